@@ -1,0 +1,186 @@
+/* libcorral: run a command inside a kernel-enforced boundary.
+ *
+ *     struct corral_error err;
+ *     struct corral_policy *policy = corral_policy_new();
+ *     struct corral_result *result;
+ *     const char *argv[] = {"npm", "test", NULL};
+ *
+ *     corral_policy_set(policy, "limits.timeout", "60s", &err);
+ *     if (corral_run(policy, argv, NULL, &result, &err) != 0) { ... err.message ... }
+ *     printf("%d\n", corral_result_exit_code(result));
+ *     corral_result_free(result);
+ *     corral_policy_free(policy);
+ *
+ * Every call that can fail returns 0 or -1 and fills *err (which may be NULL).
+ * Nothing here prints, exits, installs a signal handler or changes the calling
+ * process.  Handles are not shared between threads without a lock; different
+ * handles may be used from different threads at once. */
+#ifndef CORRAL_H
+#define CORRAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CORRAL_VERSION "0.1.0"
+
+/* ---- errors ---- */
+
+enum corral_error_kind {
+	CORRAL_E_NONE = 0,
+	CORRAL_E_USAGE,          /* wrong option, key, value or file */
+	CORRAL_E_REFUSED,        /* the policy, or a required guarantee, says no */
+	CORRAL_E_SETUP,          /* the sandbox could not be built; nothing ran */
+	CORRAL_E_NOT_FOUND,      /* the command does not exist inside */
+	CORRAL_E_NOT_EXECUTABLE, /* the command exists and cannot be executed */
+	CORRAL_E_MEMORY,
+};
+
+struct corral_error {
+	enum corral_error_kind kind;
+	int sys_errno;     /* 0 when no system call failed */
+	char layer[24];    /* "policy", "mounts", "landlock", … */
+	char message[360]; /* one sentence */
+	char remedy[240];  /* what to do about it, or "" */
+};
+
+/* ---- policy ---- */
+
+struct corral_policy;
+
+/* A policy that starts from the built-in defaults and reads the standing files
+ * (/etc/corral, the user's, the workspace's) when it is used.  NULL when memory
+ * is out. */
+struct corral_policy *corral_policy_new(void);
+void corral_policy_free(struct corral_policy *policy);
+
+/* Sets one key by its dotted name (corral-policy(5)); lists and maps take one
+ * element a call.  The strings are copied. */
+int corral_policy_set(struct corral_policy *policy, const char *key, const char *value,
+                      struct corral_error *err);
+
+/* As corral_policy_set, with the words that `explain` shows as the origin. */
+int corral_policy_set_from(struct corral_policy *policy, const char *key, const char *value,
+                           const char *origin, struct corral_error *err);
+
+/* Adds a policy file above the standing ones: a path, "-" for stdin, "fd:N". */
+int corral_policy_file(struct corral_policy *policy, const char *path, struct corral_error *err);
+
+/* Reads none of the standing files. */
+void corral_policy_no_config(struct corral_policy *policy);
+
+/* A person at a terminal: no time-out and no cap on output unless set. */
+void corral_policy_for_person(struct corral_policy *policy);
+
+enum corral_format { CORRAL_TEXT, CORRAL_JSON };
+
+/* Each stores a string that the caller frees with free(). */
+int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
+                       struct corral_error *err);
+int corral_policy_schema(char **text, struct corral_error *err);
+
+/* The resolved policy and the plan for this host, nothing run.  argv may be NULL. */
+int corral_explain(const struct corral_policy *policy, const char *const *argv,
+                   enum corral_format format, char **text, struct corral_error *err);
+
+/* Checks one policy file on its own. */
+int corral_policy_check(const char *path, struct corral_error *err);
+
+/* Pins the present content of a project file: until it changes, it may widen. */
+int corral_policy_trust(const char *path, struct corral_error *err);
+
+/* ---- what this host has ---- */
+
+struct corral_probe {
+	size_t size;           /* set by the caller to sizeof */
+	int landlock_abi;      /* 0: none */
+	int user_namespaces;   /* 1 when they can be made */
+	int seccomp;
+	char userns_why[240];  /* why not, and the remedy */
+	char level[16];        /* "full", "standard", "minimal", "none" */
+};
+
+int corral_probe(struct corral_probe *probe, struct corral_error *err);
+
+/* ---- running ---- */
+
+/* Special values where a descriptor is expected. */
+#define CORRAL_NULL (-1)    /* /dev/null */
+#define CORRAL_CAPTURE (-2) /* kept in the result, up to limits.output a stream */
+
+struct corral_options {
+	size_t size;     /* set by the caller to sizeof */
+	int in;          /* descriptor or CORRAL_NULL */
+	int out, err;    /* descriptor, CORRAL_NULL or CORRAL_CAPTURE */
+	const int *fds;  /* further descriptors, numbered from 3 inside */
+	size_t nfds;
+	int terminal;    /* 1: a pty of its own, relayed to in and out, which are terminals */
+	int forward;     /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command */
+};
+
+/* stdin from /dev/null, both streams captured, nothing else. */
+#define CORRAL_OPTIONS_INIT \
+	{ sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL, 0, 0, 0 }
+
+struct corral_result;
+
+/* Runs argv to its end.  0 when the command ran, however it ended; -1 when it
+ * did not.  options NULL means CORRAL_OPTIONS_INIT.  Descriptors that are
+ * neither pipes nor terminals are never handed to the command: their bytes are
+ * relayed. */
+int corral_run(const struct corral_policy *policy, const char *const *argv,
+               const struct corral_options *options, struct corral_result **result,
+               struct corral_error *err);
+
+/* Starts argv and returns once it runs.  Descriptors are handed over as they
+ * are; CORRAL_CAPTURE is not possible here. */
+struct corral_process;
+int corral_spawn(const struct corral_policy *policy, const char *const *argv,
+                 const struct corral_options *options, struct corral_process **process,
+                 struct corral_error *err);
+
+/* Becomes readable when the command has ended.  Owned by the process. */
+int corral_process_fd(const struct corral_process *process);
+
+/* Sends a signal to the command's process group.  Async-signal-safe. */
+int corral_process_signal(const struct corral_process *process, int signal);
+
+/* Waits for the end and frees the process. */
+int corral_wait(struct corral_process *process, struct corral_result **result,
+                struct corral_error *err);
+
+/* Kills everything inside and frees the process. */
+void corral_process_free(struct corral_process *process);
+
+/* ---- results ---- */
+
+void corral_result_free(struct corral_result *result);
+
+/* "exit", "signal", "timeout", "idle", "oom", "limit", "cancelled". */
+const char *corral_result_reason(const struct corral_result *result);
+int corral_result_exit_code(const struct corral_result *result); /* -1 when it did not exit */
+int corral_result_signal(const struct corral_result *result);    /* 0 when none */
+
+/* What a shell would report: the exit code, 124 after a time-out, 128+n. */
+int corral_result_status(const struct corral_result *result);
+
+/* Captured bytes, NUL-terminated; dropped counts what lies between the head
+ * and the tail that were kept. */
+const char *corral_result_stdout(const struct corral_result *result, size_t *len, uint64_t *dropped);
+const char *corral_result_stderr(const struct corral_result *result, size_t *len, uint64_t *dropped);
+
+/* The one-line JSON object of corral(1); freed with free(). */
+int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err);
+
+/* The same object for a run that failed before it began: reason "setup" or
+ * "refused", with the error. */
+int corral_error_json(const struct corral_error *failure, char **text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,111 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan with its strings fits in one block; larger requests get their own. */
+#define BLOCK_SIZE ((size_t)32 * 1024)
+#define ALIGN _Alignof(max_align_t)
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used, size;
+	_Alignas(max_align_t) unsigned char bytes[];
+};
+
+void arena_init(struct arena *a) {
+	a->blocks = NULL;
+}
+
+void arena_done(struct arena *a) {
+	while (a->blocks != NULL) {
+		struct arena_block *b = a->blocks;
+		a->blocks = b->next;
+		free(b);
+	}
+}
+
+static struct arena_block *block_new(size_t size) {
+	struct arena_block *b = calloc(1, sizeof *b + size);
+	if (b != NULL) {
+		b->size = size;
+	}
+	return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size) {
+	struct arena_block *b = a->blocks;
+
+	if (size > SIZE_MAX - sizeof *b - ALIGN) {
+		return NULL;
+	}
+	size = (size + ALIGN - 1) & ~(ALIGN - 1);
+	if (b == NULL || b->size - b->used < size) {
+		b = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+		if (b == NULL) {
+			return NULL;
+		}
+		b->next = a->blocks;
+		a->blocks = b;
+	}
+	void *p = b->bytes + b->used;
+	b->used += size;
+	return p;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size) {
+	if (size != 0 && count > SIZE_MAX / size) {
+		return NULL;
+	}
+	return arena_alloc(a, count * size);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len) {
+	char *copy = len == SIZE_MAX ? NULL : arena_alloc(a, len + 1);
+	if (copy != NULL) {
+		memcpy(copy, s, len);
+	}
+	return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s) {
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...) {
+	va_list ap;
+	va_start(ap, fmt);
+	int len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		return NULL;
+	}
+	char *s = arena_alloc(a, (size_t)len + 1);
+	if (s != NULL) {
+		va_start(ap, fmt);
+		(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
+		va_end(ap);
+	}
+	return s;
+}
+
+int arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t size) {
+	if (count < *cap) {
+		return 0;
+	}
+	size_t more = *cap == 0 ? 8 : *cap * 2;
+	void *old = *(void **)items;
+	void *grown = arena_array(a, more, size);
+	if (grown == NULL) {
+		return -1;
+	}
+	if (count > 0) {
+		memcpy(grown, old, count * size);
+	}
+	*(void **)items = grown;
+	*cap = more;
+	return 0;
+}

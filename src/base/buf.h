@@ -1,0 +1,28 @@
+/* A growing byte buffer for text and JSON that leaves the process.
+ *
+ * A failed allocation sticks: later calls do nothing and buf_failed() says so,
+ * so that writers need one check at the end. */
+#ifndef CORRAL_BASE_BUF_H
+#define CORRAL_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf {
+	char *data; /* always NUL-terminated once something was added */
+	size_t len, cap;
+	bool failed;
+};
+
+void buf_init(struct buf *b);
+void buf_done(struct buf *b);
+bool buf_failed(const struct buf *b);
+
+void buf_add(struct buf *b, const void *data, size_t len);
+void buf_puts(struct buf *b, const char *s);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Hands the bytes over to the caller (free them); the buffer is empty again. */
+char *buf_take(struct buf *b);
+
+#endif

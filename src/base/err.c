@@ -1,0 +1,65 @@
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Bounded copy without libc's formatted output: usable between clone and exec. */
+static size_t put(char *dst, size_t cap, size_t at, const char *src) {
+	while (at + 1 < cap && *src != '\0') {
+		dst[at++] = *src++;
+	}
+	dst[at] = '\0';
+	return at;
+}
+
+static void begin(struct err *e, enum err_kind kind, int sys, const char *where) {
+	e->kind = kind;
+	e->sys = sys;
+	e->what[0] = '\0';
+	e->fix[0] = '\0';
+	put(e->where, sizeof e->where, 0, where);
+}
+
+int err_set(struct err *e, enum err_kind kind, const char *where, const char *fmt, ...) {
+	va_list ap;
+
+	begin(e, kind, 0, where);
+	va_start(ap, fmt);
+	(void)vsnprintf(e->what, sizeof e->what, fmt, ap); /* truncation is acceptable in a message */
+	va_end(ap);
+	return -1;
+}
+
+int err_sys(struct err *e, const char *where, const char *what) {
+	begin(e, ERR_SETUP, errno, where);
+	put(e->what, sizeof e->what, 0, what);
+	return -1;
+}
+
+int err_sys_at(struct err *e, const char *where, const char *what, const char *object) {
+	size_t at;
+
+	begin(e, ERR_SETUP, errno, where);
+	at = put(e->what, sizeof e->what, 0, what);
+	at = put(e->what, sizeof e->what, at, " ");
+	put(e->what, sizeof e->what, at, object);
+	return -1;
+}
+
+int err_memory(struct err *e, const char *where) {
+	begin(e, ERR_MEMORY, ENOMEM, where);
+	put(e->what, sizeof e->what, 0, "out of memory");
+	return -1;
+}
+
+int err_fix(struct err *e, const char *fmt, ...) {
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(e->fix, sizeof e->fix, fmt, ap); /* truncation is acceptable in a message */
+	va_end(ap);
+	return -1;
+}

@@ -1,0 +1,42 @@
+/* Why a call failed, in a form that survives fork().
+ *
+ * One fixed-size value and no pointers: the child fills it in after clone(),
+ * sends it up the status channel in one write, and the parent prints it.
+ * It is filled once, where the reason is known; upper levels pass it on.
+ *
+ * Should:   name the layer, what was attempted on what, errno, and a remedy.
+ * Must not: allocate, lock or print (it runs between clone and exec). */
+#ifndef CORRAL_BASE_ERR_H
+#define CORRAL_BASE_ERR_H
+
+enum err_kind {
+	ERR_NONE = 0,
+	ERR_USAGE,     /* the caller's words are wrong: option, key, value, file */
+	ERR_REFUSED,   /* the policy says no */
+	ERR_SETUP,     /* the sandbox could not be built as planned */
+	ERR_NOT_FOUND, /* the command does not exist inside */
+	ERR_NO_EXEC,   /* the command exists and cannot be executed */
+	ERR_MEMORY,    /* out of memory */
+};
+
+struct err {
+	enum err_kind kind;
+	int sys;        /* errno, or 0 */
+	char where[24]; /* layer or module: "landlock", "policy" */
+	char what[360]; /* one sentence, no newline, no full stop */
+	char fix[240];  /* what to do about it, or "" */
+};
+
+/* All of these fill *e and return -1, so that failing is always one line.
+ * err_set() formats with snprintf and is for the parent; err_sys() and
+ * err_sys_at() only copy bytes and are safe in the child. */
+int err_set(struct err *e, enum err_kind kind, const char *where, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+int err_sys(struct err *e, const char *where, const char *what);
+int err_sys_at(struct err *e, const char *where, const char *what, const char *object);
+int err_memory(struct err *e, const char *where);
+
+/* Adds the remedy; returns -1 so that it can end the same line. */
+int err_fix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

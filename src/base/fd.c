@@ -1,0 +1,59 @@
+#include "base/fd.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+int fd_write_all(int fd, const void *data, size_t len) {
+	const char *p = data;
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -1;
+		}
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, size_t limit, struct buf *out) {
+	char chunk[4096];
+	size_t total = 0;
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof chunk);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -1;
+		}
+		if (n == 0) {
+			break;
+		}
+		total += (size_t)n;
+		if (total > limit) {
+			errno = EFBIG;
+			return -1;
+		}
+		buf_add(out, chunk, (size_t)n);
+	}
+	buf_add(out, "", 0); /* terminated even when the file is empty */
+	if (buf_failed(out)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return 0;
+}
+
+int file_read(const char *path, size_t limit, struct buf *out) {
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return -1;
+	}
+	return fd_read_all(fd, limit, out);
+}

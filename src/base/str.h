@@ -1,0 +1,32 @@
+/* Strings and absolute paths, compared by component and never by prefix. */
+#ifndef CORRAL_BASE_STR_H
+#define CORRAL_BASE_STR_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool streq(const char *a, const char *b) {
+	return strcmp(a, b) == 0;
+}
+
+static inline bool str_starts(const char *s, const char *prefix) {
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* True when path is dir itself or lies beneath it: "/ws-evil" is not in "/ws".
+ * Both are absolute and normal (path_normal). */
+bool path_within(const char *path, const char *dir);
+
+/* Lexical normal form of an absolute path: no "//", ".", ".." or trailing
+ * slash.  NULL when memory is out or the path is not absolute. */
+char *path_normal(struct arena *a, const char *path);
+
+/* dir + "/" + rest, in normal form; rest may be absolute and then stands alone. */
+char *path_join(struct arena *a, const char *dir, const char *rest);
+
+/* Number of components: 0 for "/". */
+size_t path_depth(const char *path);
+
+#endif

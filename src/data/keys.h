@@ -1,0 +1,98 @@
+/* Every key a policy can hold: one row feeds the parsers, the command line,
+ * `policy show`, `policy schema`, the narrowing rule and the manual's check. */
+#ifndef CORRAL_DATA_KEYS_H
+#define CORRAL_DATA_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum key_id {
+	KEY_PROFILE,
+	KEY_MODE,
+	KEY_WORKSPACE,
+	KEY_ANY_WORKSPACE,
+	KEY_CHDIR,
+	KEY_LEVEL,
+	KEY_MIN_LEVEL,
+	KEY_REQUIRE,
+	KEY_FS_VIEW,
+	KEY_FS_READ,
+	KEY_FS_WRITE,
+	KEY_FS_DENY,
+	KEY_FS_PROTECT,
+	KEY_FS_HOME,
+	KEY_FS_TOOLCHAINS,
+	KEY_FS_WORKSPACE_AT,
+	KEY_FS_AGENT,
+	KEY_NET_MODE,
+	KEY_NET_ALLOW,
+	KEY_ENV_PASS,
+	KEY_ENV_SET,
+	KEY_ENV_ALLOW_DANGEROUS,
+	KEY_ENV_PATH,
+	KEY_COMMANDS_DEFAULT,
+	KEY_LIMITS_TIMEOUT,
+	KEY_LIMITS_IDLE_TIMEOUT,
+	KEY_LIMITS_GRACE,
+	KEY_LIMITS_OUTPUT,
+	KEY_LIMITS_PROCESSES,
+	KEY_LIMITS_OPEN_FILES,
+	KEY_LIMITS_FILE_SIZE,
+	KEY_LIMITS_CPU_TIME,
+	KEY_LIMITS_MEMORY,
+	KEY_LIMITS_CPUS,
+	KEY_LIMITS_TMP_SIZE,
+	KEY_COUNT
+};
+
+enum key_type {
+	TYPE_BOOL,     /* num is 0 or 1 */
+	TYPE_ENUM,     /* num indexes choices */
+	TYPE_STRING,   /* str */
+	TYPE_PATH,     /* str, absolute and normal once resolved */
+	TYPE_COUNT,    /* num */
+	TYPE_BYTES,    /* num, from 512, "64K", "4G" */
+	TYPE_DURATION, /* num in milliseconds, from 30 (seconds), "500ms", "2m" */
+	TYPE_CPUS,     /* num in thousandths of a processor, from 1.5 */
+	TYPE_NAMES,    /* items: names from `choices`, or free */
+	TYPE_PATHS,    /* items: paths, optional with a trailing '?' */
+	TYPE_MAP,      /* items: "NAME=VALUE" */
+};
+
+/* What an untrusted project file may do with a key. */
+enum key_narrow {
+	NARROW_NEVER, /* may not set it at all */
+	NARROW_LOWER, /* a smaller number, or an earlier choice, than what stands */
+	NARROW_HIGHER,/* a later choice than what stands (min_level) */
+	NARROW_ADD,   /* adding items makes the boundary tighter (deny, protect, require) */
+	NARROW_FREE,  /* cannot loosen anything (env.set: inside only) */
+};
+
+/* A limit that is not there. */
+#define LIMIT_NONE ((int64_t)-1)
+
+struct key {
+	const char *name;           /* dotted: "limits.timeout" */
+	enum key_type type;
+	enum key_narrow narrow;
+	bool none_allowed;          /* "none" means no limit */
+	int64_t min, max;           /* numbers only */
+	const char *const *choices; /* enums and closed name lists; NULL-terminated */
+	const char *const *later;   /* choices that a later capability brings: rejected by name */
+	const char *help;           /* one sentence, for the schema and the manual */
+};
+
+extern const struct key keys[KEY_COUNT];
+
+/* The row with that dotted name, or NULL. */
+const struct key *key_by_name(const char *name);
+
+enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL_ACCESS };
+enum level { LEVEL_NONE, LEVEL_MINIMAL, LEVEL_STANDARD, LEVEL_FULL, LEVEL_AUTO };
+enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };
+enum home { HOME_EPHEMERAL, HOME_PERSISTENT };
+enum net { NET_NONE, NET_FILTERED, NET_RESTRICTED, NET_FULL };
+enum commands { COMMANDS_DENY, COMMANDS_ALLOW };
+
+#endif

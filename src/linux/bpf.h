@@ -1,0 +1,24 @@
+/* Builds the seccomp program from the table in data/syscalls.c. */
+#ifndef CORRAL_LINUX_BPF_H
+#define CORRAL_LINUX_BPF_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bpf_arch { BPF_ARCH_X86_64, BPF_ARCH_AARCH64 };
+
+struct bpf_options {
+	enum bpf_arch arch;
+};
+
+/* The architecture this was compiled for. */
+enum bpf_arch bpf_native(void);
+
+/* The finished program, in the arena. */
+int bpf_build(struct arena *a, const struct bpf_options *o, struct sock_fprog *ret, struct err *e);
+
+#endif

@@ -1,0 +1,67 @@
+/* A layer turns one part of the plan into kernel state.
+ *
+ * prepare() runs in the parent and may allocate; enter() runs in the child
+ * between clone and exec, where only system calls are allowed: no malloc, no
+ * lock, no stdio, no NSS.  No layer calls another; layers.c holds the order. */
+#ifndef CORRAL_LINUX_LAYER_H
+#define CORRAL_LINUX_LAYER_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+
+#include <linux/filter.h>
+
+/* What the parent got ready for the child.  Pointers stay valid after clone:
+ * the child has a copy of the parent's memory. */
+struct kit {
+	const struct plan *plan;
+	const struct host *host;
+	struct arena *arena;
+
+	/* user */
+	char uid_map[64], gid_map[64];
+
+	/* mounts: the root directory of the new view, open in the child after pivot */
+	int root_fd;
+
+	/* landlock */
+	int ruleset_fd; /* -1: none */
+
+	/* seccomp */
+	struct sock_fprog filter; /* len 0: none */
+
+	/* fds: descriptors that survive; the child numbers 0..nfds-1 in this order */
+	int *fds;
+	size_t nfds;
+	int channel_fd, lifeline_fd; /* kept above nfds, close-on-exec */
+
+	/* terminal */
+	bool want_pty;
+	uint16_t rows, cols;
+
+	/* exec */
+	char *const *argv;
+	char *const *envp;
+	char *const *candidates; /* absolute paths to try, NULL-terminated */
+	char **shell_argv;       /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
+
+	/* cgroup */
+	int cgroup_fd; /* v2: for CLONE_INTO_CGROUP; -1: none */
+};
+
+struct layer {
+	const char *name;
+	int (*prepare)(struct kit *k, struct err *e); /* parent; NULL when there is nothing to do */
+	int (*enter)(struct kit *k, struct err *e);   /* child; NULL likewise */
+	void (*done)(struct kit *k);                  /* parent, after the clone or on failure */
+};
+
+/* The order, in layers.c; NULL-terminated. */
+extern const struct layer *const layers[];
+
+extern const struct layer layer_user, layer_mounts, layer_network, layer_names, layer_quotas,
+	layer_terminal, layer_directory, layer_limits, layer_capabilities, layer_landlock,
+	layer_descriptors, layer_seccomp;
+
+#endif

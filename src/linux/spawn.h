@@ -1,0 +1,88 @@
+/* One child in its own namespaces, and the channel between it and us.
+ *
+ * The child that clone3() makes becomes pid 1 inside: it enters every layer,
+ * starts the command with vfork semantics, reaps, forwards signals, enforces
+ * the wall clock, and reports on the channel.  The channel is a SOCK_SEQPACKET
+ * pair, so a message is whole or not there, and its end is the lifeline: when
+ * the supervisor dies for any reason, pid 1 reads end-of-file and everything
+ * inside dies with it. */
+#ifndef CORRAL_LINUX_SPAWN_H
+#define CORRAL_LINUX_SPAWN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* From pid 1 to the supervisor. */
+enum report_kind {
+	REPORT_ERROR = 1, /* err: nothing runs */
+	REPORT_PTY,       /* the pty's master travels with this message */
+	REPORT_STARTED,   /* the command's execve succeeded */
+	REPORT_STOPPED,   /* terminal runs: the command was stopped (job control) */
+	REPORT_EXIT,      /* status is wait(2)'s; timed_out: the wall clock ended it */
+};
+
+struct report {
+	uint32_t kind;
+	int32_t status;
+	uint32_t timed_out;
+	struct err err;
+};
+
+/* From the supervisor to pid 1. */
+enum order_kind {
+	ORDER_SIGNAL = 1, /* value: signal for the command's process group */
+	ORDER_END,        /* TERM to everything, grace, then the end */
+};
+
+struct order {
+	uint32_t kind;
+	int32_t value;
+};
+
+struct spawn_request {
+	const struct plan *plan;
+	const struct host *host;
+	char *const *argv;
+	int fds[3];           /* stdin, stdout, stderr for the command; ignored with terminal */
+	const int *more_fds;  /* numbered from 3 inside */
+	size_t nmore_fds;
+	bool terminal;
+	uint16_t rows, cols;
+};
+
+struct cgroup;
+
+struct child {
+	int pidfd;
+	int channel;            /* ours; non-blocking */
+	struct cgroup *cgroup;  /* NULL when none */
+};
+
+/* Starts the command; the first report has not been read yet.  On failure
+ * nothing is left behind. */
+int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e);
+
+/* Reads one report; 1 when there was one, 0 when none is waiting, -1 when the
+ * channel has ended.  *ret_fd receives the pty's master with REPORT_PTY, else -1. */
+int spawn_read(const struct child *c, struct report *ret, int *ret_fd);
+
+/* Async-signal-safe. */
+int spawn_order(const struct child *c, enum order_kind kind, int value);
+
+struct usage {
+	int64_t cpu_ms;
+	int64_t max_rss_kb;
+	int64_t processes_peak; /* -1: not known */
+	bool oom;               /* the kernel killed for memory in our cgroup */
+	bool processes_limited; /* the pids controller refused a fork */
+};
+
+/* Kills whatever is left inside, reaps pid 1, reads the usage, removes the
+ * cgroup and closes the descriptors.  Safe to call once, in any state. */
+void spawn_finish(struct child *c, struct usage *ret);
+
+#endif

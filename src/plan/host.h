@@ -1,0 +1,61 @@
+/* What this host is and has, as far as a plan depends on it.
+ *
+ * Filled by linux/probe.c for the real host, by tests for hosts that this
+ * machine is not.  The plan looks at nothing else, so the same policy and the
+ * same host always give the same plan. */
+#ifndef CORRAL_PLAN_HOST_H
+#define CORRAL_PLAN_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum look_kind { LOOK_NOTHING, LOOK_FILE, LOOK_DIR, LOOK_LINK, LOOK_SOCKET, LOOK_OTHER };
+
+struct look {
+	enum look_kind kind;
+	uint64_t dev, ino;
+	uint32_t uid, mode;
+	bool reachable; /* the caller may read or write it */
+};
+
+/* The host's file system through four questions. */
+struct host_fs {
+	void *ctx;
+	/* The entry itself; a final symlink is LOOK_LINK. */
+	struct look (*look)(void *ctx, const char *path);
+	/* Where a symlink points, as written; false when it is none or too long. */
+	bool (*readlink)(void *ctx, const char *path, char *out, size_t cap);
+	/* All symlinks resolved; false when it does not exist. */
+	bool (*resolve)(void *ctx, const char *path, char *out, size_t cap);
+	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
+	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name), void *arg);
+};
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+
+struct host_cgroup {
+	enum cgroup_kind kind;
+	bool memory, pids, cpu;      /* controllers that we may use */
+	const char *why;             /* when something is missing: the reason, for the report */
+	/* Where a new group can be made.  v2 uses dir[0]; v1 one per controller. */
+	char dir[3][256];            /* memory, pids, cpu */
+};
+
+struct host {
+	uint32_t uid, gid;
+	bool privileged;             /* euid 0 */
+	const char *user;            /* login name, or NULL */
+	const char *home;            /* absolute, existing, or NULL */
+	const char *cwd;
+	const char *state_dir;       /* where Corral keeps its own state, or NULL */
+	const char *const *environ;  /* the caller's */
+	bool userns;                 /* user namespaces can be made */
+	const char *userns_why;      /* why not, with the remedy */
+	int landlock_abi;            /* 0: none */
+	bool seccomp;
+	struct host_cgroup cgroup;
+	struct host_fs fs;
+};
+
+#endif

@@ -1,0 +1,133 @@
+/* What this host will do about a policy, in the kernel's words.
+ *
+ * Pure data, printable, finished before any process is made.  plan_build() is
+ * a function of its arguments: it opens nothing and asks only `host`.
+ *
+ * Invariants, cited by tests:
+ *  L1  mounts are ordered so that a path comes after every path above it;
+ *  L2  the result does not depend on the order in which rules were written;
+ *  L3  a deny is never pierced by a grant above it or at the same path;
+ *  L4  nothing is created beneath the workspace by set-up;
+ *  L5  every guarantee is enforced, weaker or absent, with its reason. */
+#ifndef CORRAL_PLAN_PLAN_H
+#define CORRAL_PLAN_PLAN_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/host.h"
+#include "policy/policy.h"
+
+enum guarantee {
+	GUARANTEE_FS_WRITE,
+	GUARANTEE_FS_READ,
+	GUARANTEE_FS_DENY,
+	GUARANTEE_NET,
+	GUARANTEE_NET_NAMES,
+	GUARANTEE_IPC,
+	GUARANTEE_PID,
+	GUARANTEE_ENV,
+	GUARANTEE_LIMITS_TIME,
+	GUARANTEE_LIMITS_OUTPUT,
+	GUARANTEE_LIMITS_MEMORY,
+	GUARANTEE_LIMITS_PROCESSES,
+	GUARANTEE_LIMITS_CPU,
+	GUARANTEE_LIMITS_DISK,
+	GUARANTEE_LIFETIME,
+	GUARANTEE_COUNT
+};
+
+enum state { STATE_ABSENT, STATE_WEAKER, STATE_ENFORCED };
+
+struct promise {
+	enum state state;
+	const char *by[4]; /* mechanisms: "mount", "landlock", …; NULL-terminated when shorter */
+	const char *why;   /* weaker: what is lost; absent: why; enforced: NULL */
+};
+
+enum mount_kind {
+	MOUNT_DIR,      /* an empty directory of the new root */
+	MOUNT_LINK,     /* a symlink of the new root; text = its target */
+	MOUNT_FILE,     /* a small file of the new root; text = its content */
+	MOUNT_BIND,     /* source, recursive; writable or not */
+	MOUNT_PRIVATE,  /* a writable window into the run's own tmpfs */
+	MOUNT_PROC,     /* a fresh procfs */
+	MOUNT_DEVICE,   /* one device node of the host */
+	MOUNT_PTS,      /* a devpts of our own */
+	MOUNT_MASK_FILE,/* an empty, unreadable file over the target */
+	MOUNT_MASK_DIR, /* an empty directory over the target */
+	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed */
+};
+
+/* What Landlock grants beneath a target. */
+enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
+
+struct mount {
+	enum mount_kind kind;
+	const char *target; /* absolute path inside */
+	const char *source; /* canonical host path (BIND, DEVICE) */
+	const char *text;
+	enum reach reach;
+	uint32_t mode;      /* of what is created */
+	bool writable;
+	bool create;        /* the mount point may be made: it lies on our own ground */
+	bool is_file;       /* the source is not a directory */
+	uint64_t dev, ino;  /* identity of the source when it was planned */
+	struct origin origin;
+	const char *note;   /* why, for explain: "system", "toolchain", "credential" */
+};
+
+struct rlimit_row {
+	int resource;
+	uint64_t value;
+};
+
+enum engine { ENGINE_NONE, ENGINE_NAMESPACES, ENGINE_LANDLOCK };
+
+struct plan {
+	enum engine engine;
+	enum level level;
+	struct promise promises[GUARANTEE_COUNT];
+
+	struct mount *mounts;
+	size_t nmounts, mounts_cap;
+
+	const char *workspace;    /* on the host */
+	const char *workspace_at; /* inside */
+	const char *home_source;  /* private home on the host; NULL when ephemeral */
+	const char *home_at;
+	const char *cwd;          /* inside */
+	const char *hostname;
+
+	char **env; /* NULL-terminated */
+	size_t nenv, env_cap;
+
+	bool own_net;       /* a network namespace with loopback */
+	int landlock_abi;   /* what to use; 0 for none */
+	uint64_t tmp_size;  /* bytes; of the run's own tmpfs */
+
+	struct rlimit_row rlimits[8];
+	size_t nrlimits;
+
+	int64_t timeout_ms, idle_ms, grace_ms; /* LIMIT_NONE for none */
+	int64_t output_bytes;                  /* a stream; LIMIT_NONE for none */
+	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
+	bool use_cgroup;
+
+	const char **notes; /* what a person should know: skipped optional paths, … */
+	size_t nnotes, notes_cap;
+};
+
+/* command is the argv that will run, or NULL for explain without one. */
+int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
+               struct err *e);
+
+const char *guarantee_name(enum guarantee g);
+const char *state_name(enum state s);
+const char *level_name(enum level l);
+const char *engine_name(enum engine n);
+
+/* The plan with the origin of each rule; text for people, JSON for programs. */
+void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);
+
+#endif

@@ -1,0 +1,110 @@
+/* What the user wants, in portable words.
+ *
+ * A policy is one value per key of data/keys.c, each with its origin.  It is
+ * resolved once from all layers (built-in < profile < /etc/corral < the user's
+ * file < the project's file < command line), checked, and then never changed.
+ *
+ * Invariants, cited by tests:
+ *  P1  every value names where it came from;
+ *  P2  an unknown key, a wrong type or an unimplemented value stops the run;
+ *  P3  an untrusted project file never loosens what stood before it;
+ *  P4  nothing loosens the floor of /etc/corral;
+ *  P5  the same inputs give the same policy and the same hash. */
+#ifndef CORRAL_POLICY_POLICY_H
+#define CORRAL_POLICY_POLICY_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/keys.h"
+
+enum origin_kind {
+	ORIGIN_BUILTIN,
+	ORIGIN_PROFILE, /* name = the profile's */
+	ORIGIN_SYSTEM,  /* /etc/corral, outside [floor] */
+	ORIGIN_USER,    /* the user's own file */
+	ORIGIN_PROJECT, /* the workspace's file */
+	ORIGIN_FILE,    /* --policy FILE */
+	ORIGIN_OPTION,  /* name = the option as written, or the library call */
+	ORIGIN_FLOOR,   /* /etc/corral, [floor] */
+};
+
+struct origin {
+	enum origin_kind kind;
+	int line;         /* 1-based; 0 when the format has none */
+	const char *name; /* file, profile or option; NULL for built-in */
+};
+
+struct item {
+	const char *str;
+	bool optional; /* the path was written with a trailing '?' */
+	struct origin origin;
+};
+
+struct value {
+	bool set; /* false: no layer gave it and there is no default */
+	int64_t num;
+	const char *str;
+	struct item *items;
+	size_t count, cap;
+	struct origin origin;
+};
+
+struct policy {
+	struct value values[KEY_COUNT];
+	char sha256[65]; /* of the canonical text, lower-case hex */
+};
+
+/* One setting from the command line or the library, applied last, in order. */
+struct setting {
+	const char *key;    /* dotted name */
+	const char *value;  /* as written; lists take one element a setting */
+	const char *origin; /* "--timeout", "corral_policy_set" */
+};
+
+struct policy_inputs {
+	const char *cwd;         /* absolute; the default workspace and the base of relative paths */
+	const char *home;        /* the caller's home, for "~/"; NULL when there is none */
+	const char *system_file; /* "/etc/corral/policy.toml" */
+	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
+	const char *trust_file;  /* pinned project files, or NULL */
+	const char *extra_file;  /* --policy: a path, "-" for stdin, "fd:N"; or NULL */
+	bool no_config;          /* read none of the three standing files */
+	bool tool_call;          /* the defaults of tool calls: 120 s, 1 MiB a stream */
+	const struct setting *settings;
+	size_t nsettings;
+};
+
+/* The name of the project's file, directly in the workspace. */
+#define PROJECT_FILE ".corral.toml"
+
+/* Upper bound of a policy file: more is garbage, not policy. */
+#define POLICY_FILE_MAX ((size_t)1024 * 1024)
+
+int policy_resolve(struct arena *a, const struct policy_inputs *in, struct policy *ret,
+                   struct err *e);
+
+static inline int64_t policy_num(const struct policy *p, enum key_id id) {
+	return p->values[id].num;
+}
+
+static inline const char *policy_str(const struct policy *p, enum key_id id) {
+	return p->values[id].set ? p->values[id].str : NULL;
+}
+
+/* "built-in", "profile strict", "/etc/corral/policy.toml:12", "--write". */
+const char *origin_text(const struct origin *o, char *out, size_t cap);
+
+/* The whole resolved policy, each value with its origin; text or JSON. */
+void policy_print(const struct policy *p, bool json, struct buf *out);
+
+/* The JSON Schema of a policy file, made from data/keys.c. */
+void policy_schema(struct buf *out);
+
+/* Reads and checks one file on its own (`corral policy check FILE`). */
+int policy_check_file(struct arena *a, const char *path, struct err *e);
+
+/* Pins the present content of a project file in trust_file. */
+int policy_trust(const char *trust_file, const char *path, struct err *e);
+
+#endif

@@ -1,0 +1,79 @@
+/* One command from start to result: streams, terminal, time, signals.
+ *
+ * Should:   relay or capture every byte, end when the command ends, leave the
+ *           caller's descriptors, terminal modes and signal mask as they were.
+ * Must not: wait for end-of-file on a pipe that a background child holds
+ *           (everything inside is dead once pid 1 is);
+ *           hand a terminal, a socket, a device or a regular file to the command.
+ * Fails:    closed: when supervision cannot be set up, the child is killed. */
+#ifndef CORRAL_RUN_RUN_H
+#define CORRAL_RUN_RUN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "linux/spawn.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUN_NULL (-1)
+#define RUN_CAPTURE (-2)
+
+struct run_request {
+	const struct plan *plan;
+	const struct host *host;
+	char *const *argv;
+	int in, out, err;    /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
+	const int *more_fds;
+	size_t nmore_fds;
+	bool terminal;
+	bool forward;
+};
+
+enum reason {
+	REASON_EXIT,
+	REASON_SIGNAL,
+	REASON_TIMEOUT,
+	REASON_IDLE,
+	REASON_OOM,
+	REASON_LIMIT,     /* CPU time or file size */
+	REASON_CANCELLED, /* the supervisor was told to stop */
+};
+
+/* A captured stream: the head, then the tail, dropped bytes between them. */
+struct capture {
+	char *head, *tail;      /* malloc'ed; tail is a ring while it grows */
+	size_t head_len, tail_len, tail_at, half;
+	uint64_t dropped;
+};
+
+struct outcome {
+	enum reason reason;
+	int exit_code; /* -1 when it did not exit */
+	int signal;    /* 0 when none */
+	int64_t duration_ms;
+	char *out, *err;           /* malloc'ed, NUL-terminated; NULL when not captured */
+	size_t out_len, err_len;
+	uint64_t out_dropped, err_dropped;
+	struct usage usage;
+};
+
+/* Runs to the end.  0: the command ran, *ret tells how it ended.  -1: it did
+ * not, *e says why (ERR_NOT_FOUND, ERR_NO_EXEC, ERR_SETUP). */
+int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e);
+
+/* As two steps, for corral_spawn and corral_wait: descriptors are handed over
+ * as they are, nothing is relayed. */
+struct running {
+	struct child child;
+	int64_t started_ms;
+	int64_t grace_ms;
+};
+int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);
+int run_wait(struct running *r, struct outcome *ret, struct err *e);
+
+void outcome_done(struct outcome *o);
+const char *reason_name(enum reason r);
+
+#endif
