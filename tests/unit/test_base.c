@@ -1,0 +1,92 @@
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "test.h"
+
+#include <errno.h>
+
+TEST(a_sibling_with_the_same_prefix_is_not_within) {
+	CHECK(path_within("/ws", "/ws"));
+	CHECK(path_within("/ws/a", "/ws"));
+	CHECK(!path_within("/ws-evil", "/ws"));
+	CHECK(!path_within("/w", "/ws"));
+	CHECK(path_within("/anything", "/"));
+}
+
+TEST(normal_form_has_no_dots_and_no_double_slashes) {
+	struct arena a;
+	arena_init(&a);
+	CHECK_STR(path_normal(&a, "/a//b/./c/../d/"), "/a/b/d");
+	CHECK_STR(path_normal(&a, "/../.."), "/");
+	CHECK_STR(path_normal(&a, "/"), "/");
+	CHECK_STR(path_normal(&a, "/..foo/..."), "/..foo/...");
+	CHECK(path_normal(&a, "relative") == NULL);
+	CHECK_STR(path_join(&a, "/ws", "../x"), "/x");
+	CHECK_STR(path_join(&a, "/ws", "/abs"), "/abs");
+	arena_done(&a);
+}
+
+TEST(depth_counts_components) {
+	CHECK_INT(path_depth("/"), 0);
+	CHECK_INT(path_depth("/a"), 1);
+	CHECK_INT(path_depth("/a/b"), 2);
+}
+
+TEST(any_bytes_become_valid_json) {
+	struct buf b;
+	struct json j;
+	buf_init(&b);
+	json_init(&j, &b, false);
+	json_object(&j, NULL);
+	json_bytes(&j, "k", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80\x00z", 14);
+	json_array(&j, "l");
+	json_int(&j, NULL, -5);
+	json_bool(&j, NULL, true);
+	json_null(&j, NULL);
+	json_end_array(&j);
+	json_object(&j, "o");
+	json_end_object(&j);
+	json_end_object(&j);
+	CHECK_STR(b.data, "{\"k\":\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+	                  "\\u0000z\",\"l\":[-5,true,null],\"o\":{}}");
+	buf_done(&b);
+}
+
+TEST(an_error_names_layer_object_and_errno) {
+	struct err e = {0};
+	errno = EACCES;
+	CHECK_INT(err_sys_at(&e, "mounts", "cannot open", "/x"), -1);
+	CHECK_INT(e.sys, EACCES);
+	CHECK_STR(e.where, "mounts");
+	CHECK_STR(e.what, "cannot open /x");
+	CHECK_INT(e.kind, ERR_SETUP);
+}
+
+TEST(a_long_error_is_cut_not_overrun) {
+	struct err e = {0};
+	char big[2000];
+	memset(big, 'x', sizeof big);
+	big[sizeof big - 1] = '\0';
+	err_sys_at(&e, big, big, big);
+	CHECK_INT(strlen(e.what), sizeof e.what - 1);
+	CHECK_INT(strlen(e.where), sizeof e.where - 1);
+}
+
+TEST(an_arena_grows_arrays_and_keeps_their_items) {
+	struct arena a;
+	arena_init(&a);
+	int *items = NULL;
+	size_t cap = 0;
+	for (size_t i = 0; i < 1000; i++) {
+		REQUIRE(arena_grow(&a, &items, i, &cap, sizeof *items) == 0);
+		items[i] = (int)i;
+	}
+	for (size_t i = 0; i < 1000; i++) {
+		CHECK(items[i] == (int)i);
+	}
+	arena_done(&a);
+}
+
+TESTS_MAIN
