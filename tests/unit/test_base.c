@@ -40,7 +40,7 @@ TEST(any_bytes_become_valid_json) {
 	buf_init(&b);
 	json_init(&j, &b, false);
 	json_object(&j, NULL);
-	json_bytes(&j, "k", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80\x00z", 14);
+	json_bytes(&j, "k", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80\x00z", 13);
 	json_array(&j, "l");
 	json_int(&j, NULL, -5);
 	json_bool(&j, NULL, true);
