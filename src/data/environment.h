@@ -1,0 +1,26 @@
+/* Environment variable names that mean something to a sandbox. */
+#ifndef CORRAL_DATA_ENVIRONMENT_H
+#define CORRAL_DATA_ENVIRONMENT_H
+
+#include <stddef.h>
+
+enum env_class {
+	ENV_PASSED,    /* taken over from the caller by default */
+	ENV_DANGEROUS, /* changes how programs load code: rejected unless env.allow_dangerous names it */
+	ENV_SECRET,    /* usually a credential: passing it is allowed and noted */
+	ENV_RESERVED,  /* Corral's own: always rejected */
+};
+
+struct env_row {
+	const char *pattern; /* a name, or a prefix ending in '*' */
+	enum env_class class;
+	const char *reason;
+};
+
+/* The row that speaks of this name, or NULL. */
+const struct env_row *env_row_for(const char *name);
+
+extern const struct env_row env_rows[];
+extern const size_t env_rows_count;
+
+#endif
