@@ -33,7 +33,12 @@ static inline int take_fd(int *fd) {
 	return taken;
 }
 
-#define take_ptr(p) __extension__({ __typeof__(p) taken_ = (p); (p) = NULL; taken_; })
+#define take_ptr(p)                                                                                \
+	__extension__({                                                                            \
+		__typeof__(p) taken_ = (p);                                                        \
+		(p) = NULL;                                                                        \
+		taken_;                                                                            \
+	})
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

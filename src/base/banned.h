@@ -12,7 +12,8 @@
 #undef strcpy
 #undef strcat
 #undef strtok
-#pragma GCC poison strcpy strcat sprintf vsprintf strtok gets mktemp tmpnam system popen alloca atoi atol
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok gets mktemp tmpnam system popen alloca    \
+	atoi atol
 #endif
 
 #endif

@@ -28,7 +28,8 @@ int err_set(struct err *e, enum err_kind kind, const char *where, const char *fm
 
 	begin(e, kind, 0, where);
 	va_start(ap, fmt);
-	(void)vsnprintf(e->what, sizeof e->what, fmt, ap); /* truncation is acceptable in a message */
+	(void)vsnprintf(e->what, sizeof e->what, fmt,
+			ap); /* truncation is acceptable in a message */
 	va_end(ap);
 	return -1;
 }

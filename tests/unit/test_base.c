@@ -1,7 +1,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/emit.h"
 #include "base/str.h"
 #include "test.h"
 
@@ -36,19 +36,19 @@ TEST(depth_counts_components) {
 
 TEST(any_bytes_become_valid_json) {
 	struct buf b;
-	struct json j;
+	struct emit j;
 	buf_init(&b);
-	json_init(&j, &b, false);
-	json_object(&j, NULL);
-	json_bytes(&j, "k", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80\x00z", 13);
-	json_array(&j, "l");
-	json_int(&j, NULL, -5);
-	json_bool(&j, NULL, true);
-	json_null(&j, NULL);
-	json_end_array(&j);
-	json_object(&j, "o");
-	json_end_object(&j);
-	json_end_object(&j);
+	emit_init(&j, &b, false);
+	emit_object(&j, NULL);
+	emit_bytes(&j, "k", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80\x00z", 13);
+	emit_array(&j, "l");
+	emit_int(&j, NULL, -5);
+	emit_bool(&j, NULL, true);
+	emit_null(&j, NULL);
+	emit_end_array(&j);
+	emit_object(&j, "o");
+	emit_end_object(&j);
+	emit_end_object(&j);
 	CHECK_STR(b.data, "{\"k\":\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
 	                  "\\u0000z\",\"l\":[-5,true,null],\"o\":{}}");
 	buf_done(&b);

@@ -1,13 +1,13 @@
-#include "base/json.h"
+#include "base/emit.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void json_init(struct json *j, struct buf *out, bool pretty) {
-	*j = (struct json){.out = out, .pretty = pretty};
+void emit_init(struct emit *j, struct buf *out, bool pretty) {
+	*j = (struct emit){.out = out, .pretty = pretty};
 }
 
-static void newline(struct json *j) {
+static void newline(struct emit *j) {
 	if (!j->pretty) {
 		return;
 	}
@@ -24,15 +24,17 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
 		unsigned char first_min, first_max, second_min, second_max;
 		size_t len;
 	} forms[] = {
-		{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
-		{0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+		{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+		{0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+		{0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
 		{0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
 	};
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
 		if (p[0] < forms[i].first_min || p[0] > forms[i].first_max) {
 			continue;
 		}
-		if (left < forms[i].len || p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
+		if (left < forms[i].len || p[1] < forms[i].second_min ||
+		    p[1] > forms[i].second_max) {
 			return 0;
 		}
 		for (size_t k = 2; k < forms[i].len; k++) {
@@ -47,7 +49,8 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
 
 static void escaped(struct buf *out, unsigned char c) {
 	static const char *const names[256] = {
-		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t",
+		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
+		['\n'] = "\\n", ['\r'] = "\\r",  ['\t'] = "\\t",
 	};
 	if (names[c] != NULL) {
 		buf_puts(out, names[c]);
@@ -60,7 +63,8 @@ static void quoted(struct buf *out, const unsigned char *p, size_t len) {
 	buf_puts(out, "\"");
 	for (size_t at = 0; at < len;) {
 		size_t run = at;
-		while (run < len && p[run] >= 0x20 && p[run] < 0x7F && p[run] != '"' && p[run] != '\\') {
+		while (run < len && p[run] >= 0x20 && p[run] < 0x7F && p[run] != '"' &&
+		       p[run] != '\\') {
 			run++;
 		}
 		buf_add(out, p + at, run - at);
@@ -84,7 +88,7 @@ static void quoted(struct buf *out, const unsigned char *p, size_t len) {
 	buf_puts(out, "\"");
 }
 
-static void before(struct json *j, const char *key) {
+static void before(struct emit *j, const char *key) {
 	if (j->comma) {
 		buf_puts(j->out, ",");
 	}
@@ -98,14 +102,14 @@ static void before(struct json *j, const char *key) {
 	j->comma = true;
 }
 
-static void open_level(struct json *j, const char *key, const char *mark) {
+static void open_level(struct emit *j, const char *key, const char *mark) {
 	before(j, key);
 	buf_puts(j->out, mark);
 	j->depth++;
 	j->comma = false;
 }
 
-static void close_level(struct json *j, const char *mark) {
+static void close_level(struct emit *j, const char *mark) {
 	bool empty = !j->comma;
 	j->depth--;
 	if (!empty) {
@@ -115,46 +119,46 @@ static void close_level(struct json *j, const char *mark) {
 	j->comma = true;
 }
 
-void json_object(struct json *j, const char *key) {
+void emit_object(struct emit *j, const char *key) {
 	open_level(j, key, "{");
 }
 
-void json_array(struct json *j, const char *key) {
+void emit_array(struct emit *j, const char *key) {
 	open_level(j, key, "[");
 }
 
-void json_end_object(struct json *j) {
+void emit_end_object(struct emit *j) {
 	close_level(j, "}");
 }
 
-void json_end_array(struct json *j) {
+void emit_end_array(struct emit *j) {
 	close_level(j, "]");
 }
 
-void json_bytes(struct json *j, const char *key, const void *data, size_t len) {
+void emit_bytes(struct emit *j, const char *key, const void *data, size_t len) {
 	before(j, key);
 	quoted(j->out, data, len);
 }
 
-void json_string(struct json *j, const char *key, const char *s) {
+void emit_string(struct emit *j, const char *key, const char *s) {
 	if (s == NULL) {
-		json_null(j, key);
+		emit_null(j, key);
 	} else {
-		json_bytes(j, key, s, strlen(s));
+		emit_bytes(j, key, s, strlen(s));
 	}
 }
 
-void json_int(struct json *j, const char *key, int64_t n) {
+void emit_int(struct emit *j, const char *key, int64_t n) {
 	before(j, key);
 	buf_printf(j->out, "%" PRId64, n);
 }
 
-void json_bool(struct json *j, const char *key, bool b) {
+void emit_bool(struct emit *j, const char *key, bool b) {
 	before(j, key);
 	buf_puts(j->out, b ? "true" : "false");
 }
 
-void json_null(struct json *j, const char *key) {
+void emit_null(struct emit *j, const char *key) {
 	before(j, key);
 	buf_puts(j->out, "null");
 }

@@ -1,0 +1,33 @@
+/* Writes JSON into a buf, one value after another, with no tree in between.
+ *
+ * Strings may hold any bytes: control characters are escaped, bytes that are
+ * not UTF-8 become U+FFFD, so the output is valid JSON whatever a sandboxed
+ * program printed.  Parsing is jansson's work (policy/json.c), not ours. */
+#ifndef CORRAL_BASE_EMIT_H
+#define CORRAL_BASE_EMIT_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+struct emit {
+	struct buf *out;
+	bool comma;  /* a value precedes at this level */
+	bool pretty; /* newlines and two-space indentation */
+	int depth;
+};
+
+void emit_init(struct emit *j, struct buf *out, bool pretty);
+
+/* key is NULL inside arrays and at the top. */
+void emit_object(struct emit *j, const char *key);
+void emit_array(struct emit *j, const char *key);
+void emit_end_object(struct emit *j);
+void emit_end_array(struct emit *j);
+void emit_string(struct emit *j, const char *key, const char *s); /* NULL writes null */
+void emit_bytes(struct emit *j, const char *key, const void *data, size_t len);
+void emit_int(struct emit *j, const char *key, int64_t n);
+void emit_bool(struct emit *j, const char *key, bool b);
+void emit_null(struct emit *j, const char *key);
+
+#endif
