@@ -1,0 +1,348 @@
+/* Every key a policy can hold, one row each, in the order of enum key_id.
+ *
+ * Should:   be the only place that knows a key's name, type, range, narrowing
+ *           rule and what of it is still to come.
+ * Must not: hold defaults; those are rows of data/profiles.c.
+ *
+ * How `later` reads: for enums, the choices that are rejected by name; for
+ * paths, the characters that would make a pattern of a path; for free names,
+ * "*" rejects every element. */
+#include "data/keys.h"
+
+#include <string.h>
+
+#define KIB ((int64_t)1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+/* A year: more is meant as "none", and stays far from overflow in milliseconds. */
+#define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
+
+/* 2^60: more than any file system holds, and still free of overflow. */
+#define BYTES_MAX ((int64_t)1 << 60)
+
+static const char *const modes[] = {"read-only", "workspace-write", "full-access", NULL};
+static const char *const modes_later[] = {"full-access", NULL};
+static const char *const levels[] = {"none", "minimal", "standard", "full", "auto", NULL};
+static const char *const levels_later[] = {"none", "minimal", "standard", NULL};
+static const char *const thresholds[] = {"none", "minimal", "standard", "full", NULL};
+static const char *const views[] = {"minimal", "system", "host", NULL};
+static const char *const homes[] = {"ephemeral", "persistent", NULL};
+static const char *const nets[] = {"none", "filtered", "restricted", "full", NULL};
+static const char *const nets_later[] = {"filtered", "restricted", NULL};
+static const char *const verdicts[] = {"deny", "allow", NULL};
+static const char *const verdicts_later[] = {"deny", NULL};
+static const char *const patterns_later[] = {"*", "?", "[", NULL};
+static const char *const all_later[] = {"*", NULL};
+static const char *const guarantees[] = {
+	"fs.write",    "fs.read",       "fs.deny",       "net",
+	"net.names",   "ipc",           "pid",           "env",
+	"limits.time", "limits.output", "limits.memory", "limits.processes",
+	"limits.cpu",  "limits.disk",   "lifetime",      NULL,
+};
+
+const struct key keys[KEY_COUNT] = {
+	[KEY_PROFILE] =
+		{
+			.name = "profile",
+			.type = TYPE_STRING,
+			.narrow = NARROW_NEVER,
+			.help = "The named set of values that the policy starts from.",
+		},
+	[KEY_MODE] =
+		{
+			.name = "mode",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = modes,
+			.later = modes_later,
+			.help = "What the command may change: nothing, the workspace, or "
+				"everything.",
+		},
+	[KEY_WORKSPACE] =
+		{
+			.name = "workspace",
+			.type = TYPE_PATH,
+			.narrow = NARROW_NEVER,
+			.help = "The directory that the command works in.",
+		},
+	[KEY_ANY_WORKSPACE] =
+		{
+			.name = "any_workspace",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_NEVER,
+			.help = "Accept a home or system directory as the workspace.",
+		},
+	[KEY_CHDIR] =
+		{
+			.name = "chdir",
+			.type = TYPE_PATH,
+			.narrow = NARROW_FREE,
+			.help = "The directory that the command starts in.",
+		},
+	[KEY_LEVEL] =
+		{
+			.name = "level",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_NEVER,
+			.choices = levels,
+			.later = levels_later,
+			.help = "The level of enforcement to use; auto takes the highest there is.",
+		},
+	[KEY_MIN_LEVEL] =
+		{
+			.name = "min_level",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = thresholds,
+			.help = "Refuse to run below this level of enforcement.",
+		},
+	[KEY_REQUIRE] =
+		{
+			.name = "require",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_ADD,
+			.choices = guarantees,
+			.help = "Guarantees without whose full enforcement nothing runs.",
+		},
+	[KEY_FS_VIEW] =
+		{
+			.name = "fs.view",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = views,
+			.help = "How much of the host's file system can be read.",
+		},
+	[KEY_FS_READ] =
+		{
+			.name = "fs.read",
+			.type = TYPE_PATHS,
+			.narrow = NARROW_NEVER,
+			.later = patterns_later,
+			.help = "Further paths that can be read.",
+		},
+	[KEY_FS_WRITE] =
+		{
+			.name = "fs.write",
+			.type = TYPE_PATHS,
+			.narrow = NARROW_NEVER,
+			.later = patterns_later,
+			.help = "Further paths that can be written.",
+		},
+	[KEY_FS_DENY] =
+		{
+			.name = "fs.deny",
+			.type = TYPE_PATHS,
+			.narrow = NARROW_ADD,
+			.later = patterns_later,
+			.help = "Paths that can be neither read nor written.",
+		},
+	[KEY_FS_PROTECT] =
+		{
+			.name = "fs.protect",
+			.type = TYPE_PATHS,
+			.narrow = NARROW_ADD,
+			.later = patterns_later,
+			.help = "Paths that can be read but never changed.",
+		},
+	[KEY_FS_HOME] =
+		{
+			.name = "fs.home",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = homes,
+			.help = "Whether the private home outlives the run.",
+		},
+	[KEY_FS_TOOLCHAINS] =
+		{
+			.name = "fs.toolchains",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_LOWER,
+			.help = "Show the toolchains of the caller's home, read-only.",
+		},
+	[KEY_FS_WORKSPACE_AT] =
+		{
+			.name = "fs.workspace_at",
+			.type = TYPE_PATH,
+			.narrow = NARROW_NEVER,
+			.help = "Where the workspace stands inside; its own path if unset.",
+		},
+	[KEY_FS_AGENT] =
+		{
+			.name = "fs.agent",
+			.type = TYPE_PATH,
+			.narrow = NARROW_NEVER,
+			.help = "A directory shown read-only at /agent.",
+		},
+	[KEY_NET_MODE] =
+		{
+			.name = "net.mode",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = nets,
+			.later = nets_later,
+			.help = "How much of the network can be reached.",
+		},
+	[KEY_NET_ALLOW] =
+		{
+			.name = "net.allow",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_NEVER,
+			.later = all_later,
+			.help = "Hosts that a filtered network reaches.",
+		},
+	[KEY_ENV_PASS] =
+		{
+			.name = "env.pass",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_NEVER,
+			.help = "Further variables taken over from the caller.",
+		},
+	[KEY_ENV_SET] =
+		{
+			.name = "env.set",
+			.type = TYPE_MAP,
+			.narrow = NARROW_FREE,
+			.help = "Variables set inside.",
+		},
+	[KEY_ENV_ALLOW_DANGEROUS] =
+		{
+			.name = "env.allow_dangerous",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_NEVER,
+			.help = "Variables that change how programs load code, "
+				"accepted all the same.",
+		},
+	[KEY_ENV_PATH] =
+		{
+			.name = "env.path",
+			.type = TYPE_STRING,
+			.narrow = NARROW_NEVER,
+			.help = "The PATH inside: absolute directories, separated by colons.",
+		},
+	[KEY_COMMANDS_DEFAULT] =
+		{
+			.name = "commands.default",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = verdicts,
+			.later = verdicts_later,
+			.help = "What happens to a command that no rule names.",
+		},
+	[KEY_LIMITS_TIMEOUT] =
+		{
+			.name = "limits.timeout",
+			.type = TYPE_DURATION,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 1,
+			.max = DURATION_MAX,
+			.help = "The longest that a command may run.",
+		},
+	[KEY_LIMITS_IDLE_TIMEOUT] =
+		{
+			.name = "limits.idle_timeout",
+			.type = TYPE_DURATION,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 1,
+			.max = DURATION_MAX,
+			.help = "The longest that a command may stay without output.",
+		},
+	[KEY_LIMITS_GRACE] =
+		{
+			.name = "limits.grace",
+			.type = TYPE_DURATION,
+			.narrow = NARROW_LOWER,
+			.min = 0,
+			.max = (int64_t)3600 * 1000,
+			.help = "The time between asking a command to end and killing it.",
+		},
+	[KEY_LIMITS_OUTPUT] =
+		{
+			.name = "limits.output",
+			.type = TYPE_BYTES,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 0,
+			.max = GIB, /* kept in memory, twice */
+			.help = "How much of each output stream is kept.",
+		},
+	[KEY_LIMITS_PROCESSES] =
+		{
+			.name = "limits.processes",
+			.type = TYPE_COUNT,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 1,
+			.max = 4194304, /* the kernel's own PID_MAX_LIMIT */
+			.help = "The most processes at one time.",
+		},
+	[KEY_LIMITS_OPEN_FILES] =
+		{
+			.name = "limits.open_files",
+			.type = TYPE_COUNT,
+			.narrow = NARROW_LOWER,
+			.min = 16,      /* fewer and the loader cannot start a program */
+			.max = 1048576, /* the kernel's default fs.nr_open */
+			.help = "The most open files of one process.",
+		},
+	[KEY_LIMITS_FILE_SIZE] =
+		{
+			.name = "limits.file_size",
+			.type = TYPE_BYTES,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 0,
+			.max = BYTES_MAX,
+			.help = "The largest file that can be written.",
+		},
+	[KEY_LIMITS_CPU_TIME] =
+		{
+			.name = "limits.cpu_time",
+			.type = TYPE_DURATION,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 1000, /* the kernel counts in whole seconds */
+			.max = DURATION_MAX,
+			.help = "The processor time of one process.",
+		},
+	[KEY_LIMITS_MEMORY] =
+		{
+			.name = "limits.memory",
+			.type = TYPE_BYTES,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = MIB, /* less cannot hold a shell */
+			.max = BYTES_MAX,
+			.help = "The memory of all processes together.",
+		},
+	[KEY_LIMITS_CPUS] =
+		{
+			.name = "limits.cpus",
+			.type = TYPE_CPUS,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 10, /* the kernel's smallest quota, 1 ms in 100 */
+			.max = 8192 * 1000,
+			.help = "How many processors may be used at one time.",
+		},
+	[KEY_LIMITS_TMP_SIZE] =
+		{
+			.name = "limits.tmp_size",
+			.type = TYPE_BYTES,
+			.narrow = NARROW_LOWER,
+			.min = 64 * KIB, /* a few pages: the skeleton lives there too */
+			.max = BYTES_MAX,
+			.help = "The size of the private /tmp and home together.",
+		},
+};
+
+const struct key *key_by_name(const char *name) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (strcmp(keys[i].name, name) == 0) {
+			return &keys[i];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,96 @@
+/* The built-in values and the profiles, each row with its reason.
+ *
+ * Should:   hold values as a user would write them, so that one parser reads
+ *           tables, files and options.
+ * Must not: say what a value means; that is data/keys.c.
+ *
+ * A row may hold a value that a later capability brings.  The profile is then
+ * refused by name, unless a higher layer replaces that value. */
+#include "data/profiles.h"
+
+#include "base/auto.h"
+
+#include <string.h>
+
+const struct default_row default_rows[] = {
+	{KEY_PROFILE, "workspace", NULL, "works for most commands with no configuration"},
+	{KEY_MODE, "workspace-write", NULL, "an agent that cannot write cannot work"},
+	{KEY_ANY_WORKSPACE, "false", NULL, "a whole home as workspace is nearly always a slip"},
+	{KEY_LEVEL, "auto", NULL, "the highest that the host has"},
+	{KEY_MIN_LEVEL, "standard", NULL, "files and network are the least that is worth its name"},
+	{KEY_FS_VIEW, "system", NULL, "programs and libraries, and nobody's data"},
+	{KEY_FS_HOME, "persistent", NULL, "caches survive, so builds stay fast"},
+	{KEY_FS_TOOLCHAINS, "true", NULL, "compilers in the home are needed and hold no secrets"},
+	{KEY_NET_MODE, "none", NULL, "nothing leaves unless somebody asked for it"},
+	{KEY_COMMANDS_DEFAULT, "allow", NULL, "the kernel is the boundary, not the command's name"},
+	{KEY_LIMITS_TIMEOUT, "none", "120s", "a person has ^C, a tool call has nobody"},
+	{KEY_LIMITS_IDLE_TIMEOUT, "none", NULL, "compilers are silent for long"},
+	{KEY_LIMITS_GRACE, "2s", NULL, "long enough to remove a lock file"},
+	{KEY_LIMITS_OUTPUT, "none", "1M", "what a model is given has to be bounded"},
+	{KEY_LIMITS_PROCESSES, "512", NULL, "parallel builds pass, fork bombs do not"},
+	{KEY_LIMITS_OPEN_FILES, "4096", NULL, "bundlers and JVMs need thousands"},
+	{KEY_LIMITS_FILE_SIZE, "4G", NULL, "large enough for images, too small for a full disk"},
+	{KEY_LIMITS_CPU_TIME, "none", NULL, "set where somebody pays for it"},
+	{KEY_LIMITS_MEMORY, "none", NULL, "set where somebody pays for it"},
+	{KEY_LIMITS_CPUS, "none", NULL, "set where somebody pays for it"},
+	{KEY_LIMITS_TMP_SIZE, "1G", NULL, "a compiler's temporary files, not a machine's memory"},
+};
+const size_t default_rows_count = ARRAY_LEN(default_rows);
+
+const struct profile profiles[] = {
+	{"campaign", "file tools bound to the root, command rules and a deny list"},
+	{"coding", "a filtered network for package registries and the repository's remotes"},
+	{"data-analysis", "no network, more room in /tmp, more processes"},
+	{"host-read", "the whole file system readable, minus credentials, sockets and state"},
+	{"minimal", "no toolchains, nothing kept, only listed commands"},
+	{"readonly", "nothing can be changed but private scratch space"},
+	{"strict", "a synthesised minimal root, /workspace, and small limits"},
+	{"workspace", "system directories readable, workspace writable, no network"},
+};
+const size_t profiles_count = ARRAY_LEN(profiles);
+
+const struct profile_row profile_rows[] = {
+	{"campaign", KEY_FS_DENY, ".env?", "dotenv files hold keys"},
+	{"campaign", KEY_FS_DENY, ".env.*", "dotenv files hold keys"},
+	{"campaign", KEY_FS_DENY, "**/.env", "dotenv files hold keys"},
+	{"campaign", KEY_FS_DENY, "**/credentials.json", "named for what it holds"},
+	{"campaign", KEY_FS_DENY, "**/*secret*", "named for what it holds"},
+	{"campaign", KEY_FS_DENY, "**/*password*", "named for what it holds"},
+	{"campaign", KEY_FS_DENY, "**/*.pem", "private keys"},
+	{"campaign", KEY_FS_DENY, "**/*.key", "private keys"},
+	{"campaign", KEY_FS_PROTECT, ".git/config?", "git has to read it; changing it runs code"},
+	{"campaign", KEY_COMMANDS_DEFAULT, "deny", "campaigns list their commands"},
+	{"coding", KEY_NET_MODE, "filtered", "registries and remotes by name, nothing else"},
+	{"data-analysis", KEY_NET_MODE, "none", "data goes in, nothing goes out"},
+	{"data-analysis", KEY_LIMITS_PROCESSES, "1024", "numeric libraries start a thread a core"},
+	{"data-analysis", KEY_LIMITS_TMP_SIZE, "4G", "intermediate tables are large"},
+	{"host-read", KEY_FS_VIEW, "host", "tools that look all over the machine"},
+	{"minimal", KEY_FS_HOME, "ephemeral", "nothing is carried from run to run"},
+	{"minimal", KEY_FS_TOOLCHAINS, "false", "only what the system brings"},
+	{"minimal", KEY_COMMANDS_DEFAULT, "deny", "only listed commands"},
+	{"readonly", KEY_MODE, "read-only", "what the profile is for"},
+	{"strict", KEY_REQUIRE, "pid,ipc,fs.read,fs.write,net",
+	 "the view is a promise, not an effort"},
+	{"strict", KEY_FS_VIEW, "minimal", "a root made for the run"},
+	{"strict", KEY_FS_HOME, "ephemeral", "nothing is carried from run to run"},
+	{"strict", KEY_FS_TOOLCHAINS, "false", "the caller's home stays unseen"},
+	{"strict", KEY_FS_WORKSPACE_AT, "/workspace", "the host's paths stay unknown"},
+	{"strict", KEY_ENV_PATH, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	 "the same on every host"},
+	{"strict", KEY_LIMITS_TIMEOUT, "120s", "small limits are part of the profile"},
+	{"strict", KEY_LIMITS_OUTPUT, "1M", "small limits are part of the profile"},
+	{"strict", KEY_LIMITS_PROCESSES, "64", "small limits are part of the profile"},
+	{"strict", KEY_LIMITS_OPEN_FILES, "256", "small limits are part of the profile"},
+	{"strict", KEY_LIMITS_FILE_SIZE, "50M", "small limits are part of the profile"},
+	{"strict", KEY_LIMITS_TMP_SIZE, "256M", "small limits are part of the profile"},
+};
+const size_t profile_rows_count = ARRAY_LEN(profile_rows);
+
+const struct profile *profile_by_name(const char *name) {
+	for (size_t i = 0; i < profiles_count; i++) {
+		if (strcmp(profiles[i].name, name) == 0) {
+			return &profiles[i];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,391 @@
+/* What no policy may say, whoever says it.
+ *
+ * Should:   report a contradiction with the origins of both sides, so that it
+ *           is clear which file or option to change.
+ * Must not: repair anything; a policy is what was written, or an error.
+ * Fails:    closed, before anything is planned. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/environment.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct ground {
+	const char *path;
+	bool beneath; /* everything beneath it as well */
+	bool fine;    /* an exception from a row above it */
+	const char *reason;
+};
+
+/* Directories that are nobody's project.  The longest match speaks. */
+static const struct ground grounds[] = {
+	{"/", false, false, "the whole file system"},
+	{"/bin", true, false, "the system's programs"},
+	{"/boot", true, false, "the boot loader's files"},
+	{"/dev", true, false, "the host's devices"},
+	{"/dev/shm", false, false, "every program's shared memory"},
+	{"/dev/shm/", true, true, "a directory of one's own in memory"},
+	{"/etc", true, false, "the system's configuration"},
+	{"/home", false, false, "every user's home"},
+	{"/lib", true, false, "the system's libraries"},
+	{"/lib32", true, false, "the system's libraries"},
+	{"/lib64", true, false, "the system's libraries"},
+	{"/libx32", true, false, "the system's libraries"},
+	{"/proc", true, false, "the kernel's process files"},
+	{"/root", false, false, "the administrator's home"},
+	{"/run", false, false, "the system's sockets and state"},
+	{"/run/user", false, false, "every user's sockets and state"},
+	{"/sbin", true, false, "the system's programs"},
+	{"/sys", true, false, "the kernel's device files"},
+	{"/tmp", false, false, "every program's temporary files"},
+	{"/usr", true, false, "the system's programs and libraries"},
+	{"/usr/local/src/", true, true, "sources, not the system"},
+	{"/usr/src/", true, true, "sources, not the system"},
+	{"/var", false, false, "the system's state"},
+	{"/var/cache", false, false, "the system's state"},
+	{"/var/lib", false, false, "the system's state"},
+	{"/var/log", false, false, "the system's records"},
+	{"/var/spool", false, false, "the system's queues"},
+	{"/var/tmp", false, false, "every program's temporary files"},
+};
+
+/* A row that ends in a slash speaks of what lies beneath, not of itself. */
+static bool ground_matches(const struct ground *g, const char *path) {
+	size_t n = strlen(g->path);
+	if (n > 1 && g->path[n - 1] == '/') {
+		return str_starts(path, g->path);
+	}
+	return streq(path, g->path) || (g->beneath && path_within(path, g->path));
+}
+
+static const char *ground_reason(const char *path) {
+	const struct ground *best = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(grounds); i++) {
+		if (ground_matches(&grounds[i], path) &&
+		    (best == NULL || strlen(grounds[i].path) > strlen(best->path))) {
+			best = &grounds[i];
+		}
+	}
+	return best == NULL || best->fine ? NULL : best->reason;
+}
+
+int workspace_check(const char *workspace, const char *home, const struct origin *o,
+		    struct err *e) {
+	char real[PATH_MAX], path[SHOWN_MAX], from[SHOWN_MAX];
+	const char *reason = ground_reason(workspace);
+	if (home != NULL && realpath(home, real) != NULL && path_within(real, workspace)) {
+		reason = streq(real, workspace) ? "the whole home" : "above the home";
+	}
+	if (reason == NULL) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) is no workspace: it is %s",
+		      shown(workspace, path, sizeof path), origin_text(o, from, sizeof from),
+		      reason);
+	return err_fix(e, "name a project with --workspace DIR, or insist with --any-workspace");
+}
+
+/* "A (origin) contradicts B (origin)". */
+static int contradiction(const char *a, const struct origin *oa, const char *b,
+			 const struct origin *ob, struct err *e) {
+	char first[SHOWN_MAX], second[SHOWN_MAX];
+	return err_set(e, ERR_USAGE, "policy", "%s (%s) contradicts %s (%s)", a,
+		       origin_text(oa, first, sizeof first), b,
+		       origin_text(ob, second, sizeof second));
+}
+
+static const struct item *find_item(const struct value *v, const char *str) {
+	for (size_t i = 0; i < v->count; i++) {
+		if (streq(v->items[i].str, str)) {
+			return &v->items[i];
+		}
+	}
+	return NULL;
+}
+
+static int check_denied_item(const struct policy *p, const struct item *denied, struct err *e) {
+	static const enum key_id grants[] = {KEY_FS_READ, KEY_FS_WRITE};
+	static const enum key_id single[] = {KEY_WORKSPACE, KEY_FS_AGENT};
+	char a[SHOWN_MAX], b[SHOWN_MAX], path[80];
+	shown(denied->str, path, sizeof path);
+	(void)snprintf(b, sizeof b, "fs.deny %s", path);
+	for (size_t i = 0; i < ARRAY_LEN(grants); i++) {
+		const struct item *granted = find_item(&p->values[grants[i]], denied->str);
+		if (granted != NULL) {
+			(void)snprintf(a, sizeof a, "%s %s", keys[grants[i]].name, path);
+			return contradiction(a, &granted->origin, b, &denied->origin, e);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(single); i++) {
+		const struct value *v = &p->values[single[i]];
+		if (v->set && streq(v->str, denied->str)) {
+			(void)snprintf(a, sizeof a, "%s %s", keys[single[i]].name, path);
+			return contradiction(a, &v->origin, b, &denied->origin, e);
+		}
+	}
+	return 0;
+}
+
+static int check_denied(const struct policy *p, struct err *e) {
+	const struct value *deny = &p->values[KEY_FS_DENY];
+	char from[SHOWN_MAX];
+	for (size_t i = 0; i < deny->count; i++) {
+		if (streq(deny->items[i].str, "/")) {
+			return err_set(e, ERR_USAGE, "policy",
+				       "fs.deny / (%s) leaves nothing to run",
+				       origin_text(&deny->items[i].origin, from, sizeof from));
+		}
+		if (check_denied_item(p, &deny->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_mode(const struct policy *p, struct err *e) {
+	const struct value *mode = &p->values[KEY_MODE], *write = &p->values[KEY_FS_WRITE];
+	char what[SHOWN_MAX], path[80];
+	if (mode->num != MODE_READ_ONLY || write->count == 0) {
+		return 0;
+	}
+	(void)snprintf(what, sizeof what, "fs.write %s",
+		       shown(write->items[0].str, path, sizeof path));
+	return contradiction("mode read-only", &mode->origin, what, &write->items[0].origin, e);
+}
+
+static int check_level(const struct policy *p, struct err *e) {
+	const struct value *level = &p->values[KEY_LEVEL], *min = &p->values[KEY_MIN_LEVEL];
+	char a[40], b[40];
+	if (level->num == LEVEL_AUTO || min->num <= level->num) {
+		return 0;
+	}
+	(void)snprintf(a, sizeof a, "level %s", keys[KEY_LEVEL].choices[level->num]);
+	(void)snprintf(b, sizeof b, "min_level %s", keys[KEY_MIN_LEVEL].choices[min->num]);
+	return contradiction(a, &level->origin, b, &min->origin, e);
+}
+
+static bool within_any(const char *path, const struct value *v) {
+	for (size_t i = 0; i < v->count; i++) {
+		if (path_within(path, v->items[i].str)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_chdir(const struct policy *p, struct err *e) {
+	const struct value *dir = &p->values[KEY_CHDIR], *ws = &p->values[KEY_WORKSPACE];
+	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT);
+	char a[SHOWN_MAX], b[SHOWN_MAX], path[80], space[80];
+	if (!dir->set || path_within(dir->str, ws->str) ||
+	    (at != NULL && path_within(dir->str, at)) ||
+	    within_any(dir->str, &p->values[KEY_FS_READ]) ||
+	    within_any(dir->str, &p->values[KEY_FS_WRITE]) ||
+	    p->values[KEY_FS_VIEW].num == VIEW_HOST) {
+		return 0;
+	}
+	(void)snprintf(a, sizeof a, "chdir %s", shown(dir->str, path, sizeof path));
+	(void)snprintf(b, sizeof b, "workspace %s", shown(ws->str, space, sizeof space));
+	(void)contradiction(a, &dir->origin, b, &ws->origin, e);
+	return err_fix(e, "stay in the workspace, or grant the directory with --read or --write");
+}
+
+static int check_workspace_at(const struct policy *p, struct err *e) {
+	const struct value *at = &p->values[KEY_FS_WORKSPACE_AT], *ws = &p->values[KEY_WORKSPACE];
+	char path[SHOWN_MAX], from[SHOWN_MAX];
+	if (!at->set || streq(at->str, ws->str)) {
+		return 0;
+	}
+	const char *reason = ground_reason(at->str);
+	if (reason == NULL) {
+		return 0;
+	}
+	return err_set(e, ERR_USAGE, "policy",
+		       "fs.workspace_at %s (%s) would stand in the place of %s",
+		       shown(at->str, path, sizeof path),
+		       origin_text(&at->origin, from, sizeof from), reason);
+}
+
+static int missing_path(enum key_id key, const char *str, const struct origin *o, int sys,
+			struct err *e) {
+	char path[SHOWN_MAX], from[SHOWN_MAX];
+	(void)err_set(e, ERR_USAGE, "policy", "%s %s (%s): %s", keys[key].name,
+		      shown(str, path, sizeof path), origin_text(o, from, sizeof from),
+		      strerror(sys));
+	e->sys = sys;
+	return keys[key].type == TYPE_PATHS
+		       ? err_fix(e, "make it, or write \"%s?\" when it may be missing", path)
+		       : err_fix(e, "name an existing directory");
+}
+
+/* A grant has to lead somewhere; a deny only has to name something, and what
+ * lies behind a directory that we may not search is out of reach anyway. */
+static int check_present(const struct policy *p, enum key_id key, bool grant, struct err *e) {
+	const struct value *v = &p->values[key];
+	struct stat st;
+	for (size_t i = 0; i < v->count; i++) {
+		const struct item *item = &v->items[i];
+		int found = grant ? stat(item->str, &st) : lstat(item->str, &st);
+		bool hidden = found != 0 && errno == EACCES && !grant;
+		if (found != 0 && !hidden && !item->optional) {
+			return missing_path(key, item->str, &item->origin, errno, e);
+		}
+	}
+	return 0;
+}
+
+static int check_directory(const struct policy *p, enum key_id key, struct err *e) {
+	const struct value *v = &p->values[key];
+	struct stat st;
+	if (!v->set) {
+		return 0;
+	}
+	if (stat(v->str, &st) != 0) {
+		return missing_path(key, v->str, &v->origin, errno, e);
+	}
+	return S_ISDIR(st.st_mode) ? 0 : missing_path(key, v->str, &v->origin, ENOTDIR, e);
+}
+
+static int check_paths(const struct policy *p, struct err *e) {
+	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT), *dir = policy_str(p, KEY_CHDIR);
+	bool inside = at != NULL && dir != NULL && path_within(dir, at);
+	if (check_present(p, KEY_FS_READ, true, e) != 0 ||
+	    check_present(p, KEY_FS_WRITE, true, e) != 0 ||
+	    check_present(p, KEY_FS_DENY, false, e) != 0 ||
+	    check_present(p, KEY_FS_PROTECT, false, e) != 0 ||
+	    check_directory(p, KEY_FS_AGENT, e) != 0) {
+		return -1;
+	}
+	/* A path inside says nothing about the host; the plan knows both. */
+	return inside ? 0 : check_directory(p, KEY_CHDIR, e);
+}
+
+/* Variables that other keys decide. */
+static const struct {
+	const char *name;
+	const char *fix;
+} computed[] = {
+	{"HOME", "the home is private; fs.home says whether it is kept"},
+	{"PATH", "use env.path"},
+	{"PWD", "use chdir"},
+	{"TMPDIR", "/tmp is private; limits.tmp_size sets its size"},
+};
+
+static bool name_is_valid(const char *name, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		char c = name[i];
+		bool letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+		if (!letter && (i == 0 || c < '0' || c > '9')) {
+			return false;
+		}
+	}
+	return len > 0;
+}
+
+static int refuse_name(const struct key *k, const struct item *item, const char *why,
+		       struct err *e) {
+	char copy[64], name[64], from[SHOWN_MAX];
+	(void)snprintf(copy, sizeof copy, "%.*s", (int)strcspn(item->str, "="), item->str);
+	return err_set(e, ERR_USAGE, "policy", "%s %s (%s): %s", k->name,
+		       shown(copy, name, sizeof name),
+		       origin_text(&item->origin, from, sizeof from), why);
+}
+
+static int check_name(const struct policy *p, enum key_id key, const struct item *item,
+		      struct err *e) {
+	char name[256], why[160];
+	size_t len = strcspn(item->str, "=");
+	if (len >= sizeof name || !name_is_valid(item->str, len)) {
+		(void)refuse_name(&keys[key], item, "not the name of a variable", e);
+		return err_fix(e, "names are letters, digits and _, and begin with no digit");
+	}
+	(void)snprintf(name, sizeof name, "%.*s", (int)len, item->str);
+	const struct env_row *row = env_row_for(name);
+	if (row != NULL && row->class == ENV_RESERVED) {
+		(void)refuse_name(&keys[key], item, "the name is reserved for Corral's own use", e);
+		return err_fix(e, "take a name that does not begin with CORRAL_");
+	}
+	if (key == KEY_ENV_ALLOW_DANGEROUS) {
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(computed); i++) {
+		if (streq(computed[i].name, name)) {
+			(void)refuse_name(&keys[key], item, "another key decides this variable", e);
+			return err_fix(e, "%s", computed[i].fix);
+		}
+	}
+	if (row == NULL || row->class != ENV_DANGEROUS ||
+	    find_item(&p->values[KEY_ENV_ALLOW_DANGEROUS], name) != NULL) {
+		return 0;
+	}
+	(void)snprintf(why, sizeof why, "dangerous: %s", row->reason);
+	(void)refuse_name(&keys[key], item, why, e);
+	return err_fix(e, "if that is meant, add \"%s\" to env.allow_dangerous", name);
+}
+
+static int check_names(const struct policy *p, enum key_id key, struct err *e) {
+	const struct value *v = &p->values[key];
+	for (size_t i = 0; i < v->count; i++) {
+		if (check_name(p, key, &v->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_set_and_passed(const struct policy *p, struct err *e) {
+	const struct value *set = &p->values[KEY_ENV_SET], *pass = &p->values[KEY_ENV_PASS];
+	char a[SHOWN_MAX], b[SHOWN_MAX], name[256];
+	for (size_t i = 0; i < set->count; i++) {
+		(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(set->items[i].str, "="),
+			       set->items[i].str);
+		const struct item *passed = find_item(pass, name);
+		if (passed != NULL) {
+			(void)snprintf(a, sizeof a, "env.set %.80s", name);
+			(void)snprintf(b, sizeof b, "env.pass %.80s", name);
+			return contradiction(a, &set->items[i].origin, b, &passed->origin, e);
+		}
+	}
+	return 0;
+}
+
+/* An empty or relative component would be the directory the command is in. */
+static int check_search_path(const struct policy *p, struct err *e) {
+	const struct value *v = &p->values[KEY_ENV_PATH];
+	char path[80], from[SHOWN_MAX];
+	const char *at = v->set ? v->str : NULL;
+	while (at != NULL) {
+		if (*at != '/') {
+			return err_set(e, ERR_USAGE, "policy",
+				       "env.path \"%s\" (%s): each directory must be absolute",
+				       shown(v->str, path, sizeof path),
+				       origin_text(&v->origin, from, sizeof from));
+		}
+		at = strchr(at, ':');
+		at = at == NULL ? NULL : at + 1;
+	}
+	return 0;
+}
+
+int policy_check_environment(const struct policy *p, struct err *e) {
+	return check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
+			       check_names(p, KEY_ENV_PASS, e) != 0 ||
+			       check_names(p, KEY_ENV_SET, e) != 0 ||
+			       check_set_and_passed(p, e) != 0 || check_search_path(p, e) != 0
+		       ? -1
+		       : 0;
+}
+
+int policy_check(const struct policy *p, struct err *e) {
+	return check_denied(p, e) != 0 || check_mode(p, e) != 0 || check_level(p, e) != 0 ||
+			       check_chdir(p, e) != 0 || check_workspace_at(p, e) != 0 ||
+			       policy_check_environment(p, e) != 0 || check_paths(p, e) != 0
+		       ? -1
+		       : 0;
+}

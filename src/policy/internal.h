@@ -1,0 +1,76 @@
+/* Between the files of the policy room; nobody else includes this.
+ *
+ * A layer is a struct policy with holes: only the keys that one file, profile
+ * or command line gave are set. */
+#ifndef CORRAL_POLICY_INTERNAL_H
+#define CORRAL_POLICY_INTERNAL_H
+
+#include "policy/doc.h"
+#include "policy/policy.h"
+
+/* Room for an origin or a value in a message; longer ones are cut there. */
+#define SHOWN_MAX 120
+
+static inline void auto_buf_(struct buf *b) {
+	buf_done(b);
+}
+#define auto_buf __attribute__((cleanup(auto_buf_))) struct buf
+
+/* Where a value is read from, and what its paths are relative to. */
+struct where {
+	struct arena *a;
+	struct origin origin;
+	const char *cwd;  /* what a relative workspace is relative to */
+	const char *base; /* what every other relative path is relative to */
+	const char *home; /* for "~/"; NULL when there is none */
+};
+
+/* value.c: one value by the row of its key.  A list is appended to. */
+int value_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		    struct err *e);
+int value_from_doc(const struct where *w, const struct key *k, const struct doc *d, struct value *v,
+		   struct err *e);
+
+/* Appends, or replaces the item that speaks of the same thing. */
+int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
+	      struct err *e);
+
+/* A number as a user would write it: "4G", "500ms", "none", "read-only". */
+const char *value_number(const struct key *k, int64_t num, char *out, size_t cap);
+
+bool key_is_list(const struct key *k);
+const char *doc_type_name(enum doc_type type);
+
+/* Whether the system's [floor] may speak of it. */
+bool key_has_floor(const struct key *k);
+
+/* Cut to the room there is, control characters replaced: for messages. */
+const char *shown(const char *s, char *out, size_t cap);
+
+/* apply.c: a document or a setting becomes a layer, layers become the policy. */
+int layer_from_doc(const struct where *w, const struct doc *root, struct policy *layer,
+		   struct policy *floor, struct err *e);
+int layer_from_setting(const struct where *w, const struct setting *s, struct policy *layer,
+		       struct err *e);
+int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, struct err *e);
+int layer_narrows(const struct policy *p, const struct policy *layer, struct err *e);
+int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);
+
+/* check.c: contradictions, and what no policy may say. */
+int policy_check(const struct policy *p, struct err *e);
+int policy_check_environment(const struct policy *p, struct err *e);
+int workspace_check(const char *workspace, const char *home, const struct origin *o, struct err *e);
+
+/* print.c */
+int policy_hash(struct arena *a, struct policy *p, struct err *e);
+
+/* resolve.c: the whole of a policy file; ERR_USAGE when it cannot be one. */
+int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e);
+int policy_file_error(struct err *e, const char *name, int sys);
+
+/* trust.c */
+void sha256_hex(const void *data, size_t len, char ret_hex[65]);
+int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,
+		 struct err *e);
+
+#endif

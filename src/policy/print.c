@@ -1,0 +1,243 @@
+/* The resolved policy for people, for programs, and for its hash.
+ *
+ * Should:   print text that reads back as a policy file and gives the same
+ *           policy; name the origin of every value (P1).
+ * Must not: let a value or a file name break out of its line: control
+ *           characters are escaped. */
+#include "policy/internal.h"
+
+#include "base/emit.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *origin_text(const struct origin *o, char *out, size_t cap) {
+	char name[256], line[16] = "";
+	shown(o->name == NULL ? "?" : o->name, name, sizeof name);
+	if (o->line > 0) {
+		(void)snprintf(line, sizeof line, ":%d", o->line);
+	}
+	switch (o->kind) {
+	case ORIGIN_BUILTIN:
+		(void)snprintf(out, cap, "built-in");
+		break;
+	case ORIGIN_PROFILE:
+		(void)snprintf(out, cap, "profile %s", name);
+		break;
+	case ORIGIN_FLOOR:
+		(void)snprintf(out, cap, "floor %s%s", name, line);
+		break;
+	default:
+		(void)snprintf(out, cap, "%s%s", name, line);
+		break;
+	}
+	return out;
+}
+
+/* A TOML basic string. */
+static void put_quoted(struct buf *out, const char *s) {
+	buf_puts(out, "\"");
+	for (; *s != '\0'; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c == '"' || c == '\\') {
+			buf_printf(out, "\\%c", c);
+		} else if (c < 0x20 || c == 0x7F) {
+			buf_printf(out, "\\u%04X", c);
+		} else {
+			buf_add(out, s, 1);
+		}
+	}
+	buf_puts(out, "\"");
+}
+
+/* An item as it would be written: pattern characters of a path get their
+ * backslash back, a path that may be missing its '?'. */
+static void item_written(const struct key *k, const struct item *item, struct buf *out) {
+	for (const char *p = item->str; *p != '\0'; p++) {
+		if (k->type == TYPE_PATHS && strchr("*?[\\", *p) != NULL) {
+			buf_puts(out, "\\");
+		}
+		buf_add(out, p, 1);
+	}
+	buf_puts(out, item->optional ? "?" : "");
+}
+
+/* Numbers and switches stand bare; everything else is a string. */
+static void put_scalar(struct buf *out, const struct key *k, const struct value *v) {
+	char num[32];
+	if (v->str != NULL) {
+		put_quoted(out, v->str);
+	} else if (k->type == TYPE_BOOL || (k->type == TYPE_COUNT && v->num != LIMIT_NONE)) {
+		buf_puts(out, value_number(k, v->num, num, sizeof num));
+	} else {
+		put_quoted(out, value_number(k, v->num, num, sizeof num));
+	}
+}
+
+/* Wide enough for the longest key, and for most values. */
+#define KEY_WIDTH 20
+#define VALUE_WIDTH 28
+
+static void put_origin(struct buf *out, size_t line_start, size_t width, const struct origin *o) {
+	char from[300];
+	size_t used = out->len - line_start;
+	buf_printf(out, "%*s  # %s\n", used < width ? (int)(width - used) : 0, "",
+		   origin_text(o, from, sizeof from));
+}
+
+static void print_map(struct buf *out, const struct key *k, const struct value *v) {
+	for (size_t i = 0; i < v->count; i++) {
+		size_t start = out->len;
+		size_t n = strcspn(v->items[i].str, "=");
+		buf_printf(out, "%s.%.*s = ", k->name, (int)n, v->items[i].str);
+		put_quoted(out, v->items[i].str + n + 1);
+		put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &v->items[i].origin);
+	}
+}
+
+static void print_list(struct buf *out, const struct key *k, const struct value *v) {
+	buf_printf(out, "%-*s = [%s\n", KEY_WIDTH, k->name, v->count == 0 ? "]" : "");
+	for (size_t i = 0; i < v->count; i++) {
+		size_t start = out->len;
+		auto_buf text = {0};
+		item_written(k, &v->items[i], &text);
+		buf_puts(out, "  ");
+		put_quoted(out, text.data == NULL ? "" : text.data);
+		buf_puts(out, ",");
+		put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &v->items[i].origin);
+	}
+	buf_puts(out, v->count == 0 ? "" : "]\n");
+}
+
+static void print_text(const struct policy *p, struct buf *out) {
+	buf_printf(out, "# sha256 %s\n", p->sha256);
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct value *v = &p->values[i];
+		size_t start = out->len;
+		if (!v->set) {
+			continue;
+		}
+		if (keys[i].type == TYPE_MAP) {
+			print_map(out, &keys[i], v);
+		} else if (key_is_list(&keys[i])) {
+			print_list(out, &keys[i], v);
+		} else {
+			buf_printf(out, "%-*s = ", KEY_WIDTH, keys[i].name);
+			put_scalar(out, &keys[i], v);
+			put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &v->origin);
+		}
+	}
+}
+
+static void json_items(struct emit *j, const struct key *k, const struct value *v) {
+	char from[300];
+	emit_array(j, "value");
+	for (size_t i = 0; i < v->count; i++) {
+		auto_buf text = {0};
+		item_written(k, &v->items[i], &text);
+		emit_bytes(j, NULL, text.data == NULL ? "" : text.data, text.len);
+	}
+	emit_end_array(j);
+	emit_array(j, "origin");
+	for (size_t i = 0; i < v->count; i++) {
+		emit_string(j, NULL, origin_text(&v->items[i].origin, from, sizeof from));
+	}
+	emit_end_array(j);
+}
+
+static void json_scalar(struct emit *j, const struct key *k, const struct value *v) {
+	char num[32], from[300];
+	bool plain = k->type == TYPE_COUNT || k->type == TYPE_BYTES;
+	if (!v->set) {
+		emit_null(j, "value");
+		emit_null(j, "origin");
+		return;
+	}
+	if (v->str != NULL) {
+		emit_string(j, "value", v->str);
+	} else if (k->type == TYPE_BOOL) {
+		emit_bool(j, "value", v->num != 0);
+	} else if (plain && v->num != LIMIT_NONE) {
+		emit_int(j, "value", v->num);
+	} else {
+		emit_string(j, "value", value_number(k, v->num, num, sizeof num));
+	}
+	emit_string(j, "origin", origin_text(&v->origin, from, sizeof from));
+}
+
+static void print_json(const struct policy *p, struct buf *out) {
+	struct emit j;
+	emit_init(&j, out, true);
+	emit_object(&j, NULL);
+	emit_int(&j, "version", 1);
+	emit_string(&j, "sha256", p->sha256);
+	emit_object(&j, "values");
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		emit_object(&j, keys[i].name);
+		if (key_is_list(&keys[i])) {
+			json_items(&j, &keys[i], &p->values[i]);
+		} else {
+			json_scalar(&j, &keys[i], &p->values[i]);
+		}
+		emit_end_object(&j);
+	}
+	emit_end_object(&j);
+	emit_end_object(&j);
+	buf_puts(out, "\n");
+}
+
+void policy_print(const struct policy *p, bool json, struct buf *out) {
+	if (json) {
+		print_json(p, out);
+	} else {
+		print_text(p, out);
+	}
+}
+
+static int by_text(const void *a, const void *b) {
+	const struct item *x = *(const struct item *const *)a, *y = *(const struct item *const *)b;
+	return strcmp(x->str, y->str);
+}
+
+/* In no list does the order mean anything, so it must not change the hash. */
+static int hash_items(struct arena *a, const struct key *k, const struct value *v, struct buf *out,
+		      struct err *e) {
+	const struct item **sorted = arena_array(a, v->count + 1, sizeof *sorted);
+	if (sorted == NULL) {
+		return err_memory(e, "policy");
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		sorted[i] = &v->items[i];
+	}
+	qsort(sorted, v->count, sizeof *sorted, by_text);
+	for (size_t i = 0; i < v->count; i++) {
+		buf_printf(out, "%s + ", k->name);
+		put_quoted(out, sorted[i]->str);
+		buf_puts(out, sorted[i]->optional ? " ?\n" : "\n");
+	}
+	return 0;
+}
+
+/* One line a value, in the order of the rows, without origins (P5). */
+int policy_hash(struct arena *a, struct policy *p, struct err *e) {
+	auto_buf text = {0};
+	buf_puts(&text, "corral policy 1\n");
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct value *v = &p->values[i];
+		if (key_is_list(&keys[i])) {
+			if (hash_items(a, &keys[i], v, &text, e) != 0) {
+				return -1;
+			}
+		} else if (v->set) {
+			buf_printf(&text, "%s = ", keys[i].name);
+			put_scalar(&text, &keys[i], v);
+			buf_puts(&text, "\n");
+		}
+	}
+	if (buf_failed(&text)) {
+		return err_memory(e, "policy");
+	}
+	sha256_hex(text.data, text.len, p->sha256);
+	return 0;
+}

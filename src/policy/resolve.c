@@ -1,0 +1,456 @@
+/* All layers, in their order, into one checked policy.
+ *
+ * The order: built-in < profile < system < user < project < --policy < settings,
+ * and then the floor of the system's file over everything.  The workspace and
+ * the profile are settled before the rest: the first says where the project's
+ * file and relative paths are, the second which rows lie beneath the files.
+ *
+ * Should:   read each file once, from a descriptor; what is hashed is what is
+ *           parsed.
+ * Must not: take a policy from a link in the workspace, or let the project's
+ *           file choose workspace or floor.
+ * Fails:    closed.  A missing standing file is no layer; one that is there and
+ *           cannot be read, or is garbage, stops the run. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "data/profiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* The files, lowest first. */
+enum source_id { SOURCE_SYSTEM, SOURCE_USER, SOURCE_PROJECT, SOURCE_FILE, SOURCE_COUNT };
+
+struct source {
+	const char *name; /* NULL: there is no such file */
+	struct doc *doc;
+	bool trusted;
+};
+
+struct resolver {
+	struct arena *a;
+	const struct policy_inputs *in;
+	struct source sources[SOURCE_COUNT];
+	const char *workspace;
+	struct policy policy, floor;
+	/* A profile's row that asks for what is still to come: an error, unless a
+	 * file or a setting replaces the value. */
+	const struct profile_row *pending[KEY_COUNT];
+};
+
+static const enum origin_kind source_origins[SOURCE_COUNT] = {
+	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,
+	[SOURCE_USER] = ORIGIN_USER,
+	[SOURCE_PROJECT] = ORIGIN_PROJECT,
+	[SOURCE_FILE] = ORIGIN_FILE,
+};
+
+int policy_file_error(struct err *e, const char *name, int sys) {
+	char file[SHOWN_MAX];
+	shown(name, file, sizeof file);
+	if (sys == ELOOP) {
+		(void)err_set(e, ERR_USAGE, "policy", "%s: is a symbolic link", file);
+		(void)err_fix(e, "put the file itself there");
+	} else if (sys == EFBIG) {
+		(void)err_set(e, ERR_USAGE, "policy", "%s: larger than %zu bytes, so not a policy",
+			      file, POLICY_FILE_MAX);
+	} else {
+		(void)err_set(e, ERR_USAGE, "policy", "%s: %s", file, strerror(sys));
+	}
+	e->sys = sys;
+	return -1;
+}
+
+int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e) {
+	struct stat st;
+	char file[SHOWN_MAX];
+	if (fstat(fd, &st) != 0) {
+		return policy_file_error(e, name, errno);
+	}
+	if (S_ISDIR(st.st_mode) || (regular && !S_ISREG(st.st_mode))) {
+		return err_set(e, ERR_USAGE, "policy", "%s: is not a regular file",
+			       shown(name, file, sizeof file));
+	}
+	return fd_read_all(fd, POLICY_FILE_MAX, out) == 0 ? 0 : policy_file_error(e, name, errno);
+}
+
+/* Reads and parses; the text is hashed for trust before it is let go. */
+static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
+		       bool regular, struct err *e) {
+	struct source *s = &r->sources[id];
+	auto_buf text = {0};
+	char sha256[65];
+	if (policy_file_read(fd, name, regular, &text, e) != 0) {
+		return -1;
+	}
+	/* The tree may point into the text, so that has to live as long as the tree. */
+	char *kept = arena_strndup(r->a, text.data, text.len);
+	if (kept == NULL) {
+		return err_memory(e, "policy");
+	}
+	if (doc_parse(r->a, name, kept, text.len, &s->doc, e) != 0) {
+		return -1;
+	}
+	s->name = name;
+	s->trusted = true;
+	if (id != SOURCE_PROJECT) {
+		return 0;
+	}
+	sha256_hex(text.data, text.len, sha256);
+	return trust_lookup(r->in->trust_file, name, sha256, &s->trusted, e);
+}
+
+static int read_standing(struct resolver *r, enum source_id id, const char *path, struct err *e) {
+	if (path == NULL) {
+		return 0;
+	}
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return errno == ENOENT || errno == ENOTDIR ? 0 : policy_file_error(e, path, errno);
+	}
+	return source_load(r, id, fd, path, true, e);
+}
+
+/* "fd:N" in full; -1 when it is not that. */
+static int descriptor_of(const char *name) {
+	char *end;
+	if (!str_starts(name, "fd:") || name[3] < '0' || name[3] > '9') {
+		return -1;
+	}
+	errno = 0;
+	long n = strtol(name + 3, &end, 10);
+	return errno != 0 || *end != '\0' || n > INT_MAX ? -1 : (int)n;
+}
+
+static int read_extra(struct resolver *r, struct err *e) {
+	const char *name = r->in->extra_file;
+	if (name == NULL) {
+		return 0;
+	}
+	if (streq(name, "-")) {
+		return source_load(r, SOURCE_FILE, STDIN_FILENO, "standard input", false, e);
+	}
+	if (str_starts(name, "fd:")) {
+		int given = descriptor_of(name);
+		return given < 0 ? policy_file_error(e, name, EBADF)
+				 : source_load(r, SOURCE_FILE, given, name, false, e);
+	}
+	const char *path = path_join(r->a, r->in->cwd, name);
+	if (path == NULL) {
+		return err_memory(e, "policy");
+	}
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? policy_file_error(e, path, errno)
+		      : source_load(r, SOURCE_FILE, fd, path, true, e);
+}
+
+/* Only the workspace itself: a link, or a file further up, is not the
+ * project's word. */
+static int read_project(struct resolver *r, struct err *e) {
+	if (r->in->no_config) {
+		return 0;
+	}
+	const char *path = path_join(r->a, r->workspace, PROJECT_FILE);
+	if (path == NULL) {
+		return err_memory(e, "policy");
+	}
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return errno == ENOENT ? 0 : policy_file_error(e, path, errno);
+	}
+	return source_load(r, SOURCE_PROJECT, fd, path, true, e);
+}
+
+static struct where where_file(const struct resolver *r, enum source_id id) {
+	return (struct where){
+		.a = r->a,
+		.origin = {.kind = source_origins[id], .name = r->sources[id].name},
+		.cwd = r->in->cwd,
+		.base = r->workspace,
+		.home = r->in->home,
+	};
+}
+
+static struct where where_setting(const struct resolver *r) {
+	return (struct where){
+		.a = r->a, .cwd = r->in->cwd, .base = r->in->cwd, .home = r->in->home};
+}
+
+/* A top-level key of one document, before the document is applied. */
+static int early_from_doc(const struct resolver *r, enum source_id id, enum key_id key,
+			  struct value *v, struct err *e) {
+	struct where w = where_file(r, id);
+	if (r->sources[id].doc == NULL) {
+		return 0;
+	}
+	for (const struct doc *d = r->sources[id].doc->first; d != NULL; d = d->next) {
+		if (streq(d->key, keys[key].name)) {
+			return value_from_doc(&w, &keys[key], d, v, e);
+		}
+	}
+	return 0;
+}
+
+/* What the highest trusted layer says of a key; left alone when none does. */
+static int early_value(const struct resolver *r, enum key_id key, struct value *v, struct err *e) {
+	struct where w = where_setting(r);
+	struct policy layer = {0};
+	for (size_t i = 0; i < r->in->nsettings; i++) {
+		const struct setting *s = &r->in->settings[i];
+		if (streq(s->key, keys[key].name) && layer_from_setting(&w, s, &layer, e) != 0) {
+			return -1;
+		}
+	}
+	if (layer.values[key].set) {
+		*v = layer.values[key];
+		return 0;
+	}
+	for (int id = SOURCE_COUNT - 1; id >= 0; id--) {
+		struct value found = {0};
+		bool standing = id == SOURCE_SYSTEM || id == SOURCE_USER;
+		if (!r->sources[id].trusted || (standing && r->in->no_config)) {
+			continue;
+		}
+		if (early_from_doc(r, (enum source_id)id, key, &found, e) != 0) {
+			return -1;
+		}
+		if (found.set) {
+			*v = found;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int workspace_error(struct err *e, const struct value *v, int sys) {
+	char path[SHOWN_MAX], from[SHOWN_MAX];
+	(void)err_set(e, ERR_USAGE, "policy", "the workspace %s (%s) cannot be used: %s",
+		      shown(v->str, path, sizeof path), origin_text(&v->origin, from, sizeof from),
+		      strerror(sys));
+	e->sys = sys;
+	return err_fix(e, "name an existing directory with --workspace DIR");
+}
+
+static int settle_workspace(struct resolver *r, struct err *e) {
+	struct value v = {.set = true, .str = r->in->cwd, .origin = {.kind = ORIGIN_BUILTIN}};
+	struct value any = {0};
+	struct stat st;
+	char real[PATH_MAX];
+	if (early_value(r, KEY_WORKSPACE, &v, e) != 0 ||
+	    early_value(r, KEY_ANY_WORKSPACE, &any, e) != 0) {
+		return -1;
+	}
+	if (realpath(v.str, real) == NULL || stat(real, &st) != 0) {
+		return workspace_error(e, &v, errno);
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		return workspace_error(e, &v, ENOTDIR);
+	}
+	if (any.num == 0 && workspace_check(real, r->in->home, &v.origin, e) != 0) {
+		return -1;
+	}
+	r->workspace = v.str = arena_strdup(r->a, real);
+	r->policy.values[KEY_WORKSPACE] = v;
+	return v.str == NULL ? err_memory(e, "policy") : 0;
+}
+
+static int apply_defaults(struct resolver *r, struct err *e) {
+	struct where w = where_setting(r);
+	w.origin = (struct origin){.kind = ORIGIN_BUILTIN};
+	for (size_t i = 0; i < default_rows_count; i++) {
+		const struct default_row *row = &default_rows[i];
+		const char *text =
+			r->in->tool_call && row->tool_call != NULL ? row->tool_call : row->person;
+		if (value_from_text(&w, &keys[row->key], text, &r->policy.values[row->key], e) !=
+		    0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int unknown_profile(const struct value *v, struct err *e) {
+	char name[64], from[SHOWN_MAX], known[200] = "";
+	size_t at = 0;
+	for (size_t i = 0; i < profiles_count && at < sizeof known; i++) {
+		at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i > 0 ? ", " : "",
+				       profiles[i].name);
+	}
+	(void)err_set(e, ERR_USAGE, "policy", "unknown profile \"%s\" (%s)",
+		      shown(v->str, name, sizeof name), origin_text(&v->origin, from, sizeof from));
+	return err_fix(e, "the profiles are %s", known);
+}
+
+static struct where where_profile(const struct resolver *r, const struct profile *profile) {
+	return (struct where){
+		.a = r->a,
+		.origin = {.kind = ORIGIN_PROFILE, .name = profile->name},
+		.cwd = r->in->cwd,
+		.base = r->workspace,
+		.home = r->in->home,
+	};
+}
+
+static int apply_profile(struct resolver *r, struct err *e) {
+	struct value *chosen = &r->policy.values[KEY_PROFILE];
+	if (early_value(r, KEY_PROFILE, chosen, e) != 0) {
+		return -1;
+	}
+	const struct profile *profile = profile_by_name(chosen->str);
+	if (profile == NULL) {
+		return unknown_profile(chosen, e);
+	}
+	struct where w = where_profile(r, profile);
+	for (size_t i = 0; i < profile_rows_count; i++) {
+		const struct profile_row *row = &profile_rows[i];
+		struct err later;
+		if (!streq(row->profile, profile->name)) {
+			continue;
+		}
+		if (value_from_text(&w, &keys[row->key], row->value, &r->policy.values[row->key],
+				    &later) != 0) {
+			r->pending[row->key] = row;
+		}
+	}
+	return 0;
+}
+
+/* Called after all layers: a scalar that somebody replaced is settled, a list
+ * only grows and therefore still holds what cannot be done. */
+static int reject_pending(struct resolver *r, struct err *e) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct profile_row *row = r->pending[i];
+		const struct value *v = &r->policy.values[i];
+		bool replaced = !key_is_list(&keys[i]) && v->origin.kind > ORIGIN_PROFILE;
+		if (row == NULL || replaced) {
+			continue;
+		}
+		struct where w = where_profile(r, profile_by_name(row->profile));
+		struct value scratch = {0};
+		return value_from_text(&w, &keys[i], row->value, &scratch, e);
+	}
+	return 0;
+}
+
+/* The project's file was found through the workspace, so it cannot move it. */
+static int project_keeps_workspace(const struct policy *layer, struct err *e) {
+	static const enum key_id fixed[] = {KEY_WORKSPACE, KEY_ANY_WORKSPACE};
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+		const struct value *v = &layer->values[fixed[i]];
+		char from[SHOWN_MAX];
+		if (v->set) {
+			(void)err_set(
+				e, ERR_USAGE, "policy", "%s (%s) has no place in a project's file",
+				keys[fixed[i]].name, origin_text(&v->origin, from, sizeof from));
+			return err_fix(e, "use --workspace DIR or the user's own file");
+		}
+	}
+	return 0;
+}
+
+static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
+	const struct source *s = &r->sources[id];
+	struct policy layer = {0};
+	struct where w = where_file(r, id);
+	if (s->doc == NULL) {
+		return 0;
+	}
+	if (layer_from_doc(&w, s->doc, &layer, id == SOURCE_SYSTEM ? &r->floor : NULL, e) != 0) {
+		return -1;
+	}
+	if (id == SOURCE_PROJECT && (project_keeps_workspace(&layer, e) != 0 ||
+				     (!s->trusted && layer_narrows(&r->policy, &layer, e) != 0))) {
+		return -1;
+	}
+	if (id == SOURCE_SYSTEM && r->in->no_config) {
+		return 0; /* only its floor counts, and that was just read */
+	}
+	return layer_merge(r->a, &r->policy, &layer, e);
+}
+
+static int apply_layers(struct resolver *r, struct err *e) {
+	struct policy layer = {0};
+	struct where w = where_setting(r);
+	struct value workspace = r->policy.values[KEY_WORKSPACE];
+	struct value profile = r->policy.values[KEY_PROFILE];
+	for (int id = 0; id < SOURCE_COUNT; id++) {
+		if (apply_source(r, (enum source_id)id, e) != 0) {
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < r->in->nsettings; i++) {
+		if (layer_from_setting(&w, &r->in->settings[i], &layer, e) != 0) {
+			return -1;
+		}
+	}
+	if (layer_merge(r->a, &r->policy, &layer, e) != 0) {
+		return -1;
+	}
+	/* Settled before, by the same precedence, and the workspace is resolved. */
+	r->policy.values[KEY_WORKSPACE] = workspace;
+	r->policy.values[KEY_PROFILE] = profile;
+	return 0;
+}
+
+static int read_sources(struct resolver *r, struct err *e) {
+	/* The floor binds also who wants no configuration (P4). */
+	if (read_standing(r, SOURCE_SYSTEM, r->in->system_file, e) != 0) {
+		return -1;
+	}
+	if (!r->in->no_config && read_standing(r, SOURCE_USER, r->in->user_file, e) != 0) {
+		return -1;
+	}
+	return read_extra(r, e);
+}
+
+int policy_resolve(struct arena *a, const struct policy_inputs *in, struct policy *ret,
+		   struct err *e) {
+	struct resolver *r = arena_alloc(a, sizeof *r);
+	if (r == NULL) {
+		return err_memory(e, "policy");
+	}
+	r->a = a;
+	r->in = in;
+	if (read_sources(r, e) != 0 || settle_workspace(r, e) != 0 || read_project(r, e) != 0 ||
+	    apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
+	    reject_pending(r, e) != 0 || floor_apply(a, &r->policy, &r->floor, e) != 0 ||
+	    policy_check(&r->policy, e) != 0 || policy_hash(a, &r->policy, e) != 0) {
+		return -1;
+	}
+	*ret = r->policy;
+	return 0;
+}
+
+int policy_check_file(struct arena *a, const char *path, struct err *e) {
+	struct policy layer = {0}, floor = {0};
+	struct doc *root;
+	auto_buf text = {0};
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return policy_file_error(e, path, errno);
+	}
+	if (policy_file_read(fd, path, true, &text, e) != 0 ||
+	    doc_parse(a, path, text.data, text.len, &root, e) != 0) {
+		return -1;
+	}
+	struct where w = {.a = a,
+			  .origin = {.kind = ORIGIN_FILE, .name = path},
+			  .cwd = "/",
+			  .base = "/",
+			  .home = "/"};
+	if (layer_from_doc(&w, root, &layer, &floor, e) != 0) {
+		return -1;
+	}
+	const struct value *profile = &layer.values[KEY_PROFILE];
+	if (profile->set && profile_by_name(profile->str) == NULL) {
+		return unknown_profile(profile, e);
+	}
+	return policy_check_environment(&layer, e);
+}

@@ -1,0 +1,187 @@
+/* The JSON Schema of a policy file, made from the rows of data/keys.c.
+ *
+ * Should:   accept what apply.c accepts, as far as a schema can say it, and
+ *           leave out the values that are rejected by name.
+ * Must not: know a key by itself; a new row appears here without a change. */
+#include "policy/internal.h"
+
+#include "base/emit.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+static bool is_later(const struct key *k, const char *choice) {
+	for (const char *const *l = k->later; l != NULL && *l != NULL; l++) {
+		if (streq(*l, choice)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void schema_choices(struct emit *j, const struct key *k) {
+	emit_array(j, "enum");
+	for (const char *const *c = k->choices; *c != NULL; c++) {
+		if (!is_later(k, *c)) {
+			emit_string(j, NULL, *c);
+		}
+	}
+	emit_end_array(j);
+}
+
+static void schema_none(struct emit *j, const struct key *k) {
+	if (k->none_allowed) {
+		emit_object(j, NULL);
+		emit_string(j, "const", "none");
+		emit_end_object(j);
+	}
+}
+
+static void schema_pattern(struct emit *j, const char *pattern) {
+	emit_object(j, NULL);
+	emit_string(j, "type", "string");
+	emit_string(j, "pattern", pattern);
+	emit_end_object(j);
+}
+
+/* A bare number counts `unit`s of what the row's range is written in. */
+static void schema_integer(struct emit *j, const struct key *k, int64_t unit) {
+	emit_object(j, NULL);
+	emit_string(j, "type", "integer");
+	emit_int(j, "minimum", (k->min + unit - 1) / unit);
+	emit_int(j, "maximum", k->max / unit);
+	emit_end_object(j);
+}
+
+static void schema_number(struct emit *j, const struct key *k) {
+	emit_array(j, "anyOf");
+	switch (k->type) {
+	case TYPE_BYTES:
+		schema_integer(j, k, 1);
+		schema_pattern(j, "^[0-9]+([KkMmGgTt]([Ii]?[Bb])?|[Bb])?$");
+		break;
+	case TYPE_DURATION:
+		schema_integer(j, k, 1000);
+		schema_pattern(j, "^[0-9]+([Mm]?[Ss]|[Mm]|[Hh])?$");
+		break;
+	case TYPE_CPUS:
+		emit_object(j, NULL);
+		emit_string(j, "type", "number");
+		emit_int(j, "exclusiveMinimum", 0);
+		emit_int(j, "maximum", k->max / 1000);
+		emit_end_object(j);
+		schema_pattern(j, "^[0-9]+(\\.[0-9]{1,3})?$");
+		break;
+	default:
+		schema_integer(j, k, 1);
+		break;
+	}
+	schema_none(j, k);
+	emit_end_array(j);
+}
+
+static void schema_list(struct emit *j, const struct key *k) {
+	emit_string(j, "type", "array");
+	emit_object(j, "items");
+	emit_string(j, "type", "string");
+	if (k->choices != NULL) {
+		schema_choices(j, k);
+	} else {
+		emit_int(j, "minLength", 1);
+	}
+	emit_end_object(j);
+	if (k->type == TYPE_NAMES && k->choices == NULL && is_later(k, "*")) {
+		emit_int(j, "maxItems", 0);
+	}
+}
+
+static void schema_key(struct emit *j, const char *name, const struct key *k) {
+	emit_object(j, name);
+	emit_string(j, "description", k->help);
+	switch (k->type) {
+	case TYPE_BOOL:
+		emit_string(j, "type", "boolean");
+		break;
+	case TYPE_ENUM:
+		schema_choices(j, k);
+		break;
+	case TYPE_STRING:
+	case TYPE_PATH:
+		emit_string(j, "type", "string");
+		emit_int(j, "minLength", 1);
+		break;
+	case TYPE_NAMES:
+	case TYPE_PATHS:
+		schema_list(j, k);
+		break;
+	case TYPE_MAP:
+		emit_string(j, "type", "object");
+		emit_object(j, "additionalProperties");
+		emit_string(j, "type", "string");
+		emit_end_object(j);
+		break;
+	default:
+		schema_number(j, k);
+		break;
+	}
+	emit_end_object(j);
+}
+
+static void open_table(struct emit *j, const char *name) {
+	emit_object(j, name);
+	emit_string(j, "type", "object");
+	emit_bool(j, "additionalProperties", false);
+	emit_object(j, "properties");
+}
+
+static void close_table(struct emit *j) {
+	emit_end_object(j);
+	emit_end_object(j);
+}
+
+/* Keys of one table stand together in the rows, so a table is opened when its
+ * first key comes and closed when another table's does. */
+static void schema_keys(struct emit *j, bool floor) {
+	char group[32] = "";
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const char *dot = strchr(keys[i].name, '.');
+		size_t n = dot == NULL ? 0 : (size_t)(dot - keys[i].name);
+		if (floor && !key_has_floor(&keys[i])) {
+			continue;
+		}
+		if (strlen(group) != n || strncmp(group, keys[i].name, n) != 0) {
+			if (group[0] != '\0') {
+				close_table(j);
+			}
+			(void)snprintf(group, sizeof group, "%.*s", (int)n, keys[i].name);
+			if (group[0] != '\0') {
+				open_table(j, group);
+			}
+		}
+		schema_key(j, dot == NULL ? keys[i].name : dot + 1, &keys[i]);
+	}
+	if (group[0] != '\0') {
+		close_table(j);
+	}
+}
+
+void policy_schema(struct buf *out) {
+	struct emit j;
+	emit_init(&j, out, true);
+	emit_object(&j, NULL);
+	emit_string(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	emit_string(&j, "title", "Corral policy");
+	emit_string(&j, "type", "object");
+	emit_bool(&j, "additionalProperties", false);
+	emit_object(&j, "properties");
+	emit_object(&j, "version");
+	emit_int(&j, "const", 1);
+	emit_end_object(&j);
+	schema_keys(&j, false);
+	open_table(&j, "floor");
+	schema_keys(&j, true);
+	close_table(&j);
+	emit_end_object(&j);
+	emit_end_object(&j);
+	buf_puts(out, "\n");
+}

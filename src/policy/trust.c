@@ -1,0 +1,244 @@
+/* Which project files the user has read and pinned.
+ *
+ * Should:   hold one line a file, "sha256 path", in a file that only its owner
+ *           can write; replace it as a whole or not at all.
+ * Must not: trust a path without its content, or a content elsewhere.
+ * Fails:    closed.  A file that others could have written pins nothing: it is
+ *           an error. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium/crypto_hash_sha256.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* Thousands of projects; more is garbage. */
+#define TRUST_FILE_MAX ((size_t)4 * 1024 * 1024)
+
+void sha256_hex(const void *data, size_t len, char ret_hex[65]) {
+	static const char digits[] = "0123456789abcdef";
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	(void)crypto_hash_sha256(hash, data, len); /* cannot fail: it only computes */
+	for (size_t i = 0; i < sizeof hash; i++) {
+		ret_hex[2 * i] = digits[hash[i] >> 4];
+		ret_hex[2 * i + 1] = digits[hash[i] & 15];
+	}
+	ret_hex[64] = '\0';
+}
+
+/* The whole trust file, or nothing when there is none yet. */
+static int trust_read(const char *trust_file, struct buf *out, struct err *e) {
+	struct stat st;
+	auto_fd fd = open(trust_file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : policy_file_error(e, trust_file, errno);
+	}
+	if (fstat(fd, &st) != 0) {
+		return policy_file_error(e, trust_file, errno);
+	}
+	if (!S_ISREG(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+	    (st.st_uid != geteuid() && st.st_uid != 0)) {
+		(void)err_set(e, ERR_USAGE, "policy",
+			      "%s: others could have written the list of trust", trust_file);
+		return err_fix(e, "look at it, then make it yours alone: chmod 600 %s", trust_file);
+	}
+	return fd_read_all(fd, TRUST_FILE_MAX, out) == 0 ? 0
+							 : policy_file_error(e, trust_file, errno);
+}
+
+/* The path of a line "sha256 path", or NULL when it is not one. */
+static const char *line_path(const char *line, size_t len, size_t *ret_len) {
+	if (len < 66 || line[64] != ' ') {
+		return NULL;
+	}
+	*ret_len = len - 65;
+	return line + 65;
+}
+
+static bool line_is_for(const char *line, size_t len, const char *path) {
+	size_t n;
+	const char *p = line_path(line, len, &n);
+	return p != NULL && n == strlen(path) && memcmp(p, path, n) == 0;
+}
+
+/* The line that starts at *at, without its newline; moves past it. */
+static const char *next_line(const struct buf *b, size_t *at, size_t *ret_len) {
+	if (*at >= b->len) {
+		return NULL;
+	}
+	const char *line = b->data + *at;
+	const char *end = memchr(line, '\n', b->len - *at);
+	*ret_len = end == NULL ? b->len - *at : (size_t)(end - line);
+	*at += *ret_len + 1;
+	return line;
+}
+
+int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,
+		 struct err *e) {
+	auto_buf list = {0};
+	size_t at = 0, len;
+	const char *line;
+	bool found = false;
+	if (trust_file != NULL && trust_read(trust_file, &list, e) != 0) {
+		return -1;
+	}
+	while ((line = next_line(&list, &at, &len)) != NULL) {
+		found |= line_is_for(line, len, path) && memcmp(line, sha256, 64) == 0;
+	}
+	*ret = found;
+	return 0;
+}
+
+/* The old list without this path, and its new line at the end. */
+static int list_with(const struct buf *old, const char *path, const char *sha256, struct buf *out,
+		     struct err *e) {
+	size_t at = 0, len;
+	const char *line;
+	while ((line = next_line(old, &at, &len)) != NULL) {
+		if (len > 0 && !line_is_for(line, len, path)) {
+			buf_add(out, line, len);
+			buf_puts(out, "\n");
+		}
+	}
+	buf_printf(out, "%s %s\n", sha256, path);
+	return buf_failed(out) ? err_memory(e, "policy") : 0;
+}
+
+/* Each missing directory above path, for its owner only. */
+static int make_parents(const char *path, struct err *e) {
+	char dir[PATH_MAX];
+	size_t n = strlen(path);
+	if (n >= sizeof dir) {
+		return policy_file_error(e, path, ENAMETOOLONG);
+	}
+	memcpy(dir, path, n + 1);
+	for (char *p = strchr(dir + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
+			return policy_file_error(e, dir, errno);
+		}
+		*p = '/';
+	}
+	return 0;
+}
+
+/* A new file beside the old one, renamed over it once it is on the disk: a
+ * reader sees the old list or the new one. */
+static int replace_file(const char *path, const struct buf *content, struct err *e) {
+	char fresh[PATH_MAX];
+	int n = snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)getpid());
+	if (n < 0 || (size_t)n >= sizeof fresh) {
+		return policy_file_error(e, path, ENAMETOOLONG);
+	}
+	(void)unlink(
+		fresh); /* left over by a process of the same number that died; O_EXCL decides */
+	auto_fd fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		return policy_file_error(e, fresh, errno);
+	}
+	if (fd_write_all(fd, content->data, content->len) != 0 || fsync(fd) != 0 ||
+	    rename(fresh, path) != 0) {
+		int sys = errno;
+		(void)unlink(fresh); /* the first error is the one that matters */
+		return policy_file_error(e, path, sys);
+	}
+	return 0;
+}
+
+/* Two pins at one time must not lose one: the directory is the lock. */
+static int lock_directory(const char *trust_file, struct err *e) {
+	char dir[PATH_MAX];
+	const char *slash = strrchr(trust_file, '/');
+	if (slash == NULL || slash == trust_file || (size_t)(slash - trust_file) >= sizeof dir) {
+		return policy_file_error(e, trust_file, EINVAL);
+	}
+	(void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - trust_file), trust_file);
+	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX) != 0) {
+		return policy_file_error(e, dir, errno);
+	}
+	return take_fd(&fd);
+}
+
+/* The path by which resolve.c will find the file: its directory resolved, its
+ * own name untouched. */
+static int pinned_path(const char *path, char ret[PATH_MAX], struct err *e) {
+	char dir[PATH_MAX], real[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	if (!streq(name, PROJECT_FILE)) {
+		(void)err_set(e, ERR_USAGE, "policy", "%s: only a project's %s can be pinned", path,
+			      PROJECT_FILE);
+		return err_fix(e, "other files are trusted by who names them with --policy");
+	}
+	int n = slash == NULL   ? snprintf(dir, sizeof dir, ".")
+		: slash == path ? snprintf(dir, sizeof dir, "/")
+				: snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+	if (n < 0 || (size_t)n >= sizeof dir) {
+		return policy_file_error(e, path, ENAMETOOLONG);
+	}
+	if (realpath(dir, real) == NULL) {
+		return policy_file_error(e, dir, errno);
+	}
+	if (strchr(real, '\n') != NULL) {
+		return err_set(e, ERR_USAGE, "policy",
+			       "%s: a directory with a line break in its name cannot be pinned",
+			       path);
+	}
+	n = snprintf(ret, PATH_MAX, "%s/%s", streq(real, "/") ? "" : real, PROJECT_FILE);
+	return n < 0 || n >= PATH_MAX ? policy_file_error(e, path, ENAMETOOLONG) : 0;
+}
+
+/* Read once: what is checked is what is pinned. */
+static int checked_hash(const char *path, char ret_hex[65], struct err *e) {
+	struct arena a;
+	struct doc *root;
+	struct policy layer = {0};
+	auto_buf text = {0};
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return policy_file_error(e, path, errno);
+	}
+	if (policy_file_read(fd, path, true, &text, e) != 0) {
+		return -1;
+	}
+	arena_init(&a);
+	struct where w = {.a = &a,
+			  .origin = {.kind = ORIGIN_PROJECT, .name = path},
+			  .cwd = "/",
+			  .base = "/",
+			  .home = "/"};
+	int done = doc_parse(&a, path, text.data, text.len, &root, e);
+	if (done == 0) {
+		done = layer_from_doc(&w, root, &layer, NULL, e);
+	}
+	arena_done(&a);
+	if (done == 0) {
+		sha256_hex(text.data, text.len, ret_hex);
+	}
+	return done;
+}
+
+int policy_trust(const char *trust_file, const char *path, struct err *e) {
+	char real[PATH_MAX], sha256[65];
+	auto_buf old = {0}, list = {0};
+	if (pinned_path(path, real, e) != 0 || checked_hash(real, sha256, e) != 0 ||
+	    make_parents(trust_file, e) != 0) {
+		return -1;
+	}
+	auto_fd lock = lock_directory(trust_file, e);
+	if (lock < 0 || trust_read(trust_file, &old, e) != 0 ||
+	    list_with(&old, real, sha256, &list, e) != 0) {
+		return -1;
+	}
+	return replace_file(trust_file, &list, e);
+}

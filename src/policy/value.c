@@ -1,0 +1,567 @@
+/* One value: from the words of a user or a document into the type of its key.
+ *
+ * Should:   name key, value, origin and range in every refusal.
+ * Must not: look at the file system; whether a path exists is check.c's matter.
+ * Fails:    closed.  What is not understood to its last character is an error,
+ *           and so is a value that this version does not implement. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <strings.h>
+
+const char *shown(const char *s, char *out, size_t cap) {
+	size_t n = 0;
+	for (; s[n] != '\0' && n + 1 < cap; n++) {
+		unsigned char c = (unsigned char)s[n];
+		out[n] = c < 0x20 || c == 0x7F ? '?' : s[n];
+	}
+	out[n] = '\0';
+	if (s[n] != '\0' && n >= 3) {
+		memcpy(out + n - 3, "...", 3);
+	}
+	return out;
+}
+
+bool key_is_list(const struct key *k) {
+	return k->type == TYPE_NAMES || k->type == TYPE_PATHS || k->type == TYPE_MAP;
+}
+
+struct unit {
+	const char *name;
+	int64_t factor;
+};
+
+/* Largest first: value_number() takes the first that divides. */
+static const struct unit byte_units[] = {
+	{"T", (int64_t)1 << 40},
+	{"TB", (int64_t)1 << 40},
+	{"TiB", (int64_t)1 << 40},
+	{"G", 1 << 30},
+	{"GB", 1 << 30},
+	{"GiB", 1 << 30},
+	{"M", 1 << 20},
+	{"MB", 1 << 20},
+	{"MiB", 1 << 20},
+	{"K", 1 << 10},
+	{"KB", 1 << 10},
+	{"KiB", 1 << 10},
+	{"", 1},
+	{"B", 1},
+	{NULL, 0},
+};
+
+static const struct unit time_units[] = {
+	{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}, {"", 1000}, {NULL, 0},
+};
+
+static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
+
+static const struct unit *units_of(const struct key *k) {
+	return k->type == TYPE_BYTES      ? byte_units
+	       : k->type == TYPE_DURATION ? time_units
+					  : plain_units;
+}
+
+static const char *number_with_unit(const struct unit *units, int64_t num, char *out, size_t cap) {
+	const struct unit *u = units;
+	while (num == 0 ? u->factor != 1 : num % u->factor != 0) {
+		u++;
+	}
+	(void)snprintf(out, cap, "%" PRId64 "%s", num / u->factor, u->name);
+	return out;
+}
+
+const char *value_number(const struct key *k, int64_t num, char *out, size_t cap) {
+	if (k->type == TYPE_BOOL) {
+		return num != 0 ? "true" : "false";
+	}
+	if (k->type == TYPE_ENUM) {
+		return k->choices[num];
+	}
+	if (num == LIMIT_NONE) {
+		return "none";
+	}
+	if (k->type != TYPE_CPUS) {
+		return number_with_unit(units_of(k), num, out, cap);
+	}
+	int len = snprintf(out, cap, "%" PRId64 ".%03" PRId64, num / 1000, num % 1000);
+	while (len > 0 && out[len - 1] == '0') {
+		out[--len] = '\0';
+	}
+	if (len > 0 && out[len - 1] == '.') {
+		out[--len] = '\0';
+	}
+	return out;
+}
+
+static bool listed(const char *const *list, const char *name) {
+	for (; list != NULL && *list != NULL; list++) {
+		if (streq(*list, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The choices that can be used now, for messages. */
+static void choices_text(const struct key *k, char *out, size_t cap) {
+	size_t at = 0;
+	out[0] = '\0';
+	for (const char *const *c = k->choices; *c != NULL; c++) {
+		if (!listed(k->later, *c) && at < cap) {
+			at += (size_t)snprintf(out + at, cap - at, "%s%s", at > 0 ? ", " : "", *c);
+		}
+	}
+}
+
+static void expected_text(const struct key *k, char *out, size_t cap) {
+	static const char *const words[] = {
+		[TYPE_BOOL] = "true or false",
+		[TYPE_STRING] = "words",
+		[TYPE_PATH] = "a path",
+		[TYPE_COUNT] = "a whole number",
+		[TYPE_BYTES] = "a size such as 512, 64K or 4G",
+		[TYPE_DURATION] = "a time such as 30, 500ms or 2m",
+		[TYPE_CPUS] = "a number of processors such as 1.5",
+		[TYPE_NAMES] = "a name",
+		[TYPE_PATHS] = "a path",
+		[TYPE_MAP] = "NAME=VALUE",
+	};
+	char list[256], low[32], high[32];
+	if (k->choices != NULL) {
+		choices_text(k, list, sizeof list);
+		(void)snprintf(out, cap, "one of %s", list);
+	} else if (k->max > 0) {
+		(void)snprintf(out, cap, "%s, from %s to %s%s", words[k->type],
+			       value_number(k, k->min, low, sizeof low),
+			       value_number(k, k->max, high, sizeof high),
+			       k->none_allowed ? ", or \"none\"" : "");
+	} else {
+		(void)snprintf(out, cap, "%s", words[k->type]);
+	}
+}
+
+static int refuse(const struct where *w, const struct key *k, const char *text, const char *why,
+		  struct err *e) {
+	char value[64], from[SHOWN_MAX];
+	return err_set(e, ERR_USAGE, "policy", "%s = \"%s\" (%s): %s", k->name,
+		       shown(text, value, sizeof value), origin_text(&w->origin, from, sizeof from),
+		       why);
+}
+
+static int refuse_value(const struct where *w, const struct key *k, const char *text,
+			struct err *e) {
+	char expected[300], why[320];
+	expected_text(k, expected, sizeof expected);
+	(void)snprintf(why, sizeof why, "expected %s", expected);
+	return refuse(w, k, text, why, e);
+}
+
+static int refuse_later(const struct where *w, const struct key *k, const char *text,
+			struct err *e) {
+	char list[200];
+	(void)refuse(w, k, text, "not implemented in this version", e);
+	if (k->type == TYPE_ENUM) {
+		choices_text(k, list, sizeof list);
+		return err_fix(e, "use %s = %s", k->name, list);
+	}
+	if (k->type == TYPE_PATHS) {
+		return err_fix(e, "name each path in full; write a backslash before *, ? or [ "
+				  "where it belongs to the name");
+	}
+	return err_fix(e, "leave %s out", k->name);
+}
+
+static int set_number(const struct where *w, int64_t num, struct value *v) {
+	v->num = num;
+	v->set = true;
+	v->origin = w->origin;
+	return 0;
+}
+
+static int parse_bool(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e) {
+	if (!streq(text, "true") && !streq(text, "false")) {
+		return refuse_value(w, k, text, e);
+	}
+	return set_number(w, streq(text, "true"), v);
+}
+
+static int parse_enum(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e) {
+	if (listed(k->later, text)) {
+		return refuse_later(w, k, text, e);
+	}
+	for (int64_t i = 0; k->choices[i] != NULL; i++) {
+		if (streq(k->choices[i], text)) {
+			return set_number(w, i, v);
+		}
+	}
+	return refuse_value(w, k, text, e);
+}
+
+/* Digits only: no sign, no space.  False when there are none or too many. */
+static bool read_digits(const char **p, int64_t *ret) {
+	int64_t n = 0;
+	const char *start = *p;
+	for (; **p >= '0' && **p <= '9'; (*p)++) {
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, **p - '0', &n)) {
+			return false;
+		}
+	}
+	*ret = n;
+	return *p > start;
+}
+
+static bool read_with_unit(const struct unit *units, const char *text, int64_t *ret) {
+	int64_t n;
+	if (!read_digits(&text, &n)) {
+		return false;
+	}
+	for (; units->name != NULL; units++) {
+		if (strcasecmp(units->name, text) == 0) {
+			return !__builtin_mul_overflow(n, units->factor, ret);
+		}
+	}
+	return false;
+}
+
+/* Thousandths: at most three digits after the point, so nothing is rounded. */
+static bool read_thousandths(const char *text, int64_t *ret) {
+	int64_t whole, part = 0;
+	if (!read_digits(&text, &whole)) {
+		return false;
+	}
+	if (*text == '.') {
+		const char *start = ++text;
+		if (!read_digits(&text, &part) || text - start > 3) {
+			return false;
+		}
+		for (ptrdiff_t n = text - start; n < 3; n++) {
+			part *= 10;
+		}
+	}
+	return *text == '\0' && !__builtin_mul_overflow(whole, 1000, &whole) &&
+	       !__builtin_add_overflow(whole, part, ret);
+}
+
+static int parse_number(const struct where *w, const struct key *k, const char *text,
+			struct value *v, struct err *e) {
+	int64_t num = 0;
+	if (k->none_allowed && streq(text, "none")) {
+		return set_number(w, LIMIT_NONE, v);
+	}
+	bool read = k->type == TYPE_CPUS ? read_thousandths(text, &num)
+					 : read_with_unit(units_of(k), text, &num);
+	if (!read || num < k->min || num > k->max) {
+		return refuse_value(w, k, text, e);
+	}
+	return set_number(w, num, v);
+}
+
+static int parse_string(const struct where *w, const struct key *k, const char *text,
+			struct value *v, struct err *e) {
+	if (*text == '\0') {
+		return refuse(w, k, text, "must not be empty", e);
+	}
+	v->str = arena_strdup(w->a, text);
+	return v->str == NULL ? err_memory(e, "policy") : set_number(w, 0, v);
+}
+
+static const char *base_of(const struct where *w, const struct key *k) {
+	if (k == &keys[KEY_FS_WORKSPACE_AT]) {
+		return NULL; /* a place inside: there is nothing on the host to start from */
+	}
+	return k == &keys[KEY_WORKSPACE] ? w->cwd : w->base;
+}
+
+/* Absolute and normal, "~/" expanded. */
+static int resolve_path(const struct where *w, const struct key *k, const char *text,
+			const char **ret, struct err *e) {
+	const char *base = base_of(w, k), *rest = text;
+	if (*text == '\0') {
+		return refuse(w, k, text, "a path must not be empty", e);
+	}
+	if (text[0] == '~') {
+		if (text[1] != '\0' && text[1] != '/') {
+			return refuse(w, k, text, "only ~/ is expanded; write ./~ for a name", e);
+		}
+		if (w->home == NULL) {
+			return refuse(w, k, text, "there is no home directory to expand ~ to", e);
+		}
+		base = w->home;
+		rest = text + (text[1] == '/' ? 2 : 1);
+	} else if (text[0] != '/' && base == NULL) {
+		return refuse(w, k, text, "must be an absolute path", e);
+	}
+	/* What follows "~/" stays beneath the home even when it begins with a slash. */
+	const char *path = text[0] == '/' ? path_normal(w->a, text)
+					  : path_join(w->a, base, rest + strspn(rest, "/"));
+	if (path == NULL) {
+		return err_memory(e, "policy");
+	}
+	if (strlen(path) >= PATH_MAX) {
+		return refuse(w, k, text, "the path is longer than the system allows", e);
+	}
+	*ret = path;
+	return 0;
+}
+
+static int parse_path(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e) {
+	const char *path;
+	if (resolve_path(w, k, text, &path, e) != 0) {
+		return -1;
+	}
+	v->str = path;
+	return set_number(w, 0, v);
+}
+
+static bool same_item(const struct key *k, const char *a, const char *b) {
+	if (k->type != TYPE_MAP) {
+		return streq(a, b);
+	}
+	size_t n = strcspn(a, "=");
+	return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
+	      struct err *e) {
+	v->set = true;
+	v->origin = item->origin;
+	for (size_t i = 0; i < v->count; i++) {
+		if (same_item(k, v->items[i].str, item->str)) {
+			bool optional = v->items[i].optional && item->optional;
+			v->items[i] = *item;
+			v->items[i].optional = optional; /* one who insists is enough */
+			return 0;
+		}
+	}
+	if (arena_grow(a, &v->items, v->count, &v->cap, sizeof v->items[0]) != 0) {
+		return err_memory(e, "policy");
+	}
+	v->items[v->count++] = *item;
+	return 0;
+}
+
+static int put_text(const struct where *w, const struct key *k, const char *text, bool optional,
+		    struct value *v, struct err *e) {
+	struct item item = {.str = text, .optional = optional, .origin = w->origin};
+	return value_put(w->a, k, v, &item, e);
+}
+
+static int parse_name(const struct where *w, const struct key *k, const char *name, struct value *v,
+		      struct err *e) {
+	if (*name == '\0') {
+		return refuse(w, k, name, "a name must not be empty", e);
+	}
+	if (k->choices == NULL && listed(k->later, "*")) {
+		return refuse_later(w, k, name, e);
+	}
+	if (k->choices != NULL && !listed(k->choices, name)) {
+		return refuse_value(w, k, name, e);
+	}
+	return put_text(w, k, name, false, v, e);
+}
+
+/* No name holds a comma, so "a,b" can only be two of them. */
+static int parse_names(const struct where *w, const struct key *k, const char *text,
+		       struct value *v, struct err *e) {
+	for (;;) {
+		size_t n = strcspn(text, ",");
+		char *name = arena_strndup(w->a, text, n);
+		if (name == NULL) {
+			return err_memory(e, "policy");
+		}
+		if (parse_name(w, k, name, v, e) != 0) {
+			return -1;
+		}
+		if (text[n] == '\0') {
+			return 0;
+		}
+		text += n + 1;
+	}
+}
+
+/* Takes the backslashes off and finds the final '?'.  A character that would
+ * make a pattern of the path is refused where no backslash stands before it. */
+static int read_pattern(const struct where *w, const struct key *k, const char *text,
+			bool *ret_optional, char **ret, struct err *e) {
+	char *plain = arena_alloc(w->a, strlen(text) + 1);
+	size_t len = 0;
+	if (plain == NULL) {
+		return err_memory(e, "policy");
+	}
+	*ret_optional = false;
+	for (const char *p = text; *p != '\0'; p++) {
+		char one[2] = {*p, '\0'};
+		if (*p == '\\') {
+			one[0] = *++p;
+			if (one[0] != '\\' && !listed(k->later, one)) {
+				return refuse(w, k, text,
+					      "a backslash stands before *, ?, [ or \\ only", e);
+			}
+		} else if (*p == '?' && p[1] == '\0') {
+			*ret_optional = true;
+			break;
+		} else if (listed(k->later, one)) {
+			return refuse_later(w, k, text, e);
+		}
+		plain[len++] = one[0];
+	}
+	*ret = plain;
+	return 0;
+}
+
+static int parse_paths(const struct where *w, const struct key *k, const char *text,
+		       struct value *v, struct err *e) {
+	const char *path;
+	char *plain = NULL;
+	bool optional;
+	if (read_pattern(w, k, text, &optional, &plain, e) != 0 ||
+	    resolve_path(w, k, plain, &path, e) != 0) {
+		return -1;
+	}
+	return put_text(w, k, path, optional, v, e);
+}
+
+static int parse_map(const struct where *w, const struct key *k, const char *text, struct value *v,
+		     struct err *e) {
+	if (text[0] == '=' || strchr(text, '=') == NULL) {
+		return refuse_value(w, k, text, e);
+	}
+	char *pair = arena_strdup(w->a, text);
+	return pair == NULL ? err_memory(e, "policy") : put_text(w, k, pair, false, v, e);
+}
+
+int value_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		    struct err *e) {
+	static int (*const parse[])(const struct where *, const struct key *, const char *,
+				    struct value *, struct err *) = {
+		[TYPE_BOOL] = parse_bool,       [TYPE_ENUM] = parse_enum,
+		[TYPE_STRING] = parse_string,   [TYPE_PATH] = parse_path,
+		[TYPE_COUNT] = parse_number,    [TYPE_BYTES] = parse_number,
+		[TYPE_DURATION] = parse_number, [TYPE_CPUS] = parse_number,
+		[TYPE_NAMES] = parse_names,     [TYPE_PATHS] = parse_paths,
+		[TYPE_MAP] = parse_map,
+	};
+	return parse[k->type](w, k, text, v, e);
+}
+
+const char *doc_type_name(enum doc_type type) {
+	static const char *const names[] = {
+		[DOC_TABLE] = "a table",       [DOC_ARRAY] = "a list",
+		[DOC_STRING] = "a string",     [DOC_INT] = "a whole number",
+		[DOC_FLOAT] = "a decimal",     [DOC_BOOL] = "true or false",
+		[DOC_TIME] = "a date or time", [DOC_NULL] = "null",
+	};
+	return names[type];
+}
+
+#define ONE(type) (1u << (type))
+
+/* Which documents' types a key takes, and how to say so. */
+static const struct {
+	unsigned accepted;
+	const char *words;
+} doc_wants[] = {
+	[TYPE_BOOL] = {ONE(DOC_BOOL), "true or false"},
+	[TYPE_ENUM] = {ONE(DOC_STRING), "a string"},
+	[TYPE_STRING] = {ONE(DOC_STRING), "a string"},
+	[TYPE_PATH] = {ONE(DOC_STRING), "a string"},
+	[TYPE_COUNT] = {ONE(DOC_INT) | ONE(DOC_STRING), "a whole number"},
+	[TYPE_BYTES] = {ONE(DOC_INT) | ONE(DOC_STRING),
+			"a whole number or a string such as \"64K\""},
+	[TYPE_DURATION] = {ONE(DOC_INT) | ONE(DOC_STRING),
+			   "a whole number of seconds or a string such as \"500ms\""},
+	[TYPE_CPUS] = {ONE(DOC_INT) | ONE(DOC_FLOAT) | ONE(DOC_STRING), "a number"},
+	[TYPE_NAMES] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_PATHS] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_MAP] = {ONE(DOC_TABLE), "a table of strings"},
+};
+
+static int refuse_type(const struct where *w, const struct key *k, enum doc_type got,
+		       struct err *e) {
+	char from[SHOWN_MAX];
+	return err_set(e, ERR_USAGE, "policy", "%s (%s) must be %s, not %s", k->name,
+		       origin_text(&w->origin, from, sizeof from), doc_wants[k->type].words,
+		       doc_type_name(got));
+}
+
+static int list_from_doc(const struct where *w, const struct key *k, const struct doc *d,
+			 struct value *v, struct err *e) {
+	struct where at = *w;
+	v->set = true; /* an empty list was given, too */
+	v->origin = w->origin;
+	for (const struct doc *child = d->first; child != NULL; child = child->next) {
+		const char *text = child->str;
+		at.origin.line = child->line;
+		if (child->type != DOC_STRING) {
+			return refuse_type(&at, k, child->type, e);
+		}
+		if (k->type == TYPE_MAP) {
+			if (strchr(child->key, '=') != NULL) {
+				return refuse(&at, k, child->key, "a name must not hold \"=\"", e);
+			}
+			text = arena_printf(w->a, "%s=%s", child->key, child->str);
+			if (text == NULL) {
+				return err_memory(e, "policy");
+			}
+		}
+		/* In a list each element is one name, commas and all. */
+		int done = k->type == TYPE_NAMES ? parse_name(&at, k, text, v, e)
+						 : value_from_text(&at, k, text, v, e);
+		if (done != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int float_from_doc(const struct where *w, const struct key *k, const struct doc *d,
+			  struct value *v, struct err *e) {
+	char text[32];
+	(void)snprintf(text, sizeof text, "%g", d->real);
+	/* Compared before it is converted: NaN and infinities have no integer. */
+	double thousandths = d->real * 1000;
+	if (!(thousandths >= (double)k->min && thousandths <= (double)k->max)) {
+		return refuse_value(w, k, text, e);
+	}
+	int64_t num = (int64_t)(thousandths + 0.5);
+	double rest = thousandths - (double)num;
+	if (rest > 1e-6 || rest < -1e-6) {
+		return refuse(w, k, text, "at most three digits after the point", e);
+	}
+	return set_number(w, num, v);
+}
+
+int value_from_doc(const struct where *w, const struct key *k, const struct doc *d, struct value *v,
+		   struct err *e) {
+	struct where at = *w;
+	char text[32];
+	at.origin.line = d->line;
+	bool quoted_count =
+		k->type == TYPE_COUNT && d->type == DOC_STRING && !streq(d->str, "none");
+	if ((doc_wants[k->type].accepted & ONE(d->type)) == 0 || quoted_count) {
+		return refuse_type(&at, k, d->type, e);
+	}
+	switch (d->type) {
+	case DOC_ARRAY:
+	case DOC_TABLE:
+		return list_from_doc(&at, k, d, v, e);
+	case DOC_FLOAT:
+		return float_from_doc(&at, k, d, v, e);
+	case DOC_BOOL:
+		return set_number(&at, d->yes, v);
+	case DOC_INT:
+		(void)snprintf(text, sizeof text, "%" PRId64, d->num);
+		return value_from_text(&at, k, text, v, e);
+	default:
+		return value_from_text(&at, k, d->str, v, e);
+	}
+}
