@@ -1,4 +1,4 @@
-/* Builds the seccomp program from the table in data/syscalls.c. */
+/* Builds the seccomp program from the tables in data/syscalls.c. */
 #ifndef CORRAL_LINUX_BPF_H
 #define CORRAL_LINUX_BPF_H
 
@@ -18,7 +18,8 @@ struct bpf_options {
 /* The architecture this was compiled for. */
 enum bpf_arch bpf_native(void);
 
-/* The finished program, in the arena. */
+/* The finished program, in the arena.  Any architecture's program can be built
+ * on any other, for tests; only the native one can be loaded. */
 int bpf_build(struct arena *a, const struct bpf_options *o, struct sock_fprog *ret, struct err *e);
 
 #endif

@@ -1,0 +1,236 @@
+/* The rows of syscalls.h.
+ *
+ * Should:   say for every refused call why, and for every risky call that is
+ *           allowed why that is safe.
+ * Must not: rely on the build machine's headers for a number or a constant.
+ * Fails:    closed: what has no row in syscalls.inc is refused. */
+#include "data/syscalls.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+
+#define SYSCALL(call, x86_64, aarch64) [CALL_##call] = {#call, {x86_64, aarch64}},
+const struct syscall_name syscall_names[CALL_COUNT] = {
+#include "data/syscalls.inc"
+};
+#undef SYSCALL
+
+const char *const syscall_group_names[GROUP_COUNT] = {
+	[GROUP_NAMESPACES] = "namespaces", [GROUP_MOUNT] = "mount",
+	[GROUP_MOUNT_NEW] = "new mount",   [GROUP_SURFACE] = "kernel surface",
+	[GROUP_KEYRING] = "keyring",       [GROUP_HANDLES] = "handles",
+	[GROUP_PROCESSES] = "processes",   [GROUP_SYSTEM] = "system",
+	[GROUP_EXECUTION] = "execution",   [GROUP_TERMINAL] = "terminal",
+	[GROUP_SOCKETS] = "sockets",       [GROUP_SETUID] = "set-user-id",
+};
+
+/* clang-format off */
+#define REFUSE(group, call, error, reason) {CALL_##call, GROUP_##group, RULE_REFUSE, error, CHECK_NONE, reason}
+#define EXAMINE(group, call, check, reason) {CALL_##call, GROUP_##group, RULE_CHECK, 0, CHECK_##check, reason}
+#define PERMIT(group, call, reason) {CALL_##call, GROUP_##group, RULE_ALLOW, 0, CHECK_NONE, reason}
+
+const struct syscall_rule syscall_rules[] = {
+	EXAMINE(NAMESPACES, clone, CLONE, "a new user namespace would bring capabilities, and with them mounts"),
+	REFUSE(NAMESPACES, clone3, ENOSYS, "its flags are behind a pointer; ENOSYS makes every libc fall back to clone, EPERM would break threads"),
+	REFUSE(NAMESPACES, setns, EPERM, "entering another namespace leaves this one's boundary"),
+	EXAMINE(NAMESPACES, unshare, UNSHARE, "as clone"),
+
+	REFUSE(MOUNT, chroot, EPERM, "the classic way out of a changed root"),
+	REFUSE(MOUNT, mount, EPERM, "the view of files is the boundary"),
+	REFUSE(MOUNT, pivot_root, EPERM, "the view of files is the boundary"),
+	REFUSE(MOUNT, umount2, EPERM, "would uncover what a mount hides"),
+
+	REFUSE(MOUNT_NEW, fsconfig, ENOSYS, "new mount calls answer as an older kernel does, and programs fall back to mount"),
+	REFUSE(MOUNT_NEW, fsmount, ENOSYS, "as fsconfig"),
+	REFUSE(MOUNT_NEW, fsopen, ENOSYS, "as fsconfig"),
+	REFUSE(MOUNT_NEW, fspick, ENOSYS, "as fsconfig"),
+	REFUSE(MOUNT_NEW, mount_setattr, ENOSYS, "could make a read-only mount writable"),
+	REFUSE(MOUNT_NEW, move_mount, ENOSYS, "as fsconfig"),
+	REFUSE(MOUNT_NEW, open_tree, ENOSYS, "hands out a mount without any capability when it does not clone"),
+	REFUSE(MOUNT_NEW, open_tree_attr, ENOSYS, "open_tree and mount_setattr in one"),
+
+	REFUSE(SURFACE, bpf, EPERM, "code for the kernel, and a long history of verifier bugs"),
+	REFUSE(SURFACE, fanotify_init, EPERM, "watches whole mounts and is not needed where inotify is"),
+	REFUSE(SURFACE, io_uring_enter, EPERM, "its operations bypass this filter, also through an inherited ring"),
+	REFUSE(SURFACE, io_uring_register, EPERM, "as io_uring_enter"),
+	REFUSE(SURFACE, io_uring_setup, EPERM, "as io_uring_enter; EPERM is what a host that switched it off answers"),
+	REFUSE(SURFACE, perf_event_open, EPERM, "observes the kernel and other processes"),
+	REFUSE(SURFACE, userfaultfd, EPERM, "lets an attacker stop the kernel at a chosen page"),
+
+	REFUSE(KEYRING, add_key, EPERM, "keyrings are not in any namespace"),
+	REFUSE(KEYRING, keyctl, EPERM, "would read the caller's session and user keyrings"),
+	REFUSE(KEYRING, request_key, EPERM, "starts a helper of the host as root"),
+
+	PERMIT(HANDLES, name_to_handle_at, "only names a file; opening by that name is refused"),
+	REFUSE(HANDLES, open_by_handle_at, EPERM, "opens any file of the file system, whatever the view shows"),
+
+	REFUSE(PROCESSES, kcmp, EPERM, "compares kernel objects of other processes"),
+	REFUSE(PROCESSES, migrate_pages, EPERM, "moves the memory of other processes"),
+	REFUSE(PROCESSES, move_pages, EPERM, "moves the memory of other processes"),
+	REFUSE(PROCESSES, pidfd_getfd, EPERM, "takes a descriptor out of another process"),
+	PERMIT(PROCESSES, pidfd_open, "names processes of our own pid namespace only"),
+	REFUSE(PROCESSES, process_madvise, EPERM, "acts on the memory of other processes"),
+	REFUSE(PROCESSES, process_mrelease, EPERM, "acts on the memory of other processes"),
+	PERMIT(PROCESSES, process_vm_readv, "debuggers need it; the pid namespace holds our own processes only, and pid 1 is not dumpable"),
+	PERMIT(PROCESSES, process_vm_writev, "as process_vm_readv"),
+	PERMIT(PROCESSES, ptrace, "as process_vm_readv; the kernel judges a call again after a tracer changed it"),
+
+	REFUSE(SYSTEM, _sysctl, EPERM, "obsolete way to the kernel's settings"),
+	REFUSE(SYSTEM, acct, EPERM, "process accounting of the whole host"),
+	PERMIT(SYSTEM, adjtimex, "reading is harmless; setting is told apart only behind the pointer, and the kernel demands CAP_SYS_TIME, which nothing inside has"),
+	PERMIT(SYSTEM, clock_adjtime, "as adjtimex"),
+	REFUSE(SYSTEM, clock_settime, EPERM, "the host's clock"),
+	REFUSE(SYSTEM, create_module, EPERM, "obsolete; with the other module calls"),
+	REFUSE(SYSTEM, delete_module, EPERM, "kernel modules"),
+	REFUSE(SYSTEM, finit_module, EPERM, "kernel modules"),
+	REFUSE(SYSTEM, get_kernel_syms, EPERM, "obsolete; with the other module calls"),
+	REFUSE(SYSTEM, init_module, EPERM, "kernel modules"),
+	REFUSE(SYSTEM, ioperm, EPERM, "hardware ports"),
+	REFUSE(SYSTEM, iopl, EPERM, "hardware ports"),
+	REFUSE(SYSTEM, kexec_file_load, EPERM, "replaces the kernel"),
+	REFUSE(SYSTEM, kexec_load, EPERM, "replaces the kernel"),
+	REFUSE(SYSTEM, lookup_dcookie, EPERM, "obsolete; paths of the host's profiler"),
+	REFUSE(SYSTEM, lsm_set_self_attr, EPERM, "changes the security label that the host gave"),
+	REFUSE(SYSTEM, modify_ldt, EPERM, "segment tables serve old 16-bit programs and exploits"),
+	REFUSE(SYSTEM, nfsservctl, EPERM, "obsolete; the host's file server"),
+	REFUSE(SYSTEM, query_module, EPERM, "obsolete; with the other module calls"),
+	REFUSE(SYSTEM, quotactl, EPERM, "the host's quotas"),
+	REFUSE(SYSTEM, quotactl_fd, EPERM, "the host's quotas"),
+	REFUSE(SYSTEM, reboot, EPERM, "the host's power"),
+	REFUSE(SYSTEM, setdomainname, EPERM, "a name is part of what the plan set up"),
+	REFUSE(SYSTEM, sethostname, EPERM, "a name is part of what the plan set up"),
+	REFUSE(SYSTEM, settimeofday, EPERM, "the host's clock"),
+	REFUSE(SYSTEM, swapoff, EPERM, "the host's memory"),
+	REFUSE(SYSTEM, swapon, EPERM, "the host's memory"),
+	REFUSE(SYSTEM, sysfs, EPERM, "obsolete list of file systems"),
+	REFUSE(SYSTEM, syslog, EPERM, "kernel messages of the whole host"),
+	REFUSE(SYSTEM, uselib, EPERM, "obsolete loader of libraries, a source of bugs"),
+	REFUSE(SYSTEM, ustat, EPERM, "obsolete; looks at devices that the view hides"),
+	REFUSE(SYSTEM, vhangup, EPERM, "hangs up a terminal"),
+
+	EXAMINE(EXECUTION, personality, PERSONALITY, "some personalities switch off memory protections"),
+
+	EXAMINE(TERMINAL, ioctl, IOCTL, "a few requests type into a terminal that others read"),
+
+	EXAMINE(SOCKETS, setsockopt, SETSOCKOPT, "two options load kernel protocols that had page cache bugs"),
+	EXAMINE(SOCKETS, socket, SOCKET, "rare protocol families are the kernel's weakest code, and vsock ignores namespaces"),
+	EXAMINE(SOCKETS, socketpair, SOCKETPAIR, "as socket"),
+
+	EXAMINE(SETUID, chmod, MODE_SECOND, "a set-user-id file would outlive the sandbox and run with its owner's rights"),
+	EXAMINE(SETUID, creat, MODE_SECOND, "as chmod"),
+	EXAMINE(SETUID, fchmod, MODE_SECOND, "as chmod"),
+	EXAMINE(SETUID, fchmodat, MODE_THIRD, "as chmod"),
+	EXAMINE(SETUID, fchmodat2, MODE_THIRD, "as chmod"),
+	EXAMINE(SETUID, mkdir, MODE_SECOND, "as chmod"),
+	EXAMINE(SETUID, mkdirat, MODE_THIRD, "as chmod"),
+	EXAMINE(SETUID, mknod, MODE_SECOND, "as chmod"),
+	EXAMINE(SETUID, mknodat, MODE_THIRD, "as chmod"),
+	EXAMINE(SETUID, open, OPEN, "as chmod, when the call creates a file"),
+	EXAMINE(SETUID, openat, OPENAT, "as chmod, when the call creates a file"),
+	PERMIT(SETUID, openat2, "its mode is behind a pointer and cannot be judged here; no_new_privs and nosuid mounts hold inside"),
+};
+
+const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
+
+#define ALL_BITS 0xffffffffu
+#define COUNT(...) (sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+#define ANY_BIT(arg, mask) {arg, ARG_ANY_BIT, mask, 0, {0}}
+#define ONE_OF(arg, mask, ...) {arg, ARG_ONE_OF, mask, COUNT(__VA_ARGS__), {__VA_ARGS__}}
+#define NONE_OF(arg, mask, ...) {arg, ARG_NONE_OF, mask, COUNT(__VA_ARGS__), {__VA_ARGS__}}
+#define WHEN(test, error, reason) {1, {test}, error, reason}
+#define WHEN_BOTH(first, second, error, reason) {2, {first, second}, error, reason}
+
+/* CLONE_NEW*: NS 0x20000, CGROUP 0x2000000, UTS 0x4000000, IPC 0x8000000, USER
+ * 0x10000000, PID 0x20000000, NET 0x40000000; the same argument on both
+ * architectures.  The low byte is the exit signal here, so TIME is not reachable. */
+static const struct syscall_refusal refusals_clone[] = {
+	WHEN(ANY_BIT(0, 0x7e020000), EPERM, "a new namespace"),
+};
+
+/* The flags that stay: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM.  Named by what is
+ * allowed and not by the CLONE_NEW* bits (0x7e020080), because Linux 7.1 gives
+ * 0x100000 a meaning of its own here: an empty mount namespace. */
+static const struct syscall_refusal refusals_unshare[] = {
+	WHEN(ANY_BIT(0, ~0x00050f00u), EPERM, "a new namespace, or a flag that is not known"),
+};
+
+static const struct syscall_refusal refusals_personality[] = {
+	/* Linux; the question; PER_LINUX32; UNAME26 with either; ADDR_NO_RANDOMIZE, for debuggers. */
+	WHEN(NONE_OF(0, ALL_BITS, 0, 0xffffffff, 0x8, 0x20000, 0x20008, 0x40000), EPERM,
+	     "READ_IMPLIES_EXEC, address layouts and other systems' personalities"),
+};
+
+static const struct syscall_refusal refusals_ioctl[] = {
+	/* TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD; KDSKBENT, KDSKBSENT, KDSKBDIACR,
+	 * KDSETKEYCODE, KDSKBDIACRUC. */
+	WHEN(ONE_OF(1, ALL_BITS, 0x5412, 0x541c, 0x541d, 0x5423, 0x4b47, 0x4b49, 0x4b4b, 0x4b4d, 0x4bfb), EPERM,
+	     "types into a terminal, takes the console, loads a line discipline or rewrites the keyboard"),
+};
+
+#define AF_UNIX_ 1
+#define AF_INET_ 2
+#define AF_INET6_ 10
+#define AF_NETLINK_ 16
+#define TYPE_MASK 0xf /* above it are SOCK_CLOEXEC and SOCK_NONBLOCK */
+
+static const struct syscall_refusal refusals_socket[] = {
+	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_, AF_INET_, AF_INET6_, AF_NETLINK_), EAFNOSUPPORT,
+	     "every other family: packet, vsock, alg, key, rxrpc, …"),
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), ONE_OF(1, TYPE_MASK, 3), EPERM, "raw sockets"),
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(1, TYPE_MASK, 1, 2), EPROTONOSUPPORT,
+	          "RDM, SEQPACKET (which is SCTP), DCCP, and PACKET, which the kernel turns into AF_PACKET"),
+	/* 0, ICMP, TCP, UDP, ICMPv6.  MPTCP 262, SCTP 132, DCCP 33, UDP-Lite 136, SMC 256,
+	 * L2TP 115 and what comes later are code that few use and that port rules do not see. */
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(2, ALL_BITS, 0, 1, 6, 17, 58), EPROTONOSUPPORT,
+	          "a protocol beside TCP, UDP and ping"),
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_NETLINK_), NONE_OF(2, ALL_BITS, 0), EPROTONOSUPPORT,
+	          "netlink beside ROUTE: xfrm, netfilter, audit, uevents, …"),
+};
+
+static const struct syscall_refusal refusals_socketpair[] = {
+	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets come in pairs"),
+};
+
+static const struct syscall_refusal refusals_setsockopt[] = {
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 6), ONE_OF(2, ALL_BITS, 31), EPERM, "TCP_ULP loads tls and espintcp"),
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 17), ONE_OF(2, ALL_BITS, 100), EPERM, "UDP_ENCAP feeds packets to IPsec"),
+};
+
+/* Set-group-id (02000) stays allowed: shared directories are made with it. */
+#define SET_USER_ID 04000
+/* O_CREAT and the kernel's __O_TMPFILE: without either, the mode is not an argument. */
+#define CREATES 020000100
+
+static const struct syscall_refusal refusals_mode_second[] = {
+	WHEN(ANY_BIT(1, SET_USER_ID), EPERM, "set-user-id"),
+};
+
+static const struct syscall_refusal refusals_mode_third[] = {
+	WHEN(ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
+};
+
+static const struct syscall_refusal refusals_open[] = {
+	WHEN_BOTH(ANY_BIT(1, CREATES), ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
+};
+
+static const struct syscall_refusal refusals_openat[] = {
+	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
+};
+
+#define CHECK_ROWS(rows) {rows, ARRAY_LEN(rows)}
+
+const struct syscall_check syscall_checks[CHECK_COUNT] = {
+	[CHECK_CLONE] = CHECK_ROWS(refusals_clone),
+	[CHECK_IOCTL] = CHECK_ROWS(refusals_ioctl),
+	[CHECK_MODE_SECOND] = CHECK_ROWS(refusals_mode_second),
+	[CHECK_MODE_THIRD] = CHECK_ROWS(refusals_mode_third),
+	[CHECK_OPEN] = CHECK_ROWS(refusals_open),
+	[CHECK_OPENAT] = CHECK_ROWS(refusals_openat),
+	[CHECK_PERSONALITY] = CHECK_ROWS(refusals_personality),
+	[CHECK_SETSOCKOPT] = CHECK_ROWS(refusals_setsockopt),
+	[CHECK_SOCKET] = CHECK_ROWS(refusals_socket),
+	[CHECK_SOCKETPAIR] = CHECK_ROWS(refusals_socketpair),
+	[CHECK_UNSHARE] = CHECK_ROWS(refusals_unshare),
+};
+/* clang-format on */

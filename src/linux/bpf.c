@@ -1,0 +1,264 @@
+/* The seccomp program: the tables of data/syscalls.c as classic BPF.
+ *
+ * Should:   kill a call that came through another architecture's entry, then
+ *           find the number in a balanced tree over the runs of numbers that
+ *           share an answer, then look at arguments where a check asks to.
+ * Must not: load 64 bits of an argument (a check is about the low word), or
+ *           look at an argument before the number is known.
+ * Fails:    closed: a program that does not fit is an error, never cut short.
+ *
+ * The program is written from its last instruction to its first.  Jumps in
+ * classic BPF only go forward, so every target exists when a jump to it is
+ * written and its distance is known; where a distance does not fit the eight
+ * bits of a branch, a copy of the answer or an unconditional jump (32 bits) is
+ * put within reach.
+ *
+ * Invariants, cited by the tests:
+ *  B1  the first thing that is loaded is the architecture;
+ *  B2  x32 calls need no test of their own: their bit 30 puts them into the last
+ *      run, which reaches to the highest number and answers ENOSYS;
+ *  B3  an allowed number without a check is decided by arch and nr alone, so
+ *      that the kernel can keep the answer in its bitmap and skip the program. */
+#include "linux/bpf.h"
+
+#include "base/auto.h"
+#include "data/syscalls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+
+/* Several times what the tables need, and a quarter of the kernel's limit. */
+#define PROGRAM_MAX 1024
+
+/* A branch's offset has eight bits; a test sets less, to need the long way often. */
+#ifndef JUMP_MAX
+#define JUMP_MAX 255
+#endif
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "the low word of an argument is its first");
+_Static_assert((int)BPF_ARCH_X86_64 == (int)SYSCALL_X86_64, "one numbering of architectures");
+_Static_assert((int)BPF_ARCH_AARCH64 == (int)SYSCALL_AARCH64, "one numbering of architectures");
+
+/* Where the tree ends: 0 is allow, then the checks, then one for every errno. */
+enum { LEAF_ALLOW = 0, LEAF_CHECK = 0, LEAF_ERRNO = CHECK_COUNT, LEAF_COUNT = 256 };
+
+/* A label is the number of instructions that stand behind it. */
+#define NOT_WRITTEN UINT32_MAX
+
+struct program {
+	uint32_t len;
+	bool full;
+	uint32_t leaf[LEAF_COUNT];               /* labels */
+	struct sock_filter reverse[PROGRAM_MAX]; /* the last instruction first */
+};
+
+/* Numbers from first to the next run's first, which share a leaf. */
+struct run {
+	uint32_t first;
+	uint8_t leaf;
+};
+
+static uint32_t emit(struct program *p, uint16_t code, uint32_t jt, uint32_t jf, uint32_t k) {
+	if (p->len == PROGRAM_MAX) {
+		p->full = true;
+		return PROGRAM_MAX - 1;
+	}
+	assert(jt <= JUMP_MAX && jf <= JUMP_MAX);
+	p->reverse[p->len] = (struct sock_filter){code, (uint8_t)jt, (uint8_t)jf, k};
+	return p->len++;
+}
+
+static uint32_t distance(const struct program *p, uint32_t label) {
+	return p->len - label - 1;
+}
+
+/* Brings a label within reach of the next instruction. */
+static uint32_t near(struct program *p, uint32_t label) {
+	const struct sock_filter *target = &p->reverse[label];
+
+	if (distance(p, label) <= JUMP_MAX) {
+		return label;
+	}
+	if (target->code == (BPF_RET | BPF_K)) {
+		return emit(p, BPF_RET | BPF_K, 0, 0, target->k);
+	}
+	return emit(p, BPF_JMP | BPF_JA, 0, 0, distance(p, label));
+}
+
+static uint32_t branch(struct program *p, uint16_t op, uint32_t k, uint32_t yes, uint32_t no) {
+	yes = near(p, yes);
+	no = near(p, no);
+	yes = near(p, yes); /* bringing the other one near may have pushed it away */
+	return emit(p, BPF_JMP | op | BPF_K, distance(p, yes), distance(p, no), k);
+}
+
+static uint32_t load(struct program *p, size_t offset) {
+	return emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+
+/* The leaf's label within reach, so that all who ask here share one copy. */
+static uint32_t leaf(struct program *p, unsigned id) {
+	if (p->leaf[id] == NOT_WRITTEN) {
+		assert(id > LEAF_ERRNO);
+		p->leaf[id] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (id - LEAF_ERRNO));
+	}
+	p->leaf[id] = near(p, p->leaf[id]);
+	return p->leaf[id];
+}
+
+static uint32_t leaf_errno(struct program *p, int error) {
+	assert(error > 0 && error < LEAF_COUNT - LEAF_ERRNO);
+	return leaf(p, LEAF_ERRNO + (unsigned)error);
+}
+
+static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t yes, uint32_t no) {
+	uint32_t next;
+
+	if (t->op == ARG_ANY_BIT) {
+		branch(p, BPF_JSET, t->mask, yes, no);
+		return load(p, offsetof(struct seccomp_data, args) + t->arg * sizeof(uint64_t));
+	}
+	next = t->op == ARG_ONE_OF ? no : yes;
+	for (size_t i = t->count; i-- > 0;) {
+		next = branch(p, BPF_JEQ, t->values[i], t->op == ARG_ONE_OF ? yes : no, next);
+	}
+	if (t->mask != UINT32_MAX) {
+		emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
+	}
+	return load(p, offsetof(struct seccomp_data, args) + t->arg * sizeof(uint64_t));
+}
+
+static uint32_t write_check(struct program *p, const struct syscall_check *c) {
+	uint32_t next = leaf(p, LEAF_ALLOW);
+
+	for (size_t i = c->count; i-- > 0;) {
+		const struct syscall_refusal *r = &c->refusals[i];
+		uint32_t yes = leaf_errno(p, r->error);
+
+		for (size_t t = r->count; t-- > 0;) {
+			yes = write_test(p, &r->tests[t], yes, next);
+		}
+		next = yes;
+	}
+	return next;
+}
+
+/* One number of its own between two runs of the same answer takes one branch. */
+static bool is_spike(const struct run *r, size_t n) {
+	return n == 3 && r[0].leaf == r[2].leaf && r[2].first == r[1].first + 1;
+}
+
+static uint32_t write_tree(struct program *p, const struct run *r, size_t n) {
+	size_t half = n / 2;
+	uint32_t above, below;
+
+	if (n == 1) {
+		return leaf(p, r[0].leaf);
+	}
+	if (is_spike(r, n)) {
+		above = leaf(p, r[1].leaf);
+		below = leaf(p, r[0].leaf);
+		return branch(p, BPF_JEQ, r[1].first, above, below);
+	}
+	above = write_tree(p, r + half, n - half);
+	below = write_tree(p, r, half);
+	return branch(p, BPF_JGE, r[half].first, above, below);
+}
+
+static uint8_t rule_leaf(const struct syscall_rule *r) {
+	switch (r->verdict) {
+	case RULE_ALLOW:
+		return LEAF_ALLOW;
+	case RULE_CHECK:
+		return (uint8_t)(LEAF_CHECK + r->check);
+	case RULE_REFUSE:
+		break;
+	}
+	assert(r->error > 0 && r->error < LEAF_COUNT - LEAF_ERRNO);
+	return (uint8_t)(LEAF_ERRNO + r->error);
+}
+
+/* The answer for every number up to one above the newest, as runs. */
+static size_t collect_runs(enum bpf_arch arch, struct run *runs) {
+	uint8_t answer[SYSCALL_NEWEST + 2];
+	size_t n = 0;
+
+	for (size_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
+		answer[nr] = LEAF_ERRNO + ENOSYS;
+	}
+	for (size_t i = 0; i < CALL_COUNT; i++) {
+		if (syscall_names[i].nr[arch] >= 0) {
+			answer[syscall_names[i].nr[arch]] = LEAF_ALLOW;
+		}
+	}
+	for (size_t i = 0; i < syscall_rules_count; i++) {
+		int nr = syscall_names[syscall_rules[i].id].nr[arch];
+
+		if (nr >= 0) {
+			answer[nr] = rule_leaf(&syscall_rules[i]);
+		}
+	}
+	for (uint32_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
+		if (n == 0 || runs[n - 1].leaf != answer[nr]) {
+			runs[n++] = (struct run){nr, answer[nr]};
+		}
+	}
+	return n;
+}
+
+static void write_program(struct program *p, enum bpf_arch arch) {
+	static const uint32_t audit_arch[] = {
+		[BPF_ARCH_X86_64] = AUDIT_ARCH_X86_64,
+		[BPF_ARCH_AARCH64] = AUDIT_ARCH_AARCH64,
+	};
+	struct run runs[SYSCALL_NEWEST + 2];
+	size_t nruns = collect_runs(arch, runs);
+	uint32_t native, kill;
+
+	p->leaf[LEAF_ALLOW] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+	for (unsigned c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
+		p->leaf[LEAF_CHECK + c] = write_check(p, &syscall_checks[c]);
+	}
+	write_tree(p, runs, nruns);
+	native = load(p, offsetof(struct seccomp_data, nr));
+	kill = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+	branch(p, BPF_JEQ, audit_arch[arch], native, kill);
+	load(p, offsetof(struct seccomp_data, arch));
+}
+
+enum bpf_arch bpf_native(void) {
+#if defined(__x86_64__) && !defined(__ILP32__)
+	return BPF_ARCH_X86_64;
+#elif defined(__aarch64__)
+	return BPF_ARCH_AARCH64;
+#else
+#error "the system call table has no column for this architecture"
+#endif
+}
+
+int bpf_build(struct arena *a, const struct bpf_options *o, struct sock_fprog *ret, struct err *e) {
+	struct program p = {.len = 0};
+	struct sock_filter *code;
+
+	for (size_t i = 0; i < LEAF_COUNT; i++) {
+		p.leaf[i] = NOT_WRITTEN;
+	}
+	write_program(&p, o->arch);
+	if (p.full) {
+		return err_set(e, ERR_SETUP, "seccomp", "the filter is longer than %d instructions",
+			       PROGRAM_MAX);
+	}
+	code = arena_array(a, p.len, sizeof *code);
+	if (code == NULL) {
+		return err_memory(e, "seccomp");
+	}
+	for (uint32_t i = 0; i < p.len; i++) {
+		code[i] = p.reverse[p.len - 1 - i];
+	}
+	*ret = (struct sock_fprog){(unsigned short)p.len, code};
+	return 0;
+}

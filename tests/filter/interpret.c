@@ -1,0 +1,130 @@
+/* Should:   know exactly the instructions that seccomp filters are made of.
+ * Must not: guess: an instruction that it does not know makes a program invalid. */
+#include "interpret.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOAD (BPF_LD | BPF_W | BPF_ABS)
+
+static bool is_branch(uint16_t code) {
+	return code == (BPF_JMP | BPF_JEQ | BPF_K) || code == (BPF_JMP | BPF_JGT | BPF_K) ||
+	       code == (BPF_JMP | BPF_JGE | BPF_K) || code == (BPF_JMP | BPF_JSET | BPF_K);
+}
+
+static bool instruction_valid(const struct sock_fprog *p, size_t at) {
+	const struct sock_filter *f = &p->filter[at];
+	size_t left = p->len - at - 1;
+
+	if (f->code == (BPF_RET | BPF_K)) {
+		return true;
+	}
+	if (f->code == (BPF_JMP | BPF_JA)) {
+		return f->k < left;
+	}
+	if (is_branch(f->code)) {
+		return f->jt < left && f->jf < left;
+	}
+	if (f->code == LOAD) {
+		return left > 0 && f->k % 4 == 0 && f->k < sizeof(struct seccomp_data);
+	}
+	return left > 0 && f->code == (BPF_ALU | BPF_AND | BPF_K);
+}
+
+bool program_valid(const struct sock_fprog *p) {
+	for (size_t i = 0; i < p->len; i++) {
+		if (!instruction_valid(p, i)) {
+			return false;
+		}
+	}
+	return p->len > 0 && p->len <= BPF_MAXINSNS;
+}
+
+static bool branch_taken(const struct sock_filter *f, uint32_t acc) {
+	switch (BPF_OP(f->code)) {
+	case BPF_JEQ:
+		return acc == f->k;
+	case BPF_JGT:
+		return acc > f->k;
+	case BPF_JGE:
+		return acc >= f->k;
+	default:
+		return (acc & f->k) != 0;
+	}
+}
+
+struct outcome program_run(const struct sock_fprog *p, const struct seccomp_data *d) {
+	struct outcome out = {0};
+	uint32_t acc = 0;
+
+	for (size_t at = 0;; at++) {
+		const struct sock_filter *f = &p->filter[at];
+
+		out.steps++;
+		if (f->code == (BPF_RET | BPF_K)) {
+			out.action = f->k;
+			return out;
+		}
+		if (f->code == LOAD) {
+			memcpy(&acc, (const char *)d + f->k, sizeof acc);
+			out.args += f->k > offsetof(struct seccomp_data, arch);
+		} else if (f->code == (BPF_JMP | BPF_JA)) {
+			at += f->k;
+		} else if (f->code == (BPF_ALU | BPF_AND | BPF_K)) {
+			acc &= f->k;
+		} else {
+			at += branch_taken(f, acc) ? f->jt : f->jf;
+		}
+	}
+}
+
+unsigned program_longest(const struct sock_fprog *p) {
+	unsigned *path = calloc(p->len, sizeof *path), longest;
+
+	if (path == NULL) {
+		abort();
+	}
+	for (size_t i = p->len; i-- > 0;) {
+		const struct sock_filter *f = &p->filter[i];
+
+		if (f->code == (BPF_RET | BPF_K)) {
+			path[i] = 1;
+		} else if (f->code == (BPF_JMP | BPF_JA)) {
+			path[i] = 1 + path[i + 1 + f->k];
+		} else if (is_branch(f->code)) {
+			unsigned yes = path[i + 1 + f->jt], no = path[i + 1 + f->jf];
+
+			path[i] = 1 + (yes > no ? yes : no);
+		} else {
+			path[i] = 1 + path[i + 1];
+		}
+	}
+	longest = path[0];
+	free(path);
+	return longest;
+}
+
+const char *action_name(uint32_t action, char *space, size_t size) {
+	static const struct {
+		uint32_t action;
+		const char *name;
+	} names[] = {
+		{SECCOMP_RET_ALLOW, "allow"},
+		{SECCOMP_RET_KILL_PROCESS, "kill"},
+		{SECCOMP_RET_ERRNO | EPERM, "EPERM"},
+		{SECCOMP_RET_ERRNO | ENOSYS, "ENOSYS"},
+		{SECCOMP_RET_ERRNO | EAFNOSUPPORT, "EAFNOSUPPORT"},
+		{SECCOMP_RET_ERRNO | EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (names[i].action == action) {
+			return names[i].name;
+		}
+	}
+	(void)snprintf(space, size, "0x%08x", action);
+	return space;
+}

@@ -1,0 +1,61 @@
+/* The same program with branches that reach only a few instructions: the
+ * unconditional jumps and copies that a longer table would need. */
+#include "linux/bpf.h"
+
+#define JUMP_MAX 7
+#define bpf_build bpf_build_short
+#define bpf_native bpf_native_short
+enum bpf_arch bpf_native_short(void);
+int bpf_build_short(struct arena *a, const struct bpf_options *o, struct sock_fprog *ret,
+		    struct err *e);
+#include "linux/bpf.c"
+#undef bpf_build
+#undef bpf_native
+
+#include "unit/test.h"
+
+#include "interpret.h"
+#include "verdicts.h"
+
+static char *verdicts(enum bpf_arch arch, struct sock_fprog *p) {
+	struct buf text;
+
+	buf_init(&text);
+	verdicts_write(arch, p, &text);
+	return buf_take(&text);
+}
+
+TEST(far_targets_are_reached_by_trampolines) {
+	for (enum bpf_arch arch = BPF_ARCH_X86_64; arch <= BPF_ARCH_AARCH64; arch++) {
+		const struct bpf_options options = {.arch = arch};
+		struct sock_fprog longer, shorter;
+		struct arena arena;
+		struct err e;
+
+		arena_init(&arena);
+		REQUIRE(bpf_build(&arena, &options, &shorter, &e) == 0);
+		REQUIRE(bpf_build_short(&arena, &options, &longer, &e) == 0);
+		REQUIRE(program_valid(&longer));
+		printf("# arch %d: %u instructions instead of %u\n", arch, longer.len, shorter.len);
+		CHECK(longer.len > shorter.len);
+		for (size_t i = 0; i < longer.len; i++) {
+			CHECK(longer.filter[i].jt <= JUMP_MAX && longer.filter[i].jf <= JUMP_MAX);
+		}
+		auto_free char *got = verdicts(arch, &longer), *want = verdicts(arch, &shorter);
+		CHECK_STR(got, want);
+		arena_done(&arena);
+	}
+}
+
+TEST(a_program_that_does_not_fit_is_an_error) {
+	static struct program p;
+	uint32_t label = emit(&p, BPF_RET | BPF_K, 0, 0, 0);
+
+	for (size_t i = 0; i < 2 * PROGRAM_MAX; i++) {
+		label = branch(&p, BPF_JEQ, 0, label, label);
+	}
+	CHECK(p.full);
+	CHECK_INT(p.len, PROGRAM_MAX);
+}
+
+TESTS_MAIN

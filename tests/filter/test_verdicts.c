@@ -1,0 +1,279 @@
+/* The filter's answers for both architectures, through an interpreter. */
+#include "unit/test.h"
+
+#include "verdicts.h"
+
+#include "base/arena.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "interpret.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <stddef.h>
+#include <time.h>
+
+/* Upper bounds with a little room; a change that exceeds one is a decision. */
+#define LENGTH_BOUND 230       /* instructions; a longer program costs at load */
+#define LONGEST_BOUND 45       /* the longest path of all: socket(), the most examined call */
+#define ALLOWED_STEPS_BOUND 12 /* executed for an allowed number without a check */
+#define OPENAT_STEPS_BOUND 15  /* the hottest call with a check */
+#define BUILD_BOUND_NS 20000   /* for bpf_build; the best of many runs */
+
+static const char *const golden[] = {
+	[BPF_ARCH_X86_64] = GOLDEN_DIR "/golden_x86_64.txt",
+	[BPF_ARCH_AARCH64] = GOLDEN_DIR "/golden_aarch64.txt",
+};
+
+static struct arena arena;
+
+static struct sock_fprog build(enum bpf_arch arch) {
+	struct bpf_options options = {.arch = arch};
+	struct sock_fprog program;
+	struct err e;
+
+	if (bpf_build(&arena, &options, &program, &e) != 0) {
+		abort();
+	}
+	return program;
+}
+
+#define EACH_ARCH(arch) for (enum bpf_arch arch = BPF_ARCH_X86_64; arch <= BPF_ARCH_AARCH64; arch++)
+
+TEST(names_are_sorted_and_numbers_are_unique) {
+	EACH_ARCH(arch) {
+		bool seen[SYSCALL_NEWEST + 1] = {false};
+		int newest = -1;
+
+		for (size_t i = 0; i < CALL_COUNT; i++) {
+			int nr = syscall_names[i].nr[arch];
+
+			CHECK(i == 0 ||
+			      strcmp(syscall_names[i - 1].name, syscall_names[i].name) < 0);
+			CHECK(nr >= -1 && nr <= SYSCALL_NEWEST);
+			if (nr >= 0 && nr <= SYSCALL_NEWEST) {
+				CHECK(!seen[nr]);
+				seen[nr] = true;
+				newest = nr > newest ? nr : newest;
+			}
+		}
+		CHECK_INT(newest, SYSCALL_NEWEST);
+	}
+}
+
+TEST(rules_are_sorted_unique_and_complete) {
+	bool seen[CALL_COUNT] = {false};
+
+	for (size_t i = 0; i < syscall_rules_count; i++) {
+		const struct syscall_rule *r = &syscall_rules[i], *before = r - 1;
+
+		CHECK(i == 0 || before->group < r->group ||
+		      (before->group == r->group && before->id < r->id));
+		CHECK(!seen[r->id]);
+		seen[r->id] = true;
+		CHECK((r->verdict == RULE_REFUSE) == (r->error > 0));
+		CHECK((r->verdict == RULE_CHECK) == (r->check != CHECK_NONE));
+		CHECK(r->reason != NULL && r->reason[0] != '\0');
+		CHECK(syscall_group_names[r->group] != NULL);
+	}
+}
+
+TEST(every_check_is_used_and_well_formed) {
+	bool used[CHECK_COUNT] = {[CHECK_NONE] = true};
+
+	for (size_t i = 0; i < syscall_rules_count; i++) {
+		used[syscall_rules[i].check] = true;
+	}
+	for (size_t c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
+		CHECK(used[c]);
+		CHECK(syscall_checks[c].count > 0);
+		for (size_t i = 0; i < syscall_checks[c].count; i++) {
+			const struct syscall_refusal *r = &syscall_checks[c].refusals[i];
+
+			CHECK(r->error > 0 && r->reason != NULL);
+			CHECK(r->count > 0 && r->count <= ARG_TESTS_MAX);
+			for (size_t t = 0; t < r->count; t++) {
+				CHECK(r->tests[t].arg < 6 && r->tests[t].mask != 0);
+				CHECK((r->tests[t].op == ARG_ANY_BIT) == (r->tests[t].count == 0));
+			}
+		}
+	}
+}
+
+TEST(the_programs_would_pass_the_kernels_checker) {
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+
+		CHECK(program_valid(&p));
+		CHECK_INT(p.filter[0].code, BPF_LD | BPF_W | BPF_ABS);
+		CHECK_INT(p.filter[0].k, offsetof(struct seccomp_data, arch));
+	}
+}
+
+/* Reports the first line that differs. */
+static void compare_lines(const char *got, const char *want) {
+	for (int line = 1; *got != '\0' || *want != '\0'; line++) {
+		int g = (int)strcspn(got, "\n"), w = (int)strcspn(want, "\n");
+
+		if (g != w || strncmp(got, want, (size_t)g) != 0) {
+			printf("# line %d: got \"%.*s\", golden \"%.*s\"\n", line, g, got, w, want);
+			test_failed = true;
+			return;
+		}
+		got += g + (got[g] == '\n');
+		want += w + (want[w] == '\n');
+	}
+}
+
+TEST(every_answer_is_the_golden_one) {
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+		struct buf got, want;
+
+		buf_init(&got);
+		buf_init(&want);
+		verdicts_write(arch, &p, &got);
+		if (file_read(golden[arch], 1 << 20, &want) != 0) {
+			printf("# cannot read %s\n", golden[arch]);
+			test_failed = true;
+		} else {
+			compare_lines(got.data, want.data);
+		}
+		buf_done(&got);
+		buf_done(&want);
+	}
+}
+
+TEST(a_number_without_a_row_is_enosys) {
+	static const uint32_t numbers[] = {SYSCALL_NEWEST + 1,
+					   SYSCALL_NEWEST + 2,
+					   471,
+					   512,
+					   547,
+					   600,
+					   1024,
+					   0x3fffffff,
+					   0x40000000,
+					   0x40000029,
+					   0x7fffffff,
+					   0x80000000,
+					   0xffffffff};
+
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+
+		for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+			struct seccomp_data d = {0};
+
+			entry_apply(arch, ENTRY_NATIVE, numbers[i], &d);
+			CHECK_INT(program_run(&p, &d).action, SECCOMP_RET_ERRNO | ENOSYS);
+		}
+	}
+}
+
+TEST(a_foreign_architecture_is_killed_whatever_the_number) {
+	static const uint32_t foreign[] = {AUDIT_ARCH_I386,  AUDIT_ARCH_ARM,
+					   AUDIT_ARCH_ARMEB, AUDIT_ARCH_MIPS,
+					   AUDIT_ARCH_S390,  0,
+					   0xffffffff,       AUDIT_ARCH_I386 | 0x80000000u};
+
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+
+		for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+			for (int nr = 0; nr < 1024; nr++) {
+				struct seccomp_data d = {.nr = nr, .arch = foreign[i]};
+
+				CHECK_INT(program_run(&p, &d).action, SECCOMP_RET_KILL_PROCESS);
+			}
+		}
+	}
+}
+
+/* B3: the kernel's bitmap holds only answers that need neither arguments nor
+ * the instruction pointer. */
+TEST(a_call_without_a_check_is_decided_without_arguments) {
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+		bool checked[CALL_COUNT] = {false};
+
+		for (size_t i = 0; i < syscall_rules_count; i++) {
+			checked[syscall_rules[i].id] = syscall_rules[i].verdict == RULE_CHECK;
+		}
+		for (size_t i = 0; i < CALL_COUNT; i++) {
+			struct seccomp_data d = {0};
+
+			if (syscall_names[i].nr[arch] < 0) {
+				continue;
+			}
+			entry_apply(arch, ENTRY_NATIVE, (uint32_t)syscall_names[i].nr[arch], &d);
+			CHECK_INT(program_run(&p, &d).args > 0, checked[i]);
+		}
+	}
+}
+
+static unsigned steps_of(const struct sock_fprog *p, enum bpf_arch arch, enum syscall_id id) {
+	struct seccomp_data d = {0};
+
+	entry_apply(arch, ENTRY_NATIVE, (uint32_t)syscall_names[id].nr[arch], &d);
+	return program_run(p, &d).steps;
+}
+
+TEST(the_programs_stay_within_their_bounds) {
+	EACH_ARCH(arch) {
+		struct sock_fprog p = build(arch);
+		unsigned most = 0, total = 0, count = 0;
+
+		for (uint32_t nr = 0; nr <= SYSCALL_NEWEST; nr++) {
+			struct seccomp_data d = {0};
+			struct outcome o;
+
+			entry_apply(arch, ENTRY_NATIVE, nr, &d);
+			o = program_run(&p, &d);
+			if (o.action == SECCOMP_RET_ALLOW && o.args == 0) {
+				most = o.steps > most ? o.steps : most;
+				total += o.steps;
+				count++;
+			}
+		}
+		printf("# arch %d: %u instructions, longest path %u; allowed calls execute %u at "
+		       "most, %.1f on average; openat %u\n",
+		       arch, p.len, program_longest(&p), most, (double)total / count,
+		       steps_of(&p, arch, CALL_openat));
+		CHECK(p.len <= LENGTH_BOUND);
+		CHECK(program_longest(&p) <= LONGEST_BOUND);
+		CHECK(most <= ALLOWED_STEPS_BOUND);
+		CHECK(steps_of(&p, arch, CALL_openat) <= OPENAT_STEPS_BOUND);
+	}
+}
+
+static int64_t now_ns(void) {
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with this clock */
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+TEST(building_takes_microseconds) {
+	int64_t best = INT64_MAX;
+
+	for (int i = 0; i < 200; i++) {
+		int64_t start = now_ns(), took;
+
+		(void)build(bpf_native());
+		took = now_ns() - start;
+		best = took < best ? took : best;
+	}
+	printf("# built in %lld ns\n", (long long)best);
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("a sanitizer is measured here, not the program");
+#endif
+	CHECK(best < BUILD_BOUND_NS);
+}
+
+TEST(memory_is_returned) {
+	arena_done(&arena);
+	CHECK(arena.blocks == NULL);
+}
+
+TESTS_MAIN

@@ -1,0 +1,174 @@
+/* Should:   put the whole decision of a program into text that a person reviews.
+ * Must not: look at the rules: only the program's answers count. */
+#include "verdicts.h"
+
+#include "base/auto.h"
+#include "interpret.h"
+
+#include <linux/audit.h>
+
+#define NUMBERS 1025 /* 0..1024, well above the lid */
+#define X32_BIT 0x40000000u
+#define PROBE_ARGS 4
+
+/* An argument list; the golden file shows the answer. */
+struct probe {
+	enum syscall_id id;
+	unsigned count;
+	uint64_t args[PROBE_ARGS];
+};
+
+#define P(call, ...)                                                                               \
+	{                                                                                          \
+		CALL_##call, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), {               \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define HIGH 0x100000000ull /* bits that the kernel does not look at in an int */
+
+/* clang-format off */
+static const struct probe probes[] = {
+	/* namespaces: each flag alone, two together, beside harmless ones, under high bits */
+	P(unshare, 0x80), P(unshare, 0x20000), P(unshare, 0x2000000), P(unshare, 0x4000000),
+	P(unshare, 0x8000000), P(unshare, 0x10000000), P(unshare, 0x20000000), P(unshare, 0x40000000),
+	P(unshare, 0x10020000), P(unshare, 0x10000200), P(unshare, 0x10010000000), P(unshare, HIGH | 0x20000),
+	P(unshare, 0x100000), P(unshare, 0x80000000),
+	P(unshare, 0), P(unshare, 0x200), P(unshare, 0x400), P(unshare, 0x40000), P(unshare, 0x50f00), P(unshare, HIGH),
+	P(clone, 0x20000), P(clone, 0x2000000), P(clone, 0x4000000), P(clone, 0x8000000),
+	P(clone, 0x10000000), P(clone, 0x20000000), P(clone, 0x40000000), P(clone, 0x10000011),
+	P(clone, 0x10010000011), P(clone, 0x7e020000),
+	P(clone, 0x11), P(clone, 0x91), P(clone, 0x4111), P(clone, 0x3d0f00), P(clone, 0x1200011), P(clone, 0x80000011),
+	P(clone, HIGH | 0x11),
+	P(clone3, 0, 88), P(setns, 3, 0), P(setns, 3, 0x10000000),
+	/* personality */
+	P(personality, 0), P(personality, 0xffffffff), P(personality, 8), P(personality, 0x20000),
+	P(personality, 0x20008), P(personality, 0x40000), P(personality, HIGH | 0x40000), P(personality, ~0ull),
+	P(personality, 0x400000), P(personality, 0x440000), P(personality, 0x200000), P(personality, 0x100000),
+	P(personality, 0x8000000), P(personality, 1), P(personality, HIGH | 0x400000),
+	/* ioctl */
+	P(ioctl, 0, 0x5412), P(ioctl, 0, 0x541c), P(ioctl, 0, 0x541d), P(ioctl, 0, 0x5423),
+	P(ioctl, 0, 0x4b47), P(ioctl, 0, 0x4b49), P(ioctl, 0, 0x4b4b), P(ioctl, 0, 0x4b4d), P(ioctl, 0, 0x4bfb),
+	P(ioctl, 0, 0x12300005412), P(ioctl, 0, 0xffffffff00005412), P(ioctl, 0x5412, 0x5401),
+	P(ioctl, 0, 0x5401), P(ioctl, 0, 0x5402), P(ioctl, 0, 0x5413), P(ioctl, 0, 0x540e), P(ioctl, 0, 0x541b),
+	P(ioctl, 0, 0x5424), P(ioctl, 0, 0x80045430), P(ioctl, 0, 0x15412),
+	/* socket: families */
+	P(socket, 1, 1, 0), P(socket, 1, 5, 0), P(socket, 1, 3, 0), P(socket, 2, 1, 0), P(socket, 2, 2, 0), P(socket, 10, 1, 0),
+	P(socket, 10, 2, 0), P(socket, 16, 3, 0), P(socket, 16, 2, 0), P(socket, 16, 0x80003, 0),
+	P(socket, 0, 1, 0), P(socket, 3, 5, 0), P(socket, 9, 5, 0), P(socket, 15, 3, 2), P(socket, 17, 3, 0),
+	P(socket, 21, 5, 0), P(socket, 29, 3, 1), P(socket, 30, 2, 0), P(socket, 31, 3, 0), P(socket, 33, 2, 2),
+	P(socket, 38, 5, 0), P(socket, 39, 1, 0), P(socket, 40, 1, 0), P(socket, 42, 2, 0), P(socket, 43, 1, 0),
+	P(socket, 44, 3, 0), P(socket, 45, 2, 0), P(socket, 46, 1, 0), P(socket, 0xffffffff, 1, 0),
+	P(socket, HIGH | 38, 5, 0), P(socket, 0x100000002, 1, 0), P(socket, HIGH | 40, 1, 0),
+	/* socket: types and protocols */
+	P(socket, 2, 0x80801, 6), P(socket, 2, 0x80802, 17), P(socket, 2, 2, 1), P(socket, 10, 2, 58),
+	P(socket, 2, 3, 0), P(socket, 2, 3, 255), P(socket, 10, 3, 58), P(socket, 2, 0x80003, 1), P(socket, 2, HIGH | 3, 0),
+	P(socket, 2, 0, 0), P(socket, 2, 4, 0), P(socket, 2, 5, 0), P(socket, 2, 6, 33), P(socket, 2, 10, 0x300),
+	P(socket, 10, 10, 3), P(socket, 10, 5, 132), P(socket, 2, 0x8080a, 3),
+	P(socket, 2, 1, 262), P(socket, 10, 1, 262), P(socket, 2, 1, 132), P(socket, 2, 2, 136), P(socket, 2, 1, 256),
+	P(socket, 2, 1, 33), P(socket, 2, 2, 115), P(socket, 2, 1, HIGH | 262), P(socket, 2, 1, HIGH | 6),
+	P(socket, 16, 3, 2), P(socket, 16, 3, 4), P(socket, 16, 3, 6), P(socket, 16, 3, 9), P(socket, 16, 3, 11),
+	P(socket, 16, 3, 12), P(socket, 16, 3, 15), P(socket, 16, 3, 16), P(socket, 16, 3, 21), P(socket, 16, 3, HIGH | 16),
+	P(socket, 16, 3, HIGH),
+	P(socketpair, 1, 1, 0), P(socketpair, 1, 0x80805, 0), P(socketpair, HIGH | 1, 1, 0), P(socketpair, 2, 1, 0),
+	P(socketpair, 30, 1, 0), P(socketpair, 16, 2, 0), P(socketpair, HIGH | 30, 1, 0),
+	P(setsockopt, 3, 6, 31), P(setsockopt, 3, 17, 100), P(setsockopt, 3, HIGH | 6, HIGH | 31),
+	P(setsockopt, 3, 17, HIGH | 100),
+	P(setsockopt, 3, 6, 1), P(setsockopt, 3, 17, 103), P(setsockopt, 3, 1, 31), P(setsockopt, 3, 6, 100),
+	P(setsockopt, 3, 17, 31), P(setsockopt, 6, 1, 31),
+	/* set-user-id */
+	P(chmod, 0, 04755), P(chmod, 0, 04000), P(chmod, 0, 06755), P(chmod, 0, HIGH | 04755), P(chmod, 04000, 0755),
+	P(chmod, 0, 0755), P(chmod, 0, 02775), P(chmod, 0, 01777), P(chmod, 0, 0104644),
+	P(fchmod, 0, 04755), P(fchmod, 0, 02755),
+	P(fchmodat, 0, 0, 04755), P(fchmodat, 0, 04755, 0755), P(fchmodat, 0, 0, 02755),
+	P(fchmodat2, 0, 0, 04755, 0), P(fchmodat2, 0, 0, 0755, 04000),
+	P(creat, 0, 04755), P(creat, 0, 0644), P(mkdir, 0, 04755), P(mkdir, 0, 02755), P(mkdirat, 0, 0, 04755),
+	P(mkdirat, 0, 0, 01777), P(mknod, 0, 0104755), P(mknod, 0, 0100644), P(mknodat, 0, 0, 0104755),
+	P(mknodat, 0, 0, 010600),
+	P(open, 0, 0101, 04755), P(open, 0, 020200002, 04755), P(open, 0, HIGH | 0101, HIGH | 04755),
+	P(open, 0, 0, 04755), P(open, 0, 0101, 0644), P(open, 0, 0101, 02755), P(open, 0, 02000000, 04755),
+	P(open, 0, 0200000, 04755),
+	P(openat, 0, 0, 0101, 04755), P(openat, 0, 0, 020200002, 04755), P(openat, 0, 0, HIGH | 0101, HIGH | 04755),
+	P(openat, 0, 0, 0, 04755), P(openat, 0, 0, 0101, 0644), P(openat, 0, 0, 02000000, 04755),
+	P(openat, 0, 0101, 0, 04755), P(openat2, 0, 0, 0, 24),
+};
+/* clang-format on */
+
+void entry_apply(enum bpf_arch arch, enum entry entry, uint32_t nr, struct seccomp_data *d) {
+	static const uint32_t archs[][ENTRY_COUNT] = {
+		[BPF_ARCH_X86_64] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_I386, AUDIT_ARCH_X86_64},
+		[BPF_ARCH_AARCH64] = {AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, AUDIT_ARCH_AARCH64},
+	};
+
+	d->arch = archs[arch][entry];
+	d->nr = (int)(entry == ENTRY_X32 ? nr | X32_BIT : nr);
+}
+
+const char *number_name(enum bpf_arch arch, uint32_t nr) {
+	for (size_t i = 0; i < CALL_COUNT; i++) {
+		if (syscall_names[i].nr[arch] == (int)nr) {
+			return syscall_names[i].name;
+		}
+	}
+	return "-";
+}
+
+static uint32_t answer(enum bpf_arch arch, const struct sock_fprog *p, enum entry entry,
+		       uint32_t nr, uint64_t fill) {
+	struct seccomp_data d = {.args = {fill, fill, fill, fill, fill, fill}};
+
+	entry_apply(arch, entry, nr, &d);
+	return program_run(p, &d).action;
+}
+
+/* Runs of numbers with the same two answers: all arguments zero, all bits set. */
+static void write_entry(enum bpf_arch arch, const struct sock_fprog *p, enum entry entry,
+			struct buf *out) {
+	static const char *const entries[ENTRY_COUNT] = {"native", "foreign", "x32"};
+	char space[2][16];
+	uint32_t next;
+
+	for (uint32_t nr = 0; nr < NUMBERS; nr = next) {
+		uint32_t zeros = answer(arch, p, entry, nr, 0);
+		uint32_t ones = answer(arch, p, entry, nr, ~0ull);
+
+		next = nr + 1;
+		while (next < NUMBERS && answer(arch, p, entry, next, 0) == zeros &&
+		       answer(arch, p, entry, next, ~0ull) == ones) {
+			next++;
+		}
+		buf_printf(out, "%s %u-%u %s..%s %s %s\n", entries[entry], nr, next - 1,
+			   number_name(arch, nr), number_name(arch, next - 1),
+			   action_name(zeros, space[0], sizeof space[0]),
+			   action_name(ones, space[1], sizeof space[1]));
+	}
+}
+
+static void write_probe(enum bpf_arch arch, const struct sock_fprog *p, const struct probe *probe,
+			struct buf *out) {
+	int nr = syscall_names[probe->id].nr[arch];
+	struct seccomp_data d = {0};
+	char space[16];
+
+	if (nr < 0) {
+		return; /* the call does not exist here; its number belongs to another */
+	}
+	entry_apply(arch, ENTRY_NATIVE, (uint32_t)nr, &d);
+	buf_puts(out, syscall_names[probe->id].name);
+	for (unsigned i = 0; i < probe->count; i++) {
+		d.args[i] = probe->args[i];
+		buf_printf(out, " 0x%llx", (unsigned long long)probe->args[i]);
+	}
+	buf_printf(out, " -> %s\n", action_name(program_run(p, &d).action, space, sizeof space));
+}
+
+void verdicts_write(enum bpf_arch arch, const struct sock_fprog *p, struct buf *out) {
+	buf_puts(out,
+		 "# entry, numbers, names, answer with every argument 0, with every bit set\n");
+	for (int entry = 0; entry < ENTRY_COUNT; entry++) {
+		write_entry(arch, p, (enum entry)entry, out);
+	}
+	buf_puts(out, "# calls with arguments\n");
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++) {
+		write_probe(arch, p, &probes[i], out);
+	}
+}
