@@ -20,7 +20,7 @@ void cgroup_probe(struct host_cgroup *ret);
 
 /* Makes the group with the plan's limits; sweeps empty groups of dead runs. */
 int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct cgroup **ret,
-               struct err *e);
+	       struct err *e);
 
 /* v2: a descriptor for CLONE_INTO_CGROUP; v1: -1, and the child joins by
  * cgroup_join_fds(): descriptors of tasks files to which it writes "0". */

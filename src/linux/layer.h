@@ -22,9 +22,6 @@ struct kit {
 	/* user */
 	char uid_map[64], gid_map[64];
 
-	/* mounts: the root directory of the new view, open in the child after pivot */
-	int root_fd;
-
 	/* landlock */
 	int ruleset_fd; /* -1: none */
 
@@ -34,7 +31,7 @@ struct kit {
 	/* fds: descriptors that survive; the child numbers 0..nfds-1 in this order */
 	int *fds;
 	size_t nfds;
-	int channel_fd, lifeline_fd; /* kept above nfds, close-on-exec */
+	int channel_fd; /* kept above them, close-on-exec */
 
 	/* terminal */
 	bool want_pty;
@@ -44,10 +41,13 @@ struct kit {
 	char *const *argv;
 	char *const *envp;
 	char *const *candidates; /* absolute paths to try, NULL-terminated */
-	char **shell_argv;       /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
+	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
+	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
 
 	/* cgroup */
-	int cgroup_fd; /* v2: for CLONE_INTO_CGROUP; -1: none */
+	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */
+	const int *join_fds; /* v1: to each of these the child writes "0" */
+	size_t njoin_fds;
 };
 
 struct layer {

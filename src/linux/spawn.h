@@ -47,8 +47,8 @@ struct spawn_request {
 	const struct plan *plan;
 	const struct host *host;
 	char *const *argv;
-	int fds[3];           /* stdin, stdout, stderr for the command; ignored with terminal */
-	const int *more_fds;  /* numbered from 3 inside */
+	int fds[3];          /* stdin, stdout, stderr for the command; ignored with terminal */
+	const int *more_fds; /* numbered from 3 inside */
 	size_t nmore_fds;
 	bool terminal;
 	uint16_t rows, cols;
@@ -58,8 +58,8 @@ struct cgroup;
 
 struct child {
 	int pidfd;
-	int channel;            /* ours; non-blocking */
-	struct cgroup *cgroup;  /* NULL when none */
+	int channel;           /* ours; non-blocking */
+	struct cgroup *cgroup; /* NULL when none */
 };
 
 /* Starts the command; the first report has not been read yet.  On failure

@@ -1,0 +1,643 @@
+/* Control groups, both versions, by plain file operations.
+ *
+ * A version 2 run has one group for all controllers, and its child is born in
+ * it.  A version 1 run has one group per controller, and its child joins each
+ * before it becomes the command.  Groups are made beneath the caller's own (or,
+ * version 2, beside it), so that limits which already hold the caller hold the
+ * run as well.
+ *
+ * Invariants, cited by tests:
+ *  G1  the probe writes nothing;
+ *  G2  a group is named corral-PID-RANDOM after the process that owns it;
+ *  G3  nothing but a group of that form, whose owner is gone, is ever swept;
+ *  G4  after cgroup_free(), and after a failed cgroup_new(), no group remains.
+ *
+ * One file outside our own group is written: a parent's cgroup.subtree_control,
+ * when a controller that the plan needs is available there and not handed down.
+ *
+ * Fails: closed.  Only memory.swap.max and its version 1 cousin may be missing:
+ *        the kernel has them exactly when there is swap to account for. */
+#include "linux/cgroup.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "linux/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+/* Where every distribution mounts them; the type of file system is checked, and
+ * reading the mount table would cost more than the rest of the probe. */
+#define CGROUP_MOUNT "/sys/fs/cgroup"
+#define CGROUP_MOUNT_HYBRID "/sys/fs/cgroup/unified"
+
+enum controller { MEMORY, PIDS, CPU, CONTROLLERS };
+
+static const char *const controller_names[CONTROLLERS] = {"memory", "pids", "cpu"};
+
+#define NAME_PREFIX "corral-"
+#define NAME_RANDOM 16 /* hexadecimal digits */
+#define NAME_SIZE 48   /* the prefix, a pid, a dash, the digits */
+#define PATH_SIZE (sizeof((struct host_cgroup *)0)->dir[0] + NAME_SIZE)
+
+/* The processes of a killed group die on their own time; half a second is
+ * plenty for one that is not stuck in the kernel, and the next run sweeps. */
+#define REMOVE_TRIES 500
+#define REMOVE_PAUSE_NS 1000000L
+
+/* The kernel's default period for processor quotas, in microseconds. */
+#define CPU_PERIOD_US 100000
+
+#define WHY_NO_MOUNT "no control groups are mounted at " CGROUP_MOUNT
+#define WHY_HIDDEN "this process's own control group is not visible under " CGROUP_MOUNT
+#define WHY_NOT_OURS                                                                               \
+	"this user may not change any control group above this process; "                          \
+	"start it with: systemd-run --user --scope"
+#define WHY_PARTIAL                                                                                \
+	"not every control group controller is handed down to this user "                          \
+	"(systemd: Delegate=yes); missing: memory, pids or cpu"
+#define WHY_V1                                                                                     \
+	"control groups are version 1 here, and this process may not divide those of memory, "     \
+	"pids and cpu; only root may"
+
+struct group {
+	char path[PATH_SIZE];
+	int dir_fd, procs_fd; /* procs_fd: cgroup.procs for writing; version 1 only */
+	bool has[CONTROLLERS];
+};
+
+struct cgroup {
+	enum cgroup_kind kind;
+	struct group groups[CONTROLLERS];
+	size_t ngroups;
+	int join_fds[CONTROLLERS];
+};
+
+/* ---- small files ---- */
+
+/* The first cap-1 bytes of a file, terminated; false when it cannot be read. */
+static bool read_head(int dir, const char *file, char *out, size_t cap) {
+	auto_fd fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		return false;
+	}
+	ssize_t n = read(fd, out, cap - 1);
+	if (n < 0) {
+		return false;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static int write_text(int dir, const char *file, const char *text) {
+	auto_fd fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) {
+		return -1;
+	}
+	return fd_write_all(fd, text, strlen(text));
+}
+
+/* "cpu" is a word of "memory cpu pids" and not of "cpuset". */
+static bool has_word_in(const char *list, size_t len, const char *word) {
+	static const char separators[] = " ,\n";
+	const char *end = list + len;
+	size_t want = strlen(word);
+	while (list < end) {
+		size_t span = 0;
+		while (list + span < end && strchr(separators, list[span]) == NULL) {
+			span++;
+		}
+		if (span == want && memcmp(list, word, want) == 0) {
+			return true;
+		}
+		list += span + 1;
+	}
+	return false;
+}
+
+static bool has_word(const char *list, const char *word) {
+	return has_word_in(list, strlen(list), word);
+}
+
+/* The number after "key " in a flat keyed file; -1 when it is not there. */
+static int64_t keyed_number(const char *text, const char *key) {
+	size_t len = strlen(key);
+	for (const char *line = text; line != NULL && *line != '\0';) {
+		if (strncmp(line, key, len) == 0 && line[len] == ' ') {
+			return strtoll(line + len + 1, NULL, 10);
+		}
+		line = strchr(line, '\n');
+		line = line == NULL ? NULL : line + 1;
+	}
+	return -1;
+}
+
+/* ---- probe ---- */
+
+static bool writable(int dir, const char *path) {
+	return faccessat(dir, path, W_OK, AT_EACCESS) == 0;
+}
+
+static bool mounted(const char *path, long magic) {
+	struct statfs fs;
+	return statfs(path, &fs) == 0 && (long)fs.f_type == magic;
+}
+
+/* Finds this process's group in the text of /proc/self/cgroup: lines of
+ * "number:controllers:path".  controller NULL asks for version 2's line.
+ * False also when the group lies outside our control group namespace. */
+static bool own_group(const char *text, const char *controller, char *out, size_t cap) {
+	for (const char *line = text; *line != '\0';) {
+		const char *list = strchr(line, ':');
+		const char *path = list == NULL ? NULL : strchr(list + 1, ':');
+		const char *end = path == NULL ? NULL : strchr(path, '\n');
+		if (end == NULL) {
+			return false;
+		}
+		list++;
+		if (controller == NULL ? list == path
+				       : has_word_in(list, (size_t)(path - list), controller)) {
+			size_t len = (size_t)(end - path - 1);
+			if (len >= cap || str_starts(path, ":/..")) {
+				return false;
+			}
+			/* The root is "", so that a path can be appended to a mount. */
+			(void)snprintf(out, cap, "%.*s", len == 1 ? 0 : (int)len, path + 1);
+			return true;
+		}
+		line = end + 1;
+	}
+	return false;
+}
+
+/* Which controllers a new group beneath dir can have.  A group that itself
+ * holds processes cannot hand controllers down, unless it is the real root,
+ * which is the one without a cgroup.type. */
+static void usable_beneath(int dir, bool ret[CONTROLLERS]) {
+	char given[256] = "", available[256] = "", procs[16] = "";
+
+	(void)read_head(dir, "cgroup.subtree_control", given, sizeof given); /* "" says none */
+	(void)read_head(dir, "cgroup.controllers", available, sizeof available);
+	bool may_add = writable(dir, "cgroup.subtree_control") &&
+		       (faccessat(dir, "cgroup.type", F_OK, 0) != 0 ||
+			(read_head(dir, "cgroup.procs", procs, sizeof procs) && procs[0] == '\0'));
+	for (int i = 0; i < CONTROLLERS; i++) {
+		ret[i] = has_word(given, controller_names[i]) ||
+			 (may_add && has_word(available, controller_names[i]));
+	}
+}
+
+static void take_controllers(struct host_cgroup *ret, const bool has[CONTROLLERS]) {
+	ret->memory = has[MEMORY];
+	ret->pids = has[PIDS];
+	ret->cpu = has[CPU];
+}
+
+static int count_controllers(const struct host_cgroup *h) {
+	return h->memory + h->pids + h->cpu;
+}
+
+/* Version 2: the nearest group at or above our own that we may divide, and
+ * whose children can have the most controllers.  Moving a process needs write
+ * access to cgroup.procs of the common ancestor, which is that group. */
+static void probe_v2(const char *mount, const char *own, struct host_cgroup *ret) {
+	char path[sizeof ret->dir[0]];
+	int len = snprintf(path, sizeof path, "%s%s", mount, own);
+
+	if (len < 0 || (size_t)len >= sizeof path || access(path, F_OK) != 0) {
+		ret->why = WHY_HIDDEN;
+		return;
+	}
+	ret->why = WHY_NOT_OURS;
+	for (;;) {
+		auto_fd dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0 && writable(dir, ".") && writable(dir, "cgroup.procs")) {
+			struct host_cgroup here = {.kind = CGROUP_V2, .why = WHY_PARTIAL};
+			bool has[CONTROLLERS];
+			usable_beneath(dir, has);
+			take_controllers(&here, has);
+			(void)snprintf(here.dir[0], sizeof here.dir[0], "%s", path);
+			if (count_controllers(&here) > count_controllers(ret)) {
+				*ret = here;
+			} else if (ret->kind == CGROUP_NONE) {
+				ret->why = WHY_PARTIAL;
+			}
+		}
+		if (count_controllers(ret) == CONTROLLERS || strlen(path) == strlen(mount)) {
+			break;
+		}
+		*strrchr(path, '/') = '\0';
+	}
+	if (count_controllers(ret) == CONTROLLERS) {
+		ret->why = NULL;
+	}
+}
+
+/* Version 1: our own group of each controller's hierarchy.  False when there is
+ * no such hierarchy. */
+static bool probe_v1(const char *self, struct host_cgroup *ret) {
+	bool has[CONTROLLERS] = {false};
+	bool any = false;
+
+	for (int i = 0; i < CONTROLLERS; i++) {
+		char mount[64], own[sizeof ret->dir[0]];
+		(void)snprintf(mount, sizeof mount, CGROUP_MOUNT "/%s", controller_names[i]);
+		if (!own_group(self, controller_names[i], own, sizeof own) ||
+		    !mounted(mount, CGROUP_SUPER_MAGIC)) {
+			continue;
+		}
+		any = true;
+		int len = snprintf(ret->dir[i], sizeof ret->dir[i], "%s%s", mount, own);
+		has[i] = len > 0 && (size_t)len < sizeof ret->dir[i] &&
+			 writable(AT_FDCWD, ret->dir[i]);
+	}
+	take_controllers(ret, has);
+	if (count_controllers(ret) > 0) {
+		ret->kind = CGROUP_V1;
+	}
+	if (any) {
+		ret->why = count_controllers(ret) == CONTROLLERS ? NULL : WHY_V1;
+	}
+	return any;
+}
+
+void cgroup_probe(struct host_cgroup *ret) {
+	char self[4096], own[sizeof ret->dir[0]];
+
+	*ret = (struct host_cgroup){.kind = CGROUP_NONE, .why = WHY_NO_MOUNT};
+	if (!read_head(AT_FDCWD, "/proc/self/cgroup", self, sizeof self)) {
+		ret->why = "/proc/self/cgroup cannot be read";
+		return;
+	}
+	bool unified = mounted(CGROUP_MOUNT, CGROUP2_SUPER_MAGIC);
+	/* On a hybrid host the controllers belong to version 1 if anybody has them. */
+	if (!unified && probe_v1(self, ret)) {
+		return;
+	}
+	const char *mount = unified ? CGROUP_MOUNT : CGROUP_MOUNT_HYBRID;
+	if (!unified && !mounted(mount, CGROUP2_SUPER_MAGIC)) {
+		return;
+	}
+	if (own_group(self, NULL, own, sizeof own)) {
+		probe_v2(mount, own, ret);
+	} else {
+		ret->why = WHY_HIDDEN;
+	}
+}
+
+/* ---- sweep ---- */
+
+/* The owner's pid when name has the form of G2, else 0. */
+static pid_t name_owner(const char *name) {
+	char *end;
+	if (!str_starts(name, NAME_PREFIX)) {
+		return 0;
+	}
+	name += strlen(NAME_PREFIX);
+	size_t digits = strspn(name, "0123456789");
+	if (digits == 0 || digits > 9 || name[digits] != '-') {
+		return 0;
+	}
+	const char *random = name + digits + 1;
+	if (strlen(random) != NAME_RANDOM || strspn(random, "0123456789abcdef") != NAME_RANDOM) {
+		return 0;
+	}
+	return (pid_t)strtol(name, &end, 10);
+}
+
+/* Removes what killed runs left beside the new group.  A group that still has
+ * processes cannot be removed (EBUSY), so a live run is safe whatever its name. */
+static void sweep(const char *parent) {
+	auto_dir dir = opendir(parent);
+	const struct dirent *entry;
+
+	if (dir == NULL) {
+		return; /* tidying only: making our own group will tell if something is wrong */
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		pid_t owner = name_owner(entry->d_name);
+		if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
+			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR); /* EBUSY: later */
+		}
+	}
+}
+
+/* ---- making ---- */
+
+enum amount { ZERO, ONE, BYTES, PROCESSES, BANDWIDTH, PERIOD, QUOTA };
+
+struct knob {
+	enum cgroup_kind kind;
+	enum controller controller;
+	const char *file;
+	enum amount amount;
+	bool optional; /* not there when the kernel has no swap accounting */
+};
+
+static const struct knob knobs[] = {
+	{CGROUP_V2, MEMORY, "memory.max", BYTES, false},
+	/* Swap would only turn the limit into slowness for everybody. */
+	{CGROUP_V2, MEMORY, "memory.swap.max", ZERO, true},
+	/* Half a build that survived is worse than one that ended. */
+	{CGROUP_V2, MEMORY, "memory.oom.group", ONE, false},
+	{CGROUP_V2, PIDS, "pids.max", PROCESSES, false},
+	{CGROUP_V2, CPU, "cpu.max", BANDWIDTH, false},
+	{CGROUP_V1, MEMORY, "memory.limit_in_bytes", BYTES, false},
+	/* Memory and swap together; never below the row above, so it comes after. */
+	{CGROUP_V1, MEMORY, "memory.memsw.limit_in_bytes", BYTES, true},
+	{CGROUP_V1, PIDS, "pids.max", PROCESSES, false},
+	{CGROUP_V1, CPU, "cpu.cfs_period_us", PERIOD, false},
+	{CGROUP_V1, CPU, "cpu.cfs_quota_us", QUOTA, false},
+};
+
+static int64_t plan_value(const struct plan *plan, enum controller c) {
+	const int64_t values[CONTROLLERS] = {[MEMORY] = plan->memory_bytes,
+					     [PIDS] = plan->max_processes,
+					     [CPU] = plan->cpu_millis};
+	return values[c];
+}
+
+static void amount_text(const struct plan *plan, enum amount amount, char *out, size_t cap) {
+	int64_t quota = plan->cpu_millis * (CPU_PERIOD_US / 1000);
+
+	if (amount == BANDWIDTH) {
+		(void)snprintf(out, cap, "%" PRId64 " %d", quota, CPU_PERIOD_US);
+		return;
+	}
+	const int64_t numbers[] = {
+		[ZERO] = 0,
+		[ONE] = 1,
+		[BYTES] = plan->memory_bytes,
+		[PROCESSES] = plan->max_processes,
+		[PERIOD] = CPU_PERIOD_US,
+		[QUOTA] = quota,
+	};
+	(void)snprintf(out, cap, "%" PRId64, numbers[amount]);
+}
+
+static int group_limit(const struct cgroup *c, const struct group *g, const struct plan *plan,
+		       struct err *e) {
+	for (size_t i = 0; i < ARRAY_LEN(knobs); i++) {
+		const struct knob *k = &knobs[i];
+		char text[48];
+		if (k->kind != c->kind || !g->has[k->controller]) {
+			continue;
+		}
+		amount_text(plan, k->amount, text, sizeof text);
+		if (write_text(g->dir_fd, k->file, text) == 0 || (k->optional && errno == ENOENT)) {
+			continue;
+		}
+		err_sys_at(e, "cgroup", "cannot write the limit", k->file);
+		return err_fix(e,
+			       "drop the limit, or set one that the group of this process allows");
+	}
+	return 0;
+}
+
+/* Hands down to dir's children what the group needs and they do not have. */
+static int hand_down(const char *parent, const bool need[CONTROLLERS], struct err *e) {
+	char given[256] = "", text[64];
+	int at = 0;
+	auto_fd dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0 || !read_head(dir, "cgroup.subtree_control", given, sizeof given)) {
+		return err_sys_at(e, "cgroup", "cannot read cgroup.subtree_control in", parent);
+	}
+	for (int i = 0; i < CONTROLLERS; i++) {
+		if (need[i] && !has_word(given, controller_names[i])) {
+			at += snprintf(text + at, sizeof text - (size_t)at, "+%s ",
+				       controller_names[i]);
+		}
+	}
+	if (at > 0 && write_text(dir, "cgroup.subtree_control", text) != 0) {
+		return err_sys_at(e, "cgroup", "cannot hand controllers down in", parent);
+	}
+	return 0;
+}
+
+static int group_make(struct cgroup *c, const char *parent, const char *name,
+		      const bool has[CONTROLLERS], struct err *e) {
+	struct group *g = &c->groups[c->ngroups];
+
+	sweep(parent);
+	(void)snprintf(g->path, sizeof g->path, "%s/%s", parent, name); /* fits by PATH_SIZE */
+	memcpy(g->has, has, sizeof g->has);
+	g->dir_fd = g->procs_fd = -1;
+	if (mkdir(g->path, 0755) != 0) {
+		return err_sys_at(e, "cgroup", "cannot make the control group", g->path);
+	}
+	c->ngroups++; /* from here on cgroup_free() removes it */
+	g->dir_fd = open(g->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (g->dir_fd < 0) {
+		return err_sys_at(e, "cgroup", "cannot open the control group", g->path);
+	}
+	if (c->kind == CGROUP_V2) {
+		return 0;
+	}
+	g->procs_fd = openat(g->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (g->procs_fd < 0) {
+		return err_sys_at(e, "cgroup", "cannot open cgroup.procs in", g->path);
+	}
+	c->join_fds[c->ngroups - 1] = g->procs_fd;
+	return 0;
+}
+
+static int make_groups(struct cgroup *c, const struct host_cgroup *host, const char *name,
+		       const bool need[CONTROLLERS], struct err *e) {
+	if (c->kind == CGROUP_V2) {
+		if (hand_down(host->dir[0], need, e) != 0) {
+			return -1;
+		}
+		return group_make(c, host->dir[0], name, need, e);
+	}
+	for (int i = 0; i < CONTROLLERS; i++) {
+		bool only[CONTROLLERS] = {
+			[MEMORY] = i == MEMORY, [PIDS] = i == PIDS, [CPU] = i == CPU};
+		if (need[i] && group_make(c, host->dir[i], name, only, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_needs(const struct plan *plan, const struct host_cgroup *host,
+		       bool ret[CONTROLLERS], struct err *e) {
+	const bool has[CONTROLLERS] = {host->memory, host->pids, host->cpu};
+
+	if (host->kind == CGROUP_NONE) {
+		return err_set(e, ERR_SETUP, "cgroup", "no control group can be made: %s",
+			       host->why != NULL ? host->why : "this host has none");
+	}
+	for (int i = 0; i < CONTROLLERS; i++) {
+		ret[i] = plan_value(plan, i) != LIMIT_NONE;
+		if (ret[i] && !has[i]) {
+			return err_set(e, ERR_SETUP, "cgroup",
+				       "there is no %s controller to use: %s", controller_names[i],
+				       host->why != NULL ? host->why : "this host has none");
+		}
+	}
+	return 0;
+}
+
+int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct cgroup **ret,
+	       struct err *e) {
+	char name[NAME_SIZE];
+	bool need[CONTROLLERS];
+	uint64_t random;
+
+	if (check_needs(plan, host, need, e) != 0) {
+		return -1;
+	}
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+		return err_sys(e, "cgroup", "cannot get random bytes for a name");
+	}
+	(void)snprintf(name, sizeof name, NAME_PREFIX "%d-%016" PRIx64, (int)getpid(), random);
+
+	struct cgroup *c = calloc(1, sizeof *c);
+	if (c == NULL) {
+		return err_memory(e, "cgroup");
+	}
+	c->kind = host->kind;
+	if (make_groups(c, host, name, need, e) != 0) {
+		goto remove;
+	}
+	for (size_t i = 0; i < c->ngroups; i++) {
+		if (group_limit(c, &c->groups[i], plan, e) != 0) {
+			goto remove;
+		}
+	}
+	*ret = c;
+	return 0;
+remove:
+	cgroup_free(c);
+	return -1;
+}
+
+int cgroup_fd(const struct cgroup *c) {
+	return c != NULL && c->kind == CGROUP_V2 ? c->groups[0].dir_fd : -1;
+}
+
+size_t cgroup_join_fds(const struct cgroup *c, const int **ret) {
+	bool joins = c != NULL && c->kind == CGROUP_V1;
+	*ret = joins ? c->join_fds : NULL;
+	return joins ? c->ngroups : 0;
+}
+
+/* ---- what happened ---- */
+
+static void memory_usage(const struct cgroup *c, const struct group *g, struct usage *u) {
+	const char *file = c->kind == CGROUP_V2 ? "memory.events" : "memory.oom_control";
+	char text[512];
+	if (read_head(g->dir_fd, file, text, sizeof text)) {
+		u->oom = keyed_number(text, "oom_kill") > 0;
+	}
+}
+
+static void pids_usage(const struct group *g, struct usage *u) {
+	char text[256];
+	if (read_head(g->dir_fd, "pids.peak", text, sizeof text)) {
+		u->processes_peak = strtoll(text, NULL, 10);
+	}
+	if (read_head(g->dir_fd, "pids.events", text, sizeof text)) {
+		u->processes_limited = keyed_number(text, "max") > 0;
+	}
+}
+
+void cgroup_usage(const struct cgroup *c, struct usage *u) {
+	u->processes_peak = -1;
+	u->oom = u->processes_limited = false;
+	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
+		const struct group *g = &c->groups[i];
+		if (g->has[MEMORY]) {
+			memory_usage(c, g, u);
+		}
+		if (g->has[PIDS]) {
+			pids_usage(g, u);
+		}
+	}
+}
+
+/* ---- the end ---- */
+
+/* Whole lines only: half a pid would name somebody else. */
+static bool read_members(const struct group *g, char *out, size_t cap) {
+	if (!read_head(g->dir_fd, "cgroup.procs", out, cap)) {
+		return false;
+	}
+	char *last = strrchr(out, '\n');
+	*(last == NULL ? out : last) = '\0';
+	return true;
+}
+
+static bool group_holds(const struct group *g, pid_t pid) {
+	char text[4096], word[16];
+	(void)snprintf(word, sizeof word, "%d", (int)pid);
+	return read_members(g, text, sizeof text) && has_word(text, word);
+}
+
+/* A pid may be given to a stranger between reading it and killing it, so the
+ * process is pinned first and its membership read once more. */
+static void kill_member(const struct group *g, pid_t pid) {
+	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd >= 0 && group_holds(g, pid)) {
+		/* ESRCH: it was quicker. */
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	}
+}
+
+/* One pass over the first members; group_remove() repeats it while it is busy. */
+static void kill_members(const struct group *g) {
+	char text[1024];
+	char *at = text;
+
+	if (write_text(g->dir_fd, "cgroup.kill", "1") == 0) {
+		return; /* version 2 since Linux 5.14 */
+	}
+	if (!read_members(g, text, sizeof text)) {
+		return;
+	}
+	for (;;) {
+		long pid = strtol(at, &at, 10);
+		if (pid <= 0) {
+			break;
+		}
+		if (pid != getpid()) {
+			kill_member(g, (pid_t)pid);
+		}
+	}
+}
+
+static void group_remove(const struct group *g) {
+	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		if (rmdir(g->path) == 0 || errno != EBUSY) {
+			return; /* any other error will not change; the next run's sweep tries again
+				 */
+		}
+		kill_members(g);
+		(void)nanosleep(&pause, NULL); /* a signal only makes the wait shorter */
+	}
+}
+
+void cgroup_free(struct cgroup *c) {
+	if (c == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < c->ngroups; i++) {
+		struct group *g = &c->groups[i];
+		group_remove(g);
+		auto_fd_(&g->procs_fd);
+		auto_fd_(&g->dir_fd);
+	}
+	free(c);
+}

@@ -1,0 +1,78 @@
+#include "linux/channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union one_fd {
+	char space[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+int channel_send(int channel, const struct report *r, int fd) {
+	union one_fd control;
+	struct iovec body = {.iov_base = (void *)(uintptr_t)r, .iov_len = sizeof *r};
+	struct msghdr msg = {.msg_iov = &body, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof control);
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof control.space;
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	ssize_t n;
+	do {
+		n = sendmsg(channel, &msg, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof *r ? 0 : -1;
+}
+
+static int received_fd(struct msghdr *msg) {
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int))) {
+		return -1;
+	}
+	int fd;
+	memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	return fd;
+}
+
+int channel_receive(int channel, struct report *ret, int *ret_fd) {
+	union one_fd control;
+	struct iovec body = {.iov_base = ret, .iov_len = sizeof *ret};
+	struct msghdr msg = {
+		.msg_iov = &body,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof control.space,
+	};
+
+	*ret_fd = -1;
+	ssize_t n;
+	do {
+		n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		return errno == EAGAIN ? 0 : -1;
+	}
+	int fd = received_fd(&msg);
+	/* A message of another size is not ours: the channel counts as ended. */
+	if (n != (ssize_t)sizeof *ret || (fd >= 0) != (ret->kind == REPORT_PTY)) {
+		if (fd >= 0) {
+			(void)close(fd);
+		}
+		return -1;
+	}
+	/* The text ends where it must, whatever was sent. */
+	ret->err.where[sizeof ret->err.where - 1] = '\0';
+	ret->err.what[sizeof ret->err.what - 1] = '\0';
+	ret->err.fix[sizeof ret->err.fix - 1] = '\0';
+	*ret_fd = fd;
+	return 1;
+}

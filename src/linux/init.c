@@ -1,0 +1,245 @@
+/* Pid 1 of the sandbox.
+ *
+ * When pid 1 ends, the kernel kills everything else in its namespace; so the
+ * whole tree dies with the command, with the time-out, and with the supervisor,
+ * whatever its processes did with sessions, groups and signals.
+ *
+ * Should:   outlive nothing: report the command's end and go.
+ * Must not: allocate, lock, or run code of libc beyond thin system calls: its
+ *           memory is a copy of a program that may have had other threads.
+ * Fails:    closed: a lost channel or a failing wait ends the sandbox. */
+#include "linux/init.h"
+
+#include "linux/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SETUP_FAILED 125
+
+/* Enough for execve and the loop around it; the command never sees it. */
+#define START_STACK ((size_t)64 * 1024)
+
+struct init {
+	struct kit *kit;
+	pid_t command;
+	int signals;      /* signalfd: SIGCHLD */
+	int64_t deadline; /* ms on the monotonic clock; LIMIT_NONE */
+	enum { RUNNING, ENDING, KILLED } state;
+	bool timed_out;
+};
+
+/* ---- the command's own process ---- */
+
+static _Noreturn void start_failed(struct kit *k, int error, const char *path) {
+	struct err e = {0};
+	k->start_failed = true;
+	errno = error;
+	err_sys_at(&e, "exec",
+		   error == ENOENT ? "there is no such command inside:" : "cannot execute", path);
+	e.kind = error == ENOENT ? ERR_NOT_FOUND : ERR_NO_EXEC;
+	init_fail(k, &e);
+}
+
+/* As execvp(3) searches, but over paths that the parent made ready. */
+static int try_candidates(struct kit *k, const char **ret_path) {
+	int error = ENOENT;
+	for (char *const *path = k->candidates; *path != NULL; path++) {
+		(void)execve(*path, k->argv, k->envp); /* returns only on failure */
+		if (errno == ENOEXEC) {
+			/* A script without "#!": the shell runs it, as every shell does. */
+			k->shell_argv[1] = *path;
+			(void)execve("/bin/sh", k->shell_argv, k->envp);
+		}
+		if (errno != ENOENT && errno != ENOTDIR && error != EACCES) {
+			error = errno;
+			*ret_path = *path;
+		}
+		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
+			break;
+		}
+	}
+	return error;
+}
+
+static int start(void *arg) {
+	struct kit *k = arg;
+	const char *path = k->argv[0];
+	sigset_t none;
+
+	/* A group of its own beside pid 1's in the same session: job control works,
+	 * and a signal for the command does not reach pid 1. */
+	(void)setpgid(0, 0); /* cannot fail for a new child of a session leader */
+	if (k->want_pty) {
+		pid_t self = getpid();
+		(void)ioctl(0, TIOCSPGRP,
+			    &self); /* without it the command runs in the background */
+	}
+	sigemptyset(&none);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+	int error = try_candidates(k, &path);
+	start_failed(k, error, path);
+}
+
+/* ---- pid 1 ---- */
+
+void init_fail(const struct kit *k, const struct err *e) {
+	struct report r = {.kind = REPORT_ERROR, .err = *e};
+	(void)channel_send(k->channel_fd, &r,
+			   -1); /* the supervisor sees the end of the channel instead */
+	_exit(SETUP_FAILED);
+}
+
+void init_reset_signals(void) {
+	/* Raw, because libc keeps two of them to itself; a handler would be reset by
+	 * execve, but an ignored signal stays ignored. */
+	static const unsigned long kernel_default[4];
+	for (int n = 1; n < _NSIG; n++) {
+		(void)syscall(SYS_rt_sigaction, n, kernel_default, NULL,
+			      _NSIG / 8); /* KILL and STOP refuse */
+	}
+}
+
+static int64_t now_ms(void) {
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a valid clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void tell(const struct init *in, enum report_kind kind, int status) {
+	struct report r = {.kind = kind, .status = status, .timed_out = in->timed_out};
+	(void)channel_send(in->kit->channel_fd, &r, -1); /* no supervisor: the poll below ends us */
+}
+
+static void begin_end(struct init *in, bool timed_out) {
+	if (in->state != RUNNING) {
+		return;
+	}
+	in->state = ENDING;
+	in->timed_out = timed_out;
+	in->deadline = now_ms() + in->kit->plan->grace_ms;
+	(void)kill(-1, SIGTERM); /* ESRCH when nothing is left is fine */
+	(void)kill(-1, SIGCONT); /* a stopped process would not see it */
+}
+
+static void deadline_passed(struct init *in) {
+	if (in->state == RUNNING) {
+		begin_end(in, true);
+		return;
+	}
+	in->state = KILLED;
+	in->deadline = LIMIT_NONE;
+	(void)kill(-1, SIGKILL);
+}
+
+/* Collects the dead; ends pid 1 when the command is among them. */
+static void reap(struct init *in) {
+	int status;
+	pid_t pid;
+	int flags = WNOHANG | (in->kit->want_pty ? WUNTRACED : 0);
+
+	while ((pid = waitpid(-1, &status, flags)) > 0) {
+		if (pid != in->command) {
+			continue;
+		}
+		if (WIFSTOPPED(status)) {
+			tell(in, REPORT_STOPPED, status);
+			continue;
+		}
+		tell(in, REPORT_EXIT, status);
+		_exit(0);
+	}
+}
+
+static void obey(struct init *in) {
+	struct order o;
+	ssize_t n = recv(in->kit->channel_fd, &o, sizeof o, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return;
+	}
+	if (n != (ssize_t)sizeof o) {
+		_exit(SETUP_FAILED); /* the supervisor is gone */
+	}
+	if (o.kind == ORDER_SIGNAL) {
+		(void)kill(-in->command, o.value); /* a command that just ended is fine */
+	} else if (o.kind == ORDER_END) {
+		begin_end(in, false);
+	}
+}
+
+static _Noreturn void watch(struct init *in) {
+	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
+			       {.fd = in->kit->channel_fd, .events = POLLIN}};
+	for (;;) {
+		int64_t left = in->deadline == LIMIT_NONE ? -1 : in->deadline - now_ms();
+		int wait = in->deadline == LIMIT_NONE ? -1
+			   : left < 0                 ? 0
+			   : left > 3600000           ? 3600000
+						      : (int)left;
+		int n = poll(fds, 2, wait);
+		if (n < 0 && errno != EINTR) {
+			_exit(SETUP_FAILED);
+		}
+		if (in->deadline != LIMIT_NONE && now_ms() >= in->deadline) {
+			deadline_passed(in);
+		}
+		if (n > 0 && fds[0].revents != 0) {
+			struct signalfd_siginfo info;
+			(void)!read(in->signals, &info,
+				    sizeof info); /* only says that someone died */
+			reap(in);
+		}
+		if (n > 0 && fds[1].revents != 0) {
+			obey(in);
+		}
+	}
+}
+
+void init_run(struct kit *k) {
+	static char stack[START_STACK] __attribute__((aligned(16)));
+	struct init in = {.kit = k, .deadline = LIMIT_NONE};
+	struct err e = {0};
+	sigset_t all, child;
+
+	sigfillset(&all);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, _NSIG / 8) != 0) {
+		err_sys(&e, "init", "cannot block signals");
+		init_fail(k, &e);
+	}
+	in.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (in.signals < 0) {
+		err_sys(&e, "init", "cannot watch for the command's end");
+		init_fail(k, &e);
+	}
+	if (k->plan->timeout_ms != LIMIT_NONE) {
+		in.deadline = now_ms() + k->plan->timeout_ms;
+	}
+	/* Shares our memory until it executes, so nothing is copied; we continue when
+	 * it has, or when it has failed and said so. */
+	in.command = clone(start, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, k);
+	if (in.command < 0) {
+		err_sys(&e, "init", "cannot start the command's process");
+		init_fail(k, &e);
+	}
+	if (k->start_failed) {
+		_exit(SETUP_FAILED);
+	}
+	/* The command has its own copies; ours would keep its pipes open after it
+	 * closed them. */
+	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
+	tell(&in, REPORT_STARTED, 0);
+	watch(&in);
+}

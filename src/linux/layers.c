@@ -1,0 +1,24 @@
+/* The order in which the child gives up its powers, and why.
+ *
+ * Prepared from top to bottom in the parent, entered from top to bottom in the
+ * child.  What a layer needs stands above it; what it takes away is needed only
+ * above it. */
+#include "linux/layer.h"
+
+const struct layer *const layers[] = {
+	&layer_user,         /* first: every later layer needs the capabilities of the mapped id */
+	&layer_quotas,       /* while the host's /proc/sys is still there to be written */
+	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
+	&layer_network,      /* needs CAP_NET_ADMIN */
+	&layer_names,        /* needs CAP_SYS_ADMIN */
+	&layer_terminal,     /* the pty comes from the new devpts */
+	&layer_directory,    /* the working directory of the new root */
+	&layer_limits,       /* after the mounts, which may need more descriptors than the limit */
+	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for the next two
+			      */
+	&layer_landlock,     /* needs no_new_privs and /dev, /tmp, … in their final place */
+	&layer_descriptors,  /* the ruleset was the last descriptor of the parent's that was needed
+			      */
+	&layer_seccomp,      /* last: it forbids what the layers above have just done */
+	NULL,
+};

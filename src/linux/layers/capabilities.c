@@ -1,0 +1,76 @@
+/* Privileges: none, and no way to get any.
+ *
+ * Should:   empty every capability set, lock the securebits so that uid 0 means
+ *           nothing, set no_new_privs so that set-user-id files mean nothing.
+ * Must not: run before the last layer that mounts, names or raises anything.
+ * Fails:    closed: it reads the sets back and stops if one is not empty. */
+#include "linux/layer.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Capability numbers go up to 63 in the two words that capset carries. */
+#define CAP_NUMBERS 64
+
+#define LOCKED_BITS                                                                                \
+	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
+	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |   \
+	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
+static int drop_bounding_set(struct err *e) {
+	for (unsigned long cap = 0; cap < CAP_NUMBERS; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
+			if (errno == EINVAL) {
+				return 0; /* past the last capability this kernel knows */
+			}
+			return err_sys(e, "capabilities", "cannot drop the bounding set");
+		}
+	}
+	return 0;
+}
+
+static int empty_sets(struct err *e) {
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {{0}, {0}};
+
+	if (syscall(SYS_capset, &head, sets) != 0) {
+		return err_sys(e, "capabilities", "cannot empty the capability sets");
+	}
+	if (syscall(SYS_capget, &head, sets) != 0) {
+		return err_sys(e, "capabilities", "cannot read the capability sets back");
+	}
+	for (int i = 0; i < 2; i++) {
+		if ((sets[i].effective | sets[i].permitted | sets[i].inheritable) != 0) {
+			errno = EPERM;
+			return err_sys(e, "capabilities", "a capability survived being dropped");
+		}
+	}
+	return 0;
+}
+
+static int capabilities_enter(struct kit *k, struct err *e) {
+	(void)k;
+	if (drop_bounding_set(e) != 0) {
+		return -1;
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot clear the ambient set");
+	}
+	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
+	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot lock the securebits");
+	}
+	if (empty_sets(e) != 0) {
+		return -1;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot set no_new_privs");
+	}
+	return 0;
+}
+
+const struct layer layer_capabilities = {.name = "capabilities", .enter = capabilities_enter};

@@ -1,0 +1,53 @@
+/* Descriptors: the ones the caller named, numbered from 0, and no other.
+ *
+ * Should:   put kit->fds at 0, 1, 2, …; open the sandbox's own /dev/null where
+ *           the plan says "none"; keep the channel, close-on-exec; close the rest.
+ * Must not: run before anything that still needs a descriptor of the parent.
+ * Fails:    closed: Landlock does not cover descriptors that are already open,
+ *           so one that stays behind is an escape. */
+#include "linux/layer.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Lifts every descriptor above the numbers that will be given out, so that
+ * giving one out cannot overwrite another. */
+static int lift(struct kit *k, struct err *e) {
+	int floor = (int)k->nfds + 1;
+	for (size_t i = 0; i < k->nfds; i++) {
+		int fd = k->fds[i] >= 0
+				 ? k->fds[i]
+				 : open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+		k->fds[i] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, floor);
+		if (k->fds[i] < 0) {
+			return err_sys(e, "descriptors",
+				       "cannot keep a descriptor for the command");
+		}
+	}
+	k->channel_fd = fcntl(k->channel_fd, F_DUPFD_CLOEXEC, floor);
+	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
+}
+
+static int descriptors_enter(struct kit *k, struct err *e) {
+	if (lift(k, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < k->nfds; i++) {
+		if (dup3(k->fds[i], (int)i, 0) < 0) {
+			return err_sys(e, "descriptors",
+				       "cannot number a descriptor for the command");
+		}
+	}
+	int channel = (int)k->nfds;
+	if (dup3(k->channel_fd, channel, O_CLOEXEC) < 0) {
+		return err_sys(e, "descriptors", "cannot keep the status channel");
+	}
+	k->channel_fd = channel;
+	if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {
+		return err_sys(e, "descriptors", "cannot close the caller's descriptors");
+	}
+	return 0;
+}
+
+const struct layer layer_descriptors = {.name = "descriptors", .enter = descriptors_enter};

@@ -1,0 +1,149 @@
+/* Landlock: which files the command may touch, said a second time.
+ *
+ * The mounts already hold nothing but the plan's files; this layer repeats the
+ * grants as rules on the files themselves, so that a mistake in one of the two
+ * is not an escape.  It also keeps signals and abstract sockets inside.
+ *
+ * Should:   turn the plan's grants into one ruleset and enforce it here.
+ * Must not: run before mounts.c (a landlocked thread can no longer mount or
+ *           pivot_root), or without no_new_privs (the kernel answers EPERM).
+ * Fails:    closed.  A rule whose path cannot be opened stops the run; it is
+ *           never skipped. */
+#include "linux/layer.h"
+
+#include "base/auto.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RIGHTS_LIST LL_FS_READ_DIR
+#define RIGHTS_READ (LL_FS_READ_DIR | LL_FS_READ_FILE)
+#define RIGHTS_EXEC (RIGHTS_READ | LL_FS_EXECUTE)
+#define RIGHTS_WRITE                                                                               \
+	(RIGHTS_EXEC | LL_FS_WRITE_FILE | LL_FS_REMOVE_DIR | LL_FS_REMOVE_FILE | LL_FS_MAKE_DIR |  \
+	 LL_FS_MAKE_REG | LL_FS_MAKE_SOCK | LL_FS_MAKE_FIFO | LL_FS_MAKE_SYM | LL_FS_REFER |       \
+	 LL_FS_TRUNCATE)
+#define RIGHTS_DEVICE (LL_FS_READ_FILE | LL_FS_WRITE_FILE | LL_FS_READ_DIR | LL_FS_IOCTL_DEV)
+
+/* Rights that the kernel accepts on something that is not a directory. */
+#define RIGHTS_OF_FILES                                                                            \
+	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV)
+
+static const uint64_t rights_of[] = {
+	[REACH_NONE] = 0,           [REACH_LIST] = RIGHTS_LIST,   [REACH_READ] = RIGHTS_READ,
+	[REACH_EXEC] = RIGHTS_EXEC, [REACH_WRITE] = RIGHTS_WRITE, [REACH_DEVICE] = RIGHTS_DEVICE,
+};
+
+/* What each ABI added; a kernel refuses bits that it does not know.  TCP and
+ * UDP rights (ABI 4 and 10) are left to the network namespace: handling them
+ * here would close the loopback inside. */
+static const struct {
+	int abi;
+	uint64_t fs, scoped;
+} additions[] = {
+	{1, (LL_FS_MAKE_SYM << 1) - 1, 0},
+	{2, LL_FS_REFER, 0},
+	{3, LL_FS_TRUNCATE, 0},
+	{5, LL_FS_IOCTL_DEV, 0},
+	{6, 0, LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL},
+};
+
+static struct ll_ruleset_attr known_to(int abi) {
+	struct ll_ruleset_attr attr = {0};
+	for (size_t i = 0; i < ARRAY_LEN(additions); i++) {
+		if (additions[i].abi <= abi) {
+			attr.fs |= additions[i].fs;
+			attr.scoped |= additions[i].scoped;
+		}
+	}
+	return attr;
+}
+
+/* Older kernels take a shorter structure. */
+static size_t attr_size(int abi) {
+	return abi < 4   ? sizeof(uint64_t)
+	       : abi < 6 ? 2 * sizeof(uint64_t)
+			 : sizeof(struct ll_ruleset_attr);
+}
+
+static int allow(const struct kit *k, int fd, uint64_t rights, bool is_file) {
+	struct ll_path_beneath rule = {
+		.allowed = rights & known_to(k->plan->landlock_abi).fs &
+			   (is_file ? RIGHTS_OF_FILES : ~0ULL),
+		.parent_fd = fd,
+	};
+	return (int)syscall(SYS_landlock_add_rule, k->ruleset_fd, LL_RULE_PATH_BENEATH, &rule, 0);
+}
+
+/* Trees of the host are known before the child exists; the rest is made by it. */
+static bool from_host(const struct mount *m) {
+	return m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
+}
+
+static int landlock_prepare(struct kit *k, struct err *e) {
+	if (k->plan->landlock_abi == 0) {
+		return 0;
+	}
+	struct ll_ruleset_attr attr = known_to(k->plan->landlock_abi);
+	k->ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &attr,
+				     attr_size(k->plan->landlock_abi), 0);
+	if (k->ruleset_fd < 0) {
+		return err_sys(e, "landlock", "the kernel refused to make a ruleset");
+	}
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		const struct mount *m = &k->plan->mounts[i];
+		if (!from_host(m) || m->reach == REACH_NONE) {
+			continue;
+		}
+		auto_fd fd = open(m->source, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0) {
+			return err_sys_at(e, "landlock", "cannot open", m->source);
+		}
+		if (allow(k, fd, rights_of[m->reach], m->is_file) != 0) {
+			return err_sys_at(e, "landlock", "the kernel refused the rule for",
+					  m->source);
+		}
+	}
+	return 0;
+}
+
+static int landlock_enter(struct kit *k, struct err *e) {
+	if (k->ruleset_fd < 0) {
+		return 0; /* the kernel has no Landlock; the plan says so */
+	}
+	/* Directories of the skeleton can be listed; what they lead to has its own rule. */
+	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (root < 0 || allow(k, root, RIGHTS_LIST, false) != 0) {
+		return err_sys(e, "landlock", "the kernel refused the rule for the new root");
+	}
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		const struct mount *m = &k->plan->mounts[i];
+		if (from_host(m) || m->reach == REACH_NONE) {
+			continue;
+		}
+		auto_fd fd = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {
+			return err_sys_at(e, "landlock", "the kernel refused the rule for",
+					  m->target);
+		}
+	}
+	if (syscall(SYS_landlock_restrict_self, k->ruleset_fd, 0) != 0) {
+		return err_sys(e, "landlock", "the kernel refused the ruleset");
+	}
+	return 0;
+}
+
+static void landlock_done(struct kit *k) {
+	if (k->ruleset_fd >= 0) {
+		(void)close(k->ruleset_fd);
+		k->ruleset_fd = -1;
+	}
+}
+
+const struct layer layer_landlock = {
+	.name = "landlock",
+	.prepare = landlock_prepare,
+	.enter = landlock_enter,
+	.done = landlock_done,
+};

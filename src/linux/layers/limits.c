@@ -1,0 +1,65 @@
+/* Limits: control groups of version 1, then resource limits.
+ *
+ * Should:   put this process, and so everything it will start, under the plan's
+ *           limits.  A version 2 group was joined by clone3() already.
+ * Must not: raise anything above what the caller had, or need a path: the
+ *           group's files were opened by the parent, and the kernel checks the
+ *           opener's rights, so joining works from inside a user namespace.
+ * Fails:    closed. */
+#include "linux/layer.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int join(int fd, struct err *e) {
+	ssize_t n;
+	do {
+		n = write(fd, "0", 1); /* "0" is the writer itself */
+	} while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : err_sys(e, "limits", "cannot join the run's control group");
+}
+
+static rlim_t lower(rlim_t a, rlim_t b) {
+	return a < b ? a : b; /* RLIM_INFINITY is the largest value of the type */
+}
+
+static int limit(const struct rlimit_row *row, struct err *e) {
+	struct rlimit now, next;
+
+	if (getrlimit((__rlimit_resource_t)row->resource, &now) != 0) {
+		return err_sys(e, "limits", "cannot read a resource limit");
+	}
+	/* A caller with a smaller hard limit keeps it: that is stricter than the
+	 * policy, and nobody may raise it anyway. */
+	next.rlim_cur = lower((rlim_t)row->value, now.rlim_max);
+	next.rlim_max = next.rlim_cur;
+	if (row->resource == RLIMIT_CPU) {
+		/* SIGXCPU first, so that the result can tell a limit from a plain
+		 * kill; SIGKILL a second later for a command that catches it. */
+		next.rlim_max = lower((rlim_t)row->value + 1, now.rlim_max);
+	}
+	if (setrlimit((__rlimit_resource_t)row->resource, &next) != 0) {
+		return err_sys(e, "limits", "cannot set a resource limit");
+	}
+	return 0;
+}
+
+static int limits_enter(struct kit *k, struct err *e) {
+	for (size_t i = 0; i < k->njoin_fds; i++) {
+		if (join(k->join_fds[i], e) != 0) {
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < k->plan->nrlimits; i++) {
+		if (limit(&k->plan->rlimits[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+const struct layer layer_limits = {
+	.name = "limits",
+	.enter = limits_enter,
+};

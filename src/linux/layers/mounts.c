@@ -1,0 +1,432 @@
+/* Files: a new root that holds what the plan lists and nothing else.
+ *
+ * Theory.  The new root is a tmpfs of our own.  Every source is opened by its
+ * canonical path with symlinks forbidden, compared with the file that the plan
+ * saw, cloned as a detached tree (open_tree), made read-only, nosuid and nodev
+ * down to its last submount (mount_setattr), and only then attached
+ * (move_mount) to a target that is again opened beneath the new root with
+ * symlinks forbidden.  A name is never resolved twice, and no symlink that a
+ * command planted in the workspace or the private home is ever followed.
+ *
+ * Should:   build exactly plan->mounts, in that order; end with a read-only
+ *           root and no way to the old one.
+ * Must not: create anything outside ground that is ours (mount.create);
+ *           leave a source writable or shared because it was mounted apart.
+ * Fails:    closed: a source that changed since it was planned stops the run. */
+#include "linux/layer.h"
+
+#include "base/auto.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* The unreadable file behind every MASK_FILE; unlinked before the command runs. */
+#define MASK_NAME ".mask"
+
+/* Enough for a skeleton and its windows; a bound on inodes is part of the size. */
+#define TMPFS_INODES "1048576"
+
+/* ---- parent ---- */
+
+/* mkdir -p for our own state, private to the user. */
+static int make_private_dirs(const char *path, struct err *e) {
+	char part[PATH_MAX];
+	for (size_t i = 1; path[i - 1] != '\0'; i++) {
+		if (path[i] != '/' && path[i] != '\0') {
+			continue;
+		}
+		if (i >= sizeof part) {
+			errno = ENAMETOOLONG;
+			return err_sys_at(e, "mounts", "cannot make the private home", path);
+		}
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+			err_sys_at(e, "mounts", "cannot make the private home", part);
+			return err_fix(
+				e, "use --home ephemeral, or make the state directory writable");
+		}
+	}
+	return 0;
+}
+
+static int mounts_prepare(struct kit *k, struct err *e) {
+	return k->plan->home_source == NULL ? 0 : make_private_dirs(k->plan->home_source, e);
+}
+
+/* ---- child: file systems and trees ---- */
+
+static int fail(struct err *e, const char *what, const struct mount *m) {
+	return err_sys_at(e, "mounts", what, m->target);
+}
+
+struct fs_option {
+	const char *name, *value;
+};
+
+/* A new file system, detached; -1 with errno. */
+static int new_fs(const char *type, const struct fs_option *options, size_t n, unsigned attrs) {
+	auto_fd fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	if (fs < 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, options[i].name,
+			    options[i].value, 0) != 0) {
+			return -1;
+		}
+	}
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0) {
+		return -1;
+	}
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
+}
+
+static int set_attributes(int tree, uint64_t set, unsigned flags) {
+	struct mount_attr attr = {.attr_set = set, .propagation = MS_PRIVATE};
+	return (int)syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);
+}
+
+static int attach(int tree, int target) {
+	return (int)syscall(SYS_move_mount, tree, "", target, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+/* Clones the tree at `from` and attaches it to `to` with these attributes. */
+static int bind(int from, int to, uint64_t attributes) {
+	auto_fd tree =
+		(int)syscall(SYS_open_tree, from, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 || set_attributes(tree, attributes, AT_RECURSIVE) != 0) {
+		return -1;
+	}
+	return attach(tree, to);
+}
+
+/* ---- child: targets ---- */
+
+/* Steps into one directory, making it where it is missing.  A file or symlink
+ * in the way is removed: this is our own ground, and the mount would hide it. */
+static int step(int dir, const char *name) {
+	for (int tries = 0; tries < 3; tries++) {
+		int fd = sys_openat2(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, BENEATH);
+		if (fd >= 0) {
+			return fd;
+		}
+		if ((errno == ENOTDIR || errno == ELOOP) && unlinkat(dir, name, 0) != 0 &&
+		    errno != ENOENT) {
+			return -1;
+		}
+		if (mkdirat(dir, name, 0755) != 0 && errno != EEXIST) {
+			return -1;
+		}
+	}
+	errno = ELOOP;
+	return -1;
+}
+
+/* The directory that will hold the last component, which *ret_name receives. */
+static int parent_of(int root, const char *target, char ret_name[NAME_MAX + 1]) {
+	int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	for (const char *p = target; dir >= 0;) {
+		while (*p == '/') {
+			p++;
+		}
+		size_t n = strcspn(p, "/");
+		if (n == 0 || n > NAME_MAX) {
+			(void)close(dir);
+			errno = n == 0 ? EINVAL : ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(ret_name, p, n);
+		ret_name[n] = '\0';
+		p += n;
+		if (*p == '\0') {
+			return dir;
+		}
+		int next = step(dir, ret_name);
+		(void)close(dir);
+		dir = next;
+	}
+	return -1;
+}
+
+/* An existing target, opened without following anything. */
+static int open_target(int root, const struct mount *m, bool directory) {
+	return sys_openat2(root, m->target + 1, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0),
+			   BENEATH);
+}
+
+static int create_dir(int root, const struct mount *m) {
+	char name[NAME_MAX + 1];
+	auto_fd dir = parent_of(root, m->target, name);
+	if (dir < 0) {
+		return -1;
+	}
+	int fd = step(dir, name);
+	if (fd >= 0 && m->mode != 0 && fchmodat(dir, name, m->mode, 0) != 0) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int create_file(int root, const char *target, mode_t mode, const char *text) {
+	char name[NAME_MAX + 1];
+	auto_fd dir = parent_of(root, target, name);
+	if (dir < 0) {
+		return -1;
+	}
+	if (unlinkat(dir, name, 0) != 0 && errno != ENOENT) {
+		return -1;
+	}
+	auto_fd fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode);
+	size_t len = strlen(text);
+	if (fd < 0 || (len > 0 && write(fd, text, len) != (ssize_t)len)) {
+		return -1;
+	}
+	return sys_openat2(dir, name, O_PATH | O_NOFOLLOW, BENEATH);
+}
+
+/* Where m goes: there already, or made when the ground is ours. */
+static int target_for(int root, const struct mount *m) {
+	int fd = open_target(root, m, !m->is_file);
+	if (fd >= 0 || !m->create) {
+		return fd;
+	}
+	return m->is_file ? create_file(root, m->target, 0600, "") : create_dir(root, m);
+}
+
+/* ---- child: one function per kind of mount ---- */
+
+static int do_dir(int root, const struct mount *m, struct err *e) {
+	auto_fd fd = create_dir(root, m);
+	return fd < 0 ? fail(e, "cannot make the directory", m) : 0;
+}
+
+static int do_link(int root, const struct mount *m, struct err *e) {
+	char name[NAME_MAX + 1];
+	auto_fd dir = parent_of(root, m->target, name);
+	if (dir < 0 || (symlinkat(m->text, dir, name) != 0 && errno != EEXIST)) {
+		return fail(e, "cannot make the link", m);
+	}
+	return 0;
+}
+
+static int do_file(int root, const struct mount *m, struct err *e) {
+	auto_fd fd = create_file(root, m->target, m->mode == 0 ? 0444 : m->mode, m->text);
+	return fd < 0 ? fail(e, "cannot make the file", m) : 0;
+}
+
+/* The source, if it is still the file that was planned. */
+static int open_source(const struct mount *m, struct err *e) {
+	int fd = sys_openat2(AT_FDCWD, m->source, O_PATH,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (fd < 0) {
+		return err_sys_at(e, "mounts", "cannot open", m->source);
+	}
+	struct stat st;
+	if (fstat(fd, &st) != 0 || (m->ino != 0 && (st.st_dev != m->dev || st.st_ino != m->ino))) {
+		(void)close(fd);
+		errno = ESTALE;
+		return err_sys_at(e, "mounts",
+				  "was replaced while the sandbox was being set up:", m->source);
+	}
+	return fd;
+}
+
+/* A device stays usable on a read-only mount; its mode and owner do not, and
+ * they are the host's. */
+static uint64_t attributes_of(const struct mount *m) {
+	if (m->kind == MOUNT_DEVICE) {
+		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	}
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+}
+
+static int do_bind(int root, const struct mount *m, struct err *e) {
+	auto_fd from = open_source(m, e);
+	if (from < 0) {
+		return -1;
+	}
+	auto_fd to = target_for(root, m);
+	if (to < 0) {
+		return fail(e, "cannot reach the mount point", m);
+	}
+	return bind(from, to, attributes_of(m)) == 0 ? 0 : fail(e, "cannot mount", m);
+}
+
+static int attach_new(int root, const struct mount *m, int tree, struct err *e) {
+	if (tree < 0) {
+		return fail(e, "cannot make the file system for", m);
+	}
+	auto_fd to = target_for(root, m);
+	if (to < 0) {
+		return fail(e, "cannot reach the mount point", m);
+	}
+	return attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
+}
+
+/* A window onto the root tmpfs where the ground is ours: it costs no new file
+ * system.  Inside a host tree it has to be a tmpfs of its own. */
+static int do_private(int root, const struct mount *m, struct err *e) {
+	if (m->create) {
+		auto_fd at = create_dir(root, m);
+		if (at < 0 || bind(at, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
+			return fail(e, "cannot make the private directory", m);
+		}
+		return 0;
+	}
+	const struct fs_option options[] = {
+		{"mode", "1777"}, {"size", "64m"}, {"nr_inodes", TMPFS_INODES}};
+	auto_fd tree =
+		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return attach_new(root, m, tree, e);
+}
+
+static int do_proc(int root, const struct mount *m, struct err *e) {
+	auto_fd tree =
+		new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return attach_new(root, m, tree, e);
+}
+
+static int do_pts(int root, const struct mount *m, struct err *e) {
+	const struct fs_option options[] = {{"mode", "0620"}, {"ptmxmode", "0666"}};
+	auto_fd tree = new_fs("devpts", options, ARRAY_LEN(options),
+			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	return attach_new(root, m, tree, e);
+}
+
+static int do_mask_file(int root, const struct mount *m, struct err *e) {
+	auto_fd from = sys_openat2(root, MASK_NAME, O_PATH, BENEATH);
+	auto_fd to = open_target(root, m, false);
+	if (to < 0) {
+		return fail(e, "cannot reach the path to hide", m);
+	}
+	if (from < 0 ||
+	    bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
+		return fail(e, "cannot hide", m);
+	}
+	return 0;
+}
+
+/* Traversable for a more specific grant beneath it, but not listable. */
+static int do_mask_dir(int root, const struct mount *m, struct err *e) {
+	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
+	auto_fd tree =
+		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return attach_new(root, m, tree, e);
+}
+
+/* A mount point cannot be renamed or removed; what lies beneath is unaffected. */
+static int do_pin(int root, const struct mount *m, struct err *e) {
+	auto_fd at = open_target(root, m, false);
+	if (at < 0) {
+		return fail(e, "cannot reach the path to protect", m);
+	}
+	uint64_t attributes =
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+	return bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
+}
+
+static int (*const makers[])(int root, const struct mount *m, struct err *e) = {
+	[MOUNT_DIR] = do_dir,
+	[MOUNT_LINK] = do_link,
+	[MOUNT_FILE] = do_file,
+	[MOUNT_BIND] = do_bind,
+	[MOUNT_PRIVATE] = do_private,
+	[MOUNT_PROC] = do_proc,
+	[MOUNT_DEVICE] = do_bind,
+	[MOUNT_PTS] = do_pts,
+	[MOUNT_MASK_FILE] = do_mask_file,
+	[MOUNT_MASK_DIR] = do_mask_dir,
+	[MOUNT_PIN] = do_pin,
+};
+
+/* ---- child: the root ---- */
+
+/* Decimal without stdio, for the tmpfs size. */
+static const char *decimal(uint64_t n, char out[24]) {
+	char *p = out + 23;
+	*p = '\0';
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n != 0);
+	return p;
+}
+
+static int new_root(uint64_t size, struct err *e) {
+	char digits[24];
+	const struct fs_option options[] = {
+		{"mode", "0755"}, {"size", decimal(size, digits)}, {"nr_inodes", TMPFS_INODES}};
+	auto_fd root =
+		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	/* Attached on top of the old root, so that cloned trees of it belong to this
+	 * mount namespace; absolute paths still resolve in the old one. */
+	if (root < 0 ||
+	    syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+		return err_sys(e, "mounts", "cannot make the new root");
+	}
+	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+	if (mask < 0) {
+		return err_sys(e, "mounts", "cannot make the file that hides others");
+	}
+	return take_fd(&root);
+}
+
+/* What had to be writable while mount points were made beneath it. */
+static int seal(const struct plan *plan, int root, struct err *e) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_MASK_DIR) {
+			continue;
+		}
+		auto_fd fd = open_target(root, m, true);
+		if (fd < 0 || set_attributes(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
+			return fail(e, "cannot seal", m);
+		}
+	}
+	if (unlinkat(root, MASK_NAME, 0) != 0 || set_attributes(root, MOUNT_ATTR_RDONLY, 0) != 0) {
+		return err_sys(e, "mounts", "cannot make the new root read-only");
+	}
+	return 0;
+}
+
+static int leave_old_root(int root, struct err *e) {
+	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
+		return err_sys(e, "mounts", "cannot change the root");
+	}
+	/* The old root now lies on top of the new one; nothing of it may remain. */
+	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
+		return err_sys(e, "mounts", "cannot leave the old root");
+	}
+	return 0;
+}
+
+static int mounts_enter(struct kit *k, struct err *e) {
+	(void)umask(
+		0); /* modes of what is made here are exact; layer directory sets the final mask */
+	auto_fd root = new_root(k->plan->tmp_size, e);
+	if (root < 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		const struct mount *m = &k->plan->mounts[i];
+		if (makers[m->kind](root, m, e) != 0) {
+			return -1;
+		}
+	}
+	return seal(k->plan, root, e) == 0 ? leave_old_root(root, e) : -1;
+}
+
+const struct layer layer_mounts = {
+	.name = "mounts", .prepare = mounts_prepare, .enter = mounts_enter};

@@ -1,0 +1,237 @@
+#include "linux/probe.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "linux/cgroup.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+extern char **environ;
+
+/* /etc/passwd on a machine with many users; more is not read. */
+#define PASSWD_MAX ((size_t)4 * 1024 * 1024)
+
+/* ---- the file system, as the plan asks about it ---- */
+
+static enum look_kind kind_of(mode_t mode) {
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return LOOK_FILE;
+	case S_IFDIR:
+		return LOOK_DIR;
+	case S_IFLNK:
+		return LOOK_LINK;
+	case S_IFSOCK:
+		return LOOK_SOCKET;
+	default:
+		return LOOK_OTHER;
+	}
+}
+
+static bool reachable(const char *path) {
+	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ||
+	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
+static struct look real_look(void *ctx, const char *path) {
+	struct stat st;
+	(void)ctx;
+	if (lstat(path, &st) != 0) {
+		return (struct look){.kind = LOOK_NOTHING};
+	}
+	return (struct look){
+		.kind = kind_of(st.st_mode),
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.uid = st.st_uid,
+		.mode = st.st_mode & 07777,
+		.reachable = reachable(path),
+	};
+}
+
+static bool real_readlink(void *ctx, const char *path, char *out, size_t cap) {
+	(void)ctx;
+	ssize_t n = readlink(path, out, cap);
+	if (n < 0 || (size_t)n >= cap) {
+		return false;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static bool real_resolve(void *ctx, const char *path, char *out, size_t cap) {
+	(void)ctx;
+	char full[PATH_MAX];
+	if (realpath(path, full) == NULL || strlen(full) >= cap) {
+		return false;
+	}
+	memcpy(out, full, strlen(full) + 1);
+	return true;
+}
+
+static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		      void *arg) {
+	(void)ctx;
+	auto_dir dir = opendir(path);
+	if (dir == NULL) {
+		return false;
+	}
+	const struct dirent *entry;
+	while ((entry = readdir(dir)) != NULL) {
+		if (!streq(entry->d_name, ".") && !streq(entry->d_name, "..")) {
+			each(arg, entry->d_name);
+		}
+	}
+	return true;
+}
+
+/* ---- the caller ---- */
+
+static const char *variable(const char *name) {
+	const char *value = getenv(name);
+	return value != NULL && value[0] == '/' ? value : NULL;
+}
+
+/* The line of /etc/passwd for this uid.  By hand, because libc's lookup loads
+ * plug-ins, which a static program must not do. */
+static char *passwd_line(char *text, uint32_t uid) {
+	for (char *line = text; line != NULL && *line != '\0';) {
+		char *end = strchr(line, '\n');
+		if (end != NULL) {
+			*end = '\0';
+		}
+		const char *p = strchr(line, ':');
+		p = p == NULL ? NULL : strchr(p + 1, ':');
+		char *stop;
+		if (p != NULL && strtoul(p + 1, &stop, 10) == uid && *stop == ':') {
+			return line;
+		}
+		line = end == NULL ? NULL : end + 1;
+	}
+	return NULL;
+}
+
+static int who_is_it(struct arena *a, struct host *h, const char **ret_home, struct err *e) {
+	struct buf text;
+	buf_init(&text);
+	*ret_home = NULL;
+	char *line = file_read("/etc/passwd", PASSWD_MAX, &text) == 0
+			     ? passwd_line(text.data, h->uid)
+			     : NULL;
+	int bad = 0;
+	if (line != NULL) {
+		const char *field[7] = {line};
+		for (size_t i = 1; i < ARRAY_LEN(field); i++) {
+			char *colon = strchr(field[i - 1], ':');
+			if (colon == NULL) {
+				field[i] = "";
+				continue;
+			}
+			*colon = '\0';
+			field[i] = colon + 1;
+		}
+		h->user = arena_strdup(a, field[0]);
+		*ret_home = arena_strdup(a, field[5]);
+		bad = h->user == NULL || *ret_home == NULL;
+	}
+	buf_done(&text);
+	return bad ? err_memory(e, "probe") : 0;
+}
+
+static int find_home(struct arena *a, struct host *h, const char *from_passwd, struct err *e) {
+	const char *home = variable("HOME");
+	struct stat st;
+	if (home == NULL) {
+		home = from_passwd;
+	}
+	if (home == NULL || home[0] != '/' || stat(home, &st) != 0 || !S_ISDIR(st.st_mode)) {
+		return 0; /* none: the private home has no state to live in */
+	}
+	char full[PATH_MAX];
+	if (realpath(home, full) == NULL || streq(full, "/")) {
+		return 0;
+	}
+	h->home = arena_strdup(a, full);
+	const char *state = variable("XDG_STATE_HOME");
+	h->state_dir = state != NULL ? path_join(a, state, "corral")
+				     : path_join(a, full, ".local/state/corral");
+	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
+}
+
+/* ---- the kernel ---- */
+
+static bool sysctl_is(const char *path, char wanted) {
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = '\0';
+	return fd >= 0 && read(fd, &c, 1) == 1 && c == wanted;
+}
+
+static void probe_user_namespaces(struct host *h) {
+	static const struct {
+		const char *path;
+		char off;
+		bool root_too;
+		const char *why;
+	} switches[] = {
+		{"/proc/sys/user/max_user_namespaces", '0', true,
+		 "user.max_user_namespaces is 0; raise it: sysctl user.max_user_namespaces=15000"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", '0', false,
+		 "kernel.unprivileged_userns_clone is 0; allow it: sysctl "
+		 "kernel.unprivileged_userns_clone=1"},
+	};
+	h->userns = true;
+	for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
+		if ((switches[i].root_too || !h->privileged) &&
+		    sysctl_is(switches[i].path, switches[i].off)) {
+			h->userns = false;
+			h->userns_why = switches[i].why;
+			return;
+		}
+	}
+}
+
+static void probe_kernel(struct host *h) {
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
+	h->landlock_abi = abi < 0 ? 0 : (int)abi;
+	/* EFAULT: the filter would have been looked at, so the mode is there. */
+	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	probe_user_namespaces(h);
+	cgroup_probe(&h->cgroup);
+}
+
+int host_probe(struct arena *a, struct host *ret, struct err *e) {
+	struct host h = {
+		.uid = geteuid(),
+		.gid = getegid(),
+		.privileged = geteuid() == 0,
+		.environ = (const char *const *)environ,
+		.fs = {.look = real_look,
+		       .readlink = real_readlink,
+		       .resolve = real_resolve,
+		       .list = real_list},
+	};
+	char cwd[PATH_MAX];
+	const char *home;
+
+	if (getcwd(cwd, sizeof cwd) == NULL || cwd[0] != '/') {
+		err_sys(e, "probe", "cannot tell the current directory");
+		return err_fix(e, "change to a directory that exists");
+	}
+	h.cwd = arena_strdup(a, cwd);
+	if (h.cwd == NULL) {
+		return err_memory(e, "probe");
+	}
+	if (who_is_it(a, &h, &home, e) != 0 || find_home(a, &h, home, e) != 0) {
+		return -1;
+	}
+	probe_kernel(&h);
+	*ret = h;
+	return 0;
+}

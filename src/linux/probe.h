@@ -1,0 +1,15 @@
+/* What the real host is and has.
+ *
+ * Should:   ask the kernel, not the distribution; cost microseconds.
+ * Must not: change anything, or make a process.
+ * Fails:    only when memory is out; what is missing is a fact, not a failure. */
+#ifndef CORRAL_LINUX_PROBE_H
+#define CORRAL_LINUX_PROBE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/host.h"
+
+int host_probe(struct arena *a, struct host *ret, struct err *e);
+
+#endif

@@ -1,0 +1,267 @@
+#include "linux/spawn.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "linux/cgroup.h"
+#include "linux/channel.h"
+#include "linux/init.h"
+#include "linux/kernel.h"
+#include "linux/layer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* ---- what the child needs, made ready ---- */
+
+/* Every path under which execvp(3) would look for the command. */
+static int find_candidates(struct kit *k, struct err *e) {
+	const char *name = k->argv[0];
+	const char *path = "/usr/bin:/bin";
+	size_t n = 0, dirs = 1;
+
+	for (char *const *v = k->envp; *v != NULL; v++) {
+		if (str_starts(*v, "PATH=")) {
+			path = *v + strlen("PATH=");
+		}
+	}
+	for (const char *p = path; *p != '\0'; p++) {
+		dirs += *p == ':';
+	}
+	char **list = arena_array(k->arena, dirs + 1, sizeof *list);
+	if (list == NULL) {
+		return err_memory(e, "exec");
+	}
+	k->candidates = list;
+	if (strchr(name, '/') != NULL) {
+		list[0] = k->argv[0];
+		return 0;
+	}
+	for (const char *p = path; *p != '\0';) {
+		size_t len = strcspn(p, ":");
+		if (len > 0 &&
+		    (list[n++] = arena_printf(k->arena, "%.*s/%s", (int)len, p, name)) == NULL) {
+			return err_memory(e, "exec");
+		}
+		p += len + (p[len] == ':');
+	}
+	return 0;
+}
+
+static int prepare_command(struct kit *k, const struct spawn_request *r, struct err *e) {
+	size_t argc = 0;
+	while (r->argv[argc] != NULL) {
+		argc++;
+	}
+	if (argc == 0 || r->argv[0][0] == '\0') {
+		return err_set(e, ERR_USAGE, "exec", "no command was given");
+	}
+	k->argv = r->argv;
+	k->envp = r->plan->env;
+	k->shell_argv = arena_array(k->arena, argc + 2, sizeof *k->shell_argv);
+	if (k->shell_argv == NULL) {
+		return err_memory(e, "exec");
+	}
+	k->shell_argv[0] = arena_strdup(k->arena, "sh");
+	for (size_t i = 1; i < argc; i++) {
+		k->shell_argv[i + 1] = r->argv[i];
+	}
+	return k->shell_argv[0] == NULL ? err_memory(e, "exec") : find_candidates(k, e);
+}
+
+static int prepare_descriptors(struct kit *k, const struct spawn_request *r, struct err *e) {
+	k->nfds = 3 + r->nmore_fds;
+	k->fds = arena_array(k->arena, k->nfds, sizeof *k->fds);
+	if (k->fds == NULL) {
+		return err_memory(e, "descriptors");
+	}
+	for (size_t i = 0; i < k->nfds; i++) {
+		k->fds[i] = i < 3 ? r->fds[i] : r->more_fds[i - 3];
+	}
+	return 0;
+}
+
+static int prepare_layers(struct kit *k, struct err *e) {
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->prepare != NULL && layers[i]->prepare(k, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void layers_done(struct kit *k) {
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->done != NULL) {
+			layers[i]->done(k);
+		}
+	}
+}
+
+/* ---- the clone ---- */
+
+static _Noreturn void child_main(struct kit *k) {
+	struct err e = {0};
+
+	init_reset_signals();
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->enter != NULL && layers[i]->enter(k, &e) != 0) {
+			init_fail(k, &e);
+		}
+	}
+	init_run(k);
+}
+
+static int clone_failed(struct err *e) {
+	int error = errno;
+	err_sys(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
+	switch (error) {
+	case ENOSPC:
+		return err_fix(
+			e,
+			"raise user.max_user_namespaces (sysctl), or run outside another sandbox");
+	case EPERM:
+		return err_fix(e,
+			       "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, "
+			       "kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor "
+			       "profile; in a container "
+			       "allow clone with CLONE_NEWUSER in its seccomp profile");
+	default:
+		return -1;
+	}
+}
+
+static int start_child(struct kit *k, struct child *ret, struct err *e) {
+	int pidfd = -1;
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+			 CLONE_NEWCGROUP | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&pidfd,
+		.exit_signal = 0, /* a host program's wait(2) and SIGCHLD handler never see it */
+	};
+	if (k->plan->own_net) {
+		args.flags |= CLONE_NEWNET;
+	}
+	if (k->cgroup_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)k->cgroup_fd;
+	}
+	/* Signals stay blocked until the child has given up the caller's handlers. */
+	sigset_t all, before;
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for a bad `how` */
+	long pid = sys_clone3(&args);
+	if (pid == 0) {
+		child_main(k);
+	}
+	int error = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		errno = error;
+		return clone_failed(e);
+	}
+	ret->pidfd = pidfd;
+	return 0;
+}
+
+static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
+	if (!k->plan->use_cgroup) {
+		return 0;
+	}
+	if (cgroup_new(k->plan, &k->host->cgroup, &ret->cgroup, e) != 0) {
+		return -1;
+	}
+	k->cgroup_fd = cgroup_fd(ret->cgroup);
+	k->njoin_fds = cgroup_join_fds(ret->cgroup, &k->join_fds);
+	return 0;
+}
+
+int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
+	struct kit k = {
+		.plan = r->plan,
+		.host = r->host,
+		.arena = a,
+		.ruleset_fd = -1,
+		.channel_fd = -1,
+		.cgroup_fd = -1,
+		.want_pty = r->terminal,
+		.rows = r->rows,
+		.cols = r->cols,
+	};
+	struct child child = {.pidfd = -1, .channel = -1};
+	int pair[2] = {-1, -1};
+
+	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
+		return -1;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "channel", "cannot make the status channel");
+	}
+	k.channel_fd = pair[1];
+	child.channel = pair[0];
+	int failed = prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
+		     start_child(&k, &child, e) != 0;
+	layers_done(&k);
+	(void)close(pair[1]);
+	if (failed) {
+		cgroup_free(child.cgroup);
+		(void)close(pair[0]);
+		return -1;
+	}
+	*ret = child;
+	return 0;
+}
+
+/* ---- the parent's side of the channel ---- */
+
+int spawn_read(const struct child *c, struct report *ret, int *ret_fd) {
+	return channel_receive(c->channel, ret, ret_fd);
+}
+
+int spawn_order(const struct child *c, enum order_kind kind, int value) {
+	struct order o = {.kind = kind, .value = value};
+	return send(c->channel, &o, sizeof o, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof o
+		       ? 0
+		       : -1;
+}
+
+static int64_t milliseconds(struct timeval t) {
+	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
+}
+
+void spawn_finish(struct child *c, struct usage *ret) {
+	struct usage usage = {.processes_peak = -1};
+
+	if (c->pidfd >= 0) {
+		struct rusage r = {0};
+		siginfo_t info;
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
+			      0); /* it may be gone already */
+		/* The raw call, because libc's waitid has no place for the usage. */
+		while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
+		       errno == EINTR) {
+		}
+		usage.cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);
+		usage.max_rss_kb = r.ru_maxrss;
+		(void)close(c->pidfd);
+	}
+	if (c->cgroup != NULL) {
+		cgroup_usage(c->cgroup, &usage);
+		cgroup_free(c->cgroup);
+	}
+	if (c->channel >= 0) {
+		(void)close(c->channel);
+	}
+	*c = (struct child){.pidfd = -1, .channel = -1};
+	if (ret != NULL) {
+		*ret = usage;
+	}
+}
