@@ -56,7 +56,8 @@ enum mount_kind {
 	MOUNT_PTS,      /* a devpts of our own */
 	MOUNT_MASK_FILE,/* an empty, unreadable file over the target */
 	MOUNT_MASK_DIR, /* an empty directory over the target */
-	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed */
+	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed; writable = false
+	                 * makes it read-only as well, true leaves its rights as they are */
 };
 
 /* What Landlock grants beneath a target. */
@@ -94,7 +95,8 @@ struct plan {
 
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */
-	const char *home_source;  /* private home on the host; NULL when ephemeral */
+	const char *home_source;  /* private home on the host, made by the engine (0700) before the
+	                           * run; NULL when the home is ephemeral or not private */
 	const char *home_at;
 	const char *cwd;          /* inside */
 	const char *hostname;
@@ -118,7 +120,8 @@ struct plan {
 	size_t nnotes, notes_cap;
 };
 
-/* command is the argv that will run, or NULL for explain without one. */
+/* All strings belong to the arena, the policy or the host.  Refuses (ERR_REFUSED)
+ * when the level or a required guarantee is out of this host's reach. */
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
                struct err *e);
 

@@ -1,0 +1,331 @@
+/* From wishes to the list of mounts.
+ *
+ * Should:   leave one mount a target, parents first (L1), the same for every
+ *           order of the rules (L2); pin every directory whose renaming would
+ *           carry a masked or read-only path away.
+ * Must not: let set-up create anything inside a tree of the host (L4).
+ * Fails:    closed: a mount point that would have to be made there is an error. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+
+struct wish *wish_add(struct builder *b, struct mount m, enum rank rank) {
+	static struct wish nowhere; /* keeps callers free of checks; never read */
+	if (arena_grow(b->a, &b->wishes, b->nwishes, &b->wishes_cap, sizeof *b->wishes) != 0) {
+		b->out_of_memory = true;
+		nowhere = (struct wish){.dropped = true};
+		return &nowhere;
+	}
+	b->wishes[b->nwishes] = (struct wish){.m = m, .rank = rank};
+	return &b->wishes[b->nwishes++];
+}
+
+void wish_show(struct builder *b, const struct show *s) {
+	struct mount m = {
+		.kind = MOUNT_BIND,
+		.target = s->canonical,
+		.source = s->canonical,
+		.reach = s->reach,
+		.writable = s->writable,
+		.is_file = s->seen.kind != LOOK_DIR,
+		.dev = s->seen.dev,
+		.ino = s->seen.ino,
+		.origin = s->origin,
+		.note = s->note,
+	};
+	wish_add(b, m, s->rank);
+	if (!streq(s->path, s->canonical)) {
+		m.target = s->path;
+		wish_add(b, m, s->rank)->alias = true;
+	}
+}
+
+bool wish_is_tree(const struct wish *w) {
+	return !w->dropped && w->m.kind == MOUNT_BIND && !w->own;
+}
+
+/* ---- order ---- */
+
+/* A separator sorts before every other byte, so that a directory stands
+ * directly before what lies in it. */
+static int path_order(const char *a, const char *b) {
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+	return left - right;
+}
+
+static int text_order(const char *a, const char *b) {
+	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
+}
+
+/* Complete, so that equal wishes of two rules settle alike in either order. */
+static int wish_order(const void *left, const void *right) {
+	const struct wish *a = left, *b = right;
+	int order = path_order(a->m.target, b->m.target);
+	if (order == 0) {
+		order = (int)b->rank - (int)a->rank;
+	}
+	if (order == 0) {
+		order = (int)a->m.kind - (int)b->m.kind;
+	}
+	if (order == 0) {
+		order = (int)b->m.reach - (int)a->m.reach;
+	}
+	if (order == 0) {
+		order = (int)a->alias - (int)b->alias;
+	}
+	if (order == 0) {
+		order = text_order(a->m.source, b->m.source);
+	}
+	if (order == 0) {
+		order = (int)a->m.origin.kind - (int)b->m.origin.kind;
+	}
+	if (order == 0) {
+		order = text_order(a->m.origin.name, b->m.origin.name);
+	}
+	return order != 0 ? order : a->m.origin.line - b->m.origin.line;
+}
+
+void wishes_settle(struct builder *b) {
+	size_t kept = 0;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		if (!b->wishes[i].dropped) {
+			b->wishes[kept++] = b->wishes[i];
+		}
+	}
+	b->nwishes = kept;
+	if (kept == 0) {
+		return;
+	}
+	qsort(b->wishes, kept, sizeof *b->wishes, wish_order);
+	kept = 1;
+	for (size_t i = 1; i < b->nwishes; i++) {
+		if (!streq(b->wishes[i].m.target, b->wishes[kept - 1].m.target)) {
+			b->wishes[kept++] = b->wishes[i];
+		}
+	}
+	b->nwishes = kept;
+}
+
+const struct wish *wish_at(const struct builder *b, size_t n, const char *path) {
+	const struct wish *best = NULL;
+	size_t longest = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct wish *w = &b->wishes[i];
+		size_t len = strlen(w->m.target);
+		if (w->dropped || w->m.kind == MOUNT_PIN) {
+			continue; /* a pin shows what was there before it */
+		}
+		if (len >= longest && path_within(path, w->m.target)) {
+			best = w;
+			longest = len;
+		}
+	}
+	return best;
+}
+
+/* The rest of path beneath dir: "" or "/…". */
+static const char *rest_of(const char *path, const char *dir) {
+	return streq(dir, "/") ? path : path + strlen(dir);
+}
+
+const char *wish_inside(struct builder *b, const struct wish *w, const char *path) {
+	const char *rest = rest_of(path, w->m.source);
+	if (*rest == '\0') {
+		return w->m.target;
+	}
+	return keep_printf(b, "%s%s", streq(w->m.target, "/") ? "" : w->m.target, rest);
+}
+
+/* ---- what encloses what ---- */
+
+/* Wishes are sorted, so those that enclose the present one form a stack. */
+struct stack {
+	struct wish **items;
+	size_t n;
+};
+
+static int stack_init(struct builder *b, struct stack *s) {
+	*s = (struct stack){.items = arena_array(b->a, b->nwishes + 1, sizeof *s->items)};
+	return s->items == NULL ? -1 : 0;
+}
+
+static struct wish *stack_top(struct stack *s, const char *target) {
+	while (s->n > 0 && !path_within(target, s->items[s->n - 1]->m.target)) {
+		s->n--;
+	}
+	return s->n == 0 ? NULL : s->items[s->n - 1];
+}
+
+static bool hides(const struct wish *w) {
+	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
+}
+
+/* The host's path behind a target that lies in the tree `outer`. */
+static const char *behind(struct builder *b, const struct wish *outer, const char *target) {
+	return keep_join(b, "/",
+			 keep_printf(b, "%s%s", outer->m.source, rest_of(target, outer->m.target)));
+}
+
+/* ---- pruning ---- */
+
+static int no_mount_point(const struct wish *w, const struct wish *outer, struct err *e) {
+	err_set(e, ERR_USAGE, WHERE, "%s cannot be mounted: %s has no such %s to mount it on",
+		w->m.target, outer->m.target, w->m.is_file ? "file" : "directory");
+	return err_fix(e, "choose a path that exists, or one outside %s", outer->m.target);
+}
+
+/* A tree inside a tree: says nothing new, or needs a mount point that exists. */
+static int prune_tree(struct builder *b, struct wish *w, const struct wish *outer, struct err *e) {
+	const char *host = behind(b, outer, w->m.target);
+	if (streq(host, w->m.source)) {
+		w->dropped = w->m.writable == outer->m.writable && w->m.reach <= outer->m.reach;
+		return 0;
+	}
+	if (w->alias) {
+		w->dropped = true; /* the host's own symlink is visible there */
+		return 0;
+	}
+	enum look_kind kind = fs_look(b, host).kind;
+	if (kind == LOOK_NOTHING || kind == LOOK_LINK || (kind == LOOK_DIR) == w->m.is_file) {
+		return no_mount_point(w, outer, e);
+	}
+	return 0;
+}
+
+static int prune_in_tree(struct builder *b, struct wish *w, const struct wish *outer,
+			 struct err *e) {
+	switch (w->m.kind) {
+	case MOUNT_BIND:
+		return prune_tree(b, w, outer, e);
+	case MOUNT_PRIVATE:
+		w->dropped = fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
+		return 0;
+	case MOUNT_DIR:
+	case MOUNT_LINK:
+	case MOUNT_FILE:
+		w->dropped = true; /* nothing is made in a tree of the host */
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int prune_one(struct builder *b, struct wish *w, const struct wish *outer, struct err *e) {
+	if (outer == NULL) {
+		return 0;
+	}
+	if (outer->m.kind == MOUNT_LINK || outer->m.kind == MOUNT_FILE || outer->m.is_file) {
+		if (w->alias || hides(w)) {
+			w->dropped = true;
+			return 0;
+		}
+		return no_mount_point(w, outer, e);
+	}
+	if (outer->m.kind == MOUNT_MASK_DIR) {
+		w->dropped = hides(w) || w->rank == RANK_PROTECT || w->m.kind == MOUNT_PIN;
+		return 0;
+	}
+	return wish_is_tree(outer) ? prune_in_tree(b, w, outer, e) : 0;
+}
+
+static int prune(struct builder *b, struct err *e) {
+	struct stack s;
+	if (stack_init(b, &s) != 0) {
+		return err_memory(e, WHERE);
+	}
+	for (size_t i = 0; i < b->nwishes; i++) {
+		struct wish *w = &b->wishes[i];
+		if (prune_one(b, w, stack_top(&s, w->m.target), e) != 0) {
+			return -1;
+		}
+		if (!w->dropped) {
+			s.items[s.n++] = w;
+		}
+	}
+	return 0;
+}
+
+/* ---- pins ---- */
+
+/* Directories between a writable tree and a restricted path in it: renaming
+ * one would carry the mount away and leave its name free (DN05, DN06).  In a
+ * read-only tree nothing can be renamed. */
+static void pin_ancestors(struct builder *b, const char *target, const char *outer) {
+	const char *from = target + strlen(outer) + 1;
+	for (const char *p = strchr(from, '/'); p != NULL; p = strchr(p + 1, '/')) {
+		const char *dir = keep_printf(b, "%.*s", (int)(p - target), target);
+		struct mount m = {
+			.kind = MOUNT_PIN,
+			.target = dir,
+			.writable = true,
+			.note = "holds a restricted path",
+		};
+		wish_add(b, m, RANK_PIN);
+	}
+}
+
+static int pin(struct builder *b, struct err *e) {
+	struct stack s;
+	size_t n = b->nwishes;
+	/* Pins are added behind these, which may move the array. */
+	struct wish *fixed = arena_array(b->a, n + 1, sizeof *fixed);
+	if (fixed == NULL || stack_init(b, &s) != 0) {
+		return err_memory(e, WHERE);
+	}
+	memcpy(fixed, b->wishes, n * sizeof *fixed);
+	for (size_t i = 0; i < n; i++) {
+		const struct wish *outer = stack_top(&s, fixed[i].m.target);
+		bool restricts =
+			hides(&fixed[i]) || (wish_is_tree(&fixed[i]) && !fixed[i].m.writable);
+		if (restricts && outer != NULL && wish_is_tree(outer) && outer->m.writable) {
+			pin_ancestors(b, fixed[i].m.target, outer->m.target);
+		}
+		s.items[s.n++] = &fixed[i];
+	}
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* May set-up make this mount point?  Only on ground that is ours. */
+static bool on_own_ground(const struct wish *outer) {
+	return outer == NULL || outer->own || outer->m.kind == MOUNT_PRIVATE ||
+	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR;
+}
+
+static int finish(struct builder *b, struct err *e) {
+	struct stack s;
+	struct plan *plan = b->plan;
+	plan->mounts = arena_array(b->a, b->nwishes + 1, sizeof *plan->mounts);
+	if (plan->mounts == NULL || stack_init(b, &s) != 0) {
+		return err_memory(e, WHERE);
+	}
+	plan->mounts_cap = b->nwishes + 1;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		struct wish *w = &b->wishes[i];
+		w->m.create = on_own_ground(stack_top(&s, w->m.target));
+		s.items[s.n++] = w;
+		plan->mounts[plan->nmounts++] = w->m;
+	}
+	return 0;
+}
+
+int compose(struct builder *b, struct err *e) {
+	wishes_settle(b);
+	if (prune(b, e) != 0) {
+		return -1;
+	}
+	wishes_settle(b); /* leaves out what was pruned */
+	if (pin(b, e) != 0) {
+		return -1;
+	}
+	wishes_settle(b);
+	return b->out_of_memory ? err_memory(e, WHERE) : finish(b, e);
+}

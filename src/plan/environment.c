@@ -1,0 +1,186 @@
+/* The environment of the command, built from nothing.
+ *
+ * Should:   hold what programs need to find each other and to print properly,
+ *           what the policy names, and nothing else, sorted by name.
+ * Must not: copy the caller's environment and take things out: a secret under
+ *           an innocent name would stay (EV02).
+ * Fails:    closed: a name that no row and no rule knows is not passed. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+#include "data/environment.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define DEFAULT_SHELL "/bin/sh"
+
+/* Length of a well-formed name before '=', or 0. */
+static size_t name_length(const char *entry) {
+	size_t n = 0;
+	if (!isalpha((unsigned char)entry[0]) && entry[0] != '_') {
+		return 0;
+	}
+	while (isalnum((unsigned char)entry[n]) || entry[n] == '_') {
+		n++;
+	}
+	return entry[n] == '=' ? n : 0;
+}
+
+/* Puts "NAME=VALUE", in the place of what the name held before. */
+static void put_entry(struct builder *b, const char *entry) {
+	struct plan *plan = b->plan;
+	size_t n = strcspn(entry, "=") + 1;
+	char *copy = arena_strdup(b->a, entry);
+	size_t used = plan->env == NULL ? 0 : plan->nenv + 1; /* the NULL at the end counts */
+	if (copy == NULL ||
+	    arena_grow(b->a, &plan->env, used, &plan->env_cap, sizeof *plan->env) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < plan->nenv; i++) {
+		if (strncmp(plan->env[i], entry, n) == 0) {
+			plan->env[i] = copy;
+			return;
+		}
+	}
+	plan->env[plan->nenv++] = copy;
+	plan->env[plan->nenv] = NULL;
+}
+
+static void put(struct builder *b, const char *name, const char *value) {
+	if (value != NULL) {
+		put_entry(b, keep_printf(b, "%s=%s", name, value));
+	}
+}
+
+static bool has(const struct plan *plan, const char *entry, size_t name) {
+	for (size_t i = 0; i < plan->nenv; i++) {
+		if (strncmp(plan->env[i], entry, name + 1) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void pass_known(struct builder *b) {
+	for (size_t i = 0; b->h->environ != NULL && b->h->environ[i] != NULL; i++) {
+		const char *entry = b->h->environ[i];
+		size_t n = name_length(entry);
+		if (n == 0 || has(b->plan, entry, n)) {
+			continue; /* of duplicates the first counts, as for getenv() */
+		}
+		const struct env_row *row = env_row_for(keep_printf(b, "%.*s", (int)n, entry));
+		if (row != NULL && row->class == ENV_PASSED) {
+			put_entry(b, entry);
+		}
+	}
+}
+
+static void pass_asked(struct builder *b) {
+	const struct value *names = &b->p->values[KEY_ENV_PASS];
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->items[i].str;
+		const char *value = caller_variable(b->h, name);
+		if (value == NULL) {
+			continue;
+		}
+		put(b, name, value);
+		const struct env_row *row = env_row_for(name);
+		if (row != NULL && row->class == ENV_SECRET) {
+			note_add(b, keep_printf(b, "%s is passed to the command: %s", name,
+						row->reason));
+		}
+	}
+}
+
+/* The caller's search path without entries that depend on the directory. */
+static const char *search_path(struct builder *b) {
+	const char *given = policy_str(b->p, KEY_ENV_PATH);
+	const char *path = given != NULL ? given : caller_variable(b->h, "PATH");
+	char *out = path == NULL ? NULL : arena_alloc(b->a, strlen(path) + 1);
+	if (path != NULL && out == NULL) {
+		b->out_of_memory = true;
+	}
+	if (out == NULL) {
+		return DEFAULT_PATH;
+	}
+	size_t len = 0;
+	for (const char *p = path;;) {
+		size_t n = strcspn(p, ":");
+		if (n > 0 && p[0] == '/') {
+			if (len > 0) {
+				out[len++] = ':';
+			}
+			memcpy(out + len, p, n);
+			len += n;
+		}
+		if (p[n] == '\0') {
+			break;
+		}
+		p += n + 1;
+	}
+	out[len] = '\0';
+	return len == 0 ? DEFAULT_PATH : out;
+}
+
+/* The caller's shell, if it is a program of the system. */
+static const char *shell(const struct builder *b) {
+	const char *path = caller_variable(b->h, "SHELL");
+	if (path == NULL || path[0] != '/' || strstr(path, "/../") != NULL) {
+		return DEFAULT_SHELL;
+	}
+	for (size_t i = 0; i < system_roots.count; i++) {
+		const struct path_row *row = &system_roots.rows[i];
+		bool shown = b->view != VIEW_MINIMAL || (row->flags & PATH_MINIMAL) != 0;
+		if (shown && (row->flags & PATH_EXEC) != 0 && path_within(path, row->path)) {
+			return path;
+		}
+	}
+	return DEFAULT_SHELL;
+}
+
+static void put_computed(struct builder *b) {
+	const struct plan *plan = b->plan;
+	put(b, "PATH", search_path(b));
+	put(b, "HOME", plan->home_at);
+	put(b, "TMPDIR", "/tmp");
+	put(b, "USER", b->h->user);
+	put(b, "LOGNAME", b->h->user);
+	put(b, "SHELL", shell(b));
+	put(b, "PWD", plan->cwd);
+	put(b, "XDG_RUNTIME_DIR", keep_printf(b, "/run/user/%u", b->h->uid));
+}
+
+/* By name alone: no two entries share one. */
+static int entry_order(const void *left, const void *right) {
+	const char *a = *(char *const *)left, *b = *(char *const *)right;
+	size_t na = strcspn(a, "="), nb = strcspn(b, "=");
+	int order = strncmp(a, b, na < nb ? na : nb);
+	return order != 0 ? order : (int)na - (int)nb;
+}
+
+int environment_build(struct builder *b, struct err *e) {
+	struct plan *plan = b->plan;
+	const struct value *set = &b->p->values[KEY_ENV_SET];
+
+	/* Later ones replace earlier ones of the same name. */
+	pass_known(b);
+	for (size_t i = 0; i < b->ntool_env; i++) {
+		put_entry(b, b->tool_env[i]);
+	}
+	pass_asked(b);
+	put_computed(b);
+	for (size_t i = 0; i < set->count; i++) {
+		put_entry(b, set->items[i].str);
+	}
+	put(b, "CORRAL_WORKSPACE", plan->workspace_at);
+	put(b, "CORRAL_LEVEL", level_name(plan->level));
+	if (b->out_of_memory) {
+		return err_memory(e, WHERE);
+	}
+	qsort(plan->env, plan->nenv, sizeof *plan->env, entry_order);
+	return 0;
+}

@@ -1,0 +1,265 @@
+/* The plan in words: for a person in a hurry, and as JSON with the same content.
+ *
+ * Should:   say level, workspace, network and home first; then every guarantee,
+ *           every mount with its origin, and what a person should know.
+ * Must not: print values of environment variables: some are secrets that the
+ *           caller chose to pass.
+ * Fails:    out of memory shows as a failed buffer, which the caller checks. */
+#include "plan/internal.h"
+
+#include "base/emit.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+static const char *const kind_names[] = {
+	[MOUNT_DIR] = "directory", [MOUNT_LINK] = "link",       [MOUNT_FILE] = "file",
+	[MOUNT_BIND] = "bind",     [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
+	[MOUNT_DEVICE] = "device", [MOUNT_PTS] = "terminals",   [MOUNT_MASK_FILE] = "mask",
+	[MOUNT_MASK_DIR] = "mask", [MOUNT_PIN] = "pin",
+};
+
+static const char *const reach_names[] = {
+	[REACH_NONE] = "none", [REACH_LIST] = "list",   [REACH_READ] = "read",
+	[REACH_EXEC] = "exec", [REACH_WRITE] = "write", [REACH_DEVICE] = "device",
+};
+
+static const char *rights(const struct mount *m) {
+	switch (m->kind) {
+	case MOUNT_BIND:
+		return m->writable ? "rw" : "ro";
+	case MOUNT_PIN:
+		return m->writable ? "pin" : "ro";
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+		return "hidden";
+	case MOUNT_PRIVATE:
+	case MOUNT_PROC:
+	case MOUNT_DEVICE:
+	case MOUNT_PTS:
+		return "rw";
+	case MOUNT_LINK:
+		return "link";
+	case MOUNT_DIR:
+	case MOUNT_FILE:
+		return "ro";
+	}
+	return "";
+}
+
+static const char *network(const struct plan *plan) {
+	return plan->own_net ? "none (loopback inside works)" : "full (the host's)";
+}
+
+static const char *home_kind(const struct plan *plan) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (streq(plan->mounts[i].target, plan->home_at)) {
+			return plan->home_source != NULL ? "private, kept between runs"
+							 : "private, empty at every run";
+		}
+	}
+	return "the host's own, without credentials";
+}
+
+struct limit_row {
+	const char *name, *unit;
+	int64_t value;
+};
+
+#define LIMIT_ROWS 8
+
+static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS]) {
+	const struct limit_row all[LIMIT_ROWS] = {
+		{"timeout_ms", "ms", plan->timeout_ms},
+		{"idle_timeout_ms", "ms", plan->idle_ms},
+		{"grace_ms", "ms", plan->grace_ms},
+		{"output_bytes", "bytes a stream", plan->output_bytes},
+		{"memory_bytes", "bytes", plan->memory_bytes},
+		{"cpus_millis", "thousandths of a processor", plan->cpu_millis},
+		{"cgroup_processes", "processes", plan->max_processes},
+		{"tmp_bytes", "bytes", plan->tmp_size == 0 ? LIMIT_NONE : (int64_t)plan->tmp_size},
+	};
+	memcpy(rows, all, sizeof all);
+}
+
+/* ---- text ---- */
+
+static void text_promises(const struct plan *plan, struct buf *out) {
+	buf_puts(out, "\nguarantees\n");
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct promise *p = &plan->promises[g];
+		buf_printf(out, "  %-17s %-9s", guarantee_name(g), state_name(p->state));
+		for (size_t i = 0; i < 4 && p->by[i] != NULL; i++) {
+			buf_printf(out, "%s%s", i == 0 ? " " : ", ", p->by[i]);
+		}
+		if (p->why != NULL) {
+			buf_printf(out, "%s%s", p->by[0] == NULL ? " " : ": ", p->why);
+		}
+		buf_puts(out, "\n");
+	}
+}
+
+static void text_mount(const struct mount *m, struct buf *out) {
+	char origin[128];
+	buf_printf(out, "  %-7s %s", rights(m), m->target);
+	if (m->kind == MOUNT_LINK) {
+		buf_printf(out, " -> %s", m->text);
+	} else if (m->kind == MOUNT_BIND && !streq(m->source, m->target)) {
+		buf_printf(out, " = %s", m->source);
+	}
+	buf_printf(out, "   # %s", m->note == NULL ? kind_names[m->kind] : m->note);
+	if (m->origin.kind != ORIGIN_BUILTIN) {
+		buf_printf(out, ", %s", origin_text(&m->origin, origin, sizeof origin));
+	}
+	buf_puts(out, "\n");
+}
+
+static void text_environment(const struct plan *plan, struct buf *out) {
+	buf_puts(out, "\nenvironment\n ");
+	for (size_t i = 0; i < plan->nenv; i++) {
+		buf_printf(out, " %.*s", (int)strcspn(plan->env[i], "="), plan->env[i]);
+	}
+	buf_puts(out, "\n");
+}
+
+static void text_limits(const struct plan *plan, struct buf *out) {
+	struct limit_row rows[LIMIT_ROWS];
+	limit_rows(plan, rows);
+	buf_puts(out, "\nlimits\n");
+	for (size_t i = 0; i < LIMIT_ROWS; i++) {
+		if (rows[i].value == LIMIT_NONE) {
+			buf_printf(out, "  %-17s none\n", rows[i].name);
+		} else {
+			buf_printf(out, "  %-17s %lld %s\n", rows[i].name, (long long)rows[i].value,
+				   rows[i].unit);
+		}
+	}
+}
+
+static void explain_text(const struct plan *plan, struct buf *out) {
+	bool moved = !streq(plan->workspace, plan->workspace_at);
+	buf_printf(out, "level      %s\nengine     %s\n", level_name(plan->level),
+		   engine_name(plan->engine));
+	buf_printf(out, "workspace  %s%s%s\n", plan->workspace, moved ? " at " : "",
+		   moved ? plan->workspace_at : "");
+	buf_printf(out, "directory  %s\nnetwork    %s\n", plan->cwd, network(plan));
+	buf_printf(out, "home       %s (%s)\n", plan->home_at, home_kind(plan));
+	text_promises(plan, out);
+	buf_puts(out, "\nfiles\n");
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		text_mount(&plan->mounts[i], out);
+	}
+	text_environment(plan, out);
+	text_limits(plan, out);
+	if (plan->nnotes > 0) {
+		buf_puts(out, "\nnotes\n");
+	}
+	for (size_t i = 0; i < plan->nnotes; i++) {
+		buf_printf(out, "  %s\n", plan->notes[i]);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void json_promises(struct emit *j, const struct plan *plan) {
+	emit_array(j, "guarantees");
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct promise *p = &plan->promises[g];
+		emit_object(j, NULL);
+		emit_string(j, "name", guarantee_name(g));
+		emit_string(j, "state", state_name(p->state));
+		emit_array(j, "by");
+		for (size_t i = 0; i < 4 && p->by[i] != NULL; i++) {
+			emit_string(j, NULL, p->by[i]);
+		}
+		emit_end_array(j);
+		if (p->why != NULL) {
+			emit_string(j, "why", p->why);
+		}
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+}
+
+static void json_mount(struct emit *j, const struct mount *m) {
+	char origin[128];
+	emit_object(j, NULL);
+	emit_string(j, "target", m->target);
+	emit_string(j, "kind", kind_names[m->kind]);
+	emit_string(j, "rights", rights(m));
+	emit_string(j, "reach", reach_names[m->reach]);
+	if (m->source != NULL) {
+		emit_string(j, "source", m->source);
+	}
+	if (m->kind == MOUNT_LINK) {
+		emit_string(j, "to", m->text);
+	}
+	emit_string(j, "origin", origin_text(&m->origin, origin, sizeof origin));
+	emit_string(j, "note", m->note);
+	emit_end_object(j);
+}
+
+static void json_limits(struct emit *j, const struct plan *plan) {
+	struct limit_row rows[LIMIT_ROWS];
+	limit_rows(plan, rows);
+	emit_object(j, "limits");
+	for (size_t i = 0; i < LIMIT_ROWS; i++) {
+		if (rows[i].value == LIMIT_NONE) {
+			emit_null(j, rows[i].name);
+		} else {
+			emit_int(j, rows[i].name, rows[i].value);
+		}
+	}
+	emit_end_object(j);
+}
+
+static void json_places(struct emit *j, const struct plan *plan) {
+	emit_object(j, "workspace");
+	emit_string(j, "source", plan->workspace);
+	emit_string(j, "at", plan->workspace_at);
+	emit_end_object(j);
+	emit_object(j, "home");
+	emit_string(j, "source", plan->home_source);
+	emit_string(j, "at", plan->home_at);
+	emit_string(j, "kind", home_kind(plan));
+	emit_end_object(j);
+	emit_string(j, "cwd", plan->cwd);
+	emit_string(j, "network", plan->own_net ? "none" : "full");
+}
+
+static void explain_json(const struct plan *plan, struct buf *out) {
+	struct emit j;
+	emit_init(&j, out, false);
+	emit_object(&j, NULL);
+	emit_string(&j, "engine", engine_name(plan->engine));
+	emit_string(&j, "level", level_name(plan->level));
+	emit_int(&j, "landlock_abi", plan->landlock_abi);
+	json_places(&j, plan);
+	json_promises(&j, plan);
+	emit_array(&j, "mounts");
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		json_mount(&j, &plan->mounts[i]);
+	}
+	emit_end_array(&j);
+	emit_array(&j, "env");
+	for (size_t i = 0; i < plan->nenv; i++) {
+		emit_bytes(&j, NULL, plan->env[i], strcspn(plan->env[i], "="));
+	}
+	emit_end_array(&j);
+	json_limits(&j, plan);
+	emit_array(&j, "notes");
+	for (size_t i = 0; i < plan->nnotes; i++) {
+		emit_string(&j, NULL, plan->notes[i]);
+	}
+	emit_end_array(&j);
+	emit_end_object(&j);
+}
+
+void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out) {
+	(void)p; /* its values are printed by policy_print(); each mount carries its origin */
+	if (json) {
+		explain_json(plan, out);
+	} else {
+		explain_text(plan, out);
+	}
+}

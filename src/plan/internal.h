@@ -1,0 +1,141 @@
+/* How the files of this room talk to each other while a plan is made.
+ *
+ * Theory.  Every rule becomes a wish: a mount with a target and a rank.  In a
+ * stack of mounts the deepest target above a path decides what is seen there,
+ * so one wish a target, sorted by path, says everything, and the order in
+ * which rules were written cannot matter (L2).  At one target the higher rank
+ * wins; between targets the more specific one does.
+ *
+ *   view, toolchains   what is shown: trees of the host, windows of our own
+ *   masks              what is hidden or read-only within it, found by source,
+ *                      so that a tree that is shown twice is masked twice
+ *   compose            one wish a target, pins, mount points, the final list */
+#ifndef CORRAL_PLAN_INTERNAL_H
+#define CORRAL_PLAN_INTERNAL_H
+
+#include "data/paths.h"
+#include "plan/plan.h"
+
+/* Who wins at one target. */
+enum rank {
+	RANK_PIN,
+	RANK_SYSTEM,
+	RANK_WINDOW,
+	RANK_TOOLCHAIN,
+	RANK_HOME,
+	RANK_SENSITIVE, /* hidden by our own tables: an explicit grant re-opens it */
+	RANK_READ,
+	RANK_WRITE,
+	RANK_WORKSPACE,
+	RANK_PROTECT,
+	RANK_DENY,
+	RANK_OWN, /* Corral's own files: nothing re-opens them */
+};
+
+struct wish {
+	struct mount m;
+	enum rank rank;
+	bool own;   /* a tree of ours, though it is a bind: the private home */
+	bool alias; /* the path as written, where the host has a symlink on the way */
+	bool dropped;
+};
+
+/* A file of the host that must not be seen, or not be changed. */
+struct hide {
+	const char *path; /* canonical */
+	struct look seen;
+	enum rank rank;
+	struct origin origin;
+	const char *note;
+	const char *written; /* by a rule; NULL when a table says so */
+};
+
+struct builder {
+	struct arena *a;
+	const struct policy *p;
+	const struct host *h;
+	struct plan *plan;
+	bool out_of_memory; /* sticks; checked between the steps */
+
+	struct wish *wishes;
+	size_t nwishes, wishes_cap;
+	struct hide *hides;
+	size_t nhides, hides_cap;
+	const char **tool_env; /* "NAME=VALUE" of toolchains that are shown */
+	size_t ntool_env, tool_env_cap;
+
+	const char *own_dirs[3]; /* state and configuration of Corral; NULL where unknown */
+	enum view view;
+	bool read_only; /* mode */
+};
+
+#define WHERE "plan"
+
+/* ---- plan.c: small tools that all files use ---- */
+
+/* Never NULL: when memory is out the flag sticks and "" comes back. */
+const char *keep_join(struct builder *b, const char *dir, const char *rest);
+const char *keep_printf(struct builder *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void note_add(struct builder *b, const char *text);
+
+struct look fs_look(const struct builder *b, const char *path);
+/* The canonical path, or NULL when it does not exist. */
+const char *fs_resolve(struct builder *b, const char *path);
+
+/* The caller's variable, or NULL; the first of several wins. */
+const char *caller_variable(const struct host *h, const char *name);
+
+/* Corral's own directory that holds this path, or NULL. */
+const char *own_dir_of(const struct builder *b, const char *path);
+
+/* Why no rule and no variable may show this path, or NULL. */
+const char *reserved_reason(const char *path);
+
+/* ---- compose.c ---- */
+
+struct wish *wish_add(struct builder *b, struct mount m, enum rank rank);
+
+/* A tree of the host at its own path.  Both the path as written and the one
+ * that it resolves to are made to work. */
+struct show {
+	const char *path;      /* as written, normal */
+	const char *canonical; /* resolved */
+	struct look seen;      /* of the canonical path */
+	bool writable;
+	enum reach reach;
+	enum rank rank;
+	struct origin origin;
+	const char *note;
+};
+void wish_show(struct builder *b, const struct show *s);
+
+/* One wish a target: the others are dropped. */
+void wishes_settle(struct builder *b);
+
+/* Which of the first n wishes, settled before, decides what is seen at a path
+ * inside; NULL for the bare root. */
+const struct wish *wish_at(const struct builder *b, size_t n, const char *path);
+
+/* Where path, which lies in the source of w, is seen inside. */
+const char *wish_inside(struct builder *b, const struct wish *w, const char *path);
+
+/* True for a tree of the host (not our own home): it has a source. */
+bool wish_is_tree(const struct wish *w);
+
+/* Prunes, pins, decides where mount points may be made, fills plan->mounts. */
+int compose(struct builder *b, struct err *e);
+
+/* ---- the steps, in their order ---- */
+
+int view_build(struct builder *b, struct err *e);
+int toolchains_show(struct builder *b, struct err *e);
+int masks_build(struct builder *b, struct err *e);
+int environment_build(struct builder *b, struct err *e);
+void promises_make(struct plan *plan);
+int promises_check(const struct plan *plan, const struct policy *p, struct err *e);
+
+/* masks.c: hides a path if it exists, is reachable and a tree shows it. */
+void hide_if_shown(struct builder *b, const char *path, const char *note);
+
+#endif

@@ -1,0 +1,13 @@
+/* Limits of the policy, turned into what this host can hold a command to. */
+#ifndef CORRAL_PLAN_LIMITS_H
+#define CORRAL_PLAN_LIMITS_H
+
+#include "plan/plan.h"
+
+/* Fills the limits of the plan and the six promises limits.*.  plan->engine
+ * must be known already: RLIMIT_NPROC means something else outside a user
+ * namespace.  memory_bytes, cpu_millis and max_processes are set only when a
+ * control group will enforce them. */
+int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
+
+#endif

@@ -1,0 +1,338 @@
+/* What is hidden or read-only within the trees that are shown.
+ *
+ * A path is looked up by its canonical place on the host and then masked
+ * wherever a tree shows it: in the workspace at another path, in a grant, or
+ * twice.  Tables hide what exists and the caller could reach; rules hide
+ * whatever they name.
+ *
+ * Should:   hold for every name of the file inside (DN01, DN02).
+ * Must not: depend on the order of rules: first all of them are collected, then
+ *           the trees they remove, then the places that are left.
+ * Fails:    closed: a denied path that cannot be looked at hides the nearest
+ *           directory that can be. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+/* ---- collecting ---- */
+
+static bool shows(const struct wish *w, const char *path) {
+	bool has_source = wish_is_tree(w) || (!w->dropped && w->m.kind == MOUNT_PROC);
+	return has_source && path_within(path, w->m.source);
+}
+
+static bool is_shown(const struct builder *b, const char *path) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		if (shows(&b->wishes[i], path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void hide_add(struct builder *b, struct hide h) {
+	if (arena_grow(b->a, &b->hides, b->nhides, &b->hides_cap, sizeof *b->hides) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
+	b->hides[b->nhides++] = h;
+}
+
+void hide_if_shown(struct builder *b, const char *path, const char *note) {
+	if (!is_shown(b, path)) {
+		return;
+	}
+	struct look seen = fs_look(b, path);
+	const char *full = seen.kind == LOOK_NOTHING ? NULL : fs_resolve(b, path);
+	if (full == NULL) {
+		return;
+	}
+	if (!streq(full, path)) {
+		seen = fs_look(b, full);
+	}
+	if (seen.reachable) {
+		hide_add(b,
+			 (struct hide){
+				 .path = full, .seen = seen, .rank = RANK_SENSITIVE, .note = note});
+	}
+}
+
+static void hide_sensitive(struct builder *b) {
+	for (size_t i = 0; i < sensitive_paths.count; i++) {
+		hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
+	}
+	for (size_t i = 0; b->h->home != NULL && i < credential_paths.count; i++) {
+		hide_if_shown(b, keep_join(b, b->h->home, credential_paths.rows[i].path),
+			      "credential");
+	}
+}
+
+/* Root reads everything in /etc, also what is meant for root alone. */
+static void hide_for_root(void *arg, const char *name) {
+	struct builder *b = arg;
+	const char *path = keep_join(b, "/etc", name);
+	struct look seen = fs_look(b, path);
+	uint32_t needed = seen.kind == LOOK_DIR ? 05 : 04;
+	if (seen.kind == LOOK_NOTHING || seen.kind == LOOK_LINK || (seen.mode & needed) == needed) {
+		return;
+	}
+	hide_add(b, (struct hide){.path = path,
+				  .seen = seen,
+				  .rank = RANK_SENSITIVE,
+				  .note = "for root alone"});
+}
+
+static void hide_other_home(void *arg, const char *name) {
+	struct builder *b = arg;
+	const char *path = keep_join(b, "/home", name);
+	if (b->h->home == NULL || !path_within(b->h->home, path)) {
+		hide_if_shown(b, path, "another user's home");
+	}
+}
+
+static void hide_other_homes(struct builder *b) {
+	if (b->view != VIEW_HOST) {
+		return; /* the other views show no home at all */
+	}
+	/* Without /home there is nothing to hide. */
+	(void)b->h->fs.list(b->h->fs.ctx, "/home", hide_other_home, b);
+	if (b->h->home == NULL || !path_within(b->h->home, "/root")) {
+		hide_if_shown(b, "/root", "another user's home");
+	}
+}
+
+/* ---- Corral's own files ---- */
+
+/* A directory that does not exist cannot be masked, and the command could make
+ * it and write the rules of the next run into it. */
+static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (!shows(w, dir) || !w->m.writable || w->m.kind != MOUNT_BIND) {
+			continue;
+		}
+		err_set(e, ERR_REFUSED, WHERE,
+			"the command could create %s, where Corral keeps its own files", dir);
+		return err_fix(e, "create it first: mkdir -p %s", dir);
+	}
+	return 0;
+}
+
+static int hide_own(struct builder *b, struct err *e) {
+	for (size_t i = 0; i < ARRAY_LEN(b->own_dirs); i++) {
+		const char *dir = b->own_dirs[i];
+		if (dir == NULL || !is_shown(b, dir)) {
+			continue;
+		}
+		struct look seen = fs_look(b, dir);
+		if (seen.kind == LOOK_NOTHING) {
+			if (own_dir_missing(b, dir, e) != 0) {
+				return -1;
+			}
+			continue;
+		}
+		hide_add(b, (struct hide){.path = dir,
+					  .seen = seen,
+					  .rank = RANK_OWN,
+					  .note = "Corral's own"});
+	}
+	return 0;
+}
+
+/* ---- rules ---- */
+
+static const char *key_of(enum rank rank) {
+	return rank == RANK_DENY ? "fs.deny" : "fs.protect";
+}
+
+static int against_workspace(const struct builder *b, const struct hide *h, struct err *e) {
+	char rule[128], workspace[128];
+	origin_text(&h->origin, rule, sizeof rule);
+	origin_text(&b->p->values[KEY_WORKSPACE].origin, workspace, sizeof workspace);
+	err_set(e, ERR_USAGE, WHERE, "%s %s (%s) contradicts the workspace %s (%s) inside it",
+		key_of(h->rank), h->written, rule, b->plan->workspace, workspace);
+	return err_fix(e, "remove the rule, or choose another workspace");
+}
+
+/* The nearest directory above a missing path, if the caller cannot look into
+ * it: what lies there may exist, and the command could open the door (DN15). */
+static const char *closed_parent(struct builder *b, const char *path) {
+	for (const char *dir = keep_join(b, path, "..");; dir = keep_join(b, dir, "..")) {
+		struct look seen = fs_look(b, dir);
+		if (seen.kind == LOOK_NOTHING && dir[0] == '/' && dir[1] != '\0') {
+			continue;
+		}
+		return seen.kind == LOOK_DIR && !seen.reachable ? fs_resolve(b, dir) : NULL;
+	}
+}
+
+static int missing(struct builder *b, const struct item *it, enum rank rank, struct err *e) {
+	char origin[128];
+	origin_text(&it->origin, origin, sizeof origin);
+	if (it->optional) {
+		note_add(b, keep_printf(b, "skipped, does not exist: %s (%s)", it->str, origin));
+		return 0;
+	}
+	err_set(e, ERR_USAGE, WHERE, "%s cannot hold %s (%s): it does not exist", key_of(rank),
+		it->str, origin);
+	return err_fix(e, "create it, or write %s? to skip it when it is missing", it->str);
+}
+
+/* A mount cannot cover a link, only what it leads to. */
+static void note_link(struct builder *b, const struct item *it, enum rank rank) {
+	const char *parent = fs_resolve(b, keep_join(b, it->str, ".."));
+	const char *name = strrchr(it->str, '/') + 1;
+	const char *link = parent == NULL ? NULL : keep_join(b, parent, name);
+	if (link == NULL || fs_look(b, link).kind != LOOK_LINK) {
+		return;
+	}
+	for (size_t i = 0; i < b->nwishes; i++) {
+		if (shows(&b->wishes[i], link) && b->wishes[i].m.writable) {
+			note_add(b, keep_printf(b,
+						"%s holds for what %s leads to; the link itself "
+						"can be replaced",
+						key_of(rank), it->str));
+			return;
+		}
+	}
+}
+
+static int collect_rule(struct builder *b, const struct item *it, enum rank rank, struct err *e) {
+	struct hide h = {
+		.rank = rank, .origin = it->origin, .note = key_of(rank), .written = it->str};
+	h.path = fs_resolve(b, it->str);
+	if (h.path == NULL && rank == RANK_DENY) {
+		h.path = closed_parent(b, it->str);
+	}
+	if (h.path == NULL) {
+		return missing(b, it, rank, e);
+	}
+	if (path_within(b->plan->workspace, h.path)) {
+		return against_workspace(b, &h, e);
+	}
+	h.seen = fs_look(b, h.path);
+	note_link(b, it, rank);
+	hide_add(b, h);
+	return 0;
+}
+
+static int collect_rules(struct builder *b, enum key_id key, enum rank rank, struct err *e) {
+	const struct value *list = &b->p->values[key];
+	for (size_t i = 0; i < list->count; i++) {
+		if (collect_rule(b, &list->items[i], rank, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* What decides about the next run must not be written by this one. */
+static void protect_project_file(struct builder *b) {
+	const char *path = keep_join(b, b->plan->workspace, PROJECT_FILE);
+	struct look seen = fs_look(b, path);
+	if (seen.kind == LOOK_FILE) {
+		hide_add(b, (struct hide){.path = path,
+					  .seen = seen,
+					  .rank = RANK_PROTECT,
+					  .note = "project file"});
+	}
+}
+
+/* ---- applying ---- */
+
+/* Trees that a rule takes away as a whole need no mask.  A grant that is more
+ * specific than a deny stays and re-opens its part (DN17); ours do not. */
+static bool takes_away(const struct hide *h, const struct wish *w) {
+	bool has_source = wish_is_tree(w) || w->m.kind == MOUNT_DEVICE;
+	if (!has_source || w->rank >= h->rank || !path_within(w->m.source, h->path)) {
+		return false;
+	}
+	bool whole = streq(w->m.source, h->path);
+	switch (h->rank) {
+	case RANK_SENSITIVE:
+		return whole;
+	case RANK_DENY:
+	case RANK_OWN:
+		return whole || w->rank < RANK_SENSITIVE;
+	default:
+		return false;
+	}
+}
+
+static void apply_to_trees(struct builder *b, const struct hide *h) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		struct wish *w = &b->wishes[i];
+		if (takes_away(h, w)) {
+			w->dropped = true;
+		}
+		/* Unlike a deny, a protected tree is not re-opened by a grant within it. */
+		if (h->rank == RANK_PROTECT && wish_is_tree(w) && w->m.writable &&
+		    path_within(w->m.source, h->path)) {
+			w->m.writable = false;
+			w->m.reach = REACH_EXEC;
+		}
+	}
+}
+
+static struct mount cover(const struct hide *h, const char *place) {
+	bool is_dir = h->seen.kind == LOOK_DIR;
+	struct mount m = {
+		.target = place, .is_file = !is_dir, .origin = h->origin, .note = h->note};
+	if (h->rank == RANK_PROTECT) {
+		m.kind = MOUNT_BIND;
+		m.source = h->path;
+		m.dev = h->seen.dev;
+		m.ino = h->seen.ino;
+	} else {
+		m.kind = is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
+	}
+	return m;
+}
+
+/* Masks the path wherever one of the first ntrees wishes shows it. */
+static void apply_to_places(struct builder *b, const struct hide *h, size_t ntrees) {
+	bool shown = false;
+	for (size_t i = 0; i < ntrees; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (!shows(w, h->path)) {
+			continue;
+		}
+		const char *place = wish_inside(b, w, h->path);
+		if (wish_at(b, ntrees, place) != w) {
+			continue; /* something more specific covers it there */
+		}
+		shown = true;
+		if (h->rank != RANK_PROTECT || w->m.writable) {
+			wish_add(b, cover(h, place), h->rank);
+		}
+	}
+	if (!shown && h->written != NULL) {
+		char origin[128];
+		origin_text(&h->origin, origin, sizeof origin);
+		note_add(b,
+			 keep_printf(b, "already outside the view: %s (%s)", h->written, origin));
+	}
+}
+
+int masks_build(struct builder *b, struct err *e) {
+	hide_sensitive(b);
+	hide_other_homes(b);
+	if (b->h->privileged && is_shown(b, "/etc")) {
+		/* An /etc that root cannot list has nothing to hide. */
+		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
+	}
+	protect_project_file(b);
+	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
+	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < b->nhides; i++) {
+		apply_to_trees(b, &b->hides[i]);
+	}
+	size_t ntrees = b->nwishes;
+	for (size_t i = 0; i < b->nhides; i++) {
+		apply_to_places(b, &b->hides[i], ntrees);
+	}
+	return b->out_of_memory ? err_memory(e, WHERE) : 0;
+}

@@ -1,0 +1,257 @@
+/* Policy and host in, plan out.
+ *
+ * Should:   decide everything that can be decided before a process exists.
+ * Must not: open, read or change anything: facts come from struct host alone,
+ *           so that a plan for any other machine can be made and printed here.
+ * Fails:    closed: what this host cannot do as asked is an error with a remedy. */
+#include "plan/plan.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "plan/internal.h"
+#include "plan/limits.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The newest Landlock ABI whose rights the landlock layer has been checked against. */
+#define LANDLOCK_ABI_KNOWN 10
+
+/* From here on Landlock also covers the network, which level "full" promises. */
+#define LANDLOCK_ABI_FULL 4
+
+/* ---- small tools ---- */
+
+const char *keep_join(struct builder *b, const char *dir, const char *rest) {
+	const char *path = path_join(b->a, dir, rest);
+	if (path == NULL) {
+		b->out_of_memory = true;
+		return "";
+	}
+	return path;
+}
+
+const char *keep_printf(struct builder *b, const char *fmt, ...) {
+	va_list ap;
+	va_start(ap, fmt);
+	int len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *s = len < 0 ? NULL : arena_alloc(b->a, (size_t)len + 1);
+	if (s == NULL) {
+		b->out_of_memory = true;
+		return "";
+	}
+	va_start(ap, fmt);
+	(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
+	va_end(ap);
+	return s;
+}
+
+void note_add(struct builder *b, const char *text) {
+	struct plan *plan = b->plan;
+	for (size_t i = 0; i < plan->nnotes; i++) {
+		if (streq(plan->notes[i], text)) {
+			return;
+		}
+	}
+	if (arena_grow(b->a, &plan->notes, plan->nnotes, &plan->notes_cap, sizeof *plan->notes) !=
+	    0) {
+		b->out_of_memory = true;
+		return;
+	}
+	plan->notes[plan->nnotes++] = text;
+}
+
+struct look fs_look(const struct builder *b, const char *path) {
+	return b->h->fs.look(b->h->fs.ctx, path);
+}
+
+const char *fs_resolve(struct builder *b, const char *path) {
+	char out[PATH_MAX];
+	if (!b->h->fs.resolve(b->h->fs.ctx, path, out, sizeof out)) {
+		return NULL;
+	}
+	return streq(out, path) ? path : keep_printf(b, "%s", out);
+}
+
+const char *caller_variable(const struct host *h, const char *name) {
+	size_t len = strlen(name);
+	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
+		if (strncmp(h->environ[i], name, len) == 0 && h->environ[i][len] == '=') {
+			return h->environ[i] + len + 1;
+		}
+	}
+	return NULL;
+}
+
+const char *own_dir_of(const struct builder *b, const char *path) {
+	for (size_t i = 0; i < ARRAY_LEN(b->own_dirs); i++) {
+		if (b->own_dirs[i] != NULL && path_within(path, b->own_dirs[i])) {
+			return b->own_dirs[i];
+		}
+	}
+	return NULL;
+}
+
+const char *reserved_reason(const char *path) {
+	const char *reason = NULL;
+	for (size_t i = 0; i < reserved_paths.count; i++) {
+		const struct path_row *row = &reserved_paths.rows[i];
+		if (streq(path, row->path) ||
+		    ((row->flags & PATH_BENEATH) != 0 && path_within(path, row->path))) {
+			reason = row->reason;
+		} else if ((row->flags & PATH_OPEN) != 0 && path_within(path, row->path)) {
+			return NULL;
+		}
+	}
+	return reason;
+}
+
+/* ---- engine and level ---- */
+
+static int choose_engine(struct plan *plan, const struct host *h, struct err *e) {
+	if (!h->seccomp) {
+		err_set(e, ERR_SETUP, WHERE,
+			"this kernel has no seccomp filters, without which nothing is run");
+		return err_fix(e, "use a kernel with CONFIG_SECCOMP_FILTER");
+	}
+	if (!h->userns) {
+		const char *why = h->userns_why == NULL ? "reason unknown" : h->userns_why;
+		err_set(e, ERR_SETUP, WHERE,
+			"user namespaces cannot be made, and this version has only the namespaces "
+			"engine: %s",
+			why);
+		return err_fix(e, "%s", why);
+	}
+	plan->engine = ENGINE_NAMESPACES;
+	plan->level = h->landlock_abi >= LANDLOCK_ABI_FULL ? LEVEL_FULL : LEVEL_STANDARD;
+	plan->landlock_abi =
+		h->landlock_abi < LANDLOCK_ABI_KNOWN ? h->landlock_abi : LANDLOCK_ABI_KNOWN;
+	return 0;
+}
+
+static int level_too_low(const struct plan *plan, const struct host *h, enum level wanted,
+			 const struct origin *from, struct err *e) {
+	char origin[128];
+	err_set(e, ERR_REFUSED, WHERE,
+		"level %s is asked for (%s) and this host reaches %s: Landlock ABI %d",
+		level_name(wanted), origin_text(from, origin, sizeof origin),
+		level_name(plan->level), h->landlock_abi);
+	return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or accept %s",
+		       LANDLOCK_ABI_FULL, level_name(plan->level));
+}
+
+static int check_level(const struct plan *plan, const struct policy *p, const struct host *h,
+		       struct err *e) {
+	const struct value *level = &p->values[KEY_LEVEL], *least = &p->values[KEY_MIN_LEVEL];
+	if (level->set && level->num != LEVEL_AUTO && level->num != LEVEL_FULL) {
+		return err_set(e, ERR_USAGE, WHERE, "level %s is not implemented in this version",
+			       level_name((enum level)level->num));
+	}
+	if (level->set && level->num == LEVEL_FULL && plan->level != LEVEL_FULL) {
+		return level_too_low(plan, h, LEVEL_FULL, &level->origin, e);
+	}
+	if (least->set && least->num != LEVEL_AUTO && least->num > (int64_t)plan->level) {
+		return level_too_low(plan, h, (enum level)least->num, &least->origin, e);
+	}
+	return 0;
+}
+
+static int check_implemented(const struct policy *p, struct err *e) {
+	if (policy_num(p, KEY_MODE) == MODE_FULL_ACCESS) {
+		return err_set(e, ERR_USAGE, WHERE,
+			       "mode full-access is not implemented in this version");
+	}
+	int64_t net = policy_num(p, KEY_NET_MODE);
+	if (net != NET_NONE && net != NET_FULL) {
+		err_set(e, ERR_USAGE, WHERE,
+			"a filtered network is not implemented in this version");
+		return err_fix(e, "use --net none or --net full");
+	}
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+/* Where Corral keeps what decides about the next run. */
+static void find_own_dirs(struct builder *b) {
+	const struct host *h = b->h;
+	const char *config = caller_variable(h, "XDG_CONFIG_HOME");
+	const char *dirs[] = {
+		h->state_dir,
+		h->home == NULL ? NULL : keep_join(b, h->home, ".config/corral"),
+		config == NULL || config[0] != '/' ? NULL : keep_join(b, config, "corral"),
+	};
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		const char *full = dirs[i] == NULL ? NULL : fs_resolve(b, dirs[i]);
+		b->own_dirs[i] = full != NULL ? full : dirs[i];
+	}
+}
+
+static void choose_cwd(struct builder *b) {
+	struct plan *plan = b->plan;
+	const char *dir = policy_str(b->p, KEY_CHDIR);
+	if (dir == NULL) {
+		bool inside = b->h->cwd != NULL && path_within(b->h->cwd, plan->workspace);
+		dir = inside ? b->h->cwd : plan->workspace;
+	}
+	if (!path_within(dir, plan->workspace)) {
+		plan->cwd = dir;
+		return;
+	}
+	size_t skip = streq(plan->workspace, "/") ? 0 : strlen(plan->workspace);
+	plan->cwd = keep_printf(b, "%s%s", plan->workspace_at, dir + skip);
+}
+
+static int note_order(const void *a, const void *b) {
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int build(struct builder *b, struct err *e) {
+	struct plan *plan = b->plan;
+	plan->hostname = "corral";
+	plan->own_net = policy_num(b->p, KEY_NET_MODE) == NET_NONE;
+	find_own_dirs(b);
+	if (view_build(b, e) != 0 ||
+	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0)) {
+		return -1;
+	}
+	wishes_settle(b);
+	if (masks_build(b, e) != 0 || compose(b, e) != 0) {
+		return -1;
+	}
+	choose_cwd(b);
+	if (environment_build(b, e) != 0) {
+		return -1;
+	}
+	if (plan->nnotes > 1) {
+		qsort(plan->notes, plan->nnotes, sizeof *plan->notes, note_order);
+	}
+	return b->out_of_memory ? err_memory(e, WHERE) : 0;
+}
+
+int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
+	       struct err *e) {
+	struct plan plan = {.engine = ENGINE_NONE};
+	struct builder b = {
+		.a = a,
+		.p = p,
+		.h = h,
+		.plan = &plan,
+		.view = (enum view)policy_num(p, KEY_FS_VIEW),
+		.read_only = policy_num(p, KEY_MODE) == MODE_READ_ONLY,
+	};
+	if (check_implemented(p, e) != 0 || choose_engine(&plan, h, e) != 0 ||
+	    check_level(&plan, p, h, e) != 0 || build(&b, e) != 0) {
+		return -1;
+	}
+	promises_make(&plan);
+	if (plan_limits(&plan, p, h, e) != 0 || promises_check(&plan, p, e) != 0) {
+		return -1;
+	}
+	*ret = plan;
+	return 0;
+}

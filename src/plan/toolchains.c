@@ -1,0 +1,202 @@
+/* The user's compilers and interpreters, readable inside a private home.
+ *
+ * Should:   show what programs are run from, and what they need beside it.
+ * Must not: show the home as a whole, or credentials that lie in a toolchain.
+ * Fails:    closed: a toolchain that is not found, or lies where secrets do, is
+ *           not shown; the command then does not find the program. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+
+/* ---- what may be shown ---- */
+
+static bool is_secret(const struct builder *b, const char *path) {
+	const char *home = b->h->home;
+	if (home == NULL || !path_within(path, home)) {
+		return false;
+	}
+	const char *rest = path + strlen(home);
+	for (size_t i = 0; *rest == '/' && i < credential_paths.count; i++) {
+		const struct path_row *row = &credential_paths.rows[i];
+		if ((row->flags & PATH_MIXED) == 0 && path_within(rest + 1, row->path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A directory that a variable or PATH names: not the home, not above it. */
+static bool acceptable(const struct builder *b, const char *path) {
+	bool holds_home = b->h->home != NULL && path_within(b->h->home, path);
+	return !holds_home && reserved_reason(path) == NULL && !is_secret(b, path) &&
+	       own_dir_of(b, path) == NULL;
+}
+
+/* The workspace's own mount decides about what lies in it, and a toolchain
+ * around it would show its neighbours. */
+static bool meets_workspace(const struct builder *b, const char *path) {
+	return path_within(path, b->plan->workspace) || path_within(b->plan->workspace, path);
+}
+
+/* Shown already as a part of something larger. */
+static bool covered(const struct builder *b, const char *path, enum rank rank) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && w->rank == rank && path_within(path, w->m.target)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- showing ---- */
+
+struct scan {
+	struct builder *b;
+	const char *dir;
+};
+
+static void scan_entry(void *arg, const char *name) {
+	struct scan *s = arg;
+	if (path_table_find(&credential_names, name) != NULL) {
+		hide_if_shown(s->b, keep_join(s->b, s->dir, name), "credential");
+	}
+}
+
+/* `whole`: the root of a toolchain, where some keep their tokens. */
+static void show_tool(struct builder *b, const char *path, bool whole) {
+	struct look seen = fs_look(b, path);
+	if (seen.kind == LOOK_NOTHING) {
+		return;
+	}
+	const char *full = fs_resolve(b, path);
+	if (full == NULL || !acceptable(b, full) || meets_workspace(b, full) ||
+	    meets_workspace(b, path)) {
+		return;
+	}
+	bool at_home = b->h->home != NULL && path_within(full, b->h->home);
+	if (!at_home && covered(b, full, RANK_SYSTEM)) {
+		return;
+	}
+	struct show s = {
+		.path = path,
+		.canonical = full,
+		.seen = streq(full, path) ? seen : fs_look(b, full),
+		.reach = REACH_EXEC,
+		.rank = RANK_TOOLCHAIN,
+		.note = "toolchain",
+	};
+	if (s.seen.kind != LOOK_DIR && s.seen.kind != LOOK_FILE) {
+		return;
+	}
+	wish_show(b, &s);
+	if (whole && s.seen.kind == LOOK_DIR) {
+		struct scan scan = {b, full};
+		/* An unreadable directory shows the command as little as it shows us. */
+		(void)b->h->fs.list(b->h->fs.ctx, full, scan_entry, &scan);
+	}
+}
+
+static void pass_variable(struct builder *b, const char *name, const char *value) {
+	if (arena_grow(b->a, &b->tool_env, b->ntool_env, &b->tool_env_cap, sizeof *b->tool_env) !=
+	    0) {
+		b->out_of_memory = true;
+		return;
+	}
+	b->tool_env[b->ntool_env++] = keep_printf(b, "%s=%s", name, value);
+}
+
+/* Where the caller's variable puts this toolchain, or NULL. */
+static const char *moved_to(struct builder *b, const struct toolchain *t) {
+	const char *value = t->variable == NULL ? NULL : caller_variable(b->h, t->variable);
+	if (value == NULL || value[0] != '/') {
+		return NULL;
+	}
+	const char *dir = keep_join(b, "/", value);
+	const char *full = fs_resolve(b, dir);
+	if (full == NULL || fs_look(b, full).kind != LOOK_DIR || !acceptable(b, dir) ||
+	    !acceptable(b, full)) {
+		return NULL;
+	}
+	pass_variable(b, t->variable, value);
+	return dir;
+}
+
+static void show_toolchain(struct builder *b, const struct toolchain *t) {
+	const char *base = moved_to(b, t);
+	if (base == NULL) {
+		if (t->home == NULL || b->h->home == NULL) {
+			return;
+		}
+		base = keep_join(b, b->h->home, t->home);
+	}
+	if (t->parts[0] == NULL) {
+		show_tool(b, base, true);
+		return;
+	}
+	if (fs_look(b, base).kind == LOOK_NOTHING) {
+		return; /* one question instead of one a part */
+	}
+	for (size_t i = 0; i < TOOLCHAIN_PARTS && t->parts[i] != NULL; i++) {
+		show_tool(b, keep_join(b, base, t->parts[i]), false);
+	}
+}
+
+/* ---- PATH ---- */
+
+static bool holds_programs(const char *name) {
+	return streq(name, "bin") || streq(name, "sbin") || streq(name, "shims");
+}
+
+/* Programs in ~/x/bin mostly need ~/x; those in ~/bin or ~/.local/bin do not. */
+static const char *root_of_programs(struct builder *b, const char *dir) {
+	const char *home = b->h->home;
+	if (!holds_programs(strrchr(dir, '/') + 1)) {
+		return dir;
+	}
+	const char *parent = keep_join(b, dir, "..");
+	if (!path_within(parent, home) || streq(parent, home) || meets_workspace(b, parent) ||
+	    path_table_find(&generic_parents, parent + strlen(home) + 1) != NULL ||
+	    !acceptable(b, parent)) {
+		return dir;
+	}
+	return parent;
+}
+
+static void show_path_entry(struct builder *b, const char *entry) {
+	const char *home = b->h->home;
+	const char *dir = keep_join(b, "/", entry);
+	if (!path_within(dir, home) || streq(dir, home) || covered(b, dir, RANK_TOOLCHAIN)) {
+		return;
+	}
+	const char *root = root_of_programs(b, dir);
+	show_tool(b, root, true);
+	if (!streq(root, dir)) {
+		show_tool(b, dir, false); /* it may be a link to elsewhere */
+	}
+}
+
+static void show_path(struct builder *b) {
+	const char *path = caller_variable(b->h, "PATH");
+	if (path == NULL || b->h->home == NULL) {
+		return;
+	}
+	for (const char *p = path;;) {
+		size_t n = strcspn(p, ":");
+		if (n > 0 && p[0] == '/') {
+			show_path_entry(b, keep_printf(b, "%.*s", (int)n, p));
+		}
+		if (p[n] == '\0') {
+			return;
+		}
+		p += n + 1;
+	}
+}
+
+int toolchains_show(struct builder *b, struct err *e) {
+	for (size_t i = 0; i < toolchains_count; i++) {
+		show_toolchain(b, &toolchains[i]);
+	}
+	show_path(b);
+	return b->out_of_memory ? err_memory(e, WHERE) : 0;
+}
