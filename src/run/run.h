@@ -24,10 +24,10 @@ struct run_request {
 	const struct plan *plan;
 	const struct host *host;
 	char *const *argv;
-	int in, out, err;    /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
+	int in, out, err; /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
 	const int *more_fds;
 	size_t nmore_fds;
-	bool terminal;
+	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 };
 
@@ -41,21 +41,16 @@ enum reason {
 	REASON_CANCELLED, /* the supervisor was told to stop */
 };
 
-/* A captured stream: the head, then the tail, dropped bytes between them. */
-struct capture {
-	char *head, *tail;      /* malloc'ed; tail is a ring while it grows */
-	size_t head_len, tail_len, tail_at, half;
-	uint64_t dropped;
-};
-
 struct outcome {
 	enum reason reason;
 	int exit_code; /* -1 when it did not exit */
 	int signal;    /* 0 when none */
 	int64_t duration_ms;
-	char *out, *err;           /* malloc'ed, NUL-terminated; NULL when not captured */
+	char *out, *err; /* malloc'ed, NUL-terminated; NULL when not captured */
 	size_t out_len, err_len;
 	uint64_t out_dropped, err_dropped;
+	int out_error,
+		err_error; /* errno of a write to the caller's descriptor that lost output, or 0 */
 	struct usage usage;
 };
 
@@ -64,16 +59,29 @@ struct outcome {
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e);
 
 /* As two steps, for corral_spawn and corral_wait: descriptors are handed over
- * as they are, nothing is relayed. */
+ * as they are, nothing is relayed.  The plan must outlive the command. */
 struct running {
 	struct child child;
+	const struct plan *plan;
 	int64_t started_ms;
-	int64_t grace_ms;
 };
 int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);
+
+/* Waits for the end; r is used up, whatever is returned. */
 int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
 void outcome_done(struct outcome *o);
 const char *reason_name(enum reason r);
+
+/* How a command ended, as its first process told it. */
+struct ending {
+	int status;     /* wait(2)'s */
+	bool timed_out; /* the wall clock ended it */
+	bool forced;    /* the supervisor ended it, for `force` */
+	enum reason force;
+};
+
+/* The one word for it. */
+enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan);
 
 #endif

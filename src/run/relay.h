@@ -1,0 +1,119 @@
+/* Bytes between the caller's descriptors and the command's.
+ *
+ * Invariants, cited by tests:
+ *  R1  the flags of a description that the caller shares are never changed;
+ *  R2  nothing here blocks, and no more than one chunk a stream waits in
+ *      memory (the capture's bounds come on top);
+ *  R3  what the command did not read of a seekable stdin is given back, and
+ *      the position never moves before where the run found it;
+ *  R4  a reader that went away becomes SIGPIPE inside, never out here. */
+#ifndef CORRAL_RUN_RELAY_H
+#define CORRAL_RUN_RELAY_H
+
+#include "base/err.h"
+#include "run/capture.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A pipe's usual capacity: larger reads would come back short. */
+#define RELAY_CHUNK ((size_t)65536)
+
+/* The caller's side of a stream. */
+struct side {
+	int fd; /* -1: none */
+	bool owned;
+	bool socket;
+	bool terminal;
+	bool seekable;
+	bool may_block; /* shared and blocking: poll first, PIPE_BUF at a time */
+};
+
+/* From the caller's descriptor to the command. */
+struct feed {
+	struct side from;
+	int to;     /* our end of the pipe, or the pty; -1 when it is over */
+	int unread; /* seekable: the command's end, kept to count what it left */
+	bool pty;
+	bool room; /* the pipe takes something: wait for data next */
+	int64_t rest_until;
+	uint64_t given; /* bytes read from the caller */
+	char *chunk;
+	size_t at, len;
+};
+
+/* From the command to the caller's descriptor, to a capture, or away. */
+struct pump {
+	int from;       /* our end of the pipe, or the pty; -1 when it is over */
+	struct side to; /* fd -1: keep or discard */
+	bool pty;
+	bool keep;     /* the caller wants the capture */
+	bool capped;   /* head to the descriptor, tail held until the end */
+	bool draining; /* everything inside is dead */
+	bool last;     /* the tail is being written */
+	size_t left;   /* draining: what the pipe still holds */
+	size_t pass;   /* capped: what the head still takes */
+	int64_t rest_until;
+	struct capture kept;
+	int error; /* why the caller's descriptor took no more; EPIPE is not a fault */
+	char *chunk;
+	size_t at, len;
+};
+
+enum stream { STREAM_IN, STREAM_OUT, STREAM_ERR, STREAM_COUNT };
+
+struct streams {
+	int inside[STREAM_COUNT]; /* what the command gets; -1: the sandbox's own /dev/null */
+	struct feed feed;
+	struct pump pumps[2]; /* STREAM_OUT - 1, STREAM_ERR - 1 */
+};
+
+struct stream_wish {
+	int fds[STREAM_COUNT]; /* descriptor, RUN_NULL or RUN_CAPTURE */
+	int64_t limit;         /* bytes an output stream, or LIMIT_NONE */
+	bool watched;          /* every byte must pass through us: there is an idle time-out */
+	bool terminal;         /* streams_attach() follows when the pty is there */
+};
+
+/* On failure nothing stays open; streams_done() is allowed then too. */
+int streams_open(struct streams *s, const struct stream_wish *wish, struct err *e);
+
+/* The command has its copies now. */
+void streams_started(struct streams *s);
+
+/* Takes the pty's master over. */
+int streams_attach(struct streams *s, int master, struct err *e);
+
+/* Poll slots: the feed uses two, each pump one. */
+#define STREAM_SLOTS 4
+void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STREAM_SLOTS]);
+
+/* Moves what the slots say can move; true when output came or went. */
+bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STREAM_SLOTS]);
+
+/* True while a reader outside holds the command's output up. */
+bool streams_held(const struct streams *s);
+
+/* The earliest end of a rest that is still to come, or -1. */
+int64_t streams_wake(const struct streams *s, int64_t now);
+
+/* After everything inside is dead: takes what is left in the pipes.  True when
+ * some of it still waits for a reader outside (streams_poll, streams_step). */
+bool streams_drain(struct streams *s);
+
+void streams_done(struct streams *s);
+
+/* Bytes that reached neither the caller's descriptor nor the capture. */
+uint64_t pump_dropped(const struct pump *p);
+
+/* Moves the caller's position back over what the command left unread: held
+ * bytes of ours and what lies in the pipe, but never more than given. */
+void feed_give_back(int source, int pipe, size_t held, uint64_t given);
+
+/* A second description of the same pipe or terminal, so that its flags are our
+ * own; -1 when the descriptor does not allow that access, or it cannot be. */
+int description_again(int fd, int flags);
+
+#endif

@@ -1,0 +1,635 @@
+/* Supervision: one loop over the child's reports, the streams, the signals and
+ * the clock, and one outcome at its end.
+ *
+ * Time-outs are pid 1's work; the deadlines here are the second line, for a
+ * first process that no longer answers.
+ *
+ * Should:   call spawn_finish() exactly once for each child, restore the
+ *           terminal and the signal mask on every path.
+ * Must not: change a signal's disposition or the mask of another thread.
+ * Fails:    closed: an error of the loop kills the child. */
+#include "run/run.h"
+
+#include "base/auto.h"
+#include "data/keys.h"
+#include "run/relay.h"
+#include "run/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* What pid 1 may need beyond its grace to end everything and report. */
+#define SLACK_MS 1000
+/* A second request to end within this time means that the first had no effect;
+ * later it is a new one, as ^C at a prompt is. */
+#define AGAIN_MS 5000
+/* How often a background job looks for the terminal: faster than a person types. */
+#define FOREGROUND_MS 100
+
+static int64_t clock_ms(void) {
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t grace_of(const struct plan *plan) {
+	return plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
+}
+
+/* When a run that begins now is overdue; -1 for never. */
+static int64_t overdue_at(const struct plan *plan, int64_t now) {
+	if (plan->timeout_ms == LIMIT_NONE) {
+		return -1;
+	}
+	return now + plan->timeout_ms + grace_of(plan) + SLACK_MS;
+}
+
+static void sooner(int64_t *at, int64_t candidate) {
+	if (candidate >= 0 && (*at < 0 || candidate < *at)) {
+		*at = candidate;
+	}
+}
+
+/* poll's time-out until at. */
+static int poll_ms(int64_t at, int64_t now) {
+	const int64_t longest = 3600 * 1000; /* fits an int; the loop just goes round again */
+
+	if (at < 0) {
+		return -1;
+	}
+	if (at <= now) {
+		return 0;
+	}
+	return (int)(at - now < longest ? at - now : longest);
+}
+
+/* ---- how it ended ---- */
+
+static const char *const reason_names[] = {
+	[REASON_EXIT] = "exit",           [REASON_SIGNAL] = "signal", [REASON_TIMEOUT] = "timeout",
+	[REASON_IDLE] = "idle",           [REASON_OOM] = "oom",       [REASON_LIMIT] = "limit",
+	[REASON_CANCELLED] = "cancelled",
+};
+
+const char *reason_name(enum reason r) {
+	return reason_names[r];
+}
+
+/* Past the soft limit the kernel sends SIGXCPU; a command that catches it is
+ * killed at the hard limit, which leaves only the time as evidence. */
+static bool cpu_spent(const struct usage *u, const struct plan *plan) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		const struct rlimit_row *row = &plan->rlimits[i];
+		if (row->resource == RLIMIT_CPU && u->cpu_ms >= 0 &&
+		    row->value <= INT64_MAX / 1000) {
+			return (uint64_t)u->cpu_ms >= row->value * 1000;
+		}
+	}
+	return false;
+}
+
+enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
+	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
+
+	if (u->oom) {
+		return REASON_OOM;
+	}
+	if (end->timed_out) {
+		return REASON_TIMEOUT;
+	}
+	if (end->forced) {
+		return end->force;
+	}
+	if (sig == SIGXCPU || sig == SIGXFSZ || (sig == SIGKILL && cpu_spent(u, plan))) {
+		return REASON_LIMIT;
+	}
+	return sig != 0 ? REASON_SIGNAL : REASON_EXIT;
+}
+
+void outcome_done(struct outcome *o) {
+	free(o->out);
+	free(o->err);
+	o->out = o->err = NULL;
+}
+
+/* ---- what pid 1 told ---- */
+
+struct story {
+	bool begun;   /* the command's execve succeeded */
+	bool over;    /* nothing more will be told */
+	bool failed;  /* err says why nothing ran, or why supervision ended */
+	bool stopped; /* job control stopped the command; cleared by who acts on it */
+	int pty;      /* the master, until somebody takes it; -1 */
+	struct ending end;
+	struct err err;
+};
+
+static void story_init(struct story *s) {
+	/* Who never reports an end was killed. */
+	*s = (struct story){.pty = -1, .end.status = SIGKILL};
+}
+
+static void story_done(struct story *s) {
+	if (s->pty >= 0) {
+		(void)close(take_fd(&s->pty)); /* a pty that nobody relayed */
+	}
+}
+
+static void story_take(struct story *s, const struct report *report, int fd) {
+	auto_fd master = fd;
+
+	switch ((enum report_kind)report->kind) {
+	case REPORT_ERROR:
+		s->failed = s->over = true;
+		s->err = report->err;
+		break;
+	case REPORT_PTY:
+		if (s->pty < 0) {
+			s->pty = take_fd(&master);
+		}
+		break;
+	case REPORT_STARTED:
+		s->begun = true;
+		break;
+	case REPORT_STOPPED:
+		s->stopped = true;
+		break;
+	case REPORT_EXIT:
+		s->begun = s->over = true;
+		s->end.status = report->status;
+		s->end.timed_out = report->timed_out != 0;
+		break;
+	}
+}
+
+static void story_read(struct story *s, const struct child *c) {
+	while (!s->over) {
+		struct report report;
+		int fd = -1;
+		int got = spawn_read(c, &report, &fd);
+		if (got == 0) {
+			return;
+		}
+		if (got < 0) {
+			s->over = true;
+			return;
+		}
+		story_take(s, &report, fd);
+	}
+}
+
+/* The slots that every wait on a child has. */
+static void child_poll(const struct child *c, struct pollfd slots[2]) {
+	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
+	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
+}
+
+static void child_step(const struct child *c, struct story *s, const struct pollfd slots[2]) {
+	if (slots[0].revents != 0 || slots[1].revents != 0) {
+		story_read(s, c);
+	}
+	if (slots[1].revents != 0) {
+		s->over = true; /* pid 1 is gone; all that it sent has been read */
+	}
+}
+
+static void outcome_fill(struct outcome *o, const struct story *s, const struct usage *u,
+			 const struct plan *plan) {
+	o->usage = *u;
+	o->reason = reason_of(&s->end, u, plan);
+	o->exit_code = WIFEXITED(s->end.status) ? WEXITSTATUS(s->end.status) : -1;
+	o->signal = WIFSIGNALED(s->end.status) ? WTERMSIG(s->end.status) : 0;
+}
+
+static int story_check(const struct story *s, struct err *e) {
+	if (s->failed) {
+		*e = s->err;
+		return -1;
+	}
+	if (!s->begun && s->end.forced) {
+		return err_set(e, ERR_SETUP, "run",
+			       "the run was ended (%s) before the command could start",
+			       reason_name(s->end.force));
+	}
+	if (!s->begun) {
+		return err_set(e, ERR_SETUP, "run",
+			       "the sandbox's first process died before it could report");
+	}
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+struct watch {
+	const struct run_request *r;
+	const struct plan *plan;
+	struct child child;
+	struct story story;
+	struct streams streams;
+	struct terminal terminal;
+	struct signals signals;
+	sigset_t early;    /* signals for a command that has not started yet */
+	int64_t overdue;   /* the second line behind pid 1's clock; -1 */
+	int64_t active_at; /* the last byte of output */
+	int64_t asked_at;  /* the last INT or TERM; -1 */
+	int64_t end_at;    /* everything was told to end; it is killed then; -1 */
+};
+
+static void watch_end(struct watch *w, enum reason why, int64_t now) {
+	w->story.end.forced = true;
+	w->story.end.force = why;
+	w->end_at = now + grace_of(w->plan) + SLACK_MS;
+	(void)spawn_order(&w->child, ORDER_END, 0); /* end_at follows if it cannot be heard */
+}
+
+static void watch_kill(struct watch *w, enum reason why) {
+	if (!w->story.end.forced) {
+		w->story.end.forced = true;
+		w->story.end.force = why;
+	}
+	w->story.over = true;
+}
+
+static void watch_pass(struct watch *w, int number) {
+	if (!w->story.begun) {
+		(void)sigaddset(&w->early, number);
+	} else if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
+		(void)sigaddset(&w->signals.late, number);
+	}
+}
+
+static void watch_pass_early(struct watch *w) {
+	for (int number = 1; number < SIGRTMIN; number++) {
+		if (sigismember(&w->early, number) == 1) {
+			watch_pass(w, number);
+		}
+	}
+}
+
+/* INT and TERM: once for the command, twice for pid 1, three times for us. */
+static void watch_asked(struct watch *w, int number, int64_t now) {
+	if (w->end_at >= 0) {
+		watch_kill(w, REASON_CANCELLED);
+	} else if (w->asked_at >= 0 && now - w->asked_at < AGAIN_MS) {
+		watch_end(w, REASON_CANCELLED, now);
+	} else {
+		w->asked_at = now;
+		watch_pass(w, number);
+	}
+}
+
+static int watch_master(const struct watch *w) {
+	return w->r->terminal ? w->streams.pumps[0].from : -1;
+}
+
+static void watch_continue(struct watch *w) {
+	terminal_raw(&w->terminal);
+	terminal_resize(&w->terminal, watch_master(w));
+	watch_pass(w, SIGCONT);
+}
+
+static void watch_signal(struct watch *w, int number, int64_t now) {
+	switch (number) {
+	case SIGINT:
+	case SIGTERM:
+		watch_asked(w, number, now);
+		break;
+	case SIGWINCH:
+		terminal_resize(&w->terminal, watch_master(w));
+		break;
+	case SIGCONT:
+		watch_continue(w);
+		break;
+	default:
+		watch_pass(w, number);
+		break;
+	}
+}
+
+static void watch_pty(struct watch *w) {
+	int master = take_fd(&w->story.pty);
+
+	terminal_copy_modes(&w->terminal, master);
+	terminal_resize(&w->terminal, master);
+	if (streams_attach(&w->streams, master, &w->story.err) != 0) {
+		w->story.failed = w->story.over = true;
+		return;
+	}
+	terminal_raw(&w->terminal);
+}
+
+/* Acts on what the reports brought. */
+static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
+	struct story *s = &w->story;
+
+	if (s->pty >= 0 && w->r->terminal) {
+		watch_pty(w);
+	}
+	if (s->begun && !had_begun) {
+		w->overdue = overdue_at(w->plan, now);
+		w->active_at = now;
+		watch_pass_early(w);
+	}
+	if (s->stopped && w->r->terminal && !s->over) {
+		terminal_stop(&w->terminal);
+		watch_continue(w);
+	}
+	s->stopped = false;
+}
+
+static bool watch_idles(const struct watch *w) {
+	return w->plan->idle_ms != LIMIT_NONE && w->story.begun && w->end_at < 0;
+}
+
+/* A job that a shell brings to the foreground is not told so unless it was
+ * stopped; until then we look again now and then. */
+static bool watch_in_background(const struct watch *w) {
+	return watch_master(w) >= 0 && w->terminal.fd >= 0 && !w->terminal.raw;
+}
+
+static void watch_clock(struct watch *w, int64_t now) {
+	if (watch_in_background(w)) {
+		terminal_raw(&w->terminal);
+		terminal_resize(&w->terminal, watch_master(w));
+	}
+	if (streams_held(&w->streams)) {
+		w->active_at = now; /* the command has spoken; the reader outside is slow */
+	}
+	if (watch_idles(w) && now >= w->active_at + w->plan->idle_ms) {
+		watch_end(w, REASON_IDLE, now);
+	}
+	if (w->overdue >= 0 && now >= w->overdue) {
+		watch_kill(w, REASON_TIMEOUT);
+	}
+	if (w->end_at >= 0 && now >= w->end_at) {
+		w->story.over = true;
+	}
+}
+
+static int watch_timeout(const struct watch *w, int64_t now) {
+	int64_t at = -1;
+
+	sooner(&at, w->overdue);
+	sooner(&at, w->end_at);
+	sooner(&at, streams_wake(&w->streams, now));
+	if (watch_idles(w)) {
+		sooner(&at, w->active_at + w->plan->idle_ms);
+	}
+	if (watch_in_background(w)) {
+		sooner(&at, now + FOREGROUND_MS);
+	}
+	return poll_ms(at, now);
+}
+
+enum slot { SLOT_CHILD, SLOT_SIGNALS = 2, SLOT_STREAMS, SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS };
+
+static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct story *s) {
+	if (poll(slots, count, timeout) >= 0) {
+		return 0;
+	}
+	for (nfds_t i = 0; i < count; i++) {
+		slots[i].revents = 0;
+	}
+	if (errno != EINTR) {
+		(void)err_sys(&s->err, "run", "cannot wait for the command");
+		s->failed = s->over = true;
+		return -1;
+	}
+	return 0;
+}
+
+static void watch_turn(struct watch *w, int64_t now) {
+	struct pollfd slots[SLOT_COUNT];
+	bool had_begun = w->story.begun;
+	int number;
+
+	child_poll(&w->child, slots + SLOT_CHILD);
+	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
+	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
+	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->story) != 0) {
+		return;
+	}
+	now = clock_ms();
+	if (streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
+		w->active_at = now;
+	}
+	child_step(&w->child, &w->story, slots + SLOT_CHILD);
+	watch_reports(w, had_begun, now);
+	/* What comes after the end is left for the caller's own handling. */
+	while (!w->story.over && (number = signals_next(&w->signals)) != 0) {
+		watch_signal(w, number, now);
+	}
+}
+
+/* The command is dead; its last words are not.  Without a time-out a reader
+ * outside may take as long as it likes, as it may with any other program. */
+static void watch_drain(struct watch *w) {
+	int64_t now = clock_ms();
+	int64_t until = overdue_at(w->plan, 0) >= 0 ? now + grace_of(w->plan) + SLACK_MS : -1;
+
+	while (streams_drain(&w->streams) && (until < 0 || now < until)) {
+		struct pollfd slots[1 + STREAM_SLOTS];
+		slots[0] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
+		streams_poll(&w->streams, now, slots + 1);
+		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(until, now), &w->story) != 0 ||
+		    signals_late(&w->signals)) {
+			return;
+		}
+		now = clock_ms();
+		(void)streams_step(&w->streams, now, slots + 1); /* nobody is idle any more */
+	}
+}
+
+static int take_output(struct pump *p, char **ret, size_t *ret_len, struct err *e) {
+	if (!p->keep) {
+		return 0;
+	}
+	*ret = capture_take(&p->kept, ret_len);
+	return *ret != NULL ? 0 : err_memory(e, "run");
+}
+
+static int watch_result(struct watch *w, struct outcome *ret, const struct usage *u,
+			struct err *e) {
+	struct pump *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
+	struct outcome o = {0};
+
+	if (story_check(&w->story, e) != 0) {
+		return -1;
+	}
+	outcome_fill(&o, &w->story, u, w->plan);
+	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
+	    take_output(err, &o.err, &o.err_len, e) != 0) {
+		outcome_done(&o);
+		return -1;
+	}
+	o.out_dropped = pump_dropped(out);
+	o.err_dropped = pump_dropped(err);
+	o.out_error = out->error;
+	o.err_error = err->error;
+	*ret = o;
+	return 0;
+}
+
+static int watch_start(struct watch *w, struct arena *a, struct err *e) {
+	const struct run_request *r = w->r;
+	struct spawn_request request = {
+		.plan = r->plan,
+		.host = r->host,
+		.argv = r->argv,
+		.fds = {w->streams.inside[0], w->streams.inside[1], w->streams.inside[2]},
+		.more_fds = r->more_fds,
+		.nmore_fds = r->nmore_fds,
+		.terminal = r->terminal,
+	};
+
+	terminal_size(&w->terminal, &request.rows, &request.cols);
+	if (spawn_start(a, &request, &w->child, e) != 0) {
+		return -1;
+	}
+	streams_started(&w->streams);
+	return 0;
+}
+
+/* Streams, child, loop, drain: what happens between the two signal masks. */
+static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
+	const struct run_request *r = w->r;
+	struct stream_wish wish = {
+		.fds = {r->in, r->out, r->err},
+		.limit = w->plan->output_bytes,
+		.watched = w->plan->idle_ms != LIMIT_NONE,
+		.terminal = r->terminal,
+	};
+	int64_t began = clock_ms();
+	struct usage usage = {0};
+	int rc;
+
+	if (streams_open(&w->streams, &wish, e) != 0) {
+		return -1;
+	}
+	if (watch_start(w, a, e) != 0) {
+		streams_done(&w->streams);
+		return -1;
+	}
+	w->overdue = overdue_at(w->plan, began);
+	for (int64_t now = began; !w->story.over; now = clock_ms()) {
+		watch_clock(w, now);
+		if (!w->story.over) {
+			watch_turn(w, now);
+		}
+	}
+	spawn_finish(&w->child, &usage);
+	int64_t ended = clock_ms();
+	watch_drain(w);
+	terminal_restore(&w->terminal);
+	rc = watch_result(w, ret, &usage, e);
+	if (rc == 0) {
+		ret->duration_ms = ended - began;
+	}
+	streams_done(&w->streams);
+	story_done(&w->story);
+	return rc;
+}
+
+int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e) {
+	struct watch w = {.r = r, .plan = r->plan, .overdue = -1, .asked_at = -1, .end_at = -1};
+	int rc;
+
+	story_init(&w.story);
+	(void)sigemptyset(&w.early); /* cannot fail */
+	terminal_init(&w.terminal, r->terminal ? r->in : -1);
+	if (signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
+		return -1;
+	}
+	rc = watch_run(&w, a, ret, e);
+	signals_restore(&w.signals);
+	return rc;
+}
+
+/* ---- in two steps ---- */
+
+/* Waits until the story satisfies: begun, or over. */
+static void running_wait(const struct running *r, struct story *s, bool until_begun) {
+	int64_t overdue = overdue_at(r->plan, r->started_ms);
+
+	while (!s->over && !(until_begun && s->begun)) {
+		struct pollfd slots[2];
+		int64_t now = clock_ms();
+		if (overdue >= 0 && now >= overdue) {
+			s->end.forced = s->over = true;
+			s->end.force = REASON_TIMEOUT;
+			return;
+		}
+		child_poll(&r->child, slots);
+		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(overdue, now), s) == 0) {
+			child_step(&r->child, s, slots);
+		}
+	}
+}
+
+static int start_check(const struct run_request *r, struct err *e) {
+	if (r->terminal || r->in == RUN_CAPTURE || r->out == RUN_CAPTURE || r->err == RUN_CAPTURE) {
+		(void)err_set(e, ERR_USAGE, "run",
+			      "a command started without supervision can have neither a pty nor a "
+			      "capture");
+		return err_fix(e, "use corral_run, or give descriptors");
+	}
+	if (r->plan->idle_ms != LIMIT_NONE) {
+		(void)err_set(
+			e, ERR_USAGE, "run",
+			"an idle time-out needs a command whose output passes through Corral");
+		return err_fix(e, "use corral_run, or set limits.idle_timeout to none");
+	}
+	return 0;
+}
+
+int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e) {
+	struct spawn_request request = {
+		.plan = r->plan,
+		.host = r->host,
+		.argv = r->argv,
+		.fds = {r->in, r->out, r->err},
+		.more_fds = r->more_fds,
+		.nmore_fds = r->nmore_fds,
+	};
+	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
+	struct usage usage;
+	struct story story;
+
+	if (start_check(r, e) != 0 || spawn_start(a, &request, &run.child, e) != 0) {
+		return -1;
+	}
+	story_init(&story);
+	running_wait(&run, &story, true);
+	story_done(&story);
+	if (story_check(&story, e) != 0) {
+		spawn_finish(&run.child, &usage);
+		return -1;
+	}
+	*ret = run;
+	return 0;
+}
+
+int run_wait(struct running *r, struct outcome *ret, struct err *e) {
+	struct outcome o = {0};
+	struct usage usage = {0};
+	struct story story;
+
+	story_init(&story);
+	story.begun = true;
+	running_wait(r, &story, false);
+	spawn_finish(&r->child, &usage);
+	story_done(&story);
+	if (story_check(&story, e) != 0) {
+		return -1;
+	}
+	outcome_fill(&o, &story, &usage, r->plan);
+	o.duration_ms = clock_ms() - r->started_ms;
+	*ret = o;
+	return 0;
+}

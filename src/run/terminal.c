@@ -1,0 +1,222 @@
+/* The caller's terminal while the command has a pty of its own, and the signals
+ * that a terminal, a shell or a person sends to us instead of to the command.
+ *
+ * The command's line discipline is the inner pty's, so the outer terminal only
+ * carries bytes: raw mode while we run in the foreground, the old modes at
+ * every other moment.
+ *
+ * Should:   put the modes and the mask back on every path, lose no signal, be a
+ *           good job to the shell.
+ * Must not: touch the terminal while another job has it; change a signal's
+ *           disposition or another thread's mask.
+ * Fails:    open: a terminal that cannot be made raw is still relayed. */
+#include "run/terminal.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+void terminal_init(struct terminal *t, int fd) {
+	*t = (struct terminal){.fd = -1};
+	if (fd >= 0 && tcgetattr(fd, &t->before) == 0) {
+		t->fd = fd;
+	}
+}
+
+void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_cols) {
+	struct winsize size = {.ws_row = 24, .ws_col = 80};
+
+	if (t->fd >= 0) {
+		(void)ioctl(t->fd, TIOCGWINSZ, &size); /* the classic size stands when it fails */
+	}
+	*ret_rows = size.ws_row;
+	*ret_cols = size.ws_col;
+}
+
+bool terminal_background(int fd) {
+	pid_t front = tcgetpgrp(fd);
+
+	/* It fails for a terminal that is not our controlling one: no job control there. */
+	return front > 0 && front != getpgrp();
+}
+
+void terminal_copy_modes(const struct terminal *t, int master) {
+	if (t->fd >= 0) {
+		(void)tcsetattr(master, TCSANOW, &t->before); /* the pty's own defaults work too */
+	}
+}
+
+void terminal_resize(const struct terminal *t, int master) {
+	struct winsize size;
+
+	if (t->fd >= 0 && master >= 0 && ioctl(t->fd, TIOCGWINSZ, &size) == 0) {
+		(void)ioctl(master, TIOCSWINSZ, &size); /* fails only once the pty is gone */
+	}
+}
+
+static bool set_modes(int fd, const struct termios *modes) {
+	int rc;
+
+	/* Not "drain": a terminal stopped with ^S would hold us for ever. */
+	do {
+		rc = tcsetattr(fd, TCSANOW, modes);
+	} while (rc != 0 && errno == EINTR);
+	return rc == 0;
+}
+
+void terminal_raw(struct terminal *t) {
+	struct termios modes;
+
+	if (t->fd < 0 || t->raw || terminal_background(t->fd)) {
+		return;
+	}
+	/* Another job may have changed the modes while we were stopped. */
+	if (tcgetattr(t->fd, &t->before) != 0) {
+		return;
+	}
+	modes = t->before;
+	cfmakeraw(&modes);
+	t->raw = set_modes(t->fd, &modes);
+}
+
+void terminal_restore(struct terminal *t) {
+	if (!t->raw) {
+		return;
+	}
+	t->raw = false;
+	/* In the background the shell has already set the modes of its own. */
+	if (!terminal_background(t->fd)) {
+		(void)set_modes(t->fd, &t->before); /* fails only when the terminal is gone */
+	}
+}
+
+void terminal_stop(struct terminal *t) {
+	sigset_t stop, old;
+
+	terminal_restore(t);
+	(void)sigemptyset(&stop); /* these cannot fail with a valid signal */
+	(void)sigaddset(&stop, SIGTSTP);
+	(void)pthread_sigmask(SIG_BLOCK, &stop, &old);
+	/* The whole job, as ^Z does, so that a script around us stops too.  The
+	 * second signal is for this thread, which thereby stops at the unblocking
+	 * even if another thread takes the first; SIGCONT clears what is left. */
+	(void)kill(0, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- signals ---- */
+
+struct signal_row {
+	int number;
+	bool terminal_only;
+	bool ends; /* asks a program to end */
+	const char *why;
+};
+
+static const struct signal_row signal_rows[] = {
+	{SIGHUP, false, true, "the terminal or the connection is gone"},
+	{SIGINT, false, true, "a person wants it to end"},
+	{SIGQUIT, false, true, "a person wants it to end now"},
+	{SIGTERM, false, true, "a program wants it to end"},
+	{SIGUSR1, false, false, "the command's own meaning"},
+	{SIGUSR2, false, false, "the command's own meaning"},
+	{SIGWINCH, true, false, "the pty follows the window's size"},
+	{SIGCONT, true, false, "raw mode again after a stop"},
+	{SIGTSTP, true, false, "the terminal's modes go back before we stop"},
+};
+
+static bool is_ignored(int number) {
+	struct sigaction now;
+
+	/* What nohup or a shell's background job ignores stays ignored. */
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+static bool is_pending(int number) {
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+int signals_block(struct signals *s, bool forward, bool terminal, struct err *e) {
+	sigset_t watched, blocked;
+
+	*s = (struct signals){.fd = -1, .pipe_pending = is_pending(SIGPIPE)};
+	(void)sigemptyset(&s->late); /* the set calls cannot fail with valid signals */
+	(void)sigemptyset(&watched);
+	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
+		const struct signal_row *row = &signal_rows[i];
+		if ((forward && !row->terminal_only && !is_ignored(row->number)) ||
+		    (terminal && (row->terminal_only || !is_ignored(row->number)))) {
+			(void)sigaddset(&watched, row->number);
+		}
+	}
+	if (forward || terminal) {
+		s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+		if (s->fd < 0) {
+			return err_sys(e, "run", "cannot watch for signals");
+		}
+	}
+	blocked = watched;
+	(void)sigaddset(&blocked, SIGPIPE);
+	(void)pthread_sigmask(SIG_BLOCK, &blocked, &s->old); /* valid arguments */
+	return 0;
+}
+
+void signals_restore(struct signals *s) {
+	const struct timespec now = {0};
+	sigset_t pipe_only;
+
+	(void)sigemptyset(&pipe_only);
+	(void)sigaddset(&pipe_only, SIGPIPE);
+	if (!s->pipe_pending && is_pending(SIGPIPE)) {
+		(void)sigtimedwait(&pipe_only, NULL, &now); /* ours, from a write that failed */
+	}
+	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
+		if (sigismember(&s->late, signal_rows[i].number) == 1) {
+			(void)raise(signal_rows[i].number); /* delivered when the mask goes back */
+		}
+	}
+	if (s->fd >= 0) {
+		(void)close(take_fd(&s->fd));
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &s->old, NULL);
+}
+
+int signals_next(const struct signals *s) {
+	struct signalfd_siginfo info;
+
+	if (s->fd < 0 || read(s->fd, &info, sizeof info) != (ssize_t)sizeof info) {
+		return 0;
+	}
+	return (int)info.ssi_signo;
+}
+
+static bool asks_to_end(int number) {
+	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
+		if (signal_rows[i].number == number) {
+			return signal_rows[i].ends;
+		}
+	}
+	return false;
+}
+
+bool signals_late(struct signals *s) {
+	bool ends = false;
+	int number;
+
+	while ((number = signals_next(s)) != 0) {
+		(void)sigaddset(&s->late, number);
+		ends |= asks_to_end(number);
+	}
+	return ends;
+}

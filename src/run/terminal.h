@@ -1,0 +1,60 @@
+/* The caller's terminal while the command has a pty of its own, and the signals
+ * that reach us in the command's place. */
+#ifndef CORRAL_RUN_TERMINAL_H
+#define CORRAL_RUN_TERMINAL_H
+
+#include "base/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <termios.h>
+
+struct terminal {
+	int fd; /* the caller's, borrowed; -1 when there is none */
+	bool raw;
+	struct termios before; /* valid while fd is */
+};
+
+/* fd may be anything: what is not a terminal leaves the object empty. */
+void terminal_init(struct terminal *t, int fd);
+
+/* Size of the window, or the classic 24 by 80 when there is none. */
+void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_cols);
+
+/* True when fd is our controlling terminal and another job has it. */
+bool terminal_background(int fd);
+
+/* Gives the pty the modes that the caller's terminal had. */
+void terminal_copy_modes(const struct terminal *t, int master);
+void terminal_resize(const struct terminal *t, int master);
+
+/* Both do nothing in the background, and nothing twice. */
+void terminal_raw(struct terminal *t);
+void terminal_restore(struct terminal *t);
+
+/* Restores the terminal and stops this job as ^Z would; returns when it is
+ * continued, or at once where job control does not exist. */
+void terminal_stop(struct terminal *t);
+
+struct signals {
+	int fd; /* becomes readable with one; -1: nothing is watched */
+	sigset_t old;
+	sigset_t late; /* read, but there was no command to get them */
+	bool pipe_pending;
+};
+
+/* Blocks SIGPIPE in this thread, so that a reader that went away is an errno,
+ * and what is to be forwarded; a terminal run forwards always. */
+int signals_block(struct signals *s, bool forward, bool terminal, struct err *e);
+
+/* Puts the mask back; late signals reach this thread then. */
+void signals_restore(struct signals *s);
+
+/* The next signal, or 0. */
+int signals_next(const struct signals *s);
+
+/* Makes all that wait late ones; true when one of them asks a program to end. */
+bool signals_late(struct signals *s);
+
+#endif
