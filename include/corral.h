@@ -27,6 +27,9 @@ extern "C" {
 
 #define CORRAL_VERSION "0.1.0"
 
+/* The library is built with hidden symbols; what stands here is all it exports. */
+#pragma GCC visibility push(default)
+
 /* ---- errors ---- */
 
 enum corral_error_kind {
@@ -58,7 +61,8 @@ struct corral_policy *corral_policy_new(void);
 void corral_policy_free(struct corral_policy *policy);
 
 /* Sets one key by its dotted name (corral-policy(5)); lists and maps take one
- * element a call.  The strings are copied. */
+ * element a call.  The strings are copied.  An unknown key fails here; the
+ * value is judged when the policy is used, together with all the others. */
 int corral_policy_set(struct corral_policy *policy, const char *key, const char *value,
                       struct corral_error *err);
 
@@ -66,15 +70,18 @@ int corral_policy_set(struct corral_policy *policy, const char *key, const char 
 int corral_policy_set_from(struct corral_policy *policy, const char *key, const char *value,
                            const char *origin, struct corral_error *err);
 
-/* Adds a policy file above the standing ones: a path, "-" for stdin, "fd:N". */
+/* Adds one policy file above the standing ones: a path, "-" for stdin, "fd:N".
+ * A path is read at each use.  "-" and "fd:N" can be read only once: that
+ * happens at the first use, and from then on the policy is fixed. */
 int corral_policy_file(struct corral_policy *policy, const char *path, struct corral_error *err);
 
-/* Reads none of the standing files. */
+/* Reads none of the standing files; the floor of /etc/corral holds all the same. */
 void corral_policy_no_config(struct corral_policy *policy);
 
 /* A person at a terminal: no time-out and no cap on output unless set. */
 void corral_policy_for_person(struct corral_policy *policy);
 
+/* Text for people, one JSON object for programs. */
 enum corral_format { CORRAL_TEXT, CORRAL_JSON };
 
 /* Each stores a string that the caller frees with free(). */
@@ -85,6 +92,9 @@ int corral_policy_schema(char **text, struct corral_error *err);
 /* The resolved policy and the plan for this host, nothing run.  argv may be NULL. */
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
                    enum corral_format format, char **text, struct corral_error *err);
+
+/* One line without a newline: level, engine, workspace and network of a run. */
+int corral_summary(const struct corral_policy *policy, char **text, struct corral_error *err);
 
 /* Checks one policy file on its own. */
 int corral_policy_check(const char *path, struct corral_error *err);
@@ -127,16 +137,17 @@ struct corral_options {
 
 struct corral_result;
 
-/* Runs argv to its end.  0 when the command ran, however it ended; -1 when it
- * did not.  options NULL means CORRAL_OPTIONS_INIT.  Descriptors that are
- * neither pipes nor terminals are never handed to the command: their bytes are
- * relayed. */
+/* Runs argv, which ends with NULL, to its end.  0 when the command ran, however
+ * it ended, and *result is the caller's to free; -1 when it did not.  options
+ * NULL means CORRAL_OPTIONS_INIT.  Descriptors stay the caller's; only pipes are
+ * handed to the command, of everything else the bytes are relayed. */
 int corral_run(const struct corral_policy *policy, const char *const *argv,
                const struct corral_options *options, struct corral_result **result,
                struct corral_error *err);
 
 /* Starts argv and returns once it runs.  Descriptors are handed over as they
- * are; CORRAL_CAPTURE is not possible here. */
+ * are, so neither CORRAL_CAPTURE nor a terminal is possible here; options NULL
+ * means CORRAL_NULL three times. */
 struct corral_process;
 int corral_spawn(const struct corral_policy *policy, const char *const *argv,
                  const struct corral_options *options, struct corral_process **process,
@@ -148,7 +159,7 @@ int corral_process_fd(const struct corral_process *process);
 /* Sends a signal to the command's process group.  Async-signal-safe. */
 int corral_process_signal(const struct corral_process *process, int signal);
 
-/* Waits for the end and frees the process. */
+/* Waits for the end and frees the process, also when it fails. */
 int corral_wait(struct corral_process *process, struct corral_result **result,
                 struct corral_error *err);
 
@@ -167,8 +178,16 @@ int corral_result_signal(const struct corral_result *result);    /* 0 when none 
 /* What a shell would report: the exit code, 124 after a time-out, 128+n. */
 int corral_result_status(const struct corral_result *result);
 
-/* Captured bytes, NUL-terminated; dropped counts what lies between the head
- * and the tail that were kept. */
+int64_t corral_result_duration_ms(const struct corral_result *result);
+const char *corral_result_level(const struct corral_result *result); /* "full", "standard", … */
+
+/* What cut the run short, for people: "the time-out of 2 s (--timeout)"; ""
+ * when the command ended by itself. */
+const char *corral_result_ending(const struct corral_result *result);
+
+/* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
+ * belong to the result.  dropped counts what lies between the head and the tail
+ * that were kept.  len and dropped may be NULL. */
 const char *corral_result_stdout(const struct corral_result *result, size_t *len, uint64_t *dropped);
 const char *corral_result_stderr(const struct corral_result *result, size_t *len, uint64_t *dropped);
 
@@ -176,8 +195,10 @@ const char *corral_result_stderr(const struct corral_result *result, size_t *len
 int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err);
 
 /* The same object for a run that failed before it began: reason "setup" or
- * "refused", with the error. */
+ * "refused", with the error; freed with free().  -1 when memory is out. */
 int corral_error_json(const struct corral_error *failure, char **text);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

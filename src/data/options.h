@@ -15,24 +15,36 @@ enum option_id {
 	OPTION_VERBOSE,
 	OPTION_STDIN,
 	OPTION_TTY,
-	OPTION_SET,            /* --set KEY=VALUE */
+	OPTION_SET, /* --set KEY=VALUE */
+	OPTION_ID_COUNT
 };
 
-/* Which verbs take the option. */
-enum { FOR_RUN = 1, FOR_SHELL = 2, FOR_EXPLAIN = 4, FOR_POLICY = 8, FOR_ALL = 15 };
+/* The headings of --help, in this order. */
+enum option_group { GROUP_FILES, GROUP_BOUNDARY, GROUP_ENV, GROUP_LIMITS, GROUP_RUN, GROUP_COUNT };
+
+/* Which verbs take the option.  FOR_PLAIN are the verbs without a policy. */
+enum { FOR_RUN = 1, FOR_SHELL = 2, FOR_EXPLAIN = 4, FOR_POLICY = 8, FOR_ALL = 15, FOR_PLAIN = 16 };
 
 struct option_row {
-	const char *name;     /* without the dashes */
-	char letter;          /* or 0 */
-	const char *argument; /* name of its argument in --help, or NULL */
+	const char *name; /* without the dashes; NULL when there is only the letter */
+	char letter;      /* or 0 */
+	const char *
+		argument; /* its argument in --help: DIR, PATH and FILE complete as such; or NULL */
 	enum option_id id;
-	enum key_id key;      /* OPTION_SETS_KEY */
-	const char *fixed;    /* the value, when the option takes no argument */
+	enum key_id key;            /* OPTION_SETS_KEY */
+	const char *fixed;          /* the value, when the option takes no argument */
+	bool commas;                /* the argument is a list with commas between */
+	const char *const *choices; /* of options that set no key; NULL-terminated */
+	enum option_group group;
 	unsigned verbs;
 	const char *help;
 };
 
 extern const struct option_row options[];
 extern const size_t options_count;
+extern const char *const option_groups[GROUP_COUNT];
+
+/* What the argument may be: the row's own choices or its key's; NULL when free. */
+const char *const *option_choices(const struct option_row *row);
 
 #endif

@@ -1,0 +1,95 @@
+/* The command line on top of libcorral, as any other program would use it.
+ *
+ * Should:   include corral.h, base/ and data/ and nothing else of this tree.
+ * Must not: print an error or choose an exit code outside main.c. */
+#ifndef CORRAL_CLI_CLI_H
+#define CORRAL_CLI_CLI_H
+
+#include "corral.h"
+
+#include "base/buf.h"
+#include "data/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum tty_choice { TTY_AUTO, TTY_ALWAYS, TTY_NEVER };
+
+struct verb;
+
+/* One call of the program, parsed. */
+struct invocation {
+	const struct verb *verb;
+	struct corral_policy *policy;
+	const char *command_string; /* -c, or NULL */
+	enum tty_choice tty;
+	bool help, json, verbose, pass_stdin;
+	char **words; /* what is no option: the command, or files */
+	size_t nwords;
+	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
+};
+
+/* Each returns the exit status, or -1 with *err filled. */
+typedef int verb_fn(struct invocation *inv, struct corral_error *err);
+
+struct verb {
+	const char *name;     /* one word, or two: "policy show" */
+	unsigned takes;       /* the FOR_ bit of its options */
+	bool command;         /* the first word that is no option begins a command */
+	const char *synopsis; /* after the name */
+	const char *summary;
+	verb_fn *run;
+};
+
+verb_fn verb_run, verb_shell, verb_explain, verb_policy_show, verb_policy_check, verb_policy_schema,
+	verb_policy_trust, verb_completion, verb_help;
+
+/* The verbs, in the order of --help. */
+extern const struct verb verbs[];
+extern const size_t verbs_count;
+
+/* The verb named by the first words; *ret_used says by how many.  NULL when
+ * there is none, with *err filled. */
+const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
+			     struct corral_error *err);
+
+/* Reads options and words into inv, whose verb and policy are set. */
+int options_parse(struct invocation *inv, char **words, size_t nwords, struct corral_error *err);
+
+/* The caller's words are wrong.  Fills *err and returns -1. */
+int usage_error(struct corral_error *err, const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+int memory_error(struct corral_error *err);
+
+/* Names of files and keys are somebody else's: a terminal must not obey them.
+ * Newlines stay. */
+void hide_controls(char *text);
+
+/* Writes text and a newline, where it lacks one, to stdout. */
+int print_text(const char *text, struct corral_error *err);
+
+/* One line for a person on stderr, "corral: " before it. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Runs argv for a person: streams passed on, a terminal of its own if asked. */
+int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
+		   struct corral_error *err);
+
+/* The command line's words as an argv, or NULL in *ret when there is none; the
+ * array is the caller's to free. */
+int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);
+
+/* Prints the help of a verb; NULL for the overview. */
+int help_print(const struct verb *verb, struct corral_error *err);
+
+/* The candidate a mistyped word most likely meant, or NULL when none is near. */
+struct nearest {
+	const char *word;
+	const char *best;
+	size_t distance;
+};
+void nearest_init(struct nearest *n, const char *word);
+void nearest_offer(struct nearest *n, const char *candidate);
+
+#endif

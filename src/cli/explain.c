@@ -1,0 +1,19 @@
+/* `corral explain`: what a run with these options would enforce; runs nothing. */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+int verb_explain(struct invocation *inv, struct corral_error *err) {
+	auto_free const char **argv = NULL;
+	auto_free char *text = NULL;
+
+	if (!inv->json) {
+		corral_policy_for_person(inv->policy); /* as `corral run` without --json */
+	}
+	if (command_argv(inv, &argv, err) != 0 ||
+	    corral_explain(inv->policy, argv, inv->json ? CORRAL_JSON : CORRAL_TEXT, &text, err) !=
+		    0) {
+		return -1;
+	}
+	return print_text(text, err);
+}

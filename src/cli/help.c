@@ -1,0 +1,100 @@
+/* --help, made from the verb table and the option rows. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Room for "  -w, --workspace DIR": texts to the right of it line up. */
+#define LEFT_WIDTH 30
+
+/* The widest verb with its synopsis stays on one line of a terminal. */
+#define VERB_WIDTH 16
+
+static void put_option(const struct option_row *row, struct buf *out) {
+	char left[64];
+	char letter[8] = "    ";
+	const char *argument = row->argument == NULL ? "" : row->argument;
+
+	if (row->letter != 0) {
+		(void)snprintf(letter, sizeof letter, row->name == NULL ? "-%c" : "-%c, ",
+			       row->letter);
+	}
+	(void)snprintf(left, sizeof left, "%s%s%s%s%s", letter, row->name == NULL ? "" : "--",
+		       row->name == NULL ? "" : row->name, argument[0] == '\0' ? "" : " ",
+		       argument);
+	if (strlen(left) >= LEFT_WIDTH) {
+		buf_printf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", row->help);
+	} else {
+		buf_printf(out, "  %-*s %s\n", LEFT_WIDTH, left, row->help);
+	}
+}
+
+static void put_group(const struct verb *verb, enum option_group group, struct buf *out) {
+	bool headed = false;
+
+	for (size_t i = 0; i < options_count; i++) {
+		const struct option_row *row = &options[i];
+		if (row->group != group || (row->verbs & verb->takes) == 0) {
+			continue;
+		}
+		if (!headed) {
+			buf_printf(out, "\n%s:\n", option_groups[group]);
+			headed = true;
+		}
+		put_option(row, out);
+	}
+}
+
+static void put_verb(const struct verb *verb, struct buf *out) {
+	buf_printf(out, "usage: corral %s%s%s\n\n%s\n", verb->name,
+		   verb->synopsis[0] == '\0' ? "" : " ", verb->synopsis, verb->summary);
+	for (enum option_group g = 0; g < GROUP_COUNT; g++) {
+		put_group(verb, g, out);
+	}
+}
+
+static void put_overview(struct buf *out) {
+	buf_puts(
+		out,
+		"corral: run a command inside a kernel-enforced boundary\n\n"
+		"  corral run -- npm test           your files read-only, the workspace writable,\n"
+		"                                   no network, a private HOME and /tmp\n"
+		"  corral run --json -c 'make'      a tool call: one JSON object as the result\n"
+		"  corral explain                   what would be enforced here\n\n"
+		"verbs:\n");
+	for (size_t i = 0; i < verbs_count; i++) {
+		buf_printf(out, "  %-*s %s\n", VERB_WIDTH, verbs[i].name, verbs[i].summary);
+	}
+	buf_puts(out,
+		 "\n`corral VERB --help` lists the options of a verb; `corral --version` the "
+		 "version.\n"
+		 "Exit status: the command's own; 2 wrong words; 124 timed out; 125 no sandbox;\n"
+		 "126 refused or not executable; 127 not found; 128+n killed by signal n.\n");
+}
+
+int help_print(const struct verb *verb, struct corral_error *err) {
+	struct buf out;
+
+	buf_init(&out);
+	if (verb == NULL) {
+		put_overview(&out);
+	} else {
+		put_verb(verb, &out);
+	}
+	int rc = buf_failed(&out) ? memory_error(err) : print_text(out.data, err);
+	buf_done(&out);
+	return rc;
+}
+
+int verb_help(struct invocation *inv, struct corral_error *err) {
+	const struct verb *verb = NULL;
+	size_t used = 0;
+
+	if (inv->nwords > 0) {
+		verb = verb_find(inv->words, inv->nwords, &used, err);
+		if (verb == NULL) {
+			return -1;
+		}
+	}
+	return help_print(verb, err);
+}

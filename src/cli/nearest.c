@@ -1,0 +1,51 @@
+/* Which known word a mistyped one is closest to, by the number of letters that
+ * would have to be inserted, removed or replaced. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* Longer words are no typing errors of any option or verb. */
+#define WORD_MAX 31
+
+/* More than two letters off is another word, not a slip. */
+#define DISTANCE_MAX 2
+
+static size_t min3(size_t a, size_t b, size_t c) {
+	size_t ab = a < b ? a : b;
+	return ab < c ? ab : c;
+}
+
+static size_t distance(const char *a, const char *b) {
+	size_t la = strlen(a), lb = strlen(b);
+	size_t row[WORD_MAX + 1];
+
+	if (la > WORD_MAX || lb > WORD_MAX) {
+		return WORD_MAX;
+	}
+	for (size_t k = 0; k <= lb; k++) {
+		row[k] = k;
+	}
+	for (size_t i = 1; i <= la; i++) {
+		size_t diagonal = row[0];
+		row[0] = i;
+		for (size_t k = 1; k <= lb; k++) {
+			size_t above = row[k];
+			row[k] = min3(above + 1, row[k - 1] + 1, diagonal + (a[i - 1] != b[k - 1]));
+			diagonal = above;
+		}
+	}
+	return row[lb];
+}
+
+void nearest_init(struct nearest *n, const char *word) {
+	*n = (struct nearest){.word = word, .distance = DISTANCE_MAX + 1};
+}
+
+void nearest_offer(struct nearest *n, const char *candidate) {
+	size_t d = distance(n->word, candidate);
+	/* A word of which nothing is left is not near: "-x" is no "-v". */
+	if (d < n->distance && d < strlen(candidate)) {
+		n->best = candidate;
+		n->distance = d;
+	}
+}

@@ -1,0 +1,278 @@
+/* Words to options, by the rows of data/options.c.
+ *
+ * Should:   name the option as it was written in every error, and stop at once.
+ * Must not: know what a policy key means; the library judges values.
+ * Fails:    closed: nothing runs after a word that was not understood. */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+/* The words that are still to be read. */
+struct reader {
+	struct invocation *inv;
+	char **words;
+	size_t nwords, at;
+};
+
+/* An option as it was written, for messages and for the origin in `explain`. */
+struct spelling {
+	char text[64];
+};
+
+static struct spelling spell_long(const char *name, size_t len) {
+	struct spelling s;
+	(void)snprintf(s.text, sizeof s.text, "--%.*s", (int)(len < 48 ? len : 48), name);
+	return s;
+}
+
+static struct spelling spell_letter(char letter) {
+	struct spelling s;
+	(void)snprintf(s.text, sizeof s.text, "-%c", letter);
+	return s;
+}
+
+typedef int option_fn(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err);
+
+static int set_one(struct invocation *inv, const struct option_row *row, const char *as,
+		   const char *value, struct corral_error *err) {
+	return corral_policy_set_from(inv->policy, keys[row->key].name, value, as, err);
+}
+
+static int set_each(struct invocation *inv, const struct option_row *row, const char *as,
+		    const char *value, struct corral_error *err) {
+	auto_free char *copy = strdup(value);
+	char *rest = copy, *element;
+
+	if (copy == NULL) {
+		return memory_error(err);
+	}
+	while ((element = strsep(&rest, ",")) != NULL) {
+		if (set_one(inv, row, as, element, err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int apply_key(struct invocation *inv, const struct option_row *row, const char *as,
+		     const char *value, struct corral_error *err) {
+	return (row->commas ? set_each : set_one)(inv, row, as, value, err);
+}
+
+static int apply_set(struct invocation *inv, const struct option_row *row, const char *as,
+		     const char *value, struct corral_error *err) {
+	const char *equals = strchr(value, '=');
+	auto_free char *key = NULL;
+
+	(void)row;
+	if (equals == NULL || equals == value) {
+		return usage_error(err, "such as --set limits.timeout=30s",
+				   "%s %s: KEY=VALUE expected", as, value);
+	}
+	key = strndup(value, (size_t)(equals - value));
+	if (key == NULL) {
+		return memory_error(err);
+	}
+	return corral_policy_set_from(inv->policy, key, equals + 1, as, err);
+}
+
+static int apply_tty(struct invocation *inv, const struct option_row *row, const char *as,
+		     const char *value, struct corral_error *err) {
+	for (int i = 0; row->choices[i] != NULL; i++) {
+		if (streq(row->choices[i], value)) {
+			inv->tty = (enum tty_choice)i;
+			return 0;
+		}
+	}
+	return usage_error(err, "auto, always or never", "%s: unknown value \"%s\"", as, value);
+}
+
+static int apply_command_string(struct invocation *inv, const struct option_row *row,
+				const char *as, const char *value, struct corral_error *err) {
+	(void)row;
+	if (inv->command_string != NULL) {
+		return usage_error(err, "join them: -c 'ONE; TWO'", "%s is given twice", as);
+	}
+	inv->command_string = value;
+	return 0;
+}
+
+static int apply_policy_file(struct invocation *inv, const struct option_row *row, const char *as,
+			     const char *value, struct corral_error *err) {
+	(void)row;
+	(void)as;
+	return corral_policy_file(inv->policy, value, err);
+}
+
+/* The options that only raise a flag. */
+static int apply_flag(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err) {
+	bool *const flags[OPTION_ID_COUNT] = {
+		[OPTION_HELP] = &inv->help,
+		[OPTION_JSON] = &inv->json,
+		[OPTION_VERBOSE] = &inv->verbose,
+		[OPTION_STDIN] = &inv->pass_stdin,
+	};
+	(void)as;
+	(void)value;
+	(void)err;
+	*flags[row->id] = true;
+	return 0;
+}
+
+static int apply_no_config(struct invocation *inv, const struct option_row *row, const char *as,
+			   const char *value, struct corral_error *err) {
+	(void)row;
+	(void)as;
+	(void)value;
+	(void)err;
+	corral_policy_no_config(inv->policy);
+	return 0;
+}
+
+static option_fn *const handlers[OPTION_ID_COUNT] = {
+	[OPTION_SETS_KEY] = apply_key,
+	[OPTION_HELP] = apply_flag,
+	[OPTION_JSON] = apply_flag,
+	[OPTION_COMMAND_STRING] = apply_command_string,
+	[OPTION_POLICY_FILE] = apply_policy_file,
+	[OPTION_NO_CONFIG] = apply_no_config,
+	[OPTION_VERBOSE] = apply_flag,
+	[OPTION_STDIN] = apply_flag,
+	[OPTION_TTY] = apply_tty,
+	[OPTION_SET] = apply_set,
+};
+
+static const struct option_row *row_by_name(const char *name, size_t len) {
+	for (size_t i = 0; i < options_count; i++) {
+		const char *have = options[i].name;
+		if (have != NULL && strlen(have) == len && strncmp(have, name, len) == 0) {
+			return &options[i];
+		}
+	}
+	return NULL;
+}
+
+static const struct option_row *row_by_letter(char letter) {
+	for (size_t i = 0; i < options_count; i++) {
+		if (options[i].letter == letter) {
+			return &options[i];
+		}
+	}
+	return NULL;
+}
+
+static int unknown_option(const struct invocation *inv, const char *as, struct corral_error *err) {
+	struct nearest n;
+	char remedy[160];
+
+	nearest_init(&n, as[1] == '-' ? as + 2 : "");
+	for (size_t i = 0; i < options_count; i++) {
+		if (options[i].name != NULL && (options[i].verbs & inv->verb->takes) != 0) {
+			nearest_offer(&n, options[i].name);
+		}
+	}
+	if (n.best != NULL) {
+		(void)snprintf(remedy, sizeof remedy, "did you mean --%s?", n.best);
+	} else {
+		(void)snprintf(remedy, sizeof remedy, "`corral %s --help` lists the options%s",
+			       inv->verb->name,
+			       inv->verb->command ? "; those of the command follow it" : "");
+	}
+	return usage_error(err, remedy, "unknown option %s", as);
+}
+
+/* Finds out that an option cannot stand here, before its argument is looked at. */
+static int check_row(const struct invocation *inv, const struct option_row *row, const char *as,
+		     struct corral_error *err) {
+	if (row == NULL) {
+		return unknown_option(inv, as, err);
+	}
+	if ((row->verbs & inv->verb->takes) == 0) {
+		return usage_error(err, "", "`corral %s` does not take %s", inv->verb->name, as);
+	}
+	return 0;
+}
+
+/* value is what stood after "=" or the letter, or NULL: then the next word is it. */
+static int apply_row(struct reader *r, const struct option_row *row, const char *as,
+		     const char *value, struct corral_error *err) {
+	if (row->argument == NULL) {
+		return value == NULL ? handlers[row->id](r->inv, row, as, row->fixed, err)
+				     : usage_error(err, "", "%s takes no value", as);
+	}
+	if (value == NULL && r->at == r->nwords) {
+		return usage_error(err, "", "%s needs a value: %s", as, row->argument);
+	}
+	return handlers[row->id](r->inv, row, as, value != NULL ? value : r->words[r->at++], err);
+}
+
+/* --name, --name=value, --name value. */
+static int parse_long(struct reader *r, const char *word, struct corral_error *err) {
+	const char *name = word + 2;
+	size_t len = strcspn(name, "=");
+	struct spelling as = spell_long(name, len);
+	const struct option_row *row = row_by_name(name, len);
+
+	if (check_row(r->inv, row, as.text, err) != 0) {
+		return -1;
+	}
+	return apply_row(r, row, as.text, name[len] == '=' ? name + len + 1 : NULL, err);
+}
+
+/* -v, -t5, -t 5, -vt5. */
+static int parse_letters(struct reader *r, const char *word, struct corral_error *err) {
+	for (const char *p = word + 1; *p != '\0'; p++) {
+		struct spelling as = spell_letter(*p);
+		const struct option_row *row = row_by_letter(*p);
+		if (check_row(r->inv, row, as.text, err) != 0) {
+			return -1;
+		}
+		if (row->argument != NULL) {
+			return apply_row(r, row, as.text, p[1] != '\0' ? p + 1 : NULL, err);
+		}
+		if (apply_row(r, row, as.text, NULL, err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* A lone "-" is a word: it stands for stdin where files are named. */
+static bool is_option(const char *word) {
+	return word[0] == '-' && word[1] != '\0';
+}
+
+int options_parse(struct invocation *inv, char **words, size_t nwords, struct corral_error *err) {
+	struct reader r = {.inv = inv, .words = words, .nwords = nwords};
+	size_t kept = 0;
+
+	/* Words are moved to the front of the same array: there are never more of them
+	 * than were read.  A command keeps everything from its first word on. */
+	inv->words = words;
+	while (r.at < nwords) {
+		char *word = words[r.at++];
+		if (streq(word, "--")) {
+			break;
+		}
+		if (!is_option(word)) {
+			words[kept++] = word;
+			if (inv->verb->command) {
+				break;
+			}
+			continue;
+		}
+		if ((word[1] == '-' ? parse_long : parse_letters)(&r, word, err) != 0) {
+			return -1;
+		}
+	}
+	while (r.at < nwords) {
+		words[kept++] = words[r.at++];
+	}
+	inv->nwords = kept;
+	return 0;
+}

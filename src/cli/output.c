@@ -1,0 +1,73 @@
+/* What the command line prints besides errors. */
+#include "cli/cli.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void fill(struct corral_error *err, enum corral_error_kind kind, const char *layer) {
+	*err = (struct corral_error){.kind = kind};
+	(void)snprintf(err->layer, sizeof err->layer, "%s", layer);
+}
+
+int usage_error(struct corral_error *err, const char *remedy, const char *fmt, ...) {
+	va_list ap;
+
+	fill(err, CORRAL_E_USAGE, "usage");
+	va_start(ap, fmt);
+	(void)vsnprintf(err->message, sizeof err->message, fmt, ap); /* may be cut: a message */
+	va_end(ap);
+	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
+	return -1;
+}
+
+int memory_error(struct corral_error *err) {
+	fill(err, CORRAL_E_MEMORY, "cli");
+	(void)snprintf(err->message, sizeof err->message, "out of memory");
+	return -1;
+}
+
+void hide_controls(char *text) {
+	for (char *p = text; *p != '\0'; p++) {
+		if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7F) {
+			*p = '?';
+		}
+	}
+}
+
+int print_text(const char *text, struct corral_error *err) {
+	size_t len = strlen(text);
+	bool newline = len == 0 || text[len - 1] != '\n';
+
+	if (fd_write_all(STDOUT_FILENO, text, len) == 0 &&
+	    (!newline || fd_write_all(STDOUT_FILENO, "\n", 1) == 0)) {
+		return 0;
+	}
+	int sys = errno;
+	fill(err, CORRAL_E_SETUP, "output");
+	err->sys_errno = sys;
+	(void)snprintf(err->message, sizeof err->message, "cannot write to stdout");
+	return -1;
+}
+
+void say(const char *fmt, ...) {
+	struct buf line;
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, ap); /* may be cut: a message */
+	va_end(ap);
+	hide_controls(text);
+	buf_init(&line);
+	buf_printf(&line, "corral: %s\n", text);
+	if (!buf_failed(&line)) {
+		/* A remark that cannot be printed changes nothing about the run. */
+		(void)fd_write_all(STDERR_FILENO, line.data, line.len);
+	}
+	buf_done(&line);
+}

@@ -1,0 +1,87 @@
+/* `corral policy show|check|schema|trust`. */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int no_words(const struct invocation *inv, struct corral_error *err) {
+	if (inv->nwords > 0) {
+		return usage_error(err, "", "`corral %s` takes no word: %s", inv->verb->name,
+				   inv->words[0]);
+	}
+	return 0;
+}
+
+int verb_policy_show(struct invocation *inv, struct corral_error *err) {
+	auto_free char *text = NULL;
+
+	if (!inv->json) {
+		corral_policy_for_person(inv->policy); /* as `corral run` without --json */
+	}
+	if (no_words(inv, err) != 0 ||
+	    corral_policy_show(inv->policy, inv->json ? CORRAL_JSON : CORRAL_TEXT, &text, err) !=
+		    0) {
+		return -1;
+	}
+	return print_text(text, err);
+}
+
+int verb_policy_schema(struct invocation *inv, struct corral_error *err) {
+	auto_free char *text = NULL;
+
+	if (no_words(inv, err) != 0 || corral_policy_schema(&text, err) != 0) {
+		return -1;
+	}
+	return print_text(text, err);
+}
+
+/* A verdict for every file, on stdout; the errors are the answer that was asked
+ * for and not a failure of the check. */
+static int check_one(const char *path, bool *ret_ok, struct corral_error *err) {
+	struct corral_error found = {0};
+	struct buf line;
+
+	*ret_ok = corral_policy_check(path, &found) == 0;
+	buf_init(&line);
+	buf_printf(&line, "%s: %s", path, *ret_ok ? "ok" : found.message);
+	if (found.sys_errno != 0) {
+		buf_printf(&line, ": %s", strerror(found.sys_errno));
+	}
+	if (found.remedy[0] != '\0') {
+		buf_printf(&line, "\n  remedy: %s", found.remedy);
+	}
+	if (!buf_failed(&line)) {
+		hide_controls(line.data);
+	}
+	int rc = buf_failed(&line) ? memory_error(err) : print_text(line.data, err);
+	buf_done(&line);
+	return rc;
+}
+
+int verb_policy_check(struct invocation *inv, struct corral_error *err) {
+	size_t bad = 0;
+
+	if (inv->nwords == 0) {
+		return usage_error(err, "corral policy check FILE...", "no file given");
+	}
+	for (size_t i = 0; i < inv->nwords; i++) {
+		bool ok = false;
+		if (check_one(inv->words[i], &ok, err) != 0) {
+			return -1;
+		}
+		bad += !ok;
+	}
+	if (bad > 0) {
+		return usage_error(err, "", "%zu of %zu files are not valid", bad, inv->nwords);
+	}
+	return 0;
+}
+
+int verb_policy_trust(struct invocation *inv, struct corral_error *err) {
+	if (inv->nwords != 1) {
+		return usage_error(err, "corral policy trust FILE", "one file is needed");
+	}
+	return corral_policy_trust(inv->words[0], err);
+}

@@ -1,0 +1,150 @@
+/* `corral run`: one command, for a person or as a tool call.
+ *
+ * Should:   pass a person's streams through byte for byte, and give a program
+ *           one JSON object whatever happened.
+ * Must not: write to stdout itself without --json, or to stderr unless a person
+ *           has to know why the run was cut short, or -v asks.
+ * Fails:    closed, through the library's error. */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <unistd.h>
+
+/* -c STRING is /bin/sh -c STRING; the words after it become $0, $1, … */
+static const char *const shell_words[] = {"/bin/sh", "-c"};
+
+int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err) {
+	size_t n = 0, extra = inv->command_string == NULL ? 0 : ARRAY_LEN(shell_words) + 1;
+
+	*ret = NULL;
+	if (inv->nwords + extra == 0) {
+		return 0;
+	}
+	const char **argv = calloc(inv->nwords + extra + 1, sizeof *argv);
+	if (argv == NULL) {
+		return memory_error(err);
+	}
+	if (inv->command_string != NULL) {
+		argv[n++] = shell_words[0];
+		argv[n++] = shell_words[1];
+		argv[n++] = inv->command_string;
+	}
+	for (size_t i = 0; i < inv->nwords; i++) {
+		argv[n++] = inv->words[i];
+	}
+	*ret = argv;
+	return 0;
+}
+
+/* What will be enforced, before anything runs. */
+static int announce(const struct invocation *inv, struct corral_error *err) {
+	auto_free char *line = NULL;
+
+	if (!inv->verbose) {
+		return 0;
+	}
+	if (corral_summary(inv->policy, &line, err) != 0) {
+		return -1;
+	}
+	say("%s", line);
+	return 0;
+}
+
+static void conclude(const struct invocation *inv, const struct corral_result *result) {
+	const char *ending = corral_result_ending(result);
+
+	if (ending[0] != '\0' && !inv->json) {
+		say("ended by %s", ending);
+	}
+	if (inv->verbose) {
+		say("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
+		    corral_result_status(result), (long long)corral_result_duration_ms(result),
+		    corral_result_level(result));
+	}
+}
+
+int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
+		   struct corral_error *err) {
+	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+
+	corral_policy_for_person(inv->policy);
+	how.in = STDIN_FILENO;
+	how.out = STDOUT_FILENO;
+	how.err = STDERR_FILENO;
+	how.forward = 1;
+	how.terminal = terminal;
+	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
+		return -1;
+	}
+	conclude(inv, result);
+	int status = corral_result_status(result);
+	corral_result_free(result);
+	return status;
+}
+
+/* The caller's mistake is told on stderr alone; every other failure is a result. */
+static int report_failure(struct invocation *inv, struct corral_error *err) {
+	struct corral_error unprintable;
+	auto_free char *text = NULL;
+
+	if (err->kind != CORRAL_E_USAGE && corral_error_json(err, &text) == 0) {
+		inv->reported = print_text(text, &unprintable) == 0;
+	}
+	return -1;
+}
+
+static int run_tool_call(struct invocation *inv, const char *const *argv,
+			 struct corral_error *err) {
+	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+	auto_free char *text = NULL;
+
+	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
+	how.forward = 1;
+	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
+		return report_failure(inv, err);
+	}
+	conclude(inv, result);
+	int status = corral_result_status(result);
+	int rc = corral_result_json(result, &text, err);
+	corral_result_free(result);
+	return rc == 0 && print_text(text, err) == 0 ? status : -1;
+}
+
+static bool at_terminal(void) {
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static int check_streams(const struct invocation *inv, struct corral_error *err) {
+	if (inv->pass_stdin && !inv->json) {
+		return usage_error(err, "leave it out: without --json stdin is always passed on",
+				   "--stdin needs --json");
+	}
+	if (inv->tty == TTY_ALWAYS && inv->json) {
+		return usage_error(err, "leave one of them out",
+				   "--tty always and --json exclude each other");
+	}
+	if (inv->tty == TTY_ALWAYS && !at_terminal()) {
+		return usage_error(err, "use --tty auto",
+				   "--tty always: stdin and stdout are not terminals");
+	}
+	return 0;
+}
+
+int verb_run(struct invocation *inv, struct corral_error *err) {
+	auto_free const char **argv = NULL;
+
+	if (check_streams(inv, err) != 0 || command_argv(inv, &argv, err) != 0) {
+		return -1;
+	}
+	if (argv == NULL) {
+		return usage_error(err, "corral run [options] [--] COMMAND [ARG...]",
+				   "no command given");
+	}
+	if (inv->json) {
+		return run_tool_call(inv, argv, err);
+	}
+	return run_for_person(inv, argv, inv->tty != TTY_NEVER && at_terminal(), err);
+}

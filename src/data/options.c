@@ -1,0 +1,77 @@
+/* Every option, grouped as --help shows them.  An option that sets a policy key
+ * holds no meaning of its own: the key's row in data/keys.c judges the value. */
+#include "data/options.h"
+
+#include "base/auto.h"
+
+#define KEY(k) .id = OPTION_SETS_KEY, .key = (k)
+#define ALL .verbs = FOR_ALL
+#define FILES .group = GROUP_FILES, ALL
+#define BOUNDARY .group = GROUP_BOUNDARY, ALL
+#define ENVIRONMENT .group = GROUP_ENV, ALL
+#define LIMITS .group = GROUP_LIMITS, ALL
+
+const char *const option_groups[GROUP_COUNT] = {
+	[GROUP_FILES] = "Files",   [GROUP_BOUNDARY] = "Boundary", [GROUP_ENV] = "Environment",
+	[GROUP_LIMITS] = "Limits", [GROUP_RUN] = "This call",
+};
+
+static const char *const tty_choices[] = {"auto", "always", "never", NULL};
+
+/* clang-format off */
+const struct option_row options[] = {
+	{"workspace", 'w', "DIR", KEY(KEY_WORKSPACE), FILES, .help = "the directory the command works in (default: here)"},
+	{"any-workspace", 0, NULL, KEY(KEY_ANY_WORKSPACE), .fixed = "true", FILES, .help = "accept HOME or a system directory as workspace"},
+	{"mode", 0, "MODE", KEY(KEY_MODE), FILES, .help = "workspace-write (default) or read-only"},
+	{"read", 'r', "PATH", KEY(KEY_FS_READ), FILES, .help = "one more readable path; PATH? when it may be missing"},
+	{"write", 0, "PATH", KEY(KEY_FS_WRITE), FILES, .help = "one more writable path"},
+	{"deny", 0, "PATH", KEY(KEY_FS_DENY), FILES, .help = "hide a path, wherever it would be visible"},
+	{"protect", 0, "PATH", KEY(KEY_FS_PROTECT), FILES, .help = "keep a path read-only inside a writable tree"},
+	{"home", 0, "KIND", KEY(KEY_FS_HOME), FILES, .help = "the private HOME: persistent (default) or ephemeral"},
+	{"no-toolchains", 0, NULL, KEY(KEY_FS_TOOLCHAINS), .fixed = "false", FILES, .help = "do not show the toolchains of your HOME"},
+	{"agent-dir", 0, "DIR", KEY(KEY_FS_AGENT), FILES, .help = "a directory that appears read-only at /agent"},
+	{"chdir", 0, "DIR", KEY(KEY_CHDIR), FILES, .help = "start in DIR inside"},
+
+	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile, see corral-policy(5)"},
+	{"net", 0, "MODE", KEY(KEY_NET_MODE), BOUNDARY, .help = "the network: none (default) or full"},
+	{"allow-host", 0, "HOST[:PORT]", KEY(KEY_NET_ALLOW), BOUNDARY, .help = "a host that a filtered network may reach"},
+	{"level", 0, "LEVEL", KEY(KEY_LEVEL), BOUNDARY, .help = "ask for this level and no less (default: auto)"},
+	{"min-level", 0, "LEVEL", KEY(KEY_MIN_LEVEL), BOUNDARY, .help = "refuse to run below this level"},
+	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
+	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
+	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "skip the standing policy files; the floor of /etc holds"},
+	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set any policy key; lists take one element a time"},
+
+	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "hand one of your variables to the command"},
+	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
+	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
+
+	{"timeout", 't', "TIME", KEY(KEY_LIMITS_TIMEOUT), LIMITS, .help = "end after this long: 30, 500ms, 2m, none"},
+	{"idle-timeout", 0, "TIME", KEY(KEY_LIMITS_IDLE_TIMEOUT), LIMITS, .help = "end after this long without output"},
+	{"grace", 0, "TIME", KEY(KEY_LIMITS_GRACE), LIMITS, .help = "between SIGTERM and SIGKILL (default: 2s)"},
+	{"max-output", 0, "SIZE", KEY(KEY_LIMITS_OUTPUT), LIMITS, .help = "captured bytes a stream, head and tail kept"},
+	{"memory", 'm', "SIZE", KEY(KEY_LIMITS_MEMORY), LIMITS, .help = "memory of all processes together"},
+	{"processes", 0, "N", KEY(KEY_LIMITS_PROCESSES), LIMITS, .help = "processes and threads at once"},
+	{"cpus", 0, "N", KEY(KEY_LIMITS_CPUS), LIMITS, .help = "processors, such as 1.5"},
+	{"cpu-time", 0, "TIME", KEY(KEY_LIMITS_CPU_TIME), LIMITS, .help = "processor time of each process"},
+	{"open-files", 0, "N", KEY(KEY_LIMITS_OPEN_FILES), LIMITS, .help = "open files of each process"},
+	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of any one file written"},
+	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
+
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY, .help = "one JSON object on stdout; for run: a tool call"},
+	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
+	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
+	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN, .help = "this text"},
+};
+/* clang-format on */
+
+const size_t options_count = ARRAY_LEN(options);
+
+const char *const *option_choices(const struct option_row *row) {
+	if (row->choices != NULL || row->id != OPTION_SETS_KEY || row->argument == NULL) {
+		return row->choices;
+	}
+	return keys[row->key].choices;
+}

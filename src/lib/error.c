@@ -1,0 +1,34 @@
+/* What leaves the library.  Errors: struct err is ours and may change, struct
+ * corral_error is what programs were compiled against. */
+#include "lib/internal.h"
+
+#include <stdio.h>
+
+static const enum corral_error_kind public_kinds[] = {
+	[ERR_NONE] = CORRAL_E_NONE,           [ERR_USAGE] = CORRAL_E_USAGE,
+	[ERR_REFUSED] = CORRAL_E_REFUSED,     [ERR_SETUP] = CORRAL_E_SETUP,
+	[ERR_NOT_FOUND] = CORRAL_E_NOT_FOUND, [ERR_NO_EXEC] = CORRAL_E_NOT_EXECUTABLE,
+	[ERR_MEMORY] = CORRAL_E_MEMORY,
+};
+
+int lib_fail(const struct err *e, struct corral_error *out) {
+	if (out == NULL) {
+		return -1;
+	}
+	out->kind = public_kinds[e->kind];
+	out->sys_errno = e->sys;
+	/* Truncation is acceptable in a message. */
+	(void)snprintf(out->layer, sizeof out->layer, "%s", e->where);
+	(void)snprintf(out->message, sizeof out->message, "%s", e->what);
+	(void)snprintf(out->remedy, sizeof out->remedy, "%s", e->fix);
+	return -1;
+}
+
+int lib_give(struct buf *b, char **text, struct err *e) {
+	if (buf_failed(b) || b->data == NULL) {
+		buf_done(b);
+		return err_memory(e, "library");
+	}
+	*text = buf_take(b);
+	return 0;
+}

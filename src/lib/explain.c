@@ -1,0 +1,141 @@
+/* Everything that answers without running anything: the resolved policy, the
+ * plan, the schema, the check and the pin of a file.
+ *
+ * Should:   go through the same resolution and plan as a run, so that what is
+ *           shown is what would be done.
+ * Must not: start a process or write a file (corral_policy_trust alone does).
+ * Fails:    with the error that a run would have met. */
+#include "lib/internal.h"
+
+#include "base/emit.h"
+#include "linux/probe.h"
+
+int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
+		       struct corral_error *err) {
+	struct prepared p = {0};
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	int rc = prepared_resolve(policy, &p, &e);
+	if (rc == 0) {
+		policy_print(&p.policy, format == CORRAL_JSON, &out);
+		rc = lib_give(&out, text, &e);
+	}
+	arena_done(&p.arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_policy_schema(char **text, struct corral_error *err) {
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	policy_schema(&out);
+	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
+}
+
+/* A list of its own, so that the words of a command stay apart. */
+static void put_command(const char *const *argv, struct buf *out) {
+	struct emit j;
+
+	emit_init(&j, out, false);
+	emit_array(&j, NULL);
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		emit_string(&j, NULL, argv[i]);
+	}
+	emit_end_array(&j);
+}
+
+static void explain_json(const struct prepared *p, const char *const *argv, struct buf *out) {
+	buf_puts(out, "{\"version\":1,");
+	if (argv != NULL) {
+		buf_puts(out, "\"command\":");
+		put_command(argv, out);
+		buf_puts(out, ",");
+	}
+	buf_puts(out, "\"policy\":");
+	policy_print(&p->policy, true, out);
+	buf_puts(out, ",\"plan\":");
+	plan_explain(&p->plan, &p->policy, true, out);
+	buf_puts(out, "}");
+}
+
+static void explain_text(const struct prepared *p, const char *const *argv, struct buf *out) {
+	if (argv != NULL) {
+		buf_puts(out, "command ");
+		put_command(argv, out);
+		buf_puts(out, "\n\n");
+	}
+	plan_explain(&p->plan, &p->policy, false, out);
+	buf_puts(out, "\npolicy\n");
+	policy_print(&p->policy, false, out);
+}
+
+int corral_explain(const struct corral_policy *policy, const char *const *argv,
+		   enum corral_format format, char **text, struct corral_error *err) {
+	struct prepared p = {0};
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	int rc = prepared_plan(policy, &p, &e);
+	if (rc == 0) {
+		(format == CORRAL_JSON ? explain_json : explain_text)(&p, argv, &out);
+		rc = lib_give(&out, text, &e);
+	}
+	arena_done(&p.arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_summary(const struct corral_policy *policy, char **text, struct corral_error *err) {
+	struct prepared p = {0};
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	int rc = prepared_plan(policy, &p, &e);
+	if (rc == 0) {
+		buf_printf(&out, "level %s (%s), workspace %s, network %s",
+			   level_name(p.plan.level), engine_name(p.plan.engine), p.plan.workspace,
+			   keys[KEY_NET_MODE].choices[policy_num(&p.policy, KEY_NET_MODE)]);
+		rc = lib_give(&out, text, &e);
+	}
+	arena_done(&p.arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_policy_check(const char *path, struct corral_error *err) {
+	struct arena a;
+	struct err e = {0};
+
+	arena_init(&a);
+	int rc = policy_check_file(&a, path, &e);
+	arena_done(&a);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+static int trust(struct arena *a, const char *path, struct err *e) {
+	struct host host = {0};
+
+	if (host_probe(a, &host, e) != 0) {
+		return -1;
+	}
+	const char *pins = trust_file_path(a, &host);
+	if (pins == NULL) {
+		(void)err_set(e, ERR_SETUP, "policy",
+			      "there is no state directory to keep the pin in");
+		return err_fix(e, "set HOME to an existing directory");
+	}
+	return policy_trust(pins, path, e);
+}
+
+int corral_policy_trust(const char *path, struct corral_error *err) {
+	struct arena a;
+	struct err e = {0};
+
+	arena_init(&a);
+	int rc = trust(&a, path, &e);
+	arena_done(&a);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}

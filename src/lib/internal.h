@@ -1,0 +1,84 @@
+/* What stands behind the opaque handles of corral.h.
+ *
+ * Should:   translate: public words to policy settings, struct err to struct
+ *           corral_error, an outcome to a result.
+ * Must not: print, exit, or keep state outside the caller's handles.
+ * Fails:    closed: what cannot be resolved or planned is not run. */
+#ifndef CORRAL_LIB_INTERNAL_H
+#define CORRAL_LIB_INTERNAL_H
+
+#include "corral.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "run/run.h"
+
+/* A policy file that is a stream gives its bytes once.  The resolution is kept,
+ * because a second read would find nothing, and nothing is a policy without the
+ * caller's rules. */
+struct stream_policy {
+	bool read; /* the stream was consumed, with or without success */
+	bool resolved;
+	struct arena arena; /* owns what policy points to */
+	struct policy policy;
+};
+
+struct corral_policy {
+	struct arena arena; /* owns the copied strings */
+	struct setting *settings;
+	size_t nsettings, settings_cap;
+	const char *file;             /* NULL when none was added */
+	struct stream_policy *stream; /* set when file is "-" or "fd:N" */
+	bool no_config, person;
+};
+
+/* One use of a policy on this host, from its files to the finished plan. */
+struct prepared {
+	struct arena arena;
+	struct host host;
+	struct policy policy;
+	struct plan plan;
+};
+
+/* What was enforced, copied out of the plan, which a result outlives. */
+struct enforcement {
+	const char *level, *engine; /* names from tables, never freed */
+	char policy_sha256[65];
+	struct promise promises[GUARANTEE_COUNT];
+	int64_t timeout_ms, idle_ms, memory_bytes;
+};
+
+struct corral_result {
+	struct arena arena; /* owns the strings of enforcement */
+	struct enforcement enforcement;
+	struct outcome outcome;
+	char ending[128];
+};
+
+/* Copies e field by field; out may be NULL.  Returns -1, so that a public call
+ * fails in one line. */
+int lib_fail(const struct err *e, struct corral_error *out);
+
+/* Hands the text over to the caller, or reports that some of it is missing. */
+int lib_give(struct buf *b, char **text, struct err *e);
+
+/* Fills host and policy; p->arena is the caller's to free, also on failure. */
+int prepared_resolve(const struct corral_policy *policy, struct prepared *p, struct err *e);
+
+/* As prepared_resolve, and the plan. */
+int prepared_plan(const struct corral_policy *policy, struct prepared *p, struct err *e);
+
+/* Where `policy trust` keeps its pins; NULL when the host has no state directory
+ * or memory is out. */
+const char *trust_file_path(struct arena *a, const struct host *host);
+
+/* An empty result that knows what the plan enforces; NULL when memory is out. */
+struct corral_result *result_new(const struct prepared *p);
+
+/* Computes what follows from the outcome, once it is in place. */
+void result_complete(struct corral_result *result);
+
+#endif

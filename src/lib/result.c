@@ -1,0 +1,300 @@
+/* How a run ended, and the one JSON object that says so.
+ *
+ * Should:   outlive policy and plan; keep the same keys in every object, whether
+ *           the command ran or not, so that a program needs one reader.
+ * Must not: claim more than was done: this version neither records denials nor
+ *           scans for leaks, and the object says that.
+ * Fails:    a missing piece for want of memory fails the whole object. */
+#include "lib/internal.h"
+
+#include "base/auto.h"
+#include "base/emit.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a shell reports for a command that `timeout` ended. */
+#define STATUS_TIMED_OUT 124
+#define STATUS_SIGNAL 128
+
+static int copy_promise(struct arena *a, const struct promise *from, struct promise *to) {
+	to->state = from->state;
+	for (size_t i = 0; i < ARRAY_LEN(from->by) && from->by[i] != NULL; i++) {
+		to->by[i] = arena_strdup(a, from->by[i]);
+		if (to->by[i] == NULL) {
+			return -1;
+		}
+	}
+	if (from->why != NULL) {
+		to->why = arena_strdup(a, from->why);
+		return to->why == NULL ? -1 : 0;
+	}
+	return 0;
+}
+
+struct corral_result *result_new(const struct prepared *p) {
+	struct corral_result *r = calloc(1, sizeof *r);
+	if (r == NULL) {
+		return NULL;
+	}
+	r->enforcement = (struct enforcement){
+		.level = level_name(p->plan.level),
+		.engine = engine_name(p->plan.engine),
+		.timeout_ms = p->plan.timeout_ms,
+		.idle_ms = p->plan.idle_ms,
+		.memory_bytes = p->plan.memory_bytes,
+	};
+	memcpy(r->enforcement.policy_sha256, p->policy.sha256, sizeof r->enforcement.policy_sha256);
+	for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+		if (copy_promise(&r->arena, &p->plan.promises[i], &r->enforcement.promises[i]) !=
+		    0) {
+			corral_result_free(r);
+			return NULL;
+		}
+	}
+	return r;
+}
+
+void corral_result_free(struct corral_result *result) {
+	if (result == NULL) {
+		return;
+	}
+	outcome_done(&result->outcome);
+	arena_done(&result->arena);
+	free(result);
+}
+
+/* "2 s", "2.5 s", "500 ms". */
+static const char *time_text(int64_t ms, char *out, size_t cap) {
+	if (ms < 1000) {
+		(void)snprintf(out, cap, "%" PRId64 " ms", ms);
+	} else if (ms % 1000 == 0) {
+		(void)snprintf(out, cap, "%" PRId64 " s", ms / 1000);
+	} else {
+		(void)snprintf(out, cap, "%.1f s", (double)ms / 1000.0);
+	}
+	return out;
+}
+
+static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
+	if (r->enforcement.memory_bytes == LIMIT_NONE) {
+		(void)snprintf(out, cap, "the kernel, for want of memory");
+	} else {
+		(void)snprintf(out, cap, "the memory limit of %.1f MiB (--memory)",
+			       (double)r->enforcement.memory_bytes / (1024.0 * 1024.0));
+	}
+}
+
+/* The texts fit: each is shorter than struct corral_result's field. */
+void result_complete(struct corral_result *r) {
+	char text[32];
+	char *out = r->ending;
+	size_t cap = sizeof r->ending;
+
+	switch (r->outcome.reason) {
+	case REASON_TIMEOUT:
+		(void)snprintf(out, cap, "the time-out of %s (--timeout)",
+			       time_text(r->enforcement.timeout_ms, text, sizeof text));
+		break;
+	case REASON_IDLE:
+		(void)snprintf(out, cap, "the time-out of %s without output (--idle-timeout)",
+			       time_text(r->enforcement.idle_ms, text, sizeof text));
+		break;
+	case REASON_OOM:
+		ending_oom(r, out, cap);
+		break;
+	case REASON_LIMIT:
+		(void)snprintf(out, cap, "%s",
+			       r->outcome.signal == SIGXFSZ
+				       ? "the limit on file size (--max-file-size)"
+				       : "the limit on CPU time (--cpu-time)");
+		break;
+	case REASON_EXIT:
+	case REASON_SIGNAL:
+	case REASON_CANCELLED:
+		break;
+	}
+}
+
+const char *corral_result_reason(const struct corral_result *result) {
+	return reason_name(result->outcome.reason);
+}
+
+int corral_result_exit_code(const struct corral_result *result) {
+	return result->outcome.exit_code;
+}
+
+int corral_result_signal(const struct corral_result *result) {
+	return result->outcome.signal;
+}
+
+int corral_result_status(const struct corral_result *result) {
+	const struct outcome *o = &result->outcome;
+
+	if (o->reason == REASON_TIMEOUT || o->reason == REASON_IDLE) {
+		return STATUS_TIMED_OUT;
+	}
+	if (o->signal > 0) {
+		return STATUS_SIGNAL + o->signal;
+	}
+	/* Neither an exit nor a signal: pid 1 was killed, and the command with it. */
+	return o->exit_code >= 0 ? o->exit_code : STATUS_SIGNAL + SIGKILL;
+}
+
+int64_t corral_result_duration_ms(const struct corral_result *result) {
+	return result->outcome.duration_ms;
+}
+
+const char *corral_result_level(const struct corral_result *result) {
+	return result->enforcement.level;
+}
+
+const char *corral_result_ending(const struct corral_result *result) {
+	return result->ending;
+}
+
+static const char *captured(const char *bytes, size_t n, uint64_t lost, size_t *len,
+			    uint64_t *dropped) {
+	if (len != NULL) {
+		*len = n;
+	}
+	if (dropped != NULL) {
+		*dropped = lost;
+	}
+	return bytes;
+}
+
+const char *corral_result_stdout(const struct corral_result *result, size_t *len,
+				 uint64_t *dropped) {
+	const struct outcome *o = &result->outcome;
+	return captured(o->out, o->out_len, o->out_dropped, len, dropped);
+}
+
+const char *corral_result_stderr(const struct corral_result *result, size_t *len,
+				 uint64_t *dropped) {
+	const struct outcome *o = &result->outcome;
+	return captured(o->err, o->err_len, o->err_dropped, len, dropped);
+}
+
+static void put_int_or_null(struct emit *j, const char *key, bool known, int64_t n) {
+	if (known) {
+		emit_int(j, key, n);
+	} else {
+		emit_null(j, key);
+	}
+}
+
+static void put_stream(struct emit *j, const char *key, const char *bytes, size_t len) {
+	if (bytes == NULL) {
+		emit_null(j, key);
+	} else {
+		emit_bytes(j, key, bytes, len);
+	}
+}
+
+static void put_ending(struct emit *j, const char *reason, const struct outcome *o) {
+	emit_int(j, "version", 1);
+	emit_string(j, "reason", reason);
+	put_int_or_null(j, "exit_code", o->reason == REASON_EXIT && o->exit_code >= 0,
+			o->exit_code);
+	put_int_or_null(j, "signal", o->signal > 0, o->signal);
+	emit_int(j, "duration_ms", o->duration_ms);
+	put_stream(j, "stdout", o->out, o->out_len);
+	put_stream(j, "stderr", o->err, o->err_len);
+	emit_object(j, "truncated");
+	emit_int(j, "stdout", (int64_t)o->out_dropped);
+	emit_int(j, "stderr", (int64_t)o->err_dropped);
+	emit_end_object(j);
+}
+
+static void put_promise(struct emit *j, const char *name, const struct promise *p) {
+	emit_object(j, NULL);
+	emit_string(j, "name", name);
+	emit_string(j, "state", state_name(p->state));
+	emit_array(j, "by");
+	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
+		emit_string(j, NULL, p->by[i]);
+	}
+	emit_end_array(j);
+	if (p->why != NULL) {
+		emit_string(j, "why", p->why);
+	}
+	emit_end_object(j);
+}
+
+/* n is NULL when there was no plan. */
+static void put_enforcement(struct emit *j, const struct enforcement *n) {
+	emit_string(j, "level", n == NULL ? NULL : n->level);
+	emit_string(j, "engine", n == NULL ? NULL : n->engine);
+	emit_string(j, "policy_sha256", n == NULL ? NULL : n->policy_sha256);
+	emit_array(j, "guarantees");
+	for (enum guarantee g = 0; n != NULL && g < GUARANTEE_COUNT; g++) {
+		put_promise(j, guarantee_name(g), &n->promises[g]);
+	}
+	emit_end_array(j);
+}
+
+static void put_findings(struct emit *j) {
+	emit_array(j, "denials");
+	emit_end_array(j);
+	emit_bool(j, "denials_recorded", false);
+	emit_array(j, "leaks");
+	emit_end_array(j);
+	emit_bool(j, "leaks_scanned", false);
+}
+
+static void put_usage(struct emit *j, const struct usage *u) {
+	emit_object(j, "usage");
+	emit_int(j, "cpu_ms", u->cpu_ms);
+	emit_int(j, "max_rss_kb", u->max_rss_kb);
+	put_int_or_null(j, "processes_peak", u->processes_peak >= 0, u->processes_peak);
+	emit_end_object(j);
+}
+
+int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err) {
+	struct buf out;
+	struct emit j;
+	struct err e = {0};
+
+	buf_init(&out);
+	emit_init(&j, &out, false);
+	emit_object(&j, NULL);
+	put_ending(&j, reason_name(result->outcome.reason), &result->outcome);
+	put_enforcement(&j, &result->enforcement);
+	put_findings(&j);
+	put_usage(&j, &result->outcome.usage);
+	emit_end_object(&j);
+	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
+}
+
+static void put_error(struct emit *j, const struct corral_error *failure) {
+	emit_object(j, "error");
+	emit_string(j, "layer", failure->layer);
+	emit_string(j, "message", failure->message);
+	emit_string(j, "errno",
+		    failure->sys_errno == 0 ? NULL : strerrorname_np(failure->sys_errno));
+	emit_string(j, "remedy", failure->remedy[0] == '\0' ? NULL : failure->remedy);
+	emit_end_object(j);
+}
+
+int corral_error_json(const struct corral_error *failure, char **text) {
+	static char empty[1];
+	const struct outcome nothing = {
+		.exit_code = -1, .out = empty, .err = empty, .usage = {.processes_peak = -1}};
+	struct err e;
+	struct buf out;
+	struct emit j;
+
+	buf_init(&out);
+	emit_init(&j, &out, false);
+	emit_object(&j, NULL);
+	put_ending(&j, failure->kind == CORRAL_E_REFUSED ? "refused" : "setup", &nothing);
+	put_enforcement(&j, NULL);
+	put_findings(&j);
+	put_usage(&j, &nothing.usage);
+	put_error(&j, failure);
+	emit_end_object(&j);
+	return lib_give(&out, text, &e);
+}

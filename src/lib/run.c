@@ -1,0 +1,231 @@
+/* Running and starting commands through the public calls.
+ *
+ * Should:   check what the caller passed before anything is built; allocate the
+ *           result before the command runs, so that an ended command always has
+ *           one.
+ * Must not: touch the caller's descriptors, signals or directory.
+ * Fails:    closed: an option that is not understood stops the run. */
+#include "lib/internal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct corral_process {
+	struct prepared prepared;
+	struct running running;
+	struct corral_result *result; /* filled at the end */
+};
+
+static int check_argv(const char *const *argv, struct err *e) {
+	if (argv == NULL || argv[0] == NULL) {
+		return err_set(e, ERR_USAGE, "library", "there is no command to run");
+	}
+	return 0;
+}
+
+static int check_fd(int fd, const char *what, struct err *e) {
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0) {
+		return err_set(e, ERR_USAGE, "library", "%s: %d is not an open descriptor", what,
+			       fd);
+	}
+	return 0;
+}
+
+/* CORRAL_CAPTURE is for the outputs of corral_run only. */
+static int check_stream(int fd, bool capture, const char *what, struct err *e) {
+	if (fd == CORRAL_NULL || (fd == CORRAL_CAPTURE && capture)) {
+		return 0;
+	}
+	if (fd == CORRAL_CAPTURE) {
+		return err_set(e, ERR_USAGE, "library", "%s cannot be captured here", what);
+	}
+	return check_fd(fd, what, e);
+}
+
+static int check_options(const struct corral_options *o, bool capture, struct err *e) {
+	if (o->size != sizeof *o) {
+		(void)err_set(e, ERR_USAGE, "library",
+			      "corral_options.size is %zu, this library knows %zu", o->size,
+			      sizeof *o);
+		return err_fix(e,
+			       "start from CORRAL_OPTIONS_INIT and use the header of this library");
+	}
+	if (check_stream(o->in, false, "in", e) != 0 ||
+	    check_stream(o->out, capture, "out", e) != 0 ||
+	    check_stream(o->err, capture, "err", e) != 0) {
+		return -1;
+	}
+	if (o->nfds > 0 && o->fds == NULL) {
+		return err_set(e, ERR_USAGE, "library", "nfds is %zu and fds is NULL", o->nfds);
+	}
+	for (size_t i = 0; i < o->nfds; i++) {
+		if (check_fd(o->fds[i], "fds", e) != 0) {
+			return -1;
+		}
+	}
+	if (o->terminal && !capture) {
+		return err_set(e, ERR_USAGE, "library",
+			       "a terminal needs corral_run, which relays it");
+	}
+	if (o->terminal && (o->in < 0 || o->out < 0 || !isatty(o->in) || !isatty(o->out))) {
+		return err_set(e, ERR_USAGE, "library", "terminal is set and in or out is none");
+	}
+	return 0;
+}
+
+/* The caller's words are const and execve's are not: the run gets copies. */
+static char **copy_argv(struct arena *a, const char *const *argv) {
+	size_t n = 0;
+	while (argv[n] != NULL) {
+		n++;
+	}
+	char **copy = arena_array(a, n + 1, sizeof *copy);
+	for (size_t i = 0; copy != NULL && i < n; i++) {
+		copy[i] = arena_strdup(a, argv[i]);
+		if (copy[i] == NULL) {
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+static int request_init(struct prepared *p, const char *const *argv, const struct corral_options *o,
+			struct run_request *ret, struct err *e) {
+	char **words = copy_argv(&p->arena, argv);
+	if (words == NULL) {
+		return err_memory(e, "library");
+	}
+	*ret = (struct run_request){
+		.plan = &p->plan,
+		.host = &p->host,
+		.argv = words,
+		.in = o->in,
+		.out = o->out,
+		.err = o->err,
+		.more_fds = o->fds,
+		.nmore_fds = o->nfds,
+		.terminal = o->terminal != 0,
+		.forward = o->forward != 0,
+	};
+	return 0;
+}
+
+static int run_prepared(struct prepared *p, const char *const *argv, const struct corral_options *o,
+			struct corral_result **ret, struct err *e) {
+	struct run_request request;
+
+	if (request_init(p, argv, o, &request, e) != 0) {
+		return -1;
+	}
+	struct corral_result *result = result_new(p);
+	if (result == NULL) {
+		return err_memory(e, "library");
+	}
+	if (run_command(&p->arena, &request, &result->outcome, e) != 0) {
+		corral_result_free(result);
+		return -1;
+	}
+	result_complete(result);
+	*ret = result;
+	return 0;
+}
+
+int corral_run(const struct corral_policy *policy, const char *const *argv,
+	       const struct corral_options *options, struct corral_result **result,
+	       struct corral_error *err) {
+	static const struct corral_options defaults = CORRAL_OPTIONS_INIT;
+	const struct corral_options *o = options == NULL ? &defaults : options;
+	struct prepared p = {0};
+	struct err e = {0};
+
+	int rc = -1;
+	if (check_argv(argv, &e) == 0 && check_options(o, true, &e) == 0 &&
+	    prepared_plan(policy, &p, &e) == 0) {
+		rc = run_prepared(&p, argv, o, result, &e);
+	}
+	arena_done(&p.arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+/* Frees what a process holds besides the child. */
+static void process_release(struct corral_process *process) {
+	corral_result_free(process->result);
+	arena_done(&process->prepared.arena);
+	free(process);
+}
+
+static int start(struct corral_process *process, const struct corral_policy *policy,
+		 const char *const *argv, const struct corral_options *o, struct err *e) {
+	if (prepared_plan(policy, &process->prepared, e) != 0) {
+		return -1;
+	}
+	process->result = result_new(&process->prepared);
+	if (process->result == NULL) {
+		return err_memory(e, "library");
+	}
+	struct run_request request;
+	if (request_init(&process->prepared, argv, o, &request, e) != 0) {
+		return -1;
+	}
+	return run_start(&process->prepared.arena, &request, &process->running, e);
+}
+
+static int spawn(const struct corral_policy *policy, const char *const *argv,
+		 const struct corral_options *o, struct corral_process **ret, struct err *e) {
+	if (check_argv(argv, e) != 0 || check_options(o, false, e) != 0) {
+		return -1;
+	}
+	struct corral_process *process = calloc(1, sizeof *process);
+	if (process == NULL) {
+		return err_memory(e, "library");
+	}
+	if (start(process, policy, argv, o, e) != 0) {
+		process_release(process);
+		return -1;
+	}
+	*ret = process;
+	return 0;
+}
+
+int corral_spawn(const struct corral_policy *policy, const char *const *argv,
+		 const struct corral_options *options, struct corral_process **process,
+		 struct corral_error *err) {
+	static const struct corral_options defaults = {
+		.size = sizeof defaults, .in = CORRAL_NULL, .out = CORRAL_NULL, .err = CORRAL_NULL};
+	struct err e = {0};
+	int rc = spawn(policy, argv, options == NULL ? &defaults : options, process, &e);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_process_fd(const struct corral_process *process) {
+	return process->running.child.pidfd;
+}
+
+int corral_process_signal(const struct corral_process *process, int signal) {
+	return spawn_order(&process->running.child, ORDER_SIGNAL, signal);
+}
+
+int corral_wait(struct corral_process *process, struct corral_result **result,
+		struct corral_error *err) {
+	struct err e = {0};
+
+	int rc = run_wait(&process->running, &process->result->outcome, &e);
+	if (rc == 0) {
+		result_complete(process->result);
+		*result = process->result;
+		process->result = NULL;
+	}
+	process_release(process);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+void corral_process_free(struct corral_process *process) {
+	struct usage unused;
+
+	if (process == NULL) {
+		return;
+	}
+	spawn_finish(&process->running.child, &unused);
+	process_release(process);
+}

@@ -1,0 +1,172 @@
+/* What a program needs of libcorral, with nothing but the public header: run a
+ * command, start one with pipes, and understand a failure. */
+#include <corral.h>
+
+#include "test.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* A policy on a workspace of its own; the standing files of this host stay out. */
+static struct corral_policy *policy_in(const char *workspace) {
+	struct corral_error err = {0};
+	struct corral_policy *policy = corral_policy_new();
+
+	if (policy == NULL) {
+		return NULL;
+	}
+	corral_policy_no_config(policy);
+	if (corral_policy_set(policy, "workspace", workspace, &err) != 0 ||
+	    corral_policy_set(policy, "fs.home", "ephemeral", &err) != 0) {
+		printf("# %s: %s\n", err.layer, err.message);
+		corral_policy_free(policy);
+		return NULL;
+	}
+	return policy;
+}
+
+static char workspace[] = "/tmp/corral-api-XXXXXX";
+
+static void show(const struct corral_error *err) {
+	printf("# %s: %s (%d)\n# remedy: %s\n", err->layer, err->message, err->sys_errno,
+	       err->remedy);
+}
+
+TEST(a_command_is_run_and_its_output_captured) {
+	const char *argv[] = {"sh", "-c", "echo out; echo err >&2; exit 7", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	size_t len = 0;
+	uint64_t dropped = 1;
+
+	REQUIRE(mkdtemp(workspace) != NULL);
+	struct corral_policy *policy = policy_in(workspace);
+	REQUIRE(policy != NULL);
+	int rc = corral_run(policy, argv, NULL, &result, &err);
+	corral_policy_free(policy);
+	if (rc != 0) {
+		show(&err);
+	}
+	REQUIRE(rc == 0);
+	CHECK_STR(corral_result_reason(result), "exit");
+	CHECK_INT(corral_result_exit_code(result), 7);
+	CHECK_INT(corral_result_status(result), 7);
+	CHECK_INT(corral_result_signal(result), 0);
+	CHECK_STR(corral_result_stdout(result, &len, &dropped), "out\n");
+	CHECK_INT(len, 4);
+	CHECK_INT(dropped, 0);
+	CHECK_STR(corral_result_stderr(result, NULL, NULL), "err\n");
+	CHECK_STR(corral_result_ending(result), "");
+	corral_result_free(result);
+}
+
+TEST(a_result_becomes_one_line_of_json) {
+	const char *argv[] = {"printf", "a\\001b", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+	char *text = NULL;
+
+	REQUIRE(policy != NULL);
+	int rc = corral_run(policy, argv, NULL, &result, &err);
+	corral_policy_free(policy);
+	REQUIRE(rc == 0);
+	REQUIRE(corral_result_json(result, &text, &err) == 0);
+	CHECK(strstr(text, "{\"version\":1,\"reason\":\"exit\",\"exit_code\":0,\"signal\":null,") ==
+	      text);
+	CHECK(strstr(text, "\"stdout\":\"a\\u0001b\"") != NULL);
+	CHECK(strstr(text, "\"denials_recorded\":false") != NULL);
+	CHECK(strstr(text, "\"name\":\"fs.write\",\"state\":\"enforced\"") != NULL);
+	CHECK(strchr(text, '\n') == NULL);
+	free(text);
+	corral_result_free(result);
+}
+
+TEST(a_started_command_reads_and_writes_through_pipes) {
+	const char *argv[] = {"cat", NULL};
+	struct corral_error err = {0};
+	struct corral_options options = CORRAL_OPTIONS_INIT;
+	struct corral_process *process = NULL;
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+	int in[2], out[2];
+	char got[16] = "";
+
+	REQUIRE(policy != NULL && pipe(in) == 0 && pipe(out) == 0);
+	options.in = in[0];
+	options.out = out[1];
+	options.err = CORRAL_NULL;
+	int rc = corral_spawn(policy, argv, &options, &process, &err);
+	corral_policy_free(policy);
+	close(in[0]);
+	close(out[1]);
+	if (rc != 0) {
+		show(&err);
+	}
+	REQUIRE(rc == 0);
+	CHECK(corral_process_fd(process) >= 0);
+	CHECK_INT(write(in[1], "hello", 5), 5);
+	CHECK_INT(read(out[0], got, sizeof got - 1), 5);
+	CHECK_STR(got, "hello");
+	close(in[1]);
+	struct pollfd ended = {.fd = corral_process_fd(process), .events = POLLIN};
+	CHECK_INT(poll(&ended, 1, 10000), 1);
+	REQUIRE(corral_wait(process, &result, &err) == 0);
+	CHECK_INT(corral_result_exit_code(result), 0);
+	CHECK(corral_result_stdout(result, NULL, NULL) == NULL);
+	corral_result_free(result);
+	close(out[0]);
+}
+
+TEST(a_started_command_can_be_signalled) {
+	const char *argv[] = {"sleep", "60", NULL};
+	struct corral_error err = {0};
+	struct corral_process *process = NULL;
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+
+	REQUIRE(policy != NULL);
+	int rc = corral_spawn(policy, argv, NULL, &process, &err);
+	corral_policy_free(policy);
+	REQUIRE(rc == 0);
+	CHECK_INT(corral_process_signal(process, SIGUSR1), 0);
+	REQUIRE(corral_wait(process, &result, &err) == 0);
+	CHECK_STR(corral_result_reason(result), "signal");
+	CHECK_INT(corral_result_status(result), 128 + SIGUSR1);
+	corral_result_free(result);
+}
+
+TEST(a_time_out_says_what_ended_the_run) {
+	const char *argv[] = {"sleep", "60", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+
+	REQUIRE(policy != NULL);
+	REQUIRE(corral_policy_set(policy, "limits.timeout", "300ms", &err) == 0);
+	int rc = corral_run(policy, argv, NULL, &result, &err);
+	corral_policy_free(policy);
+	REQUIRE(rc == 0);
+	CHECK_STR(corral_result_reason(result), "timeout");
+	CHECK_INT(corral_result_status(result), 124);
+	CHECK_STR(corral_result_ending(result), "the time-out of 300 ms (--timeout)");
+	corral_result_free(result);
+}
+
+TEST(a_command_that_does_not_exist_is_an_error_and_no_result) {
+	const char *argv[] = {"corral-no-such-command", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+
+	REQUIRE(policy != NULL);
+	CHECK_INT(corral_run(policy, argv, NULL, &result, &err), -1);
+	CHECK_INT(err.kind, CORRAL_E_NOT_FOUND);
+	CHECK(err.message[0] != '\0');
+	CHECK(result == NULL);
+	corral_policy_free(policy);
+	CHECK_INT(rmdir(workspace), 0);
+}
+
+TESTS_MAIN
