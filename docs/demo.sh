@@ -1,0 +1,34 @@
+#!/bin/sh
+# `make run`: Corral at work, in a workspace that is thrown away.
+#
+#     demo.sh CORRAL [COMMAND-STRING]
+set -eu
+
+corral=$(readlink -f "$1")
+if [ $# -gt 1 ]; then
+	exec "$corral" run -c "$2"
+fi
+
+workspace=$(mktemp -d)
+trap 'rm -rf "$workspace"' EXIT
+cd "$workspace"
+
+show() {
+	printf '\n\033[1m$ corral run -c %s\033[0m\n' "'$1'"
+	"$corral" run -c "$1" || printf '(exit status %d)\n' $?
+}
+
+printf 'Corral runs a command inside a boundary that the kernel enforces.\n'
+printf 'The workspace is %s.\n' "$workspace"
+
+printf '\nA command that stays inside just works:'
+show 'echo "hello from $(id -un)" > note && cat note'
+
+printf '\nA write outside the workspace is refused:'
+show 'echo owned > /etc/corral-was-here'
+
+printf '\nThere is no network, but a loopback of its own:'
+show 'ip -br addr 2>/dev/null || cat /proc/net/dev; (exec 3<>/dev/tcp/192.0.2.1/80) 2>&1 || true'
+
+printf '\nAnd it says what it enforces:\n\n'
+"$corral" explain | sed -n '1,/^$/p;/[Gg]uarantee/,/^$/p'

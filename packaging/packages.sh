@@ -1,0 +1,61 @@
+#!/bin/sh
+# Installs what a purpose needs from Debian's packages, and says so first.
+#
+#     packages.sh build|check|bench
+#
+# Prints nothing and changes nothing when everything is there.
+set -eu
+
+build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev'
+
+# libseccomp: the filter is compared with it.  clang: the second compiler.
+# The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
+# The rest is the real work that runs inside the sandbox.
+check="$build libseccomp-dev clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
+	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps
+	util-linux libcap2-bin"
+
+# bubblewrap: the reference of the latency figure.
+bench="$build bubblewrap"
+
+case "${1-}" in
+build) wanted=$build ;;
+check) wanted=$check ;;
+bench) wanted=$bench ;;
+*)
+	echo "usage: packages.sh build|check|bench" >&2
+	exit 2
+	;;
+esac
+
+missing=
+for package in $wanted; do
+	dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+done
+
+# A program that is there under another package's name does not need Debian's.
+provided() {
+	case "$1" in
+	nodejs) command -v node ;;
+	npm) command -v npm ;;
+	*) false ;;
+	esac >/dev/null 2>&1
+}
+needed=
+for package in $missing; do
+	provided "$package" || needed="$needed $package"
+done
+[ -n "$needed" ] || exit 0
+
+echo "Corral needs these Debian packages and installs them now:$needed"
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || {
+		echo "Run this as root, or install them yourself: apt-get install$needed" >&2
+		exit 1
+	}
+	as_root=sudo
+fi
+$as_root apt-get update -qq
+# shellcheck disable=SC2086 # the list is meant to be split
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $needed >/dev/null

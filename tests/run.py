@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Runs every suite and adds up.  `make check` ends with this program's last line.
+
+A suite is a program that speaks TAP.  It passes when every line is "ok", the
+plan line is there and its exit status is 0; a "# SKIP" is counted apart and is
+never a pass.
+"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+PYTHON = "/usr/bin/python3"
+
+
+def suites(build):
+    """(name, argv) of every suite, quick ones first."""
+    for path in sorted(glob.glob(f"{build}/tests/*/test_*")):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            yield os.path.basename(path), [path]
+    corral = f"{build}/corral"
+    yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
+    yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "work", [PYTHON, f"{HERE}/work/run.py", "--corral", corral]
+    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral,
+                     "--probe", f"{build}/tests/escape/probe", "--jobs", "2"]
+
+
+LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
+
+
+def run_suite(name, argv, verbose):
+    """Runs one suite; returns (passed, failed, skipped)."""
+    start = time.monotonic()
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, text=True, errors="replace", check=False)
+    passed = failed = skipped = 0
+    plan = None
+    notes = []
+    for line in done.stdout.splitlines():
+        match = LINE.match(line)
+        if match and match.group(1) == "not ok":
+            failed += 1
+            print("\n".join(notes + [f"  {line}"]))
+            notes = []
+        elif match and match.group(2):
+            skipped += 1
+            print(f"  {line}")
+            notes = []
+        elif match:
+            passed += 1
+            notes = []
+        elif line.startswith("1.."):
+            plan = int(line[3:].split()[0])
+        else:
+            notes.append(f"    {line}")
+    ran = passed + failed + skipped
+    if plan != ran or (done.returncode != 0 and failed == 0):
+        failed += 1
+        print("\n".join(notes[-15:]))
+        print(f"  {name}: exit status {done.returncode}, planned {plan}, ran {ran}")
+    elif verbose:
+        print(done.stdout)
+    seconds = time.monotonic() - start
+    print(f"{name:<28} {passed:5} passed {failed:3} failed {skipped:3} skipped  {seconds:6.1f} s", flush=True)
+    return passed, failed, skipped
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=f"{ROOT}/build")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("only", nargs="*", help="run only these suites")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    totals = [0, 0, 0]
+    for name, argv in suites(build):
+        if args.only and name not in args.only:
+            continue
+        for i, n in enumerate(run_suite(name, argv, args.verbose)):
+            totals[i] += n
+    print("%d passed, %d failed, %d skipped" % tuple(totals))
+    return 1 if totals[1] or not totals[0] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
