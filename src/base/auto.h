@@ -33,6 +33,12 @@ static inline int take_fd(int *fd) {
 	return taken;
 }
 
+static inline void drop_fd(int *fd) {
+	if (*fd >= 0) {
+		(void)close(take_fd(fd)); /* nothing useful can be done about a failing close */
+	}
+}
+
 #define take_ptr(p)                                                                                \
 	__extension__({                                                                            \
 		__typeof__(p) taken_ = (p);                                                        \

@@ -41,8 +41,9 @@ static const char *rights(const struct mount *m) {
 	case MOUNT_LINK:
 		return "link";
 	case MOUNT_DIR:
+		return "dir";
 	case MOUNT_FILE:
-		return "ro";
+		return "file";
 	}
 	return "";
 }

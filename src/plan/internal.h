@@ -82,6 +82,9 @@ void note_add(struct builder *b, const char *text);
 struct look fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */
 const char *fs_resolve(struct builder *b, const char *path);
+/* The same for a path that exists and was looked at: what is no link and lies
+ * directly in the root or the home, which are canonical, costs no question. */
+const char *fs_canonical(struct builder *b, const char *path, struct look seen);
 
 /* The caller's variable, or NULL; the first of several wins. */
 const char *caller_variable(const struct host *h, const char *name);

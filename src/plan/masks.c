@@ -44,7 +44,7 @@ void hide_if_shown(struct builder *b, const char *path, const char *note) {
 		return;
 	}
 	struct look seen = fs_look(b, path);
-	const char *full = seen.kind == LOOK_NOTHING ? NULL : fs_resolve(b, path);
+	const char *full = seen.kind == LOOK_NOTHING ? NULL : fs_canonical(b, path, seen);
 	if (full == NULL) {
 		return;
 	}

@@ -77,6 +77,16 @@ const char *fs_resolve(struct builder *b, const char *path) {
 	return streq(out, path) ? path : keep_printf(b, "%s", out);
 }
 
+const char *fs_canonical(struct builder *b, const char *path, struct look seen) {
+	size_t parent = (size_t)(strrchr(path, '/') - path);
+	const char *home = b->h->home;
+	bool in_home = home != NULL && strlen(home) == parent && strncmp(path, home, parent) == 0;
+	if (seen.kind != LOOK_LINK && (parent == 0 || in_home)) {
+		return path;
+	}
+	return fs_resolve(b, path);
+}
+
 const char *caller_variable(const struct host *h, const char *name) {
 	size_t len = strlen(name);
 	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
@@ -186,7 +196,8 @@ static void find_own_dirs(struct builder *b) {
 		config == NULL || config[0] != '/' ? NULL : keep_join(b, config, "corral"),
 	};
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-		const char *full = dirs[i] == NULL ? NULL : fs_resolve(b, dirs[i]);
+		bool exists = dirs[i] != NULL && fs_look(b, dirs[i]).kind != LOOK_NOTHING;
+		const char *full = exists ? fs_resolve(b, dirs[i]) : NULL;
 		b->own_dirs[i] = full != NULL ? full : dirs[i];
 	}
 }

@@ -69,7 +69,7 @@ static void show_tool(struct builder *b, const char *path, bool whole) {
 	if (seen.kind == LOOK_NOTHING) {
 		return;
 	}
-	const char *full = fs_resolve(b, path);
+	const char *full = fs_canonical(b, path, seen);
 	if (full == NULL || !acceptable(b, full) || meets_workspace(b, full) ||
 	    meets_workspace(b, path)) {
 		return;
@@ -122,10 +122,10 @@ static const char *moved_to(struct builder *b, const struct toolchain *t) {
 	return dir;
 }
 
-static void show_toolchain(struct builder *b, const struct toolchain *t) {
+static void show_toolchain(struct builder *b, const struct toolchain *t, bool in_home) {
 	const char *base = moved_to(b, t);
 	if (base == NULL) {
-		if (t->home == NULL || b->h->home == NULL) {
+		if (!in_home) {
 			return;
 		}
 		base = keep_join(b, b->h->home, t->home);
@@ -193,9 +193,30 @@ static void show_path(struct builder *b) {
 	}
 }
 
-int toolchains_show(struct builder *b, struct err *e) {
+/* Which rows may have something in the home: one listing instead of a question
+ * for every row. */
+static void mark_rows(void *arg, const char *name) {
+	bool *marks = arg;
+	size_t n = strlen(name);
 	for (size_t i = 0; i < toolchains_count; i++) {
-		show_toolchain(b, &toolchains[i]);
+		const char *home = toolchains[i].home;
+		if (home != NULL && strncmp(home, name, n) == 0 &&
+		    (home[n] == '\0' || home[n] == '/')) {
+			marks[i] = true;
+		}
+	}
+}
+
+int toolchains_show(struct builder *b, struct err *e) {
+	bool *marks = arena_array(b->a, toolchains_count, sizeof *marks);
+	if (marks == NULL) {
+		return err_memory(e, WHERE);
+	}
+	bool listed =
+		b->h->home != NULL && b->h->fs.list(b->h->fs.ctx, b->h->home, mark_rows, marks);
+	for (size_t i = 0; i < toolchains_count; i++) {
+		bool unlisted = b->h->home != NULL && !listed && toolchains[i].home != NULL;
+		show_toolchain(b, &toolchains[i], marks[i] || unlisted);
 	}
 	show_path(b);
 	return b->out_of_memory ? err_memory(e, WHERE) : 0;

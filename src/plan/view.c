@@ -62,7 +62,7 @@ static void add_private(struct builder *b, const char *path, uint32_t mode, enum
 /* A file or directory of the host at its own place, read-only. */
 static void show_system(struct builder *b, const char *path, struct look seen, enum reach reach,
 			const char *note) {
-	const char *full = fs_resolve(b, path);
+	const char *full = fs_canonical(b, path, seen);
 	if (full == NULL || (seen.kind != LOOK_DIR && seen.kind != LOOK_FILE)) {
 		return;
 	}
@@ -237,6 +237,21 @@ static void show_devices(struct builder *b) {
 	wish_add(b, pts, RANK_SYSTEM);
 }
 
+static void hide_in_proc(struct builder *b, const struct path_row *row) {
+	struct look seen = fs_look(b, row->path);
+	/* Root owns them all; what its present /proc refuses, a fresh one may not. */
+	if (seen.kind == LOOK_NOTHING || !(b->h->privileged || seen.reachable)) {
+		return;
+	}
+	struct mount m = {
+		.kind = seen.kind == LOOK_DIR ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
+		.target = row->path,
+		.is_file = seen.kind != LOOK_DIR,
+		.note = "kernel",
+	};
+	wish_add(b, m, RANK_SENSITIVE);
+}
+
 /* kuid 0 passes the permission checks of procfs; then Landlock is the second
  * wall.  Others write only what belongs to their own processes, and need to. */
 static void show_proc(struct builder *b) {
@@ -252,29 +267,18 @@ static void show_proc(struct builder *b) {
 	wish_add(b, proc, RANK_SYSTEM);
 	for (size_t i = 0; i < proc_readonly.count; i++) {
 		const struct path_row *row = &proc_readonly.rows[i];
-		struct look seen = fs_look(b, row->path);
-		bool writable = root || seen.uid == b->h->uid;
-		if (seen.kind != LOOK_DIR || !(writable || (row->flags & PATH_ALWAYS) != 0)) {
-			continue;
+		bool matters = root || (row->flags & PATH_ALWAYS) != 0;
+		if (matters && fs_look(b, row->path).kind == LOOK_DIR) {
+			struct mount m = {
+				.kind = MOUNT_PIN, .target = row->path, .note = "kernel settings"};
+			wish_add(b, m, RANK_SYSTEM);
 		}
-		struct mount m = {
-			.kind = MOUNT_PIN, .target = row->path, .note = "kernel settings"};
-		wish_add(b, m, RANK_SYSTEM);
 	}
 	for (size_t i = 0; i < proc_hidden.count; i++) {
 		const struct path_row *row = &proc_hidden.rows[i];
-		struct look seen = fs_look(b, row->path);
-		if (seen.kind == LOOK_NOTHING || !seen.reachable ||
-		    (!root && (row->flags & PATH_ROOT_ONLY) != 0)) {
-			continue;
+		if (root || (row->flags & PATH_ROOT_ONLY) == 0) {
+			hide_in_proc(b, row);
 		}
-		struct mount m = {
-			.kind = seen.kind == LOOK_DIR ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
-			.target = row->path,
-			.is_file = seen.kind != LOOK_DIR,
-			.note = "kernel",
-		};
-		wish_add(b, m, RANK_SENSITIVE);
 	}
 }
 
@@ -374,7 +378,8 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 		       enum rank rank, struct err *e) {
 	const struct value *value = &b->p->values[key];
 	const char *name = key == KEY_WORKSPACE ? "workspace" : "fs.agent";
-	const char *full = fs_resolve(b, value->str);
+	bool known = key == KEY_WORKSPACE; /* its canonical path stands in the plan already */
+	const char *full = known ? b->plan->workspace : fs_resolve(b, value->str);
 	struct look seen = full == NULL ? (struct look){.kind = LOOK_NOTHING} : fs_look(b, full);
 	if (seen.kind != LOOK_DIR) {
 		return cannot_grant(name, value->str, &value->origin, "it is not a directory", e);

@@ -4,8 +4,9 @@
  *  R1  the flags of a description that the caller shares are never changed;
  *  R2  nothing here blocks, and no more than one chunk a stream waits in
  *      memory (the capture's bounds come on top);
- *  R3  what the command did not read of a seekable stdin is given back, and
- *      the position never moves before where the run found it;
+ *  R3  what the command did not read of a file stays with the caller, and of a
+ *      pipe too unless it has read more than FEED_PEEK_MAX of it; a file's
+ *      position never moves before where the run found it;
  *  R4  a reader that went away becomes SIGPIPE inside, never out here. */
 #ifndef CORRAL_RUN_RELAY_H
 #define CORRAL_RUN_RELAY_H
@@ -17,9 +18,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A pipe's usual capacity: larger reads would come back short. */
 #define RELAY_CHUNK ((size_t)65536)
+
+/* Looking before taking costs a round trip a page.  Who has read this much of a
+ * pipe is not reading a line of a list; speed matters more then. */
+#define FEED_PEEK_MAX ((uint64_t)1024 * 1024)
 
 /* The caller's side of a stream. */
 struct side {
@@ -28,6 +34,7 @@ struct side {
 	bool socket;
 	bool terminal;
 	bool seekable;
+	bool pipe;
 	bool may_block; /* shared and blocking: poll first, PIPE_BUF at a time */
 };
 
@@ -35,11 +42,13 @@ struct side {
 struct feed {
 	struct side from;
 	int to;     /* our end of the pipe, or the pty; -1 when it is over */
-	int unread; /* seekable: the command's end, kept to count what it left */
+	int unread; /* seekable or a pipe: the command's end, kept to count what it left */
 	bool pty;
 	bool room; /* the pipe takes something: wait for data next */
 	int64_t rest_until;
 	uint64_t given; /* bytes read from the caller */
+	bool peeks;     /* a pipe that is shown before it is taken */
+	size_t ahead;   /* bytes shown to the command and not yet taken from the caller */
 	char *chunk;
 	size_t at, len;
 };
@@ -104,6 +113,32 @@ int64_t streams_wake(const struct streams *s, int64_t now);
 bool streams_drain(struct streams *s);
 
 void streams_done(struct streams *s);
+
+/* ---- pieces, one file each ---- */
+
+/* How long to look away from a terminal that another job has, or from a pty
+ * that no process has open: neither can be polled without spinning. */
+#define RELAY_REST_MS 100
+
+void side_init(struct side *s, int fd, int mode);
+void side_done(struct side *s);
+ssize_t side_read(const struct side *s, char *data, size_t len);
+ssize_t side_write(const struct side *s, const char *data, size_t len);
+
+/* After a failed call: nothing is wrong, it just cannot be now. */
+bool side_try_later(void);
+
+#define FEED_NONE ((struct feed){.from.fd = -1, .to = -1, .unread = -1})
+void feed_poll(const struct feed *f, int64_t now, struct pollfd *from, struct pollfd *to);
+void feed_step(struct feed *f, int64_t now, short from, short to);
+void feed_end(struct feed *f);
+void feed_done(struct feed *f);
+
+#define PUMP_NONE ((struct pump){.from = -1, .to.fd = -1, .left = SIZE_MAX})
+void pump_poll(const struct pump *p, int64_t now, struct pollfd *slot);
+bool pump_step(struct pump *p, int64_t now, short seen);
+bool pump_drain(struct pump *p);
+void pump_done(struct pump *p);
 
 /* Bytes that reached neither the caller's descriptor nor the capture. */
 uint64_t pump_dropped(const struct pump *p);

@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "data/keys.h"
 #include "run/relay.h"
+#include "run/story.h"
 #include "run/terminal.h"
 
 #include <errno.h>
@@ -118,72 +119,6 @@ void outcome_done(struct outcome *o) {
 	o->out = o->err = NULL;
 }
 
-/* ---- what pid 1 told ---- */
-
-struct story {
-	bool begun;   /* the command's execve succeeded */
-	bool over;    /* nothing more will be told */
-	bool failed;  /* err says why nothing ran, or why supervision ended */
-	bool stopped; /* job control stopped the command; cleared by who acts on it */
-	int pty;      /* the master, until somebody takes it; -1 */
-	struct ending end;
-	struct err err;
-};
-
-static void story_init(struct story *s) {
-	/* Who never reports an end was killed. */
-	*s = (struct story){.pty = -1, .end.status = SIGKILL};
-}
-
-static void story_done(struct story *s) {
-	if (s->pty >= 0) {
-		(void)close(take_fd(&s->pty)); /* a pty that nobody relayed */
-	}
-}
-
-static void story_take(struct story *s, const struct report *report, int fd) {
-	auto_fd master = fd;
-
-	switch ((enum report_kind)report->kind) {
-	case REPORT_ERROR:
-		s->failed = s->over = true;
-		s->err = report->err;
-		break;
-	case REPORT_PTY:
-		if (s->pty < 0) {
-			s->pty = take_fd(&master);
-		}
-		break;
-	case REPORT_STARTED:
-		s->begun = true;
-		break;
-	case REPORT_STOPPED:
-		s->stopped = true;
-		break;
-	case REPORT_EXIT:
-		s->begun = s->over = true;
-		s->end.status = report->status;
-		s->end.timed_out = report->timed_out != 0;
-		break;
-	}
-}
-
-static void story_read(struct story *s, const struct child *c) {
-	while (!s->over) {
-		struct report report;
-		int fd = -1;
-		int got = spawn_read(c, &report, &fd);
-		if (got == 0) {
-			return;
-		}
-		if (got < 0) {
-			s->over = true;
-			return;
-		}
-		story_take(s, &report, fd);
-	}
-}
-
 /* The slots that every wait on a child has. */
 static void child_poll(const struct child *c, struct pollfd slots[2]) {
 	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
@@ -205,23 +140,6 @@ static void outcome_fill(struct outcome *o, const struct story *s, const struct 
 	o->reason = reason_of(&s->end, u, plan);
 	o->exit_code = WIFEXITED(s->end.status) ? WEXITSTATUS(s->end.status) : -1;
 	o->signal = WIFSIGNALED(s->end.status) ? WTERMSIG(s->end.status) : 0;
-}
-
-static int story_check(const struct story *s, struct err *e) {
-	if (s->failed) {
-		*e = s->err;
-		return -1;
-	}
-	if (!s->begun && s->end.forced) {
-		return err_set(e, ERR_SETUP, "run",
-			       "the run was ended (%s) before the command could start",
-			       reason_name(s->end.force));
-	}
-	if (!s->begun) {
-		return err_set(e, ERR_SETUP, "run",
-			       "the sandbox's first process died before it could report");
-	}
-	return 0;
 }
 
 /* ---- the loop ---- */

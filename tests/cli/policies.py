@@ -1,0 +1,323 @@
+"""Policy files: their order, what a project's may say, what is shown of them."""
+import json
+import os
+
+from harness import check, contains, equal
+
+USER = "home/.config/corral/corral.toml"
+PROJECT = "ws/.corral.toml"
+
+TOML = """
+version = 1
+mode = "workspace-write"
+require = ["pid", "net"]
+
+[fs]
+read = ["/usr/share", "maybe?"]
+deny = ["secret"]
+home = "ephemeral"
+
+[limits]
+timeout = "90s"
+processes = 77
+tmp_size = "64M"
+cpus = 1.5
+
+[env]
+pass = ["MINE"]
+
+[env.set]
+COLOUR = "blue"
+"""
+
+JSON = {
+    "version": 1, "mode": "workspace-write", "require": ["net", "pid"],
+    "fs": {"read": ["maybe?", "/usr/share"], "deny": ["secret"], "home": "ephemeral"},
+    "limits": {"timeout": 90, "processes": 77, "tmp_size": 67108864, "cpus": 1.5},
+    "env": {"pass": ["MINE"], "set": {"COLOUR": "blue"}},
+}
+
+YAML = """
+# the same again
+version: 1
+mode: workspace-write
+require:
+  - pid
+  - net
+fs:
+  read: [/usr/share, "maybe?"]
+  deny: [secret]
+  home: ephemeral
+limits:
+  timeout: 90s
+  processes: 77
+  tmp_size: 64M
+  cpus: 1.5
+env:
+  pass: [MINE]
+  set:
+    COLOUR: blue
+"""
+
+
+def values(box, *words, **more):
+    return box.corral_("policy", "show", "--json", *words, **more).exited(0).json["values"]
+
+
+def timeout_of(box, *words):
+    row = values(box, *words)["limits.timeout"]
+    return row["value"], row["origin"]
+
+
+def register(suite):
+    test = suite.test
+
+    @test("each layer overrides those below it, and says where a value is from")
+    def _(box):
+        equal(timeout_of(box)[1], "built-in", "built-in")
+        box.write(USER, "[limits]\ntimeout = 50\n")
+        value, origin = timeout_of(box)
+        equal(value, "50s", "user")
+        contains(origin, "corral.toml:2", "origin of the user's")
+        box.write(PROJECT, "[limits]\ntimeout = 40\n")
+        value, origin = timeout_of(box)
+        equal(value, "40s", "project")
+        contains(origin, ".corral.toml:2", "origin of the project's")
+        box.write("ws/extra.toml", "[limits]\ntimeout = 65\n")
+        value, origin = timeout_of(box, "--policy", "extra.toml")
+        equal(value, "65s", "--policy")
+        contains(origin, "extra.toml:2", "origin of --policy")
+        equal(timeout_of(box, "--policy", "extra.toml", "--timeout", "70"), ("70s", "--timeout"), "option")
+        equal(timeout_of(box, "--no-config")[1], "built-in", "--no-config")
+
+    @test("the last of an option given twice counts, lists grow")
+    def _(box):
+        equal(timeout_of(box, "-t", "5", "--timeout", "6")[0], "6s", "scalar")
+        box.write("ws/extra.toml", "[fs]\nread = [\"/usr/share\"]\n")
+        equal(values(box, "--policy", "extra.toml", "-r", "/usr/lib", "-r", "/usr/bin")["fs.read"]["value"],
+              ["/usr/share", "/usr/lib", "/usr/bin"], "list")
+
+    @test("the user's file works on a run", root=True)
+    def _(box):
+        box.write(USER, "[env.set]\nFROM_USER = \"yes\"\n")
+        equal(box.run("-c", "echo $FROM_USER").exited(0).out, "yes\n", "the run")
+        equal(box.run("--no-config", "-c", "echo $FROM_USER").exited(0).out, "\n", "--no-config")
+
+    @test("the user's file may choose a profile")
+    def _(box):
+        box.write(USER, "profile = \"readonly\"\n")
+        box.run("-c", "touch made").exited(1)
+        check(not box.exists("ws/made"), "written")
+        box.run("--profile", "workspace", "-c", "touch made").exited(0)
+
+    @test("TOML, JSON and YAML of one policy are the same policy")
+    def _(box):
+        box.write("ws/secret", "x")
+        box.write("ws/p.toml", TOML)
+        box.write("ws/p.json", json.dumps(JSON))
+        box.write("ws/p.yaml", YAML)
+        box.write("ws/p.yml", YAML)
+        hashes = {name: box.corral_("policy", "show", "--json", "--policy", name).exited(0).json["sha256"]
+                  for name in ("p.toml", "p.json", "p.yaml", "p.yml")}
+        equal(len(set(hashes.values())), 1, f"hashes {hashes}")
+        results = {name: box.json("--policy", name, "-c", "echo $COLOUR")["policy_sha256"] for name in hashes}
+        equal(results, hashes, "hash of the run and of the shown policy")
+        other = box.corral_("policy", "show", "--json", "--policy", "p.toml", "--timeout", "91").json["sha256"]
+        check(other not in hashes.values(), "another policy has the same hash")
+
+    @test("a policy comes from stdin and from a descriptor")
+    def _(box):
+        text = json.dumps({"env": {"set": {"COLOUR": "red"}}})
+        equal(box.run("--policy", "-", "-c", "echo $COLOUR", stdin=text).exited(0).out, "red\n", "stdin")
+        box.write("ws/p.toml", "[env.set]\nCOLOUR = \"green\"\n")
+        done = box.sh("\"$CORRAL\" run --policy fd:7 -c 'echo $COLOUR; ls /proc/$$/fd' 7<p.toml").exited(0)
+        equal(done.out, "green\n0\n1\n2\n", "descriptor, which is not passed on")
+
+    @test("what policy show prints reads back as the same policy")
+    def _(box):
+        box.write("ws/secret", "x")
+        box.write("ws/p.toml", TOML)
+        text = box.corral_("policy", "show", "--policy", "p.toml").exited(0).out
+        box.write("shown.toml", text)
+        again = box.corral_("policy", "show", "--no-config", "--policy", f"{box.dir}/shown.toml").exited(0).out
+        equal(again.splitlines()[0], text.splitlines()[0], "the line of the hash")
+
+    @test("policy check accepts good files and names every bad one")
+    def _(box):
+        box.write("ws/good.toml", TOML)
+        box.write("ws/bad.toml", "[limits]\nx = 1\n")
+        box.write("ws/worse.json", "{")
+        contains(box.corral_("policy", "check", "good.toml").exited(0).out, "good.toml: ok", "good")
+        done = box.corral_("policy", "check", "bad.toml", "good.toml", "worse.json").exited(2)
+        contains(done.out, "limits.x", "bad")
+        contains(done.out, "good.toml: ok", "good among bad")
+        contains(done.out, "worse.json", "worse")
+        done.said("2 of 3")
+
+    @test("the schema is JSON, closed, and lists every key that policy show lists")
+    def _(box):
+        schema = box.corral_("policy", "schema").exited(0).json
+        contains(schema["$schema"], "json-schema.org", "$schema")
+        listed = set()
+
+        def walk(node, prefix):
+            equal(node.get("additionalProperties"), False, f"additionalProperties of {prefix or 'the root'}")
+            for name, child in node["properties"].items():
+                if child.get("type") == "object" and "properties" in child:
+                    if name != "floor":
+                        walk(child, f"{prefix}{name}.")
+                else:
+                    listed.add(prefix + name)
+        walk(schema, "")
+        listed.discard("floor")
+        equal(listed - {"version"}, set(values(box)), "keys")
+
+    @test("a project file may narrow")
+    def _(box):
+        box.write("ws/secret", "x")
+        box.write(PROJECT, "mode = \"read-only\"\nrequire = [\"pid\"]\n[fs]\ndeny = [\"secret\"]\nhome = \"ephemeral\"\n"
+                           "toolchains = false\n[limits]\ntimeout = 30\nprocesses = 100\n[env.set]\nX = \"y\"\n")
+        box.run("-c", "cat secret; touch made; exit 0").exited(0)
+        check(not box.exists("ws/made"), "written in spite of read-only")
+
+    for text, named in (("[net]\nmode = \"full\"\n", "net.mode"), ("[fs]\nwrite = [\"/opt\"]\n", "fs.write"),
+                        ("[fs]\nread = [\"/opt\"]\n", "fs.read"), ("[fs]\nview = \"host\"\n", "fs.view"),
+                        ("[limits]\nprocesses = 5000\n", "limits.processes"),
+                        ("[limits]\nopen_files = 5000\n", "limits.open_files"),
+                        ("[env]\npass = [\"GITHUB_TOKEN\"]\n", "env.pass"),
+                        ("[env]\nallow_dangerous = [\"LD_PRELOAD\"]\n", "env.allow_dangerous"),
+                        ("[env]\npath = \"/opt\"\n", "env.path"),
+                        ("profile = \"host-read\"\n", "profile"), ("min_level = \"none\"\n", "min_level"),
+                        ("level = \"auto\"\n", "level"), ("[fs]\nagent = \"/opt\"\n", "fs.agent")):
+        @test(f"a project file may not widen {named}")
+        def _(box, text=text, named=named):
+            box.write(PROJECT, text)
+            done = box.run("--", "touch", "ran")
+            check(done.status in (2, 126), f"status {done.status}: {done}")
+            done.said(named, ".corral.toml", "remedy")
+            check(not box.exists("ws/ran"), "something ran")
+
+    @test("a project file may not move the workspace, not even when pinned")
+    def _(box):
+        box.write(PROJECT, "workspace = \"/opt\"\n")
+        check(box.run("--", "touch", "ran").status in (2, 126), "accepted")
+        box.corral_("policy", "trust", ".corral.toml")
+        check(box.run("--", "touch", "ran").status in (2, 126), "accepted when pinned")
+        check(not box.exists("ws/ran"), "something ran")
+
+    @test("policy trust lets a project file widen until it changes", root=True)
+    def _(box):
+        box.mkdir("extra")
+        box.write(PROJECT, f"[fs]\nwrite = [\"{box.dir}/extra\"]\n")
+        script = ("-c", f"touch {box.dir}/extra/made")
+        box.run(*script).exited(126).said("policy trust")
+        box.corral_("policy", "trust", ".corral.toml").exited(0)
+        box.run(*script).exited(0)
+        check(box.exists("extra/made"), "not written")
+        box.write(PROJECT, f"[fs]\nwrite = [\"{box.dir}/extra\"]\n# changed\n")
+        box.run(*script).exited(126)
+        box.corral_("policy", "trust", ".corral.toml").exited(0)
+        box.mkdir("ws2")
+        box.write("ws2/.corral.toml", box.read(PROJECT))
+        box.run(*script, cwd=f"{box.dir}/ws2").exited(126).said("policy trust")
+
+    @test("a list of pins that others could have written pins nothing")
+    def _(box):
+        box.write(PROJECT, "[limits]\nprocesses = 1000\n")
+        box.corral_("policy", "trust", ".corral.toml").exited(0)
+        box.run("true").exited(0)
+        os.chmod(f"{box.home}/.local/state/corral/trusted", 0o666)
+        box.run("true").exited(2).said("trusted", "chmod")
+
+    @test("a project file cannot be changed, replaced or made from inside", root=True)
+    def _(box):
+        box.write(PROJECT, "[limits]\ntimeout = 60\n")
+        before = box.read(PROJECT)
+        box.run("-c", "echo x >>.corral.toml; rm -f .corral.toml; mv .corral.toml b; cp /etc/passwd n; mv n .corral.toml; "
+                "ln -f /etc/passwd .corral.toml; cat .corral.toml >copy").exited(0)
+        equal(box.read(PROJECT), before, "the project file")
+        equal(box.read("ws/copy"), before, "it can be read")
+
+    @test("a project file planted by a command cannot widen the next run", root=True)
+    def _(box):
+        box.mkdir("extra")
+        box.run("-c", f"printf '[fs]\\nwrite = [\"{box.dir}/extra\"]\\n' >.corral.toml")
+        done = box.run("-c", f"touch {box.dir}/extra/made")
+        check(done.status in (0, 1, 126), f"status {done.status}")
+        check(not box.exists("extra/made"), "the planted file widened the policy")
+
+    @test("contradictions name both origins")
+    def _(box):
+        box.mkdir("ws/data")
+        box.write("ws/p.toml", "[fs]\ndeny = [\"data\"]\n")
+        for words, parts in (
+                (("--policy", "p.toml", "--read", "data"), ("fs.read", "--read", "fs.deny", "p.toml:2")),
+                (("--policy", "p.toml", "--write", "data"), ("fs.write", "--write", "fs.deny", "p.toml:2")),
+                (("--mode", "read-only", "--write", "data"), ("read-only", "--mode", "fs.write", "--write")),
+                (("--profile", "readonly", "--write", "data"), ("read-only", "profile readonly", "--write")),
+                (("--env", "A=1", "--pass-env", "A"), ("env.set", "--env", "env.pass", "--pass-env")),
+                (("--deny", "."), ("workspace", "fs.deny", "--deny")),
+                (("--chdir", "/var/log"), ("chdir", "--chdir", "workspace"))):
+            done = box.run(*words, "--", "touch", "ran").exited(2)
+            done.said(*parts)
+            check(not box.exists("ws/ran"), "something ran")
+
+    @test("explain tells what would be enforced and runs nothing")
+    def _(box):
+        before = box.tree()
+        done = box.corral_("explain", "--timeout", "33", "--", "touch", "ran").exited(0)
+        for part in ("touch", "full" if "full" in done.out else "standard", "namespaces", box.ws, "--timeout",
+                     "fs.write", "enforced", "lifetime", "built-in"):
+            contains(done.out, part, "explain")
+        check(not box.exists("ws/ran"), "something ran")
+        equal(box.tree(), before, "files")
+
+    @test("explain --json holds command, policy and plan")
+    def _(box):
+        result = box.corral_("explain", "--json", "--", "echo", "a b").exited(0).json
+        equal(result["version"], 1, "version")
+        equal(result["command"], ["echo", "a b"], "command")
+        equal(result["policy"]["sha256"], box.json("true")["policy_sha256"], "hash")
+        plan = result["plan"]
+        run = box.json("true")
+        equal({g["name"]: g["state"] for g in plan["guarantees"]},
+              {g["name"]: g["state"] for g in run["guarantees"]}, "the plan is what the run does")
+        equal([plan["level"], plan["engine"]], [run["level"], run["engine"]], "level and engine")
+
+    @test("explain of what would be refused says so")
+    def _(box):
+        box.corral_("explain", "--require", "net.names").exited(126).said("net.names")
+        box.corral_("explain", "--timeout", "soon").exited(2).said("soon")
+
+    @test("paths of a policy are relative to the workspace, of an option to the directory")
+    def _(box):
+        box.write("ws/sub/secret", "x")
+        box.write("ws/secret", "x")
+        box.write("ws/p.toml", "[fs]\ndeny = [\"secret\"]\n")
+        sub = f"{box.ws}/sub"
+        shown = values(box, "-w", box.ws, "--policy", f"{box.ws}/p.toml", "--deny", "secret", cwd=sub)["fs.deny"]["value"]
+        equal(sorted(shown), sorted([f"{box.ws}/secret", f"{sub}/secret"]), "fs.deny")
+
+    @test("--deny hides, --protect keeps, --read and --write grant", root=True)
+    def _(box):
+        box.write("ws/secret", "hidden\n")
+        box.write("ws/dir/secret", "hidden\n")
+        box.write("ws/kept/file", "old\n")
+        box.write("more/data", "data\n")
+        box.mkdir("out")
+        script = (f"cat secret dir/secret {box.dir}/more/data; echo new >kept/file; echo o >{box.dir}/out/file; "
+                  f"echo n >{box.dir}/more/data; rm -rf kept; mv kept away; touch kept/new; exit 0")
+        equal(box.run("-c", f"cat {box.dir}/more/data; touch {box.dir}/out/x; exit 0").out, "", "without grants")
+        done = box.run("--deny", "secret", "--deny", "dir", "--protect", "kept", "-r", f"{box.dir}/more",
+                       "--write", f"{box.dir}/out", "-c", script).exited(0)
+        equal(done.out, "data\n", "what could be read")
+        equal([box.read("ws/kept/file"), box.read("out/file"), box.read("more/data"), box.exists("ws/kept/new")],
+              ["old\n", "o\n", "data\n", False], "what was written")
+
+    @test("--agent-dir appears read-only at /agent")
+    def _(box):
+        box.write("agent/tool", "#!/bin/sh\necho agent\n", 0o755)
+        done = box.run("--agent-dir", f"{box.dir}/agent", "-c", "/agent/tool; echo x >>/agent/tool; touch /agent/y; exit 0")
+        equal(done.exited(0).out, "agent\n", "stdout")
+        equal(box.read("agent/tool"), "#!/bin/sh\necho agent\n", "unchanged")
+        check(not box.exists("agent/y"), "written")

@@ -1,0 +1,164 @@
+"""The JSON object of a run."""
+import json
+import re
+import time
+
+from harness import Skip, check, contains, equal
+
+GUARANTEES = ["fs.write", "fs.read", "fs.deny", "net", "net.names", "ipc", "pid", "env", "limits.time",
+              "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime"]
+
+NUMBER, TEXT, NULL = int, str, type(None)
+KEYS = {
+    "version": NUMBER, "reason": TEXT, "exit_code": (NUMBER, NULL), "signal": (NUMBER, NULL),
+    "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
+    "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL), "guarantees": list, "denials": list,
+    "leaks": list, "usage": dict,
+}
+
+
+def shape(result):
+    """Every key of the contract with its type, whatever happened."""
+    for key, kind in KEYS.items():
+        check(key in result, f"{key} is missing")
+        check(isinstance(result[key], kind) and not isinstance(result[key], bool), f"{key} is {result[key]!r}")
+    equal(result["version"], 1, "version")
+    equal(sorted(result["truncated"]), ["stderr", "stdout"], "truncated")
+    for key in ("cpu_ms", "max_rss_kb", "processes_peak"):
+        check(key in result["usage"], f"usage.{key} is missing")
+    for guarantee in result["guarantees"]:
+        check(guarantee["state"] in ("enforced", "weaker", "absent"), f"{guarantee}")
+        check(isinstance(guarantee["by"], list), f"{guarantee}")
+        check(guarantee["state"] == "enforced" or guarantee.get("why"), f"no reason: {guarantee}")
+    return result
+
+
+def register(suite):
+    test = suite.test
+
+    @test("the result of a command that exits has every key and type", root=True)
+    def _(box):
+        result = shape(box.json("-c", "echo out; echo err >&2; exit 3"))
+        equal([result[k] for k in ("reason", "exit_code", "signal", "stdout", "stderr")],
+              ["exit", 3, None, "out\n", "err\n"], "ending")
+        equal(result["truncated"], {"stdout": 0, "stderr": 0}, "truncated")
+        equal(result["engine"], "namespaces", "engine")
+        check(result["level"] in ("full", "standard"), f"level {result['level']}")
+        check(re.fullmatch("[0-9a-f]{64}", result["policy_sha256"]), f"sha256 {result['policy_sha256']}")
+        equal([g["name"] for g in result["guarantees"]], GUARANTEES, "guarantees")
+        check(0 <= result["duration_ms"] < 5000, f"duration {result['duration_ms']}")
+        check("error" not in result, "an error for a run")
+
+    @test("the files, the network and the processes are enforced by default", root=True)
+    def _(box):
+        states = {g["name"]: g for g in box.json("true")["guarantees"]}
+        for name in ("fs.write", "fs.read", "fs.deny", "net", "ipc", "pid", "env", "lifetime", "limits.time",
+                     "limits.output"):
+            equal(states[name]["state"], "enforced", name)
+            check(states[name]["by"], f"{name} by nothing")
+
+    @test("exit status and object of --json agree")
+    def _(box):
+        box.run("--json", "-c", "exit 9").exited(9)
+        box.run("--json", "-c", "kill -TERM $$").exited(143)
+        box.run("--json", "--timeout", "200ms", "--grace", "0", "sleep", "30").exited(124)
+
+    @test("reason signal")
+    def _(box):
+        result = shape(box.json("-c", "kill -SEGV $$"))
+        equal([result[k] for k in ("reason", "exit_code", "signal")], ["signal", None, 11], "ending")
+
+    @test("reason timeout, with what was printed before", root=True)
+    def _(box):
+        result = shape(box.json("--timeout", "400ms", "-c", "echo before; sleep 30"))
+        equal([result[k] for k in ("reason", "exit_code", "stdout")], ["timeout", None, "before\n"], "ending")
+        check(350 <= result["duration_ms"] <= 3000, f"duration {result['duration_ms']}")
+
+    @test("reason idle")
+    def _(box):
+        result = shape(box.json("--idle-timeout", "300ms", "-c", "echo before; sleep 30"))
+        equal([result["reason"], result["stdout"]], ["idle", "before\n"], "ending")
+
+    @test("reason limit for a file that grows too large")
+    def _(box):
+        result = shape(box.json("--max-file-size", "1M", "--", "dd", "if=/dev/zero", "of=big", "bs=1M", "count=3"))
+        equal([result["reason"], result["signal"]], ["limit", 25], "ending")
+
+    @test("reason limit for too much processor time")
+    def _(box):
+        result = shape(box.json("--cpu-time", "1s", "--timeout", "20", "--", "sh", "-c", "while :; do :; done"))
+        equal(result["reason"], "limit", "reason")
+        check(result["signal"] in (24, 9), f"signal {result['signal']}")
+        check(900 <= result["usage"]["cpu_ms"] <= 3000, f"cpu_ms {result['usage']}")
+
+    @test("reason setup for a command that does not exist")
+    def _(box):
+        done = box.run("--json", "--", "no-such-command").exited(127)
+        result = shape(done.json)
+        equal([result["reason"], result["exit_code"]], ["setup", None], "ending")
+        contains(result["error"]["message"], "no-such-command", "message")
+        check(result["error"]["layer"], "no layer")
+
+    @test("reason refused for a guarantee that cannot be enforced")
+    def _(box):
+        done = box.run("--json", "--require", "net.names", "--", "touch", "ran").exited(126)
+        result = shape(done.json)
+        equal(result["reason"], "refused", "reason")
+        contains(result["error"]["message"], "net.names", "message")
+        check(result["error"]["remedy"], "no remedy")
+        check(not box.exists("ws/ran"), "something ran")
+
+    @test("reason cancelled or signal after SIGTERM, and the object is still printed")
+    def _(box):
+        process = box.start([box.corral, "run", "--json", "-c", "echo begun; sleep 30"])
+        time.sleep(0.6)
+        process.terminate()
+        out, _ = process.communicate(timeout=10)
+        result = shape(json.loads(out))
+        check(result["reason"] in ("signal", "cancelled"), f"reason {result['reason']}")
+        equal(result["stdout"], "begun\n", "stdout")
+
+    @test("output that is not UTF-8 still makes valid JSON")
+    def _(box):
+        script = r"printf 'a\377\376b\300\200c\000d\033e\355\240\200f\r\n\t\042\134'"
+        done = box.run("--json", "-c", script).exited(0)
+        done.raw_out.decode("utf-8")
+        text = done.json["stdout"]
+        for part in ("a", "b", "c", "\0d", "\x1be", "f\r\n\t\"\\"):
+            contains(text, part, "stdout")
+        contains(text, "\ufffd", "replacement")
+        equal(done.raw_out.count(b"\n"), 1, "lines of the object")
+
+    @test("output cut within a character still makes valid JSON")
+    def _(box):
+        for size in (10, 11, 12, 13):
+            done = box.run("--json", "--max-output", str(size), "-c", "for i in 1 2 3 4 5 6 7 8 9; do printf 'ü€😀'; done")
+            done.raw_out.decode("utf-8")
+            check(done.json["truncated"]["stdout"] > 0, "nothing was dropped")
+
+    @test("the object is one line on stdout and nothing else")
+    def _(box):
+        done = box.run("--json", "-c", "echo x; echo y >&2").exited(0)
+        equal(done.err, "", "stderr")
+        equal(len(done.out.splitlines()), 1, "lines")
+
+    @test("usage tells processor time and memory")
+    def _(box):
+        usage = box.json("--", "/usr/bin/python3", "-c", "x = bytearray(80 << 20); sum(range(3000000))")["usage"]
+        check(usage["max_rss_kb"] > 70 * 1024, f"{usage}")
+        check(10 <= usage["cpu_ms"] < 20000, f"{usage}")
+
+    @test("--require of what is enforced runs")
+    def _(box):
+        box.run("--require", "fs.write,fs.read,net,pid,ipc,env,lifetime", "true").exited(0)
+        box.run("--require", "limits.time", "--timeout", "5", "true").exited(0)
+        box.run("--require", "limits.time", "true").exited(126).said("limits.time")
+
+    @test("reason oom for a command beyond its memory", root=True, user=False)
+    def _(box):
+        words = ("--memory", "64M", "--", "/usr/bin/python3", "-c", "x = bytearray(400 << 20); print(len(x))")
+        result = shape(box.json(*words))
+        state = {g["name"]: g for g in result["guarantees"]}["limits.memory"]
+        if state["state"] != "enforced":
+            raise Skip(f"no memory controller: {state['why']}")
+        equal([result["reason"], result["stdout"]], ["oom", ""], "ending")

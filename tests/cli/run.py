@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""The command line as its users see it: words in, bytes, codes and objects out.
+
+    tests/cli/run.py --corral build/corral [--build build] [--user games] [--jobs N] [PATTERN]
+
+Run as root it drops to an unprivileged account for every command and repeats
+the tests that are marked for it as root.
+"""
+import argparse
+import importlib
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402  the path has to be set first
+
+GROUPS = ("exits", "usage", "streams", "results", "signals", "terminal", "environment", "limits",
+          "homes", "policies", "profiles")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--build", help="accepted for uniformity with the other suites")
+    parser.add_argument("--user", default="games")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-v", action="store_true", help="print how long each test took")
+    parser.add_argument("only", nargs="?", help="a regular expression for names of tests")
+    args = parser.parse_args()
+    suite = harness.Suite(args.corral, args.user)
+    for group in GROUPS:
+        importlib.import_module(group).register(suite)
+    return suite.run(args.only, args.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,282 @@
+"""On a terminal: a pty of the command's own, job control, resize, modes put back."""
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+
+from harness import Failure, check, contains, equal, short
+
+
+class Terminal:
+    """A terminal with one program on it, as its session leader."""
+
+    def __init__(self, box, argv, rows=30, cols=100):
+        self.master, self.slave = pty.openpty()
+        if box.user.drop:
+            os.fchown(self.slave, box.user.uid, box.user.gid)
+        self.resize(rows, cols)
+        self.before = termios.tcgetattr(self.slave)
+        self.seen = b""
+        self.process = box.start(argv, stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, rows, cols):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def send(self, data):
+        os.write(self.master, data.encode())
+
+    def read(self, seconds):
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        if ready:
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:
+                pass
+        return bool(ready)
+
+    def expect(self, pattern, seconds=8):
+        """Waits for pattern, consumes up to its end and returns the match."""
+        end = time.monotonic() + seconds
+        while True:
+            match = re.search(pattern.encode(), self.seen)
+            if match:
+                self.seen = self.seen[match.end():]
+                return match
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Failure(f"{pattern!r} did not appear on the terminal; there was {short(self.seen)}")
+            self.read(min(left, 0.1))
+
+    def finish(self, seconds=8):
+        """The status of the program, and everything it printed."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > end:
+                raise Failure(f"still running on its terminal; there was {short(self.seen)}")
+            self.read(0.05)
+        while self.read(0.05) and self.seen[-1:] != b"":
+            if not select.select([self.master], [], [], 0.05)[0]:
+                break
+        return self.process.returncode, self.seen.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def close(self):
+        for fd in (self.master, self.slave):
+            os.close(fd)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def terminal(box, *words, **more):
+    return Terminal(box, [box.corral, *words], **more)
+
+
+BASH = ["/bin/bash", "--norc", "--noprofile", "-i"]
+
+
+def register(suite):
+    test = suite.test
+
+    @test("on a terminal the command has a terminal of its own", root=True)
+    def _(box):
+        with terminal(box, "run", "tty") as t:
+            name = os.ttyname(t.slave)
+            status, text = t.finish()
+            equal(status, 0, "status")
+            check(re.fullmatch(r"/dev/pts/\d+\n", text), f"tty says {text!r}")
+        with terminal(box, "run", "-c", "ls -l /proc/self/fd/0; test -e %s && echo visible; ls /dev/pts" % name) as t:
+            status, text = t.finish()
+            contains(text, "/dev/pts/0", "its own devpts")
+
+    @test("the terminal's modes are the same before and after")
+    def _(box):
+        for words in (("run", "true"), ("run", "stty", "raw", "-echo"), ("run", "--", "nowhere"),
+                      ("run", "--timeout", "200ms", "--grace", "0", "sleep", "9"), ("run", "-c", "kill -9 $$")):
+            with terminal(box, *words) as t:
+                t.finish()
+                equal(termios.tcgetattr(t.slave), t.before, f"modes after {words}")
+
+    @test("the command's terminal has the caller's size and modes")
+    def _(box):
+        with terminal(box, "run", "stty", "size", rows=37, cols=111) as t:
+            equal(t.finish(), (0, "37 111\n"), "stty size")
+
+    @test("a resize reaches the command", root=True)
+    def _(box):
+        with terminal(box, "run", "-c", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done") as t:
+            t.expect("ready")
+            t.resize(41, 87)
+            t.expect("41 87")
+            t.send("\x03")
+            equal(t.finish()[0], 130, "status")
+
+    @test("Ctrl-C interrupts the command")
+    def _(box):
+        with terminal(box, "run", "sleep", "60") as t:
+            time.sleep(0.5)
+            t.send("\x03")
+            began = time.monotonic()
+            equal(t.finish()[0], 130, "status")
+            check(time.monotonic() - began < 2, "slow")
+
+    @test("Ctrl-C is the command's to catch, and Ctrl-\\ quits")
+    def _(box):
+        with terminal(box, "run", "-c", "trap 'echo caught' INT; echo ready; for i in 1 2 3 4 5 6; do sleep 0.2; done; exit 9") as t:
+            t.expect("ready")
+            t.send("\x03")
+            t.expect("caught")
+            equal(t.finish()[0], 9, "status")
+        with terminal(box, "run", "-c", "echo ready; exec sleep 60") as t:
+            t.expect("ready")
+            t.send("\x1c")
+            equal(t.finish()[0], 131, "status")
+
+    @test("typing reaches the command, with echo and Ctrl-D")
+    def _(box):
+        with terminal(box, "run", "cat") as t:
+            t.send("hello\n")
+            t.expect("hello\r\nhello\r\n")
+            t.send("\x04")
+            equal(t.finish()[0], 0, "status")
+
+    @test("Ctrl-Z stops corral, fg resumes it", root=True)
+    def _(box):
+        with Terminal(box, BASH) as t:
+            t.send("PS1='P''> '; stty -echo\n")
+            t.expect("P> ")
+            t.send("\"$CORRAL\" run sh -c 'echo rea''dy; cat'\n")
+            t.expect("ready")
+            t.send("\x1a")
+            t.expect(r"Stopped")
+            t.expect("P> ")
+            t.send("echo shell-$((6*7))\n")
+            t.expect("shell-42")
+            t.expect("P> ")
+            t.send("fg\n")
+            time.sleep(0.4)
+            t.send("resumed-words\n")
+            t.expect("resumed-words")
+            t.send("\x04")
+            t.expect("P> ")
+            t.send("echo st-$?; exit\n")
+            t.expect("st-0")
+            t.finish()
+
+    @test("a shell inside has job control of its own")
+    def _(box):
+        with terminal(box, "run", "/bin/bash", "--norc", "--noprofile", "-i") as t:
+            t.send("PS1='P''> '; stty -echo\n")
+            t.expect("P> ")
+            t.send("sleep 60\n")
+            time.sleep(0.3)
+            t.send("\x1a")
+            t.expect("Stopped")
+            t.expect("P> ")
+            t.send("kill -9 %1; wait; echo job-$((1+1))\n")
+            t.expect("job-2")
+            t.send("exit 4\n")
+            text = t.finish()
+            equal(text[0], 4, "status")
+            check("no job control" not in text[1], f"{text[1]!r}")
+
+    @test("corral in a pipeline of a terminal passes bytes through")
+    def _(box):
+        with Terminal(box, BASH) as t:
+            t.send("PS1='P''> '; stty -echo\n")
+            t.expect("P> ")
+            t.send("echo word | \"$CORRAL\" run tr a-z A-Z | cat; echo st-${PIPESTATUS[1]}\n")
+            t.expect("WORD")
+            t.expect("st-0")
+            t.send("exit\n")
+            t.finish()
+
+    @test("corral in the background of a shell does not take its terminal")
+    def _(box):
+        with Terminal(box, BASH) as t:
+            t.send("PS1='P''> '; stty -echo\n")
+            t.expect("P> ")
+            t.send("\"$CORRAL\" run sh -c 'sleep 0.3; echo from-behind' &\n")
+            t.expect("P> ")
+            t.send("read line; echo got-$line\n")
+            time.sleep(0.1)
+            t.send("typed\n")
+            t.expect("got-typed")
+            t.expect("from-behind")
+            t.send("wait; exit\n")
+            t.finish()
+
+    @test("corral shell runs what is typed, inside", root=True)
+    def _(box):
+        with terminal(box, "shell") as t:
+            time.sleep(0.5)
+            t.send("echo in-$((40+2)) $CORRAL_LEVEL; touch made; exit 5\n")
+            t.expect("in-42 (full|standard)")
+            equal(t.finish()[0], 5, "status")
+            equal(termios.tcgetattr(t.slave), t.before, "modes")
+        check(box.exists("ws/made"), "the file is not there")
+
+    @test("--tty never gives pipes on a terminal, --tty always a terminal")
+    def _(box):
+        with terminal(box, "run", "--tty", "never", "tty") as t:
+            status, text = t.finish()
+            equal((status, text), (1, "not a tty\n"), "never")
+        with terminal(box, "run", "--tty", "always", "tty") as t:
+            equal(t.finish()[0], 0, "always")
+
+    @test("with stdout redirected there is no terminal inside")
+    def _(box):
+        with Terminal(box, ["/bin/sh", "-c", "\"$CORRAL\" run tty >out; echo st-$?"]) as t:
+            t.expect("st-1")
+            t.finish()
+        equal(box.read("ws/out"), "not a tty\n", "tty")
+
+    @test("the command cannot type into the caller's terminal")
+    def _(box):
+        code = ("import fcntl, termios, sys\n"
+                "for fd in (0, 1, 2):\n"
+                "    try:\n"
+                "        for c in b'echo typed\\n': fcntl.ioctl(fd, termios.TIOCSTI, bytes([c]))\n"
+                "        print('pushed', fd)\n"
+                "    except OSError as e: print('refused', e.errno)\n")
+        box.write("ws/push.py", code)
+        with Terminal(box, BASH) as t:
+            t.send("PS1='P''> '; stty -echo\n")
+            t.expect("P> ")
+            t.send("\"$CORRAL\" run /usr/bin/python3 push.py\n")
+            t.expect("(refused|pushed)")
+            t.expect("P> ")
+            t.send("echo after-$((1+1)); exit\n")
+            status, text = t.finish()
+            check(not re.search(r"^typed", text, re.MULTILINE), f"{text!r}")
+
+    @test("a hang-up of the terminal ends the command")
+    def _(box):
+        t = terminal(box, "run", "-c", "echo ready; exec sleep 300")
+        t.expect("ready")
+        t.close()
+        try:
+            t.process.wait(timeout=6)
+        except subprocess.TimeoutExpired:
+            raise Failure("corral survives its terminal") from None
+
+    @test("large output to a terminal arrives whole")
+    def _(box):
+        with terminal(box, "run", "seq", "1", "30000") as t:
+            seen = b""
+            end = time.monotonic() + 20
+            while t.process.poll() is None and time.monotonic() < end:
+                t.read(0.05)
+            while t.read(0.1):
+                if not select.select([t.master], [], [], 0.1)[0]:
+                    break
+            seen = t.seen.replace(b"\r\n", b"\n")
+            equal(seen == "".join(f"{i}\n" for i in range(1, 30001)).encode(), True, "all lines in order")

@@ -1,0 +1,214 @@
+/* Attempts on files: names, handles, descriptors, attributes. */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <dirent.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static int open_result(const char *path, int flags, mode_t mode) {
+	int fd = open(path, flags | O_CLOEXEC, mode);
+	int status = probe_result(fd);
+	if (fd >= 0) {
+		close(fd);
+	}
+	return status;
+}
+
+static int open_read(int argc, char **argv) {
+	(void)argc;
+	return open_result(argv[1], O_RDONLY | O_NONBLOCK, 0);
+}
+
+static int open_write(int argc, char **argv) {
+	(void)argc;
+	return open_result(argv[1], O_WRONLY | O_NONBLOCK, 0);
+}
+
+static int open_trunc(int argc, char **argv) {
+	(void)argc;
+	return open_result(argv[1], O_RDONLY | O_TRUNC, 0);
+}
+
+static int create_mode(int argc, char **argv) {
+	(void)argc;
+	return open_result(argv[1], O_WRONLY | O_CREAT | O_EXCL, (mode_t)probe_number(argv[2]));
+}
+
+static int write_file(int argc, char **argv) {
+	(void)argc;
+	int fd = open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	return probe_result(fd < 0 ? -1 : write(fd, "x", 1));
+}
+
+static int read_some(int argc, char **argv) {
+	(void)argc;
+	int fd = open(argv[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? probe_result(-1) : probe_print_fd(fd);
+}
+
+static int rename_exchange(int argc, char **argv) {
+	(void)argc;
+	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE));
+}
+
+static int set_attribute(int argc, char **argv) {
+	(void)argc;
+	return probe_result(setxattr(argv[1], argv[2], argv[3], strlen(argv[3]), 0));
+}
+
+static int set_capability(int argc, char **argv) {
+	(void)argc;
+	/* VFS_CAP_REVISION_2 with the effective bit: every capability of the low word. */
+	const unsigned int caps[5] = {0x02000001, 0xffffffff, 0, 0, 0};
+	return probe_result(setxattr(argv[1], "security.capability", caps, sizeof(caps), 0));
+}
+
+static int get_attribute(int argc, char **argv) {
+	(void)argc;
+	char value[64];
+	return probe_result(getxattr(argv[1], argv[2], value, sizeof(value)));
+}
+
+static int make_node(int argc, char **argv) {
+	(void)argc;
+	mode_t type = argv[2][0] == 'c' ? S_IFCHR : argv[2][0] == 'b' ? S_IFBLK : S_IFIFO;
+	dev_t dev = makedev((unsigned)probe_number(argv[3]), (unsigned)probe_number(argv[4]));
+	return probe_result(mknod(argv[1], type | 0666, dev));
+}
+
+static int make_node_mode(int argc, char **argv) {
+	(void)argc;
+	return probe_result(mknod(argv[1], S_IFREG | (mode_t)probe_number(argv[2]), 0));
+}
+
+static int openat_descriptor(int argc, char **argv) {
+	(void)argc;
+	int fd = openat((int)probe_number(argv[1]), argv[2], O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? probe_result(-1) : probe_print_fd(fd);
+}
+
+static int fchdir_read(int argc, char **argv) {
+	(void)argc;
+	if (fchdir((int)probe_number(argv[1])) != 0) {
+		return probe_result(-1);
+	}
+	int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? probe_result(-1) : probe_print_fd(fd);
+}
+
+static int truncate_descriptor(int argc, char **argv) {
+	(void)argc;
+	return probe_result(ftruncate((int)probe_number(argv[1]), 0));
+}
+
+static int tmpfile_link(int argc, char **argv) {
+	(void)argc;
+	char from[64];
+	int fd = open(argv[1], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		return probe_result(-1);
+	}
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	return probe_result(linkat(AT_FDCWD, from, AT_FDCWD, argv[2], AT_SYMLINK_FOLLOW));
+}
+
+static int copy_range(int argc, char **argv) {
+	(void)argc;
+	int from = open(argv[1], O_RDONLY | O_CLOEXEC);
+	int to = open(argv[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (from < 0 || to < 0) {
+		return probe_result(-1);
+	}
+	return probe_result(copy_file_range(from, NULL, to, NULL, 4096, 0));
+}
+
+static int watch(int argc, char **argv) {
+	(void)argc;
+	int fd = inotify_init1(IN_CLOEXEC);
+	return probe_result(fd < 0 ? -1 : inotify_add_watch(fd, argv[1], IN_ALL_EVENTS));
+}
+
+#define HANDLE_SPACE 128
+
+struct handle_room {
+	struct file_handle head;
+	unsigned char bytes[HANDLE_SPACE];
+};
+
+static int handle_save(int argc, char **argv) {
+	(void)argc;
+	struct handle_room room = {.head.handle_bytes = HANDLE_SPACE};
+	int mount = 0;
+	if (name_to_handle_at(AT_FDCWD, argv[1], &room.head, &mount, 0) != 0) {
+		return probe_result(-1);
+	}
+	int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	return probe_result(fd < 0 ? -1 : write(fd, &room, sizeof(room)));
+}
+
+static int handle_open(int argc, char **argv) {
+	(void)argc;
+	struct handle_room room;
+	int file = open(argv[1], O_RDONLY | O_CLOEXEC);
+	int mount = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (file < 0 || mount < 0 || read(file, &room, sizeof(room)) != (ssize_t)sizeof(room)) {
+		return probe_result(-1);
+	}
+	int fd = open_by_handle_at(mount, &room.head, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? probe_result(-1) : probe_print_fd(fd);
+}
+
+static int list_descriptors(int argc, char **argv) {
+	(void)argc;
+	(void)argv;
+	DIR *dir = opendir("/proc/self/fd");
+	if (dir == NULL) {
+		return probe_result(-1);
+	}
+	for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+		char target[512];
+		if (entry->d_name[0] == '.' || probe_number(entry->d_name) == dirfd(dir)) {
+			continue;
+		}
+		ssize_t got = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		target[got < 0 ? 0 : got] = '\0';
+		printf("fd=%s %s\n", entry->d_name, target);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* clang-format off */
+static const struct probe rows[] = {
+	{"open-read", 1, open_read, "PATH"},
+	{"open-write", 1, open_write, "PATH"},
+	{"open-trunc", 1, open_trunc, "PATH"},
+	{"create-mode", 2, create_mode, "PATH MODE"},
+	{"write", 1, write_file, "PATH"},
+	{"read-some", 1, read_some, "PATH"},
+	{"rename-exchange", 2, rename_exchange, "A B"},
+	{"set-attribute", 3, set_attribute, "PATH NAME VALUE"},
+	{"set-capability", 1, set_capability, "PATH"},
+	{"get-attribute", 2, get_attribute, "PATH NAME"},
+	{"make-node", 4, make_node, "PATH c|b|p MAJOR MINOR"},
+	{"make-node-mode", 2, make_node_mode, "PATH MODE"},
+	{"openat-fd", 2, openat_descriptor, "FD NAME"},
+	{"fchdir-read", 2, fchdir_read, "FD NAME"},
+	{"ftruncate-fd", 1, truncate_descriptor, "FD"},
+	{"tmpfile-link", 2, tmpfile_link, "DIR NAME"},
+	{"copy-range", 2, copy_range, "FROM TO"},
+	{"watch", 1, watch, "PATH"},
+	{"handle-save", 2, handle_save, "PATH FILE"},
+	{"handle-open", 2, handle_open, "FILE DIR"},
+	{"list-fds", 0, list_descriptors, ""},
+};
+/* clang-format on */
+
+const struct probe_table probe_files = {rows, PROBE_COUNT(rows)};

@@ -1,0 +1,139 @@
+/* Not attempts but starts: each prepares something that a child inherits and
+ * then becomes the command after it, in the caller's place or the attacker's. */
+#include "probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int become(char **argv) {
+	execvp(argv[0], argv);
+	return probe_result(-1);
+}
+
+static int with_fd(int argc, char **argv) {
+	(void)argc;
+	int fd = open(argv[2], O_RDONLY);
+	if (fd < 0 || dup2(fd, (int)probe_number(argv[1])) < 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 3);
+}
+
+static int with_socket(int argc, char **argv) {
+	(void)argc;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (fd < 0 || dup2(fd, (int)probe_number(argv[1])) < 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 2);
+}
+
+static int with_tcp(int argc, char **argv) {
+	(void)argc;
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_port = htons((in_port_t)probe_number(argv[2])),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0 ||
+	    dup2(fd, (int)probe_number(argv[1])) < 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 3);
+}
+
+static int with_blocked(int argc, char **argv) {
+	(void)argc;
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	return become(argv + 1);
+}
+
+/* Makes the terminal at argv[1] the controlling one; "all" puts it on the three
+ * standard descriptors, "stdin" on the first only. */
+static int with_tty(int argc, char **argv) {
+	(void)argc;
+	setsid();
+	int fd = open(argv[1], O_RDWR);
+	if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0) {
+		return probe_result(-1);
+	}
+	int last = strcmp(argv[2], "all") == 0 ? 2 : 0;
+	for (int i = 0; i <= last; i++) {
+		dup2(fd, i);
+	}
+	close(fd);
+	return become(argv + 3);
+}
+
+/* Runs a copy of this program that has no name. */
+static int from_memory(int argc, char **argv) {
+	(void)argc;
+	char block[65536];
+	ssize_t got = 0;
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int copy = (int)syscall(SYS_memfd_create, "probe", 1U);
+	if (self < 0 || copy < 0) {
+		return probe_result(-1);
+	}
+	while ((got = read(self, block, sizeof(block))) > 0) {
+		if (write(copy, block, (size_t)got) != got) {
+			return probe_result(-1);
+		}
+	}
+	/* argv[0] becomes the program's name; the attempt's name follows it. */
+	char *none[] = {NULL};
+	fexecve(copy, argv, none);
+	return probe_result(-1);
+}
+
+struct ruleset {
+	uint64_t files;
+};
+
+struct beneath {
+	uint64_t access;
+	int32_t parent;
+} __attribute__((packed));
+
+/* A Landlock ruleset that grants everything beneath the root: it must not give
+ * back what an outer one took. */
+static int with_wide_landlock(int argc, char **argv) {
+	(void)argc;
+	const uint64_t all = (1U << 13) - 1; /* the rights of the first ABI */
+	struct ruleset ruleset = {all};
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
+	struct beneath rule = {all, open("/", O_PATH | O_CLOEXEC)};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (fd < 0 || syscall(SYS_landlock_add_rule, fd, 1, &rule, 0) != 0 ||
+	    syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 1);
+}
+
+/* clang-format off */
+static const struct probe rows[] = {
+	{"with-fd", 3, with_fd, "FD PATH COMMAND..."},
+	{"with-socket", 2, with_socket, "FD COMMAND..."},
+	{"with-tcp", 3, with_tcp, "FD PORT COMMAND..."},
+	{"with-blocked", 1, with_blocked, "COMMAND..."},
+	{"with-tty", 3, with_tty, "TTY all|stdin COMMAND..."},
+	{"from-memory", 1, from_memory, "ATTEMPT ARG..."},
+	{"with-wide-landlock", 1, with_wide_landlock, "COMMAND..."},
+};
+/* clang-format on */
+
+const struct probe_table probe_wrap = {rows, PROBE_COUNT(rows)};

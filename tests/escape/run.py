@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""The escape suite: every row of *.case against one corral binary.  Speaks TAP.
+
+A row is four things (see rows.py for the format): the attempt outside, which
+must succeed, or there is nothing to prove; the same attempt inside, which must
+fail; a legitimate neighbour inside, which must succeed; and a verdict that this
+harness takes on the host, from state, not from what the command says of itself.
+
+Run as root, the suite makes two passes: an unprivileged one as a system account
+and a root one with the rows that ask for it.  Run by anybody else, only the
+first, as oneself.  Exit status: 1 when a row escaped or was overblocked, or when
+more rows than --max-unproven could not be proven.
+"""
+import argparse
+import concurrent.futures
+import grp
+import os
+import pwd
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import judge  # noqa: E402
+import rows  # noqa: E402
+from scene import Caller  # noqa: E402
+
+BAD = (judge.ESCAPED, judge.OVERBLOCKED, "BROKEN")
+
+
+class Suite:
+    """What all rows share: the scratch trees and copies of the programs."""
+
+    def __init__(self, options):
+        base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
+        self.top = tempfile.mkdtemp(prefix="escape-", dir=base)
+        self.top_tmp = tempfile.mkdtemp(prefix="escape-", dir="/tmp")
+        self.bin = os.path.join(self.top, "bin")
+        os.mkdir(self.bin)
+        # Copies: every caller can read them, and a rebuild does not disturb the run.
+        self.corral = self.copy(options.corral, "corral")
+        self.probe = self.copy(options.probe, "probe")
+        for path in (self.top, self.top_tmp, self.bin):
+            os.chmod(path, 0o755)
+
+    def copy(self, source, name):
+        target = os.path.join(self.bin, name)
+        shutil.copyfile(source, target)
+        os.chmod(target, 0o755)
+        return target
+
+    def close(self):
+        for top in (self.top, self.top_tmp):
+            for folder, dirs, _ in os.walk(top):
+                for name in dirs:
+                    path = os.path.join(folder, name)
+                    if not os.path.islink(path):
+                        os.chmod(path, 0o755)
+            shutil.rmtree(top, ignore_errors=True)
+
+
+def callers(options):
+    """The passes to make: name → Caller."""
+    me = Caller("root" if os.geteuid() == 0 else "user", os.geteuid(), os.getegid(), [], False)
+    if os.geteuid() != 0:
+        return {} if options.who == "root" else {"user": me}
+    account = pwd.getpwnam(options.user)
+    try:
+        groups = [grp.getgrnam("users").gr_gid]  # a second group, so that chgrp can work
+    except KeyError:
+        groups = []
+    user = Caller("user", account.pw_uid, account.pw_gid, groups, True)
+    found = {"user": user, "root": me}
+    return found if options.who == "both" else {options.who: found[options.who]}
+
+
+def work_list(options):
+    only = set(options.only.split(",")) if options.only else None
+    found = callers(options)
+    for row in rows.read_rows(HERE):
+        if only and not {row.ident, row.ident.split(".")[0], row.ident[:2]} & only:
+            continue
+        for name in row.passes():
+            if name in found:
+                yield row, found[name]
+
+
+def groups_left():
+    """Control groups that corral made and that are still there."""
+    found = set()
+    for folder, dirs, _ in os.walk("/sys/fs/cgroup"):
+        found.update(os.path.join(folder, name) for name in dirs if name.startswith("corral-"))
+    return found
+
+
+def judge_one(suite, row, caller):
+    start = time.monotonic()
+    try:
+        result, reason = judge.judge_row(suite, row, caller)
+    except Exception:  # a row that breaks the harness is a failure of that row only
+        result, reason = "BROKEN", traceback.format_exc(limit=4).replace("\n", " | ")
+    return result, " ".join(reason.split()), time.monotonic() - start
+
+
+def report(number, row, caller, answer):
+    result, reason, seconds = answer
+    name = f"{row.ident} {caller.name}: {row['title']}"
+    if result == judge.CONTAINED:
+        print(f"ok {number} - {name}")
+    elif result == judge.UNPROVEN:
+        print(f"ok {number} - {row.ident} {caller.name} # SKIP UNPROVEN {reason}")
+    else:
+        print(f"not ok {number} - {name} # {result}")
+        print(f"# {row.where}: {reason}")
+    if seconds > 5:
+        print(f"# took {seconds:.1f} s")
+    sys.stdout.flush()
+
+
+def run(options, suite):
+    work = list(work_list(options))
+    counts, number = {}, 0
+    groups_before = groups_left()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        pending = [pool.submit(judge_one, suite, row, caller) for row, caller in work]
+        for number, (item, future) in enumerate(zip(work, pending), 1):
+            answer = future.result()
+            counts[answer[0]] = counts.get(answer[0], 0) + 1
+            report(number, *item, answer)
+    number += 1
+    clean = judge.until(lambda: not groups_left() - groups_before, judge.GRACE)
+    print(f"{'ok' if clean else 'not ok'} {number} - no control group is left behind")
+    print(f"1..{number}")
+    print("# " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+    too_many = options.max_unproven is not None and \
+        counts.get(judge.UNPROVEN, 0) > options.max_unproven
+    if too_many:
+        print(f"# more than {options.max_unproven} rows are unproven")
+    return 1 if too_many or not clean or any(counts.get(name) for name in BAD) else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corral", required=True, help="the binary under test")
+    parser.add_argument("--probe", required=True, help="the built probe")
+    parser.add_argument("--only", help="ids, section names or categories: FS01,NN11.AF_ALG,PR")
+    parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="both")
+    parser.add_argument("--user", default="games", help="the account of the unprivileged pass")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--scratch", help="where the scratch trees are made")
+    parser.add_argument("--max-unproven", type=int)
+    parser.add_argument("--list", action="store_true", help="print the rows and their layers")
+    options = parser.parse_args()
+    if options.list:
+        for row in rows.read_rows(HERE):
+            print(f"{row.ident:24} {row['class'] or 'C1'} {row['layers']:28} {row['title']}")
+        return 0
+    os.umask(0o022)
+    suite = Suite(options)
+    try:
+        return run(options, suite)
+    finally:
+        suite.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

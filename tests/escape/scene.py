@@ -1,0 +1,423 @@
+"""One side of a row: a scratch tree with bait, and the calls made in it.
+
+$W  the workspace; $O  a sibling outside with `canary`, whose content is the
+token $T; $H  a HOME with planted, fake secrets; $X  one more directory outside.
+Every process of a side carries the marker $M in its environment or arguments,
+so that what is left behind can be found, and ended, on the host.
+"""
+import hashlib
+import os
+import random
+import secrets
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import termios
+import threading
+import time
+
+BOUND = 10.0  # seconds for any one command
+SHELL = "/bin/sh"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Planted in $H, each holding the token: what a thief would look for first.
+HOME_SECRETS = (
+    ".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gh/hosts.yml",
+    ".docker/config.json", ".npmrc", ".git-credentials", ".gnupg/private-keys-v1.d/a.key",
+    ".kube/config", ".bash_history", ".pypirc", ".cargo/credentials.toml",
+    ".config/gcloud/credentials.db", ".mozilla/firefox/p/logins.json",
+    ".local/share/keyrings/login.keyring", ".m2/settings.xml", ".vault-token",
+    ".config/rclone/rclone.conf", ".terraform.d/credentials.tfrc.json", ".password-store/a.gpg",
+    "notes.txt",
+)
+HOME_PLAIN = (".bashrc", ".profile", ".gitconfig", ".ssh/config", ".cargo/bin/cargo")
+HOME_DIRS = (".local/bin", ".local/state", ".local/share", ".cache/pip", ".config/autostart")
+
+
+class Caller:
+    """Who a pass runs as: the harness itself, or a system account."""
+
+    def __init__(self, name, uid, gid, groups, switch):
+        self.name, self.uid, self.gid, self.groups = name, uid, gid, groups
+        self.switch = switch
+
+    def popen(self):
+        if not self.switch:
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": self.groups}
+
+    def setpriv(self):
+        if not self.switch:
+            return []
+        groups = ",".join(str(group) for group in self.groups)
+        return ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}",
+                f"--groups={groups}" if groups else "--clear-groups", "--"]
+
+
+class Call:
+    """What came of one command."""
+
+    def __init__(self):
+        self.status, self.output, self.seconds = None, "", 0.0
+        self.timed_out = False
+
+
+class Listeners:
+    """Sockets of the host that log what they are told."""
+
+    def __init__(self, scene, kinds):
+        self.heard, self.sockets, self.paths = [], [], []
+        self.lock = threading.Lock()
+        v = scene.vars
+        if "tcp" in kinds:
+            v["L4"] = self.inet(socket.AF_INET, socket.SOCK_STREAM, "127.0.0.1")
+            v["L6"] = self.inet(socket.AF_INET6, socket.SOCK_STREAM, "::1")
+            v["LU"] = self.inet(socket.AF_INET, socket.SOCK_DGRAM, "127.0.0.1")
+            v["L4X"] = "%04X" % int(v["L4"])
+        if "unix" in kinds:
+            self.unix(v["XU"])
+            self.unix(v["XT"])
+            self.unix(v["XH"])
+            self.unix("\0" + v["XA"][1:])
+            if os.geteuid() == 0:
+                self.unix(v["XR"])
+
+    def inet(self, family, kind, host):
+        sock = socket.socket(family, kind)
+        sock.bind((host, 0))
+        if kind == socket.SOCK_STREAM:
+            # The option, so that data in the first packet is taken as data.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 5)
+        self.serve(sock)
+        return str(sock.getsockname()[1])
+
+    def unix(self, name):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.bind(name)
+        if name[0] != "\0":
+            os.chmod(name, 0o777)
+            self.paths.append(name)
+        self.serve(sock)
+
+    def serve(self, sock):
+        self.sockets.append(sock)
+        if sock.type == socket.SOCK_STREAM:
+            sock.listen(8)
+        threading.Thread(target=self.listen, args=(sock,), daemon=True).start()
+
+    def listen(self, sock):
+        try:
+            while True:
+                if sock.type == socket.SOCK_DGRAM:
+                    self.log(sock.recv(4096))
+                    continue
+                peer, _ = sock.accept()
+                threading.Thread(target=self.hear, args=(peer,), daemon=True).start()
+        except OSError:
+            return  # closed at the end of the scene
+
+    def hear(self, peer):
+        with peer:
+            peer.settimeout(BOUND)
+            try:
+                self.log(peer.recv(4096))
+            except OSError:
+                return
+
+    def log(self, data):
+        if data:
+            with self.lock:
+                self.heard.append(data)
+
+    def close(self):
+        for sock in self.sockets:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # a socket that nobody is connected to says so
+            sock.close()
+        for path in self.paths:
+            if os.path.exists(path):
+                os.unlink(path)
+
+
+def digest(path, info):
+    if stat.S_ISLNK(info.st_mode):
+        return os.readlink(path)
+    if not stat.S_ISREG(info.st_mode):
+        return ""
+    with open(path, "rb") as source:
+        return hashlib.sha256(source.read()).hexdigest()
+
+
+def fingerprint(path, times_of_dirs=True):
+    """All that a change would show: names, types, owners, modes, times, content."""
+    found = {}
+    todo = [path]
+    while todo:
+        at = todo.pop()
+        try:
+            info = os.lstat(at)
+            is_dir = stat.S_ISDIR(info.st_mode)
+            when = info.st_mtime_ns if times_of_dirs or not is_dir else 0
+            attributes = tuple(os.listxattr(at, follow_symlinks=False))
+            found[at] = (info.st_mode, info.st_uid, info.st_gid, when, attributes,
+                         digest(at, info))
+            if is_dir:
+                todo.extend(os.path.join(at, name) for name in os.listdir(at))
+        except OSError as problem:
+            found[at] = problem.errno
+    return found
+
+
+def marked(marker):
+    """Pids of living processes that carry the marker."""
+    needle, found = marker.encode(), []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        for part in ("cmdline", "environ"):
+            try:
+                with open(f"/proc/{name}/{part}", "rb") as source:
+                    if needle in source.read():
+                        found.append(int(name))
+                        break
+            except OSError:
+                continue
+    return found
+
+
+def kill_marked(marker):
+    for pid in marked(marker):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+class Scene:
+    """A scratch tree, its fixtures, and the way commands are called in it."""
+
+    def __init__(self, suite, row, caller, side):
+        self.suite, self.row, self.caller, self.side = suite, row, caller, side
+        self.listeners = self.victim = None
+        self.tty, self.tty_modes = None, None
+        self.during = ""
+        top = suite.top_tmp if row["place"] == "tmp" else suite.top
+        self.base = os.path.join(top, f"{row.ident}-{caller.name}-{side}")
+        self.token = "tok" + secrets.token_hex(12)
+        self.marker = "mark" + secrets.token_hex(8)
+        self.vars = self.make_vars()
+        self.build()
+
+    def make_vars(self):
+        names = {"W": "work", "O": "outside", "H": "home", "X": "extra"}
+        found = {key: os.path.join(self.base, name) for key, name in names.items()}
+        found.update({
+            "P": self.suite.probe, "BIN": self.suite.bin, "CORRAL": self.suite.corral,
+            "M": self.marker, "U": str(self.caller.uid), "G": str(self.caller.gid),
+            "OUT": os.path.join(self.base, "output"), "K": str(random.randrange(1, 2**31)),
+            "XU": found["O"] + "/s.sock", "XH": found["H"] + "/.gnupg/S.agent",
+            "XT": f"/tmp/{self.marker}.sock", "XR": f"/run/{self.marker}.sock",
+            "XA": "@" + self.marker, "LP": str(random.randrange(20000, 30000)), "VF": "3",
+        })
+        return found
+
+    def build(self):
+        v = self.vars
+        for name in ("W", "O", "H", "X"):
+            os.makedirs(v[name])
+        self.write(v["O"] + "/canary", self.token)
+        self.write(v["X"] + "/held", self.token)
+        self.write(v["W"] + "/plain", "plain")
+        for name in HOME_SECRETS:
+            self.write(f"{v['H']}/{name}", self.token)
+        for name in HOME_PLAIN:
+            self.write(f"{v['H']}/{name}", "# plain")
+        for name in HOME_DIRS:
+            os.makedirs(f"{v['H']}/{name}", exist_ok=True)
+        if self.caller.switch:
+            self.give(self.base)
+        needs = self.row.words("need")
+        if "victim" in needs:
+            self.start_victim()
+        if "tcp" in needs or "unix" in needs:
+            self.listeners = Listeners(self, needs)
+        if "tty" in needs or "tty-stdin" in needs:
+            self.open_tty()
+
+    @staticmethod
+    def write(path, text):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text + "\n")
+
+    def give(self, path):
+        os.lchown(path, self.caller.uid, self.caller.gid)
+        for folder, dirs, files in os.walk(path):
+            for name in dirs + files:
+                os.lchown(os.path.join(folder, name), self.caller.uid, self.caller.gid)
+
+    def start_victim(self):
+        argv = [self.suite.probe, "victim", self.token, self.vars["X"] + "/held"]
+        self.victim = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=self.vars["O"],
+            env={"VICTIM_SECRET": self.token}, start_new_session=True, **self.caller.popen())
+        self.victim.stdout.readline()
+        self.vars["V"] = str(self.victim.pid)
+
+    def open_tty(self):
+        self.tty = os.openpty()
+        name = os.ttyname(self.tty[1])
+        os.chown(name, self.caller.uid, -1)
+        self.vars["TTY"] = name
+        self.tty_modes = termios.tcgetattr(self.tty[1])
+
+    def remember(self):
+        """What verdicts compare with; taken when the bait lies ready."""
+        self.before = {
+            "O": fingerprint(self.vars["O"]),
+            "H": fingerprint(self.vars["H"], times_of_dirs=False),
+            "W": fingerprint(self.vars["W"]),
+        }
+
+    def assignments(self, with_token):
+        lines = [f"{key}={shlex.quote(value)}" for key, value in self.vars.items()]
+        if with_token:
+            lines.append(f"T={self.token}")
+        return "\n".join(lines) + "\n"
+
+    def substitute(self, text):
+        """$NAME in the arguments of a verdict."""
+        for key in sorted(self.vars, key=len, reverse=True):
+            text = text.replace("$" + key, self.vars[key])
+        return text
+
+    def environment(self):
+        return {"PATH": PATH, "HOME": self.vars["H"], "LANG": "C.UTF-8", "TERM": "dumb"}
+
+    def host(self, script, as_root=False):
+        """A helper script outside; returns (status, output)."""
+        extra = {} if as_root else self.caller.popen()
+        try:
+            done = subprocess.run(
+                [SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
+                env=self.environment() | {"T": self.token}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, timeout=BOUND, check=False, **extra)
+        except subprocess.TimeoutExpired:
+            return 124, "timed out"
+        return done.returncode, done.stdout.decode(errors="replace")
+
+    def inner_script(self, text):
+        ran = 'export M\necho "ran-$M" >&2 || :\n'
+        return self.assignments(False) + ran + text
+
+    def outer_script(self, inside, args, launch):
+        command = f"{SHELL} -c"
+        if inside:
+            command = f'"$CORRAL" run --no-config --read "$BIN" {args} -- {SHELL} -c'
+        return (self.assignments(True) + f'set -- {command} "$1"\n' + launch +
+                '\nunset T\nexec "$@"\n')
+
+    def argv(self, text, inside, args, escalate, twin):
+        launch = (twin and self.row["twin-launch"]) or self.row["launch"]
+        outer = self.outer_script(inside, args, "" if launch == "-" else launch)
+        argv = [SHELL, "-c", outer, "sh", self.inner_script(text)]
+        needs = self.row.words("need")
+        if self.tty:
+            argv = [self.suite.probe, "with-tty", self.vars["TTY"],
+                    "all" if "tty" in needs else "stdin"] + argv
+        if escalate and escalate[0] == "userns":
+            argv = ["unshare", "-Ur"] + escalate[1:] + argv
+        if self.row["mounts"]:
+            drop = [] if escalate else self.caller.setpriv()
+            argv = (["unshare", "-m", "--propagation", "private", SHELL, "-c",
+                     self.assignments(False) + self.row["mounts"] + '\nexec "$@"\n', "sh"] +
+                    drop + argv)
+        return argv
+
+    def call(self, text, inside, args="", escalate=None, twin=False):
+        """Runs one side's command, bounded, and ends whatever it left over."""
+        as_root = self.row["mounts"] or (escalate and escalate[0] == "root")
+        bound = float(self.row["within"] or BOUND)
+        result, start = Call(), time.monotonic()
+        process = subprocess.Popen(
+            self.argv(text, inside, args, escalate, twin), cwd=self.vars["W"],
+            env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, start_new_session=True,
+            **({} if as_root else self.caller.popen()))
+        helpers = [] if twin else self.start_helpers(process)
+        try:
+            output = self.wait(process, bound, twin)
+        except subprocess.TimeoutExpired:
+            result.timed_out = True
+            output = self.end(process)
+        result.seconds = time.monotonic() - start
+        for helper in helpers:
+            helper.join()
+        result.status = process.returncode
+        result.output = output.decode(errors="replace") + self.tty_output()
+        self.write(self.vars["OUT"], result.output)
+        return result
+
+    def wait(self, process, bound, twin):
+        if twin or not self.row["kill-after"]:
+            return process.communicate(timeout=bound)[0]
+        # The pipe may be held by a survivor: what was said before is enough.
+        process.wait(timeout=bound)
+        os.set_blocking(process.stdout.fileno(), False)
+        return process.stdout.read() or b""
+
+    def end(self, process):
+        os.kill(process.pid, signal.SIGKILL)
+        kill_marked(self.marker)
+        try:
+            return process.communicate(timeout=2)[0]
+        except subprocess.TimeoutExpired:
+            return b""
+
+    def start_helpers(self, process):
+        helpers = []
+        if self.row["kill-after"]:
+            delay = float(self.row["kill-after"])
+            helpers.append(threading.Timer(delay, process.kill))
+        if self.row["during"]:
+            helpers.append(threading.Timer(0.4, self.run_during))
+        for helper in helpers:
+            helper.start()
+        return helpers
+
+    def run_during(self):
+        self.during = self.host(self.row["during"])[1]
+
+    def tty_output(self):
+        if not self.tty:
+            return ""
+        os.set_blocking(self.tty[0], False)
+        try:
+            return os.read(self.tty[0], 65536).decode(errors="replace")
+        except OSError:
+            return ""
+
+    def tty_typed(self):
+        """What waits to be read at the caller's terminal."""
+        os.set_blocking(self.tty[1], False)
+        try:
+            return os.read(self.tty[1], 4096).decode(errors="replace")
+        except OSError:
+            return ""
+
+    def close(self):
+        if self.row["cleanup"]:
+            self.host(self.row["cleanup"], as_root=os.geteuid() == 0)
+        kill_marked(self.marker)
+        if self.listeners:
+            self.listeners.close()
+        if self.victim:
+            self.victim.kill()
+            self.victim.wait()
+            self.victim.stdout.close()
+        for fd in self.tty or ():
+            os.close(fd)

@@ -1,0 +1,1285 @@
+/* Plans for hosts that this machine is not: a table of paths is the file system. */
+#include "test.h"
+
+#include "base/arena.h"
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/paths.h"
+#include "plan/plan.h"
+
+#include <limits.h>
+
+/* ---- a host made of a table ---- */
+
+struct node {
+	const char *path;
+	char kind; /* d f l s o; parents are directories without being named */
+	const char *text;
+	uint32_t mode; /* 0: 0644 or 0755 */
+	bool closed;   /* the caller can neither read nor write it */
+};
+
+#define NODES_MAX 128
+
+struct fake {
+	struct node nodes[NODES_MAX];
+	size_t n;
+};
+
+static const struct node *node_at(const struct fake *f, const char *path) {
+	static struct node implied;
+	for (size_t i = 0; i < f->n; i++) {
+		if (streq(f->nodes[i].path, path)) {
+			return &f->nodes[i];
+		}
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		if (path_within(f->nodes[i].path, path)) {
+			implied = (struct node){.path = path, .kind = 'd'};
+			return &implied;
+		}
+	}
+	return NULL;
+}
+
+/* Resolves all symlinks (the last one only when asked to); false: not there. */
+static bool walk(const struct fake *f, const char *path, bool last, char *out) {
+	struct arena a;
+	arena_init(&a);
+	char *todo = path_normal(&a, path);
+	bool found = todo != NULL;
+	for (int hops = 0; found && hops < 40; hops++) {
+		const char *p = todo;
+		const struct node *link = NULL;
+		char *prefix = NULL;
+		while (link == NULL && *p != '\0' && !streq(todo, "/")) {
+			p += 1 + strcspn(p + 1, "/");
+			prefix = arena_strndup(&a, todo, (size_t)(p - todo));
+			const struct node *n = node_at(f, prefix);
+			link = n != NULL && n->kind == 'l' && (*p != '\0' || last) ? n : NULL;
+		}
+		if (link == NULL) {
+			break;
+		}
+		char *base = link->text[0] == '/'
+				     ? arena_strdup(&a, link->text)
+				     : arena_printf(&a, "%s/../%s", prefix, link->text);
+		todo = path_normal(&a, arena_printf(&a, "%s%s", base, p));
+	}
+	found = found && node_at(f, todo) != NULL;
+	if (found) {
+		(void)snprintf(out, PATH_MAX, "%s", todo);
+	}
+	arena_done(&a);
+	return found;
+}
+
+static struct look fake_look(void *ctx, const char *path) {
+	const struct fake *f = ctx;
+	char full[PATH_MAX];
+	if (!walk(f, path, false, full)) {
+		return (struct look){.kind = LOOK_NOTHING};
+	}
+	const struct node *n = node_at(f, full);
+	uint64_t ino = 5381;
+	for (const char *p = full; *p != '\0'; p++) {
+		ino = ino * 33 + (unsigned char)*p;
+	}
+	struct look seen = {.dev = 1, .ino = ino, .mode = n->mode, .reachable = !n->closed};
+	static const char kinds[] = "?fdlso";
+	seen.kind = (enum look_kind)(strchr(kinds, n->kind) - kinds);
+	if (seen.mode == 0) {
+		seen.mode = seen.kind == LOOK_DIR ? 0755 : 0644;
+	}
+	return seen;
+}
+
+static bool fake_readlink(void *ctx, const char *path, char *out, size_t cap) {
+	const struct node *n = node_at(ctx, path);
+	if (n == NULL || n->kind != 'l') {
+		return false;
+	}
+	(void)snprintf(out, cap, "%s", n->text);
+	return true;
+}
+
+static bool fake_resolve(void *ctx, const char *path, char *out, size_t cap) {
+	char full[PATH_MAX];
+	if (!walk(ctx, path, true, full) || strlen(full) >= cap) {
+		return false;
+	}
+	memcpy(out, full, strlen(full) + 1);
+	return true;
+}
+
+static bool fake_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		      void *arg) {
+	const struct fake *f = ctx;
+	char names[NODES_MAX][64];
+	size_t n = 0, skip = streq(path, "/") ? 0 : strlen(path);
+	for (size_t i = 0; i < f->n; i++) {
+		if (!path_within(f->nodes[i].path, path) || streq(f->nodes[i].path, path)) {
+			continue;
+		}
+		const char *rest = f->nodes[i].path + skip + 1;
+		(void)snprintf(names[n], sizeof names[n], "%.*s", (int)strcspn(rest, "/"), rest);
+		bool seen = false;
+		for (size_t k = 0; k < n; k++) {
+			seen = seen || streq(names[k], names[n]);
+		}
+		n += !seen;
+	}
+	for (size_t i = 0; i < n; i++) {
+		each(arg, names[i]);
+	}
+	return true;
+}
+
+/* ---- one test's world ---- */
+
+struct world {
+	struct arena a;
+	struct fake fs;
+	const char *environ[16];
+	size_t nenviron;
+	struct host h;
+	struct policy p;
+	struct plan plan;
+	struct err e;
+};
+
+static const struct node common[] = {
+	{"/usr/bin/sh", 'f', NULL, 0755, false},
+	{"/usr/lib/x.so", 'f', NULL, 0, false},
+	{"/etc/passwd", 'f', NULL, 0, false},
+	{"/etc/hosts", 'f', NULL, 0, false},
+	{"/etc/shadow", 'f', NULL, 0640, true},
+	{"/etc/ssh/ssh_host_rsa_key", 'f', NULL, 0600, true},
+	{"/etc/resolv.conf", 'l', "../run/systemd/resolve/stub-resolv.conf", 0, false},
+	{"/run/systemd/resolve/stub-resolv.conf", 'f', NULL, 0, false},
+	{"/run/docker.sock", 's', NULL, 0, false},
+	{"/tmp/x", 'f', NULL, 0, false},
+	{"/var/tmp/x", 'f', NULL, 0, false},
+	{"/var/log/messages", 'f', NULL, 0, false},
+	{"/dev/null", 'o', NULL, 0666, false},
+	{"/dev/tty", 'o', NULL, 0666, false},
+	{"/proc/sys/kernel/x", 'f', NULL, 0, false},
+	{"/proc/kcore", 'f', NULL, 0400, true},
+	{"/proc/keys", 'f', NULL, 0444, false},
+	{"/proc/irq/0", 'f', NULL, 0, false},
+	{"/sys/devices/system/cpu/online", 'f', NULL, 0, false},
+	{"/home/ann/.ssh/id", 'f', NULL, 0600, false},
+	{"/home/ann/.netrc", 'f', NULL, 0600, false},
+	{"/home/ann/.config/corral/corral.toml", 'f', NULL, 0, false},
+	{"/home/ann/.local/state/corral/trust", 'f', NULL, 0, false},
+	{"/home/ann/work/app/src/main.c", 'f', NULL, 0, false},
+	{"/home/bob/secret", 'f', NULL, 0, false},
+};
+
+static void node(struct world *w, const char *path, char kind, const char *text) {
+	if (w->fs.n == NODES_MAX) {
+		abort();
+	}
+	w->fs.nodes[w->fs.n++] = (struct node){.path = path, .kind = kind, .text = text};
+}
+
+static void variable(struct world *w, const char *entry) {
+	w->environ[w->nenviron++] = entry;
+}
+
+static void set_num(struct world *w, enum key_id id, int64_t n) {
+	w->p.values[id].set = true;
+	w->p.values[id].num = n;
+	w->p.values[id].origin = (struct origin){.kind = ORIGIN_OPTION, .name = "--test"};
+}
+
+static void set_str(struct world *w, enum key_id id, const char *s) {
+	set_num(w, id, 0);
+	w->p.values[id].str = s;
+}
+
+static struct item *add_item(struct world *w, enum key_id id, const char *s) {
+	struct value *v = &w->p.values[id];
+	if (arena_grow(&w->a, &v->items, v->count, &v->cap, sizeof *v->items) != 0) {
+		abort();
+	}
+	v->set = true;
+	v->items[v->count] =
+		(struct item){.str = s, .origin = {.kind = ORIGIN_OPTION, .name = "--rule"}};
+	return &v->items[v->count++];
+}
+
+/* An unprivileged user on a merged-/usr host with everything the kernel has. */
+static void world_init(struct world *w) {
+	*w = (struct world){0};
+	arena_init(&w->a);
+	memcpy(w->fs.nodes, common, sizeof common);
+	w->fs.n = ARRAY_LEN(common);
+	node(w, "/bin", 'l', "usr/bin");
+	node(w, "/lib", 'l', "usr/lib");
+	w->h = (struct host){
+		.uid = 1000,
+		.gid = 1000,
+		.user = "ann",
+		.home = "/home/ann",
+		.cwd = "/home/ann/work/app/src",
+		.state_dir = "/home/ann/.local/state/corral",
+		.userns = true,
+		.seccomp = true,
+		.landlock_abi = 7,
+		.cgroup = {.why = "no control group here"},
+		.fs = {.look = fake_look,
+		       .readlink = fake_readlink,
+		       .resolve = fake_resolve,
+		       .list = fake_list},
+	};
+	for (enum key_id id = KEY_LIMITS_TIMEOUT; id <= KEY_LIMITS_TMP_SIZE; id++) {
+		w->p.values[id] = (struct value){.set = true, .num = LIMIT_NONE};
+	}
+	set_num(w, KEY_MODE, MODE_WORKSPACE_WRITE);
+	set_str(w, KEY_WORKSPACE, "/home/ann/work/app");
+	set_num(w, KEY_LEVEL, LEVEL_AUTO);
+	set_num(w, KEY_MIN_LEVEL, LEVEL_STANDARD);
+	set_num(w, KEY_FS_VIEW, VIEW_SYSTEM);
+	w->p.values[KEY_FS_HOME] = (struct value){.set = true, .num = HOME_PERSISTENT};
+	set_num(w, KEY_FS_TOOLCHAINS, 1);
+	set_num(w, KEY_NET_MODE, NET_NONE);
+	set_num(w, KEY_COMMANDS_DEFAULT, COMMANDS_ALLOW);
+}
+
+static void world_done(struct world *w) {
+	arena_done(&w->a);
+}
+
+static int build(struct world *w) {
+	w->h.environ = w->environ;
+	w->h.fs.ctx = &w->fs;
+	w->e = (struct err){0};
+	int rc = plan_build(&w->a, &w->p, &w->h, &w->plan, &w->e);
+	if (rc != 0 && w->e.what[0] == '\0') {
+		printf("# an error without words\n");
+		test_failed = true;
+	}
+	return rc;
+}
+
+static const struct mount *mount_at(const struct world *w, const char *target) {
+	for (size_t i = 0; i < w->plan.nmounts; i++) {
+		if (streq(w->plan.mounts[i].target, target)) {
+			return &w->plan.mounts[i];
+		}
+	}
+	return NULL;
+}
+
+/* What is seen at a path: the deepest mount that is not a mere pin. */
+static const struct mount *seen_at(const struct world *w, const char *path) {
+	const struct mount *best = NULL;
+	for (size_t i = 0; i < w->plan.nmounts; i++) {
+		const struct mount *m = &w->plan.mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target) &&
+		    (best == NULL || strlen(m->target) > strlen(best->target))) {
+			best = m;
+		}
+	}
+	return best;
+}
+
+static bool masked(const struct world *w, const char *path) {
+	const struct mount *m = seen_at(w, path);
+	return m != NULL && (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE);
+}
+
+static bool kind_is(const struct world *w, const char *target, enum mount_kind kind) {
+	const struct mount *m = mount_at(w, target);
+	return m != NULL && m->kind == kind;
+}
+
+static const char *env_of(const struct world *w, const char *name) {
+	size_t n = strlen(name);
+	for (size_t i = 0; i < w->plan.nenv; i++) {
+		if (strncmp(w->plan.env[i], name, n) == 0 && w->plan.env[i][n] == '=') {
+			return w->plan.env[i] + n + 1;
+		}
+	}
+	return NULL;
+}
+
+static bool has_note(const struct world *w, const char *part) {
+	for (size_t i = 0; i < w->plan.nnotes; i++) {
+		if (strstr(w->plan.notes[i], part) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *explained(const struct world *w, bool json) {
+	struct buf out;
+	buf_init(&out);
+	plan_explain(&w->plan, &w->p, json, &out);
+	return buf_take(&out);
+}
+
+/* L1, L4 and the rule of pins, for any plan. */
+static void check_shape(const struct world *w) {
+	const struct plan *plan = &w->plan;
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i], *outer = NULL;
+		for (size_t k = 0; k < plan->nmounts; k++) {
+			const struct mount *other = &plan->mounts[k];
+			if (k == i || !path_within(m->target, other->target)) {
+				continue;
+			}
+			CHECK(k < i);
+			CHECK(!streq(m->target, other->target));
+			if (other->kind != MOUNT_PIN &&
+			    (outer == NULL || strlen(other->target) > strlen(outer->target))) {
+				outer = other;
+			}
+		}
+		bool own_home = outer != NULL && plan->home_source != NULL &&
+				streq(outer->target, plan->home_at);
+		bool tree = outer != NULL && outer->kind == MOUNT_BIND && !own_home;
+		CHECK(!(tree && m->create));
+		bool hidden = m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE;
+		/* There is nothing to hide in what is hidden or our own. */
+		CHECK(!hidden || tree || (outer != NULL && outer->kind == MOUNT_PROC));
+		if (!tree || !outer->writable ||
+		    !(hidden || (m->kind == MOUNT_BIND && !m->writable))) {
+			continue;
+		}
+		for (const char *p = strchr(m->target + strlen(outer->target) + 1, '/'); p != NULL;
+		     p = strchr(p + 1, '/')) {
+			char dir[PATH_MAX];
+			(void)snprintf(dir, sizeof dir, "%.*s", (int)(p - m->target), m->target);
+			CHECK(mount_at(w, dir) != NULL);
+		}
+	}
+}
+
+/* ---- tables ---- */
+
+TEST(path_tables_are_sorted_unique_and_give_reasons) {
+	for (size_t t = 0; t < path_tables_count; t++) {
+		const struct path_table *table = path_tables[t];
+		for (size_t i = 0; i < table->count; i++) {
+			CHECK(table->rows[i].reason != NULL && table->rows[i].reason[0] != '\0');
+			CHECK(i == 0 || strcmp(table->rows[i - 1].path, table->rows[i].path) < 0);
+			CHECK(path_table_find(table, table->rows[i].path) == &table->rows[i]);
+		}
+	}
+	for (size_t i = 1; i < toolchains_count; i++) {
+		CHECK(toolchains[i].reason != NULL);
+		CHECK(toolchains[i].home == NULL ||
+		      strcmp(toolchains[i - 1].home, toolchains[i].home) < 0);
+		CHECK(toolchains[i].home != NULL || toolchains[i].variable != NULL);
+	}
+	CHECK(path_table_find(&devices, "/dev/sda") == NULL);
+}
+
+/* ---- engine, level, promises ---- */
+
+TEST(no_user_namespaces_is_an_error_with_the_remedy) {
+	struct world w;
+	world_init(&w);
+	w.h.userns = false;
+	w.h.userns_why = "kernel.unprivileged_userns_clone is 0";
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_SETUP);
+	CHECK(strstr(w.e.what, "only the namespaces engine") != NULL);
+	CHECK(strstr(w.e.what, w.h.userns_why) != NULL);
+	CHECK(strstr(w.e.fix, w.h.userns_why) != NULL);
+	w.h.userns = true;
+	w.h.seccomp = false;
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_SETUP);
+	world_done(&w);
+}
+
+TEST(landlock_decides_the_level_and_the_promises) {
+	for (int abi = 0; abi <= 12; abi++) {
+		struct world w;
+		world_init(&w);
+		w.h.landlock_abi = abi;
+		CHECK_INT(build(&w), 0);
+		CHECK_INT(w.plan.level, abi >= 4 ? LEVEL_FULL : LEVEL_STANDARD);
+		CHECK_INT(w.plan.landlock_abi, abi < 10 ? abi : 10);
+		const struct promise *p = w.plan.promises;
+		CHECK_INT(p[GUARANTEE_FS_WRITE].state, STATE_ENFORCED);
+		CHECK_STR(p[GUARANTEE_FS_WRITE].by[0], "mount");
+		CHECK((p[GUARANTEE_FS_WRITE].by[1] != NULL) == (abi > 0));
+		CHECK_INT(p[GUARANTEE_IPC].state, STATE_ENFORCED);
+		for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+			CHECK((p[i].state == STATE_ENFORCED) == (p[i].why == NULL));
+		}
+
+		set_num(&w, KEY_NET_MODE, NET_FULL);
+		CHECK_INT(build(&w), 0);
+		CHECK_INT(w.plan.promises[GUARANTEE_IPC].state,
+			  abi >= 6 ? STATE_ENFORCED : STATE_WEAKER);
+		CHECK_INT(w.plan.promises[GUARANTEE_NET].state, STATE_ABSENT);
+		CHECK(!w.plan.own_net);
+
+		set_num(&w, KEY_LEVEL, LEVEL_FULL);
+		CHECK_INT(build(&w), abi >= 4 ? 0 : -1);
+		CHECK(abi >= 4 || w.e.kind == ERR_REFUSED);
+		set_num(&w, KEY_LEVEL, LEVEL_AUTO);
+		set_num(&w, KEY_MIN_LEVEL, LEVEL_FULL);
+		CHECK_INT(build(&w), abi >= 4 ? 0 : -1);
+		CHECK(abi >= 4 || (w.e.kind == ERR_REFUSED && w.e.fix[0] != '\0'));
+		world_done(&w);
+	}
+}
+
+TEST(a_required_guarantee_that_is_not_enforced_refuses) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_REQUIRE, "pid");
+	add_item(&w, KEY_REQUIRE, "fs.deny");
+	CHECK_INT(build(&w), 0);
+	set_num(&w, KEY_LIMITS_MEMORY, 1 << 20);
+	add_item(&w, KEY_REQUIRE, "limits.memory");
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	CHECK(strstr(w.e.what, "limits.memory") != NULL && strstr(w.e.what, "absent") != NULL);
+	CHECK(strstr(w.e.what, "no control group here") != NULL);
+	world_done(&w);
+}
+
+TEST(values_of_later_versions_are_errors) {
+	struct world w;
+	world_init(&w);
+	set_num(&w, KEY_NET_MODE, NET_FILTERED);
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	set_num(&w, KEY_NET_MODE, NET_NONE);
+	set_num(&w, KEY_MODE, MODE_FULL_ACCESS);
+	CHECK_INT(build(&w), -1);
+	set_num(&w, KEY_MODE, MODE_WORKSPACE_WRITE);
+	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	world_done(&w);
+}
+
+/* ---- views ---- */
+
+TEST(the_system_view_shows_the_system_and_nothing_of_the_home) {
+	struct world w;
+	world_init(&w);
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/usr", MOUNT_BIND) && !mount_at(&w, "/usr")->writable);
+	CHECK_INT(mount_at(&w, "/usr")->reach, REACH_EXEC);
+	CHECK_INT(mount_at(&w, "/etc")->reach, REACH_READ);
+	CHECK(kind_is(&w, "/bin", MOUNT_LINK));
+	CHECK_STR(mount_at(&w, "/bin")->text, "usr/bin");
+	CHECK(kind_is(&w, "/home/ann/work/app", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/work/app")->writable);
+	CHECK(mount_at(&w, "/home/ann/work/app")->create);
+	CHECK(kind_is(&w, "/run", MOUNT_PRIVATE) && kind_is(&w, "/tmp", MOUNT_PRIVATE));
+	CHECK(kind_is(&w, "/run/user/1000", MOUNT_DIR) && kind_is(&w, "/var/run", MOUNT_LINK));
+	CHECK(kind_is(&w, "/run/systemd/resolve/stub-resolv.conf", MOUNT_BIND));
+	CHECK(mount_at(&w, "/run/systemd/resolve/stub-resolv.conf")->is_file);
+	CHECK(kind_is(&w, "/sys/devices/system/cpu", MOUNT_BIND));
+	CHECK(seen_at(&w, "/home/bob/secret") == NULL && seen_at(&w, "/sys/kernel") == NULL);
+	CHECK_STR(seen_at(&w, "/home/ann/.ssh/id")->target, "/home/ann");
+	CHECK(seen_at(&w, "/run/docker.sock")->kind == MOUNT_PRIVATE);
+	/* An unprivileged caller cannot read it anyway: no mount is spent on it. */
+	CHECK(mount_at(&w, "/etc/shadow") == NULL);
+	world_done(&w);
+}
+
+TEST(devices_and_proc_are_our_own) {
+	struct world w;
+	world_init(&w);
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/dev/null", MOUNT_DEVICE) && kind_is(&w, "/dev/pts", MOUNT_PTS));
+	CHECK(mount_at(&w, "/dev/zero") == NULL); /* this host has none */
+	CHECK_STR(mount_at(&w, "/dev/fd")->text, "/proc/self/fd");
+	CHECK(kind_is(&w, "/dev/shm", MOUNT_PRIVATE) && kind_is(&w, "/proc", MOUNT_PROC));
+	CHECK(kind_is(&w, "/proc/sys", MOUNT_PIN) && !mount_at(&w, "/proc/sys")->writable);
+	CHECK(mount_at(&w, "/proc/irq") == NULL && mount_at(&w, "/proc/kcore") == NULL);
+	CHECK(kind_is(&w, "/proc/keys", MOUNT_MASK_FILE) && !mount_at(&w, "/proc/keys")->create);
+	CHECK_INT(mount_at(&w, "/proc")->reach, REACH_WRITE);
+	world_done(&w);
+}
+
+TEST(root_gets_more_masks) {
+	struct world w;
+	world_init(&w);
+	w.h.uid = w.h.gid = 0;
+	w.h.privileged = true;
+	for (size_t i = 0; i < w.fs.n; i++) {
+		w.fs.nodes[i].closed = streq(w.fs.nodes[i].path, "/proc/kcore");
+	}
+	node(&w, "/etc/odd.secret", 'f', NULL);
+	w.fs.nodes[w.fs.n - 1].mode = 0600;
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/etc/shadow", MOUNT_MASK_FILE) &&
+	      masked(&w, "/etc/ssh/ssh_host_rsa_key"));
+	CHECK(kind_is(&w, "/etc/odd.secret", MOUNT_MASK_FILE));
+	CHECK(!masked(&w, "/etc/passwd"));
+	CHECK(kind_is(&w, "/proc/kcore", MOUNT_MASK_FILE) && kind_is(&w, "/proc/irq", MOUNT_PIN));
+	CHECK_INT(mount_at(&w, "/proc")->reach, REACH_READ);
+	world_done(&w);
+}
+
+TEST(a_host_without_merged_usr_gets_binds) {
+	struct world w;
+	world_init(&w);
+	w.fs.n -= 2; /* the two links */
+	node(&w, "/bin/sh", 'f', NULL);
+	node(&w, "/lib64/ld.so", 'f', NULL);
+	node(&w, "/opt", 'l', "/data/opt");
+	node(&w, "/data/opt/tool", 'f', NULL);
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/bin", MOUNT_BIND) && kind_is(&w, "/lib64", MOUNT_BIND));
+	CHECK(kind_is(&w, "/opt", MOUNT_LINK) && kind_is(&w, "/data/opt", MOUNT_BIND));
+	CHECK(mount_at(&w, "/sbin") == NULL);
+	world_done(&w);
+}
+
+TEST(the_minimal_view_is_made_up) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/etc/ld.so.cache", 'f', NULL);
+	node(&w, "/etc/localtime", 'l', "/usr/share/zoneinfo/UTC");
+	set_num(&w, KEY_FS_VIEW, VIEW_MINIMAL);
+	set_num(&w, KEY_FS_HOME, HOME_EPHEMERAL);
+	set_num(&w, KEY_FS_TOOLCHAINS, 0);
+	set_str(&w, KEY_FS_WORKSPACE_AT, "/workspace");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/src");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/etc", MOUNT_DIR) && kind_is(&w, "/etc/passwd", MOUNT_FILE));
+	CHECK(strstr(mount_at(&w, "/etc/passwd")->text,
+		     "ann:x:1000:1000::/home/corral:/bin/sh\n") != NULL);
+	CHECK(kind_is(&w, "/etc/ld.so.cache", MOUNT_BIND) &&
+	      kind_is(&w, "/etc/localtime", MOUNT_LINK));
+	CHECK_STR(mount_at(&w, "/workspace")->source, "/home/ann/work/app");
+	CHECK(kind_is(&w, "/workspace/src", MOUNT_MASK_DIR));
+	CHECK(kind_is(&w, "/home/corral", MOUNT_PRIVATE));
+	CHECK(seen_at(&w, "/home/ann") == NULL &&
+	      mount_at(&w, "/run/systemd/resolve/stub-resolv.conf") == NULL);
+	CHECK_STR(env_of(&w, "HOME"), "/home/corral");
+	CHECK_STR(w.plan.cwd, "/workspace/src");
+	CHECK_STR(env_of(&w, "CORRAL_WORKSPACE"), "/workspace");
+	world_done(&w);
+}
+
+TEST(the_host_view_hides_credentials_state_and_other_homes) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/data", 'f', NULL);
+	node(&w, "/root/x", 'f', NULL);
+	set_num(&w, KEY_FS_VIEW, VIEW_HOST);
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/srv", MOUNT_BIND) && !mount_at(&w, "/srv")->writable);
+	CHECK(kind_is(&w, "/home", MOUNT_BIND) && !mount_at(&w, "/home")->writable);
+	CHECK(masked(&w, "/home/bob/secret") && masked(&w, "/var/log/messages"));
+	CHECK(seen_at(&w, "/root/x") == NULL);
+	CHECK(masked(&w, "/home/ann/.ssh/id") && masked(&w, "/home/ann/.netrc"));
+	CHECK(masked(&w, "/home/ann/.local/state/corral") &&
+	      masked(&w, "/home/ann/.config/corral"));
+	CHECK(kind_is(&w, "/var/tmp", MOUNT_PRIVATE) && !mount_at(&w, "/var/tmp")->create);
+	CHECK(mount_at(&w, "/var/run") == NULL); /* nothing is made in the host's /var */
+	CHECK(seen_at(&w, "/run/docker.sock")->kind == MOUNT_PRIVATE);
+	CHECK(mount_at(&w, "/home/ann") == NULL && w.plan.home_source == NULL);
+	CHECK(mount_at(&w, "/home/ann/work/app")->writable &&
+	      !mount_at(&w, "/home/ann/work/app")->create);
+	world_done(&w);
+}
+
+/* ---- workspace and home ---- */
+
+TEST(the_home_is_kept_per_workspace_or_says_why_not) {
+	struct world w;
+	world_init(&w);
+	REQUIRE(build(&w) == 0);
+	const char *first = w.plan.home_source;
+	REQUIRE(first != NULL);
+	CHECK(str_starts(first, "/home/ann/.local/state/corral/homes/"));
+	CHECK(strlen(strrchr(first, '/') + 1) == 16 + 1 + 3 && strstr(first, "-app") != NULL);
+	CHECK_STR(mount_at(&w, "/home/ann")->source, first);
+	CHECK(mount_at(&w, "/home/ann")->writable && mount_at(&w, "/home/ann")->create);
+	REQUIRE(build(&w) == 0);
+	CHECK_STR(w.plan.home_source, first);
+	set_str(&w, KEY_WORKSPACE, "/home/ann/work");
+	REQUIRE(build(&w) == 0);
+	CHECK(!streq(w.plan.home_source, first));
+
+	w.h.state_dir = NULL;
+	REQUIRE(build(&w) == 0);
+	CHECK(w.plan.home_source == NULL && kind_is(&w, "/home/ann", MOUNT_PRIVATE));
+	CHECK_INT(mount_at(&w, "/home/ann")->mode, 0700);
+	CHECK(has_note(&w, "no state directory"));
+	w.h.home = NULL;
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/corral", MOUNT_PRIVATE));
+	world_done(&w);
+}
+
+TEST(read_only_mode_writes_nothing_of_the_host) {
+	struct world w;
+	world_init(&w);
+	set_num(&w, KEY_MODE, MODE_READ_ONLY);
+	REQUIRE(build(&w) == 0);
+	for (size_t i = 0; i < w.plan.nmounts; i++) {
+		CHECK(w.plan.mounts[i].kind != MOUNT_BIND || !w.plan.mounts[i].writable);
+	}
+	CHECK(kind_is(&w, "/home/ann", MOUNT_PRIVATE));
+	CHECK_INT(mount_at(&w, "/home/ann/work/app")->reach, REACH_EXEC);
+	world_done(&w);
+}
+
+TEST(a_workspace_under_tmp_is_made_on_our_own_ground) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/tmp/job/ws", 'd', NULL);
+	set_str(&w, KEY_WORKSPACE, "/tmp/job/ws");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(mount_at(&w, "/tmp/job/ws")->create);
+	CHECK_STR(w.plan.cwd, "/tmp/job/ws"); /* the caller's directory lies elsewhere */
+	CHECK(seen_at(&w, "/tmp/x")->kind == MOUNT_PRIVATE);
+	node(&w, "/dev/shm/ws", 'd', NULL);
+	set_str(&w, KEY_WORKSPACE, "/dev/shm/ws");
+	CHECK_INT(build(&w), 0);
+	world_done(&w);
+}
+
+TEST(a_workspace_that_is_the_home_hides_credentials_in_it) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/.aws", 'l', "dotfiles/aws");
+	node(&w, "/home/ann/dotfiles/aws/key", 'f', NULL);
+	node(&w, "/home/ann/.cargo/bin/x", 'f', NULL);
+	set_str(&w, KEY_WORKSPACE, "/home/ann");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(w.plan.home_source == NULL && mount_at(&w, "/home/ann")->kind == MOUNT_BIND);
+	CHECK(masked(&w, "/home/ann/.ssh/id") && masked(&w, "/home/ann/.netrc"));
+	CHECK(kind_is(&w, "/home/ann/dotfiles/aws", MOUNT_MASK_DIR)); /* through the link */
+	CHECK(kind_is(&w, "/home/ann/dotfiles", MOUNT_PIN) &&
+	      mount_at(&w, "/home/ann/dotfiles")->writable);
+	CHECK(masked(&w, "/home/ann/.local/state/corral/trust"));
+	CHECK(mount_at(&w, "/home/ann/.cargo/bin") == NULL);
+	/* An explicit grant re-opens what only our table hides. */
+	add_item(&w, KEY_FS_READ, "/home/ann/.ssh");
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/ann/.ssh", MOUNT_BIND) &&
+	      !mount_at(&w, "/home/ann/.ssh")->writable);
+	world_done(&w);
+}
+
+TEST(a_command_cannot_create_corrals_own_directories) {
+	struct world w;
+	world_init(&w);
+	w.h.state_dir = "/home/ann/.local/state/elsewhere";
+	set_str(&w, KEY_WORKSPACE, "/home/ann");
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	CHECK(strstr(w.e.fix, "mkdir -p /home/ann/.local/state/elsewhere") != NULL);
+	set_str(&w, KEY_WORKSPACE, "/home/ann/.config/corral");
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	world_done(&w);
+}
+
+TEST(the_project_file_is_protected) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.corral.toml", 'f', NULL);
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/ann/work/app/.corral.toml", MOUNT_BIND));
+	CHECK(!mount_at(&w, "/home/ann/work/app/.corral.toml")->writable);
+	world_done(&w);
+}
+
+/* ---- grants ---- */
+
+TEST(a_read_only_island_in_the_workspace_pins_its_parents) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/a/b/c/x", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/a/b/c");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/src"); /* says nothing new */
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(!mount_at(&w, "/home/ann/work/app/a/b/c")->writable);
+	CHECK(kind_is(&w, "/home/ann/work/app/a", MOUNT_PIN) &&
+	      kind_is(&w, "/home/ann/work/app/a/b", MOUNT_PIN));
+	CHECK(mount_at(&w, "/home/ann/work/app/src") == NULL);
+	world_done(&w);
+}
+
+TEST(a_grant_through_a_symlink_works_by_both_names) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/data", 'l', "/mnt/big/data");
+	node(&w, "/mnt/big/data/set", 'f', NULL);
+	node(&w, "/home/ann/work/app/link", 'l', "/mnt/big/data");
+	add_item(&w, KEY_FS_READ, "/home/ann/data");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/link");
+	add_item(&w, KEY_FS_READ, "/bin/sh");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK_STR(mount_at(&w, "/home/ann/data")->source, "/mnt/big/data");
+	CHECK_STR(mount_at(&w, "/mnt/big/data")->source, "/mnt/big/data");
+	/* The workspace shows the host's own link; nothing is mounted over it. */
+	CHECK(mount_at(&w, "/home/ann/work/app/link") == NULL);
+	CHECK(kind_is(&w, "/bin", MOUNT_LINK));
+	world_done(&w);
+}
+
+TEST(wrong_grants_are_errors_that_name_path_and_reason) {
+	static const struct {
+		const char *path, *reason;
+	} rows[] = {
+		{"/", "whole file system"},
+		{"/proc", "its own"},
+		{"/proc/sys", "its own"},
+		{"/dev", "its own devices"},
+		{"/dev/null", "its own devices"},
+		{"/sys", "controls the kernel"},
+		{"/run", "sockets"},
+		{"/run/docker.sock", "socket"},
+		{"/home/ann/.config/corral", "Corral itself"},
+		{"/nothing", "does not exist"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		add_item(&w, i % 2 == 0 ? KEY_FS_READ : KEY_FS_WRITE, rows[i].path);
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_USAGE);
+		CHECK(strstr(w.e.what, rows[i].path) != NULL &&
+		      strstr(w.e.what, rows[i].reason) != NULL);
+		CHECK(strstr(w.e.what, "--rule") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(optional_paths_that_are_missing_are_noted) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_FS_READ, "/nothing/a")->optional = true;
+	add_item(&w, KEY_FS_DENY, "/nothing/b")->optional = true;
+	add_item(&w, KEY_FS_PROTECT, "/nothing/c")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(has_note(&w, "skipped, does not exist: /nothing/a (--rule)"));
+	CHECK(has_note(&w, "skipped, does not exist: /nothing/b (--rule)"));
+	CHECK(has_note(&w, "skipped, does not exist: /nothing/c (--rule)"));
+	world_done(&w);
+}
+
+TEST(the_agent_directory_is_read_only_at_agent) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/agent/tools", 'd', NULL);
+	set_str(&w, KEY_FS_AGENT, "/srv/agent");
+	REQUIRE(build(&w) == 0);
+	CHECK_STR(mount_at(&w, "/agent")->source, "/srv/agent");
+	CHECK(!mount_at(&w, "/agent")->writable && mount_at(&w, "/agent")->create);
+	world_done(&w);
+}
+
+/* ---- deny and protect ---- */
+
+TEST(a_deny_hides_wherever_the_file_is_shown) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.env", 'f', NULL);
+	node(&w, "/home/ann/work/app/deep/er/key", 'f', NULL);
+	node(&w, "/mnt/set/raw/x", 'f', NULL);
+	node(&w, "/home/ann/set", 'l', "/mnt/set");
+	add_item(&w, KEY_FS_READ, "/home/ann/set");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/.env");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/deep/er/key");
+	add_item(&w, KEY_FS_DENY, "/home/ann/set/raw");
+	add_item(&w, KEY_FS_DENY, "/usr/lib");
+	add_item(&w, KEY_FS_DENY, "/home/bob");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/work/app/.env", MOUNT_MASK_FILE));
+	CHECK(kind_is(&w, "/home/ann/work/app/deep", MOUNT_PIN) &&
+	      kind_is(&w, "/home/ann/work/app/deep/er", MOUNT_PIN));
+	CHECK(masked(&w, "/mnt/set/raw/x") && masked(&w, "/home/ann/set/raw/x"));
+	CHECK(kind_is(&w, "/usr/lib", MOUNT_MASK_DIR));
+	CHECK(has_note(&w, "already outside the view: /home/bob"));
+	world_done(&w);
+}
+
+TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
+	struct world w;
+	world_init(&w);
+	set_num(&w, KEY_FS_VIEW, VIEW_HOST);
+	add_item(&w, KEY_FS_DENY, "/var/tmp/x");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(mount_at(&w, "/var/tmp/x") == NULL);
+	CHECK(has_note(&w, "already outside the view: /var/tmp/x"));
+	world_done(&w);
+}
+
+TEST(a_more_specific_grant_reopens_a_deny) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/a/b/c/d", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/a");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/a/b");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/a/b/c");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/work/app/a", MOUNT_MASK_DIR));
+	CHECK(kind_is(&w, "/home/ann/work/app/a/b", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/work/app/a/b")->create);
+	CHECK(kind_is(&w, "/home/ann/work/app/a/b/c", MOUNT_MASK_DIR));
+	world_done(&w);
+}
+
+TEST(a_deny_of_the_workspace_is_a_contradiction) {
+	static const char *const paths[] = {"/home/ann/work/app", "/home/ann/work", "/home"};
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct world w;
+		world_init(&w);
+		add_item(&w, KEY_FS_DENY, paths[i]);
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_USAGE);
+		CHECK(strstr(w.e.what, "--rule") != NULL && strstr(w.e.what, "--test") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(a_deny_behind_a_closed_directory_hides_the_directory) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/shut", 'd', NULL);
+	w.fs.nodes[w.fs.n - 1].closed = true;
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/shut/secret")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/ann/work/app/shut", MOUNT_MASK_DIR));
+	world_done(&w);
+}
+
+TEST(a_deny_takes_toolchains_and_system_trees_with_it) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/.cargo/bin/cargo", 'f', NULL);
+	node(&w, "/sys/devices/system/node/x", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/.cargo");
+	add_item(&w, KEY_FS_DENY, "/sys/devices");
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/home/ann/.cargo/bin") == NULL);
+	CHECK(seen_at(&w, "/sys/devices/system/cpu") == NULL &&
+	      seen_at(&w, "/sys/devices/system/node") == NULL);
+	world_done(&w);
+}
+
+TEST(protect_is_read_only_even_over_a_more_specific_write) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.git/hooks/x", 'f', NULL);
+	node(&w, "/home/ann/work/app/.git/objects/y", 'f', NULL);
+	node(&w, "/home/ann/work/app/.envrc", 'l', "conf/envrc");
+	node(&w, "/home/ann/work/app/conf/envrc", 'f', NULL);
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.git");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/.git/objects");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.envrc");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(!seen_at(&w, "/home/ann/work/app/.git/hooks/x")->writable);
+	CHECK(!seen_at(&w, "/home/ann/work/app/.git/objects/y")->writable);
+	CHECK(kind_is(&w, "/home/ann/work/app/conf/envrc", MOUNT_BIND));
+	CHECK(kind_is(&w, "/home/ann/work/app/conf", MOUNT_PIN));
+	CHECK(has_note(&w, "the link itself can be replaced"));
+	world_done(&w);
+}
+
+/* ---- toolchains ---- */
+
+TEST(toolchains_are_shown_without_their_credentials) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/.cargo/bin/cargo", 'f', NULL);
+	node(&w, "/home/ann/.cargo/credentials.toml", 'f', NULL);
+	node(&w, "/home/ann/.nvm/versions/node", 'd', NULL);
+	node(&w, "/home/ann/.nvm/.npmrc", 'f', NULL);
+	node(&w, "/home/ann/.pyenv", 'l', "/data/pyenv");
+	node(&w, "/data/pyenv/shims/python", 'f', NULL);
+	variable(&w, "PATH=/home/ann/.cargo/bin:/usr/bin:/bin");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/.cargo/bin", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/.cargo/bin")->create);
+	CHECK_INT(mount_at(&w, "/home/ann/.cargo/bin")->reach, REACH_EXEC);
+	CHECK(mount_at(&w, "/home/ann/.cargo") == NULL);
+	CHECK_STR(seen_at(&w, "/home/ann/.cargo/credentials.toml")->target, "/home/ann");
+	CHECK(kind_is(&w, "/home/ann/.nvm", MOUNT_BIND) &&
+	      kind_is(&w, "/home/ann/.nvm/.npmrc", MOUNT_MASK_FILE));
+	CHECK(kind_is(&w, "/data/pyenv", MOUNT_BIND) &&
+	      kind_is(&w, "/home/ann/.pyenv", MOUNT_BIND));
+	set_num(&w, KEY_FS_TOOLCHAINS, 0);
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/home/ann/.nvm") == NULL);
+	world_done(&w);
+}
+
+TEST(variables_move_toolchains_but_not_onto_secrets) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/data/rust/toolchains", 'd', NULL);
+	node(&w, "/data/go/bin/go", 'f', NULL);
+	node(&w, "/data/go/src/private", 'f', NULL);
+	node(&w, "/usr/lib/jvm/java/bin/java", 'f', NULL);
+	variable(&w, "RUSTUP_HOME=/data/rust");
+	variable(&w, "GOPATH=/data/go");
+	variable(&w, "JAVA_HOME=/usr/lib/jvm/java");
+	variable(&w, "NVM_DIR=/home/ann/.ssh");
+	variable(&w, "PYENV_ROOT=/home");
+	variable(&w, "VOLTA_HOME=relative");
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/data/rust", MOUNT_BIND) && kind_is(&w, "/data/go/bin", MOUNT_BIND));
+	CHECK(seen_at(&w, "/data/go/src/private") == NULL);
+	CHECK(mount_at(&w, "/usr/lib/jvm/java") == NULL && mount_at(&w, "/home/ann/.ssh") == NULL);
+	CHECK_STR(env_of(&w, "RUSTUP_HOME"), "/data/rust");
+	CHECK_STR(env_of(&w, "JAVA_HOME"), "/usr/lib/jvm/java");
+	CHECK(env_of(&w, "NVM_DIR") == NULL && env_of(&w, "PYENV_ROOT") == NULL &&
+	      env_of(&w, "VOLTA_HOME") == NULL);
+	world_done(&w);
+}
+
+TEST(directories_of_path_are_shown_with_what_they_need) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/tool/bin/x", 'f', NULL);
+	node(&w, "/home/ann/tool/lib/y", 'f', NULL);
+	node(&w, "/home/ann/tool/token", 'f', NULL);
+	node(&w, "/home/ann/bin/z", 'f', NULL);
+	node(&w, "/home/ann/.local/bin/p", 'f', NULL);
+	node(&w, "/home/ann/.ssh/bin/q", 'f', NULL);
+	node(&w, "/home/ann/work/bin/r", 'f', NULL);
+	node(&w, "/home/ann/scripts/s", 'f', NULL);
+	variable(&w, "PATH=/home/ann/tool/bin:/home/ann/bin:/home/ann/.local/bin:/home/ann:/home/"
+		     "ann/.ssh/bin:"
+		     "/home/ann/work/bin:/home/ann/scripts:bin::/usr/bin");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/tool", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/tool/bin") == NULL);
+	CHECK(kind_is(&w, "/home/ann/tool/token", MOUNT_MASK_FILE));
+	CHECK(kind_is(&w, "/home/ann/bin", MOUNT_BIND) &&
+	      kind_is(&w, "/home/ann/.local/bin", MOUNT_BIND));
+	CHECK(kind_is(&w, "/home/ann/scripts", MOUNT_BIND));
+	CHECK(mount_at(&w, "/home/ann/.ssh/bin") == NULL && mount_at(&w, "/home/ann/.ssh") == NULL);
+	/* Its parent holds the workspace: only the directory itself. */
+	CHECK(kind_is(&w, "/home/ann/work/bin", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/work") == NULL);
+	CHECK(str_starts(env_of(&w, "PATH"), "/home/ann/tool/bin:/home/ann/bin:"));
+	CHECK(strstr(env_of(&w, "PATH"), "::") == NULL &&
+	      strstr(env_of(&w, "PATH"), ":bin:") == NULL);
+	world_done(&w);
+}
+
+/* ---- environment ---- */
+
+TEST(the_environment_starts_from_nothing) {
+	struct world w;
+	world_init(&w);
+	variable(&w, "PATH=.:/usr/bin:");
+	variable(&w, "LANG=C.UTF-8");
+	variable(&w, "LANG=second");
+	variable(&w, "FOO=secret");
+	variable(&w, "LD_PRELOAD=/evil.so");
+	variable(&w, "no equals sign");
+	variable(&w, "=empty");
+	variable(&w, "XDG_RUNTIME_DIR=/run/user/77");
+	variable(&w, "SHELL=/home/ann/evil");
+	variable(&w, "GITHUB_TOKEN=t");
+	variable(&w, "HOME=/elsewhere");
+	add_item(&w, KEY_ENV_PASS, "GITHUB_TOKEN");
+	add_item(&w, KEY_ENV_PASS, "NOT_THERE");
+	add_item(&w, KEY_ENV_SET, "MODE=a=b");
+	REQUIRE(build(&w) == 0);
+	CHECK_STR(env_of(&w, "PATH"), "/usr/bin");
+	CHECK_STR(env_of(&w, "LANG"), "C.UTF-8");
+	CHECK_STR(env_of(&w, "HOME"), "/home/ann");
+	CHECK_STR(env_of(&w, "TMPDIR"), "/tmp");
+	CHECK_STR(env_of(&w, "USER"), "ann");
+	CHECK_STR(env_of(&w, "SHELL"), "/bin/sh");
+	CHECK_STR(env_of(&w, "PWD"), "/home/ann/work/app/src");
+	CHECK_STR(env_of(&w, "XDG_RUNTIME_DIR"), "/run/user/1000");
+	CHECK_STR(env_of(&w, "MODE"), "a=b");
+	CHECK_STR(env_of(&w, "GITHUB_TOKEN"), "t");
+	CHECK_STR(env_of(&w, "CORRAL_LEVEL"), "full");
+	CHECK(env_of(&w, "FOO") == NULL && env_of(&w, "LD_PRELOAD") == NULL);
+	CHECK(has_note(&w, "GITHUB_TOKEN is passed"));
+	CHECK_INT(w.plan.nenv, 13);
+	CHECK(w.plan.env[w.plan.nenv] == NULL);
+	for (size_t i = 1; i < w.plan.nenv; i++) {
+		CHECK(strcmp(w.plan.env[i - 1], w.plan.env[i]) < 0);
+	}
+	set_str(&w, KEY_ENV_PATH, "/bin");
+	REQUIRE(build(&w) == 0);
+	CHECK_STR(env_of(&w, "PATH"), "/bin");
+	world_done(&w);
+}
+
+/* ---- properties ---- */
+
+static uint64_t seed;
+
+static unsigned roll(unsigned n) {
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned)(seed % n);
+}
+
+/* Directories of a small tree, inside the workspace and beside it. */
+static const char *random_dir(struct world *w) {
+	static const char *const names[] = {"a", "b", "ab"};
+	const char *path = roll(3) == 0 ? "/data" : "/ws";
+	for (unsigned depth = 1 + roll(3); depth > 0; depth--) {
+		path = arena_printf(&w->a, "%s/%s", path, names[roll(3)]);
+	}
+	return path;
+}
+
+static void add_tree(struct world *w) {
+	static const char *const names[] = {"a", "b", "ab"};
+	for (size_t i = 0; i < 54; i++) {
+		node(w,
+		     arena_printf(&w->a, "%s/%s/%s/%s", i < 27 ? "/ws" : "/data", names[i % 3],
+				  names[i / 3 % 3], names[i / 9 % 3]),
+		     'd', NULL);
+	}
+	set_str(w, KEY_WORKSPACE, "/ws");
+}
+
+static void add_random_rules(struct world *w) {
+	static const enum key_id ids[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_FS_DENY, KEY_FS_DENY,
+					  KEY_FS_PROTECT};
+	for (unsigned n = 1 + roll(7); n > 0; n--) {
+		add_item(w, ids[roll(ARRAY_LEN(ids))], random_dir(w));
+	}
+}
+
+enum sight { HIDDEN, READABLE, WRITABLE };
+
+/* The longest path among one list that holds this one; -1: none. */
+static int longest(const struct world *w, enum key_id id, const char *path) {
+	int best = -1;
+	for (size_t i = 0; i < w->p.values[id].count; i++) {
+		const char *rule = w->p.values[id].items[i].str;
+		if (path_within(path, rule) && (int)strlen(rule) > best) {
+			best = (int)strlen(rule);
+		}
+	}
+	return best;
+}
+
+/* What the documentation says: the most specific rule decides, deny wins a
+ * tie, then write; protect takes writing away wherever it reaches. */
+static enum sight documented(const struct world *w, const char *path) {
+	int deny = longest(w, KEY_FS_DENY, path), read = longest(w, KEY_FS_READ, path);
+	int write = longest(w, KEY_FS_WRITE, path);
+	if (path_within(path, "/ws") && write < (int)strlen("/ws")) {
+		write = (int)strlen("/ws");
+	}
+	int grant = read > write ? read : write;
+	if (grant < 0 || deny >= grant) {
+		return HIDDEN;
+	}
+	return write >= read && longest(w, KEY_FS_PROTECT, path) < 0 ? WRITABLE : READABLE;
+}
+
+static enum sight planned(const struct world *w, const char *path) {
+	const struct mount *m = seen_at(w, path);
+	if (m == NULL || m->kind != MOUNT_BIND) {
+		return HIDDEN;
+	}
+	return m->writable ? WRITABLE : READABLE;
+}
+
+TEST(random_rules_give_what_is_documented_for_every_path) {
+	seed = 20240607;
+	for (int round = 0; round < 400 && !test_failed; round++) {
+		struct world w;
+		world_init(&w);
+		add_tree(&w);
+		add_random_rules(&w);
+		REQUIRE(build(&w) == 0);
+		check_shape(&w);
+		for (size_t i = 0; i < w.fs.n; i++) {
+			char path[PATH_MAX];
+			(void)snprintf(path, sizeof path, "%s", w.fs.nodes[i].path);
+			if (!path_within(path, "/ws") && !path_within(path, "/data")) {
+				continue;
+			}
+			for (char *end = path + strlen(path); end != path;
+			     end = strrchr(path, '/')) {
+				*end = '\0';
+				if (planned(&w, path) != documented(&w, path)) {
+					char *text = explained(&w, false);
+					printf("# round %d, %s: planned %d, documented %d\n%s\n",
+					       round, path, planned(&w, path), documented(&w, path),
+					       text);
+					free(text);
+					test_failed = true;
+					world_done(&w);
+					return;
+				}
+			}
+		}
+		world_done(&w);
+	}
+}
+
+static void shuffle(struct value *v) {
+	for (size_t i = v->count; i > 1; i--) {
+		size_t k = roll((unsigned)i);
+		struct item kept = v->items[i - 1];
+		v->items[i - 1] = v->items[k];
+		v->items[k] = kept;
+	}
+}
+
+TEST(the_order_of_rules_does_not_change_the_plan) {
+	static const enum key_id ids[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_FS_DENY, KEY_FS_PROTECT};
+	seed = 77;
+	for (int round = 0; round < 200 && !test_failed; round++) {
+		struct world w;
+		world_init(&w);
+		add_tree(&w);
+		node(&w, "/ws/l", 'l', "/data/a");
+		add_random_rules(&w);
+		add_item(&w, KEY_FS_READ, "/ws/l")->origin.line = 3;
+		add_item(&w, KEY_FS_READ, "/data/a")->origin.line = 2;
+		REQUIRE(build(&w) == 0);
+		char *first = explained(&w, true);
+		for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+			shuffle(&w.p.values[ids[i]]);
+		}
+		REQUIRE(build(&w) == 0);
+		char *second = explained(&w, true);
+		CHECK_STR(second, first);
+		free(first);
+		free(second);
+		world_done(&w);
+	}
+}
+
+/* ---- explain ---- */
+
+TEST(explain_prints_the_whole_plan_of_a_small_host) {
+	static const char wanted[] =
+		"level      full\n"
+		"engine     namespaces\n"
+		"workspace  /srv/job at /workspace\n"
+		"directory  /workspace\n"
+		"network    none (loopback inside works)\n"
+		"home       /home/corral (private, empty at every run)\n"
+		"\n"
+		"guarantees\n"
+		"  fs.write          enforced  mount, landlock\n"
+		"  fs.read           enforced  mount, landlock\n"
+		"  fs.deny           enforced  mount\n"
+		"  net               enforced  netns, seccomp\n"
+		"  net.names         absent    no name is allowed: net.mode is none\n"
+		"  ipc               enforced  ipcns, mount, netns, landlock\n"
+		"  pid               enforced  pidns, procfs\n"
+		"  env               enforced  environment\n";
+	static const char files[] = "\nfiles\n"
+				    "  link    /dev/fd -> /proc/self/fd   # skeleton\n"
+				    "  rw      /dev/null   # device\n"
+				    "  link    /dev/ptmx -> pts/ptmx   # skeleton\n"
+				    "  rw      /dev/pts   # device\n"
+				    "  rw      /dev/shm   # private\n"
+				    "  link    /dev/stderr -> /proc/self/fd/2   # skeleton\n"
+				    "  link    /dev/stdin -> /proc/self/fd/0   # skeleton\n"
+				    "  link    /dev/stdout -> /proc/self/fd/1   # skeleton\n"
+				    "  dir     /etc   # skeleton\n"
+				    "  file    /etc/group   # made up\n"
+				    "  file    /etc/hostname   # made up\n"
+				    "  file    /etc/hosts   # made up\n"
+				    "  file    /etc/nsswitch.conf   # made up\n"
+				    "  file    /etc/passwd   # made up\n"
+				    "  rw      /home/corral   # private home\n"
+				    "  rw      /proc   # processes inside\n"
+				    "  rw      /run   # private\n"
+				    "  dir     /run/lock   # skeleton\n"
+				    "  dir     /run/user/1000   # skeleton\n"
+				    "  rw      /tmp   # private\n"
+				    "  ro      /usr   # system\n"
+				    "  link    /var/lock -> /run/lock   # skeleton\n"
+				    "  link    /var/run -> /run   # skeleton\n"
+				    "  rw      /var/tmp   # private\n"
+				    "  rw      /workspace = /srv/job   # workspace, --test\n"
+				    "  pin     /workspace/a   # holds a restricted path\n"
+				    "  hidden  /workspace/a/key   # fs.deny, --rule\n"
+				    "\nenvironment\n"
+				    "  CORRAL_LEVEL CORRAL_WORKSPACE HOME LOGNAME PATH PWD SHELL "
+				    "TMPDIR USER XDG_RUNTIME_DIR\n";
+	struct world w;
+	world_init(&w);
+	w.fs.n = 0;
+	node(&w, "/usr/bin/sh", 'f', NULL);
+	node(&w, "/dev/null", 'o', NULL);
+	node(&w, "/srv/job/a/key", 'f', NULL);
+	set_num(&w, KEY_FS_VIEW, VIEW_MINIMAL);
+	set_num(&w, KEY_FS_HOME, HOME_EPHEMERAL);
+	set_str(&w, KEY_WORKSPACE, "/srv/job");
+	set_str(&w, KEY_FS_WORKSPACE_AT, "/workspace");
+	add_item(&w, KEY_FS_DENY, "/srv/job/a/key");
+	REQUIRE(build(&w) == 0);
+	char *text = explained(&w, false);
+	CHECK(str_starts(text, wanted));
+	CHECK(strstr(text, files) != NULL);
+	if (test_failed) {
+		printf("%s\n", text);
+	}
+	free(text);
+	world_done(&w);
+}
+
+TEST(explain_names_what_an_old_host_lacks) {
+	struct world w;
+	world_init(&w);
+	w.h.landlock_abi = 0;
+	set_num(&w, KEY_NET_MODE, NET_FULL);
+	REQUIRE(build(&w) == 0);
+	char *text = explained(&w, false);
+	CHECK(str_starts(text, "level      standard\n"));
+	CHECK(strstr(text, "\n  fs.write          enforced  mount\n") != NULL);
+	CHECK(strstr(text, "\n  net               absent    net.mode is full\n") != NULL);
+	CHECK(strstr(text, "\n  ipc               weaker    ipcns, mount: abstract sockets") !=
+	      NULL);
+	CHECK(strstr(text, "(private, kept between runs)") != NULL);
+	free(text);
+	world_done(&w);
+}
+
+TEST(explain_json_holds_names_but_no_values_of_variables) {
+	struct world w;
+	world_init(&w);
+	variable(&w, "GITHUB_TOKEN=hush-hush");
+	add_item(&w, KEY_ENV_PASS, "GITHUB_TOKEN");
+	REQUIRE(build(&w) == 0);
+	char *text = explained(&w, true);
+	CHECK(str_starts(text, "{\"engine\":\"namespaces\",\"level\":\"full\""));
+	CHECK(strstr(text, "\"GITHUB_TOKEN\"") != NULL && strstr(text, "hush-hush") == NULL);
+	CHECK(strstr(text, "\"mounts\":[{") != NULL &&
+	      strstr(text, "\"limits\":{\"timeout_ms\":null") != NULL);
+	CHECK(strstr(text,
+		     "{\"name\":\"net\",\"state\":\"enforced\",\"by\":[\"netns\",\"seccomp\"]}") !=
+	      NULL);
+	free(text);
+	world_done(&w);
+}
+
+TESTS_MAIN
