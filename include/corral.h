@@ -35,8 +35,8 @@ extern "C" {
 enum corral_error_kind {
 	CORRAL_E_NONE = 0,
 	CORRAL_E_USAGE,          /* wrong option, key, value or file */
-	CORRAL_E_REFUSED,        /* the policy, or a required guarantee, says no */
-	CORRAL_E_SETUP,          /* the sandbox could not be built; nothing ran */
+	CORRAL_E_REFUSED,        /* the policy says no */
+	CORRAL_E_SETUP,          /* the sandbox, or a required guarantee, cannot be had; nothing ran */
 	CORRAL_E_NOT_FOUND,      /* the command does not exist inside */
 	CORRAL_E_NOT_EXECUTABLE, /* the command exists and cannot be executed */
 	CORRAL_E_MEMORY,

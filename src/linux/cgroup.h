@@ -2,7 +2,7 @@
  *
  * Should:   make the group before the child exists, so that it is born inside;
  *           say why the kernel killed; leave no directory behind.
- * Must not: touch a group it did not make.
+ * Must not: touch a group it did not make, but to hand controllers down to ours.
  * Fails:    closed: a limit that cannot be written stops the run. */
 #ifndef CORRAL_LINUX_CGROUP_H
 #define CORRAL_LINUX_CGROUP_H

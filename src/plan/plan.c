@@ -146,7 +146,7 @@ static int choose_engine(struct plan *plan, const struct host *h, struct err *e)
 static int level_too_low(const struct plan *plan, const struct host *h, enum level wanted,
 			 const struct origin *from, struct err *e) {
 	char origin[128];
-	err_set(e, ERR_REFUSED, WHERE,
+	err_set(e, ERR_SETUP, WHERE,
 		"level %s is asked for (%s) and this host reaches %s: Landlock ABI %d",
 		level_name(wanted), origin_text(from, origin, sizeof origin),
 		level_name(plan->level), h->landlock_abi);

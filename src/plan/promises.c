@@ -122,7 +122,7 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 			return 0;
 		}
 		char origin[128];
-		err_set(e, ERR_REFUSED, WHERE, "%s is required (%s) and would be %s: %s",
+		err_set(e, ERR_SETUP, WHERE, "%s is required (%s) and would be %s: %s",
 			wanted->str, origin_text(&wanted->origin, origin, sizeof origin),
 			state_name(made->state),
 			made->why == NULL ? "this host does not have it" : made->why);

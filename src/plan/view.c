@@ -210,7 +210,14 @@ static int show_view(struct builder *b, struct err *e) {
 
 /* ---- skeleton ---- */
 
+/* One Landlock rule on the directory serves every device in it. */
 static void show_devices(struct builder *b) {
+	struct mount dir = {.kind = MOUNT_DIR,
+			    .target = "/dev",
+			    .reach = REACH_DEVICE,
+			    .mode = 0755,
+			    .note = "devices"};
+	wish_add(b, dir, RANK_SYSTEM);
 	for (size_t i = 0; i < devices.count; i++) {
 		struct look seen = fs_look(b, devices.rows[i].path);
 		if (seen.kind != LOOK_OTHER) {
@@ -220,7 +227,6 @@ static void show_devices(struct builder *b) {
 			.kind = MOUNT_DEVICE,
 			.target = devices.rows[i].path,
 			.source = devices.rows[i].path,
-			.reach = REACH_DEVICE,
 			.writable = true,
 			.is_file = true,
 			.dev = seen.dev,
@@ -231,7 +237,6 @@ static void show_devices(struct builder *b) {
 	}
 	struct mount pts = {.kind = MOUNT_PTS,
 			    .target = "/dev/pts",
-			    .reach = REACH_DEVICE,
 			    .writable = true,
 			    .note = "device"};
 	wish_add(b, pts, RANK_SYSTEM);

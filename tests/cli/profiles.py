@@ -6,6 +6,13 @@ import tempfile
 from harness import Skip, check, contains, equal, remove_tree
 
 
+def beside_homes():
+    """A place that the host's view shows and that is neither a home nor temporary."""
+    if not os.access("/srv", os.W_OK):
+        raise Skip("/srv cannot be written")
+    return "/srv"
+
+
 def register(suite):
     test = suite.test
 
@@ -77,7 +84,7 @@ def register(suite):
     def _(box):
         equal(box.run("--profile", "strict", "--open-files", "300", "-c", "ulimit -n").exited(0).out, "300\n", "option")
 
-    @test("host-read: the file system is readable, credentials and other homes are not", root=True, base="/srv")
+    @test("host-read: the file system is readable, credentials and other homes are not", root=True, base=beside_homes)
     def _(box):
         box.write("home/.ssh/id_ed25519", "secret-key\n", 0o600)
         box.write("home/.netrc", "secret-netrc\n", 0o600)

@@ -97,8 +97,16 @@ def register(suite):
 
     @test("the command cannot signal corral or anything outside")
     def _(box):
-        done = box.run("-c", "kill -0 %d 2>/dev/null && echo reached; kill -9 -1; ls -d /proc/[0-9]* | wc -l" % os.getpid())
-        check("reached" not in done.out, "a process outside can be signalled")
+        victim = box.start(["/bin/sleep", "60"])
+        script = "kill -USR1 %d && echo reached; kill -USR1 $PPID; exit 0" % victim.pid
+        check("reached" in box.sh(script.split(";")[0]).out, "control")
+        equal(wait_until(lambda: victim.poll() is not None, 3), True, "the control's victim is dead")
+        victim = box.start(["/bin/sleep", "60"])
+        done = box.run("-c", "kill -0 %d && echo reached; exit 3" % victim.pid).exited(3)
+        equal(done.out, "", "stdout")
+        box.run("-c", "kill -KILL $PPID; exit 4").exited(4)
+        equal(victim.poll(), None, "the victim lives")
+        victim.kill()
 
     @test("twenty runs at once do not disturb each other")
     def _(box):

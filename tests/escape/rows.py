@@ -111,7 +111,8 @@ def read_sections(path):
 def expand(text, word):
     """Puts the parts of one `each` word into a value."""
     parts = word.split("=")
-    return re.sub(r"\{([1-9])\}", lambda found: "".join(parts[int(found[1]) - 1:int(found[1])]), text)
+    parts += [""] * (9 - len(parts))
+    return re.sub(r"\{([1-9])\}", lambda found: parts[int(found[1]) - 1], text)
 
 
 def rows_of(section, path):

@@ -1,6 +1,7 @@
 /* The module itself is included, so that its reading of trees which this host
  * does not have can be tested; everything else goes through its interface. */
 #include "linux/cgroup.c"
+#include "linux/cgroup_probe.c"
 
 #include "linux/layer.h"
 #include "plan/limits.h"

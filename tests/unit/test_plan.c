@@ -423,11 +423,11 @@ TEST(landlock_decides_the_level_and_the_promises) {
 
 		set_num(&w, KEY_LEVEL, LEVEL_FULL);
 		CHECK_INT(build(&w), abi >= 4 ? 0 : -1);
-		CHECK(abi >= 4 || w.e.kind == ERR_REFUSED);
+		CHECK(abi >= 4 || w.e.kind == ERR_SETUP);
 		set_num(&w, KEY_LEVEL, LEVEL_AUTO);
 		set_num(&w, KEY_MIN_LEVEL, LEVEL_FULL);
 		CHECK_INT(build(&w), abi >= 4 ? 0 : -1);
-		CHECK(abi >= 4 || (w.e.kind == ERR_REFUSED && w.e.fix[0] != '\0'));
+		CHECK(abi >= 4 || (w.e.kind == ERR_SETUP && w.e.fix[0] != '\0'));
 		world_done(&w);
 	}
 }
@@ -441,7 +441,7 @@ TEST(a_required_guarantee_that_is_not_enforced_refuses) {
 	set_num(&w, KEY_LIMITS_MEMORY, 1 << 20);
 	add_item(&w, KEY_REQUIRE, "limits.memory");
 	CHECK_INT(build(&w), -1);
-	CHECK_INT(w.e.kind, ERR_REFUSED);
+	CHECK_INT(w.e.kind, ERR_SETUP);
 	CHECK(strstr(w.e.what, "limits.memory") != NULL && strstr(w.e.what, "absent") != NULL);
 	CHECK(strstr(w.e.what, "no control group here") != NULL);
 	world_done(&w);
@@ -1195,6 +1195,7 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 		"  pid               enforced  pidns, procfs\n"
 		"  env               enforced  environment\n";
 	static const char files[] = "\nfiles\n"
+				    "  dir     /dev   # devices\n"
 				    "  link    /dev/fd -> /proc/self/fd   # skeleton\n"
 				    "  rw      /dev/null   # device\n"
 				    "  link    /dev/ptmx -> pts/ptmx   # skeleton\n"

@@ -124,7 +124,9 @@ static int tcp_listen(int argc, char **argv) {
 	(void)argc;
 	union address at;
 	socklen_t len = address_read("0.0.0.0", argv[1], &at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	/* The row's other half may have used the port a moment ago. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (fd < 0 || bind(fd, &at.any, len) != 0 || listen(fd, 4) != 0) {
 		return probe_result(-1);
 	}
