@@ -5,20 +5,21 @@
  * above it. */
 #include "linux/layer.h"
 
+/* clang-format off: one line a layer, its reason beside it */
 const struct layer *const layers[] = {
-	&layer_user,         /* first: every later layer needs the capabilities of the mapped id */
+	&layer_groups,       /* first: what set-up uses is the run's own use */
+	&layer_user,         /* every later layer needs the capabilities of the mapped id */
 	&layer_quotas,       /* while the host's /proc/sys is still there to be written */
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
 	&layer_network,      /* needs CAP_NET_ADMIN */
 	&layer_names,        /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
 	&layer_directory,    /* the working directory of the new root */
-	&layer_limits,       /* after the mounts, which may need more descriptors than the limit */
-	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for the next two
-			      */
-	&layer_landlock,     /* needs no_new_privs and /dev, /tmp, … in their final place */
-	&layer_descriptors,  /* the ruleset was the last descriptor of the parent's that was needed
-			      */
+	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for two layers below */
+	&layer_landlock,     /* needs no_new_privs, and /dev, /tmp and the rest in their final place */
+	&layer_descriptors,  /* the ruleset was the last descriptor of the parent's that was needed */
+	&layer_limits,       /* the parent's descriptors may have numbers above the limit */
 	&layer_seccomp,      /* last: it forbids what the layers above have just done */
 	NULL,
 };
+/* clang-format on */

@@ -215,9 +215,8 @@ static int check_workspace_at(const struct policy *p, struct err *e) {
 static int missing_path(enum key_id key, const char *str, const struct origin *o, int sys,
 			struct err *e) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
-	(void)err_set(e, ERR_USAGE, "policy", "%s %s (%s): %s", keys[key].name,
-		      shown(str, path, sizeof path), origin_text(o, from, sizeof from),
-		      strerror(sys));
+	(void)err_set(e, ERR_USAGE, "policy", "%s %s (%s)", keys[key].name,
+		      shown(str, path, sizeof path), origin_text(o, from, sizeof from));
 	e->sys = sys;
 	return keys[key].type == TYPE_PATHS
 		       ? err_fix(e, "make it, or write \"%s?\" when it may be missing", path)

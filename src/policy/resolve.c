@@ -62,9 +62,9 @@ int policy_file_error(struct err *e, const char *name, int sys) {
 		(void)err_set(e, ERR_USAGE, "policy", "%s: larger than %zu bytes, so not a policy",
 			      file, POLICY_FILE_MAX);
 	} else {
-		(void)err_set(e, ERR_USAGE, "policy", "%s: %s", file, strerror(sys));
+		(void)err_set(e, ERR_USAGE, "policy", "cannot read %s", file);
+		e->sys = sys;
 	}
-	e->sys = sys;
 	return -1;
 }
 
@@ -231,9 +231,8 @@ static int early_value(const struct resolver *r, enum key_id key, struct value *
 
 static int workspace_error(struct err *e, const struct value *v, int sys) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
-	(void)err_set(e, ERR_USAGE, "policy", "the workspace %s (%s) cannot be used: %s",
-		      shown(v->str, path, sizeof path), origin_text(&v->origin, from, sizeof from),
-		      strerror(sys));
+	(void)err_set(e, ERR_USAGE, "policy", "the workspace %s (%s) cannot be used",
+		      shown(v->str, path, sizeof path), origin_text(&v->origin, from, sizeof from));
 	e->sys = sys;
 	return err_fix(e, "name an existing directory with --workspace DIR");
 }

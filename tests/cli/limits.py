@@ -1,4 +1,6 @@
 """Limits hold, and where one cannot, that is said."""
+import os
+
 from harness import Skip, check, contains, equal
 
 COUNT_FORKS = """
@@ -140,8 +142,13 @@ def register(suite):
 
     @test("the private /tmp is empty at each run and invisible outside", root=True)
     def _(box):
-        box.run("-c", "touch /tmp/corral-inside-only /dev/shm/corral-inside-only").exited(0)
-        equal(box.run("-c", "ls -A /dev/shm; ls /tmp | grep inside-only").out, "", "nothing is carried over")
+        name = f"inside-{os.path.basename(box.dir)}"
+        box.run("-c", f"touch /tmp/{name} /dev/shm/{name}").exited(0)
+        equal(box.run("-c", "ls -A /dev/shm; ls /tmp | grep inside-").out, "", "nothing is carried over")
+        for top in ("/tmp", "/dev/shm"):
+            if os.path.exists(f"{top}/{name}"):
+                os.unlink(f"{top}/{name}")
+                check(False, f"it was written to the host's {top}")
 
     @test("no core file is written")
     def _(box):

@@ -305,7 +305,8 @@ class Scene:
             done = subprocess.run(
                 [SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
                 env=self.environment() | {"T": self.token}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND, check=False, **extra)
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND, check=False,
+                **extra)
         except subprocess.TimeoutExpired:
             return 124, "timed out"
         return done.returncode, done.stdout.decode(errors="replace")

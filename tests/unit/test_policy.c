@@ -110,9 +110,11 @@ static int try(struct world *w, const char *key, const char *value) {
 }
 
 static bool says(const struct world *w, const char *words) {
-	bool found = strstr(w->e.what, words) != NULL || strstr(w->e.fix, words) != NULL;
+	const char *sys = w->e.sys != 0 ? strerror(w->e.sys) : "";
+	bool found = strstr(w->e.what, words) != NULL || strstr(w->e.fix, words) != NULL ||
+		     strstr(sys, words) != NULL;
 	if (!found) {
-		printf("# no \"%s\" in: %s | %s\n", words, w->e.what, w->e.fix);
+		printf("# no \"%s\" in: %s: %s | %s\n", words, w->e.what, sys, w->e.fix);
 	}
 	return found;
 }

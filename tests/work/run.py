@@ -82,7 +82,7 @@ def java_source(_box, top):
     write(top, "Main.java", "import java.util.stream.*; public class Main { public static void main(String[] a) throws Exception {"
           " System.out.println(IntStream.range(0, 1000).parallel().sum());"
           " Process p = new ProcessBuilder(\"echo\", \"child\").inheritIO().start(); p.waitFor();"
-          " System.out.println(java.nio.file.Files.createTempFile(\"x\", \"y\").toFile().exists()); } }\n")
+          " System.out.println(java.nio.file.Files.createTempFile(\"x\", \"y\").toFile().delete()); } }\n")
 
 
 def rust_package(_box, top):
@@ -114,6 +114,7 @@ grep -c 'database system is shut down' server.log
 """
 
 TMUX = r"""
+export TMUX_TMPDIR=$PWD
 tmux -L t -f /dev/null new-session -d -s s 'echo in-tmux >out; tty >>out; sleep 30'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do test -s out && break; sleep 0.1; done
 tmux -L t list-sessions -F '#{session_name}'
@@ -274,7 +275,8 @@ def work(box, row):
         for base, dirs, files in os.walk(top):
             for name in dirs + files:
                 box.own(f"{base}/{name}")
-    control = box.execute(["/bin/sh", "-c", row.script], cwd=places["outside"], env=env, timeout=LONGEST)
+    outside = {**env, "TMPDIR": box.mkdir("tmp", 0o777)}  # so that the control leaves nothing on the host
+    control = box.execute(["/bin/sh", "-c", row.script], cwd=places["outside"], env=outside, timeout=LONGEST)
     if control.status != row.status:
         raise Skip(f"the control fails with {control.status}: {short(control.out + control.err, 300)}")
     check(control.out.strip() or row.status, "the control prints nothing, so nothing could be compared")

@@ -1,24 +1,13 @@
-/* Limits: control groups of version 1, then resource limits.
+/* Limits: resource limits of each process and of the user namespace.
  *
  * Should:   put this process, and so everything it will start, under the plan's
- *           limits.  A version 2 group was joined by clone3() already.
- * Must not: raise anything above what the caller had, or need a path: the
- *           group's files were opened by the parent, and the kernel checks the
- *           opener's rights, so joining works from inside a user namespace.
+ *           limits.
+ * Must not: raise anything above what the caller had, or run before the last
+ *           layer that opens descriptors: their numbers may lie above the limit.
  * Fails:    closed. */
 #include "linux/layer.h"
 
-#include <errno.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-static int join(int fd, struct err *e) {
-	ssize_t n;
-	do {
-		n = write(fd, "0", 1); /* "0" is the writer itself */
-	} while (n < 0 && errno == EINTR);
-	return n == 1 ? 0 : err_sys(e, "limits", "cannot join the run's control group");
-}
 
 static rlim_t lower(rlim_t a, rlim_t b) {
 	return a < b ? a : b; /* RLIM_INFINITY is the largest value of the type */
@@ -46,11 +35,6 @@ static int limit(const struct rlimit_row *row, struct err *e) {
 }
 
 static int limits_enter(struct kit *k, struct err *e) {
-	for (size_t i = 0; i < k->njoin_fds; i++) {
-		if (join(k->join_fds[i], e) != 0) {
-			return -1;
-		}
-	}
 	for (size_t i = 0; i < k->plan->nrlimits; i++) {
 		if (limit(&k->plan->rlimits[i], e) != 0) {
 			return -1;
