@@ -14,12 +14,18 @@ export CMD
 
 check: packages-check
 	@$(MAKE) --no-print-directory build WERROR=true
-	@/usr/bin/python3 tests/run.py --build $(BUILD)
+	@$(MAKE) --no-print-directory sanitize
+	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
 
 build: packages-build
 	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dprefix=$(PREFIX) >/dev/null
 	@meson configure $(BUILD) -Dwerror=$(WERROR) -Dprefix=$(PREFIX)
 	@ninja -C $(BUILD) $(if $(filter true,$(WERROR)),,--quiet)
+
+sanitize:
+	@test -f $(BUILD)-asan/build.ninja || CC=$(CC) meson setup $(BUILD)-asan -Db_sanitize=address,undefined \
+		-Dstatic_binary=false -Db_lundef=false -Dbuildtype=debug -Dwerror=true >/dev/null
+	@ninja -C $(BUILD)-asan --quiet
 
 install: build
 	meson install -C $(BUILD) --no-rebuild

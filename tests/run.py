@@ -18,11 +18,20 @@ ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
 
 
-def suites(build):
+def programs(build, suffix, without=None):
+    """The test programs that a build made."""
+    for path in sorted(glob.glob(f"{build}/tests/*/test_*") + glob.glob(f"{build}/tests/api/api_*")):
+        name = os.path.basename(path)
+        if os.path.isfile(path) and os.access(path, os.X_OK) and name != without:
+            yield name + suffix, [path]
+
+
+def suites(build, sanitized):
     """(name, argv) of every suite, quick ones first."""
-    for path in sorted(glob.glob(f"{build}/tests/*/test_*")):
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            yield os.path.basename(path), [path]
+    yield from programs(build, "")
+    if sanitized:
+        # The tripwire stands in for malloc, which is what the sanitizer does too.
+        yield from programs(sanitized, " (sanitized)", without="test_tripwire")
     corral = f"{build}/corral"
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
@@ -75,12 +84,13 @@ def run_suite(name, argv, verbose):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=f"{ROOT}/build")
+    parser.add_argument("--sanitized", help="a second build, with ASan and UBSan")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("only", nargs="*", help="run only these suites")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     totals = [0, 0, 0]
-    for name, argv in suites(build):
+    for name, argv in suites(build, args.sanitized and os.path.abspath(args.sanitized)):
         if args.only and name not in args.only:
             continue
         for i, n in enumerate(run_suite(name, argv, args.verbose)):

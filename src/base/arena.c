@@ -76,19 +76,21 @@ char *arena_strdup(struct arena *a, const char *s) {
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...) {
+	char small[256]; /* most texts fit, and are then formatted once */
 	va_list ap;
 	va_start(ap, fmt);
-	int len = vsnprintf(NULL, 0, fmt, ap);
+	int len = vsnprintf(small, sizeof small, fmt, ap);
 	va_end(ap);
 	if (len < 0) {
 		return NULL;
 	}
 	char *s = arena_alloc(a, (size_t)len + 1);
-	if (s != NULL) {
-		va_start(ap, fmt);
-		(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
-		va_end(ap);
+	if (s == NULL || (size_t)len < sizeof small) {
+		return s == NULL ? NULL : memcpy(s, small, (size_t)len + 1);
 	}
+	va_start(ap, fmt);
+	(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
+	va_end(ap);
 	return s;
 }
 

@@ -43,8 +43,15 @@ char *path_join(struct arena *a, const char *dir, const char *rest) {
 	if (rest[0] == '/') {
 		return path_normal(a, rest);
 	}
-	char *both = arena_printf(a, "%s/%s", dir, rest);
-	return both == NULL ? NULL : path_normal(a, both);
+	size_t head = strlen(dir), tail = strlen(rest);
+	char *both = arena_alloc(a, head + tail + 2);
+	if (both == NULL) {
+		return NULL;
+	}
+	memcpy(both, dir, head);
+	both[head] = '/';
+	memcpy(both + head + 1, rest, tail + 1);
+	return path_normal(a, both);
 }
 
 size_t path_depth(const char *path) {

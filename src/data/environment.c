@@ -182,6 +182,9 @@ const struct env_row *env_row_for(const char *name) {
 	size_t best_len = 0;
 	for (size_t i = 0; i < env_rows_count; i++) {
 		const char *pattern = env_rows[i].pattern;
+		if (pattern[0] != name[0]) {
+			continue; /* most rows, at every variable of every run */
+		}
 		size_t len = strlen(pattern);
 		if (pattern[len - 1] != '*') {
 			if (strcmp(pattern, name) == 0) {

@@ -104,7 +104,7 @@ def register(suite):
             result = box.json("--memory", "64M", "--", PYTHON, "-c", "x = bytearray(400 << 20)")
             equal(result["reason"], "oom", "reason")
             return
-        done = box.run("--memory", "64M", "--require", "limits.memory", "--", "touch", "ran").exited(126)
+        done = box.run("--memory", "64M", "--require", "limits.memory", "--", "touch", "ran").exited(125)
         done.said("limits.memory", "remedy")
         check(not box.exists("ws/ran"), "something ran")
         result = box.json("--memory", "64M", "true")

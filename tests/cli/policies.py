@@ -286,7 +286,7 @@ def register(suite):
 
     @test("explain of what would be refused says so")
     def _(box):
-        box.corral_("explain", "--require", "net.names").exited(126).said("net.names")
+        box.corral_("explain", "--require", "net.names").exited(125).said("net.names")
         box.corral_("explain", "--timeout", "soon").exited(2).said("soon")
 
     @test("paths of a policy are relative to the workspace, of an option to the directory")

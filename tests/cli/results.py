@@ -99,12 +99,22 @@ def register(suite):
         contains(result["error"]["message"], "no-such-command", "message")
         check(result["error"]["layer"], "no layer")
 
-    @test("reason refused for a guarantee that cannot be enforced")
+    @test("reason setup and status 125 for a guarantee that cannot be enforced")
     def _(box):
-        done = box.run("--json", "--require", "net.names", "--", "touch", "ran").exited(126)
+        done = box.run("--json", "--require", "net.names", "--", "touch", "ran").exited(125)
+        result = shape(done.json)
+        equal(result["reason"], "setup", "reason")
+        contains(result["error"]["message"], "net.names", "message")
+        check(result["error"]["remedy"], "no remedy")
+        check(not box.exists("ws/ran"), "something ran")
+
+    @test("reason refused and status 126 for what the policy forbids")
+    def _(box):
+        box.write("ws/.corral.toml", "[net]\nmode = \"full\"\n")
+        done = box.run("--json", "--", "touch", "ran").exited(126)
         result = shape(done.json)
         equal(result["reason"], "refused", "reason")
-        contains(result["error"]["message"], "net.names", "message")
+        contains(result["error"]["message"], ".corral.toml", "message")
         check(result["error"]["remedy"], "no remedy")
         check(not box.exists("ws/ran"), "something ran")
 
@@ -152,7 +162,7 @@ def register(suite):
     def _(box):
         box.run("--require", "fs.write,fs.read,net,pid,ipc,env,lifetime", "true").exited(0)
         box.run("--require", "limits.time", "--timeout", "5", "true").exited(0)
-        box.run("--require", "limits.time", "true").exited(126).said("limits.time")
+        box.run("--require", "limits.time", "true").exited(125).said("limits.time")
 
     @test("reason oom for a command beyond its memory", root=True, user=False)
     def _(box):

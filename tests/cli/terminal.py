@@ -154,7 +154,8 @@ def register(suite):
         with Terminal(box, BASH) as t:
             t.send("PS1='P''> '; stty -echo\n")
             t.expect("P> ")
-            t.send("\"$CORRAL\" run sh -c 'echo rea''dy; cat'\n")
+            # exec, because a ^Z between vfork and execve of a plain dash stops only its child.
+            t.send("\"$CORRAL\" run sh -c 'echo rea''dy; exec cat'\n")
             t.expect("ready")
             t.send("\x1a")
             t.expect(r"Stopped")

@@ -295,7 +295,7 @@ def register(suite):
         for words, status in (((("--home", "ephemeral", "--", "./plain")), 126),
                               (("--home", "ephemeral", "--", "nowhere"), 127),
                               (("--home", "ephemeral", "--set", "fs.deny=/"), 2),
-                              (("--home", "ephemeral", "--require", "net.names", "--", "true"), 126)):
+                              (("--home", "ephemeral", "--require", "net.names", "--", "true"), 125)):
             box.run(*words).exited(status)
             equal(box.tree(), before, f"files after {words}")
             equal(box.remains(), [], f"remains after {words}")

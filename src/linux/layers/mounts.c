@@ -113,19 +113,27 @@ static int bind(int from, int to, uint64_t attributes) {
 
 /* ---- child: targets ---- */
 
+/* The new root, and the directory in it that was needed last: the plan is
+ * sorted, so most targets lie beside the one before. */
+struct ground {
+	int root;
+	int last_fd;
+	const char *last; /* its path: last_len bytes of a target */
+	size_t last_len;
+};
+
 /* Steps into one directory, making it where it is missing.  A file or symlink
  * in the way is removed: this is our own ground, and the mount would hide it. */
 static int step(int dir, const char *name) {
 	for (int tries = 0; tries < 3; tries++) {
+		if (mkdirat(dir, name, 0755) != 0 && errno != EEXIST) {
+			return -1;
+		}
 		int fd = sys_openat2(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, BENEATH);
 		if (fd >= 0) {
 			return fd;
 		}
-		if ((errno == ENOTDIR || errno == ELOOP) && unlinkat(dir, name, 0) != 0 &&
-		    errno != ENOENT) {
-			return -1;
-		}
-		if (mkdirat(dir, name, 0755) != 0 && errno != EEXIST) {
+		if ((errno != ENOTDIR && errno != ELOOP) || unlinkat(dir, name, 0) != 0) {
 			return -1;
 		}
 	}
@@ -133,97 +141,100 @@ static int step(int dir, const char *name) {
 	return -1;
 }
 
-/* The directory that will hold the last component, which *ret_name receives. */
-static int parent_of(int root, const char *target, char ret_name[NAME_MAX + 1]) {
+/* Walks from the root to the directory `path`, len bytes, making what is missing. */
+static int walk(int root, const char *path, size_t len) {
 	int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
-	for (const char *p = target; dir >= 0;) {
-		while (*p == '/') {
-			p++;
-		}
-		size_t n = strcspn(p, "/");
-		if (n == 0 || n > NAME_MAX) {
+	for (size_t at = 1; dir >= 0 && at < len;) {
+		char name[NAME_MAX + 1];
+		size_t n = strcspn(path + at, "/");
+		if (n > NAME_MAX) {
 			(void)close(dir);
-			errno = n == 0 ? EINVAL : ENAMETOOLONG;
+			errno = ENAMETOOLONG;
 			return -1;
 		}
-		memcpy(ret_name, p, n);
-		ret_name[n] = '\0';
-		p += n;
-		if (*p == '\0') {
-			return dir;
-		}
-		int next = step(dir, ret_name);
+		memcpy(name, path + at, n);
+		name[n] = '\0';
+		int next = step(dir, name);
 		(void)close(dir);
 		dir = next;
+		at += n + 1;
 	}
-	return -1;
+	return dir;
+}
+
+/* The directory that holds the target's last component; the ground keeps it. */
+static int parent_of(struct ground *g, const char *target, const char **ret_name) {
+	size_t len = (size_t)(strrchr(target, '/') - target);
+
+	*ret_name = target + len + 1;
+	if (g->last_fd >= 0 && g->last_len == len && memcmp(g->last, target, len) == 0) {
+		return g->last_fd;
+	}
+	drop_fd(&g->last_fd);
+	g->last_fd = walk(g->root, target, len);
+	g->last = target;
+	g->last_len = len;
+	return g->last_fd;
 }
 
 /* An existing target, opened without following anything. */
-static int open_target(int root, const struct mount *m, bool directory) {
-	return sys_openat2(root, m->target + 1, O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0),
-			   BENEATH);
+static int open_target(const struct ground *g, const struct mount *m, bool directory) {
+	return sys_openat2(g->root, m->target + 1,
+			   O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), BENEATH);
 }
 
-static int create_dir(int root, const struct mount *m) {
-	char name[NAME_MAX + 1];
-	auto_fd dir = parent_of(root, m->target, name);
-	if (dir < 0) {
+static int create_dir(struct ground *g, const struct mount *m) {
+	const char *name;
+	int dir = parent_of(g, m->target, &name);
+	auto_fd fd = dir < 0 ? -1 : step(dir, name);
+	if (fd < 0 || (m->mode != 0 && m->mode != 0755 && fchmodat(dir, name, m->mode, 0) != 0)) {
 		return -1;
 	}
-	int fd = step(dir, name);
-	if (fd >= 0 && m->mode != 0 && fchmodat(dir, name, m->mode, 0) != 0) {
-		(void)close(fd);
-		return -1;
+	return take_fd(&fd);
+}
+
+static int create_file(struct ground *g, const char *target, mode_t mode) {
+	const int flags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+	const char *name;
+	int dir = parent_of(g, target, &name);
+	int fd = dir < 0 ? -1 : openat(dir, name, flags, mode);
+	if (fd < 0 && dir >= 0 && errno == EEXIST && unlinkat(dir, name, 0) == 0) {
+		fd = openat(dir, name, flags, mode);
 	}
 	return fd;
 }
 
-static int create_file(int root, const char *target, mode_t mode, const char *text) {
-	char name[NAME_MAX + 1];
-	auto_fd dir = parent_of(root, target, name);
-	if (dir < 0) {
-		return -1;
+/* Where m goes: made when the ground is ours, there already when it is not. */
+static int target_for(struct ground *g, const struct mount *m) {
+	if (!m->create) {
+		return open_target(g, m, !m->is_file);
 	}
-	if (unlinkat(dir, name, 0) != 0 && errno != ENOENT) {
-		return -1;
-	}
-	auto_fd fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode);
-	size_t len = strlen(text);
-	if (fd < 0 || (len > 0 && write(fd, text, len) != (ssize_t)len)) {
-		return -1;
-	}
-	return sys_openat2(dir, name, O_PATH | O_NOFOLLOW, BENEATH);
-}
-
-/* Where m goes: there already, or made when the ground is ours. */
-static int target_for(int root, const struct mount *m) {
-	int fd = open_target(root, m, !m->is_file);
-	if (fd >= 0 || !m->create) {
-		return fd;
-	}
-	return m->is_file ? create_file(root, m->target, 0600, "") : create_dir(root, m);
+	return m->is_file ? create_file(g, m->target, 0600) : create_dir(g, m);
 }
 
 /* ---- child: one function per kind of mount ---- */
 
-static int do_dir(int root, const struct mount *m, struct err *e) {
-	auto_fd fd = create_dir(root, m);
+static int do_dir(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd fd = create_dir(g, m);
 	return fd < 0 ? fail(e, "cannot make the directory", m) : 0;
 }
 
-static int do_link(int root, const struct mount *m, struct err *e) {
-	char name[NAME_MAX + 1];
-	auto_fd dir = parent_of(root, m->target, name);
+static int do_link(struct ground *g, const struct mount *m, struct err *e) {
+	const char *name;
+	int dir = parent_of(g, m->target, &name);
 	if (dir < 0 || (symlinkat(m->text, dir, name) != 0 && errno != EEXIST)) {
 		return fail(e, "cannot make the link", m);
 	}
 	return 0;
 }
 
-static int do_file(int root, const struct mount *m, struct err *e) {
-	auto_fd fd = create_file(root, m->target, m->mode == 0 ? 0444 : m->mode, m->text);
-	return fd < 0 ? fail(e, "cannot make the file", m) : 0;
+static int do_file(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd fd = create_file(g, m->target, m->mode == 0 ? 0444 : m->mode);
+	size_t len = strlen(m->text);
+	if (fd < 0 || (len > 0 && write(fd, m->text, len) != (ssize_t)len)) {
+		return fail(e, "cannot make the file", m);
+	}
+	return 0;
 }
 
 /* The source, if it is still the file that was planned. */
@@ -252,23 +263,23 @@ static uint64_t attributes_of(const struct mount *m) {
 	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
 }
 
-static int do_bind(int root, const struct mount *m, struct err *e) {
+static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = open_source(m, e);
 	if (from < 0) {
 		return -1;
 	}
-	auto_fd to = target_for(root, m);
+	auto_fd to = target_for(g, m);
 	if (to < 0) {
 		return fail(e, "cannot reach the mount point", m);
 	}
 	return bind(from, to, attributes_of(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
-static int attach_new(int root, const struct mount *m, int tree, struct err *e) {
+static int attach_new(struct ground *g, const struct mount *m, int tree, struct err *e) {
 	if (tree < 0) {
 		return fail(e, "cannot make the file system for", m);
 	}
-	auto_fd to = target_for(root, m);
+	auto_fd to = target_for(g, m);
 	if (to < 0) {
 		return fail(e, "cannot reach the mount point", m);
 	}
@@ -277,9 +288,9 @@ static int attach_new(int root, const struct mount *m, int tree, struct err *e) 
 
 /* A window onto the root tmpfs where the ground is ours: it costs no new file
  * system.  Inside a host tree it has to be a tmpfs of its own. */
-static int do_private(int root, const struct mount *m, struct err *e) {
+static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
-		auto_fd at = create_dir(root, m);
+		auto_fd at = create_dir(g, m);
 		if (at < 0 || bind(at, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
 			return fail(e, "cannot make the private directory", m);
 		}
@@ -289,25 +300,25 @@ static int do_private(int root, const struct mount *m, struct err *e) {
 		{"mode", "1777"}, {"size", "64m"}, {"nr_inodes", TMPFS_INODES}};
 	auto_fd tree =
 		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return attach_new(root, m, tree, e);
+	return attach_new(g, m, tree, e);
 }
 
-static int do_proc(int root, const struct mount *m, struct err *e) {
+static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd tree =
 		new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	return attach_new(root, m, tree, e);
+	return attach_new(g, m, tree, e);
 }
 
-static int do_pts(int root, const struct mount *m, struct err *e) {
+static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0620"}, {"ptmxmode", "0666"}};
 	auto_fd tree = new_fs("devpts", options, ARRAY_LEN(options),
 			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	return attach_new(root, m, tree, e);
+	return attach_new(g, m, tree, e);
 }
 
-static int do_mask_file(int root, const struct mount *m, struct err *e) {
-	auto_fd from = sys_openat2(root, MASK_NAME, O_PATH, BENEATH);
-	auto_fd to = open_target(root, m, false);
+static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd from = sys_openat2(g->root, MASK_NAME, O_PATH, BENEATH);
+	auto_fd to = open_target(g, m, false);
 	if (to < 0) {
 		return fail(e, "cannot reach the path to hide", m);
 	}
@@ -319,16 +330,16 @@ static int do_mask_file(int root, const struct mount *m, struct err *e) {
 }
 
 /* Traversable for a more specific grant beneath it, but not listable. */
-static int do_mask_dir(int root, const struct mount *m, struct err *e) {
+static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
 	auto_fd tree =
 		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return attach_new(root, m, tree, e);
+	return attach_new(g, m, tree, e);
 }
 
 /* A mount point cannot be renamed or removed; what lies beneath is unaffected. */
-static int do_pin(int root, const struct mount *m, struct err *e) {
-	auto_fd at = open_target(root, m, false);
+static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd at = open_target(g, m, false);
 	if (at < 0) {
 		return fail(e, "cannot reach the path to protect", m);
 	}
@@ -337,7 +348,7 @@ static int do_pin(int root, const struct mount *m, struct err *e) {
 	return bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
 }
 
-static int (*const makers[])(int root, const struct mount *m, struct err *e) = {
+static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
 	[MOUNT_DIR] = do_dir,
 	[MOUNT_LINK] = do_link,
 	[MOUNT_FILE] = do_file,
@@ -384,18 +395,19 @@ static int new_root(uint64_t size, struct err *e) {
 }
 
 /* What had to be writable while mount points were made beneath it. */
-static int seal(const struct plan *plan, int root, struct err *e) {
+static int seal(const struct plan *plan, const struct ground *g, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
 		if (m->kind != MOUNT_MASK_DIR) {
 			continue;
 		}
-		auto_fd fd = open_target(root, m, true);
+		auto_fd fd = open_target(g, m, true);
 		if (fd < 0 || set_attributes(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
 			return fail(e, "cannot seal", m);
 		}
 	}
-	if (unlinkat(root, MASK_NAME, 0) != 0 || set_attributes(root, MOUNT_ATTR_RDONLY, 0) != 0) {
+	if (unlinkat(g->root, MASK_NAME, 0) != 0 ||
+	    set_attributes(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {
 		return err_sys(e, "mounts", "cannot make the new root read-only");
 	}
 	return 0;
@@ -412,20 +424,27 @@ static int leave_old_root(int root, struct err *e) {
 	return 0;
 }
 
+static int build(struct ground *g, const struct plan *plan, struct err *e) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (makers[m->kind](g, m, e) != 0) {
+			return -1;
+		}
+	}
+	return seal(plan, g, e);
+}
+
 static int mounts_enter(struct kit *k, struct err *e) {
-	(void)umask(
-		0); /* modes of what is made here are exact; layer directory sets the final mask */
+	/* Modes of what is made here are exact; layer directory sets the final mask. */
+	(void)umask(0);
 	auto_fd root = new_root(k->plan->tmp_size, e);
 	if (root < 0) {
 		return -1;
 	}
-	for (size_t i = 0; i < k->plan->nmounts; i++) {
-		const struct mount *m = &k->plan->mounts[i];
-		if (makers[m->kind](root, m, e) != 0) {
-			return -1;
-		}
-	}
-	return seal(k->plan, root, e) == 0 ? leave_old_root(root, e) : -1;
+	struct ground g = {.root = root, .last_fd = -1};
+	int rc = build(&g, k->plan, e);
+	drop_fd(&g.last_fd);
+	return rc == 0 ? leave_old_root(root, e) : -1;
 }
 
 const struct layer layer_mounts = {

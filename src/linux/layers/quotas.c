@@ -27,15 +27,12 @@ struct quota {
 	bool optional; /* a kernel may be built without it */
 };
 
-/* Each row costs every run about four microseconds.  The other kinds of
- * namespace are left out: making one needs a capability that nobody inside has
- * and, after the first row, nobody can get. */
+/* Each row costs every run some microseconds.  The other kinds of namespace are
+ * left out: making one needs a capability that nobody inside has and, after the
+ * first row, nobody can get. */
 static const struct quota quotas[] = {
 	/* Without this one no other namespace can be made either. */
 	{"max_user_namespaces", "0", false},
-	/* What kernel exploits start from, should a capability ever leak.  The same for
-	 * mount namespaces is not possible: every detached tree of mounts.c is one. */
-	{"max_net_namespaces", "0", true},
 	/* Half of the kernel's default for the whole user; watchers of builds and
 	 * dev servers use a handful.  Watches are left alone: large trees need many. */
 	{"max_inotify_instances", "64", true},

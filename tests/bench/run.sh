@@ -1,0 +1,31 @@
+#!/bin/sh
+# `make bench`: what a sandbox adds to a bare spawn, against bubblewrap, in one
+# interleaved run as an unprivileged user.  Absolute times depend on the machine;
+# the last column is the one to look at.
+#
+#     run.sh BUILD [ROUNDS]
+set -eu
+
+build=$(readlink -f "$1")
+rounds=${2:-300}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp "$build/tests/bench/latency" "$build/corral" "$scratch/"
+mkdir "$scratch/ws" "$scratch/home"
+
+as_user=
+if [ "$(id -u)" -eq 0 ]; then
+	user=${BENCH_USER:-games}
+	chown -R "$user" "$scratch"
+	chmod 755 "$scratch"
+	as_user="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups --"
+fi
+cd "$scratch/ws"
+
+echo "added latency of /bin/true over a bare spawn, $rounds rounds, $(nproc) processors, Linux $(uname -r)"
+HOME=$scratch/home $as_user "$scratch/latency" "$rounds" \
+	"bare spawn" /bin/true -- \
+	"corral run" "$scratch/corral" run /bin/true -- \
+	"corral run, ephemeral home" "$scratch/corral" run --home ephemeral /bin/true -- \
+	"bwrap --unshare-all" bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp \
+	--bind "$scratch/ws" "$scratch/ws" --new-session --die-with-parent /bin/true
