@@ -129,18 +129,22 @@ struct corral_options {
 	size_t nfds;
 	int terminal;    /* 1: a pty of its own, relayed to in and out, which are terminals */
 	int forward;     /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command */
+	int last;        /* 1: this process ends next, so corral_run need not wait until the kernel has
+	                  * taken the empty sandbox down; the result then has no usage */
+	void (*warn)(void *arg, const char *text); /* told of limits that do not hold here, or NULL */
+	void *warn_arg;
 };
 
 /* stdin from /dev/null, both streams captured, nothing else. */
 #define CORRAL_OPTIONS_INIT \
-	{ sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL, 0, 0, 0 }
+	{ sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL, 0, 0, 0, 0, NULL, NULL }
 
 struct corral_result;
 
 /* Runs argv, which ends with NULL, to its end.  0 when the command ran, however
  * it ended, and *result is the caller's to free; -1 when it did not.  options
- * NULL means CORRAL_OPTIONS_INIT.  Descriptors stay the caller's; only pipes are
- * handed to the command, of everything else the bytes are relayed. */
+ * NULL means CORRAL_OPTIONS_INIT.  Descriptors stay the caller's and are never
+ * handed to the command: their bytes are relayed. */
 int corral_run(const struct corral_policy *policy, const char *const *argv,
                const struct corral_options *options, struct corral_result **result,
                struct corral_error *err);

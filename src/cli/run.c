@@ -51,6 +51,11 @@ static int announce(const struct invocation *inv, struct corral_error *err) {
 	return 0;
 }
 
+static void warn(void *arg, const char *text) {
+	(void)arg;
+	say("warning: %s", text);
+}
+
 static void conclude(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
@@ -74,7 +79,9 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.out = STDOUT_FILENO;
 	how.err = STDERR_FILENO;
 	how.forward = 1;
+	how.last = 1;
 	how.terminal = terminal;
+	how.warn = warn;
 	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
 	}

@@ -69,7 +69,7 @@ const struct profile_row profile_rows[] = {
 	{"minimal", KEY_FS_TOOLCHAINS, "false", "only what the system brings"},
 	{"minimal", KEY_COMMANDS_DEFAULT, "deny", "only listed commands"},
 	{"readonly", KEY_MODE, "read-only", "what the profile is for"},
-	{"strict", KEY_REQUIRE, "pid,ipc,fs.read,fs.write,net",
+	{"strict", KEY_REQUIRE, "pid,fs.read,fs.write,net",
 	 "the view is a promise, not an effort"},
 	{"strict", KEY_FS_VIEW, "minimal", "a root made for the run"},
 	{"strict", KEY_FS_HOME, "ephemeral", "nothing is carried from run to run"},

@@ -7,6 +7,7 @@
 #include "lib/internal.h"
 
 #include "linux/probe.h"
+#include "plan/limits.h"
 
 #define SYSTEM_FILE "/etc/corral/policy.toml"
 #define USER_FILE ".config/corral/corral.toml"
@@ -76,6 +77,9 @@ int prepared_resolve(const struct corral_policy *policy, struct prepared *p, str
 int prepared_plan(const struct corral_policy *policy, struct prepared *p, struct err *e) {
 	if (prepared_resolve(policy, p, e) != 0) {
 		return -1;
+	}
+	if (plan_wants_groups(&p->policy, &p->host)) {
+		host_probe_groups(&p->host);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }

@@ -107,7 +107,11 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.nmore_fds = o->nfds,
 		.terminal = o->terminal != 0,
 		.forward = o->forward != 0,
+		.last = o->last != 0,
 	};
+	for (size_t i = 0; o->warn != NULL && i < p->plan.nwarnings; i++) {
+		o->warn(o->warn_arg, p->plan.warnings[i]);
+	}
 	return 0;
 }
 

@@ -60,8 +60,8 @@ struct layer {
 /* The order, in layers.c; NULL-terminated. */
 extern const struct layer *const layers[];
 
-extern const struct layer layer_user, layer_groups, layer_mounts, layer_network, layer_names, layer_quotas,
-	layer_terminal, layer_directory, layer_limits, layer_capabilities, layer_landlock,
-	layer_descriptors, layer_seccomp;
+extern const struct layer layer_user, layer_groups, layer_mounts, layer_network, layer_names,
+	layer_quotas, layer_terminal, layer_directory, layer_limits, layer_capabilities,
+	layer_landlock, layer_descriptors, layer_seccomp;
 
 #endif

@@ -15,11 +15,13 @@ const struct layer *const layers[] = {
 	&layer_names,        /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
 	&layer_directory,    /* the working directory of the new root */
-	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for two layers below */
-	&layer_landlock,     /* needs no_new_privs, and /dev, /tmp and the rest in their final place */
-	&layer_descriptors,  /* the ruleset was the last descriptor of the parent's that was needed */
-	&layer_limits,       /* the parent's descriptors may have numbers above the limit */
-	&layer_seccomp,      /* last: it forbids what the layers above have just done */
+	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for two layers
+				below */
+	&layer_landlock, /* needs no_new_privs, and /dev, /tmp and the rest in their final place */
+	&layer_descriptors, /* the ruleset was the last descriptor of the parent's that was needed
+			     */
+	&layer_limits,      /* the parent's descriptors may have numbers above the limit */
+	&layer_seccomp,     /* last: it forbids what the layers above have just done */
 	NULL,
 };
 /* clang-format on */

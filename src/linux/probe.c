@@ -36,10 +36,16 @@ static enum look_kind kind_of(mode_t mode) {
 }
 
 /* The mode decides most cases without another system call: who got as far as
- * lstat may pass every directory above. */
+ * lstat may pass every directory above.  An access list shows as group bits. */
 static bool reachable(const char *path, const struct stat *st) {
-	if ((st->st_mode & (S_IROTH | S_IWOTH)) != 0) {
+	if ((st->st_mode & (S_IROTH | S_IWOTH)) != 0 || geteuid() == 0) {
 		return true;
+	}
+	if (st->st_uid == geteuid()) {
+		return (st->st_mode & (S_IRUSR | S_IWUSR)) != 0;
+	}
+	if ((st->st_mode & (S_IRGRP | S_IWGRP)) == 0) {
+		return false;
 	}
 	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ||
 	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
@@ -57,6 +63,7 @@ static struct look real_look(void *ctx, const char *path) {
 		.ino = st.st_ino,
 		.uid = st.st_uid,
 		.mode = st.st_mode & 07777,
+		.names = st.st_nlink,
 		.reachable = reachable(path, &st),
 	};
 }
@@ -216,6 +223,9 @@ static void probe_kernel(struct host *h) {
 	/* EFAULT: the filter would have been looked at, so the mode is there. */
 	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
 	probe_user_namespaces(h);
+}
+
+void host_probe_groups(struct host *h) {
 	cgroup_probe(&h->cgroup);
 }
 
@@ -225,6 +235,7 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 		.gid = getegid(),
 		.privileged = geteuid() == 0,
 		.environ = (const char *const *)environ,
+		.cgroup = {.why = "control groups were not looked at: nothing needs them"},
 		.fs = {.look = real_look,
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,

@@ -10,6 +10,10 @@
 #include "base/err.h"
 #include "plan/host.h"
 
+/* Everything but the control groups, which few runs need. */
 int host_probe(struct arena *a, struct host *ret, struct err *e);
+
+/* What the plan needs when plan_wants_groups() says so. */
+void host_probe_groups(struct host *h);
 
 #endif

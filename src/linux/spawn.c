@@ -237,6 +237,11 @@ static int64_t milliseconds(struct timeval t) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
+void spawn_leave(struct child *c) {
+	drop_fd(&c->pidfd);
+	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
+}
+
 void spawn_finish(struct child *c, struct usage *ret) {
 	struct usage usage = {.processes_peak = -1};
 

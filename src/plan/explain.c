@@ -13,10 +13,10 @@
 #include <stdio.h>
 
 static const char *const kind_names[] = {
-	[MOUNT_DIR] = "directory", [MOUNT_LINK] = "link",       [MOUNT_FILE] = "file",
-	[MOUNT_BIND] = "bind",     [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
-	[MOUNT_DEVICE] = "device", [MOUNT_PTS] = "terminals",   [MOUNT_MASK_FILE] = "mask",
-	[MOUNT_MASK_DIR] = "mask", [MOUNT_PIN] = "pin",
+	[MOUNT_DIR] = "directory",  [MOUNT_LINK] = "link",       [MOUNT_FILE] = "file",
+	[MOUNT_BIND] = "bind",      [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
+	[MOUNT_DEVICE] = "device",  [MOUNT_PTS] = "terminals",   [MOUNT_QUEUES] = "queues",
+	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_PIN] = "pin",
 };
 
 static const char *const reach_names[] = {
@@ -37,6 +37,7 @@ static const char *rights(const struct mount *m) {
 	case MOUNT_PROC:
 	case MOUNT_DEVICE:
 	case MOUNT_PTS:
+	case MOUNT_QUEUES:
 		return "rw";
 	case MOUNT_LINK:
 		return "link";
@@ -152,6 +153,12 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 	}
 	text_environment(plan, out);
 	text_limits(plan, out);
+	if (plan->nwarnings > 0) {
+		buf_puts(out, "\nwarnings\n");
+	}
+	for (size_t i = 0; i < plan->nwarnings; i++) {
+		buf_printf(out, "  %s\n", plan->warnings[i]);
+	}
 	if (plan->nnotes > 0) {
 		buf_puts(out, "\nnotes\n");
 	}
@@ -248,6 +255,11 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	}
 	emit_end_array(&j);
 	json_limits(&j, plan);
+	emit_array(&j, "warnings");
+	for (size_t i = 0; i < plan->nwarnings; i++) {
+		emit_string(&j, NULL, plan->warnings[i]);
+	}
+	emit_end_array(&j);
 	emit_array(&j, "notes");
 	for (size_t i = 0; i < plan->nnotes; i++) {
 		emit_string(&j, NULL, plan->notes[i]);

@@ -16,6 +16,7 @@ struct look {
 	enum look_kind kind;
 	uint64_t dev, ino;
 	uint32_t uid, mode;
+	uint64_t names; /* hard links */
 	bool reachable; /* the caller may read or write it */
 };
 

@@ -136,6 +136,7 @@ int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
 int environment_build(struct builder *b, struct err *e);
 void promises_make(struct plan *plan);
+void promises_warn(struct builder *b);
 int promises_check(const struct plan *plan, const struct policy *p, struct err *e);
 
 /* masks.c: hides a path if it exists, is reachable and a tree shows it. */

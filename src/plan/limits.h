@@ -10,4 +10,7 @@
  * control group will enforce them. */
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 
+/* True when the plan for this policy depends on host->cgroup. */
+bool plan_wants_groups(const struct policy *p, const struct host *h);
+
 #endif

@@ -44,7 +44,10 @@ void hide_if_shown(struct builder *b, const char *path, const char *note) {
 		return;
 	}
 	struct look seen = fs_look(b, path);
-	const char *full = seen.kind == LOOK_NOTHING ? NULL : fs_canonical(b, path, seen);
+	if (seen.kind == LOOK_NOTHING || (seen.kind != LOOK_LINK && !seen.reachable)) {
+		return;
+	}
+	const char *full = fs_canonical(b, path, seen);
 	if (full == NULL) {
 		return;
 	}
@@ -58,11 +61,25 @@ void hide_if_shown(struct builder *b, const char *path, const char *note) {
 	}
 }
 
+/* A private home shows nothing of the real one but what lies in these trees. */
+static bool home_is_shown(const struct builder *b) {
+	const char *home = b->h->home;
+	for (size_t i = 0; home != NULL && i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) &&
+		    (path_within(w->m.source, home) || path_within(home, w->m.source))) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void hide_sensitive(struct builder *b) {
+	bool home = home_is_shown(b);
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
 		hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
 	}
-	for (size_t i = 0; b->h->home != NULL && i < credential_paths.count; i++) {
+	for (size_t i = 0; home && i < credential_paths.count; i++) {
 		hide_if_shown(b, keep_join(b, b->h->home, credential_paths.rows[i].path),
 			      "credential");
 	}
@@ -227,6 +244,32 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	return 0;
 }
 
+/* A mount covers a name, not the file: another name of it would stay open.  Only
+ * a walk of every granted tree could find it, so the rules must name them all. */
+static int check_other_names(const struct builder *b, struct err *e) {
+	for (size_t i = 0; i < b->nhides; i++) {
+		const struct hide *h = &b->hides[i];
+		uint64_t covered = 0;
+		for (size_t k = 0; h->seen.names > 1 && k < b->nhides; k++) {
+			covered += b->hides[k].rank == h->rank &&
+				   b->hides[k].seen.dev == h->seen.dev &&
+				   b->hides[k].seen.ino == h->seen.ino;
+		}
+		if (h->written != NULL && h->seen.kind == LOOK_FILE && covered < h->seen.names) {
+			err_set(e, ERR_REFUSED, WHERE,
+				"%s cannot hold %s: the file has %llu names (hard links), and the "
+				"rules "
+				"cover %llu",
+				h->note, h->written, (unsigned long long)h->seen.names,
+				(unsigned long long)covered);
+			return err_fix(
+				e, "name the others too (find -samefile), or replace the file by a "
+				   "copy of its own");
+		}
+	}
+	return 0;
+}
+
 /* What decides about the next run must not be written by this one. */
 static void protect_project_file(struct builder *b) {
 	const char *path = keep_join(b, b->plan->workspace, PROJECT_FILE);
@@ -324,7 +367,8 @@ int masks_build(struct builder *b, struct err *e) {
 	}
 	protect_project_file(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
-	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0) {
+	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 ||
+	    check_other_names(b, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; i < b->nhides; i++) {

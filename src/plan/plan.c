@@ -90,7 +90,8 @@ const char *fs_canonical(struct builder *b, const char *path, struct look seen) 
 const char *caller_variable(const struct host *h, const char *name) {
 	size_t len = strlen(name);
 	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
-		if (strncmp(h->environ[i], name, len) == 0 && h->environ[i][len] == '=') {
+		if (h->environ[i][0] == name[0] && strncmp(h->environ[i], name, len) == 0 &&
+		    h->environ[i][len] == '=') {
 			return h->environ[i] + len + 1;
 		}
 	}
@@ -263,6 +264,7 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 	if (plan_limits(&plan, p, h, e) != 0 || promises_check(&plan, p, e) != 0) {
 		return -1;
 	}
+	promises_warn(&b);
 	*ret = plan;
-	return 0;
+	return b.out_of_memory ? err_memory(e, WHERE) : 0;
 }

@@ -54,6 +54,7 @@ enum mount_kind {
 	MOUNT_PROC,     /* a fresh procfs */
 	MOUNT_DEVICE,   /* one device node of the host */
 	MOUNT_PTS,      /* a devpts of our own */
+	MOUNT_QUEUES,   /* the message queues of the new ipc namespace */
 	MOUNT_MASK_FILE,/* an empty, unreadable file over the target */
 	MOUNT_MASK_DIR, /* an empty directory over the target */
 	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed; writable = false
@@ -118,6 +119,9 @@ struct plan {
 
 	const char **notes; /* what a person should know: skipped optional paths, … */
 	size_t nnotes, notes_cap;
+
+	const char *warnings[3]; /* limits that were asked for and do not hold here */
+	size_t nwarnings;
 };
 
 /* All strings belong to the arena, the policy or the host.  Refuses (ERR_REFUSED)

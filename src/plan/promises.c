@@ -5,6 +5,7 @@
  * Fails:    closed: a required guarantee that is not enforced refuses the run. */
 #include "plan/internal.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 
 /* Landlock keeps abstract sockets and signals inside from this ABI on. */
@@ -69,8 +70,14 @@ static struct promise files(bool landlock) {
 	};
 }
 
+/* A socket is reached through its file, and connecting needs no right that a
+ * mount or Landlock up to ABI 8 could take away. */
+#define WHY_SOCKETS                                                                                \
+	"a socket of the host that lies in the workspace or in a granted directory can be "        \
+	"connected to"
+
 static struct promise ipc(bool own_net, bool scopes) {
-	struct promise made = {.state = STATE_ENFORCED, .by = {"ipcns", "mount"}};
+	struct promise made = {.state = STATE_WEAKER, .by = {"ipcns", "mount"}, .why = WHY_SOCKETS};
 	size_t n = 2;
 	if (own_net) {
 		made.by[n++] = "netns"; /* abstract sockets belong to a network namespace */
@@ -79,12 +86,37 @@ static struct promise ipc(bool own_net, bool scopes) {
 		made.by[n++] = "landlock";
 	}
 	if (!own_net && !scopes) {
-		made.state = STATE_WEAKER;
-		made.why = "abstract sockets of the host can be reached: net.mode is full, and the "
-			   "kernel "
-			   "has no Landlock ABI 6";
+		made.why = "abstract sockets of the host can be reached: net.mode is full, and "
+			   "the kernel has no Landlock ABI 6; and " WHY_SOCKETS;
 	}
 	return made;
+}
+
+/* A limit that somebody asked for and that does not hold here is told at every
+ * run; `require` is for who would rather not run at all. */
+static const struct {
+	enum key_id key;
+	enum guarantee guarantee;
+} limits_of_groups[] = {
+	{KEY_LIMITS_MEMORY, GUARANTEE_LIMITS_MEMORY},
+	{KEY_LIMITS_CPUS, GUARANTEE_LIMITS_CPU},
+	{KEY_LIMITS_PROCESSES, GUARANTEE_LIMITS_PROCESSES},
+};
+
+void promises_warn(struct builder *b) {
+	struct plan *plan = b->plan;
+	char origin[256];
+	for (size_t i = 0; i < ARRAY_LEN(limits_of_groups); i++) {
+		const struct value *v = &b->p->values[limits_of_groups[i].key];
+		const struct promise *made = &plan->promises[limits_of_groups[i].guarantee];
+		bool asked = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
+		if (asked && made->state == STATE_ABSENT) {
+			plan->warnings[plan->nwarnings++] = keep_printf(
+				b, "%s (%s) is not enforced here: %s",
+				keys[limits_of_groups[i].key].name,
+				origin_text(&v->origin, origin, sizeof origin), made->why);
+		}
+	}
 }
 
 void promises_make(struct plan *plan) {
@@ -122,8 +154,8 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 			return 0;
 		}
 		char origin[128];
-		err_set(e, ERR_SETUP, WHERE, "%s is required (%s) and would be %s: %s",
-			wanted->str, origin_text(&wanted->origin, origin, sizeof origin),
+		err_set(e, ERR_SETUP, WHERE, "%s is required (%s) and would be %s: %s", wanted->str,
+			origin_text(&wanted->origin, origin, sizeof origin),
 			state_name(made->state),
 			made->why == NULL ? "this host does not have it" : made->why);
 		return err_fix(e, "set what %s needs, or leave %s out of require", wanted->str,

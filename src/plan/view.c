@@ -235,10 +235,14 @@ static void show_devices(struct builder *b) {
 		};
 		wish_add(b, m, RANK_SYSTEM);
 	}
-	struct mount pts = {.kind = MOUNT_PTS,
-			    .target = "/dev/pts",
-			    .writable = true,
-			    .note = "device"};
+	struct mount queues = {.kind = MOUNT_QUEUES,
+			       .target = "/dev/mqueue",
+			       .reach = REACH_WRITE,
+			       .writable = true,
+			       .note = "message queues"};
+	wish_add(b, queues, RANK_SYSTEM);
+	struct mount pts = {
+		.kind = MOUNT_PTS, .target = "/dev/pts", .writable = true, .note = "device"};
 	wish_add(b, pts, RANK_SYSTEM);
 }
 

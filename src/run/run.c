@@ -95,6 +95,15 @@ static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 	return false;
 }
 
+static bool has_cpu_limit(const struct plan *plan) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == RLIMIT_CPU) {
+			return true;
+		}
+	}
+	return false;
+}
+
 enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
 	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 
@@ -414,6 +423,13 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 	return 0;
 }
 
+/* Nothing is left but pid 1, and nobody asks what was used: a group has to be
+ * removed, and a limit on processor time needs the figures. */
+static bool watch_may_leave(const struct watch *w) {
+	bool told = w->story.begun && !w->story.failed && !w->story.end.forced && w->story.ended;
+	return w->r->last && told && !w->plan->use_cgroup && !has_cpu_limit(w->plan);
+}
+
 /* Streams, child, loop, drain: what happens between the two signal masks. */
 static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
 	const struct run_request *r = w->r;
@@ -441,7 +457,11 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
-	spawn_finish(&w->child, &usage);
+	if (watch_may_leave(w)) {
+		spawn_leave(&w->child);
+	} else {
+		spawn_finish(&w->child, &usage);
+	}
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);

@@ -29,6 +29,7 @@ struct run_request {
 	size_t nmore_fds;
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
+	bool last; /* the caller ends next: do not wait for an empty sandbox to be taken down */
 };
 
 enum reason {

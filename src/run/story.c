@@ -35,7 +35,7 @@ static void story_take(struct story *s, const struct report *report, int fd) {
 		s->stopped = true;
 		break;
 	case REPORT_EXIT:
-		s->begun = s->over = true;
+		s->begun = s->ended = s->over = true;
 		s->end.status = report->status;
 		s->end.timed_out = report->timed_out != 0;
 		break;

@@ -6,6 +6,7 @@
 
 struct story {
 	bool begun;   /* the command's execve succeeded */
+	bool ended;   /* pid 1 told its end: nothing else is left inside */
 	bool over;    /* nothing more will be told */
 	bool failed;  /* err says why nothing ran, or why supervision ended */
 	bool stopped; /* job control stopped the command; cleared by who acts on it */

@@ -49,8 +49,10 @@ TEST(any_bytes_become_valid_json) {
 	emit_object(&j, "o");
 	emit_end_object(&j);
 	emit_end_object(&j);
-	CHECK_STR(b.data, "{\"k\":\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
-	                  "\\u0000z\",\"l\":[-5,true,null],\"o\":{}}");
+	CHECK_STR(b.data,
+		  "{\"k\":"
+		  "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+		  "\\u0000z\",\"l\":[-5,true,null],\"o\":{}}");
 	buf_done(&b);
 }
 

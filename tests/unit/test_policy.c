@@ -275,7 +275,7 @@ TEST(strict_has_the_small_limits_and_names_itself_as_origin) {
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_PROCESSES), 64);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_OPEN_FILES), 256);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_FILE_SIZE), 52428800);
-	CHECK_INT(w.p.values[KEY_REQUIRE].count, 5);
+	CHECK_INT(w.p.values[KEY_REQUIRE].count, 4);
 	CHECK_STR(origin_of(&w, KEY_FS_VIEW), "profile strict");
 	CHECK_STR(origin_of(&w, KEY_PROFILE), "--try");
 }

@@ -117,14 +117,14 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 
 static void arm(void) {
 	if (tripped == NULL) {
-		tripped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		tripped =
+			mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		home = syscall(SYS_getpid);
 	}
 	memset(tripped, 0, 4096);
 }
 
-static void run_with(const char *const *settings, const char *const *argv,
-		     const struct corral_options *options, int want_failure) {
+static void run(const char *const *settings, const char *const *argv, int want_failure) {
 	struct corral_error err = {0};
 	struct corral_result *result = NULL;
 	struct corral_policy *policy = corral_policy_new();
@@ -138,7 +138,7 @@ static void run_with(const char *const *settings, const char *const *argv,
 		CHECK(corral_policy_set(policy, settings[i], settings[i + 1], &err) == 0);
 	}
 	arm();
-	int rc = corral_run(policy, argv, options, &result, &err);
+	int rc = corral_run(policy, argv, NULL, &result, &err);
 	CHECK_STR(tripped, "");
 	CHECK_INT(rc, want_failure ? -1 : 0);
 	if (rc != 0 && !want_failure) {
@@ -147,10 +147,6 @@ static void run_with(const char *const *settings, const char *const *argv,
 	corral_result_free(result);
 	corral_policy_free(policy);
 	CHECK(rmdir(workspace) == 0);
-}
-
-static void run(const char *const *settings, const char *const *argv, int want_failure) {
-	run_with(settings, argv, NULL, want_failure);
 }
 
 static const char *const nothing[] = {NULL};
@@ -174,7 +170,8 @@ TEST(a_plain_run) {
 }
 
 TEST(a_script_without_an_interpreter_line) {
-	run(nothing, (const char *const[]){"/bin/sh", "-c", "echo :>s; chmod +x s; ./s; rm s", NULL}, 0);
+	run(nothing,
+	    (const char *const[]){"/bin/sh", "-c", "echo :>s; chmod +x s; ./s; rm s", NULL}, 0);
 }
 
 TEST(a_command_that_does_not_exist) {
@@ -185,28 +182,23 @@ TEST(a_command_that_cannot_be_executed) {
 	run(nothing, (const char *const[]){"/etc/passwd", NULL}, 1);
 }
 
-TEST(a_layer_that_fails) {
-	struct corral_options options = CORRAL_OPTIONS_INIT;
-	const int not_open = 1000;
-	options.fds = &not_open;
-	options.nfds = 1;
-	run_with(nothing, (const char *const[]){"true", NULL}, &options, 1);
-}
-
 TEST(orphans_signals_and_a_time_out) {
 	run((const char *const[]){"limits.timeout", "300ms", "limits.grace", "100ms", NULL},
-	    (const char *const[]){"/bin/sh", "-c", "trap '' TERM; (sleep 50 &) ; sleep 50", NULL}, 0);
+	    (const char *const[]){"/bin/sh", "-c", "trap '' TERM; (sleep 50 &) ; sleep 50", NULL},
+	    0);
 }
 
 TEST(a_view_with_masks_pins_and_made_up_files) {
-	run((const char *const[]){"profile", "strict", NULL}, (const char *const[]){"true", NULL}, 0);
+	run((const char *const[]){"profile", "strict", NULL}, (const char *const[]){"true", NULL},
+	    0);
 }
 
 TEST(a_cgroup) {
 	if (geteuid() != 0) {
 		SKIP("only root can divide version 1 control groups");
 	}
-	run((const char *const[]){"limits.memory", "64M", NULL}, (const char *const[]){"true", NULL}, 0);
+	run((const char *const[]){"limits.memory", "64M", NULL},
+	    (const char *const[]){"true", NULL}, 0);
 }
 
 TEST(a_terminal) {
@@ -225,7 +217,8 @@ TEST(a_terminal) {
 	options.in = options.out = options.err = slave;
 	options.terminal = 1;
 	arm();
-	CHECK_INT(corral_run(policy, (const char *const[]){"true", NULL}, &options, &result, &err), 0);
+	CHECK_INT(corral_run(policy, (const char *const[]){"true", NULL}, &options, &result, &err),
+		  0);
 	CHECK_STR(tripped, "");
 	corral_result_free(result);
 	corral_policy_free(policy);

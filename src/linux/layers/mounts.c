@@ -316,6 +316,13 @@ static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
+/* Nobody needs the directory, but Landlock judges a queue by it. */
+static int do_queues(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd tree =
+		new_fs("mqueue", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return attach_new(g, m, tree, e);
+}
+
 static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = sys_openat2(g->root, MASK_NAME, O_PATH, BENEATH);
 	auto_fd to = open_target(g, m, false);
@@ -349,17 +356,12 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 }
 
 static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
-	[MOUNT_DIR] = do_dir,
-	[MOUNT_LINK] = do_link,
-	[MOUNT_FILE] = do_file,
-	[MOUNT_BIND] = do_bind,
-	[MOUNT_PRIVATE] = do_private,
-	[MOUNT_PROC] = do_proc,
-	[MOUNT_DEVICE] = do_bind,
-	[MOUNT_PTS] = do_pts,
-	[MOUNT_MASK_FILE] = do_mask_file,
-	[MOUNT_MASK_DIR] = do_mask_dir,
-	[MOUNT_PIN] = do_pin,
+	[MOUNT_DIR] = do_dir,           [MOUNT_LINK] = do_link,
+	[MOUNT_FILE] = do_file,         [MOUNT_BIND] = do_bind,
+	[MOUNT_PRIVATE] = do_private,   [MOUNT_PROC] = do_proc,
+	[MOUNT_DEVICE] = do_bind,       [MOUNT_PTS] = do_pts,
+	[MOUNT_QUEUES] = do_queues,     [MOUNT_MASK_FILE] = do_mask_file,
+	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_PIN] = do_pin,
 };
 
 /* ---- child: the root ---- */
