@@ -176,14 +176,28 @@ const struct env_row env_rows[] = {
 };
 const size_t env_rows_count = ARRAY_LEN(env_rows);
 
+/* The first row whose pattern begins with this letter or a later one. */
+static size_t first_row(char letter) {
+	size_t low = 0, high = env_rows_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if ((unsigned char)env_rows[middle].pattern[0] < (unsigned char)letter) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
 /* A name of its own beats a prefix, a longer prefix beats a shorter one. */
 const struct env_row *env_row_for(const char *name) {
 	const struct env_row *best = NULL;
 	size_t best_len = 0;
-	for (size_t i = 0; i < env_rows_count; i++) {
+	for (size_t i = first_row(name[0]); i < env_rows_count; i++) {
 		const char *pattern = env_rows[i].pattern;
 		if (pattern[0] != name[0]) {
-			continue; /* most rows, at every variable of every run */
+			break;
 		}
 		size_t len = strlen(pattern);
 		if (pattern[len - 1] != '*') {

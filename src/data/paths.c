@@ -76,12 +76,6 @@ static const struct path_row windows_rows[] = {
 };
 const struct path_table windows = {"windows", windows_rows, ARRAY_LEN(windows_rows)};
 
-static const struct path_row skeleton_dirs_rows[] = {
-	{.path = "/run/lock", .reason = "where /var/lock leads", .mode = 01777},
-};
-const struct path_table skeleton_dirs = {"skeleton_dirs", skeleton_dirs_rows,
-					 ARRAY_LEN(skeleton_dirs_rows)};
-
 static const struct path_row skeleton_links_rows[] = {
 	{.path = "/dev/fd", .reason = "the shell's names for descriptors", .text = "/proc/self/fd"},
 	{.path = "/dev/ptmx",
@@ -99,7 +93,6 @@ static const struct path_row skeleton_links_rows[] = {
 	{.path = "/dev/stdout",
 	 .reason = "the shell's names for descriptors",
 	 .text = "/proc/self/fd/1"},
-	{.path = "/var/lock", .reason = "its old name", .text = "/run/lock"},
 	{.path = "/var/run", .reason = "its old name", .text = "/run"},
 };
 const struct path_table skeleton_links = {"skeleton_links", skeleton_links_rows,
@@ -474,7 +467,7 @@ const size_t toolchains_count = ARRAY_LEN(toolchains);
 const struct path_table *const path_tables[] = {
 	&credential_names, &credential_paths, &devices,       &generic_parents, &host_skipped,
 	&minimal_etc,      &proc_hidden,      &proc_readonly, &reserved_paths,  &sensitive_paths,
-	&skeleton_dirs,    &skeleton_links,   &system_roots,  &windows,
+	&skeleton_links,   &system_roots,     &windows,
 };
 const size_t path_tables_count = ARRAY_LEN(path_tables);
 

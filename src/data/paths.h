@@ -42,8 +42,7 @@ extern const struct path_table minimal_etc;
 extern const struct path_table host_skipped;
 /* Writable directories of the run's own. */
 extern const struct path_table windows;
-/* Directories and links that the new root is born with. */
-extern const struct path_table skeleton_dirs;
+/* Links that the new root is born with. */
 extern const struct path_table skeleton_links;
 extern const struct path_table devices;
 /* Of a fresh procfs: made read-only, and hidden. */

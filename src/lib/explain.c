@@ -79,7 +79,7 @@ int corral_explain(const struct corral_policy *policy, const char *const *argv,
 	struct buf out;
 
 	buf_init(&out);
-	int rc = prepared_plan(policy, &p, &e);
+	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
 		(format == CORRAL_JSON ? explain_json : explain_text)(&p, argv, &out);
 		rc = lib_give(&out, text, &e);
@@ -94,7 +94,7 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 	struct buf out;
 
 	buf_init(&out);
-	int rc = prepared_plan(policy, &p, &e);
+	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
 		buf_printf(&out, "level %s (%s), workspace %s, network %s",
 			   level_name(p.plan.level), engine_name(p.plan.engine), p.plan.workspace,

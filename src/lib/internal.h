@@ -69,7 +69,8 @@ int lib_give(struct buf *b, char **text, struct err *e);
 int prepared_resolve(const struct corral_policy *policy, struct prepared *p, struct err *e);
 
 /* As prepared_resolve, and the plan. */
-int prepared_plan(const struct corral_policy *policy, struct prepared *p, struct err *e);
+int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
+		  struct err *e);
 
 /* Where `policy trust` keeps its pins; NULL when the host has no state directory
  * or memory is out. */

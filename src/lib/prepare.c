@@ -74,9 +74,13 @@ int prepared_resolve(const struct corral_policy *policy, struct prepared *p, str
 	return resolve_into(policy, &p->host, &p->arena, &p->policy, e);
 }
 
-int prepared_plan(const struct corral_policy *policy, struct prepared *p, struct err *e) {
+int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
+		  struct err *e) {
 	if (prepared_resolve(policy, p, e) != 0) {
 		return -1;
+	}
+	if (!to_run) {
+		host_probe_switches(&p->host);
 	}
 	if (plan_wants_groups(&p->policy, &p->host)) {
 		host_probe_groups(&p->host);

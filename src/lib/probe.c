@@ -24,6 +24,7 @@ static int fill(struct arena *a, struct corral_probe *probe, struct err *e) {
 	if (host_probe(a, &host, e) != 0) {
 		return -1;
 	}
+	host_probe_switches(&host);
 	probe->landlock_abi = host.landlock_abi;
 	probe->user_namespaces = host.userns;
 	probe->seccomp = host.seccomp;

@@ -145,7 +145,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 
 	int rc = -1;
 	if (check_argv(argv, &e) == 0 && check_options(o, true, &e) == 0 &&
-	    prepared_plan(policy, &p, &e) == 0) {
+	    prepared_plan(policy, true, &p, &e) == 0) {
 		rc = run_prepared(&p, argv, o, result, &e);
 	}
 	arena_done(&p.arena);
@@ -161,7 +161,7 @@ static void process_release(struct corral_process *process) {
 
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
-	if (prepared_plan(policy, &process->prepared, e) != 0) {
+	if (prepared_plan(policy, true, &process->prepared, e) != 0) {
 		return -1;
 	}
 	process->result = result_new(&process->prepared);

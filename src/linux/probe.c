@@ -222,6 +222,10 @@ static void probe_kernel(struct host *h) {
 	h->landlock_abi = abi < 0 ? 0 : (int)abi;
 	/* EFAULT: the filter would have been looked at, so the mode is there. */
 	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	h->userns = true; /* the run itself is the probe: clone3 says why it cannot */
+}
+
+void host_probe_switches(struct host *h) {
 	probe_user_namespaces(h);
 }
 

@@ -10,8 +10,12 @@
 #include "base/err.h"
 #include "plan/host.h"
 
-/* Everything but the control groups, which few runs need. */
+/* What every run needs to know. */
 int host_probe(struct arena *a, struct host *ret, struct err *e);
+
+/* Whether an administrator has switched user namespaces off: for reports.  A run
+ * finds out by itself, and does not pay for the question. */
+void host_probe_switches(struct host *h);
 
 /* What the plan needs when plan_wants_groups() says so. */
 void host_probe_groups(struct host *h);

@@ -51,9 +51,19 @@ static void put_entry(struct builder *b, const char *entry) {
 }
 
 static void put(struct builder *b, const char *name, const char *value) {
-	if (value != NULL) {
-		put_entry(b, keep_printf(b, "%s=%s", name, value));
+	if (value == NULL) {
+		return;
 	}
+	size_t n = strlen(name), len = strlen(value);
+	char *entry = arena_alloc(b->a, n + len + 2);
+	if (entry == NULL) {
+		b->out_of_memory = true;
+		return;
+	}
+	memcpy(entry, name, n);
+	entry[n] = '=';
+	memcpy(entry + n + 1, value, len + 1);
+	put_entry(b, entry);
 }
 
 static bool has(const struct plan *plan, const char *entry, size_t name) {
@@ -65,15 +75,26 @@ static bool has(const struct plan *plan, const char *entry, size_t name) {
 	return false;
 }
 
+/* Longer than any name in the table. */
+#define NAME_KNOWN_MAX 64
+
+static bool is_passed(const char *entry, size_t len) {
+	char name[NAME_KNOWN_MAX];
+	if (len >= sizeof name) {
+		return false;
+	}
+	memcpy(name, entry, len);
+	name[len] = '\0';
+	const struct env_row *row = env_row_for(name);
+	return row != NULL && row->class == ENV_PASSED;
+}
+
 static void pass_known(struct builder *b) {
 	for (size_t i = 0; b->h->environ != NULL && b->h->environ[i] != NULL; i++) {
 		const char *entry = b->h->environ[i];
 		size_t n = name_length(entry);
-		if (n == 0 || has(b->plan, entry, n)) {
-			continue; /* of duplicates the first counts, as for getenv() */
-		}
-		const struct env_row *row = env_row_for(keep_printf(b, "%.*s", (int)n, entry));
-		if (row != NULL && row->class == ENV_PASSED) {
+		/* Of duplicates the first counts, as for getenv(). */
+		if (n != 0 && is_passed(entry, n) && !has(b->plan, entry, n)) {
 			put_entry(b, entry);
 		}
 	}

@@ -297,9 +297,6 @@ static void show_skeleton(struct builder *b) {
 	for (size_t i = 0; i < windows.count; i++) {
 		add_private(b, windows.rows[i].path, windows.rows[i].mode, RANK_WINDOW, "private");
 	}
-	for (size_t i = 0; i < skeleton_dirs.count; i++) {
-		add_dir(b, skeleton_dirs.rows[i].path, skeleton_dirs.rows[i].mode, REACH_NONE);
-	}
 	for (size_t i = 0; i < skeleton_links.count; i++) {
 		add_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
 	}

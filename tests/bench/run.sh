@@ -23,7 +23,7 @@ fi
 cd "$scratch/ws"
 
 echo "added latency of /bin/true over a bare spawn, $rounds rounds, $(nproc) processors, Linux $(uname -r)"
-HOME=$scratch/home $as_user "$scratch/latency" "$rounds" \
+HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 	"bare spawn" /bin/true -- \
 	"corral run" "$scratch/corral" run /bin/true -- \
 	"corral run, ephemeral home" "$scratch/corral" run --home ephemeral /bin/true -- \

@@ -124,9 +124,9 @@ struct ground {
 
 /* Steps into one directory, making it where it is missing.  A file or symlink
  * in the way is removed: this is our own ground, and the mount would hide it. */
-static int step(int dir, const char *name) {
+static int step(int dir, const char *name, mode_t mode) {
 	for (int tries = 0; tries < 3; tries++) {
-		if (mkdirat(dir, name, 0755) != 0 && errno != EEXIST) {
+		if (mkdirat(dir, name, mode) != 0 && errno != EEXIST) {
 			return -1;
 		}
 		int fd = sys_openat2(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, BENEATH);
@@ -154,7 +154,7 @@ static int walk(int root, const char *path, size_t len) {
 		}
 		memcpy(name, path + at, n);
 		name[n] = '\0';
-		int next = step(dir, name);
+		int next = step(dir, name, 0755);
 		(void)close(dir);
 		dir = next;
 		at += n + 1;
@@ -186,11 +186,7 @@ static int open_target(const struct ground *g, const struct mount *m, bool direc
 static int create_dir(struct ground *g, const struct mount *m) {
 	const char *name;
 	int dir = parent_of(g, m->target, &name);
-	auto_fd fd = dir < 0 ? -1 : step(dir, name);
-	if (fd < 0 || (m->mode != 0 && m->mode != 0755 && fchmodat(dir, name, m->mode, 0) != 0)) {
-		return -1;
-	}
-	return take_fd(&fd);
+	return dir < 0 ? -1 : step(dir, name, m->mode == 0 ? 0755 : m->mode);
 }
 
 static int create_file(struct ground *g, const char *target, mode_t mode) {
