@@ -6,7 +6,8 @@
 # Prints nothing and changes nothing when everything is there.
 set -eu
 
-build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev'
+# musl-tools: the binary that starts fastest.
+build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev musl-tools'
 
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.

@@ -122,8 +122,12 @@ const struct path_table proc_readonly = {"proc_readonly", proc_readonly_rows,
 					 ARRAY_LEN(proc_readonly_rows)};
 
 static const struct path_row proc_hidden_rows[] = {
-	{.path = "/proc/acpi", .reason = "the firmware's devices", .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/asound", .reason = "the sound cards", .flags = PATH_ROOT_ONLY},
+	{.path = "/proc/acpi",
+	 .reason = "the firmware's devices",
+	 .flags = PATH_ROOT_ONLY | PATH_DIRECTORY},
+	{.path = "/proc/asound",
+	 .reason = "the sound cards",
+	 .flags = PATH_ROOT_ONLY | PATH_DIRECTORY},
 	{.path = "/proc/kallsyms",
 	 .reason = "where the kernel lies in memory",
 	 .flags = PATH_ROOT_ONLY},
@@ -147,7 +151,7 @@ static const struct path_row proc_hidden_rows[] = {
 	 .reason = "how the kernel lays out memory",
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/sched_debug", .reason = "processes outside", .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/scsi", .reason = "disks", .flags = PATH_ROOT_ONLY},
+	{.path = "/proc/scsi", .reason = "disks", .flags = PATH_ROOT_ONLY | PATH_DIRECTORY},
 	{.path = "/proc/slabinfo",
 	 .reason = "how the kernel lays out memory",
 	 .flags = PATH_ROOT_ONLY},

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/emit.h"
+#include "base/errno_name.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -273,8 +274,7 @@ static void put_error(struct emit *j, const struct corral_error *failure) {
 	emit_object(j, "error");
 	emit_string(j, "layer", failure->layer);
 	emit_string(j, "message", failure->message);
-	emit_string(j, "errno",
-		    failure->sys_errno == 0 ? NULL : strerrorname_np(failure->sys_errno));
+	emit_string(j, "errno", errno_name(failure->sys_errno));
 	emit_string(j, "remedy", failure->remedy[0] == '\0' ? NULL : failure->remedy);
 	emit_end_object(j);
 }

@@ -28,6 +28,10 @@
 
 #define SETUP_FAILED 125
 
+/* Waking the supervisor just to say that the command runs would cost a short
+ * command more than it tells; its end says as much. */
+#define TELL_AFTER_MS 50
+
 /* Enough for execve and the loop around it; the command never sees it. */
 #define START_STACK ((size_t)64 * 1024)
 
@@ -36,6 +40,7 @@ struct init {
 	pid_t command;
 	int signals;      /* signalfd: SIGCHLD */
 	int64_t deadline; /* ms on the monotonic clock; LIMIT_NONE */
+	int64_t tell_at;  /* when to report the start, which most commands end before */
 	enum { RUNNING, ENDING, KILLED } state;
 	bool timed_out;
 };
@@ -187,37 +192,56 @@ static void obey(struct init *in) {
 	}
 }
 
+/* Poll's time-out until the next thing to do. */
+static int time_left(const struct init *in) {
+	const int64_t longest = 3600000; /* fits an int; the loop just goes round again */
+	int64_t at = in->deadline;
+
+	if (in->tell_at != LIMIT_NONE && (at == LIMIT_NONE || in->tell_at < at)) {
+		at = in->tell_at;
+	}
+	if (at == LIMIT_NONE) {
+		return -1;
+	}
+	int64_t left = at - now_ms();
+	return left < 0 ? 0 : (int)(left < longest ? left : longest);
+}
+
+static void check_clock(struct init *in) {
+	int64_t now = now_ms();
+
+	if (in->tell_at != LIMIT_NONE && now >= in->tell_at) {
+		in->tell_at = LIMIT_NONE;
+		tell(in, REPORT_STARTED, 0);
+	}
+	if (in->deadline != LIMIT_NONE && now >= in->deadline) {
+		deadline_passed(in);
+	}
+}
+
 static _Noreturn void watch(struct init *in) {
 	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
 			       {.fd = in->kit->channel_fd, .events = POLLIN}};
 	for (;;) {
-		int64_t left = in->deadline == LIMIT_NONE ? -1 : in->deadline - now_ms();
-		int wait = in->deadline == LIMIT_NONE ? -1
-			   : left < 0                 ? 0
-			   : left > 3600000           ? 3600000
-						      : (int)left;
-		int n = poll(fds, 2, wait);
+		int n = poll(fds, 2, time_left(in));
 		if (n < 0 && errno != EINTR) {
 			_exit(SETUP_FAILED);
 		}
-		if (in->deadline != LIMIT_NONE && now_ms() >= in->deadline) {
-			deadline_passed(in);
-		}
 		if (n > 0 && fds[0].revents != 0) {
 			struct signalfd_siginfo info;
-			(void)!read(in->signals, &info,
-				    sizeof info); /* only says that someone died */
+			(void)!read(in->signals, &info, sizeof info); /* someone died */
 			reap(in);
 		}
 		if (n > 0 && fds[1].revents != 0) {
 			obey(in);
 		}
+		check_clock(in);
 	}
 }
 
 void init_run(struct kit *k) {
 	static char stack[START_STACK] __attribute__((aligned(16)));
-	struct init in = {.kit = k, .deadline = LIMIT_NONE};
+	struct init in = {.kit = k, .deadline = LIMIT_NONE, .tell_at = LIMIT_NONE};
 	struct err e = {0};
 	sigset_t all, child;
 
@@ -249,6 +273,6 @@ void init_run(struct kit *k) {
 	/* The command has its own copies; ours would keep its pipes open after it
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
-	tell(&in, REPORT_STARTED, 0);
+	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;
 	watch(&in);
 }

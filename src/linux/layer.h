@@ -42,6 +42,7 @@ struct kit {
 	char *const *envp;
 	char *const *candidates; /* absolute paths to try, NULL-terminated */
 	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
+	bool tell_start;            /* report the start at once: somebody waits for it */
 	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
 
 	/* cgroup */

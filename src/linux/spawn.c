@@ -195,6 +195,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.want_pty = r->terminal,
 		.rows = r->rows,
 		.cols = r->cols,
+		.tell_start = r->tell_start,
 	};
 	struct child child = {.pidfd = -1, .channel = -1};
 	int pair[2] = {-1, -1};

@@ -20,7 +20,7 @@
 enum report_kind {
 	REPORT_ERROR = 1, /* err: nothing runs */
 	REPORT_PTY,       /* the pty's master travels with this message */
-	REPORT_STARTED,   /* the command's execve succeeded */
+	REPORT_STARTED,   /* the command's execve succeeded; a short one reports only its end */
 	REPORT_STOPPED,   /* terminal runs: the command was stopped (job control) */
 	REPORT_EXIT,      /* status is wait(2)'s; timed_out: the wall clock ended it; nothing but
 			   * pid 1 is left inside */
@@ -53,6 +53,7 @@ struct spawn_request {
 	size_t nmore_fds;
 	bool terminal;
 	uint16_t rows, cols;
+	bool tell_start; /* report the start at once; else after a moment, or with the end */
 };
 
 struct cgroup;

@@ -329,6 +329,7 @@ static struct mount cover(const struct hide *h, const char *place) {
 		m.ino = h->seen.ino;
 	} else {
 		m.kind = is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
+		m.maybe = h->rank == RANK_SENSITIVE; /* gone since: nothing is left to hide */
 	}
 	return m;
 }

@@ -219,18 +219,13 @@ static void show_devices(struct builder *b) {
 			    .note = "devices"};
 	wish_add(b, dir, RANK_SYSTEM);
 	for (size_t i = 0; i < devices.count; i++) {
-		struct look seen = fs_look(b, devices.rows[i].path);
-		if (seen.kind != LOOK_OTHER) {
-			continue;
-		}
 		struct mount m = {
 			.kind = MOUNT_DEVICE,
 			.target = devices.rows[i].path,
 			.source = devices.rows[i].path,
 			.writable = true,
 			.is_file = true,
-			.dev = seen.dev,
-			.ino = seen.ino,
+			.maybe = true,
 			.note = "device",
 		};
 		wish_add(b, m, RANK_SYSTEM);
@@ -246,16 +241,14 @@ static void show_devices(struct builder *b) {
 	wish_add(b, pts, RANK_SYSTEM);
 }
 
+/* Whether this kernel has the entry is seen when the fresh procfs is there. */
 static void hide_in_proc(struct builder *b, const struct path_row *row) {
-	struct look seen = fs_look(b, row->path);
-	/* Root owns them all; what its present /proc refuses, a fresh one may not. */
-	if (seen.kind == LOOK_NOTHING || !(b->h->privileged || seen.reachable)) {
-		return;
-	}
+	bool directory = (row->flags & PATH_DIRECTORY) != 0;
 	struct mount m = {
-		.kind = seen.kind == LOOK_DIR ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
+		.kind = directory ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
 		.target = row->path,
-		.is_file = seen.kind != LOOK_DIR,
+		.is_file = !directory,
+		.maybe = true,
 		.note = "kernel",
 	};
 	wish_add(b, m, RANK_SENSITIVE);
@@ -276,10 +269,11 @@ static void show_proc(struct builder *b) {
 	wish_add(b, proc, RANK_SYSTEM);
 	for (size_t i = 0; i < proc_readonly.count; i++) {
 		const struct path_row *row = &proc_readonly.rows[i];
-		bool matters = root || (row->flags & PATH_ALWAYS) != 0;
-		if (matters && fs_look(b, row->path).kind == LOOK_DIR) {
-			struct mount m = {
-				.kind = MOUNT_PIN, .target = row->path, .note = "kernel settings"};
+		if (root || (row->flags & PATH_ALWAYS) != 0) {
+			struct mount m = {.kind = MOUNT_PIN,
+					  .target = row->path,
+					  .maybe = true,
+					  .note = "kernel settings"};
 			wish_add(b, m, RANK_SYSTEM);
 		}
 	}

@@ -161,7 +161,6 @@ struct watch {
 	struct streams streams;
 	struct terminal terminal;
 	struct signals signals;
-	sigset_t early;    /* signals for a command that has not started yet */
 	int64_t overdue;   /* the second line behind pid 1's clock; -1 */
 	int64_t active_at; /* the last byte of output */
 	int64_t asked_at;  /* the last INT or TERM; -1 */
@@ -184,18 +183,9 @@ static void watch_kill(struct watch *w, enum reason why) {
 }
 
 static void watch_pass(struct watch *w, int number) {
-	if (!w->story.begun) {
-		(void)sigaddset(&w->early, number);
-	} else if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
+	/* An order waits in the channel until pid 1 has started the command. */
+	if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
 		(void)sigaddset(&w->signals.late, number);
-	}
-}
-
-static void watch_pass_early(struct watch *w) {
-	for (int number = 1; number < SIGRTMIN; number++) {
-		if (sigismember(&w->early, number) == 1) {
-			watch_pass(w, number);
-		}
 	}
 }
 
@@ -261,7 +251,6 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 	if (s->begun && !had_begun) {
 		w->overdue = overdue_at(w->plan, now);
 		w->active_at = now;
-		watch_pass_early(w);
 	}
 	if (s->stopped && w->r->terminal && !s->over) {
 		terminal_stop(&w->terminal);
@@ -479,7 +468,6 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	int rc;
 
 	story_init(&w.story);
-	(void)sigemptyset(&w.early); /* cannot fail */
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
 	if (signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
 		return -1;
@@ -534,6 +522,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.fds = {r->in, r->out, r->err},
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
+		.tell_start = true,
 	};
 	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
 	struct usage usage;

@@ -502,7 +502,8 @@ TEST(devices_and_proc_are_our_own) {
 	world_init(&w);
 	REQUIRE(build(&w) == 0);
 	CHECK(kind_is(&w, "/dev/null", MOUNT_DEVICE) && kind_is(&w, "/dev/pts", MOUNT_PTS));
-	CHECK(mount_at(&w, "/dev/zero") == NULL); /* this host has none */
+	/* This host has none, which is found out when it is mounted. */
+	CHECK(kind_is(&w, "/dev/zero", MOUNT_DEVICE) && mount_at(&w, "/dev/zero")->maybe);
 	CHECK_STR(mount_at(&w, "/dev/fd")->text, "/proc/self/fd");
 	CHECK(kind_is(&w, "/dev/shm", MOUNT_PRIVATE) && kind_is(&w, "/proc", MOUNT_PROC));
 	CHECK(kind_is(&w, "/proc/sys", MOUNT_PIN) && !mount_at(&w, "/proc/sys")->writable);
@@ -1234,6 +1235,7 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 	static const char files[] = "\nfiles\n"
 				    "  dir     /dev   # devices\n"
 				    "  link    /dev/fd -> /proc/self/fd   # skeleton\n"
+				    "  rw      /dev/full   # device\n"
 				    "  rw      /dev/mqueue   # message queues\n"
 				    "  rw      /dev/null   # device\n"
 				    "  link    /dev/ptmx -> pts/ptmx   # skeleton\n"
@@ -1243,6 +1245,9 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 				    "  link    /dev/stderr -> /proc/self/fd/2   # skeleton\n"
 				    "  link    /dev/stdin -> /proc/self/fd/0   # skeleton\n"
 				    "  link    /dev/stdout -> /proc/self/fd/1   # skeleton\n"
+				    "  rw      /dev/tty   # device\n"
+				    "  rw      /dev/urandom   # device\n"
+				    "  rw      /dev/zero   # device\n"
 				    "  dir     /etc   # skeleton\n"
 				    "  file    /etc/group   # made up\n"
 				    "  file    /etc/hostname   # made up\n"
@@ -1251,6 +1256,9 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 				    "  file    /etc/passwd   # made up\n"
 				    "  rw      /home/corral   # private home\n"
 				    "  rw      /proc   # processes inside\n"
+				    "  hidden  /proc/keys   # kernel\n"
+				    "  ro      /proc/pressure   # kernel settings\n"
+				    "  ro      /proc/sys   # kernel settings\n"
 				    "  rw      /run   # private\n"
 				    "  dir     /run/user/1000   # skeleton\n"
 				    "  rw      /tmp   # private\n"

@@ -16,7 +16,7 @@ static rlim_t lower(rlim_t a, rlim_t b) {
 static int limit(const struct rlimit_row *row, struct err *e) {
 	struct rlimit now, next;
 
-	if (getrlimit((__rlimit_resource_t)row->resource, &now) != 0) {
+	if (prlimit(0, row->resource, NULL, &now) != 0) {
 		return err_sys(e, "limits", "cannot read a resource limit");
 	}
 	/* A caller with a smaller hard limit keeps it: that is stricter than the
@@ -28,7 +28,7 @@ static int limit(const struct rlimit_row *row, struct err *e) {
 		 * kill; SIGKILL a second later for a command that catches it. */
 		next.rlim_max = lower((rlim_t)row->value + 1, now.rlim_max);
 	}
-	if (setrlimit((__rlimit_resource_t)row->resource, &next) != 0) {
+	if (prlimit(0, row->resource, &next, NULL) != 0) {
 		return err_sys(e, "limits", "cannot set a resource limit");
 	}
 	return 0;

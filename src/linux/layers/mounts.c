@@ -59,13 +59,23 @@ static int make_private_dirs(const char *path, struct err *e) {
 }
 
 static int mounts_prepare(struct kit *k, struct err *e) {
-	return k->plan->home_source == NULL ? 0 : make_private_dirs(k->plan->home_source, e);
+	const char *home = k->plan->home_source;
+	if (home == NULL || mkdir(home, 0700) == 0 || errno == EEXIST) {
+		return 0; /* all but the first run of a workspace */
+	}
+	return make_private_dirs(home, e);
 }
 
 /* ---- child: file systems and trees ---- */
 
 static int fail(struct err *e, const char *what, const struct mount *m) {
 	return err_sys_at(e, "mounts", what, m->target);
+}
+
+/* For rows of our own tables that this kernel or host need not have.  What a rule
+ * of the policy names is never of this kind: it stops the run. */
+static int fail_unless_maybe(struct err *e, const char *what, const struct mount *m) {
+	return m->maybe && errno == ENOENT ? 0 : fail(e, what, m);
 }
 
 struct fs_option {
@@ -105,7 +115,7 @@ static int bind(int from, int to, uint64_t attributes) {
 	auto_fd tree =
 		(int)syscall(SYS_open_tree, from, "",
 			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0 || set_attributes(tree, attributes, AT_RECURSIVE) != 0) {
+	if (tree < 0 || (attributes != 0 && set_attributes(tree, attributes, AT_RECURSIVE) != 0)) {
 		return -1;
 	}
 	return attach(tree, to);
@@ -262,7 +272,7 @@ static uint64_t attributes_of(const struct mount *m) {
 static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = open_source(m, e);
 	if (from < 0) {
-		return -1;
+		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
@@ -277,7 +287,7 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
-		return fail(e, "cannot reach the mount point", m);
+		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
 	return attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
@@ -287,7 +297,8 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
 		auto_fd at = create_dir(g, m);
-		if (at < 0 || bind(at, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
+		/* Nosuid, nodev and private already: it is a clone of our own root. */
+		if (at < 0 || bind(at, at, 0) != 0) {
 			return fail(e, "cannot make the private directory", m);
 		}
 		return 0;
@@ -323,7 +334,7 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 	auto_fd from = sys_openat2(g->root, MASK_NAME, O_PATH, BENEATH);
 	auto_fd to = open_target(g, m, false);
 	if (to < 0) {
-		return fail(e, "cannot reach the path to hide", m);
+		return fail_unless_maybe(e, "cannot reach the path to hide", m);
 	}
 	if (from < 0 ||
 	    bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
@@ -344,7 +355,7 @@ static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd at = open_target(g, m, false);
 	if (at < 0) {
-		return fail(e, "cannot reach the path to protect", m);
+		return fail_unless_maybe(e, "cannot reach the path to protect", m);
 	}
 	uint64_t attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
@@ -400,6 +411,9 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 			continue;
 		}
 		auto_fd fd = open_target(g, m, true);
+		if (fd < 0 && m->maybe && errno == ENOENT) {
+			continue;
+		}
 		if (fd < 0 || set_attributes(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
 			return fail(e, "cannot seal", m);
 		}
