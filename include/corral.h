@@ -189,6 +189,11 @@ const char *corral_result_level(const struct corral_result *result); /* "full", 
  * when the command ended by itself. */
 const char *corral_result_ending(const struct corral_result *result);
 
+/* A descriptor of the caller's that could not be read or written, so that bytes
+ * were lost: its errno, with "stdin", "stdout" or "stderr" in *stream; 0 when
+ * none failed.  A reader that closed its end is not a failure. */
+int corral_result_lost(const struct corral_result *result, const char **stream);
+
 /* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
  * belong to the result.  dropped counts what lies between the head and the tail
  * that were kept.  len and dropped may be NULL. */

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* -c STRING is /bin/sh -c STRING; the words after it become $0, $1, … */
@@ -69,6 +70,20 @@ static void conclude(const struct invocation *inv, const struct corral_result *r
 	}
 }
 
+#define STATUS_LOST 125
+
+/* A command whose streams were cut short has not succeeded, whatever it says. */
+static int person_status(const struct corral_result *result) {
+	int status = corral_result_status(result);
+	const char *stream = NULL;
+	int error = corral_result_lost(result, &stream);
+
+	if (error != 0) {
+		say("%s: %s; some of it was lost", stream, strerror(error));
+	}
+	return error != 0 && status == 0 ? STATUS_LOST : status;
+}
+
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
@@ -86,7 +101,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 		return -1;
 	}
 	conclude(inv, result);
-	int status = corral_result_status(result);
+	int status = person_status(result);
 	corral_result_free(result);
 	return status;
 }

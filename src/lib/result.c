@@ -156,6 +156,17 @@ const char *corral_result_ending(const struct corral_result *result) {
 	return result->ending;
 }
 
+int corral_result_lost(const struct corral_result *result, const char **stream) {
+	static const char *const names[] = {"stdin", "stdout", "stderr"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (result->outcome.stream_errors[i] != 0) {
+			*stream = names[i];
+			return result->outcome.stream_errors[i];
+		}
+	}
+	return 0;
+}
+
 static const char *captured(const char *bytes, size_t n, uint64_t lost, size_t *len,
 			    uint64_t *dropped) {
 	if (len != NULL) {

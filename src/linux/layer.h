@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 
 #include <linux/filter.h>
+#include <sys/types.h>
 
 /* What the parent got ready for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
@@ -21,6 +22,9 @@ struct kit {
 
 	/* user */
 	char uid_map[64], gid_map[64];
+
+	/* mounts, directory */
+	mode_t umask; /* the caller's, found when it was put aside */
 
 	/* landlock */
 	int ruleset_fd; /* -1: none */

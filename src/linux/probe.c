@@ -165,6 +165,24 @@ static int who_is_it(struct arena *a, struct host *h, const char **ret_home, str
 	return bad ? err_memory(e, "probe") : 0;
 }
 
+/* True when the directory is writable, or the nearest one above that exists is. */
+static bool can_be_made(const char *path) {
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+	if (len >= sizeof part) {
+		return false;
+	}
+	memcpy(part, path, len + 1);
+	while (faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) != 0) {
+		char *slash = strrchr(part, '/');
+		if (errno != ENOENT || slash == part) {
+			return false;
+		}
+		*slash = '\0';
+	}
+	return true;
+}
+
 static int find_home(struct arena *a, struct host *h, const char *from_passwd, struct err *e) {
 	const char *home = variable("HOME");
 	struct stat st;
@@ -182,6 +200,7 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	const char *state = variable("XDG_STATE_HOME");
 	h->state_dir = state != NULL ? path_join(a, state, "corral")
 				     : path_join(a, full, ".local/state/corral");
+	h->state_closed = h->state_dir != NULL && !can_be_made(h->state_dir);
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 

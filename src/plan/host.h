@@ -50,6 +50,7 @@ struct host {
 	const char *home;            /* absolute, existing, or NULL */
 	const char *cwd;
 	const char *state_dir;       /* where Corral keeps its own state, or NULL */
+	bool state_closed;           /* it cannot be made or written */
 	const char *const *environ;  /* the caller's */
 	bool userns;                 /* user namespaces can be made */
 	const char *userns_why;      /* why not, with the remedy */

@@ -246,25 +246,31 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 
 /* A mount covers a name, not the file: another name of it would stay open.  Only
  * a walk of every granted tree could find it, so the rules must name them all. */
+static uint64_t names_covered(const struct builder *b, const struct hide *h) {
+	uint64_t covered = 0;
+	for (size_t i = 0; i < b->nhides; i++) {
+		const struct hide *other = &b->hides[i];
+		covered += other->rank == h->rank && other->seen.dev == h->seen.dev &&
+			   other->seen.ino == h->seen.ino;
+	}
+	return covered;
+}
+
 static int check_other_names(const struct builder *b, struct err *e) {
 	for (size_t i = 0; i < b->nhides; i++) {
 		const struct hide *h = &b->hides[i];
-		uint64_t covered = 0;
-		for (size_t k = 0; h->seen.names > 1 && k < b->nhides; k++) {
-			covered += b->hides[k].rank == h->rank &&
-				   b->hides[k].seen.dev == h->seen.dev &&
-				   b->hides[k].seen.ino == h->seen.ino;
+		if (h->written == NULL || h->seen.kind != LOOK_FILE || h->seen.names < 2) {
+			continue;
 		}
-		if (h->written != NULL && h->seen.kind == LOOK_FILE && covered < h->seen.names) {
+		uint64_t covered = names_covered(b, h);
+		if (covered < h->seen.names) {
 			err_set(e, ERR_REFUSED, WHERE,
 				"%s cannot hold %s: the file has %llu names (hard links), and the "
-				"rules "
-				"cover %llu",
+				"rules cover %llu",
 				h->note, h->written, (unsigned long long)h->seen.names,
 				(unsigned long long)covered);
-			return err_fix(
-				e, "name the others too (find -samefile), or replace the file by a "
-				   "copy of its own");
+			return err_fix(e, "name the others too (find -samefile), or replace the "
+					  "file by a copy of its own");
 		}
 	}
 	return 0;

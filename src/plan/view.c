@@ -456,6 +456,12 @@ static bool home_is_kept(struct builder *b) {
 		note_add(b, "the home is not kept: there is no state directory to keep it in");
 		return false;
 	}
+	/* Who asked for it gets the error of making it; the default does without. */
+	if (b->h->state_closed && home->origin.kind == ORIGIN_BUILTIN) {
+		note_add(b, keep_printf(b, "the home is not kept: %s cannot be written",
+					b->h->state_dir));
+		return false;
+	}
 	return true;
 }
 

@@ -8,7 +8,8 @@
  * Should:   give the command what it reads, when it reads it.
  * Must not: hand the caller's pipe itself to the command, which could open it
  *           again for writing and speak to whoever reads it next.
- * Fails:    a source that cannot be read is end-of-file inside. */
+ * Fails:    a source that cannot be read is end-of-file inside, and the outcome
+ *           says so: what follows an input that was cut short is not a success. */
 #include "run/relay.h"
 
 #include "base/auto.h"
@@ -145,6 +146,7 @@ static void feed_fill(struct feed *f, int64_t now) {
 		return;
 	}
 	if (n <= 0) {
+		f->error = n < 0 ? errno : 0;
 		feed_end(f);
 		return;
 	}

@@ -49,6 +49,7 @@ struct feed {
 	uint64_t given; /* bytes read from the caller */
 	bool peeks;     /* a pipe that is shown before it is taken */
 	size_t ahead;   /* bytes shown to the command and not yet taken from the caller */
+	int error;      /* why the caller's descriptor gave no more, or 0 at its end */
 	char *chunk;
 	size_t at, len;
 };

@@ -165,6 +165,7 @@ struct watch {
 	int64_t active_at; /* the last byte of output */
 	int64_t asked_at;  /* the last INT or TERM; -1 */
 	int64_t end_at;    /* everything was told to end; it is killed then; -1 */
+	int feed_error;    /* why the caller's stdin could not be read, or 0 */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
@@ -346,6 +347,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 /* The command is dead; its last words are not.  Without a time-out a reader
  * outside may take as long as it likes, as it may with any other program. */
 static void watch_drain(struct watch *w) {
+	w->feed_error = w->streams.feed.error; /* the feed is closed first */
 	int64_t now = clock_ms();
 	int64_t until = overdue_at(w->plan, 0) >= 0 ? now + grace_of(w->plan) + SLACK_MS : -1;
 
@@ -386,8 +388,9 @@ static int watch_result(struct watch *w, struct outcome *ret, const struct usage
 	}
 	o.out_dropped = pump_dropped(out);
 	o.err_dropped = pump_dropped(err);
-	o.out_error = out->error;
-	o.err_error = err->error;
+	o.stream_errors[STREAM_IN] = w->feed_error;
+	o.stream_errors[STREAM_OUT] = out->error;
+	o.stream_errors[STREAM_ERR] = err->error;
 	*ret = o;
 	return 0;
 }

@@ -50,8 +50,7 @@ struct outcome {
 	char *out, *err; /* malloc'ed, NUL-terminated; NULL when not captured */
 	size_t out_len, err_len;
 	uint64_t out_dropped, err_dropped;
-	int out_error,
-		err_error; /* errno of a write to the caller's descriptor that lost output, or 0 */
+	int stream_errors[3]; /* errno of the caller's descriptor that lost bytes, or 0 */
 	struct usage usage;
 };
 

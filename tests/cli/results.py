@@ -52,7 +52,7 @@ def register(suite):
     @test("the files, the network and the processes are enforced by default", root=True)
     def _(box):
         states = {g["name"]: g for g in box.json("true")["guarantees"]}
-        for name in ("fs.write", "fs.read", "fs.deny", "net", "ipc", "pid", "env", "lifetime", "limits.time",
+        for name in ("fs.write", "fs.read", "fs.deny", "net", "pid", "env", "lifetime", "limits.time",
                      "limits.output"):
             equal(states[name]["state"], "enforced", name)
             check(states[name]["by"], f"{name} by nothing")
@@ -160,7 +160,7 @@ def register(suite):
 
     @test("--require of what is enforced runs")
     def _(box):
-        box.run("--require", "fs.write,fs.read,net,pid,ipc,env,lifetime", "true").exited(0)
+        box.run("--require", "fs.write,fs.read,net,pid,env,lifetime", "true").exited(0)
         box.run("--require", "limits.time", "--timeout", "5", "true").exited(0)
         box.run("--require", "limits.time", "true").exited(125).said("limits.time")
 

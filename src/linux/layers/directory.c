@@ -13,7 +13,8 @@ static int directory_enter(struct kit *k, struct err *e) {
 	if (chdir(k->plan->cwd) != 0) {
 		return err_sys_at(e, "directory", "cannot start in", k->plan->cwd);
 	}
-	(void)umask(022); /* always succeeds */
+	/* As strict as the caller's, and never so loose that others may write. */
+	(void)umask(k->umask | 022);
 	return 0;
 }
 

@@ -448,7 +448,7 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 
 static int mounts_enter(struct kit *k, struct err *e) {
 	/* Modes of what is made here are exact; layer directory sets the final mask. */
-	(void)umask(0);
+	k->umask = umask(0);
 	auto_fd root = new_root(k->plan->tmp_size, e);
 	if (root < 0) {
 		return -1;
