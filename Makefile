@@ -12,14 +12,14 @@ run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
 export CMD
 
-check: packages-check
-	@$(MAKE) --no-print-directory build WERROR=true
-	@$(MAKE) --no-print-directory sanitize
+# The sanitized build is the developers': -Werror, and both compilers in the lints.
+check: packages-check build sanitize
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
+	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
 
 build: packages-build
-	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dprefix=$(PREFIX) >/dev/null
-	@meson configure $(BUILD) -Dwerror=$(WERROR) -Dprefix=$(PREFIX) >/dev/null
+	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dtests=false -Dwerror=$(WERROR) >/dev/null
 	@ninja -C $(BUILD) --quiet
 	@! command -v musl-gcc >/dev/null || $(MAKE) --no-print-directory musl
 
@@ -27,8 +27,7 @@ build: packages-build
 # the processor for its features, and in a virtual machine each question traps.
 musl:
 	@test -f $(BUILD)/musl/build.ninja || meson setup $(BUILD)/musl --native-file packaging/musl.ini \
-		-Donly_binary=true >/dev/null
-	@meson configure $(BUILD)/musl -Dwerror=$(WERROR) >/dev/null
+		-Donly_binary=true -Dtests=false -Dwerror=$(WERROR) >/dev/null
 	@ninja -C $(BUILD)/musl --quiet corral
 	@cmp -s $(BUILD)/musl/corral $(BUILD)/corral || cp $(BUILD)/musl/corral $(BUILD)/corral
 
@@ -38,6 +37,7 @@ sanitize:
 	@ninja -C $(BUILD)-asan --quiet
 
 install: build
+	@meson setup --reconfigure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	meson install -C $(BUILD) --no-rebuild
 
 bench: packages-bench build

@@ -9,8 +9,11 @@ if [ $# -gt 1 ]; then
 	exec "$corral" run -c "$2"
 fi
 
-workspace=$(mktemp -d)
-trap 'rm -rf "$workspace"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+workspace=$scratch/workspace
+mkdir "$workspace"
+export XDG_STATE_HOME="$scratch/state" # the private home of a demonstration need not last
 cd "$workspace"
 
 show() {

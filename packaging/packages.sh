@@ -14,7 +14,7 @@ build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-de
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps
-	util-linux libcap2-bin"
+	util-linux libcap2-bin netcat-openbsd"
 
 # bubblewrap: the reference of the latency figure.
 bench="$build bubblewrap"

@@ -132,7 +132,7 @@ static const struct path_row proc_hidden_rows[] = {
 	 .reason = "where the kernel lies in memory",
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/kcore", .reason = "the whole memory", .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/key-users", .reason = "who holds kernel keys", .flags = PATH_ROOT_ONLY},
+	{.path = "/proc/key-users", .reason = "who holds kernel keys"},
 	{.path = "/proc/keys", .reason = "kernel keys of the caller"},
 	{.path = "/proc/kmsg", .reason = "the kernel's log", .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/kpagecgroup",

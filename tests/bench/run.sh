@@ -10,7 +10,8 @@ build=$(readlink -f "$1")
 rounds=${2:-300}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp "$build/tests/bench/latency" "$build/corral" "$scratch/"
+cp "$build/corral" "$scratch/"
+${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE -o "$scratch/latency" "$(dirname "$0")/latency.c"
 mkdir "$scratch/ws" "$scratch/home"
 
 as_user=

@@ -183,7 +183,7 @@ def register(suite):
             t.send("\x1a")
             t.expect("Stopped")
             t.expect("P> ")
-            t.send("kill -9 %1; wait; echo job-$((1+1))\n")
+            t.send("kill -9 %1; wait %1; echo job-$((1+1))\n")
             t.expect("job-2")
             t.send("exit 4\n")
             text = t.finish()

@@ -1256,6 +1256,7 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 				    "  file    /etc/passwd   # made up\n"
 				    "  rw      /home/corral   # private home\n"
 				    "  rw      /proc   # processes inside\n"
+				    "  hidden  /proc/key-users   # kernel\n"
 				    "  hidden  /proc/keys   # kernel\n"
 				    "  ro      /proc/pressure   # kernel settings\n"
 				    "  ro      /proc/sys   # kernel settings\n"
