@@ -128,7 +128,7 @@ const struct syscall_rule syscall_rules[] = {
 	EXAMINE(SETUID, mknodat, MODE_THIRD, "as chmod"),
 	EXAMINE(SETUID, open, OPEN, "as chmod, when the call creates a file"),
 	EXAMINE(SETUID, openat, OPENAT, "as chmod, when the call creates a file"),
-	PERMIT(SETUID, openat2, "its mode is behind a pointer and cannot be judged here; no_new_privs and nosuid mounts hold inside"),
+	REFUSE(SETUID, openat2, ENOSYS, "its mode is behind a pointer: it could leave a set-user-id file in the workspace; who uses it falls back to openat"),
 };
 
 const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);

@@ -129,11 +129,10 @@ static int clone_failed(struct err *e) {
 			e,
 			"raise user.max_user_namespaces (sysctl), or run outside another sandbox");
 	case EPERM:
-		return err_fix(e,
-			       "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, "
-			       "kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor "
-			       "profile; in a container "
-			       "allow clone with CLONE_NEWUSER in its seccomp profile");
+		return err_fix(
+			e, "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
+			   "and kernel.apparmor_restrict_unprivileged_userns=0; in a container, "
+			   "let its seccomp profile allow them; in a chroot, pivot_root instead");
 	default:
 		return -1;
 	}

@@ -59,8 +59,9 @@ static int check_values(const struct policy *p, struct err *e) {
 static void plan_rlimits(struct plan *plan, const struct policy *p) {
 	plan->nrlimits = 0;
 	/* A core file would carry the command's memory, secrets included, to
-	 * wherever the host's core pattern sends it. */
-	add_rlimit(plan, RLIMIT_CORE, 0);
+	 * wherever the host's core pattern sends it.  One byte, not none: a pattern
+	 * that pipes into a program ignores every limit but this one. */
+	add_rlimit(plan, RLIMIT_CORE, 1);
 	for (size_t i = 0; i < ARRAY_LEN(rlimit_keys); i++) {
 		const struct rlimit_key *row = &rlimit_keys[i];
 		int64_t value = limit_of(p, row->key);

@@ -779,7 +779,7 @@ TEST(without_limits_every_promise_is_absent_and_says_not_asked_for) {
 		CHECK_STR(promised(&plan, g)->why, "not asked for: the policy sets no such limit");
 	}
 	CHECK_INT(plan.nrlimits, 1);
-	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 0);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 1);
 	CHECK(!plan.use_cgroup);
 	CHECK_INT(plan.timeout_ms, LIMIT_NONE);
 	CHECK_INT(plan.output_bytes, LIMIT_NONE);

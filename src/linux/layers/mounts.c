@@ -310,9 +310,12 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
+/* Whom one may not trace one does not see: pid 1 is a copy of the caller, and its
+ * command line is the caller's own. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd tree =
-		new_fs("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
+	auto_fd tree = new_fs("proc", options, ARRAY_LEN(options),
+			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return attach_new(g, m, tree, e);
 }
 
