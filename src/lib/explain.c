@@ -17,7 +17,7 @@ int corral_policy_show(const struct corral_policy *policy, enum corral_format fo
 	struct buf out;
 
 	buf_init(&out);
-	int rc = prepared_resolve(policy, &p, &e);
+	int rc = prepared_resolve(policy, false, &p, &e);
 	if (rc == 0) {
 		policy_print(&p.policy, format == CORRAL_JSON, &out);
 		rc = lib_give(&out, text, &e);

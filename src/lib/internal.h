@@ -66,7 +66,8 @@ int lib_fail(const struct err *e, struct corral_error *out);
 int lib_give(struct buf *b, char **text, struct err *e);
 
 /* Fills host and policy; p->arena is the caller's to free, also on failure. */
-int prepared_resolve(const struct corral_policy *policy, struct prepared *p, struct err *e);
+int prepared_resolve(const struct corral_policy *policy, bool to_run, struct prepared *p,
+		     struct err *e);
 
 /* As prepared_resolve, and the plan. */
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,

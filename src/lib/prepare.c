@@ -6,6 +6,7 @@
  * Fails:    closed, with the error of the room where the reason is known. */
 #include "lib/internal.h"
 
+#include "base/str.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
 
@@ -14,10 +15,10 @@
 #define TRUST_FILE "trusted"
 
 const char *trust_file_path(struct arena *a, const struct host *host) {
-	return host->state_dir == NULL ? NULL : arena_printf(a, "%s/" TRUST_FILE, host->state_dir);
+	return host->state_dir == NULL ? NULL : path_join(a, host->state_dir, TRUST_FILE);
 }
 
-static int resolve_into(const struct corral_policy *policy, const struct host *host,
+static int resolve_into(const struct corral_policy *policy, const struct host *host, bool to_run,
 			struct arena *a, struct policy *ret, struct err *e) {
 	/* A stream's policy outlives this call and the host with it: nothing that goes
 	 * in may belong to the host's arena. */
@@ -28,12 +29,13 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		.extra_file = policy->file,
 		.no_config = policy->no_config,
 		.tool_call = !policy->person,
+		.skip_hash = to_run && policy->person, /* only JSON shows it */
 		.settings = policy->settings,
 		.nsettings = policy->nsettings,
 	};
 	if (host->home != NULL) {
 		in.home = arena_strdup(a, host->home);
-		in.user_file = arena_printf(a, "%s/" USER_FILE, host->home);
+		in.user_file = path_join(a, host->home, USER_FILE);
 	}
 	if (in.cwd == NULL || (host->home != NULL && (in.home == NULL || in.user_file == NULL)) ||
 	    (host->state_dir != NULL && in.trust_file == NULL)) {
@@ -47,7 +49,7 @@ static int resolve_stream(const struct corral_policy *policy, const struct host 
 	struct stream_policy *s = policy->stream;
 	if (!s->read) {
 		s->read = true;
-		if (resolve_into(policy, host, &s->arena, &s->policy, e) != 0) {
+		if (resolve_into(policy, host, false, &s->arena, &s->policy, e) != 0) {
 			return -1;
 		}
 		s->resolved = true;
@@ -60,7 +62,8 @@ static int resolve_stream(const struct corral_policy *policy, const struct host 
 	return 0;
 }
 
-int prepared_resolve(const struct corral_policy *policy, struct prepared *p, struct err *e) {
+int prepared_resolve(const struct corral_policy *policy, bool to_run, struct prepared *p,
+		     struct err *e) {
 	arena_init(&p->arena);
 	if (policy == NULL) {
 		return err_set(e, ERR_USAGE, "library", "the policy is NULL");
@@ -71,12 +74,12 @@ int prepared_resolve(const struct corral_policy *policy, struct prepared *p, str
 	if (policy->stream != NULL) {
 		return resolve_stream(policy, &p->host, &p->policy, e);
 	}
-	return resolve_into(policy, &p->host, &p->arena, &p->policy, e);
+	return resolve_into(policy, &p->host, to_run, &p->arena, &p->policy, e);
 }
 
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e) {
-	if (prepared_resolve(policy, p, e) != 0) {
+	if (prepared_resolve(policy, to_run, p, e) != 0) {
 		return -1;
 	}
 	if (!to_run) {

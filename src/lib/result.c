@@ -240,7 +240,8 @@ static void put_promise(struct emit *j, const char *name, const struct promise *
 static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_string(j, "level", n == NULL ? NULL : n->level);
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
-	emit_string(j, "policy_sha256", n == NULL ? NULL : n->policy_sha256);
+	emit_string(j, "policy_sha256",
+		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
 	emit_array(j, "guarantees");
 	for (enum guarantee g = 0; n != NULL && g < GUARANTEE_COUNT; g++) {
 		put_promise(j, guarantee_name(g), &n->promises[g]);

@@ -22,6 +22,18 @@
 
 /* ---- what the child needs, made ready ---- */
 
+/* dir, len bytes, + "/" + name */
+static char *candidate(struct arena *a, const char *dir, size_t len, const char *name) {
+	size_t tail = strlen(name) + 1;
+	char *path = arena_alloc(a, len + 1 + tail);
+	if (path != NULL) {
+		memcpy(path, dir, len);
+		path[len] = '/';
+		memcpy(path + len + 1, name, tail);
+	}
+	return path;
+}
+
 /* Every path under which execvp(3) would look for the command. */
 static int find_candidates(struct kit *k, struct err *e) {
 	const char *name = k->argv[0];
@@ -47,8 +59,7 @@ static int find_candidates(struct kit *k, struct err *e) {
 	}
 	for (const char *p = path; *p != '\0';) {
 		size_t len = strcspn(p, ":");
-		if (len > 0 &&
-		    (list[n++] = arena_printf(k->arena, "%.*s/%s", (int)len, p, name)) == NULL) {
+		if (len > 0 && (list[n++] = candidate(k->arena, p, len, name)) == NULL) {
 			return err_memory(e, "exec");
 		}
 		p += len + (p[len] == ':');

@@ -74,7 +74,7 @@ const char *fs_resolve(struct builder *b, const char *path) {
 	if (!b->h->fs.resolve(b->h->fs.ctx, path, out, sizeof out)) {
 		return NULL;
 	}
-	return streq(out, path) ? path : keep_printf(b, "%s", out);
+	return streq(out, path) ? path : keep_join(b, "/", out);
 }
 
 const char *fs_canonical(struct builder *b, const char *path, struct look seen) {

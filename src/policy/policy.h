@@ -70,6 +70,7 @@ struct policy_inputs {
 	const char *trust_file;  /* pinned project files, or NULL */
 	const char *extra_file;  /* --policy: a path, "-" for stdin, "fd:N"; or NULL */
 	bool no_config;          /* read none of the three standing files but the floor (P4) */
+	bool skip_hash;          /* nobody will look at it: sha256 stays empty */
 	bool tool_call;          /* the defaults of tool calls: 120 s, 1 MiB a stream */
 	const struct setting *settings;
 	size_t nsettings;
