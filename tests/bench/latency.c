@@ -41,8 +41,10 @@ static double run_once(const struct contender *c) {
 	double start = now_us();
 	int error = posix_spawnp(&pid, c->argv[0], &quiet, NULL, c->argv, environ);
 	posix_spawn_file_actions_destroy(&quiet);
-	if (error != 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		fprintf(stderr, "latency: %s failed (%s)\n", c->name, error != 0 ? strerror(error) : "exit status");
+	if (error != 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 0) {
+		fprintf(stderr, "latency: %s failed (%s)\n", c->name,
+			error != 0 ? strerror(error) : "exit status");
 		exit(1);
 	}
 	return now_us() - start;
@@ -95,8 +97,9 @@ int main(int argc, char **argv) {
 	printf("%-28s %10s %10s %10s %8s\n", "command", "median us", "p95 us", "added us", "ratio");
 	for (size_t i = 0; i < n; i++) {
 		double median = list[i].us[rounds / 2];
-		printf("%-28s %10.0f %10.0f %10.0f %8.2f\n", list[i].name, median, list[i].us[rounds * 95 / 100],
-			median - bare, i == 0 ? 0.0 : (median - bare) / reference);
+		printf("%-28s %10.0f %10.0f %10.0f %8.2f\n", list[i].name, median,
+		       list[i].us[rounds * 95 / 100], median - bare,
+		       i == 0 ? 0.0 : (median - bare) / reference);
 		free(list[i].us);
 	}
 	return 0;

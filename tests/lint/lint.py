@@ -4,6 +4,7 @@ import argparse
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -177,6 +178,21 @@ def exported(build):
     names = [line.split()[-1] for line in done.stdout.splitlines() if line.split()[-2] != "A"]
     return [n for n in names if not n.split("@")[0].startswith("corral_")] or \
         ([] if names else ["it exports nothing"])
+
+
+@check("the published schema is the one that the program prints")
+def schema(build):
+    done = subprocess.run([f"{build}/corral", "policy", "schema"], stdout=subprocess.PIPE, text=True, check=True)
+    return [] if done.stdout == text("docs/policy.schema.json") else ["docs/policy.schema.json is stale"]
+
+
+@check("every C file is formatted")
+def formatted():
+    if not shutil.which("clang-format"):
+        return ["clang-format is not installed"]
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources("src/**/*.c"), *sources("tests/**/*.c")],
+                          cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return sorted({line.split(":")[0] for line in done.stdout.splitlines() if "error:" in line})
 
 
 def main():
