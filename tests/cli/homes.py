@@ -1,5 +1,6 @@
 """HOME: private, kept per workspace, toolchains shown, credentials not."""
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import Skip, check, contains, equal
 
@@ -142,6 +143,15 @@ def register(suite):
         box.run("-c", "touch ~/x").exited(0)
         box.run("--home", "persistent", "true").exited(125).said("remedy: use --home ephemeral")
         box.run("--home", "ephemeral", "-c", "touch ~/x").exited(0)
+
+    @test("many runs of one workspace at once share its home", root=True)
+    def _(box):
+        furnish(box)
+        box.write("home/.cargo/env", "export X=1\n")
+        with ThreadPoolExecutor(16) as pool:
+            runs = list(pool.map(lambda _: box.run("-c", "cat ~/.cargo/env && ls ~/.cargo/bin"), range(48)))
+        for done in runs:
+            contains(done.exited(0).out, "export X=1", "a toolchain file")
 
     @test("a HOME that does not exist is no obstacle")
     def _(box):

@@ -199,15 +199,29 @@ static int create_dir(struct ground *g, const struct mount *m) {
 	return dir < 0 ? -1 : step(dir, name, m->mode == 0 ? 0755 : m->mode);
 }
 
+/* A file to write into or to mount on.  Where the ground is the private home it
+ * may be there already, and another run may be mounted on it: then it is used as
+ * it is, because removing it would take that mount away. */
 static int create_file(struct ground *g, const char *target, mode_t mode) {
-	const int flags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
 	const char *name;
 	int dir = parent_of(g, target, &name);
-	int fd = dir < 0 ? -1 : openat(dir, name, flags, mode);
-	if (fd < 0 && dir >= 0 && errno == EEXIST && unlinkat(dir, name, 0) == 0) {
-		fd = openat(dir, name, flags, mode);
+	for (int tries = 0; dir >= 0 && tries < 3; tries++) {
+		int fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
+				mode);
+		if (fd >= 0 || errno != EEXIST) {
+			return fd;
+		}
+		struct stat st;
+		fd = sys_openat2(dir, name, O_PATH | O_NOFOLLOW, BENEATH);
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+			return fd;
+		}
+		drop_fd(&fd);
+		if (unlinkat(dir, name, 0) != 0 && errno != ENOENT) {
+			return -1;
+		}
 	}
-	return fd;
+	return -1;
 }
 
 /* Where m goes: made when the ground is ours, there already when it is not. */
