@@ -32,6 +32,9 @@ void wish_show(struct builder *b, const struct show *s) {
 		.is_file = s->seen.kind != LOOK_DIR,
 		.dev = s->seen.dev,
 		.ino = s->seen.ino,
+		/* An earlier command may have put something into the private home where
+		 * the toolchain would go; that must not stop the next one. */
+		.maybe = s->rank == RANK_TOOLCHAIN,
 		.origin = s->origin,
 		.note = s->note,
 	};

@@ -73,7 +73,7 @@ struct mount {
 	uint32_t mode;      /* of what is created */
 	bool writable;
 	bool create;        /* the mount point may be made: it lies on our own ground */
-	bool maybe;         /* the host need not have it: then there is nothing to do */
+	bool maybe;         /* it need not be possible: then it is left out */
 	bool is_file;       /* the source is not a directory */
 	uint64_t dev, ino;  /* identity of the source when it was planned */
 	struct origin origin;

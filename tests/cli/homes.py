@@ -144,6 +144,17 @@ def register(suite):
         box.run("--home", "persistent", "true").exited(125).said("remedy: use --home ephemeral")
         box.run("--home", "ephemeral", "-c", "touch ~/x").exited(0)
 
+    @test("what a command leaves where a toolchain goes does not stop the next one", root=True)
+    def _(box):
+        furnish(box)
+        box.write("home/.cargo/env", "export X=1\n")
+        box.run("--no-toolchains", "-c", "mkdir -p ~/.cargo/env/in/the/way; ln -s /etc ~/.rustup; echo x >~/.nvm; "
+                "ln -s loop ~/.volta").exited(0)
+        done = box.run("-c", "cat ~/.cargo/env; ls -d ~/.cargo/env/in; ls ~/.rustup ~/.nvm ~/.cargo/bin").exited(0)
+        contains(done.out, "cargo-tool", "another part of the same toolchain")
+        contains(done.out, "toolchains", "a toolchain whose place a link had taken")
+        contains(done.out, "versions", "a toolchain whose place a file had taken")
+
     @test("many runs of one workspace at once share its home", root=True)
     def _(box):
         furnish(box)

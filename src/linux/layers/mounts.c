@@ -72,10 +72,12 @@ static int fail(struct err *e, const char *what, const struct mount *m) {
 	return err_sys_at(e, "mounts", what, m->target);
 }
 
-/* For rows of our own tables that this kernel or host need not have.  What a rule
- * of the policy names is never of this kind: it stops the run. */
+/* For rows of our own tables that this kernel or host need not have, and for
+ * toolchains whose place in the private home is taken.  What a rule of the policy
+ * names is never of this kind: it stops the run. */
 static int fail_unless_maybe(struct err *e, const char *what, const struct mount *m) {
-	return m->maybe && errno == ENOENT ? 0 : fail(e, what, m);
+	bool in_the_way = errno == ENOENT || errno == EISDIR || errno == ENOTDIR;
+	return m->maybe && in_the_way ? 0 : fail(e, what, m);
 }
 
 struct fs_option {
@@ -290,7 +292,7 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
-		return fail(e, "cannot reach the mount point", m);
+		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
 	return bind(from, to, attributes_of(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
