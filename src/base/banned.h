@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+/* With clang and _FORTIFY_SOURCE some of them are macros, which cannot be poisoned. */
 #undef alloca
-#undef strcpy
+#undef sprintf
 #undef strcat
+#undef strcpy
 #undef strtok
+#undef vsprintf
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok gets mktemp tmpnam system popen alloca    \
 	atoi atol
 #endif
