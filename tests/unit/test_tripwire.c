@@ -86,8 +86,10 @@ int snprintf(char *out, size_t cap, const char *format, ...) {
 }
 
 /* What the two become under _FORTIFY_SOURCE. */
-int __vsnprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, va_list ap);
-int __snprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, ...);
+int __vsnprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, va_list ap)
+	__attribute__((format(printf, 5, 0)));
+int __snprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 
 int __vsnprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, va_list ap) {
 	(void)flag;
