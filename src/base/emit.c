@@ -1,5 +1,7 @@
 #include "base/emit.h"
 
+#include "base/str.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,36 +17,6 @@ static void newline(struct emit *j) {
 	for (int i = 0; i < j->depth; i++) {
 		buf_puts(j->out, "  ");
 	}
-}
-
-/* Length of the UTF-8 sequence at p, or 0 when the bytes are not one:
- * overlong forms, surrogates and numbers past U+10FFFF are refused. */
-static size_t utf8_length(const unsigned char *p, size_t left) {
-	static const struct {
-		unsigned char first_min, first_max, second_min, second_max;
-		size_t len;
-	} forms[] = {
-		{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-		{0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
-		{0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
-		{0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
-	};
-	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		if (p[0] < forms[i].first_min || p[0] > forms[i].first_max) {
-			continue;
-		}
-		if (left < forms[i].len || p[1] < forms[i].second_min ||
-		    p[1] > forms[i].second_max) {
-			return 0;
-		}
-		for (size_t k = 2; k < forms[i].len; k++) {
-			if ((p[k] & 0xC0) != 0x80) {
-				return 0;
-			}
-		}
-		return forms[i].len;
-	}
-	return 0;
 }
 
 static void escaped(struct buf *out, unsigned char c) {

@@ -63,3 +63,24 @@ size_t path_depth(const char *path) {
 	}
 	return depth;
 }
+
+size_t utf8_length(const unsigned char *p, size_t left) {
+	static const unsigned long smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC0 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+
+	if (len < 2) {
+		return len;
+	}
+	if (len > left || p[0] > 0xF4) {
+		return 0;
+	}
+	unsigned long code = p[0] & (0x7Fu >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xC0) != 0x80) {
+			return 0;
+		}
+		code = code << 6 | (p[i] & 0x3F);
+	}
+	bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
+}

@@ -29,4 +29,8 @@ char *path_join(struct arena *a, const char *dir, const char *rest);
 /* Number of components: 0 for "/". */
 size_t path_depth(const char *path);
 
+/* Length of the UTF-8 sequence that starts at p, or 0 when it is not one:
+ * overlong forms, surrogates and numbers past U+10FFFF are refused. */
+size_t utf8_length(const unsigned char *p, size_t left);
+
 #endif

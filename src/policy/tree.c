@@ -55,35 +55,13 @@ int tree_too_deep(const struct tree *t, int line, struct err *e) {
 	return tree_err(t, line, e, "nested deeper than %d levels", DOC_DEPTH_MAX);
 }
 
-/* Length of the UTF-8 sequence that starts at p, or 0 when it is not one. */
-static size_t utf8_sequence(const unsigned char *p, size_t left) {
-	static const unsigned long smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC0 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
-
-	if (len < 2) {
-		return len;
-	}
-	if (len > left || p[0] > 0xF4) {
-		return 0;
-	}
-	unsigned long code = p[0] & (0x7Fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xC0) != 0x80) {
-			return 0;
-		}
-		code = code << 6 | (p[i] & 0x3F);
-	}
-	bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
-}
-
 int tree_check_text(const struct tree *t, const char *text, size_t len, bool plain_only,
 		    struct err *e) {
 	const unsigned char *p = (const unsigned char *)text;
 	int line = 1;
 
 	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(p + at, len - at);
+		size_t n = utf8_length(p + at, len - at);
 		bool crlf = p[at] == '\r' && at + 1 < len && p[at + 1] == '\n';
 		bool control =
 			(p[at] < 0x20 && p[at] != '\t' && p[at] != '\n' && !crlf) || p[at] == 0x7F;
