@@ -260,8 +260,8 @@ static void put_findings(struct emit *j) {
 
 static void put_usage(struct emit *j, const struct usage *u) {
 	emit_object(j, "usage");
-	emit_int(j, "cpu_ms", u->cpu_ms);
-	emit_int(j, "max_rss_kb", u->max_rss_kb);
+	put_int_or_null(j, "cpu_ms", u->cpu_ms >= 0, u->cpu_ms);
+	put_int_or_null(j, "max_rss_kb", u->max_rss_kb >= 0, u->max_rss_kb);
 	put_int_or_null(j, "processes_peak", u->processes_peak >= 0, u->processes_peak);
 	emit_end_object(j);
 }
@@ -294,7 +294,10 @@ static void put_error(struct emit *j, const struct corral_error *failure) {
 int corral_error_json(const struct corral_error *failure, char **text) {
 	static char empty[1];
 	const struct outcome nothing = {
-		.exit_code = -1, .out = empty, .err = empty, .usage = {.processes_peak = -1}};
+		.exit_code = -1,
+		.out = empty,
+		.err = empty,
+		.usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1}};
 	struct err e;
 	struct buf out;
 	struct emit j;

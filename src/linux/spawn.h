@@ -75,10 +75,11 @@ int spawn_read(const struct child *c, struct report *ret, int *ret_fd);
 /* Async-signal-safe. */
 int spawn_order(const struct child *c, enum order_kind kind, int value);
 
+/* -1 in a figure: not known. */
 struct usage {
 	int64_t cpu_ms;
 	int64_t max_rss_kb;
-	int64_t processes_peak; /* -1: not known */
+	int64_t processes_peak;
 	bool oom;               /* the kernel killed for memory in our cgroup */
 	bool processes_limited; /* the pids controller refused a fork */
 };

@@ -62,7 +62,7 @@ enum mount_kind {
 };
 
 /* What Landlock grants beneath a target. */
-enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
+enum reach { REACH_NONE, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
 
 struct mount {
 	enum mount_kind kind;
@@ -125,7 +125,7 @@ struct plan {
 	size_t nwarnings;
 };
 
-/* All strings belong to the arena, the policy or the host.  Refuses (ERR_REFUSED)
+/* All strings belong to the arena, the policy or the host.  Fails with ERR_SETUP
  * when the level or a required guarantee is out of this host's reach. */
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
                struct err *e);

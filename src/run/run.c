@@ -432,7 +432,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		.terminal = r->terminal,
 	};
 	int64_t began = clock_ms();
-	struct usage usage = {0};
+	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
 	int rc;
 
 	if (streams_open(&w->streams, &wish, e) != 0) {

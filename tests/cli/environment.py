@@ -1,4 +1,6 @@
 """The environment inside is built from nothing."""
+import json
+
 from harness import check, contains, equal
 
 ALWAYS = {"PATH", "HOME", "TMPDIR", "PWD", "USER", "LOGNAME", "SHELL", "XDG_RUNTIME_DIR",
@@ -100,6 +102,29 @@ def register(suite):
     def _(box):
         done = box.run("-c", "cat /proc/*/environ | tr '\\0' '\\n'", env={**box.env, "MY_PASSWORD": "hunter2"})
         check("hunter2" not in done.out, "the caller's environment can be read")
+
+    @test("the first process inside, a copy of the caller, is not to be seen", root=True)
+    def _(box):
+        # The control: the same question about a process that one may trace.
+        look = "tr '\\0' ' ' </proc/%s/cmdline; cat /proc/%s/comm"
+        own = box.run("--env", "PLANTED=marker-7351", "-c", "exec 2>&1; " + look % ("$$", "$$")).exited(0)
+        contains(own.out, "cmdline", "one's own command line")
+        done = box.run("--env", "PLANTED=marker-7351", "-c", "exec 2>&1; " + look % (1, 1) + "; ls -d /proc/1; exit 0")
+        check("marker-7351" not in done.exited(0).out, f"corral's own words are readable: {done.out}")
+        check("\n/proc/1\n" not in "\n" + done.out, f"it is listed: {done.out}")
+
+    @test("the umask is the caller's, and never lets others write", root=True)
+    def _(box):
+        for outside, inside in ((0o077, "0077"), (0o022, "0022"), (0o000, "0022"), (0o002, "0022")):
+            done = box.execute(["/bin/sh", "-c", f"umask {outside:o}; exec \"$0\" run -c umask", box.corral])
+            equal(done.exited(0).out, inside + "\n", f"inside of umask {outside:o}")
+
+    @test("an unmeasured usage is unknown, a measured one is not")
+    def _(box):
+        usage = json.loads(box.run("--json", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done").out)["usage"]
+        check(usage["cpu_ms"] > 0 and usage["max_rss_kb"] > 0, f"{usage}")
+        usage = json.loads(box.run("--json", "no-such-command").out)["usage"]
+        equal([usage["cpu_ms"], usage["max_rss_kb"]], [None, None], "of a command that did not run")
 
     @test("standard names work inside: id, whoami, hostname")
     def _(box):

@@ -31,8 +31,11 @@
 	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV)
 
 static const uint64_t rights_of[] = {
-	[REACH_NONE] = 0,           [REACH_LIST] = RIGHTS_LIST,   [REACH_READ] = RIGHTS_READ,
-	[REACH_EXEC] = RIGHTS_EXEC, [REACH_WRITE] = RIGHTS_WRITE, [REACH_DEVICE] = RIGHTS_DEVICE,
+	[REACH_NONE] = 0,
+	[REACH_READ] = RIGHTS_READ,
+	[REACH_EXEC] = RIGHTS_EXEC,
+	[REACH_WRITE] = RIGHTS_WRITE,
+	[REACH_DEVICE] = RIGHTS_DEVICE,
 };
 
 /* What each ABI added; a kernel refuses bits that it does not know.  TCP and
