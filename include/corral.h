@@ -189,6 +189,11 @@ const char *corral_result_level(const struct corral_result *result); /* "full", 
  * when the command ended by itself. */
 const char *corral_result_ending(const struct corral_result *result);
 
+/* After a failure of the command: which rule of the sandbox it probably met and
+ * what to do, judged by what it printed last; "" when nothing of that is known.
+ * Advice, not a record of what was refused. */
+const char *corral_result_hint(const struct corral_result *result);
+
 /* A descriptor of the caller's that could not be read or written, so that bytes
  * were lost: its errno, with "stdin", "stdout" or "stderr" in *stream; 0 when
  * none failed.  A reader that closed its end is not a failure. */

@@ -63,6 +63,9 @@ static void conclude(const struct invocation *inv, const struct corral_result *r
 	if (ending[0] != '\0' && !inv->json) {
 		say("ended by %s", ending);
 	}
+	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
+		say("hint: %s", corral_result_hint(result));
+	}
 	if (inv->verbose) {
 		say("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
 		    corral_result_status(result), (long long)corral_result_duration_ms(result),

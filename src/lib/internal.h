@@ -56,6 +56,7 @@ struct corral_result {
 	struct enforcement enforcement;
 	struct outcome outcome;
 	char ending[128];
+	char hint[512];
 };
 
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call

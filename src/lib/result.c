@@ -89,7 +89,7 @@ static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
 }
 
 /* The texts fit: each is shorter than struct corral_result's field. */
-void result_complete(struct corral_result *r) {
+static void complete_ending(struct corral_result *r) {
 	char text[32];
 	char *out = r->ending;
 	size_t cap = sizeof r->ending;
@@ -117,6 +117,20 @@ void result_complete(struct corral_result *r) {
 	case REASON_CANCELLED:
 		break;
 	}
+}
+
+static void complete_hint(struct corral_result *r) {
+	const struct advice *a = &r->outcome.advice;
+
+	if (a->hint != NULL) {
+		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", a->hint->rule, a->path,
+			       a->path[0] == '\0' ? "" : ": ", a->hint->text);
+	}
+}
+
+void result_complete(struct corral_result *r) {
+	complete_ending(r);
+	complete_hint(r);
 }
 
 const char *corral_result_reason(const struct corral_result *result) {
@@ -154,6 +168,10 @@ const char *corral_result_level(const struct corral_result *result) {
 
 const char *corral_result_ending(const struct corral_result *result) {
 	return result->ending;
+}
+
+const char *corral_result_hint(const struct corral_result *result) {
+	return result->hint;
 }
 
 int corral_result_lost(const struct corral_result *result, const char **stream) {
@@ -249,6 +267,18 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_end_array(j);
 }
 
+static void put_hint(struct emit *j, const struct advice *a) {
+	if (a->hint == NULL) {
+		emit_null(j, "hint");
+		return;
+	}
+	emit_object(j, "hint");
+	emit_string(j, "rule", a->hint->rule);
+	emit_string(j, "path", a->path[0] == '\0' ? NULL : a->path);
+	emit_string(j, "text", a->hint->text);
+	emit_end_object(j);
+}
+
 static void put_findings(struct emit *j) {
 	emit_array(j, "denials");
 	emit_end_array(j);
@@ -276,6 +306,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	emit_object(&j, NULL);
 	put_ending(&j, reason_name(result->outcome.reason), &result->outcome);
 	put_enforcement(&j, &result->enforcement);
+	put_hint(&j, &result->outcome.advice);
 	put_findings(&j);
 	put_usage(&j, &result->outcome.usage);
 	emit_end_object(&j);
@@ -307,6 +338,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	emit_object(&j, NULL);
 	put_ending(&j, failure->kind == CORRAL_E_REFUSED ? "refused" : "setup", &nothing);
 	put_enforcement(&j, NULL);
+	put_hint(&j, &nothing.advice);
 	put_findings(&j);
 	put_usage(&j, &nothing.usage);
 	put_error(&j, failure);

@@ -135,6 +135,16 @@ const char *state_name(enum state s);
 const char *level_name(enum level l);
 const char *engine_name(enum engine n);
 
+/* How a normal absolute path looks from inside.  Symlinks are not followed. */
+enum sight {
+	SIGHT_NONE,    /* the view has nothing there */
+	SIGHT_DENIED,  /* a mask lies over it */
+	SIGHT_PRIVATE, /* in the run's own HOME */
+	SIGHT_READ,
+	SIGHT_WRITE,
+};
+enum sight plan_sight(const struct plan *plan, const char *path);
+
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);
 

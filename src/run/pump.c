@@ -57,6 +57,7 @@ static bool pump_flush(struct pump *p) {
 static void pump_accept(struct pump *p, size_t len) {
 	size_t pass = p->capped ? least(len, p->pass) : len;
 
+	overhear(&p->heard, p->chunk, len);
 	if (p->to.fd < 0) {
 		if (p->keep) {
 			capture_add(&p->kept, p->chunk, len);

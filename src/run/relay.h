@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "run/capture.h"
+#include "run/hint.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -67,6 +68,7 @@ struct pump {
 	size_t pass;   /* capped: what the head still takes */
 	int64_t rest_until;
 	struct capture kept;
+	struct overheard heard; /* the last that came, whoever it was for */
 	int error; /* why the caller's descriptor took no more; EPIPE is not a fault */
 	char *chunk;
 	size_t at, len;

@@ -372,6 +372,21 @@ static int take_output(struct pump *p, char **ret, size_t *ret_len, struct err *
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
+/* Only a failure of the command's own: what the supervisor did has a name. */
+static void watch_advise(struct watch *w, struct outcome *o) {
+	struct overheard *out = &w->streams.pumps[0].heard, *err = &w->streams.pumps[1].heard;
+	const struct overheard *const streams[] = {err, out};
+	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
+
+	if (filtered) {
+		const char *words = strsignal(SIGSYS); /* what a shell would have said */
+		overhear(err, words, strlen(words));
+	}
+	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
+		advise(w->plan, streams, ARRAY_LEN(streams), &o->advice);
+	}
+}
+
 static int watch_result(struct watch *w, struct outcome *ret, const struct usage *u,
 			struct err *e) {
 	struct pump *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
@@ -381,6 +396,7 @@ static int watch_result(struct watch *w, struct outcome *ret, const struct usage
 		return -1;
 	}
 	outcome_fill(&o, &w->story, u, w->plan);
+	watch_advise(w, &o);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
 	    take_output(err, &o.err, &o.err_len, e) != 0) {
 		outcome_done(&o);

@@ -98,6 +98,13 @@ def register(suite):
             check(int(device) != os.fstat(t.slave).st_dev, "the caller's terminal was handed in")
             equal((status, rest), (0, ["0", "ptmx", "x"]), "a devpts of its own, and its controlling terminal")
 
+    @test("a hint is told on a terminal too")
+    def _(box):
+        with terminal(box, "run", "touch", "/etc/new") as t:
+            status, text = t.finish()
+            equal(status, 1, "status")
+            check("corral: hint: fs.write: /etc/new" in text, f"the terminal shows {text!r}")
+
     @test("the terminal's modes are the same before and after")
     def _(box):
         for words in (("run", "true"), ("run", "stty", "raw", "-echo"), ("run", "--", "nowhere"),

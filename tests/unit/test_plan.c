@@ -1106,7 +1106,7 @@ static void add_random_rules(struct world *w) {
 	}
 }
 
-enum sight { HIDDEN, READABLE, WRITABLE };
+enum visibility { HIDDEN, READABLE, WRITABLE };
 
 /* The longest path among one list that holds this one; -1: none. */
 static int longest(const struct world *w, enum key_id id, const char *path) {
@@ -1122,7 +1122,7 @@ static int longest(const struct world *w, enum key_id id, const char *path) {
 
 /* What the documentation says: the most specific rule decides, deny wins a
  * tie, then write; protect takes writing away wherever it reaches. */
-static enum sight documented(const struct world *w, const char *path) {
+static enum visibility documented(const struct world *w, const char *path) {
 	int deny = longest(w, KEY_FS_DENY, path), read = longest(w, KEY_FS_READ, path);
 	int write = longest(w, KEY_FS_WRITE, path);
 	if (path_within(path, "/ws") && write < (int)strlen("/ws")) {
@@ -1135,7 +1135,7 @@ static enum sight documented(const struct world *w, const char *path) {
 	return write >= read && longest(w, KEY_FS_PROTECT, path) < 0 ? WRITABLE : READABLE;
 }
 
-static enum sight planned(const struct world *w, const char *path) {
+static enum visibility planned(const struct world *w, const char *path) {
 	const struct mount *m = seen_at(w, path);
 	if (m == NULL || m->kind != MOUNT_BIND) {
 		return HIDDEN;

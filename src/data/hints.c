@@ -1,0 +1,111 @@
+#include "data/hints.h"
+
+#include "base/auto.h"
+
+/* One line a reason, one line a phrase. */
+/* clang-format off */
+#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; run with --net full, or fetch what is needed outside first"
+#define LOOPBACK HINT_OFFLINE, "net.mode", "loopback is the sandbox's own; what listens on the host's cannot be reached"
+#define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
+#define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside"
+#define NESTED HINT_ALWAYS, "namespaces", "no namespace can be made inside; switch the program's own sandbox off, this one holds for it"
+#define COUNTERS HINT_ALWAYS, "system calls", "performance counters and tracing of the kernel are closed inside; measure outside"
+#define FOREIGN HINT_ALWAYS, "system calls", "32-bit programs and calls of a foreign architecture are ended inside; use a 64-bit build"
+#define WRITE HINT_READ_ONLY, "fs.write", "read-only inside, as all is but the workspace (unless the mode is read-only), /tmp and a private HOME; grant more with --write PATH"
+#define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; corral explain shows which"
+#define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
+#define PRIVATE HINT_PRIVATE, "fs.home", "HOME is a private one inside; files of your own appear when they are granted with --read PATH"
+#define TMP_SIZE HINT_ALWAYS, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound with --tmp-size"
+
+const struct hint hints[] = {
+	/* names and routes */
+	{"Could not resolve", OFFLINE},              /* curl, git, ssh */
+	{"unable to resolve host address", OFFLINE}, /* wget */
+	{"Temporary failure in name resolution", OFFLINE},
+	{"Temporary failure resolving", OFFLINE}, /* apt */
+	{"Name or service not known", OFFLINE},
+	{"nodename nor servname provided", OFFLINE},
+	{"Network is unreachable", OFFLINE},
+	{"network is unreachable", OFFLINE}, /* Go */
+	{"EAI_AGAIN", OFFLINE},              /* Node */
+	{"ENOTFOUND", OFFLINE},
+	{"ENETUNREACH", OFFLINE},
+	{"UnknownHostException", OFFLINE},        /* Java */
+	{"dial tcp: lookup", OFFLINE},            /* Go */
+	{"failed to lookup address", OFFLINE},    /* Rust */
+	{"no servers could be reached", OFFLINE}, /* dig */
+	{"communications error to", OFFLINE},
+	{"No matching distribution found", OFFLINE}, /* pip */
+	{"Could not fetch URL", OFFLINE},
+	{"spurious network error", OFFLINE}, /* cargo */
+
+	/* the host's services */
+	{"Cannot connect to the Docker daemon", SERVICES},
+	{"docker.sock", SERVICES},
+	{"not been booted with systemd", SERVICES},
+	{"Failed to connect to bus", SERVICES},
+	{"Failed to get D-Bus connection", SERVICES},
+	{"Cannot autolaunch D-Bus", SERVICES},
+
+	/* sandboxes inside */
+	{"create new namespace", NESTED}, /* bubblewrap */
+	{"unshare failed", NESTED},
+	{"unshare: ", NESTED},
+	{"nsenter: ", NESTED},
+	{"No usable sandbox", NESTED},        /* Chromium */
+	{"the sandbox's namespaces", NESTED}, /* Corral itself */
+	{"CLONE_NEWUSER", NESTED},
+	{"newuidmap", NESTED},
+
+	/* rights that nobody has inside */
+	{"no new privileges", RIGHTS}, /* sudo */
+	{"effective uid is not 0", RIGHTS},
+	{"must be setuid", RIGHTS},
+	{"must be suid", RIGHTS},
+	{"must be superuser", RIGHTS},
+	{"must be root", RIGHTS},
+	{"are you root?", RIGHTS},
+	{"only root can", RIGHTS},
+	{"Only root can", RIGHTS},
+	{"su: Authentication failure", RIGHTS},
+	{"superuser privileges", RIGHTS},
+	{"root privileges", RIGHTS},
+	{"cannot lock /etc", RIGHTS},                    /* useradd */
+	{"cannot set niceness", RIGHTS},
+
+	{"perf_event_paranoid", COUNTERS},
+	{"No permission to enable", COUNTERS}, /* perf */
+	{"perf_event_open", COUNTERS},
+
+	/* files; a line that names its path is believed before one that does not */
+	{"Permission denied", DENIED},
+	{"EACCES", DENIED},
+	{"Read-only file system", WRITE},
+	{"read-only file system", WRITE},
+	{"EROFS", WRITE},
+	{"No such file or directory", UNSEEN},
+	{"ENOENT", UNSEEN},
+	{"Directory nonexistent", UNSEEN},     /* dash */
+	{"no such file or directory", UNSEEN}, /* Go, Ruby */
+	{"No such file or directory", PRIVATE},
+	{"no such file or directory", PRIVATE},
+
+	/* limits */
+	{"No space left on device", TMP_SIZE},
+	{"ENOSPC", TMP_SIZE},
+	{"Resource temporarily unavailable", HINT_ALWAYS, "limits.processes", "perhaps the limit on processes; raise it with --processes"},
+	{"Too many open files", HINT_ALWAYS, "limits.open_files", "raise the limit with --open-files"},
+	{"File size limit exceeded", HINT_ALWAYS, "limits.file_size", "raise the limit with --max-file-size"},
+
+	{"Bad system call", FOREIGN},
+	{"Connection refused", LOOPBACK},
+	{"ECONNREFUSED", LOOPBACK},
+
+	/* said for so many reasons that everything above is more likely */
+	{"Operation not permitted", RIGHTS},
+	{"operation not permitted", RIGHTS},
+	{"EPERM", RIGHTS},
+};
+/* clang-format on */
+
+const size_t hints_count = ARRAY_LEN(hints);

@@ -1,0 +1,32 @@
+/* What a failing command's last words say about the sandbox.
+ *
+ * A program that is refused something prints its own message, which never names
+ * the sandbox.  These rows know the messages and say which rule stands behind
+ * them and what to do.  They are advice: nothing is allowed or refused by them. */
+#ifndef CORRAL_DATA_HINTS_H
+#define CORRAL_DATA_HINTS_H
+
+#include <stddef.h>
+
+/* When a row applies, besides its phrase being there. */
+enum hint_when {
+	HINT_ALWAYS,
+	HINT_OFFLINE,   /* the run has a network namespace of its own */
+	HINT_DENIED,    /* the line names a path that a rule hides */
+	HINT_UNSEEN,    /* … a path that is not part of the view */
+	HINT_PRIVATE,   /* … a path in the run's own HOME */
+	HINT_READ_ONLY, /* … a path that cannot be written inside, or no path at all */
+};
+
+struct hint {
+	const char *phrase; /* as programs print it; case matters */
+	enum hint_when when;
+	const char *rule; /* a policy key or a guarantee */
+	const char *text; /* the reason and the remedy */
+};
+
+/* In order of preference: the first row that applies is the one that is shown. */
+extern const struct hint hints[];
+extern const size_t hints_count;
+
+#endif

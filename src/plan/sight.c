@@ -1,0 +1,45 @@
+/* How a path looks from inside, by the plan alone: no file is asked.
+ *
+ * What the host has at a path that the view does not show is not to be learnt
+ * from an answer of ours. */
+#include "plan/plan.h"
+
+#include "base/str.h"
+
+static enum sight sight_of(const struct plan *plan, const struct mount *m, enum sight above) {
+	switch (m->kind) {
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+		return SIGHT_DENIED;
+	case MOUNT_PIN:
+		return m->writable ? above : SIGHT_READ;
+	case MOUNT_DIR:
+		return SIGHT_NONE;
+	case MOUNT_BIND:
+	case MOUNT_PRIVATE:
+		if (streq(m->target, plan->home_at)) {
+			return SIGHT_PRIVATE;
+		}
+		return m->writable || m->kind == MOUNT_PRIVATE ? SIGHT_WRITE : SIGHT_READ;
+	case MOUNT_LINK:
+	case MOUNT_FILE:
+	case MOUNT_PROC:
+	case MOUNT_DEVICE:
+	case MOUNT_PTS:
+	case MOUNT_QUEUES:
+		break;
+	}
+	return SIGHT_READ;
+}
+
+enum sight plan_sight(const struct plan *plan, const char *path) {
+	enum sight sight = SIGHT_NONE;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(path, plan->mounts[i].target)) {
+			sight = sight_of(plan, &plan->mounts[i],
+					 sight); /* L1: deeper ones follow */
+		}
+	}
+	return sight;
+}

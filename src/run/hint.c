@@ -1,0 +1,168 @@
+#include "run/hint.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+void overhear(struct overheard *o, const char *data, size_t len) {
+	if (len >= OVERHEAR_MAX) {
+		memcpy(o->text, data + (len - OVERHEAR_MAX), OVERHEAR_MAX);
+		o->len = OVERHEAR_MAX;
+		return;
+	}
+	if (len > OVERHEAR_MAX - o->len) {
+		size_t stay = OVERHEAR_MAX - len;
+		memmove(o->text, o->text + (o->len - stay), stay);
+		o->len = stay;
+	}
+	memcpy(o->text + o->len, data, len);
+	o->len += len;
+}
+
+/* ---- the words of a line ---- */
+
+struct span {
+	const char *at, *end;
+};
+
+static struct span line_around(const struct overheard *o, const char *at) {
+	const char *end = o->text + o->len;
+	struct span line = {.at = at, .end = at};
+
+	while (line.at > o->text && line.at[-1] != '\n') {
+		line.at--;
+	}
+	while (line.end < end && *line.end != '\n') {
+		line.end++;
+	}
+	return line;
+}
+
+/* Bytes that end a word: what programs put around a path, typographic quotes
+ * (E2 80 98, …) among them, and what no terminal should be sent. */
+static bool ends_word(const char *p, const char *end) {
+	unsigned char c = (unsigned char)*p;
+	bool quote = end - p >= 3 && memcmp(p, "\xe2\x80", 2) == 0 && (unsigned char)p[2] >= 0x98 &&
+		     (unsigned char)p[2] <= 0x9f;
+
+	return quote || c <= ' ' || c == 0x7f || strchr("'\"`:,;()[]<>=", c) != NULL;
+}
+
+/* The next word at or after *at, which moves behind it; false at the end. */
+static bool next_word(const char **at, const char *end, struct span *ret) {
+	const char *p = *at;
+
+	while (p < end && ends_word(p, end)) {
+		p += (unsigned char)*p == 0xe2 ? 3 : 1;
+	}
+	ret->at = p;
+	while (p < end && !ends_word(p, end)) {
+		p++;
+	}
+	ret->end = *at = p;
+	return ret->end > ret->at;
+}
+
+static bool sight_matches(enum hint_when when, enum sight sight) {
+	switch (when) {
+	case HINT_DENIED:
+		return sight == SIGHT_DENIED;
+	case HINT_UNSEEN:
+		return sight == SIGHT_NONE;
+	case HINT_PRIVATE:
+		return sight == SIGHT_PRIVATE;
+	case HINT_READ_ONLY:
+		return sight == SIGHT_READ || sight == SIGHT_NONE;
+	case HINT_ALWAYS:
+	case HINT_OFFLINE:
+		break;
+	}
+	return false;
+}
+
+/* Whether the word is a path of the kind; only a hidden file is looked for by a
+ * relative name as well, because any word is one. */
+static bool word_matches(const struct plan *plan, enum hint_when when, struct span word,
+			 struct advice *ret) {
+	char text[sizeof ret->path];
+	size_t len = (size_t)(word.end - word.at);
+	struct arena a;
+	bool found = false;
+
+	if (len >= sizeof text || (*word.at != '/' && when != HINT_DENIED)) {
+		return false;
+	}
+	memcpy(text, word.at, len);
+	text[len] = '\0';
+	arena_init(&a);
+	const char *path = path_join(&a, plan->cwd, text);
+	if (path != NULL && strlen(path) < sizeof ret->path) {
+		found = sight_matches(when, plan_sight(plan, path));
+		(void)snprintf(ret->path, sizeof ret->path, "%s", found ? path : "");
+	}
+	arena_done(&a);
+	return found;
+}
+
+/* Whether the line names a path of the kind.  What stands first in a line is
+ * the program that speaks. */
+static bool line_names(const struct plan *plan, enum hint_when when, struct span line,
+		       struct advice *ret) {
+	const char *at = line.at;
+	struct span word;
+
+	while (next_word(&at, line.end, &word)) {
+		if (word.at != line.at && word_matches(plan, when, word, ret)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the rows ---- */
+
+static bool applies(const struct plan *plan, enum hint_when when, struct span line,
+		    struct advice *ret) {
+	switch (when) {
+	case HINT_ALWAYS:
+		return true;
+	case HINT_OFFLINE:
+		return plan->own_net;
+	case HINT_READ_ONLY:
+		(void)line_names(plan, when, line, ret); /* a better answer, not a condition */
+		return true;
+	case HINT_DENIED:
+	case HINT_UNSEEN:
+	case HINT_PRIVATE:
+		break;
+	}
+	return line_names(plan, when, line, ret);
+}
+
+static bool heard(const struct plan *plan, const struct hint *h, const struct overheard *o,
+		  struct advice *ret) {
+	const char *end = o->text + o->len;
+	size_t len = strlen(h->phrase);
+
+	for (const char *at = o->text;
+	     (at = memmem(at, (size_t)(end - at), h->phrase, len)) != NULL; at += len) {
+		if (applies(plan, h->when, line_around(o, at), ret)) {
+			ret->hint = h;
+			return true;
+		}
+	}
+	return false;
+}
+
+void advise(const struct plan *plan, const struct overheard *const streams[], size_t nstreams,
+	    struct advice *ret) {
+	*ret = (struct advice){0};
+	for (size_t i = 0; i < hints_count; i++) {
+		for (size_t s = 0; s < nstreams; s++) {
+			if (heard(plan, &hints[i], streams[s], ret)) {
+				return;
+			}
+		}
+	}
+}

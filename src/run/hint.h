@@ -1,0 +1,32 @@
+/* Which rule of the sandbox a failed command probably met, from its last words.
+ *
+ * Should:   keep the end of each stream as it passes, and look only when the
+ *           command has failed.
+ * Must not: ask the host about a path that the command names: whether it exists
+ *           there would be an answer to the command's question. */
+#ifndef CORRAL_RUN_HINT_H
+#define CORRAL_RUN_HINT_H
+
+#include "data/hints.h"
+#include "plan/plan.h"
+
+/* A stack trace of Node or Python fits, with its message at either end. */
+#define OVERHEAR_MAX ((size_t)4096)
+
+struct overheard {
+	char text[OVERHEAR_MAX];
+	size_t len;
+};
+
+void overhear(struct overheard *o, const char *data, size_t len);
+
+struct advice {
+	const struct hint *hint; /* NULL: none */
+	char path[256];          /* that the line names, or "" */
+};
+
+/* streams: the likelier one first. */
+void advise(const struct plan *plan, const struct overheard *const streams[], size_t nstreams,
+	    struct advice *ret);
+
+#endif

@@ -1,0 +1,159 @@
+#include "base/auto.h"
+#include "base/str.h"
+#include "run/hint.h"
+#include "test.h"
+
+/* ---- what is kept of a stream ---- */
+
+TEST(the_last_bytes_are_kept_however_they_come) {
+	unsigned seed = 7;
+	static char all[3 * OVERHEAR_MAX];
+
+	for (size_t i = 0; i < sizeof all; i++) {
+		all[i] = (char)rand_r(&seed);
+	}
+	for (int round = 0; round < 2000; round++) {
+		struct overheard o = {0};
+		size_t len = (size_t)rand_r(&seed) % sizeof all;
+		size_t most = 1 + (size_t)rand_r(&seed) % (round % 2 ? 64 : sizeof all);
+		for (size_t at = 0, n; at < len; at += n) {
+			n = 1 + (size_t)rand_r(&seed) % most;
+			n = n < len - at ? n : len - at;
+			overhear(&o, all + at, n);
+		}
+		size_t want = len < OVERHEAR_MAX ? len : OVERHEAR_MAX;
+		CHECK_INT(o.len, want);
+		CHECK(memcmp(o.text, all + len - want, want) == 0);
+	}
+}
+
+/* ---- which rule ---- */
+
+static struct mount view[] = {
+	{.kind = MOUNT_BIND, .target = "/etc"},
+	{.kind = MOUNT_DIR, .target = "/home"},
+	{.kind = MOUNT_BIND, .target = "/home/me", .writable = true},
+	{.kind = MOUNT_BIND, .target = "/home/me/work", .writable = true},
+	{.kind = MOUNT_MASK_FILE, .target = "/home/me/work/.env"},
+	{.kind = MOUNT_PIN, .target = "/home/me/work/kept"},
+	{.kind = MOUNT_PIN, .target = "/home/me/work/pinned", .writable = true},
+	{.kind = MOUNT_PRIVATE, .target = "/tmp", .writable = true},
+	{.kind = MOUNT_BIND, .target = "/usr"},
+};
+
+static const struct plan plan = {
+	.mounts = view,
+	.nmounts = ARRAY_LEN(view),
+	.home_at = "/home/me",
+	.cwd = "/home/me/work",
+	.own_net = true,
+};
+
+TEST(the_deepest_mount_decides_how_a_path_looks) {
+	static const struct {
+		const char *path;
+		enum sight sight;
+	} rows[] = {
+		{"/", SIGHT_NONE},
+		{"/etc/passwd", SIGHT_READ},
+		{"/etcetera", SIGHT_NONE},
+		{"/home", SIGHT_NONE},
+		{"/home/you/x", SIGHT_NONE},
+		{"/home/me", SIGHT_PRIVATE},
+		{"/home/me/.ssh/id", SIGHT_PRIVATE},
+		{"/home/me/work/a", SIGHT_WRITE},
+		{"/home/me/work/.env", SIGHT_DENIED},
+		{"/home/me/work/.env.example", SIGHT_WRITE},
+		{"/home/me/work/kept/x", SIGHT_READ},
+		{"/home/me/work/pinned/x", SIGHT_WRITE},
+		{"/tmp/x", SIGHT_WRITE},
+		{"/var", SIGHT_NONE},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK_INT(plan_sight(&plan, rows[i].path), rows[i].sight);
+	}
+}
+
+static struct advice advice_for(const struct plan *p, const char *text) {
+	struct overheard o = {0};
+	const struct overheard *const streams[] = {&o};
+	struct advice got;
+
+	overhear(&o, text, strlen(text));
+	advise(p, streams, 1, &got);
+	return got;
+}
+
+static const struct {
+	const char *text, *rule, *path; /* rule NULL: no hint */
+} cases[] = {
+	{"curl: (6) Could not resolve host: example.com\n", "net.mode", ""},
+	{"Error: getaddrinfo EAI_AGAIN example.com\n", "net.mode", ""},
+	{"connect: Connection refused", "net.mode", ""},
+	{"sudo: The \"no new privileges\" flag is set\n", "privileges", ""},
+	{"touch: cannot touch '/etc/x': Read-only file system\n", "fs.write", "/etc/x"},
+	{"mkdir: cannot create directory \xe2\x80\x98/usr/x\xe2\x80\x99: Read-only file system\n",
+	 "fs.write", "/usr/x"},
+	{"/bin/sh: 1: cannot create /etc/x: Read-only file system\n", "fs.write", "/etc/x"},
+	{"touch: cannot touch 'a': Read-only file system\n", "fs.write", ""},
+	{"cp: '/tmp/a' to '/etc/../usr//b': Read-only file system", "fs.write", "/usr/b"},
+	{"cat: /root/x: No such file or directory\n", "fs.read", "/root/x"},
+	{"Error: ENOENT: no such file or directory, open '/srv/y'\n", "fs.read", "/srv/y"},
+	{"cat: /home/me/.ssh/id: No such file or directory\n", "fs.home", "/home/me/.ssh/id"},
+	{"cat: .env: Permission denied\n", "fs.deny", "/home/me/work/.env"},
+	{"cat: /home/me/work/.env: Permission denied\n", "fs.deny", "/home/me/work/.env"},
+	{"chroot: cannot change root directory: Operation not permitted\n", "privileges", ""},
+	/* the more telling line wins, wherever it stands */
+	{"x: Operation not permitted\nping: Network is unreachable\n", "net.mode", ""},
+	/* nothing of ours */
+	{"", NULL, ""},
+	{"cat: nofile: No such file or directory\n", NULL, ""},
+	{"ls: cannot access '/usr/nofile': No such file or directory\n", NULL, ""},
+	{"cat: /home/me/work/x: Permission denied\n", NULL, ""},
+	{"/root/prog: No such file or directory\n", NULL, ""},
+	{"3 tests failed\n", NULL, ""},
+	/* what a terminal should not be sent is not repeated */
+	{"cat: /root/\x1b[2J: No such file or directory\n", "fs.read", "/root"},
+};
+
+TEST(a_message_leads_to_its_rule) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct advice got = advice_for(&plan, cases[i].text);
+		CHECK_STR(got.hint == NULL ? "none" : got.hint->rule,
+			  cases[i].rule == NULL ? "none" : cases[i].rule);
+		CHECK_STR(got.path, cases[i].path);
+	}
+}
+
+TEST(a_run_with_the_hosts_network_gets_no_hint_about_it) {
+	struct plan online = plan;
+
+	online.own_net = false;
+	CHECK(advice_for(&online, "curl: (6) Could not resolve host: x\n").hint == NULL);
+}
+
+TEST(a_path_that_is_too_long_is_not_cut) {
+	char text[600] = "cat: /";
+
+	memset(text + 6, 'a', 500);
+	(void)snprintf(text + 506, sizeof text - 506, ": No such file or directory");
+	CHECK(advice_for(&plan, text).hint == NULL);
+}
+
+TEST(every_row_can_be_reached_and_says_what_to_do) {
+	for (size_t i = 0; i < hints_count; i++) {
+		const struct hint *h = &hints[i];
+		CHECK(strlen(h->phrase) > 3 && strlen(h->rule) > 0 && strlen(h->text) > 20);
+		for (size_t j = 0; j < i; j++) {
+			bool covers = strstr(h->phrase, hints[j].phrase) != NULL &&
+				      hints[j].when <= HINT_OFFLINE;
+			if (covers) {
+				printf("# \"%s\" is never reached behind \"%s\"\n", h->phrase,
+				       hints[j].phrase);
+			}
+			CHECK(!covers);
+		}
+	}
+}
+
+TESTS_MAIN
