@@ -176,6 +176,13 @@ const struct env_row env_rows[] = {
 };
 const size_t env_rows_count = ARRAY_LEN(env_rows);
 
+const char *const env_offline[] = {
+	"CARGO_NET_RETRY=0",
+	"PIP_RETRIES=0",
+	"npm_config_fetch_retries=0",
+	NULL,
+};
+
 /* The first row whose pattern begins with this letter or a later one. */
 static size_t first_row(char letter) {
 	size_t low = 0, high = env_rows_count;

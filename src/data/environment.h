@@ -23,4 +23,8 @@ const struct env_row *env_row_for(const char *name);
 extern const struct env_row env_rows[];
 extern const size_t env_rows_count;
 
+/* What a command without a network is given, so that it fails at once: package
+ * managers ask again and again, up to a minute, for a name that nobody answers. */
+extern const char *const env_offline[]; /* "NAME=VALUE"; NULL-terminated */
+
 #endif

@@ -5,12 +5,16 @@
 /* One line a reason, one line a phrase. */
 /* clang-format off */
 #define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; run with --net full, or fetch what is needed outside first"
-#define LOOPBACK HINT_OFFLINE, "net.mode", "loopback is the sandbox's own; what listens on the host's cannot be reached"
+#define LOOPBACK HINT_OFFLINE, "net.mode", "the network is off inside and loopback is the sandbox's own; --net full gives the host's"
 #define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
 #define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside"
 #define NESTED HINT_ALWAYS, "namespaces", "no namespace can be made inside; switch the program's own sandbox off, this one holds for it"
 #define COUNTERS HINT_ALWAYS, "system calls", "performance counters and tracing of the kernel are closed inside; measure outside"
 #define FOREIGN HINT_ALWAYS, "system calls", "32-bit programs and calls of a foreign architecture are ended inside; use a 64-bit build"
+#define SOCKETS HINT_ALWAYS, "system calls", "only unix, IPv4, IPv6 and route sockets can be made inside"
+#define OUTSIDE HINT_ALWAYS, "pid", "processes outside can be neither seen nor signalled"
+#define OWNERS HINT_ALWAYS, "ids", "no user or group but your own exists inside"
+#define LIMIT HINT_ALWAYS, "limits", "no limit can be raised inside; see the Limits options of corral run"
 #define WRITE HINT_READ_ONLY, "fs.write", "read-only inside, as all is but the workspace (unless the mode is read-only), /tmp and a private HOME; grant more with --write PATH"
 #define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; corral explain shows which"
 #define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
@@ -44,6 +48,8 @@ const struct hint hints[] = {
 	{"docker.sock", SERVICES},
 	{"not been booted with systemd", SERVICES},
 	{"Failed to connect to bus", SERVICES},
+	{"message bus", SERVICES},                       /* dbus-send */
+	{"authentication agent", SERVICES},              /* ssh-add */
 	{"Failed to get D-Bus connection", SERVICES},
 	{"Cannot autolaunch D-Bus", SERVICES},
 
@@ -68,7 +74,13 @@ const struct hint hints[] = {
 	{"only root can", RIGHTS},
 	{"Only root can", RIGHTS},
 	{"su: Authentication failure", RIGHTS},
-	{"superuser privileges", RIGHTS},
+	{"superuser privilege", RIGHTS},                 /* dpkg */
+	{"Only root may", RIGHTS},                       /* adduser */
+	{"PAM: Authentication failure", RIGHTS},         /* chsh */
+	{"Authentication token manipulation", RIGHTS},   /* passwd */
+	{"permission denied on key", RIGHTS},            /* sysctl */
+	{"modprobe: FATAL", RIGHTS},
+	{"Cannot access the Hardware Clock", RIGHTS},
 	{"root privileges", RIGHTS},
 	{"cannot lock /etc", RIGHTS},                    /* useradd */
 	{"cannot set niceness", RIGHTS},
@@ -76,10 +88,15 @@ const struct hint hints[] = {
 	{"perf_event_paranoid", COUNTERS},
 	{"No permission to enable", COUNTERS}, /* perf */
 	{"perf_event_open", COUNTERS},
+	{"read kernel buffer failed", COUNTERS},         /* dmesg */
+	{"Address family not supported", SOCKETS},
+	{"changing ownership of", OWNERS},
+	{"changing group of", OWNERS},
 
 	/* files; a line that names its path is believed before one that does not */
 	{"Permission denied", DENIED},
 	{"EACCES", DENIED},
+	{"No such file or directory", DENIED},           /* beneath a hidden directory */
 	{"Read-only file system", WRITE},
 	{"read-only file system", WRITE},
 	{"EROFS", WRITE},
@@ -90,7 +107,11 @@ const struct hint hints[] = {
 	{"No such file or directory", PRIVATE},
 	{"no such file or directory", PRIVATE},
 
+	{"No such process", OUTSIDE},
+	{"ESRCH", OUTSIDE},
+
 	/* limits */
+	{"error setting limit", LIMIT},                  /* ulimit */
 	{"No space left on device", TMP_SIZE},
 	{"ENOSPC", TMP_SIZE},
 	{"Resource temporarily unavailable", HINT_ALWAYS, "limits.processes", "perhaps the limit on processes; raise it with --processes"},
@@ -99,7 +120,9 @@ const struct hint hints[] = {
 
 	{"Bad system call", FOREIGN},
 	{"Connection refused", LOOPBACK},
+	{"connection refused", LOOPBACK},                /* Go */
 	{"ECONNREFUSED", LOOPBACK},
+	{"Couldn't connect to server", LOOPBACK},        /* curl */
 
 	/* said for so many reasons that everything above is more likely */
 	{"Operation not permitted", RIGHTS},

@@ -188,6 +188,9 @@ int environment_build(struct builder *b, struct err *e) {
 	const struct value *set = &b->p->values[KEY_ENV_SET];
 
 	/* Later ones replace earlier ones of the same name. */
+	for (size_t i = 0; plan->own_net && env_offline[i] != NULL; i++) {
+		put_entry(b, env_offline[i]);
+	}
 	pass_known(b);
 	for (size_t i = 0; i < b->ntool_env; i++) {
 		put_entry(b, b->tool_env[i]);

@@ -106,14 +106,16 @@ static bool word_matches(const struct plan *plan, enum hint_when when, struct sp
 }
 
 /* Whether the line names a path of the kind.  What stands first in a line is
- * the program that speaks. */
+ * usually the program that speaks, which is neither hidden nor out of view. */
 static bool line_names(const struct plan *plan, enum hint_when when, struct span line,
 		       struct advice *ret) {
 	const char *at = line.at;
 	struct span word;
 
 	while (next_word(&at, line.end, &word)) {
-		if (word.at != line.at && word_matches(plan, when, word, ret)) {
+		bool speaker =
+			word.at == line.at && (when == HINT_PRIVATE || when == HINT_READ_ONLY);
+		if (!speaker && word_matches(plan, when, word, ret)) {
 			return true;
 		}
 	}

@@ -4,7 +4,7 @@ import json
 from harness import check, contains, equal
 
 ALWAYS = {"PATH", "HOME", "TMPDIR", "PWD", "USER", "LOGNAME", "SHELL", "XDG_RUNTIME_DIR",
-          "CORRAL_WORKSPACE", "CORRAL_LEVEL"}
+          "CORRAL_WORKSPACE", "CORRAL_LEVEL", "CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"}
 
 # Variables of a caller that must not get in by themselves.
 SECRETS = ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "GH_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY",

@@ -99,6 +99,9 @@ static const struct {
 	{"cp: '/tmp/a' to '/etc/../usr//b': Read-only file system", "fs.write", "/usr/b"},
 	{"cat: /root/x: No such file or directory\n", "fs.read", "/root/x"},
 	{"Error: ENOENT: no such file or directory, open '/srv/y'\n", "fs.read", "/srv/y"},
+	{"/var/spool/cron: No such file or directory\n", "fs.read", "/var/spool/cron"},
+	{"ls: /home/me/work/.env/x: No such file or directory\n", "fs.deny",
+	 "/home/me/work/.env/x"},
 	{"cat: /home/me/.ssh/id: No such file or directory\n", "fs.home", "/home/me/.ssh/id"},
 	{"cat: .env: Permission denied\n", "fs.deny", "/home/me/work/.env"},
 	{"cat: /home/me/work/.env: Permission denied\n", "fs.deny", "/home/me/work/.env"},
@@ -110,7 +113,7 @@ static const struct {
 	{"cat: nofile: No such file or directory\n", NULL, ""},
 	{"ls: cannot access '/usr/nofile': No such file or directory\n", NULL, ""},
 	{"cat: /home/me/work/x: Permission denied\n", NULL, ""},
-	{"/root/prog: No such file or directory\n", NULL, ""},
+	{"/home/me/prog: a: No such file or directory\n", NULL, ""},
 	{"3 tests failed\n", NULL, ""},
 	/* what a terminal should not be sent is not repeated */
 	{"cat: /root/\x1b[2J: No such file or directory\n", "fs.read", "/root"},
