@@ -4,6 +4,8 @@ CONTAINED   the control is found guilty by every verdict, the attempt by none
 ESCAPED     a verdict, or an invariant of the host, finds the attempt guilty
 OVERBLOCKED the twin failed inside, or the attempt never ran
 UNPROVEN    the control is not found guilty: this host cannot show the attack
+LIMIT       a row that says `limit`: every verdict finds the attempt guilty too
+CLOSED      such a row whose attempt is innocent: it is no longer a limit
 """
 import os
 import re
@@ -13,6 +15,7 @@ import time
 from scene import Scene, fingerprint, marked
 
 CONTAINED, ESCAPED, OVERBLOCKED, UNPROVEN = "CONTAINED", "ESCAPED", "OVERBLOCKED", "UNPROVEN"
+LIMIT, CLOSED = "LIMIT", "CLOSED"
 GRACE = 1.0  # seconds in which what was killed may disappear
 
 
@@ -171,8 +174,12 @@ def restrictions():
         return [line for line in source if line.startswith(wanted)]
 
 
-def judge_invariants(scene, before, names_allowed):
-    """What must hold on the host after every run, whatever the row is about."""
+def state():
+    return {"mounts": mounts(), "restrictions": restrictions()}
+
+
+def judge_leftovers(scene, before):
+    """What no run may leave on the host, not even one that shows a limit."""
     if judge_gone(scene, None, ""):
         raise Verdict(ESCAPED, judge_gone(scene, None, ""))
     new = [line for line in mounts() if line not in before["mounts"]]
@@ -180,6 +187,11 @@ def judge_invariants(scene, before, names_allowed):
         raise Verdict(ESCAPED, f"a mount was left on the host: {new[0].strip()}")
     if restrictions() != before["restrictions"]:
         raise Verdict(ESCAPED, "the caller is restricted")
+
+
+def judge_invariants(scene, before, names_allowed):
+    """What must hold on the host after every other run, whatever the row is about."""
+    judge_leftovers(scene, before)
     for name, judge in (("$O", judge_outside), ("$H", judge_home)):
         changed = judge(scene, None, "")
         if changed:
@@ -233,16 +245,14 @@ def run_inside(suite, row, caller, control_names):
     allowed = None
     if control_names is not None:
         allowed = control_names | names(scene) | set(row.words("writes"))
-    before = {"mounts": mounts(), "restrictions": restrictions()}
+    before = state()
     try:
         call = scene.call(row["attempt"], inside=True, args=row["args"])
         for line, reason in zip(row.lines("verdict"), guilt(scene, call)):
             if reason:
                 raise Verdict(ESCAPED, f"{line.split()[0]}: {reason}")
-        ran = f"ran-{scene.marker}" in call.output
-        if not ran and row["may-refuse"] != "yes":
-            said = " ".join(call.output.split())[-160:]
-            raise Verdict(OVERBLOCKED, f"never ran, status {call.status}: {said}")
+        if row["may-refuse"] != "yes":
+            demand_start(scene, call)
         if call.timed_out and not row["within"]:
             raise Verdict(OVERBLOCKED, "the attempt did not return")
         if row["check"] and judge_shell(scene, call, row["check"]):
@@ -250,6 +260,28 @@ def run_inside(suite, row, caller, control_names):
         judge_invariants(scene, before, allowed)
         run_twin(scene, row)
         judge_invariants(scene, before, allowed)
+    finally:
+        scene.close()
+
+
+def demand_start(scene, call):
+    if f"ran-{scene.marker}" not in call.output:
+        said = " ".join(call.output.split())[-160:]
+        raise Verdict(OVERBLOCKED, f"never ran, status {call.status}: {said}")
+
+
+def run_limit(suite, row, caller):
+    """The attempt of a known limit, which must succeed for as long as it is one."""
+    scene = prepare(suite, row, caller, "inside")
+    before = state()
+    try:
+        call = scene.call(row["attempt"], inside=True, args=row["args"])
+        reasons = guilt(scene, call)
+        demand_start(scene, call)
+        for line, reason in zip(row.lines("verdict"), reasons):
+            if not reason:
+                raise Verdict(CLOSED, f"no longer a limit by '{line}': move the row")
+        judge_leftovers(scene, before)
     finally:
         scene.close()
 
@@ -273,7 +305,11 @@ def judge_row(suite, row, caller):
             raise Verdict(UNPROVEN, "the harness must run as root for this row")
         if "account" in needs and not caller.switch:
             raise Verdict(UNPROVEN, "needs an account that nobody uses")
-        run_inside(suite, row, caller, run_control(suite, row, caller))
+        control_names = run_control(suite, row, caller)
+        if row["limit"]:
+            run_limit(suite, row, caller)
+            return LIMIT, row["limit"]
+        run_inside(suite, row, caller, control_names)
     except Verdict as verdict:
         return verdict.result, verdict.reason
     return CONTAINED, ""

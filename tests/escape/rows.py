@@ -47,6 +47,9 @@ KEYS = {
     "may-refuse": "yes: not starting at all is a good answer",
     "writes": "further names that the row leaves in the workspace",
     "cleanup": "shell, outside, at the end of either side",
+    "config": "yes: the standing policy files are read, which no other row does",
+    "limit": "why the attempt succeeds today: a known limit, which must show",
+    "slow": "yes: left out of a quick run",
 }
 REQUIRED = ("title", "attempt", "verdict", "layers")
 SECTION = re.compile(r"^\[([A-Z]+[0-9]+[a-z]?)\]\s*$")
@@ -121,7 +124,7 @@ def rows_of(section, path):
     for key in REQUIRED:
         if not values.get(key):
             raise BadRow(f"{where}: [{ident}] has no {key}")
-    if not (values.get("twin") or values.get("twin-inside")):
+    if not (values.get("twin") or values.get("twin-inside") or values.get("limit")):
         raise BadRow(f"{where}: [{ident}] has no twin")
     words = values.get("each", "").split()
     if not words:

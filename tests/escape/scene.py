@@ -318,7 +318,8 @@ class Scene:
     def outer_script(self, inside, args, launch):
         command = f"{SHELL} -c"
         if inside:
-            command = f'"$CORRAL" run --no-config --read "$BIN" {args} -- {SHELL} -c'
+            config = "" if self.row["config"] == "yes" else "--no-config"
+            command = f'"$CORRAL" run {config} --read "$BIN" {args} -- {SHELL} -c'
         return (self.assignments(True) + f'set -- {command} "$1"\n' + launch +
                 '\nunset T\nexec "$@"\n')
 
