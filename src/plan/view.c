@@ -318,6 +318,36 @@ static int cannot_grant(const char *key, const char *path, const struct origin *
 		       origin_text(o, origin, sizeof origin), why);
 }
 
+/* Whether the way of `path` goes through the tree and ends outside it. */
+static bool leaves(struct builder *b, const char *path, const char *full, const char *tree) {
+	if (tree == NULL || path_within(full, tree)) {
+		return false;
+	}
+	for (const char *dir = keep_join(b, path, ".."); dir[1] != '\0';
+	     dir = keep_join(b, dir, "..")) {
+		const char *real = fs_resolve(b, dir);
+		if (real != NULL && path_within(real, tree)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* In a tree that commands can write, an earlier one may have put a link where
+ * the rule names a path: the rule would open whatever that link leads to. */
+static const char *led_astray(struct builder *b, const char *path, const char *full) {
+	const struct value *writable = &b->p->values[KEY_FS_WRITE];
+	bool astray = leaves(b, path, full, b->plan->workspace);
+	for (size_t i = 0; !astray && i < writable->count; i++) {
+		astray = leaves(b, path, full, fs_resolve(b, writable->items[i].str));
+	}
+	return astray ? keep_printf(b,
+				    "a link in a tree that commands can write leads it to %s; "
+				    "name that path itself if it is meant",
+				    full)
+		      : NULL;
+}
+
 /* Everything that may be wrong with a path that a rule wants to show. */
 static int check_grant(struct builder *b, const char *key, const char *path, const char *full,
 		       enum look_kind kind, const struct origin *o, struct err *e) {
@@ -330,6 +360,9 @@ static int check_grant(struct builder *b, const char *key, const char *path, con
 	}
 	if (why == NULL) {
 		why = wrong_kind(kind);
+	}
+	if (why == NULL) {
+		why = led_astray(b, path, full);
 	}
 	return why == NULL ? 0 : cannot_grant(key, path, o, why, e);
 }

@@ -53,9 +53,9 @@ def judge_outside(scene, _call, _word):
 
 
 def judge_home(scene, _call, _word):
-    after = {path: value for path, value in fingerprint(scene.vars["H"], False).items()
-             if not own_state(path)}
-    return changes(scene.before["H"], after)
+    both = (scene.before["H"], fingerprint(scene.vars["H"], False))
+    return changes(*({path: value for path, value in side.items() if not own_state(path)}
+                     for side in both))
 
 
 def judge_same(scene, _call, word):

@@ -729,9 +729,9 @@ TEST(a_grant_through_a_symlink_works_by_both_names) {
 	world_init(&w);
 	node(&w, "/home/ann/data", 'l', "/mnt/big/data");
 	node(&w, "/mnt/big/data/set", 'f', NULL);
-	node(&w, "/home/ann/work/app/link", 'l', "/mnt/big/data");
+	node(&w, "/home/ann/work/app/link", 'l', "src");
 	add_item(&w, KEY_FS_READ, "/home/ann/data");
-	add_item(&w, KEY_FS_READ, "/home/ann/work/app/link");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/link");
 	add_item(&w, KEY_FS_READ, "/bin/sh");
 	REQUIRE(build(&w) == 0);
 	check_shape(&w);
@@ -741,6 +741,35 @@ TEST(a_grant_through_a_symlink_works_by_both_names) {
 	CHECK(mount_at(&w, "/home/ann/work/app/link") == NULL);
 	CHECK(kind_is(&w, "/bin", MOUNT_LINK));
 	world_done(&w);
+}
+
+/* An earlier command may have made the link (SU29). */
+TEST(a_link_in_a_writable_tree_does_not_redirect_a_grant) {
+	static const struct {
+		enum key_id key;
+		const char *path;
+	} rows[] = {
+		{KEY_FS_READ, "/home/ann/work/app/link"},
+		{KEY_FS_WRITE, "/home/ann/work/app/link/set"},
+		{KEY_FS_AGENT, "/home/ann/work/app/link"},
+		{KEY_FS_READ, "/srv/out/link"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/mnt/big/data/set", 'd', NULL);
+		node(&w, "/home/ann/work/app/link", 'l', "/mnt/big/data");
+		node(&w, "/srv/out/link", 'l', "/mnt/big/data");
+		add_item(&w, KEY_FS_WRITE, "/srv/out");
+		if (rows[i].key == KEY_FS_AGENT) {
+			set_str(&w, KEY_FS_AGENT, rows[i].path);
+		} else {
+			add_item(&w, rows[i].key, rows[i].path);
+		}
+		CHECK_INT(build(&w), -1);
+		CHECK(strstr(w.e.what, "a link in a tree that commands can write") != NULL);
+		world_done(&w);
+	}
 }
 
 TEST(wrong_grants_are_errors_that_name_path_and_reason) {
@@ -1194,9 +1223,9 @@ TEST(the_order_of_rules_does_not_change_the_plan) {
 		struct world w;
 		world_init(&w);
 		add_tree(&w);
-		node(&w, "/ws/l", 'l', "/data/a");
+		node(&w, "/mnt/l", 'l', "/data/a");
 		add_random_rules(&w);
-		add_item(&w, KEY_FS_READ, "/ws/l")->origin.line = 3;
+		add_item(&w, KEY_FS_READ, "/mnt/l")->origin.line = 3;
 		add_item(&w, KEY_FS_READ, "/data/a")->origin.line = 2;
 		REQUIRE(build(&w) == 0);
 		char *first = explained(&w, true);
