@@ -56,12 +56,24 @@ static int check_values(const struct policy *p, struct err *e) {
 	return 0;
 }
 
-static void plan_rlimits(struct plan *plan, const struct policy *p) {
-	plan->nrlimits = 0;
+/* Limits that no key names. */
+static const struct rlimit_row standing[] = {
 	/* A core file would carry the command's memory, secrets included, to
 	 * wherever the host's core pattern sends it.  One byte, not none: a pattern
 	 * that pipes into a program ignores every limit but this one. */
-	add_rlimit(plan, RLIMIT_CORE, 1);
+	{RLIMIT_CORE, 1},
+	/* The kernel charges these up the chain of user namespaces: what the run
+	 * takes, the host's user lacks.  Half of what it grants a user by default. */
+	{RLIMIT_MSGQUEUE, 819200 / 2},
+	/* Timers count as well; a small part of the default, which grows with memory. */
+	{RLIMIT_SIGPENDING, 4096},
+};
+
+static void plan_rlimits(struct plan *plan, const struct policy *p) {
+	plan->nrlimits = 0;
+	for (size_t i = 0; i < ARRAY_LEN(standing); i++) {
+		add_rlimit(plan, standing[i].resource, (int64_t)standing[i].value);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(rlimit_keys); i++) {
 		const struct rlimit_key *row = &rlimit_keys[i];
 		int64_t value = limit_of(p, row->key);

@@ -778,8 +778,10 @@ TEST(without_limits_every_promise_is_absent_and_says_not_asked_for) {
 		CHECK_INT(promised(&plan, g)->state, STATE_ABSENT);
 		CHECK_STR(promised(&plan, g)->why, "not asked for: the policy sets no such limit");
 	}
-	CHECK_INT(plan.nrlimits, 1);
+	CHECK_INT(plan.nrlimits, 3);
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 1);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_MSGQUEUE), 409600);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_SIGPENDING), 4096);
 	CHECK(!plan.use_cgroup);
 	CHECK_INT(plan.timeout_ms, LIMIT_NONE);
 	CHECK_INT(plan.output_bytes, LIMIT_NONE);
