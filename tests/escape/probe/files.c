@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_result(const char *path, int flags, mode_t mode) {
@@ -56,6 +57,21 @@ static int read_some(int argc, char **argv) {
 static int rename_exchange(int argc, char **argv) {
 	(void)argc;
 	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE));
+}
+
+/* Swaps two names again and again, for as long as others look at them. */
+static int exchange_for(int argc, char **argv) {
+	(void)argc;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	long until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + probe_number(argv[3]);
+	do {
+		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE) != 0) {
+			return probe_result(-1);
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
+	return 0;
 }
 
 static int set_attribute(int argc, char **argv) {
@@ -108,6 +124,27 @@ static int truncate_descriptor(int argc, char **argv) {
 	return probe_result(ftruncate((int)probe_number(argv[1]), 0));
 }
 
+/* What can be done to the pipe behind a descriptor that others hold too. */
+static int disturb_descriptor(int argc, char **argv) {
+	(void)argc;
+	int fd = (int)probe_number(argv[2]);
+	const char *how = argv[1];
+	if (strcmp(how, "nonblock") == 0) {
+		return probe_result(fcntl(fd, F_SETFL, O_NONBLOCK));
+	}
+	if (strcmp(how, "size") == 0) {
+		return probe_result(fcntl(fd, F_SETPIPE_SZ, 4096));
+	}
+	char name[64];
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	int other = open(name, (strcmp(how, "read") == 0 ? O_RDONLY : O_WRONLY) | O_NONBLOCK);
+	if (other < 0) {
+		return probe_result(-1);
+	}
+	return strcmp(how, "read") == 0 ? probe_print_fd(other)
+					: probe_result(write(other, "forged\n", 7));
+}
+
 static int tmpfile_link(int argc, char **argv) {
 	(void)argc;
 	char from[64];
@@ -133,6 +170,24 @@ static int watch(int argc, char **argv) {
 	(void)argc;
 	int fd = inotify_init1(IN_CLOEXEC);
 	return probe_result(fd < 0 ? -1 : inotify_add_watch(fd, argv[1], IN_ALL_EVENTS));
+}
+
+/* Says whether anybody opened something in the directory in the meantime. */
+static int watch_opens(int argc, char **argv) {
+	(void)argc;
+	char room[4096];
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (fd < 0 || inotify_add_watch(fd, argv[1], IN_OPEN) < 0) {
+		return probe_result(-1);
+	}
+	usleep((useconds_t)probe_number(argv[2]) * 1000);
+	ssize_t got = read(fd, room, sizeof(room));
+	for (ssize_t at = 0; at < got;) {
+		const struct inotify_event *event = (const void *)(room + at);
+		printf("opened=%s\n", event->len == 0 ? "" : event->name);
+		at += (ssize_t)sizeof(*event) + event->len;
+	}
+	return probe_result(0);
 }
 
 #define HANDLE_SPACE 128
@@ -194,6 +249,7 @@ static const struct probe rows[] = {
 	{"write", 1, write_file, "PATH"},
 	{"read-some", 1, read_some, "PATH"},
 	{"rename-exchange", 2, rename_exchange, "A B"},
+	{"exchange-for", 3, exchange_for, "A B MILLISECONDS"},
 	{"set-attribute", 3, set_attribute, "PATH NAME VALUE"},
 	{"set-capability", 1, set_capability, "PATH"},
 	{"get-attribute", 2, get_attribute, "PATH NAME"},
@@ -202,9 +258,11 @@ static const struct probe rows[] = {
 	{"openat-fd", 2, openat_descriptor, "FD NAME"},
 	{"fchdir-read", 2, fchdir_read, "FD NAME"},
 	{"ftruncate-fd", 1, truncate_descriptor, "FD"},
+	{"disturb-fd", 2, disturb_descriptor, "nonblock|size|read|write FD"},
 	{"tmpfile-link", 2, tmpfile_link, "DIR NAME"},
 	{"copy-range", 2, copy_range, "FROM TO"},
 	{"watch", 1, watch, "PATH"},
+	{"watch-opens", 2, watch_opens, "DIR MILLISECONDS"},
 	{"handle-save", 2, handle_save, "PATH FILE"},
 	{"handle-open", 2, handle_open, "FILE DIR"},
 	{"list-fds", 0, list_descriptors, ""},

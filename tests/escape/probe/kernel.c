@@ -28,8 +28,11 @@
 
 /* Numbers that the build machine's headers may be too old to have; the same on
  * every architecture. */
+#define NR_openat2 437
 #define NR_quotactl_fd 443
 #define NR_fchmodat2 452
+#define NR_statmount 457
+#define NR_listmount 458
 #define NR_lsm_set_self_attr 460
 #define NR_open_tree_attr 467
 
@@ -67,6 +70,8 @@ static const struct raw_call raw_calls[] = {
 	{"mount_setattr", SYS_mount_setattr, {BAD, WILD, BAD, 0, 0}},
 	{"move_mount", SYS_move_mount, {BAD, WILD, BAD, WILD, BAD}},
 	{"move_pages", SYS_move_pages, {0, 1, WILD, 0, WILD, 0x100}},
+	{"nfsservctl", SYS_nfsservctl, {0, 0, 0}},
+	{"openat2", NR_openat2, {AT_FDCWD, WILD, WILD, 24}},
 	{"open_by_handle_at", SYS_open_by_handle_at, {BAD, WILD, 0}},
 	{"open_tree", SYS_open_tree, {BAD, WILD, 0x40000000}},
 	{"open_tree_attr", NR_open_tree_attr, {BAD, WILD, 0x40000000, 0, 0}},
@@ -80,6 +85,7 @@ static const struct raw_call raw_calls[] = {
 	{"reboot", SYS_reboot, {0, 0, 0, 0}},
 	{"request_key", SYS_request_key, {WILD, WILD, 0, 0}},
 	{"sethostname", SYS_sethostname, {WILD, 1}},
+	{"setdomainname", SYS_setdomainname, {WILD, 1}},
 	{"setns", SYS_setns, {BAD, 0}},
 	{"settimeofday", SYS_settimeofday, {WILD, 0}},
 	{"swapoff", SYS_swapoff, {WILD}},
@@ -90,12 +96,23 @@ static const struct raw_call raw_calls[] = {
 	{"userfaultfd", SYS_userfaultfd, {0x7ffffff0}},
 	{"vhangup", SYS_vhangup, {0}},
 #if defined(__x86_64__)
+	{"_sysctl", SYS__sysctl, {WILD}},
+	{"create_module", SYS_create_module, {WILD, 0}},
+	{"get_kernel_syms", SYS_get_kernel_syms, {0}},
 	{"ioperm", SYS_ioperm, {BAD, 1, 1}},
 	{"iopl", SYS_iopl, {9}},
 	{"kexec_file_load", SYS_kexec_file_load, {BAD, BAD, 0, 0, 0xffffff00}},
 	{"modify_ldt", SYS_modify_ldt, {0, WILD, 16}},
+	{"query_module", SYS_query_module, {WILD, 0, WILD, 0, WILD}},
 	{"sysfs", SYS_sysfs, {99, 0, 0}},
+	{"uselib", SYS_uselib, {WILD}},
 	{"ustat", SYS_ustat, {BAD, WILD}},
+	/* Modes with the set-user-id bit: the name is bad, so the kernel's answer is EFAULT. */
+	{"chmod:setuid", SYS_chmod, {WILD, 04755}},
+	{"creat:setuid", SYS_creat, {WILD, 04755}},
+	{"mkdir:setuid", SYS_mkdir, {WILD, 04755}},
+	{"mknod:setuid", SYS_mknod, {WILD, 0104755, 0}},
+	{"open:setuid", SYS_open, {WILD, O_CREAT | O_WRONLY, 04755}},
 #endif
 	/* Checked arguments: the descriptor is bad, so that the kernel's own answer is EBADF. */
 	{"ioctl:TIOCSTI", SYS_ioctl, {BAD, 0x5412, WILD}},
@@ -106,6 +123,16 @@ static const struct raw_call raw_calls[] = {
 	{"ioctl:KDSKBENT", SYS_ioctl, {BAD, 0x4b47, WILD}},
 	{"setsockopt:TCP_ULP", SYS_setsockopt, {BAD, 6, 31, WILD, 4}},
 	{"setsockopt:UDP_ENCAP", SYS_setsockopt, {BAD, 17, 100, WILD, 4}},
+	{"ioctl:KDSKBSENT", SYS_ioctl, {BAD, 0x4b49, WILD}},
+	{"ioctl:KDSKBDIACR", SYS_ioctl, {BAD, 0x4b4b, WILD}},
+	{"ioctl:KDSETKEYCODE", SYS_ioctl, {BAD, 0x4b4d, WILD}},
+	{"ioctl:KDSKBDIACRUC", SYS_ioctl, {BAD, 0x4bfb, WILD}},
+	{"fchmodat:setuid", SYS_fchmodat, {AT_FDCWD, WILD, 04755}},
+	{"mkdirat:setuid", SYS_mkdirat, {AT_FDCWD, WILD, 04755}},
+	{"mknodat:setuid", SYS_mknodat, {AT_FDCWD, WILD, 0104755, 0}},
+	{"openat:setuid", SYS_openat, {AT_FDCWD, WILD, O_CREAT | O_WRONLY, 04755}},
+	{"openat:setuid-tmpfile", SYS_openat, {AT_FDCWD, WILD, 020000000 | O_DIRECTORY | O_RDWR, 04755}},
+	{"openat:setuid-high", SYS_openat, {AT_FDCWD, WILD, 0x100000000L | O_CREAT | O_WRONLY, 04755}},
 	{"fchmod:setuid", SYS_fchmod, {BAD, 04755}},
 	{"fchmod:setuid-high", SYS_fchmod, {BAD, 0x100000000L | 04755}},
 	{"fchmodat2:setuid", NR_fchmodat2, {BAD, WILD, 04755, 0}},
@@ -206,6 +233,150 @@ static int unmount(int argc, char **argv) {
 static int open_tree_plain(int argc, char **argv) {
 	(void)argc;
 	return probe_result(syscall(SYS_open_tree, AT_FDCWD, argv[1], 0));
+}
+
+/* Asks a namespace for one that holds it, or for the next of its kind. */
+static int namespace_ask(int argc, char **argv) {
+	(void)argc;
+	static const struct flag questions[] = {
+		{"userns", 0xb701},    /* NS_GET_USERNS */
+		{"parent", 0xb702},    /* NS_GET_PARENT */
+		{"next", 0x8010b70b},  /* NS_MNT_GET_NEXT */
+		{"first", 0x8010b70c}, /* NS_MNT_GET_PREV */
+	};
+	char room[64] = {0};
+	int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	for (size_t i = 0; fd >= 0 && i < PROBE_COUNT(questions); i++) {
+		if (strcmp(questions[i].name, argv[1]) == 0) {
+			return probe_result(ioctl(fd, questions[i].bits, room));
+		}
+	}
+	return probe_result(-1);
+}
+
+/* struct mnt_id_req; the newest mounts first. */
+struct mount_request {
+	uint32_t size, spare;
+	uint64_t mount, param, namespace;
+};
+
+/* How many mounts of a namespace the kernel lists; 0 is one's own. */
+static int list_mounts(int argc, char **argv) {
+	(void)argc;
+	static uint64_t found[4096];
+	struct mount_request request = {.size = sizeof(request),
+					.mount = UINT64_MAX, /* LSMT_ROOT */
+					.namespace = (uint64_t)probe_number(argv[1])};
+	long got = syscall(NR_listmount, &request, found, PROBE_COUNT(found), 0);
+	printf("mounts=%ld\n", got);
+	return probe_result(got);
+}
+
+/* A program for the 32-bit table: exit(7), nothing else. */
+static int write_elf32(int argc, char **argv) {
+	(void)argc;
+	static const unsigned char image[] = {
+		0x7f,
+		'E',
+		'L',
+		'F',
+		1,
+		1,
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		2,
+		0,
+		3,
+		0,
+		1,
+		0,
+		0,
+		0,
+		0x54,
+		0x80,
+		0x04,
+		0x08,
+		0x34,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x34,
+		0,
+		0x20,
+		0,
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		/* one segment: the whole file, at 0x08048000 */
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0x80,
+		0x04,
+		0x08,
+		0,
+		0x80,
+		0x04,
+		0x08,
+		0x60,
+		0,
+		0,
+		0,
+		0x60,
+		0,
+		0,
+		0,
+		5,
+		0,
+		0,
+		0,
+		0,
+		0x10,
+		0,
+		0,
+		/* mov $1, %eax; mov $7, %ebx; int $0x80 */
+		0xb8,
+		1,
+		0,
+		0,
+		0,
+		0xbb,
+		7,
+		0,
+		0,
+		0,
+		0xcd,
+		0x80,
+	};
+	int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	return probe_result(fd < 0 ? -1 : write(fd, image, sizeof(image)));
 }
 
 static int set_personality(int argc, char **argv) {
@@ -313,6 +484,9 @@ static const struct probe rows[] = {
 	{"mount-tmpfs", 1, mount_tmpfs, "DIR"},
 	{"unmount", 1, unmount, "DIR"},
 	{"open-tree", 1, open_tree_plain, "PATH"},
+	{"namespace-ask", 2, namespace_ask, "userns|parent|next|first PATH"},
+	{"list-mounts", 1, list_mounts, "NAMESPACE"},
+	{"write-elf32", 1, write_elf32, "PATH"},
 	{"personality", 1, set_personality, "NUMBER"},
 	{"socket", 3, raw_socket, "FAMILY TYPE PROTOCOL"},
 	{"socketpair", 3, raw_socketpair, "FAMILY TYPE PROTOCOL"},

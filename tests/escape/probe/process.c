@@ -18,6 +18,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define SECRET_SIZE 64
@@ -174,6 +175,19 @@ static int terminal_inject(int argc, char **argv) {
 	return probe_result(type_into("/dev/tty", argv[1]) == 0 ? 0 : type_into(NULL, argv[1]));
 }
 
+/* What else a terminal can be made to do to those who share it. */
+static int terminal_spoil(int argc, char **argv) {
+	(void)argc;
+	const struct winsize size = {.ws_row = 7, .ws_col = 7};
+	if (strcmp(argv[1], "stop") == 0) {
+		return probe_result(tcflow(0, TCOOFF));
+	}
+	if (strcmp(argv[1], "exclusive") == 0) {
+		return probe_result(ioctl(0, TIOCEXCL));
+	}
+	return probe_result(ioctl(0, TIOCSWINSZ, &size));
+}
+
 /* clang-format off */
 static const struct probe rows[] = {
 	{"victim", 2, victim, "TOKEN FILE"},
@@ -187,6 +201,7 @@ static const struct probe rows[] = {
 	{"set-groups", 1, set_groups, "GID"},
 	{"ids", 0, print_ids, ""},
 	{"signals", 0, print_signals, ""},
+	{"tty-spoil", 1, terminal_spoil, "stop|exclusive|size"},
 	{"tiocsti", 1, terminal_inject, "TEXT"},
 };
 /* clang-format on */
