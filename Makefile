@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check build musl install bench sanitize clean packages-build packages-check packages-bench
+.PHONY: run check build musl install bench sanitize fuzz clean packages-build packages-check packages-bench
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
@@ -35,6 +35,14 @@ sanitize:
 	@test -f $(BUILD)-asan/build.ninja || CC=$(CC) meson setup $(BUILD)-asan -Db_sanitize=address,undefined \
 		-Dstatic_binary=false -Db_lundef=false -Dbuildtype=debug -Dwerror=true >/dev/null
 	@ninja -C $(BUILD)-asan --quiet
+
+# New inputs for TIME seconds a target; TARGET='plan channel' chooses.
+TIME ?= 60
+fuzz: packages-check
+	@test -f $(BUILD)-fuzz/build.ninja || CC=clang meson setup $(BUILD)-fuzz -Db_sanitize=address,undefined \
+		-Dstatic_binary=false -Db_lundef=false -Dbuildtype=debugoptimized -Dfuzz=true >/dev/null
+	@ninja -C $(BUILD)-fuzz --quiet fuzzers
+	@/usr/bin/python3 tests/fuzz/run.py --build $(BUILD)-fuzz --time $(TIME) $(TARGET)
 
 install: build
 	@meson setup --reconfigure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null

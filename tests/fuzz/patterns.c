@@ -1,0 +1,61 @@
+/* Everything that is matched with wildcards, against fnmatch(3).
+ *
+ * An input is a name.  As a variable: the row that speaks of it is the one with
+ * its very name, else the longest prefix, among all rows that fnmatch takes.
+ * As a path of a rule: what is accepted holds no live wildcard, so as a pattern
+ * it matches the path that it became, and no other. */
+#include "fuzz.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/environment.h"
+#include "policy/internal.h"
+
+#include <fnmatch.h>
+
+static const struct env_row *expect(const char *name) {
+	const struct env_row *best = NULL;
+	for (size_t i = 0; i < env_rows_count; i++) {
+		const struct env_row *row = &env_rows[i];
+		if (streq(row->pattern, name)) {
+			return row;
+		}
+		if (fnmatch(row->pattern, name, 0) == 0 &&
+		    (best == NULL || strlen(row->pattern) > strlen(best->pattern))) {
+			best = row;
+		}
+	}
+	return best;
+}
+
+static bool is_plain(const char *path) {
+	return path[0] == '/' && strstr(path, "//") == NULL && strstr(path, "/.") == NULL &&
+	       path[strlen(path) - 1] != '/';
+}
+
+static void as_rule(const char *text) {
+	struct arena a;
+	struct value v = {0};
+	struct err e = {0};
+	arena_init(&a);
+	const struct where w = {.a = &a, .cwd = "/ws", .base = "/ws", .home = "/home/ann"};
+	if (value_from_text(&w, &keys[KEY_FS_DENY], text, &v, &e) == 0) {
+		const struct item *item = &v.items[0];
+		HOLDS(v.count == 1 && item->str[0] == '/');
+		auto_free char *pattern = strndup(text, strlen(text) - item->optional);
+		auto_free char *longer = malloc(strlen(item->str) + 2);
+		HOLDS(pattern != NULL && longer != NULL);
+		(void)snprintf(longer, strlen(item->str) + 2, "%sx", item->str);
+		HOLDS(!is_plain(pattern) || fnmatch(pattern, item->str, 0) == 0);
+		HOLDS(!is_plain(pattern) || fnmatch(pattern, longer, 0) != 0);
+	}
+	arena_done(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	struct input in = {data, size};
+	auto_free char *name = input_rest(&in);
+	HOLDS(env_row_for(name) == expect(name));
+	as_rule(name);
+	return 0;
+}

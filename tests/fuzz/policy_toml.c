@@ -1,0 +1,7 @@
+/* Policy files in TOML: everything policy.c states. */
+#include "policy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	policy_attack(doc_parse_toml, "given.toml", data, size);
+	return 0;
+}

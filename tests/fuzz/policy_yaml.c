@@ -1,0 +1,7 @@
+/* Policy files in YAML: everything policy.c states. */
+#include "policy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	policy_attack(doc_parse_yaml, "given.yaml", data, size);
+	return 0;
+}
