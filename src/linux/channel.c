@@ -69,7 +69,10 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 		}
 		return -1;
 	}
-	/* The text ends where it must, whatever was sent. */
+	/* The text ends where it must and the kind is one, whatever was sent. */
+	if (ret->err.kind <= ERR_NONE || ret->err.kind > ERR_MEMORY) {
+		ret->err.kind = ERR_SETUP;
+	}
 	ret->err.where[sizeof ret->err.where - 1] = '\0';
 	ret->err.what[sizeof ret->err.what - 1] = '\0';
 	ret->err.fix[sizeof ret->err.fix - 1] = '\0';
