@@ -32,15 +32,18 @@ int channel_send(int channel, const struct report *r, int fd) {
 	return n == (ssize_t)sizeof *r ? 0 : -1;
 }
 
-static int received_fd(struct msghdr *msg) {
+/* The padding of one_fd has room for a second descriptor, which the kernel uses
+ * when a sender has two. */
+#define FDS_MAX ((sizeof(union one_fd) - CMSG_LEN(0)) / sizeof(int))
+
+static size_t received_fds(struct msghdr *msg, int fds[FDS_MAX]) {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int))) {
-		return -1;
+	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+		return 0;
 	}
-	int fd;
-	memcpy(&fd, CMSG_DATA(c), sizeof fd);
-	return fd;
+	size_t len = c->cmsg_len - CMSG_LEN(0);
+	memcpy(fds, CMSG_DATA(c), len);
+	return len / sizeof(int);
 }
 
 int channel_receive(int channel, struct report *ret, int *ret_fd) {
@@ -52,6 +55,7 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 		.msg_control = control.space,
 		.msg_controllen = sizeof control.space,
 	};
+	int fds[FDS_MAX];
 
 	*ret_fd = -1;
 	ssize_t n;
@@ -61,11 +65,13 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	if (n < 0) {
 		return errno == EAGAIN ? 0 : -1;
 	}
-	int fd = received_fd(&msg);
-	/* A message of another size is not ours: the channel counts as ended. */
-	if (n != (ssize_t)sizeof *ret || (fd >= 0) != (ret->kind == REPORT_PTY)) {
-		if (fd >= 0) {
-			(void)close(fd);
+	size_t nfds = received_fds(&msg, fds);
+	/* A message of another size is not ours, and a longer one arrives cut to ours. */
+	bool whole = n == (ssize_t)sizeof *ret && (msg.msg_flags & MSG_TRUNC) == 0;
+	/* Nor is one with other descriptors than its kind has.  The channel counts as ended. */
+	if (!whole || nfds != (ret->kind == REPORT_PTY)) {
+		while (nfds > 0) {
+			(void)close(fds[--nfds]);
 		}
 		return -1;
 	}
@@ -76,6 +82,6 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	ret->err.where[sizeof ret->err.where - 1] = '\0';
 	ret->err.what[sizeof ret->err.what - 1] = '\0';
 	ret->err.fix[sizeof ret->err.fix - 1] = '\0';
-	*ret_fd = fd;
+	*ret_fd = nfds == 1 ? fds[0] : -1;
 	return 1;
 }
