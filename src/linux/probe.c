@@ -129,8 +129,9 @@ static char *passwd_line(char *text, uint32_t uid) {
 		}
 		const char *p = strchr(line, ':');
 		p = p == NULL ? NULL : strchr(p + 1, ':');
-		char *stop;
-		if (p != NULL && strtoul(p + 1, &stop, 10) == uid && *stop == ':') {
+		/* Digits and nothing else: an empty field, as "+::::::" has it, is not root's. */
+		size_t digits = p == NULL ? 0 : strspn(p + 1, "0123456789");
+		if (digits > 0 && p[1 + digits] == ':' && strtoul(p + 1, NULL, 10) == uid) {
 			return line;
 		}
 		line = end == NULL ? NULL : end + 1;
