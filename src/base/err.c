@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The functions' names stand in parentheses: they are macros too. */
+
 /* Bounded copy without libc's formatted output: usable between clone and exec. */
 static size_t put(char *dst, size_t cap, size_t at, const char *src) {
 	while (at + 1 < cap && *src != '\0') {
@@ -23,7 +25,7 @@ static void begin(struct err *e, enum err_kind kind, int sys, const char *where)
 	put(e->where, sizeof e->where, 0, where);
 }
 
-int err_set(struct err *e, enum err_kind kind, const char *where, const char *fmt, ...) {
+int(err_set)(struct err *e, enum err_kind kind, const char *where, const char *fmt, ...) {
 	va_list ap;
 
 	begin(e, kind, 0, where);
@@ -34,13 +36,13 @@ int err_set(struct err *e, enum err_kind kind, const char *where, const char *fm
 	return -1;
 }
 
-int err_sys(struct err *e, const char *where, const char *what) {
+int(err_sys)(struct err *e, const char *where, const char *what) {
 	begin(e, ERR_SETUP, errno, where);
 	put(e->what, sizeof e->what, 0, what);
 	return -1;
 }
 
-int err_sys_at(struct err *e, const char *where, const char *what, const char *object) {
+int(err_sys_at)(struct err *e, const char *where, const char *what, const char *object) {
 	size_t at;
 
 	begin(e, ERR_SETUP, errno, where);
@@ -50,13 +52,13 @@ int err_sys_at(struct err *e, const char *where, const char *what, const char *o
 	return -1;
 }
 
-int err_memory(struct err *e, const char *where) {
+int(err_memory)(struct err *e, const char *where) {
 	begin(e, ERR_MEMORY, ENOMEM, where);
 	put(e->what, sizeof e->what, 0, "out of memory");
 	return -1;
 }
 
-int err_fix(struct err *e, const char *fmt, ...) {
+int(err_fix)(struct err *e, const char *fmt, ...) {
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -39,4 +39,17 @@ int err_memory(struct err *e, const char *where);
 /* Adds the remedy; returns -1 so that it can end the same line. */
 int err_fix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A compiler and an analyser see the caller without the body: this tells them
+ * that the answer is -1, so that they do not follow a path on which a failure
+ * was not one. */
+static inline int err_failed(int minus_one) {
+	(void)minus_one;
+	return -1;
+}
+#define err_set(...) err_failed(err_set(__VA_ARGS__))
+#define err_sys(...) err_failed(err_sys(__VA_ARGS__))
+#define err_sys_at(...) err_failed(err_sys_at(__VA_ARGS__))
+#define err_memory(...) err_failed(err_memory(__VA_ARGS__))
+#define err_fix(...) err_failed(err_fix(__VA_ARGS__))
+
 #endif

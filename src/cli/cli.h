@@ -8,6 +8,7 @@
 #include "corral.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "data/options.h"
 
 #include <stdbool.h>
@@ -59,8 +60,10 @@ int options_parse(struct invocation *inv, char **words, size_t nwords, struct co
 /* The caller's words are wrong.  Fills *err and returns -1. */
 int usage_error(struct corral_error *err, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+#define usage_error(...) err_failed(usage_error(__VA_ARGS__))
 
 int memory_error(struct corral_error *err);
+#define memory_error(...) err_failed(memory_error(__VA_ARGS__))
 
 /* Names of files and keys are somebody else's: a terminal must not obey them.
  * Newlines stay. */

@@ -14,7 +14,7 @@ static void fill(struct corral_error *err, enum corral_error_kind kind, const ch
 	(void)snprintf(err->layer, sizeof err->layer, "%s", layer);
 }
 
-int usage_error(struct corral_error *err, const char *remedy, const char *fmt, ...) {
+int(usage_error)(struct corral_error *err, const char *remedy, const char *fmt, ...) {
 	va_list ap;
 
 	fill(err, CORRAL_E_USAGE, "usage");
@@ -25,7 +25,7 @@ int usage_error(struct corral_error *err, const char *remedy, const char *fmt, .
 	return -1;
 }
 
-int memory_error(struct corral_error *err) {
+int(memory_error)(struct corral_error *err) {
 	fill(err, CORRAL_E_MEMORY, "cli");
 	(void)snprintf(err->message, sizeof err->message, "out of memory");
 	return -1;

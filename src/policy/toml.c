@@ -107,13 +107,14 @@ static int read_path(struct toml *p, struct path *ret, struct err *e) {
 	ret->count = 0;
 	ret->line = p->line;
 	for (;;) {
+		const char *part = NULL;
 		if (ret->count == ARRAY_LEN(ret->parts)) {
 			return tree_too_deep(&p->tree, p->line, e);
 		}
-		if (read_key_part(p, &ret->parts[ret->count], e) != 0) {
+		if (read_key_part(p, &part, e) != 0) {
 			return -1;
 		}
-		ret->count++;
+		ret->parts[ret->count++] = part;
 		toml_skip_blanks(p);
 		if (toml_peek(p) != '.') {
 			return 0;

@@ -35,7 +35,7 @@ static void drop_controls(char *s) {
 	}
 }
 
-int tree_err(const struct tree *t, int line, struct err *e, const char *fmt, ...) {
+int(tree_err)(const struct tree *t, int line, struct err *e, const char *fmt, ...) {
 	char what[sizeof e->what];
 	char at[16] = "";
 	va_list ap;

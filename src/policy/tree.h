@@ -33,6 +33,7 @@ struct tree {
  * Control characters become '?': a key from a file must not drive a terminal. */
 int tree_err(const struct tree *t, int line, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+#define tree_err(...) err_failed(tree_err(__VA_ARGS__))
 
 /* Checks that text is UTF-8 without NUL; plain_only also refuses every control
  * character but tab, LF and CRLF, as TOML does. */
