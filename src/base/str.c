@@ -48,9 +48,9 @@ char *path_join(struct arena *a, const char *dir, const char *rest) {
 	if (both == NULL) {
 		return NULL;
 	}
-	memcpy(both, dir, head);
-	both[head] = '/';
-	memcpy(both + head + 1, rest, tail + 1);
+	char *end = mempcpy(both, dir, head);
+	*end = '/';
+	memcpy(end + 1, rest, tail + 1);
 	return path_normal(a, both);
 }
 
@@ -74,7 +74,7 @@ size_t utf8_length(const unsigned char *p, size_t left) {
 	if (len > left || p[0] > 0xF4) {
 		return 0;
 	}
-	unsigned long code = p[0] & (0x7Fu >> len);
+	unsigned long code = p[0] & (0x7FU >> len);
 	for (size_t i = 1; i < len; i++) {
 		if ((p[i] & 0xC0) != 0x80) {
 			return 0;

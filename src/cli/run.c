@@ -124,7 +124,6 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 			 struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
 	struct corral_result *result = NULL;
-	auto_free char *text = NULL;
 
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
@@ -133,6 +132,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	}
 	conclude(inv, result);
 	int status = corral_result_status(result);
+	auto_free char *text = NULL;
 	int rc = corral_result_json(result, &text, err);
 	corral_result_free(result);
 	return rc == 0 && print_text(text, err) == 0 ? status : -1;

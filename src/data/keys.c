@@ -324,7 +324,7 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_LOWER,
 			.none_allowed = true,
 			.min = 10, /* the kernel's smallest quota, 1 ms in 100 */
-			.max = 8192 * 1000,
+			.max = (int64_t)8192 * 1000,
 			.help = "How many processors may be used at one time.",
 		},
 	[KEY_LIMITS_TMP_SIZE] =

@@ -133,7 +133,7 @@ const struct syscall_rule syscall_rules[] = {
 
 const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 
-#define ALL_BITS 0xffffffffu
+#define ALL_BITS 0xffffffffU
 #define COUNT(...) (sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 #define ANY_BIT(arg, mask) {arg, ARG_ANY_BIT, mask, 0, {0}}
 #define ONE_OF(arg, mask, ...) {arg, ARG_ONE_OF, mask, COUNT(__VA_ARGS__), {__VA_ARGS__}}
@@ -152,7 +152,7 @@ static const struct syscall_refusal refusals_clone[] = {
  * allowed and not by the CLONE_NEW* bits (0x7e020080), because Linux 7.1 gives
  * 0x100000 a meaning of its own here: an empty mount namespace. */
 static const struct syscall_refusal refusals_unshare[] = {
-	WHEN(ANY_BIT(0, ~0x00050f00u), EPERM, "a new namespace, or a flag that is not known"),
+	WHEN(ANY_BIT(0, ~0x00050f00U), EPERM, "a new namespace, or a flag that is not known"),
 };
 
 static const struct syscall_refusal refusals_personality[] = {

@@ -12,7 +12,8 @@ union one_fd {
 
 int channel_send(int channel, const struct report *r, int fd) {
 	union one_fd control;
-	struct iovec body = {.iov_base = (void *)(uintptr_t)r, .iov_len = sizeof *r};
+	struct report copy = *r; /* an iovec has no const */
+	struct iovec body = {.iov_base = &copy, .iov_len = sizeof copy};
 	struct msghdr msg = {.msg_iov = &body, .msg_iovlen = 1};
 
 	if (fd >= 0) {

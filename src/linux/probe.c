@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-
-extern char **environ;
+#include <unistd.h>
 
 /* /etc/passwd on a machine with many users; more is not read. */
 #define PASSWD_MAX ((size_t)4 * 1024 * 1024)

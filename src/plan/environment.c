@@ -54,16 +54,7 @@ static void put(struct builder *b, const char *name, const char *value) {
 	if (value == NULL) {
 		return;
 	}
-	size_t n = strlen(name), len = strlen(value);
-	char *entry = arena_alloc(b->a, n + len + 2);
-	if (entry == NULL) {
-		b->out_of_memory = true;
-		return;
-	}
-	memcpy(entry, name, n);
-	entry[n] = '=';
-	memcpy(entry + n + 1, value, len + 1);
-	put_entry(b, entry);
+	put_entry(b, keep_printf(b, "%s=%s", name, value));
 }
 
 static bool has(const struct plan *plan, const char *entry, size_t name) {

@@ -413,7 +413,10 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 	const char *name = key == KEY_WORKSPACE ? "workspace" : "fs.agent";
 	bool known = key == KEY_WORKSPACE; /* its canonical path stands in the plan already */
 	const char *full = known ? b->plan->workspace : fs_resolve(b, value->str);
-	struct look seen = full == NULL ? (struct look){.kind = LOOK_NOTHING} : fs_look(b, full);
+	struct look seen = {.kind = LOOK_NOTHING};
+	if (full != NULL) {
+		seen = fs_look(b, full);
+	}
 	if (seen.kind != LOOK_DIR) {
 		return cannot_grant(name, value->str, &value->origin, "it is not a directory", e);
 	}
@@ -467,7 +470,7 @@ static const char *home_name(struct builder *b) {
 	     *p != '\0' && n < sizeof name - 1; p++) {
 		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 			     (*p >= '0' && *p <= '9') || strchr("._-", *p) != NULL;
-		name[n++] = plain ? *p : '_';
+		name[n++] = (char)(plain ? *p : '_');
 	}
 	name[n] = '\0';
 	return keep_printf(b, "%016llx-%s", (unsigned long long)hash, name);

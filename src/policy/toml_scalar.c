@@ -26,7 +26,7 @@ static void add_utf8(struct buf *out, uint32_t code) {
 		b[i] = (unsigned char)(0x80 | (code & 0x3F));
 		code >>= 6;
 	}
-	b[0] = (unsigned char)((0xF00u >> len) | code);
+	b[0] = (unsigned char)((0xF00U >> len) | code);
 	buf_add(out, b, len);
 }
 

@@ -90,7 +90,7 @@ struct stream_wish {
 };
 
 /* On failure nothing stays open; streams_done() is allowed then too. */
-int streams_open(struct streams *s, const struct stream_wish *wish, struct err *e);
+int streams_open(struct streams *s, const struct stream_wish *given, struct err *e);
 
 /* The command has its copies now. */
 void streams_started(struct streams *s);

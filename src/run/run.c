@@ -59,7 +59,8 @@ static void sooner(int64_t *at, int64_t candidate) {
 
 /* poll's time-out until at. */
 static int poll_ms(int64_t at, int64_t now) {
-	const int64_t longest = 3600 * 1000; /* fits an int; the loop just goes round again */
+	const int64_t longest =
+		(int64_t)3600 * 1000; /* fits an int; the loop just goes round again */
 
 	if (at < 0) {
 		return -1;
