@@ -323,7 +323,7 @@ static void put_error(struct emit *j, const struct corral_error *failure) {
 }
 
 int corral_error_json(const struct corral_error *failure, char **text) {
-	static char empty[1];
+	static char empty[] = "";
 	const struct outcome nothing = {
 		.exit_code = -1,
 		.out = empty,

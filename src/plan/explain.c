@@ -102,7 +102,6 @@ static void text_promises(const struct plan *plan, struct buf *out) {
 }
 
 static void text_mount(const struct mount *m, struct buf *out) {
-	char origin[128];
 	buf_printf(out, "  %-7s %s", rights(m), m->target);
 	if (m->kind == MOUNT_LINK) {
 		buf_printf(out, " -> %s", m->text);
@@ -111,6 +110,7 @@ static void text_mount(const struct mount *m, struct buf *out) {
 	}
 	buf_printf(out, "   # %s", m->note == NULL ? kind_names[m->kind] : m->note);
 	if (m->origin.kind != ORIGIN_BUILTIN) {
+		char origin[128];
 		buf_printf(out, ", %s", origin_text(&m->origin, origin, sizeof origin));
 	}
 	buf_puts(out, "\n");

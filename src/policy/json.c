@@ -56,11 +56,11 @@ static int add(struct tree *t, struct node *parent, const char *key, json_t *v, 
 }
 
 static int fill(struct tree *t, struct node *parent, json_t *from, struct err *e) {
-	const char *key;
 	json_t *v;
 	size_t i;
 
 	if (json_is_object(from)) {
+		const char *key;
 		json_object_foreach(from, key, v) {
 			if (add(t, parent, key, v, e) != 0) {
 				return -1;

@@ -70,11 +70,11 @@ int policy_file_error(struct err *e, const char *name, int sys) {
 
 int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e) {
 	struct stat st;
-	char file[SHOWN_MAX];
 	if (fstat(fd, &st) != 0) {
 		return policy_file_error(e, name, errno);
 	}
 	if (S_ISDIR(st.st_mode) || (regular && !S_ISREG(st.st_mode))) {
+		char file[SHOWN_MAX];
 		return err_set(e, ERR_USAGE, "policy", "%s: is not a regular file",
 			       shown(name, file, sizeof file));
 	}
@@ -343,8 +343,8 @@ static int project_keeps_workspace(const struct policy *layer, struct err *e) {
 	static const enum key_id fixed[] = {KEY_WORKSPACE, KEY_ANY_WORKSPACE};
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
 		const struct value *v = &layer->values[fixed[i]];
-		char from[SHOWN_MAX];
 		if (v->set) {
+			char from[SHOWN_MAX];
 			(void)err_set(
 				e, ERR_USAGE, "policy", "%s (%s) has no place in a project's file",
 				keys[fixed[i]].name, origin_text(&v->origin, from, sizeof from));

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ const char *shown(const char *s, char *out, size_t cap) {
 	size_t n = 0;
 	for (; s[n] != '\0' && n + 1 < cap; n++) {
 		unsigned char c = (unsigned char)s[n];
-		out[n] = c < 0x20 || c == 0x7F ? '?' : s[n];
+		out[n] = (char)(c < 0x20 || c == 0x7F ? '?' : c);
 	}
 	out[n] = '\0';
 	if (s[n] != '\0' && n >= 3) {
@@ -81,6 +82,7 @@ const char *value_number(const struct key *k, int64_t num, char *out, size_t cap
 		return num != 0 ? "true" : "false";
 	}
 	if (k->type == TYPE_ENUM) {
+		assert(k->choices != NULL); /* the table's: test_policy looks at each row */
 		return k->choices[num];
 	}
 	if (num == LIMIT_NONE) {
@@ -132,11 +134,12 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_PATHS] = "a path",
 		[TYPE_MAP] = "NAME=VALUE",
 	};
-	char list[256], low[32], high[32];
 	if (k->choices != NULL) {
+		char list[256];
 		choices_text(k, list, sizeof list);
 		(void)snprintf(out, cap, "one of %s", list);
 	} else if (k->max > 0) {
+		char low[32], high[32];
 		(void)snprintf(out, cap, "%s, from %s to %s%s", words[k->type],
 			       value_number(k, k->min, low, sizeof low),
 			       value_number(k, k->max, high, sizeof high),
@@ -164,9 +167,9 @@ static int refuse_value(const struct where *w, const struct key *k, const char *
 
 static int refuse_later(const struct where *w, const struct key *k, const char *text,
 			struct err *e) {
-	char list[200];
 	(void)refuse(w, k, text, "not implemented in this version", e);
 	if (k->type == TYPE_ENUM) {
+		char list[200];
 		choices_text(k, list, sizeof list);
 		return err_fix(e, "use %s = %s", k->name, list);
 	}
