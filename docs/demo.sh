@@ -25,6 +25,7 @@ printf 'Corral runs a command inside a boundary that the kernel enforces.\n'
 printf 'The workspace is %s.\n' "$workspace"
 
 printf '\nA command that stays inside just works:'
+# shellcheck disable=SC2016 # it is the shell inside that says who it is
 show 'echo "hello from $(id -un)" > note && cat note'
 
 printf '\nA write outside the workspace is refused:'

@@ -24,6 +24,7 @@ fi
 cd "$scratch/ws"
 
 echo "added latency of /bin/true over a bare spawn, $rounds rounds, $(nproc) processors, Linux $(uname -r)"
+# shellcheck disable=SC2086 # a wrapper may be several words, or none
 HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 	"bare spawn" /bin/true -- \
 	"corral run" "$scratch/corral" run /bin/true -- \
