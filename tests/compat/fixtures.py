@@ -1,0 +1,41 @@
+"""What rows find in their workspace: small projects, made once a run and copied.
+
+A fixture is a function that fills a directory, in the table FIXTURES of one of
+the modules below, or a directory of that name beside this file in fixtures/.
+"""
+import os
+import shutil
+import subprocess
+import threading
+
+import fixtures_basic
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODULES = (fixtures_basic,)
+TABLE = {name: make for module in MODULES for name, make in module.FIXTURES.items()}
+
+
+class Fixtures:
+    """The fixtures that this run has needed so far."""
+
+    def __init__(self, top):
+        self.top = top
+        self.lock = threading.Lock()
+
+    def source(self, name):
+        """The directory to copy from, made when it is asked for first."""
+        if name not in TABLE:
+            return os.path.join(HERE, "fixtures", name)
+        path = os.path.join(self.top, name)
+        with self.lock:
+            if not os.path.isdir(path):
+                begun = f"{path}.begun"
+                shutil.rmtree(begun, ignore_errors=True)
+                os.mkdir(begun)
+                TABLE[name](begun)
+                os.rename(begun, path)
+        return path
+
+    def copy(self, name, target):
+        # cp keeps links, modes and times, which shutil.copytree does not all do.
+        subprocess.run(["cp", "-a", "--no-preserve=ownership", f"{self.source(name)}/.", target], check=True)

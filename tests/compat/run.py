@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""The compatibility suite: every row of *.case, outside and inside.  Speaks TAP.
+
+A row's command runs as the control in a scratch workspace of an ordinary
+account, and again as `corral run -- sh -c COMMAND` in an equal one, with no
+options and no configuration.  What can be seen of both must be the same, or
+what the row says in `why` (see rows.py for the format).
+
+Run as root, the suite makes two passes: one as an unprivileged account and one
+as root.  Run by anybody else, only the first, as oneself.  Exit status: 1 when
+a tier falls short of its share, 100 % of tier 1 and 98 % of tier 2, or when a
+row of tier 3 fails that does not say why.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pwd
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import fixtures  # noqa: E402  the path has to be set first
+import judge  # noqa: E402
+import rows  # noqa: E402
+from side import wait_until  # noqa: E402
+
+SHARES = {1: 100.0, 2: 98.0}
+
+
+class Caller:
+    """Who a pass runs as."""
+
+    def __init__(self, name, entry, switch):
+        self.name, self.login, self.uid, self.gid = name, entry.pw_name, entry.pw_uid, entry.pw_gid
+        self.switch = switch
+
+    def popen(self):
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
+
+
+def callers(options):
+    """The passes to make: name → Caller."""
+    root = os.geteuid() == 0
+    me = Caller("root" if root else "user", pwd.getpwuid(os.geteuid()), False)
+    found = {me.name: me}
+    if root:
+        found["user"] = Caller("user", pwd.getpwnam(options.user), True)
+    return {name: caller for name, caller in found.items() if options.who in (name, "both")}
+
+
+class Suite:
+    """What all rows share: the scratch tree, a copy of the program, the fixtures."""
+
+    def __init__(self, options):
+        base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
+        self.top = os.path.realpath(tempfile.mkdtemp(prefix="compat-", dir=base))
+        os.chmod(self.top, 0o755)
+        # A copy: every caller can read it, and a rebuild does not disturb the run.
+        self.corral = shutil.copy(options.corral, f"{self.top}/corral")
+        os.chmod(self.corral, 0o755)
+        os.mkdir(f"{self.top}/fixtures")
+        self.fixtures = fixtures.Fixtures(f"{self.top}/fixtures")
+
+    @staticmethod
+    def remove(top):
+        """Also directories that a row has made unwritable."""
+        for folder, dirs, _ in os.walk(top):
+            for name in dirs:
+                path = os.path.join(folder, name)
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
+        shutil.rmtree(top, ignore_errors=True)
+
+    def close(self):
+        self.remove(self.top)
+
+
+def chosen(row, options):
+    only = set(options.only.split(",")) if options.only else None
+    if only and not {row.ident, row.ident.split(".")[0], row.category()} & only:
+        return False
+    return bool(row["quick"]) or not options.quick
+
+
+def work_list(options):
+    found = callers(options)
+    return [(row, found[name]) for row in rows.read_rows(HERE) if chosen(row, options)
+            for name in row.passes() if name in found]
+
+
+def judge_one(suite, row, caller):
+    start = time.monotonic()
+    try:
+        result, reason = judge.judge(suite, row, caller)
+    except Exception:  # a row that breaks the harness is a failure of that row only
+        result, reason = judge.FAILED, traceback.format_exc(limit=4)
+    return {"id": row.ident, "tier": row.tier(), "category": row.category(), "caller": caller.name,
+            "result": result, "reason": reason.strip(), "seconds": round(time.monotonic() - start, 2)}
+
+
+def say(number, row, answer):
+    name = f"{row.ident} {answer['caller']}: {row.title()}"
+    if answer["result"] == judge.UNPROVEN:
+        print(f"ok {number} - {row.ident} {answer['caller']} # SKIP UNPROVEN {answer['reason']}")
+    elif answer["result"] == judge.PASSED:
+        print(f"ok {number} - {name}")
+    else:
+        for line in [f"{row.where}: [{row.ident}] {answer['seconds']} s"] + answer["reason"].splitlines():
+            print(f"# {line}")
+        print(f"not ok {number} - {name}")
+    sys.stdout.flush()
+
+
+def groups_left():
+    """Control groups that corral made and that are still there."""
+    return {os.path.join(folder, name) for folder, dirs, _ in os.walk("/sys/fs/cgroup")
+            for name in dirs if name.startswith("corral-")}
+
+
+def judge_all(options, suite, work):
+    """The answers, each said as soon as those before it are."""
+    answers = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        pending = [pool.submit(judge_one, suite, row, caller) for row, caller in work]
+        for number, (item, future) in enumerate(zip(work, pending), 1):
+            answers.append(future.result())
+            say(number, item[0], answers[-1])
+    return answers
+
+
+def summary(work, answers):
+    """Prints each tier's share; true when all tiers have theirs."""
+    good = bool(answers)
+    for tier in (1, 2, 3):
+        mine = [(row, answer) for (row, _), answer in zip(work, answers) if answer["tier"] == tier]
+        proven = [item for item in mine if item[1]["result"] != judge.UNPROVEN]
+        failed = [row for row, answer in proven if answer["result"] == judge.FAILED]
+        share = 100.0 * (len(proven) - len(failed)) / len(proven) if proven else 100.0
+        print(f"# tier {tier}: {len(proven) - len(failed)} of {len(proven)} ({share:.1f} %), "
+              f"{len(mine) - len(proven)} unproven")
+        good = good and share >= SHARES.get(tier, 0.0) and (tier < 3 or all(row["why"] for row in failed))
+    for row in {row.ident: row for row, _ in work if row["why"]}.values():
+        print(f"# differs: {row.ident} {row.title()}: {row['why']}")
+    return good
+
+
+def run(options, suite):
+    work = work_list(options)
+    before = groups_left()
+    answers = judge_all(options, suite, work)
+    clean = wait_until(lambda: not groups_left() - before, 2.0)
+    number = len(answers) + 1
+    print(f"{'ok' if clean else 'not ok'} {number} - no control group is left behind")
+    print(f"1..{number}")
+    if options.report:
+        with open(options.report, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(answer) + "\n" for answer in answers)
+    return 0 if summary(work, answers) and clean else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corral", help="the binary under test")
+    parser.add_argument("--user", default="games", help="the account of the unprivileged pass")
+    parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="both")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="only the quick subset")
+    parser.add_argument("--only", help="ids, section names or categories: GI07,TX03.sort,PR")
+    parser.add_argument("--scratch", help="where the scratch tree is made")
+    parser.add_argument("--report", help="a file for one JSON object a line and row")
+    parser.add_argument("--list", action="store_true", help="print the rows")
+    options = parser.parse_args()
+    if options.list:
+        for row in rows.read_rows(HERE):
+            print(f"{row.ident:16} T{row.tier()} {'quick' if row['quick'] else '':5} {row.title()}")
+        return 0
+    if not options.corral:
+        parser.error("--corral is required")
+    os.umask(0o022)
+    suite = Suite(options)
+    try:
+        return run(options, suite)
+    finally:
+        suite.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
