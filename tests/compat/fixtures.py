@@ -1,18 +1,18 @@
 """What rows find in their workspace: small projects, made once a run and copied.
 
-A fixture is a function that fills a directory, in the table FIXTURES of one of
-the modules below, or a directory of that name beside this file in fixtures/.
+A fixture is a function that fills a directory, in the table FIXTURES of a module
+fixtures_*.py beside this one, or a directory of that name in fixtures/.
 """
+import glob
+import importlib
 import os
 import shutil
 import subprocess
 import threading
 
-import fixtures_basic
-
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODULES = (fixtures_basic,)
-TABLE = {name: make for module in MODULES for name, make in module.FIXTURES.items()}
+MODULES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{HERE}/fixtures_*.py"))
+TABLE = {name: make for module in MODULES for name, make in importlib.import_module(module).FIXTURES.items()}
 
 
 class Fixtures:
