@@ -16,9 +16,11 @@
 /* Capability numbers go up to 63 in the two words that capset carries. */
 #define CAP_NUMBERS 64
 
+/* KEEP_CAPS stays free: there is nothing to keep, and programs that mean to drop
+ * what they have (ping, setpriv) set it first and give up when they cannot. */
 #define LOCKED_BITS                                                                                \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
-	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |   \
+	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                             \
 	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 static int drop_bounding_set(struct err *e) {
