@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -273,6 +275,31 @@ static int list_mounts(int argc, char **argv) {
 	return probe_result(got);
 }
 
+#define CAP_SYS_ADMIN_ 21
+
+/* Puts a capability back, or opens one of the ways in which it would come back. */
+static int gain(int argc, char **argv) {
+	(void)argc;
+	const char *way = argv[1];
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+	if (strcmp(way, "securebits") == 0) {
+		return probe_result(prctl(PR_SET_SECUREBITS, 0, 0, 0, 0));
+	}
+	if (strcmp(way, "keepcaps") == 0) {
+		return probe_result(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+	}
+	if (syscall(SYS_capget, &head, sets) != 0) {
+		return probe_result(-1);
+	}
+	sets[0].inheritable |= 1U << CAP_SYS_ADMIN_;
+	long got = syscall(SYS_capset, &head, sets);
+	if (strcmp(way, "ambient") == 0) {
+		got = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN_, 0, 0);
+	}
+	return probe_result(got);
+}
+
 /* A program for the 32-bit table: exit(7), nothing else. */
 static int write_elf32(int argc, char **argv) {
 	(void)argc;
@@ -487,6 +514,7 @@ static const struct probe rows[] = {
 	{"open-tree", 1, open_tree_plain, "PATH"},
 	{"namespace-ask", 2, namespace_ask, "userns|parent|next|first PATH"},
 	{"list-mounts", 1, list_mounts, "NAMESPACE"},
+	{"gain", 1, gain, "inheritable|ambient|securebits|keepcaps"},
 	{"write-elf32", 1, write_elf32, "PATH"},
 	{"personality", 1, set_personality, "NUMBER"},
 	{"socket", 3, raw_socket, "FAMILY TYPE PROTOCOL"},

@@ -119,6 +119,17 @@ static int unix_send(int argc, char **argv) {
 	return probe_result(send(fd, argv[2], strlen(argv[2]), MSG_NOSIGNAL));
 }
 
+static int await_visitor(int fd, const char *milliseconds) {
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	if (poll(&wait, 1, (int)probe_number(milliseconds)) == 1) {
+		char text[64];
+		int peer = accept(fd, NULL, NULL);
+		ssize_t got = peer < 0 ? -1 : read(peer, text, sizeof(text));
+		printf("visited=%zd\n", got);
+	}
+	return probe_result(0);
+}
+
 /* Listens on every address and waits some milliseconds for a visitor. */
 static int tcp_listen(int argc, char **argv) {
 	(void)argc;
@@ -130,14 +141,19 @@ static int tcp_listen(int argc, char **argv) {
 	if (fd < 0 || bind(fd, &at.any, len) != 0 || listen(fd, 4) != 0) {
 		return probe_result(-1);
 	}
-	struct pollfd wait = {.fd = fd, .events = POLLIN};
-	if (poll(&wait, 1, (int)probe_number(argv[2])) == 1) {
-		char text[64];
-		int peer = accept(fd, NULL, NULL);
-		ssize_t got = peer < 0 ? -1 : read(peer, text, sizeof(text));
-		printf("visited=%zd\n", got);
+	return await_visitor(fd, argv[2]);
+}
+
+/* As tcp-listen, for both families. */
+static int listen_any(int argc, char **argv) {
+	(void)argc;
+	union address at;
+	socklen_t len = address_read("::", argv[1], &at);
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, &at.any, len) != 0 || listen(fd, 4) != 0) {
+		return probe_result(-1);
 	}
-	return probe_result(0);
+	return await_visitor(fd, argv[2]);
 }
 
 static int link_up(int argc, char **argv) {
@@ -159,6 +175,7 @@ static const struct probe rows[] = {
 	{"udp-many", 3, udp_many, "HOST PORT TEXT"},
 	{"unix-send", 2, unix_send, "PATH|@NAME TEXT"},
 	{"tcp-listen", 2, tcp_listen, "PORT MILLISECONDS"},
+	{"listen-any", 2, listen_any, "PORT MILLISECONDS"},
 	{"link-up", 1, link_up, "NAME"},
 };
 /* clang-format on */
