@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -232,6 +233,7 @@ static int hold(int argc, char **argv) {
 	if (fd < 0) {
 		return probe_result(-1);
 	}
+	signal(SIGIO, SIG_IGN); /* what a broken lease tells its holder */
 	int got = strcmp(argv[1], "lease") == 0 ? fcntl(fd, F_SETLEASE, F_WRLCK)
 						: flock(fd, LOCK_EX | LOCK_NB);
 	int status = probe_result(got);
