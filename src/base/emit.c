@@ -44,12 +44,13 @@ static void quoted(struct buf *out, const unsigned char *p, size_t len) {
 		if (at == len) {
 			break;
 		}
+		size_t n = utf8_length(p + at, len - at);
 		if (p[at] < 0x80) {
 			escaped(out, p[at++]);
-			continue;
-		}
-		size_t n = utf8_length(p + at, len - at);
-		if (n == 0) {
+		} else if (n == 2 && p[at] == 0xC2 && p[at + 1] < 0xA0) {
+			escaped(out, p[at + 1]); /* C1: the second byte is its number */
+			at += n;
+		} else if (n == 0) {
 			buf_puts(out, "\xEF\xBF\xBD");
 			at++;
 		} else {

@@ -84,3 +84,20 @@ size_t utf8_length(const unsigned char *p, size_t left) {
 	bool surrogate = code >= 0xD800 && code <= 0xDFFF;
 	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
 }
+
+size_t control_length(const char *s) {
+	unsigned char first = (unsigned char)s[0];
+	if (first < 0x20 || first == 0x7F) {
+		return first != '\0';
+	}
+	unsigned char second = first == 0xC2 ? (unsigned char)s[1] : 0;
+	return second >= 0x80 && second <= 0x9F ? 2 : 0;
+}
+
+void hide_controls(char *text, bool keep_newlines) {
+	for (char *p = text; *p != '\0'; p++) {
+		size_t n = keep_newlines && *p == '\n' ? 0 : control_length(p);
+		memset(p, '?', n);
+		p += n > 1;
+	}
+}

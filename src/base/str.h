@@ -33,4 +33,12 @@ size_t path_depth(const char *path);
  * overlong forms, surrogates and numbers past U+10FFFF are refused. */
 size_t utf8_length(const unsigned char *p, size_t left);
 
+/* Length of the control character that a string begins with, or 0: C0 and DEL,
+ * and in UTF-8 also C1, which a terminal obeys as it does an escape. */
+size_t control_length(const char *s);
+
+/* Puts '?' in the place of every control character, or of all but newlines: the
+ * text is somebody else's, and the terminal is a person's. */
+void hide_controls(char *text, bool keep_newlines);
+
 #endif

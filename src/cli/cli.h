@@ -65,10 +65,6 @@ int usage_error(struct corral_error *err, const char *remedy, const char *fmt, .
 int memory_error(struct corral_error *err);
 #define memory_error(...) err_failed(memory_error(__VA_ARGS__))
 
-/* Names of files and keys are somebody else's: a terminal must not obey them.
- * Newlines stay. */
-void hide_controls(char *text);
-
 /* Writes text and a newline, where it lacks one, to stdout. */
 int print_text(const char *text, struct corral_error *err);
 

@@ -59,8 +59,9 @@ static int open_stdio(void) {
 }
 
 static void print_error(struct corral_error *err) {
-	hide_controls(err->message);
-	hide_controls(err->remedy);
+	hide_controls(err->layer, false);
+	hide_controls(err->message, true);
+	hide_controls(err->remedy, true);
 	(void)fprintf(stderr, "corral: %s: %s", err->layer, err->message);
 	if (err->sys_errno != 0) {
 		(void)fprintf(stderr, ": %s", strerror(err->sys_errno));

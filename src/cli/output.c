@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/fd.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -31,14 +32,6 @@ int(memory_error)(struct corral_error *err) {
 	return -1;
 }
 
-void hide_controls(char *text) {
-	for (char *p = text; *p != '\0'; p++) {
-		if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7F) {
-			*p = '?';
-		}
-	}
-}
-
 int print_text(const char *text, struct corral_error *err) {
 	size_t len = strlen(text);
 	bool newline = len == 0 || text[len - 1] != '\n';
@@ -62,7 +55,7 @@ void say(const char *fmt, ...) {
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap); /* may be cut: a message */
 	va_end(ap);
-	hide_controls(text);
+	hide_controls(text, true);
 	buf_init(&line);
 	buf_printf(&line, "corral: %s\n", text);
 	if (!buf_failed(&line)) {

@@ -39,11 +39,12 @@ const char *origin_text(const struct origin *o, char *out, size_t cap) {
 static void put_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
 	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c == '"' || c == '\\') {
-			buf_printf(out, "\\%c", c);
-		} else if (c < 0x20 || c == 0x7F) {
-			buf_printf(out, "\\u%04X", c);
+		size_t control = control_length(s);
+		if (*s == '"' || *s == '\\') {
+			buf_printf(out, "\\%c", *s);
+		} else if (control > 0) {
+			s += control - 1; /* the last byte of each is its number */
+			buf_printf(out, "\\u%04X", (unsigned char)*s);
 		} else {
 			buf_add(out, s, 1);
 		}

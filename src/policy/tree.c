@@ -27,14 +27,6 @@ struct key_branch {
 	struct key_branch *side[2];
 };
 
-static void drop_controls(char *s) {
-	for (; *s != '\0'; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7F) {
-			*s = '?';
-		}
-	}
-}
-
 int(tree_err)(const struct tree *t, int line, struct err *e, const char *fmt, ...) {
 	char what[sizeof e->what];
 	char at[16] = "";
@@ -47,7 +39,7 @@ int(tree_err)(const struct tree *t, int line, struct err *e, const char *fmt, ..
 		(void)snprintf(at, sizeof at, ":%d", line);
 	}
 	(void)err_set(e, ERR_USAGE, "policy", "%s%s: %s", t->name, at, what);
-	drop_controls(e->what);
+	hide_controls(e->what, false);
 	return -1;
 }
 

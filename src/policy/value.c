@@ -18,10 +18,10 @@
 const char *shown(const char *s, char *out, size_t cap) {
 	size_t n = 0;
 	for (; s[n] != '\0' && n + 1 < cap; n++) {
-		unsigned char c = (unsigned char)s[n];
-		out[n] = (char)(c < 0x20 || c == 0x7F ? '?' : c);
+		out[n] = s[n];
 	}
 	out[n] = '\0';
+	hide_controls(out, false);
 	if (s[n] != '\0' && n >= 3) {
 		memcpy(out + n - 3, "...", 3);
 	}
