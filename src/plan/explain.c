@@ -3,7 +3,8 @@
  * Should:   say level, workspace, network and home first; then every guarantee,
  *           every mount with its origin, and what a person should know.
  * Must not: print values of environment variables: some are secrets that the
- *           caller chose to pass.
+ *           caller chose to pass; let a name of the host or of a project's file
+ *           break out of its line, or reach a terminal as a command.
  * Fails:    out of memory shows as a failed buffer, which the caller checks. */
 #include "plan/internal.h"
 
@@ -86,6 +87,14 @@ static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS
 
 /* ---- text ---- */
 
+/* Ends the line that began at start, and hides what a name in it would do. */
+static void end_line(struct buf *out, size_t start) {
+	if (!buf_failed(out)) {
+		hide_controls(out->data + start, false);
+	}
+	buf_puts(out, "\n");
+}
+
 static void text_promises(const struct plan *plan, struct buf *out) {
 	buf_puts(out, "\nguarantees\n");
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
@@ -102,6 +111,7 @@ static void text_promises(const struct plan *plan, struct buf *out) {
 }
 
 static void text_mount(const struct mount *m, struct buf *out) {
+	size_t start = out->len;
 	buf_printf(out, "  %-7s %s", rights(m), m->target);
 	if (m->kind == MOUNT_LINK) {
 		buf_printf(out, " -> %s", m->text);
@@ -113,7 +123,18 @@ static void text_mount(const struct mount *m, struct buf *out) {
 		char origin[128];
 		buf_printf(out, ", %s", origin_text(&m->origin, origin, sizeof origin));
 	}
-	buf_puts(out, "\n");
+	end_line(out, start);
+}
+
+static void text_list(const char *heading, const char *const *lines, size_t n, struct buf *out) {
+	if (n > 0) {
+		buf_printf(out, "\n%s\n", heading);
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t start = out->len;
+		buf_printf(out, "  %s", lines[i]);
+		end_line(out, start);
+	}
 }
 
 static void text_environment(const struct plan *plan, struct buf *out) {
@@ -138,14 +159,25 @@ static void text_limits(const struct plan *plan, struct buf *out) {
 	}
 }
 
-static void explain_text(const struct plan *plan, struct buf *out) {
+static void text_places(const struct plan *plan, struct buf *out) {
 	bool moved = !streq(plan->workspace, plan->workspace_at);
+	size_t start = out->len;
+	buf_printf(out, "workspace  %s%s%s", plan->workspace, moved ? " at " : "",
+		   moved ? plan->workspace_at : "");
+	end_line(out, start);
+	start = out->len;
+	buf_printf(out, "directory  %s", plan->cwd);
+	end_line(out, start);
+	buf_printf(out, "network    %s\n", network(plan));
+	start = out->len;
+	buf_printf(out, "home       %s (%s)", plan->home_at, home_kind(plan));
+	end_line(out, start);
+}
+
+static void explain_text(const struct plan *plan, struct buf *out) {
 	buf_printf(out, "level      %s\nengine     %s\n", level_name(plan->level),
 		   engine_name(plan->engine));
-	buf_printf(out, "workspace  %s%s%s\n", plan->workspace, moved ? " at " : "",
-		   moved ? plan->workspace_at : "");
-	buf_printf(out, "directory  %s\nnetwork    %s\n", plan->cwd, network(plan));
-	buf_printf(out, "home       %s (%s)\n", plan->home_at, home_kind(plan));
+	text_places(plan, out);
 	text_promises(plan, out);
 	buf_puts(out, "\nfiles\n");
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -153,18 +185,8 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 	}
 	text_environment(plan, out);
 	text_limits(plan, out);
-	if (plan->nwarnings > 0) {
-		buf_puts(out, "\nwarnings\n");
-	}
-	for (size_t i = 0; i < plan->nwarnings; i++) {
-		buf_printf(out, "  %s\n", plan->warnings[i]);
-	}
-	if (plan->nnotes > 0) {
-		buf_puts(out, "\nnotes\n");
-	}
-	for (size_t i = 0; i < plan->nnotes; i++) {
-		buf_printf(out, "  %s\n", plan->notes[i]);
-	}
+	text_list("warnings", plan->warnings, plan->nwarnings, out);
+	text_list("notes", plan->notes, plan->nnotes, out);
 }
 
 /* ---- JSON ---- */
