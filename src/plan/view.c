@@ -349,22 +349,21 @@ static const char *led_astray(struct builder *b, const char *path, const char *f
 }
 
 /* Everything that may be wrong with a path that a rule wants to show. */
-static int check_grant(struct builder *b, const char *key, const char *path, const char *full,
-		       enum look_kind kind, const struct origin *o, struct err *e) {
-	const char *why = reserved_reason(path);
+static int check_grant(struct builder *b, const struct show *s, struct err *e) {
+	const char *why = reserved_reason(s->path);
 	if (why == NULL) {
-		why = reserved_reason(full);
+		why = reserved_reason(s->canonical);
 	}
-	if (why == NULL && own_dir_of(b, full) != NULL) {
+	if (why == NULL && own_dir_of(b, s->canonical) != NULL) {
 		why = "it belongs to Corral itself";
 	}
 	if (why == NULL) {
-		why = wrong_kind(kind);
+		why = wrong_kind(s->seen.kind);
 	}
 	if (why == NULL) {
-		why = led_astray(b, path, full);
+		why = led_astray(b, s->path, s->canonical);
 	}
-	return why == NULL ? 0 : cannot_grant(key, path, o, why, e);
+	return why == NULL ? 0 : cannot_grant(s->note, s->path, &s->origin, why, e);
 }
 
 static int grant(struct builder *b, const struct item *it, bool write, struct err *e) {
@@ -390,7 +389,7 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 		.origin = it->origin,
 		.note = key,
 	};
-	if (check_grant(b, key, it->str, full, s.seen.kind, &it->origin, e) != 0) {
+	if (check_grant(b, &s, e) != 0) {
 		return -1;
 	}
 	wish_show(b, &s);
@@ -420,7 +419,14 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 	if (seen.kind != LOOK_DIR) {
 		return cannot_grant(name, value->str, &value->origin, "it is not a directory", e);
 	}
-	if (check_grant(b, name, value->str, full, seen.kind, &value->origin, e) != 0) {
+	struct show s = {
+		.path = value->str,
+		.canonical = full,
+		.seen = seen,
+		.origin = value->origin,
+		.note = name,
+	};
+	if (check_grant(b, &s, e) != 0) {
 		return -1;
 	}
 	struct mount m = {

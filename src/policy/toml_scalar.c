@@ -186,10 +186,10 @@ static bool take_char(const char **s, const char *end, const char *any) {
 	return true;
 }
 
-/* Exactly width digits whose value is within bounds. */
-static bool take_number(const char **s, const char *end, int width, int min, int max, int *ret) {
+/* Exactly two digits whose value is within bounds. */
+static bool take_pair(const char **s, const char *end, int min, int max, int *ret) {
 	int n = 0;
-	for (int i = 0; i < width; i++) {
+	for (int i = 0; i < 2; i++) {
 		if (*s == end || **s < '0' || **s > '9') {
 			return false;
 		}
@@ -201,14 +201,14 @@ static bool take_number(const char **s, const char *end, int width, int min, int
 
 static bool take_date(const char **s, const char *end) {
 	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	int year, month, day;
+	int century, year, month, day;
 
-	if (!take_number(s, end, 4, 0, 9999, &year) || !take_char(s, end, "-") ||
-	    !take_number(s, end, 2, 1, 12, &month) || !take_char(s, end, "-") ||
-	    !take_number(s, end, 2, 1, 31, &day)) {
+	if (!take_pair(s, end, 0, 99, &century) || !take_pair(s, end, 0, 99, &year) ||
+	    !take_char(s, end, "-") || !take_pair(s, end, 1, 12, &month) ||
+	    !take_char(s, end, "-") || !take_pair(s, end, 1, 31, &day)) {
 		return false;
 	}
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+	bool leap = year == 0 ? century % 4 == 0 : year % 4 == 0;
 	return day <= days[month - 1] + (month == 2 && leap);
 }
 
@@ -216,9 +216,9 @@ static bool take_date(const char **s, const char *end) {
 static bool take_time(const char **s, const char *end) {
 	int n;
 
-	if (!take_number(s, end, 2, 0, 23, &n) || !take_char(s, end, ":") ||
-	    !take_number(s, end, 2, 0, 59, &n) || !take_char(s, end, ":") ||
-	    !take_number(s, end, 2, 0, 60, &n)) {
+	if (!take_pair(s, end, 0, 23, &n) || !take_char(s, end, ":") ||
+	    !take_pair(s, end, 0, 59, &n) || !take_char(s, end, ":") ||
+	    !take_pair(s, end, 0, 60, &n)) {
 		return false;
 	}
 	if (!take_char(s, end, ".")) {
@@ -235,8 +235,8 @@ static bool take_time(const char **s, const char *end) {
 static bool take_offset(const char **s, const char *end) {
 	int n;
 	return take_char(s, end, "Zz") ||
-	       (take_char(s, end, "+-") && take_number(s, end, 2, 0, 23, &n) &&
-		take_char(s, end, ":") && take_number(s, end, 2, 0, 59, &n));
+	       (take_char(s, end, "+-") && take_pair(s, end, 0, 23, &n) && take_char(s, end, ":") &&
+		take_pair(s, end, 0, 59, &n));
 }
 
 static bool is_time(const char *s, const char *end) {
