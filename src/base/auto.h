@@ -19,7 +19,7 @@ static inline void auto_fd_(const int *fd) {
 
 static inline void auto_dir_(DIR **d) {
 	if (*d != NULL) {
-		(void)closedir(*d);
+		(void)closedir(*d); /* as with close */
 	}
 }
 

@@ -1,5 +1,7 @@
 #include "linux/channel.h"
 
+#include "base/auto.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,7 +74,7 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	/* Nor is one with other descriptors than its kind has.  The channel counts as ended. */
 	if (!whole || nfds != (ret->kind == REPORT_PTY)) {
 		while (nfds > 0) {
-			(void)close(fds[--nfds]);
+			drop_fd(&fds[--nfds]);
 		}
 		return -1;
 	}

@@ -92,6 +92,7 @@ static int start(void *arg) {
 			    &self); /* without it the command runs in the background */
 	}
 	sigemptyset(&none);
+	/* Fails only for a bad `how`. */
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
 	int error = try_candidates(k, &path);
 	start_failed(k, error, path);
@@ -145,7 +146,7 @@ static void deadline_passed(struct init *in) {
 	}
 	in->state = KILLED;
 	in->deadline = LIMIT_NONE;
-	(void)kill(-1, SIGKILL);
+	(void)kill(-1, SIGKILL); /* everybody but us; nobody left is an error too */
 }
 
 /* The command has ended: everything it left behind goes before its end is told,

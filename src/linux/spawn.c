@@ -173,7 +173,7 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 		child_main(k);
 	}
 	int error = errno;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* likewise */
 	if (pid < 0) {
 		errno = error;
 		return clone_failed(e);
@@ -221,10 +221,10 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	int failed = prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
 		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
-	(void)close(pair[1]);
+	drop_fd(&pair[1]);
 	if (failed) {
 		cgroup_free(child.cgroup);
-		(void)close(pair[0]);
+		drop_fd(&pair[0]);
 		return -1;
 	}
 	*ret = child;
@@ -267,15 +267,13 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		}
 		usage.cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);
 		usage.max_rss_kb = r.ru_maxrss;
-		(void)close(c->pidfd);
+		drop_fd(&c->pidfd);
 	}
 	if (c->cgroup != NULL) {
 		cgroup_usage(c->cgroup, &usage);
 		cgroup_free(c->cgroup);
 	}
-	if (c->channel >= 0) {
-		(void)close(c->channel);
-	}
+	drop_fd(&c->channel);
 	*c = (struct child){.pidfd = -1, .channel = -1};
 	if (ret != NULL) {
 		*ret = usage;

@@ -186,10 +186,8 @@ void signals_restore(struct signals *s) {
 			(void)raise(signal_rows[i].number); /* delivered when the mask goes back */
 		}
 	}
-	if (s->fd >= 0) {
-		(void)close(take_fd(&s->fd));
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &s->old, NULL);
+	drop_fd(&s->fd);
+	(void)pthread_sigmask(SIG_SETMASK, &s->old, NULL); /* fails only for a bad `how` */
 }
 
 int signals_next(const struct signals *s) {

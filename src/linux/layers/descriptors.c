@@ -34,6 +34,7 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 		return -1;
 	}
 	for (size_t i = 0; i < k->nfds; i++) {
+		/* The command's own, so not close-on-exec. */
 		if (dup3(k->fds[i], (int)i, 0) < 0) {
 			return err_sys(e, "descriptors",
 				       "cannot number a descriptor for the command");

@@ -138,10 +138,7 @@ static int landlock_enter(struct kit *k, struct err *e) {
 }
 
 static void landlock_done(struct kit *k) {
-	if (k->ruleset_fd >= 0) {
-		(void)close(k->ruleset_fd);
-		k->ruleset_fd = -1;
-	}
+	drop_fd(&k->ruleset_fd);
 }
 
 const struct layer layer_landlock = {

@@ -160,14 +160,14 @@ static int walk(int root, const char *path, size_t len) {
 		char name[NAME_MAX + 1];
 		size_t n = strcspn(path + at, "/");
 		if (n > NAME_MAX) {
-			(void)close(dir);
+			drop_fd(&dir);
 			errno = ENAMETOOLONG;
 			return -1;
 		}
 		memcpy(name, path + at, n);
 		name[n] = '\0';
 		int next = step(dir, name, 0755);
-		(void)close(dir);
+		drop_fd(&dir);
 		dir = next;
 		at += n + 1;
 	}
@@ -268,7 +268,7 @@ static int open_source(const struct mount *m, struct err *e) {
 	}
 	struct stat st;
 	if (fstat(fd, &st) != 0 || (m->ino != 0 && (st.st_dev != m->dev || st.st_ino != m->ino))) {
-		(void)close(fd);
+		drop_fd(&fd);
 		errno = ESTALE;
 		return err_sys_at(e, "mounts",
 				  "was replaced while the sandbox was being set up:", m->source);
