@@ -119,6 +119,8 @@ class Side:
 
     def start(self, argv):
         out, err = os.pipe(), os.pipe()
+        for end in (out[1], err[1]):
+            os.fchown(end, self.caller.uid, -1)  # or /dev/stdout could not be opened
         process = self.popen(argv, stdin=subprocess.DEVNULL, stdout=out[1], stderr=err[1], start_new_session=True)
         os.close(out[1])
         os.close(err[1])
