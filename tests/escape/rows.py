@@ -25,7 +25,7 @@ class Row(casefile.Row):
         "who": "user (default), root or both: who calls corral",
         "class": "C1 (default), C2 or C3: how the control proves itself",
         "source": "where the attack was seen",
-        "layers": "what stops it; a+b means that either suffices",
+        "layers": "what stops it: groups that are all needed, a+b when either suffices; words of tests/mutation",
         "each": "one row for every word",
         "need": "fixtures: victim tcp unix tty tty-stdin root account",
         "place": "tmp: the scratch tree lies in /tmp, where the sandbox has a tree of its own",

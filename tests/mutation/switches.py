@@ -1,0 +1,150 @@
+"""The layers that can be taken out of Corral, one at a time, and how.
+
+A switch is a list of edits: (file below src, the text that stands there, the
+text that takes its place).  A text must be there exactly once; one that is not
+stops the run, so that a switch cannot quietly stop switching.  Edits are made in
+a scratch copy of the sources: the shipped program has no way to leave a layer out.
+
+The words are those of `layers` in the rows of tests/escape.  Switches are made to
+combine: two of them share an edit or touch different texts.
+"""
+
+LAYERS = "linux/layers.c"
+SPAWN = "linux/spawn.c"
+INIT = "linux/init.c"
+MOUNTS = "linux/layers/mounts.c"
+
+# The command keeps every capability of its namespace.  Not dropping them would not
+# show: an ordinary user's capabilities end at execve, unless they are ambient.
+KEEP_CAPABILITIES = """
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+	(void)drop_bounding_set;
+	(void)empty_sets;
+	if (syscall(SYS_capget, &head, sets) != 0) {
+		return err_sys(e, "capabilities", "capget");
+	}
+	sets[0].inheritable = sets[0].permitted;
+	sets[1].inheritable = sets[1].permitted;
+	if (syscall(SYS_capset, &head, sets) != 0) {
+		return err_sys(e, "capabilities", "capset");
+	}
+	for (unsigned long cap = 0; cap < CAP_NUMBERS; cap++) {
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
+	}
+"""
+
+DROP_CAPABILITIES = """
+	if (drop_bounding_set(e) != 0) {
+		return -1;
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot clear the ambient set");
+	}
+	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
+	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot lock the securebits");
+	}
+	if (empty_sets(e) != 0) {
+		return -1;
+	}
+"""
+
+# A procfs of the host's pid namespace cannot be mounted from inside a user
+# namespace; the host's own is shown instead.
+HOST_PROC = """static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
+	if (m->kind == MOUNT_PROC) {
+		auto_fd from = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		auto_fd to = target_for(g, m);
+		return from >= 0 && to >= 0 && bind(from, to, MOUNT_ATTR_NOSUID) == 0
+			       ? 0
+			       : fail(e, "cannot show the host's", m);
+	}
+"""
+
+# What the host has no counterpart of is left out of the ruleset.
+LANDLOCK_WITHOUT_MOUNTS = (
+    "linux/layers/landlock.c",
+    "if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {\n",
+    "if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {\n\t\t\tcontinue;\n")
+
+HAND_OVER = ("run/run.c",
+             ".fds = {w->streams.inside[0], w->streams.inside[1], w->streams.inside[2]},",
+             ".fds = {r->in, r->out, r->err},")
+
+NO_MOUNTS = [
+    (MOUNTS, ".prepare = mounts_prepare, .enter = mounts_enter}", ".prepare = mounts_prepare}"),
+    LANDLOCK_WITHOUT_MOUNTS,
+    # The ptmx of the host's devpts is for root.
+    ("linux/layers/terminal.c", '"/dev/pts/ptmx"', '"/dev/ptmx"'),
+]
+
+SWITCHES = {
+    # The host's tree of files, seen from a mount namespace of the run's own.
+    "mount": NO_MOUNTS,
+    # The same, in the caller's mount namespace.
+    "mntns": NO_MOUNTS + [(SPAWN, "CLONE_NEWNS | ", "")],
+    "landlock": [(LAYERS, "&layer_landlock,", "")],
+    "seccomp": [(LAYERS, "&layer_seccomp,", "")],
+    "capabilities": [("linux/layers/capabilities.c", DROP_CAPABILITIES, KEEP_CAPABILITIES)],
+    # Landlock and seccomp then need the capability instead, so they come first.
+    "no_new_privs": [
+        ("linux/layers/capabilities.c", "if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {", "if (0) {"),
+        (LAYERS, "&layer_capabilities,", ""),
+        (LAYERS, "\tNULL,\n};", "\t&layer_capabilities,\n\tNULL,\n};"),
+    ],
+    "quotas": [(LAYERS, "&layer_quotas,", "")],
+    "rlimit": [(LAYERS, "&layer_limits,", "")],
+    "descriptors": [("linux/layers/descriptors.c",
+                     "if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {", "if (0) {")],
+    # The caller's own files, pipes and sockets become the command's streams.
+    "relay": [HAND_OVER],
+    # The caller's own session and terminal become the command's.
+    "terminal": [
+        HAND_OVER,
+        ("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {"),
+        (SPAWN, ".want_pty = r->terminal,", ".want_pty = false,"),
+        (INIT, "(void)setpgid(0, 0);", ""),
+    ],
+    "environment": [
+        ("plan/environment.c", "if (n != 0 && is_passed(entry, n) && !has(b->plan, entry, n)) {",
+         "(void)is_passed;\n\t\t(void)n;\n\t\tif (!has(b->plan, entry, strcspn(entry, \"=\"))) {"),
+        ("plan/environment.c", "\tput_computed(b);\n", "\t(void)put_computed;\n"),
+    ],
+    "dumpable": [("linux/layers/user.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
+    "hidepid": [(MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),', 'new_fs("proc", options, 0,')],
+    "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
+    "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_names,", "")],
+    # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
+    "ipcns": [
+        (SPAWN, "CLONE_NEWIPC | ", ""),
+        (MOUNTS, 'auto_fd tree =\n\t\tnew_fs("mqueue", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
+                 '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
+    ],
+    "cgroupns": [(SPAWN, "CLONE_NEWCGROUP | ", "")],
+    # Pid 1 would now kill everything of the account, so it ends only the command; and
+    # as root it refuses, whoever calls it.
+    "pidns": [
+        (SPAWN, "CLONE_NEWPID | ", ""),
+        (INIT, "(void)kill(-1, SIGTERM);", "(void)kill(in->command, SIGTERM);"),
+        (INIT, "(void)kill(-1, SIGCONT);", "(void)kill(in->command, SIGCONT);"),
+        (INIT, "(void)kill(-1, SIGKILL);\n}", "(void)kill(in->command, SIGKILL);\n}"),
+        (INIT, "(void)kill(-1, SIGKILL); /*", "(void)in; /*"),
+        (INIT, "\tsigset_t all, child;\n", "\tsigset_t all, child;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
+        (MOUNTS, "static int do_proc(struct ground *g, const struct mount *m, struct err *e) {\n", HOST_PROC),
+    ],
+    # Pid 1's clock, and the supervisor's behind it.
+    "clock": [(INIT, "in.deadline = now_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
+    "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
+    # Pid 1 ends when its supervisor does.
+    "lifeline": [(INIT, "_exit(SETUP_FAILED); /* the supervisor is gone */", "return;")],
+}
+
+# Words that name no switch, and why.
+FIXED = {
+    "launcher": "many checks before a run; each is a mutant of its own in mutate.py",
+    "kernel": "the kernel's own rule; Corral adds nothing to it",
+    "host": "the host's own permissions; the row is for root as well, to whom they mean nothing",
+    "userns": "without it an ordinary user can make no other namespace, and mutants never run as root",
+    "cgroup": "an ordinary user has no control groups here, and mutants never run as root",
+}
