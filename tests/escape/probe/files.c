@@ -59,7 +59,8 @@ static int rename_exchange(int argc, char **argv) {
 	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE));
 }
 
-/* Swaps two names again and again, for as long as others look at them. */
+/* Swaps two names again and again, for as long as others look at them; slowly
+ * enough that several looks in a row can see the same. */
 static int exchange_for(int argc, char **argv) {
 	(void)argc;
 	struct timespec now;
@@ -69,6 +70,7 @@ static int exchange_for(int argc, char **argv) {
 		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE) != 0) {
 			return probe_result(-1);
 		}
+		usleep(200);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
 	return 0;
