@@ -59,21 +59,26 @@ static int rename_exchange(int argc, char **argv) {
 	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE));
 }
 
-/* Swaps two names again and again, for as long as others look at them; slowly
- * enough that several looks in a row can see the same. */
+/* Swaps two names again and again, for as long as others look at them: in bursts,
+ * so that looks shortly after each other differ, and with pauses, so that several
+ * in a row can see the same. */
 static int exchange_for(int argc, char **argv) {
 	(void)argc;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	long until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + probe_number(argv[3]);
-	do {
+	for (unsigned swaps = 1;; swaps++) {
 		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE) != 0) {
 			return probe_result(-1);
 		}
-		usleep(200);
+		if (swaps % 501 == 0) { /* odd: pauses in either state */
+			usleep(2000);
+		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
-	return 0;
+		if (now.tv_sec * 1000 + now.tv_nsec / 1000000 >= until) {
+			return 0;
+		}
+	}
 }
 
 static int set_attribute(int argc, char **argv) {
