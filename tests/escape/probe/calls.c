@@ -151,14 +151,19 @@ static int read_mapped(int from, int to) {
 	return at == MAP_FAILED || write(to, at, strnlen(at, 4096)) < 0 ? -1 : 0;
 }
 
+/* Prints what waits in a pipe. */
+static int empty_into(int pipe, int to) {
+	char text[4096];
+	ssize_t got = read(pipe, text, sizeof(text));
+	return got < 0 || write(to, text, (size_t)got) < 0 ? -1 : 0;
+}
+
 static int read_splice(int from, int to) {
 	int ends[2];
 	if (pipe(ends) != 0 || splice(from, NULL, ends[1], NULL, 4096, 0) < 0) {
 		return -1;
 	}
-	char text[4096];
-	ssize_t got = read(ends[0], text, sizeof(text));
-	return got < 0 || write(to, text, (size_t)got) < 0 ? -1 : 0;
+	return empty_into(ends[0], to);
 }
 
 static int read_sendfile(int from, int to) {
@@ -166,9 +171,7 @@ static int read_sendfile(int from, int to) {
 	if (pipe(ends) != 0 || sendfile(ends[1], from, NULL, 4096) < 0) {
 		return -1;
 	}
-	char text[4096];
-	ssize_t got = read(ends[0], text, sizeof(text));
-	return got < 0 || write(to, text, (size_t)got) < 0 ? -1 : 0;
+	return empty_into(ends[0], to);
 }
 
 static int read_by(int argc, char **argv) {
