@@ -324,11 +324,13 @@ static void apply_to_trees(struct builder *b, const struct hide *h) {
 	}
 }
 
-static struct mount cover(const struct hide *h, const char *place) {
+static struct mount cover(const struct hide *h, const struct wish *w, const char *place) {
 	bool is_dir = h->seen.kind == LOOK_DIR;
 	struct mount m = {
 		.target = place, .is_file = !is_dir, .origin = h->origin, .note = h->note};
-	if (h->rank == RANK_PROTECT) {
+	if (h->rank == RANK_PROTECT && w->m.kind == MOUNT_PROC) {
+		m.kind = MOUNT_PIN; /* of the fresh procfs: the host's shows the host's processes */
+	} else if (h->rank == RANK_PROTECT) {
 		m.kind = MOUNT_BIND;
 		m.source = h->path;
 		m.dev = h->seen.dev;
@@ -354,7 +356,7 @@ static void apply_to_places(struct builder *b, const struct hide *h, size_t ntre
 		}
 		shown = true;
 		if (h->rank != RANK_PROTECT || w->m.writable) {
-			wish_add(b, cover(h, place), h->rank);
+			wish_add(b, cover(h, w, place), h->rank);
 		}
 	}
 	if (!shown && h->written != NULL) {
