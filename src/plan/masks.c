@@ -342,6 +342,19 @@ static struct mount cover(const struct hide *h, const struct wish *w, const char
 	return m;
 }
 
+/* Our own tables hide this very place.  To protect it must not show it: anybody
+ * may add such a rule, also a project's file that nobody pinned (P3). */
+static bool is_masked(const struct builder *b, const char *place) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		bool mask = w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
+		if (mask && !w->dropped && streq(w->m.target, place)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Masks the path wherever one of the first ntrees wishes shows it. */
 static void apply_to_places(struct builder *b, const struct hide *h, size_t ntrees) {
 	bool shown = false;
@@ -355,7 +368,7 @@ static void apply_to_places(struct builder *b, const struct hide *h, size_t ntre
 			continue; /* something more specific covers it there */
 		}
 		shown = true;
-		if (h->rank != RANK_PROTECT || w->m.writable) {
+		if (h->rank != RANK_PROTECT || (w->m.writable && !is_masked(b, place))) {
 			wish_add(b, cover(h, w, place), h->rank);
 		}
 	}

@@ -1,0 +1,589 @@
+/* Any policy on any host.
+ *
+ * An input is a text, one fact a line:
+ *
+ *   d|f|l|s|o PATH [TARGET]   a directory, file, link, socket, other entry
+ *   c PATH                    a file that the caller cannot reach
+ *   e NAME=VALUE              a variable of the caller
+ *   k KEY VALUE               a setting of the policy
+ *   h WORD                    root, homeless, no-state, nolandlock, abi4, abi7,
+ *                             nouserns, noseccomp, memory, pids, cpu
+ *
+ * What must hold of every plan that is made (numbers from plan.h):
+ *   L1  a target comes after every target above it, once, and is a normal path;
+ *   L2  the rules in another order give the same plan, and so does a second time;
+ *   L3  a denied file of the host is seen nowhere, but through a grant beneath
+ *       the denied path; a protected one is writable nowhere;
+ *   P3  rules that deny and protect show and open nothing;
+ *   L4  set-up makes nothing in a tree of the host;
+ *   L5  every promise has its mechanism on this host, or its reason.
+ * And no rule brings the host's /proc, /sys, /dev or sockets in. */
+#include "fuzz.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/paths.h"
+#include "data/profiles.h"
+#include "plan/plan.h"
+#include "policy/internal.h"
+
+#include <jansson.h>
+#include <limits.h>
+
+#define NODES_MAX 96
+#define VARIABLES_MAX 16
+
+/* ---- a host made of a text ---- */
+
+struct node {
+	char kind; /* as in the text; parents are directories without being named */
+	const char *path, *text;
+};
+
+struct world {
+	struct arena a;
+	struct node nodes[NODES_MAX];
+	size_t n;
+	const char *environ[VARIABLES_MAX + 1];
+	size_t nenviron;
+	struct host h;
+	struct policy p;
+};
+
+static const struct node *node_at(const struct world *w, const char *path) {
+	static struct node implied = {.kind = 'd'};
+	const struct node *found = NULL;
+	for (size_t i = 0; i < w->n; i++) {
+		if (streq(w->nodes[i].path, path)) {
+			return &w->nodes[i];
+		}
+		if (path_within(w->nodes[i].path, path)) {
+			found = &implied;
+		}
+	}
+	return found;
+}
+
+/* The first link on the way, or NULL: nothing lies beneath a link, so there is
+ * one at most. */
+static const struct node *link_on(const struct world *w, const char *path, bool last) {
+	for (size_t i = 0; i < w->n; i++) {
+		const struct node *n = &w->nodes[i];
+		if (n->kind == 'l' && path_within(path, n->path) &&
+		    (last || !streq(path, n->path))) {
+			return n;
+		}
+	}
+	return NULL;
+}
+
+/* One step of resolution; false when there is nothing to resolve. */
+static bool follow(struct world *w, char **path, bool last) {
+	const struct node *n = link_on(w, *path, last);
+	if (n == NULL) {
+		return false;
+	}
+	const char *rest = *path + strlen(n->path);
+	const char *to = path_join(&w->a, arena_printf(&w->a, "%s/..", n->path), n->text);
+	*path = path_normal(&w->a, arena_printf(&w->a, "%s%s", to, rest));
+	return true;
+}
+
+/* NULL when it leads nowhere. */
+static char *walk(struct world *w, const char *path, bool last) {
+	char *at = path_normal(&w->a, path);
+	for (int hops = 0; at != NULL && follow(w, &at, last); hops++) {
+		if (hops == 40 || strlen(at) >= PATH_MAX) {
+			return NULL;
+		}
+	}
+	return at == NULL || node_at(w, at) == NULL ? NULL : at;
+}
+
+static struct look fake_look(void *ctx, const char *path) {
+	static const char kinds[] = "?fdlso";
+	struct world *w = ctx;
+	const char *full = walk(w, path, false);
+	struct look seen = {.kind = LOOK_NOTHING};
+	if (full == NULL) {
+		return seen;
+	}
+	const struct node *n = node_at(w, full);
+	bool closed = n->kind == 'c';
+	seen.kind = (enum look_kind)(strchr(kinds, closed ? 'f' : n->kind) - kinds);
+	seen.mode = seen.kind == LOOK_DIR ? 0755 : closed ? 0600 : 0644;
+	seen.reachable = !closed;
+	seen.dev = seen.names = 1;
+	for (const char *p = full; *p != '\0'; p++) {
+		seen.ino = seen.ino * 33 + (unsigned char)*p;
+	}
+	return seen;
+}
+
+static bool fake_readlink(void *ctx, const char *path, char *out, size_t cap) {
+	const struct node *n = node_at(ctx, path);
+	if (n == NULL || n->kind != 'l' || strlen(n->text) >= cap) {
+		return false;
+	}
+	memcpy(out, n->text, strlen(n->text) + 1);
+	return true;
+}
+
+static bool fake_resolve(void *ctx, const char *path, char *out, size_t cap) {
+	const char *full = walk(ctx, path, true);
+	if (full == NULL || strlen(full) >= cap) {
+		return false;
+	}
+	memcpy(out, full, strlen(full) + 1);
+	return true;
+}
+
+static bool fake_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		      void *arg) {
+	struct world *w = ctx;
+	size_t skip = streq(path, "/") ? 0 : strlen(path);
+	const char *names[NODES_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		const char *entry = w->nodes[i].path;
+		if (!path_within(entry, path) || streq(entry, path)) {
+			continue;
+		}
+		const char *name =
+			arena_strndup(&w->a, entry + skip + 1, strcspn(entry + skip + 1, "/"));
+		bool again = false;
+		for (size_t k = 0; k < n; k++) {
+			again = again || streq(names[k], name);
+		}
+		if (!again) {
+			names[n++] = name;
+			each(arg, name);
+		}
+	}
+	return true;
+}
+
+/* ---- reading the text ---- */
+
+static void add_node(struct world *w, char kind, const char *path, const char *text) {
+	const char *normal = path[0] == '/' ? path_normal(&w->a, path) : NULL;
+	if (normal == NULL || streq(normal, "/") || w->n == NODES_MAX ||
+	    (kind == 'l' && (text == NULL || text[0] == '\0'))) {
+		return;
+	}
+	/* Beneath a file or a link there is nothing, and a name stands once. */
+	for (size_t i = 0; i < w->n; i++) {
+		bool ends = w->nodes[i].kind != 'd';
+		if (streq(w->nodes[i].path, normal) ||
+		    (ends && path_within(normal, w->nodes[i].path)) ||
+		    (kind != 'd' && path_within(w->nodes[i].path, normal))) {
+			return;
+		}
+	}
+	w->nodes[w->n++] = (struct node){kind, normal, text};
+}
+
+static void set_key(struct world *w, const char *name, const char *value) {
+	const struct where at = {.a = &w->a,
+				 .origin = {.kind = ORIGIN_OPTION, .name = "--set"},
+				 .cwd = "/home/ann/ws",
+				 .base = "/home/ann/ws",
+				 .home = w->h.home};
+	const struct key *k = key_by_name(name);
+	struct value v = {0};
+	struct err e;
+	if (k == NULL || value == NULL) {
+		return;
+	}
+	/* On a copy: a refusal leaves what stood before. */
+	v = w->p.values[k - keys];
+	if (value_from_text(&at, k, value, &v, &e) == 0) {
+		w->p.values[k - keys] = v;
+	}
+}
+
+static void set_host(struct world *w, const char *word) {
+	struct host *h = &w->h;
+	const struct {
+		const char *word;
+		bool *flag, value;
+	} flags[] = {
+		{"root", &h->privileged, true},     {"nouserns", &h->userns, false},
+		{"noseccomp", &h->seccomp, false},  {"memory", &h->cgroup.memory, true},
+		{"pids", &h->cgroup.pids, true},    {"cpu", &h->cgroup.cpu, true},
+		{"closed", &h->state_closed, true},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (streq(flags[i].word, word)) {
+			*flags[i].flag = flags[i].value;
+		}
+	}
+	if (str_starts(word, "abi")) {
+		h->landlock_abi = (int)strtol(word + 3, NULL, 10) & 15;
+	}
+	h->home = streq(word, "homeless") ? NULL : h->home;
+	h->state_dir = streq(word, "no-state") ? NULL : h->state_dir;
+	h->uid = h->privileged ? 0 : 1000;
+}
+
+static void read_line(struct world *w, char *line) {
+	char *rest = strlen(line) > 2 && line[1] == ' ' ? line + 2 : NULL;
+	if (rest == NULL) {
+		return;
+	}
+	char *second = strchr(rest, ' ');
+	if (line[0] == 'e' && strchr(rest, '=') != NULL && w->nenviron < VARIABLES_MAX) {
+		w->environ[w->nenviron++] = rest;
+	}
+	if (line[0] == 'h') {
+		set_host(w, rest);
+	}
+	if (second != NULL && strchr("kl", line[0]) != NULL) {
+		*second++ = '\0';
+	}
+	if (line[0] == 'k') {
+		set_key(w, rest, second);
+	} else if (strchr("dflsoc", line[0]) != NULL) {
+		add_node(w, line[0], rest, second);
+	}
+}
+
+static void world_init(struct world *w, const uint8_t *data, size_t size) {
+	struct input in = {data, size};
+	char *line;
+	*w = (struct world){0};
+	arena_init(&w->a);
+	w->h = (struct host){
+		.uid = 1000,
+		.gid = 1000,
+		.user = "ann",
+		.home = "/home/ann",
+		.cwd = "/home/ann/ws",
+		.state_dir = "/home/ann/.local/state/corral",
+		.userns = true,
+		.seccomp = true,
+		.landlock_abi = 7,
+		.environ = w->environ,
+		.cgroup = {.why = "no control group here"},
+		.fs = {w, fake_look, fake_readlink, fake_resolve, fake_list},
+	};
+	for (size_t i = 0; i < default_rows_count; i++) {
+		set_key(w, keys[default_rows[i].key].name, default_rows[i].person);
+	}
+	set_key(w, "workspace", "/home/ann/ws");
+	add_node(w, 'd', "/home/ann/ws", NULL);
+	add_node(w, 'd', "/usr/bin", NULL);
+	while ((line = input_until(&in, '\n')) != NULL) {
+		read_line(w, arena_strdup(&w->a, line));
+		free(line);
+	}
+	add_node(w, 'd', "/home/ann", NULL);
+}
+
+/* ---- what is seen inside ---- */
+
+static bool is_tree(const struct mount *m) {
+	return m->kind == MOUNT_BIND || m->kind == MOUNT_PROC;
+}
+
+/* Which mount decides at a place; pins only when they restrict. */
+static const struct mount *decides(const struct plan *plan, const char *place, bool with_pins) {
+	const struct mount *best = NULL;
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool counts = m->kind != MOUNT_PIN || (with_pins && !m->writable);
+		if (counts && path_within(place, m->target) &&
+		    (best == NULL || strlen(m->target) >= strlen(best->target))) {
+			best = m;
+		}
+	}
+	return best;
+}
+
+/* Where a mount shows a path of the host, or NULL. */
+static const char *place_of(struct world *w, const struct mount *m, const char *host) {
+	if (!is_tree(m) || !path_within(host, m->source)) {
+		return NULL;
+	}
+	const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
+	return path_normal(&w->a, arena_printf(&w->a, "%s/%s", m->target, rest));
+}
+
+/* A grant that names something strictly beneath the denied path re-opens it. */
+static bool reopened(struct world *w, const char *host, const char *denied) {
+	static const enum key_id grants[] = {KEY_FS_READ, KEY_FS_WRITE};
+	const struct value *agent = &w->p.values[KEY_FS_AGENT];
+	for (size_t g = 0; g < ARRAY_LEN(grants); g++) {
+		const struct value *v = &w->p.values[grants[g]];
+		for (size_t i = 0; i < v->count; i++) {
+			const char *full = walk(w, v->items[i].str, true);
+			if (full != NULL && !streq(full, denied) && path_within(full, denied) &&
+			    path_within(host, full)) {
+				return true;
+			}
+		}
+	}
+	const char *full = agent->set ? walk(w, agent->str, true) : NULL;
+	return full != NULL && !streq(full, denied) && path_within(full, denied) &&
+	       path_within(host, full);
+}
+
+static void is_unseen(struct world *w, const struct plan *plan, const char *host,
+		      const char *denied) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		const char *place = place_of(w, m, host);
+		HOLDS(m->kind != MOUNT_DEVICE || !path_within(m->source, denied));
+		if (place != NULL && decides(plan, place, false) == m) {
+			HOLDS(reopened(w, host, denied));
+		}
+	}
+}
+
+static void is_unwritable(struct world *w, const struct plan *plan, const char *host) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		const char *place = place_of(w, m, host);
+		if (place != NULL && decides(plan, place, false) == m) {
+			HOLDS(!decides(plan, place, true)->writable);
+		}
+	}
+}
+
+static void holds_rules(struct world *w, const struct plan *plan) {
+	const struct value *deny = &w->p.values[KEY_FS_DENY],
+			   *protect = &w->p.values[KEY_FS_PROTECT];
+	for (size_t n = 0; n < w->n; n++) {
+		const char *host = w->nodes[n].path;
+		for (size_t i = 0; i < deny->count; i++) {
+			const char *denied = walk(w, deny->items[i].str, true);
+			if (denied != NULL && path_within(host, denied)) {
+				is_unseen(w, plan, host, denied);
+			}
+		}
+		for (size_t i = 0; i < protect->count; i++) {
+			const char *kept = walk(w, protect->items[i].str, true);
+			if (kept != NULL && path_within(host, kept)) {
+				is_unwritable(w, plan, host);
+			}
+		}
+	}
+}
+
+/* Whether a file of the host is seen at a place, and can be changed there. */
+static bool seen_at(struct world *w, const struct plan *plan, const char *host, const char *place) {
+	const struct mount *m = decides(plan, place, false);
+	const char *there = m == NULL ? NULL : place_of(w, m, host);
+	return there != NULL && streq(there, place);
+}
+
+/* Anybody may add rules that deny and protect, so none of them may show what was
+ * hidden before, or open what was closed (P3). */
+static void rules_only_narrow(struct world *w, const struct plan *plan) {
+	struct policy without = w->p;
+	struct plan before;
+	struct err e = {0};
+	without.values[KEY_FS_DENY] = without.values[KEY_FS_PROTECT] = (struct value){0};
+	if (plan_build(&w->a, &without, &w->h, &before, &e) != 0) {
+		return;
+	}
+	for (size_t n = 0; n < w->n; n++) {
+		const char *host = w->nodes[n].path;
+		for (size_t i = 0; i < plan->nmounts; i++) {
+			const char *place = place_of(w, &plan->mounts[i], host);
+			if (place != NULL && seen_at(w, plan, host, place)) {
+				HOLDS(seen_at(w, &before, host, place));
+				HOLDS(!decides(plan, place, true)->writable ||
+				      decides(&before, place, true)->writable);
+			}
+		}
+	}
+}
+
+/* ---- the list of mounts ---- */
+
+static bool is_system_row(const char *source) {
+	for (size_t i = 0; i < system_roots.count; i++) {
+		if (path_within(source, system_roots.rows[i].path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Places that hold other processes, devices or kernel settings. */
+static void source_is_harmless(const struct mount *m) {
+	HOLDS(!path_within(m->source, "/proc") && !path_within(m->source, "/dev"));
+	HOLDS(!path_within(m->source, "/sys") || is_system_row(m->source));
+	HOLDS(!path_within("/home/ann/.local/state/corral", m->source) ||
+	      !path_within(m->source, "/home/ann/.local/state/corral"));
+}
+
+static bool is_own_home(const struct plan *plan, const struct mount *m) {
+	return plan->home_source != NULL && m->source != NULL &&
+	       streq(m->source, plan->home_source);
+}
+
+static void mounts_are_ordered(struct world *w, const struct plan *plan) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		const char *normal = path_normal(&w->a, m->target);
+		HOLDS(normal != NULL && streq(normal, m->target) && !streq(normal, "/"));
+		for (size_t k = 0; k < i; k++) {
+			HOLDS(!path_within(plan->mounts[k].target, m->target));
+		}
+		if (m->kind == MOUNT_BIND) {
+			source_is_harmless(m);
+		}
+	}
+}
+
+static void nothing_is_made_in_trees(const struct plan *plan) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i], *outer = NULL;
+		for (size_t k = 0; k < i; k++) {
+			const struct mount *other = &plan->mounts[k];
+			if (other->kind != MOUNT_PIN && path_within(m->target, other->target)) {
+				outer = other;
+			}
+		}
+		bool in_tree =
+			outer != NULL && outer->kind == MOUNT_BIND && !is_own_home(plan, outer);
+		HOLDS(!in_tree || !m->create);
+	}
+}
+
+/* ---- promises ---- */
+
+static bool has_mechanism(const struct promise *p, const char *name) {
+	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
+		if (streq(p->by[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void promise_is_kept(const struct world *w, const struct plan *plan, enum guarantee g) {
+	const struct promise *p = &plan->promises[g];
+	const struct host_cgroup *c = &w->h.cgroup;
+	HOLDS((p->state == STATE_ENFORCED) == (p->why == NULL));
+	HOLDS((p->state == STATE_ABSENT) == (p->by[0] == NULL));
+	HOLDS(!has_mechanism(p, "landlock") || w->h.landlock_abi > 0);
+	HOLDS(!has_mechanism(p, "netns") || plan->own_net);
+	HOLDS(!has_mechanism(p, "cgroup") || plan->use_cgroup);
+	HOLDS(!has_mechanism(p, "cgroup") || g != GUARANTEE_LIMITS_MEMORY || c->memory);
+	HOLDS(!has_mechanism(p, "cgroup") || g != GUARANTEE_LIMITS_PROCESSES || c->pids);
+	HOLDS(!has_mechanism(p, "cgroup") || g != GUARANTEE_LIMITS_CPU || c->cpu);
+	HOLDS(!has_mechanism(p, "rlimit") || g != GUARANTEE_LIMITS_PROCESSES || !w->h.privileged);
+	for (size_t i = 0; i < w->p.values[KEY_REQUIRE].count; i++) {
+		HOLDS(!streq(w->p.values[KEY_REQUIRE].items[i].str, guarantee_name(g)) ||
+		      p->state == STATE_ENFORCED);
+	}
+}
+
+static void limits_are_asked(const struct world *w, const struct plan *plan) {
+	const struct promise *p = plan->promises;
+	const struct value *v = w->p.values;
+	HOLDS(p[GUARANTEE_LIMITS_MEMORY].state != STATE_ENFORCED ||
+	      plan->memory_bytes == v[KEY_LIMITS_MEMORY].num);
+	HOLDS(p[GUARANTEE_LIMITS_TIME].state != STATE_ENFORCED ||
+	      (plan->timeout_ms == v[KEY_LIMITS_TIMEOUT].num && plan->timeout_ms != LIMIT_NONE));
+	HOLDS(p[GUARANTEE_NET].state != STATE_ENFORCED || v[KEY_NET_MODE].num == NET_NONE);
+	HOLDS(plan->own_net == (v[KEY_NET_MODE].num == NET_NONE));
+	HOLDS(plan->level != LEVEL_FULL || w->h.landlock_abi >= 4);
+	HOLDS(plan->landlock_abi <= w->h.landlock_abi);
+	HOLDS(w->h.userns && w->h.seccomp && plan->engine == ENGINE_NAMESPACES);
+}
+
+/* ---- the rest of the plan ---- */
+
+static void workspace_is_there(const struct world *w, const struct plan *plan) {
+	const struct mount *m = decides(plan, plan->workspace_at, true);
+	bool read_only = w->p.values[KEY_MODE].num == MODE_READ_ONLY;
+	HOLDS(m != NULL && m->kind == MOUNT_BIND && m->writable == !read_only);
+	HOLDS(path_within(plan->workspace, m->source));
+	HOLDS(plan->cwd[0] == '/');
+}
+
+static void environment_is_sorted(const struct plan *plan) {
+	for (size_t i = 0; i < plan->nenv; i++) {
+		size_t n = strcspn(plan->env[i], "=");
+		HOLDS(n > 0 && plan->env[i][n] == '=');
+		for (size_t k = 0; k < i; k++) {
+			HOLDS(strncmp(plan->env[i], plan->env[k], n + 1) != 0);
+		}
+	}
+	HOLDS(plan->env[plan->nenv] == NULL);
+}
+
+/* Names are the host's and the policy's: they stay in their line. */
+static void explains(const struct plan *plan, const struct policy *p, struct buf *json) {
+	auto_buf text = {0};
+	plan_explain(plan, p, false, &text);
+	for (const char *at = text.data; *at != '\0'; at++) {
+		HOLDS(*at == '\n' || control_length(at) == 0);
+	}
+	plan_explain(plan, p, true, json);
+	json_t *tree = json_loadb(json->data, json->len, JSON_REJECT_DUPLICATES, NULL);
+	HOLDS(tree != NULL);
+	json_decref(tree);
+}
+
+/* ---- order ---- */
+
+static void turn_around(struct world *w) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		struct value *v = &w->p.values[i];
+		for (size_t a = 0, b = v->count; a + 1 < b; a++) {
+			struct item kept = v->items[a];
+			v->items[a] = v->items[--b];
+			v->items[b] = kept;
+		}
+	}
+}
+
+static void same_again(struct world *w, const struct buf *before) {
+	for (int round = 0; round < 2; round++) {
+		struct plan plan;
+		struct err e = {0};
+		auto_buf json = {0};
+		HOLDS(plan_build(&w->a, &w->p, &w->h, &plan, &e) == 0);
+		plan_explain(&plan, &w->p, true, &json);
+		HOLDS(json.len == before->len && memcmp(json.data, before->data, json.len) == 0);
+		turn_around(w);
+	}
+}
+
+static void judge(struct world *w, const struct plan *plan) {
+	auto_buf json = {0};
+	mounts_are_ordered(w, plan);
+	nothing_is_made_in_trees(plan);
+	holds_rules(w, plan);
+	rules_only_narrow(w, plan);
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		promise_is_kept(w, plan, g);
+	}
+	limits_are_asked(w, plan);
+	workspace_is_there(w, plan);
+	environment_is_sorted(plan);
+	explains(plan, &w->p, &json);
+	same_again(w, &json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	struct world w;
+	struct plan plan;
+	struct err e = {0};
+	world_init(&w, data, size < 4096 ? size : 4096);
+	/* What the check refuses never comes to a plan. */
+	if (policy_check_environment(&w.p, &e) == 0) {
+		if (plan_build(&w.a, &w.p, &w.h, &plan, &e) == 0) {
+			judge(&w, &plan);
+		} else {
+			HOLDS(e.kind != ERR_NONE && e.what[0] != '\0');
+		}
+	}
+	arena_done(&w.a);
+	return 0;
+}
