@@ -10,9 +10,11 @@ set -eu
 build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev musl-tools'
 
 # libseccomp: the filter is compared with it.  clang: the second compiler.
+# clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
 # The rest is the real work that runs inside the sandbox.
-check="$build libseccomp-dev clang clang-format gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
+check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
 	openssh-client gnupg tmux
 	util-linux libcap2-bin netcat-openbsd"
