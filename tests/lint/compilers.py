@@ -1,0 +1,78 @@
+"""Other readers of the code: compilers, analysers, formatters.
+
+None of them has a list of accepted findings.  clang-tidy's selection, with its
+reasons, is .clang-tidy; cppcheck's exceptions are suppressions.txt."""
+import os
+
+from harness import FLAGS, JOBS, append, check, replace
+
+C_FILES = "src/**/*.c"
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+
+UNUSED = "\nint planted(void) {\n\tint unused;\n\treturn 1;\n}\n"
+NULL_READ = "\nint planted(int a);\nint planted(int a) {\n\tint *p = NULL;\n\treturn a > 3 ? *p : 0;\n}\n"
+DOUBLE_FREE = "\nvoid planted(char *p) {\n\t__builtin_free(p);\n\t__builtin_free(p);\n}\n"
+SAME = ("\nint planted(int a);\nint planted(int a) {\n\tif (a == 1) {\n\t\treturn 2;\n\t} else {\n\t\treturn 2;\n"
+        "\t}\n}\n")
+
+
+@check("every file compiles with clang without a warning", append("src/base/fd.c", UNUSED))
+def clang(tree):
+    return tree.each(tree.files(C_FILES), "clang", *FLAGS, *WARNINGS, "-O2", "-D_FORTIFY_SOURCE=2", "-fsyntax-only")
+
+
+@check("every file compiles for aarch64 without a warning", append("src/base/fd.c", UNUSED))
+def aarch64(tree):
+    # The libraries' headers are the same on every architecture.
+    shared = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+    return tree.each(tree.files(C_FILES), "aarch64-linux-gnu-gcc", *FLAGS, *WARNINGS, *shared, "-fsyntax-only")
+
+
+@check("a banned function does not compile",
+       replace("src/base/banned.h", "strcpy strcat", ""), replace("src/base/banned.h", "atoi", ""))
+def banned(tree):
+    names = "strcpy strcat sprintf vsprintf strtok gets mktemp tmpnam system popen alloca atoi atol".split()
+    return [name for name in names
+            if tree.run("sh", "-c", f"echo 'void *f(void) {{ return (void *){name}; }}' | "
+                                     f"gcc {' '.join(FLAGS)} -fsyntax-only -x c -")[0] == 0]
+
+
+@check("gcc's analyser finds nothing", append("src/base/fd.c", NULL_READ), append("src/base/fd.c", DOUBLE_FREE))
+def gcc_analyser(tree):
+    return tree.each(tree.files(C_FILES), "gcc", *FLAGS, "-O2", "-Werror", "-fanalyzer", "-S", "-o", os.devnull)
+
+
+def tidy(tree, *options):
+    """A file at a time: clang-tidy 14 carries its knowledge of va_list from one to the next."""
+    return tree.each_of(tree.files(C_FILES), lambda file: ["clang-tidy", "--quiet", *options, file, "--", *FLAGS])
+
+
+@check("clang-tidy finds nothing", append("src/base/fd.c", SAME))
+def clang_tidy(tree):
+    return tidy(tree, "--checks=-clang-analyzer-*")
+
+
+@check("clang's analyser finds nothing", append("src/base/fd.c", NULL_READ), thorough=True)
+def clang_analyser(tree):
+    return tidy(tree)
+
+
+@check("cppcheck finds nothing",
+       append("src/base/fd.c", "\nint planted(void) {\n\tint a[2] = {0};\n\treturn a[2];\n}\n"))
+def cppcheck(tree):
+    status, said = tree.run(
+        "cppcheck", f"-j{JOBS}", "--quiet", "--std=c11", "--enable=warning,performance,portability,style",
+        "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc", "--error-exitcode=1",
+        "--suppressions-list=tests/lint/suppressions.txt", "--template={file}:{line}: {id}: {message}",
+        *tree.files(C_FILES))
+    return said.splitlines() or [f"exit status {status}"] if status != 0 else []
+
+
+@check("shellcheck finds nothing", append("packaging/packages.sh", "rm $unquoted\n"))
+def shellcheck(tree):
+    return tree.each(tree.files("**/*.sh"), "shellcheck")
+
+
+@check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"))
+def formatted(tree):
+    return tree.each(tree.files("src/**/*.c", "tests/**/*.c"), "clang-format", "--dry-run", "-Werror")

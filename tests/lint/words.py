@@ -1,0 +1,116 @@
+"""Text: documents against each other, and what no file may hold."""
+import os
+import re
+
+from harness import append, check, replace
+
+TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
+         "tests/**/*.case", "tests/**/*.sh", "packaging/*", "Makefile", "**/meson.build", "meson_options.txt")
+WIDE = 120
+
+
+@check("no word that means 'not done'",
+       append("src/base/fd.c", "/* TO" "DO: the rest */\n"), append("tests/lint/words.py", "# FIX" "ME\n"))
+def unfinished(tree):
+    word = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|\bfor " r"now\b|\bsimpli" r"fied\b")
+    return [f"{f}:{n}: {line.strip()}" for f, n, line in tree.lines(*TEXTS) if word.search(line)]
+
+
+@check("every text is UTF-8, ends with one newline and has no blanks at line ends",
+       append("src/base/fd.c", "/* x */ \n"), append("README.md", "no newline"), append("README.md", "\n\n\n"))
+def blanks(tree):
+    bad = []
+    for name in tree.files(*TEXTS):
+        with open(tree.path(name), "rb") as file:
+            raw = file.read()
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            bad.append(f"{name}: {error}")
+            continue
+        bad += [f"{name}:{n}: blanks at the end" for n, line in enumerate(text.split("\n"), 1)
+                if line != line.rstrip(" \t\r")]
+        if not text.endswith("\n") or text.endswith("\n\n"):
+            bad.append(f"{name}: does not end with one newline")
+    return bad
+
+
+def is_prose(line):
+    return not re.search(r"^\s*\||https?://", line)  # a row of a table and an address cannot be broken
+
+
+@check("no line of prose is wider than 120 columns", append("README.md", "word " * 30 + "\n"))
+def wide(tree):
+    return [f"{f}:{n}: {len(line)}" for f, n, line in tree.lines("*.md", "docs/**/*.md")
+            if len(line) > WIDE and is_prose(line)]
+
+
+@check("every link in a document leads somewhere",
+       append("README.md", "[x](docs/nowhere.md)\n"), append("README.md", "[x](#nowhere)\n"))
+def links(tree):
+    bad = []
+    for name in tree.files("*.md", "docs/**/*.md"):
+        for target in re.findall(r"\]\(([^)\s]+)\)", tree.text(name)):
+            path, _, anchor = target.partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            file = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            if not os.path.exists(tree.path(file)):
+                bad.append(f"{name}: {target}")
+            elif anchor and anchor not in anchors(tree.text(file)):
+                bad.append(f"{name}: {target}")
+    return bad
+
+
+def anchors(text):
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+# A file or directory of this tree, as a document writes it; build/ is made, and data/x.c means src/data/x.c.
+NAMED = re.compile(r"`((?:src|tests|include|man|docs|packaging|completions|base|data|policy|plan|linux|run|lib|cli)/"
+                   r"[\w./-]*)`")
+
+
+@check("every file that a document names exists", append("README.md", "see `src/nowhere.c`\n"))
+def named(tree):
+    return [f"{f}:{n}: {name}" for f, n, line in tree.lines("*.md") for name in NAMED.findall(line)
+            if not any(os.path.exists(tree.path(prefix + name)) for prefix in ("", "src/"))]
+
+
+@check("every make command of a document is in the Makefile", append("README.md", "    make nothing\n"))
+def commands(tree):
+    whole = tree.whole()
+    targets = re.findall(r"^([a-z][\w -]*):", whole.text("Makefile"), re.MULTILINE)
+    known = {word for line in targets for word in line.split()}
+    return [f"{f}:{n}: make {word}" for f, n, line in tree.lines("*.md")
+            for word in re.findall(r"(?:^|`)\s*make ([a-z][a-z-]*)", line) if word not in known]
+
+
+def invariants(tree):
+    return re.findall(r"^- ([PLES]\d+) ", tree.whole().text("ARCHITECTURE.md"), re.MULTILINE)
+
+
+@check("every invariant that code cites is one", append("src/base/fd.c", "/* By L9. */\n"))
+def cited(tree):
+    known = set(invariants(tree))
+    return [f"{f}:{n}: {word}" for f, n, line in tree.lines("src/**/*.[ch]", "tests/unit/*.c")
+            for word in re.findall(r"(?<![\w/.])([PLES]\d)\b", line) if word not in known]
+
+
+def proofs(tree):
+    """(invariant, file, test) of each row of invariants.txt."""
+    rows = tree.whole().text("tests/lint/invariants.txt").splitlines()
+    return [row.split(None, 2) for row in rows if row and not row.startswith("#")]
+
+
+@check("every invariant has a test that is there",
+       append("ARCHITECTURE.md", "- S9 an invariant without a test.\n"),
+       append("tests/lint/invariants.txt", "P1 tests/unit/test_policy.c no_such_test\n"))
+def proven(tree):
+    rows = proofs(tree)
+    whole = tree.whole()
+    missing = [f"{name} has no test" for name in invariants(tree) if name not in {row[0] for row in rows}]
+    return missing + [" ".join(row) for row in rows
+                      if row[0] not in invariants(tree) or not os.path.exists(tree.path(row[1]))
+                      or row[2] not in whole.text(row[1])]
