@@ -147,8 +147,7 @@ class Function:
         return f"{self.file}:{self.line} {self.name}()"
 
 
-HEAD = re.compile(r"^(?!typedef|struct \w+ \{|enum|union)[A-Za-z_][\w \t*]*?[ *(](\w+)\)?\(((?:[^;{}])*?)\)\s*\{$",
-                  re.MULTILINE)
+HEAD = re.compile(r"^[A-Za-z_][\w \t*]*?[ *(](\w+)\)?\(((?:[^;{}])*?)\)\s*\{$", re.MULTILINE)
 
 
 def functions(tree, *patterns):

@@ -1,7 +1,7 @@
 """The shape of functions, and the few calls that have a form of their own."""
 import re
 
-from harness import append, check, functions, without_comments
+from harness import append, check, functions, replace, without_comments
 
 MAX_FUNCTION = 45
 MAX_FILE = 600
@@ -9,6 +9,14 @@ MAX_NESTING = 3
 MAX_PARAMETERS = 5  # and the error
 GLIBC = "src/base/fortified.c"  # the parameters of these functions are glibc's choice
 C_FILES = "src/**/*.c"
+
+
+@check("these checks see every function that was compiled",
+       replace("src/base/err.c", "int(err_sys)(", "int(err_planted)("))
+def seen(tree):
+    said = tree.run("nm", "--defined-only", f"{tree.build}/src/libcorral.a")[1]
+    compiled = set(re.findall(r"^\w+ T (\w+)$", said, re.MULTILINE))
+    return sorted(compiled - {f.name for f in functions(tree.whole(), C_FILES)}) if compiled else ["nothing was"]
 
 
 def long_function(lines):
