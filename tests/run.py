@@ -37,7 +37,7 @@ def suites(build, sanitized, corral):
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
-    yield "work", [PYTHON, f"{HERE}/work/run.py", "--corral", corral]
+    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--jobs", "2"]
     yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral,
                      "--probe", f"{build}/tests/escape/probe", "--jobs", "2", "--quick"]
 

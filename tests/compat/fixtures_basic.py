@@ -1,4 +1,4 @@
-"""Fixtures of the shell, text and git rows."""
+"""Fixtures of the shell, text, git and project rows."""
 import os
 import subprocess
 
@@ -73,9 +73,72 @@ def text_files(top):
     write(top, "src/deep/c.py", "def c():\n    return 3  # TODO\n")
 
 
+def c_project(top):
+    """24 small files, a header, a library and a Makefile."""
+    parts = [f"part{n}" for n in range(24)]
+    write(top, "parts.h", "".join(f"int {part}(void);\n" for part in parts))
+    for n, part in enumerate(parts):
+        write(top, f"{part}.c", f'#include "parts.h"\nint {part}(void) {{ return {n}; }}\n')
+    calls = " + ".join(f"{part}()" for part in parts)
+    write(top, "main.c", '#include <stdio.h>\n#include "parts.h"\n'
+          f'int main(void) {{ printf("%d\\n", {calls}); }}\n')
+    objects = " ".join(f"{part}.o" for part in parts)
+    write(top, "Makefile", f"CC = gcc\nprog: main.o libparts.a\n\t$(CC) -o $@ $^\nlibparts.a: {objects}\n"
+          "\tar rcs $@ $^\n%.o: %.c parts.h\n\t$(CC) -O1 -g -c -o $@ $<\nclean:\n\trm -f *.o *.a prog\n")
+    write(top, "CMakeLists.txt", "cmake_minimum_required(VERSION 3.10)\nproject(parts C)\nfile(GLOB all *.c)\n"
+          "add_executable(prog ${all})\nenable_testing()\nadd_test(NAME t COMMAND prog)\n")
+    write(top, "meson.build", "project('parts', 'c')\nsources = run_command('sh', '-c', 'ls part*.c', check: true)\n"
+          "test('t', executable('prog', 'main.c', sources.stdout().strip().split('\\n')))\n")
+
+
+def python_package(top):
+    """A module with eight tests, of which one fails."""
+    write(top, "code_under_test.py", "def add(a, b):\n    return a + b\n")
+    write(top, "test_code.py", "import subprocess\n\nimport pytest\n\nfrom code_under_test import add\n\n\n"
+          "def test_add():\n    assert add(2, 3) == 5\n\n\n"
+          "@pytest.mark.parametrize('n', range(5))\ndef test_many(n, tmp_path):\n"
+          "    (tmp_path / 'x').write_text(str(n))\n\n\n"
+          "def test_child():\n    assert subprocess.run(['true']).returncode == 0\n\n\n"
+          "def test_wrong():\n    assert add(2, 2) == 5\n")
+
+
+def npm_package(top):
+    write(top, "package.json", '{"name": "x", "version": "1.0.0", "scripts": {"pretest": "node -e \\"console.log(1)\\"", '
+          '"test": "node test.js", "fails": "node -e \\"process.exit(7)\\""}}\n')
+    write(top, "test.js", "const assert = require('assert'); const fs = require('fs'); const os = require('os');\n"
+          "fs.writeFileSync('made', 'x'); assert.strictEqual(fs.readFileSync('made', 'utf8'), 'x');\n"
+          "fs.mkdtempSync(os.tmpdir() + '/t-'); assert.ok(os.cpus().length > 0); assert.ok(os.homedir());\n"
+          "require('dns').lookup('localhost', (e, a) => { assert.ifError(e); console.log('tests passed'); });\n")
+
+
+def java_source(top):
+    write(top, "Main.java", "import java.util.stream.*;\npublic class Main {\n"
+          "\tpublic static void main(String[] a) throws Exception {\n"
+          "\t\tSystem.out.println(IntStream.range(0, 1000).parallel().sum());\n"
+          "\t\tnew ProcessBuilder(\"echo\", \"child\").inheritIO().start().waitFor();\n"
+          "\t\tSystem.out.println(java.nio.file.Files.createTempFile(\"x\", \"y\").toFile().delete());\n\t}\n}\n")
+
+
+def rust_crate(top):
+    write(top, "Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    write(top, "src/main.rs", "fn main() {\n    println!(\"{}\", (0..10).sum::<i32>());\n}\n\n"
+          "#[test]\nfn adds() {\n    assert_eq!(1 + 1, 2);\n}\n")
+
+
+def go_module(top):
+    write(top, "go.mod", "module x\n\ngo 1.19\n")
+    write(top, "main.go", "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(1 + 1) }\n")
+
+
 FIXTURES = {
+    "c-parts": c_project,
     "conflict": conflict,
     "empty-repo": empty_repository,
+    "go-hello": go_module,
+    "java-main": java_source,
+    "npm-small": npm_package,
+    "python-tests": python_package,
     "repo": repository,
+    "rust-hello": rust_crate,
     "text": text_files,
 }

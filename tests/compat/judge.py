@@ -89,25 +89,21 @@ def expect(row, control, inside, attempt):
 
 def judge_in(suite, row, caller, top):
     outside, inside = (Side(top, name, caller) for name in ("out", "box"))
-    try:
-        prepare(suite, row, outside)
-        prepare(suite, row, inside)
-        words = ["sh", "-c", row["command"]]
-        control = outside.call(words, row.seconds(), row["tty"])
-        require(not control.problem() and control.status == row.status(),
-                f"the control: {control.problem() or control.status}: {tail(outside, control)}")
-        attempt = inside.call([suite.corral, "run", "--", *words], row.seconds(), row["tty"])
-        require(not attempt.problem(), f"inside: {attempt.problem()}: {tail(inside, attempt)}")
-        require(not attempt.left, "processes are left behind")
-        if row["why"]:
-            expect(row, control, inside, attempt)
-        else:
-            compare(row, outside, control, inside, attempt)
-        if row["tree"]:
-            compare_trees(outside, inside)
-    finally:
-        outside.kill()
-        inside.kill()
+    prepare(suite, row, outside)
+    prepare(suite, row, inside)
+    words = ["sh", "-c", row["command"]]
+    control = outside.call(words, row.seconds(), row["tty"])
+    require(not control.problem() and control.status == row.status(),
+            f"the control: {control.problem() or control.status}: {tail(outside, control)}")
+    attempt = inside.call([suite.corral, "run", "--", *words], row.seconds(), row["tty"])
+    require(not attempt.problem(), f"inside: {attempt.problem()}: {tail(inside, attempt)}")
+    require(not attempt.left, "processes are left behind")
+    if row["why"]:
+        expect(row, control, inside, attempt)
+    else:
+        compare(row, outside, control, inside, attempt)
+    if row["tree"]:
+        compare_trees(outside, inside)
 
 
 def judge(suite, row, caller):

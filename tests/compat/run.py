@@ -29,7 +29,7 @@ sys.path.insert(0, HERE)
 import fixtures  # noqa: E402  the path has to be set first
 import judge  # noqa: E402
 import rows  # noqa: E402
-from side import wait_until  # noqa: E402
+from side import owner_of, wait_until  # noqa: E402
 
 SHARES = {1: 100.0, 2: 98.0}
 
@@ -119,9 +119,9 @@ def say(number, row, answer):
 
 
 def groups_left():
-    """Control groups that corral made and that are still there."""
-    return {os.path.join(folder, name) for folder, dirs, _ in os.walk("/sys/fs/cgroup")
-            for name in dirs if name.startswith("corral-")}
+    """Control groups that corral made and whose maker is gone; a running one may be somebody else's."""
+    names = [name for _, dirs, _ in os.walk("/sys/fs/cgroup") for name in dirs if name.startswith("corral-")]
+    return {name for name in names if not os.path.exists(f"/proc/{owner_of(name)}")}
 
 
 def judge_all(options, suite, work):

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 
-from harness import PATH, process_names, wait_until  # noqa: E402  the path has to be set first
+from harness import PATH, owner_of, process_names, wait_until  # noqa: E402,F401  the path has to be set first
 
 MOST = 4 << 20  # bytes of a stream that are kept; a row that prints more is not a row
 DRAIN = 0.4  # seconds for the end of streams that a background job may still hold
@@ -108,7 +108,8 @@ class Side:
         outcome.seconds = time.monotonic() - start
         wait_until(lambda: outcome.hung or not any(stream.is_alive() for stream in streams), DRAIN)
         outcome.left = self.strays()
-        self.kill()
+        if outcome.left:
+            self.kill()
         process.wait()
         outcome.status = process.returncode if process.returncode >= 0 else 128 - process.returncode
         outcome.out, outcome.err = ([stream.finish() for stream in streams] + [b""])[:2]
