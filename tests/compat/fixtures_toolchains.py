@@ -26,7 +26,8 @@ def many_sources(top, count=40):
           "%.o: %.c parts.h\n\t$(CC) -O1 -g -c -o $@ $<\nclean:\n\trm -f *.o *.a program\n")
     rules = "".join(f"build {name}.o: cc {name}.c\n" for name in ["main", *names])
     write(top, "build.ninja", "rule cc\n  command = cc -MD -MF $out.d -c -o $out $in\n"
-          f"  depfile = $out.d\n  deps = gcc\nrule link\n  command = cc -o $out $in\n{rules}build program: link main.o {objects}\n")
+          "  depfile = $out.d\n  deps = gcc\n"
+          f"rule link\n  command = cc -o $out $in\n{rules}build program: link main.o {objects}\n")
 
 
 FIXTURES = {
