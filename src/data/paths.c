@@ -420,7 +420,9 @@ const struct toolchain toolchains[] = {
 	 .reason = "Foundry"},
 	{.home = ".ghcup", .variable = "GHCUP_INSTALL_BASE_PREFIX", .reason = "Haskell"},
 	{.home = ".goenv", .variable = "GOENV_ROOT", .reason = "Go"},
-	{.home = ".gradle", .parts = {"wrapper", "caches", "jdks"}, .reason = "Gradle"},
+	/* Not its caches: Gradle locks and writes them even when it only reads, and
+	 * does not start where it cannot.  Its own ones last with the private home. */
+	{.home = ".gradle", .parts = {"wrapper", "jdks"}, .reason = "Gradle"},
 	{.home = ".jenv", .variable = "JENV_ROOT", .reason = "Java"},
 	{.home = ".juliaup", .variable = "JULIAUP_DEPOT_PATH", .reason = "Julia"},
 	{.home = ".linuxbrew", .variable = "HOMEBREW_PREFIX", .reason = "Homebrew"},
