@@ -23,6 +23,9 @@ struct kit {
 	/* user */
 	char uid_map[64], gid_map[64];
 
+	/* network */
+	char echo_groups[32]; /* first and last group that may open echo sockets */
+
 	/* mounts, directory */
 	mode_t umask; /* the caller's, found when it was put aside */
 

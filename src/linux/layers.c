@@ -10,8 +10,8 @@ const struct layer *const layers[] = {
 	&layer_groups,       /* first: what set-up uses is the run's own use */
 	&layer_user,         /* every later layer needs the capabilities of the mapped id */
 	&layer_quotas,       /* while the host's /proc/sys is still there to be written */
+	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas */
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
-	&layer_network,      /* needs CAP_NET_ADMIN */
 	&layer_names,        /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
 	&layer_directory,    /* the working directory of the new root */
