@@ -224,7 +224,7 @@ static int note_order(const void *a, const void *b) {
 
 static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
-	plan->hostname = "corral";
+	plan->hostname = "localhost"; /* a name that resolves to itself, with every /etc/hosts */
 	plan->own_net = policy_num(b->p, KEY_NET_MODE) == NET_NONE;
 	find_own_dirs(b);
 	if (view_build(b, e) != 0 ||

@@ -158,8 +158,8 @@ static void minimal_view(struct builder *b) {
 	add_dir(b, "/etc", 0755, REACH_READ);
 	add_file(b, "/etc/passwd", passwd_text(b, name));
 	add_file(b, "/etc/group", group_text(b, name));
-	add_file(b, "/etc/hosts", "127.0.0.1 localhost corral\n::1 localhost corral\n");
-	add_file(b, "/etc/hostname", "corral\n");
+	add_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
+	add_file(b, "/etc/hostname", "localhost\n");
 	add_file(b, "/etc/nsswitch.conf",
 		 "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n");
 	for (size_t i = 0; i < minimal_etc.count; i++) {

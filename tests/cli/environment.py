@@ -130,4 +130,5 @@ def register(suite):
     def _(box):
         equal(box.run("id", "-u").exited(0).out, f"{box.user.uid}\n", "id -u")
         equal(box.run("id", "-un").exited(0).out, f"{box.user.name}\n", "id -un")
-        equal(box.run("hostname").exited(0).out, "corral\n", "hostname")
+        equal(box.run("hostname").exited(0).out, "localhost\n", "hostname")
+        equal(box.run("hostname", "-f").exited(0).out, "localhost\n", "the name as it resolves")

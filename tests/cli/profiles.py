@@ -73,7 +73,7 @@ def register(suite):
         done = box.run("--profile", "strict", "-c", "pwd; cat file; echo $PATH; ulimit -n; ulimit -f; ls ~ | wc -l; "
                        "echo $CORRAL_WORKSPACE; touch made; cat /etc/hostname", env=env).exited(0)
         equal(done.out, "/workspace\nmine\n/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n256\n"
-              "102400\n0\n/workspace\ncorral\n", "stdout")
+              "102400\n0\n/workspace\nlocalhost\n", "stdout")
         check(box.exists("ws/made"), "the workspace cannot be written")
         hidden = box.run("--profile", "strict", "-c", f"ls {box.dir} {box.home} /root /opt /srv /var/log 2>/dev/null; "
                          "cat /etc/machine-id /etc/shadow 2>/dev/null; exit 0").exited(0)

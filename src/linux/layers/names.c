@@ -1,4 +1,4 @@
-/* The host's name: the command sees "corral", not the machine it runs on.
+/* The host's name: the command sees "localhost", not the machine it runs on.
  *
  * Should:   set host name and domain name in the new UTS namespace.
  * Must not: run outside it (the capability check makes that impossible).
