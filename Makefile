@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check build musl install bench sanitize fuzz clean packages-build packages-check packages-bench
+.PHONY: run check build musl install bench sanitize attribution mutation fuzz clean packages-build packages-check packages-bench
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
@@ -50,6 +50,14 @@ install: build
 
 bench: packages-bench build
 	@tests/bench/run.sh $(BUILD)
+
+# Programs with a hole in them, built from a scratch copy and run as an ordinary
+# account: whether the escape rows see what they claim to see.  Minutes and hours;
+# not a part of check.  ONLY names rows or tables, SAMPLE how many of the mutants.
+attribution mutation: packages-check build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
+	@/usr/bin/python3 tests/mutation/$(@:mutation=mutate).py --probe $(BUILD)/tests/escape/probe \
+		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 packages-build packages-check packages-bench:
 	@packaging/packages.sh $(@:packages-%=%)

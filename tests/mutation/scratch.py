@@ -70,14 +70,12 @@ class Scratch:
             self.command(["meson", "setup", build, "-Dbuildtype=debug", *more])
 
     def put(self, name, text):
-        """Puts a file into the tree, if it is not there like that; says whether it was not."""
+        """Puts a file into the tree, if it is not there like that."""
         path = os.path.join(self.tree, name)
-        if os.path.exists(path) and read(path) == text:
-            return False
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
-        return True
+        if not os.path.exists(path) or read(path) != text:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as out:
+                out.write(text)
 
     def command(self, argv):
         done = subprocess.run(argv, cwd=self.tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -167,7 +165,8 @@ class Scratch:
 
 
 def read(path):
-    with open(path, encoding="utf-8") as source:
+    """Whatever lies there, so that put() writes the same bytes again."""
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
         return source.read()
 
 

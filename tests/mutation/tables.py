@@ -83,8 +83,8 @@ def write_attribution(path, rows, groups, results):
               "`n+m`: n rows that this layer alone holds, m that it holds together with others.", ""]
     lines += matrix(idents)
     lines += ["", "## Every row", "",
-              "Checks: how many of the measurements agree with `layers`; none where nothing could be switched off, where"
-              " the row is for root, or where this host cannot show the attack.", ""]
+              "Checks: how many of the measurements agree with `layers`; none where nothing could be switched off,",
+              "where the row is for root, or where this host cannot show the attack.", ""]
     lines += table(["row", "layers", "checks"],
                    ((row.ident, row["layers"], "%d of %d" % checks[row.ident] if row.ident in checks else "")
                     for row, _ in idents))

@@ -1,0 +1,340 @@
+"""What is taken out of Corral, one thing at a time, to see whether a test notices.
+
+TABLES are tables of the sources: each of their rows is one mutant, found by a
+generic reader, so that a new row is a new mutant.  STEPS are single texts with a
+name, written as the edits of switches.py are.
+
+`behind` names layers that are switched off as well, so that the thing under test
+stands alone: a rule of the filter shows nothing while a capability is missing too.
+`rows` are the escape rows that are asked first; "named" are those that speak of the
+mutant by its name.  EQUIVALENT says why a mutant that
+nothing notices is none.
+"""
+
+FILTER = ("capabilities", "landlock", "quotas")
+
+
+def refusals(name, rows):
+    """A table of arguments that the filter refuses."""
+    return "data/syscalls.c", f"refusals_{name}[] = {{", r'"([^"]+)"', FILTER, rows
+
+
+def paths(name, rows="MT", behind=()):
+    """A table of data/paths.c."""
+    return "data/paths.c", f"{name}_rows[] = {{", r'path = "([^"]+)"', behind, rows
+
+
+# name: (file, where the table begins, a pattern whose group names a row, behind, rows)
+TABLES = {
+    "syscall_rules": ("data/syscalls.c", "const struct syscall_rule syscall_rules[] = {", r"\(\w+, (\w+)",
+                      FILTER, "named"),
+    "refusals_socket": refusals("socket", "MT18 NN06 NN08 NN09 NN10 NN11 SC05"),
+    "refusals_setsockopt": refusals("setsockopt", "SC41"),
+    "syscall_names": ("data/syscalls.inc", "until then the filter answers ENOSYS. */\n", r"\((\w+)", (), ""),
+    "system_roots": paths("system_roots", "SC34 FS02"),
+    "minimal_etc": paths("minimal_etc", ""),
+    "host_skipped": paths("host_skipped", "MT01"),
+    "windows": paths("windows", "FS39 FS40 RS04 IP02"),
+    "skeleton_links": paths("skeleton_links", "FS23 PF11"),
+    "devices": paths("devices", "PF11 PR19"),
+    "proc_readonly": paths("proc_readonly", "PF02 NS07 NS19", ("landlock",)),
+    "proc_hidden": paths("proc_hidden", "named", ("landlock",)),
+    "sensitive_paths": paths("sensitive_paths", "MT02 PF17"),
+    "credential_paths": paths("credential_paths", "MT03"),
+    "credential_names": paths("credential_names", "MT04"),
+    "reserved_paths": paths("reserved_paths", "MT06"),
+    "generic_parents": paths("generic_parents", "named"),
+    "toolchains": ("data/paths.c", "const struct toolchain toolchains[] = {", r'"([^"]+)"', (), "MT04"),
+    "environment": ("data/environment.c", "const struct env_row env_rows[] = {", r'"([^"]+)"', (), "MT08 MT09"),
+    "grounds": ("policy/check.c", "static const struct ground grounds[] = {", r'"([^"]+)"', (), "MT07"),
+    "computed": ("policy/check.c", "} computed[] = {", r'"([^"]+)"', (), "MT09"),
+    "quotas": ("linux/layers/quotas.c", "static const struct quota quotas[] = {", r'"([^"]+)"',
+               ("seccomp", "capabilities"), "NS01 NS03 MT10"),
+    "landlock_additions": ("linux/layers/landlock.c", "} additions[] = {", r"\{(\d+)",
+                           ("mount", "pidns", "netns"), "FS10 MT17 PR01 IP12 FS01"),
+    "rlimit_keys": ("plan/limits.c", "rlimit_keys[] = {", r"KEY_(\w+)", (), "RS"),
+}
+
+MOUNTS = "linux/layers/mounts.c"
+LANDLOCK = "linux/layers/landlock.c"
+INIT = "linux/init.c"
+MASKS = "plan/masks.c"
+CAPABILITIES = "linux/layers/capabilities.c"
+VIEW = "plan/view.c"
+CHECK = "policy/check.c"
+DESCRIPTORS = "linux/layers/descriptors.c"
+
+
+def step(file, old, new, rows, behind=()):
+    """One text for another."""
+    return [(file, old, new)], behind, rows
+
+
+def no_check(name, rows):
+    """A checked call whose arguments are not looked at."""
+    old = f"[CHECK_{name.upper()}] = CHECK_ROWS(refusals_{name})"
+    return step("data/syscalls.c", old, f"[CHECK_{name.upper()}] = {{refusals_{name}, 0}}", rows, FILTER)
+
+
+def without(value, rows):
+    """One number less in a list of the filter."""
+    return step("data/syscalls.c", value, "", rows, FILTER)
+
+
+# name: (edits, behind, rows)
+STEPS = {
+    # The filter: arguments.
+    "filter: arguments of clone": no_check("clone", "NS01 NS04"),
+    "filter: arguments of unshare": no_check("unshare", "NS01 NS02 NS03"),
+    "filter: arguments of personality": no_check("personality", "SC24"),
+    "filter: arguments of ioctl": no_check("ioctl", "SC06"),
+    "filter: arguments of socketpair": no_check("socketpair", "NN12"),
+    "filter: second argument as a mode": no_check("mode_second", "MT14 SC44"),
+    "filter: third argument as a mode": no_check("mode_third", "MT14 SC44"),
+    "filter: mode of open": no_check("open", "MT14"),
+    "filter: mode of openat": no_check("openat", "MT14"),
+    "filter: TIOCSTI": without("0x5412, ", "SC06"),
+    "filter: TIOCLINUX": without("0x541c, ", "SC06"),
+    "filter: TIOCCONS": without("0x541d, ", "SC06"),
+    "filter: TIOCSETD": without("0x5423, ", "SC06"),
+    "filter: KDSKBENT": without("0x4b47, ", "SC06"),
+    "filter: KDSKBSENT": without("0x4b49, ", "MT16"),
+    "filter: KDSKBDIACR": without("0x4b4b, ", "MT16"),
+    "filter: KDSETKEYCODE": without("0x4b4d, ", "MT16"),
+    "filter: KDSKBDIACRUC": without(", 0x4bfb", "MT16"),
+    # Mounts: flags, recursion, propagation.
+    "bind: nosuid": step(
+        MOUNTS, "return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |",
+        "return MOUNT_ATTR_NODEV |",
+        "NS19 FS36"),
+    "bind: nodev": step(
+        MOUNTS, "return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |",
+        "return MOUNT_ATTR_NOSUID |",
+        "NS19"),
+    "bind: read-only": step(
+        MOUNTS, "MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n}\n\nstatic int do_bind",
+        "MOUNT_ATTR_NODEV;\n}\n\nstatic int do_bind",
+        "NS19 FS26 FS44 FS45 DN07", ("landlock",)),
+    "bind: attributes reach submounts": step(
+        MOUNTS, "set_attributes(tree, attributes, AT_RECURSIVE)",
+        "set_attributes(tree, attributes, 0)",
+        "FS26 NS19", ("landlock",)),
+    "bind: submounts are shown": step(MOUNTS, "AT_EMPTY_PATH | AT_RECURSIVE);", "AT_EMPTY_PATH);", "FS26"),
+    "bind: private propagation": step(
+        MOUNTS, ".attr_set = set, .propagation = MS_PRIVATE}",
+        ".attr_set = set}",
+        "FS27", ("landlock",)),
+    "device: read-only": step(
+        MOUNTS, "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;",
+        "return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;",
+        "NS19"),
+    "device: nosuid": step(
+        MOUNTS, "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;",
+        "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC;",
+        "NS19"),
+    "device: noexec": step(
+        MOUNTS, "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;",
+        "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;",
+        "MT"),
+    "mask file: read-only": step(
+        MOUNTS, "bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
+        "bind(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
+        "DN26 NS19 DN01b"),
+    "mask directory: not listable": step(MOUNTS, '{"mode", "0111"}', '{"mode", "0777"}', "DN01a"),
+    "mask directory: sealed": step(
+        MOUNTS, "if (fd < 0 || set_attributes(fd, MOUNT_ATTR_RDONLY, 0) != 0) {",
+        "if (fd < 0) {",
+        "DN01a NS19"),
+    "root: sealed": step(
+        MOUNTS, "set_attributes(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {",
+        "0) {",
+        "NS19", ("landlock",)),
+    "root: size": step(MOUNTS, '{"size", decimal(size, digits)}, ', "", "RS04"),
+    "root: the old one is left": step(
+        MOUNTS, 'umount2(".", MNT_DETACH) != 0 || ',
+        "",
+        "FS01 FS02 FS20 NS19", ("landlock",)),
+    "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT"),
+    "pin: read-only": step(
+        MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn bind(at,"
+                " at",
+        "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\treturn bind(at, at",
+        "PF02 NS07 NS19", ("landlock",)),
+    "proc: hidepid": step(
+        MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),',
+        'new_fs("proc", options, 0,',
+        "EV03 PR07"),
+    "source: no symlink": step(
+        MOUNTS, "O_PATH,\n\t\t\t     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);",
+        "O_PATH, 0);",
+        "SU01 SU04"),
+    "source: identity": step(MOUNTS, "(m->ino != 0 && (st.st_dev != m->dev || st.st_ino != m->ino))", "0", "SU01 SU04"),
+    "target: no symlink": step(
+        MOUNTS, "#define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)",
+        "#define BENEATH RESOLVE_BENEATH",
+        "SU01 SU04"),
+    # Landlock: a reach that grants more than its name, with nothing else in the way.
+    "landlock: list grants reading": step(
+        LANDLOCK, "#define RIGHTS_LIST LL_FS_READ_DIR",
+        "#define RIGHTS_LIST RIGHTS_READ",
+        "FS02 FS50", ("mount",)),
+    "landlock: read grants writing": step(
+        LANDLOCK, "[REACH_READ] = RIGHTS_READ,",
+        "[REACH_READ] = RIGHTS_WRITE,",
+        "PF02 FS45", ("mount",)),
+    "landlock: exec grants writing": step(
+        LANDLOCK, "[REACH_EXEC] = RIGHTS_EXEC,",
+        "[REACH_EXEC] = RIGHTS_WRITE,",
+        "FS44 FS45", ("mount",)),
+    "landlock: devices can be made": step(
+        LANDLOCK, "LL_FS_MAKE_FIFO | LL_FS_MAKE_SYM",
+        "LL_FS_MAKE_FIFO | (1ULL << 6) | (1ULL << 11) | LL_FS_MAKE_SYM",
+        "FS16a"),
+    "landlock: signals are scoped": step(
+        LANDLOCK, "LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL",
+        "LL_SCOPE_ABSTRACT_UNIX",
+        "PR01", ("pidns",)),
+    "landlock: abstract sockets are scoped": step(
+        LANDLOCK, "LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL",
+        "LL_SCOPE_SIGNAL",
+        "IP12", ("netns",)),
+    # Capabilities, step by step.
+    "capabilities: bounding set": step(CAPABILITIES, "if (drop_bounding_set(e) != 0) {", "if (0) {", "NS20"),
+    "capabilities: ambient set": step(
+        CAPABILITIES, "if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {",
+        "if (0) {",
+        "NS20"),
+    "capabilities: securebits": step(
+        CAPABILITIES, "if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {",
+        "if (0) {",
+        "NS20"),
+    "capabilities: the sets": step(CAPABILITIES, "if (empty_sets(e) != 0) {", "if (0) {", "NS20"),
+    # Descriptors, terminal, directory.
+    "descriptors: the rest is closed": step(
+        DESCRIPTORS, "if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {",
+        "if (0) {",
+        "EV09 FS22"),
+    "descriptors: the channel is close-on-exec": step(
+        DESCRIPTORS, "dup3(k->channel_fd, channel, O_CLOEXEC)",
+        "dup3(k->channel_fd, channel, 0)",
+        "EV09 SU15"),
+    "directory: umask": step("linux/layers/directory.c", "(void)umask(k->umask | 022);", "(void)umask(0);", "MT"),
+    "terminal: session": step("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {", "PR16 PR19"),
+    # Pid 1.
+    "init: kills what is left": step(
+        INIT, "(void)kill(-1, SIGKILL); /* ESRCH: it left nothing */",
+        "",
+        "PR08 PR13"),
+    "init: waits for the dead": step(
+        INIT, "while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {\n\t}\n",
+        "",
+        "PR08"),
+    "init: clock": step(
+        INIT, "in.deadline = now_ms() + k->plan->timeout_ms;",
+        "(void)in.deadline;",
+        "RS12 PR09", ("overdue",)),
+    "init: kills after the grace": step(
+        INIT, "in->deadline = LIMIT_NONE;\n\t(void)kill(-1, SIGKILL);",
+        "in->deadline = LIMIT_NONE;",
+        "RS12 PR09", ("overdue",)),
+    "init: asks before it kills": step(INIT, "(void)kill(-1, SIGTERM); /*", "/*", "RS12"),
+    "init: lifeline": step(INIT, "_exit(SETUP_FAILED); /* the supervisor is gone */", "return;", "SU10"),
+    "init: signals are reset": step("linux/spawn.c", "\tinit_reset_signals();\n", "", "SU14 SU14a"),
+    "init: the signal mask is emptied": step(
+        INIT, "(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);",
+        "",
+        "SU14a SU14"),
+    "init: a group of its own": step(INIT, "(void)setpgid(0, 0);", "", "PR02 PR08 PR10"),
+    "user: not dumpable": step(
+        "linux/layers/user.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {",
+        "if (0) {",
+        "PR04a EV03"),
+    # Limits.
+    "limits: core files": step("plan/limits.c", "add_rlimit(plan, RLIMIT_CORE, 1);", "", "PR22 RS13"),
+    "limits: the hard limit": step(
+        "linux/layers/limits.c", "next.rlim_max = next.rlim_cur;",
+        "next.rlim_max = now.rlim_max;",
+        "RS13 PR22"),
+    # The plan: denies, protected paths, homes, grants.
+    "deny: hard links are counted": step(MASKS, "||\n\t    check_other_names(b, e) != 0) {", ") {", "DN04"),
+    "deny: a closed parent is hidden": step(
+        MASKS, "if (h.path == NULL && rank == RANK_DENY) {",
+        "if (0) {",
+        "DN15 DN16"),
+    "deny: not above the workspace": step(
+        MASKS, "if (path_within(b->plan->workspace, h.path)) {",
+        "if (0) {",
+        "DN18"),
+    "deny: takes grants away": step(
+        MASKS, "if (takes_away(h, w)) {",
+        "(void)takes_away;\n\t\tif (0) {",
+        "DN17 DN31"),
+    "deny: every place of the path": step(
+        MASKS, "\t\tapply_to_places(b, &b->hides[i], ntrees);\n",
+        "\t\t(void)apply_to_places;\n\t\t(void)ntrees;\n",
+        "DN01 DN02"),
+    "protect: trees become read-only": step(
+        MASKS, "\t\t\tw->m.writable = false;\n\t\t\tw->m.reach = REACH_EXEC;\n",
+        "",
+        "DN07 DN08 DN35"),
+    "protect: the project file": step(
+        MASKS, "\tprotect_project_file(b);\n\tif",
+        "\t(void)protect_project_file;\n\tif",
+        "SU25"),
+    "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT"),
+    "own files cannot be made": step(
+        MASKS, "if (own_dir_missing(b, dir, e) != 0) {",
+        "(void)own_dir_missing;\n\t\t\tif (0) {",
+        "MT"),
+    "other homes are hidden": step(MASKS, "\thide_other_homes(b);\n", "\t(void)hide_other_homes;\n", "MT"),
+    "pins of ancestors": step(
+        "plan/compose.c", "pin_ancestors(b, fixed[i].m.target, outer->m.target);",
+        "(void)pin_ancestors;",
+        "DN05 DN06 DN35"),
+    "grants: reserved paths": step(
+        VIEW, "const char *why = reserved_reason(path);\n\tif (why == NULL) {\n\t\twhy = reserved_reason(full);"
+              "\n\t}\n",
+        "const char *why = NULL;\n",
+        "MT"),
+    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, full) != NULL) {", "if (0) {", "MT"),
+    "grants: neither sockets nor devices": step(
+        VIEW, "\tif (why == NULL) {\n\t\twhy = wrong_kind(kind);\n\t}\n",
+        "\t(void)wrong_kind;\n\t(void)kind;\n",
+        "MT"),
+    "mode: read-only workspace": step(
+        VIEW, "plan->workspace_at, !b->read_only, RANK_WORKSPACE",
+        "plan->workspace_at, true, RANK_WORKSPACE",
+        "FS44"),
+    "home: private": step(
+        VIEW, "\tshow_private_home(b);\n}\n\nint view_build",
+        "\t(void)show_private_home;\n}\n\nint view_build",
+        "FS50 FS51"),
+    # The policy.
+    "policy: narrowing is checked": step(
+        "policy/resolve.c", "(!s->trusted && layer_narrows(&r->policy, &layer, e) != 0)",
+        "0",
+        "MT"),
+    "policy: deny against grants": step(
+        CHECK, "if (check_denied_item(p, &deny->items[i], e) != 0) {",
+        "(void)check_denied_item;\n\t\tif (0) {",
+        "DN17 DN18"),
+    "policy: chdir": step(CHECK, "check_chdir(p, e) != 0 || ", "", "SU05"),
+    "policy: a workspace is a directory": step(VIEW, "if (seen.kind != LOOK_DIR) {", "if (0) {", "SU24"),
+}
+
+# Every `narrow` of a key, made free.
+NARROW = ("data/keys.c", r'\.name = "([^"]+)",\n\s*\.type = \w+,\n\s*\.narrow = (NARROW_(?!FREE)\w+),', "NARROW_FREE")
+
+# (pattern of mutant names, why no live attempt can notice)
+EQUIVALENT = [
+    (r"syscall_rules: (name_to_handle_at|pidfd_open|process_vm_(read|write)v|ptrace|adjtimex|clock_adjtime)",
+     "the row says why a call is permitted; it is permitted without it too"),
+    (r"syscall_rules: (acct|fanotify_init|swapoff|swapon|syslog|userfaultfd|vhangup|reboot|open_by_handle_at)",
+     "the kernel asks first for a capability in the host's own user namespace, which nobody inside can have"),
+    (r"refusals_socket: raw sockets", "the next row refuses them as well, with another error"),
+    (r"landlock_additions: 5", "no device lies outside /dev, where its requests are granted"),
+    (r"host_skipped: (dev|run|tmp)", "a directory of the sandbox's own has the same place and wins"),
+    (r"proc_(hidden|readonly): /proc/(?!sys$|pressure|keys|key-users).*",
+     "only root is kept from it, and mutants do not run as root"),
+    (r"host_skipped: lost\+found", "only root can enter it, and mutants do not run as root"),
+]
