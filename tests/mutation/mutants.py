@@ -19,7 +19,7 @@ def refusals(name, rows):
     return "data/syscalls.c", f"refusals_{name}[] = {{", r'"([^"]+)"', FILTER, rows
 
 
-def paths(name, rows="MT", behind=()):
+def paths(name, rows, behind=()):
     """A table of data/paths.c."""
     return "data/paths.c", f"{name}_rows[] = {{", r'path = "([^"]+)"', behind, rows
 
@@ -110,7 +110,7 @@ STEPS = {
     "bind: nodev": step(
         MOUNTS, "return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |",
         "return MOUNT_ATTR_NOSUID |",
-        "NS19"),
+        "MT24"),
     "bind: read-only": step(
         MOUNTS, "MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n}\n\nstatic int do_bind",
         "MOUNT_ATTR_NODEV;\n}\n\nstatic int do_bind",
@@ -135,7 +135,7 @@ STEPS = {
     "device: noexec": step(
         MOUNTS, "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;",
         "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;",
-        "MT"),
+        ""),
     "mask file: read-only": step(
         MOUNTS, "bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
         "bind(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
@@ -154,7 +154,7 @@ STEPS = {
         MOUNTS, 'umount2(".", MNT_DETACH) != 0 || ',
         "",
         "FS01 FS02 FS20 NS19", ("landlock",)),
-    "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT"),
+    "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", ""),
     "pin: read-only": step(
         MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn bind(at,"
                 " at",
@@ -218,7 +218,7 @@ STEPS = {
         DESCRIPTORS, "dup3(k->channel_fd, channel, O_CLOEXEC)",
         "dup3(k->channel_fd, channel, 0)",
         "EV09 SU15"),
-    "directory: umask": step("linux/layers/directory.c", "(void)umask(k->umask | 022);", "(void)umask(0);", "MT"),
+    "directory: umask": step("linux/layers/directory.c", "(void)umask(k->umask | 022);", "(void)umask(0);", "MT11"),
     "terminal: session": step("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {", "PR16 PR19"),
     # Pid 1.
     "init: kills what is left": step(
@@ -281,12 +281,12 @@ STEPS = {
         MASKS, "\tprotect_project_file(b);\n\tif",
         "\t(void)protect_project_file;\n\tif",
         "SU25"),
-    "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT"),
+    "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT19"),
     "own files cannot be made": step(
         MASKS, "if (own_dir_missing(b, dir, e) != 0) {",
         "(void)own_dir_missing;\n\t\t\tif (0) {",
-        "MT"),
-    "other homes are hidden": step(MASKS, "\thide_other_homes(b);\n", "\t(void)hide_other_homes;\n", "MT"),
+        "MT20"),
+    "other homes are hidden": step(MASKS, "\thide_other_homes(b);\n", "\t(void)hide_other_homes;\n", "MT23"),
     "pins of ancestors": step(
         "plan/compose.c", "pin_ancestors(b, fixed[i].m.target, outer->m.target);",
         "(void)pin_ancestors;",
@@ -295,12 +295,12 @@ STEPS = {
         VIEW, "const char *why = reserved_reason(path);\n\tif (why == NULL) {\n\t\twhy = reserved_reason(full);"
               "\n\t}\n",
         "const char *why = NULL;\n",
-        "MT"),
-    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, full) != NULL) {", "if (0) {", "MT"),
+        "MT06"),
+    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, full) != NULL) {", "if (0) {", "MT21"),
     "grants: neither sockets nor devices": step(
         VIEW, "\tif (why == NULL) {\n\t\twhy = wrong_kind(kind);\n\t}\n",
         "\t(void)wrong_kind;\n\t(void)kind;\n",
-        "MT"),
+        "MT22"),
     "mode: read-only workspace": step(
         VIEW, "plan->workspace_at, !b->read_only, RANK_WORKSPACE",
         "plan->workspace_at, true, RANK_WORKSPACE",
@@ -313,7 +313,7 @@ STEPS = {
     "policy: narrowing is checked": step(
         "policy/resolve.c", "(!s->trusted && layer_narrows(&r->policy, &layer, e) != 0)",
         "0",
-        "MT"),
+        ""),
     "policy: deny against grants": step(
         CHECK, "if (check_denied_item(p, &deny->items[i], e) != 0) {",
         "(void)check_denied_item;\n\t\tif (0) {",
@@ -333,6 +333,8 @@ EQUIVALENT = [
      "the kernel asks first for a capability in the host's own user namespace, which nobody inside can have"),
     (r"refusals_socket: raw sockets", "the next row refuses them as well, with another error"),
     (r"landlock_additions: 5", "no device lies outside /dev, where its requests are granted"),
+    (r"steps: device: noexec", "the kernel executes no device, whatever its mount says"),
+    (r"steps: mask directory: not listable", "it holds nothing but the names of the grants beneath it"),
     (r"host_skipped: (dev|run|tmp)", "a directory of the sandbox's own has the same place and wins"),
     (r"proc_(hidden|readonly): /proc/(?!sys$|pressure|keys|key-users).*",
      "only root is kept from it, and mutants do not run as root"),

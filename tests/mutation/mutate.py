@@ -73,7 +73,7 @@ def narrow_mutants():
     file, pattern, free = mutants.NARROW
     for found in re.finditer(pattern, read(os.path.join(ROOT, "src", file))):
         text = found.group()
-        yield Mutant("narrow", found.group(1), [(file, text, text.replace(found.group(2), free))], (), "MT")
+        yield Mutant("narrow", found.group(1), [(file, text, text.replace(found.group(2), free))])
 
 
 def all_mutants(only):
