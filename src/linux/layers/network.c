@@ -5,7 +5,7 @@
  *           outside: ping(8) has no capability to open a raw socket with.
  * Must not: add a route, an address or another interface; run after mounts.c
  *           (the new /proc/sys is read-only).
- * Fails:    closed. */
+ * Fails:    closed, but for the echo requests. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -37,13 +37,12 @@ static int bring_up_loopback(struct err *e) {
 	return 0;
 }
 
-static int allow_echo(const char *groups, struct err *e) {
-	size_t len = strlen(groups);
+/* A comfort: where a container's /proc/sys is read-only, ping says so itself. */
+static void allow_echo(const char *groups) {
 	auto_fd fd = open(ECHO_GROUPS, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, groups, len) != (ssize_t)len) {
-		return err_sys_at(e, "network", "cannot write", ECHO_GROUPS);
+	if (fd >= 0) {
+		(void)!write(fd, groups, strlen(groups)); /* as above */
 	}
-	return 0;
 }
 
 static int network_enter(struct kit *k, struct err *e) {
@@ -53,7 +52,8 @@ static int network_enter(struct kit *k, struct err *e) {
 	if (bring_up_loopback(e) != 0) {
 		return -1;
 	}
-	return allow_echo(k->echo_groups, e);
+	allow_echo(k->echo_groups);
+	return 0;
 }
 
 const struct layer layer_network = {
