@@ -29,7 +29,7 @@ sys.path.insert(0, HERE)
 import fixtures  # noqa: E402  the path has to be set first
 import judge  # noqa: E402
 import rows  # noqa: E402
-from side import owner_of, wait_until  # noqa: E402
+from harness import owner_of, wait_until  # noqa: E402  side.py has set its path
 
 SHARES = {1: 100.0, 2: 98.0}
 

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 
-from harness import PATH, owner_of, process_names, wait_until  # noqa: E402,F401  the path has to be set first
+from harness import PATH, process_names, wait_until  # noqa: E402  the path has to be set first
 
 MOST = 4 << 20  # bytes of a stream that are kept; a row that prints more is not a row
 DRAIN = 0.4  # seconds for the end of streams that a background job may still hold
