@@ -1,4 +1,5 @@
 """Fixtures of the shell, text, git and project rows."""
+import json
 import os
 import subprocess
 
@@ -103,8 +104,8 @@ def python_package(top):
 
 
 def npm_package(top):
-    write(top, "package.json", '{"name": "x", "version": "1.0.0", "scripts": {"pretest": "node -e \\"console.log(1)\\"", '
-          '"test": "node test.js", "fails": "node -e \\"process.exit(7)\\""}}\n')
+    scripts = {"pretest": "node -e 'console.log(1)'", "test": "node test.js", "fails": "node -e 'process.exit(7)'"}
+    write(top, "package.json", json.dumps({"name": "x", "version": "1.0.0", "scripts": scripts}))
     write(top, "test.js", "const assert = require('assert'); const fs = require('fs'); const os = require('os');\n"
           "fs.writeFileSync('made', 'x'); assert.strictEqual(fs.readFileSync('made', 'utf8'), 'x');\n"
           "fs.mkdtempSync(os.tmpdir() + '/t-'); assert.ok(os.cpus().length > 0); assert.ok(os.homedir());\n"
