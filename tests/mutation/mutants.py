@@ -154,7 +154,7 @@ STEPS = {
         MOUNTS, 'umount2(".", MNT_DETACH) != 0 || ',
         "",
         "FS01 FS02 FS20 NS19", ("landlock",)),
-    "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", ""),
+    "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT26"),
     "pin: read-only": step(
         MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn bind(at,"
                 " at",
@@ -163,7 +163,7 @@ STEPS = {
     "proc: hidepid": step(
         MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),',
         'new_fs("proc", options, 0,',
-        "EV03 PR07"),
+        "MT25"),
     "source: no symlink": step(
         MOUNTS, "O_PATH,\n\t\t\t     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);",
         "O_PATH, 0);",
@@ -335,6 +335,10 @@ EQUIVALENT = [
     (r"landlock_additions: 5", "no device lies outside /dev, where its requests are granted"),
     (r"steps: device: noexec", "the kernel executes no device, whatever its mount says"),
     (r"steps: mask directory: not listable", "it holds nothing but the names of the grants beneath it"),
+    (r"steps: (source: no symlink|source: identity|target: no symlink)",
+     "paths are canonical when they are planned: only one that is swapped between plan and mount shows it"),
+    (r"steps: landlock: read grants writing", "what may only be read belongs to root, and mutants do not run as root"),
+    (r"generic_parents: \.config", "the table of credentials has the directory as well"),
     (r"host_skipped: (dev|run|tmp)", "a directory of the sandbox's own has the same place and wins"),
     (r"proc_(hidden|readonly): /proc/(?!sys$|pressure|keys|key-users).*",
      "only root is kept from it, and mutants do not run as root"),
