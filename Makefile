@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check build musl install bench sanitize attribution mutation fuzz clean packages-build packages-check packages-bench
+.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz clean packages-build packages-check packages-proof packages-bench
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
@@ -17,6 +17,12 @@ check: packages-check build sanitize
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
+
+# Every row of every suite, and the layers one by one; docs/proof.md has the result.
+proof: packages-proof build sanitize
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
+	@$(MAKE) --no-print-directory musl
+	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan
 
 build: packages-build
 	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dtests=false -Dwerror=$(WERROR) >/dev/null
@@ -33,7 +39,7 @@ musl:
 
 sanitize:
 	@test -f $(BUILD)-asan/build.ninja || CC=$(CC) meson setup $(BUILD)-asan -Db_sanitize=address,undefined \
-		-Dstatic_binary=false -Db_lundef=false -Dbuildtype=debug -Dwerror=true >/dev/null
+		-Dstatic_binary=false -Db_lundef=false -Dbuildtype=debug -Dwerror=true -Dc_args=-fno-sanitize-recover=all >/dev/null
 	@ninja -C $(BUILD)-asan --quiet
 
 # New inputs for TIME seconds a target; TARGET='plan channel' chooses.
@@ -59,7 +65,7 @@ attribution mutation: packages-check build
 	@/usr/bin/python3 tests/mutation/$(@:mutation=mutate).py --probe $(BUILD)/tests/escape/probe \
 		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
-packages-build packages-check packages-bench:
+packages-build packages-check packages-proof packages-bench:
 	@packaging/packages.sh $(@:packages-%=%)
 
 clean:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|check|bench
+#     packages.sh build|check|proof|bench
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -19,15 +19,27 @@ check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 	openssh-client gnupg tmux
 	util-linux libcap2-bin netcat-openbsd"
 
+# Every toolchain, service and tool that a row of the compatibility corpus needs;
+# without one its rows are skipped and say so.  libclang-rt: the fuzzers.
+proof="$check libclang-rt-14-dev
+	acl attr autoconf automake bc bear binutils-gold bison black busybox-static bzip2 ccache cpio cron dbus dnsutils
+	dos2unix ed expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz
+	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 maven memcached mercurial
+	mold moreutils mypy nasm nginx-light ocaml-nox openjdk-17-jdk-headless p7zip-full parallel patch perl php-cli pigz
+	psmisc python3-flask python3-numpy python3-pip python3-pytest-xdist python3-requests python3-setuptools
+	python3-wheel python3-yaml redis-server ripgrep rsync ruby rust-clippy rustc cargo rustfmt screen socat subversion
+	sudo tcl time tree valgrind vim-tiny wget xmlstarlet xxd zsh fish zstd bubblewrap"
+
 # bubblewrap: the reference of the latency figure.
 bench="$build bubblewrap"
 
 case "${1-}" in
 build) wanted=$build ;;
 check) wanted=$check ;;
+proof) wanted=$proof ;;
 bench) wanted=$bench ;;
 *)
-	echo "usage: packages.sh build|check|bench" >&2
+	echo "usage: packages.sh build|check|proof|bench" >&2
 	exit 2
 	;;
 esac

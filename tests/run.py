@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every suite and adds up.  `make check` ends with this program's last line.
+"""Runs every suite and adds up.  `make check` and `make proof` end with this program's last line.
 
 A suite is a program that speaks TAP.  It passes when every line is "ok", the
 plan line is there and its exit status is 0; a "# SKIP" is counted apart and is
@@ -7,6 +7,7 @@ never a pass.
 """
 import argparse
 import glob
+import json
 import os
 import re
 import shutil
@@ -28,18 +29,40 @@ def programs(build, suffix, without=None):
             yield name + suffix, [path]
 
 
-def suites(build, sanitized, corral):
-    """(name, argv) of every suite, quick ones first."""
+def common(build, sanitized, corral):
+    """(name, argv) of what is run for either purpose, quick ones first."""
     yield from programs(build, "")
     if sanitized:
         # The tripwire stands in for malloc, which is what the sanitizer does too.
         yield from programs(sanitized, " (sanitized)", without="test_tripwire")
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
-    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
-    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--jobs", "2"]
-    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral,
-                     "--probe", f"{build}/tests/escape/probe", "--jobs", "2", "--quick"]
+
+
+def check_suites(build, corral, probe):
+    """What a change has to pass in minutes."""
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
+    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick"]
+    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick"]
+
+
+def proof_suites(build, corral, probe):
+    """Everything; each leaves its lines where the report finds them."""
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
+    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--report", f"{build}/compat.jsonl"]
+    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
+                     "--report", f"{build}/escape.jsonl"]
+    yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
+
+
+def write_report(build, counts):
+    with open(f"{build}/suites.jsonl", "w", encoding="utf-8") as out:
+        for name, (passed, failed, skipped) in counts.items():
+            print(json.dumps({"name": name, "passed": passed, "failed": failed, "skipped": skipped}), file=out)
+    with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
+        subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", f"{build}/escape.jsonl",
+                        "--compat", f"{build}/compat.jsonl", "--suites", f"{build}/suites.jsonl"],
+                       stdout=out, check=True)
 
 
 LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
@@ -86,20 +109,25 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=f"{ROOT}/build")
     parser.add_argument("--sanitized", help="a second build, with ASan and UBSan")
+    parser.add_argument("--proof", action="store_true", help="everything, and docs/proof.md")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("only", nargs="*", help="run only these suites")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
-    totals = [0, 0, 0]
+    counts = {}
     with tempfile.TemporaryDirectory(prefix="corral-") as place:
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
-        for name, argv in suites(build, args.sanitized and os.path.abspath(args.sanitized), corral):
-            if args.only and name not in args.only:
-                continue
-            for i, n in enumerate(run_suite(name, argv, args.verbose)):
-                totals[i] += n
+        probe = f"{build}/tests/escape/probe"
+        chosen = list(common(build, args.sanitized and os.path.abspath(args.sanitized), corral))
+        chosen += (proof_suites if args.proof else check_suites)(build, corral, probe)
+        for name, argv in chosen:
+            if not args.only or name in args.only:
+                counts[name] = run_suite(name, argv, args.verbose)
+    totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
+    if args.proof and not args.only:
+        write_report(build, counts)
     print("%d passed, %d failed, %d skipped" % tuple(totals))
     return 1 if totals[1] or not totals[0] else 0
 

@@ -54,6 +54,7 @@ const struct hint hints[] = {
 	{"Cannot autolaunch D-Bus", SERVICES},
 
 	/* sandboxes inside */
+	{"reating new namespace", NESTED},               /* bubblewrap, as root */
 	{"create new namespace", NESTED}, /* bubblewrap */
 	{"unshare failed", NESTED},
 	{"unshare: ", NESTED},
@@ -66,6 +67,9 @@ const struct hint hints[] = {
 	/* rights that nobody has inside */
 	{"no new privileges", RIGHTS}, /* sudo */
 	{"effective uid is not 0", RIGHTS},
+	{"PERM_SUDOERS", RIGHTS},                        /* sudo, as root */
+	{"setresuid(", RIGHTS},
+	{"failed mount system call", RIGHTS},
 	{"must be setuid", RIGHTS},
 	{"must be suid", RIGHTS},
 	{"must be superuser", RIGHTS},
@@ -97,6 +101,7 @@ const struct hint hints[] = {
 	{"Permission denied", DENIED},
 	{"EACCES", DENIED},
 	{"No such file or directory", DENIED},           /* beneath a hidden directory */
+	{"read only lock file", WRITE},                  /* apt, as root */
 	{"Read-only file system", WRITE},
 	{"read-only file system", WRITE},
 	{"EROFS", WRITE},

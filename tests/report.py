@@ -1,0 +1,156 @@
+"""docs/proof.md: what the suites found, counted, from the lines of their --report.
+
+    tests/report.py --escape FILE --compat FILE [--suites FILE] >docs/proof.md
+
+A line is one judgement: id, category, caller, result, reason; of the corpus also
+its tier.  Nothing is written here that no suite has found.
+"""
+import argparse
+import collections
+import json
+import os
+import platform
+
+ESCAPE = {
+    "FS": "files outside the roots", "DN": "denied and protected files", "PS": "what the host would run later",
+    "SU": "attacks on the set-up", "NS": "namespaces and mounts", "SC": "system calls",
+    "PR": "processes, signals, terminal", "IP": "sockets and shared memory", "NN": "network mode none",
+    "PF": "/proc, /sys, devices", "EV": "environment and descriptors", "RS": "resources", "OU": "output",
+    "KL": "known limits", "MU": "found by mutation",
+}
+COMPAT = {
+    "SH": "shell and core utilities", "TX": "text", "AR": "archives", "GI": "git", "PR": "processes and terminals",
+    "TR": "known trouble spots", "CC": "C and C++", "RS": "Rust", "GO": "Go", "JV": "JVM", "LG": "other languages",
+    "PY": "Python", "ND": "Node", "SV": "services inside", "CR": "cryptography and net tools",
+    "RF": "refusals that name their rule", "NE": "sandboxes inside",
+}
+RESULTS = ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED", "OVERBLOCKED")
+CALLERS = ("user", "root")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as source:
+        return [json.loads(line) for line in source if line.strip()]
+
+
+def table(header, rows):
+    yield "| " + " | ".join(header) + " |"
+    yield "|---" + "|---:" * (len(header) - 1) + "|"
+    for row in rows:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+    yield ""
+
+
+def grouped(answers, key):
+    found = collections.defaultdict(list)
+    for answer in answers:
+        found[key(answer)].append(answer)
+    return found
+
+
+def named(names, category):
+    return f"{category} {names[category]}" if category in names else category
+
+
+def escape_row(title, answers):
+    counts = collections.Counter(answer["result"] for answer in answers)
+    other = sum(counts.values()) - sum(counts[result] for result in RESULTS)
+    ids = len({answer["id"] for answer in answers})
+    return [title, ids, len(answers)] + [counts[result] for result in RESULTS[:3]] + \
+        [counts["ESCAPED"], counts["OVERBLOCKED"] + other]
+
+
+def escape_part(answers):
+    yield "## Escape rows, level full"
+    yield ""
+    yield "Each judgement has a control outside that succeeds, the attempt inside, a legitimate neighbour inside, and a"
+    yield "verdict from the host's state. As an unprivileged user, and as root where the row concerns root."
+    yield ""
+    header = ["category", "rows", "judgements", "contained", "known limit", "unproven", "escaped", "overblocked or broken"]
+    by_category = sorted(grouped(answers, lambda answer: answer["category"]).items())
+    rows = [escape_row(named(ESCAPE, name), mine) for name, mine in by_category]
+    for caller in CALLERS:
+        rows.append(escape_row(f"**as {caller}**", [answer for answer in answers if answer["caller"] == caller]))
+    rows.append(escape_row("**all**", answers))
+    yield from table(header, rows)
+    yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
+    yield from listed("Known limits: the attempt succeeds, and the row demands that it does", answers, "LIMIT")
+
+
+def listed(title, answers, result):
+    reasons = {}
+    for answer in answers:
+        if answer["result"] == result:
+            reasons.setdefault(answer["id"], answer["reason"])
+    if reasons:
+        yield f"### {title}"
+        yield ""
+        for ident, reason in reasons.items():
+            yield f"- {ident}: {reason}"
+        yield ""
+
+
+def share(answers):
+    proven = [answer for answer in answers if answer["result"] != "UNPROVEN"]
+    passed = sum(answer["result"] == "PASSED" for answer in proven)
+    return f"{passed} of {len(proven)}" if proven else "–"
+
+
+def compat_row(title, answers):
+    tiers = grouped(answers, lambda answer: answer["tier"])
+    unproven = sum(answer["result"] == "UNPROVEN" for answer in answers)
+    return [title, len({answer["id"] for answer in answers})] + [share(tiers[tier]) for tier in (1, 2, 3)] + [unproven]
+
+
+def compat_part(answers):
+    yield "## Compatibility corpus, level full"
+    yield ""
+    yield "Each command runs outside and inside with no options; exit status and normalised output must be the same, or"
+    yield "differ as the row says and why."
+    yield ""
+    header = ["category", "commands", "tier 1", "tier 2", "tier 3", "unproven"]
+    by_category = sorted(grouped(answers, lambda answer: answer["category"]).items())
+    rows = [compat_row(named(COMPAT, name), mine) for name, mine in by_category]
+    for caller in CALLERS:
+        rows.append(compat_row(f"**as {caller}**", [answer for answer in answers if answer["caller"] == caller]))
+    rows.append(compat_row("**all**", answers))
+    yield from table(header, rows)
+    yield from listed("Failures", answers, "FAILED")
+    yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
+
+
+def suites_part(suites):
+    yield "## All suites"
+    yield ""
+    rows = [[suite["name"], suite["passed"], suite["failed"], suite["skipped"]] for suite in suites]
+    rows.append(["**all**"] + [sum(row[i] for row in rows) for i in (1, 2, 3)])
+    yield from table(["suite", "passed", "failed", "skipped"], rows)
+
+
+def document(escape, compat, suites):
+    yield "# The proof, as last run"
+    yield ""
+    yield "`make proof` writes this file; nobody edits it. Which layer stops what is in [attribution.md](attribution.md),"
+    yield "what the rows notice when one rule is taken out in [mutation.md](mutation.md), what is promised and what is not in"
+    yield "[THREAT_MODEL.md](THREAT_MODEL.md)."
+    yield ""
+    yield f"Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
+    yield ""
+    yield from escape_part(escape)
+    yield from compat_part(compat)
+    if suites:
+        yield from suites_part(suites)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--escape", required=True)
+    parser.add_argument("--compat", required=True)
+    parser.add_argument("--suites")
+    options = parser.parse_args()
+    suites = read(options.suites) if options.suites else []
+    print("\n".join(document(read(options.escape), read(options.compat), suites)).rstrip("\n"))
+
+
+if __name__ == "__main__":
+    main()
