@@ -124,8 +124,12 @@ static void show_resolver(struct builder *b) {
 		return;
 	}
 	const char *full = fs_resolve(b, "/etc/resolv.conf");
+	struct look seen = {.kind = LOOK_NOTHING};
 	if (full != NULL) {
-		show_system(b, full, fs_look(b, full), REACH_READ, "system");
+		seen = fs_look(b, full);
+	}
+	if (seen.kind == LOOK_FILE) {
+		show_system(b, full, seen, REACH_READ, "system");
 	}
 }
 
