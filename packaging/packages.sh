@@ -22,8 +22,9 @@ check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
 proof="$check libclang-rt-14-dev
-	acl attr autoconf automake bc bear binutils-gold bison black busybox-static bzip2 ccache cpio cron dbus dnsutils
-	dos2unix ed expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz
+	acl ant attr autoconf automake bc bear binutils-gold bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus dnsutils
+	dos2unix ed expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
+	libhamcrest-java libomp-dev llvm universal-ctags rake e2fsprogs
 	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 maven memcached mercurial
 	mold moreutils mypy nasm nginx-light ocaml-nox openjdk-17-jdk-headless p7zip-full parallel patch perl php-cli pigz
 	psmisc python3-flask python3-numpy python3-pip python3-pytest-xdist python3-requests python3-setuptools
