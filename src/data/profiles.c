@@ -29,7 +29,7 @@ const struct default_row default_rows[] = {
 	{KEY_LIMITS_OUTPUT, "none", "1M", "what a model is given has to be bounded"},
 	{KEY_LIMITS_PROCESSES, "512", NULL, "parallel builds pass, fork bombs do not"},
 	{KEY_LIMITS_OPEN_FILES, "4096", NULL, "bundlers and JVMs need thousands"},
-	{KEY_LIMITS_FILE_SIZE, "4G", NULL, "large enough for images, too small for a full disk"},
+	{KEY_LIMITS_FILE_SIZE, "8G", NULL, "large enough for images, too small for a full disk"},
 	{KEY_LIMITS_CPU_TIME, "none", NULL, "set where somebody pays for it"},
 	{KEY_LIMITS_MEMORY, "none", NULL, "set where somebody pays for it"},
 	{KEY_LIMITS_CPUS, "none", NULL, "set where somebody pays for it"},
