@@ -7,7 +7,7 @@ name, written as the edits of switches.py are.
 `behind` names layers that are switched off as well, so that the thing under test
 stands alone: a rule of the filter shows nothing while a capability is missing too.
 `rows` are the escape rows that are asked first; "named" are those that speak of the
-mutant by its name.  EQUIVALENT says why a mutant that
+mutant by its name.  EXPLAINED says why a mutant that
 nothing notices is none.
 """
 
@@ -326,7 +326,7 @@ STEPS = {
 NARROW = ("data/keys.c", r'\.name = "([^"]+)",\n\s*\.type = \w+,\n\s*\.narrow = (NARROW_(?!FREE)\w+),', "NARROW_FREE")
 
 # (pattern of mutant names, why no live attempt can notice)
-EQUIVALENT = [
+EXPLAINED = [
     (r"syscall_rules: (name_to_handle_at|pidfd_open|process_vm_(read|write)v|ptrace|adjtimex|clock_adjtime)",
      "the row says why a call is permitted; it is permitted without it too"),
     (r"syscall_rules: (acct|fanotify_init|swapoff|swapon|syslog|userfaultfd|vhangup|reboot|open_by_handle_at)",
@@ -344,6 +344,7 @@ EQUIVALENT = [
     (r"grounds: /(bin|lib|lib32|lib64|libx32|sbin)", "a link into /usr here, which has a row of its own"),
     (r"grounds: /run", "the plan refuses it as well: reserved_paths"),
     (r"steps: init: a group of its own", "for job control; no signal from inside reaches pid 1, whatever its group"),
+    (r"steps: policy: a workspace is a directory", "resolving the policy refuses it before the plan does"),
     (r"generic_parents: \.config", "the table of credentials has the directory as well"),
     (r"host_skipped: (dev|run|tmp)", "a directory of the sandbox's own has the same place and wins"),
     (r"proc_(hidden|readonly): /proc/(?!sys$|pressure|keys|key-users).*",

@@ -35,7 +35,7 @@ class Mutant:
 
     def key(self):
         """Changes when the mutation does, or what stands around it."""
-        text = json.dumps([self.table, self.name, self.edits, self.base, self.rows])
+        text = json.dumps([self.table, self.name, self.edits, self.base])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -133,7 +133,7 @@ class Judge:
             self.plain[key] = self.scratch.binary(mutant.base)[1]
         try:
             if self.scratch.binary(mutant.base + mutant.edits)[1] == self.plain[key]:
-                return "equivalent: the program is the same"
+                return "explained: the program is the same"
         except Unbuildable:
             return "compiler"
         named, others = self.candidates(mutant)
@@ -145,7 +145,7 @@ class Judge:
 
 def reason(mutant):
     name = f"{mutant.table}: {mutant.name}"
-    return next((why for pattern, why in mutants.EQUIVALENT if re.fullmatch(pattern, name)), "")
+    return next((why for pattern, why in mutants.EXPLAINED if re.fullmatch(pattern, name)), "")
 
 
 def chosen(options):

@@ -21,8 +21,8 @@ MUTATION = """# What notices when a rule is gone
 Measured by `make mutation` (tests/mutation/mutate.py): one row of a table, one flag or one step is taken out of a
 scratch copy of the sources at a time, and the tests are asked. `escape` is a live attempt that got through, or its
 legitimate twin that no longer works; `golden` the verdict tables of the system call filter; `unit` a unit test;
-`compiler` means that the rest does not compile without it. A mutant is **equivalent** when nothing can notice, and
-the reason is given; a **survivor** is one that nothing noticed and nobody has explained; **not run** has not been asked
+`compiler` means that the rest does not compile without it. A mutant is **explained** when no test here can notice,
+and the reason is given below; a **survivor** is one that nothing noticed and nobody has explained; **not run** has not been asked
 on this machine yet. The program goes on where it stopped: `make mutation ONLY=TABLE` runs one table.
 
 """
@@ -92,11 +92,11 @@ def write_attribution(path, rows, groups, results):
 
 
 def write_mutation(path, everything, outcomes, reason):
-    kinds = ("escape", "golden", "unit", "compiler", "equivalent", "survivor", "not run")
+    kinds = ("escape", "golden", "unit", "compiler", "explained", "survivor", "not run")
     counts, notes = {}, []
     for mutant in everything:
         found, why = outcomes.get(mutant.key()), reason(mutant)
-        kind = "not run" if found is None else found.split(":")[0] if found else "equivalent" if why else "survivor"
+        kind = "not run" if found is None else found.split(":")[0] if found else "explained" if why else "survivor"
         line = counts.setdefault(mutant.table, dict.fromkeys(kinds, 0))
         line[kind] += 1
         if found == "":
