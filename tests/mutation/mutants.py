@@ -345,6 +345,7 @@ EXPLAINED = [
     (r"grounds: /run", "the plan refuses it as well: reserved_paths"),
     (r"steps: init: a group of its own", "for job control; no signal from inside reaches pid 1, whatever its group"),
     (r"steps: policy: a workspace is a directory", "resolving the policy refuses it before the plan does"),
+    (r"narrow: (workspace|any_workspace)", "project_keeps_workspace() refuses the key in a project's file as well"),
     (r"generic_parents: \.config", "the table of credentials has the directory as well"),
     (r"host_skipped: (dev|run|tmp)", "a directory of the sandbox's own has the same place and wins"),
     (r"proc_(hidden|readonly): /proc/(?!sys$|pressure|keys|key-users).*",

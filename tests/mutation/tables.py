@@ -22,8 +22,8 @@ Measured by `make mutation` (tests/mutation/mutate.py): one row of a table, one 
 scratch copy of the sources at a time, and the tests are asked. `escape` is a live attempt that got through, or its
 legitimate twin that no longer works; `golden` the verdict tables of the system call filter; `unit` a unit test;
 `compiler` means that the rest does not compile without it. A mutant is **explained** when no test here can notice,
-and the reason is given below; a **survivor** is one that nothing noticed and nobody has explained; **not run** has not been asked
-on this machine yet. The program goes on where it stopped: `make mutation ONLY=TABLE` runs one table.
+and the reason is given below; a **survivor** is one that nothing noticed and nobody has explained; **not run** has
+not been asked on this machine yet. The program goes on where it stopped: `make mutation ONLY=TABLE` runs one table.
 
 """
 
