@@ -97,6 +97,8 @@ const struct hint hints[] = {
 	{"changing ownership of", OWNERS},
 	{"changing group of", OWNERS},
 
+	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "git's settings in your HOME are not shown inside; set user.name and user.email in the repository"},
+	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
 	/* files; a line that names its path is believed before one that does not */
 	{"Permission denied", DENIED},
 	{"EACCES", DENIED},

@@ -204,6 +204,30 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
+/* Larger ones are not read; nobody writes one by hand. */
+#define GIT_CONFIG_MAX ((size_t)1024 * 1024)
+
+static void read_identity(struct host *h, const char *path) {
+	struct buf text;
+
+	buf_init(&text);
+	if (path != NULL && file_read(path, GIT_CONFIG_MAX, &text) == 0 && text.data != NULL) {
+		identity_read(&h->git, text.data);
+	}
+	buf_done(&text);
+}
+
+/* In git's own order: what the second file says overrides the first. */
+static void find_identity(struct arena *a, struct host *h) {
+	const char *config = variable("XDG_CONFIG_HOME");
+
+	if (h->home != NULL) {
+		read_identity(h, config != NULL ? path_join(a, config, "git/config")
+						: path_join(a, h->home, ".config/git/config"));
+		read_identity(h, path_join(a, h->home, ".gitconfig"));
+	}
+}
+
 /* ---- the kernel ---- */
 
 static bool sysctl_is(const char *path, char wanted) {
@@ -278,6 +302,7 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 	if (who_is_it(a, &h, &home, e) != 0 || find_home(a, &h, home, e) != 0) {
 		return -1;
 	}
+	find_identity(a, &h);
 	probe_kernel(&h);
 	*ret = h;
 	return 0;

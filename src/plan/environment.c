@@ -163,6 +163,9 @@ static void put_computed(struct builder *b) {
 	put(b, "LOGNAME", b->h->user);
 	put(b, "SHELL", shell(b));
 	put(b, "PWD", plan->cwd);
+	if (identity_shown(b)) {
+		put(b, "GIT_CONFIG_SYSTEM", IDENTITY_FILE);
+	}
 	put(b, "XDG_RUNTIME_DIR", keep_printf(b, "/run/user/%u", b->h->uid));
 }
 

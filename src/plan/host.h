@@ -6,6 +6,8 @@
 #ifndef CORRAL_PLAN_HOST_H
 #define CORRAL_PLAN_HOST_H
 
+#include "plan/identity.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +54,7 @@ struct host {
 	const char *state_dir;       /* where Corral keeps its own state, or NULL */
 	bool state_closed;           /* it cannot be made or written */
 	const char *const *environ;  /* the caller's */
+	struct identity git;         /* how the caller signs commits */
 	bool userns;                 /* user namespaces can be made */
 	const char *userns_why;      /* why not, with the remedy */
 	int landlock_abi;            /* 0: none */

@@ -50,6 +50,10 @@ struct hide {
 	const char *written; /* by a rule; NULL when a table says so */
 };
 
+/* How the caller signs commits, for git inside. */
+#define IDENTITY_DIR "/.corral"
+#define IDENTITY_FILE IDENTITY_DIR "/gitconfig"
+
 struct builder {
 	struct arena *a;
 	const struct policy *p;
@@ -78,6 +82,9 @@ const char *keep_join(struct builder *b, const char *dir, const char *rest);
 const char *keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void note_add(struct builder *b, const char *text);
+
+/* Whether the view has IDENTITY_FILE. */
+bool identity_shown(const struct builder *b);
 
 struct look fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */

@@ -289,6 +289,24 @@ static void show_proc(struct builder *b) {
 	}
 }
 
+bool identity_shown(const struct builder *b) {
+	return b->view != VIEW_MINIMAL && (b->h->git.name[0] != '\0' || b->h->git.email[0] != '\0');
+}
+
+static void show_identity(struct builder *b) {
+	struct buf text;
+
+	buf_init(&text);
+	identity_write(&b->h->git, &text);
+	if (buf_failed(&text)) {
+		b->out_of_memory = true;
+	} else {
+		add_dir(b, IDENTITY_DIR, 0755, REACH_READ);
+		add_file(b, IDENTITY_FILE, keep_printf(b, "%s", text.data));
+	}
+	buf_done(&text);
+}
+
 static void show_skeleton(struct builder *b) {
 	show_devices(b);
 	show_proc(b);
@@ -299,6 +317,9 @@ static void show_skeleton(struct builder *b) {
 		add_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
 	}
 	add_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
+	if (identity_shown(b)) {
+		show_identity(b);
+	}
 }
 
 /* ---- workspace and grants ---- */

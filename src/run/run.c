@@ -380,7 +380,7 @@ static void watch_advise(struct watch *w, struct outcome *o) {
 	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
 
 	if (filtered) {
-		const char *words = strsignal(SIGSYS); /* what a shell would have said */
+		static const char words[] = "Bad system call"; /* as a shell would say it */
 		overhear(err, words, strlen(words));
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {

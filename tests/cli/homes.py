@@ -2,7 +2,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import Skip, check, contains, equal
+from harness import Skip, check, contains, equal, needs
 
 # Files of a home that no command may see, wherever its PATH leads.
 CREDENTIALS = [".ssh/id_ed25519", ".aws/credentials", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
@@ -32,6 +32,18 @@ def register(suite):
         done = box.run("-c", "cd; pwd; test -e visible.txt && echo leaked; echo x >written; mkdir -p .cache/y").exited(0)
         equal(done.out, f"{box.home}\n", "the home inside")
         check(not box.exists("home/written") and not box.exists("home/.cache"), "it was written to the real home")
+
+    @test("git signs commits as outside, and learns no more of ~/.gitconfig", root=True)
+    def _(box):
+        needs(box, "git")
+        box.write("home/.config/git/config", "[user]\n\tname = Not Her\n\temail = ann@example.org\n")
+        box.write("home/.gitconfig", "[github]\n\ttoken = hunter2\n[user]\n\tname = \"Ann \\\"A\\\" Example\"\n")
+        script = "git init -q . && git commit -q --allow-empty -m one && git log --format='%an <%ae>'"
+        equal(box.run("-c", script).exited(0).out, "Ann A Example <ann@example.org>\n", "author")
+        done = box.run("-c", "git config user.name; git config github.token; git config --global user.name Ben; "
+                       "git config user.name; git config --local user.name Cid; git config user.name").exited(0)
+        equal(done.out, "Ann \"A\" Example\nBen\nCid\n", "who has precedence")
+        box.run("--profile", "strict", "-c", "test ! -e /.corral && test -z \"$GIT_CONFIG_SYSTEM\"").exited(0)
 
     @test("the private home is kept for the next run in the same workspace", root=True)
     def _(box):

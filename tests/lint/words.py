@@ -13,7 +13,9 @@ WIDE = 120
        append("src/base/fd.c", "/* TO" "DO: the rest */\n"), append("tests/lint/words.py", "# FIX" "ME\n"))
 def unfinished(tree):
     word = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|\bfor " r"now\b|\bsimpli" r"fied\b")
-    return [f"{f}:{n}: {line.strip()}" for f, n, line in tree.lines(*TEXTS) if word.search(line)]
+    # The corpus has people search for such words.
+    return [f"{f}:{n}: {line.strip()}" for f, n, line in tree.lines(*TEXTS)
+            if word.search(line) and not f.startswith("tests/compat/")]
 
 
 @check("every text is UTF-8, ends with one newline and has no blanks at line ends",

@@ -252,7 +252,7 @@ TEST(without_any_file_the_built_in_values_stand) {
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_GRACE), 2000);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_PROCESSES), 512);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_OPEN_FILES), 4096);
-	CHECK_INT(policy_num(&w.p, KEY_LIMITS_FILE_SIZE), (int64_t)4 << 30);
+	CHECK_INT(policy_num(&w.p, KEY_LIMITS_FILE_SIZE), (int64_t)8 << 30);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_TMP_SIZE), 1 << 30);
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_MEMORY), LIMIT_NONE);
 	CHECK_STR(origin_of(&w, KEY_MODE), "built-in");
