@@ -39,7 +39,7 @@ def register(suite):
         box.write("home/.config/git/config", "[user]\n\tname = Not Her\n\temail = ann@example.org\n")
         box.write("home/.gitconfig", "[github]\n\ttoken = hunter2\n[user]\n\tname = \"Ann \\\"A\\\" Example\"\n")
         script = "git init -q . && git commit -q --allow-empty -m one && git log --format='%an <%ae>'"
-        equal(box.run("-c", script).exited(0).out, "Ann A Example <ann@example.org>\n", "author")
+        equal(box.run("-c", script).exited(0).out, "Ann \"A\" Example <ann@example.org>\n", "author")
         done = box.run("-c", "git config user.name; git config github.token; git config --global user.name Ben; "
                        "git config user.name; git config --local user.name Cid; git config user.name").exited(0)
         equal(done.out, "Ann \"A\" Example\nBen\nCid\n", "who has precedence")
