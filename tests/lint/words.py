@@ -89,6 +89,25 @@ def commands(tree):
             for word in re.findall(r"(?:^|`)\s*make ([a-z][a-z-]*)", line) if word not in known]
 
 
+def rows_of_escape(tree):
+    whole = tree.whole()
+    text = "\n".join(whole.text(name) for name in whole.files("tests/escape/*.case"))
+    return set(re.findall(r"^\[([A-Z]+[0-9]+[a-z]?)\]$", text, re.MULTILINE))
+
+
+@check("every row that the threat model cites exists", append("docs/THREAT_MODEL.md", "By FS99.\n"))
+def cited_rows(tree):
+    known = rows_of_escape(tree)
+    return [f"{f}:{n}: {word}" for f, n, line in tree.lines("docs/THREAT_MODEL.md")
+            for word in re.findall(r"\b([A-Z]{2}[0-9]{2}[a-z]?)\b", line) if word not in known]
+
+
+@check("the threat model cites every known limit", append("tests/escape/limits-known.case", "[LM99]\n"))
+def cited_limits(tree):
+    text = tree.whole().text("docs/THREAT_MODEL.md")
+    return [row for row in sorted(rows_of_escape(tree)) if row.startswith("LM") and row not in text]
+
+
 def invariants(tree):
     return re.findall(r"^- ([PLES]\d+) ", tree.whole().text("ARCHITECTURE.md"), re.MULTILINE)
 
