@@ -68,7 +68,7 @@ const struct hint hints[] = {
 	{"no new privileges", RIGHTS}, /* sudo */
 	{"effective uid is not 0", RIGHTS},
 	{"PERM_SUDOERS", RIGHTS},                        /* sudo, as root */
-	{"setresuid(", RIGHTS},
+	{"setresuid", RIGHTS},                           /* setpriv */
 	{"failed mount system call", RIGHTS},
 	{"must be setuid", RIGHTS},
 	{"must be suid", RIGHTS},

@@ -250,7 +250,9 @@ STEPS = {
         "if (0) {",
         "PR04a EV03"),
     # Limits.
-    "limits: core files": step("plan/limits.c", "add_rlimit(plan, RLIMIT_CORE, 1);", "", "PR22 RS13"),
+    "limits: core files": step("plan/limits.c", "\t{RLIMIT_CORE, 1},\n", "", "PR22 RS13"),
+    "limits: message queues": step("plan/limits.c", "\t{RLIMIT_MSGQUEUE, 819200 / 2},\n", "", "RS09"),
+    "limits: timers": step("plan/limits.c", "\t{RLIMIT_SIGPENDING, 4096},\n", "", "RS09"),
     "limits: the hard limit": step(
         "linux/layers/limits.c", "next.rlim_max = next.rlim_cur;",
         "next.rlim_max = now.rlim_max;",
@@ -292,14 +294,15 @@ STEPS = {
         "(void)pin_ancestors;",
         "DN05 DN06 DN35"),
     "grants: reserved paths": step(
-        VIEW, "const char *why = reserved_reason(path);\n\tif (why == NULL) {\n\t\twhy = reserved_reason(full);"
-              "\n\t}\n",
+        VIEW, "const char *why = reserved_reason(s->path);\n\tif (why == NULL) {\n\t\twhy = reserved_reason("
+              "s->canonical);\n\t}\n",
         "const char *why = NULL;\n",
         "MT06"),
-    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, full) != NULL) {", "if (0) {", "MT21"),
+    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, s->canonical) != NULL) {", "if (0) {", "MT21"),
+    "grants: links that an earlier command left": step(
+        VIEW, "\twhy = led_astray(b, s->path, s->canonical);\n", "\t(void)led_astray;\n", "SU29 SU29a SU29b"),
     "grants: neither sockets nor devices": step(
-        VIEW, "\tif (why == NULL) {\n\t\twhy = wrong_kind(kind);\n\t}\n",
-        "\t(void)wrong_kind;\n\t(void)kind;\n",
+        VIEW, "\twhy = wrong_kind(s->seen.kind);\n", "\t(void)wrong_kind;\n",
         "MT22"),
     "mode: read-only workspace": step(
         VIEW, "plan->workspace_at, !b->read_only, RANK_WORKSPACE",
