@@ -10,19 +10,23 @@ import collections
 import json
 import os
 import platform
+import re
+import textwrap
 
 ESCAPE = {
-    "FS": "files outside the roots", "DN": "denied and protected files", "PS": "what the host would run later",
-    "SU": "attacks on the set-up", "NS": "namespaces and mounts", "SC": "system calls",
-    "PR": "processes, signals, terminal", "IP": "sockets and shared memory", "NN": "network mode none",
-    "PF": "/proc, /sys, devices", "EV": "environment and descriptors", "RS": "resources", "OU": "output",
-    "KL": "known limits", "MU": "found by mutation",
+    "DN": "denied and protected files", "EV": "environment and descriptors", "FS": "files outside the roots",
+    "IP": "sockets and shared memory", "LM": "known limits", "MT": "asked for by mutation",
+    "NN": "network mode none", "NS": "namespaces and mounts", "OU": "output", "PF": "/proc, /sys, devices",
+    "PR": "processes, signals, terminal", "PS": "what the host would run later", "RS": "resources",
+    "SC": "system calls", "SU": "attacks on the set-up",
 }
 COMPAT = {
-    "SH": "shell and core utilities", "TX": "text", "AR": "archives", "GI": "git", "PR": "processes and terminals",
-    "TR": "known trouble spots", "CC": "C and C++", "RS": "Rust", "GO": "Go", "JV": "JVM", "LG": "other languages",
-    "PY": "Python", "ND": "Node", "SV": "services inside", "CR": "cryptography and net tools",
-    "RF": "refusals that name their rule", "NE": "sandboxes inside",
+    "AR": "archives", "BD": "build systems", "BI": "binaries", "CC": "compilers", "CN": "cryptography and net tools",
+    "CX": "what C programs do", "DG": "debuggers and sanitizers", "ED": "editors", "FS": "files", "GI": "git",
+    "GO": "Go", "JV": "JVM", "LA": "other languages", "ND": "Node", "NE": "sandboxes inside", "PJ": "whole projects",
+    "PR": "processes and terminals", "PY": "Python", "RF": "refusals that name their rule", "RS": "Rust",
+    "SH": "shell and core utilities", "SV": "services inside", "SY": "the system", "TC": "toolchains in HOME",
+    "TX": "text",
 }
 RESULTS = ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED", "OVERBLOCKED")
 CALLERS = ("user", "root")
@@ -66,7 +70,8 @@ def escape_part(answers):
     yield "Each judgement has a control outside that succeeds, the attempt inside, a legitimate neighbour inside, and a"
     yield "verdict from the host's state. As an unprivileged user, and as root where the row concerns root."
     yield ""
-    header = ["category", "rows", "judgements", "contained", "known limit", "unproven", "escaped", "overblocked or broken"]
+    header = ["category", "rows", "judgements", "contained", "known limit", "unproven", "escaped",
+              "overblocked or broken"]
     by_category = sorted(grouped(answers, lambda answer: answer["category"]).items())
     rows = [escape_row(named(ESCAPE, name), mine) for name, mine in by_category]
     for caller in CALLERS:
@@ -75,6 +80,11 @@ def escape_part(answers):
     yield from table(header, rows)
     yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
     yield from listed("Known limits: the attempt succeeds, and the row demands that it does", answers, "LIMIT")
+
+
+def clean(reason):
+    """Without the marks that the harness has its commands print."""
+    return " ".join(re.sub(r"\bran-mark\w+", "", reason).split())
 
 
 def listed(title, answers, result):
@@ -86,7 +96,7 @@ def listed(title, answers, result):
         yield f"### {title}"
         yield ""
         for ident, reason in reasons.items():
-            yield f"- {ident}: {reason}"
+            yield textwrap.fill(f"- {ident}: {clean(reason)}", 118, subsequent_indent="  ", break_long_words=False)
         yield ""
 
 
@@ -130,9 +140,9 @@ def suites_part(suites):
 def document(escape, compat, suites):
     yield "# The proof, as last run"
     yield ""
-    yield "`make proof` writes this file; nobody edits it. Which layer stops what is in [attribution.md](attribution.md),"
-    yield "what the rows notice when one rule is taken out in [mutation.md](mutation.md), what is promised and what is not in"
-    yield "[THREAT_MODEL.md](THREAT_MODEL.md)."
+    yield "`make proof` writes this file; nobody edits it. Which layer stops what is in"
+    yield "[attribution.md](attribution.md), what the rows notice when one rule is taken out in"
+    yield "[mutation.md](mutation.md), what is promised and what is not in [THREAT_MODEL.md](THREAT_MODEL.md)."
     yield ""
     yield f"Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
     yield ""

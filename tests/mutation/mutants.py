@@ -298,7 +298,8 @@ STEPS = {
               "s->canonical);\n\t}\n",
         "const char *why = NULL;\n",
         "MT06"),
-    "grants: own directories": step(VIEW, "if (why == NULL && own_dir_of(b, s->canonical) != NULL) {", "if (0) {", "MT21"),
+    "grants: own directories": step(
+        VIEW, "if (why == NULL && own_dir_of(b, s->canonical) != NULL) {", "if (0) {", "MT21"),
     "grants: links that an earlier command left": step(
         VIEW, "\twhy = led_astray(b, s->path, s->canonical);\n", "\t(void)led_astray;\n", "SU29 SU29a SU29b"),
     "grants: neither sockets nor devices": step(
