@@ -84,7 +84,9 @@ const char *keep_printf(struct builder *b, const char *fmt, ...)
 void note_add(struct builder *b, const char *text);
 
 /* Whether the view has IDENTITY_FILE. */
-bool identity_shown(const struct builder *b);
+static inline bool identity_shown(const struct builder *b) {
+	return b->view != VIEW_MINIMAL && (b->h->git.name[0] != '\0' || b->h->git.email[0] != '\0');
+}
 
 struct look fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */

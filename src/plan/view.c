@@ -289,10 +289,6 @@ static void show_proc(struct builder *b) {
 	}
 }
 
-bool identity_shown(const struct builder *b) {
-	return b->view != VIEW_MINIMAL && (b->h->git.name[0] != '\0' || b->h->git.email[0] != '\0');
-}
-
 static void show_identity(struct builder *b) {
 	struct buf text;
 
