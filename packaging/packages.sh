@@ -16,15 +16,15 @@ build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-de
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
-	openssh-client gnupg tmux
+	openssh-client gnupg tmux patch psmisc rsync
 	util-linux libcap2-bin netcat-openbsd"
 
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
 proof="$check libclang-rt-14-dev
-	acl ant attr autoconf automake bc bear binutils-gold bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus dnsutils
-	dos2unix ed expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
-	libhamcrest-java libomp-dev llvm universal-ctags rake e2fsprogs
+	ack acl ant attr autoconf automake bc bear bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
+	dos2unix ed entr expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
+	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake e2fsprogs
 	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 maven memcached mercurial
 	mold moreutils mypy nasm nginx-light ocaml-nox openjdk-17-jdk-headless p7zip-full parallel patch perl php-cli pigz
 	psmisc python3-flask python3-numpy python3-pip python3-pytest-xdist python3-requests python3-setuptools
