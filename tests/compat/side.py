@@ -23,6 +23,7 @@ from harness import PATH, process_names, wait_until  # noqa: E402  the path has 
 
 MOST = 4 << 20  # bytes of a stream that are kept; a row that prints more is not a row
 DRAIN = 0.4  # seconds for the end of streams that a background job may still hold
+LEAVING = 0.5
 GRACE = 2.0  # seconds for killed processes to go
 TERMINAL = struct.pack("HHHH", 24, 80, 0, 0)
 
@@ -107,6 +108,8 @@ class Side:
             outcome.hung = True
         outcome.seconds = time.monotonic() - start
         wait_until(lambda: outcome.hung or not any(stream.is_alive() for stream in streams), DRAIN)
+        # The sandbox's first process has told the end and may still be on its way out.
+        wait_until(lambda: outcome.hung or not self.strays(), LEAVING)
         outcome.left = self.strays()
         if outcome.left:
             self.kill()
