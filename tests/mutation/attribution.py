@@ -113,7 +113,7 @@ def check(scratch, options):
         results.append((ident, off, wanted, result))
     print(f"1..{tap.number}")
     if options.document and not options.only:
-        write_attribution(options.document, list(scratch.rows.values()), groups, results)
+        write_attribution(options.document, list(chosen(scratch, None)), groups, results)
     return 1 if tap.failed else 0
 
 
