@@ -11,44 +11,6 @@
 
 #include <stdlib.h>
 
-struct wish *wish_add(struct builder *b, struct mount m, enum rank rank) {
-	static struct wish nowhere; /* keeps callers free of checks; never read */
-	if (arena_grow(b->a, &b->wishes, b->nwishes, &b->wishes_cap, sizeof *b->wishes) != 0) {
-		b->out_of_memory = true;
-		nowhere = (struct wish){.dropped = true};
-		return &nowhere;
-	}
-	b->wishes[b->nwishes] = (struct wish){.m = m, .rank = rank};
-	return &b->wishes[b->nwishes++];
-}
-
-void wish_show(struct builder *b, const struct show *s) {
-	struct mount m = {
-		.kind = MOUNT_BIND,
-		.target = s->canonical,
-		.source = s->canonical,
-		.reach = s->reach,
-		.writable = s->writable,
-		.is_file = s->seen.kind != LOOK_DIR,
-		.dev = s->seen.dev,
-		.ino = s->seen.ino,
-		/* An earlier command may have put something into the private home where
-		 * the toolchain would go; that must not stop the next one. */
-		.maybe = s->rank == RANK_TOOLCHAIN,
-		.origin = s->origin,
-		.note = s->note,
-	};
-	wish_add(b, m, s->rank);
-	if (!streq(s->path, s->canonical)) {
-		m.target = s->path;
-		wish_add(b, m, s->rank)->alias = true;
-	}
-}
-
-bool wish_is_tree(const struct wish *w) {
-	return !w->dropped && w->m.kind == MOUNT_BIND && !w->own;
-}
-
 /* ---- order ---- */
 
 /* A separator sorts before every other byte, so that a directory stands

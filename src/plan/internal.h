@@ -104,7 +104,7 @@ const char *own_dir_of(const struct builder *b, const char *path);
 /* Why no rule and no variable may show this path, or NULL. */
 const char *reserved_reason(const char *path);
 
-/* ---- compose.c ---- */
+/* ---- wish.c ---- */
 
 struct wish *wish_add(struct builder *b, struct mount m, enum rank rank);
 
@@ -122,6 +122,18 @@ struct show {
 };
 void wish_show(struct builder *b, const struct show *s);
 
+/* Entries of a root of our own. */
+void wish_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);
+void wish_link(struct builder *b, const char *path, const char *text, const char *note);
+void wish_file(struct builder *b, const char *path, const char *text);
+void wish_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
+		  const char *note);
+
+/* True for a tree of the host (not our own home): it has a source. */
+bool wish_is_tree(const struct wish *w);
+
+/* ---- compose.c ---- */
+
 /* One wish a target: the others are dropped. */
 void wishes_settle(struct builder *b);
 
@@ -132,14 +144,14 @@ const struct wish *wish_at(const struct builder *b, size_t n, const char *path);
 /* Where path, which lies in the source of w, is seen inside. */
 const char *wish_inside(struct builder *b, const struct wish *w, const char *path);
 
-/* True for a tree of the host (not our own home): it has a source. */
-bool wish_is_tree(const struct wish *w);
-
 /* Prunes, pins, decides where mount points may be made, fills plan->mounts. */
 int compose(struct builder *b, struct err *e);
 
 /* ---- the steps, in their order ---- */
 
+void home_choose(struct builder *b);
+void home_show(struct builder *b);
+void skeleton_show(struct builder *b);
 int view_build(struct builder *b, struct err *e);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);

@@ -14,50 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define NO_HOME "/home/corral"
-#define NO_HOME_IN_HOST_VIEW "/run/home" /* /home belongs to the host there */
 #define AGENT_AT "/agent"
-
-/* ---- entries of the new root ---- */
-
-static void add_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach) {
-	struct mount m = {.kind = MOUNT_DIR,
-			  .target = path,
-			  .mode = mode,
-			  .reach = reach,
-			  .note = "skeleton"};
-	wish_add(b, m, RANK_SYSTEM);
-}
-
-static void add_link(struct builder *b, const char *path, const char *text, const char *note) {
-	struct mount m = {.kind = MOUNT_LINK, .target = path, .text = text, .note = note};
-	wish_add(b, m, RANK_SYSTEM);
-}
-
-static void add_file(struct builder *b, const char *path, const char *text) {
-	struct mount m = {
-		.kind = MOUNT_FILE,
-		.target = path,
-		.text = text,
-		.mode = 0444,
-		.is_file = true,
-		.note = "made up",
-	};
-	wish_add(b, m, RANK_SYSTEM);
-}
-
-static void add_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
-			const char *note) {
-	struct mount m = {
-		.kind = MOUNT_PRIVATE,
-		.target = path,
-		.mode = mode,
-		.reach = REACH_WRITE,
-		.writable = true,
-		.note = note,
-	};
-	wish_add(b, m, rank);
-}
 
 /* A file or directory of the host at its own place, read-only. */
 static void show_system(struct builder *b, const char *path, struct look seen, enum reach reach,
@@ -86,7 +43,7 @@ static void show_link(struct builder *b, const char *path, enum reach reach, con
 	}
 	const char *to = text[0] == '/' ? keep_join(b, "/", text)
 					: keep_join(b, keep_join(b, path, ".."), text);
-	add_link(b, path, keep_printf(b, "%s", text), note);
+	wish_link(b, path, keep_printf(b, "%s", text), note);
 	if (path_within(to, "/usr") || path_within(to, "/nix/store")) {
 		return;
 	}
@@ -159,13 +116,13 @@ static void minimal_view(struct builder *b) {
 	const char *name =
 		b->h->user != NULL && strpbrk(b->h->user, ":\n") == NULL ? b->h->user : "corral";
 	show_roots(b, PATH_MINIMAL);
-	add_dir(b, "/etc", 0755, REACH_READ);
-	add_file(b, "/etc/passwd", passwd_text(b, name));
-	add_file(b, "/etc/group", group_text(b, name));
-	add_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
-	add_file(b, "/etc/hostname", "localhost\n");
-	add_file(b, "/etc/nsswitch.conf",
-		 "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n");
+	wish_dir(b, "/etc", 0755, REACH_READ);
+	wish_file(b, "/etc/passwd", passwd_text(b, name));
+	wish_file(b, "/etc/group", group_text(b, name));
+	wish_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
+	wish_file(b, "/etc/hostname", "localhost\n");
+	wish_file(b, "/etc/nsswitch.conf",
+		  "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n");
 	for (size_t i = 0; i < minimal_etc.count; i++) {
 		show_system_or_link(b, minimal_etc.rows[i].path, REACH_READ, "system");
 	}
@@ -210,112 +167,6 @@ static int show_view(struct builder *b, struct err *e) {
 		return host_view(b, e);
 	}
 	return err_set(e, ERR_USAGE, WHERE, "fs.view has a value that is not implemented");
-}
-
-/* ---- skeleton ---- */
-
-/* One Landlock rule on the directory serves every device in it. */
-static void show_devices(struct builder *b) {
-	struct mount dir = {.kind = MOUNT_DIR,
-			    .target = "/dev",
-			    .reach = REACH_DEVICE,
-			    .mode = 0755,
-			    .note = "devices"};
-	wish_add(b, dir, RANK_SYSTEM);
-	for (size_t i = 0; i < devices.count; i++) {
-		struct mount m = {
-			.kind = MOUNT_DEVICE,
-			.target = devices.rows[i].path,
-			.source = devices.rows[i].path,
-			.writable = true,
-			.is_file = true,
-			.maybe = true,
-			.note = "device",
-		};
-		wish_add(b, m, RANK_SYSTEM);
-	}
-	struct mount queues = {.kind = MOUNT_QUEUES,
-			       .target = "/dev/mqueue",
-			       .reach = REACH_WRITE,
-			       .writable = true,
-			       .note = "message queues"};
-	wish_add(b, queues, RANK_SYSTEM);
-	struct mount pts = {
-		.kind = MOUNT_PTS, .target = "/dev/pts", .writable = true, .note = "device"};
-	wish_add(b, pts, RANK_SYSTEM);
-}
-
-/* Whether this kernel has the entry is seen when the fresh procfs is there. */
-static void hide_in_proc(struct builder *b, const struct path_row *row) {
-	bool directory = (row->flags & PATH_DIRECTORY) != 0;
-	struct mount m = {
-		.kind = directory ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
-		.target = row->path,
-		.is_file = !directory,
-		.maybe = true,
-		.note = "kernel",
-	};
-	wish_add(b, m, RANK_SENSITIVE);
-}
-
-/* kuid 0 passes the permission checks of procfs; then Landlock is the second
- * wall.  Others write only what belongs to their own processes, and need to. */
-static void show_proc(struct builder *b) {
-	bool root = b->h->privileged;
-	struct mount proc = {
-		.kind = MOUNT_PROC,
-		.target = "/proc",
-		.source = "/proc",
-		.reach = root ? REACH_READ : REACH_WRITE,
-		.writable = true,
-		.note = "processes inside",
-	};
-	wish_add(b, proc, RANK_SYSTEM);
-	for (size_t i = 0; i < proc_readonly.count; i++) {
-		const struct path_row *row = &proc_readonly.rows[i];
-		if (root || (row->flags & PATH_ALWAYS) != 0) {
-			struct mount m = {.kind = MOUNT_PIN,
-					  .target = row->path,
-					  .maybe = true,
-					  .note = "kernel settings"};
-			wish_add(b, m, RANK_SYSTEM);
-		}
-	}
-	for (size_t i = 0; i < proc_hidden.count; i++) {
-		const struct path_row *row = &proc_hidden.rows[i];
-		if (root || (row->flags & PATH_ROOT_ONLY) == 0) {
-			hide_in_proc(b, row);
-		}
-	}
-}
-
-static void show_identity(struct builder *b) {
-	struct buf text;
-
-	buf_init(&text);
-	identity_write(&b->h->git, &text);
-	if (buf_failed(&text)) {
-		b->out_of_memory = true;
-	} else {
-		add_dir(b, IDENTITY_DIR, 0755, REACH_READ);
-		add_file(b, IDENTITY_FILE, keep_printf(b, "%s", text.data));
-	}
-	buf_done(&text);
-}
-
-static void show_skeleton(struct builder *b) {
-	show_devices(b);
-	show_proc(b);
-	for (size_t i = 0; i < windows.count; i++) {
-		add_private(b, windows.rows[i].path, windows.rows[i].mode, RANK_WINDOW, "private");
-	}
-	for (size_t i = 0; i < skeleton_links.count; i++) {
-		add_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
-	}
-	add_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
-	if (identity_shown(b)) {
-		show_identity(b);
-	}
 }
 
 /* ---- workspace and grants ---- */
@@ -483,112 +334,16 @@ static int show_workspace(struct builder *b, struct err *e) {
 	return show_mapped(b, KEY_WORKSPACE, plan->workspace_at, !b->read_only, RANK_WORKSPACE, e);
 }
 
-/* ---- home ---- */
-
-/* A stable name for the home that belongs to a workspace. */
-static const char *home_name(struct builder *b) {
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a, 64 bits */
-	for (const char *p = b->plan->workspace; *p != '\0'; p++) {
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
-	}
-	char name[41];
-	size_t n = 0;
-	for (const char *p = strrchr(b->plan->workspace, '/') + 1;
-	     *p != '\0' && n < sizeof name - 1; p++) {
-		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-			     (*p >= '0' && *p <= '9') || strchr("._-", *p) != NULL;
-		name[n++] = (char)(plain ? *p : '_');
-	}
-	name[n] = '\0';
-	return keep_printf(b, "%016llx-%s", (unsigned long long)hash, name);
-}
-
-/* True when the home can be kept between runs; notes why not when asked for. */
-static bool home_is_kept(struct builder *b) {
-	const struct value *home = &b->p->values[KEY_FS_HOME];
-	if (home->num != HOME_PERSISTENT) {
-		return false;
-	}
-	if (b->read_only) {
-		if (home->origin.kind != ORIGIN_BUILTIN) {
-			note_add(b, "the home is not kept: mode is read-only");
-		}
-		return false;
-	}
-	if (b->h->state_dir == NULL) {
-		note_add(b, "the home is not kept: there is no state directory to keep it in");
-		return false;
-	}
-	/* Who asked for it gets the error of making it; the default does without. */
-	if (b->h->state_closed && home->origin.kind == ORIGIN_BUILTIN) {
-		note_add(b, keep_printf(b, "the home is not kept: %s cannot be written",
-					b->h->state_dir));
-		return false;
-	}
-	return true;
-}
-
-static void show_private_home(struct builder *b) {
-	struct plan *plan = b->plan;
-	if (!home_is_kept(b)) {
-		add_private(b, plan->home_at, 0700, RANK_HOME, "private home");
-		return;
-	}
-	plan->home_source = keep_join(b, keep_join(b, b->own_dirs[0], "homes"), home_name(b));
-	struct mount m = {
-		.kind = MOUNT_BIND,
-		.target = plan->home_at,
-		.source = plan->home_source,
-		.reach = REACH_WRITE,
-		.writable = true,
-		.note = "private home",
-	};
-	wish_add(b, m, RANK_HOME)->own = true;
-}
-
-/* The host view takes the home over as it is, unless it lies where that view
- * does not look. */
-static bool host_shows_home(const struct builder *b) {
-	const char *home = b->h->home;
-	if (b->view != VIEW_HOST || home == NULL) {
-		return false;
-	}
-	for (size_t i = 0; i < host_skipped.count; i++) {
-		size_t n = strlen(host_skipped.rows[i].path);
-		if (strncmp(home + 1, host_skipped.rows[i].path, n) == 0 &&
-		    (home[n + 1] == '/' || home[n + 1] == '\0')) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void choose_home(struct builder *b) {
-	const char *home = b->view == VIEW_MINIMAL ? NULL : b->h->home;
-	if (home != NULL && reserved_reason(home) != NULL) {
-		home = NULL;
-	}
-	const char *none = b->view == VIEW_HOST ? NO_HOME_IN_HOST_VIEW : NO_HOME;
-	b->plan->home_at = home == NULL ? none : home;
-}
-
-static void show_home(struct builder *b) {
-	if (path_within(b->plan->home_at, b->plan->workspace_at) || host_shows_home(b)) {
-		return;
-	}
-	show_private_home(b);
-}
-
 int view_build(struct builder *b, struct err *e) {
-	choose_home(b); /* the minimal view writes it into passwd */
+	home_choose(b); /* the minimal view writes it into passwd */
 	if (show_view(b, e) != 0) {
 		return -1;
 	}
-	show_skeleton(b);
+	skeleton_show(b);
 	if (show_workspace(b, e) != 0) {
 		return -1;
 	}
-	show_home(b);
+	home_show(b);
 	if (policy_str(b->p, KEY_FS_AGENT) != NULL &&
 	    show_mapped(b, KEY_FS_AGENT, AGENT_AT, false, RANK_READ, e) != 0) {
 		return -1;

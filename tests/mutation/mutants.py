@@ -310,8 +310,8 @@ STEPS = {
         "plan->workspace_at, true, RANK_WORKSPACE",
         "FS44"),
     "home: private": step(
-        VIEW, "\tshow_private_home(b);\n}\n\nint view_build",
-        "\t(void)show_private_home;\n}\n\nint view_build",
+        "plan/home.c", "\t\treturn;\n\t}\n\tshow_private_home(b);\n",
+        "\t\treturn;\n\t}\n\t(void)show_private_home;\n",
         "FS50 FS51"),
     # The policy.
     "policy: narrowing is checked": step(

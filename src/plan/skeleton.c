@@ -1,0 +1,114 @@
+/* What every root needs besides the host's trees: devices, processes, windows.
+ *
+ * Should:   show the sandbox's own kernel interfaces and scratch space.
+ * Must not: show a device, a process or a setting of the host that is not in a
+ *           table.
+ * Fails:    closed: what has no row is not there. */
+#include "plan/internal.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* One Landlock rule on the directory serves every device in it. */
+static void show_devices(struct builder *b) {
+	struct mount dir = {.kind = MOUNT_DIR,
+			    .target = "/dev",
+			    .reach = REACH_DEVICE,
+			    .mode = 0755,
+			    .note = "devices"};
+	wish_add(b, dir, RANK_SYSTEM);
+	for (size_t i = 0; i < devices.count; i++) {
+		struct mount m = {
+			.kind = MOUNT_DEVICE,
+			.target = devices.rows[i].path,
+			.source = devices.rows[i].path,
+			.writable = true,
+			.is_file = true,
+			.maybe = true,
+			.note = "device",
+		};
+		wish_add(b, m, RANK_SYSTEM);
+	}
+	struct mount queues = {.kind = MOUNT_QUEUES,
+			       .target = "/dev/mqueue",
+			       .reach = REACH_WRITE,
+			       .writable = true,
+			       .note = "message queues"};
+	wish_add(b, queues, RANK_SYSTEM);
+	struct mount pts = {
+		.kind = MOUNT_PTS, .target = "/dev/pts", .writable = true, .note = "device"};
+	wish_add(b, pts, RANK_SYSTEM);
+}
+
+/* Whether this kernel has the entry is seen when the fresh procfs is there. */
+static void hide_in_proc(struct builder *b, const struct path_row *row) {
+	bool directory = (row->flags & PATH_DIRECTORY) != 0;
+	struct mount m = {
+		.kind = directory ? MOUNT_MASK_DIR : MOUNT_MASK_FILE,
+		.target = row->path,
+		.is_file = !directory,
+		.maybe = true,
+		.note = "kernel",
+	};
+	wish_add(b, m, RANK_SENSITIVE);
+}
+
+/* kuid 0 passes the permission checks of procfs; then Landlock is the second
+ * wall.  Others write only what belongs to their own processes, and need to. */
+static void show_proc(struct builder *b) {
+	bool root = b->h->privileged;
+	struct mount proc = {
+		.kind = MOUNT_PROC,
+		.target = "/proc",
+		.source = "/proc",
+		.reach = root ? REACH_READ : REACH_WRITE,
+		.writable = true,
+		.note = "processes inside",
+	};
+	wish_add(b, proc, RANK_SYSTEM);
+	for (size_t i = 0; i < proc_readonly.count; i++) {
+		const struct path_row *row = &proc_readonly.rows[i];
+		if (root || (row->flags & PATH_ALWAYS) != 0) {
+			struct mount m = {.kind = MOUNT_PIN,
+					  .target = row->path,
+					  .maybe = true,
+					  .note = "kernel settings"};
+			wish_add(b, m, RANK_SYSTEM);
+		}
+	}
+	for (size_t i = 0; i < proc_hidden.count; i++) {
+		const struct path_row *row = &proc_hidden.rows[i];
+		if (root || (row->flags & PATH_ROOT_ONLY) == 0) {
+			hide_in_proc(b, row);
+		}
+	}
+}
+
+static void show_identity(struct builder *b) {
+	struct buf text;
+
+	buf_init(&text);
+	identity_write(&b->h->git, &text);
+	if (buf_failed(&text)) {
+		b->out_of_memory = true;
+	} else {
+		wish_dir(b, IDENTITY_DIR, 0755, REACH_READ);
+		wish_file(b, IDENTITY_FILE, keep_printf(b, "%s", text.data));
+	}
+	buf_done(&text);
+}
+
+void skeleton_show(struct builder *b) {
+	show_devices(b);
+	show_proc(b);
+	for (size_t i = 0; i < windows.count; i++) {
+		wish_private(b, windows.rows[i].path, windows.rows[i].mode, RANK_WINDOW, "private");
+	}
+	for (size_t i = 0; i < skeleton_links.count; i++) {
+		wish_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
+	}
+	wish_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
+	if (identity_shown(b)) {
+		show_identity(b);
+	}
+}
