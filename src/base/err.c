@@ -42,6 +42,28 @@ int(err_sys)(struct err *e, const char *where, const char *what) {
 	return -1;
 }
 
+int(err_host)(struct err *e, const char *where, const char *what) {
+	begin(e, ERR_SETUP, errno, where);
+	put(e->what, sizeof e->what, 0, what);
+	switch (e->sys) {
+	case EPERM:
+	case EACCES:
+	case EROFS:
+	case ENOSYS:
+	case ENOSPC:
+	case EUSERS:
+	case EINVAL:
+	case EBUSY:
+	case EOPNOTSUPP:
+	case ENOENT:
+		e->kind = ERR_HOST;
+		break;
+	default:
+		break;
+	}
+	return -1;
+}
+
 int(err_sys_at)(struct err *e, const char *where, const char *what, const char *object) {
 	size_t at;
 

@@ -14,6 +14,7 @@ enum err_kind {
 	ERR_USAGE,     /* the caller's words are wrong: option, key, value, file */
 	ERR_REFUSED,   /* the policy says no */
 	ERR_SETUP,     /* the sandbox could not be built as planned */
+	ERR_HOST,      /* the host does not let this engine be set up; another may do */
 	ERR_NOT_FOUND, /* the command does not exist inside */
 	ERR_NO_EXEC,   /* the command exists and cannot be executed */
 	ERR_MEMORY,    /* out of memory */
@@ -34,6 +35,9 @@ int err_set(struct err *e, enum err_kind kind, const char *where, const char *fm
 	__attribute__((format(printf, 4, 5)));
 int err_sys(struct err *e, const char *where, const char *what);
 int err_sys_at(struct err *e, const char *where, const char *what, const char *object);
+/* As err_sys(), for what a container, a kernel setting or a security module takes
+ * away: ERR_HOST when errno is of that kind. */
+int err_host(struct err *e, const char *where, const char *what);
 int err_memory(struct err *e, const char *where);
 
 /* Adds the remedy; returns -1 so that it can end the same line. */
@@ -48,6 +52,7 @@ static inline int err_failed(int minus_one) {
 }
 #define err_set(...) err_failed(err_set(__VA_ARGS__))
 #define err_sys(...) err_failed(err_sys(__VA_ARGS__))
+#define err_host(...) err_failed(err_host(__VA_ARGS__))
 #define err_sys_at(...) err_failed(err_sys_at(__VA_ARGS__))
 #define err_memory(...) err_failed(err_memory(__VA_ARGS__))
 #define err_fix(...) err_failed(err_fix(__VA_ARGS__))

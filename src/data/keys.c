@@ -24,7 +24,6 @@
 static const char *const modes[] = {"read-only", "workspace-write", "full-access", NULL};
 static const char *const modes_later[] = {"full-access", NULL};
 static const char *const levels[] = {"none", "minimal", "standard", "full", "auto", NULL};
-static const char *const levels_later[] = {"none", "minimal", "standard", NULL};
 static const char *const thresholds[] = {"none", "minimal", "standard", "full", NULL};
 static const char *const views[] = {"minimal", "system", "host", NULL};
 static const char *const homes[] = {"ephemeral", "persistent", NULL};
@@ -86,7 +85,6 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_NEVER,
 			.choices = levels,
-			.later = levels_later,
 			.help = "The level of enforcement to use; auto takes the highest there is.",
 		},
 	[KEY_MIN_LEVEL] =
@@ -104,6 +102,21 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_ADD,
 			.choices = guarantees,
 			.help = "Guarantees without whose full enforcement nothing runs.",
+		},
+	[KEY_ALLOW_DEGRADED] =
+		{
+			.name = "allow_degraded",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_NEVER,
+			.choices = guarantees,
+			.help = "Guarantees that may be absent where the host cannot give them.",
+		},
+	[KEY_ACCEPT_NO_SANDBOX] =
+		{
+			.name = "accept_no_sandbox",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_NEVER,
+			.help = "Accept level none: clean environment, limits and time-out only.",
 		},
 	[KEY_FS_VIEW] =
 		{

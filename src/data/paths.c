@@ -182,7 +182,7 @@ static const struct path_row sensitive_paths_rows[] = {
 	{.path = "/etc/krb5.keytab", .reason = "keys of this machine"},
 	{.path = "/etc/kubernetes", .reason = "keys of a cluster"},
 	{.path = "/etc/letsencrypt", .reason = "private keys"},
-	{.path = "/etc/machine-id", .reason = "identifies this machine"},
+	{.path = "/etc/machine-id", .reason = "identifies this machine", .flags = PATH_MILD},
 	{.path = "/etc/msmtprc", .reason = "a mail account"},
 	{.path = "/etc/openvpn", .reason = "keys of a private network"},
 	{.path = "/etc/pki/tls/private", .reason = "private keys"},

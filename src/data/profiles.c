@@ -18,6 +18,7 @@ const struct default_row default_rows[] = {
 	{KEY_ANY_WORKSPACE, "false", NULL, "a whole home as workspace is nearly always a slip"},
 	{KEY_LEVEL, "auto", NULL, "the highest that the host has"},
 	{KEY_MIN_LEVEL, "standard", NULL, "files and network are the least that is worth its name"},
+	{KEY_ACCEPT_NO_SANDBOX, "false", NULL, "nothing runs unprotected unless somebody says so"},
 	{KEY_FS_VIEW, "system", NULL, "programs and libraries, and nobody's data"},
 	{KEY_FS_HOME, "persistent", NULL, "caches survive, so builds stay fast"},
 	{KEY_FS_TOOLCHAINS, "true", NULL, "compilers in the home are needed and hold no secrets"},

@@ -23,11 +23,14 @@ const char *const syscall_group_names[GROUP_COUNT] = {
 	[GROUP_PROCESSES] = "processes",   [GROUP_SYSTEM] = "system",
 	[GROUP_EXECUTION] = "execution",   [GROUP_TERMINAL] = "terminal",
 	[GROUP_SOCKETS] = "sockets",       [GROUP_SETUID] = "set-user-id",
+	[GROUP_IPC] = "ipc",               [GROUP_FILES] = "files",
+	[GROUP_MARKS] = "marks",
 };
 
 /* clang-format off */
 #define REFUSE(group, call, error, reason) {CALL_##call, GROUP_##group, RULE_REFUSE, error, CHECK_NONE, reason}
 #define EXAMINE(group, call, check, reason) {CALL_##call, GROUP_##group, RULE_CHECK, 0, CHECK_##check, reason}
+#define ASK(group, call, reason) {CALL_##call, GROUP_##group, RULE_ASK, 0, CHECK_NONE, reason}
 #define PERMIT(group, call, reason) {CALL_##call, GROUP_##group, RULE_ALLOW, 0, CHECK_NONE, reason}
 
 const struct syscall_rule syscall_rules[] = {
@@ -133,6 +136,105 @@ const struct syscall_rule syscall_rules[] = {
 
 const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 
+/* ---- engines that share the host's processes, ipc and network ---- */
+
+#define IN(traits, ...) {__VA_ARGS__, traits, 0}
+#define IN_BUT(traits, without, ...) {__VA_ARGS__, traits, without}
+#define SHARED TRAIT_SHARED
+#define MARKS (TRAIT_SHARED | TRAIT_BROKER)
+#define SOCKETS (TRAIT_SHARED | TRAIT_SOCKETS)
+#define QUIET (TRAIT_SHARED | TRAIT_SOCKETS | TRAIT_NO_NET)
+#define SIGNALS (TRAIT_SHARED | TRAIT_SIGNALS)
+#define CHANGES (TRAIT_SHARED | TRAIT_CHANGES)
+#define READS (TRAIT_SHARED | TRAIT_READS)
+
+const struct shared_rule shared_rules[] = {
+	IN(QUIET, ASK(SOCKETS, bind, "an address beside the loopback would be open to the host's networks")),
+	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "Landlock does not judge what is not content: modes, owners, times, attributes")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, chown, "as chmod")),
+	IN(SOCKETS, ASK(SOCKETS, connect, "a socket file of the host, or an address outside")),
+	IN(CHANGES, EXAMINE(FILES, creat, ASK_MODE_SECOND, "Landlock cannot except a path from a tree that it grants")),
+	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod; a descriptor for reading is enough for it")),
+	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmodat, ASK_MODE_THIRD, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmodat2, ASK_MODE_THIRD, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fchown, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fchownat, "as chmod")),
+	IN_BUT(SHARED, TRAIT_OPEN, REFUSE(MARKS, file_setattr, ENOSYS, "as chmod; programs fall back to the ioctl")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fremovexattr, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fsetxattr, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, futimesat, "as chmod")),
+	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(MARKS, ioctl, IOCTL_SHARED, "as chmod, for the flags of a file")),
+	IN(SHARED, EXAMINE(PROCESSES, ioprio_set, OTHER_PRIORITY, "the caller's other processes could be slowed down")),
+	IN(SIGNALS, ASK(PROCESSES, kill, "Landlock before ABI 6 lets signals out")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lchown, "as chmod")),
+	IN(CHANGES, ASK(FILES, link, "as creat")),
+	IN(CHANGES, ASK(FILES, linkat, "as creat")),
+	IN(QUIET, ASK(SOCKETS, listen, "an unbound socket would listen on every address")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lremovexattr, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lsetxattr, "as chmod")),
+	IN(CHANGES, EXAMINE(FILES, mkdir, ASK_MODE_SECOND, "as creat")),
+	IN(CHANGES, EXAMINE(FILES, mkdirat, ASK_MODE_THIRD, "as creat")),
+	IN(CHANGES, EXAMINE(FILES, mknod, ASK_MODE_SECOND, "as creat")),
+	IN(CHANGES, EXAMINE(FILES, mknodat, ASK_MODE_THIRD, "as creat")),
+	IN(SHARED, REFUSE(IPC, mq_open, EPERM, "message queues are the host's without a namespace")),
+	IN(SHARED, REFUSE(IPC, mq_unlink, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, msgctl, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, msgget, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, msgrcv, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, msgsnd, EPERM, "as mq_open")),
+	IN(READS, EXAMINE(FILES, open, ASK_OPEN, "as creat, for reading too")),
+	IN(CHANGES, EXAMINE(FILES, open, CHANGE_OPEN, "as creat")),
+	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, open, TRUNCATING_OPEN, "Landlock before ABI 3 does not judge truncation")),
+	IN(READS, EXAMINE(FILES, openat, ASK_OPENAT, "as creat, for reading too")),
+	IN(CHANGES, EXAMINE(FILES, openat, CHANGE_OPENAT, "as creat")),
+	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not judge truncation")),
+	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
+	IN(SHARED, EXAMINE(PROCESSES, prlimit64, OTHER_PROCESS, "the limits of the caller's other processes could be lowered")),
+	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_readv, EPERM, "the caller's other processes can be reached")),
+	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_writev, EPERM, "the caller's other processes can be reached")),
+	IN(TRAIT_OPEN, REFUSE(PROCESSES, ptrace, EPERM, "the caller's other processes can be reached")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, removexattr, "as chmod")),
+	IN_BUT(SHARED, TRAIT_OPEN, REFUSE(MARKS, removexattrat, ENOSYS, "as chmod; programs fall back to removexattr")),
+	IN(CHANGES, ASK(FILES, rename, "as creat")),
+	IN(CHANGES, ASK(FILES, renameat, "as creat")),
+	IN(CHANGES, ASK(FILES, renameat2, "as creat")),
+	IN(CHANGES, ASK(FILES, rmdir, "as creat")),
+	IN(SIGNALS, ASK(PROCESSES, rt_sigqueueinfo, "as kill")),
+	IN(SIGNALS, ASK(PROCESSES, rt_tgsigqueueinfo, "as kill")),
+	IN(SHARED, REFUSE(IPC, semctl, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, semget, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, semop, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, semtimedop, EPERM, "as mq_open")),
+	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2)")),
+	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
+	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
+	IN(SHARED, EXAMINE(PROCESSES, setpriority, OTHER_PRIORITY, "as ioprio_set")),
+	IN(SHARED, EXAMINE(SOCKETS, setsockopt, SETSOCKOPT_SHARED, "two more options go around connect(2) and bind(2)")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, setxattr, "as chmod")),
+	IN_BUT(SHARED, TRAIT_OPEN, REFUSE(MARKS, setxattrat, ENOSYS, "as chmod; programs fall back to setxattr")),
+	IN(SHARED, REFUSE(IPC, shmat, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, shmctl, EPERM, "as mq_open")),
+	IN(SHARED, REFUSE(IPC, shmget, EPERM, "as mq_open")),
+	IN(QUIET, EXAMINE(SOCKETS, socket, SOCKET_BROKER_NO_NET, "TCP alone can be kept to the loopback")),
+	IN(SOCKETS, EXAMINE(SOCKETS, socket, SOCKET_BROKER, "a datagram names its receiver behind a pointer")),
+	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, socket, SOCKET_ALONE_NO_NET, "nobody could judge where it connects to")),
+	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socket, SOCKET_ALONE, "nobody could judge which socket file it connects to")),
+	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_SHARED, "as socket: the half of a pair can send a datagram elsewhere")),
+	IN(CHANGES, ASK(FILES, symlink, "as creat")),
+	IN(CHANGES, ASK(FILES, symlinkat, "as creat")),
+	IN(SIGNALS, ASK(PROCESSES, tgkill, "as kill")),
+	IN(SIGNALS, ASK(PROCESSES, tkill, "as kill")),
+	IN(CHANGES, ASK(FILES, truncate, "as creat")),
+	IN(SHARED | TRAIT_TRUNCATE, ASK(FILES, truncate, "Landlock before ABI 3 does not judge truncation")),
+	IN(CHANGES, ASK(FILES, unlink, "as creat")),
+	IN(CHANGES, ASK(FILES, unlinkat, "as creat")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utime, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utimensat, "as chmod")),
+	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utimes, "as chmod")),
+};
+
+const size_t shared_rules_count = ARRAY_LEN(shared_rules);
+
 #define ALL_BITS 0xffffffffU
 #define COUNT(...) (sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 #define ANY_BIT(arg, mask) {arg, ARG_ANY_BIT, mask, 0, {0}}
@@ -218,7 +320,86 @@ static const struct syscall_refusal refusals_openat[] = {
 	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
 };
 
-#define CHECK_ROWS(rows) {rows, ARRAY_LEN(rows)}
+/* ---- of shared engines ---- */
+
+#define WRITES 020001103 /* O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, __O_TMPFILE */
+#define O_TRUNC_ 01000
+#define O_ACCMODE_ 03
+
+static const struct syscall_refusal refusals_change_open[] = {
+	WHEN_BOTH(ANY_BIT(1, CREATES), ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN(ANY_BIT(1, WRITES), ASK_BROKER, "a change"),
+};
+
+static const struct syscall_refusal refusals_change_openat[] = {
+	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN(ANY_BIT(2, WRITES), ASK_BROKER, "a change"),
+};
+
+static const struct syscall_refusal refusals_truncating_open[] = {
+	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+};
+
+static const struct syscall_refusal refusals_truncating_openat[] = {
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+};
+
+#define FASTOPEN 0x20000000 /* MSG_FASTOPEN */
+
+static const struct syscall_refusal refusals_fast_second[] = {
+	WHEN(ANY_BIT(2, FASTOPEN), EPERM, "TCP Fast Open"),
+};
+
+static const struct syscall_refusal refusals_fast_third[] = {
+	WHEN(ANY_BIT(3, FASTOPEN), EPERM, "TCP Fast Open"),
+};
+
+static const struct syscall_refusal refusals_ioctl_shared[] = {
+	/* FS_IOC_SETFLAGS with either size, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FAT_IOCTL_SET_ATTRIBUTES. */
+	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211), EOPNOTSUPP,
+	     "flags of a file, which need no descriptor for writing"),
+};
+
+static const struct syscall_refusal refusals_other_priority[] = {
+	/* PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1; groups and users are 1 and 2, 2 and 3. */
+	WHEN(NONE_OF(0, ALL_BITS, 0, 1), EPERM, "a whole user"),
+	WHEN(ANY_BIT(1, ALL_BITS), EPERM, "another process than the caller"),
+};
+
+static const struct syscall_refusal refusals_other_process[] = {
+	WHEN(ANY_BIT(0, ALL_BITS), EPERM, "another process than the caller"),
+};
+
+static const struct syscall_refusal refusals_setsockopt_shared[] = {
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 6), ONE_OF(2, ALL_BITS, 30), EPERM, "TCP_FASTOPEN_CONNECT"),
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 15), ENOPROTOOPT,
+	          "SO_REUSEPORT shares a port, and its connections, with a server of the host"),
+};
+
+static const struct syscall_refusal refusals_socket_alone[] = {
+	WHEN(ONE_OF(0, ALL_BITS, AF_UNIX_), EPERM, "unix sockets; pairs are allowed"),
+};
+
+static const struct syscall_refusal refusals_socket_alone_no_net[] = {
+	WHEN(ONE_OF(0, ALL_BITS, AF_UNIX_, AF_INET_, AF_INET6_), EPERM, "every socket that connects"),
+};
+
+static const struct syscall_refusal refusals_socket_broker[] = {
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_UNIX_), NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "unix datagrams"),
+};
+
+static const struct syscall_refusal refusals_socket_broker_no_net[] = {
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_UNIX_), NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "unix datagrams"),
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(1, TYPE_MASK, 1), EPERM, "UDP and ping"),
+};
+
+static const struct syscall_refusal refusals_socketpair_shared[] = {
+	WHEN(NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "unix datagrams"),
+};
+
+#define CHECK_ROWS(rows) {rows, ARRAY_LEN(rows), CHECK_NONE, false}
+#define CHECK_ROWS_AND(rows, base) {rows, ARRAY_LEN(rows), base, false}
+#define CHECK_THEN_ASK(base) {NULL, 0, base, true}
 
 const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_CLONE] = CHECK_ROWS(refusals_clone),
@@ -232,5 +413,25 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_SOCKET] = CHECK_ROWS(refusals_socket),
 	[CHECK_SOCKETPAIR] = CHECK_ROWS(refusals_socketpair),
 	[CHECK_UNSHARE] = CHECK_ROWS(refusals_unshare),
+
+	[CHECK_ASK_MODE_SECOND] = CHECK_THEN_ASK(CHECK_MODE_SECOND),
+	[CHECK_ASK_MODE_THIRD] = CHECK_THEN_ASK(CHECK_MODE_THIRD),
+	[CHECK_ASK_OPEN] = CHECK_THEN_ASK(CHECK_OPEN),
+	[CHECK_ASK_OPENAT] = CHECK_THEN_ASK(CHECK_OPENAT),
+	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
+	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
+	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
+	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
+	[CHECK_IOCTL_SHARED] = CHECK_ROWS_AND(refusals_ioctl_shared, CHECK_IOCTL),
+	[CHECK_OTHER_PRIORITY] = CHECK_ROWS(refusals_other_priority),
+	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),
+	[CHECK_SETSOCKOPT_SHARED] = CHECK_ROWS_AND(refusals_setsockopt_shared, CHECK_SETSOCKOPT),
+	[CHECK_SOCKET_ALONE] = CHECK_ROWS_AND(refusals_socket_alone, CHECK_SOCKET),
+	[CHECK_SOCKET_ALONE_NO_NET] = CHECK_ROWS_AND(refusals_socket_alone_no_net, CHECK_SOCKET),
+	[CHECK_SOCKET_BROKER] = CHECK_ROWS_AND(refusals_socket_broker, CHECK_SOCKET),
+	[CHECK_SOCKET_BROKER_NO_NET] = CHECK_ROWS_AND(refusals_socket_broker_no_net, CHECK_SOCKET),
+	[CHECK_SOCKETPAIR_SHARED] = CHECK_ROWS_AND(refusals_socketpair_shared, CHECK_SOCKETPAIR),
+	[CHECK_TRUNCATING_OPEN] = CHECK_ROWS_AND(refusals_truncating_open, CHECK_OPEN),
+	[CHECK_TRUNCATING_OPENAT] = CHECK_ROWS_AND(refusals_truncating_openat, CHECK_OPENAT),
 };
 /* clang-format on */

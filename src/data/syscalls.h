@@ -7,6 +7,7 @@
 #ifndef CORRAL_DATA_SYSCALLS_H
 #define CORRAL_DATA_SYSCALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,13 +43,30 @@ enum syscall_group {
 	GROUP_TERMINAL,
 	GROUP_SOCKETS,
 	GROUP_SETUID,
+	GROUP_IPC,
+	GROUP_FILES,
+	GROUP_MARKS,
 	GROUP_COUNT
 };
 
 extern const char *const syscall_group_names[GROUP_COUNT];
 
+/* What a plan has or lacks, as far as the filter depends on it.  None of them: the
+ * namespaces engine. */
+enum syscall_trait {
+	TRAIT_SHARED = 1,    /* no namespaces: processes, ipc and network are the host's */
+	TRAIT_OPEN = 2,      /* and no Landlock: files and other processes are open */
+	TRAIT_NO_NET = 4,    /* the filter is what closes the network */
+	TRAIT_BROKER = 8,    /* somebody answers what the filter asks */
+	TRAIT_SOCKETS = 16,  /* and can take the caller's sockets */
+	TRAIT_SIGNALS = 32,  /* and judges signals: Landlock does not */
+	TRAIT_TRUNCATE = 64, /* and truncate(2): Landlock does not */
+	TRAIT_CHANGES = 128, /* and what changes names and content of files */
+	TRAIT_READS = 256,   /* and what opens a file at all */
+};
+
 /* Questions about arguments; several calls share one when the argument that
- * matters stands at the same place. */
+ * matters stands at the same place.  Those of shared engines stand behind. */
 enum syscall_check_id {
 	CHECK_NONE,
 	CHECK_CLONE,
@@ -62,12 +80,32 @@ enum syscall_check_id {
 	CHECK_SOCKET,
 	CHECK_SOCKETPAIR,
 	CHECK_UNSHARE,
+	CHECK_ASK_MODE_SECOND,
+	CHECK_ASK_MODE_THIRD,
+	CHECK_ASK_OPEN,
+	CHECK_ASK_OPENAT,
+	CHECK_CHANGE_OPEN,
+	CHECK_CHANGE_OPENAT,
+	CHECK_FAST_SECOND,
+	CHECK_FAST_THIRD,
+	CHECK_IOCTL_SHARED,
+	CHECK_OTHER_PRIORITY,
+	CHECK_OTHER_PROCESS,
+	CHECK_SETSOCKOPT_SHARED,
+	CHECK_SOCKET_ALONE,
+	CHECK_SOCKET_ALONE_NO_NET,
+	CHECK_SOCKET_BROKER,
+	CHECK_SOCKET_BROKER_NO_NET,
+	CHECK_SOCKETPAIR_SHARED,
+	CHECK_TRUNCATING_OPEN,
+	CHECK_TRUNCATING_OPENAT,
 	CHECK_COUNT
 };
 
 /* What becomes of a call.  RULE_ALLOW is for the calls that a reader would look
- * for among the refused ones: the row says why they are not there. */
-enum syscall_verdict { RULE_ALLOW, RULE_REFUSE, RULE_CHECK };
+ * for among the refused ones: the row says why they are not there.  RULE_ASK gives
+ * it to the broker, which performs it or refuses. */
+enum syscall_verdict { RULE_ALLOW, RULE_REFUSE, RULE_CHECK, RULE_ASK };
 
 struct syscall_rule {
 	enum syscall_id id;
@@ -81,6 +119,16 @@ struct syscall_rule {
 /* Sorted by group, then by call; a call has one row at most. */
 extern const struct syscall_rule syscall_rules[];
 extern const size_t syscall_rules_count;
+
+/* In the place of those, or besides them, for a plan with all traits of `with` and
+ * none of `without`; the first row that fits decides.  Sorted by call. */
+struct shared_rule {
+	struct syscall_rule rule;
+	unsigned with, without;
+};
+
+extern const struct shared_rule shared_rules[];
+extern const size_t shared_rules_count;
 
 /* Arguments are judged by their low 32 bits: the kernel takes them as int or
  * unsigned int, so bits above that must not change the answer. */
@@ -101,6 +149,9 @@ struct arg_test {
 	uint32_t values[ARG_VALUES_MAX];
 };
 
+/* The error of a refusal that is a question for the broker. */
+#define ASK_BROKER (-1)
+
 /* Refused when all tests hold. */
 struct syscall_refusal {
 	size_t count;
@@ -109,10 +160,13 @@ struct syscall_refusal {
 	const char *reason;
 };
 
-/* The first refusal that holds decides; when none does, the call is allowed. */
+/* The first refusal that holds decides, those of `base` after its own; when none
+ * does, the call is allowed, or the broker is asked. */
 struct syscall_check {
 	const struct syscall_refusal *refusals;
 	size_t count;
+	enum syscall_check_id base; /* CHECK_NONE, or one without a base of its own */
+	bool ask;
 };
 
 extern const struct syscall_check syscall_checks[CHECK_COUNT];

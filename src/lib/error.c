@@ -8,7 +8,7 @@ static const enum corral_error_kind public_kinds[] = {
 	[ERR_NONE] = CORRAL_E_NONE,           [ERR_USAGE] = CORRAL_E_USAGE,
 	[ERR_REFUSED] = CORRAL_E_REFUSED,     [ERR_SETUP] = CORRAL_E_SETUP,
 	[ERR_NOT_FOUND] = CORRAL_E_NOT_FOUND, [ERR_NO_EXEC] = CORRAL_E_NOT_EXECUTABLE,
-	[ERR_MEMORY] = CORRAL_E_MEMORY,
+	[ERR_MEMORY] = CORRAL_E_MEMORY,       [ERR_HOST] = CORRAL_E_SETUP,
 };
 
 int lib_fail(const struct err *e, struct corral_error *out) {

@@ -3,7 +3,8 @@
  *
  * Should:   go through the same resolution and plan as a run, so that what is
  *           shown is what would be done.
- * Must not: start a process or write a file (corral_policy_trust alone does).
+ * Must not: start a command or write a file of the user's (corral_policy_trust
+ *           alone does).
  * Fails:    with the error that a run would have met. */
 #include "lib/internal.h"
 

@@ -74,6 +74,15 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e);
 
+/* After a run that failed: when the host refused what the plan needs (ERR_HOST in
+ * *e), plans again without it.  0: another try is worth it; -1: *e stands, or says
+ * why the policy cannot be kept without it. */
+int prepared_replan(struct prepared *p, struct err *e);
+
+/* Goes through a run's set-up, and its fall-backs, without a command, so that the
+ * plan is one that this host has carried out.  -1: a run would fail, and why. */
+int prepared_rehearse(struct prepared *p, struct err *e);
+
 /* Where `policy trust` keeps its pins; NULL when the host has no state directory
  * or memory is out. */
 const char *trust_file_path(struct arena *a, const struct host *host);

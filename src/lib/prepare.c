@@ -2,13 +2,16 @@
  *
  * Should:   do it afresh for every call, so that a changed file, directory or
  *           environment counts at once.
- * Must not: start anything.
+ * Must not: start a command.
  * Fails:    closed, with the error of the room where the reason is known. */
 #include "lib/internal.h"
 
+#include "base/errno_name.h"
 #include "base/str.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
+
+#include <stdio.h>
 
 #define SYSTEM_FILE "/etc/corral/policy.toml"
 #define USER_FILE ".config/corral/corral.toml"
@@ -77,16 +80,92 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 	return resolve_into(policy, &p->host, to_run, &p->arena, &p->policy, e);
 }
 
-int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
-		  struct err *e) {
-	if (prepared_resolve(policy, to_run, p, e) != 0) {
+/* ---- the plan ---- */
+
+/* The level is one that has no namespaces, or they cannot be made. */
+static bool may_share(const struct prepared *p) {
+	int64_t level = policy_num(&p->policy, KEY_LEVEL);
+	return !p->host.userns || (level != LEVEL_AUTO && level != LEVEL_FULL);
+}
+
+static int make_plan(struct prepared *p, struct err *e) {
+	if (may_share(p) && host_probe_shared(&p->arena, &p->host, e) != 0) {
 		return -1;
-	}
-	if (!to_run) {
-		host_probe_switches(&p->host);
 	}
 	if (plan_wants_groups(&p->policy, &p->host)) {
 		host_probe_groups(&p->host);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
+}
+
+int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
+		  struct err *e) {
+	if (prepared_resolve(policy, to_run, p, e) != 0 || make_plan(p, e) != 0) {
+		return -1;
+	}
+	return to_run ? 0 : prepared_rehearse(p, e);
+}
+
+/* ---- falling back ---- */
+
+/* The failure as the reason that a report shows. */
+static const char *reason_of_failure(struct prepared *p, const struct err *e) {
+	char text[sizeof e->what + sizeof e->fix + 64];
+	(void)snprintf(text, sizeof text, "%s (%s)%s%s", e->what, errno_name(e->sys),
+		       e->fix[0] == '\0' ? "" : "; ", e->fix); /* may be cut: a message */
+	return arena_strdup(&p->arena, text);
+}
+
+static int make_plan_without(struct prepared *p, bool broker, const char *why, struct err *e) {
+	if (may_share(p) || !broker) {
+		if (host_probe_shared(&p->arena, &p->host, e) != 0) {
+			return -1;
+		}
+	}
+	if (broker) {
+		p->host.notify = p->host.sockets = false;
+		p->host.notify_why = why;
+	} else {
+		p->host.userns = false;
+		p->host.userns_why = why;
+	}
+	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
+}
+
+int prepared_replan(struct prepared *p, struct err *e) {
+	bool broker = streq(e->where, "broker");
+	if (e->kind != ERR_HOST || (broker ? !p->plan.broker : plan_shares(&p->plan))) {
+		return -1;
+	}
+	const char *why = reason_of_failure(p, e);
+	if (why == NULL) {
+		return err_memory(e, "library");
+	}
+	if (make_plan_without(p, broker, why, e) != 0) {
+		return -1;
+	}
+	return 0;
+}
+
+int prepared_rehearse(struct prepared *p, struct err *e) {
+	char *const nothing[] = {(char[]){"corral"}, NULL};
+	for (;;) {
+		struct run_request request = {
+			.plan = &p->plan,
+			.host = &p->host,
+			.argv = nothing,
+			.in = RUN_NULL,
+			.out = RUN_NULL,
+			.err = RUN_NULL,
+			.rehearse = true,
+		};
+		struct outcome outcome = {0};
+		if (run_command(&p->arena, &request, &outcome, e) == 0) {
+			outcome_done(&outcome);
+			return 0;
+		}
+		if (prepared_replan(p, e) != 0) {
+			return -1;
+		}
+	}
 }

@@ -128,7 +128,8 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 	}
 	if (run_command(&p->arena, &request, &result->outcome, e) != 0) {
 		corral_result_free(result);
-		return -1;
+		/* The host does not carry this plan: another one may do. */
+		return prepared_replan(p, e) == 0 ? run_prepared(p, argv, o, ret, e) : -1;
 	}
 	result_complete(result);
 	*ret = result;
@@ -159,20 +160,35 @@ static void process_release(struct corral_process *process) {
 	free(process);
 }
 
+static int start_prepared(struct corral_process *process, const char *const *argv,
+			  const struct corral_options *o, struct err *e) {
+	struct prepared *p = &process->prepared;
+	struct run_request request;
+
+	process->result = result_new(p);
+	if (process->result == NULL) {
+		return err_memory(e, "library");
+	}
+	if (request_init(p, argv, o, &request, e) != 0) {
+		return -1;
+	}
+	if (run_start(&p->arena, &request, &process->running, e) == 0) {
+		return 0;
+	}
+	if (prepared_replan(p, e) != 0) {
+		return -1;
+	}
+	corral_result_free(process->result);
+	process->result = NULL;
+	return start_prepared(process, argv, o, e);
+}
+
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
 	if (prepared_plan(policy, true, &process->prepared, e) != 0) {
 		return -1;
 	}
-	process->result = result_new(&process->prepared);
-	if (process->result == NULL) {
-		return err_memory(e, "library");
-	}
-	struct run_request request;
-	if (request_init(&process->prepared, argv, o, &request, e) != 0) {
-		return -1;
-	}
-	return run_start(&process->prepared.arena, &request, &process->running, e);
+	return start_prepared(process, argv, o, e);
 }
 
 static int spawn(const struct corral_policy *policy, const char *const *argv,

@@ -43,8 +43,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 _Static_assert((int)BPF_ARCH_X86_64 == (int)SYSCALL_X86_64, "one numbering of architectures");
 _Static_assert((int)BPF_ARCH_AARCH64 == (int)SYSCALL_AARCH64, "one numbering of architectures");
 
-/* Where the tree ends: 0 is allow, then the checks, then one for every errno. */
-enum { LEAF_ALLOW = 0, LEAF_CHECK = 0, LEAF_ERRNO = CHECK_COUNT, LEAF_COUNT = 256 };
+/* Where the tree ends: 0 is allow, then the checks, then one for every errno, and
+ * last the question to the broker. */
+enum {
+	LEAF_ALLOW = 0,
+	LEAF_CHECK = 0,
+	LEAF_ERRNO = CHECK_COUNT,
+	LEAF_ASK = 255,
+	LEAF_COUNT = 256,
+};
 
 /* A label is the number of instructions that stand behind it. */
 #define NOT_WRITTEN UINT32_MAX
@@ -104,14 +111,19 @@ static uint32_t load(struct program *p, size_t offset) {
 static uint32_t leaf(struct program *p, unsigned id) {
 	if (p->leaf[id] == NOT_WRITTEN) {
 		assert(id > LEAF_ERRNO);
-		p->leaf[id] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (id - LEAF_ERRNO));
+		uint32_t answer = id == LEAF_ASK ? SECCOMP_RET_USER_NOTIF
+						 : SECCOMP_RET_ERRNO | (id - LEAF_ERRNO);
+		p->leaf[id] = emit(p, BPF_RET | BPF_K, 0, 0, answer);
 	}
 	p->leaf[id] = near(p, p->leaf[id]);
 	return p->leaf[id];
 }
 
 static uint32_t leaf_errno(struct program *p, int error) {
-	assert(error > 0 && error < LEAF_COUNT - LEAF_ERRNO);
+	if (error == ASK_BROKER) {
+		return leaf(p, LEAF_ASK);
+	}
+	assert(error > 0 && error < LEAF_ASK - LEAF_ERRNO);
 	return leaf(p, LEAF_ERRNO + (unsigned)error);
 }
 
@@ -132,9 +144,8 @@ static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t
 	return load(p, offsetof(struct seccomp_data, args) + t->arg * sizeof(uint64_t));
 }
 
-static uint32_t write_check(struct program *p, const struct syscall_check *c) {
-	uint32_t next = leaf(p, LEAF_ALLOW);
-
+/* The refusals of c, and what follows when none holds. */
+static uint32_t write_refusals(struct program *p, const struct syscall_check *c, uint32_t next) {
 	for (size_t i = c->count; i-- > 0;) {
 		const struct syscall_refusal *r = &c->refusals[i];
 		uint32_t yes = leaf_errno(p, r->error);
@@ -145,6 +156,15 @@ static uint32_t write_check(struct program *p, const struct syscall_check *c) {
 		next = yes;
 	}
 	return next;
+}
+
+static uint32_t write_check(struct program *p, const struct syscall_check *c) {
+	uint32_t next = leaf(p, c->ask ? LEAF_ASK : LEAF_ALLOW);
+
+	if (c->base != CHECK_NONE) {
+		next = write_refusals(p, &syscall_checks[c->base], next);
+	}
+	return write_refusals(p, c, next);
 }
 
 /* One number of its own between two runs of the same answer takes one branch. */
@@ -175,16 +195,38 @@ static uint8_t rule_leaf(const struct syscall_rule *r) {
 		return LEAF_ALLOW;
 	case RULE_CHECK:
 		return (uint8_t)(LEAF_CHECK + r->check);
+	case RULE_ASK:
+		return LEAF_ASK;
 	case RULE_REFUSE:
 		break;
 	}
-	assert(r->error > 0 && r->error < LEAF_COUNT - LEAF_ERRNO);
+	assert(r->error > 0 && r->error < LEAF_ASK - LEAF_ERRNO);
 	return (uint8_t)(LEAF_ERRNO + r->error);
 }
 
+/* One above the newest number, for the run that reaches to the end of all. */
+#define ANSWERS (SYSCALL_NEWEST + 2)
+
+static bool applies(const struct shared_rule *r, unsigned traits) {
+	return (traits & r->with) == r->with && (traits & r->without) == 0;
+}
+
+/* From the last to the first, so that the first that applies decides. */
+static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
+	for (size_t i = shared_rules_count; i-- > 0;) {
+		const struct shared_rule *r = &shared_rules[i];
+		int nr = syscall_names[r->rule.id].nr[o->arch];
+
+		if (nr >= 0 && applies(r, o->traits)) {
+			answer[nr] = rule_leaf(&r->rule);
+		}
+	}
+}
+
 /* The answer for every number up to one above the newest, as runs. */
-static size_t collect_runs(enum bpf_arch arch, struct run *runs) {
-	uint8_t answer[SYSCALL_NEWEST + 2];
+static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
+	uint8_t answer[ANSWERS];
+	enum bpf_arch arch = o->arch;
 	size_t n = 0;
 
 	for (size_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
@@ -202,6 +244,9 @@ static size_t collect_runs(enum bpf_arch arch, struct run *runs) {
 			answer[nr] = rule_leaf(&syscall_rules[i]);
 		}
 	}
+	if (o->traits != 0) {
+		apply_shared(o, answer);
+	}
 	for (uint32_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
 		if (n == 0 || runs[n - 1].leaf != answer[nr]) {
 			runs[n++] = (struct run){nr, answer[nr]};
@@ -210,23 +255,37 @@ static size_t collect_runs(enum bpf_arch arch, struct run *runs) {
 	return n;
 }
 
-static void write_program(struct program *p, enum bpf_arch arch) {
+/* Only the checks that some number leads to. */
+static void write_checks(struct program *p, const struct run *runs, size_t nruns) {
+	bool used[CHECK_COUNT] = {false};
+
+	for (size_t i = 0; i < nruns; i++) {
+		if (runs[i].leaf > LEAF_CHECK && runs[i].leaf < LEAF_ERRNO) {
+			used[runs[i].leaf - LEAF_CHECK] = true;
+		}
+	}
+	for (unsigned c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
+		if (used[c]) {
+			p->leaf[LEAF_CHECK + c] = write_check(p, &syscall_checks[c]);
+		}
+	}
+}
+
+static void write_program(struct program *p, const struct bpf_options *o) {
 	static const uint32_t audit_arch[] = {
 		[BPF_ARCH_X86_64] = AUDIT_ARCH_X86_64,
 		[BPF_ARCH_AARCH64] = AUDIT_ARCH_AARCH64,
 	};
-	struct run runs[SYSCALL_NEWEST + 2];
-	size_t nruns = collect_runs(arch, runs);
+	struct run runs[ANSWERS];
+	size_t nruns = collect_runs(o, runs);
 	uint32_t native, kill;
 
 	p->leaf[LEAF_ALLOW] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-	for (unsigned c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
-		p->leaf[LEAF_CHECK + c] = write_check(p, &syscall_checks[c]);
-	}
+	write_checks(p, runs, nruns);
 	write_tree(p, runs, nruns);
 	native = load(p, offsetof(struct seccomp_data, nr));
 	kill = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-	branch(p, BPF_JEQ, audit_arch[arch], native, kill);
+	branch(p, BPF_JEQ, audit_arch[o->arch], native, kill);
 	load(p, offsetof(struct seccomp_data, arch));
 }
 
@@ -247,7 +306,7 @@ int bpf_build(struct arena *a, const struct bpf_options *o, struct sock_fprog *r
 	for (size_t i = 0; i < LEAF_COUNT; i++) {
 		p.leaf[i] = NOT_WRITTEN;
 	}
-	write_program(&p, o->arch);
+	write_program(&p, o);
 	if (p.full) {
 		return err_set(e, ERR_SETUP, "seccomp", "the filter is longer than %d instructions",
 			       PROGRAM_MAX);

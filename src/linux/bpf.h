@@ -13,6 +13,7 @@ enum bpf_arch { BPF_ARCH_X86_64, BPF_ARCH_AARCH64 };
 
 struct bpf_options {
 	enum bpf_arch arch;
+	unsigned traits; /* enum syscall_trait */
 };
 
 /* The architecture this was compiled for. */

@@ -230,9 +230,6 @@ static int group_make(struct cgroup *c, const char *parent, const char *name,
 	if (g->dir_fd < 0) {
 		return err_sys_at(e, "cgroup", "cannot open the control group", g->path);
 	}
-	if (c->kind == CGROUP_V2) {
-		return 0;
-	}
 	g->procs_fd = openat(g->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (g->procs_fd < 0) {
 		return err_sys_at(e, "cgroup", "cannot open cgroup.procs in", g->path);
@@ -316,8 +313,8 @@ int cgroup_fd(const struct cgroup *c) {
 	return c != NULL && c->kind == CGROUP_V2 ? c->groups[0].dir_fd : -1;
 }
 
-size_t cgroup_join_fds(const struct cgroup *c, const int **ret) {
-	bool joins = c != NULL && c->kind == CGROUP_V1;
+size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret) {
+	bool joins = c != NULL && (always || c->kind == CGROUP_V1);
 	*ret = joins ? c->join_fds : NULL;
 	return joins ? c->ngroups : 0;
 }

@@ -23,9 +23,10 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 	       struct err *e);
 
 /* v2: a descriptor for CLONE_INTO_CGROUP; v1: -1, and the child joins by
- * cgroup_join_fds(): descriptors of tasks files to which it writes "0". */
+ * cgroup_join_fds(): descriptors of files to which it writes "0".  `always`: v2
+ * too, because the child was not made by clone3(). */
 int cgroup_fd(const struct cgroup *c);
-size_t cgroup_join_fds(const struct cgroup *c, const int **ret);
+size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret);
 
 /* Reads oom and peak figures into *u. */
 void cgroup_usage(const struct cgroup *c, struct usage *u);

@@ -1,8 +1,10 @@
-/* Pid 1 of the sandbox.
+/* The first process of the sandbox: pid 1, or the guard where there is no pid
+ * namespace.
  *
  * When pid 1 ends, the kernel kills everything else in its namespace; so the
  * whole tree dies with the command, with the time-out, and with the supervisor,
- * whatever its processes did with sessions, groups and signals.
+ * whatever its processes did with sessions, groups and signals.  The guard does
+ * it itself (linux/reaper.c), and answers what the filter asks (linux/broker).
  *
  * Should:   outlive nothing: report the command's end and go.
  * Must not: allocate, lock, or run code of libc beyond thin system calls: its
@@ -10,7 +12,11 @@
  * Fails:    closed: a lost channel or a failing wait ends the sandbox. */
 #include "linux/init.h"
 
+#include "base/auto.h"
+#include "linux/broker/broker.h"
 #include "linux/channel.h"
+#include "linux/reaper.h"
+#include "linux/scratch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -43,6 +49,8 @@ struct init {
 	int64_t tell_at;  /* when to report the start, which most commands end before */
 	enum { RUNNING, ENDING, KILLED } state;
 	bool timed_out;
+	struct reaper reaper;
+	struct broker broker;
 };
 
 /* ---- the command's own process ---- */
@@ -81,6 +89,7 @@ static int try_candidates(struct kit *k, const char **ret_path) {
 static int start(void *arg) {
 	struct kit *k = arg;
 	const char *path = k->argv[0];
+	struct err e = {0};
 	sigset_t none;
 
 	/* A group of its own beside pid 1's in the same session: job control works,
@@ -94,6 +103,15 @@ static int start(void *arg) {
 	sigemptyset(&none);
 	/* Fails only for a bad `how`. */
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->start != NULL && layers[i]->start(k, &e) != 0) {
+			k->start_failed = true;
+			init_fail(k, &e);
+		}
+	}
+	if (k->rehearse) {
+		_exit(0);
+	}
 	int error = try_candidates(k, &path);
 	start_failed(k, error, path);
 }
@@ -135,8 +153,8 @@ static void begin_end(struct init *in, bool timed_out) {
 	in->state = ENDING;
 	in->timed_out = timed_out;
 	in->deadline = now_ms() + in->kit->plan->grace_ms;
-	(void)kill(-1, SIGTERM); /* ESRCH when nothing is left is fine */
-	(void)kill(-1, SIGCONT); /* a stopped process would not see it */
+	reaper_signal(&in->reaper, SIGTERM);
+	reaper_signal(&in->reaper, SIGCONT); /* a stopped process would not see the first */
 }
 
 static void deadline_passed(struct init *in) {
@@ -146,17 +164,22 @@ static void deadline_passed(struct init *in) {
 	}
 	in->state = KILLED;
 	in->deadline = LIMIT_NONE;
-	(void)kill(-1, SIGKILL); /* everybody but us; nobody left is an error too */
+	reaper_signal(&in->reaper, SIGKILL);
 }
 
 /* The command has ended: everything it left behind goes before its end is told,
  * so that nothing of it runs any more when the supervisor hears of it (E6). */
-static _Noreturn void finish(const struct init *in, int status) {
-	(void)kill(-1, SIGKILL); /* ESRCH: it left nothing */
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {
-	}
+static _Noreturn void finish(struct init *in, int status) {
+	reaper_end(&in->reaper);
 	tell(in, REPORT_EXIT, status);
 	_exit(0);
+}
+
+/* The supervisor is gone: pid 1 takes everything with it, the guard has to. */
+static _Noreturn void abandon(struct init *in) {
+	reaper_end(&in->reaper);
+	scratch_remove(in->kit->plan->run_dir);
+	_exit(SETUP_FAILED);
 }
 
 /* Collects the dead; ends pid 1 when the command is among them. */
@@ -184,7 +207,7 @@ static void obey(struct init *in) {
 		return;
 	}
 	if (n != (ssize_t)sizeof o) {
-		_exit(SETUP_FAILED); /* the supervisor is gone */
+		abandon(in);
 	}
 	if (o.kind == ORDER_SIGNAL) {
 		(void)kill(-in->command, o.value); /* a command that just ended is fine */
@@ -222,11 +245,18 @@ static void check_clock(struct init *in) {
 
 static _Noreturn void watch(struct init *in) {
 	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
-			       {.fd = in->kit->channel_fd, .events = POLLIN}};
+			       {.fd = in->kit->channel_fd, .events = POLLIN},
+			       {.fd = in->kit->listener_fd, .events = POLLIN}};
 	for (;;) {
-		int n = poll(fds, 2, time_left(in));
+		int n = poll(fds, ARRAY_LEN(fds), time_left(in));
 		if (n < 0 && errno != EINTR) {
-			_exit(SETUP_FAILED);
+			abandon(in);
+		}
+		if (n > 0 && (fds[2].revents & POLLIN) != 0) {
+			broker_serve(&in->broker);
+		}
+		if (n > 0 && (fds[2].revents & (POLLHUP | POLLERR)) != 0) {
+			fds[2].fd = -1; /* nobody is left who could ask */
 		}
 		if (n > 0 && fds[0].revents != 0) {
 			struct signalfd_siginfo info;
@@ -258,12 +288,17 @@ void init_run(struct kit *k) {
 		err_sys(&e, "init", "cannot watch for the command's end");
 		init_fail(k, &e);
 	}
+	if (reaper_init(&in.reaper, k->plan, &e) != 0) {
+		init_fail(k, &e);
+	}
 	if (k->plan->timeout_ms != LIMIT_NONE) {
 		in.deadline = now_ms() + k->plan->timeout_ms;
 	}
 	/* Shares our memory until it executes, so nothing is copied; we continue when
 	 * it has, or when it has failed and said so. */
-	in.command = clone(start, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, k);
+	int shared = plan_shares(k->plan) ? CLONE_FILES : 0; /* hands us the listener */
+	in.command =
+		clone(start, stack + sizeof stack, CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
 	if (in.command < 0) {
 		err_sys(&e, "init", "cannot start the command's process");
 		init_fail(k, &e);
@@ -274,6 +309,7 @@ void init_run(struct kit *k) {
 	/* The command has its own copies; ours would keep its pipes open after it
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
+	broker_init(&in.broker, k->plan, k->listener_fd);
 	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;
 	watch(&in);
 }

@@ -27,6 +27,8 @@
 #define LL_FS_REFER (1ULL << 13)
 #define LL_FS_TRUNCATE (1ULL << 14)
 #define LL_FS_IOCTL_DEV (1ULL << 15)
+#define LL_NET_BIND_TCP (1ULL << 0)
+#define LL_NET_CONNECT_TCP (1ULL << 1)
 #define LL_SCOPE_ABSTRACT_UNIX (1ULL << 0)
 #define LL_SCOPE_SIGNAL (1ULL << 1)
 #define LL_CREATE_VERSION (1U << 0)

@@ -31,9 +31,11 @@ struct kit {
 
 	/* landlock */
 	int ruleset_fd; /* -1: none */
+	int scope_fd;   /* a second one that parts the command from its guard; -1: none */
 
 	/* seccomp */
 	struct sock_fprog filter; /* len 0: none */
+	int listener_fd;          /* what the filter asks arrives here; -1 before, and without */
 
 	/* fds: descriptors that survive; the child numbers 0..nfds-1 in this order */
 	int *fds;
@@ -49,6 +51,7 @@ struct kit {
 	char *const *envp;
 	char *const *candidates; /* absolute paths to try, NULL-terminated */
 	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
+	bool rehearse;              /* everything but execve */
 	bool tell_start;            /* report the start at once: somebody waits for it */
 	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
 
@@ -60,15 +63,17 @@ struct kit {
 
 struct layer {
 	const char *name;
+	bool namespaces; /* for the namespaces engine alone */
 	int (*prepare)(struct kit *k, struct err *e); /* parent; NULL when there is nothing to do */
 	int (*enter)(struct kit *k, struct err *e);   /* child; NULL likewise */
+	int (*start)(struct kit *k, struct err *e);   /* the command's process, before execve */
 	void (*done)(struct kit *k);                  /* parent, after the clone or on failure */
 };
 
 /* The order, in layers.c; NULL-terminated. */
 extern const struct layer *const layers[];
 
-extern const struct layer layer_user, layer_groups, layer_mounts, layer_network, layer_names,
+extern const struct layer layer_scratch, layer_user, layer_groups, layer_mounts, layer_network, layer_names,
 	layer_quotas, layer_terminal, layer_directory, layer_limits, layer_capabilities,
 	layer_landlock, layer_descriptors, layer_seccomp;
 

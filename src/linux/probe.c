@@ -11,7 +11,9 @@
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* /etc/passwd on a machine with many users; more is not read. */
@@ -230,36 +232,6 @@ static void find_identity(struct arena *a, struct host *h) {
 
 /* ---- the kernel ---- */
 
-static bool sysctl_is(const char *path, char wanted) {
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	char c = '\0';
-	return fd >= 0 && read(fd, &c, 1) == 1 && c == wanted;
-}
-
-static void probe_user_namespaces(struct host *h) {
-	static const struct {
-		const char *path;
-		char off;
-		bool root_too;
-		const char *why;
-	} switches[] = {
-		{"/proc/sys/user/max_user_namespaces", '0', true,
-		 "user.max_user_namespaces is 0; raise it: sysctl user.max_user_namespaces=15000"},
-		{"/proc/sys/kernel/unprivileged_userns_clone", '0', false,
-		 "kernel.unprivileged_userns_clone is 0; allow it: sysctl "
-		 "kernel.unprivileged_userns_clone=1"},
-	};
-	h->userns = true;
-	for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
-		if ((switches[i].root_too || !h->privileged) &&
-		    sysctl_is(switches[i].path, switches[i].off)) {
-			h->userns = false;
-			h->userns_why = switches[i].why;
-			return;
-		}
-	}
-}
-
 static void probe_kernel(struct host *h) {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
 	h->landlock_abi = abi < 0 ? 0 : (int)abi;
@@ -268,8 +240,77 @@ static void probe_kernel(struct host *h) {
 	h->userns = true; /* the run itself is the probe: clone3 says why it cannot */
 }
 
-void host_probe_switches(struct host *h) {
-	probe_user_namespaces(h);
+/* ---- without namespaces ---- */
+
+/* Memory and descriptors of the command are read by its guard, its ancestor; from
+ * ptrace_scope 2 on only root's capabilities would do. */
+static bool tracing_is_closed(void) {
+	auto_fd fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	char c = '0';
+	return fd >= 0 && read(fd, &c, 1) == 1 && c >= '2';
+}
+
+/* On ourselves: a filter around us answers the same. */
+static bool can_read_memory(void) {
+	char from = 'x', to = '\0';
+	struct iovec local = {&to, 1}, remote = {&from, 1};
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 && to == 'x';
+}
+
+static bool can_take_descriptors(void) {
+	auto_fd self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (self < 0) {
+		return false;
+	}
+	auto_fd taken = (int)syscall(SYS_pidfd_getfd, self, self, 0);
+	return taken >= 0;
+}
+
+/* Whether a listener is granted shows when the filter is loaded: a filter cannot
+ * be taken off again. */
+static void probe_broker(struct host *h) {
+	struct seccomp_notif_sizes sizes;
+	h->notify_why = NULL;
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
+		h->notify_why = "this kernel has no seccomp notification";
+	} else if (tracing_is_closed()) {
+		h->notify_why = "kernel.yama.ptrace_scope is 2 or more";
+	} else if (!can_read_memory()) {
+		h->notify_why = "a filter around this process refuses process_vm_readv";
+	}
+	h->notify = h->notify_why == NULL;
+	h->sockets = h->notify && can_take_descriptors();
+}
+
+/* Short, because programs put sockets into it and their names are short. */
+static const char *find_run_dir(struct arena *a) {
+	static const char digits[] = "0123456789abcdef";
+	const char *base = variable("TMPDIR");
+	unsigned char random[8];
+	char name[] = "corral-0123456789abcdef";
+
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof random; i++) {
+		name[7 + 2 * i] = digits[random[i] >> 4];
+		name[8 + 2 * i] = digits[random[i] & 15];
+	}
+	char full[PATH_MAX];
+	if (base == NULL || realpath(base, full) == NULL || streq(full, "/")) {
+		return realpath("/tmp", full) == NULL ? NULL : path_join(a, full, name);
+	}
+	return path_join(a, full, name);
+}
+
+int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
+	probe_broker(h);
+	h->run_dir = find_run_dir(a);
+	if (h->run_dir == NULL) {
+		err_set(e, ERR_SETUP, "probe", "there is no directory for temporary files");
+		return err_fix(e, "set TMPDIR to a directory that exists");
+	}
+	return 0;
 }
 
 void host_probe_groups(struct host *h) {

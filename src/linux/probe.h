@@ -13,9 +13,8 @@
 /* What every run needs to know. */
 int host_probe(struct arena *a, struct host *ret, struct err *e);
 
-/* Whether an administrator has switched user namespaces off: for reports.  A run
- * finds out by itself, and does not pay for the question. */
-void host_probe_switches(struct host *h);
+/* What a plan without namespaces needs to know besides; memory is the arena's. */
+int host_probe_shared(struct arena *a, struct host *h, struct err *e);
 
 /* What the plan needs when plan_wants_groups() says so. */
 void host_probe_groups(struct host *h);

@@ -7,6 +7,7 @@
 #include "linux/init.h"
 #include "linux/kernel.h"
 #include "linux/layer.h"
+#include "linux/scratch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -100,9 +101,14 @@ static int prepare_descriptors(struct kit *k, const struct spawn_request *r, str
 	return 0;
 }
 
+static bool serves(const struct layer *l, const struct kit *k) {
+	return !l->namespaces || !plan_shares(k->plan);
+}
+
 static int prepare_layers(struct kit *k, struct err *e) {
 	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (layers[i]->prepare != NULL && layers[i]->prepare(k, e) != 0) {
+		if (serves(layers[i], k) && layers[i]->prepare != NULL &&
+		    layers[i]->prepare(k, e) != 0) {
 			return -1;
 		}
 	}
@@ -124,16 +130,20 @@ static _Noreturn void child_main(struct kit *k) {
 
 	init_reset_signals();
 	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (layers[i]->enter != NULL && layers[i]->enter(k, &e) != 0) {
+		if (serves(layers[i], k) && layers[i]->enter != NULL &&
+		    layers[i]->enter(k, &e) != 0) {
 			init_fail(k, &e);
 		}
 	}
 	init_run(k);
 }
 
-static int clone_failed(struct err *e) {
+static int clone_failed(const struct kit *k, struct err *e) {
 	int error = errno;
-	err_sys(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
+	if (plan_shares(k->plan)) {
+		return err_sys(e, "spawn", "the kernel refused to make a process");
+	}
+	err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
 	switch (error) {
 	case ENOSPC:
 		return err_fix(
@@ -149,12 +159,18 @@ static int clone_failed(struct err *e) {
 	}
 }
 
-static int start_child(struct kit *k, struct child *ret, struct err *e) {
-	int pidfd = -1;
+/* Without namespaces clone(2) is enough, and there where a container's filter
+ * answers clone3 with ENOSYS.  The order of its last two arguments differs between
+ * architectures; neither is used. */
+static long clone_guard(int *ret_pidfd) {
+	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
+}
+
+static long clone_init(const struct kit *k, int *ret_pidfd) {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&pidfd,
+		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = 0, /* a host program's wait(2) and SIGCHLD handler never see it */
 	};
 	if (k->plan->own_net) {
@@ -164,11 +180,16 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)k->cgroup_fd;
 	}
+	return sys_clone3(&args);
+}
+
+static int start_child(struct kit *k, struct child *ret, struct err *e) {
+	int pidfd = -1;
 	/* Signals stay blocked until the child has given up the caller's handlers. */
 	sigset_t all, before;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for a bad `how` */
-	long pid = sys_clone3(&args);
+	long pid = plan_shares(k->plan) ? clone_guard(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
 	}
@@ -176,7 +197,7 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* likewise */
 	if (pid < 0) {
 		errno = error;
-		return clone_failed(e);
+		return clone_failed(k, e);
 	}
 	ret->pidfd = pidfd;
 	return 0;
@@ -190,7 +211,7 @@ static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
 		return -1;
 	}
 	k->cgroup_fd = cgroup_fd(ret->cgroup);
-	k->njoin_fds = cgroup_join_fds(ret->cgroup, &k->join_fds);
+	k->njoin_fds = cgroup_join_fds(ret->cgroup, plan_shares(k->plan), &k->join_fds);
 	return 0;
 }
 
@@ -200,14 +221,17 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.host = r->host,
 		.arena = a,
 		.ruleset_fd = -1,
+		.scope_fd = -1,
+		.listener_fd = -1,
 		.channel_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,
 		.cols = r->cols,
+		.rehearse = r->rehearse,
 		.tell_start = r->tell_start,
 	};
-	struct child child = {.pidfd = -1, .channel = -1};
+	struct child child = {.pidfd = -1, .channel = -1, .run_dir = r->plan->run_dir};
 	int pair[2] = {-1, -1};
 
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
@@ -224,6 +248,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	drop_fd(&pair[1]);
 	if (failed) {
 		cgroup_free(child.cgroup);
+		scratch_remove(child.run_dir);
 		drop_fd(&pair[0]);
 		return -1;
 	}
@@ -251,6 +276,7 @@ static int64_t milliseconds(struct timeval t) {
 void spawn_leave(struct child *c) {
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
+	scratch_remove(c->run_dir);
 }
 
 void spawn_finish(struct child *c, struct usage *ret) {
@@ -274,6 +300,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		cgroup_free(c->cgroup);
 	}
 	drop_fd(&c->channel);
+	scratch_remove(c->run_dir);
 	*c = (struct child){.pidfd = -1, .channel = -1};
 	if (ret != NULL) {
 		*ret = usage;

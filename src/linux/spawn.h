@@ -53,6 +53,7 @@ struct spawn_request {
 	size_t nmore_fds;
 	bool terminal;
 	uint16_t rows, cols;
+	bool rehearse;   /* go through all of it and end where the command would begin */
 	bool tell_start; /* report the start at once; else after a moment, or with the end */
 };
 
@@ -62,6 +63,7 @@ struct child {
 	int pidfd;
 	int channel;           /* ours; non-blocking */
 	struct cgroup *cgroup; /* NULL when none */
+	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
 };
 
 /* Starts the command; the first report has not been read yet.  On failure

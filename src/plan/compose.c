@@ -292,5 +292,8 @@ int compose(struct builder *b, struct err *e) {
 		return -1;
 	}
 	wishes_settle(b);
+	if (b->shared && shared_spread(b, e) != 0) {
+		return -1;
+	}
 	return b->out_of_memory ? err_memory(e, WHERE) : finish(b, e);
 }

@@ -158,15 +158,15 @@ static void put_computed(struct builder *b) {
 	const struct plan *plan = b->plan;
 	put(b, "PATH", search_path(b));
 	put(b, "HOME", plan->home_at);
-	put(b, "TMPDIR", "/tmp");
+	put(b, "TMPDIR", b->shared ? keep_join(b, plan->run_dir, SHARED_TMP) : "/tmp");
 	put(b, "USER", b->h->user);
 	put(b, "LOGNAME", b->h->user);
 	put(b, "SHELL", shell(b));
 	put(b, "PWD", plan->cwd);
-	if (identity_shown(b)) {
-		put(b, "GIT_CONFIG_SYSTEM", IDENTITY_FILE);
+	put(b, "GIT_CONFIG_SYSTEM", b->identity_at);
+	if (!b->shared) { /* the host's own holds its sockets */
+		put(b, "XDG_RUNTIME_DIR", keep_printf(b, "/run/user/%u", b->h->uid));
 	}
-	put(b, "XDG_RUNTIME_DIR", keep_printf(b, "/run/user/%u", b->h->uid));
 }
 
 /* By name alone: no two entries share one. */

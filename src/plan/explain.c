@@ -21,8 +21,8 @@ static const char *const kind_names[] = {
 };
 
 static const char *const reach_names[] = {
-	[REACH_NONE] = "none",   [REACH_READ] = "read",     [REACH_EXEC] = "exec",
-	[REACH_WRITE] = "write", [REACH_DEVICE] = "device",
+	[REACH_NONE] = "none", [REACH_LIST] = "list",   [REACH_READ] = "read",
+	[REACH_EXEC] = "exec", [REACH_WRITE] = "write", [REACH_DEVICE] = "device",
 };
 
 static const char *rights(const struct mount *m) {

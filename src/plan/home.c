@@ -56,10 +56,16 @@ static bool home_is_kept(struct builder *b) {
 static void show_private_home(struct builder *b) {
 	struct plan *plan = b->plan;
 	if (!home_is_kept(b)) {
+		if (b->shared) {
+			plan->home_at = keep_join(b, plan->run_dir, SHARED_HOME);
+		}
 		wish_private(b, plan->home_at, 0700, RANK_HOME, "private home");
 		return;
 	}
 	plan->home_source = keep_join(b, keep_join(b, b->own_dirs[0], "homes"), home_name(b));
+	if (b->shared) {
+		plan->home_at = plan->home_source;
+	}
 	struct mount m = {
 		.kind = MOUNT_BIND,
 		.target = plan->home_at,

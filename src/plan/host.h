@@ -59,6 +59,11 @@ struct host {
 	const char *userns_why;      /* why not, with the remedy */
 	int landlock_abi;            /* 0: none */
 	bool seccomp;
+	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
+	bool notify;                 /* the filter can ask, and the asker's memory can be read */
+	const char *notify_why;      /* why not */
+	bool sockets;                /* and its sockets can be taken */
+	const char *run_dir;         /* a free name for a directory of the run's own */
 	struct host_cgroup cgroup;
 	struct host_fs fs;
 };

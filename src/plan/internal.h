@@ -50,10 +50,6 @@ struct hide {
 	const char *written; /* by a rule; NULL when a table says so */
 };
 
-/* How the caller signs commits, for git inside. */
-#define IDENTITY_DIR "/.corral"
-#define IDENTITY_FILE IDENTITY_DIR "/gitconfig"
-
 struct builder {
 	struct arena *a;
 	const struct policy *p;
@@ -71,9 +67,16 @@ struct builder {
 	const char *own_dirs[3]; /* state and configuration of Corral; NULL where unknown */
 	enum view view;
 	bool read_only; /* mode */
+	bool shared;    /* the engine has no namespaces */
+	const char *identity_at; /* where git's settings are put; NULL for nowhere */
 };
 
 #define WHERE "plan"
+
+/* In the directory of the run, where there is no root of our own. */
+#define SHARED_TMP "tmp"
+#define SHARED_HOME "home"
+#define SHARED_IDENTITY "gitconfig"
 
 /* ---- plan.c: small tools that all files use ---- */
 
@@ -82,11 +85,6 @@ const char *keep_join(struct builder *b, const char *dir, const char *rest);
 const char *keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void note_add(struct builder *b, const char *text);
-
-/* Whether the view has IDENTITY_FILE. */
-static inline bool identity_shown(const struct builder *b) {
-	return b->view != VIEW_MINIMAL && (b->h->git.name[0] != '\0' || b->h->git.email[0] != '\0');
-}
 
 struct look fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */
@@ -152,12 +150,26 @@ int compose(struct builder *b, struct err *e);
 void home_choose(struct builder *b);
 void home_show(struct builder *b);
 void skeleton_show(struct builder *b);
+/* Puts the caller's name and address for git there, if there are any. */
+void identity_show(struct builder *b, const char *at);
+/* engine.c: which engine, and whether it reaches the level that was asked for. */
+int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
+/* shared.c: what differs where the view is the host's own tree. */
+int shared_check(const struct builder *b, struct err *e);
+void shared_skeleton(struct builder *b);
+void shared_open_view(struct builder *b);
+int shared_spread(struct builder *b, struct err *e);
+void shared_traits(struct builder *b);
 int view_build(struct builder *b, struct err *e);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
 int environment_build(struct builder *b, struct err *e);
 void promises_make(struct plan *plan);
+/* promises_shared.c: the same for engines without namespaces. */
+void promises_shared(struct plan *plan);
 void promises_warn(struct builder *b);
+/* Whether the caller named this loss. */
+bool loss_is_accepted(const struct policy *p, const char *name);
 int promises_check(const struct plan *plan, const struct policy *p, struct err *e);
 
 /* masks.c: hides a path if it exists, is reachable and a tree shows it. */

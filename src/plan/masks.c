@@ -77,7 +77,9 @@ static bool home_is_shown(const struct builder *b) {
 static void hide_sensitive(struct builder *b) {
 	bool home = home_is_shown(b);
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
-		hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
+		if (!b->shared || (sensitive_paths.rows[i].flags & PATH_MILD) == 0) {
+			hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
+		}
 	}
 	for (size_t i = 0; home && i < credential_paths.count; i++) {
 		hide_if_shown(b, keep_join(b, b->h->home, credential_paths.rows[i].path),

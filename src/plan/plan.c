@@ -17,12 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The newest Landlock ABI whose rights the landlock layer has been checked against. */
-#define LANDLOCK_ABI_KNOWN 10
-
-/* From here on Landlock also covers the network, which level "full" promises. */
-#define LANDLOCK_ABI_FULL 4
-
 /* ---- small tools ---- */
 
 const char *keep_join(struct builder *b, const char *dir, const char *rest) {
@@ -121,56 +115,6 @@ const char *reserved_reason(const char *path) {
 	return reason;
 }
 
-/* ---- engine and level ---- */
-
-static int choose_engine(struct plan *plan, const struct host *h, struct err *e) {
-	if (!h->seccomp) {
-		err_set(e, ERR_SETUP, WHERE,
-			"this kernel has no seccomp filters, without which nothing is run");
-		return err_fix(e, "use a kernel with CONFIG_SECCOMP_FILTER");
-	}
-	if (!h->userns) {
-		const char *why = h->userns_why == NULL ? "reason unknown" : h->userns_why;
-		err_set(e, ERR_SETUP, WHERE,
-			"user namespaces cannot be made, and this version has only the namespaces "
-			"engine: %s",
-			why);
-		return err_fix(e, "%s", why);
-	}
-	plan->engine = ENGINE_NAMESPACES;
-	plan->level = h->landlock_abi >= LANDLOCK_ABI_FULL ? LEVEL_FULL : LEVEL_STANDARD;
-	plan->landlock_abi =
-		h->landlock_abi < LANDLOCK_ABI_KNOWN ? h->landlock_abi : LANDLOCK_ABI_KNOWN;
-	return 0;
-}
-
-static int level_too_low(const struct plan *plan, const struct host *h, enum level wanted,
-			 const struct origin *from, struct err *e) {
-	char origin[128];
-	err_set(e, ERR_SETUP, WHERE,
-		"level %s is asked for (%s) and this host reaches %s: Landlock ABI %d",
-		level_name(wanted), origin_text(from, origin, sizeof origin),
-		level_name(plan->level), h->landlock_abi);
-	return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or accept %s",
-		       LANDLOCK_ABI_FULL, level_name(plan->level));
-}
-
-static int check_level(const struct plan *plan, const struct policy *p, const struct host *h,
-		       struct err *e) {
-	const struct value *level = &p->values[KEY_LEVEL], *least = &p->values[KEY_MIN_LEVEL];
-	if (level->set && level->num != LEVEL_AUTO && level->num != LEVEL_FULL) {
-		return err_set(e, ERR_USAGE, WHERE, "level %s is not implemented in this version",
-			       level_name((enum level)level->num));
-	}
-	if (level->set && level->num == LEVEL_FULL && plan->level != LEVEL_FULL) {
-		return level_too_low(plan, h, LEVEL_FULL, &level->origin, e);
-	}
-	if (least->set && least->num != LEVEL_AUTO && least->num > (int64_t)plan->level) {
-		return level_too_low(plan, h, (enum level)least->num, &least->origin, e);
-	}
-	return 0;
-}
-
 static int check_implemented(const struct policy *p, struct err *e) {
 	if (policy_num(p, KEY_MODE) == MODE_FULL_ACCESS) {
 		return err_set(e, ERR_USAGE, WHERE,
@@ -227,6 +171,9 @@ static int build(struct builder *b, struct err *e) {
 	plan->hostname = "localhost"; /* a name that resolves to itself, with every /etc/hosts */
 	plan->own_net = policy_num(b->p, KEY_NET_MODE) == NET_NONE;
 	find_own_dirs(b);
+	if (b->shared && shared_check(b, e) != 0) {
+		return -1;
+	}
 	if (view_build(b, e) != 0 ||
 	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0)) {
 		return -1;
@@ -234,6 +181,9 @@ static int build(struct builder *b, struct err *e) {
 	wishes_settle(b);
 	if (masks_build(b, e) != 0 || compose(b, e) != 0) {
 		return -1;
+	}
+	if (b->shared) {
+		shared_traits(b);
 	}
 	choose_cwd(b);
 	if (environment_build(b, e) != 0) {
@@ -256,8 +206,11 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		.view = (enum view)policy_num(p, KEY_FS_VIEW),
 		.read_only = policy_num(p, KEY_MODE) == MODE_READ_ONLY,
 	};
-	if (check_implemented(p, e) != 0 || choose_engine(&plan, h, e) != 0 ||
-	    check_level(&plan, p, h, e) != 0 || build(&b, e) != 0) {
+	if (check_implemented(p, e) != 0 || engine_choose(&plan, p, h, e) != 0) {
+		return -1;
+	}
+	b.shared = plan_shares(&plan);
+	if (build(&b, e) != 0) {
 		return -1;
 	}
 	promises_make(&plan);

@@ -43,6 +43,7 @@ struct promise {
 	enum state state;
 	const char *by[4]; /* mechanisms: "mount", "landlock", …; NULL-terminated when shorter */
 	const char *why;   /* weaker: what is lost; absent: why; enforced: NULL */
+	bool grave;        /* weaker by so much that nothing runs unless the loss is accepted */
 };
 
 enum mount_kind {
@@ -62,7 +63,7 @@ enum mount_kind {
 };
 
 /* What Landlock grants beneath a target. */
-enum reach { REACH_NONE, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
+enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
 
 struct mount {
 	enum mount_kind kind;
@@ -85,7 +86,9 @@ struct rlimit_row {
 	uint64_t value;
 };
 
-enum engine { ENGINE_NONE, ENGINE_NAMESPACES, ENGINE_LANDLOCK };
+/* All but the first and the last share the host's processes, ipc and network with
+ * it; their view is the host's own tree, so target and source are the same path. */
+enum engine { ENGINE_NONE, ENGINE_SECCOMP, ENGINE_LANDLOCK, ENGINE_NAMESPACES };
 
 struct plan {
 	enum engine engine;
@@ -106,7 +109,13 @@ struct plan {
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
 
-	bool own_net;       /* a network namespace with loopback */
+	bool own_net;       /* net.mode is none: loopback alone */
+	bool broker;        /* what the filter asks is answered */
+	unsigned traits;    /* of the filter: enum syscall_trait */
+	unsigned exceptions; /* those that paths within a writable tree ask for */
+	bool spread;        /* a tree was granted entry by entry, to leave one out */
+	const char *run_dir; /* a directory for this run alone, made before and removed after it;
+	                      * NULL with namespaces, where a tmpfs serves */
 	int landlock_abi;   /* what to use; 0 for none */
 	uint64_t tmp_size;  /* bytes; of the run's own tmpfs */
 
@@ -121,7 +130,7 @@ struct plan {
 	const char **notes; /* what a person should know: skipped optional paths, … */
 	size_t nnotes, notes_cap;
 
-	const char *warnings[3]; /* limits that were asked for and do not hold here */
+	const char *warnings[5]; /* limits that were asked for and do not hold here */
 	size_t nwarnings;
 };
 
@@ -129,6 +138,11 @@ struct plan {
  * when the level or a required guarantee is out of this host's reach. */
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
                struct err *e);
+
+/* No namespaces of the run's own. */
+static inline bool plan_shares(const struct plan *plan) {
+	return plan->engine != ENGINE_NAMESPACES;
+}
 
 const char *guarantee_name(enum guarantee g);
 const char *state_name(enum state s);

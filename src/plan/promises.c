@@ -42,8 +42,9 @@ static const char *const level_names[] = {
 
 static const char *const engine_names[] = {
 	[ENGINE_NONE] = "none",
-	[ENGINE_NAMESPACES] = "namespaces",
+	[ENGINE_SECCOMP] = "seccomp",
 	[ENGINE_LANDLOCK] = "landlock",
+	[ENGINE_NAMESPACES] = "namespaces",
 };
 
 const char *guarantee_name(enum guarantee g) {
@@ -103,9 +104,27 @@ static const struct {
 	{KEY_LIMITS_PROCESSES, GUARANTEE_LIMITS_PROCESSES},
 };
 
+/* What a person has to read at every run. */
+static const char *level_warning(const struct plan *plan) {
+	switch (plan->level) {
+	case LEVEL_MINIMAL:
+		return "level minimal: the network is closed, files are NOT protected; "
+		       "`corral status` says what would raise it";
+	case LEVEL_NONE:
+		return "level none: NOTHING is protected; the command runs with all your rights";
+	default:
+		return NULL;
+	}
+}
+
 void promises_warn(struct builder *b) {
 	struct plan *plan = b->plan;
+	const char *warning = level_warning(plan);
 	char origin[256];
+
+	if (warning != NULL) {
+		plan->warnings[plan->nwarnings++] = warning;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(limits_of_groups); i++) {
 		const struct value *v = &b->p->values[limits_of_groups[i].key];
 		const struct promise *made = &plan->promises[limits_of_groups[i].guarantee];
@@ -122,6 +141,11 @@ void promises_warn(struct builder *b) {
 void promises_make(struct plan *plan) {
 	struct promise *promises = plan->promises;
 	bool landlock = plan->landlock_abi > 0;
+
+	if (plan_shares(plan)) {
+		promises_shared(plan);
+		return;
+	}
 
 	promises[GUARANTEE_FS_WRITE] = files(landlock);
 	promises[GUARANTEE_FS_READ] = files(landlock);
@@ -164,6 +188,47 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 	return err_set(e, ERR_USAGE, WHERE, "require names no guarantee: %s", wanted->str);
 }
 
+bool loss_is_accepted(const struct policy *p, const char *name) {
+	const struct value *list = &p->values[KEY_ALLOW_DEGRADED];
+	for (size_t i = 0; i < list->count; i++) {
+		if (streq(list->items[i].str, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What a policy asks for by its mode, its network or a rule.  At a level below
+ * standard the loss of the files lies in the level's name. */
+static bool is_asked(const struct plan *plan, const struct policy *p, enum guarantee g) {
+	switch (g) {
+	case GUARANTEE_FS_WRITE:
+	case GUARANTEE_FS_READ:
+		return plan->level >= LEVEL_STANDARD;
+	case GUARANTEE_FS_DENY:
+		return p->values[KEY_FS_DENY].count > 0 || p->values[KEY_FS_PROTECT].count > 0;
+	case GUARANTEE_NET:
+		return plan->own_net && plan->level >= LEVEL_MINIMAL;
+	default:
+		return false;
+	}
+}
+
+static int check_asked(const struct plan *plan, const struct policy *p, struct err *e) {
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct promise *made = &plan->promises[g];
+		bool lost = made->state == STATE_ABSENT || made->grave;
+		if (!lost || !is_asked(plan, p, g) || loss_is_accepted(p, guarantee_names[g])) {
+			continue;
+		}
+		err_set(e, ERR_SETUP, WHERE, "%s would be %s: %s", guarantee_names[g],
+			state_name(made->state), made->why);
+		return err_fix(e, "accept that with --allow-degraded %s, or see `corral status`",
+			       guarantee_names[g]);
+	}
+	return 0;
+}
+
 int promises_check(const struct plan *plan, const struct policy *p, struct err *e) {
 	const struct value *require = &p->values[KEY_REQUIRE];
 	for (size_t i = 0; i < require->count; i++) {
@@ -171,5 +236,5 @@ int promises_check(const struct plan *plan, const struct policy *p, struct err *
 			return -1;
 		}
 	}
-	return 0;
+	return check_asked(plan, p, e);
 }

@@ -84,16 +84,23 @@ static void show_proc(struct builder *b) {
 	}
 }
 
-static void show_identity(struct builder *b) {
+/* How the caller signs commits, for git inside. */
+#define IDENTITY_DIR "/.corral"
+#define IDENTITY_FILE IDENTITY_DIR "/gitconfig"
+
+void identity_show(struct builder *b, const char *at) {
 	struct buf text;
 
+	if (b->view == VIEW_MINIMAL || (b->h->git.name[0] == '\0' && b->h->git.email[0] == '\0')) {
+		return;
+	}
 	buf_init(&text);
 	identity_write(&b->h->git, &text);
 	if (buf_failed(&text)) {
 		b->out_of_memory = true;
 	} else {
-		wish_dir(b, IDENTITY_DIR, 0755, REACH_READ);
-		wish_file(b, IDENTITY_FILE, keep_printf(b, "%s", text.data));
+		wish_file(b, at, keep_printf(b, "%s", text.data));
+		b->identity_at = at;
 	}
 	buf_done(&text);
 }
@@ -108,7 +115,8 @@ void skeleton_show(struct builder *b) {
 		wish_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
 	}
 	wish_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
-	if (identity_shown(b)) {
-		show_identity(b);
+	identity_show(b, IDENTITY_FILE);
+	if (b->identity_at != NULL) {
+		wish_dir(b, IDENTITY_DIR, 0755, REACH_READ);
 	}
 }

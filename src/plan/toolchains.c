@@ -63,6 +63,17 @@ static void scan_entry(void *arg, const char *name) {
 	}
 }
 
+/* Where HOME is another path, programs find the toolchain by a link in it. */
+static void link_into_home(struct builder *b, const char *path, const char *full) {
+	const char *home = b->h->home;
+	if (streq(b->plan->home_at, home) || streq(path, home)) {
+		return;
+	}
+	const char *at = keep_join(b, b->plan->home_at, path + strlen(home) + 1);
+	struct mount m = {.kind = MOUNT_LINK, .target = at, .text = full, .note = "toolchain"};
+	wish_add(b, m, RANK_TOOLCHAIN)->alias = true;
+}
+
 /* `whole`: the root of a toolchain, where some keep their tokens. */
 static void show_tool(struct builder *b, const char *path, bool whole) {
 	struct look seen = fs_look(b, path);
@@ -90,6 +101,9 @@ static void show_tool(struct builder *b, const char *path, bool whole) {
 		return;
 	}
 	wish_show(b, &s);
+	if (b->shared && b->h->home != NULL && path_within(path, b->h->home)) {
+		link_into_home(b, path, full);
+	}
 	if (whole && s.seen.kind == LOOK_DIR) {
 		struct scan scan = {b, full};
 		/* An unreadable directory shows the command as little as it shows us. */

@@ -336,10 +336,16 @@ static int show_workspace(struct builder *b, struct err *e) {
 
 int view_build(struct builder *b, struct err *e) {
 	home_choose(b); /* the minimal view writes it into passwd */
-	if (show_view(b, e) != 0) {
+	if (b->plan->engine < ENGINE_LANDLOCK) {
+		shared_open_view(b);
+	} else if (show_view(b, e) != 0) {
 		return -1;
 	}
-	skeleton_show(b);
+	if (b->shared) {
+		shared_skeleton(b);
+	} else {
+		skeleton_show(b);
+	}
 	if (show_workspace(b, e) != 0) {
 		return -1;
 	}

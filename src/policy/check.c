@@ -162,7 +162,9 @@ static int check_mode(const struct policy *p, struct err *e) {
 static int check_level(const struct policy *p, struct err *e) {
 	const struct value *level = &p->values[KEY_LEVEL], *min = &p->values[KEY_MIN_LEVEL];
 	char a[40], b[40];
-	if (level->num == LEVEL_AUTO || min->num <= level->num) {
+	/* Who names a level has answered the built-in threshold. */
+	if (level->num == LEVEL_AUTO || min->num <= level->num ||
+	    min->origin.kind == ORIGIN_BUILTIN) {
 		return 0;
 	}
 	(void)snprintf(a, sizeof a, "level %s", keys[KEY_LEVEL].choices[level->num]);

@@ -422,6 +422,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.terminal = r->terminal,
+		.rehearse = r->rehearse,
 	};
 
 	terminal_size(&w->terminal, &request.rows, &request.cols);

@@ -30,6 +30,7 @@ struct run_request {
 	size_t nmore_fds;
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
+	bool rehearse; /* everything but the command itself */
 	bool last; /* the caller ends next: do not wait for an empty sandbox to be taken down */
 };
 

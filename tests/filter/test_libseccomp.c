@@ -383,7 +383,7 @@ TEST(both_kill_a_foreign_architecture) {
 
 	arena_init(&arena);
 	REQUIRE(rival_build(&r, BPF_ARCH_X86_64, &theirs));
-	REQUIRE(bpf_build(&arena, &(struct bpf_options){BPF_ARCH_X86_64}, &ours, &e) == 0);
+	REQUIRE(bpf_build(&arena, &(struct bpf_options){.arch = BPF_ARCH_X86_64}, &ours, &e) == 0);
 	for (uint32_t nr = 0; nr < 1024; nr++) {
 		entry_apply(BPF_ARCH_X86_64, ENTRY_FOREIGN, nr, &d);
 		CHECK_INT(program_run(&ours, &d).action, SECCOMP_RET_KILL_PROCESS);

@@ -50,7 +50,8 @@ static void make_test(struct input *in, struct arg_test *t) {
 
 static void make_checks(struct input *in) {
 	for (size_t c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
-		fuzz_checks[c] = (struct syscall_check){refusals[c], 1 + input_byte(in) % REFUSALS};
+		fuzz_checks[c] = (struct syscall_check){.refusals = refusals[c],
+							.count = 1 + input_byte(in) % REFUSALS};
 		for (size_t i = 0; i < fuzz_checks[c].count; i++) {
 			struct syscall_refusal *r = &refusals[c][i];
 			*r = (struct syscall_refusal){.count = 1 + input_byte(in) % ARG_TESTS_MAX,

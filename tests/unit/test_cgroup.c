@@ -57,7 +57,7 @@ static int run_limited(const struct plan *plan, const struct cgroup *c, uint64_t
 	struct err e = {0};
 	int status = -1;
 
-	kit.njoin_fds = cgroup_join_fds(c, &kit.join_fds);
+	kit.njoin_fds = cgroup_join_fds(c, false, &kit.join_fds);
 	if (cgroup_fd(c) >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd(c);
@@ -353,7 +353,7 @@ static void sleep_for_ever(void) {
 static pid_t start_sleeper(const struct cgroup *c) {
 	struct clone_args args = {.exit_signal = SIGCHLD};
 	const int *fds;
-	size_t n = cgroup_join_fds(c, &fds);
+	size_t n = cgroup_join_fds(c, false, &fds);
 	if (cgroup_fd(c) >= 0) {
 		args.flags = CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd(c);

@@ -54,17 +54,35 @@ static int empty_sets(struct err *e) {
 	return 0;
 }
 
-static int capabilities_enter(struct kit *k, struct err *e) {
-	(void)k;
+/* Who brings no capability along may not lock either, and has nothing to lock:
+ * under no_new_privs an empty set stays empty through every execve, for uid 0 too. */
+static bool may_lock(const struct kit *k) {
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {{0}, {0}};
+	if (!plan_shares(k->plan)) {
+		return true; /* the new user namespace gave all of them */
+	}
+	return syscall(SYS_capget, &head, sets) == 0 &&
+	       (sets[0].effective & (1U << CAP_SETPCAP)) != 0;
+}
+
+static int lock(struct err *e) {
 	if (drop_bounding_set(e) != 0) {
+		return -1;
+	}
+	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
+		return err_sys(e, "capabilities", "cannot lock the securebits");
+	}
+	return 0;
+}
+
+static int capabilities_enter(struct kit *k, struct err *e) {
+	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
+	if (may_lock(k) && lock(e) != 0) {
 		return -1;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
 		return err_sys(e, "capabilities", "cannot clear the ambient set");
-	}
-	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
-	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
-		return err_sys(e, "capabilities", "cannot lock the securebits");
 	}
 	if (empty_sets(e) != 0) {
 		return -1;

@@ -14,7 +14,7 @@
 /* Lifts every descriptor above the numbers that will be given out, so that
  * giving one out cannot overwrite another. */
 static int lift(struct kit *k, struct err *e) {
-	int floor = (int)k->nfds + 1;
+	int floor = (int)k->nfds + 2;
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
 				 ? k->fds[i]
@@ -26,6 +26,9 @@ static int lift(struct kit *k, struct err *e) {
 		}
 	}
 	k->channel_fd = fcntl(k->channel_fd, F_DUPFD_CLOEXEC, floor);
+	if (k->scope_fd >= 0) {
+		k->scope_fd = fcntl(k->scope_fd, F_DUPFD_CLOEXEC, floor);
+	}
 	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
 }
 
@@ -45,7 +48,14 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 		return err_sys(e, "descriptors", "cannot keep the status channel");
 	}
 	k->channel_fd = channel;
-	if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {
+	int last = channel;
+	if (k->scope_fd >= 0) {
+		if (dup3(k->scope_fd, ++last, O_CLOEXEC) < 0) {
+			return err_sys(e, "descriptors", "cannot keep the inner ruleset");
+		}
+		k->scope_fd = last;
+	}
+	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {
 		return err_sys(e, "descriptors", "cannot close the caller's descriptors");
 	}
 	return 0;

@@ -1,8 +1,11 @@
-/* Landlock: which files the command may touch, said a second time.
+/* Landlock: which files the command may touch.
  *
- * The mounts already hold nothing but the plan's files; this layer repeats the
- * grants as rules on the files themselves, so that a mistake in one of the two
- * is not an escape.  It also keeps signals and abstract sockets inside.
+ * With namespaces the mounts hold nothing but the plan's files already; this layer
+ * repeats the grants as rules on the files themselves, so that a mistake in one of
+ * the two is not an escape.  Without them it is the boundary.  It also keeps
+ * signals and abstract sockets inside, and there in two steps: the guard and the
+ * broker are under the rules, and the command in a domain of its own within, so
+ * that the guard can signal everything inside and nothing inside the guard.
  *
  * Should:   turn the plan's grants into one ruleset and enforce it here.
  * Must not: run before mounts.c (a landlocked thread can no longer mount or
@@ -12,10 +15,12 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "data/syscalls.h"
 #include "linux/kernel.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RIGHTS_LIST LL_FS_READ_DIR
 #define RIGHTS_READ (LL_FS_READ_DIR | LL_FS_READ_FILE)
@@ -31,16 +36,12 @@
 	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV)
 
 static const uint64_t rights_of[] = {
-	[REACH_NONE] = 0,
-	[REACH_READ] = RIGHTS_READ,
-	[REACH_EXEC] = RIGHTS_EXEC,
-	[REACH_WRITE] = RIGHTS_WRITE,
-	[REACH_DEVICE] = RIGHTS_DEVICE,
+	[REACH_NONE] = 0,           [REACH_LIST] = RIGHTS_LIST,   [REACH_READ] = RIGHTS_READ,
+	[REACH_EXEC] = RIGHTS_EXEC, [REACH_WRITE] = RIGHTS_WRITE, [REACH_DEVICE] = RIGHTS_DEVICE,
 };
 
-/* What each ABI added; a kernel refuses bits that it does not know.  TCP and
- * UDP rights (ABI 4 and 10) are left to the network namespace: handling them
- * here would close the loopback inside. */
+/* What each ABI added; a kernel refuses bits that it does not know.  UDP rights
+ * (ABI 10) are left to the network namespace or the filter. */
 static const struct {
 	int abi;
 	uint64_t fs, scoped;
@@ -79,9 +80,62 @@ static int allow(const struct kit *k, int fd, uint64_t rights, bool is_file) {
 	return (int)syscall(SYS_landlock_add_rule, k->ruleset_fd, LL_RULE_PATH_BENEATH, &rule, 0);
 }
 
-/* Trees of the host are known before the child exists; the rest is made by it. */
-static bool from_host(const struct mount *m) {
-	return m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
+/* Trees of the host are known before the child exists; the rest is made by it,
+ * unless there is no root of our own to make it in. */
+static bool is_known(const struct kit *k, const struct mount *m) {
+	return plan_shares(k->plan) || m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
+}
+
+static bool has_rule(const struct mount *m) {
+	return m->reach != REACH_NONE && m->kind != MOUNT_LINK;
+}
+
+/* With namespaces the mounts compare; here the rule is all there is. */
+static int open_known(const struct kit *k, const struct mount *m, struct err *e) {
+	const char *path = m->source != NULL ? m->source : m->target;
+	auto_fd fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) {
+		return err_sys_at(e, "landlock", "cannot open", path);
+	}
+	struct stat st;
+	if (plan_shares(k->plan) && m->ino != 0 &&
+	    (fstat(fd, &st) != 0 || st.st_dev != m->dev || st.st_ino != m->ino)) {
+		errno = ESTALE;
+		return err_sys_at(e, "landlock",
+				  "was replaced while the sandbox was being set up:", path);
+	}
+	return take_fd(&fd);
+}
+
+static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
+	auto_fd fd = open_known(k, m, e);
+	if (fd < 0) {
+		return m->maybe && e->sys == ENOENT ? 0 : -1;
+	}
+	bool is_file = m->is_file || m->kind == MOUNT_FILE;
+	if (allow(k, fd, rights_of[m->reach], is_file) != 0) {
+		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
+	}
+	return 0;
+}
+
+/* The same scopes once more, for the command alone; without rules for files, so
+ * that opening one costs nothing more. */
+static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
+	struct ll_ruleset_attr scope = {.scoped = attr->scoped};
+	if (!plan_shares(k->plan) || scope.scoped == 0) {
+		return 0;
+	}
+	k->scope_fd = (int)syscall(SYS_landlock_create_ruleset, &scope, sizeof scope, 0);
+	return k->scope_fd < 0
+		       ? err_sys(e, "landlock", "the kernel refused to make the inner ruleset")
+		       : 0;
+}
+
+/* Where neither a network namespace nor the broker needs TCP: closed twice. */
+static uint64_t closed_ports(const struct plan *plan) {
+	bool closed = plan_shares(plan) && plan->own_net && (plan->traits & TRAIT_SOCKETS) == 0;
+	return closed && plan->landlock_abi >= 4 ? LL_NET_BIND_TCP | LL_NET_CONNECT_TCP : 0;
 }
 
 static int landlock_prepare(struct kit *k, struct err *e) {
@@ -89,6 +143,7 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 		return 0;
 	}
 	struct ll_ruleset_attr attr = known_to(k->plan->landlock_abi);
+	attr.net = closed_ports(k->plan);
 	k->ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &attr,
 				     attr_size(k->plan->landlock_abi), 0);
 	if (k->ruleset_fd < 0) {
@@ -96,25 +151,15 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
-		if (!from_host(m) || m->reach == REACH_NONE) {
-			continue;
-		}
-		auto_fd fd = open(m->source, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0) {
-			return err_sys_at(e, "landlock", "cannot open", m->source);
-		}
-		if (allow(k, fd, rights_of[m->reach], m->is_file) != 0) {
-			return err_sys_at(e, "landlock", "the kernel refused the rule for",
-					  m->source);
+		if (is_known(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
+			return -1;
 		}
 	}
-	return 0;
+	return prepare_scope(k, &attr, e);
 }
 
-static int landlock_enter(struct kit *k, struct err *e) {
-	if (k->ruleset_fd < 0) {
-		return 0; /* the kernel has no Landlock; the plan says so */
-	}
+/* What the child has made: the root, its windows, procfs. */
+static int rules_of_own_root(struct kit *k, struct err *e) {
 	/* Directories of the skeleton can be listed; what they lead to has its own rule. */
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (root < 0 || allow(k, root, RIGHTS_LIST, false) != 0) {
@@ -122,7 +167,7 @@ static int landlock_enter(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
-		if (from_host(m) || m->reach == REACH_NONE) {
+		if (is_known(k, m) || !has_rule(m)) {
 			continue;
 		}
 		auto_fd fd = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -131,19 +176,46 @@ static int landlock_enter(struct kit *k, struct err *e) {
 					  m->target);
 		}
 	}
+	return 0;
+}
+
+/* The command's own terminal, in the host's devpts among others. */
+static int rule_for_pty(struct kit *k, struct err *e) {
+	if (k->want_pty && allow(k, k->fds[0], RIGHTS_DEVICE, true) != 0) {
+		return err_sys(e, "landlock", "the kernel refused the rule for the terminal");
+	}
+	return 0;
+}
+
+static int landlock_enter(struct kit *k, struct err *e) {
+	if (k->ruleset_fd < 0) {
+		return 0; /* the kernel has no Landlock; the plan says so */
+	}
+	if ((plan_shares(k->plan) ? rule_for_pty(k, e) : rules_of_own_root(k, e)) != 0) {
+		return -1;
+	}
 	if (syscall(SYS_landlock_restrict_self, k->ruleset_fd, 0) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the ruleset");
 	}
 	return 0;
 }
 
+static int landlock_start(struct kit *k, struct err *e) {
+	if (k->scope_fd >= 0 && syscall(SYS_landlock_restrict_self, k->scope_fd, 0) != 0) {
+		return err_sys(e, "landlock", "the kernel refused the inner ruleset");
+	}
+	return 0;
+}
+
 static void landlock_done(struct kit *k) {
 	drop_fd(&k->ruleset_fd);
+	drop_fd(&k->scope_fd);
 }
 
 const struct layer layer_landlock = {
 	.name = "landlock",
 	.prepare = landlock_prepare,
 	.enter = landlock_enter,
+	.start = landlock_start,
 	.done = landlock_done,
 };

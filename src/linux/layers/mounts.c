@@ -34,38 +34,6 @@
 /* Enough for a skeleton and its windows; a bound on inodes is part of the size. */
 #define TMPFS_INODES "1048576"
 
-/* ---- parent ---- */
-
-/* mkdir -p for our own state, private to the user. */
-static int make_private_dirs(const char *path, struct err *e) {
-	char part[PATH_MAX];
-	for (size_t i = 1; path[i - 1] != '\0'; i++) {
-		if (path[i] != '/' && path[i] != '\0') {
-			continue;
-		}
-		if (i >= sizeof part) {
-			errno = ENAMETOOLONG;
-			return err_sys_at(e, "mounts", "cannot make the private home", path);
-		}
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-			err_sys_at(e, "mounts", "cannot make the private home", part);
-			return err_fix(
-				e, "use --home ephemeral, or make the state directory writable");
-		}
-	}
-	return 0;
-}
-
-static int mounts_prepare(struct kit *k, struct err *e) {
-	const char *home = k->plan->home_source;
-	if (home == NULL || mkdir(home, 0700) == 0 || errno == EEXIST) {
-		return 0; /* all but the first run of a workspace */
-	}
-	return make_private_dirs(home, e);
-}
-
 /* ---- child: file systems and trees ---- */
 
 static int fail(struct err *e, const char *what, const struct mount *m) {
@@ -332,6 +300,9 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
 	auto_fd tree = new_fs("proc", options, ARRAY_LEN(options),
 			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (tree < 0) {
+		return err_host(e, "mounts", "cannot make a fresh procfs");
+	}
 	return attach_new(g, m, tree, e);
 }
 
@@ -413,7 +384,7 @@ static int new_root(uint64_t size, struct err *e) {
 	 * mount namespace; absolute paths still resolve in the old one. */
 	if (root < 0 ||
 	    syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-		return err_sys(e, "mounts", "cannot make the new root");
+		return err_host(e, "mounts", "cannot make the new root");
 	}
 	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
 	if (mask < 0) {
@@ -446,7 +417,7 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 
 static int leave_old_root(int root, struct err *e) {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
-		return err_sys(e, "mounts", "cannot change the root");
+		return err_host(e, "mounts", "cannot change the root");
 	}
 	/* The old root now lies on top of the new one; nothing of it may remain. */
 	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
@@ -478,5 +449,4 @@ static int mounts_enter(struct kit *k, struct err *e) {
 	return rc == 0 ? leave_old_root(root, e) : -1;
 }
 
-const struct layer layer_mounts = {
-	.name = "mounts", .prepare = mounts_prepare, .enter = mounts_enter};
+const struct layer layer_mounts = {.name = "mounts", .namespaces = true, .enter = mounts_enter};

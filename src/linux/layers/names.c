@@ -18,4 +18,4 @@ static int names_enter(struct kit *k, struct err *e) {
 	return 0;
 }
 
-const struct layer layer_names = {.name = "names", .enter = names_enter};
+const struct layer layer_names = {.name = "names", .namespaces = true, .enter = names_enter};

@@ -28,11 +28,11 @@ static int network_prepare(struct kit *k, struct err *e) {
 static int bring_up_loopback(struct err *e) {
 	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
-		return err_sys(e, "network", "cannot open a socket in the new namespace");
+		return err_host(e, "network", "cannot open a socket in the new namespace");
 	}
 	struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 	if (ioctl(fd, SIOCSIFFLAGS, &up) != 0) {
-		return err_sys(e, "network", "cannot bring up the loopback interface");
+		return err_host(e, "network", "cannot bring up the loopback interface");
 	}
 	return 0;
 }
@@ -58,6 +58,7 @@ static int network_enter(struct kit *k, struct err *e) {
 
 const struct layer layer_network = {
 	.name = "network",
+	.namespaces = true,
 	.prepare = network_prepare,
 	.enter = network_enter,
 };

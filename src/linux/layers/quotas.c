@@ -46,21 +46,19 @@ static int write_quota(int dir, const struct quota *q, struct err *e) {
 		return 0;
 	}
 	if (fd < 0) {
-		return err_sys_at(e, "quotas", "cannot open " QUOTA_DIR, q->file);
+		return err_host(e, "quotas", "cannot open the quotas in " QUOTA_DIR);
 	}
 	if (write(fd, q->value, len) != (ssize_t)len) {
-		return err_sys_at(e, "quotas", "cannot lower " QUOTA_DIR, q->file);
+		return err_host(e, "quotas", "cannot lower the quotas in " QUOTA_DIR);
 	}
 	return 0;
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
-	if (k->plan->engine != ENGINE_NAMESPACES) {
-		return 0; /* no user namespace of our own whose ceilings could be lowered */
-	}
+	(void)k;
 	auto_fd dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
-		return err_sys_at(e, "quotas", "cannot open", QUOTA_DIR);
+		return err_host(e, "quotas", "cannot open " QUOTA_DIR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
 		if (write_quota(dir, &quotas[i], e) != 0) {
@@ -72,5 +70,6 @@ static int quotas_enter(struct kit *k, struct err *e) {
 
 const struct layer layer_quotas = {
 	.name = "quotas",
+	.namespaces = true,
 	.enter = quotas_enter,
 };

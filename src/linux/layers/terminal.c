@@ -13,10 +13,12 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <termios.h>
 
 static int open_pty(struct kit *k, struct err *e) {
-	auto_fd master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	const char *device = plan_shares(k->plan) ? "/dev/ptmx" : "/dev/pts/ptmx";
+	auto_fd master = open(device, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int unlocked = 0;
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0) {
 		return err_sys(e, "terminal", "cannot make a pty");
@@ -42,6 +44,11 @@ static int open_pty(struct kit *k, struct err *e) {
 static int terminal_enter(struct kit *k, struct err *e) {
 	if (setsid() < 0) {
 		return err_sys(e, "terminal", "cannot leave the caller's session");
+	}
+	/* The memory of this process is a copy of the caller's: nobody inside may trace
+	 * it or read it (the user layer has said so where there is one). */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+		return err_sys(e, "terminal", "cannot make the first process undumpable");
 	}
 	return k->want_pty ? open_pty(k, e) : 0;
 }

@@ -23,7 +23,7 @@ static int user_prepare(struct kit *k, struct err *e) {
 static int put(const char *file, const char *text, struct err *e) {
 	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		return err_sys_at(e, "user", "cannot write", file);
+		return err_host(e, "user", "the new user namespace cannot be given its ids");
 	}
 	return 0;
 }
@@ -47,4 +47,5 @@ static int user_enter(struct kit *k, struct err *e) {
 	return 0;
 }
 
-const struct layer layer_user = {.name = "user", .prepare = user_prepare, .enter = user_enter};
+const struct layer layer_user = {
+	.name = "user", .namespaces = true, .prepare = user_prepare, .enter = user_enter};

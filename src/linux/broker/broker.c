@@ -1,0 +1,285 @@
+/* Receives calls, finds their row, answers.
+ *
+ * Should:   answer every call that it received, with the handler's result.
+ * Must not: allocate, lock, or run code of libc beyond thin system calls: this runs
+ *           in the guard, whose memory is a copy of a program that may have had
+ *           other threads.
+ * Fails:    closed: a call without a row is ENOSYS, and without /proc all are EPERM. */
+#include "linux/broker/broker.h"
+
+#include "base/auto.h"
+#include "linux/bpf.h"
+#include "linux/broker/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The guard has signals and a clock to look after as well. */
+#define CALLS_AT_ONCE 32
+
+/* How soon a helper notices that nobody waits for it any more. */
+#define LOOK_AFTER_MS 200
+
+/* The waker and the woken on one processor: half the time of a round trip.  Linux 6.6. */
+#define NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define NOTIF_SYNC_WAKE_UP 1UL
+
+/* clang-format off */
+#define ASK(families, call, reason) {CALL_##call, serve_##call, families, reason}
+
+const struct broker_row broker_rows[] = {
+	ASK(BROKER_MARKS, chmod, "Landlock has no right for modes"),
+	ASK(BROKER_MARKS, chown, "Landlock has no right for owners"),
+	ASK(BROKER_MARKS, fchmod, "a descriptor for reading is enough to change a mode"),
+	ASK(BROKER_MARKS, fchmodat, "as chmod"),
+	ASK(BROKER_MARKS, fchmodat2, "as chmod"),
+	ASK(BROKER_MARKS, fchown, "as fchmod"),
+	ASK(BROKER_MARKS, fchownat, "as chown"),
+	ASK(BROKER_MARKS, fremovexattr, "as fchmod"),
+	ASK(BROKER_MARKS, fsetxattr, "as fchmod"),
+	ASK(BROKER_MARKS, futimesat, "as utimensat"),
+	ASK(BROKER_MARKS, lchown, "as chown"),
+	ASK(BROKER_MARKS, lremovexattr, "as setxattr"),
+	ASK(BROKER_MARKS, lsetxattr, "as setxattr"),
+	ASK(BROKER_MARKS, removexattr, "as setxattr"),
+	ASK(BROKER_MARKS, setxattr, "Landlock has no right for attributes; access lists are among them"),
+	ASK(BROKER_MARKS, utime, "as utimensat"),
+	ASK(BROKER_MARKS, utimensat, "Landlock has no right for times, and make(1) believes them"),
+	ASK(BROKER_MARKS, utimes, "as utimensat"),
+
+	ASK(BROKER_TRUNCATE | BROKER_FILES, truncate, "Landlock has a right for it since ABI 3, and none for a file inside a granted tree"),
+
+	ASK(BROKER_FILES, creat, "as open"),
+	ASK(BROKER_FILES, link, "a second name for a protected file would be a writable one"),
+	ASK(BROKER_FILES, linkat, "as link"),
+	ASK(BROKER_FILES, mkdir, "a directory where the policy says that there is none to be made"),
+	ASK(BROKER_FILES, mkdirat, "as mkdir"),
+	ASK(BROKER_FILES, mknod, "as mkdir"),
+	ASK(BROKER_FILES, mknodat, "as mkdir"),
+	ASK(BROKER_FILES, open, "Landlock cannot deny inside what it grants"),
+	ASK(BROKER_FILES, openat, "as open"),
+	ASK(BROKER_FILES, rename, "a denied file under another name would not be denied"),
+	ASK(BROKER_FILES, renameat, "as rename"),
+	ASK(BROKER_FILES, renameat2, "as rename"),
+	ASK(BROKER_FILES, rmdir, "as unlink"),
+	ASK(BROKER_FILES, symlink, "as mkdir"),
+	ASK(BROKER_FILES, symlinkat, "as mkdir"),
+	ASK(BROKER_FILES, unlink, "a protected file could be replaced"),
+	ASK(BROKER_FILES, unlinkat, "as unlink"),
+
+	ASK(BROKER_SOCKETS, bind, "without a network namespace the wildcard address is the host's"),
+	ASK(BROKER_SOCKETS, connect, "Landlock knows ports and no addresses, and sockets with a path only since ABI 9"),
+	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
+
+	ASK(BROKER_SIGNALS, kill, "without a pid namespace every process of the user is in reach; Landlock keeps signals in since ABI 6"),
+	ASK(BROKER_SIGNALS, pidfd_send_signal, "as kill"),
+	ASK(BROKER_SIGNALS, rt_sigqueueinfo, "as kill"),
+	ASK(BROKER_SIGNALS, rt_tgsigqueueinfo, "as kill"),
+	ASK(BROKER_SIGNALS, tgkill, "as kill"),
+	ASK(BROKER_SIGNALS, tkill, "as kill"),
+};
+/* clang-format on */
+
+const size_t broker_rows_count = ARRAY_LEN(broker_rows);
+
+_Static_assert(ARRAY_LEN(broker_rows) < UINT8_MAX, "row_of holds a row's number and one");
+
+void broker_init(struct broker *b, const struct plan *plan, int listener) {
+	struct text self = {.len = 0};
+	struct stat st;
+
+	memset(b, 0, sizeof *b);
+	b->plan = plan;
+	b->listener = listener;
+	b->signals = plan->landlock_abi < 6;
+	b->killable = true;
+	b->self = getpid();
+	text_add(&self, "/proc/");
+	text_number(&self, (uint64_t)b->self);
+	memcpy(b->self_path, self.s, sizeof b->self_path);
+	b->proc = open("/proc", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	b->fds = open("/proc/self/fd", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	b->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (b->fds < 0 || b->root < 0 || fstat(b->proc, &st) != 0) {
+		drop_fd(&b->proc); /* no call is served without it */
+	} else {
+		b->proc_dev = st.st_dev;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
+		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
+
+		if (nr >= 0) {
+			b->row_of[nr] = (uint8_t)(i + 1);
+		}
+	}
+	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS,
+		      NOTIF_SYNC_WAKE_UP); /* or slower, no more */
+}
+
+void call_answer(const struct call *c, long result) {
+	struct seccomp_notif_resp answer = {
+		.id = c->id,
+		.val = result < 0 ? 0 : result,
+		.error = result < 0 ? (int)result : 0,
+	};
+	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
+}
+
+long call_let_pass(const struct call *c) {
+	struct seccomp_notif_resp answer = {.id = c->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
+	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
+	return CALL_ANSWERED;
+}
+
+static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
+	struct seccomp_notif_addfd add = {
+		.id = c->id,
+		.flags = flags,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return got < 0 ? -errno : got;
+}
+
+long call_give(const struct call *c, int fd, bool cloexec, bool writable) {
+	auto_fd ours = fd;
+	int got = writable ? -EINVAL : add_fd(c, ours, cloexec, SECCOMP_ADDFD_FLAG_SEND);
+
+	if (got != -EINVAL) {
+		return got < 0 ? got : CALL_ANSWERED;
+	}
+	/* In two steps; so does a kernel before 5.14, which does not know the flag. */
+	got = add_fd(c, ours, cloexec, 0);
+	drop_fd(&ours);
+	return got;
+}
+
+static void serve_one(struct broker *b, const struct seccomp_notif *n) {
+	struct call c = {.b = b, .id = n->id, .tid = (pid_t)n->pid};
+	unsigned row = n->data.nr >= 0 && n->data.nr <= SYSCALL_NEWEST ? b->row_of[n->data.nr] : 0;
+	long result;
+
+	memcpy(c.args, n->data.args, sizeof c.args);
+	if (row == 0) {
+		result = -ENOSYS;
+	} else if (b->proc < 0 || c.tid <= 0) {
+		result = -EPERM;
+	} else {
+		result = broker_rows[row - 1].serve(&c);
+	}
+	if (result != CALL_ANSWERED) {
+		call_answer(&c, result);
+	}
+}
+
+void broker_serve(struct broker *b) {
+	for (int i = 0; i < CALLS_AT_ONCE; i++) {
+		struct pollfd ready = {.fd = b->listener, .events = POLLIN};
+		struct seccomp_notif n;
+
+		if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) {
+			return;
+		}
+		memset(&n, 0, sizeof n); /* the kernel insists */
+		if (call_ioctl(b, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0) {
+			serve_one(b, &n);
+		} else if (errno != ENOENT && errno != EINTR) {
+			return; /* ENOENT: the caller was killed before we looked */
+		}
+	}
+}
+
+/* ---- what may take long ---- */
+
+/* A plain fork; libc's would run handlers and take locks. */
+static pid_t split(void) {
+	return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0UL, 0UL, 0UL, 0UL);
+}
+
+/* Ends with its parent: a helper must not outlive the run. */
+static void tie_to(pid_t parent) {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* fails only for a bad signal */
+	if (syscall(SYS_getppid) != parent) {
+		_exit(0);
+	}
+}
+
+/* The guard's other descriptors are nobody's here: its channel's end must be seen
+ * when the guard ends. */
+static void keep_only(const int *kept, size_t n) {
+	unsigned from = 0;
+
+	for (;;) {
+		unsigned next = UINT_MAX; /* the smallest that is kept and not passed yet */
+
+		for (size_t i = 0; i < n; i++) {
+			if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next) {
+				next = (unsigned)kept[i];
+			}
+		}
+		if (next > from) {
+			(void)syscall(SYS_close_range, from, next - 1, 0U); /* since 5.9 */
+		}
+		if (next == UINT_MAX) {
+			return;
+		}
+		from = next + 1;
+	}
+}
+
+/* Until the worker ends, or nobody waits for what it does. */
+static void watch_worker(const struct call *c, pid_t worker) {
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, worker, 0U), .events = POLLIN};
+	int status;
+
+	for (;;) {
+		(void)poll(&end, 1, LOOK_AFTER_MS); /* without a pidfd it just sleeps */
+		if (waitpid(worker, &status, WNOHANG) != 0) {
+			return;
+		}
+		if (!caller_waits(c)) {
+			(void)kill(worker, SIGKILL); /* it is our child: nobody else's number */
+			return;
+		}
+	}
+}
+
+long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
+	const int kept[] = {c->b->listener, fd, other};
+	pid_t guard = getpid();
+	pid_t watcher = split();
+
+	if (watcher != 0) {
+		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
+	}
+	tie_to(guard);
+	keep_only(kept, ARRAY_LEN(kept));
+	pid_t self = getpid();
+	pid_t worker = split();
+	if (worker < 0) {
+		call_answer(c, -EAGAIN);
+		_exit(0);
+	}
+	if (worker > 0) {
+		watch_worker(c, worker);
+		_exit(0);
+	}
+	tie_to(self);
+	long result = work(c, fd, arg);
+	if (result != CALL_ANSWERED) {
+		call_answer(c, result);
+	}
+	_exit(0);
+}

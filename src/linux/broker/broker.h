@@ -1,0 +1,79 @@
+/* The broker: what the kernel's rules cannot say, judged call by call.
+ *
+ * On the landlock engine a few system calls are not decided by the filter but
+ * handed to the guard (seccomp user notification).  The guard copies the
+ * arguments once, judges its copy, performs the call itself on what it judged,
+ * and returns the result or hands a descriptor over.
+ *
+ * Invariants, cited by the code and the tests:
+ *  K1  no handler answers "continue" where that is the protection: the arguments
+ *      can change after a look at them, so what was judged must be what is done
+ *      (the one that does, for O_PATH, judges nothing: see files.c);
+ *  K2  a pointer of the caller is read once;
+ *  K3  what was judged is held by a descriptor, and the call is made on it;
+ *  K4  nothing of the guard's own (its part of /proc, its descriptors, its
+ *      terminal) is reached on a caller's behalf;
+ *  K5  the guard does not wait on anything that the caller decides about: what
+ *      may take long is done by a helper process. */
+#ifndef CORRAL_LINUX_BROKER_BROKER_H
+#define CORRAL_LINUX_BROKER_BROKER_H
+
+#include "data/syscalls.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* When a call is asked about; the filter is made from the same rows. */
+enum broker_family {
+	BROKER_MARKS = 1 << 0,    /* always: Landlock has no right for modes, owners, times */
+	BROKER_TRUNCATE = 1 << 1, /* Landlock < 3 */
+	BROKER_FILES = 1 << 2,    /* the plan restricts paths inside a granted tree */
+	BROKER_SOCKETS = 1 << 3,  /* always */
+	BROKER_SIGNALS = 1 << 4,  /* Landlock < 6 */
+};
+
+/* Listening sockets that are remembered; the oldest is forgotten first. */
+#define BROKER_LISTENERS 512
+
+struct broker {
+	const struct plan *plan;
+	int listener;  /* seccomp notification descriptor */
+	bool signals;  /* the kill family is asked about */
+	bool killable; /* the listener has WAIT_KILLABLE_RECV: true unless the engine says otherwise
+			*/
+
+	pid_t self;                           /* the guard */
+	int proc;                             /* /proc, O_PATH; -1: every call is refused */
+	int fds;                              /* /proc/self/fd, O_PATH */
+	int root;                             /* "/", O_PATH */
+	uint64_t proc_dev;                    /* st_dev of /proc */
+	char self_path[32];                   /* "/proc/" and the guard's number */
+	uint64_t listening[BROKER_LISTENERS]; /* inodes of sockets that listen in this run */
+	size_t nlistening;                    /* ever; the place is modulo the size */
+	uint8_t row_of[SYSCALL_NEWEST + 1];   /* 1 + index into broker_rows; 0: no row */
+};
+
+struct call;
+
+struct broker_row {
+	enum syscall_id id;
+	long (*serve)(struct call *c); /* the result, or -errno, or CALL_ANSWERED */
+	unsigned families;
+	const char *reason;
+};
+
+/* Sorted by family, then by name; a call has one row. */
+extern const struct broker_row broker_rows[];
+extern const size_t broker_rows_count;
+
+/* Called in the process that serves: /proc/self is opened here. */
+void broker_init(struct broker *b, const struct plan *plan, int listener);
+
+/* Serves what is waiting; called when poll(2) says that the listener is readable.
+ * Never blocks for longer than a moment.  Helper processes that it starts are
+ * children of the guard, who reaps them with everything else. */
+void broker_serve(struct broker *b);
+
+#endif

@@ -1,0 +1,140 @@
+/* One call that waits for its answer, and what may be asked about its caller.
+ *
+ * Functions of this room return -errno, because that is what the caller gets;
+ * nobody prints it. */
+#ifndef CORRAL_LINUX_BROKER_CALL_H
+#define CORRAL_LINUX_BROKER_CALL_H
+
+#include "linux/broker/broker.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct call {
+	struct broker *b;
+	uint64_t id;
+	pid_t tid; /* the calling thread, as the guard sees it */
+	uint64_t args[6];
+};
+
+/* The handler has answered by itself, or left it to a helper process. */
+#define CALL_ANSWERED LONG_MIN
+
+/* ioctl(2) on the listener; libcs differ in the type of its request. */
+static inline int call_ioctl(const struct broker *b, unsigned long request, void *arg) {
+	return (int)syscall(SYS_ioctl, b->listener, request, arg);
+}
+
+static inline int call_int(const struct call *c, int arg) {
+	return (int)(uint32_t)c->args[arg]; /* the kernel looks at the low word alone */
+}
+
+/* The same caller still waits in the same call.  What was read from it before
+ * this said yes was its own: neither its number nor its memory can have become
+ * another's. */
+bool caller_waits(const struct call *c);
+
+/* Copies the caller's memory: 0, -EFAULT, -EPERM for a caller that may not be
+ * looked into, -ESRCH for one that is gone. */
+int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
+
+/* A string with its NUL.  -ENAMETOOLONG when it is not within cap bytes. */
+int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
+
+/* An O_PATH descriptor of ours for what the caller's descriptor stands for, or for
+ * its working directory (AT_FDCWD).  -EBADF when there is none. */
+int caller_fd(const struct call *c, int fd);
+
+/* The caller's descriptor itself (pidfd_getfd), for sockets. */
+int caller_take_fd(const struct call *c, int fd);
+
+/* A number of a file of /proc, by the word that begins its line.  -ENOENT, or -ENODATA
+ * when it is not there. */
+long caller_number(const struct call *c, const char *path, const char *field, unsigned base);
+
+/* Of /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
+long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base);
+
+/* Gives the descriptor to the caller as the call's result, and closes ours.  A
+ * writable one is closed before the caller goes on, so that the caller can
+ * close and execute the file at once (ETXTBSY). */
+long call_give(const struct call *c, int fd, bool cloexec, bool writable);
+
+/* Answers; a caller that is gone is nobody's loss. */
+void call_answer(const struct call *c, long result);
+
+/* Leaves the call to the kernel: only for what needs no protection (K1). */
+long call_let_pass(const struct call *c);
+
+/* Does `work` in a process of its own, which may block; it ends when the work
+ * does, or when the caller waits no longer.  What work returns is the answer.  It
+ * has these two descriptors (-1: none) and no others. */
+typedef long call_work(const struct call *c, int fd, const void *arg);
+long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
+
+/* "12", and "12/fd/3" by pieces; what does not fit is cut, which names no file. */
+struct text {
+	char s[64];
+	size_t len;
+};
+void text_add(struct text *t, const char *s);
+void text_number(struct text *t, uint64_t n);
+
+/* "/proc/self/fd/N" */
+struct text fd_path(int fd);
+
+/* Handlers, by file. */
+long serve_open(struct call *c);
+long serve_openat(struct call *c);
+long serve_creat(struct call *c);
+long serve_truncate(struct call *c);
+
+long serve_rename(struct call *c);
+long serve_renameat(struct call *c);
+long serve_renameat2(struct call *c);
+long serve_link(struct call *c);
+long serve_linkat(struct call *c);
+long serve_unlink(struct call *c);
+long serve_unlinkat(struct call *c);
+long serve_rmdir(struct call *c);
+long serve_symlink(struct call *c);
+long serve_symlinkat(struct call *c);
+long serve_mkdir(struct call *c);
+long serve_mkdirat(struct call *c);
+long serve_mknod(struct call *c);
+long serve_mknodat(struct call *c);
+
+long serve_chmod(struct call *c);
+long serve_fchmod(struct call *c);
+long serve_fchmodat(struct call *c);
+long serve_fchmodat2(struct call *c);
+long serve_chown(struct call *c);
+long serve_fchown(struct call *c);
+long serve_lchown(struct call *c);
+long serve_fchownat(struct call *c);
+long serve_utime(struct call *c);
+long serve_utimes(struct call *c);
+long serve_futimesat(struct call *c);
+long serve_utimensat(struct call *c);
+long serve_setxattr(struct call *c);
+long serve_lsetxattr(struct call *c);
+long serve_fsetxattr(struct call *c);
+long serve_removexattr(struct call *c);
+long serve_lremovexattr(struct call *c);
+long serve_fremovexattr(struct call *c);
+
+long serve_connect(struct call *c);
+long serve_bind(struct call *c);
+long serve_listen(struct call *c);
+
+long serve_kill(struct call *c);
+long serve_tkill(struct call *c);
+long serve_tgkill(struct call *c);
+long serve_rt_sigqueueinfo(struct call *c);
+long serve_rt_tgsigqueueinfo(struct call *c);
+long serve_pidfd_send_signal(struct call *c);
+
+#endif

@@ -1,0 +1,226 @@
+/* What the broker learns about a caller: memory, descriptors, directory, umask.
+ *
+ * Should:   copy each thing once (K2), and ask afterwards whether the caller still
+ *           waits: then all of it was that caller's.
+ * Must not: read more than it was asked for, or believe a number of /proc that may
+ *           have gone to another process meanwhile.
+ * Fails:    closed: what cannot be read is refused. */
+#include "linux/broker/call.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Reading stops at a page's end: what lies behind it may not be mapped. */
+#define PAGE ((uint64_t)4096)
+
+#define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
+
+void text_add(struct text *t, const char *s) {
+	while (*s != '\0' && t->len < sizeof t->s - 1) {
+		t->s[t->len++] = *s++;
+	}
+	t->s[t->len] = '\0';
+}
+
+void text_number(struct text *t, uint64_t n) {
+	char digits[24];
+	size_t at = sizeof digits - 1;
+
+	digits[at] = '\0';
+	do {
+		digits[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	text_add(t, digits + at);
+}
+
+struct text fd_path(int fd) {
+	struct text t = {.len = 0};
+
+	text_add(&t, "/proc/self/fd/");
+	text_number(&t, (uint64_t)fd);
+	return t;
+}
+
+bool caller_waits(const struct call *c) {
+	uint64_t id = c->id;
+
+	return call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* How a failed look into another process is told to that process. */
+static int no_look(int error) {
+	switch (error) {
+	case EFAULT:
+	case ESRCH:
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+		return -error;
+	default:
+		return -EPERM; /* not dumpable, or the host keeps processes apart */
+	}
+}
+
+static ssize_t copy_some(const struct call *c, uint64_t address, void *out, size_t len) {
+	struct iovec to = {out, len};
+	struct iovec from = {(void *)(uintptr_t)address, len}; /* an address over there */
+
+	return syscall(SYS_process_vm_readv, c->tid, &to, 1UL, &from, 1UL, 0UL);
+}
+
+int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) {
+	if (len == 0) {
+		return 0;
+	}
+	ssize_t n = copy_some(c, address, out, len);
+	if (n < 0) {
+		return no_look(errno);
+	}
+	if ((size_t)n != len) {
+		return -EFAULT;
+	}
+	return caller_waits(c) ? 0 : -ESRCH;
+}
+
+static bool has_nul(const char *s, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '\0') {
+			return true;
+		}
+	}
+	return false;
+}
+
+int caller_string(const struct call *c, uint64_t address, char *out, size_t cap) {
+	for (size_t len = 0; len < cap;) {
+		size_t want = (size_t)(PAGE - (address + len) % PAGE);
+
+		want = want < cap - len ? want : cap - len;
+		ssize_t n = copy_some(c, address + len, out + len, want);
+		if (n < 0) {
+			return no_look(errno);
+		}
+		if (n == 0) {
+			return -EFAULT;
+		}
+		if (has_nul(out + len, (size_t)n)) {
+			return caller_waits(c) ? 0 : -ESRCH;
+		}
+		len += (size_t)n;
+	}
+	return -ENAMETOOLONG;
+}
+
+int caller_fd(const struct call *c, int fd) {
+	struct text path = {.len = 0};
+
+	text_number(&path, (uint64_t)c->tid);
+	if (fd == AT_FDCWD) {
+		text_add(&path, "/cwd");
+	} else if (fd < 0) {
+		return -EBADF;
+	} else {
+		text_add(&path, "/fd/");
+		text_number(&path, (uint64_t)fd);
+	}
+	auto_fd got = openat(c->b->proc, path.s, O_PATH | O_CLOEXEC);
+	if (got < 0) {
+		return errno == ENOENT && fd >= 0 ? -EBADF : no_look(errno);
+	}
+	return caller_waits(c) ? take_fd(&got) : -ESRCH;
+}
+
+/* A pidfd for the calling thread, or for its process where the kernel has none for
+ * threads; those share their descriptors unless somebody took pains. */
+static int caller_pidfd(const struct call *c) {
+	int fd = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD_);
+
+	if (fd < 0 && errno == EINVAL) {
+		fd = (int)syscall(SYS_pidfd_open, c->tid, 0U);
+	}
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT)) {
+		long process = caller_status(c, c->tid, "Tgid:", 10);
+
+		if (process < 0) {
+			return (int)process;
+		}
+		fd = (int)syscall(SYS_pidfd_open, (pid_t)process, 0U);
+	}
+	return fd < 0 ? no_look(errno) : fd;
+}
+
+int caller_take_fd(const struct call *c, int fd) {
+	auto_fd process = caller_pidfd(c);
+
+	if (process < 0) {
+		return process;
+	}
+	auto_fd got = (int)syscall(SYS_pidfd_getfd, process, fd, 0U);
+	if (got < 0) {
+		return errno == EBADF ? -EBADF : no_look(errno);
+	}
+	return caller_waits(c) ? take_fd(&got) : -ESRCH;
+}
+
+/* The number behind a field that begins a line; -1 when there is none. */
+static long field_value(const char *text, const char *field, unsigned base) {
+	size_t len = strlen(field);
+	const char *at = text;
+
+	while (strncmp(at, field, len) != 0) {
+		at += strcspn(at, "\n");
+		if (*at == '\0') {
+			return -1;
+		}
+		at++;
+	}
+	at += len;
+	while (*at == ' ' || *at == '\t') {
+		at++;
+	}
+	if (*at == '-') {
+		return 0; /* the number of a process that has ended */
+	}
+	if (*at < '0' || *at > '9') {
+		return -1;
+	}
+	long value = 0;
+	for (; *at >= '0' && *at <= '9' && value < INT_MAX; at++) {
+		value = value * (long)base + (*at - '0');
+	}
+	return value;
+}
+
+long caller_number(const struct call *c, const char *path, const char *field, unsigned base) {
+	char text[1024]; /* the fields that are asked for stand in the first lines */
+	auto_fd fd = openat(c->b->proc, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return errno == ENOENT ? -ENOENT : no_look(errno);
+	}
+	ssize_t n = read(fd, text, sizeof text - 1);
+	if (n < 0) {
+		return -ENOENT; /* it ended meanwhile */
+	}
+	text[n] = '\0';
+	long value = field_value(text, field, base);
+	return value < 0 ? -ENODATA : value;
+}
+
+long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base) {
+	struct text path = {.len = 0};
+
+	text_number(&path, (uint64_t)pid);
+	text_add(&path, "/status");
+	long value = caller_number(c, path.s, field, base);
+	return value == -ENOENT || value == -ENODATA ? -ESRCH : value;
+}

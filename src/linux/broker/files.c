@@ -1,0 +1,266 @@
+/* Opening files, and cutting them.
+ *
+ * Should:   open what was judged, by its descriptor (K3), with the caller's flags and
+ *           umask, and hand it over.
+ * Must not: give the guard a terminal, or wait for a FIFO's other end or a lease (K5).
+ * Fails:    closed: a file that changes under our hands is looked for again, a few
+ *           times, and then refused. */
+#include "linux/broker/files.h"
+
+#include "base/auto.h"
+#include "linux/broker/verdict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Someone else makes and removes the same name all the time: not our fight. */
+#define TRIES_MAX 16
+
+#define SET_USER_ID 04000
+
+/* The kernel's __O_TMPFILE, which comes with O_DIRECTORY. */
+#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+
+struct opening {
+	int flags;
+	mode_t mode;
+};
+
+static bool creates(int flags) {
+	return (flags & (O_CREAT | TMPFILE_BIT)) != 0;
+}
+
+static bool writes(int flags) {
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+/* The guard makes files with the umask of whom it makes them for. */
+int files_take_umask(const struct call *c) {
+	long mask = caller_status(c, c->tid, "Umask:", 8);
+
+	if (mask < 0) {
+		return (int)mask;
+	}
+	if (!caller_waits(c)) {
+		return -ESRCH;
+	}
+	(void)umask((mode_t)mask);
+	return 0;
+}
+
+/* ---- a file that exists ---- */
+
+/* The flags for opening by descriptor: the walk is over, and the file is there. */
+static int flags_again(const struct opening *o) {
+	int drop = O_CREAT | O_NOFOLLOW | (o->flags & TMPFILE_BIT ? 0 : O_EXCL);
+
+	return (o->flags & ~drop) | O_CLOEXEC | O_NOCTTY;
+}
+
+/* In a helper: waits as long as the caller would. */
+static long open_waiting(const struct call *c, int fd, const void *arg) {
+	const struct opening *o = arg;
+	struct text path = fd_path(fd);
+	int got = open(path.s, flags_again(o), o->mode);
+
+	if (got < 0) {
+		return -errno;
+	}
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+}
+
+static bool may_wait(const struct place *p, int flags) {
+	/* Both ends at once never wait. */
+	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
+}
+
+static long open_again(const struct call *c, const struct place *p, const struct opening *o) {
+	struct text number = {.len = 0};
+	int flags = flags_again(o);
+
+	if (may_wait(p, o->flags)) {
+		return call_apart(c, p->fd, -1, open_waiting, o);
+	}
+	text_number(&number, (uint64_t)p->fd);
+	/* A lease would make us wait for its holder, who may be the caller. */
+	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
+	auto_fd got = openat(c->b->fds, number.s, flags | extra, o->mode);
+	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
+		return call_apart(c, p->fd, -1, open_waiting, o);
+	}
+	if (got < 0) {
+		return -errno;
+	}
+	if ((extra & ~flags) != 0 && fcntl(got, F_SETFL, flags & ~O_CREAT) != 0) {
+		return -errno;
+	}
+	return call_give(c, take_fd(&got), (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+}
+
+static long open_found(const struct call *c, const struct place *p, const struct opening *o) {
+	int r = verdict_look(c->b->plan, p);
+	bool holds_data = S_ISREG(p->mode) || S_ISDIR(p->mode);
+
+	if (r != 0) {
+		return r;
+	}
+	if ((o->flags & O_CREAT) != 0 && S_ISDIR(p->mode)) {
+		return -EISDIR;
+	}
+	/* A device or a FIFO is no part of the tree: a read-only mount lets them be
+	 * written to as well, and Landlock says which. */
+	if (writes(o->flags) && holds_data) {
+		r = verdict_change(c->b->plan, p);
+	}
+	if (r == 0 && (o->flags & TMPFILE_BIT) != 0) {
+		r = files_take_umask(c);
+	}
+	return r != 0 ? r : open_again(c, p, o);
+}
+
+/* ---- a file that is to be made ---- */
+
+static long open_new(const struct call *c, const struct place *p, const struct opening *o) {
+	int r = p->slash ? -EISDIR : verdict_make(c->b->plan, p);
+
+	if (r == 0) {
+		r = files_take_umask(c);
+	}
+	if (r != 0) {
+		return r;
+	}
+	/* O_EXCL: the file is ours, or it is not opened here. */
+	int got = openat(p->fd, p->name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+			 o->mode);
+	if (got < 0) {
+		return -errno;
+	}
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+}
+
+/* One look; -ESTALE when the name changed between two steps of it. */
+static long open_or_make(const struct call *c, int dirfd, const char *path,
+			 const struct opening *o) {
+	bool exclusive = (o->flags & O_EXCL) != 0;
+	bool follow = !exclusive && (o->flags & O_NOFOLLOW) == 0;
+	auto_place p;
+
+	int r = resolve_file(c, dirfd, path, follow, &p);
+	if (r == 0) {
+		return exclusive ? -EEXIST : open_found(c, &p, o);
+	}
+	if (r != -ENOENT) {
+		return r;
+	}
+	drop_fd(&p.fd);
+	r = follow ? resolve_missing(c, dirfd, path, &p) : resolve_name(c, dirfd, path, &p);
+	if (r != 0) {
+		return r == -EEXIST ? -ESTALE : r;
+	}
+	long got = open_new(c, &p, o);
+	return got == -EEXIST && !exclusive ? -ESTALE : got;
+}
+
+static long open_at(const struct call *c, int dirfd, const char *path, const struct opening *o) {
+	auto_place p;
+
+	if ((o->flags & O_CREAT) == 0) {
+		int r = resolve_file(c, dirfd, path, (o->flags & O_NOFOLLOW) == 0, &p);
+		return r != 0 ? verdict_missing(c->b->plan, &p, r) : open_found(c, &p, o);
+	}
+	p.fd = -1;
+	long got = -ESTALE;
+	for (int i = 0; got == -ESTALE && i < TRIES_MAX; i++) {
+		got = open_or_make(c, dirfd, path, o);
+	}
+	return got;
+}
+
+static long serve_opening(const struct call *c, int dirfd, uint64_t address, struct opening o) {
+	char path[PATH_MAX];
+
+	/* The kernel hands no O_PATH descriptor over (ADDFD: EBADF), so the caller opens it.
+	 * This protects nothing and need not: the flag is in a register, which does not
+	 * change, and such a descriptor gives no more than stat(2); whatever is done
+	 * with it is asked about by its real path. */
+	if ((o.flags & O_PATH) != 0) {
+		return call_let_pass(c);
+	}
+	int r = caller_string(c, address, path, sizeof path);
+	if (r != 0) {
+		return r;
+	}
+	if ((o.flags & O_CREAT) != 0 && (o.flags & O_DIRECTORY) != 0) {
+		return -EINVAL;
+	}
+	if (!creates(o.flags)) {
+		o.mode = 0;
+	}
+	if ((o.mode & SET_USER_ID) != 0) {
+		return -EPERM;
+	}
+	return open_at(c, dirfd, path, &o);
+}
+
+long serve_open(struct call *c) {
+	return serve_opening(c, AT_FDCWD, c->args[0],
+			     (struct opening){call_int(c, 1), (mode_t)c->args[2] & 07777});
+}
+
+long serve_openat(struct call *c) {
+	return serve_opening(c, call_int(c, 0), c->args[1],
+			     (struct opening){call_int(c, 2), (mode_t)c->args[3] & 07777});
+}
+
+long serve_creat(struct call *c) {
+	return serve_opening(
+		c, AT_FDCWD, c->args[0],
+		(struct opening){O_CREAT | O_WRONLY | O_TRUNC, (mode_t)c->args[1] & 07777});
+}
+
+/* ---- truncate ---- */
+
+static long cut(const struct call *c, int fd, const void *arg) {
+	const uint64_t *args = arg;
+	(void)c;
+
+	return syscall(SYS_ftruncate, fd, args[1]) != 0 ? -errno : 0;
+}
+
+static long cut_waiting(const struct call *c, int fd, const void *arg) {
+	struct text path = fd_path(fd);
+	auto_fd file = open(path.s, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+	return file < 0 ? -errno : cut(c, file, arg);
+}
+
+long serve_truncate(struct call *c) {
+	char path[PATH_MAX];
+	struct text number = {.len = 0};
+	auto_place p;
+
+	p.fd = -1;
+	int r = caller_string(c, c->args[0], path, sizeof path);
+	if (r == 0) {
+		r = resolve_file(c, AT_FDCWD, path, true, &p);
+	}
+	if (r == 0 && !S_ISREG(p.mode)) {
+		r = S_ISDIR(p.mode) ? -EISDIR : -EINVAL;
+	}
+	if (r == 0) {
+		r = verdict_change(c->b->plan, &p);
+	}
+	if (r != 0) {
+		return r;
+	}
+	text_number(&number, (uint64_t)p.fd);
+	auto_fd file = openat(c->b->fds, number.s, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (file < 0 && errno == EWOULDBLOCK) {
+		return call_apart(c, p.fd, -1, cut_waiting, c->args);
+	}
+	return file < 0 ? -errno : cut(c, file, c->args);
+}

@@ -1,0 +1,233 @@
+/* Names that come, go and move.
+ *
+ * Should:   find the directory once, judge directory and name, and make the call on
+ *           that directory (K3).
+ * Must not: follow a symlink that is the name, or make a second name for a file that
+ *           may not be written: the name would be a way to write it.
+ * Fails:    closed; errors stand in the kernel's order where a program looks at them
+ *           (EEXIST before EROFS: "mkdir -p" depends on it). */
+#include "linux/broker/verdict.h"
+
+#include "base/auto.h"
+#include "linux/broker/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SET_USER_ID 04000
+
+/* The return of a plain system call. */
+static long result(long r) {
+	return r < 0 ? -errno : r;
+}
+
+static int name_at(const struct call *c, int dirfd, uint64_t address, struct place *p) {
+	char path[PATH_MAX];
+
+	p->fd = -1;
+	int r = caller_string(c, address, path, sizeof path);
+	return r != 0 ? r : resolve_name(c, dirfd, path, p);
+}
+
+static bool exists(const struct place *p) {
+	struct stat st;
+
+	return syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A name that is to be made. */
+static int new_name_at(const struct call *c, int dirfd, uint64_t address, struct place *p) {
+	int r = name_at(c, dirfd, address, p);
+
+	if (r == 0 && exists(p)) {
+		r = -EEXIST;
+	}
+	return r != 0 ? r : verdict_make(c->b->plan, p);
+}
+
+/* ---- rename ---- */
+
+struct pair {
+	int from_dir, to_dir;
+	uint64_t from, to;
+};
+
+static long move(const struct call *c, struct pair at, unsigned flags) {
+	auto_place from, to;
+
+	to.fd = -1;
+	int r = name_at(c, at.from_dir, at.from, &from);
+	if (r == 0) {
+		r = name_at(c, at.to_dir, at.to, &to);
+	}
+	if (r == 0) {
+		r = verdict_remove(c->b->plan, &from);
+	}
+	if (r == 0) {
+		r = verdict_remove(c->b->plan, &to); /* it may be replaced, or exchanged */
+	}
+	if (r != 0) {
+		return r;
+	}
+	return result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags));
+}
+
+long serve_rename(struct call *c) {
+	return move(c, (struct pair){AT_FDCWD, AT_FDCWD, c->args[0], c->args[1]}, 0);
+}
+
+long serve_renameat(struct call *c) {
+	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]}, 0);
+}
+
+long serve_renameat2(struct call *c) {
+	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]},
+		    (unsigned)c->args[4]);
+}
+
+/* ---- link ---- */
+
+static int link_source(const struct call *c, struct pair at, int flags, struct place *p) {
+	char path[PATH_MAX];
+
+	p->fd = -1;
+	int r = caller_string(c, at.from, path, sizeof path);
+	if (r != 0) {
+		return r;
+	}
+	if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0) {
+		return resolve_fd(c, at.from_dir, p);
+	}
+	return resolve_file(c, at.from_dir, path, (flags & AT_SYMLINK_FOLLOW) != 0, p);
+}
+
+static long make_link(const struct call *c, struct pair at, int flags) {
+	auto_place from, to;
+
+	to.fd = -1;
+	if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0) {
+		return -EINVAL;
+	}
+	int r = link_source(c, at, flags, &from);
+	if (r == 0) {
+		r = new_name_at(c, at.to_dir, at.to, &to);
+	}
+	if (r == 0) {
+		r = verdict_change(c->b->plan, &from);
+	}
+	if (r != 0) {
+		return r == -EROFS && to.fd >= 0 && verdict_make(c->b->plan, &to) == 0
+			       ? -EXDEV /* as between two mounts */
+			       : r;
+	}
+	struct text path = fd_path(from.fd);
+	return result(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+}
+
+long serve_link(struct call *c) {
+	return make_link(c, (struct pair){AT_FDCWD, AT_FDCWD, c->args[0], c->args[1]}, 0);
+}
+
+long serve_linkat(struct call *c) {
+	return make_link(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]},
+			 call_int(c, 4));
+}
+
+/* ---- unlink, rmdir ---- */
+
+static long take_away(const struct call *c, int dirfd, uint64_t address, int flags) {
+	auto_place p;
+	int r = name_at(c, dirfd, address, &p);
+
+	if (r == 0) {
+		r = verdict_remove(c->b->plan, &p);
+	}
+	return r != 0 ? r : result(syscall(SYS_unlinkat, p.fd, p.name, flags));
+}
+
+long serve_unlink(struct call *c) {
+	return take_away(c, AT_FDCWD, c->args[0], 0);
+}
+
+long serve_rmdir(struct call *c) {
+	return take_away(c, AT_FDCWD, c->args[0], AT_REMOVEDIR);
+}
+
+long serve_unlinkat(struct call *c) {
+	int flags = call_int(c, 2);
+
+	return (flags & ~AT_REMOVEDIR) != 0 ? -EINVAL
+					    : take_away(c, call_int(c, 0), c->args[1], flags);
+}
+
+/* ---- symlink, mkdir, mknod ---- */
+
+static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_t address) {
+	char words[PATH_MAX]; /* they may lead anywhere: who follows them is judged then */
+	auto_place p;
+
+	p.fd = -1;
+	int r = caller_string(c, text, words, sizeof words);
+	if (r == 0 && words[0] == '\0') {
+		r = -ENOENT;
+	}
+	if (r == 0) {
+		r = new_name_at(c, dirfd, address, &p);
+	}
+	return r != 0 ? r : result(syscall(SYS_symlinkat, words, p.fd, p.name));
+}
+
+long serve_symlink(struct call *c) {
+	return make_symlink(c, c->args[0], AT_FDCWD, c->args[1]);
+}
+
+long serve_symlinkat(struct call *c) {
+	return make_symlink(c, c->args[0], call_int(c, 1), c->args[2]);
+}
+
+/* Ready for a call that makes a file with a mode. */
+static int new_file_at(const struct call *c, int dirfd, uint64_t address, mode_t mode,
+		       struct place *p) {
+	p->fd = -1;
+	if ((mode & SET_USER_ID) != 0) {
+		return -EPERM;
+	}
+	int r = new_name_at(c, dirfd, address, p);
+	return r != 0 ? r : files_take_umask(c);
+}
+
+static long make_directory(const struct call *c, int dirfd, uint64_t address, mode_t mode) {
+	auto_place p;
+	int r = new_file_at(c, dirfd, address, mode, &p);
+
+	return r != 0 ? r : result(syscall(SYS_mkdirat, p.fd, p.name, mode));
+}
+
+long serve_mkdir(struct call *c) {
+	return make_directory(c, AT_FDCWD, c->args[0], (mode_t)c->args[1]);
+}
+
+long serve_mkdirat(struct call *c) {
+	return make_directory(c, call_int(c, 0), c->args[1], (mode_t)c->args[2]);
+}
+
+static long make_node(const struct call *c, int dirfd, uint64_t address, mode_t mode,
+		      unsigned dev) {
+	auto_place p;
+	int r = new_file_at(c, dirfd, address, mode, &p);
+
+	return r != 0 ? r : result(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+}
+
+long serve_mknod(struct call *c) {
+	return make_node(c, AT_FDCWD, c->args[0], (mode_t)c->args[1], (unsigned)c->args[2]);
+}
+
+long serve_mknodat(struct call *c) {
+	return make_node(c, call_int(c, 0), c->args[1], (mode_t)c->args[2], (unsigned)c->args[3]);
+}

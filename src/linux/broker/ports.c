@@ -1,0 +1,222 @@
+/* Which listening sockets of the host's loopback were made in this run.
+ *
+ * Without a network namespace the run shares the loopback with the whole host.
+ * The kernel's own table (/proc/net/tcp, tcp6) says which socket listens at a
+ * port, by inode; the broker knows the inodes of its own.
+ *
+ * Should:   say "ours" only when everybody who could get the connection is ours.
+ * Must not: trust a port number: with SO_REUSEPORT two can listen at one.
+ * Fails:    closed: a table that cannot be read has no listener of ours. */
+#include "linux/broker/sockets.h"
+
+#include "base/auto.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATE_LISTEN 0x0a
+#define LINE_MAX_ 256 /* a row has at most 200 characters */
+
+/* What the rows of both tables say about one address and port. */
+struct count {
+	unsigned ours, foreign;               /* at the address itself */
+	unsigned mapped_ours, mapped_foreign; /* at ::ffff:127.0.0.1, for those who asked for ::1 */
+};
+
+void port_remember(struct broker *b, uint64_t inode) {
+	b->listening[b->nlistening++ % BROKER_LISTENERS] = inode;
+}
+
+static bool is_ours(const struct broker *b, uint64_t inode) {
+	size_t n = b->nlistening < BROKER_LISTENERS ? b->nlistening : BROKER_LISTENERS;
+
+	for (size_t i = 0; i < n; i++) {
+		if (b->listening[i] == inode) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- one row ---- */
+
+struct row {
+	struct in6_addr at;
+	uint16_t port;
+	unsigned state;
+	uint64_t inode;
+};
+
+static int digit(char ch) {
+	if (ch >= '0' && ch <= '9') {
+		return ch - '0';
+	}
+	return ch >= 'A' && ch <= 'F' ? ch - 'A' + 10 : -1;
+}
+
+static uint64_t number(const char *s, unsigned base, const char **end) {
+	uint64_t n = 0;
+
+	for (int d; (d = digit(*s)) >= 0 && (unsigned)d < base; s++) {
+		n = n * base + (unsigned)d;
+	}
+	*end = s;
+	return n;
+}
+
+/* "0100007F" or four such words, each as the machine holds it. */
+static const char *read_address(const char *s, struct in6_addr *ret) {
+	uint32_t words[4];
+	size_t n = 0;
+
+	for (; digit(*s) >= 0 && n < ARRAY_LEN(words); n++) {
+		words[n] = 0;
+		for (int i = 0; i < 8 && digit(*s) >= 0; i++) {
+			words[n] = words[n] * 16 + (unsigned)digit(*s++);
+		}
+	}
+	memset(ret, 0, sizeof *ret);
+	if (n == 1) {
+		ret->s6_addr[10] = ret->s6_addr[11] = 0xff;
+		memcpy(&ret->s6_addr[12], words, 4);
+	} else if (n == 4) {
+		memcpy(ret->s6_addr, words, sizeof words);
+	}
+	return s;
+}
+
+static const char *skip_field(const char *s) {
+	while (*s == ' ') {
+		s++;
+	}
+	return s + strcspn(s, " ");
+}
+
+/* "sl local:port remote:port st tx:rx tr:when retrnsmt uid timeout inode …" */
+static bool read_row(const char *line, struct row *ret) {
+	const char *s = skip_field(line);
+
+	while (*s == ' ') {
+		s++;
+	}
+	s = read_address(s, &ret->at);
+	if (*s != ':') {
+		return false;
+	}
+	ret->port = (uint16_t)number(s + 1, 16, &s);
+	s = skip_field(s);
+	while (*s == ' ') {
+		s++;
+	}
+	ret->state = (unsigned)number(s, 16, &s);
+	for (int i = 0; i < 5; i++) {
+		s = skip_field(s);
+	}
+	while (*s == ' ') {
+		s++;
+	}
+	ret->inode = number(s, 10, &s);
+	return true;
+}
+
+/* ---- the tables ---- */
+
+static const struct in6_addr any6 = IN6ADDR_ANY_INIT;
+static const struct in6_addr loopback6 = IN6ADDR_LOOPBACK_INIT;
+static const struct in6_addr mapped_any = {
+	{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}};
+static const struct in6_addr mapped_loopback = {
+	{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}};
+
+static bool same(const struct in6_addr *a, const struct in6_addr *b) {
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Would this listener get a connection to that address?  "::" may take IPv4 as well. */
+static bool listens_for(const struct row *r, const struct in6_addr *to) {
+	bool is4 = memcmp(to, &mapped_any, 12) == 0;
+
+	return same(&r->at, to) || same(&r->at, &any6) || (is4 && same(&r->at, &mapped_any));
+}
+
+static void count_row(const struct broker *b, const struct row *r, const struct in6_addr *to,
+		      struct count *n) {
+	bool ours = is_ours(b, r->inode);
+
+	if (listens_for(r, to)) {
+		n->ours += ours;
+		n->foreign += !ours;
+	} else if (same(to, &loopback6) && listens_for(r, &mapped_loopback)) {
+		n->mapped_ours += ours;
+		n->mapped_foreign += !ours;
+	}
+}
+
+struct reader {
+	int fd;
+	char chunk[4096];
+	size_t at, len;
+};
+
+/* A line without its end; false at the end of the file. */
+static bool read_line(struct reader *in, char *line) {
+	size_t n = 0;
+
+	for (;;) {
+		if (in->at == in->len) {
+			ssize_t got = read(in->fd, in->chunk, sizeof in->chunk);
+			if (got <= 0) {
+				return false;
+			}
+			in->at = 0;
+			in->len = (size_t)got;
+		}
+		char ch = in->chunk[in->at++];
+		if (ch == '\n') {
+			line[n] = '\0';
+			return true;
+		}
+		if (n < LINE_MAX_ - 1) {
+			line[n++] = ch;
+		}
+	}
+}
+
+static void count_table(const struct broker *b, const char *table, uint16_t port,
+			const struct in6_addr *to, struct count *n) {
+	struct reader in = {.fd = -1};
+	char line[LINE_MAX_];
+	struct row r;
+	auto_fd fd = openat(b->proc, table, O_RDONLY | O_CLOEXEC);
+
+	in.fd = fd;
+	if (fd < 0 || !read_line(&in, line)) {
+		return; /* the first line has the names of the fields */
+	}
+	/* Those that listen stand before all others. */
+	while (read_line(&in, line) && read_row(line, &r) && r.state == STATE_LISTEN) {
+		if (r.port == port) {
+			count_row(b, &r, to, n);
+		}
+	}
+}
+
+enum port_owner port_owner(const struct broker *b, const struct in6_addr *to, uint16_t port) {
+	struct count n = {0};
+
+	count_table(b, "net/tcp", port, to, &n);
+	bool is6 = memcmp(to, &mapped_any, 12) != 0;
+	unsigned plain4 = n.mapped_ours; /* a plain IPv4 listener is not reached by ::1 */
+	count_table(b, "net/tcp6", port, to, &n);
+	if (n.foreign > 0) {
+		return PORT_FOREIGN;
+	}
+	if (n.ours > 0) {
+		return PORT_OURS;
+	}
+	if (is6 && n.mapped_ours > plain4) {
+		return n.mapped_foreign > 0 ? PORT_FOREIGN : PORT_OURS_MAPPED;
+	}
+	return PORT_NOBODY;
+}

@@ -1,0 +1,272 @@
+/* Paths as the caller means them.
+ *
+ * The fast way lets the kernel walk the path (openat2) and asks it afterwards
+ * where it arrived.  That is wrong where a path means something else to us than
+ * to the caller, which is in procfs alone: /proc/self is whoever looks.  There,
+ * and where openat2 is not to be had, a walk name by name takes over, in which
+ * "self" is the caller.
+ *
+ * Should:   arrive where the kernel would have taken the caller.
+ * Must not: follow a link out of the guard's own directory in /proc, or hand out
+ *           what lies in it (K4): the kernel lets us in there, and never the caller.
+ * Fails:    closed, with the error that the kernel would give. */
+#include "linux/broker/resolve.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "linux/broker/walk.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+/* ---- what a descriptor stands for ---- */
+
+bool place_in_proc(int fd) {
+	struct statfs fs;
+
+	return syscall(SYS_fstatfs, fd, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC;
+}
+
+int place_real(const struct broker *b, int fd, char *out, size_t cap) {
+	struct text number = {.len = 0};
+
+	text_number(&number, (uint64_t)fd);
+	ssize_t n = syscall(SYS_readlinkat, b->fds, number.s, out, cap - 1);
+	if (n < 0) {
+		return errno == ENAMETOOLONG ? -ENAMETOOLONG : -EACCES;
+	}
+	if ((size_t)n >= PATH_MAX) {
+		return -ENAMETOOLONG;
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+bool place_is_guards(const struct broker *b, int fd) {
+	char real[REAL_MAX];
+	struct stat st;
+
+	if (!place_in_proc(fd)) {
+		return false;
+	}
+	/* Another mount of procfs has other numbers, or none for us. */
+	return fstat(fd, &st) != 0 || st.st_dev != b->proc_dev ||
+	       place_real(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
+}
+
+/* Fills in what is known of p->fd, which is not on procfs. */
+static int describe_plain(const struct broker *b, struct place *p) {
+	struct stat st;
+
+	if (fstat(p->fd, &st) != 0) {
+		return -errno;
+	}
+	p->mode = st.st_mode;
+	p->nlink = st.st_nlink;
+	return place_real(b, p->fd, p->real, sizeof p->real);
+}
+
+static int describe(const struct broker *b, struct place *p) {
+	return place_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
+}
+
+/* Makes p, which holds a directory, a name in it. */
+static int add_name(struct place *p, const char *name, size_t len, bool slash) {
+	size_t at = strlen(p->real);
+
+	if (len > NAME_MAX) {
+		return -ENAMETOOLONG;
+	}
+	if (!S_ISDIR(p->mode)) {
+		return -ENOTDIR;
+	}
+	memcpy(p->dir, p->real, at + 1);
+	memcpy(p->name, name, len);
+	p->name[len] = '\0';
+	p->has_name = true;
+	p->slash = slash;
+	if (at + len + 2 > sizeof p->real) {
+		return -ENAMETOOLONG;
+	}
+	if (at == 0 || p->real[at - 1] != '/') {
+		p->real[at++] = '/';
+	}
+	memcpy(p->real + at, name, len);
+	p->real[at + len] = '\0';
+	if (slash) {
+		memcpy(p->name + len, "/", 2); /* the kernel knows what that asks for */
+	}
+	return 0;
+}
+
+/* ---- the fast way ---- */
+
+/* What stands before the last name, and that name. */
+struct halves {
+	char before[PATH_MAX];
+	const char *name;
+	size_t len;
+	bool slash;
+};
+
+static void split_path(const char *path, struct halves *h) {
+	size_t end = strlen(path);
+
+	while (end > 1 && path[end - 1] == '/') {
+		end--;
+	}
+	h->slash = path[end] == '/';
+	size_t start = end;
+	while (start > 0 && path[start - 1] != '/') {
+		start--;
+	}
+	h->name = path + start;
+	h->len = end - start;
+	memcpy(h->before, path, start);
+	h->before[start] = '\0';
+	if (start == 0) {
+		memcpy(h->before, ".", 2);
+	}
+}
+
+static int fast_open(int base, const char *path, uint64_t flags) {
+	return sys_openat2(base, path, O_PATH | flags, RESOLVE_NO_MAGICLINKS);
+}
+
+/* The directory before the last name; -EAGAIN when the walk has to find it. */
+static int fast_name(const struct call *c, int base, const struct halves *h, struct place *p) {
+	p->fd = fast_open(base, h->before, O_DIRECTORY);
+	if (p->fd < 0 || h->len == 0 || place_in_proc(p->fd)) {
+		drop_fd(&p->fd);
+		return -EAGAIN;
+	}
+	int r = describe_plain(c->b, p);
+	return r != 0 ? r : add_name(p, h->name, h->len, h->slash);
+}
+
+static int name_kind(const struct place *p, mode_t *ret) {
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return -errno;
+	}
+	*ret = st.st_mode;
+	return 0;
+}
+
+/* Is it only the last name that is missing?  Most missing files are such, and the
+ * walk would cost many times as much. */
+static bool plainly_missing(const struct call *c, int base, const char *path, struct place *p) {
+	struct halves h;
+	mode_t mode;
+
+	split_path(path, &h);
+	if (fast_name(c, base, &h, p) != 0) {
+		drop_fd(&p->fd);
+		return false;
+	}
+	bool missing = name_kind(p, &mode) == -ENOENT;
+	drop_fd(&p->fd);
+	return missing;
+}
+
+/* ---- the frame of the caller ---- */
+
+/* Where a path begins: the root, or a directory of the caller's, which is `own` then. */
+static int base_of(const struct call *c, int dirfd, const char *path, int *own) {
+	if (path[0] == '/') {
+		return c->b->root;
+	}
+	*own = caller_fd(c, dirfd);
+	return *own;
+}
+
+static void place_reset(struct place *p) {
+	p->fd = -1;
+	p->has_name = p->slash = p->by_proc = false;
+	p->name[0] = p->dir[0] = p->real[0] = '\0';
+}
+
+static int walk_to(const struct call *c, int base, const char *path, enum walk_end end,
+		   struct place *p) {
+	struct walk_result w = {.fd = -1};
+
+	place_reset(p);
+	int r = walk_path(c, base, path, end, &w);
+	if (r != 0) {
+		return r;
+	}
+	p->fd = w.fd;
+	p->by_proc = w.by_proc;
+	r = describe(c->b, p);
+	return r != 0 || !w.has_name ? r : add_name(p, w.name, strlen(w.name), w.slash);
+}
+
+int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
+		 struct place *ret) {
+	place_reset(ret);
+	if (path[0] == '\0') {
+		return -ENOENT;
+	}
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	if (base < 0) {
+		return base;
+	}
+	ret->fd = fast_open(base, path, follow ? 0 : O_NOFOLLOW);
+	if (ret->fd >= 0 && !place_in_proc(ret->fd)) {
+		return describe_plain(c->b, ret);
+	}
+	int error = ret->fd < 0 ? errno : 0;
+	drop_fd(&ret->fd);
+	if (error == ENOENT && plainly_missing(c, base, path, ret)) {
+		return -ENOENT;
+	}
+	return walk_to(c, base, path, follow ? WALK_FOLLOW : WALK_STAY, ret);
+}
+
+int resolve_fd(const struct call *c, int fd, struct place *ret) {
+	place_reset(ret);
+	ret->fd = caller_fd(c, fd);
+	return ret->fd < 0 ? ret->fd : describe(c->b, ret);
+}
+
+int resolve_name(const struct call *c, int dirfd, const char *path, struct place *ret) {
+	struct halves h;
+
+	place_reset(ret);
+	if (path[0] == '\0') {
+		return -ENOENT;
+	}
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	if (base < 0) {
+		return base;
+	}
+	split_path(path, &h);
+	int r = fast_name(c, base, &h, ret);
+	return r != -EAGAIN ? r : walk_to(c, base, path, WALK_NAME, ret);
+}
+
+int resolve_missing(const struct call *c, int dirfd, const char *path, struct place *ret) {
+	mode_t mode;
+	int r = resolve_name(c, dirfd, path, ret);
+
+	if (r != 0 || ret->slash) {
+		return r; /* a name to be made has no slash behind it; the caller sees to that */
+	}
+	r = name_kind(ret, &mode);
+	if (r == -ENOENT) {
+		return 0;
+	}
+	if (r != 0 || !S_ISLNK(mode)) {
+		return r != 0 ? r : -EEXIST;
+	}
+	drop_fd(&ret->fd);
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	return base < 0 ? base : walk_to(c, base, path, WALK_MISSING, ret);
+}

@@ -1,0 +1,275 @@
+/* Signals without a pid namespace.
+ *
+ * Should:   send a signal to what descends from the guard, and to nothing else.
+ * Must not: reach the guard itself, its group, or a process that got the number of
+ *           one that was judged: a pidfd holds it (K3).
+ * Fails:    closed: EPERM, as for another user's process. */
+#include "linux/broker/call.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Longer chains of parents than this are nobody's honest work. */
+#define GENERATIONS_MAX 4096
+
+#define CLIMBS 3
+
+#define SIGINFO_SIZE 128 /* the kernel's */
+
+static long result(long r) {
+	return r < 0 ? -errno : 0;
+}
+
+/* ---- who is inside ---- */
+
+static bool is_inside(const struct call *c, pid_t pid) {
+	for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
+		long parent = caller_status(c, pid, "PPid:", 10);
+
+		if (parent == c->b->self) {
+			return pid != c->b->self;
+		}
+		pid = parent < 0 ? 0 : (pid_t)parent;
+	}
+	return false;
+}
+
+/* 0, -ESRCH when there is none, -EPERM when it is none of ours. */
+static int judge(const struct call *c, pid_t pid) {
+	if (pid == c->tid) {
+		return 0;
+	}
+	if (caller_status(c, pid, "PPid:", 10) == -ESRCH) {
+		return -ESRCH;
+	}
+	/* A parent that ends while we climb breaks the chain; the next climb finds the
+	 * guard in its place. */
+	for (int i = 0; i < CLIMBS; i++) {
+		if (is_inside(c, pid)) {
+			return 0;
+		}
+	}
+	return -EPERM;
+}
+
+struct entry { /* linux_dirent64 */
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static pid_t process_number(const char *name) {
+	long n = 0;
+
+	for (; *name >= '0' && *name <= '9' && n < INT_MAX / 10; name++) {
+		n = n * 10 + (*name - '0');
+	}
+	return *name == '\0' ? (pid_t)n : 0;
+}
+
+static bool member_inside(const struct call *c, const char *name, pid_t group) {
+	pid_t pid = process_number(name);
+
+	return pid > 0 && syscall(SYS_getpgid, pid) == group && is_inside(c, pid);
+}
+
+/* A group belongs to one session, and who is in a session descends from who made
+ * it or was there: one member inside means that all are. */
+static bool group_is_inside(const struct call *c, pid_t group) {
+	_Alignas(struct entry) char buf[4096];
+	long n;
+
+	if (group == syscall(SYS_getpgid, 0)) {
+		return false; /* the guard's own */
+	}
+	if (syscall(SYS_getpgid, group) == group && is_inside(c, group)) {
+		return true;
+	}
+	auto_fd dir = openat(c->b->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+		for (long at = 0; at < n;) {
+			const struct entry *e = (const struct entry *)(const void *)(buf + at);
+			if (member_inside(c, e->name, group)) {
+				return true;
+			}
+			at += e->len;
+		}
+	}
+	return false;
+}
+
+/* ---- sending ---- */
+
+/* A signal to the caller itself would break off its wait for the answer where the
+ * kernel lets signals do that; the call would start again, and send again. */
+static long send_after_answer(const struct call *c, pid_t pid, int sig) {
+	call_answer(c, 0);
+	(void)syscall(SYS_kill, pid, sig); /* the caller has its answer */
+	return CALL_ANSWERED;
+}
+
+static long send_to_process(const struct call *c, pid_t pid, int sig, void *info) {
+	auto_fd held = (int)syscall(SYS_pidfd_open, pid, 0U);
+
+	if (held < 0 && (errno == ESRCH || errno == EINVAL)) {
+		return -ESRCH;
+	}
+	int r = judge(c, pid);
+	if (r != 0) {
+		return r;
+	}
+	if (!c->b->killable && sig != 0 && info == NULL &&
+	    caller_status(c, c->tid, "Tgid:", 10) == pid) {
+		return send_after_answer(c, pid, sig);
+	}
+	if (held >= 0) {
+		return result(syscall(SYS_pidfd_send_signal, held, sig, info, 0U));
+	}
+	return info != NULL ? -EPERM : result(syscall(SYS_kill, pid, sig));
+}
+
+static long send_to_group(const struct call *c, pid_t group, int sig) {
+	if (group <= 1 || !group_is_inside(c, group)) {
+		return -EPERM;
+	}
+	return result(syscall(SYS_kill, -group, sig));
+}
+
+long serve_kill(struct call *c) {
+	pid_t pid = call_int(c, 0);
+	int sig = call_int(c, 1);
+
+	if (pid > 0) {
+		return send_to_process(c, pid, sig, NULL);
+	}
+	if (pid == -1 || pid == INT_MIN) {
+		return -EPERM; /* everybody of this user's */
+	}
+	if (pid < 0) {
+		return send_to_group(c, -pid, sig);
+	}
+	long group = syscall(SYS_getpgid, c->tid);
+	if (group < 0 || !caller_waits(c)) {
+		return -ESRCH;
+	}
+	return send_to_group(c, (pid_t)group, sig);
+}
+
+/* ---- threads ---- */
+
+static int judge_thread(const struct call *c, pid_t process, pid_t thread) {
+	int r = judge(c, thread);
+
+	if (r == 0 && process > 0 && caller_status(c, thread, "Tgid:", 10) != process) {
+		return -ESRCH;
+	}
+	return r;
+}
+
+long serve_tkill(struct call *c) {
+	pid_t thread = call_int(c, 0);
+	int r = thread <= 0 ? -EINVAL : judge_thread(c, 0, thread);
+
+	return r != 0 ? r : result(syscall(SYS_tkill, thread, call_int(c, 1)));
+}
+
+long serve_tgkill(struct call *c) {
+	pid_t process = call_int(c, 0), thread = call_int(c, 1);
+	int sig = call_int(c, 2);
+	int r = process <= 0 || thread <= 0 ? -EINVAL : judge_thread(c, process, thread);
+
+	if (r != 0) {
+		return r;
+	}
+	if (!c->b->killable && thread == c->tid && sig != 0) {
+		call_answer(c, 0);
+		(void)syscall(SYS_tgkill, process, thread, sig); /* it has its answer */
+		return CALL_ANSWERED;
+	}
+	return result(syscall(SYS_tgkill, process, thread, sig));
+}
+
+/* ---- with information ---- */
+
+struct information {
+	_Alignas(8) char bytes[SIGINFO_SIZE];
+};
+
+static int read_information(const struct call *c, uint64_t address, int sig,
+			    struct information *ret) {
+	int r = caller_bytes(c, address, ret->bytes, sizeof ret->bytes);
+
+	memcpy(ret->bytes, &sig, sizeof sig); /* si_signo: the kernel overwrites it as well */
+	return r;
+}
+
+long serve_rt_sigqueueinfo(struct call *c) {
+	struct information info;
+	int sig = call_int(c, 1);
+	int r = call_int(c, 0) <= 0 ? -ESRCH : read_information(c, c->args[2], sig, &info);
+
+	return r != 0 ? r : send_to_process(c, call_int(c, 0), sig, info.bytes);
+}
+
+long serve_rt_tgsigqueueinfo(struct call *c) {
+	struct information info;
+	pid_t process = call_int(c, 0), thread = call_int(c, 1);
+	int sig = call_int(c, 2);
+	int r = read_information(c, c->args[3], sig, &info);
+
+	if (r == 0) {
+		r = process <= 0 || thread <= 0 ? -EINVAL : judge_thread(c, process, thread);
+	}
+	return r != 0 ? r
+		      : result(syscall(SYS_rt_tgsigqueueinfo, process, thread, sig, info.bytes));
+}
+
+/* The process that a pidfd of the caller's stands for; -ESRCH once it has ended. */
+static long pidfd_process(const struct call *c, int fd) {
+	struct text path = {.len = 0};
+
+	if (fd < 0) {
+		return -EBADF;
+	}
+	text_number(&path, (uint64_t)c->tid);
+	text_add(&path, "/fdinfo/");
+	text_number(&path, (uint64_t)fd);
+	long pid = caller_number(c, path.s, "Pid:", 10);
+	if (pid == -ENOENT || pid == -ENODATA) {
+		return -EBADF;
+	}
+	return pid == 0 ? -ESRCH : pid;
+}
+
+long serve_pidfd_send_signal(struct call *c) {
+	struct information info;
+	int fd = call_int(c, 0), sig = call_int(c, 1);
+	long pid = pidfd_process(c, fd);
+
+	if (pid < 0 || c->args[3] != 0) {
+		return pid < 0 ? pid : -EINVAL;
+	}
+	int r = c->args[2] == 0 ? 0 : read_information(c, c->args[2], sig, &info);
+	if (r != 0) {
+		return r;
+	}
+	auto_fd held = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0U);
+	/* Still the same behind it: then ours is the same process as well. */
+	if (held < 0 || pidfd_process(c, fd) != pid || !caller_waits(c)) {
+		return -ESRCH;
+	}
+	r = judge(c, (pid_t)pid);
+	return r != 0 ? r
+		      : result(syscall(SYS_pidfd_send_signal, held, sig,
+				       c->args[2] == 0 ? NULL : info.bytes, 0U));
+}

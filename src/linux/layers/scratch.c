@@ -1,0 +1,134 @@
+/* Scratch: the private home, and the directory of a run without a root of its own.
+ *
+ * An earlier command may have left anything in the private home: no link in it is
+ * followed, and what stands in the way of one of ours is left alone.
+ *
+ * Should:   make the private home; without namespaces also the run's own
+ *           directory with its windows and files, and the links into toolchains.
+ * Must not: use a directory that was there before: in /tmp it may be anybody's.
+ * Fails:    closed, but for a link into a toolchain. */
+#include "linux/scratch.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "linux/layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* mkdir -p for our own state, private to the user. */
+static int make_private_dirs(const char *path, struct err *e) {
+	char part[PATH_MAX];
+	for (size_t i = 1; path[i - 1] != '\0'; i++) {
+		if (path[i] != '/' && path[i] != '\0') {
+			continue;
+		}
+		if (i >= sizeof part) {
+			errno = ENAMETOOLONG;
+			return err_sys_at(e, "scratch", "cannot make the private home", path);
+		}
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+			err_sys_at(e, "scratch", "cannot make the private home", part);
+			return err_fix(
+				e, "use --home ephemeral, or make the state directory writable");
+		}
+	}
+	return 0;
+}
+
+static int make_home(const char *home, struct err *e) {
+	if (home == NULL || mkdir(home, 0700) == 0 || errno == EEXIST) {
+		return 0; /* all but the first run of a workspace */
+	}
+	return make_private_dirs(home, e);
+}
+
+/* ---- without a root of our own ---- */
+
+static int make_file(const struct mount *m, struct err *e) {
+	auto_fd fd = open(m->target, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, m->mode);
+	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0) {
+		return err_sys_at(e, "scratch", "cannot make", m->target);
+	}
+	return 0;
+}
+
+/* The directory above the last component of path, beneath the home, made where it
+ * is missing; -1 when something else is in the way. */
+static int parent_beneath(const char *home, const char *path, const char **ret_name) {
+	int dir = open(home, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *at = path + strlen(home) + 1;
+	for (const char *slash; dir >= 0 && (slash = strchr(at, '/')) != NULL; at = slash + 1) {
+		char name[NAME_MAX + 1];
+		size_t len = (size_t)(slash - at);
+		if (len > NAME_MAX) {
+			drop_fd(&dir);
+			break;
+		}
+		memcpy(name, at, len);
+		name[len] = '\0';
+		(void)mkdirat(dir, name, 0755); /* the open says whether it is there */
+		int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		drop_fd(&dir);
+		dir = next;
+	}
+	*ret_name = at;
+	return dir;
+}
+
+static void make_link(const char *home, const struct mount *m) {
+	const char *name;
+	auto_fd dir = parent_beneath(home, m->target, &name);
+	char text[PATH_MAX];
+	if (dir < 0 || symlinkat(m->text, dir, name) == 0 || errno != EEXIST) {
+		return;
+	}
+	ssize_t n = readlinkat(dir, name, text, sizeof text - 1);
+	if (n < 0) {
+		return; /* a file or directory of an earlier command: it stays */
+	}
+	text[n] = '\0';
+	if (!streq(text, m->text) && unlinkat(dir, name, 0) == 0) {
+		(void)!symlinkat(m->text, dir, name); /* without it the toolchain is not found */
+	}
+}
+
+static int make_run_dir(const struct plan *plan, struct err *e) {
+	if (mkdir(plan->run_dir, 0700) != 0) {
+		err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
+		return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
+	}
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_PRIVATE && mkdir(m->target, 0700) != 0) {
+			return err_sys_at(e, "scratch", "cannot make", m->target);
+		}
+		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
+			return -1;
+		}
+	}
+	/* The home stands by now, wherever it is. */
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_LINK && path_within(m->target, plan->home_at)) {
+			make_link(plan->home_at, m);
+		}
+	}
+	return 0;
+}
+
+static int scratch_prepare(struct kit *k, struct err *e) {
+	const struct plan *plan = k->plan;
+	if (make_home(plan->home_source, e) != 0) {
+		return -1;
+	}
+	return plan->run_dir == NULL ? 0 : make_run_dir(plan, e);
+}
+
+const struct layer layer_scratch = {.name = "scratch", .prepare = scratch_prepare};

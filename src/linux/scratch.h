@@ -1,0 +1,9 @@
+/* Taking down the directory of a run that has no root of its own. */
+#ifndef CORRAL_LINUX_SCRATCH_H
+#define CORRAL_LINUX_SCRATCH_H
+
+/* Removes the directory and all beneath it, following nothing; what cannot be
+ * removed stays.  System calls only.  NULL is fine. */
+void scratch_remove(const char *run_dir);
+
+#endif

@@ -1,0 +1,162 @@
+/* What is promised where processes, ipc and network are the host's.
+ *
+ * Should:   count as enforced only what no process inside can get around.
+ * Must not: promise for the broker what the filter does not ask it.
+ * Fails:    closed: a loss that lets the host's files be damaged is grave. */
+#include "plan/internal.h"
+
+#include "data/syscalls.h"
+
+#define LANDLOCK_ABI_TRUNCATE 3
+#define LANDLOCK_ABI_SCOPES 6
+
+#define WHY_OPEN "this level does not protect files"
+#define WHY_NOTHING "level none enforces limits, time-out and a clean environment only"
+
+static bool asks(const struct plan *plan, unsigned traits) {
+	return (plan->traits & traits) == traits;
+}
+
+static struct promise fs_write(const struct plan *plan) {
+	struct promise made = {.state = STATE_ENFORCED, .by = {"landlock", "broker"}};
+	if (plan->engine != ENGINE_LANDLOCK) {
+		return (struct promise){.state = STATE_ABSENT, .why = WHY_OPEN};
+	}
+	if (plan->broker) {
+		return made;
+	}
+	made.state = STATE_WEAKER;
+	made.by[1] = NULL;
+	made.why = "modes, owners, times and attributes of the caller's files can be changed "
+		   "anywhere: nobody answers what the filter would ask";
+	if (plan->landlock_abi < LANDLOCK_ABI_TRUNCATE) {
+		made.grave = true;
+		made.why = "the caller's files can be emptied anywhere: Landlock before ABI 3 does "
+			   "not judge truncation, and nobody answers what the filter would ask";
+	}
+	return made;
+}
+
+static struct promise fs_read(const struct plan *plan) {
+	if (plan->engine != ENGINE_LANDLOCK) {
+		return (struct promise){.state = STATE_ABSENT, .why = WHY_OPEN};
+	}
+	return (struct promise){.state = STATE_ENFORCED, .by = {"landlock"}};
+}
+
+static struct promise fs_deny(const struct plan *plan) {
+	struct promise made = {.state = STATE_ENFORCED, .by = {"landlock"}};
+	if (plan->engine != ENGINE_LANDLOCK) {
+		return (struct promise){.state = STATE_ABSENT, .why = WHY_OPEN};
+	}
+	if (plan->exceptions != 0 && !plan->broker) {
+		return (struct promise){
+			.state = STATE_ABSENT,
+			.why = "a path within a writable tree cannot be hidden or kept: nobody "
+			       "answers what the filter would ask",
+		};
+	}
+	if (plan->exceptions != 0) {
+		made.by[1] = "broker";
+	}
+	if ((plan->exceptions & TRAIT_READS) != 0) {
+		made.state = STATE_WEAKER;
+		made.why =
+			"a hidden program within a writable tree can be executed, though not read; "
+			"that it exists can be seen";
+	} else if (plan->spread) {
+		made.state = STATE_WEAKER;
+		made.why = "names in a hidden directory can be listed";
+	}
+	return made;
+}
+
+static struct promise net(const struct plan *plan) {
+	if (plan->level == LEVEL_NONE && plan->own_net) {
+		return (struct promise){.state = STATE_ABSENT, .why = WHY_NOTHING};
+	}
+	if (!plan->own_net) {
+		return (struct promise){.state = STATE_ABSENT, .why = "net.mode is full"};
+	}
+	if (!asks(plan, TRAIT_SOCKETS)) {
+		return (struct promise){.state = STATE_ENFORCED, .by = {"seccomp"}};
+	}
+	return (struct promise){
+		.state = STATE_WEAKER,
+		.by = {"seccomp", "broker"},
+		.why = "nothing leaves, but a server inside listens on the host's loopback, where "
+		       "programs of the host can reach it",
+	};
+}
+
+static struct promise ipc(const struct plan *plan) {
+	struct promise made = {.state = STATE_WEAKER, .by = {"seccomp"}};
+	if (plan->engine != ENGINE_LANDLOCK) {
+		return (struct promise){.state = STATE_ABSENT,
+					.why = "sockets and shared memory of the caller can be "
+					       "reached through their files"};
+	}
+	if (!asks(plan, TRAIT_SOCKETS)) {
+		made.state = STATE_ENFORCED; /* no unix socket but a pair can be made */
+		return made;
+	}
+	made.by[1] = "broker";
+	made.why = "a socket of the host that lies in the workspace or in a granted directory can "
+		   "be connected to";
+	return made;
+}
+
+static struct promise pid(const struct plan *plan) {
+	bool scoped = plan->landlock_abi >= LANDLOCK_ABI_SCOPES;
+	struct promise made = {.state = STATE_WEAKER, .by = {"landlock"}};
+	if (plan->engine != ENGINE_LANDLOCK) {
+		return (struct promise){.state = STATE_ABSENT,
+					.why = "memory and environment of the caller's processes "
+					       "can be read"};
+	}
+	made.by[1] = asks(plan, TRAIT_SIGNALS) ? "broker" : NULL;
+	made.why = scoped || asks(plan, TRAIT_SIGNALS)
+			   ? "other processes can be seen with their command lines, but neither "
+			     "signalled nor traced"
+			   : "other processes of the caller can be seen and signalled: Landlock "
+			     "before ABI 6 does not judge signals";
+	return made;
+}
+
+static struct promise env(const struct plan *plan) {
+	struct promise made = {.state = STATE_ENFORCED, .by = {"environment"}};
+	if (plan->engine != ENGINE_LANDLOCK) {
+		made.state = STATE_WEAKER;
+		made.why = "the environment of the caller's own processes can be read in /proc";
+	}
+	return made;
+}
+
+static struct promise lifetime(const struct plan *plan) {
+	bool scoped = plan->landlock_abi >= LANDLOCK_ABI_SCOPES;
+	struct promise made = {.state = STATE_ENFORCED, .by = {"guard"}};
+	if (scoped || asks(plan, TRAIT_SIGNALS)) {
+		made.by[1] = scoped ? "landlock" : "broker";
+		return made;
+	}
+	made.state = STATE_WEAKER;
+	made.why = "the command can kill the process that ends what it leaves behind";
+	return made;
+}
+
+void promises_shared(struct plan *plan) {
+	struct promise *promises = plan->promises;
+	promises[GUARANTEE_FS_WRITE] = fs_write(plan);
+	promises[GUARANTEE_FS_READ] = fs_read(plan);
+	promises[GUARANTEE_FS_DENY] = fs_deny(plan);
+	promises[GUARANTEE_NET] = net(plan);
+	promises[GUARANTEE_NET_NAMES] = (struct promise){
+		.state = STATE_ABSENT,
+		.why = plan->own_net ? "no name is allowed: net.mode is none"
+				     : "every name is allowed: net.mode is full",
+	};
+	promises[GUARANTEE_IPC] = ipc(plan);
+	promises[GUARANTEE_PID] = pid(plan);
+	promises[GUARANTEE_ENV] = env(plan);
+	promises[GUARANTEE_LIFETIME] = lifetime(plan);
+}
