@@ -295,7 +295,7 @@ TEST(without_no_new_privs_the_error_says_so) {
 	CHECK_INT(in_child(false, try_without_no_new_privs), 0);
 }
 
-TEST(an_engine_without_a_filter_is_an_error) {
+TEST(an_engine_with_the_filter_of_another_is_an_error) {
 	static const enum engine engines[] = {ENGINE_NONE, ENGINE_LANDLOCK};
 
 	for (size_t i = 0; i < ARRAY_LEN(engines); i++) {

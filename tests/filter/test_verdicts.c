@@ -78,19 +78,35 @@ TEST(rules_are_sorted_unique_and_complete) {
 	}
 }
 
+TEST(rules_of_shared_engines_are_sorted_and_complete) {
+	for (size_t i = 0; i < shared_rules_count; i++) {
+		const struct syscall_rule *r = &shared_rules[i].rule;
+
+		CHECK(i == 0 || shared_rules[i - 1].rule.id <= r->id);
+		CHECK((r->verdict == RULE_REFUSE) == (r->error > 0));
+		CHECK((r->verdict == RULE_CHECK) == (r->check != CHECK_NONE));
+		CHECK(r->reason != NULL && r->reason[0] != '\0');
+		CHECK((shared_rules[i].with & (TRAIT_SHARED | TRAIT_OPEN)) != 0);
+	}
+}
+
 TEST(every_check_is_used_and_well_formed) {
 	bool used[CHECK_COUNT] = {[CHECK_NONE] = true};
 
 	for (size_t i = 0; i < syscall_rules_count; i++) {
 		used[syscall_rules[i].check] = true;
 	}
+	for (size_t i = 0; i < shared_rules_count; i++) {
+		used[shared_rules[i].rule.check] = true;
+	}
 	for (size_t c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
 		CHECK(used[c]);
-		CHECK(syscall_checks[c].count > 0);
+		CHECK(syscall_checks[c].count > 0 || syscall_checks[c].base != CHECK_NONE);
+		CHECK(syscall_checks[syscall_checks[c].base].base == CHECK_NONE);
 		for (size_t i = 0; i < syscall_checks[c].count; i++) {
 			const struct syscall_refusal *r = &syscall_checks[c].refusals[i];
 
-			CHECK(r->error > 0 && r->reason != NULL);
+			CHECK((r->error > 0 || r->error == ASK_BROKER) && r->reason != NULL);
 			CHECK(r->count > 0 && r->count <= ARG_TESTS_MAX);
 			for (size_t t = 0; t < r->count; t++) {
 				CHECK(r->tests[t].arg < 6 && r->tests[t].mask != 0);

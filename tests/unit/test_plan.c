@@ -385,20 +385,41 @@ TEST(path_tables_are_sorted_unique_and_give_reasons) {
 
 /* ---- engine, level, promises ---- */
 
-TEST(no_user_namespaces_is_an_error_with_the_remedy) {
+TEST(without_user_namespaces_the_landlock_engine_serves) {
 	struct world w;
 	world_init(&w);
 	w.h.userns = false;
 	w.h.userns_why = "kernel.unprivileged_userns_clone is 0";
-	CHECK_INT(build(&w), -1);
+	w.h.notify = w.h.sockets = true;
+	w.h.run_dir = "/tmp/corral-0";
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.engine, ENGINE_LANDLOCK);
+	CHECK_INT(w.plan.level, LEVEL_STANDARD);
+	CHECK(w.plan.broker);
+	w.h.landlock_abi = 0;
+	CHECK_INT(build(&w), -1); /* minimal is below the built-in threshold */
 	CHECK_INT(w.e.kind, ERR_SETUP);
-	CHECK(strstr(w.e.what, "only the namespaces engine") != NULL);
 	CHECK(strstr(w.e.what, w.h.userns_why) != NULL);
-	CHECK(strstr(w.e.fix, w.h.userns_why) != NULL);
-	w.h.userns = true;
+	CHECK(strstr(w.e.fix, "--level minimal") != NULL);
+	world_done(&w);
+}
+
+TEST(without_seccomp_nothing_is_left_but_level_none) {
+	struct world w;
+	world_init(&w);
 	w.h.seccomp = false;
+	w.h.run_dir = "/tmp/corral-0";
 	CHECK_INT(build(&w), -1);
 	CHECK_INT(w.e.kind, ERR_SETUP);
+	set_num(&w, KEY_LEVEL, LEVEL_NONE);
+	set_num(&w, KEY_MIN_LEVEL, LEVEL_NONE);
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	CHECK(strstr(w.e.fix, "--accept-no-sandbox") != NULL);
+	set_num(&w, KEY_ACCEPT_NO_SANDBOX, 1);
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.engine, ENGINE_NONE);
+	CHECK(w.plan.nwarnings > 0);
 	world_done(&w);
 }
 
@@ -462,10 +483,6 @@ TEST(values_of_later_versions_are_errors) {
 	set_num(&w, KEY_NET_MODE, NET_NONE);
 	set_num(&w, KEY_MODE, MODE_FULL_ACCESS);
 	CHECK_INT(build(&w), -1);
-	set_num(&w, KEY_MODE, MODE_WORKSPACE_WRITE);
-	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
-	CHECK_INT(build(&w), -1);
-	CHECK_INT(w.e.kind, ERR_USAGE);
 	world_done(&w);
 }
 

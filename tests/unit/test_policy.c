@@ -423,12 +423,11 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	static const struct {
 		const char *key, *text;
 	} rows[] = {
-		{"mode", "full-access"},      {"level", "none"},
-		{"level", "minimal"},         {"level", "standard"},
-		{"net.mode", "filtered"},     {"net.mode", "restricted"},
-		{"net.allow", "example.com"}, {"commands.default", "deny"},
-		{"fs.deny", "**/.env"},       {"fs.protect", "a?b"},
-		{"fs.read", "/data/[ab]"},    {"fs.write", "/tmp/*"},
+		{"mode", "full-access"},      {"net.mode", "filtered"},
+		{"net.mode", "restricted"},   {"net.allow", "example.com"},
+		{"commands.default", "deny"}, {"fs.deny", "**/.env"},
+		{"fs.protect", "a?b"},        {"fs.read", "/data/[ab]"},
+		{"fs.write", "/tmp/*"},
 	};
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -794,6 +793,8 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "fs.workspace_at = \"/w\"", "fs.workspace_at"},
 	{"", NULL, "profile = \"readonly\"", "profile"},
 	{"", NULL, "level = \"auto\"", "level"},
+	{"", NULL, "allow_degraded = [\"net\"]", "allow_degraded"},
+	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
 };
 
 TEST(an_untrusted_project_file_narrows_and_never_loosens) {
@@ -1103,14 +1104,20 @@ TEST(a_start_directory_outside_every_grant_is_refused) {
 
 TEST(a_threshold_above_the_level_names_both_origins) {
 	WORLD(w);
+	write_file(w.user, "min_level = \"standard\"\n");
+	set(&w, "level", "minimal", "--level");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "level minimal (--level)", "min_level standard (",
+		    "user.toml:1");
+	w.in.nsettings = 0;
+	set(&w, "level", "standard", "--level");
 	CHECK_OK(&w, resolve(&w));
-	w.p.values[KEY_LEVEL].num = LEVEL_MINIMAL;
-	w.p.values[KEY_LEVEL].origin = (struct origin){ORIGIN_OPTION, 0, "--level"};
-	CHECK_FAILS(&w, policy_check(&w.p, &w.e), ERR_USAGE, "level minimal (--level)",
-		    "min_level standard (built-in)");
-	w.p.values[KEY_LEVEL].num = LEVEL_STANDARD;
-	memset(&w.e, 0, sizeof w.e);
-	CHECK_OK(&w, policy_check(&w.p, &w.e));
+}
+
+TEST(who_names_a_level_has_answered_the_built_in_threshold) {
+	WORLD(w);
+	set(&w, "level", "minimal", "--level");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(policy_num(&w.p, KEY_MIN_LEVEL), LEVEL_STANDARD);
 }
 
 TEST(the_workspace_cannot_stand_in_the_place_of_the_system) {
@@ -1220,6 +1227,8 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_LEVEL] = {"full", false},
 	[KEY_MIN_LEVEL] = {"full", false},
 	[KEY_REQUIRE] = {"net", false},
+	[KEY_ALLOW_DEGRADED] = {"net", false},
+	[KEY_ACCEPT_NO_SANDBOX] = {"true", false},
 	[KEY_FS_VIEW] = {"host", false},
 	[KEY_FS_READ] = {"/usr", false},
 	[KEY_FS_WRITE] = {"/usr", false},

@@ -11,6 +11,7 @@
  *           answers EACCES).  What comes after may use clone and execve; clone3
  *           answers ENOSYS from here on.
  * Fails:    closed. */
+#include "data/syscalls.h"
 #include "linux/bpf.h"
 #include "linux/layer.h"
 
@@ -28,6 +29,11 @@ static int seccomp_prepare(struct kit *k, struct err *e) {
 
 	if (k->plan->level == LEVEL_NONE) {
 		return 0; /* the user acknowledged that nothing is enforced */
+	}
+	if (plan_shares(k->plan) != ((options.traits & TRAIT_SHARED) != 0)) {
+		/* ptrace, unix sockets and System V IPC are allowed because the namespaces
+		 * hold only our own; without them that program would be too weak. */
+		return err_set(e, ERR_SETUP, "seccomp", "the filter is not this engine's");
 	}
 	return bpf_build(k->arena, &options, &k->filter, e);
 }
