@@ -8,6 +8,7 @@
 
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "linux/memory.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
 
@@ -100,7 +101,15 @@ static int make_plan(struct prepared *p, struct err *e) {
 
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e) {
-	if (prepared_resolve(policy, to_run, p, e) != 0 || make_plan(p, e) != 0) {
+	if (prepared_resolve(policy, to_run, p, e) != 0) {
+		return -1;
+	}
+	/* A report tries; a run may know already that trying is no use. */
+	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
+		p->host.userns_why = memory_find(&p->arena, &p->host);
+		p->host.userns = p->host.userns_why == NULL;
+	}
+	if (make_plan(p, e) != 0) {
 		return -1;
 	}
 	return to_run ? 0 : prepared_rehearse(p, e);
@@ -141,10 +150,11 @@ int prepared_replan(struct prepared *p, struct err *e) {
 	if (why == NULL) {
 		return err_memory(e, "library");
 	}
-	if (make_plan_without(p, broker, why, e) != 0) {
-		return -1;
+	/* A refused clone costs microseconds; what fails later is worth remembering. */
+	if (!broker && !streq(e->where, "namespaces")) {
+		memory_keep(&p->host, why);
 	}
-	return 0;
+	return make_plan_without(p, broker, why, e);
 }
 
 int prepared_rehearse(struct prepared *p, struct err *e) {
@@ -162,6 +172,9 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 		struct outcome outcome = {0};
 		if (run_command(&p->arena, &request, &outcome, e) == 0) {
 			outcome_done(&outcome);
+			if (!plan_shares(&p->plan)) {
+				memory_drop(&p->host);
+			}
 			return 0;
 		}
 		if (prepared_replan(p, e) != 0) {
