@@ -8,6 +8,7 @@
 
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "data/remedies.h"
 #include "linux/memory.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
@@ -119,9 +120,10 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 
 /* The failure as the reason that a report shows. */
 static const char *reason_of_failure(struct prepared *p, const struct err *e) {
-	char text[sizeof e->what + sizeof e->fix + 64];
+	const char *fix = remedy_for(e->where, e->sys);
+	char text[sizeof e->what + 512];
 	(void)snprintf(text, sizeof text, "%s (%s)%s%s", e->what, errno_name(e->sys),
-		       e->fix[0] == '\0' ? "" : "; ", e->fix); /* may be cut: a message */
+		       fix == NULL ? "" : "; ", fix == NULL ? "" : fix); /* may be cut */
 	return arena_strdup(&p->arena, text);
 }
 

@@ -139,24 +139,10 @@ static _Noreturn void child_main(struct kit *k) {
 }
 
 static int clone_failed(const struct kit *k, struct err *e) {
-	int error = errno;
 	if (plan_shares(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to make a process");
 	}
-	err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
-	switch (error) {
-	case ENOSPC:
-		return err_fix(
-			e,
-			"raise user.max_user_namespaces (sysctl), or run outside another sandbox");
-	case EPERM:
-		return err_fix(
-			e, "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
-			   "and kernel.apparmor_restrict_unprivileged_userns=0; in a container, "
-			   "let its seccomp profile allow them; in a chroot, pivot_root instead");
-	default:
-		return -1;
-	}
+	return err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
 }
 
 /* Without namespaces clone(2) is enough, and there where a container's filter

@@ -76,7 +76,7 @@ static int not_reached(const struct host *h, enum level wanted, const char *what
 		return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or --level %s",
 			       LANDLOCK_ABI_FULL, level_name(highest(h)));
 	}
-	return err_fix(e, "`corral status` says what would raise it; or accept --level %s",
+	return err_fix(e, "accept --level %s, or raise it: `corral status` says how",
 		       level_name(highest(h)));
 }
 

@@ -1,0 +1,42 @@
+#include "data/remedies.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define IN_CONTAINER                                                                               \
+	"in a container, hide less of /proc: podman --security-opt unmask=ALL, docker "            \
+	"--security-opt systempaths=unconfined"
+#define APPARMOR                                                                                   \
+	"load the AppArmor profile packaging/apparmor/corral, or sysctl "                          \
+	"kernel.apparmor_restrict_unprivileged_userns=0"
+
+const struct remedy_row remedy_rows[] = {
+	{"mounts", EACCES, APPARMOR},
+	{"mounts", EINVAL, "in a chroot, use pivot_root instead"},
+	{"mounts", 0, IN_CONTAINER},
+	{"namespaces", ENOSPC,
+	 "raise user.max_user_namespaces (sysctl), or run outside another sandbox"},
+	{"namespaces", 0,
+	 "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 and "
+	 "kernel.apparmor_restrict_unprivileged_userns=0; in a container, let its seccomp profile "
+	 "allow clone, clone3 and unshare (packaging/seccomp)"},
+	{"network", EACCES, APPARMOR},
+	{"quotas", EACCES, APPARMOR},
+	{"quotas", 0, IN_CONTAINER},
+	{"user", EPERM,
+	 "root needs CAP_SETFCAP to map its own id: keep that capability, or run as another user"},
+	{"user", 0, APPARMOR},
+};
+const size_t remedy_rows_count = ARRAY_LEN(remedy_rows);
+
+const char *remedy_for(const char *layer, int error) {
+	for (size_t i = 0; i < remedy_rows_count; i++) {
+		const struct remedy_row *row = &remedy_rows[i];
+		if (strcmp(row->layer, layer) == 0 && (row->error == error || row->error == 0)) {
+			return row->text;
+		}
+	}
+	return NULL;
+}
