@@ -20,6 +20,9 @@ struct kit {
 	const struct host *host;
 	struct arena *arena;
 
+	/* scratch */
+	int lock_fd; /* of the run's directory; -1: none */
+
 	/* user */
 	char uid_map[64], gid_map[64];
 

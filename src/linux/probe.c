@@ -287,15 +287,17 @@ static const char *find_run_dir(struct arena *a) {
 	static const char digits[] = "0123456789abcdef";
 	const char *base = variable("TMPDIR");
 	unsigned char random[8];
-	char name[] = "corral-0123456789abcdef";
+	char name[64];
+	int at = snprintf(name, sizeof name, "corral-%u/", (unsigned)geteuid());
 
 	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
 		return NULL;
 	}
 	for (size_t i = 0; i < sizeof random; i++) {
-		name[7 + 2 * i] = digits[random[i] >> 4];
-		name[8 + 2 * i] = digits[random[i] & 15];
+		name[at++] = digits[random[i] >> 4];
+		name[at++] = digits[random[i] & 15];
 	}
+	name[at] = '\0';
 	char full[PATH_MAX];
 	if (base == NULL || realpath(base, full) == NULL || streq(full, "/")) {
 		return realpath("/tmp", full) == NULL ? NULL : path_join(a, full, name);

@@ -9,9 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 /* One descriptor and one buffer a level. */
 #define DEPTH_MAX 32
@@ -38,7 +42,8 @@ static void lift(struct removal *r, int dir, const char *name) {
 			to[i] = (char)('0' + n % 10);
 		}
 		to[15] = '\0';
-		if (renameat(dir, name, r->top, to) == 0 || errno != EEXIST) {
+		if (renameat(dir, name, r->top, to) == 0 ||
+		    (errno != EEXIST && errno != ENOTEMPTY)) {
 			return;
 		}
 	}
@@ -82,6 +87,57 @@ static void empty(struct removal *r, int dir, int depth) {
 	}
 }
 
+/* The directory that holds those of all runs of a user, when this was the last. */
+static void remove_parent(const char *run_dir) {
+	char parent[PATH_MAX];
+	size_t len = strlen(run_dir);
+	while (len > 0 && run_dir[len - 1] != '/') {
+		len--;
+	}
+	if (len < 2 || len > sizeof parent) {
+		return;
+	}
+	memcpy(parent, run_dir, len - 1);
+	parent[len - 1] = '\0';
+	(void)rmdir(parent); /* another run has it */
+}
+
+/* ---- what a killed run left ---- */
+
+/* Names of runs are hexadecimal. */
+static bool is_run(const char *name) {
+	size_t len = strspn(name, "0123456789abcdef");
+	return len == SCRATCH_NAME && name[len] == '\0';
+}
+
+static void sweep_one(int parent, const char *name) {
+	auto_fd dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	/* Who is alive holds the lock; who is just being made is young. */
+	if (dir < 0 || fstat(dir, &st) != 0 || time(NULL) - st.st_ctime < 2 ||
+	    flock(dir, LOCK_EX | LOCK_NB) != 0) {
+		return;
+	}
+	struct removal r = {.top = dir};
+	empty(&r, dir, 0);
+	(void)unlinkat(parent, name, AT_REMOVEDIR); /* what could not be removed keeps it */
+}
+
+void scratch_sweep(const char *parent_path) {
+	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char space[4096] __attribute__((aligned(8)));
+	long n;
+	while (parent >= 0 && (n = syscall(SYS_getdents64, parent, space, sizeof space)) > 0) {
+		for (long at = 0; at < n;) {
+			const struct entry *d = (const struct entry *)(const void *)(space + at);
+			if (is_run(d->name)) {
+				sweep_one(parent, d->name);
+			}
+			at += d->reclen;
+		}
+	}
+}
+
 void scratch_remove(const char *run_dir) {
 	if (run_dir == NULL) {
 		return;
@@ -99,4 +155,5 @@ void scratch_remove(const char *run_dir) {
 		r.top = top;
 		empty(&r, top, 0);
 	}
+	remove_parent(run_dir);
 }

@@ -208,6 +208,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.arena = a,
 		.ruleset_fd = -1,
 		.scope_fd = -1,
+		.lock_fd = -1,
 		.listener_fd = -1,
 		.channel_fd = -1,
 		.cgroup_fd = -1,

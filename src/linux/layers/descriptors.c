@@ -14,7 +14,7 @@
 /* Lifts every descriptor above the numbers that will be given out, so that
  * giving one out cannot overwrite another. */
 static int lift(struct kit *k, struct err *e) {
-	int floor = (int)k->nfds + 2;
+	int floor = (int)k->nfds + 3;
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
 				 ? k->fds[i]
@@ -29,7 +29,22 @@ static int lift(struct kit *k, struct err *e) {
 	if (k->scope_fd >= 0) {
 		k->scope_fd = fcntl(k->scope_fd, F_DUPFD_CLOEXEC, floor);
 	}
+	if (k->lock_fd >= 0) {
+		k->lock_fd = fcntl(k->lock_fd, F_DUPFD_CLOEXEC, floor);
+	}
 	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
+}
+
+/* One more of ours behind the last. */
+static int keep(int *fd, int *last, struct err *e) {
+	if (*fd < 0) {
+		return 0;
+	}
+	if (dup3(*fd, ++*last, O_CLOEXEC) < 0) {
+		return err_sys(e, "descriptors", "cannot keep a descriptor of the guard");
+	}
+	*fd = *last;
+	return 0;
 }
 
 static int descriptors_enter(struct kit *k, struct err *e) {
@@ -49,11 +64,8 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	}
 	k->channel_fd = channel;
 	int last = channel;
-	if (k->scope_fd >= 0) {
-		if (dup3(k->scope_fd, ++last, O_CLOEXEC) < 0) {
-			return err_sys(e, "descriptors", "cannot keep the inner ruleset");
-		}
-		k->scope_fd = last;
+	if (keep(&k->scope_fd, &last, e) != 0 || keep(&k->lock_fd, &last, e) != 0) {
+		return -1;
 	}
 	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {
 		return err_sys(e, "descriptors", "cannot close the caller's descriptors");

@@ -119,17 +119,22 @@ static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* The same scopes once more, for the command alone; without rules for files, so
- * that opening one costs nothing more. */
+/* The same scopes once more, for the command alone; without rights of files, so
+ * that opening one costs nothing more.  Moving a file between directories is the
+ * one right that every ruleset denies unless it says otherwise. */
 static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
-	struct ll_ruleset_attr scope = {.scoped = attr->scoped};
+	struct ll_ruleset_attr scope = {.fs = LL_FS_REFER, .scoped = attr->scoped};
 	if (!plan_shares(k->plan) || scope.scoped == 0) {
 		return 0;
 	}
+	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	struct ll_path_beneath rule = {.allowed = LL_FS_REFER, .parent_fd = root};
 	k->scope_fd = (int)syscall(SYS_landlock_create_ruleset, &scope, sizeof scope, 0);
-	return k->scope_fd < 0
-		       ? err_sys(e, "landlock", "the kernel refused to make the inner ruleset")
-		       : 0;
+	if (root < 0 || k->scope_fd < 0 ||
+	    syscall(SYS_landlock_add_rule, k->scope_fd, LL_RULE_PATH_BENEATH, &rule, 0) != 0) {
+		return err_sys(e, "landlock", "the kernel refused to make the inner ruleset");
+	}
+	return 0;
 }
 
 /* Where neither a network namespace nor the broker needs TCP: closed twice. */

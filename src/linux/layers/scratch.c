@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 /* mkdir -p for our own state, private to the user. */
@@ -99,10 +100,50 @@ static void make_link(const char *home, const struct mount *m) {
 	}
 }
 
-static int make_run_dir(const struct plan *plan, struct err *e) {
-	if (mkdir(plan->run_dir, 0700) != 0) {
+/* In a directory of the user's own; the last of several runs removes that, so it
+ * may vanish between the two steps. */
+static int make_in_parent(const char *run_dir) {
+	char parent[PATH_MAX];
+	size_t len = (size_t)(strrchr(run_dir, '/') - run_dir);
+	if (len >= sizeof parent) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(parent, run_dir, len);
+	parent[len] = '\0';
+	for (int tries = 0; tries < 100; tries++) {
+		struct stat st;
+		bool there = mkdir(parent, 0700) != 0 && errno == EEXIST;
+		/* Somebody else may have taken the name in a shared directory. */
+		if (there && lstat(parent, &st) == 0 &&
+		    (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
+			errno = EPERM;
+			return -1;
+		}
+		if (there && tries == 0) {
+			scratch_sweep(parent);
+		}
+		if (mkdir(run_dir, 0700) == 0) {
+			return 0;
+		}
+		if (errno != ENOENT) {
+			return -1;
+		}
+	}
+	return -1;
+}
+
+static int make_run_dir(struct kit *k, struct err *e) {
+	const struct plan *plan = k->plan;
+	if (make_in_parent(plan->run_dir) != 0) {
 		err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
-		return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
+		return err_fix(e, "make the directory for temporary files writable (TMPDIR), and "
+				  "remove what is in the way");
+	}
+	/* Held by the first process as long as it lives: see scratch_sweep(). */
+	k->lock_fd = open(plan->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		return err_sys_at(e, "scratch", "cannot lock the run's directory", plan->run_dir);
 	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -128,7 +169,12 @@ static int scratch_prepare(struct kit *k, struct err *e) {
 	if (make_home(plan->home_source, e) != 0) {
 		return -1;
 	}
-	return plan->run_dir == NULL ? 0 : make_run_dir(plan, e);
+	return plan->run_dir == NULL ? 0 : make_run_dir(k, e);
 }
 
-const struct layer layer_scratch = {.name = "scratch", .prepare = scratch_prepare};
+static void scratch_done(struct kit *k) {
+	drop_fd(&k->lock_fd);
+}
+
+const struct layer layer_scratch = {
+	.name = "scratch", .prepare = scratch_prepare, .done = scratch_done};

@@ -1,0 +1,137 @@
+"""Levels: what each gives, what it says of itself, and who may go below."""
+import os
+import signal
+import time
+
+from harness import check, contains, equal, wait_until
+
+
+def at(level, *words):
+    return ("--level", level, *words)
+
+
+def states(result):
+    return {g["name"]: g["state"] for g in result["guarantees"]}
+
+
+def register(suite):
+    test = suite.test
+
+    @test("level standard runs without namespaces and says so", root=True)
+    def _(box):
+        result = box.json(*at("standard", "-c", "echo $CORRAL_LEVEL; readlink /proc/self/ns/user"))
+        equal((result["level"], result["engine"]), ("standard", "landlock"), "level and engine")
+        equal(result["stdout"], f"standard\n{os.readlink('/proc/self/ns/user')}\n", "inside")
+        got = states(result)
+        equal([got[n] for n in ("fs.write", "fs.read", "pid", "lifetime")],
+              ["enforced", "enforced", "weaker", "enforced"], "guarantees")
+
+    @test("at level standard the workspace is writable and nothing else is", root=True)
+    def _(box):
+        box.write("outside/file", "mine\n")
+        box.own(f"{box.dir}/outside")
+        box.run(*at("standard", "-c", "echo x >made; mkdir d; mv made d/; ln d/made two; rm two")).exited(0)
+        equal(box.read("ws/d/made"), "x\n", "what was made")
+        for what in ("echo x >>../outside/file", "cat ../outside/file", "rm ../outside/file", "chmod 777 ../outside/file",
+                     "touch -d 2001-01-01 ../outside/file", "echo x >/tmp/corral-was-here", "mkdir ../outside/d"):
+            done = box.run(*at("standard", "-c", what))
+            check(done.status != 0, f"{what} succeeded")
+        equal(box.read("outside/file"), "mine\n", "the file outside")
+        equal(os.stat(f"{box.dir}/outside/file").st_mode & 0o777, 0o644, "its mode")
+        check(not os.path.exists("/tmp/corral-was-here"), "it wrote to /tmp")
+
+    @test("at level standard TMPDIR and HOME are private, and TMPDIR is gone afterwards", root=True)
+    def _(box):
+        done = box.run(*at("standard", "-c", "echo $TMPDIR; mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; echo k >~/kept; echo $HOME"))
+        tmp, home = done.exited(0).out.split()
+        check(not os.path.exists(os.path.dirname(tmp)), f"{tmp} is left")
+        check(home != box.home and not box.exists("home/kept"), "the real home was used")
+        equal(box.run(*at("standard", "-c", "cat ~/kept")).exited(0).out, "k\n", "the next run")
+
+    @test("at level standard a very deep directory in TMPDIR goes as well")
+    def _(box):
+        script = "cd $TMPDIR; for i in $(seq 300); do mkdir dddddddddd && cd dddddddddd || exit 3; done; echo $TMPDIR"
+        tmp = box.run(*at("standard", "-c", script)).exited(0).out.strip()
+        check(not os.path.exists(os.path.dirname(tmp)), f"{tmp} is left")
+
+    @test("at level standard nothing outlives the command, whatever it did", root=True)
+    def _(box):
+        box.run(*at("standard", "-c", "setsid sleep 300 & (setsid sh -c 'sleep 301 & sleep 302' &) & exit 4")).exited(4)
+        equal(box.strays(), [], "processes")
+
+    @test("at level standard the time-out ends a tree that ignores it")
+    def _(box):
+        box.run(*at("standard", "-t", "300ms", "--grace", "200ms", "-c",
+                    "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 300' & sleep 301")).exited(124)
+        equal(box.strays(), [], "processes")
+
+    @test("at level standard SIGKILL of corral ends everything inside")
+    def _(box):
+        call = box.start([box.suite.corral, "run", "--level", "standard", "-c", "setsid sleep 300 & echo up; sleep 301"])
+        equal(call.stdout.readline(), b"up\n", "start")
+        call.send_signal(signal.SIGKILL)
+        call.wait()
+        check(wait_until(lambda: not box.strays(), 3), f"left: {box.strays()}")
+        time.sleep(2.1)  # a directory this young might belong to a run that is just beginning
+        box.run(*at("standard", "true")).exited(0)
+
+    @test("at level standard a rule inside a writable tree holds", root=True)
+    def _(box):
+        box.write("ws/secret", "s3\n")
+        box.write("ws/kept", "kept\n")
+        rules = ("--deny", "secret", "--protect", "kept")
+        for what in ("cat secret", "cat <secret", "cp secret c", "mv secret other", "ln secret other", "rm secret",
+                     "echo x >kept", "rm kept", "mv kept other", "mv other kept"):
+            box.write("ws/other", "o\n")
+            done = box.run(*at("standard", *rules, "-c", what))
+            check(done.status != 0, f"{what} succeeded")
+            check("s3" not in done.out, f"{what} told the secret")
+        equal((box.read("ws/secret"), box.read("ws/kept")), ("s3\n", "kept\n"), "the files")
+        box.run(*at("standard", *rules, "-c", "cat kept && echo n >new && mv new n2 && rm n2")).exited(0)
+
+    @test("what needs a root of our own is refused at level standard, with a remedy")
+    def _(box):
+        for words, said in ((("--agent-dir", "."), "fs.agent"), (("--set", "fs.workspace_at=/w"), "fs.workspace_at"),
+                            (("--set", "fs.view=minimal"), "fs.view"), (("--profile", "strict"), "mount namespaces")):
+            box.run(*at("standard", *words, "-c", "touch ran")).exited(125).said(said, "remedy")
+        check(not box.exists("ws/ran"), "it ran")
+
+    @test("level minimal closes the network, says at every run that files are open", root=True)
+    def _(box):
+        done = box.run(*at("minimal", "-c", "echo x >../above; echo $CORRAL_LEVEL")).exited(0)
+        equal(done.out, "minimal\n", "inside")
+        done.said("minimal", "NOT protected")
+        equal(box.read("above"), "x\n", "a file outside the workspace")
+        result = box.json(*at("minimal", "-c", "true"))
+        equal([states(result)[n] for n in ("fs.write", "fs.read", "fs.deny", "pid")], ["absent"] * 4, "guarantees")
+
+    @test("a rule that level minimal cannot keep refuses the run until the loss is named")
+    def _(box):
+        box.write("ws/secret", "s3\n")
+        box.run(*at("minimal", "--deny", "secret", "true")).exited(125).said("fs.deny", "--allow-degraded fs.deny")
+        box.run(*at("minimal", "--deny", "secret", "--allow-degraded", "fs.deny", "true")).exited(0)
+
+    @test("level none is refused without the word for it", root=True)
+    def _(box):
+        box.run(*at("none", "-c", "touch ran")).exited(126).said("level none", "--accept-no-sandbox")
+        check(not box.exists("ws/ran"), "it ran")
+        done = box.run(*at("none", "--accept-no-sandbox", "--timeout", "20s", "-c", "echo $SECRET_TOKEN$CORRAL_LEVEL"),
+                       env={"SECRET_TOKEN": "hunter2"}).exited(0)
+        equal(done.out, "none\n", "the environment")
+        done.said("NOTHING is protected")
+
+    @test("a guarantee that is weaker at a level refuses the run when it is required")
+    def _(box):
+        box.run(*at("standard", "--require", "pid", "true")).exited(125).said("pid", "weaker")
+        box.run(*at("standard", "--require", "fs.write,fs.read,lifetime", "true")).exited(0)
+
+    @test("a level below min_level of a file is a contradiction")
+    def _(box):
+        box.write("p.toml", 'min_level = "standard"\n')
+        box.run("--policy", f"{box.dir}/p.toml", "--level", "minimal", "true").exited(2).said("min_level", "p.toml:1")
+
+    @test("explain shows the plan of a level without running anything")
+    def _(box):
+        done = box.corral_("explain", "--level", "standard", "--", "touch", "ran").exited(0)
+        contains(done.out, "landlock", "the engine")
+        check(not box.exists("ws/ran"), "it ran")
