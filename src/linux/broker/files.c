@@ -56,16 +56,16 @@ int files_take_umask(const struct call *c) {
 
 /* The flags for opening by descriptor: the walk is over, and the file is there. */
 static int flags_again(const struct opening *o) {
-	int drop = O_CREAT | O_NOFOLLOW | (o->flags & TMPFILE_BIT ? 0 : O_EXCL);
+	int drop = O_CREAT | O_NOFOLLOW | ((o->flags & TMPFILE_BIT) != 0 ? 0 : O_EXCL);
 
-	return (o->flags & ~drop) | O_CLOEXEC | O_NOCTTY;
+	return (o->flags & ~drop) | O_NOCTTY;
 }
 
 /* In a helper: waits as long as the caller would. */
 static long open_waiting(const struct call *c, int fd, const void *arg) {
 	const struct opening *o = arg;
 	struct text path = fd_path(fd);
-	int got = open(path.s, flags_again(o), o->mode);
+	int got = open(path.s, flags_again(o) | O_CLOEXEC, o->mode);
 
 	if (got < 0) {
 		return -errno;
@@ -88,7 +88,7 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	text_number(&number, (uint64_t)p->fd);
 	/* A lease would make us wait for its holder, who may be the caller. */
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
-	auto_fd got = openat(c->b->fds, number.s, flags | extra, o->mode);
+	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
 		return call_apart(c, p->fd, -1, open_waiting, o);
 	}

@@ -29,9 +29,7 @@ void port_remember(struct broker *b, uint64_t inode) {
 }
 
 static bool is_ours(const struct broker *b, uint64_t inode) {
-	size_t n = b->nlistening < BROKER_LISTENERS ? b->nlistening : BROKER_LISTENERS;
-
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < BROKER_LISTENERS && i < b->nlistening; i++) {
 		if (b->listening[i] == inode) {
 			return true;
 		}

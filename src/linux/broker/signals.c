@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -60,13 +59,9 @@ static int judge(const struct call *c, pid_t pid) {
 	return -EPERM;
 }
 
-struct entry { /* linux_dirent64 */
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	uint8_t type;
-	char name[];
-};
+/* Where linux_dirent64 has the length of an entry, and its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
 
 static pid_t process_number(const char *name) {
 	long n = 0;
@@ -86,7 +81,8 @@ static bool member_inside(const struct call *c, const char *name, pid_t group) {
 /* A group belongs to one session, and who is in a session descends from who made
  * it or was there: one member inside means that all are. */
 static bool group_is_inside(const struct call *c, pid_t group) {
-	_Alignas(struct entry) char buf[4096];
+	char buf[4096];
+	uint16_t len;
 	long n;
 
 	if (group == syscall(SYS_getpgid, 0)) {
@@ -97,12 +93,11 @@ static bool group_is_inside(const struct call *c, pid_t group) {
 	}
 	auto_fd dir = openat(c->b->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
-		for (long at = 0; at < n;) {
-			const struct entry *e = (const struct entry *)(const void *)(buf + at);
-			if (member_inside(c, e->name, group)) {
+		for (long at = 0; at < n; at += len) {
+			memcpy(&len, buf + at + ENTRY_LENGTH, sizeof len);
+			if (member_inside(c, buf + at + ENTRY_NAME, group)) {
 				return true;
 			}
-			at += e->len;
 		}
 	}
 	return false;

@@ -237,9 +237,11 @@ long serve_connect(struct call *c) {
  * can change under them meanwhile, because every call inside that could is waiting
  * for this process, or there is no rule inside the tree and Landlock's judgement of
  * the second time is all there is. */
-static long bind_path(const struct call *c, int fd, struct address *a, const char *path) {
+static long bind_path(const struct call *c, int fd, const struct address *a) {
+	char path[sizeof a->un.sun_path + 1];
 	auto_place p;
 
+	path_of(a, path);
 	int r = resolve_name(c, AT_FDCWD, path, &p);
 	if (r == 0) {
 		r = verdict_make(c->b->plan, &p);
@@ -316,7 +318,6 @@ static long bind_inside(int fd, int domain, struct address *a) {
 }
 
 long serve_bind(struct call *c) {
-	char path[sizeof((struct sockaddr_un *)0)->sun_path + 1];
 	struct address a;
 	auto_fd fd = caller_take_fd(c, call_int(c, 0));
 
@@ -332,8 +333,7 @@ long serve_bind(struct call *c) {
 		return bind_inside(fd, domain, &a);
 	}
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX && has_path(&a)) {
-		path_of(&a, path);
-		return bind_path(c, fd, &a, path);
+		return bind_path(c, fd, &a);
 	}
 	return result(syscall(SYS_bind, fd, &a.any, a.len));
 }
