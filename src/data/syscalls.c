@@ -147,6 +147,7 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 #define SIGNALS (TRAIT_SHARED | TRAIT_SIGNALS)
 #define CHANGES (TRAIT_SHARED | TRAIT_CHANGES)
 #define READS (TRAIT_SHARED | TRAIT_READS)
+#define MEMORY (TRAIT_SHARED | TRAIT_MEMORY)
 
 const struct shared_rule shared_rules[] = {
 	IN(QUIET, ASK(SOCKETS, bind, "an address beside the loopback would be open to the host's networks")),
@@ -163,12 +164,15 @@ const struct shared_rule shared_rules[] = {
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fremovexattr, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fsetxattr, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, futimesat, "as chmod")),
+	IN_BUT(SOCKETS, TRAIT_OPEN, EXAMINE(MARKS, ioctl, IOCTL_BROKER, "as chmod, for the flags of a file; and a new terminal lies among the host's")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(MARKS, ioctl, IOCTL_SHARED, "as chmod, for the flags of a file")),
 	IN(SHARED, EXAMINE(PROCESSES, ioprio_set, OTHER_PRIORITY, "the caller's other processes could be slowed down")),
 	IN(SIGNALS, ASK(PROCESSES, kill, "Landlock before ABI 6 lets signals out")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lchown, "as chmod")),
 	IN(CHANGES, ASK(FILES, link, "as creat")),
+	IN(MEMORY, ASK(FILES, link, "sem_open(3) makes a semaphore under another name")),
 	IN(CHANGES, ASK(FILES, linkat, "as creat")),
+	IN(MEMORY, ASK(FILES, linkat, "sem_open(3) makes a semaphore under another name")),
 	IN(QUIET, ASK(SOCKETS, listen, "an unbound socket would listen on every address")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lremovexattr, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lsetxattr, "as chmod")),
@@ -184,9 +188,11 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED, REFUSE(IPC, msgsnd, EPERM, "as mq_open")),
 	IN(READS, EXAMINE(FILES, open, ASK_OPEN, "as creat, for reading too")),
 	IN(CHANGES, EXAMINE(FILES, open, CHANGE_OPEN, "as creat")),
+	IN(MEMORY, EXAMINE(FILES, open, MEMORY_OPEN, "shm_open(3) and sem_open(3) open in /dev/shm, which is the host's; their flags tell")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, open, TRUNCATING_OPEN, "Landlock before ABI 3 does not judge truncation")),
 	IN(READS, EXAMINE(FILES, openat, ASK_OPENAT, "as creat, for reading too")),
 	IN(CHANGES, EXAMINE(FILES, openat, CHANGE_OPENAT, "as creat")),
+	IN(MEMORY, EXAMINE(FILES, openat, MEMORY_OPENAT, "as open")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not judge truncation")),
 	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
 	IN(SHARED, EXAMINE(PROCESSES, prlimit64, OTHER_PROCESS, "the limits of the caller's other processes could be lowered")),
@@ -227,7 +233,9 @@ const struct shared_rule shared_rules[] = {
 	IN(CHANGES, ASK(FILES, truncate, "as creat")),
 	IN(SHARED | TRAIT_TRUNCATE, ASK(FILES, truncate, "Landlock before ABI 3 does not judge truncation")),
 	IN(CHANGES, ASK(FILES, unlink, "as creat")),
+	IN(MEMORY, ASK(FILES, unlink, "shm_unlink(3) and sem_unlink(3)")),
 	IN(CHANGES, ASK(FILES, unlinkat, "as creat")),
+	IN(MEMORY, EXAMINE(FILES, unlinkat, MEMORY_UNLINKAT, "shm_unlink(3) and sem_unlink(3)")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utime, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utimensat, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, utimes, "as chmod")),
@@ -360,6 +368,38 @@ static const struct syscall_refusal refusals_ioctl_shared[] = {
 	     "flags of a file, which need no descriptor for writing"),
 };
 
+static const struct syscall_refusal refusals_ioctl_broker[] = {
+	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211), EOPNOTSUPP,
+	     "flags of a file, which need no descriptor for writing"),
+	WHEN(ONE_OF(1, ALL_BITS, 0x5441), ASK_BROKER, "TIOCGPTPEER opens the other end of a new terminal"),
+};
+
+/* O_NOFOLLOW of either architecture, and what never goes with shared memory:
+ * O_DIRECTORY of either, O_PATH.  The bits that they share with other flags only
+ * make for a question more or less: Landlock answers what is not asked. */
+#define NOFOLLOW_ 0500000
+#define NO_MEMORY_ 010240000
+#define O_EXCL_ 0200
+
+static const struct syscall_refusal refusals_memory_open[] = {
+	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ANY_BIT(1, CREATES), ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN_BOTH(ANY_BIT(1, NOFOLLOW_), ONE_OF(1, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
+	WHEN(ANY_BIT(1, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
+};
+
+static const struct syscall_refusal refusals_memory_openat[] = {
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_), ONE_OF(2, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
+	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
+};
+
+static const struct syscall_refusal refusals_memory_unlinkat[] = {
+	/* AT_FDCWD; beneath a directory that the caller has opened there is none. */
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, 0xffffff9c), ONE_OF(2, 0x200, 0), ASK_BROKER, "perhaps shared memory"),
+};
+
 static const struct syscall_refusal refusals_other_priority[] = {
 	/* PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1; groups and users are 1 and 2, 2 and 3. */
 	WHEN(NONE_OF(0, ALL_BITS, 0, 1), EPERM, "a whole user"),
@@ -422,6 +462,10 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
+	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),
+	[CHECK_MEMORY_OPEN] = CHECK_ROWS(refusals_memory_open),
+	[CHECK_MEMORY_OPENAT] = CHECK_ROWS(refusals_memory_openat),
+	[CHECK_MEMORY_UNLINKAT] = CHECK_ROWS(refusals_memory_unlinkat),
 	[CHECK_IOCTL_SHARED] = CHECK_ROWS_AND(refusals_ioctl_shared, CHECK_IOCTL),
 	[CHECK_OTHER_PRIORITY] = CHECK_ROWS(refusals_other_priority),
 	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),

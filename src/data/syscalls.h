@@ -63,6 +63,7 @@ enum syscall_trait {
 	TRAIT_TRUNCATE = 64, /* and truncate(2): Landlock does not */
 	TRAIT_CHANGES = 128, /* and what changes names and content of files */
 	TRAIT_READS = 256,   /* and what opens a file at all */
+	TRAIT_MEMORY = 512,  /* and keeps shared memory in a directory of the run's own */
 };
 
 /* Questions about arguments; several calls share one when the argument that
@@ -88,7 +89,11 @@ enum syscall_check_id {
 	CHECK_CHANGE_OPENAT,
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
+	CHECK_IOCTL_BROKER,
 	CHECK_IOCTL_SHARED,
+	CHECK_MEMORY_OPEN,
+	CHECK_MEMORY_OPENAT,
+	CHECK_MEMORY_UNLINKAT,
 	CHECK_OTHER_PRIORITY,
 	CHECK_OTHER_PROCESS,
 	CHECK_SETSOCKOPT_SHARED,

@@ -13,9 +13,13 @@ union one_fd {
 };
 
 int channel_send(int channel, const struct report *r, int fd) {
-	union one_fd control;
 	struct report copy = *r; /* an iovec has no const */
-	struct iovec body = {.iov_base = &copy, .iov_len = sizeof copy};
+	return channel_send_bytes(channel, &copy, sizeof copy, fd);
+}
+
+int channel_send_bytes(int channel, void *data, size_t len, int fd) {
+	union one_fd control;
+	struct iovec body = {.iov_base = data, .iov_len = len};
 	struct msghdr msg = {.msg_iov = &body, .msg_iovlen = 1};
 
 	if (fd >= 0) {
@@ -32,7 +36,7 @@ int channel_send(int channel, const struct report *r, int fd) {
 	do {
 		n = sendmsg(channel, &msg, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof *r ? 0 : -1;
+	return n == (ssize_t)len ? 0 : -1;
 }
 
 /* The padding of one_fd has room for a second descriptor, which the kernel uses
@@ -47,6 +51,34 @@ static size_t received_fds(struct msghdr *msg, int fds[FDS_MAX]) {
 	size_t len = c->cmsg_len - CMSG_LEN(0);
 	memcpy(fds, CMSG_DATA(c), len);
 	return len / sizeof(int);
+}
+
+int channel_receive_order(int channel, struct order *ret, int *ret_fd) {
+	union one_fd control;
+	struct iovec body = {.iov_base = ret, .iov_len = sizeof *ret};
+	struct msghdr msg = {
+		.msg_iov = &body,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof control.space,
+	};
+	int fds[FDS_MAX];
+
+	*ret_fd = -1;
+	ssize_t n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0) {
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	}
+	size_t nfds = received_fds(&msg, fds);
+	while (nfds > 1) {
+		drop_fd(&fds[--nfds]);
+	}
+	*ret_fd = nfds == 1 ? fds[0] : -1;
+	if (n != (ssize_t)sizeof *ret) {
+		drop_fd(ret_fd);
+		return -1;
+	}
+	return 1;
 }
 
 int channel_receive(int channel, struct report *ret, int *ret_fd) {
@@ -72,7 +104,7 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	/* A message of another size is not ours, and a longer one arrives cut to ours. */
 	bool whole = n == (ssize_t)sizeof *ret && (msg.msg_flags & MSG_TRUNC) == 0;
 	/* Nor is one with other descriptors than its kind has.  The channel counts as ended. */
-	if (!whole || nfds != (ret->kind == REPORT_PTY)) {
+	if (!whole || nfds != (ret->kind == REPORT_PTY || ret->kind == REPORT_PEER)) {
 		while (nfds > 0) {
 			drop_fd(&fds[--nfds]);
 		}

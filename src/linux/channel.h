@@ -10,4 +10,10 @@ int channel_send(int channel, const struct report *r, int fd);
 /* Receives one report as spawn_read() does. */
 int channel_receive(int channel, struct report *ret, int *ret_fd);
 
+/* The same for bytes that are no report. */
+int channel_send_bytes(int channel, void *data, size_t len, int fd);
+
+/* An order: 1, 0 when none is waiting, -1 when the supervisor is gone. */
+int channel_receive_order(int channel, struct order *ret, int *ret_fd);
+
 #endif

@@ -41,6 +41,9 @@
 /* Enough for execve and the loop around it; the command never sees it. */
 #define START_STACK ((size_t)64 * 1024)
 
+/* A supervisor that does not answer by then is busy with its end. */
+#define PEER_WAIT_MS 2000
+
 struct init {
 	struct kit *kit;
 	pid_t command;
@@ -200,20 +203,53 @@ static void reap(struct init *in) {
 	}
 }
 
-static void obey(struct init *in) {
-	struct order o;
-	ssize_t n = recv(in->kit->channel_fd, &o, sizeof o, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		return;
-	}
-	if (n != (ssize_t)sizeof o) {
-		abandon(in);
-	}
-	if (o.kind == ORDER_SIGNAL) {
-		(void)kill(-in->command, o.value); /* a command that just ended is fine */
-	} else if (o.kind == ORDER_END) {
+static void obey_one(struct init *in, const struct order *o) {
+	if (o->kind == ORDER_SIGNAL) {
+		(void)kill(-in->command, o->value); /* a command that just ended is fine */
+	} else if (o->kind == ORDER_END) {
 		begin_end(in, false);
 	}
+}
+
+static void obey(struct init *in) {
+	struct order o;
+	auto_fd late = -1; /* of an answer that was given up */
+	int got = channel_receive_order(in->kit->channel_fd, &o, &late);
+	if (got < 0) {
+		abandon(in);
+	}
+	if (got > 0) {
+		obey_one(in, &o);
+	}
+}
+
+/* The supervisor opens a terminal's other end; what it orders meanwhile is done. */
+static int ask_peer(void *arg, int master, int flags) {
+	struct init *in = arg;
+	struct report r = {.kind = REPORT_PEER, .status = flags};
+	struct pollfd channel = {.fd = in->kit->channel_fd, .events = POLLIN};
+	int64_t until = now_ms() + PEER_WAIT_MS;
+
+	if (channel_send(in->kit->channel_fd, &r, master) != 0) {
+		return -EIO;
+	}
+	for (int64_t left; (left = until - now_ms()) > 0;) {
+		struct order o;
+		int fd = -1;
+		(void)poll(&channel, 1, (int)left); /* the clock and the receive say the rest */
+		int got = channel_receive_order(in->kit->channel_fd, &o, &fd);
+		if (got < 0) {
+			abandon(in);
+		}
+		if (got > 0 && o.kind == ORDER_PEER) {
+			return fd >= 0 ? fd : (o.value < 0 ? o.value : -EIO);
+		}
+		drop_fd(&fd);
+		if (got > 0) {
+			obey_one(in, &o);
+		}
+	}
+	return -EIO;
 }
 
 /* Poll's time-out until the next thing to do. */
@@ -310,6 +346,9 @@ void init_run(struct kit *k) {
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
 	broker_init(&in.broker, k->plan, k->listener_fd);
+	in.broker.killable = k->killable;
+	in.broker.peer = k->attended ? ask_peer : NULL;
+	in.broker.peer_arg = &in;
 	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;
 	watch(&in);
 }

@@ -55,6 +55,8 @@ struct kit {
 	char *const *candidates; /* absolute paths to try, NULL-terminated */
 	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
 	bool rehearse;              /* everything but execve */
+	bool attended;              /* REPORT_PEER will be answered */
+	bool killable;              /* a caller that waits for an answer is woken by death alone */
 	bool tell_start;            /* report the start at once: somebody waits for it */
 	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
 

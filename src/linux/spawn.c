@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -216,6 +217,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.rows = r->rows,
 		.cols = r->cols,
 		.rehearse = r->rehearse,
+		.attended = r->attended,
 		.tell_start = r->tell_start,
 	};
 	struct child child = {.pidfd = -1, .channel = -1, .run_dir = r->plan->run_dir};
@@ -247,6 +249,14 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 
 int spawn_read(const struct child *c, struct report *ret, int *ret_fd) {
 	return channel_receive(c->channel, ret, ret_fd);
+}
+
+void spawn_give_peer(const struct child *c, int master, int flags) {
+	auto_fd own = master;
+	auto_fd peer = (int)syscall(SYS_ioctl, own, TIOCGPTPEER, flags);
+	struct order o = {.kind = ORDER_PEER, .value = peer < 0 ? -errno : 0};
+	/* Who cannot be told gives up after a moment. */
+	(void)channel_send_bytes(c->channel, &o, sizeof o, peer);
 }
 
 int spawn_order(const struct child *c, enum order_kind kind, int value) {

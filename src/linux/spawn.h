@@ -22,6 +22,8 @@ enum report_kind {
 	REPORT_PTY,       /* the pty's master travels with this message */
 	REPORT_STARTED,   /* the command's execve succeeded; a short one reports only its end */
 	REPORT_STOPPED,   /* terminal runs: the command was stopped (job control) */
+	REPORT_PEER,      /* a terminal's one end travels with this; status is open(2)'s flags for the
+			   * other, which ORDER_PEER brings */
 	REPORT_EXIT,      /* status is wait(2)'s; timed_out: the wall clock ended it; nothing but
 			   * pid 1 is left inside */
 };
@@ -37,6 +39,7 @@ struct report {
 enum order_kind {
 	ORDER_SIGNAL = 1, /* value: signal for the command's process group */
 	ORDER_END,        /* TERM to everything, grace, then the end */
+	ORDER_PEER,       /* value: 0, and the descriptor travels with it; or -errno */
 };
 
 struct order {
@@ -54,6 +57,7 @@ struct spawn_request {
 	bool terminal;
 	uint16_t rows, cols;
 	bool rehearse;   /* go through all of it and end where the command would begin */
+	bool attended;   /* somebody reads the reports while the command runs */
 	bool tell_start; /* report the start at once; else after a moment, or with the end */
 };
 
@@ -73,6 +77,9 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 /* Reads one report; 1 when there was one, 0 when none is waiting, -1 when the
  * channel has ended.  *ret_fd receives the pty's master with REPORT_PTY, else -1. */
 int spawn_read(const struct child *c, struct report *ret, int *ret_fd);
+
+/* Answers REPORT_PEER; takes the descriptor that came with it. */
+void spawn_give_peer(const struct child *c, int master, int flags);
 
 /* Async-signal-safe. */
 int spawn_order(const struct child *c, enum order_kind kind, int value);

@@ -76,6 +76,7 @@ struct builder {
 /* In the directory of the run, where there is no root of our own. */
 #define SHARED_TMP "tmp"
 #define SHARED_HOME "home"
+#define SHARED_MEMORY "shm"
 #define SHARED_IDENTITY "gitconfig"
 
 /* ---- plan.c: small tools that all files use ---- */

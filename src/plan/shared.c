@@ -94,6 +94,12 @@ void shared_skeleton(struct builder *b) {
 	}
 	wish_private(b, keep_join(b, b->plan->run_dir, SHARED_TMP), 0700, RANK_WINDOW, "private");
 	identity_show(b, keep_join(b, b->plan->run_dir, SHARED_IDENTITY));
+	/* New terminals; what lies in /dev/pts stays closed. */
+	show_device(b, "/dev/ptmx");
+	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {
+		b->plan->shm_at = keep_join(b, b->plan->run_dir, SHARED_MEMORY);
+		wish_private(b, b->plan->shm_at, 0700, RANK_WINDOW, "shared memory");
+	}
 }
 
 /* Below Landlock no file is protected, and the plan says so. */
@@ -240,6 +246,7 @@ void shared_traits(struct builder *b) {
 	if (plan->broker) {
 		traits |= TRAIT_BROKER | plan->exceptions;
 		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
+		traits |= plan->shm_at != NULL ? TRAIT_MEMORY : 0;
 		traits |= plan->landlock_abi < LANDLOCK_ABI_SCOPES ? TRAIT_SIGNALS : 0;
 		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
 	}

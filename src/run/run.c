@@ -423,6 +423,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.nmore_fds = r->nmore_fds,
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
+		.attended = true,
 	};
 
 	terminal_size(&w->terminal, &request.rows, &request.cols);

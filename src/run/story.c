@@ -15,7 +15,8 @@ void story_done(struct story *s) {
 	}
 }
 
-static void story_take(struct story *s, const struct report *report, int fd) {
+static void story_take(struct story *s, const struct child *c, const struct report *report,
+		       int fd) {
 	auto_fd master = fd;
 
 	switch ((enum report_kind)report->kind) {
@@ -27,6 +28,9 @@ static void story_take(struct story *s, const struct report *report, int fd) {
 		if (s->pty < 0) {
 			s->pty = take_fd(&master);
 		}
+		break;
+	case REPORT_PEER:
+		spawn_give_peer(c, take_fd(&master), report->status);
 		break;
 	case REPORT_STARTED:
 		s->begun = true;
@@ -54,7 +58,7 @@ void story_read(struct story *s, const struct child *c) {
 			s->over = true;
 			return;
 		}
-		story_take(s, &report, fd);
+		story_take(s, c, &report, fd);
 	}
 }
 

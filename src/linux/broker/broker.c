@@ -78,6 +78,7 @@ const struct broker_row broker_rows[] = {
 
 	ASK(BROKER_SOCKETS, bind, "without a network namespace the wildcard address is the host's"),
 	ASK(BROKER_SOCKETS, connect, "Landlock knows ports and no addresses, and sockets with a path only since ABI 9"),
+	ASK(BROKER_SOCKETS, ioctl, "TIOCGPTPEER: a new terminal lies in the host's /dev/pts"),
 	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
 
 	ASK(BROKER_SIGNALS, kill, "without a pid namespace every process of the user is in reach; Landlock keeps signals in since ABI 6"),

@@ -44,6 +44,11 @@ struct broker {
 	bool killable; /* the listener has WAIT_KILLABLE_RECV: true unless the engine says otherwise
 			*/
 
+	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.
+	 * NULL: there is nobody. */
+	int (*peer)(void *arg, int master, int flags);
+	void *peer_arg;
+
 	pid_t self;                           /* the guard */
 	int proc;                             /* /proc, O_PATH; -1: every call is refused */
 	int fds;                              /* /proc/self/fd, O_PATH */

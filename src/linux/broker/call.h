@@ -126,6 +126,8 @@ long serve_removexattr(struct call *c);
 long serve_lremovexattr(struct call *c);
 long serve_fremovexattr(struct call *c);
 
+long serve_ioctl(struct call *c);
+
 long serve_connect(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);

@@ -205,8 +205,30 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 	return r != 0 || !w.has_name ? r : add_name(p, w.name, strlen(w.name), w.slash);
 }
 
+#define SHM_DIR "/dev/shm/"
+
+/* libc names shared memory by this directory, which is the host's; the run has one
+ * of its own. */
+static const char *in_own_memory(const struct call *c, const char *path, char space[PATH_MAX]) {
+	const char *at = c->b->plan->shm_at;
+	const char *name = path + strlen(SHM_DIR);
+
+	if (at == NULL || !str_starts(path, SHM_DIR) || name[0] == '\0' ||
+	    strchr(name, '/') != NULL || streq(name, ".") || streq(name, "..") ||
+	    strlen(at) + strlen(name) + 2 > PATH_MAX) {
+		return path;
+	}
+	memcpy(space, at, strlen(at));
+	space[strlen(at)] = '/';
+	memcpy(space + strlen(at) + 1, name, strlen(name) + 1);
+	return space;
+}
+
 int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 		 struct place *ret) {
+	char space[PATH_MAX];
+
+	path = in_own_memory(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -236,7 +258,9 @@ int resolve_fd(const struct call *c, int fd, struct place *ret) {
 
 int resolve_name(const struct call *c, int dirfd, const char *path, struct place *ret) {
 	struct halves h;
+	char space[PATH_MAX];
 
+	path = in_own_memory(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -253,6 +277,9 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct place
 
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct place *ret) {
 	mode_t mode;
+	char space[PATH_MAX];
+
+	path = in_own_memory(c, path, space);
 	int r = resolve_name(c, dirfd, path, ret);
 
 	if (r != 0 || ret->slash) {

@@ -65,6 +65,7 @@ static int seccomp_start(struct kit *k, struct err *e) {
 		return load(k, 0) == 0 ? 0 : refused(e);
 	}
 	int fd = load(k, SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE_RECV);
+	k->killable = fd >= 0;
 	if (fd < 0 && errno == EINVAL) {
 		fd = load(k, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	}
