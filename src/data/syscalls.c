@@ -166,6 +166,7 @@ const struct shared_rule shared_rules[] = {
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, futimesat, "as chmod")),
 	IN_BUT(SOCKETS, TRAIT_OPEN, EXAMINE(MARKS, ioctl, IOCTL_BROKER, "as chmod, for the flags of a file; and a new terminal lies among the host's")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(MARKS, ioctl, IOCTL_SHARED, "as chmod, for the flags of a file")),
+	IN(MARKS, EXAMINE(PROCESSES, ioprio_set, ASK_PRIORITY, "the caller's other processes could be slowed down")),
 	IN(SHARED, EXAMINE(PROCESSES, ioprio_set, OTHER_PRIORITY, "the caller's other processes could be slowed down")),
 	IN(SIGNALS, ASK(PROCESSES, kill, "Landlock before ABI 6 lets signals out")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lchown, "as chmod")),
@@ -207,6 +208,14 @@ const struct shared_rule shared_rules[] = {
 	IN(CHANGES, ASK(FILES, rmdir, "as creat")),
 	IN(SIGNALS, ASK(PROCESSES, rt_sigqueueinfo, "as kill")),
 	IN(SIGNALS, ASK(PROCESSES, rt_tgsigqueueinfo, "as kill")),
+	IN(MARKS, EXAMINE(PROCESSES, sched_setaffinity, ASK_PROCESS, "as ioprio_set; threads name themselves by number")),
+	IN(SHARED, EXAMINE(PROCESSES, sched_setaffinity, OTHER_PROCESS, "as ioprio_set")),
+	IN(MARKS, EXAMINE(PROCESSES, sched_setattr, ASK_PROCESS, "as sched_setaffinity")),
+	IN(SHARED, EXAMINE(PROCESSES, sched_setattr, OTHER_PROCESS, "as ioprio_set")),
+	IN(MARKS, EXAMINE(PROCESSES, sched_setparam, ASK_PROCESS, "as sched_setaffinity")),
+	IN(SHARED, EXAMINE(PROCESSES, sched_setparam, OTHER_PROCESS, "as ioprio_set")),
+	IN(MARKS, EXAMINE(PROCESSES, sched_setscheduler, ASK_PROCESS, "as sched_setaffinity")),
+	IN(SHARED, EXAMINE(PROCESSES, sched_setscheduler, OTHER_PROCESS, "as ioprio_set")),
 	IN(SHARED, REFUSE(IPC, semctl, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semget, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semop, EPERM, "as mq_open")),
@@ -214,6 +223,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2)")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
+	IN(MARKS, EXAMINE(PROCESSES, setpriority, ASK_PRIORITY, "as ioprio_set")),
 	IN(SHARED, EXAMINE(PROCESSES, setpriority, OTHER_PRIORITY, "as ioprio_set")),
 	IN(SHARED, EXAMINE(SOCKETS, setsockopt, SETSOCKOPT_SHARED, "two more options go around connect(2) and bind(2)")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, setxattr, "as chmod")),
@@ -400,6 +410,15 @@ static const struct syscall_refusal refusals_memory_unlinkat[] = {
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, 0xffffff9c), ONE_OF(2, 0x200, 0), ASK_BROKER, "perhaps shared memory"),
 };
 
+static const struct syscall_refusal refusals_ask_priority[] = {
+	WHEN(NONE_OF(0, ALL_BITS, 0, 1), EPERM, "a whole user"),
+	WHEN(ANY_BIT(1, ALL_BITS), ASK_BROKER, "another process than the caller"),
+};
+
+static const struct syscall_refusal refusals_ask_process[] = {
+	WHEN(ANY_BIT(0, ALL_BITS), ASK_BROKER, "another process than the caller"),
+};
+
 static const struct syscall_refusal refusals_other_priority[] = {
 	/* PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1; groups and users are 1 and 2, 2 and 3. */
 	WHEN(NONE_OF(0, ALL_BITS, 0, 1), EPERM, "a whole user"),
@@ -458,6 +477,8 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_ASK_MODE_THIRD] = CHECK_THEN_ASK(CHECK_MODE_THIRD),
 	[CHECK_ASK_OPEN] = CHECK_THEN_ASK(CHECK_OPEN),
 	[CHECK_ASK_OPENAT] = CHECK_THEN_ASK(CHECK_OPENAT),
+	[CHECK_ASK_PRIORITY] = CHECK_ROWS(refusals_ask_priority),
+	[CHECK_ASK_PROCESS] = CHECK_ROWS(refusals_ask_process),
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),

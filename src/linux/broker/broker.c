@@ -87,6 +87,13 @@ const struct broker_row broker_rows[] = {
 	ASK(BROKER_SIGNALS, rt_tgsigqueueinfo, "as kill"),
 	ASK(BROKER_SIGNALS, tgkill, "as kill"),
 	ASK(BROKER_SIGNALS, tkill, "as kill"),
+
+	ASK(BROKER_PRIORITY, ioprio_set, "every process of the user is in reach"),
+	ASK(BROKER_PRIORITY, sched_setaffinity, "as ioprio_set"),
+	ASK(BROKER_PRIORITY, sched_setattr, "as ioprio_set"),
+	ASK(BROKER_PRIORITY, sched_setparam, "as ioprio_set"),
+	ASK(BROKER_PRIORITY, sched_setscheduler, "as ioprio_set"),
+	ASK(BROKER_PRIORITY, setpriority, "as ioprio_set"),
 };
 /* clang-format on */
 

@@ -32,6 +32,7 @@ enum broker_family {
 	BROKER_FILES = 1 << 2,    /* the plan restricts paths inside a granted tree */
 	BROKER_SOCKETS = 1 << 3,  /* always */
 	BROKER_SIGNALS = 1 << 4,  /* Landlock < 6 */
+	BROKER_PRIORITY = 1 << 5, /* always */
 };
 
 /* Listening sockets that are remembered; the oldest is forgotten first. */

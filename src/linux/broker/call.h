@@ -86,6 +86,10 @@ void text_number(struct text *t, uint64_t n);
 /* "/proc/self/fd/N" */
 struct text fd_path(int fd);
 
+/* Whether a process or thread descends from the guard, and is not the guard: 0, -ESRCH when
+ * there is none, -EPERM when it is none of ours. */
+int caller_owns(const struct call *c, pid_t pid);
+
 /* Handlers, by file. */
 long serve_open(struct call *c);
 long serve_openat(struct call *c);
@@ -131,6 +135,13 @@ long serve_ioctl(struct call *c);
 long serve_connect(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);
+
+long serve_ioprio_set(struct call *c);
+long serve_sched_setaffinity(struct call *c);
+long serve_sched_setattr(struct call *c);
+long serve_sched_setparam(struct call *c);
+long serve_sched_setscheduler(struct call *c);
+long serve_setpriority(struct call *c);
 
 long serve_kill(struct call *c);
 long serve_tkill(struct call *c);

@@ -41,8 +41,7 @@ static bool is_inside(const struct call *c, pid_t pid) {
 	return false;
 }
 
-/* 0, -ESRCH when there is none, -EPERM when it is none of ours. */
-static int judge(const struct call *c, pid_t pid) {
+int caller_owns(const struct call *c, pid_t pid) {
 	if (pid == c->tid) {
 		return 0;
 	}
@@ -119,7 +118,7 @@ static long send_to_process(const struct call *c, pid_t pid, int sig, void *info
 	if (held < 0 && (errno == ESRCH || errno == EINVAL)) {
 		return -ESRCH;
 	}
-	int r = judge(c, pid);
+	int r = caller_owns(c, pid);
 	if (r != 0) {
 		return r;
 	}
@@ -163,7 +162,7 @@ long serve_kill(struct call *c) {
 /* ---- threads ---- */
 
 static int judge_thread(const struct call *c, pid_t process, pid_t thread) {
-	int r = judge(c, thread);
+	int r = caller_owns(c, thread);
 
 	if (r == 0 && process > 0 && caller_status(c, thread, "Tgid:", 10) != process) {
 		return -ESRCH;
@@ -263,7 +262,7 @@ long serve_pidfd_send_signal(struct call *c) {
 	if (held < 0 || pidfd_process(c, fd) != pid || !caller_waits(c)) {
 		return -ESRCH;
 	}
-	r = judge(c, (pid_t)pid);
+	r = caller_owns(c, (pid_t)pid);
 	return r != 0 ? r
 		      : result(syscall(SYS_pidfd_send_signal, held, sig,
 				       c->args[2] == 0 ? NULL : info.bytes, 0U));

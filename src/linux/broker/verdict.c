@@ -100,7 +100,11 @@ int verdict_look(const struct plan *plan, const struct place *p) {
 	if (place_is_nowhere(p)) {
 		return 0;
 	}
-	return sight_of(plan, p->real) == SIGHT_DENIED ? -EACCES : 0;
+	enum sight sight = sight_of(plan, p->real);
+	/* Landlock's rule is on the directory, wherever it is mounted: what the plan does
+	 * not show may be a denied file by another way.  Devices are Landlock's alone. */
+	bool elsewhere = sight == SIGHT_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
+	return sight == SIGHT_DENIED || elsewhere ? -EACCES : 0;
 }
 
 int verdict_change(const struct plan *plan, const struct place *p) {
