@@ -23,9 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The guard has signals and a clock to look after as well. */
-#define CALLS_AT_ONCE 32
-
 /* How soon a helper notices that nobody waits for it any more. */
 #define LOOK_AFTER_MS 200
 
@@ -193,19 +190,17 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 }
 
 void broker_serve(struct broker *b) {
-	for (int i = 0; i < CALLS_AT_ONCE; i++) {
-		struct pollfd ready = {.fd = b->listener, .events = POLLIN};
-		struct seccomp_notif n;
+	struct pollfd ready = {.fd = b->listener, .events = POLLIN};
+	struct seccomp_notif n;
 
-		if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) {
-			return;
-		}
-		memset(&n, 0, sizeof n); /* the kernel insists */
-		if (call_ioctl(b, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0) {
-			serve_one(b, &n);
-		} else if (errno != ENOENT && errno != EINTR) {
-			return; /* ENOENT: the caller was killed before we looked */
-		}
+	/* Receiving would wait if there were nothing; the next one is for the next poll of
+	 * the guard, which has signals and a clock to look after as well. */
+	if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) {
+		return;
+	}
+	memset(&n, 0, sizeof n); /* the kernel insists */
+	if (call_ioctl(b, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0) {
+		serve_one(b, &n); /* otherwise the caller was killed before we looked */
 	}
 }
 

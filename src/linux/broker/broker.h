@@ -77,9 +77,9 @@ extern const size_t broker_rows_count;
 /* Called in the process that serves: /proc/self is opened here. */
 void broker_init(struct broker *b, const struct plan *plan, int listener);
 
-/* Serves what is waiting; called when poll(2) says that the listener is readable.
- * Never blocks for longer than a moment.  Helper processes that it starts are
- * children of the guard, who reaps them with everything else. */
+/* Serves one call that is waiting; called when poll(2) says that the listener is
+ * readable, and again as long as it says so.  Never blocks for longer than a moment.  Helper
+ * processes that it starts are children of the guard, who reaps them with everything else. */
 void broker_serve(struct broker *b);
 
 #endif

@@ -161,18 +161,14 @@ long serve_kill(struct call *c) {
 
 /* ---- threads ---- */
 
+/* The thread is judged; that it is the process's, the kernel checks. */
 static int judge_thread(const struct call *c, pid_t process, pid_t thread) {
-	int r = caller_owns(c, thread);
-
-	if (r == 0 && process > 0 && caller_status(c, thread, "Tgid:", 10) != process) {
-		return -ESRCH;
-	}
-	return r;
+	return process <= 0 || thread <= 0 ? -EINVAL : caller_owns(c, thread);
 }
 
 long serve_tkill(struct call *c) {
 	pid_t thread = call_int(c, 0);
-	int r = thread <= 0 ? -EINVAL : judge_thread(c, 0, thread);
+	int r = judge_thread(c, thread, thread);
 
 	return r != 0 ? r : result(syscall(SYS_tkill, thread, call_int(c, 1)));
 }
@@ -180,7 +176,7 @@ long serve_tkill(struct call *c) {
 long serve_tgkill(struct call *c) {
 	pid_t process = call_int(c, 0), thread = call_int(c, 1);
 	int sig = call_int(c, 2);
-	int r = process <= 0 || thread <= 0 ? -EINVAL : judge_thread(c, process, thread);
+	int r = judge_thread(c, process, thread);
 
 	if (r != 0) {
 		return r;
@@ -222,7 +218,7 @@ long serve_rt_tgsigqueueinfo(struct call *c) {
 	int r = read_information(c, c->args[3], sig, &info);
 
 	if (r == 0) {
-		r = process <= 0 || thread <= 0 ? -EINVAL : judge_thread(c, process, thread);
+		r = judge_thread(c, process, thread);
 	}
 	return r != 0 ? r
 		      : result(syscall(SYS_rt_tgsigqueueinfo, process, thread, sig, info.bytes));
