@@ -178,7 +178,9 @@ const struct shared_rule shared_rules[] = {
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lremovexattr, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, lsetxattr, "as chmod")),
 	IN(CHANGES, EXAMINE(FILES, mkdir, ASK_MODE_SECOND, "as creat")),
+	IN(MEMORY, EXAMINE(FILES, mkdir, ASK_MODE_SECOND, "mkdtemp(3) with a template in /tmp")),
 	IN(CHANGES, EXAMINE(FILES, mkdirat, ASK_MODE_THIRD, "as creat")),
+	IN(MEMORY, EXAMINE(FILES, mkdirat, ASK_MODE_THIRD, "mkdtemp(3) with a template in /tmp")),
 	IN(CHANGES, EXAMINE(FILES, mknod, ASK_MODE_SECOND, "as creat")),
 	IN(CHANGES, EXAMINE(FILES, mknodat, ASK_MODE_THIRD, "as creat")),
 	IN(SHARED, REFUSE(IPC, mq_open, EPERM, "message queues are the host's without a namespace")),
@@ -206,6 +208,7 @@ const struct shared_rule shared_rules[] = {
 	IN(CHANGES, ASK(FILES, renameat, "as creat")),
 	IN(CHANGES, ASK(FILES, renameat2, "as creat")),
 	IN(CHANGES, ASK(FILES, rmdir, "as creat")),
+	IN(MEMORY, ASK(FILES, rmdir, "what mkdtemp(3) has made")),
 	IN(SIGNALS, ASK(PROCESSES, rt_sigqueueinfo, "as kill")),
 	IN(SIGNALS, ASK(PROCESSES, rt_tgsigqueueinfo, "as kill")),
 	IN(MARKS, EXAMINE(PROCESSES, sched_setaffinity, ASK_PROCESS, "as ioprio_set; threads name themselves by number")),
@@ -431,7 +434,9 @@ static const struct syscall_refusal refusals_other_process[] = {
 
 static const struct syscall_refusal refusals_setsockopt_shared[] = {
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 6), ONE_OF(2, ALL_BITS, 30), EPERM, "TCP_FASTOPEN_CONNECT"),
-	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 15), ENOPROTOOPT,
+	/* Programs that set it just in case complain when they cannot; one that means to share
+	 * a port finds it in use. */
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 15), LEFT_UNDONE,
 	          "SO_REUSEPORT shares a port, and its connections, with a server of the host"),
 };
 

@@ -156,8 +156,10 @@ struct arg_test {
 	uint32_t values[ARG_VALUES_MAX];
 };
 
-/* The error of a refusal that is a question for the broker. */
+/* The error of a refusal that is a question for the broker; and of one that the caller
+ * is not told: the call returns 0 and does nothing. */
 #define ASK_BROKER (-1)
+#define LEFT_UNDONE 0
 
 /* Refused when all tests hold. */
 struct syscall_refusal {

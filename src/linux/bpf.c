@@ -110,7 +110,7 @@ static uint32_t load(struct program *p, size_t offset) {
 /* The leaf's label within reach, so that all who ask here share one copy. */
 static uint32_t leaf(struct program *p, unsigned id) {
 	if (p->leaf[id] == NOT_WRITTEN) {
-		assert(id > LEAF_ERRNO);
+		assert(id >= LEAF_ERRNO);
 		uint32_t answer = id == LEAF_ASK ? SECCOMP_RET_USER_NOTIF
 						 : SECCOMP_RET_ERRNO | (id - LEAF_ERRNO);
 		p->leaf[id] = emit(p, BPF_RET | BPF_K, 0, 0, answer);
@@ -123,7 +123,7 @@ static uint32_t leaf_errno(struct program *p, int error) {
 	if (error == ASK_BROKER) {
 		return leaf(p, LEAF_ASK);
 	}
-	assert(error > 0 && error < LEAF_ASK - LEAF_ERRNO);
+	assert(error >= LEFT_UNDONE && error < LEAF_ASK - LEAF_ERRNO);
 	return leaf(p, LEAF_ERRNO + (unsigned)error);
 }
 

@@ -124,7 +124,8 @@ void wish_show(struct builder *b, const struct show *s);
 /* Entries of a root of our own. */
 void wish_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);
 void wish_link(struct builder *b, const char *path, const char *text, const char *note);
-void wish_file(struct builder *b, const char *path, const char *text);
+/* reach: of its own, where no directory around it has one. */
+void wish_file(struct builder *b, const char *path, const char *text, enum reach reach);
 void wish_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
 		  const char *note);
 

@@ -113,7 +113,8 @@ struct plan {
 	bool broker;        /* what the filter asks is answered */
 	unsigned traits;    /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* those that paths within a writable tree ask for */
-	const char *shm_at; /* where shared memory is kept instead of /dev/shm; NULL */
+	const char *shm_at; /* what the broker uses instead of /dev/shm, and of /tmp; NULL */
+	const char *tmp_at;
 	bool spread;        /* a tree was granted entry by entry, to leave one out */
 	const char *run_dir; /* a directory for this run alone, made before and removed after it;
 	                      * NULL with namespaces, where a tmpfs serves */

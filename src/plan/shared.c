@@ -92,12 +92,14 @@ void shared_skeleton(struct builder *b) {
 	for (size_t i = 0; i < ARRAY_LEN(more_devices); i++) {
 		show_device(b, more_devices[i]);
 	}
-	wish_private(b, keep_join(b, b->plan->run_dir, SHARED_TMP), 0700, RANK_WINDOW, "private");
+	const char *tmp = keep_join(b, b->plan->run_dir, SHARED_TMP);
+	wish_private(b, tmp, 0700, RANK_WINDOW, "private");
 	identity_show(b, keep_join(b, b->plan->run_dir, SHARED_IDENTITY));
 	/* New terminals; what lies in /dev/pts stays closed. */
 	show_device(b, "/dev/ptmx");
 	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {
 		b->plan->shm_at = keep_join(b, b->plan->run_dir, SHARED_MEMORY);
+		b->plan->tmp_at = tmp;
 		wish_private(b, b->plan->shm_at, 0700, RANK_WINDOW, "shared memory");
 	}
 }

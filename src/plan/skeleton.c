@@ -99,7 +99,8 @@ void identity_show(struct builder *b, const char *at) {
 	if (buf_failed(&text)) {
 		b->out_of_memory = true;
 	} else {
-		wish_file(b, at, keep_printf(b, "%s", text.data));
+		wish_file(b, at, keep_printf(b, "%s", text.data),
+			  b->shared ? REACH_READ : REACH_NONE);
 		b->identity_at = at;
 	}
 	buf_done(&text);

@@ -117,12 +117,12 @@ static void minimal_view(struct builder *b) {
 		b->h->user != NULL && strpbrk(b->h->user, ":\n") == NULL ? b->h->user : "corral";
 	show_roots(b, PATH_MINIMAL);
 	wish_dir(b, "/etc", 0755, REACH_READ);
-	wish_file(b, "/etc/passwd", passwd_text(b, name));
-	wish_file(b, "/etc/group", group_text(b, name));
-	wish_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
-	wish_file(b, "/etc/hostname", "localhost\n");
+	wish_file(b, "/etc/passwd", passwd_text(b, name), REACH_NONE);
+	wish_file(b, "/etc/group", group_text(b, name), REACH_NONE);
+	wish_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", REACH_NONE);
+	wish_file(b, "/etc/hostname", "localhost\n", REACH_NONE);
 	wish_file(b, "/etc/nsswitch.conf",
-		  "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n");
+		  "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n", REACH_NONE);
 	for (size_t i = 0; i < minimal_etc.count; i++) {
 		show_system_or_link(b, minimal_etc.rows[i].path, REACH_READ, "system");
 	}

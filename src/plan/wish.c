@@ -58,12 +58,13 @@ void wish_link(struct builder *b, const char *path, const char *text, const char
 	wish_add(b, m, RANK_SYSTEM);
 }
 
-void wish_file(struct builder *b, const char *path, const char *text) {
+void wish_file(struct builder *b, const char *path, const char *text, enum reach reach) {
 	struct mount m = {
 		.kind = MOUNT_FILE,
 		.target = path,
 		.text = text,
 		.mode = 0444,
+		.reach = reach,
 		.is_file = true,
 		.note = "made up",
 	};

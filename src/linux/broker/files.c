@@ -8,7 +8,6 @@
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
-#include "base/str.h"
 #include "linux/broker/verdict.h"
 
 #include <errno.h>
@@ -181,16 +180,6 @@ static long open_at(const struct call *c, int dirfd, const char *path, const str
 	return got;
 }
 
-/* tmpfile(3) asks for a file without a name in /tmp, whatever TMPDIR says. */
-static void use_own_tmp(const struct plan *plan, char path[PATH_MAX]) {
-	bool common = streq(path, "/tmp") || streq(path, "/var/tmp");
-
-	if (common && plan->shm_at != NULL && plan_sight(plan, path) == SIGHT_NONE &&
-	    strlen(plan->shm_at) < PATH_MAX) {
-		memcpy(path, plan->shm_at, strlen(plan->shm_at) + 1);
-	}
-}
-
 static long serve_opening(const struct call *c, int dirfd, uint64_t address, struct opening o) {
 	char path[PATH_MAX];
 
@@ -204,9 +193,6 @@ static long serve_opening(const struct call *c, int dirfd, uint64_t address, str
 	int r = caller_string(c, address, path, sizeof path);
 	if (r != 0) {
 		return r;
-	}
-	if ((o.flags & TMPFILE_BIT) != 0) {
-		use_own_tmp(c->b->plan, path);
 	}
 	if ((o.flags & O_CREAT) != 0 && (o.flags & O_DIRECTORY) != 0) {
 		return -EINVAL;

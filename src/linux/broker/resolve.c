@@ -205,30 +205,46 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 	return r != 0 || !w.has_name ? r : add_name(p, w.name, strlen(w.name), w.slash);
 }
 
-#define SHM_DIR "/dev/shm/"
+/* ---- directories that are the host's, and have a stand-in of the run's own ---- */
 
-/* libc names shared memory by this directory, which is the host's; the run has one
- * of its own. */
-static const char *in_own_memory(const struct call *c, const char *path, char space[PATH_MAX]) {
-	const char *at = c->b->plan->shm_at;
-	const char *name = path + strlen(SHM_DIR);
+/* The rest of path beneath dir: "" for dir itself; NULL when it is not there. */
+static const char *beneath(const char *path, const char *dir) {
+	size_t len = strlen(dir);
 
-	if (at == NULL || !str_starts(path, SHM_DIR) || name[0] == '\0' ||
-	    strchr(name, '/') != NULL || streq(name, ".") || streq(name, "..") ||
-	    strlen(at) + strlen(name) + 2 > PATH_MAX) {
-		return path;
+	if (strncmp(path, dir, len) != 0 || (path[len] != '/' && path[len] != '\0')) {
+		return NULL;
 	}
-	memcpy(space, at, strlen(at));
-	space[strlen(at)] = '/';
-	memcpy(space + strlen(at) + 1, name, strlen(name) + 1);
-	return space;
+	return path + len;
+}
+
+/* libc names shared memory by /dev/shm, and many programs temporary files by /tmp,
+ * whatever TMPDIR says.  Calls that make and remove such names are asked about, and
+ * get the run's own directory; what is not asked stays closed. */
+static const char *by_stand_in(const struct call *c, const char *path, char space[PATH_MAX]) {
+	const struct plan *plan = c->b->plan;
+	const struct {
+		const char *dir, *at;
+	} rows[] = {{"/dev/shm", plan->shm_at}, {"/tmp", plan->tmp_at}, {"/var/tmp", plan->tmp_at}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *rest = beneath(path, rows[i].dir);
+		if (rows[i].at == NULL || rest == NULL || strstr(rest, "/..") != NULL ||
+		    plan_sight(plan, path) != SIGHT_NONE ||
+		    strlen(rows[i].at) + strlen(rest) >= PATH_MAX) {
+			continue;
+		}
+		memcpy(space, rows[i].at, strlen(rows[i].at));
+		memcpy(space + strlen(rows[i].at), rest, strlen(rest) + 1);
+		return space;
+	}
+	return path;
 }
 
 int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 		 struct place *ret) {
 	char space[PATH_MAX];
 
-	path = in_own_memory(c, path, space);
+	path = by_stand_in(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -260,7 +276,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct place
 	struct halves h;
 	char space[PATH_MAX];
 
-	path = in_own_memory(c, path, space);
+	path = by_stand_in(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -279,7 +295,7 @@ int resolve_missing(const struct call *c, int dirfd, const char *path, struct pl
 	mode_t mode;
 	char space[PATH_MAX];
 
-	path = in_own_memory(c, path, space);
+	path = by_stand_in(c, path, space);
 	int r = resolve_name(c, dirfd, path, ret);
 
 	if (r != 0 || ret->slash) {
