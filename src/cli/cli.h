@@ -42,8 +42,8 @@ struct verb {
 	verb_fn *run;
 };
 
-verb_fn verb_run, verb_shell, verb_explain, verb_policy_show, verb_policy_check, verb_policy_schema,
-	verb_policy_trust, verb_completion, verb_help;
+verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_policy_show, verb_policy_check,
+	verb_policy_schema, verb_policy_trust, verb_completion, verb_help;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

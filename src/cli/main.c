@@ -20,6 +20,8 @@ const struct verb verbs[] = {
 	{"shell", FOR_SHELL, false, "[options]", "an interactive shell inside", verb_shell},
 	{"explain", FOR_EXPLAIN, true, "[options] [--] [COMMAND [ARG...]]",
 	 "the resolved policy and plan; runs nothing", verb_explain},
+	{"status", FOR_STATUS, false, "[--json]",
+	 "what this host can enforce, and what would raise it", verb_status},
 	{"policy show", FOR_POLICY, false, "[options]",
 	 "the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},

@@ -61,11 +61,11 @@ const struct option_row options[] = {
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN, .help = "this text"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS, .help = "this text"},
 };
 /* clang-format on */
 

@@ -23,7 +23,16 @@ enum option_id {
 enum option_group { GROUP_FILES, GROUP_BOUNDARY, GROUP_ENV, GROUP_LIMITS, GROUP_RUN, GROUP_COUNT };
 
 /* Which verbs take the option.  FOR_PLAIN are the verbs without a policy. */
-enum { FOR_RUN = 1, FOR_SHELL = 2, FOR_EXPLAIN = 4, FOR_POLICY = 8, FOR_ALL = 15, FOR_PLAIN = 16 };
+enum {
+	FOR_RUN = 1,
+	FOR_SHELL = 2,
+	FOR_EXPLAIN = 4,
+	FOR_POLICY = 8,
+	FOR_TEST = 16,
+	FOR_ALL = 31,
+	FOR_PLAIN = 32,
+	FOR_STATUS = 64, /* no policy either, but a report */
+};
 
 struct option_row {
 	const char *name; /* without the dashes; NULL when there is only the letter */

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/emit.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
@@ -83,12 +84,19 @@ int prepared_replan(struct prepared *p, struct err *e);
  * plan is one that this host has carried out.  -1: a run would fail, and why. */
 int prepared_rehearse(struct prepared *p, struct err *e);
 
+/* A policy of our own that says what another says, to set keys on: it borrows the
+ * other's strings, and ends with arena_done(&own->arena). */
+void policy_derive(const struct corral_policy *from, struct corral_policy *own);
+
 /* Where `policy trust` keeps its pins; NULL when the host has no state directory
  * or memory is out. */
 const char *trust_file_path(struct arena *a, const struct host *host);
 
 /* An empty result that knows what the plan enforces; NULL when memory is out. */
 struct corral_result *result_new(const struct prepared *p);
+
+/* One guarantee as every report has it. */
+void promise_emit(struct emit *j, enum guarantee g, const struct promise *p);
 
 /* Computes what follows from the outcome, once it is in place. */
 void result_complete(struct corral_result *result);

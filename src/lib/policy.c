@@ -25,6 +25,12 @@ void corral_policy_free(struct corral_policy *policy) {
 	free(policy);
 }
 
+void policy_derive(const struct corral_policy *from, struct corral_policy *own) {
+	*own = *from;
+	arena_init(&own->arena);
+	own->settings_cap = own->nsettings; /* full: the first setting of ours moves the array */
+}
+
 /* A setting after the stream was resolved would be silently without effect. */
 static int check_open(const struct corral_policy *policy, struct err *e) {
 	if (policy == NULL) {

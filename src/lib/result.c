@@ -239,9 +239,9 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 	emit_end_object(j);
 }
 
-static void put_promise(struct emit *j, const char *name, const struct promise *p) {
+void promise_emit(struct emit *j, enum guarantee g, const struct promise *p) {
 	emit_object(j, NULL);
-	emit_string(j, "name", name);
+	emit_string(j, "name", guarantee_name(g));
 	emit_string(j, "state", state_name(p->state));
 	emit_array(j, "by");
 	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
@@ -262,7 +262,7 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
 	emit_array(j, "guarantees");
 	for (enum guarantee g = 0; n != NULL && g < GUARANTEE_COUNT; g++) {
-		put_promise(j, guarantee_name(g), &n->promises[g]);
+		promise_emit(j, g, &n->promises[g]);
 	}
 	emit_end_array(j);
 }

@@ -1,0 +1,127 @@
+/* What would raise the level here, from what was found.
+ *
+ * Should:   name the one switch, file or flag that stands in the way, for the
+ *           person who may change it.
+ * Must not: advise what would gain nothing: a row counts only when its condition
+ *           was observed on this host.
+ * Fails:    open: a reason that no row knows has no advice, and the report still
+ *           has the kernel's own words. */
+#include "lib/status.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+
+/* From these ABIs on Landlock has rules for TCP, and keeps signals and abstract
+ * sockets inside. */
+#define ABI_NETWORK 4
+#define ABI_SCOPES 6
+
+static bool no_namespaces(const struct status *s) {
+	return !s->run.host.userns || !s->planned || s->run.plan.engine != ENGINE_NAMESPACES ||
+	       !s->starts;
+}
+
+static bool none_allowed(const struct status *s) {
+	return s->mechanisms.max_user_namespaces == 0 && !s->mechanisms.inside_corral;
+}
+
+static bool root_only(const struct status *s) {
+	return s->mechanisms.unprivileged_userns_clone == 0 && !s->run.host.privileged;
+}
+
+static bool apparmor_forbids(const struct status *s) {
+	return no_namespaces(s) && s->mechanisms.apparmor_restricts_userns > 0 &&
+	       !s->run.host.privileged;
+}
+
+static bool contained(const struct status *s) {
+	return no_namespaces(s) && s->mechanisms.container != NULL && !s->mechanisms.inside_corral;
+}
+
+static bool nested(const struct status *s) {
+	return no_namespaces(s) && s->mechanisms.inside_corral;
+}
+
+static bool landlock_off(const struct status *s) {
+	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno == EOPNOTSUPP;
+}
+
+static bool landlock_missing(const struct status *s) {
+	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno == ENOSYS;
+}
+
+static bool landlock_filtered(const struct status *s) {
+	return s->mechanisms.landlock_abi == 0 && !landlock_off(s) && !landlock_missing(s);
+}
+
+static bool landlock_without_network(const struct status *s) {
+	return s->mechanisms.landlock_abi > 0 && s->mechanisms.landlock_abi < ABI_NETWORK;
+}
+
+static bool landlock_without_scopes(const struct status *s) {
+	return s->mechanisms.landlock_abi >= ABI_NETWORK && s->mechanisms.landlock_abi < ABI_SCOPES;
+}
+
+static bool no_filters(const struct status *s) {
+	return !s->mechanisms.seccomp;
+}
+
+static bool no_listener(const struct status *s) {
+	return s->mechanisms.seccomp && !s->mechanisms.listener && !s->mechanisms.inside_corral;
+}
+
+static const struct {
+	bool (*applies)(const struct status *s);
+	struct remedy remedy;
+} rows[] = {
+	{none_allowed,
+	 {"user namespaces", "sysctl -w user.max_user_namespaces=15000 (as root; keep it in "
+			     "/etc/sysctl.d)"}},
+	{root_only,
+	 {"user namespaces", "sysctl -w kernel.unprivileged_userns_clone=1 (as root; keep it in "
+			     "/etc/sysctl.d)"}},
+	{apparmor_forbids,
+	 {"user namespaces", "install the AppArmor profile packaging/apparmor/corral and load it: "
+			     "apparmor_parser -r /etc/apparmor.d/corral; or, for every program: "
+			     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"}},
+	{contained,
+	 {"user namespaces", "start the container with --security-opt seccomp=unconfined and "
+			     "--security-opt systempaths=unconfined (podman: unmask=ALL); with "
+			     "AppArmor also --security-opt apparmor=unconfined"}},
+	{nested,
+	 {"user namespaces", "nothing from in here: this runs inside Corral, whose own boundary "
+			     "stays around it"}},
+	{landlock_off,
+	 {"landlock", "boot with landlock in the list of lsm=, such as "
+		      "lsm=landlock,lockdown,yama,integrity,apparmor"}},
+	{landlock_missing,
+	 {"landlock", "use a kernel from 5.13 on with CONFIG_SECURITY_LANDLOCK; if it is one, an "
+		      "older filter around this process hides it"}},
+	{landlock_filtered,
+	 {"landlock", "let the filter around this process (a container's seccomp "
+		      "profile) pass landlock_create_ruleset, landlock_add_rule "
+		      "and landlock_restrict_self"}},
+	{landlock_without_network,
+	 {"level full", "use a kernel with Landlock ABI 4 (Linux 6.7) or later"}},
+	{landlock_without_scopes,
+	 {"ipc, pid",
+	  "use a kernel with Landlock ABI 6 (Linux 6.12) or later: it keeps signals and "
+	  "abstract sockets inside a second time"}},
+	{no_filters, {"every level", "use a kernel with CONFIG_SECCOMP_FILTER"}},
+	{no_listener,
+	 {"the landlock engine", "let the filter around this process pass seccomp with "
+				 "a listener, and use a kernel from 5.9 on"}},
+};
+
+void status_advise(struct status *s) {
+	for (size_t i = 0; i < ARRAY_LEN(rows) && s->nremedies < REMEDIES_MAX; i++) {
+		if (rows[i].applies(s)) {
+			s->remedies[s->nremedies++] = rows[i].remedy;
+		}
+	}
+	if (s->run.host.cgroup.why != NULL && s->nremedies < REMEDIES_MAX) {
+		s->remedies[s->nremedies++] = (struct remedy){
+			"limits.memory, limits.processes, limits.cpu", s->run.host.cgroup.why};
+	}
+}

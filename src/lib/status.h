@@ -1,0 +1,34 @@
+/* What `corral status` found out, before it is put into words. */
+#ifndef CORRAL_LIB_STATUS_H
+#define CORRAL_LIB_STATUS_H
+
+#include "lib/internal.h"
+
+#include "linux/mechanisms.h"
+
+/* One thing that would make a run stronger here. */
+struct remedy {
+	const char *raises; /* what gets better */
+	const char *text;   /* what to do */
+};
+
+#define REMEDIES_MAX 12
+
+struct status {
+	struct mechanisms mechanisms;
+	struct prepared run;    /* the plan of a run with this policy */
+	bool planned;           /* there is such a plan */
+	bool starts;            /* a trial run was made and started */
+	struct err failure;     /* why there is no plan, or why the trial did not start */
+	struct err here;        /* why no run can be made in this directory; the report is for another */
+	struct remedy remedies[REMEDIES_MAX];
+	size_t nremedies;
+};
+
+/* Fills remedies from everything else. */
+void status_advise(struct status *s);
+
+void status_text(const struct status *s, struct buf *out);
+void status_json(const struct status *s, struct buf *out);
+
+#endif

@@ -1,0 +1,200 @@
+#include "linux/mechanisms.h"
+
+#include "base/auto.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+/* ---- small files ---- */
+
+/* The first line of a file of /proc or /sys; false when it cannot be read. */
+static bool first_line(const char *path, char *out, size_t cap) {
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
+	if (n <= 0) {
+		return false;
+	}
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+static int number_in(const char *path) {
+	char text[32], *end;
+	if (!first_line(path, text, sizeof text)) {
+		return MECHANISM_UNKNOWN;
+	}
+	long n = strtol(text, &end, 10);
+	return end == text || n < 0 || n > INT32_MAX ? MECHANISM_UNKNOWN : (int)n;
+}
+
+/* ---- Landlock ---- */
+
+#define LL_CREATE_ERRATA (1U << 1)
+
+static void probe_landlock(struct mechanisms *m) {
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
+	m->landlock_abi = abi < 0 ? 0 : (int)abi;
+	m->landlock_errno = abi < 0 ? errno : 0;
+	long errata = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_ERRATA);
+	m->landlock_errata = errata < 0 ? MECHANISM_UNKNOWN : (int)errata;
+}
+
+/* ---- seccomp ---- */
+
+static bool action_available(uint32_t action) {
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+/* The call that is notified of in the trial: nothing else there makes it. */
+#define TRIAL_CALL SYS_getpgid
+#define TRIAL_ANSWER 4711
+#define TRIAL_WAIT_MS 1000
+
+static _Noreturn void ask(void) {
+	_exit(syscall(TRIAL_CALL, 0) == TRIAL_ANSWER ? 0 : EPROTO);
+}
+
+/* Answers one notification; the errno of what failed, or 0.  By system call,
+ * because the C libraries differ about the type of a request. */
+static int answer(int listener) {
+	struct seccomp_notif asked = {0};
+	struct seccomp_notif_resp reply = {.val = TRIAL_ANSWER};
+	struct pollfd ready = {.fd = listener, .events = POLLIN};
+
+	if (poll(&ready, 1, TRIAL_WAIT_MS) != 1) {
+		return ETIMEDOUT;
+	}
+	if (syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
+		return errno;
+	}
+	reply.id = asked.id;
+	return syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &reply) == 0 ? 0 : errno;
+}
+
+/* A process without an exit signal: the caller's own waiting never meets it. */
+static pid_t quiet_fork(void) {
+	return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+}
+
+static int exit_of(pid_t pid) {
+	int status = 0;
+	while (waitpid(pid, &status, __WALL) < 0) {
+		if (errno != EINTR) {
+			return errno;
+		}
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+/* In a process of its own, which keeps the filter: system calls only. */
+static _Noreturn void try_listener(void) {
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TRIAL_CALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = ARRAY_LEN(code), .filter = code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+		_exit(errno);
+	}
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (listener < 0) {
+		_exit(errno);
+	}
+	pid_t asker = quiet_fork();
+	if (asker < 0) {
+		_exit(errno);
+	}
+	if (asker == 0) {
+		ask();
+	}
+	int failed = answer(listener);
+	if (failed != 0) {
+		(void)kill(asker, SIGKILL); /* it waits for an answer that will not come */
+	}
+	int asked = exit_of(asker);
+	_exit(failed != 0 ? failed : asked);
+}
+
+static void probe_seccomp(struct mechanisms *m) {
+	/* EFAULT: the filter would have been looked at, so the mode is there. */
+	m->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	m->kill_process = action_available(SECCOMP_RET_KILL_PROCESS);
+	m->refuse = action_available(SECCOMP_RET_ERRNO);
+	m->notify = action_available(SECCOMP_RET_USER_NOTIF);
+	pid_t child = quiet_fork();
+	if (child == 0) {
+		try_listener();
+	}
+	m->listener_errno = child < 0 ? errno : exit_of(child);
+	m->listener = m->listener_errno == 0;
+}
+
+/* ---- what surrounds us ---- */
+
+static void probe_apparmor(struct mechanisms *m) {
+	char text[8];
+	m->apparmor = first_line("/sys/module/apparmor/parameters/enabled", text, sizeof text) &&
+		      text[0] == 'Y';
+	m->apparmor_restricts_userns =
+		number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	/* The older file belongs to whichever module is first, so it is asked second. */
+	if (m->apparmor &&
+	    !first_line("/proc/self/attr/apparmor/current", m->apparmor_label,
+			sizeof m->apparmor_label) &&
+	    !first_line("/proc/self/attr/current", m->apparmor_label, sizeof m->apparmor_label)) {
+		m->apparmor_label[0] = '\0';
+	}
+}
+
+/* Each is a mark that its makers document; none of them is a proof. */
+static const char *container_kind(void) {
+	static const struct {
+		const char *file, *variable, *kind;
+	} marks[] = {
+		{.variable = "KUBERNETES_SERVICE_HOST", .kind = "kubernetes"},
+		{.file = "/.dockerenv", .kind = "docker"},
+		{.file = "/run/.containerenv", .kind = "podman"},
+		{.file = "/run/systemd/container", .kind = "a container, by systemd"},
+		{.variable = "container", .kind = "a container, by its environment"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		if ((marks[i].file != NULL && access(marks[i].file, F_OK) == 0) ||
+		    (marks[i].variable != NULL && getenv(marks[i].variable) != NULL)) {
+			return marks[i].kind;
+		}
+	}
+	return NULL;
+}
+
+void mechanisms_probe(struct mechanisms *ret) {
+	struct utsname name;
+
+	*ret = (struct mechanisms){0};
+	if (uname(&name) == 0) {
+		(void)snprintf(ret->kernel, sizeof ret->kernel, "%s", name.release);
+	}
+	probe_landlock(ret);
+	probe_seccomp(ret);
+	probe_apparmor(ret);
+	ret->ptrace_scope = number_in("/proc/sys/kernel/yama/ptrace_scope");
+	ret->max_user_namespaces = number_in("/proc/sys/user/max_user_namespaces");
+	ret->unprivileged_userns_clone = number_in("/proc/sys/kernel/unprivileged_userns_clone");
+	ret->container = container_kind();
+	ret->inside_corral = getenv("CORRAL_LEVEL") != NULL && getenv("CORRAL_WORKSPACE") != NULL;
+}
