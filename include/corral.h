@@ -122,6 +122,17 @@ int corral_probe(struct corral_probe *probe, struct corral_error *err);
 int corral_status(const struct corral_policy *policy, enum corral_format format, char **text,
                   int *starts, struct corral_error *err);
 
+/* Plants bait on this host, tries it outside and inside runs with this policy,
+ * and compares what the host then shows with what each run reported.  program is
+ * the absolute path of the corral program, which is the probe.  *failed (may be
+ * NULL) counts the checks that failed, those that could not be made although the
+ * report claims their guarantee included.  The text is freed with free();
+ * corral(1) has the keys of the JSON.  Starts child processes of its own and
+ * waits for them. */
+int corral_selftest(const struct corral_policy *policy, const char *program,
+                    enum corral_format format, char **text, int *failed,
+                    struct corral_error *err);
+
 /* ---- running ---- */
 
 /* Special values where a descriptor is expected. */

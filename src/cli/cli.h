@@ -42,7 +42,7 @@ struct verb {
 	verb_fn *run;
 };
 
-verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_policy_show, verb_policy_check,
+verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_policy_show, verb_policy_check,
 	verb_policy_schema, verb_policy_trust, verb_completion, verb_help;
 
 /* The verbs, in the order of --help. */
@@ -78,6 +78,9 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 /* The command line's words as an argv, or NULL in *ret when there is none; the
  * array is the caller's to free. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);
+
+/* The acts of `corral test`, inside and outside; returns the exit status. */
+int probe_main(char **words, size_t nwords);
 
 /* Prints the help of a verb; NULL for the overview. */
 int help_print(const struct verb *verb, struct corral_error *err);

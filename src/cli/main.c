@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/acts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ const struct verb verbs[] = {
 	 "the resolved policy and plan; runs nothing", verb_explain},
 	{"status", FOR_STATUS, false, "[--json]",
 	 "what this host can enforce, and what would raise it", verb_status},
+	{"test", FOR_TEST, false, "[options]", "plant bait, and prove that the boundary holds",
+	 verb_test},
 	{"policy show", FOR_POLICY, false, "[options]",
 	 "the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},
@@ -138,6 +141,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	}
 	if (streq(words[0], "--version")) {
 		return print_text("corral " CORRAL_VERSION, err);
+	}
+	if (streq(words[0], PROBE_WORD)) {
+		return probe_main(words + 1, nwords - 1);
 	}
 	if (words[0][0] == '-') {
 		return usage_error(err, "options follow the verb: corral run [options] -- COMMAND",

@@ -27,6 +27,13 @@ struct stream_policy {
 	struct policy policy;
 };
 
+/* What the self-test puts in the place of the host's own, so that nothing of the
+ * caller's is bait. */
+struct plant {
+	const char *const *environ;
+	const char *home, *state_dir;
+};
+
 struct corral_policy {
 	struct arena arena; /* owns the copied strings */
 	struct setting *settings;
@@ -34,6 +41,7 @@ struct corral_policy {
 	const char *file;             /* NULL when none was added */
 	struct stream_policy *stream; /* set when file is "-" or "fd:N" */
 	bool no_config, person;
+	const struct plant *plant; /* of the self-test; NULL */
 };
 
 /* One use of a policy on this host, from its files to the finished plan. */

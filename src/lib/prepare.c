@@ -105,6 +105,12 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	if (prepared_resolve(policy, to_run, p, e) != 0) {
 		return -1;
 	}
+	if (policy->plant != NULL) {
+		p->host.environ = policy->plant->environ;
+		p->host.home = policy->plant->home;
+		p->host.state_dir = policy->plant->state_dir;
+		p->host.state_closed = false;
+	}
 	/* A report tries; a run may know already that trying is no use. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
 		p->host.userns_why = memory_find(&p->arena, &p->host);
