@@ -168,22 +168,26 @@ static int plant_variables(struct arena *a, struct bait *b, struct err *e) {
 	return b->environ == NULL ? err_memory(e, WHERE) : 0;
 }
 
+static int spawn_quietly(struct bait *b, char *const *argv) {
+	posix_spawn_file_actions_t quiet;
+
+	posix_spawn_file_actions_init(&quiet);
+	int failed =
+		posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (failed == 0) {
+		failed = posix_spawn(&b->sleeper, b->program, &quiet, NULL, argv, b->environ);
+	}
+	posix_spawn_file_actions_destroy(&quiet);
+	return failed;
+}
+
 int bait_sleeper(struct bait *b, struct err *e) {
 	if (b->sleeper > 0) {
 		return 0;
 	}
 	char first[] = "corral", word[] = PROBE_WORD, act[] = ACT_SLEEP, name[64];
-	posix_spawn_file_actions_t quiet;
-
 	(void)snprintf(name, sizeof name, "%s-sleeper", b->token);
-	posix_spawn_file_actions_init(&quiet);
-	int failed =
-		posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	if (failed == 0) {
-		char *argv[] = {first, word, act, name, NULL};
-		failed = posix_spawn(&b->sleeper, b->program, &quiet, NULL, argv, b->environ);
-	}
-	posix_spawn_file_actions_destroy(&quiet);
+	int failed = spawn_quietly(b, (char *[]){first, word, act, name, NULL});
 	if (failed != 0) {
 		b->sleeper = 0;
 		errno = failed;
