@@ -52,6 +52,7 @@ def proof_suites(build, corral, probe):
     yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--report", f"{build}/compat.jsonl"]
     yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
                      "--report", f"{build}/escape.jsonl"]
+    yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
 
 

@@ -27,6 +27,9 @@
 
 #define WHERE "test"
 
+/* The address of a socket has room for 107 bytes, and the bait's names for 45. */
+#define TMPDIR_MAX 60
+
 static const char *const dirs[] = {"ws", "readable", "hidden", "home", "home/.ssh", "state"};
 
 static const struct {
@@ -60,12 +63,11 @@ static int make_token(struct bait *b, struct err *e) {
 }
 
 static int make_dir(struct bait *b, struct err *e) {
-	const char *top = getenv("TMPDIR");
+	const char *named = getenv("TMPDIR");
+	bool usable = named != NULL && named[0] == '/' && strlen(named) <= TMPDIR_MAX;
 	char made[sizeof b->dir], full[PATH_MAX];
 
-	int len = snprintf(made, sizeof made, "%s/corral-selftest-XXXXXX",
-			   top != NULL && top[0] == '/' ? top : "/tmp");
-	/* Room for the longest name beneath, in the address of a socket. */
+	int len = snprintf(made, sizeof made, "%s/corral-selftest-XXXXXX", usable ? named : "/tmp");
 	if (len < 0 || (size_t)len >= sizeof made || mkdtemp(made) == NULL) {
 		(void)err_sys_at(e, WHERE, "cannot make a directory for the bait", made);
 		return err_fix(e, "set TMPDIR to a directory that can be written");

@@ -1,0 +1,216 @@
+"""What the host has, and the proof of it: `corral status` and `corral test`."""
+import json
+import os
+import pty
+import re
+
+from harness import Skip, check, contains, equal, wait_until
+from results import GUARANTEES
+
+MECHANISMS = ["apparmor", "cgroups", "container", "inside_corral", "landlock", "ptrace_scope", "seccomp",
+              "user_namespaces"]
+STATUS = ["engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "remedies", "starts", "version"]
+CHECK = ["allowed", "guarantee", "inside", "name", "outside", "reason", "reported", "required", "state",
+         "succeeded_inside", "succeeded_outside", "tried"]
+
+# What issue and manual promise to try.
+TRIED = ["write-inside", "write-read-only", "write-outside", "read-secret", "read-denied", "tcp", "unix-socket",
+         "see-process", "signal-process", "environment", "child-write", "child-read", "child-tcp", "time-out",
+         "lifetime", "parent", "nothing-left"]
+
+# A host without user namespaces, for anybody who can still make one: its own ceiling is 0.
+WITHOUT_NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork", "--", "/bin/sh", "-c",
+                      "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh"]
+
+
+def status(box, *words, **more):
+    """The object of `corral status --json`, with its shape checked."""
+    done = box.execute([*words, box.corral, "status", "--json"], **more)
+    found = done.json
+    equal(sorted(found), STATUS, "keys")
+    equal(sorted(found["mechanisms"]), MECHANISMS, "mechanisms")
+    equal(found["version"], 1, "version")
+    done.exited(0 if found["starts"] else 1)
+    equal(done.err, "", "stderr")
+    equal(done.out.count("\n"), 1, "lines")
+    check((found["level"] is None) == (not found["starts"]), f"level {found['level']}")
+    check((found["error"] is None) == found["starts"], f"error {found['error']}")
+    for key in ("landlock", "user_namespaces"):
+        mechanism = found["mechanisms"][key]
+        check(mechanism["usable"] or mechanism["why"], f"{key} has no reason")
+    return found
+
+
+def with_place(box):
+    """The bait of each test in a place of its own, where what is left is noticed."""
+    return {**box.env, "TMPDIR": box.mkdir("bait", 0o700)}
+
+
+def tested(box, *words, exit_status=0, **more):
+    """The object of `corral test --json`, with its shape checked."""
+    done = box.corral_("test", "--json", *words, env=with_place(box), **more).exited(exit_status)
+    found = done.json
+    equal(os.listdir(f"{box.dir}/bait"), [], "bait that is left")
+    equal(done.err, "", "stderr")
+    equal([found["version"], found["ok"]], [1, exit_status == 0], "version and verdict")
+    for row in found["checks"]:
+        equal(sorted(row), CHECK, f"keys of {row['name']}")
+        check(row["state"] == "pass" or row["reason"], f"{row['name']} has no reason")
+    for state, count in found["counts"].items():
+        equal(len([row for row in found["checks"] if row["state"] == state]), count, f"count of {state}")
+    return found, {row["name"]: row for row in found["checks"]}
+
+
+def register_status(test):
+    @test("status tells level, mechanisms and guarantees on one screen", root=True)
+    def _(box):
+        done = box.corral_("status").exited(0)
+        lines = done.out.splitlines()
+        check(re.match(r"level +(full|standard|minimal), engine ", lines[0]), lines[0])
+        for name in ("landlock", "seccomp", "user namespaces", "control groups", "ptrace", "apparmor"):
+            check(any(line.startswith(f"  {name} ") for line in lines), f"no line for {name}")
+        for name in GUARANTEES:
+            contains(done.out, name, "text")
+        check(len(lines) <= 40, f"{len(lines)} lines")
+        equal(done.err, "", "stderr")
+
+    @test("status is one JSON object and agrees with a run", root=True)
+    def _(box):
+        found, run = status(box), box.json("true")
+        for key in ("level", "engine"):
+            equal(found[key], run[key], key)
+        equal(found["guarantees"], run["guarantees"], "guarantees")
+        seccomp = found["mechanisms"]["seccomp"]
+        equal([seccomp["usable"], seccomp["actions"]], [True, dict.fromkeys(("kill_process", "errno", "user_notif"), True)],
+              "seccomp")
+        equal(found["kernel"], os.uname().release, "kernel")
+        equal(found["mechanisms"]["inside_corral"], False, "inside_corral")
+
+    @test("status answers where no run can be made, and says so", root=True)
+    def _(box):
+        equal(status(box)["here"], None, "here, in a workspace")
+        for place in (box.home, "/"):
+            found = status(box, cwd=place)
+            check(found["starts"] and found["here"], f"in {place}: {found['here']}")
+            contains(found["here"]["message"], "no workspace", place)
+            contains(box.corral_("status", cwd=place).exited(0).out, "but not in this directory", place)
+
+    @test("status leaves home and workspace as they were", root=True)
+    def _(box):
+        before = box.tree()
+        status(box)
+        box.corral_("status").exited(0)
+        equal(box.tree(), before, "files")
+
+    @test("status says that it runs inside Corral")
+    def _(box):
+        found = box.run("--json", "--read", box.corral, "--", box.corral, "status", "--json").json
+        inner = json.loads(found["stdout"])
+        equal(inner["mechanisms"]["inside_corral"], True, "inside_corral")
+        equal(inner["mechanisms"]["user_namespaces"]["usable"], False, "user namespaces")
+        check(any("inside Corral" in row["do"] for row in inner["remedies"]), f"{inner['remedies']}")
+        check(not any("sysctl" in row["do"] for row in inner["remedies"]), f"{inner['remedies']}")
+
+    @test("status names the switch that stands in the way")
+    def _(box):
+        if box.execute([*WITHOUT_NAMESPACES, "true"]).status != 0:
+            raise Skip("no user namespace with a ceiling of its own can be made here")
+        found = status(box, *WITHOUT_NAMESPACES)
+        userns = found["mechanisms"]["user_namespaces"]
+        equal(userns["usable"], False, "user namespaces")
+        contains(userns["why"], "max_user_namespaces", "why")
+        check(any("sysctl -w user.max_user_namespaces" in row["do"] for row in found["remedies"]), f"{found['remedies']}")
+
+    @test("status takes no policy and no word")
+    def _(box):
+        box.corral_("status", "--net", "full").exited(2).said("--net")
+        box.corral_("status", "word").exited(2).said("word")
+
+    @test("status reports a policy that is wrong as wrong")
+    def _(box):
+        box.write("home/.config/corral/corral.toml", "tmeout = 3\n")
+        box.corral_("status").exited(2).said("tmeout")
+
+
+def register_test(test):
+    @test("test proves every promise of a default run", root=True)
+    def _(box):
+        before = box.tree()
+        found, rows = tested(box)
+        equal(found["counts"]["fail"] + found["counts"]["skip"], 0, f"failures in {found['checks']}")
+        for name in TRIED:
+            check(rows[name]["state"] == "pass", f"{rows[name]}")
+            check(rows[name]["succeeded_outside"], f"{name} has no control")
+            equal(rows[name]["succeeded_inside"], name == "write-inside", f"{name} inside")
+        check(rows["write-read-only"]["inside"] in ("EROFS", "EACCES", "EPERM"), f"{rows['write-read-only']}")
+        equal(box.tree(), before, "files of home and workspace")
+        reported = {g["name"]: g["state"] for g in box.json("--timeout", "9", "true")["guarantees"]}
+        for row in found["checks"]:
+            if row["guarantee"]:
+                equal(row["reported"], reported[row["guarantee"]], f"report of {row['name']}")
+
+    @test("test prints a line a check and a sum", root=True)
+    def _(box):
+        done = box.corral_("test", env=with_place(box)).exited(0)
+        lines = done.out.splitlines()
+        for name in TRIED:
+            check(any(re.match(rf"pass +{name} ", line) for line in lines), f"no line for {name}: {done}")
+        check(re.search(r"^level \w+, engine \w+: \d+ checks in \d+ ms, .* 0 failed$", lines[-1]), lines[-1])
+        equal(done.err, "", "stderr")
+
+    @test("test shows what the policy leaves open, and does not call it a failure")
+    def _(box):
+        found, rows = tested(box, "--net", "full")
+        for name in ("tcp", "udp", "child-tcp"):
+            equal([rows[name][key] for key in ("state", "reported", "required", "succeeded_inside")],
+                  ["limit", "absent", False, True], name)
+            contains(rows[name]["reason"], "net.mode is full", name)
+        check(found["counts"]["limit"] >= 3, f"{found['counts']}")
+
+    @test("test expects of a policy what it says")
+    def _(box):
+        for words in (("--mode", "read-only"), ("--profile", "readonly"), ("--profile", "strict"), ("--profile", "host-read")):
+            _, rows = tested(box, *words)
+            wanted = "strict" in words or "host-read" in words
+            writable = box.run(*words, "--no-toolchains", "-c", "echo x >probe").status == 0
+            equal(rows["write-inside"]["allowed"], writable, f"{words}: write-inside is allowed")
+            equal(rows["write-inside"]["succeeded_inside"], writable, f"{words}: write-inside")
+            check(not wanted or rows["read-secret"]["state"] == "pass", f"{words}: {rows['read-secret']}")
+
+    @test("test keeps its bait where TMPDIR says, and removes it")
+    def _(box):
+        process = box.start([box.corral, "test"], env=with_place(box))
+        seen = wait_until(lambda: os.listdir(f"{box.dir}/bait"), 5)
+        check(seen and seen[0].startswith("corral-selftest-"), f"the place of the bait: {seen}")
+        process.communicate(timeout=30)
+        equal([process.returncode, os.listdir(f"{box.dir}/bait")], [0, []], "status, and what is left")
+        done = box.corral_("test", env={**box.env, "TMPDIR": "/nowhere"}).exited(125)
+        done.said("/nowhere", "TMPDIR")
+
+    @test("test works on a terminal")
+    def _(box):
+        leader, follower = pty.openpty()
+        try:
+            os.set_blocking(leader, False)
+            done = box.execute([box.corral, "test", "--json"], stdin=follower, env=with_place(box))
+            equal(done.json["ok"], True, "verdict")
+        finally:
+            os.close(leader)
+            os.close(follower)
+
+    @test("test refuses words and a policy that can be read only once")
+    def _(box):
+        box.corral_("test", "word").exited(2).said("word")
+        box.corral_("test", "--policy", "-", stdin="mode = \"read-only\"\n").exited(2).said("once")
+
+    @test("the probe of the test is no verb")
+    def _(box):
+        for words in (("help",), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish")):
+            check("test-probe" not in box.corral_(*words).exited(0).out, f"{words} names the probe")
+        box.corral_("test-probe").exited(2)
+        box.corral_("test-probe", "frobnicate", "x").exited(2)
+
+
+def register(suite):
+    register_status(suite.test)
+    register_test(suite.test)

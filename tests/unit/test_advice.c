@@ -1,0 +1,119 @@
+/* What `corral status` advises on hosts that this machine is not. */
+#include "base/auto.h"
+#include "lib/status.h"
+#include "test.h"
+
+#include <errno.h>
+
+/* A host on which nothing is missing. */
+static struct status good(void) {
+	return (struct status){
+		.mechanisms = {.landlock_abi = 7,
+			       .seccomp = true,
+			       .kill_process = true,
+			       .refuse = true,
+			       .notify = true,
+			       .listener = true,
+			       .ptrace_scope = MECHANISM_UNKNOWN,
+			       .apparmor_restricts_userns = MECHANISM_UNKNOWN,
+			       .max_user_namespaces = 15000,
+			       .unprivileged_userns_clone = MECHANISM_UNKNOWN},
+		.run = {.host = {.userns = true}, .plan = {.engine = ENGINE_NAMESPACES}},
+		.planned = true,
+		.starts = true,
+	};
+}
+
+static bool advises(struct status s, const char *words) {
+	status_advise(&s);
+	for (size_t i = 0; i < s.nremedies; i++) {
+		if (strstr(s.remedies[i].text, words) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t count(struct status s) {
+	status_advise(&s);
+	return s.nremedies;
+}
+
+TEST(a_host_that_has_everything_gets_no_advice) {
+	CHECK_INT(count(good()), 0);
+}
+
+TEST(a_switch_that_is_off_is_named) {
+	struct status s = good();
+	s.run.host.userns = false;
+	s.starts = false;
+	s.mechanisms.max_user_namespaces = 0;
+	CHECK(advises(s, "user.max_user_namespaces="));
+	CHECK(!advises(s, "unprivileged_userns_clone"));
+	s.mechanisms.max_user_namespaces = 15000;
+	s.mechanisms.unprivileged_userns_clone = 0;
+	CHECK(advises(s, "unprivileged_userns_clone=1"));
+	CHECK(!advises(s, "user.max_user_namespaces="));
+	s.run.host.privileged = true; /* root is not meant by it */
+	CHECK(!advises(s, "unprivileged_userns_clone=1"));
+}
+
+TEST(apparmor_is_named_only_where_it_is_in_the_way) {
+	struct status s = good();
+	s.mechanisms.apparmor = true;
+	s.mechanisms.apparmor_restricts_userns = 1;
+	CHECK_INT(count(s), 0); /* a profile lets them through */
+	s.run.plan.engine = ENGINE_LANDLOCK;
+	CHECK(advises(s, "packaging/apparmor/corral"));
+	s.mechanisms.apparmor_restricts_userns = 0;
+	CHECK(!advises(s, "packaging/apparmor/corral"));
+}
+
+TEST(a_container_is_told_its_flags_and_a_nested_run_that_there_are_none) {
+	struct status s = good();
+	s.mechanisms.container = "docker";
+	CHECK_INT(count(s), 0);
+	s.starts = false;
+	CHECK(advises(s, "--security-opt seccomp=unconfined"));
+	s.mechanisms.inside_corral = true;
+	s.mechanisms.max_user_namespaces = 0;
+	CHECK(!advises(s, "--security-opt"));
+	CHECK(!advises(s, "sysctl"));
+	CHECK(advises(s, "inside Corral"));
+}
+
+TEST(landlock_is_missing_in_three_ways) {
+	struct status s = good();
+	s.mechanisms.landlock_abi = 0;
+	s.mechanisms.landlock_errno = EOPNOTSUPP;
+	CHECK(advises(s, "lsm=") && count(s) == 1);
+	s.mechanisms.landlock_errno = ENOSYS;
+	CHECK(advises(s, "CONFIG_SECURITY_LANDLOCK") && count(s) == 1);
+	s.mechanisms.landlock_errno = EPERM;
+	CHECK(advises(s, "landlock_restrict_self") && count(s) == 1);
+}
+
+TEST(an_old_landlock_is_told_what_a_newer_one_adds) {
+	for (int abi = 1; abi <= 8; abi++) {
+		struct status s = good();
+		s.mechanisms.landlock_abi = abi;
+		CHECK_INT(advises(s, "ABI 4"), abi < 4);
+		CHECK_INT(advises(s, "ABI 6"), abi >= 4 && abi < 6);
+	}
+}
+
+TEST(filters_and_listeners_are_told_apart) {
+	struct status s = good();
+	s.mechanisms.listener = false;
+	CHECK(advises(s, "listener") && count(s) == 1);
+	s.mechanisms.seccomp = false;
+	CHECK(advises(s, "CONFIG_SECCOMP_FILTER") && count(s) == 1);
+}
+
+TEST(control_groups_say_why_they_cannot_be_used) {
+	struct status s = good();
+	s.run.host.cgroup.why = "because";
+	CHECK(advises(s, "because"));
+}
+
+TESTS_MAIN

@@ -1,0 +1,123 @@
+/* The verdicts of the self-test: what was seen, against what was reported. */
+#include "base/auto.h"
+#include "lib/selftest.h"
+#include "test.h"
+
+static const struct check named = {.name = "x", .guarantee = GUARANTEE_IPC, .known_by = "abstract"};
+static const struct check unnamed = {.name = "x", .guarantee = GUARANTEE_COUNT};
+
+#define YES                                                                                        \
+	{ .happened = true, .effect = true, .said = "done" }
+#define NO                                                                                         \
+	{ .happened = true, .said = "EACCES" }
+#define NEVER                                                                                      \
+	{ .said = "not started" }
+#define REPORT(s, w) .check = &named, .reported = {.state = (s), .why = (w)}
+
+static const struct {
+	const char *what;
+	struct finding f;
+	enum verdict verdict;
+	bool fails;
+	const char *reason;
+} rows[] = {
+	{"claimed, and refused",
+	 {REPORT(STATE_ENFORCED, NULL), .outside = YES, .inside = NO},
+	 VERDICT_PASS,
+	 false,
+	 ""},
+	{"claimed, and it succeeds: the report lies",
+	 {REPORT(STATE_ENFORCED, NULL), .outside = YES, .inside = YES},
+	 VERDICT_FAIL,
+	 true,
+	 "the report claims what this test disproves: done"},
+	{"weaker for this very reason",
+	 {REPORT(STATE_WEAKER, "abstract sockets can be reached"), .outside = YES, .inside = YES},
+	 VERDICT_LIMIT,
+	 false,
+	 "as reported: abstract sockets can be reached"},
+	{"weaker for another reason: the report is silent about this one",
+	 {REPORT(STATE_WEAKER, "files of the workspace"), .outside = YES, .inside = YES},
+	 VERDICT_FAIL,
+	 true,
+	 "it succeeded, and the report gives another weakness: files of the workspace"},
+	{"weaker, and refused all the same",
+	 {REPORT(STATE_WEAKER, "abstract sockets can be reached"), .outside = YES, .inside = NO},
+	 VERDICT_PASS,
+	 false,
+	 ""},
+	{"absent, and it succeeds",
+	 {REPORT(STATE_ABSENT, "net.mode is full"), .outside = YES, .inside = YES},
+	 VERDICT_LIMIT,
+	 false,
+	 "as reported: net.mode is full"},
+	{"claimed, and the control fails: a skip that counts",
+	 {REPORT(STATE_ENFORCED, NULL), .outside = NO, .inside = NO},
+	 VERDICT_SKIP,
+	 true,
+	 "the control outside does not succeed either: EACCES"},
+	{"absent, and the control fails: a skip that does not count",
+	 {REPORT(STATE_ABSENT, "net.mode is full"), .outside = NO, .inside = NO},
+	 VERDICT_SKIP,
+	 false,
+	 "the control outside does not succeed either: EACCES"},
+	{"claimed, and the attempt did not take place",
+	 {REPORT(STATE_ENFORCED, NULL), .outside = YES, .inside = NEVER},
+	 VERDICT_SKIP,
+	 true,
+	 "the attempt did not take place: not started"},
+	{"a control that says done and has no effect is none",
+	 {REPORT(STATE_ENFORCED, NULL), .outside = {.happened = true, .said = "done"},
+	  .inside = NO},
+	 VERDICT_SKIP,
+	 true,
+	 "the control outside does not succeed either: done"},
+	{"granted, and it succeeds",
+	 {REPORT(STATE_ENFORCED, NULL), .granted = true, .outside = YES, .inside = YES},
+	 VERDICT_PASS,
+	 false,
+	 ""},
+	{"granted, and refused",
+	 {REPORT(STATE_ENFORCED, NULL), .granted = true, .outside = YES, .inside = NO},
+	 VERDICT_FAIL,
+	 true,
+	 "the policy allows it, and it did not succeed: EACCES"},
+	{"no guarantee of the policy, and it does not hold",
+	 {.check = &unnamed, .outside = YES, .inside = YES},
+	 VERDICT_FAIL,
+	 true,
+	 "it does not hold: done"},
+	{"no guarantee of the policy, and it could not be tried",
+	 {.check = &unnamed, .outside = YES, .inside = NEVER},
+	 VERDICT_SKIP,
+	 true,
+	 "the attempt did not take place: not started"},
+};
+
+TEST(a_verdict_compares_what_was_seen_with_what_was_reported) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct finding f = rows[i].f;
+		finding_judge(&f);
+		if (f.verdict != rows[i].verdict || finding_fails(&f) != rows[i].fails) {
+			printf("# %s: %s\n", rows[i].what, verdict_name(f.verdict));
+		}
+		CHECK_INT(f.verdict, rows[i].verdict);
+		CHECK_INT(finding_fails(&f), rows[i].fails);
+		CHECK_STR(f.reason, rows[i].reason);
+	}
+}
+
+TEST(every_check_has_a_name_of_its_own_and_something_to_do) {
+	for (size_t i = 0; i < checks_count; i++) {
+		CHECK(checks[i].name != NULL && checks[i].tried != NULL);
+		CHECK((checks[i].own == NULL) == (checks[i].effect != NULL));
+		CHECK(checks[i].own != NULL || checks[i].act[0] != NULL);
+		for (size_t k = 0; k < i; k++) {
+			CHECK(strcmp(checks[i].name, checks[k].name) != 0);
+		}
+	}
+	/* It removes the bait. */
+	CHECK_STR(checks[checks_count - 1].name, "nothing-left");
+}
+
+TESTS_MAIN
