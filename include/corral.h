@@ -116,9 +116,9 @@ struct corral_probe {
 int corral_probe(struct corral_probe *probe, struct corral_error *err);
 
 /* Every mechanism of this host, tried out, and what a run with this policy gets
- * of them: level, engine, guarantees, and what would raise them.  Such a run is
- * started, with a command that does nothing; *starts (may be NULL) is 1 when it
- * did.  The text is freed with free(); corral(1) has the keys of the JSON. */
+ * of them: level, engine, guarantees, and what would raise them.  The set-up of
+ * such a run is gone through, without a command; *starts (may be NULL) is 1 when
+ * it would start.  The text is freed with free(); corral(1) has the keys of the JSON. */
 int corral_status(const struct corral_policy *policy, enum corral_format format, char **text,
                   int *starts, struct corral_error *err);
 

@@ -136,18 +136,20 @@ static int act_find(char **words) {
 }
 
 static int act_environment(char **words) {
-	(void)words;
 	for (char **variable = environ; *variable != NULL; variable++) {
 		if (put(*variable) != 0 || put("\n") != 0) {
 			return -1;
 		}
 	}
-	/* What an ancestor keeps is as good as one's own, where it can be read. */
-	(void)print_file("/proc/self/environ");
-	(void)print_file("/proc/1/environ");
-	char parent[64];
-	(void)snprintf(parent, sizeof parent, "/proc/%d/environ", (int)getppid());
-	(void)print_file(parent);
+	/* What another process keeps is as good as one's own, where it can be read. */
+	char parent[32];
+	(void)snprintf(parent, sizeof parent, "%d", (int)getppid());
+	const char *const others[] = {"self", "1", parent, words[0]};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof path, "/proc/%.20s/environ", others[i]);
+		(void)print_file(path); /* a refusal is what this is about */
+	}
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static const struct {
 	{ACT_UNIX, 1, act_unix},     {ACT_ABSTRACT, 1, act_abstract},
 	{ACT_TCP, 1, act_tcp},       {ACT_UDP, 1, act_udp},
 	{ACT_SIGNAL, 1, act_signal}, {ACT_FIND, 2, act_find},
-	{ACT_SPILL, 1, act_spill},   {ACT_ENVIRONMENT, 0, act_environment},
+	{ACT_SPILL, 1, act_spill},   {ACT_ENVIRONMENT, 1, act_environment},
 	{ACT_SLEEP, 1, act_sleep},   {ACT_STAY, 1, act_stay},
 	{ACT_LEAVE, 1, act_leave},
 };

@@ -19,7 +19,7 @@
 #define ACT_UDP "udp"                 /* PORT: send a datagram to it on 127.0.0.1 */
 #define ACT_SIGNAL "signal"           /* PID: SIGKILL it */
 #define ACT_FIND "find"               /* HEAD TAIL: look for a process with HEADTAIL in its words */
-#define ACT_ENVIRONMENT "environment" /* print all variables that can be got at */
+#define ACT_ENVIRONMENT "environment" /* PID: print all variables that can be got at, its too */
 #define ACT_SPILL "spill"             /* N: print that many bytes */
 #define ACT_SLEEP "sleep"             /* TOKEN: one process that waits to be found or killed */
 #define ACT_STAY "stay"               /* TOKEN: two processes that will not end by themselves */

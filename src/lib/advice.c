@@ -18,8 +18,7 @@
 #define ABI_SCOPES 6
 
 static bool no_namespaces(const struct status *s) {
-	return !s->run.host.userns || !s->planned || s->run.plan.engine != ENGINE_NAMESPACES ||
-	       !s->starts;
+	return !s->run.host.userns;
 }
 
 static bool none_allowed(const struct status *s) {
@@ -36,7 +35,8 @@ static bool apparmor_forbids(const struct status *s) {
 }
 
 static bool contained(const struct status *s) {
-	return no_namespaces(s) && s->mechanisms.container != NULL && !s->mechanisms.inside_corral;
+	return no_namespaces(s) && !none_allowed(s) && !root_only(s) &&
+	       s->mechanisms.container != NULL && !s->mechanisms.inside_corral;
 }
 
 static bool nested(const struct status *s) {

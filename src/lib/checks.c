@@ -249,17 +249,37 @@ static bool files_left(const struct bait *b) {
 	return dir == NULL || all != known;
 }
 
+/* The directory of a run's own that engines without a private /tmp make. */
+static bool scratch_left(struct selftest *t, struct finding *f) {
+	char *words[] = {
+		arena_strdup(&t->arena, t->bait.program), arena_strdup(&t->arena, PROBE_WORD),
+		arena_strdup(&t->arena, ACT_ENVIRONMENT), arena_strdup(&t->arena, "self"), NULL};
+	struct corral_result *result = selftest_run(t, f, words, NULL);
+	const char *out = result == NULL ? NULL : corral_result_stdout(result, NULL, NULL);
+	const char *named = out == NULL ? NULL : strstr(out, "TMPDIR=");
+	bool left = false;
+
+	if (named != NULL) {
+		named += strlen("TMPDIR=");
+		char *path = arena_strndup(&t->arena, named, strcspn(named, "\n"));
+		left = path != NULL && strstr(path, "/corral-") != NULL && access(path, F_OK) == 0;
+	}
+	corral_result_free(result);
+	return left;
+}
+
 static void try_leftovers(struct selftest *t, struct finding *f) {
+	bool scratch = scratch_left(t, f);
 	bool mounts = mounts_left(&t->bait), groups = groups_left(t), files = files_left(&t->bait);
 	bool bait = !bait_remove(&t->bait);
 	size_t processes = survivors(t->bait.token);
 
 	f->outside = (struct seen){.happened = true, .effect = true, .said = "not applicable"};
 	f->inside.happened = true;
-	f->inside.effect = mounts || groups || files || bait || processes > 0;
-	(void)snprintf(f->inside.said, sizeof f->inside.said, "%s%s%s%s%zu processes",
-		       mounts ? "a mount, " : "", groups ? "a control group, " : "",
-		       files ? "files in the workspace, " : "",
+	f->inside.effect = scratch || mounts || groups || files || bait || processes > 0;
+	(void)snprintf(f->inside.said, sizeof f->inside.said, "%s%s%s%s%s%zu processes",
+		       scratch ? "a scratch directory, " : "", mounts ? "a mount, " : "",
+		       groups ? "a control group, " : "", files ? "files in the workspace, " : "",
 		       bait ? "the bait's directory, " : "", processes);
 }
 
@@ -270,124 +290,59 @@ static void try_leftovers(struct selftest *t, struct finding *f) {
 #define READ_SECRET                                                                                \
 	{ ACT_READ, "dir:home/.ssh/id_rsa" }
 
+/* clang-format off */
 const struct check checks[] = {
-	{"write-inside",
-	 "write to a file of the workspace",
-	 GUARANTEE_FS_WRITE,
-	 {ACT_WRITE, "ws:inside"},
-	 .by_policy = true,
-	 .effect = file_marked},
-	{"write-read-only", "write to a file in a directory that may only be read",
-	 GUARANTEE_FS_WRITE, WRITE_OUTSIDE, .effect = file_marked},
-	{"write-outside",
-	 "write to a file that nothing grants",
-	 GUARANTEE_FS_WRITE,
-	 {ACT_WRITE, "dir:hidden/file"},
-	 .effect = file_marked},
-	{"write-protected",
-	 "write to a protected file of the workspace",
-	 GUARANTEE_FS_WRITE,
-	 {ACT_WRITE, "ws:kept"},
-	 .effect = file_marked},
-	{"read-secret", "read ~/.ssh/id_rsa of a planted home", GUARANTEE_FS_READ, READ_SECRET,
-	 .effect = secret_out},
-	{"read-outside",
-	 "read a file that nothing grants",
-	 GUARANTEE_FS_READ,
-	 {ACT_READ, "dir:hidden/secret"},
-	 .by_policy = true,
-	 .effect = secret_out},
-	{"read-denied",
-	 "read a denied file of the workspace",
-	 GUARANTEE_FS_DENY,
-	 {ACT_READ, "ws:denied"},
-	 .effect = secret_out},
-	{"tcp",
-	 "connect to a listener of the host on 127.0.0.1",
-	 GUARANTEE_NET,
-	 {ACT_TCP, "tcp:"},
-	 .effect = listener_reached},
-	{"udp",
-	 "send a datagram to a socket of the host on 127.0.0.1",
-	 GUARANTEE_NET,
-	 {ACT_UDP, "udp:"},
-	 .effect = listener_reached},
-	{"unix-socket",
-	 "connect to a socket of the host that nothing grants",
-	 GUARANTEE_IPC,
-	 {ACT_UNIX, "dir:hidden/sock"},
-	 .effect = listener_reached},
-	{"workspace-socket",
-	 "connect to a socket of the host in the workspace",
-	 GUARANTEE_IPC,
-	 {ACT_UNIX, "ws:sock"},
-	 .effect = listener_reached,
-	 .known_by = "workspace"},
-	{"abstract-socket",
-	 "connect to an abstract socket of the host",
-	 GUARANTEE_IPC,
-	 {ACT_ABSTRACT, "abstract:"},
-	 .effect = listener_reached,
-	 .known_by = "abstract"},
-	{"see-process",
-	 "find a process of the host in /proc",
-	 GUARANTEE_PID,
-	 {ACT_FIND, "head:", "tail:"},
-	 .effect = process_found,
-	 .known_by = "/proc"},
-	{"signal-process",
-	 "kill a process of the host",
-	 GUARANTEE_PID,
-	 {ACT_SIGNAL, "pid:"},
-	 .effect = sleeper_dead,
-	 .known_by = "signal"},
-	{"environment",
-	 "find a variable of the caller's",
-	 GUARANTEE_ENV,
-	 {ACT_ENVIRONMENT},
-	 .effect = secret_out},
+	{"write-inside", "write to a file of the workspace", GUARANTEE_FS_WRITE,
+	 {ACT_WRITE, "ws:inside"}, .by_policy = true, .effect = file_marked},
+	{"write-read-only", "write to a file in a directory that may only be read", GUARANTEE_FS_WRITE,
+	 WRITE_OUTSIDE, .effect = file_marked},
+	{"write-outside", "write to a file that nothing grants", GUARANTEE_FS_WRITE,
+	 {ACT_WRITE, "dir:hidden/file"}, .effect = file_marked},
+	{"write-protected", "write to a protected file of the workspace", GUARANTEE_FS_DENY,
+	 {ACT_WRITE, "ws:kept"}, .effect = file_marked},
+	{"read-secret", "read ~/.ssh/id_rsa of a planted home", GUARANTEE_FS_READ,
+	 READ_SECRET, .effect = secret_out},
+	{"read-outside", "read a file that nothing grants", GUARANTEE_FS_READ,
+	 {ACT_READ, "dir:hidden/secret"}, .by_policy = true, .effect = secret_out},
+	{"read-denied", "read a denied file of the workspace", GUARANTEE_FS_DENY,
+	 {ACT_READ, "ws:denied"}, .effect = secret_out},
+	{"tcp", "connect to a listener of the host on 127.0.0.1", GUARANTEE_NET,
+	 {ACT_TCP, "tcp:"}, .effect = listener_reached},
+	{"udp", "send a datagram to a socket of the host on 127.0.0.1", GUARANTEE_NET,
+	 {ACT_UDP, "udp:"}, .effect = listener_reached},
+	{"unix-socket", "connect to a socket of the host that nothing grants", GUARANTEE_IPC,
+	 {ACT_UNIX, "dir:hidden/sock"}, .effect = listener_reached},
+	{"workspace-socket", "connect to a socket of the host in the workspace", GUARANTEE_IPC,
+	 {ACT_UNIX, "ws:sock"}, .effect = listener_reached, .known_by = "lies in the workspace"},
+	{"abstract-socket", "connect to an abstract socket of the host", GUARANTEE_IPC,
+	 {ACT_ABSTRACT, "abstract:"}, .effect = listener_reached,
+	 .known_by = "abstract sockets of the host can be reached"},
+	{"see-process", "find a process of the host in /proc", GUARANTEE_PID,
+	 {ACT_FIND, "head:", "tail:"}, .effect = process_found, .known_by = "can be seen"},
+	{"signal-process", "kill a process of the host", GUARANTEE_PID,
+	 {ACT_SIGNAL, "pid:"}, .effect = sleeper_dead, .known_by = "seen and signalled"},
+	{"environment", "find a variable of the caller's, in /proc too", GUARANTEE_ENV,
+	 {ACT_ENVIRONMENT, "pid:"}, .effect = secret_out, .known_by = "can be read in /proc"},
 	{"child-write", "write-read-only, in a grandchild with its own session", GUARANTEE_FS_WRITE,
 	 WRITE_OUTSIDE, .child = true, .effect = file_marked},
 	{"child-read", "read-secret, in a grandchild with its own session", GUARANTEE_FS_READ,
 	 READ_SECRET, .child = true, .effect = secret_out},
-	{"child-tcp",
-	 "tcp, in a grandchild with its own session",
-	 GUARANTEE_NET,
-	 {ACT_TCP, "tcp:"},
-	 .child = true,
-	 .effect = listener_reached},
-	{"child-socket",
-	 "unix-socket, in a grandchild with its own session",
-	 GUARANTEE_IPC,
-	 {ACT_UNIX, "dir:hidden/sock"},
-	 .child = true,
-	 .effect = listener_reached},
-	{"child-signal",
-	 "signal-process, in a grandchild with its own session",
-	 GUARANTEE_PID,
-	 {ACT_SIGNAL, "pid:"},
-	 .child = true,
-	 .effect = sleeper_dead,
-	 .known_by = "signal"},
-	{"time-out",
-	 "outlive a time-out, ignoring SIGTERM, and in another session",
-	 GUARANTEE_LIMITS_TIME,
-	 {ACT_STAY},
-	 .own = try_time_out},
-	{"lifetime",
-	 "leave a process in another session behind",
-	 GUARANTEE_LIFETIME,
-	 {ACT_LEAVE},
-	 .own = try_lifetime},
-	{"output",
-	 "print more than the limit",
-	 GUARANTEE_LIMITS_OUTPUT,
-	 {ACT_SPILL},
-	 .own = try_output},
-	{"parent", "the caller is as free after the runs as before", GUARANTEE_COUNT,
-	 .own = try_parent},
+	{"child-tcp", "tcp, in a grandchild with its own session", GUARANTEE_NET,
+	 {ACT_TCP, "tcp:"}, .child = true, .effect = listener_reached},
+	{"child-socket", "unix-socket, in a grandchild with its own session", GUARANTEE_IPC,
+	 {ACT_UNIX, "dir:hidden/sock"}, .child = true, .effect = listener_reached},
+	{"child-signal", "signal-process, in a grandchild with its own session", GUARANTEE_PID,
+	 {ACT_SIGNAL, "pid:"}, .child = true, .effect = sleeper_dead, .known_by = "seen and signalled"},
+	{"time-out", "outlive a time-out, ignoring SIGTERM, and in another session", GUARANTEE_LIMITS_TIME,
+	 {ACT_STAY}, .own = try_time_out},
+	{"lifetime", "leave a process in another session behind", GUARANTEE_LIFETIME,
+	 {ACT_LEAVE}, .own = try_lifetime},
+	{"output", "print more than the limit", GUARANTEE_LIMITS_OUTPUT,
+	 {ACT_SPILL}, .own = try_output},
+	{"parent", "the caller is as free after the runs as before", GUARANTEE_COUNT, .own = try_parent},
 	{"nothing-left", "no process, mount, control group or file remains", GUARANTEE_COUNT,
 	 .own = try_leftovers},
 };
+/* clang-format on */
 
 const size_t checks_count = ARRAY_LEN(checks);

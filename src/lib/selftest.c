@@ -199,23 +199,22 @@ struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *
 
 /* Whether the plan shows this very file of the host, and not another thing that
  * has its name inside. */
-static bool plan_grants(const struct selftest *t, const struct check *c, const char *path) {
-	const struct plan *plan = &t->planned.plan;
+static bool plan_shows(const struct plan *plan, const char *path) {
 	const struct mount *over = NULL;
 
-	if (!c->by_policy) {
-		return false;
-	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		if (path_within(path, plan->mounts[i].target)) {
 			over = &plan->mounts[i]; /* L1: deeper ones follow */
 		}
 	}
-	if (over == NULL || over->kind != MOUNT_BIND) {
-		return false;
+	return over != NULL && over->kind == MOUNT_BIND && plan_sight(plan, path) >= SIGHT_READ;
+}
+
+static bool policy_grants(const struct selftest *t, const struct check *c, const char *path) {
+	if (str_starts(c->act[1], "ws:")) {
+		return policy_num(&t->planned.policy, KEY_MODE) != MODE_READ_ONLY;
 	}
-	enum sight sight = plan_sight(plan, path);
-	return sight == SIGHT_WRITE || (sight == SIGHT_READ && streq(c->act[0], ACT_READ));
+	return plan_shows(&t->planned.plan, path);
 }
 
 void selftest_attempt(struct selftest *t, struct finding *f) {
@@ -237,7 +236,7 @@ void selftest_attempt(struct selftest *t, struct finding *f) {
 	if (inside == NULL) {
 		return;
 	}
-	f->granted = plan_grants(t, c, inside[c->child ? 4 : 3]);
+	f->granted = c->by_policy && policy_grants(t, c, inside[3]);
 	struct corral_result *result = selftest_run(t, f, inside, NULL);
 	if (result != NULL) {
 		text = corral_result_stdout(result, NULL, NULL);
@@ -251,48 +250,71 @@ void selftest_attempt(struct selftest *t, struct finding *f) {
 /* What the bait needs of the policy, above whatever the caller asked for. */
 static int settle(struct selftest *t, struct corral_error *err) {
 	const struct bait_path ws = bait_path(&t->bait, "ws"),
-			       readable = bait_path(&t->bait, "readable"),
-			       denied = bait_path(&t->bait, "ws/denied"),
-			       kept = bait_path(&t->bait, "ws/kept");
+			       readable = bait_path(&t->bait, "readable");
 	const char *const settings[][2] = {
 		{"workspace", ws.text},
 		{"fs.read", t->bait.program},
 		{"fs.read", readable.text},
-		{"fs.deny", denied.text},
-		{"fs.protect", kept.text},
 		{"limits.timeout", "10s"}, /* an attempt that hangs ends the test soon */
 		{NULL, NULL},
 	};
 	return set_all(&t->policy, settings, err);
 }
 
-static int plant(struct selftest *t, const struct corral_policy *policy, const char *program,
-		 struct err *e) {
+/* Denies and protections of ours, on hosts that cannot keep them as well: the
+ * caller's own have been planned for without this excuse. */
+static int settle_denials(struct selftest *t, struct corral_error *err) {
+	const struct bait_path denied = bait_path(&t->bait, "ws/denied"),
+			       kept = bait_path(&t->bait, "ws/kept");
+	const char *const settings[][2] = {
+		{"fs.deny", denied.text},
+		{"fs.protect", kept.text},
+		{"allow_degraded", guarantee_name(GUARANTEE_FS_DENY)},
+		{NULL, NULL},
+	};
+	return set_all(&t->policy, settings, err);
+}
+
+static int plan(struct selftest *t, struct err *e) {
+	struct prepared plain = {0};
 	struct corral_error err;
 
-	if (bait_plant(&t->arena, program, &t->bait, e) != 0) {
-		return -1;
-	}
-	policy_derive(policy, &t->policy);
 	if (settle(t, &err) != 0) {
 		return err_set(e, ERR_SETUP, "test", "%s", err.message);
 	}
-	t->plant = (struct plant){
-		.environ = (const char *const *)t->bait.environ,
-		.home = path_join(&t->arena, t->bait.dir, "home"),
-		.state_dir = path_join(&t->arena, t->bait.dir, "state"),
-	};
-	t->policy.plant = &t->plant;
-	t->before = outside_restraint();
-	t->findings = arena_array(&t->arena, checks_count, sizeof *t->findings);
-	if (t->plant.home == NULL || t->plant.state_dir == NULL || t->findings == NULL) {
-		return err_memory(e, "test");
+	int rc = prepared_plan(&t->policy, false, &plain, e);
+	arena_done(&plain.arena);
+	if (rc != 0) {
+		return -1;
+	}
+	if (settle_denials(t, &err) != 0) {
+		return err_set(e, ERR_SETUP, "test", "%s", err.message);
 	}
 	if (prepared_plan(&t->policy, false, &t->planned, e) != 0) {
 		return -1;
 	}
 	host_probe_groups(&t->planned.host); /* where a group could be left */
 	return 0;
+}
+
+static int plant(struct selftest *t, const struct corral_policy *policy, const char *program,
+		 struct err *e) {
+	if (bait_plant(&t->arena, program, &t->bait, e) != 0) {
+		return -1;
+	}
+	t->plant = (struct plant){
+		.environ = (const char *const *)t->bait.environ,
+		.home = path_join(&t->arena, t->bait.dir, "home"),
+		.state_dir = path_join(&t->arena, t->bait.dir, "state"),
+	};
+	t->before = outside_restraint();
+	t->findings = arena_array(&t->arena, checks_count, sizeof *t->findings);
+	if (t->plant.home == NULL || t->plant.state_dir == NULL || t->findings == NULL) {
+		return err_memory(e, "test");
+	}
+	policy_derive(policy, &t->policy);
+	t->policy.plant = &t->plant;
+	return plan(t, e);
 }
 
 static int check_inputs(const struct corral_policy *policy, const char *program, struct err *e) {

@@ -1,7 +1,7 @@
 /* What this host can enforce, and what a run gets of it.
  *
  * Should:   find out by doing: mechanisms are tried out one by one, and a run
- *           with this policy is planned and started for real.
+ *           with this policy is planned and its set-up gone through.
  * Must not: write into the workspace or the private home; claim a level that
  *           the trial run did not reach.
  * Fails:    only when there is nothing to report: a host on which nothing works
@@ -9,14 +9,9 @@
 #include "lib/status.h"
 
 #include "base/auto.h"
-#include "base/str.h"
 #include "linux/probe.h"
 
-/* The trial has to start, not to do anything; a host on which it takes longer
- * than this has not started it. */
-#define TRIAL_TIMEOUT "10s"
-
-/* Nothing is written there: the trial's command does nothing. */
+/* Nothing is written there: no command is started. */
 #define NEUTRAL_PLACE "/usr"
 
 static int set(struct corral_policy *policy, const char *key, const char *value, struct err *e) {
@@ -25,17 +20,6 @@ static int set(struct corral_policy *policy, const char *key, const char *value,
 		return err_set(e, ERR_SETUP, "status", "%s", err.message);
 	}
 	return 0;
-}
-
-/* Nothing is kept of the trial. */
-static int settle(struct corral_policy *own, struct err *e) {
-	if (own->stream != NULL) {
-		return 0; /* it is read once and then fixed; it stands as it is */
-	}
-	if (set(own, "fs.home", "ephemeral", e) != 0) {
-		return -1;
-	}
-	return own->person ? 0 : set(own, "limits.timeout", TRIAL_TIMEOUT, e);
 }
 
 /* Asked for in a home or in "/", where no run is made, the answer is still about
@@ -56,47 +40,40 @@ static bool plan_elsewhere(struct corral_policy *own, struct status *s) {
 	return true;
 }
 
-/* Starts a command that does nothing.  One that is not there all the same had
- * its sandbox first. */
-static bool try_run(const struct corral_policy *policy, struct err *e) {
-	static const char *const nothing[] = {"/bin/sh", "-c", ":", NULL};
-	struct corral_options how = CORRAL_OPTIONS_INIT;
-	struct corral_result *result = NULL;
-	struct corral_error err;
+/* A policy whose level needs none has not tried them. */
+static void try_namespaces(struct corral_policy *own, struct status *s) {
+	struct prepared p = {0};
+	struct err e = {0};
 
-	how.out = how.err = CORRAL_NULL;
-	if (corral_run(policy, nothing, &how, &result, &err) == 0) {
-		bool ended = corral_result_exit_code(result) == 0;
-		(void)(ended ? 0
-			     : err_set(e, ERR_SETUP, "status", "the trial run ended by %s",
-				       corral_result_reason(result)));
-		corral_result_free(result);
-		return ended;
+	if (!s->starts || s->run.plan.engine == ENGINE_NAMESPACES || !s->run.host.userns ||
+	    own->stream != NULL) {
+		return;
 	}
-	if (err.kind == CORRAL_E_NOT_FOUND || err.kind == CORRAL_E_NOT_EXECUTABLE) {
-		return true;
+	if (set(own, "level", "auto", &e) == 0 && prepared_plan(own, false, &p, &e) == 0) {
+		s->run.host.userns = p.host.userns;
+		s->run.host.userns_why = p.host.userns_why == NULL
+						 ? NULL
+						 : arena_strdup(&s->run.arena, p.host.userns_why);
 	}
-	(void)err_set(e, ERR_SETUP, err.layer, "%s", err.message);
-	e->sys = err.sys_errno;
-	(void)err_fix(e, "%s", err.remedy);
-	return false;
+	arena_done(&p.arena);
 }
 
 static int gather(const struct corral_policy *policy, struct status *s, struct err *e) {
 	struct corral_policy own = {0};
 
+	/* Nothing is kept of the trial; a policy from a stream is fixed as it is. */
 	policy_derive(policy, &own);
-	if (settle(&own, e) != 0) {
+	if (own.stream == NULL && set(&own, "fs.home", "ephemeral", e) != 0) {
 		arena_done(&own.arena);
 		return -1;
 	}
 	mechanisms_probe(&s->mechanisms);
-	s->planned =
+	s->starts =
 		prepared_plan(&own, false, &s->run, &s->failure) == 0 || plan_elsewhere(&own, s);
-	bool ours = s->planned || s->failure.kind == ERR_SETUP || s->failure.kind == ERR_REFUSED;
+	bool ours = s->starts || s->failure.kind != ERR_USAGE;
 	if (ours) {
+		try_namespaces(&own, s);
 		host_probe_groups(&s->run.host); /* the report names them, needed or not */
-		s->starts = s->planned && try_run(&own, &s->failure);
 		status_advise(s);
 	} else {
 		*e = s->failure; /* the policy is wrong, which says nothing about the host */

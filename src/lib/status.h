@@ -16,11 +16,10 @@ struct remedy {
 
 struct status {
 	struct mechanisms mechanisms;
-	struct prepared run;    /* the plan of a run with this policy */
-	bool planned;           /* there is such a plan */
-	bool starts;            /* a trial run was made and started */
-	struct err failure;     /* why there is no plan, or why the trial did not start */
-	struct err here;        /* why no run can be made in this directory; the report is for another */
+	struct prepared run; /* the plan of a run with this policy, and the host it is for */
+	bool starts;         /* the set-up of that run was gone through */
+	struct err failure;  /* why not */
+	struct err here;     /* why no run can be made in this directory; the report is for another */
 	struct remedy remedies[REMEDIES_MAX];
 	size_t nremedies;
 };

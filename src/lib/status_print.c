@@ -19,13 +19,11 @@ static const char *landlock_why(const struct status *s) {
 	return name == NULL ? "unknown" : name;
 }
 
-/* Set off by a switch, or found out by the trial run. */
 static const char *userns_why(const struct status *s) {
-	if (!s->run.host.userns) {
-		return s->run.host.userns_why == NULL ? "reason unknown" : s->run.host.userns_why;
+	if (s->run.host.userns) {
+		return NULL;
 	}
-	bool tried = s->planned && s->run.plan.engine == ENGINE_NAMESPACES;
-	return tried && !s->starts ? s->failure.what : NULL;
+	return s->run.host.userns_why == NULL ? "reason unknown" : s->run.host.userns_why;
 }
 
 static int cgroup_version(const struct status *s) {
@@ -209,12 +207,7 @@ void status_text(const struct status *s, struct buf *out) {
 		   why == NULL ? "work" : "cannot be made: ", why == NULL ? "" : why);
 	text_groups(s, out);
 	text_surroundings(s, out);
-	if (s->planned) {
-		text_promises(s, out);
-	}
-	if (!s->starts) {
-		text_failure(s, out);
-	}
+	(s->starts ? text_promises : text_failure)(s, out);
 	text_here(s, out);
 	for (size_t i = 0; i < s->nremedies; i++) {
 		buf_printf(out, "%s  %s: %s\n", i == 0 ? "\nwhat would raise it\n" : "",
@@ -322,7 +315,7 @@ void status_json(const struct status *s, struct buf *out) {
 	emit_string(&j, "kernel", s->mechanisms.kernel);
 	json_mechanisms(&j, s);
 	emit_array(&j, "guarantees");
-	for (enum guarantee g = 0; s->planned && g < GUARANTEE_COUNT; g++) {
+	for (enum guarantee g = 0; s->starts && g < GUARANTEE_COUNT; g++) {
 		promise_emit(&j, g, &s->run.plan.promises[g]);
 	}
 	emit_end_array(&j);

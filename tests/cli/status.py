@@ -158,6 +158,25 @@ def register_test(test):
         check(re.search(r"^level \w+, engine \w+: \d+ checks in \d+ ms, .* 0 failed$", lines[-1]), lines[-1])
         equal(done.err, "", "stderr")
 
+    for level in ("standard", "minimal"):
+        @test(f"test proves what level {level} reports", root=True)
+        def _(box, level=level):
+            found, rows = tested(box, "--level", level, "--min-level", "none")
+            equal(found["level"], level, "level")
+            equal(found["counts"]["fail"] + found["counts"]["skip"], 0, f"failures in {found['checks']}")
+            for name in ("write-inside", "tcp", "udp", "child-tcp", "time-out", "lifetime", "parent", "nothing-left"):
+                equal(rows[name]["state"], "pass", name)
+            protected = ("write-read-only", "write-outside", "write-protected", "read-secret", "read-outside",
+                         "read-denied", "child-write", "child-read")
+            for name in protected:
+                equal(rows[name]["state"], "pass" if level == "standard" else "limit", name)
+            equal(rows["see-process"]["state"], "limit", "see-process")
+
+    @test("test refuses a level that this policy cannot have")
+    def _(box):
+        box.corral_("test", "--level", "none").exited(126).said("--accept-no-sandbox")
+        box.corral_("test", "--level", "standard", "--profile", "strict").exited(125).said("minimal")
+
     @test("test shows what the policy leaves open, and does not call it a failure")
     def _(box):
         found, rows = tested(box, "--net", "full")

@@ -19,7 +19,6 @@ static struct status good(void) {
 			       .max_user_namespaces = 15000,
 			       .unprivileged_userns_clone = MECHANISM_UNKNOWN},
 		.run = {.host = {.userns = true}, .plan = {.engine = ENGINE_NAMESPACES}},
-		.planned = true,
 		.starts = true,
 	};
 }
@@ -63,7 +62,7 @@ TEST(apparmor_is_named_only_where_it_is_in_the_way) {
 	s.mechanisms.apparmor = true;
 	s.mechanisms.apparmor_restricts_userns = 1;
 	CHECK_INT(count(s), 0); /* a profile lets them through */
-	s.run.plan.engine = ENGINE_LANDLOCK;
+	s.run.host.userns = false;
 	CHECK(advises(s, "packaging/apparmor/corral"));
 	s.mechanisms.apparmor_restricts_userns = 0;
 	CHECK(!advises(s, "packaging/apparmor/corral"));
@@ -73,8 +72,10 @@ TEST(a_container_is_told_its_flags_and_a_nested_run_that_there_are_none) {
 	struct status s = good();
 	s.mechanisms.container = "docker";
 	CHECK_INT(count(s), 0);
-	s.starts = false;
+	s.run.host.userns = false;
 	CHECK(advises(s, "--security-opt seccomp=unconfined"));
+	s.mechanisms.max_user_namespaces = 0; /* then its flags would change nothing */
+	CHECK(!advises(s, "--security-opt"));
 	s.mechanisms.inside_corral = true;
 	s.mechanisms.max_user_namespaces = 0;
 	CHECK(!advises(s, "--security-opt"));
