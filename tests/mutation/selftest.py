@@ -17,25 +17,31 @@ sys.dont_write_bytecode = True
 from scratch import ALONE, Scratch, arguments  # noqa: E402
 from switches import SWITCHES  # noqa: E402
 
-# What is taken out, and what must be noticed.
+# The level, what is taken out, and what must be noticed.
 ROWS = [
-    ((), ()),
-    (("mount", "landlock"), ("write-read-only", "write-outside", "write-protected", "read-secret", "read-outside",
-                             "read-denied", "unix-socket", "child-write", "child-read", "child-socket")),
-    (("netns",), ("tcp", "udp", "child-tcp")),
-    (("netns", "landlock"), ("tcp", "udp", "child-tcp", "abstract-socket")),
-    (("pidns", "landlock"), ("see-process", "signal-process", "child-signal", "lifetime", "time-out")),
-    (("environment",), ("environment",)),
-    (("clock", "overdue"), ("time-out",)),
+    ("full", (), ()),
+    ("full", ("mount", "landlock"), ("write-read-only", "write-outside", "write-protected", "read-secret", "read-outside",
+                                     "read-denied", "unix-socket", "child-write", "child-read", "child-socket")),
+    ("full", ("netns",), ("tcp", "udp", "child-tcp")),
+    ("full", ("netns", "landlock"), ("tcp", "udp", "child-tcp", "abstract-socket")),
+    ("full", ("pidns", "landlock"), ("see-process", "signal-process", "child-signal", "lifetime", "time-out")),
+    ("full", ("environment",), ("environment",)),
+    ("full", ("clock", "overdue"), ("time-out",)),
+    ("standard", (), ()),
+    ("standard", ("landlock",), ("write-read-only", "write-outside", "read-secret", "read-outside", "child-write",
+                                 "child-read")),
+    ("standard", ("seccomp",), ("write-protected", "read-denied", "tcp", "udp", "child-tcp", "unix-socket",
+                                "child-socket")),
+    ("standard", ("environment",), ("environment",)),
 ]
 
 
-def tried(path, user):
+def tried(path, user, level):
     """(exit status, the object) of `corral test --json` with that program."""
     home = os.path.dirname(path)
     done = subprocess.run([*ALONE, "setpriv", f"--reuid={user}", "--regid=65534", "--clear-groups", "--",
-                           path, "test", "--no-config", "--json"], cwd="/", stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                           path, "test", "--no-config", "--json", "--level", level], cwd="/", text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                           env={"PATH": os.environ["PATH"], "HOME": home})
     try:
         return done.returncode, json.loads(done.stdout)
@@ -59,13 +65,13 @@ def main():
     options = parser.parse_args()
     scratch = Scratch(options)
     failures = 0
-    for number, (off, wanted) in enumerate(ROWS, 1):
+    for number, (level, off, wanted) in enumerate(ROWS, 1):
         path, _ = scratch.binary([edit for word in off for edit in SWITCHES[word]])
-        complaints = judge(*tried(path, options.user), wanted)
+        complaints = judge(*tried(path, options.user, level), wanted)
         failures += bool(complaints)
         for line in complaints:
             print(f"# {line}")
-        print(f"{'not ok' if complaints else 'ok'} {number} - without {'+'.join(off) or 'nothing'}: "
+        print(f"{'not ok' if complaints else 'ok'} {number} - {level} without {'+'.join(off) or 'nothing'}: "
               f"{', '.join(wanted) or 'all pass'}", flush=True)
     print(f"1..{len(ROWS)}")
     return 1 if failures else 0
