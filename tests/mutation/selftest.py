@@ -28,8 +28,11 @@ ROWS = [
     ("full", ("environment",), ("environment",)),
     ("full", ("clock", "overdue"), ("time-out",)),
     ("standard", (), ()),
-    ("standard", ("landlock",), ("write-read-only", "write-outside", "read-secret", "read-outside", "child-write",
-                                 "child-read")),
+    # The broker judges what is opened for writing as well, so that takes both.
+    ("standard", ("landlock",), ("read-secret", "read-outside", "child-read")),
+    ("standard", ("landlock", "seccomp"), ("write-read-only", "write-outside", "write-protected", "read-secret",
+                                           "read-outside", "read-denied", "child-write", "child-read",
+                                           "abstract-socket", "signal-process", "child-signal")),
     ("standard", ("seccomp",), ("write-protected", "read-denied", "tcp", "udp", "child-tcp", "unix-socket",
                                 "child-socket")),
     ("standard", ("environment",), ("environment",)),
@@ -62,10 +65,12 @@ def judge(status, found, wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments(parser)
+    parser.add_argument("--only", help="the level of the rows to run")
     options = parser.parse_args()
     scratch = Scratch(options)
     failures = 0
-    for number, (level, off, wanted) in enumerate(ROWS, 1):
+    rows = [row for row in ROWS if options.only in (None, row[0])]
+    for number, (level, off, wanted) in enumerate(rows, 1):
         path, _ = scratch.binary([edit for word in off for edit in SWITCHES[word]])
         complaints = judge(*tried(path, options.user, level), wanted)
         failures += bool(complaints)
@@ -73,7 +78,7 @@ def main():
             print(f"# {line}")
         print(f"{'not ok' if complaints else 'ok'} {number} - {level} without {'+'.join(off) or 'nothing'}: "
               f"{', '.join(wanted) or 'all pass'}", flush=True)
-    print(f"1..{len(ROWS)}")
+    print(f"1..{len(rows)}")
     return 1 if failures else 0
 
 

@@ -73,7 +73,7 @@ HAND_OVER = ("run/run.c",
              ".fds = {r->in, r->out, r->err},")
 
 NO_MOUNTS = [
-    (MOUNTS, ".prepare = mounts_prepare, .enter = mounts_enter}", ".prepare = mounts_prepare}"),
+    (MOUNTS, ".namespaces = true, .enter = mounts_enter}", ".namespaces = true}"),
     LANDLOCK_WITHOUT_MOUNTS,
     # The ptmx of the host's devpts is for root.
     ("linux/layers/terminal.c", '"/dev/pts/ptmx"', '"/dev/ptmx"'),
@@ -122,14 +122,13 @@ SWITCHES = {
                  '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
     ],
     "cgroupns": [(SPAWN, "CLONE_NEWCGROUP | ", "")],
-    # Pid 1 would now kill everything of the account, so it ends only the command; and
+    # Pid 1 would now kill everything of the account, so it ends only its children; and
     # as root it refuses, whoever calls it.
     "pidns": [
         (SPAWN, "CLONE_NEWPID | ", ""),
-        (INIT, "(void)kill(-1, SIGTERM);", "(void)kill(in->command, SIGTERM);"),
-        (INIT, "(void)kill(-1, SIGCONT);", "(void)kill(in->command, SIGCONT);"),
-        (INIT, "(void)kill(-1, SIGKILL); /* everybody", "(void)kill(in->command, SIGKILL); /* everybody"),
-        (INIT, "(void)kill(-1, SIGKILL); /* ESRCH", "(void)in; /* ESRCH"),
+        ("linux/reaper.c", "\tif (!plan_shares(plan)) {\n\t\treturn 0;\n",
+         "\tif (!plan_shares(plan)) {\n\t\tr->everybody = false;\n"
+         "\t\tr->children = open(\"/proc/thread-self/children\", O_RDONLY | O_CLOEXEC);\n\t\treturn 0;\n"),
         (INIT, "\tsigset_t all, child;\n", "\tsigset_t all, child;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
         (MOUNTS, "static int do_proc(struct ground *g, const struct mount *m, struct err *e) {\n", HOST_PROC),
     ],
