@@ -6,7 +6,8 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz clean packages-build packages-check packages-proof packages-bench
+.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz kernels clean \
+	packages-build packages-check packages-proof packages-bench packages-kernels
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
@@ -65,7 +66,13 @@ attribution mutation: packages-check build
 	@/usr/bin/python3 tests/mutation/$(@:mutation=mutate).py --probe $(BUILD)/tests/escape/probe \
 		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
-packages-build packages-check packages-proof packages-bench:
+# Debian's kernels in emulated machines: an hour each, one after the other.
+# KERNEL='6.1 7' chooses; docs/kernels.md has the result.
+kernels: packages-kernels build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
+	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md $(KERNEL)
+
+packages-build packages-check packages-proof packages-bench packages-kernels:
 	@packaging/packages.sh $(@:packages-%=%)
 
 clean:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|check|proof|bench
+#     packages.sh build|check|proof|bench|kernels
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -34,13 +34,18 @@ proof="$check libclang-rt-14-dev
 # bubblewrap: the reference of the latency figure.
 bench="$build bubblewrap"
 
+# The aarch64 compiler: one of the machines.  e2fsprogs, kmod: their disks and modules.
+# The emulator and the kernels themselves are fetched and not installed.
+kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross e2fsprogs kmod xz-utils"
+
 case "${1-}" in
 build) wanted=$build ;;
 check) wanted=$check ;;
 proof) wanted=$proof ;;
 bench) wanted=$bench ;;
+kernels) wanted=$kernels ;;
 *)
-	echo "usage: packages.sh build|check|proof|bench" >&2
+	echo "usage: packages.sh build|check|proof|bench|kernels" >&2
 	exit 2
 	;;
 esac

@@ -12,6 +12,7 @@ import re
 import termios
 import time
 
+import scene as scenes
 from scene import Scene, fingerprint, marked
 
 CONTAINED, ESCAPED, OVERBLOCKED, UNPROVEN = "CONTAINED", "ESCAPED", "OVERBLOCKED", "UNPROVEN"
@@ -29,7 +30,7 @@ class Verdict(Exception):
 
 def until(condition, seconds):
     """Whether the condition comes true in time."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * scenes.patience
     while not condition():
         if time.monotonic() > deadline:
             return False

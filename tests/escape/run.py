@@ -31,6 +31,7 @@ sys.path.insert(0, HERE)
 
 import judge  # noqa: E402
 import rows  # noqa: E402
+import scene  # noqa: E402
 from scene import Caller  # noqa: E402
 
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
@@ -89,13 +90,16 @@ def category(row):
 def work_list(options):
     only = set(options.only.split(",")) if options.only else None
     found = callers(options)
+    families = set()
     for row in rows.read_rows(HERE):
         if only and not {row.ident, row.ident.split(".")[0], category(row)} & only:
             continue
         if options.quick and row["slow"] == "yes":
             continue
+        family = row.ident.split(".")[0]
         for name in row.passes():
-            if name in found:
+            if name in found and not (options.families and (family, name) in families):
+                families.add((family, name))
                 yield row, found[name]
 
 
@@ -184,7 +188,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scratch", help="where the scratch trees are made")
     parser.add_argument("--max-unproven", type=int)
+    parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
+    parser.add_argument("--families", action="store_true", help="the first row of every section that makes several")
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()
@@ -193,6 +199,7 @@ def main():
             print(f"{row.ident:24} {row['class'] or 'C1'} {row['layers']:28} {row['title']}")
         return 0
     os.umask(0o022)
+    scene.patience = options.patience
     suite = Suite(options)
     try:
         with open(options.report, "w", encoding="utf-8") as out:

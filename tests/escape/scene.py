@@ -19,6 +19,7 @@ import threading
 import time
 
 BOUND = 10.0  # seconds for any one command
+patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
 SHELL = "/bin/sh"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -120,7 +121,7 @@ class Listeners:
 
     def hear(self, peer):
         with peer:
-            peer.settimeout(BOUND)
+            peer.settimeout(BOUND * patience)
             try:
                 self.log(peer.recv(4096))
             except OSError:
@@ -305,7 +306,7 @@ class Scene:
             done = subprocess.run(
                 [SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
                 env=self.environment() | {"T": self.token}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND, check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND * patience, check=False,
                 **extra)
         except subprocess.TimeoutExpired:
             return 124, "timed out"
@@ -343,7 +344,7 @@ class Scene:
     def call(self, text, inside, args="", escalate=None, twin=False):
         """Runs one side's command, bounded, and ends whatever it left over."""
         as_root = self.row["mounts"] or (escalate and escalate[0] == "root")
-        bound = float(self.row["within"] or BOUND)
+        bound = float(self.row["within"] or BOUND) * patience
         result, start = Call(), time.monotonic()
         process = subprocess.Popen(
             self.argv(text, inside, args, escalate, twin), cwd=self.vars["W"],
@@ -383,10 +384,10 @@ class Scene:
     def start_helpers(self, process):
         helpers = []
         if self.row["kill-after"]:
-            delay = float(self.row["kill-after"])
+            delay = float(self.row["kill-after"]) * patience
             helpers.append(threading.Timer(delay, process.kill))
         if self.row["during"]:
-            helpers.append(threading.Timer(0.4, self.run_during))
+            helpers.append(threading.Timer(0.4 * patience, self.run_during))
         for helper in helpers:
             helper.start()
         return helpers

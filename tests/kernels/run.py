@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Boots Debian's kernels in emulated machines and runs corral's tests in each.  `make kernels`.
+
+A machine is bounded: memory, processors and time.  Its console is kept in the
+build directory.  A kernel that cannot be fetched is shown as not run, with the
+reason.  Exit status: 1 when a row escaped or was overblocked, when a quota did
+not hold, or when a machine ended without its report.
+"""
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import debian  # noqa: E402  the path has to be set first
+import emulator  # noqa: E402
+import guest  # noqa: E402
+import image  # noqa: E402
+import programs  # noqa: E402
+import table  # noqa: E402
+
+# name, architecture, the suites in which it may be, and how its version begins.
+KERNELS = (
+    ("6.1", "amd64", ("bookworm",), "6.1."),
+    ("6.12", "amd64", ("bookworm-backports", "trixie"), "6.12."),
+    ("7", "amd64", ("trixie-backports", "forky", "sid"), "7."),
+    ("6.1-arm64", "arm64", ("bookworm",), "6.1."),
+)
+# mitigations=off: page table isolation empties the emulator's translations at every system call.
+COMMAND_LINE = "quiet panic=-1 mitigations=off"
+MACHINES = {
+    "amd64": (["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"], "ttyS0"),
+    "arm64": (["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"], "ttyAMA0"),
+}
+MEMORY, PROCESSORS = "1G", "2"
+
+
+class Workshop:
+    """What the machines share: the packages, the root tree, the programs."""
+
+    def __init__(self, place, build):
+        self.place, self.build = os.path.abspath(place), os.path.abspath(build)
+        self.ready, self.emulator = {}, None
+        os.makedirs(place, exist_ok=True)
+
+    def base(self, architecture):
+        """(root tree, corral, probe, init) of an architecture."""
+        if architecture not in self.ready:
+            apt = debian.Apt(f"{self.place}/apt", [debian.machine_archive()[1]], architecture)
+            apt.update()
+            made = programs.make(architecture, self.place, self.build, apt)
+            root = f"{self.place}/root-{architecture}"
+            image.make_root(apt.with_dependencies(image.ROOT), root)
+            self.ready[architecture] = (root, *made)
+        return self.ready[architecture]
+
+    def packages(self, architecture, suites, version):
+        """The files of the first suite that has a kernel of this version."""
+        reasons = []
+        for suite in suites:
+            apt = debian.Apt(f"{self.place}/apt", [suite], architecture)
+            try:
+                apt.update()
+                name = self.newest(apt, f"linux-image-cloud-{architecture}", version)
+                # One package up to 6.12; three parts of it since.
+                more = [other for other in apt.depends(name) if other.startswith(("linux-binary-", "linux-modules-"))]
+                return [apt.alone(package) for package in [name] + more]
+            except debian.Missing as problem:
+                reasons.append(f"{suite}: {problem}")
+        raise debian.Missing("; ".join(reasons))
+
+    @staticmethod
+    def newest(apt, meta, version):
+        names = apt.depends(meta)
+        for name in names:
+            if name.startswith(f"linux-image-{version}"):
+                return name
+        raise debian.Missing(f"{meta} is {' '.join(names)}, not {version}x")
+
+    def machine(self, name, architecture, suites, version):
+        """The command that boots this kernel."""
+        root, corral, probe, init = self.base(architecture)
+        place = f"{self.place}/{name}"
+        release, kernel, tree = image.take_kernel(self.packages(architecture, suites, version), place)
+        image.make_initramfs(init, tree, f"{place}/initramfs")
+        image.make_disk(root, release, tree, (corral, probe), os.path.dirname(HERE), f"{place}/disk")
+        (program, *machine), console = MACHINES[architecture]
+        if not self.emulator:
+            self.emulator = emulator.unpack(self.place, programs.own_architecture())
+        return emulator.command(self.emulator, program) + machine + [
+            "-accel", "tcg,thread=multi", "-m", MEMORY, "-smp", PROCESSORS, "-nographic", "-no-reboot", "-nic", "none",
+            "-kernel", kernel, "-initrd", f"{place}/initramfs",
+            "-drive", f"file={place}/disk,if=virtio,format=raw,snapshot=on"], console
+
+
+def boot(argv, log, seconds):
+    """Runs one machine to its end; its report, or None."""
+    with open(log, "wb") as out, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as machine:
+        try:
+            machine.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            machine.kill()
+    with open(log, encoding="utf-8", errors="replace") as source:
+        for line in source:
+            if line.startswith(guest.REPORT):
+                return json.loads(line[len(guest.REPORT):])
+    return None
+
+
+def judge(kernel, workshop, options):
+    """One kernel's line of the table."""
+    name, architecture, suites, version = kernel
+    answer = {"name": name, "architecture": architecture, "date": datetime.date.today().isoformat()}
+    start = time.monotonic()
+    try:
+        argv, console = workshop.machine(name, architecture, suites, version)
+    except debian.Missing as problem:
+        return answer | {"not run": " ".join(str(problem).split())}
+    words = [COMMAND_LINE, f"console={console}"]
+    words += [f"corral.{key}={value}" for key, value in (("only", options.only), ("modes", options.modes)) if value]
+    log = f"{options.place}/{name}.log"
+    print(f"{name}: booting; console in {log}", flush=True)
+    found = boot(argv + ["-append", " ".join(words)], log, options.time)
+    answer["seconds"] = round(time.monotonic() - start)
+    if found is None or "broken" in found:
+        return answer | {"failed": found["broken"] if found else f"no report in {options.time} s"}
+    return answer | {"report": found}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, help="the build whose corral and probe are tested")
+    parser.add_argument("--place", required=True, help="where everything is kept; made when it is not there")
+    parser.add_argument("--time", type=int, default=5400, help="seconds that one machine may take")
+    parser.add_argument("--only", help="rows, as tests/escape/run.py has it")
+    parser.add_argument("--modes", help="numbers of the configurations of guest.py: 0,2")
+    parser.add_argument("--document", help="a file for the table of all kernels, the last run of each")
+    parser.add_argument("kernel", nargs="*", help="of: " + " ".join(kernel[0] for kernel in KERNELS))
+    options = parser.parse_args()
+    options.place = os.path.abspath(options.place)
+    unknown = set(options.kernel) - {kernel[0] for kernel in KERNELS}
+    if unknown:
+        parser.error(f"no such kernel: {' '.join(sorted(unknown))}")
+    workshop = Workshop(options.place, options.build)
+    answers, part = [], options.only or options.modes
+    for kernel in KERNELS:
+        if not options.kernel or kernel[0] in options.kernel:
+            answers.append(judge(kernel, workshop, options))
+            print("\n".join(table.lines(answers[-1])), flush=True)
+            # What was run in part is kept apart, so that no table is made of it.
+            with open(f"{options.place}/{kernel[0]}{'.part' if part else ''}.json", "w", encoding="utf-8") as out:
+                json.dump(answers[-1], out, indent=1)
+    if options.document and not part:
+        with open(options.document, "w", encoding="utf-8") as out:
+            out.write("\n".join(table.document(options.place, [kernel[0] for kernel in KERNELS])) + "\n")
+    return 1 if any(table.bad(answer) for answer in answers) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""docs/kernels.md and the lines that run.py prints, from the reports of the machines.
+
+Nothing is written here that no machine has found; a kernel without a report has
+a line that says why.
+"""
+import collections
+import json
+import os
+import textwrap
+
+BAD = ("ESCAPED", "OVERBLOCKED", "CLOSED", "BROKEN")
+QUOTAS = ("memory", "processes", "cpu", "left behind")
+VERBS = ("status", "test")
+NOT_A_VERB = "is not a verb"
+HEAD = ("kernel", "ABI", "machine", "as", "level", "engine", "rows", "contained", "known limit", "unproven", "escaped",
+        "overblocked", "memory", "processes", "cpu", "left behind", "seconds")
+
+
+def held(quota):
+    return "no" if quota.startswith("NOT HELD") else "yes"
+
+
+def judged(answer):
+    """(mode, caller, what was found) of every configuration of one machine."""
+    for mode in answer.get("report", {}).get("modes", ()):
+        for caller, found in mode["callers"].items():
+            yield mode["name"], caller, found
+
+
+def failures(answer):
+    """Every reason for which this kernel has not passed."""
+    if "failed" in answer:
+        yield f"no report: {answer['failed'].strip().splitlines()[-1]}"
+    for mode, caller, found in judged(answer):
+        where = f"{mode}, as {caller}"
+        for name, quota in found.get("quotas", {}).items():
+            if held(quota) == "no":
+                yield f"{where}: {name}: {quota}"
+        rows = found.get("escape")
+        if rows:
+            bad = [row for row in rows["others"] if row[1] in BAD]
+            yield from (f"{where}: {row[0]} {row[1]}: {row[2]}" for row in bad)
+            if rows["status"] != 0 and not bad:
+                yield f"{where}: the escape suite ended with status {rows['status']}"
+            if not rows["rows"] and not rows.get("only"):
+                yield f"{where}: no row was judged"
+    for name in VERBS:
+        for caller, said in answer.get("report", {}).get(name, {}).items():
+            if said["status"] != 0 and NOT_A_VERB not in said["said"]:
+                yield f"corral {name}, as {caller}: status {said['status']}: {said['said']}"
+
+
+def bad(answer):
+    return any(True for _ in failures(answer))
+
+
+def cells(answer):
+    """The table's rows of one kernel."""
+    name, report = answer["name"], answer.get("report")
+    if not report:
+        why = f"not run: {answer['not run']}" if "not run" in answer else "FAILED"
+        yield [name, "", why] + [""] * (len(HEAD) - 3)
+        return
+    for mode, caller, found in judged(answer):
+        plan = found["plan"]
+        start = [report["release"], report["landlock_abi"], mode, caller]
+        if "error" in plan:
+            yield start + ["not reached"] + [""] * (len(HEAD) - 5)
+            continue
+        rows = found["escape"]
+        counts = collections.Counter(rows["counts"])
+        numbers = [rows["rows"]] + [counts[key] for key in ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED")]
+        numbers.append(counts["OVERBLOCKED"] + counts["CLOSED"] + counts["BROKEN"])
+        yield start + [plan["level"], plan["engine"]] + numbers + \
+            [held(found["quotas"][key]) for key in QUOTAS[:3]] + [found["quotas"]["left behind"]] + [rows["seconds"]]
+
+
+def lines(answer):
+    """What the driver prints of one kernel."""
+    if "not run" in answer:
+        yield f"{answer['name']}: NOT RUN: {answer['not run']}"
+        return
+    for row in cells(answer):
+        yield "  ".join(f"{name} {value}" for name, value in zip(HEAD, row) if value != "")
+    for reason in failures(answer):
+        yield f"  FAILED {reason}"
+
+
+def table(rows):
+    yield "| " + " | ".join(HEAD) + " |"
+    yield "|---|---:|---|---|---|---" + "|---:" * (len(HEAD) - 6) + "|"
+    for row in rows:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+    yield ""
+
+
+def listed(title, reasons):
+    if reasons:
+        yield f"## {title}"
+        yield ""
+        for reason in reasons:
+            yield textwrap.fill(f"- {reason}", 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        yield ""
+
+
+def unproven(answers):
+    """row → why, with the kernels on which that is so."""
+    found = collections.defaultdict(set)
+    for answer in answers:
+        for _, _, mine in judged(answer):
+            for ident, result, reason in mine.get("escape", {}).get("others", ()):
+                if result == "UNPROVEN":
+                    found[ident, plain(reason)].add(answer["name"])
+    return [f"{ident} on {', '.join(sorted(names))}: {reason}" for (ident, reason), names in sorted(found.items())]
+
+
+def plain(reason):
+    """Without the marks that the harness has its commands print."""
+    return " ".join(word for word in reason.split() if not word.startswith("ran-mark"))
+
+
+def unreached(answers):
+    for answer in answers:
+        for mode, caller, found in judged(answer):
+            if "error" in found["plan"]:
+                yield f"{answer['name']}, {mode}, as {caller}: {' '.join(found['plan']['error'].split())}"
+
+
+def guarantees(answers):
+    """One line for each different set of answers that are not `enforced`."""
+    found = collections.defaultdict(list)
+    for answer in answers:
+        for mode, caller, mine in judged(answer):
+            states = mine["plan"].get("guarantees", {})
+            weak = ", ".join(f"{name} {state}" for name, state in states.items() if state != "enforced")
+            if states:
+                found[weak].append(f"{answer['name']} {mode} as {caller}")
+    return [f"{'; '.join(where)}: {weak or 'all enforced'}" for weak, where in found.items()]
+
+
+def document(place, names):
+    """The whole of docs/kernels.md."""
+    answers = []
+    for name in names:
+        if os.path.exists(f"{place}/{name}.json"):
+            with open(f"{place}/{name}.json", encoding="utf-8") as source:
+                answers.append(json.load(source))
+        else:
+            answers.append({"name": name, "not run": "it was not asked for"})
+    yield "# On other kernels, as last run"
+    yield ""
+    yield "`make kernels` writes this file; nobody edits it. It boots Debian's kernels in emulated machines (no hardware"
+    yield "virtualisation, two processors, 1 GiB) and runs, as an ordinary user and as root, the first quick row of every"
+    yield "section of the escape suite, and the limits that need control groups of version 2: memory (a run that exceeds it"
+    yield "ends with the reason `oom`), processes, processors, for root and for a user to whom a group was delegated; no"
+    yield "group may be left behind. *without user namespaces*: `user.max_user_namespaces` is 0."
+    yield ""
+    yield "Run: " + ", ".join(f"{answer['name']} on {answer['date']}" for answer in answers if "date" in answer) + "."
+    yield "A machine that was not run, or a level that was not reached, has not passed."
+    yield ""
+    yield from table([row for answer in answers for row in cells(answer)])
+    yield from listed("Failures", [f"{answer['name']}: {reason}" for answer in answers for reason in failures(answer)])
+    yield from listed("Not reached", list(unreached(answers)))
+    yield from listed("Guarantees that are not `enforced`, without options", guarantees(answers))
+    yield from listed("Unproven, and therefore not passed", unproven(answers))
