@@ -67,10 +67,12 @@ attribution mutation: packages-check build
 		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 # Debian's kernels in emulated machines: an hour each, one after the other.
-# KERNEL='6.1 7' chooses; docs/kernels.md has the result.
+# KERNEL='6.1 7' chooses, SAMPLE=10 takes every tenth row, ROWS=quick all quick ones;
+# docs/kernels.md has the result.
 kernels: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
-	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md $(KERNEL)
+	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
+		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) $(KERNEL)
 
 packages-build packages-check packages-proof packages-bench packages-kernels:
 	@packaging/packages.sh $(@:packages-%=%)

@@ -103,6 +103,11 @@ def work_list(options):
                 yield row, found[name]
 
 
+def chosen(options):
+    """The rows of the work list, or every Nth of them."""
+    return list(work_list(options))[::options.sample]
+
+
 def groups_left():
     """Control groups that corral made and that are still there."""
     found = set()
@@ -162,7 +167,7 @@ def run_rows(options, suite, work, out):
 
 
 def run(options, suite, out):
-    work = list(work_list(options))
+    work = chosen(options)
     groups_before = groups_left()
     counts = run_rows(options, suite, work, out)
     clean = judge.until(lambda: not groups_left() - groups_before, judge.GRACE)
@@ -191,6 +196,7 @@ def main():
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     parser.add_argument("--families", action="store_true", help="the first row of every section that makes several")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()

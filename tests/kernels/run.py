@@ -123,14 +123,14 @@ def judge(kernel, workshop, options):
     except debian.Missing as problem:
         return answer | {"not run": " ".join(str(problem).split())}
     words = [COMMAND_LINE, f"console={console}"]
-    words += [f"corral.{key}={value}" for key, value in (("only", options.only), ("modes", options.modes)) if value]
+    words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "sample", "only", "modes") if getattr(options, key)]
     log = f"{options.place}/{name}.log"
     print(f"{name}: booting; console in {log}", flush=True)
     found = boot(argv + ["-append", " ".join(words)], log, options.time)
     answer["seconds"] = round(time.monotonic() - start)
     if found is None or "broken" in found:
         return answer | {"failed": found["broken"] if found else f"no report in {options.time} s"}
-    return answer | {"report": found}
+    return answer | {"report": found, "rows": options.rows, "sample": options.sample}
 
 
 def main():
@@ -138,6 +138,9 @@ def main():
     parser.add_argument("--build", required=True, help="the build whose corral and probe are tested")
     parser.add_argument("--place", required=True, help="where everything is kept; made when it is not there")
     parser.add_argument("--time", type=int, default=5400, help="seconds that one machine may take")
+    parser.add_argument("--rows", choices=("families", "quick"), default="families",
+                        help="the first quick row of every section, or all quick rows")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of them")
     parser.add_argument("--only", help="rows, as tests/escape/run.py has it")
     parser.add_argument("--modes", help="numbers of the configurations of guest.py: 0,2")
     parser.add_argument("--document", help="a file for the table of all kernels, the last run of each")

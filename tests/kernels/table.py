@@ -42,7 +42,7 @@ def failures(answer):
             yield from (f"{where}: {row[0]} {row[1]}: {row[2]}" for row in bad)
             if rows["status"] != 0 and not bad:
                 yield f"{where}: the escape suite ended with status {rows['status']}"
-            if not rows["rows"] and not rows.get("only"):
+            if not rows["rows"]:
                 yield f"{where}: no row was judged"
     for name in VERBS:
         for caller, said in answer.get("report", {}).get(name, {}).items():
@@ -138,6 +138,16 @@ def guarantees(answers):
     return [f"{'; '.join(where)}: {weak or 'all enforced'}" for weak, where in found.items()]
 
 
+def said(answer):
+    """When, and what of the rows."""
+    text = f"{answer['name']} on {answer['date']}"
+    if answer.get("rows") == "quick":
+        text += " with all quick rows"
+    if answer.get("sample", 1) > 1:
+        text += f" with one in {answer['sample']} of these rows"
+    return text
+
+
 def document(place, names):
     """The whole of docs/kernels.md."""
     answers = []
@@ -155,7 +165,7 @@ def document(place, names):
     yield "ends with the reason `oom`), processes, processors, for root and for a user to whom a group was delegated; no"
     yield "group may be left behind. *without user namespaces*: `user.max_user_namespaces` is 0."
     yield ""
-    yield "Run: " + ", ".join(f"{answer['name']} on {answer['date']}" for answer in answers if "date" in answer) + "."
+    yield "Run: " + ", ".join(said(answer) for answer in answers if "date" in answer) + "."
     yield "A machine that was not run, or a level that was not reached, has not passed."
     yield ""
     yield from table([row for answer in answers for row in cells(answer)])
