@@ -29,9 +29,9 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import scene  # noqa: E402
 import judge  # noqa: E402
 import rows  # noqa: E402
-import scene  # noqa: E402
 from scene import Caller  # noqa: E402
 
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
@@ -193,10 +193,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scratch", help="where the scratch trees are made")
     parser.add_argument("--max-unproven", type=int)
-    parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
-    parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     parser.add_argument("--families", action="store_true", help="the first row of every section that makes several")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
+    parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
+    parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()
