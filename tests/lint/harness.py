@@ -46,7 +46,8 @@ class Tree:
 
     def files(self, *patterns):
         found = {f for p in patterns for f in glob.glob(p, recursive=True, root_dir=self.root)}
-        return sorted(f for f in found if self.only is None or f == self.only)
+        ours = {f for f in found if not re.match(r"build(-[^/]*)?/", f)}  # not what was built or unpacked there
+        return sorted(f for f in ours if self.only is None or f == self.only)
 
     def sources(self):
         return self.files("src/**/*.[ch]")
