@@ -97,10 +97,19 @@ def explain(options, uid):
             "guarantees": {g["name"]: g["state"] for g in plan["guarantees"]}}
 
 
-def verb(name, uid):
-    """The answer of a verb that this corral may not have yet."""
-    status, answer, said = corral(name, "--json", uid=uid)
-    return {"status": status, "answer": answer, "said": said}
+def self_test(options, uid):
+    """What corral's own test of the host found."""
+    status, answer, said = corral("test", "--no-config", "--json", *options, uid=uid)
+    if answer is None:
+        return {"status": status, "said": said}
+    failed = [f"{check['name']}: {check['reason']}" for check in answer["checks"] if check["state"] in ("fail", "skip")]
+    return {"status": status, "counts": answer["counts"], "failed": failed, "level": answer["level"]}
+
+
+def said_level(uid):
+    """The level that corral reports without having been asked for one."""
+    status, answer, said = corral("status", "--json", uid=uid)
+    return {"status": status, "said": said, "level": answer and answer["level"]}
 
 
 def escape(options, caller, wanted):
@@ -122,7 +131,16 @@ def escape(options, caller, wanted):
     }
 
 
-def judge_mode(mode, user, arguments):
+def same(plan, caller, before):
+    """The configuration with the same plan that was judged already, or None."""
+    for mode in before:
+        answer = mode["callers"][caller]
+        if answer["plan"] == plan and "escape" in answer:
+            return mode["name"]
+    return None
+
+
+def judge_mode(mode, user, before, arguments):
     name, options, ceiling = mode
     if ceiling is not None:
         quotas.write("/proc/sys/user/max_user_namespaces", ceiling)
@@ -131,8 +149,11 @@ def judge_mode(mode, user, arguments):
     for caller in CALLERS:
         plan = explain(options, callers[caller])
         answer = found["callers"][caller] = {"plan": plan}
-        if "error" in plan:
+        answer["same"] = same(plan, caller, before) if ceiling is None else None
+        if answer["same"] or "error" in plan:
             continue
+        answer["test"] = self_test(options, callers[caller])
+        answer["status"] = None if options else said_level(callers[caller])
         answer["quotas"] = quotas.Quotas(callers[caller], options, PLACE).judge()
         # The rows have to know which engine they judge, however it came to be chosen.
         asked = ("--level", "standard") if plan["engine"] == "landlock" else options
@@ -153,10 +174,11 @@ def report(user):
     wanted = arguments.get("modes", "").split(",") if arguments.get("modes") else [str(i) for i in range(len(MODES))]
     found = {
         "release": platform.release(), "machine": platform.machine(), "landlock_abi": landlock_abi(),
-        "status": {name: verb("status", uid) for name, uid in (("user", user.pw_uid), ("root", 0))},
-        "test": {name: verb("test", uid) for name, uid in (("user", user.pw_uid), ("root", 0))},
-        "modes": [judge_mode(mode, user, arguments) for i, mode in enumerate(MODES) if str(i) in wanted],
+        "modes": [],
     }
+    for i, mode in enumerate(MODES):
+        if str(i) in wanted:
+            found["modes"].append(judge_mode(mode, user, found["modes"], arguments))
     found["seconds"] = round(time.monotonic() - start)
     return found
 

@@ -4,7 +4,8 @@
 A machine is bounded: memory, processors and time.  Its console is kept in the
 build directory.  A kernel that cannot be fetched is shown as not run, with the
 reason.  Exit status: 1 when a row escaped or was overblocked, when a quota did
-not hold, or when a machine ended without its report.
+not hold, when corral's own test failed or its report disagreed with its plan,
+when a machine ended without its report, or when none was run.
 """
 import argparse
 import datetime
@@ -113,6 +114,13 @@ def boot(argv, log, seconds):
     return None
 
 
+def last_words(log):
+    """The end of a console that holds no report."""
+    with open(log, encoding="utf-8", errors="replace") as source:
+        said = [line.strip() for line in source if line.strip()]
+    return f"the console ends with: {said[-1][:200]}" if said else "the console is empty"
+
+
 def judge(kernel, workshop, options):
     """One kernel's line of the table."""
     name, architecture, suites, version = kernel
@@ -129,7 +137,7 @@ def judge(kernel, workshop, options):
     found = boot(argv + ["-append", " ".join(words)], log, options.time)
     answer["seconds"] = round(time.monotonic() - start)
     if found is None or "broken" in found:
-        return answer | {"failed": found["broken"] if found else f"no report in {options.time} s"}
+        return answer | {"failed": found["broken"] if found else f"after {answer['seconds']} s; {last_words(log)}"}
     return answer | {"report": found, "rows": options.rows, "sample": options.sample}
 
 
@@ -162,7 +170,8 @@ def main():
     if options.document and not part:
         with open(options.document, "w", encoding="utf-8") as out:
             out.write("\n".join(table.document(options.place, [kernel[0] for kernel in KERNELS])) + "\n")
-    return 1 if any(table.bad(answer) for answer in answers) else 0
+    ran = [answer for answer in answers if "not run" not in answer]
+    return 1 if not ran or any(table.bad(answer) for answer in ran) else 0
 
 
 if __name__ == "__main__":

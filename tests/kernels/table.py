@@ -10,10 +10,9 @@ import textwrap
 
 BAD = ("ESCAPED", "OVERBLOCKED", "CLOSED", "BROKEN")
 QUOTAS = ("memory", "processes", "cpu", "left behind")
-VERBS = ("status", "test")
 NOT_A_VERB = "is not a verb"
 HEAD = ("kernel", "ABI", "machine", "as", "level", "engine", "rows", "contained", "known limit", "unproven", "escaped",
-        "overblocked", "memory", "processes", "cpu", "left behind", "seconds")
+        "overblocked", "memory", "processes", "cpu", "left behind", "corral test", "seconds")
 
 
 def held(quota):
@@ -27,27 +26,41 @@ def judged(answer):
             yield mode["name"], caller, found
 
 
+def verb_failures(found):
+    """Where corral's own report or test fails, or disagrees with its plan."""
+    for name in ("status", "test"):
+        said = found.get(name)
+        if said and NOT_A_VERB not in said.get("said", ""):
+            if said["status"] != 0:
+                yield f"corral {name}: status {said['status']}: {'; '.join(said.get('failed', ())) or said.get('said')}"
+            if said.get("level") != found["plan"]["level"]:
+                yield f"corral {name} says level {said.get('level')}, explain {found['plan']['level']}"
+
+
+def tested(found):
+    """The cell of `corral test`."""
+    counts = found["test"].get("counts")
+    return f"{counts['pass']} passed, {counts['limit']} limits, {counts['fail'] + counts['skip']} failed" if counts else "–"
+
+
 def failures(answer):
     """Every reason for which this kernel has not passed."""
     if "failed" in answer:
         yield f"no report: {answer['failed'].strip().splitlines()[-1]}"
     for mode, caller, found in judged(answer):
         where = f"{mode}, as {caller}"
+        yield from (f"{where}: {reason}" for reason in verb_failures(found))
         for name, quota in found.get("quotas", {}).items():
             if held(quota) == "no":
                 yield f"{where}: {name}: {quota}"
         rows = found.get("escape")
         if rows:
-            bad = [row for row in rows["others"] if row[1] in BAD]
-            yield from (f"{where}: {row[0]} {row[1]}: {row[2]}" for row in bad)
-            if rows["status"] != 0 and not bad:
+            guilty = [row for row in rows["others"] if row[1] in BAD]
+            yield from (f"{where}: {row[0]} {row[1]}: {plain(row[2])}" for row in guilty)
+            if rows["status"] != 0 and not guilty:
                 yield f"{where}: the escape suite ended with status {rows['status']}"
             if not rows["rows"]:
                 yield f"{where}: no row was judged"
-    for name in VERBS:
-        for caller, said in answer.get("report", {}).get(name, {}).items():
-            if said["status"] != 0 and NOT_A_VERB not in said["said"]:
-                yield f"corral {name}, as {caller}: status {said['status']}: {said['said']}"
 
 
 def bad(answer):
@@ -67,12 +80,16 @@ def cells(answer):
         if "error" in plan:
             yield start + ["not reached"] + [""] * (len(HEAD) - 5)
             continue
+        if found.get("same"):
+            yield start + [plan["level"], plan["engine"], f"as {found['same']}"] + [""] * (len(HEAD) - 7)
+            continue
         rows = found["escape"]
         counts = collections.Counter(rows["counts"])
         numbers = [rows["rows"]] + [counts[key] for key in ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED")]
         numbers.append(counts["OVERBLOCKED"] + counts["CLOSED"] + counts["BROKEN"])
         yield start + [plan["level"], plan["engine"]] + numbers + \
-            [held(found["quotas"][key]) for key in QUOTAS[:3]] + [found["quotas"]["left behind"]] + [rows["seconds"]]
+            [held(found["quotas"][key]) for key in QUOTAS[:3]] + \
+            [found["quotas"]["left behind"], tested(found), rows["seconds"]]
 
 
 def lines(answer):
