@@ -121,8 +121,11 @@ def escape(options, caller, wanted):
     argv += [word for name in ("only", "sample") if name in wanted for word in (f"--{name}", wanted[name])]
     start = time.monotonic()
     status = subprocess.run(argv, stdin=subprocess.DEVNULL, check=False).returncode
+    if not os.path.exists(path):
+        raise RuntimeError(f"the escape suite judged nothing and ended with status {status}")
     with open(path, encoding="utf-8") as source:
         answers = [json.loads(line) for line in source]
+    os.unlink(path)
     return {
         "caller": caller, "status": status, "seconds": round(time.monotonic() - start),
         "rows": len(answers), "counts": collections.Counter(answer["result"] for answer in answers),

@@ -102,7 +102,9 @@ class Workshop:
 
 def boot(argv, log, seconds):
     """Runs one machine to its end; its report, or None."""
-    with open(log, "wb") as out, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as machine:
+    modules = os.environ | {"QEMU_MODULE_DIR": "/nowhere"}  # those of an installed emulator would not fit
+    with open(log, "wb") as out, \
+            subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=modules) as machine:
         try:
             machine.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
