@@ -90,22 +90,25 @@ def category(row):
 def work_list(options):
     only = set(options.only.split(",")) if options.only else None
     found = callers(options)
-    families = set()
     for row in rows.read_rows(HERE):
         if only and not {row.ident, row.ident.split(".")[0], category(row)} & only:
             continue
         if options.quick and row["slow"] == "yes":
             continue
-        family = row.ident.split(".")[0]
         for name in row.passes():
-            if name in found and not (options.families and (family, name) in families):
-                families.add((family, name))
+            if name in found:
                 yield row, found[name]
 
 
 def chosen(options):
-    """The rows of the work list, or every Nth of them."""
-    return list(work_list(options))[::options.sample]
+    """The work list; of it the first row of each section, or every Nth row."""
+    work = list(work_list(options))
+    if options.families:
+        first = {}
+        for row, caller in work:
+            first.setdefault((row.ident.split(".")[0], caller.name), (row, caller))
+        work = list(first.values())
+    return work[::options.sample]
 
 
 def groups_left():
