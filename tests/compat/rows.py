@@ -51,6 +51,7 @@ class Row(casefile.Row):
         "says": "regular expression that the output inside must match",
         "within": "seconds in which the call inside must return",
         "why": "one sentence: why inside is different",
+        "standard": "one sentence: why the command cannot do inside at level standard what the row wants",
     }
     REQUIRED = ("command",)
 
@@ -67,6 +68,10 @@ class Row(casefile.Row):
 
     def passes(self):
         return PASSES[self["who"] or "user"]
+
+    def known(self, level):
+        """Why the row has to fail at this level, or the empty string."""
+        return self["standard"] if level == "standard" else ""
 
     def tier(self):
         return int(self["tier"] or 1)

@@ -4,7 +4,7 @@ CONTAINED   the control is found guilty by every verdict, the attempt by none
 ESCAPED     a verdict, or an invariant of the host, finds the attempt guilty
 OVERBLOCKED the twin failed inside, or the attempt never ran
 UNPROVEN    the control is not found guilty: this host cannot show the attack
-LIMIT       a row that says `limit`: every verdict finds the attempt guilty too
+LIMIT       a row that says `limit`, at this level: every verdict finds the attempt guilty too
 CLOSED      such a row whose attempt is innocent: it is no longer a limit
 """
 import os
@@ -271,8 +271,8 @@ def demand_start(scene, call):
         raise Verdict(OVERBLOCKED, f"never ran, status {call.status}: {said}")
 
 
-def run_limit(suite, row, caller):
-    """The attempt of a known limit, which must succeed for as long as it is one."""
+def run_limit(suite, row, caller, must=True):
+    """The attempt of a known limit, which must succeed for as long as it is one; whether it did."""
     scene = prepare(suite, row, caller, "inside")
     before = state()
     try:
@@ -280,14 +280,17 @@ def run_limit(suite, row, caller):
         reasons = guilt(scene, call)
         demand_start(scene, call)
         for line, reason in zip(row.lines("verdict"), reasons):
-            if not reason:
+            if not reason and must:
                 raise Verdict(CLOSED, f"no longer a limit by '{line}': move the row")
         judge_leftovers(scene, before)
+        return any(reasons)
     finally:
         scene.close()
 
 
 def run_twin(scene, row):
+    if not (row["twin"] or row["twin-inside"]):
+        return  # a limit of another level, which needs none there
     args = row["twin-args"] or row["args"]
     twin = scene.call(row["twin"] or row["twin-inside"], inside=True,
                       args="" if args == "-" else args, twin=True)
@@ -307,9 +310,13 @@ def judge_row(suite, row, caller):
         if "account" in needs and not caller.switch:
             raise Verdict(UNPROVEN, "needs an account that nobody uses")
         control_names = run_control(suite, row, caller)
-        if row["limit"]:
+        limit = row.limit(suite.level)
+        if limit:
             run_limit(suite, row, caller)
-            return LIMIT, row["limit"]
+            return LIMIT, limit
+        if row.unpromised(suite.level):
+            succeeds = run_limit(suite, row, caller, must=False)
+            return (LIMIT, row.unpromised(suite.level)) if succeeds else (CONTAINED, "")
         run_inside(suite, row, caller, control_names)
     except Verdict as verdict:
         return verdict.result, verdict.reason

@@ -15,6 +15,18 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import casefile  # noqa: E402  the path has to be set first
+import levels  # noqa: E402
+
+# What a level does not promise at all, by category: a row there that succeeds is
+# this limit, and one that fails is welcome.  docs/THREAT_MODEL.md says the same.
+FILES = "at this level files are open: the filter sees calls and not paths"
+PROCESSES = "at this level the caller's processes, sockets and shared memory are the command's too"
+NOTHING = "at this level nothing is closed but the environment, limits and time"
+OPEN = {
+    "minimal": {"DN": FILES, "FS": FILES, "LM": FILES, "MT": FILES, "PF": FILES, "PS": FILES, "SU": FILES,
+                "IP": PROCESSES, "PR": PROCESSES},
+    "none": {name: NOTHING for name in ("DN", "FS", "IP", "LM", "MT", "NN", "NS", "PF", "PR", "PS", "SC", "SU")},
+}
 
 
 class Row(casefile.Row):
@@ -51,6 +63,9 @@ class Row(casefile.Row):
         "cleanup": "shell, outside, at the end of either side",
         "config": "yes: the standing policy files are read, which no other row does",
         "limit": "why the attempt succeeds today: a known limit, which must show",
+        "limit-standard": "the same at level standard and below; - where `limit` is none there",
+        "limit-minimal": "the same at level minimal and below",
+        "levels": "the levels that the row is about, and after a colon why no other: full: the view of /",
         "slow": "yes: left out of a quick run",
     }
     REQUIRED = ("title", "attempt", "verdict", "layers")
@@ -58,11 +73,31 @@ class Row(casefile.Row):
     def complaint(self):
         if not (self["twin"] or self["twin-inside"] or self["limit"]):
             return "has no twin"
+        named, _, why = self["levels"].partition(":")
+        if set(named.split()) - set(levels.ORDER) or (named and not why.strip()):
+            return "has levels without a reason, or one that is no level"
         return super().complaint()
 
     def passes(self):
         who = self["who"] or "user"
         return ("user", "root") if who == "both" else (who,)
+
+
+    def concerns(self, level):
+        named = self["levels"].partition(":")[0].split()
+        return level == levels.AUTO or not named or level in named
+
+    def limit(self, level):
+        """Why the attempt has to succeed at this level, or the empty string."""
+        for name in levels.from_here_down(level):
+            found = self["limit" if name == "full" else f"limit-{name}"]
+            if found:
+                return "" if found == "-" else found
+        return ""
+
+    def unpromised(self, level):
+        """Why the attempt may succeed at this level, or the empty string."""
+        return OPEN.get(level, {}).get(self.ident[:2], "")
 
 
 def read_rows(directory):

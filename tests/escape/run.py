@@ -32,6 +32,7 @@ sys.path.insert(0, HERE)
 import scene  # noqa: E402
 import judge  # noqa: E402
 import rows  # noqa: E402
+import levels  # noqa: E402  rows.py has set its path
 from scene import Caller  # noqa: E402
 
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
@@ -41,6 +42,8 @@ class Suite:
     """What all rows share: the scratch trees and copies of the programs."""
 
     def __init__(self, options):
+        self.level = getattr(options, "level", levels.AUTO)
+        self.ask = levels.ASK[self.level]
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
         self.top = tempfile.mkdtemp(prefix="escape-", dir=base)
         self.top_tmp = tempfile.mkdtemp(prefix="escape-", dir="/tmp")
@@ -93,7 +96,7 @@ def work_list(options):
     for row in rows.read_rows(HERE):
         if only and not {row.ident, row.ident.split(".")[0], category(row)} & only:
             continue
-        if options.quick and row["slow"] == "yes":
+        if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
             continue
         for name in row.passes():
             if name in found:
@@ -145,10 +148,10 @@ def print_row(number, row, caller, answer):
     sys.stdout.flush()
 
 
-def record(row, caller, answer):
+def record(level, row, caller, answer):
     """One line of --report."""
     result, reason, seconds = answer
-    return json.dumps({"id": row.ident, "category": category(row), "caller": caller.name,
+    return json.dumps({"level": level, "id": row.ident, "category": category(row), "caller": caller.name,
                        "result": result, "reason": reason, "seconds": round(seconds, 3)})
 
 
@@ -165,7 +168,7 @@ def run_rows(options, suite, work, out):
             answer = future.result()
             counts[category(row)][answer[0]] += 1
             print_row(number, row, caller, answer)
-            print(record(row, caller, answer), file=out, flush=True)
+            print(record(options.level, row, caller, answer), file=out, flush=True)
     return counts
 
 
@@ -179,7 +182,7 @@ def run(options, suite, out):
     for name in sorted(counts):
         print(f"# {name}: {in_words(counts[name])}")
     total = sum(counts.values(), collections.Counter())
-    print(f"# {in_words(total)}")
+    print(f"# level {options.level}: {in_words(total)}")
     too_many = options.max_unproven is not None and total[judge.UNPROVEN] > options.max_unproven
     if too_many:
         print(f"# more than {options.max_unproven} rows are unproven")
@@ -200,6 +203,7 @@ def main():
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
+    levels.add_option(parser)
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()

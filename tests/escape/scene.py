@@ -218,6 +218,7 @@ class Scene:
         found = {key: os.path.join(self.base, name) for key, name in names.items()}
         found.update({
             "P": self.suite.probe, "BIN": self.suite.bin, "CORRAL": self.suite.corral,
+            "LEVEL": " ".join(self.suite.ask),
             "M": self.marker, "U": str(self.caller.uid), "G": str(self.caller.gid),
             "OUT": os.path.join(self.base, "output"), "K": str(random.randrange(1, 2**31)),
             "XU": found["O"] + "/s.sock", "XH": found["H"] + "/.gnupg/S.agent",
@@ -320,7 +321,7 @@ class Scene:
         command = f"{SHELL} -c"
         if inside:
             config = "" if self.row["config"] == "yes" else "--no-config"
-            command = f'"$CORRAL" run {config} --read "$BIN" {args} -- {SHELL} -c'
+            command = f'"$CORRAL" run $LEVEL {config} --read "$BIN" {args} -- {SHELL} -c'
         return (self.assignments(True) + f'set -- {command} "$1"\n' + launch +
                 '\nunset T\nexec "$@"\n')
 
