@@ -21,7 +21,8 @@ check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
-proof="$check libclang-rt-14-dev
+# podman, crun, uidmap: a rootless container, one of the hosts of tests/hosts.
+proof="$check libclang-rt-14-dev podman crun uidmap
 	ack acl ant attr autoconf automake bc bear bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
 	dos2unix ed entr expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
 	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake e2fsprogs

@@ -1,9 +1,9 @@
 """docs/proof.md: what the suites found, counted, from the lines of their --report.
 
-    tests/report.py --escape FILE --compat FILE [--suites FILE] >docs/proof.md
+    tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] >docs/proof.md
 
-A line is one judgement: id, category, caller, result, reason; of the corpus also
-its tier.  Nothing is written here that no suite has found.
+A line is one judgement: level, id, category, caller, result, reason; of the corpus
+also its tier.  Nothing is written here that no suite has found.
 """
 import argparse
 import collections
@@ -12,6 +12,8 @@ import os
 import platform
 import re
 import textwrap
+
+import levels
 
 ESCAPE = {
     "DN": "denied and protected files", "EV": "environment and descriptors", "FS": "files outside the roots",
@@ -32,9 +34,17 @@ RESULTS = ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED", "OVERBLOCKED")
 CALLERS = ("user", "root")
 
 
-def read(path):
-    with open(path, encoding="utf-8") as source:
-        return [json.loads(line) for line in source if line.strip()]
+def read(paths):
+    found = []
+    for path in paths:
+        with open(path, encoding="utf-8") as source:
+            found += [json.loads(line) for line in source if line.strip()]
+    return found
+
+
+def at_level(answers, level):
+    """Of one level; what asked for none had the best that the host has, which is full where a proof is made."""
+    return [answer for answer in answers if answer["level"] in ((level, levels.AUTO) if level == "full" else (level,))]
 
 
 def table(header, rows):
@@ -64,7 +74,8 @@ def escape_row(title, answers):
         [counts["ESCAPED"], counts["OVERBLOCKED"] + other]
 
 
-def escape_part(answers):
+def escape_part(every):
+    answers = at_level(every, "full")
     yield "## Escape rows, level full"
     yield ""
     yield "Each judgement has a control outside that succeeds, the attempt inside, a legitimate neighbour inside, and a"
@@ -112,7 +123,8 @@ def compat_row(title, answers):
     return [title, len({answer["id"] for answer in answers})] + [share(tiers[tier]) for tier in (1, 2, 3)] + [unproven]
 
 
-def compat_part(answers):
+def compat_part(every):
+    answers = at_level(every, "full")
     yield "## Compatibility corpus, level full"
     yield ""
     yield "Each command runs outside and inside with no options; exit status and normalised output must be the same, or"
@@ -129,6 +141,58 @@ def compat_part(answers):
     yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
 
 
+def escape_cell(answers):
+    """What became of a category at a level, without what is nought."""
+    counts = collections.Counter(answer["result"] for answer in answers)
+    words = {"CONTAINED": "", "LIMIT": " limit", "UNPROVEN": " unproven", "ESCAPED": " **escaped**"}
+    broken = sum(counts.values()) - sum(counts[result] for result in words)
+    parts = [f"{counts[result]}{word}" for result, word in words.items() if counts[result]]
+    return ", ".join(parts + ([f"{broken} **broken**"] if broken else [])) or "–"
+
+
+def tier_cell(answers):
+    proven = [answer for answer in answers if answer["result"] != "UNPROVEN"]
+    passed = sum(answer["result"] == "PASSED" for answer in proven)
+    return f"{passed} of {len(proven)}, {100.0 * passed / len(proven):.1f} %" if proven else "–"
+
+
+def matrix_part(escape, compat):
+    """Every level beside every other."""
+    yield "## Levels"
+    yield ""
+    yield "The same rows, asked for at each level (`corral run --level`). A bare number is contained. At full and standard each"
+    yield "limit is a line of THREAT_MODEL.md; at minimal files and processes are open, at none everything but the environment,"
+    yield "limits and time, and a row of those categories that succeeds counts as that limit. Minimal and none run as an"
+    yield "unprivileged user only."
+    yield ""
+    ran = [level for level in levels.ORDER if at_level(escape, level)]
+    header = ["level", "rows", "judgements", "contained", "known limit", "unproven", "escaped", "overblocked or broken"]
+    yield from table(header, [escape_row(level, at_level(escape, level)) for level in ran])
+    categories = sorted(grouped(escape, lambda answer: answer["category"]).items())
+    yield from table(["category"] + ran, [[named(ESCAPE, name)] + [escape_cell(at_level(mine, level)) for level in ran]
+                                          for name, mine in categories])
+    ran = [level for level in levels.ORDER if at_level(compat, level)]
+    tiers = sorted(grouped(compat, lambda answer: answer["tier"]).items())
+    yield from table(["corpus"] + ran, [[f"tier {tier}"] + [tier_cell(at_level(mine, level)) for level in ran]
+                                        for tier, mine in tiers])
+    full = {answer["id"] for answer in at_level(escape, "full") if answer["result"] == "LIMIT"}
+    below = [answer for answer in at_level(escape, "standard") if answer["id"] not in full]
+    yield from listed("Known limits of level standard, beyond those of full", below, "LIMIT")
+    yield from listed("Escaped at level standard", below, "ESCAPED")
+    standard = at_level(compat, "standard")
+    yield from listed("What the corpus cannot do at level standard", standard, "KNOWN")
+    yield from listed("Failures at level standard", standard, "FAILED")
+
+
+def hosts_part(hosts):
+    yield "## Hosts"
+    yield ""
+    yield "What `corral run` does by itself on each, from tests/hosts."
+    yield ""
+    rows = [[host["host"], host["about"], host["caller"], host["engine"], host["level"], host["result"]] for host in hosts]
+    yield from table(["host", "how it is made", "caller", "engine", "level", "checks"], rows)
+
+
 def suites_part(suites):
     yield "## All suites"
     yield ""
@@ -137,7 +201,7 @@ def suites_part(suites):
     yield from table(["suite", "passed", "failed", "skipped"], rows)
 
 
-def document(escape, compat, suites):
+def document(escape, compat, hosts, suites):
     yield "# The proof, as last run"
     yield ""
     yield "`make proof` writes this file; nobody edits it. Which layer stops what is in"
@@ -146,6 +210,9 @@ def document(escape, compat, suites):
     yield ""
     yield f"Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
     yield ""
+    yield from matrix_part(escape, compat)
+    if hosts:
+        yield from hosts_part(hosts)
     yield from escape_part(escape)
     yield from compat_part(compat)
     if suites:
@@ -154,12 +221,13 @@ def document(escape, compat, suites):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--escape", required=True)
-    parser.add_argument("--compat", required=True)
+    parser.add_argument("--escape", required=True, nargs="+")
+    parser.add_argument("--compat", required=True, nargs="+")
+    parser.add_argument("--hosts")
     parser.add_argument("--suites")
     options = parser.parse_args()
-    suites = read(options.suites) if options.suites else []
-    print("\n".join(document(read(options.escape), read(options.compat), suites)).rstrip("\n"))
+    hosts, suites = (read([path] if path else []) for path in (options.hosts, options.suites))
+    print("\n".join(document(read(options.escape), read(options.compat), hosts, suites)).rstrip("\n"))
 
 
 if __name__ == "__main__":

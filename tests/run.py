@@ -20,6 +20,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
 
+# How much of the corpus and of the attempts a proof takes to each level.  Below standard
+# files are open, so what is attempted there is never attempted as root.
+PROOF = {
+    "full": ([], []),
+    "standard": ([], []),
+    "minimal": (["--quick", "--as", "user"], ["--quick", "--as", "user"]),
+    "none": (["--quick", "--as", "user"], ["--quick", "--as", "user"]),
+}
 
 def programs(build, suffix, without=None):
     """The test programs that a build made."""
@@ -39,19 +47,32 @@ def common(build, sanitized, corral):
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
 
 
+def name_of(suite, level):
+    """full is what is meant where nothing is said."""
+    return suite if level == "full" else f"{suite} ({level})"
+
+
 def check_suites(build, corral, probe):
     """What a change has to pass in minutes."""
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
-    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick"]
-    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick"]
+    yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
+    for level, more in (("full", []), ("standard", ["--as", "user"])):
+        asked = ["--quick", "--level", level, *more]
+        yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *asked]
+        yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, *asked]
 
 
 def proof_suites(build, corral, probe):
     """Everything; each leaves its lines where the report finds them."""
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
-    yield "compat", [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--report", f"{build}/compat.jsonl"]
-    yield "escape", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
-                     "--report", f"{build}/escape.jsonl"]
+    yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
+                    "--report", f"{build}/hosts.jsonl"]
+    for level, (of_compat, of_escape) in PROOF.items():
+        asked = ["--level", level, "--report"]
+        yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *of_compat,
+                                         *asked, f"{build}/compat-{level}.jsonl"]
+        yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
+                                         *of_escape, *asked, f"{build}/escape-{level}.jsonl"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
 
@@ -61,8 +82,9 @@ def write_report(build, counts):
         for name, (passed, failed, skipped) in counts.items():
             print(json.dumps({"name": name, "passed": passed, "failed": failed, "skipped": skipped}), file=out)
     with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
-        subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", f"{build}/escape.jsonl",
-                        "--compat", f"{build}/compat.jsonl", "--suites", f"{build}/suites.jsonl"],
+        files = {suite: [f"{build}/{suite}-{level}.jsonl" for level in PROOF] for suite in ("escape", "compat")}
+        subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"],
+                        "--hosts", f"{build}/hosts.jsonl", "--suites", f"{build}/suites.jsonl"],
                        stdout=out, check=True)
 
 

@@ -1,0 +1,184 @@
+"""The hosts: how each is made of this one, and what a run is on it.
+
+A host is a list of words before the command: outer filters (without.c), setpriv(1),
+a container, or corral itself.  Each says, exactly, which engine and level a plain
+`corral run` has there, and words of what the refusal says when full is asked for.
+"""
+import os
+import shutil
+import signal
+import subprocess
+
+from harness import PATH, Skip, lines_of
+
+# What Docker leaves to root in a container.
+DOCKER_CAPS = ("chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw sys_chroot mknod "
+               "audit_write setfcap").split()
+
+
+class Place:
+    """One box, and the words that turn this host into another for it."""
+
+    def __init__(self, box, without):
+        self.box, self.without = box, without
+        self.bin = os.path.dirname(box.corral)
+
+    def close(self):
+        """Nothing to undo for most hosts."""
+
+    def popen(self):
+        """What Popen needs beyond the box's own words."""
+        return {}
+
+
+class Plain(Place):
+    def words(self):
+        return []
+
+
+class Without(Place):
+    """Outer filters."""
+
+    lacks = ""
+
+    def words(self):
+        return [self.without, self.lacks]
+
+
+class Bare(Place):
+    """An identity with fewer privileges than its number suggests."""
+
+    flags = ()
+    lacks = ""
+
+    def words(self):
+        return ["setpriv", *self.flags, "--", *([self.without, self.lacks] if self.lacks else [])]
+
+
+class Nested(Place):
+    """Inside another run, which grants what the box has unless `outer` gives other options."""
+
+    level = ""
+
+    def words(self, outer=None):
+        more = ["--write", self.box.outer] if outer is None else outer
+        return [self.box.corral, "run", "--no-config", "--level", self.level, "--read", self.bin, *more, "--"]
+
+
+class Podman(Place):
+    """A rootless container with podman's own seccomp profile, over a root of its own with this host's /usr."""
+
+    flags = ()
+    lacks = ""
+    # crun refuses hosts that have both versions of control groups mounted.
+    HYBRID = "umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\""
+
+    def __init__(self, box, without):
+        super().__init__(box, without)
+        for program in ("podman", "crun", "newuidmap"):
+            if shutil.which(program, path=PATH) is None:
+                raise Skip(f"{program} is not installed")
+        self.hybrid = os.path.isdir("/sys/fs/cgroup/unified")
+        if self.hybrid and os.getuid() != 0:
+            raise Skip("both versions of control groups are mounted, which only root can change for crun")
+        self.runtime = box.mkdir("run", 0o700)
+        self.make_root()
+
+    def make_root(self):
+        box = self.box
+        for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root"):
+            box.mkdir(f"root/{name}", 0o1777 if name == "tmp" else 0o755)
+        for name in ("bin", "sbin", "lib", "lib64"):
+            os.symlink(f"usr/{name}", f"{box.dir}/root/{name}")
+        box.write("root/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+        box.write("root/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+
+    def words(self):
+        box, words = self.box, []
+        if self.hybrid:
+            words += ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.HYBRID, "sh"]
+            if box.user.drop:
+                words += ["setpriv", f"--reuid={box.user.uid}", f"--regid={box.user.gid}", "--clear-groups", "--"]
+        words += ["env", f"XDG_RUNTIME_DIR={self.runtime}", "podman", "--log-level=error", "--cgroup-manager=cgroupfs",
+                  "--events-backend=none", "run", "--rm", "--cgroups=disabled", "--network=host", "--log-driver=none"]
+        for path in {self.bin, os.path.dirname(self.without)}:
+            words.append(f"--volume={path}:{path}:ro")
+        words += ["--volume=/usr:/usr:ro", f"--volume={box.ws}:{box.ws}", f"--volume={box.home}:{box.home}",
+                  f"--volume={box.outer}:{box.outer}", f"--env=HOME={box.home}", f"--workdir={box.ws}",
+                  *self.flags, "--rootfs", f"{box.dir}/root"]
+        return words + ([self.without, self.lacks] if self.lacks else [])
+
+    def popen(self):
+        return {"user": None, "group": None, "extra_groups": None} if self.hybrid else {}
+
+    def close(self):
+        """podman leaves a process that keeps its user namespace; it is ours, its pid is in a file of ours."""
+        for pid in lines_of(f"{self.runtime}/libpod/tmp/pause.pid"):
+            if pid.strip().isdigit():
+                os.kill(int(pid), signal.SIGKILL)
+        subprocess.run(["rm", "-rf", f"{self.box.home}/.local/share/containers"], check=False)
+
+
+def without(lacks):
+    return type("Without", (Without,), {"lacks": lacks})
+
+
+def bare(*flags, lacks=""):
+    return type("Bare", (Bare,), {"flags": flags, "lacks": lacks})
+
+
+def nested(level):
+    return type("Nested", (Nested,), {"level": level})
+
+
+def podman(*flags, lacks=""):
+    return type("Podman", (Podman,), {"flags": flags, "lacks": lacks})
+
+
+class Host:
+    """A row of the table below."""
+
+    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True):
+        self.name, self.about, self.place = name, about, place
+        self.engine, self.level = engine, level
+        self.remedy = remedy  # said when --level full is refused
+        self.who, self.quick = who, quick
+
+
+NO_CAPS = ("--bounding-set=-all", "--inh-caps=-all")
+DOCKER = ("--bounding-set=-all," + ",".join(f"+{name}" for name in DOCKER_CAPS),)
+HOSTS = (
+    Host("plain", "this host", Plain, "namespaces", "full", who="both"),
+    Host("no new privileges", "setpriv --no-new-privs", bare("--no-new-privs"), "namespaces", "full", who="both"),
+    # Since 5.12 the kernel maps user 0 for nobody who lacks CAP_SETFCAP.
+    Host("root without capabilities", "setpriv, empty bounding set", bare(*NO_CAPS), "landlock", "standard",
+         "CAP_SETFCAP", who="root"),
+    Host("root without capabilities, no new privileges", "the same, --no-new-privs", bare(*NO_CAPS, "--no-new-privs"),
+         "landlock", "standard", "CAP_SETFCAP", who="root"),
+    Host("without userns", "outer filter: clone, clone3, unshare", without("userns"), "landlock", "standard",
+         "user namespaces", who="both"),
+    Host("without mounts", "outer filter: a user namespace without rights", without("mounts"), "landlock", "standard",
+         "mount", who="user"),
+    Host("docker", "root with Docker's capabilities, outer filter: clone, clone3, unshare", bare(*DOCKER, lacks="userns"),
+         "landlock", "standard", "user namespaces", who="root"),
+    Host("without landlock", "outer filter: landlock_*", without("landlock"), "namespaces", "standard", "Landlock",
+         who="both"),
+    Host("without both", "outer filter: userns and landlock", without("userns,landlock"), "seccomp", "minimal",
+         "user namespaces"),
+    Host("without notify", "outer filter: a listener is refused", without("notify"), "namespaces", "full"),
+    Host("without userns and notify", "outer filter: userns and notify", without("userns,notify"), "landlock",
+         "standard", "user namespaces"),
+    Host("without any", "outer filter: userns, landlock and seccomp", without("userns,landlock,seccomp"), "none", "none",
+         "user namespaces"),
+    Host("inside corral at full", "corral run --level full", nested("full"), "landlock", "standard", "user namespaces"),
+    Host("inside corral at standard", "corral run --level standard", nested("standard"), "landlock", "standard",
+         "user namespaces"),
+    Host("rootless podman", "podman run, default seccomp profile", podman(), "landlock", "standard", "",
+         quick=False),
+    Host("rootless podman, hardened", "podman run --cap-drop=all --security-opt=no-new-privileges",
+         podman("--cap-drop=all", "--security-opt=no-new-privileges"), "landlock", "standard", "", quick=False),
+    Host("rootless podman, docker's filter", "podman run, outer filter: clone, clone3, unshare",
+         podman(lacks="userns"), "landlock", "standard", "user namespaces", quick=False),
+    Host("rootless podman, not root", "podman run --userns=keep-id", podman("--userns=keep-id"), "landlock",
+         "standard", "", quick=False),
+)
