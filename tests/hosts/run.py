@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli"), os.path.dirname(HERE)]
 
 import levels  # noqa: E402  the paths have to be set first
+import filters  # noqa: E402
 import nested  # noqa: E402
 from harness import Suite, check, contains, equal  # noqa: E402
 from hosts import HOSTS  # noqa: E402
@@ -234,6 +235,7 @@ def run(options, suite):
             for question, ask in QUESTIONS:
                 register(suite, host, question, ask)
     nested.register(suite)
+    filters.register(suite)
     status = suite.run(options.only, options.jobs)
     write_report(options.report, suite.answers)
     return status
