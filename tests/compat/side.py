@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import pty
+import re
 import signal
 import stat
 import struct
@@ -25,6 +26,9 @@ MOST = 4 << 20  # bytes of a stream that are kept; a row that prints more is not
 DRAIN = 0.4  # seconds for the end of streams that a background job may still hold
 LEAVING = 0.5
 GRACE = 2.0  # seconds for killed processes to go
+# Where the landlock engine, which has no view of its own, puts what is private.
+OWN_TMP = re.compile(r"/tmp/corral-[0-9a-f]+/tmp\b")
+OWN_HOME = r"/\.local/state/corral/homes/[0-9a-f]+-project\b"
 TERMINAL = struct.pack("HHHH", 24, 80, 0, 0)
 
 
@@ -90,7 +94,8 @@ class Side:
 
     def plain(self, data):
         """Output with the names of this side's places taken out."""
-        text = data.decode("utf-8", "backslashreplace")
+        text = OWN_TMP.sub("/tmp", data.decode("utf-8", "backslashreplace"))
+        text = re.sub(re.escape(self.home) + OWN_HOME, "$HOME", text)
         for path, name in ((self.workspace, "$W"), (self.home, "$HOME"), (self.tmp, "/tmp")):
             text = text.replace(path, name)
         return text

@@ -27,7 +27,6 @@ import nested  # noqa: E402
 from harness import Suite, check, contains, equal  # noqa: E402
 from hosts import HOSTS  # noqa: E402
 
-ACCEPT = ["--level", "none", "--accept-no-sandbox"]
 SENTENCE = {"minimal": "files", "none": "nothing"}
 
 
@@ -69,8 +68,8 @@ class Visit:
         box.outer = box.mkdir("outer")
         box.write("outer/canary", "before\n")
         self.place = host.place(box, suite.without)
-        # At none every run has to be accepted first.
-        self.accept = ACCEPT if host.level == "none" else []
+        # Below standard nothing runs that has not been told to.
+        self.accept = [] if host.level in ("full", "standard") else levels.ASK[host.level]
 
     def __enter__(self):
         return self
@@ -97,9 +96,9 @@ class Visit:
 def ask_report(visit):
     """Engine, level and result are those of the host's row, and a lower level warns."""
     host = visit.host
-    if host.level == "none":
+    if visit.accept:
         refused = visit.run("--", "touch", "ran").exited(125)
-        refused.said("--accept-no-sandbox")
+        refused.said(host.level, "remedy")
         check(not visit.box.exists("ws/ran"), "it ran unaccepted")
     report = visit.json(*visit.accept, "--", "sh", "-c", "echo inside; echo beside >&2")
     equal((report["engine"], report["level"]), (host.engine, host.level), "engine and level")
