@@ -97,7 +97,8 @@ def judge_in(suite, row, caller, top):
     control = outside.call(words, row.seconds(), row["tty"])
     require(not control.problem() and control.status == row.status(),
             f"{OUTSIDE} {control.problem() or control.status}: {tail(outside, control)}")
-    attempt = inside.call([suite.corral, "run", *suite.ask, "--", *words], row.seconds(), row["tty"])
+    seconds = min(row.seconds(), suite.patience)
+    attempt = inside.call([suite.corral, "run", *suite.ask, "--", *words], seconds, row["tty"])
     require(not attempt.problem(), f"inside: {attempt.problem()}: {tail(inside, attempt)}")
     require(not attempt.left, "processes are left behind")
     if row["why"]:

@@ -64,6 +64,7 @@ class Suite:
     def __init__(self, options):
         self.level = options.level
         self.ask = levels.ASK[self.level]
+        self.patience = options.patience
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="compat-", dir=base))
         os.chmod(self.top, 0o755)
@@ -182,6 +183,7 @@ def main():
     parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="both")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="only the quick subset")
+    parser.add_argument("--patience", type=float, default=3600.0, help="most seconds for any one call inside")
     levels.add_option(parser)
     parser.add_argument("--only", help="ids, section names or categories: GI07,TX03.sort,PR")
     parser.add_argument("--scratch", help="where the scratch tree is made")

@@ -10,6 +10,7 @@ tests/casefile.py has the syntax.  A row:
     layers = mount+landlock
 """
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -63,8 +64,11 @@ class Row(casefile.Row):
         "cleanup": "shell, outside, at the end of either side",
         "config": "yes: the standing policy files are read, which no other row does",
         "limit": "why the attempt succeeds today: a known limit, which must show",
-        "limit-standard": "the same at level standard and below; - where `limit` is none there",
+        "limit-standard": "the same at level standard and below; - where `limit` is none there;"
+                          " [WORDS] before it: only of these words of `each`",
         "limit-minimal": "the same at level minimal and below",
+        "twin-standard": "shell, inside only, instead of either twin at level standard and below",
+        "verdict-standard": "lines instead of verdict at level standard and below",
         "levels": "the levels that the row is about, and after a colon why no other: full: the view of /",
         "slow": "yes: left out of a quick run",
     }
@@ -91,9 +95,20 @@ class Row(casefile.Row):
         """Why the attempt has to succeed at this level, or the empty string."""
         for name in levels.from_here_down(level):
             found = self["limit" if name == "full" else f"limit-{name}"]
-            if found:
-                return "" if found == "-" else found
+            named, why = re.match(r"(?:\[(.*?)\] )?(.*)", found, re.DOTALL).groups()
+            if found and (not named or self.ident.partition(".")[2] in named.split()):
+                return "" if why == "-" else why
         return ""
+
+    def at(self, level):
+        """The row as it is at this level."""
+        if level in (levels.AUTO, "full"):
+            return self
+        row = Row(self.ident, self.where, self)
+        row["verdict"] = self["verdict-standard"] or self["verdict"]
+        if self["twin-standard"]:
+            row.update({"twin": "", "twin-inside": self["twin-standard"]})
+        return row
 
     def unpromised(self, level):
         """Why the attempt may succeed at this level, or the empty string."""

@@ -93,7 +93,7 @@ def category(row):
 def work_list(options):
     only = set(options.only.split(",")) if options.only else None
     found = callers(options)
-    for row in rows.read_rows(HERE):
+    for row in (row.at(options.level) for row in rows.read_rows(HERE)):
         if only and not {row.ident, row.ident.split(".")[0], category(row)} & only:
             continue
         if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
