@@ -67,6 +67,7 @@ class Row(casefile.Row):
         "limit-standard": "the same at level standard and below; - where `limit` is none there;"
                           " [WORDS] before it: only of these words of `each`",
         "limit-minimal": "the same at level minimal and below",
+        "attempt-standard": "shell, inside, and outside unless there is a control, at level standard and below",
         "twin-standard": "shell, inside only, instead of either twin at level standard and below",
         "verdict-standard": "lines instead of verdict at level standard and below",
         "levels": "the levels that the row is about, and after a colon why no other: full: the view of /",
@@ -105,7 +106,8 @@ class Row(casefile.Row):
         if level in (levels.AUTO, "full"):
             return self
         row = Row(self.ident, self.where, self)
-        row["verdict"] = self["verdict-standard"] or self["verdict"]
+        for key in ("attempt", "verdict"):
+            row[key] = self[f"{key}-standard"] or self[key]
         if self["twin-standard"]:
             row.update({"twin": "", "twin-inside": self["twin-standard"]})
         return row
