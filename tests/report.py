@@ -13,7 +13,7 @@ import platform
 import re
 import textwrap
 
-import levels
+import ladder
 
 ESCAPE = {
     "DN": "denied and protected files", "EV": "environment and descriptors", "FS": "files outside the roots",
@@ -44,7 +44,7 @@ def read(paths):
 
 def at_level(answers, level):
     """Of one level; what asked for none had the best that the host has, which is full where a proof is made."""
-    return [answer for answer in answers if answer["level"] in ((level, levels.AUTO) if level == "full" else (level,))]
+    return [answer for answer in answers if answer["level"] in ((level, ladder.AUTO) if level == "full" else (level,))]
 
 
 def table(header, rows):
@@ -165,13 +165,13 @@ def matrix_part(escape, compat):
     yield "limits and time, and a row of those categories that succeeds counts as that limit. Minimal and none run as an"
     yield "unprivileged user only."
     yield ""
-    ran = [level for level in levels.ORDER if at_level(escape, level)]
+    ran = [level for level in ladder.ORDER if at_level(escape, level)]
     header = ["level", "rows", "judgements", "contained", "known limit", "unproven", "escaped", "overblocked or broken"]
     yield from table(header, [escape_row(level, at_level(escape, level)) for level in ran])
     categories = sorted(grouped(escape, lambda answer: answer["category"]).items())
     yield from table(["category"] + ran, [[named(ESCAPE, name)] + [escape_cell(at_level(mine, level)) for level in ran]
                                           for name, mine in categories])
-    ran = [level for level in levels.ORDER if at_level(compat, level)]
+    ran = [level for level in ladder.ORDER if at_level(compat, level)]
     tiers = sorted(grouped(compat, lambda answer: answer["tier"]).items())
     yield from table(["corpus"] + ran, [[f"tier {tier}"] + [tier_cell(at_level(mine, level)) for level in ran]
                                         for tier, mine in tiers])

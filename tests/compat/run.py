@@ -30,7 +30,7 @@ sys.path.insert(0, HERE)
 import fixtures  # noqa: E402  the path has to be set first
 import judge  # noqa: E402
 import rows  # noqa: E402
-import levels  # noqa: E402  rows.py has set its path
+import ladder  # noqa: E402  rows.py has set its path
 from harness import owner_of, wait_until  # noqa: E402  side.py has set its path
 
 SHARES = {1: 100.0, 2: 98.0}
@@ -63,7 +63,7 @@ class Suite:
 
     def __init__(self, options):
         self.level = options.level
-        self.ask = levels.ASK[self.level]
+        self.ask = ladder.ASK[self.level]
         self.patience = options.patience
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="compat-", dir=base))
@@ -146,7 +146,7 @@ def judge_all(options, suite, work):
 
 def summary(level, work, answers):
     """Prints each tier's share; true when all tiers have theirs."""
-    shares = SHARES if level in (levels.AUTO, "full") else BELOW_FULL
+    shares = SHARES if level in (ladder.AUTO, "full") else BELOW_FULL
     good = bool(answers)
     for tier in (1, 2, 3):
         mine = [(row, answer) for (row, _), answer in zip(work, answers) if answer["tier"] == tier]
@@ -184,7 +184,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="only the quick subset")
     parser.add_argument("--patience", type=float, default=3600.0, help="most seconds for any one call inside")
-    levels.add_option(parser)
+    ladder.add_option(parser)
     parser.add_argument("--only", help="ids, section names or categories: GI07,TX03.sort,PR")
     parser.add_argument("--scratch", help="where the scratch tree is made")
     parser.add_argument("--report", help="a file for one JSON object a line and row")

@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import casefile  # noqa: E402  the path has to be set first
-import levels  # noqa: E402
+import ladder  # noqa: E402
 
 # What a level does not promise at all, by category: a row there that succeeds is
 # this limit, and one that fails is welcome.  docs/THREAT_MODEL.md says the same.
@@ -79,7 +79,7 @@ class Row(casefile.Row):
         if not (self["twin"] or self["twin-inside"] or self["limit"]):
             return "has no twin"
         named, _, why = self["levels"].partition(":")
-        if set(named.split()) - set(levels.ORDER) or (named and not why.strip()):
+        if set(named.split()) - set(ladder.ORDER) or (named and not why.strip()):
             return "has levels without a reason, or one that is no level"
         return super().complaint()
 
@@ -90,11 +90,11 @@ class Row(casefile.Row):
 
     def concerns(self, level):
         named = self["levels"].partition(":")[0].split()
-        return level == levels.AUTO or not named or level in named
+        return level == ladder.AUTO or not named or level in named
 
     def limit(self, level):
         """Why the attempt has to succeed at this level, or the empty string."""
-        for name in levels.from_here_down(level):
+        for name in ladder.from_here_down(level):
             found = self["limit" if name == "full" else f"limit-{name}"]
             named, why = re.match(r"(?:\[(.*?)\] )?(.*)", found, re.DOTALL).groups()
             if found and (not named or self.ident.partition(".")[2] in named.split()):
@@ -103,7 +103,7 @@ class Row(casefile.Row):
 
     def at(self, level):
         """The row as it is at this level."""
-        if level in (levels.AUTO, "full"):
+        if level in (ladder.AUTO, "full"):
             return self
         row = Row(self.ident, self.where, self)
         for key in ("attempt", "verdict"):

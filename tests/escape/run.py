@@ -32,7 +32,7 @@ sys.path.insert(0, HERE)
 import scene  # noqa: E402
 import judge  # noqa: E402
 import rows  # noqa: E402
-import levels  # noqa: E402  rows.py has set its path
+import ladder  # noqa: E402  rows.py has set its path
 from scene import Caller  # noqa: E402
 
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
@@ -42,8 +42,8 @@ class Suite:
     """What all rows share: the scratch trees and copies of the programs."""
 
     def __init__(self, options):
-        self.level = getattr(options, "level", levels.AUTO)
-        self.ask = levels.ASK[self.level]
+        self.level = getattr(options, "level", ladder.AUTO)
+        self.ask = ladder.ASK[self.level]
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
         self.top = tempfile.mkdtemp(prefix="escape-", dir=base)
         self.top_tmp = tempfile.mkdtemp(prefix="escape-", dir="/tmp")
@@ -203,7 +203,7 @@ def main():
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
-    levels.add_option(parser)
+    ladder.add_option(parser)
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()

@@ -158,7 +158,7 @@ HOSTS = (
     Host("without userns", "outer filter: clone, clone3, unshare", without("userns"), "landlock", "standard",
          "user namespaces", who="both"),
     Host("without mounts", "outer filter: a user namespace without rights", without("mounts"), "landlock", "standard",
-         "mount", who="user"),
+         "AppArmor profile", who="user"),
     Host("docker", "root with Docker's capabilities, outer filter: clone, clone3, unshare", bare(*DOCKER, lacks="userns"),
          "landlock", "standard", "user namespaces", who="root"),
     Host("without landlock", "outer filter: landlock_*", without("landlock"), "namespaces", "standard", "Landlock",

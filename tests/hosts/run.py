@@ -21,13 +21,13 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli"), os.path.dirname(HERE)]
 
-import levels  # noqa: E402  the paths have to be set first
+import ladder  # noqa: E402  the paths have to be set first
 import filters  # noqa: E402
 import nested  # noqa: E402
 from harness import Suite, check, contains, equal  # noqa: E402
 from hosts import HOSTS  # noqa: E402
 
-SENTENCE = {"minimal": "files", "none": "nothing"}
+SENTENCE = {"minimal": "files", "none": "NOTHING"}
 
 
 class Listener:
@@ -69,7 +69,7 @@ class Visit:
         box.write("outer/canary", "before\n")
         self.place = host.place(box, suite.without)
         # Below standard nothing runs that has not been told to.
-        self.accept = [] if host.level in ("full", "standard") else levels.ASK[host.level]
+        self.accept = [] if host.level in ("full", "standard") else ladder.ASK[host.level]
 
     def __enter__(self):
         return self
@@ -142,7 +142,7 @@ def ask_network(visit):
 
 def ask_more(visit):
     """More than the host has is refused, names the remedy, and runs nothing."""
-    above = levels.ORDER[:levels.ORDER.index(visit.host.level)]
+    above = ladder.ORDER[:ladder.ORDER.index(visit.host.level)]
     for level in above:
         for option in ("--level", "--min-level"):
             done = visit.run(option, level, "--", "touch", "ran").exited(125)
