@@ -109,7 +109,7 @@ def limits_below_full(tree):
         section = ""
         for line in whole.text(name).splitlines():
             section = line[1:-1] if line.startswith("[") else section
-            if re.match(r"limit-\w+ = (\[.*?\] )?[^-\[]", line):
+            if re.match(r"limit-\w+ = (\[.*?\] )?[^-[]", line):
                 found.add(section)
     return found
 
