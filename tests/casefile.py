@@ -42,6 +42,11 @@ class Row(dict):
     def lines(self, key):
         return [line.strip() for line in self[key].splitlines() if line.strip()]
 
+    def reason(self, key):
+        """The text of a key that may begin with [WORDS]: then it is only of these words of `each`."""
+        named, text = re.match(r"(?:\[(.*?)\] )?(.*)", self[key], re.DOTALL).groups()
+        return text if not named or self.ident.partition(".")[2] in named.split() else ""
+
     def complaint(self):
         """What is wrong with the row as a whole, or None."""
         lacking = [key for key in self.REQUIRED if not self[key]]

@@ -51,7 +51,8 @@ class Row(casefile.Row):
         "says": "regular expression that the output inside must match",
         "within": "seconds in which the call inside must return",
         "why": "one sentence: why inside is different",
-        "standard": "one sentence: why the command cannot do inside at level standard what the row wants",
+        "standard": "one sentence: why the command cannot do inside at level standard what the row wants;"
+                    " [WORDS] before it: only of these words of `each`",
     }
     REQUIRED = ("command",)
 
@@ -71,7 +72,7 @@ class Row(casefile.Row):
 
     def known(self, level):
         """Why the row has to fail at this level, or the empty string."""
-        return self["standard"] if level == "standard" else ""
+        return self.reason("standard") if level == "standard" else ""
 
     def tier(self):
         return int(self["tier"] or 1)

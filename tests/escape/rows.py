@@ -10,7 +10,6 @@ tests/casefile.py has the syntax.  A row:
     layers = mount+landlock
 """
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -95,9 +94,8 @@ class Row(casefile.Row):
     def limit(self, level):
         """Why the attempt has to succeed at this level, or the empty string."""
         for name in ladder.from_here_down(level):
-            found = self["limit" if name == "full" else f"limit-{name}"]
-            named, why = re.match(r"(?:\[(.*?)\] )?(.*)", found, re.DOTALL).groups()
-            if found and (not named or self.ident.partition(".")[2] in named.split()):
+            why = self.reason("limit" if name == "full" else f"limit-{name}")
+            if why:
                 return "" if why == "-" else why
         return ""
 
