@@ -138,8 +138,9 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 
 /* ---- engines that share the host's processes, ipc and network ---- */
 
-#define IN(traits, ...) {__VA_ARGS__, traits, 0}
-#define IN_BUT(traits, without, ...) {__VA_ARGS__, traits, without}
+#define IN(traits, ...) {__VA_ARGS__, traits, 0, 0}
+#define IN_BUT(traits, without, ...) {__VA_ARGS__, traits, without, 0}
+#define IN_ON(traits, arch, ...) {__VA_ARGS__, traits, 0, 1U << (arch)}
 #define SHARED TRAIT_SHARED
 #define MARKS (TRAIT_SHARED | TRAIT_BROKER)
 #define SOCKETS (TRAIT_SHARED | TRAIT_SOCKETS)
@@ -195,7 +196,8 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, open, TRUNCATING_OPEN, "Landlock before ABI 3 does not judge truncation")),
 	IN(READS, EXAMINE(FILES, openat, ASK_OPENAT, "as creat, for reading too")),
 	IN(CHANGES, EXAMINE(FILES, openat, CHANGE_OPENAT, "as creat")),
-	IN(MEMORY, EXAMINE(FILES, openat, MEMORY_OPENAT, "as open")),
+	IN_ON(MEMORY, SYSCALL_X86_64, EXAMINE(FILES, openat, MEMORY_OPENAT, "as open")),
+	IN_ON(MEMORY, SYSCALL_AARCH64, EXAMINE(FILES, openat, MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not judge truncation")),
 	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
 	IN(SHARED, EXAMINE(PROCESSES, prlimit64, OTHER_PROCESS, "the limits of the caller's other processes could be lowered")),
@@ -387,11 +389,12 @@ static const struct syscall_refusal refusals_ioctl_broker[] = {
 	WHEN(ONE_OF(1, ALL_BITS, 0x5441), ASK_BROKER, "TIOCGPTPEER opens the other end of a new terminal"),
 };
 
-/* O_NOFOLLOW of either architecture, and what never goes with shared memory:
- * O_DIRECTORY of either, O_PATH.  The bits that they share with other flags only
- * make for a question more or less: Landlock answers what is not asked. */
-#define NOFOLLOW_ 0500000
-#define NO_MEMORY_ 010240000
+/* O_NOFOLLOW, and what never goes with shared memory: O_DIRECTORY, O_PATH.  musl
+ * says O_LARGEFILE with every open, which is the other architecture's O_NOFOLLOW. */
+#define NOFOLLOW_ 0400000
+#define NO_MEMORY_ 010200000
+#define NOFOLLOW_ARM_ 0100000
+#define NO_MEMORY_ARM_ 010040000
 #define O_EXCL_ 0200
 
 static const struct syscall_refusal refusals_memory_open[] = {
@@ -405,6 +408,13 @@ static const struct syscall_refusal refusals_memory_openat[] = {
 	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
 	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
 	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_), ONE_OF(2, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
+	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
+};
+
+static const struct syscall_refusal refusals_memory_openat_arm[] = {
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_ARM_), ONE_OF(2, NO_MEMORY_ARM_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
@@ -491,6 +501,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),
 	[CHECK_MEMORY_OPEN] = CHECK_ROWS(refusals_memory_open),
 	[CHECK_MEMORY_OPENAT] = CHECK_ROWS(refusals_memory_openat),
+	[CHECK_MEMORY_OPENAT_ARM] = CHECK_ROWS(refusals_memory_openat_arm),
 	[CHECK_MEMORY_UNLINKAT] = CHECK_ROWS(refusals_memory_unlinkat),
 	[CHECK_IOCTL_SHARED] = CHECK_ROWS_AND(refusals_ioctl_shared, CHECK_IOCTL),
 	[CHECK_OTHER_PRIORITY] = CHECK_ROWS(refusals_other_priority),

@@ -95,6 +95,7 @@ enum syscall_check_id {
 	CHECK_IOCTL_SHARED,
 	CHECK_MEMORY_OPEN,
 	CHECK_MEMORY_OPENAT,
+	CHECK_MEMORY_OPENAT_ARM,
 	CHECK_MEMORY_UNLINKAT,
 	CHECK_OTHER_PRIORITY,
 	CHECK_OTHER_PROCESS,
@@ -132,6 +133,7 @@ extern const size_t syscall_rules_count;
 struct shared_rule {
 	struct syscall_rule rule;
 	unsigned with, without;
+	unsigned archs; /* 1 << enum syscall_arch; 0 for all */
 };
 
 extern const struct shared_rule shared_rules[];

@@ -207,8 +207,9 @@ static uint8_t rule_leaf(const struct syscall_rule *r) {
 /* One above the newest number, for the run that reaches to the end of all. */
 #define ANSWERS (SYSCALL_NEWEST + 2)
 
-static bool applies(const struct shared_rule *r, unsigned traits) {
-	return (traits & r->with) == r->with && (traits & r->without) == 0;
+static bool applies(const struct shared_rule *r, const struct bpf_options *o) {
+	return (o->traits & r->with) == r->with && (o->traits & r->without) == 0 &&
+	       (r->archs == 0 || (r->archs & 1U << o->arch) != 0);
 }
 
 /* From the last to the first, so that the first that applies decides. */
@@ -217,7 +218,7 @@ static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
 		const struct shared_rule *r = &shared_rules[i];
 		int nr = syscall_names[r->rule.id].nr[o->arch];
 
-		if (nr >= 0 && applies(r, o->traits)) {
+		if (nr >= 0 && applies(r, o)) {
 			answer[nr] = rule_leaf(&r->rule);
 		}
 	}

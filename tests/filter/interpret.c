@@ -114,6 +114,10 @@ const char *action_name(uint32_t action, char *space, size_t size) {
 	} names[] = {
 		{SECCOMP_RET_ALLOW, "allow"},
 		{SECCOMP_RET_KILL_PROCESS, "kill"},
+		{SECCOMP_RET_USER_NOTIF, "ask"},
+		{SECCOMP_RET_ERRNO, "undone"},
+		{SECCOMP_RET_ERRNO | EACCES, "EACCES"},
+		{SECCOMP_RET_ERRNO | EOPNOTSUPP, "EOPNOTSUPP"},
 		{SECCOMP_RET_ERRNO | EPERM, "EPERM"},
 		{SECCOMP_RET_ERRNO | ENOSYS, "ENOSYS"},
 		{SECCOMP_RET_ERRNO | EAFNOSUPPORT, "EAFNOSUPPORT"},

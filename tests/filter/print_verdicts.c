@@ -1,7 +1,16 @@
-/* Prints a golden file for review: print_verdicts x86_64|aarch64 > golden_….txt */
+/* Prints a golden file for review: print_verdicts x86_64|aarch64 [VARIANT] > golden_….txt */
 #include "verdicts.h"
 
 #include "base/str.h"
+
+static const struct variant *variant_named(const char *name) {
+	for (size_t i = 0; i < variants_count; i++) {
+		if (streq(variants[i].name, name)) {
+			return &variants[i];
+		}
+	}
+	return NULL;
+}
 
 int main(int argc, char **argv) {
 	struct bpf_options options = {.arch = BPF_ARCH_X86_64};
@@ -10,10 +19,13 @@ int main(int argc, char **argv) {
 	struct buf text;
 	struct err e;
 
-	if (argc != 2 || (!streq(argv[1], "x86_64") && !streq(argv[1], "aarch64"))) {
-		fprintf(stderr, "usage: print_verdicts x86_64|aarch64\n");
+	const struct variant *v = variant_named(argc > 2 ? argv[2] : "");
+	if (argc < 2 || v == NULL || (!streq(argv[1], "x86_64") && !streq(argv[1], "aarch64"))) {
+		fprintf(stderr, "usage: print_verdicts x86_64|aarch64 "
+				"[_standard|_exceptions|_alone|_minimal]\n");
 		return 2;
 	}
+	options.traits = v->traits;
 	if (streq(argv[1], "aarch64")) {
 		options.arch = BPF_ARCH_AARCH64;
 	}

@@ -14,21 +14,22 @@
 #include <time.h>
 
 /* Upper bounds with a little room; a change that exceeds one is a decision. */
-#define LENGTH_BOUND 230       /* instructions; a longer program costs at load */
-#define LONGEST_BOUND 45       /* the longest path of all: socket(), the most examined call */
-#define ALLOWED_STEPS_BOUND 12 /* executed for an allowed number without a check */
-#define OPENAT_STEPS_BOUND 15  /* the hottest call with a check */
-#define BUILD_BOUND_NS 20000   /* for bpf_build; the best of many runs */
+#define LENGTH_BOUND 230        /* instructions; a longer program costs at load */
+#define SHARED_LENGTH_BOUND 420 /* of an engine without namespaces */
+#define LONGEST_BOUND 45        /* the longest path of all: socket(), the most examined call */
+#define ALLOWED_STEPS_BOUND 12  /* executed for an allowed number without a check */
+#define OPENAT_STEPS_BOUND 15   /* the hottest call with a check */
+#define BUILD_BOUND_NS 20000    /* for bpf_build; the best of many runs */
 
-static const char *const golden[] = {
-	[BPF_ARCH_X86_64] = GOLDEN_DIR "/golden_x86_64.txt",
-	[BPF_ARCH_AARCH64] = GOLDEN_DIR "/golden_aarch64.txt",
+static const char *const arch_names[] = {
+	[BPF_ARCH_X86_64] = "x86_64",
+	[BPF_ARCH_AARCH64] = "aarch64",
 };
 
 static struct arena arena;
 
-static struct sock_fprog build(enum bpf_arch arch) {
-	struct bpf_options options = {.arch = arch};
+static struct sock_fprog build_for(enum bpf_arch arch, unsigned traits) {
+	struct bpf_options options = {.arch = arch, .traits = traits};
 	struct sock_fprog program;
 	struct err e;
 
@@ -36,6 +37,10 @@ static struct sock_fprog build(enum bpf_arch arch) {
 		abort();
 	}
 	return program;
+}
+
+static struct sock_fprog build(enum bpf_arch arch) {
+	return build_for(arch, 0);
 }
 
 #define EACH_ARCH(arch) for (enum bpf_arch arch = BPF_ARCH_X86_64; arch <= BPF_ARCH_AARCH64; arch++)
@@ -141,22 +146,58 @@ static void compare_lines(const char *got, const char *want) {
 	}
 }
 
+static void compare_variant(enum bpf_arch arch, const struct variant *v) {
+	struct sock_fprog p = build_for(arch, v->traits);
+	struct buf got, want;
+	char path[256];
+
+	(void)snprintf(path, sizeof path, GOLDEN_DIR "/golden_%s%s.txt", arch_names[arch], v->name);
+	buf_init(&got);
+	buf_init(&want);
+	verdicts_write(arch, &p, &got);
+	if (file_read(path, 1 << 20, &want) != 0) {
+		printf("# cannot read %s\n", path);
+		test_failed = true;
+	} else {
+		compare_lines(got.data, want.data);
+	}
+	buf_done(&got);
+	buf_done(&want);
+}
+
 TEST(every_answer_is_the_golden_one) {
 	EACH_ARCH(arch) {
-		struct sock_fprog p = build(arch);
-		struct buf got, want;
-
-		buf_init(&got);
-		buf_init(&want);
-		verdicts_write(arch, &p, &got);
-		if (file_read(golden[arch], 1 << 20, &want) != 0) {
-			printf("# cannot read %s\n", golden[arch]);
-			test_failed = true;
-		} else {
-			compare_lines(got.data, want.data);
+		for (size_t i = 0; i < variants_count; i++) {
+			compare_variant(arch, &variants[i]);
 		}
-		buf_done(&got);
-		buf_done(&want);
+	}
+}
+
+TEST(programs_of_shared_engines_are_valid_and_bounded) {
+	EACH_ARCH(arch) {
+		for (size_t i = 1; i < variants_count; i++) {
+			struct sock_fprog p = build_for(arch, variants[i].traits);
+
+			printf("# arch %d%s: %u instructions, longest path %u\n", arch,
+			       variants[i].name, p.len, program_longest(&p));
+			CHECK(program_valid(&p));
+			CHECK(p.len <= SHARED_LENGTH_BOUND);
+		}
+	}
+}
+
+/* A question that nobody answers would make its caller wait for ever. */
+TEST(nothing_is_asked_without_a_broker) {
+	for (size_t i = 0; i < shared_rules_count; i++) {
+		const struct shared_rule *r = &shared_rules[i];
+		const struct syscall_check *c = &syscall_checks[r->rule.check];
+		bool asks = r->rule.verdict == RULE_ASK || c->ask;
+
+		for (size_t k = 0; k < c->count; k++) {
+			asks = asks || c->refusals[k].error == ASK_BROKER;
+		}
+		CHECK(!asks ||
+		      (r->with & ~(unsigned)(TRAIT_SHARED | TRAIT_NO_NET | TRAIT_OPEN)) != 0);
 	}
 }
 

@@ -90,8 +90,33 @@ static const struct probe probes[] = {
 	P(openat, 0, 0, 0101, 04755), P(openat, 0, 0, 020200002, 04755), P(openat, 0, 0, HIGH | 0101, HIGH | 04755),
 	P(openat, 0, 0, 0, 04755), P(openat, 0, 0, 0101, 0644), P(openat, 0, 0, 02000000, 04755),
 	P(openat, 0, 0101, 0, 04755), P(openat2, 0, 0, 0, 24),
+	/* without namespaces */
+	P(open, 0, 0301, 0600), P(open, 0, 0400000), P(open, 0, 0100000), P(open, 0, 0600000), P(open, 0, 01000), P(open, 0, 01001),
+	P(openat, 0, 0, 0302, 0600), P(openat, 0, 0, 0400002), P(openat, 0, 0, 0100002), P(openat, 0, 0, 01000),
+	P(openat, 0, 0, 020200202, 0600), P(openat, 0, 0, 010400000),
+	P(unlinkat, 0xffffff9c, 0, 0), P(unlinkat, 0xffffff9c, 0, 0x200), P(unlinkat, 3, 0, 0), P(unlinkat, 0xffffffffffffff9c, 0, 0),
+	P(socket, 1, 2, 0), P(socket, 1, 0x80802, 0), P(socket, 2, 0x80001, 0), P(socketpair, 1, 2, 0), P(socketpair, 1, 5, 0),
+	P(sendto, 3, 0, 1, 0x20000000), P(sendto, 3, 0, 1, 0x4000), P(sendmsg, 3, 0, 0x20000000), P(sendmsg, 3, 0, 0x4000),
+	P(sendmmsg, 3, 0, 1, 0x20000000), P(sendmmsg, 3, 0, 1, 0),
+	P(setsockopt, 3, 1, 15), P(setsockopt, 3, 6, 30), P(setsockopt, 3, 1, 2), P(setsockopt, 3, HIGH | 1, HIGH | 15),
+	P(ioctl, 3, 0x5441), P(ioctl, 3, 0x40086602), P(ioctl, 3, 0x401c5820), P(ioctl, 3, HIGH | 0x40086602),
+	P(setpriority, 0, 0, 5), P(setpriority, 0, 77, 5), P(setpriority, 2, 0, 5), P(setpriority, 1, 0, 5), P(setpriority, 0, HIGH, 5),
+	P(ioprio_set, 1, 0, 0), P(ioprio_set, 1, 77, 0), P(ioprio_set, 3, 0, 0),
+	P(sched_setaffinity, 0, 8), P(sched_setaffinity, 77, 8), P(sched_setscheduler, 77, 0), P(prlimit64, 0, 1), P(prlimit64, 77, 1),
 };
 /* clang-format on */
+
+#define STANDARD (TRAIT_SHARED | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_MEMORY)
+
+const struct variant variants[] = {
+	{"", 0},
+	{"_standard", STANDARD},
+	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
+	{"_alone", TRAIT_SHARED | TRAIT_NO_NET},
+	{"_minimal",
+	 TRAIT_SHARED | TRAIT_OPEN | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_SIGNALS},
+};
+const size_t variants_count = ARRAY_LEN(variants);
 
 void entry_apply(enum bpf_arch arch, enum entry entry, uint32_t nr, struct seccomp_data *d) {
 	static const uint32_t archs[][ENTRY_COUNT] = {

@@ -8,6 +8,15 @@
 
 #include <linux/seccomp.h>
 
+/* What a plan may be, as far as the filter depends on it. */
+struct variant {
+	const char *name; /* "" for the namespaces engine */
+	unsigned traits;
+};
+
+extern const struct variant variants[];
+extern const size_t variants_count;
+
 /* How a call can enter the kernel. */
 enum entry { ENTRY_NATIVE, ENTRY_FOREIGN, ENTRY_X32, ENTRY_COUNT };
 
