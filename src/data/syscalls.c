@@ -200,6 +200,7 @@ const struct shared_rule shared_rules[] = {
 	IN_ON(MEMORY, SYSCALL_AARCH64, EXAMINE(FILES, openat, MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not judge truncation")),
 	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
+	IN(MARKS, EXAMINE(PROCESSES, prctl, DUMPABLE, "whom the broker may not look into it cannot serve: gpg-agent, ssh-agent, a Corral inside")),
 	IN(SHARED, EXAMINE(PROCESSES, prlimit64, OTHER_PROCESS, "the limits of the caller's other processes could be lowered")),
 	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_readv, EPERM, "the caller's other processes can be reached")),
 	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_writev, EPERM, "the caller's other processes can be reached")),
@@ -367,6 +368,11 @@ static const struct syscall_refusal refusals_truncating_openat[] = {
 	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
 };
 
+static const struct syscall_refusal refusals_dumpable[] = {
+	/* PR_SET_DUMPABLE, 0.  Who is inside is one principal; cores are bounded away. */
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, 4), ONE_OF(1, ALL_BITS, 0), LEFT_UNDONE, "closes the caller to its own siblings, and to us"),
+};
+
 #define FASTOPEN 0x20000000 /* MSG_FASTOPEN */
 
 static const struct syscall_refusal refusals_fast_second[] = {
@@ -496,6 +502,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_ASK_PROCESS] = CHECK_ROWS(refusals_ask_process),
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
+	[CHECK_DUMPABLE] = CHECK_ROWS(refusals_dumpable),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
 	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),

@@ -103,6 +103,7 @@ static const struct probe probes[] = {
 	P(setpriority, 0, 0, 5), P(setpriority, 0, 77, 5), P(setpriority, 2, 0, 5), P(setpriority, 1, 0, 5), P(setpriority, 0, HIGH, 5),
 	P(ioprio_set, 1, 0, 0), P(ioprio_set, 1, 77, 0), P(ioprio_set, 3, 0, 0),
 	P(sched_setaffinity, 0, 8), P(sched_setaffinity, 77, 8), P(sched_setscheduler, 77, 0), P(prlimit64, 0, 1), P(prlimit64, 77, 1),
+	P(prctl, 4, 0), P(prctl, 4, 1), P(prctl, 3, 0),
 };
 /* clang-format on */
 

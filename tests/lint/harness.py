@@ -46,7 +46,8 @@ class Tree:
 
     def files(self, *patterns):
         found = {f for p in patterns for f in glob.glob(p, recursive=True, root_dir=self.root)}
-        ours = {f for f in found if not re.match(r"build(-[^/]*)?/", f)}  # not what was built or unpacked there
+        ours = {f for f in found if not re.match(r"build(-[^/]*)?/", f)  # not what was built or unpacked there
+                and os.path.isfile(self.path(f))}
         return sorted(f for f in ours if self.only is None or f == self.only)
 
     def sources(self):

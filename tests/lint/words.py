@@ -5,7 +5,7 @@ import re
 from harness import append, check, replace
 
 TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
-         "tests/**/*.case", "tests/**/*.sh", "packaging/*", "Makefile", "**/meson.build", "meson_options.txt")
+         "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt")
 WIDE = 120
 
 
