@@ -121,6 +121,17 @@ def register_status(test):
         contains(userns["why"], "max_user_namespaces", "why")
         check(any("sysctl -w user.max_user_namespaces" in row["do"] for row in found["remedies"]), f"{found['remedies']}")
 
+    @test("status exits 1 where a run with the defaults does not start", root=True)
+    def _(box):
+        box.write("home/.config/corral/corral.toml", "require = [\"net.names\"]\n")
+        box.run("true").exited(125)
+        found = status(box)
+        equal([found["starts"], found["level"], found["engine"], found["guarantees"]], [False, None, None, []], "report")
+        contains(found["error"]["message"], "net.names", "error")
+        done = box.corral_("status").exited(1)
+        contains(done.out, "a run with the defaults does not start", "text")
+        contains(done.out, "net.names", "text")
+
     @test("status takes no policy and no word")
     def _(box):
         box.corral_("status", "--net", "full").exited(2).said("--net")
