@@ -154,10 +154,11 @@ static long clone_guard(int *ret_pidfd) {
 }
 
 static long clone_init(const struct kit *k, int *ret_pidfd) {
+	int pidfd = -1;
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = 0, /* a host program's wait(2) and SIGCHLD handler never see it */
 	};
 	if (k->plan->own_net) {
@@ -167,7 +168,9 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)k->cgroup_fd;
 	}
-	return sys_clone3(&args);
+	long pid = sys_clone3(&args);
+	*ret_pidfd = pidfd;
+	return pid;
 }
 
 static int start_child(struct kit *k, struct child *ret, struct err *e) {

@@ -83,7 +83,7 @@ static int parent_beneath(const char *home, const char *path, const char **ret_n
 	return dir;
 }
 
-static void make_link(const char *home, const struct mount *m) {
+static void link_toolchain(const char *home, const struct mount *m) {
 	const char *name;
 	auto_fd dir = parent_beneath(home, m->target, &name);
 	char text[PATH_MAX];
@@ -158,7 +158,7 @@ static int make_run_dir(struct kit *k, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
 		if (m->kind == MOUNT_LINK && path_within(m->target, plan->home_at)) {
-			make_link(plan->home_at, m);
+			link_toolchain(plan->home_at, m);
 		}
 	}
 	return 0;

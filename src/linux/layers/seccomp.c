@@ -38,7 +38,7 @@ static int seccomp_prepare(struct kit *k, struct err *e) {
 	return bpf_build(k->arena, &options, &k->filter, e);
 }
 
-static int load(struct kit *k, unsigned long flags) {
+static int load_filter(struct kit *k, unsigned long flags) {
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &k->filter);
 }
 
@@ -51,7 +51,7 @@ static int refused(struct err *e) {
 }
 
 static int seccomp_enter(struct kit *k, struct err *e) {
-	if (k->filter.len == 0 || plan_shares(k->plan) || load(k, 0) == 0) {
+	if (k->filter.len == 0 || plan_shares(k->plan) || load_filter(k, 0) == 0) {
 		return 0;
 	}
 	return refused(e);
@@ -62,12 +62,12 @@ static int seccomp_start(struct kit *k, struct err *e) {
 		return 0;
 	}
 	if (!k->plan->broker) {
-		return load(k, 0) == 0 ? 0 : refused(e);
+		return load_filter(k, 0) == 0 ? 0 : refused(e);
 	}
-	int fd = load(k, SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE_RECV);
+	int fd = load_filter(k, SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE_RECV);
 	k->killable = fd >= 0;
 	if (fd < 0 && errno == EINVAL) {
-		fd = load(k, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+		fd = load_filter(k, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	}
 	if (fd < 0) {
 		/* EBUSY: a filter around us has a listener already, and a chain has one. */
