@@ -19,7 +19,8 @@ MOUNTS = "linux/layers/mounts.c"
 KEEP_CAPABILITIES = """
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[2];
-	(void)drop_bounding_set;
+	(void)may_lock;
+	(void)lock;
 	(void)empty_sets;
 	if (syscall(SYS_capget, &head, sets) != 0) {
 		return err_sys(e, "capabilities", "capget");
@@ -35,15 +36,12 @@ KEEP_CAPABILITIES = """
 """
 
 DROP_CAPABILITIES = """
-	if (drop_bounding_set(e) != 0) {
+	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
+	if (may_lock(k) && lock(e) != 0) {
 		return -1;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
 		return err_sys(e, "capabilities", "cannot clear the ambient set");
-	}
-	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
-	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
-		return err_sys(e, "capabilities", "cannot lock the securebits");
 	}
 	if (empty_sets(e) != 0) {
 		return -1;
@@ -96,7 +94,7 @@ SWITCHES = {
     "quotas": [(LAYERS, "&layer_quotas,", "")],
     "rlimit": [(LAYERS, "&layer_limits,", "")],
     "descriptors": [("linux/layers/descriptors.c",
-                     "if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {", "if (0) {")],
+                     "if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {", "if (0) {")],
     # The caller's own files, pipes and sockets become the command's streams.
     "relay": [HAND_OVER],
     # The caller's own session and terminal become the command's.
@@ -136,7 +134,7 @@ SWITCHES = {
     "clock": [(INIT, "in.deadline = now_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
     "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
     # Pid 1 ends when its supervisor does.
-    "lifeline": [(INIT, "_exit(SETUP_FAILED); /* the supervisor is gone */", "return;")],
+    "lifeline": [(INIT, "\tif (got < 0) {\n\t\tabandon(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
 }
 
 # Words that name no switch, and why.
