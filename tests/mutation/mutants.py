@@ -211,7 +211,7 @@ STEPS = {
     "capabilities: the sets": step(CAPABILITIES, "if (empty_sets(e) != 0) {", "if (0) {", "NS20"),
     # Descriptors, terminal, directory.
     "descriptors: the rest is closed": step(
-        DESCRIPTORS, "if (syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0) != 0) {",
+        DESCRIPTORS, "if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {",
         "if (0) {",
         "EV09 FS22"),
     "descriptors: the channel is close-on-exec": step(
@@ -222,23 +222,24 @@ STEPS = {
     "terminal: session": step("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {", "PR16 PR19"),
     # Pid 1.
     "init: kills what is left": step(
-        INIT, "(void)kill(-1, SIGKILL); /* ESRCH: it left nothing */",
+        "linux/reaper.c", "\t\treaper_signal(r, SIGKILL);\n",
         "",
         "PR08 PR13"),
     "init: waits for the dead": step(
-        INIT, "while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {\n\t}\n",
-        "",
+        "linux/reaper.c", "} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);",
+        "} while (0);",
         "PR08"),
     "init: clock": step(
         INIT, "in.deadline = now_ms() + k->plan->timeout_ms;",
         "(void)in.deadline;",
         "RS12 PR09", ("overdue",)),
     "init: kills after the grace": step(
-        INIT, "in->deadline = LIMIT_NONE;\n\t(void)kill(-1, SIGKILL);",
+        INIT, "in->deadline = LIMIT_NONE;\n\treaper_signal(&in->reaper, SIGKILL);",
         "in->deadline = LIMIT_NONE;",
         "RS12 PR09", ("overdue",)),
-    "init: asks before it kills": step(INIT, "(void)kill(-1, SIGTERM); /*", "/*", "MT29"),
-    "init: lifeline": step(INIT, "_exit(SETUP_FAILED); /* the supervisor is gone */", "return;", "SU10"),
+    "init: asks before it kills": step(INIT, "\treaper_signal(&in->reaper, SIGTERM);\n", "", "MT29"),
+    "init: lifeline": step(
+        INIT, "\tif (got < 0) {\n\t\tabandon(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n", "SU10"),
     "init: signals are reset": step("linux/spawn.c", "\tinit_reset_signals();\n", "", "SU14 SU14a"),
     "init: the signal mask is emptied": step(
         INIT, "(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);",
@@ -246,8 +247,8 @@ STEPS = {
         "MT28"),
     "init: a group of its own": step(INIT, "(void)setpgid(0, 0);", "", "PR02 PR08 PR10"),
     "user: not dumpable": step(
-        "linux/layers/user.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {",
-        "if (0) {",
+        "linux/layers/terminal.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {",
+        "if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) {",
         "PR04a EV03"),
     # Limits.
     "limits: core files": step("plan/limits.c", "\t{RLIMIT_CORE, 1},\n", "", "PR22 RS13"),
