@@ -198,7 +198,7 @@ static const struct path_row sensitive_paths_rows[] = {
 	{.path = "/etc/ssh/ssh_host_rsa_key", .reason = "host key of this machine"},
 	{.path = "/etc/ssl/private", .reason = "private keys"},
 	{.path = "/etc/sudoers", .reason = "who may become root"},
-	{.path = "/etc/sudoers.d", .reason = "who may become root"},
+	{.path = "/etc/sudoers.d", .reason = "who may become root", .flags = PATH_MILD},
 	{.path = "/etc/vault.d", .reason = "a secret store's configuration"},
 	{.path = "/etc/wireguard", .reason = "keys of a private network"},
 	{.path = "/etc/wpa_supplicant", .reason = "passwords of networks"},

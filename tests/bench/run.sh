@@ -23,11 +23,21 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 cd "$scratch/ws"
 
+# A peer without namespaces, where somebody has built it: LANDRUN=/path/to/landrun make bench
+landrun=
+if [ -n "${LANDRUN-}" ]; then
+	cp "$LANDRUN" "$scratch/landrun"
+	landrun=$scratch/landrun
+fi
+
 echo "added latency of /bin/true over a bare spawn, $rounds rounds, $(nproc) processors, Linux $(uname -r)"
 # shellcheck disable=SC2086 # a wrapper may be several words, or none
 HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 	"bare spawn" /bin/true -- \
 	"corral run" "$scratch/corral" run /bin/true -- \
 	"corral run, ephemeral home" "$scratch/corral" run --home ephemeral /bin/true -- \
+	"corral run --level standard" "$scratch/corral" run --level standard /bin/true -- \
+	${landrun:+"landrun"} ${landrun:+"$landrun"} ${landrun:+--rox} ${landrun:+/usr} ${landrun:+--ro} ${landrun:+/etc} \
+	${landrun:+--rw} ${landrun:+"$scratch/ws"} ${landrun:+/bin/true} ${landrun:+--} \
 	"bwrap --unshare-all" bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp \
 	--bind "$scratch/ws" "$scratch/ws" --new-session --die-with-parent /bin/true
