@@ -464,10 +464,14 @@ TEST(processes_of_the_host_get_no_signal) {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		bystander_start();
 		int got = with_broker(BROKER_SIGNALS, rows[i].attempt);
+		usleep(20000);
 		int alive = bystander_status();
 		int control = without_broker(rows[i].attempt);
-		usleep(20000);
-		int ended = bystander_status();
+		int ended = 0;
+		for (int wait = 0; ended == 0 && wait < 500; wait++) {
+			usleep(10000);
+			ended = bystander_status();
+		}
 		if (got != EPERM || alive != 0 || control != 0 || ended != SIGTERM) {
 			test_failed = true;
 			printf("# %s: with the broker %d, ended by %d; control %d, ended by %d\n",
@@ -495,6 +499,8 @@ static int guard_refused(void) {
 	CHECK_INT(errno, EPERM);
 	CHECK_INT(kill(4194304 - 1, 0), -1);
 	CHECK_INT(errno, ESRCH);
+	CHECK_INT(kill(-(4194304 - 1), 0), -1);
+	CHECK_INT(errno, ESRCH);
 	CHECK_INT(setpgid(0, getppid()), 0); /* into the guard's group */
 	CHECK_INT(kill(0, SIGTERM), -1);
 	CHECK_INT(errno, EPERM);
@@ -515,16 +521,24 @@ static void catch_it(int sig) {
 }
 
 static pid_t sleeper(bool own_session) {
+	int ready[2];
+	char byte;
+	if (pipe(ready) != 0) {
+		return -1;
+	}
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (own_session) {
 			(void)setsid();
 		}
+		(void)!write(ready[1], "r", 1);
 		for (;;) {
 			pause();
 		}
 	}
-	usleep(20000);
+	(void)!read(ready[0], &byte, 1);
+	close(ready[0]);
+	close(ready[1]);
 	return pid;
 }
 

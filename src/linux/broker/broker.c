@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "linux/bpf.h"
 #include "linux/broker/call.h"
+#include "linux/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,6 +120,9 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	} else {
 		b->proc_dev = st.st_dev;
 	}
+	int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
+	b->fast = probe >= 0;
+	drop_fd(&probe);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
 		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
 

@@ -44,6 +44,7 @@ struct broker {
 	bool signals;  /* the kill family is asked about */
 	bool killable; /* the listener has WAIT_KILLABLE_RECV: true unless the engine says otherwise
 			*/
+	bool fast;     /* openat2(2) is there; it is not where another filter answers ENOSYS */
 
 	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.
 	 * NULL: there is nobody. */

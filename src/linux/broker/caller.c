@@ -72,11 +72,9 @@ static int no_look(int error) {
 
 static ssize_t copy_some(const struct call *c, uint64_t address, void *out, size_t len) {
 	struct iovec to = {out, len};
-	struct { /* struct iovec, with an address over there */
-		uint64_t base, len;
-	} from = {address, len};
+	uint64_t from[] = {address, len}; /* struct iovec, with an address over there */
 
-	return syscall(SYS_process_vm_readv, c->tid, &to, 1UL, &from, 1UL, 0UL);
+	return syscall(SYS_process_vm_readv, c->tid, &to, 1UL, from, 1UL, 0UL);
 }
 
 int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) {

@@ -21,6 +21,7 @@
 #define TRIES_MAX 16
 
 #define SET_USER_ID 04000
+#define TTY_DEVICE 0x500 /* character device 5, 0 */
 
 /* The kernel's __O_TMPFILE, which comes with O_DIRECTORY. */
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
@@ -101,12 +102,22 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	return call_give(c, take_fd(&got), (o->flags & O_CLOEXEC) != 0, writes(o->flags));
 }
 
+/* /dev/tty is the terminal of whoever opens it.  A caller of another session has
+ * another one, or none. */
+static bool is_our_terminal(const struct call *c, const struct place *p) {
+	return S_ISCHR(p->mode) && p->rdev == TTY_DEVICE &&
+	       syscall(SYS_getsid, c->tid) != syscall(SYS_getsid, 0);
+}
+
 static long open_found(const struct call *c, const struct place *p, const struct opening *o) {
 	int r = verdict_look(c->b->plan, p);
 	bool holds_data = S_ISREG(p->mode) || S_ISDIR(p->mode);
 
 	if (r != 0) {
 		return r;
+	}
+	if (is_our_terminal(c, p)) {
+		return -ENXIO; /* K4 */
 	}
 	if ((o->flags & O_CREAT) != 0 && S_ISDIR(p->mode)) {
 		return -EISDIR;

@@ -66,6 +66,7 @@ static int describe_plain(const struct broker *b, struct place *p) {
 	}
 	p->mode = st.st_mode;
 	p->nlink = st.st_nlink;
+	p->rdev = st.st_rdev;
 	return place_real(b, p->fd, p->real, sizeof p->real);
 }
 
@@ -132,13 +133,17 @@ static void split_path(const char *path, struct halves *h) {
 	}
 }
 
-static int fast_open(int base, const char *path, uint64_t flags) {
+static int fast_open(const struct broker *b, int base, const char *path, uint64_t flags) {
+	if (!b->fast) {
+		errno = ENOSYS;
+		return -1;
+	}
 	return sys_openat2(base, path, O_PATH | flags, RESOLVE_NO_MAGICLINKS);
 }
 
 /* The directory before the last name; -EAGAIN when the walk has to find it. */
 static int fast_name(const struct call *c, int base, const struct halves *h, struct place *p) {
-	p->fd = fast_open(base, h->before, O_DIRECTORY);
+	p->fd = fast_open(c->b, base, h->before, O_DIRECTORY);
 	if (p->fd < 0 || h->len == 0 || place_in_proc(p->fd)) {
 		drop_fd(&p->fd);
 		return -EAGAIN;
@@ -254,7 +259,7 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 	if (base < 0) {
 		return base;
 	}
-	ret->fd = fast_open(base, path, follow ? 0 : O_NOFOLLOW);
+	ret->fd = fast_open(c->b, base, path, follow ? 0 : O_NOFOLLOW);
 	if (ret->fd >= 0 && !place_in_proc(ret->fd)) {
 		return describe_plain(c->b, ret);
 	}

@@ -16,6 +16,7 @@ struct place {
 	bool by_proc;  /* the path led through procfs: its words mean another file to us */
 	mode_t mode;   /* of the file; of the directory */
 	nlink_t nlink;
+	dev_t rdev;
 	char name[NAME_MAX +
 		  3];        /* as written; "/" for the root, "." and ".." are left to the kernel */
 	char dir[REAL_MAX];  /* real path of the directory; "" for a file */

@@ -134,7 +134,8 @@ static long send_to_process(const struct call *c, pid_t pid, int sig, void *info
 
 static long send_to_group(const struct call *c, pid_t group, int sig) {
 	if (group <= 1 || !group_is_inside(c, group)) {
-		return -EPERM;
+		bool none = group > 1 && syscall(SYS_kill, -group, 0) != 0 && errno == ESRCH;
+		return none ? -ESRCH : -EPERM;
 	}
 	return result(syscall(SYS_kill, -group, sig));
 }
