@@ -86,10 +86,10 @@ class Quotas:
             said = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
             raise AssertionError(said[-200:]) from None
 
-    def enforced(self, result, name):
+    def enforced(self, result, name, by="cgroup"):
         state = {g["name"]: g for g in result["guarantees"]}[name]
         assert state["state"] == "enforced", f"{name} is {state['state']}: {state.get('why')}"
-        assert any("cgroup" in word for word in state["by"]), f"{name} is held by {state['by']}"
+        assert by in state["by"], f"{name} is held by {state['by']}"
 
     def memory(self):
         result = self.run("--memory", "64M", "--", PROBE, "touch-memory", "256")
@@ -99,7 +99,7 @@ class Quotas:
         assert (result["reason"], result["exit_code"]) == ("exit", 0), f"16 MB in 64: {result['reason']}"
 
     def processes(self):
-        # With a memory limit, so that a user's run has a group; without one its limit is the kernel's own count.
+        # With a memory limit there is a group in any case, and its own count is looked at.
         words = ("--processes", "20", "--memory", "512M", "--")
         watch = Watch("pids.max")
         result = self.run(*words, "/bin/sh", "-c", f"{PROBE} fork-many 60; sleep 2")
@@ -108,6 +108,13 @@ class Quotas:
         assert watch.seen() == {"20"}, f"pids.max was {sorted(watch.seen())}"
         result = self.run(*words, PROBE, "fork-many", "5")
         assert "made=5" in result["stdout"], f"5 processes of 20: {result['stdout']}"
+
+    def processes_alone(self):
+        """No other limit is asked for: the kernel's own count, or a group for this alone."""
+        result = self.run("--processes", "20", "--", PROBE, "fork-many", "60")
+        by_kernel = result["engine"] == "namespaces" and self.caller != 0
+        self.enforced(result, "limits.processes", "rlimit" if by_kernel else "cgroup")
+        assert "made=60" not in result["stdout"], "60 processes of 20"
 
     def cpu(self):
         spin = ("--", "/bin/sh", "-c", f"timeout 3 {PROBE} spin 60000; :")
@@ -120,7 +127,7 @@ class Quotas:
     def judge(self):
         """check → "held", or why not."""
         found = {}
-        for name in ("memory", "processes", "cpu"):
+        for name in ("memory", "processes", "processes_alone", "cpu"):
             try:
                 getattr(self, name)()
                 found[name] = "held"

@@ -9,13 +9,22 @@ import os
 import textwrap
 
 BAD = ("ESCAPED", "OVERBLOCKED", "CLOSED", "BROKEN")
-QUOTAS = ("memory", "processes", "cpu", "left behind")
+QUOTAS = ("memory", "processes", "processes_alone", "cpu")
 NOT_A_VERB = "is not a verb"
+ABOUT = """`make kernels` writes this file; nobody edits it. It boots Debian's kernels in emulated machines (no hardware
+virtualisation, two processors, 1 GiB) and runs, as an ordinary user and as root, the first quick row of every section of
+the escape suite, `corral test`, and the limits that need control groups of version 2, for root and for a user to whom a
+group was delegated: memory (a run that exceeds it ends with the reason `oom`), processes (also as the only limit),
+processors; no group may be left behind. *without user namespaces*: `user.max_user_namespaces` is 0, and corral falls
+back by itself."""
 HEAD = ("kernel", "ABI", "machine", "as", "level", "engine", "rows", "contained", "known limit", "unproven", "escaped",
-        "overblocked", "memory", "processes", "cpu", "left behind", "corral test", "seconds")
+        "overblocked", "memory", "processes", "processes alone", "cpu", "left behind", "corral test", "seconds")
 
 
 def held(quota):
+    """The cell of one quota; a dash when it was not tried."""
+    if quota is None:
+        return "–"
     return "no" if quota.startswith("NOT HELD") else "yes"
 
 
@@ -88,7 +97,7 @@ def cells(answer):
         numbers = [rows["rows"]] + [counts[key] for key in ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED")]
         numbers.append(counts["OVERBLOCKED"] + counts["CLOSED"] + counts["BROKEN"])
         yield start + [plan["level"], plan["engine"]] + numbers + \
-            [held(found["quotas"][key]) for key in QUOTAS[:3]] + \
+            [held(found["quotas"].get(key)) for key in QUOTAS] + \
             [found["quotas"]["left behind"], tested(found), rows["seconds"]]
 
 
@@ -176,11 +185,7 @@ def document(place, names):
             answers.append({"name": name, "not run": "it was not asked for"})
     yield "# On other kernels, as last run"
     yield ""
-    yield "`make kernels` writes this file; nobody edits it. It boots Debian's kernels in emulated machines (no hardware"
-    yield "virtualisation, two processors, 1 GiB) and runs, as an ordinary user and as root, the first quick row of every"
-    yield "section of the escape suite, and the limits that need control groups of version 2: memory (a run that exceeds it"
-    yield "ends with the reason `oom`), processes, processors, for root and for a user to whom a group was delegated; no"
-    yield "group may be left behind. *without user namespaces*: `user.max_user_namespaces` is 0."
+    yield textwrap.fill(ABOUT, 118, break_on_hyphens=False)
     yield ""
     yield "Run: " + ", ".join(said(answer) for answer in answers if "date" in answer) + "."
     yield "A machine that was not run, or a level that was not reached, has not passed."
