@@ -39,3 +39,8 @@ def command(root, name):
     for folder in FIRMWARE:
         words += ["-L", f"{root}/usr/share/{folder}"]
     return words
+
+
+def modules(words):
+    """Where an emulator that command() starts finds its own parts."""
+    return f"{words[words.index('--library-path') + 1].split(':')[0]}/qemu"

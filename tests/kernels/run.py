@@ -102,7 +102,7 @@ class Workshop:
 
 def boot(argv, log, seconds):
     """Runs one machine to its end; its report, or None."""
-    modules = os.environ | {"QEMU_MODULE_DIR": "/nowhere"}  # those of an installed emulator would not fit
+    modules = os.environ | {"QEMU_MODULE_DIR": emulator.modules(argv)}  # those of an installed emulator do not fit
     with open(log, "wb") as out, \
             subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=modules) as machine:
         try:
