@@ -19,6 +19,11 @@
 #define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; corral explain shows which"
 #define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
 #define PRIVATE HINT_PRIVATE, "fs.home", "HOME is a private one inside; files of your own appear when they are granted with --read PATH"
+#define CLOSED HINT_CLOSED, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
+#define LOCKED HINT_LOCKED, "fs.write", "closed inside, as all is but the workspace (unless the mode is read-only), TMPDIR and a private HOME; grant more with --write PATH"
+#define STREAMS HINT_SHARED, "net.mode", "without a network of its own a command has TCP on the loopback and nothing else; --net full gives the host's"
+#define FAR HINT_SHARED, "pid", "processes outside can be seen, but not signalled"
+#define FLAGS HINT_SHARED, "fs.write", "flags of files cannot be set at this level; do this step outside"
 #define TMP_SIZE HINT_ALWAYS, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound with --tmp-size"
 
 const struct hint hints[] = {
@@ -103,6 +108,19 @@ const struct hint hints[] = {
 	{"Permission denied", DENIED},
 	{"EACCES", DENIED},
 	{"No such file or directory", DENIED},           /* beneath a hidden directory */
+	{"cannot create", LOCKED},
+	{"cannot touch", LOCKED},
+	{"cannot remove", LOCKED},
+	{"cannot move", LOCKED},
+	{"Permission denied", CLOSED},
+	{"permission denied", CLOSED},                   /* Go */
+	{"EACCES", CLOSED},
+	{"Permission denied", LOCKED},
+	{"permission denied", LOCKED},
+	{"EACCES", LOCKED},
+	{"while setting flags", FLAGS},                  /* chattr */
+	{"kill: ", FAR},
+	{"socket: Operation not permitted", STREAMS},    /* ping */
 	{"read only lock file", WRITE},                  /* apt, as root */
 	{"Read-only file system", WRITE},
 	{"read-only file system", WRITE},

@@ -16,6 +16,9 @@ enum hint_when {
 	HINT_UNSEEN,    /* … a path that is not part of the view */
 	HINT_PRIVATE,   /* … a path in the run's own HOME */
 	HINT_READ_ONLY, /* … a path that cannot be written inside, or no path at all */
+	HINT_SHARED,    /* the engine has no namespaces */
+	HINT_CLOSED,    /* … and the line names a path that is not part of the view */
+	HINT_LOCKED,    /* … and the line names a path that cannot be written */
 };
 
 struct hint {

@@ -73,9 +73,13 @@ static bool sight_matches(enum hint_when when, enum sight sight) {
 	case HINT_PRIVATE:
 		return sight == SIGHT_PRIVATE;
 	case HINT_READ_ONLY:
+	case HINT_LOCKED:
 		return sight == SIGHT_READ || sight == SIGHT_NONE;
+	case HINT_CLOSED:
+		return sight == SIGHT_NONE;
 	case HINT_ALWAYS:
 	case HINT_OFFLINE:
+	case HINT_SHARED:
 		break;
 	}
 	return false;
@@ -90,7 +94,8 @@ static bool word_matches(const struct plan *plan, enum hint_when when, struct sp
 	struct arena a;
 	bool found = false;
 
-	if (len >= sizeof text || (*word.at != '/' && when != HINT_DENIED)) {
+	bool upward = len > 3 && strncmp(word.at, "../", 3) == 0;
+	if (len >= sizeof text || (*word.at != '/' && !upward && when != HINT_DENIED)) {
 		return false;
 	}
 	memcpy(text, word.at, len);
@@ -114,7 +119,8 @@ static bool line_names(const struct plan *plan, enum hint_when when, struct span
 
 	while (next_word(&at, line.end, &word)) {
 		bool speaker =
-			word.at == line.at && (when == HINT_PRIVATE || when == HINT_READ_ONLY);
+			word.at == line.at &&
+			(when == HINT_PRIVATE || when == HINT_READ_ONLY || when == HINT_LOCKED);
 		if (!speaker && word_matches(plan, when, word, ret)) {
 			return true;
 		}
@@ -134,6 +140,11 @@ static bool applies(const struct plan *plan, enum hint_when when, struct span li
 	case HINT_READ_ONLY:
 		(void)line_names(plan, when, line, ret); /* a better answer, not a condition */
 		return true;
+	case HINT_SHARED:
+		return plan_shares(plan);
+	case HINT_CLOSED:
+	case HINT_LOCKED:
+		return plan_shares(plan) && line_names(plan, when, line, ret);
 	case HINT_DENIED:
 	case HINT_UNSEEN:
 	case HINT_PRIVATE:
