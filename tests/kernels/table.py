@@ -90,7 +90,7 @@ def cells(answer):
             yield start + ["not reached"] + [""] * (len(HEAD) - 5)
             continue
         if found.get("same"):
-            yield start + [plan["level"], plan["engine"], f"as {found['same']}"] + [""] * (len(HEAD) - 7)
+            yield start + [plan["level"], plan["engine"], f"the plan of: {found['same']}"] + [""] * (len(HEAD) - 7)
             continue
         rows = found["escape"]
         counts = collections.Counter(rows["counts"])
