@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "linux/cgroup.h"
 #include "linux/kernel.h"
+#include "linux/scratch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -288,7 +289,7 @@ static const char *find_run_dir(struct arena *a) {
 	const char *base = variable("TMPDIR");
 	unsigned char random[8];
 	char name[64];
-	int at = snprintf(name, sizeof name, "corral-%u/", (unsigned)geteuid());
+	int at = snprintf(name, sizeof name, SCRATCH_PREFIX "%u-", (unsigned)geteuid());
 
 	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
 		return NULL;

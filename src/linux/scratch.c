@@ -87,35 +87,14 @@ static void empty(struct removal *r, int dir, int depth) {
 	}
 }
 
-/* The directory that holds those of all runs of a user, when this was the last. */
-static void remove_parent(const char *run_dir) {
-	char parent[PATH_MAX];
-	size_t len = strlen(run_dir);
-	while (len > 0 && run_dir[len - 1] != '/') {
-		len--;
-	}
-	if (len < 2 || len > sizeof parent) {
-		return;
-	}
-	memcpy(parent, run_dir, len - 1);
-	parent[len - 1] = '\0';
-	(void)rmdir(parent); /* another run has it */
-}
-
 /* ---- what a killed run left ---- */
-
-/* Names of runs are hexadecimal. */
-static bool is_run(const char *name) {
-	size_t len = strspn(name, "0123456789abcdef");
-	return len == SCRATCH_NAME && name[len] == '\0';
-}
 
 static void sweep_one(int parent, const char *name) {
 	auto_fd dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	/* Who is alive holds the lock; who is just being made is young. */
-	if (dir < 0 || fstat(dir, &st) != 0 || time(NULL) - st.st_ctime < 2 ||
-	    flock(dir, LOCK_EX | LOCK_NB) != 0) {
+	if (dir < 0 || fstat(dir, &st) != 0 || st.st_uid != geteuid() ||
+	    time(NULL) - st.st_ctime < 2 || flock(dir, LOCK_EX | LOCK_NB) != 0) {
 		return;
 	}
 	struct removal r = {.top = dir};
@@ -123,14 +102,23 @@ static void sweep_one(int parent, const char *name) {
 	(void)unlinkat(parent, name, AT_REMOVEDIR); /* what could not be removed keeps it */
 }
 
-void scratch_sweep(const char *parent_path) {
-	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+void scratch_sweep(const char *run_dir) {
+	char parent_path[PATH_MAX];
+	const char *name = strrchr(run_dir, '/') + 1;
+	size_t dir = (size_t)(name - run_dir), common = (size_t)(strrchr(name, '-') - name) + 1;
 	char space[4096] __attribute__((aligned(8)));
 	long n;
+
+	if (dir >= sizeof parent_path) {
+		return;
+	}
+	memcpy(parent_path, run_dir, dir);
+	parent_path[dir] = '\0';
+	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (parent >= 0 && (n = syscall(SYS_getdents64, parent, space, sizeof space)) > 0) {
 		for (long at = 0; at < n;) {
 			const struct entry *d = (const struct entry *)(const void *)(space + at);
-			if (is_run(d->name)) {
+			if (strncmp(d->name, name, common) == 0 && !streq(d->name, name)) {
 				sweep_one(parent, d->name);
 			}
 			at += d->reclen;
@@ -155,5 +143,4 @@ void scratch_remove(const char *run_dir) {
 		r.top = top;
 		empty(&r, top, 0);
 	}
-	remove_parent(run_dir);
 }

@@ -2,11 +2,11 @@
 #ifndef CORRAL_LINUX_SCRATCH_H
 #define CORRAL_LINUX_SCRATCH_H
 
-/* Hexadecimal digits in the name of a run's directory. */
-#define SCRATCH_NAME 16
+/* A run's directory is called by this, the user's number, "-", and a random one. */
+#define SCRATCH_PREFIX "corral-"
 
-/* Removes what runs that were killed left in the directory of all runs of a user. */
-void scratch_sweep(const char *parent);
+/* Removes what runs that were killed left beside this one. */
+void scratch_sweep(const char *run_dir);
 
 /* Removes the directory and all beneath it, following nothing; what cannot be
  * removed stays.  System calls only.  NULL is fine. */

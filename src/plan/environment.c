@@ -158,9 +158,9 @@ static void put_computed(struct builder *b) {
 	const struct plan *plan = b->plan;
 	put(b, "PATH", search_path(b));
 	put(b, "HOME", plan->home_at);
-	put(b, "TMPDIR", b->shared ? keep_join(b, plan->run_dir, SHARED_TMP) : "/tmp");
+	put(b, "TMPDIR", b->shared ? plan->run_dir : "/tmp");
 	if (b->shared) {
-		put(b, "TMUX_TMPDIR", keep_join(b, plan->run_dir, SHARED_TMP)); /* reads no other */
+		put(b, "TMUX_TMPDIR", plan->run_dir); /* reads no other */
 	}
 	put(b, "USER", b->h->user);
 	put(b, "LOGNAME", b->h->user);

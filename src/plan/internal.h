@@ -73,10 +73,9 @@ struct builder {
 
 #define WHERE "plan"
 
-/* In the directory of the run, where there is no root of our own. */
-#define SHARED_TMP "tmp"
-#define SHARED_HOME "home"
-#define SHARED_MEMORY "shm"
+/* In the directory of the run, where there is no root of our own; and in Corral's
+ * state, where nothing is made for every run. */
+#define SHARED_HOME ".home"
 #define SHARED_IDENTITY "gitconfig"
 
 /* ---- plan.c: small tools that all files use ---- */

@@ -113,8 +113,7 @@ struct plan {
 	bool broker;        /* what the filter asks is answered */
 	unsigned traits;    /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* those that paths within a writable tree ask for */
-	const char *shm_at; /* what the broker uses instead of /dev/shm, and of /tmp; NULL */
-	const char *tmp_at;
+	const char *stand_in; /* what the broker uses instead of /dev/shm and /tmp; NULL */
 	bool spread;        /* a tree was granted entry by entry, to leave one out */
 	const char *run_dir; /* a directory for this run alone, made before and removed after it;
 	                      * NULL with namespaces, where a tmpfs serves */

@@ -92,15 +92,15 @@ void shared_skeleton(struct builder *b) {
 	for (size_t i = 0; i < ARRAY_LEN(more_devices); i++) {
 		show_device(b, more_devices[i]);
 	}
-	const char *tmp = keep_join(b, b->plan->run_dir, SHARED_TMP);
-	wish_private(b, tmp, 0700, RANK_WINDOW, "private");
-	identity_show(b, keep_join(b, b->plan->run_dir, SHARED_IDENTITY));
+	wish_private(b, b->plan->run_dir, 0700, RANK_WINDOW, "private");
+	/* Kept from run to run: making and removing a file costs more than the rest. */
+	if (b->own_dirs[0] != NULL && !b->h->state_closed) {
+		identity_show(b, keep_join(b, b->own_dirs[0], SHARED_IDENTITY));
+	}
 	/* New terminals; what lies in /dev/pts stays closed. */
 	show_device(b, "/dev/ptmx");
 	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {
-		b->plan->shm_at = keep_join(b, b->plan->run_dir, SHARED_MEMORY);
-		b->plan->tmp_at = tmp;
-		wish_private(b, b->plan->shm_at, 0700, RANK_WINDOW, "shared memory");
+		b->plan->stand_in = b->plan->run_dir;
 	}
 }
 
@@ -248,7 +248,7 @@ void shared_traits(struct builder *b) {
 	if (plan->broker) {
 		traits |= TRAIT_BROKER | plan->exceptions;
 		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
-		traits |= plan->shm_at != NULL ? TRAIT_MEMORY : 0;
+		traits |= plan->stand_in != NULL ? TRAIT_MEMORY : 0;
 		traits |= plan->landlock_abi < LANDLOCK_ABI_SCOPES ? TRAIT_SIGNALS : 0;
 		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
 	}

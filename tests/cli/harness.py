@@ -349,8 +349,8 @@ class Suite:
         found = set()
         for top in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
             for name in os.listdir(top) if os.path.isdir(top) else []:
-                # The directory of a user's runs belongs to whoever runs at this moment; last_look() sees it.
-                if "corral" not in name.lower() or re.match(r"corral-(test-|lint-|\d+$)", name):
+                # The directory of a run belongs to whoever runs at this moment; last_look() sees it.
+                if "corral" not in name.lower() or re.match(r"corral-(test-|lint-|\d+-[0-9a-f]{16}$)", name):
                     continue
                 try:
                     if os.lstat(f"{top}/{name}").st_uid == user.uid:
@@ -399,9 +399,9 @@ class Suite:
         """Control groups of runs whose pids no test knows, and what was in the way of a removal."""
         left = [path for path in self.cgroups() - self.cgroups_before
                 if not os.path.exists(f"/proc/{owner_of(path)}")]
-        runs = f"/tmp/corral-{self.user.uid}"
-        if not wait_until(lambda: not os.path.exists(runs), 2):
-            left.append(runs)
+        runs = f"/tmp/corral-{self.user.uid}-*"
+        if not wait_until(lambda: not glob.glob(runs), 2):
+            left += glob.glob(runs)
         self.count += 1
         self.failed += bool(left)
         for path in left:

@@ -27,7 +27,7 @@ DRAIN = 0.4  # seconds for the end of streams that a background job may still ho
 LEAVING = 0.5
 GRACE = 2.0  # seconds for killed processes to go
 # Where the landlock engine, which has no view of its own, puts what is private.
-OWN_TMP = re.compile(r"/tmp/corral-[0-9]+/[0-9a-f]+/tmp\b")
+OWN_TMP = re.compile(r"/tmp/corral-[0-9]+-[0-9a-f]+\b")
 OWN_HOME = r"/\.local/state/corral/homes/[0-9a-f]+-project\b"
 TERMINAL = struct.pack("HHHH", 24, 80, 0, 0)
 

@@ -8,7 +8,7 @@ static void share(struct world *w) {
 	w->h.userns = false;
 	w->h.userns_why = "kernel.unprivileged_userns_clone is 0";
 	w->h.notify = w->h.sockets = true;
-	w->h.run_dir = "/tmp/corral-1000/0123456789abcdef";
+	w->h.run_dir = "/tmp/corral-1000-0123456789abcdef";
 }
 
 static enum state state_of(const struct world *w, enum guarantee g) {
@@ -106,8 +106,8 @@ TEST(the_view_is_the_hosts_own_tree) {
 		CHECK(m->kind != MOUNT_PTS && m->kind != MOUNT_QUEUES);
 	}
 	CHECK(mount_at(&w, "/tmp") == NULL && mount_at(&w, "/dev") == NULL);
-	CHECK(kind_is(&w, "/tmp/corral-1000/0123456789abcdef/tmp", MOUNT_PRIVATE));
-	CHECK_STR(env_of(&w, "TMPDIR"), "/tmp/corral-1000/0123456789abcdef/tmp");
+	CHECK(kind_is(&w, "/tmp/corral-1000-0123456789abcdef", MOUNT_PRIVATE));
+	CHECK_STR(env_of(&w, "TMPDIR"), "/tmp/corral-1000-0123456789abcdef");
 	CHECK(env_of(&w, "XDG_RUNTIME_DIR") == NULL);
 	CHECK_STR(env_of(&w, "HOME"), w.plan.home_source);
 	/* Programs find the toolchain through the private home. */

@@ -227,19 +227,17 @@ static const char *beneath(const char *path, const char *dir) {
  * get the run's own directory; what is not asked stays closed. */
 static const char *by_stand_in(const struct call *c, const char *path, char space[PATH_MAX]) {
 	const struct plan *plan = c->b->plan;
-	const struct {
-		const char *dir, *at;
-	} rows[] = {{"/dev/shm", plan->shm_at}, {"/tmp", plan->tmp_at}, {"/var/tmp", plan->tmp_at}};
+	static const char *const dirs[] = {"/dev/shm", "/tmp", "/var/tmp"};
+	const char *at = plan->stand_in;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const char *rest = beneath(path, rows[i].dir);
-		if (rows[i].at == NULL || rest == NULL || strstr(rest, "/..") != NULL ||
-		    plan_sight(plan, path) != SIGHT_NONE ||
-		    strlen(rows[i].at) + strlen(rest) >= PATH_MAX) {
+	for (size_t i = 0; at != NULL && i < ARRAY_LEN(dirs); i++) {
+		const char *rest = beneath(path, dirs[i]);
+		if (rest == NULL || strstr(rest, "/..") != NULL ||
+		    plan_sight(plan, path) != SIGHT_NONE || strlen(at) + strlen(rest) >= PATH_MAX) {
 			continue;
 		}
-		memcpy(space, rows[i].at, strlen(rows[i].at));
-		memcpy(space + strlen(rows[i].at), rest, strlen(rest) + 1);
+		memcpy(space, at, strlen(at));
+		memcpy(space + strlen(at), rest, strlen(rest) + 1);
 		return space;
 	}
 	return path;

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -52,9 +53,44 @@ static int make_home(const char *home, struct err *e) {
 
 /* ---- without a root of our own ---- */
 
+static bool holds(const char *path, const char *text) {
+	struct buf have;
+	buf_init(&have);
+	bool same = file_read(path, strlen(text), &have) == 0 && have.len == strlen(text) &&
+		    memcmp(have.data, text, have.len) == 0;
+	buf_done(&have);
+	return same;
+}
+
+static int make_parents(const char *path, struct err *e) {
+	char dir[PATH_MAX];
+	size_t len = (size_t)(strrchr(path, '/') - path);
+	if (len >= sizeof dir) {
+		return -1;
+	}
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	return make_private_dirs(dir, e);
+}
+
+/* In Corral's own state, where it stays: mostly it is there. */
 static int make_file(const struct mount *m, struct err *e) {
-	auto_fd fd = open(m->target, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, m->mode);
-	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0) {
+	char draft[PATH_MAX];
+	if (holds(m->target, m->text)) {
+		return 0;
+	}
+	int n = snprintf(draft, sizeof draft, "%s.%d", m->target, (int)getpid());
+	if (n < 0 || (size_t)n >= sizeof draft) {
+		errno = ENAMETOOLONG;
+		return err_sys_at(e, "scratch", "cannot make", m->target);
+	}
+	int flags = O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+	auto_fd fd = open(draft, flags, 0600);
+	if (fd < 0 && errno == ENOENT && make_parents(m->target, e) == 0) {
+		fd = open(draft, flags, 0600);
+	}
+	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0 ||
+	    rename(draft, m->target) != 0) {
 		return err_sys_at(e, "scratch", "cannot make", m->target);
 	}
 	return 0;
@@ -100,45 +136,20 @@ static void link_toolchain(const char *home, const struct mount *m) {
 	}
 }
 
-/* In a directory of the user's own; the last of several runs removes that, so it
- * may vanish between the two steps. */
-static int make_in_parent(const char *run_dir) {
-	char parent[PATH_MAX];
-	size_t len = (size_t)(strrchr(run_dir, '/') - run_dir);
-	if (len >= sizeof parent) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(parent, run_dir, len);
-	parent[len] = '\0';
-	for (int tries = 0; tries < 100; tries++) {
-		struct stat st;
-		bool there = mkdir(parent, 0700) != 0 && errno == EEXIST;
-		/* Somebody else may have taken the name in a shared directory. */
-		if (there && lstat(parent, &st) == 0 &&
-		    (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
-			errno = EPERM;
-			return -1;
-		}
-		if (there && tries == 0) {
-			scratch_sweep(parent);
-		}
-		if (mkdir(run_dir, 0700) == 0) {
-			return 0;
-		}
-		if (errno != ENOENT) {
-			return -1;
-		}
-	}
-	return -1;
+/* What killed runs left is looked for now and then: listing the directory for
+ * temporary files costs more than the rest of this layer. */
+static bool time_to_sweep(const char *run_dir) {
+	return run_dir[strlen(run_dir) - 1] == '0'; /* a random digit of sixteen */
 }
 
 static int make_run_dir(struct kit *k, struct err *e) {
 	const struct plan *plan = k->plan;
-	if (make_in_parent(plan->run_dir) != 0) {
+	if (time_to_sweep(plan->run_dir)) {
+		scratch_sweep(plan->run_dir);
+	}
+	if (mkdir(plan->run_dir, 0700) != 0) {
 		err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
-		return err_fix(e, "make the directory for temporary files writable (TMPDIR), and "
-				  "remove what is in the way");
+		return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
 	}
 	/* Held by the first process as long as it lives: see scratch_sweep(). */
 	k->lock_fd = open(plan->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -147,7 +158,8 @@ static int make_run_dir(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind == MOUNT_PRIVATE && mkdir(m->target, 0700) != 0) {
+		bool beneath = m->kind == MOUNT_PRIVATE && !streq(m->target, plan->run_dir);
+		if (beneath && mkdir(m->target, 0700) != 0) {
 			return err_sys_at(e, "scratch", "cannot make", m->target);
 		}
 		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
