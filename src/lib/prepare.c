@@ -165,11 +165,43 @@ int prepared_replan(struct prepared *p, struct err *e) {
 	return make_plan_without(p, broker, why, e);
 }
 
+/* The same plan without what outlasts a run: the kept home, and git's settings
+ * beside it. */
+static int stage_plan(struct prepared *p, struct plan *ret, struct err *e) {
+	const struct plan *plan = &p->plan;
+	*ret = *plan;
+	ret->home_source = NULL;
+	ret->mounts = arena_array(&p->arena, plan->nmounts + 1, sizeof *ret->mounts);
+	if (ret->mounts == NULL) {
+		return err_memory(e, "library");
+	}
+	ret->nmounts = 0;
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		struct mount m = plan->mounts[i];
+		bool home = plan->home_source != NULL && m.source != NULL &&
+			    streq(m.source, plan->home_source);
+		if (plan_shares(plan) && (home || m.kind == MOUNT_FILE || m.kind == MOUNT_LINK)) {
+			continue;
+		}
+		if (home) {
+			m.kind = MOUNT_PRIVATE;
+			m.source = NULL;
+			m.mode = 0700;
+		}
+		ret->mounts[ret->nmounts++] = m;
+	}
+	return 0;
+}
+
 int prepared_rehearse(struct prepared *p, struct err *e) {
 	char *const nothing[] = {(char[]){"corral"}, NULL};
 	for (;;) {
+		struct plan stage;
+		if (stage_plan(p, &stage, e) != 0) {
+			return -1;
+		}
 		struct run_request request = {
-			.plan = &p->plan,
+			.plan = &stage,
 			.host = &p->host,
 			.argv = nothing,
 			.in = RUN_NULL,

@@ -170,7 +170,8 @@ static int prune_in_tree(struct builder *b, struct wish *w, const struct wish *o
 	case MOUNT_BIND:
 		return prune_tree(b, w, outer, e);
 	case MOUNT_PRIVATE:
-		w->dropped = fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
+		w->dropped = !b->shared && /* there it lies in the run's own directory */
+			     fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
 		return 0;
 	case MOUNT_DIR:
 	case MOUNT_LINK:
