@@ -94,7 +94,9 @@ static int make_plan(struct prepared *p, struct err *e) {
 	if (may_share(p) && host_probe_shared(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
-	if (plan_wants_groups(&p->policy, &p->host)) {
+	/* Without a user namespace processes can be counted by a group alone. */
+	bool counts = may_share(p) && policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
+	if (counts || plan_wants_groups(&p->policy, &p->host)) {
 		host_probe_groups(&p->host);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
@@ -134,18 +136,13 @@ static const char *reason_of_failure(struct prepared *p, const struct err *e) {
 }
 
 static int make_plan_without(struct prepared *p, bool broker, const char *why, struct err *e) {
-	if (may_share(p) || !broker) {
-		if (host_probe_shared(&p->arena, &p->host, e) != 0) {
-			return -1;
-		}
-	}
-	if (broker) {
-		p->host.notify = p->host.sockets = false;
-		p->host.notify_why = why;
-	} else {
+	if (!broker) {
 		p->host.userns = false;
 		p->host.userns_why = why;
+		return make_plan(p, e);
 	}
+	p->host.notify = p->host.sockets = false;
+	p->host.notify_why = why;
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 

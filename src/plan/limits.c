@@ -204,7 +204,7 @@ static void plan_disk(struct plan *plan, int64_t file_size, int64_t tmp_size) {
 bool plan_wants_groups(const struct policy *p, const struct host *h) {
 	return limit_of(p, KEY_LIMITS_MEMORY) != LIMIT_NONE ||
 	       limit_of(p, KEY_LIMITS_CPUS) != LIMIT_NONE ||
-	       (h->privileged && limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
+	       ((h->privileged || !h->userns) && limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
 }
 
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
