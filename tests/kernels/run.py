@@ -171,7 +171,8 @@ def main():
                 json.dump(answers[-1], out, indent=1)
     if options.document and not part:
         with open(options.document, "w", encoding="utf-8") as out:
-            out.write("\n".join(table.document(options.place, [kernel[0] for kernel in KERNELS])) + "\n")
+            text = "\n".join(table.document(options.place, [kernel[0] for kernel in KERNELS]))
+            out.write(text.rstrip("\n") + "\n")
     ran = [answer for answer in answers if "not run" not in answer]
     return 1 if not ran or any(table.bad(answer) for answer in ran) else 0
 

@@ -187,8 +187,9 @@ def document(place, names):
     yield ""
     yield textwrap.fill(ABOUT, 118, break_on_hyphens=False)
     yield ""
-    yield "Run: " + ", ".join(said(answer) for answer in answers if "date" in answer) + "."
-    yield "A machine that was not run, or a level that was not reached, has not passed."
+    run = "Run: " + ", ".join(said(answer) for answer in answers if "date" in answer) + "."
+    passed = "A machine that was not run, or a level that was not reached, has not passed; – was not tried."
+    yield textwrap.fill(f"{run} {passed}", 118, break_on_hyphens=False)
     yield ""
     yield from table([row for answer in answers for row in cells(answer)])
     yield from listed("Failures", [f"{answer['name']}: {reason}" for answer in answers for reason in failures(answer)])
