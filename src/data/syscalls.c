@@ -17,13 +17,20 @@ const struct syscall_name syscall_names[CALL_COUNT] = {
 #undef SYSCALL
 
 const char *const syscall_group_names[GROUP_COUNT] = {
-	[GROUP_NAMESPACES] = "namespaces", [GROUP_MOUNT] = "mount",
-	[GROUP_MOUNT_NEW] = "new mount",   [GROUP_SURFACE] = "kernel surface",
-	[GROUP_KEYRING] = "keyring",       [GROUP_HANDLES] = "handles",
-	[GROUP_PROCESSES] = "processes",   [GROUP_SYSTEM] = "system",
-	[GROUP_EXECUTION] = "execution",   [GROUP_TERMINAL] = "terminal",
-	[GROUP_SOCKETS] = "sockets",       [GROUP_SETUID] = "set-user-id",
-	[GROUP_IPC] = "ipc",               [GROUP_FILES] = "files",
+	[GROUP_NAMESPACES] = "namespaces",
+	[GROUP_MOUNT] = "mount",
+	[GROUP_MOUNT_NEW] = "new mount",
+	[GROUP_SURFACE] = "kernel surface",
+	[GROUP_KEYRING] = "keyring",
+	[GROUP_HANDLES] = "handles",
+	[GROUP_PROCESSES] = "processes",
+	[GROUP_SYSTEM] = "system",
+	[GROUP_EXECUTION] = "execution",
+	[GROUP_TERMINAL] = "terminal",
+	[GROUP_SOCKETS] = "sockets",
+	[GROUP_SETUID] = "set-user-id",
+	[GROUP_IPC] = "ipc",
+	[GROUP_FILES] = "files",
 	[GROUP_MARKS] = "marks",
 };
 

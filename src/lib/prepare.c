@@ -102,6 +102,17 @@ static int make_plan(struct prepared *p, struct err *e) {
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
+/* What a plan with namespaces does not promise, one without may: but only where
+ * there are none to be had. */
+static int replan_refused(struct prepared *p, struct err *e) {
+	if (e->kind != ERR_SETUP || !p->host.userns || host_makes_namespaces()) {
+		return -1;
+	}
+	p->host.userns = false;
+	p->host.userns_why = "the kernel refused to make the sandbox's namespaces";
+	return make_plan(p, e);
+}
+
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e) {
 	if (prepared_resolve(policy, to_run, p, e) != 0) {
@@ -118,7 +129,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.userns_why = memory_find(&p->arena, &p->host);
 		p->host.userns = p->host.userns_why == NULL;
 	}
-	if (make_plan(p, e) != 0) {
+	if (make_plan(p, e) != 0 && replan_refused(p, e) != 0) {
 		return -1;
 	}
 	return to_run ? 0 : prepared_rehearse(p, e);

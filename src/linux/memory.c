@@ -95,13 +95,14 @@ static bool file_path(const struct host *h, const char *suffix, char out[PATH_MA
 }
 
 const char *memory_find(struct arena *a, const struct host *h) {
-	char path[PATH_MAX], key[KEY_LEN + 1];
+	char path[PATH_MAX];
 	struct buf text;
 	const char *why = NULL;
 
 	buf_init(&text);
 	if (file_path(h, "", path) && file_read(path, TEXT_MAX, &text) == 0 &&
 	    text.len > KEY_LEN + 1) {
+		char key[KEY_LEN + 1];
 		make_key(h, key);
 		if (strncmp(text.data, key, KEY_LEN) == 0 && text.data[KEY_LEN] == '\n') {
 			why = arena_strdup(a, text.data + KEY_LEN + 1);

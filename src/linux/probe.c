@@ -15,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* /etc/passwd on a machine with many users; more is not read. */
@@ -319,6 +320,21 @@ int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
 		return err_fix(e, "set TMPDIR to a directory that exists");
 	}
 	return 0;
+}
+
+bool host_makes_namespaces(void) {
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+			 CLONE_NEWUTS,
+	};
+	long pid = sys_clone3(&args);
+	if (pid == 0) {
+		_exit(0);
+	}
+	if (pid > 0) {
+		(void)waitpid((pid_t)pid, NULL, __WALL); /* it is gone by itself */
+	}
+	return pid > 0;
 }
 
 void host_probe_groups(struct host *h) {

@@ -16,6 +16,10 @@ int host_probe(struct arena *a, struct host *ret, struct err *e);
 /* What a plan without namespaces needs to know besides; memory is the arena's. */
 int host_probe_shared(struct arena *a, struct host *h, struct err *e);
 
+/* Whether the kernel makes a run's namespaces at all; what is set up in them may
+ * still be refused.  Costs a process: for who has to know before a run tries. */
+bool host_makes_namespaces(void);
+
 /* What the plan needs when plan_wants_groups() says so. */
 void host_probe_groups(struct host *h);
 

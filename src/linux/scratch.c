@@ -20,13 +20,15 @@
 /* One descriptor and one buffer a level. */
 #define DEPTH_MAX 32
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t reclen;
-	uint8_t type;
-	char name[];
-};
+/* Where linux_dirent64 has the length of an entry, and its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+static long entry_length(const char *entry) {
+	uint16_t length;
+	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
+	return length;
+}
 
 struct removal {
 	int top;
@@ -74,15 +76,14 @@ static void remove_entry(struct removal *r, int dir, const char *name, int depth
 }
 
 static void empty(struct removal *r, int dir, int depth) {
-	char space[4096] __attribute__((aligned(8)));
+	char space[4096];
 	long n;
 	while ((n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
-		for (long at = 0; at < n;) {
-			const struct entry *d = (const struct entry *)(const void *)(space + at);
-			if (!streq(d->name, ".") && !streq(d->name, "..")) {
-				remove_entry(r, dir, d->name, depth);
+		for (long at = 0; at < n; at += entry_length(space + at)) {
+			const char *name = space + at + ENTRY_NAME;
+			if (!streq(name, ".") && !streq(name, "..")) {
+				remove_entry(r, dir, name, depth);
 			}
-			at += d->reclen;
 		}
 	}
 }
@@ -106,7 +107,7 @@ void scratch_sweep(const char *run_dir) {
 	char parent_path[PATH_MAX];
 	const char *name = strrchr(run_dir, '/') + 1;
 	size_t dir = (size_t)(name - run_dir), common = (size_t)(strrchr(name, '-') - name) + 1;
-	char space[4096] __attribute__((aligned(8)));
+	char space[4096];
 	long n;
 
 	if (dir >= sizeof parent_path) {
@@ -116,12 +117,11 @@ void scratch_sweep(const char *run_dir) {
 	parent_path[dir] = '\0';
 	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (parent >= 0 && (n = syscall(SYS_getdents64, parent, space, sizeof space)) > 0) {
-		for (long at = 0; at < n;) {
-			const struct entry *d = (const struct entry *)(const void *)(space + at);
-			if (strncmp(d->name, name, common) == 0 && !streq(d->name, name)) {
-				sweep_one(parent, d->name);
+		for (long at = 0; at < n; at += entry_length(space + at)) {
+			const char *other = space + at + ENTRY_NAME;
+			if (strncmp(other, name, common) == 0 && !streq(other, name)) {
+				sweep_one(parent, other);
 			}
-			at += d->reclen;
 		}
 	}
 }

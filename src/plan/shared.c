@@ -157,7 +157,7 @@ static const struct wish *mask_in(const struct spread *s, const char *path) {
 	return NULL;
 }
 
-static void spread_dir(const struct spread *s);
+static void spread_dir(struct spread *s);
 
 static void spread_entry(void *arg, const char *name) {
 	const struct spread *s = arg;
@@ -186,14 +186,14 @@ static void spread_entry(void *arg, const char *name) {
 }
 
 /* Names can be listed there, and so can those in a hidden directory beneath. */
-static void spread_dir(const struct spread *s) {
+static void spread_dir(struct spread *s) {
 	struct mount list = s->tree;
 	list.target = list.source = s->dir;
 	list.reach = REACH_LIST;
 	list.dev = list.ino = 0;
 	wish_add(s->b, list, RANK_PIN);
 	/* A directory that cannot be listed shows the command nothing either. */
-	(void)s->b->h->fs.list(s->b->h->fs.ctx, s->dir, spread_entry, (void *)(uintptr_t)s);
+	(void)s->b->h->fs.list(s->b->h->fs.ctx, s->dir, spread_entry, s);
 }
 
 int shared_spread(struct builder *b, struct err *e) {

@@ -74,7 +74,7 @@ def register(suite):
         call.wait()
         check(wait_until(lambda: not box.strays(), 3), f"left: {box.strays()}")
         time.sleep(2.1)  # a directory this young might belong to a run that is just beginning
-        for _ in range(200):  # it is looked for now and then
+        for _ in range(200):  # not every run looks for it
             if not glob.glob(f"/tmp/corral-{box.user.uid}-*"):
                 break
             box.run(*at("standard", "true")).exited(0)

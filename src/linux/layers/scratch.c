@@ -73,6 +73,10 @@ static int make_parents(const char *path, struct err *e) {
 	return make_private_dirs(dir, e);
 }
 
+static int open_draft(const char *path) {
+	return open(path, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 /* In Corral's own state, where it stays: mostly it is there. */
 static int make_file(const struct mount *m, struct err *e) {
 	char draft[PATH_MAX];
@@ -84,10 +88,9 @@ static int make_file(const struct mount *m, struct err *e) {
 		errno = ENAMETOOLONG;
 		return err_sys_at(e, "scratch", "cannot make", m->target);
 	}
-	int flags = O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
-	auto_fd fd = open(draft, flags, 0600);
+	auto_fd fd = open_draft(draft);
 	if (fd < 0 && errno == ENOENT && make_parents(m->target, e) == 0) {
-		fd = open(draft, flags, 0600);
+		fd = open_draft(draft);
 	}
 	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0 ||
 	    rename(draft, m->target) != 0) {
@@ -136,7 +139,7 @@ static void link_toolchain(const char *home, const struct mount *m) {
 	}
 }
 
-/* What killed runs left is looked for now and then: listing the directory for
+/* What killed runs left is looked for at times: listing the directory for
  * temporary files costs more than the rest of this layer. */
 static bool time_to_sweep(const char *run_dir) {
 	return run_dir[strlen(run_dir) - 1] == '0'; /* a random digit of sixteen */
