@@ -248,6 +248,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SOCKETS, EXAMINE(SOCKETS, socket, SOCKET_BROKER, "a datagram names its receiver behind a pointer")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, socket, SOCKET_ALONE_NO_NET, "nobody could judge where it connects to")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socket, SOCKET_ALONE, "nobody could judge which socket file it connects to")),
+	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_BROKER, "as socket: the half of a pair can send a datagram elsewhere")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_SHARED, "as socket: the half of a pair can send a datagram elsewhere")),
 	IN(CHANGES, ASK(FILES, symlink, "as creat")),
 	IN(CHANGES, ASK(FILES, symlinkat, "as creat")),
@@ -480,6 +481,13 @@ static const struct syscall_refusal refusals_socket_broker_no_net[] = {
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(1, TYPE_MASK, 1), EPERM, "UDP and ping"),
 };
 
+static const struct syscall_refusal refusals_socketpair_broker[] = {
+	/* The family first: what is no unix socket is none of the broker's. */
+	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets come in pairs"),
+	WHEN(ONE_OF(1, TYPE_MASK, 2), ASK_BROKER, "datagrams"),
+	WHEN(NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "neither streams nor packets"),
+};
+
 static const struct syscall_refusal refusals_socketpair_shared[] = {
 	WHEN(NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "unix datagrams"),
 };
@@ -525,6 +533,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_SOCKET_ALONE_NO_NET] = CHECK_ROWS_AND(refusals_socket_alone_no_net, CHECK_SOCKET),
 	[CHECK_SOCKET_BROKER] = CHECK_ROWS_AND(refusals_socket_broker, CHECK_SOCKET),
 	[CHECK_SOCKET_BROKER_NO_NET] = CHECK_ROWS_AND(refusals_socket_broker_no_net, CHECK_SOCKET),
+	[CHECK_SOCKETPAIR_BROKER] = CHECK_ROWS(refusals_socketpair_broker),
 	[CHECK_SOCKETPAIR_SHARED] = CHECK_ROWS_AND(refusals_socketpair_shared, CHECK_SOCKETPAIR),
 	[CHECK_TRUNCATING_OPEN] = CHECK_ROWS_AND(refusals_truncating_open, CHECK_OPEN),
 	[CHECK_TRUNCATING_OPENAT] = CHECK_ROWS_AND(refusals_truncating_openat, CHECK_OPENAT),

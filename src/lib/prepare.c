@@ -102,14 +102,24 @@ static int make_plan(struct prepared *p, struct err *e) {
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
+/* The failure as the reason that a report shows. */
+static const char *reason_of_failure(struct prepared *p, const struct err *e) {
+	const char *fix = remedy_for(e->where, e->sys);
+	char text[sizeof e->what + 512];
+	(void)snprintf(text, sizeof text, "%s (%s)%s%s", e->what, errno_name(e->sys),
+		       fix == NULL ? "" : "; ", fix == NULL ? "" : fix); /* may be cut */
+	return arena_strdup(&p->arena, text);
+}
+
 /* What a plan with namespaces does not promise, one without may: but only where
  * there are none to be had. */
 static int replan_refused(struct prepared *p, struct err *e) {
-	if (e->kind != ERR_SETUP || !p->host.userns || host_makes_namespaces()) {
+	struct err refused = {0};
+	if (e->kind != ERR_SETUP || !p->host.userns || host_makes_namespaces(&refused)) {
 		return -1;
 	}
 	p->host.userns = false;
-	p->host.userns_why = "the kernel refused to make the sandbox's namespaces";
+	p->host.userns_why = reason_of_failure(p, &refused);
 	return make_plan(p, e);
 }
 
@@ -136,15 +146,6 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 }
 
 /* ---- falling back ---- */
-
-/* The failure as the reason that a report shows. */
-static const char *reason_of_failure(struct prepared *p, const struct err *e) {
-	const char *fix = remedy_for(e->where, e->sys);
-	char text[sizeof e->what + 512];
-	(void)snprintf(text, sizeof text, "%s (%s)%s%s", e->what, errno_name(e->sys),
-		       fix == NULL ? "" : "; ", fix == NULL ? "" : fix); /* may be cut */
-	return arena_strdup(&p->arena, text);
-}
 
 static int make_plan_without(struct prepared *p, bool broker, const char *why, struct err *e) {
 	if (!broker) {

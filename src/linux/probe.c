@@ -322,7 +322,7 @@ int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
 	return 0;
 }
 
-bool host_makes_namespaces(void) {
+bool host_makes_namespaces(struct err *ret_why) {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
 			 CLONE_NEWUTS,
@@ -331,10 +331,13 @@ bool host_makes_namespaces(void) {
 	if (pid == 0) {
 		_exit(0);
 	}
-	if (pid > 0) {
-		(void)waitpid((pid_t)pid, NULL, __WALL); /* it is gone by itself */
+	if (pid < 0) {
+		(void)err_host(ret_why, "namespaces",
+			       "the kernel refused to make the sandbox's namespaces");
+		return false;
 	}
-	return pid > 0;
+	(void)waitpid((pid_t)pid, NULL, __WALL); /* it is gone by itself */
+	return true;
 }
 
 void host_probe_groups(struct host *h) {

@@ -18,7 +18,7 @@ int host_probe_shared(struct arena *a, struct host *h, struct err *e);
 
 /* Whether the kernel makes a run's namespaces at all; what is set up in them may
  * still be refused.  Costs a process: for who has to know before a run tries. */
-bool host_makes_namespaces(void);
+bool host_makes_namespaces(struct err *ret_why);
 
 /* What the plan needs when plan_wants_groups() says so. */
 void host_probe_groups(struct host *h);

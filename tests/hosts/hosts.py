@@ -81,6 +81,8 @@ class Podman(Place):
         self.hybrid = os.path.isdir("/sys/fs/cgroup/unified")
         if self.hybrid and os.getuid() != 0:
             raise Skip("both versions of control groups are mounted, which only root can change for crun")
+        if box.user.uid != 0 and not any(line.startswith(f"{box.user.name}:") for line in lines_of("/etc/subuid")):
+            raise Skip(f"{box.user.name} has no subordinate ids")
         self.runtime = box.mkdir("run", 0o700)
         self.make_root()
 

@@ -78,6 +78,7 @@ const struct broker_row broker_rows[] = {
 	ASK(BROKER_SOCKETS, connect, "Landlock knows ports and no addresses, and sockets with a path only since ABI 9"),
 	ASK(BROKER_SOCKETS, ioctl, "TIOCGPTPEER: a new terminal lies in the host's /dev/pts"),
 	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
+	ASK(BROKER_SOCKETS, socketpair, "a datagram from the half of a pair names its receiver behind a pointer"),
 
 	ASK(BROKER_SIGNALS, kill, "without a pid namespace every process of the user is in reach; Landlock keeps signals in since ABI 6"),
 	ASK(BROKER_SIGNALS, pidfd_send_signal, "as kill"),
@@ -160,6 +161,10 @@ static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
 	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
 	return got < 0 ? -errno : got;
+}
+
+int call_add(const struct call *c, int fd, bool cloexec) {
+	return add_fd(c, fd, cloexec, 0);
 }
 
 long call_give(const struct call *c, int fd, bool cloexec, bool writable) {

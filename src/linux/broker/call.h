@@ -41,6 +41,9 @@ bool caller_waits(const struct call *c);
  * looked into, -ESRCH for one that is gone. */
 int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 
+/* Writes into the caller's memory: as caller_bytes(). */
+int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
+
 /* A string with its NUL.  -ENAMETOOLONG when it is not within cap bytes. */
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
 
@@ -62,6 +65,9 @@ long caller_status(const struct call *c, pid_t pid, const char *field, unsigned 
  * writable one is closed before the caller goes on, so that the caller can
  * close and execute the file at once (ETXTBSY). */
 long call_give(const struct call *c, int fd, bool cloexec, bool writable);
+
+/* The same without an answer: its number in the caller, or -errno. */
+int call_add(const struct call *c, int fd, bool cloexec);
 
 /* Answers; a caller that is gone is nobody's loss. */
 void call_answer(const struct call *c, long result);
@@ -135,6 +141,7 @@ long serve_ioctl(struct call *c);
 long serve_connect(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);
+long serve_socketpair(struct call *c);
 
 long serve_ioprio_set(struct call *c);
 long serve_sched_setaffinity(struct call *c);

@@ -91,6 +91,22 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) 
 	return caller_waits(c) ? 0 : -ESRCH;
 }
 
+int caller_write(const struct call *c, uint64_t address, const void *data, size_t len) {
+	char copy[64];
+	if (len > sizeof copy) {
+		return -EINVAL;
+	}
+	memcpy(copy, data, len); /* an iovec has no const */
+	struct iovec local = {.iov_base = copy, .iov_len = len};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = len};
+
+	if (!caller_waits(c)) {
+		return -ESRCH;
+	}
+	long n = syscall(SYS_process_vm_writev, c->tid, &local, 1UL, &remote, 1UL, 0UL);
+	return n == (long)len ? 0 : (n < 0 ? no_look(errno) : -EFAULT);
+}
+
 static bool has_nul(const char *s, size_t len) {
 	for (size_t i = 0; i < len; i++) {
 		if (s[i] == '\0') {

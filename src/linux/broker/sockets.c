@@ -376,3 +376,28 @@ long serve_listen(struct call *c) {
 	}
 	return r;
 }
+
+/* ---- pairs ---- */
+
+/* A pair of packet sockets in the place of one of datagrams: it keeps messages apart
+ * as well, and sends nowhere but to its other half, whatever address is given. */
+long serve_socketpair(struct call *c) {
+	int pair[2], numbers[2];
+	int flags = call_int(c, 1) & (SOCK_NONBLOCK | SOCK_CLOEXEC);
+	bool cloexec = (flags & SOCK_CLOEXEC) != 0;
+
+	if (call_int(c, 0) != AF_UNIX || call_int(c, 2) != 0) {
+		return -EPROTONOSUPPORT;
+	}
+	int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (flags & SOCK_NONBLOCK);
+	if (syscall(SYS_socketpair, AF_UNIX, type, 0, pair) != 0) {
+		return -errno;
+	}
+	auto_fd one = pair[0], other = pair[1];
+	numbers[0] = call_add(c, one, cloexec);
+	numbers[1] = numbers[0] < 0 ? -EMFILE : call_add(c, other, cloexec);
+	if (numbers[0] < 0 || numbers[1] < 0) {
+		return numbers[0] < 0 ? numbers[0] : numbers[1];
+	}
+	return caller_write(c, c->args[3], numbers, sizeof numbers);
+}
