@@ -412,21 +412,21 @@ static const struct syscall_refusal refusals_ioctl_broker[] = {
 #define O_EXCL_ 0200
 
 static const struct syscall_refusal refusals_memory_open[] = {
-	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
 	WHEN_BOTH(ANY_BIT(1, CREATES), ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
 	WHEN_BOTH(ANY_BIT(1, NOFOLLOW_), ONE_OF(1, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(1, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
 static const struct syscall_refusal refusals_memory_openat[] = {
-	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
 	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
 	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_), ONE_OF(2, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
 static const struct syscall_refusal refusals_memory_openat_arm[] = {
-	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
 	WHEN_BOTH(ANY_BIT(2, CREATES), ANY_BIT(3, SET_USER_ID), EPERM, "set-user-id"),
 	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_ARM_), ONE_OF(2, NO_MEMORY_ARM_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),

@@ -98,12 +98,13 @@ int caller_write(const struct call *c, uint64_t address, const void *data, size_
 	}
 	memcpy(copy, data, len); /* an iovec has no const */
 	struct iovec local = {.iov_base = copy, .iov_len = len};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = len};
+	/* An iovec with the address as the number that it is to us. */
+	const uint64_t remote[2] = {address, len};
 
 	if (!caller_waits(c)) {
 		return -ESRCH;
 	}
-	long n = syscall(SYS_process_vm_writev, c->tid, &local, 1UL, &remote, 1UL, 0UL);
+	long n = syscall(SYS_process_vm_writev, c->tid, &local, 1UL, remote, 1UL, 0UL);
 	return n == (long)len ? 0 : (n < 0 ? no_look(errno) : -EFAULT);
 }
 

@@ -236,8 +236,9 @@ static const char *by_stand_in(const struct call *c, const char *path, char spac
 		    plan_sight(plan, path) != SIGHT_NONE || strlen(at) + strlen(rest) >= PATH_MAX) {
 			continue;
 		}
-		memcpy(space, at, strlen(at));
-		memcpy(space + strlen(at), rest, strlen(rest) + 1);
+		size_t len = strlen(at);
+		memcpy(space, at, len + 1);
+		memcpy(space + len, rest, strlen(rest) + 1);
 		return space;
 	}
 	return path;
