@@ -2,9 +2,10 @@
 import glob
 import os
 import signal
+import socket
 import time
 
-from harness import check, contains, equal, wait_until
+from harness import check, contains, equal, needs, wait_until
 
 
 def at(level, *words):
@@ -92,6 +93,75 @@ def register(suite):
             check("s3" not in done.out, f"{what} told the secret")
         equal((box.read("ws/secret"), box.read("ws/kept")), ("s3\n", "kept\n"), "the files")
         box.run(*at("standard", *rules, "-c", "cat kept && echo n >new && mv new n2 && rm n2")).exited(0)
+
+    @test("at level standard the half of a datagram pair reaches its other half and no socket of the host")
+    def _(box):
+        needs(box, "python3")
+        box.mkdir("outside")
+        box.write("ws/pair.py", "import socket, sys\n"
+                           "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                           "a.send(b'1'); a.send(b'22'); print(b.recv(9), b.recv(9))\n"
+                           "a.sendto(b'out', sys.argv[1])\n")
+        for inside in (False, True):
+            path = f"{box.dir}/outside/sock-{inside}"
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as host:
+                host.bind(path)
+                os.chmod(path, 0o777)
+                host.settimeout(1)
+                words = ["python3", "pair.py", path]
+                done = box.run(*at("standard", *words)) if inside else box.execute(words)
+                contains(done.out, "b'1' b'22'", "the pair itself")
+                try:
+                    got = host.recv(9)
+                except TimeoutError:
+                    got = None
+            equal(got, None if inside else b"out", f"what the host received, inside={inside}")
+
+    @test("at level standard shared memory and semaphores are the run's own", root=True)
+    def _(box):
+        needs(box, "python3")
+        before = set(os.listdir("/dev/shm"))
+        box.write("ws/shm.py", "import multiprocessing as m, os\nfrom multiprocessing import shared_memory as s\n"
+                  "a = s.SharedMemory(name='corral-test-shm', create=True, size=9)\n"
+                  "b = s.SharedMemory('corral-test-shm'); b.buf[0] = 7; print(a.buf[0]); b.close(); a.close()\n"
+                  "lock = m.Lock()\nwith lock: print('locked', flush=True)\n"
+                  "os._exit(0)\n")  # the segment is left
+        equal(box.run(*at("standard", "python3", "shm.py")).exited(0).out, "7\nlocked\n", "inside")
+        equal({n for n in os.listdir("/dev/shm") if "corral-test" in n} - before, set(), "what the host's /dev/shm has")
+
+    @test("at level standard a new terminal works and the user's others stay closed")
+    def _(box):
+        needs(box, "python3")
+        box.write("ws/own_terminal.py", "import os, pty, sys\npid, fd = pty.fork()\n"
+                  "if pid == 0: os.execlp('sh', 'sh', '-c', 'tty && echo made')\n"
+                  "text = b''\ntry:\n    while True: text += os.read(fd, 99)\nexcept OSError: pass\nprint(text)\n"
+                  "try: os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)\nexcept OSError as e: print(e.strerror)\n")
+        master, slave = os.openpty()
+        try:
+            os.fchown(slave, box.user.uid, box.user.gid)
+            done = box.run(*at("standard", "python3", "own_terminal.py", os.ttyname(slave))).exited(0)
+        finally:
+            os.close(master)
+            os.close(slave)
+        contains(done.out, "made", "the new terminal")
+        contains(done.out, "Permission denied", "the user's other terminal")
+
+    @test("at level standard the priority of a process outside stays, that of one's own child changes")
+    def _(box):
+        needs(box, "python3")
+        box.write("ws/nice.py", "import os, subprocess, sys\nchild = subprocess.Popen(['sleep', '30'])\n"
+                  "os.setpriority(os.PRIO_PROCESS, child.pid, 5); print(os.getpriority(os.PRIO_PROCESS, child.pid))\n"
+                  "os.sched_setaffinity(child.pid, {0}); print(os.sched_getaffinity(child.pid))\nchild.kill()\n"
+                  "for f in (lambda p: os.setpriority(os.PRIO_PROCESS, p, 9), lambda p: os.sched_setaffinity(p, {0})):\n"
+                  "    try: f(int(sys.argv[1])); print('changed')\n    except OSError as e: print(e.strerror)\n")
+        victim = box.start(["sleep", "30"])
+        try:
+            done = box.run(*at("standard", "python3", "nice.py", str(victim.pid))).exited(0)
+            equal(done.out, "5\n{0}\nOperation not permitted\nOperation not permitted\n", "inside")
+            equal(os.getpriority(os.PRIO_PROCESS, victim.pid), 0, "the process outside")
+        finally:
+            victim.kill()
+            victim.wait()
 
     @test("what needs a root of our own is refused at level standard, with a remedy")
     def _(box):

@@ -23,6 +23,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli"), os.path.dirnam
 
 import ladder  # noqa: E402  the paths have to be set first
 import filters  # noqa: E402
+import memory  # noqa: E402
 import nested  # noqa: E402
 from harness import Suite, check, contains, equal  # noqa: E402
 from hosts import HOSTS  # noqa: E402
@@ -244,6 +245,7 @@ def run(options, suite):
                 register(suite, host, question, ask)
     nested.register(suite)
     filters.register(suite)
+    memory.register(suite)
     status = suite.run(options.only, options.jobs)
     write_report(options.report, suite.answers)
     return status
