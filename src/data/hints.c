@@ -52,6 +52,7 @@ const struct hint hints[] = {
 	{"Cannot connect to the Docker daemon", SERVICES},
 	{"docker.sock", SERVICES},
 	{"not been booted with systemd", SERVICES},
+	{"reboot parameter file", SERVICES},             /* reboot */
 	{"Failed to connect to bus", SERVICES},
 	{"message bus", SERVICES},                       /* dbus-send */
 	{"authentication agent", SERVICES},              /* ssh-add */
@@ -75,6 +76,7 @@ const struct hint hints[] = {
 	{"PERM_SUDOERS", RIGHTS},                        /* sudo, as root */
 	{"setresuid", RIGHTS},                           /* setpriv */
 	{"failed mount system call", RIGHTS},
+	{": not mounted", RIGHTS},                       /* umount */
 	{"must be setuid", RIGHTS},
 	{"must be suid", RIGHTS},
 	{"must be superuser", RIGHTS},
@@ -93,6 +95,7 @@ const struct hint hints[] = {
 	{"root privileges", RIGHTS},
 	{"cannot lock /etc", RIGHTS},                    /* useradd */
 	{"cannot set niceness", RIGHTS},
+	{"crontabs/", RIGHTS},                           /* crontab */
 
 	{"perf_event_paranoid", COUNTERS},
 	{"No permission to enable", COUNTERS}, /* perf */
@@ -120,6 +123,9 @@ const struct hint hints[] = {
 	{"EACCES", LOCKED},
 	{"while setting flags", FLAGS},                  /* chattr */
 	{"kill: ", FAR},
+	{"ptrace(", FAR},                                /* strace */
+	{"resource limit: Operation not permitted", FAR}, /* prlimit */
+	{"SOCK_DGRAM", STREAMS},                         /* a line of Python's traceback */
 	{"socket: Operation not permitted", STREAMS},    /* ping */
 	{"read only lock file", WRITE},                  /* apt, as root */
 	{"Read-only file system", WRITE},
