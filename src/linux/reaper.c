@@ -19,8 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define LANDLOCK_ABI_SCOPES 6
-
 /* Signal 0 asks for permission alone. */
 static bool signals_stay_inside(const struct plan *plan) {
 	return plan->landlock_abi >= LANDLOCK_ABI_SCOPES && kill(getppid(), 0) != 0 &&

@@ -18,6 +18,10 @@
 #include "plan/host.h"
 #include "policy/policy.h"
 
+/* What Landlock judges from which ABI on, where more than one file asks. */
+#define LANDLOCK_ABI_TRUNCATE 3
+#define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets */
+
 enum guarantee {
 	GUARANTEE_FS_WRITE,
 	GUARANTEE_FS_READ,

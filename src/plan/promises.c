@@ -8,9 +8,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 
-/* Landlock keeps abstract sockets and signals inside from this ABI on. */
-#define LANDLOCK_ABI_SCOPES 6
-
 static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_FS_WRITE] = "fs.write",
 	[GUARANTEE_FS_READ] = "fs.read",

@@ -7,9 +7,6 @@
 
 #include "data/syscalls.h"
 
-#define LANDLOCK_ABI_TRUNCATE 3
-#define LANDLOCK_ABI_SCOPES 6
-
 #define WHY_OPEN "this level does not protect files"
 #define WHY_NOTHING "level none enforces limits, time-out and a clean environment only"
 

@@ -16,10 +16,6 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 
-/* Signals and abstract sockets are Landlock's from here on; truncation from here. */
-#define LANDLOCK_ABI_SCOPES 6
-#define LANDLOCK_ABI_TRUNCATE 3
-
 /* More entries than this, and starting would take longer than most commands. */
 #define SPREAD_MAX 4096
 
@@ -253,4 +249,7 @@ void shared_traits(struct builder *b) {
 		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
 	}
 	plan->traits = traits;
+	if (plan->level != LEVEL_NONE && !plan->broker && b->h->notify_why != NULL) {
+		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
+	}
 }

@@ -155,12 +155,15 @@ TEST(an_exception_in_a_writable_tree_is_asked_about) {
 		add_item(&w, rows[i].key, "/home/ann/work/app/src/main.c");
 		REQUIRE(build(&w) == 0);
 		CHECK_INT(w.plan.traits & (TRAIT_READS | TRAIT_CHANGES), rows[i].traits);
+		CHECK(!has_note(&w, "no broker"));
 		w.h.notify = w.h.sockets = false;
+		w.h.notify_why = "kernel.yama.ptrace_scope is 2 or more";
 		CHECK_INT(build(&w), -1);
 		CHECK(strstr(w.e.fix, "--allow-degraded fs.deny") != NULL);
 		add_item(&w, KEY_ALLOW_DEGRADED, "fs.deny");
 		CHECK_INT(build(&w), 0);
 		CHECK_INT(state_of(&w, GUARANTEE_FS_DENY), STATE_ABSENT);
+		CHECK(has_note(&w, "no broker: kernel.yama.ptrace_scope"));
 		world_done(&w);
 	}
 }

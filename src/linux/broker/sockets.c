@@ -22,8 +22,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ABI_ABSTRACT 6 /* from there on Landlock keeps abstract names apart */
-
 struct address {
 	union {
 		struct sockaddr any;
@@ -160,7 +158,7 @@ static long connect_unix(const struct call *c, int fd, struct address *a) {
 	p.fd = -1;
 	if (!has_path(a)) {
 		bool abstract = a->len > offsetof(struct sockaddr_un, sun_path);
-		bool judged = c->b->plan->landlock_abi >= ABI_ABSTRACT;
+		bool judged = c->b->plan->landlock_abi >= LANDLOCK_ABI_SCOPES;
 		return abstract && !judged ? -ECONNREFUSED : connect_to(c, fd, a, -1);
 	}
 	path_of(a, path);
