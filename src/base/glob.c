@@ -1,0 +1,405 @@
+/* Parsing and matching of patterns.
+ *
+ * Should:   take names as bytes; "?" and "[…]" see a UTF-8 character as one.
+ * Must not: allocate, recurse or take more than the product of both lengths when it
+ *           matches: the broker does it while a program waits.
+ * Fails:    closed: what could be meant in two ways is an error, because a rule that
+ *           silently matches nothing protects nothing. */
+#include "base/glob.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <string.h>
+
+#define WHERE "pattern"
+
+/* Behind the last character: a byte that is no UTF-8 is a character of its own. */
+#define NOT_TEXT 0x110000U
+
+bool glob_has_magic(const char *text) {
+	return strpbrk(text, "*?[{\\") != NULL;
+}
+
+/* ---- characters ---- */
+
+static unsigned folded(unsigned c) {
+	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* The character at s, and its length. */
+static unsigned character(const char *s, size_t left, size_t *ret_len) {
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = utf8_length(p, left);
+	static const unsigned lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+
+	*ret_len = n == 0 ? 1 : n;
+	if (n == 0) {
+		return NOT_TEXT + p[0];
+	}
+	unsigned c = p[0] & lead[n];
+	for (size_t i = 1; i < n; i++) {
+		c = c << 6 | (p[i] & 0x3fU);
+	}
+	return c;
+}
+
+/* ---- classes ---- */
+
+static bool is_lower(unsigned c) {
+	return c >= 'a' && c <= 'z';
+}
+
+static bool is_upper(unsigned c) {
+	return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(unsigned c) {
+	return c >= '0' && c <= '9';
+}
+
+static bool is_alpha(unsigned c) {
+	return is_lower(c) || is_upper(c);
+}
+
+static bool is_alnum(unsigned c) {
+	return is_alpha(c) || is_digit(c);
+}
+
+static bool is_space(unsigned c) {
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_punct(unsigned c) {
+	return c > ' ' && c < 0x7f && !is_alnum(c);
+}
+
+static bool is_xdigit(unsigned c) {
+	return is_digit(c) || (folded(c) >= 'a' && folded(c) <= 'f');
+}
+
+static const struct {
+	const char *name; /* with what stands around it */
+	bool (*has)(unsigned c);
+} classes[] = {
+	{"[:alnum:]", is_alnum}, {"[:alpha:]", is_alpha},   {"[:digit:]", is_digit},
+	{"[:lower:]", is_lower}, {"[:punct:]", is_punct},   {"[:space:]", is_space},
+	{"[:upper:]", is_upper}, {"[:xdigit:]", is_xdigit},
+};
+
+static size_t named_class(const char *p, size_t left, size_t *ret) {
+	for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+		size_t n = strlen(classes[i].name);
+		if (left >= n && memcmp(p, classes[i].name, n) == 0) {
+			*ret = i;
+			return n;
+		}
+	}
+	return 0;
+}
+
+/* One end of a range. */
+static unsigned member(const char *p, size_t left, size_t *ret_len) {
+	if (p[0] == '\\' && left > 1) {
+		unsigned c = character(p + 1, left - 1, ret_len);
+		*ret_len += 1;
+		return c;
+	}
+	return character(p, left, ret_len);
+}
+
+static bool in_range(unsigned c, unsigned low, unsigned high, bool fold) {
+	if (c >= low && c <= high) {
+		return true;
+	}
+	if (!fold || !is_alpha(c)) {
+		return false;
+	}
+	unsigned other = c ^ 0x20U;
+	return other >= low && other <= high;
+}
+
+/* The class that begins at p: its length, or 0 when it does not end.  *ret says whether
+ * it holds c. */
+static size_t class_match(const char *p, size_t left, unsigned c, bool fold, bool *ret) {
+	size_t at = 1;
+	bool negated = left > 1 && (p[1] == '!' || p[1] == '^');
+	bool has = false;
+
+	at += negated;
+	for (size_t first = at; at < left && (p[at] != ']' || at == first);) {
+		size_t row, n = named_class(p + at, left - at, &row);
+		if (n > 0) {
+			has = has || classes[row].has(c) ||
+			      (fold && is_alpha(c) && classes[row].has(c ^ 0x20U));
+			at += n;
+			continue;
+		}
+		unsigned low = member(p + at, left - at, &n), high = low;
+		at += n;
+		if (at + 1 < left && p[at] == '-' && p[at + 1] != ']') {
+			high = member(p + at + 1, left - at - 1, &n);
+			at += 1 + n;
+		}
+		has = has || in_range(c, low, high, fold);
+	}
+	if (at >= left) {
+		return 0;
+	}
+	*ret = has != negated;
+	return at + 1;
+}
+
+/* ---- one name ---- */
+
+static bool same_bytes(const char *a, const char *b, size_t len, bool fold) {
+	if (!fold) {
+		return memcmp(a, b, len) == 0;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (folded((unsigned char)a[i]) != folded((unsigned char)b[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* One piece of the pattern against the character at s.  Returns the piece's length, 0
+ * when it does not match. */
+static size_t piece_match(const char *p, size_t left, const char *s, size_t have, bool fold,
+			  size_t *ret_taken) {
+	bool has = false;
+	unsigned c = character(s, have, ret_taken);
+
+	if (p[0] == '?') {
+		return 1;
+	}
+	if (p[0] == '[') {
+		size_t n = class_match(p, left, c, fold, &has);
+		return has ? n : 0;
+	}
+	size_t n;
+	unsigned want = member(p, left, &n);
+	return want == c || (fold && folded(want) == folded(c)) ? n : 0;
+}
+
+/* With one star to come back to: a later star never needs an earlier one changed. */
+static bool pattern_match(const struct glob_name *g, const char *s, size_t len, bool fold) {
+	const char *p = g->text;
+	size_t at = 0, in = 0, star = SIZE_MAX, star_in = 0, taken;
+
+	while (in < len || at < g->len) {
+		if (at < g->len && p[at] == '*') {
+			star = ++at;
+			star_in = in;
+			continue;
+		}
+		size_t n = at < g->len && in < len ? piece_match(p + at, g->len - at, s + in,
+								 len - in, fold, &taken)
+						   : 0;
+		if (n > 0) {
+			at += n;
+			in += taken;
+			continue;
+		}
+		if (star == SIZE_MAX || star_in >= len) {
+			return false;
+		}
+		(void)character(s + star_in, len - star_in, &taken);
+		star_in += taken;
+		at = star;
+		in = star_in;
+	}
+	return true;
+}
+
+static bool name_match(const struct glob_name *g, const char *s, size_t len, bool fold) {
+	switch (g->kind) {
+	case GLOB_DEPTH:
+		return true;
+	case GLOB_LITERAL:
+		return len == g->len && same_bytes(g->text, s, len, fold);
+	case GLOB_ENDING:
+		return len >= g->len && same_bytes(g->text, s + len - g->len, g->len, fold);
+	case GLOB_PATTERN:
+		break;
+	}
+	return pattern_match(g, s, len, fold);
+}
+
+/* ---- parsing ---- */
+
+static int bad(const char *text, const char *why, const char *fix, struct err *e) {
+	err_set(e, ERR_USAGE, WHERE, "%s: %s", text, why);
+	return err_fix(e, "%s", fix);
+}
+
+static int check_name(const char *whole, const char *p, size_t len, struct err *e) {
+	bool has;
+
+	for (size_t at = 0; at < len;) {
+		size_t n = 1;
+		if (p[at] == '[') {
+			n = class_match(p + at, len - at, 0, false, &has);
+			if (n == 0) {
+				return bad(whole, "a class begins with [ and does not end",
+					   "close it with ], or write \\[ for the character", e);
+			}
+		} else if (p[at] == '{') {
+			return bad(whole, "braces are not part of patterns here",
+				   "write one pattern for each, or \\{ for the character", e);
+		} else if (p[at] == '*' && at + 1 < len && p[at + 1] == '*') {
+			return bad(whole, "** stands for whole names",
+				   "write it between slashes, as in **/*.key", e);
+		} else if (p[at] == '\\') {
+			if (at + 1 == len) {
+				return bad(whole, "a backslash has nothing behind it",
+					   "write \\\\ for the character", e);
+			}
+			n = 2;
+		}
+		at += n;
+	}
+	return 0;
+}
+
+static bool is_plain(const char *p, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("*?[\\", p[i]) != NULL) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Without the backslashes: what is left means itself. */
+static int unescape(struct arena *a, struct glob_name *g) {
+	char *out = arena_alloc(a, g->len + 1);
+	size_t n = 0;
+
+	if (out == NULL) {
+		return -1;
+	}
+	for (size_t i = 0; i < g->len; i++) {
+		i += g->text[i] == '\\';
+		out[n++] = g->text[i];
+	}
+	g->text = out;
+	g->len = n;
+	return 0;
+}
+
+static bool only_escapes(const char *p, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == '\\') {
+			i++;
+		} else if (strchr("*?[", p[i]) != NULL) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int parse_name(struct arena *a, const char *p, size_t len, struct glob_name *ret) {
+	*ret = (struct glob_name){.kind = GLOB_PATTERN, .text = p, .len = len};
+	if (len == 2 && memcmp(p, "**", 2) == 0) {
+		ret->kind = GLOB_DEPTH;
+	} else if (only_escapes(p, len)) {
+		ret->kind = GLOB_LITERAL;
+		return is_plain(p, len) ? 0 : unescape(a, ret);
+	} else if (p[0] == '*' && is_plain(p + 1, len - 1)) {
+		*ret = (struct glob_name){.kind = GLOB_ENDING, .text = p + 1, .len = len - 1};
+	}
+	return 0;
+}
+
+static size_t count_names(const char *text) {
+	size_t n = 0;
+	for (const char *p = text; *p != '\0'; p += strcspn(p, "/")) {
+		p += strspn(p, "/");
+		n += *p != '\0';
+	}
+	return n;
+}
+
+int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, struct err *e) {
+	static const struct glob_name any = {.kind = GLOB_ENDING, .text = "", .len = 0};
+	size_t count = count_names(text), n = 0;
+
+	if (count == 0) {
+		return bad(text, "an empty pattern", "name what it stands for", e);
+	}
+	if (count >= GLOB_NAMES_MAX) {
+		return bad(text, "more names than a pattern can have", "shorten it", e);
+	}
+	char *copy = arena_strdup(a, text);
+	struct glob_name *names = arena_array(a, count + 1, sizeof *names);
+	if (copy == NULL || names == NULL) {
+		return err_memory(e, WHERE);
+	}
+	for (const char *p = copy + strspn(copy, "/"); *p != '\0'; p += strspn(p, "/")) {
+		size_t len = strcspn(p, "/");
+		bool depth = len == 2 && memcmp(p, "**", 2) == 0;
+		if (!depth && check_name(text, p, len, e) != 0) {
+			return -1;
+		}
+		if (parse_name(a, p, len, &names[n]) != 0) {
+			return err_memory(e, WHERE);
+		}
+		/* A second "**" in a row says nothing. */
+		n += !(depth && n > 0 && names[n - 1].kind == GLOB_DEPTH);
+		p += len;
+	}
+	if (names[n - 1].kind == GLOB_DEPTH) {
+		names[n++] = any; /* what is beneath, not the directory itself */
+	}
+	*ret = (struct glob){.names = names, .count = n, .fold = fold};
+	return 0;
+}
+
+/* ---- walking ---- */
+
+/* "**" may also stand for nothing. */
+static glob_set closed(const struct glob *g, glob_set at) {
+	for (size_t i = 0; i < g->count; i++) {
+		if ((at >> i & 1) != 0 && g->names[i].kind == GLOB_DEPTH) {
+			at |= (glob_set)1 << (i + 1);
+		}
+	}
+	return at;
+}
+
+glob_set glob_start(const struct glob *g) {
+	return closed(g, 1);
+}
+
+glob_set glob_step(const struct glob *g, glob_set at, const char *name, size_t len) {
+	glob_set next = 0;
+
+	if (glob_matched(g, at)) {
+		return at;
+	}
+	for (size_t i = 0; i < g->count && at >> i != 0; i++) {
+		if ((at >> i & 1) == 0) {
+			continue;
+		}
+		if (g->names[i].kind == GLOB_DEPTH) {
+			next |= (glob_set)1 << i;
+		} else if (name_match(&g->names[i], name, len, g->fold)) {
+			next |= (glob_set)1 << (i + 1);
+		}
+	}
+	return closed(g, next);
+}
+
+glob_set glob_walk(const struct glob *g, const char *path) {
+	glob_set at = glob_start(g);
+
+	for (const char *p = path + strspn(path, "/"); *p != '\0' && at != 0;) {
+		size_t len = strcspn(p, "/");
+		at = glob_step(g, at, p, len);
+		p += len;
+		p += strspn(p, "/");
+	}
+	return at;
+}
