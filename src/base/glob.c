@@ -21,6 +21,19 @@ bool glob_has_magic(const char *text) {
 	return strpbrk(text, "*?[{\\") != NULL;
 }
 
+char *glob_escape(struct arena *a, const char *text) {
+	char *out = arena_alloc(a, 2 * strlen(text) + 1);
+	size_t n = 0;
+
+	for (const char *p = text; out != NULL && *p != '\0'; p++) {
+		if (strchr("*?[{\\", *p) != NULL) {
+			out[n++] = '\\';
+		}
+		out[n++] = *p;
+	}
+	return out;
+}
+
 /* ---- characters ---- */
 
 static unsigned folded(unsigned c) {

@@ -42,6 +42,9 @@ struct glob {
 /* Whether the text needs a glob: it has a character with a meaning of its own. */
 bool glob_has_magic(const char *text);
 
+/* The text as a pattern that means itself; NULL when memory is out. */
+char *glob_escape(struct arena *a, const char *text);
+
 /* A pattern without a slash at its start; slashes at the end are left out.  Fails with
  * ERR_USAGE for an empty pattern, an open class, a brace, or "**" within a name. */
 int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, struct err *e);

@@ -145,18 +145,24 @@ const struct key keys[KEY_COUNT] = {
 	[KEY_FS_DENY] =
 		{
 			.name = "fs.deny",
-			.type = TYPE_PATHS,
+			.type = TYPE_RULES,
 			.narrow = NARROW_ADD,
-			.later = patterns_later,
-			.help = "Paths that can be neither read nor written.",
+			.help = "Paths and patterns that can be neither read nor written.",
 		},
 	[KEY_FS_PROTECT] =
 		{
 			.name = "fs.protect",
-			.type = TYPE_PATHS,
+			.type = TYPE_RULES,
 			.narrow = NARROW_ADD,
-			.later = patterns_later,
-			.help = "Paths that can be read but never changed.",
+			.help = "Paths and patterns that can be read but never changed or made.",
+		},
+	[KEY_FS_PROTECT_NAMES] =
+		{
+			.name = "fs.protect_names",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_ADD,
+			.help = "File names that can be read but never changed or made, in any "
+				"directory and in any case.",
 		},
 	[KEY_FS_HOME] =
 		{

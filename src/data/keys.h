@@ -23,6 +23,7 @@ enum key_id {
 	KEY_FS_WRITE,
 	KEY_FS_DENY,
 	KEY_FS_PROTECT,
+	KEY_FS_PROTECT_NAMES,
 	KEY_FS_HOME,
 	KEY_FS_TOOLCHAINS,
 	KEY_FS_WORKSPACE_AT,
@@ -59,6 +60,7 @@ enum key_type {
 	TYPE_CPUS,     /* num in thousandths of a processor, from 1.5 */
 	TYPE_NAMES,    /* items: names from `choices`, or free */
 	TYPE_PATHS,    /* items: paths, optional with a trailing '?' */
+	TYPE_RULES,    /* items: paths, patterns, "!" exceptions, "@" sets; in their order */
 	TYPE_MAP,      /* items: "NAME=VALUE" */
 };
 

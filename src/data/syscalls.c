@@ -153,19 +153,23 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 #define SOCKETS (TRAIT_SHARED | TRAIT_SOCKETS)
 #define QUIET (TRAIT_SHARED | TRAIT_SOCKETS | TRAIT_NO_NET)
 #define SIGNALS (TRAIT_SHARED | TRAIT_SIGNALS)
-#define CHANGES (TRAIT_SHARED | TRAIT_CHANGES)
-#define READS (TRAIT_SHARED | TRAIT_READS)
+#define CHANGES TRAIT_CHANGES
+#define READS TRAIT_READS
 #define MEMORY (TRAIT_SHARED | TRAIT_MEMORY)
 
 const struct shared_rule shared_rules[] = {
 	IN(QUIET, ASK(SOCKETS, bind, "an address beside the loopback would be open to the host's networks")),
 	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "Landlock does not judge what is not content: modes, owners, times, attributes")),
+	IN(CHANGES, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "what may not be changed keeps its mode")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, chown, "as chmod")),
 	IN(SOCKETS, ASK(SOCKETS, connect, "a socket file of the host, or an address outside")),
 	IN(CHANGES, EXAMINE(FILES, creat, ASK_MODE_SECOND, "Landlock cannot except a path from a tree that it grants")),
 	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod; a descriptor for reading is enough for it")),
+	IN(CHANGES, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmodat, ASK_MODE_THIRD, "as chmod")),
+	IN(CHANGES, EXAMINE(MARKS, fchmodat, ASK_MODE_THIRD, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, EXAMINE(MARKS, fchmodat2, ASK_MODE_THIRD, "as chmod")),
+	IN(CHANGES, EXAMINE(MARKS, fchmodat2, ASK_MODE_THIRD, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fchown, "as chmod")),
 	IN_BUT(MARKS, TRAIT_OPEN, ASK(MARKS, fchownat, "as chmod")),
 	IN_BUT(SHARED, TRAIT_OPEN, REFUSE(MARKS, file_setattr, ENOSYS, "as chmod; programs fall back to the ioctl")),
@@ -207,7 +211,7 @@ const struct shared_rule shared_rules[] = {
 	IN_ON(MEMORY, SYSCALL_AARCH64, EXAMINE(FILES, openat, MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not judge truncation")),
 	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
-	IN(MARKS, EXAMINE(PROCESSES, prctl, DUMPABLE, "whom the broker may not look into it cannot serve: gpg-agent, ssh-agent, a Corral inside")),
+	IN(TRAIT_BROKER, EXAMINE(PROCESSES, prctl, DUMPABLE, "whom the broker may not look into it cannot serve: gpg-agent, ssh-agent, a Corral inside")),
 	IN(SHARED, EXAMINE(PROCESSES, prlimit64, OTHER_PROCESS, "the limits of the caller's other processes could be lowered")),
 	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_readv, EPERM, "the caller's other processes can be reached")),
 	IN(TRAIT_OPEN, REFUSE(PROCESSES, process_vm_writev, EPERM, "the caller's other processes can be reached")),

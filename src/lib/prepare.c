@@ -91,6 +91,7 @@ static bool may_share(const struct prepared *p) {
 }
 
 static int make_plan(struct prepared *p, struct err *e) {
+	host_probe_broker(&p->host);
 	if (may_share(p) && host_probe_shared(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}

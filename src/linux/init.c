@@ -332,7 +332,7 @@ void init_run(struct kit *k) {
 	}
 	/* Shares our memory until it executes, so nothing is copied; we continue when
 	 * it has, or when it has failed and said so. */
-	int shared = plan_shares(k->plan) ? CLONE_FILES : 0; /* hands us the listener */
+	int shared = k->plan->broker ? CLONE_FILES : 0; /* hands us the listener */
 	in.command =
 		clone(start, stack + sizeof stack, CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
 	if (in.command < 0) {

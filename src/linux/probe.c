@@ -9,12 +9,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +100,34 @@ static bool real_resolve(void *ctx, const char *path, char *out, size_t cap) {
 	}
 	memcpy(out, from, strlen(from) + 1);
 	return true;
+}
+
+/* File systems of systems that do not know case. */
+static const long folding[] = {
+	0x4d44,     /* FAT */
+	0x2011bab0, /* exFAT */
+	0x5346544e, /* NTFS */
+	0x7366746e, /* NTFS, the newer driver */
+	0xff534d42, /* CIFS */
+	0xfe534d42, /* SMB 2 */
+	0x517b,     /* SMB */
+};
+
+static bool real_folds(void *ctx, const char *path) {
+	(void)ctx;
+	struct statfs fs;
+	int flags = 0;
+	auto_fd fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstatfs(fd, &fs) != 0) {
+		return false;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(folding); i++) {
+		if ((uint32_t)fs.f_type == (uint32_t)folding[i]) {
+			return true;
+		}
+	}
+	return syscall(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) == 0 &&
+	       (flags & FS_CASEFOLD_FL) != 0;
 }
 
 static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
@@ -270,7 +301,7 @@ static bool can_take_descriptors(void) {
 
 /* Whether a listener is granted shows when the filter is loaded: a filter cannot
  * be taken off again. */
-static void probe_broker(struct host *h) {
+void host_probe_broker(struct host *h) {
 	struct seccomp_notif_sizes sizes;
 	h->notify_why = NULL;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
@@ -313,7 +344,6 @@ static const char *find_run_dir(struct arena *a) {
 }
 
 int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
-	probe_broker(h);
 	h->run_dir = find_run_dir(a);
 	if (h->run_dir == NULL) {
 		err_set(e, ERR_SETUP, "probe", "there is no directory for temporary files");
@@ -354,7 +384,8 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 		.fs = {.look = real_look,
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,
-		       .list = real_list},
+		       .list = real_list,
+		       .folds = real_folds},
 	};
 	char cwd[PATH_MAX];
 	const char *home;

@@ -13,6 +13,9 @@
 /* What every run needs to know. */
 int host_probe(struct arena *a, struct host *ret, struct err *e);
 
+/* Whether the filter may ask, and somebody can answer. */
+void host_probe_broker(struct host *h);
+
 /* What a plan without namespaces needs to know besides; memory is the arena's. */
 int host_probe_shared(struct arena *a, struct host *h, struct err *e);
 

@@ -126,6 +126,34 @@ static void text_mount(const struct mount *m, struct buf *out) {
 	end_line(out, start);
 }
 
+static const char *effect_name(const struct rule *r) {
+	return r->effect == EFFECT_DENY ? "deny" : "protect";
+}
+
+/* The same item of the policy: one line, however many rules it became. */
+static bool same_item(const struct rule *a, const struct rule *b) {
+	bool set = a->set != NULL && b->set != NULL && streq(a->set, b->set);
+	return a->effect == b->effect && a->origin.kind == b->origin.kind &&
+	       (set || (a->set == NULL && b->set == NULL && a->except == b->except &&
+			streq(a->written, b->written)));
+}
+
+static void text_rules(const struct rules *rules, struct buf *out) {
+	buf_puts(out, rules->count > 0 ? "\nrules\n" : "");
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		char origin[128];
+		size_t start = out->len;
+		if (i > 0 && same_item(r, &rules->list[i - 1])) {
+			continue;
+		}
+		buf_printf(out, "  %-7s %s%s%s   # %s", effect_name(r), r->except ? "!" : "",
+			   r->set != NULL ? "@" : "", r->set != NULL ? r->set : r->written,
+			   origin_text(&r->origin, origin, sizeof origin));
+		end_line(out, start);
+	}
+}
+
 static void text_list(const char *heading, const char *const *lines, size_t n, struct buf *out) {
 	if (n > 0) {
 		buf_printf(out, "\n%s\n", heading);
@@ -183,6 +211,7 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		text_mount(&plan->mounts[i], out);
 	}
+	text_rules(&plan->rules, out);
 	text_environment(plan, out);
 	text_limits(plan, out);
 	text_list("warnings", plan->warnings, plan->nwarnings, out);
@@ -243,6 +272,24 @@ static void json_limits(struct emit *j, const struct plan *plan) {
 	emit_end_object(j);
 }
 
+static void json_rules(struct emit *j, const struct rules *rules) {
+	emit_array(j, "rules");
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		char origin[128];
+		emit_object(j, NULL);
+		emit_string(j, "effect", effect_name(r));
+		emit_bool(j, "except", r->except);
+		emit_string(j, "pattern", r->written);
+		emit_string(j, "beneath", r->anchor);
+		emit_string(j, "set", r->set);
+		emit_string(j, "reason", r->reason);
+		emit_string(j, "origin", origin_text(&r->origin, origin, sizeof origin));
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+}
+
 static void json_places(struct emit *j, const struct plan *plan) {
 	emit_object(j, "workspace");
 	emit_string(j, "source", plan->workspace);
@@ -271,6 +318,7 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 		json_mount(&j, &plan->mounts[i]);
 	}
 	emit_end_array(&j);
+	json_rules(&j, &plan->rules);
 	emit_array(&j, "env");
 	for (size_t i = 0; i < plan->nenv; i++) {
 		emit_bytes(&j, NULL, plan->env[i], strcspn(plan->env[i], "="));

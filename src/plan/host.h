@@ -22,7 +22,7 @@ struct look {
 	bool reachable; /* the caller may read or write it */
 };
 
-/* The host's file system through four questions. */
+/* The host's file system through a few questions. */
 struct host_fs {
 	void *ctx;
 	/* The entry itself; a final symlink is LOOK_LINK. */
@@ -33,6 +33,8 @@ struct host_fs {
 	bool (*resolve)(void *ctx, const char *path, char *out, size_t cap);
 	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
 	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name), void *arg);
+	/* Whether names in this directory are the same in upper and lower case. */
+	bool (*folds)(void *ctx, const char *path);
 };
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
@@ -59,10 +61,11 @@ struct host {
 	const char *userns_why;      /* why not, with the remedy */
 	int landlock_abi;            /* 0: none */
 	bool seccomp;
-	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
+	/* host_probe_broker() */
 	bool notify;                 /* the filter can ask, and the asker's memory can be read */
 	const char *notify_why;      /* why not */
 	bool sockets;                /* and its sockets can be taken */
+	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
 	const char *run_dir;         /* a free name for a directory of the run's own */
 	struct host_cgroup cgroup;
 	struct host_fs fs;

@@ -161,11 +161,22 @@ void shared_skeleton(struct builder *b);
 void shared_open_view(struct builder *b);
 int shared_spread(struct builder *b, struct err *e);
 void shared_traits(struct builder *b);
+/* patterns.c: rules about names; what they ask of the filter; the broker where there are
+ * namespaces. */
+void rules_build(struct builder *b);
+unsigned rules_traits(const struct builder *b);
+void rules_broker(struct builder *b);
+/* No mount is made for it. */
+bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
+/* Protects one path, be it there or not. */
+void rule_for_path(struct builder *b, const char *path, const char *note);
 int view_build(struct builder *b, struct err *e);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
 int environment_build(struct builder *b, struct err *e);
 void promises_make(struct plan *plan);
+/* Of what is hidden or kept, by a mechanism and by the broker. */
+struct promise promise_deny(const struct plan *plan, const char *by);
 /* promises_shared.c: the same for engines without namespaces. */
 void promises_shared(struct plan *plan);
 void promises_warn(struct builder *b);

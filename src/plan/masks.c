@@ -186,16 +186,13 @@ static const char *closed_parent(struct builder *b, const char *path) {
 	}
 }
 
-static int missing(struct builder *b, const struct item *it, enum rank rank, struct err *e) {
+/* A rule about its name holds it, as soon as there is one. */
+static void note_missing(struct builder *b, const struct item *it, enum rank rank) {
 	char origin[128];
-	origin_text(&it->origin, origin, sizeof origin);
-	if (it->optional) {
-		note_add(b, keep_printf(b, "skipped, does not exist: %s (%s)", it->str, origin));
-		return 0;
+	if (!it->optional) {
+		note_add(b, keep_printf(b, "does not exist yet: %s %s (%s)", key_of(rank), it->str,
+					origin_text(&it->origin, origin, sizeof origin)));
 	}
-	err_set(e, ERR_USAGE, WHERE, "%s cannot hold %s (%s): it does not exist", key_of(rank),
-		it->str, origin);
-	return err_fix(e, "create it, or write %s? to skip it when it is missing", it->str);
 }
 
 /* A mount cannot cover a link, only what it leads to. */
@@ -225,7 +222,8 @@ static int collect_rule(struct builder *b, const struct item *it, enum rank rank
 		h.path = closed_parent(b, it->str);
 	}
 	if (h.path == NULL) {
-		return missing(b, it, rank, e);
+		note_missing(b, it, rank);
+		return 0;
 	}
 	if (path_within(b->plan->workspace, h.path)) {
 		return against_workspace(b, &h, e);
@@ -239,7 +237,12 @@ static int collect_rule(struct builder *b, const struct item *it, enum rank rank
 static int collect_rules(struct builder *b, enum key_id key, enum rank rank, struct err *e) {
 	const struct value *list = &b->p->values[key];
 	for (size_t i = 0; i < list->count; i++) {
-		if (collect_rule(b, &list->items[i], rank, e) != 0) {
+		const struct item *it = &list->items[i];
+		bool missing = it->kind == ITEM_PLAIN && fs_resolve(b, it->str) == NULL;
+		if (!missing && rule_alone_covers(b, key, it)) {
+			continue;
+		}
+		if (collect_rule(b, it, rank, e) != 0) {
 			return -1;
 		}
 	}

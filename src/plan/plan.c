@@ -179,11 +179,14 @@ static int build(struct builder *b, struct err *e) {
 		return -1;
 	}
 	wishes_settle(b);
+	rules_build(b);
 	if (masks_build(b, e) != 0 || compose(b, e) != 0) {
 		return -1;
 	}
 	if (b->shared) {
 		shared_traits(b);
+	} else {
+		rules_broker(b);
 	}
 	choose_cwd(b);
 	if (environment_build(b, e) != 0) {

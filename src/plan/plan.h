@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "plan/host.h"
+#include "plan/rules.h"
 #include "policy/policy.h"
 
 /* What Landlock judges from which ABI on, where more than one file asks. */
@@ -117,6 +118,7 @@ struct plan {
 	bool broker;        /* what the filter asks is answered */
 	unsigned traits;    /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* those that paths within a writable tree ask for */
+	struct rules rules; /* about names that no mount can cover */
 	const char *stand_in; /* what the broker uses instead of /dev/shm and /tmp; NULL */
 	bool spread;        /* a tree was granted entry by entry, to leave one out */
 	const char *run_dir; /* a directory for this run alone, made before and removed after it;
@@ -163,6 +165,9 @@ enum sight {
 	SIGHT_WRITE,
 };
 enum sight plan_sight(const struct plan *plan, const char *path);
+
+/* As the mounts alone show it, without the rules about names. */
+enum sight plan_mount_sight(const struct plan *plan, const char *path);
 
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/syscalls.h"
 
 static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_FS_WRITE] = "fs.write",
@@ -66,6 +67,31 @@ static struct promise files(bool landlock) {
 		.state = STATE_ENFORCED,
 		.by = {"mount", landlock ? "landlock" : NULL},
 	};
+}
+
+struct promise promise_deny(const struct plan *plan, const char *by) {
+	struct promise made = {.state = STATE_ENFORCED, .by = {by}};
+	if (plan->exceptions == 0) {
+		return made;
+	}
+	if (plan->broker) {
+		made.by[1] = "broker";
+		bool alone = plan_shares(plan) || plan->rules.hides;
+		if (alone && (plan->exceptions & TRAIT_READS) != 0) {
+			made.state = STATE_WEAKER;
+			made.why = "a hidden program can be executed where the broker hides it, "
+				   "though not read; that it exists can be seen";
+		}
+		return made;
+	}
+	made.state = plan->rules.asked ? STATE_ABSENT : STATE_WEAKER;
+	made.why = plan->rules.asked
+			   ? "patterns, and paths that do not exist yet, cannot be held: nobody "
+			     "answers what the filter would ask"
+			   : "protected names that do not exist yet can be made, and a file that "
+			     "the host replaces is no longer held: nobody answers what the filter "
+			     "would ask";
+	return made;
 }
 
 /* A socket is reached through its file, and connecting needs no right that a
@@ -146,7 +172,7 @@ void promises_make(struct plan *plan) {
 
 	promises[GUARANTEE_FS_WRITE] = files(landlock);
 	promises[GUARANTEE_FS_READ] = files(landlock);
-	promises[GUARANTEE_FS_DENY] = (struct promise){.state = STATE_ENFORCED, .by = {"mount"}};
+	promises[GUARANTEE_FS_DENY] = promise_deny(plan, "mount");
 	promises[GUARANTEE_IPC] = ipc(plan->own_net, plan->landlock_abi >= LANDLOCK_ABI_SCOPES);
 	promises[GUARANTEE_PID] =
 		(struct promise){.state = STATE_ENFORCED, .by = {"pidns", "procfs"}};
@@ -195,6 +221,15 @@ bool loss_is_accepted(const struct policy *p, const char *name) {
 	return false;
 }
 
+static bool is_written(const struct value *list) {
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].origin.kind != ORIGIN_BUILTIN) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* What a policy asks for by its mode, its network or a rule.  At a level below
  * standard the loss of the files lies in the level's name. */
 static bool is_asked(const struct plan *plan, const struct policy *p, enum guarantee g) {
@@ -203,7 +238,9 @@ static bool is_asked(const struct plan *plan, const struct policy *p, enum guara
 	case GUARANTEE_FS_READ:
 		return plan->level >= LEVEL_STANDARD;
 	case GUARANTEE_FS_DENY:
-		return p->values[KEY_FS_DENY].count > 0 || p->values[KEY_FS_PROTECT].count > 0;
+		return is_written(&p->values[KEY_FS_DENY]) ||
+		       is_written(&p->values[KEY_FS_PROTECT]) ||
+		       is_written(&p->values[KEY_FS_PROTECT_NAMES]);
 	case GUARANTEE_NET:
 		return plan->own_net && plan->level >= LEVEL_MINIMAL;
 	default:

@@ -42,26 +42,11 @@ static struct promise fs_read(const struct plan *plan) {
 }
 
 static struct promise fs_deny(const struct plan *plan) {
-	struct promise made = {.state = STATE_ENFORCED, .by = {"landlock"}};
 	if (plan->engine != ENGINE_LANDLOCK) {
 		return (struct promise){.state = STATE_ABSENT, .why = WHY_OPEN};
 	}
-	if (plan->exceptions != 0 && !plan->broker) {
-		return (struct promise){
-			.state = STATE_ABSENT,
-			.why = "a path within a writable tree cannot be hidden or kept: nobody "
-			       "answers what the filter would ask",
-		};
-	}
-	if (plan->exceptions != 0) {
-		made.by[1] = "broker";
-	}
-	if ((plan->exceptions & TRAIT_READS) != 0) {
-		made.state = STATE_WEAKER;
-		made.why =
-			"a hidden program within a writable tree can be executed, though not read; "
-			"that it exists can be seen";
-	} else if (plan->spread) {
+	struct promise made = promise_deny(plan, "landlock");
+	if (made.state == STATE_ENFORCED && plan->spread) {
 		made.state = STATE_WEAKER;
 		made.why = "names in a hidden directory can be listed";
 	}

@@ -238,7 +238,10 @@ void shared_traits(struct builder *b) {
 	bool open = plan->engine != ENGINE_LANDLOCK;
 	unsigned traits = TRAIT_SHARED;
 
-	plan->exceptions = open ? 0 : exceptions(b);
+	unsigned within = open ? 0 : exceptions(b);
+	/* No mount could hold these either. */
+	plan->rules.asked = plan->rules.asked || within != 0;
+	plan->exceptions = open ? 0 : within | rules_traits(b);
 	traits |= plan->own_net ? TRAIT_NO_NET : 0;
 	traits |= open ? TRAIT_OPEN : 0;
 	if (plan->broker) {

@@ -32,7 +32,7 @@ static enum sight sight_of(const struct plan *plan, const struct mount *m, enum 
 	return SIGHT_READ;
 }
 
-enum sight plan_sight(const struct plan *plan, const char *path) {
+enum sight plan_mount_sight(const struct plan *plan, const char *path) {
 	enum sight sight = SIGHT_NONE;
 
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -42,4 +42,17 @@ enum sight plan_sight(const struct plan *plan, const char *path) {
 		}
 	}
 	return sight;
+}
+
+enum sight plan_sight(const struct plan *plan, const char *path) {
+	enum sight sight = plan_mount_sight(plan, path);
+
+	if (plan->rules.count == 0 || (sight != SIGHT_READ && sight != SIGHT_WRITE)) {
+		return sight;
+	}
+	struct ruling ruling = rules_judge(&plan->rules, path);
+	if (ruling.deny != NULL) {
+		return SIGHT_DENIED;
+	}
+	return ruling.protect != NULL ? SIGHT_READ : sight;
 }

@@ -136,6 +136,9 @@ static int check_denied(const struct policy *p, struct err *e) {
 	const struct value *deny = &p->values[KEY_FS_DENY];
 	char from[SHOWN_MAX];
 	for (size_t i = 0; i < deny->count; i++) {
+		if (deny->items[i].kind != ITEM_PLAIN) {
+			continue; /* a grant at the same place is an exception from it */
+		}
 		if (streq(deny->items[i].str, "/")) {
 			return err_set(e, ERR_USAGE, "policy",
 				       "fs.deny / (%s) leaves nothing to run",
@@ -225,16 +228,14 @@ static int missing_path(enum key_id key, const char *str, const struct origin *o
 		       : err_fix(e, "name an existing directory");
 }
 
-/* A grant has to lead somewhere; a deny only has to name something, and what
- * lies behind a directory that we may not search is out of reach anyway. */
-static int check_present(const struct policy *p, enum key_id key, bool grant, struct err *e) {
+/* A grant has to lead somewhere; a rule of fs.deny or fs.protect holds for what comes
+ * later as well. */
+static int check_present(const struct policy *p, enum key_id key, struct err *e) {
 	const struct value *v = &p->values[key];
 	struct stat st;
 	for (size_t i = 0; i < v->count; i++) {
 		const struct item *item = &v->items[i];
-		int found = grant ? stat(item->str, &st) : lstat(item->str, &st);
-		bool hidden = found != 0 && errno == EACCES && !grant;
-		if (found != 0 && !hidden && !item->optional) {
+		if (stat(item->str, &st) != 0 && !item->optional) {
 			return missing_path(key, item->str, &item->origin, errno, e);
 		}
 	}
@@ -256,10 +257,7 @@ static int check_directory(const struct policy *p, enum key_id key, struct err *
 static int check_paths(const struct policy *p, struct err *e) {
 	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT), *dir = policy_str(p, KEY_CHDIR);
 	bool inside = at != NULL && dir != NULL && path_within(dir, at);
-	if (check_present(p, KEY_FS_READ, true, e) != 0 ||
-	    check_present(p, KEY_FS_WRITE, true, e) != 0 ||
-	    check_present(p, KEY_FS_DENY, false, e) != 0 ||
-	    check_present(p, KEY_FS_PROTECT, false, e) != 0 ||
+	if (check_present(p, KEY_FS_READ, e) != 0 || check_present(p, KEY_FS_WRITE, e) != 0 ||
 	    check_directory(p, KEY_FS_AGENT, e) != 0) {
 		return -1;
 	}

@@ -31,7 +31,18 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 int value_from_doc(const struct where *w, const struct key *k, const struct doc *d, struct value *v,
 		   struct err *e);
 
-/* Appends, or replaces the item that speaks of the same thing. */
+/* rule.c: the same for TYPE_RULES. */
+int rule_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		   struct err *e);
+
+/* value.c: refuses a value with its key and origin; a path in absolute and normal form. */
+int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
+		 struct err *e);
+int value_path(const struct where *w, const struct key *k, const char *text, const char **ret,
+	       struct err *e);
+
+/* Appends, or replaces the item that speaks of the same thing; patterns and sets keep
+ * their order, because the last that matches decides. */
 int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
 	      struct err *e);
 

@@ -35,8 +35,18 @@ struct origin {
 	const char *name; /* file, profile or option; NULL for built-in */
 };
 
+/* What a rule of fs.deny or fs.protect speaks of. */
+enum item_kind {
+	ITEM_PLAIN,   /* a name or an absolute path */
+	ITEM_PATTERN, /* absolute, or with "**" first: beneath every granted tree */
+	ITEM_SET,     /* names of data/names.c */
+};
+
 struct item {
 	const char *str;
+	enum item_kind kind;
+	bool except;   /* written with '!': what it matches is taken out of the rules before it */
+	bool bound;    /* of an untrusted file: it excepts from that file's own rules alone */
 	bool optional; /* the path was written with a trailing '?' */
 	struct origin origin;
 };

@@ -55,8 +55,11 @@ static void put_quoted(struct buf *out, const char *s) {
 /* An item as it would be written: pattern characters of a path get their
  * backslash back, a path that may be missing its '?'. */
 static void item_written(const struct key *k, const struct item *item, struct buf *out) {
+	bool path = (k->type == TYPE_PATHS || k->type == TYPE_RULES) && item->kind == ITEM_PLAIN;
+	buf_puts(out, item->except ? "!" : "");
+	buf_puts(out, item->kind == ITEM_SET ? "@" : "");
 	for (const char *p = item->str; *p != '\0'; p++) {
-		if (k->type == TYPE_PATHS && strchr("*?[\\", *p) != NULL) {
+		if (path && strchr("*?[{\\", *p) != NULL) {
 			buf_puts(out, "\\");
 		}
 		buf_add(out, p, 1);
@@ -201,7 +204,16 @@ static int by_text(const void *a, const void *b) {
 	return strcmp(x->str, y->str);
 }
 
-/* In no list does the order mean anything, so it must not change the hash. */
+static bool has_exceptions(const struct value *v) {
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->items[i].except) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Where nothing is excepted the order means nothing, so it must not change the hash. */
 static int hash_items(struct arena *a, const struct key *k, const struct value *v, struct buf *out,
 		      struct err *e) {
 	const struct item **sorted = arena_array(a, v->count + 1, sizeof *sorted);
@@ -211,11 +223,17 @@ static int hash_items(struct arena *a, const struct key *k, const struct value *
 	for (size_t i = 0; i < v->count; i++) {
 		sorted[i] = &v->items[i];
 	}
-	qsort(sorted, v->count, sizeof *sorted, by_text);
+	if (!has_exceptions(v)) {
+		qsort(sorted, v->count, sizeof *sorted, by_text);
+	}
+	static const char *const kinds[] = {
+		[ITEM_PLAIN] = "", [ITEM_PATTERN] = " pattern", [ITEM_SET] = " set"};
 	for (size_t i = 0; i < v->count; i++) {
+		const struct item *item = sorted[i];
 		buf_printf(out, "%s + ", k->name);
-		put_quoted(out, sorted[i]->str);
-		buf_puts(out, sorted[i]->optional ? " ?\n" : "\n");
+		put_quoted(out, item->str);
+		buf_printf(out, "%s%s%s%s\n", kinds[item->kind], item->except ? " !" : "",
+			   item->bound ? " bound" : "", item->optional ? " ?" : "");
 	}
 	return 0;
 }

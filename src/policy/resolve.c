@@ -354,6 +354,15 @@ static int project_keeps_workspace(const struct policy *layer, struct err *e) {
 	return 0;
 }
 
+/* What an untrusted file excepts, it excepts from its own rules (P3). */
+static void bind_exceptions(struct policy *layer) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		for (size_t n = 0; n < layer->values[i].count; n++) {
+			layer->values[i].items[n].bound = true;
+		}
+	}
+}
+
 static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 	const struct source *s = &r->sources[id];
 	struct policy layer = {0};
@@ -367,6 +376,9 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 	if (id == SOURCE_PROJECT && (project_keeps_workspace(&layer, e) != 0 ||
 				     (!s->trusted && layer_narrows(&r->policy, &layer, e) != 0))) {
 		return -1;
+	}
+	if (id == SOURCE_PROJECT && !s->trusted) {
+		bind_exceptions(&layer);
 	}
 	if (id == SOURCE_SYSTEM && r->in->no_config) {
 		return 0; /* only its floor counts, and that was just read */

@@ -112,6 +112,7 @@ static void schema_key(struct emit *j, const char *name, const struct key *k) {
 		break;
 	case TYPE_NAMES:
 	case TYPE_PATHS:
+	case TYPE_RULES:
 		schema_list(j, k);
 		break;
 	case TYPE_MAP:

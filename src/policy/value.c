@@ -29,7 +29,8 @@ const char *shown(const char *s, char *out, size_t cap) {
 }
 
 bool key_is_list(const struct key *k) {
-	return k->type == TYPE_NAMES || k->type == TYPE_PATHS || k->type == TYPE_MAP;
+	return k->type == TYPE_NAMES || k->type == TYPE_PATHS || k->type == TYPE_RULES ||
+	       k->type == TYPE_MAP;
 }
 
 struct unit {
@@ -132,6 +133,7 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_CPUS] = "a number of processors such as 1.5",
 		[TYPE_NAMES] = "a name",
 		[TYPE_PATHS] = "a path",
+		[TYPE_RULES] = "a path, a pattern or @ and the name of a set",
 		[TYPE_MAP] = "NAME=VALUE",
 	};
 	if (k->choices != NULL) {
@@ -149,8 +151,8 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 	}
 }
 
-static int refuse(const struct where *w, const struct key *k, const char *text, const char *why,
-		  struct err *e) {
+int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
+		 struct err *e) {
 	char value[64], from[SHOWN_MAX];
 	return err_set(e, ERR_USAGE, "policy", "%s = \"%s\" (%s): %s", k->name,
 		       shown(text, value, sizeof value), origin_text(&w->origin, from, sizeof from),
@@ -162,12 +164,12 @@ static int refuse_value(const struct where *w, const struct key *k, const char *
 	char expected[300], why[320];
 	expected_text(k, expected, sizeof expected);
 	(void)snprintf(why, sizeof why, "expected %s", expected);
-	return refuse(w, k, text, why, e);
+	return value_refuse(w, k, text, why, e);
 }
 
 static int refuse_later(const struct where *w, const struct key *k, const char *text,
 			struct err *e) {
-	(void)refuse(w, k, text, "not implemented in this version", e);
+	(void)value_refuse(w, k, text, "not implemented in this version", e);
 	if (k->type == TYPE_ENUM) {
 		char list[200];
 		choices_text(k, list, sizeof list);
@@ -270,7 +272,7 @@ static int parse_number(const struct where *w, const struct key *k, const char *
 static int parse_string(const struct where *w, const struct key *k, const char *text,
 			struct value *v, struct err *e) {
 	if (*text == '\0') {
-		return refuse(w, k, text, "must not be empty", e);
+		return value_refuse(w, k, text, "must not be empty", e);
 	}
 	v->str = arena_strdup(w->a, text);
 	return v->str == NULL ? err_memory(e, "policy") : set_number(w, 0, v);
@@ -284,23 +286,25 @@ static const char *base_of(const struct where *w, const struct key *k) {
 }
 
 /* Absolute and normal, "~/" expanded. */
-static int resolve_path(const struct where *w, const struct key *k, const char *text,
-			const char **ret, struct err *e) {
+int value_path(const struct where *w, const struct key *k, const char *text, const char **ret,
+	       struct err *e) {
 	const char *base = base_of(w, k), *rest = text;
 	if (*text == '\0') {
-		return refuse(w, k, text, "a path must not be empty", e);
+		return value_refuse(w, k, text, "a path must not be empty", e);
 	}
 	if (text[0] == '~') {
 		if (text[1] != '\0' && text[1] != '/') {
-			return refuse(w, k, text, "only ~/ is expanded; write ./~ for a name", e);
+			return value_refuse(w, k, text, "only ~/ is expanded; write ./~ for a name",
+					    e);
 		}
 		if (w->home == NULL) {
-			return refuse(w, k, text, "there is no home directory to expand ~ to", e);
+			return value_refuse(w, k, text, "there is no home directory to expand ~ to",
+					    e);
 		}
 		base = w->home;
 		rest = text + (text[1] == '/' ? 2 : 1);
 	} else if (text[0] != '/' && base == NULL) {
-		return refuse(w, k, text, "must be an absolute path", e);
+		return value_refuse(w, k, text, "must be an absolute path", e);
 	}
 	/* What follows "~/" stays beneath the home even when it begins with a slash. */
 	const char *path = text[0] == '/' ? path_normal(w->a, text)
@@ -309,7 +313,7 @@ static int resolve_path(const struct where *w, const struct key *k, const char *
 		return err_memory(e, "policy");
 	}
 	if (strlen(path) >= PATH_MAX) {
-		return refuse(w, k, text, "the path is longer than the system allows", e);
+		return value_refuse(w, k, text, "the path is longer than the system allows", e);
 	}
 	*ret = path;
 	return 0;
@@ -318,7 +322,7 @@ static int resolve_path(const struct where *w, const struct key *k, const char *
 static int parse_path(const struct where *w, const struct key *k, const char *text, struct value *v,
 		      struct err *e) {
 	const char *path;
-	if (resolve_path(w, k, text, &path, e) != 0) {
+	if (value_path(w, k, text, &path, e) != 0) {
 		return -1;
 	}
 	v->str = path;
@@ -333,12 +337,22 @@ static bool same_item(const struct key *k, const char *a, const char *b) {
 	return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
+/* Where something is excepted the order of patterns and sets decides: all are kept. */
+static bool may_replace(const struct value *v, const struct item *item) {
+	for (size_t i = 0; i < v->count && item->kind != ITEM_PLAIN; i++) {
+		if (v->items[i].except) {
+			return false;
+		}
+	}
+	return !item->except;
+}
+
 int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
 	      struct err *e) {
 	v->set = true;
 	v->origin = item->origin;
-	for (size_t i = 0; i < v->count; i++) {
-		if (same_item(k, v->items[i].str, item->str)) {
+	for (size_t i = 0; i < v->count && may_replace(v, item); i++) {
+		if (v->items[i].kind == item->kind && same_item(k, v->items[i].str, item->str)) {
 			bool optional = v->items[i].optional && item->optional;
 			v->items[i] = *item;
 			v->items[i].optional = optional; /* one who insists is enough */
@@ -361,7 +375,7 @@ static int put_text(const struct where *w, const struct key *k, const char *text
 static int parse_name(const struct where *w, const struct key *k, const char *name, struct value *v,
 		      struct err *e) {
 	if (*name == '\0') {
-		return refuse(w, k, name, "a name must not be empty", e);
+		return value_refuse(w, k, name, "a name must not be empty", e);
 	}
 	if (k->choices == NULL && listed(k->later, "*")) {
 		return refuse_later(w, k, name, e);
@@ -406,8 +420,9 @@ static int read_pattern(const struct where *w, const struct key *k, const char *
 		if (*p == '\\') {
 			one[0] = *++p;
 			if (one[0] != '\\' && !listed(k->later, one)) {
-				return refuse(w, k, text,
-					      "a backslash stands before *, ?, [ or \\ only", e);
+				return value_refuse(w, k, text,
+						    "a backslash stands before *, ?, [ or \\ only",
+						    e);
 			}
 		} else if (*p == '?' && p[1] == '\0') {
 			*ret_optional = true;
@@ -427,7 +442,7 @@ static int parse_paths(const struct where *w, const struct key *k, const char *t
 	char *plain = NULL;
 	bool optional;
 	if (read_pattern(w, k, text, &optional, &plain, e) != 0 ||
-	    resolve_path(w, k, plain, &path, e) != 0) {
+	    value_path(w, k, plain, &path, e) != 0) {
 		return -1;
 	}
 	return put_text(w, k, path, optional, v, e);
@@ -451,7 +466,7 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 		[TYPE_COUNT] = parse_number,    [TYPE_BYTES] = parse_number,
 		[TYPE_DURATION] = parse_number, [TYPE_CPUS] = parse_number,
 		[TYPE_NAMES] = parse_names,     [TYPE_PATHS] = parse_paths,
-		[TYPE_MAP] = parse_map,
+		[TYPE_RULES] = rule_from_text,  [TYPE_MAP] = parse_map,
 	};
 	return parse[k->type](w, k, text, v, e);
 }
@@ -485,6 +500,7 @@ static const struct {
 	[TYPE_CPUS] = {ONE(DOC_INT) | ONE(DOC_FLOAT) | ONE(DOC_STRING), "a number"},
 	[TYPE_NAMES] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_PATHS] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_RULES] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_MAP] = {ONE(DOC_TABLE), "a table of strings"},
 };
 
@@ -509,7 +525,8 @@ static int list_from_doc(const struct where *w, const struct key *k, const struc
 		}
 		if (k->type == TYPE_MAP) {
 			if (strchr(child->key, '=') != NULL) {
-				return refuse(&at, k, child->key, "a name must not hold \"=\"", e);
+				return value_refuse(&at, k, child->key,
+						    "a name must not hold \"=\"", e);
 			}
 			text = arena_printf(w->a, "%s=%s", child->key, child->str);
 			if (text == NULL) {
@@ -538,7 +555,7 @@ static int float_from_doc(const struct where *w, const struct key *k, const stru
 	int64_t num = (int64_t)(thousandths + 0.5);
 	double rest = thousandths - (double)num;
 	if (rest > 1e-6 || rest < -1e-6) {
-		return refuse(w, k, text, "at most three digits after the point", e);
+		return value_refuse(w, k, text, "at most three digits after the point", e);
 	}
 	return set_number(w, num, v);
 }

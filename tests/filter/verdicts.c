@@ -112,6 +112,8 @@ static const struct probe probes[] = {
 const struct variant variants[] = {
 	{"", 0},
 	{"_standard", STANDARD},
+	{"_names", TRAIT_BROKER | TRAIT_CHANGES},
+	{"_patterns", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_READS},
 	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
 	{"_alone", TRAIT_SHARED | TRAIT_NO_NET},
 	{"_minimal",

@@ -121,6 +121,12 @@ static inline bool fake_resolve(void *ctx, const char *path, char *out, size_t c
 	return true;
 }
 
+static bool fake_folds(void *ctx, const char *path) {
+	(void)ctx;
+	(void)path;
+	return false;
+}
+
 static inline bool fake_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
 			     void *arg) {
 	const struct fake *f = ctx;
@@ -235,12 +241,14 @@ static inline void world_init(struct world *w) {
 		.state_dir = "/home/ann/.local/state/corral",
 		.userns = true,
 		.seccomp = true,
+		.notify = true,
 		.landlock_abi = 7,
 		.cgroup = {.why = "no control group here"},
 		.fs = {.look = fake_look,
 		       .readlink = fake_readlink,
 		       .resolve = fake_resolve,
-		       .list = fake_list},
+		       .list = fake_list,
+		       .folds = fake_folds},
 	};
 	for (enum key_id id = KEY_LIMITS_TIMEOUT; id <= KEY_LIMITS_TMP_SIZE; id++) {
 		w->p.values[id] = (struct value){.set = true, .num = LIMIT_NONE};

@@ -421,12 +421,24 @@ TEST(optional_paths_that_are_missing_are_noted) {
 	struct world w;
 	world_init(&w);
 	add_item(&w, KEY_FS_READ, "/nothing/a")->optional = true;
-	add_item(&w, KEY_FS_DENY, "/nothing/b")->optional = true;
-	add_item(&w, KEY_FS_PROTECT, "/nothing/c")->optional = true;
 	REQUIRE(build(&w) == 0);
 	CHECK(has_note(&w, "skipped, does not exist: /nothing/a (--rule)"));
-	CHECK(has_note(&w, "skipped, does not exist: /nothing/b (--rule)"));
-	CHECK(has_note(&w, "skipped, does not exist: /nothing/c (--rule)"));
+	world_done(&w);
+}
+
+TEST(a_rule_for_a_missing_path_holds_when_it_appears) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/later");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/src/new/file")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(has_note(&w, "does not exist yet: fs.deny /home/ann/work/app/later (--rule)"));
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later/x"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later2"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new/file"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new"), SIGHT_WRITE);
+	CHECK(w.plan.broker);
 	world_done(&w);
 }
 
@@ -872,7 +884,7 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 		"guarantees\n"
 		"  fs.write          enforced  mount, landlock\n"
 		"  fs.read           enforced  mount, landlock\n"
-		"  fs.deny           enforced  mount\n"
+		"  fs.deny           enforced  mount, broker\n"
 		"  net               enforced  netns, seccomp\n"
 		"  net.names         absent    no name is allowed: net.mode is none\n"
 		"  ipc               weaker    ipcns, mount, netns, landlock: a socket of the host "
@@ -917,6 +929,8 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 		"  rw      /workspace = /srv/job   # workspace, --test\n"
 		"  pin     /workspace/a   # holds a restricted path\n"
 		"  hidden  /workspace/a/key   # fs.deny, --rule\n"
+		"\nrules\n"
+		"  deny    /srv/job/a/key   # --rule\n"
 		"\nenvironment\n"
 		"  CARGO_NET_RETRY CORRAL_LEVEL CORRAL_WORKSPACE HOME LOGNAME PATH "
 		"PIP_RETRIES PWD SHELL TMPDIR USER XDG_RUNTIME_DIR npm_config_fetch_retries\n";

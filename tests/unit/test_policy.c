@@ -297,10 +297,11 @@ TEST(a_profile_that_needs_a_later_capability_is_refused_by_name) {
 		    "not implemented");
 	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_USAGE, "commands.default",
 		    "profile minimal");
-	CHECK_FAILS(&w, try(&w, "profile", "campaign"), ERR_USAGE, "fs.deny", "profile campaign");
+	CHECK_FAILS(&w, try(&w, "profile", "campaign"), ERR_USAGE, "commands.default",
+		    "profile campaign");
 }
 
-TEST(a_later_value_of_a_profile_can_be_replaced_but_a_list_cannot) {
+TEST(a_later_value_of_a_profile_can_be_replaced) {
 	WORLD(w);
 	set(&w, "profile", "coding", "--profile");
 	set(&w, "net.mode", "none", "--net");
@@ -309,7 +310,8 @@ TEST(a_later_value_of_a_profile_can_be_replaced_but_a_list_cannot) {
 	w.in.nsettings = 0;
 	set(&w, "profile", "campaign", "--profile");
 	set(&w, "commands.default", "allow", "--set");
-	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "fs.deny", "not implemented");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(w.p.values[KEY_FS_DENY].items[0].kind, ITEM_SET);
 }
 
 TEST(an_unknown_profile_lists_the_known_ones) {
@@ -425,8 +427,7 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	} rows[] = {
 		{"mode", "full-access"},      {"net.mode", "filtered"},
 		{"net.mode", "restricted"},   {"net.allow", "example.com"},
-		{"commands.default", "deny"}, {"fs.deny", "**/.env"},
-		{"fs.protect", "a?b"},        {"fs.read", "/data/[ab]"},
+		{"commands.default", "deny"}, {"fs.read", "/data/[ab]"},
 		{"fs.write", "/tmp/*"},
 	};
 	WORLD(w);
@@ -449,7 +450,47 @@ TEST(a_backslash_makes_a_pattern_character_part_of_the_name) {
 	CHECK(w.p.values[KEY_FS_DENY].items[0].optional);
 	CHECK_FAILS(&w, try(&w, "fs.deny", "a\\b"), ERR_USAGE, "backslash");
 	CHECK_FAILS(&w, try(&w, "fs.deny", "a\\"), ERR_USAGE, "backslash");
-	CHECK_FAILS(&w, try(&w, "fs.deny", "gone\\?"), ERR_USAGE, "gone?", "No such file");
+	CHECK_OK(&w, try(&w, "fs.deny", "\\!odd\\?"));
+	CHECK_STR(w.p.values[KEY_FS_DENY].items[0].str, arena_printf(&w.a, "%s/!odd?", w.ws));
+	CHECK(!w.p.values[KEY_FS_DENY].items[0].optional);
+}
+
+TEST(a_rule_is_a_path_a_pattern_a_set_or_an_exception) {
+	static const struct {
+		const char *text, *str;
+		enum item_kind kind;
+		bool except;
+	} rows[] = {
+		{"**/.env", "**/.env", ITEM_PATTERN, false},
+		{"*.pem", "**/*.pem", ITEM_PATTERN, false},
+		{"*.pem/", "**/*.pem", ITEM_PATTERN, false},
+		{"!.env.example", "**/.env.example", ITEM_PATTERN, true},
+		{"/srv/./*//x", "/srv/*/x", ITEM_PATTERN, false},
+		{"@sensitive", "sensitive", ITEM_SET, false},
+		{"!@git", "git", ITEM_SET, true},
+		{"/plain", "/plain", ITEM_PLAIN, false},
+	};
+	WORLD(w);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK_OK(&w, try(&w, "fs.deny", rows[i].text));
+		const struct value *v = &w.p.values[KEY_FS_DENY];
+		REQUIRE(v->count == 1);
+		CHECK_STR(v->items[0].str, rows[i].str);
+		CHECK_INT(v->items[0].kind, rows[i].kind);
+		CHECK_INT(v->items[0].except, rows[i].except);
+	}
+	CHECK_OK(&w, try(&w, "fs.deny", "a/*.c"));
+	CHECK_STR(w.p.values[KEY_FS_DENY].items[0].str, arena_printf(&w.a, "%s/a/*.c", w.ws));
+}
+
+TEST(a_pattern_that_could_hold_nothing_is_refused) {
+	WORLD(w);
+	CHECK_FAILS(&w, try(&w, "fs.deny", "a[b"), ERR_USAGE, "fs.deny", "a[b", "class");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "**.pem"), ERR_USAGE, "between slashes");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "*.{a,b}"), ERR_USAGE, "braces");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "../*.c"), ERR_USAGE, "..");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "@nosuch"), ERR_USAGE, "nosuch", "@sensitive");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "!"), ERR_USAGE, "empty");
 }
 
 TEST(paths_become_absolute_and_normal) {
@@ -487,12 +528,13 @@ TEST(settings_are_relative_to_the_cwd_and_files_to_the_workspace) {
 	write_file(w.user, "fs.protect = [\"in-file?\"]\n");
 	w.in.cwd = sub;
 	set(&w, "workspace", "..", "--workspace");
-	set(&w, "fs.protect", "in-option?", "--protect");
+	set(&w, "fs.deny", "in-option?", "--deny");
 	CHECK_OK(&w, resolve(&w));
 	CHECK_STR(policy_str(&w.p, KEY_WORKSPACE), w.ws);
-	REQUIRE(w.p.values[KEY_FS_PROTECT].count == 2);
-	CHECK_STR(w.p.values[KEY_FS_PROTECT].items[0].str, arena_printf(&w.a, "%s/in-file", w.ws));
-	CHECK_STR(w.p.values[KEY_FS_PROTECT].items[1].str, arena_printf(&w.a, "%s/in-option", sub));
+	const struct value *v = &w.p.values[KEY_FS_PROTECT];
+	CHECK_STR(v->items[v->count - 1].str, arena_printf(&w.a, "%s/in-file", w.ws));
+	REQUIRE(w.p.values[KEY_FS_DENY].count == 1);
+	CHECK_STR(w.p.values[KEY_FS_DENY].items[0].str, arena_printf(&w.a, "%s/in-option", sub));
 }
 
 /* ---- documents ---- */
@@ -649,7 +691,8 @@ TEST(lists_append_and_a_path_given_twice_keeps_the_later_origin) {
 TEST(a_path_that_one_layer_insists_on_stays_required) {
 	WORLD(w);
 	write_file(w.user, "fs.deny = [\"/nosuch-corral\"]\n");
-	CHECK_FAILS(&w, try(&w, "fs.deny", "/nosuch-corral?"), ERR_USAGE, "/nosuch-corral");
+	CHECK_OK(&w, try(&w, "fs.deny", "/nosuch-corral?"));
+	CHECK(!w.p.values[KEY_FS_DENY].items[0].optional);
 }
 
 /* ---- files ---- */
@@ -783,6 +826,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", "require = [\"net\"]", NULL, "require"},
 	{"", "fs.deny = [\"x?\"]", NULL, "fs.deny"},
 	{"", "fs.protect = [\"x?\"]", NULL, "fs.protect"},
+	{"", "fs.protect_names = [\"SOUL.md\"]", NULL, "fs.protect_names"},
 	{"", "env.set = {A = \"b\"}", NULL, "env.set"},
 	{"", NULL, "env.pass = [\"A\"]", "env.pass"},
 	{"", NULL, "env.allow_dangerous = [\"PYTHONPATH\"]", "env.allow_dangerous"},
@@ -977,7 +1021,9 @@ TEST(the_floor_adds_its_denials_and_requirements) {
 			    "fs.protect = [\"p?\"]\n");
 	CHECK_OK(&w, try(&w, "require", "pid"));
 	CHECK_INT(w.p.values[KEY_REQUIRE].count, 2);
-	REQUIRE(w.p.values[KEY_FS_DENY].count == 1 && w.p.values[KEY_FS_PROTECT].count == 1);
+	const struct value *kept = &w.p.values[KEY_FS_PROTECT];
+	REQUIRE(w.p.values[KEY_FS_DENY].count == 1 && kept->count > 1);
+	CHECK_INT(kept->items[kept->count - 1].origin.kind, ORIGIN_FLOOR);
 	CHECK_INT(w.p.values[KEY_FS_DENY].items[0].origin.kind, ORIGIN_FLOOR);
 	CHECK_FAILS(&w, try(&w, "fs.read", "/srv/secret?"), ERR_USAGE, "--try", "floor",
 		    "contradicts");
@@ -1129,7 +1175,7 @@ TEST(the_workspace_cannot_stand_in_the_place_of_the_system) {
 }
 
 TEST(a_missing_path_is_named_with_origin_and_remedy) {
-	static const char *const lists[] = {"fs.read", "fs.write", "fs.deny", "fs.protect"};
+	static const char *const lists[] = {"fs.read", "fs.write"};
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		CHECK_FAILS(&w, try(&w, lists[i], "/nosuch-corral"), ERR_USAGE, lists[i],
@@ -1234,6 +1280,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_FS_WRITE] = {"/usr", false},
 	[KEY_FS_DENY] = {"/usr", false},
 	[KEY_FS_PROTECT] = {"/usr", false},
+	[KEY_FS_PROTECT_NAMES] = {"SOUL.md", false},
 	[KEY_FS_HOME] = {"ephemeral", false},
 	[KEY_FS_TOOLCHAINS] = {"false", false},
 	[KEY_FS_WORKSPACE_AT] = {"/work", false},
@@ -1323,6 +1370,11 @@ TEST(origins_are_named_as_users_know_them) {
 
 static void set_something_of_each_kind(struct world *w) {
 	set(w, "fs.deny", "a\\*b\\\\c?", "--deny");
+	set(w, "fs.deny", "**/*.key", "--deny");
+	set(w, "fs.deny", "x\\[y/[!a-z]", "--deny");
+	set(w, "fs.deny", "@sensitive", "--deny");
+	set(w, "fs.protect", "!@editors", "--protect");
+	set(w, "fs.protect", "!/srv/x/*.c", "--protect");
 	set(w, "fs.read", "/usr", "--read");
 	set(w, "env.set", "A=say \"hi\"\n\\x", "--env");
 	set(w, "env.set", "B=", "--env");

@@ -38,6 +38,14 @@ enum broker_family {
 /* Listening sockets that are remembered; the oldest is forgotten first. */
 #define BROKER_LISTENERS 512
 
+/* Repositories of the run's own that are remembered; one that is forgotten is as
+ * protected as any other. */
+#define BROKER_MADE 64
+
+struct made {
+	uint64_t dev, ino;
+};
+
 struct broker {
 	const struct plan *plan;
 	int listener;  /* seccomp notification descriptor */
@@ -59,6 +67,8 @@ struct broker {
 	char self_path[32];                   /* "/proc/" and the guard's number */
 	uint64_t listening[BROKER_LISTENERS]; /* inodes of sockets that listen in this run */
 	size_t nlistening;                    /* ever; the place is modulo the size */
+	struct made made[BROKER_MADE];
+	size_t nmade;                       /* ever */
 	uint8_t row_of[SYSCALL_NEWEST + 1];   /* 1 + index into broker_rows; 0: no row */
 };
 

@@ -110,7 +110,7 @@ static bool is_our_terminal(const struct call *c, const struct place *p) {
 }
 
 static long open_found(const struct call *c, const struct place *p, const struct opening *o) {
-	int r = verdict_look(c->b->plan, p);
+	int r = verdict_look(c, p);
 	bool holds_data = S_ISREG(p->mode) || S_ISDIR(p->mode);
 
 	if (r != 0) {
@@ -125,7 +125,7 @@ static long open_found(const struct call *c, const struct place *p, const struct
 	/* A device or a FIFO is no part of the tree: a read-only mount lets them be
 	 * written to as well, and Landlock says which. */
 	if (writes(o->flags) && holds_data) {
-		r = verdict_change(c->b->plan, p);
+		r = verdict_change(c, p);
 	}
 	if (r == 0 && (o->flags & TMPFILE_BIT) != 0) {
 		r = files_take_umask(c);
@@ -136,7 +136,7 @@ static long open_found(const struct call *c, const struct place *p, const struct
 /* ---- a file that is to be made ---- */
 
 static long open_new(const struct call *c, const struct place *p, const struct opening *o) {
-	int r = p->slash ? -EISDIR : verdict_make(c->b->plan, p);
+	int r = p->slash ? -EISDIR : verdict_make(c, p);
 
 	if (r == 0) {
 		r = files_take_umask(c);
@@ -181,7 +181,7 @@ static long open_at(const struct call *c, int dirfd, const char *path, const str
 
 	if ((o->flags & O_CREAT) == 0) {
 		int r = resolve_file(c, dirfd, path, (o->flags & O_NOFOLLOW) == 0, &p);
-		return r != 0 ? verdict_missing(c->b->plan, &p, r) : open_found(c, &p, o);
+		return r != 0 ? verdict_missing(c, &p, r) : open_found(c, &p, o);
 	}
 	p.fd = -1;
 	long got = -ESTALE;
@@ -263,7 +263,7 @@ long serve_truncate(struct call *c) {
 		r = S_ISDIR(p.mode) ? -EISDIR : -EINVAL;
 	}
 	if (r == 0) {
-		r = verdict_change(c->b->plan, &p);
+		r = verdict_change(c, &p);
 	}
 	if (r != 0) {
 		return r;

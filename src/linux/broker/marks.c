@@ -46,9 +46,9 @@ static int marked_at(const struct call *c, int dirfd, uint64_t address, int flag
 		r = resolve_fd(c, dirfd, p);
 	} else {
 		r = resolve_file(c, dirfd, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, p);
-		r = verdict_missing(c->b->plan, p, r);
+		r = verdict_missing(c, p, r);
 	}
-	return r != 0 ? r : verdict_change(c->b->plan, p);
+	return r != 0 ? r : verdict_change(c, p);
 }
 
 static int marked_fd(const struct call *c, int fd, struct place *p) {
@@ -57,7 +57,7 @@ static int marked_fd(const struct call *c, int fd, struct place *p) {
 	if (fd < 0) {
 		p->fd = -1; /* AT_FDCWD is no descriptor here */
 	}
-	return r != 0 ? r : verdict_change(c->b->plan, p);
+	return r != 0 ? r : verdict_change(c, p);
 }
 
 /* ---- mode ---- */

@@ -47,7 +47,7 @@ static int new_name_at(const struct call *c, int dirfd, uint64_t address, struct
 	if (r == 0 && exists(p)) {
 		r = -EEXIST;
 	}
-	return r != 0 ? r : verdict_make(c->b->plan, p);
+	return r != 0 ? r : verdict_make(c, p);
 }
 
 /* ---- rename ---- */
@@ -66,10 +66,16 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 		r = name_at(c, at.to_dir, at.to, &to);
 	}
 	if (r == 0) {
-		r = verdict_remove(c->b->plan, &from);
+		r = verdict_remove(c, &from);
 	}
 	if (r == 0) {
-		r = verdict_remove(c->b->plan, &to); /* it may be replaced, or exchanged */
+		r = verdict_remove(c, &to); /* it may be replaced, or exchanged */
+	}
+	if (r == 0) {
+		r = verdict_move(c, &from, &to);
+	}
+	if (r == 0 && (flags & RENAME_EXCHANGE) != 0) {
+		r = verdict_move(c, &to, &from);
 	}
 	if (r != 0) {
 		return r;
@@ -118,10 +124,10 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 		r = new_name_at(c, at.to_dir, at.to, &to);
 	}
 	if (r == 0) {
-		r = verdict_change(c->b->plan, &from);
+		r = verdict_change(c, &from);
 	}
 	if (r != 0) {
-		return r == -EROFS && to.fd >= 0 && verdict_make(c->b->plan, &to) == 0
+		return r == -EROFS && to.fd >= 0 && verdict_make(c, &to) == 0
 			       ? -EXDEV /* as between two mounts */
 			       : r;
 	}
@@ -145,7 +151,7 @@ static long take_away(const struct call *c, int dirfd, uint64_t address, int fla
 	int r = name_at(c, dirfd, address, &p);
 
 	if (r == 0) {
-		r = verdict_remove(c->b->plan, &p);
+		r = verdict_remove(c, &p);
 	}
 	return r != 0 ? r : result(syscall(SYS_unlinkat, p.fd, p.name, flags));
 }
@@ -203,9 +209,15 @@ static int new_file_at(const struct call *c, int dirfd, uint64_t address, mode_t
 
 static long make_directory(const struct call *c, int dirfd, uint64_t address, mode_t mode) {
 	auto_place p;
-	int r = new_file_at(c, dirfd, address, mode, &p);
+	long r = new_file_at(c, dirfd, address, mode, &p);
 
-	return r != 0 ? r : result(syscall(SYS_mkdirat, p.fd, p.name, mode));
+	if (r == 0) {
+		r = result(syscall(SYS_mkdirat, p.fd, p.name, mode));
+	}
+	if (r == 0) {
+		verdict_made(c->b, p.fd, p.name);
+	}
+	return r;
 }
 
 long serve_mkdir(struct call *c) {

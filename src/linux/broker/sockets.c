@@ -166,7 +166,7 @@ static long connect_unix(const struct call *c, int fd, struct address *a) {
 	if (r != 0) {
 		return r;
 	}
-	if (verdict_change(c->b->plan, &p) != 0) {
+	if (verdict_change(c, &p) != 0) {
 		return -EACCES;
 	}
 	struct text by_fd = fd_path(p.fd); /* what was judged is what is connected to (K3) */
@@ -242,7 +242,7 @@ static long bind_path(const struct call *c, int fd, const struct address *a) {
 	path_of(a, path);
 	int r = resolve_name(c, AT_FDCWD, path, &p);
 	if (r == 0) {
-		r = verdict_make(c->b->plan, &p);
+		r = verdict_make(c, &p);
 	}
 	if (r == 0) {
 		r = files_take_umask(c);

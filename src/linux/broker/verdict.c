@@ -7,12 +7,17 @@
  * Fails:    closed: a path that cannot be told is denied. */
 #include "linux/broker/verdict.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/syscall.h>
 
 #define DELETED " (deleted)"
+#define REPOSITORY "/.git"
 
 bool place_is_nowhere(const struct place *p) {
 	if (p->has_name) {
@@ -33,20 +38,99 @@ static enum sight stricter(enum sight a, enum sight b) {
 	return rank[a] < rank[b] ? a : b;
 }
 
+/* ---- repositories that the run made ---- */
+
+/* Where the path is in a ".git": how long it is up to there; 0 when it is not. */
+static size_t repository_length(const char *path) {
+	size_t found = 0;
+
+	for (const char *at = path; (at = strstr(at, REPOSITORY)) != NULL; at++) {
+		size_t end = (size_t)(at - path) + strlen(REPOSITORY);
+		if (path[end] == '/') {
+			found = end;
+		}
+	}
+	return found;
+}
+
+void verdict_made(struct broker *b, int dir, const char *name) {
+	struct stat st;
+
+	if (strcasecmp(name, REPOSITORY + 1) == 0 &&
+	    syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		struct made *slot = &b->made[b->nmade++ % BROKER_MADE];
+		*slot = (struct made){.dev = st.st_dev, .ino = st.st_ino};
+	}
+}
+
+static bool is_made(const struct broker *b, const struct stat *st) {
+	for (size_t i = 0; i < BROKER_MADE; i++) {
+		if (b->made[i].ino == st->st_ino && b->made[i].dev == st->st_dev) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the place lies in a ".git" of this run.  Its path alone may have become
+ * another's: the repository that has it now must also hold the file that we hold. */
+static bool in_made_repository(const struct broker *b, const struct place *p) {
+	char at[REAL_MAX];
+	const char *held = p->has_name ? p->dir : p->real;
+	size_t len = repository_length(p->real), all = strlen(held);
+	struct stat repository, there, ours;
+
+	if (b->nmade == 0 || len == 0 || all < len) {
+		return false;
+	}
+	memcpy(at, held, len);
+	at[len] = '\0';
+	auto_fd fd = open(at, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &repository) != 0 || !is_made(b, &repository) ||
+	    fstat(p->fd, &ours) != 0) {
+		return false;
+	}
+	if (all == len) {
+		return repository.st_dev == ours.st_dev && repository.st_ino == ours.st_ino;
+	}
+	return syscall(SYS_newfstatat, fd, held + len + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+/* ---- the plan's word ---- */
+
+/* With namespaces the mounts speak for themselves, and only the rules are ours. */
+static enum sight judged(const struct broker *b, const struct place *p, const char *path) {
+	const struct plan *plan = b->plan;
+	enum sight sight = plan_shares(plan) ? plan_mount_sight(plan, path) : SIGHT_WRITE;
+
+	if (plan->rules.count == 0 || (sight != SIGHT_READ && sight != SIGHT_WRITE)) {
+		return sight;
+	}
+	struct ruling ruling = rules_judge(&plan->rules, path);
+	if (ruling.deny != NULL) {
+		return SIGHT_DENIED;
+	}
+	if (ruling.protect == NULL || (ruling.protect->until_made && in_made_repository(b, p))) {
+		return sight;
+	}
+	return SIGHT_READ;
+}
+
 /* A removed file is judged by the place that it had.  Its name says so, but a file
  * may also be called that: then both have to allow it. */
-static enum sight sight_of(const struct plan *plan, const char *path) {
+static enum sight sight_of(const struct call *c, const struct place *p, const char *path) {
 	char before[REAL_MAX];
 	size_t len = strlen(path), tail = strlen(DELETED);
 
 	if (path[0] != '/' || len >= sizeof before) {
 		return SIGHT_DENIED;
 	}
-	enum sight sight = plan_sight(plan, path);
+	enum sight sight = judged(c->b, p, path);
 	if (len > tail && streq(path + len - tail, DELETED)) {
 		memcpy(before, path, len - tail);
 		before[len - tail] = '\0';
-		sight = stricter(sight, plan_sight(plan, before));
+		sight = stricter(sight, judged(c->b, p, before));
 	}
 	return sight;
 }
@@ -88,6 +172,9 @@ static bool is_restriction(const struct mount *m) {
 }
 
 static bool holds_restriction(const struct plan *plan, const char *path) {
+	if (!plan_shares(plan)) {
+		return false; /* the kernel does not rename a mount point */
+	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		if (is_restriction(&plan->mounts[i]) && path_within(plan->mounts[i].target, path)) {
 			return true;
@@ -96,39 +183,53 @@ static bool holds_restriction(const struct plan *plan, const char *path) {
 	return false;
 }
 
-int verdict_look(const struct plan *plan, const struct place *p) {
+int verdict_look(const struct call *c, const struct place *p) {
 	if (place_is_nowhere(p)) {
 		return 0;
 	}
-	enum sight sight = sight_of(plan, p->real);
+	enum sight sight = sight_of(c, p, p->real);
 	/* Landlock's rule is on the directory, wherever it is mounted: what the plan does
 	 * not show may be a denied file by another way.  Devices are Landlock's alone. */
 	bool elsewhere = sight == SIGHT_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
 	return sight == SIGHT_DENIED || elsewhere ? -EACCES : 0;
 }
 
-int verdict_change(const struct plan *plan, const struct place *p) {
-	return place_is_nowhere(p) ? 0 : may_change(sight_of(plan, p->real));
+int verdict_change(const struct call *c, const struct place *p) {
+	return place_is_nowhere(p) ? 0 : may_change(sight_of(c, p, p->real));
 }
 
-int verdict_make(const struct plan *plan, const struct place *p) {
-	int r = may_change(sight_of(plan, p->dir));
+int verdict_make(const struct call *c, const struct place *p) {
+	int r = may_change(sight_of(c, p, p->dir));
 
-	return r != 0 ? r : may_change(sight_of(plan, p->real));
+	return r != 0 ? r : may_change(sight_of(c, p, p->real));
 }
 
-int verdict_remove(const struct plan *plan, const struct place *p) {
-	int r = may_change(sight_of(plan, p->dir));
+int verdict_remove(const struct call *c, const struct place *p) {
+	int r = may_change(sight_of(c, p, p->dir));
 
-	if (r == 0 && holds_restriction(plan, p->real)) {
+	if (r == 0 && holds_restriction(c->b->plan, p->real)) {
 		return -EBUSY;
 	}
-	return r != 0 ? r : may_change(sight_of(plan, p->real));
+	return r != 0 ? r : may_change(sight_of(c, p, p->real));
 }
 
-int verdict_missing(const struct plan *plan, const struct place *p, int error) {
+int verdict_missing(const struct call *c, const struct place *p, int error) {
 	bool denied =
-		error == -ENOENT && p->real[0] == '/' && sight_of(plan, p->real) == SIGHT_DENIED;
+		error == -ENOENT && p->real[0] == '/' && sight_of(c, p, p->real) == SIGHT_DENIED;
 
 	return denied ? -EACCES : error;
+}
+
+int verdict_move(const struct call *c, const struct place *from, const struct place *to) {
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISDIR(st.st_mode)) {
+		return 0;
+	}
+	const struct rule *r = rules_differ_beneath(&c->b->plan->rules, from->real, to->real);
+	if (r == NULL) {
+		return 0;
+	}
+	return r->effect == EFFECT_PROTECT ? -EBUSY : -EXDEV;
 }

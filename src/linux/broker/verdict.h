@@ -9,20 +9,28 @@
 bool place_is_nowhere(const struct place *p);
 
 /* 0, or -EACCES for what is denied. */
-int verdict_look(const struct plan *plan, const struct place *p);
+int verdict_look(const struct call *c, const struct place *p);
 
 /* The file's content or marks change: 0, -EACCES, or -EROFS outside what is writable. */
-int verdict_change(const struct plan *plan, const struct place *p);
+int verdict_change(const struct call *c, const struct place *p);
 
 /* A name appears in its directory: as verdict_change(), for both. */
-int verdict_make(const struct plan *plan, const struct place *p);
+int verdict_make(const struct call *c, const struct place *p);
 
 /* A name goes or is replaced: as verdict_make(), and -EBUSY when the plan speaks
  * about that path or one beneath it, because then the rule would lose its file. */
-int verdict_remove(const struct plan *plan, const struct place *p);
+int verdict_remove(const struct call *c, const struct place *p);
+
+/* A directory takes another name, and what lies beneath would be judged otherwise:
+ * -EBUSY when a protected path would come or go, -EXDEV when a denied one would, so
+ * that who moves it copies file by file, and each is judged. */
+int verdict_move(const struct call *c, const struct place *from, const struct place *to);
+
+/* A directory was made; a ".git" is remembered as the run's own. */
+void verdict_made(struct broker *b, int dir, const char *name);
 
 /* The answer for a path that was not found: what is denied is denied, be it there
  * or not. */
-int verdict_missing(const struct plan *plan, const struct place *p, int error);
+int verdict_missing(const struct call *c, const struct place *p, int error);
 
 #endif

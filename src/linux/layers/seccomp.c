@@ -1,9 +1,10 @@
 /* Seccomp: which system calls the command may make, and with which arguments.
  *
- * With namespaces pid 1 loads the filter and the command inherits it.  Without
- * them the command's own process loads it, because the guard answers what it asks
- * and so must not be asked itself; the descriptor on which the questions arrive is
- * the guard's, because both share their descriptors until the command executes.
+ * Pid 1 loads the filter and the command inherits it.  Where the filter asks, and
+ * without namespaces, the command's own process loads it, because the first process
+ * answers and so must not be asked itself; the descriptor on which the questions arrive
+ * is the first process's, because both share their descriptors until the command
+ * executes.
  *
  * Should:   build the program in the parent and load it in the child.
  * Must not: run before any other layer (mounts, capabilities and Landlock need
@@ -50,15 +51,19 @@ static int refused(struct err *e) {
 	return err_sys(e, "seccomp", "the kernel refused the filter");
 }
 
+static bool is_the_commands(const struct kit *k) {
+	return plan_shares(k->plan) || k->plan->broker;
+}
+
 static int seccomp_enter(struct kit *k, struct err *e) {
-	if (k->filter.len == 0 || plan_shares(k->plan) || load_filter(k, 0) == 0) {
+	if (k->filter.len == 0 || is_the_commands(k) || load_filter(k, 0) == 0) {
 		return 0;
 	}
 	return refused(e);
 }
 
 static int seccomp_start(struct kit *k, struct err *e) {
-	if (k->filter.len == 0 || !plan_shares(k->plan)) {
+	if (k->filter.len == 0 || !is_the_commands(k)) {
 		return 0;
 	}
 	if (!k->plan->broker) {

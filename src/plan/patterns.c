@@ -1,0 +1,402 @@
+/* From the policy's words to rules about names.
+ *
+ * A path that exists is covered by a mount (masks.c).  A mount is not enough where the
+ * name may appear later, where the host replaces the file (that takes the mount away),
+ * and where a pattern or an exception is involved: there a rule is made.
+ *
+ * Should:   anchor every rule where the view shows its ground, at each place.
+ * Must not: walk a tree: a rule costs the same in a large one.
+ * Fails:    closed: what nobody could judge at run time is not promised. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/names.h"
+#include "data/syscalls.h"
+
+#include <stdlib.h>
+
+static void keep_rule(struct builder *b, struct rule r) {
+	struct rules *rules = &b->plan->rules;
+	if (arena_grow(b->a, &rules->list, rules->count, &rules->cap, sizeof *rules->list) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
+	rules->list[rules->count++] = r;
+}
+
+/* The pattern was parsed once before, or is a row that a test parses. */
+static void add_rule(struct builder *b, struct rule r, const char *pattern, bool fold) {
+	struct err e = {0};
+	if (glob_parse(b->a, pattern, fold, &r.glob, &e) != 0) {
+		b->out_of_memory = true; /* nothing else is left that could fail */
+		return;
+	}
+	keep_rule(b, r);
+}
+
+static const char *escaped(struct builder *b, const char *text) {
+	char *out = glob_escape(b->a, text);
+	if (out == NULL) {
+		b->out_of_memory = true;
+		return "";
+	}
+	return out;
+}
+
+/* ---- anchors ---- */
+
+static bool folds(const struct builder *b, const char *dir) {
+	return b->h->fs.folds(b->h->fs.ctx, dir);
+}
+
+/* What the user shows of the host: a pattern without a place holds in each. */
+static bool is_ground(const struct wish *w) {
+	return wish_is_tree(w) && !w->m.is_file && w->rank >= RANK_READ &&
+	       w->rank <= RANK_WORKSPACE;
+}
+
+static void find_anchors(struct builder *b) {
+	struct rules *rules = &b->plan->rules;
+	rules->anchors = arena_array(b->a, b->nwishes + 1, sizeof *rules->anchors);
+	if (rules->anchors == NULL) {
+		b->out_of_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (is_ground(w)) {
+			rules->anchors[rules->nanchors++] = (struct anchor){
+				.path = w->m.target, .folds = folds(b, w->m.source)};
+		}
+	}
+}
+
+static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
+	r.floating = true;
+	for (size_t i = 0; i < b->plan->rules.nanchors; i++) {
+		r.anchor = b->plan->rules.anchors[i].path;
+		add_rule(b, r, pattern, fold || b->plan->rules.anchors[i].folds);
+	}
+}
+
+/* At each place where a directory of the host is seen, and at its own path. */
+static void add_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
+	bool fold = folds(b, dir);
+	bool shown = false;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && path_within(dir, w->m.source)) {
+			r.anchor = wish_inside(b, w, dir);
+			shown = shown || streq(r.anchor, dir);
+			add_rule(b, r, pattern, fold);
+		}
+	}
+	if (!shown) {
+		r.anchor = dir;
+		add_rule(b, r, pattern, fold);
+	}
+}
+
+/* ---- paths ---- */
+
+/* The path with its deepest existing directory in canonical form. */
+static const char *half_resolved(struct builder *b, const char *path) {
+	const char *rest = "";
+	for (const char *dir = path; dir[1] != '\0';) {
+		const char *name = strrchr(dir, '/') + 1;
+		rest = rest[0] == '\0' ? name : keep_printf(b, "%s/%s", name, rest);
+		dir = keep_join(b, dir, "..");
+		const char *full = fs_resolve(b, dir);
+		if (full != NULL) {
+			return keep_join(b, full, rest);
+		}
+	}
+	return path;
+}
+
+static void add_path(struct builder *b, struct rule r, const char *path) {
+	if (path[1] == '\0') {
+		return; /* the root is no name in a directory */
+	}
+	add_beneath(b, r, keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
+}
+
+void rule_for_path(struct builder *b, const char *path, const char *note) {
+	add_path(b,
+		 (struct rule){.effect = EFFECT_PROTECT,
+			       .group = GROUP_OURS,
+			       .written = path,
+			       .set = note},
+		 half_resolved(b, path));
+}
+
+/* The name as written, and what it leads to now. */
+static void add_plain(struct builder *b, struct rule r, const struct item *it) {
+	const char *named = half_resolved(b, it->str), *full = fs_resolve(b, it->str);
+	add_path(b, r, named);
+	if (full != NULL && !streq(full, named)) {
+		add_path(b, r, full);
+	}
+}
+
+/* ---- patterns ---- */
+
+/* How much of an absolute pattern means itself: whole directories. */
+static size_t literal_length(const char *pattern) {
+	size_t end = 0;
+	for (size_t at = 0; pattern[at] != '\0';) {
+		size_t len = 1 + strcspn(pattern + at + 1, "/");
+		for (size_t i = 0; i < len; i++) {
+			if (strchr("*?[", pattern[at + i]) != NULL) {
+				return end;
+			}
+			i += pattern[at + i] == '\\';
+		}
+		if (pattern[at + len] == '\0') {
+			return end; /* the last name stays a pattern */
+		}
+		at += len;
+		end = at;
+	}
+	return end;
+}
+
+static const char *unescaped(struct builder *b, const char *text, size_t len) {
+	char *out = arena_alloc(b->a, len + 1);
+	size_t n = 0;
+	if (out == NULL) {
+		b->out_of_memory = true;
+		return "";
+	}
+	for (size_t i = 0; i < len; i++) {
+		i += text[i] == '\\';
+		out[n++] = text[i];
+	}
+	return out;
+}
+
+static void add_absolute(struct builder *b, struct rule r, const char *pattern) {
+	size_t len = literal_length(pattern);
+	if (len == 0) {
+		r.anchor = "/";
+		add_rule(b, r, pattern, false);
+		return;
+	}
+	const char *dir = unescaped(b, pattern, len), *full = fs_resolve(b, dir);
+	add_beneath(b, r, full != NULL ? full : half_resolved(b, dir), pattern + len);
+}
+
+static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
+	if (pattern[0] == '/') {
+		add_absolute(b, r, pattern);
+	} else {
+		add_floating(b, r, pattern, false);
+	}
+}
+
+/* ---- sets ---- */
+
+/* What runs code in any repository that was there before.  Not worktrees: adding one
+ * makes such files. */
+static const struct name_row repositories[] = {
+	{"**/.git/commondir", "says where a repository's settings are"},
+	{"**/.git/config", "git runs commands that it names"},
+	{"**/.git/config.worktree", "git runs commands that it names"},
+	{"**/.git/hooks", "git runs what is in it"},
+	{"**/.git/modules/**/config", "git runs commands that it names"},
+	{"**/.git/modules/**/hooks", "git runs what is in it"},
+};
+
+static void add_repositories(struct builder *b, struct rule r) {
+	r.until_made = true;
+	for (size_t i = 0; i < ARRAY_LEN(repositories); i++) {
+		r.written = repositories[i].pattern;
+		r.reason = repositories[i].reason;
+		add_floating(b, r, repositories[i].pattern, true);
+	}
+}
+
+static void add_row(struct builder *b, struct rule r, const struct name_row *row) {
+	const char *pattern = row->pattern;
+	if (pattern[0] == '!') {
+		r.except = !r.except;
+		pattern++;
+	}
+	r.written = row->pattern;
+	r.reason = row->reason;
+	if (pattern[0] == '/') {
+		r.anchor = b->plan->workspace_at;
+		add_rule(b, r, pattern + 1, true);
+		return;
+	}
+	add_floating(b, r, str_starts(pattern, "**/") ? pattern : keep_printf(b, "**/%s", pattern),
+		     true);
+}
+
+/* What a row excepts stays excepted when the whole set is taken back. */
+static void add_set(struct builder *b, struct rule r, const char *name) {
+	const struct name_set *set = name_set_find(name);
+	r.set = name;
+	for (size_t i = 0; set != NULL && i < set->count; i++) {
+		if (!r.except || set->rows[i].pattern[0] != '!') {
+			add_row(b, r, &set->rows[i]);
+		}
+	}
+	if (streq(name, "git") && r.effect == EFFECT_PROTECT) {
+		add_repositories(b, r);
+	}
+}
+
+/* ---- the lists of the policy ---- */
+
+static bool excepts(const struct value *list) {
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].except && list->items[i].kind == ITEM_PATTERN) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it) {
+	return it->kind != ITEM_PLAIN || excepts(&b->p->values[key]) ||
+	       fs_resolve(b, it->str) == NULL;
+}
+
+/* A directory that is there is hidden by its mount, and stays where it is; a file is
+ * replaced whenever an editor saves it.  Without mounts shared.c asks where it has to. */
+static bool wants_reads(struct builder *b, enum key_id key, const struct item *it) {
+	if (rule_alone_covers(b, key, it)) {
+		return true;
+	}
+	const char *full = fs_resolve(b, it->str);
+	return !b->shared && full != NULL && fs_look(b, full).kind != LOOK_DIR;
+}
+
+static enum rule_group group_of(const struct item *it) {
+	if (it->origin.kind == ORIGIN_FLOOR) {
+		return GROUP_FLOOR;
+	}
+	return it->bound ? GROUP_UNTRUSTED : GROUP_OURS;
+}
+
+static void add_item(struct builder *b, enum key_id key, const struct item *it) {
+	struct rule r = {
+		.effect = key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT,
+		.group = group_of(it),
+		.except = it->except,
+		.written = it->str,
+		.origin = it->origin,
+	};
+	if (r.effect == EFFECT_DENY && !r.except && wants_reads(b, key, it)) {
+		b->plan->rules.reads = true;
+	}
+	if (rule_alone_covers(b, key, it)) {
+		b->plan->rules.asked = b->plan->rules.asked || it->origin.kind != ORIGIN_BUILTIN;
+		b->plan->rules.hides = b->plan->rules.hides || r.effect == EFFECT_DENY;
+	}
+	switch (it->kind) {
+	case ITEM_PLAIN:
+		add_plain(b, r, it);
+		break;
+	case ITEM_PATTERN:
+		add_pattern(b, r, it->str);
+		break;
+	case ITEM_SET:
+		add_set(b, r, it->str);
+		break;
+	}
+}
+
+static int item_order(const void *left, const void *right) {
+	const struct item *a = *(const struct item *const *)left;
+	const struct item *b = *(const struct item *const *)right;
+	return strcmp(a->str, b->str);
+}
+
+/* In the order of the list.  Where nothing is excepted, paths come last and sorted: no
+ * exception of a set undoes one, and their order means nothing (L2). */
+static void add_list(struct builder *b, enum key_id key) {
+	const struct value *list = &b->p->values[key];
+	const struct item **paths = arena_array(b->a, list->count + 1, sizeof *paths);
+	size_t npaths = 0;
+	if (paths == NULL) {
+		b->out_of_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].kind == ITEM_PLAIN && !excepts(list)) {
+			paths[npaths++] = &list->items[i];
+		} else {
+			add_item(b, key, &list->items[i]);
+		}
+	}
+	qsort(paths, npaths, sizeof *paths, item_order);
+	for (size_t i = 0; i < npaths; i++) {
+		add_item(b, key, paths[i]);
+	}
+}
+
+static void add_names(struct builder *b) {
+	const struct value *list = &b->p->values[KEY_FS_PROTECT_NAMES];
+	for (size_t i = 0; i < list->count; i++) {
+		struct rule r = {
+			.effect = EFFECT_PROTECT,
+			.group = group_of(&list->items[i]),
+			.written = list->items[i].str,
+			.origin = list->items[i].origin,
+		};
+		b->plan->rules.asked = true;
+		add_floating(b, r, keep_printf(b, "**/%s", escaped(b, list->items[i].str)), true);
+	}
+}
+
+void rules_build(struct builder *b) {
+	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
+	if (b->plan->engine < ENGINE_LANDLOCK) {
+		return; /* nothing could hide anything, and the promises say so */
+	}
+	find_anchors(b);
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		add_list(b, lists[k]);
+	}
+	add_names(b);
+}
+
+/* ---- what the filter has to ask ---- */
+
+static bool is_about(const struct rule *r, const char *tree) {
+	return path_within(r->anchor, tree) || path_within(tree, r->anchor);
+}
+
+/* Whether a rule is about something that could be changed. */
+static bool rules_are_about(const struct builder *b, const struct wish *w) {
+	for (size_t i = 0; i < b->plan->rules.count; i++) {
+		if (is_about(&b->plan->rules.list[i], w->m.target)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+unsigned rules_traits(const struct builder *b) {
+	unsigned traits = b->plan->rules.reads ? TRAIT_READS : 0;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && w->m.writable && rules_are_about(b, w)) {
+			return traits | TRAIT_CHANGES;
+		}
+	}
+	return traits;
+}
+
+void rules_broker(struct builder *b) {
+	struct plan *plan = b->plan;
+	plan->exceptions = rules_traits(b);
+	plan->broker = plan->exceptions != 0 && b->h->notify;
+	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
+	if (plan->exceptions != 0 && !plan->broker && b->h->notify_why != NULL) {
+		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
+	}
+}

@@ -1,0 +1,90 @@
+/* Judging a path by rules.
+ *
+ * Should:   answer for every path beneath an anchor, whether it exists or not.
+ * Must not: allocate or look at the file system: pid 1 asks while a program waits.
+ * Fails:    closed: a rule that matches counts unless an exception of its own group
+ *           stands behind it. */
+#include "plan/rules.h"
+
+#include "base/str.h"
+
+static const char *rest_of(const char *path, const char *anchor) {
+	return streq(anchor, "/") ? path : path + strlen(anchor);
+}
+
+/* The deepest granted tree that holds the path; NULL when none does. */
+static const char *anchor_of(const struct rules *rules, const char *path) {
+	const char *best = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < rules->nanchors; i++) {
+		const char *at = rules->anchors[i].path;
+		size_t len = strlen(at);
+		if (len >= longest && path_within(path, at)) {
+			best = at;
+			longest = len;
+		}
+	}
+	return best;
+}
+
+static bool speaks_of(const struct rule *r, const char *path, const char *anchor) {
+	return r->floating ? r->anchor == anchor : path_within(path, r->anchor);
+}
+
+struct ruling rules_judge(const struct rules *rules, const char *path) {
+	const struct rule *last[EFFECT_COUNT][RULE_GROUPS] = {0};
+	const char *anchor = anchor_of(rules, path);
+	struct ruling ruling = {0};
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		const struct rule **slot = &last[r->effect][r->group];
+		bool told = *slot != NULL && !(*slot)->except;
+		if (told != r->except || !speaks_of(r, path, anchor)) {
+			continue; /* it could not change what was said before */
+		}
+		if (glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)))) {
+			*slot = r;
+		}
+	}
+	for (size_t g = 0; g < RULE_GROUPS; g++) {
+		const struct rule *deny = last[EFFECT_DENY][g], *protect = last[EFFECT_PROTECT][g];
+		if (deny != NULL && !deny->except) {
+			ruling.deny = deny;
+		}
+		if (protect != NULL && !protect->except) {
+			ruling.protect = protect;
+		}
+	}
+	return ruling;
+}
+
+/* Its ground lies beneath the path, or begins there; or one path is on it and the other
+ * not; or they stand at different places of the pattern. */
+static bool differs(const struct rule *r, const char *a, const char *b, const char *anchor_a,
+		    const char *anchor_b) {
+	bool in_a = speaks_of(r, a, anchor_a), in_b = speaks_of(r, b, anchor_b);
+
+	if (in_a != in_b || path_within(r->anchor, a) || path_within(r->anchor, b)) {
+		return true;
+	}
+	return in_a && glob_walk(&r->glob, rest_of(a, r->anchor)) !=
+			       glob_walk(&r->glob, rest_of(b, r->anchor));
+}
+
+const struct rule *rules_differ_beneath(const struct rules *rules, const char *a, const char *b) {
+	const char *anchor_a = anchor_of(rules, a), *anchor_b = anchor_of(rules, b);
+	const struct rule *found = NULL;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		if (differs(r, a, b, anchor_a, anchor_b)) {
+			found = r;
+			if (r->effect == EFFECT_PROTECT && anchor_a == anchor_b) {
+				break;
+			}
+		}
+	}
+	return found;
+}

@@ -1,0 +1,57 @@
+/* Rules about names, judged when a name is used: for files that appear later, and
+ * for patterns, which no mount can cover.
+ *
+ * A rule holds beneath its anchor.  Rules of one group are ordered, and the last that
+ * matches decides; groups do not see each other's exceptions: the floor's rules and
+ * those of an untrusted file stand for themselves. */
+#ifndef CORRAL_PLAN_RULES_H
+#define CORRAL_PLAN_RULES_H
+
+#include "base/glob.h"
+#include "policy/policy.h"
+
+enum rule_effect { EFFECT_DENY, EFFECT_PROTECT, EFFECT_COUNT };
+
+enum rule_group { GROUP_OURS, GROUP_FLOOR, GROUP_UNTRUSTED, RULE_GROUPS };
+
+struct rule {
+	struct glob glob;
+	const char *anchor;  /* absolute, inside */
+	bool floating;       /* it holds where its anchor is the deepest granted tree */
+	enum rule_effect effect;
+	enum rule_group group;
+	bool except;
+	bool until_made;     /* a ".git" that the run itself made is free of it */
+	const char *written; /* as the user or a table wrote it */
+	const char *set;     /* of data/names.c; NULL */
+	const char *reason;  /* of its row; NULL */
+	struct origin origin;
+};
+
+struct anchor {
+	const char *path; /* inside */
+	bool folds;       /* its file system does not know case */
+};
+
+struct rules {
+	struct rule *list;
+	size_t count, cap;
+	struct anchor *anchors; /* the granted trees */
+	size_t nanchors;
+	bool reads; /* a rule denies: reading is asked about as well */
+	bool hides; /* a rule alone denies something */
+	bool asked; /* somebody wrote one that nothing but a rule can hold */
+};
+
+/* What the rules say about a path; NULL where they say nothing. */
+struct ruling {
+	const struct rule *deny, *protect;
+};
+
+struct ruling rules_judge(const struct rules *rules, const char *path);
+
+/* A rule that judges what lies beneath one directory otherwise than what lies beneath
+ * another; NULL when there is none: then the one may take the other's name. */
+const struct rule *rules_differ_beneath(const struct rules *rules, const char *a, const char *b);
+
+#endif
