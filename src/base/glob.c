@@ -416,3 +416,44 @@ glob_set glob_walk(const struct glob *g, const char *path) {
 	}
 	return at;
 }
+
+/* ---- many patterns on one path ---- */
+
+void glob_path_split(struct glob_path *p, const char *path) {
+	p->count = 0;
+	p->deeper = false;
+	for (path += *path == '/'; *path != '\0'; path += *path == '/') {
+		const char *end = path;
+		while (*end != '\0' && *end != '/') {
+			end++;
+		}
+		if (p->count == GLOB_PATH_NAMES) {
+			p->deeper = true;
+			return;
+		}
+		p->names[p->count].at = path;
+		p->names[p->count++].len = (size_t)(end - path);
+		path = end;
+	}
+}
+
+/* "**" and one name, which most patterns are. */
+static bool any_name_matches(const struct glob *g, const struct glob_path *p, size_t skip) {
+	for (size_t i = skip; i < p->count; i++) {
+		if (name_match(&g->names[1], p->names[i].at, p->names[i].len, g->fold)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool glob_matches(const struct glob *g, const struct glob_path *p, size_t skip) {
+	if (g->names[0].kind == GLOB_DEPTH && g->count == 2) {
+		return any_name_matches(g, p, skip);
+	}
+	glob_set at = glob_start(g);
+	for (size_t i = skip; i < p->count && at != 0 && !glob_matched(g, at); i++) {
+		at = glob_step(g, at, p->names[i].at, p->names[i].len);
+	}
+	return glob_matched(g, at);
+}

@@ -59,6 +59,24 @@ static inline bool glob_matched(const struct glob *g, glob_set at) {
 	return (at >> g->count & 1) != 0;
 }
 
+/* A path taken apart, so that many patterns can be tried on it. */
+#define GLOB_PATH_NAMES 64
+
+struct glob_path {
+	struct {
+		const char *at;
+		size_t len;
+	} names[GLOB_PATH_NAMES];
+	size_t count;
+	bool deeper; /* it has more names than fit */
+};
+
+void glob_path_split(struct glob_path *p, const char *path);
+
+/* Whether the pattern matches what follows the first `skip` names, or a directory above
+ * it.  Not for a path that is deeper. */
+bool glob_matches(const struct glob *g, const struct glob_path *p, size_t skip);
+
 /* The set behind a relative path, which is empty for the start; after a match nothing
  * changes any more. */
 glob_set glob_walk(const struct glob *g, const char *path);

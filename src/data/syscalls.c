@@ -260,6 +260,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SIGNALS, ASK(PROCESSES, tkill, "as kill")),
 	IN(CHANGES, ASK(FILES, truncate, "as creat")),
 	IN(SHARED | TRAIT_TRUNCATE, ASK(FILES, truncate, "Landlock before ABI 3 does not judge truncation")),
+	IN(CHANGES, ASK(FILES, umask, "whom the broker makes files for has a umask; it is not judged")),
 	IN(CHANGES, ASK(FILES, unlink, "as creat")),
 	IN(MEMORY, ASK(FILES, unlink, "shm_unlink(3) and sem_unlink(3)")),
 	IN(CHANGES, ASK(FILES, unlinkat, "as creat")),

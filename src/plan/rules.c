@@ -32,19 +32,51 @@ static bool speaks_of(const struct rule *r, const char *path, const char *anchor
 	return r->floating ? r->anchor == anchor : path_within(path, r->anchor);
 }
 
+/* Neighbours mostly have the same anchor: what was found for one serves the next. */
+struct ground {
+	const char *anchor;
+	bool holds;
+	size_t depth;
+};
+
+static bool stands_on(struct ground *g, const struct rule *r, const char *path,
+		      const char *deepest) {
+	if (r->floating && r->anchor != deepest) {
+		return false;
+	}
+	if (g->anchor != r->anchor) {
+		*g = (struct ground){.anchor = r->anchor,
+				     .holds = path_within(path, r->anchor),
+				     .depth = path_depth(r->anchor)};
+	}
+	return g->holds;
+}
+
+static bool matches(const struct rule *r, const struct glob_path *names, size_t depth,
+		    const char *path) {
+	if (names->deeper) {
+		return glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)));
+	}
+	return glob_matches(&r->glob, names, depth);
+}
+
 struct ruling rules_judge(const struct rules *rules, const char *path) {
 	const struct rule *last[EFFECT_COUNT][RULE_GROUPS] = {0};
 	const char *anchor = anchor_of(rules, path);
 	struct ruling ruling = {0};
+	struct ground ground = {0};
+	struct glob_path names;
+
+	glob_path_split(&names, path);
 
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		const struct rule **slot = &last[r->effect][r->group];
 		bool told = *slot != NULL && !(*slot)->except;
-		if (told != r->except || !speaks_of(r, path, anchor)) {
+		if (told != r->except || !stands_on(&ground, r, path, anchor)) {
 			continue; /* it could not change what was said before */
 		}
-		if (glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)))) {
+		if (matches(r, &names, ground.depth, path)) {
 			*slot = r;
 		}
 	}

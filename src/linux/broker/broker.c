@@ -71,6 +71,7 @@ const struct broker_row broker_rows[] = {
 	ASK(BROKER_FILES, rmdir, "as unlink"),
 	ASK(BROKER_FILES, symlink, "as mkdir"),
 	ASK(BROKER_FILES, symlinkat, "as mkdir"),
+	ASK(BROKER_FILES, umask, "files are made with it, and looking it up takes longer than making them"),
 	ASK(BROKER_FILES, unlink, "a protected file could be replaced"),
 	ASK(BROKER_FILES, unlinkat, "as unlink"),
 
@@ -124,6 +125,10 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
 	b->fast = probe >= 0;
 	drop_fd(&probe);
+	b->quick = b->fast && !plan_shares(plan);
+	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
+	b->umask = umask(0); /* as the command's: both were given it */
+	(void)umask(b->umask);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
 		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
 
@@ -167,9 +172,9 @@ int call_add(const struct call *c, int fd, bool cloexec) {
 	return add_fd(c, fd, cloexec, 0);
 }
 
-long call_give(const struct call *c, int fd, bool cloexec, bool writable) {
+long call_give(const struct call *c, int fd, bool cloexec, bool executable) {
 	auto_fd ours = fd;
-	int got = writable ? -EINVAL : add_fd(c, ours, cloexec, SECCOMP_ADDFD_FLAG_SEND);
+	int got = executable ? -EINVAL : add_fd(c, ours, cloexec, SECCOMP_ADDFD_FLAG_SEND);
 
 	if (got != -EINVAL) {
 		return got < 0 ? got : CALL_ANSWERED;
@@ -177,7 +182,8 @@ long call_give(const struct call *c, int fd, bool cloexec, bool writable) {
 	/* In two steps; so does a kernel before 5.14, which does not know the flag. */
 	got = add_fd(c, ours, cloexec, 0);
 	drop_fd(&ours);
-	return got;
+	call_answer(c, got);
+	return CALL_ANSWERED;
 }
 
 static void serve_one(struct broker *b, const struct seccomp_notif *n) {
@@ -199,14 +205,11 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 }
 
 void broker_serve(struct broker *b) {
-	struct pollfd ready = {.fd = b->listener, .events = POLLIN};
 	struct seccomp_notif n;
 
-	/* Receiving would wait if there were nothing; the next one is for the next poll of
-	 * the guard, which has signals and a clock to look after as well. */
-	if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) {
-		return;
-	}
+	/* Receiving does not wait: what was announced and is gone since is ENOENT.  The next
+	 * one is for the next poll of the guard, which has signals and a clock to look after
+	 * as well. */
 	memset(&n, 0, sizeof n); /* the kernel insists */
 	if (call_ioctl(b, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0) {
 		serve_one(b, &n); /* otherwise the caller was killed before we looked */

@@ -42,6 +42,9 @@ enum broker_family {
  * protected as any other. */
 #define BROKER_MADE 64
 
+/* Directories in which something was looked for in vain. */
+#define BROKER_PLAIN 256
+
 struct made {
 	uint64_t dev, ino;
 };
@@ -52,6 +55,10 @@ struct broker {
 	bool signals;  /* the kill family is asked about */
 	bool killable; /* the listener has WAIT_KILLABLE_RECV: true unless the engine says otherwise
 			*/
+	bool quick;    /* the mounts are our own: paths mean the same to everybody but in /proc */
+	bool watches_umask; /* umask(2) is asked about */
+	bool umask_differs; /* and somebody has another one than this */
+	mode_t umask;
 	bool fast;     /* openat2(2) is there; it is not where another filter answers ENOSYS */
 
 	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.
@@ -69,6 +76,7 @@ struct broker {
 	size_t nlistening;                    /* ever; the place is modulo the size */
 	struct made made[BROKER_MADE];
 	size_t nmade;                       /* ever */
+	uint64_t plain[BROKER_PLAIN];       /* directories that are not in /proc, by a hash of their path */
 	uint8_t row_of[SYSCALL_NEWEST + 1];   /* 1 + index into broker_rows; 0: no row */
 };
 

@@ -44,7 +44,9 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 /* Writes into the caller's memory: as caller_bytes(). */
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
 
-/* A string with its NUL.  -ENAMETOOLONG when it is not within cap bytes. */
+/* A string with its NUL.  -ENAMETOOLONG when it is not within cap bytes.  The first does
+ * not ask whether the caller still waits: who uses it has to. */
+int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap);
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
 
 /* An O_PATH descriptor of ours for what the caller's descriptor stands for, or for
@@ -61,16 +63,23 @@ long caller_number(const struct call *c, const char *path, const char *field, un
 /* Of /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
 long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base);
 
-/* Gives the descriptor to the caller as the call's result, and closes ours.  A
- * writable one is closed before the caller goes on, so that the caller can
- * close and execute the file at once (ETXTBSY). */
-long call_give(const struct call *c, int fd, bool cloexec, bool writable);
+/* Gives the descriptor to the caller as the call's result, and closes ours.  That of an
+ * executable which can be written to is closed before the caller goes on, so that the
+ * caller can close and execute the file at once (ETXTBSY); of another file it need not
+ * be, because the right to execute it is given by a call that comes to us. */
+long call_give(const struct call *c, int fd, bool cloexec, bool executable);
 
 /* The same without an answer: its number in the caller, or -errno. */
 int call_add(const struct call *c, int fd, bool cloexec);
 
 /* Answers; a caller that is gone is nobody's loss. */
 void call_answer(const struct call *c, long result);
+
+/* Answers before the handler cleans up. */
+static inline long call_done(const struct call *c, long result) {
+	call_answer(c, result);
+	return CALL_ANSWERED;
+}
 
 /* Leaves the call to the kernel: only for what needs no protection (K1). */
 long call_let_pass(const struct call *c);
@@ -101,6 +110,7 @@ long serve_open(struct call *c);
 long serve_openat(struct call *c);
 long serve_creat(struct call *c);
 long serve_truncate(struct call *c);
+long serve_umask(struct call *c);
 
 long serve_rename(struct call *c);
 long serve_renameat(struct call *c);

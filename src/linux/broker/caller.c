@@ -117,7 +117,7 @@ static bool has_nul(const char *s, size_t len) {
 	return false;
 }
 
-int caller_string(const struct call *c, uint64_t address, char *out, size_t cap) {
+int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap) {
 	for (size_t len = 0; len < cap;) {
 		size_t want = (size_t)(PAGE - (address + len) % PAGE);
 
@@ -130,11 +130,17 @@ int caller_string(const struct call *c, uint64_t address, char *out, size_t cap)
 			return -EFAULT;
 		}
 		if (has_nul(out + len, (size_t)n)) {
-			return caller_waits(c) ? 0 : -ESRCH;
+			return 0;
 		}
 		len += (size_t)n;
 	}
 	return -ENAMETOOLONG;
+}
+
+int caller_string(const struct call *c, uint64_t address, char *out, size_t cap) {
+	int r = caller_copy(c, address, out, cap);
+
+	return r == 0 && !caller_waits(c) ? -ESRCH : r;
 }
 
 int caller_fd(const struct call *c, int fd) {

@@ -23,24 +23,18 @@
 #define SET_USER_ID 04000
 #define TTY_DEVICE 0x500 /* character device 5, 0 */
 
-/* The kernel's __O_TMPFILE, which comes with O_DIRECTORY. */
-#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
-
-struct opening {
-	int flags;
-	mode_t mode;
-};
-
 static bool creates(int flags) {
 	return (flags & (O_CREAT | TMPFILE_BIT)) != 0;
 }
 
-static bool writes(int flags) {
-	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
-}
-
-/* The guard makes files with the umask of whom it makes them for. */
+/* The guard makes files with the umask of whom it makes them for.  Nobody has another
+ * one than the command was given, until somebody asks for it. */
 int files_take_umask(const struct call *c) {
+	struct broker *b = c->b;
+
+	if (b->watches_umask && !b->umask_differs) {
+		return 0;
+	}
 	long mask = caller_status(c, c->tid, "Umask:", 8);
 
 	if (mask < 0) {
@@ -63,7 +57,7 @@ static int flags_again(const struct opening *o) {
 }
 
 /* In a helper: waits as long as the caller would. */
-static long open_waiting(const struct call *c, int fd, const void *arg) {
+long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	const struct opening *o = arg;
 	struct text path = fd_path(fd);
 	int got = open(path.s, flags_again(o) | O_CLOEXEC, o->mode);
@@ -71,7 +65,7 @@ static long open_waiting(const struct call *c, int fd, const void *arg) {
 	if (got < 0) {
 		return -errno;
 	}
-	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, opening_writes(o->flags));
 }
 
 static bool may_wait(const struct place *p, int flags) {
@@ -84,14 +78,14 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	int flags = flags_again(o);
 
 	if (may_wait(p, o->flags)) {
-		return call_apart(c, p->fd, -1, open_waiting, o);
+		return call_apart(c, p->fd, -1, files_open_waiting, o);
 	}
 	text_number(&number, (uint64_t)p->fd);
 	/* A lease would make us wait for its holder, who may be the caller. */
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
 	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
-		return call_apart(c, p->fd, -1, open_waiting, o);
+		return call_apart(c, p->fd, -1, files_open_waiting, o);
 	}
 	if (got < 0) {
 		return -errno;
@@ -99,7 +93,8 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	if ((extra & ~flags) != 0 && fcntl(got, F_SETFL, flags & ~O_CREAT) != 0) {
 		return -errno;
 	}
-	return call_give(c, take_fd(&got), (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+	return call_give(c, take_fd(&got), (o->flags & O_CLOEXEC) != 0,
+			 opening_is_of_program(o->flags, p->mode));
 }
 
 /* /dev/tty is the terminal of whoever opens it.  A caller of another session has
@@ -124,7 +119,7 @@ static long open_found(const struct call *c, const struct place *p, const struct
 	}
 	/* A device or a FIFO is no part of the tree: a read-only mount lets them be
 	 * written to as well, and Landlock says which. */
-	if (writes(o->flags) && holds_data) {
+	if (opening_writes(o->flags) && holds_data) {
 		r = verdict_change(c, p);
 	}
 	if (r == 0 && (o->flags & TMPFILE_BIT) != 0) {
@@ -150,7 +145,8 @@ static long open_new(const struct call *c, const struct place *p, const struct o
 	if (got < 0) {
 		return -errno;
 	}
-	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, writes(o->flags));
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
+			 opening_is_of_program(o->flags, o->mode));
 }
 
 /* One look; -ESTALE when the name changed between two steps of it. */
@@ -201,7 +197,7 @@ static long serve_opening(const struct call *c, int dirfd, uint64_t address, str
 	if ((o.flags & O_PATH) != 0) {
 		return call_let_pass(c);
 	}
-	int r = caller_string(c, address, path, sizeof path);
+	int r = caller_copy(c, address, path, sizeof path);
 	if (r != 0) {
 		return r;
 	}
@@ -214,7 +210,19 @@ static long serve_opening(const struct call *c, int dirfd, uint64_t address, str
 	if ((o.mode & SET_USER_ID) != 0) {
 		return -EPERM;
 	}
-	return open_at(c, dirfd, path, &o);
+	long got = c->b->quick ? quick_open(c, dirfd, path, &o) : QUICK_NOT;
+	if (got != QUICK_NOT) {
+		return got;
+	}
+	return caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
+}
+
+/* Judges nothing: it tells that umasks have to be looked up from now on. */
+long serve_umask(struct call *c) {
+	if ((c->args[0] & 0777) != c->b->umask) {
+		c->b->umask_differs = true;
+	}
+	return call_let_pass(c);
 }
 
 long serve_open(struct call *c) {

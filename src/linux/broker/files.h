@@ -4,7 +4,37 @@
 
 #include "linux/broker/call.h"
 
+#include <fcntl.h>
+
+/* The kernel's __O_TMPFILE, which comes with O_DIRECTORY. */
+#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+
+struct opening {
+	int flags;
+	mode_t mode;
+};
+
+static inline bool opening_writes(int flags) {
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+#define ANY_EXECUTE 0111
+
+/* Of a file with this mode. */
+static inline bool opening_is_of_program(int flags, mode_t mode) {
+	return opening_writes(flags) && (mode & ANY_EXECUTE) != 0;
+}
+
 /* Takes on the caller's umask: 0 or -errno. */
 int files_take_umask(const struct call *c);
+
+/* Work for call_apart(): opens what the descriptor stands for, and waits as long as the
+ * caller would; arg is a struct opening. */
+long files_open_waiting(const struct call *c, int fd, const void *arg);
+
+/* quick.c: a common open in few system calls.  QUICK_NOT: it is not one of those, and
+ * nothing was done. */
+#define QUICK_NOT (LONG_MIN + 1)
+long quick_open(const struct call *c, int dirfd, const char *path, const struct opening *o);
 
 #endif

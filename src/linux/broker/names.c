@@ -80,7 +80,8 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	if (r != 0) {
 		return r;
 	}
-	return result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags));
+	return call_done(c,
+			 result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags)));
 }
 
 long serve_rename(struct call *c) {
@@ -153,7 +154,7 @@ static long take_away(const struct call *c, int dirfd, uint64_t address, int fla
 	if (r == 0) {
 		r = verdict_remove(c, &p);
 	}
-	return r != 0 ? r : result(syscall(SYS_unlinkat, p.fd, p.name, flags));
+	return r != 0 ? r : call_done(c, result(syscall(SYS_unlinkat, p.fd, p.name, flags)));
 }
 
 long serve_unlink(struct call *c) {

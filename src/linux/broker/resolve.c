@@ -148,7 +148,8 @@ static int fast_name(const struct call *c, int base, const struct halves *h, str
 		drop_fd(&p->fd);
 		return -EAGAIN;
 	}
-	int r = describe_plain(c->b, p);
+	p->mode = S_IFDIR;
+	int r = place_real(c->b, p->fd, p->real, sizeof p->real);
 	return r != 0 ? r : add_name(p, h->name, h->len, h->slash);
 }
 
@@ -285,6 +286,10 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct place
 	if (path[0] == '\0') {
 		return -ENOENT;
 	}
+	if (c->b->quick && quick_name(c, dirfd, path, ret) == 0) {
+		return 0;
+	}
+	place_reset(ret);
 	auto_fd own = -1;
 	int base = base_of(c, dirfd, path, &own);
 	if (base < 0) {

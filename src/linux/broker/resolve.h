@@ -42,6 +42,9 @@ int resolve_fd(const struct call *c, int fd, struct place *ret);
 /* A directory and a name in it; a symlink of that name is not followed. */
 int resolve_name(const struct call *c, int dirfd, const char *path, struct place *ret);
 
+/* quick.c: the same in few system calls; -EAGAIN when it has to be found otherwise. */
+int quick_name(const struct call *c, int dirfd, const char *path, struct place *ret);
+
 /* As resolve_name(), for open(2) with O_CREAT: symlinks that lead to nothing are
  * followed to the name that is missing.  -EEXIST when it is not missing. */
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct place *ret);

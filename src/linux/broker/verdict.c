@@ -172,9 +172,6 @@ static bool is_restriction(const struct mount *m) {
 }
 
 static bool holds_restriction(const struct plan *plan, const char *path) {
-	if (!plan_shares(plan)) {
-		return false; /* the kernel does not rename a mount point */
-	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		if (is_restriction(&plan->mounts[i]) && path_within(plan->mounts[i].target, path)) {
 			return true;
@@ -199,12 +196,18 @@ int verdict_change(const struct call *c, const struct place *p) {
 }
 
 int verdict_make(const struct call *c, const struct place *p) {
+	if (!plan_shares(c->b->plan)) {
+		return may_change(sight_of(c, p, p->real)); /* a rule covers what is beneath */
+	}
 	int r = may_change(sight_of(c, p, p->dir));
 
 	return r != 0 ? r : may_change(sight_of(c, p, p->real));
 }
 
 int verdict_remove(const struct call *c, const struct place *p) {
+	if (!plan_shares(c->b->plan)) {
+		return may_change(sight_of(c, p, p->real)); /* the kernel keeps mount points */
+	}
 	int r = may_change(sight_of(c, p, p->dir));
 
 	if (r == 0 && holds_restriction(c->b->plan, p->real)) {
