@@ -132,8 +132,8 @@ static bool in_range(unsigned c, unsigned low, unsigned high, bool fold) {
 	return other >= low && other <= high;
 }
 
-/* The class that begins at p: its length, or 0 when it does not end.  *ret says whether
- * it holds c. */
+/* The class that begins at p: its length, or 0 when it does not end or a range in it ends
+ * before it begins.  *ret says whether it holds c. */
 static size_t class_match(const char *p, size_t left, unsigned c, bool fold, bool *ret) {
 	size_t at = 1;
 	bool negated = left > 1 && (p[1] == '!' || p[1] == '^');
@@ -153,6 +153,9 @@ static size_t class_match(const char *p, size_t left, unsigned c, bool fold, boo
 		if (at + 1 < left && p[at] == '-' && p[at + 1] != ']') {
 			high = member(p + at + 1, left - at - 1, &n);
 			at += 1 + n;
+		}
+		if (high < low) {
+			return 0;
 		}
 		has = has || in_range(c, low, high, fold);
 	}
@@ -255,7 +258,8 @@ static int check_name(const char *whole, const char *p, size_t len, struct err *
 		if (p[at] == '[') {
 			n = class_match(p + at, len - at, 0, false, &has);
 			if (n == 0) {
-				return bad(whole, "a class begins with [ and does not end",
+				return bad(whole,
+					   "a class that begins with [ does not end, or is empty",
 					   "close it with ], or write \\[ for the character", e);
 			}
 		} else if (p[at] == '{') {

@@ -64,6 +64,7 @@ enum syscall_trait {
 	TRAIT_CHANGES = 128, /* and what changes names and content of files */
 	TRAIT_READS = 256,   /* and what opens a file at all */
 	TRAIT_MEMORY = 512,  /* and keeps shared memory in a directory of the run's own */
+	TRAIT_MARKS = 1024,  /* and modes, owners, times and attributes of files */
 };
 
 /* Questions about arguments; several calls share one when the argument that

@@ -396,6 +396,12 @@ void rules_broker(struct builder *b) {
 	plan->exceptions = rules_traits(b);
 	plan->broker = plan->exceptions != 0 && b->h->notify;
 	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
+	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
+		/* For the names that are built in the content is what counts, and unpacking an
+		 * archive sets many times. */
+		plan->traits |= plan->rules.asked ? TRAIT_MARKS : 0;
+		plan->traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
+	}
 	if (plan->exceptions != 0 && !plan->broker && b->h->notify_why != NULL) {
 		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
 	}

@@ -80,7 +80,8 @@ struct promise promise_deny(const struct plan *plan, const char *by) {
 		if (alone && (plan->exceptions & TRAIT_READS) != 0) {
 			made.state = STATE_WEAKER;
 			made.why = "a hidden program can be executed where the broker hides it, "
-				   "though not read; that it exists can be seen";
+				   "and so what it maps can be read; that a hidden file exists can "
+				   "be seen";
 		}
 		return made;
 	}

@@ -60,6 +60,24 @@ static bool matches(const struct rule *r, const struct glob_path *names, size_t 
 	return glob_matches(&r->glob, names, depth);
 }
 
+/* Whether a rule behind it would say something else: an exception from a rule, a rule
+ * after an exception, one without a condition after one that has one. */
+static bool changes(const struct rule *r, const struct rule *before) {
+	bool holds = before != NULL && !before->except;
+
+	if (r->except) {
+		return holds;
+	}
+	return !holds || (before->until_made && !r->until_made);
+}
+
+static const struct rule *stronger(const struct rule *a, const struct rule *b) {
+	if (b == NULL || b->except) {
+		return a;
+	}
+	return a == NULL || a->until_made ? b : a;
+}
+
 struct ruling rules_judge(const struct rules *rules, const char *path) {
 	const struct rule *last[EFFECT_COUNT][RULE_GROUPS] = {0};
 	const char *anchor = anchor_of(rules, path);
@@ -72,22 +90,14 @@ struct ruling rules_judge(const struct rules *rules, const char *path) {
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		const struct rule **slot = &last[r->effect][r->group];
-		bool told = *slot != NULL && !(*slot)->except;
-		if (told != r->except || !stands_on(&ground, r, path, anchor)) {
-			continue; /* it could not change what was said before */
-		}
-		if (matches(r, &names, ground.depth, path)) {
+		if (changes(r, *slot) && stands_on(&ground, r, path, anchor) &&
+		    matches(r, &names, ground.depth, path)) {
 			*slot = r;
 		}
 	}
 	for (size_t g = 0; g < RULE_GROUPS; g++) {
-		const struct rule *deny = last[EFFECT_DENY][g], *protect = last[EFFECT_PROTECT][g];
-		if (deny != NULL && !deny->except) {
-			ruling.deny = deny;
-		}
-		if (protect != NULL && !protect->except) {
-			ruling.protect = protect;
-		}
+		ruling.deny = stronger(ruling.deny, last[EFFECT_DENY][g]);
+		ruling.protect = stronger(ruling.protect, last[EFFECT_PROTECT][g]);
 	}
 	return ruling;
 }
@@ -105,18 +115,13 @@ static bool differs(const struct rule *r, const char *a, const char *b, const ch
 			       glob_walk(&r->glob, rest_of(b, r->anchor));
 }
 
-const struct rule *rules_differ_beneath(const struct rules *rules, const char *a, const char *b) {
+bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b) {
 	const char *anchor_a = anchor_of(rules, a), *anchor_b = anchor_of(rules, b);
-	const struct rule *found = NULL;
 
 	for (size_t i = 0; i < rules->count; i++) {
-		const struct rule *r = &rules->list[i];
-		if (differs(r, a, b, anchor_a, anchor_b)) {
-			found = r;
-			if (r->effect == EFFECT_PROTECT && anchor_a == anchor_b) {
-				break;
-			}
+		if (differs(&rules->list[i], a, b, anchor_a, anchor_b)) {
+			return true;
 		}
 	}
-	return found;
+	return false;
 }

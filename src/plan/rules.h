@@ -50,8 +50,8 @@ struct ruling {
 
 struct ruling rules_judge(const struct rules *rules, const char *path);
 
-/* A rule that judges what lies beneath one directory otherwise than what lies beneath
- * another; NULL when there is none: then the one may take the other's name. */
-const struct rule *rules_differ_beneath(const struct rules *rules, const char *a, const char *b);
+/* Whether what lies beneath one directory is judged otherwise than what lies beneath
+ * another: if not, the one may take the other's name. */
+bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b);
 
 #endif

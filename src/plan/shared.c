@@ -246,6 +246,7 @@ void shared_traits(struct builder *b) {
 	traits |= open ? TRAIT_OPEN : 0;
 	if (plan->broker) {
 		traits |= TRAIT_BROKER | plan->exceptions;
+		traits |= open ? 0 : TRAIT_MARKS;
 		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
 		traits |= plan->stand_in != NULL ? TRAIT_MEMORY : 0;
 		traits |= plan->landlock_abi < LANDLOCK_ABI_SCOPES ? TRAIT_SIGNALS : 0;

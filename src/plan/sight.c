@@ -47,7 +47,7 @@ enum sight plan_mount_sight(const struct plan *plan, const char *path) {
 enum sight plan_sight(const struct plan *plan, const char *path) {
 	enum sight sight = plan_mount_sight(plan, path);
 
-	if (plan->rules.count == 0 || (sight != SIGHT_READ && sight != SIGHT_WRITE)) {
+	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
 		return sight;
 	}
 	struct ruling ruling = rules_judge(&plan->rules, path);

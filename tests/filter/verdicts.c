@@ -107,13 +107,14 @@ static const struct probe probes[] = {
 };
 /* clang-format on */
 
-#define STANDARD (TRAIT_SHARED | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_MEMORY)
+#define STANDARD                                                                                   \
+	(TRAIT_SHARED | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_MEMORY | TRAIT_MARKS)
 
 const struct variant variants[] = {
 	{"", 0},
 	{"_standard", STANDARD},
-	{"_names", TRAIT_BROKER | TRAIT_CHANGES},
-	{"_patterns", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_READS},
+	{"_names", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_SOCKETS},
+	{"_patterns", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_READS | TRAIT_MARKS | TRAIT_SOCKETS},
 	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
 	{"_alone", TRAIT_SHARED | TRAIT_NO_NET},
 	{"_minimal",

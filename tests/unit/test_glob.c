@@ -97,8 +97,8 @@ TEST(case_matters_unless_it_is_folded) {
 }
 
 TEST(what_could_match_nothing_by_mistake_is_an_error) {
-	static const char *const wrong[] = {"",     "/",      "a[b",     "[",   "[!]",    "[]",
-					    "a**b", "**.pem", "*.{a,b}", "a\\", "x/[a/b]"};
+	static const char *const wrong[] = {"",     "/",      "a[b",     "[",   "[!]",     "[]",
+					    "a**b", "**.pem", "*.{a,b}", "a\\", "x/[a/b]", "[z-a]"};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct glob g;
 		struct err e = {0};

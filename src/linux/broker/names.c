@@ -124,7 +124,7 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	if (r == 0) {
 		r = new_name_at(c, at.to_dir, at.to, &to);
 	}
-	if (r == 0) {
+	if (r == 0 && from.nlink > 0) { /* what has no name yet (O_TMPFILE) is the caller's own */
 		r = verdict_change(c, &from);
 	}
 	if (r != 0) {

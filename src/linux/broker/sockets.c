@@ -327,7 +327,7 @@ long serve_bind(struct call *c) {
 	if (r < 0) {
 		return r;
 	}
-	if (is_inet(domain) && c->b->plan->own_net) {
+	if (is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
 		return bind_inside(fd, domain, &a);
 	}
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX && has_path(&a)) {

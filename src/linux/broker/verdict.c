@@ -104,7 +104,7 @@ static enum sight judged(const struct broker *b, const struct place *p, const ch
 	const struct plan *plan = b->plan;
 	enum sight sight = plan_shares(plan) ? plan_mount_sight(plan, path) : SIGHT_WRITE;
 
-	if (plan->rules.count == 0 || (sight != SIGHT_READ && sight != SIGHT_WRITE)) {
+	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
 		return sight;
 	}
 	struct ruling ruling = rules_judge(&plan->rules, path);
@@ -230,9 +230,5 @@ int verdict_move(const struct call *c, const struct place *from, const struct pl
 	    !S_ISDIR(st.st_mode)) {
 		return 0;
 	}
-	const struct rule *r = rules_differ_beneath(&c->b->plan->rules, from->real, to->real);
-	if (r == NULL) {
-		return 0;
-	}
-	return r->effect == EFFECT_PROTECT ? -EBUSY : -EXDEV;
+	return rules_differ_beneath(&c->b->plan->rules, from->real, to->real) ? -EBUSY : 0;
 }

@@ -22,8 +22,7 @@ int verdict_make(const struct call *c, const struct place *p);
 int verdict_remove(const struct call *c, const struct place *p);
 
 /* A directory takes another name, and what lies beneath would be judged otherwise:
- * -EBUSY when a protected path would come or go, -EXDEV when a denied one would, so
- * that who moves it copies file by file, and each is judged. */
+ * -EBUSY, as for a mount point. */
 int verdict_move(const struct call *c, const struct place *from, const struct place *to);
 
 /* A directory was made; a ".git" is remembered as the run's own. */
