@@ -56,6 +56,7 @@ def check_suites(build, corral, probe):
     """What a change has to pass in minutes."""
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
     for level, more in (("full", []), ("standard", ["--as", "user"])):
         asked = ["--quick", "--level", level, *more]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *asked]
@@ -67,6 +68,8 @@ def proof_suites(build, corral, probe):
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
+                    "--patterns", "200000"]
     for level, (of_compat, of_escape) in PROOF.items():
         asked = ["--level", level, "--report"]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *of_compat,
