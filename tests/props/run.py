@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("globs",)
+GROUPS = ("globs", "trees", "seen")
 
 
 def built(build, name):
