@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""What rules about files cost: on a run, on a build, on unpacking.  Called by run.sh.
+
+    files.py --corral PATH --latency PATH --tree PATH --place DIR [--big DIR] [--rounds N] [--user NAME]
+
+Every comparison is interleaved: each round makes every contender's turn once, so that
+what else the machine does hits all alike.  Figures are medians; a ratio is the median of
+the rounds' own ratios.  --big keeps the large tree, or uses the one that is there.
+"""
+import argparse
+import os
+import pwd
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+DIRECTORIES, FILES = 30000, 300000
+UNPACKED = 5000
+SOURCES = 40
+
+# Fifty patterns as people write them: endings, names, places, classes, exceptions.
+GLOBS = (
+    ".env", ".env.*", "!.env.example", "*.pem", "*.key", "!*.pub", "*.p12", "*.pfx", "*.kdbx", "id_rsa", "id_ed25519",
+    "id_ecdsa", "*.jks", "*.keystore", "credentials.json", "credentials.y*ml", "service-account*.json", "secrets.*",
+    "!secrets.example", "*.tfstate", "*.tfvars", ".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc.local",
+    "**/private/**", "**/secrets/*.txt", "config/*/production.*", "deploy/**/vault*", "**/node_modules/**/*.token",
+    "[sS]ecret*", "[Pp]assword*", "*.[oO][vV][pP][nN]", "**/.aws/credentials", "**/.ssh/*", "kube*config", "*.ppk", "*.p8",
+    "*_rsa", "*_dsa", "client_secret*.json", "**/fixtures/real-*/**", "backup-????.sql", "dump.[0-9][0-9]", "*.sqlite-secret",
+    "certs/*.crt", "!certs/ca.crt", "**/terraform/**/*.auto.tfvars", "*.mobileprovision",
+)
+
+INCLUDES = ("stdio.h", "stdlib.h", "string.h", "errno.h", "unistd.h", "fcntl.h", "time.h", "signal.h", "pthread.h",
+            "sys/stat.h", "sys/types.h", "sys/socket.h", "netinet/in.h")
+
+
+class Bench:
+    """Where it runs and as whom."""
+
+    def __init__(self, options):
+        self.options, self.place = options, options.place
+        self.words = {}
+        if os.getuid() == 0:
+            user = pwd.getpwnam(options.user)
+            self.words = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self.env = {"HOME": f"{self.place}/home", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def run(self, argv, cwd, quiet=True):
+        """(seconds, processor seconds) of one command that must succeed."""
+        start, used = time.monotonic(), os.times()
+        done = subprocess.run(argv, cwd=cwd, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **self.words)
+        spent, after = time.monotonic() - start, os.times()
+        if done.returncode != 0 or not quiet:
+            sys.stderr.write(done.stdout)
+        if done.returncode != 0:
+            sys.exit(f"files.py: {' '.join(argv)[:200]}: status {done.returncode}")
+        return spent, (after.children_user - used.children_user) + (after.children_system - used.children_system)
+
+    def output(self, argv, cwd):
+        return subprocess.run(argv, cwd=cwd, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              check=True, **self.words).stdout
+
+    def make_dir(self, name):
+        path = f"{self.place}/{name}"
+        os.makedirs(path, exist_ok=True)
+        self.own(path)
+        return path
+
+    def own(self, path):
+        if self.words:
+            os.chown(path, self.words["user"], self.words["group"])
+
+    def write(self, path, text):
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        self.own(path)
+
+    def corral(self, workspace, *options):
+        return [self.options.corral, "run", "--no-config", "--workspace", workspace, *options, "--"]
+
+    def bwrap(self, workspace):
+        return ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
+                "--bind", workspace, workspace, "--new-session", "--die-with-parent", "--"]
+
+
+def globs():
+    return [word for text in GLOBS for word in ("--deny", text)]
+
+
+# ---- the start of a run ----
+
+def contenders(bench, big, small):
+    """(name, words) of the rows; the first is the bare spawn and the last the peer."""
+    yield "bare spawn", []
+    for size, tree in (("small", small), ("big", big)):
+        yield f"{size} tree, no rule", bench.corral(tree, *NO_RULES)
+        yield f"{size} tree, default rules", bench.corral(tree)
+        yield f"{size} tree, 50 denies more", bench.corral(tree, *globs())
+    yield "bwrap, big tree", bench.bwrap(big)
+
+
+# Without the names that are protected by default.
+NO_RULES = ("--set", "fs.protect=!**")
+
+
+def starts(bench, big, small):
+    words = [bench.options.latency, str(bench.options.rounds)]
+    rows = list(contenders(bench, big, small))
+    for number, (name, argv) in enumerate(rows):
+        # "--" is between contenders here, so none may stand before the command.
+        words += ["--"] * (number > 0) + [name, *argv[:-1], "/bin/true"]
+    table = bench.output(words, small)
+    print(table, end="")
+    added = {name: float(re.search(rf"^{re.escape(name)} +\d+ +\d+ +(-?\d+)", table, re.MULTILINE).group(1)) / 1000
+             for name, _ in rows[1:]}
+    for size, target in (("small", 2), ("big", 20)):
+        cost = added[f"{size} tree, 50 denies more"] - added[f"{size} tree, no rule"]
+        told = "met" if cost <= target else "MISSED"
+        print(f"  rules on the {size} tree add {cost:.2f} ms to a run; at most {target} ms: {told}")
+
+
+# ---- work with many files ----
+
+def interleave(bench, title, turns, target=None):
+    """turns: name → function that makes one round's turn and returns (seconds, processor seconds)."""
+    times = {name: [] for name in turns}
+    for turn in turns.values():
+        turn()  # fills caches
+    for _ in range(bench.options.work_rounds):
+        for name, turn in turns.items():
+            times[name].append(turn())
+    print(f"\n{title}, {bench.options.work_rounds} rounds")
+    print(f"{'':<28} {'median ms':>10} {'cpu ms':>10} {'to bare':>8} {'to none':>8}")
+    bare, none = times["bare"], times["sandbox, no rule"]
+    for name, found in times.items():
+        ratios = [statistics.median(one[0] / other[0] for one, other in zip(found, base)) for base in (bare, none)]
+        print(f"{name:<28} {statistics.median(t for t, _ in found) * 1000:>10.0f} "
+              f"{statistics.median(c for _, c in found) * 1000:>10.0f} {ratios[0]:>8.3f} {ratios[1]:>8.3f}")
+        if name == "sandbox, 50 denies" and target:
+            told = "met" if ratios[1] <= target else "MISSED"
+    if target:
+        print(f"  50 denies on top of a sandbox without rules: at most {target:.2f} times the time: {told}")
+
+
+def in_each(bench, folder, argv, before):
+    """The turns of one piece of work in one folder."""
+    wraps = {
+        "bare": [],
+        "sandbox, no rule": bench.corral(folder, *NO_RULES),
+        "sandbox, default rules": bench.corral(folder),
+        "sandbox, 50 denies": bench.corral(folder, *globs()),
+        "bwrap": bench.bwrap(folder),
+    }
+
+    def turn(wrap):
+        before()
+        return bench.run([*wrap, *argv], folder)
+    return {name: lambda wrap=wrap: turn(wrap) for name, wrap in wraps.items()}
+
+
+def build(bench):
+    folder = bench.make_dir("build")
+    for name in ("src", "include", "include/own", "vendor", "out"):
+        bench.make_dir(f"build/{name}")
+    for number in range(40):
+        bench.write(f"{folder}/include/own/h{number}.h", f"#ifndef H{number}\n#define H{number}\n" + "".join(
+            f"static inline int f{number}_{i}(int a) {{ return a * {i} + {number}; }}\n" for i in range(30)) + "#endif\n")
+    for number in range(SOURCES):
+        own = "".join(f"#include <own/h{(number * 7 + i) % 40}.h>\n" for i in range(12))
+        bench.write(f"{folder}/src/s{number}.c", "".join(f"#include <{name}>\n" for name in INCLUDES) + own + "".join(
+            f"int g{number}_{i}(int a) {{ return f{(number * 7 + i) % 40}_{i}(a) + (int)strlen(\"x\"); }}\n"
+            for i in range(12)))
+    objects = " ".join(f"out/s{number}.o" for number in range(SOURCES))
+    bench.write(f"{folder}/Makefile", f"all: {objects}\nout/%.o: src/%.c\n"
+                "\t$(CC) -O1 -Ivendor -Isrc -Iinclude -c -o $@ $<\n")
+
+    def clean():
+        for number in range(SOURCES):
+            path = f"{folder}/out/s{number}.o"
+            if os.path.exists(path):
+                os.unlink(path)
+    interleave(bench, f"a build: make -j2 of {SOURCES} C files",
+               in_each(bench, folder, ["make", "-j2", "-s"], clean), target=1.05)
+
+
+def unpack(bench):
+    folder = bench.make_dir("unpack")
+    bench.run([bench.options.tree, f"{folder}/src", str(UNPACKED // 20), str(UNPACKED)], folder)
+    bench.run(["tar", "-cf", "all.tar", "src"], folder)
+    shutil.rmtree(f"{folder}/src")
+
+    def clean():
+        shutil.rmtree(f"{folder}/src", ignore_errors=True)
+    interleave(bench, f"unpacking {UNPACKED} files: tar -x", in_each(bench, folder, ["tar", "-xf", "all.tar"], clean))
+
+
+def checkout(bench):
+    folder = bench.make_dir("checkout")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    bench.run([*git, "init", "-q", "."], folder)
+    bench.run([bench.options.tree, f"{folder}/src", str(UNPACKED // 20), str(UNPACKED)], folder)
+    bench.run([*git, "add", "."], folder)
+    bench.run([*git, "commit", "-qm", "all"], folder)
+
+    def clean():
+        shutil.rmtree(f"{folder}/src", ignore_errors=True)
+    interleave(bench, f"git checkout of {UNPACKED} files", in_each(bench, folder, ["git", "checkout", "-q", "-f", "."], clean))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--latency", required=True, help="the built latency.c")
+    parser.add_argument("--tree", required=True, help="the built tree.c")
+    parser.add_argument("--place", required=True, help="a scratch directory, which the caller removes")
+    parser.add_argument("--big", help="a directory for the large tree, which stays")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--work-rounds", type=int, default=7)
+    parser.add_argument("--user", default="games")
+    parser.add_argument("only", nargs="*", help="starts, build, unpack, checkout")
+    options = parser.parse_args()
+    bench = Bench(options)
+    only = options.only or ["starts", "build", "unpack", "checkout"]
+    small = bench.make_dir("small")
+    bench.make_dir("home")
+    if "starts" in only:
+        big = options.big or f"{bench.place}/big"
+        if not os.path.exists(f"{big}/lib-1"):
+            os.makedirs(big, exist_ok=True)
+            bench.own(big)
+            bench.run([options.tree, big, str(DIRECTORIES), str(FILES)], small)
+        print(f"\nadded to a run of /bin/true by rules; the big tree has {FILES} files in {DIRECTORIES} directories, "
+              f"{options.rounds} rounds")
+        starts(bench, big, small)
+    for name, work in (("build", build), ("unpack", unpack), ("checkout", checkout)):
+        if name in only:
+            work(bench)
+
+
+if __name__ == "__main__":
+    main()
