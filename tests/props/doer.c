@@ -186,6 +186,7 @@ static int do_exec(char **w) {
 	pid_t pid = fork();
 	if (pid == 0) {
 		dup2(ends[1], 1);
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2); /* what a shell says of a script */
 		execveat(p.at, p.path, argv, environ, 0);
 		_exit(errno == ENOENT ? 77 : 78);
 	}
@@ -255,7 +256,8 @@ static int do_exclusive(char **w) {
 
 static int do_empty(char **w) {
 	struct place p = place_of(w[1]);
-	return put(openat(p.at, p.path, O_RDONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC), "");
+	int fd = openat(p.at, p.path, O_RDONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -1 : close(fd);
 }
 
 /* Through a path descriptor: what /proc/self/fd leads to is written. */
@@ -388,9 +390,7 @@ static int do_hold(char **w) {
 	if (fd < 0) {
 		return -1;
 	}
-	if (*slot > 0) {
-		close(*slot);
-	}
+	close(*slot);
 	*slot = fd;
 	return 0;
 }
@@ -459,6 +459,9 @@ int main(int argc, char **argv) {
 	}
 	root = argv[1];
 	umask(022);
+	for (size_t i = 0; i < HELD_MAX; i++) {
+		held[i] = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
 	while (getline(&line, &room, stdin) > 0) {
 		obey(line);
 	}

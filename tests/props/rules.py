@@ -1,8 +1,9 @@
 """What a list of rules means for a path, written down a second time.
 
-A rule is a pattern; without a slash inside it holds at any depth.  "!" before it
-makes an exception.  Of the rules of one list the last that holds decides; what is
-denied is denied, whatever is said about protecting it.
+A rule is a pattern; without a slash inside it holds at any depth.  A text in which
+nothing is special is a path, unless it is an exception.  "!" before a rule makes one.
+Of the rules of one list the last that holds decides; what is denied is denied, whatever
+is said about protecting it.
 """
 import patterns
 
@@ -19,10 +20,16 @@ class Rule:
         if top and pattern.startswith(top + b"/"):
             pattern, self.anchored = pattern[len(top) + 1:], True
         else:
-            self.anchored = b"/" in pattern.rstrip(b"/")
+            self.anchored = not self.special(pattern) or b"/" in pattern.rstrip(b"/")
+        self.plain = not self.special(pattern)
+        pattern = pattern.removeprefix(b"./")
         self.parsed = patterns.parse(pattern)
         if not self.anchored:
             self.parsed = ["**", *self.parsed]
+
+    def special(self, pattern):
+        """Whether it is more than a path."""
+        return self.exception or bool(set(pattern) & set(b"*?["))
 
     def holds(self, path):
         return patterns.matches(self.parsed, path)
@@ -35,6 +42,8 @@ class Rules:
         self.deny = [Rule(text, top) for text in deny]
         self.protect = [Rule(text, top) for text in protect]
         self.anchored = any(rule.anchored for rule in self.deny + self.protect)
+        # A path that is there may be covered by mounts, between which nothing is moved or linked.
+        self.mounts = any(rule.plain for rule in self.deny + self.protect)
         self.known = {}
 
     @staticmethod

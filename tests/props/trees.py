@@ -26,17 +26,18 @@ FORBIDDEN, OPEN, EITHER = "forbidden", "open", "either"
 
 NAMES = (b"a", b"b", b"c", b"d", b"conf", b"x.key", b"y.pem", b"z.key", b"data.txt", b"Secret", b"sp ace", b"q\xff",
          b"env.d", b".env", b"deep")
-PATTERNS = (b"*.key", b"*.pem", b".env", b"conf", b"Secret", b"?", b"[ab]", b"[!a-z]*", b"a/*", b"a/b", b"b/*.key",
+PATTERNS = (b"*.key", b"*.pem", b".env", b"conf", b"Secret", b"[a-d]", b"[ab]", b"[!a-z]*", b"a/*", b"a/b", b"b/*.key",
             b"**/conf", b"a/**/x.key", b"a/**", b"*/c", b"conf/*", b"d/data.txt", b"env.d/**/y.pem", b"./a/conf",
             b"*/*/x.key", b"q\xff", b"sp ace", b"q*", b"b/", b"deep/*/*.pem", b"**/d/**", b"x.key", b"S*/",
             b"c/**/conf/*", b"later", b"c/later", b"new*", b"n[a-e]w/*")
 FRESH = (b"new1", b"new2", b"new.key", b"later", b"naw", b"new")
-LINES_MAX = 60
 NO_AT = ("truncate", "attribute", "socket", "chdir", "hold")
 FOLLOWING = ("read", "openat2", "reopen", "map", "list", "append", "create", "empty", "rewrite", "truncate", "chmod",
              "times", "attribute", "exec", "chdir")
 CHANGING = ("append", "create", "exclusive", "empty", "rewrite", "truncate", "mkdir", "fifo", "socket", "unlink", "rmdir",
             "chmod", "times", "attribute")
+NAMING = ("create", "exclusive", "mkdir", "fifo", "socket", "unlink", "rmdir", "rename", "exchange", "link", "symlink", "nameless")
+MOVING = ("rename", "exchange", "link", "nameless")
 READING = ("read", "openat2", "reopen", "map", "list", "exec")
 
 
@@ -194,7 +195,9 @@ class World:
                 return
             name = self.chance.choice(files)
             alias = os.path.join(os.path.dirname(name), b"h%d" % number)
-            if self.rules.of(name) == self.rules.of(alias) and not os.path.lexists(os.path.join(self.root, alias)):
+            rules_ = self.rules.deny + self.rules.protect
+            if self.rules.of(name) == self.rules.of(alias) and not os.path.lexists(os.path.join(self.root, alias)) and \
+                    not any(rule.plain and rule.holds(name) for rule in rules_):
                 self.both(os.link, name, alias)
 
     def make_rules(self):
@@ -214,11 +217,12 @@ class World:
     def derived(self):
         """A pattern that something in the tree was bent into."""
         chance = self.chance
-        parts = chance.choice(list(self.all()) or [b"a"]).split(b"/")
+        # The path of a link is also a rule about what it leads to.
+        parts = chance.choice([p for p in self.all() if not os.path.islink(os.path.join(self.root, p))] or [b"a"]).split(b"/")
         at = chance.randrange(len(parts))
         name = parts[at]
-        parts[at] = chance.choice((name, name, b"[" + name[:1] + b"]*", b"?" * len(name.decode(errors="replace")),
-                                   b"*" + name[-1:] if len(parts) > 1 else name, b"\\" + name))
+        parts[at] = chance.choice((name, name, b"[" + name[:1] + b"]*", b"?" * (len(name.decode(errors="replace")) - 1) + b"[!~]",
+                                   b"*" + name[-1:] if len(parts) > 1 else name))
         if chance.random() < 0.2:
             parts[at] = b"**" if 0 < at < len(parts) - 1 else parts[at]
         return b"/".join(parts)
@@ -248,7 +252,8 @@ class World:
                 content = file.read()
         elif stat.S_ISLNK(info.st_mode):
             content = os.readlink(path)
-        return info.st_ino, info.st_mode, info.st_mtime_ns, content
+        when = 0 if stat.S_ISDIR(info.st_mode) else info.st_mtime_ns
+        return info.st_ino, info.st_mode, when, content, tuple(os.listxattr(path, follow_symlinks=False))
 
     def guarded(self):
         """What must stay as it is: path → (kind of rule, state)."""
@@ -262,7 +267,7 @@ class World:
     def learn(self):
         """Which contents may be seen inside, and which must not."""
         for path in self.all():
-            inode, mode, _, content = self.state(os.path.join(self.root, path))
+            _, mode, _, content, _ = self.state(os.path.join(self.root, path))
             if stat.S_ISREG(mode) and content:
                 (self.secret if self.rules.of(path) == DENIED else self.open).add(content)
 
@@ -272,8 +277,8 @@ class World:
         for folder, dirs, files in os.walk(top):
             for name in dirs + files:
                 path = os.path.join(folder, name)
-                _, mode, _, content = self.state(path)
-                found[path[len(top) + 1:]] = (mode, content.replace(top, b"%ROOT%"))
+                _, mode, _, content, attributes = self.state(path)
+                found[path[len(top) + 1:]] = (mode, content.replace(top, b"%ROOT%"), attributes)
         return found
 
     # -- judging --
@@ -316,7 +321,20 @@ class World:
             bad = found[0].kind == DENIED
         else:
             bad = any(walked.kind != FREE for walked in found)
-        return FORBIDDEN if bad else EITHER if any(walked.past for walked in found) else OPEN
+        if bad:
+            return FORBIDDEN
+        if any(walked.past for walked in found) or self.in_guarded(name, found[-1]):
+            return EITHER
+        return OPEN
+
+    def in_guarded(self, name, walked):
+        """A name in a directory that is guarded itself, or a directory that holds something guarded."""
+        if name not in NAMING or walked.rel is None:
+            return False
+        if self.rules.of(os.path.dirname(walked.rel)) != FREE:
+            return True
+        info = lstat(walked.target)
+        return bool(info and stat.S_ISDIR(info.st_mode)) and any(self.rules.of(p) != FREE for p in self.all(walked.rel))
 
     def judge_rename(self, name, one, other):
         a, b = self.walk(one, False), self.walk(other, False)
@@ -325,7 +343,7 @@ class World:
         if a.rel is None or b.rel is None:
             return OPEN  # it leads nowhere
         moved = [(a.rel, b.rel)] + ([(b.rel, a.rel)] if name == "exchange" else [])
-        answer = EITHER if a.past or b.past else OPEN
+        answer = EITHER if any(w.past or self.in_guarded(name, w) for w in (a, b)) else OPEN
         for old, new in moved:
             info = lstat(os.path.join(self.root, old))
             if info is None or not stat.S_ISDIR(info.st_mode):
@@ -471,14 +489,21 @@ class Match:
         if wanted == FORBIDDEN:
             if answer[0] == 0:
                 self.fail("a forbidden call was made")
-        elif wanted == OPEN or answer[0] == 0:
+        elif answer[0] == 0 or (wanted == OPEN and not self.between_mounts(name, answer)):
             control = self.outside.make(name, *words)
-            if name == "exec":  # which error is the shell's business
-                answer, control = ((bool(one), data) for one, data in (answer, control))
-            if control != answer:
+            if not self.same(name, answer, control):
                 self.fail(f"outside it answers {errno.errorcode.get(control[0], 'done')} {control[1][:60]!r}")
         if answer[0] == 0 and name in ("chdir", "hold"):
             self.moved(name, words)
+
+    def between_mounts(self, name, answer):
+        return self.world.rules.mounts and name in MOVING and answer[0] == errno.EXDEV
+
+    @staticmethod
+    def same(name, answer, control):
+        if answer[0] and control[0] and (name == "exec" or answer[0] in (errno.EBUSY, errno.EXDEV)):
+            return True  # two reasons to refuse, of which each side names another
+        return answer == control
 
     def unchanged(self, before, name, answer):
         after = self.world.guarded()
