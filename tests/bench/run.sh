@@ -6,7 +6,8 @@
 #     run.sh BUILD [ROUNDS]
 #
 # BENCH_TREE names a directory for the tree of 300,000 files, which then stays; else
-# it is made in BENCH_PLACE (/var/tmp) and removed at the end.
+# it is made in BENCH_PLACE (/var/tmp) and removed at the end.  BENCH_BASE names a corral
+# from before there were rules, to compare with.
 set -eu
 
 build=$(readlink -f "$1")
@@ -50,4 +51,4 @@ HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 
 chmod 755 "$place"
 /usr/bin/python3 "$files" --corral "$scratch/corral" --latency "$scratch/latency" --tree "$scratch/tree" \
-	--place "$place" --user "${user:-games}" ${BENCH_TREE:+--big "$BENCH_TREE"}
+	--place "$place" --user "${user:-games}" ${BENCH_TREE:+--big "$BENCH_TREE"} ${BENCH_BASE:+--base "$BENCH_BASE"}
