@@ -171,6 +171,9 @@ bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
 int view_build(struct builder *b, struct err *e);
+/* Whether the way of path to what it resolves to goes through a link that a command
+ * may have put there. */
+bool led_astray(struct builder *b, const char *path, const char *full);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
 int environment_build(struct builder *b, struct err *e);

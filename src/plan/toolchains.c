@@ -8,6 +8,8 @@
 
 #include "base/str.h"
 
+#include <limits.h>
+
 /* ---- what may be shown ---- */
 
 static bool is_secret(const struct builder *b, const char *path) {
@@ -177,16 +179,43 @@ static const char *root_of_programs(struct builder *b, const char *dir) {
 	return parent;
 }
 
+/* A program that is a link to a file elsewhere in the home, as a manager of dotfiles
+ * makes them: that one file is shown as well. */
+static void show_linked_program(void *arg, const char *name) {
+	const struct scan *s = arg;
+	struct builder *b = s->b;
+	char text[PATH_MAX];
+	const char *path = keep_join(b, s->dir, name);
+	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
+		return;
+	}
+	const char *full = fs_resolve(b, path);
+	if (full == NULL || !path_within(full, b->h->home) || covered(b, full, RANK_TOOLCHAIN)) {
+		return;
+	}
+	struct look seen = fs_look(b, full);
+	if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0 && !led_astray(b, path, full)) {
+		show_tool(b, full, false);
+	}
+}
+
 static void show_path_entry(struct builder *b, const char *entry) {
 	const char *home = b->h->home;
 	const char *dir = keep_join(b, "/", entry);
-	if (!path_within(dir, home) || streq(dir, home) || covered(b, dir, RANK_TOOLCHAIN)) {
+	if (!path_within(dir, home) || streq(dir, home)) {
 		return;
 	}
-	const char *root = root_of_programs(b, dir);
-	show_tool(b, root, true);
-	if (!streq(root, dir)) {
-		show_tool(b, dir, false); /* it may be a link to elsewhere */
+	if (!covered(b, dir, RANK_TOOLCHAIN)) {
+		const char *root = root_of_programs(b, dir);
+		show_tool(b, root, true);
+		if (!streq(root, dir)) {
+			show_tool(b, dir, false); /* it may be a link to elsewhere */
+		}
+	}
+	if (covered(b, dir, RANK_TOOLCHAIN)) {
+		struct scan scan = {b, dir};
+		/* What cannot be listed has no programs for the command either. */
+		(void)b->h->fs.list(b->h->fs.ctx, dir, show_linked_program, &scan);
 	}
 }
 

@@ -207,17 +207,13 @@ static bool leaves(struct builder *b, const char *path, const char *full, const 
 
 /* In a tree that commands can write, an earlier one may have put a link where
  * the rule names a path: the rule would open whatever that link leads to. */
-static const char *led_astray(struct builder *b, const char *path, const char *full) {
+bool led_astray(struct builder *b, const char *path, const char *full) {
 	const struct value *writable = &b->p->values[KEY_FS_WRITE];
 	bool astray = leaves(b, path, full, b->plan->workspace);
 	for (size_t i = 0; !astray && i < writable->count; i++) {
 		astray = leaves(b, path, full, fs_resolve(b, writable->items[i].str));
 	}
-	return astray ? keep_printf(b,
-				    "a link in a tree that commands can write leads it to %s; "
-				    "name that path itself if it is meant",
-				    full)
-		      : NULL;
+	return astray;
 }
 
 /* Everything that may be wrong with a path that a rule wants to show. */
@@ -232,8 +228,11 @@ static int check_grant(struct builder *b, const struct show *s, struct err *e) {
 	if (why == NULL) {
 		why = wrong_kind(s->seen.kind);
 	}
-	if (why == NULL) {
-		why = led_astray(b, s->path, s->canonical);
+	if (why == NULL && led_astray(b, s->path, s->canonical)) {
+		why = keep_printf(b,
+				  "a link in a tree that commands can write leads it to %s; "
+				  "name that path itself if it is meant",
+				  s->canonical);
 	}
 	return why == NULL ? 0 : cannot_grant(s->note, s->path, &s->origin, why, e);
 }

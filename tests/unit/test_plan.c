@@ -682,6 +682,30 @@ TEST(directories_of_path_are_shown_with_what_they_need) {
 
 /* ---- environment ---- */
 
+TEST(a_program_that_is_a_link_is_shown_and_nothing_beside_it) {
+	struct world w;
+	world_init(&w);
+	variable(&w, "PATH=/home/ann/.local/bin:/usr/bin");
+	node(&w, "/home/ann/.local/bin/own", 'f', NULL);
+	node(&w, "/home/ann/.local/bin/tool", 'l', "../../dotfiles/bin/tool");
+	node(&w, "/home/ann/.local/bin/notes", 'l', "/home/ann/dotfiles/notes");
+	node(&w, "/home/ann/.local/bin/key", 'l', "/home/ann/.ssh/key");
+	node(&w, "/home/ann/dotfiles/bin/tool", 'f', NULL);
+	w.fs.nodes[w.fs.n - 1].mode = 0755;
+	node(&w, "/home/ann/.ssh/key", 'f', NULL);
+	w.fs.nodes[w.fs.n - 1].mode = 0700;
+	node(&w, "/home/ann/dotfiles/notes", 'f', NULL);
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/ann/dotfiles/bin/tool", MOUNT_BIND));
+	CHECK(mount_at(&w, "/home/ann/dotfiles/notes") == NULL); /* no program */
+	CHECK(mount_at(&w, "/home/ann/.ssh/key") == NULL);
+	/* In a tree that commands write, one of them may have made the link. */
+	add_item(&w, KEY_FS_WRITE, "/home/ann/.local/bin");
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/home/ann/dotfiles/bin/tool") == NULL);
+	world_done(&w);
+}
+
 TEST(the_environment_starts_from_nothing) {
 	struct world w;
 	world_init(&w);
