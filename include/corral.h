@@ -93,7 +93,8 @@ int corral_policy_schema(char **text, struct corral_error *err);
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
                    enum corral_format format, char **text, struct corral_error *err);
 
-/* One line without a newline: level, engine, workspace and network of a run. */
+/* One line on level, engine, workspace and network of a run, and one for each note,
+ * such as an optional path that was skipped; no newline at the end. */
 int corral_summary(const struct corral_policy *policy, char **text, struct corral_error *err);
 
 /* Checks one policy file on its own. */

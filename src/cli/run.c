@@ -48,7 +48,9 @@ static int announce(const struct invocation *inv, struct corral_error *err) {
 	if (corral_summary(inv->policy, &line, err) != 0) {
 		return -1;
 	}
-	say("%s", line);
+	for (char *rest = line; rest != NULL;) {
+		say("%s", strsep(&rest, "\n"));
+	}
 	return 0;
 }
 
