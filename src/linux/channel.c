@@ -81,6 +81,10 @@ int channel_receive_order(int channel, struct order *ret, int *ret_fd) {
 	return 1;
 }
 
+static size_t carries_fd(uint32_t kind) {
+	return kind == REPORT_PTY || kind == REPORT_PEER || kind == REPORT_VIEW;
+}
+
 int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	union one_fd control;
 	struct iovec body = {.iov_base = ret, .iov_len = sizeof *ret};
@@ -104,7 +108,7 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	/* A message of another size is not ours, and a longer one arrives cut to ours. */
 	bool whole = n == (ssize_t)sizeof *ret && (msg.msg_flags & MSG_TRUNC) == 0;
 	/* Nor is one with other descriptors than its kind has.  The channel counts as ended. */
-	if (!whole || nfds != (ret->kind == REPORT_PTY || ret->kind == REPORT_PEER)) {
+	if (!whole || nfds != carries_fd(ret->kind)) {
 		while (nfds > 0) {
 			drop_fd(&fds[--nfds]);
 		}

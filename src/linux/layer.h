@@ -29,6 +29,9 @@ struct kit {
 	/* network */
 	char echo_groups[32]; /* first and last group that may open echo sockets */
 
+	/* mounts */
+	bool follow; /* somebody outside wants the mount namespace */
+
 	/* mounts, directory */
 	mode_t umask; /* the caller's, found when it was put aside */
 

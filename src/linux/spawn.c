@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "linux/cgroup.h"
 #include "linux/channel.h"
+#include "linux/follow.h"
 #include "linux/init.h"
 #include "linux/kernel.h"
 #include "linux/layer.h"
@@ -226,19 +227,23 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	struct child child = {.pidfd = -1, .channel = -1, .run_dir = r->plan->run_dir};
 	int pair[2] = {-1, -1};
 
-	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
+	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0 ||
+	    (!r->rehearse && follow_new(r->plan, &child.follow, e) != 0)) {
 		return -1;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		follow_free(child.follow);
 		return err_sys(e, "channel", "cannot make the status channel");
 	}
 	k.channel_fd = pair[1];
 	child.channel = pair[0];
+	k.follow = child.follow != NULL;
 	int failed = prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
 		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	drop_fd(&pair[1]);
 	if (failed) {
+		follow_free(child.follow);
 		cgroup_free(child.cgroup);
 		scratch_remove(child.run_dir);
 		drop_fd(&pair[0]);
@@ -274,6 +279,8 @@ static int64_t milliseconds(struct timeval t) {
 }
 
 void spawn_leave(struct child *c) {
+	follow_free(c->follow);
+	c->follow = NULL;
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
 	scratch_remove(c->run_dir);
@@ -282,6 +289,7 @@ void spawn_leave(struct child *c) {
 void spawn_finish(struct child *c, struct usage *ret) {
 	struct usage usage = {.processes_peak = -1};
 
+	follow_free(c->follow); /* first: who holds the view last has to take it down */
 	if (c->pidfd >= 0) {
 		struct rusage r = {0};
 		siginfo_t info;

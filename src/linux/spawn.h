@@ -24,6 +24,7 @@ enum report_kind {
 	REPORT_STOPPED,   /* terminal runs: the command was stopped (job control) */
 	REPORT_PEER,      /* a terminal's one end travels with this; status is open(2)'s flags for the
 			   * other, which ORDER_PEER brings */
+	REPORT_VIEW,      /* the mount namespace travels with this, for linux/follow.c */
 	REPORT_EXIT,      /* status is wait(2)'s; timed_out: the wall clock ended it; nothing but
 			   * pid 1 is left inside */
 };
@@ -62,11 +63,13 @@ struct spawn_request {
 };
 
 struct cgroup;
+struct follow;
 
 struct child {
 	int pidfd;
 	int channel;           /* ours; non-blocking */
 	struct cgroup *cgroup; /* NULL when none */
+	struct follow *follow; /* files that are followed when the host replaces them; NULL */
 	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
 };
 

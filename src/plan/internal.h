@@ -146,6 +146,12 @@ const char *wish_inside(struct builder *b, const struct wish *w, const char *pat
 /* Prunes, pins, decides where mount points may be made, fills plan->mounts. */
 int compose(struct builder *b, struct err *e);
 
+/* ---- follow.c ---- */
+
+/* Which of the plan's files are to be followed when the host replaces them; where
+ * that cannot be, a note says so. */
+void follow_mark(struct builder *b);
+
 /* ---- the steps, in their order ---- */
 
 void home_choose(struct builder *b);

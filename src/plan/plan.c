@@ -188,6 +188,7 @@ static int build(struct builder *b, struct err *e) {
 	} else {
 		rules_broker(b);
 	}
+	follow_mark(b);
 	choose_cwd(b);
 	if (environment_build(b, e) != 0) {
 		return -1;

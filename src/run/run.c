@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "data/keys.h"
+#include "linux/follow.h"
 #include "run/relay.h"
 #include "run/story.h"
 #include "run/terminal.h"
@@ -276,6 +277,7 @@ static void watch_clock(struct watch *w, int64_t now) {
 		terminal_raw(&w->terminal);
 		terminal_resize(&w->terminal, watch_master(w));
 	}
+	follow_look(w->child.follow, now);
 	if (streams_held(&w->streams)) {
 		w->active_at = now; /* the command has spoken; the reader outside is slow */
 	}
@@ -295,6 +297,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 
 	sooner(&at, w->overdue);
 	sooner(&at, w->end_at);
+	sooner(&at, follow_wake(w->child.follow));
 	sooner(&at, streams_wake(&w->streams, now));
 	if (watch_idles(w)) {
 		sooner(&at, w->active_at + w->plan->idle_ms);
@@ -513,8 +516,11 @@ static void running_wait(const struct running *r, struct story *s, bool until_be
 			s->end.force = REASON_TIMEOUT;
 			return;
 		}
+		follow_look(r->child.follow, now);
+		int64_t at = overdue;
+		sooner(&at, follow_wake(r->child.follow));
 		child_poll(&r->child, slots);
-		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(overdue, now), s) == 0) {
+		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(at, now), s) == 0) {
 			child_step(&r->child, s, slots);
 		}
 	}

@@ -1,6 +1,7 @@
 #include "run/story.h"
 
 #include "base/auto.h"
+#include "linux/follow.h"
 
 #include <signal.h>
 
@@ -31,6 +32,9 @@ static void story_take(struct story *s, const struct child *c, const struct repo
 		break;
 	case REPORT_PEER:
 		spawn_give_peer(c, take_fd(&master), report->status);
+		break;
+	case REPORT_VIEW:
+		follow_begin(c->follow, take_fd(&master));
 		break;
 	case REPORT_STARTED:
 		s->begun = true;

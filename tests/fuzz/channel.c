@@ -29,7 +29,8 @@ static void model_read(struct model *m, const struct report *r, size_t len, size
 	if (m->over) {
 		return;
 	}
-	if (len != sizeof *r || fds != (r->kind == REPORT_PTY || r->kind == REPORT_PEER)) {
+	if (len != sizeof *r ||
+	    fds != (r->kind == REPORT_PTY || r->kind == REPORT_PEER || r->kind == REPORT_VIEW)) {
 		m->over = true;
 		return;
 	}

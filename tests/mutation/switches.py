@@ -54,7 +54,7 @@ HOST_PROC = """static int do_proc(struct ground *g, const struct mount *m, struc
 	if (m->kind == MOUNT_PROC) {
 		auto_fd from = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		auto_fd to = target_for(g, m);
-		return from >= 0 && to >= 0 && bind(from, to, MOUNT_ATTR_NOSUID) == 0
+		return from >= 0 && to >= 0 && tree_bind(from, to, MOUNT_ATTR_NOSUID) == 0
 			       ? 0
 			       : fail(e, "cannot show the host's", m);
 	}

@@ -360,6 +360,56 @@ TEST(a_grant_through_a_symlink_works_by_both_names) {
 	world_done(&w);
 }
 
+/* A right on a directory of our root is for the new file alone. */
+TEST(a_single_file_is_followed_where_that_opens_nothing_else) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/one/file", 'f', NULL);
+	node(&w, "/srv/two/file", 'f', NULL);
+	node(&w, "/srv/two/tool", 'f', NULL);
+	node(&w, "/home/ann/.rc", 'f', NULL);
+	node(&w, "/top", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/srv/one/file");
+	add_item(&w, KEY_FS_WRITE, "/srv/two/file");
+	add_item(&w, KEY_FS_READ, "/srv/two/tool");
+	add_item(&w, KEY_FS_READ, "/home/ann/.rc");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/src/main.c");
+	add_item(&w, KEY_FS_READ, "/top");
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/srv/one/file")->follow && mount_at(&w, "/srv/one/file")->door);
+	CHECK(mount_at(&w, "/home/ann/.rc")->follow && !mount_at(&w, "/home/ann/.rc")->door);
+	CHECK(mount_at(&w, "/home/ann/work/app/src/main.c")->follow);
+	/* The right to write would be the neighbour's too; the one to read it has. */
+	CHECK(!mount_at(&w, "/srv/two/file")->follow && !mount_at(&w, "/srv/two/file")->door);
+	CHECK(mount_at(&w, "/srv/two/tool")->follow);
+	/* The root holds everything. */
+	CHECK(!mount_at(&w, "/top")->follow && has_note(&w, "/top is shown as the file"));
+	/* What the plan shows by itself is the same case. */
+	CHECK(mount_at(&w, "/run/systemd/resolve/stub-resolv.conf")->follow);
+	CHECK(!mount_at(&w, "/usr")->follow);
+
+	w.h.landlock_abi = 0;
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/top")->follow && !mount_at(&w, "/top")->door);
+	world_done(&w);
+}
+
+TEST(a_single_file_is_not_followed_without_namespaces_and_that_is_said) {
+	struct world w;
+	world_init(&w);
+	w.h.userns = false;
+	w.h.userns_why = "they are off";
+	w.h.notify = true;
+	w.h.run_dir = "/tmp/corral-run";
+	node(&w, "/srv/one/file", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/srv/one/file");
+	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
+	REQUIRE(build(&w) == 0);
+	CHECK(!mount_at(&w, "/srv/one/file")->follow);
+	CHECK(has_note(&w, "/srv/one/file is shown as the file"));
+	world_done(&w);
+}
+
 /* An earlier command may have made the link (SU29). */
 TEST(a_link_in_a_writable_tree_does_not_redirect_a_grant) {
 	static const struct {

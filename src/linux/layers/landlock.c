@@ -19,6 +19,7 @@
 #include "linux/kernel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -163,6 +164,24 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	return prepare_scope(k, &attr, e);
 }
 
+/* A file that takes the place of this one has no rule of its own; the kernel asks the
+ * directory of our root that holds the mount point (plan/follow.c). */
+static int rule_for_door(const struct kit *k, const struct mount *m, struct err *e) {
+	char dir[PATH_MAX];
+	size_t len = (size_t)(strrchr(m->target, '/') - m->target);
+	if (len >= sizeof dir) {
+		errno = ENAMETOOLONG;
+		return err_sys_at(e, "landlock", "cannot open the directory of", m->target);
+	}
+	memcpy(dir, m->target, len);
+	dir[len] = '\0';
+	auto_fd fd = open(dir, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	if (fd < 0 || allow(k, fd, rights_of[m->reach] & RIGHTS_OF_FILES, false) != 0) {
+		return err_sys_at(e, "landlock", "the kernel refused the rule for", dir);
+	}
+	return 0;
+}
+
 /* What the child has made: the root, its windows, procfs. */
 static int rules_of_own_root(struct kit *k, struct err *e) {
 	/* Directories of the skeleton can be listed; what they lead to has its own rule. */
@@ -172,6 +191,9 @@ static int rules_of_own_root(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
+		if (m->door && rule_for_door(k, m, e) != 0) {
+			return -1;
+		}
 		if (is_known(k, m) || !has_rule(m)) {
 			continue;
 		}

@@ -16,17 +16,15 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
-#include "linux/kernel.h"
+#include "linux/channel.h"
+#include "linux/trees.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-
-#define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* The unreadable file behind every MASK_FILE; unlinked before the command runs. */
 #define MASK_NAME ".mask"
@@ -68,27 +66,6 @@ static int new_fs(const char *type, const struct fs_option *options, size_t n, u
 		return -1;
 	}
 	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
-}
-
-static int set_attributes(int tree, uint64_t set, unsigned flags) {
-	struct mount_attr attr = {.attr_set = set, .propagation = MS_PRIVATE};
-	return (int)syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);
-}
-
-static int attach(int tree, int target) {
-	return (int)syscall(SYS_move_mount, tree, "", target, "",
-			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-}
-
-/* Clones the tree at `from` and attaches it to `to` with these attributes. */
-static int bind(int from, int to, uint64_t attributes) {
-	auto_fd tree =
-		(int)syscall(SYS_open_tree, from, "",
-			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0 || (attributes != 0 && set_attributes(tree, attributes, AT_RECURSIVE) != 0)) {
-		return -1;
-	}
-	return attach(tree, to);
 }
 
 /* ---- child: targets ---- */
@@ -244,15 +221,6 @@ static int open_source(const struct mount *m, struct err *e) {
 	return fd;
 }
 
-/* A device stays usable on a read-only mount; its mode and owner do not, and
- * they are the host's. */
-static uint64_t attributes_of(const struct mount *m) {
-	if (m->kind == MOUNT_DEVICE) {
-		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-	}
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
-}
-
 static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = open_source(m, e);
 	if (from < 0) {
@@ -262,7 +230,7 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	if (to < 0) {
 		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
-	return bind(from, to, attributes_of(m)) == 0 ? 0 : fail(e, "cannot mount", m);
+	return tree_bind(from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 static int attach_new(struct ground *g, const struct mount *m, int tree, struct err *e) {
@@ -273,7 +241,7 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	if (to < 0) {
 		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
-	return attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
+	return tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 /* A window onto the root tmpfs where the ground is ours: it costs no new file
@@ -282,7 +250,7 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
 		auto_fd at = create_dir(g, m);
 		/* Nosuid, nodev and private already: it is a clone of our own root. */
-		if (at < 0 || bind(at, at, 0) != 0) {
+		if (at < 0 || tree_bind(at, at, 0) != 0) {
 			return fail(e, "cannot make the private directory", m);
 		}
 		return 0;
@@ -327,7 +295,7 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 		return fail_unless_maybe(e, "cannot reach the path to hide", m);
 	}
 	if (from < 0 ||
-	    bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
+	    tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
 		return fail(e, "cannot hide", m);
 	}
 	return 0;
@@ -349,7 +317,7 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	}
 	uint64_t attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
-	return bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
+	return tree_bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
 }
 
 static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
@@ -404,12 +372,12 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 		if (fd < 0 && m->maybe && errno == ENOENT) {
 			continue;
 		}
-		if (fd < 0 || set_attributes(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
+		if (fd < 0 || tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
 			return fail(e, "cannot seal", m);
 		}
 	}
 	if (unlinkat(g->root, MASK_NAME, 0) != 0 ||
-	    set_attributes(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {
+	    tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {
 		return err_sys(e, "mounts", "cannot make the new root read-only");
 	}
 	return 0;
@@ -436,9 +404,26 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 	return seal(plan, g, e);
 }
 
+/* For who puts new files into the view later; the old root's procfs is still there. */
+static int hand_over_view(const struct kit *k, struct err *e) {
+	struct report r = {.kind = REPORT_VIEW};
+
+	if (!k->follow) {
+		return 0;
+	}
+	auto_fd view = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (view < 0 || channel_send(k->channel_fd, &r, view) != 0) {
+		return err_sys(e, "mounts", "cannot hand over the mount namespace");
+	}
+	return 0;
+}
+
 static int mounts_enter(struct kit *k, struct err *e) {
 	/* Modes of what is made here are exact; layer directory sets the final mask. */
 	k->umask = umask(0);
+	if (hand_over_view(k, e) != 0) {
+		return -1;
+	}
 	auto_fd root = new_root(k->plan->tmp_size, e);
 	if (root < 0) {
 		return -1;

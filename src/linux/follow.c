@@ -1,0 +1,322 @@
+/* Should:   show the command, within half a second or so, the file that stands at a
+ *           granted name now; leave descriptors of the old one as they are.
+ * Must not: follow a symlink, show anything but a regular file of the same owner,
+ *           root or the caller, or put it anywhere but over the old one.
+ * Fails:    to the old file, which stays readable: what is not a plain file, is
+ *           gone, or cannot be mounted is not shown. */
+#include "linux/follow.h"
+
+#include "base/str.h"
+#include "linux/trees.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/stat.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* Our own names: the two C libraries differ about what <linux/stat.h> may define. */
+#define MODE_KIND 0170000
+#define MODE_REGULAR 0100000
+
+#define NS_GET_USERNS _IO(0xb7, 1)
+
+/* Sooner than a person who saved a file looks for the effect. */
+#define LOOK_EVERY_MS 400
+/* A helper takes about a millisecond. */
+#define LOOK_AGAIN_MS 10
+
+/* Which file it is.  An inode's number is used again once nothing holds the file,
+ * but not with the same time of birth. */
+struct face {
+	uint64_t dev, ino;
+	int64_t born_s;
+	uint32_t born_ns;
+	uint32_t uid;
+	bool there; /* a regular file */
+};
+
+struct followed {
+	const struct mount *m;
+	struct face shown;   /* what is mounted */
+	struct face wanted;  /* what a helper is to mount */
+	struct face refused; /* what one could not mount: it is not tried for ever */
+};
+
+struct follow {
+	int view;     /* the sandbox's mount namespace; -1 until it comes */
+	int helper;   /* its pidfd; -1: none */
+	size_t at;    /* the file that it is for */
+	int64_t next; /* when to look */
+	size_t n;
+	struct followed files[];
+};
+
+/* ---- looking ---- */
+
+static uint64_t device(const struct statx *st) {
+	/* As the C library's makedev(3) packs it, without its code. */
+	uint64_t major = st->stx_dev_major, minor = st->stx_dev_minor;
+	return (minor & 0xff) | (major & 0xfff) << 8 | (minor & ~0xffULL) << 12 |
+	       (major & ~0xfffULL) << 32;
+}
+
+static struct face face_of(const struct statx *st) {
+	bool born = (st->stx_mask & STATX_BTIME) != 0;
+	return (struct face){
+		.dev = device(st),
+		.ino = st->stx_ino,
+		.born_s = born ? st->stx_btime.tv_sec : 0,
+		.born_ns = born ? st->stx_btime.tv_nsec : 0,
+		.uid = st->stx_uid,
+		.there = (st->stx_mode & MODE_KIND) == MODE_REGULAR,
+	};
+}
+
+static int look(int dir, const char *path, struct statx *ret) {
+	return (int)syscall(SYS_statx, dir, path,
+			    AT_SYMLINK_NOFOLLOW | (path[0] == '\0' ? AT_EMPTY_PATH : 0),
+			    STATX_BASIC_STATS | STATX_BTIME, ret);
+}
+
+static struct face face_at(const char *path) {
+	struct statx st;
+	return look(AT_FDCWD, path, &st) == 0 ? face_of(&st) : (struct face){.there = false};
+}
+
+static bool same_inode(const struct face *a, const struct face *b) {
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static bool same(const struct face *a, const struct face *b) {
+	return a->there == b->there && same_inode(a, b) && a->born_s == b->born_s &&
+	       a->born_ns == b->born_ns;
+}
+
+static bool may_replace(const struct face *old, const struct face *new) {
+	return new->there && (new->uid == old->uid || new->uid == 0 || new->uid == getuid());
+}
+
+/* ---- helper: system calls only, it is a copy of a program that may have threads ---- */
+
+/* The new file, from the host's own mounts; -1 when it is another one by now. */
+static int clone_wanted(const struct followed *f) {
+	struct statx st;
+	auto_fd fd = sys_openat2(AT_FDCWD, f->m->source, O_PATH,
+				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+
+	if (fd < 0 || look(fd, "", &st) != 0) {
+		return -1;
+	}
+	struct face now = face_of(&st);
+	return same(&now, &f->wanted) ? tree_clone(fd, tree_attributes(f->m)) : -1;
+}
+
+/* The directory that holds the target.  A command can put a link into its own home,
+ * and none is followed. */
+static int open_parent(int root, const char *target, const char **ret_name) {
+	char dir[PATH_MAX];
+	size_t len = (size_t)(strrchr(target, '/') - target);
+
+	if (len >= sizeof dir) {
+		return -1;
+	}
+	*ret_name = target + len + 1;
+	memcpy(dir, len == 0 ? "/." : target, len == 0 ? 2 : len);
+	dir[len == 0 ? 2 : len] = '\0';
+	return sys_openat2(root, dir + 1, O_PATH | O_DIRECTORY, BENEATH);
+}
+
+static int open_place(int dir, const char *name) {
+	return sys_openat2(dir, name, O_PATH | O_NOFOLLOW, BENEATH);
+}
+
+/* The new one goes beneath the old, so that there is no moment without either.
+ * Before Linux 6.5 there is one: an empty file is seen. */
+static int replace(int tree, int dir, const char *name, int at) {
+	bool beneath = tree_move(tree, at, TREE_UNDERNEATH) == 0;
+
+	if ((!beneath && errno != EINVAL) || fchdir(dir) != 0 ||
+	    umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
+		return -1;
+	}
+	auto_fd bare = beneath ? -1 : open_place(dir, name);
+	return beneath ? 0 : tree_attach(tree, bare);
+}
+
+static int put(const struct followed *f, int tree) {
+	const char *name;
+	struct statx st;
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd dir = open_parent(root, f->m->target, &name);
+	auto_fd at = dir < 0 ? -1 : open_place(dir, name);
+
+	if (at < 0 || look(at, "", &st) != 0) {
+		return -1; /* the command took its own place away */
+	}
+	struct face now = face_of(&st);
+	bool mounted = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	if (same_inode(&now, &f->wanted)) {
+		/* Bare: the kernel took the mount away with the old name. */
+		return mounted ? 0 : tree_attach(tree, at);
+	}
+	return mounted && same_inode(&now, &f->shown) ? replace(tree, dir, name, at) : -1;
+}
+
+static void keep_only(int fd) {
+	/* What stays open is closed by its end, which is near. */
+	if (fd > 0) {
+		(void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0); /* as said */
+	}
+	(void)syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0); /* as said */
+}
+
+static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
+	const struct followed *file = &f->files[f->at];
+
+	keep_only(f->view);
+	/* The host's mounts again, but with the sandbox's powers over the copy. */
+	int user = (int)syscall(SYS_ioctl, f->view, NS_GET_USERNS);
+	if (user < 0 || syscall(SYS_setns, user, CLONE_NEWUSER) != 0 ||
+	    syscall(SYS_unshare, CLONE_NEWNS) != 0) {
+		_exit(1);
+	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not before: new credentials clear it */
+	int tree = getppid() == parent ? clone_wanted(file) : -1;
+	bool done =
+		tree >= 0 && syscall(SYS_setns, f->view, CLONE_NEWNS) == 0 && put(file, tree) == 0;
+	_exit(done ? 0 : 1);
+}
+
+/* ---- supervisor ---- */
+
+/* Without an exit signal: the caller's own waiting never meets it. */
+static void start_helper(struct follow *f) {
+	int pidfd = -1;
+	pid_t self = getpid();
+	sigset_t all, before;
+
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler runs in the copy */
+	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
+	if (pid == 0) {
+		follow_help(f, self);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* fails only for a bad `how` */
+	f->helper = pid < 0 ? -1 : pidfd;
+}
+
+/* True when no helper is under way. */
+static bool helper_ended(struct follow *f, int flags) {
+	struct followed *file = &f->files[f->at];
+	siginfo_t info = {.si_pid = 0};
+	long r;
+
+	if (f->helper < 0) {
+		return true;
+	}
+	do {
+		r = syscall(SYS_waitid, P_PIDFD, f->helper, &info, WEXITED | __WALL | flags, NULL);
+	} while (r != 0 && errno == EINTR);
+	if (r == 0 && info.si_pid == 0) {
+		return false;
+	}
+	drop_fd(&f->helper);
+	if (r == 0 && info.si_code == CLD_EXITED && info.si_status == 0) {
+		file->shown = file->wanted;
+	} else {
+		file->refused = file->wanted;
+	}
+	return true;
+}
+
+int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
+	size_t n = 0;
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		n += plan->mounts[i].follow;
+	}
+	*ret = NULL;
+	if (n == 0) {
+		return 0;
+	}
+	struct follow *f = calloc(1, sizeof *f + n * sizeof *f->files);
+	if (f == NULL) {
+		return err_memory(e, "follow");
+	}
+	f->view = f->helper = -1;
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->follow) {
+			f->files[f->n++] = (struct followed){.m = m, .shown = face_at(m->source)};
+		}
+	}
+	*ret = f;
+	return 0;
+}
+
+void follow_free(struct follow *f) {
+	if (f == NULL) {
+		return;
+	}
+	if (f->helper >= 0) {
+		/* It may have ended by itself. */
+		(void)syscall(SYS_pidfd_send_signal, f->helper, SIGKILL, NULL, 0);
+		(void)helper_ended(f, 0); /* waits: it has been killed */
+	}
+	drop_fd(&f->view);
+	free(f);
+}
+
+void follow_begin(struct follow *f, int view) {
+	if (f == NULL) {
+		drop_fd(&view);
+		return;
+	}
+	drop_fd(&f->view);
+	f->view = view;
+}
+
+int64_t follow_wake(const struct follow *f) {
+	return f == NULL || f->view < 0 ? -1 : f->next;
+}
+
+/* The first file of which the host has another one now. */
+static bool find_new(struct follow *f) {
+	for (size_t i = 0; i < f->n; i++) {
+		struct followed *file = &f->files[i];
+		struct face now = face_at(file->m->source);
+		if (!same(&now, &file->shown) && !same(&now, &file->refused) &&
+		    may_replace(&file->shown, &now)) {
+			file->wanted = now;
+			f->at = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void follow_look(struct follow *f, int64_t now) {
+	if (f == NULL || f->view < 0 || now < f->next) {
+		return;
+	}
+	bool first = f->next == 0; /* the command has just begun */
+	f->next = now + LOOK_EVERY_MS;
+	if (first) {
+		return;
+	}
+	bool free = helper_ended(f, WNOHANG);
+	if (free && find_new(f)) {
+		start_helper(f);
+	}
+	if (f->helper >= 0) {
+		f->next = now + LOOK_AGAIN_MS;
+	}
+}

@@ -1,0 +1,88 @@
+/* Which single files are followed when the host replaces them.
+ *
+ * A rule of Landlock holds a file as a mount does.  For a new file at a mount point
+ * the kernel goes on to the directory that holds the mount point, so that directory
+ * has to carry the right.  In a tree that is shown, or in the private home, it does.
+ * A directory of our own root gets it, if that opens nothing else.
+ *
+ * Should:   follow every file that the plan shows by itself.
+ * Must not: give a directory a right that something beneath it does not have.
+ * Fails:    to the file as it was at the start, with a note. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+
+/* The mount that decides about the directory of mounts[at]. */
+static const struct mount *around(const struct plan *plan, size_t at) {
+	const struct mount *best = NULL;
+	for (size_t i = 0; i < at; i++) { /* L1: deeper ones follow */
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(plan->mounts[at].target, m->target)) {
+			best = m;
+		}
+	}
+	return best;
+}
+
+/* What it has, or nothing that a right to files could open. */
+static bool has_more(const struct mount *m, enum reach reach) {
+	switch (m->kind) {
+	case MOUNT_DIR:
+	case MOUNT_LINK:
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+	case MOUNT_PIN:
+		return true;
+	case MOUNT_BIND:
+	case MOUNT_PRIVATE:
+		return m->reach >= reach;
+	case MOUNT_FILE:
+	case MOUNT_PROC:
+	case MOUNT_DEVICE:
+	case MOUNT_PTS:
+	case MOUNT_QUEUES:
+		break;
+	}
+	return false;
+}
+
+static bool door_is_safe(struct builder *b, const struct mount *file) {
+	const struct plan *plan = b->plan;
+	const char *dir = keep_join(b, file->target, "..");
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (path_within(m->target, dir) && !has_more(m, file->reach)) {
+			return false;
+		}
+	}
+	return !streq(dir, "/");
+}
+
+static void mark(struct builder *b, size_t at) {
+	struct mount *m = &b->plan->mounts[at];
+	const struct mount *outer = around(b->plan, at);
+	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_PRIVATE);
+	m->door = !tree && b->plan->landlock_abi > 0 && door_is_safe(b, m);
+	m->follow = tree || b->plan->landlock_abi == 0 || m->door;
+}
+
+void follow_mark(struct builder *b) {
+	for (size_t i = 0; i < b->plan->nmounts; i++) {
+		struct mount *m = &b->plan->mounts[i];
+		if (m->kind != MOUNT_BIND || !m->is_file) {
+			continue;
+		}
+		if (!b->shared) {
+			mark(b, i);
+		}
+		/* An entry of a tree that was spread is no grant of its own. */
+		bool own_grant = !b->shared || !m->maybe;
+		if (!m->follow && own_grant && b->plan->engine >= ENGINE_LANDLOCK) {
+			note_add(b, keep_printf(b,
+						"%s is shown as the file that it is now: if the "
+						"host replaces it, the new one is not seen; grant "
+						"its directory for that",
+						m->target));
+		}
+	}
+}

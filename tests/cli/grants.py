@@ -1,0 +1,307 @@
+"""Grants: read-only islands, optional paths, links of dotfile managers, files that the host replaces."""
+import os
+import time
+
+from harness import Skip, check, contains, equal, needs, wait_until
+
+LEVELS = ("full", "standard")
+
+# Says what it reads whenever that changes, until it reads "end" or a time is over.
+READER = """
+import sys, time
+until, last = time.monotonic() + 15, None
+while time.monotonic() < until:
+    try:
+        with open(sys.argv[1]) as file:
+            text = file.read().strip()
+    except OSError as error:
+        text = error.strerror
+    if text != last:
+        print(text, flush=True)
+        last = text
+    if text == "end":
+        break
+    time.sleep(0.01)
+"""
+
+
+def replace(box, path, text):
+    """As editors save: a new file, renamed over the old one."""
+    os.rename(box.write(f"{path}.new", f"{text}\n"), os.path.join(box.dir, path))
+
+
+class Reading:
+    """A command that reads one file over and over, and what it has said so far."""
+
+    def __init__(self, box, path, *options):
+        box.write("ws/reader.py", READER)
+        self.path = os.path.join(box.dir, path)
+        self.process = box.start([box.corral, "run", *options, "--", "python3", "reader.py", self.path])
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.said = ""
+
+    def sees(self, text, seconds=10):
+        began = time.monotonic()
+        check(wait_until(lambda: text in self.lines(), seconds), f"{text!r} is not seen: {self.said!r}")
+        return time.monotonic() - began
+
+    def lines(self):
+        self.said += (self.process.stdout.read() or b"").decode()
+        return self.said.splitlines()
+
+    def finish(self):
+        self.process.wait(20)
+        return self.lines()
+
+
+def islands(test, level):
+    def run(box, *words):
+        box.write("ws/sub/file", "kept\n")
+        box.write("ws/sub/deep/file", "kept\n")
+        box.mkdir("ws/sub/deep/out")
+        return box.run("--level", level, *words)
+
+    @test(f"{level}: a read-only island in the workspace, and nothing around it")
+    def _(box):
+        run(box, "--read", "sub", "-c", "echo x >sub/file; rm -rf sub; mv sub sub2; touch sub/new; ln sub/file link; "
+            "echo fine >beside; mkdir -p other/deep").exited(0)
+        equal(box.read("ws/sub/file"), "kept\n", "the island's file")
+        equal(sorted(os.listdir(f"{box.ws}/sub")), ["deep", "file"], "the island")
+        equal(sorted(os.listdir(box.ws)), ["beside", "other", "sub"], "the workspace")
+
+    @test(f"{level}: islands nest, in whatever order they are written")
+    def _(box):
+        grants = [["--read", "sub"], ["--write", "sub/deep"], ["--read", "sub/deep/out"]]
+        for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+            words = [word for i in order for word in grants[i]]
+            done = run(box, *words, "-c", "touch sub/a; touch sub/deep/a; touch sub/deep/out/a; mv sub/deep/out x; "
+                       "find . -name a")
+            equal(done.out, "./sub/deep/a\n", f"what was made with {words}")
+            os.unlink(f"{box.ws}/sub/deep/a")
+
+    @test(f"{level}: a file is an island too")
+    def _(box):
+        box.write("ws/one", "kept\n")
+        run(box, "--read", "one", "-c", "echo x >one; echo x >two; mv two one; rm -f one; ln one three; chmod 777 one")
+        equal(box.read("ws/one"), "kept\n", "the file")
+
+    @test(f"{level}: an optional path that is missing is skipped and noted, any other is an error")
+    def _(box):
+        done = run(box, "-v", "--read", f"{box.dir}/nothing?", "--write", "sub/none?", "-c", "echo ran").exited(0)
+        equal(done.out, "ran\n", "stdout")
+        done.said(f"note: skipped, does not exist: {box.dir}/nothing (--read)", f"{box.ws}/sub/none (--write)")
+        run(box, "--read", f"{box.dir}/nothing", "true").exited(2).said(f"{box.dir}/nothing", "remedy")
+
+
+def links(test, level):
+    @test(f"{level}: dotfiles that are links work at their own path and where they lead")
+    def _(box):
+        target = box.write("home/dotfiles/vimrc", "set x\n")
+        box.write("home/dotfiles/private", "secret\n")
+        box.mkdir("home/store/generation")
+        os.symlink("dotfiles/vimrc", f"{box.home}/.vimrc")
+        os.symlink("../../dotfiles/vimrc", f"{box.home}/store/generation/vimrc")
+        os.symlink(f"{box.home}/store/generation", f"{box.home}/current")
+        os.symlink("current/vimrc", f"{box.home}/.chain")
+        for name in (".vimrc", ".chain"):
+            path = f"{box.home}/{name}"
+            done = box.run("--level", level, "--read", path, "-c", f"cat {path} {target}; cat {box.home}/dotfiles/private")
+            equal(done.exited(1).out, "set x\nset x\n", name)
+
+    @test(f"{level}: a directory that is a link, and a path through it")
+    def _(box):
+        box.write("home/dotfiles/app/settings", "a\n")
+        box.mkdir("home/.config")
+        os.symlink("../dotfiles/app", f"{box.home}/.config/app")
+        path = f"{box.home}/.config/app"
+        for grant in (path, f"{path}/settings"):
+            done = box.run("--level", level, "--read", grant, "-c",
+                           f"cat {path}/settings {box.home}/dotfiles/app/settings").exited(0)
+            equal(done.out, "a\na\n", grant)
+
+    @test(f"{level}: toolchains and programs that are links")
+    def _(box):
+        box.write("home/tools/cargo/bin/linked-tool", "#!/bin/sh\necho tool\n", 0o755)
+        box.write("home/dotfiles/bin/linked-script", "#!/bin/sh\necho script\n", 0o755)
+        box.write("home/dotfiles/bin/beside", "#!/bin/sh\necho beside\n", 0o755)
+        box.write("home/notes.txt", "secret\n")
+        os.symlink("tools/cargo", f"{box.home}/.cargo")
+        box.mkdir("home/.local/bin")
+        os.symlink("../../dotfiles/bin/linked-script", f"{box.home}/.local/bin/linked-script")
+        os.symlink("../../notes.txt", f"{box.home}/.local/bin/notes")
+        env = {**box.env, "PATH": f"{box.home}/.local/bin:{box.home}/.cargo/bin:{box.env['PATH']}"}
+        done = box.run("--level", level, "-c", f"linked-tool; linked-script; cat {box.home}/.local/bin/notes; "
+                       f"cat {box.home}/dotfiles/bin/beside; true", env=env).exited(0)
+        equal(done.out, "tool\nscript\n", "stdout")
+
+    @test(f"{level}: a link to a program, put there by a command, opens nothing")
+    def _(box):
+        box.write("home/.local/bin/plain", "#!/bin/sh\n", 0o755)
+        box.write("home/private/run.sh", "secret\n", 0o755)
+        env = {**box.env, "PATH": f"{box.home}/.local/bin:{box.env['PATH']}"}
+        words = ("--level", level, "--write", f"{box.home}/.local/bin", "-c")
+        script = f"ln -sf {box.home}/private/run.sh {box.home}/.local/bin/run.sh; cat {box.home}/.local/bin/run.sh; true"
+        for time_of in ("the first time", "the next time"):
+            equal(box.run(*words, script, env=env).exited(0).out, "", time_of)
+
+    @test(f"{level}: git's identity is found where ~/.gitconfig is a link")
+    def _(box):
+        needs(box, "git")
+        box.write("home/dotfiles/gitconfig", "[user]\n\tname = Ann\n\temail = ann@example.org\n")
+        os.symlink("dotfiles/gitconfig", f"{box.home}/.gitconfig")
+        equal(box.run("--level", level, "-c", "git config user.name; git config user.email").exited(0).out,
+              "Ann\nann@example.org\n", "identity")
+
+    @test(f"{level}: a link that a command left in the workspace does not redirect a grant")
+    def _(box):
+        box.write("outside/file", "secret\n")
+        box.run("--level", level, "-c", f"ln -s {box.dir}/outside link; ln -s {box.dir}/outside/file file").exited(0)
+        for grant in ("link", "file", "link/file"):
+            done = box.run("--level", level, "--read", grant, "-c", f"cat {grant}").exited(2)
+            done.said("a link in a tree that commands can write", f"{box.dir}/outside")
+
+
+def replaced(test):
+    @test("a file that the host replaces is seen inside within a second, in the home and outside", root=True)
+    def _(box):
+        for place in ("granted/file", "home/.settings", "ws/island"):
+            box.write(place, "old\n")
+            reading = Reading(box, place, "--read", os.path.join(box.dir, place))
+            reading.sees("old")
+            replace(box, place, "new")
+            took = reading.sees("new")
+            check(took < 3, f"{place} took {took:.1f} s")
+            replace(box, place, "end")
+            equal(reading.finish(), ["old", "new", "end"], f"what was seen of {place}")
+
+    @test("a linked dotfile is followed at both of its paths")
+    def _(box):
+        box.write("home/dotfiles/rc", "old\n")
+        os.symlink("dotfiles/rc", f"{box.home}/.rc")
+        for path in ("home/.rc", "home/dotfiles/rc"):
+            reading = Reading(box, path, "--read", f"{box.home}/.rc")
+            reading.sees("old")
+            replace(box, "home/dotfiles/rc", "end")
+            equal(reading.finish(), ["old", "end"], path)
+            replace(box, "home/dotfiles/rc", "old")
+
+    @test("after it was replaced a read-only file is still read-only, and its neighbours are still closed", root=True)
+    def _(box):
+        for place in ("granted/file", "ws/island"):
+            box.write(place, "old\n")
+            box.write("granted/sibling", "secret\n")
+            path = os.path.join(box.dir, place)
+            process = box.start([box.corral, "run", "--read", path, "-c",
+                                 f"until grep -q new {path}; do sleep 0.05; done; sleep 1; echo x >{path}; rm -f {path}; "
+                                 f"mv {path} {path}2; cat {box.dir}/granted/sibling; ls {box.dir}/granted; "
+                                 f"cat {path}; true"])
+            time.sleep(0.3)
+            replace(box, place, "new")
+            out, err = process.communicate(timeout=20)
+            out = out.decode()
+            check("secret" not in out and "sibling" not in out, f"{place}: {out!r}")
+            contains(out, "new\n", place)
+            equal(box.read(place), "new\n", f"{place} on the host, {err!r}")
+
+    @test("a writable file that was replaced is the new one that is written")
+    def _(box):
+        path = box.write("granted/file", "old\n")
+        process = box.start([box.corral, "run", "--write", path, "-c",
+                             f"until grep -q new {path}; do sleep 0.05; done; echo more >>{path}"])
+        time.sleep(0.3)
+        replace(box, "granted/file", "new")
+        equal(process.wait(20), 0, "status")
+        equal(box.read("granted/file"), "new\nmore\n", "on the host")
+
+    @test("what was open of a replaced file stays readable, and a program can be replaced too")
+    def _(box):
+        path = box.write("granted/file", "old\n")
+        tool = box.write("granted/tool", "#!/bin/sh\necho one\n", 0o755)
+        process = box.start([box.corral, "run", "--read", path, "--read", tool, "-c",
+                             f"exec 3<{path}; until grep -q new {path}; do sleep 0.05; done; cat <&3; "
+                             f"until {tool} | grep two; do sleep 0.05; done"])
+        time.sleep(0.3)
+        os.rename(box.write("granted/tool.new", "#!/bin/sh\necho two\n", 0o755), tool)
+        replace(box, "granted/file", "new")
+        equal(process.communicate(timeout=20)[0].decode(), "old\ntwo\n", "stdout")
+
+    @test("a symlink, a directory or nothing in its place leaves the old file, and a file shows again")
+    def _(box):
+        path = box.write("granted/file", "old\n")
+        box.write("granted/secret", "secret\n")
+        reading = Reading(box, "granted/file", "--read", path)
+        reading.sees("old")
+        os.symlink("secret", f"{path}.link")
+        os.rename(f"{path}.link", path)
+        time.sleep(1)
+        os.unlink(path)
+        time.sleep(1)
+        os.mkdir(path)
+        time.sleep(1)
+        os.rmdir(path)
+        box.write("granted/file", "end\n")
+        equal(reading.finish(), ["old", "end"], "what was seen")
+
+    @test("a file of another user in its place is not shown")
+    def _(box):
+        if os.getuid() != 0:
+            raise Skip("giving a file away needs root")
+        path = box.write("granted/file", "old\n")
+        reading = Reading(box, "granted/file", "--read", path)
+        reading.sees("old")
+        stranger = box.write("granted/file.new", "strange\n")
+        os.chown(stranger, 12345, 12345)
+        os.rename(stranger, path)
+        time.sleep(1.5)
+        replace(box, "granted/file", "end")
+        equal(reading.finish(), ["old", "end"], "what was seen")
+
+    @test("a thousand replacements end with the last, and one mount")
+    def _(box):
+        path = box.write("granted/file", "0\n")
+        script = (f"echo begun; until grep -q end {path}; do sleep 0.05; done; grep -c granted/file /proc/self/mountinfo; "
+                  f"ls {box.dir}/granted")
+        process = box.start([box.corral, "run", "--read", path, "-c", script])
+        equal(process.stdout.readline(), b"begun\n", "stdout")
+        for number in range(1000):
+            replace(box, "granted/file", str(number))
+            time.sleep(0.002)
+        replace(box, "granted/file", "end")
+        equal(process.communicate(timeout=30)[0].decode(), "1\nfile\n", "mounts and names inside")
+        equal(os.listdir(f"{box.dir}/granted"), ["file"], "on the host")
+
+    @test("a supervisor that is killed while a file is replaced leaves nothing")
+    def _(box):
+        path = box.write("granted/file", "0\n")
+        for _ in range(4):
+            process = box.start([box.corral, "run", "--read", path, "sleep", "30"])
+            for number in range(50):
+                replace(box, "granted/file", str(number))
+                time.sleep(0.01)
+            process.kill()
+            process.wait(10)
+        check(wait_until(lambda: not box.strays(), 5), f"left: {box.remains()}")
+
+    @test("standard: that a replaced file is not followed is said, and holds")
+    def _(box):
+        path = box.write("granted/file", "old\n")
+        done = box.corral_("explain", "--level", "standard", "--read", path).exited(0)
+        contains(done.out, f"{path} is shown as the file that it is now", "explain")
+        reading = Reading(box, "granted/file", "--level", "standard", "--read", path)
+        reading.sees("old")
+        replace(box, "granted/file", "new")
+        reading.sees("Permission denied")
+        reading.process.terminate()
+        reading.process.wait(10)
+        directory = os.path.dirname(path)
+        reading = Reading(box, "granted/file", "--level", "standard", "--read", directory)
+        reading.sees("new")
+        replace(box, "granted/file", "end")
+        equal(reading.finish()[-1], "end", "with its directory granted")
+
+
+def register(suite):
+    for level in LEVELS:
+        islands(suite.test, level)
+        links(suite.test, level)
+    replaced(suite.test)
