@@ -310,7 +310,7 @@ def process_names(pid, mark):
             pass
     for name in ("cwd", "exe"):
         try:
-            if os.readlink(f"/proc/{pid}/{name}").encode().startswith(mark):
+            if os.fsencode(os.readlink(f"/proc/{pid}/{name}")).startswith(mark):
                 return not is_zombie(pid)
         except OSError:
             pass
