@@ -64,6 +64,7 @@ static void mark(struct builder *b, size_t at) {
 	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_PRIVATE);
 	m->door = !tree && b->plan->landlock_abi > 0 && door_is_safe(b, m);
 	m->follow = tree || b->plan->landlock_abi == 0 || m->door;
+	b->plan->islands = b->plan->islands || (tree && outer->writable && !m->writable);
 }
 
 void follow_mark(struct builder *b) {

@@ -122,6 +122,7 @@ struct plan {
 	unsigned exceptions; /* those that paths within a writable tree ask for */
 	struct rules rules; /* about names that no mount can cover */
 	const char *stand_in; /* what the broker uses instead of /dev/shm and /tmp; NULL */
+	bool islands;       /* single files are read-only in a writable tree */
 	bool spread;        /* a tree was granted entry by entry, to leave one out */
 	const char *run_dir; /* a directory for this run alone, made before and removed after it;
 	                      * NULL with namespaces, where a tmpfs serves */

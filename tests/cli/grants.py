@@ -203,6 +203,25 @@ def replaced(test):
             contains(out, "new\n", place)
             equal(box.read(place), "new\n", f"{place} on the host, {err!r}")
 
+    @test("a read-only file in the workspace is not writable for a moment when the host replaces it")
+    def _(box):
+        path = box.write("ws/island", "0\n")
+        box.write("ws/writer.py", """import time
+until, won = time.monotonic() + 4, 0
+while time.monotonic() < until:
+    try:
+        open("island", "a").close()
+        won += 1
+    except OSError:
+        pass
+print(won)
+""")
+        process = box.start([box.corral, "run", "--read", path, "--", "python3", "writer.py"])
+        for number in range(60):
+            time.sleep(0.05)
+            replace(box, "ws/island", str(number))
+        equal(process.communicate(timeout=20)[0].decode(), "0\n", "how often it could be opened for writing")
+
     @test("a writable file that was replaced is the new one that is written")
     def _(box):
         path = box.write("granted/file", "old\n")

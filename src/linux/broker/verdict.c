@@ -99,10 +99,24 @@ static bool in_made_repository(const struct broker *b, const struct place *p) {
 
 /* ---- the plan's word ---- */
 
+/* A read-only file in a writable tree: when the host replaces it, the kernel takes the
+ * mount away, and it takes a moment to put another there (linux/follow.c). */
+static bool is_island(const struct plan *plan, const char *path) {
+	for (size_t i = 0; plan->islands && i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->follow && !m->writable && streq(m->target, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* With namespaces the mounts speak for themselves, and only the rules are ours. */
 static enum sight judged(const struct broker *b, const struct place *p, const char *path) {
 	const struct plan *plan = b->plan;
-	enum sight sight = plan_shares(plan) ? plan_mount_sight(plan, path) : SIGHT_WRITE;
+	enum sight sight = plan_shares(plan)       ? plan_mount_sight(plan, path)
+			   : is_island(plan, path) ? SIGHT_READ
+						   : SIGHT_WRITE;
 
 	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
 		return sight;
