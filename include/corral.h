@@ -218,6 +218,14 @@ const char *corral_result_hint(const struct corral_result *result);
  * none failed.  A reader that closed its end is not a failure. */
 int corral_result_lost(const struct corral_result *result, const char **stream);
 
+/* What the run left on the host that could run or be obeyed later, the gravest first:
+ * the n-th path and its kind, "setuid", "hook", "startup", "repository", "executable",
+ * "symlink", "socket" or "fifo"; 0, and 1 behind the last.  Names are the command's
+ * own and may hold any byte but NUL.  more counts what is not in the list. */
+int corral_result_created(const struct corral_result *result, size_t n, const char **path,
+                          const char **kind);
+uint64_t corral_result_created_more(const struct corral_result *result);
+
 /* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
  * belong to the result.  dropped counts what lies between the head and the tail
  * that were kept.  len and dropped may be NULL. */

@@ -8,6 +8,8 @@
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/buf.h"
+#include "base/str.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -59,6 +61,68 @@ static void warn(void *arg, const char *text) {
 	say("warning: %s", text);
 }
 
+/* More than these, and nobody reads them. */
+#define CREATED_SHOWN 3
+
+static bool is_grave(const char *kind) {
+	static const char *const kinds[] = {"setuid", "hook", "startup", "repository"};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (streq(kind, kinds[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t count_created(const struct corral_result *result) {
+	const char *path, *kind;
+	size_t n = 0;
+
+	while (corral_result_created(result, n, &path, &kind) == 0) {
+		n++;
+	}
+	return n;
+}
+
+/* The names are the command's own: nothing in them may look like words of ours. */
+static void put_created(struct buf *out, const char *path, const char *kind, bool first) {
+	auto_free char *shown = strdup(path);
+
+	if (shown != NULL) {
+		hide_controls(shown, false);
+		buf_printf(out, "%s%s (%s)", first ? "" : ", ", shown, kind);
+	}
+}
+
+/* What the run made that acts by itself is told unasked; the rest with -v. */
+static void tell_created(const struct invocation *inv, const struct corral_result *result) {
+	const char *path, *kind;
+	size_t n = count_created(result);
+	uint64_t more = corral_result_created_more(result);
+
+	/* The gravest comes first. */
+	if (n == 0 || (!inv->verbose && corral_result_created(result, 0, &path, &kind) == 0 &&
+		       !is_grave(kind))) {
+		return;
+	}
+	struct buf line;
+	buf_init(&line);
+	for (size_t i = 0; i < n && i < CREATED_SHOWN; i++) {
+		if (corral_result_created(result, i, &path, &kind) == 0) {
+			put_created(&line, path, kind, i == 0);
+		}
+	}
+	more += n > CREATED_SHOWN ? n - CREATED_SHOWN : 0;
+	if (more > 0) {
+		buf_printf(&line, " and %llu more", (unsigned long long)more);
+	}
+	if (!buf_failed(&line)) {
+		say("made on the host, look before you use it: %s", line.data);
+	}
+	buf_done(&line);
+}
+
 static void conclude(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
@@ -67,6 +131,9 @@ static void conclude(const struct invocation *inv, const struct corral_result *r
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
 		say("hint: %s", corral_result_hint(result));
+	}
+	if (!inv->json) {
+		tell_created(inv, result);
 	}
 	if (inv->verbose) {
 		say("%s, status %d, after %lld ms at level %s", corral_result_reason(result),

@@ -185,6 +185,22 @@ int corral_result_lost(const struct corral_result *result, const char **stream) 
 	return 0;
 }
 
+int corral_result_created(const struct corral_result *result, size_t n, const char **path,
+			  const char **kind) {
+	const struct created *c = &result->outcome.created;
+
+	if (n >= c->count) {
+		return 1;
+	}
+	*path = c->items[n].path;
+	*kind = lasting_name(c->items[n].kind);
+	return 0;
+}
+
+uint64_t corral_result_created_more(const struct corral_result *result) {
+	return result->outcome.created.more;
+}
+
 static const char *captured(const char *bytes, size_t n, uint64_t lost, size_t *len,
 			    uint64_t *dropped) {
 	if (len != NULL) {
@@ -288,6 +304,19 @@ static void put_findings(struct emit *j) {
 	emit_bool(j, "leaks_scanned", false);
 }
 
+static void put_created(struct emit *j, const struct created *c) {
+	emit_array(j, "created");
+	for (size_t i = 0; i < c->count; i++) {
+		emit_object(j, NULL);
+		emit_string(j, "path", c->items[i].path);
+		emit_string(j, "kind", lasting_name(c->items[i].kind));
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+	emit_int(j, "created_more", (int64_t)c->more);
+	emit_bool(j, "created_recorded", c->recorded);
+}
+
 static void put_usage(struct emit *j, const struct usage *u) {
 	emit_object(j, "usage");
 	put_int_or_null(j, "cpu_ms", u->cpu_ms >= 0, u->cpu_ms);
@@ -308,6 +337,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
 	put_findings(&j);
+	put_created(&j, &result->outcome.created);
 	put_usage(&j, &result->outcome.usage);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
@@ -340,6 +370,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	put_enforcement(&j, NULL);
 	put_hint(&j, &nothing.advice);
 	put_findings(&j);
+	put_created(&j, &nothing.created);
 	put_usage(&j, &nothing.usage);
 	put_error(&j, failure);
 	emit_end_object(&j);

@@ -347,6 +347,7 @@ void init_run(struct kit *k) {
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
 	broker_init(&in.broker, k->plan, k->listener_fd);
 	in.broker.killable = k->killable;
+	in.broker.journal = k->journal;
 	in.broker.peer = k->attended ? ask_peer : NULL;
 	in.broker.peer_arg = &in;
 	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;

@@ -13,6 +13,8 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
+struct journal;
+
 /* What the parent got ready for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
 struct kit {
@@ -47,6 +49,9 @@ struct kit {
 	int *fds;
 	size_t nfds;
 	int channel_fd; /* kept above them, close-on-exec */
+
+	/* broker */
+	struct journal *journal; /* shared with the parent; NULL: none */
 
 	/* terminal */
 	bool want_pty;

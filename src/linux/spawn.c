@@ -2,10 +2,12 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/syscalls.h"
 #include "linux/cgroup.h"
 #include "linux/channel.h"
 #include "linux/follow.h"
 #include "linux/init.h"
+#include "linux/journal.h"
 #include "linux/kernel.h"
 #include "linux/layer.h"
 #include "linux/scratch.h"
@@ -206,6 +208,23 @@ static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
 	return 0;
 }
 
+/* Complete where every call that makes a name is asked about. */
+static bool keeps_journal(const struct spawn_request *r) {
+	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
+}
+
+static int prepare_records(const struct spawn_request *r, struct child *ret, struct err *e) {
+	if (keeps_journal(r) && journal_new(&ret->journal, e) != 0) {
+		return -1;
+	}
+	return r->rehearse ? 0 : follow_new(r->plan, &ret->follow, e);
+}
+
+static void drop_records(struct child *c) {
+	follow_free(take_ptr(c->follow));
+	journal_free(take_ptr(c->journal));
+}
+
 int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
 	struct kit k = {
 		.plan = r->plan,
@@ -228,22 +247,24 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	int pair[2] = {-1, -1};
 
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0 ||
-	    (!r->rehearse && follow_new(r->plan, &child.follow, e) != 0)) {
+	    prepare_records(r, &child, e) != 0) {
+		drop_records(&child);
 		return -1;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		follow_free(child.follow);
+		drop_records(&child);
 		return err_sys(e, "channel", "cannot make the status channel");
 	}
 	k.channel_fd = pair[1];
 	child.channel = pair[0];
 	k.follow = child.follow != NULL;
+	k.journal = child.journal;
 	int failed = prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
 		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	drop_fd(&pair[1]);
 	if (failed) {
-		follow_free(child.follow);
+		drop_records(&child);
 		cgroup_free(child.cgroup);
 		scratch_remove(child.run_dir);
 		drop_fd(&pair[0]);
@@ -279,8 +300,7 @@ static int64_t milliseconds(struct timeval t) {
 }
 
 void spawn_leave(struct child *c) {
-	follow_free(c->follow);
-	c->follow = NULL;
+	drop_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
 	scratch_remove(c->run_dir);
@@ -289,7 +309,7 @@ void spawn_leave(struct child *c) {
 void spawn_finish(struct child *c, struct usage *ret) {
 	struct usage usage = {.processes_peak = -1};
 
-	follow_free(c->follow); /* first: who holds the view last has to take it down */
+	drop_records(c); /* first: who holds the view last has to take it down */
 	if (c->pidfd >= 0) {
 		struct rusage r = {0};
 		siginfo_t info;

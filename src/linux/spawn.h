@@ -64,12 +64,14 @@ struct spawn_request {
 
 struct cgroup;
 struct follow;
+struct journal;
 
 struct child {
 	int pidfd;
 	int channel;           /* ours; non-blocking */
 	struct cgroup *cgroup; /* NULL when none */
 	struct follow *follow; /* files that are followed when the host replaces them; NULL */
+	struct journal *journal; /* of what the command made that lasts; NULL when none */
 	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
 };
 

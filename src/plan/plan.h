@@ -169,6 +169,10 @@ enum sight {
 };
 enum sight plan_sight(const struct plan *plan, const char *path);
 
+/* The tree by which the host has what is written at this path; NULL for what is the
+ * run's own or not writable. */
+const struct mount *plan_outside(const struct plan *plan, const char *path);
+
 /* As the mounts alone show it, without the rules about names. */
 enum sight plan_mount_sight(const struct plan *plan, const char *path);
 

@@ -56,3 +56,19 @@ enum sight plan_sight(const struct plan *plan, const char *path) {
 	}
 	return ruling.protect != NULL ? SIGHT_READ : sight;
 }
+
+const struct mount *plan_outside(const struct plan *plan, const char *path) {
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
+			best = m; /* L1: deeper ones follow */
+		}
+	}
+	if (best == NULL || best->kind != MOUNT_BIND || !best->writable) {
+		return NULL;
+	}
+	bool home = plan->home_source != NULL && streq(best->source, plan->home_source);
+	return home ? NULL : best;
+}

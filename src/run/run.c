@@ -128,6 +128,7 @@ void outcome_done(struct outcome *o) {
 	free(o->out);
 	free(o->err);
 	o->out = o->err = NULL;
+	created_done(&o->created);
 }
 
 /* The slots that every wait on a child has. */
@@ -471,6 +472,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
+	struct journal *journal = take_ptr(w->child.journal); /* complete when all inside is dead */
 	if (watch_may_leave(w)) {
 		spawn_leave(&w->child);
 	} else {
@@ -482,7 +484,9 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	rc = watch_result(w, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
+		created_read(w->plan, journal, &ret->created);
 	}
+	journal_free(journal);
 	streams_done(&w->streams);
 	story_done(&w->story);
 	return rc;
@@ -578,12 +582,16 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	story_init(&story);
 	story.begun = true;
 	running_wait(r, &story, false);
+	struct journal *journal = take_ptr(r->child.journal);
 	spawn_finish(&r->child, &usage);
 	story_done(&story);
 	if (story_check(&story, e) != 0) {
+		journal_free(journal);
 		return -1;
 	}
 	outcome_fill(&o, &story, &usage, r->plan);
+	created_read(r->plan, journal, &o.created);
+	journal_free(journal);
 	o.duration_ms = clock_ms() - r->started_ms;
 	*ret = o;
 	return 0;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "linux/spawn.h"
 #include "plan/plan.h"
+#include "run/created.h"
 #include "run/hint.h"
 
 #include <stdbool.h>
@@ -55,6 +56,7 @@ struct outcome {
 	int stream_errors[3]; /* errno of the caller's descriptor that lost bytes, or 0 */
 	struct usage usage;
 	struct advice advice; /* when it failed: what it may have met */
+	struct created created;
 };
 
 /* Runs to the end.  0: the command ran, *ret tells how it ended.  -1: it did

@@ -49,6 +49,8 @@ struct made {
 	uint64_t dev, ino;
 };
 
+struct journal;
+
 struct broker {
 	const struct plan *plan;
 	int listener;  /* seccomp notification descriptor */
@@ -65,6 +67,8 @@ struct broker {
 	 * NULL: there is nobody. */
 	int (*peer)(void *arg, int master, int flags);
 	void *peer_arg;
+
+	struct journal *journal; /* of what lasts; NULL for none */
 
 	pid_t self;                           /* the guard */
 	int proc;                             /* /proc, O_PATH; -1: every call is refused */

@@ -8,6 +8,7 @@
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
+#include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 
 #include <errno.h>
@@ -145,6 +146,7 @@ static long open_new(const struct call *c, const struct place *p, const struct o
 	if (got < 0) {
 		return -errno;
 	}
+	notice_file(c, p->real, o->mode);
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
 			 opening_is_of_program(o->flags, o->mode));
 }

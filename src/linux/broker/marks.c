@@ -9,6 +9,7 @@
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
+#include "linux/broker/notice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,12 @@ static long set_mode(const struct call *c, const struct place *p, mode_t mode) {
 		return -EPERM;
 	}
 	text_number(&number, (uint64_t)p->fd);
-	return result(syscall(SYS_fchmodat, c->b->fds, number.s, mode));
+	long r = result(syscall(SYS_fchmodat, c->b->fds, number.s, mode));
+	mode_t added = mode & ~p->mode;
+	if (r == 0 && added != 0 && S_ISREG(p->mode)) {
+		notice_file(c, p->real, added);
+	}
+	return r;
 }
 
 static long mode_at(const struct call *c, int dirfd, uint64_t path, mode_t mode, int flags) {

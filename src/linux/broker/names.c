@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "linux/broker/files.h"
+#include "linux/broker/notice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +81,14 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	if (r != 0) {
 		return r;
 	}
-	return call_done(c,
-			 result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags)));
+	long moved = result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags));
+	if (moved == 0) {
+		notice_moved(c, &from, &to);
+	}
+	if (moved == 0 && (flags & RENAME_EXCHANGE) != 0) {
+		notice_moved(c, &to, &from);
+	}
+	return call_done(c, moved);
 }
 
 long serve_rename(struct call *c) {
@@ -133,7 +140,12 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 			       : r;
 	}
 	struct text path = fd_path(from.fd);
-	return result(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+	long made =
+		result(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+	if (made == 0 && S_ISREG(from.mode)) {
+		notice_file(c, to.real, from.mode);
+	}
+	return made;
 }
 
 long serve_link(struct call *c) {
@@ -186,7 +198,14 @@ static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_
 	if (r == 0) {
 		r = new_name_at(c, dirfd, address, &p);
 	}
-	return r != 0 ? r : result(syscall(SYS_symlinkat, words, p.fd, p.name));
+	if (r != 0) {
+		return r;
+	}
+	long made = result(syscall(SYS_symlinkat, words, p.fd, p.name));
+	if (made == 0) {
+		notice_symlink(c, &p, words);
+	}
+	return made;
 }
 
 long serve_symlink(struct call *c) {
@@ -217,6 +236,7 @@ static long make_directory(const struct call *c, int dirfd, uint64_t address, mo
 	}
 	if (r == 0) {
 		verdict_made(c->b, p.fd, p.name);
+		notice_node(c, p.real, S_IFDIR);
 	}
 	return r;
 }
@@ -232,9 +252,17 @@ long serve_mkdirat(struct call *c) {
 static long make_node(const struct call *c, int dirfd, uint64_t address, mode_t mode,
 		      unsigned dev) {
 	auto_place p;
-	int r = new_file_at(c, dirfd, address, mode, &p);
+	long r = new_file_at(c, dirfd, address, mode, &p);
 
-	return r != 0 ? r : result(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+	if (r == 0) {
+		r = result(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+	}
+	if (r == 0 && ((mode & S_IFMT) == 0 || S_ISREG(mode))) {
+		notice_file(c, p.real, mode);
+	} else if (r == 0) {
+		notice_node(c, p.real, mode);
+	}
+	return r;
 }
 
 long serve_mknod(struct call *c) {

@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 #include "linux/broker/walk.h"
 #include "linux/kernel.h"
@@ -268,7 +269,9 @@ static long open_making(const struct call *c, int dirfd, const char *path,
 	mode_t mode = o->mode;
 	int got = openat(p.fd, p.name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
 			 o->mode);
-	if (got < 0 && errno == EEXIST && (o->flags & O_EXCL) == 0) {
+	if (got >= 0) {
+		notice_file(c, p.real, o->mode);
+	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
 		got = open_over(&p, o, &mode);
 		if (got < 0) {
 			return QUICK_NOT;

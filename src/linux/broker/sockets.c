@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "linux/broker/files.h"
+#include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 
 #include <errno.h>
@@ -260,6 +261,9 @@ static long bind_path(const struct call *c, int fd, const struct address *a) {
 	long done = result(syscall(SYS_bind, fd, &a->any, a->len));
 	if (path[0] != '/' && fchdir(c->b->root) != 0) {
 		return -errno;
+	}
+	if (done == 0) {
+		notice_node(c, p.real, S_IFSOCK);
 	}
 	return done;
 }

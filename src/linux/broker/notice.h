@@ -1,0 +1,16 @@
+/* What a served call made that lasts on the host, for the journal. */
+#ifndef CORRAL_LINUX_BROKER_NOTICE_H
+#define CORRAL_LINUX_BROKER_NOTICE_H
+
+#include "linux/broker/resolve.h"
+
+/* All are called after the call has succeeded, and do nothing without a journal. */
+
+/* A regular file has a name, or a mode, that it did not have. */
+void notice_file(const struct call *c, const char *path, mode_t mode);
+/* A directory, FIFO, socket or device was made. */
+void notice_node(const struct call *c, const char *path, mode_t mode);
+void notice_symlink(const struct call *c, const struct place *p, const char *words);
+void notice_moved(const struct call *c, const struct place *from, const struct place *to);
+
+#endif

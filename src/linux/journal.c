@@ -1,0 +1,132 @@
+/* Should:   keep what fits, in the order in which it came, and count the rest.
+ * Must not: allocate or lock in the writer; trust the content in the reader.
+ * Fails:    open: what is not kept is counted, and the result says how many. */
+#include "linux/journal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Places of records, found by a hash of kind and path. */
+#define SLOTS 4096
+
+/* Of the text and of the slots: kept free for what acts by itself. */
+#define RESERVE 4
+
+struct journal {
+	_Atomic uint32_t used; /* bytes of text that are whole records */
+	_Atomic uint32_t lost;
+	uint32_t filled;       /* slots */
+	uint32_t slots[SLOTS]; /* 1 + where a record begins; 0: free */
+	char text[];           /* kind, path, NUL; and again */
+};
+
+#define TEXT_SIZE (JOURNAL_SIZE - offsetof(struct journal, text))
+
+int journal_new(struct journal **ret, struct err *e) {
+	void *place =
+		mmap(NULL, JOURNAL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (place == MAP_FAILED) {
+		return err_sys(e, "journal", "cannot make memory that both sides share");
+	}
+	*ret = place;
+	return 0;
+}
+
+void journal_free(struct journal *j) {
+	if (j != NULL) {
+		(void)munmap(j, JOURNAL_SIZE); /* it is a mapping of this size */
+	}
+}
+
+static uint32_t hash_of(char kind, const char *path) {
+	uint32_t hash = 2166136261U ^ (unsigned char)kind; /* FNV-1a */
+	for (; *path != '\0'; path++) {
+		hash = (hash ^ (unsigned char)*path) * 16777619U;
+	}
+	return hash;
+}
+
+/* The slot that has this record, or the free one where it belongs.  There is one: the
+ * table is never full. */
+static uint32_t *slot_of(struct journal *j, char kind, const char *path) {
+	for (uint32_t i = hash_of(kind, path);; i++) {
+		uint32_t *slot = &j->slots[i % SLOTS];
+		if (*slot == 0 || (j->text[*slot - 1] == kind && streq(j->text + *slot, path))) {
+			return slot;
+		}
+	}
+}
+
+void journal_add(struct journal *j, enum lasting kind, const char *path) {
+	if (j == NULL) {
+		return;
+	}
+	size_t len = strlen(path) + 1;
+	uint32_t used = atomic_load_explicit(&j->used, memory_order_relaxed);
+	uint32_t *slot = slot_of(j, (char)kind, path);
+	size_t room = TEXT_SIZE, slots = SLOTS - 1;
+	if (!lasting_is_grave(kind)) {
+		room -= room / RESERVE;
+		slots -= slots / RESERVE;
+	}
+	if (*slot != 0) {
+		return;
+	}
+	if (used + 1 + len > room || j->filled >= slots) {
+		atomic_fetch_add_explicit(&j->lost, 1, memory_order_relaxed);
+		return;
+	}
+	j->text[used] = (char)kind;
+	memcpy(j->text + used + 1, path, len);
+	*slot = used + 1;
+	j->filled++;
+	/* Last, and not before: who reads after our death sees whole records. */
+	atomic_store_explicit(&j->used, used + 1 + (uint32_t)len, memory_order_release);
+}
+
+void journal_move(struct journal *j, const char *from, const char *to) {
+	struct journal_entry entry;
+	uint32_t until = j == NULL ? 0 : atomic_load_explicit(&j->used, memory_order_relaxed);
+	size_t at = 0, head = strlen(to), skip = strlen(from);
+	char path[2 * PATH_MAX];
+
+	while (at < until && journal_next(j, &at, &entry)) {
+		if (!path_within(entry.path, from)) {
+			continue;
+		}
+		size_t tail = strlen(entry.path + skip) + 1;
+		if (head + tail > sizeof path) {
+			atomic_fetch_add_explicit(&j->lost, 1, memory_order_relaxed);
+			continue;
+		}
+		memcpy(path, to, head);
+		memcpy(path + head, entry.path + skip, tail);
+		journal_add(j, entry.kind, path);
+	}
+}
+
+bool journal_next(const struct journal *j, size_t *at, struct journal_entry *ret) {
+	size_t used = j == NULL ? 0 : atomic_load_explicit(&j->used, memory_order_acquire);
+	if (used > TEXT_SIZE || *at >= used) {
+		return false;
+	}
+	const char *record = j->text + *at;
+	const char *end = memchr(record, '\0', used - *at);
+	/* The first kind is 0, which looks like an end. */
+	end = end == record ? memchr(record + 1, '\0', used - *at - 1) : end;
+	if (end == NULL || (unsigned char)record[0] >= LASTING_COUNT || record[1] != '/') {
+		return false;
+	}
+	*ret = (struct journal_entry){.kind = (enum lasting)record[0], .path = record + 1};
+	*at += (size_t)(end - record) + 1;
+	return true;
+}
+
+uint64_t journal_lost(const struct journal *j) {
+	return j == NULL ? 0 : atomic_load_explicit(&j->lost, memory_order_relaxed);
+}

@@ -1,0 +1,134 @@
+/* Should:   name each path once, by the kind that matters most.
+ * Must not: follow a symlink on the way to a path: the command made the way.
+ * Fails:    open: what there is no memory for is counted. */
+#include "run/created.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "linux/kernel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Name by name, where a filter around us answers openat2 with ENOSYS. */
+static int open_slowly(const char *path) {
+	auto_fd at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (const char *p = path + 1; at >= 0; p++) {
+		char name[NAME_MAX + 1];
+		size_t n = strcspn(p, "/");
+		if (n > NAME_MAX) {
+			return -1;
+		}
+		memcpy(name, p, n);
+		name[n] = '\0';
+		p += n;
+		int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (*p == '/' ? O_DIRECTORY : 0);
+		int next = openat(at, name, flags);
+		drop_fd(&at);
+		at = next;
+		if (*p == '\0') {
+			break;
+		}
+	}
+	return take_fd(&at);
+}
+
+/* A link at the end is the file that is meant; one on the way is an error. */
+static bool look(const char *path, struct stat *ret) {
+	auto_fd fd = sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW,
+				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (fd < 0 && errno == ENOSYS) {
+		fd = open_slowly(path);
+	}
+	return fd >= 0 && fstat(fd, ret) == 0;
+}
+
+static bool is_still(enum lasting kind, const struct stat *st) {
+	switch (kind) {
+	case LASTING_HOOK:
+	case LASTING_STARTUP:
+		return S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) || S_ISDIR(st->st_mode);
+	case LASTING_REPOSITORY:
+		return S_ISDIR(st->st_mode) || S_ISREG(st->st_mode) || S_ISLNK(st->st_mode);
+	case LASTING_SETUID:
+		return S_ISREG(st->st_mode) && (st->st_mode & (S_ISUID | S_ISGID)) != 0;
+	case LASTING_EXECUTABLE:
+		return S_ISREG(st->st_mode) && (st->st_mode & 0111) != 0;
+	case LASTING_SYMLINK:
+		return S_ISLNK(st->st_mode);
+	case LASTING_SOCKET:
+		return S_ISSOCK(st->st_mode);
+	case LASTING_FIFO:
+		return S_ISFIFO(st->st_mode);
+	case LASTING_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* Where the host has it; NULL when it does not, or memory is out. */
+static const char *outside(struct arena *a, const struct plan *plan, const char *path) {
+	const struct mount *m = plan_outside(plan, path);
+	if (m == NULL) {
+		return NULL;
+	}
+	size_t skip = streq(m->target, "/") ? 0 : strlen(m->target);
+	return arena_printf(a, "%s%s", streq(m->source, "/") ? "" : m->source, path + skip);
+}
+
+static int by_path(const void *left, const void *right) {
+	const struct created_item *a = left, *b = right;
+	int order = strcmp(a->path, b->path);
+	return order != 0 ? order : (int)a->kind - (int)b->kind;
+}
+
+static int by_weight(const void *left, const void *right) {
+	const struct created_item *a = left, *b = right;
+	int order = (int)a->kind - (int)b->kind;
+	return order != 0 ? order : strcmp(a->path, b->path);
+}
+
+static void arrange(struct created *c) {
+	size_t kept = 0;
+	if (c->count == 0) {
+		return;
+	}
+	qsort(c->items, c->count, sizeof *c->items, by_path);
+	for (size_t i = 0; i < c->count; i++) {
+		if (kept == 0 || !streq(c->items[kept - 1].path, c->items[i].path)) {
+			c->items[kept++] = c->items[i];
+		}
+	}
+	qsort(c->items, kept, sizeof *c->items, by_weight);
+	c->count = kept < CREATED_MAX ? kept : CREATED_MAX;
+	c->more += kept - c->count;
+}
+
+void created_read(const struct plan *plan, const struct journal *j, struct created *ret) {
+	struct created c = {.recorded = j != NULL, .more = journal_lost(j)};
+	struct journal_entry entry;
+	size_t at = 0, cap = 0;
+	struct stat st;
+
+	while (journal_next(j, &at, &entry)) {
+		const char *path = outside(&c.arena, plan, entry.path);
+		if (path == NULL || !look(path, &st) || !is_still(entry.kind, &st)) {
+			continue;
+		}
+		if (arena_grow(&c.arena, &c.items, c.count, &cap, sizeof *c.items) != 0) {
+			c.more++;
+			continue;
+		}
+		c.items[c.count++] = (struct created_item){.kind = entry.kind, .path = path};
+	}
+	arrange(&c);
+	*ret = c;
+}
+
+void created_done(struct created *c) {
+	arena_done(&c->arena);
+	*c = (struct created){0};
+}
