@@ -99,13 +99,14 @@ void journal_move(struct journal *j, const char *from, const char *to) {
 		if (!path_within(entry.path, from)) {
 			continue;
 		}
-		size_t tail = strlen(entry.path + skip) + 1;
-		if (head + tail > sizeof path) {
+		size_t tail = strlen(entry.path + skip);
+		if (head + tail + 1 > sizeof path) {
 			atomic_fetch_add_explicit(&j->lost, 1, memory_order_relaxed);
 			continue;
 		}
 		memcpy(path, to, head);
 		memcpy(path + head, entry.path + skip, tail);
+		path[head + tail] = '\0';
 		journal_add(j, entry.kind, path);
 	}
 }

@@ -213,11 +213,15 @@ static bool keeps_journal(const struct spawn_request *r) {
 	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
 }
 
-static int prepare_records(const struct spawn_request *r, struct child *ret, struct err *e) {
-	if (keeps_journal(r) && journal_new(&ret->journal, e) != 0) {
+static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
+			   struct err *e) {
+	if ((keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
-	return r->rehearse ? 0 : follow_new(r->plan, &ret->follow, e);
+	k->journal = ret->journal;
+	k->follow = ret->follow != NULL;
+	return 0;
 }
 
 static void drop_records(struct child *c) {
@@ -246,21 +250,16 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	struct child child = {.pidfd = -1, .channel = -1, .run_dir = r->plan->run_dir};
 	int pair[2] = {-1, -1};
 
-	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0 ||
-	    prepare_records(r, &child, e) != 0) {
-		drop_records(&child);
+	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
 		return -1;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		drop_records(&child);
 		return err_sys(e, "channel", "cannot make the status channel");
 	}
 	k.channel_fd = pair[1];
 	child.channel = pair[0];
-	k.follow = child.follow != NULL;
-	k.journal = child.journal;
-	int failed = prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
-		     start_child(&k, &child, e) != 0;
+	int failed = prepare_records(&k, r, &child, e) != 0 || prepare_layers(&k, e) != 0 ||
+		     make_cgroup(&k, &child, e) != 0 || start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	drop_fd(&pair[1]);
 	if (failed) {

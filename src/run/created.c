@@ -25,8 +25,7 @@ static int open_slowly(const char *path) {
 		memcpy(name, p, n);
 		name[n] = '\0';
 		p += n;
-		int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (*p == '/' ? O_DIRECTORY : 0);
-		int next = openat(at, name, flags);
+		int next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		drop_fd(&at);
 		at = next;
 		if (*p == '\0') {
