@@ -1,5 +1,6 @@
 /* Should:   show the command, within half a second or so, the file that stands at a
- *           granted name now; leave descriptors of the old one as they are.
+ *           granted name now, and hide the one that stands at a hidden name; leave
+ *           descriptors of the old one as they are.
  * Must not: follow a symlink, show anything but a regular file of the same owner,
  *           root or the caller, or put it anywhere but over the old one.
  * Fails:    to the old file, which stays readable: what is not a plain file, is
@@ -26,22 +27,27 @@
 /* Our own names: the two C libraries differ about what <linux/stat.h> may define. */
 #define MODE_KIND 0170000
 #define MODE_REGULAR 0100000
+#define MODE_DIRECTORY 0040000
+#define MODE_LINK 0120000
 
 #define NS_GET_USERNS _IO(0xb7, 1)
 
 /* Sooner than a person who saved a file looks for the effect. */
 #define LOOK_EVERY_MS 400
+/* Where something is hidden: what the host puts there is open until it is seen. */
+#define LOOK_SOON_MS 50
 /* A helper takes about a millisecond. */
 #define LOOK_AGAIN_MS 10
 
 /* Which file it is.  An inode's number is used again once nothing holds the file,
- * but not with the same time of birth. */
+ * but not with the same time of birth; a plan knows the number alone. */
 struct face {
 	uint64_t dev, ino;
+	bool dated;
 	int64_t born_s;
 	uint32_t born_ns;
 	uint32_t uid;
-	bool there; /* a regular file */
+	uint32_t kind; /* of the mode; 0: there is nothing */
 };
 
 struct followed {
@@ -55,6 +61,7 @@ struct follow {
 	int view;     /* the sandbox's mount namespace; -1 until it comes */
 	int helper;   /* its pidfd; -1: none */
 	size_t at;    /* the file that it is for */
+	int every;    /* ms between two looks */
 	int64_t next; /* when to look */
 	size_t n;
 	struct followed files[];
@@ -70,14 +77,14 @@ static uint64_t device(const struct statx *st) {
 }
 
 static struct face face_of(const struct statx *st) {
-	bool born = (st->stx_mask & STATX_BTIME) != 0;
 	return (struct face){
 		.dev = device(st),
 		.ino = st->stx_ino,
-		.born_s = born ? st->stx_btime.tv_sec : 0,
-		.born_ns = born ? st->stx_btime.tv_nsec : 0,
+		.dated = (st->stx_mask & STATX_BTIME) != 0,
+		.born_s = st->stx_btime.tv_sec,
+		.born_ns = st->stx_btime.tv_nsec,
 		.uid = st->stx_uid,
-		.there = (st->stx_mode & MODE_KIND) == MODE_REGULAR,
+		.kind = st->stx_mode & MODE_KIND,
 	};
 }
 
@@ -89,7 +96,7 @@ static int look(int dir, const char *path, struct statx *ret) {
 
 static struct face face_at(const char *path) {
 	struct statx st;
-	return look(AT_FDCWD, path, &st) == 0 ? face_of(&st) : (struct face){.there = false};
+	return look(AT_FDCWD, path, &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
 }
 
 static bool same_inode(const struct face *a, const struct face *b) {
@@ -97,22 +104,52 @@ static bool same_inode(const struct face *a, const struct face *b) {
 }
 
 static bool same(const struct face *a, const struct face *b) {
-	return a->there == b->there && same_inode(a, b) && a->born_s == b->born_s &&
-	       a->born_ns == b->born_ns;
+	bool dated = a->dated && b->dated;
+	return same_inode(a, b) && (!dated || (a->born_s == b->born_s && a->born_ns == b->born_ns));
 }
 
-static bool may_replace(const struct face *old, const struct face *new) {
-	return new->there && (new->uid == old->uid || new->uid == 0 || new->uid == getuid());
+static bool hides(const struct mount *m) {
+	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR;
+}
+
+/* Whatever the host puts there is hidden; shown is a file that the old one's owner, root
+ * or the caller has put there. */
+static bool may_replace(const struct followed *f, const struct face *new) {
+	if (hides(f->m)) {
+		return new->kind != 0 && new->kind != MODE_LINK; /* no mount covers a link */
+	}
+	bool known = f->shown.dated && new->uid == f->shown.uid;
+	return new->kind == MODE_REGULAR && (known || new->uid == 0 || new->uid == getuid());
 }
 
 /* ---- helper: system calls only, it is a copy of a program that may have threads ---- */
 
+/* What hides another file: as layers/mounts.c has it. */
+static int new_mask(bool directory) {
+	const struct fs_option options[] = {{"mode", directory ? "0111" : "0000"}, {"size", "64k"}};
+	uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	auto_fd fs = tree_new("tmpfs", options, ARRAY_LEN(options), (unsigned)attributes);
+	if (fs < 0 || directory) {
+		return fs < 0 || tree_restrict(fs, MOUNT_ATTR_RDONLY, 0) != 0 ? -1 : take_fd(&fs);
+	}
+	/* A part of a tree can be cloned where it is mounted: in our copy of the host's. */
+	auto_fd file = openat(fs, "mask", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+	if (file < 0 ||
+	    syscall(SYS_move_mount, fs, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+		return -1;
+	}
+	return tree_clone(file, attributes | MOUNT_ATTR_RDONLY);
+}
+
 /* The new file, from the host's own mounts; -1 when it is another one by now. */
 static int clone_wanted(const struct followed *f) {
 	struct statx st;
-	auto_fd fd = sys_openat2(AT_FDCWD, f->m->source, O_PATH,
-				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
+	if (hides(f->m)) {
+		return new_mask(f->wanted.kind == MODE_DIRECTORY);
+	}
+	auto_fd fd = sys_openat2(AT_FDCWD, f->m->follow, O_PATH,
+				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 || look(fd, "", &st) != 0) {
 		return -1;
 	}
@@ -241,7 +278,7 @@ static bool helper_ended(struct follow *f, int flags) {
 int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 	size_t n = 0;
 	for (size_t i = 0; i < plan->nmounts; i++) {
-		n += plan->mounts[i].follow;
+		n += plan->mounts[i].follow != NULL;
 	}
 	*ret = NULL;
 	if (n == 0) {
@@ -251,12 +288,15 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 	if (f == NULL) {
 		return err_memory(e, "follow");
 	}
-	f->view = f->helper = -1;
+	*f = (struct follow){.view = -1, .helper = -1, .every = LOOK_EVERY_MS};
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->follow) {
-			f->files[f->n++] = (struct followed){.m = m, .shown = face_at(m->source)};
+		if (m->follow == NULL) {
+			continue;
 		}
+		f->files[f->n++] =
+			(struct followed){.m = m, .shown = {.dev = m->dev, .ino = m->ino}};
+		f->every = hides(m) ? LOOK_SOON_MS : f->every;
 	}
 	*ret = f;
 	return 0;
@@ -292,9 +332,10 @@ int64_t follow_wake(const struct follow *f) {
 static bool find_new(struct follow *f) {
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *file = &f->files[i];
-		struct face now = face_at(file->m->source);
-		if (!same(&now, &file->shown) && !same(&now, &file->refused) &&
-		    may_replace(&file->shown, &now)) {
+		struct face now = face_at(file->m->follow);
+		if (same(&now, &file->shown)) {
+			file->shown = now; /* with its time of birth and its owner */
+		} else if (!same(&now, &file->refused) && may_replace(file, &now)) {
 			file->wanted = now;
 			f->at = i;
 			return true;
@@ -308,7 +349,7 @@ void follow_look(struct follow *f, int64_t now) {
 		return;
 	}
 	bool first = f->next == 0; /* the command has just begun */
-	f->next = now + LOOK_EVERY_MS;
+	f->next = now + f->every;
 	if (first) {
 		return;
 	}

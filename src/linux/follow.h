@@ -1,18 +1,20 @@
-/* Files that are granted by themselves, when the host replaces them.
+/* Files that are granted or hidden by themselves, when the host replaces them.
  *
  * Theory.  A bind mount holds a file and not its name.  A program outside that
  * saves by rename, as editors and resolvers do, leaves the command with the old
  * file; and where the name lies in a tree of the host that is shown as well, the
  * kernel takes the mount away with the old name, so that a read-only file would
- * become a writable one.  So the supervisor looks at each such name now and then,
+ * become a writable one, and a hidden one would be open.  So the supervisor looks at each such name now and then,
  * and when another file stands there, a helper puts it into the view: it joins the
  * sandbox's user namespace, which belongs to the caller, clones the new file out of
  * a copy of the host's mounts, joins the sandbox's mount namespace and puts the
- * clone beneath the old mount, which it then takes away.
+ * clone beneath the old mount, which it then takes away.  Over what is to be hidden it
+ * puts a new mask.
  *
- * Looking is cheaper than being told: a run that ends before the first look pays
- * one statx(2) a file, an inotify instance is one of 128 that a user has and takes
- * milliseconds to close, and a network file system tells nothing. */
+ * Looking is cheaper than being told: a run that ends before the first look pays two
+ * system calls, an inotify instance is one of 128 that a user has and takes
+ * milliseconds to close, and a network file system tells nothing.  Until the next look
+ * a new secret is open: rules of fs.deny hold by name as well, through the broker. */
 #ifndef CORRAL_LINUX_FOLLOW_H
 #define CORRAL_LINUX_FOLLOW_H
 

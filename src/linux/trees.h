@@ -16,6 +16,29 @@
 /* Linux 6.5: under what is mounted there, which hides it until it goes. */
 #define TREE_UNDERNEATH 0x00000200
 
+struct fs_option {
+	const char *name, *value;
+};
+
+/* A new file system, detached; -1 with errno. */
+static inline int tree_new(const char *type, const struct fs_option *options, size_t n,
+			   unsigned attrs) {
+	auto_fd fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	if (fs < 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, options[i].name,
+			    options[i].value, 0) != 0) {
+			return -1;
+		}
+	}
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0) {
+		return -1;
+	}
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
+}
+
 static inline int tree_restrict(int tree, uint64_t set, unsigned flags) {
 	struct mount_attr attr = {.attr_set = set, .propagation = MS_PRIVATE};
 	return (int)syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);

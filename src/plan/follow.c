@@ -1,5 +1,8 @@
 /* Which single files are followed when the host replaces them.
  *
+ * A mount on a name of the host goes when the host puts another file there.  So does a
+ * mask, and what it hid would be open: those are followed as well.
+ *
  * A rule of Landlock holds a file as a mount does.  For a new file at a mount point
  * the kernel goes on to the directory that holds the mount point, so that directory
  * has to carry the right.  In a tree that is shown, or in the private home, it does.
@@ -63,27 +66,46 @@ static void mark(struct builder *b, size_t at) {
 	const struct mount *outer = around(b->plan, at);
 	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_PRIVATE);
 	m->door = !tree && b->plan->landlock_abi > 0 && door_is_safe(b, m);
-	m->follow = tree || b->plan->landlock_abi == 0 || m->door;
+	m->follow = tree || b->plan->landlock_abi == 0 || m->door ? m->source : NULL;
 	b->plan->islands = b->plan->islands || (tree && outer->writable && !m->writable);
+}
+
+/* On ground of our own nobody outside can take a mask away. */
+static void mark_mask(struct builder *b, size_t at) {
+	struct mount *m = &b->plan->mounts[at];
+	const struct mount *outer = around(b->plan, at);
+	if (outer != NULL && outer->kind == MOUNT_BIND) {
+		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
+		m->follow =
+			keep_join(b, "/", keep_printf(b, "%s%s", outer->source, m->target + skip));
+	}
+}
+
+static void mark_one(struct builder *b, size_t at) {
+	struct mount *m = &b->plan->mounts[at];
+	if (!b->shared && (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR)) {
+		mark_mask(b, at);
+		return;
+	}
+	if (m->kind != MOUNT_BIND || !m->is_file) {
+		return;
+	}
+	if (!b->shared) {
+		mark(b, at);
+	}
+	/* An entry of a tree that was spread is no grant of its own. */
+	bool own_grant = !b->shared || !m->maybe;
+	if (m->follow == NULL && own_grant && b->plan->engine >= ENGINE_LANDLOCK) {
+		note_add(b, keep_printf(b,
+					"%s is shown as the file that it is now: if the host "
+					"replaces it, the new one is not seen; grant its "
+					"directory for that",
+					m->target));
+	}
 }
 
 void follow_mark(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nmounts; i++) {
-		struct mount *m = &b->plan->mounts[i];
-		if (m->kind != MOUNT_BIND || !m->is_file) {
-			continue;
-		}
-		if (!b->shared) {
-			mark(b, i);
-		}
-		/* An entry of a tree that was spread is no grant of its own. */
-		bool own_grant = !b->shared || !m->maybe;
-		if (!m->follow && own_grant && b->plan->engine >= ENGINE_LANDLOCK) {
-			note_add(b, keep_printf(b,
-						"%s is shown as the file that it is now: if the "
-						"host replaces it, the new one is not seen; grant "
-						"its directory for that",
-						m->target));
-		}
+		mark_one(b, i);
 	}
 }

@@ -332,14 +332,18 @@ static void apply_to_trees(struct builder *b, const struct hide *h) {
 static struct mount cover(const struct hide *h, const struct wish *w, const char *place) {
 	bool is_dir = h->seen.kind == LOOK_DIR;
 	struct mount m = {
-		.target = place, .is_file = !is_dir, .origin = h->origin, .note = h->note};
+		.target = place,
+		.is_file = !is_dir,
+		.dev = h->seen.dev,
+		.ino = h->seen.ino,
+		.origin = h->origin,
+		.note = h->note,
+	};
 	if (h->rank == RANK_PROTECT && w->m.kind == MOUNT_PROC) {
 		m.kind = MOUNT_PIN; /* of the fresh procfs: the host's shows the host's processes */
 	} else if (h->rank == RANK_PROTECT) {
 		m.kind = MOUNT_BIND;
 		m.source = h->path;
-		m.dev = h->seen.dev;
-		m.ino = h->seen.ino;
 	} else {
 		m.kind = is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
 		m.maybe = h->rank == RANK_SENSITIVE; /* gone since: nothing is left to hide */

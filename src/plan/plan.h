@@ -81,7 +81,8 @@ struct mount {
 	bool create;        /* the mount point may be made: it lies on our own ground */
 	bool maybe;         /* it need not be possible: then it is left out */
 	bool is_file;       /* the source is not a directory */
-	bool follow;        /* one file: what replaces it on the host is put in its place */
+	const char *follow; /* where the host has one file that is shown or masked: what replaces
+			     * it there is treated likewise; NULL */
 	bool door;          /* and its directory, ours, carries its rights for the new one */
 	uint64_t dev, ino;  /* identity of the source when it was planned */
 	struct origin origin;

@@ -222,6 +222,22 @@ print(won)
             replace(box, "ws/island", str(number))
         equal(process.communicate(timeout=20)[0].decode(), "0\n", "how often it could be opened for writing")
 
+    @test("a hidden file or directory that the host replaces is hidden again", root=True)
+    def _(box):
+        box.write("home/.cargo/bin/tool", "#!/bin/sh\n", 0o755)
+        box.write("home/.cargo/credentials.toml", "old secret\n", 0o600)
+        box.write("home/.local/share/keyrings/login", "old secret\n", 0o600)
+        box.write("home/.local/share/app/settings", "plain\n")
+        reads = f"cat {box.home}/.cargo/credentials.toml {box.home}/.local/share/keyrings/login 2>/dev/null"
+        process = box.start([box.corral, "run", "--read", f"{box.home}/.local/share", "--read", f"{box.home}/.cargo", "-c",
+                             f"cat {box.home}/.local/share/app/settings; {reads}; sleep 2; {reads}; echo end"])
+        time.sleep(0.7)
+        replace(box, "home/.cargo/credentials.toml", "new secret")
+        box.write("home/new/login", "new secret\n")
+        os.rename(f"{box.home}/.local/share/keyrings", f"{box.home}/old")
+        os.rename(f"{box.home}/new", f"{box.home}/.local/share/keyrings")
+        equal(process.communicate(timeout=20)[0].decode(), "plain\nend\n", "what was read")
+
     @test("a writable file that was replaced is the new one that is written")
     def _(box):
         path = box.write("granted/file", "old\n")

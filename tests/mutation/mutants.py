@@ -162,8 +162,8 @@ STEPS = {
         "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\treturn tree_bind(at, at",
         "PF02 NS07 NS19", ("landlock",)),
     "proc: hidepid": step(
-        MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),',
-        'new_fs("proc", options, 0,',
+        MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),',
+        'tree_new("proc", options, 0,',
         "MT25"),
     "source: no symlink": step(
         MOUNTS, "O_PATH,\n\t\t\t     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);",

@@ -380,17 +380,35 @@ TEST(a_single_file_is_followed_where_that_opens_nothing_else) {
 	CHECK(mount_at(&w, "/home/ann/.rc")->follow && !mount_at(&w, "/home/ann/.rc")->door);
 	CHECK(mount_at(&w, "/home/ann/work/app/src/main.c")->follow);
 	/* The right to write would be the neighbour's too; the one to read it has. */
-	CHECK(!mount_at(&w, "/srv/two/file")->follow && !mount_at(&w, "/srv/two/file")->door);
+	CHECK(mount_at(&w, "/srv/two/file")->follow == NULL &&
+	      !mount_at(&w, "/srv/two/file")->door);
 	CHECK(mount_at(&w, "/srv/two/tool")->follow);
 	/* The root holds everything. */
-	CHECK(!mount_at(&w, "/top")->follow && has_note(&w, "/top is shown as the file"));
+	CHECK(mount_at(&w, "/top")->follow == NULL && has_note(&w, "/top is shown as the file"));
 	/* What the plan shows by itself is the same case. */
 	CHECK(mount_at(&w, "/run/systemd/resolve/stub-resolv.conf")->follow);
-	CHECK(!mount_at(&w, "/usr")->follow);
+	CHECK(mount_at(&w, "/usr")->follow == NULL);
 
 	w.h.landlock_abi = 0;
 	REQUIRE(build(&w) == 0);
 	CHECK(mount_at(&w, "/top")->follow && !mount_at(&w, "/top")->door);
+	world_done(&w);
+}
+
+TEST(a_mask_is_followed_by_the_hosts_path) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/secret", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/secret");
+	set_str(&w, KEY_FS_WORKSPACE_AT, "/workspace");
+	REQUIRE(build(&w) == 0);
+	const struct mount *m = mount_at(&w, "/workspace/secret");
+	REQUIRE(m != NULL);
+	CHECK_INT(m->kind, MOUNT_MASK_FILE);
+	CHECK_STR(m->follow, "/home/ann/work/app/secret");
+	CHECK(m->ino != 0);
+	/* Those of the fresh procfs are nobody else's to take away. */
+	CHECK(mount_at(&w, "/proc/keys") != NULL && mount_at(&w, "/proc/keys")->follow == NULL);
 	world_done(&w);
 }
 
@@ -405,7 +423,7 @@ TEST(a_single_file_is_not_followed_without_namespaces_and_that_is_said) {
 	add_item(&w, KEY_FS_READ, "/srv/one/file");
 	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
 	REQUIRE(build(&w) == 0);
-	CHECK(!mount_at(&w, "/srv/one/file")->follow);
+	CHECK(mount_at(&w, "/srv/one/file")->follow == NULL);
 	CHECK(has_note(&w, "/srv/one/file is shown as the file"));
 	world_done(&w);
 }

@@ -104,7 +104,8 @@ static bool in_made_repository(const struct broker *b, const struct place *p) {
 static bool is_island(const struct plan *plan, const char *path) {
 	for (size_t i = 0; plan->islands && i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->follow && !m->writable && streq(m->target, path)) {
+		if (m->kind == MOUNT_BIND && m->follow != NULL && !m->writable &&
+		    streq(m->target, path)) {
 			return true;
 		}
 	}

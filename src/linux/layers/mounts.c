@@ -46,28 +46,6 @@ static int fail_unless_maybe(struct err *e, const char *what, const struct mount
 	return m->maybe && in_the_way ? 0 : fail(e, what, m);
 }
 
-struct fs_option {
-	const char *name, *value;
-};
-
-/* A new file system, detached; -1 with errno. */
-static int new_fs(const char *type, const struct fs_option *options, size_t n, unsigned attrs) {
-	auto_fd fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
-	if (fs < 0) {
-		return -1;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, options[i].name,
-			    options[i].value, 0) != 0) {
-			return -1;
-		}
-	}
-	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0) {
-		return -1;
-	}
-	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
-}
-
 /* ---- child: targets ---- */
 
 /* The new root, and the directory in it that was needed last: the plan is
@@ -257,8 +235,8 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	}
 	const struct fs_option options[] = {
 		{"mode", "1777"}, {"size", "64m"}, {"nr_inodes", TMPFS_INODES}};
-	auto_fd tree =
-		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
 }
 
@@ -266,8 +244,8 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
  * command line is the caller's own. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
-	auto_fd tree = new_fs("proc", options, ARRAY_LEN(options),
-			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	auto_fd tree = tree_new("proc", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (tree < 0) {
 		return err_host(e, "mounts", "cannot make a fresh procfs");
 	}
@@ -276,15 +254,15 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0620"}, {"ptmxmode", "0666"}};
-	auto_fd tree = new_fs("devpts", options, ARRAY_LEN(options),
-			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	auto_fd tree = tree_new("devpts", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	return attach_new(g, m, tree, e);
 }
 
 /* Nobody needs the directory, but Landlock judges a queue by it. */
 static int do_queues(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd tree =
-		new_fs("mqueue", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	auto_fd tree = tree_new("mqueue", NULL, 0,
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return attach_new(g, m, tree, e);
 }
 
@@ -304,8 +282,8 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 /* Traversable for a more specific grant beneath it, but not listable. */
 static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
-	auto_fd tree =
-		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
 }
 
@@ -346,8 +324,8 @@ static int new_root(uint64_t size, struct err *e) {
 	char digits[24];
 	const struct fs_option options[] = {
 		{"mode", "0755"}, {"size", decimal(size, digits)}, {"nr_inodes", TMPFS_INODES}};
-	auto_fd root =
-		new_fs("tmpfs", options, ARRAY_LEN(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	auto_fd root = tree_new("tmpfs", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	/* Attached on top of the old root, so that cloned trees of it belong to this
 	 * mount namespace; absolute paths still resolve in the old one. */
 	if (root < 0 ||
