@@ -177,6 +177,15 @@ const struct mount *plan_outside(const struct plan *plan, const char *path);
 /* As the mounts alone show it, without the rules about names. */
 enum sight plan_mount_sight(const struct plan *plan, const char *path);
 
+/* The rule behind that answer. */
+struct sight_rule {
+	const char *note;            /* "fs.deny", "system", "credential"; NULL: nothing is shown there */
+	const struct origin *origin; /* NULL with it */
+	const char *written;         /* the pattern, as it was written, and */
+	const char *reason;          /* why a table has it; NULL for what a mount says */
+};
+struct sight_rule plan_rule_of(const struct plan *plan, const char *path);
+
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);
 

@@ -72,3 +72,33 @@ const struct mount *plan_outside(const struct plan *plan, const char *path) {
 	bool home = plan->home_source != NULL && streq(best->source, plan->home_source);
 	return home ? NULL : best;
 }
+
+static struct sight_rule rule_of_name(const struct rule *r, enum key_id key) {
+	return (struct sight_rule){.note = keys[key].name,
+				   .origin = &r->origin,
+				   .written = r->written,
+				   .reason = r->reason};
+}
+
+struct sight_rule plan_rule_of(const struct plan *plan, const char *path) {
+	enum sight sight = plan_mount_sight(plan, path);
+	struct sight_rule rule = {.note = NULL};
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
+		if (!says_nothing && path_within(path, m->target)) {
+			rule = (struct sight_rule){.note = m->note, .origin = &m->origin};
+		}
+	}
+	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
+		return rule;
+	}
+	struct ruling ruling = rules_judge(&plan->rules, path);
+	if (ruling.deny != NULL) {
+		return rule_of_name(ruling.deny, KEY_FS_DENY);
+	}
+	/* In a tree that is read-only anyway no name is. */
+	bool protected_here = ruling.protect != NULL && sight == SIGHT_WRITE;
+	return protected_here ? rule_of_name(ruling.protect, KEY_FS_PROTECT) : rule;
+}
