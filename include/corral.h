@@ -37,9 +37,19 @@ enum corral_error_kind {
 	CORRAL_E_USAGE,          /* wrong option, key, value or file */
 	CORRAL_E_REFUSED,        /* the policy says no */
 	CORRAL_E_SETUP,          /* the sandbox, or a required guarantee, cannot be had; nothing ran */
-	CORRAL_E_NOT_FOUND,      /* the command does not exist inside */
+	CORRAL_E_NOT_FOUND,      /* the command or the file does not exist inside */
 	CORRAL_E_NOT_EXECUTABLE, /* the command exists and cannot be executed */
 	CORRAL_E_MEMORY,
+	/* Of the file tools: */
+	CORRAL_E_OUTSIDE,        /* outside the boundary: the view does not show the path */
+	CORRAL_E_SENSITIVE,      /* sensitive file: a rule hides it */
+	CORRAL_E_PROTECTED,      /* protected name: it can be read and not changed */
+	CORRAL_E_FILE_KIND,      /* a directory, FIFO, socket or device where a file is needed, … */
+	CORRAL_E_TOO_LARGE,      /* more than the tool takes at once, or than limits.file_size */
+	CORRAL_E_NO_MATCH,       /* edit: the text is not in the file */
+	CORRAL_E_SEVERAL,        /* edit: the text is there more than once */
+	CORRAL_E_LEAK,           /* send: the scanner refused the content */
+	CORRAL_E_FILE,           /* the system refused it: sys_errno says why */
 };
 
 struct corral_error {
@@ -238,6 +248,114 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 /* The same object for a run that failed before it began: reason "setup" or
  * "refused", with the error; freed with free().  -1 when memory is out. */
 int corral_error_json(const struct corral_error *failure, char **text);
+
+/* ---- file tools ---- */
+
+/* What an agent does with files without a command, within the boundary that its
+ * commands have.  A path is what a command inside would write: absolute, or beneath
+ * the directory that the command would start in.  It is walked through the same
+ * view, links included, and what was judged is what is opened; no name is looked up
+ * twice.  What a command could not read or write is refused with
+ *   CORRAL_E_OUTSIDE    the view does not show it, or it belongs to one run alone
+ *                       (/tmp, /proc, a home that is not kept);
+ *   CORRAL_E_SENSITIVE  fs.deny or a table of credentials hides it;
+ *   CORRAL_E_PROTECTED  it can be read and not changed.
+ * The message names the rule and its origin, the remedy what would allow it.  The
+ * boundary holds whatever level the host reaches. */
+struct corral_files;
+
+/* Resolves the policy once, for all calls; each call looks at the host anew.  The
+ * policy has to outlive the handle. */
+int corral_files_new(const struct corral_policy *policy, struct corral_files **files,
+                     struct corral_error *err);
+void corral_files_free(struct corral_files *files);
+
+/* Refuse every path with a symbolic link on its way, wherever it leads. */
+void corral_files_reject_symlinks(struct corral_files *files);
+
+/* Do without openat2, as on a kernel that does not have it: slower, the same answers. */
+void corral_files_by_name(struct corral_files *files);
+
+/* A part of a file; length 0 means all from offset on. */
+struct corral_range {
+	uint64_t offset;
+	size_t length;
+	uint64_t size; /* stored by the call: of the whole file */
+};
+
+/* Reads a regular file, or a part of it; range NULL means all.  Fewer bytes than
+ * asked for come at its end.  *bytes has a NUL behind its *len bytes and is freed with
+ * free().  More than 25 MiB at once is CORRAL_E_TOO_LARGE; a directory, FIFO, socket
+ * or device is CORRAL_E_FILE_KIND, and is never opened. */
+int corral_files_read(const struct corral_files *files, const char *path,
+                      struct corral_range *range, char **bytes, size_t *len,
+                      struct corral_error *err);
+
+#define CORRAL_WRITE_PARENTS 1U /* make missing directories */
+#define CORRAL_WRITE_NEW 2U     /* fail with EEXIST when the file is there */
+
+/* Replaces a file's content or makes the file.  A reader sees the old content or the
+ * new one; the mode stays, set-user-id bits aside, and a new file gets 0666 less the
+ * umask.  Other names (hard links) and extended attributes of the file are not kept.
+ * A file that was granted by itself, or belongs to another user, is written in place.
+ * A last link is followed when it leads to something that may be written. */
+int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
+                       size_t len, unsigned flags, struct corral_error *err);
+
+struct corral_edit {
+	const char *old_text; /* to the byte, not empty */
+	const char *new_text;
+	int all; /* 1: wherever it is; 0: it has to be there once */
+};
+
+/* Replaces text in a file as corral_files_write does; *count (may be NULL) says how
+ * often.  CORRAL_E_NO_MATCH when it is not there, CORRAL_E_SEVERAL when it is there
+ * more than once. */
+int corral_files_edit(const struct corral_files *files, const char *path,
+                      const struct corral_edit *edit, size_t *count, struct corral_error *err);
+
+struct corral_entry {
+	const char *name; /* bytes, as the host has them */
+	const char *kind; /* "file", "directory", "link", "denied", "other" */
+	uint64_t size;
+	unsigned mode; /* 07777 */
+};
+
+/* Lists a directory, sorted by the bytes of the names, as it looks from inside; the
+ * root is one.  *entries is one block that is freed with free().  More than 100,000
+ * entries are CORRAL_E_TOO_LARGE. */
+int corral_files_list(const struct corral_files *files, const char *path,
+                      struct corral_entry **entries, size_t *count, struct corral_error *err);
+
+/* Sees the whole content; an answer that is not 0 refuses it. */
+struct corral_scan {
+	int (*scan)(void *arg, const char *bytes, size_t n);
+	void *arg;
+};
+
+/* The whole of a regular file of at most 25 MiB, to be sent to somebody; scan may be
+ * NULL.  What was scanned is what is stored in *bytes, which is freed with free();
+ * a refusal is CORRAL_E_LEAK. */
+int corral_files_send(const struct corral_files *files, const char *path,
+                      const struct corral_scan *scan, char **bytes, size_t *len,
+                      struct corral_error *err);
+
+/* Makes a symbolic link.  target is stored as it is written; it has to lead to
+ * something inside that may be read, whether it exists or not. */
+int corral_files_symlink(const struct corral_files *files, const char *target, const char *path,
+                         struct corral_error *err);
+
+struct corral_check {
+	const char *path;
+	int write; /* 1: may it be written; 0: may it be read */
+};
+
+/* The verdict alone: *allowed (may be NULL) is 1 or 0, and the text names the error,
+ * the rule, its origin and the remedy; corral(1) has the keys of the JSON.  Freed with
+ * free().  -1 when there is no verdict, as for an empty path. */
+int corral_files_check(const struct corral_files *files, const struct corral_check *check,
+                       enum corral_format format, char **text, int *allowed,
+                       struct corral_error *err);
 
 #pragma GCC visibility pop
 

@@ -15,8 +15,17 @@ enum err_kind {
 	ERR_REFUSED,   /* the policy says no */
 	ERR_SETUP,     /* the sandbox could not be built as planned */
 	ERR_HOST,      /* the host does not let this engine be set up; another may do */
-	ERR_NOT_FOUND, /* the command does not exist inside */
+	ERR_NOT_FOUND, /* the command or the file does not exist inside */
 	ERR_NO_EXEC,   /* the command exists and cannot be executed */
+	ERR_OUTSIDE,   /* a path that the view does not show */
+	ERR_SENSITIVE, /* a path that a rule hides */
+	ERR_PROTECTED, /* a path that can be read and not changed */
+	ERR_FILE_KIND, /* a file of another kind than the tool works on */
+	ERR_TOO_LARGE, /* more than the tool takes at once, or than a limit allows */
+	ERR_NO_MATCH,  /* the text to replace is not there */
+	ERR_SEVERAL,   /* and there it is more than once */
+	ERR_LEAK,      /* the scanner refused the content */
+	ERR_FILE,      /* the system refused it; errno says why */
 	ERR_MEMORY,    /* out of memory */
 };
 

@@ -50,6 +50,15 @@ static const struct {
 	[CORRAL_E_NOT_FOUND] = {127, "as a shell answers"},
 	[CORRAL_E_NOT_EXECUTABLE] = {126, "as a shell answers"},
 	[CORRAL_E_MEMORY] = {125, "the sandbox could not be set up"},
+	[CORRAL_E_OUTSIDE] = {126, "refused by policy"},
+	[CORRAL_E_SENSITIVE] = {126, "refused by policy"},
+	[CORRAL_E_PROTECTED] = {126, "refused by policy"},
+	[CORRAL_E_FILE_KIND] = {126, "the file tools do not do that"},
+	[CORRAL_E_TOO_LARGE] = {126, "the file tools do not do that"},
+	[CORRAL_E_NO_MATCH] = {126, "the file tools do not do that"},
+	[CORRAL_E_SEVERAL] = {126, "the file tools do not do that"},
+	[CORRAL_E_LEAK] = {126, "refused by policy"},
+	[CORRAL_E_FILE] = {126, "the system refused it"},
 };
 
 /* With fewer than three open descriptors the next socket or file of ours would

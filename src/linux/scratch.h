@@ -1,9 +1,14 @@
-/* Taking down the directory of a run that has no root of its own. */
+/* The private home, and the directory of a run that has no root of its own. */
 #ifndef CORRAL_LINUX_SCRATCH_H
 #define CORRAL_LINUX_SCRATCH_H
 
+#include "base/err.h"
+
 /* A run's directory is called by this, the user's number, "-", and a random one. */
 #define SCRATCH_PREFIX "corral-"
+
+/* Makes the private home, 0700, where it is missing.  NULL is fine. */
+int scratch_make_home(const char *home, struct err *e);
 
 /* Removes what runs that were killed left beside this one. */
 void scratch_sweep(const char *run_dir);

@@ -10,9 +10,10 @@ ROOMS = {
     "data": ["base"],
     "policy": ["base", "data"],
     "plan": ["base", "data", "policy"],
+    "files": ["base", "data", "policy", "plan"],
     "linux": ["base", "data", "policy", "plan"],
     "run": ["base", "data", "policy", "plan", "linux"],
-    "lib": ["base", "data", "policy", "plan", "linux", "run"],
+    "lib": ["base", "data", "policy", "plan", "files", "linux", "run"],
     "cli": ["base", "data"],
 }
 

@@ -44,7 +44,7 @@ static int make_private_dirs(const char *path, struct err *e) {
 	return 0;
 }
 
-static int make_home(const char *home, struct err *e) {
+int scratch_make_home(const char *home, struct err *e) {
 	if (home == NULL || mkdir(home, 0700) == 0 || errno == EEXIST) {
 		return 0; /* all but the first run of a workspace */
 	}
@@ -181,7 +181,7 @@ static int make_run_dir(struct kit *k, struct err *e) {
 
 static int scratch_prepare(struct kit *k, struct err *e) {
 	const struct plan *plan = k->plan;
-	if (make_home(plan->home_source, e) != 0) {
+	if (scratch_make_home(plan->home_source, e) != 0) {
 		return -1;
 	}
 	return plan->run_dir == NULL ? 0 : make_run_dir(k, e);

@@ -1,0 +1,216 @@
+/* Listing a directory: what the host has there, as the plan's mounts change it. */
+#include "files/tools.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "files/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+struct lister {
+	const struct lens *v;
+	const struct place *p;
+	struct arena *a;
+	struct listing list;
+	bool too_many, out_of_memory;
+};
+
+static void fill_by_mode(struct entry *entry, const struct stat *st) {
+	entry->kind = S_ISREG(st->st_mode)   ? "file"
+		      : S_ISDIR(st->st_mode) ? "directory"
+		      : S_ISLNK(st->st_mode) ? "link"
+					     : "other";
+	entry->size = (uint64_t)st->st_size;
+	entry->mode = st->st_mode & 07777;
+}
+
+/* What set-up puts there. */
+static void fill_by_mount(struct entry *entry, const struct mount *m) {
+	struct stat st;
+
+	entry->mode = m->mode;
+	switch (m->kind) {
+	case MOUNT_BIND:
+		/* Of a source that is gone there is nothing to say. */
+		if (m->source != NULL && lstat(m->source, &st) == 0) {
+			fill_by_mode(entry, &st);
+		} else {
+			entry->kind = m->is_file ? "file" : "directory";
+		}
+		break;
+	case MOUNT_FILE:
+		entry->kind = "file";
+		entry->size = strlen(m->text);
+		break;
+	case MOUNT_LINK:
+		entry->kind = "link";
+		entry->size = strlen(m->text);
+		entry->mode = 0777;
+		break;
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+		entry->kind = "denied";
+		break;
+	case MOUNT_DEVICE:
+		entry->kind = "other";
+		break;
+	default:
+		entry->kind = "directory";
+		entry->mode = m->mode != 0 ? m->mode : 0755;
+		break;
+	}
+}
+
+static void add(struct lister *l, const struct entry *entry) {
+	struct listing *list = &l->list;
+
+	if (list->count == TOOL_ENTRIES_MAX) {
+		l->too_many = true;
+		return;
+	}
+	if (arena_grow(l->a, &list->entries, list->count, &list->cap, sizeof *list->entries) != 0) {
+		l->out_of_memory = true;
+		return;
+	}
+	list->entries[list->count] = *entry;
+	list->entries[list->count].name = arena_strdup(l->a, entry->name);
+	l->out_of_memory = l->out_of_memory || list->entries[list->count].name == NULL;
+	list->count++;
+}
+
+/* ---- of the host ---- */
+
+static void add_of_host(struct lister *l, const char *name) {
+	struct entry entry = {.name = name};
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct stat st;
+
+	(void)snprintf(path, sizeof path, "%s/%s", streq(l->p->path, "/") ? "" : l->p->path,
+		       name); /* it fits */
+	const struct mount *m = mount_exactly(l->v->plan, path);
+	if (m != NULL) {
+		fill_by_mount(&entry, m);
+	} else if (plan_sight(l->v->plan, path) == SIGHT_DENIED) {
+		entry.kind = "denied";
+	} else if (fstatat(l->p->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		fill_by_mode(&entry, &st);
+	} else {
+		return; /* gone since */
+	}
+	add(l, &entry);
+}
+
+static int list_host(struct lister *l, struct err *e) {
+	int fd = openat(l->p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (dir == NULL) {
+		int error = errno;
+		drop_fd(&fd);
+		return place_failed(error, "list", l->p->path, e);
+	}
+	errno = 0;
+	for (struct dirent *d; (d = readdir(dir)) != NULL; errno = 0) {
+		if (!streq(d->d_name, ".") && !streq(d->d_name, "..")) {
+			add_of_host(l, d->d_name);
+		}
+	}
+	return errno == 0 ? 0 : place_failed(errno, "list", l->p->path, e);
+}
+
+/* ---- of our own ---- */
+
+static bool is_listed(const struct lister *l, const char *name, size_t len) {
+	for (size_t i = 0; i < l->list.count; i++) {
+		const char *have = l->list.entries[i].name;
+		if (have != NULL && strlen(have) == len && memcmp(have, name, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first name beneath the directory on the way to this mount. */
+static void add_of_mount(struct lister *l, const struct mount *m) {
+	const char *name = m->target + (streq(l->p->path, "/") ? 1 : strlen(l->p->path) + 1);
+	size_t len = strcspn(name, "/");
+	struct entry entry = {.kind = "directory", .mode = 0755};
+
+	if (is_listed(l, name, len)) {
+		return;
+	}
+	entry.name = arena_strndup(l->a, name, len);
+	if (entry.name == NULL) {
+		l->out_of_memory = true;
+		return;
+	}
+	if (name[len] == '\0') {
+		fill_by_mount(&entry, m);
+	}
+	add(l, &entry);
+}
+
+static void list_mounts(struct lister *l) {
+	const struct plan *plan = l->v->plan;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && !streq(m->target, l->p->path) &&
+		    path_within(m->target, l->p->path)) {
+			add_of_mount(l, m);
+		}
+	}
+}
+
+static int name_order(const void *a, const void *b) {
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static int finish(struct lister *l, struct listing *ret, struct err *e) {
+	if (l->out_of_memory) {
+		return err_memory(e, "files");
+	}
+	if (l->too_many) {
+		(void)err_set(e, ERR_TOO_LARGE, "files", "%s has more than %zu entries", l->p->path,
+			      TOOL_ENTRIES_MAX);
+		return err_fix(e, "list a directory in it, or let a command look");
+	}
+	if (l->list.count > 1) {
+		qsort(l->list.entries, l->list.count, sizeof *l->list.entries, name_order);
+	}
+	*ret = l->list;
+	return 0;
+}
+
+static int check_listable(const struct place *p, struct err *e) {
+	if (p->kind == PLACE_MISSING) {
+		return place_failed(ENOENT, "list", p->path, e);
+	}
+	if (p->kind == PLACE_TEXT || (p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode))) {
+		(void)err_set(e, ERR_FILE_KIND, "files", "%s is no directory", p->path);
+		return err_fix(e, "read it, or list the directory that holds it");
+	}
+	return 0;
+}
+
+int tool_list(const struct lens *v, const char *path, struct arena *a, struct listing *ret,
+	      struct err *e) {
+	struct place p;
+
+	if (place_allowed(v, path, 0, ACCESS_READ, &p, e) != 0) {
+		return -1;
+	}
+	struct lister l = {.v = v, .p = &p, .a = a};
+	int rc = check_listable(&p, e);
+	if (rc == 0 && p.kind == PLACE_FILE) {
+		rc = list_host(&l, e);
+	}
+	if (rc == 0) {
+		list_mounts(&l);
+		rc = finish(&l, ret, e);
+	}
+	place_done(&p);
+	return rc;
+}

@@ -1,0 +1,51 @@
+#include "files/mounts.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+const struct mount *mount_exactly(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && streq(m->target, path)) {
+			return m;
+		}
+	}
+	return NULL;
+}
+
+bool mounts_beneath(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && !streq(m->target, path) &&
+		    path_within(m->target, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct mount *mount_over(const struct plan *plan, const char *path) {
+	const struct mount *over = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
+			over = m; /* L1: deeper ones follow */
+		}
+	}
+	return over;
+}
+
+const char *path_rest(const char *path, const char *dir) {
+	size_t len = streq(dir, "/") ? 0 : strlen(dir);
+	return path + len + (path[len] == '/');
+}
+
+int path_put(char *out, size_t cap, const char *dir, const char *rest) {
+	const char *head = streq(dir, "/") ? "" : dir;
+	int n = snprintf(out, cap, "%s%s%s", head, rest[0] == '\0' && head[0] != '\0' ? "" : "/",
+			 rest);
+	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+}

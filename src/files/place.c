@@ -1,0 +1,553 @@
+/* The walk through the plan's mounts.  place.h has its theory. */
+#include "files/place.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "files/beneath.h"
+#include "files/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/vfs.h>
+
+#define LINKS_MAX 40    /* the kernel's own */
+#define STEPS_MAX 20000 /* names looked up for one path: a tree may ask for millions by ".." */
+#define AGAIN_MAX 16    /* walks of a path that changes meanwhile */
+#define REST_MAX (2 * PATH_MAX) /* a link's words before what was left */
+
+/* Neither is an errno that the kernel gives a walk. */
+enum { STEP_ON = 1, WALK_ENDS = 2 };
+
+struct walker {
+	const struct lens *v;
+	unsigned how;
+	struct place p; /* where we are; p.path is "" at the root */
+	int links, steps;
+	char rest[REST_MAX]; /* still to go */
+	char name[NAME_MAX + 1];
+	bool last, slash; /* nothing follows the name; but slashes do */
+	bool fresh;       /* the rest has new words: the kernel may be able to leap over them */
+};
+
+/* ---- moving ---- */
+
+/* The source, if it is still the file that was planned. */
+static int open_source(const struct lens *v, const struct mount *m) {
+	struct stat st;
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd fd = root < 0 ? -1 : beneath_open(root, m->source + 1, 0, v->fast);
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		return -errno;
+	}
+	if (m->ino != 0 && (st.st_dev != m->dev || st.st_ino != m->ino)) {
+		return -EAGAIN;
+	}
+	return take_fd(&fd);
+}
+
+static void leave(struct walker *w) {
+	drop_fd(&w->p.fd);
+	drop_fd(&w->p.dir);
+}
+
+static void to_root(struct walker *w) {
+	leave(w);
+	w->p.kind = PLACE_OURS;
+	w->p.tree = NULL;
+	w->p.path[0] = '\0';
+}
+
+static enum place_kind kind_of(const struct mount *m) {
+	switch (m->kind) {
+	case MOUNT_DIR:
+		return PLACE_OURS;
+	case MOUNT_FILE:
+		return PLACE_TEXT;
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+		return PLACE_MASK;
+	case MOUNT_BIND:
+	case MOUNT_LINK:
+	case MOUNT_PIN:
+		return PLACE_FILE;
+	case MOUNT_PRIVATE:
+	case MOUNT_PROC:
+	case MOUNT_DEVICE:
+	case MOUNT_PTS:
+	case MOUNT_QUEUES:
+		break;
+	}
+	return PLACE_RUN;
+}
+
+static int enter(struct walker *w, const struct mount *m) {
+	leave(w);
+	w->p.kind = kind_of(m);
+	w->p.tree = m;
+	if (m->kind != MOUNT_BIND) {
+		return 0;
+	}
+	w->p.fd = open_source(w->v, m);
+	if (w->p.fd == -ENOENT && w->v->plan->home_source != NULL &&
+	    streq(m->source, w->v->plan->home_source)) {
+		w->p.kind = PLACE_OURS; /* the first run will make it, empty */
+		w->p.fd = -1;
+		return 0;
+	}
+	if (w->p.fd < 0) {
+		int error = w->p.fd;
+		w->p.fd = -1;
+		return error;
+	}
+	return fstat(w->p.fd, &w->p.st) == 0 ? 0 : -errno;
+}
+
+static int push_name(struct walker *w) {
+	size_t at = strlen(w->p.path), len = strlen(w->name);
+
+	if (at + len + 2 > sizeof w->p.path) {
+		return -ENAMETOOLONG;
+	}
+	w->p.path[at] = '/';
+	memcpy(w->p.path + at + 1, w->name, len + 1);
+	return 0;
+}
+
+static void pop_name(struct walker *w) {
+	char *slash = strrchr(w->p.path, '/');
+	if (slash != NULL) {
+		*slash = '\0';
+	}
+}
+
+/* Takes the next name from the rest.  STEP_ON, 0 when there is none, -errno. */
+static int next_name(struct walker *w) {
+	const char *from = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(from, "/");
+
+	if (len == 0) {
+		return 0;
+	}
+	if (len > NAME_MAX) {
+		return -ENAMETOOLONG;
+	}
+	memcpy(w->name, from, len);
+	w->name[len] = '\0';
+	const char *after = from + len;
+	w->slash = *after == '/';
+	after += strspn(after, "/");
+	w->last = *after == '\0';
+	memmove(w->rest, after, strlen(after) + 1);
+	return STEP_ON;
+}
+
+/* Words that stand before the rest; `slash` when a directory is meant by them. */
+static int put_before(struct walker *w, const char *words, bool slash) {
+	size_t n = strlen(words), rest = strlen(w->rest);
+
+	if (n + rest + 2 > sizeof w->rest) {
+		return -ENAMETOOLONG;
+	}
+	memmove(w->rest + n + 1, w->rest, rest + 1);
+	memcpy(w->rest, words, n);
+	w->rest[n] = '/';
+	if (rest == 0 && !slash) {
+		w->rest[n] = '\0';
+	}
+	return 0;
+}
+
+/* ---- links ---- */
+
+static int follow_words(struct walker *w, const char *words) {
+	if (++w->links > LINKS_MAX) {
+		return -ELOOP;
+	}
+	if (words[0] == '\0') {
+		return -ENOENT;
+	}
+	int r = put_before(w, words, !w->last || w->slash);
+	if (r == 0 && words[0] == '/') {
+		to_root(w);
+	}
+	w->fresh = true;
+	return r == 0 ? STEP_ON : r;
+}
+
+static int follow(struct walker *w, int link) {
+	char words[PATH_MAX];
+	struct statfs fs;
+
+	if (w->v->reject_links) {
+		w->p.kind = PLACE_LINK;
+		return WALK_ENDS;
+	}
+	/* Of procfs: it leads to a file, and its words may name another. */
+	if (fstatfs(link, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
+		return -EACCES;
+	}
+	ssize_t n = readlinkat(link, "", words, sizeof words);
+	if (n < 0 || (size_t)n == sizeof words) {
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	}
+	words[n] = '\0';
+	pop_name(w);
+	return follow_words(w, words);
+}
+
+/* ---- one name ---- */
+
+/* Up again from the root: what we came through is no link, and the directory above
+ * may belong to another mount. */
+static int go_up(struct walker *w) {
+	char way[PATH_MAX];
+
+	pop_name(w);
+	memcpy(way, w->p.path, strlen(w->p.path) + 1);
+	int r = put_before(w, way, true);
+	to_root(w);
+	w->fresh = true;
+	return r == 0 ? STEP_ON : r;
+}
+
+/* Our own ground has what its mounts need; what else is there only a run knows. */
+static int step_on_own_ground(struct walker *w) {
+	if (mounts_beneath(w->v->plan, w->p.path)) {
+		drop_fd(&w->p.dir);
+		w->p.kind = PLACE_OURS;
+		return STEP_ON;
+	}
+	enum place_kind ground = w->p.tree == NULL ? PLACE_OURS : kind_of(w->p.tree);
+	w->p.kind = ground == PLACE_RUN || ground == PLACE_MASK ? ground : PLACE_MISSING;
+	return WALK_ENDS;
+}
+
+/* The name is the file's: not that of one which was removed, to whose name the kernel
+ * adds a word. */
+static bool names_it(int fd, const char *real) {
+	struct stat held, named;
+	return fstat(fd, &held) == 0 && lstat(real, &named) == 0 && held.st_dev == named.st_dev &&
+	       held.st_ino == named.st_ino;
+}
+
+/* Is what we hold still where we came by?  -EAGAIN: start again. */
+static int settle(struct walker *w, int fd, const char *path) {
+	const struct mount *tree = w->p.tree;
+	char real[PATH_MAX], planned[PATH_MAX];
+
+	if (fd_real_path(fd, real, sizeof real) != 0) {
+		return -errno;
+	}
+	int r = path_put(planned, sizeof planned, tree->source, path_rest(path, tree->target));
+	if (r != 0 || streq(real, planned)) {
+		return r;
+	}
+	/* Moved, or a file system that takes several spellings for one name: then the
+	 * real one is judged. */
+	if (!path_within(real, tree->source) || !names_it(fd, real)) {
+		return -EAGAIN;
+	}
+	r = path_put(w->p.path, sizeof w->p.path, tree->target, path_rest(real, tree->source));
+	return r != 0 ? r : mount_over(w->v->plan, w->p.path) == tree ? 0 : -EAGAIN;
+}
+
+static bool may_make(const struct walker *w) {
+	enum sight sight = plan_sight(w->v->plan, w->p.path);
+	return sight == SIGHT_WRITE || sight == SIGHT_PRIVATE;
+}
+
+/* A directory that is missing on the way. */
+static int make_dir(struct walker *w) {
+	pop_name(w);
+	int r = settle(w, w->p.fd, w->p.path);
+	if (r == 0) {
+		r = push_name(w);
+	}
+	if (r != 0) {
+		return r;
+	}
+	if (!may_make(w)) {
+		w->p.kind = PLACE_MISSING;
+		return WALK_ENDS;
+	}
+	if (mkdirat(w->p.fd, w->name, 0777) != 0 && errno != EEXIST) {
+		return -errno;
+	}
+	pop_name(w);
+	return put_before(w, w->name, true) == 0 ? STEP_ON : -ENAMETOOLONG;
+}
+
+static int missing_in_tree(struct walker *w) {
+	if (mounts_beneath(w->v->plan, w->p.path)) {
+		leave(w);
+		w->p.kind = PLACE_OURS; /* of the private home: set-up makes it */
+		return STEP_ON;
+	}
+	if (!w->last && (w->how & WALK_PARENTS) != 0) {
+		return make_dir(w);
+	}
+	w->p.kind = PLACE_MISSING;
+	drop_fd(&w->p.dir);
+	if (w->last) {
+		w->p.dir = take_fd(&w->p.fd);
+	}
+	drop_fd(&w->p.fd);
+	return WALK_ENDS;
+}
+
+static int step_in_tree(struct walker *w) {
+	struct stat st;
+	auto_fd next = openat(w->p.fd, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (next < 0) {
+		return errno == ENOENT ? missing_in_tree(w) : -errno;
+	}
+	if (fstat(next, &st) != 0) {
+		return -errno;
+	}
+	if (S_ISLNK(st.st_mode) && (!w->last || w->slash || (w->how & WALK_STAY) == 0)) {
+		return follow(w, next);
+	}
+	drop_fd(&w->p.dir);
+	w->p.dir = take_fd(&w->p.fd);
+	w->p.fd = take_fd(&next);
+	w->p.st = st;
+	return STEP_ON;
+}
+
+/* What follows has to lie in a directory. */
+static int check_directory(const struct walker *w) {
+	const struct place *p = &w->p;
+
+	if ((w->last && !w->slash) || p->kind == PLACE_OURS) {
+		return STEP_ON;
+	}
+	if (p->kind == PLACE_FILE) {
+		return S_ISDIR(p->st.st_mode) ? STEP_ON : -ENOTDIR;
+	}
+	if (p->kind == PLACE_TEXT) {
+		return -ENOTDIR;
+	}
+	return p->tree != NULL && p->tree->is_file ? WALK_ENDS : STEP_ON;
+}
+
+static int step_to_name(struct walker *w) {
+	int r = push_name(w);
+	if (r != 0) {
+		return r;
+	}
+	const struct mount *m = mount_exactly(w->v->plan, w->p.path);
+	if (m != NULL && m->kind == MOUNT_LINK) {
+		if (w->last && !w->slash && (w->how & WALK_STAY) != 0) {
+			w->p.kind = PLACE_TEXT; /* ours, and there already */
+			return WALK_ENDS;
+		}
+		pop_name(w);
+		return follow_words(w, m->text);
+	}
+	if (m != NULL) {
+		r = enter(w, m);
+		return r != 0 ? r : check_directory(w);
+	}
+	r = w->p.kind == PLACE_FILE ? step_in_tree(w) : step_on_own_ground(w);
+	return r == STEP_ON ? check_directory(w) : r;
+}
+
+static int step(struct walker *w) {
+	if (++w->steps > STEPS_MAX) {
+		return -ELOOP;
+	}
+	if (streq(w->name, ".")) {
+		return STEP_ON;
+	}
+	return streq(w->name, "..") ? go_up(w) : step_to_name(w);
+}
+
+/* ---- the fast way ---- */
+
+static bool has_dots(const char *path) {
+	for (const char *p = path; *p != '\0'; p += strcspn(p, "/")) {
+		p += strspn(p, "/");
+		size_t n = strcspn(p, "/");
+		if (p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.'))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lets the kernel walk to the directory of the last name at once.  A link or
+ * anything else on the way, and nothing has happened: the walk goes by names. */
+static void leap(struct walker *w) {
+	char path[PATH_MAX];
+	const char *rest = w->rest + strspn(w->rest, "/");
+	size_t end = strlen(rest);
+
+	while (end > 0 && rest[end - 1] == '/') {
+		end--;
+	}
+	while (end > 0 && rest[end - 1] != '/') {
+		end--;
+	}
+	size_t at = strlen(w->p.path);
+	if (end == 0 || at + end >= sizeof path || has_dots(rest) || strstr(rest, "//") != NULL) {
+		return;
+	}
+	memcpy(path, w->p.path, at);
+	path[at] = '/';
+	memcpy(path + at + 1, rest, end - 1);
+	path[at + end] = '\0';
+	const struct mount *m = mount_over(w->v->plan, path);
+	if (m == NULL || m->kind != MOUNT_BIND || streq(m->target, path)) {
+		return;
+	}
+	auto_fd source = open_source(w->v, m);
+	auto_fd dir = source < 0
+			      ? -1
+			      : beneath_open(source, path_rest(path, m->target), O_DIRECTORY, true);
+	if (dir < 0 || fstat(dir, &w->p.st) != 0) {
+		return;
+	}
+	leave(w);
+	w->p.kind = PLACE_FILE;
+	w->p.tree = m;
+	w->p.fd = take_fd(&dir);
+	memcpy(w->p.path, path, at + end + 1);
+	memmove(w->rest, rest + end, strlen(rest + end) + 1);
+}
+
+/* ---- the whole walk ---- */
+
+/* Where the walk ended early, what was still to go belongs to the path: a refusal
+ * names all of it, unless it turns back. */
+static int add_rest(struct walker *w) {
+	char whole[PATH_MAX + REST_MAX];
+	struct arena a;
+
+	if (w->rest[0] == '\0' || has_dots(w->rest)) {
+		return 0;
+	}
+	(void)snprintf(whole, sizeof whole, "%s/%s", w->p.path, w->rest); /* it fits */
+	arena_init(&a);
+	const char *normal = path_normal(&a, whole);
+	bool fits = normal != NULL && strlen(normal) < sizeof w->p.path;
+	if (fits) {
+		memcpy(w->p.path, normal, strlen(normal) + 1);
+	}
+	arena_done(&a);
+	return fits ? 0 : -ENAMETOOLONG;
+}
+
+static int finish(struct walker *w) {
+	struct place *p = &w->p;
+	int r = 0;
+
+	memcpy(p->name, w->name, sizeof p->name);
+	if (p->path[0] == '\0') {
+		memcpy(p->path, "/", 2);
+	}
+	if (p->kind == PLACE_FILE) {
+		return settle(w, p->fd, p->path);
+	}
+	if (p->kind != PLACE_MISSING || p->dir < 0) {
+		return add_rest(w);
+	}
+	if (w->slash) {
+		return -ENOENT; /* a file cannot be made where a directory is asked for */
+	}
+	pop_name(w);
+	r = settle(w, p->dir, p->path[0] == '\0' ? "/" : p->path);
+	return r != 0 ? r : push_name(w);
+}
+
+static int walk_once(struct walker *w, const char *path) {
+	int r = STEP_ON;
+
+	w->links = w->steps = 0;
+	w->name[0] = '\0';
+	w->last = w->fresh = true;
+	w->slash = false;
+	to_root(w);
+	memcpy(w->rest, path, strlen(path) + 1);
+	const struct mount *root = mount_exactly(w->v->plan, "/");
+	if (root != NULL) {
+		r = enter(w, root) == 0 ? STEP_ON : -EACCES;
+	}
+	while (r == STEP_ON) {
+		if (w->v->fast && w->fresh) {
+			leap(w);
+		}
+		w->fresh = false;
+		r = next_name(w);
+		if (r == STEP_ON) {
+			r = step(w);
+		}
+	}
+	return r < 0 ? r : finish(w);
+}
+
+int place_failed(int error, const char *doing, const char *path, struct err *e) {
+	enum err_kind kind = error == ENOENT ? ERR_NOT_FOUND : ERR_FILE;
+	(void)err_set(e, kind, "files", "cannot %s %s", doing, path);
+	e->sys = error;
+	return -1;
+}
+
+static int check_words(const char *path, struct err *e) {
+	if (path == NULL || path[0] == '\0') {
+		return err_set(e, ERR_USAGE, "files", "the path is empty");
+	}
+	if (strlen(path) >= PATH_MAX) {
+		return place_failed(ENAMETOOLONG, "walk a path that begins with", path, e);
+	}
+	return 0;
+}
+
+/* A relative path begins where a command would. */
+static int whole_path(const struct lens *v, const char *path, char out[REST_MAX]) {
+	const char *base = path[0] == '/' ? "" : v->plan->cwd;
+	int n = snprintf(out, REST_MAX, "%s/%s", base, path);
+	return n < 0 || n >= REST_MAX ? -ENAMETOOLONG : 0;
+}
+
+int place_find(const struct lens *v, const char *path, unsigned how, struct place *ret,
+	       struct err *e) {
+	struct walker w = {.v = v, .how = how, .p = {.fd = -1, .dir = -1}};
+	char whole[REST_MAX];
+
+	if (check_words(path, e) != 0) {
+		return -1;
+	}
+	int r = whole_path(v, path, whole);
+	for (int again = 0; r == 0 && again < AGAIN_MAX; again++) {
+		r = walk_once(&w, whole);
+		if (r != -EAGAIN) {
+			break;
+		}
+		r = again + 1 < AGAIN_MAX ? 0 : -EAGAIN;
+	}
+	if (r == 0) {
+		*ret = w.p;
+		return 0;
+	}
+	leave(&w);
+	/* Which error it is would tell what lies behind a rule that hides. */
+	if (add_rest(&w) == 0 && plan_sight(v->plan, w.p.path) == SIGHT_DENIED) {
+		w.p.kind = PLACE_MASK;
+		*ret = w.p;
+		return 0;
+	}
+	if (r == -EAGAIN) {
+		return err_set(e, ERR_FILE, "files", "%s changes all the time: nothing was done",
+			       path);
+	}
+	return place_failed(-r, "reach", path, e);
+}
+
+void place_done(struct place *p) {
+	drop_fd(&p->fd);
+	drop_fd(&p->dir);
+}

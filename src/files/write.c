@@ -1,0 +1,273 @@
+/* Writing and editing.
+ *
+ * A file is replaced, not overwritten: the new content is written beside it and then
+ * takes its name, so that a reader sees the old file or the new one, and a crash
+ * leaves one of them.  Where only the file itself belongs to the boundary, and not
+ * its directory, or where it belongs to somebody else, it is written in place. */
+#include "files/tools.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "files/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#define DRAFT_PREFIX ".corral-"
+
+/* ---- a draft beside the file ---- */
+
+struct draft {
+	int fd;
+	bool named; /* it has a name already, which has to go when something fails */
+	char name[sizeof DRAFT_PREFIX + 16];
+};
+
+static int choose_name(struct draft *d) {
+	uint64_t number;
+
+	if (getrandom(&number, sizeof number, 0) != sizeof number) {
+		return -1;
+	}
+	(void)snprintf(d->name, sizeof d->name, DRAFT_PREFIX "%016llx", (unsigned long long)number);
+	return 0;
+}
+
+/* Without a name where the file system can: then a process that is killed leaves
+ * nothing behind. */
+static int draft_open(struct draft *d, int dir) {
+	d->fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	if (d->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) {
+		return d->fd < 0 ? -1 : 0;
+	}
+	if (choose_name(d) != 0) {
+		return -1;
+	}
+	d->fd = openat(dir, d->name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
+	d->named = d->fd >= 0;
+	return d->fd < 0 ? -1 : 0;
+}
+
+static int draft_link(const struct draft *d, int dir, const char *name) {
+	char from[32];
+	(void)snprintf(from, sizeof from, "/proc/self/fd/%d", d->fd);
+	return linkat(AT_FDCWD, from, dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Gives the draft the name, over what has it, unless it must be free. */
+static int draft_publish(struct draft *d, int dir, const char *name, bool must_be_new) {
+	if (must_be_new && d->named) {
+		/* The first name goes in the end, as after a failure. */
+		return linkat(dir, d->name, dir, name, 0);
+	}
+	if (!d->named && draft_link(d, dir, name) == 0) {
+		return 0;
+	}
+	if (!d->named && (must_be_new || errno != EEXIST)) {
+		return -1;
+	}
+	if (!d->named && (choose_name(d) != 0 || draft_link(d, dir, d->name) != 0)) {
+		return -1;
+	}
+	d->named = true;
+	if (renameat(dir, d->name, dir, name) != 0) {
+		return -1;
+	}
+	d->named = false;
+	return 0;
+}
+
+static void draft_done(struct draft *d, int dir) {
+	drop_fd(&d->fd);
+	if (d->named) {
+		(void)unlinkat(dir, d->name, 0); /* it may be gone with its directory */
+	}
+}
+
+/* The bits that say who may do what; those that lend rights end with the content. */
+static int keep_mode(int fd, const struct place *p) {
+	return p->kind == PLACE_FILE ? fchmod(fd, p->st.st_mode & 0777) : 0;
+}
+
+/* The old file is whole on the disk until the new one is: only then it may go. */
+static int keep_safe(int fd, const struct place *p) {
+	return p->kind == PLACE_FILE ? fdatasync(fd) : 0;
+}
+
+static int replace(const struct place *p, struct bytes content, bool must_be_new) {
+	struct draft d = {.fd = -1};
+	int rc = draft_open(&d, p->dir);
+
+	if (rc == 0) {
+		rc = fd_write_all(d.fd, content.data, content.len);
+	}
+	if (rc == 0 && (keep_mode(d.fd, p) != 0 || keep_safe(d.fd, p) != 0)) {
+		rc = -1;
+	}
+	if (rc == 0) {
+		rc = draft_publish(&d, p->dir, p->name, must_be_new);
+	}
+	int error = errno;
+	draft_done(&d, p->dir);
+	errno = error;
+	return rc;
+}
+
+/* ---- in place ---- */
+
+static int overwrite(const struct place *p, struct bytes content) {
+	auto_fd fd = fd_reopen(p->fd, O_WRONLY);
+
+	if (fd < 0 || fd_write_all(fd, content.data, content.len) != 0) {
+		return -1;
+	}
+	return ftruncate(fd, (off_t)content.len);
+}
+
+static bool is_replaced(const struct place *p) {
+	return p->dir >= 0 && (p->kind == PLACE_MISSING || p->st.st_uid == geteuid());
+}
+
+/* A mode that forbids writing is its owner's word, though a directory that can be
+ * written would let the name be taken. */
+static int check_writable(const struct place *p) {
+	auto_fd fd = fd_reopen(p->fd, O_WRONLY);
+	return fd < 0 ? -1 : 0;
+}
+
+/* ---- the tools ---- */
+
+static int check_size(const struct lens *v, const char *path, size_t len, struct err *e) {
+	int64_t most = policy_num(v->policy, KEY_LIMITS_FILE_SIZE);
+
+	if (most == LIMIT_NONE || len <= (uint64_t)most) {
+		return 0;
+	}
+	(void)err_set(e, ERR_TOO_LARGE, "files",
+		      "%s would be larger than limits.file_size, %lld bytes", path,
+		      (long long)most);
+	return err_fix(e, "write less, or raise it: --max-file-size");
+}
+
+int put_content(const struct lens *v, const struct place *p, struct bytes content, bool must_be_new,
+		struct err *e) {
+	if (check_size(v, p->path, content.len, e) != 0) {
+		return -1;
+	}
+	if (p->kind == PLACE_MISSING && p->dir < 0) {
+		(void)place_failed(ENOENT, "write", p->path, e);
+		return err_fix(e, "make its directory first");
+	}
+	if (p->kind == PLACE_FILE) {
+		if (check_regular(p->path, p->st.st_mode, e) != 0) {
+			return -1;
+		}
+		if (must_be_new) {
+			return place_failed(EEXIST, "make", p->path, e);
+		}
+		if (check_writable(p) != 0) {
+			return place_failed(errno, "write", p->path, e);
+		}
+	}
+	int rc = is_replaced(p) ? replace(p, content, must_be_new) : overwrite(p, content);
+	return rc == 0 ? 0 : place_failed(errno, "write", p->path, e);
+}
+
+int tool_write(const struct lens *v, const char *path, struct bytes content, unsigned flags,
+	       struct err *e) {
+	struct place p;
+	unsigned how = (flags & WRITE_PARENTS) != 0 ? WALK_PARENTS : 0;
+
+	if (place_allowed(v, path, how, ACCESS_WRITE, &p, e) != 0) {
+		return -1;
+	}
+	int rc = put_content(v, &p, content, (flags & WRITE_NEW) != 0, e);
+	place_done(&p);
+	return rc;
+}
+
+/* ---- edit ---- */
+
+static size_t count_of(struct bytes text, struct bytes part) {
+	size_t count = 0;
+	const char *at = text.data, *end = text.data + text.len;
+
+	while ((at = memmem(at, (size_t)(end - at), part.data, part.len)) != NULL) {
+		count++;
+		at += part.len;
+	}
+	return count;
+}
+
+static void replace_all(struct bytes text, const struct replacement *r, struct buf *out) {
+	const char *at = text.data, *end = text.data + text.len, *hit;
+
+	while ((hit = memmem(at, (size_t)(end - at), r->old.data, r->old.len)) != NULL) {
+		buf_add(out, at, (size_t)(hit - at));
+		buf_add(out, r->new.data, r->new.len);
+		at = hit + r->old.len;
+	}
+	buf_add(out, at, (size_t)(end - at));
+}
+
+static int check_count(const char *path, size_t count, bool all, struct err *e) {
+	if (count == 0) {
+		(void)err_set(e, ERR_NO_MATCH, "files", "the text to replace is not in %s", path);
+		return err_fix(e, "read the file again, and take the text from it to the byte");
+	}
+	if (count > 1 && !all) {
+		(void)err_set(e, ERR_SEVERAL, "files", "the text to replace is %zu times in %s",
+			      count, path);
+		return err_fix(e, "take more of what stands around it, or replace all");
+	}
+	return 0;
+}
+
+static int edit(const struct lens *v, const struct place *p, struct bytes text,
+		const struct replacement *r, size_t *ret_count, struct err *e) {
+	struct buf out;
+	size_t count = count_of(text, r->old);
+
+	if (check_count(p->path, count, r->all, e) != 0) {
+		return -1;
+	}
+	buf_init(&out);
+	replace_all(text, r, &out);
+	int rc = buf_failed(&out) ? err_memory(e, "files")
+				  : put_content(v, p, (struct bytes){out.data, out.len}, false, e);
+	buf_done(&out);
+	if (rc == 0) {
+		*ret_count = count;
+	}
+	return rc;
+}
+
+int tool_edit(const struct lens *v, const char *path, const struct replacement *r,
+	      size_t *ret_count, struct err *e) {
+	struct place p;
+	struct stat st;
+	struct buf text;
+
+	if (r->old.len == 0) {
+		return err_set(e, ERR_USAGE, "files", "the text to replace is empty");
+	}
+	auto_fd fd = open_to_read(v, path, &p, &st, e);
+	if (fd < 0) {
+		return -1;
+	}
+	buf_init(&text);
+	int rc = judge_or_fail(v, &p, ACCESS_WRITE, e);
+	if (rc == 0 && fd_read_all(fd, TOOL_BYTES_MAX, &text) != 0) {
+		rc = place_failed(errno, "edit", p.path, e);
+		e->kind = errno == EFBIG ? ERR_TOO_LARGE : e->kind;
+	}
+	if (rc == 0) {
+		rc = edit(v, &p, (struct bytes){text.data, text.len}, r, ret_count, e);
+	}
+	buf_done(&text);
+	place_done(&p);
+	return rc;
+}

@@ -1,0 +1,342 @@
+/* The file tools of corral.h.
+ *
+ * Should:   keep the policy of the moment when the handle was made, and look at the
+ *           host anew for every call, as a run at that moment would.
+ * Must not: depend on what the host can enforce: the tools enforce their boundary
+ *           themselves, so the plan is always that of a full sandbox.
+ * Fails:    closed: without a plan nothing is touched. */
+#include "lib/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "files/rights.h"
+#include "files/tools.h"
+#include "linux/scratch.h"
+
+struct corral_files {
+	struct prepared base; /* host and policy; the plan is made for every call */
+	bool reject_links, slow;
+};
+
+/* A call: its plan, and the thread without the rights that root inside has not. */
+struct task {
+	struct arena arena;
+	struct plan plan;
+	struct lens view;
+	struct rights rights;
+};
+
+/* Everything that a plan with namespaces asks of a host. */
+static void pretend_full(struct prepared *p) {
+	p->host.userns = p->host.seccomp = p->host.notify = p->host.sockets = true;
+	p->host.landlock_abi = INT_MAX;
+	p->policy.values[KEY_LEVEL].num = LEVEL_AUTO;
+	p->policy.values[KEY_MIN_LEVEL].num = LEVEL_NONE;
+	p->policy.values[KEY_REQUIRE].count = 0;
+}
+
+/* `at`: a path that the call may make; the home of a workspace without a run so far
+ * is made for it, as a run would. */
+static int task_begin(const struct corral_files *files, const char *at, struct task *t,
+		      struct err *e) {
+	*t = (struct task){.view = {.plan = &t->plan}};
+	arena_init(&t->arena);
+	if (files == NULL || at == NULL) {
+		return err_set(e, ERR_USAGE, "library", "the handle or the path is NULL");
+	}
+	t->view.policy = &files->base.policy;
+	t->view.fast = !files->slow;
+	t->view.reject_links = files->reject_links;
+	return plan_build(&t->arena, &files->base.policy, &files->base.host, &t->plan, e) == 0
+		       ? rights_lay_down(&t->rights, e)
+		       : -1;
+}
+
+static int make_home(const struct task *t, const char *path, struct err *e) {
+	struct arena a;
+
+	if (t->plan.home_source == NULL) {
+		return 0;
+	}
+	arena_init(&a);
+	const char *whole = path_join(&a, t->plan.cwd, path);
+	bool there = whole != NULL && path_within(whole, t->plan.home_at) &&
+		     plan_sight(&t->plan, whole) == SIGHT_PRIVATE;
+	int rc = there ? scratch_make_home(t->plan.home_source, e) : 0;
+	arena_done(&a);
+	return rc;
+}
+
+static int task_begin_to_write(const struct corral_files *files, const char *at, struct task *t,
+			       struct err *e) {
+	return task_begin(files, at, t, e) == 0 ? make_home(t, at, e) : -1;
+}
+
+static int task_end(struct task *t, int rc, const struct err *e, struct corral_error *err) {
+	rights_take_up(&t->rights);
+	arena_done(&t->arena);
+	return rc == 0 ? 0 : lib_fail(e, err);
+}
+
+/* ---- the handle ---- */
+
+int corral_files_new(const struct corral_policy *policy, struct corral_files **files,
+		     struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	struct corral_files *made = calloc(1, sizeof *made);
+
+	if (made == NULL) {
+		(void)err_memory(&e, "library");
+		return lib_fail(&e, err);
+	}
+	int rc = prepared_resolve(policy, true, &made->base, &e);
+	if (rc == 0) {
+		pretend_full(&made->base);
+		rc = task_begin(made, "/", &t, &e); /* a policy that cannot be planned fails here */
+		rc = task_end(&t, rc, &e, err);
+	} else {
+		(void)lib_fail(&e, err);
+	}
+	if (rc != 0) {
+		corral_files_free(made);
+		return -1;
+	}
+	*files = made;
+	return 0;
+}
+
+void corral_files_free(struct corral_files *files) {
+	if (files != NULL) {
+		arena_done(&files->base.arena);
+		free(files);
+	}
+}
+
+void corral_files_reject_symlinks(struct corral_files *files) {
+	files->reject_links = true;
+}
+
+void corral_files_by_name(struct corral_files *files) {
+	files->slow = true;
+}
+
+/* ---- the tools ---- */
+
+static void give_bytes(struct buf *b, char **bytes, size_t *len) {
+	*len = b->len;
+	*bytes = buf_take(b);
+}
+
+int corral_files_read(const struct corral_files *files, const char *path,
+		      struct corral_range *range, char **bytes, size_t *len,
+		      struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	struct buf out;
+	uint64_t size;
+
+	buf_init(&out);
+	int rc = task_begin(files, path, &t, &e);
+	if (rc == 0) {
+		struct range all = {0};
+		rc = tool_read(&t.view, path,
+			       range == NULL ? all : (struct range){range->offset, range->length},
+			       &out, &size, &e);
+	}
+	if (rc == 0) {
+		give_bytes(&out, bytes, len);
+		if (range != NULL) {
+			range->size = size;
+		}
+	}
+	buf_done(&out);
+	return task_end(&t, rc, &e, err);
+}
+
+int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
+		       size_t len, unsigned flags, struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	unsigned known = CORRAL_WRITE_PARENTS | CORRAL_WRITE_NEW;
+
+	int rc = task_begin_to_write(files, path, &t, &e);
+	if (rc == 0 && ((flags & ~known) != 0 || (bytes == NULL && len > 0))) {
+		rc = err_set(&e, ERR_USAGE, "library", "unknown flags, or no bytes to write");
+	}
+	if (rc == 0) {
+		unsigned how = ((flags & CORRAL_WRITE_PARENTS) != 0 ? WRITE_PARENTS : 0U) |
+			       ((flags & CORRAL_WRITE_NEW) != 0 ? WRITE_NEW : 0U);
+		rc = tool_write(&t.view, path, (struct bytes){len == 0 ? "" : bytes, len}, how, &e);
+	}
+	return task_end(&t, rc, &e, err);
+}
+
+int corral_files_edit(const struct corral_files *files, const char *path,
+		      const struct corral_edit *edit, size_t *count, struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	size_t replaced;
+
+	int rc = task_begin_to_write(files, path, &t, &e);
+	if (rc == 0 && (edit == NULL || edit->old_text == NULL || edit->new_text == NULL)) {
+		rc = err_set(&e, ERR_USAGE, "library", "an old and a new text are needed");
+	}
+	if (rc == 0) {
+		struct replacement r = {
+			.old = {edit->old_text, strlen(edit->old_text)},
+			.new = {edit->new_text, strlen(edit->new_text)},
+			.all = edit->all != 0,
+		};
+		rc = tool_edit(&t.view, path, &r, &replaced, &e);
+	}
+	if (rc == 0 && count != NULL) {
+		*count = replaced;
+	}
+	return task_end(&t, rc, &e, err);
+}
+
+/* One block, the names behind the entries, so that free() takes all of it. */
+static struct corral_entry *entries_of(const struct listing *list) {
+	size_t names = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		names += strlen(list->entries[i].name) + 1;
+	}
+	struct corral_entry *all = calloc(1, (list->count + 1) * sizeof *all + names);
+	char *at = all == NULL ? NULL : (char *)(all + list->count + 1);
+	for (size_t i = 0; all != NULL && i < list->count; i++) {
+		const struct entry *from = &list->entries[i];
+		size_t len = strlen(from->name) + 1;
+		memcpy(at, from->name, len);
+		all[i] = (struct corral_entry){at, from->kind, from->size, from->mode};
+		at += len;
+	}
+	return all;
+}
+
+int corral_files_list(const struct corral_files *files, const char *path,
+		      struct corral_entry **entries, size_t *count, struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	struct listing list = {0};
+	struct corral_entry *all = NULL;
+
+	int rc = task_begin(files, path, &t, &e);
+	if (rc == 0) {
+		rc = tool_list(&t.view, path, &t.arena, &list, &e);
+	}
+	if (rc == 0) {
+		all = entries_of(&list);
+		rc = all == NULL ? err_memory(&e, "library") : 0;
+	}
+	if (rc == 0) {
+		*entries = all;
+		*count = list.count;
+	}
+	return task_end(&t, rc, &e, err);
+}
+
+int corral_files_send(const struct corral_files *files, const char *path,
+		      const struct corral_scan *scan, char **bytes, size_t *len,
+		      struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	struct scanner scanner = {0};
+	struct buf out;
+
+	if (scan != NULL) {
+		scanner = (struct scanner){scan->scan, scan->arg};
+	}
+	buf_init(&out);
+	int rc = task_begin(files, path, &t, &e);
+	if (rc == 0) {
+		rc = tool_send(&t.view, path, scanner, &out, &e);
+	}
+	if (rc == 0) {
+		give_bytes(&out, bytes, len);
+	}
+	buf_done(&out);
+	return task_end(&t, rc, &e, err);
+}
+
+int corral_files_symlink(const struct corral_files *files, const char *target, const char *path,
+			 struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+
+	int rc = task_begin_to_write(files, path, &t, &e);
+	if (rc == 0) {
+		rc = target == NULL ? err_set(&e, ERR_USAGE, "library", "the target is NULL")
+				    : tool_symlink(&t.view, target, path, &e);
+	}
+	return task_end(&t, rc, &e, err);
+}
+
+/* ---- the verdict alone ---- */
+
+static void print_json(const char *asked, const struct place *p, bool write,
+		       const struct verdict *verdict, struct buf *out) {
+	struct emit j;
+
+	emit_init(&j, out, false);
+	emit_object(&j, NULL);
+	emit_int(&j, "version", 1);
+	emit_string(&j, "path", asked);
+	emit_string(&j, "resolved", p->path);
+	emit_string(&j, "access", write ? "write" : "read");
+	emit_bool(&j, "allowed", verdict->kind == ERR_NONE);
+	bool hidden = verdict->kind == ERR_OUTSIDE || verdict->kind == ERR_SENSITIVE;
+	if (hidden) {
+		emit_null(&j, "exists");
+	} else {
+		emit_bool(&j, "exists", p->kind != PLACE_MISSING);
+	}
+	emit_string(&j, "error", refusal_name(verdict->kind));
+	emit_string(&j, "rule", verdict->rule);
+	emit_string(&j, "origin", verdict->origin);
+	emit_string(&j, "reason", verdict->reason[0] == '\0' ? NULL : verdict->reason);
+	emit_string(&j, "remedy", verdict->remedy[0] == '\0' ? NULL : verdict->remedy);
+	emit_end_object(&j);
+}
+
+static void print_text(const struct place *p, bool write, const struct verdict *verdict,
+		       struct buf *out) {
+	if (verdict->kind == ERR_NONE) {
+		buf_printf(out, "allowed: %s %s%s (%s, %s)\n", write ? "write" : "read", p->path,
+			   p->kind == PLACE_MISSING ? ", which does not exist" : "", verdict->rule,
+			   verdict->origin);
+		return;
+	}
+	buf_printf(out, "refused: %s\n  remedy: %s\n", verdict->reason, verdict->remedy);
+}
+
+int corral_files_check(const struct corral_files *files, const struct corral_check *check,
+		       enum corral_format format, char **text, int *allowed,
+		       struct corral_error *err) {
+	struct err e = {0};
+	struct task t;
+	struct place p = {.fd = -1, .dir = -1};
+	struct verdict verdict = {0};
+	struct buf out;
+
+	buf_init(&out);
+	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
+	if (rc == 0) {
+		rc = place_find(&t.view, check->path, 0, &p, &e);
+	}
+	if (rc == 0) {
+		judge(&t.view, &p, check->write ? ACCESS_WRITE : ACCESS_READ, &verdict);
+		place_done(&p);
+		if (format == CORRAL_JSON) {
+			print_json(check->path, &p, check->write != 0, &verdict, &out);
+		} else {
+			print_text(&p, check->write != 0, &verdict, &out);
+		}
+		rc = lib_give(&out, text, &e);
+	}
+	if (rc == 0 && allowed != NULL) {
+		*allowed = verdict.kind == ERR_NONE;
+	}
+	return task_end(&t, rc, &e, err);
+}

@@ -1,0 +1,681 @@
+/* The file tools, as a program that knows corral.h alone has them.  Every test is
+ * made twice: with the kernel's walk, and name by name. */
+#include <corral.h>
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- a workspace with a neighbour ---- */
+
+struct box {
+	char top[64]; /* top/ws is the workspace, top/ws-evil and top/out are outside */
+	struct corral_policy *policy;
+	struct corral_files *files;
+	struct corral_error err;
+};
+
+static bool by_name;
+
+static const char *path_in(const struct box *b, const char *fmt, ...) {
+	static char space[4][PATH_MAX];
+	static int turn;
+	char *out = space[turn++ % 4];
+	va_list ap;
+	int n = snprintf(out, PATH_MAX, "%s/", b->top);
+
+	va_start(ap, fmt);
+	(void)vsnprintf(out + n, PATH_MAX - (size_t)n, fmt, ap);
+	va_end(ap);
+	return out;
+}
+
+static void put(const struct box *b, const char *name, const char *text) {
+	int fd = open(path_in(b, "%s", name), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+		abort();
+	}
+	close(fd);
+}
+
+static void make_dir(const struct box *b, const char *name) {
+	if (mkdir(path_in(b, "%s", name), 0755) != 0) {
+		abort();
+	}
+}
+
+static void make_link(const struct box *b, const char *words, const char *name) {
+	if (symlink(words, path_in(b, "%s", name)) != 0) {
+		abort();
+	}
+}
+
+static void rule(struct box *b, const char *key, const char *value) {
+	if (corral_policy_set(b->policy, key, value, &b->err) != 0) {
+		abort();
+	}
+}
+
+/* The tree: file, dir/deep, secret (denied), kept (protected), links. */
+static void box_begin(struct box *b) {
+	*b = (struct box){.policy = corral_policy_new()};
+	(void)snprintf(b->top, sizeof b->top, "/var/tmp/corral-files-XXXXXX");
+	if (b->policy == NULL || mkdtemp(b->top) == NULL) {
+		abort();
+	}
+	static const char *const dirs[] = {"ws", "ws-evil", "out", "ws/dir", "ws/secret", "ws/kept"};
+	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+		make_dir(b, dirs[i]);
+	}
+	put(b, "ws/file", "text");
+	put(b, "ws/dir/deep", "deep");
+	put(b, "ws/secret/key", "SECRET");
+	put(b, "ws/kept/rules", "rules");
+	put(b, "ws/..foo", "dots");
+	put(b, "ws-evil/file", "EVIL");
+	put(b, "out/file", "OUT");
+	corral_policy_no_config(b->policy);
+	rule(b, "workspace", path_in(b, "ws"));
+	rule(b, "fs.home", "ephemeral");
+	rule(b, "fs.deny", path_in(b, "ws/secret"));
+	rule(b, "fs.protect", path_in(b, "ws/kept"));
+}
+
+static bool box_open(struct box *b) {
+	if (corral_files_new(b->policy, &b->files, &b->err) != 0) {
+		printf("# %s\n", b->err.message);
+		return false;
+	}
+	if (by_name) {
+		corral_files_by_name(b->files);
+	}
+	return true;
+}
+
+static void box_end(struct box *b) {
+	char command[128];
+	corral_files_free(b->files);
+	corral_policy_free(b->policy);
+	(void)snprintf(command, sizeof command, "%s", b->top);
+	pid_t child = fork();
+	if (child == 0) {
+		execl("/bin/rm", "rm", "-rf", command, (char *)NULL);
+		_exit(127);
+	}
+	(void)!waitpid(child, NULL, 0);
+}
+
+/* ---- what a call answers ---- */
+
+static enum corral_error_kind read_kind(struct box *b, const char *path, char *text, size_t cap) {
+	char *bytes = NULL;
+	size_t len = 0;
+
+	b->err = (struct corral_error){0};
+	if (corral_files_read(b->files, path, NULL, &bytes, &len, &b->err) != 0) {
+		return b->err.kind;
+	}
+	if (text != NULL) {
+		(void)snprintf(text, cap, "%s", bytes);
+	}
+	free(bytes);
+	return CORRAL_E_NONE;
+}
+
+static enum corral_error_kind write_kind(struct box *b, const char *path, const char *text,
+					 unsigned flags) {
+	b->err = (struct corral_error){0};
+	return corral_files_write(b->files, path, text, strlen(text), flags, &b->err) == 0
+		       ? CORRAL_E_NONE
+		       : b->err.kind;
+}
+
+static void reads(struct box *b, const char *path, const char *wanted) {
+	char text[64] = "";
+	enum corral_error_kind kind = read_kind(b, path, text, sizeof text);
+	if (kind != CORRAL_E_NONE || strcmp(text, wanted) != 0) {
+		printf("# %s: kind %d, \"%s\", %s\n", path, (int)kind, text, b->err.message);
+		test_failed = true;
+	}
+}
+
+static void refuses(struct box *b, const char *path, enum corral_error_kind wanted) {
+	enum corral_error_kind kind = read_kind(b, path, NULL, 0);
+	if (kind != wanted) {
+		printf("# read %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted, b->err.message);
+		test_failed = true;
+	}
+	CHECK(kind == CORRAL_E_NONE || b->err.message[0] != '\0');
+	bool policy = kind == CORRAL_E_OUTSIDE || kind == CORRAL_E_SENSITIVE || kind == CORRAL_E_PROTECTED;
+	CHECK(!policy || b->err.remedy[0] != '\0');
+}
+
+static void refuses_write(struct box *b, const char *path, enum corral_error_kind wanted) {
+	enum corral_error_kind kind = write_kind(b, path, "NEW", 0);
+	if (kind != wanted) {
+		printf("# write %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted, b->err.message);
+		test_failed = true;
+	}
+}
+
+/* What the host has: the tools are not asked. */
+static void has(const struct box *b, const char *name, const char *wanted) {
+	char text[64] = "";
+	int fd = open(path_in(b, "%s", name), O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof text - 1) < 0 || strcmp(text, wanted) != 0) {
+		printf("# %s has \"%s\", not \"%s\"\n", name, text, wanted);
+		test_failed = true;
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+}
+
+/* No draft is left. */
+static void has_entries(struct box *b, const char *path, size_t wanted) {
+	struct corral_entry *entries = NULL;
+	size_t count = 0;
+	REQUIRE(corral_files_list(b->files, path, &entries, &count, &b->err) == 0);
+	CHECK_INT(count, wanted);
+	free(entries);
+}
+
+/* ---- names and links ---- */
+
+static void check_names(struct box *b) {
+	reads(b, "file", "text");
+	reads(b, "./dir//deep", "deep");
+	reads(b, "dir/../file", "text");
+	reads(b, "..foo", "dots");
+	reads(b, path_in(b, "ws/file"), "text");
+	reads(b, path_in(b, "ws/../ws/file"), "text");
+	refuses(b, path_in(b, "out/../ws/file"), CORRAL_E_OUTSIDE); /* there is no "out" inside */
+	refuses(b, "", CORRAL_E_USAGE);
+	refuses(b, "file/", CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, ENOTDIR);
+	refuses(b, "file/..", CORRAL_E_FILE);
+	refuses(b, "nothing", CORRAL_E_NOT_FOUND);
+	refuses(b, "nothing/x", CORRAL_E_NOT_FOUND);
+	refuses(b, "dir", CORRAL_E_FILE_KIND);
+	refuses(b, path_in(b, "ws-evil/file"), CORRAL_E_OUTSIDE);
+	refuses(b, "../ws-evil/file", CORRAL_E_OUTSIDE);
+	refuses(b, "../out/file", CORRAL_E_OUTSIDE);
+	refuses(b, "/root/x", CORRAL_E_OUTSIDE);
+	refuses(b, "/tmp/x", CORRAL_E_OUTSIDE);
+	refuses(b, "/proc/self/environ", CORRAL_E_OUTSIDE);
+	refuses(b, "/dev/null", CORRAL_E_OUTSIDE);
+	char longest[PATH_MAX + 8];
+	memset(longest, 'x', sizeof longest);
+	longest[sizeof longest - 1] = '\0';
+	refuses(b, longest, CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, ENAMETOOLONG);
+}
+
+static void check_links(struct box *b) {
+	make_link(b, "file", "ws/to-file");
+	make_link(b, "dir", "ws/to-dir");
+	make_link(b, "../../file", "ws/dir/up");
+	make_link(b, "to-file", "ws/chain");
+	make_link(b, "loop", "ws/loop");
+	make_link(b, "../out/file", "ws/out-relative");
+	make_link(b, path_in(b, "out/file"), "ws/out-absolute");
+	make_link(b, path_in(b, "ws/dir/deep"), "ws/absolute");
+	make_link(b, "secret/key", "ws/to-secret");
+	make_link(b, "secret/../file", "ws/by-secret");
+	make_link(b, "/proc/self/root/etc/passwd", "ws/magic");
+	make_link(b, "/", "ws/root");
+	reads(b, "to-file", "text");
+	reads(b, "to-dir/deep", "deep");
+	reads(b, "chain", "text");
+	reads(b, "absolute", "deep");
+	reads(b, "by-secret", "text");
+	refuses(b, "dir/up", CORRAL_E_OUTSIDE);
+	refuses(b, "loop", CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, ELOOP);
+	refuses(b, "out-relative", CORRAL_E_OUTSIDE);
+	refuses(b, "out-absolute", CORRAL_E_OUTSIDE);
+	refuses(b, "to-secret", CORRAL_E_SENSITIVE);
+	refuses(b, "magic", CORRAL_E_OUTSIDE);
+}
+
+static void check_refusals(struct box *b) {
+	refuses(b, "secret/key", CORRAL_E_SENSITIVE);
+	CHECK(strstr(b->err.message, "sensitive file") != NULL);
+	CHECK(strstr(b->err.message, "fs.deny (corral_policy_set)") != NULL);
+	refuses(b, "secret/no-such", CORRAL_E_SENSITIVE);
+	refuses(b, "secret", CORRAL_E_SENSITIVE);
+	reads(b, "kept/rules", "rules");
+	refuses_write(b, "kept/rules", CORRAL_E_PROTECTED);
+	CHECK(strstr(b->err.message, "protected name") != NULL);
+	CHECK(strstr(b->err.message, "fs.protect") != NULL);
+	refuses_write(b, "kept/new", CORRAL_E_PROTECTED);
+	refuses_write(b, "secret/new", CORRAL_E_SENSITIVE);
+	refuses_write(b, "/usr/new", CORRAL_E_PROTECTED);
+	refuses_write(b, "/new", CORRAL_E_OUTSIDE);
+	CHECK(strstr(b->err.message, "outside the boundary") != NULL);
+	refuses_write(b, "../ws-evil/file", CORRAL_E_OUTSIDE);
+	has(b, "ws-evil/file", "EVIL");
+	has(b, "ws/kept/rules", "rules");
+	has(b, "ws/secret/key", "SECRET");
+}
+
+/* ---- writing ---- */
+
+static void check_writing(struct box *b) {
+	struct stat st;
+
+	REQUIRE(chmod(path_in(b, "ws/file"), 04750) == 0);
+	CHECK_INT(write_kind(b, "file", "new", 0), CORRAL_E_NONE);
+	has(b, "ws/file", "new");
+	REQUIRE(stat(path_in(b, "ws/file"), &st) == 0);
+	CHECK_INT(st.st_mode & 07777, 0750);
+	mode_t before = umask(027);
+	CHECK_INT(write_kind(b, "made", "made", 0), CORRAL_E_NONE);
+	umask(before);
+	REQUIRE(stat(path_in(b, "ws/made"), &st) == 0);
+	CHECK_INT(st.st_mode & 07777, 0640);
+	CHECK_INT(write_kind(b, "made", "x", CORRAL_WRITE_NEW), CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EEXIST);
+	has(b, "ws/made", "made");
+	CHECK_INT(write_kind(b, "fresh", "fresh", CORRAL_WRITE_NEW), CORRAL_E_NONE);
+	CHECK_INT(write_kind(b, "a/b/c", "x", 0), CORRAL_E_NOT_FOUND);
+	CHECK_INT(write_kind(b, "a/b/c", "abc", CORRAL_WRITE_PARENTS), CORRAL_E_NONE);
+	has(b, "ws/a/b/c", "abc");
+	CHECK_INT(write_kind(b, "kept/b/c", "x", CORRAL_WRITE_PARENTS), CORRAL_E_PROTECTED);
+	CHECK(access(path_in(b, "ws/kept/b"), F_OK) != 0);
+	CHECK_INT(write_kind(b, "dir", "x", 0), CORRAL_E_FILE_KIND);
+	CHECK_INT(write_kind(b, "new/", "x", 0), CORRAL_E_NOT_FOUND);
+	CHECK_INT(write_kind(b, "file", "", 0), CORRAL_E_NONE);
+	has(b, "ws/file", "");
+	has_entries(b, ".", 8); /* ..foo a dir file fresh kept made secret */
+}
+
+static void check_writing_by_links(struct box *b) {
+	struct stat st;
+
+	make_link(b, "file", "ws/to-file");
+	make_link(b, "missing", "ws/dangling");
+	make_link(b, "../out/file", "ws/to-out");
+	make_link(b, "../out/new", "ws/to-new-out");
+	make_link(b, "kept/rules", "ws/to-kept");
+	CHECK_INT(write_kind(b, "to-file", "by link", 0), CORRAL_E_NONE);
+	has(b, "ws/file", "by link");
+	CHECK(lstat(path_in(b, "ws/to-file"), &st) == 0 && S_ISLNK(st.st_mode));
+	CHECK_INT(write_kind(b, "dangling", "now there", 0), CORRAL_E_NONE);
+	has(b, "ws/missing", "now there");
+	refuses_write(b, "to-out", CORRAL_E_OUTSIDE);
+	refuses_write(b, "to-new-out", CORRAL_E_OUTSIDE);
+	refuses_write(b, "to-kept", CORRAL_E_PROTECTED);
+	has(b, "out/file", "OUT");
+	CHECK(access(path_in(b, "out/new"), F_OK) != 0);
+}
+
+/* A file that is granted by itself has no directory to put a draft in. */
+static void check_file_grant(struct box *b) {
+	struct stat before, after;
+
+	REQUIRE(stat(path_in(b, "out/file"), &before) == 0);
+	CHECK_INT(write_kind(b, path_in(b, "out/file"), "longer than it was", 0), CORRAL_E_NONE);
+	CHECK_INT(write_kind(b, path_in(b, "out/file"), "short", 0), CORRAL_E_NONE);
+	has(b, "out/file", "short");
+	REQUIRE(stat(path_in(b, "out/file"), &after) == 0);
+	CHECK(before.st_ino == after.st_ino);
+	refuses_write(b, path_in(b, "out/other"), CORRAL_E_OUTSIDE);
+}
+
+static int edit(struct box *b, const char *old, const char *new, int all, size_t *count) {
+	struct corral_edit edit = {.old_text = old, .new_text = new, .all = all};
+	b->err = (struct corral_error){0};
+	return corral_files_edit(b->files, "text", &edit, count, &b->err);
+}
+
+static void check_editing(struct box *b) {
+	size_t count = 0;
+
+	put(b, "ws/text", "one two one\n");
+	CHECK(edit(b, "three", "x", 0, &count) != 0 && b->err.kind == CORRAL_E_NO_MATCH);
+	CHECK(edit(b, "one", "x", 0, &count) != 0 && b->err.kind == CORRAL_E_SEVERAL);
+	CHECK(strstr(b->err.message, "2 times") != NULL);
+	CHECK(edit(b, "", "x", 0, &count) != 0 && b->err.kind == CORRAL_E_USAGE);
+	has(b, "ws/text", "one two one\n");
+	CHECK(edit(b, "two", "2", 0, &count) == 0 && count == 1);
+	has(b, "ws/text", "one 2 one\n");
+	CHECK(edit(b, "one", "oneone", 1, &count) == 0 && count == 2);
+	has(b, "ws/text", "oneone 2 oneone\n");
+	struct corral_edit kept = {.old_text = "rules", .new_text = "x"};
+	CHECK(corral_files_edit(b->files, "kept/rules", &kept, NULL, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_PROTECTED);
+}
+
+/* ---- kinds ---- */
+
+static void check_kinds(struct box *b) {
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(at.sun_path, sizeof at.sun_path, "%s", path_in(b, "ws/socket"));
+	REQUIRE(bind(fd, (struct sockaddr *)&at, sizeof at) == 0);
+	REQUIRE(mkfifo(path_in(b, "ws/fifo"), 0644) == 0);
+	static const char *const names[] = {"fifo", "socket"};
+	alarm(5); /* a FIFO that is opened waits for a writer */
+	for (size_t i = 0; i < 2; i++) {
+		refuses(b, names[i], CORRAL_E_FILE_KIND);
+		refuses_write(b, names[i], CORRAL_E_FILE_KIND);
+	}
+	alarm(0);
+	close(fd);
+}
+
+static int refuse_secret(void *arg, const char *bytes, size_t n) {
+	*(size_t *)arg = n;
+	return memmem(bytes, n, "TOKEN", 5) != NULL;
+}
+
+static void check_sending(struct box *b) {
+	size_t seen = 0, len = 0;
+	struct corral_scan scan = {.scan = refuse_secret, .arg = &seen};
+	char *bytes = NULL;
+
+	put(b, "ws/leak", "a TOKEN in it");
+	CHECK(corral_files_send(b->files, "leak", &scan, &bytes, &len, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_LEAK);
+	CHECK_INT(seen, 13);
+	REQUIRE(corral_files_send(b->files, "file", &scan, &bytes, &len, &b->err) == 0);
+	CHECK(len == 4 && strcmp(bytes, "text") == 0);
+	free(bytes);
+	REQUIRE(truncate(path_in(b, "ws/leak"), 25 * 1024 * 1024) == 0);
+	REQUIRE(corral_files_send(b->files, "leak", NULL, &bytes, &len, &b->err) == 0);
+	CHECK_INT(len, 25 * 1024 * 1024);
+	free(bytes);
+	REQUIRE(truncate(path_in(b, "ws/leak"), 25 * 1024 * 1024 + 1) == 0);
+	CHECK(corral_files_send(b->files, "leak", NULL, &bytes, &len, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_TOO_LARGE);
+	CHECK(corral_files_send(b->files, "../out/file", NULL, &bytes, &len, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_OUTSIDE);
+}
+
+static void check_ranges(struct box *b) {
+	struct corral_range range = {.offset = 1, .length = 2};
+	char *bytes = NULL;
+	size_t len = 0;
+
+	REQUIRE(corral_files_read(b->files, "file", &range, &bytes, &len, &b->err) == 0);
+	CHECK(len == 2 && strcmp(bytes, "ex") == 0);
+	CHECK_INT(range.size, 4);
+	free(bytes);
+	range.offset = 100;
+	REQUIRE(corral_files_read(b->files, "file", &range, &bytes, &len, &b->err) == 0);
+	CHECK(len == 0 && bytes[0] == '\0');
+	free(bytes);
+	range = (struct corral_range){.offset = UINT64_MAX, .length = 1};
+	CHECK(corral_files_read(b->files, "file", &range, &bytes, &len, &b->err) != 0);
+	range = (struct corral_range){.length = SIZE_MAX};
+	CHECK(corral_files_read(b->files, "file", &range, &bytes, &len, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_TOO_LARGE);
+}
+
+/* ---- listing and links of our own ---- */
+
+static const char *kind_in(const struct corral_entry *entries, size_t count, const char *name) {
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(entries[i].name, name) == 0) {
+			return entries[i].kind;
+		}
+	}
+	return "absent";
+}
+
+static void check_listing(struct box *b) {
+	struct corral_entry *entries = NULL;
+	size_t count = 0;
+
+	make_link(b, "file", "ws/link");
+	put(b, "ws/\xff\n", "bytes");
+	REQUIRE(corral_files_list(b->files, ".", &entries, &count, &b->err) == 0);
+	CHECK_INT(count, 7);
+	CHECK_STR(kind_in(entries, count, "file"), "file");
+	CHECK_STR(kind_in(entries, count, "dir"), "directory");
+	CHECK_STR(kind_in(entries, count, "link"), "link");
+	CHECK_STR(kind_in(entries, count, "secret"), "denied");
+	CHECK_STR(kind_in(entries, count, "kept"), "directory");
+	CHECK_STR(kind_in(entries, count, "\xff\n"), "file");
+	for (size_t i = 1; i < count; i++) {
+		CHECK(strcmp(entries[i - 1].name, entries[i].name) < 0);
+	}
+	free(entries);
+	REQUIRE(corral_files_list(b->files, "/", &entries, &count, &b->err) == 0);
+	CHECK_STR(kind_in(entries, count, "usr"), "directory");
+	CHECK_STR(kind_in(entries, count, "tmp"), "directory");
+	CHECK_STR(kind_in(entries, count, "boot"), "absent");
+	free(entries);
+	/* Of the directories above only the way to the workspace exists. */
+	REQUIRE(corral_files_list(b->files, b->top, &entries, &count, &b->err) == 0);
+	CHECK(count == 1 && strcmp(entries[0].name, "ws") == 0);
+	free(entries);
+	CHECK(corral_files_list(b->files, "secret", &entries, &count, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_SENSITIVE);
+	CHECK(corral_files_list(b->files, "file", &entries, &count, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_FILE_KIND);
+	CHECK(corral_files_list(b->files, "../out", &entries, &count, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_OUTSIDE);
+}
+
+static enum corral_error_kind link_kind(struct box *b, const char *words, const char *path) {
+	b->err = (struct corral_error){0};
+	return corral_files_symlink(b->files, words, path, &b->err) == 0 ? CORRAL_E_NONE : b->err.kind;
+}
+
+static void check_symlinks(struct box *b) {
+	char words[64] = "";
+
+	make_link(b, "../out/file", "ws/out");
+	CHECK_INT(link_kind(b, "../file", "dir/up"), CORRAL_E_NONE);
+	CHECK(readlink(path_in(b, "ws/dir/up"), words, sizeof words - 1) == 7);
+	reads(b, "dir/up", "text");
+	CHECK_INT(link_kind(b, "not-there", "dangling"), CORRAL_E_NONE);
+	CHECK_INT(link_kind(b, "/usr/bin/env", "env"), CORRAL_E_NONE);
+	CHECK_INT(link_kind(b, "../../out/file", "dir/bad"), CORRAL_E_OUTSIDE);
+	CHECK_INT(link_kind(b, "/etc/../root/x", "bad"), CORRAL_E_OUTSIDE);
+	CHECK_INT(link_kind(b, "out", "bad"), CORRAL_E_OUTSIDE);
+	CHECK_INT(link_kind(b, "secret/key", "bad"), CORRAL_E_SENSITIVE);
+	CHECK_INT(link_kind(b, "file", "kept/link"), CORRAL_E_PROTECTED);
+	CHECK_INT(link_kind(b, "file", "file"), CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EEXIST);
+	CHECK(access(path_in(b, "ws/bad"), F_OK) != 0);
+}
+
+static void check_rejected_links(struct box *b) {
+	make_link(b, "file", "ws/to-file");
+	make_link(b, "dir", "ws/to-dir");
+	corral_files_reject_symlinks(b->files);
+	reads(b, "file", "text");
+	refuses(b, "to-file", CORRAL_E_OUTSIDE);
+	refuses(b, "to-dir/deep", CORRAL_E_OUTSIDE);
+	refuses_write(b, "to-file", CORRAL_E_OUTSIDE);
+}
+
+/* ---- the verdict alone ---- */
+
+static void check_verdicts(struct box *b) {
+	struct corral_check check = {.path = "kept/rules", .write = 1};
+	char *text = NULL;
+	int allowed = -1;
+
+	REQUIRE(corral_files_check(b->files, &check, CORRAL_JSON, &text, &allowed, &b->err) == 0);
+	CHECK_INT(allowed, 0);
+	CHECK(strstr(text, "\"error\":\"protected\",\"rule\":\"fs.protect\","
+			   "\"origin\":\"corral_policy_set\"") != NULL);
+	free(text);
+	check.write = 0;
+	REQUIRE(corral_files_check(b->files, &check, CORRAL_TEXT, &text, &allowed, &b->err) == 0);
+	CHECK_INT(allowed, 1);
+	CHECK(strncmp(text, "allowed: read ", 14) == 0);
+	free(text);
+	check.path = "secret/no-such";
+	REQUIRE(corral_files_check(b->files, &check, CORRAL_JSON, &text, &allowed, &b->err) == 0);
+	CHECK(allowed == 0 && strstr(text, "\"exists\":null,\"error\":\"sensitive\"") != NULL);
+	free(text);
+	check.path = "";
+	CHECK(corral_files_check(b->files, &check, CORRAL_JSON, &text, &allowed, &b->err) != 0);
+}
+
+/* ---- every one of them, both ways ---- */
+
+static void both(void (*prepare)(struct box *b), void (*check)(struct box *b)) {
+	for (int i = 0; i < 2; i++) {
+		struct box b;
+		by_name = i == 1;
+		box_begin(&b);
+		if (prepare != NULL) {
+			prepare(&b);
+		}
+		if (box_open(&b)) {
+			check(&b);
+		} else {
+			test_failed = true;
+		}
+		box_end(&b);
+	}
+}
+
+static void grant_file(struct box *b) {
+	rule(b, "fs.write", path_in(b, "out/file"));
+}
+
+static void set_read_only(struct box *b) {
+	rule(b, "mode", "read-only");
+}
+
+static void set_small(struct box *b) {
+	rule(b, "limits.file_size", "8");
+}
+
+static void set_elsewhere(struct box *b) {
+	rule(b, "fs.workspace_at", "/workspace");
+}
+
+static void check_read_only(struct box *b) {
+	reads(b, "file", "text");
+	refuses_write(b, "file", CORRAL_E_PROTECTED);
+	CHECK(strstr(b->err.message, "mode (corral_policy_set)") != NULL);
+}
+
+static void check_small(struct box *b) {
+	CHECK_INT(write_kind(b, "file", "12345678", 0), CORRAL_E_NONE);
+	CHECK_INT(write_kind(b, "file", "123456789", 0), CORRAL_E_TOO_LARGE);
+	has(b, "ws/file", "12345678");
+}
+
+static void check_elsewhere(struct box *b) {
+	make_link(b, "/workspace/dir/deep", "ws/inside");
+	make_link(b, path_in(b, "ws/file"), "ws/of-the-host");
+	reads(b, "/workspace/file", "text");
+	reads(b, "inside", "deep");
+	refuses(b, "of-the-host", CORRAL_E_OUTSIDE);
+	refuses(b, path_in(b, "ws/file"), CORRAL_E_OUTSIDE);
+	refuses(b, "/workspace/secret/key", CORRAL_E_SENSITIVE);
+	refuses_write(b, "/workspace/kept/rules", CORRAL_E_PROTECTED);
+}
+
+static void check_modes(struct box *b) {
+	REQUIRE(chmod(path_in(b, "ws/file"), 0400) == 0);
+	refuses_write(b, "file", CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EACCES);
+	has(b, "ws/file", "text");
+	REQUIRE(chmod(path_in(b, "ws/file"), 0200) == 0);
+	refuses(b, "file", CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EACCES);
+}
+
+TEST(names_mean_what_they_mean_inside) {
+	both(NULL, check_names);
+}
+
+TEST(links_lead_where_they_lead_inside) {
+	both(NULL, check_links);
+}
+
+TEST(each_refusal_has_its_own_name_rule_and_remedy) {
+	both(NULL, check_refusals);
+}
+
+TEST(a_file_is_replaced_at_once_and_keeps_its_mode) {
+	both(NULL, check_writing);
+}
+
+TEST(a_last_link_is_written_through_only_inside) {
+	both(NULL, check_writing_by_links);
+}
+
+TEST(a_file_granted_by_itself_is_written_in_place) {
+	both(grant_file, check_file_grant);
+}
+
+TEST(an_edit_is_exact_and_unique_or_all) {
+	both(NULL, check_editing);
+}
+
+TEST(what_is_no_regular_file_is_refused_without_waiting) {
+	both(NULL, check_kinds);
+}
+
+TEST(what_is_sent_was_scanned_and_is_small) {
+	both(NULL, check_sending);
+}
+
+TEST(a_part_of_a_file_is_read_by_offset_and_length) {
+	both(NULL, check_ranges);
+}
+
+TEST(a_listing_shows_what_is_seen_inside) {
+	both(NULL, check_listing);
+}
+
+TEST(links_are_made_to_inside_only) {
+	both(NULL, check_symlinks);
+}
+
+TEST(links_can_be_rejected_altogether) {
+	both(NULL, check_rejected_links);
+}
+
+TEST(a_verdict_names_error_rule_and_origin) {
+	both(NULL, check_verdicts);
+}
+
+TEST(a_read_only_mode_is_the_reason_that_is_told) {
+	both(set_read_only, check_read_only);
+}
+
+TEST(a_file_does_not_grow_past_the_limit_of_commands) {
+	both(set_small, check_small);
+}
+
+TEST(a_workspace_at_another_path_is_named_by_that) {
+	both(set_elsewhere, check_elsewhere);
+}
+
+TEST(modes_hold_for_root_as_they_do_inside) {
+	both(NULL, check_modes);
+}
+
+TEST(a_handle_that_is_null_is_an_error) {
+	struct corral_error err = {0};
+	struct corral_files *files = NULL;
+	char *bytes = NULL;
+	size_t len = 0;
+
+	CHECK(corral_files_new(NULL, &files, &err) != 0 && err.kind == CORRAL_E_USAGE);
+	CHECK(corral_files_read(NULL, "x", NULL, &bytes, &len, &err) != 0);
+	corral_files_free(NULL);
+}
+
+TESTS_MAIN
