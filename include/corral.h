@@ -297,7 +297,8 @@ int corral_files_read(const struct corral_files *files, const char *path,
 /* Replaces a file's content or makes the file.  A reader sees the old content or the
  * new one; the mode stays, set-user-id bits aside, and a new file gets 0666 less the
  * umask.  Other names (hard links) and extended attributes of the file are not kept.
- * A file that was granted by itself, or belongs to another user, is written in place.
+ * A file whose directory cannot be written, and one of another user, is written in
+ * place.
  * A last link is followed when it leads to something that may be written. */
 int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
                        size_t len, unsigned flags, struct corral_error *err);

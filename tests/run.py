@@ -45,6 +45,7 @@ def common(build, sanitized, corral):
         yield from programs(sanitized, " (sanitized)", without="test_tripwire")
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build]
 
 
 def name_of(suite, level):

@@ -200,6 +200,16 @@ static int follow(struct walker *w, int link) {
 
 /* ---- one name ---- */
 
+/* The kernel looks "." and ".." up as it does a name: whoever may not search the
+ * directory does not get there. */
+static int may_search(const struct walker *w) {
+	if (w->p.kind != PLACE_FILE) {
+		return STEP_ON;
+	}
+	auto_fd here = openat(w->p.fd, ".", O_PATH | O_CLOEXEC);
+	return here < 0 ? -errno : STEP_ON;
+}
+
 /* Up again from the root: what we came through is no link, and the directory above
  * may belong to another mount. */
 static int go_up(struct walker *w) {
@@ -360,10 +370,12 @@ static int step(struct walker *w) {
 	if (++w->steps > STEPS_MAX) {
 		return -ELOOP;
 	}
-	if (streq(w->name, ".")) {
-		return STEP_ON;
+	bool up = streq(w->name, "..");
+	if (!up && !streq(w->name, ".")) {
+		return step_to_name(w);
 	}
-	return streq(w->name, "..") ? go_up(w) : step_to_name(w);
+	int r = may_search(w);
+	return r == STEP_ON && up ? go_up(w) : r;
 }
 
 /* ---- the fast way ---- */

@@ -2,8 +2,8 @@
  *
  * A file is replaced, not overwritten: the new content is written beside it and then
  * takes its name, so that a reader sees the old file or the new one, and a crash
- * leaves one of them.  Where only the file itself belongs to the boundary, and not
- * its directory, or where it belongs to somebody else, it is written in place. */
+ * leaves one of them.  Where only the file itself may be written, and not its
+ * directory, or where it belongs to somebody else, it is written in place. */
 #include "files/tools.h"
 
 #include "base/auto.h"
@@ -97,10 +97,14 @@ static int keep_safe(int fd, const struct place *p) {
 	return p->kind == PLACE_FILE ? fdatasync(fd) : 0;
 }
 
+/* 1: no draft can be made there, though the file itself may be writable. */
 static int replace(const struct place *p, struct bytes content, bool must_be_new) {
 	struct draft d = {.fd = -1};
 	int rc = draft_open(&d, p->dir);
 
+	if (rc != 0 && p->kind == PLACE_FILE && (errno == EACCES || errno == EPERM)) {
+		return 1;
+	}
 	if (rc == 0) {
 		rc = fd_write_all(d.fd, content.data, content.len);
 	}
@@ -172,7 +176,10 @@ int put_content(const struct lens *v, const struct place *p, struct bytes conten
 			return place_failed(errno, "write", p->path, e);
 		}
 	}
-	int rc = is_replaced(p) ? replace(p, content, must_be_new) : overwrite(p, content);
+	int rc = is_replaced(p) ? replace(p, content, must_be_new) : 1;
+	if (rc == 1) {
+		rc = overwrite(p, content);
+	}
 	return rc == 0 ? 0 : place_failed(errno, "write", p->path, e);
 }
 
