@@ -353,7 +353,8 @@ struct corral_check {
 
 /* The verdict alone: *allowed (may be NULL) is 1 or 0, and the text names the error,
  * the rule, its origin and the remedy; corral(1) has the keys of the JSON.  Freed with
- * free().  -1 when there is no verdict, as for an empty path. */
+ * free().  A path that the kernel would not walk is refused too; -1 when there is no
+ * verdict, as for an empty path. */
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
                        enum corral_format format, char **text, int *allowed,
                        struct corral_error *err);

@@ -24,7 +24,7 @@ struct invocation {
 	struct corral_policy *policy;
 	const char *command_string; /* -c, or NULL */
 	enum tty_choice tty;
-	bool help, json, verbose, pass_stdin;
+	bool help, json, verbose, pass_stdin, for_write;
 	char **words; /* what is no option: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
@@ -42,8 +42,8 @@ struct verb {
 	verb_fn *run;
 };
 
-verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_policy_show, verb_policy_check,
-	verb_policy_schema, verb_policy_trust, verb_completion, verb_help;
+verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
+	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_completion, verb_help;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -172,6 +172,8 @@ static void bash_script(struct buf *out) {
 		      "\tcase $verb:$cur in\n"
 		      "\t*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
 		      "\tcompletion:*) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
+		      "\tcheck:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W path -- "
+		      "\"$cur\")); fi ;;\n"
 		      "\trun:*|explain:*) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
 		      "\tesac\n"
 		      "}\n"
@@ -221,6 +223,8 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 		buf_puts(out, " \\\n\t\t'*::command:_normal'");
 	} else if (streq(verb->name, "completion")) {
 		buf_puts(out, " \\\n\t\t'1:shell:(bash zsh fish)'");
+	} else if (streq(verb->name, "check")) {
+		buf_puts(out, " \\\n\t\t'1:what:(path)' '2:path:_files'");
 	} else if (str_starts(verb->synopsis, "FILE")) {
 		buf_puts(out, " \\\n\t\t'*:file:_files'");
 	}
@@ -306,7 +310,8 @@ static void fish_script(struct buf *out) {
 		      "complete -c corral -n __fish_use_subcommand -f -a policy -d 'policy files'\n"
 		      "complete -c corral -n __fish_use_subcommand -l version -d 'the version'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from completion' -f -a 'bash "
-		      "zsh fish'\n");
+		      "zsh fish'\n"
+		      "complete -c corral -n '__fish_seen_subcommand_from check' -a path\n");
 	for (size_t i = 0; i < verbs_count; i++) {
 		fish_verb(out, &verbs[i]);
 	}

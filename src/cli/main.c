@@ -25,6 +25,8 @@ const struct verb verbs[] = {
 	 "what this host can enforce, and what would raise it", verb_status},
 	{"test", FOR_TEST, false, "[options]", "plant bait, and prove that the boundary holds",
 	 verb_test},
+	{"check", FOR_CHECK, false, "path PATH [--write] [options]",
+	 "may this path be read or written, and which rule says so", verb_check},
 	{"policy show", FOR_POLICY, false, "[options]",
 	 "the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},

@@ -112,10 +112,9 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 static int apply_flag(struct invocation *inv, const struct option_row *row, const char *as,
 		      const char *value, struct corral_error *err) {
 	bool *const flags[OPTION_ID_COUNT] = {
-		[OPTION_HELP] = &inv->help,
-		[OPTION_JSON] = &inv->json,
-		[OPTION_VERBOSE] = &inv->verbose,
-		[OPTION_STDIN] = &inv->pass_stdin,
+		[OPTION_HELP] = &inv->help,           [OPTION_JSON] = &inv->json,
+		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
+		[OPTION_FOR_WRITE] = &inv->for_write,
 	};
 	(void)as;
 	(void)value;
@@ -143,18 +142,23 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_NO_CONFIG] = apply_no_config,
 	[OPTION_VERBOSE] = apply_flag,
 	[OPTION_STDIN] = apply_flag,
+	[OPTION_FOR_WRITE] = apply_flag,
 	[OPTION_TTY] = apply_tty,
 	[OPTION_SET] = apply_set,
 };
 
-static const struct option_row *row_by_name(const char *name, size_t len) {
+/* A name may mean one thing to one verb and another to the rest. */
+static const struct option_row *row_by_name(const struct verb *verb, const char *name, size_t len) {
+	const struct option_row *found = NULL;
+
 	for (size_t i = 0; i < options_count; i++) {
 		const char *have = options[i].name;
-		if (have != NULL && strlen(have) == len && strncmp(have, name, len) == 0) {
-			return &options[i];
+		bool named = have != NULL && strlen(have) == len && strncmp(have, name, len) == 0;
+		if (named && (found == NULL || (options[i].verbs & verb->takes) != 0)) {
+			found = &options[i];
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static const struct option_row *row_by_letter(char letter) {
@@ -216,7 +220,7 @@ static int parse_long(struct reader *r, const char *word, struct corral_error *e
 	const char *name = word + 2;
 	size_t len = strcspn(name, "=");
 	struct spelling as = spell_long(name, len);
-	const struct option_row *row = row_by_name(name, len);
+	const struct option_row *row = row_by_name(r->inv->verb, name, len);
 
 	if (check_row(r->inv, row, as.text, err) != 0) {
 		return -1;

@@ -5,7 +5,7 @@
 #include "base/auto.h"
 
 #define KEY(k) .id = OPTION_SETS_KEY, .key = (k)
-#define ALL .verbs = FOR_ALL
+#define ALL .verbs = FOR_ALL | FOR_CHECK
 #define FILES .group = GROUP_FILES, ALL
 #define BOUNDARY .group = GROUP_BOUNDARY, ALL
 #define ENVIRONMENT .group = GROUP_ENV, ALL
@@ -24,7 +24,7 @@ const struct option_row options[] = {
 	{"any-workspace", 0, NULL, KEY(KEY_ANY_WORKSPACE), .fixed = "true", FILES, .help = "accept HOME or a system directory as workspace"},
 	{"mode", 0, "MODE", KEY(KEY_MODE), FILES, .help = "workspace-write (default) or read-only"},
 	{"read", 'r', "PATH", KEY(KEY_FS_READ), FILES, .help = "one more readable path; PATH? when it may be missing"},
-	{"write", 0, "PATH", KEY(KEY_FS_WRITE), FILES, .help = "one more writable path"},
+	{"write", 0, "PATH", KEY(KEY_FS_WRITE), .group = GROUP_FILES, .verbs = FOR_ALL, .help = "one more writable path"},
 	{"deny", 0, "PATH", KEY(KEY_FS_DENY), FILES, .help = "hide a path, wherever it would be visible"},
 	{"protect", 0, "PATH", KEY(KEY_FS_PROTECT), FILES, .help = "keep a path read-only inside a writable tree"},
 	{"home", 0, "KIND", KEY(KEY_FS_HOME), FILES, .help = "the private HOME: persistent (default) or ephemeral"},
@@ -61,11 +61,12 @@ const struct option_row options[] = {
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
+	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "ask whether it may be written (grants: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS, .help = "this text"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK, .help = "this text"},
 };
 /* clang-format on */
 

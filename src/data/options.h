@@ -14,6 +14,7 @@ enum option_id {
 	OPTION_NO_CONFIG,
 	OPTION_VERBOSE,
 	OPTION_STDIN,
+	OPTION_FOR_WRITE,
 	OPTION_TTY,
 	OPTION_SET, /* --set KEY=VALUE */
 	OPTION_ID_COUNT
@@ -22,7 +23,7 @@ enum option_id {
 /* The headings of --help, in this order. */
 enum option_group { GROUP_FILES, GROUP_BOUNDARY, GROUP_ENV, GROUP_LIMITS, GROUP_RUN, GROUP_COUNT };
 
-/* Which verbs take the option.  FOR_PLAIN are the verbs without a policy. */
+/* Which verbs take the option; no verb takes two of one name.  FOR_PLAIN are the verbs without a policy. */
 enum {
 	FOR_RUN = 1,
 	FOR_SHELL = 2,
@@ -32,6 +33,7 @@ enum {
 	FOR_ALL = 31,
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* no policy either, but a report */
+	FOR_CHECK = 128, /* a policy; --write is a question there */
 };
 
 struct option_row {

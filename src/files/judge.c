@@ -13,6 +13,8 @@ const char *refusal_name(enum err_kind kind) {
 		return "sensitive";
 	case ERR_PROTECTED:
 		return "protected";
+	case ERR_FILE:
+		return "unreachable";
 	default:
 		return NULL;
 	}
@@ -67,7 +69,12 @@ static void of_a_run(const struct lens *v, const struct place *p, struct verdict
 	       "%s is outside the boundary: it belongs to one run alone and does not exist "
 	       "outside it (%s)",
 	       p->path, ret->rule);
-	remedy(ret, "keep what both are to see in %s", v->plan->workspace_at);
+	if (p->tree != NULL && p->tree->kind == MOUNT_PRIVATE) {
+		remedy(ret, "keep it in %s, or grant the host's: --read %s (fs.read)",
+		       v->plan->workspace_at, p->path);
+	} else {
+		remedy(ret, "keep what both are to see in %s", v->plan->workspace_at);
+	}
 }
 
 static void behind_link(const struct place *p, struct verdict *ret) {

@@ -23,7 +23,7 @@ void judge(const struct lens *v, const struct place *p, enum access want, struct
 /* As judge(); -1 with *e when the place is refused. */
 int judge_or_fail(const struct lens *v, const struct place *p, enum access want, struct err *e);
 
-/* "outside", "sensitive", "protected": the refusals by name; NULL when allowed. */
+/* "outside", "sensitive", "protected", "unreachable": by name; NULL when allowed. */
 const char *refusal_name(enum err_kind kind);
 
 /* place_find() and the verdict; the place is the caller's only on success. */

@@ -8,10 +8,14 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/errno_name.h"
 #include "base/str.h"
 #include "files/rights.h"
 #include "files/tools.h"
 #include "linux/scratch.h"
+
+#include <limits.h>
+#include <stdio.h>
 
 struct corral_files {
 	struct prepared base; /* host and policy; the plan is made for every call */
@@ -275,19 +279,38 @@ int corral_files_symlink(const struct corral_files *files, const char *target, c
 
 /* ---- the verdict alone ---- */
 
-static void print_json(const char *asked, const struct place *p, bool write,
+/* A path that the kernel does not walk, as for too many links, is a verdict too. */
+static int find_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
+			struct verdict *ret, struct err *e) {
+	if (place_find(v, check->path, 0, p, e) == 0) {
+		judge(v, p, check->write ? ACCESS_WRITE : ACCESS_READ, ret);
+		place_done(p);
+		return 0;
+	}
+	if (e->kind != ERR_FILE) {
+		return -1;
+	}
+	*ret = (struct verdict){.kind = ERR_FILE, .rule = "the system"};
+	(void)snprintf(ret->origin, sizeof ret->origin, "%s",
+		       e->sys == 0 ? "-" : errno_name(e->sys));
+	(void)snprintf(ret->reason, sizeof ret->reason, "%s", e->what); /* may be cut: a message */
+	(void)snprintf(ret->remedy, sizeof ret->remedy, "name a path that can be walked");
+	p->path[0] = '\0';
+	return 0;
+}
+
+static void print_json(const struct corral_check *check, const struct place *p,
 		       const struct verdict *verdict, struct buf *out) {
 	struct emit j;
 
 	emit_init(&j, out, false);
 	emit_object(&j, NULL);
 	emit_int(&j, "version", 1);
-	emit_string(&j, "path", asked);
-	emit_string(&j, "resolved", p->path);
-	emit_string(&j, "access", write ? "write" : "read");
+	emit_string(&j, "path", check->path);
+	emit_string(&j, "resolved", p->path[0] == '\0' ? NULL : p->path);
+	emit_string(&j, "access", check->write ? "write" : "read");
 	emit_bool(&j, "allowed", verdict->kind == ERR_NONE);
-	bool hidden = verdict->kind == ERR_OUTSIDE || verdict->kind == ERR_SENSITIVE;
-	if (hidden) {
+	if (verdict->kind != ERR_NONE && verdict->kind != ERR_PROTECTED) {
 		emit_null(&j, "exists");
 	} else {
 		emit_bool(&j, "exists", p->kind != PLACE_MISSING);
@@ -300,15 +323,17 @@ static void print_json(const char *asked, const struct place *p, bool write,
 	emit_end_object(&j);
 }
 
-static void print_text(const struct place *p, bool write, const struct verdict *verdict,
-		       struct buf *out) {
+static void print_text(const struct corral_check *check, const struct place *p,
+		       const struct verdict *verdict, struct buf *out) {
 	if (verdict->kind == ERR_NONE) {
-		buf_printf(out, "allowed: %s %s%s (%s, %s)\n", write ? "write" : "read", p->path,
-			   p->kind == PLACE_MISSING ? ", which does not exist" : "", verdict->rule,
-			   verdict->origin);
+		buf_printf(out, "allowed: %s %s%s (%s, %s)\n", check->write ? "write" : "read",
+			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
+			   verdict->rule, verdict->origin);
 		return;
 	}
-	buf_printf(out, "refused: %s\n  remedy: %s\n", verdict->reason, verdict->remedy);
+	const char *also = verdict->kind == ERR_FILE ? verdict->origin : "";
+	buf_printf(out, "refused: %s%s%s\n  remedy: %s\n", verdict->reason,
+		   also[0] == '\0' ? "" : ": ", also, verdict->remedy);
 }
 
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
@@ -323,15 +348,13 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	buf_init(&out);
 	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
 	if (rc == 0) {
-		rc = place_find(&t.view, check->path, 0, &p, &e);
+		rc = find_verdict(&t.view, check, &p, &verdict, &e);
 	}
 	if (rc == 0) {
-		judge(&t.view, &p, check->write ? ACCESS_WRITE : ACCESS_READ, &verdict);
-		place_done(&p);
 		if (format == CORRAL_JSON) {
-			print_json(check->path, &p, check->write != 0, &verdict, &out);
+			print_json(check, &p, &verdict, &out);
 		} else {
-			print_text(&p, check->write != 0, &verdict, &out);
+			print_text(check, &p, &verdict, &out);
 		}
 		rc = lib_give(&out, text, &e);
 	}

@@ -66,10 +66,11 @@ static void becomes_argv(const struct parse *p) {
 
 /* ---- two spellings ---- */
 
-static bool takes_value(const char *word, size_t len) {
+static bool takes_value(const struct verb *verb, const char *word, size_t len) {
 	for (size_t i = 0; i < options_count; i++) {
 		const char *name = options[i].name;
-		if (name != NULL && strlen(name) == len && strncmp(name, word, len) == 0) {
+		if (name != NULL && strlen(name) == len && strncmp(name, word, len) == 0 &&
+		    (options[i].verbs & verb->takes) != 0) {
 			return options[i].argument != NULL;
 		}
 	}
@@ -78,14 +79,15 @@ static bool takes_value(const char *word, size_t len) {
 
 /* The same line with each "--name=value" as two words.  Only the first words
  * that are options are looked at: what follows belongs to the command. */
-static struct line respell(const struct line *from, size_t used, struct arena *a) {
+static struct line respell(const struct verb *verb, const struct line *from, size_t used,
+			   struct arena *a) {
 	struct line to = {.n = used};
 	size_t i = used;
 	memcpy(to.words, from->words, used * sizeof *to.words);
 	for (; i < from->n && to.n + 2 < WORDS_MAX; i++) {
 		char *word = from->words[i];
 		size_t name = str_starts(word, "--") ? strcspn(word + 2, "=") : 0;
-		if (name == 0 || word[2 + name] != '=' || !takes_value(word + 2, name)) {
+		if (name == 0 || word[2 + name] != '=' || !takes_value(verb, word + 2, name)) {
 			break;
 		}
 		to.words[to.n++] = arena_strndup(a, word, 2 + name);
@@ -146,7 +148,7 @@ static void attack(const struct line *line, struct arena *a) {
 		return;
 	}
 	struct parse first, second;
-	struct line other = respell(line, used, a);
+	struct line other = respell(verb, line, used, a);
 	parse_line(line, used, verb, &first);
 	parse_line(&other, used, verb, &second);
 	means_the_same(&first, &second);

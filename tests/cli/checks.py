@@ -1,0 +1,98 @@
+"""`corral check path`: the verdict of the file tools, and that a run agrees with it."""
+import os
+
+from harness import check, contains, equal
+
+KEYS = ["access", "allowed", "error", "exists", "origin", "path", "reason", "remedy", "resolved", "rule", "version"]
+
+
+def verdict(box, path, *words):
+    """The object of `corral check path --json`, with its shape and exit status checked."""
+    done = box.corral_("check", "path", path, "--json", *words)
+    found = done.json
+    equal(sorted(found), KEYS, "keys")
+    equal([found["version"], found["path"]], [1, path], "version and path")
+    done.exited(0 if found["allowed"] else 1)
+    equal(done.err, "", "stderr")
+    equal(found["access"], "write" if "--write" in words else "read", "access")
+    equal([found["error"] is None, found["reason"] is None, found["remedy"] is None], [found["allowed"]] * 3,
+          f"reasons of {found}")
+    check(found["rule"] and found["origin"], f"no rule: {found}")
+    return found
+
+
+def register(suite):
+    test = suite.test
+
+    @test("check path says allowed, and by which rule", root=True)
+    def _(box):
+        box.write("ws/file", "x")
+        found = verdict(box, "file")
+        equal([found["allowed"], found["exists"], found["rule"]], [True, True, "workspace"], "verdict")
+        equal(found["resolved"], os.path.realpath(f"{box.ws}/file"), "resolved")
+        equal(verdict(box, "new", "--write")["exists"], False, "exists")
+        contains(box.corral_("check", "path", "file", "--write").exited(0).out, "allowed: write ", "text")
+
+    @test("check path tells its three refusals apart, each with rule, origin and remedy", root=True)
+    def _(box):
+        box.write("ws/secret", "x")
+        box.write("ws/kept", "x")
+        rules = ("--deny", "secret", "--protect", "kept")
+        found = verdict(box, "secret", *rules)
+        equal([found["error"], found["rule"], found["origin"], found["exists"]], ["sensitive", "fs.deny", "--deny", None],
+              "denied")
+        found = verdict(box, "kept", "--write", *rules)
+        equal([found["error"], found["rule"], found["origin"]], ["protected", "fs.protect", "--protect"], "protected")
+        check(verdict(box, "kept", *rules)["allowed"], "a protected file is read")
+        found = verdict(box, "../elsewhere", *rules)
+        equal(found["error"], "outside", "outside")
+        contains(found["remedy"], "--read", "remedy")
+        done = box.corral_("check", "path", "secret", *rules).exited(1)
+        for part in ("refused: ", "sensitive file", "fs.deny (--deny)", "remedy: "):
+            contains(done.out, part, "text")
+
+    @test("check path follows links as a run does", root=True)
+    def _(box):
+        box.write("ws/file", "x")
+        box.write("outside", "x")
+        for name, words in (("in", "file"), ("out", "../outside"), ("loop", "loop"), ("proc", "/proc/self/cwd/file")):
+            os.symlink(words, f"{box.ws}/{name}")
+        check(verdict(box, "in")["allowed"], "a link that stays inside")
+        for name, error in (("out", "outside"), ("loop", "unreachable"), ("proc", "outside")):
+            equal(verdict(box, name)["error"], error, name)
+        box.run("cat", "in").exited(0)
+        for name in ("out", "loop"):
+            check(box.run("cat", name).status != 0, f"a run reads {name}")
+
+    @test("check path knows what belongs to one run alone")
+    def _(box):
+        for path in ("/tmp/x", "/proc/self/environ", "/dev/null"):
+            found = verdict(box, path)
+            equal(found["error"], "outside", path)
+            contains(found["reason"], "one run alone", path)
+        home = f"{box.home}/notes"
+        check(verdict(box, home, "--write")["allowed"], "a home that is kept can be written")
+        equal(verdict(box, home, "--write", "--home", "ephemeral")["error"], "outside", "one that is not cannot")
+
+    @test("check path holds whatever the level")
+    def _(box):
+        for words in (("--level", "standard"), ("--level", "none", "--accept-no-sandbox")):
+            equal(verdict(box, "/etc/passwd", "--write", *words)["error"], "protected", f"{words}")
+            equal(verdict(box, "/root/x", *words)["error"], "outside", f"{words}")
+
+    @test("check path looks and leaves everything as it was", root=True)
+    def _(box):
+        before = box.tree()
+        verdict(box, "a/b/c", "--write")
+        verdict(box, f"{box.home}/x", "--write")
+        equal(box.tree(), before, "files")
+
+    @test("check wants one kind that is there, and one path")
+    def _(box):
+        box.corral_("check").exited(2).said("path", "remedy")
+        box.corral_("check", "path").exited(2).said("one path")
+        box.corral_("check", "path", "a", "b").exited(2).said("one path")
+        box.corral_("check", "path", "").exited(2).said("empty")
+        box.corral_("check", "path", "a", "--write=b").exited(2).said("--write")
+        for later in ("url", "command"):
+            box.corral_("check", later, "x").exited(2).said(later, "not implemented")
