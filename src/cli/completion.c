@@ -168,16 +168,17 @@ static void bash_script(struct buf *out) {
 	for (size_t i = 0; i < verbs_count; i++) {
 		bash_options(out, &verbs[i]);
 	}
-	buf_puts(out, "\tesac\n"
-		      "\tcase $verb:$cur in\n"
-		      "\t*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-		      "\tcompletion:*) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
-		      "\tcheck:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W path -- "
-		      "\"$cur\")); fi ;;\n"
-		      "\trun:*|explain:*) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
-		      "\tesac\n"
-		      "}\n"
-		      "complete -o default -F _corral corral\n");
+	buf_puts(out,
+		 "\tesac\n"
+		 "\tcase $verb:$cur in\n"
+		 "\t*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+		 "\tcompletion:*) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
+		 "\tcheck:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W path -- "
+		 "\"$cur\")); fi ;;\n"
+		 "\trun:*|explain:*) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+		 "\tesac\n"
+		 "}\n"
+		 "complete -o default -F _corral corral\n");
 }
 
 /* Special in the specifications of _arguments. */

@@ -5,7 +5,7 @@
 #include "base/auto.h"
 
 #define KEY(k) .id = OPTION_SETS_KEY, .key = (k)
-#define ALL .verbs = FOR_ALL | FOR_CHECK
+#define ALL .verbs = FOR_ALL_CHECK
 #define FILES .group = GROUP_FILES, ALL
 #define BOUNDARY .group = GROUP_BOUNDARY, ALL
 #define ENVIRONMENT .group = GROUP_ENV, ALL

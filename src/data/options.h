@@ -31,6 +31,7 @@ enum {
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
 	FOR_ALL = 31,
+	FOR_ALL_CHECK = 159, /* and check */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* no policy either, but a report */
 	FOR_CHECK = 128, /* a policy; --write is a question there */

@@ -15,11 +15,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define HERE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
-
 static int open_by_kernel(int dir, const char *path, int flags) {
 	struct open_how how = {
-		.flags = (uint64_t)(HERE | flags),
+		/* Not O_NOFOLLOW: a last link would be opened itself. */
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	return (int)syscall(SYS_openat2, dir, path[0] == '\0' ? "." : path, &how, sizeof how);
@@ -40,7 +39,7 @@ static int open_name(int dir, const char *name, size_t len, int flags) {
 		errno = EXDEV;
 		return -1;
 	}
-	auto_fd fd = openat(dir, copy, HERE | flags);
+	auto_fd fd = openat(dir, copy, O_PATH | O_NOFOLLOW | O_CLOEXEC | flags);
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		/* With O_DIRECTORY the kernel says of a link that it is none. */
 		bool link = errno == ENOTDIR && fstatat(dir, copy, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -56,7 +55,7 @@ static int open_name(int dir, const char *name, size_t len, int flags) {
 }
 
 static int open_by_names(int dir, const char *path, int flags) {
-	auto_fd at = openat(dir, ".", HERE | O_DIRECTORY);
+	auto_fd at = openat(dir, ".", O_PATH | O_CLOEXEC | O_DIRECTORY);
 
 	while (at >= 0 && *path != '\0') {
 		size_t len = strcspn(path, "/");

@@ -15,7 +15,7 @@
 #define LINKS_MAX 40    /* the kernel's own */
 #define STEPS_MAX 20000 /* names looked up for one path: a tree may ask for millions by ".." */
 #define AGAIN_MAX 16    /* walks of a path that changes meanwhile */
-#define REST_MAX (2 * PATH_MAX) /* a link's words before what was left */
+#define REST_MAX ((size_t)2 * PATH_MAX) /* a link's words before what was left */
 
 /* Neither is an errno that the kernel gives a walk. */
 enum { STEP_ON = 1, WALK_ENDS = 2 };
@@ -51,13 +51,6 @@ static int open_source(const struct lens *v, const struct mount *m) {
 static void leave(struct walker *w) {
 	drop_fd(&w->p.fd);
 	drop_fd(&w->p.dir);
-}
-
-static void to_root(struct walker *w) {
-	leave(w);
-	w->p.kind = PLACE_OURS;
-	w->p.tree = NULL;
-	w->p.path[0] = '\0';
 }
 
 static enum place_kind kind_of(const struct mount *m) {
@@ -103,6 +96,17 @@ static int enter(struct walker *w, const struct mount *m) {
 		return error;
 	}
 	return fstat(w->p.fd, &w->p.st) == 0 ? 0 : -errno;
+}
+
+static int to_root(struct walker *w) {
+	const struct mount *root = mount_exactly(w->v->plan, "/");
+
+	leave(w);
+	w->p.kind = PLACE_OURS;
+	w->p.tree = NULL;
+	w->p.path[0] = '\0';
+	w->fresh = true;
+	return root == NULL ? 0 : enter(w, root);
 }
 
 static int push_name(struct walker *w) {
@@ -171,7 +175,7 @@ static int follow_words(struct walker *w, const char *words) {
 	}
 	int r = put_before(w, words, !w->last || w->slash);
 	if (r == 0 && words[0] == '/') {
-		to_root(w);
+		r = to_root(w);
 	}
 	w->fresh = true;
 	return r == 0 ? STEP_ON : r;
@@ -218,8 +222,9 @@ static int go_up(struct walker *w) {
 	pop_name(w);
 	memcpy(way, w->p.path, strlen(w->p.path) + 1);
 	int r = put_before(w, way, true);
-	to_root(w);
-	w->fresh = true;
+	if (r == 0) {
+		r = to_root(w);
+	}
 	return r == 0 ? STEP_ON : r;
 }
 
@@ -476,18 +481,13 @@ static int finish(struct walker *w) {
 }
 
 static int walk_once(struct walker *w, const char *path) {
-	int r = STEP_ON;
-
 	w->links = w->steps = 0;
 	w->name[0] = '\0';
-	w->last = w->fresh = true;
+	w->last = true;
 	w->slash = false;
-	to_root(w);
 	memcpy(w->rest, path, strlen(path) + 1);
-	const struct mount *root = mount_exactly(w->v->plan, "/");
-	if (root != NULL) {
-		r = enter(w, root) == 0 ? STEP_ON : -EACCES;
-	}
+	int r = to_root(w);
+	r = r == 0 ? STEP_ON : r;
 	while (r == STEP_ON) {
 		if (w->v->fast && w->fresh) {
 			leap(w);
@@ -522,7 +522,7 @@ static int check_words(const char *path, struct err *e) {
 static int whole_path(const struct lens *v, const char *path, char out[REST_MAX]) {
 	const char *base = path[0] == '/' ? "" : v->plan->cwd;
 	int n = snprintf(out, REST_MAX, "%s/%s", base, path);
-	return n < 0 || n >= REST_MAX ? -ENAMETOOLONG : 0;
+	return n < 0 || (size_t)n >= REST_MAX ? -ENAMETOOLONG : 0;
 }
 
 int place_find(const struct lens *v, const char *path, unsigned how, struct place *ret,

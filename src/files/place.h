@@ -9,7 +9,7 @@
  *
  * What is held is descriptors.  When the walk has ended the kernel says what the
  * descriptor stands for, that path is judged (judge.h), and the tool works on the
- * descriptor: no name is looked up twice, so there is nothing to swap between.
+ * descriptor: no name is looked up twice, so there is nothing to swap between (F1).
  *
  * Should:   arrive where the kernel would take a command inside.
  * Must not: open anything but by O_PATH, which neither waits nor reads; follow a

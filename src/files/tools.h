@@ -1,8 +1,8 @@
 /* The file tools: what an agent does with files, outside the sandbox, within its
  * boundary.  Paths are inside paths (place.h), and each verdict is judge.h's.
  *
- * Should:   do what a command inside could have done, or refuse.
- * Must not: wait on a file: a FIFO, socket or device is refused before it is opened;
+ * Should:   do what a command inside could have done, or refuse (F2).
+ * Must not: wait on a file: a FIFO, socket or device is refused before it is opened (F3);
  *           leave a half-written file where a whole one was.
  * Fails:    closed, with what was attempted on what, why, and the remedy. */
 #ifndef CORRAL_FILES_TOOLS_H

@@ -25,7 +25,8 @@ struct box {
 
 static bool by_name;
 
-static const char *path_in(const struct box *b, const char *fmt, ...) {
+__attribute__((format(printf, 2, 3))) static const char *path_in(const struct box *b,
+								 const char *fmt, ...) {
 	static char space[4][PATH_MAX];
 	static int turn;
 	char *out = space[turn++ % 4];
@@ -71,7 +72,8 @@ static void box_begin(struct box *b) {
 	if (b->policy == NULL || mkdtemp(b->top) == NULL) {
 		abort();
 	}
-	static const char *const dirs[] = {"ws", "ws-evil", "out", "ws/dir", "ws/secret", "ws/kept"};
+	static const char *const dirs[] = {"ws",     "ws-evil",   "out",
+					   "ws/dir", "ws/secret", "ws/kept"};
 	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
 		make_dir(b, dirs[i]);
 	}
@@ -150,18 +152,21 @@ static void reads(struct box *b, const char *path, const char *wanted) {
 static void refuses(struct box *b, const char *path, enum corral_error_kind wanted) {
 	enum corral_error_kind kind = read_kind(b, path, NULL, 0);
 	if (kind != wanted) {
-		printf("# read %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted, b->err.message);
+		printf("# read %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted,
+		       b->err.message);
 		test_failed = true;
 	}
 	CHECK(kind == CORRAL_E_NONE || b->err.message[0] != '\0');
-	bool policy = kind == CORRAL_E_OUTSIDE || kind == CORRAL_E_SENSITIVE || kind == CORRAL_E_PROTECTED;
+	bool policy = kind == CORRAL_E_OUTSIDE || kind == CORRAL_E_SENSITIVE ||
+		      kind == CORRAL_E_PROTECTED;
 	CHECK(!policy || b->err.remedy[0] != '\0');
 }
 
 static void refuses_write(struct box *b, const char *path, enum corral_error_kind wanted) {
 	enum corral_error_kind kind = write_kind(b, path, "NEW", 0);
 	if (kind != wanted) {
-		printf("# write %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted, b->err.message);
+		printf("# write %s: kind %d, not %d, %s\n", path, (int)kind, (int)wanted,
+		       b->err.message);
 		test_failed = true;
 	}
 }
@@ -470,7 +475,8 @@ static void check_listing(struct box *b) {
 
 static enum corral_error_kind link_kind(struct box *b, const char *words, const char *path) {
 	b->err = (struct corral_error){0};
-	return corral_files_symlink(b->files, words, path, &b->err) == 0 ? CORRAL_E_NONE : b->err.kind;
+	return corral_files_symlink(b->files, words, path, &b->err) == 0 ? CORRAL_E_NONE
+									 : b->err.kind;
 }
 
 static void check_symlinks(struct box *b) {

@@ -44,7 +44,8 @@ static void do_read(const struct corral_files *files, const char *path) {
 static void do_write(const struct corral_files *files, const struct operation *op, unsigned flags) {
 	struct corral_error err;
 
-	if (corral_files_write(files, op->first, op->content, strlen(op->content), flags, &err) != 0) {
+	if (corral_files_write(files, op->first, op->content, strlen(op->content), flags, &err) !=
+	    0) {
 		refuse(&err);
 	} else {
 		printf("ok -\n");
