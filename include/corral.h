@@ -273,7 +273,7 @@ void corral_files_free(struct corral_files *files);
 /* Refuse every path with a symbolic link on its way, wherever it leads. */
 void corral_files_reject_symlinks(struct corral_files *files);
 
-/* Do without openat2, as on a kernel that does not have it: slower, the same answers. */
+/* Do without openat2 and O_TMPFILE, as where they are missing: slower, the same answers. */
 void corral_files_by_name(struct corral_files *files);
 
 /* A part of a file; length 0 means all from offset on. */

@@ -30,7 +30,7 @@
 struct lens {
 	const struct plan *plan; /* of the namespaces engine */
 	const struct policy *policy;
-	bool fast;         /* let the kernel walk where it can (openat2) */
+	bool fast;         /* use openat2 and O_TMPFILE where they are */
 	bool reject_links; /* any link on the way of a path refuses it */
 };
 

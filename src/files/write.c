@@ -38,8 +38,9 @@ static int choose_name(struct draft *d) {
 
 /* Without a name where the file system can: then a process that is killed leaves
  * nothing behind. */
-static int draft_open(struct draft *d, int dir) {
-	d->fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+static int draft_open(struct draft *d, int dir, bool fast) {
+	errno = EOPNOTSUPP;
+	d->fd = fast ? openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
 	if (d->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) {
 		return d->fd < 0 ? -1 : 0;
 	}
@@ -98,9 +99,9 @@ static int keep_safe(int fd, const struct place *p) {
 }
 
 /* 1: no draft can be made there, though the file itself may be writable. */
-static int replace(const struct place *p, struct bytes content, bool must_be_new) {
+static int replace(const struct place *p, struct bytes content, bool must_be_new, bool fast) {
 	struct draft d = {.fd = -1};
-	int rc = draft_open(&d, p->dir);
+	int rc = draft_open(&d, p->dir, fast);
 
 	if (rc != 0 && p->kind == PLACE_FILE && (errno == EACCES || errno == EPERM)) {
 		return 1;
@@ -176,7 +177,7 @@ int put_content(const struct lens *v, const struct place *p, struct bytes conten
 			return place_failed(errno, "write", p->path, e);
 		}
 	}
-	int rc = is_replaced(p) ? replace(p, content, must_be_new) : 1;
+	int rc = is_replaced(p) ? replace(p, content, must_be_new, v->fast) : 1;
 	if (rc == 1) {
 		rc = overwrite(p, content);
 	}

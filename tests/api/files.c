@@ -601,6 +601,34 @@ static void check_modes(struct box *b) {
 	CHECK_INT(b->err.sys_errno, EACCES);
 }
 
+/* What a tool writes into the home of a workspace a command finds there, though no run
+ * made that home before. */
+static void check_home(struct box *b) {
+	const char *argv[] = {"/bin/cat", path_in(b, "out/notes"), NULL};
+	struct corral_result *result = NULL;
+
+	CHECK_INT(write_kind(b, path_in(b, "out/notes"), "kept", 0), CORRAL_E_NONE);
+	CHECK(access(path_in(b, "out/notes"), F_OK) != 0);
+	reads(b, path_in(b, "out/notes"), "kept");
+	REQUIRE(corral_run(b->policy, argv, NULL, &result, &b->err) == 0);
+	CHECK_STR(corral_result_stdout(result, NULL, NULL), "kept");
+	corral_result_free(result);
+}
+
+static void set_home(struct box *b) {
+	rule(b, "fs.home", "persistent");
+	setenv("HOME", path_in(b, "out"), 1);
+	unsetenv("XDG_STATE_HOME");
+}
+
+TEST(a_kept_home_is_the_same_for_tools_and_commands) {
+	const char *home = getenv("HOME");
+	char before[PATH_MAX];
+	(void)snprintf(before, sizeof before, "%s", home == NULL ? "" : home);
+	both(set_home, check_home);
+	setenv("HOME", before, 1);
+}
+
 TEST(names_mean_what_they_mean_inside) {
 	both(NULL, check_names);
 }
