@@ -162,16 +162,16 @@ const struct shared_rule shared_rules[] = {
 	IN(TRAIT_CHANGES | TRAIT_SOCKETS, ASK(SOCKETS, bind, "a socket's name is a name like others")),
 	IN(QUIET, ASK(SOCKETS, bind, "an address beside the loopback would be open to the host's networks")),
 	IN(MARKS, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "Landlock does not judge what is not content: modes, owners, times, attributes")),
-	IN(CHANGES, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "what may not be changed keeps its mode")),
+	IN(CHANGES, EXAMINE(MARKS, chmod, PROGRAM_MODE_SECOND, "what is made executable is recorded")),
 	IN(MARKS, ASK(MARKS, chown, "as chmod")),
 	IN(SOCKETS, ASK(SOCKETS, connect, "a socket file of the host, or an address outside")),
 	IN(CHANGES, EXAMINE(FILES, creat, ASK_MODE_SECOND, "Landlock cannot except a path from a tree that it grants")),
 	IN(MARKS, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod; a descriptor for reading is enough for it")),
-	IN(CHANGES, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod")),
+	IN(CHANGES, EXAMINE(MARKS, fchmod, PROGRAM_MODE_SECOND, "as chmod")),
 	IN(MARKS, EXAMINE(MARKS, fchmodat, ASK_MODE_THIRD, "as chmod")),
-	IN(CHANGES, EXAMINE(MARKS, fchmodat, ASK_MODE_THIRD, "as chmod")),
+	IN(CHANGES, EXAMINE(MARKS, fchmodat, PROGRAM_MODE_THIRD, "as chmod")),
 	IN(MARKS, EXAMINE(MARKS, fchmodat2, ASK_MODE_THIRD, "as chmod")),
-	IN(CHANGES, EXAMINE(MARKS, fchmodat2, ASK_MODE_THIRD, "as chmod")),
+	IN(CHANGES, EXAMINE(MARKS, fchmodat2, PROGRAM_MODE_THIRD, "as chmod")),
 	IN(MARKS, ASK(MARKS, fchown, "as chmod")),
 	IN(MARKS, ASK(MARKS, fchownat, "as chmod")),
 	IN(MARKS, REFUSE(MARKS, file_setattr, ENOSYS, "as chmod; programs fall back to the ioctl")),
@@ -421,6 +421,17 @@ static const struct syscall_refusal refusals_ioctl_broker[] = {
 #define NOFOLLOW_ARM_ 0100000
 #define NO_MEMORY_ARM_ 010040000
 #define O_EXCL_ 0200
+#define EXECUTE_ 0111
+
+static const struct syscall_refusal refusals_program_mode_second[] = {
+	WHEN(ANY_BIT(1, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN(ANY_BIT(1, EXECUTE_), ASK_BROKER, "a program"),
+};
+
+static const struct syscall_refusal refusals_program_mode_third[] = {
+	WHEN(ANY_BIT(2, SET_USER_ID), EPERM, "set-user-id"),
+	WHEN(ANY_BIT(2, EXECUTE_), ASK_BROKER, "a program"),
+};
 
 static const struct syscall_refusal refusals_memory_open[] = {
 	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
@@ -539,6 +550,8 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_IOCTL_SHARED] = CHECK_ROWS_AND(refusals_ioctl_shared, CHECK_IOCTL),
 	[CHECK_OTHER_PRIORITY] = CHECK_ROWS(refusals_other_priority),
 	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),
+	[CHECK_PROGRAM_MODE_SECOND] = CHECK_ROWS(refusals_program_mode_second),
+	[CHECK_PROGRAM_MODE_THIRD] = CHECK_ROWS(refusals_program_mode_third),
 	[CHECK_SETSOCKOPT_SHARED] = CHECK_ROWS_AND(refusals_setsockopt_shared, CHECK_SETSOCKOPT),
 	[CHECK_SOCKET_ALONE] = CHECK_ROWS_AND(refusals_socket_alone, CHECK_SOCKET),
 	[CHECK_SOCKET_ALONE_NO_NET] = CHECK_ROWS_AND(refusals_socket_alone_no_net, CHECK_SOCKET),

@@ -127,6 +127,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	drop_fd(&probe);
 	b->quick = b->fast && !plan_shares(plan);
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
+	b->umask_holder = -1;
 	b->umask = umask(0); /* as the command's: both were given it */
 	(void)umask(b->umask);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {

@@ -61,6 +61,9 @@ struct broker {
 	bool watches_umask; /* umask(2) is asked about */
 	bool umask_differs; /* and somebody has another one than this */
 	mode_t umask;
+	pid_t umask_setter; /* who asked for one last; threads of it may share it */
+	pid_t umask_of;     /* whose umask we have; 0: nobody's in particular */
+	int umask_holder;   /* a pidfd of that process */
 	bool fast;     /* openat2(2) is there; it is not where another filter answers ENOSYS */
 
 	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.

@@ -18,6 +18,7 @@ struct call {
 	uint64_t id;
 	pid_t tid; /* the calling thread, as the guard sees it */
 	uint64_t args[6];
+	bool as_written; /* no directory of the run's own stands in for /tmp */
 };
 
 /* The handler has answered by itself, or left it to a helper process. */

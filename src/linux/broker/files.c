@@ -21,6 +21,11 @@
 /* Someone else makes and removes the same name all the time: not our fight. */
 #define TRIES_MAX 16
 
+/* How names of shared memory and temporary files are opened: the calls that are asked
+ * about wherever a directory stands in.  Others would find nothing there when they read
+ * what they wrote. */
+#define STANDS_IN (O_NOFOLLOW | O_EXCL)
+
 #define SET_USER_ID 04000
 #define TTY_DEVICE 0x500 /* character device 5, 0 */
 
@@ -28,12 +33,37 @@ static bool creates(int flags) {
 	return (flags & (O_CREAT | TMPFILE_BIT)) != 0;
 }
 
+/* Whose umask we have: the process is held by a descriptor, so that its number cannot be
+ * another's; and nobody has asked for another umask since. */
+static bool umask_is_kept(const struct call *c) {
+	const struct broker *b = c->b;
+
+	return b->umask_of == c->tid && b->umask_holder >= 0 &&
+	       syscall(SYS_pidfd_send_signal, b->umask_holder, 0, NULL, 0U) == 0;
+}
+
+static void umask_forget(struct broker *b) {
+	drop_fd(&b->umask_holder);
+	b->umask_of = 0;
+}
+
+/* For who has just set it, and is the whole process: it sets no other meanwhile. */
+static void umask_keep(const struct call *c) {
+	struct broker *b = c->b;
+
+	umask_forget(b);
+	if (b->watches_umask && c->tid == b->umask_setter) {
+		b->umask_holder = (int)syscall(SYS_pidfd_open, c->tid, 0U); /* -1: not a leader */
+		b->umask_of = c->tid;
+	}
+}
+
 /* The guard makes files with the umask of whom it makes them for.  Nobody has another
  * one than the command was given, until somebody asks for it. */
 int files_take_umask(const struct call *c) {
-	struct broker *b = c->b;
+	const struct broker *b = c->b;
 
-	if (b->watches_umask && !b->umask_differs) {
+	if ((b->watches_umask && !b->umask_differs) || umask_is_kept(c)) {
 		return 0;
 	}
 	long mask = caller_status(c, c->tid, "Umask:", 8);
@@ -45,6 +75,7 @@ int files_take_umask(const struct call *c) {
 		return -ESRCH;
 	}
 	(void)umask((mode_t)mask);
+	umask_keep(c);
 	return 0;
 }
 
@@ -189,8 +220,10 @@ static long open_at(const struct call *c, int dirfd, const char *path, const str
 	return got;
 }
 
-static long serve_opening(const struct call *c, int dirfd, uint64_t address, struct opening o) {
+static long serve_opening(struct call *c, int dirfd, uint64_t address, struct opening o) {
 	char path[PATH_MAX];
+
+	c->as_written = (o.flags & STANDS_IN) == 0;
 
 	/* The kernel hands no O_PATH descriptor over (ADDFD: EBADF), so the caller opens it.
 	 * This protects nothing and need not: the flag is in a register, which does not
@@ -221,9 +254,13 @@ static long serve_opening(const struct call *c, int dirfd, uint64_t address, str
 
 /* Judges nothing: it tells that umasks have to be looked up from now on. */
 long serve_umask(struct call *c) {
-	if ((c->args[0] & 0777) != c->b->umask) {
-		c->b->umask_differs = true;
+	struct broker *b = c->b;
+
+	if ((c->args[0] & 0777) != b->umask) {
+		b->umask_differs = true;
 	}
+	umask_forget(b);
+	b->umask_setter = c->tid;
 	return call_let_pass(c);
 }
 

@@ -231,7 +231,7 @@ static const char *by_stand_in(const struct call *c, const char *path, char spac
 	static const char *const dirs[] = {"/dev/shm", "/tmp", "/var/tmp"};
 	const char *at = plan->stand_in;
 
-	for (size_t i = 0; at != NULL && i < ARRAY_LEN(dirs); i++) {
+	for (size_t i = 0; at != NULL && !c->as_written && i < ARRAY_LEN(dirs); i++) {
 		const char *rest = beneath(path, dirs[i]);
 		if (rest == NULL || strstr(rest, "/..") != NULL ||
 		    plan_sight(plan, path) != SIGHT_NONE || strlen(at) + strlen(rest) >= PATH_MAX) {
