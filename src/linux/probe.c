@@ -6,6 +6,7 @@
 #include "linux/cgroup.h"
 #include "linux/kernel.h"
 #include "linux/scratch.h"
+#include "plan/gitconfig.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -239,14 +240,11 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
-/* Larger ones are not read; nobody writes one by hand. */
-#define GIT_CONFIG_MAX ((size_t)1024 * 1024)
-
 static void read_identity(struct host *h, const char *path) {
 	struct buf text;
 
 	buf_init(&text);
-	if (path != NULL && file_read(path, GIT_CONFIG_MAX, &text) == 0 && text.data != NULL) {
+	if (path != NULL && file_read(path, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
 		identity_read(&h->git, text.data);
 	}
 	buf_done(&text);
