@@ -58,6 +58,7 @@ static enum place_kind kind_of(const struct mount *m) {
 	case MOUNT_DIR:
 		return PLACE_OURS;
 	case MOUNT_FILE:
+	case MOUNT_TEXT:
 		return PLACE_TEXT;
 	case MOUNT_MASK_FILE:
 	case MOUNT_MASK_DIR:

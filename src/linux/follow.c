@@ -109,7 +109,7 @@ static bool same(const struct face *a, const struct face *b) {
 }
 
 static bool hides(const struct mount *m) {
-	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR;
+	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT;
 }
 
 /* Whatever the host puts there is hidden; shown is a file that the old one's owner, root

@@ -129,7 +129,8 @@ static struct wish *stack_top(struct stack *s, const char *target) {
 }
 
 static bool hides(const struct wish *w) {
-	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
+	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE ||
+	       w->m.kind == MOUNT_TEXT;
 }
 
 /* The host's path behind a target that lies in the tree `outer`. */

@@ -17,7 +17,8 @@ static const char *const kind_names[] = {
 	[MOUNT_DIR] = "directory",  [MOUNT_LINK] = "link",       [MOUNT_FILE] = "file",
 	[MOUNT_BIND] = "bind",      [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
 	[MOUNT_DEVICE] = "device",  [MOUNT_PTS] = "terminals",   [MOUNT_QUEUES] = "queues",
-	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_PIN] = "pin",
+	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_TEXT] = "copy",
+	[MOUNT_PIN] = "pin",
 };
 
 static const char *const reach_names[] = {
@@ -31,6 +32,8 @@ static const char *rights(const struct mount *m) {
 		return m->writable ? "rw" : "ro";
 	case MOUNT_PIN:
 		return m->writable ? "pin" : "ro";
+	case MOUNT_TEXT:
+		return "ro";
 	case MOUNT_MASK_FILE:
 	case MOUNT_MASK_DIR:
 		return "hidden";

@@ -34,6 +34,7 @@ static bool has_more(const struct mount *m, enum reach reach) {
 	case MOUNT_LINK:
 	case MOUNT_MASK_FILE:
 	case MOUNT_MASK_DIR:
+	case MOUNT_TEXT:
 	case MOUNT_PIN:
 		return true;
 	case MOUNT_BIND:
@@ -83,7 +84,9 @@ static void mark_mask(struct builder *b, size_t at) {
 
 static void mark_one(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
-	if (!b->shared && (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR)) {
+	/* Nobody cleans the new file of a copy: it is hidden. */
+	if (!b->shared &&
+	    (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT)) {
 		mark_mask(b, at);
 		return;
 	}

@@ -8,7 +8,9 @@
  *  L2  the result does not depend on the order in which rules were written;
  *  L3  a deny is never pierced by a grant above it or at the same path;
  *  L4  nothing is created beneath the workspace by set-up;
- *  L5  every guarantee is enforced, weaker or absent, with its reason. */
+ *  L5  every guarantee is enforced, weaker or absent, with its reason;
+ *  L6  a repository outside is shown only when it says itself that the workspace
+ *      is its tree. */
 #ifndef CORRAL_PLAN_PLAN_H
 #define CORRAL_PLAN_PLAN_H
 
@@ -63,6 +65,7 @@ enum mount_kind {
 	MOUNT_QUEUES,   /* the message queues of the new ipc namespace */
 	MOUNT_MASK_FILE,/* an empty, unreadable file over the target */
 	MOUNT_MASK_DIR, /* an empty directory over the target */
+	MOUNT_TEXT,     /* a small read-only file of our own over the target; text = its content */
 	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed; writable = false
 	                 * makes it read-only as well, true leaves its rights as they are */
 };
@@ -73,7 +76,8 @@ enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_
 struct mount {
 	enum mount_kind kind;
 	const char *target; /* absolute path inside */
-	const char *source; /* canonical host path (BIND, DEVICE) */
+	const char *source; /* canonical host path (BIND, DEVICE); TEXT without namespaces: the
+	                     * file in the run's own directory that is opened instead */
 	const char *text;
 	enum reach reach;
 	uint32_t mode;      /* of what is created */

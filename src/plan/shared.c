@@ -116,7 +116,8 @@ void shared_open_view(struct builder *b) {
 /* ---- exceptions within a tree ---- */
 
 static bool hides(const struct wish *w) {
-	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
+	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE ||
+	       w->m.kind == MOUNT_TEXT;
 }
 
 /* A read-only island in a writable tree. */
@@ -233,6 +234,16 @@ static unsigned exceptions(const struct builder *b) {
 	return traits;
 }
 
+/* What the broker opens in the place of a file that is read differently inside. */
+static void place_texts(struct builder *b) {
+	for (size_t i = 0; i < b->plan->nmounts; i++) {
+		struct mount *m = &b->plan->mounts[i];
+		if (m->kind == MOUNT_TEXT) {
+			m->source = keep_printf(b, "%s/.text-%zu", b->plan->run_dir, i);
+		}
+	}
+}
+
 void shared_traits(struct builder *b) {
 	struct plan *plan = b->plan;
 	bool open = plan->engine != ENGINE_LANDLOCK;
@@ -253,6 +264,7 @@ void shared_traits(struct builder *b) {
 		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
 	}
 	plan->traits = traits;
+	place_texts(b);
 	if (plan->level != LEVEL_NONE && !plan->broker && b->h->notify_why != NULL) {
 		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
 	}

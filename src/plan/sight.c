@@ -23,6 +23,7 @@ static enum sight sight_of(const struct plan *plan, const struct mount *m, enum 
 		return m->writable || m->kind == MOUNT_PRIVATE ? SIGHT_WRITE : SIGHT_READ;
 	case MOUNT_LINK:
 	case MOUNT_FILE:
+	case MOUNT_TEXT:
 	case MOUNT_PROC:
 	case MOUNT_DEVICE:
 	case MOUNT_PTS:

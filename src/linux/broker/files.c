@@ -8,6 +8,7 @@
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 
@@ -136,6 +137,31 @@ static bool is_our_terminal(const struct call *c, const struct place *p) {
 	       syscall(SYS_getsid, c->tid) != syscall(SYS_getsid, 0);
 }
 
+/* What is read in the place of this file, or NULL. */
+static const struct mount *copy_of(const struct plan *plan, const struct place *p) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_TEXT && streq(m->target, p->real)) {
+			return m;
+		}
+	}
+	return NULL;
+}
+
+/* The copy lies where the command can spoil it, which harms nobody else; a link that it
+ * put there is not followed. */
+static long open_copy(const struct call *c, const struct place *p, const struct opening *o,
+		      const struct mount *m) {
+	auto_fd fd = open(m->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct place copy = *p;
+
+	if (fd < 0) {
+		return -errno;
+	}
+	copy.fd = fd;
+	return open_again(c, &copy, o);
+}
+
 static long open_found(const struct call *c, const struct place *p, const struct opening *o) {
 	int r = verdict_look(c, p);
 	bool holds_data = S_ISREG(p->mode) || S_ISDIR(p->mode);
@@ -156,6 +182,10 @@ static long open_found(const struct call *c, const struct place *p, const struct
 	}
 	if (r == 0 && (o->flags & TMPFILE_BIT) != 0) {
 		r = files_take_umask(c);
+	}
+	const struct mount *copy = r == 0 ? copy_of(c->b->plan, p) : NULL;
+	if (copy != NULL) {
+		return open_copy(c, p, o, copy);
 	}
 	return r != 0 ? r : open_again(c, p, o);
 }

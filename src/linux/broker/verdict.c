@@ -169,6 +169,7 @@ static bool is_restriction(const struct mount *m) {
 	switch (m->kind) {
 	case MOUNT_MASK_FILE:
 	case MOUNT_MASK_DIR:
+	case MOUNT_TEXT:
 	case MOUNT_PIN:
 		return true;
 	case MOUNT_BIND:

@@ -29,6 +29,9 @@
 /* The unreadable file behind every MASK_FILE; unlinked before the command runs. */
 #define MASK_NAME ".mask"
 
+/* The file behind a MOUNT_TEXT, until it is mounted. */
+#define TEXT_NAME ".text"
+
 /* Enough for a skeleton and its windows; a bound on inodes is part of the size. */
 #define TMPFS_INODES "1048576"
 
@@ -279,6 +282,24 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 	return 0;
 }
 
+/* The file has no name of its own once it is mounted. */
+static int do_text(struct ground *g, const struct mount *m, struct err *e) {
+	auto_fd from = openat(g->root, TEXT_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m->mode);
+	size_t len = strlen(m->text);
+	if (from < 0 || write(from, m->text, len) != (ssize_t)len) {
+		return fail(e, "cannot make the copy of", m);
+	}
+	auto_fd to = open_target(g, m, false);
+	if (to < 0) {
+		return fail(e, "cannot reach the file to cover", m);
+	}
+	if (tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0 ||
+	    unlinkat(g->root, TEXT_NAME, 0) != 0) {
+		return fail(e, "cannot cover", m);
+	}
+	return 0;
+}
+
 /* Traversable for a more specific grant beneath it, but not listable. */
 static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
@@ -304,7 +325,8 @@ static int (*const makers[])(struct ground *g, const struct mount *m, struct err
 	[MOUNT_PRIVATE] = do_private,   [MOUNT_PROC] = do_proc,
 	[MOUNT_DEVICE] = do_bind,       [MOUNT_PTS] = do_pts,
 	[MOUNT_QUEUES] = do_queues,     [MOUNT_MASK_FILE] = do_mask_file,
-	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_PIN] = do_pin,
+	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_TEXT] = do_text,
+	[MOUNT_PIN] = do_pin,
 };
 
 /* ---- child: the root ---- */

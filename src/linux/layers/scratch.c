@@ -99,6 +99,15 @@ static int make_file(const struct mount *m, struct err *e) {
 	return 0;
 }
 
+/* In the run's own directory, which is new and not yet anybody's but ours. */
+static int make_text(const struct mount *m, struct err *e) {
+	auto_fd fd = open(m->source, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0400);
+	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0) {
+		return err_sys_at(e, "scratch", "cannot make the copy of", m->target);
+	}
+	return 0;
+}
+
 /* The directory above the last component of path, beneath the home, made where it
  * is missing; -1 when something else is in the way. */
 static int parent_beneath(const char *home, const char *path, const char **ret_name) {
@@ -166,6 +175,9 @@ static int make_run_dir(struct kit *k, struct err *e) {
 			return err_sys_at(e, "scratch", "cannot make", m->target);
 		}
 		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
+			return -1;
+		}
+		if (m->kind == MOUNT_TEXT && make_text(m, e) != 0) {
 			return -1;
 		}
 	}
