@@ -106,6 +106,7 @@ const struct hint hints[] = {
 	{"changing group of", OWNERS},
 
 	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "git's settings in your HOME are not shown inside; set user.name and user.email in the repository"},
+	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration names programs, so it is kept as it is inside; change it outside, or except it: --protect '!.git/config'"},
 	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
 	/* files; a line that names its path is believed before one that does not */
 	{"Permission denied", DENIED},

@@ -6,6 +6,7 @@
 #ifndef CORRAL_PLAN_HOST_H
 #define CORRAL_PLAN_HOST_H
 
+#include "base/buf.h"
 #include "plan/identity.h"
 
 #include <stdbool.h>
@@ -35,6 +36,9 @@ struct host_fs {
 	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name), void *arg);
 	/* Whether names in this directory are the same in upper and lower case. */
 	bool (*folds)(void *ctx, const char *path);
+	/* Appends the whole of a regular file; false when it is none, unreadable or longer
+	 * than limit.  A final symlink is not followed. */
+	bool (*read)(void *ctx, const char *path, size_t limit, struct buf *out);
 };
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };

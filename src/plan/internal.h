@@ -28,6 +28,7 @@ enum rank {
 	RANK_WRITE,
 	RANK_WORKSPACE,
 	RANK_PROTECT,
+	RANK_CLEAN, /* protected, and read without what it holds of credentials */
 	RANK_DENY,
 	RANK_OWN, /* Corral's own files: nothing re-opens them */
 };
@@ -48,6 +49,17 @@ struct hide {
 	struct origin origin;
 	const char *note;
 	const char *written; /* by a rule; NULL when a table says so */
+	const char *text;    /* RANK_CLEAN: what is read instead; NULL: nothing is */
+};
+
+/* What git uses for a tree that is shown. */
+struct repository {
+	const char *tree;   /* the tree */
+	const char *link;   /* its .git, where that is a file; NULL */
+	const char *alias;  /* its .git, where that is a symlink; NULL */
+	const char *dir;    /* HEAD and index */
+	const char *common; /* hooks, configuration, objects; mostly the same; NULL where the
+	                     * .git cannot be read, which is then `dir` */
 };
 
 struct builder {
@@ -61,6 +73,8 @@ struct builder {
 	size_t nwishes, wishes_cap;
 	struct hide *hides;
 	size_t nhides, hides_cap;
+	struct repository *repositories;
+	size_t nrepositories, repositories_cap;
 	const char **tool_env; /* "NAME=VALUE" of toolchains that are shown */
 	size_t ntool_env, tool_env_cap;
 
@@ -195,5 +209,19 @@ int promises_check(const struct plan *plan, const struct policy *p, struct err *
 
 /* masks.c: hides a path if it exists, is reachable and a tree shows it. */
 void hide_if_shown(struct builder *b, const char *path, const char *note);
+void hide_add(struct builder *b, struct hide h);
+/* Whether a tree of the host that is shown holds the path. */
+bool is_shown(const struct builder *b, const char *path);
+
+/* git.c: finds the repositories of the trees that are shown; where one lies outside
+ * and says itself that the workspace is its tree, it is shown as well. */
+void git_show(struct builder *b);
+/* Where a file of one line leads that begins with `head`: counted from `base` and
+ * canonical; NULL when that cannot be told. */
+const char *git_follow(struct builder *b, const char *file, const char *head, const char *base);
+/* The path from `base` as the kernel walks it; NULL where that needs a walk. */
+const char *git_path(struct builder *b, const char *base, const char *path);
+/* gitkeep.c: keeps what decides about the next command of git, on the host. */
+void git_keep(struct builder *b);
 
 #endif

@@ -22,7 +22,7 @@ static bool shows(const struct wish *w, const char *path) {
 	return has_source && path_within(path, w->m.source);
 }
 
-static bool is_shown(const struct builder *b, const char *path) {
+bool is_shown(const struct builder *b, const char *path) {
 	for (size_t i = 0; i < b->nwishes; i++) {
 		if (shows(&b->wishes[i], path)) {
 			return true;
@@ -31,7 +31,7 @@ static bool is_shown(const struct builder *b, const char *path) {
 	return false;
 }
 
-static void hide_add(struct builder *b, struct hide h) {
+void hide_add(struct builder *b, struct hide h) {
 	if (arena_grow(b->a, &b->hides, b->nhides, &b->hides_cap, sizeof *b->hides) != 0) {
 		b->out_of_memory = true;
 		return;
@@ -329,7 +329,14 @@ static void apply_to_trees(struct builder *b, const struct hide *h) {
 	}
 }
 
-static struct mount cover(const struct hide *h, const struct wish *w, const char *place) {
+/* A file of our own in its place: by a mount, or where nothing can be mounted by the
+ * broker, which judges no path of a tree that is only read. */
+static bool can_replace(const struct builder *b, const struct wish *w) {
+	return !b->shared || (b->plan->broker && w->m.writable);
+}
+
+static struct mount cover(const struct builder *b, const struct hide *h, const struct wish *w,
+			  const char *place) {
 	bool is_dir = h->seen.kind == LOOK_DIR;
 	struct mount m = {
 		.target = place,
@@ -344,6 +351,10 @@ static struct mount cover(const struct hide *h, const struct wish *w, const char
 	} else if (h->rank == RANK_PROTECT) {
 		m.kind = MOUNT_BIND;
 		m.source = h->path;
+	} else if (h->text != NULL && can_replace(b, w)) {
+		m.kind = MOUNT_TEXT;
+		m.text = h->text;
+		m.mode = h->seen.mode & 0666;
 	} else {
 		m.kind = is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
 		m.maybe = h->rank == RANK_SENSITIVE; /* gone since: nothing is left to hide */
@@ -377,8 +388,10 @@ static void apply_to_places(struct builder *b, const struct hide *h, size_t ntre
 			continue; /* something more specific covers it there */
 		}
 		shown = true;
-		if (h->rank != RANK_PROTECT || (w->m.writable && !is_masked(b, place))) {
-			wish_add(b, cover(h, w, place), h->rank);
+		bool wanted = h->rank != RANK_PROTECT || w->m.writable;
+		bool kept = h->rank == RANK_PROTECT || h->rank == RANK_CLEAN;
+		if (wanted && !(kept && is_masked(b, place))) {
+			wish_add(b, cover(b, h, w, place), h->rank);
 		}
 	}
 	if (!shown && h->written != NULL) {
@@ -399,6 +412,7 @@ int masks_build(struct builder *b, struct err *e) {
 		/* An /etc that root cannot list has nothing to hide. */
 		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
 	}
+	git_keep(b);
 	protect_project_file(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
 	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 ||

@@ -197,15 +197,13 @@ static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
 
 /* ---- sets ---- */
 
-/* What runs code in any repository that was there before.  Not worktrees: adding one
- * makes such files. */
+/* What runs code in any repository that was there before.  Not those of worktrees and
+ * submodules: adding one makes such files, and gitkeep.c finds those that are there. */
 static const struct name_row repositories[] = {
 	{"**/.git/commondir", "says where a repository's settings are"},
 	{"**/.git/config", "git runs commands that it names"},
 	{"**/.git/config.worktree", "git runs commands that it names"},
 	{"**/.git/hooks", "git runs what is in it"},
-	{"**/.git/modules/**/config", "git runs commands that it names"},
-	{"**/.git/modules/**/hooks", "git runs what is in it"},
 };
 
 static void add_repositories(struct builder *b, struct rule r) {

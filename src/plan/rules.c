@@ -102,6 +102,21 @@ struct ruling rules_judge(const struct rules *rules, const char *path) {
 	return ruling;
 }
 
+bool rules_except(const struct rules *rules, const char *path) {
+	const char *anchor = anchor_of(rules, path);
+	bool except = false;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		if (r->effect == EFFECT_PROTECT && r->group == GROUP_OURS &&
+		    speaks_of(r, path, anchor) &&
+		    glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)))) {
+			except = r->except;
+		}
+	}
+	return except;
+}
+
 /* Its ground lies beneath the path, or begins there; or one path is on it and the other
  * not; or they stand at different places of the pattern. */
 static bool differs(const struct rule *r, const char *a, const char *b, const char *anchor_a,

@@ -50,6 +50,9 @@ struct ruling {
 
 struct ruling rules_judge(const struct rules *rules, const char *path);
 
+/* Whether the last that matches is an exception from protection that we made. */
+bool rules_except(const struct rules *rules, const char *path);
+
 /* Whether what lies beneath one directory is judged otherwise than what lies beneath
  * another: if not, the one may take the other's name. */
 bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b);

@@ -356,5 +356,6 @@ int view_build(struct builder *b, struct err *e) {
 	if (show_grants(b, KEY_FS_READ, e) != 0 || show_grants(b, KEY_FS_WRITE, e) != 0) {
 		return -1;
 	}
+	git_show(b);
 	return b->out_of_memory ? err_memory(e, WHERE) : 0;
 }

@@ -2,7 +2,8 @@
  *
  * An input is a text, one fact a line:
  *
- *   d|f|l|s|o PATH [TARGET]   a directory, file, link, socket, other entry
+ *   d|f|l|s|o PATH [TEXT]     a directory, file, link, socket, other entry; of a
+ *                             link where it leads, of a file what it holds
  *   c PATH                    a file that the caller cannot reach
  *   e NAME=VALUE              a variable of the caller
  *   k KEY VALUE               a setting of the policy
@@ -163,6 +164,24 @@ static bool fake_list(void *ctx, const char *path, void (*each)(void *arg, const
 	return true;
 }
 
+static bool fake_folds(void *ctx, const char *path) {
+	(void)ctx;
+	return strstr(path, "fold") != NULL;
+}
+
+/* What follows a file's path is its text; '|' stands for the end of a line. */
+static bool fake_read(void *ctx, const char *path, size_t limit, struct buf *out) {
+	const struct node *n = node_at(ctx, path);
+	if (n == NULL || n->kind != 'f') {
+		return false;
+	}
+	for (const char *p = n->text == NULL ? "" : n->text; *p != '\0'; p++) {
+		buf_puts(out, *p == '|' ? "\n" : (char[]){*p, '\0'});
+	}
+	buf_puts(out, "");
+	return out->len <= limit;
+}
+
 /* ---- reading the text ---- */
 
 static void add_node(struct world *w, char kind, const char *path, const char *text) {
@@ -238,7 +257,7 @@ static void read_line(struct world *w, char *line) {
 	if (line[0] == 'h') {
 		set_host(w, rest);
 	}
-	if (second != NULL && strchr("kl", line[0]) != NULL) {
+	if (second != NULL && strchr("klf", line[0]) != NULL) {
 		*second++ = '\0';
 	}
 	if (line[0] == 'k') {
@@ -265,7 +284,13 @@ static void world_init(struct world *w, const uint8_t *data, size_t size) {
 		.landlock_abi = 7,
 		.environ = w->environ,
 		.cgroup = {.why = "no control group here"},
-		.fs = {w, fake_look, fake_readlink, fake_resolve, fake_list},
+		.fs = {.ctx = w,
+		       .look = fake_look,
+		       .readlink = fake_readlink,
+		       .resolve = fake_resolve,
+		       .list = fake_list,
+		       .folds = fake_folds,
+		       .read = fake_read},
 	};
 	for (size_t i = 0; i < default_rows_count; i++) {
 		set_key(w, keys[default_rows[i].key].name, default_rows[i].person);
@@ -532,9 +557,22 @@ static void explains(const struct plan *plan, const struct policy *p, struct buf
 
 /* ---- order ---- */
 
+/* Patterns and sets have an order: the last that matches decides. */
+static bool is_ordered(const struct value *v) {
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->items[i].kind != ITEM_PLAIN || v->items[i].except) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void turn_around(struct world *w) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		struct value *v = &w->p.values[i];
+		if (is_ordered(v)) {
+			continue;
+		}
 		for (size_t a = 0, b = v->count; a + 1 < b; a++) {
 			struct item kept = v->items[a];
 			v->items[a] = v->items[--b];

@@ -285,6 +285,18 @@ STEPS = {
         MASKS, "\tprotect_project_file(b);\n\tif",
         "\t(void)protect_project_file;\n\tif",
         "SU25"),
+    "git: what decides is kept": step(
+        MASKS, "\tgit_keep(b);\n",
+        "\t(void)git_keep;\n",
+        "PS01 PS03 PS04 PS05 PS07 PS08 PS09 PS21 PS34"),
+    "git: the other side agrees": step(
+        "plan/git.c", "return agrees(b, r) ? NULL",
+        "(void)agrees;\n\treturn true ? NULL",
+        "PS08a"),
+    "git: credentials are removed": step(
+        "plan/gitkeep.c", "} else if (got != GITCLEAN_SAME && ",
+        "} else if (0 && ",
+        "PS34"),
     "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT19"),
     "own files cannot be made": step(
         MASKS, "if (own_dir_missing(b, dir, e) != 0) {",

@@ -150,6 +150,18 @@ static inline bool fake_list(void *ctx, const char *path, void (*each)(void *arg
 	return true;
 }
 
+/* A file without a text is empty. */
+static inline bool fake_read(void *ctx, const char *path, size_t limit, struct buf *out) {
+	char full[PATH_MAX];
+	const struct node *n = walk(ctx, path, false, full) ? node_at(ctx, full) : NULL;
+	const char *text = n == NULL || n->text == NULL ? "" : n->text;
+	if (n == NULL || n->kind != 'f' || n->closed || strlen(text) > limit) {
+		return false;
+	}
+	buf_puts(out, text);
+	return true;
+}
+
 /* ---- one test's world ---- */
 
 struct world {
@@ -248,7 +260,8 @@ static inline void world_init(struct world *w) {
 		       .readlink = fake_readlink,
 		       .resolve = fake_resolve,
 		       .list = fake_list,
-		       .folds = fake_folds},
+		       .folds = fake_folds,
+		       .read = fake_read},
 	};
 	for (enum key_id id = KEY_LIMITS_TIMEOUT; id <= KEY_LIMITS_TMP_SIZE; id++) {
 		w->p.values[id] = (struct value){.set = true, .num = LIMIT_NONE};
