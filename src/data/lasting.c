@@ -84,31 +84,40 @@ static bool in_repository(const char *path, const char *end) {
 	return false;
 }
 
-static bool applies(const struct lasting_row *row, const char *path) {
+/* The last two names of a path. */
+struct tail {
+	const char *name, *dir;
 	size_t len, dir_len;
-	const char *end = path + strlen(path);
-	const char *name = name_before(path, end, &len);
-	const char *dir = name == path ? path : name_before(path, name - 1, &dir_len);
+};
 
-	if (name == path || len == 0) {
+static bool tail_of(const char *path, struct tail *ret) {
+	ret->name = name_before(path, path + strlen(path), &ret->len);
+	if (ret->name == path || ret->len == 0) {
 		return false;
 	}
-	if (row->dir != NULL && !is_name(dir, dir_len, row->dir)) {
+	ret->dir = name_before(path, ret->name - 1, &ret->dir_len);
+	return true;
+}
+
+static bool applies(const struct lasting_row *row, const char *path, const struct tail *t) {
+	if (row->dir != NULL && !is_name(t->dir, t->dir_len, row->dir)) {
 		return false;
 	}
-	if (row->dir != NULL && streq(row->dir, "hooks") && !in_repository(path, dir)) {
+	if (row->dir != NULL && streq(row->dir, "hooks") && !in_repository(path, t->dir)) {
 		return false;
 	}
-	return row->name == NULL || (row->name[0] == '*' ? ends(name, len, row->name + 1)
-							 : is_name(name, len, row->name));
+	return row->name == NULL || (row->name[0] == '*' ? ends(t->name, t->len, row->name + 1)
+							 : is_name(t->name, t->len, row->name));
 }
 
 const struct lasting_row *lasting_find(const char *path) {
-	if (lasting_is_sample(path)) {
+	struct tail tail;
+
+	if (!tail_of(path, &tail) || lasting_is_sample(path)) {
 		return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(lasting_rows); i++) {
-		if (applies(&lasting_rows[i], path)) {
+		if (applies(&lasting_rows[i], path, &tail)) {
 			return &lasting_rows[i];
 		}
 	}
