@@ -95,15 +95,16 @@ static void put_created(struct buf *out, const char *path, const char *kind, boo
 	}
 }
 
-/* What the run made that acts by itself is told unasked; the rest with -v. */
+/* What the run made that acts by itself is told unasked where a person reads; the rest with
+ * -v. */
 static void tell_created(const struct invocation *inv, const struct corral_result *result) {
 	const char *path, *kind;
 	size_t n = count_created(result);
 	uint64_t more = corral_result_created_more(result);
 
 	/* The gravest comes first. */
-	if (n == 0 || (!inv->verbose && corral_result_created(result, 0, &path, &kind) == 0 &&
-		       !is_grave(kind))) {
+	if (n == 0 || corral_result_created(result, 0, &path, &kind) != 0 ||
+	    (!inv->verbose && !(is_grave(kind) && isatty(STDERR_FILENO)))) {
 		return;
 	}
 	struct buf line;

@@ -94,7 +94,8 @@ for n in range(6000):
         equal(box.run("--level", level, "-c", program).exited(0).err, "", "stderr")
         done = box.run("--level", level, "-v", "-c", f"rm t*; {program}").exited(0)
         done.said(f"{box.ws}/t1 (executable), {box.ws}/t2 (executable), {box.ws}/t3 (executable) and 2 more")
-        done = box.run("--level", level, "-c", f"rm t*; {program}; echo >x.desktop").exited(0)
+        equal(box.run("--level", level, "-c", "echo >x.desktop").exited(0).err, "", "stderr")
+        done = box.run("--level", level, "-v", "-c", f"rm t* x*; {program}; echo >x.desktop").exited(0)
         done.said(f"corral: made on the host, look before you use it: {box.ws}/x.desktop (startup), ", " and 3 more")
 
 
