@@ -4,8 +4,8 @@
     files.py --corral PATH --latency PATH --tree PATH --place DIR [--big DIR] [--base PATH] [--rounds N] [--user NAME]
 
 Every comparison is interleaved: each round makes every contender's turn once, so that
-what else the machine does hits all alike.  Ratios are of each one's fastest round: other
-work can only add to that.  --big keeps the large tree, or uses the one that is there.
+what else the machine does hits all alike.  Ratios are of each one's fastest round, because
+other work can only add to that, and of processor time, the broker's included.  --big keeps the large tree, or uses the one that is there.
 
 A sandbox without rules is what rules are compared with.  Names that others obey are
 always protected, so that is bubblewrap; --base names a Corral from before there were
@@ -52,14 +52,14 @@ class Bench:
         self.env = {"HOME": f"{self.place}/home", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
     def run(self, argv, cwd):
-        """The seconds of one command that must succeed."""
-        start = time.monotonic()
+        """(seconds, processor seconds) of one command that must succeed."""
+        start, before = time.monotonic(), os.times()
         done = subprocess.run(argv, cwd=cwd, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **self.words)
-        spent = time.monotonic() - start
+        spent, after = time.monotonic() - start, os.times()
         if done.returncode != 0:
             sys.exit(f"files.py: {' '.join(argv)[:200]}: status {done.returncode}\n{done.stdout[-2000:]}")
-        return spent
+        return spent, after.children_user + after.children_system - before.children_user - before.children_system
 
     def output(self, argv, cwd):
         return subprocess.run(argv, cwd=cwd, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
@@ -81,7 +81,8 @@ class Bench:
         self.own(path)
 
     def corral(self, workspace, *options, program=None):
-        return [program or self.options.corral, "run", "--no-config", "--workspace", workspace, *options, "--"]
+        # --json: then it waits for what it ran, and the time that was used is told.
+        return [program or self.options.corral, "run", "--json", "--no-config", "--workspace", workspace, *options, "--"]
 
     def bwrap(self, workspace):
         return ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
@@ -110,7 +111,7 @@ def starts(bench, big, small):
     rows = list(contenders(bench, big, small))
     for number, (name, argv) in enumerate(rows):
         # "--" is between contenders here, so none may stand before the command.
-        words += ["--"] * (number > 0) + [name, *argv[:-1], "/bin/true"]
+        words += ["--"] * (number > 0) + [name, *(word for word in argv[:-1] if word != "--json"), "/bin/true"]
     table = bench.output(words, small)
     print(table, end="")
     added = {name: float(re.search(rf"^{re.escape(name)} +\d+ +\d+ +(-?\d+)", table, re.MULTILINE).group(1)) / 1000
@@ -124,7 +125,7 @@ def starts(bench, big, small):
 # ---- work with many files ----
 
 def interleave(bench, title, turns, target=None):
-    """turns: name → function that makes one round's turn and returns its seconds."""
+    """turns: name → function that makes one round's turn and returns (seconds, processor seconds)."""
     times = {name: [] for name in turns}
     for turn in turns.values():
         turn()  # fills caches
@@ -133,11 +134,17 @@ def interleave(bench, title, turns, target=None):
             times[name].append(turn())
     print(f"\n{title}, {bench.options.work_rounds} rounds")
     without = "base" if "base" in times else "bwrap"
-    print(f"{'':<28} {'median ms':>10} {'fastest ms':>10} {'to bare':>8} {'to ' + without:>8}")
+    print(f"{'':<24} {'median ms':>10} {'fastest':>8} {'to bare':>8} {'to ' + without:>8} {'cpu ms':>8} "
+          f"{'to bare':>8}")
     for name, found in times.items():
-        ratios = [min(found) / min(times[base]) for base in ("bare", without)]
-        print(f"{name:<28} {statistics.median(found) * 1000:>10.0f} {min(found) * 1000:>10.0f} "
-              f"{ratios[0]:>8.3f} {ratios[1]:>8.3f}")
+        clock, used = ([turn[column] for turn in found] for column in (0, 1))
+        ratios = [min(turn[0] for turn in found) / min(turn[0] for turn in times[base]) for base in ("bare", without)]
+        line = (f"{name:<24} {statistics.median(clock) * 1000:>10.0f} {min(clock) * 1000:>8.0f} {ratios[0]:>8.3f} "
+                f"{ratios[1]:>8.3f}")
+        if name != "bwrap":  # it does not wait for what it ran
+            work = statistics.median(used)
+            line += f" {work * 1000:>8.0f} {work / statistics.median(turn[1] for turn in times['bare']):>8.3f}"
+        print(line)
         if name == "corral, 50 denies" and target:
             told = "met" if ratios[1] <= target else "MISSED"
     if target:
