@@ -186,7 +186,8 @@ static int do_exec(char **w) {
 	pid_t pid = fork();
 	if (pid == 0) {
 		dup2(ends[1], 1);
-		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2); /* what a shell says of a script */
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC),
+		     2); /* what a shell says of a script */
 		execveat(p.at, p.path, argv, environ, 0);
 		_exit(errno == ENOENT ? 77 : 78);
 	}

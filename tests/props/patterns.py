@@ -94,6 +94,8 @@ class Reader:
             if self.see("-") and self.at + 1 < len(self.text) and self.text[self.at + 1] != ord("]"):
                 self.at += 1
                 high = self.plain()
+            if high < low:
+                raise BadPattern("a range that ends before it begins")
             ranges.append((low, high))
         self.at += 1
         return Class(negated, ranges, names)
