@@ -140,6 +140,23 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	}
 }
 
+/* A grant within a denied path re-opens its part of it, as the mounts have it; what is
+ * denied by name in that part comes later and is denied all the same. */
+static void reopen_grants(struct builder *b, struct rule r, const char *denied) {
+	r.except = true;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		bool granted = wish_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
+		if (!granted || streq(w->m.source, denied) || !path_within(w->m.source, denied)) {
+			continue;
+		}
+		r.written = w->m.target;
+		r.origin = w->m.origin;
+		r.anchor = keep_join(b, w->m.target, "..");
+		add_rule(b, r, escaped(b, strrchr(w->m.target, '/') + 1), false);
+	}
+}
+
 /* ---- patterns ---- */
 
 /* How much of an absolute pattern means itself: whole directories. */
@@ -279,6 +296,16 @@ static enum rule_group group_of(const struct item *it) {
 	return it->bound ? GROUP_UNTRUSTED : GROUP_OURS;
 }
 
+/* Where exceptions are written the order is the user's, and an earlier rule within the
+ * grant would be undone; and nothing loosens the floor (P4). */
+static void reopen_grants_of(struct builder *b, struct rule r, const struct item *it) {
+	const char *full = fs_resolve(b, it->str);
+	if (r.effect == EFFECT_DENY && r.group != GROUP_FLOOR && full != NULL &&
+	    !excepts(&b->p->values[KEY_FS_DENY])) {
+		reopen_grants(b, r, full);
+	}
+}
+
 static void add_item(struct builder *b, enum key_id key, const struct item *it) {
 	struct rule r = {
 		.effect = key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT,
@@ -297,6 +324,7 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 	switch (it->kind) {
 	case ITEM_PLAIN:
 		add_plain(b, r, it);
+		reopen_grants_of(b, r, it);
 		break;
 	case ITEM_PATTERN:
 		add_pattern(b, r, it->str);

@@ -1065,6 +1065,47 @@ TEST(explain_names_what_an_old_host_lacks) {
 	world_done(&w);
 }
 
+/* Rules are judged by the name when a file is changed: they say what the mounts say. */
+TEST(a_grant_that_reopens_a_deny_is_open_to_changes) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/vault/open/file", 'f', NULL);
+	node(&w, "/home/ann/work/app/vault/open/key", 'f', NULL);
+	node(&w, "/home/ann/work/app/vault/one", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault/open/key");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/vault/one");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/new"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/new"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/key"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open2"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/one"), SIGHT_READ);
+	world_done(&w);
+}
+
+TEST(the_rule_behind_a_sight_is_named) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/secret", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/secret");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/later");
+	REQUIRE(build(&w) == 0);
+	struct sight_rule rule = plan_rule_of(&w.plan, "/home/ann/work/app/secret");
+	CHECK_STR(rule.note, "fs.deny");
+	CHECK_STR(rule.origin->name, "--rule");
+	rule = plan_rule_of(&w.plan, "/home/ann/work/app/later/x");
+	CHECK_STR(rule.note, "fs.protect");
+	CHECK_STR(rule.written, "/home/ann/work/app/later");
+	CHECK_STR(plan_rule_of(&w.plan, "/home/ann/work/app/src").note, "workspace");
+	CHECK_STR(plan_rule_of(&w.plan, "/usr/bin/sh").note, "system");
+	CHECK(plan_rule_of(&w.plan, "/srv/x").note == NULL);
+	world_done(&w);
+}
+
 TEST(explain_json_holds_names_but_no_values_of_variables) {
 	struct world w;
 	world_init(&w);
