@@ -51,7 +51,18 @@ static void by_rule(const struct lens *v, const char *path, struct verdict *ret)
 		return;
 	}
 	ret->rule = rule.note;
+	ret->detail = rule.written;
+	ret->why = rule.reason;
 	origin_text(rule.origin, ret->origin, sizeof ret->origin);
+}
+
+/* "fs.deny *.pem (@sensitive: keys)", as far as it is known. */
+static const char *rule_text(const struct verdict *ret, char *out, size_t cap) {
+	(void)snprintf(out, cap, "%s%s%s%s%s%s", ret->rule, ret->detail == NULL ? "" : " ",
+		       ret->detail == NULL ? "" : ret->detail, ret->why == NULL ? "" : " (",
+		       ret->why == NULL ? "" : ret->why,
+		       ret->why == NULL ? "" : ")"); /* may be cut: a message */
+	return out;
 }
 
 static void outside(const struct lens *v, const struct place *p, struct verdict *ret) {
@@ -88,9 +99,12 @@ static void behind_link(const struct place *p, struct verdict *ret) {
 }
 
 static void sensitive(const struct lens *v, const struct place *p, struct verdict *ret) {
+	char text[160];
+
 	ret->kind = ERR_SENSITIVE;
 	by_rule(v, p->path, ret);
-	reason(ret, "%s is a sensitive file: hidden by %s (%s)", p->path, ret->rule, ret->origin);
+	reason(ret, "%s is a sensitive file: hidden by %s (%s)", p->path,
+	       rule_text(ret, text, sizeof text), ret->origin);
 	if (streq(ret->rule, "Corral's own")) {
 		remedy(ret, "nothing opens it: it decides about the next run");
 	} else if (streq(ret->rule, keys[KEY_FS_DENY].name)) {
@@ -108,6 +122,8 @@ static bool is_mode(const struct lens *v, const char *note) {
 }
 
 static void protected_name(const struct lens *v, const struct place *p, struct verdict *ret) {
+	char text[160];
+
 	ret->kind = ERR_PROTECTED;
 	by_rule(v, p->path, ret);
 	if (is_mode(v, ret->rule)) {
@@ -120,8 +136,8 @@ static void protected_name(const struct lens *v, const struct place *p, struct v
 	} else {
 		remedy(ret, "grant it: --write %s (fs.write)", p->path);
 	}
-	reason(ret, "%s is a protected name: %s (%s) keeps it read-only", p->path, ret->rule,
-	       ret->origin);
+	reason(ret, "%s is a protected name: %s (%s) keeps it read-only", p->path,
+	       rule_text(ret, text, sizeof text), ret->origin);
 }
 
 static void judge_shown(const struct lens *v, const struct place *p, enum access want,
@@ -144,6 +160,12 @@ static void judge_shown(const struct lens *v, const struct place *p, enum access
 	}
 }
 
+/* The way to a grant in something denied can be seen, unless reading is asked about:
+ * then the rule is judged by the name. */
+static bool denied_by_name(const struct lens *v, const struct place *p) {
+	return v->plan->rules.reads && rules_judge(&v->plan->rules, p->path).deny != NULL;
+}
+
 void judge(const struct lens *v, const struct place *p, enum access want, struct verdict *ret) {
 	*ret = (struct verdict){.kind = ERR_NONE};
 	switch (p->kind) {
@@ -153,7 +175,9 @@ void judge(const struct lens *v, const struct place *p, enum access want, struct
 		break;
 	case PLACE_OURS:
 	case PLACE_TEXT:
-		if (want == ACCESS_WRITE) {
+		if (denied_by_name(v, p)) {
+			sensitive(v, p, ret);
+		} else if (want == ACCESS_WRITE) {
 			of_a_run(v, p, ret);
 		}
 		break;

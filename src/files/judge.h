@@ -13,6 +13,8 @@ enum access { ACCESS_READ, ACCESS_WRITE };
 struct verdict {
 	enum err_kind kind; /* ERR_NONE: allowed */
 	const char *rule;   /* the key or table that says so: "fs.deny", "credential" */
+	const char *detail; /* the pattern of such a key, and */
+	const char *why;    /* why a table has it; both may be NULL */
 	char origin[128];   /* where that was written */
 	char reason[360];   /* one sentence; "" when allowed */
 	char remedy[240];

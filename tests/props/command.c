@@ -119,10 +119,14 @@ static void do_link(const char *words, const char *path) {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	int there = fd >= 0 && fstat(fd, &st) == 0;
 	int file = there && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
-	int readable = file && access(path, R_OK) == 0;
+	int again = file ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int readable = again >= 0;
 	printf("ok %s %s %s\n", there ? where(fd) : "-", readable ? "leads" : "hangs", where(dir));
 	if (fd >= 0) {
 		close(fd);
+	}
+	if (again >= 0) {
+		close(again);
 	}
 	close(dir);
 	(void)unlink(path);
