@@ -180,22 +180,26 @@ static bool same_bytes(const char *a, const char *b, size_t len, bool fold) {
 	return true;
 }
 
-/* One piece of the pattern against the character at s.  Returns the piece's length, 0
- * when it does not match. */
-static size_t piece_match(const char *p, size_t left, const char *s, size_t have, bool fold,
-			  size_t *ret_taken) {
-	bool has = false;
-	unsigned c = character(s, have, ret_taken);
+struct bytes {
+	const char *at;
+	size_t len;
+};
 
-	if (p[0] == '?') {
+/* One piece of the pattern against the first character of a text that is not empty.
+ * Returns the piece's length, 0 when it does not match. */
+static size_t piece_match(struct bytes p, struct bytes text, bool fold, size_t *ret_taken) {
+	bool has = false;
+	unsigned c = character(text.at, text.len, ret_taken);
+
+	if (p.at[0] == '?') {
 		return 1;
 	}
-	if (p[0] == '[') {
-		size_t n = class_match(p, left, c, fold, &has);
+	if (p.at[0] == '[') {
+		size_t n = class_match(p.at, p.len, c, fold, &has);
 		return has ? n : 0;
 	}
 	size_t n;
-	unsigned want = member(p, left, &n);
+	unsigned want = member(p.at, p.len, &n);
 	return want == c || (fold && folded(want) == folded(c)) ? n : 0;
 }
 
@@ -210,9 +214,11 @@ static bool pattern_match(const struct glob_name *g, const char *s, size_t len, 
 			star_in = in;
 			continue;
 		}
-		size_t n = at < g->len && in < len ? piece_match(p + at, g->len - at, s + in,
-								 len - in, fold, &taken)
-						   : 0;
+		size_t n = 0;
+		if (at < g->len && in < len) {
+			n = piece_match((struct bytes){p + at, g->len - at},
+					(struct bytes){s + in, len - in}, fold, &taken);
+		}
 		if (n > 0) {
 			at += n;
 			in += taken;

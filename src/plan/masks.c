@@ -188,8 +188,8 @@ static const char *closed_parent(struct builder *b, const char *path) {
 
 /* A rule about its name holds it, as soon as there is one. */
 static void note_missing(struct builder *b, const struct item *it, enum rank rank) {
-	char origin[128];
 	if (!it->optional) {
+		char origin[128];
 		note_add(b, keep_printf(b, "does not exist yet: %s %s (%s)", key_of(rank), it->str,
 					origin_text(&it->origin, origin, sizeof origin)));
 	}
@@ -290,6 +290,40 @@ static void protect_project_file(struct builder *b) {
 					  .seen = seen,
 					  .rank = RANK_PROTECT,
 					  .note = "project file"});
+	}
+}
+
+/* ---- names that are built in, where nobody could judge them later ---- */
+
+/* The path of a rule about one name directly in the workspace; NULL for any other. */
+static const char *path_of_rule(struct builder *b, const struct rule *r) {
+	const char *path = b->plan->workspace;
+	if (r->set == NULL || r->except || r->floating || r->effect != EFFECT_PROTECT) {
+		return NULL;
+	}
+	for (size_t i = 0; i < r->glob.count; i++) {
+		const struct glob_name *name = &r->glob.names[i];
+		if (name->kind != GLOB_LITERAL) {
+			return NULL;
+		}
+		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+	}
+	return path;
+}
+
+static void protect_existing_names(struct builder *b) {
+	const struct rules *rules = &b->plan->rules;
+	for (size_t i = 0; i < rules->count && !b->h->notify; i++) {
+		const char *path = path_of_rule(b, &rules->list[i]);
+		const char *full = path == NULL ? NULL : fs_resolve(b, path);
+		if (full == NULL || !path_within(full, b->plan->workspace) ||
+		    rules_judge(rules, path).protect == NULL) {
+			continue;
+		}
+		hide_add(b, (struct hide){.path = full,
+					  .seen = fs_look(b, full),
+					  .rank = RANK_PROTECT,
+					  .note = rules->list[i].set});
 	}
 }
 
@@ -414,6 +448,7 @@ int masks_build(struct builder *b, struct err *e) {
 	}
 	git_keep(b);
 	protect_project_file(b);
+	protect_existing_names(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
 	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 ||
 	    check_other_names(b, e) != 0) {

@@ -52,8 +52,7 @@ static bool folds(const struct builder *b, const char *dir) {
 
 /* What the user shows of the host: a pattern without a place holds in each. */
 static bool is_ground(const struct wish *w) {
-	return wish_is_tree(w) && !w->m.is_file && w->rank >= RANK_READ &&
-	       w->rank <= RANK_WORKSPACE;
+	return wish_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
 }
 
 static void find_anchors(struct builder *b) {
@@ -73,7 +72,7 @@ static void find_anchors(struct builder *b) {
 }
 
 static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
-	r.floating = true;
+	r.floating = r.group != GROUP_FLOOR; /* no grant leads away from the floor (P4) */
 	for (size_t i = 0; i < b->plan->rules.nanchors; i++) {
 		r.anchor = b->plan->rules.anchors[i].path;
 		add_rule(b, r, pattern, fold || b->plan->rules.anchors[i].folds);
@@ -134,26 +133,11 @@ void rule_for_path(struct builder *b, const char *path, const char *note) {
 /* The name as written, and what it leads to now. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	const char *named = half_resolved(b, it->str), *full = fs_resolve(b, it->str);
+	/* As the mounts have it; but nothing loosens the floor (P4). */
+	r.yields = r.effect == EFFECT_DENY && r.group != GROUP_FLOOR;
 	add_path(b, r, named);
 	if (full != NULL && !streq(full, named)) {
 		add_path(b, r, full);
-	}
-}
-
-/* A grant within a denied path re-opens its part of it, as the mounts have it; what is
- * denied by name in that part comes later and is denied all the same. */
-static void reopen_grants(struct builder *b, struct rule r, const char *denied) {
-	r.except = true;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		bool granted = wish_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
-		if (!granted || streq(w->m.source, denied) || !path_within(w->m.source, denied)) {
-			continue;
-		}
-		r.written = w->m.target;
-		r.origin = w->m.origin;
-		r.anchor = keep_join(b, w->m.target, "..");
-		add_rule(b, r, escaped(b, strrchr(w->m.target, '/') + 1), false);
 	}
 }
 
@@ -296,16 +280,6 @@ static enum rule_group group_of(const struct item *it) {
 	return it->bound ? GROUP_UNTRUSTED : GROUP_OURS;
 }
 
-/* Where exceptions are written the order is the user's, and an earlier rule within the
- * grant would be undone; and nothing loosens the floor (P4). */
-static void reopen_grants_of(struct builder *b, struct rule r, const struct item *it) {
-	const char *full = fs_resolve(b, it->str);
-	if (r.effect == EFFECT_DENY && r.group != GROUP_FLOOR && full != NULL &&
-	    !excepts(&b->p->values[KEY_FS_DENY])) {
-		reopen_grants(b, r, full);
-	}
-}
-
 static void add_item(struct builder *b, enum key_id key, const struct item *it) {
 	struct rule r = {
 		.effect = key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT,
@@ -324,7 +298,6 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 	switch (it->kind) {
 	case ITEM_PLAIN:
 		add_plain(b, r, it);
-		reopen_grants_of(b, r, it);
 		break;
 	case ITEM_PATTERN:
 		add_pattern(b, r, it->str);

@@ -39,9 +39,15 @@ struct ground {
 	size_t depth;
 };
 
+/* The granted tree itself lies in what the rule denies: its grant is the more specific. */
+static bool is_reopened(const struct rule *r, const char *deepest) {
+	return deepest != NULL && path_within(deepest, r->anchor) &&
+	       glob_matched(&r->glob, glob_walk(&r->glob, rest_of(deepest, r->anchor)));
+}
+
 static bool stands_on(struct ground *g, const struct rule *r, const char *path,
 		      const char *deepest) {
-	if (r->floating && r->anchor != deepest) {
+	if ((r->floating && r->anchor != deepest) || (r->yields && is_reopened(r, deepest))) {
 		return false;
 	}
 	if (g->anchor != r->anchor) {

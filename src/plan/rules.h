@@ -21,6 +21,7 @@ struct rule {
 	enum rule_effect effect;
 	enum rule_group group;
 	bool except;
+	bool yields;         /* a tree that is granted within what it denies is not its ground */
 	bool until_made;     /* a ".git" that the run itself made is free of it */
 	const char *written; /* as the user or a table wrote it */
 	const char *set;     /* of data/names.c; NULL */

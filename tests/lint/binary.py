@@ -108,7 +108,7 @@ ALLOWED = {
     "system calls": """_exit chdir clock_gettime clone close dup3 execve fchdir fchmod fchmodat fcntl fstat getpid getppid
         ioctl kill mkdirat open openat poll prctl pread prlimit read recvmsg renameat rmdir sendmsg setdomainname
         sethostname setpgid setsid signalfd socket symlinkat syscall umask umount2 unlinkat waitpid write""",
-    "memory and text": "memchr memcmp memcpy memmove strcmp strcspn strlen strncmp strrchr strstr",
+    "memory and text": "memchr memcmp memcpy memmove strcasecmp strchr strcmp strcspn strlen strncmp strrchr strspn strstr",
     "sets of signals": "sigaddset sigemptyset sigfillset",
     "errno, which belongs to the thread": "__errno_location",
 }
@@ -116,7 +116,7 @@ ALLOWED = {
 NOT_FOLLOWED = re.compile(r"layers$|layer_\w+$")
 
 # What the broker in the guard's loop judges by, outside base and linux.
-JUDGES = ("src/data/lasting.c", "src/plan/sight.c", "src/data/syscalls.c")
+JUDGES = ("src/data/lasting.c", "src/plan/rules.c", "src/plan/sight.c", "src/data/syscalls.c")
 BROKER = ["broker_init", "broker_serve"]
 # A process of its own that puts a new file into the view; it is a copy of the caller too.
 HELPERS = ["follow_help"]

@@ -236,6 +236,12 @@ static inline struct item *add_item(struct world *w, enum key_id id, const char 
 	return &v->items[v->count++];
 }
 
+static inline struct item *add_pattern(struct world *w, enum key_id id, const char *s) {
+	struct item *it = add_item(w, id, s);
+	it->kind = ITEM_PATTERN;
+	return it;
+}
+
 /* An unprivileged user on a merged-/usr host with everything the kernel has. */
 static inline void world_init(struct world *w) {
 	*w = (struct world){0};

@@ -1087,6 +1087,45 @@ TEST(a_grant_that_reopens_a_deny_is_open_to_changes) {
 	world_done(&w);
 }
 
+/* A tree that is granted by name is its own ground; what the floor denies has no other. */
+TEST(a_grant_does_not_lead_away_from_a_pattern_of_the_floor) {
+	static const struct {
+		enum origin_kind kind;
+		enum sight vault, key;
+	} rows[] = {
+		{ORIGIN_OPTION, SIGHT_WRITE, SIGHT_DENIED},
+		{ORIGIN_FLOOR, SIGHT_DENIED, SIGHT_DENIED},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/home/ann/work/app/vault/open/x", 'f', NULL);
+		add_pattern(&w, KEY_FS_DENY, "**/vault")->origin.kind = rows[i].kind;
+		add_pattern(&w, KEY_FS_DENY, "**/*.key")->origin.kind = rows[i].kind;
+		add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault/later");
+		add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
+		REQUIRE(build(&w) == 0);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/y"), SIGHT_DENIED);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x"), rows[i].vault);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x.key"), rows[i].key);
+		world_done(&w);
+	}
+}
+
+TEST(an_exception_of_an_untrusted_file_undoes_its_own_rules_alone) {
+	struct world w;
+	world_init(&w);
+	add_pattern(&w, KEY_FS_DENY, "**/*.key");
+	add_pattern(&w, KEY_FS_DENY, "**/*.pem")->bound = true;
+	struct item *except = add_pattern(&w, KEY_FS_DENY, "**/a.*");
+	except->bound = except->except = true;
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.key"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.pem"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/b.pem"), SIGHT_DENIED);
+	world_done(&w);
+}
+
 TEST(the_rule_behind_a_sight_is_named) {
 	struct world w;
 	world_init(&w);

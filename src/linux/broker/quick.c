@@ -89,18 +89,22 @@ static int find_straight(const struct call *c, int dirfd, const char *path, int 
 	return 0;
 }
 
-static int find(const struct call *c, int dirfd, const char *path, int flags, struct place *p) {
-	auto_fd own = -1;
-	int base = c->b->root;
+/* Where a path begins, as a descriptor of our own. */
+static int base_for(const struct call *c, int dirfd, const char *path) {
+	if (path[0] != '/') {
+		return caller_fd(c, dirfd);
+	}
+	int fd = fcntl(c->b->root, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
 
+static int find(const struct call *c, int dirfd, const char *path, int flags, struct place *p) {
 	p->has_name = p->slash = p->by_proc = false;
 	int r = find_straight(c, dirfd, path, flags, p);
 	if (r != -ELOOP) {
 		return r;
 	}
-	if (path[0] != '/') {
-		base = own = caller_fd(c, dirfd);
-	}
+	auto_fd base = base_for(c, dirfd, path);
 	if (base < 0) {
 		p->fd = -1;
 		return base;
@@ -156,8 +160,7 @@ static bool is_plain(const struct call *c, int dirfd, const char *path, struct p
 /* The name is not there, and no link of that name. */
 static bool is_absent(const struct call *c, int dirfd, const char *path) {
 	struct stat st;
-	auto_fd own = -1;
-	int base = path[0] == '/' ? c->b->root : (own = caller_fd(c, dirfd));
+	auto_fd base = base_for(c, dirfd, path);
 
 	return base >= 0 && syscall(SYS_newfstatat, base, path, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
 	       errno == ENOENT;

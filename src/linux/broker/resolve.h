@@ -43,7 +43,7 @@ int resolve_fd(const struct call *c, int fd, struct place *ret);
 int resolve_name(const struct call *c, int dirfd, const char *path, struct place *ret);
 
 /* quick.c: the same in few system calls; -EAGAIN when it has to be found otherwise. */
-int quick_name(const struct call *c, int dirfd, const char *path, struct place *ret);
+int quick_name(const struct call *c, int dirfd, const char *path, struct place *p);
 
 /* As resolve_name(), for open(2) with O_CREAT: symlinks that lead to nothing are
  * followed to the name that is missing.  -EEXIST when it is not missing. */

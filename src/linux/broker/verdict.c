@@ -56,7 +56,7 @@ static size_t repository_length(const char *path) {
 void verdict_made(struct broker *b, int dir, const char *name) {
 	struct stat st;
 
-	if (strcasecmp(name, REPOSITORY + 1) == 0 &&
+	if (strcasecmp(name, &REPOSITORY[1]) == 0 &&
 	    syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		struct made *slot = &b->made[b->nmade++ % BROKER_MADE];
 		*slot = (struct made){.dev = st.st_dev, .ino = st.st_ino};
