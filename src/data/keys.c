@@ -118,6 +118,14 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_NEVER,
 			.help = "Accept level none: clean environment, limits and time-out only.",
 		},
+	[KEY_NESTED] =
+		{
+			.name = "nested",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_NEVER,
+			.help = "Let the command set up a Landlock sandbox of its own; names that do "
+				"not exist yet are then not kept.",
+		},
 	[KEY_FS_VIEW] =
 		{
 			.name = "fs.view",

@@ -40,6 +40,7 @@ const struct option_row options[] = {
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
 	{"allow-degraded", 0, "NAME[,NAME]", KEY(KEY_ALLOW_DEGRADED), .commas = true, BOUNDARY, .help = "run although these guarantees are absent here"},
 	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: nothing is enforced but limits"},
+	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock itself, as another Corral does"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "skip the standing policy files; the floor of /etc holds"},
 	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set any policy key; lists take one element a time"},

@@ -19,6 +19,7 @@ const struct default_row default_rows[] = {
 	{KEY_LEVEL, "auto", NULL, "the highest that the host has"},
 	{KEY_MIN_LEVEL, "standard", NULL, "files and network are the least that is worth its name"},
 	{KEY_ACCEPT_NO_SANDBOX, "false", NULL, "nothing runs unprotected unless somebody says so"},
+	{KEY_NESTED, "false", NULL, "who judges names from outside cannot know an inner sandbox's rules"},
 	{KEY_FS_VIEW, "system", NULL, "programs and libraries, and nobody's data"},
 	{KEY_FS_PROTECT, "@agents", NULL, "an agent must not write its own orders"},
 	{KEY_FS_PROTECT, "@corral", NULL, "what decides about the next run"},

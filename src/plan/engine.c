@@ -72,6 +72,9 @@ static int not_reached(const struct host *h, enum level wanted, const char *what
 		what, level_name(wanted), origin_text(from, origin, sizeof origin),
 		level_name(highest(h)), h->seccomp ? "is there" : "is missing", h->landlock_abi,
 		userns_why(h));
+	if (h->landlock_abi == 0 && caller_variable(h, "CORRAL_LEVEL") != NULL) {
+		return err_fix(e, "start the Corral around this one with --allow-nested");
+	}
 	if (wanted == LEVEL_FULL && has_namespaces(h)) {
 		return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or --level %s",
 			       LANDLOCK_ABI_FULL, level_name(highest(h)));

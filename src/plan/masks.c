@@ -313,7 +313,7 @@ static const char *path_of_rule(struct builder *b, const struct rule *r) {
 
 static void protect_existing_names(struct builder *b) {
 	const struct rules *rules = &b->plan->rules;
-	for (size_t i = 0; i < rules->count && !b->h->notify; i++) {
+	for (size_t i = 0; i < rules->count && !b->plan->judges; i++) {
 		const char *path = path_of_rule(b, &rules->list[i]);
 		const char *full = path == NULL ? NULL : fs_resolve(b, path);
 		if (full == NULL || !path_within(full, b->plan->workspace) ||

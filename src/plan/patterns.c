@@ -353,6 +353,8 @@ static void add_names(struct builder *b) {
 
 void rules_build(struct builder *b) {
 	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
+	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
+	b->plan->judges = b->h->notify && !b->plan->nested;
 	if (b->plan->engine < ENGINE_LANDLOCK) {
 		return; /* nothing could hide anything, and the promises say so */
 	}
@@ -393,7 +395,7 @@ unsigned rules_traits(const struct builder *b) {
 void rules_broker(struct builder *b) {
 	struct plan *plan = b->plan;
 	plan->exceptions = rules_traits(b);
-	plan->broker = plan->exceptions != 0 && b->h->notify;
+	plan->broker = plan->exceptions != 0 && plan->judges;
 	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
 	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
 		/* For the names that are built in the content is what counts, and unpacking an
@@ -401,7 +403,7 @@ void rules_broker(struct builder *b) {
 		plan->traits |= plan->rules.asked ? TRAIT_MARKS : 0;
 		plan->traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
 	}
-	if (plan->exceptions != 0 && !plan->broker && b->h->notify_why != NULL) {
+	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
 		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
 	}
 }

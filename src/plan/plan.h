@@ -123,6 +123,8 @@ struct plan {
 
 	bool own_net;       /* net.mode is none: loopback alone */
 	bool broker;        /* what the filter asks is answered */
+	bool judges;        /* rules about names are judged when they are used */
+	bool nested;        /* a sandbox inside is allowed: then they are not */
 	unsigned traits;    /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* those that paths within a writable tree ask for */
 	struct rules rules; /* about names that no mount can cover */

@@ -71,10 +71,11 @@ static struct promise files(bool landlock) {
 
 struct promise promise_deny(const struct plan *plan, const char *by) {
 	struct promise made = {.state = STATE_ENFORCED, .by = {by}};
+	bool nested = plan->nested;
 	if (plan->exceptions == 0) {
 		return made;
 	}
-	if (plan->broker) {
+	if (plan->judges) {
 		made.by[1] = "broker";
 		bool alone = plan_shares(plan) || plan->rules.hides;
 		if (alone && (plan->exceptions & TRAIT_READS) != 0) {
@@ -86,12 +87,21 @@ struct promise promise_deny(const struct plan *plan, const char *by) {
 		return made;
 	}
 	made.state = plan->rules.asked ? STATE_ABSENT : STATE_WEAKER;
-	made.why = plan->rules.asked
-			   ? "patterns, and paths that do not exist yet, cannot be held: nobody "
-			     "answers what the filter would ask"
-			   : "protected names that do not exist yet can be made, and a file that "
-			     "the host replaces is no longer held: nobody answers what the filter "
-			     "would ask";
+	if (plan->rules.asked) {
+		made.why =
+			nested ? "patterns, and paths that do not exist yet, cannot be held where "
+				 "a sandbox inside is allowed"
+			       : "patterns, and paths that do not exist yet, cannot be held: "
+				 "nobody "
+				 "answers what the filter would ask";
+		return made;
+	}
+	made.why =
+		nested ? "protected names that do not exist yet can be made, and a file that the "
+			 "host replaces is no longer held: a sandbox inside is allowed"
+		       : "protected names that do not exist yet can be made, and a file that the "
+			 "host replaces is no longer held: nobody answers what the filter would "
+			 "ask";
 	return made;
 }
 

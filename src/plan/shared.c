@@ -256,7 +256,7 @@ void shared_traits(struct builder *b) {
 	traits |= plan->own_net ? TRAIT_NO_NET : 0;
 	traits |= open ? TRAIT_OPEN : 0;
 	if (plan->broker) {
-		traits |= TRAIT_BROKER | plan->exceptions;
+		traits |= TRAIT_BROKER | (plan->judges ? plan->exceptions : 0);
 		traits |= open ? 0 : TRAIT_MARKS;
 		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
 		traits |= plan->stand_in != NULL ? TRAIT_MEMORY : 0;

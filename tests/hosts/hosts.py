@@ -62,7 +62,8 @@ class Nested(Place):
 
     def words(self, outer=None):
         more = ["--write", self.box.outer] if outer is None else outer
-        return [self.box.corral, "run", "--no-config", "--level", self.level, "--read", self.bin, *more, "--"]
+        return [self.box.corral, "run", "--no-config", "--allow-nested", "--level", self.level,
+                "--read", self.bin, *more, "--"]
 
 
 class Podman(Place):

@@ -839,6 +839,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "level = \"auto\"", "level"},
 	{"", NULL, "allow_degraded = [\"net\"]", "allow_degraded"},
 	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
+	{"", NULL, "nested = true", "nested"},
 };
 
 TEST(an_untrusted_project_file_narrows_and_never_loosens) {
@@ -1275,6 +1276,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_REQUIRE] = {"net", false},
 	[KEY_ALLOW_DEGRADED] = {"net", false},
 	[KEY_ACCEPT_NO_SANDBOX] = {"true", false},
+	[KEY_NESTED] = {"true", false},
 	[KEY_FS_VIEW] = {"host", false},
 	[KEY_FS_READ] = {"/usr", false},
 	[KEY_FS_WRITE] = {"/usr", false},
