@@ -12,8 +12,9 @@ ROOMS = {
     "plan": ["base", "data", "policy"],
     "files": ["base", "data", "policy", "plan"],
     "linux": ["base", "data", "policy", "plan"],
+    "cow": ["base", "data", "policy", "plan"],
     "run": ["base", "data", "policy", "plan", "linux"],
-    "lib": ["base", "data", "policy", "plan", "files", "linux", "run"],
+    "lib": ["base", "data", "policy", "plan", "files", "linux", "cow", "run"],
     "cli": ["base", "data"],
 }
 

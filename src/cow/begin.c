@@ -1,0 +1,289 @@
+/* Before and after a run whose changes are kept apart.
+ *
+ * Should:   know before anything runs that an overlay can have its upper directory
+ *           here, because the kernel's own answer has no reason in it.
+ * Must not: leave a directory behind that holds no change.
+ * Fails:    closed: without a place for changes nothing runs. */
+#include "cow/cow.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+/* Long enough that two runs do not meet, short enough to be typed. */
+#define ID_LENGTH 6
+
+/* Larger tables of mounts are no reason to read on for ever. */
+#define MOUNTS_MAX ((size_t)16 * 1024 * 1024)
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+#ifndef CIFS_SUPER_MAGIC
+#define CIFS_SUPER_MAGIC 0xFF534D42
+#endif
+
+const char *cow_free_dir(struct arena *a, const char *state_dir) {
+	/* Neither 0 nor o, neither 1 nor l; 32 of them, so that no letter is likelier. */
+	static const char letters[] = "23456789abcdefghijkmnpqrstuvwxyz";
+	unsigned char random[ID_LENGTH];
+	char id[ID_LENGTH + 1];
+
+	if (state_dir == NULL || getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+		return NULL;
+	}
+	for (size_t i = 0; i < ID_LENGTH; i++) {
+		id[i] = letters[random[i] % (sizeof letters - 1)];
+	}
+	id[ID_LENGTH] = '\0';
+	const char *all = path_join(a, state_dir, "cow");
+	return all == NULL ? NULL : path_join(a, all, id);
+}
+
+/* ---- whether it can be had ---- */
+
+/* What a kernel refuses as an upper directory, by the name a person knows. */
+static const struct {
+	unsigned long magic;
+	const char *name;
+} unfit[] = {
+	{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own root)"},
+	{NFS_SUPER_MAGIC, "NFS"},
+	{SMB_SUPER_MAGIC, "SMB"},
+	{CIFS_SUPER_MAGIC, "SMB"},
+	{FUSE_SUPER_MAGIC, "FUSE"},
+	{V9FS_MAGIC, "9P"},
+	{MSDOS_SUPER_MAGIC, "FAT"},
+	{ECRYPTFS_SUPER_MAGIC, "eCryptfs"},
+};
+
+#define ELSEWHERE                                                                                  \
+	"set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"
+
+static int check_place(int upper, const char *dir, struct err *e) {
+	struct statfs fs;
+	if (fstatfs(upper, &fs) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot look at the file system of", dir);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(unfit); i++) {
+		if ((unsigned long)fs.f_type == unfit[i].magic) {
+			(void)err_set(e, ERR_SETUP, COW_WHERE,
+				      "changes cannot be kept in %s: it lies on %s, and an overlay "
+				      "needs a file system of its own kind there",
+				      dir, unfit[i].name);
+			return err_fix(e, ELSEWHERE);
+		}
+	}
+	if (fsetxattr(upper, "user.corral.probe", "", 0, 0) != 0) {
+		(void)err_sys_at(e, COW_WHERE, "no extended attributes can be kept in", dir);
+		return err_fix(e, ELSEWHERE);
+	}
+	return fremovexattr(upper, "user.corral.probe") == 0
+		       ? 0
+		       : err_sys_at(e, COW_WHERE, "an attribute cannot be removed in", dir);
+}
+
+/* Mountinfo writes four characters so that a line stays one. */
+static char next_char(const char **at) {
+	static const struct {
+		const char *text;
+		char c;
+	} escapes[] = {{"\\040", ' '}, {"\\011", '\t'}, {"\\012", '\n'}, {"\\134", '\\'}};
+	for (size_t i = 0; i < ARRAY_LEN(escapes); i++) {
+		if (str_starts(*at, escapes[i].text)) {
+			*at += strlen(escapes[i].text);
+			return escapes[i].c;
+		}
+	}
+	return *(*at)++;
+}
+
+/* The mount point of one line of mountinfo. */
+static bool mount_point(const char *line, char out[PATH_MAX]) {
+	size_t len = 0;
+	for (int field = 0; field < 4; field++) {
+		line = strchr(line, ' ');
+		if (line == NULL) {
+			return false;
+		}
+		line++;
+	}
+	while (*line != ' ' && *line != '\0' && len < PATH_MAX - 1) {
+		out[len++] = next_char(&line);
+	}
+	out[len] = '\0';
+	return true;
+}
+
+/* An overlay shows what lies beneath a mount, not what is mounted: files would be
+ * missing inside, and nobody would be told. */
+static int check_mounts(const char *workspace, struct err *e) {
+	struct buf text;
+	char at[PATH_MAX];
+	int rc = 0;
+
+	buf_init(&text);
+	if (file_read("/proc/self/mountinfo", MOUNTS_MAX, &text) != 0) {
+		rc = err_sys(e, COW_WHERE, "cannot read which file systems are mounted");
+	}
+	for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end) {
+		end = line + strcspn(line, "\n");
+		end += *end == '\n';
+		if (mount_point(line, at) && !streq(at, workspace) && path_within(at, workspace)) {
+			(void)err_set(e, ERR_SETUP, COW_WHERE,
+				      "%s is mounted in the workspace, and an overlay would not "
+				      "show it",
+				      at);
+			rc = err_fix(e, "unmount it, choose a workspace beside it, or leave "
+					"--cow out");
+		}
+	}
+	buf_done(&text);
+	return rc;
+}
+
+/* ---- begin ---- */
+
+/* Of our own state, private to the user. */
+static int make_parents(const char *dir, struct err *e) {
+	char part[PATH_MAX];
+	for (const char *p = strchr(dir + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+		size_t len = (size_t)(p - dir);
+		if (len >= sizeof part) {
+			errno = ENAMETOOLONG;
+			return err_sys_at(e, COW_WHERE, "cannot make", dir);
+		}
+		memcpy(part, dir, len);
+		part[len] = '\0';
+		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+			(void)err_sys_at(e, COW_WHERE, "cannot make", part);
+			return err_fix(e, "make the state directory writable, set XDG_STATE_HOME, "
+					  "or leave --cow out");
+		}
+	}
+	return 0;
+}
+
+static int write_meta(int dir, const char *workspace, struct err *e) {
+	struct stat st;
+	struct timespec now;
+	struct buf text;
+
+	if (stat(workspace, &st) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot look at the workspace", workspace);
+	}
+	/* The fine clock is never behind the one that files are stamped with. */
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
+	buf_init(&text);
+	buf_printf(&text, "1 %" PRIu64 " %" PRId64 " %" PRId64 "\n%s", (uint64_t)st.st_ino,
+		   (int64_t)now.tv_sec, (int64_t)now.tv_nsec, workspace);
+	auto_fd fd = openat(dir, "meta", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc = buf_failed(&text) ? err_memory(e, COW_WHERE) : 0;
+	if (rc == 0 && (fd < 0 || fd_write_all(fd, text.data, text.len) != 0)) {
+		rc = err_sys(e, COW_WHERE, "cannot write the record of the run");
+	}
+	buf_done(&text);
+	return rc;
+}
+
+static int open_part(int dir, const char *name) {
+	return mkdirat(dir, name, 0700) == 0
+		       ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		       : -1;
+}
+
+/* The workspace's own directory shows through with the mode of the upper one. */
+static int copy_mode(int upper, const char *workspace) {
+	struct stat st;
+	return stat(workspace, &st) == 0 ? fchmod(upper, st.st_mode & 0777) : -1;
+}
+
+static int fill(struct cow_run *r, const char *workspace, struct err *e) {
+	r->lock = open(r->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot lock", r->dir);
+	}
+	r->upper = open_part(r->lock, "upper");
+	r->work = open_part(r->lock, "work");
+	if (r->upper < 0 || r->work < 0 || copy_mode(r->upper, workspace) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot make a place for changes in", r->dir);
+	}
+	return check_place(r->upper, r->dir, e) != 0 ? -1 : write_meta(r->lock, workspace, e);
+}
+
+static int open_parent(const char *dir) {
+	char path[PATH_MAX];
+	size_t len = (size_t)(strrchr(dir, '/') - dir);
+	if (len >= sizeof path) {
+		return -1;
+	}
+	memcpy(path, dir, len);
+	path[len] = '\0';
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void run_close(struct cow_run *r) {
+	drop_fd(&r->upper);
+	drop_fd(&r->work);
+	drop_fd(&r->lock);
+}
+
+int cow_begin(const char *dir, const char *workspace, struct cow_run *ret, struct err *e) {
+	struct cow_run r = {
+		.dir = dir, .id = strrchr(dir, '/') + 1, .lock = -1, .upper = -1, .work = -1};
+	if (check_mounts(workspace, e) != 0 || make_parents(dir, e) != 0) {
+		return -1;
+	}
+	if (mkdir(dir, 0700) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot make", dir);
+	}
+	if (fill(&r, workspace, e) != 0) {
+		run_close(&r);
+		auto_fd parent = open_parent(dir);
+		(void)cow_remove_tree(parent, r.id); /* the first error is the one to tell */
+		return -1;
+	}
+	*ret = r;
+	return 0;
+}
+
+/* ---- end ---- */
+
+static int count(struct arena *a, struct cow_run *r, int64_t *ret, struct err *e) {
+	struct cow c;
+	struct cow_changes changes;
+	int rc = cow_load(a, take_fd(&r->lock), r->id, &c, e);
+	if (rc == 0) {
+		rc = cow_walk(&c, &changes, e);
+	}
+	if (rc == 0 && changes.n == 0) {
+		c.parent = open_parent(r->dir);
+		rc = cow_remove(&c, e);
+	}
+	if (rc == 0) {
+		*ret = (int64_t)changes.n;
+	}
+	cow_close(&c);
+	return rc;
+}
+
+int cow_end(struct cow_run *r, int64_t *ret_changes, struct err *e) {
+	struct arena a;
+	arena_init(&a);
+	drop_fd(&r->upper);
+	drop_fd(&r->work);
+	int rc = count(&a, r, ret_changes, e);
+	arena_done(&a);
+	return rc;
+}

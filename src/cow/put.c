@@ -1,0 +1,322 @@
+/* One change into the workspace, by one system call each (W3).
+ *
+ * A file, link or directory that takes a place is made complete under a draft's name
+ * beside it, and then moved there: onto nothing, over what was judged, or in exchange
+ * for something of another type, which then has the draft's name and is removed.
+ *
+ * Should:   look once more, right before that call, that the host still has what the
+ *           change was judged against.
+ * Must not: follow a symlink (W1), set more than the nine permission bits (W5).
+ * Fails:    with the path; what was made under a draft's name is removed by us, or by
+ *           the next apply through the journal. */
+#include "cow/cow.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE (1 << 0)
+#endif
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE (1 << 1)
+#endif
+
+#define ACL "system.posix_acl_access"
+#define USER "user."
+#define OVERLAY "user.overlay."
+
+static int fail(struct err *e, const char *what, const char *path) {
+	return err_sys_at(e, COW_WHERE, what, path);
+}
+
+static void step(const struct cow_put *p) {
+	if (p->how->step != NULL) {
+		p->how->step(p->how->step_arg);
+	}
+}
+
+/* The directory that holds the last component, which *ret_name points to. */
+static int parent_of(const struct cow_put *p, const char *path, const char **ret_name) {
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+	memcpy(dir, path, len); /* paths in a walk are shorter */
+	dir[len] = '\0';
+	*ret_name = slash == NULL ? path : slash + 1;
+	return cow_open_beneath(p->c->lower, dir, O_PATH | O_DIRECTORY);
+}
+
+/* ---- drafts ---- */
+
+struct draft {
+	int parent;
+	const char *name; /* where it will be */
+	char own[32];     /* where it is made */
+};
+
+static int draft_init(struct cow_put *p, const char *path, struct draft *ret, struct err *e) {
+	struct draft d = {.parent = parent_of(p, path, &d.name)};
+	if (d.parent < 0) {
+		return fail(e, "cannot reach the directory of", path);
+	}
+	(void)snprintf(d.own, sizeof d.own, ".corral-apply-%s", p->c->id);
+	const char *noted = arena_printf(p->c->a, "%.*s%s", (int)(d.name - path), path, d.own);
+	if (noted == NULL) {
+		drop_fd(&d.parent);
+		return err_memory(e, COW_WHERE);
+	}
+	if (p->last_draft == NULL || !streq(p->last_draft, noted)) {
+		step(p);
+		if (cow_note(p->c, COW_DRAFT, noted, e) != 0) {
+			drop_fd(&d.parent);
+			return -1;
+		}
+		p->last_draft = noted;
+	}
+	*ret = d;
+	return 0;
+}
+
+static void draft_remove(int parent, const char *name) {
+	if (unlinkat(parent, name, 0) != 0 && errno == EISDIR) {
+		/* What is not empty is nobody's draft. */
+		(void)unlinkat(parent, name, AT_REMOVEDIR);
+	}
+}
+
+void cow_remove_drafts(const struct cow *c) {
+	struct cow_apply quiet = {0};
+	struct cow_put p = {.c = c, .how = &quiet};
+	for (size_t i = 0; i < c->ndrafts; i++) {
+		const char *name;
+		auto_fd parent = parent_of(&p, c->drafts[i], &name);
+		if (parent >= 0 && *name != '\0') {
+			draft_remove(parent, name);
+		}
+	}
+}
+
+/* What a path has now is what the change was judged against. */
+static bool unchanged(const struct draft *d, const struct cow_fact *was) {
+	struct stat st;
+	if (fstatat(d->parent, d->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return errno == ENOENT && was->mode == 0;
+	}
+	struct cow_fact now = cow_fact_of(&st);
+	/* A directory changes with what is put into it. */
+	bool dir = S_ISDIR(now.mode) && S_ISDIR(was->mode);
+	return now.ino == was->ino && (dir || (now.sec == was->sec && now.nsec == was->nsec));
+}
+
+/* A file system without the flags: a link does not replace either; directories have
+ * none, and replace nothing that is not empty. */
+static int move_plainly(const struct draft *d, const struct cow_fact *was, unsigned flags) {
+	if (flags == RENAME_NOREPLACE) {
+		int rc = linkat(d->parent, d->own, d->parent, d->name, 0);
+		if (rc == 0 || errno != EPERM) {
+			return rc;
+		}
+	} else if (unlinkat(d->parent, d->name, S_ISDIR(was->mode) ? AT_REMOVEDIR : 0) != 0) {
+		return -1;
+	}
+	return renameat(d->parent, d->own, d->parent, d->name);
+}
+
+static int move(const struct draft *d, const struct cow_fact *was, unsigned flags) {
+	if (syscall(SYS_renameat2, d->parent, d->own, d->parent, d->name, flags) == 0) {
+		return 0;
+	}
+	return errno == EINVAL && flags != 0 ? move_plainly(d, was, flags) : -1;
+}
+
+/* The draft takes its place; then the draft's name is free again. */
+static int draft_place(const struct cow_put *p, const struct cow_change *change,
+		       const struct draft *d, const struct cow_fact *was, struct err *e) {
+	unsigned flags = was->mode == 0 ? RENAME_NOREPLACE : 0;
+	if (was->mode != 0 && ((was->mode ^ change->is.mode) & S_IFMT) != 0) {
+		flags = RENAME_EXCHANGE;
+	}
+	step(p);
+	if (!unchanged(d, was)) {
+		draft_remove(d->parent, d->own);
+		return err_set(e, ERR_REFUSED, COW_WHERE,
+			       "%s was changed on the host while changes were applied",
+			       change->path);
+	}
+	if (move(d, was, flags) != 0) {
+		(void)fail(e, "cannot put into place", change->path);
+		draft_remove(d->parent, d->own);
+		return -1;
+	}
+	step(p);
+	draft_remove(d->parent, d->own); /* of an exchange; otherwise there is none */
+	return 0;
+}
+
+/* ---- what a draft is ---- */
+
+/* The user's own attributes and the access list; the overlay's stay behind. */
+static void copy_attributes(int from, int to) {
+	char names[4096], value[4096];
+	ssize_t len = flistxattr(from, names, sizeof names);
+	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1) {
+		const char *name = names + at;
+		bool wanted =
+			streq(name, ACL) || (str_starts(name, USER) && !str_starts(name, OVERLAY));
+		ssize_t n = wanted ? fgetxattr(from, name, value, sizeof value) : -1;
+		if (n >= 0) {
+			/* Where the workspace cannot hold it, it could not before either. */
+			(void)fsetxattr(to, name, value, (size_t)n, 0);
+		}
+	}
+}
+
+static int copy_bytes(int from, int to) {
+	char chunk[65536];
+	for (;;) {
+		ssize_t n = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
+		if (n < 0) {
+			break; /* not between these two: by hand, from where it stands */
+		}
+		if (n == 0) {
+			return 0;
+		}
+	}
+	for (;;) {
+		ssize_t n = read(from, chunk, sizeof chunk);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n <= 0) {
+			return (int)n;
+		}
+		if (fd_write_all(to, chunk, (size_t)n) != 0) {
+			return -1;
+		}
+	}
+}
+
+static int draft_file(const struct cow_put *p, const struct cow_change *change,
+		      const struct draft *d) {
+	auto_fd from = cow_open_upper(p->c, change->path, O_RDONLY | O_NONBLOCK);
+	step(p);
+	auto_fd to = from < 0 ? -1
+			      : openat(d->parent, d->own,
+				       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st, host;
+	if (to < 0 || fstat(from, &st) != 0) {
+		return -1;
+	}
+	step(p);
+	if (copy_bytes(from, to) != 0) {
+		return -1;
+	}
+	copy_attributes(from, to);
+	if (fstatat(d->parent, d->name, &host, AT_SYMLINK_NOFOLLOW) == 0) {
+		/* The group of a shared file; a file of somebody else's becomes ours. */
+		(void)!fchown(to, (uid_t)-1, host.st_gid);
+	}
+	const struct timespec times[] = {st.st_atim, st.st_mtim};
+	/* fchmod last: writing and changing the owner take bits away. */
+	return futimens(to, times) != 0 || fchmod(to, change->is.mode & 0777) != 0 ? -1 : 0;
+}
+
+static int draft_link(const struct cow_put *p, const struct cow_change *change,
+		      const struct draft *d) {
+	char text[PATH_MAX];
+	auto_fd from = cow_open_beneath(p->c->upper, change->path, O_PATH);
+	ssize_t n = from < 0 ? -1 : readlinkat(from, "", text, sizeof text - 1);
+	if (n < 0) {
+		return -1;
+	}
+	text[n] = '\0';
+	step(p);
+	return symlinkat(text, d->parent, d->own);
+}
+
+/* Open to us until everything is in it; cow_put_mode() has the last word. */
+static int draft_dir(const struct cow_put *p, const struct cow_change *change,
+		     const struct draft *d) {
+	step(p);
+	if (mkdirat(d->parent, d->own, 0700) != 0) {
+		return -1;
+	}
+	auto_fd fd = openat(d->parent, d->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		return -1;
+	}
+	/* A set-group-id bit that the directory around it handed down stays. */
+	return fchmod(fd, (st.st_mode & 02000) | (change->is.mode & 0777) | 0700);
+}
+
+int cow_put(struct cow_put *p, const struct cow_change *change, struct err *e) {
+	static const struct cow_fact nothing;
+	const struct cow_fact *was = change->kind == COW_RENAMED ? &nothing : &change->was;
+	mode_t type = change->is.mode & S_IFMT;
+	struct draft d;
+	if (draft_init(p, change->path, &d, e) != 0) {
+		return -1;
+	}
+	auto_fd parent = d.parent;
+	draft_remove(parent, d.own); /* of an earlier apply, in this very directory */
+	int rc = type == S_IFDIR   ? draft_dir(p, change, &d)
+		 : type == S_IFLNK ? draft_link(p, change, &d)
+				   : draft_file(p, change, &d);
+	if (rc != 0) {
+		(void)fail(e, "cannot make", change->path);
+		draft_remove(parent, d.own);
+		return -1;
+	}
+	return draft_place(p, change, &d, was, e);
+}
+
+int cow_put_delete(struct cow_put *p, const struct cow_change *change, struct err *e) {
+	const char *path = change->from != NULL ? change->from : change->path;
+	struct draft d = {.parent = parent_of(p, path, &d.name)};
+	auto_fd parent = d.parent;
+	if (parent < 0) {
+		return errno == ENOENT ? 0 : fail(e, "cannot reach the directory of", path);
+	}
+	step(p);
+	if (!unchanged(&d, &change->was)) {
+		struct stat st;
+		if (fstatat(parent, d.name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+			return 0; /* what was to be done is done */
+		}
+		return err_set(e, ERR_REFUSED, COW_WHERE,
+			       "%s was changed on the host while changes were applied", path);
+	}
+	if (unlinkat(parent, d.name, S_ISDIR(change->was.mode) ? AT_REMOVEDIR : 0) != 0) {
+		return fail(e, "cannot delete", path);
+	}
+	return 0;
+}
+
+int cow_put_mode(struct cow_put *p, const char *path, const struct cow_fact *is, struct err *e) {
+	auto_fd fd = cow_open_beneath(p->c->lower, path, O_PATH);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		return fail(e, "cannot reach", path);
+	}
+	if (((st.st_mode ^ is->mode) & S_IFMT) != 0) {
+		errno = ESTALE;
+		return fail(e, "was replaced on the host:", path);
+	}
+	if (((st.st_mode ^ is->mode) & 0777) == 0) {
+		return 0;
+	}
+	step(p);
+	if (cow_chmod(fd, (st.st_mode & 07000) | (is->mode & 0777)) != 0) {
+		return fail(e, "cannot change the mode of", path);
+	}
+	return 0;
+}

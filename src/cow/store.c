@@ -1,0 +1,322 @@
+/* The directories of changes in Corral's state, and the small files in each.
+ *
+ * Should:   let one process at a time work on a directory (W2).
+ * Must not: trust an id as a path, or a file here to be whole: a run may have been
+ *           killed while it was written.
+ * Fails:    closed: what cannot be read is named, and stays as it is. */
+#include "cow/cow.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+
+/* Removal begins with a new name, so that what is half gone is not listed. */
+#define GONE ".gone-"
+
+/* A line a changed path; more is no record of ours. */
+#define FILE_MAX ((size_t)1024 * 1024 * 1024)
+
+struct cow_fact cow_fact_of(const struct stat *st) {
+	return (struct cow_fact){
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.sec = st->st_ctim.tv_sec,
+		.nsec = st->st_ctim.tv_nsec,
+		.mode = st->st_mode,
+	};
+}
+
+int cow_path_order(const char *a, const char *b) {
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+	return left - right;
+}
+
+/* ---- small files ---- */
+
+static int read_here(const struct cow *c, const char *name, struct buf *out) {
+	auto_fd fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -1 : fd_read_all(fd, FILE_MAX, out);
+}
+
+/* Reads n numbers with one blank behind each but the last; NULL when they are none. */
+static const char *read_numbers(const char *text, int64_t *out, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		char *end = NULL;
+		errno = 0;
+		out[i] = (int64_t)strtoll(text, &end, 10);
+		if (end == text || errno != 0 || (i + 1 < n && *end != ' ')) {
+			return NULL;
+		}
+		text = end + (i + 1 < n);
+	}
+	return text;
+}
+
+/* "1 INODE SECONDS NANOSECONDS\n" and the workspace, to the end of the file. */
+static int load_meta(struct cow *c, struct err *e) {
+	struct buf text;
+	int64_t n[4] = {0};
+	const char *rest = NULL;
+
+	buf_init(&text);
+	if (read_here(c, "meta", &text) == 0 && text.data != NULL) {
+		rest = read_numbers(text.data, n, ARRAY_LEN(n));
+	}
+	bool fine = rest != NULL && n[0] == 1 && rest[0] == '\n' && rest[1] == '/';
+	c->workspace = fine ? arena_strdup(c->a, rest + 1) : NULL;
+	c->started = (struct timespec){.tv_sec = (time_t)n[2], .tv_nsec = (long)n[3]};
+	buf_done(&text);
+	if (!fine) {
+		(void)err_set(e, ERR_SETUP, COW_WHERE, "%s holds no record of a run", c->id);
+		return err_fix(e, "corral discard %s removes it", c->id);
+	}
+	if (c->workspace == NULL) {
+		return err_memory(e, COW_WHERE);
+	}
+	c->lower = open(c->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	c->replaced = c->lower >= 0 && (fstat(c->lower, &st) != 0 || st.st_ino != (uint64_t)n[1]);
+	return 0;
+}
+
+static int base_row(struct cow *c, const char *line) {
+	int64_t n[5];
+	const char *rest = read_numbers(line, n, ARRAY_LEN(n));
+	if (rest == NULL || *rest != ' ') {
+		return 0; /* of no use, and the path then counts as one that was not there */
+	}
+	struct cow_base_row row = {
+		.path = arena_strdup(c->a, rest + 1),
+		.fact = {.ino = (uint64_t)n[0],
+			 .size = (uint64_t)n[1],
+			 .sec = n[2],
+			 .nsec = n[3],
+			 .mode = (uint32_t)n[4]},
+	};
+	if (row.path == NULL ||
+	    arena_grow(c->a, &c->base, c->nbase, &c->base_cap, sizeof *c->base) != 0) {
+		return -1;
+	}
+	c->base[c->nbase++] = row;
+	return 0;
+}
+
+static int journal_row(struct cow *c, const char *line) {
+	bool done = line[0] == COW_DONE;
+	const char ***list = done ? &c->done : &c->drafts;
+	size_t *n = done ? &c->ndone : &c->ndrafts, *cap = done ? &c->done_cap : &c->drafts_cap;
+	char *path = arena_strdup(c->a, line + (line[0] != '\0'));
+	if (path == NULL || arena_grow(c->a, list, *n, cap, sizeof **list) != 0) {
+		return -1;
+	}
+	(*list)[(*n)++] = path;
+	return 0;
+}
+
+/* Records end with a zero byte; one that does not was being written. */
+static int each_record(struct cow *c, const char *name, int (*row)(struct cow *, const char *),
+		       struct err *e) {
+	struct buf text;
+	int rc = 0;
+
+	buf_init(&text);
+	if (read_here(c, name, &text) != 0 && errno != ENOENT) {
+		rc = err_sys_at(e, COW_WHERE, "cannot read the record", name);
+	}
+	for (size_t at = 0; rc == 0 && at < text.len;) {
+		const char *end = memchr(text.data + at, '\0', text.len - at);
+		if (end == NULL) {
+			break;
+		}
+		rc = row(c, text.data + at) == 0 ? 0 : err_memory(e, COW_WHERE);
+		at = (size_t)(end - text.data) + 1;
+	}
+	buf_done(&text);
+	return rc;
+}
+
+static int done_order(const void *a, const void *b) {
+	return cow_path_order(*(const char *const *)a, *(const char *const *)b);
+}
+
+int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct err *e) {
+	*ret = (struct cow){.a = a, .parent = -1, .dir = dir, .upper = -1, .lower = -1};
+	(void)snprintf(ret->id, sizeof ret->id, "%s", id);
+	if (load_meta(ret, e) != 0) {
+		return -1;
+	}
+	ret->upper = openat(dir, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret->upper < 0) {
+		return err_sys_at(e, COW_WHERE, "the changes cannot be opened:", id);
+	}
+	ret->settled = faccessat(dir, "base", F_OK, 0) == 0;
+	if (each_record(ret, "base", base_row, e) != 0 ||
+	    each_record(ret, "journal", journal_row, e) != 0) {
+		return -1;
+	}
+	if (ret->ndone > 1) {
+		qsort(ret->done, ret->ndone, sizeof *ret->done, done_order);
+	}
+	return 0;
+}
+
+/* Whole or not there: it says what the host had, and half of it would say wrong. */
+int cow_write_base(struct cow *c, struct err *e) {
+	struct buf out;
+	buf_init(&out);
+	for (size_t i = 0; i < c->nbase; i++) {
+		const struct cow_fact *f = &c->base[i].fact;
+		buf_printf(&out, "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu32 " %s",
+			   f->ino, f->size, f->sec, f->nsec, f->mode, c->base[i].path);
+		buf_add(&out, "", 1);
+	}
+	auto_fd fd = openat(c->dir, "base.new",
+			    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc = buf_failed(&out) ? err_memory(e, COW_WHERE) : 0;
+	if (rc == 0 && (fd < 0 || fd_write_all(fd, out.data, out.len) != 0 ||
+			renameat(c->dir, "base.new", c->dir, "base") != 0)) {
+		rc = err_sys(e, COW_WHERE, "cannot keep the record of what the workspace had");
+	}
+	buf_done(&out);
+	c->settled = rc == 0;
+	return rc;
+}
+
+int cow_note(const struct cow *c, char kind, const char *path, struct err *e) {
+	struct buf out;
+	buf_init(&out);
+	buf_add(&out, &kind, 1);
+	buf_add(&out, path, strlen(path) + 1);
+	auto_fd fd = openat(c->dir, "journal",
+			    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc = buf_failed(&out) ? err_memory(e, COW_WHERE) : 0;
+	if (rc == 0 && (fd < 0 || fd_write_all(fd, out.data, out.len) != 0)) {
+		rc = err_sys(e, COW_WHERE, "cannot write the journal");
+	}
+	buf_done(&out);
+	return rc;
+}
+
+/* ---- all of them ---- */
+
+static int open_all(struct arena *a, const char *state_dir) {
+	const char *path = state_dir == NULL ? NULL : path_join(a, state_dir, "cow");
+	if (path == NULL) {
+		errno = ENOENT;
+		return -1;
+	}
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int unknown(const char *id, struct err *e) {
+	(void)err_set(e, ERR_USAGE, COW_WHERE, "there are no pending changes called %s", id);
+	return err_fix(e, "`corral diff` lists the pending ones");
+}
+
+static bool is_id(const char *text) {
+	size_t n = 0;
+	while (isalnum((unsigned char)text[n])) {
+		n++;
+	}
+	return n > 0 && n < sizeof((struct cow *)NULL)->id && text[n] == '\0';
+}
+
+int cow_open(struct arena *a, const char *state_dir, const char *id, struct cow *ret,
+	     struct err *e) {
+	*ret = (struct cow){.parent = -1, .dir = -1, .upper = -1, .lower = -1};
+	auto_fd all = open_all(a, state_dir);
+	auto_fd dir = all >= 0 && is_id(id)
+			      ? openat(all, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+			      : -1;
+	if (dir < 0) {
+		return unknown(id, e);
+	}
+	if (flock(dir, LOCK_EX | LOCK_NB) != 0) {
+		(void)err_set(e, ERR_REFUSED, COW_WHERE,
+			      "%s is in use: its run, or another command, is still at work", id);
+		return err_fix(e, "wait until that has ended");
+	}
+	/* It may have been taken away between the open and the lock. */
+	struct stat st;
+	if (fstat(dir, &st) != 0 || st.st_nlink == 0) {
+		return unknown(id, e);
+	}
+	/* Without success it is still good enough to be removed. */
+	int rc = cow_load(a, take_fd(&dir), id, ret, e);
+	ret->parent = take_fd(&all);
+	return rc;
+}
+
+bool cow_is_abandoned(const struct cow *c) {
+	struct stat st;
+	/* Who is just being made is young. */
+	return c->dir >= 0 && fstat(c->dir, &st) == 0 && time(NULL) - st.st_ctime > 10 &&
+	       faccessat(c->dir, "meta", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+void cow_close(struct cow *c) {
+	drop_fd(&c->upper);
+	drop_fd(&c->lower);
+	if (c->dir >= 0) {
+		/* In so many words: the first process of a run that has ended may still
+		 * have its copy of the descriptor, on its way out. */
+		(void)flock(c->dir, LOCK_UN);
+	}
+	drop_fd(&c->dir);
+	drop_fd(&c->parent);
+}
+
+int cow_remove(struct cow *c, struct err *e) {
+	char gone[32];
+	(void)snprintf(gone, sizeof gone, GONE "%s", c->id);
+	if ((renameat(c->parent, c->id, c->parent, gone) != 0 && errno != ENOENT) ||
+	    cow_remove_tree(c->parent, gone) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot remove the changes", c->id);
+	}
+	return 0;
+}
+
+static int id_order(const void *a, const void *b) {
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int cow_ids(struct arena *a, const char *state_dir, const char ***ret, size_t *ret_n,
+	    struct err *e) {
+	const char **ids = NULL;
+	size_t n = 0, cap = 0;
+	auto_fd all = open_all(a, state_dir);
+	int own = all < 0 ? -1 : fcntl(all, F_DUPFD_CLOEXEC, 3);
+	auto_dir list = own < 0 ? NULL : fdopendir(own);
+	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
+		if (str_starts(d->d_name, GONE)) {
+			(void)cow_remove_tree(all, d->d_name); /* somebody was killed there */
+		}
+		if (!is_id(d->d_name)) {
+			continue;
+		}
+		if (arena_grow(a, &ids, n, &cap, sizeof *ids) != 0 ||
+		    (ids[n] = arena_strdup(a, d->d_name)) == NULL) {
+			return err_memory(e, COW_WHERE);
+		}
+		n++;
+	}
+	if (n > 1) {
+		qsort(ids, n, sizeof *ids, id_order);
+	}
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,665 @@
+/* Changes that were kept apart: the diff, the walk over the two trees, and apply, killed
+ * at each of its steps.
+ *
+ * The upper tree is filled by hand as the kernel fills it: a character device 0/0 where
+ * something was deleted, an attribute on a directory that hides the one beneath. */
+#include "test.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "cow/cow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* ---- texts ---- */
+
+static char *diff_of(const char *was, const char *is) {
+	struct buf out;
+	struct err e = {0};
+	struct cow_text a = {was, strlen(was)}, b = {is, strlen(is)};
+	buf_init(&out);
+	buf_puts(&out, "");
+	CHECK_INT(cow_text_diff(a, b, &out, &e), 0);
+	return buf_take(&out);
+}
+
+TEST(hunks_are_those_of_a_unified_diff) {
+	static const struct {
+		const char *was, *is, *diff;
+	} rows[] = {
+		{"", "", ""},
+		{"a\n", "a\n", ""},
+		{"", "a\n", "@@ -0,0 +1 @@\n+a\n"},
+		{"a\n", "", "@@ -1 +0,0 @@\n-a\n"},
+		{"a\nb\nc\n", "a\nc\n", "@@ -1,3 +1,2 @@\n a\n-b\n c\n"},
+		{"a\nc\n", "a\nb\nc\n", "@@ -1,2 +1,3 @@\n a\n+b\n c\n"},
+		{"a", "b",
+		 "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of "
+		 "file\n"},
+		{"a\n", "a", "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"},
+		{"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n",
+		 "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n"},
+		{"x\n1\n2\n3\n4\n5\n6\ny\n", "X\n1\n2\n3\n4\n5\n6\nY\n",
+		 "@@ -1,8 +1,8 @@\n-x\n+X\n 1\n 2\n 3\n 4\n 5\n 6\n-y\n+Y\n"},
+		{"x\n1\n2\n3\n4\n5\n6\n7\ny\n", "X\n1\n2\n3\n4\n5\n6\n7\nY\n",
+		 "@@ -1,4 +1,4 @@\n-x\n+X\n 1\n 2\n 3\n@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-y\n+Y\n"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_free char *got = diff_of(rows[i].was, rows[i].is);
+		CHECK_STR(got, rows[i].diff);
+	}
+}
+
+/* The n-th line from 1, its newline included; NULL past the end. */
+static const char *line_at(const char *text, size_t n, size_t *ret_len) {
+	for (size_t i = 1; *text != '\0'; i++) {
+		size_t len = strcspn(text, "\n");
+		len += text[len] == '\n';
+		if (i == n) {
+			*ret_len = len;
+			return text;
+		}
+		text += len;
+	}
+	return NULL;
+}
+
+/* A patch program of a few lines: what it makes of the old text. */
+static char *patch(const char *was, const char *diff) {
+	struct buf out;
+	size_t at = 1, len;
+	buf_init(&out);
+	buf_puts(&out, "");
+	for (const char *p = diff; *p != '\0';) {
+		size_t n = strcspn(p, "\n");
+		n += p[n] == '\n';
+		if (*p == '@') {
+			size_t from = strtoul(p + 4, NULL, 10);
+			size_t count = strchr(p, ',') != NULL && strchr(p, ',') < strchr(p, '+')
+					       ? strtoul(strchr(p, ',') + 1, NULL, 10)
+					       : 1;
+			from += count == 0;
+			for (const char *l; at < from && (l = line_at(was, at, &len)) != NULL;
+			     at++) {
+				buf_add(&out, l, len);
+			}
+		} else if (*p == '\\') {
+			out.data[--out.len] = '\0'; /* the newline before was the diff's own */
+		} else if (*p == '-') {
+			at++;
+			if (p[n] == '\\') {
+				p += n;
+				n = strcspn(p, "\n") + 1;
+			}
+		} else {
+			at += *p == ' ';
+			buf_add(&out, p + 1, n - 1);
+		}
+		p += n;
+	}
+	for (const char *l; (l = line_at(was, at, &len)) != NULL; at++) {
+		buf_add(&out, l, len);
+	}
+	return buf_take(&out);
+}
+
+static char *random_text(unsigned *seed, size_t lines) {
+	struct buf out;
+	buf_init(&out);
+	buf_puts(&out, "");
+	for (size_t i = 0; i < lines; i++) {
+		buf_printf(&out, "%d\n", rand_r(seed) % 6);
+	}
+	if (rand_r(seed) % 3 == 0) {
+		buf_puts(&out, "end");
+	}
+	return buf_take(&out);
+}
+
+TEST(a_diff_makes_the_new_text_of_the_old_one) {
+	unsigned seed = 7;
+	for (int i = 0; i < 3000; i++) {
+		auto_free char *was = random_text(&seed, (size_t)(rand_r(&seed) % 40));
+		auto_free char *is = random_text(&seed, (size_t)(rand_r(&seed) % 40));
+		auto_free char *diff = diff_of(was, is);
+		auto_free char *made = patch(was, diff);
+		if (!streq(made, is)) {
+			printf("# %s\n# %s\n# %s\n", was, is, diff);
+		}
+		REQUIRE(streq(made, is));
+	}
+}
+
+TEST(texts_that_share_nothing_are_one_block_within_a_bound) {
+	struct buf was, is;
+	buf_init(&was);
+	buf_init(&is);
+	for (int i = 0; i < 20000; i++) {
+		buf_printf(&was, "old %d\n", i);
+		buf_printf(&is, "new %d\n", i);
+	}
+	auto_free char *diff = diff_of(was.data, is.data);
+	CHECK(str_starts(diff, "@@ -1,20000 +1,20000 @@\n-old 0\n"));
+	buf_done(&was);
+	buf_done(&is);
+}
+
+/* ---- a workspace and changes of it ---- */
+
+#define ID "abc234"
+
+struct world {
+	char dir[64], state[80], ws[80], upper[120];
+	struct arena arena;
+	struct cow_run run;
+	struct cow cow;
+	struct cow_changes changes;
+	struct err e;
+};
+
+/* dir/path of the upper tree or the workspace. */
+struct name {
+	char text[PATH_MAX];
+};
+
+static struct name in(const char *dir, const char *path) {
+	struct name n;
+	(void)snprintf(n.text, sizeof n.text, "%s/%s", dir, path);
+	return n;
+}
+
+static void file(const char *dir, const char *path, const char *text, mode_t mode) {
+	struct name n = in(dir, path);
+	auto_fd fd = open(n.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0 && fchmod(fd, mode) == 0);
+}
+
+static void folder(const char *dir, const char *path) {
+	CHECK_INT(mkdir(in(dir, path).text, 0755), 0);
+}
+
+static void whiteout(const struct world *w, const char *path) {
+	CHECK_INT(mknod(in(w->upper, path).text, S_IFCHR, makedev(0, 0)), 0);
+}
+
+static void opaque(const struct world *w, const char *path) {
+	CHECK_INT(setxattr(in(w->upper, path).text, "user.overlay.opaque", "y", 1, 0), 0);
+}
+
+static bool open_world(struct world *w) {
+	*w = (struct world){.cow = {.parent = -1, .dir = -1, .upper = -1, .lower = -1}};
+	(void)snprintf(w->dir, sizeof w->dir, "/tmp/corral-test-cow-XXXXXX");
+	if (mkdtemp(w->dir) == NULL) {
+		return false;
+	}
+	(void)snprintf(w->state, sizeof w->state, "%s/state", w->dir);
+	(void)snprintf(w->ws, sizeof w->ws, "%s/ws", w->dir);
+	(void)snprintf(w->upper, sizeof w->upper, "%s/cow/" ID "/upper", w->state);
+	arena_init(&w->arena);
+	return mkdir(w->ws, 0755) == 0;
+}
+
+/* The workspace is furnished; the run begins. */
+static bool begin(struct world *w) {
+	const char *dir = path_join(&w->arena, w->state, "cow/" ID);
+	const struct timespec moment = {.tv_nsec = 20000000}; /* files are stamped by ticks */
+	(void)nanosleep(&moment, NULL);
+	bool fine = cow_begin(dir, w->ws, &w->run, &w->e) == 0;
+	(void)nanosleep(&moment, NULL);
+	return fine;
+}
+
+static int64_t finish_run(struct world *w) {
+	int64_t n = -1;
+	CHECK_INT(cow_end(&w->run, &n, &w->e), 0);
+	return n;
+}
+
+static bool look(struct world *w) {
+	cow_close(&w->cow);
+	return cow_open(&w->arena, w->state, ID, &w->cow, &w->e) == 0 &&
+	       cow_walk(&w->cow, &w->changes, &w->e) == 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+	(void)st, (void)kind, (void)at;
+	return remove(path);
+}
+
+static int open_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+	(void)st, (void)at;
+	return kind == FTW_DNR || kind == FTW_D ? chmod(path, 0700) : 0;
+}
+
+static void close_world(struct world *w) {
+	cow_close(&w->cow);
+	arena_done(&w->arena);
+	for (int level = 0; level < 3; level++) {
+		(void)nftw(w->dir, open_one, 64, FTW_PHYS);
+	}
+	(void)nftw(w->dir, remove_one, 64, FTW_PHYS | FTW_DEPTH);
+	CHECK(access(w->dir, F_OK) != 0);
+}
+
+/* "kind path" of each change, with "!" before one that has a conflict. */
+static char *told(const struct world *w) {
+	struct buf out;
+	buf_init(&out);
+	buf_puts(&out, "");
+	for (size_t i = 0; i < w->changes.n; i++) {
+		const struct cow_change *c = &w->changes.items[i];
+		buf_printf(&out, "%s%s%s %s", i == 0 ? "" : ", ", c->conflict == NULL ? "" : "!",
+			   cow_kind_name(c->kind), c->path);
+		if (c->from != NULL) {
+			buf_printf(&out, "<%s", c->from);
+		}
+	}
+	return buf_take(&out);
+}
+
+static struct buf *listing;
+static const char *listing_root;
+
+static int list_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+	struct buf text;
+	char link[256] = "";
+	(void)kind, (void)at;
+	buf_init(&text);
+	buf_puts(&text, "");
+	if (S_ISREG(st->st_mode)) {
+		(void)file_read(path, 1 << 20, &text);
+	} else if (S_ISLNK(st->st_mode)) {
+		(void)!readlink(path, link, sizeof link - 1);
+	}
+	buf_printf(listing, "%s %o %s%s\n", path + strlen(listing_root), (unsigned)st->st_mode,
+		   text.data, link);
+	buf_done(&text);
+	return 0;
+}
+
+static int line_order(const void *a, const void *b) {
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Everything in the workspace, in one text that does not depend on its order. */
+static char *tree_of(const char *ws) {
+	struct buf out, sorted;
+	char *lines[256], *rest = NULL;
+	size_t n = 0;
+	buf_init(&out);
+	buf_init(&sorted);
+	listing = &out;
+	listing_root = ws;
+	(void)nftw(ws, list_one, 64, FTW_PHYS);
+	for (char *p = strtok_r(out.data, "\n", &rest); p != NULL && n < ARRAY_LEN(lines);
+	     p = strtok_r(NULL, "\n", &rest)) {
+		lines[n++] = p;
+	}
+	qsort(lines, n, sizeof *lines, line_order);
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(&sorted, "%s\n", lines[i]);
+	}
+	buf_done(&out);
+	return buf_take(&sorted);
+}
+
+TEST(every_kind_of_change_has_its_name) {
+	struct world w;
+	REQUIRE(open_world(&w));
+	file(w.ws, "same", "s\n", 0644);
+	file(w.ws, "text", "t\n", 0644);
+	file(w.ws, "mode", "m\n", 0644);
+	file(w.ws, "gone", "g\n", 0644);
+	file(w.ws, "moved", "content of its own\n", 0644);
+	file(w.ws, "turns", "x\n", 0644);
+	folder(w.ws, "dir");
+	file(w.ws, "dir/kept", "k\n", 0644);
+	folder(w.ws, "old");
+	file(w.ws, "old/a", "a\n", 0644);
+	folder(w.ws, "fresh");
+	file(w.ws, "fresh/1", "1\n", 0644);
+	CHECK_INT(symlink("text", in(w.ws, "link").text), 0);
+	REQUIRE(begin(&w));
+	file(w.upper, "same", "s\n", 0644);
+	file(w.upper, "text", "T\n", 0644);
+	file(w.upper, "mode", "m\n", 0755);
+	whiteout(&w, "gone");
+	whiteout(&w, "moved");
+	file(w.upper, "there", "content of its own\n", 0644);
+	folder(w.upper, "turns");
+	opaque(&w, "turns");
+	folder(w.upper, "dir");
+	file(w.upper, "dir/new", "n\n", 0644);
+	whiteout(&w, "old");
+	folder(w.upper, "fresh");
+	opaque(&w, "fresh");
+	file(w.upper, "fresh/2", "2\n", 0644);
+	CHECK_INT(symlink("mode", in(w.upper, "link").text), 0);
+	CHECK_INT(mkfifo(in(w.upper, "pipe").text, 0600), 0);
+	CHECK_INT(finish_run(&w), 12);
+	REQUIRE(look(&w));
+	auto_free char *got = told(&w);
+	CHECK_STR(got, "added dir/new, deleted fresh/1, added fresh/2, deleted gone, changed link, "
+		       "mode mode, deleted old, deleted old/a, added pipe, changed text, "
+		       "renamed there<moved, type turns");
+	close_world(&w);
+}
+
+TEST(a_run_that_changed_nothing_leaves_no_directory) {
+	struct world w;
+	REQUIRE(open_world(&w));
+	file(w.ws, "a", "a\n", 0644);
+	folder(w.ws, "dir");
+	REQUIRE(begin(&w));
+	file(w.upper, "a", "a\n", 0644); /* opened for writing, and left as it was */
+	folder(w.upper, "dir");
+	whiteout(&w, "made-and-removed");
+	CHECK_INT(finish_run(&w), 0);
+	CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
+	close_world(&w);
+}
+
+TEST(what_the_host_did_meanwhile_is_a_conflict) {
+	static const char *const names[] = {"changed", "deleted", "replaced", "touched", "calm"};
+	struct world w;
+	REQUIRE(open_world(&w));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		file(w.ws, names[i], "before\n", 0644);
+	}
+	folder(w.ws, "tree");
+	REQUIRE(begin(&w));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		file(w.upper, names[i], "inside\n", 0644);
+	}
+	file(w.upper, "both", "inside\n", 0644);
+	whiteout(&w, "tree");
+	file(w.ws, "touched", "during\n", 0644);
+	CHECK_INT(finish_run(&w), 7);
+	file(w.ws, "changed", "outside\n", 0644);
+	file(w.ws, "both", "outside\n", 0644);
+	file(w.ws, "tree/late", "outside\n", 0644);
+	CHECK_INT(unlink(in(w.ws, "deleted").text), 0);
+	file(w.ws, "draft", "before\n", 0644);
+	CHECK_INT(rename(in(w.ws, "draft").text, in(w.ws, "replaced").text), 0);
+	REQUIRE(look(&w));
+	auto_free char *got = told(&w);
+	CHECK_STR(got, "!changed both, changed calm, !changed changed, !added deleted, "
+		       "!changed replaced, !changed touched, deleted tree, !deleted tree/late");
+
+	struct cow_apply all = {0};
+	struct cow_applied done;
+	auto_free char *before = tree_of(w.ws);
+	CHECK_INT(cow_apply(&w.cow, &all, &done, &w.e), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	auto_free char *after = tree_of(w.ws);
+	CHECK_STR(after, before); /* nothing is touched when one is refused */
+
+	const char *const calm[] = {"calm"};
+	all = (struct cow_apply){.paths = calm, .npaths = 1};
+	REQUIRE(look(&w));
+	CHECK_INT(cow_apply(&w.cow, &all, &done, &w.e), 0);
+	CHECK_INT(done.n, 1);
+	CHECK_INT(done.left, 7);
+	/* What was applied is the host's affair from here on. */
+	file(w.ws, "calm", "edited\n", 0644);
+	REQUIRE(look(&w));
+	CHECK_INT(w.changes.n, 7);
+
+	all = (struct cow_apply){.force = true};
+	CHECK_INT(cow_apply(&w.cow, &all, &done, &w.e), 0);
+	CHECK_INT(done.left, 0);
+	auto_free char *forced = tree_of(w.ws);
+	CHECK(strstr(forced, "/both 100644 inside") != NULL);
+	CHECK(strstr(forced, "/calm 100644 edited") != NULL);
+	CHECK(strstr(forced, "/tree") == NULL);
+	CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
+	close_world(&w);
+}
+
+/* Everything that takes more than one system call is in here. */
+static bool furnish(struct world *w) {
+	if (!open_world(w)) {
+		return false;
+	}
+	file(w->ws, "text", "old\n", 0644);
+	file(w->ws, "moved", "content of its own\n", 0640);
+	file(w->ws, "to-dir", "x\n", 0644);
+	folder(w->ws, "to-file");
+	file(w->ws, "to-file/a", "a\n", 0644);
+	folder(w->ws, "gone");
+	folder(w->ws, "gone/deep");
+	file(w->ws, "gone/deep/file", "f\n", 0644);
+	folder(w->ws, "fresh");
+	file(w->ws, "fresh/1", "1\n", 0644);
+	CHECK_INT(symlink("text", in(w->ws, "link").text), 0);
+	if (!begin(w)) {
+		return false;
+	}
+	file(w->upper, "text", "new\n", 0755);
+	whiteout(w, "moved");
+	folder(w->upper, "into");
+	file(w->upper, "into/moved", "content of its own\n", 0640);
+	folder(w->upper, "to-dir");
+	opaque(w, "to-dir");
+	file(w->upper, "to-dir/new", "n\n", 0644);
+	file(w->upper, "to-file", "flat\n", 0644);
+	whiteout(w, "gone");
+	folder(w->upper, "fresh");
+	opaque(w, "fresh");
+	file(w->upper, "fresh/2", "2\n", 04755);
+	CHECK_INT(chmod(in(w->upper, "fresh/2").text, 06755), 0);
+	folder(w->upper, "closed");
+	file(w->upper, "closed/in", "in\n", 0400);
+	CHECK_INT(chmod(in(w->upper, "closed").text, 0555), 0);
+	CHECK_INT(symlink("/nowhere", in(w->upper, "link").text), 0);
+	return finish_run(w) > 0;
+}
+
+static int steps_left;
+
+static void count_step(void *arg) {
+	(void)arg;
+	if (steps_left-- == 0) {
+		_exit(9);
+	}
+}
+
+/* Applies in a process of its own, which dies at its n-th step; true when it lived. */
+static bool apply_until(struct world *w, int n) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct cow_apply how = {.step = count_step};
+		struct cow_applied done;
+		struct cow c;
+		steps_left = n;
+		_exit(cow_open(&w->arena, w->state, ID, &c, &w->e) == 0 &&
+				      cow_apply(&c, &how, &done, &w->e) == 0
+			      ? 0
+			      : 1);
+	}
+	int status = 0;
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	CHECK(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9);
+	return WEXITSTATUS(status) == 0;
+}
+
+TEST(an_apply_killed_at_any_step_is_finished_by_the_next) {
+	struct world w;
+	REQUIRE(furnish(&w));
+	REQUIRE(apply_until(&w, -1));
+	auto_free char *wanted = tree_of(w.ws);
+	CHECK(strstr(wanted, "/fresh/2 100755 2") != NULL); /* W5 */
+	CHECK(strstr(wanted, "/closed 40555") != NULL);
+	CHECK(strstr(wanted, "/link 120777 /nowhere") != NULL);
+	CHECK(strstr(wanted, ".corral") == NULL && strstr(wanted, "/gone") == NULL);
+	close_world(&w);
+
+	bool lived = false;
+	int n = 0;
+	for (; !lived; n++) {
+		REQUIRE(n < 500);
+		REQUIRE(furnish(&w));
+		lived = apply_until(&w, n);
+		if (!lived) {
+			CHECK(apply_until(&w, -1));
+		}
+		auto_free char *got = tree_of(w.ws);
+		CHECK_STR(got, wanted);
+		CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
+		close_world(&w);
+		REQUIRE(!test_failed);
+	}
+	CHECK(n > 20);
+}
+
+static bool guards(void *arg, const char *path) {
+	(void)arg;
+	return streq(path, ".git/hooks");
+}
+
+TEST(a_protected_name_is_applied_when_it_is_named) {
+	struct world w;
+	struct cow_applied done;
+	const char *const parent[] = {".git"}, *const itself[] = {".git/hooks"};
+	REQUIRE(open_world(&w));
+	folder(w.ws, ".git");
+	REQUIRE(begin(&w));
+	folder(w.upper, ".git");
+	file(w.upper, ".git/hooks", "#!\n", 0755);
+	CHECK_INT(finish_run(&w), 1);
+	struct cow_apply how = {.is_protected = guards};
+	REQUIRE(look(&w));
+	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), -1);
+	CHECK(strstr(w.e.what, "the policy protects it") != NULL);
+	how = (struct cow_apply){.is_protected = guards, .paths = parent, .npaths = 1};
+	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), -1);
+	how.paths = itself;
+	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), 0);
+	CHECK(access(in(w.ws, ".git/hooks").text, F_OK) == 0);
+	close_world(&w);
+}
+
+TEST(no_link_leads_apply_out_of_the_workspace) {
+	struct world w;
+	struct cow_applied done;
+	struct cow_apply how = {.force = true};
+	REQUIRE(open_world(&w));
+	folder(w.dir, "outside");
+	folder(w.ws, "dir");
+	REQUIRE(begin(&w));
+	folder(w.upper, "dir");
+	file(w.upper, "dir/new", "n\n", 0644);
+	CHECK_INT(finish_run(&w), 1);
+	CHECK_INT(rmdir(in(w.ws, "dir").text), 0);
+	CHECK_INT(symlink("../outside", in(w.ws, "dir").text), 0);
+	REQUIRE(look(&w));
+	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), 0);
+	CHECK(access(in(w.dir, "outside/new").text, F_OK) != 0);
+	CHECK(access(in(w.ws, "dir/new").text, F_OK) == 0); /* forced: the link gave way */
+	close_world(&w);
+}
+
+TEST(one_at_a_time) {
+	struct world w;
+	struct cow second;
+	REQUIRE(open_world(&w));
+	REQUIRE(begin(&w));
+	file(w.upper, "new", "n\n", 0644);
+	/* The run holds it. */
+	CHECK_INT(cow_open(&w.arena, w.state, ID, &second, &w.e), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	cow_close(&second);
+	CHECK_INT(finish_run(&w), 1);
+	REQUIRE(look(&w));
+	CHECK_INT(cow_open(&w.arena, w.state, ID, &second, &w.e), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	cow_close(&second);
+	CHECK_INT(cow_open(&w.arena, w.state, "../ws", &second, &w.e), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	cow_close(&second);
+	close_world(&w);
+}
+
+/* Ten thousand directories in each other, and links that lead out. */
+TEST(discard_takes_any_depth_and_follows_nothing) {
+	struct world w;
+	REQUIRE(open_world(&w));
+	file(w.ws, "mine", "m\n", 0644);
+	REQUIRE(begin(&w));
+	CHECK_INT(symlink(w.ws, in(w.upper, "out").text), 0);
+	int dir = open(w.upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 10000 && dir >= 0; i++) {
+		CHECK_INT(mkdirat(dir, "d", 0755), 0);
+		int next = openat(dir, "d", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+		dir = next;
+	}
+	CHECK(dir >= 0);
+	close(dir);
+	CHECK(finish_run(&w) > 100);
+	REQUIRE(look(&w));
+	bool told_so = false;
+	for (size_t i = 0; i < w.changes.n; i++) {
+		told_so = told_so || w.changes.items[i].cannot != NULL;
+	}
+	CHECK(told_so);
+	CHECK_INT(cow_remove(&w.cow, &w.e), 0);
+	CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
+	CHECK(access(in(w.ws, "mine").text, F_OK) == 0);
+	close_world(&w);
+}
+
+TEST(what_its_owner_cannot_enter_is_seen_all_the_same) {
+	struct world w;
+	struct cow_apply how = {0};
+	struct cow_applied done;
+	struct stat st;
+	REQUIRE(open_world(&w));
+	REQUIRE(begin(&w));
+	folder(w.upper, "closed");
+	folder(w.upper, "closed/too");
+	file(w.upper, "closed/too/file", "f\n", 0);
+	CHECK_INT(chmod(in(w.upper, "closed/too").text, 0), 0);
+	CHECK_INT(chmod(in(w.upper, "closed").text, 0), 0);
+	CHECK_INT(finish_run(&w), 3);
+	REQUIRE(look(&w));
+	CHECK_INT(w.changes.items[0].is.mode & 0777, 0);
+	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), 0);
+	CHECK(stat(in(w.ws, "closed").text, &st) == 0 && (st.st_mode & 0777) == 0);
+	close_world(&w);
+}
+
+TEST(names_are_quoted_as_git_does) {
+	static const struct {
+		const char *name, *quoted;
+	} rows[] = {
+		{"plain", "a/plain"},
+		{"with space", "a/with space"},
+		{"gr\303\274n", "a/gr\303\274n"},
+		{"tab\there", "\"a/tab\\there\""},
+		{"quo\"te", "\"a/quo\\\"te\""},
+		{"back\\slash", "\"a/back\\\\slash\""},
+		{"\033[2J", "\"a/\\033[2J\""},
+		{"\377", "\"a/\\377\""},
+		{"new\nline", "\"a/new\\nline\""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf out;
+		buf_init(&out);
+		cow_quote(&out, "a/", rows[i].name);
+		CHECK_STR(out.data, rows[i].quoted);
+		buf_done(&out);
+	}
+}
+
+TESTS_MAIN
