@@ -236,6 +236,11 @@ int corral_result_created(const struct corral_result *result, size_t n, const ch
                           const char **kind);
 uint64_t corral_result_created_more(const struct corral_result *result);
 
+/* With fs.cow: the id of the changes that are pending, for the calls below, and how
+ * many there are (changes may be NULL; -1 when they cannot be counted).  NULL when nothing was
+ * changed, or nothing was kept apart.  Belongs to the result. */
+const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
+
 /* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
  * belong to the result.  dropped counts what lies between the head and the tail
  * that were kept.  len and dropped may be NULL. */
@@ -358,6 +363,38 @@ struct corral_check {
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
                        enum corral_format format, char **text, int *allowed,
                        struct corral_error *err);
+
+/* ---- changes that were kept apart (fs.cow) ---- */
+
+/* All that are pending: id, workspace, when, how many changes.  The text is freed with
+ * free(); corral(1) has the keys of the JSON. */
+int corral_cow_list(enum corral_format format, char **text, struct corral_error *err);
+
+/* What a run changed, as a patch for git or as JSON.  paths ends with NULL and may be
+ * NULL for all; a path is absolute or, as a person types it, relative to the current
+ * directory, and to the workspace where that lies outside it.  Fails while the run goes
+ * on.  The text is freed with free(). */
+int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
+                    char **text, struct corral_error *err);
+
+struct corral_cow_options {
+	size_t size;              /* set by the caller to sizeof */
+	const char *const *paths; /* as for corral_cow_diff; NULL for all */
+	int force;                /* 1: over what the host changed since, and protected names too */
+};
+
+/* Puts changes into the workspace, each whole or not at all; CORRAL_E_REFUSED, with
+ * nothing touched, when the host changed one of them meanwhile, or when the policy, as
+ * it is for that workspace, protects one that paths does not name.  Killed at any
+ * moment, the next call finishes.  What remains pending keeps its id; with nothing left
+ * the id is gone.  options NULL: all, not forced.  *text says what was done; free it
+ * with free(). */
+int corral_cow_apply(const struct corral_policy *policy, const char *id,
+                     const struct corral_cow_options *options, enum corral_format format,
+                     char **text, struct corral_error *err);
+
+/* Removes pending changes; id NULL removes all whose run has ended. */
+int corral_cow_discard(const char *id, struct corral_error *err);
 
 #pragma GCC visibility pop
 

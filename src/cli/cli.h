@@ -24,7 +24,7 @@ struct invocation {
 	struct corral_policy *policy;
 	const char *command_string; /* -c, or NULL */
 	enum tty_choice tty;
-	bool help, json, verbose, pass_stdin, for_write;
+	bool help, json, verbose, pass_stdin, for_write, force, all;
 	char **words; /* what is no option: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
@@ -43,7 +43,8 @@ struct verb {
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
-	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_completion, verb_help;
+	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
+	verb_discard, verb_completion, verb_help;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

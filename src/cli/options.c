@@ -114,7 +114,8 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 	bool *const flags[OPTION_ID_COUNT] = {
 		[OPTION_HELP] = &inv->help,           [OPTION_JSON] = &inv->json,
 		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
-		[OPTION_FOR_WRITE] = &inv->for_write,
+		[OPTION_FOR_WRITE] = &inv->for_write, [OPTION_FORCE] = &inv->force,
+		[OPTION_EVERY] = &inv->all,
 	};
 	(void)as;
 	(void)value;
@@ -145,6 +146,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_FOR_WRITE] = apply_flag,
 	[OPTION_TTY] = apply_tty,
 	[OPTION_SET] = apply_set,
+	[OPTION_FORCE] = apply_flag,
+	[OPTION_EVERY] = apply_flag,
 };
 
 /* A name may mean one thing to one verb and another to the rest. */

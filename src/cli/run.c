@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,11 +125,30 @@ static void tell_created(const struct invocation *inv, const struct corral_resul
 	buf_done(&line);
 }
 
+/* Changes that were kept apart are lost to who does not know of them. */
+static void tell_pending(const struct corral_result *result) {
+	int64_t changes = 0;
+	const char *id = corral_result_cow(result, &changes);
+
+	if (id == NULL) {
+		return;
+	}
+	char count[32] = "some";
+	if (changes >= 0) {
+		(void)snprintf(count, sizeof count, "%lld", (long long)changes);
+	}
+	say("%s change%s pending: corral diff %s, corral apply %s, corral discard %s", count,
+	    changes == 1 ? "" : "s", id, id, id);
+}
+
 static void conclude(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
 	if (ending[0] != '\0' && !inv->json) {
 		say("ended by %s", ending);
+	}
+	if (!inv->json) {
+		tell_pending(result);
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
 		say("hint: %s", corral_result_hint(result));

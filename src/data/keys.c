@@ -201,6 +201,13 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_NEVER,
 			.help = "A directory shown read-only at /agent.",
 		},
+	[KEY_FS_COW] =
+		{
+			.name = "fs.cow",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_HIGHER,
+			.help = "Keep changes of the workspace apart until they are applied.",
+		},
 	[KEY_NET_MODE] =
 		{
 			.name = "net.mode",

@@ -29,6 +29,7 @@ enum key_id {
 	KEY_FS_TOOLCHAINS,
 	KEY_FS_WORKSPACE_AT,
 	KEY_FS_AGENT,
+	KEY_FS_COW,
 	KEY_NET_MODE,
 	KEY_NET_ALLOW,
 	KEY_ENV_PASS,
@@ -69,7 +70,7 @@ enum key_type {
 enum key_narrow {
 	NARROW_NEVER, /* may not set it at all */
 	NARROW_LOWER, /* a smaller number, or an earlier choice, than what stands */
-	NARROW_HIGHER,/* a later choice than what stands (min_level) */
+	NARROW_HIGHER,/* a later choice than what stands, or a switch turned on (min_level, fs.cow) */
 	NARROW_ADD,   /* adding items makes the boundary tighter (deny, protect, require) */
 	NARROW_FREE,  /* cannot loosen anything (env.set: inside only) */
 };

@@ -27,6 +27,7 @@ const struct option_row options[] = {
 	{"write", 0, "PATH", KEY(KEY_FS_WRITE), .group = GROUP_FILES, .verbs = FOR_ALL, .help = "one more writable path"},
 	{"deny", 0, "PATH", KEY(KEY_FS_DENY), FILES, .help = "hide a path or pattern: secrets, '*.key', @sensitive, '!a.key'"},
 	{"protect", 0, "PATH", KEY(KEY_FS_PROTECT), FILES, .help = "keep a path or pattern from being changed or made"},
+	{"cow", 0, NULL, KEY(KEY_FS_COW), .fixed = "true", FILES, .help = "keep changes of the workspace apart; see corral diff"},
 	{"home", 0, "KIND", KEY(KEY_FS_HOME), FILES, .help = "the private HOME: persistent (default) or ephemeral"},
 	{"no-toolchains", 0, NULL, KEY(KEY_FS_TOOLCHAINS), .fixed = "false", FILES, .help = "do not show the toolchains of your HOME"},
 	{"agent-dir", 0, "DIR", KEY(KEY_FS_AGENT), FILES, .help = "a directory that appears read-only at /agent"},
@@ -62,12 +63,14 @@ const struct option_row options[] = {
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "ask whether it may be written (grants: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK, .help = "this text"},
+	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply over changes of the host and to protected names too"},
+	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD, .help = "discard everything that is pending"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD, .help = "this text"},
 };
 /* clang-format on */
 

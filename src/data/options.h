@@ -17,6 +17,8 @@ enum option_id {
 	OPTION_FOR_WRITE,
 	OPTION_TTY,
 	OPTION_SET, /* --set KEY=VALUE */
+	OPTION_FORCE,
+	OPTION_EVERY, /* --all */
 	OPTION_ID_COUNT
 };
 
@@ -35,6 +37,9 @@ enum {
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* no policy either, but a report */
 	FOR_CHECK = 128, /* a policy; --write is a question there */
+	FOR_DIFF = 256,  /* these three on pending changes */
+	FOR_APPLY = 512,
+	FOR_DISCARD = 1024,
 };
 
 struct option_row {

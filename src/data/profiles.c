@@ -29,6 +29,7 @@ const struct default_row default_rows[] = {
 	{KEY_FS_PROTECT, "@startup", NULL, "shells run them when somebody starts one"},
 	{KEY_FS_HOME, "persistent", NULL, "caches survive, so builds stay fast"},
 	{KEY_FS_TOOLCHAINS, "true", NULL, "compilers in the home are needed and hold no secrets"},
+	{KEY_FS_COW, "false", NULL, "an editor outside and the command inside see one tree"},
 	{KEY_NET_MODE, "none", NULL, "nothing leaves unless somebody asked for it"},
 	{KEY_COMMANDS_DEFAULT, "allow", NULL, "the kernel is the boundary, not the command's name"},
 	{KEY_LIMITS_TIMEOUT, "none", "120s", "a person has ^C, a tool call has nobody"},

@@ -13,6 +13,12 @@
 	"kernel.apparmor_restrict_unprivileged_userns=0"
 
 const struct remedy_row remedy_rows[] = {
+	{"cow", EINVAL,
+	 "set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"},
+	{"cow", ENODEV, "load the module (as root): modprobe overlay; or leave --cow out"},
+	{"cow", EPERM,
+	 "use a kernel from 5.11 on, which lets users mount an overlay, or leave --cow out"},
+	{"cow", 0, "leave --cow out"},
 	{"mounts", EACCES, APPARMOR},
 	{"mounts", EINVAL, "in a chroot, use pivot_root instead"},
 	{"mounts", 0, IN_CONTAINER},

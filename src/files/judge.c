@@ -1,6 +1,7 @@
 #include "files/judge.h"
 
 #include "base/str.h"
+#include "files/mounts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,6 +141,20 @@ static void protected_name(const struct lens *v, const struct place *p, struct v
 	       rule_text(ret, text, sizeof text), ret->origin);
 }
 
+static bool in_overlay(const struct plan *plan, const char *path) {
+	const struct mount *m = mount_over(plan, path);
+	return m != NULL && m->kind == MOUNT_COW;
+}
+
+/* A command writes to a copy of the workspace; a tool would write to the workspace. */
+static void kept_apart(const struct lens *v, const struct place *p, struct verdict *ret) {
+	ret->kind = ERR_PROTECTED;
+	by_key(v, KEY_FS_COW, ret);
+	reason(ret, "%s is kept as it is: %s (%s) keeps the changes of each run apart", p->path,
+	       ret->rule, ret->origin);
+	remedy(ret, "change it by a command, or leave fs.cow out for the file tools");
+}
+
 static void judge_shown(const struct lens *v, const struct place *p, enum access want,
 			struct verdict *ret) {
 	switch (plan_sight(v->plan, p->path)) {
@@ -156,6 +171,9 @@ static void judge_shown(const struct lens *v, const struct place *p, enum access
 		return;
 	case SIGHT_WRITE:
 	case SIGHT_PRIVATE:
+		if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
+			kept_apart(v, p, ret);
+		}
 		return;
 	}
 }

@@ -33,6 +33,7 @@ static void fill_by_mount(struct entry *entry, const struct mount *m) {
 	entry->mode = m->mode;
 	switch (m->kind) {
 	case MOUNT_BIND:
+	case MOUNT_COW:
 		/* Of a source that is gone there is nothing to say. */
 		if (m->source != NULL && lstat(m->source, &st) == 0) {
 			fill_by_mode(entry, &st);

@@ -26,6 +26,10 @@ bool mounts_beneath(const struct plan *plan, const char *path) {
 	return false;
 }
 
+bool mount_is_tree(const struct mount *m) {
+	return m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
+}
+
 const struct mount *mount_over(const struct plan *plan, const char *path) {
 	const struct mount *over = NULL;
 

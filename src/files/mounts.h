@@ -10,6 +10,9 @@ const struct mount *mount_exactly(const struct plan *plan, const char *path);
 /* A mount lies beneath this path. */
 bool mounts_beneath(const struct plan *plan, const char *path);
 
+/* Files of the host, be their changes kept apart or not. */
+bool mount_is_tree(const struct mount *m);
+
 /* The mount that decides what is seen at a path; NULL in the bare root. */
 const struct mount *mount_over(const struct plan *plan, const char *path);
 

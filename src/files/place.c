@@ -64,6 +64,7 @@ static enum place_kind kind_of(const struct mount *m) {
 	case MOUNT_MASK_DIR:
 		return PLACE_MASK;
 	case MOUNT_BIND:
+	case MOUNT_COW:
 	case MOUNT_LINK:
 	case MOUNT_PIN:
 		return PLACE_FILE;
@@ -81,7 +82,7 @@ static int enter(struct walker *w, const struct mount *m) {
 	leave(w);
 	w->p.kind = kind_of(m);
 	w->p.tree = m;
-	if (m->kind != MOUNT_BIND) {
+	if (!mount_is_tree(m)) {
 		return 0;
 	}
 	w->p.fd = open_source(w->v, m);
@@ -419,7 +420,7 @@ static void leap(struct walker *w) {
 	memcpy(path + at + 1, rest, end - 1);
 	path[at + end] = '\0';
 	const struct mount *m = mount_over(w->v->plan, path);
-	if (m == NULL || m->kind != MOUNT_BIND || streq(m->target, path)) {
+	if (m == NULL || !mount_is_tree(m) || streq(m->target, path)) {
 		return;
 	}
 	auto_fd source = open_source(w->v, m);

@@ -235,6 +235,7 @@ bool bait_remove(struct bait *b) {
 	if (b->dir[0] == '\0') {
 		return true;
 	}
+	pending_remove_all(bait_path(b, "state").text);
 	(void)nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	return access(b->dir, F_OK) != 0;
 }

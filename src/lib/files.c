@@ -97,6 +97,9 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 	int rc = prepared_resolve(policy, true, &made->base, &e);
 	if (rc == 0) {
 		pretend_full(&made->base);
+		/* A name that no run has; the plan shows the workspace beneath it. */
+		made->base.host.cow_dir =
+			cow_free_dir(&made->base.arena, made->base.host.state_dir);
 		rc = task_begin(made, "/", &t, &e); /* a policy that cannot be planned fails here */
 		rc = task_end(&t, rc, &e, err);
 	} else {

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/err.h"
+#include "cow/cow.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "run/run.h"
@@ -52,6 +53,13 @@ struct prepared {
 	struct plan plan;
 };
 
+/* A run's changes that are kept apart; unused when the plan keeps none. */
+struct keeping {
+	bool used;
+	struct cow_run run;
+	struct cow_fds fds;
+};
+
 /* What was enforced, copied out of the plan, which a result outlives. */
 struct enforcement {
 	const char *level, *engine; /* names from tables, never freed */
@@ -64,6 +72,9 @@ struct corral_result {
 	struct arena arena; /* owns the strings of enforcement */
 	struct enforcement enforcement;
 	struct outcome outcome;
+	bool cow;            /* changes were kept apart */
+	char cow_id[16];     /* "" when there were none */
+	int64_t cow_changes; /* -1: they could not be counted */
 	char ending[128];
 	char hint[512];
 };
@@ -91,6 +102,17 @@ int prepared_replan(struct prepared *p, struct err *e);
 /* Goes through a run's set-up, and its fall-backs, without a command, so that the
  * plan is one that this host has carried out.  -1: a run would fail, and why. */
 int prepared_rehearse(struct prepared *p, struct err *e);
+
+/* Makes the place for changes ready, if the plan keeps them apart, and names it in the
+ * request; and looks at them when the run is over or did not begin: result has the
+ * count then, failure the remedy for an overlay that the kernel refused.  Either may
+ * be NULL. */
+int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
+		  struct err *e);
+void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);
+
+/* Removes every pending change of a state that is ours: the self-test's. */
+void pending_remove_all(const char *state_dir);
 
 /* A policy of our own that says what another says, to set keys on: it borrows the
  * other's strings, and ends with arena_done(&own->arena). */

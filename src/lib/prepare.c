@@ -135,6 +135,9 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.state_dir = policy->plant->state_dir;
 		p->host.state_closed = false;
 	}
+	if (policy_num(&p->policy, KEY_FS_COW)) {
+		p->host.cow_dir = cow_free_dir(&p->arena, p->host.state_dir);
+	}
 	/* A report tries; a run may know already that trying is no use. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
 		p->host.userns_why = memory_find(&p->arena, &p->host);
@@ -203,6 +206,17 @@ static int stage_plan(struct prepared *p, struct plan *ret, struct err *e) {
 	return 0;
 }
 
+static int rehearse_once(struct prepared *p, struct run_request *request, struct outcome *ret,
+			 struct err *e) {
+	struct keeping k;
+	if (keeping_begin(p, &k, request, e) != 0) {
+		return -1;
+	}
+	int rc = run_command(&p->arena, request, ret, e);
+	keeping_end(&k, NULL, rc == 0 ? NULL : e);
+	return rc;
+}
+
 int prepared_rehearse(struct prepared *p, struct err *e) {
 	char *const nothing[] = {(char[]){"corral"}, NULL};
 	for (;;) {
@@ -220,7 +234,7 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 			.rehearse = true,
 		};
 		struct outcome outcome = {0};
-		if (run_command(&p->arena, &request, &outcome, e) == 0) {
+		if (rehearse_once(p, &request, &outcome, e) == 0) {
 			outcome_done(&outcome);
 			if (!plan_shares(&p->plan)) {
 				memory_drop(&p->host);

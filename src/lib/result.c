@@ -174,6 +174,13 @@ const char *corral_result_hint(const struct corral_result *result) {
 	return result->hint;
 }
 
+const char *corral_result_cow(const struct corral_result *result, int64_t *changes) {
+	if (changes != NULL) {
+		*changes = result->cow_changes;
+	}
+	return result->cow_id[0] == '\0' ? NULL : result->cow_id;
+}
+
 int corral_result_lost(const struct corral_result *result, const char **stream) {
 	static const char *const names[] = {"stdin", "stdout", "stderr"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -317,6 +324,18 @@ static void put_created(struct emit *j, const struct created *c) {
 	emit_bool(j, "created_recorded", c->recorded);
 }
 
+/* r is NULL when nothing ran. */
+static void put_cow(struct emit *j, const struct corral_result *r) {
+	if (r == NULL || !r->cow) {
+		emit_null(j, "cow");
+		return;
+	}
+	emit_object(j, "cow");
+	emit_string(j, "id", r->cow_id[0] == '\0' ? NULL : r->cow_id);
+	put_int_or_null(j, "changes", r->cow_changes >= 0, r->cow_changes);
+	emit_end_object(j);
+}
+
 static void put_usage(struct emit *j, const struct usage *u) {
 	emit_object(j, "usage");
 	put_int_or_null(j, "cpu_ms", u->cpu_ms >= 0, u->cpu_ms);
@@ -338,6 +357,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_hint(&j, &result->outcome.advice);
 	put_findings(&j);
 	put_created(&j, &result->outcome.created);
+	put_cow(&j, result);
 	put_usage(&j, &result->outcome.usage);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
@@ -371,6 +391,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	put_hint(&j, &nothing.advice);
 	put_findings(&j);
 	put_created(&j, &nothing.created);
+	put_cow(&j, NULL);
 	put_usage(&j, &nothing.usage);
 	put_error(&j, failure);
 	emit_end_object(&j);

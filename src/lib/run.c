@@ -14,6 +14,7 @@
 struct corral_process {
 	struct prepared prepared;
 	struct running running;
+	struct keeping keeping;
 	struct corral_result *result; /* filled at the end */
 };
 
@@ -115,6 +116,17 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 	return 0;
 }
 
+static int run_and_keep(struct prepared *p, struct run_request *request,
+			struct corral_result *result, struct err *e) {
+	struct keeping k;
+	if (keeping_begin(p, &k, request, e) != 0) {
+		return -1;
+	}
+	int rc = run_command(&p->arena, request, &result->outcome, e);
+	keeping_end(&k, result, rc == 0 ? NULL : e);
+	return rc;
+}
+
 static int run_prepared(struct prepared *p, const char *const *argv, const struct corral_options *o,
 			struct corral_result **ret, struct err *e) {
 	struct run_request request;
@@ -126,7 +138,7 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 	if (result == NULL) {
 		return err_memory(e, "library");
 	}
-	if (run_command(&p->arena, &request, &result->outcome, e) != 0) {
+	if (run_and_keep(p, &request, result, e) != 0) {
 		corral_result_free(result);
 		/* The host does not carry this plan: another one may do. */
 		return prepared_replan(p, e) == 0 ? run_prepared(p, argv, o, ret, e) : -1;
@@ -160,6 +172,19 @@ static void process_release(struct corral_process *process) {
 	free(process);
 }
 
+static int start_and_keep(struct corral_process *process, struct run_request *request,
+			  struct err *e) {
+	struct prepared *p = &process->prepared;
+	if (keeping_begin(p, &process->keeping, request, e) != 0) {
+		return -1;
+	}
+	if (run_start(&p->arena, request, &process->running, e) == 0) {
+		return 0;
+	}
+	keeping_end(&process->keeping, NULL, e);
+	return -1;
+}
+
 static int start_prepared(struct corral_process *process, const char *const *argv,
 			  const struct corral_options *o, struct err *e) {
 	struct prepared *p = &process->prepared;
@@ -172,7 +197,7 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 	if (request_init(p, argv, o, &request, e) != 0) {
 		return -1;
 	}
-	if (run_start(&p->arena, &request, &process->running, e) == 0) {
+	if (start_and_keep(process, &request, e) == 0) {
 		return 0;
 	}
 	if (prepared_replan(p, e) != 0) {
@@ -231,6 +256,7 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 	struct err e = {0};
 
 	int rc = run_wait(&process->running, &process->result->outcome, &e);
+	keeping_end(&process->keeping, process->result, NULL);
 	if (rc == 0) {
 		result_complete(process->result);
 		*result = process->result;
@@ -247,5 +273,6 @@ void corral_process_free(struct corral_process *process) {
 		return;
 	}
 	spawn_finish(&process->running.child, &unused);
+	keeping_end(&process->keeping, NULL, NULL);
 	process_release(process);
 }

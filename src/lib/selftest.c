@@ -212,7 +212,9 @@ static bool plan_shows(const struct plan *plan, const char *path) {
 
 static bool policy_grants(const struct selftest *t, const struct check *c, const char *path) {
 	if (str_starts(c->act[1], "ws:")) {
-		return policy_num(&t->planned.policy, KEY_MODE) != MODE_READ_ONLY;
+		/* What is kept apart does not reach the host. */
+		return policy_num(&t->planned.policy, KEY_MODE) != MODE_READ_ONLY &&
+		       t->planned.plan.cow_dir == NULL;
 	}
 	return plan_shows(&t->planned.plan, path);
 }

@@ -23,7 +23,7 @@ struct kit {
 	struct arena *arena;
 
 	/* scratch */
-	int lock_fd; /* of the run's directory; -1: none */
+	int lock_fd; /* of the run's directory, or of its changes; -1: none */
 
 	/* user */
 	char uid_map[64], gid_map[64];
@@ -33,6 +33,8 @@ struct kit {
 
 	/* mounts */
 	bool follow; /* somebody outside wants the mount namespace */
+	/* where the changes of an overlay go; -1: none */
+	int cow_upper, cow_work;
 
 	/* mounts, directory */
 	mode_t umask; /* the caller's, found when it was put aside */

@@ -105,6 +105,15 @@ static int prepare_descriptors(struct kit *k, const struct spawn_request *r, str
 	return 0;
 }
 
+/* A copy: the layers close theirs after the clone, and the caller's stays. */
+static int prepare_lock(struct kit *k, const struct spawn_request *r, struct err *e) {
+	if (r->cow == NULL) {
+		return 0;
+	}
+	k->lock_fd = fcntl(r->cow->lock, F_DUPFD_CLOEXEC, 3);
+	return k->lock_fd < 0 ? err_sys(e, "cow", "cannot keep the lock of the changes") : 0;
+}
+
 static bool serves(const struct layer *l, const struct kit *k) {
 	return !l->namespaces || !plan_shares(k->plan);
 }
@@ -237,6 +246,8 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.ruleset_fd = -1,
 		.scope_fd = -1,
 		.lock_fd = -1,
+		.cow_upper = r->cow == NULL ? -1 : r->cow->upper,
+		.cow_work = r->cow == NULL ? -1 : r->cow->work,
 		.listener_fd = -1,
 		.channel_fd = -1,
 		.cgroup_fd = -1,
@@ -258,8 +269,9 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	}
 	k.channel_fd = pair[1];
 	child.channel = pair[0];
-	int failed = prepare_records(&k, r, &child, e) != 0 || prepare_layers(&k, e) != 0 ||
-		     make_cgroup(&k, &child, e) != 0 || start_child(&k, &child, e) != 0;
+	int failed = prepare_lock(&k, r, e) != 0 || prepare_records(&k, r, &child, e) != 0 ||
+		     prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
+		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	drop_fd(&pair[1]);
 	if (failed) {

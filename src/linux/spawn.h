@@ -48,6 +48,12 @@ struct order {
 	int32_t value;
 };
 
+/* Of a directory for a run's changes, ready to be used. */
+struct cow_fds {
+	int upper, work;
+	int lock; /* the first process keeps it as long as it lives */
+};
+
 struct spawn_request {
 	const struct plan *plan;
 	const struct host *host;
@@ -55,6 +61,7 @@ struct spawn_request {
 	int fds[3];          /* stdin, stdout, stderr for the command; ignored with terminal */
 	const int *more_fds; /* numbered from 3 inside */
 	size_t nmore_fds;
+	const struct cow_fds *cow; /* for MOUNT_COW; NULL when the plan has none */
 	bool terminal;
 	uint16_t rows, cols;
 	bool rehearse;   /* go through all of it and end where the command would begin */

@@ -17,7 +17,7 @@
 #define TREE_UNDERNEATH 0x00000200
 
 struct fs_option {
-	const char *name, *value;
+	const char *name, *value; /* value NULL: a flag */
 };
 
 /* A new file system, detached; -1 with errno. */
@@ -28,8 +28,8 @@ static inline int tree_new(const char *type, const struct fs_option *options, si
 		return -1;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, options[i].name,
-			    options[i].value, 0) != 0) {
+		unsigned kind = options[i].value == NULL ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
+		if (syscall(SYS_fsconfig, fs, kind, options[i].name, options[i].value, 0) != 0) {
 			return -1;
 		}
 	}

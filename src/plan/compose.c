@@ -151,7 +151,8 @@ static int no_mount_point(const struct wish *w, const struct wish *outer, struct
 static int prune_tree(struct builder *b, struct wish *w, const struct wish *outer, struct err *e) {
 	const char *host = behind(b, outer, w->m.target);
 	if (streq(host, w->m.source)) {
-		w->dropped = w->m.writable == outer->m.writable && w->m.reach <= outer->m.reach;
+		w->dropped = w->m.kind != MOUNT_COW && w->m.writable == outer->m.writable &&
+			     w->m.reach <= outer->m.reach;
 		return 0;
 	}
 	if (w->alias) {
@@ -169,6 +170,7 @@ static int prune_in_tree(struct builder *b, struct wish *w, const struct wish *o
 			 struct err *e) {
 	switch (w->m.kind) {
 	case MOUNT_BIND:
+	case MOUNT_COW:
 		return prune_tree(b, w, outer, e);
 	case MOUNT_PRIVATE:
 		w->dropped = !b->shared && /* there it lies in the run's own directory */

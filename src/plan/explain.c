@@ -18,7 +18,7 @@ static const char *const kind_names[] = {
 	[MOUNT_BIND] = "bind",      [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
 	[MOUNT_DEVICE] = "device",  [MOUNT_PTS] = "terminals",   [MOUNT_QUEUES] = "queues",
 	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_TEXT] = "copy",
-	[MOUNT_PIN] = "pin",
+	[MOUNT_PIN] = "pin",        [MOUNT_COW] = "cow",
 };
 
 static const char *const reach_names[] = {
@@ -30,6 +30,8 @@ static const char *rights(const struct mount *m) {
 	switch (m->kind) {
 	case MOUNT_BIND:
 		return m->writable ? "rw" : "ro";
+	case MOUNT_COW:
+		return "cow";
 	case MOUNT_PIN:
 		return m->writable ? "pin" : "ro";
 	case MOUNT_TEXT:
@@ -118,7 +120,8 @@ static void text_mount(const struct mount *m, struct buf *out) {
 	buf_printf(out, "  %-7s %s", rights(m), m->target);
 	if (m->kind == MOUNT_LINK) {
 		buf_printf(out, " -> %s", m->text);
-	} else if (m->kind == MOUNT_BIND && !streq(m->source, m->target)) {
+	} else if ((m->kind == MOUNT_BIND || m->kind == MOUNT_COW) &&
+		   !streq(m->source, m->target)) {
 		buf_printf(out, " = %s", m->source);
 	}
 	buf_printf(out, "   # %s", m->note == NULL ? kind_names[m->kind] : m->note);
@@ -196,6 +199,9 @@ static void text_places(const struct plan *plan, struct buf *out) {
 	buf_printf(out, "workspace  %s%s%s", plan->workspace, moved ? " at " : "",
 		   moved ? plan->workspace_at : "");
 	end_line(out, start);
+	if (plan->cow_dir != NULL) {
+		buf_puts(out, "changes    kept apart (corral diff, apply, discard)\n");
+	}
 	start = out->len;
 	buf_printf(out, "directory  %s", plan->cwd);
 	end_line(out, start);
@@ -297,6 +303,7 @@ static void json_places(struct emit *j, const struct plan *plan) {
 	emit_object(j, "workspace");
 	emit_string(j, "source", plan->workspace);
 	emit_string(j, "at", plan->workspace_at);
+	emit_bool(j, "cow", plan->cow_dir != NULL);
 	emit_end_object(j);
 	emit_object(j, "home");
 	emit_string(j, "source", plan->home_source);

@@ -38,6 +38,7 @@ static bool has_more(const struct mount *m, enum reach reach) {
 	case MOUNT_PIN:
 		return true;
 	case MOUNT_BIND:
+	case MOUNT_COW:
 	case MOUNT_PRIVATE:
 		return m->reach >= reach;
 	case MOUNT_FILE:
@@ -65,13 +66,14 @@ static bool door_is_safe(struct builder *b, const struct mount *file) {
 static void mark(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
 	const struct mount *outer = around(b->plan, at);
-	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_PRIVATE);
+	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_COW ||
+				      outer->kind == MOUNT_PRIVATE);
 	m->door = !tree && b->plan->landlock_abi > 0 && door_is_safe(b, m);
 	m->follow = tree || b->plan->landlock_abi == 0 || m->door ? m->source : NULL;
 	b->plan->islands = b->plan->islands || (tree && outer->writable && !m->writable);
 }
 
-/* On ground of our own nobody outside can take a mask away. */
+/* On ground of our own, an overlay too, nobody outside can take a mask away. */
 static void mark_mask(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
 	const struct mount *outer = around(b->plan, at);

@@ -164,18 +164,27 @@ static void show_outside(struct builder *b, const struct repository *r) {
 					r->tree, r->common, why, r->common));
 		return;
 	}
+	/* Nobody granted it by name: with fs.cow a commit would reach the host. */
+	bool writable = !b->read_only && b->plan->cow_dir == NULL;
 	struct show s = {
 		.path = r->common,
 		.canonical = r->common,
 		.seen = fs_look(b, r->common),
-		.writable = !b->read_only,
-		.reach = b->read_only ? REACH_EXEC : REACH_WRITE,
+		.writable = writable,
+		.reach = writable ? REACH_WRITE : REACH_EXEC,
 		.rank = RANK_WRITE,
 		.note = "repository",
 	};
 	wish_show(b, &s);
 	note_add(b, keep_printf(b, "%s is shown: it is the repository of %s, and both say so",
 				r->common, r->tree));
+	if (b->plan->cow_dir != NULL) {
+		note_add(b, keep_printf(b,
+					"%s is read-only: it lies outside the workspace, and "
+					"fs.cow would not keep it apart; --write %s lets changes "
+					"through",
+					r->common, r->common));
+	}
 }
 
 /* ---- finding it ---- */

@@ -71,6 +71,7 @@ struct host {
 	bool sockets;                /* and its sockets can be taken */
 	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
 	const char *run_dir;         /* a free name for a directory of the run's own */
+	const char *cow_dir;         /* a free name for the changes of a run; NULL without a state */
 	struct host_cgroup cgroup;
 	struct host_fs fs;
 };

@@ -190,6 +190,10 @@ void rules_broker(struct builder *b);
 bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
+/* cow.c: whether changes of the workspace are kept apart, and that no grant shows it
+ * past them. */
+int cow_choose(struct builder *b, struct err *e);
+int cow_check(const struct builder *b, struct err *e);
 int view_build(struct builder *b, struct err *e);
 /* Whether the way of path to what it resolves to goes through a link that a command
  * may have put there. */

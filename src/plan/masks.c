@@ -128,7 +128,7 @@ static void hide_other_homes(struct builder *b) {
 static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
 	for (size_t i = 0; i < b->nwishes; i++) {
 		const struct wish *w = &b->wishes[i];
-		if (!shows(w, dir) || !w->m.writable || w->m.kind != MOUNT_BIND) {
+		if (!shows(w, dir) || !w->m.writable || w->m.kind == MOUNT_PROC) {
 			continue;
 		}
 		err_set(e, ERR_REFUSED, WHERE,

@@ -180,7 +180,7 @@ static int build(struct builder *b, struct err *e) {
 	}
 	wishes_settle(b);
 	rules_build(b);
-	if (masks_build(b, e) != 0 || compose(b, e) != 0) {
+	if (masks_build(b, e) != 0 || compose(b, e) != 0 || cow_check(b, e) != 0) {
 		return -1;
 	}
 	if (b->shared) {

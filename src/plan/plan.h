@@ -58,6 +58,7 @@ enum mount_kind {
 	MOUNT_LINK,     /* a symlink of the new root; text = its target */
 	MOUNT_FILE,     /* a small file of the new root; text = its content */
 	MOUNT_BIND,     /* source, recursive; writable or not */
+	MOUNT_COW,      /* source, whose changes go to a directory of Corral's state */
 	MOUNT_PRIVATE,  /* a writable window into the run's own tmpfs */
 	MOUNT_PROC,     /* a fresh procfs */
 	MOUNT_DEVICE,   /* one device node of the host */
@@ -76,7 +77,7 @@ enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_
 struct mount {
 	enum mount_kind kind;
 	const char *target; /* absolute path inside */
-	const char *source; /* canonical host path (BIND, DEVICE); TEXT without namespaces: the
+	const char *source; /* canonical host path (BIND, COW, DEVICE); TEXT without namespaces: the
 	                     * file in the run's own directory that is opened instead */
 	const char *text;
 	enum reach reach;
@@ -133,6 +134,7 @@ struct plan {
 	bool spread;        /* a tree was granted entry by entry, to leave one out */
 	const char *run_dir; /* a directory for this run alone, made before and removed after it;
 	                      * NULL with namespaces, where a tmpfs serves */
+	const char *cow_dir; /* where changes of the workspace go, made before the run; NULL: into it */
 	int landlock_abi;   /* what to use; 0 for none */
 	uint64_t tmp_size;  /* bytes; of the run's own tmpfs */
 

@@ -16,6 +16,7 @@ static enum sight sight_of(const struct plan *plan, const struct mount *m, enum 
 	case MOUNT_DIR:
 		return SIGHT_NONE;
 	case MOUNT_BIND:
+	case MOUNT_COW:
 	case MOUNT_PRIVATE:
 		if (streq(m->target, plan->home_at)) {
 			return SIGHT_PRIVATE;

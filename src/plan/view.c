@@ -301,7 +301,7 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 		return -1;
 	}
 	struct mount m = {
-		.kind = MOUNT_BIND,
+		.kind = known && b->plan->cow_dir != NULL ? MOUNT_COW : MOUNT_BIND,
 		.target = at,
 		.source = full,
 		.reach = writable ? REACH_WRITE : REACH_EXEC,
@@ -330,7 +330,9 @@ static int show_workspace(struct builder *b, struct err *e) {
 		return cannot_grant("fs.workspace_at", plan->workspace_at,
 				    &b->p->values[KEY_FS_WORKSPACE_AT].origin, why, e);
 	}
-	return show_mapped(b, KEY_WORKSPACE, plan->workspace_at, !b->read_only, RANK_WORKSPACE, e);
+	return cow_choose(b, e) != 0 ? -1
+				     : show_mapped(b, KEY_WORKSPACE, plan->workspace_at,
+						   !b->read_only, RANK_WORKSPACE, e);
 }
 
 int view_build(struct builder *b, struct err *e) {

@@ -41,7 +41,8 @@ void wish_show(struct builder *b, const struct show *s) {
 }
 
 bool wish_is_tree(const struct wish *w) {
-	return !w->dropped && w->m.kind == MOUNT_BIND && !w->own;
+	bool shown = w->m.kind == MOUNT_BIND || w->m.kind == MOUNT_COW;
+	return !w->dropped && shown && !w->own;
 }
 
 void wish_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach) {

@@ -425,6 +425,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.fds = {w->streams.inside[0], w->streams.inside[1], w->streams.inside[2]},
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
+		.cow = r->cow,
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
 		.attended = true,
@@ -554,6 +555,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.fds = {r->in, r->out, r->err},
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
+		.cow = r->cow,
 		.tell_start = true,
 	};
 	struct running run = {.plan = r->plan, .started_ms = clock_ms()};

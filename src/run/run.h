@@ -29,6 +29,7 @@ struct run_request {
 	int in, out, err; /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
 	const int *more_fds;
 	size_t nmore_fds;
+	const struct cow_fds *cow; /* for the plan's MOUNT_COW; NULL when it has none */
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool rehearse; /* everything but the command itself */

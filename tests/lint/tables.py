@@ -47,7 +47,8 @@ def options_of_manual(tree):
 @check("every option stands in the help and in each completion",
        append("src/data/options.c", '\t{"planted", 0, NULL, .help = "x"},\n'))
 def options_in_program(tree):
-    said = {"help": corral(tree, "run", "--help") + corral(tree, "policy", "show", "--help")}
+    verbs = (("run",), ("policy", "show"), ("apply",), ("discard",))
+    said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)
             if not re.search(rf"(--|-l ){name}\b", text)]

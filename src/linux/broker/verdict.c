@@ -173,6 +173,7 @@ static bool is_restriction(const struct mount *m) {
 	case MOUNT_PIN:
 		return true;
 	case MOUNT_BIND:
+	case MOUNT_COW:
 		return !m->writable;
 	case MOUNT_DIR:
 	case MOUNT_LINK:

@@ -182,7 +182,8 @@ static int rule_for_door(const struct kit *k, const struct mount *m, struct err 
 	return 0;
 }
 
-/* What the child has made: the root, its windows, procfs. */
+/* What the child has made: the root, its windows, procfs, an overlay, whose files
+ * are others than those beneath it. */
 static int rules_of_own_root(struct kit *k, struct err *e) {
 	/* Directories of the skeleton can be listed; what they lead to has its own rule. */
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);

@@ -55,6 +55,7 @@ static int fail_unless_maybe(struct err *e, const char *what, const struct mount
  * sorted, so most targets lie beside the one before. */
 struct ground {
 	int root;
+	const struct kit *kit;
 	int last_fd;
 	const char *last; /* its path: last_len bytes of a target */
 	size_t last_len;
@@ -225,6 +226,76 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	return tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
+/* Decimal without stdio. */
+static const char *decimal(uint64_t n, char out[24]) {
+	char *p = out + 23;
+	*p = '\0';
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n != 0);
+	return p;
+}
+
+/* Names a descriptor for the kernel: nothing in the text needs escaping, nothing
+ * is looked up twice, and the options of the mount tell no path of the host. */
+static const char *fd_name(int fd, char out[40]) {
+	static const char dir[] = "/proc/self/fd/";
+	char digits[24];
+	const char *number = decimal((uint64_t)fd, digits);
+	memcpy(out, dir, sizeof dir - 1);
+	memcpy(out + sizeof dir - 1, number, strlen(number) + 1);
+	return out;
+}
+
+/* The kernel takes a directory of this mount namespace alone, so the parent's is found
+ * again by its name, and has to be the same. */
+static int open_again(int parents, int dir, const char *name) {
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat here, there;
+	if (fd < 0 || fstat(fd, &here) != 0 || fstat(parents, &there) != 0) {
+		drop_fd(&fd);
+		return -1;
+	}
+	if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) {
+		drop_fd(&fd);
+		errno = ESTALE;
+	}
+	return fd;
+}
+
+/* Volatile: an overlay that ends would otherwise write back everything that anybody
+ * has written to that file system.  Without xino a file that nobody changed keeps
+ * its number, so that git need not read it again. */
+static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
+	char lower[40], upper[40], work[40];
+	auto_fd from = open_source(m, e);
+	if (from < 0) {
+		return -1;
+	}
+	auto_fd dir = open(g->kit->plan->cow_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd changed = open_again(g->kit->cow_upper, dir, "upper");
+	auto_fd working = open_again(g->kit->cow_work, dir, "work");
+	if (changed < 0 || working < 0) {
+		return err_sys_at(e, "cow", "cannot reach the place for changes",
+				  g->kit->plan->cow_dir);
+	}
+	const struct fs_option options[] = {
+		{"lowerdir", fd_name(from, lower)},
+		{"upperdir", fd_name(changed, upper)},
+		{"workdir", fd_name(working, work)},
+		{"userxattr", NULL},
+		{"volatile", NULL},
+		{"xino", "off"},
+	};
+	auto_fd tree = tree_new("overlay", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (tree < 0) {
+		return err_sys_at(e, "cow", "the kernel refused an overlay of", m->source);
+	}
+	return attach_new(g, m, tree, e);
+}
+
 /* A window onto the root tmpfs where the ground is ours: it costs no new file
  * system.  Inside a host tree it has to be a tmpfs of its own. */
 static int do_private(struct ground *g, const struct mount *m, struct err *e) {
@@ -326,21 +397,10 @@ static int (*const makers[])(struct ground *g, const struct mount *m, struct err
 	[MOUNT_DEVICE] = do_bind,       [MOUNT_PTS] = do_pts,
 	[MOUNT_QUEUES] = do_queues,     [MOUNT_MASK_FILE] = do_mask_file,
 	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_TEXT] = do_text,
-	[MOUNT_PIN] = do_pin,
+	[MOUNT_PIN] = do_pin,           [MOUNT_COW] = do_cow,
 };
 
 /* ---- child: the root ---- */
-
-/* Decimal without stdio, for the tmpfs size. */
-static const char *decimal(uint64_t n, char out[24]) {
-	char *p = out + 23;
-	*p = '\0';
-	do {
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-	} while (n != 0);
-	return p;
-}
 
 static int new_root(uint64_t size, struct err *e) {
 	char digits[24];
@@ -428,7 +488,7 @@ static int mounts_enter(struct kit *k, struct err *e) {
 	if (root < 0) {
 		return -1;
 	}
-	struct ground g = {.root = root, .last_fd = -1};
+	struct ground g = {.root = root, .kit = k, .last_fd = -1};
 	int rc = build(&g, k->plan, e);
 	drop_fd(&g.last_fd);
 	return rc == 0 ? leave_old_root(root, e) : -1;
