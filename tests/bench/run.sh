@@ -43,6 +43,7 @@ HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 	"bare spawn" /bin/true -- \
 	"corral run" "$scratch/corral" run /bin/true -- \
 	"corral run, ephemeral home" "$scratch/corral" run --home ephemeral /bin/true -- \
+	"corral run --cow" "$scratch/corral" run --cow /bin/true -- \
 	"corral run --level standard" "$scratch/corral" run --level standard /bin/true -- \
 	${landrun:+"landrun"} ${landrun:+"$landrun"} ${landrun:+--rox} ${landrun:+/usr} ${landrun:+--ro} ${landrun:+/etc} \
 	${landrun:+--rw} ${landrun:+"$scratch/ws"} ${landrun:+/bin/true} ${landrun:+--} \
