@@ -123,7 +123,8 @@ const struct key keys[KEY_COUNT] = {
 			.name = "nested",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_NEVER,
-			.help = "Let the command set up a Landlock sandbox of its own; names that do "
+			.help = "Let the command set up a Landlock sandbox of its own; names that "
+				"do "
 				"not exist yet are then not kept.",
 		},
 	[KEY_FS_VIEW] =
