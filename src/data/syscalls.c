@@ -185,13 +185,13 @@ const struct shared_rule shared_rules[] = {
 	IN(ASKED, EXAMINE(PROCESSES, ioprio_set, ASK_PRIORITY, "the caller's other processes could be slowed down")),
 	IN(SHARED, EXAMINE(PROCESSES, ioprio_set, OTHER_PRIORITY, "the caller's other processes could be slowed down")),
 	IN(SIGNALS, ASK(PROCESSES, kill, "Landlock before ABI 6 lets signals out")),
-	IN(MARKS, ASK(MARKS, lchown, "as chmod")),
 	/* What the broker does on a caller's behalf would be judged by its own domain, and not
 	 * by one that the caller made: that one would be a promise that nobody keeps. */
 	IN(CHANGES, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
 	IN(READS, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
 	IN(CHANGES, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
 	IN(READS, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
+	IN(MARKS, ASK(MARKS, lchown, "as chmod")),
 	IN(CHANGES, ASK(FILES, link, "as creat")),
 	IN(MEMORY, ASK(FILES, link, "sem_open(3) makes a semaphore under another name")),
 	IN(CHANGES, ASK(FILES, linkat, "as creat")),

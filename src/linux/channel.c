@@ -99,8 +99,10 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	*ret_fd = -1;
 	ssize_t n;
 	do {
+		/* Who ended with an order of ours unread resets the channel; the kernel says
+		 * so once, before it hands out what was reported. */
 		n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0) {
 		return errno == EAGAIN ? 0 : -1;
 	}

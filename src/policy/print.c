@@ -64,7 +64,10 @@ static void item_written(const struct key *k, const struct item *item, struct bu
 		}
 		buf_add(out, p, 1);
 	}
-	buf_puts(out, item->optional ? "?" : "");
+	/* A pattern that ends in its only '?' would read back as a path that may be missing. */
+	size_t len = strlen(item->str);
+	bool ends = item->kind == ITEM_PATTERN && len > 0 && item->str[len - 1] == '?';
+	buf_puts(out, ends ? "/" : item->optional ? "?" : "");
 }
 
 /* Numbers and switches stand bare; everything else is a string. */

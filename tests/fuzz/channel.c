@@ -115,7 +115,7 @@ static void error_is_told(const struct err *e) {
 	struct corral_error public;
 	char *text = NULL;
 	HOLDS(lib_fail(e, &public) == -1);
-	HOLDS(public.kind > CORRAL_E_NONE && public.kind <= CORRAL_E_MEMORY);
+	HOLDS(public.kind > CORRAL_E_NONE && public.kind <= CORRAL_E_FILE);
 	HOLDS(memchr(e->where, 0, sizeof e->where) && memchr(e->what, 0, sizeof e->what) &&
 	      memchr(e->fix, 0, sizeof e->fix));
 	HOLDS(corral_error_json(&public, &text) == 0);

@@ -2,11 +2,13 @@
  *
  * An input is a name.  As a variable: the row that speaks of it is the one with
  * its very name, else the longest prefix, among all rows that fnmatch takes.
- * As a path of a rule: what is accepted holds no live wildcard, so as a pattern
- * it matches the path that it became, and no other. */
+ * As a path of a grant: what is accepted holds no live wildcard, so as a pattern
+ * it matches the path that it became, and no other.  As a rule: a pattern that is
+ * accepted can be matched, and one without "**" takes what fnmatch takes, name by name. */
 #include "fuzz.h"
 
 #include "base/auto.h"
+#include "base/glob.h"
 #include "base/str.h"
 #include "data/environment.h"
 #include "policy/internal.h"
@@ -33,13 +35,13 @@ static bool is_plain(const char *path) {
 	       path[strlen(path) - 1] != '/';
 }
 
-static void as_rule(const char *text) {
+static void as_grant(const char *text) {
 	struct arena a;
 	struct value v = {0};
 	struct err e = {0};
 	arena_init(&a);
 	const struct where w = {.a = &a, .cwd = "/ws", .base = "/ws", .home = "/home/ann"};
-	if (value_from_text(&w, &keys[KEY_FS_DENY], text, &v, &e) == 0) {
+	if (value_from_text(&w, &keys[KEY_FS_READ], text, &v, &e) == 0) {
 		const struct item *item = &v.items[0];
 		HOLDS(v.count == 1 && item->str[0] == '/');
 		auto_free char *pattern = strndup(text, strlen(text) - item->optional);
@@ -52,10 +54,46 @@ static void as_rule(const char *text) {
 	arena_done(&a);
 }
 
+/* Without what the two read differently: classes, "{", and bytes that are no ASCII. */
+static bool is_simple(const char *pattern) {
+	for (const char *p = pattern; *p != '\0'; p++) {
+		if (strchr("[{\\", *p) != NULL || (unsigned char)*p >= 0x80) {
+			return false;
+		}
+	}
+	return strstr(pattern, "**") == NULL;
+}
+
+static void as_rule(const char *text) {
+	struct arena a;
+	struct value v = {0};
+	struct err e = {0};
+	struct glob g;
+	arena_init(&a);
+	const struct where w = {.a = &a, .cwd = "/ws", .base = "/ws", .home = "/home/ann"};
+	if (value_from_text(&w, &keys[KEY_FS_DENY], text, &v, &e) == 0) {
+		const struct item *item = &v.items[0];
+		HOLDS(v.count == 1);
+		HOLDS(item->kind != ITEM_PLAIN || item->str[0] == '/');
+		HOLDS(item->kind != ITEM_PATTERN || item->str[0] == '/' ||
+		      str_starts(item->str, "**"));
+		if (item->kind == ITEM_PATTERN && item->str[0] == '/' && is_simple(item->str)) {
+			HOLDS(glob_parse(&a, item->str, false, &g, &e) == 0);
+			static const char *const paths[] = {"/ws/a", "/ws/ab/c", "/a/b", "/ws/a.c"};
+			for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+				bool same = fnmatch(item->str, paths[i], FNM_PATHNAME) == 0;
+				HOLDS(!same || glob_matched(&g, glob_walk(&g, paths[i])));
+			}
+		}
+	}
+	arena_done(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct input in = {data, size};
 	auto_free char *name = input_rest(&in);
 	HOLDS(env_row_for(name) == expect(name));
+	as_grant(name);
 	as_rule(name);
 	return 0;
 }
