@@ -42,7 +42,7 @@ def register(suite):
         equal(box.run("-c", script).exited(0).out, "Ann \"A\" Example <ann@example.org>\n", "author")
         done = box.run("-c", "git config user.name; git config github.token; git config --global user.name Ben; "
                        "git config user.name; git config --local user.name Cid; git config user.name").exited(0)
-        equal(done.out, "Ann \"A\" Example\nBen\nCid\n", "who has precedence")
+        equal(done.out, "Ann \"A\" Example\nBen\nBen\n", "who has precedence; the repository's settings are kept")
         box.run("--profile", "strict", "-c", "test ! -e /.corral && test -z \"$GIT_CONFIG_SYSTEM\"").exited(0)
 
     @test("the private home is kept for the next run in the same workspace", root=True)

@@ -151,7 +151,7 @@ def register(suite):
     @test("corral inside corral takes the other engine and can only narrow")
     def _(box):
         box.write("outside/file", "mine\n")
-        inner = ("--read", os.path.dirname(box.corral), "--", box.corral, "run", "--json")
+        inner = ("--allow-nested", "--read", os.path.dirname(box.corral), "--", box.corral, "run", "--json")
         result = json.loads(box.run(*inner, "--", "touch", "ran").exited(0).out)
         equal((result["level"], result["engine"]), ("standard", "landlock"), "inside")
         check(box.exists("ws/ran"), "nothing ran")
