@@ -164,3 +164,8 @@ const struct hint hints[] = {
 /* clang-format on */
 
 const size_t hints_count = ARRAY_LEN(hints);
+
+/* clang-format off */
+const struct hint hint_link_denied = {"", HINT_ALWAYS, "fs.deny", "a hard link: another name of this file is denied; except that name with \"!\", or make this one a copy"};
+const struct hint hint_link_unknown = {"", HINT_ALWAYS, "fs.deny", "the file has several names (hard links), and the search for denied ones did not come to an end: a directory cannot be read, or the tree is too large; grant less, or make it a copy"};
+/* clang-format on */

@@ -32,4 +32,8 @@ struct hint {
 extern const struct hint hints[];
 extern const size_t hints_count;
 
+/* Without words of a program: pid 1 saw it happen. */
+extern const struct hint hint_link_denied;
+extern const struct hint hint_link_unknown;
+
 #endif

@@ -17,7 +17,13 @@
 /* Of the text and of the slots: kept free for what acts by itself. */
 #define RESERVE 4
 
+/* Of the path of a refused link: as much as a hint shows. */
+#define LINK_PATH 256
+
 struct journal {
+	_Atomic uint32_t link; /* 0: none, 1: being written, 2: there */
+	uint32_t link_why;
+	char link_path[LINK_PATH];
 	_Atomic uint32_t used; /* bytes of text that are whole records */
 	_Atomic uint32_t lost;
 	uint32_t filled;       /* slots */
@@ -109,6 +115,28 @@ void journal_move(struct journal *j, const char *from, const char *to) {
 		path[head + tail] = '\0';
 		journal_add(j, entry.kind, path);
 	}
+}
+
+void journal_refuse_link(struct journal *j, enum link_refusal why, const char *path) {
+	uint32_t none = 0;
+	size_t len = strlen(path);
+
+	if (j == NULL || !atomic_compare_exchange_strong(&j->link, &none, 1)) {
+		return;
+	}
+	len = len < LINK_PATH ? len : 0; /* half a path is another's */
+	j->link_why = why;
+	memcpy(j->link_path, path, len); /* zero bytes follow */
+	atomic_store_explicit(&j->link, 2, memory_order_release);
+}
+
+const char *journal_refused_link(const struct journal *j, enum link_refusal *ret_why) {
+	if (j == NULL || atomic_load_explicit(&j->link, memory_order_acquire) != 2 ||
+	    j->link_path[LINK_PATH - 1] != '\0') {
+		return NULL;
+	}
+	*ret_why = j->link_why == LINK_DENIED ? LINK_DENIED : LINK_UNKNOWN;
+	return j->link_path;
 }
 
 bool journal_next(const struct journal *j, size_t *at, struct journal_entry *ret) {

@@ -30,6 +30,15 @@ void journal_add(struct journal *j, enum lasting kind, const char *path);
 /* A directory has another name: what was written about paths in it holds there. */
 void journal_move(struct journal *j, const char *from, const char *to);
 
+/* A file with several names was refused: one of them is denied, or nobody knows. */
+enum link_refusal { LINK_DENIED, LINK_UNKNOWN };
+
+/* The first one is kept.  By pid 1 and its helpers; system calls only.  j may be NULL. */
+void journal_refuse_link(struct journal *j, enum link_refusal why, const char *path);
+
+/* Its path, as much as is kept of it; NULL when there was none.  j may be NULL. */
+const char *journal_refused_link(const struct journal *j, enum link_refusal *ret_why);
+
 struct journal_entry {
 	enum lasting kind;
 	const char *path;

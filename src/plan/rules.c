@@ -84,7 +84,7 @@ static const struct rule *stronger(const struct rule *a, const struct rule *b) {
 	return a == NULL || a->until_made ? b : a;
 }
 
-struct ruling rules_judge(const struct rules *rules, const char *path) {
+static inline struct ruling judge(const struct rules *rules, const char *path, bool deny_alone) {
 	const struct rule *last[EFFECT_COUNT][RULE_GROUPS] = {0};
 	const char *anchor = anchor_of(rules, path);
 	struct ruling ruling = {0};
@@ -96,6 +96,9 @@ struct ruling rules_judge(const struct rules *rules, const char *path) {
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		const struct rule **slot = &last[r->effect][r->group];
+		if (deny_alone && r->effect != EFFECT_DENY) {
+			continue;
+		}
 		if (changes(r, *slot) && stands_on(&ground, r, path, anchor) &&
 		    matches(r, &names, ground.depth, path)) {
 			*slot = r;
@@ -106,6 +109,14 @@ struct ruling rules_judge(const struct rules *rules, const char *path) {
 		ruling.protect = stronger(ruling.protect, last[EFFECT_PROTECT][g]);
 	}
 	return ruling;
+}
+
+struct ruling rules_judge(const struct rules *rules, const char *path) {
+	return judge(rules, path, false);
+}
+
+bool rules_deny(const struct rules *rules, const char *path) {
+	return judge(rules, path, true).deny != NULL;
 }
 
 bool rules_except(const struct rules *rules, const char *path) {

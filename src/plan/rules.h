@@ -51,6 +51,9 @@ struct ruling {
 
 struct ruling rules_judge(const struct rules *rules, const char *path);
 
+/* Its first half, in less time. */
+bool rules_deny(const struct rules *rules, const char *path);
+
 /* Whether the last that matches is an exception from protection that we made. */
 bool rules_except(const struct rules *rules, const char *path);
 

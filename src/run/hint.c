@@ -179,3 +179,14 @@ void advise(const struct plan *plan, const struct overheard *const streams[], si
 		}
 	}
 }
+
+void advise_link(const struct journal *j, struct advice *ret) {
+	enum link_refusal why;
+	const char *path = journal_refused_link(j, &why);
+
+	if (path != NULL) {
+		*ret = (struct advice){.hint = why == LINK_DENIED ? &hint_link_denied
+								  : &hint_link_unknown};
+		(void)snprintf(ret->path, sizeof ret->path, "%s", path);
+	}
+}

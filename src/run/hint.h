@@ -8,6 +8,7 @@
 #define CORRAL_RUN_HINT_H
 
 #include "data/hints.h"
+#include "linux/journal.h"
 #include "plan/plan.h"
 
 /* A stack trace of Node or Python fits, with its message at either end. */
@@ -28,5 +29,9 @@ struct advice {
 /* streams: the likelier one first. */
 void advise(const struct plan *plan, const struct overheard *const streams[], size_t nstreams,
 	    struct advice *ret);
+
+/* Instead, where pid 1 saw what happened: that is better than what words may mean.  j may
+ * be NULL. */
+void advise_link(const struct journal *j, struct advice *ret);
 
 #endif

@@ -378,7 +378,7 @@ static int take_output(struct pump *p, char **ret, size_t *ret_len, struct err *
 }
 
 /* Only a failure of the command's own: what the supervisor did has a name. */
-static void watch_advise(struct watch *w, struct outcome *o) {
+static void watch_advise(struct watch *w, const struct journal *j, struct outcome *o) {
 	struct overheard *out = &w->streams.pumps[0].heard, *err = &w->streams.pumps[1].heard;
 	const struct overheard *const streams[] = {err, out};
 	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
@@ -389,11 +389,12 @@ static void watch_advise(struct watch *w, struct outcome *o) {
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
 		advise(w->plan, streams, ARRAY_LEN(streams), &o->advice);
+		advise_link(j, &o->advice);
 	}
 }
 
-static int watch_result(struct watch *w, struct outcome *ret, const struct usage *u,
-			struct err *e) {
+static int watch_result(struct watch *w, const struct journal *j, struct outcome *ret,
+			const struct usage *u, struct err *e) {
 	struct pump *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
 	struct outcome o = {0};
 
@@ -401,7 +402,7 @@ static int watch_result(struct watch *w, struct outcome *ret, const struct usage
 		return -1;
 	}
 	outcome_fill(&o, &w->story, u, w->plan);
-	watch_advise(w, &o);
+	watch_advise(w, j, &o);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
 	    take_output(err, &o.err, &o.err_len, e) != 0) {
 		outcome_done(&o);
@@ -482,7 +483,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
-	rc = watch_result(w, ret, &usage, e);
+	rc = watch_result(w, journal, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
 		created_read(w->plan, journal, &ret->created);

@@ -59,6 +59,7 @@ MOUNTS = "linux/layers/mounts.c"
 TREES = "linux/trees.h"
 LANDLOCK = "linux/layers/landlock.c"
 INIT = "linux/init.c"
+LINKS = "linux/broker/links.c"
 MASKS = "plan/masks.c"
 CAPABILITIES = "linux/layers/capabilities.c"
 VIEW = "plan/view.c"
@@ -261,6 +262,13 @@ STEPS = {
         "RS13 PR22"),
     # The plan: denies, protected paths, homes, grants.
     "deny: hard links are counted": step(MASKS, "||\n\t    check_other_names(b, e) != 0) {", ") {", "DN04"),
+    "deny: other names of what a pattern denies": step(
+        LINKS, "S_ISREG(st.st_mode) && st.st_nlink > 1 ? note(b->links, &st) : 0;", "0;", "DN48"),
+    "deny: a directory that was closed": step(
+        LINKS, "st.st_uid != (uid_t)syscall(SYS_geteuid);", "true;", "DN48"),
+    "deny: a name that was removed": step(LINKS, "return named ? 0 : -EACCES;", "return named ? 0 : 0;", "DN48"),
+    "deny: a directory that moved meanwhile": step(
+        LINKS, "search_all(b) == 0 && search_moved(b) == 0", "search_all(b) == 0", "DN48"),
     "deny: a closed parent is hidden": step(
         MASKS, "if (h.path == NULL && rank == RANK_DENY) {",
         "if (0) {",

@@ -54,6 +54,30 @@ TEST(a_record_is_kept_once_for_each_kind) {
 	journal_free(j);
 }
 
+TEST(the_first_link_that_was_refused_is_kept) {
+	struct journal *j = new_journal();
+	enum link_refusal why = LINK_DENIED;
+	char longer[1024];
+	REQUIRE(j != NULL);
+	CHECK(journal_refused_link(j, &why) == NULL && journal_refused_link(NULL, &why) == NULL);
+	journal_refuse_link(NULL, LINK_UNKNOWN, "/a");
+	journal_refuse_link(j, LINK_UNKNOWN, "/ws/first");
+	journal_refuse_link(j, LINK_DENIED, "/ws/second");
+	REQUIRE(journal_refused_link(j, &why) != NULL);
+	CHECK_STR(journal_refused_link(j, &why), "/ws/first");
+	CHECK_INT(why, LINK_UNKNOWN);
+	journal_free(j);
+
+	j = new_journal();
+	REQUIRE(j != NULL);
+	memset(longer, 'a', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	journal_refuse_link(j, LINK_DENIED, longer);
+	REQUIRE(journal_refused_link(j, &why) != NULL);
+	CHECK_STR(journal_refused_link(j, &why), "");
+	journal_free(j);
+}
+
 TEST(without_a_journal_nothing_is_written_and_nothing_read) {
 	struct journal_entry entry;
 	size_t at = 0;

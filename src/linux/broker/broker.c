@@ -128,6 +128,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->quick = b->fast && !plan_shares(plan);
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
+	b->asks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
 	b->umask = umask(0); /* as the command's: both were given it */
 	(void)umask(b->umask);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
@@ -253,6 +254,19 @@ static void keep_only(const int *kept, size_t n) {
 		}
 		from = next + 1;
 	}
+}
+
+int broker_start(struct broker *b, void (*work)(struct broker *b)) {
+	pid_t guard = getpid();
+	pid_t worker = split();
+
+	if (worker != 0) {
+		return worker < 0 ? -EAGAIN : 0;
+	}
+	tie_to(guard);
+	keep_only(NULL, 0);
+	work(b);
+	_exit(0);
 }
 
 /* Until the worker ends, or nobody waits for what it does. */

@@ -50,6 +50,7 @@ struct made {
 };
 
 struct journal;
+struct links;
 
 struct broker {
 	const struct plan *plan;
@@ -72,6 +73,8 @@ struct broker {
 	void *peer_arg;
 
 	struct journal *journal; /* of what lasts; NULL for none */
+	bool asks_links;         /* a denied file may be opened by another of its names */
+	struct links *links;     /* which files have one; NULL: nobody has asked yet */
 
 	pid_t self;                           /* the guard */
 	int proc;                             /* /proc, O_PATH; -1: every call is refused */

@@ -91,6 +91,9 @@ long call_let_pass(const struct call *c);
 typedef long call_work(const struct call *c, int fd, const void *arg);
 long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
 
+/* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
+int broker_start(struct broker *b, void (*work)(struct broker *b));
+
 /* "12", and "12/fd/3" by pieces; what does not fit is cut, which names no file. */
 struct text {
 	char s[64];

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 
@@ -101,6 +102,13 @@ long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, opening_writes(o->flags));
 }
 
+/* In a helper: opens when it is known that no other name of the file is denied. */
+static long open_when_known(const struct call *c, int fd, const void *arg) {
+	long r = links_wait(c, fd);
+
+	return r != 0 ? r : files_open_waiting(c, fd, arg);
+}
+
 static bool may_wait(const struct place *p, int flags) {
 	/* Both ends at once never wait. */
 	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
@@ -186,6 +194,10 @@ static long open_found(const struct call *c, const struct place *p, const struct
 	const struct mount *copy = r == 0 ? copy_of(c->b->plan, p) : NULL;
 	if (copy != NULL) {
 		return open_copy(c, p, o, copy);
+	}
+	r = r != 0 ? r : links_judge(c, p);
+	if (r == LINKS_LATER) {
+		return call_apart(c, p->fd, -1, open_when_known, o);
 	}
 	return r != 0 ? r : open_again(c, p, o);
 }
@@ -326,6 +338,12 @@ static long cut_waiting(const struct call *c, int fd, const void *arg) {
 	return file < 0 ? -errno : cut(c, file, arg);
 }
 
+static long cut_when_known(const struct call *c, int fd, const void *arg) {
+	long r = links_wait(c, fd);
+
+	return r != 0 ? r : cut_waiting(c, fd, arg);
+}
+
 long serve_truncate(struct call *c) {
 	char path[PATH_MAX];
 	struct text number = {.len = 0};
@@ -341,6 +359,12 @@ long serve_truncate(struct call *c) {
 	}
 	if (r == 0) {
 		r = verdict_change(c, &p);
+	}
+	if (r == 0) {
+		r = links_judge(c, &p);
+	}
+	if (r == LINKS_LATER) {
+		return call_apart(c, p.fd, -1, cut_when_known, c->args);
 	}
 	if (r != 0) {
 		return r;

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "linux/broker/files.h"
+#include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 
 #include <errno.h>
@@ -81,7 +82,11 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	if (r != 0) {
 		return r;
 	}
+	bool searched = links_moving(c->b, &from, &to);
 	long moved = result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags));
+	if (searched) {
+		links_moved(c->b, &from, &to);
+	}
 	if (moved == 0) {
 		notice_moved(c, &from, &to);
 	}
@@ -133,6 +138,9 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	}
 	if (r == 0 && from.nlink > 0) { /* what has no name yet (O_TMPFILE) is the caller's own */
 		r = verdict_change(c, &from);
+	}
+	if (r == 0) {
+		r = links_judge_removed(c, &from);
 	}
 	if (r != 0) {
 		return r == -EROFS && to.fd >= 0 && verdict_make(c, &to) == 0

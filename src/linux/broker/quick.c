@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 #include "linux/broker/walk.h"
@@ -178,6 +179,11 @@ static long give_read(const struct call *c, struct place *p, const struct openin
 	if (is_proc(p->real) || fstat(p->fd, &st) != 0 || verdict_look(c, p) != 0) {
 		return QUICK_NOT;
 	}
+	p->mode = st.st_mode;
+	p->nlink = st.st_nlink;
+	if (links_judge(c, p) != 0) {
+		return QUICK_NOT;
+	}
 	bool waits = (o->flags & O_NONBLOCK) == 0;
 	if (S_ISFIFO(st.st_mode) && waits) {
 		/* Who writes to it has been seen by our end already: it stays until the caller
@@ -229,18 +235,20 @@ static bool add_name(struct place *p, const char *name) {
 	return true;
 }
 
-/* It is there already.  A plain file is at the path that was judged. */
-static int open_over(const struct place *p, const struct opening *o, mode_t *ret_mode) {
+/* It is there already.  A plain file is at the path that was judged; one with several names
+ * is files.c's, and not emptied before. */
+static int open_over(const struct call *c, const struct place *p, const struct opening *o,
+		     mode_t *ret_mode) {
 	struct stat st;
 
 	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISREG(st.st_mode)) {
+	    !S_ISREG(st.st_mode) || links_concern(c->b, &st)) {
 		return -1;
 	}
 	auto_fd got =
 		openat(p->fd, p->name,
 		       (o->flags & ~O_CREAT) | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	if (got < 0 || fstat(got, &st) != 0 || !S_ISREG(st.st_mode) ||
+	if (got < 0 || fstat(got, &st) != 0 || !S_ISREG(st.st_mode) || links_concern(c->b, &st) ||
 	    ((o->flags & O_NONBLOCK) == 0 && fcntl(got, F_SETFL, o->flags & ~O_CREAT) != 0)) {
 		return -1;
 	}
@@ -275,7 +283,7 @@ static long open_making(const struct call *c, int dirfd, const char *path,
 	if (got >= 0) {
 		notice_file(c, p.real, o->mode);
 	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
-		got = open_over(&p, o, &mode);
+		got = open_over(c, &p, o, &mode);
 		if (got < 0) {
 			return QUICK_NOT;
 		}

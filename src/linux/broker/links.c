@@ -1,0 +1,426 @@
+/* Denied files by another of their names.
+ *
+ * A pattern denies a name, and a file may have had a second one before the run (a hard
+ * link).  Such a file says so: it has several names.  The first of them that is opened
+ * begins one search of the granted trees, which notes every file with several names of
+ * which a rule denies one; from then on a look into that table decides.  A run that opens
+ * no such file pays for nothing, and a tree without denied links for one search.
+ *
+ * The search runs beside the command, which is not to profit from it:
+ *  - it is a process of its own (K5), and who asks meanwhile waits in a helper;
+ *  - what the command moves meanwhile may pass it by, and is searched again at its new
+ *    place;
+ *  - a directory that the command may have closed, nesting without an end, too many
+ *    entries, too much time, an end by a signal: the search has failed.
+ *
+ * Should:   refuse a file that has a denied name within the granted trees.
+ * Must not: follow a link, look outside the granted trees, or hold up pid 1.
+ * Fails:    closed: after a search that failed every file with several names is refused,
+ *           because which of them is a denied one is not known; the result says why. */
+#include "linux/broker/links.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/syscalls.h"
+#include "linux/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+/* Six times the largest tree that is measured. */
+#define ENTRIES_MAX 2000000U
+
+/* A tree that lies on a slow disk and was not read before.  Nobody waits for it but who
+ * opens a file with several names. */
+#define SEARCH_MS 30000
+
+/* A power of two, a quarter of it kept free.  Pages that are not used are not there. */
+#define SLOTS (1U << 20)
+#define SLOTS_USED (SLOTS / 4 * 3)
+
+/* One descriptor and one buffer a level; no project nests as deep. */
+#define DEPTH_MAX 128
+#define SPACE 8192
+
+/* Directories that were moved and not yet searched again. */
+#define MOVED_MAX 256
+
+/* Where linux_dirent64 has the length of an entry, its type and its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_TYPE 18
+#define ENTRY_NAME 19
+#define TYPE_UNKNOWN 0
+#define TYPE_DIRECTORY 4
+#define TYPE_REGULAR 8
+
+#define DELETED " (deleted)"
+
+enum { SEARCHING, COMPLETE, FAILED };
+
+struct slot {
+	uint64_t dev, ino; /* ino 0: free */
+};
+
+/* Shared by pid 1, the search and the helpers. */
+struct links {
+	_Atomic uint32_t state;
+	_Atomic uint32_t moving;          /* a directory is on its way just now */
+	_Atomic uint32_t moved, followed; /* how many paths were told, and searched again */
+	int64_t deadline;                 /* ms on the monotonic clock */
+	uint32_t entries, used;
+	char path[REAL_MAX]; /* where the search is */
+	char paths[MOVED_MAX][PATH_MAX];
+	char space[DEPTH_MAX][SPACE];
+	struct slot slots[SLOTS];
+};
+
+static int64_t now_ms(void) {
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a valid clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- the table ---- */
+
+/* The slot of this file, or the free one where it belongs; the table is never full. */
+static struct slot *slot_of(struct links *l, uint64_t dev, uint64_t ino) {
+	uint64_t hash = (ino ^ (dev << 32)) * 0x9e3779b97f4a7c15U;
+
+	for (uint64_t i = hash >> 32;; i++) {
+		struct slot *slot = &l->slots[i % SLOTS];
+		if (slot->ino == 0 || (slot->ino == ino && slot->dev == dev)) {
+			return slot;
+		}
+	}
+}
+
+static int note(struct links *l, const struct stat *st) {
+	struct slot *slot = slot_of(l, st->st_dev, st->st_ino);
+
+	if (slot->ino != 0) {
+		return 0;
+	}
+	if (l->used == SLOTS_USED || st->st_ino == 0) {
+		return -1;
+	}
+	*slot = (struct slot){.dev = st->st_dev, .ino = st->st_ino};
+	l->used++;
+	return 0;
+}
+
+/* ---- the search ---- */
+
+/* What others have closed the command cannot have closed, nor what a mask covers: what is
+ * in there is left out.  Its own it opens again when we have passed. */
+static bool may_be_left_out(const struct broker *b, int dir, const char *name) {
+	const char *path = b->links->path;
+	int error = errno;
+	struct stat st;
+
+	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
+		return true; /* gone, or replaced by what is no directory */
+	}
+	enum sight sight = plan_mount_sight(b->plan, path);
+	if (error != EACCES || sight == SIGHT_DENIED || sight == SIGHT_NONE) {
+		return error == EACCES;
+	}
+	return syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_uid != (uid_t)syscall(SYS_geteuid);
+}
+
+static int search(struct broker *b, int dir, size_t at, size_t depth);
+
+static int search_directory(struct broker *b, int dir, const char *name, size_t at, size_t depth) {
+	if (path_within(b->links->path, "/proc") || path_within(b->links->path, "/sys")) {
+		return 0; /* there are no hard links in those */
+	}
+	auto_fd fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		return may_be_left_out(b, dir, name) ? 0 : -1;
+	}
+	return search(b, fd, at, depth);
+}
+
+static int search_file(struct broker *b, int dir, const char *name) {
+	struct stat st;
+
+	if (!rules_deny(&b->plan->rules, b->links->path)) {
+		return 0;
+	}
+	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return errno == ENOENT ? 0 : -1;
+	}
+	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? note(b->links, &st) : 0;
+}
+
+/* Of an entry that the file system does not tell the type of. */
+static unsigned type_of(int dir, const char *name) {
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return errno == ENOENT ? TYPE_UNKNOWN : TYPE_DIRECTORY; /* opening it says why */
+	}
+	return S_ISDIR(st.st_mode) ? TYPE_DIRECTORY : TYPE_REGULAR;
+}
+
+/* at: how long the directory's path is. */
+static int search_entry(struct broker *b, int dir, const char *entry, size_t at, size_t depth) {
+	struct links *l = b->links;
+	const char *name = entry + ENTRY_NAME;
+	unsigned type = (unsigned char)entry[ENTRY_TYPE];
+	size_t len = strlen(name);
+
+	if (streq(name, ".") || streq(name, "..")) {
+		return 0;
+	}
+	if (++l->entries > ENTRIES_MAX || at + len + 2 > sizeof l->path) {
+		return -1;
+	}
+	l->path[at] = '/';
+	memcpy(l->path + at + 1, name, len + 1);
+	type = type == TYPE_UNKNOWN ? type_of(dir, name) : type;
+	if (type == TYPE_DIRECTORY) {
+		return search_directory(b, dir, name, at + 1 + len, depth + 1);
+	}
+	return type == TYPE_REGULAR ? search_file(b, dir, name) : 0;
+}
+
+static int search(struct broker *b, int dir, size_t at, size_t depth) {
+	long n;
+
+	if (depth == DEPTH_MAX) {
+		return -1;
+	}
+	char *space = b->links->space[depth];
+	while ((n = syscall(SYS_getdents64, dir, space, SPACE)) > 0) {
+		if (now_ms() >= b->links->deadline) {
+			return -1;
+		}
+		uint16_t length;
+		for (long i = 0; i < n; i += length) {
+			memcpy(&length, space + i + ENTRY_LENGTH, sizeof length);
+			if (search_entry(b, dir, space + i, at, depth) != 0) {
+				return -1;
+			}
+		}
+	}
+	return n == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* A tree within another one is searched with that. */
+static bool is_searched(const struct rules *rules, size_t which) {
+	const char *path = rules->anchors[which].path;
+
+	for (size_t i = 0; i < rules->nanchors; i++) {
+		const char *other = rules->anchors[i].path;
+		bool before = i < which || !streq(other, path);
+		if (i != which && before && path_within(path, other)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int search_from(struct broker *b, const char *root) {
+	size_t len = strlen(root);
+
+	if (len >= sizeof b->links->path) {
+		return -1;
+	}
+	memcpy(b->links->path, root, len + 1);
+	return search_directory(b, AT_FDCWD, root, len > 1 ? len : 0, 0);
+}
+
+static int search_all(struct broker *b) {
+	const struct rules *rules = &b->plan->rules;
+
+	for (size_t i = 0; i < rules->nanchors; i++) {
+		if (!is_searched(rules, i) && search_from(b, rules->anchors[i].path) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Until nothing is on its way and nothing is left.  The first is asked first: a move is
+ * told before it counts as over. */
+static int search_moved(struct broker *b) {
+	struct links *l = b->links;
+
+	while (now_ms() < l->deadline) {
+		bool moving = atomic_load(&l->moving) != 0;
+		uint32_t done = atomic_load(&l->followed);
+		if (done != atomic_load(&l->moved)) {
+			if (search_from(b, l->paths[done % MOVED_MAX]) != 0) {
+				return -1;
+			}
+			atomic_store(&l->followed, done + 1);
+		} else if (!moving) {
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static void end_search(struct links *l, uint32_t state) {
+	uint32_t searching = SEARCHING;
+
+	/* A helper may have given it up already. */
+	(void)atomic_compare_exchange_strong(&l->state, &searching, state);
+	(void)syscall(SYS_futex, &l->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void run_search(struct broker *b) {
+	bool complete = search_all(b) == 0 && search_moved(b) == 0;
+
+	end_search(b->links, complete ? COMPLETE : FAILED);
+}
+
+static int begin_search(struct broker *b) {
+	void *place = mmap(NULL, sizeof(struct links), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (place == MAP_FAILED) {
+		return -errno;
+	}
+	b->links = place;
+	b->links->deadline = now_ms() + SEARCH_MS;
+	int r = broker_start(b, run_search);
+	if (r != 0) {
+		(void)syscall(SYS_munmap, place, sizeof(struct links)); /* libc's takes a lock */
+		b->links = NULL;
+	}
+	return r;
+}
+
+/* ---- what is asked ---- */
+
+/* Where a name of such a file can lie: in a granted tree, and without namespaces wherever
+ * it can be moved to.  The system has many such files, and none of them is denied. */
+static bool is_ground(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->rules.nanchors; i++) {
+		if (path_within(path, plan->rules.anchors[i].path)) {
+			return true;
+		}
+	}
+	enum sight sight = plan_shares(plan) ? plan_mount_sight(plan, path) : SIGHT_NONE;
+	return sight == SIGHT_WRITE || sight == SIGHT_PRIVATE;
+}
+
+/* By a table that is whole. */
+static int answer(const struct call *c, const struct stat *st, const char *path) {
+	struct links *l = c->b->links;
+	bool complete = atomic_load(&l->state) == COMPLETE;
+
+	if (complete && slot_of(l, st->st_dev, st->st_ino)->ino == 0) {
+		return 0;
+	}
+	journal_refuse_link(c->b->journal, complete ? LINK_DENIED : LINK_UNKNOWN, path);
+	return -EACCES;
+}
+
+int links_judge_removed(const struct call *c, const struct place *p) {
+	size_t len = strlen(p->real), tail = strlen(DELETED);
+	struct stat ours, there;
+
+	if (!c->b->asks_links || p->nlink == 0 || !S_ISREG(p->mode) || len <= tail ||
+	    !streq(p->real + len - tail, DELETED) || !is_ground(c->b->plan, p->real)) {
+		return 0;
+	}
+	/* A file may also be called that. */
+	bool named = fstat(p->fd, &ours) == 0 &&
+		     syscall(SYS_newfstatat, AT_FDCWD, p->real, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+		     ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+	return named ? 0 : -EACCES;
+}
+
+int links_judge(const struct call *c, const struct place *p) {
+	struct broker *b = c->b;
+	struct stat st;
+
+	if (!b->asks_links || !S_ISREG(p->mode)) {
+		return 0;
+	}
+	if (p->nlink <= 1) {
+		return links_judge_removed(c, p);
+	}
+	if (!is_ground(b->plan, p->real)) {
+		return 0;
+	}
+	if (b->links == NULL) {
+		int r = begin_search(b);
+		return r != 0 ? r : LINKS_LATER;
+	}
+	if (atomic_load(&b->links->state) == SEARCHING) {
+		return LINKS_LATER;
+	}
+	return fstat(p->fd, &st) != 0 ? -errno : answer(c, &st, p->real);
+}
+
+int links_wait(const struct call *c, int fd) {
+	struct links *l = c->b->links;
+	struct text name = fd_path(fd);
+	char path[REAL_MAX];
+	struct stat st;
+
+	while (atomic_load(&l->state) == SEARCHING) {
+		int64_t left = l->deadline - now_ms();
+		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+		if (left <= 0) {
+			end_search(l, FAILED); /* it was killed, or something holds it up */
+			break;
+		}
+		/* However it ends: the loop looks again. */
+		(void)syscall(SYS_futex, &l->state, FUTEX_WAIT, SEARCHING, &wait, NULL, 0);
+	}
+	ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, name.s, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	return fstat(fd, &st) != 0 ? -errno : answer(c, &st, path);
+}
+
+/* ---- what moves ---- */
+
+static bool is_directory(const struct place *p) {
+	struct stat st;
+
+	return syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+bool links_moving(struct broker *b, const struct place *from, const struct place *to) {
+	if (b->links == NULL || atomic_load(&b->links->state) != SEARCHING ||
+	    (!is_directory(from) && !is_directory(to))) {
+		return false;
+	}
+	atomic_store(&b->links->moving, 1);
+	return true;
+}
+
+static void tell_moved(struct links *l, const char *path) {
+	uint32_t at = atomic_load(&l->moved);
+	size_t len = strlen(path);
+
+	if (at - atomic_load(&l->followed) >= MOVED_MAX || len >= sizeof l->paths[0]) {
+		end_search(l, FAILED);
+		return;
+	}
+	memcpy(l->paths[at % MOVED_MAX], path, len + 1);
+	atomic_store(&l->moved, at + 1);
+}
+
+void links_moved(struct broker *b, const struct place *from, const struct place *to) {
+	struct links *l = b->links;
+
+	tell_moved(l, to->real);
+	tell_moved(l, from->real); /* when they were exchanged; else there is nothing */
+	atomic_store(&l->moving, 0);
+}
