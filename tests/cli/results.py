@@ -1,5 +1,6 @@
 """The JSON object of a run."""
 import json
+import os
 import re
 import time
 
@@ -66,6 +67,19 @@ def register(suite):
         equal(result["hint"]["text"] in done.err, True, "the same text")
         box.write("ws/secret", "x")
         box.run("--deny", "secret", "cat", "secret").exited(1).said("hint: fs.deny: ", "/secret")
+
+    @test("a hard link that was refused comes with a hint: another name is denied, or nobody knows", root=True)
+    def _(box):
+        box.write("ws/keys/a.key", "x\n")
+        box.write("ws/one", "x\n")
+        os.link(f"{box.ws}/keys/a.key", f"{box.ws}/alias")
+        os.link(f"{box.ws}/one", f"{box.ws}/two")
+        for level in ("full", "standard"):
+            run = ("--level", level, "--deny", "*.key", "-c")
+            box.run(*run, "cat two && cat alias").exited(1).said("hint: fs.deny: ", "/alias: a hard link")
+            box.run(*run, "cat two alias keys/a.key; cat two").exited(0)
+            done = box.run(*run, "chmod 0 keys; cat two; rc=$?; chmod 700 keys; exit $rc").exited(1)
+            done.said("hint: fs.deny: ", "/two: ", "did not come to an end")
 
     @test("success, an ordinary failure and a time-out have no hint")
     def _(box):
