@@ -134,6 +134,10 @@ bool rules_except(const struct rules *rules, const char *path) {
 	return except;
 }
 
+bool rules_same_tree(const struct rules *rules, const char *a, const char *b) {
+	return anchor_of(rules, a) == anchor_of(rules, b);
+}
+
 /* Its ground lies beneath the path, or begins there; or one path is on it and the other
  * not; or they stand at different places of the pattern. */
 static bool differs(const struct rule *r, const char *a, const char *b, const char *anchor_a,

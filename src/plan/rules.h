@@ -57,6 +57,9 @@ bool rules_deny(const struct rules *rules, const char *path);
 /* Whether the last that matches is an exception from protection that we made. */
 bool rules_except(const struct rules *rules, const char *path);
 
+/* Whether both lie in the same granted tree, or in none. */
+bool rules_same_tree(const struct rules *rules, const char *a, const char *b);
+
 /* Whether what lies beneath one directory is judged otherwise than what lies beneath
  * another: if not, the one may take the other's name. */
 bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b);

@@ -285,6 +285,17 @@ static const char *base_of(const struct where *w, const struct key *k) {
 	return k == &keys[KEY_WORKSPACE] ? w->cwd : w->base;
 }
 
+static bool names_fit(const char *path) {
+	for (const char *p = path; *p != '\0';) {
+		size_t len = strcspn(++p, "/");
+		if (len > NAME_MAX) {
+			return false;
+		}
+		p += len;
+	}
+	return true;
+}
+
 /* Absolute and normal, "~/" expanded. */
 int value_path(const struct where *w, const struct key *k, const char *text, const char **ret,
 	       struct err *e) {
@@ -312,7 +323,7 @@ int value_path(const struct where *w, const struct key *k, const char *text, con
 	if (path == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (strlen(path) >= PATH_MAX) {
+	if (strlen(path) >= PATH_MAX || !names_fit(path)) {
 		return value_refuse(w, k, text, "the path is longer than the system allows", e);
 	}
 	*ret = path;

@@ -247,5 +247,9 @@ int verdict_move(const struct call *c, const struct place *from, const struct pl
 	    !S_ISDIR(st.st_mode)) {
 		return 0;
 	}
-	return rules_differ_beneath(&c->b->plan->rules, from->real, to->real) ? -EBUSY : 0;
+	const struct rules *rules = &c->b->plan->rules;
+	if (!rules_differ_beneath(rules, from->real, to->real)) {
+		return 0;
+	}
+	return rules_same_tree(rules, from->real, to->real) ? -EBUSY : -EXDEV;
 }

@@ -22,7 +22,8 @@ int verdict_make(const struct call *c, const struct place *p);
 int verdict_remove(const struct call *c, const struct place *p);
 
 /* A directory takes another name, and what lies beneath would be judged otherwise:
- * -EBUSY, as for a mount point. */
+ * -EBUSY, as for a mount point; -EXDEV from one tree to another, so that who moves it
+ * copies file by file, and each is judged. */
 int verdict_move(const struct call *c, const struct place *from, const struct place *to);
 
 /* A directory was made; a ".git" is remembered as the run's own. */
