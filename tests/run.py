@@ -58,10 +58,11 @@ def check_suites(build, corral, probe):
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
-    for level, more in (("full", []), ("standard", ["--as", "user"])):
+    for level, more, of_escape in (("full", [], []), ("standard", ["--as", "user"], ["--families"])):
         asked = ["--quick", "--level", level, *more]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *asked]
-        yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, *asked]
+        yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, *asked,
+                                         *of_escape]
 
 
 def proof_suites(build, corral, probe):

@@ -294,8 +294,10 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 		if (m->follow == NULL) {
 			continue;
 		}
-		f->files[f->n++] =
-			(struct followed){.m = m, .shown = {.dev = m->dev, .ino = m->ino}};
+		struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m->follow);
+		/* With its time of birth while it is there: its number may soon be another's. */
+		f->files[f->n++] = (struct followed){
+			.m = m, .shown = same_inode(&planned, &now) ? now : planned};
 		f->every = hides(m) ? LOOK_SOON_MS : f->every;
 	}
 	*ret = f;

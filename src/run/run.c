@@ -588,14 +588,13 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	struct journal *journal = take_ptr(r->child.journal);
 	spawn_finish(&r->child, &usage);
 	story_done(&story);
-	if (story_check(&story, e) != 0) {
-		journal_free(journal);
-		return -1;
+	int rc = story_check(&story, e);
+	if (rc == 0) {
+		outcome_fill(&o, &story, &usage, r->plan);
+		created_read(r->plan, journal, &o.created);
+		o.duration_ms = clock_ms() - r->started_ms;
+		*ret = o;
 	}
-	outcome_fill(&o, &story, &usage, r->plan);
-	created_read(r->plan, journal, &o.created);
 	journal_free(journal);
-	o.duration_ms = clock_ms() - r->started_ms;
-	*ret = o;
-	return 0;
+	return rc;
 }

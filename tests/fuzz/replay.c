@@ -24,7 +24,7 @@
 #define INPUT_MAX ((size_t)64 * 1024)
 
 /* Long enough for tens of thousands of inputs, short enough for every check. */
-#define MUTATION_MS 1500
+#define MUTATION_MS 700
 
 /* An input that takes longer than all of them should hangs. */
 #define HANG_SECONDS 60

@@ -251,5 +251,5 @@ int verdict_move(const struct call *c, const struct place *from, const struct pl
 	if (!rules_differ_beneath(rules, from->real, to->real)) {
 		return 0;
 	}
-	return rules_same_tree(rules, from->real, to->real) ? -EBUSY : -EXDEV;
+	return rules_same_tree(rules, from->dir, to->dir) ? -EBUSY : -EXDEV;
 }
