@@ -130,8 +130,9 @@ static void protected_name(const struct lens *v, const struct place *p, struct v
 	if (is_mode(v, ret->rule)) {
 		by_key(v, KEY_MODE, ret);
 		remedy(ret, "use --mode workspace-write");
-	} else if (streq(ret->rule, keys[KEY_FS_PROTECT].name)) {
-		remedy(ret, "take the rule away (%s), or change the file yourself", ret->origin);
+	} else if (rules_judge(&v->plan->rules, p->path).protect != NULL) {
+		remedy(ret, "except it: --protect '!%s' (fs.protect), or change the file yourself",
+		       p->path);
 	} else if (streq(ret->rule, "project file")) {
 		remedy(ret, "it decides about the next run: change it yourself");
 	} else {
