@@ -1,14 +1,15 @@
 /* The broker: what the kernel's rules cannot say, judged call by call.
  *
- * On the landlock engine a few system calls are not decided by the filter but
- * handed to the guard (seccomp user notification).  The guard copies the
+ * On the landlock engine, and on the other one for rules about names, a few system
+ * calls are not decided by the filter but handed to the first process, the guard or
+ * pid 1 (seccomp user notification); here it is called the guard.  It copies the
  * arguments once, judges its copy, performs the call itself on what it judged,
  * and returns the result or hands a descriptor over.
  *
  * Invariants, cited by the code and the tests:
  *  K1  no handler answers "continue" where that is the protection: the arguments
  *      can change after a look at them, so what was judged must be what is done
- *      (the one that does, for O_PATH, judges nothing: see files.c);
+ *      (the two that do, for O_PATH and umask, judge nothing: see files.c);
  *  K2  a pointer of the caller is read once;
  *  K3  what was judged is held by a descriptor, and the call is made on it;
  *  K4  nothing of the guard's own (its part of /proc, its descriptors, its
