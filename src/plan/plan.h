@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "plan/host.h"
+#include "plan/net.h"
 #include "plan/rules.h"
 #include "policy/policy.h"
 
@@ -122,7 +123,8 @@ struct plan {
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
 
-	bool own_net;       /* net.mode is none: loopback alone */
+	bool own_net;       /* net.mode is not full: loopback alone, and what the gate lets through */
+	struct net_plan net;
 	bool broker;        /* what the filter asks is answered */
 	bool judges;        /* rules about names are judged when they are used */
 	bool nested;        /* a sandbox inside is allowed: then they are not */

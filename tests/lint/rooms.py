@@ -11,10 +11,11 @@ ROOMS = {
     "policy": ["base", "data"],
     "plan": ["base", "data", "policy"],
     "files": ["base", "data", "policy", "plan"],
-    "linux": ["base", "data", "policy", "plan"],
+    "gate": ["base", "data", "policy", "plan"],
+    "linux": ["base", "data", "policy", "plan", "gate"],
     "cow": ["base", "data", "policy", "plan"],
-    "run": ["base", "data", "policy", "plan", "linux"],
-    "lib": ["base", "data", "policy", "plan", "files", "linux", "cow", "run"],
+    "run": ["base", "data", "policy", "plan", "gate", "linux"],
+    "lib": ["base", "data", "policy", "plan", "files", "gate", "linux", "cow", "run"],
     "cli": ["base", "data"],
 }
 

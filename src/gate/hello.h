@@ -1,0 +1,30 @@
+/* A TLS client's first message: which server it names.  Pure. */
+#ifndef CORRAL_GATE_HELLO_H
+#define CORRAL_GATE_HELLO_H
+
+#include "base/hostname.h"
+
+/* What a parser of a client's first bytes says. */
+enum sniff {
+	SNIFF_MORE, /* cannot tell yet */
+	SNIFF_DONE,
+	SNIFF_BAD, /* not the protocol's grammar: refused */
+};
+
+/* Records and handshake headers together: larger ones are refused. */
+#define HELLO_MAX ((size_t)64 * 1024)
+
+struct hello {
+	bool named;            /* it has a server name */
+	struct hostname server;/* kind HOST_NAME */
+	bool ech;              /* encrypted_client_hello is there; the name is the outer one */
+};
+
+/* Whether the first bytes can be TLS: content type 22, version 3. */
+bool hello_begins(const uint8_t *data, size_t len);
+
+/* data is everything that came so far, at most HELLO_MAX.  Records may split the hello
+ * anywhere.  *why for SNIFF_BAD: one clause. */
+enum sniff hello_read(const uint8_t *data, size_t len, struct hello *ret, const char **why);
+
+#endif

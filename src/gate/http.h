@@ -1,0 +1,68 @@
+/* HTTP/1 requests as a strict proxy reads them.  Pure: no buffer, no descriptor. */
+#ifndef CORRAL_GATE_HTTP_H
+#define CORRAL_GATE_HTTP_H
+
+#include "gate/hello.h"
+
+#define HTTP_HEAD_MAX ((size_t)64 * 1024) /* a longer one is refused: 431 */
+#define HTTP_FIELDS_MAX 256
+
+enum http_form {
+	HTTP_ORIGIN,    /* "/path" */
+	HTTP_ABSOLUTE,  /* "http://host/path" */
+	HTTP_AUTHORITY, /* CONNECT "host:port" */
+	HTTP_ASTERISK,  /* OPTIONS "*" */
+};
+
+enum http_upgrade { UPGRADE_NONE, UPGRADE_WEBSOCKET, UPGRADE_OTHER };
+
+struct http_body {
+	enum { BODY_NONE, BODY_LENGTH, BODY_CHUNKED } kind;
+	uint64_t left; /* LENGTH: bytes to come; CHUNKED: of this chunk */
+	uint8_t state; /* CHUNKED: http.c's own */
+	uint32_t line; /* CHUNKED: length of the line that is being read */
+};
+
+struct http_head {
+	size_t len; /* with the empty line */
+	enum http_form form;
+	bool connect;          /* the method is CONNECT */
+	struct hostname host;  /* from the target or Host, which must agree; HOST_BAD without
+				* one (HTTP/1.0) */
+	uint16_t port;         /* as written there; 0 without */
+	int minor;             /* HTTP/1.minor */
+	enum http_upgrade upgrade;
+	struct http_body body;
+	size_t target, target_len; /* where the request target stands in data */
+};
+
+/* Whether the first bytes can be a request: optional empty lines, a method's token and a
+ * space (SNIFF_MORE while they may still become one); "PRI * HTTP/2.0" is not one. */
+enum sniff http_begins(const uint8_t *data, size_t len);
+
+/* HTTP/2 with prior knowledge. */
+enum sniff http2_begins(const uint8_t *data, size_t len);
+
+/* One request's head from the beginning of data, which has all that came of it so far.
+ * Refused as ambiguous: bare LF or CR, obs-fold, space before a colon, two Hosts, Host and
+ * target that differ, userinfo, Content-Length twice or with Transfer-Encoding, an encoding other
+ * than "chunked" alone, NUL, an unknown version, methods TRACE, TRACK.  *status is what a
+ * proxy answers then (400, 405, 431, 505), *why one clause. */
+enum sniff http_head_read(const uint8_t *data, size_t len, struct http_head *ret, int *status,
+			  const char **why);
+
+/* How many of these bytes belong to the body; *ret_end is set when it is complete after them.
+ * -1: the framing is broken. */
+long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end);
+
+/* The head as an origin should get it from a proxy: target in origin form, Proxy-* and
+ * hop-by-hop fields (Connection and those it names, Keep-Alive, TE, Trailer; not Transfer-Encoding
+ * and Upgrade) gone, "Connection: close" for those who asked for it.  Returns its length, or 0 when
+ * it does not fit. */
+size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
+			 size_t cap);
+
+/* The status of a server's response: SNIFF_DONE with *ret_status once the line is whole. */
+enum sniff http_status_read(const uint8_t *data, size_t len, int *ret_status);
+
+#endif

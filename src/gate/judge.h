@@ -1,0 +1,25 @@
+/* The rules about names and addresses, pure: one decision a question. */
+#ifndef CORRAL_GATE_JUDGE_H
+#define CORRAL_GATE_JUDGE_H
+
+#include "data/ranges.h"
+#include "plan/net.h"
+
+struct net_verdict {
+	bool allowed;
+	const struct net_rule *rule; /* that allows or denies; NULL: none speaks of it */
+	const char *why;             /* refused: one clause */
+};
+
+/* port 0: is there any port at which this name may be reached (DNS)? */
+struct net_verdict judge_name(const struct net_plan *net, const char *name, uint16_t port);
+
+/* An address that was written as such, without a name. */
+struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uint16_t port);
+
+/* An address that an allowed name leads to: deny rules about addresses, and what is
+ * not public unless net.private or the name's own rule says so. */
+struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
+			      const struct ip *ip, uint16_t port);
+
+#endif

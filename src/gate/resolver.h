@@ -1,0 +1,45 @@
+/* Names to addresses on the host's side: hosts file, then the servers of resolv.conf.
+ *
+ * No NSS, no allocation: the tables are part of the structure, which its owner maps.
+ * Both families are asked at once; an answer is complete when both are. */
+#ifndef CORRAL_GATE_RESOLVER_H
+#define CORRAL_GATE_RESOLVER_H
+
+#include "gate/dns.h"
+#include "gate/loop.h"
+
+#define RESOLVER_CACHE 1024    /* names; the least recently used is forgotten first */
+#define RESOLVER_QUERIES 256   /* names that are asked about at once; more fail (SERVFAIL) */
+#define RESOLVER_WAITERS 1024
+#define RESOLVER_TIMEOUT_MS 2000 /* one server, one try; resolv.conf's options timeout and attempts count */
+
+struct resolver;
+
+/* What a name leads to: both families.  code DNS_NOERROR with no address: it exists. */
+struct names_found {
+	int code;
+	struct dns_answer v4, v6;
+};
+
+struct resolver_wait {
+	/* Called once, perhaps before resolver_ask() returns; found belongs to the resolver. */
+	void (*found)(struct resolver_wait *w, const struct names_found *found);
+	struct resolver_wait *next;
+	bool waiting;
+};
+
+size_t resolver_size(void);
+
+/* In fresh zeroed memory of resolver_size(); texts are the host's files, parsed at once and
+ * not kept.  Never fails: without a server all names but those of the hosts file do. */
+void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts);
+
+/* name: lower case, a hostname.  Concurrent questions about one name share a query. */
+void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w);
+void resolver_forget(struct resolver *r, struct resolver_wait *w); /* the asker is gone */
+
+/* Names of the hosts file that have this address: the next after *at, which begins with 0; NULL
+ * at the end. */
+const char *resolver_hosts_name(const struct resolver *r, const struct ip *ip, size_t *at);
+
+#endif

@@ -1,0 +1,57 @@
+/* The network as the policy wants it: what the gate judges by.
+ *
+ * Pure data; strings belong to the arena of the plan. */
+#ifndef CORRAL_PLAN_NET_H
+#define CORRAL_PLAN_NET_H
+
+#include "base/hostname.h"
+#include "policy/policy.h"
+
+enum net_rule_kind {
+	NET_RULE_NAME,    /* exactly this name */
+	NET_RULE_BENEATH, /* "*.name": names beneath it, not the name itself */
+	NET_RULE_ANY,     /* "*": every public name (net.mode restricted) */
+	NET_RULE_NETWORK, /* an address or a network, written as such */
+};
+
+#define NET_PORT_WEB 0      /* written without a port: 80 and 443 */
+#define NET_PORT_ANY (-1)   /* ":*" */
+
+struct net_rule {
+	enum net_rule_kind kind;
+	const char *name;       /* lower case, without "*." */
+	struct network network; /* NET_RULE_NETWORK */
+	int port;
+	bool may_be_private;    /* named by the host's own configuration: it may lead to RANGE_PRIVATE */
+	const char *written;    /* as the user wrote it, or "@registries" */
+	const char *note;       /* "npm's registry (~/.npmrc)"; NULL */
+	struct origin origin;
+};
+
+struct net_publish {
+	uint16_t inside, outside;
+};
+
+struct net_plan {
+	bool gate; /* net.mode is filtered or restricted, or something local is passed through */
+	enum net mode;
+	struct net_rule *allow, *deny; /* deny wins */
+	size_t nallow, ndeny, allow_cap, deny_cap;
+	struct network *reach; /* net.private: where allowed names may lead */
+	size_t nreach;
+	bool proxy;            /* HTTP and SOCKS listeners inside */
+	struct net_publish *publish;
+	size_t npublish;
+	uint16_t *host_ports;  /* of the host's loopback */
+	size_t nhost_ports;
+	const char *resolv_conf, *hosts; /* texts of the host's files; "" without */
+};
+
+/* Where the run finds them inside, on 127.0.0.1. */
+#define NET_PROXY_HTTP 3128
+#define NET_PROXY_SOCKS 1080
+
+/* Where the resolver listens with namespaces. */
+#define NET_RESOLVER "127.0.0.53"
+
+#endif
