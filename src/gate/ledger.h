@@ -38,7 +38,8 @@ struct ledger {
 int ledger_new(struct ledger **ret, struct err *e);
 void ledger_free(struct ledger *l); /* NULL is fine */
 
-/* Counts one decision; returns its entry for the bytes, or NULL when there is no room. */
+/* Counts one decision (its sent, received and count are not looked at); returns the entry for the
+ * bytes, or NULL when there is no room.  By one process; system calls only.  l may be NULL. */
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision);
 
 #endif

@@ -7,10 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
 struct watch {
 	int fd; /* -1: none */
-	uint32_t events;
+	uint32_t events; /* the loop's own: what is wanted */
 	void (*ready)(struct watch *w, uint32_t events); /* EPOLLIN, …; may end its owner */
 };
 
@@ -21,6 +22,7 @@ struct alarm {
 };
 
 #define LOOP_ALARMS 8192
+#define LOOP_TURN 256 /* events that one wait brings; more come with the next */
 
 struct loop {
 	int epoll;
@@ -28,20 +30,26 @@ struct loop {
 	size_t nalarms;
 	struct alarm *alarms[LOOP_ALARMS];
 	bool over;
+	size_t next, count; /* of turn: the event to be delivered next, and how many came */
+	struct epoll_event turn[LOOP_TURN];
 };
 
 int loop_init(struct loop *l); /* 0 or -errno */
 
-/* 0 or -errno; w->fd and w->ready are set before. */
+/* 0 or -errno; w->fd and w->ready are set before.  Level-triggered; EPOLLERR and EPOLLHUP come
+ * unasked, and once only while events is 0. */
 int loop_add(struct loop *l, struct watch *w, uint32_t events);
 void loop_want(struct loop *l, struct watch *w, uint32_t events); /* no call when nothing changes */
-/* Also forgets events of this turn that were not delivered yet.  Does not close. */
+/* Also forgets events of this turn that were not delivered yet.  Does not close; is called before
+ * the descriptor is closed. */
 void loop_drop(struct loop *l, struct watch *w);
 
-void alarm_set(struct loop *l, struct alarm *a, int64_t in_ms); /* moves one that is set */
+/* Moves one that is set.  Rings in a later turn, also after 0 ms.  False when LOOP_ALARMS are
+ * set: it will not ring. */
+bool alarm_set(struct loop *l, struct alarm *a, int64_t in_ms);
 void alarm_clear(struct loop *l, struct alarm *a);
 
-/* Until l->over. */
+/* Until l->over, which is also set when the kernel refuses to wait. */
 void loop_run(struct loop *l);
 
 #endif

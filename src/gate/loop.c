@@ -1,0 +1,174 @@
+/* Should:   call each watch that is ready and each alarm that is due, once a turn.
+ * Must not: touch a watch or an alarm after its function was called: that may have ended it.
+ * Fails:    closed: a loop that cannot wait is over, and the gate with it. */
+#include "gate/loop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t clock_now(void) {
+	struct timespec t = {0};
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* fails only for an unknown clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int loop_init(struct loop *l) {
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll < 0) {
+		return -errno;
+	}
+	l->epoll = epoll;
+	l->now = clock_now();
+	l->nalarms = l->next = l->count = 0;
+	l->over = false;
+	return 0;
+}
+
+/* ---- descriptors ---- */
+
+/* A hang-up cannot be unasked for, and an owner that wants nothing at the moment would be
+ * called for it without end: it hears of it once. */
+static uint32_t asked(uint32_t events) {
+	return events == 0 ? EPOLLONESHOT : events;
+}
+
+int loop_add(struct loop *l, struct watch *w, uint32_t events) {
+	struct epoll_event event = {.events = asked(events), .data.ptr = w};
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &event) != 0) {
+		return -errno;
+	}
+	w->events = events;
+	return 0;
+}
+
+void loop_want(struct loop *l, struct watch *w, uint32_t events) {
+	struct epoll_event event = {.events = asked(events), .data.ptr = w};
+	if (w->fd < 0 || w->events == events) {
+		return;
+	}
+	w->events = events;
+	/* What is watched can be changed: nothing is allocated for it. */
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &event);
+}
+
+void loop_drop(struct loop *l, struct watch *w) {
+	struct epoll_event unused = {0};
+	if (w->fd < 0) {
+		return;
+	}
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* one that was never added */
+	for (size_t i = l->next; i < l->count; i++) {
+		if (l->turn[i].data.ptr == w) {
+			l->turn[i].data.ptr = NULL;
+		}
+	}
+	w->events = 0;
+}
+
+/* ---- alarms: a binary heap, the earliest at the top ---- */
+
+static void put(struct loop *l, size_t at, struct alarm *a) {
+	l->alarms[at] = a;
+	a->place = at + 1;
+}
+
+static void sift_up(struct loop *l, size_t at) {
+	struct alarm *a = l->alarms[at];
+	while (at > 0 && a->at < l->alarms[(at - 1) / 2]->at) {
+		put(l, at, l->alarms[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	put(l, at, a);
+}
+
+static void sift_down(struct loop *l, size_t at) {
+	struct alarm *a = l->alarms[at];
+	for (size_t child; (child = 2 * at + 1) < l->nalarms; at = child) {
+		if (child + 1 < l->nalarms && l->alarms[child + 1]->at < l->alarms[child]->at) {
+			child++;
+		}
+		if (l->alarms[child]->at >= a->at) {
+			break;
+		}
+		put(l, at, l->alarms[child]);
+	}
+	put(l, at, a);
+}
+
+bool alarm_set(struct loop *l, struct alarm *a, int64_t in_ms) {
+	if (a->place == 0) {
+		if (l->nalarms == LOOP_ALARMS) {
+			return false;
+		}
+		put(l, l->nalarms++, a);
+	}
+	/* Never in this turn: an alarm that sets itself again would keep the loop in it. */
+	a->at = l->now + (in_ms < 1 ? 1 : in_ms);
+	sift_up(l, a->place - 1);
+	sift_down(l, a->place - 1);
+	return true;
+}
+
+void alarm_clear(struct loop *l, struct alarm *a) {
+	if (a->place == 0) {
+		return;
+	}
+	size_t at = a->place - 1;
+	struct alarm *last = l->alarms[--l->nalarms];
+	a->place = 0;
+	if (last == a) {
+		return;
+	}
+	put(l, at, last);
+	sift_up(l, at);
+	sift_down(l, last->place - 1);
+}
+
+/* ---- turns ---- */
+
+static int timeout_of(const struct loop *l) {
+	if (l->nalarms == 0) {
+		return -1;
+	}
+	int64_t left = l->alarms[0]->at - l->now;
+	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static void deliver(struct loop *l) {
+	while (l->next < l->count && !l->over) {
+		struct epoll_event *event = &l->turn[l->next++];
+		struct watch *w = event->data.ptr;
+		/* Dropped, or no longer wanted, since the kernel said so. */
+		uint32_t events = w == NULL ? 0 : event->events & (w->events | EPOLLERR | EPOLLHUP);
+		if (events != 0) {
+			w->ready(w, events);
+		}
+	}
+	l->next = l->count = 0;
+}
+
+static void ring(struct loop *l) {
+	while (l->nalarms > 0 && l->alarms[0]->at <= l->now && !l->over) {
+		struct alarm *a = l->alarms[0];
+		alarm_clear(l, a);
+		a->ring(a);
+	}
+}
+
+void loop_run(struct loop *l) {
+	while (!l->over) {
+		l->now = clock_now();
+		int n = epoll_wait(l->epoll, l->turn, LOOP_TURN, timeout_of(l));
+		if (n < 0 && errno != EINTR) {
+			l->over = true;
+			return;
+		}
+		l->now = clock_now();
+		l->next = 0;
+		l->count = n < 0 ? 0 : (size_t)n;
+		deliver(l);
+		ring(l);
+	}
+}

@@ -1,0 +1,162 @@
+/* What the gate writes down: each decision once, whole or not at all. */
+#include "test.h"
+
+#include "gate/ledger.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct ledger *new_ledger(void) {
+	struct ledger *l = NULL;
+	struct err e = {0};
+	return ledger_new(&l, &e) == 0 ? l : NULL;
+}
+
+static struct ledger_entry decision(enum net_outcome outcome, const char *name, uint16_t port) {
+	struct ledger_entry d = {.op = NET_OP_CONNECT, .outcome = outcome, .port = port};
+	(void)snprintf(d.name, sizeof d.name, "%s", name);
+	return d;
+}
+
+TEST(equal_decisions_are_one_entry_with_a_count) {
+	struct ledger *l = new_ledger();
+	REQUIRE(l != NULL);
+	struct ledger_entry d = decision(NET_ALLOWED, "one.test", 443);
+	struct ledger_entry *first = ledger_add(l, &d);
+	REQUIRE(first != NULL);
+	CHECK(ledger_add(l, &d) == first && ledger_add(l, &d) == first);
+	CHECK_INT(first->count, 3);
+	CHECK_INT(l->used, 1);
+	CHECK_STR(first->name, "one.test");
+	first->sent += 7;
+	CHECK(ledger_add(l, &d) == first);
+	CHECK_INT(first->sent, 7);
+	ledger_free(l);
+}
+
+/* Each row differs in one thing from the first. */
+TEST(decisions_that_differ_in_anything_are_apart) {
+	struct ledger *l = new_ledger();
+	REQUIRE(l != NULL);
+	struct ledger_entry base = decision(NET_DENIED, "one.test", 443), d;
+	(void)ledger_add(l, &base);
+	d = base;
+	d.op = NET_OP_RESOLVE;
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.outcome = NET_FAILED;
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.name[0] = 'O';
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.port = 80;
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.has_ip = true;
+	CHECK(ledger_add(l, &d) != NULL);
+	d.ip.b[15] = 1;
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.rule[0] = 'r';
+	CHECK(ledger_add(l, &d) != NULL);
+	d = base;
+	d.why[0] = 'w';
+	CHECK(ledger_add(l, &d) != NULL);
+	CHECK_INT(l->used, 9);
+	for (size_t i = 0; i < 9; i++) {
+		CHECK_INT(l->entries[i].count, 1);
+	}
+	ledger_free(l);
+}
+
+TEST(an_address_that_is_not_there_does_not_count) {
+	struct ledger *l = new_ledger();
+	REQUIRE(l != NULL);
+	struct ledger_entry d = decision(NET_ALLOWED, "one.test", 443);
+	(void)ledger_add(l, &d);
+	d.ip.b[3] = 9; /* left over from something else */
+	(void)ledger_add(l, &d);
+	CHECK_INT(l->used, 1);
+	ledger_free(l);
+}
+
+static size_t fill(struct ledger *l, enum net_outcome outcome, const char *word, int times) {
+	char name[64];
+	size_t kept = 0;
+	for (int i = 0; i < times; i++) {
+		(void)snprintf(name, sizeof name, "%s%d.test", word, i);
+		struct ledger_entry d = decision(outcome, name, 443);
+		kept += ledger_add(l, &d) != NULL;
+	}
+	return kept;
+}
+
+TEST(a_flood_of_one_kind_leaves_room_for_the_other) {
+	for (int turn = 0; turn < 2; turn++) {
+		struct ledger *l = new_ledger();
+		REQUIRE(l != NULL);
+		CHECK_INT(fill(l, turn == 0 ? NET_DENIED : NET_ALLOWED, "a", 5000), 384);
+		CHECK_INT(fill(l, turn == 0 ? NET_ALLOWED : NET_FAILED, "b", 5000), 128);
+		CHECK_INT(l->used, LEDGER_ENTRIES);
+		CHECK_INT(l->lost, 10000 - 512);
+		struct ledger_entry known =
+			decision(turn == 0 ? NET_DENIED : NET_ALLOWED, "a3.test", 443);
+		struct ledger_entry *e = ledger_add(l, &known); /* what is there is counted on */
+		REQUIRE(e != NULL);
+		CHECK_INT(e->count, 2);
+		ledger_free(l);
+	}
+}
+
+TEST(texts_without_an_end_are_cut_and_still_equal) {
+	struct ledger *l = new_ledger();
+	REQUIRE(l != NULL);
+	struct ledger_entry d = decision(NET_DENIED, "", 1);
+	memset(d.name, 'n', sizeof d.name);
+	memset(d.rule, 'r', sizeof d.rule);
+	memset(d.why, 'w', sizeof d.why);
+	struct ledger_entry *e = ledger_add(l, &d);
+	REQUIRE(e != NULL);
+	CHECK_INT(strlen(e->name), HOSTNAME_MAX);
+	CHECK_INT(strlen(e->rule), LEDGER_TEXT - 1);
+	CHECK(ledger_add(l, &d) == e);
+	ledger_free(l);
+}
+
+TEST(without_a_ledger_nothing_is_written) {
+	struct ledger_entry d = decision(NET_ALLOWED, "one.test", 443);
+	CHECK(ledger_add(NULL, &d) == NULL);
+	ledger_free(NULL);
+}
+
+/* `used` is moved last: what the parent reads is a number of whole entries. */
+TEST(a_writer_that_is_killed_leaves_whole_entries) {
+	for (int round = 0; round < 20; round++) {
+		struct ledger *l = new_ledger();
+		REQUIRE(l != NULL);
+		pid_t writer = fork();
+		if (writer == 0) {
+			for (int i = 0;; i++) {
+				char name[64];
+				(void)snprintf(name, sizeof name, "%040d", i);
+				struct ledger_entry d = decision(NET_ALLOWED, name, 443);
+				(void)snprintf(d.why, sizeof d.why, "%d", i);
+				(void)ledger_add(l, &d);
+			}
+		}
+		(void)usleep((useconds_t)round * 50);
+		(void)kill(writer, SIGKILL);
+		(void)waitpid(writer, NULL, 0);
+		CHECK(l->used <= LEDGER_ENTRIES);
+		for (uint32_t i = 0; i < l->used && i < LEDGER_ENTRIES; i++) {
+			CHECK_INT(strlen(l->entries[i].name), 40);
+			CHECK_INT(atoll(l->entries[i].name), atoll(l->entries[i].why));
+			CHECK_INT(l->entries[i].count, 1);
+		}
+		ledger_free(l);
+	}
+}
+
+TESTS_MAIN
