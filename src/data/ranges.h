@@ -10,16 +10,32 @@ enum range_kind { RANGE_PRIVATE, RANGE_LOCAL, RANGE_METADATA, RANGE_RESERVED };
 
 struct range {
 	const char *text; /* "10.0.0.0/8" */
+	struct network network;
 	enum range_kind kind;
 	const char *name; /* "a private network", "the loopback", "link-local" */
 };
 
 /* The row that holds this address, or an IPv4 address inside it (mapped, compatible,
- * NAT64, 6to4, Teredo); NULL for a public one. */
+ * NAT64, 6to4, Teredo), whichever is kept more strictly; NULL for a public one. */
 const struct range *range_of(const struct ip *ip);
 
-/* Why a name is not public: ".internal", ".local", ".localhost", a metadata service; NULL
- * for any other.  Lower case, without a trailing dot. */
+/* The IPv4 address that a translator or tunnel takes out of this one; false for none. */
+bool range_inner(const struct ip *ip, struct ip *ret);
+
+/* Why a name is not public: ".internal", ".local", ".localhost", one label alone, a metadata
+ * service; NULL for any other.  Lower case, without a trailing dot. */
 const char *range_of_name(const char *name);
+
+/* With a dot in front what lies beneath it is meant as well. */
+struct range_name {
+	const char *name;
+	const char *why;
+};
+
+/* For the tests, which hold every row against its text. */
+extern const struct range ranges[];
+extern const size_t ranges_count;
+extern const struct range_name range_names[];
+extern const size_t range_names_count;
 
 #endif

@@ -1,0 +1,191 @@
+/* The special ranges of IPv4 and IPv6, and the names that lead into them.
+ *
+ * Should:   hold IANA's special-purpose registries, the addresses of cloud metadata
+ *           services, and everything of IPv6 that is not assigned to the public internet.
+ * Must not: allocate or convert: the gate asks at every connection.
+ * Fails:    a missing row makes that range public.  So the ranges of the registries that
+ *           are in parts public are refused as a whole. */
+#include "data/ranges.h"
+
+#include "base/auto.h"
+
+#include <string.h>
+
+#define V4(a, b, c, d, n)                                                                          \
+#a "." #b "." #c "." #d "/" #n, {                                                          \
+		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (a), (b), (c), (d)}}, 96 + (n)         \
+	}
+
+#define HIGH(x) (uint8_t)((x) >> 8)
+#define LOW(x) (uint8_t)((x)&0xff)
+/* The first three groups and the last; none of the rows needs another. */
+#define V6(text, a, b, c, last, n)                                                                 \
+	text "/" #n, {                                                                             \
+		{{HIGH(a), LOW(a), HIGH(b), LOW(b), HIGH(c), LOW(c), 0, 0, 0, 0, 0, 0, 0, 0,       \
+		  HIGH(last), LOW(last)}},                                                         \
+			(n)                                                                        \
+	}
+
+/* clang-format off */
+/* Sorted by address; the longest prefix that holds an address is its row. */
+const struct range ranges[] = {
+	{V4(0, 0, 0, 0, 8), RANGE_LOCAL, "this host"},
+	{V4(10, 0, 0, 0, 8), RANGE_PRIVATE, "a private network"},
+	{V4(100, 64, 0, 0, 10), RANGE_PRIVATE, "a provider's shared network"},
+	{V4(100, 100, 100, 200, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(127, 0, 0, 0, 8), RANGE_LOCAL, "the loopback"},
+	{V4(168, 63, 129, 16, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(169, 254, 0, 0, 16), RANGE_LOCAL, "link-local"},
+	{V4(169, 254, 0, 23, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(169, 254, 42, 42, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(169, 254, 169, 254, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(169, 254, 170, 2, 32), RANGE_METADATA, "a container's credential service"},
+	{V4(169, 254, 170, 23, 32), RANGE_METADATA, "a container's credential service"},
+	{V4(172, 16, 0, 0, 12), RANGE_PRIVATE, "a private network"},
+	{V4(192, 0, 0, 0, 24), RANGE_RESERVED, "reserved for protocols"},
+	{V4(192, 0, 0, 192, 32), RANGE_METADATA, "a cloud's metadata service"},
+	{V4(192, 0, 2, 0, 24), RANGE_RESERVED, "reserved for documents"},
+	{V4(192, 88, 99, 0, 24), RANGE_RESERVED, "a relay between IPv4 and IPv6"},
+	{V4(192, 168, 0, 0, 16), RANGE_PRIVATE, "a private network"},
+	{V4(198, 18, 0, 0, 15), RANGE_PRIVATE, "a network for measurements"},
+	{V4(198, 51, 100, 0, 24), RANGE_RESERVED, "reserved for documents"},
+	{V4(203, 0, 113, 0, 24), RANGE_RESERVED, "reserved for documents"},
+	{V4(224, 0, 0, 0, 4), RANGE_RESERVED, "multicast"},
+	{V4(240, 0, 0, 0, 4), RANGE_RESERVED, "reserved"},
+	{V4(255, 255, 255, 255, 32), RANGE_RESERVED, "broadcast"},
+
+	/* What lies outside of 2000::/3 is assigned to nobody, or stands below. */
+	{V6("::", 0, 0, 0, 0, 3), RANGE_RESERVED, "not of the public internet"},
+	{V6("::", 0, 0, 0, 0, 96), RANGE_RESERVED, "an old form of IPv4 in IPv6"},
+	{V6("::", 0, 0, 0, 0, 128), RANGE_LOCAL, "this host"},
+	{V6("::1", 0, 0, 0, 1, 128), RANGE_LOCAL, "the loopback"},
+	/* Opens up to who lists it: on a host without IPv4 everything is behind it. */
+	{V6("64:ff9b::", 0x64, 0xff9b, 0, 0, 96), RANGE_PRIVATE, "a translator to IPv4"},
+	{V6("64:ff9b:1::", 0x64, 0xff9b, 1, 0, 48), RANGE_RESERVED, "a network's own translator to IPv4"},
+	{V6("100::", 0x100, 0, 0, 0, 64), RANGE_RESERVED, "discarded"},
+	{V6("2001::", 0x2001, 0, 0, 0, 23), RANGE_RESERVED, "reserved for protocols"},
+	{V6("2001::", 0x2001, 0, 0, 0, 32), RANGE_RESERVED, "a Teredo tunnel to IPv4"},
+	{V6("2001:db8::", 0x2001, 0xdb8, 0, 0, 32), RANGE_RESERVED, "reserved for documents"},
+	{V6("2002::", 0x2002, 0, 0, 0, 16), RANGE_RESERVED, "a 6to4 tunnel to IPv4"},
+	{V6("3fff::", 0x3fff, 0, 0, 0, 20), RANGE_RESERVED, "reserved for documents"},
+	{V6("4000::", 0x4000, 0, 0, 0, 2), RANGE_RESERVED, "not of the public internet"},
+	{V6("8000::", 0x8000, 0, 0, 0, 1), RANGE_RESERVED, "not of the public internet"},
+	{V6("fc00::", 0xfc00, 0, 0, 0, 7), RANGE_PRIVATE, "a private network"},
+	{V6("fd00:42::42", 0xfd00, 0x42, 0, 0x42, 128), RANGE_METADATA, "a cloud's metadata service"},
+	{V6("fd00:ec2::23", 0xfd00, 0xec2, 0, 0x23, 128), RANGE_METADATA, "a container's credential service"},
+	{V6("fd00:ec2::254", 0xfd00, 0xec2, 0, 0x254, 128), RANGE_METADATA, "a cloud's metadata service"},
+	{V6("fd00:a9fe:a9fe::", 0xfd00, 0xa9fe, 0xa9fe, 0, 48), RANGE_METADATA, "a cloud's metadata service"},
+	{V6("fd20:ce::254", 0xfd20, 0xce, 0, 0x254, 128), RANGE_METADATA, "a cloud's metadata service"},
+	{V6("fe80::", 0xfe80, 0, 0, 0, 10), RANGE_LOCAL, "link-local"},
+	{V6("fec0::", 0xfec0, 0, 0, 0, 10), RANGE_RESERVED, "site-local, which is given up"},
+	{V6("ff00::", 0xff00, 0, 0, 0, 8), RANGE_RESERVED, "multicast"},
+};
+/* clang-format on */
+const size_t ranges_count = ARRAY_LEN(ranges);
+
+static const struct range *row_of(const struct ip *ip) {
+	const struct range *best = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {
+		const struct range *r = &ranges[i];
+		if ((best == NULL || r->network.bits > best->network.bits) &&
+		    network_holds(&r->network, ip)) {
+			best = r;
+		}
+	}
+	return best;
+}
+
+/* Where the prefixes that carry IPv4 have it; a Teredo client's is inverted. */
+struct carrier {
+	uint8_t prefix[12];
+	size_t prefix_len;
+	size_t at;
+	uint8_t invert;
+};
+
+static const struct carrier carriers[] = {
+	{{0}, 12, 12, 0},
+	{{0x00, 0x64, 0xff, 0x9b}, 12, 12, 0},
+	{{0x20, 0x01, 0, 0}, 4, 12, 0xff},
+	{{0x20, 0x02}, 2, 2, 0},
+};
+
+bool range_inner(const struct ip *ip, struct ip *ret) {
+	for (size_t i = 0; i < ARRAY_LEN(carriers); i++) {
+		const struct carrier *c = &carriers[i];
+		if (memcmp(ip->b, c->prefix, c->prefix_len) != 0) {
+			continue;
+		}
+		uint8_t four[4];
+		for (size_t k = 0; k < sizeof four; k++) {
+			four[k] = (uint8_t)(ip->b[c->at + k] ^ c->invert);
+		}
+		*ret = ip_from4(four);
+		return true;
+	}
+	return false;
+}
+
+const struct range *range_of(const struct ip *ip) {
+	const struct range *outer = row_of(ip);
+	struct ip inner;
+
+	/* A whole address of its own, "::1", is not a form of 0.0.0.1. */
+	if (outer == NULL || outer->network.bits == 128 || !range_inner(ip, &inner)) {
+		return outer;
+	}
+	const struct range *r = row_of(&inner);
+	/* Being private opens a range up; a form that is refused in any case must not gain by it.
+	 */
+	return r != NULL && (r->kind != RANGE_PRIVATE || outer->kind == RANGE_PRIVATE) ? r : outer;
+}
+
+/* clang-format off */
+const struct range_name range_names[] = {
+	{".api.metadata.cloud.ibm.com", "the name of a cloud's metadata service"},
+	{".corp", "a name of local networks (.corp)"},
+	{".home", "a name of local networks (.home)"},
+	{".home.arpa", "a name of local networks (.home.arpa)"},
+	{".internal", "a name of local networks and metadata services (.internal)"},
+	{".intranet", "a name of local networks (.intranet)"},
+	{".lan", "a name of local networks (.lan)"},
+	{".local", "a name of local networks (.local)"},
+	{".localdomain", "a name of this host (.localdomain)"},
+	{".localhost", "a name of this host (.localhost)"},
+	{".metadata.goog", "the name of a cloud's metadata service"},
+	{".metadata.packet.net", "the name of a cloud's metadata service"},
+	{".metadata.platformequinix.com", "the name of a cloud's metadata service"},
+	{".metadata.tencentyun.com", "the name of a cloud's metadata service"},
+	{".private", "a name of local networks (.private)"},
+	{".svc", "a name of services of a cluster (.svc)"},
+	{"instance-data", "the name of a cloud's metadata service"},
+	{"metadata", "the name of a cloud's metadata service"},
+};
+/* clang-format on */
+const size_t range_names_count = ARRAY_LEN(range_names);
+
+/* "x.local" and "local" for ".local"; only itself for a row without the dot. */
+static bool ends_in(const char *name, size_t len, const char *row) {
+	size_t n = strlen(row);
+
+	if (row[0] != '.') {
+		return n == len && memcmp(name, row, n) == 0;
+	}
+	if (len + 1 == n) {
+		return memcmp(name, row + 1, len) == 0;
+	}
+	return len > n && memcmp(name + len - n, row, n) == 0;
+}
+
+const char *range_of_name(const char *name) {
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_LEN(range_names); i++) {
+		if (ends_in(name, len, range_names[i].name)) {
+			return range_names[i].why;
+		}
+	}
+	return memchr(name, '.', len) == NULL ? "a name without a domain is one of local networks"
+					      : NULL;
+}
