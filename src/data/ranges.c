@@ -26,59 +26,72 @@
 			(n)                                                                        \
 	}
 
+#define PRIVATE(name) RANGE_PRIVATE, name, "it leads to " name ": net.private may list the network"
+#define LOCAL(name)                                                                                \
+	RANGE_LOCAL, name,                                                                         \
+		"it leads to " name ": no name may (net.host_ports opens ports of this host)"
+#define LINK(name)                                                                                 \
+	RANGE_LOCAL, name, "it leads to " name ": no name may, only a rule with the address itself"
+#define METADATA(name)                                                                             \
+	RANGE_METADATA, name,                                                                      \
+		"it leads to " name ": no name may, only a rule with the address itself"
+#define RESERVED(name)                                                                             \
+	RANGE_RESERVED, name,                                                                      \
+		"it leads to " name ": no name may, only a rule with the address itself"
+
 /* clang-format off */
 /* Sorted by address; the longest prefix that holds an address is its row. */
 const struct range ranges[] = {
-	{V4(0, 0, 0, 0, 8), RANGE_LOCAL, "this host"},
-	{V4(10, 0, 0, 0, 8), RANGE_PRIVATE, "a private network"},
-	{V4(100, 64, 0, 0, 10), RANGE_PRIVATE, "a provider's shared network"},
-	{V4(100, 100, 100, 200, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(127, 0, 0, 0, 8), RANGE_LOCAL, "the loopback"},
-	{V4(168, 63, 129, 16, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(169, 254, 0, 0, 16), RANGE_LOCAL, "link-local"},
-	{V4(169, 254, 0, 23, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(169, 254, 42, 42, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(169, 254, 169, 254, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(169, 254, 170, 2, 32), RANGE_METADATA, "a container's credential service"},
-	{V4(169, 254, 170, 23, 32), RANGE_METADATA, "a container's credential service"},
-	{V4(172, 16, 0, 0, 12), RANGE_PRIVATE, "a private network"},
-	{V4(192, 0, 0, 0, 24), RANGE_RESERVED, "reserved for protocols"},
-	{V4(192, 0, 0, 192, 32), RANGE_METADATA, "a cloud's metadata service"},
-	{V4(192, 0, 2, 0, 24), RANGE_RESERVED, "reserved for documents"},
-	{V4(192, 88, 99, 0, 24), RANGE_RESERVED, "a relay between IPv4 and IPv6"},
-	{V4(192, 168, 0, 0, 16), RANGE_PRIVATE, "a private network"},
-	{V4(198, 18, 0, 0, 15), RANGE_PRIVATE, "a network for measurements"},
-	{V4(198, 51, 100, 0, 24), RANGE_RESERVED, "reserved for documents"},
-	{V4(203, 0, 113, 0, 24), RANGE_RESERVED, "reserved for documents"},
-	{V4(224, 0, 0, 0, 4), RANGE_RESERVED, "multicast"},
-	{V4(240, 0, 0, 0, 4), RANGE_RESERVED, "reserved"},
-	{V4(255, 255, 255, 255, 32), RANGE_RESERVED, "broadcast"},
+	{V4(0, 0, 0, 0, 8), LOCAL("this host")},
+	{V4(10, 0, 0, 0, 8), PRIVATE("a private network")},
+	{V4(100, 64, 0, 0, 10), PRIVATE("a provider's shared network")},
+	{V4(100, 100, 100, 200, 32), METADATA("a cloud's metadata service")},
+	{V4(127, 0, 0, 0, 8), LOCAL("the loopback")},
+	{V4(168, 63, 129, 16, 32), METADATA("a cloud's metadata service")},
+	{V4(169, 254, 0, 0, 16), LINK("a link-local address")},
+	{V4(169, 254, 0, 23, 32), METADATA("a cloud's metadata service")},
+	{V4(169, 254, 42, 42, 32), METADATA("a cloud's metadata service")},
+	{V4(169, 254, 169, 254, 32), METADATA("a cloud's metadata service")},
+	{V4(169, 254, 170, 2, 32), METADATA("a container's credential service")},
+	{V4(169, 254, 170, 23, 32), METADATA("a container's credential service")},
+	{V4(172, 16, 0, 0, 12), PRIVATE("a private network")},
+	{V4(192, 0, 0, 0, 24), RESERVED("an address of protocols")},
+	{V4(192, 0, 0, 192, 32), METADATA("a cloud's metadata service")},
+	{V4(192, 0, 2, 0, 24), RESERVED("an address for documents")},
+	{V4(192, 88, 99, 0, 24), RESERVED("a relay between IPv4 and IPv6")},
+	{V4(192, 168, 0, 0, 16), PRIVATE("a private network")},
+	{V4(198, 18, 0, 0, 15), PRIVATE("a network for measurements")},
+	{V4(198, 51, 100, 0, 24), RESERVED("an address for documents")},
+	{V4(203, 0, 113, 0, 24), RESERVED("an address for documents")},
+	{V4(224, 0, 0, 0, 4), RESERVED("a multicast address")},
+	{V4(240, 0, 0, 0, 4), RESERVED("a reserved address")},
+	{V4(255, 255, 255, 255, 32), RESERVED("the broadcast address")},
 
 	/* What lies outside of 2000::/3 is assigned to nobody, or stands below. */
-	{V6("::", 0, 0, 0, 0, 3), RANGE_RESERVED, "not of the public internet"},
-	{V6("::", 0, 0, 0, 0, 96), RANGE_RESERVED, "an old form of IPv4 in IPv6"},
-	{V6("::", 0, 0, 0, 0, 128), RANGE_LOCAL, "this host"},
-	{V6("::1", 0, 0, 0, 1, 128), RANGE_LOCAL, "the loopback"},
+	{V6("::", 0, 0, 0, 0, 3), RESERVED("an address that nobody has")},
+	{V6("::", 0, 0, 0, 0, 96), RESERVED("an old form of IPv4 in IPv6")},
+	{V6("::", 0, 0, 0, 0, 128), LOCAL("this host")},
+	{V6("::1", 0, 0, 0, 1, 128), LOCAL("the loopback")},
 	/* Opens up to who lists it: on a host without IPv4 everything is behind it. */
-	{V6("64:ff9b::", 0x64, 0xff9b, 0, 0, 96), RANGE_PRIVATE, "a translator to IPv4"},
-	{V6("64:ff9b:1::", 0x64, 0xff9b, 1, 0, 48), RANGE_RESERVED, "a network's own translator to IPv4"},
-	{V6("100::", 0x100, 0, 0, 0, 64), RANGE_RESERVED, "discarded"},
-	{V6("2001::", 0x2001, 0, 0, 0, 23), RANGE_RESERVED, "reserved for protocols"},
-	{V6("2001::", 0x2001, 0, 0, 0, 32), RANGE_RESERVED, "a Teredo tunnel to IPv4"},
-	{V6("2001:db8::", 0x2001, 0xdb8, 0, 0, 32), RANGE_RESERVED, "reserved for documents"},
-	{V6("2002::", 0x2002, 0, 0, 0, 16), RANGE_RESERVED, "a 6to4 tunnel to IPv4"},
-	{V6("3fff::", 0x3fff, 0, 0, 0, 20), RANGE_RESERVED, "reserved for documents"},
-	{V6("4000::", 0x4000, 0, 0, 0, 2), RANGE_RESERVED, "not of the public internet"},
-	{V6("8000::", 0x8000, 0, 0, 0, 1), RANGE_RESERVED, "not of the public internet"},
-	{V6("fc00::", 0xfc00, 0, 0, 0, 7), RANGE_PRIVATE, "a private network"},
-	{V6("fd00:42::42", 0xfd00, 0x42, 0, 0x42, 128), RANGE_METADATA, "a cloud's metadata service"},
-	{V6("fd00:ec2::23", 0xfd00, 0xec2, 0, 0x23, 128), RANGE_METADATA, "a container's credential service"},
-	{V6("fd00:ec2::254", 0xfd00, 0xec2, 0, 0x254, 128), RANGE_METADATA, "a cloud's metadata service"},
-	{V6("fd00:a9fe:a9fe::", 0xfd00, 0xa9fe, 0xa9fe, 0, 48), RANGE_METADATA, "a cloud's metadata service"},
-	{V6("fd20:ce::254", 0xfd20, 0xce, 0, 0x254, 128), RANGE_METADATA, "a cloud's metadata service"},
-	{V6("fe80::", 0xfe80, 0, 0, 0, 10), RANGE_LOCAL, "link-local"},
-	{V6("fec0::", 0xfec0, 0, 0, 0, 10), RANGE_RESERVED, "site-local, which is given up"},
-	{V6("ff00::", 0xff00, 0, 0, 0, 8), RANGE_RESERVED, "multicast"},
+	{V6("64:ff9b::", 0x64, 0xff9b, 0, 0, 96), PRIVATE("a translator to IPv4")},
+	{V6("64:ff9b:1::", 0x64, 0xff9b, 1, 0, 48), RESERVED("a network's own translator to IPv4")},
+	{V6("100::", 0x100, 0, 0, 0, 64), RESERVED("an address that discards")},
+	{V6("2001::", 0x2001, 0, 0, 0, 23), RESERVED("an address of protocols")},
+	{V6("2001::", 0x2001, 0, 0, 0, 32), RESERVED("a Teredo tunnel to IPv4")},
+	{V6("2001:db8::", 0x2001, 0xdb8, 0, 0, 32), RESERVED("an address for documents")},
+	{V6("2002::", 0x2002, 0, 0, 0, 16), RESERVED("a 6to4 tunnel to IPv4")},
+	{V6("3fff::", 0x3fff, 0, 0, 0, 20), RESERVED("an address for documents")},
+	{V6("4000::", 0x4000, 0, 0, 0, 2), RESERVED("an address that nobody has")},
+	{V6("8000::", 0x8000, 0, 0, 0, 1), RESERVED("an address that nobody has")},
+	{V6("fc00::", 0xfc00, 0, 0, 0, 7), PRIVATE("a private network")},
+	{V6("fd00:42::42", 0xfd00, 0x42, 0, 0x42, 128), METADATA("a cloud's metadata service")},
+	{V6("fd00:ec2::23", 0xfd00, 0xec2, 0, 0x23, 128), METADATA("a container's credential service")},
+	{V6("fd00:ec2::254", 0xfd00, 0xec2, 0, 0x254, 128), METADATA("a cloud's metadata service")},
+	{V6("fd00:a9fe:a9fe::", 0xfd00, 0xa9fe, 0xa9fe, 0, 48), METADATA("a cloud's metadata service")},
+	{V6("fd20:ce::254", 0xfd20, 0xce, 0, 0x254, 128), METADATA("a cloud's metadata service")},
+	{V6("fe80::", 0xfe80, 0, 0, 0, 10), LINK("a link-local address")},
+	{V6("fec0::", 0xfec0, 0, 0, 0, 10), RESERVED("a site-local address")},
+	{V6("ff00::", 0xff00, 0, 0, 0, 8), RESERVED("a multicast address")},
 };
 /* clang-format on */
 const size_t ranges_count = ARRAY_LEN(ranges);
@@ -141,26 +154,29 @@ const struct range *range_of(const struct ip *ip) {
 	return r != NULL && (r->kind != RANGE_PRIVATE || outer->kind == RANGE_PRIVATE) ? r : outer;
 }
 
+#define METADATA_NAME "it is the name of a cloud's metadata service: net.allow may list it by name"
+#define LOCAL_NAME(of, end) "it is a name of " of " (" end "): net.allow may list it by name"
+
 /* clang-format off */
 const struct range_name range_names[] = {
-	{".api.metadata.cloud.ibm.com", "the name of a cloud's metadata service"},
-	{".corp", "a name of local networks (.corp)"},
-	{".home", "a name of local networks (.home)"},
-	{".home.arpa", "a name of local networks (.home.arpa)"},
-	{".internal", "a name of local networks and metadata services (.internal)"},
-	{".intranet", "a name of local networks (.intranet)"},
-	{".lan", "a name of local networks (.lan)"},
-	{".local", "a name of local networks (.local)"},
-	{".localdomain", "a name of this host (.localdomain)"},
-	{".localhost", "a name of this host (.localhost)"},
-	{".metadata.goog", "the name of a cloud's metadata service"},
-	{".metadata.packet.net", "the name of a cloud's metadata service"},
-	{".metadata.platformequinix.com", "the name of a cloud's metadata service"},
-	{".metadata.tencentyun.com", "the name of a cloud's metadata service"},
-	{".private", "a name of local networks (.private)"},
-	{".svc", "a name of services of a cluster (.svc)"},
-	{"instance-data", "the name of a cloud's metadata service"},
-	{"metadata", "the name of a cloud's metadata service"},
+	{".api.metadata.cloud.ibm.com", METADATA_NAME},
+	{".corp", LOCAL_NAME("local networks", ".corp")},
+	{".home", LOCAL_NAME("local networks", ".home")},
+	{".home.arpa", LOCAL_NAME("local networks", ".home.arpa")},
+	{".internal", LOCAL_NAME("local networks and metadata services", ".internal")},
+	{".intranet", LOCAL_NAME("local networks", ".intranet")},
+	{".lan", LOCAL_NAME("local networks", ".lan")},
+	{".local", LOCAL_NAME("local networks", ".local")},
+	{".localdomain", LOCAL_NAME("this host", ".localdomain")},
+	{".localhost", LOCAL_NAME("this host", ".localhost")},
+	{".metadata.goog", METADATA_NAME},
+	{".metadata.packet.net", METADATA_NAME},
+	{".metadata.platformequinix.com", METADATA_NAME},
+	{".metadata.tencentyun.com", METADATA_NAME},
+	{".private", LOCAL_NAME("local networks", ".private")},
+	{".svc", LOCAL_NAME("services of a cluster", ".svc")},
+	{"instance-data", METADATA_NAME},
+	{"metadata", METADATA_NAME},
 };
 /* clang-format on */
 const size_t range_names_count = ARRAY_LEN(range_names);
@@ -186,6 +202,7 @@ const char *range_of_name(const char *name) {
 			return range_names[i].why;
 		}
 	}
-	return memchr(name, '.', len) == NULL ? "a name without a domain is one of local networks"
-					      : NULL;
+	return memchr(name, '.', len) == NULL
+		       ? "it is a name without a domain: net.allow may list it by name"
+		       : NULL;
 }

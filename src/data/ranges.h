@@ -12,7 +12,8 @@ struct range {
 	const char *text; /* "10.0.0.0/8" */
 	struct network network;
 	enum range_kind kind;
-	const char *name; /* "a private network", "the loopback", "link-local" */
+	const char *name; /* "a private network", "the loopback", "a link-local address" */
+	const char *why;  /* a name may not lead here: one clause with the remedy */
 };
 
 /* The row that holds this address, or an IPv4 address inside it (mapped, compatible,
@@ -22,8 +23,8 @@ const struct range *range_of(const struct ip *ip);
 /* The IPv4 address that a translator or tunnel takes out of this one; false for none. */
 bool range_inner(const struct ip *ip, struct ip *ret);
 
-/* Why a name is not public: ".internal", ".local", ".localhost", one label alone, a metadata
- * service; NULL for any other.  Lower case, without a trailing dot. */
+/* Why a name is not public, one clause: ".internal", ".local", ".localhost", one label
+ * alone, a metadata service; NULL for any other.  Lower case, without a trailing dot. */
 const char *range_of_name(const char *name);
 
 /* With a dot in front what lies beneath it is meant as well. */
