@@ -72,30 +72,7 @@ static int poll_ms(int64_t at, int64_t now) {
 	return (int)(at - now < longest ? at - now : longest);
 }
 
-/* ---- how it ended ---- */
-
-static const char *const reason_names[] = {
-	[REASON_EXIT] = "exit",           [REASON_SIGNAL] = "signal", [REASON_TIMEOUT] = "timeout",
-	[REASON_IDLE] = "idle",           [REASON_OOM] = "oom",       [REASON_LIMIT] = "limit",
-	[REASON_CANCELLED] = "cancelled",
-};
-
-const char *reason_name(enum reason r) {
-	return reason_names[r];
-}
-
-/* Past the soft limit the kernel sends SIGXCPU; a command that catches it is
- * killed at the hard limit, which leaves only the time as evidence. */
-static bool cpu_spent(const struct usage *u, const struct plan *plan) {
-	for (size_t i = 0; i < plan->nrlimits; i++) {
-		const struct rlimit_row *row = &plan->rlimits[i];
-		if (row->resource == RLIMIT_CPU && u->cpu_ms >= 0 &&
-		    row->value <= INT64_MAX / 1000) {
-			return (uint64_t)u->cpu_ms >= row->value * 1000;
-		}
-	}
-	return false;
-}
+/* ---- one step ---- */
 
 static bool has_cpu_limit(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
@@ -104,31 +81,6 @@ static bool has_cpu_limit(const struct plan *plan) {
 		}
 	}
 	return false;
-}
-
-enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
-	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
-
-	if (u->oom) {
-		return REASON_OOM;
-	}
-	if (end->timed_out) {
-		return REASON_TIMEOUT;
-	}
-	if (end->forced) {
-		return end->force;
-	}
-	if (sig == SIGXCPU || sig == SIGXFSZ || (sig == SIGKILL && cpu_spent(u, plan))) {
-		return REASON_LIMIT;
-	}
-	return sig != 0 ? REASON_SIGNAL : REASON_EXIT;
-}
-
-void outcome_done(struct outcome *o) {
-	free(o->out);
-	free(o->err);
-	o->out = o->err = NULL;
-	created_done(&o->created);
 }
 
 /* The slots that every wait on a child has. */
