@@ -236,6 +236,31 @@ int corral_result_created(const struct corral_result *result, size_t n, const ch
                           const char **kind);
 uint64_t corral_result_created_more(const struct corral_result *result);
 
+/* What the network's gate decided about one destination. */
+struct corral_decision {
+	size_t size;         /* set by the caller to sizeof */
+	const char *op;      /* "connect", "resolve", "request", "proxy" or "publish" */
+	const char *name;    /* of the host; NULL when none was known */
+	const char *address; /* NULL when it came to none */
+	int port;            /* 0: none */
+	const char *verdict; /* "allowed", "denied", or "failed": allowed, and it did not work */
+	const char *rule;    /* as it was written; NULL when none speaks of it */
+	const char *why;     /* one clause; NULL when it was allowed */
+	const char *allow_with; /* denied: the option that would allow it; NULL when none would */
+	uint64_t count;         /* how often */
+	uint64_t sent, received; /* bytes, as the command sees them */
+};
+
+#define CORRAL_DECISION_INIT { .size = sizeof(struct corral_decision) }
+
+/* The n-th decision, in the order in which they were made first; 0, and 1 behind the last.
+ * The texts belong to the result.  more counts what is not in the list; recorded is 0
+ * where no gate was there (net.mode none and full): an empty list then means nothing. */
+int corral_result_network(const struct corral_result *result, size_t n,
+                          struct corral_decision *decision);
+uint64_t corral_result_network_more(const struct corral_result *result);
+int corral_result_network_recorded(const struct corral_result *result);
+
 /* With fs.cow: the id of the changes that are pending, for the calls below, and how
  * many there are (changes may be NULL; -1 when they cannot be counted).  NULL when nothing was
  * changed, or nothing was kept apart.  Belongs to the result. */

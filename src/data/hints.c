@@ -4,8 +4,8 @@
 
 /* One line a reason, one line a phrase. */
 /* clang-format off */
-#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; run with --net full, or fetch what is needed outside first"
-#define LOOPBACK HINT_OFFLINE, "net.mode", "the network is off inside and loopback is the sandbox's own; --net full gives the host's"
+#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; --allow-host NAME opens one host, --net full the host's network; or fetch what is needed outside first"
+#define LOOPBACK HINT_LOOPBACK, "net.mode", "loopback is the sandbox's own inside; --host-port PORT reaches a service of the host's, --net full all of its network"
 #define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
 #define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside"
 #define NESTED HINT_ALWAYS, "namespaces", "no namespace can be made inside; switch the program's own sandbox off, this one holds for it"
@@ -21,7 +21,7 @@
 #define PRIVATE HINT_PRIVATE, "fs.home", "HOME is a private one inside; files of your own appear when they are granted with --read PATH"
 #define CLOSED HINT_CLOSED, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
 #define LOCKED HINT_LOCKED, "fs.write", "closed inside, as all is but the workspace (unless the mode is read-only), TMPDIR and a private HOME; grant more with --write PATH"
-#define STREAMS HINT_SHARED, "net.mode", "without a network of its own a command has TCP on the loopback and nothing else; --net full gives the host's"
+#define STREAMS HINT_SHARED, "net.mode", "without a network of its own a command has TCP, on the loopback and to hosts that --allow-host names; --net full gives the host's"
 #define FAR HINT_SHARED, "pid", "processes outside can be seen, but not signalled"
 #define FLAGS HINT_SHARED, "fs.write", "flags of files cannot be set at this level; do this step outside"
 #define TMP_SIZE HINT_ALWAYS, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound with --tmp-size"
@@ -168,4 +168,6 @@ const size_t hints_count = ARRAY_LEN(hints);
 /* clang-format off */
 const struct hint hint_link_denied = {"", HINT_ALWAYS, "fs.deny", "a hard link: another name of this file is denied; except that name with \"!\", or make this one a copy"};
 const struct hint hint_link_unknown = {"", HINT_ALWAYS, "fs.deny", "the file has several names (hard links), and the search for denied ones did not come to an end: a directory cannot be read, or the tree is too large; grant less, or make it a copy"};
+const struct hint hint_unlisted = {"", HINT_ALWAYS, "net.allow", "only hosts that a rule allows are reached inside; add one with --allow-host NAME[:PORT]"};
+const struct hint hint_forbidden = {"", HINT_ALWAYS, "net.names", "refused although a rule speaks of it; corral explain shows the rules"};
 /* clang-format on */

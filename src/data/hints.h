@@ -11,7 +11,8 @@
 /* When a row applies, besides its phrase being there. */
 enum hint_when {
 	HINT_ALWAYS,
-	HINT_OFFLINE,   /* the run has a network namespace of its own */
+	HINT_OFFLINE,   /* the run has not the host's network */
+	HINT_LOOPBACK,  /* likewise, and the row is about the host's own services */
 	HINT_DENIED,    /* the line names a path that a rule hides */
 	HINT_UNSEEN,    /* … a path that is not part of the view */
 	HINT_PRIVATE,   /* … a path in the run's own HOME */
@@ -35,5 +36,10 @@ extern const size_t hints_count;
 /* Without words of a program: pid 1 saw it happen. */
 extern const struct hint hint_link_denied;
 extern const struct hint hint_link_unknown;
+
+/* Without words, or with those of HINT_OFFLINE: the gate refused it because no rule allows it, or
+ * because of a rule. */
+extern const struct hint hint_unlisted;
+extern const struct hint hint_forbidden;
 
 #endif

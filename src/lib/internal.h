@@ -76,8 +76,12 @@ struct corral_result {
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
 	char ending[128];
-	char hint[512];
+	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
+
+/* What the gate refused, as members of "denials"; and all that it decided. */
+void network_emit_denials(struct emit *j, const struct netlog *n);
+void network_emit(struct emit *j, const struct netlog *n);
 
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call
  * fails in one line. */

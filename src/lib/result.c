@@ -2,8 +2,8 @@
  *
  * Should:   outlive policy and plan; keep the same keys in every object, whether
  *           the command ran or not, so that a program needs one reader.
- * Must not: claim more than was done: this version neither records denials nor
- *           scans for leaks, and the object says that.
+ * Must not: claim more than was done: this version records no denials but the
+ *           gate's and does not scan for leaks, and the object says that.
  * Fails:    a missing piece for want of memory fails the whole object. */
 #include "lib/internal.h"
 
@@ -124,7 +124,7 @@ static void complete_hint(struct corral_result *r) {
 
 	if (a->hint != NULL) {
 		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", a->hint->rule, a->path,
-			       a->path[0] == '\0' ? "" : ": ", a->hint->text);
+			       a->path[0] == '\0' ? "" : ": ", advice_text(a));
 	}
 }
 
@@ -298,12 +298,13 @@ static void put_hint(struct emit *j, const struct advice *a) {
 	emit_object(j, "hint");
 	emit_string(j, "rule", a->hint->rule);
 	emit_string(j, "path", a->path[0] == '\0' ? NULL : a->path);
-	emit_string(j, "text", a->hint->text);
+	emit_string(j, "text", advice_text(a));
 	emit_end_object(j);
 }
 
-static void put_findings(struct emit *j) {
+static void put_findings(struct emit *j, const struct netlog *network) {
 	emit_array(j, "denials");
+	network_emit_denials(j, network);
 	emit_end_array(j);
 	emit_bool(j, "denials_recorded", false);
 	emit_array(j, "leaks");
@@ -355,7 +356,8 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_ending(&j, reason_name(result->outcome.reason), &result->outcome);
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
-	put_findings(&j);
+	put_findings(&j, &result->outcome.network);
+	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
 	put_cow(&j, result);
 	put_usage(&j, &result->outcome.usage);
@@ -389,7 +391,8 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	put_ending(&j, failure->kind == CORRAL_E_REFUSED ? "refused" : "setup", &nothing);
 	put_enforcement(&j, NULL);
 	put_hint(&j, &nothing.advice);
-	put_findings(&j);
+	put_findings(&j, &nothing.network);
+	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);
 	put_cow(&j, NULL);
 	put_usage(&j, &nothing.usage);

@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "data/syscalls.h"
+#include "gate/ledger.h"
 #include "linux/cgroup.h"
 #include "linux/channel.h"
 #include "linux/follow.h"
@@ -222,9 +223,14 @@ static bool keeps_journal(const struct spawn_request *r) {
 	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
 }
 
+static bool keeps_ledger(const struct spawn_request *r) {
+	return r->plan->net.gate && !r->rehearse;
+}
+
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
 	if ((keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	    (keeps_ledger(r) && ledger_new(&ret->ledger, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
@@ -236,6 +242,7 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 static void drop_records(struct child *c) {
 	follow_free(take_ptr(c->follow));
 	journal_free(take_ptr(c->journal));
+	ledger_free(take_ptr(c->ledger));
 }
 
 int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {

@@ -72,6 +72,7 @@ struct spawn_request {
 struct cgroup;
 struct follow;
 struct journal;
+struct ledger;
 
 struct child {
 	int pidfd;
@@ -79,6 +80,7 @@ struct child {
 	struct cgroup *cgroup; /* NULL when none */
 	struct follow *follow; /* files that are followed when the host replaces them; NULL */
 	struct journal *journal; /* of what the command made that lasts; NULL when none */
+	struct ledger *ledger;   /* of what the gate decided; NULL without a gate */
 	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
 };
 

@@ -79,6 +79,7 @@ static bool sight_matches(enum hint_when when, enum sight sight) {
 		return sight == SIGHT_NONE;
 	case HINT_ALWAYS:
 	case HINT_OFFLINE:
+	case HINT_LOOPBACK:
 	case HINT_SHARED:
 		break;
 	}
@@ -136,6 +137,7 @@ static bool applies(const struct plan *plan, enum hint_when when, struct span li
 	case HINT_ALWAYS:
 		return true;
 	case HINT_OFFLINE:
+	case HINT_LOOPBACK:
 		return plan->own_net;
 	case HINT_READ_ONLY:
 		(void)line_names(plan, when, line, ret); /* a better answer, not a condition */
@@ -161,7 +163,8 @@ static bool heard(const struct plan *plan, const struct hint *h, const struct ov
 	for (const char *at = o->text;
 	     (at = memmem(at, (size_t)(end - at), h->phrase, len)) != NULL; at += len) {
 		if (applies(plan, h->when, line_around(o, at), ret)) {
-			ret->hint = h;
+			bool gate = h->when == HINT_OFFLINE && plan->net.gate;
+			ret->hint = gate ? &hint_unlisted : h;
 			return true;
 		}
 	}
@@ -189,4 +192,74 @@ void advise_link(const struct journal *j, struct advice *ret) {
 								  : &hint_link_unknown};
 		(void)snprintf(ret->path, sizeof ret->path, "%s", path);
 	}
+}
+
+/* ---- what the gate saw ---- */
+
+static bool is_said(const char *word, const struct overheard *const streams[], size_t nstreams) {
+	for (size_t i = 0; word != NULL && i < nstreams; i++) {
+		if (memmem(streams[i]->text, streams[i]->len, word, strlen(word)) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first of those that the words name; else the first of all: what comes later is often a
+ * second try, or the name with a search domain behind it. */
+static const struct netlog_item *refusal(const struct netlog *n,
+					 const struct overheard *const streams[], size_t nstreams,
+					 bool *ret_said) {
+	const struct netlog_item *first = NULL;
+
+	*ret_said = false;
+	for (size_t i = 0; i < n->count; i++) {
+		const struct netlog_item *item = &n->items[i];
+		if (item->outcome != NET_DENIED) {
+			continue;
+		}
+		if (is_said(item->name, streams, nstreams) ||
+		    is_said(item->address, streams, nstreams)) {
+			*ret_said = true;
+			return item;
+		}
+		first = first == NULL ? item : first;
+	}
+	return first;
+}
+
+static void write_refusal(const char *place, const struct netlog_item *item, struct advice *ret) {
+	const char *why = item->why == NULL ? "refused" : item->why;
+
+	*ret = (struct advice){.hint = item->rule == NULL ? &hint_unlisted : &hint_forbidden};
+	if (item->rule != NULL) {
+		(void)snprintf(ret->text, sizeof ret->text,
+			       "%s: %s (the rule is %s); corral explain shows the rules", place,
+			       why, item->rule);
+	} else {
+		(void)snprintf(ret->text, sizeof ret->text, "%s: %s%s%s", place, why,
+			       item->remedy == NULL ? "" : "; ",
+			       item->remedy == NULL ? "" : item->remedy);
+	}
+}
+
+void advise_network(const struct netlog *n, const struct overheard *const streams[],
+		    size_t nstreams, struct advice *ret) {
+	bool said, other = ret->hint != NULL && strncmp(ret->hint->rule, "net.", 4) != 0;
+	const struct netlog_item *item = refusal(n, streams, nstreams, &said);
+	struct arena a;
+
+	if (item == NULL || (other && !said)) {
+		return;
+	}
+	arena_init(&a);
+	const char *place = netlog_place(&a, item);
+	if (place != NULL) {
+		write_refusal(place, item, ret);
+	}
+	arena_done(&a);
+}
+
+const char *advice_text(const struct advice *a) {
+	return a->text[0] != '\0' ? a->text : a->hint->text;
 }

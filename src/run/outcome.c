@@ -56,4 +56,5 @@ void outcome_done(struct outcome *o) {
 	free(o->err);
 	o->out = o->err = NULL;
 	created_done(&o->created);
+	netlog_done(&o->network);
 }

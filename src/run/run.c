@@ -83,6 +83,21 @@ static bool has_cpu_limit(const struct plan *plan) {
 	return false;
 }
 
+/* What was written down inside and at the gate; complete when all of it is dead. */
+struct records {
+	struct journal *journal;
+	struct ledger *ledger;
+};
+
+static struct records take_records(struct child *c) {
+	return (struct records){.journal = take_ptr(c->journal), .ledger = take_ptr(c->ledger)};
+}
+
+static void records_free(struct records *r) {
+	journal_free(r->journal);
+	ledger_free(r->ledger);
+}
+
 /* The slots that every wait on a child has. */
 static void child_poll(const struct child *c, struct pollfd slots[2]) {
 	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
@@ -329,7 +344,8 @@ static int take_output(struct pump *p, char **ret, size_t *ret_len, struct err *
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
-/* Only a failure of the command's own: what the supervisor did has a name. */
+/* Only a failure of the command's own: what the supervisor did has a name.  What was seen
+ * to happen is believed before what words may mean. */
 static void watch_advise(struct watch *w, const struct journal *j, struct outcome *o) {
 	struct overheard *out = &w->streams.pumps[0].heard, *err = &w->streams.pumps[1].heard;
 	const struct overheard *const streams[] = {err, out};
@@ -341,11 +357,12 @@ static void watch_advise(struct watch *w, const struct journal *j, struct outcom
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
 		advise(w->plan, streams, ARRAY_LEN(streams), &o->advice);
+		advise_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
 		advise_link(j, &o->advice);
 	}
 }
 
-static int watch_result(struct watch *w, const struct journal *j, struct outcome *ret,
+static int watch_result(struct watch *w, const struct records *records, struct outcome *ret,
 			const struct usage *u, struct err *e) {
 	struct pump *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
 	struct outcome o = {0};
@@ -354,7 +371,8 @@ static int watch_result(struct watch *w, const struct journal *j, struct outcome
 		return -1;
 	}
 	outcome_fill(&o, &w->story, u, w->plan);
-	watch_advise(w, j, &o);
+	netlog_read(records->ledger, &o.network);
+	watch_advise(w, records->journal, &o);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
 	    take_output(err, &o.err, &o.err_len, e) != 0) {
 		outcome_done(&o);
@@ -426,7 +444,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
-	struct journal *journal = take_ptr(w->child.journal); /* complete when all inside is dead */
+	struct records records = take_records(&w->child);
 	if (watch_may_leave(w)) {
 		spawn_leave(&w->child);
 	} else {
@@ -435,12 +453,12 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
-	rc = watch_result(w, journal, ret, &usage, e);
+	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
-		created_read(w->plan, journal, &ret->created);
+		created_read(w->plan, records.journal, &ret->created);
 	}
-	journal_free(journal);
+	records_free(&records);
 	streams_done(&w->streams);
 	story_done(&w->story);
 	return rc;
@@ -537,16 +555,17 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	story_init(&story);
 	story.begun = true;
 	running_wait(r, &story, false);
-	struct journal *journal = take_ptr(r->child.journal);
+	struct records records = take_records(&r->child);
 	spawn_finish(&r->child, &usage);
 	story_done(&story);
 	int rc = story_check(&story, e);
 	if (rc == 0) {
 		outcome_fill(&o, &story, &usage, r->plan);
-		created_read(r->plan, journal, &o.created);
+		created_read(r->plan, records.journal, &o.created);
+		netlog_read(records.ledger, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;
 	}
-	journal_free(journal);
+	records_free(&records);
 	return rc;
 }

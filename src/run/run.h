@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "run/created.h"
 #include "run/hint.h"
+#include "run/netlog.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ struct outcome {
 	struct usage usage;
 	struct advice advice; /* when it failed: what it may have met */
 	struct created created;
+	struct netlog network;
 };
 
 /* Runs to the end.  0: the command ran, *ret tells how it ended.  -1: it did

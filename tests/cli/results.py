@@ -14,7 +14,7 @@ KEYS = {
     "version": NUMBER, "reason": TEXT, "exit_code": (NUMBER, NULL), "signal": (NUMBER, NULL),
     "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
     "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL), "guarantees": list, "hint": (dict, NULL), "denials": list,
-    "leaks": list, "usage": dict,
+    "leaks": list, "network": list, "network_more": NUMBER, "usage": dict,
 }
 
 

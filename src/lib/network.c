@@ -1,0 +1,100 @@
+/* What the gate decided, in the result: for programs that link, and as JSON.
+ *
+ * Should:   tell each decision with its rule, its reason and what would change it.
+ * Must not: tell that nothing was tried where nobody looked: "network_recorded".
+ * Fails:    as emit.c: a missing piece for want of memory fails the whole object. */
+#include "lib/internal.h"
+
+#include <string.h>
+
+int corral_result_network(const struct corral_result *result, size_t n,
+			  struct corral_decision *decision) {
+	const struct netlog *log = &result->outcome.network;
+
+	if (n >= log->count) {
+		return 1;
+	}
+	const struct netlog_item *item = &log->items[n];
+	struct corral_decision known = {
+		.size = decision->size,
+		.op = net_op_name(item->op),
+		.name = item->name,
+		.address = item->address,
+		.port = item->port,
+		.verdict = net_outcome_name(item->outcome),
+		.rule = item->rule,
+		.why = item->why,
+		.allow_with = item->remedy,
+		.count = item->count,
+		.sent = item->sent,
+		.received = item->received,
+	};
+	memcpy(decision, &known, decision->size < sizeof known ? decision->size : sizeof known);
+	return 0;
+}
+
+uint64_t corral_result_network_more(const struct corral_result *result) {
+	return result->outcome.network.more;
+}
+
+int corral_result_network_recorded(const struct corral_result *result) {
+	return result->outcome.network.recorded;
+}
+
+static void put_port(struct emit *j, uint16_t port) {
+	if (port == 0) {
+		emit_null(j, "port");
+	} else {
+		emit_int(j, "port", port);
+	}
+}
+
+static void put_denial(struct emit *j, const struct netlog_item *item) {
+	/* A lookup has no errno, and a request is refused after its connection was made. */
+	bool by_errno = item->op == NET_OP_CONNECT;
+
+	emit_object(j, NULL);
+	emit_string(j, "op", net_op_name(item->op));
+	emit_string(j, "host", item->name != NULL ? item->name : item->address);
+	put_port(j, item->port);
+	emit_string(j, "access", "network");
+	emit_string(j, "errno", by_errno ? "EACCES" : NULL);
+	emit_string(j, "rule", item->rule);
+	emit_string(j, "why", item->why);
+	emit_string(j, "allow_with", item->remedy);
+	emit_int(j, "count", (int64_t)item->count);
+	emit_end_object(j);
+}
+
+void network_emit_denials(struct emit *j, const struct netlog *n) {
+	for (size_t i = 0; i < n->count; i++) {
+		if (n->items[i].outcome == NET_DENIED) {
+			put_denial(j, &n->items[i]);
+		}
+	}
+}
+
+static void put_decision(struct emit *j, const struct netlog_item *item) {
+	emit_object(j, NULL);
+	emit_string(j, "op", net_op_name(item->op));
+	emit_string(j, "name", item->name);
+	emit_string(j, "address", item->address);
+	put_port(j, item->port);
+	emit_string(j, "verdict", net_outcome_name(item->outcome));
+	emit_string(j, "rule", item->rule);
+	emit_string(j, "why", item->why);
+	emit_int(j, "count", (int64_t)item->count);
+	emit_int(j, "sent", (int64_t)item->sent);
+	emit_int(j, "received", (int64_t)item->received);
+	emit_end_object(j);
+}
+
+void network_emit(struct emit *j, const struct netlog *n) {
+	emit_array(j, "network");
+	for (size_t i = 0; i < n->count; i++) {
+		put_decision(j, &n->items[i]);
+	}
+	emit_end_array(j);
+	emit_int(j, "network_more", (int64_t)n->more);
+	emit_bool(j, "network_recorded", n->recorded);
+}

@@ -1,0 +1,149 @@
+/* Should:   give a decision back as it was written, and say what would allow it.
+ * Must not: believe the shared memory: the gate reads what hostile programs send, and what
+ *           is told here reaches a terminal and a shell.
+ * Fails:    open: what cannot be told is counted. */
+#include "run/netlog.h"
+
+#include "base/auto.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static const char *const op_names[] = {
+	[NET_OP_CONNECT] = "connect", [NET_OP_RESOLVE] = "resolve", [NET_OP_REQUEST] = "request",
+	[NET_OP_PROXY] = "proxy",     [NET_OP_PUBLISH] = "publish",
+};
+
+static const char *const outcome_names[] = {
+	[NET_ALLOWED] = "allowed",
+	[NET_DENIED] = "denied",
+	[NET_FAILED] = "failed",
+};
+
+const char *net_op_name(enum net_op op) {
+	return op_names[op];
+}
+
+const char *net_outcome_name(enum net_outcome outcome) {
+	return outcome_names[outcome];
+}
+
+/* A name of a host and nothing else: it is shown, and it is a word of a command line. */
+static bool is_name(const char *s) {
+	return s[0] != '-' && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					  "0123456789.-_")] == '\0';
+}
+
+/* NULL for "". */
+static const char *text_of(struct arena *a, char *s, size_t cap, bool *failed) {
+	s[cap - 1] = '\0';
+	if (s[0] == '\0') {
+		return NULL;
+	}
+	for (char *p = s; *p != '\0'; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f) {
+			*p = '?';
+		}
+	}
+	const char *copy = arena_strdup(a, s);
+	*failed |= copy == NULL;
+	return copy;
+}
+
+static const char *address_of(struct arena *a, const struct ip *ip, bool *failed) {
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	bool four = memcmp(ip->b, mapped, sizeof mapped) == 0;
+	char text[IP_TEXT];
+
+	const char *copy =
+		inet_ntop(four ? AF_INET : AF_INET6, four ? ip->b + 12 : ip->b, text, sizeof text);
+	copy = copy == NULL ? NULL : arena_strdup(a, copy);
+	*failed |= copy == NULL;
+	return copy;
+}
+
+const char *netlog_place(struct arena *a, const struct netlog_item *item) {
+	const char *host = item->name != NULL ? item->name : item->address;
+
+	if (host == NULL) {
+		return NULL;
+	}
+	bool bracket = strchr(host, ':') != NULL && item->port != 0;
+	if (item->port == 0) {
+		return arena_strdup(a, host);
+	}
+	return arena_printf(a, "%s%s%s:%u", bracket ? "[" : "", host, bracket ? "]" : "",
+			    (unsigned)item->port);
+}
+
+/* A rule that was met forbids it, or allows it and something else does not hold: then another
+ * rule that allows it changes nothing. */
+static bool can_be_allowed(const struct netlog_item *item) {
+	return item->outcome == NET_DENIED && item->rule == NULL && item->op != NET_OP_PUBLISH &&
+	       (item->name != NULL || item->address != NULL);
+}
+
+/* As far as a number of the result goes. */
+static uint64_t bounded(uint64_t n) {
+	return n < INT64_MAX ? n : INT64_MAX;
+}
+
+static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_item *ret) {
+	bool failed = false;
+	unsigned op, outcome;
+	unsigned char has_ip;
+
+	/* Not as what they are declared to be before they are known to be that. */
+	memcpy(&op, &e->op, sizeof op);
+	memcpy(&outcome, &e->outcome, sizeof outcome);
+	memcpy(&has_ip, &e->has_ip, sizeof has_ip);
+	if (op >= ARRAY_LEN(op_names) || outcome >= ARRAY_LEN(outcome_names)) {
+		return false;
+	}
+	struct netlog_item item = {
+		.op = (enum net_op)op,
+		.outcome = (enum net_outcome)outcome,
+		.name = text_of(a, e->name, sizeof e->name, &failed),
+		.address = has_ip == 0 ? NULL : address_of(a, &e->ip, &failed),
+		.port = e->port,
+		.rule = text_of(a, e->rule, sizeof e->rule, &failed),
+		.why = text_of(a, e->why, sizeof e->why, &failed),
+		.count = e->count,
+		.sent = bounded(e->sent),
+		.received = bounded(e->received),
+	};
+	if (failed || (item.name != NULL && !is_name(item.name))) {
+		return false;
+	}
+	if (can_be_allowed(&item)) {
+		const char *place = netlog_place(a, &item);
+		item.remedy = place == NULL ? NULL : arena_printf(a, "--allow-host %s", place);
+		failed = item.remedy == NULL;
+	}
+	*ret = item;
+	return !failed;
+}
+
+void netlog_read(const struct ledger *l, struct netlog *ret) {
+	struct netlog n = {.recorded = l != NULL};
+	size_t used = l == NULL ? 0 : atomic_load_explicit(&l->used, memory_order_acquire);
+
+	n.more = l == NULL ? 0 : atomic_load_explicit(&l->lost, memory_order_relaxed);
+	used = used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
+	n.items = used == 0 ? NULL : arena_array(&n.arena, used, sizeof *n.items);
+	for (size_t i = 0; i < used; i++) {
+		struct ledger_entry copy; /* once: it may change while it is looked at */
+		memcpy(&copy, &l->entries[i], sizeof copy);
+		if (n.items != NULL && read_entry(&n.arena, &copy, &n.items[n.count])) {
+			n.count++;
+		} else {
+			n.more++;
+		}
+	}
+	*ret = n;
+}
+
+void netlog_done(struct netlog *n) {
+	arena_done(&n->arena);
+	*n = (struct netlog){0};
+}

@@ -1,0 +1,328 @@
+/* What the supervisor makes of the gate's ledger, whatever stands there. */
+#include "test.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "lib/internal.h"
+#include "run/hint.h"
+#include "run/netlog.h"
+
+#include <inttypes.h>
+
+static struct ledger *new_ledger(void) {
+	struct ledger *l = NULL;
+	struct err e = {0};
+	return ledger_new(&l, &e) == 0 ? l : NULL;
+}
+
+/* "evil.test", "11.0.0.66:443", …; rule and why may be NULL. */
+struct row {
+	enum net_op op;
+	enum net_outcome outcome;
+	const char *name;
+	uint8_t four[4];
+	uint16_t port;
+	const char *rule, *why;
+};
+
+static struct ledger_entry *add(struct ledger *l, const struct row *row) {
+	static const uint8_t none[4];
+	struct ledger_entry d = {.op = row->op, .outcome = row->outcome, .port = row->port};
+
+	(void)snprintf(d.name, sizeof d.name, "%s", row->name == NULL ? "" : row->name);
+	(void)snprintf(d.rule, sizeof d.rule, "%s", row->rule == NULL ? "" : row->rule);
+	(void)snprintf(d.why, sizeof d.why, "%s", row->why == NULL ? "" : row->why);
+	d.has_ip = memcmp(row->four, none, 4) != 0;
+	d.ip.b[10] = d.ip.b[11] = 0xff;
+	memcpy(d.ip.b + 12, row->four, 4);
+	return ledger_add(l, &d);
+}
+
+static const struct row allowed = {NET_OP_CONNECT, NET_ALLOWED, "good.test", {11, 0, 0, 9}, 443,
+				   "*.test",       NULL};
+static const struct row unlisted = {
+	NET_OP_CONNECT, NET_DENIED, "evil.test", {11, 0, 0, 66}, 443, NULL, "no rule allows it"};
+static const struct row bare = {NET_OP_CONNECT, NET_DENIED,         NULL, {11, 0, 0, 67}, 22,
+				NULL,           "no rule allows it"};
+static const struct row lookup = {NET_OP_RESOLVE, NET_DENIED,         "name.test", {0}, 0,
+				  NULL,           "no rule allows it"};
+static const struct row forbidden = {NET_OP_CONNECT,    NET_DENIED, "bad.test",
+				     {11, 0, 0, 68},    443,        "bad.test",
+				     "a rule denies it"};
+static const struct row failed = {NET_OP_CONNECT, NET_FAILED,    "good.test", {11, 0, 0, 9}, 25,
+				  "good.test:25", "ECONNREFUSED"};
+
+TEST(decisions_are_told_as_they_were_written) {
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	struct ledger_entry *entry = add(l, &allowed);
+	REQUIRE(entry != NULL);
+	entry->sent = 10;
+	entry->received = 2000;
+	(void)add(l, &allowed);
+	(void)add(l, &failed);
+	netlog_read(l, &n);
+	ledger_free(l); /* nothing of it is pointed to */
+	REQUIRE(n.count == 2);
+	CHECK(n.recorded && n.more == 0);
+	CHECK_STR(n.items[0].name, "good.test");
+	CHECK_STR(n.items[0].address, "11.0.0.9");
+	CHECK_STR(n.items[0].rule, "*.test");
+	CHECK(n.items[0].why == NULL && n.items[0].remedy == NULL);
+	CHECK_INT(n.items[0].count, 2);
+	CHECK_INT(n.items[0].sent, 10);
+	CHECK_INT(n.items[0].received, 2000);
+	CHECK_STR(net_outcome_name(n.items[1].outcome), "failed");
+	CHECK_STR(n.items[1].why, "ECONNREFUSED");
+	CHECK(n.items[1].remedy == NULL);
+	netlog_done(&n);
+}
+
+TEST(a_refusal_names_the_option_that_would_allow_it) {
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	const struct row published = {NET_OP_PUBLISH, NET_DENIED, NULL, {11, 0, 0, 1}, 80,
+				      NULL,           "x"};
+	(void)add(l, &unlisted);
+	(void)add(l, &bare);
+	(void)add(l, &lookup);
+	(void)add(l, &forbidden);
+	(void)add(l, &published);
+	struct ledger_entry six = {
+		.op = NET_OP_CONNECT, .outcome = NET_DENIED, .has_ip = true, .port = 443};
+	six.ip.b[0] = 0x20;
+	six.ip.b[1] = 0x01;
+	six.ip.b[15] = 1;
+	(void)ledger_add(l, &six);
+	netlog_read(l, &n);
+	REQUIRE(n.count == 6);
+	CHECK_STR(n.items[0].remedy, "--allow-host evil.test:443");
+	CHECK_STR(n.items[1].remedy, "--allow-host 11.0.0.67:22");
+	CHECK_STR(n.items[2].remedy, "--allow-host name.test");
+	CHECK(n.items[2].address == NULL);
+	CHECK(n.items[3].remedy == NULL); /* another rule would not win */
+	CHECK(n.items[4].remedy == NULL);
+	CHECK_STR(n.items[5].remedy, "--allow-host [2001::1]:443");
+	netlog_done(&n);
+	ledger_free(l);
+}
+
+TEST(without_a_gate_nothing_is_recorded_and_nothing_claimed) {
+	struct netlog n;
+	netlog_read(NULL, &n);
+	CHECK(!n.recorded && n.count == 0 && n.more == 0);
+	netlog_done(&n);
+}
+
+TEST(a_name_that_is_no_name_is_not_repeated) {
+	static const char *const names[] = {"-rf.test",     "a b.test", "a;id.test", "$(id).test",
+					    "\x1b[2J.test", "a'.test",  "a\n.test"};
+	struct netlog n;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct ledger *l = new_ledger();
+		REQUIRE(l != NULL);
+		struct row row = unlisted;
+		row.name = names[i];
+		(void)add(l, &row);
+		(void)add(l, &unlisted);
+		netlog_read(l, &n);
+		CHECK_INT(n.count, 1);
+		CHECK_INT(n.more, 1);
+		netlog_done(&n);
+		ledger_free(l);
+	}
+}
+
+TEST(a_text_with_controls_is_made_harmless) {
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	struct row row = forbidden;
+	REQUIRE(l != NULL);
+	row.rule = "a\x1b[2J";
+	row.why = "b\nc";
+	(void)add(l, &row);
+	netlog_read(l, &n);
+	REQUIRE(n.count == 1);
+	CHECK_STR(n.items[0].rule, "a?[2J");
+	CHECK_STR(n.items[0].why, "b?c");
+	netlog_done(&n);
+	ledger_free(l);
+}
+
+/* Nobody but the gate has the mapping; the reader does not depend on what the gate is. */
+TEST(whatever_stands_in_the_ledger_is_read_within_its_bounds) {
+	unsigned seed = 3;
+	for (unsigned round = 0; round < 60; round++) {
+		struct ledger *l = new_ledger();
+		struct netlog n;
+		REQUIRE(l != NULL);
+		(void)add(l, &unlisted);
+		unsigned char *bytes = (unsigned char *)l;
+		for (size_t i = 0; i < (round % 3 == 0 ? 64 : sizeof *l); i++) {
+			seed = seed * 1103515245U + 12345U;
+			bytes[i] = round % 3 == 1 && (seed >> 8) % 4 != 0
+					   ? 'a'
+					   : (unsigned char)(seed >> 16);
+		}
+		l->used = round % 2 == 0 ? UINT32_MAX : LEDGER_ENTRIES;
+		netlog_read(l, &n);
+		CHECK(n.count <= LEDGER_ENTRIES);
+		for (size_t i = 0; i < n.count; i++) {
+			const struct netlog_item *item = &n.items[i];
+			CHECK(net_op_name(item->op) != NULL &&
+			      net_outcome_name(item->outcome) != NULL);
+			CHECK(item->name == NULL || strlen(item->name) <= HOSTNAME_MAX);
+			CHECK(item->rule == NULL || strlen(item->rule) < LEDGER_TEXT);
+			CHECK(item->sent <= INT64_MAX && item->received <= INT64_MAX);
+		}
+		netlog_done(&n);
+		ledger_free(l);
+	}
+}
+
+/* ---- hints ---- */
+
+static struct advice advice_for(const struct row *rows, size_t nrows, const char *words,
+				const struct hint *before) {
+	struct ledger *l = new_ledger();
+	struct overheard o = {0};
+	const struct overheard *const streams[] = {&o};
+	struct advice got = {.hint = before};
+	struct netlog n;
+
+	if (l == NULL) {
+		abort();
+	}
+	for (size_t i = 0; i < nrows; i++) {
+		(void)add(l, &rows[i]);
+	}
+	overhear(&o, words, strlen(words));
+	netlog_read(l, &n);
+	advise_network(&n, streams, 1, &got);
+	netlog_done(&n);
+	ledger_free(l);
+	return got;
+}
+
+TEST(a_hint_names_what_was_refused_and_how_to_allow_it) {
+	struct advice got = advice_for(&unlisted, 1, "exit 7\n", NULL);
+	REQUIRE(got.hint != NULL);
+	CHECK_STR(got.hint->rule, "net.allow");
+	CHECK_STR(advice_text(&got),
+		  "evil.test:443: no rule allows it; --allow-host evil.test:443");
+	CHECK_STR(got.path, "");
+	got = advice_for(&forbidden, 1, "", NULL);
+	REQUIRE(got.hint != NULL);
+	CHECK_STR(got.hint->rule, "net.names");
+	CHECK_STR(advice_text(&got),
+		  "bad.test:443: a rule denies it (the rule is bad.test); corral "
+		  "explain shows the rules");
+	CHECK(advice_for(&allowed, 1, "", NULL).hint == NULL);
+	CHECK(advice_for(&failed, 1, "", NULL).hint == NULL);
+}
+
+TEST(the_refusal_that_the_words_name_is_told) {
+	const struct row rows[] = {lookup, unlisted, bare};
+	struct advice got =
+		advice_for(rows, 3, "curl: (6) Could not resolve host: evil.test\n", NULL);
+	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+	got = advice_for(rows, 3, "connect EACCES 11.0.0.67:22\n", NULL);
+	CHECK(str_starts(advice_text(&got), "11.0.0.67:22: "));
+	got = advice_for(rows, 3, "failed\n", NULL);
+	CHECK(str_starts(advice_text(&got), "name.test: "));
+}
+
+TEST(words_about_something_else_are_believed_unless_they_name_it) {
+	static const struct hint other = {"x", HINT_ALWAYS, "fs.write", "read-only inside, or so"};
+	static const struct hint network = {"x", HINT_OFFLINE, "net.mode",
+					    "only listed hosts, or so"};
+	struct advice got = advice_for(&unlisted, 1, "/etc/x: Read-only file system", &other);
+	CHECK(got.hint == &other);
+	got = advice_for(&unlisted, 1, "/etc/x: no reply from evil.test", &other);
+	CHECK_STR(got.hint->rule, "net.allow");
+	got = advice_for(&unlisted, 1, "Could not fetch URL", &network);
+	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+}
+
+TEST(the_longest_hint_is_not_cut) {
+	struct row row = unlisted;
+	char name[HOSTNAME_MAX + 1], why[LEDGER_TEXT];
+	memset(name, 'a', HOSTNAME_MAX);
+	memset(why, 'w', sizeof why - 1);
+	name[HOSTNAME_MAX] = why[sizeof why - 1] = '\0';
+	row.name = name;
+	row.why = why;
+	row.port = 65535;
+	struct advice got = advice_for(&row, 1, "", NULL);
+	CHECK(strlen(advice_text(&got)) < ADVICE_TEXT - 1);
+	CHECK(strstr(advice_text(&got), "aaa:65535: www") != NULL);
+	CHECK_STR(advice_text(&got) + strlen(advice_text(&got)) - 7, "a:65535");
+}
+
+/* ---- the result ---- */
+
+static char *json_of(const struct row *rows, size_t nrows) {
+	struct ledger *l = new_ledger();
+	struct corral_result r = {0};
+	char *text = NULL;
+
+	for (size_t i = 0; l != NULL && i < nrows; i++) {
+		(void)add(l, &rows[i]);
+	}
+	netlog_read(nrows == 0 ? NULL : l, &r.outcome.network);
+	(void)corral_result_json(&r, &text, NULL);
+	netlog_done(&r.outcome.network);
+	ledger_free(l);
+	return text;
+}
+
+TEST(the_object_lists_decisions_and_denials) {
+	const struct row rows[] = {allowed, unlisted, lookup};
+	char *text = json_of(rows, 3);
+	REQUIRE(text != NULL);
+	CHECK(strstr(text, "\"network\":[{\"op\":\"connect\",\"name\":\"good.test\",\"address\":"
+			   "\"11.0.0.9\","
+			   "\"port\":443,\"verdict\":\"allowed\",\"rule\":\"*.test\",\"why\":null,"
+			   "\"count\":1,\"sent\":0,\"received\":0},") != NULL);
+	CHECK(strstr(text, "\"network_more\":0,\"network_recorded\":true") != NULL);
+	CHECK(strstr(text, "\"denials\":[{\"op\":\"connect\",\"host\":\"evil.test\",\"port\":443,"
+			   "\"access\":\"network\",\"errno\":\"EACCES\",\"rule\":null,"
+			   "\"why\":\"no rule allows it\","
+			   "\"allow_with\":\"--allow-host evil.test:443\",\"count\":1},"
+			   "{\"op\":\"resolve\",\"host\":\"name.test\",\"port\":null,"
+			   "\"access\":\"network\",\"errno\":null,") != NULL);
+	free(text);
+	text = json_of(NULL, 0);
+	REQUIRE(text != NULL);
+	CHECK(strstr(text, "\"network\":[],\"network_more\":0,\"network_recorded\":false") != NULL);
+	free(text);
+}
+
+TEST(a_program_that_links_reads_the_same) {
+	struct corral_result r = {0};
+	struct ledger *l = new_ledger();
+	struct corral_decision d = CORRAL_DECISION_INIT,
+			       small = {.size = offsetof(struct corral_decision, port)};
+	REQUIRE(l != NULL);
+	(void)add(l, &unlisted);
+	netlog_read(l, &r.outcome.network);
+	CHECK_INT(corral_result_network(&r, 0, &d), 0);
+	CHECK_STR(d.op, "connect");
+	CHECK_STR(d.verdict, "denied");
+	CHECK_STR(d.address, "11.0.0.66");
+	CHECK_STR(d.allow_with, "--allow-host evil.test:443");
+	CHECK_INT(d.port, 443);
+	CHECK_INT(d.count, 1);
+	CHECK_INT(corral_result_network(&r, 0, &small), 0); /* built against a smaller one */
+	CHECK_STR(small.name, "evil.test");
+	CHECK_INT(small.port, 0);
+	CHECK_INT(corral_result_network(&r, 1, &d), 1);
+	CHECK_INT(corral_result_network_more(&r), 0);
+	CHECK_INT(corral_result_network_recorded(&r), 1);
+	netlog_done(&r.outcome.network);
+	ledger_free(l);
+}
+
+TESTS_MAIN
