@@ -65,6 +65,7 @@ enum syscall_trait {
 	TRAIT_READS = 256,   /* and what opens a file at all */
 	TRAIT_MEMORY = 512,  /* and keeps shared memory in a directory of the run's own */
 	TRAIT_MARKS = 1024,  /* and modes, owners, times and attributes of files */
+	TRAIT_GATE = 2048,   /* and hands connections to the gate */
 };
 
 /* Questions about arguments; several calls share one when the argument that

@@ -14,6 +14,8 @@
 
 #include "base/auto.h"
 #include "linux/broker/broker.h"
+#include "gate/wire.h"
+#include "linux/broker/gate.h"
 #include "linux/channel.h"
 #include "linux/reaper.h"
 #include "linux/scratch.h"
@@ -282,7 +284,8 @@ static void check_clock(struct init *in) {
 static _Noreturn void watch(struct init *in) {
 	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
 			       {.fd = in->kit->channel_fd, .events = POLLIN},
-			       {.fd = in->kit->listener_fd, .events = POLLIN}};
+			       {.fd = in->kit->listener_fd, .events = POLLIN},
+			       {.fd = in->broker.gate, .events = POLLIN}};
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), time_left(in));
 		if (n < 0 && errno != EINTR) {
@@ -294,6 +297,10 @@ static _Noreturn void watch(struct init *in) {
 		if (n > 0 && (fds[2].revents & (POLLHUP | POLLERR)) != 0) {
 			fds[2].fd = -1; /* nobody is left who could ask */
 		}
+		if (n > 0 && fds[3].revents != 0) {
+			gate_heard(&in->broker);
+			fds[3].fd = in->broker.gate;
+		}
 		if (n > 0 && fds[0].revents != 0) {
 			struct signalfd_siginfo info;
 			(void)!read(in->signals, &info, sizeof info); /* someone died */
@@ -303,6 +310,20 @@ static _Noreturn void watch(struct init *in) {
 			obey(in);
 		}
 		check_clock(in);
+	}
+}
+
+/* The gate answers the calls that it is given. */
+static void give_listener(struct kit *k) {
+	const struct wire w = {.kind = WIRE_LISTENER};
+	struct err e = {0};
+
+	if (k->gate_fd < 0) {
+		return;
+	}
+	if (k->listener_fd < 0 || wire_send(k->gate_fd, &w, &k->listener_fd, 1) != 0) {
+		err_sys(&e, "gate", "cannot hand the calls to the gate");
+		init_fail(k, &e);
 	}
 }
 
@@ -348,6 +369,9 @@ void init_run(struct kit *k) {
 	broker_init(&in.broker, k->plan, k->listener_fd);
 	in.broker.killable = k->killable;
 	in.broker.journal = k->journal;
+	give_listener(k);
+	in.broker.gate = k->gate_fd;
+	in.broker.peers = k->peers;
 	in.broker.peer = k->attended ? ask_peer : NULL;
 	in.broker.peer_arg = &in;
 	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 struct journal;
+struct wire_peers;
 
 /* What the parent got ready for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
@@ -54,6 +55,8 @@ struct kit {
 
 	/* broker */
 	struct journal *journal; /* shared with the parent; NULL: none */
+	int gate_fd;             /* the channel to the gate; -1: none */
+	struct wire_peers *peers; /* shared with the gate */
 
 	/* terminal */
 	bool want_pty;

@@ -223,14 +223,24 @@ static bool keeps_journal(const struct spawn_request *r) {
 	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
 }
 
-static bool keeps_ledger(const struct spawn_request *r) {
-	return r->plan->net.gate && !r->rehearse;
+/* Beside the sandbox, and before it: it makes the channel that pid 1 keeps. */
+static int start_gate(struct kit *k, const struct spawn_request *r, struct child *ret,
+		      struct err *e) {
+	if (!r->plan->net.gate || r->rehearse) {
+		return 0;
+	}
+	if (ledger_new(&ret->ledger, e) != 0 ||
+	    gatekeeper_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
+		return -1;
+	}
+	k->gate_fd = ret->gate.broker;
+	k->peers = ret->gate.peers;
+	return 0;
 }
 
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
 	if ((keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
-	    (keeps_ledger(r) && ledger_new(&ret->ledger, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
@@ -257,6 +267,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.cow_work = r->cow == NULL ? -1 : r->cow->work,
 		.listener_fd = -1,
 		.channel_fd = -1,
+		.gate_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,
@@ -265,7 +276,8 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.attended = r->attended,
 		.tell_start = r->tell_start,
 	};
-	struct child child = {.pidfd = -1, .channel = -1, .run_dir = r->plan->run_dir};
+	struct child child = {
+		.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE, .run_dir = r->plan->run_dir};
 	int pair[2] = {-1, -1};
 
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
@@ -278,10 +290,12 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	child.channel = pair[0];
 	int failed = prepare_lock(&k, r, e) != 0 || prepare_records(&k, r, &child, e) != 0 ||
 		     prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
-		     start_child(&k, &child, e) != 0;
+		     start_gate(&k, r, &child, e) != 0 || start_child(&k, &child, e) != 0;
 	layers_done(&k);
+	gatekeeper_handed(&child.gate);
 	drop_fd(&pair[1]);
 	if (failed) {
+		gatekeeper_end(&child.gate);
 		drop_records(&child);
 		cgroup_free(child.cgroup);
 		scratch_remove(child.run_dir);
@@ -321,6 +335,7 @@ void spawn_leave(struct child *c) {
 	drop_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
+	gatekeeper_end(&c->gate);
 	scratch_remove(c->run_dir);
 }
 
@@ -346,8 +361,9 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		cgroup_free(c->cgroup);
 	}
 	drop_fd(&c->channel);
+	gatekeeper_end(&c->gate); /* after everybody who could send something */
 	scratch_remove(c->run_dir);
-	*c = (struct child){.pidfd = -1, .channel = -1};
+	*c = (struct child){.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE};
 	if (ret != NULL) {
 		*ret = usage;
 	}

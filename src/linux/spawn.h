@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "linux/gatekeeper.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -81,6 +82,7 @@ struct child {
 	struct follow *follow; /* files that are followed when the host replaces them; NULL */
 	struct journal *journal; /* of what the command made that lasts; NULL when none */
 	struct ledger *ledger;   /* of what the gate decided; NULL without a gate */
+	struct gatekeeper gate;
 	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
 };
 

@@ -77,6 +77,7 @@ const struct broker_row broker_rows[] = {
 
 	ASK(BROKER_SOCKETS, bind, "without a network namespace the wildcard address is the host's"),
 	ASK(BROKER_SOCKETS, connect, "Landlock knows ports and no addresses, and sockets with a path only since ABI 9"),
+	ASK(BROKER_SOCKETS, getpeername, "a program that was connected by the gate is told where it wanted to go"),
 	ASK(BROKER_SOCKETS, ioctl, "TIOCGPTPEER: a new terminal lies in the host's /dev/pts"),
 	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
 	ASK(BROKER_SOCKETS, socketpair, "a datagram from the half of a pair names its receiver behind a pointer"),
@@ -128,6 +129,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->quick = b->fast && !plan_shares(plan);
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
+	b->gate = -1;
 	b->asks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
 	b->umask = umask(0); /* as the command's: both were given it */
 	(void)umask(b->umask);

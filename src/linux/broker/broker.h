@@ -39,6 +39,9 @@ enum broker_family {
 /* Listening sockets that are remembered; the oldest is forgotten first. */
 #define BROKER_LISTENERS 512
 
+/* Calls that wait for the gate's answer, or did. */
+#define BROKER_FORWARDED 4096
+
 /* Repositories of the run's own that are remembered; one that is forgotten is as
  * protected as any other. */
 #define BROKER_MADE 64
@@ -52,6 +55,7 @@ struct made {
 
 struct journal;
 struct links;
+struct wire_peers;
 
 struct broker {
 	const struct plan *plan;
@@ -72,6 +76,11 @@ struct broker {
 	 * NULL: there is nobody. */
 	int (*peer)(void *arg, int master, int flags);
 	void *peer_arg;
+
+	int gate;                 /* the channel to it; -1: there is none */
+	struct wire_peers *peers; /* where sockets lead that the gate has connected; NULL: nowhere */
+	uint64_t forwarded[BROKER_FORWARDED];
+	size_t nforwarded;        /* ever */
 
 	struct journal *journal; /* of what lasts; NULL for none */
 	bool asks_links;         /* a denied file may be opened by another of its names */

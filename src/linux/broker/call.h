@@ -153,6 +153,7 @@ long serve_fremovexattr(struct call *c);
 long serve_ioctl(struct call *c);
 
 long serve_connect(struct call *c);
+long serve_getpeername(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);
 long serve_socketpair(struct call *c);

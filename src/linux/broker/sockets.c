@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "linux/broker/files.h"
+#include "linux/broker/gate.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
 
@@ -23,22 +24,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-struct address {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in4;
-		struct sockaddr_in6 in6;
-		struct sockaddr_un un;
-		struct sockaddr_storage all;
-	};
-	socklen_t len;
-};
-
 static long result(long r) {
 	return r < 0 ? -errno : 0;
 }
 
-static int read_address(const struct call *c, struct address *a) {
+int address_read(const struct call *c, struct address *a) {
 	int len = call_int(c, 2);
 
 	memset(a, 0, sizeof *a);
@@ -49,7 +39,7 @@ static int read_address(const struct call *c, struct address *a) {
 	return caller_bytes(c, c->args[1], &a->all, (size_t)len);
 }
 
-static int socket_option(int fd, int level, int option) {
+int socket_option(int fd, int level, int option) {
 	int value = -1;
 	socklen_t len = sizeof value;
 
@@ -89,7 +79,7 @@ static bool is_mapped(const struct in6_addr *a) {
 }
 
 /* Where an address leads, in IPv6 words; "any" is the host itself. */
-static struct in6_addr destination(const struct address *a) {
+struct in6_addr address_leads(const struct address *a) {
 	const struct in6_addr zero4 = mapped(0);
 	struct in6_addr to =
 		a->any.sa_family == AF_INET6 ? a->in6.sin6_addr : mapped(a->in4.sin_addr.s_addr);
@@ -100,15 +90,15 @@ static struct in6_addr destination(const struct address *a) {
 	return memcmp(&to, &zero4, sizeof to) == 0 ? mapped(htonl(INADDR_LOOPBACK)) : to;
 }
 
-static bool is_loopback(const struct in6_addr *a) {
+bool address_is_loopback(const struct in6_addr *a) {
 	return is_mapped(a) ? a->s6_addr[12] == 127 : memcmp(a, &loopback6, sizeof *a) == 0;
 }
 
-static bool is_inet(int domain) {
+bool address_is_inet(int domain) {
 	return domain == AF_INET || domain == AF_INET6;
 }
 
-static bool long_enough(const struct address *a, int domain) {
+bool address_is_whole(const struct address *a, int domain) {
 	/* The kernel takes an IPv6 address without its scope as well. */
 	size_t in6 = offsetof(struct sockaddr_in6, sin6_scope_id);
 
@@ -180,10 +170,13 @@ static long connect_unix(const struct call *c, int fd, struct address *a) {
 
 /* With the network closed: the loopback, and there only our own. */
 static long connect_inside(const struct call *c, int fd, struct address *a) {
-	struct in6_addr to = destination(a);
+	struct in6_addr to = address_leads(a);
 	uint16_t port = ntohs(a->in4.sin_port); /* at the same place in both families */
 
-	if (!is_loopback(&to)) {
+	if (gate_serves(c->b, &to, port)) {
+		return gate_forward(c, fd, &to, port);
+	}
+	if (!address_is_loopback(&to)) {
 		return -ENETUNREACH;
 	}
 	switch (port_owner(c->b, &to, port)) {
@@ -201,13 +194,17 @@ static long connect_inside(const struct call *c, int fd, struct address *a) {
 
 long serve_connect(struct call *c) {
 	struct address a;
+
+	if (!plan_shares(c->b->plan)) {
+		return gate_connect(c);
+	}
 	auto_fd fd = caller_take_fd(c, call_int(c, 0));
 
 	if (fd < 0) {
 		return fd;
 	}
 	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
-	int r = domain < 0 ? domain : read_address(c, &a);
+	int r = domain < 0 ? domain : address_read(c, &a);
 	if (r < 0) {
 		return r;
 	}
@@ -226,7 +223,7 @@ long serve_connect(struct call *c) {
 	if (!c->b->plan->own_net) {
 		return connect_to(c, fd, &a, -1);
 	}
-	return is_inet(domain) && long_enough(&a, domain) ? connect_inside(c, fd, &a) : -EINVAL;
+	return address_is_inet(domain) && address_is_whole(&a, domain) ? connect_inside(c, fd, &a) : -EINVAL;
 }
 
 /* ---- bind ---- */
@@ -302,7 +299,7 @@ static long bind_inside(int fd, int domain, struct address *a) {
 	/* For IPv4 the kernel takes AF_UNSPEC too, with the wildcard. */
 	bool unspecified = domain == AF_INET && a->any.sa_family == AF_UNSPEC;
 
-	if (!long_enough(a, domain)) {
+	if (!address_is_whole(a, domain)) {
 		return -EINVAL;
 	}
 	if ((a->any.sa_family != domain && !unspecified) ||
@@ -312,8 +309,8 @@ static long bind_inside(int fd, int domain, struct address *a) {
 	if (is_wildcard(a, domain)) {
 		loopback_for(fd, domain, a);
 	}
-	struct in6_addr at = destination(a);
-	if (!is_loopback(&at)) {
+	struct in6_addr at = address_leads(a);
+	if (!address_is_loopback(&at)) {
 		return -EADDRNOTAVAIL;
 	}
 	return result(syscall(SYS_bind, fd, &a->any, a->len));
@@ -327,11 +324,11 @@ long serve_bind(struct call *c) {
 		return fd;
 	}
 	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
-	int r = domain < 0 ? domain : read_address(c, &a);
+	int r = domain < 0 ? domain : address_read(c, &a);
 	if (r < 0) {
 		return r;
 	}
-	if (is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
+	if (address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
 		return bind_inside(fd, domain, &a);
 	}
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX && has_path(&a)) {
@@ -368,7 +365,7 @@ long serve_listen(struct call *c) {
 	if (domain < 0) {
 		return domain;
 	}
-	bool inside = is_inet(domain) && c->b->plan->own_net;
+	bool inside = address_is_inet(domain) && c->b->plan->own_net;
 	long r = inside ? bind_unbound(fd, domain) : 0;
 	if (r == 0) {
 		r = result(syscall(SYS_listen, fd, call_int(c, 1)));

@@ -5,6 +5,8 @@
 #include "linux/broker/call.h"
 
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* Who listens where a connection would go. */
 enum port_owner {
@@ -19,5 +21,28 @@ enum port_owner port_owner(const struct broker *b, const struct in6_addr *to, ui
 
 /* Remembers a socket that listens. */
 void port_remember(struct broker *b, uint64_t inode);
+
+struct address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in4;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+		struct sockaddr_storage all;
+	};
+	socklen_t len;
+};
+
+/* Copies the address of connect(2) or bind(2); -errno. */
+int address_read(const struct call *c, struct address *a);
+
+/* Where it leads, in IPv6 words; "any" is the host itself. */
+struct in6_addr address_leads(const struct address *a);
+bool address_is_loopback(const struct in6_addr *a);
+bool address_is_inet(int domain);
+bool address_is_whole(const struct address *a, int domain);
+
+/* An option with a number, or -errno. */
+int socket_option(int fd, int level, int option);
 
 #endif

@@ -14,7 +14,7 @@
 /* Lifts every descriptor above the numbers that will be given out, so that
  * giving one out cannot overwrite another. */
 static int lift(struct kit *k, struct err *e) {
-	int floor = (int)k->nfds + 3;
+	int floor = (int)k->nfds + 4;
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
 				 ? k->fds[i]
@@ -31,6 +31,9 @@ static int lift(struct kit *k, struct err *e) {
 	}
 	if (k->lock_fd >= 0) {
 		k->lock_fd = fcntl(k->lock_fd, F_DUPFD_CLOEXEC, floor);
+	}
+	if (k->gate_fd >= 0) {
+		k->gate_fd = fcntl(k->gate_fd, F_DUPFD_CLOEXEC, floor);
 	}
 	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
 }
@@ -64,7 +67,8 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	}
 	k->channel_fd = channel;
 	int last = channel;
-	if (keep(&k->scope_fd, &last, e) != 0 || keep(&k->lock_fd, &last, e) != 0) {
+	if (keep(&k->scope_fd, &last, e) != 0 || keep(&k->lock_fd, &last, e) != 0 ||
+	    keep(&k->gate_fd, &last, e) != 0) {
 		return -1;
 	}
 	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {

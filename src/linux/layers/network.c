@@ -2,20 +2,26 @@
  *
  * Should:   bring up "lo", so that servers and clients inside can talk, and let
  *           the caller's group send echo requests there, as distributions do
- *           outside: ping(8) has no capability to open a raw socket with.
- * Must not: add a route, an address or another interface; run after mounts.c
+ *           outside: ping(8) has no capability to open a raw socket with.  With a gate:
+ *           make the sockets by which it is reached from inside, and give lo an address
+ *           besides its own, because getaddrinfo(3) with AI_ADDRCONFIG finds no name
+ *           where there is none.
+ * Must not: add a route or another interface; run after mounts.c
  *           (the new /proc/sys is read-only).
  * Fails:    closed, but for the echo requests. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "gate/wire.h"
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #define ECHO_GROUPS "/proc/sys/net/ipv4/ping_group_range"
 
@@ -45,6 +51,85 @@ static void allow_echo(const char *groups) {
 	}
 }
 
+/* ---- the gate's ---- */
+
+/* Of documentation (RFC 5737, RFC 3849): nobody is there. */
+#define OWN_ADDRESS 0xc0000201U
+static const uint8_t own_address6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
+
+/* The kernel's struct in6_ifreq, whose header clashes with libc's. */
+struct address6_request {
+	uint8_t address[16];
+	uint32_t prefix;
+	int32_t interface;
+};
+
+/* A comfort, as above. */
+static void add_addresses(void) {
+	struct ifreq v4 = {.ifr_name = "lo:1"};
+	struct address6_request v6 = {.prefix = 128, .interface = 1};
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	auto_fd fd6 = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	address.sin_addr.s_addr = htonl(OWN_ADDRESS);
+	memcpy(&v4.ifr_addr, &address, sizeof address);
+	memcpy(v6.address, own_address6, sizeof own_address6);
+	if (fd >= 0) {
+		(void)ioctl(fd, SIOCSIFADDR, &v4);
+		address.sin_addr.s_addr = htonl(0xffffffff);
+		memcpy(&v4.ifr_netmask, &address, sizeof address);
+		(void)ioctl(fd, SIOCSIFNETMASK, &v4);
+	}
+	if (fd6 >= 0) {
+		(void)ioctl(fd6, SIOCSIFADDR, &v6);
+	}
+}
+
+/* Connections that may wait there for the gate, which takes each at once. */
+#define BACKLOG 4096
+
+static int make_relay(int family) {
+	struct sockaddr_in in4 = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	const struct sockaddr *at = family == AF_INET ? (struct sockaddr *)&in4
+						      : (struct sockaddr *)&in6;
+	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || syscall(SYS_bind, fd, at, family == AF_INET ? sizeof in4 : sizeof in6) != 0 ||
+	    syscall(SYS_listen, fd, BACKLOG) != 0) {
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+/* While the capability to bind a low port is there. */
+static int make_resolver(void) {
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(53)};
+	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	at.sin_addr.s_addr = htonl(0x7f000035); /* NET_RESOLVER */
+	if (fd < 0 || syscall(SYS_bind, fd, &at, sizeof at) != 0) {
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+static int connect_gate(struct kit *k, struct err *e) {
+	const struct wire w = {.kind = WIRE_SOCKETS};
+
+	add_addresses();
+	auto_fd relay = make_relay(AF_INET), resolver = make_resolver();
+	auto_fd relay6 = make_relay(AF_INET6); /* a kernel without IPv6 has no sockets for it either */
+	const int fds[] = {relay, resolver, relay6};
+	if (relay < 0 || resolver < 0 ||
+	    wire_send(k->gate_fd, &w, fds, relay6 < 0 ? 2 : 3) != 0) {
+		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
+	}
+	return 0;
+}
+
 static int network_enter(struct kit *k, struct err *e) {
 	if (!k->plan->own_net) {
 		return 0; /* net.mode is full: the caller's own network */
@@ -53,7 +138,7 @@ static int network_enter(struct kit *k, struct err *e) {
 		return -1;
 	}
 	allow_echo(k->echo_groups);
-	return 0;
+	return k->gate_fd < 0 ? 0 : connect_gate(k, e);
 }
 
 const struct layer layer_network = {

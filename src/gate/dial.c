@@ -1,0 +1,355 @@
+/* From a judged destination to a connected socket.
+ *
+ * Should:   dial the address that the program named; beside it, after a moment, another
+ *           one of the same name: a program that does not block was told already that
+ *           it is connected, and cannot try the next one itself.
+ * Must not: dial an address that was not judged for this port (G1), or one of this host.
+ * Fails:    with the kernel's error, which the program's call gets where it still waits. */
+#include "gate/flow.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* ---- judging ---- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in4;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t address_of(const struct ip *ip, uint16_t port, union address *ret) {
+	memset(ret, 0, sizeof *ret);
+	if (ip_is4(ip)) {
+		ret->in4.sin_family = AF_INET;
+		ret->in4.sin_port = htons(port);
+		memcpy(&ret->in4.sin_addr, ip->b + 12, 4);
+		return sizeof ret->in4;
+	}
+	ret->in6.sin6_family = AF_INET6;
+	ret->in6.sin6_port = htons(port);
+	memcpy(&ret->in6.sin6_addr, ip->b, sizeof ip->b);
+	return sizeof ret->in6;
+}
+
+/* The kernel would talk to itself: from this address to this address. */
+static bool is_own(const struct ip *ip) {
+	union address a, own;
+	socklen_t len = address_of(ip, 9, &a), own_len = sizeof own;
+	auto_fd fd = socket(a.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memset(&own, 0, sizeof own);
+	if (fd < 0 || connect(fd, &a.any, len) != 0 || getsockname(fd, &own.any, &own_len) != 0) {
+		return false; /* there is no way to it at all */
+	}
+	if (a.any.sa_family == AF_INET) {
+		return memcmp(&own.in4.sin_addr, &a.in4.sin_addr, sizeof a.in4.sin_addr) == 0;
+	}
+	return memcmp(&own.in6.sin6_addr, &a.in6.sin6_addr, sizeof a.in6.sin6_addr) == 0;
+}
+
+static struct net_verdict judge_way(const struct flow *f, const char *name, const struct ip *ip) {
+	const struct net_plan *net = f->gate->net;
+	struct net_verdict v = judge_name(net, name, f->port);
+
+	if (!v.allowed) {
+		return v;
+	}
+	const struct net_rule *by = v.rule;
+	v = judge_lead(net, by, ip, f->port);
+	if (v.allowed && is_own(ip) && !judge_ip(net, ip, f->port).allowed) {
+		return (struct net_verdict){
+			.rule = by,
+			.why = "the name leads to this host itself; --allow-host with the address allows it"};
+	}
+	v.rule = v.allowed ? by : v.rule;
+	return v;
+}
+
+static void set_name(struct flow *f, const char *name) {
+	size_t len = strlen(name);
+
+	len = len < HOSTNAME_MAX ? len : HOSTNAME_MAX;
+	memcpy(f->name, name, len);
+	f->name[len] = '\0';
+}
+
+/* The first name of the address by which it may be reached, or the refusal of one. */
+static struct net_verdict judge_names(struct flow *f) {
+	struct net_verdict last = {
+		.why = "no name that is allowed was resolved to this address, and no rule lists it"};
+	size_t at = 0;
+
+	for (const char *name; (name = given_name(&f->gate->given, &f->ip, &at)) != NULL;) {
+		last = judge_way(f, name, &f->ip);
+		set_name(f, name);
+		if (last.allowed) {
+			return last;
+		}
+	}
+	at = 0;
+	for (const char *name; (name = resolver_hosts_name(f->gate->resolver, &f->ip, &at)) != NULL;) {
+		struct net_verdict v = judge_way(f, name, &f->ip);
+		if (v.allowed || f->name[0] == '\0') {
+			last = v;
+			set_name(f, name);
+		}
+		if (v.allowed) {
+			return v;
+		}
+	}
+	return last;
+}
+
+void dial_judged(struct flow *f) {
+	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
+
+	if (!v.allowed && v.rule == NULL) {
+		v = judge_names(f);
+		f->by_name = v.allowed;
+	}
+	if (!v.allowed) {
+		flow_refuse(f, NET_OP_CONNECT, &v);
+		return;
+	}
+	f->rule = v.rule;
+	f->entry = flow_note(f, NET_OP_CONNECT, NET_ALLOWED, &v);
+	dial_begin(f);
+}
+
+/* ---- dialling ---- */
+
+static void dial_ready(struct watch *w, uint32_t events);
+static void other_ready(struct watch *w, uint32_t events);
+
+/* 0: connected; EINPROGRESS; or the error. */
+static int start(const struct ip *ip, uint16_t port, int *ret) {
+	union address a;
+	socklen_t len = address_of(ip, port, &a);
+
+	*ret = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (*ret < 0) {
+		return errno == EMFILE || errno == ENFILE ? ENOBUFS : errno;
+	}
+	/* Near by it is there before the second question; elsewhere the answer is EALREADY. */
+	if (connect(*ret, &a.any, len) == 0 || connect(*ret, &a.any, len) == 0) {
+		return 0;
+	}
+	if (errno == EALREADY) {
+		return EINPROGRESS;
+	}
+	return errno;
+}
+
+static void drop_dial(struct flow *f, struct watch *w) {
+	if (w->fd >= 0) {
+		loop_drop(&f->gate->loop, w);
+		drop_fd(&w->fd);
+	}
+}
+
+void dial_end(struct flow *f) {
+	if (f->lookup.waiting) {
+		resolver_forget(f->gate->resolver, &f->lookup);
+	}
+	drop_dial(f, &f->other);
+}
+
+static const char *why_failed(int error) {
+	switch (error) {
+	case ECONNREFUSED:
+		return "the host refused the connection";
+	case ETIMEDOUT:
+		return "the host did not answer";
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+		return "there is no way to the host from here";
+	default:
+		return "the host could not be reached";
+	}
+}
+
+static void fail(struct flow *f, int error) {
+	const struct net_verdict v = {.rule = f->rule, .why = why_failed(error)};
+
+	(void)flow_note(f, NET_OP_CONNECT, NET_FAILED, &v);
+	f->dial_error = error;
+	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
+		proxy_dialled(f);
+	} else {
+		flow_fail(f, error);
+	}
+}
+
+static void dialled(struct flow *f) {
+	dial_end(f);
+	flow_reached(f);
+	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
+		alarm_clear(&f->gate->loop, &f->alarm);
+		proxy_dialled(f);
+	} else if (f->caller < 0 || flow_attach(f)) {
+		flow_open(f);
+	}
+}
+
+/* ---- another address of the name ---- */
+
+static const struct ip *usable(const struct flow *f, const struct dns_answer *a) {
+	for (size_t i = 0; i < a->nips; i++) {
+		if (!ip_same(&a->ips[i], &f->ip) && judge_way(f, f->name, &a->ips[i]).allowed) {
+			return &a->ips[i];
+		}
+	}
+	return NULL;
+}
+
+static void other_found(struct resolver_wait *w, const struct names_found *found) {
+	struct flow *f = HOLDER(w, struct flow, lookup);
+	const struct dns_answer *first = ip_is4(&f->ip) ? &found->v6 : &found->v4;
+	const struct dns_answer *second = ip_is4(&f->ip) ? &found->v4 : &found->v6;
+	const struct ip *ip = usable(f, first);
+
+	ip = ip != NULL ? ip : usable(f, second);
+	if (ip == NULL) {
+		return;
+	}
+	int error = start(ip, f->port, &f->other.fd);
+	if (error == 0 || error == EINPROGRESS) {
+		f->other.ready = other_ready;
+		error = loop_add(&f->gate->loop, &f->other, EPOLLOUT);
+	}
+	if (error != 0) {
+		drop_fd(&f->other.fd);
+	}
+}
+
+/* True when there is one to wait for. */
+static bool try_other(struct flow *f) {
+	if (f->tried_other || !f->by_name || f->caller >= 0) {
+		return f->other.fd >= 0 || f->lookup.waiting;
+	}
+	f->tried_other = true;
+	f->lookup.found = other_found;
+	resolver_ask(f->gate->resolver, f->name, &f->lookup);
+	return f->other.fd >= 0 || f->lookup.waiting;
+}
+
+/* ---- how it goes on ---- */
+
+static void set_alarm(struct flow *f) {
+	bool held = f->caller >= 0 && !f->waits;
+	bool next = !f->tried_other && f->by_name && f->caller < 0;
+
+	(void)alarm_set(&f->gate->loop, &f->alarm, held ? HOLD_MS : next ? DIAL_NEXT_MS : DIAL_MS);
+}
+
+void dial_begin(struct flow *f) {
+	f->phase = PHASE_DIAL;
+	int error = start(&f->ip, f->port, &f->server.fd);
+	if (error == 0 || error == EINPROGRESS) {
+		f->server.ready = dial_ready;
+		int added = loop_add(&f->gate->loop, &f->server, error == 0 ? 0 : EPOLLOUT);
+		error = added == 0 ? error : ENOBUFS;
+	}
+	if (error == 0) {
+		dialled(f);
+	} else if (error == EINPROGRESS) {
+		set_alarm(f);
+	} else {
+		drop_fd(&f->server.fd);
+		fail(f, error);
+	}
+}
+
+void dial_alarm(struct flow *f) {
+	if (f->caller >= 0 && !f->waits) {
+		if (flow_attach(f)) {
+			set_alarm(f);
+		}
+		return;
+	}
+	if (!f->tried_other && f->by_name && f->caller < 0) {
+		(void)try_other(f);
+		set_alarm(f);
+		return;
+	}
+	fail(f, ETIMEDOUT);
+}
+
+static int error_of(int fd) {
+	int error = EIO;
+	socklen_t len = sizeof error;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 ? error : errno;
+}
+
+static void dial_ready(struct watch *w, uint32_t events) {
+	struct flow *f = HOLDER(w, struct flow, server);
+	int error = error_of(w->fd);
+	(void)events;
+
+	if (error == 0) {
+		dialled(f);
+		return;
+	}
+	drop_dial(f, w);
+	if (!try_other(f)) {
+		fail(f, error);
+	}
+}
+
+static void other_ready(struct watch *w, uint32_t events) {
+	struct flow *f = HOLDER(w, struct flow, other);
+	int error = error_of(w->fd);
+	(void)events;
+
+	if (error != 0) {
+		drop_dial(f, w);
+		if (f->server.fd < 0) {
+			fail(f, error);
+		}
+		return;
+	}
+	drop_dial(f, &f->server);
+	loop_drop(&f->gate->loop, w);
+	f->server.fd = take_fd(&w->fd);
+	if (loop_add(&f->gate->loop, &f->server, 0) != 0) {
+		fail(f, ENOBUFS);
+		return;
+	}
+	dialled(f);
+}
+
+/* ---- by name ---- */
+
+static void name_found(struct resolver_wait *w, const struct names_found *found) {
+	struct flow *f = HOLDER(w, struct flow, lookup);
+	const struct dns_answer *const both[] = {&found->v4, &found->v6};
+	struct net_verdict last = {.rule = f->rule, .why = "the name does not resolve"};
+
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		for (size_t j = 0; j < both[i]->nips; j++) {
+			last = judge_way(f, f->name, &both[i]->ips[j]);
+			f->ip = both[i]->ips[j];
+			if (last.allowed) {
+				f->rule = last.rule;
+				f->entry = flow_note(f, NET_OP_PROXY, NET_ALLOWED, &last);
+				dial_begin(f);
+				return;
+			}
+		}
+	}
+	(void)flow_note(f, NET_OP_PROXY, found->v4.nips + found->v6.nips > 0 ? NET_DENIED : NET_FAILED,
+			&last);
+	f->dial_error = found->v4.nips + found->v6.nips > 0 ? EACCES : EHOSTUNREACH;
+	proxy_dialled(f);
+}
+
+void dial_name(struct flow *f) {
+	f->phase = PHASE_DIAL;
+	f->lookup.found = name_found;
+	resolver_ask(f->gate->resolver, f->name, &f->lookup);
+}

@@ -1,0 +1,487 @@
+/* One connection from the program's call to its last byte.
+ *
+ * Should:   answer the call when it is known how it ends, within a moment where the
+ *           caller does not block; pass on ends and resets as they come.
+ * Must not: connect a caller's socket to anything but the relay; let a program wait for
+ *           an answer that will not come.
+ * Fails:    closed: a call that cannot be served fails, a flow that breaks is reset. */
+#include "gate/flow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* Pieces of one flow that are judged and passed on before others have their turn. */
+#define PIECES 32
+
+/* Strangers in the relay's queue that are turned away to find the one that was called. */
+#define STRANGERS 64
+
+/* Seconds: a program that is gone without a word is noticed. */
+#define KEEPALIVE_AFTER 60
+
+/* ---- life ---- */
+
+static void client_ready(struct watch *w, uint32_t events);
+static void server_ready(struct watch *w, uint32_t events);
+static void flow_alarm(struct alarm *a);
+
+struct flow *flow_new(struct gate *g, enum flow_kind kind) {
+	if (g->nfree_flows == 0) {
+		return NULL;
+	}
+	struct flow *f = &g->flows[g->free_flows[--g->nfree_flows]];
+	memset(f, 0, sizeof *f);
+	f->gate = g;
+	f->kind = kind;
+	f->serial = g->serial++;
+	f->phase = PHASE_ASK;
+	f->caller = -1;
+	f->client = (struct watch){.fd = -1, .ready = client_ready};
+	f->server = (struct watch){.fd = -1, .ready = server_ready};
+	f->other.fd = -1;
+	f->alarm.ring = flow_alarm;
+	f->up = f->down = (struct way){.pipe = {-1, -1}, .allow = WAY_OPEN};
+	f->low = 1;
+	g->nflows++;
+	return f;
+}
+
+static void drop_watch(struct gate *g, struct watch *w, bool reset) {
+	if (w->fd < 0) {
+		return;
+	}
+	if (reset) {
+		const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+		(void)setsockopt(w->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+	}
+	loop_drop(&g->loop, w);
+	drop_fd(&w->fd);
+}
+
+static void flow_end(struct flow *f, bool reset) {
+	struct gate *g = f->gate;
+
+	if (f->phase == PHASE_FREE) {
+		return;
+	}
+	dial_end(f);
+	if (f->kind == FLOW_DNS) {
+		stub_forget(f);
+	}
+	alarm_clear(&g->loop, &f->alarm);
+	drop_watch(g, &f->client, reset);
+	drop_watch(g, &f->server, reset);
+	pump_drop(g, &f->up);
+	pump_drop(g, &f->down);
+	drop_fd(&f->caller);
+	if (f->stash != 0) {
+		g->stash_used[f->stash - 1] = false;
+	}
+	f->phase = PHASE_FREE;
+	g->free_flows[g->nfree_flows++] = (size_t)(f - g->flows);
+	g->nflows--;
+	g->loop.over = g->loop.over || (g->ending && g->nflows == 0);
+}
+
+void flow_close(struct flow *f) {
+	flow_end(f, false);
+}
+
+void flow_reset(struct flow *f) {
+	flow_end(f, true);
+}
+
+void flow_answer(struct flow *f, int error) {
+	struct seccomp_notif_resp answer = {.id = f->id, .error = -error};
+
+	if (f->id != 0) {
+		/* A caller that is gone is nobody's loss. */
+		(void)syscall(SYS_ioctl, f->gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+		f->id = 0;
+	}
+}
+
+void flow_fail(struct flow *f, int error) {
+	flow_answer(f, error);
+	flow_reset(f);
+}
+
+void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
+	(void)flow_note(f, op, NET_DENIED, v);
+	flow_fail(f, EACCES);
+}
+
+/* ---- the caller's end ---- */
+
+union relay_address {
+	struct sockaddr any;
+	struct sockaddr_in in4;
+	struct sockaddr_in6 in6;
+};
+
+/* An IPv6 socket that wants an IPv4 address is connected as one. */
+static socklen_t relay_for(const struct flow *f, int *ret_which, union relay_address *ret) {
+	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+
+	memset(ret, 0, sizeof *ret);
+	*ret_which = ip_is4(&f->ip) ? 0 : 1;
+	if (f->family == AF_INET) {
+		ret->in4.sin_family = AF_INET;
+		ret->in4.sin_port = htons(f->gate->peers->relay[0]);
+		ret->in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return sizeof ret->in4;
+	}
+	ret->in6.sin6_family = AF_INET6;
+	ret->in6.sin6_port = htons(f->gate->peers->relay[*ret_which]);
+	ret->in6.sin6_addr = in6addr_loopback;
+	if (*ret_which == 0) {
+		memcpy(&ret->in6.sin6_addr, loopback4.b, sizeof loopback4.b);
+	}
+	return sizeof ret->in6;
+}
+
+/* Both families have the port at the same place. */
+static int port_of(int fd) {
+	union relay_address a;
+	socklen_t len = sizeof a;
+
+	return getsockname(fd, &a.any, &len) == 0 ? ntohs(a.in4.sin_port) : -1;
+}
+
+/* The other end of the caller's socket.  Nobody else is connected to the relay, but on
+ * a loopback that is shared a stranger may be; he is turned away. */
+static int accept_own(const struct flow *f, int which, int port) {
+	for (int i = 0; i < STRANGERS; i++) {
+		union relay_address from;
+		socklen_t len = sizeof from;
+		int fd = accept4(f->gate->relay[which].fd, &from.any, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			return -errno;
+		}
+		if (ntohs(from.in4.sin_port) == port) {
+			return fd;
+		}
+		drop_fd(&fd);
+	}
+	return -EAGAIN;
+}
+
+static int join(struct flow *f) {
+	union relay_address to;
+	int which;
+	socklen_t len = relay_for(f, &which, &to);
+
+	if (connect(f->caller, &to.any, len) != 0 && errno != EINPROGRESS) {
+		return -errno;
+	}
+	int port = port_of(f->caller);
+	if (port < 0) {
+		return -ECONNREFUSED;
+	}
+	int fd = accept_own(f, which, port);
+	if (fd >= 0) {
+		f->gate->peers->of[which][port] = (struct wire_peer){.ip = f->ip, .port = f->port};
+		/* The call is over for a caller that blocks: its socket knows now. */
+		(void)!(f->waits && connect(f->caller, &to.any, len));
+	}
+	return fd;
+}
+
+static int join_caller(struct flow *f) {
+	int flags = f->waits ? fcntl(f->caller, F_GETFL) : 0;
+
+	/* Another thread of the caller may see the flag for this moment. */
+	if (f->waits && (flags < 0 || fcntl(f->caller, F_SETFL, flags | O_NONBLOCK) != 0)) {
+		return -errno;
+	}
+	int fd = join(f);
+	if (f->waits) {
+		(void)fcntl(f->caller, F_SETFL, flags); /* it could be set */
+	}
+	return fd;
+}
+
+static void keep_alive(int fd) {
+	const int on = 1, after = KEEPALIVE_AFTER;
+
+	/* Comforts: without them it just takes longer. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after, sizeof after);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+bool flow_attach(struct flow *f) {
+	int fd = join_caller(f);
+
+	if (fd < 0) {
+		flow_fail(f, -fd);
+		return false;
+	}
+	keep_alive(fd);
+	f->client.fd = fd;
+	if (loop_add(&f->gate->loop, &f->client, 0) != 0) {
+		flow_fail(f, ENOBUFS);
+		return false;
+	}
+	drop_fd(&f->caller);
+	flow_answer(f, f->waits ? 0 : EINPROGRESS);
+	return true;
+}
+
+/* ---- where a program wants to go ---- */
+
+static bool is_host_port(const struct net_plan *net, uint16_t port) {
+	for (size_t i = 0; i < net->nhost_ports; i++) {
+		if (net->host_ports[i] == port) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_loopback(const struct ip *ip) {
+	const struct ip one = {{[15] = 1}};
+
+	return ip_is4(ip) ? ip->b[12] == 127 : ip_same(ip, &one);
+}
+
+static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, uint16_t port) {
+	if (!is_loopback(ip)) {
+		return port == 53 && !judge_ip(net, ip, port).allowed ? FLOW_DNS : FLOW_THROUGH;
+	}
+	if (port == 53) {
+		return FLOW_DNS;
+	}
+	if (net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS)) {
+		return port == NET_PROXY_HTTP ? FLOW_HTTP : FLOW_SOCKS;
+	}
+	return is_host_port(net, port) ? FLOW_HOST : FLOW_THROUGH;
+}
+
+static void begin_host(struct flow *f) {
+	const struct net_verdict v = {.allowed = true};
+
+	f->entry = flow_note(f, NET_OP_CONNECT, NET_ALLOWED, &v);
+	f->speech = SPEECH_OPAQUE;
+	dial_begin(f);
+}
+
+/* The program talks to us before it is known where to. */
+static void begin_asked(struct flow *f) {
+	if (flow_attach(f)) {
+		alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
+		loop_want(&f->gate->loop, &f->client, EPOLLIN);
+	}
+}
+
+void flow_begin(struct gate *g, const struct wire *w, int socket) {
+	struct flow *f = flow_new(g, kind_of(g->net, &w->to, w->port));
+	const struct net_verdict full = {.why = "too many connections at once"};
+
+	if (f == NULL) {
+		struct flow refused = {.gate = g, .id = w->id, .ip = w->to, .port = w->port};
+		(void)flow_note(&refused, NET_OP_CONNECT, NET_FAILED, &full);
+		flow_answer(&refused, ENOBUFS);
+		drop_fd(&socket);
+		return;
+	}
+	f->caller = socket;
+	f->id = w->id;
+	f->family = w->family;
+	f->waits = w->waits;
+	f->ip = w->to;
+	f->port = w->port;
+	switch (f->kind) {
+	case FLOW_THROUGH:
+		dial_judged(f);
+		break;
+	case FLOW_HOST:
+		begin_host(f);
+		break;
+	case FLOW_DNS:
+	case FLOW_HTTP:
+	case FLOW_SOCKS:
+		begin_asked(f);
+		break;
+	case FLOW_INWARD: /* begins elsewhere */
+		flow_fail(f, EACCES);
+		break;
+	}
+}
+
+/* ---- bytes ---- */
+
+static bool muted(const struct flow *f) {
+	return f->strict && f->speech == SPEECH_UNKNOWN;
+}
+
+/* The client's next bytes are to be looked at before they go. */
+static bool looks(const struct flow *f) {
+	return f->speech != SPEECH_OPAQUE && f->up.allow == 0 && f->up.held == 0 && !f->up.ended &&
+	       f->upgrade == UPGRADE_NONE;
+}
+
+static bool move_up(struct flow *f) {
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < PIECES; i++) {
+		if (looks(f) && !inspect(f)) {
+			return false;
+		}
+		if (!proxy_flush(f)) {
+			return true;
+		}
+		if (pump_move(f->gate, &f->up, f->client.fd, f->server.fd, &bytes) !=
+		    MOVED_ALL) {
+			flow_reset(f);
+			return false;
+		}
+		if (bytes == 0 || !looks(f)) {
+			break;
+		}
+		if (f->entry != NULL) {
+			f->entry->sent += bytes;
+		}
+		bytes = 0;
+	}
+	if (f->entry != NULL) {
+		f->entry->sent += bytes;
+	}
+	return true;
+}
+
+static bool move_down(struct flow *f) {
+	uint64_t bytes = 0;
+
+	if (muted(f) || f->server.fd < 0 || f->client.fd < 0) {
+		return true;
+	}
+	if (f->upgrade != UPGRADE_NONE && !inspect_answer(f)) {
+		return false;
+	}
+	if (f->upgrade != UPGRADE_NONE) {
+		return true; /* not known yet */
+	}
+	enum moved moved = pump_move(f->gate, &f->down, f->server.fd, f->client.fd, &bytes);
+	f->heard_back = f->heard_back || bytes > 0;
+	if (f->entry != NULL) {
+		f->entry->received += bytes;
+	}
+	if (moved != MOVED_ALL) {
+		flow_reset(f);
+	}
+	return moved == MOVED_ALL;
+}
+
+static bool takes(const struct way *way) {
+	return way->held == 0 && !way->ended;
+}
+
+static void want(struct flow *f) {
+	struct loop *l = &f->gate->loop;
+	bool asks = looks(f) || f->up.allow > 0;
+
+	if (f->client.fd >= 0) {
+		loop_want(l, &f->client,
+			  (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN : 0) |
+				  (f->down.held > 0 ? EPOLLOUT : 0));
+	}
+	if (f->server.fd >= 0) {
+		loop_want(l, &f->server,
+			  (takes(&f->down) && !muted(f) ? EPOLLIN : 0) |
+				  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0));
+	}
+}
+
+void flow_step(struct flow *f) {
+	if (f->phase != PHASE_OPEN) {
+		return;
+	}
+	if (!move_up(f) || !move_down(f)) {
+		return;
+	}
+	if ((f->up.shut && f->down.shut) || (f->gate->ending && f->up.shut)) {
+		flow_close(f);
+		return;
+	}
+	want(f);
+}
+
+void flow_reached(struct flow *f) {
+	keep_alive(f->server.fd);
+	f->server.ready = server_ready;
+	loop_want(&f->gate->loop, &f->server, 0);
+}
+
+void flow_open(struct flow *f) {
+	f->phase = PHASE_OPEN;
+	alarm_clear(&f->gate->loop, &f->alarm);
+	if (f->by_name && f->speech == SPEECH_UNKNOWN) {
+		f->strict = f->port == 80 || f->port == 443;
+		f->up.allow = 0;
+		if (f->strict) {
+			alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
+		}
+	} else if (f->speech == SPEECH_UNKNOWN) {
+		f->speech = SPEECH_OPAQUE;
+	}
+	flow_step(f);
+}
+
+/* ---- events ---- */
+
+static void client_ready(struct watch *w, uint32_t events) {
+	struct flow *f = HOLDER(w, struct flow, client);
+
+	if (f->phase == PHASE_ASK && f->kind == FLOW_DNS) {
+		stub_step(f);
+		return;
+	}
+	if (f->phase == PHASE_ASK && f->kind != FLOW_INWARD) {
+		proxy_step(f);
+		return;
+	}
+	if (f->phase == PHASE_ASK || f->phase == PHASE_DIAL) {
+		/* It went away while nobody was there to talk to; what it said is for nobody. */
+		if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+			flow_reset(f);
+		}
+		return;
+	}
+	flow_step(f);
+	/* Gone altogether; a flow that is still there has nothing more to tell it. */
+	if (f->phase == PHASE_OPEN && f->client.fd == w->fd &&
+	    (events & (EPOLLHUP | EPOLLERR)) != 0 && f->up.held == 0 && takes(&f->down)) {
+		flow_reset(f);
+	}
+}
+
+static void server_ready(struct watch *w, uint32_t events) {
+	struct flow *f = HOLDER(w, struct flow, server);
+
+	flow_step(f);
+	if (f->phase == PHASE_OPEN && (events & (EPOLLHUP | EPOLLERR)) != 0 && f->down.ended) {
+		loop_drop(&f->gate->loop, w); /* it has no more to say, and takes nothing */
+	}
+}
+
+static void flow_alarm(struct alarm *a) {
+	struct flow *f = HOLDER(a, struct flow, alarm);
+	const struct net_verdict late = {
+		.why = "the client did not say in time whom it wants to talk to"};
+
+	if (f->phase == PHASE_DIAL) {
+		dial_alarm(f);
+		return;
+	}
+	flow_refuse(f, NET_OP_REQUEST, &late);
+}

@@ -1,0 +1,228 @@
+/* Inside the gate: one connection of a program, from its call to its last byte. */
+#ifndef CORRAL_GATE_FLOW_H
+#define CORRAL_GATE_FLOW_H
+
+#include "base/auto.h"
+#include "gate/gate.h"
+#include "gate/given.h"
+#include "gate/http.h"
+#include "gate/judge.h"
+#include "gate/loop.h"
+#include "gate/resolver.h"
+#include "gate/socks.h"
+
+/* Bounds (G4). */
+#define GATE_FLOWS 2048
+#define GATE_LOOKUPS 512
+#define GATE_PIPES 128 /* spare pipes that are kept */
+#define GATE_STASHES 32
+#define STASH_SIZE (HTTP_HEAD_MAX + 1024)
+
+#define HOLD_MS 3           /* a caller that does not block is kept so long for an upstream's answer */
+#define DIAL_MS 60000       /* until an upstream that does not answer is given up */
+#define DIAL_NEXT_MS 300    /* until another address of the same name is tried beside it */
+#define SILENCE_MS 60000    /* a client that has not said anything, where it has to */
+#define HANDSHAKE_MS 10000  /* a client that has begun to say it */
+#define DRAIN_MS 2000       /* what the sandbox sent before its end is delivered within */
+
+/* The structure that holds a watch or an alarm. */
+#define HOLDER(p, type, member) ((type *)(void *)((char *)(p) - offsetof(type, member)))
+
+enum flow_kind {
+	FLOW_THROUGH, /* to an address that a program named */
+	FLOW_HOST,    /* to a port of the host's loopback */
+	FLOW_DNS,     /* to the resolver, by TCP */
+	FLOW_HTTP,    /* to the HTTP proxy */
+	FLOW_SOCKS,   /* to the SOCKS proxy */
+	FLOW_INWARD,  /* from the host to a server inside */
+};
+
+enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_OPEN, PHASE_DRAIN };
+
+/* One direction. */
+struct way {
+	int pipe[2];    /* -1: none */
+	size_t held;    /* bytes in it */
+	uint64_t allow; /* bytes that may still be taken; WAY_OPEN: all */
+	bool ended;     /* the sender has said its last */
+	bool shut;      /* and the receiver was told */
+};
+#define WAY_OPEN UINT64_MAX
+
+/* What is known about what the client speaks. */
+enum speech {
+	SPEECH_UNKNOWN,
+	SPEECH_OPAQUE, /* nothing is judged any more */
+	SPEECH_HTTP,   /* every request is */
+};
+
+struct gate;
+
+struct flow {
+	struct gate *gate;
+	enum flow_kind kind;
+	enum flow_phase phase;
+	uint32_t serial; /* which of those that had this place */
+	struct watch client, server, other; /* other: a second address that is being dialled */
+	struct alarm alarm;
+	struct way up, down;
+
+	/* the call */
+	int caller;        /* the program's socket until it is connected; -1 */
+	uint64_t id;       /* of the call; 0: answered */
+	uint16_t family;
+	bool waits;
+
+	/* where to */
+	struct ip ip;
+	uint16_t port;
+	char name[HOSTNAME_MAX + 1]; /* "": by address */
+	const struct net_rule *rule;
+	struct ledger_entry *entry;
+	bool by_name; /* what it says must agree with a name */
+	int dial_error;
+	bool tried_other; /* address of the name */
+	struct resolver_wait lookup;
+
+	/* what it says */
+	enum speech speech;
+	bool strict;  /* nothing passes before it has named somebody */
+	bool spoken;  /* the first byte came */
+	size_t low;   /* the client's SO_RCVLOWAT */
+	bool speaks_http;
+	bool heard_back; /* the server has said something */
+	struct http_body body;
+	bool in_body;
+	enum http_upgrade upgrade; /* asked for; the response decides */
+	struct socks socks;
+	bool connects; /* the proxy was asked for a tunnel */
+	size_t stash, stash_at, stash_len; /* 1 + number of a buffer with a head that was rewritten */
+};
+
+struct lookup {
+	struct gate *gate;
+	struct resolver_wait wait;
+	bool used;
+	struct flow *flow; /* by TCP; NULL: by UDP */
+	struct dns_question question;
+	struct net_verdict verdict;
+	uint8_t from[32];
+	uint32_t from_len;
+};
+
+/* A port of the host behind which there is one of the inside. */
+struct publisher {
+	struct gate *gate;
+	struct watch watch;
+	uint16_t port;
+};
+
+struct gate {
+	const struct net_plan *net;
+	struct ledger *ledger;
+	struct wire_peers *peers;
+	bool shared; /* no network namespace: the loopback is the host's */
+	bool ending;
+	uint32_t serial; /* of flows */
+	struct loop loop;
+	struct watch channel, lifeline, relay[2], dns;
+	struct publisher publishers[GATE_PUBLISH_MAX];
+	struct alarm drained;
+	int listener; /* where calls are answered */
+	struct resolver *resolver;
+	struct given given;
+	size_t nflows;
+	size_t free_flows[GATE_FLOWS], nfree_flows;
+	struct flow flows[GATE_FLOWS];
+	struct lookup lookups[GATE_LOOKUPS];
+	int pipes[GATE_PIPES][2];
+	size_t npipes;
+	uint8_t scratch[HELLO_MAX]; /* a look at what a client says */
+	uint8_t stash[GATE_STASHES][STASH_SIZE];
+	bool stash_used[GATE_STASHES];
+};
+
+/* ---- flow.c ---- */
+
+struct flow *flow_new(struct gate *g, enum flow_kind kind); /* NULL: too many */
+
+/* The last word to the program where it waits for one. */
+void flow_answer(struct flow *f, int error);
+
+/* As close(2), or as a reset that the other side can tell from an end. */
+void flow_close(struct flow *f);
+void flow_reset(struct flow *f);
+
+/* The call fails, or the connection that it made is reset. */
+void flow_fail(struct flow *f, int error);
+
+/* Refused by a rule: the decision is written down, the call fails. */
+void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v);
+
+/* Connects the caller's socket to the relay and answers its call; false: the flow is over. */
+bool flow_attach(struct flow *f);
+
+/* The upstream is there: from now on its events are the flow's. */
+void flow_reached(struct flow *f);
+
+/* Both ends are there. */
+void flow_open(struct flow *f);
+
+/* What happened at either end; may end the flow. */
+void flow_step(struct flow *f);
+
+/* A new program's call; takes the socket. */
+void flow_begin(struct gate *g, const struct wire *w, int socket);
+
+/* ---- note.c: decisions ---- */
+
+struct ledger_entry *flow_note(struct flow *f, enum net_op op, enum net_outcome outcome,
+			       const struct net_verdict *v);
+
+/* ---- dial.c ---- */
+
+/* A program's address is judged, and dialled if a rule allows it. */
+void dial_judged(struct flow *f);
+
+/* To f->ip and f->port, which were judged (G1). */
+void dial_begin(struct flow *f);
+void dial_alarm(struct flow *f);
+void dial_end(struct flow *f); /* forgets what is under way */
+
+/* To f->name, resolved now; judged address by address. */
+void dial_name(struct flow *f);
+
+/* ---- pump.c ---- */
+
+enum moved { MOVED_ALL, MOVED_BROKEN };
+
+/* From one end to the other as much as goes. */
+enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t *ret_bytes);
+void pump_drop(struct gate *g, struct way *way); /* what it holds is lost */
+
+/* ---- inspect.c ---- */
+
+/* Looks at what the client said next.  False: the flow is over. */
+bool inspect(struct flow *f);
+
+/* Bytes that the server said, before the client may go on (an upgrade). */
+bool inspect_answer(struct flow *f);
+
+/* ---- proxy.c ---- */
+
+void proxy_step(struct flow *f);   /* PHASE_ASK of FLOW_HTTP and FLOW_SOCKS */
+void proxy_dialled(struct flow *f); /* the upstream is there, or f->dial_error says why not */
+bool proxy_flush(struct flow *f);  /* the rewritten head goes first; false: not all of it yet */
+
+/* ---- stub.c ---- */
+
+void stub_datagram(struct watch *w, uint32_t events);
+void stub_step(struct flow *f); /* FLOW_DNS */
+void stub_forget(struct flow *f);
+
+/* ---- inward.c ---- */
+
+void inward_accept(struct watch *w, uint32_t events); /* of a publisher */
+void inward_socket(struct gate *g, const struct wire *w, int socket);
+
+#endif

@@ -1,0 +1,208 @@
+/* Should:   serve one sandbox until its broker or its supervisor ends, and then deliver
+ *           what its programs have sent.
+ * Must not: read a byte of a program before it is confined.
+ * Fails:    closed: it exits, every connection is reset, the broker refuses new ones. */
+#include "gate/flow.h"
+
+#include "gate/confine.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MESSAGES 64 /* of one turn */
+
+#define FAILED 1
+
+/* Behind the gate in its mapping. */
+static size_t resolver_offset(void) {
+	return (sizeof(struct gate) + 63) & ~(size_t)63;
+}
+
+size_t gate_size(void) {
+	return resolver_offset() + resolver_size();
+}
+
+/* ---- the broker ---- */
+
+static void take_relay(struct gate *g, int which, int fd) {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in4;
+		struct sockaddr_in6 in6;
+	} a;
+	socklen_t len = sizeof a;
+
+	if (fd < 0 || getsockname(fd, &a.any, &len) != 0) {
+		drop_fd(&fd);
+		return;
+	}
+	drop_fd(&g->relay[which].fd);
+	g->relay[which].fd = fd;
+	g->peers->relay[which] = ntohs(a.in4.sin_port);
+}
+
+static void take_sockets(struct gate *g, int fds[WIRE_FDS], size_t n) {
+	take_relay(g, 0, n > 0 ? take_fd(&fds[0]) : -1);
+	if (n > 1) {
+		drop_fd(&g->dns.fd);
+		g->dns.fd = take_fd(&fds[1]);
+		g->dns.ready = stub_datagram;
+		(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* names do not resolve without */
+	}
+	take_relay(g, 1, n > 2 ? take_fd(&fds[2]) : -1);
+}
+
+static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS], size_t n) {
+	switch ((enum wire_kind)w->kind) {
+	case WIRE_SOCKETS:
+		take_sockets(g, fds, n);
+		break;
+	case WIRE_LISTENER:
+		if (n == 1) {
+			drop_fd(&g->listener);
+			g->listener = take_fd(&fds[0]);
+		}
+		break;
+	case WIRE_CONNECT:
+		if (n == 1) {
+			flow_begin(g, w, take_fd(&fds[0]));
+		}
+		break;
+	case WIRE_SOCKET:
+		inward_socket(g, w, n == 1 ? take_fd(&fds[0]) : -1);
+		break;
+	case WIRE_WANT_SOCKET:
+		break;
+	}
+}
+
+/* Nobody is left inside.  What they sent is still on its way. */
+static void end(struct gate *g) {
+	g->ending = true;
+	loop_drop(&g->loop, &g->channel);
+	(void)alarm_set(&g->loop, &g->drained, DRAIN_MS);
+	for (size_t i = 0; i < GATE_FLOWS; i++) {
+		struct flow *f = &g->flows[i];
+		if (f->phase == PHASE_OPEN && f->kind != FLOW_INWARD) {
+			flow_step(f);
+		} else if (f->phase != PHASE_FREE && (f->client.fd < 0 || f->phase != PHASE_DIAL)) {
+			flow_reset(f);
+		}
+	}
+	g->loop.over = g->loop.over || g->nflows == 0;
+}
+
+static void channel_ready(struct watch *w, uint32_t events) {
+	struct gate *g = HOLDER(w, struct gate, channel);
+	(void)events;
+
+	for (int i = 0; i < MESSAGES; i++) {
+		struct wire message;
+		int fds[WIRE_FDS] = {-1, -1, -1};
+		size_t n = 0;
+		int got = wire_receive(w->fd, &message, fds, &n);
+
+		if (got < 0) {
+			end(g);
+			return;
+		}
+		if (got == 0) {
+			return;
+		}
+		take_message(g, &message, fds, n);
+		for (size_t j = 0; j < WIRE_FDS; j++) {
+			drop_fd(&fds[j]);
+		}
+	}
+}
+
+static void lifeline_ready(struct watch *w, uint32_t events) {
+	struct gate *g = HOLDER(w, struct gate, lifeline);
+	(void)events;
+
+	g->loop.over = true;
+}
+
+static void drained(struct alarm *a) {
+	HOLDER(a, struct gate, drained)->loop.over = true;
+}
+
+/* ---- start ---- */
+
+/* Without a namespace the relay is here, for those whom the broker sends. */
+static int listen_here(int family) {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in4;
+		struct sockaddr_in6 in6;
+	} a;
+	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	memset(&a, 0, sizeof a);
+	if (family == AF_INET) {
+		a.in4.sin_family = AF_INET;
+		a.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	} else {
+		a.in6.sin6_family = AF_INET6;
+		a.in6.sin6_addr = in6addr_loopback;
+	}
+	if (fd < 0 || bind(fd, &a.any, family == AF_INET ? sizeof a.in4 : sizeof a.in6) != 0 ||
+	    listen(fd, GATE_FLOWS) != 0) {
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+static void publish_here(struct gate *g, const struct gate_setup *s) {
+	for (size_t i = 0; i < g->net->npublish && i < GATE_PUBLISH_MAX; i++) {
+		struct publisher *p = &g->publishers[i];
+		*p = (struct publisher){
+			.gate = g,
+			.watch = {.fd = s->publish[i], .ready = inward_accept},
+			.port = g->net->publish[i].inside,
+		};
+		if (p->watch.fd >= 0 && loop_add(&g->loop, &p->watch, EPOLLIN) != 0) {
+			_exit(FAILED);
+		}
+	}
+}
+
+static void gate_init(struct gate *g, const struct gate_setup *s) {
+	g->net = s->net;
+	g->ledger = s->ledger;
+	g->peers = s->peers;
+	g->shared = s->shared;
+	g->listener = -1;
+	g->drained.ring = drained;
+	g->relay[0].fd = g->relay[1].fd = g->dns.fd = -1;
+	for (size_t i = 0; i < GATE_FLOWS; i++) {
+		g->free_flows[i] = GATE_FLOWS - 1 - i;
+	}
+	g->nfree_flows = GATE_FLOWS;
+	g->channel = (struct watch){.fd = s->channel, .ready = channel_ready};
+	g->lifeline = (struct watch){.fd = s->lifeline, .ready = lifeline_ready};
+}
+
+void gate_main(struct gate *g, const struct gate_setup *s) {
+	gate_init(g, s);
+	if (loop_init(&g->loop) != 0 || loop_add(&g->loop, &g->channel, EPOLLIN) != 0 ||
+	    loop_add(&g->loop, &g->lifeline, EPOLLIN) != 0) {
+		_exit(FAILED);
+	}
+	if (g->shared) {
+		take_relay(g, 0, listen_here(AF_INET));
+		take_relay(g, 1, listen_here(AF_INET6));
+	}
+	publish_here(g, s);
+	if (gate_confine(s->landlock_abi) != 0) {
+		_exit(FAILED);
+	}
+	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());
+	resolver_init(g->resolver, &g->loop, g->net->resolv_conf, g->net->hosts);
+	loop_run(&g->loop);
+	_exit(0);
+}

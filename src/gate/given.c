@@ -1,0 +1,60 @@
+/* Should:   keep each pair once, the newest GIVEN_MAX of them.
+ * Must not: lose a pair while there is room, or keep one in two chains.
+ * Fails:    closed: an address whose names were forgotten is nobody's. */
+#include "gate/given.h"
+
+#include <string.h>
+
+static uint32_t bucket_of(const struct ip *ip) {
+	uint32_t hash = 2166136261U; /* FNV-1a */
+
+	for (size_t i = 0; i < sizeof ip->b; i++) {
+		hash = (hash ^ ip->b[i]) * 16777619U;
+	}
+	return hash % GIVEN_BUCKETS;
+}
+
+static void unlink_pair(struct given *g, uint16_t place) {
+	uint16_t *link = &g->buckets[bucket_of(&g->pairs[place - 1].ip)];
+
+	while (*link != 0 && *link != place) {
+		link = &g->pairs[*link - 1].next;
+	}
+	if (*link == place) {
+		*link = g->pairs[place - 1].next;
+	}
+}
+
+void given_add(struct given *g, const struct ip *ip, const char *name) {
+	size_t at = 0;
+
+	for (const char *known; (known = given_name(g, ip, &at)) != NULL;) {
+		if (strcmp(known, name) == 0) {
+			return;
+		}
+	}
+	uint16_t place = (uint16_t)(1 + g->at++ % GIVEN_MAX);
+	struct given_pair *pair = &g->pairs[place - 1];
+	if (pair->used) {
+		unlink_pair(g, place);
+	}
+	uint16_t *bucket = &g->buckets[bucket_of(ip)];
+	size_t len = strlen(name);
+	len = len < HOSTNAME_MAX ? len : HOSTNAME_MAX;
+	*pair = (struct given_pair){.ip = *ip, .used = true, .next = *bucket};
+	memcpy(pair->name, name, len);
+	*bucket = place;
+}
+
+const char *given_name(const struct given *g, const struct ip *ip, size_t *at) {
+	size_t place = *at == 0 ? g->buckets[bucket_of(ip)] : g->pairs[*at - 1].next;
+
+	while (place != 0 && !ip_same(&g->pairs[place - 1].ip, ip)) {
+		place = g->pairs[place - 1].next;
+	}
+	if (place == 0) {
+		return NULL;
+	}
+	*at = place;
+	return g->pairs[place - 1].name;
+}

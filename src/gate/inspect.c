@@ -1,0 +1,330 @@
+/* What a client says, against the names that it may talk to.
+ *
+ * The bytes are looked at where they lie, in the socket's queue (G2); what is found
+ * good is a number of bytes that may pass.
+ *
+ * Should:   judge the server name of TLS and the host of every HTTP/1 request.
+ * Must not: let a byte pass that a stricter reader could take for something else.
+ * Fails:    closed: what is not understood on ports 80 and 443 is refused. */
+#include "gate/flow.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* Looks that are taken to empty a queue before a refusal. */
+#define UNREAD_MAX 16
+
+/* ---- names ---- */
+
+static bool is_given(const struct flow *f, const char *name) {
+	size_t at = 0;
+
+	for (const char *n; (n = given_name(&f->gate->given, &f->ip, &at)) != NULL;) {
+		if (strcmp(n, name) == 0) {
+			return true;
+		}
+	}
+	at = 0;
+	for (const char *n; (n = resolver_hosts_name(f->gate->resolver, &f->ip, &at)) != NULL;) {
+		if (strcmp(n, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One that this connection may name: the one that a proxy was asked for, or one of
+ * those that the address was given for. */
+static struct net_verdict judge_said(const struct flow *f, const char *name) {
+	bool proxied = f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS;
+	struct net_verdict v = judge_name(f->gate->net, name, f->port);
+
+	if (v.allowed && !(proxied ? strcmp(name, f->name) == 0 : is_given(f, name))) {
+		return (struct net_verdict){
+			.rule = v.rule,
+			.why = "the connection was made for another name than the one that it names"};
+	}
+	return v;
+}
+
+/* In the words of a client that speaks HTTP, where the server has not begun to. */
+static void say_forbidden(struct flow *f, const char *why) {
+	static const char head[] = "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
+				   "Content-Type: text/plain\r\n\r\ncorral: ";
+	struct iovec text[] = {
+		{.iov_base = f->gate->scratch, .iov_len = sizeof head - 1},
+		{.iov_base = f->gate->scratch + sizeof head, .iov_len = strlen(why)},
+		{.iov_base = f->gate->scratch + sizeof head - 1, .iov_len = 1},
+	};
+	const struct msghdr msg = {.msg_iov = text, .msg_iovlen = ARRAY_LEN(text)};
+
+	/* What the client has said so far is read: a close with bytes unread is a reset. */
+	for (int i = 0; i < UNREAD_MAX; i++) {
+		if (recv(f->client.fd, f->gate->scratch, sizeof f->gate->scratch, MSG_DONTWAIT) <= 0) {
+			break;
+		}
+	}
+	memcpy(f->gate->scratch, head, sizeof head - 1);
+	f->gate->scratch[sizeof head - 1] = '\n';
+	memcpy(f->gate->scratch + sizeof head, why, strlen(why));
+	(void)sendmsg(f->client.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL); /* or without words */
+}
+
+static bool refuse_verdict(struct flow *f, const struct net_verdict *v) {
+	bool words = f->client.fd >= 0 && !f->heard_back && f->speaks_http;
+
+	(void)flow_note(f, NET_OP_REQUEST, NET_DENIED, v);
+	if (words) {
+		say_forbidden(f, v->why);
+		flow_close(f);
+	} else {
+		flow_fail(f, EACCES);
+	}
+	return false;
+}
+
+static bool refuse_name(struct flow *f, const char *name, const struct net_verdict *v) {
+	memcpy(f->name, name, strlen(name) + 1); /* the grammar of names has this bound */
+	return refuse_verdict(f, v);
+}
+
+static bool refuse(struct flow *f, const char *why) {
+	const struct net_verdict v = {.rule = f->rule, .why = why};
+
+	return refuse_verdict(f, &v);
+}
+
+/* ---- waiting for more ---- */
+
+/* "HTTP/1.1 101": as much as decides. */
+#define STATUS_LINE 12
+
+static void low_water(int fd, size_t low) {
+	int value = (int)low;
+
+	/* Without it we are woken more often. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+}
+
+static void set_low(struct flow *f, size_t low) {
+	if (f->low != low) {
+		low_water(f->client.fd, low);
+		f->low = low;
+	}
+}
+
+static bool has_ended(int fd) {
+	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
+
+	return poll(&end, 1, 0) > 0 && (end.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static bool wait_for_more(struct flow *f, size_t seen) {
+	if (!f->spoken) {
+		f->spoken = true;
+		(void)alarm_set(&f->gate->loop, &f->alarm, HANDSHAKE_MS);
+	}
+	if (f->low == seen + 1 && has_ended(f->client.fd)) {
+		return refuse(f, "the client ended in the middle of naming a host");
+	}
+	set_low(f, seen + 1);
+	return true;
+}
+
+/* It is known what is spoken, or this part of it was judged. */
+static void heard(struct flow *f, enum speech speech) {
+	f->speech = speech;
+	f->spoken = false;
+	alarm_clear(&f->gate->loop, &f->alarm);
+	set_low(f, 1);
+	if (speech == SPEECH_OPAQUE) {
+		f->up.allow = WAY_OPEN;
+	}
+}
+
+/* ---- TLS ---- */
+
+static bool inspect_tls(struct flow *f, const uint8_t *data, size_t len) {
+	struct hello hello;
+	const char *why = NULL;
+
+	switch (hello_read(data, len, &hello, &why)) {
+	case SNIFF_MORE:
+		return len == HELLO_MAX ? refuse(f, "the TLS hello is too long")
+					: wait_for_more(f, len);
+	case SNIFF_BAD:
+		return refuse(f, why);
+	case SNIFF_DONE:
+		break;
+	}
+	if (!hello.named) {
+		if (f->strict) {
+			return refuse(f, "the TLS hello names no server");
+		}
+		heard(f, SPEECH_OPAQUE);
+		return true;
+	}
+	struct net_verdict v = judge_said(f, hello.server.name);
+	if (!v.allowed) {
+		return refuse_name(f, hello.server.name, &v);
+	}
+	heard(f, SPEECH_OPAQUE);
+	return true;
+}
+
+/* ---- HTTP ---- */
+
+static bool judge_head(struct flow *f, const struct http_head *head) {
+	if (head->connect) {
+		return refuse(f, "a proxy's request was sent to a host that is no proxy");
+	}
+	if (head->port != 0 && head->port != f->port) {
+		return refuse(f, "the request names another port than the connection's");
+	}
+	if (head->host.kind == HOST_BAD) {
+		return refuse(f, "the request names no host");
+	}
+	if (head->host.kind == HOST_IP) {
+		struct net_verdict v = judge_ip(f->gate->net, &head->host.ip, f->port);
+		return v.allowed && ip_same(&head->host.ip, &f->ip)
+			       ? true
+			       : refuse(f, "the request names an address in the place of a host");
+	}
+	struct net_verdict v = judge_said(f, head->host.name);
+	return v.allowed ? true : refuse_name(f, head->host.name, &v);
+}
+
+static bool inspect_head(struct flow *f, const uint8_t *data, size_t len) {
+	struct http_head head;
+	const char *why = NULL;
+	int status;
+
+	f->speaks_http = true;
+	switch (http_head_read(data, len, &head, &status, &why)) {
+	case SNIFF_MORE:
+		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
+					    : wait_for_more(f, len);
+	case SNIFF_BAD:
+		return refuse(f, why);
+	case SNIFF_DONE:
+		break;
+	}
+	if (!judge_head(f, &head)) {
+		return false;
+	}
+	heard(f, SPEECH_HTTP);
+	f->upgrade = head.upgrade;
+	if (f->upgrade != UPGRADE_NONE) {
+		low_water(f->server.fd, STATUS_LINE);
+	}
+	f->body = head.body;
+	f->in_body = head.body.kind == BODY_CHUNKED;
+	f->up.allow = head.len + (head.body.kind == BODY_LENGTH ? head.body.left : 0);
+	return true;
+}
+
+static bool inspect_body(struct flow *f, const uint8_t *data, size_t len) {
+	bool end = false;
+	long taken = http_body_take(&f->body, data, len, &end);
+
+	if (taken < 0) {
+		return refuse(f, "the request's chunks are broken");
+	}
+	f->in_body = !end;
+	f->up.allow = (uint64_t)taken;
+	if (end && f->kind == FLOW_HTTP && !f->connects) {
+		f->speech = SPEECH_OPAQUE; /* and nothing more is taken: one request a connection */
+	}
+	return true;
+}
+
+/* A first line that ends in a version is a request; "GET key" is another protocol's. */
+static bool is_request_line(const uint8_t *data, size_t len) {
+	static const char mark[] = " HTTP/";
+	const uint8_t *end = memchr(data, '\n', len);
+	size_t line = end == NULL ? 0 : (size_t)(end - data);
+
+	for (size_t i = 0; i + sizeof mark - 1 <= line; i++) {
+		if (memcmp(data + i, mark, sizeof mark - 1) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- what is it? ---- */
+
+static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
+	if (hello_begins(data, len)) {
+		return inspect_tls(f, data, len);
+	}
+	if (http2_begins(data, len) == SNIFF_DONE) {
+		return refuse(f, "HTTP/2 without TLS is not judged");
+	}
+	switch (http_begins(data, len)) {
+	case SNIFF_MORE:
+		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
+					    : wait_for_more(f, len);
+	case SNIFF_DONE:
+		if (f->strict || is_request_line(data, len)) {
+			return inspect_head(f, data, len);
+		}
+		if (memchr(data, '\n', len) == NULL && len < HTTP_HEAD_MAX) {
+			return wait_for_more(f, len);
+		}
+		break;
+	case SNIFF_BAD:
+		break;
+	}
+	if (f->strict) {
+		return refuse(f, "on ports 80 and 443 a client speaks TLS or HTTP");
+	}
+	heard(f, SPEECH_OPAQUE);
+	return true;
+}
+
+bool inspect(struct flow *f) {
+	uint8_t *data = f->gate->scratch;
+	ssize_t n = recv(f->client.fd, data, sizeof f->gate->scratch, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		flow_reset(f);
+		return false;
+	}
+	if (n < 0) {
+		return true;
+	}
+	if (n == 0) {
+		f->up.ended = true; /* said its last at a place where it may */
+		return f->in_body ? refuse(f, "the client ended in the middle of a request") : true;
+	}
+	if (f->speech == SPEECH_UNKNOWN) {
+		return inspect_first(f, data, (size_t)n);
+	}
+	return f->in_body ? inspect_body(f, data, (size_t)n) : inspect_head(f, data, (size_t)n);
+}
+
+/* ---- a server that changes the protocol ---- */
+
+bool inspect_answer(struct flow *f) {
+	uint8_t *data = f->gate->scratch;
+	ssize_t n = recv(f->server.fd, data, sizeof f->gate->scratch, MSG_PEEK | MSG_DONTWAIT);
+	int status = 0;
+
+	bool more = n <= 0 || http_status_read(data, (size_t)n, &status) == SNIFF_MORE;
+	if (more && !has_ended(f->server.fd)) {
+		return true;
+	}
+	low_water(f->server.fd, 1);
+	if (status == 101 && f->upgrade == UPGRADE_OTHER) {
+		return refuse(f, "the server changed to a protocol that is not judged");
+	}
+	if (status == 101) {
+		heard(f, SPEECH_OPAQUE);
+	}
+	f->upgrade = UPGRADE_NONE;
+	return true;
+}

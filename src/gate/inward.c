@@ -1,0 +1,133 @@
+/* From the host to a server inside: --publish.
+ *
+ * Should:   give every connection to the published port to whoever listens inside.
+ * Must not: make the socket for it here where the inside has a network of its own: it
+ *           would reach the host's loopback.
+ * Fails:    closed: where nobody listens inside the connection is reset. */
+#include "gate/flow.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define ACCEPTED 16 /* of one turn */
+
+static const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+static const struct ip loopback6 = {{[15] = 1}};
+
+/* A number that an answer to an earlier flow of the same place does not have. */
+static uint64_t ticket(const struct flow *f) {
+	return (uint64_t)(f - f->gate->flows) | (uint64_t)f->serial << 32;
+}
+
+static void ask_inside(struct flow *f) {
+	const struct wire w = {
+		.kind = WIRE_WANT_SOCKET,
+		.id = ticket(f),
+		.family = ip_is4(&f->ip) ? AF_INET : AF_INET6,
+	};
+
+	if (f->gate->shared) {
+		int fd = socket(w.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		inward_socket(f->gate, &w, fd);
+	} else if (wire_send(f->gate->channel.fd, &w, NULL, 0) != 0) {
+		flow_reset(f);
+	}
+}
+
+/* A server that listens on ::1 alone is found the second time. */
+static void not_there(struct flow *f) {
+	if (ip_is4(&f->ip)) {
+		f->ip = loopback6;
+		f->phase = PHASE_ASK;
+		ask_inside(f);
+		return;
+	}
+	flow_reset(f);
+}
+
+static void inward_ready(struct watch *w, uint32_t events) {
+	struct flow *f = HOLDER(w, struct flow, server);
+	int error = EIO;
+	socklen_t len = sizeof error;
+	(void)events;
+
+	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
+		loop_drop(&f->gate->loop, w);
+		drop_fd(&w->fd);
+		not_there(f);
+		return;
+	}
+	flow_reached(f);
+	flow_open(f);
+}
+
+static int connect_inside(int fd, const struct flow *f) {
+	struct sockaddr_in in4 = {.sin_family = AF_INET, .sin_port = htons(f->port)};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(f->port)};
+
+	if (ip_is4(&f->ip)) {
+		memcpy(&in4.sin_addr, f->ip.b + 12, 4);
+		return connect(fd, (struct sockaddr *)&in4, sizeof in4);
+	}
+	memcpy(&in6.sin6_addr, f->ip.b, sizeof f->ip.b);
+	return connect(fd, (struct sockaddr *)&in6, sizeof in6);
+}
+
+void inward_socket(struct gate *g, const struct wire *w, int socket) {
+	size_t place = (uint32_t)w->id;
+	struct flow *f = place < GATE_FLOWS ? &g->flows[place] : NULL;
+	auto_fd fd = socket;
+
+	if (f == NULL || f->phase != PHASE_ASK || f->kind != FLOW_INWARD || ticket(f) != w->id) {
+		return;
+	}
+	if (fd < 0) {
+		flow_reset(f);
+		return;
+	}
+	if (connect_inside(fd, f) != 0 && errno != EINPROGRESS) {
+		not_there(f);
+		return;
+	}
+	f->phase = PHASE_DIAL;
+	f->server = (struct watch){.fd = take_fd(&fd), .ready = inward_ready};
+	if (loop_add(&g->loop, &f->server, EPOLLOUT) != 0) {
+		flow_reset(f);
+	}
+}
+
+static void begin(struct publisher *p, int fd) {
+	struct flow *f = flow_new(p->gate, FLOW_INWARD);
+	const struct net_verdict v = {.allowed = true};
+	auto_fd client = fd;
+
+	if (f == NULL) {
+		return;
+	}
+	f->ip = loopback4;
+	f->port = p->port;
+	f->speech = SPEECH_OPAQUE;
+	f->client.fd = take_fd(&client);
+	if (loop_add(&p->gate->loop, &f->client, 0) != 0) {
+		flow_reset(f);
+		return;
+	}
+	f->entry = flow_note(f, NET_OP_PUBLISH, NET_ALLOWED, &v);
+	ask_inside(f);
+}
+
+void inward_accept(struct watch *w, uint32_t events) {
+	struct publisher *p = HOLDER(w, struct publisher, watch);
+	(void)events;
+
+	for (int i = 0; i < ACCEPTED; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			return;
+		}
+		begin(p, fd);
+	}
+}

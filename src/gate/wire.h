@@ -1,0 +1,50 @@
+/* Between the broker, which has the calls, and the gate, which has the network.
+ *
+ * A SOCK_SEQPACKET pair; a message is whole or not there.  Its end means that the
+ * other side is gone: without a gate nothing is connected, without a broker the gate
+ * ends. */
+#ifndef CORRAL_GATE_WIRE_H
+#define CORRAL_GATE_WIRE_H
+
+#include "base/ip.h"
+
+enum wire_kind {
+	WIRE_SOCKETS = 1, /* with descriptors: relay listeners for IPv4 and IPv6 and the resolver's
+			   * UDP socket, all made inside */
+	WIRE_LISTENER,    /* with the descriptor on which calls are answered */
+	WIRE_CONNECT,     /* with the caller's socket: connect it to there, answer the call */
+	WIRE_WANT_SOCKET, /* to the broker: a TCP socket of the inside, of this family */
+	WIRE_SOCKET,      /* and it, or without it when there is none */
+};
+
+#define WIRE_FDS 3
+
+struct wire {
+	uint32_t kind;
+	uint64_t id;     /* CONNECT: of the call; WANT_SOCKET, SOCKET: of the asker */
+	struct ip to;    /* CONNECT */
+	uint16_t port;   /* in the machine's order */
+	uint16_t family; /* of the socket */
+	bool waits;      /* the socket blocks: the answer may take its time */
+};
+
+/* Where a socket that was connected to the relay wanted to go, by its own port, so
+ * that getpeername(2) can say it.  Shared memory; written by the gate. */
+struct wire_peer {
+	struct ip ip;
+	uint16_t port;
+};
+
+struct wire_peers {
+	struct wire_peer of[2][65536]; /* IPv4, IPv6 */
+	uint16_t relay[2];             /* the listeners' ports */
+};
+
+/* 0 or -errno, never waits; fds beyond n are not sent. */
+int wire_send(int channel, const struct wire *w, const int *fds, size_t n);
+
+/* 1: a message, with *ret_n descriptors, close-on-exec; 0: none is waiting; -1: the
+ * other side is gone, or sent what is no message. */
+int wire_receive(int channel, struct wire *ret, int fds[WIRE_FDS], size_t *ret_n);
+
+#endif

@@ -1,0 +1,22 @@
+/* Calls that lead to the gate (src/gate): another process, which has the network. */
+#ifndef CORRAL_LINUX_BROKER_GATE_H
+#define CORRAL_LINUX_BROKER_GATE_H
+
+#include "linux/broker/call.h"
+
+#include <netinet/in.h>
+
+/* Whether a connection to there is the gate's: everything outside, and the ports of the
+ * loopback behind which something stands. */
+bool gate_serves(const struct broker *b, const struct in6_addr *to, uint16_t port);
+
+/* Hands the caller's socket over; the gate answers the call. */
+long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port);
+
+/* connect(2) where the network namespace is the sandbox's own. */
+long gate_connect(const struct call *c);
+
+/* The gate has a message, or is gone: then everybody who waits for it is refused. */
+void gate_heard(struct broker *b);
+
+#endif

@@ -1,0 +1,234 @@
+/* Should:   give the gate its channel, its ledger and its listeners, and no other
+ *           descriptor of the caller's.
+ * Must not: run code of libc in the gate's process beyond system calls: the caller may
+ *           have threads.
+ * Fails:    closed: without a gate nothing is started. */
+#include "linux/gatekeeper.h"
+
+#include "base/auto.h"
+#include "linux/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* Connections that may wait on a published port. */
+#define BACKLOG 128
+
+/* Longer than the gate itself takes to deliver what was sent. */
+#define END_MS 5000
+
+/* Many calls may wait for the gate at once. */
+#define CHANNEL_ROOM (1024 * 1024)
+
+#define WHERE "gate"
+
+static void *map(size_t size, int flags) {
+	void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+	return place == MAP_FAILED ? NULL : place;
+}
+
+/* ---- published ports ---- */
+
+static int listen_at(uint16_t port, struct err *e) {
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+	const int on = 1;
+	auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+	    bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0) {
+		return err_sys(e, WHERE, "cannot listen on port %u of the loopback for net.publish",
+			       port);
+	}
+	return take_fd(&fd);
+}
+
+/* Without a namespace a server inside listens on the host's loopback itself. */
+static bool needs_listener(const struct plan *plan, const struct net_publish *p) {
+	return !plan_shares(plan) || p->inside != p->outside;
+}
+
+static int open_published(const struct plan *plan, struct gate_setup *s, struct err *e) {
+	if (plan->net.npublish > GATE_PUBLISH_MAX) {
+		return err_set(e, ERR_USAGE, WHERE, "net.publish has more than %d ports",
+			       GATE_PUBLISH_MAX);
+	}
+	for (size_t i = 0; i < plan->net.npublish; i++) {
+		if (!needs_listener(plan, &plan->net.publish[i])) {
+			continue;
+		}
+		s->publish[i] = listen_at(plan->net.publish[i].outside, e);
+		if (s->publish[i] < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* ---- the process ---- */
+
+/* To numbers from 3 on in this order, and the rest is closed. */
+static void keep_descriptors(struct gate_setup *s) {
+	int *kept[2 + GATE_PUBLISH_MAX] = {&s->channel, &s->lifeline};
+	int floor = 3 + (int)ARRAY_LEN(kept);
+
+	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
+		kept[2 + i] = &s->publish[i];
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		*kept[i] = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, floor);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		int at = 3 + (int)i;
+		if (*kept[i] >= 0 && dup3(*kept[i], at, O_CLOEXEC) == at) {
+			*kept[i] = at;
+		} else {
+			(void)close(at); /* nobody's */
+			*kept[i] = -1;
+		}
+	}
+	(void)syscall(SYS_close_range, 0U, 2U, 0U);
+	(void)syscall(SYS_close_range, (unsigned)floor, UINT_MAX, 0U);
+}
+
+static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {
+	init_reset_signals();
+	(void)setsid(); /* a signal for the caller's group is not for the gate */
+	(void)chdir("/");
+	keep_descriptors(s);
+	gate_main(g, s);
+}
+
+static long clone_gate(int *ret_pidfd) {
+	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
+}
+
+static int start(struct gate *g, struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+	int pidfd = -1;
+	sigset_t all, before;
+
+	/* Signals stay blocked until the child has given up the caller's handlers. */
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for a bad `how` */
+	long pid = clone_gate(&pidfd);
+	if (pid == 0) {
+		become_gate(g, s);
+	}
+	int error = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* likewise */
+	if (pid < 0) {
+		errno = error;
+		return err_sys(e, WHERE, "the kernel refused to make the gate's process");
+	}
+	ret->pidfd = pidfd;
+	return 0;
+}
+
+static int open_channels(struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+	int channel[2], line[2];
+	const int room = CHANNEL_ROOM;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) {
+		return err_sys(e, WHERE, "cannot make the gate's channel");
+	}
+	s->channel = channel[0];
+	ret->broker = channel[1];
+	/* As much as the host allows. */
+	(void)setsockopt(ret->broker, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+	if (pipe2(line, O_CLOEXEC) != 0) {
+		return err_sys(e, WHERE, "cannot make the gate's lifeline");
+	}
+	s->lifeline = line[0];
+	ret->lifeline = line[1];
+	return 0;
+}
+
+static void close_setup(struct gate_setup *s) {
+	drop_fd(&s->channel);
+	drop_fd(&s->lifeline);
+	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
+		drop_fd(&s->publish[i]);
+	}
+}
+
+int gatekeeper_start(const struct plan *plan, struct ledger *ledger, struct gatekeeper *ret,
+		     struct err *e) {
+	struct gatekeeper k = GATEKEEPER_NONE;
+	struct gate_setup s = {
+		.net = &plan->net,
+		.ledger = ledger,
+		.shared = plan_shares(plan),
+		.landlock_abi = plan->landlock_abi,
+		.channel = -1,
+		.lifeline = -1,
+	};
+
+	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
+		s.publish[i] = -1;
+	}
+	struct gate *g = map(gate_size(), MAP_PRIVATE);
+	k.peers = map(sizeof *k.peers, MAP_SHARED);
+	if (g == NULL || k.peers == NULL) {
+		(void)err_sys(e, WHERE, "cannot map the gate's memory");
+		goto failed;
+	}
+	s.peers = k.peers;
+	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
+	    start(g, &s, &k, e) != 0) {
+		goto failed;
+	}
+	(void)munmap(g, gate_size()); /* the gate has its own */
+	close_setup(&s);
+	*ret = k;
+	return 0;
+
+failed:
+	if (g != NULL) {
+		(void)munmap(g, gate_size());
+	}
+	close_setup(&s);
+	gatekeeper_end(&k);
+	return -1;
+}
+
+void gatekeeper_handed(struct gatekeeper *k) {
+	drop_fd(&k->broker);
+}
+
+void gatekeeper_end(struct gatekeeper *k) {
+	drop_fd(&k->broker);
+	if (k->pidfd >= 0) {
+		struct pollfd end = {.fd = k->pidfd, .events = POLLIN};
+		siginfo_t info;
+
+		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
+		}
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* mostly gone */
+		while (syscall(SYS_waitid, P_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+		       errno == EINTR) {
+		}
+		drop_fd(&k->pidfd);
+	}
+	drop_fd(&k->lifeline);
+	if (k->peers != NULL) {
+		(void)munmap(k->peers, sizeof *k->peers);
+		k->peers = NULL;
+	}
+}
