@@ -12,17 +12,23 @@
 #define RESOLVER_QUERIES 256   /* names that are asked about at once; more fail (SERVFAIL) */
 #define RESOLVER_WAITERS 1024
 #define RESOLVER_TIMEOUT_MS 2000 /* one server, one try; resolv.conf's options timeout and attempts count */
+#define RESOLVER_KEEP_MIN 1      /* seconds that an answer is kept at least, */
+#define RESOLVER_KEEP_MAX 300    /* and at most */
+#define RESOLVER_KEEP_NONE 5     /* that there is no address */
+#define RESOLVER_KEEP_FAILURE 1  /* that nobody answered: askers try again at once */
 
 struct resolver;
 
-/* What a name leads to: both families.  code DNS_NOERROR with no address: it exists. */
+/* What a name leads to: both families.  code DNS_NOERROR with no address: it exists;
+ * DNS_NXDOMAIN: it does not; DNS_SERVFAIL: nobody said.  The code of each family is the same, so that
+ * a server that cannot answer for one does not take the other away. */
 struct names_found {
 	int code;
 	struct dns_answer v4, v6;
 };
 
 struct resolver_wait {
-	/* Called once, perhaps before resolver_ask() returns; found belongs to the resolver. */
+	/* Called once, perhaps before resolver_ask() returns; found lasts as long as the call. */
 	void (*found)(struct resolver_wait *w, const struct names_found *found);
 	struct resolver_wait *next;
 	bool waiting;
@@ -31,10 +37,11 @@ struct resolver_wait {
 size_t resolver_size(void);
 
 /* In fresh zeroed memory of resolver_size(); texts are the host's files, parsed at once and
- * not kept.  Never fails: without a server all names but those of the hosts file do. */
+ * not kept.  Never fails: without a line for a server it is this host (resolv.conf(5)). */
 void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts);
 
-/* name: lower case, a hostname.  Concurrent questions about one name share a query. */
+/* name: lower case, a hostname.  Concurrent questions about one name share a query.  w is not
+ * waiting already. */
 void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w);
 void resolver_forget(struct resolver *r, struct resolver_wait *w); /* the asker is gone */
 

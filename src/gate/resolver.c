@@ -1,0 +1,199 @@
+/* Should:   answer every question once: from the hosts file, from memory, or by asking for both
+ *           families at the same time.
+ * Must not: allocate, or keep more than its tables hold.
+ * Fails:    closed: a question too many, or one that nobody answers, is SERVFAIL. */
+#include "gate/resolver.h"
+
+#include "gate/cache.h"
+#include "gate/exchange.h"
+#include "gate/hosts.h"
+
+#include <string.h>
+
+enum half { HALF_V4, HALF_V6, HALVES };
+
+struct query {
+	struct exchange halves[HALVES];
+	struct resolver *resolver;
+	bool busy;
+	bool told; /* the answer is being handed out */
+	char name[HOSTNAME_MAX + 1];
+	struct resolver_wait *first;
+	struct names_found found;
+};
+
+struct resolver {
+	size_t waiting;
+	struct exchanges exchanges;
+	struct query queries[RESOLVER_QUERIES];
+	struct cache cache;
+	struct hosts hosts;
+};
+
+size_t resolver_size(void) {
+	return sizeof(struct resolver);
+}
+
+void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts) {
+	r->exchanges.loop = l;
+	servers_read(&r->exchanges.servers, resolv_conf, RESOLVER_TIMEOUT_MS);
+	hosts_read(&r->hosts, hosts);
+}
+
+const char *resolver_hosts_name(const struct resolver *r, const struct ip *ip, size_t *at) {
+	return hosts_name(&r->hosts, ip, at);
+}
+
+/* ---- the end of a query ---- */
+
+static bool failed(const struct dns_answer *a) {
+	return a->code != DNS_NOERROR && a->code != DNS_NXDOMAIN;
+}
+
+/* Some servers say NXDOMAIN where they mean that this family has no address. */
+static int code_of(const struct dns_answer *v4, const struct dns_answer *v6) {
+	if (v4->nips + v6->nips > 0) {
+		return DNS_NOERROR;
+	}
+	if (v4->code == DNS_NXDOMAIN || v6->code == DNS_NXDOMAIN) {
+		return DNS_NXDOMAIN;
+	}
+	return failed(v4) || failed(v6) ? DNS_SERVFAIL : DNS_NOERROR;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+	return a < b ? a : b;
+}
+
+/* Seconds for which this may be believed. */
+static uint32_t lifetime(const struct names_found *f, bool half_unknown) {
+	uint32_t ttl = RESOLVER_KEEP_MAX;
+	if (f->code == DNS_SERVFAIL) {
+		return RESOLVER_KEEP_FAILURE;
+	}
+	if (half_unknown || f->v4.nips + f->v6.nips == 0) {
+		ttl = RESOLVER_KEEP_NONE;
+	}
+	ttl = f->v4.nips > 0 ? least(ttl, f->v4.ttl) : ttl;
+	ttl = f->v6.nips > 0 ? least(ttl, f->v6.ttl) : ttl;
+	return ttl < RESOLVER_KEEP_MIN ? RESOLVER_KEEP_MIN : ttl;
+}
+
+static void conclude(struct query *q) {
+	struct names_found *f = &q->found;
+	struct resolver *r = q->resolver;
+	bool half_unknown = failed(&f->v4) || failed(&f->v6);
+	f->code = code_of(&f->v4, &f->v6);
+	f->v4.code = f->v6.code = f->code;
+	uint32_t ttl = lifetime(f, half_unknown);
+	f->v4.ttl = f->v6.ttl = ttl;
+	cache_put(&r->cache, q->name, f, r->exchanges.loop->now + 1000 * (int64_t)ttl);
+}
+
+/* One by one: a function that is called may forget others, or ask again. */
+static void tell(struct query *q) {
+	q->told = true;
+	while (q->first != NULL) {
+		struct resolver_wait *w = q->first;
+		q->first = w->next;
+		w->waiting = false;
+		q->resolver->waiting--;
+		w->found(w, &q->found);
+	}
+	q->busy = false;
+}
+
+static void half_done(struct exchange *x) {
+	struct query *q = x->owner;
+	struct exchange *other = &q->halves[x == &q->halves[HALF_V4] ? HALF_V6 : HALF_V4];
+	if (!other->over) {
+		/* Who has an address does not wait for ever for another one. */
+		other->hurried = x->answer->nips > 0;
+		return;
+	}
+	conclude(q);
+	tell(q);
+}
+
+/* ---- asking ---- */
+
+static struct query *find_query(struct resolver *r, const char *name) {
+	struct query *free_one = NULL;
+	for (size_t i = 0; i < RESOLVER_QUERIES; i++) {
+		struct query *q = &r->queries[i];
+		if (!q->busy) {
+			free_one = free_one == NULL ? q : free_one;
+		} else if (!q->told && strcmp(q->name, name) == 0) {
+			return q;
+		}
+	}
+	return free_one;
+}
+
+static void begin(struct resolver *r, struct query *q) {
+	for (enum half i = 0; i < HALVES; i++) {
+		q->halves[i] = (struct exchange){
+			.all = &r->exchanges,
+			.asked = {.name = q->name, .type = i == HALF_V4 ? DNS_A : DNS_AAAA},
+			.answer = i == HALF_V4 ? &q->found.v4 : &q->found.v6,
+			.owner = q,
+			.done = half_done,
+		};
+	}
+	exchange_begin(&q->halves[HALF_V4]);
+	exchange_begin(&q->halves[HALF_V6]);
+}
+
+/* What is known without asking anybody; a question too many counts as such. */
+static bool known(struct resolver *r, const char *name, struct names_found *ret) {
+	memset(ret, 0, sizeof *ret);
+	if (hosts_find(&r->hosts, name, &ret->v4, &ret->v6) ||
+	    cache_get(&r->cache, name, r->exchanges.loop->now, ret)) {
+		return true;
+	}
+	ret->code = ret->v4.code = ret->v6.code = DNS_SERVFAIL;
+	return r->waiting == RESOLVER_WAITERS || strlen(name) > HOSTNAME_MAX ||
+	       find_query(r, name) == NULL;
+}
+
+void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w) {
+	struct names_found found;
+	w->waiting = false;
+	if (known(r, name, &found)) {
+		w->found(w, &found);
+		return;
+	}
+	struct query *q = find_query(r, name);
+	bool fresh = !q->busy;
+	if (fresh) {
+		q->resolver = r;
+		q->busy = true;
+		q->told = false;
+		q->first = NULL;
+		memcpy(q->name, name, strlen(name) + 1);
+	}
+	w->next = q->first;
+	w->waiting = true;
+	q->first = w;
+	r->waiting++;
+	if (fresh) {
+		begin(r, q);
+	}
+}
+
+void resolver_forget(struct resolver *r, struct resolver_wait *w) {
+	if (!w->waiting) {
+		return;
+	}
+	for (size_t i = 0; i < RESOLVER_QUERIES; i++) {
+		for (struct resolver_wait **at = &r->queries[i].first; *at != NULL;
+		     at = &(*at)->next) {
+			if (*at == w) {
+				*at = w->next;
+				w->waiting = false;
+				r->waiting--;
+				return;
+			}
+		}
+	}
+}
