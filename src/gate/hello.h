@@ -17,10 +17,11 @@ enum sniff {
 struct hello {
 	bool named;            /* it has a server name */
 	struct hostname server;/* kind HOST_NAME */
-	bool ech;              /* encrypted_client_hello is there; the name is the outer one */
+	bool ech;              /* encrypted_client_hello is there, real or not; the name is the
+				* outer one */
 };
 
-/* Whether the first bytes can be TLS: content type 22, version 3. */
+/* Whether the first bytes, as many as came, can be TLS: content type 22, version 3. */
 bool hello_begins(const uint8_t *data, size_t len);
 
 /* data is everything that came so far, at most HELLO_MAX.  Records may split the hello

@@ -19,7 +19,7 @@ enum http_upgrade { UPGRADE_NONE, UPGRADE_WEBSOCKET, UPGRADE_OTHER };
 struct http_body {
 	enum { BODY_NONE, BODY_LENGTH, BODY_CHUNKED } kind;
 	uint64_t left; /* LENGTH: bytes to come; CHUNKED: of this chunk */
-	uint8_t state; /* CHUNKED: http.c's own */
+	uint8_t state; /* CHUNKED: http_body.c's own */
 	uint32_t line; /* CHUNKED: length of the line that is being read */
 };
 
@@ -36,29 +36,33 @@ struct http_head {
 	size_t target, target_len; /* where the request target stands in data */
 };
 
-/* Whether the first bytes can be a request: optional empty lines, a method's token and a
- * space (SNIFF_MORE while they may still become one); "PRI * HTTP/2.0" is not one. */
+/* Whether the first bytes are a request, however badly written: a word and a blank, and in the
+ * same line a version of HTTP, or GET alone (SNIFF_MORE while they may still become one).  The first
+ * lines of ssh, SMTP, SIP or NATS are none, nor is "PRI * HTTP/2.0". */
 enum sniff http_begins(const uint8_t *data, size_t len);
 
-/* HTTP/2 with prior knowledge. */
+/* HTTP/2 with prior knowledge: SNIFF_DONE once the whole preface is there. */
 enum sniff http2_begins(const uint8_t *data, size_t len);
 
 /* One request's head from the beginning of data, which has all that came of it so far.
- * Refused as ambiguous: bare LF or CR, obs-fold, space before a colon, two Hosts, Host and
- * target that differ, userinfo, Content-Length twice or with Transfer-Encoding, an encoding other
- * than "chunked" alone, NUL, an unknown version, methods TRACE, TRACK.  *status is what a
- * proxy answers then (400, 405, 431, 505), *why one clause. */
+ * Refused as ambiguous: bare LF or CR, obs-fold, space before a colon, two Hosts, an empty one, none in
+ * HTTP/1.1, Host and target that differ, userinfo, schemes other than http, fragments,
+ * Content-Length twice or with Transfer-Encoding, an encoding other than "chunked" alone, either of
+ * them or Host with '_' or named by Connection, a body of CONNECT, NUL, HTTP/0.9, an unknown
+ * version, methods TRACE, TRACK, PURGE.  *status is what a proxy answers then (400, 405, 431,
+ * 505), *why one clause. */
 enum sniff http_head_read(const uint8_t *data, size_t len, struct http_head *ret, int *status,
 			  const char **why);
 
-/* How many of these bytes belong to the body; *ret_end is set when it is complete after them.
- * -1: the framing is broken. */
+/* How many of these bytes belong to the body; *ret_end is whether it is complete after them.
+ * -1: the framing is broken.  A chunk's line has 4096 bytes at most, all trailers 8192. */
 long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end);
 
 /* The head as an origin should get it from a proxy: target in origin form, Proxy-* and
- * hop-by-hop fields (Connection and those it names, Keep-Alive, TE, Trailer; not Transfer-Encoding
- * and Upgrade) gone, "Connection: close" for those who asked for it.  Returns its length, or 0 when
- * it does not fit. */
+ * hop-by-hop fields (Connection and those it names, Keep-Alive, TE, Trailer, Upgrade unless to
+ * websocket; not Transfer-Encoding) gone, "Connection: close" for those who asked for it,
+ * "Connection: Upgrade" for websocket, a Host for HTTP/1.0 without one.  Returns its length, or 0
+ * when it does not fit (head->len + 64 bytes always do) or is CONNECT's. */
 size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
 			 size_t cap);
 

@@ -241,43 +241,22 @@ static bool inspect_body(struct flow *f, const uint8_t *data, size_t len) {
 	return true;
 }
 
-/* A first line that ends in a version is a request; "GET key" is another protocol's. */
-static bool is_request_line(const uint8_t *data, size_t len) {
-	static const char mark[] = " HTTP/";
-	const uint8_t *end = memchr(data, '\n', len);
-	size_t line = end == NULL ? 0 : (size_t)(end - data);
-
-	for (size_t i = 0; i + sizeof mark - 1 <= line; i++) {
-		if (memcmp(data + i, mark, sizeof mark - 1) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* ---- what is it? ---- */
 
 static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 	if (hello_begins(data, len)) {
 		return inspect_tls(f, data, len);
 	}
-	if (http2_begins(data, len) == SNIFF_DONE) {
+	enum sniff two = http2_begins(data, len), one = http_begins(data, len);
+	if (two == SNIFF_DONE) {
 		return refuse(f, "HTTP/2 without TLS is not judged");
 	}
-	switch (http_begins(data, len)) {
-	case SNIFF_MORE:
+	if (one == SNIFF_DONE) {
+		return inspect_head(f, data, len);
+	}
+	if (one == SNIFF_MORE || two == SNIFF_MORE) {
 		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
 					    : wait_for_more(f, len);
-	case SNIFF_DONE:
-		if (f->strict || is_request_line(data, len)) {
-			return inspect_head(f, data, len);
-		}
-		if (memchr(data, '\n', len) == NULL && len < HTTP_HEAD_MAX) {
-			return wait_for_more(f, len);
-		}
-		break;
-	case SNIFF_BAD:
-		break;
 	}
 	if (f->strict) {
 		return refuse(f, "on ports 80 and 443 a client speaks TLS or HTTP");

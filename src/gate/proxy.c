@@ -61,7 +61,7 @@ static void turn_away(struct flow *f, int error, const char *why) {
 		{ETIMEDOUT, "504 Gateway Timeout", SOCKS_UNREACHABLE},
 		{0, "502 Bad Gateway", SOCKS_FAILED},
 	};
-	uint8_t reply[SOCKS_MAX];
+	uint8_t reply[SOCKS_REPLY_MAX];
 	size_t i = 0;
 
 	while (words[i].error != error && words[i].error != 0) {
@@ -186,17 +186,16 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 /* ---- SOCKS ---- */
 
 static void socks_step(struct flow *f, const uint8_t *data, size_t len) {
-	uint8_t answer[SOCKS_MAX];
-	size_t used = 0, answer_len = 0;
-	enum sniff said = socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used,
-				     answer, &answer_len);
+	size_t used = 0;
+	enum sniff said =
+		socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used);
 
 	if (used > 0 && recv(f->client.fd, f->gate->scratch, used, MSG_DONTWAIT) != (ssize_t)used) {
 		flow_reset(f);
 		return;
 	}
-	if (answer_len > 0) {
-		say(f, answer, answer_len);
+	if (f->socks.answer_len > 0) {
+		say(f, f->socks.answer, f->socks.answer_len);
 	}
 	if (said == SNIFF_BAD) {
 		flow_close(f);
@@ -228,7 +227,7 @@ void proxy_step(struct flow *f) {
 }
 
 void proxy_dialled(struct flow *f) {
-	uint8_t reply[SOCKS_MAX];
+	uint8_t reply[SOCKS_REPLY_MAX];
 	int low = 1;
 
 	if (f->dial_error != 0) {

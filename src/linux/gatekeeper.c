@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -54,8 +55,10 @@ static int listen_at(uint16_t port, struct err *e) {
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
 	    bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0) {
-		return err_sys(e, WHERE, "cannot listen on port %u of the loopback for net.publish",
-			       port);
+		char text[8];
+		(void)snprintf(text, sizeof text, "%u", port);
+		return err_sys_at(e, WHERE, "cannot listen on the loopback for net.publish, port",
+				  text);
 	}
 	return take_fd(&fd);
 }
@@ -111,7 +114,6 @@ static void keep_descriptors(struct gate_setup *s) {
 static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {
 	init_reset_signals();
 	(void)setsid(); /* a signal for the caller's group is not for the gate */
-	(void)chdir("/");
 	keep_descriptors(s);
 	gate_main(g, s);
 }

@@ -1,0 +1,108 @@
+/* Whether a client speaks HTTP at all.
+ *
+ * Should:   say yes to whatever a lenient server could take for a request, so that the
+ *           strict parser gets to refuse it; say no to other protocols, which are
+ *           judged by name and port alone.
+ * Must not: wait for more than one line.
+ * Fails:    towards HTTP: a request that is not seen as one would not be judged. */
+#include "gate/http.h"
+
+#include "gate/http_fields.h"
+
+#include <string.h>
+
+/* Lines and blanks that a lenient server drops in front of a request. */
+#define BEFORE_MAX 64
+
+#define METHOD_MAX 64
+
+/* Some servers take other white space for a blank. */
+static bool is_gap(uint8_t c) {
+	return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
+}
+
+static size_t gaps(struct span s) {
+	size_t n = 0;
+	while (n < s.len && (is_gap(s.at[n]) || s.at[n] == '\n')) {
+		n++;
+	}
+	return n;
+}
+
+/* The version behind a gap, anywhere in the line. */
+static bool has_version(struct span line) {
+	for (size_t i = 1; i < line.len; i++) {
+		struct span rest = {line.at + i, line.len - i};
+		if (is_gap(line.at[i - 1]) && span_begins(rest, "HTTP/")) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What the whole line says: ssh's, SMTP's and SIP's first lines have words too, and no such
+ * version; HTTP/0.9 had none and knew GET alone. */
+static enum sniff judge_line(struct span line, struct span method) {
+	if (line.len >= 14 && memcmp(line.at, "PRI * HTTP/2.0", 14) == 0) {
+		return SNIFF_BAD;
+	}
+	return has_version(line) || span_is(method, "GET") ? SNIFF_DONE : SNIFF_BAD;
+}
+
+/* A control character in the line: no request, unless it begins with a method that servers
+ * take without looking further. */
+static enum sniff judge_controls(struct span line, struct span method) {
+	static const char *const methods[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
+					      "PATCH", "OPTIONS", "TRACE", "CONNECT"};
+	size_t bad = 0;
+	while (bad < line.len && (is_gap(line.at[bad]) || text_char(line.at[bad]))) {
+		bad++;
+	}
+	if (bad == line.len) {
+		return SNIFF_MORE;
+	}
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		if (span_is(method, methods[i])) {
+			return SNIFF_DONE;
+		}
+	}
+	return SNIFF_BAD;
+}
+
+enum sniff http_begins(const uint8_t *data, size_t len) {
+	struct span line = {data, len};
+	size_t before = gaps(line), word = 0;
+	if (before > BEFORE_MAX) {
+		return SNIFF_BAD;
+	}
+	line.at += before;
+	line.len = (len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX) - before;
+	const uint8_t *end = line.len == 0 ? NULL : memchr(line.at, '\n', line.len);
+	line.len = end == NULL ? line.len : (size_t)(end - line.at);
+	while (word < line.len && word <= METHOD_MAX && token_char(line.at[word])) {
+		word++;
+	}
+	if (word == line.len && end == NULL && word <= METHOD_MAX) {
+		return SNIFF_MORE;
+	}
+	if (word == 0 || word == line.len || word > METHOD_MAX || !is_gap(line.at[word]) ||
+	    line.at[word] == '\r') {
+		return SNIFF_BAD;
+	}
+	struct span method = {line.at, word};
+	enum sniff told = judge_controls(line, method);
+	if (told == SNIFF_MORE && (end != NULL || len >= HTTP_HEAD_MAX)) {
+		told = judge_line(line, method);
+	}
+	return told;
+}
+
+enum sniff http2_begins(const uint8_t *data, size_t len) {
+	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+	const size_t whole = sizeof preface - 1;
+	size_t n = len < whole ? len : whole;
+	if (n > 0 && memcmp(data, preface, n) != 0) {
+		return SNIFF_BAD;
+	}
+	return n == whole ? SNIFF_DONE : SNIFF_MORE;
+}

@@ -1,0 +1,45 @@
+/* The words of an HTTP/1 head: lines, fields, lists.  For gate/http_*.c alone. */
+#ifndef CORRAL_GATE_HTTP_FIELDS_H
+#define CORRAL_GATE_HTTP_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a head, in their place. */
+struct span {
+	const uint8_t *at;
+	size_t len;
+};
+
+struct field {
+	struct span name, value; /* the value without blanks around it */
+};
+
+/* RFC 9110, 5.6.2: what methods and names of fields are made of. */
+bool token_char(uint8_t c);
+bool span_is_token(struct span s);
+
+/* What a value or a chunk's extension may hold: tabs, visible ASCII and bytes beyond it. */
+bool text_char(uint8_t c);
+
+/* Letters in either case are the same. */
+bool span_is(struct span s, const char *word);
+bool span_begins(struct span s, const char *word);
+bool spans_same(struct span a, struct span b);
+
+/* The same, and '_' for '-': how a gateway to CGI reads a name. */
+bool span_resembles(struct span s, const char *word);
+
+/* The next line of *rest without its CRLF.  False at the end, and at what is no
+ * line. */
+bool line_next(struct span *rest, struct span *ret);
+
+/* A field's line.  False when it is none: a fold, a blank before the colon, a control
+ * character. */
+bool field_read(struct span line, struct field *ret);
+
+/* The next member of a comma-separated list; empty ones are left out. */
+bool list_next(struct span *rest, struct span *ret);
+
+#endif
