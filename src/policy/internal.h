@@ -46,7 +46,9 @@ int value_path(const struct where *w, const struct key *k, const char *text, con
 int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
 	      struct err *e);
 
-/* A number as a user would write it: "4G", "500ms", "none", "read-only". */
+/* number.c: a number as a user would write it: "4G", "500ms", "none", "read-only"; and
+ * one that was written so, whatever the key's range. */
+bool number_read(const struct key *k, const char *text, int64_t *ret);
 const char *value_number(const struct key *k, int64_t num, char *out, size_t cap);
 
 bool key_is_list(const struct key *k);
