@@ -5,8 +5,7 @@
  * Must not: hold defaults; those are rows of data/profiles.c.
  *
  * How `later` reads: for enums, the choices that are rejected by name; for
- * paths, the characters that would make a pattern of a path; for free names,
- * "*" rejects every element. */
+ * paths, the characters that would make a pattern of a path. */
 #include "data/keys.h"
 
 #include <string.h>
@@ -28,11 +27,9 @@ static const char *const thresholds[] = {"none", "minimal", "standard", "full", 
 static const char *const views[] = {"minimal", "system", "host", NULL};
 static const char *const homes[] = {"ephemeral", "persistent", NULL};
 static const char *const nets[] = {"none", "filtered", "restricted", "full", NULL};
-static const char *const nets_later[] = {"filtered", "restricted", NULL};
 static const char *const verdicts[] = {"deny", "allow", NULL};
 static const char *const verdicts_later[] = {"deny", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
-static const char *const all_later[] = {"*", NULL};
 static const char *const guarantees[] = {
 	"fs.write",    "fs.read",       "fs.deny",       "net",
 	"net.names",   "ipc",           "pid",           "env",
@@ -215,16 +212,58 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_LOWER,
 			.choices = nets,
-			.later = nets_later,
 			.help = "How much of the network can be reached.",
 		},
 	[KEY_NET_ALLOW] =
 		{
 			.name = "net.allow",
-			.type = TYPE_NAMES,
+			.type = TYPE_HOSTS,
 			.narrow = NARROW_NEVER,
-			.later = all_later,
 			.help = "Hosts that a filtered network reaches.",
+		},
+	[KEY_NET_DENY] =
+		{
+			.name = "net.deny",
+			.type = TYPE_HOSTS,
+			.narrow = NARROW_ADD,
+			.help = "Hosts that are not reached, whatever allows them.",
+		},
+	[KEY_NET_PRIVATE] =
+		{
+			.name = "net.private",
+			.type = TYPE_NETWORKS,
+			.narrow = NARROW_NEVER,
+			.help = "Private networks that allowed names may lead to.",
+		},
+	[KEY_NET_PROXY] =
+		{
+			.name = "net.proxy",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_NEVER,
+			.help = "Offer HTTP and SOCKS proxies inside, by the same rules, and set "
+				"the variables that name them.",
+		},
+	[KEY_NET_PUBLISH] =
+		{
+			.name = "net.publish",
+			.type = TYPE_PORT_PAIRS,
+			.narrow = NARROW_NEVER,
+			.help = "Ports of servers inside that this host reaches on its loopback.",
+		},
+	[KEY_NET_HOST_PORTS] =
+		{
+			.name = "net.host_ports",
+			.type = TYPE_PORTS,
+			.narrow = NARROW_NEVER,
+			.help = "Ports of this host's loopback that the command reaches on its "
+				"own.",
+		},
+	[KEY_NET_SOCKETS] =
+		{
+			.name = "net.sockets",
+			.type = TYPE_SOCKETS,
+			.narrow = NARROW_NEVER,
+			.help = "Unix sockets of this host that the command reaches.",
 		},
 	[KEY_ENV_PASS] =
 		{

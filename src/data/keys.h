@@ -32,6 +32,12 @@ enum key_id {
 	KEY_FS_COW,
 	KEY_NET_MODE,
 	KEY_NET_ALLOW,
+	KEY_NET_DENY,
+	KEY_NET_PRIVATE,
+	KEY_NET_PROXY,
+	KEY_NET_PUBLISH,
+	KEY_NET_HOST_PORTS,
+	KEY_NET_SOCKETS,
 	KEY_ENV_PASS,
 	KEY_ENV_SET,
 	KEY_ENV_ALLOW_DANGEROUS,
@@ -60,10 +66,16 @@ enum key_type {
 	TYPE_BYTES,    /* num, from 512, "64K", "4G" */
 	TYPE_DURATION, /* num in milliseconds, from 30 (seconds), "500ms", "2m" */
 	TYPE_CPUS,     /* num in thousandths of a processor, from 1.5 */
+	/* Lists from here on. */
 	TYPE_NAMES,    /* items: names from `choices`, or free */
 	TYPE_PATHS,    /* items: paths, optional with a trailing '?' */
 	TYPE_RULES,    /* items: paths, patterns, "!" exceptions, "@" sets; in their order */
 	TYPE_MAP,      /* items: "NAME=VALUE" */
+	TYPE_HOSTS,    /* items: rules of policy/host.h, "@" sets */
+	TYPE_NETWORKS, /* items: "10.0.0.0/8" */
+	TYPE_PORTS,    /* items: "8080" */
+	TYPE_PORT_PAIRS, /* items: "3000", "3000:13000" */
+	TYPE_SOCKETS,  /* items: "PATH", "PATH:DEST" */
 };
 
 /* What an untrusted project file may do with a key. */

@@ -8,12 +8,13 @@
 #define ALL .verbs = FOR_ALL_CHECK
 #define FILES .group = GROUP_FILES, ALL
 #define BOUNDARY .group = GROUP_BOUNDARY, ALL
+#define NETWORK .group = GROUP_NETWORK, ALL
 #define ENVIRONMENT .group = GROUP_ENV, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 
 const char *const option_groups[GROUP_COUNT] = {
-	[GROUP_FILES] = "Files",   [GROUP_BOUNDARY] = "Boundary", [GROUP_ENV] = "Environment",
-	[GROUP_LIMITS] = "Limits", [GROUP_RUN] = "This call",
+	[GROUP_FILES] = "Files",   [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
+	[GROUP_ENV] = "Environment", [GROUP_LIMITS] = "Limits", [GROUP_RUN] = "This call",
 };
 
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
@@ -34,8 +35,6 @@ const struct option_row options[] = {
 	{"chdir", 0, "DIR", KEY(KEY_CHDIR), FILES, .help = "start in DIR inside"},
 
 	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile, see corral-policy(5)"},
-	{"net", 0, "MODE", KEY(KEY_NET_MODE), BOUNDARY, .help = "the network: none (default) or full"},
-	{"allow-host", 0, "HOST[:PORT]", KEY(KEY_NET_ALLOW), BOUNDARY, .help = "a host that a filtered network may reach"},
 	{"level", 0, "LEVEL", KEY(KEY_LEVEL), BOUNDARY, .help = "the level of enforcement to use (default: auto, the highest)"},
 	{"min-level", 0, "LEVEL", KEY(KEY_MIN_LEVEL), BOUNDARY, .help = "refuse to run below this level"},
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
@@ -45,6 +44,15 @@ const struct option_row options[] = {
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "skip the standing policy files; the floor of /etc holds"},
 	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set any policy key; lists take one element a time"},
+
+	{"net", 0, "MODE", KEY(KEY_NET_MODE), NETWORK, .help = "the network: none (default), filtered, restricted or full"},
+	{"allow-host", 0, "HOST[:PORT]", KEY(KEY_NET_ALLOW), NETWORK, .help = "reach HOST: a name, *.name, address, network, @registries, @remotes"},
+	{"deny-host", 0, "HOST[:PORT]", KEY(KEY_NET_DENY), NETWORK, .help = "never reach HOST, whatever allows it"},
+	{"allow-private", 0, "NETWORK", KEY(KEY_NET_PRIVATE), NETWORK, .help = "a private network that allowed names may lead to: 10.0.0.0/8"},
+	{"proxy", 0, NULL, KEY(KEY_NET_PROXY), .fixed = "true", NETWORK, .help = "offer proxies inside too, and set http_proxy and its kin"},
+	{"publish", 'p', "PORT[:HOSTPORT]", KEY(KEY_NET_PUBLISH), NETWORK, .help = "let this host reach a server inside, on its loopback"},
+	{"host-port", 0, "PORT", KEY(KEY_NET_HOST_PORTS), NETWORK, .help = "let the command reach one service of this host's loopback"},
+	{"socket", 0, "PATH[:DEST]", KEY(KEY_NET_SOCKETS), NETWORK, .help = "let the command reach one unix socket of this host"},
 
 	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "hand one of your variables to the command"},
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},

@@ -23,7 +23,15 @@ enum option_id {
 };
 
 /* The headings of --help, in this order. */
-enum option_group { GROUP_FILES, GROUP_BOUNDARY, GROUP_ENV, GROUP_LIMITS, GROUP_RUN, GROUP_COUNT };
+enum option_group {
+	GROUP_FILES,
+	GROUP_BOUNDARY,
+	GROUP_NETWORK,
+	GROUP_ENV,
+	GROUP_LIMITS,
+	GROUP_RUN,
+	GROUP_COUNT
+};
 
 /* Which verbs take the option; no verb takes two of one name.  FOR_PLAIN are the verbs without a policy. */
 enum {

@@ -91,9 +91,8 @@ int workspace_check(const char *workspace, const char *home, const struct origin
 	return err_fix(e, "name a project with --workspace DIR, or insist with --any-workspace");
 }
 
-/* "A (origin) contradicts B (origin)". */
-static int contradiction(const char *a, const struct origin *oa, const char *b,
-			 const struct origin *ob, struct err *e) {
+int contradiction(const char *a, const struct origin *oa, const char *b, const struct origin *ob,
+		  struct err *e) {
 	char first[SHOWN_MAX], second[SHOWN_MAX];
 	return err_set(e, ERR_USAGE, "policy", "%s (%s) contradicts %s (%s)", a,
 		       origin_text(oa, first, sizeof first), b,
@@ -384,7 +383,8 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 int policy_check(const struct policy *p, struct err *e) {
 	return check_denied(p, e) != 0 || check_mode(p, e) != 0 || check_level(p, e) != 0 ||
 			       check_chdir(p, e) != 0 || check_workspace_at(p, e) != 0 ||
-			       policy_check_environment(p, e) != 0 || check_paths(p, e) != 0
+			       policy_check_environment(p, e) != 0 || policy_check_net(p, e) != 0 ||
+			       check_paths(p, e) != 0
 		       ? -1
 		       : 0;
 }

@@ -35,6 +35,16 @@ int value_from_doc(const struct where *w, const struct key *k, const struct doc 
 int rule_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
 		   struct err *e);
 
+/* host.c and local.c: those of net. */
+int host_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		   struct err *e);
+int network_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e);
+int port_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		   struct err *e);
+int socket_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
+		     struct err *e);
+
 /* value.c: refuses a value with its key and origin; a path in absolute and normal form. */
 int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
 		 struct err *e);
@@ -72,6 +82,14 @@ int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, s
 /* check.c: contradictions, and what no policy may say. */
 int policy_check(const struct policy *p, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
+/* "A (origin) contradicts B (origin)". */
+int contradiction(const char *a, const struct origin *oa, const char *b, const struct origin *ob,
+		  struct err *e);
+
+/* net.c: an allowed host means a filtered network where nobody chose a mode. */
+void net_imply(struct policy *p);
+int policy_check_net(const struct policy *p, struct err *e);
+
 int workspace_check(const char *workspace, const char *home, const struct origin *o, struct err *e);
 
 /* print.c */

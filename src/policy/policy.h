@@ -103,6 +103,11 @@ static inline const char *policy_str(const struct policy *p, enum key_id id) {
 	return p->values[id].set ? p->values[id].str : NULL;
 }
 
+/* Whether a key of net.* has an effect with that mode, and who asked for it last; NULL:
+ * nobody did. */
+bool net_means(enum key_id key, int64_t mode);
+const struct origin *net_asked(const struct policy *p, enum key_id key);
+
 /* "built-in", "profile strict", "/etc/corral/policy.toml:12", "--write". */
 const char *origin_text(const struct origin *o, char *out, size_t cap);
 

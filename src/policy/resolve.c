@@ -318,6 +318,7 @@ static int apply_profile(struct resolver *r, struct err *e) {
 			r->pending[row->key] = row;
 		}
 	}
+	net_imply(&r->policy);
 	return 0;
 }
 
@@ -383,7 +384,11 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 	if (id == SOURCE_SYSTEM && r->in->no_config) {
 		return 0; /* only its floor counts, and that was just read */
 	}
-	return layer_merge(r->a, &r->policy, &layer, e);
+	if (layer_merge(r->a, &r->policy, &layer, e) != 0) {
+		return -1;
+	}
+	net_imply(&r->policy); /* the next layer may narrow what it meant */
+	return 0;
 }
 
 static int apply_layers(struct resolver *r, struct err *e) {
@@ -404,6 +409,7 @@ static int apply_layers(struct resolver *r, struct err *e) {
 	if (layer_merge(r->a, &r->policy, &layer, e) != 0) {
 		return -1;
 	}
+	net_imply(&r->policy);
 	/* Settled before, by the same precedence, and the workspace is resolved. */
 	r->policy.values[KEY_WORKSPACE] = workspace;
 	r->policy.values[KEY_PROFILE] = profile;

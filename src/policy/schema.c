@@ -90,9 +90,24 @@ static void schema_list(struct emit *j, const struct key *k) {
 		emit_int(j, "minLength", 1);
 	}
 	emit_end_object(j);
-	if (k->type == TYPE_NAMES && k->choices == NULL && is_later(k, "*")) {
-		emit_int(j, "maxItems", 0);
-	}
+}
+
+#define PORT_PATTERN "[1-9][0-9]{0,4}"
+
+/* A number, or the same as a string. */
+static void schema_ports(struct emit *j, const struct key *k) {
+	emit_string(j, "type", "array");
+	emit_object(j, "items");
+	emit_array(j, "anyOf");
+	emit_object(j, NULL);
+	emit_string(j, "type", "integer");
+	emit_int(j, "minimum", 1);
+	emit_int(j, "maximum", UINT16_MAX);
+	emit_end_object(j);
+	schema_pattern(j, k->type == TYPE_PORTS ? "^" PORT_PATTERN "$"
+						: "^" PORT_PATTERN "(:" PORT_PATTERN ")?$");
+	emit_end_array(j);
+	emit_end_object(j);
 }
 
 static void schema_key(struct emit *j, const char *name, const struct key *k) {
@@ -113,7 +128,14 @@ static void schema_key(struct emit *j, const char *name, const struct key *k) {
 	case TYPE_NAMES:
 	case TYPE_PATHS:
 	case TYPE_RULES:
+	case TYPE_HOSTS:
+	case TYPE_NETWORKS:
+	case TYPE_SOCKETS:
 		schema_list(j, k);
+		break;
+	case TYPE_PORTS:
+	case TYPE_PORT_PAIRS:
+		schema_ports(j, k);
 		break;
 	case TYPE_MAP:
 		emit_string(j, "type", "object");

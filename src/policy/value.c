@@ -27,8 +27,7 @@ const char *shown(const char *s, char *out, size_t cap) {
 }
 
 bool key_is_list(const struct key *k) {
-	return k->type == TYPE_NAMES || k->type == TYPE_PATHS || k->type == TYPE_RULES ||
-	       k->type == TYPE_MAP;
+	return k->type >= TYPE_NAMES;
 }
 
 static bool listed(const char *const *list, const char *name) {
@@ -64,6 +63,11 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_PATHS] = "a path",
 		[TYPE_RULES] = "a path, a pattern or @ and the name of a set",
 		[TYPE_MAP] = "NAME=VALUE",
+		[TYPE_HOSTS] = "a host",
+		[TYPE_NETWORKS] = "a network",
+		[TYPE_PORTS] = "a port",
+		[TYPE_PORT_PAIRS] = "PORT or PORT:HOSTPORT",
+		[TYPE_SOCKETS] = "the path of a socket",
 	};
 	if (k->choices != NULL) {
 		char list[256];
@@ -104,11 +108,8 @@ static int refuse_later(const struct where *w, const struct key *k, const char *
 		choices_text(k, list, sizeof list);
 		return err_fix(e, "use %s = %s", k->name, list);
 	}
-	if (k->type == TYPE_PATHS) {
-		return err_fix(e, "name each path in full; write a backslash before *, ? or [ "
-				  "where it belongs to the name");
-	}
-	return err_fix(e, "leave %s out", k->name);
+	return err_fix(e, "name each path in full; write a backslash before *, ? or [ where it "
+			  "belongs to the name");
 }
 
 static int set_number(const struct where *w, int64_t num, struct value *v) {
@@ -270,9 +271,6 @@ static int parse_name(const struct where *w, const struct key *k, const char *na
 	if (*name == '\0') {
 		return value_refuse(w, k, name, "a name must not be empty", e);
 	}
-	if (k->choices == NULL && listed(k->later, "*")) {
-		return refuse_later(w, k, name, e);
-	}
 	if (k->choices != NULL && !listed(k->choices, name)) {
 		return refuse_value(w, k, name, e);
 	}
@@ -354,12 +352,15 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 		    struct err *e) {
 	static int (*const parse[])(const struct where *, const struct key *, const char *,
 				    struct value *, struct err *) = {
-		[TYPE_BOOL] = parse_bool,       [TYPE_ENUM] = parse_enum,
-		[TYPE_STRING] = parse_string,   [TYPE_PATH] = parse_path,
-		[TYPE_COUNT] = parse_number,    [TYPE_BYTES] = parse_number,
-		[TYPE_DURATION] = parse_number, [TYPE_CPUS] = parse_number,
-		[TYPE_NAMES] = parse_names,     [TYPE_PATHS] = parse_paths,
-		[TYPE_RULES] = rule_from_text,  [TYPE_MAP] = parse_map,
+		[TYPE_BOOL] = parse_bool,          [TYPE_ENUM] = parse_enum,
+		[TYPE_STRING] = parse_string,      [TYPE_PATH] = parse_path,
+		[TYPE_COUNT] = parse_number,       [TYPE_BYTES] = parse_number,
+		[TYPE_DURATION] = parse_number,    [TYPE_CPUS] = parse_number,
+		[TYPE_NAMES] = parse_names,        [TYPE_PATHS] = parse_paths,
+		[TYPE_RULES] = rule_from_text,     [TYPE_MAP] = parse_map,
+		[TYPE_HOSTS] = host_from_text,     [TYPE_NETWORKS] = network_from_text,
+		[TYPE_PORTS] = port_from_text,     [TYPE_PORT_PAIRS] = port_from_text,
+		[TYPE_SOCKETS] = socket_from_text,
 	};
 	return parse[k->type](w, k, text, v, e);
 }
@@ -395,6 +396,11 @@ static const struct {
 	[TYPE_PATHS] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_RULES] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_MAP] = {ONE(DOC_TABLE), "a table of strings"},
+	[TYPE_HOSTS] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_NETWORKS] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_PORTS] = {ONE(DOC_ARRAY), "a list of ports"},
+	[TYPE_PORT_PAIRS] = {ONE(DOC_ARRAY), "a list of ports or \"PORT:HOSTPORT\""},
+	[TYPE_SOCKETS] = {ONE(DOC_ARRAY), "a list of strings"},
 };
 
 static int refuse_type(const struct where *w, const struct key *k, enum doc_type got,
@@ -408,12 +414,17 @@ static int refuse_type(const struct where *w, const struct key *k, enum doc_type
 static int list_from_doc(const struct where *w, const struct key *k, const struct doc *d,
 			 struct value *v, struct err *e) {
 	struct where at = *w;
+	bool is_port = k->type == TYPE_PORTS || k->type == TYPE_PORT_PAIRS;
+	char number[32];
 	v->set = true; /* an empty list was given, too */
 	v->origin = w->origin;
 	for (const struct doc *child = d->first; child != NULL; child = child->next) {
 		const char *text = child->str;
 		at.origin.line = child->line;
-		if (child->type != DOC_STRING) {
+		if (child->type == DOC_INT && is_port) {
+			(void)snprintf(number, sizeof number, "%" PRId64, child->num);
+			text = number;
+		} else if (child->type != DOC_STRING) {
 			return refuse_type(&at, k, child->type, e);
 		}
 		if (k->type == TYPE_MAP) {

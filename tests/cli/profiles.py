@@ -128,7 +128,7 @@ def register(suite):
         equal([rows[k]["value"] for k in ("limits.processes", "limits.tmp_size", "net.mode")], [1024, 4 << 30, "none"], "values")
         box.run("--profile", "data-analysis", "-c", "touch made").exited(0)
 
-    for name, culprit in (("coding", "net.mode"), ("minimal", "commands.default"), ("campaign", "commands.default")):
+    for name, culprit in (("minimal", "commands.default"), ("campaign", "commands.default")):
         @test(f"{name} is refused as not implemented, with a remedy")
         def _(box, name=name, culprit=culprit):
             done = box.run("--profile", name, "--", "touch", "ran").exited(2)

@@ -7,137 +7,12 @@
 #include "data/environment.h"
 #include "data/profiles.h"
 #include "policy/internal.h"
-#include "test.h"
+#include "policy_world.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <jansson.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- a world of its own for each test ---- */
-
-struct world {
-	struct arena a;
-	char dir[64], ws[96], home[96], admin[96], user[96], project[128], trust[128], extra[96];
-	struct setting settings[16];
-	struct policy_inputs in;
-	struct policy p;
-	struct err e;
-};
-
-static void write_file(const char *path, const char *text) {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0 || close(fd) != 0) {
-		perror(path);
-		abort();
-	}
-}
-
-static void make_dir(const char *path) {
-	if (mkdir(path, 0700) != 0) {
-		perror(path);
-		abort();
-	}
-}
-
-#define PATH_IN(w, member, name)                                                                   \
-	(void)snprintf((w)->member, sizeof(w)->member, "%s/%s", (w)->dir, name)
-
-static void world_init(struct world *w) {
-	memset(w, 0, sizeof *w);
-	arena_init(&w->a);
-	memcpy(w->dir, "/tmp/corral-policy-XXXXXX", sizeof "/tmp/corral-policy-XXXXXX");
-	if (mkdtemp(w->dir) == NULL) {
-		abort();
-	}
-	PATH_IN(w, ws, "ws");
-	PATH_IN(w, home, "home");
-	PATH_IN(w, admin, "system.toml");
-	PATH_IN(w, user, "user.toml");
-	PATH_IN(w, extra, "extra.toml");
-	PATH_IN(w, project, "ws/" PROJECT_FILE);
-	PATH_IN(w, trust, "state/corral/trust");
-	make_dir(w->ws);
-	make_dir(w->home);
-	w->in = (struct policy_inputs){
-		.cwd = w->ws,
-		.home = w->home,
-		.system_file = w->admin,
-		.user_file = w->user,
-		.trust_file = w->trust,
-		.settings = w->settings,
-	};
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
-static void world_done(struct world *w) {
-	(void)nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	arena_done(&w->a);
-}
-
-static void world_done_(struct world *w) {
-	world_done(w);
-}
-
-#define WORLD(w)                                                                                   \
-	__attribute__((cleanup(world_done_))) struct world w;                                      \
-	world_init(&(w))
-
-static void set(struct world *w, const char *key, const char *value, const char *origin) {
-	w->settings[w->in.nsettings++] = (struct setting){key, value, origin};
-}
-
-static int resolve(struct world *w) {
-	memset(&w->p, 0, sizeof w->p);
-	memset(&w->e, 0, sizeof w->e);
-	return policy_resolve(&w->a, &w->in, &w->p, &w->e);
-}
-
-/* One setting on its own: the outcome, and nothing left behind. */
-static int try(struct world *w, const char *key, const char *value) {
-	w->in.nsettings = 0;
-	set(w, key, value, "--try");
-	int done = resolve(w);
-	w->in.nsettings = 0;
-	return done;
-}
-
-static bool says(const struct world *w, const char *words) {
-	const char *sys = w->e.sys != 0 ? strerror(w->e.sys) : "";
-	bool found = strstr(w->e.what, words) != NULL || strstr(w->e.fix, words) != NULL ||
-		     strstr(sys, words) != NULL;
-	if (!found) {
-		printf("# no \"%s\" in: %s: %s | %s\n", words, w->e.what, sys, w->e.fix);
-	}
-	return found;
-}
-
-#define CHECK_OK(w, expr)                                                                          \
-	do {                                                                                       \
-		int done_ = (expr);                                                                \
-		CHECK(done_ == 0);                                                                 \
-		if (done_ != 0) {                                                                  \
-			printf("# %s | %s\n", (w)->e.what, (w)->e.fix);                            \
-		}                                                                                  \
-	} while (0)
-
-#define CHECK_FAILS(w, expr, why, ...)                                                             \
-	do {                                                                                       \
-		CHECK((expr) == -1);                                                               \
-		CHECK_INT((w)->e.kind, why);                                                       \
-		CHECK_STR((w)->e.where, "policy");                                                 \
-		const char *const words_[] = {__VA_ARGS__};                                        \
-		for (size_t i_ = 0; i_ < ARRAY_LEN(words_); i_++) {                                \
-			CHECK(says(w, words_[i_]));                                                \
-		}                                                                                  \
-	} while (0)
 
 static const char *origin_of(const struct world *w, enum key_id key) {
 	static char text[300];
@@ -293,21 +168,14 @@ TEST(the_other_profiles_differ_where_they_say) {
 
 TEST(a_profile_that_needs_a_later_capability_is_refused_by_name) {
 	WORLD(w);
-	CHECK_FAILS(&w, try(&w, "profile", "coding"), ERR_USAGE, "net.mode", "profile coding",
-		    "not implemented");
 	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_USAGE, "commands.default",
-		    "profile minimal");
+		    "profile minimal", "not implemented");
 	CHECK_FAILS(&w, try(&w, "profile", "campaign"), ERR_USAGE, "commands.default",
 		    "profile campaign");
 }
 
 TEST(a_later_value_of_a_profile_can_be_replaced) {
 	WORLD(w);
-	set(&w, "profile", "coding", "--profile");
-	set(&w, "net.mode", "none", "--net");
-	CHECK_OK(&w, resolve(&w));
-	CHECK_INT(policy_num(&w.p, KEY_NET_MODE), NET_NONE);
-	w.in.nsettings = 0;
 	set(&w, "profile", "campaign", "--profile");
 	set(&w, "commands.default", "allow", "--set");
 	CHECK_OK(&w, resolve(&w));
@@ -425,9 +293,9 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	static const struct {
 		const char *key, *text;
 	} rows[] = {
-		{"mode", "full-access"},      {"net.mode", "filtered"},
-		{"net.mode", "restricted"},   {"net.allow", "example.com"},
-		{"commands.default", "deny"}, {"fs.read", "/data/[ab]"},
+		{"mode", "full-access"},
+		{"commands.default", "deny"},
+		{"fs.read", "/data/[ab]"},
 		{"fs.write", "/tmp/*"},
 	};
 	WORLD(w);
@@ -842,6 +710,17 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "allow_degraded = [\"net\"]", "allow_degraded"},
 	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
 	{"", NULL, "nested = true", "nested"},
+	{"net.mode = \"restricted\"", "net.mode = \"filtered\"", "net.mode = \"full\"",
+	 "net.mode"},
+	{"net.allow = [\"a.example\"]", "net.mode = \"filtered\"", "net.mode = \"restricted\"",
+	 "net.mode"},
+	{"", "net.deny = [\"a.example\"]", NULL, "net.deny"},
+	{"", NULL, "net.allow = [\"a.example\"]", "net.allow"},
+	{"", NULL, "net.private = [\"10.0.0.0/8\"]", "net.private"},
+	{"", NULL, "net.proxy = true", "net.proxy"},
+	{"", NULL, "net.publish = [3000]", "net.publish"},
+	{"", NULL, "net.host_ports = [5432]", "net.host_ports"},
+	{"", NULL, "net.sockets = [\"/run/x.sock\"]", "net.sockets"},
 };
 
 TEST(an_untrusted_project_file_narrows_and_never_loosens) {
@@ -870,7 +749,7 @@ TEST(every_key_has_a_narrowing_test) {
 		CHECK(!limit || keys[i].narrow == NARROW_LOWER);
 		/* No choice but the default is implemented, or project_keeps_workspace() refuses
 		 * first. */
-		static const char *const elsewhere[] = {"workspace", "any_workspace", "net.allow",
+		static const char *const elsewhere[] = {"workspace", "any_workspace",
 							"commands.default", "chdir"};
 		bool seen = limit;
 		for (size_t n = 0; n < ARRAY_LEN(narrow_rows); n++) {
@@ -1291,7 +1170,13 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_FS_AGENT] = {"/usr", false},
 	[KEY_FS_COW] = {"true", false},
 	[KEY_NET_MODE] = {"full", false},
-	[KEY_NET_ALLOW] = {"example.com", true},
+	[KEY_NET_ALLOW] = {"a.example", false},
+	[KEY_NET_DENY] = {"a.example", false},
+	[KEY_NET_PRIVATE] = {"10.0.0.0/8", false},
+	[KEY_NET_PROXY] = {"true", false},
+	[KEY_NET_PUBLISH] = {"3000", false},
+	[KEY_NET_HOST_PORTS] = {"3000", false},
+	[KEY_NET_SOCKETS] = {"/run/x", false},
 	[KEY_ENV_PASS] = {"EDITOR", false},
 	[KEY_ENV_SET] = {"EDITOR=vi", false},
 	[KEY_ENV_ALLOW_DANGEROUS] = {"PYTHONPATH", false},
@@ -1315,6 +1200,7 @@ TEST(every_key_changes_the_hash) {
 	char hashes[KEY_COUNT + 1][65];
 	size_t count = 0;
 	make_dir(arena_printf(&w.a, "%s/sub", w.ws));
+	write_file(w.user, "net.mode = \"restricted\"\n"); /* the others of net.* need one */
 	CHECK_OK(&w, resolve(&w));
 	memcpy(hashes[count++], w.p.sha256, 65);
 	for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -1484,7 +1370,6 @@ TEST(the_schema_is_json_and_describes_every_key) {
 TEST(the_schema_offers_no_value_that_is_refused) {
 	struct buf text = {0};
 	policy_schema(&text);
-	CHECK(strstr(text.data, "\"filtered\"") == NULL);
 	CHECK(strstr(text.data, "\"full-access\"") == NULL);
 	CHECK(strstr(text.data, "\"workspace-write\"") != NULL);
 	buf_done(&text);

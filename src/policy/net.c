@@ -1,0 +1,126 @@
+/* What the keys of net.* mean together: the mode that an allowed host implies, and
+ * wishes that the mode cannot grant.
+ *
+ * Should:   let what a later layer says of the mode set earlier wishes aside, as with
+ *           every other key; the plan notes what is without effect.
+ * Must not: widen a mode that anybody chose.
+ * Fails:    closed: a wish that would have no effect is an error that names both sides. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "policy/local.h"
+
+#include <stdio.h>
+
+void net_imply(struct policy *p) {
+	struct value *mode = &p->values[KEY_NET_MODE];
+	const struct value *allow = &p->values[KEY_NET_ALLOW];
+	if (mode->origin.kind == ORIGIN_BUILTIN && allow->count > 0) {
+		mode->num = NET_FILTERED;
+		mode->origin = allow->items[0].origin;
+	}
+}
+
+struct needs {
+	enum key_id key;
+	bool none, full; /* whether it means something there */
+};
+
+static const struct needs all_needs[] = {
+	{KEY_NET_ALLOW, false, false},   {KEY_NET_DENY, true, false},
+	{KEY_NET_PRIVATE, false, false}, {KEY_NET_PROXY, false, false},
+	{KEY_NET_PUBLISH, true, false},  {KEY_NET_HOST_PORTS, true, false},
+};
+
+bool net_means(enum key_id key, int64_t mode) {
+	for (size_t i = 0; i < ARRAY_LEN(all_needs); i++) {
+		if (all_needs[i].key == key) {
+			return mode == NET_NONE   ? all_needs[i].none
+			       : mode == NET_FULL ? all_needs[i].full
+						  : true;
+		}
+	}
+	return true;
+}
+
+/* The last thing that was asked for with a key; NULL for nothing. */
+const struct origin *net_asked(const struct policy *p, enum key_id key) {
+	const struct value *v = &p->values[key];
+	const struct origin *last = NULL;
+	if (!key_is_list(&keys[key])) {
+		return v->set && v->num != 0 ? &v->origin : NULL;
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		if (last == NULL || v->items[i].origin.kind >= last->kind) {
+			last = &v->items[i].origin;
+		}
+	}
+	return last;
+}
+
+static int check_need(const struct policy *p, enum key_id key, struct err *e) {
+	const struct value *mode = &p->values[KEY_NET_MODE];
+	const struct origin *asked = net_asked(p, key);
+	char what[40];
+	if (asked == NULL || net_means(key, mode->num) || asked->kind < mode->origin.kind) {
+		return 0;
+	}
+	(void)snprintf(what, sizeof what, "net.mode %s", keys[KEY_NET_MODE].choices[mode->num]);
+	(void)contradiction(what, &mode->origin, keys[key].name, asked, e);
+	return mode->num == NET_NONE
+		       ? err_fix(e,
+				 "say --net filtered with --allow-host HOST, or --net restricted")
+		       : err_fix(e, "leave out %s, or choose --net filtered or --net restricted",
+				 keys[key].name);
+}
+
+/* ---- ports ---- */
+
+static int ports_clash(enum key_id a, const struct item *x, enum key_id b, const struct item *y,
+		       struct err *e) {
+	char first[80], second[80];
+	(void)snprintf(first, sizeof first, "%s %s", keys[a].name, x->str);
+	(void)snprintf(second, sizeof second, "%s %s", keys[b].name, y->str);
+	(void)contradiction(first, &x->origin, second, &y->origin, e);
+	return err_fix(e, "one port leads to one place: choose another for one of them");
+}
+
+static int check_published(const struct policy *p, const struct item *it, size_t from,
+			   struct err *e) {
+	const struct value *publish = &p->values[KEY_NET_PUBLISH];
+	const struct value *ports = &p->values[KEY_NET_HOST_PORTS];
+	uint16_t inside, outside, other, other_outside;
+
+	(void)port_pair_read(it->str, &inside, &outside); /* was read when it was put there */
+	for (size_t i = from; i < publish->count; i++) {
+		(void)port_pair_read(publish->items[i].str, &other, &other_outside);
+		if (outside == other_outside) {
+			return ports_clash(KEY_NET_PUBLISH, it, KEY_NET_PUBLISH, &publish->items[i],
+					   e);
+		}
+	}
+	for (size_t i = 0; i < ports->count; i++) {
+		(void)port_pair_read(ports->items[i].str, &other, &other_outside);
+		if (inside == other) {
+			return ports_clash(KEY_NET_PUBLISH, it, KEY_NET_HOST_PORTS,
+					   &ports->items[i], e);
+		}
+	}
+	return 0;
+}
+
+int policy_check_net(const struct policy *p, struct err *e) {
+	const struct value *publish = &p->values[KEY_NET_PUBLISH];
+	for (size_t i = 0; i < ARRAY_LEN(all_needs); i++) {
+		if (check_need(p, all_needs[i].key, e) != 0) {
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < publish->count; i++) {
+		if (check_published(p, &publish->items[i], i + 1, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
