@@ -251,7 +251,7 @@ void dial_begin(struct flow *f) {
 	int error = start(&f->ip, f->port, &f->server.fd);
 	if (error == 0 || error == EINPROGRESS) {
 		f->server.ready = dial_ready;
-		int added = loop_add(&f->gate->loop, &f->server, error == 0 ? 0 : EPOLLOUT);
+		int added = error == 0 ? 0 : loop_add(&f->gate->loop, &f->server, EPOLLOUT);
 		error = added == 0 ? error : ENOBUFS;
 	}
 	if (error == 0) {
@@ -316,10 +316,6 @@ static void other_ready(struct watch *w, uint32_t events) {
 	drop_dial(f, &f->server);
 	loop_drop(&f->gate->loop, w);
 	f->server.fd = take_fd(&w->fd);
-	if (loop_add(&f->gate->loop, &f->server, 0) != 0) {
-		fail(f, ENOBUFS);
-		return;
-	}
 	dialled(f);
 }
 

@@ -190,8 +190,6 @@ static int join(struct flow *f) {
 	int fd = accept_own(f, which, port);
 	if (fd >= 0) {
 		f->gate->peers->of[which][port] = (struct wire_peer){.ip = f->ip, .port = f->port};
-		/* The call is over for a caller that blocks: its socket knows now. */
-		(void)!(f->waits && connect(f->caller, &to.any, len));
 	}
 	return fd;
 }
@@ -210,13 +208,15 @@ static int join_caller(struct flow *f) {
 	return fd;
 }
 
-static void keep_alive(int fd) {
+void flow_tune(int fd, bool keep) {
 	const int on = 1, after = KEEPALIVE_AFTER;
 
 	/* Comforts: without them it just takes longer. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after, sizeof after);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if (keep) {
+		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after, sizeof after);
+	}
 }
 
 bool flow_attach(struct flow *f) {
@@ -226,12 +226,7 @@ bool flow_attach(struct flow *f) {
 		flow_fail(f, -fd);
 		return false;
 	}
-	keep_alive(fd);
 	f->client.fd = fd;
-	if (loop_add(&f->gate->loop, &f->client, 0) != 0) {
-		flow_fail(f, ENOBUFS);
-		return false;
-	}
 	drop_fd(&f->caller);
 	flow_answer(f, f->waits ? 0 : EINPROGRESS);
 	return true;
@@ -277,9 +272,12 @@ static void begin_host(struct flow *f) {
 
 /* The program talks to us before it is known where to. */
 static void begin_asked(struct flow *f) {
-	if (flow_attach(f)) {
-		alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
-		loop_want(&f->gate->loop, &f->client, EPOLLIN);
+	if (!flow_attach(f)) {
+		return;
+	}
+	(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
+	if (loop_want(&f->gate->loop, &f->client, EPOLLIN) != 0) {
+		flow_reset(f);
 	}
 }
 
@@ -389,24 +387,19 @@ static bool takes(const struct way *way) {
 static void want(struct flow *f) {
 	struct loop *l = &f->gate->loop;
 	bool asks = looks(f) || f->up.allow > 0;
+	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN : 0U) |
+			  (f->down.held > 0 ? EPOLLOUT : 0U);
+	uint32_t server = (takes(&f->down) && !muted(f) ? EPOLLIN : 0U) |
+			  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0U);
 
-	if (f->client.fd >= 0) {
-		loop_want(l, &f->client,
-			  (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN : 0) |
-				  (f->down.held > 0 ? EPOLLOUT : 0));
-	}
-	if (f->server.fd >= 0) {
-		loop_want(l, &f->server,
-			  (takes(&f->down) && !muted(f) ? EPOLLIN : 0) |
-				  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0));
+	if (loop_want(l, &f->client, client) != 0 || loop_want(l, &f->server, server) != 0) {
+		flow_reset(f);
 	}
 }
 
-void flow_step(struct flow *f) {
-	if (f->phase != PHASE_OPEN) {
-		return;
-	}
-	if (!move_up(f) || !move_down(f)) {
+void flow_step(struct flow *f, int ways) {
+	if (f->phase != PHASE_OPEN || ((ways & STEP_UP) != 0 && !move_up(f)) ||
+	    ((ways & STEP_DOWN) != 0 && !move_down(f))) {
 		return;
 	}
 	if ((f->up.shut && f->down.shut) || (f->gate->ending && f->up.shut)) {
@@ -417,9 +410,8 @@ void flow_step(struct flow *f) {
 }
 
 void flow_reached(struct flow *f) {
-	keep_alive(f->server.fd);
+	flow_tune(f->server.fd, false);
 	f->server.ready = server_ready;
-	loop_want(&f->gate->loop, &f->server, 0);
 }
 
 void flow_open(struct flow *f) {
@@ -429,15 +421,22 @@ void flow_open(struct flow *f) {
 		f->strict = f->port == 80 || f->port == 443;
 		f->up.allow = 0;
 		if (f->strict) {
-			alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
+			(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
 		}
 	} else if (f->speech == SPEECH_UNKNOWN) {
 		f->speech = SPEECH_OPAQUE;
 	}
-	flow_step(f);
+	flow_step(f, STEP_BOTH);
 }
 
 /* ---- events ---- */
+
+static int ways_of(uint32_t events, int in, int out) {
+	if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+		return STEP_BOTH;
+	}
+	return ((events & EPOLLIN) != 0 ? in : 0) | ((events & EPOLLOUT) != 0 ? out : 0);
+}
 
 static void client_ready(struct watch *w, uint32_t events) {
 	struct flow *f = HOLDER(w, struct flow, client);
@@ -457,7 +456,7 @@ static void client_ready(struct watch *w, uint32_t events) {
 		}
 		return;
 	}
-	flow_step(f);
+	flow_step(f, ways_of(events, STEP_UP, STEP_DOWN));
 	/* Gone altogether; a flow that is still there has nothing more to tell it. */
 	if (f->phase == PHASE_OPEN && f->client.fd == w->fd &&
 	    (events & (EPOLLHUP | EPOLLERR)) != 0 && f->up.held == 0 && takes(&f->down)) {
@@ -468,7 +467,7 @@ static void client_ready(struct watch *w, uint32_t events) {
 static void server_ready(struct watch *w, uint32_t events) {
 	struct flow *f = HOLDER(w, struct flow, server);
 
-	flow_step(f);
+	flow_step(f, ways_of(events, STEP_DOWN, STEP_UP));
 	if (f->phase == PHASE_OPEN && (events & (EPOLLHUP | EPOLLERR)) != 0 && f->down.ended) {
 		loop_drop(&f->gate->loop, w); /* it has no more to say, and takes nothing */
 	}

@@ -165,11 +165,15 @@ bool flow_attach(struct flow *f);
 /* The upstream is there: from now on its events are the flow's. */
 void flow_reached(struct flow *f);
 
+/* What a socket of a flow, or a listener for such, is set to; keep: a silent end is noticed. */
+void flow_tune(int fd, bool keep);
+
 /* Both ends are there. */
 void flow_open(struct flow *f);
 
-/* What happened at either end; may end the flow. */
-void flow_step(struct flow *f);
+/* Moves what can be moved these ways; may end the flow. */
+enum { STEP_UP = 1, STEP_DOWN = 2, STEP_BOTH = 3 };
+void flow_step(struct flow *f, int ways);
 
 /* A new program's call; takes the socket. */
 void flow_begin(struct gate *g, const struct wire *w, int socket);

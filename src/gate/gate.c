@@ -41,6 +41,7 @@ static void take_relay(struct gate *g, int which, int fd) {
 		return;
 	}
 	drop_fd(&g->relay[which].fd);
+	flow_tune(fd, true); /* whom it accepts inherits that */
 	g->relay[which].fd = fd;
 	g->peers->relay[which] = ntohs(a.in4.sin_port);
 }
@@ -88,7 +89,7 @@ static void end(struct gate *g) {
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		struct flow *f = &g->flows[i];
 		if (f->phase == PHASE_OPEN && f->kind != FLOW_INWARD) {
-			flow_step(f);
+			flow_step(f, STEP_BOTH);
 		} else if (f->phase != PHASE_FREE && (f->client.fd < 0 || f->phase != PHASE_DIAL)) {
 			flow_reset(f);
 		}

@@ -111,10 +111,6 @@ static void begin(struct publisher *p, int fd) {
 	f->port = p->port;
 	f->speech = SPEECH_OPAQUE;
 	f->client.fd = take_fd(&client);
-	if (loop_add(&p->gate->loop, &f->client, 0) != 0) {
-		flow_reset(f);
-		return;
-	}
 	f->entry = flow_note(f, NET_OP_PUBLISH, NET_ALLOWED, &v);
 	ask_inside(f);
 }

@@ -40,25 +40,31 @@ int loop_add(struct loop *l, struct watch *w, uint32_t events) {
 		return -errno;
 	}
 	w->events = events;
+	w->in = true;
 	return 0;
 }
 
-void loop_want(struct loop *l, struct watch *w, uint32_t events) {
+int loop_want(struct loop *l, struct watch *w, uint32_t events) {
 	struct epoll_event event = {.events = asked(events), .data.ptr = w};
-	if (w->fd < 0 || w->events == events) {
-		return;
+	if (w->fd < 0 || (w->in && w->events == events)) {
+		return 0;
+	}
+	if (!w->in) {
+		return loop_add(l, w, events);
 	}
 	w->events = events;
 	/* What is watched can be changed: nothing is allocated for it. */
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &event);
+	return 0;
 }
 
 void loop_drop(struct loop *l, struct watch *w) {
 	struct epoll_event unused = {0};
-	if (w->fd < 0) {
+	if (w->fd < 0 || !w->in) {
 		return;
 	}
-	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* one that was never added */
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* it is in */
+	w->in = false;
 	for (size_t i = l->next; i < l->count; i++) {
 		if (l->turn[i].data.ptr == w) {
 			l->turn[i].data.ptr = NULL;

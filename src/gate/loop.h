@@ -11,7 +11,8 @@
 
 struct watch {
 	int fd; /* -1: none */
-	uint32_t events; /* the loop's own: what is wanted */
+	uint32_t events; /* the loop's own: what is wanted, */
+	bool in;         /* and whether the kernel knows of it */
 	void (*ready)(struct watch *w, uint32_t events); /* EPOLLIN, …; may end its owner */
 };
 
@@ -39,7 +40,8 @@ int loop_init(struct loop *l); /* 0 or -errno */
 /* 0 or -errno; w->fd and w->ready are set before.  Level-triggered; EPOLLERR and EPOLLHUP come
  * unasked, and once only while events is 0. */
 int loop_add(struct loop *l, struct watch *w, uint32_t events);
-void loop_want(struct loop *l, struct watch *w, uint32_t events); /* no call when nothing changes */
+/* No call when nothing changes; one that is not in yet is added, 0 or -errno. */
+int loop_want(struct loop *l, struct watch *w, uint32_t events);
 /* Also forgets events of this turn that were not delivered yet.  Does not close; is called before
  * the descriptor is closed. */
 void loop_drop(struct loop *l, struct watch *w);

@@ -91,7 +91,7 @@ static void judge_ip_asked(struct flow *f) {
 
 static void judge_asked(struct flow *f, const struct hostname *host, uint16_t port) {
 	f->port = port;
-	loop_want(&f->gate->loop, &f->client, 0);
+	(void)loop_want(&f->gate->loop, &f->client, 0); /* it is in */
 	if (host->kind == HOST_IP) {
 		f->ip = host->ip;
 		judge_ip_asked(f);

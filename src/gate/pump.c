@@ -15,6 +15,9 @@
 #define ROUNDS 16
 #define PIPE_SIZE (256 * 1024)
 
+/* Who sends so much at once has more. */
+#define PLENTY ((size_t)32 * 1024)
+
 static bool pipe_take(struct gate *g, struct way *way) {
 	if (way->pipe[0] >= 0) {
 		return true;
@@ -63,9 +66,6 @@ void pump_drop(struct gate *g, struct way *way) {
 /* 1: something came; 0: nothing now, or never again; -1: broken. */
 static int fill(struct way *way, int from) {
 	size_t most = way->allow < MOVE_MAX ? (size_t)way->allow : MOVE_MAX;
-	if (way->ended || most == 0) {
-		return 0;
-	}
 	ssize_t n = splice(from, NULL, way->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -92,11 +92,14 @@ static int drain(struct way *way, int to, uint64_t *ret_bytes) {
 }
 
 enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t *ret_bytes) {
+	size_t came = 0;
+
 	for (int round = 0; round < ROUNDS; round++) {
 		if (way->held == 0 && !way->ended && way->allow > 0) {
 			if (!pipe_take(g, way) || fill(way, from) < 0) {
 				return MOVED_BROKEN;
 			}
+			came = way->held;
 		}
 		if (way->held == 0) {
 			break;
@@ -107,6 +110,9 @@ enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t
 		}
 		if (went == 0) {
 			return MOVED_ALL;
+		}
+		if (way->held == 0 && came < PLENTY) {
+			break; /* there is hardly more; the loop says when */
 		}
 	}
 	pipe_give(g, way);

@@ -39,7 +39,7 @@ static void send_tcp(struct flow *f, uint8_t *m, size_t len) {
 		return;
 	}
 	(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
-	loop_want(&f->gate->loop, &f->client, EPOLLIN);
+	(void)loop_want(&f->gate->loop, &f->client, EPOLLIN); /* it is in */
 }
 
 /* Frees the lookup. */
@@ -231,7 +231,7 @@ void stub_step(struct flow *f) {
 	}
 	int low = 1;
 	(void)setsockopt(f->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
-	loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
+	(void)loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
 	l->flow = f;
 	ask(l, query + 2, len);
 }

@@ -44,7 +44,15 @@ bool gate_serves(const struct broker *b, const struct in6_addr *to, uint16_t por
 	if (!address_is_loopback(to)) {
 		return true;
 	}
-	return is_virtual(&b->plan->net, port) && (port != 53 || is_resolver(to));
+	/* Without a namespace the host's own server for names is on the loopback too. */
+	return is_virtual(&b->plan->net, port) &&
+	       (port != 53 || is_resolver(to) || plan_shares(b->plan));
+}
+
+static bool is_connected(int fd) {
+	struct address peer = {.len = sizeof peer.all};
+
+	return syscall(SYS_getpeername, fd, &peer.any, &peer.len) == 0;
 }
 
 long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port) {
@@ -55,6 +63,9 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 
 	if (flags < 0 || family < 0) {
 		return -ECONNREFUSED;
+	}
+	if (is_connected(fd)) {
+		return -EISCONN;
 	}
 	memset(&w, 0, sizeof w);
 	w.kind = WIRE_CONNECT;
@@ -69,12 +80,6 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 	}
 	b->forwarded[b->nforwarded++ % BROKER_FORWARDED] = c->id;
 	return CALL_ANSWERED;
-}
-
-static bool is_connected(int fd) {
-	struct address peer = {.len = sizeof peer.all};
-
-	return syscall(SYS_getpeername, fd, &peer.any, &peer.len) == 0;
 }
 
 long gate_connect(const struct call *c) {
