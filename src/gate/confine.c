@@ -18,6 +18,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -62,7 +63,6 @@ static const struct sock_filter filter[] = {
 	CALL(splice),
 	CALL(recvfrom), CALL(sendto),
 	CALL(recvmsg), CALL(sendmsg), /* the channel: sockets travel with its messages */
-	CALL(read), CALL(write),
 
 	/* waiting */
 #ifdef SYS_epoll_wait
@@ -79,8 +79,7 @@ static const struct sock_filter filter[] = {
 		ARG(2), ONE(0), /* neither MPTCP, which hides where it goes, nor ICMP */
 		KILL),
 	CALL(connect), CALL(accept4), CALL(shutdown), CALL(close), CALL(pipe2),
-	CALL(bind), /* a port of its own for each question to a name server */
-	CALL(getsockname), CALL(getpeername), CALL(getsockopt),
+	CALL(getsockname), CALL(getsockopt),
 	WHERE(SYS_setsockopt,
 		ARG(1),
 		WHERE(SOL_SOCKET, ARG(2), ONE(SO_LINGER), ONE(SO_KEEPALIVE), ONE(SO_RCVLOWAT), KILL),
@@ -89,7 +88,8 @@ static const struct sock_filter filter[] = {
 	WHERE(SYS_fcntl, ARG(1), ONE(F_GETFL), ONE(F_SETFL), ONE(F_SETPIPE_SZ), KILL),
 	WHERE(SYS_ioctl, ARG(1),
 		ONE(SECCOMP_IOCTL_NOTIF_SEND), /* the answer to a program's call */
-		ONE(SECCOMP_IOCTL_NOTIF_ID_VALID), ONE(FIONREAD), KILL),
+		ONE(SIOCGIFINDEX), /* of a name server's address that holds on one link alone */
+		KILL),
 
 	CALL(getrandom), /* numbers of questions that nobody guesses */
 	CALL(rt_sigreturn), CALL(restart_syscall),
