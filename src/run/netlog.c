@@ -5,8 +5,8 @@
 #include "run/netlog.h"
 
 #include "base/auto.h"
+#include "data/ranges.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 static const char *const op_names[] = {
@@ -51,13 +51,10 @@ static const char *text_of(struct arena *a, char *s, size_t cap, bool *failed) {
 }
 
 static const char *address_of(struct arena *a, const struct ip *ip, bool *failed) {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	bool four = memcmp(ip->b, mapped, sizeof mapped) == 0;
 	char text[IP_TEXT];
 
-	const char *copy =
-		inet_ntop(four ? AF_INET : AF_INET6, four ? ip->b + 12 : ip->b, text, sizeof text);
-	copy = copy == NULL ? NULL : arena_strdup(a, copy);
+	(void)ip_text(ip, text); /* it fits */
+	const char *copy = arena_strdup(a, text);
 	*failed |= copy == NULL;
 	return copy;
 }
@@ -76,11 +73,22 @@ const char *netlog_place(struct arena *a, const struct netlog_item *item) {
 			    (unsigned)item->port);
 }
 
-/* A rule that was met forbids it, or allows it and something else does not hold: then another
- * rule that allows it changes nothing. */
-static bool can_be_allowed(const struct netlog_item *item) {
-	return item->outcome == NET_DENIED && item->rule == NULL && item->op != NET_OP_PUBLISH &&
-	       (item->name != NULL || item->address != NULL);
+/* What one more rule of net.allow would have to be about.  A rule that was met forbids it, or
+ * allows it and something else does not hold: then another changes nothing.  An address that
+ * is not public is reached by its own rule, whatever led there; where a machine's credentials
+ * are is not offered. */
+static bool rule_for(const struct netlog_item *item, const struct range *special,
+		     struct netlog_item *ret) {
+	*ret = (struct netlog_item){
+		.name = item->name, .address = item->address, .port = item->port};
+	if (item->outcome != NET_DENIED || item->rule != NULL || item->op == NET_OP_PUBLISH) {
+		return false;
+	}
+	if (special != NULL) {
+		ret->name = NULL;
+		return item->op != NET_OP_RESOLVE && special->kind != RANGE_METADATA;
+	}
+	return item->name != NULL || item->address != NULL;
 }
 
 /* As far as a number of the result goes. */
@@ -115,8 +123,9 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;
 	}
-	if (can_be_allowed(&item)) {
-		const char *place = netlog_place(a, &item);
+	struct netlog_item wanted;
+	if (rule_for(&item, has_ip == 0 ? NULL : range_of(&e->ip), &wanted)) {
+		const char *place = netlog_place(a, &wanted);
 		item.remedy = place == NULL ? NULL : arena_printf(a, "--allow-host %s", place);
 		failed = item.remedy == NULL;
 	}

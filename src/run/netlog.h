@@ -13,7 +13,7 @@ struct netlog_item {
 	uint16_t port;       /* 0: none */
 	const char *rule;    /* as it was written; NULL: none speaks of it */
 	const char *why;     /* refused or failed; else NULL */
-	const char *remedy;  /* refused: the option that allows it; NULL when a rule forbids it */
+	const char *remedy;  /* refused: the option that allows it; NULL: none would, or should */
 	uint64_t count, sent, received;
 };
 

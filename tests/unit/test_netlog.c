@@ -109,6 +109,27 @@ TEST(a_refusal_names_the_option_that_would_allow_it) {
 	ledger_free(l);
 }
 
+TEST(an_address_that_is_not_public_is_allowed_by_its_own_rule_or_not_at_all) {
+	static const struct row rows[] = {
+		{NET_OP_CONNECT, NET_DENIED, "db.test", {10, 1, 2, 3}, 5432, NULL, "it is private"},
+		{NET_OP_RESOLVE, NET_DENIED, "db.test", {10, 1, 2, 3}, 0, NULL, "it is private"},
+		{NET_OP_CONNECT, NET_DENIED, NULL, {169, 254, 169, 254}, 80, NULL, "credentials"},
+	};
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		(void)add(l, &rows[i]);
+	}
+	netlog_read(l, &n);
+	REQUIRE(n.count == 3);
+	CHECK_STR(n.items[0].remedy, "--allow-host 10.1.2.3:5432");
+	CHECK(n.items[1].remedy == NULL);
+	CHECK(n.items[2].remedy == NULL);
+	netlog_done(&n);
+	ledger_free(l);
+}
+
 TEST(without_a_gate_nothing_is_recorded_and_nothing_claimed) {
 	struct netlog n;
 	netlog_read(NULL, &n);
