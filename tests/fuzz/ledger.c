@@ -1,0 +1,93 @@
+/* What a gate that was taken over can write into the memory that the supervisor reads.
+ *
+ * An input is how many entries are said to be there, how many were lost, and the bytes of the
+ * first entries.  Whatever they are, the result is one JSON object, every text in it is
+ * whole, and what is told to a terminal or offered as an option is made of harmless bytes. */
+#include "fuzz.h"
+
+#include "lib/internal.h"
+#include "run/hint.h"
+#include "run/netlog.h"
+
+#include <jansson.h>
+
+static bool is_plain(const char *s) {
+	for (; s != NULL && *s != '\0'; s++) {
+		if ((unsigned char)*s < ' ' || *s == 0x7f) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A word that a shell takes as it is, brackets of an address aside. */
+static bool is_word(const char *s) {
+	for (; *s != '\0'; s++) {
+		bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
+		if (!letter && (*s < '0' || *s > '9') && strchr(".-_:[]", *s) == NULL) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void item_is_harmless(const struct netlog_item *item) {
+	static const char option[] = "--allow-host ";
+	HOLDS(is_plain(item->rule) && is_plain(item->why));
+	HOLDS(item->name == NULL || (is_word(item->name) && item->name[0] != '-'));
+	HOLDS(item->name == NULL || strlen(item->name) <= HOSTNAME_MAX);
+	HOLDS(item->rule == NULL || strlen(item->rule) < LEDGER_TEXT);
+	HOLDS(item->address == NULL || strlen(item->address) < IP_TEXT);
+	if (item->remedy != NULL) {
+		HOLDS(item->outcome == NET_DENIED && item->rule == NULL);
+		HOLDS(strncmp(item->remedy, option, strlen(option)) == 0);
+		HOLDS(is_word(item->remedy + strlen(option)) &&
+		      item->remedy[strlen(option)] != '-');
+	}
+}
+
+static void object_is_whole(struct corral_result *r) {
+	char *text = NULL;
+	HOLDS(corral_result_json(r, &text, NULL) == 0);
+	json_t *tree = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	HOLDS(tree != NULL);
+	HOLDS(json_array_size(json_object_get(tree, "network")) == r->outcome.network.count);
+	json_decref(tree);
+	free(text);
+}
+
+static void hint_is_harmless(struct corral_result *r) {
+	struct overheard words = {0};
+	const struct overheard *const streams[] = {&words};
+	overhear(&words, "connect EACCES 11.0.0.66:443", 28);
+	advise_network(&r->outcome.network, streams, 1, &r->outcome.advice);
+	result_complete(r);
+	HOLDS(is_plain(corral_result_hint(r)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	static struct ledger *l;
+	struct input in = {data, size};
+	struct corral_result r = {0};
+	struct err e = {0};
+
+	HOLDS(l != NULL || ledger_new(&l, &e) == 0);
+	uint8_t kind = input_byte(&in);
+	uint32_t used = kind == 255 ? input_word(&in) : kind;
+	l->lost = input_byte(&in);
+	size_t most = in.left < sizeof l->entries ? in.left : sizeof l->entries;
+	memset(l->entries, 0, sizeof l->entries);
+	memcpy(l->entries, in.at, most);
+	l->used = used;
+	netlog_read(l, &r.outcome.network);
+	const struct netlog *n = &r.outcome.network;
+	HOLDS(n->recorded);
+	HOLDS(n->count + n->more == (used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES) + l->lost);
+	for (size_t i = 0; i < n->count; i++) {
+		item_is_harmless(&n->items[i]);
+	}
+	hint_is_harmless(&r);
+	object_is_whole(&r);
+	outcome_done(&r.outcome);
+	return 0;
+}
