@@ -44,6 +44,8 @@ def common(build, sanitized, corral):
         # The tripwire stands in for malloc, which is what the sanitizer does too.
         yield from programs(sanitized, " (sanitized)", without="test_tripwire")
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
+    yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
+    yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build]
 
