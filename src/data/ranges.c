@@ -154,8 +154,9 @@ const struct range *range_of(const struct ip *ip) {
 	return r != NULL && (r->kind != RANGE_PRIVATE || outer->kind == RANGE_PRIVATE) ? r : outer;
 }
 
-#define METADATA_NAME "it is the name of a cloud's metadata service: net.allow may list it by name"
-#define LOCAL_NAME(of, end) "it is a name of " of " (" end "): net.allow may list it by name"
+#define NAMED(what) what, "it is " what ": net.allow may list it by name"
+#define METADATA_NAME NAMED("the name of a cloud's metadata service")
+#define LOCAL_NAME(of, end) NAMED("a name of " of " (" end ")")
 
 /* clang-format off */
 const struct range_name range_names[] = {
@@ -194,15 +195,21 @@ static bool ends_in(const char *name, size_t len, const char *row) {
 	return len > n && memcmp(name + len - n, row, n) == 0;
 }
 
-const char *range_of_name(const char *name) {
+static const struct range_name one_label = {"", NAMED("a name without a domain")};
+
+const struct range_name *range_name_row(const char *name) {
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < ARRAY_LEN(range_names); i++) {
 		if (ends_in(name, len, range_names[i].name)) {
-			return range_names[i].why;
+			return &range_names[i];
 		}
 	}
-	return memchr(name, '.', len) == NULL
-		       ? "it is a name without a domain: net.allow may list it by name"
-		       : NULL;
+	return memchr(name, '.', len) == NULL ? &one_label : NULL;
+}
+
+const char *range_of_name(const char *name) {
+	const struct range_name *row = range_name_row(name);
+
+	return row == NULL ? NULL : row->why;
 }

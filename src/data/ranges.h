@@ -30,8 +30,12 @@ const char *range_of_name(const char *name);
 /* With a dot in front what lies beneath it is meant as well. */
 struct range_name {
 	const char *name;
-	const char *why;
+	const char *what; /* "a name of local networks (.lan)" */
+	const char *why;  /* as range_of_name() says it */
 };
+
+/* The row that range_of_name() answers by, or NULL. */
+const struct range_name *range_name_row(const char *name);
 
 /* For the tests, which hold every row against its text. */
 extern const struct range ranges[];

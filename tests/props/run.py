@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Properties of rules about files, over random patterns, trees, rules and calls.  Speaks TAP.
+"""Properties of rules about files, over random patterns, trees, rules and calls, and of URLs.  Speaks TAP.
 
     tests/props/run.py --corral build/corral --build build [--trees N] [--seed N] [--levels full] [PATTERN]
 
@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("globs", "trees", "seen")
+GROUPS = ("globs", "urls", "trees", "seen")
 
 
 def built(build, name):
@@ -41,6 +41,7 @@ def main():
     suite.build, suite.seed, suite.trees, suite.calls = args.build, args.seed, args.trees, args.calls
     suite.patterns, suite.levels, suite.portion = args.patterns, args.levels.split(","), 25
     suite.globs, suite.doer = built(args.build, "globs"), built(args.build, "doer")
+    suite.urls = built(args.build, "urls")
     for group in GROUPS:
         importlib.import_module(group).register(suite)
     return suite.run(args.only, args.jobs)
