@@ -149,7 +149,7 @@ TEST(text_is_read_back_as_the_same_address) {
 	unsigned seed = 3;
 	for (size_t i = 0; i < 100000; i++) {
 		struct ip ip, again;
-		char text[IP_TEXT], system[INET6_ADDRSTRLEN];
+		char text[IP_TEXT], theirs[INET6_ADDRSTRLEN];
 		for (size_t k = 0; k < 16; k++) {
 			seed = seed * 1103515245U + 12345U;
 			ip.b[k] = seed >> 28 < 9 ? 0 : (uint8_t)(seed >> 16);
@@ -158,8 +158,8 @@ TEST(text_is_read_back_as_the_same_address) {
 		CHECK(ip_parse(text, len, &again) && ip_same(&ip, &again));
 		/* The system writes what looks compatible with IPv4 with dots. */
 		if (memcmp(ip.b, (uint8_t[12]){0}, 12) != 0 && !ip_is4(&ip)) {
-			inet_ntop(AF_INET6, &ip, system, sizeof system);
-			CHECK_STR(text, system);
+			inet_ntop(AF_INET6, &ip, theirs, sizeof theirs);
+			CHECK_STR(text, theirs);
 		}
 	}
 }
