@@ -402,7 +402,8 @@ void flow_step(struct flow *f, int ways) {
 	    ((ways & STEP_DOWN) != 0 && !move_down(f))) {
 		return;
 	}
-	if ((f->up.shut && f->down.shut) || (f->gate->ending && f->up.shut)) {
+	bool told = f->kind == FLOW_INWARD ? f->down.shut : f->up.shut; /* what the inside sent */
+	if ((f->up.shut && f->down.shut) || (f->gate->ending && told)) {
 		flow_close(f);
 		return;
 	}

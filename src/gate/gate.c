@@ -28,6 +28,19 @@ size_t gate_size(void) {
 
 /* ---- the broker ---- */
 
+/* Whom the gate connects it accepts at once; whoever else comes is turned away. */
+static void strangers(struct watch *w, uint32_t events) {
+	(void)events;
+
+	for (int i = 0; i < MESSAGES; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			return;
+		}
+		drop_fd(&fd);
+	}
+}
+
 static void take_relay(struct gate *g, int which, int fd) {
 	union {
 		struct sockaddr any;
@@ -40,9 +53,10 @@ static void take_relay(struct gate *g, int which, int fd) {
 		drop_fd(&fd);
 		return;
 	}
-	drop_fd(&g->relay[which].fd);
 	flow_tune(fd, true); /* whom it accepts inherits that */
-	g->relay[which].fd = fd;
+	drop_fd(&g->relay[which].fd);
+	g->relay[which] = (struct watch){.fd = fd, .ready = strangers};
+	(void)loop_add(&g->loop, &g->relay[which], EPOLLIN); /* or they wait in the queue */
 	g->peers->relay[which] = ntohs(a.in4.sin_port);
 }
 
@@ -88,7 +102,7 @@ static void end(struct gate *g) {
 	(void)alarm_set(&g->loop, &g->drained, DRAIN_MS);
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		struct flow *f = &g->flows[i];
-		if (f->phase == PHASE_OPEN && f->kind != FLOW_INWARD) {
+		if (f->phase == PHASE_OPEN) {
 			flow_step(f, STEP_BOTH);
 		} else if (f->phase != PHASE_FREE && (f->client.fd < 0 || f->phase != PHASE_DIAL)) {
 			flow_reset(f);

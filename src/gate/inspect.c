@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 /* Looks that are taken to empty a queue before a refusal. */
 #define UNREAD_MAX 16
@@ -50,27 +49,31 @@ static struct net_verdict judge_said(const struct flow *f, const char *name) {
 	return v;
 }
 
+static size_t put(uint8_t *out, size_t at, const char *s) {
+	size_t len = strlen(s);
+
+	memcpy(out + at, s, len); /* a few short texts, in a buffer of 64 KiB */
+	return at + len;
+}
+
 /* In the words of a client that speaks HTTP, where the server has not begun to. */
 static void say_forbidden(struct flow *f, const char *why) {
-	static const char head[] = "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
-				   "Content-Type: text/plain\r\n\r\ncorral: ";
-	struct iovec text[] = {
-		{.iov_base = f->gate->scratch, .iov_len = sizeof head - 1},
-		{.iov_base = f->gate->scratch + sizeof head, .iov_len = strlen(why)},
-		{.iov_base = f->gate->scratch + sizeof head - 1, .iov_len = 1},
-	};
-	const struct msghdr msg = {.msg_iov = text, .msg_iovlen = ARRAY_LEN(text)};
+	uint8_t *out = f->gate->scratch;
+	size_t len;
 
 	/* What the client has said so far is read: a close with bytes unread is a reset. */
 	for (int i = 0; i < UNREAD_MAX; i++) {
-		if (recv(f->client.fd, f->gate->scratch, sizeof f->gate->scratch, MSG_DONTWAIT) <= 0) {
+		if (recv(f->client.fd, out, sizeof f->gate->scratch, MSG_DONTWAIT) <= 0) {
 			break;
 		}
 	}
-	memcpy(f->gate->scratch, head, sizeof head - 1);
-	f->gate->scratch[sizeof head - 1] = '\n';
-	memcpy(f->gate->scratch + sizeof head, why, strlen(why));
-	(void)sendmsg(f->client.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL); /* or without words */
+	len = put(out, 0, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
+			  "Content-Type: text/plain\r\n\r\ncorral: ");
+	len = put(out, len, f->name);
+	len = put(out, len, f->name[0] == '\0' ? "" : ": ");
+	len = put(out, len, why);
+	len = put(out, len, "\n");
+	(void)send(f->client.fd, out, len, MSG_DONTWAIT | MSG_NOSIGNAL); /* or without words */
 }
 
 static bool refuse_verdict(struct flow *f, const struct net_verdict *v) {
