@@ -145,10 +145,7 @@ static int start(const struct ip *ip, uint16_t port, int *ret) {
 }
 
 static void drop_dial(struct flow *f, struct watch *w) {
-	if (w->fd >= 0) {
-		loop_drop(&f->gate->loop, w);
-		drop_fd(&w->fd);
-	}
+	loop_close(&f->gate->loop, w);
 }
 
 void dial_end(struct flow *f) {

@@ -62,8 +62,7 @@ static void drop_watch(struct gate *g, struct watch *w, bool reset) {
 		const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
 		(void)setsockopt(w->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 	}
-	loop_drop(&g->loop, w);
-	drop_fd(&w->fd);
+	loop_close(&g->loop, w);
 }
 
 static void flow_end(struct flow *f, bool reset) {
@@ -427,7 +426,12 @@ void flow_open(struct flow *f) {
 	} else if (f->speech == SPEECH_UNKNOWN) {
 		f->speech = SPEECH_OPAQUE;
 	}
-	flow_step(f, STEP_BOTH);
+	/* A head that was kept goes at once; else the loop says when there is something. */
+	if (f->stash != 0) {
+		flow_step(f, STEP_UP);
+	} else {
+		want(f);
+	}
 }
 
 /* ---- events ---- */

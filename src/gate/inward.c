@@ -55,8 +55,7 @@ static void inward_ready(struct watch *w, uint32_t events) {
 	(void)events;
 
 	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
-		loop_drop(&f->gate->loop, w);
-		drop_fd(&w->fd);
+		loop_close(&f->gate->loop, w);
 		not_there(f);
 		return;
 	}

@@ -3,6 +3,8 @@
  * Fails:    closed: a loop that cannot wait is over, and the gate with it. */
 #include "gate/loop.h"
 
+#include "base/auto.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <time.h>
@@ -58,19 +60,34 @@ int loop_want(struct loop *l, struct watch *w, uint32_t events) {
 	return 0;
 }
 
-void loop_drop(struct loop *l, struct watch *w) {
-	struct epoll_event unused = {0};
-	if (w->fd < 0 || !w->in) {
-		return;
-	}
-	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* it is in */
-	w->in = false;
+/* What came for it in this turn is nobody's. */
+static void forget(struct loop *l, struct watch *w) {
 	for (size_t i = l->next; i < l->count; i++) {
 		if (l->turn[i].data.ptr == w) {
 			l->turn[i].data.ptr = NULL;
 		}
 	}
 	w->events = 0;
+	w->in = false;
+}
+
+void loop_drop(struct loop *l, struct watch *w) {
+	struct epoll_event unused = {0};
+	if (w->fd < 0 || !w->in) {
+		return;
+	}
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* it is in */
+	forget(l, w);
+}
+
+void loop_close(struct loop *l, struct watch *w) {
+	if (w->fd < 0) {
+		return;
+	}
+	if (w->in) {
+		forget(l, w);
+	}
+	drop_fd(&w->fd);
 }
 
 /* ---- alarms: a binary heap, the earliest at the top ---- */

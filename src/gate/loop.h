@@ -45,6 +45,9 @@ int loop_want(struct loop *l, struct watch *w, uint32_t events);
 /* Also forgets events of this turn that were not delivered yet.  Does not close; is called before
  * the descriptor is closed. */
 void loop_drop(struct loop *l, struct watch *w);
+/* The same, and closes: the kernel then forgets it by itself, which needs that nobody else
+ * has the description. */
+void loop_close(struct loop *l, struct watch *w);
 
 /* Moves one that is set.  Rings in a later turn, also after 0 ms.  False when LOOP_ALARMS are
  * set: it will not ring. */

@@ -104,10 +104,11 @@ long gate_connect(const struct call *c) {
 	}
 	/* Datagrams find no way out; one that is connected is told so by the kernel. */
 	if (socket_option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM ||
-	    socket_option(fd, SOL_SOCKET, SO_DOMAIN) != family || is_connected(fd)) {
+	    socket_option(fd, SOL_SOCKET, SO_DOMAIN) != family) {
 		return call_let_pass(c);
 	}
-	return gate_forward(c, fd, &to, port);
+	long done = gate_forward(c, fd, &to, port);
+	return done == -EISCONN ? call_let_pass(c) : done;
 }
 
 /* ---- getpeername ---- */
