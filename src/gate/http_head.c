@@ -31,54 +31,6 @@ static struct refusal bad(const char *why) {
 	return (struct refusal){400, why};
 }
 
-/* ---- lines ---- */
-
-struct lines {
-	struct span request; /* at is NULL until the line is there */
-	struct span fields;
-	size_t count; /* of fields */
-	size_t empty; /* lines before the request's */
-	size_t len;   /* of the head; 0 until it is there */
-};
-
-/* One more line. */
-static struct refusal add_line(struct lines *l, struct span line) {
-	if (l->request.at == NULL && line.len == 0) {
-		return ++l->empty > EMPTY_LINES_MAX
-			       ? bad("there are empty lines instead of a request")
-			       : ACCEPTED;
-	}
-	if (l->request.at == NULL) {
-		l->request = line;
-		l->fields.at = line.at + line.len + 2;
-		return ACCEPTED;
-	}
-	if (line.len > 0 && ++l->count > HTTP_FIELDS_MAX) {
-		return (struct refusal){431, "the request has more than 256 fields"};
-	}
-	return ACCEPTED;
-}
-
-static struct refusal find_lines(const uint8_t *data, size_t len, struct lines *l) {
-	struct span rest = {data, len}, line;
-	while (rest.len > 0 && memchr(rest.at, '\n', rest.len) != NULL) {
-		if (!line_next(&rest, &line)) {
-			return bad("a line of the request ends without CR");
-		}
-		bool last = line.len == 0 && l->request.at != NULL;
-		struct refusal told = add_line(l, line);
-		if (told.status != 0) {
-			return told;
-		}
-		if (last) {
-			l->fields.len = (size_t)(line.at - l->fields.at);
-			l->len = (size_t)(rest.at - data);
-			return ACCEPTED;
-		}
-	}
-	return ACCEPTED;
-}
-
 /* HOST or HOST:PORT.  Without brackets nobody can tell where an IPv6 address ends and its port
  * begins. */
 static bool read_host(struct span s, struct hostname *ret, uint16_t *ret_port) {
@@ -194,6 +146,57 @@ static struct refusal read_request(struct span line, const uint8_t *data, struct
 	h->target = (size_t)(target.at - data);
 	h->target_len = target.len;
 	return told;
+}
+
+/* ---- lines ---- */
+
+struct lines {
+	struct span request; /* at is NULL until the line is there */
+	struct span fields;
+	size_t count; /* of fields */
+	size_t empty; /* lines before the request's */
+	size_t len;   /* of the head; 0 until it is there */
+};
+
+/* One more line.  The request's is read as soon as it is there, so that the first fault is told,
+ * however much came with it. */
+static struct refusal add_line(struct lines *l, struct span line, const uint8_t *data,
+			       struct http_head *h) {
+	if (l->request.at == NULL && line.len == 0) {
+		return ++l->empty > EMPTY_LINES_MAX
+			       ? bad("there are empty lines instead of a request")
+			       : ACCEPTED;
+	}
+	if (l->request.at == NULL) {
+		l->request = line;
+		l->fields.at = line.at + line.len + 2;
+		return read_request(line, data, h);
+	}
+	if (line.len > 0 && ++l->count > HTTP_FIELDS_MAX) {
+		return (struct refusal){431, "the request has more than 256 fields"};
+	}
+	return ACCEPTED;
+}
+
+static struct refusal find_lines(const uint8_t *data, size_t len, struct lines *l,
+				 struct http_head *h) {
+	struct span rest = {data, len}, line;
+	while (rest.len > 0 && memchr(rest.at, '\n', rest.len) != NULL) {
+		if (!line_next(&rest, &line)) {
+			return bad("a line of the request ends without CR");
+		}
+		bool last = line.len == 0 && l->request.at != NULL;
+		struct refusal told = add_line(l, line, data, h);
+		if (told.status != 0) {
+			return told;
+		}
+		if (last) {
+			l->fields.len = (size_t)(line.at - l->fields.at);
+			l->len = (size_t)(rest.at - data);
+			return ACCEPTED;
+		}
+	}
+	return ACCEPTED;
 }
 
 /* ---- fields ---- */
@@ -358,10 +361,7 @@ static struct refusal settle_body(const struct said *s, struct http_head *h) {
 static struct refusal read_head(const uint8_t *data, size_t len, struct http_head *h) {
 	struct lines l = {0};
 	struct said s = {0};
-	struct refusal told = find_lines(data, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, &l);
-	if (told.status == 0 && l.request.at != NULL) {
-		told = read_request(l.request, data, h);
-	}
+	struct refusal told = find_lines(data, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, &l, h);
 	if (told.status == 0 && l.len == 0 && len >= HTTP_HEAD_MAX) {
 		told = (struct refusal){431, "the request's head is longer than 64 KiB"};
 	}
