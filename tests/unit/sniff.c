@@ -1,0 +1,151 @@
+/* What the gate's parsers say about bytes from outside: the other side of
+ * hello_of_clients.py and http_against_others.py.
+ *
+ * Standard input has cases, each four bytes of length and so many bytes.  Each gets one line:
+ *
+ *     sniff hello      MORE | BAD WHY | DONE NAME ECH
+ *     sniff http       START LENGTH HOST BODY-END; for each request, then END | MORE | BAD WHY
+ *
+ * A case is read as a whole and byte by byte, and both must say the same. */
+#include "gate/hello.h"
+#include "gate/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CASE_MAX ((size_t)1 << 20)
+#define TEXT_MAX ((size_t)1 << 16)
+
+/* What is said about a case. */
+struct text {
+	char at[TEXT_MAX];
+	size_t len;
+};
+
+static void say(struct text *t, const char *word, const char *end) {
+	int n = snprintf(t->at + t->len, sizeof t->at - t->len, "%s%s", word, end);
+	t->len += n > 0 ? (size_t)n : 0;
+	if (t->len >= sizeof t->at) {
+		abort();
+	}
+}
+
+static void say_number(struct text *t, size_t n) {
+	char digits[32];
+	(void)snprintf(digits, sizeof digits, "%zu", n);
+	say(t, digits, " ");
+}
+
+static void say_host(struct text *t, const struct hostname *h) {
+	char ip[IP_TEXT] = "";
+	if (h->kind == HOST_IP) {
+		(void)ip_text(&h->ip, ip); /* its length is not needed */
+	}
+	say(t, h->kind == HOST_NAME ? h->name : h->kind == HOST_IP ? ip : "-", " ");
+}
+
+/* step 0: all at once. */
+static void hello_case(const uint8_t *data, size_t len, size_t step, struct text *out) {
+	struct hello h = {0};
+	const char *why = "";
+	enum sniff told = SNIFF_MORE;
+	for (size_t n = step; step > 0 && n < len && told == SNIFF_MORE; n += step) {
+		told = hello_read(data, n, &h, &why);
+	}
+	told = told == SNIFF_MORE ? hello_read(data, len, &h, &why) : told;
+	if (told == SNIFF_DONE) {
+		say(out, "DONE ", "");
+		say(out, h.named ? h.server.name : "-", h.ech ? " ech" : " plain");
+		return;
+	}
+	say(out, told == SNIFF_BAD ? "BAD " : "MORE", told == SNIFF_BAD ? why : "");
+}
+
+/* The end of a body that begins at at; 0 when it is not there, -1 when it is broken. */
+static long body_end(struct http_body *b, const uint8_t *data, size_t len, size_t step) {
+	bool end = false;
+	size_t at = 0;
+	do {
+		size_t n = step > 0 && step < len - at ? step : len - at;
+		long taken = http_body_take(b, data + at, n, &end);
+		if (taken < 0) {
+			return -1;
+		}
+		at += (size_t)taken;
+	} while (!end && at < len);
+	return end ? (long)at : -2;
+}
+
+static enum sniff head_in_steps(const uint8_t *data, size_t len, size_t step, struct http_head *h,
+				const char **why) {
+	int status = 0;
+	enum sniff told = SNIFF_MORE;
+	for (size_t n = step; step > 0 && n < len && told == SNIFF_MORE; n += step) {
+		told = http_head_read(data, n, h, &status, why);
+	}
+	return told == SNIFF_MORE ? http_head_read(data, len, h, &status, why) : told;
+}
+
+static void http_case(const uint8_t *data, size_t len, size_t step, struct text *out) {
+	size_t at = 0;
+	while (at < len) {
+		struct http_head h = {0};
+		const char *why = "";
+		enum sniff told = head_in_steps(data + at, len - at, step, &h, &why);
+		if (told != SNIFF_DONE) {
+			say(out, told == SNIFF_BAD ? "BAD " : "MORE", told == SNIFF_BAD ? why : "");
+			return;
+		}
+		long body = body_end(&h.body, data + at + h.len, len - at - h.len, step);
+		if (body < 0) {
+			say(out, body == -1 ? "BAD the body" : "MORE", "");
+			return;
+		}
+		say_number(out, at);
+		say_number(out, h.len);
+		say_host(out, &h.host);
+		at += h.len + (size_t)body;
+		say_number(out, at);
+		say(out, ";", " ");
+	}
+	say(out, "END", "");
+}
+
+static bool read_case(uint8_t *data, size_t *ret_len) {
+	uint8_t size[4];
+	if (fread(size, 1, sizeof size, stdin) != sizeof size) {
+		return false;
+	}
+	*ret_len = (size_t)size[0] << 24 | (size_t)size[1] << 16 | (size_t)size[2] << 8 | size[3];
+	return *ret_len <= CASE_MAX && fread(data, 1, *ret_len, stdin) == *ret_len;
+}
+
+int main(int argc, char **argv) {
+	static struct text whole, parts;
+	static uint8_t data[CASE_MAX];
+	size_t len;
+	if (argc != 2) {
+		return 2;
+	}
+	void (*run)(const uint8_t *, size_t, size_t, struct text *) =
+		strcmp(argv[1], "hello") == 0 ? hello_case : http_case;
+	while (read_case(data, &len)) {
+		/* To its length, so that a read behind the end is seen. */
+		uint8_t *exact = malloc(len + 1);
+		if (exact == NULL) {
+			return 2;
+		}
+		memcpy(exact, data, len);
+		whole.len = parts.len = 0;
+		run(exact, len, 0, &whole);
+		run(exact, len, 1, &parts);
+		free(exact);
+		if (whole.len != parts.len || memcmp(whole.at, parts.at, whole.len) != 0) {
+			(void)printf("DIFFERENT: %s | %s\n", whole.at, parts.at);
+			continue;
+		}
+		(void)printf("%s\n", whole.at);
+	}
+	return 0;
+}
