@@ -389,6 +389,53 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
                        enum corral_format format, char **text, int *allowed,
                        struct corral_error *err);
 
+/* ---- URLs that a tool fetches outside the sandbox ---- */
+
+/* A tool that fetches what a model names can be led to the host's own services and
+ * networks.  Refused are
+ *   what is neither http nor https;
+ *   what two readers could take for two hosts: backslashes, user names, percent-encoded
+ *   hosts, letters that are not ASCII, addresses in octal or as one number;
+ *   names of local networks and of metadata services, one label alone;
+ *   addresses that are not of the public internet, and this host's own, written so or as
+ *   what a name leads to; one of several is enough.
+ * Of a policy net.private and net.deny count; net.allow is about commands inside. */
+struct corral_url;
+
+struct corral_url_options {
+	size_t size;                        /* set by the caller to sizeof */
+	const struct corral_policy *policy; /* or NULL */
+	int text_only;                      /* 1: no name is looked up; there are no addresses then */
+};
+
+/* 0 with the verdict in *checked, be it a refusal; a name that leads nowhere is one.  -1
+ * when there is none.  options may be NULL.  Takes as long as resolv.conf's time-outs.  Fetch
+ * from the addresses of the verdict: a second look-up could give others.  Each redirect
+ * is a URL to check. */
+int corral_url_check(const char *url, const struct corral_url_options *options,
+                     struct corral_url **checked, struct corral_error *err);
+void corral_url_free(struct corral_url *checked);
+
+int corral_url_allowed(const struct corral_url *checked);
+
+/* Host in lower case, an IPv6 address without brackets; "" and 0 when the text was
+ * refused before it named one. */
+const char *corral_url_host(const struct corral_url *checked);
+unsigned corral_url_port(const struct corral_url *checked);
+
+/* The n-th address to connect to; NULL behind the last, and of what is refused. */
+const char *corral_url_address(const struct corral_url *checked, size_t n);
+
+/* Of a refusal: "form", "scheme", "host", "name", "address", "net.deny" or "lookup"; why; and
+ * what to do.  "" of what is allowed. */
+const char *corral_url_rule(const struct corral_url *checked);
+const char *corral_url_reason(const struct corral_url *checked);
+const char *corral_url_remedy(const struct corral_url *checked);
+
+/* All of it; corral(1) has the keys of the JSON.  Freed with free(). */
+int corral_url_show(const struct corral_url *checked, enum corral_format format, char **text,
+                    struct corral_error *err);
+
 /* ---- changes that were kept apart (fs.cow) ---- */
 
 /* All that are pending: id, workspace, when, how many changes.  The text is freed with

@@ -1,55 +1,89 @@
-/* `corral check path P`: the verdict of the file tools on its own.  Exit 0 when the
- * path may be read (with --write: written), 1 when it may not. */
+/* `corral check path P` and `corral check url U`: verdicts on their own.  Exit 0 when the
+ * path may be read (with --write: written) or the URL fetched, 1 when not. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
 #include "base/str.h"
 
+/* Stores the text of the verdict; returns as a verb does. */
+typedef int check_fn(const struct invocation *inv, char **text, struct corral_error *err);
+
+static enum corral_format format_of(const struct invocation *inv) {
+	return inv->json ? CORRAL_JSON : CORRAL_TEXT;
+}
+
+static int check_path(const struct invocation *inv, char **text, struct corral_error *err) {
+	struct corral_files *files = NULL;
+	struct corral_check check = {.path = inv->words[1], .write = inv->for_write};
+	int allowed = 0;
+
+	if (corral_files_new(inv->policy, &files, err) != 0) {
+		return -1;
+	}
+	int rc = corral_files_check(files, &check, format_of(inv), text, &allowed, err);
+	corral_files_free(files);
+	return rc != 0 ? -1 : !allowed;
+}
+
+static int check_url(const struct invocation *inv, char **text, struct corral_error *err) {
+	struct corral_url_options how = {.size = sizeof how, .policy = inv->policy};
+	struct corral_url *checked = NULL;
+
+	if (inv->for_write) {
+		return usage_error(err, "corral check url URL",
+				   "--write is a question about paths");
+	}
+	if (corral_url_check(inv->words[1], &how, &checked, err) != 0) {
+		return -1;
+	}
+	int rc = corral_url_show(checked, format_of(inv), text, err);
+	int refused = !corral_url_allowed(checked);
+	corral_url_free(checked);
+	return rc != 0 ? -1 : refused;
+}
+
 /* What can be checked, and what a later capability brings: rejected by name. */
-static const struct {
+static const struct kind {
 	const char *name;
-	bool later;
-} kinds[] = {{"path", false}, {"url", true}, {"command", true}};
+	const char *usage;
+	check_fn *check;
+} kinds[] = {
+	{"path", "corral check path PATH [--write]", check_path},
+	{"url", "corral check url URL", check_url},
+	{"command", "corral check path PATH, or corral check url URL", NULL},
+};
 
-static int check_kind(const struct invocation *inv, struct corral_error *err) {
-	const char *asked = inv->nwords > 0 ? inv->words[0] : "";
-
+static const struct kind *find_kind(const char *asked) {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (streq(kinds[i].name, asked)) {
-			return !kinds[i].later ? 0
-					       : usage_error(err, "corral check path PATH",
-							     "check %s is not implemented in this "
-							     "version",
-							     asked);
+			return &kinds[i];
 		}
 	}
-	return usage_error(err, "corral check path PATH [--write]",
-			   "check needs to know what: path, not \"%s\"", asked);
+	return NULL;
 }
 
 int verb_check(struct invocation *inv, struct corral_error *err) {
 	auto_free char *text = NULL;
-	struct corral_files *files = NULL;
-	int allowed = 0;
+	const char *asked = inv->nwords > 0 ? inv->words[0] : "";
+	const struct kind *kind = find_kind(asked);
 
-	if (check_kind(inv, err) != 0) {
-		return -1;
+	if (kind == NULL) {
+		return usage_error(err, "corral check path PATH [--write], or corral check url URL",
+				   "check needs to know what: path or url, not \"%s\"", asked);
+	}
+	if (kind->check == NULL) {
+		return usage_error(err, kind->usage, "check %s is not implemented in this version",
+				   asked);
 	}
 	if (inv->nwords != 2) {
-		return usage_error(err, "corral check path PATH [--write]", "one path is needed");
+		return usage_error(err, kind->usage, "one %s is needed", kind->name);
 	}
-	if (corral_files_new(inv->policy, &files, err) != 0) {
+	int status = kind->check(inv, &text, err);
+	if (status < 0) {
 		return -1;
 	}
-	struct corral_check check = {.path = inv->words[1], .write = inv->for_write};
-	int rc = corral_files_check(files, &check, inv->json ? CORRAL_JSON : CORRAL_TEXT, &text,
-				    &allowed, err);
-	corral_files_free(files);
-	if (rc == 0 && !inv->json) {
+	if (!inv->json) {
 		hide_controls(text, true);
 	}
-	if (rc != 0 || print_text(text, err) != 0) {
-		return -1;
-	}
-	return allowed ? 0 : 1;
+	return print_text(text, err) != 0 ? -1 : status;
 }

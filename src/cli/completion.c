@@ -168,17 +168,16 @@ static void bash_script(struct buf *out) {
 	for (size_t i = 0; i < verbs_count; i++) {
 		bash_options(out, &verbs[i]);
 	}
-	buf_puts(out,
-		 "\tesac\n"
-		 "\tcase $verb:$cur in\n"
-		 "\t*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-		 "\tcompletion:*) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
-		 "\tcheck:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W path -- "
-		 "\"$cur\")); fi ;;\n"
-		 "\trun:*|explain:*) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
-		 "\tesac\n"
-		 "}\n"
-		 "complete -o default -F _corral corral\n");
+	buf_puts(out, "\tesac\n"
+		      "\tcase $verb:$cur in\n"
+		      "\t*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+		      "\tcompletion:*) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
+		      "\tcheck:*) if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+		      "\t\tCOMPREPLY=($(compgen -W 'path url' -- \"$cur\")); fi ;;\n"
+		      "\trun:*|explain:*) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+		      "\tesac\n"
+		      "}\n"
+		      "complete -o default -F _corral corral\n");
 }
 
 /* Special in the specifications of _arguments. */
@@ -225,7 +224,7 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 	} else if (streq(verb->name, "completion")) {
 		buf_puts(out, " \\\n\t\t'1:shell:(bash zsh fish)'");
 	} else if (streq(verb->name, "check")) {
-		buf_puts(out, " \\\n\t\t'1:what:(path)' '2:path:_files'");
+		buf_puts(out, " \\\n\t\t'1:what:(path url)' '2:path or URL:_files'");
 	} else if (str_starts(verb->synopsis, "FILE")) {
 		buf_puts(out, " \\\n\t\t'*:file:_files'");
 	}
@@ -312,7 +311,7 @@ static void fish_script(struct buf *out) {
 		      "complete -c corral -n __fish_use_subcommand -l version -d 'the version'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from completion' -f -a 'bash "
 		      "zsh fish'\n"
-		      "complete -c corral -n '__fish_seen_subcommand_from check' -a path\n");
+		      "complete -c corral -n '__fish_seen_subcommand_from check' -a 'path url'\n");
 	for (size_t i = 0; i < verbs_count; i++) {
 		fish_verb(out, &verbs[i]);
 	}

@@ -11,8 +11,9 @@
 #include <string.h>
 
 static const char *const rule_names[] = {
-	[URL_FORM] = "form", [URL_SCHEME] = "scheme",   [URL_HOST] = "host",
-	[URL_NAME] = "name", [URL_ADDRESS] = "address", [URL_LOOKUP] = "lookup",
+	[URL_FORM] = "form",     [URL_SCHEME] = "scheme",   [URL_HOST] = "host",
+	[URL_NAME] = "name",     [URL_ADDRESS] = "address", [URL_DENIED] = "net.deny",
+	[URL_LOOKUP] = "lookup",
 };
 
 const char *url_rule_name(enum url_rule rule) {
@@ -198,7 +199,9 @@ struct url_verdict url_judge_address(const struct ip *ip, struct url_reach reach
 		.rule = URL_ADDRESS,
 		.what = r->name,
 		.remedy = r->kind == RANGE_PRIVATE
-				  ? "fetch from a public host, or let the caller list the network"
+				  ? "fetch from a public host, or list the network in net.private "
+				    "(--net restricted "
+				    "--allow-private NETWORK)"
 				  : "fetch from a public host; no option opens this one",
 	};
 }

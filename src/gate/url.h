@@ -18,6 +18,7 @@ enum url_rule {
 	URL_HOST,    /* no host, or none that everybody reads alike */
 	URL_NAME,    /* a name of the local network or of a metadata service */
 	URL_ADDRESS, /* an address that is not of the public internet */
+	URL_DENIED,  /* a rule of net.deny has it */
 	URL_LOOKUP,  /* the name leads to no address */
 };
 
@@ -30,9 +31,9 @@ struct url {
 
 struct url_verdict {
 	bool allowed;
-	enum url_rule rule;        /* the rest speaks of a refusal: */
-	const char *why;           /* one clause; NULL for NAME and ADDRESS */
-	const char *what;          /* NAME, ADDRESS: what it is, as the tables have it */
+	enum url_rule rule; /* this and the rest speak of a refusal */
+	const char *why;    /* one clause; NULL for NAME and ADDRESS */
+	const char *what;   /* NAME, ADDRESS: what it is, as the tables have it */
 	const char *remedy;
 };
 

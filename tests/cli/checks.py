@@ -89,10 +89,11 @@ def register(suite):
 
     @test("check wants one kind that is there, and one path")
     def _(box):
-        box.corral_("check").exited(2).said("path", "remedy")
+        box.corral_("check").exited(2).said("path", "url", "remedy")
         box.corral_("check", "path").exited(2).said("one path")
         box.corral_("check", "path", "a", "b").exited(2).said("one path")
         box.corral_("check", "path", "").exited(2).said("empty")
         box.corral_("check", "path", "a", "--write=b").exited(2).said("--write")
-        for later in ("url", "command"):
-            box.corral_("check", later, "x").exited(2).said(later, "not implemented")
+        box.corral_("check", "url").exited(2).said("one url")
+        box.corral_("check", "url", "http://a/", "--write").exited(2).said("--write")
+        box.corral_("check", "command", "x").exited(2).said("command", "not implemented")

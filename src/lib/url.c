@@ -1,0 +1,397 @@
+/* URLs that somebody wants fetched: their text, what their names lead to, and the verdict.
+ *
+ * Should:   hand out the addresses that were judged, so that nobody has to ask again.
+ * Must not: fetch, or follow anything.
+ * Fails:    closed: a name that nobody answers for is refused. */
+#include "lib/internal.h"
+
+#include "base/auto.h"
+#include "gate/judge.h"
+#include "gate/lookup.h"
+#include "gate/url.h"
+#include "policy/host.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ADDRESSES_MAX (2 * DNS_ADDRESSES)
+
+struct corral_url {
+	char *text;
+	bool allowed;
+	const char *scheme; /* NULL: neither of the two */
+	char host[HOSTNAME_MAX + 1];
+	uint16_t port;
+	char addresses[ADDRESSES_MAX][IP_TEXT];
+	size_t count;
+	const char *rule, *remedy;
+	char reason[HOSTNAME_MAX + 200];
+};
+
+/* ---- what the policy says ---- */
+
+struct lists {
+	struct net_plan net; /* deny and reach alone */
+	struct url_reach reach;
+};
+
+static int read_deny(struct arena *a, const struct value *list, struct net_plan *net,
+		     struct err *e) {
+	net->deny = arena_alloc(a, (list->count + 1) * sizeof *net->deny);
+	for (size_t i = 0; net->deny != NULL && i < list->count; i++) {
+		struct host_rule r;
+		struct host_fault fault;
+		if (!host_rule_read(list->items[i].str, &r, &fault)) {
+			return err_set(e, ERR_USAGE, "net.deny", "%s: %s", list->items[i].str,
+				       fault.why);
+		}
+		net->deny[net->ndeny++] = (struct net_rule){
+			.kind = r.kind == HOST_RULE_NAME      ? NET_RULE_NAME
+				: r.kind == HOST_RULE_BENEATH ? NET_RULE_BENEATH
+							      : NET_RULE_NETWORK,
+			.name = arena_strdup(a, r.name),
+			.network = r.network,
+			.port = r.port,
+			.written = list->items[i].str,
+		};
+		if (net->deny[i].name == NULL) {
+			return err_memory(e, "library");
+		}
+	}
+	return net->deny == NULL ? err_memory(e, "library") : 0;
+}
+
+static int read_reach(struct arena *a, const struct value *list, struct net_plan *net,
+		      struct err *e) {
+	net->reach = arena_alloc(a, (list->count + 1) * sizeof *net->reach);
+	for (size_t i = 0; net->reach != NULL && i < list->count; i++) {
+		const char *text = list->items[i].str;
+		if (!network_parse(text, strlen(text), &net->reach[net->nreach++])) {
+			return err_set(e, ERR_USAGE, "net.private", "%s is no network", text);
+		}
+	}
+	return net->reach == NULL ? err_memory(e, "library") : 0;
+}
+
+static int read_lists(const struct corral_policy *policy, struct prepared *p, struct lists *ret,
+		      struct err *e) {
+	if (policy == NULL) {
+		return 0;
+	}
+	if (prepared_resolve(policy, true, p, e) != 0 ||
+	    read_deny(&p->arena, &p->policy.values[KEY_NET_DENY], &ret->net, e) != 0 ||
+	    read_reach(&p->arena, &p->policy.values[KEY_NET_PRIVATE], &ret->net, e) != 0) {
+		return -1;
+	}
+	ret->reach = (struct url_reach){ret->net.reach, ret->net.nreach};
+	return 0;
+}
+
+/* ---- a refusal in words ---- */
+
+static void refuse(struct corral_url *u, enum url_rule rule, const char *remedy) {
+	u->allowed = false;
+	u->count = 0;
+	u->rule = url_rule_name(rule);
+	u->remedy = remedy;
+}
+
+static void refuse_text(struct corral_url *u, const struct url *read, const struct url_verdict *v) {
+	bool grammar = v->why != NULL && v->why == read->host.why;
+
+	refuse(u, v->rule, v->remedy);
+	if (v->rule == URL_NAME) {
+		(void)snprintf(u->reason, sizeof u->reason, "%s is %s", u->host, v->what);
+	} else if (v->rule == URL_ADDRESS) {
+		(void)snprintf(u->reason, sizeof u->reason, "%s is not of the public internet: %s",
+			       u->host, v->what);
+	} else {
+		(void)snprintf(u->reason, sizeof u->reason, "%s%s",
+			       grammar ? "its host is neither a name nor an address: " : "",
+			       v->why);
+	}
+}
+
+static void refuse_lead(struct corral_url *u, const char *address, const char *what) {
+	bool literal = strcmp(u->host, address) == 0;
+
+	(void)snprintf(u->reason, sizeof u->reason, "%s%s%s is not of the public internet: %s",
+		       literal ? "" : u->host, literal ? "" : " leads to ", address, what);
+}
+
+static void refuse_denied(struct corral_url *u, const struct net_rule *rule) {
+	refuse(u, URL_DENIED, "take the rule out of net.deny, or fetch from elsewhere");
+	(void)snprintf(u->reason, sizeof u->reason, "net.deny has %s", rule->written);
+}
+
+/* ---- addresses ---- */
+
+static bool is_address(const struct sockaddr *a, const struct ip *ip) {
+	struct ip other;
+
+	if (a == NULL || (a->sa_family != AF_INET && a->sa_family != AF_INET6)) {
+		return false;
+	}
+	if (a->sa_family == AF_INET) {
+		other = ip_from4(
+			(const uint8_t *)&((const struct sockaddr_in *)(const void *)a)->sin_addr);
+	} else {
+		memcpy(other.b, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
+		       sizeof other.b);
+	}
+	return ip_same(ip, &other);
+}
+
+/* What this host has: a connection to it never passes the firewall in front of it. */
+static bool is_own(const struct ifaddrs *all, const struct ip *ip) {
+	for (const struct ifaddrs *a = all; a != NULL; a = a->ifa_next) {
+		if (is_address(a->ifa_addr, ip)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+struct judging {
+	struct corral_url *url;
+	const struct lists *lists;
+	struct ifaddrs *own;
+};
+
+/* Takes the address, or refuses all of it. */
+static void take_address(const struct judging *j, const struct ip *ip) {
+	struct corral_url *u = j->url;
+	char text[IP_TEXT];
+	struct url_verdict v = url_judge_address(ip, j->lists->reach);
+	const struct net_rule *deny = judge_lead(&j->lists->net, NULL, ip, u->port).rule;
+
+	ip_text(ip, text);
+	if (!v.allowed || is_own(j->own, ip)) {
+		refuse(u, URL_ADDRESS, v.allowed ? "fetch from another host" : v.remedy);
+		refuse_lead(u, text, v.allowed ? "an address of this host itself" : v.what);
+	} else if (deny != NULL) {
+		refuse_denied(u, deny);
+	} else if (u->count < ADDRESSES_MAX) {
+		memcpy(u->addresses[u->count++], text, sizeof text);
+	}
+}
+
+static const char *lookup_fault(int code) {
+	return code == DNS_NXDOMAIN  ? "does not exist"
+	       : code == DNS_NOERROR ? "leads to no address"
+				     : "is one that no name server answers for";
+}
+
+static int look_up(const struct judging *j, struct err *e) {
+	struct corral_url *u = j->url;
+	struct names_found found;
+	int rc = resolver_lookup(u->host, &found);
+
+	if (rc < 0) {
+		errno = -rc;
+		return err_sys_at(e, "lookup", "the host's resolver cannot be used for", u->host);
+	}
+	if (found.v4.nips + found.v6.nips == 0) {
+		refuse(u, URL_LOOKUP, "check the name, and the name servers of this host");
+		(void)snprintf(u->reason, sizeof u->reason, "%s %s", u->host,
+			       lookup_fault(found.code));
+		return 0;
+	}
+	for (size_t i = 0; u->allowed && i < found.v4.nips; i++) {
+		take_address(j, &found.v4.ips[i]);
+	}
+	for (size_t i = 0; u->allowed && i < found.v6.nips; i++) {
+		take_address(j, &found.v6.ips[i]);
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void note_text(struct corral_url *u, const struct url *read, const struct url_verdict *v) {
+	bool named = read->host.kind != HOST_BAD;
+
+	u->allowed = v->allowed;
+	u->scheme = !named && !v->allowed ? NULL : read->https ? "https" : "http";
+	u->port = named ? read->port : 0;
+	if (read->host.kind == HOST_IP) {
+		char text[IP_TEXT];
+		size_t n = ip_text(&read->host.ip, text);
+		memcpy(u->host, text, n + 1);
+	} else if (named) {
+		memcpy(u->host, read->host.name, sizeof u->host);
+	}
+	if (!v->allowed) {
+		refuse_text(u, read, v);
+	}
+}
+
+static int judge_all(struct corral_url *u, const struct lists *lists, bool text_only,
+		     struct err *e) {
+	struct url read;
+	struct judging j = {u, lists, NULL};
+	struct url_verdict v = url_judge(u->text, strlen(u->text), lists->reach, &read);
+
+	note_text(u, &read, &v);
+	if (!u->allowed) {
+		return 0;
+	}
+	if (read.host.kind == HOST_NAME) {
+		const struct net_rule *deny = judge_name(&lists->net, u->host, u->port).rule;
+		if (deny != NULL) {
+			refuse_denied(u, deny);
+			return 0;
+		}
+		if (text_only) {
+			return 0;
+		}
+	}
+	if (getifaddrs(&j.own) != 0) {
+		return err_sys(e, "lookup", "the addresses of this host cannot be read");
+	}
+	int rc = 0;
+	if (read.host.kind == HOST_IP) {
+		take_address(&j, &read.host.ip);
+	} else {
+		rc = look_up(&j, e);
+	}
+	freeifaddrs(j.own);
+	return rc;
+}
+
+static int check_url(const char *url, const struct corral_url_options *o, struct corral_url *u,
+		     struct err *e) {
+	struct prepared p;
+	struct lists lists = {0};
+
+	arena_init(&p.arena);
+	int rc = o == NULL ? 0 : read_lists(o->policy, &p, &lists, e);
+	if (rc == 0 && (u->text = strdup(url)) == NULL) {
+		rc = err_memory(e, "library");
+	}
+	if (rc == 0) {
+		rc = judge_all(u, &lists, o != NULL && o->text_only != 0, e);
+	}
+	arena_done(&p.arena);
+	return rc;
+}
+
+int corral_url_check(const char *url, const struct corral_url_options *options,
+		     struct corral_url **checked, struct corral_error *err) {
+	struct err e = {0};
+
+	if (url == NULL || checked == NULL ||
+	    (options != NULL && options->size != sizeof *options)) {
+		(void)err_set(&e, ERR_USAGE, "library",
+			      "a URL is needed, and options of a known size");
+		return lib_fail(&e, err);
+	}
+	struct corral_url *u = calloc(1, sizeof *u);
+	if (u == NULL) {
+		(void)err_memory(&e, "library");
+		return lib_fail(&e, err);
+	}
+	u->rule = u->remedy = "";
+	if (check_url(url, options, u, &e) != 0) {
+		corral_url_free(u);
+		return lib_fail(&e, err);
+	}
+	*checked = u;
+	return 0;
+}
+
+void corral_url_free(struct corral_url *checked) {
+	if (checked != NULL) {
+		free(checked->text);
+		free(checked);
+	}
+}
+
+/* ---- the verdict ---- */
+
+int corral_url_allowed(const struct corral_url *checked) {
+	return checked->allowed;
+}
+
+const char *corral_url_host(const struct corral_url *checked) {
+	return checked->host;
+}
+
+unsigned corral_url_port(const struct corral_url *checked) {
+	return checked->port;
+}
+
+const char *corral_url_address(const struct corral_url *checked, size_t n) {
+	return n < checked->count ? checked->addresses[n] : NULL;
+}
+
+const char *corral_url_rule(const struct corral_url *checked) {
+	return checked->rule;
+}
+
+const char *corral_url_reason(const struct corral_url *checked) {
+	return checked->reason;
+}
+
+const char *corral_url_remedy(const struct corral_url *checked) {
+	return checked->remedy;
+}
+
+static const char *or_null(const char *s) {
+	return s[0] == '\0' ? NULL : s;
+}
+
+static void print_json(const struct corral_url *u, struct buf *out) {
+	struct emit j;
+
+	emit_init(&j, out, false);
+	emit_object(&j, NULL);
+	emit_int(&j, "version", 1);
+	emit_string(&j, "url", u->text);
+	emit_bool(&j, "allowed", u->allowed);
+	emit_string(&j, "scheme", u->scheme);
+	emit_string(&j, "host", or_null(u->host));
+	if (u->port == 0) {
+		emit_null(&j, "port");
+	} else {
+		emit_int(&j, "port", u->port);
+	}
+	emit_array(&j, "addresses");
+	for (size_t i = 0; i < u->count; i++) {
+		emit_string(&j, NULL, u->addresses[i]);
+	}
+	emit_end_array(&j);
+	emit_string(&j, "rule", or_null(u->rule));
+	emit_string(&j, "reason", or_null(u->reason));
+	emit_string(&j, "remedy", or_null(u->remedy));
+	emit_end_object(&j);
+}
+
+static void print_text(const struct corral_url *u, struct buf *out) {
+	if (!u->allowed) {
+		buf_printf(out, "refused: %s\n  remedy: %s\n", u->reason, u->remedy);
+		return;
+	}
+	buf_printf(out, "allowed: %s port %d", u->host, u->port);
+	for (size_t i = 0; i < u->count; i++) {
+		buf_printf(out, "%s%s", i == 0 ? " at " : ", ", u->addresses[i]);
+	}
+	buf_puts(out, "\n");
+}
+
+int corral_url_show(const struct corral_url *checked, enum corral_format format, char **text,
+		    struct corral_error *err) {
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	if (format == CORRAL_JSON) {
+		print_json(checked, &out);
+	} else {
+		print_text(checked, &out);
+	}
+	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
+}
