@@ -59,10 +59,9 @@ enum sniff http_head_read(const uint8_t *data, size_t len, struct http_head *ret
 long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end);
 
 /* The head as an origin should get it from a proxy: target in origin form, Proxy-* and
- * hop-by-hop fields (Connection and those it names, Keep-Alive, TE, Trailer, Upgrade unless to
- * websocket; not Transfer-Encoding) gone, "Connection: close" for those who asked for it,
- * "Connection: Upgrade" for websocket, a Host for HTTP/1.0 without one.  Returns its length, or 0
- * when it does not fit (head->len + 64 bytes always do) or is CONNECT's. */
+ * hop-by-hop fields (Connection and those it names, Keep-Alive, TE, Trailer, Upgrade; not
+ * Transfer-Encoding) gone, "Connection: close", a Host for HTTP/1.0 without one.  Returns its
+ * length, or 0 when it does not fit (head->len + 64 bytes always do) or is CONNECT's. */
 size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
 			 size_t cap);
 

@@ -36,13 +36,12 @@ static void put_text(struct sheet *s, const char *text) {
 struct options {
 	struct span named[OPTIONS_MAX];
 	size_t count;
-	bool close, host;
+	bool host;
 };
 
 static void add_options(struct options *o, struct span list) {
 	struct span option;
 	while (list_next(&list, &option)) {
-		o->close = o->close || span_is(option, "close");
 		if (o->count < OPTIONS_MAX) {
 			o->named[o->count++] = option;
 		}
@@ -50,24 +49,18 @@ static void add_options(struct options *o, struct span list) {
 }
 
 static void read_options(struct span fields, struct options *o) {
-	struct span line, option;
+	struct span line;
 	struct field f;
 	while (line_next(&fields, &line) && field_read(line, &f)) {
 		o->host = o->host || span_is(f.name, "host");
 		if (span_is(f.name, "connection")) {
 			add_options(o, f.value);
 		}
-		while (span_is(f.name, "proxy-connection") && list_next(&f.value, &option)) {
-			o->close = o->close || span_is(option, "close");
-		}
 	}
 }
 
-static bool goes_on(struct span name, const struct options *o, enum http_upgrade upgrade) {
-	static const char *const ours[] = {"connection", "keep-alive", "te", "trailer"};
-	if (span_is(name, "upgrade")) {
-		return upgrade == UPGRADE_WEBSOCKET;
-	}
+static bool goes_on(struct span name, const struct options *o) {
+	static const char *const ours[] = {"connection", "keep-alive", "te", "trailer", "upgrade"};
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
 		if (span_is(name, ours[i])) {
 			return false;
@@ -123,22 +116,17 @@ static void put_request(struct sheet *s, const uint8_t *data, const struct http_
 	*ret_fields = rest;
 }
 
-static void put_fields(struct sheet *s, struct span fields, const struct options *o,
-		       enum http_upgrade upgrade) {
+static void put_fields(struct sheet *s, struct span fields, const struct options *o) {
 	struct span line;
 	struct field f;
 	while (line_next(&fields, &line) && field_read(line, &f)) {
-		if (goes_on(f.name, o, upgrade)) {
+		if (goes_on(f.name, o)) {
 			put(s, line);
 			put_text(s, "\r\n");
 		}
 	}
-	if (upgrade == UPGRADE_WEBSOCKET) {
-		put_text(s, "Connection: Upgrade\r\n");
-	} else if (o->close) {
-		put_text(s, "Connection: close\r\n");
-	}
-	put_text(s, "\r\n");
+	/* The next request may be for another host: it comes on another connection. */
+	put_text(s, "Connection: close\r\n\r\n");
 }
 
 size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
@@ -156,6 +144,6 @@ size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint
 		put(&s, authority);
 		put_text(&s, "\r\n");
 	}
-	put_fields(&s, fields, &o, head->upgrade);
+	put_fields(&s, fields, &o);
 	return s.full ? 0 : s.len;
 }

@@ -145,7 +145,7 @@ static void http_asked(struct flow *f, const uint8_t *data, const struct http_he
 		return;
 	}
 	f->connects = head->connect;
-	if (!head->connect && (head->upgrade != UPGRADE_NONE || !keep_head(f, data, head))) {
+	if (!head->connect && !keep_head(f, data, head)) {
 		say_status(f, "503 Service Unavailable", "the proxy cannot take this request");
 		flow_close(f);
 		return;

@@ -85,7 +85,7 @@ static bool loop_fresh(void) {
 	return loop_init(&the_loop) == 0;
 }
 
-static void loop_close(void) {
+static void end_loop(void) {
 	CHECK_INT(close(the_loop.epoll), 0);
 }
 
@@ -106,7 +106,7 @@ TEST(a_watch_is_called_for_what_it_wants_and_for_nothing_else) {
 	run_for(2);
 	CHECK_INT(e.heard, EPOLLOUT);
 	end_close(&e);
-	loop_close();
+	end_loop();
 }
 
 TEST(a_hang_up_is_told_once_to_who_wants_nothing) {
@@ -123,7 +123,7 @@ TEST(a_hang_up_is_told_once_to_who_wants_nothing) {
 	loop_run(&the_loop);
 	CHECK_INT(e.calls, 2);
 	end_close(&e);
-	loop_close();
+	end_loop();
 }
 
 /* Both are ready in one turn; whichever comes first drops the other. */
@@ -137,7 +137,7 @@ TEST(an_event_of_this_turn_is_forgotten_with_its_watch) {
 	CHECK((a.calls == 0) != (b.calls == 0));
 	end_close(&a);
 	end_close(&b);
-	loop_close();
+	end_loop();
 }
 
 static struct end *whom;
@@ -161,7 +161,7 @@ TEST(an_event_that_is_no_longer_wanted_is_not_delivered) {
 	CHECK_INT(b.calls, 0);
 	end_close(&a);
 	end_close(&b);
-	loop_close();
+	end_loop();
 }
 
 /* More than one turn can bring: nobody is forgotten. */
@@ -180,7 +180,7 @@ TEST(three_hundred_watches_are_all_served) {
 		end_close(&ends[i]);
 	}
 	CHECK_INT(served, MANY);
-	loop_close();
+	end_loop();
 }
 
 TEST(errors_are_numbers_and_a_watch_without_a_descriptor_is_left_alone) {
@@ -189,7 +189,7 @@ TEST(errors_are_numbers_and_a_watch_without_a_descriptor_is_left_alone) {
 	CHECK_INT(loop_add(&the_loop, &none, EPOLLIN), -EBADF);
 	loop_want(&the_loop, &none, EPOLLIN);
 	loop_drop(&the_loop, &none);
-	loop_close();
+	end_loop();
 	the_loop.over = false;
 	loop_run(&the_loop); /* its descriptor is gone: it ends */
 	CHECK(the_loop.over);
@@ -217,7 +217,7 @@ TEST(alarms_ring_in_their_order_and_once) {
 	CHECK_INT(bells[0].rings + bells[1].rings + bells[3].rings, 3);
 	CHECK_INT(bells[2].rings, 0);
 	CHECK_INT(the_loop.nalarms, 0);
-	loop_close();
+	end_loop();
 }
 
 TEST(an_alarm_is_not_early) {
@@ -228,7 +228,7 @@ TEST(an_alarm_is_not_early) {
 	(void)clock_gettime(CLOCK_MONOTONIC, &after);
 	CHECK((after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000 >=
 	      24);
-	loop_close();
+	end_loop();
 }
 
 TEST(an_alarm_that_sets_itself_again_keeps_nobody_waiting) {
@@ -242,7 +242,7 @@ TEST(an_alarm_that_sets_itself_again_keeps_nobody_waiting) {
 	CHECK(e.calls >= 1);
 	alarm_clear(&the_loop, &b.alarm);
 	end_close(&e);
-	loop_close();
+	end_loop();
 }
 
 static bool heap_holds(void) {
@@ -277,7 +277,7 @@ TEST(the_heap_is_a_heap_after_each_step) {
 	}
 	CHECK_INT(the_loop.nalarms, set);
 	CHECK(heap_holds());
-	loop_close();
+	end_loop();
 }
 
 TEST(more_alarms_than_there_is_room_for_are_refused) {
@@ -291,7 +291,7 @@ TEST(more_alarms_than_there_is_room_for_are_refused) {
 	CHECK(alarm_set(&the_loop, &bells[7].alarm, 1)); /* moving needs none */
 	alarm_clear(&the_loop, &bells[9].alarm);
 	CHECK(alarm_set(&the_loop, &bells[LOOP_ALARMS].alarm, 1));
-	loop_close();
+	end_loop();
 }
 
 TESTS_MAIN
