@@ -106,9 +106,12 @@ def public(tree):
 # lock or allocate: then it has no place between clone and exec.
 ALLOWED = {
     "system calls": """_exit chdir clock_gettime clone close dup3 execve fchdir fchmod fchmodat fcntl fstat getpid getppid
-        ioctl kill mkdirat mmap open openat poll prctl pread prlimit read recvmsg renameat rmdir sendmsg setdomainname
-        sethostname setpgid setsid signalfd socket symlinkat syscall umask umount2 unlinkat waitpid write""",
-    "memory and text": "memchr memcmp memcpy memmove strcasecmp strchr strcmp strcspn strlen strncmp strrchr strspn strstr",
+        accept4 bind connect epoll_create1 epoll_ctl epoll_wait getrandom getrlimit getsockname getsockopt
+        ioctl kill listen mkdirat mmap open openat pipe2 poll prctl pread prlimit read recv
+        recvfrom recvmsg renameat rmdir send sendmsg sendto setdomainname sethostname setpgid setrlimit setsid setsockopt shutdown
+        signalfd socket splice symlinkat syscall umask umount2 unlinkat waitpid write""",
+    "memory and text": "memchr memcmp memcpy memmove memset strcasecmp strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr",
+    "data": "in6addr_loopback",
     "sets of signals": "sigaddset sigemptyset sigfillset",
     "errno, which belongs to the thread": "__errno_location",
 }
@@ -116,25 +119,29 @@ ALLOWED = {
 NOT_FOLLOWED = re.compile(r"layers$|layer_\w+$")
 
 # What the broker in the guard's loop judges by, outside base and linux.
-JUDGES = ("src/data/lasting.c", "src/plan/rules.c", "src/plan/sight.c", "src/data/syscalls.c")
+JUDGES = ("src/data/lasting.c", "src/data/ranges.c", "src/plan/rules.c", "src/plan/sight.c", "src/data/syscalls.c")
 BROKER = ["broker_init", "broker_serve"]
 # A process of its own that puts a new file into the view; it is a copy of the caller too.
 HELPERS = ["follow_help"]
+# Likewise the gate's process.
+GATE = ["become_gate"]
 
 
-def references(path):
-    """{symbol: the symbols that its code or data refers to} of one object file."""
+def references(path, file):
+    """{symbol: the symbols that its code or data refers to} of one object file; a static one has the file behind it."""
     said = subprocess.run(["objdump", "-t", "-r", path], stdout=subprocess.PIPE, text=True, check=True).stdout
     table, *relocations = re.split(r"^RELOCATION RECORDS FOR ", said, flags=re.MULTILINE)
-    homes = {}  # section: the symbols in it
-    for section, name in re.findall(r"^\w+ .{7} (\S+)\t\w+ +(?:\.hidden )?(\S+)$", table, re.MULTILINE):
+    homes, own = {}, {}  # section: the symbols in it; a static symbol: its name in the graph
+    for flags, section, name in re.findall(r"^\w+ (.{7}) (\S+)\t\w+ +(?:\.hidden )?(\S+)$", table, re.MULTILINE):
+        if flags.startswith("l"):
+            own[name] = name = f"{name}@{file}"
         homes.setdefault(section, []).append(name)
     found = {name: set() for section, names in homes.items() for name in names if section != "*UND*"}
     for block in relocations:
         section = re.match(r"\[(\S+)\]", block).group(1)
         for name in homes.get(section, []):
             for target in re.findall(r"^\w+ R_\w+ +(\S+?)(?:[+-]0x\w+)?$", block, re.MULTILINE):
-                found[name].update(homes.get(target, [target]) if target.startswith(".") else [target])
+                found[name].update(homes.get(target, [target]) if target.startswith(".") else [own.get(target, target)])
     return found
 
 
@@ -143,14 +150,12 @@ def reference_graph(tree):
     graph = {}
     with tempfile.TemporaryDirectory() as place:
         files = {file: f"{place}/{number}.o"
-                 for number, file in enumerate(tree.whole().files("src/base/*.c", "src/linux/**/*.c", *JUDGES))}
+                 for number, file in enumerate(tree.whole().files("src/base/*.c", "src/linux/**/*.c", "src/gate/*.c", *JUDGES))}
         said = tree.each_of(files, lambda file: ["gcc", *FLAGS, "-O1", "-fno-inline", "-fno-pic", "-ffunction-sections",
                                                  "-fdata-sections", "-c", "-o", files[file], file])
         assert not said, said
-        for out in files.values():
-            for name, targets in references(out).items():
-                # Two static functions of one name become one node, which reaches what either does.
-                graph.setdefault(name, set()).update(targets)
+        for file, out in files.items():
+            graph.update(references(out, file))
     return graph
 
 
@@ -160,11 +165,14 @@ def reference_graph(tree):
 def system_calls_only(tree):
     graph = reference_graph(tree)
     roots = [name for file in tree.whole().files("src/linux/layers/*.c")
-             for name in re.findall(r"\.enter = (\w+)", tree.whole().text(file))] + ["child_main"] + BROKER + HELPERS
+             for name in re.findall(r"\.enter = (\w+)", tree.whole().text(file))] + ["child_main"] + BROKER + HELPERS + GATE
     allowed = {word for words in ALLOWED.values() for word in words.split()}
-    bad = [f"{root} is not in the objects" for root in roots if root not in graph]
-    way = {root: root for root in roots}  # how each symbol is reached
-    todo = list(roots)
+    known = {}
+    for name in graph:
+        known.setdefault(name.split("@")[0], []).append(name)
+    bad = [f"{root} is not in the objects" for root in roots if root not in known]
+    way = {name: name for root in roots for name in known.get(root, ())}  # how each symbol is reached
+    todo = list(way)
     while todo:
         name = todo.pop()
         for target in graph.get(name, ()):
