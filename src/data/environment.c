@@ -183,6 +183,18 @@ const char *const env_offline[] = {
 	NULL,
 };
 
+/* Not JAVA_TOOL_OPTIONS: each JVM reports on its standard error that it has read it. */
+#define HTTP "http://127.0.0.1:3128"
+#define SOCKS "socks5h://127.0.0.1:1080"
+#define OWN "localhost,127.0.0.1,::1"
+const char *const env_proxies[] = {
+	"ALL_PROXY=" SOCKS, "HTTPS_PROXY=" HTTP,
+	"HTTP_PROXY=" HTTP, "NODE_USE_ENV_PROXY=1",
+	"NO_PROXY=" OWN,    "all_proxy=" SOCKS,
+	"http_proxy=" HTTP, "https_proxy=" HTTP,
+	"no_proxy=" OWN,    NULL,
+};
+
 /* The first row whose pattern begins with this letter or a later one. */
 static size_t first_row(char letter) {
 	size_t low = 0, high = env_rows_count;

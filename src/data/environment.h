@@ -27,4 +27,7 @@ extern const size_t env_rows_count;
  * managers ask again and again, up to a minute, for a name that nobody answers. */
 extern const char *const env_offline[]; /* "NAME=VALUE"; NULL-terminated */
 
+/* For clients that want a proxy, the same; plan/net.h has the ports. */
+extern const char *const env_proxies[];
+
 #endif

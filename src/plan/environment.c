@@ -172,6 +172,20 @@ static void put_computed(struct builder *b) {
 	}
 }
 
+#define BY_TCP "use-vc"
+
+/* Datagrams are closed where there is no network of the run's own; the C library's
+ * resolver is told so, besides whatever else it is told. */
+static void ask_by_tcp(struct builder *b) {
+	for (size_t i = 0; i < b->plan->nenv; i++) {
+		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
+			put_entry(b, keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			return;
+		}
+	}
+	put(b, "RES_OPTIONS", BY_TCP);
+}
+
 /* By name alone: no two entries share one. */
 static int entry_order(const void *left, const void *right) {
 	const char *a = *(char *const *)left, *b = *(char *const *)right;
@@ -185,7 +199,8 @@ int environment_build(struct builder *b, struct err *e) {
 	const struct value *set = &b->p->values[KEY_ENV_SET];
 
 	/* Later ones replace earlier ones of the same name. */
-	for (size_t i = 0; plan->own_net && env_offline[i] != NULL; i++) {
+	bool offline = plan->own_net && plan->net.mode == NET_NONE;
+	for (size_t i = 0; offline && env_offline[i] != NULL; i++) {
 		put_entry(b, env_offline[i]);
 	}
 	pass_known(b);
@@ -194,8 +209,14 @@ int environment_build(struct builder *b, struct err *e) {
 	}
 	pass_asked(b);
 	put_computed(b);
+	for (size_t i = 0; plan->net.proxy && env_proxies[i] != NULL; i++) {
+		put_entry(b, env_proxies[i]);
+	}
 	for (size_t i = 0; i < set->count; i++) {
 		put_entry(b, set->items[i].str);
+	}
+	if (b->shared && net_has_names(&plan->net)) {
+		ask_by_tcp(b);
 	}
 	put(b, "CORRAL_WORKSPACE", plan->workspace_at);
 	put(b, "CORRAL_LEVEL", level_name(plan->level));

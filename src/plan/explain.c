@@ -55,10 +55,6 @@ static const char *rights(const struct mount *m) {
 	return "";
 }
 
-static const char *network(const struct plan *plan) {
-	return plan->own_net ? "none (loopback inside works)" : "full (the host's)";
-}
-
 static const char *home_kind(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		if (streq(plan->mounts[i].target, plan->home_at)) {
@@ -205,7 +201,7 @@ static void text_places(const struct plan *plan, struct buf *out) {
 	start = out->len;
 	buf_printf(out, "directory  %s", plan->cwd);
 	end_line(out, start);
-	buf_printf(out, "network    %s\n", network(plan));
+	buf_printf(out, "network    %s\n", explain_net_mode(plan));
 	start = out->len;
 	buf_printf(out, "home       %s (%s)", plan->home_at, home_kind(plan));
 	end_line(out, start);
@@ -221,6 +217,7 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 		text_mount(&plan->mounts[i], out);
 	}
 	text_rules(&plan->rules, out);
+	explain_net_text(plan, out);
 	text_environment(plan, out);
 	text_limits(plan, out);
 	text_list("warnings", plan->warnings, plan->nwarnings, out);
@@ -311,7 +308,7 @@ static void json_places(struct emit *j, const struct plan *plan) {
 	emit_string(j, "kind", home_kind(plan));
 	emit_end_object(j);
 	emit_string(j, "cwd", plan->cwd);
-	emit_string(j, "network", plan->own_net ? "none" : "full");
+	emit_string(j, "network", keys[KEY_NET_MODE].choices[plan->net.mode]);
 }
 
 static void explain_json(const struct plan *plan, struct buf *out) {
@@ -329,6 +326,7 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	}
 	emit_end_array(&j);
 	json_rules(&j, &plan->rules);
+	explain_net_json(plan, &j);
 	emit_array(&j, "env");
 	for (size_t i = 0; i < plan->nenv; i++) {
 		emit_bytes(&j, NULL, plan->env[i], strcspn(plan->env[i], "="));

@@ -92,7 +92,8 @@ static void mark_one(struct builder *b, size_t at) {
 		mark_mask(b, at);
 		return;
 	}
-	if (m->kind != MOUNT_BIND || !m->is_file) {
+	/* What has no reach is a socket: its service, when it starts again, makes another. */
+	if (m->kind != MOUNT_BIND || !m->is_file || m->reach == REACH_NONE) {
 		return;
 	}
 	if (!b->shared) {

@@ -99,6 +99,10 @@ const char *keep_join(struct builder *b, const char *dir, const char *rest);
 const char *keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void note_add(struct builder *b, const char *text);
+void warn_add(struct builder *b, const char *text);
+/* The whole of a regular file, symlinks followed, as text up to a NUL; NULL when it is not
+ * there, unreadable or longer than limit. */
+const char *fs_text(struct builder *b, const char *path, size_t limit);
 
 struct look fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */
@@ -190,6 +194,20 @@ void rules_broker(struct builder *b);
 bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
+/* net.c: what of the network the gate lets through; the sockets that are passed; and, when
+ * the repositories are known, the rest and what it asks of the filter. */
+int net_choose(struct builder *b, struct err *e);
+int net_show(struct builder *b, struct err *e);
+int net_finish(struct builder *b, struct err *e);
+void net_add(struct builder *b, const struct net_rule *rule);
+/* registries.c and remotes.c: the sets of net.allow. */
+void registries_add(struct builder *b, const struct item *set);
+void remotes_add(struct builder *b, const struct item *set);
+/* explain_net.c */
+struct emit;
+const char *explain_net_mode(const struct plan *plan);
+void explain_net_text(const struct plan *plan, struct buf *out);
+void explain_net_json(const struct plan *plan, struct emit *j);
 /* cow.c: whether changes of the workspace are kept apart, and that no grant shows it
  * past them. */
 int cow_choose(struct builder *b, struct err *e);
@@ -204,6 +222,8 @@ int environment_build(struct builder *b, struct err *e);
 void promises_make(struct plan *plan);
 /* Of what is hidden or kept, by a mechanism and by the broker. */
 struct promise promise_deny(const struct plan *plan, const char *by);
+/* That only allowed names are reached, where a gate judges them. */
+struct promise promise_names(const struct plan *plan);
 /* promises_shared.c: the same for engines without namespaces. */
 void promises_shared(struct plan *plan);
 void promises_warn(struct builder *b);

@@ -32,6 +32,14 @@ struct net_publish {
 	uint16_t inside, outside;
 };
 
+/* One unix socket of the host. */
+struct net_socket {
+	const char *source;  /* canonical */
+	const char *target;  /* inside */
+	const char *meaning; /* what it gives away; NULL: nothing is known of it */
+	struct origin origin;
+};
+
 struct net_plan {
 	bool gate; /* net.mode is filtered or restricted, or something local is passed through */
 	enum net mode;
@@ -45,7 +53,18 @@ struct net_plan {
 	uint16_t *host_ports;  /* of the host's loopback */
 	size_t nhost_ports;
 	const char *resolv_conf, *hosts; /* texts of the host's files; "" without */
+	const char *resolver;  /* what the run reads as /etc/resolv.conf; NULL: the host's */
+	struct net_socket *sockets; /* need no gate: the broker lets them be connected to */
+	size_t nsockets;
 };
+
+/* Names are resolved and judged: filtered or restricted, and a gate to do it. */
+static inline bool net_has_names(const struct net_plan *net) {
+	return net->gate && (net->mode == NET_FILTERED || net->mode == NET_RESTRICTED);
+}
+
+/* Whether a path inside is one of the sockets. */
+bool net_passes_socket(const struct net_plan *net, const char *path);
 
 /* Where the run finds them inside, on 127.0.0.1. */
 #define NET_PROXY_HTTP 3128

@@ -59,6 +59,29 @@ void note_add(struct builder *b, const char *text) {
 	plan->notes[plan->nnotes++] = text;
 }
 
+void warn_add(struct builder *b, const char *text) {
+	struct plan *plan = b->plan;
+	if (arena_grow(b->a, &plan->warnings, plan->nwarnings, &plan->warnings_cap,
+		       sizeof *plan->warnings) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
+	plan->warnings[plan->nwarnings++] = text;
+}
+
+const char *fs_text(struct builder *b, const char *path, size_t limit) {
+	const char *full = fs_resolve(b, path), *kept = NULL;
+	struct buf text;
+
+	buf_init(&text);
+	if (full != NULL && b->h->fs.read(b->h->fs.ctx, full, limit, &text)) {
+		kept = keep_printf(b, "%s", text.data == NULL ? "" : text.data);
+	}
+	b->out_of_memory = b->out_of_memory || buf_failed(&text);
+	buf_done(&text);
+	return kept;
+}
+
 struct look fs_look(const struct builder *b, const char *path) {
 	return b->h->fs.look(b->h->fs.ctx, path);
 }
@@ -120,12 +143,6 @@ static int check_implemented(const struct policy *p, struct err *e) {
 		return err_set(e, ERR_USAGE, WHERE,
 			       "mode full-access is not implemented in this version");
 	}
-	int64_t net = policy_num(p, KEY_NET_MODE);
-	if (net != NET_NONE && net != NET_FULL) {
-		err_set(e, ERR_USAGE, WHERE,
-			"a filtered network is not implemented in this version");
-		return err_fix(e, "use --net none or --net full");
-	}
 	return 0;
 }
 
@@ -169,12 +186,11 @@ static int note_order(const void *a, const void *b) {
 static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	plan->hostname = "localhost"; /* a name that resolves to itself, with every /etc/hosts */
-	plan->own_net = policy_num(b->p, KEY_NET_MODE) == NET_NONE;
 	find_own_dirs(b);
-	if (b->shared && shared_check(b, e) != 0) {
+	if ((b->shared && shared_check(b, e) != 0) || net_choose(b, e) != 0) {
 		return -1;
 	}
-	if (view_build(b, e) != 0 ||
+	if (view_build(b, e) != 0 || net_show(b, e) != 0 ||
 	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0)) {
 		return -1;
 	}
@@ -190,7 +206,7 @@ static int build(struct builder *b, struct err *e) {
 	}
 	follow_mark(b);
 	choose_cwd(b);
-	if (environment_build(b, e) != 0) {
+	if (net_finish(b, e) != 0 || environment_build(b, e) != 0) {
 		return -1;
 	}
 	if (plan->nnotes > 1) {

@@ -151,8 +151,8 @@ struct plan {
 	const char **notes; /* what a person should know: skipped optional paths, … */
 	size_t nnotes, notes_cap;
 
-	const char *warnings[5]; /* limits that were asked for and do not hold here */
-	size_t nwarnings;
+	const char **warnings; /* what a person has to read at every run */
+	size_t nwarnings, warnings_cap;
 };
 
 /* All strings belong to the arena, the policy or the host.  Fails with ERR_SETUP

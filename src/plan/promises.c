@@ -157,19 +157,30 @@ void promises_warn(struct builder *b) {
 	char origin[256];
 
 	if (warning != NULL) {
-		plan->warnings[plan->nwarnings++] = warning;
+		warn_add(b, warning);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(limits_of_groups); i++) {
 		const struct value *v = &b->p->values[limits_of_groups[i].key];
 		const struct promise *made = &plan->promises[limits_of_groups[i].guarantee];
 		bool asked = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
 		if (asked && made->state == STATE_ABSENT) {
-			plan->warnings[plan->nwarnings++] = keep_printf(
-				b, "%s (%s) is not enforced here: %s",
-				keys[limits_of_groups[i].key].name,
-				origin_text(&v->origin, origin, sizeof origin), made->why);
+			warn_add(b, keep_printf(b, "%s (%s) is not enforced here: %s",
+						keys[limits_of_groups[i].key].name,
+						origin_text(&v->origin, origin, sizeof origin),
+						made->why));
 		}
 	}
+}
+
+struct promise promise_names(const struct plan *plan) {
+	if (!plan->own_net || plan->net.mode == NET_NONE) {
+		return (struct promise){
+			.state = STATE_ABSENT,
+			.why = plan->own_net ? "no name is allowed: net.mode is none"
+					     : "every name is allowed: net.mode is full",
+		};
+	}
+	return (struct promise){.state = STATE_ENFORCED, .by = {"gate"}};
 }
 
 void promises_make(struct plan *plan) {
@@ -189,16 +200,15 @@ void promises_make(struct plan *plan) {
 		(struct promise){.state = STATE_ENFORCED, .by = {"pidns", "procfs"}};
 	promises[GUARANTEE_ENV] = (struct promise){.state = STATE_ENFORCED, .by = {"environment"}};
 	promises[GUARANTEE_LIFETIME] = (struct promise){.state = STATE_ENFORCED, .by = {"pidns"}};
+	promises[GUARANTEE_NET_NAMES] = promise_names(plan);
 	if (plan->own_net) {
-		promises[GUARANTEE_NET] =
-			(struct promise){.state = STATE_ENFORCED, .by = {"netns", "seccomp"}};
-		promises[GUARANTEE_NET_NAMES] = (struct promise){
-			.state = STATE_ABSENT, .why = "no name is allowed: net.mode is none"};
+		promises[GUARANTEE_NET] = (struct promise){
+			.state = STATE_ENFORCED,
+			.by = {"netns", "seccomp", plan->net.gate ? "broker" : NULL},
+		};
 	} else {
 		promises[GUARANTEE_NET] =
 			(struct promise){.state = STATE_ABSENT, .why = "net.mode is full"};
-		promises[GUARANTEE_NET_NAMES] = (struct promise){
-			.state = STATE_ABSENT, .why = "every name is allowed: net.mode is full"};
 	}
 }
 

@@ -66,9 +66,28 @@ static struct promise net(const struct plan *plan) {
 	return (struct promise){
 		.state = STATE_WEAKER,
 		.by = {"seccomp", "broker"},
-		.why = "nothing leaves, but a server inside listens on the host's loopback, where "
-		       "programs of the host can reach it",
+		.why = net_has_names(&plan->net)
+			       ? "nothing leaves but to what is allowed, but a server inside "
+				 "listens on the host's loopback, where programs of the host can "
+				 "reach it"
+			       : "nothing leaves, but a server inside listens on the host's "
+				 "loopback, where "
+				 "programs of the host can reach it",
 	};
+}
+
+static struct promise names(const struct plan *plan) {
+	struct promise made = promise_names(plan);
+	if (plan->level == LEVEL_NONE && made.state == STATE_ENFORCED) {
+		return (struct promise){.state = STATE_ABSENT, .why = WHY_NOTHING};
+	}
+	if (made.state == STATE_ENFORCED) {
+		made.state = STATE_WEAKER;
+		made.by[1] = "broker";
+		made.why = "names are asked for by TCP: the C library does so here, a program with "
+			   "a resolver of its own that knows UDP alone finds no name";
+	}
+	return made;
 }
 
 static struct promise ipc(const struct plan *plan) {
@@ -132,11 +151,7 @@ void promises_shared(struct plan *plan) {
 	promises[GUARANTEE_FS_READ] = fs_read(plan);
 	promises[GUARANTEE_FS_DENY] = fs_deny(plan);
 	promises[GUARANTEE_NET] = net(plan);
-	promises[GUARANTEE_NET_NAMES] = (struct promise){
-		.state = STATE_ABSENT,
-		.why = plan->own_net ? "no name is allowed: net.mode is none"
-				     : "every name is allowed: net.mode is full",
-	};
+	promises[GUARANTEE_NET_NAMES] = names(plan);
 	promises[GUARANTEE_IPC] = ipc(plan);
 	promises[GUARANTEE_PID] = pid(plan);
 	promises[GUARANTEE_ENV] = env(plan);

@@ -63,24 +63,88 @@ static void show_system_or_link(struct builder *b, const char *path, enum reach 
 	}
 }
 
+/* ---- name servers ---- */
+
+#define RESOLVER_FILE "/etc/resolv.conf"
+
+/* A name has to be put into /etc, which can be done in a directory of our own alone. */
+static bool needs_own_etc(struct builder *b) {
+	return b->plan->net.resolver != NULL && fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
+}
+
+static void etc_entry(void *arg, const char *name) {
+	struct builder *b = arg;
+	show_system_or_link(b, keep_join(b, "/etc", name), REACH_READ, "system");
+}
+
+static void show_own_etc(struct builder *b) {
+	wish_dir(b, "/etc", 0755, REACH_READ);
+	if (!b->h->fs.list(b->h->fs.ctx, "/etc", etc_entry, b)) {
+		note_add(b, "/etc cannot be listed, and is empty inside");
+	}
+}
+
+/* Where the text has to stand for RESOLVER_FILE to lead to it. */
+static const char *resolver_place(struct builder *b) {
+	char text[PATH_MAX];
+	const char *full = fs_resolve(b, RESOLVER_FILE);
+	if (full != NULL || !b->h->fs.readlink(b->h->fs.ctx, RESOLVER_FILE, text, sizeof text)) {
+		return full != NULL ? full : RESOLVER_FILE;
+	}
+	return keep_join(b, "/etc", text); /* leads nowhere on the host */
+}
+
+/* Over the host's file where its tree is shown, else a file of our own root. */
+static void show_own_resolver(struct builder *b) {
+	const char *at = resolver_place(b);
+	bool over = is_shown(b, at);
+	if (over && fs_look(b, at).kind != LOOK_FILE) {
+		note_add(b, keep_printf(b, "%s cannot be put at %s: programs find no name server",
+					RESOLVER_FILE, at));
+		return;
+	}
+	struct mount m = {
+		.kind = over ? MOUNT_TEXT : MOUNT_FILE,
+		.target = at,
+		.text = b->plan->net.resolver,
+		.mode = 0444,
+		.reach = over ? REACH_NONE : REACH_READ,
+		.is_file = true,
+		.note = "the gate's name server",
+	};
+	wish_add(b, m, RANK_CLEAN);
+}
+
 /* ---- the three views ---- */
+
+static void show_root(struct builder *b, const char *path, enum reach reach, const char *note) {
+	if (streq(path, "/etc") && needs_own_etc(b)) {
+		show_own_etc(b);
+	} else {
+		show_system_or_link(b, path, reach, note);
+	}
+}
 
 static void show_roots(struct builder *b, unsigned only) {
 	for (size_t i = 0; i < system_roots.count; i++) {
 		const struct path_row *row = &system_roots.rows[i];
 		if ((row->flags & only) == only) {
 			enum reach reach = row->flags & PATH_EXEC ? REACH_EXEC : REACH_READ;
-			show_system_or_link(b, row->path, reach, "system");
+			show_root(b, row->path, reach, "system");
 		}
 	}
 }
 
 /* Often a link into /run, which is not shown; the one file is. */
 static void show_resolver(struct builder *b) {
-	if (fs_look(b, "/etc/resolv.conf").kind != LOOK_LINK) {
+	if (b->plan->net.resolver != NULL) {
+		show_own_resolver(b);
 		return;
 	}
-	const char *full = fs_resolve(b, "/etc/resolv.conf");
+	if (fs_look(b, RESOLVER_FILE).kind != LOOK_LINK) {
+		return;
+	}
+	const char *full = fs_resolve(b, RESOLVER_FILE);
 	struct look seen = {.kind = LOOK_NOTHING};
 	if (full != NULL) {
 		seen = fs_look(b, full);
@@ -127,14 +191,16 @@ static void minimal_view(struct builder *b) {
 		show_system_or_link(b, minimal_etc.rows[i].path, REACH_READ, "system");
 	}
 	if (policy_num(b->p, KEY_NET_MODE) == NET_FULL) {
-		show_system_or_link(b, "/etc/resolv.conf", REACH_READ, "system");
+		show_system_or_link(b, RESOLVER_FILE, REACH_READ, "system");
+	} else if (b->plan->net.resolver != NULL) {
+		wish_file(b, RESOLVER_FILE, b->plan->net.resolver, REACH_NONE);
 	}
 }
 
 static void host_entry(void *arg, const char *name) {
 	struct builder *b = arg;
 	if (path_table_find(&host_skipped, name) == NULL) {
-		show_system_or_link(b, keep_join(b, "/", name), REACH_EXEC, "host");
+		show_root(b, keep_join(b, "/", name), REACH_EXEC, "host");
 	}
 }
 
@@ -174,7 +240,7 @@ static int show_view(struct builder *b, struct err *e) {
 static const char *wrong_kind(enum look_kind kind) {
 	switch (kind) {
 	case LOOK_SOCKET:
-		return "it is a socket, and passing sockets in is a later capability (--socket)";
+		return "it is a socket; --socket passes one";
 	case LOOK_DIR:
 	case LOOK_FILE:
 		return NULL;

@@ -317,8 +317,12 @@ static bool is_loopback(const struct host_rule *r) {
 		return len >= end && streq(r->name + len - end, "localhost") &&
 		       (len == end || r->name[len - end - 1] == '.');
 	}
-	return ip_same(&r->network.ip, &one) ||
-	       (ip_is4(&r->network.ip) && r->network.ip.b[12] == 127 && r->network.bits >= 96 + 8);
+	/* 0.0.0.0 and :: are this host, too, when they are connected to. */
+	const struct range *range = range_of(&r->network.ip);
+	bool four = ip_is4(&r->network.ip);
+	return r->network.bits >= (four ? 96 + 8 : 128) &&
+	       (ip_same(&r->network.ip, &one) || (four && r->network.ip.b[12] == 127) ||
+		(range != NULL && streq(range->name, "this host")));
 }
 
 /* What no rule of net.allow can mean. */

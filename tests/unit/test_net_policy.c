@@ -100,6 +100,8 @@ static const struct {
 	{"127.9.9.9", "loopback", "--host-port"},
 	{"[::1]:80", "loopback", "--host-port 80"},
 	{"127.0.0.0/8", "loopback", "--host-port"},
+	{"0.0.0.0:80", "loopback", "--host-port 80"},
+	{"::", "loopback", "--host-port"},
 	{"@nosuch", "no set", "@registries"},
 };
 

@@ -77,10 +77,6 @@ TEST(a_required_guarantee_that_is_not_enforced_refuses) {
 TEST(values_of_later_versions_are_errors) {
 	struct world w;
 	world_init(&w);
-	set_num(&w, KEY_NET_MODE, NET_FILTERED);
-	CHECK_INT(build(&w), -1);
-	CHECK_INT(w.e.kind, ERR_USAGE);
-	set_num(&w, KEY_NET_MODE, NET_NONE);
 	set_num(&w, KEY_MODE, MODE_FULL_ACCESS);
 	CHECK_INT(build(&w), -1);
 	world_done(&w);
