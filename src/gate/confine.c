@@ -23,6 +23,7 @@
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -170,11 +171,10 @@ static int set_limits(void) {
 }
 
 static int load_filter(void) {
-	struct sock_fprog program = {
-		.len = (unsigned short)ARRAY_LEN(filter),
-		/* The kernel copies it; its type has no const. */
-		.filter = (struct sock_filter *)(uintptr_t)filter,
-	};
+	struct sock_filter copy[ARRAY_LEN(filter)]; /* the kernel's type has no const */
+	struct sock_fprog program = {.len = (unsigned short)ARRAY_LEN(copy), .filter = copy};
+
+	memcpy(copy, filter, sizeof copy);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -errno;
 }
 

@@ -133,21 +133,33 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	return !failed;
 }
 
-void netlog_read(const struct ledger *l, struct netlog *ret) {
-	struct netlog n = {.recorded = l != NULL};
-	size_t used = l == NULL ? 0 : atomic_load_explicit(&l->used, memory_order_acquire);
+static size_t entries_of(const struct ledger *l) {
+	/* Acquired before the entries are read: those are whole. */
+	uint32_t used = atomic_load_explicit(&l->used, memory_order_acquire);
+	return used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
+}
 
-	n.more = l == NULL ? 0 : atomic_load_explicit(&l->lost, memory_order_relaxed);
-	used = used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
-	n.items = used == 0 ? NULL : arena_array(&n.arena, used, sizeof *n.items);
+static void read_entries(const struct ledger *l, struct netlog *n) {
+	size_t used = entries_of(l);
+
+	n->items = arena_array(&n->arena, used, sizeof *n->items);
 	for (size_t i = 0; i < used; i++) {
 		struct ledger_entry copy; /* once: it may change while it is looked at */
 		memcpy(&copy, &l->entries[i], sizeof copy);
-		if (n.items != NULL && read_entry(&n.arena, &copy, &n.items[n.count])) {
-			n.count++;
+		if (n->items != NULL && read_entry(&n->arena, &copy, &n->items[n->count])) {
+			n->count++;
 		} else {
-			n.more++;
+			n->more++;
 		}
+	}
+}
+
+void netlog_read(const struct ledger *l, struct netlog *ret) {
+	struct netlog n = {.recorded = l != NULL};
+
+	if (l != NULL) {
+		n.more = atomic_load_explicit(&l->lost, memory_order_relaxed);
+		read_entries(l, &n);
 	}
 	*ret = n;
 }

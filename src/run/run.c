@@ -90,7 +90,10 @@ struct records {
 };
 
 static struct records take_records(struct child *c) {
-	return (struct records){.journal = take_ptr(c->journal), .ledger = take_ptr(c->ledger)};
+	struct records r = {.journal = c->journal, .ledger = c->ledger};
+	c->journal = NULL;
+	c->ledger = NULL;
+	return r;
 }
 
 static void records_free(struct records *r) {

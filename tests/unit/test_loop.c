@@ -19,6 +19,7 @@ struct end {
 	int calls;
 	uint32_t heard;
 	struct end *drops; /* whom it drops when it is called */
+	bool closes;       /* and closes */
 	bool ends;         /* the loop */
 };
 
@@ -36,7 +37,7 @@ static void end_ready(struct watch *w, uint32_t events) {
 	e->calls++;
 	e->heard |= events;
 	if (e->drops != NULL) {
-		loop_drop(&the_loop, &e->drops->watch);
+		(e->closes ? loop_close : loop_drop)(&the_loop, &e->drops->watch);
 	}
 	if (e->ends) {
 		the_loop.over = true;
@@ -180,6 +181,24 @@ TEST(three_hundred_watches_are_all_served) {
 		end_close(&ends[i]);
 	}
 	CHECK_INT(served, MANY);
+	end_loop();
+}
+
+TEST(a_watch_that_is_closed_is_forgotten_too) {
+	struct end a, b;
+	REQUIRE(loop_fresh() && end_open(&a, EPOLLIN) && end_open(&b, EPOLLIN));
+	a.drops = &b;
+	a.closes = true;
+	CHECK_INT(write(a.other, "x", 1), 1); /* first in the kernel's list */
+	CHECK_INT(write(b.other, "x", 1), 1);
+	run_for(3);
+	CHECK(a.calls > 0);
+	CHECK_INT(b.calls, 0);
+	CHECK_INT(b.watch.fd, -1);
+	CHECK_INT(send(b.other, "x", 1, MSG_NOSIGNAL), -1); /* its other end is gone */
+	loop_close(&the_loop, &b.watch);                    /* there is none */
+	(void)close(b.other);
+	end_close(&a);
 	end_loop();
 }
 
