@@ -228,6 +228,16 @@ static const struct netlog_item *refusal(const struct netlog *n,
 	return first;
 }
 
+/* Where a rule let it through, it was the other side that did not: no rule is to blame. */
+static bool has_failed(const struct netlog *n) {
+	for (size_t i = 0; i < n->count; i++) {
+		if (n->items[i].outcome == NET_FAILED) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void write_refusal(const char *place, const struct netlog_item *item, struct advice *ret) {
 	const char *why = item->why == NULL ? "refused" : item->why;
 
@@ -249,6 +259,9 @@ void advise_network(const struct netlog *n, const struct overheard *const stream
 	const struct netlog_item *item = refusal(n, streams, nstreams, &said);
 	struct arena a;
 
+	if (item == NULL && !other && has_failed(n)) {
+		*ret = (struct advice){0};
+	}
 	if (item == NULL || (other && !said)) {
 		return;
 	}

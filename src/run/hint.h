@@ -40,7 +40,7 @@ void advise(const struct plan *plan, const struct overheard *const streams[], si
 void advise_link(const struct journal *j, struct advice *ret);
 
 /* Likewise where the gate refused something that the words name, or when they are about
- * the network or say nothing. */
+ * the network or say nothing; and none where what it let through failed outside. */
 void advise_network(const struct netlog *n, const struct overheard *const streams[],
 		    size_t nstreams, struct advice *ret);
 

@@ -267,6 +267,17 @@ TEST(words_about_something_else_are_believed_unless_they_name_it) {
 	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
 }
 
+TEST(what_failed_outside_is_not_put_down_to_a_rule) {
+	static const struct hint network = {"x", HINT_LOOPBACK, "net.mode", "loopback is, or so"};
+	static const struct hint other = {"x", HINT_ALWAYS, "fs.write", "read-only inside, or so"};
+	const struct row both[] = {failed, unlisted};
+	CHECK(advice_for(&failed, 1, "Connection refused", &network).hint == NULL);
+	CHECK(advice_for(&failed, 1, "Read-only file system", &other).hint == &other);
+	CHECK(advice_for(&allowed, 1, "Connection refused", &network).hint == &network);
+	struct advice got = advice_for(both, 2, "Connection refused", &network);
+	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+}
+
 TEST(the_longest_hint_is_not_cut) {
 	struct row row = unlisted;
 	char name[HOSTNAME_MAX + 1], why[LEDGER_TEXT];
