@@ -16,7 +16,6 @@ struct query {
 	struct exchange halves[HALVES];
 	struct resolver *resolver;
 	bool busy;
-	bool told; /* the answer is being handed out */
 	char name[HOSTNAME_MAX + 1];
 	struct resolver_wait *first;
 	struct names_found found;
@@ -90,9 +89,9 @@ static void conclude(struct query *q) {
 	cache_put(&r->cache, q->name, f, r->exchanges.loop->now + 1000 * (int64_t)ttl);
 }
 
-/* One by one: a function that is called may forget others, or ask again. */
+/* One by one: a function that is called may forget others, or ask again (and is answered from
+ * memory, where the answer lies by now). */
 static void tell(struct query *q) {
-	q->told = true;
 	while (q->first != NULL) {
 		struct resolver_wait *w = q->first;
 		q->first = w->next;
@@ -123,7 +122,7 @@ static struct query *find_query(struct resolver *r, const char *name) {
 		struct query *q = &r->queries[i];
 		if (!q->busy) {
 			free_one = free_one == NULL ? q : free_one;
-		} else if (!q->told && strcmp(q->name, name) == 0) {
+		} else if (strcmp(q->name, name) == 0) {
 			return q;
 		}
 	}
@@ -168,7 +167,6 @@ void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w)
 	if (fresh) {
 		q->resolver = r;
 		q->busy = true;
-		q->told = false;
 		q->first = NULL;
 		memcpy(q->name, name, strlen(name) + 1);
 	}

@@ -124,6 +124,7 @@ def udp_replies(server, name, kind, query):
         "silent": lambda: [] if first else [good],
         "sixsilent": lambda: [good] if kind == dns.A else [],
         "sixfails": lambda: [good if kind == dns.A else dns.answer(query, [], dns.SERVFAIL)],
+        "sixslow": lambda: [dns.answer(query, [])] if kind == dns.A else [] if first else [good],
         "noneandsilence": lambda: [dns.answer(query, [], dns.NXDOMAIN)] if kind == dns.A else [],
         "emptyandsilence": lambda: [dns.answer(query, [])] if kind == dns.A else [],
         "dead": lambda: [],
@@ -366,6 +367,12 @@ def nothing_is_not_concluded_from_silence(world):
 
 
 @test
+def who_has_no_address_yet_waits_for_the_other_family(world):
+    line = world.ask("sixslow.test", conf=TWO)
+    assert ips(line) == ([], BOTH[1]) and line["ms"] >= 900, line
+
+
+@test
 def an_answer_that_comes_late_is_nobodys(world):
     line = world.ask("late.test", conf=TWO, again=True)
     is_good(line[0])
@@ -424,6 +431,15 @@ def many_answers_by_tcp_at_once_are_read_or_fail(world):
     lines = world.lines([f"cut{i}.test" for i in range(100)])
     codes = [line["code"] for line in lines]
     assert len(codes) == 100 and set(codes) <= {dns.NOERROR, dns.SERVFAIL} and dns.NOERROR in codes, codes
+
+
+@test
+def places_are_free_again_after_their_answer(world):
+    # Half of each table and more, twice: waiters and queries, then streams.
+    lines = world.lines([f"shortlived{i}.test" for i in range(200)] * 3, "nameserver 127.0.0.1\n", again=True)
+    assert {line["code"] for line in lines} == {dns.NOERROR}, lines
+    world.lines([f"cutclosed{i}.test" for i in range(16)], again=True)
+    assert len([a for a in world.one.asked if a["by"] == "tcp"]) == 64, len(world.one.asked)
 
 
 @test

@@ -385,6 +385,46 @@ TEST(pointers_lead_backwards_or_nowhere) {
 	}
 }
 
+/* Not a circle, and not backwards all the way. */
+TEST(a_pointer_that_leads_to_one_that_leads_forwards_is_refused) {
+	struct made m;
+	response(&m, "a.test", 2);
+	word(&m, 0xc000 | 12);
+	record(&m, 16, 9, 4);
+	size_t at = m.len;
+	word(&m, 0xc000 | (unsigned)(at + 2));
+	TEXT(&m, "\1x");
+	word(&m, 0xc000 | (unsigned)at);
+	record(&m, DNS_A, 9, 4);
+	TEXT(&m, "\12\0\0\1");
+	/* It would be "x" and the end of the record's own name. */
+	m.data[at + 3] = 0;
+	m.data[at + 2] = 0;
+	CHECK_INT(code_of(&m), DNS_SERVFAIL);
+	m.data[at] = 0; /* and without the pointer it is the root */
+	CHECK_INT(code_of(&m), DNS_NOERROR);
+}
+
+TEST(a_name_of_more_bytes_than_255_is_none) {
+	for (size_t last = 58; last < 64; last++) {
+		struct made m;
+		struct dns_question q;
+		int code = 0;
+		char label[64];
+		memset(label, 'a', sizeof label);
+		head(&m, 0x0100, 0, 0);
+		for (size_t i = 0; i < 4; i++) {
+			size_t len = i < 3 ? 63 : last;
+			bytes(&m, &(uint8_t){(uint8_t)len}, 1);
+			bytes(&m, label, len);
+		}
+		bytes(&m, "", 1);
+		word(&m, DNS_A);
+		word(&m, 1);
+		CHECK(dns_read_question(m.data, m.len, &q, &code) == (3 * 64 + last + 2 <= 255));
+	}
+}
+
 TEST(pointers_in_a_circle_end) {
 	struct made m;
 	response(&m, "a.test", 2);
