@@ -348,7 +348,8 @@ size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a
 	if (cap < HEADER + q->nraw + opt) {
 		return 0;
 	}
-	struct out o = {.p = out, .len = HEADER, .cap = cap - opt};
+	struct out o = {.len = HEADER, .cap = cap - opt};
+	o.p = out;
 	put(&o, q->raw, q->nraw);
 	unsigned count = put_records(&o, q, a);
 	o.cap = cap;
@@ -364,8 +365,9 @@ size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a
 }
 
 size_t dns_write_query(const struct dns_asked *asked, uint8_t *out, size_t cap) {
-	struct out o = {.p = out, .cap = cap};
+	struct out o = {.cap = cap};
 	struct name name;
+	o.p = out;
 	if (!name_from_text(asked->name, &name) || !fits(&o, HEADER + name.len + 4 + OPT_LEN)) {
 		return 0;
 	}

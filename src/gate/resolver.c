@@ -143,16 +143,17 @@ static void begin(struct resolver *r, struct query *q) {
 	exchange_begin(&q->halves[HALF_V6]);
 }
 
-/* What is known without asking anybody; a question too many counts as such. */
+/* What is known without asking anybody. */
 static bool known(struct resolver *r, const char *name, struct names_found *ret) {
 	memset(ret, 0, sizeof *ret);
-	if (hosts_find(&r->hosts, name, &ret->v4, &ret->v6) ||
-	    cache_get(&r->cache, name, r->exchanges.loop->now, ret)) {
-		return true;
-	}
-	ret->code = ret->v4.code = ret->v6.code = DNS_SERVFAIL;
-	return r->waiting == RESOLVER_WAITERS || strlen(name) > HOSTNAME_MAX ||
-	       find_query(r, name) == NULL;
+	return hosts_find(&r->hosts, name, &ret->v4, &ret->v6) ||
+	       cache_get(&r->cache, name, r->exchanges.loop->now, ret);
+}
+
+/* Where to wait for the answer; NULL when there is no room. */
+static struct query *place_for(struct resolver *r, const char *name) {
+	bool room = r->waiting < RESOLVER_WAITERS && strlen(name) <= HOSTNAME_MAX;
+	return room ? find_query(r, name) : NULL;
 }
 
 void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w) {
@@ -162,7 +163,13 @@ void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w)
 		w->found(w, &found);
 		return;
 	}
-	struct query *q = find_query(r, name);
+	struct query *q = place_for(r, name);
+	if (q == NULL) {
+		memset(&found, 0, sizeof found);
+		found.code = found.v4.code = found.v6.code = DNS_SERVFAIL;
+		w->found(w, &found);
+		return;
+	}
 	bool fresh = !q->busy;
 	if (fresh) {
 		q->resolver = r;
