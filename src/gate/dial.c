@@ -61,9 +61,9 @@ static struct net_verdict judge_way(const struct flow *f, const char *name, cons
 	const struct net_rule *by = v.rule;
 	v = judge_lead(net, by, ip, f->port);
 	if (v.allowed && is_own(ip) && !judge_ip(net, ip, f->port).allowed) {
-		return (struct net_verdict){
-			.rule = by,
-			.why = "the name leads to this host itself; --allow-host with the address allows it"};
+		return (struct net_verdict){.rule = by,
+					    .why = "the name leads to this host itself; "
+						   "--allow-host with the address allows it"};
 	}
 	v.rule = v.allowed ? by : v.rule;
 	return v;
@@ -79,8 +79,8 @@ static void set_name(struct flow *f, const char *name) {
 
 /* The first name of the address by which it may be reached, or the refusal of one. */
 static struct net_verdict judge_names(struct flow *f) {
-	struct net_verdict last = {
-		.why = "no name that is allowed was resolved to this address, and no rule lists it"};
+	struct net_verdict last = {.why = "no name that is allowed was resolved to this address, "
+					  "and no rule lists it"};
 	size_t at = 0;
 
 	for (const char *name; (name = given_name(&f->gate->given, &f->ip, &at)) != NULL;) {
@@ -91,7 +91,8 @@ static struct net_verdict judge_names(struct flow *f) {
 		}
 	}
 	at = 0;
-	for (const char *name; (name = resolver_hosts_name(f->gate->resolver, &f->ip, &at)) != NULL;) {
+	for (const char *name;
+	     (name = resolver_hosts_name(f->gate->resolver, &f->ip, &at)) != NULL;) {
 		struct net_verdict v = judge_way(f, name, &f->ip);
 		if (v.allowed || f->name[0] == '\0') {
 			last = v;
@@ -335,8 +336,8 @@ static void name_found(struct resolver_wait *w, const struct names_found *found)
 			}
 		}
 	}
-	(void)flow_note(f, NET_OP_PROXY, found->v4.nips + found->v6.nips > 0 ? NET_DENIED : NET_FAILED,
-			&last);
+	(void)flow_note(f, NET_OP_PROXY,
+			found->v4.nips + found->v6.nips > 0 ? NET_DENIED : NET_FAILED, &last);
 	f->dial_error = found->v4.nips + found->v6.nips > 0 ? EACCES : EHOSTUNREACH;
 	proxy_dialled(f);
 }

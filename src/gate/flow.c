@@ -60,6 +60,7 @@ static void drop_watch(struct gate *g, struct watch *w, bool reset) {
 	}
 	if (reset) {
 		const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+		/* Or it ends as if all had been said. */
 		(void)setsockopt(w->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 	}
 	loop_close(&g->loop, w);
@@ -210,12 +211,20 @@ static int join_caller(struct flow *f) {
 void flow_tune(int fd, bool keep) {
 	const int on = 1, after = KEEPALIVE_AFTER;
 
-	/* Comforts: without them it just takes longer. */
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* or it is slower */
 	if (keep) {
-		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after, sizeof after);
+		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+				 sizeof on); /* or noticed late */
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after,
+				 sizeof after); /* likewise */
 	}
+}
+
+void flow_low_water(int fd, size_t bytes) {
+	int value = (int)bytes;
+
+	/* Without it we are woken more often. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
 }
 
 bool flow_attach(struct flow *f) {
@@ -337,8 +346,7 @@ static bool move_up(struct flow *f) {
 		if (!proxy_flush(f)) {
 			return true;
 		}
-		if (pump_move(f->gate, &f->up, f->client.fd, f->server.fd, &bytes) !=
-		    MOVED_ALL) {
+		if (pump_move(f->gate, &f->up, f->client.fd, f->server.fd, &bytes) != MOVED_ALL) {
 			flow_reset(f);
 			return false;
 		}

@@ -168,6 +168,9 @@ void flow_reached(struct flow *f);
 /* What a socket of a flow, or a listener for such, is set to; keep: a silent end is noticed. */
 void flow_tune(int fd, bool keep);
 
+/* The loop tells of it when so many bytes are there, or no more will be. */
+void flow_low_water(int fd, size_t bytes);
+
 /* Both ends are there. */
 void flow_open(struct flow *f);
 

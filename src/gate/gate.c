@@ -2,9 +2,10 @@
  *           what its programs have sent.
  * Must not: read a byte of a program before it is confined.
  * Fails:    closed: it exits, every connection is reset, the broker refuses new ones. */
-#include "gate/flow.h"
+#include "gate/gate.h"
 
 #include "gate/confine.h"
+#include "gate/flow.h"
 
 #include <errno.h>
 #include <netinet/in.h>

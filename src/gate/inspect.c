@@ -42,9 +42,9 @@ static struct net_verdict judge_said(const struct flow *f, const char *name) {
 	struct net_verdict v = judge_name(f->gate->net, name, f->port);
 
 	if (v.allowed && !(proxied ? strcmp(name, f->name) == 0 : is_given(f, name))) {
-		return (struct net_verdict){
-			.rule = v.rule,
-			.why = "the connection was made for another name than the one that it names"};
+		return (struct net_verdict){.rule = v.rule,
+					    .why = "the connection was made for another name than "
+						   "the one that it names"};
 	}
 	return v;
 }
@@ -67,8 +67,9 @@ static void say_forbidden(struct flow *f, const char *why) {
 			break;
 		}
 	}
-	len = put(out, 0, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
-			  "Content-Type: text/plain\r\n\r\ncorral: ");
+	len = put(out, 0,
+		  "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
+		  "Content-Type: text/plain\r\n\r\ncorral: ");
 	len = put(out, len, f->name);
 	len = put(out, len, f->name[0] == '\0' ? "" : ": ");
 	len = put(out, len, why);
@@ -105,16 +106,9 @@ static bool refuse(struct flow *f, const char *why) {
 /* "HTTP/1.1 101": as much as decides. */
 #define STATUS_LINE 12
 
-static void low_water(int fd, size_t low) {
-	int value = (int)low;
-
-	/* Without it we are woken more often. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
-}
-
 static void set_low(struct flow *f, size_t low) {
 	if (f->low != low) {
-		low_water(f->client.fd, low);
+		flow_low_water(f->client.fd, low);
 		f->low = low;
 	}
 }
@@ -221,7 +215,7 @@ static bool inspect_head(struct flow *f, const uint8_t *data, size_t len) {
 	heard(f, SPEECH_HTTP);
 	f->upgrade = head.upgrade;
 	if (f->upgrade != UPGRADE_NONE) {
-		low_water(f->server.fd, STATUS_LINE);
+		flow_low_water(f->server.fd, STATUS_LINE);
 	}
 	f->body = head.body;
 	f->in_body = head.body.kind == BODY_CHUNKED;
@@ -300,7 +294,7 @@ bool inspect_answer(struct flow *f) {
 	if (more && !has_ended(f->server.fd)) {
 		return true;
 	}
-	low_water(f->server.fd, 1);
+	flow_low_water(f->server.fd, 1);
 	if (status == 101 && f->upgrade == UPGRADE_OTHER) {
 		return refuse(f, "the server changed to a protocol that is not judged");
 	}

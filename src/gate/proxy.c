@@ -140,7 +140,8 @@ static void http_asked(struct flow *f, const uint8_t *data, const struct http_he
 	uint16_t port = head->port != 0 ? head->port : 80;
 
 	if (head->form != HTTP_ABSOLUTE && head->form != HTTP_AUTHORITY) {
-		say_status(f, status_text(400), "this is a proxy: the request has to name its host");
+		say_status(f, status_text(400),
+			   "this is a proxy: the request has to name its host");
 		flow_close(f);
 		return;
 	}
@@ -166,8 +167,7 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 	switch (http_head_read(data, len, &head, &status, &why)) {
 	case SNIFF_MORE:
 		if (len < HTTP_HEAD_MAX) {
-			int low = (int)len + 1;
-			(void)setsockopt(f->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+			flow_low_water(f->client.fd, len + 1);
 			return;
 		}
 		status = 431;
@@ -187,8 +187,7 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 
 static void socks_step(struct flow *f, const uint8_t *data, size_t len) {
 	size_t used = 0;
-	enum sniff said =
-		socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used);
+	enum sniff said = socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used);
 
 	if (used > 0 && recv(f->client.fd, f->gate->scratch, used, MSG_DONTWAIT) != (ssize_t)used) {
 		flow_reset(f);
@@ -228,13 +227,12 @@ void proxy_step(struct flow *f) {
 
 void proxy_dialled(struct flow *f) {
 	uint8_t reply[SOCKS_REPLY_MAX];
-	int low = 1;
 
 	if (f->dial_error != 0) {
 		turn_away(f, f->dial_error, "the host cannot be reached");
 		return;
 	}
-	(void)setsockopt(f->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+	flow_low_water(f->client.fd, 1);
 	if (f->kind == FLOW_SOCKS) {
 		say(f, reply, socks_reply(&f->socks, SOCKS_GRANTED, reply));
 	} else if (f->connects) {

@@ -82,8 +82,7 @@ static void note(const struct lookup *l, enum net_outcome outcome, const struct 
 static bool is_localhost(const char *name) {
 	size_t len = strlen(name), tail = strlen(".localhost");
 
-	return streq(name, "localhost") ||
-	       (len > tail && streq(name + len - tail, ".localhost"));
+	return streq(name, "localhost") || (len > tail && streq(name + len - tail, ".localhost"));
 }
 
 /* Leaves the addresses that may be reached, and remembers them. */
@@ -144,7 +143,8 @@ static void judge(struct lookup *l) {
 		return;
 	}
 	if (!address) {
-		answer_code(l, DNS_NOERROR); /* HTTPS, SVCB and the rest: there is nothing to tell */
+		answer_code(l,
+			    DNS_NOERROR); /* HTTPS, SVCB and the rest: there is nothing to tell */
 		return;
 	}
 	l->wait.found = found;
@@ -219,9 +219,7 @@ void stub_step(struct flow *f) {
 		return;
 	}
 	if (n < 2 || (size_t)n < len + 2) {
-		int low = (int)n + 1;
-		/* Without it we are woken more often, until the silence is too long. */
-		(void)setsockopt(f->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+		flow_low_water(f->client.fd, (size_t)n + 1);
 		return;
 	}
 	struct lookup *l = lookup_new(f->gate);
@@ -229,8 +227,7 @@ void stub_step(struct flow *f) {
 		flow_reset(f);
 		return;
 	}
-	int low = 1;
-	(void)setsockopt(f->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+	flow_low_water(f->client.fd, 1);
 	(void)loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
 	l->flow = f;
 	ask(l, query + 2, len);

@@ -31,7 +31,7 @@ int wire_send(int channel, const struct wire *w, const int *fds, size_t n) {
 		memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
 	}
 	return sendmsg(channel, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof copy ? 0
-											    : -errno;
+											   : -errno;
 }
 
 static size_t received(struct msghdr *msg, int fds[WIRE_FDS]) {

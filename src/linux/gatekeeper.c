@@ -107,8 +107,8 @@ static void keep_descriptors(struct gate_setup *s) {
 			*kept[i] = -1;
 		}
 	}
-	(void)syscall(SYS_close_range, 0U, 2U, 0U);
-	(void)syscall(SYS_close_range, (unsigned)floor, UINT_MAX, 0U);
+	(void)syscall(SYS_close_range, 0U, 2U, 0U); /* since 5.9, which the broker needs as well */
+	(void)syscall(SYS_close_range, (unsigned)floor, UINT_MAX, 0U); /* likewise */
 }
 
 static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {

@@ -327,6 +327,19 @@ static void give_listener(struct kit *k) {
 	}
 }
 
+static void ready_broker(struct init *in) {
+	struct kit *k = in->kit;
+
+	broker_init(&in->broker, k->plan, k->listener_fd);
+	in->broker.killable = k->killable;
+	in->broker.journal = k->journal;
+	give_listener(k);
+	in->broker.gate = k->gate_fd;
+	in->broker.peers = k->peers;
+	in->broker.peer = k->attended ? ask_peer : NULL;
+	in->broker.peer_arg = in;
+}
+
 void init_run(struct kit *k) {
 	static char stack[START_STACK] __attribute__((aligned(16)));
 	struct init in = {.kit = k, .deadline = LIMIT_NONE, .tell_at = LIMIT_NONE};
@@ -366,14 +379,7 @@ void init_run(struct kit *k) {
 	/* The command has its own copies; ours would keep its pipes open after it
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
-	broker_init(&in.broker, k->plan, k->listener_fd);
-	in.broker.killable = k->killable;
-	in.broker.journal = k->journal;
-	give_listener(k);
-	in.broker.gate = k->gate_fd;
-	in.broker.peers = k->peers;
-	in.broker.peer = k->attended ? ask_peer : NULL;
-	in.broker.peer_arg = &in;
+	ready_broker(&in);
 	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;
 	watch(&in);
 }

@@ -255,6 +255,15 @@ static void drop_records(struct child *c) {
 	ledger_free(take_ptr(c->ledger));
 }
 
+/* Nothing was started, or nothing but the gate. */
+static void give_up(struct child *c) {
+	gatekeeper_end(&c->gate);
+	drop_records(c);
+	cgroup_free(c->cgroup);
+	scratch_remove(c->run_dir);
+	drop_fd(&c->channel);
+}
+
 int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
 	struct kit k = {
 		.plan = r->plan,
@@ -295,11 +304,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	gatekeeper_handed(&child.gate);
 	drop_fd(&pair[1]);
 	if (failed) {
-		gatekeeper_end(&child.gate);
-		drop_records(&child);
-		cgroup_free(child.cgroup);
-		scratch_remove(child.run_dir);
-		drop_fd(&pair[0]);
+		give_up(&child);
 		return -1;
 	}
 	*ret = child;

@@ -175,7 +175,8 @@ static void give_socket(struct broker *b, const struct wire *asked) {
 static void refuse_all(struct broker *b) {
 	for (size_t i = 0; i < BROKER_FORWARDED && i < b->nforwarded; i++) {
 		const struct call c = {.b = b, .id = b->forwarded[i]};
-		call_answer(&c, -ECONNREFUSED); /* those that were answered are not there any more */
+		call_answer(&c,
+			    -ECONNREFUSED); /* those that were answered are not there any more */
 	}
 }
 

@@ -223,7 +223,8 @@ long serve_connect(struct call *c) {
 	if (!c->b->plan->own_net) {
 		return connect_to(c, fd, &a, -1);
 	}
-	return address_is_inet(domain) && address_is_whole(&a, domain) ? connect_inside(c, fd, &a) : -EINVAL;
+	return address_is_inet(domain) && address_is_whole(&a, domain) ? connect_inside(c, fd, &a)
+								       : -EINVAL;
 }
 
 /* ---- bind ---- */

@@ -64,7 +64,7 @@ struct address6_request {
 	int32_t interface;
 };
 
-/* A comfort, as above. */
+/* A comfort, as above: without it some names are not found. */
 static void add_addresses(void) {
 	struct ifreq v4 = {.ifr_name = "lo:1"};
 	struct address6_request v6 = {.prefix = 128, .interface = 1};
@@ -76,13 +76,13 @@ static void add_addresses(void) {
 	memcpy(&v4.ifr_addr, &address, sizeof address);
 	memcpy(v6.address, own_address6, sizeof own_address6);
 	if (fd >= 0) {
-		(void)ioctl(fd, SIOCSIFADDR, &v4);
+		(void)ioctl(fd, SIOCSIFADDR, &v4); /* as said */
 		address.sin_addr.s_addr = htonl(0xffffffff);
 		memcpy(&v4.ifr_netmask, &address, sizeof address);
-		(void)ioctl(fd, SIOCSIFNETMASK, &v4);
+		(void)ioctl(fd, SIOCSIFNETMASK, &v4); /* as said */
 	}
 	if (fd6 >= 0) {
-		(void)ioctl(fd6, SIOCSIFADDR, &v6);
+		(void)ioctl(fd6, SIOCSIFADDR, &v6); /* as said */
 	}
 }
 
@@ -92,8 +92,8 @@ static void add_addresses(void) {
 static int make_relay(int family) {
 	struct sockaddr_in in4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	const struct sockaddr *at = family == AF_INET ? (struct sockaddr *)&in4
-						      : (struct sockaddr *)&in6;
+	const struct sockaddr *at =
+		family == AF_INET ? (struct sockaddr *)&in4 : (struct sockaddr *)&in6;
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -121,10 +121,10 @@ static int connect_gate(struct kit *k, struct err *e) {
 
 	add_addresses();
 	auto_fd relay = make_relay(AF_INET), resolver = make_resolver();
-	auto_fd relay6 = make_relay(AF_INET6); /* a kernel without IPv6 has no sockets for it either */
+	auto_fd relay6 =
+		make_relay(AF_INET6); /* a kernel without IPv6 has no sockets for it either */
 	const int fds[] = {relay, resolver, relay6};
-	if (relay < 0 || resolver < 0 ||
-	    wire_send(k->gate_fd, &w, fds, relay6 < 0 ? 2 : 3) != 0) {
+	if (relay < 0 || resolver < 0 || wire_send(k->gate_fd, &w, fds, relay6 < 0 ? 2 : 3) != 0) {
 		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
 	}
 	return 0;
