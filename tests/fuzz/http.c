@@ -31,6 +31,14 @@ static size_t lines_with(const uint8_t *data, size_t len, const char *name) {
 	return count;
 }
 
+static size_t lines_in(const uint8_t *data, size_t len) {
+	size_t count = 0;
+	for (size_t i = 0; i < len; i++) {
+		count += data[i] == '\n';
+	}
+	return count;
+}
+
 static void is_plain(const uint8_t *data, const struct http_head *h) {
 	size_t lengths = lines_with(data, h->len, "content-length");
 	size_t encodings = lines_with(data, h->len, "transfer-encoding");
@@ -82,7 +90,8 @@ static void is_forwarded(const uint8_t *data, const struct http_head *h) {
 	}
 	len = http_head_forward(data, h, out, cap);
 	HOLDS((len == 0) == h->connect && len <= cap);
-	if (len > 0 && len <= HTTP_HEAD_MAX) {
+	/* It may have a Host and a Connection more than a head may. */
+	if (len > 0 && len <= HTTP_HEAD_MAX && lines_in(out, len) <= HTTP_FIELDS_MAX) {
 		HOLDS(http_head_read(out, len, &again, &status, &why) == SNIFF_DONE);
 		HOLDS(again.len == len && again.form != HTTP_ABSOLUTE && !again.connect);
 		HOLDS(same_host(&again.host, &h->host));
