@@ -71,12 +71,15 @@ static enum sniff judge_controls(struct span line, struct span method) {
 
 enum sniff http_begins(const uint8_t *data, size_t len) {
 	struct span line = {data, len};
+	if (line.len > HTTP_HEAD_MAX) {
+		line.len = HTTP_HEAD_MAX;
+	}
 	size_t before = gaps(line), word = 0;
 	if (before > BEFORE_MAX) {
 		return SNIFF_BAD;
 	}
 	line.at += before;
-	line.len = (len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX) - before;
+	line.len -= before;
 	const uint8_t *end = line.len == 0 ? NULL : memchr(line.at, '\n', line.len);
 	line.len = end == NULL ? line.len : (size_t)(end - line.at);
 	while (word < line.len && word <= METHOD_MAX && token_char(line.at[word])) {
@@ -100,7 +103,10 @@ enum sniff http_begins(const uint8_t *data, size_t len) {
 enum sniff http2_begins(const uint8_t *data, size_t len) {
 	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 	const size_t whole = sizeof preface - 1;
-	size_t n = len < whole ? len : whole;
+	size_t n = len;
+	if (n > whole) {
+		n = whole;
+	}
 	if (n > 0 && memcmp(data, preface, n) != 0) {
 		return SNIFF_BAD;
 	}

@@ -165,12 +165,16 @@ static bool fits_status(const uint8_t *data, size_t len) {
 			return false;
 		}
 	}
-	return len < sizeof form || memchr(" \r\n", data[sizeof form - 1], 3) != NULL;
+	uint8_t behind = len < sizeof form ? ' ' : data[sizeof form - 1];
+	return behind == ' ' || behind == '\r' || behind == '\n';
 }
 
 enum sniff http_status_read(const uint8_t *data, size_t len, int *ret_status) {
 	const size_t digits = strlen("HTTP/1.0 ");
-	size_t seen = len < STATUS_LINE_MAX ? len : STATUS_LINE_MAX;
+	size_t seen = len;
+	if (seen > STATUS_LINE_MAX) {
+		seen = STATUS_LINE_MAX;
+	}
 	const uint8_t *end = seen == 0 ? NULL : memchr(data, '\n', seen);
 	if (!fits_status(data, len) || (end != NULL && end < data + digits + 3)) {
 		return SNIFF_BAD;

@@ -131,12 +131,13 @@ static void put_fields(struct sheet *s, struct span fields, const struct options
 
 size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
 			 size_t cap) {
-	struct sheet s = {.at = out, .cap = cap};
+	struct sheet s = {.cap = cap};
 	struct options o = {0};
 	struct span fields, authority = {0};
 	if (head->form == HTTP_AUTHORITY) {
 		return 0; /* CONNECT is answered here */
 	}
+	s.at = out;
 	put_request(&s, data, head, &fields, &authority);
 	read_options(fields, &o);
 	if (!o.host && authority.len > 0) {
