@@ -38,7 +38,8 @@ struct http_head {
 
 /* Whether the first bytes are a request, however badly written: a word and a blank, and in the
  * same line a version of HTTP, or GET alone (SNIFF_MORE while they may still become one).  The first
- * lines of ssh, SMTP, SIP or NATS are none, nor is "PRI * HTTP/2.0". */
+ * lines of ssh, SMTP, SIP or NATS are none, nor is "PRI * HTTP/2.0".  8 KiB without an end are one:
+ * http_head_read() says what is wrong with it. */
 enum sniff http_begins(const uint8_t *data, size_t len);
 
 /* HTTP/2 with prior knowledge: SNIFF_DONE once the whole preface is there. */

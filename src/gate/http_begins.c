@@ -16,6 +16,10 @@
 
 #define METHOD_MAX 64
 
+/* All of a line is looked at with every byte that comes: a longer one is a request, whose
+ * parser has a bound of its own. */
+#define LINE_MAX_SEEN ((size_t)8 * 1024)
+
 /* Some servers take other white space for a blank. */
 static bool is_gap(uint8_t c) {
 	return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
@@ -71,8 +75,8 @@ static enum sniff judge_controls(struct span line, struct span method) {
 
 enum sniff http_begins(const uint8_t *data, size_t len) {
 	struct span line = {data, len};
-	if (line.len > HTTP_HEAD_MAX) {
-		line.len = HTTP_HEAD_MAX;
+	if (line.len > LINE_MAX_SEEN) {
+		line.len = LINE_MAX_SEEN;
 	}
 	size_t before = gaps(line), word = 0;
 	if (before > BEFORE_MAX) {
@@ -94,10 +98,10 @@ enum sniff http_begins(const uint8_t *data, size_t len) {
 	}
 	struct span method = {line.at, word};
 	enum sniff told = judge_controls(line, method);
-	if (told == SNIFF_MORE && (end != NULL || len >= HTTP_HEAD_MAX)) {
-		told = judge_line(line, method);
+	if (told == SNIFF_MORE && end != NULL) {
+		return judge_line(line, method);
 	}
-	return told;
+	return told == SNIFF_MORE && len >= LINE_MAX_SEEN ? SNIFF_DONE : told;
 }
 
 enum sniff http2_begins(const uint8_t *data, size_t len) {

@@ -25,10 +25,6 @@ bool span_is_token(struct span s) {
 	return s.len > 0;
 }
 
-bool text_char(uint8_t c) {
-	return c == '\t' || (c >= 0x20 && c != 0x7f);
-}
-
 static uint8_t lower(uint8_t c) {
 	return c >= 'A' && c <= 'Z' ? (uint8_t)(c + ('a' - 'A')) : c;
 }

@@ -21,7 +21,9 @@ bool token_char(uint8_t c);
 bool span_is_token(struct span s);
 
 /* What a value or a chunk's extension may hold: tabs, visible ASCII and bytes beyond it. */
-bool text_char(uint8_t c);
+static inline bool text_char(uint8_t c) {
+	return c == '\t' || (c >= 0x20 && c != 0x7f);
+}
 
 /* Letters in either case are the same. */
 bool span_is(struct span s, const char *word);

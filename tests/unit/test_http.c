@@ -541,6 +541,11 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one) {
 		begins(requests[i], strlen(requests[i]), SNIFF_DONE);
 	}
 	begins("GET /\0 HTTP/1.1\r\n", 17, SNIFF_DONE);
+	static char endless[8192];
+	memset(endless, 'a', sizeof endless);
+	memcpy(endless, "get /", 5);
+	begins(endless, sizeof endless - 1, SNIFF_MORE);
+	begins(endless, sizeof endless, SNIFF_DONE);
 }
 
 TEST(other_protocols_are_not_requests) {
