@@ -292,6 +292,7 @@ bool inspect_answer(struct flow *f) {
 
 	bool more = n <= 0 || http_status_read(data, (size_t)n, &status) == SNIFF_MORE;
 	if (more && !has_ended(f->server.fd)) {
+		flow_low_water(f->server.fd, n < STATUS_LINE ? STATUS_LINE : (size_t)n + 1);
 		return true;
 	}
 	flow_low_water(f->server.fd, 1);

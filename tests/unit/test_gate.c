@@ -1,0 +1,372 @@
+/* The gate's process by itself: the test is its broker and its programs, and the origins are
+ * servers of the loopback that a rule lists by address. */
+#include "test.h"
+
+#include "base/auto.h"
+#include "gate/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 5000
+
+struct world {
+	struct net_plan net;
+	struct net_rule rule;
+	struct ledger *ledger;
+	struct wire_peers *peers;
+	int broker, lifeline, origin;
+	uint16_t port; /* the origin's */
+	pid_t gate;
+};
+
+static void *map(size_t size, int flags) {
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+}
+
+static int listen_on_loopback(uint16_t *ret_port) {
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(fd, 64) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &len) != 0) {
+		return -1;
+	}
+	*ret_port = ntohs(a.sin_port);
+	return fd;
+}
+
+static const struct ip loopback = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+
+static bool world_begin(struct world *w) {
+	struct err e = {0};
+	int channel[2], line[2];
+
+	memset(w, 0, sizeof *w);
+	w->origin = listen_on_loopback(&w->port);
+	w->rule = (struct net_rule){
+		.kind = NET_RULE_NETWORK,
+		.network = {.ip = loopback, .bits = 128},
+		.port = w->port,
+		.written = "the origin",
+	};
+	w->net = (struct net_plan){.gate = true,
+				   .mode = NET_FILTERED,
+				   .allow = &w->rule,
+				   .nallow = 1,
+				   .resolv_conf = "",
+				   .hosts = ""};
+	w->peers = map(sizeof *w->peers, MAP_SHARED);
+	struct gate *g = map(gate_size(), MAP_PRIVATE | MAP_NORESERVE);
+	if (w->origin < 0 || g == MAP_FAILED || w->peers == MAP_FAILED ||
+	    ledger_new(&w->ledger, &e) != 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0 ||
+	    pipe(line) != 0) {
+		return false;
+	}
+	w->broker = channel[0];
+	w->lifeline = line[1];
+	struct gate_setup s = {.net = &w->net,
+			       .ledger = w->ledger,
+			       .peers = w->peers,
+			       .shared = true,
+			       .channel = channel[1],
+			       .lifeline = line[0]};
+	(void)fflush(stdout);
+	w->gate = fork();
+	if (w->gate == 0) {
+		(void)close(w->broker);
+		(void)close(w->lifeline);
+		(void)close(w->origin);
+		gate_main(g, &s);
+	}
+	(void)close(channel[1]);
+	(void)close(line[0]);
+	(void)munmap(g, gate_size());
+	return w->gate > 0;
+}
+
+/* How the gate ended: its status. */
+static int world_end(struct world *w) {
+	int status = -1;
+
+	drop_fd(&w->broker);
+	(void)waitpid(w->gate, &status, 0);
+	drop_fd(&w->lifeline);
+	drop_fd(&w->origin);
+	ledger_free(w->ledger);
+	(void)munmap(w->peers, sizeof *w->peers);
+	return status;
+}
+
+/* A program's socket that wants to go to a port of the loopback. */
+static int ask(struct world *w, uint16_t port) {
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct wire m = {.kind = WIRE_CONNECT,
+			       .id = 1,
+			       .to = loopback,
+			       .port = port,
+			       .family = AF_INET,
+			       .waits = true};
+
+	return wire_send(w->broker, &m, &fd, 1) == 0 ? fd : -1;
+}
+
+static bool wait_for(int fd, short events) {
+	struct pollfd p = {.fd = fd, .events = events};
+
+	return poll(&p, 1, PATIENCE_MS) == 1;
+}
+
+/* The gate answers the call; here there is none, so the socket is looked at. */
+static bool is_connected(int fd) {
+	struct sockaddr_storage peer;
+
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+		socklen_t len = sizeof peer;
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0) {
+			return true;
+		}
+		(void)usleep(10000);
+	}
+	return false;
+}
+
+static const struct ledger_entry *entry_of(const struct world *w, enum net_outcome outcome) {
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+		for (uint32_t n = 0; n < w->ledger->used; n++) {
+			if (w->ledger->entries[n].outcome == outcome) {
+				return &w->ledger->entries[n];
+			}
+		}
+		(void)usleep(10000);
+	}
+	return NULL;
+}
+
+/* Both ends of one connection through the gate. */
+static bool pair_up(struct world *w, int *ret_program, int *ret_server) {
+	*ret_program = ask(w, w->port);
+	if (!wait_for(w->origin, POLLIN)) {
+		return false;
+	}
+	*ret_server = accept4(w->origin, NULL, NULL, SOCK_CLOEXEC);
+	return *ret_server >= 0 && is_connected(*ret_program);
+}
+
+TEST(what_both_sides_say_arrives_and_so_does_each_end) {
+	struct world w;
+	char text[16] = "";
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	CHECK_INT(send(program, "question", 8, MSG_NOSIGNAL), 8);
+	CHECK(wait_for(server, POLLIN));
+	CHECK_INT(recv(server, text, sizeof text, 0), 8);
+	/* One side is done; the other goes on. */
+	CHECK_INT(shutdown(program, SHUT_WR), 0);
+	CHECK(wait_for(server, POLLIN));
+	CHECK_INT(recv(server, text, sizeof text, 0), 0);
+	CHECK_INT(send(server, "answer", 6, MSG_NOSIGNAL), 6);
+	CHECK(wait_for(program, POLLIN));
+	CHECK_INT(recv(program, text, sizeof text, 0), 6);
+	(void)close(server);
+	CHECK(wait_for(program, POLLIN));
+	CHECK_INT(recv(program, text, sizeof text, 0), 0);
+	const struct ledger_entry *e = entry_of(&w, NET_ALLOWED);
+	REQUIRE(e != NULL);
+	CHECK_STR(e->rule, "the origin");
+	CHECK_INT(e->port, w.port);
+	CHECK_INT(e->sent, 8);
+	CHECK_INT(e->received, 6);
+	(void)close(program);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(an_address_without_a_rule_is_not_dialled_and_stands_in_the_ledger) {
+	struct world w;
+	uint16_t port = 0;
+	REQUIRE(world_begin(&w));
+	int other = listen_on_loopback(&port);
+	int program = ask(&w, port);
+	const struct ledger_entry *e = entry_of(&w, NET_DENIED);
+	REQUIRE(e != NULL);
+	CHECK_INT(e->port, port);
+	CHECK(e->why[0] != '\0');
+	struct pollfd p = {.fd = other, .events = POLLIN};
+	CHECK_INT(poll(&p, 1, 100), 0);
+	(void)close(program);
+	(void)close(other);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(a_reset_stays_a_reset) {
+	struct world w;
+	char text[4];
+	const struct linger at_once = {.l_onoff = 1};
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	CHECK_INT(setsockopt(server, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+	(void)close(server);
+	CHECK(wait_for(program, POLLIN));
+	CHECK_INT(recv(program, text, sizeof text, 0), -1);
+	CHECK_INT(errno, ECONNRESET);
+	(void)close(program);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(an_origin_that_refuses_is_told_and_written_down) {
+	struct world w;
+	REQUIRE(world_begin(&w));
+	drop_fd(&w.origin);
+	int program = ask(&w, w.port);
+	const struct ledger_entry *e = entry_of(&w, NET_FAILED);
+	REQUIRE(e != NULL);
+	CHECK_STR(e->why, "the host refused the connection");
+	(void)close(program);
+	CHECK_INT(world_end(&w), 0);
+}
+
+static size_t fill(int fd) {
+	static char chunk[65536];
+	size_t total = 0;
+
+	for (int idle = 0; idle < 20;) {
+		ssize_t n = send(fd, chunk, sizeof chunk, MSG_DONTWAIT | MSG_NOSIGNAL);
+		idle = n > 0 ? 0 : idle + 1;
+		total += n > 0 ? (size_t)n : 0;
+		if (n <= 0) {
+			(void)usleep(10000);
+		}
+	}
+	return total;
+}
+
+/* What lies between is the kernel's queues and one pipe. */
+TEST(a_receiver_that_does_not_read_stops_the_sender) {
+	struct world w;
+	static char chunk[65536];
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	size_t sent = fill(program);
+	CHECK(sent > 0 && sent < (size_t)64 * 1024 * 1024);
+	CHECK_INT(shutdown(program, SHUT_WR), 0);
+	size_t came = 0;
+	for (ssize_t n;
+	     wait_for(server, POLLIN) && (n = recv(server, chunk, sizeof chunk, 0)) > 0;) {
+		came += (size_t)n;
+	}
+	CHECK_INT(came, sent);
+	(void)close(program);
+	(void)close(server);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(what_was_sent_before_the_end_is_delivered) {
+	struct world w;
+	static char chunk[65536];
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	size_t sent = fill(program), came = 0;
+	(void)close(program);
+	drop_fd(&w.broker); /* everybody inside is gone */
+	for (ssize_t n;
+	     wait_for(server, POLLIN) && (n = recv(server, chunk, sizeof chunk, 0)) > 0;) {
+		came += (size_t)n;
+	}
+	CHECK_INT(came, sent);
+	(void)close(server);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(a_gate_that_dies_resets_and_connects_nobody) {
+	struct world w;
+	char text[4];
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	CHECK_INT(kill(w.gate, SIGKILL), 0);
+	CHECK(wait_for(program, POLLIN));
+	CHECK(recv(program, text, sizeof text, 0) <= 0);
+	(void)waitpid(w.gate, NULL, WNOWAIT);
+	CHECK_INT(ask(&w, w.port), -1);
+	(void)close(program);
+	(void)close(server);
+	CHECK_INT(world_end(&w), SIGKILL);
+}
+
+TEST(a_gate_without_a_supervisor_ends) {
+	struct world w;
+	REQUIRE(world_begin(&w));
+	drop_fd(&w.lifeline);
+	int status = -1;
+	CHECK_INT(waitpid(w.gate, &status, 0), w.gate);
+	CHECK_INT(status, 0);
+	(void)world_end(&w);
+}
+
+/* Nobody but the gate itself is connected to the relay; whoever finds it is turned away. */
+TEST(a_stranger_at_the_relay_gets_nowhere) {
+	struct world w;
+	char text[4];
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	struct sockaddr_in relay = {.sin_family = AF_INET,
+				    .sin_port = htons(w.peers->relay[0]),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(connect(stranger, (struct sockaddr *)&relay, sizeof relay), 0);
+	CHECK(wait_for(stranger, POLLIN));
+	CHECK(recv(stranger, text, sizeof text, 0) <= 0);
+	/* The one that was there goes on. */
+	CHECK_INT(send(program, "x", 1, MSG_NOSIGNAL), 1);
+	CHECK(wait_for(server, POLLIN));
+	(void)close(stranger);
+	(void)close(program);
+	(void)close(server);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(more_connections_than_there_is_room_for_fail) {
+	struct world w;
+	enum { MANY = 3000 };
+	static int programs[MANY];
+	size_t n = 0;
+	REQUIRE(world_begin(&w));
+	while (n < MANY && (programs[n] = ask(&w, w.port)) >= 0) {
+		struct pollfd p = {.fd = w.origin, .events = POLLIN};
+		/* Nobody speaks; a place is taken as long as the program is there. */
+		if (poll(&p, 1, 1000) == 1) {
+			(void)close(accept(w.origin, NULL, NULL));
+		}
+		n++;
+		if (w.ledger->used > 1) {
+			break;
+		}
+	}
+	const struct ledger_entry *e = entry_of(&w, NET_FAILED);
+	if (n < 2048) {
+		SKIP("this process may not have so many descriptors");
+	}
+	REQUIRE(e != NULL);
+	CHECK_STR(e->why, "too many connections at once");
+	while (n > 0) {
+		(void)close(programs[--n]);
+	}
+	CHECK_INT(world_end(&w), 0);
+}
+
+TESTS_MAIN
