@@ -190,8 +190,8 @@ void stub_datagram(struct watch *w, uint32_t events) {
 		if (n < 0) {
 			return;
 		}
-		struct lookup *l = lookup_new(g);
-		if (l == NULL || from_len > sizeof l->from) {
+		struct lookup *l = from_len > sizeof l->from ? NULL : lookup_new(g);
+		if (l == NULL) {
 			continue; /* it asks again */
 		}
 		memcpy(l->from, &from, from_len);
@@ -223,13 +223,15 @@ void stub_step(struct flow *f) {
 		return;
 	}
 	struct lookup *l = lookup_new(f->gate);
+	if (l != NULL) {
+		l->flow = f; /* from now on it goes with the flow */
+	}
 	if (l == NULL || recv(f->client.fd, query, len + 2, MSG_DONTWAIT) != (ssize_t)len + 2) {
 		flow_reset(f);
 		return;
 	}
 	flow_low_water(f->client.fd, 1);
 	(void)loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
-	l->flow = f;
 	ask(l, query + 2, len);
 }
 
