@@ -300,7 +300,8 @@ TEST(a_gate_that_dies_resets_and_connects_nobody) {
 	CHECK_INT(kill(w.gate, SIGKILL), 0);
 	CHECK(wait_for(program, POLLIN));
 	CHECK(recv(program, text, sizeof text, 0) <= 0);
-	(void)waitpid(w.gate, NULL, WNOWAIT);
+	siginfo_t info;
+	CHECK_INT(waitid(P_PID, (id_t)w.gate, &info, WEXITED | WNOWAIT), 0);
 	CHECK_INT(ask(&w, w.port), -1);
 	(void)close(program);
 	(void)close(server);
