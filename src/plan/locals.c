@@ -134,11 +134,22 @@ int net_show(struct builder *b, struct err *e) {
 	return 0;
 }
 
-bool net_passes_socket(const struct net_plan *net, const char *path) {
-	for (size_t i = 0; i < net->nsockets; i++) {
-		if (streq(net->sockets[i].target, path)) {
+/* Mounted at the path as it was written, too, where that is another. */
+static bool is_mounted(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_BIND && m->is_file && m->reach == REACH_NONE &&
+		    streq(m->target, path)) {
 			return true;
 		}
 	}
 	return false;
+}
+
+bool plan_passes_socket(const struct plan *plan, const char *path) {
+	bool named = false;
+	for (size_t i = 0; !named && i < plan->net.nsockets; i++) {
+		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
+	}
+	return named && plan_sight(plan, path) != SIGHT_DENIED;
 }

@@ -442,7 +442,9 @@ int masks_build(struct builder *b, struct err *e) {
 	}
 	hide_sensitive(b);
 	hide_other_homes(b);
-	if (b->h->privileged && is_shown(b, "/etc")) {
+	/* Entry by entry, where the gate's name server has to stand among them. */
+	bool etc = is_shown(b, "/etc") || b->plan->net.resolver != NULL;
+	if (b->h->privileged && etc) {
 		/* An /etc that root cannot list has nothing to hide. */
 		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
 	}

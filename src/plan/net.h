@@ -63,9 +63,6 @@ static inline bool net_has_names(const struct net_plan *net) {
 	return net->gate && (net->mode == NET_FILTERED || net->mode == NET_RESTRICTED);
 }
 
-/* Whether a path inside is one of the sockets. */
-bool net_passes_socket(const struct net_plan *net, const char *path);
-
 /* Where the run finds them inside, on 127.0.0.1. */
 #define NET_PROXY_HTTP 3128
 #define NET_PROXY_SOCKS 1080

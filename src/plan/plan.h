@@ -180,6 +180,9 @@ enum sight {
 };
 enum sight plan_sight(const struct plan *plan, const char *path);
 
+/* Whether a path inside is a socket of net.sockets that nothing hides. */
+bool plan_passes_socket(const struct plan *plan, const char *path);
+
 /* The tree by which the host has what is written at this path; NULL for what is the
  * run's own or not writable. */
 const struct mount *plan_outside(const struct plan *plan, const char *path);

@@ -234,7 +234,8 @@ static const char *by_stand_in(const struct call *c, const char *path, char spac
 	for (size_t i = 0; at != NULL && !c->as_written && i < ARRAY_LEN(dirs); i++) {
 		const char *rest = beneath(path, dirs[i]);
 		if (rest == NULL || strstr(rest, "/..") != NULL ||
-		    plan_sight(plan, path) != SIGHT_NONE || strlen(at) + strlen(rest) >= PATH_MAX) {
+		    plan_sight(plan, path) != SIGHT_NONE || plan_passes_socket(plan, path) ||
+		    strlen(at) + strlen(rest) >= PATH_MAX) {
 			continue;
 		}
 		size_t len = strlen(at);

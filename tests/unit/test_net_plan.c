@@ -1,0 +1,734 @@
+/* The network of a plan: rules, their order, what the host is asked for, what the command
+ * sees, the sets, sockets, and what is said about them. */
+#include "plan_world.h"
+
+#include "data/environment.h"
+#include "data/sockets.h"
+#include "data/syscalls.h"
+#include "plan/address.h"
+#include "plan/registry_files.h"
+
+static void net_world(struct world *w, enum net mode) {
+	world_init(w);
+	w->h.sockets = true;
+	w->h.run_dir = "/tmp/corral-1000-x";
+	set_num(w, KEY_NET_MODE, mode);
+}
+
+static void allow_set(struct world *w, const char *name) {
+	add_item(w, KEY_NET_ALLOW, name)->kind = ITEM_SET;
+}
+
+/* The rule for a name and port, or NULL. */
+static const struct net_rule *rule_of(const struct world *w, const char *name, int port) {
+	for (size_t i = 0; i < w->plan.net.nallow; i++) {
+		const struct net_rule *r = &w->plan.net.allow[i];
+		if (r->kind == NET_RULE_NAME && streq(r->name, name) && r->port == port) {
+			return r;
+		}
+	}
+	return NULL;
+}
+
+static bool has_warning(const struct world *w, const char *part) {
+	for (size_t i = 0; i < w->plan.nwarnings; i++) {
+		if (strstr(w->plan.warnings[i], part) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the mode ---- */
+
+TEST(every_mode_but_full_has_a_network_of_its_own_and_names_need_the_gate) {
+	for (enum net mode = NET_NONE; mode <= NET_FULL; mode++) {
+		bool names = mode == NET_FILTERED || mode == NET_RESTRICTED;
+		struct world w;
+		net_world(&w, mode);
+		CHECK_INT(build(&w), 0);
+		CHECK(w.plan.own_net == (mode != NET_FULL));
+		CHECK(w.plan.net.gate == names);
+		CHECK(net_has_names(&w.plan.net) == names);
+		CHECK_INT(w.plan.net.mode, mode);
+		CHECK(((w.plan.traits & TRAIT_GATE) != 0) == names);
+		CHECK(!names || (w.plan.broker && (w.plan.traits & TRAIT_BROKER) != 0));
+		CHECK_INT(w.plan.promises[GUARANTEE_NET_NAMES].state,
+			  names ? STATE_ENFORCED : STATE_ABSENT);
+		CHECK_INT(w.plan.promises[GUARANTEE_NET].state,
+			  mode == NET_FULL ? STATE_ABSENT : STATE_ENFORCED);
+		CHECK((env_of(&w, "PIP_RETRIES") != NULL) == (mode == NET_NONE));
+		CHECK(env_of(&w, "RES_OPTIONS") == NULL);
+		world_done(&w);
+	}
+}
+
+TEST(what_cannot_be_held_to_is_refused_and_never_run_with_less) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	w.h.notify = false;
+	w.h.notify_why = "this kernel has no seccomp notification";
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_SETUP);
+	CHECK(strstr(w.e.what, "no seccomp notification") != NULL);
+	CHECK(strstr(w.e.what, "net.mode filtered (--test)") != NULL && w.e.fix[0] != '\0');
+	w.h.notify = true;
+	w.h.notify_why = NULL;
+	w.h.sockets = false;
+	CHECK_INT(build(&w), -1);
+	CHECK(strstr(w.e.what, "pidfd_getfd") != NULL);
+	w.h.sockets = true;
+	set_num(&w, KEY_NESTED, 1);
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	CHECK(strstr(w.e.what, "nested") != NULL);
+	world_done(&w);
+}
+
+TEST(locals_need_the_gate_too_and_no_names) {
+	struct world w;
+	net_world(&w, NET_NONE);
+	add_item(&w, KEY_NET_PUBLISH, "3001:13001");
+	add_item(&w, KEY_NET_PUBLISH, "3000");
+	add_item(&w, KEY_NET_HOST_PORTS, "6379");
+	add_item(&w, KEY_NET_HOST_PORTS, "5432");
+	CHECK_INT(build(&w), 0);
+	CHECK(w.plan.net.gate && !net_has_names(&w.plan.net));
+	REQUIRE(w.plan.net.npublish == 2 && w.plan.net.nhost_ports == 2);
+	CHECK_INT(w.plan.net.publish[0].inside, 3000);
+	CHECK_INT(w.plan.net.publish[0].outside, 3000);
+	CHECK_INT(w.plan.net.publish[1].outside, 13001);
+	CHECK_INT(w.plan.net.host_ports[0], 5432);
+	CHECK(w.plan.net.resolver == NULL);
+	w.h.notify = false;
+	CHECK_INT(build(&w), -1);
+	CHECK(strstr(w.e.what, "net.publish (--rule)") != NULL);
+	world_done(&w);
+}
+
+TEST(a_port_is_not_the_hosts_and_a_proxys_at_once) {
+	struct world w;
+	net_world(&w, NET_RESTRICTED);
+	set_num(&w, KEY_NET_PROXY, 1);
+	add_item(&w, KEY_NET_HOST_PORTS, "3128");
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_USAGE);
+	CHECK(strstr(w.e.what, "3128") != NULL);
+	world_done(&w);
+}
+
+TEST(what_a_later_mode_sets_aside_is_said) {
+	struct world w;
+	net_world(&w, NET_FULL);
+	add_item(&w, KEY_NET_ALLOW, "a.example");
+	add_item(&w, KEY_NET_DENY, "b.example");
+	add_item(&w, KEY_NET_PUBLISH, "3000");
+	CHECK_INT(build(&w), 0);
+	CHECK(!w.plan.net.gate && w.plan.net.npublish == 0 && w.plan.net.nallow == 0);
+	CHECK(has_note(&w, "net.allow (--rule) is without effect: net.mode is full (--test)"));
+	CHECK(has_note(&w, "net.publish"));
+	CHECK(has_warning(&w, "net.deny (--rule) is without effect"));
+	world_done(&w);
+}
+
+TEST(at_level_none_nothing_is_promised_about_names) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	set_num(&w, KEY_LEVEL, LEVEL_NONE);
+	set_num(&w, KEY_MIN_LEVEL, LEVEL_NONE);
+	set_num(&w, KEY_ACCEPT_NO_SANDBOX, 1);
+	w.h.notify = w.h.sockets = false;
+	CHECK_INT(build(&w), 0);
+	CHECK(!w.plan.net.gate);
+	CHECK_INT(w.plan.promises[GUARANTEE_NET].state, STATE_ABSENT);
+	CHECK_INT(w.plan.promises[GUARANTEE_NET_NAMES].state, STATE_ABSENT);
+	world_done(&w);
+}
+
+/* ---- rules ---- */
+
+TEST(rules_are_compiled_and_their_order_does_not_matter) {
+	static const char *const written[] = {"b.example",     "*.a.example:22", "10.0.0.0/8:*",
+					      "a.example:443", "[fd00::1]:80",   "a.example:443"};
+	size_t n = ARRAY_LEN(written);
+	for (size_t turn = 0; turn < n; turn++) {
+		struct world w;
+		net_world(&w, NET_RESTRICTED);
+		for (size_t i = 0; i < n; i++) {
+			add_item(&w, KEY_NET_ALLOW, written[(i + turn) % n]);
+		}
+		add_item(&w, KEY_NET_DENY, "x.example");
+		add_item(&w, KEY_NET_DENY, "y.example:443");
+		CHECK_INT(build(&w), 0);
+		const struct net_plan *net = &w.plan.net;
+		REQUIRE(net->nallow == 6 && net->ndeny == 2);
+		CHECK_STR(net->allow[0].name, "a.example");
+		CHECK_INT(net->allow[0].port, 443);
+		CHECK_STR(net->allow[1].name, "b.example");
+		CHECK_INT(net->allow[1].port, NET_PORT_WEB);
+		CHECK_INT(net->allow[2].kind, NET_RULE_BENEATH);
+		CHECK_STR(net->allow[2].name, "a.example");
+		CHECK_INT(net->allow[2].port, 22);
+		CHECK_INT(net->allow[3].kind, NET_RULE_ANY);
+		CHECK_INT(net->allow[3].port, NET_PORT_WEB);
+		CHECK_INT(net->allow[4].kind, NET_RULE_NETWORK);
+		CHECK_INT(net->allow[4].network.bits, 96 + 8);
+		CHECK_INT(net->allow[4].port, NET_PORT_ANY);
+		CHECK_INT(net->allow[5].network.bits, 128);
+		for (size_t i = 0; i < net->nallow; i++) {
+			CHECK(!net->allow[i].may_be_private);
+		}
+		/* Who denies a host means all of it. */
+		CHECK_INT(net->deny[0].port, NET_PORT_ANY);
+		CHECK_INT(net->deny[1].port, 443);
+		world_done(&w);
+	}
+}
+
+TEST(private_networks_are_sorted) {
+	struct world w;
+	net_world(&w, NET_RESTRICTED);
+	add_item(&w, KEY_NET_PRIVATE, "fd00::/8");
+	add_item(&w, KEY_NET_PRIVATE, "192.168.0.0/16");
+	add_item(&w, KEY_NET_PRIVATE, "10.0.0.0/8");
+	CHECK_INT(build(&w), 0);
+	REQUIRE(w.plan.net.nreach == 3);
+	CHECK_INT(w.plan.net.reach[0].bits, 96 + 8);
+	CHECK_INT(w.plan.net.reach[2].bits, 8);
+	world_done(&w);
+}
+
+TEST(a_filtered_network_without_a_rule_is_noted) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	CHECK_INT(build(&w), 0);
+	CHECK(has_note(&w, "nothing is allowed"));
+	world_done(&w);
+}
+
+/* ---- what the command sees ---- */
+
+static void put_text(struct world *w, const char *path, const char *text) {
+	for (size_t i = 0; i < w->fs.n; i++) {
+		if (streq(w->fs.nodes[i].path, path)) {
+			w->fs.nodes[i].text = text;
+			return;
+		}
+	}
+	node(w, path, 'f', text);
+}
+
+static void drop(struct world *w, const char *path) {
+	for (size_t i = 0; i < w->fs.n; i++) {
+		if (streq(w->fs.nodes[i].path, path)) {
+			w->fs.nodes[i] = w->fs.nodes[--w->fs.n];
+		}
+	}
+}
+
+#define STUB "/run/systemd/resolve/stub-resolv.conf"
+
+TEST(the_resolver_stands_where_the_hosts_link_leads) {
+	for (enum view view = VIEW_SYSTEM; view <= VIEW_HOST; view++) {
+		struct world w;
+		net_world(&w, NET_FILTERED);
+		set_num(&w, KEY_FS_VIEW, view);
+		put_text(&w, STUB,
+			 "# x\nnameserver 9.9.9.9\nsearch a.example b.example \n"
+			 "domain c.example\noptions edns0 ndots:3 trust-ad\n");
+		CHECK_INT(build(&w), 0);
+		check_shape(&w);
+		const struct mount *m = mount_at(&w, STUB);
+		REQUIRE(m != NULL && m->text != NULL);
+		CHECK(m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT);
+		CHECK_STR(m->text, "nameserver 127.0.0.53\nsearch c.example\noptions ndots:3\n");
+		CHECK(strstr(w.plan.net.resolv_conf, "9.9.9.9") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(the_resolver_covers_a_file_of_the_host) {
+	struct world w;
+	net_world(&w, NET_RESTRICTED);
+	drop(&w, "/etc/resolv.conf");
+	node(&w, "/etc/resolv.conf", 'f', "nameserver 10.0.0.1\n");
+	CHECK_INT(build(&w), 0);
+	check_shape(&w);
+	const struct mount *m = mount_at(&w, "/etc/resolv.conf");
+	REQUIRE(m != NULL);
+	CHECK_INT(m->kind, MOUNT_TEXT);
+	CHECK_STR(m->text, "nameserver 127.0.0.53\n");
+	CHECK_STR(w.plan.net.resolv_conf, "nameserver 10.0.0.1\n");
+	/* The minimal view has an /etc of its own. */
+	set_num(&w, KEY_FS_VIEW, VIEW_MINIMAL);
+	CHECK_INT(build(&w), 0);
+	CHECK(kind_is(&w, "/etc/resolv.conf", MOUNT_FILE));
+	set_num(&w, KEY_NET_MODE, NET_NONE);
+	CHECK_INT(build(&w), 0);
+	CHECK(mount_at(&w, "/etc/resolv.conf") == NULL);
+	world_done(&w);
+}
+
+TEST(without_a_file_on_the_host_etc_is_a_directory_of_our_own) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	drop(&w, "/etc/resolv.conf");
+	drop(&w, "/etc/shadow");
+	node(&w, "/etc/shadow", 'f', NULL); /* to root it is open */
+	CHECK_INT(build(&w), 0);
+	CHECK(kind_is(&w, "/etc", MOUNT_DIR));
+	CHECK(kind_is(&w, "/etc/resolv.conf", MOUNT_FILE));
+	CHECK(kind_is(&w, "/etc/passwd", MOUNT_BIND));
+	CHECK(mount_at(&w, "/etc/shadow") == NULL);
+	node(&w, "/etc/closed", 'f', NULL);
+	w.fs.nodes[w.fs.n - 1].mode = 0600;
+	w.h.privileged = true;
+	CHECK_INT(build(&w), 0);
+	CHECK(mount_at(&w, "/etc/closed") == NULL);
+	CHECK(kind_is(&w, "/etc/passwd", MOUNT_BIND));
+	CHECK(has_note(&w, "no name can be looked up"));
+	world_done(&w);
+}
+
+TEST(a_link_that_leads_nowhere_gets_its_file_inside) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	drop(&w, STUB);
+	CHECK_INT(build(&w), 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, STUB, MOUNT_FILE));
+	CHECK(kind_is(&w, "/etc", MOUNT_BIND));
+	world_done(&w);
+}
+
+TEST(without_namespaces_the_c_library_asks_by_tcp) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	w.h.userns = false;
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.engine, ENGINE_LANDLOCK);
+	CHECK_STR(env_of(&w, "RES_OPTIONS"), "use-vc");
+	CHECK(w.plan.net.resolver == NULL);
+	CHECK((w.plan.traits & TRAIT_GATE) != 0);
+	const struct promise *names = &w.plan.promises[GUARANTEE_NET_NAMES];
+	CHECK_INT(names->state, STATE_WEAKER);
+	CHECK(strstr(names->why, "TCP") != NULL);
+	CHECK(strstr(w.plan.promises[GUARANTEE_NET].why, "what is allowed") != NULL);
+	add_item(&w, KEY_ENV_SET, "RES_OPTIONS=timeout:1");
+	CHECK_INT(build(&w), 0);
+	CHECK_STR(env_of(&w, "RES_OPTIONS"), "timeout:1 use-vc");
+	world_done(&w);
+}
+
+TEST(proxy_variables_are_set_when_asked_for_and_may_be_replaced) {
+	static const char *const names[] = {"http_proxy", "https_proxy", "all_proxy",
+					    "no_proxy",   "HTTP_PROXY",  "HTTPS_PROXY",
+					    "ALL_PROXY",  "NO_PROXY",    "NODE_USE_ENV_PROXY"};
+	struct world w;
+	net_world(&w, NET_RESTRICTED);
+	CHECK_INT(build(&w), 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		CHECK(env_of(&w, names[i]) == NULL);
+	}
+	set_num(&w, KEY_NET_PROXY, 1);
+	add_item(&w, KEY_ENV_SET, "no_proxy=b.example");
+	CHECK_INT(build(&w), 0);
+	CHECK(w.plan.net.proxy);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		CHECK(env_of(&w, names[i]) != NULL);
+	}
+	CHECK_STR(env_of(&w, "https_proxy"), "http://127.0.0.1:3128");
+	CHECK_STR(env_of(&w, "ALL_PROXY"), "socks5h://127.0.0.1:1080");
+	CHECK_STR(env_of(&w, "no_proxy"), "b.example");
+	CHECK(env_of(&w, "JAVA_TOOL_OPTIONS") == NULL);
+	CHECK_INT(NET_PROXY_HTTP, 3128);
+	CHECK_INT(NET_PROXY_SOCKS, 1080);
+	world_done(&w);
+}
+
+/* ---- addresses ---- */
+
+TEST(the_host_of_an_address_is_found) {
+	static const struct {
+		const char *text;
+		bool remote;
+		enum address_kind kind;
+		const char *name;
+		int port;
+	} rows[] = {
+		{"https://a.example/x", false, ADDRESS_HOST, "a.example", 443},
+		{"HTTPS://A.Example", false, ADDRESS_HOST, "a.example", 443},
+		{"http://a.example:8080", false, ADDRESS_HOST, "a.example", 8080},
+		{"sparse+https://a.example/index/", false, ADDRESS_HOST, "a.example", 443},
+		{"mirror+http://a.example/list", false, ADDRESS_HOST, "a.example", 80},
+		{"https://ann:b@c:d@a.example/x", false, ADDRESS_HOST, "a.example", 443},
+		{"https://a.example@b.example/x", false, ADDRESS_HOST, "b.example", 443},
+		{"https://a.example\\@b.example/x", false, ADDRESS_HOST, "a.example", 443},
+		{"https://a.example?@b.example", false, ADDRESS_HOST, "a.example", 443},
+		{"https://a.example#@b.example", false, ADDRESS_HOST, "a.example", 443},
+		{"ssh://git@a.example:2222/x", true, ADDRESS_HOST, "a.example", 2222},
+		{"git+ssh://a.example/x", true, ADDRESS_HOST, "a.example", 22},
+		{"git://a.example/x", true, ADDRESS_HOST, "a.example", 9418},
+		{"git@a.example:x/y.git", true, ADDRESS_HOST, "a.example", 22},
+		{"a.example:x", true, ADDRESS_HOST, "a.example", 22},
+		{"https://", false, ADDRESS_BAD, NULL, 0},
+		{"https://a_b..example/", false, ADDRESS_BAD, NULL, 0},
+		{"https://a.example:0/", false, ADDRESS_BAD, NULL, 0},
+		{"https://a b.example/", false, ADDRESS_BAD, NULL, 0},
+		{"direct", false, ADDRESS_NONE, NULL, 0},
+		{"file:///srv/mirror", false, ADDRESS_NONE, NULL, 0},
+		{"cdrom:[Debian]/", false, ADDRESS_NONE, NULL, 0},
+		{"ftp://a.example/", false, ADDRESS_NONE, NULL, 0},
+		{"a.example", false, ADDRESS_NONE, NULL, 0},
+		{"/srv/x.git", true, ADDRESS_NONE, NULL, 0},
+		{"./a:b", true, ADDRESS_NONE, NULL, 0},
+		{"../x", true, ADDRESS_NONE, NULL, 0},
+		{"ext::ssh a.example %S", true, ADDRESS_NONE, NULL, 0},
+		{":x", true, ADDRESS_NONE, NULL, 0},
+		{"", true, ADDRESS_NONE, NULL, 0},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct address a;
+		enum address_kind kind =
+			rows[i].remote ? address_of_remote(rows[i].text, strlen(rows[i].text), &a)
+				       : address_of_url(rows[i].text, strlen(rows[i].text), &a);
+		if (kind != rows[i].kind) {
+			printf("# %s\n", rows[i].text);
+		}
+		CHECK_INT(kind, rows[i].kind);
+		if (rows[i].name != NULL && kind == ADDRESS_HOST) {
+			CHECK_STR(a.host.name, rows[i].name);
+			CHECK_INT(a.port, rows[i].port);
+		}
+	}
+	struct address six;
+	CHECK_INT(address_of_remote("git@[fd00::1]:x", 15, &six), ADDRESS_HOST);
+	CHECK_INT(six.host.kind, HOST_IP);
+	CHECK_INT(six.port, 22);
+}
+
+/* ---- @registries ---- */
+
+struct words {
+	char text[600];
+};
+
+static void add_word(void *arg, const char *word, size_t len) {
+	struct words *w = arg;
+	size_t at = strlen(w->text);
+	(void)snprintf(w->text + at, sizeof w->text - at, "%s%.*s", at > 0 ? " " : "", (int)len,
+		       word);
+}
+
+TEST(the_settings_of_each_client_are_read) {
+	static const struct {
+		enum registry_format format;
+		const char *text, *words;
+	} rows[] = {
+		{REGISTRY_NPM,
+		 "; registry=https://no\n# x\nregistry = \"https://a/\"\n@s:registry=https://b/\n"
+		 "//a/:_authToken=secret\nmyregistry=https://no\nregistry\n",
+		 "https://a/ https://b/"},
+		{REGISTRY_YARN_1, "# yarn\nregistry \"https://a/\"\n\"@s:registry\" https://b/\n",
+		 "https://a/ https://b/"},
+		{REGISTRY_YARN,
+		 "npmRegistryServer: \"https://a/\"\nnpmScopes:\n  x:\n    npmRegistryServer: "
+		 "https://b/\n",
+		 "https://a/ https://b/"},
+		{REGISTRY_PIP,
+		 "[global]\nindex-url = https://a/simple\nextra_index_url =\n    https://b/\n"
+		 "\thttps://c/\n[install]\nfind-links: https://d/\ntimeout = 60\n  https://no/\n",
+		 "https://a/simple https://b/ https://c/ https://d/"},
+		{REGISTRY_UV,
+		 "index-url = \"https://a/\"\n[[index]]\nname = \"x\"\nurl = "
+		 "\"https://b/\"\n[pip]\n"
+		 "extra-index-url = [\"https://c/\"]\n",
+		 "https://a/ https://b/ https://c/"},
+		{REGISTRY_CARGO,
+		 "[registries.x]\nindex = \"sparse+https://a/\"\n[source.crates-io]\n"
+		 "replace-with = \"m\"\n[source.m]\nregistry = \"https://b/\"\n[source.v]\n"
+		 "directory = \"/v\"\n",
+		 "sparse+https://a/ https://b/"},
+		{REGISTRY_CARGO, "[registries.x\n", ""},
+		{REGISTRY_GO, "GOPROXY=https://a,https://b|direct\nGOSUMDB=s.example+1a+k\n",
+		 "https://a https://b direct https://s.example"},
+		{REGISTRY_GO, "GOSUMDB=off\nGOFLAGS=-x\n", ""},
+		{REGISTRY_SUMDB, "s.example+1a+k https://c/sumdb", "https://c/sumdb"},
+		{REGISTRY_SUMDB, "off", ""},
+		{REGISTRY_MAVEN,
+		 "<settings><!-- <url>https://no/</url> --><mirror><url>\n https://a/x "
+		 "</url></mirror>"
+		 "<mirror><url>http://0.0.0.0/</url><blocked>true</blocked></mirror>"
+		 "<repository><url>https://b/</url></repository></settings>",
+		 "https://a/x https://b/"},
+		{REGISTRY_MAVEN, "<url>https://a/</url><!-- <url>x", "https://a/"},
+		{REGISTRY_GEM, ":sources:\n- https://a/\n  - \"https://b/\"\n:x: y\n",
+		 "https://a/ https://b/"},
+		{REGISTRY_APT,
+		 "# deb http://no/ x\ndeb [arch=amd64 signed-by=/k] http://a/debian x main\n"
+		 "deb-src\thttps://b/ x\ndebt http://no/\ndeb\n",
+		 "http://a/debian https://b/"},
+		{REGISTRY_SOURCES,
+		 "Types: deb\nURIs: http://a/ http://b/\n https://c/\nSuites: x\n\n"
+		 "Enabled: no\nURIs: http://no/\n\nuris:\n# http://no/\n mirror+file:/etc/l\n",
+		 "http://a/ http://b/ https://c/ mirror+file:/etc/l"},
+		{REGISTRY_MIRRORS, "# x\nhttp://a/\tpriority:1\nhttps://b/\n",
+		 "http://a/ https://b/"},
+		{REGISTRY_LIST, "https://a/ https://b/", "https://a/ https://b/"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct arena a;
+		struct words w = {{0}};
+		arena_init(&a);
+		struct registry_reader r = {.a = &a, .found = add_word, .arg = &w};
+		registry_read(&r, rows[i].format, rows[i].text);
+		CHECK_STR(w.text, rows[i].words);
+		arena_done(&a);
+	}
+}
+
+TEST(registries_are_what_the_hosts_clients_are_set_up_for) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	node(&w, "/home/ann/.npmrc", 'f',
+	     "registry=https://ann:hunter2@npm.example:8443/x\n@s:registry=${SCOPED}\n"
+	     "@t:registry=${UNSET}/x\n");
+	node(&w, "/home/ann/.cargo/config.toml", 'f',
+	     "[registries.a]\nindex = \"https://10.1.2.3/\"\n");
+	node(&w, "/etc/apt/sources.list.d/x.list", 'f', "deb mirror+file:/etc/apt/l x main\n");
+	node(&w, "/etc/apt/sources.list.d/y.bak", 'f', "deb http://no.example/ x\n");
+	node(&w, "/etc/apt/l", 'f', "http://apt.example/debian\nmirror+file:/etc/apt/l\n");
+	node(&w, "/home/ann/.m2/settings.xml", 'f', "<url>http://localhost:8081/</url>");
+	node(&w, "/home/ann/.gemrc", 'f', "- https://169.254.169.254/\n- https://a..b/\n");
+	variable(&w, "SCOPED=https://scoped.example");
+	variable(&w, "GOPROXY=https://go.example,direct");
+	variable(&w, "CARGO_REGISTRIES_X_INDEX=https://crates.example/");
+	allow_set(&w, "registries");
+	CHECK_INT(build(&w), 0);
+	const struct net_rule *npm = rule_of(&w, "npm.example", 8443);
+	REQUIRE(npm != NULL);
+	CHECK(npm->may_be_private);
+	CHECK_STR(npm->note, "npm (~/.npmrc)");
+	CHECK_STR(npm->written, "@registries");
+	CHECK_INT(npm->origin.kind, ORIGIN_OPTION);
+	CHECK(rule_of(&w, "scoped.example", 443) != NULL);
+	CHECK(rule_of(&w, "go.example", 443) != NULL);
+	CHECK(rule_of(&w, "crates.example", 443) != NULL);
+	CHECK(rule_of(&w, "apt.example", 80) != NULL);
+	CHECK_INT(w.plan.net.nallow, 6);
+	CHECK_INT(w.plan.net.allow[5].kind, NET_RULE_NETWORK);
+	CHECK(has_note(&w, "npm (~/.npmrc): a variable in it has no value"));
+	CHECK(has_note(&w, "--host-port 8081"));
+	CHECK(has_note(&w, "metadata"));
+	CHECK(has_note(&w, "cannot be read: a label is empty"));
+	CHECK(has_note(&w, "not configured: yarn, pip, uv; "));
+	for (int json = 0; json < 2; json++) {
+		char *text = explained(&w, json);
+		CHECK(strstr(text, "hunter2") == NULL);
+		CHECK(strstr(text, "npm.example:8443") != NULL);
+		free(text);
+	}
+	world_done(&w);
+}
+
+TEST(settings_that_commands_can_write_do_not_count) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	node(&w, "/home/ann/work/app/.npmrc", 'f', "registry=https://evil.example/\n");
+	node(&w, "/home/ann/.npmrc", 'l', "work/app/.npmrc");
+	node(&w, "/home/ann/shared/pip.conf", 'f', "[global]\nindex-url=https://evil.example/\n");
+	variable(&w, "PIP_CONFIG_FILE=/home/ann/shared/pip.conf");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/shared");
+	allow_set(&w, "registries");
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.net.nallow, 0);
+	CHECK(has_note(&w, "npm (~/.npmrc): not read: commands can write it"));
+	CHECK(has_note(&w, "pip (PIP_CONFIG_FILE): not read"));
+	world_done(&w);
+}
+
+/* ---- @remotes ---- */
+
+static const char config[] = "[core]\n\tbare = false\n"
+			     "[remote \"origin\"]\n\turl = https://ann:hunter2@code.example/x.git\n"
+			     "\tpushurl = git@push.example:x.git\n"
+			     "[remote \"up\"]\n\turl = work:team/x.git\n"
+			     "[remote \"dir\"]\n\turl = ../other\n"
+			     "[remote \"near\"]\n\turl = ssh://10.1.2.3/x\n"
+			     "[remote \"here\"]\n\turl = http://localhost:3000/x\n"
+			     "[url \"ssh://git@long.example:2222/\"]\n\tinsteadOf = work:team/\n"
+			     "[url \"https://short.example/\"]\n\tinsteadOf = work:\n";
+
+TEST(remotes_are_those_of_the_workspaces_own_repository) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	node(&w, "/home/ann/work/app/.git/HEAD", 'f', "ref: refs/heads/main\n");
+	node(&w, "/home/ann/work/app/.git/config", 'f', config);
+	node(&w, "/home/ann/work/app/sub/.git/HEAD", 'f', "ref: refs/heads/main\n");
+	node(&w, "/home/ann/work/app/sub/.git/config", 'f',
+	     "[remote \"origin\"]\n\turl = https://evil.example/x\n");
+	allow_set(&w, "remotes");
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.net.nallow, 3);
+	const struct net_rule *origin = rule_of(&w, "code.example", 443);
+	REQUIRE(origin != NULL);
+	CHECK(!origin->may_be_private);
+	CHECK_STR(origin->note, "the remote origin");
+	CHECK(rule_of(&w, "push.example", 22) != NULL);
+	CHECK(rule_of(&w, "long.example", 2222) != NULL);
+	CHECK(has_note(&w, "the address of near is a private network"));
+	CHECK(has_note(&w, "here is on this host's loopback: --host-port 3000"));
+	char *text = explained(&w, false);
+	CHECK(strstr(text, "hunter2") == NULL);
+	CHECK(strstr(text, "allow    code.example:443   # the remote origin, @remotes, --rule") !=
+	      NULL);
+	free(text);
+	world_done(&w);
+}
+
+TEST(without_a_repository_of_its_own_a_workspace_has_no_remotes) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	node(&w, "/home/ann/work/app/sub/.git/HEAD", 'f', "ref: refs/heads/main\n");
+	node(&w, "/home/ann/work/app/sub/.git/config", 'f',
+	     "[remote \"origin\"]\n\turl = https://evil.example/x\n");
+	allow_set(&w, "remotes");
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(w.plan.net.nallow, 0);
+	CHECK(has_note(&w, "@remotes: the workspace has no repository"));
+	world_done(&w);
+}
+
+/* ---- sockets ---- */
+
+TEST(rows_of_sockets_match_what_they_are_for) {
+	for (size_t i = 0; i < socket_rows_count; i++) {
+		CHECK(socket_rows[i].what[0] != '\0' && socket_rows[i].meaning[0] != '\0');
+		CHECK(i == 0 || strcmp(socket_rows[i - 1].pattern, socket_rows[i].pattern) < 0);
+	}
+	static const char *const known[] = {
+		"/run/docker.sock",
+		"/run/user/1000/bus",
+		"/run/dbus/system_bus_socket",
+		"/tmp/.X11-unix/X0",
+		"/run/user/1/wayland-0",
+		"/run/user/1/pulse/native",
+		"/tmp/ssh-abc/agent.12",
+		"/run/user/1/gnupg/S.gpg-agent",
+		"/run/snapd.socket",
+		"/run/podman/podman.sock",
+		"/run/containerd/containerd.sock",
+		"/run/systemd/private",
+		"/run/libvirt/libvirt-sock",
+		"/run/user/1000/keyring/ssh",
+		"/run/user/1/systemd/private",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		CHECK(socket_row_for(known[i]) != NULL);
+	}
+	CHECK(socket_row_for("/run/mine/x.sock") == NULL);
+	CHECK(socket_row_for("/home/ann/run/docker.sock") == NULL);
+}
+
+TEST(a_socket_is_mounted_read_only_and_warned_about) {
+	struct world w;
+	net_world(&w, NET_NONE);
+	node(&w, "/var/run", 'l', "/run");
+	node(&w, "/run/mine/x.sock", 's', NULL);
+	add_item(&w, KEY_NET_SOCKETS, "/var/run/docker.sock");
+	add_item(&w, KEY_NET_SOCKETS, "/run/mine/x.sock:/run/y.sock");
+	CHECK_INT(build(&w), 0);
+	check_shape(&w);
+	const struct mount *m = mount_at(&w, "/run/docker.sock");
+	REQUIRE(m != NULL);
+	CHECK_INT(m->kind, MOUNT_BIND);
+	CHECK(m->is_file && !m->writable && m->reach == REACH_NONE && m->follow == NULL);
+	m = mount_at(&w, "/run/y.sock");
+	REQUIRE(m != NULL);
+	CHECK_STR(m->source, "/run/mine/x.sock");
+	CHECK(mount_at(&w, "/run/mine/x.sock") == NULL);
+	CHECK_INT(w.plan.net.nsockets, 2);
+	CHECK(!w.plan.net.gate);
+	CHECK(has_warning(&w, "/run/docker.sock (--rule) is Docker's socket: whoever reaches it is "
+			      "root on this host"));
+	CHECK_INT(w.plan.nwarnings, 1);
+	CHECK(plan_passes_socket(&w.plan, "/run/docker.sock"));
+	CHECK(plan_passes_socket(&w.plan, "/run/y.sock"));
+	CHECK(!plan_passes_socket(&w.plan, "/run/mine/x.sock"));
+	world_done(&w);
+}
+
+TEST(only_what_is_a_socket_and_the_users_is_passed) {
+	static const struct {
+		const char *path, *why;
+	} rows[] = {
+		{"/run/none.sock", "does not exist"},
+		{"/etc/passwd", "no socket"},
+		{"/home/ann/.local/state/corral/s", "Corral itself"},
+		{"/home/ann/work/app/link", "leads there"},
+		{"/run/docker.sock:/proc/x", "the command has its own"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		net_world(&w, NET_NONE);
+		node(&w, "/home/ann/.local/state/corral/s", 's', NULL);
+		node(&w, "/home/ann/work/app/link", 'l', "/run/docker.sock");
+		add_item(&w, KEY_NET_SOCKETS, rows[i].path);
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_USAGE);
+		CHECK(strstr(w.e.what, rows[i].why) != NULL && w.e.fix[0] != '\0');
+		world_done(&w);
+	}
+}
+
+TEST(without_namespaces_the_broker_lets_sockets_pass_at_their_own_place) {
+	struct world w;
+	net_world(&w, NET_NONE);
+	w.h.userns = false;
+	add_item(&w, KEY_NET_SOCKETS, "/run/docker.sock");
+	CHECK_INT(build(&w), 0);
+	CHECK(mount_at(&w, "/run/docker.sock") == NULL);
+	CHECK(plan_passes_socket(&w.plan, "/run/docker.sock"));
+	CHECK(!plan_passes_socket(&w.plan, "/run/other.sock"));
+	add_item(&w, KEY_NET_SOCKETS, "/run/docker.sock:/run/x");
+	CHECK_INT(build(&w), -1);
+	CHECK(strstr(w.e.what, "mount namespaces") != NULL);
+	world_done(&w);
+}
+
+/* ---- what is said ---- */
+
+TEST(explain_shows_mode_rules_and_locals) {
+	struct world w;
+	net_world(&w, NET_RESTRICTED);
+	add_item(&w, KEY_NET_ALLOW, "[fd00::1]:22");
+	add_item(&w, KEY_NET_DENY, "bad.example");
+	add_item(&w, KEY_NET_PRIVATE, "10.0.0.0/8");
+	add_item(&w, KEY_NET_PUBLISH, "3000:4000");
+	add_item(&w, KEY_NET_HOST_PORTS, "5432");
+	set_num(&w, KEY_NET_PROXY, 1);
+	CHECK_INT(build(&w), 0);
+	static const char *const lines[] = {
+		"network    restricted (public hosts at ports 80 and 443)\n",
+		"  allow    *   # every public name: net.mode is restricted, --test\n",
+		"  allow    [fd00::1]:22   # --rule\n",
+		"  deny     bad.example:*   # --rule\n",
+		"  private  10.0.0.0/8   # allowed names may lead there\n",
+		"  publish  3000   # at 127.0.0.1:4000 of this host\n",
+		"  host     5432   # of this host's loopback\n",
+		"  proxy    127.0.0.1:3128, 127.0.0.1:1080   # HTTP, SOCKS5\n",
+	};
+	char *text = explained(&w, false);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		CHECK(strstr(text, lines[i]) != NULL);
+	}
+	free(text);
+	text = explained(&w, true);
+	CHECK(strstr(text, "\"network\":\"restricted\"") != NULL);
+	CHECK(strstr(text, "\"host\":\"[fd00::1]:22\"") != NULL);
+	CHECK(strstr(text, "\"publish\":[{\"inside\":3000,\"outside\":4000}]") != NULL);
+	free(text);
+	world_done(&w);
+}
+
+TESTS_MAIN
