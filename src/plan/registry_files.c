@@ -114,7 +114,7 @@ static bool is_wanted(const struct keyed *k, struct span key) {
 typedef void take_value(const struct registry_reader *r, struct span value);
 
 static void take_words(const struct registry_reader *r, struct span value) {
-	give_words(r, value, BLANKS ",|");
+	give_words(r, value, BLANKS "\n,|");
 }
 
 static void read_keyed(const struct registry_reader *r, const struct keyed *k, const char *text,

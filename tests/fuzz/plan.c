@@ -8,7 +8,7 @@
  *   e NAME=VALUE              a variable of the caller
  *   k KEY VALUE               a setting of the policy
  *   h WORD                    root, homeless, no-state, nolandlock, abi4, abi7,
- *                             nouserns, noseccomp, memory, pids, cpu
+ *                             nouserns, noseccomp, memory, pids, cpu, broker
  *
  * What must hold of every plan that is made (numbers from plan.h):
  *   L1  a target comes after every target above it, once, and is a normal path;
@@ -18,7 +18,8 @@
  *   P3  rules that deny and protect show and open nothing;
  *   L4  set-up makes nothing in a tree of the host;
  *   L5  every promise has its mechanism on this host, or its reason.
- * And no rule brings the host's /proc, /sys, /dev or sockets in. */
+ *   and no rule about hosts names what this host's own files or the policy do not.
+ * No rule brings the host's /proc, /sys, /dev or sockets in, but for a socket by its name. */
 #include "fuzz.h"
 
 #include "base/auto.h"
@@ -240,6 +241,7 @@ static void set_host(struct world *w, const char *word) {
 	if (str_starts(word, "abi")) {
 		h->landlock_abi = (int)strtol(word + 3, NULL, 10) & 15;
 	}
+	h->notify = h->sockets = h->notify || streq(word, "broker");
 	h->home = streq(word, "homeless") ? NULL : h->home;
 	h->state_dir = streq(word, "no-state") ? NULL : h->state_dir;
 	h->uid = h->privileged ? 0 : 1000;
@@ -353,6 +355,15 @@ static bool reopened(struct world *w, const char *host, const char *denied) {
 	       path_within(host, full);
 }
 
+static bool is_named_socket(const struct plan *plan, const char *host, const char *denied) {
+	for (size_t i = 0; i < plan->net.nsockets; i++) {
+		if (streq(plan->net.sockets[i].source, host) && !streq(host, denied)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void is_unseen(struct world *w, const struct plan *plan, const char *host,
 		      const char *denied) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -360,7 +371,7 @@ static void is_unseen(struct world *w, const struct plan *plan, const char *host
 		const char *place = place_of(w, m, host);
 		HOLDS(m->kind != MOUNT_DEVICE || !path_within(m->source, denied));
 		if (place != NULL && decides(plan, place, false) == m) {
-			HOLDS(reopened(w, host, denied));
+			HOLDS(reopened(w, host, denied) || is_named_socket(plan, host, denied));
 		}
 	}
 }
@@ -438,8 +449,9 @@ static bool is_system_row(const char *source) {
 
 /* Places that hold other processes, devices or kernel settings. */
 static void source_is_harmless(const struct mount *m) {
-	HOLDS(!path_within(m->source, "/proc") && !path_within(m->source, "/dev"));
-	HOLDS(!path_within(m->source, "/sys") || is_system_row(m->source));
+	bool socket = m->is_file && m->reach == REACH_NONE;
+	HOLDS(socket || (!path_within(m->source, "/proc") && !path_within(m->source, "/dev")));
+	HOLDS(socket || !path_within(m->source, "/sys") || is_system_row(m->source));
 	HOLDS(!path_within("/home/ann/.local/state/corral", m->source) ||
 	      !path_within(m->source, "/home/ann/.local/state/corral"));
 }
@@ -514,8 +526,8 @@ static void limits_are_asked(const struct world *w, const struct plan *plan) {
 	      plan->memory_bytes == v[KEY_LIMITS_MEMORY].num);
 	HOLDS(p[GUARANTEE_LIMITS_TIME].state != STATE_ENFORCED ||
 	      (plan->timeout_ms == v[KEY_LIMITS_TIMEOUT].num && plan->timeout_ms != LIMIT_NONE));
-	HOLDS(p[GUARANTEE_NET].state != STATE_ENFORCED || v[KEY_NET_MODE].num == NET_NONE);
-	HOLDS(plan->own_net == (v[KEY_NET_MODE].num == NET_NONE));
+	HOLDS(p[GUARANTEE_NET].state != STATE_ENFORCED || v[KEY_NET_MODE].num != NET_FULL);
+	HOLDS(plan->own_net == (v[KEY_NET_MODE].num != NET_FULL));
 	HOLDS(plan->level != LEVEL_FULL || w->h.landlock_abi >= 4);
 	HOLDS(plan->landlock_abi <= w->h.landlock_abi);
 	HOLDS(w->h.userns && w->h.seccomp && plan->engine == ENGINE_NAMESPACES);
@@ -615,7 +627,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct err e = {0};
 	world_init(&w, data, size < 4096 ? size : 4096);
 	/* What the check refuses never comes to a plan. */
-	if (policy_check_environment(&w.p, &e) == 0) {
+	if (policy_check_environment(&w.p, &e) == 0 && policy_check_net(&w.p, &e) == 0) {
 		if (plan_build(&w.a, &w.p, &w.h, &plan, &e) == 0) {
 			judge(&w, &plan);
 		} else {
