@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402  the path has to be set first
 
 GROUPS = ("exits", "usage", "streams", "results", "signals", "terminal", "environment", "limits",
-          "homes", "grants", "created", "cow", "policies", "floors", "profiles", "levels", "status", "checks", "urls")
+          "homes", "grants", "created", "cow", "policies", "floors", "profiles", "levels", "network", "status", "checks", "urls")
 
 
 def main():

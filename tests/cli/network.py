@@ -1,0 +1,216 @@
+"""The network as options and policies give it: modes, rules, sets, ports and sockets of the host."""
+import http.server
+import os
+import socket
+import threading
+
+from harness import check, contains, equal, wait_until
+
+CONNECT = ("import socket, sys\n"
+           "s = socket.socket(socket.AF_UNIX)\n"
+           "s.connect(sys.argv[1])\n"
+           "print(s.recv(99).decode(), end='')\n")
+
+FETCH = ("import sys, urllib.request\n"
+         "print(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode(), end='')\n")
+
+
+class UnixServer:
+    """Says hello to whoever connects."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(path)
+        os.chmod(path, 0o777)
+        self.socket.listen(8)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.socket.accept()
+            except OSError:
+                return
+            peer.sendall(b"hello\n")
+            peer.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+class Hello(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):  # noqa: N802  the name is the base class's
+        self.send_response(200)
+        self.send_header("Content-Length", "6")
+        self.end_headers()
+        self.wfile.write(b"hello\n")
+
+    def log_message(self, *_):
+        pass
+
+
+class WebServer:
+    def __enter__(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self.server.server_address[1]
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def explained(box, *words):
+    return box.corral_("explain", "--json", *words).exited(0).json["plan"]
+
+
+def rules(plan):
+    return {r["host"]: r for r in plan["net"]["allow"]}
+
+
+def register(suite):
+    test = suite.test
+
+    @test("--allow-host means a filtered network, with a name server of its own", root=True)
+    def _(box):
+        done = box.run("--allow-host", "a.example", "-c", "grep ^nameserver /etc/resolv.conf; echo ${PIP_RETRIES-none}")
+        equal(done.exited(0).out, "nameserver 127.0.0.53\nnone\n", "inside")
+        result = box.json("--allow-host", "a.example", "true")
+        states = {g["name"]: g["state"] for g in result["guarantees"]}
+        equal((states["net"], states["net.names"]), ("enforced", "enforced"), "guarantees")
+
+    @test("what is not allowed is not reached, by name or by address", root=True)
+    def _(box):
+        script = ("import socket\n"
+                  "for to in (('b.example', 443), ('192.0.2.1', 443), ('127.0.0.53', 5353)):\n"
+                  "    try:\n        socket.create_connection(to, 5)\n        print('reached', to)\n"
+                  "    except OSError as e:\n        print('refused')\n")
+        for level in ("auto", "standard"):
+            done = box.run("--level", level, "--allow-host", "a.example", "--", "python3", "-c", script)
+            equal(done.exited(0).out, "refused\n" * 3, level)
+
+    @test("an explicit mode is not widened, and a later one sets rules aside")
+    def _(box):
+        box.run("--net", "none", "--allow-host", "a.example", "true").exited(2).said("--net", "--allow-host", "remedy")
+        box.write("home/.config/corral/corral.toml", "[net]\nallow = [\"a.example\"]\ndeny = [\"b.example\"]\n")
+        equal(explained(box)["network"], "filtered", "by the user's file")
+        plan = explained(box, "--net", "none")
+        equal(plan["network"], "none", "by the option")
+        contains("\n".join(plan["notes"]), "net.allow", "the note")
+        done = box.run("--net", "full", "true").exited(0)
+        done.said("net.deny", "without effect")
+
+    @test("an untrusted project adds to net.deny and opens nothing")
+    def _(box):
+        box.write("ws/.corral.toml", "[net]\ndeny = [\"b.example\"]\n")
+        plan = explained(box, "--allow-host", "a.example")
+        equal([r["host"] for r in plan["net"]["deny"]], ["b.example:*"], "denied")
+        for line in ("allow = [\"a.example\"]", "host_ports = [80]", "sockets = [\"/run/x\"]", "proxy = true"):
+            box.write("ws/.corral.toml", f"[net]\n{line}\n")
+            box.run("true").exited(126).said("untrusted", "corral policy trust")
+
+    @test("coding allows the registries of this host's clients and the repository's remotes, without their logins")
+    def _(box):
+        box.write("home/.npmrc", "registry=https://ann:hunter2@npm.example:8443/x\n//npm.example/:_authToken=hunter2\n")
+        box.write("home/.config/pip/pip.conf", "[global]\nindex-url = https://ann:hunter2@pip.example/simple\n")
+        box.write("ws/.npmrc", "registry=https://evil.example/\n")
+        box.env["GOPROXY"] = "https://go.example,direct"
+        box.sh("git init -q . && git remote add origin https://ann:hunter2@code.example/x.git && "
+               "git remote add up git@up.example:x.git").exited(0)
+        done = box.corral_("explain", "--json", "--profile", "coding").exited(0)
+        check("hunter2" not in done.out + done.err, "a password is shown")
+        found = rules(done.json["plan"])
+        for host in ("npm.example:8443", "pip.example:443", "go.example:443", "code.example:443", "up.example:22"):
+            check(host in found, f"{host} is not allowed: {sorted(found)}")
+        check(not [h for h in found if "evil" in h], "a file of the workspace counted")
+        equal((found["npm.example:8443"]["note"], found["npm.example:8443"]["private"]), ("npm (~/.npmrc)", True), "npm's")
+        equal((found["up.example:22"]["note"], found["up.example:22"]["private"]), ("the remote up", False), "the remote's")
+        contains("\n".join(done.json["plan"]["notes"]), "cargo", "who is not configured")
+        box.run("--profile", "coding", "-c", "touch made").exited(0)
+        check(box.exists("ws/made"), "not written")
+
+    for level in ("auto", "standard"):
+        @test(f"--host-port reaches one service of the host and no other, level {level}", root=True)
+        def _(box, level=level):
+            with WebServer() as port, WebServer() as other:
+                done = box.run("--level", level, "--host-port", port, "--", "python3", "-c", FETCH, f"http://127.0.0.1:{port}/")
+                equal(done.exited(0).out, "hello\n", "the one")
+                done = box.run("--level", level, "--host-port", port, "--", "python3", "-c", FETCH, f"http://127.0.0.1:{other}/")
+                check(done.status != 0 and "hello" not in done.out, "the other was reached")
+
+        @test(f"--socket reaches one socket of the host and no other, level {level}", root=True)
+        def _(box, level=level):
+            with UnixServer(f"{box.dir}/one"), UnixServer(f"{box.dir}/two"):
+                words = ("--level", level, "--socket", f"{box.dir}/one", "--", "python3", "-c", CONNECT)
+                equal(box.run(*words, f"{box.dir}/one").exited(0).out, "hello\n", "the one")
+                done = box.run(*words, f"{box.dir}/two")
+                check(done.status != 0 and "hello" not in done.out, "the other was reached")
+                mode = os.stat(f"{box.dir}/one").st_mode
+                box.run("--level", level, "--socket", f"{box.dir}/one", "-c", f"chmod 700 {box.dir}/one; rm -f {box.dir}/one")
+                equal(os.stat(f"{box.dir}/one").st_mode, mode, "the socket's mode")
+
+    @test("--publish lets this host reach a server inside")
+    def _(box):
+        port, outside = free_port(), free_port()
+        server = box.start([box.corral, "run", "--publish", f"{port}:{outside}", "--", "python3", "-m", "http.server", str(port)])
+
+        def answers():
+            try:
+                with socket.create_connection(("127.0.0.1", outside), 5) as peer:
+                    peer.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                    return peer.recv(99).startswith(b"HTTP/1.0 200")
+            except OSError:
+                return False
+        check(wait_until(answers, 15), "no answer")
+        server.terminate()
+        server.communicate(timeout=10)
+
+    @test("--socket at another place, and what is no socket")
+    def _(box):
+        with UnixServer(f"{box.dir}/one"):
+            done = box.run("--socket", f"{box.dir}/one:/run/here", "--", "python3", "-c", CONNECT, "/run/here")
+            equal(done.exited(0).out, "hello\n", "inside")
+        box.run("--socket", f"{box.dir}/none", "true").exited(2).said("does not exist")
+        box.write("file", "x")
+        box.run("--socket", f"{box.dir}/file", "true").exited(2).said("no socket")
+
+    @test("a socket that gives the host away is passed with a warning")
+    def _(box):
+        agent = f"/tmp/ssh-{os.path.basename(box.dir)}"
+        os.mkdir(agent, 0o755)
+        try:
+            with UnixServer(f"{agent}/agent.1"):
+                done = box.run("--socket", f"{agent}/agent.1", "--", "python3", "-c", CONNECT, f"{agent}/agent.1").exited(0)
+                done.said("signs with your keys")
+                equal(done.out, "hello\n", "inside")
+        finally:
+            os.unlink(f"{agent}/agent.1")
+            os.rmdir(agent)
+
+    @test("proxy variables are set when asked for, in both cases")
+    def _(box):
+        done = box.run("--net", "restricted", "--proxy", "-c", "echo $http_proxy $HTTPS_PROXY $all_proxy $NODE_USE_ENV_PROXY")
+        equal(done.exited(0).out, "http://127.0.0.1:3128 http://127.0.0.1:3128 socks5h://127.0.0.1:1080 1\n", "set")
+        equal(box.run("--net", "restricted", "-c", "echo ${http_proxy-none}").exited(0).out, "none\n", "unasked")
+
+    @test("a filtered network and a sandbox inside exclude each other")
+    def _(box):
+        box.run("--allow-host", "a.example", "--allow-nested", "true").exited(2).said("nested", "remedy")
+
+    @test("at level standard names are asked for by TCP, and that is said")
+    def _(box):
+        result = box.json("--level", "standard", "--allow-host", "a.example", "-c", "echo $RES_OPTIONS")
+        equal(result["stdout"], "use-vc\n", "the C library's options")
+        names = [g for g in result["guarantees"] if g["name"] == "net.names"][0]
+        equal(names["state"], "weaker", "net.names")
+        contains(names["why"], "TCP", "why")
