@@ -20,8 +20,8 @@ static enum follow follow_of(const struct option_row *row) {
 	if (streq(row->argument, "DIR")) {
 		return FOLLOW_DIR;
 	}
-	return streq(row->argument, "PATH") || streq(row->argument, "FILE") ? FOLLOW_FILE
-									    : FOLLOW_TEXT;
+	return str_starts(row->argument, "PATH") || streq(row->argument, "FILE") ? FOLLOW_FILE
+										 : FOLLOW_TEXT;
 }
 
 static bool taken_by(const struct option_row *row, const struct verb *verb) {
