@@ -394,13 +394,24 @@ static bool takes(const struct way *way) {
 static void want(struct flow *f) {
 	struct loop *l = &f->gate->loop;
 	bool asks = looks(f) || f->up.allow > 0;
-	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN : 0U) |
+	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN | EPOLLRDHUP : 0U) |
 			  (f->down.held > 0 ? EPOLLOUT : 0U);
-	uint32_t server = (takes(&f->down) && !muted(f) ? EPOLLIN : 0U) |
+	uint32_t server = (takes(&f->down) && !muted(f) ? EPOLLIN | EPOLLRDHUP : 0U) |
 			  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0U);
 
 	if (loop_want(l, &f->client, client) != 0 || loop_want(l, &f->server, server) != 0) {
 		flow_reset(f);
+	}
+}
+
+static bool over(const struct way *way) {
+	return way->ended && way->held == 0;
+}
+
+static void tell_end(struct way *way, int to) {
+	if (over(way) && !way->shut) {
+		way->shut = true;
+		(void)shutdown(to, SHUT_WR); /* who is gone already need not be told */
 	}
 }
 
@@ -409,11 +420,13 @@ void flow_step(struct flow *f, int ways) {
 	    ((ways & STEP_DOWN) != 0 && !move_down(f))) {
 		return;
 	}
-	bool told = f->kind == FLOW_INWARD ? f->down.shut : f->up.shut; /* what the inside sent */
-	if ((f->up.shut && f->down.shut) || (f->gate->ending && told)) {
-		flow_close(f);
+	bool told = over(f->kind == FLOW_INWARD ? &f->down : &f->up); /* what the inside sent */
+	if ((over(&f->up) && over(&f->down)) || (f->gate->ending && told)) {
+		flow_close(f); /* which tells both */
 		return;
 	}
+	tell_end(&f->up, f->server.fd);
+	tell_end(&f->down, f->client.fd);
 	want(f);
 }
 
@@ -451,6 +464,11 @@ static int ways_of(uint32_t events, int in, int out) {
 	return ((events & EPOLLIN) != 0 ? in : 0) | ((events & EPOLLOUT) != 0 ? out : 0);
 }
 
+/* The end is behind what is there: it is taken in the same turn. */
+static void note_end(struct way *way, uint32_t events) {
+	way->ends = way->ends || (events & EPOLLRDHUP) != 0;
+}
+
 static void client_ready(struct watch *w, uint32_t events) {
 	struct flow *f = HOLDER(w, struct flow, client);
 
@@ -469,6 +487,7 @@ static void client_ready(struct watch *w, uint32_t events) {
 		}
 		return;
 	}
+	note_end(&f->up, events);
 	flow_step(f, ways_of(events, STEP_UP, STEP_DOWN));
 	/* Gone altogether; a flow that is still there has nothing more to tell it. */
 	if (f->phase == PHASE_OPEN && f->client.fd == w->fd &&
@@ -480,6 +499,7 @@ static void client_ready(struct watch *w, uint32_t events) {
 static void server_ready(struct watch *w, uint32_t events) {
 	struct flow *f = HOLDER(w, struct flow, server);
 
+	note_end(&f->down, events);
 	flow_step(f, ways_of(events, STEP_DOWN, STEP_UP));
 	if (f->phase == PHASE_OPEN && (events & (EPOLLHUP | EPOLLERR)) != 0 && f->down.ended) {
 		loop_drop(&f->gate->loop, w); /* it has no more to say, and takes nothing */

@@ -44,7 +44,8 @@ struct way {
 	int pipe[2];    /* -1: none */
 	size_t held;    /* bytes in it */
 	uint64_t allow; /* bytes that may still be taken; WAY_OPEN: all */
-	bool ended;     /* the sender has said its last */
+	bool ends;      /* the sender has said its last, */
+	bool ended;     /* and that was taken */
 	bool shut;      /* and the receiver was told */
 };
 #define WAY_OPEN UINT64_MAX

@@ -58,7 +58,9 @@ static void take_relay(struct gate *g, int which, int fd) {
 	flow_tune(fd, true); /* whom it accepts inherits that */
 	drop_fd(&g->relay[which].fd);
 	g->relay[which] = (struct watch){.fd = fd, .ready = strangers};
-	(void)loop_add(&g->loop, &g->relay[which], EPOLLIN); /* or they wait in the queue */
+	if (g->shared) { /* in a namespace of its own a program harms itself alone */
+		(void)loop_add(&g->loop, &g->relay[which], EPOLLIN); /* or they wait in the queue */
+	}
 	g->peers->relay[which] = ntohs(a.in4.sin_port);
 }
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 
 /* At once, and in one turn: others wait too. */
 #define MOVE_MAX ((size_t)1 << 20)
@@ -111,14 +110,10 @@ enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t
 		if (went == 0) {
 			return MOVED_ALL;
 		}
-		if (way->held == 0 && came < PLENTY) {
+		if (way->held == 0 && came < PLENTY && !way->ends) {
 			break; /* there is hardly more; the loop says when */
 		}
 	}
 	pipe_give(g, way);
-	if (way->held == 0 && way->ended && !way->shut) {
-		way->shut = true;
-		(void)shutdown(to, SHUT_WR); /* who is gone already need not be told */
-	}
 	return MOVED_ALL;
 }
