@@ -76,6 +76,10 @@ static size_t scheme_length(const char *s, size_t len) {
 	return len;
 }
 
+static bool ends_authority(char c) {
+	return c == '/' || c == '?' || c == '#' || c == '\\';
+}
+
 enum address_kind address_of_url(const char *s, size_t len, struct address *ret) {
 	size_t scheme = scheme_length(s, len), end;
 	uint16_t port = scheme == len ? 0 : port_of(s, scheme);
@@ -86,7 +90,7 @@ enum address_kind address_of_url(const char *s, size_t len, struct address *ret)
 	}
 	s += scheme + 3;
 	len -= scheme + 3;
-	for (end = 0; end < len && memchr("/?#\\", s[end], 4) == NULL; end++) {
+	for (end = 0; end < len && !ends_authority(s[end]); end++) {
 	}
 	return take_authority(s, end, port, ret);
 }

@@ -56,8 +56,8 @@ static int check_place(const struct builder *b, const struct item *it, bool move
 
 static void warn(struct builder *b, const struct net_socket *s) {
 	const struct socket_row *row = socket_row_for(s->source);
-	char origin[128];
 	if (row != NULL) {
+		char origin[128];
 		warn_add(b, keep_printf(b, "%s (%s) is %s socket: %s", s->source,
 					origin_text(&s->origin, origin, sizeof origin), row->what,
 					row->meaning));
@@ -132,24 +132,4 @@ int net_show(struct builder *b, struct err *e) {
 		warn(b, &net->sockets[i]);
 	}
 	return 0;
-}
-
-/* Mounted at the path as it was written, too, where that is another. */
-static bool is_mounted(const struct plan *plan, const char *path) {
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (m->kind == MOUNT_BIND && m->is_file && m->reach == REACH_NONE &&
-		    streq(m->target, path)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-bool plan_passes_socket(const struct plan *plan, const char *path) {
-	bool named = false;
-	for (size_t i = 0; !named && i < plan->net.nsockets; i++) {
-		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
-	}
-	return named && plan_sight(plan, path) != SIGHT_DENIED;
 }

@@ -145,7 +145,6 @@ static void read_keyed(const struct registry_reader *r, const struct keyed *k, c
 
 /* "NAME", "NAME+KEY", or either and the address where it is served. */
 static void take_sumdb(const struct registry_reader *r, struct span value) {
-	char url[320];
 	value = unquote(value);
 	size_t n = 0, name = 0;
 	while (n < value.len && strchr(BLANKS, value.at[n]) == NULL) {
@@ -160,6 +159,7 @@ static void take_sumdb(const struct registry_reader *r, struct span value) {
 	}
 	bool off = name == 3 && memcmp(value.at, "off", 3) == 0;
 	if (name > 0 && name < 256 && !off) {
+		char url[320];
 		int len = snprintf(url, sizeof url, "https://%.*s", (int)name, value.at);
 		give(r, (struct span){url, (size_t)len});
 	}

@@ -66,18 +66,19 @@ static void read_config(struct remotes *r, const char *text) {
 	gitconfig_done(&c);
 }
 
-static void allow(const struct remotes *r, const struct item *set, const char *remote,
+/* False for what is no other host. */
+static bool allow(const struct remotes *r, const struct item *set, const char *remote,
 		  const char *url) {
 	struct builder *b = r->b;
 	struct address a;
 	if (address_of_remote(url, strlen(url), &a) != ADDRESS_HOST) {
-		return;
+		return false;
 	}
 	if (address_stays_here(&a)) {
 		note_add(b,
 			 keep_printf(b, "@remotes: %s is on this host's loopback: --host-port %u",
 				     remote, a.port));
-		return;
+		return false;
 	}
 	bool name = a.host.kind == HOST_NAME;
 	const struct range *range = name ? NULL : range_of(&a.host.ip);
@@ -86,7 +87,7 @@ static void allow(const struct remotes *r, const struct item *set, const char *r
 					"@remotes: the address of %s is %s: --allow-host "
 					"ADDRESS:%u if that is meant",
 					remote, range->name, a.port));
-		return;
+		return false;
 	}
 	struct net_rule rule = {
 		.kind = name ? NET_RULE_NAME : NET_RULE_NETWORK,
@@ -100,6 +101,7 @@ static void allow(const struct remotes *r, const struct item *set, const char *r
 		rule.network = (struct network){.ip = a.host.ip, .bits = 128};
 	}
 	net_add(b, &rule);
+	return true;
 }
 
 /* The longest that the address begins with counts; whether for fetch or for push alone is
@@ -142,13 +144,13 @@ void remotes_add(struct builder *b, const struct item *set) {
 		return;
 	}
 	read_config(&r, text);
-	size_t before = b->plan->net.nallow;
+	bool any = false;
 	for (size_t i = 0; i < r.n; i++) {
 		if (r.lines[i].remote != NULL) {
-			allow(&r, set, r.lines[i].remote, replaced(&r, r.lines[i].text));
+			any |= allow(&r, set, r.lines[i].remote, replaced(&r, r.lines[i].text));
 		}
 	}
-	if (b->plan->net.nallow == before) {
+	if (!any) {
 		note_add(b, "@remotes: the repository has no remote on another host");
 	}
 }

@@ -104,3 +104,23 @@ struct sight_rule plan_rule_of(const struct plan *plan, const char *path) {
 	bool protected_here = ruling.protect != NULL && sight == SIGHT_WRITE;
 	return protected_here ? rule_of_name(ruling.protect, KEY_FS_PROTECT) : rule;
 }
+
+/* Mounted at the path as it was written, too, where that is another. */
+static bool is_mounted(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_BIND && m->is_file && m->reach == REACH_NONE &&
+		    streq(m->target, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool plan_passes_socket(const struct plan *plan, const char *path) {
+	bool named = false;
+	for (size_t i = 0; !named && i < plan->net.nsockets; i++) {
+		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
+	}
+	return named && plan_sight(plan, path) != SIGHT_DENIED;
+}

@@ -144,7 +144,6 @@ static bool read_network(const char *s, size_t len, struct host_rule *ret, struc
 	const char *slash = memchr(s, '/', len);
 	size_t head = (size_t)(slash - s);
 	struct network n;
-	char text[NETWORK_TEXT];
 
 	if (!ip_parse(s, head, &n.ip)) {
 		if (ip_parse_any(s, head, &n.ip)) {
@@ -158,6 +157,7 @@ static bool read_network(const char *s, size_t len, struct host_rule *ret, struc
 		return instead(f, "write 0 to 32 there, or 0 to 128 for IPv6");
 	}
 	if (!network_parse(s, len, &ret->network)) {
+		char text[NETWORK_TEXT];
 		clear_host_bits(&n);
 		(void)network_text(&n, text);
 		(void)fault(f, "a network whose address goes on behind its length");
