@@ -22,6 +22,12 @@ static void say(struct flow *f, const void *data, size_t len) {
 	(void)send(f->client.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void say_socks(struct flow *f, enum socks_outcome outcome) {
+	uint8_t reply[SOCKS_REPLY_MAX];
+
+	say(f, reply, socks_reply(&f->socks, outcome, reply));
+}
+
 static void say_text(struct flow *f, const char *s) {
 	say(f, s, strlen(s));
 }
@@ -61,14 +67,13 @@ static void turn_away(struct flow *f, int error, const char *why) {
 		{ETIMEDOUT, "504 Gateway Timeout", SOCKS_UNREACHABLE},
 		{0, "502 Bad Gateway", SOCKS_FAILED},
 	};
-	uint8_t reply[SOCKS_REPLY_MAX];
 	size_t i = 0;
 
 	while (words[i].error != error && words[i].error != 0) {
 		i++;
 	}
 	if (f->kind == FLOW_SOCKS) {
-		say(f, reply, socks_reply(&f->socks, words[i].socks, reply));
+		say_socks(f, words[i].socks);
 	} else {
 		say_status(f, words[i].status, why);
 	}
@@ -226,15 +231,13 @@ void proxy_step(struct flow *f) {
 }
 
 void proxy_dialled(struct flow *f) {
-	uint8_t reply[SOCKS_REPLY_MAX];
-
 	if (f->dial_error != 0) {
 		turn_away(f, f->dial_error, "the host cannot be reached");
 		return;
 	}
 	flow_low_water(f->client.fd, 1);
 	if (f->kind == FLOW_SOCKS) {
-		say(f, reply, socks_reply(&f->socks, SOCKS_GRANTED, reply));
+		say_socks(f, SOCKS_GRANTED);
 	} else if (f->connects) {
 		say_text(f, "HTTP/1.1 200 Connection established\r\n\r\n");
 	}

@@ -24,7 +24,7 @@ int wire_send(int channel, const struct wire *w, const int *fds, size_t n) {
 		memset(&control, 0, sizeof control);
 		msg.msg_control = control.space;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		struct cmsghdr *c = &control.align; /* the first: it begins there */
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n);

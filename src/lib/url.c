@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ADDRESSES_MAX (2 * DNS_ADDRESSES)
+#define ADDRESSES_MAX ((size_t)2 * DNS_ADDRESSES)
 
 struct corral_url {
 	char *text;

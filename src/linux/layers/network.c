@@ -58,17 +58,17 @@ static void set(const char *path, const char *value) {
 #define OWN_ADDRESS 0xc0000201U
 static const uint8_t own_address6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
 
-/* The kernel's struct in6_ifreq, whose header clashes with libc's. */
+/* The kernel's struct in6_ifreq, whose header clashes with libc's: an address, the length
+ * of its prefix, the number of the interface, which is lo's. */
 struct address6_request {
 	uint8_t address[16];
-	uint32_t prefix;
-	int32_t interface;
+	uint32_t prefix_and_interface[2];
 };
 
 /* A comfort, as above: without it some names are not found. */
 static void add_addresses(void) {
 	struct ifreq v4 = {.ifr_name = "lo:1"};
-	struct address6_request v6 = {.prefix = 128, .interface = 1};
+	struct address6_request v6 = {.prefix_and_interface = {128, 1}};
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	auto_fd fd6 = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
