@@ -13,8 +13,8 @@
 #define LIMITS .group = GROUP_LIMITS, ALL
 
 const char *const option_groups[GROUP_COUNT] = {
-	[GROUP_FILES] = "Files",   [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
-	[GROUP_ENV] = "Environment", [GROUP_LIMITS] = "Limits", [GROUP_RUN] = "This call",
+	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
+	[GROUP_ENV] = "Environment", [GROUP_LIMITS] = "Limits",     [GROUP_RUN] = "This call",
 };
 
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
