@@ -36,12 +36,16 @@
 #define LOOK_EVERY_MS 400
 /* Where something is hidden: what the host puts there is open until it is seen. */
 #define LOOK_SOON_MS 50
+/* Of one file. */
+#define TRIES_MAX 8
 /* A helper takes about a millisecond. */
 #define LOOK_AGAIN_MS 10
 
 /* Which file it is.  An inode's number is used again once nothing holds the file,
- * but not with the same time of birth; a plan knows the number alone. */
+ * but hardly with the same time of birth; a plan knows the number alone.  Files that are
+ * replaced many times a moment are born in the same one: what was found is held. */
 struct face {
+	int held; /* O_PATH, so that the number stays its own; 0: not held */
 	uint64_t dev, ino;
 	bool dated;
 	int64_t born_s;
@@ -54,7 +58,8 @@ struct followed {
 	const struct mount *m;
 	struct face shown;   /* what is mounted */
 	struct face wanted;  /* what a helper is to mount */
-	struct face refused; /* what one could not mount: it is not tried for ever */
+	struct face refused; /* what one could not mount: it is not tried for ever, */
+	int tries;           /* but again: the host may just have been in the middle of it */
 };
 
 struct follow {
@@ -97,6 +102,28 @@ static int look(int dir, const char *path, struct statx *ret) {
 static struct face face_at(const char *path) {
 	struct statx st;
 	return look(AT_FDCWD, path, &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
+}
+
+/* The same, held; its number is never 0, which the caller's program has. */
+static struct face face_held(const char *path) {
+	struct statx st;
+	auto_fd fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (high < 0 || look(high, "", &st) != 0) {
+		return (struct face){.kind = 0};
+	}
+	struct face found = face_of(&st);
+	found.held = take_fd(&high);
+	return found;
+}
+
+/* Takes the place of another. */
+static void face_take(struct face *place, struct face *from) {
+	if (place->held > 0) {
+		drop_fd(&place->held);
+	}
+	*place = *from;
+	*from = (struct face){.kind = 0};
 }
 
 static bool same_inode(const struct face *a, const struct face *b) {
@@ -201,11 +228,17 @@ static int put(const struct followed *f, int tree) {
 	}
 	struct face now = face_of(&st);
 	bool mounted = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-	if (same_inode(&now, &f->wanted)) {
-		/* Bare: the kernel took the mount away with the old name. */
-		return mounted ? 0 : tree_attach(tree, at);
+	if (!mounted && (f->m->create || same_inode(&now, &f->wanted))) {
+		/* Bare: the kernel took the mount away with the old name, or the file was
+		 * gone when it should have been mounted. */
+		return tree_attach(tree, at);
 	}
-	return mounted && same_inode(&now, &f->shown) ? replace(tree, dir, name, at) : -1;
+	if (same_inode(&now, &f->wanted)) {
+		return 0;
+	}
+	/* On ground of our own nobody else mounts: it is one of a helper that did not get far. */
+	bool ours = f->m->create || same_inode(&now, &f->shown);
+	return mounted && ours ? replace(tree, dir, name, at) : -1;
 }
 
 static void keep_only(int fd) {
@@ -267,11 +300,9 @@ static bool helper_ended(struct follow *f, int flags) {
 		return false;
 	}
 	drop_fd(&f->helper);
-	if (r == 0 && info.si_code == CLD_EXITED && info.si_status == 0) {
-		file->shown = file->wanted;
-	} else {
-		file->refused = file->wanted;
-	}
+	bool done = r == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
+	file->tries = done || !same(&file->wanted, &file->refused) ? 1 : file->tries + 1;
+	face_take(done ? &file->shown : &file->refused, &file->wanted);
 	return true;
 }
 
@@ -313,6 +344,12 @@ void follow_free(struct follow *f) {
 		(void)syscall(SYS_pidfd_send_signal, f->helper, SIGKILL, NULL, 0);
 		(void)helper_ended(f, 0); /* waits: it has been killed */
 	}
+	for (size_t i = 0; i < f->n; i++) {
+		struct face none = {.kind = 0};
+		face_take(&f->files[i].shown, &none);
+		face_take(&f->files[i].wanted, &none);
+		face_take(&f->files[i].refused, &none);
+	}
 	drop_fd(&f->view);
 	free(f);
 }
@@ -330,17 +367,23 @@ int64_t follow_wake(const struct follow *f) {
 	return f == NULL || f->view < 0 ? -1 : f->next;
 }
 
+static bool may_try(const struct followed *f, const struct face *new) {
+	return !same(new, &f->refused) || f->tries < TRIES_MAX;
+}
+
 /* The first file of which the host has another one now. */
 static bool find_new(struct follow *f) {
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *file = &f->files[i];
 		struct face now = face_at(file->m->follow);
 		if (same(&now, &file->shown)) {
+			now.held = file->shown.held;
 			file->shown = now; /* with its time of birth and its owner */
-		} else if (!same(&now, &file->refused) && may_replace(file, &now)) {
-			file->wanted = now;
+		} else if (may_try(file, &now) && may_replace(file, &now)) {
+			now = face_held(file->m->follow); /* or the one after it */
+			face_take(&file->wanted, &now);
 			f->at = i;
-			return true;
+			return file->wanted.kind != 0 && may_replace(file, &file->wanted);
 		}
 	}
 	return false;
