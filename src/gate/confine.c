@@ -71,6 +71,10 @@ static const struct sock_filter filter[] = {
 #endif
 	CALL(epoll_pwait), /* what a libc makes of it */
 	CALL(epoll_ctl),
+#ifdef SYS_poll
+	CALL(poll), /* whether a peer has ended */
+#endif
+	CALL(ppoll), /* what a libc makes of it */
 	CALL(clock_gettime), /* where it is no function of the kernel's page */
 
 	/* connections; nothing listens that did not before */

@@ -253,6 +253,10 @@ static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 		return inspect_head(f, data, len);
 	}
 	if (one == SNIFF_MORE || two == SNIFF_MORE) {
+		if (!f->strict && f->low == len + 1 && has_ended(f->client.fd)) {
+			heard(f, SPEECH_OPAQUE); /* less than a line: another protocol's */
+			return true;
+		}
 		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
 					    : wait_for_more(f, len);
 	}
@@ -273,6 +277,10 @@ bool inspect(struct flow *f) {
 	}
 	if (n < 0) {
 		return true;
+	}
+	if (n == 0 && f->strict && f->speech == SPEECH_UNKNOWN) {
+		flow_close(f); /* nothing was said, so nothing may be heard */
+		return false;
 	}
 	if (n == 0) {
 		f->up.ended = true; /* said its last at a place where it may */

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -230,7 +231,11 @@ static int relays(void) {
 	    recv(server, got, sizeof got, 0) != 5 || memcmp(got, "hello", 5) != 0) {
 		return 5; /* round once: the client sent it again */
 	}
-	return shutdown(client, SHUT_WR) != 0 || close(server) != 0 ? 6 : 0;
+	struct pollfd end = {.fd = server, .events = POLLRDHUP};
+	if (shutdown(client, SHUT_WR) != 0 || poll(&end, 1, 1000) != 1) {
+		return 6;
+	}
+	return close(server) != 0 ? 7 : 0;
 }
 
 static int speaks(void) {
