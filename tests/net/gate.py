@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+"""What the gate does for those it serves, in the lab: names, modes, records, failures, loads.  Speaks TAP.
+
+The clients of clients.case show that programs work; the escape rows that what is refused stays
+refused.  Here is what neither asks: what the resolver inside answers, what a mode and a rule open, what is
+recorded, and that no client, server or load takes the gate away from the others.
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import clients  # noqa: E402  the paths have to be set first
+import ladder  # noqa: E402
+import lab as labs  # noqa: E402
+
+TESTS = []
+BASE = ("--allow-host", "allowed.test")
+ROOM = 64 * 1024  # kB that the gate may have at most, whatever is done to it
+
+
+class Failed(AssertionError):
+    """The product did something else than it should."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def test(name, quick=False):
+    def register(function):
+        TESTS.append((name, function, quick))
+        return function
+    return register
+
+
+class Done:
+    """How a call ended."""
+
+    def __init__(self, call):
+        self.status, self.log = call.status, call.log
+        self.out, self.err = call.out.decode("utf-8", "replace"), call.err.decode("utf-8", "replace")
+
+    def __str__(self):
+        return f"status {self.status}, stdout {self.out[-300:]!r}, stderr {self.err[-300:]!r}"
+
+    def good(self, text=""):
+        check(self.status == 0 and text in self.out, f"wanted {text!r}: {self}")
+        return self
+
+    def bad(self):
+        check(self.status != 0, f"it succeeds: {self}")
+        return self
+
+    def decisions(self, **wanted):
+        """Records of the result that have these values."""
+        found = json.loads(self.out)["network"]
+        return [entry for entry in found if all(entry[key] == value for key, value in wanted.items())]
+
+
+class Session(clients.Call):
+    """A call with options of the test's own."""
+
+    def __init__(self, suite, caller, options, script):
+        self.options = options
+        row = clients.Row("GT01", "gate.py", {"command": script, "seconds": "40"})
+        super().__init__(suite, row, caller, "allowed.test", True)
+
+    def corral(self):
+        return [self.suite.corral, "run", *ladder.ASK[self.suite.options.level], "--no-config", *self.options, "--read",
+                f"{self.suite.top}/programs", "--"]
+
+
+class Visit:
+    """One caller in the lab."""
+
+    def __init__(self, suite, caller):
+        self.suite, self.caller, self.lab = suite, caller, suite.lab
+
+    def run(self, script, *options, mode="filtered"):
+        return Done(Session(self.suite, self.caller, ("--net", mode, *options), script))
+
+    def gate(self, script, *options, seconds=20):
+        """A run that goes on, and the pid of its gate; the script says "began" when it waits for a line."""
+        return Running(self, script, ("--net", "filtered", *options), seconds)
+
+
+class Running:
+    """A run with its gate in sight."""
+
+    def __init__(self, visit, script, options, seconds):
+        self.call = object.__new__(Session)
+        self.call.suite, self.call.options = visit.suite, options
+        self.seconds = seconds
+        work = f"{visit.suite.top}/work-{time.monotonic_ns()}"
+        os.mkdir(work)
+        if visit.caller.switch:
+            os.chown(work, visit.caller.entry.pw_uid, visit.caller.entry.pw_gid)
+        argv = [*visit.lab.words(work), *visit.caller.setpriv(), *self.call.corral(), "/bin/sh", "-c",
+                f"PROGRAMS={visit.suite.top}/programs; say() {{ $PROGRAMS/say.py \"$@\"; }}; {script}"]
+        self.process = subprocess.Popen(
+            argv, env={"PATH": clients.PATH, "HOME": "/nonexistent", "LANG": "C.UTF-8"}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self.line = self.process.stdout.readline()
+        check(self.process.poll() is None, f"it does not begin: {self.line}")
+        self.pid = gate_of(self.process.pid)
+
+    def resident(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as source:
+            return next(int(line.split()[1]) for line in source if line.startswith("VmRSS:"))
+
+    def go(self):
+        try:
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as problem:
+            raise Failed(f"it has ended: {self.process.stdout.read()[-300:]}") from problem
+
+    def finish(self):
+        try:
+            return self.process.communicate(timeout=self.seconds)[0]
+        except subprocess.TimeoutExpired as problem:
+            raise Failed("it hangs") from problem
+        finally:
+            self.close()
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def waits_for_many(pid):
+    folder = f"/proc/{pid}/fd"
+    return any("eventpoll" in os.readlink(f"{folder}/{name}") for name in os.listdir(folder))
+
+
+def gate_of(pid):
+    """The child of corral that is in corral's own network."""
+    own = os.readlink(f"/proc/{pid}/ns/net")
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as source:
+                parent = source.read().rpartition(")")[2].split()[1]
+            if parent == str(pid) and os.readlink(f"/proc/{entry}/ns/net") == own and waits_for_many(entry):
+                return int(entry)
+        except OSError:
+            continue
+    raise Failed("no process of the run looks like its gate")
+
+
+# ---- names ----
+
+ASK = "/usr/bin/python3 -c 'import socket, sys\nfor f in sorted({a[4][0] for a in socket.getaddrinfo(sys.argv[1], 80)}): print(f)' "
+
+
+@test("an allowed name has the addresses that it has outside", quick=True)
+def addresses(visit):
+    visit.run(ASK + "allowed.test", *BASE).good("11.0.0.10\n2a00:11::10\n")
+
+
+@test("another name does not exist, and nobody is asked", quick=True)
+def unknown(visit):
+    done = visit.run(ASK + "evil.test", *BASE).bad()
+    check(not any("evil" in line for line in done.log), "the name server was asked")
+
+
+@test("a chain of aliases ends at the address")
+def aliases(visit):
+    visit.run(ASK + "alias.test && curl -sf http://alias.test/", "--allow-host", "alias.test").good("11.0.0.10")
+
+
+@test("a circle of aliases fails")
+def circle(visit):
+    visit.run(ASK + "round.ok.test", "--allow-host", "*.ok.test").bad()
+
+
+@test("names of one family")
+def families(visit):
+    get = "/usr/bin/python3 $PROGRAMS/get.py urllib"
+    visit.run(f"{get} http://six.test/ && {get} http://four.test/", "--allow-host", "six.test", "--allow-host",
+              "four.test").good("GET six.test / 0\nGET four.test / 0\n")
+
+
+@test("a family whose address does not answer gives way to the other")
+def eyeballs(visit):
+    visit.run("curl -sf -m 8 http://half.test/", "--allow-host", "half.test").good("GET half.test")
+
+
+@test("the hosts file counts")
+def hosts_file(visit):
+    visit.run("curl -sf http://listed.test/", "--allow-host", "listed.test").good("GET listed.test")
+
+
+@test("a search domain completes a short name")
+def search(visit):
+    visit.run("curl -sf http://short/ -H 'Host: short.search.test'", "--allow-host", "short.search.test").good("short")
+
+
+@test("a large answer comes by TCP")
+def truncated(visit):
+    visit.run("curl -sf -4 http://cut.x.dns.test/ -o /dev/null; " + ASK + "cut.x.dns.test", "--allow-host",
+              "*.dns.test").good("11.0.0.1")
+
+
+@test("a slow answer arrives; no answer is a failure in seconds")
+def slow(visit):
+    start = time.monotonic()
+    visit.run(ASK + "slow.x.dns.test", "--allow-host", "*.dns.test").good("11.0.0.10")
+    for word in ("silent", "servfail", "garbage", "other", "chain"):
+        visit.run(ASK + f"{word}.x.dns.test", "--allow-host", "*.dns.test").bad()
+    check(time.monotonic() - start < 60, "it took longer than resolv.conf allows")
+
+
+@test("questions of other types have empty answers, by UDP and TCP")
+def types(visit):
+    # Without a network namespace there are no datagrams.
+    ways = ("tcp",) if visit.suite.options.level == "standard" else ("udp", "tcp")
+    asked = [(kind, by) for kind in (64, 65, 16) for by in ways]
+    done = visit.run("".join(f"$PROGRAMS/say.py --query allowed.test --type {kind} --by {by} 127.0.0.53 53 | od -An -tx1 | head -1;"
+                             for kind, by in asked), *BASE).good()
+    check(done.out.count("12 67") == len(asked), f"not every question was answered: {done}")
+
+
+# ---- rules and modes ----
+
+@test("addresses and networks can be allowed", quick=True)
+def networks(visit):
+    visit.run("curl -sf http://11.0.0.10/ && curl -sf 'http://[2a00:11::10]/'", "--allow-host", "11.0.0.0/24", "--allow-host",
+              "2a00:11::10").good()
+    visit.run("curl -sf -m 3 http://11.0.0.66/", "--allow-host", "11.0.0.0/28").bad()
+
+
+@test("a port can be any")
+def any_port(visit):
+    visit.run("curl -sf http://allowed.test:8080/ && curl -sf http://allowed.test/", "--allow-host", "allowed.test:*").good()
+
+
+@test("a private network can be opened to names", quick=True)
+def private(visit):
+    name = "to-10-9-0-5.x.dns.test"
+    visit.run(f"curl -sf -m 3 http://{name}/", "--allow-host", name).bad()
+    visit.run(f"curl -sf http://{name}/", "--allow-host", name, "--allow-private", "10.0.0.0/8").good("GET to-10")
+
+
+@test("restricted reaches every public name at 80 and 443, and nothing else", quick=True)
+def restricted(visit):
+    visit.run("curl -sf http://evil.test/ && curl -sf https://allowed.test/", mode="restricted").good()
+    for url in ("http://allowed.test:8080/", "http://to-10-9-0-5.x.dns.test/", "http://127.0.0.1:8080/", "http://11.0.0.10/"):
+        visit.run(f"curl -sf -m 3 {url}", mode="restricted").bad()
+
+
+@test("full is the machine's own network")
+def full(visit):
+    visit.run("curl -sf http://evil.test:8080/ && curl -sf http://127.0.0.1:8080/", mode="full").good()
+
+
+@test("nothing is set in the environment unless a proxy is asked for", quick=True)
+def environment(visit):
+    visit.run("! env | grep -i proxy", *BASE).good()
+    visit.run("env", *BASE, "--proxy").good("http_proxy=")
+    visit.run("curl -sf http://allowed.test/ && curl -sf https://allowed.test/ && curl -sf --noproxy '*' https://allowed.test/",
+              *BASE, "--proxy").good()
+
+
+@test("one service of the machine's loopback can be opened", quick=True)
+def host_port(visit):
+    visit.run("curl -sf http://127.0.0.1:8080/ && curl -sf http://localhost:8080/", *BASE, "--host-port", "8080").good("GET")
+    visit.run("curl -sf -m 3 http://127.0.0.1:80/", *BASE, "--host-port", "8080").bad()
+
+
+@test("a server inside is published on the machine's loopback only", quick=True)
+def publish(visit):
+    server = "/usr/bin/python3 -u -m http.server 8765 2>&1"
+    running = visit.gate(f"{server} & sleep 1; echo began; read x; kill $!", *BASE, "--publish", "8765")
+    try:
+        check("began" in running.line or "Serving" in running.line, f"it does not begin: {running.line}")
+        time.sleep(1)
+        ask = [*visit.lab.words(), "curl", "-s", "-m", "3", "-o", "/dev/null", "-w", "%{http_code}"]
+        for address, wanted in (("127.0.0.1", "200"), ("11.0.0.1", "000")):
+            got = subprocess.run([*ask, f"http://{address}:8765/"], stdout=subprocess.PIPE, text=True,
+                                         check=False).stdout
+            check(got == wanted, f"{address} answers {got}")
+    finally:
+        running.go()
+        running.finish()
+
+
+# ---- records ----
+
+@test("every decision is in the result, with its bytes", quick=True)
+def records(visit):
+    done = visit.run("curl -s http://allowed.test/bytes/100000 -o /dev/null; curl -s http://evil.test/; curl -s -m 2 http://11.0.0.66/;"
+                     " printf 'GET / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n' | $PROGRAMS/say.py allowed.test 80; true",
+                     *BASE, "--json")
+    check(done.decisions(op="resolve", name="evil.test", verdict="denied"), f"no refusal of the name: {done.out[-900:]}")
+    check(done.decisions(op="connect", address="11.0.0.66", verdict="denied"), "no refusal of the address")
+    check(done.decisions(op="request", name="evil.test", verdict="denied"), "no refusal of the request")
+    allowed = done.decisions(op="connect", name="allowed.test", port=80, verdict="allowed")
+    check(allowed and max(entry["received"] for entry in allowed) >= 100000, f"the bytes are not counted: {allowed}")
+    check(all(entry["rule"] == "allowed.test" for entry in allowed), f"the rule is not named: {allowed}")
+
+
+@test("a destination that does not answer is recorded as failed")
+def failures(visit):
+    done = visit.run("$PROGRAMS/talk.py refused allowed.test 7001; true", "--allow-host", "allowed.test:7001", "--json")
+    check(done.decisions(verdict="failed"), f"no failure: {done.out[-600:]}")
+
+
+# ---- what must not take the gate away ----
+
+STILL = "curl -sf -m 5 http://allowed.test/still"
+
+
+def hostile(visit, python, *options):
+    """Runs a client that misbehaves, and then an ordinary one."""
+    visit.run(f"/usr/bin/python3 -c '{python}'; {STILL}", *(options or BASE)).good("/still")
+
+
+@test("a client that ends in the middle of a word", quick=True)
+def short_words(visit):
+    for port in (80, 443, 7):
+        for word in ("G", "GET", "GET / HTTP/1.1\\r\\nHo", "\\x16", "\\x16\\x03\\x01\\x02\\x00\\x01"):
+            hostile(visit, f'import socket\ns = socket.create_connection(("allowed.test", {port}))\ns.sendall(b"{word}")\n',
+                    *BASE, "--allow-host", "allowed.test:7")
+
+
+@test("a short word to a server of another protocol passes, with its line's or the client's end", quick=True)
+def one_byte(visit):
+    visit.run("printf 'x\\n' | $PROGRAMS/say.py allowed.test 7", "--allow-host", "allowed.test:7").good("x")
+    python = 'import socket\ns = socket.create_connection(("allowed.test", 7), 5)\ns.sendall(b"x")\ns.shutdown(1)\nprint(s.recv(9))'
+    visit.run(f"/usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:7").good("x")
+
+
+@test("a client that resets its connection at any moment")
+def resets(visit):
+    hostile(visit, 'import socket, struct\nfor n in range(100):\n s = socket.create_connection(("allowed.test", 80))\n'
+            ' s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))\n'
+            ' s.sendall(b"GET /bytes/1000000 HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n"[:n])\n s.close()\n')
+
+
+@test("a head without end, one of 100,000 fields, one that comes a byte at a time")
+def heads(visit):
+    start = 'import socket\ns = socket.create_connection(("allowed.test", 80))\ns.settimeout(5)\n' \
+        's.sendall(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n")\ntry:\n'
+    end = '\n s.recv(10)\nexcept OSError:\n pass\n'
+    hostile(visit, start + ' s.sendall(b"X: " + b"a" * (1 << 20))' + end)
+    hostile(visit, start + ' s.sendall(b"X: a\\r\\n" * 100000)' + end)
+    hostile(visit, 'import socket, time\nall = [socket.create_connection(("allowed.test", 80)) for n in range(200)]\n'
+            'for n in range(3):\n [s.send(b"G") for s in all]\n time.sleep(0.2)\n')
+
+
+@test("half-open connections and questions by the thousand")
+def floods(visit):
+    hostile(visit, 'import socket, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))\nall = []\ntry:\n'
+            ' for n in range(3000):\n  all.append(socket.create_connection(("allowed.test", 80), 2))\nexcept OSError:\n pass\n')
+    hostile(visit, 'import socket, struct\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n'
+            'for n in range(20000):\n name = b"n%d" % n\n s.sendto(struct.pack(">HHHHHH", n % 65536, 256, 1, 0, 0, 0) + '
+            'bytes([len(name)]) + name + b"\\2ok\\4test\\0\\0\\1\\0\\1", ("127.0.0.53", 53))\n',
+            *BASE, "--allow-host", "*.ok.test")
+
+
+@test("garbage to the resolver and to the proxies")
+def garbage(visit):
+    hostile(visit, 'import os, socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nfor n in range(2000):\n'
+            ' s.sendto(os.urandom(n % 600), ("127.0.0.53", 53))\nfor port in (3128, 1080):\n for n in range(100):\n'
+            '  s = socket.create_connection(("127.0.0.1", port))\n  s.sendall(os.urandom(n))\n  s.close()\n', *BASE, "--proxy")
+
+
+@test("a server that never reads bounds the sender, and not the gate's memory")
+def back_pressure(visit):
+    running = visit.gate("echo began; read x; $PROGRAMS/talk.py stall allowed.test 7004; echo; echo done; read x",
+                         "--allow-host", "allowed.test:7004")
+    try:
+        running.go()
+        said = running.process.stdout.readline()
+        check("waits" in said, f"the sender was not bounded: {said}")
+        check(running.resident() < ROOM, f"the gate has {running.resident()} kB")
+    finally:
+        running.go()
+        running.finish()
+
+
+@test("a client that never reads bounds the server, and not the gate's memory")
+def slow_reader(visit):
+    python = ('import socket, time\ns = socket.create_connection(("allowed.test", 19))\n'
+              's.sendall(b"%d\\n" % (1 << 28))\ntime.sleep(2)\nprint("waited", flush=True)\ninput()\n')
+    running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:19")
+    try:
+        running.go()
+        check(running.process.stdout.readline() == "waited\n", "it did not run")
+        check(running.resident() < ROOM, f"the gate has {running.resident()} kB")
+    finally:
+        running.go()
+        running.finish()
+
+
+@test("a thousand connections at once")
+def thousand(visit):
+    python = ('import socket, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))\n'
+              'all = [socket.create_connection(("allowed.test", 7), 20) for n in range(1000)]\n'
+              'for n, s in enumerate(all): s.sendall(b"number %d\\n" % n)\n'
+              'print(sum(s.recv(100) == b"number %d\\n" % n for n, s in enumerate(all)), flush=True)\ninput()\n')
+    running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:7", seconds=40)
+    try:
+        running.go()
+        said = running.process.stdout.readline()
+        check(said == "1000\n", f"not all were answered: {said!r}")
+        check(running.resident() < ROOM, f"the gate has {running.resident()} kB")
+    finally:
+        running.go()
+        running.finish()
+
+
+@test("without its gate a run has no network, and nothing leaks", quick=True)
+def killed(visit):
+    since = visit.lab.mark()
+    running = visit.gate("echo began; read x; curl -s -m 3 http://allowed.test/; curl -s -m 3 http://evil.test/after-the-gate;"
+                         f" {visit.suite.top}/programs/say.py --listen 1 11.0.0.66 80; echo over", *BASE)
+    os.kill(running.pid, signal.SIGKILL)
+    time.sleep(0.3)
+    running.go()
+    out = running.finish()
+    check("GET" not in out, f"something was reached: {out}")
+    check(not [line for line in visit.lab.lines(since) if line.startswith("http")], "an origin was reached")
+
+
+@test("the gate ends with its run", quick=True)
+def ends(visit):
+    running = visit.gate("echo began; read x", *BASE)
+    running.go()
+    running.finish()
+    end = time.monotonic() + 2
+    while os.path.exists(f"/proc/{running.pid}") and time.monotonic() < end:
+        time.sleep(0.02)
+    check(not os.path.exists(f"/proc/{running.pid}"), "it is still there")
+
+
+# ---- the suite ----
+
+def judge(suite, caller, number, item):
+    name, function, _ = item
+    try:
+        function(Visit(suite, caller))
+        print(f"ok {number} - {name} ({caller.name})", flush=True)
+        return 0
+    except Failed as problem:
+        print(f"# {' '.join(str(problem).split())[:900]}\nnot ok {number} - {name} ({caller.name})", flush=True)
+    except Exception:  # a broken test is a failed test, never a missing one
+        print("\n".join(f"# {line}" for line in traceback.format_exc().splitlines()))
+        print(f"not ok {number} - {name} ({caller.name})", flush=True)
+    return 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corral", required=True, help="the binary under test")
+    parser.add_argument("--user", default="games", help="the account of the unprivileged pass")
+    parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="user")
+    parser.add_argument("--quick", action="store_true", help="only the quick subset")
+    parser.add_argument("--only", default="", help="words of a test's name")
+    ladder.add_option(parser)
+    options = parser.parse_args()
+    os.umask(0o022)
+    work = [(item, caller) for caller in clients.callers(options) for item in TESTS
+            if options.only in item[0] and (item[2] or not options.quick)]
+    try:
+        suite = clients.Suite(options, ())
+    except labs.NoLab as problem:
+        print(f"ok 1 - the lab # SKIP {problem}\n1..1")
+        return 0
+    shutil.copy(f"{HERE}/say.py", f"{suite.top}/programs")
+    os.chmod(f"{suite.top}/programs/say.py", 0o755)
+    try:
+        failed = sum(judge(suite, caller, number, item) for number, (item, caller) in enumerate(work, 1))
+        print(f"1..{len(work)}")
+        return 1 if failed else 0
+    finally:
+        suite.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
