@@ -19,8 +19,8 @@ ESCAPE = {
     "DN": "denied and protected files", "EV": "environment and descriptors", "FS": "files outside the roots",
     "IP": "sockets and shared memory", "LM": "known limits", "MT": "asked for by mutation",
     "NN": "network mode none", "NS": "namespaces and mounts", "OU": "output", "PF": "/proc, /sys, devices",
-    "PR": "processes, signals, terminal", "PS": "what the host would run later", "RS": "resources",
-    "SC": "system calls", "SU": "attacks on the set-up",
+    "PR": "processes, signals, terminal", "PS": "what the host would run later", "PX": "network mode filtered",
+    "RS": "resources", "SC": "system calls", "SU": "attacks on the set-up",
 }
 COMPAT = {
     "AR": "archives", "BD": "build systems", "BI": "binaries", "CC": "compilers", "CN": "cryptography and net tools",

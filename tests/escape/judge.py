@@ -86,6 +86,12 @@ def judge_listener(scene, _call, _word):
     return f"a listener heard {heard[0]!r}" if heard else ""
 
 
+def judge_origin(scene, _call, word):
+    """The marker tells this row's lines from those of its neighbours."""
+    found = scene.suite.lab.heard(rf"^(?=.*{scene.marker}).*(?:{scene.substitute(word)})")
+    return f"an origin logged {found[:200]}" if found else ""
+
+
 def judge_gone(scene, _call, _word):
     left = [] if until(lambda: not marked(scene.marker), GRACE) else marked(scene.marker)
     return f"{len(left)} processes remain" if left else ""
@@ -142,6 +148,7 @@ JUDGES = {
     "token": judge_token,        # $T was printed
     "victim": judge_victim,      # the victim is dead
     "listener": judge_listener,  # a listener was told something
+    "origin": judge_origin,      # the lab's internet logged a line with $M and REGEX
     "gone": judge_gone,          # a process outlives the call
     "within": judge_within,      # the call did not return in time
     "without": judge_without,    # REGEX is in the output
@@ -307,6 +314,8 @@ def judge_row(suite, row, caller):
     try:
         if wants_root and os.geteuid() != 0:
             raise Verdict(UNPROVEN, "the harness must run as root for this row")
+        if "lab" in needs and suite.lab is None:
+            raise Verdict(UNPROVEN, f"no lab: {suite.no_lab}")
         if "account" in needs and not caller.switch:
             raise Verdict(UNPROVEN, "needs an account that nobody uses")
         control_names = run_control(suite, row, caller)

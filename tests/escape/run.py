@@ -33,6 +33,10 @@ import scene  # noqa: E402
 import judge  # noqa: E402
 import rows  # noqa: E402
 import ladder  # noqa: E402  rows.py has set its path
+
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "net"))
+
+import lab as labs  # noqa: E402
 from scene import Caller  # noqa: E402
 
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
@@ -52,8 +56,17 @@ class Suite:
         # Copies: every caller can read them, and a rebuild does not disturb the run.
         self.corral = self.copy(options.corral, "corral")
         self.probe = self.copy(options.probe, "probe")
+        self.copy(f"{labs.HERE}/say.py", "say")
+        self.copy(f"{labs.HERE}/record.py", "record")
+        self.lab, self.no_lab = None, "no row asked for it"
         for path in (self.top, self.top_tmp, self.bin):
             os.chmod(path, 0o755)
+
+    def open_lab(self, user):
+        try:
+            self.lab = labs.Lab((), user)
+        except labs.NoLab as problem:
+            self.no_lab = str(problem)
 
     def copy(self, source, name):
         target = os.path.join(self.bin, name)
@@ -62,6 +75,8 @@ class Suite:
         return target
 
     def close(self):
+        if self.lab:
+            self.lab.close()
         for top in (self.top, self.top_tmp):
             for folder, dirs, _ in os.walk(top):
                 for name in dirs:
@@ -95,6 +110,8 @@ def work_list(options):
     found = callers(options)
     for row in (row.at(options.level) for row in rows.read_rows(HERE)):
         if only and not {row.ident, row.ident.split(".")[0], category(row)} & only:
+            continue
+        if category(row) in options.without.split(","):
             continue
         if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
             continue
@@ -174,6 +191,8 @@ def run_rows(options, suite, work, out):
 
 def run(options, suite, out):
     work = chosen(options)
+    if any("lab" in row.words("need") for row, _ in work):
+        suite.open_lab(options.user)
     groups_before = groups_left()
     counts = run_rows(options, suite, work, out)
     clean = judge.until(lambda: not groups_left() - groups_before, judge.GRACE)
@@ -194,6 +213,7 @@ def main():
     parser.add_argument("--corral", required=True, help="the binary under test")
     parser.add_argument("--probe", required=True, help="the built probe")
     parser.add_argument("--only", help="ids, section names or categories: FS01,NN11.AF_ALG,PR")
+    parser.add_argument("--without", default="", metavar="CATEGORIES", help="leave these out: PX")
     parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="both")
     parser.add_argument("--user", default="games", help="the account of the unprivileged pass")
     parser.add_argument("--jobs", type=int, default=2)

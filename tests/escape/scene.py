@@ -21,6 +21,7 @@ import time
 BOUND = 10.0  # seconds for any one command
 patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
 SHELL = "/bin/sh"
+FILTERED = "--net filtered --allow-host allowed.test --allow-host *.ok.test"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Planted in $H, each holding the token: what a thief would look for first.
@@ -223,6 +224,7 @@ class Scene:
             "OUT": os.path.join(self.base, "output"), "K": str(random.randrange(1, 2**31)),
             "XU": found["O"] + "/s.sock", "XH": found["H"] + "/.gnupg/S.agent",
             "XT": f"/tmp/{self.marker}.sock", "XR": f"/run/{self.marker}.sock",
+            "FILTERED": FILTERED, "PROXIED": FILTERED + " --proxy",
             "XA": "@" + self.marker, "LP": str(random.randrange(20000, 30000)), "VF": "3",
         })
         return found
@@ -302,10 +304,12 @@ class Scene:
 
     def host(self, script, as_root=False):
         """A helper script outside; returns (status, output)."""
-        extra = {} if as_root else self.caller.popen()
+        in_lab = "lab" in self.row.words("need") and self.suite.lab
+        words = [*self.suite.lab.words(self.vars["W"]), *([] if as_root else self.caller.setpriv())] if in_lab else []
+        extra = {} if as_root or in_lab else self.caller.popen()
         try:
             done = subprocess.run(
-                [SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
+                [*words, SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
                 env=self.environment() | {"T": self.token}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND * patience, check=False,
                 **extra)
@@ -330,6 +334,8 @@ class Scene:
         outer = self.outer_script(inside, args, "" if launch == "-" else launch)
         argv = [SHELL, "-c", outer, "sh", self.inner_script(text)]
         needs = self.row.words("need")
+        if "lab" in needs:
+            return self.suite.lab.words(self.vars["W"]) + self.caller.setpriv() + argv
         if self.tty:
             argv = [self.suite.probe, "with-tty", self.vars["TTY"],
                     "all" if "tty" in needs else "stdin"] + argv
@@ -344,7 +350,7 @@ class Scene:
 
     def call(self, text, inside, args="", escalate=None, twin=False):
         """Runs one side's command, bounded, and ends whatever it left over."""
-        as_root = self.row["mounts"] or (escalate and escalate[0] == "root")
+        as_root = self.row["mounts"] or "lab" in self.row.words("need") or (escalate and escalate[0] == "root")
         bound = float(self.row["within"] or BOUND) * patience
         result, start = Call(), time.monotonic()
         process = subprocess.Popen(

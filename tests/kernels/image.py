@@ -15,10 +15,11 @@ import debian
 # What the harness and the rows use; the kernel's modules are loaded on demand by kmod.
 ROOT = ("base-files", "base-passwd", "bash", "dash", "coreutils", "util-linux", "mount", "procps", "psmisc", "findutils",
         "grep", "sed", "mawk", "diffutils", "tar", "gzip", "hostname", "login", "passwd", "libc-bin", "kmod", "iproute2",
-        "python3", "git", "make", "perl-base", "e2fsprogs", "acl", "attr", "openssh-client", "netcat-openbsd")
+        "python3", "git", "make", "perl-base", "e2fsprogs", "acl", "attr", "openssh-client", "netcat-openbsd",
+        "curl", "openssl")
 # What stands between the kernel and its disk.
 FIRST_MODULES = ("virtio_pci", "virtio_blk", "ext4")
-TESTS = ("escape", "kernels")  # and the modules beside them
+TESTS = ("escape", "kernels", "net")  # and the modules beside them
 USER, USER_ID = "agent", 1000
 DISK_MEGABYTES = 1200
 BULK = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/i18n", "var/lib/dpkg")

@@ -33,6 +33,8 @@ def main():
     wanted = {row.ident: row for row in escape.rows.read_rows(escape.HERE)}
     suite = escape.Suite(options)
     try:
+        if any("lab" in wanted[ident].words("need") for ident in options.idents):
+            suite.open_lab(options.user)
         for ident in options.idents:
             row = wanted[ident]
             if options.without_twins:

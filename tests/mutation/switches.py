@@ -141,6 +141,7 @@ SWITCHES = {
 FIXED = {
     "launcher": "many checks before a run; each is a mutant of its own in mutate.py",
     "rules": "paths judged by the broker when they are used; each rule and call is a mutant of its own in mutate.py",
+    "gate": "names, addresses and first bytes judged by the gate; its readers have tests and fuzzers of their own",
     "supervisor": "what the process outside does with streams, signals and the end of a run; no layer of the child",
     "kernel": "the kernel's own rule; Corral adds nothing to it",
     "host": "the host's own permissions; the row is for root as well, to whom they mean nothing",

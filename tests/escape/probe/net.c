@@ -1,6 +1,8 @@
 /* Attempts to get a few bytes to a listener of the host. */
 #include "probe.h"
 
+#include "address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -19,14 +21,7 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_un un;
-};
-
-static socklen_t address_read(const char *host, const char *port, union address *to) {
+socklen_t address_read(const char *host, const char *port, union address *to) {
 	*to = (union address){0};
 	in_port_t number = htons((in_port_t)probe_number(port));
 	if (inet_pton(AF_INET, host, &to->in.sin_addr) == 1) {
