@@ -1,7 +1,8 @@
 #!/bin/sh
 # `make bench`: what a sandbox adds to a bare spawn, against bubblewrap, in one
 # interleaved run as an unprivileged user.  Absolute times depend on the machine;
-# the last column is the one to look at.  Then what rules about files cost, files.py.
+# the last column is the one to look at.  Then what rules about files cost, files.py, and
+# what the network's gate costs, net.py.
 #
 #     run.sh BUILD [ROUNDS]
 #
@@ -19,6 +20,7 @@ cp "$build/corral" "$scratch/"
 ${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE -o "$scratch/latency" "$(dirname "$0")/latency.c"
 ${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE -o "$scratch/tree" "$(dirname "$0")/tree.c"
 files=$(readlink -f "$(dirname "$0")/files.py")
+net=$(readlink -f "$(dirname "$0")/net.py")
 mkdir "$scratch/ws" "$scratch/home"
 
 as_user=
@@ -53,3 +55,4 @@ HOME=$scratch/home $as_user ${BENCH_WRAP-} "$scratch/latency" "$rounds" \
 chmod 755 "$place"
 /usr/bin/python3 "$files" --corral "$scratch/corral" --latency "$scratch/latency" --tree "$scratch/tree" \
 	--place "$place" --user "${user:-games}" ${BENCH_TREE:+--big "$BENCH_TREE"} ${BENCH_BASE:+--base "$BENCH_BASE"}
+/usr/bin/python3 "$net" --corral "$scratch/corral" --user "${user:-games}"
