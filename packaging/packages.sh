@@ -12,11 +12,12 @@ build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-de
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
+# openssl, dropbear-bin, iproute2: the network lab's certificates, its SSH server, its cable.
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
-	openssh-client gnupg tmux patch psmisc rsync
+	openssh-client openssl dropbear-bin gnupg tmux patch psmisc rsync
 	util-linux libcap2-bin netcat-openbsd"
 
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
@@ -32,8 +33,8 @@ proof="$check libclang-rt-14-dev podman crun uidmap
 	python3-wheel python3-yaml redis-server ripgrep rsync ruby rust-clippy rustc cargo rustfmt screen socat subversion
 	sudo tcl time tree valgrind vim-tiny wget xmlstarlet xxd zsh fish zstd bubblewrap"
 
-# bubblewrap: the reference of the latency figure.
-bench="$build bubblewrap"
+# bubblewrap: the reference of the latency figure.  passt, slirp4netns: the gate's peers, in the network lab.
+bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux"
 
 # The aarch64 compiler: one of the machines.  e2fsprogs, kmod: their disks and modules.
 # The emulator and the kernels themselves are fetched and not installed.

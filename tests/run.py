@@ -66,7 +66,11 @@ def check_suites(build, corral, probe):
         asked = ["--quick", "--level", level, *more]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *asked]
         yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, *asked,
-                                         *of_escape]
+                                         *of_escape, "--without", "PX"]
+    yield "escape (gate)", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--families",
+                            "--only", "PX", "--as", "user", "--jobs", "4"]
+    yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
+    yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
 
 
 def proof_suites(build, corral, probe):
@@ -82,6 +86,9 @@ def proof_suites(build, corral, probe):
                                          *asked, f"{build}/compat-{level}.jsonl"]
         yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
                                          *of_escape, *asked, f"{build}/escape-{level}.jsonl"]
+    for level in ("full", "standard"):
+        yield name_of("clients", level), [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--level", level]
+        yield name_of("gate", level), [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--as", "both", "--level", level]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
 
