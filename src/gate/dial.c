@@ -36,7 +36,7 @@ static socklen_t address_of(const struct ip *ip, uint16_t port, union address *r
 }
 
 /* The kernel would talk to itself: from this address to this address. */
-static bool is_own(const struct ip *ip) {
+static bool ask_own(const struct ip *ip) {
 	union address a, own;
 	socklen_t len = address_of(ip, 9, &a), own_len = sizeof own;
 	auto_fd fd = socket(a.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -51,6 +51,15 @@ static bool is_own(const struct ip *ip) {
 	return memcmp(&own.in6.sin6_addr, &a.in6.sin6_addr, sizeof a.in6.sin6_addr) == 0;
 }
 
+static bool is_own(struct gate *g, const struct ip *ip) {
+	struct own *known = &g->own[(ip->b[15] ^ ip->b[14] ^ ip->b[7]) % OWN_KNOWN];
+
+	if (known->until <= g->loop.now || !ip_same(&known->ip, ip)) {
+		*known = (struct own){.ip = *ip, .until = g->loop.now + OWN_MS, .own = ask_own(ip)};
+	}
+	return known->own;
+}
+
 static struct net_verdict judge_way(const struct flow *f, const char *name, const struct ip *ip) {
 	const struct net_plan *net = f->gate->net;
 	struct net_verdict v = judge_name(net, name, f->port);
@@ -60,7 +69,7 @@ static struct net_verdict judge_way(const struct flow *f, const char *name, cons
 	}
 	const struct net_rule *by = v.rule;
 	v = judge_lead(net, by, ip, f->port);
-	if (v.allowed && is_own(ip) && !judge_ip(net, ip, f->port).allowed) {
+	if (v.allowed && is_own(f->gate, ip) && !judge_ip(net, ip, f->port).allowed) {
 		return (struct net_verdict){.rule = by,
 					    .why = "the name leads to this host itself; "
 						   "--allow-host with the address allows it"};
@@ -105,18 +114,24 @@ static struct net_verdict judge_names(struct flow *f) {
 	return last;
 }
 
-void dial_judged(struct flow *f) {
+struct net_verdict dial_judge(struct flow *f) {
 	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
 
 	if (!v.allowed && v.rule == NULL) {
 		v = judge_names(f);
 		f->by_name = v.allowed;
 	}
+	f->rule = v.rule;
+	return v;
+}
+
+void dial_judged(struct flow *f) {
+	struct net_verdict v = dial_judge(f);
+
 	if (!v.allowed) {
 		flow_refuse(f, NET_OP_CONNECT, &v);
 		return;
 	}
-	f->rule = v.rule;
 	f->entry = flow_note(f, NET_OP_CONNECT, NET_ALLOWED, &v);
 	dial_begin(f);
 }

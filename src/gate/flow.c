@@ -128,11 +128,10 @@ union relay_address {
 };
 
 /* An IPv6 socket that wants an IPv4 address is connected as one. */
-static socklen_t relay_for(const struct flow *f, int *ret_which, union relay_address *ret) {
+static socklen_t relay_for(const struct flow *f, int which, union relay_address *ret) {
 	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 
 	memset(ret, 0, sizeof *ret);
-	*ret_which = ip_is4(&f->ip) ? 0 : 1;
 	if (f->family == AF_INET) {
 		ret->in4.sin_family = AF_INET;
 		ret->in4.sin_port = htons(f->gate->peers->relay[0]);
@@ -140,9 +139,9 @@ static socklen_t relay_for(const struct flow *f, int *ret_which, union relay_add
 		return sizeof ret->in4;
 	}
 	ret->in6.sin6_family = AF_INET6;
-	ret->in6.sin6_port = htons(f->gate->peers->relay[*ret_which]);
+	ret->in6.sin6_port = htons(f->gate->peers->relay[which]);
 	ret->in6.sin6_addr = in6addr_loopback;
-	if (*ret_which == 0) {
+	if (which == 0) {
 		memcpy(&ret->in6.sin6_addr, loopback4.b, sizeof loopback4.b);
 	}
 	return sizeof ret->in6;
@@ -175,13 +174,25 @@ static int accept_own(const struct flow *f, int which, int port) {
 	return -EAGAIN;
 }
 
-static int join(struct flow *f) {
+/* 0 or -errno. */
+static int call_relay(const struct flow *f, int which) {
 	union relay_address to;
-	int which;
-	socklen_t len = relay_for(f, &which, &to);
+	socklen_t len = relay_for(f, which, &to);
 
-	if (connect(f->caller, &to.any, len) != 0 && errno != EINPROGRESS) {
-		return -errno;
+	return connect(f->caller, &to.any, len) == 0 || errno == EINPROGRESS ? 0 : -errno;
+}
+
+static int join(struct flow *f) {
+	int which = ip_is4(&f->ip) ? 0 : 1;
+	int called = call_relay(f, which);
+
+	/* One that the broker bound to IPv4's loopback, for want of a namespace. */
+	if (called == -EAFNOSUPPORT && which == 1 && f->gate->shared) {
+		which = 0;
+		called = call_relay(f, which);
+	}
+	if (called != 0) {
+		return called;
 	}
 	int port = port_of(f->caller);
 	if (port < 0) {
@@ -195,15 +206,13 @@ static int join(struct flow *f) {
 }
 
 static int join_caller(struct flow *f) {
-	int flags = f->waits ? fcntl(f->caller, F_GETFL) : 0;
-
 	/* Another thread of the caller may see the flag for this moment. */
-	if (f->waits && (flags < 0 || fcntl(f->caller, F_SETFL, flags | O_NONBLOCK) != 0)) {
+	if (f->waits && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
 		return -errno;
 	}
 	int fd = join(f);
 	if (f->waits) {
-		(void)fcntl(f->caller, F_SETFL, flags); /* it could be set */
+		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
 	}
 	return fd;
 }
@@ -303,7 +312,8 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	f->caller = socket;
 	f->id = w->id;
 	f->family = w->family;
-	f->waits = w->waits;
+	f->flags = w->flags;
+	f->waits = (w->flags & O_NONBLOCK) == 0;
 	f->ip = w->to;
 	f->port = w->port;
 	switch (f->kind) {
@@ -513,7 +523,9 @@ static void flow_alarm(struct alarm *a) {
 
 	if (f->phase == PHASE_DIAL) {
 		dial_alarm(f);
-		return;
+	} else if (f->phase == PHASE_OPEN && f->unsure) {
+		inspect_unsure(f);
+	} else {
+		flow_refuse(f, NET_OP_REQUEST, &late);
 	}
-	flow_refuse(f, NET_OP_REQUEST, &late);
 }

@@ -23,6 +23,8 @@
 #define DIAL_NEXT_MS 300    /* until another address of the same name is tried beside it */
 #define SILENCE_MS 60000    /* a client that has not said anything, where it has to */
 #define HANDSHAKE_MS 10000  /* a client that has begun to say it */
+#define UNSURE_MS 200       /* a first word of which nobody knows yet what it becomes goes on then */
+#define UNSURE_MAX 64       /* bytes; no method is so long */
 #define DRAIN_MS 2000       /* what the sandbox sent before its end is delivered within */
 
 /* The structure that holds a watch or an alarm. */
@@ -73,6 +75,7 @@ struct flow {
 	uint64_t id;       /* of the call; 0: answered */
 	uint16_t family;
 	bool waits;
+	int flags; /* of the caller's description */
 
 	/* where to */
 	struct ip ip;
@@ -89,6 +92,10 @@ struct flow {
 	enum speech speech;
 	bool strict;  /* nothing passes before it has named somebody */
 	bool spoken;  /* the first byte came */
+	bool unsure;  /* what came may become a request, and may be all that comes */
+	uint8_t passed[UNSURE_MAX]; /* the part of the first word that went on already */
+	size_t npassed;
+	bool by_address; /* a proxy was asked for an address */
 	size_t low;   /* the client's SO_RCVLOWAT */
 	bool speaks_http;
 	bool heard_back; /* the server has said something */
@@ -98,6 +105,16 @@ struct flow {
 	struct socks socks;
 	bool connects; /* the proxy was asked for a tunnel */
 	size_t stash, stash_at, stash_len; /* 1 + number of a buffer with a head that was rewritten */
+};
+
+/* Whether an address is this host's own, which is asked of the kernel once a second. */
+#define OWN_KNOWN 64
+#define OWN_MS 1000
+
+struct own {
+	struct ip ip;
+	int64_t until;
+	bool own;
 };
 
 struct lookup {
@@ -132,6 +149,7 @@ struct gate {
 	int listener; /* where calls are answered */
 	struct resolver *resolver;
 	struct given given;
+	struct own own[OWN_KNOWN];
 	size_t nflows;
 	size_t free_flows[GATE_FLOWS], nfree_flows;
 	struct flow flows[GATE_FLOWS];
@@ -189,6 +207,10 @@ struct ledger_entry *flow_note(struct flow *f, enum net_op op, enum net_outcome 
 
 /* ---- dial.c ---- */
 
+/* Judges f->ip and f->port: by the rules about addresses, then by the names that the address
+ * was given for.  Sets what the flow has to agree with. */
+struct net_verdict dial_judge(struct flow *f);
+
 /* A program's address is judged, and dialled if a rule allows it. */
 void dial_judged(struct flow *f);
 
@@ -212,6 +234,9 @@ void pump_drop(struct gate *g, struct way *way); /* what it holds is lost */
 
 /* Looks at what the client said next.  False: the flow is over. */
 bool inspect(struct flow *f);
+
+/* A first word that nobody could place goes on. */
+void inspect_unsure(struct flow *f);
 
 /* Bytes that the server said, before the client may go on (an upgrade). */
 bool inspect_answer(struct flow *f);

@@ -38,7 +38,7 @@ static bool is_given(const struct flow *f, const char *name) {
 /* One that this connection may name: the one that a proxy was asked for, or one of
  * those that the address was given for. */
 static struct net_verdict judge_said(const struct flow *f, const char *name) {
-	bool proxied = f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS;
+	bool proxied = (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) && !f->by_address;
 	struct net_verdict v = judge_name(f->gate->net, name, f->port);
 
 	if (v.allowed && !(proxied ? strcmp(name, f->name) == 0 : is_given(f, name))) {
@@ -135,12 +135,56 @@ static bool wait_for_more(struct flow *f, size_t seen) {
 /* It is known what is spoken, or this part of it was judged. */
 static void heard(struct flow *f, enum speech speech) {
 	f->speech = speech;
-	f->spoken = false;
+	f->spoken = f->unsure = false;
 	alarm_clear(&f->gate->loop, &f->alarm);
 	set_low(f, 1);
 	if (speech == SPEECH_OPAQUE) {
 		f->up.allow = WAY_OPEN;
 	}
+}
+
+/* What is there, after what went on before anybody knew what it was. */
+static ssize_t peek(struct flow *f) {
+	uint8_t *data = f->gate->scratch;
+
+	memcpy(data, f->passed, f->npassed);
+	return recv(f->client.fd, data + f->npassed, sizeof f->gate->scratch - f->npassed,
+		    MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* The word goes on, and is remembered: what follows may make a request of it. */
+static void pass_word(struct flow *f) {
+	ssize_t n = peek(f);
+
+	f->unsure = false;
+	alarm_clear(&f->gate->loop, &f->alarm);
+	set_low(f, 1);
+	if (n > 0 && f->npassed + (size_t)n <= UNSURE_MAX) {
+		memcpy(f->passed + f->npassed, f->gate->scratch + f->npassed, (size_t)n);
+		f->npassed += (size_t)n;
+		f->up.allow = (uint64_t)n;
+	}
+}
+
+void inspect_unsure(struct flow *f) {
+	pass_word(f);
+	flow_step(f, STEP_UP);
+}
+
+/* Where nothing has to be named a first word may be all that is said before an answer. */
+static void wait_unsure(struct flow *f, size_t seen) {
+	if (f->low == seen + 1 && has_ended(f->client.fd)) {
+		pass_word(f);
+		return;
+	}
+	if (!f->unsure) {
+		f->unsure = alarm_set(&f->gate->loop, &f->alarm, UNSURE_MS);
+	}
+	set_low(f, seen + 1);
+}
+
+static bool has_blank(const uint8_t *data, size_t len) {
+	return memchr(data, ' ', len) != NULL || memchr(data, '\t', len) != NULL;
 }
 
 /* ---- TLS ---- */
@@ -204,7 +248,7 @@ static bool inspect_head(struct flow *f, const uint8_t *data, size_t len) {
 	switch (http_head_read(data, len, &head, &status, &why)) {
 	case SNIFF_MORE:
 		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
-					    : wait_for_more(f, len);
+					    : wait_for_more(f, len - f->npassed);
 	case SNIFF_BAD:
 		return refuse(f, why);
 	case SNIFF_DONE:
@@ -220,7 +264,8 @@ static bool inspect_head(struct flow *f, const uint8_t *data, size_t len) {
 	}
 	f->body = head.body;
 	f->in_body = head.body.kind == BODY_CHUNKED;
-	f->up.allow = head.len + (head.body.kind == BODY_LENGTH ? head.body.left : 0);
+	f->up.allow = head.len - f->npassed + (head.body.kind == BODY_LENGTH ? head.body.left : 0);
+	f->npassed = 0;
 	return true;
 }
 
@@ -253,12 +298,16 @@ static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 		return inspect_head(f, data, len);
 	}
 	if (one == SNIFF_MORE || two == SNIFF_MORE) {
-		if (!f->strict && f->low == len + 1 && has_ended(f->client.fd)) {
-			heard(f, SPEECH_OPAQUE); /* less than a line: another protocol's */
+		if (!f->strict && len <= UNSURE_MAX) {
+			wait_unsure(f, len - f->npassed);
+			return true;
+		}
+		if (!f->strict && !has_blank(data, UNSURE_MAX)) {
+			heard(f, SPEECH_OPAQUE); /* no method is so long */
 			return true;
 		}
 		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
-					    : wait_for_more(f, len);
+					    : wait_for_more(f, len - f->npassed);
 	}
 	if (f->strict) {
 		return refuse(f, "on ports 80 and 443 a client speaks TLS or HTTP");
@@ -268,8 +317,8 @@ static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 }
 
 bool inspect(struct flow *f) {
-	uint8_t *data = f->gate->scratch;
-	ssize_t n = recv(f->client.fd, data, sizeof f->gate->scratch, MSG_PEEK | MSG_DONTWAIT);
+	const uint8_t *data = f->gate->scratch;
+	ssize_t n = peek(f);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		flow_reset(f);
@@ -287,7 +336,7 @@ bool inspect(struct flow *f) {
 		return f->in_body ? refuse(f, "the client ended in the middle of a request") : true;
 	}
 	if (f->speech == SPEECH_UNKNOWN) {
-		return inspect_first(f, data, (size_t)n);
+		return inspect_first(f, data, f->npassed + (size_t)n);
 	}
 	return f->in_body ? inspect_body(f, data, (size_t)n) : inspect_head(f, data, (size_t)n);
 }

@@ -83,14 +83,14 @@ static void turn_away(struct flow *f, int error, const char *why) {
 /* ---- where to ---- */
 
 static void judge_ip_asked(struct flow *f) {
-	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
+	struct net_verdict v = dial_judge(f);
 
-	(void)flow_note(f, NET_OP_PROXY, v.allowed ? NET_ALLOWED : NET_DENIED, &v);
+	f->by_address = true;
+	f->entry = flow_note(f, NET_OP_PROXY, v.allowed ? NET_ALLOWED : NET_DENIED, &v);
 	if (!v.allowed) {
 		turn_away(f, EACCES, v.why);
 		return;
 	}
-	f->rule = v.rule;
 	dial_begin(f);
 }
 

@@ -25,7 +25,7 @@ struct wire {
 	struct ip to;    /* CONNECT */
 	uint16_t port;   /* in the machine's order */
 	uint16_t family; /* of the socket */
-	bool waits;      /* the socket blocks: the answer may take its time */
+	int32_t flags;   /* of its description; without O_NONBLOCK the answer may take its time */
 };
 
 /* Where a socket that was connected to the relay wanted to go, by its own port, so

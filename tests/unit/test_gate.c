@@ -111,12 +111,8 @@ static int world_end(struct world *w) {
 /* A program's socket that wants to go to a port of the loopback. */
 static int ask(struct world *w, uint16_t port) {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const struct wire m = {.kind = WIRE_CONNECT,
-			       .id = 1,
-			       .to = loopback,
-			       .port = port,
-			       .family = AF_INET,
-			       .waits = true};
+	const struct wire m = {
+		.kind = WIRE_CONNECT, .id = 1, .to = loopback, .port = port, .family = AF_INET};
 
 	return wire_send(w->broker, &m, &fd, 1) == 0 ? fd : -1;
 }

@@ -73,7 +73,7 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 	memcpy(w.to.b, to->s6_addr, sizeof w.to.b);
 	w.port = port;
 	w.family = (uint16_t)family;
-	w.waits = (flags & O_NONBLOCK) == 0;
+	w.flags = flags;
 	int r = b->gate < 0 ? -EPIPE : wire_send(b->gate, &w, &fd, 1);
 	if (r != 0) {
 		return r == -EAGAIN ? -EAGAIN : -ECONNREFUSED;
