@@ -434,9 +434,11 @@ def thousand(visit):
 
 @test("without its gate a run has no network, and nothing leaks", quick=True)
 def killed(visit):
-    since = visit.lab.mark()
-    running = visit.gate("echo began; read x; curl -s -m 3 http://allowed.test/; curl -s -m 3 http://evil.test/after-the-gate;"
+    # A first request, because a gate that dies before it has taken over ends the run.
+    running = visit.gate("curl -s -o first http://allowed.test/; echo began; read x; curl -s -m 3 http://allowed.test/;"
+                         " curl -s -m 3 http://evil.test/after-the-gate;"
                          f" {visit.suite.top}/programs/say.py --listen 1 11.0.0.66 80; echo over", *BASE)
+    since = visit.lab.mark()
     os.kill(running.pid, signal.SIGKILL)
     time.sleep(0.3)
     running.go()
