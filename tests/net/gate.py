@@ -345,9 +345,10 @@ def short_words(visit):
                     *BASE, "--allow-host", "allowed.test:7")
 
 
-@test("a short word to a server of another protocol passes, with its line's or the client's end", quick=True)
+@test("a short word to a server of another protocol passes, with and without its line's or the client's end", quick=True)
 def one_byte(visit):
-    visit.run("printf 'x\\n' | $PROGRAMS/say.py allowed.test 7", "--allow-host", "allowed.test:7").good("x")
+    for word in ("x", "x\\n", "GET"):
+        visit.run(f"printf '{word}' | $PROGRAMS/say.py allowed.test 7", "--allow-host", "allowed.test:7").good(word[0])
     python = 'import socket\ns = socket.create_connection(("allowed.test", 7), 5)\ns.sendall(b"x")\ns.shutdown(1)\nprint(s.recv(9))'
     visit.run(f"/usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:7").good("x")
 
