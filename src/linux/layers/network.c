@@ -58,24 +58,21 @@ static void set(const char *path, const char *value) {
 #define OWN_ADDRESS 0xc0000201U
 static const uint8_t own_address6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
 
-/* The kernel's struct in6_ifreq, whose header clashes with libc's: an address, the length
- * of its prefix, the number of the interface, which is lo's. */
-struct address6_request {
-	uint8_t address[16];
-	uint32_t prefix_and_interface[2];
-};
-
 /* A comfort, as above: without it some names are not found. */
 static void add_addresses(void) {
 	struct ifreq v4 = {.ifr_name = "lo:1"};
-	struct address6_request v6 = {.prefix_and_interface = {128, 1}};
+	/* The kernel's struct in6_ifreq, whose header clashes with libc's: an address, the
+	 * length of its prefix, the number of the interface, which is lo's. */
+	const uint32_t prefix_and_interface[] = {128, 1};
+	uint8_t v6[sizeof own_address6 + sizeof prefix_and_interface];
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	auto_fd fd6 = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	address.sin_addr.s_addr = htonl(OWN_ADDRESS);
 	memcpy(&v4.ifr_addr, &address, sizeof address);
-	memcpy(v6.address, own_address6, sizeof own_address6);
+	memcpy(v6, own_address6, sizeof own_address6);
+	memcpy(v6 + sizeof own_address6, prefix_and_interface, sizeof prefix_and_interface);
 	if (fd >= 0) {
 		(void)ioctl(fd, SIOCSIFADDR, &v4); /* as said */
 		address.sin_addr.s_addr = htonl(0xffffffff);
@@ -83,7 +80,7 @@ static void add_addresses(void) {
 		(void)ioctl(fd, SIOCSIFNETMASK, &v4); /* as said */
 	}
 	if (fd6 >= 0) {
-		(void)ioctl(fd6, SIOCSIFADDR, &v6); /* as said */
+		(void)ioctl(fd6, SIOCSIFADDR, v6); /* as said */
 	}
 }
 
