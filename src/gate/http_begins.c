@@ -80,7 +80,7 @@ enum sniff http_begins(const uint8_t *data, size_t len) {
 	}
 	size_t before = gaps(line), word = 0;
 	if (before > BEFORE_MAX) {
-		return SNIFF_BAD;
+		return SNIFF_DONE; /* no other protocol begins so; the parser refuses it */
 	}
 	line.at += before;
 	line.len -= before;

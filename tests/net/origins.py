@@ -161,7 +161,7 @@ class Origins:
     def http(self, peer, where, sni="-"):
         stream = Stream(peer)
         while True:
-            head = stream.until(rb"\r?\n\r?\n")
+            head = stream.until(rb"[^\r\n]\r?\n\r?\n")  # lines before a request are nothing to the lenient
             if head is None:
                 if stream.data:
                     self.log.say("rest", where, sni=sni, raw=shown(stream.data))
