@@ -44,13 +44,24 @@ static bool has_version(struct span line) {
 	return false;
 }
 
-/* What the whole line says: ssh's, SMTP's and SIP's first lines have words too, and no such
- * version; HTTP/0.9 had none and knew GET alone. */
+/* HTTP/2's first line, which is another reader's. */
+static bool is_preface(struct span line) {
+	return line.len >= 14 && memcmp(line.at, "PRI * HTTP/2.0", 14) == 0;
+}
+
+/* What the whole line says, where it has no version: ssh's, SMTP's and SIP's first lines have words
+ * too, and no such version; HTTP/0.9 had none and knew GET alone. */
 static enum sniff judge_line(struct span line, struct span method) {
-	if (line.len >= 14 && memcmp(line.at, "PRI * HTTP/2.0", 14) == 0) {
-		return SNIFF_BAD;
+	return span_is(method, "GET") && !is_preface(line) ? SNIFF_DONE : SNIFF_BAD;
+}
+
+/* Up to the first control character. */
+static size_t text_len(struct span line) {
+	size_t n = 0;
+	while (n < line.len && (is_gap(line.at[n]) || text_char(line.at[n]))) {
+		n++;
 	}
-	return has_version(line) || span_is(method, "GET") ? SNIFF_DONE : SNIFF_BAD;
+	return n;
 }
 
 /* A control character in the line: no request, unless it begins with a method that servers
@@ -58,11 +69,7 @@ static enum sniff judge_line(struct span line, struct span method) {
 static enum sniff judge_controls(struct span line, struct span method) {
 	static const char *const methods[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
 					      "PATCH", "OPTIONS", "TRACE", "CONNECT"};
-	size_t bad = 0;
-	while (bad < line.len && (is_gap(line.at[bad]) || text_char(line.at[bad]))) {
-		bad++;
-	}
-	if (bad == line.len) {
+	if (text_len(line) == line.len) {
 		return SNIFF_MORE;
 	}
 	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
@@ -86,10 +93,15 @@ enum sniff http_begins(const uint8_t *data, size_t len) {
 	line.len -= before;
 	const uint8_t *end = line.len == 0 ? NULL : memchr(line.at, '\n', line.len);
 	line.len = end == NULL ? line.len : (size_t)(end - line.at);
+	/* Whatever its first word is: some servers do not look at that. */
+	if (end != NULL && has_version(line) && !is_preface(line)) {
+		return SNIFF_DONE;
+	}
 	while (word < line.len && word <= METHOD_MAX && token_char(line.at[word])) {
 		word++;
 	}
-	if (word == line.len && end == NULL && word <= METHOD_MAX) {
+	/* A longer beginning whose first word is no method is another protocol's. */
+	if (end == NULL && line.len <= METHOD_MAX && text_len(line) == line.len) {
 		return SNIFF_MORE;
 	}
 	if (word == 0 || word == line.len || word > METHOD_MAX || !is_gap(line.at[word]) ||

@@ -535,7 +535,8 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one) {
 		"  GET / HTTP/1.0\n",     "GET /\r\n",
 		"X-Y! / http/1.1\n",      "POST /\x01",
 		"GET\x0b/ HTTP/1.1\n",    "PRI * HTTP/1.1\r\n",
-		"OPTIONS * HTTP/9.9\r\n",
+		"OPTIONS * HTTP/9.9\r\n", "G(T /x HTTP/1.1\r\n",
+		"\"GET\" / HTTP/1.1\r\n",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		begins(requests[i], strlen(requests[i]), SNIFF_DONE);
@@ -563,7 +564,7 @@ TEST(other_protocols_are_not_requests) {
 		"\x16\x03\x01",
 		"AMQP\x01",
 		"\x10\x0c",
-		"<?xml",
+		"<?xml version='1.0'?><stream:stream to='a.test' xmlns='jabber:client'>",
 		"PRI * HTTP/2.0\r\n",
 		"set k 0 0 1\r\n",
 		"NICK x\r\n",
