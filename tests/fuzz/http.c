@@ -74,9 +74,9 @@ static void head_in_parts(const uint8_t *data, size_t size, enum sniff whole,
 	}
 	if (told == SNIFF_DONE) {
 		same_head(&part, h);
-		HOLDS(http_begins(data, size) == SNIFF_DONE);
+		HOLDS(http_begins(data, size) == SNIFF_DONE && begun != SNIFF_BAD);
 	}
-	HOLDS(begun == SNIFF_MORE || begun == http_begins(data, size));
+	HOLDS(begun != SNIFF_DONE || http_begins(data, size) == SNIFF_DONE);
 }
 
 static void is_forwarded(const uint8_t *data, const struct http_head *h) {
