@@ -5,35 +5,15 @@
  *           it is connected, and cannot try the next one itself.
  * Must not: dial an address that was not judged for this port (G1), or one of this host.
  * Fails:    with the kernel's error, which the program's call gets where it still waits. */
+#include "gate/address.h"
 #include "gate/flow.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 /* ---- judging ---- */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in4;
-	struct sockaddr_in6 in6;
-};
-
-static socklen_t address_of(const struct ip *ip, uint16_t port, union address *ret) {
-	memset(ret, 0, sizeof *ret);
-	if (ip_is4(ip)) {
-		ret->in4.sin_family = AF_INET;
-		ret->in4.sin_port = htons(port);
-		memcpy(&ret->in4.sin_addr, ip->b + 12, 4);
-		return sizeof ret->in4;
-	}
-	ret->in6.sin6_family = AF_INET6;
-	ret->in6.sin6_port = htons(port);
-	memcpy(&ret->in6.sin6_addr, ip->b, sizeof ip->b);
-	return sizeof ret->in6;
-}
 
 /* The kernel would talk to itself: from this address to this address. */
 static bool ask_own(const struct ip *ip) {
@@ -253,7 +233,7 @@ static bool try_other(struct flow *f) {
 /* ---- how it goes on ---- */
 
 static void set_alarm(struct flow *f) {
-	bool held = f->caller >= 0 && !f->waits;
+	bool held = f->caller >= 0 && !flow_waits(f);
 	bool next = !f->tried_other && f->by_name && f->caller < 0;
 
 	(void)alarm_set(&f->gate->loop, &f->alarm, held ? HOLD_MS : next ? DIAL_NEXT_MS : DIAL_MS);
@@ -278,7 +258,7 @@ void dial_begin(struct flow *f) {
 }
 
 void dial_alarm(struct flow *f) {
-	if (f->caller >= 0 && !f->waits) {
+	if (f->caller >= 0 && !flow_waits(f)) {
 		if (flow_attach(f)) {
 			set_alarm(f);
 		}

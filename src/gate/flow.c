@@ -7,10 +7,10 @@
  * Fails:    closed: a call that cannot be served fails, a flow that breaks is reset. */
 #include "gate/flow.h"
 
+#include "gate/address.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -121,14 +121,8 @@ void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
 
 /* ---- the caller's end ---- */
 
-union relay_address {
-	struct sockaddr any;
-	struct sockaddr_in in4;
-	struct sockaddr_in6 in6;
-};
-
 /* An IPv6 socket that wants an IPv4 address is connected as one. */
-static socklen_t relay_for(const struct flow *f, int which, union relay_address *ret) {
+static socklen_t relay_for(const struct flow *f, int which, union address *ret) {
 	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 
 	memset(ret, 0, sizeof *ret);
@@ -149,7 +143,7 @@ static socklen_t relay_for(const struct flow *f, int which, union relay_address 
 
 /* Both families have the port at the same place. */
 static int port_of(int fd) {
-	union relay_address a;
+	union address a;
 	socklen_t len = sizeof a;
 
 	return getsockname(fd, &a.any, &len) == 0 ? ntohs(a.in4.sin_port) : -1;
@@ -159,7 +153,7 @@ static int port_of(int fd) {
  * a loopback that is shared a stranger may be; he is turned away. */
 static int accept_own(const struct flow *f, int which, int port) {
 	for (int i = 0; i < STRANGERS; i++) {
-		union relay_address from;
+		union address from;
 		socklen_t len = sizeof from;
 		int fd = accept4(f->gate->relay[which].fd, &from.any, &len,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -176,7 +170,7 @@ static int accept_own(const struct flow *f, int which, int port) {
 
 /* 0 or -errno. */
 static int call_relay(const struct flow *f, int which) {
-	union relay_address to;
+	union address to;
 	socklen_t len = relay_for(f, which, &to);
 
 	return connect(f->caller, &to.any, len) == 0 || errno == EINPROGRESS ? 0 : -errno;
@@ -207,11 +201,11 @@ static int join(struct flow *f) {
 
 static int join_caller(struct flow *f) {
 	/* Another thread of the caller may see the flag for this moment. */
-	if (f->waits && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
+	if (flow_waits(f) && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
 		return -errno;
 	}
 	int fd = join(f);
-	if (f->waits) {
+	if (flow_waits(f)) {
 		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
 	}
 	return fd;
@@ -245,20 +239,11 @@ bool flow_attach(struct flow *f) {
 	}
 	f->client.fd = fd;
 	drop_fd(&f->caller);
-	flow_answer(f, f->waits ? 0 : EINPROGRESS);
+	flow_answer(f, flow_waits(f) ? 0 : EINPROGRESS);
 	return true;
 }
 
 /* ---- where a program wants to go ---- */
-
-static bool is_host_port(const struct net_plan *net, uint16_t port) {
-	for (size_t i = 0; i < net->nhost_ports; i++) {
-		if (net->host_ports[i] == port) {
-			return true;
-		}
-	}
-	return false;
-}
 
 static bool is_loopback(const struct ip *ip) {
 	const struct ip one = {{[15] = 1}};
@@ -276,7 +261,7 @@ static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, u
 	if (net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS)) {
 		return port == NET_PROXY_HTTP ? FLOW_HTTP : FLOW_SOCKS;
 	}
-	return is_host_port(net, port) ? FLOW_HOST : FLOW_THROUGH;
+	return net_passes_port(net, port) ? FLOW_HOST : FLOW_THROUGH;
 }
 
 static void begin_host(struct flow *f) {
@@ -313,7 +298,6 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	f->id = w->id;
 	f->family = w->family;
 	f->flags = w->flags;
-	f->waits = (w->flags & O_NONBLOCK) == 0;
 	f->ip = w->to;
 	f->port = w->port;
 	switch (f->kind) {

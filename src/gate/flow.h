@@ -11,6 +11,8 @@
 #include "gate/resolver.h"
 #include "gate/socks.h"
 
+#include <fcntl.h>
+
 /* Bounds (G4). */
 #define GATE_FLOWS 2048
 #define GATE_LOOKUPS 512
@@ -39,7 +41,7 @@ enum flow_kind {
 	FLOW_INWARD,  /* from the host to a server inside */
 };
 
-enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_OPEN, PHASE_DRAIN };
+enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_OPEN };
 
 /* One direction. */
 struct way {
@@ -74,7 +76,6 @@ struct flow {
 	int caller;        /* the program's socket until it is connected; -1 */
 	uint64_t id;       /* of the call; 0: answered */
 	uint16_t family;
-	bool waits;
 	int flags; /* of the caller's description */
 
 	/* where to */
@@ -162,6 +163,11 @@ struct gate {
 };
 
 /* ---- flow.c ---- */
+
+/* The caller blocks until it has its answer. */
+static inline bool flow_waits(const struct flow *f) {
+	return (f->flags & O_NONBLOCK) == 0;
+}
 
 struct flow *flow_new(struct gate *g, enum flow_kind kind); /* NULL: too many */
 

@@ -4,11 +4,11 @@
  * Fails:    closed: it exits, every connection is reset, the broker refuses new ones. */
 #include "gate/gate.h"
 
+#include "gate/address.h"
 #include "gate/confine.h"
 #include "gate/flow.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -44,11 +44,7 @@ static void strangers(struct watch *w, uint32_t events) {
 }
 
 static void take_relay(struct gate *g, int which, int fd) {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in4;
-		struct sockaddr_in6 in6;
-	} a;
+	union address a;
 	socklen_t len = sizeof a;
 
 	if (fd < 0 || getsockname(fd, &a.any, &len) != 0) {
@@ -162,11 +158,7 @@ static void leave(int status) {
 
 /* Without a namespace the relay is here, for those whom the broker sends. */
 static int listen_here(int family) {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in4;
-		struct sockaddr_in6 in6;
-	} a;
+	union address a;
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	memset(&a, 0, sizeof a);

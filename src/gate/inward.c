@@ -4,11 +4,10 @@
  * Must not: make the socket for it here where the inside has a network of its own: it
  *           would reach the host's loopback.
  * Fails:    closed: where nobody listens inside the connection is reset. */
+#include "gate/address.h"
 #include "gate/flow.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -64,15 +63,10 @@ static void inward_ready(struct watch *w, uint32_t events) {
 }
 
 static int connect_inside(int fd, const struct flow *f) {
-	struct sockaddr_in in4 = {.sin_family = AF_INET, .sin_port = htons(f->port)};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(f->port)};
+	union address a;
+	socklen_t len = address_of(&f->ip, f->port, &a);
 
-	if (ip_is4(&f->ip)) {
-		memcpy(&in4.sin_addr, f->ip.b + 12, 4);
-		return connect(fd, (struct sockaddr *)&in4, sizeof in4);
-	}
-	memcpy(&in6.sin6_addr, f->ip.b, sizeof f->ip.b);
-	return connect(fd, (struct sockaddr *)&in6, sizeof in6);
+	return connect(fd, &a.any, len);
 }
 
 void inward_socket(struct gate *g, const struct wire *w, int socket) {

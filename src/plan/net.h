@@ -63,6 +63,16 @@ static inline bool net_has_names(const struct net_plan *net) {
 	return net->gate && (net->mode == NET_FILTERED || net->mode == NET_RESTRICTED);
 }
 
+/* A port of the host's loopback that the run may reach. */
+static inline bool net_passes_port(const struct net_plan *net, uint16_t port) {
+	for (size_t i = 0; i < net->nhost_ports; i++) {
+		if (net->host_ports[i] == port) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Where the run finds them inside, on 127.0.0.1. */
 #define NET_PROXY_HTTP 3128
 #define NET_PROXY_SOCKS 1080

@@ -19,15 +19,9 @@
 /* ---- connect ---- */
 
 static bool is_virtual(const struct net_plan *net, uint16_t port) {
-	if (port == 53 || (net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS))) {
-		return true;
-	}
-	for (size_t i = 0; i < net->nhost_ports; i++) {
-		if (net->host_ports[i] == port) {
-			return true;
-		}
-	}
-	return false;
+	bool proxy = net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS);
+
+	return port == 53 || proxy || net_passes_port(net, port);
 }
 
 /* 127.0.0.53: the resolver's; a server for names inside may have another. */

@@ -1,0 +1,31 @@
+/* An address as the kernel wants it. */
+#ifndef CORRAL_GATE_ADDRESS_H
+#define CORRAL_GATE_ADDRESS_H
+
+#include "base/ip.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in4;
+	struct sockaddr_in6 in6;
+};
+
+/* IPv4 as such; returns the length. */
+static inline socklen_t address_of(const struct ip *ip, uint16_t port, union address *ret) {
+	memset(ret, 0, sizeof *ret);
+	if (ip_is4(ip)) {
+		ret->in4.sin_family = AF_INET;
+		ret->in4.sin_port = htons(port);
+		memcpy(&ret->in4.sin_addr, ip->b + 12, 4);
+		return sizeof ret->in4;
+	}
+	ret->in6.sin6_family = AF_INET6;
+	ret->in6.sin6_port = htons(port);
+	memcpy(&ret->in6.sin6_addr, ip->b, sizeof ip->b);
+	return sizeof ret->in6;
+}
+
+#endif
