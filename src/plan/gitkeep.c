@@ -81,9 +81,9 @@ static void rule(struct builder *b, const char *path) {
 
 /* What a link leads to that leads nowhere yet. */
 static void keep_target(struct builder *b, const char *link) {
-	char text[PATH_MAX];
-	if (b->h->fs.readlink(b->h->fs.ctx, link, text, sizeof text)) {
-		rule(b, keep_join(b, keep_join(b, link, ".."), text));
+	const char *end = link_end(b, link);
+	if (end != NULL) {
+		rule(b, end);
 	}
 }
 

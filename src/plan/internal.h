@@ -194,6 +194,9 @@ void rules_broker(struct builder *b);
 bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
+/* Where the link at a path with a canonical directory ends, though nothing is there yet: the
+ * file that a program would make through it.  NULL when it is no link. */
+const char *link_end(struct builder *b, const char *path);
 /* net.c: what of the network the gate lets through; the sockets that are passed; and, when
  * the repositories are known, the rest and what it asks of the filter. */
 int net_choose(struct builder *b, struct err *e);

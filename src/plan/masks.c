@@ -174,6 +174,31 @@ static int against_workspace(const struct builder *b, const struct hide *h, stru
 	return err_fix(e, "remove the rule, or choose another workspace");
 }
 
+/* The directory of one process: inside there are others, with numbers of their own. */
+static bool is_process(const char *path) {
+	return str_starts(path, "/proc/") && path[6] >= '0' && path[6] <= '9';
+}
+
+/* What no run can do without, and what is not the host's inside. */
+static const char *why_needed(const struct hide *h) {
+	if (is_process(h->path)) {
+		return "is a process of the host: no run sees it";
+	}
+	if (streq(h->path, "/proc") ||
+	    (h->rank == RANK_DENY && (streq(h->path, "/dev") || streq(h->path, "/dev/null")))) {
+		return "is made for each run, and no run can do without it";
+	}
+	return NULL;
+}
+
+static int against_run(const struct hide *h, const char *why, struct err *e) {
+	char rule[128];
+	origin_text(&h->origin, rule, sizeof rule);
+	err_set(e, ERR_USAGE, WHERE, "%s %s (%s): %s %s", key_of(h->rank), h->written, rule,
+		h->path, why);
+	return err_fix(e, "remove the rule");
+}
+
 /* The nearest directory above a missing path, if the caller cannot look into
  * it: what lies there may exist, and the command could open the door (DN15). */
 static const char *closed_parent(struct builder *b, const char *path) {
@@ -227,6 +252,10 @@ static int collect_rule(struct builder *b, const struct item *it, enum rank rank
 	}
 	if (path_within(b->plan->workspace, h.path)) {
 		return against_workspace(b, &h, e);
+	}
+	const char *needed = why_needed(&h);
+	if (needed != NULL) {
+		return against_run(&h, needed, e);
 	}
 	h.seen = fs_look(b, h.path);
 	note_link(b, it, rank);

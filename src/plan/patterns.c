@@ -14,7 +14,10 @@
 #include "data/names.h"
 #include "data/syscalls.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#define LINKS_MAX 40 /* the kernel's own */
 
 static void keep_rule(struct builder *b, struct rule r) {
 	struct rules *rules = &b->plan->rules;
@@ -114,6 +117,36 @@ static const char *half_resolved(struct builder *b, const char *path) {
 	return path;
 }
 
+/* Where the words of a link in `dir` lead: its directory as the kernel walks it, the name
+ * itself as it is. */
+static const char *led_to(struct builder *b, const char *dir, char *words) {
+	for (size_t len = strlen(words); len > 1 && words[len - 1] == '/'; len--) {
+		words[len - 1] = '\0';
+	}
+	char *slash = strrchr(words, '/');
+	const char *name = slash == NULL ? words : slash + 1;
+	const char *whole = keep_join(b, dir, words);
+	if (slash != NULL && slash != words && !streq(name, "..") && !streq(name, ".")) {
+		*slash = '\0';
+		dir = fs_resolve(b, words[0] == '/' ? keep_printf(b, "%s", words)
+						    : keep_printf(b, "%s/%s", dir, words));
+		return dir == NULL ? half_resolved(b, whole) : keep_join(b, dir, name);
+	}
+	return half_resolved(b, whole);
+}
+
+const char *link_end(struct builder *b, const char *path) {
+	char words[PATH_MAX];
+	const char *end = NULL;
+	for (size_t i = 0; i < LINKS_MAX; i++) {
+		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
+			return end;
+		}
+		end = path = led_to(b, keep_join(b, path, ".."), words);
+	}
+	return NULL; /* a ring: nothing can be made through it */
+}
+
 static void add_path(struct builder *b, struct rule r, const char *path) {
 	if (path[1] == '\0') {
 		return; /* the root is no name in a directory */
@@ -130,9 +163,12 @@ void rule_for_path(struct builder *b, const char *path, const char *note) {
 		 half_resolved(b, path));
 }
 
-/* The name as written, and what it leads to now. */
+/* The name as written, and what it leads to now, be that there or not. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	const char *named = half_resolved(b, it->str), *full = fs_resolve(b, it->str);
+	if (full == NULL) {
+		full = link_end(b, named);
+	}
 	/* As the mounts have it; but nothing loosens the floor (P4). */
 	r.yields = r.effect == EFFECT_DENY && r.group != GROUP_FLOOR;
 	add_path(b, r, named);

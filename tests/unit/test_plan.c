@@ -506,6 +506,64 @@ TEST(a_rule_for_a_missing_path_holds_when_it_appears) {
 	world_done(&w);
 }
 
+TEST(a_rule_for_a_link_that_leads_nowhere_holds_where_it_ends) {
+	static const struct {
+		const char *rule;
+		bool ends; /* at app/src/none */
+	} rows[] = {{"/home/ann/work/app/one", true},
+		    {"/home/ann/work/app/two", true},
+		    {"/home/ann/work/app/dots", true},
+		    {"/home/ann/work/app/far", true},
+		    {"/home/ann/work/app/ring", false}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/home/ann/work/app/src/x", 'f', NULL);
+		node(&w, "/home/ann/work/app/one", 'l', "src/none");
+		node(&w, "/home/ann/work/app/two", 'l', "one");
+		node(&w, "/home/ann/work/app/dots", 'l', "src/../src//none/");
+		node(&w, "/home/ann/work/app/far", 'l', "/home/ann/work/app/src/none");
+		node(&w, "/home/ann/work/app/ring", 'l', "ring");
+		add_item(&w, i % 2 == 0 ? KEY_FS_DENY : KEY_FS_PROTECT, rows[i].rule);
+		REQUIRE(build(&w) == 0);
+		enum sight kept = i % 2 == 0 ? SIGHT_DENIED : SIGHT_READ;
+		CHECK_INT(plan_sight(&w.plan, rows[i].rule), kept);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/none"),
+			  rows[i].ends ? kept : SIGHT_WRITE);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/other"), SIGHT_WRITE);
+		world_done(&w);
+	}
+}
+
+TEST(what_no_run_can_do_without_cannot_be_hidden) {
+	static const struct {
+		enum key_id key;
+		const char *path, *reason;
+	} rows[] = {
+		{KEY_FS_DENY, "/proc", "no run can do without it"},
+		{KEY_FS_PROTECT, "/proc", "no run can do without it"},
+		{KEY_FS_DENY, "/home/ann/work/app/link", "no run can do without it"},
+		{KEY_FS_DENY, "/proc/17", "a process of the host"},
+		{KEY_FS_PROTECT, "/proc/17/fd", "a process of the host"},
+		{KEY_FS_DENY, "/dev", "no run can do without it"},
+		{KEY_FS_DENY, "/dev/null", "no run can do without it"},
+		{KEY_FS_DENY, "/dev/tty", NULL},
+		{KEY_FS_DENY, "/proc/keys", NULL},
+		{KEY_FS_PROTECT, "/dev/null", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/proc/17/fd", 'd', NULL);
+		node(&w, "/home/ann/work/app/link", 'l', "/proc");
+		add_item(&w, rows[i].key, rows[i].path);
+		CHECK_INT(build(&w), rows[i].reason == NULL ? 0 : -1);
+		CHECK(rows[i].reason == NULL ||
+		      (strstr(w.e.what, rows[i].reason) != NULL && w.e.kind == ERR_USAGE));
+		world_done(&w);
+	}
+}
+
 TEST(the_agent_directory_is_read_only_at_agent) {
 	struct world w;
 	world_init(&w);
