@@ -28,4 +28,17 @@ static inline socklen_t address_of(const struct ip *ip, uint16_t port, union add
 	return sizeof ret->in6;
 }
 
+/* The way back; returns the port, which both have at the same place. */
+static inline uint16_t address_ip(const union address *a, struct ip *ret) {
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (a->any.sa_family == AF_INET) {
+		memcpy(ret->b, mapped, sizeof mapped);
+		memcpy(ret->b + 12, &a->in4.sin_addr, 4);
+	} else {
+		memcpy(ret->b, &a->in6.sin6_addr, sizeof ret->b);
+	}
+	return ntohs(a->in4.sin_port);
+}
+
 #endif

@@ -1,8 +1,8 @@
 /* From a judged destination to a connected socket.
  *
  * Should:   dial the address that the program named; beside it, after a moment, another
- *           one of the same name: a program that does not block was told already that
- *           it is connected, and cannot try the next one itself.
+ *           one of the same name where the program was told already that it is
+ *           connected, and cannot try the next one itself.
  * Must not: dial an address that was not judged for this port (G1), or one of this host.
  * Fails:    with the kernel's error, which the program's call gets where it still waits. */
 #include "gate/address.h"
@@ -172,6 +172,8 @@ static void fail(struct flow *f, int error) {
 	f->dial_error = error;
 	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
 		proxy_dialled(f);
+	} else if (f->held) {
+		hold_meet(f);
 	} else {
 		flow_fail(f, error);
 	}
@@ -183,6 +185,8 @@ static void dialled(struct flow *f) {
 	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
 		alarm_clear(&f->gate->loop, &f->alarm);
 		proxy_dialled(f);
+	} else if (f->held) {
+		hold_meet(f);
 	} else if (f->caller < 0 || flow_attach(f)) {
 		flow_open(f);
 	}
@@ -219,9 +223,14 @@ static void other_found(struct resolver_wait *w, const struct names_found *found
 	}
 }
 
+/* The program believes to be connected. */
+static bool may_try_other(const struct flow *f) {
+	return !f->tried_other && f->by_name && f->client.fd >= 0;
+}
+
 /* True when there is one to wait for. */
 static bool try_other(struct flow *f) {
-	if (f->tried_other || !f->by_name || f->caller >= 0) {
+	if (!may_try_other(f)) {
 		return f->other.fd >= 0 || f->lookup.waiting;
 	}
 	f->tried_other = true;
@@ -234,9 +243,16 @@ static bool try_other(struct flow *f) {
 
 static void set_alarm(struct flow *f) {
 	bool held = f->caller >= 0 && !flow_waits(f);
-	bool next = !f->tried_other && f->by_name && f->caller < 0;
+	int ms = held ? HOLD_MS : may_try_other(f) ? DIAL_NEXT_MS : DIAL_MS;
 
-	(void)alarm_set(&f->gate->loop, &f->alarm, held ? HOLD_MS : next ? DIAL_NEXT_MS : DIAL_MS);
+	(void)alarm_set(&f->gate->loop, &f->alarm, ms);
+}
+
+/* For the upstream; the caller need not, here. */
+static void wait(struct flow *f) {
+	if (!hold_can(f) || hold_begin(f)) {
+		set_alarm(f);
+	}
 }
 
 void dial_begin(struct flow *f) {
@@ -250,7 +266,7 @@ void dial_begin(struct flow *f) {
 	if (error == 0) {
 		dialled(f);
 	} else if (error == EINPROGRESS) {
-		set_alarm(f);
+		wait(f);
 	} else {
 		drop_fd(&f->server.fd);
 		fail(f, error);
@@ -264,7 +280,7 @@ void dial_alarm(struct flow *f) {
 		}
 		return;
 	}
-	if (!f->tried_other && f->by_name && f->caller < 0) {
+	if (may_try_other(f)) {
 		(void)try_other(f);
 		set_alarm(f);
 		return;

@@ -91,6 +91,17 @@ static void flow_end(struct flow *f, bool reset) {
 	g->loop.over = g->loop.over || (g->ending && g->nflows == 0);
 }
 
+uint64_t flow_ticket(const struct flow *f) {
+	return (uint64_t)(f - f->gate->flows) | (uint64_t)f->serial << 32;
+}
+
+struct flow *flow_of(struct gate *g, uint64_t ticket) {
+	size_t place = (uint32_t)ticket;
+	struct flow *f = place < GATE_FLOWS ? &g->flows[place] : NULL;
+
+	return f != NULL && f->phase != PHASE_FREE && flow_ticket(f) == ticket ? f : NULL;
+}
+
 void flow_close(struct flow *f) {
 	flow_end(f, false);
 }
@@ -99,14 +110,22 @@ void flow_reset(struct flow *f) {
 	flow_end(f, true);
 }
 
-void flow_answer(struct flow *f, int error) {
-	struct seccomp_notif_resp answer = {.id = f->id, .error = -error};
+static void answer(struct flow *f, int error, uint32_t flags) {
+	struct seccomp_notif_resp response = {.id = f->id, .error = -error, .flags = flags};
 
 	if (f->id != 0) {
 		/* A caller that is gone is nobody's loss. */
-		(void)syscall(SYS_ioctl, f->gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+		(void)syscall(SYS_ioctl, f->gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 		f->id = 0;
 	}
+}
+
+void flow_answer(struct flow *f, int error) {
+	answer(f, error, 0);
+}
+
+void flow_go_on(struct flow *f) {
+	answer(f, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 void flow_fail(struct flow *f, int error) {
@@ -122,18 +141,18 @@ void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
 /* ---- the caller's end ---- */
 
 /* An IPv6 socket that wants an IPv4 address is connected as one. */
-static socklen_t relay_for(const struct flow *f, int which, union address *ret) {
+static socklen_t inside_at(const struct flow *f, int which, uint16_t port, union address *ret) {
 	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 
 	memset(ret, 0, sizeof *ret);
 	if (f->family == AF_INET) {
 		ret->in4.sin_family = AF_INET;
-		ret->in4.sin_port = htons(f->gate->peers->relay[0]);
+		ret->in4.sin_port = htons(port);
 		ret->in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		return sizeof ret->in4;
 	}
 	ret->in6.sin6_family = AF_INET6;
-	ret->in6.sin6_port = htons(f->gate->peers->relay[which]);
+	ret->in6.sin6_port = htons(port);
 	ret->in6.sin6_addr = in6addr_loopback;
 	if (which == 0) {
 		memcpy(&ret->in6.sin6_addr, loopback4.b, sizeof loopback4.b);
@@ -142,7 +161,7 @@ static socklen_t relay_for(const struct flow *f, int which, union address *ret) 
 }
 
 /* Both families have the port at the same place. */
-static int port_of(int fd) {
+int flow_port(int fd) {
 	union address a;
 	socklen_t len = sizeof a;
 
@@ -168,45 +187,40 @@ static int accept_own(const struct flow *f, int which, int port) {
 	return -EAGAIN;
 }
 
-/* 0 or -errno. */
-static int call_relay(const struct flow *f, int which) {
+int flow_call(const struct flow *f, int which, uint16_t port) {
 	union address to;
-	socklen_t len = relay_for(f, which, &to);
+	socklen_t len = inside_at(f, which, port, &to);
 
-	return connect(f->caller, &to.any, len) == 0 || errno == EINPROGRESS ? 0 : -errno;
+	/* Another thread of the caller may see the flag for this moment. */
+	if (flow_waits(f) && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
+		return -errno;
+	}
+	int error = connect(f->caller, &to.any, len) == 0 || errno == EINPROGRESS ? 0 : -errno;
+	if (flow_waits(f)) {
+		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
+	}
+	return error;
 }
 
 static int join(struct flow *f) {
 	int which = ip_is4(&f->ip) ? 0 : 1;
-	int called = call_relay(f, which);
+	int called = flow_call(f, which, f->gate->peers->relay[which]);
 
 	/* One that the broker bound to IPv4's loopback, for want of a namespace. */
 	if (called == -EAFNOSUPPORT && which == 1 && f->gate->shared) {
 		which = 0;
-		called = call_relay(f, which);
+		called = flow_call(f, which, f->gate->peers->relay[which]);
 	}
 	if (called != 0) {
 		return called;
 	}
-	int port = port_of(f->caller);
+	int port = flow_port(f->caller);
 	if (port < 0) {
 		return -ECONNREFUSED;
 	}
 	int fd = accept_own(f, which, port);
 	if (fd >= 0) {
 		f->gate->peers->of[which][port] = (struct wire_peer){.ip = f->ip, .port = f->port};
-	}
-	return fd;
-}
-
-static int join_caller(struct flow *f) {
-	/* Another thread of the caller may see the flag for this moment. */
-	if (flow_waits(f) && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
-		return -errno;
-	}
-	int fd = join(f);
-	if (flow_waits(f)) {
-		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
 	}
 	return fd;
 }
@@ -231,7 +245,7 @@ void flow_low_water(int fd, size_t bytes) {
 }
 
 bool flow_attach(struct flow *f) {
-	int fd = join_caller(f);
+	int fd = join(f);
 
 	if (fd < 0) {
 		flow_fail(f, -fd);
@@ -507,6 +521,8 @@ static void flow_alarm(struct alarm *a) {
 
 	if (f->phase == PHASE_DIAL) {
 		dial_alarm(f);
+	} else if (f->phase == PHASE_MEET) {
+		flow_reset(f);
 	} else if (f->phase == PHASE_OPEN && f->unsure) {
 		inspect_unsure(f);
 	} else {

@@ -20,7 +20,8 @@
 #define GATE_STASHES 32
 #define STASH_SIZE (HTTP_HEAD_MAX + 1024)
 
-#define HOLD_MS 3           /* a caller that does not block is kept so long for an upstream's answer */
+#define HOLD_MS 3           /* one that cannot be held (hold.c) is kept in its call so long for an answer */
+#define MEET_MS 1000        /* for the broker to make a socket */
 #define DIAL_MS 60000       /* until an upstream that does not answer is given up */
 #define DIAL_NEXT_MS 300    /* until another address of the same name is tried beside it */
 #define SILENCE_MS 60000    /* a client that has not said anything, where it has to */
@@ -41,7 +42,8 @@ enum flow_kind {
 	FLOW_INWARD,  /* from the host to a server inside */
 };
 
-enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_OPEN };
+/* MEET: a caller that is held waits for its other end */
+enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_MEET, PHASE_OPEN };
 
 /* One direction. */
 struct way {
@@ -77,6 +79,11 @@ struct flow {
 	uint64_t id;       /* of the call; 0: answered */
 	uint16_t family;
 	int flags; /* of the caller's description */
+	bool held; /* answered; the socket is the program's alone, and pending */
+	struct ip own; /* its own address then */
+	uint16_t own_port;
+	uint32_t first; /* the number of its first packet */
+	bool heard;     /* and whether that is known */
 
 	/* where to */
 	struct ip ip;
@@ -145,6 +152,7 @@ struct gate {
 	uint32_t serial; /* of flows */
 	struct loop loop;
 	struct watch channel, lifeline, relay[2], dns;
+	int hold[2], ear[2]; /* a listener that hears nothing, and who hears for it; -1 */
 	struct publisher publishers[GATE_PUBLISH_MAX];
 	struct alarm drained;
 	int listener; /* where calls are answered */
@@ -174,6 +182,9 @@ struct flow *flow_new(struct gate *g, enum flow_kind kind); /* NULL: too many */
 /* The last word to the program where it waits for one. */
 void flow_answer(struct flow *f, int error);
 
+/* The kernel goes on with the call.  Protects nothing: inside there is no way out (K1). */
+void flow_go_on(struct flow *f);
+
 /* As close(2), or as a reset that the other side can tell from an end. */
 void flow_close(struct flow *f);
 void flow_reset(struct flow *f);
@@ -186,6 +197,16 @@ void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v);
 
 /* Connects the caller's socket to the relay and answers its call; false: the flow is over. */
 bool flow_attach(struct flow *f);
+
+/* Connects the caller's socket to a port of the loopback inside; 0 or -errno. */
+int flow_call(const struct flow *f, int which, uint16_t port);
+
+/* A socket's own port; -1 when it has none. */
+int flow_port(int fd);
+
+/* A number for an answer that comes later, and whom it is for: NULL when that is over. */
+uint64_t flow_ticket(const struct flow *f);
+struct flow *flow_of(struct gate *g, uint64_t ticket);
 
 /* The upstream is there: from now on its events are the flow's. */
 void flow_reached(struct flow *f);
@@ -228,6 +249,18 @@ void dial_end(struct flow *f); /* forgets what is under way */
 /* To f->name, resolved now; judged address by address. */
 void dial_name(struct flow *f);
 
+/* ---- hold.c: a caller while its upstream is dialled ---- */
+
+bool hold_can(const struct flow *f);
+bool hold_begin(struct flow *f); /* answers its call; false: the flow is over */
+void hold_meet(struct flow *f);  /* the upstream is there, or f->dial_error says why not */
+void hold_socket(struct flow *f, int socket); /* which the broker made for it; -1: none */
+
+/* ---- ear.c: how a caller that is held is refused ---- */
+
+void ear_listen(struct flow *f);       /* its first packet was sent just now */
+bool ear_refuse(const struct flow *f); /* as a host does that has no such port; false: not possible */
+
 /* ---- pump.c ---- */
 
 enum moved { MOVED_ALL, MOVED_BROKEN };
@@ -262,6 +295,6 @@ void stub_forget(struct flow *f);
 /* ---- inward.c ---- */
 
 void inward_accept(struct watch *w, uint32_t events); /* of a publisher */
-void inward_socket(struct gate *g, const struct wire *w, int socket);
+void inward_socket(struct flow *f, int socket);
 
 #endif

@@ -44,10 +44,9 @@ static void strangers(struct watch *w, uint32_t events) {
 }
 
 static void take_relay(struct gate *g, int which, int fd) {
-	union address a;
-	socklen_t len = sizeof a;
+	int port = flow_port(fd);
 
-	if (fd < 0 || getsockname(fd, &a.any, &len) != 0) {
+	if (port < 0) {
 		drop_fd(&fd);
 		return;
 	}
@@ -57,24 +56,66 @@ static void take_relay(struct gate *g, int which, int fd) {
 	if (g->shared) { /* in a namespace of its own a program harms itself alone */
 		(void)loop_add(&g->loop, &g->relay[which], EPOLLIN); /* or they wait in the queue */
 	}
-	g->peers->relay[which] = ntohs(a.in4.sin_port);
+	g->peers->relay[which] = (uint16_t)port;
 }
 
-static void take_sockets(struct gate *g, int fds[WIRE_FDS], size_t n) {
-	take_relay(g, 0, n > 0 ? take_fd(&fds[0]) : -1);
-	if (n > 1) {
-		drop_fd(&g->dns.fd);
-		g->dns.fd = take_fd(&fds[1]);
-		g->dns.ready = stub_datagram;
-		(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* names do not resolve without */
+/* It hears nothing, so nobody listens to it. */
+static void take_hold(struct gate *g, int which, int fd) {
+	int port = flow_port(fd);
+
+	drop_fd(&g->hold[which]);
+	g->hold[which] = fd;
+	g->peers->hold[which] = port < 0 ? 0 : (uint16_t)port;
+}
+
+static void take_resolver(struct gate *g, int fd) {
+	drop_fd(&g->dns.fd);
+	g->dns.fd = fd;
+	g->dns.ready = stub_datagram;
+	(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* names do not resolve without */
+}
+
+static void take_ear(struct gate *g, int which, int fd) {
+	drop_fd(&g->ear[which]);
+	g->ear[which] = fd;
+}
+
+static void take_sockets(struct gate *g, const struct wire *w, int fds[WIRE_FDS], size_t n) {
+	size_t at = 0;
+
+	for (int i = 0; i < WIRE_SOCKET_COUNT; i++) {
+		if ((w->flags & 1 << i) == 0 || at == n) {
+			continue;
+		}
+		int fd = take_fd(&fds[at++]);
+		if (i >= WIRE_EAR) {
+			take_ear(g, i - WIRE_EAR, fd);
+		} else if (i >= WIRE_HOLD) {
+			take_hold(g, i - WIRE_HOLD, fd);
+		} else if (i >= WIRE_RELAY) {
+			take_relay(g, i - WIRE_RELAY, fd);
+		} else {
+			take_resolver(g, fd);
+		}
 	}
-	take_relay(g, 1, n > 2 ? take_fd(&fds[2]) : -1);
+}
+
+/* Whoever asked for it may be gone. */
+static void take_socket(struct gate *g, const struct wire *w, int fd) {
+	struct flow *f = flow_of(g, w->id);
+	auto_fd socket = fd;
+
+	if (f != NULL && f->kind == FLOW_INWARD) {
+		inward_socket(f, take_fd(&socket));
+	} else if (f != NULL) {
+		hold_socket(f, take_fd(&socket));
+	}
 }
 
 static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS], size_t n) {
 	switch ((enum wire_kind)w->kind) {
 	case WIRE_SOCKETS:
-		take_sockets(g, fds, n);
+		take_sockets(g, w, fds, n);
 		break;
 	case WIRE_LISTENER:
 		if (n == 1) {
@@ -88,7 +129,7 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 		}
 		break;
 	case WIRE_SOCKET:
-		inward_socket(g, w, n == 1 ? take_fd(&fds[0]) : -1);
+		take_socket(g, w, n == 1 ? take_fd(&fds[0]) : -1);
 		break;
 	case WIRE_WANT_SOCKET:
 		break;
@@ -117,7 +158,7 @@ static void channel_ready(struct watch *w, uint32_t events) {
 
 	for (int i = 0; i < MESSAGES; i++) {
 		struct wire message;
-		int fds[WIRE_FDS] = {-1, -1, -1};
+		int fds[WIRE_FDS] = WIRE_NO_FDS;
 		size_t n = 0;
 		int got = wire_receive(w->fd, &message, fds, &n);
 
@@ -198,6 +239,7 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->listener = -1;
 	g->drained.ring = drained;
 	g->relay[0].fd = g->relay[1].fd = g->dns.fd = -1;
+	g->hold[0] = g->hold[1] = g->ear[0] = g->ear[1] = -1;
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		g->free_flows[i] = GATE_FLOWS - 1 - i;
 	}

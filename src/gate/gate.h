@@ -3,7 +3,7 @@
  * It has the host's network and nothing else: no files, no privileges, no other
  * process.  The broker hands it sockets that want to be connected; it judges where to,
  * dials a vetted address itself, connects the caller's own socket to a listener of its
- * own, and moves bytes between the two.
+ * own (hold.c: when the address has answered), and moves bytes between the two.
  *
  * Invariants, cited by the code and the tests:
  *  G1  no address is dialled that was not judged in this very flow;

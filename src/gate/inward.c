@@ -16,21 +16,15 @@
 static const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 static const struct ip loopback6 = {{[15] = 1}};
 
-/* A number that an answer to an earlier flow of the same place does not have. */
-static uint64_t ticket(const struct flow *f) {
-	return (uint64_t)(f - f->gate->flows) | (uint64_t)f->serial << 32;
-}
-
 static void ask_inside(struct flow *f) {
 	const struct wire w = {
 		.kind = WIRE_WANT_SOCKET,
-		.id = ticket(f),
+		.id = flow_ticket(f),
 		.family = ip_is4(&f->ip) ? AF_INET : AF_INET6,
 	};
 
 	if (f->gate->shared) {
-		int fd = socket(w.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		inward_socket(f->gate, &w, fd);
+		inward_socket(f, socket(w.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 	} else if (wire_send(f->gate->channel.fd, &w, NULL, 0) != 0) {
 		flow_reset(f);
 	}
@@ -69,12 +63,10 @@ static int connect_inside(int fd, const struct flow *f) {
 	return connect(fd, &a.any, len);
 }
 
-void inward_socket(struct gate *g, const struct wire *w, int socket) {
-	size_t place = (uint32_t)w->id;
-	struct flow *f = place < GATE_FLOWS ? &g->flows[place] : NULL;
+void inward_socket(struct flow *f, int socket) {
 	auto_fd fd = socket;
 
-	if (f == NULL || f->phase != PHASE_ASK || f->kind != FLOW_INWARD || ticket(f) != w->id) {
+	if (f->phase != PHASE_ASK) {
 		return;
 	}
 	if (fd < 0) {
@@ -87,7 +79,7 @@ void inward_socket(struct gate *g, const struct wire *w, int socket) {
 	}
 	f->phase = PHASE_DIAL;
 	f->server = (struct watch){.fd = take_fd(&fd), .ready = inward_ready};
-	if (loop_add(&g->loop, &f->server, EPOLLOUT) != 0) {
+	if (loop_add(&f->gate->loop, &f->server, EPOLLOUT) != 0) {
 		flow_reset(f);
 	}
 }

@@ -9,15 +9,26 @@
 #include "base/ip.h"
 
 enum wire_kind {
-	WIRE_SOCKETS = 1, /* with descriptors: relay listeners for IPv4 and IPv6 and the resolver's
-			   * UDP socket, all made inside */
+	WIRE_SOCKETS = 1, /* with descriptors, all made inside; `flags` says which, a bit for each
+			   * enum wire_socket, in its order */
 	WIRE_LISTENER,    /* with the descriptor on which calls are answered */
 	WIRE_CONNECT,     /* with the caller's socket: connect it to there, answer the call */
-	WIRE_WANT_SOCKET, /* to the broker: a TCP socket of the inside, of this family */
+	WIRE_WANT_SOCKET, /* to the broker: a TCP socket of the inside, of this family, bound to
+			   * this port of the loopback unless that is 0 */
 	WIRE_SOCKET,      /* and it, or without it when there is none */
 };
 
-#define WIRE_FDS 3
+/* The second of each is for IPv6, which a kernel may not have. */
+enum wire_socket {
+	WIRE_RESOLVER,      /* by UDP */
+	WIRE_RELAY,         /* a listener that callers are connected to */
+	WIRE_HOLD = 3,      /* one that hears nothing: whoever calls there waits (hold.c) */
+	WIRE_EAR = 5,       /* hears the first packets to that one, and can refuse them (ear.c) */
+	WIRE_SOCKET_COUNT = 7,
+};
+
+#define WIRE_FDS WIRE_SOCKET_COUNT
+#define WIRE_NO_FDS {-1, -1, -1, -1, -1, -1, -1}
 
 struct wire {
 	uint32_t kind;
@@ -25,7 +36,8 @@ struct wire {
 	struct ip to;    /* CONNECT */
 	uint16_t port;   /* in the machine's order */
 	uint16_t family; /* of the socket */
-	int32_t flags;   /* of its description; without O_NONBLOCK the answer may take its time */
+	int32_t flags;   /* of its description; without O_NONBLOCK the answer may take its time;
+			  * SOCKETS: which they are */
 };
 
 /* Where a socket that was connected to the relay wanted to go, by its own port, so
@@ -37,7 +49,7 @@ struct wire_peer {
 
 struct wire_peers {
 	struct wire_peer of[2][65536]; /* IPv4, IPv6 */
-	uint16_t relay[2];             /* the listeners' ports */
+	uint16_t relay[2], hold[2];    /* the listeners' ports; 0: there is none */
 };
 
 /* 0 or -errno, never waits; fds beyond n are not sent. */

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,10 +44,12 @@ bool gate_serves(const struct broker *b, const struct in6_addr *to, uint16_t por
 	       (port != 53 || is_resolver(to) || plan_shares(b->plan));
 }
 
-static bool is_connected(int fd) {
-	struct address peer = {.len = sizeof peer.all};
+/* Neither connected nor on its way, nor listening. */
+static bool is_idle(int fd) {
+	uint8_t state = 0; /* the first byte of struct tcp_info */
+	socklen_t len = sizeof state;
 
-	return syscall(SYS_getpeername, fd, &peer.any, &peer.len) == 0;
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &len) == 0 && state == TCP_CLOSE;
 }
 
 long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port) {
@@ -58,7 +61,7 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 	if (flags < 0 || family < 0) {
 		return -ECONNREFUSED;
 	}
-	if (is_connected(fd)) {
+	if (!is_idle(fd)) {
 		return -EISCONN;
 	}
 	memset(&w, 0, sizeof w);
@@ -102,6 +105,7 @@ long gate_connect(const struct call *c) {
 		return call_let_pass(c);
 	}
 	long done = gate_forward(c, fd, &to, port);
+	/* The kernel says that itself; or waits, where the gate has begun (gate/hold.c). */
 	return done == -EISCONN ? call_let_pass(c) : done;
 }
 
@@ -113,8 +117,9 @@ static bool is_relay(const struct broker *b, const struct address *peer, int *re
 	}
 	struct in6_addr at = address_leads(peer);
 	*ret_which = IN6_IS_ADDR_V4MAPPED(&at) ? 0 : 1;
-	uint16_t relay = b->peers->relay[*ret_which];
-	return relay != 0 && relay == ntohs(peer->in4.sin_port) && address_is_loopback(&at);
+	uint16_t port = ntohs(peer->in4.sin_port);
+	return port != 0 && address_is_loopback(&at) &&
+	       (port == b->peers->relay[*ret_which] || port == b->peers->hold[*ret_which]);
 }
 
 static void fill(struct address *a, const struct wire_peer *to) {
@@ -158,10 +163,34 @@ long serve_getpeername(struct call *c) {
 
 /* ---- the other direction ---- */
 
+/* To the port of a listener that allows it. */
+static int bind_beside(int fd, const struct wire *asked) {
+	struct address at = {.len = sizeof at.in4};
+	const int on = 1;
+
+	if (asked->family == AF_INET) {
+		at.in4 = (struct sockaddr_in){.sin_family = AF_INET,
+					      .sin_port = htons(asked->port),
+					      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	} else {
+		at.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					       .sin6_port = htons(asked->port),
+					       .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+		at.len = sizeof at.in6;
+	}
+	return setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0 &&
+			       syscall(SYS_bind, fd, &at.any, at.len) == 0
+		       ? 0
+		       : -1;
+}
+
 static void give_socket(struct broker *b, const struct wire *asked) {
 	struct wire w = *asked;
 	auto_fd fd = socket(asked->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
+	if (fd >= 0 && asked->port != 0 && bind_beside(fd, asked) != 0) {
+		drop_fd(&fd);
+	}
 	w.kind = WIRE_SOCKET;
 	(void)wire_send(b->gate, &w, &fd, fd < 0 ? 0 : 1); /* a gate that is gone says so itself */
 }
@@ -176,7 +205,7 @@ static void refuse_all(struct broker *b) {
 
 void gate_heard(struct broker *b) {
 	struct wire w;
-	int fds[WIRE_FDS] = {-1, -1, -1};
+	int fds[WIRE_FDS] = WIRE_NO_FDS;
 	size_t n = 0;
 	int got = wire_receive(b->gate, &w, fds, &n);
 

@@ -15,8 +15,10 @@
 #include "gate/wire.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -87,7 +89,20 @@ static void add_addresses(void) {
 /* Connections that may wait there for the gate, which takes each at once. */
 #define BACKLOG 4096
 
-static int make_relay(int family) {
+/* Every packet is dropped: whoever connects there waits, and is not refused (gate/hold.c). */
+static int make_deaf(int fd) {
+	struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
+	const struct sock_fprog filter = {.len = 1, .filter = &nothing};
+	const int on = 1;
+
+	/* The port is shared with the sockets that come from it to meet those that wait. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
+		return -1;
+	}
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+static int make_relay(int family, bool deaf) {
 	struct sockaddr_in in4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
 	const struct sockaddr *at =
@@ -95,7 +110,8 @@ static int make_relay(int family) {
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || syscall(SYS_bind, fd, at, family == AF_INET ? sizeof in4 : sizeof in6) != 0 ||
+	if (fd < 0 || (deaf && make_deaf(fd) != 0) ||
+	    syscall(SYS_bind, fd, at, family == AF_INET ? sizeof in4 : sizeof in6) != 0 ||
 	    syscall(SYS_listen, fd, BACKLOG) != 0) {
 		return -1;
 	}
@@ -114,17 +130,63 @@ static int make_resolver(void) {
 	return take_fd(&fd);
 }
 
-static int connect_gate(struct kit *k, struct err *e) {
-	const struct wire w = {.kind = WIRE_SOCKETS};
+static int port_of(int fd) {
+	struct sockaddr_in6 at; /* both families have the port at the same place */
+	socklen_t len = sizeof at;
 
+	return getsockname(fd, (struct sockaddr *)&at, &len) == 0 ? ntohs(at.sin6_port) : -1;
+}
+
+/* The first packet of each call to a port: while the capability for it is there.  A comfort:
+ * without it an upstream that refuses late is told as a reset. */
+static int make_ear(int family, int port) {
+	/* IPv4's packets come with their head, IPv6's without. */
+	struct sock_filter first[] = {
+		family == AF_INET ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
+				  : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, offsetof(struct tcphdr, dest)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)port, 0, 3),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13), /* its flags */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_SYN, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 128),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog filter = {.len = ARRAY_LEN(first), .filter = first};
+	auto_fd fd = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+
+	if (fd < 0 || port < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) {
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+/* Those that are there, in their order, and which they are. */
+static int send_sockets(int gate, const int made[WIRE_SOCKET_COUNT]) {
+	struct wire w = {.kind = WIRE_SOCKETS};
+	int fds[WIRE_FDS];
+	size_t n = 0;
+
+	for (int i = 0; i < WIRE_SOCKET_COUNT; i++) {
+		if (made[i] >= 0) {
+			w.flags |= 1 << i;
+			fds[n++] = made[i];
+		}
+	}
+	return wire_send(gate, &w, fds, n);
+}
+
+static int connect_gate(struct kit *k, struct err *e) {
 	add_addresses();
 	/* What the host uses for long ways paces every packet, and this one is short. */
 	set(CONGESTION, "reno");
-	auto_fd relay = make_relay(AF_INET), resolver = make_resolver();
-	auto_fd relay6 =
-		make_relay(AF_INET6); /* a kernel without IPv6 has no sockets for it either */
-	const int fds[] = {relay, resolver, relay6};
-	if (relay < 0 || resolver < 0 || wire_send(k->gate_fd, &w, fds, relay6 < 0 ? 2 : 3) != 0) {
+	auto_fd resolver = make_resolver();
+	auto_fd relay = make_relay(AF_INET, false), hold = make_relay(AF_INET, true);
+	/* A kernel without IPv6 has no sockets for it either. */
+	auto_fd relay6 = make_relay(AF_INET6, false), hold6 = make_relay(AF_INET6, true);
+	auto_fd ear = make_ear(AF_INET, port_of(hold)), ear6 = make_ear(AF_INET6, port_of(hold6));
+	const int made[] = {resolver, relay, relay6, hold, hold6, ear, ear6};
+	if (resolver < 0 || relay < 0 || hold < 0 || send_sockets(k->gate_fd, made) != 0) {
 		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
 	}
 	return 0;

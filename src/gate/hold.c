@@ -1,0 +1,121 @@
+/* A caller while its upstream is dialled.
+ *
+ * Its socket is connected to a listener that hears nothing, so the kernel keeps it pending, as
+ * on the way to a host that has not answered yet; one that blocks waits in the kernel's own
+ * connect(2), which goes on with a connection that was begun.  When the upstream is there, its
+ * other end comes towards it from that listener's address: both have sent a SYN, they meet
+ * half-way (simultaneous open, RFC 9293 3.5), and the program has a connection that was made
+ * just now.  One whose upstream refuses is refused as hosts do that (ear.c), and one whose
+ * upstream does not answer gets no answer.
+ *
+ * Should:   let the program wait as it does without a sandbox: its signals, its own time-out
+ *           and its choice of another address are the program's.
+ * Must not: keep the caller's socket: as long as it has another owner it stays in the program's
+ *           epoll after the program has closed it.
+ * Fails:    as a connection that nobody answers; when the gate ends it is refused. */
+#include "gate/flow.h"
+
+#include "gate/address.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+static int which_of(const struct flow *f) {
+	return ip_is4(&f->ip) ? 0 : 1;
+}
+
+/* Its port is another's now: it was closed, and whoever came for it would meet the other. */
+static void drop_former(const struct flow *f) {
+	for (size_t i = 0; i < GATE_FLOWS; i++) {
+		struct flow *former = &f->gate->flows[i];
+		if (former != f && former->phase != PHASE_FREE && former->held &&
+		    former->own_port == f->own_port && which_of(former) == which_of(f)) {
+			flow_reset(former);
+		}
+	}
+}
+
+/* On a loopback that is shared the port would be anybody's of the same user. */
+bool hold_can(const struct flow *f) {
+	return f->caller >= 0 && !f->gate->shared && f->gate->peers->hold[which_of(f)] != 0;
+}
+
+bool hold_begin(struct flow *f) {
+	int which = which_of(f);
+	struct wire_peers *peers = f->gate->peers;
+	union address own;
+	socklen_t len = sizeof own;
+
+	int error = flow_call(f, which, peers->hold[which]);
+	if (error == 0 && getsockname(f->caller, &own.any, &len) != 0) {
+		error = -errno;
+	}
+	if (error != 0) {
+		flow_fail(f, -error);
+		return false;
+	}
+	f->own_port = address_ip(&own, &f->own);
+	drop_former(f);
+	ear_listen(f);
+	peers->of[which][f->own_port] = (struct wire_peer){.ip = f->ip, .port = f->port};
+	f->held = true;
+	drop_fd(&f->caller);
+	if (flow_waits(f)) {
+		flow_go_on(f);
+	} else {
+		flow_answer(f, EINPROGRESS);
+	}
+	return true;
+}
+
+/* True: the program knows it, or will. */
+static bool is_told(const struct flow *f) {
+	return f->dial_error == ETIMEDOUT || ear_refuse(f);
+}
+
+void hold_meet(struct flow *f) {
+	int which = which_of(f);
+	const struct wire w = {
+		.kind = WIRE_WANT_SOCKET,
+		.id = flow_ticket(f),
+		.family = which == 0 ? AF_INET : AF_INET6,
+		.port = f->gate->peers->hold[which],
+	};
+
+	if (f->dial_error != 0 && is_told(f)) {
+		flow_reset(f);
+		return;
+	}
+	f->phase = PHASE_MEET;
+	if (f->dial_error != 0) {
+		loop_close(&f->gate->loop, &f->server); /* they meet, and part at once */
+	}
+	(void)loop_want(&f->gate->loop, &f->server, 0); /* what it says can wait */
+	(void)alarm_set(&f->gate->loop, &f->alarm, MEET_MS);
+	if (wire_send(f->gate->channel.fd, &w, NULL, 0) != 0) {
+		flow_reset(f);
+	}
+}
+
+void hold_socket(struct flow *f, int socket) {
+	union address at;
+	socklen_t len = address_of(&f->own, f->own_port, &at);
+	auto_fd fd = socket;
+
+	if (f->phase != PHASE_MEET) {
+		return;
+	}
+	f->held = false;
+	if (fd < 0 || (connect(fd, &at.any, len) != 0 && errno != EINPROGRESS)) {
+		flow_reset(f);
+		return;
+	}
+	f->client.fd = take_fd(&fd);
+	if (f->dial_error != 0) {
+		flow_reset(f);
+		return;
+	}
+	flow_tune(f->client.fd, true);
+	flow_open(f);
+}
