@@ -153,6 +153,7 @@ struct gate {
 	struct loop loop;
 	struct watch channel, lifeline, relay[2], dns;
 	int hold[2], ear[2]; /* a listener that hears nothing, and who hears for it; -1 */
+	uint64_t held[2][65536]; /* who waits there, by its own port: tickets, some of them old */
 	struct publisher publishers[GATE_PUBLISH_MAX];
 	struct alarm drained;
 	int listener; /* where calls are answered */

@@ -25,15 +25,15 @@ static int which_of(const struct flow *f) {
 	return ip_is4(&f->ip) ? 0 : 1;
 }
 
-/* Its port is another's now: it was closed, and whoever came for it would meet the other. */
-static void drop_former(const struct flow *f) {
-	for (size_t i = 0; i < GATE_FLOWS; i++) {
-		struct flow *former = &f->gate->flows[i];
-		if (former != f && former->phase != PHASE_FREE && former->held &&
-		    former->own_port == f->own_port && which_of(former) == which_of(f)) {
-			flow_reset(former);
-		}
+/* One that had this port before was closed, and whoever came for it would meet this one. */
+static void take_port(struct flow *f) {
+	uint64_t *owner = &f->gate->held[which_of(f)][f->own_port];
+	struct flow *former = flow_of(f->gate, *owner);
+
+	if (former != NULL && former->held && former->own_port == f->own_port) {
+		flow_reset(former);
 	}
+	*owner = flow_ticket(f);
 }
 
 /* On a loopback that is shared the port would be anybody's of the same user. */
@@ -56,7 +56,7 @@ bool hold_begin(struct flow *f) {
 		return false;
 	}
 	f->own_port = address_ip(&own, &f->own);
-	drop_former(f);
+	take_port(f);
 	ear_listen(f);
 	peers->of[which][f->own_port] = (struct wire_peer){.ip = f->ip, .port = f->port};
 	f->held = true;
