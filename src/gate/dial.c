@@ -195,6 +195,9 @@ static void dialled(struct flow *f) {
 /* ---- another address of the name ---- */
 
 static const struct ip *usable(const struct flow *f, const struct dns_answer *a) {
+	if (!judge_aliases(f->gate->net, f->rule, a, f->port).allowed) {
+		return NULL;
+	}
 	for (size_t i = 0; i < a->nips; i++) {
 		if (!ip_same(&a->ips[i], &f->ip) && judge_way(f, f->name, &a->ips[i]).allowed) {
 			return &a->ips[i];
@@ -336,7 +339,9 @@ static void name_found(struct resolver_wait *w, const struct names_found *found)
 	struct net_verdict last = {.rule = f->rule, .why = "the name does not resolve"};
 
 	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
-		for (size_t j = 0; j < both[i]->nips; j++) {
+		struct net_verdict alias = judge_aliases(f->gate->net, f->rule, both[i], f->port);
+		last = alias.allowed ? last : alias;
+		for (size_t j = 0; alias.allowed && j < both[i]->nips; j++) {
 			last = judge_way(f, f->name, &both[i]->ips[j]);
 			f->ip = both[i]->ips[j];
 			if (last.allowed) {

@@ -175,6 +175,18 @@ static bool reaches(const struct net_plan *net, const struct ip *ip) {
 	return !range_inner(ip, &inner) || range_of(&inner) == NULL || in_reach(net, &inner);
 }
 
+struct net_verdict judge_aliases(const struct net_plan *net, const struct net_rule *by,
+				 const struct dns_answer *a, uint16_t port) {
+	for (size_t i = 0; i < a->nchain; i++) {
+		const struct net_rule *deny = deny_of_name(net, a->chain[i], port);
+		if (deny != NULL) {
+			return refused(deny,
+				       "it is an alias of a name that a rule of net.deny has");
+		}
+	}
+	return allowed(by);
+}
+
 struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
 			      const struct ip *ip, uint16_t port) {
 	const struct net_rule *deny = deny_of_ip(net, ip, port);

@@ -3,6 +3,7 @@
 #define CORRAL_GATE_JUDGE_H
 
 #include "data/ranges.h"
+#include "gate/dns.h"
 #include "plan/net.h"
 
 struct net_verdict {
@@ -16,6 +17,10 @@ struct net_verdict judge_name(const struct net_plan *net, const char *name, uint
 
 /* An address that was written as such, without a name. */
 struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uint16_t port);
+
+/* The names that an allowed one is an alias of; port 0: a deny about every port alone. */
+struct net_verdict judge_aliases(const struct net_plan *net, const struct net_rule *by,
+				 const struct dns_answer *a, uint16_t port);
 
 /* An address that an allowed name leads to: deny rules about addresses, and what is
  * not public unless net.private or the name's own rule says so. */

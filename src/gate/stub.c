@@ -87,8 +87,14 @@ static bool is_localhost(const char *name) {
 
 /* Leaves the addresses that may be reached, and remembers them. */
 static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict *ret_last) {
+	struct net_verdict alias = judge_aliases(l->gate->net, l->verdict.rule, a, 0);
 	size_t kept = 0;
 
+	if (!alias.allowed) {
+		*ret_last = alias;
+		a->nips = 0;
+		return;
+	}
 	for (size_t i = 0; i < a->nips; i++) {
 		struct net_verdict v = judge_lead(l->gate->net, l->verdict.rule, &a->ips[i], 0);
 		if (v.allowed) {

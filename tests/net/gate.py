@@ -195,6 +195,18 @@ def circle(visit):
     visit.run(ASK + "round.ok.test", "--allow-host", "*.ok.test").bad()
 
 
+@test("a deny holds for the aliases of its name, at the resolver and at the proxies", quick=True)
+def denied_alias(visit):
+    get, allow = "curl -sf -m 5 http://to-evil.ok.test/", ("--allow-host", "*.ok.test")
+    visit.run(get, *allow).good("GET to-evil.ok.test")
+    for words, more in ((get, ()), (f"{get} -x http://127.0.0.1:3128", ("--proxy",)),
+                        (f"{get} -x socks5h://127.0.0.1:1080", ("--proxy",))):
+        done = visit.run(f"{words}; true", *allow, "--deny-host", "evil.test", "--json", *more)
+        check(done.decisions(name="to-evil.ok.test", verdict="denied") and not done.decisions(verdict="allowed"),
+              f"{words}: {done.out[-600:]}")
+        check("evil.test" in done.decisions(verdict="denied")[0]["rule"], "the rule is not named")
+
+
 @test("names of one family")
 def families(visit):
     get = "/usr/bin/python3 $PROGRAMS/get.py urllib"

@@ -293,6 +293,35 @@ TEST(a_name_does_not_lead_to_a_denied_address) {
 	CHECK(!leads(&p, &p_allow[0], "12.0.0.1", 25));
 }
 
+TEST(a_deny_holds_for_the_aliases_of_its_name) {
+	static const struct {
+		const char *chain[2];
+		uint16_t port;
+		bool allowed;
+	} rows[] = {
+		{{NULL}, 0, true},
+		{{"cdn.other.test"}, 443, true},
+		{{"evil.test"}, 0, false},
+		{{"cdn.other.test", "evil.test"}, 80, false},
+		{{"a.beneath.test"}, 0, false},
+		{{"half.test"}, 0, true}, /* at some port */
+		{{"half.test"}, 443, false},
+		{{"half.test"}, 80, true},
+	};
+	PLAN(p, BENEATH("ok.test", NET_PORT_ANY));
+	DENY(p, EXACT("evil.test", NET_PORT_ANY), BENEATH("beneath.test", NET_PORT_ANY),
+	     EXACT("half.test", 443));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct dns_answer a = {.nchain = 0};
+		for (size_t j = 0; j < 2 && rows[i].chain[j] != NULL; j++) {
+			memcpy(a.chain[a.nchain++], rows[i].chain[j], strlen(rows[i].chain[j]) + 1);
+		}
+		struct net_verdict v = judge_aliases(&p, &p.allow[0], &a, rows[i].port);
+		CHECK_INT(v.allowed, rows[i].allowed);
+		CHECK(v.allowed ? v.rule == &p.allow[0] : v.rule != NULL && v.why != NULL);
+	}
+}
+
 /* The ledger cuts longer ones. */
 TEST(every_reason_fits_into_a_record) {
 	for (size_t i = 0; i < ranges_count; i++) {
