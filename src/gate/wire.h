@@ -6,6 +6,7 @@
 #ifndef CORRAL_GATE_WIRE_H
 #define CORRAL_GATE_WIRE_H
 
+#include "base/fdpass.h"
 #include "base/ip.h"
 
 enum wire_kind {
