@@ -4,17 +4,11 @@
 #include "gate/loop.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <time.h>
 #include <unistd.h>
-
-static int64_t clock_now(void) {
-	struct timespec t = {0};
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* fails only for an unknown clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 int loop_init(struct loop *l) {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -22,7 +16,7 @@ int loop_init(struct loop *l) {
 		return -errno;
 	}
 	l->epoll = epoll;
-	l->now = clock_now();
+	l->now = clock_ms();
 	l->nalarms = l->next = l->count = 0;
 	l->over = false;
 	return 0;
@@ -182,13 +176,13 @@ static void ring(struct loop *l) {
 
 void loop_run(struct loop *l) {
 	while (!l->over) {
-		l->now = clock_now();
+		l->now = clock_ms();
 		int n = epoll_wait(l->epoll, l->turn, LOOP_TURN, timeout_of(l));
 		if (n < 0 && errno != EINTR) {
 			l->over = true;
 			return;
 		}
-		l->now = clock_now();
+		l->now = clock_ms();
 		l->next = 0;
 		l->count = n < 0 ? 0 : (size_t)n;
 		deliver(l);

@@ -8,6 +8,7 @@
 #include "lib/selftest.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "data/acts.h"
@@ -19,17 +20,10 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /* A control does one thing and ends; one that hangs is no control. */
 #define CONTROL_MS 3000
 #define OUTPUT_MAX ((size_t)256 * 1024)
-
-static int64_t now_ms(void) {
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int lines_of(const struct buf *out, const char *line) {
 	int n = 0;
@@ -40,12 +34,12 @@ static int lines_of(const struct buf *out, const char *line) {
 }
 
 static void collect(int fd, int enough, struct buf *out) {
-	int64_t end = now_ms() + CONTROL_MS;
+	int64_t end = clock_ms() + CONTROL_MS;
 	char chunk[4096];
 
 	while (out->len < OUTPUT_MAX && (enough == 0 || lines_of(out, PROBE_STAYING) < enough)) {
 		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		int64_t left = end - now_ms();
+		int64_t left = end - clock_ms();
 		if (left <= 0 || poll(&ready, 1, (int)left) != 1) {
 			return;
 		}

@@ -9,12 +9,12 @@
 #include "lib/selftest.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "data/acts.h"
 #include "linux/probe.h"
 
 #include <stdio.h>
-#include <time.h>
 
 static const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_PASS] = "pass",
@@ -336,15 +336,9 @@ static int check_inputs(const struct corral_policy *policy, const char *program,
 	return 0;
 }
 
-static int64_t now_ms(void) {
-	struct timespec ts;
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int test_all(struct selftest *t, const struct corral_policy *policy, const char *program,
 		    struct err *e) {
-	int64_t began = now_ms();
+	int64_t began = clock_ms();
 
 	if (check_inputs(policy, program, e) != 0 || plant(t, policy, program, e) != 0) {
 		return -1;
@@ -355,7 +349,7 @@ static int test_all(struct selftest *t, const struct corral_policy *policy, cons
 		(checks[i].own != NULL ? checks[i].own : selftest_attempt)(t, f);
 		finding_judge(f);
 	}
-	t->duration_ms = now_ms() - began;
+	t->duration_ms = clock_ms() - began;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "linux/init.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "linux/broker/broker.h"
 #include "gate/wire.h"
 #include "linux/broker/gate.h"
@@ -31,7 +32,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SETUP_FAILED 125
@@ -140,12 +140,6 @@ void init_reset_signals(void) {
 	}
 }
 
-static int64_t now_ms(void) {
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a valid clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void tell(const struct init *in, enum report_kind kind, int status) {
 	struct report r = {.kind = kind, .status = status, .timed_out = in->timed_out};
 	(void)channel_send(in->kit->channel_fd, &r, -1); /* no supervisor: the poll below ends us */
@@ -157,7 +151,7 @@ static void begin_end(struct init *in, bool timed_out) {
 	}
 	in->state = ENDING;
 	in->timed_out = timed_out;
-	in->deadline = now_ms() + in->kit->plan->grace_ms;
+	in->deadline = clock_ms() + in->kit->plan->grace_ms;
 	reaper_signal(&in->reaper, SIGTERM);
 	reaper_signal(&in->reaper, SIGCONT); /* a stopped process would not see the first */
 }
@@ -230,12 +224,12 @@ static int ask_peer(void *arg, int master, int flags) {
 	struct init *in = arg;
 	struct report r = {.kind = REPORT_PEER, .status = flags};
 	struct pollfd channel = {.fd = in->kit->channel_fd, .events = POLLIN};
-	int64_t until = now_ms() + PEER_WAIT_MS;
+	int64_t until = clock_ms() + PEER_WAIT_MS;
 
 	if (channel_send(in->kit->channel_fd, &r, master) != 0) {
 		return -EIO;
 	}
-	for (int64_t left; (left = until - now_ms()) > 0;) {
+	for (int64_t left; (left = until - clock_ms()) > 0;) {
 		struct order o;
 		int fd = -1;
 		(void)poll(&channel, 1, (int)left); /* the clock and the receive say the rest */
@@ -265,12 +259,12 @@ static int time_left(const struct init *in) {
 	if (at == LIMIT_NONE) {
 		return -1;
 	}
-	int64_t left = at - now_ms();
+	int64_t left = at - clock_ms();
 	return left < 0 ? 0 : (int)(left < longest ? left : longest);
 }
 
 static void check_clock(struct init *in) {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 
 	if (in->tell_at != LIMIT_NONE && now >= in->tell_at) {
 		in->tell_at = LIMIT_NONE;
@@ -362,7 +356,7 @@ void init_run(struct kit *k) {
 		init_fail(k, &e);
 	}
 	if (k->plan->timeout_ms != LIMIT_NONE) {
-		in.deadline = now_ms() + k->plan->timeout_ms;
+		in.deadline = clock_ms() + k->plan->timeout_ms;
 	}
 	/* Shares our memory until it executes, so nothing is copied; we continue when
 	 * it has, or when it has failed and said so. */
@@ -380,6 +374,6 @@ void init_run(struct kit *k) {
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
 	ready_broker(&in);
-	in.tell_at = k->tell_start ? 0 : now_ms() + TELL_AFTER_MS;
+	in.tell_at = k->tell_start ? 0 : clock_ms() + TELL_AFTER_MS;
 	watch(&in);
 }

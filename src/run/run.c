@@ -11,6 +11,7 @@
 #include "run/run.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "data/keys.h"
 #include "linux/follow.h"
 #include "run/relay.h"
@@ -23,7 +24,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /* What pid 1 may need beyond its grace to end everything and report. */
 #define SLACK_MS 1000
@@ -32,13 +32,6 @@
 #define AGAIN_MS 5000
 /* How often a background job looks for the terminal: faster than a person types. */
 #define FOREGROUND_MS 100
-
-static int64_t clock_ms(void) {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int64_t grace_of(const struct plan *plan) {
 	return plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;

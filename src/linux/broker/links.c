@@ -20,6 +20,7 @@
 #include "linux/broker/links.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "data/syscalls.h"
 #include "linux/journal.h"
@@ -80,13 +81,6 @@ struct links {
 	char space[DEPTH_MAX][SPACE];
 	struct slot slots[SLOTS];
 };
-
-static int64_t now_ms(void) {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a valid clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- the table ---- */
 
@@ -202,7 +196,7 @@ static int search(struct broker *b, int dir, size_t at, size_t depth) {
 	}
 	char *space = b->links->space[depth];
 	while ((n = syscall(SYS_getdents64, dir, space, SPACE)) > 0) {
-		if (now_ms() >= b->links->deadline) {
+		if (clock_ms() >= b->links->deadline) {
 			return -1;
 		}
 		uint16_t length;
@@ -256,7 +250,7 @@ static int search_all(struct broker *b) {
 static int search_moved(struct broker *b) {
 	struct links *l = b->links;
 
-	while (now_ms() < l->deadline) {
+	while (clock_ms() < l->deadline) {
 		bool moving = atomic_load(&l->moving) != 0;
 		uint32_t done = atomic_load(&l->followed);
 		if (done != atomic_load(&l->moved)) {
@@ -293,7 +287,7 @@ static int begin_search(struct broker *b) {
 		return -errno;
 	}
 	b->links = place;
-	b->links->deadline = now_ms() + SEARCH_MS;
+	b->links->deadline = clock_ms() + SEARCH_MS;
 	int r = broker_start(b, run_search);
 	if (r != 0) {
 		(void)syscall(SYS_munmap, place, sizeof(struct links)); /* libc's takes a lock */
@@ -373,7 +367,7 @@ int links_wait(const struct call *c, int fd) {
 	struct stat st;
 
 	while (atomic_load(&l->state) == SEARCHING) {
-		int64_t left = l->deadline - now_ms();
+		int64_t left = l->deadline - clock_ms();
 		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
 		if (left <= 0) {
 			end_search(l, FAILED); /* it was killed, or something holds it up */

@@ -1,0 +1,15 @@
+/* The clock that deadlines are told by: it never goes back. */
+#ifndef CORRAL_BASE_CLOCK_H
+#define CORRAL_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_ms(void) {
+	struct timespec t = {0};
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* fails only for an unknown clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+#endif
