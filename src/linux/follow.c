@@ -8,6 +8,7 @@
 #include "linux/follow.h"
 
 #include "base/str.h"
+#include "linux/keep.h"
 #include "linux/trees.h"
 
 #include <errno.h>
@@ -241,18 +242,10 @@ static int put(const struct followed *f, int tree) {
 	return mounted && ours ? replace(tree, dir, name, at) : -1;
 }
 
-static void keep_only(int fd) {
-	/* What stays open is closed by its end, which is near. */
-	if (fd > 0) {
-		(void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0); /* as said */
-	}
-	(void)syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0); /* as said */
-}
-
 static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
 	const struct followed *file = &f->files[f->at];
 
-	keep_only(f->view);
+	keep_only(&f->view, 1);
 	/* The host's mounts again, but with the sandbox's powers over the copy. */
 	int user = (int)syscall(SYS_ioctl, f->view, NS_GET_USERNS);
 	if (user < 0 || syscall(SYS_setns, user, CLONE_NEWUSER) != 0 ||

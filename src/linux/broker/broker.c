@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "linux/bpf.h"
 #include "linux/broker/call.h"
+#include "linux/keep.h"
 #include "linux/kernel.h"
 
 #include <errno.h>
@@ -235,29 +236,6 @@ static void tie_to(pid_t parent) {
 	}
 }
 
-/* The guard's other descriptors are nobody's here: its channel's end must be seen
- * when the guard ends. */
-static void keep_only(const int *kept, size_t n) {
-	unsigned from = 0;
-
-	for (;;) {
-		unsigned next = UINT_MAX; /* the smallest that is kept and not passed yet */
-
-		for (size_t i = 0; i < n; i++) {
-			if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next) {
-				next = (unsigned)kept[i];
-			}
-		}
-		if (next > from) {
-			(void)syscall(SYS_close_range, from, next - 1, 0U); /* since 5.9 */
-		}
-		if (next == UINT_MAX) {
-			return;
-		}
-		from = next + 1;
-	}
-}
-
 int broker_start(struct broker *b, void (*work)(struct broker *b)) {
 	pid_t guard = getpid();
 	pid_t worker = split();
@@ -266,7 +244,7 @@ int broker_start(struct broker *b, void (*work)(struct broker *b)) {
 		return worker < 0 ? -EAGAIN : 0;
 	}
 	tie_to(guard);
-	keep_only(NULL, 0);
+	keep_only(NULL, 0); /* the channel's end must be seen when the guard ends */
 	work(b);
 	_exit(0);
 }
