@@ -27,7 +27,6 @@
 #define HOST_NAME_TYPE 0
 
 #define EXTENSION_SERVER_NAME 0
-#define EXTENSION_ECH 0xfe0d
 
 /* ---- records ---- */
 
@@ -230,9 +229,6 @@ static const char *read_server_name(struct cursor *c, struct hello *h) {
 static const char *read_extension(struct cursor *c, size_t type, struct hello *h) {
 	if (type == EXTENSION_SERVER_NAME) {
 		return read_server_name(c, h);
-	}
-	if (type == EXTENSION_ECH) {
-		h->ech = true;
 	}
 	skip(c, c->left);
 	return NULL;

@@ -15,10 +15,9 @@ enum sniff {
 #define HELLO_MAX ((size_t)64 * 1024)
 
 struct hello {
-	bool named;            /* it has a server name */
-	struct hostname server;/* kind HOST_NAME */
-	bool ech;              /* encrypted_client_hello is there, real or not; the name is the
-				* outer one */
+	bool named;             /* it has a server name */
+	struct hostname server; /* kind HOST_NAME; the outer one of an encrypted hello, which
+				 * cannot be told from one that only pretends to be */
 };
 
 /* Whether the first bytes, as many as came, can be TLS: content type 22, version 3. */

@@ -55,8 +55,7 @@ static void hello_case(const uint8_t *data, size_t len, size_t step, struct text
 	}
 	told = told == SNIFF_MORE ? hello_read(data, len, &h, &why) : told;
 	if (told == SNIFF_DONE) {
-		say(out, "DONE ", "");
-		say(out, h.named ? h.server.name : "-", h.ech ? " ech" : " plain");
+		say(out, "DONE ", h.named ? h.server.name : "-");
 		return;
 	}
 	say(out, told == SNIFF_BAD ? "BAD " : "MORE", told == SNIFF_BAD ? why : "");
