@@ -121,6 +121,14 @@ void emit_string(struct emit *j, const char *key, const char *s) {
 	}
 }
 
+void emit_strings(struct emit *j, const char *key, const char *const *list, size_t n) {
+	emit_array(j, key);
+	for (size_t i = 0; i < n && list[i] != NULL; i++) {
+		emit_string(j, NULL, list[i]);
+	}
+	emit_end_array(j);
+}
+
 void emit_int(struct emit *j, const char *key, int64_t n) {
 	before(j, key);
 	buf_printf(j->out, "%" PRId64, n);

@@ -25,6 +25,8 @@ void emit_array(struct emit *j, const char *key);
 void emit_end_object(struct emit *j);
 void emit_end_array(struct emit *j);
 void emit_string(struct emit *j, const char *key, const char *s); /* NULL writes null */
+/* n of them, or as many as there are before the first NULL. */
+void emit_strings(struct emit *j, const char *key, const char *const *list, size_t n);
 void emit_bytes(struct emit *j, const char *key, const void *data, size_t len);
 void emit_int(struct emit *j, const char *key, int64_t n);
 void emit_bool(struct emit *j, const char *key, bool b);

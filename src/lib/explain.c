@@ -41,11 +41,7 @@ static void put_command(const char *const *argv, struct buf *out) {
 	struct emit j;
 
 	emit_init(&j, out, false);
-	emit_array(&j, NULL);
-	for (size_t i = 0; argv[i] != NULL; i++) {
-		emit_string(&j, NULL, argv[i]);
-	}
-	emit_end_array(&j);
+	emit_strings(&j, NULL, argv, SIZE_MAX);
 }
 
 static void explain_json(const struct prepared *p, const char *const *argv, struct buf *out) {

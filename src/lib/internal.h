@@ -129,9 +129,6 @@ const char *trust_file_path(struct arena *a, const struct host *host);
 /* An empty result that knows what the plan enforces; NULL when memory is out. */
 struct corral_result *result_new(const struct prepared *p);
 
-/* One guarantee as every report has it. */
-void promise_emit(struct emit *j, enum guarantee g, const struct promise *p);
-
 /* Computes what follows from the outcome, once it is in place. */
 void result_complete(struct corral_result *result);
 

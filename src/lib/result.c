@@ -262,32 +262,13 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 	emit_end_object(j);
 }
 
-void promise_emit(struct emit *j, enum guarantee g, const struct promise *p) {
-	emit_object(j, NULL);
-	emit_string(j, "name", guarantee_name(g));
-	emit_string(j, "state", state_name(p->state));
-	emit_array(j, "by");
-	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
-		emit_string(j, NULL, p->by[i]);
-	}
-	emit_end_array(j);
-	if (p->why != NULL) {
-		emit_string(j, "why", p->why);
-	}
-	emit_end_object(j);
-}
-
 /* n is NULL when there was no plan. */
 static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_string(j, "level", n == NULL ? NULL : n->level);
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
 	emit_string(j, "policy_sha256",
 		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
-	emit_array(j, "guarantees");
-	for (enum guarantee g = 0; n != NULL && g < GUARANTEE_COUNT; g++) {
-		promise_emit(j, g, &n->promises[g]);
-	}
-	emit_end_array(j);
+	promises_emit(j, n == NULL ? NULL : n->promises);
 }
 
 static void put_hint(struct emit *j, const struct advice *a) {

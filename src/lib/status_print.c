@@ -258,11 +258,7 @@ static void json_groups(struct emit *j, const struct status *s) {
 	emit_object(j, "cgroups");
 	emit_bool(j, "usable", n > 0);
 	emit_int(j, "version", cgroup_version(s));
-	emit_array(j, "controllers");
-	for (size_t i = 0; i < n; i++) {
-		emit_string(j, NULL, names[i]);
-	}
-	emit_end_array(j);
+	emit_strings(j, "controllers", names, n);
 	emit_string(j, "why", s->run.host.cgroup.why);
 	emit_end_object(j);
 }
@@ -314,11 +310,7 @@ void status_json(const struct status *s, struct buf *out) {
 	emit_string(&j, "engine", engine_used(s));
 	emit_string(&j, "kernel", s->mechanisms.kernel);
 	json_mechanisms(&j, s);
-	emit_array(&j, "guarantees");
-	for (enum guarantee g = 0; s->starts && g < GUARANTEE_COUNT; g++) {
-		promise_emit(&j, g, &s->run.plan.promises[g]);
-	}
-	emit_end_array(&j);
+	promises_emit(&j, s->starts ? s->run.plan.promises : NULL);
 	json_error(&j, "error", s->starts ? &none : &s->failure);
 	json_error(&j, "here", &s->here);
 	emit_array(&j, "remedies");

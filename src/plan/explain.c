@@ -8,7 +8,6 @@
  * Fails:    out of memory shows as a failed buffer, which the caller checks. */
 #include "plan/internal.h"
 
-#include "base/emit.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -88,8 +87,7 @@ static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS
 
 /* ---- text ---- */
 
-/* Ends the line that began at start, and hides what a name in it would do. */
-static void end_line(struct buf *out, size_t start) {
+void explain_end_line(struct buf *out, size_t start) {
 	if (!buf_failed(out)) {
 		hide_controls(out->data + start, false);
 	}
@@ -125,7 +123,7 @@ static void text_mount(const struct mount *m, struct buf *out) {
 		char origin[128];
 		buf_printf(out, ", %s", origin_text(&m->origin, origin, sizeof origin));
 	}
-	end_line(out, start);
+	explain_end_line(out, start);
 }
 
 static const char *effect_name(const struct rule *r) {
@@ -152,7 +150,7 @@ static void text_rules(const struct rules *rules, struct buf *out) {
 		buf_printf(out, "  %-7s %s%s%s   # %s", effect_name(r), r->except ? "!" : "",
 			   r->set != NULL ? "@" : "", r->set != NULL ? r->set : r->written,
 			   origin_text(&r->origin, origin, sizeof origin));
-		end_line(out, start);
+		explain_end_line(out, start);
 	}
 }
 
@@ -163,7 +161,7 @@ static void text_list(const char *heading, const char *const *lines, size_t n, s
 	for (size_t i = 0; i < n; i++) {
 		size_t start = out->len;
 		buf_printf(out, "  %s", lines[i]);
-		end_line(out, start);
+		explain_end_line(out, start);
 	}
 }
 
@@ -194,17 +192,17 @@ static void text_places(const struct plan *plan, struct buf *out) {
 	size_t start = out->len;
 	buf_printf(out, "workspace  %s%s%s", plan->workspace, moved ? " at " : "",
 		   moved ? plan->workspace_at : "");
-	end_line(out, start);
+	explain_end_line(out, start);
 	if (plan->cow_dir != NULL) {
 		buf_puts(out, "changes    kept apart (corral diff, apply, discard)\n");
 	}
 	start = out->len;
 	buf_printf(out, "directory  %s", plan->cwd);
-	end_line(out, start);
+	explain_end_line(out, start);
 	buf_printf(out, "network    %s\n", explain_net_mode(plan));
 	start = out->len;
 	buf_printf(out, "home       %s (%s)", plan->home_at, home_kind(plan));
-	end_line(out, start);
+	explain_end_line(out, start);
 }
 
 static void explain_text(const struct plan *plan, struct buf *out) {
@@ -226,28 +224,7 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 
 /* ---- JSON ---- */
 
-static void json_promises(struct emit *j, const struct plan *plan) {
-	emit_array(j, "guarantees");
-	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		const struct promise *p = &plan->promises[g];
-		emit_object(j, NULL);
-		emit_string(j, "name", guarantee_name(g));
-		emit_string(j, "state", state_name(p->state));
-		emit_array(j, "by");
-		for (size_t i = 0; i < 4 && p->by[i] != NULL; i++) {
-			emit_string(j, NULL, p->by[i]);
-		}
-		emit_end_array(j);
-		if (p->why != NULL) {
-			emit_string(j, "why", p->why);
-		}
-		emit_end_object(j);
-	}
-	emit_end_array(j);
-}
-
 static void json_mount(struct emit *j, const struct mount *m) {
-	char origin[128];
 	emit_object(j, NULL);
 	emit_string(j, "target", m->target);
 	emit_string(j, "kind", kind_names[m->kind]);
@@ -259,7 +236,7 @@ static void json_mount(struct emit *j, const struct mount *m) {
 	if (m->kind == MOUNT_LINK) {
 		emit_string(j, "to", m->text);
 	}
-	emit_string(j, "origin", origin_text(&m->origin, origin, sizeof origin));
+	origin_emit(j, "origin", &m->origin);
 	emit_string(j, "note", m->note);
 	emit_end_object(j);
 }
@@ -282,7 +259,6 @@ static void json_rules(struct emit *j, const struct rules *rules) {
 	emit_array(j, "rules");
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
-		char origin[128];
 		emit_object(j, NULL);
 		emit_string(j, "effect", effect_name(r));
 		emit_bool(j, "except", r->except);
@@ -290,7 +266,7 @@ static void json_rules(struct emit *j, const struct rules *rules) {
 		emit_string(j, "beneath", r->anchor);
 		emit_string(j, "set", r->set);
 		emit_string(j, "reason", r->reason);
-		emit_string(j, "origin", origin_text(&r->origin, origin, sizeof origin));
+		origin_emit(j, "origin", &r->origin);
 		emit_end_object(j);
 	}
 	emit_end_array(j);
@@ -319,7 +295,7 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	emit_string(&j, "level", level_name(plan->level));
 	emit_int(&j, "landlock_abi", plan->landlock_abi);
 	json_places(&j, plan);
-	json_promises(&j, plan);
+	promises_emit(&j, plan->promises);
 	emit_array(&j, "mounts");
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		json_mount(&j, &plan->mounts[i]);
@@ -333,16 +309,8 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	}
 	emit_end_array(&j);
 	json_limits(&j, plan);
-	emit_array(&j, "warnings");
-	for (size_t i = 0; i < plan->nwarnings; i++) {
-		emit_string(&j, NULL, plan->warnings[i]);
-	}
-	emit_end_array(&j);
-	emit_array(&j, "notes");
-	for (size_t i = 0; i < plan->nnotes; i++) {
-		emit_string(&j, NULL, plan->notes[i]);
-	}
-	emit_end_array(&j);
+	emit_strings(&j, "warnings", plan->warnings, plan->nwarnings);
+	emit_strings(&j, "notes", plan->notes, plan->nnotes);
 	emit_end_object(&j);
 }
 

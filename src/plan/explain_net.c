@@ -4,20 +4,19 @@
  * Must not: show a login of an address; the rules hold none. */
 #include "plan/internal.h"
 
-#include "base/emit.h"
 #include "base/str.h"
 #include "policy/host.h"
 
 #include <stdio.h>
 
-static const char *mode_words(const struct net_plan *net) {
+const char *explain_net_mode(const struct plan *plan) {
 	static const char *const words[] = {
 		[NET_NONE] = "none (loopback inside works)",
 		[NET_FILTERED] = "filtered (what is listed below)",
 		[NET_RESTRICTED] = "restricted (public hosts at ports 80 and 443)",
 		[NET_FULL] = "full (the host's)",
 	};
-	return words[net->mode];
+	return words[plan->net.mode];
 }
 
 /* What the rule is about, as it would be written. */
@@ -41,13 +40,6 @@ static void host_text(const struct net_rule *r, char out[HOST_RULE_TEXT]) {
 
 /* ---- text ---- */
 
-static void end_line(struct buf *out, size_t start) {
-	if (!buf_failed(out)) {
-		hide_controls(out->data + start, false);
-	}
-	buf_puts(out, "\n");
-}
-
 static void text_rules(const struct net_rule *rules, size_t n, const char *word, struct buf *out) {
 	char host[HOST_RULE_TEXT], origin[128];
 	for (size_t i = 0; i < n; i++) {
@@ -62,7 +54,7 @@ static void text_rules(const struct net_rule *rules, size_t n, const char *word,
 			buf_printf(out, "%s, ", r->written);
 		}
 		buf_puts(out, origin_text(&r->origin, origin, sizeof origin));
-		end_line(out, start);
+		explain_end_line(out, start);
 	}
 }
 
@@ -96,12 +88,8 @@ static void text_sockets(const struct net_plan *net, struct buf *out) {
 			   moved ? s->source : "", s->meaning == NULL ? "" : s->meaning,
 			   s->meaning == NULL ? "" : ", ",
 			   origin_text(&s->origin, origin, sizeof origin));
-		end_line(out, start);
+		explain_end_line(out, start);
 	}
-}
-
-const char *explain_net_mode(const struct plan *plan) {
-	return mode_words(&plan->net);
 }
 
 void explain_net_text(const struct plan *plan, struct buf *out) {
@@ -119,7 +107,7 @@ void explain_net_text(const struct plan *plan, struct buf *out) {
 /* ---- JSON ---- */
 
 static void json_rules(struct emit *j, const char *key, const struct net_rule *rules, size_t n) {
-	char host[HOST_RULE_TEXT], origin[128];
+	char host[HOST_RULE_TEXT];
 	emit_array(j, key);
 	for (size_t i = 0; i < n; i++) {
 		const struct net_rule *r = &rules[i];
@@ -129,7 +117,7 @@ static void json_rules(struct emit *j, const char *key, const struct net_rule *r
 		emit_string(j, "written", r->written);
 		emit_bool(j, "private", r->may_be_private);
 		emit_string(j, "note", r->note);
-		emit_string(j, "origin", origin_text(&r->origin, origin, sizeof origin));
+		origin_emit(j, "origin", &r->origin);
 		emit_end_object(j);
 	}
 	emit_end_array(j);
@@ -159,7 +147,6 @@ static void json_locals(struct emit *j, const struct net_plan *net) {
 }
 
 static void json_sockets(struct emit *j, const struct net_plan *net) {
-	char origin[128];
 	emit_array(j, "sockets");
 	for (size_t i = 0; i < net->nsockets; i++) {
 		const struct net_socket *s = &net->sockets[i];
@@ -167,7 +154,7 @@ static void json_sockets(struct emit *j, const struct net_plan *net) {
 		emit_string(j, "target", s->target);
 		emit_string(j, "source", s->source);
 		emit_string(j, "meaning", s->meaning);
-		emit_string(j, "origin", origin_text(&s->origin, origin, sizeof origin));
+		origin_emit(j, "origin", &s->origin);
 		emit_end_object(j);
 	}
 	emit_end_array(j);

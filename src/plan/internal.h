@@ -206,8 +206,9 @@ void net_add(struct builder *b, const struct net_rule *rule);
 /* registries.c and remotes.c: the sets of net.allow. */
 void registries_add(struct builder *b, const struct item *set);
 void remotes_add(struct builder *b, const struct item *set);
+/* explain.c: ends the line that began at start, and hides what a name in it would do. */
+void explain_end_line(struct buf *out, size_t start);
 /* explain_net.c */
-struct emit;
 const char *explain_net_mode(const struct plan *plan);
 void explain_net_text(const struct plan *plan, struct buf *out);
 void explain_net_json(const struct plan *plan, struct emit *j);

@@ -170,6 +170,9 @@ const char *state_name(enum state s);
 const char *level_name(enum level l);
 const char *engine_name(enum engine n);
 
+/* "guarantees" as every report has them; NULL: there is no plan. */
+void promises_emit(struct emit *j, const struct promise promises[GUARANTEE_COUNT]);
+
 /* How a normal absolute path looks from inside.  Symlinks are not followed. */
 enum sight {
 	SIGHT_NONE,    /* the view has nothing there */

@@ -49,6 +49,22 @@ const char *guarantee_name(enum guarantee g) {
 	return guarantee_names[g];
 }
 
+void promises_emit(struct emit *j, const struct promise promises[GUARANTEE_COUNT]) {
+	emit_array(j, "guarantees");
+	for (enum guarantee g = 0; promises != NULL && g < GUARANTEE_COUNT; g++) {
+		const struct promise *p = &promises[g];
+		emit_object(j, NULL);
+		emit_string(j, "name", guarantee_name(g));
+		emit_string(j, "state", state_name(p->state));
+		emit_strings(j, "by", p->by, ARRAY_LEN(p->by));
+		if (p->why != NULL) {
+			emit_string(j, "why", p->why);
+		}
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+}
+
 const char *state_name(enum state s) {
 	return state_names[s];
 }

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/emit.h"
 #include "base/err.h"
 #include "data/keys.h"
 
@@ -110,6 +111,7 @@ const struct origin *net_asked(const struct policy *p, enum key_id key);
 
 /* "built-in", "profile strict", "/etc/corral/policy.toml:12", "--write". */
 const char *origin_text(const struct origin *o, char *out, size_t cap);
+void origin_emit(struct emit *j, const char *key, const struct origin *o);
 
 /* The whole resolved policy, each value with its origin; text or JSON. */
 void policy_print(const struct policy *p, bool json, struct buf *out);

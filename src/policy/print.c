@@ -6,7 +6,6 @@
  *           characters are escaped. */
 #include "policy/internal.h"
 
-#include "base/emit.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -33,6 +32,11 @@ const char *origin_text(const struct origin *o, char *out, size_t cap) {
 		break;
 	}
 	return out;
+}
+
+void origin_emit(struct emit *j, const char *key, const struct origin *o) {
+	char from[300];
+	emit_string(j, key, origin_text(o, from, sizeof from));
 }
 
 /* A TOML basic string. */
@@ -138,7 +142,6 @@ static void print_text(const struct policy *p, struct buf *out) {
 }
 
 static void json_items(struct emit *j, const struct key *k, const struct value *v) {
-	char from[300];
 	emit_array(j, "value");
 	for (size_t i = 0; i < v->count; i++) {
 		auto_buf text = {0};
@@ -148,13 +151,13 @@ static void json_items(struct emit *j, const struct key *k, const struct value *
 	emit_end_array(j);
 	emit_array(j, "origin");
 	for (size_t i = 0; i < v->count; i++) {
-		emit_string(j, NULL, origin_text(&v->items[i].origin, from, sizeof from));
+		origin_emit(j, NULL, &v->items[i].origin);
 	}
 	emit_end_array(j);
 }
 
 static void json_scalar(struct emit *j, const struct key *k, const struct value *v) {
-	char num[32], from[300];
+	char num[32];
 	bool plain = k->type == TYPE_COUNT || k->type == TYPE_BYTES;
 	if (!v->set) {
 		emit_null(j, "value");
@@ -170,7 +173,7 @@ static void json_scalar(struct emit *j, const struct key *k, const struct value 
 	} else {
 		emit_string(j, "value", value_number(k, v->num, num, sizeof num));
 	}
-	emit_string(j, "origin", origin_text(&v->origin, from, sizeof from));
+	origin_emit(j, "origin", &v->origin);
 }
 
 static void print_json(const struct policy *p, struct buf *out) {

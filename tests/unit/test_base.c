@@ -56,6 +56,21 @@ TEST(any_bytes_become_valid_json) {
 	buf_done(&b);
 }
 
+TEST(a_list_ends_at_its_length_or_at_its_end) {
+	static const char *const list[] = {"a", "b", NULL};
+	struct buf b;
+	struct emit j;
+	buf_init(&b);
+	emit_init(&j, &b, false);
+	emit_object(&j, NULL);
+	emit_strings(&j, "none", list, 0);
+	emit_strings(&j, "one", list, 1);
+	emit_strings(&j, "all", list, SIZE_MAX);
+	emit_end_object(&j);
+	CHECK_STR(b.data, "{\"none\":[],\"one\":[\"a\"],\"all\":[\"a\",\"b\"]}");
+	buf_done(&b);
+}
+
 TEST(an_error_names_layer_object_and_errno) {
 	struct err e = {0};
 	errno = EACCES;
