@@ -31,6 +31,28 @@ static void pending_done(struct pending *p) {
 	arena_done(&p->arena);
 }
 
+/* What every call does around its work, which writes what is to be told, if anything. */
+typedef int pending_work(struct pending *p, const void *arg, struct buf *out, struct err *e);
+
+static int pending_call(pending_work *work, const void *arg, char **text,
+			struct corral_error *err) {
+	struct pending p;
+	struct err e = {0};
+	struct buf out;
+
+	buf_init(&out);
+	int rc = pending_init(&p, &e);
+	if (rc == 0) {
+		rc = work(&p, arg, &out, &e);
+	}
+	if (rc == 0 && text != NULL) {
+		rc = lib_give(&out, text, &e);
+	}
+	buf_done(&out);
+	pending_done(&p);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
 static int pending_open(struct pending *p, const char *id, struct err *e) {
 	if (id == NULL) {
 		return err_set(e, ERR_USAGE, "library", "an id is needed");
@@ -152,7 +174,8 @@ static void list_one(struct listing *l, const char *id) {
 	cow_close(&p->cow);
 }
 
-static int list_all(struct pending *p, enum corral_format format, struct buf *out, struct err *e) {
+static int list_all(struct pending *p, const void *arg, struct buf *out, struct err *e) {
+	enum corral_format format = *(const enum corral_format *)arg;
 	const char **ids;
 	size_t n;
 	struct listing l = {.p = p, .format = format, .out = out};
@@ -178,30 +201,23 @@ static int list_all(struct pending *p, enum corral_format format, struct buf *ou
 }
 
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err) {
-	struct pending p;
-	struct err e = {0};
-	struct buf out;
-
-	buf_init(&out);
-	int rc = pending_init(&p, &e);
-	if (rc == 0) {
-		rc = list_all(&p, format, &out, &e);
-	}
-	if (rc == 0) {
-		rc = lib_give(&out, text, &e);
-	}
-	buf_done(&out);
-	pending_done(&p);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	return pending_call(list_all, &format, text, err);
 }
 
 /* ---- diff ---- */
 
-static int diff(struct pending *p, const char *id, const char *const *paths,
-		enum corral_format format, struct buf *out, struct err *e) {
-	struct cow_view view = {.json = format == CORRAL_JSON};
+struct diffing {
+	const char *id;
+	const char *const *paths;
+	enum corral_format format;
+};
+
+static int diff(struct pending *p, const void *arg, struct buf *out, struct err *e) {
+	const struct diffing *d = arg;
+	struct cow_view view = {.json = d->format == CORRAL_JSON};
 	struct cow_changes changes;
-	if (pending_open(p, id, e) != 0 || paths_in(p, paths, &view.paths, &view.npaths, e) != 0 ||
+	if (pending_open(p, d->id, e) != 0 ||
+	    paths_in(p, d->paths, &view.paths, &view.npaths, e) != 0 ||
 	    cow_walk(&p->cow, &changes, e) != 0) {
 		return -1;
 	}
@@ -210,21 +226,8 @@ static int diff(struct pending *p, const char *id, const char *const *paths,
 
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
 		    char **text, struct corral_error *err) {
-	struct pending p;
-	struct err e = {0};
-	struct buf out;
-
-	buf_init(&out);
-	int rc = pending_init(&p, &e);
-	if (rc == 0) {
-		rc = diff(&p, id, paths, format, &out, &e);
-	}
-	if (rc == 0) {
-		rc = lib_give(&out, text, &e);
-	}
-	buf_done(&out);
-	pending_done(&p);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	const struct diffing d = {.id = id, .paths = paths, .format = format};
+	return pending_call(diff, &d, text, err);
 }
 
 /* ---- apply ---- */
@@ -305,19 +308,31 @@ static int check_options(const struct corral_cow_options *o, struct err *e) {
 	return err_fix(e, "set it to sizeof, and use the header of this library");
 }
 
-static int apply(struct pending *p, const struct corral_policy *policy, const char *id,
-		 const struct corral_cow_options *o, struct cow_applied *ret, struct err *e) {
+struct applying {
+	const struct corral_policy *policy;
+	const char *id;
+	const struct corral_cow_options *options;
+	enum corral_format format;
+};
+
+static int apply(struct pending *p, const void *arg, struct buf *out, struct err *e) {
+	const struct applying *a = arg;
+	const struct corral_cow_options *o = a->options;
 	struct prepared prepared = {0};
+	struct cow_applied done;
 	struct cow_apply how = {
 		.force = o->force != 0, .is_protected = is_protected, .arg = &prepared};
 
-	if (check_options(o, e) != 0 || pending_open(p, id, e) != 0 ||
+	if (check_options(o, e) != 0 || pending_open(p, a->id, e) != 0 ||
 	    paths_in(p, o->paths, &how.paths, &how.npaths, e) != 0) {
 		return -1;
 	}
-	int rc = how.force ? 0 : plan_for(policy, p->cow.workspace, &prepared, e);
+	int rc = how.force ? 0 : plan_for(a->policy, p->cow.workspace, &prepared, e);
 	if (rc == 0) {
-		rc = cow_apply(&p->cow, &how, ret, e);
+		rc = cow_apply(&p->cow, &how, &done, e);
+	}
+	if (rc == 0) {
+		(a->format == CORRAL_JSON ? tell_json : tell_text)(&p->cow, &done, out);
 	}
 	arena_done(&prepared.arena);
 	return rc;
@@ -327,22 +342,11 @@ int corral_cow_apply(const struct corral_policy *policy, const char *id,
 		     const struct corral_cow_options *options, enum corral_format format,
 		     char **text, struct corral_error *err) {
 	static const struct corral_cow_options all = {.size = sizeof all};
-	struct pending p;
-	struct cow_applied done;
-	struct err e = {0};
-	struct buf out;
-
-	buf_init(&out);
-	int rc = pending_init(&p, &e);
-	if (rc == 0) {
-		rc = apply(&p, policy, id, options == NULL ? &all : options, &done, &e);
-	}
-	if (rc == 0) {
-		(format == CORRAL_JSON ? tell_json : tell_text)(&p.cow, &done, &out);
-		rc = lib_give(&out, text, &e);
-	}
-	pending_done(&p);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	const struct applying a = {.policy = policy,
+				   .id = id,
+				   .options = options == NULL ? &all : options,
+				   .format = format};
+	return pending_call(apply, &a, text, err);
 }
 
 /* ---- discard ---- */
@@ -381,13 +385,11 @@ void pending_remove_all(const char *state_dir) {
 	pending_done(&p);
 }
 
+static int discard_asked(struct pending *p, const void *id, struct buf *out, struct err *e) {
+	(void)out; /* there is nothing to tell */
+	return id == NULL ? discard_all(p, e) : discard(p, id, e);
+}
+
 int corral_cow_discard(const char *id, struct corral_error *err) {
-	struct pending p;
-	struct err e = {0};
-	int rc = pending_init(&p, &e);
-	if (rc == 0) {
-		rc = id == NULL ? discard_all(&p, &e) : discard(&p, id, &e);
-	}
-	pending_done(&p);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	return pending_call(discard_asked, id, NULL, err);
 }
