@@ -23,8 +23,10 @@ import rows  # noqa: E402
 NEEDED_BY_TESTS = ("tests", "man", "completions")
 NEEDED = ("src", "include", "packaging", "meson.build", "meson_options.txt")
 # The programs that may notice what no escape row can see.
-TESTS = (("golden", "tests/filter/test_verdicts"), ("unit", "tests/unit/test_plan"),
-         ("unit", "tests/unit/test_policy"), ("unit", "tests/unit/test_cgroup"))
+TESTS = (("golden", "tests/filter/test_verdicts"),
+         *(("unit", f"tests/unit/test_{name}") for name in (
+             "plan", "plan_cow", "plan_explain", "plan_grants", "plan_rules", "policy", "policy_print", "policy_trust",
+             "policy_values", "cgroup")))
 ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 

@@ -1,0 +1,259 @@
+/* What a grant, a missing path or a link becomes in a plan. */
+#include "plan_world.h"
+
+/* ---- grants ---- */
+
+TEST(a_read_only_island_in_the_workspace_pins_its_parents) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/a/b/c/x", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/a/b/c");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/src"); /* says nothing new */
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(!mount_at(&w, "/home/ann/work/app/a/b/c")->writable);
+	CHECK(kind_is(&w, "/home/ann/work/app/a", MOUNT_PIN) &&
+	      kind_is(&w, "/home/ann/work/app/a/b", MOUNT_PIN));
+	CHECK(mount_at(&w, "/home/ann/work/app/src") == NULL);
+	world_done(&w);
+}
+
+TEST(a_grant_through_a_symlink_works_by_both_names) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/data", 'l', "/mnt/big/data");
+	node(&w, "/mnt/big/data/set", 'f', NULL);
+	node(&w, "/home/ann/work/app/link", 'l', "src");
+	add_item(&w, KEY_FS_READ, "/home/ann/data");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/link");
+	add_item(&w, KEY_FS_READ, "/bin/sh");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK_STR(mount_at(&w, "/home/ann/data")->source, "/mnt/big/data");
+	CHECK_STR(mount_at(&w, "/mnt/big/data")->source, "/mnt/big/data");
+	/* The workspace shows the host's own link; nothing is mounted over it. */
+	CHECK(mount_at(&w, "/home/ann/work/app/link") == NULL);
+	CHECK(kind_is(&w, "/bin", MOUNT_LINK));
+	world_done(&w);
+}
+
+/* A right on a directory of our root is for the new file alone. */
+TEST(a_single_file_is_followed_where_that_opens_nothing_else) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/one/file", 'f', NULL);
+	node(&w, "/srv/two/file", 'f', NULL);
+	node(&w, "/srv/two/tool", 'f', NULL);
+	node(&w, "/home/ann/.rc", 'f', NULL);
+	node(&w, "/top", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/srv/one/file");
+	add_item(&w, KEY_FS_WRITE, "/srv/two/file");
+	add_item(&w, KEY_FS_READ, "/srv/two/tool");
+	add_item(&w, KEY_FS_READ, "/home/ann/.rc");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/src/main.c");
+	add_item(&w, KEY_FS_READ, "/top");
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/srv/one/file")->follow && mount_at(&w, "/srv/one/file")->door);
+	CHECK(mount_at(&w, "/home/ann/.rc")->follow && !mount_at(&w, "/home/ann/.rc")->door);
+	CHECK(mount_at(&w, "/home/ann/work/app/src/main.c")->follow);
+	/* The right to write would be the neighbour's too; the one to read it has. */
+	CHECK(mount_at(&w, "/srv/two/file")->follow == NULL &&
+	      !mount_at(&w, "/srv/two/file")->door);
+	CHECK(mount_at(&w, "/srv/two/tool")->follow);
+	/* The root holds everything. */
+	CHECK(mount_at(&w, "/top")->follow == NULL && has_note(&w, "/top is shown as the file"));
+	/* What the plan shows by itself is the same case. */
+	CHECK(mount_at(&w, "/run/systemd/resolve/stub-resolv.conf")->follow);
+	CHECK(mount_at(&w, "/usr")->follow == NULL);
+
+	w.h.landlock_abi = 0;
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/top")->follow && !mount_at(&w, "/top")->door);
+	world_done(&w);
+}
+
+TEST(a_mask_is_followed_by_the_hosts_path) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/secret", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/secret");
+	set_str(&w, KEY_FS_WORKSPACE_AT, "/workspace");
+	REQUIRE(build(&w) == 0);
+	const struct mount *m = mount_at(&w, "/workspace/secret");
+	REQUIRE(m != NULL);
+	CHECK_INT(m->kind, MOUNT_MASK_FILE);
+	CHECK_STR(m->follow, "/home/ann/work/app/secret");
+	CHECK(m->ino != 0);
+	/* Those of the fresh procfs are nobody else's to take away. */
+	CHECK(mount_at(&w, "/proc/keys") != NULL && mount_at(&w, "/proc/keys")->follow == NULL);
+	world_done(&w);
+}
+
+TEST(a_single_file_is_not_followed_without_namespaces_and_that_is_said) {
+	struct world w;
+	world_init(&w);
+	w.h.userns = false;
+	w.h.userns_why = "they are off";
+	w.h.notify = true;
+	w.h.run_dir = "/tmp/corral-run";
+	node(&w, "/srv/one/file", 'f', NULL);
+	add_item(&w, KEY_FS_READ, "/srv/one/file");
+	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/srv/one/file")->follow == NULL);
+	CHECK(has_note(&w, "/srv/one/file is shown as the file"));
+	world_done(&w);
+}
+
+/* An earlier command may have made the link (SU29). */
+TEST(a_link_in_a_writable_tree_does_not_redirect_a_grant) {
+	static const struct {
+		enum key_id key;
+		const char *path;
+	} rows[] = {
+		{KEY_FS_READ, "/home/ann/work/app/link"},
+		{KEY_FS_WRITE, "/home/ann/work/app/link/set"},
+		{KEY_FS_AGENT, "/home/ann/work/app/link"},
+		{KEY_FS_READ, "/srv/out/link"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/mnt/big/data/set", 'd', NULL);
+		node(&w, "/home/ann/work/app/link", 'l', "/mnt/big/data");
+		node(&w, "/srv/out/link", 'l', "/mnt/big/data");
+		add_item(&w, KEY_FS_WRITE, "/srv/out");
+		if (rows[i].key == KEY_FS_AGENT) {
+			set_str(&w, KEY_FS_AGENT, rows[i].path);
+		} else {
+			add_item(&w, rows[i].key, rows[i].path);
+		}
+		CHECK_INT(build(&w), -1);
+		CHECK(strstr(w.e.what, "a link in a tree that commands can write") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(wrong_grants_are_errors_that_name_path_and_reason) {
+	static const struct {
+		const char *path, *reason;
+	} rows[] = {
+		{"/", "whole file system"},
+		{"/proc", "its own"},
+		{"/proc/sys", "its own"},
+		{"/dev", "its own devices"},
+		{"/dev/null", "its own devices"},
+		{"/sys", "controls the kernel"},
+		{"/run", "sockets"},
+		{"/run/docker.sock", "socket"},
+		{"/home/ann/.config/corral", "Corral itself"},
+		{"/nothing", "does not exist"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		add_item(&w, i % 2 == 0 ? KEY_FS_READ : KEY_FS_WRITE, rows[i].path);
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_USAGE);
+		CHECK(strstr(w.e.what, rows[i].path) != NULL &&
+		      strstr(w.e.what, rows[i].reason) != NULL);
+		CHECK(strstr(w.e.what, "--rule") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(optional_paths_that_are_missing_are_noted) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_FS_READ, "/nothing/a")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(has_note(&w, "skipped, does not exist: /nothing/a (--rule)"));
+	world_done(&w);
+}
+
+TEST(a_rule_for_a_missing_path_holds_when_it_appears) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/later");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/src/new/file")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(has_note(&w, "does not exist yet: fs.deny /home/ann/work/app/later (--rule)"));
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later/x"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later2"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new/file"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new"), SIGHT_WRITE);
+	CHECK(w.plan.broker);
+	world_done(&w);
+}
+
+TEST(a_rule_for_a_link_that_leads_nowhere_holds_where_it_ends) {
+	static const struct {
+		const char *rule;
+		bool ends; /* at app/src/none */
+	} rows[] = {{"/home/ann/work/app/one", true},
+		    {"/home/ann/work/app/two", true},
+		    {"/home/ann/work/app/dots", true},
+		    {"/home/ann/work/app/far", true},
+		    {"/home/ann/work/app/ring", false}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/home/ann/work/app/src/x", 'f', NULL);
+		node(&w, "/home/ann/work/app/one", 'l', "src/none");
+		node(&w, "/home/ann/work/app/two", 'l', "one");
+		node(&w, "/home/ann/work/app/dots", 'l', "src/../src//none/");
+		node(&w, "/home/ann/work/app/far", 'l', "/home/ann/work/app/src/none");
+		node(&w, "/home/ann/work/app/ring", 'l', "ring");
+		add_item(&w, i % 2 == 0 ? KEY_FS_DENY : KEY_FS_PROTECT, rows[i].rule);
+		REQUIRE(build(&w) == 0);
+		enum sight kept = i % 2 == 0 ? SIGHT_DENIED : SIGHT_READ;
+		CHECK_INT(plan_sight(&w.plan, rows[i].rule), kept);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/none"),
+			  rows[i].ends ? kept : SIGHT_WRITE);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/other"), SIGHT_WRITE);
+		world_done(&w);
+	}
+}
+
+TEST(what_no_run_can_do_without_cannot_be_hidden) {
+	static const struct {
+		enum key_id key;
+		const char *path, *reason;
+	} rows[] = {
+		{KEY_FS_DENY, "/proc", "no run can do without it"},
+		{KEY_FS_PROTECT, "/proc", "no run can do without it"},
+		{KEY_FS_DENY, "/home/ann/work/app/link", "no run can do without it"},
+		{KEY_FS_DENY, "/proc/17", "a process of the host"},
+		{KEY_FS_PROTECT, "/proc/17/fd", "a process of the host"},
+		{KEY_FS_DENY, "/dev", "no run can do without it"},
+		{KEY_FS_DENY, "/dev/null", "no run can do without it"},
+		{KEY_FS_DENY, "/dev/tty", NULL},
+		{KEY_FS_DENY, "/proc/keys", NULL},
+		{KEY_FS_PROTECT, "/dev/null", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/proc/17/fd", 'd', NULL);
+		node(&w, "/home/ann/work/app/link", 'l', "/proc");
+		add_item(&w, rows[i].key, rows[i].path);
+		CHECK_INT(build(&w), rows[i].reason == NULL ? 0 : -1);
+		CHECK(rows[i].reason == NULL ||
+		      (strstr(w.e.what, rows[i].reason) != NULL && w.e.kind == ERR_USAGE));
+		world_done(&w);
+	}
+}
+
+TEST(the_agent_directory_is_read_only_at_agent) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/agent/tools", 'd', NULL);
+	set_str(&w, KEY_FS_AGENT, "/srv/agent");
+	REQUIRE(build(&w) == 0);
+	CHECK_STR(mount_at(&w, "/agent")->source, "/srv/agent");
+	CHECK(!mount_at(&w, "/agent")->writable && mount_at(&w, "/agent")->create);
+	world_done(&w);
+}
+
+TESTS_MAIN

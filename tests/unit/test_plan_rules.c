@@ -1,0 +1,357 @@
+/* What denials and protections become in a plan, and that any rules in any order give what is
+ * documented. */
+#include "plan_world.h"
+
+/* ---- deny and protect ---- */
+
+TEST(a_deny_hides_wherever_the_file_is_shown) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.env", 'f', NULL);
+	node(&w, "/home/ann/work/app/deep/er/key", 'f', NULL);
+	node(&w, "/mnt/set/raw/x", 'f', NULL);
+	node(&w, "/home/ann/set", 'l', "/mnt/set");
+	add_item(&w, KEY_FS_READ, "/home/ann/set");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/.env");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/deep/er/key");
+	add_item(&w, KEY_FS_DENY, "/home/ann/set/raw");
+	add_item(&w, KEY_FS_DENY, "/usr/lib");
+	add_item(&w, KEY_FS_DENY, "/home/bob");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/work/app/.env", MOUNT_MASK_FILE));
+	CHECK(kind_is(&w, "/home/ann/work/app/deep", MOUNT_PIN) &&
+	      kind_is(&w, "/home/ann/work/app/deep/er", MOUNT_PIN));
+	CHECK(masked(&w, "/mnt/set/raw/x") && masked(&w, "/home/ann/set/raw/x"));
+	CHECK(kind_is(&w, "/usr/lib", MOUNT_MASK_DIR));
+	CHECK(has_note(&w, "already outside the view: /home/bob"));
+	world_done(&w);
+}
+
+TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
+	struct world w;
+	world_init(&w);
+	set_num(&w, KEY_FS_VIEW, VIEW_HOST);
+	add_item(&w, KEY_FS_DENY, "/var/tmp/x");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(mount_at(&w, "/var/tmp/x") == NULL);
+	CHECK(has_note(&w, "already outside the view: /var/tmp/x"));
+	world_done(&w);
+}
+
+TEST(a_more_specific_grant_reopens_a_deny) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/a/b/c/d", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/a");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/a/b");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/a/b/c");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/home/ann/work/app/a", MOUNT_MASK_DIR));
+	CHECK(kind_is(&w, "/home/ann/work/app/a/b", MOUNT_BIND) &&
+	      mount_at(&w, "/home/ann/work/app/a/b")->create);
+	CHECK(kind_is(&w, "/home/ann/work/app/a/b/c", MOUNT_MASK_DIR));
+	world_done(&w);
+}
+
+TEST(a_deny_of_the_workspace_is_a_contradiction) {
+	static const char *const paths[] = {"/home/ann/work/app", "/home/ann/work", "/home"};
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct world w;
+		world_init(&w);
+		add_item(&w, KEY_FS_DENY, paths[i]);
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_USAGE);
+		CHECK(strstr(w.e.what, "--rule") != NULL && strstr(w.e.what, "--test") != NULL);
+		world_done(&w);
+	}
+}
+
+TEST(a_deny_behind_a_closed_directory_hides_the_directory) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/shut", 'd', NULL);
+	w.fs.nodes[w.fs.n - 1].closed = true;
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/shut/secret")->optional = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(kind_is(&w, "/home/ann/work/app/shut", MOUNT_MASK_DIR));
+	world_done(&w);
+}
+
+TEST(a_deny_takes_toolchains_and_system_trees_with_it) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/.cargo/bin/cargo", 'f', NULL);
+	node(&w, "/sys/devices/system/node/x", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/.cargo");
+	add_item(&w, KEY_FS_DENY, "/sys/devices");
+	REQUIRE(build(&w) == 0);
+	CHECK(mount_at(&w, "/home/ann/.cargo/bin") == NULL);
+	CHECK(seen_at(&w, "/sys/devices/system") == NULL);
+	world_done(&w);
+}
+
+TEST(a_denied_file_with_another_name_is_refused_until_both_are_named) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/key", 'f', "linked");
+	node(&w, "/home/ann/work/app/other", 'f', "linked");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/key");
+	CHECK_INT(build(&w), -1);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	CHECK(strstr(w.e.what, "2 names") != NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/other");
+	CHECK_INT(build(&w), 0);
+	world_done(&w);
+}
+
+TEST(protect_is_read_only_even_over_a_more_specific_write) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.git/hooks/x", 'f', NULL);
+	node(&w, "/home/ann/work/app/.git/objects/y", 'f', NULL);
+	node(&w, "/home/ann/work/app/.envrc", 'l', "conf/envrc");
+	node(&w, "/home/ann/work/app/conf/envrc", 'f', NULL);
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.git");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/.git/objects");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.envrc");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(!seen_at(&w, "/home/ann/work/app/.git/hooks/x")->writable);
+	CHECK(!seen_at(&w, "/home/ann/work/app/.git/objects/y")->writable);
+	CHECK(kind_is(&w, "/home/ann/work/app/conf/envrc", MOUNT_BIND));
+	CHECK(kind_is(&w, "/home/ann/work/app/conf", MOUNT_PIN));
+	CHECK(has_note(&w, "the link itself can be replaced"));
+	world_done(&w);
+}
+
+/* ---- who sees what ---- */
+
+/* Rules are judged by the name when a file is changed: they say what the mounts say. */
+TEST(a_grant_that_reopens_a_deny_is_open_to_changes) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/vault/open/file", 'f', NULL);
+	node(&w, "/home/ann/work/app/vault/open/key", 'f', NULL);
+	node(&w, "/home/ann/work/app/vault/one", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault/open/key");
+	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
+	add_item(&w, KEY_FS_READ, "/home/ann/work/app/vault/one");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/new"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/new"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/key"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open2"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/one"), SIGHT_READ);
+	world_done(&w);
+}
+
+/* A tree that is granted by name is its own ground; what the floor denies has no other. */
+TEST(a_grant_does_not_lead_away_from_a_pattern_of_the_floor) {
+	static const struct {
+		enum origin_kind kind;
+		enum sight vault, key;
+	} rows[] = {
+		{ORIGIN_OPTION, SIGHT_WRITE, SIGHT_DENIED},
+		{ORIGIN_FLOOR, SIGHT_DENIED, SIGHT_DENIED},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/home/ann/work/app/vault/open/x", 'f', NULL);
+		add_pattern(&w, KEY_FS_DENY, "**/vault")->origin.kind = rows[i].kind;
+		add_pattern(&w, KEY_FS_DENY, "**/*.key")->origin.kind = rows[i].kind;
+		add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault/later");
+		add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
+		REQUIRE(build(&w) == 0);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/y"), SIGHT_DENIED);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x"), rows[i].vault);
+		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x.key"), rows[i].key);
+		world_done(&w);
+	}
+}
+
+TEST(an_exception_of_an_untrusted_file_undoes_its_own_rules_alone) {
+	struct world w;
+	world_init(&w);
+	add_pattern(&w, KEY_FS_DENY, "**/*.key");
+	add_pattern(&w, KEY_FS_DENY, "**/*.pem")->bound = true;
+	struct item *except = add_pattern(&w, KEY_FS_DENY, "**/a.*");
+	except->bound = except->except = true;
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.key"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.pem"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/b.pem"), SIGHT_DENIED);
+	world_done(&w);
+}
+
+TEST(the_rule_behind_a_sight_is_named) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/secret", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/secret");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/later");
+	REQUIRE(build(&w) == 0);
+	struct sight_rule rule = plan_rule_of(&w.plan, "/home/ann/work/app/secret");
+	CHECK_STR(rule.note, "fs.deny");
+	CHECK_STR(rule.origin->name, "--rule");
+	rule = plan_rule_of(&w.plan, "/home/ann/work/app/later/x");
+	CHECK_STR(rule.note, "fs.protect");
+	CHECK_STR(rule.written, "/home/ann/work/app/later");
+	CHECK_STR(plan_rule_of(&w.plan, "/home/ann/work/app/src").note, "workspace");
+	CHECK_STR(plan_rule_of(&w.plan, "/usr/bin/sh").note, "system");
+	CHECK(plan_rule_of(&w.plan, "/srv/x").note == NULL);
+	world_done(&w);
+}
+
+/* ---- properties ---- */
+
+static uint64_t seed;
+
+static unsigned roll(unsigned n) {
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned)(seed % n);
+}
+
+/* Directories of a small tree, inside the workspace and beside it. */
+static const char *random_dir(struct world *w) {
+	static const char *const names[] = {"a", "b", "ab"};
+	const char *path = roll(3) == 0 ? "/data" : "/ws";
+	for (unsigned depth = 1 + roll(3); depth > 0; depth--) {
+		path = arena_printf(&w->a, "%s/%s", path, names[roll(3)]);
+	}
+	return path;
+}
+
+static void add_tree(struct world *w) {
+	static const char *const names[] = {"a", "b", "ab"};
+	for (size_t i = 0; i < 54; i++) {
+		node(w,
+		     arena_printf(&w->a, "%s/%s/%s/%s", i < 27 ? "/ws" : "/data", names[i % 3],
+				  names[i / 3 % 3], names[i / 9 % 3]),
+		     'd', NULL);
+	}
+	set_str(w, KEY_WORKSPACE, "/ws");
+}
+
+static void add_random_rules(struct world *w) {
+	static const enum key_id ids[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_FS_DENY, KEY_FS_DENY,
+					  KEY_FS_PROTECT};
+	for (unsigned n = 1 + roll(7); n > 0; n--) {
+		add_item(w, ids[roll(ARRAY_LEN(ids))], random_dir(w));
+	}
+}
+
+enum visibility { HIDDEN, READABLE, WRITABLE };
+
+/* The longest path among one list that holds this one; -1: none. */
+static int longest(const struct world *w, enum key_id id, const char *path) {
+	int best = -1;
+	for (size_t i = 0; i < w->p.values[id].count; i++) {
+		const char *rule = w->p.values[id].items[i].str;
+		if (path_within(path, rule) && (int)strlen(rule) > best) {
+			best = (int)strlen(rule);
+		}
+	}
+	return best;
+}
+
+/* What the documentation says: the most specific rule decides, deny wins a
+ * tie, then write; protect takes writing away wherever it reaches. */
+static enum visibility documented(const struct world *w, const char *path) {
+	int deny = longest(w, KEY_FS_DENY, path), read = longest(w, KEY_FS_READ, path);
+	int write = longest(w, KEY_FS_WRITE, path);
+	if (path_within(path, "/ws") && write < (int)strlen("/ws")) {
+		write = (int)strlen("/ws");
+	}
+	int grant = read > write ? read : write;
+	if (grant < 0 || deny >= grant) {
+		return HIDDEN;
+	}
+	return write >= read && longest(w, KEY_FS_PROTECT, path) < 0 ? WRITABLE : READABLE;
+}
+
+static enum visibility planned(const struct world *w, const char *path) {
+	const struct mount *m = seen_at(w, path);
+	if (m == NULL || m->kind != MOUNT_BIND) {
+		return HIDDEN;
+	}
+	return m->writable ? WRITABLE : READABLE;
+}
+
+TEST(random_rules_give_what_is_documented_for_every_path) {
+	seed = 20240607;
+	for (int round = 0; round < 400 && !test_failed; round++) {
+		struct world w;
+		world_init(&w);
+		add_tree(&w);
+		add_random_rules(&w);
+		REQUIRE(build(&w) == 0);
+		check_shape(&w);
+		for (size_t i = 0; i < w.fs.n; i++) {
+			char path[PATH_MAX];
+			(void)snprintf(path, sizeof path, "%s", w.fs.nodes[i].path);
+			if (!path_within(path, "/ws") && !path_within(path, "/data")) {
+				continue;
+			}
+			for (char *end = path + strlen(path); end != path;
+			     end = strrchr(path, '/')) {
+				*end = '\0';
+				if (planned(&w, path) != documented(&w, path)) {
+					char *text = explained(&w, false);
+					printf("# round %d, %s: planned %d, documented %d\n%s\n",
+					       round, path, planned(&w, path), documented(&w, path),
+					       text);
+					free(text);
+					test_failed = true;
+					world_done(&w);
+					return;
+				}
+			}
+		}
+		world_done(&w);
+	}
+}
+
+static void shuffle(struct value *v) {
+	for (size_t i = v->count; i > 1; i--) {
+		size_t k = roll((unsigned)i);
+		struct item kept = v->items[i - 1];
+		v->items[i - 1] = v->items[k];
+		v->items[k] = kept;
+	}
+}
+
+TEST(the_order_of_rules_does_not_change_the_plan) {
+	static const enum key_id ids[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_FS_DENY, KEY_FS_PROTECT};
+	seed = 77;
+	for (int round = 0; round < 200 && !test_failed; round++) {
+		struct world w;
+		world_init(&w);
+		add_tree(&w);
+		node(&w, "/mnt/l", 'l', "/data/a");
+		add_random_rules(&w);
+		add_item(&w, KEY_FS_READ, "/mnt/l")->origin.line = 3;
+		add_item(&w, KEY_FS_READ, "/data/a")->origin.line = 2;
+		REQUIRE(build(&w) == 0);
+		char *first = explained(&w, true);
+		for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+			shuffle(&w.p.values[ids[i]]);
+		}
+		REQUIRE(build(&w) == 0);
+		char *second = explained(&w, true);
+		CHECK_STR(second, first);
+		free(first);
+		free(second);
+		world_done(&w);
+	}
+}
+
+TESTS_MAIN

@@ -1,0 +1,272 @@
+/* Who may loosen what: an untrusted project file, a pinned one, and the floor. */
+#include "policy_world.h"
+
+/* ---- P3: narrowing ---- */
+
+struct narrow_row {
+	const char *stands, *tighter, *looser; /* documents */
+	const char *key;
+};
+
+static const struct narrow_row narrow_rows[] = {
+	{"limits.processes = 100", "limits.processes = 99", "limits.processes = 101",
+	 "limits.processes"},
+	{"limits.processes = 100", "limits.processes = 100", "limits.processes = \"none\"",
+	 "limits.processes"},
+	{"limits.timeout = \"none\"", "limits.timeout = \"1h\"", NULL, "limits.timeout"},
+	{"mode = \"workspace-write\"", "mode = \"read-only\"", NULL, "mode"},
+	{"mode = \"read-only\"", "mode = \"read-only\"", "mode = \"workspace-write\"", "mode"},
+	{"fs.view = \"system\"", "fs.view = \"minimal\"", "fs.view = \"host\"", "fs.view"},
+	{"fs.home = \"ephemeral\"", "fs.home = \"ephemeral\"", "fs.home = \"persistent\"",
+	 "fs.home"},
+	{"fs.toolchains = false", "fs.toolchains = false", "fs.toolchains = true", "fs.toolchains"},
+	{"fs.cow = false", "fs.cow = true", NULL, "fs.cow"},
+	{"fs.cow = true", "fs.cow = true", "fs.cow = false", "fs.cow"},
+	{"net.mode = \"full\"", "net.mode = \"none\"", NULL, "net.mode"},
+	{"net.mode = \"none\"", "net.mode = \"none\"", "net.mode = \"full\"", "net.mode"},
+	{"min_level = \"standard\"", "min_level = \"full\"", "min_level = \"minimal\"",
+	 "min_level"},
+	{"", "require = [\"net\"]", NULL, "require"},
+	{"", "fs.deny = [\"x?\"]", NULL, "fs.deny"},
+	{"", "fs.protect = [\"x?\"]", NULL, "fs.protect"},
+	{"", "fs.protect_names = [\"SOUL.md\"]", NULL, "fs.protect_names"},
+	{"", "env.set = {A = \"b\"}", NULL, "env.set"},
+	{"", NULL, "env.pass = [\"A\"]", "env.pass"},
+	{"", NULL, "env.allow_dangerous = [\"PYTHONPATH\"]", "env.allow_dangerous"},
+	{"", NULL, "env.path = \"/bin\"", "env.path"},
+	{"", NULL, "fs.read = [\"/\"]", "fs.read"},
+	{"", NULL, "fs.write = [\"/tmp\"]", "fs.write"},
+	{"", NULL, "fs.agent = \"/usr\"", "fs.agent"},
+	{"", NULL, "fs.workspace_at = \"/w\"", "fs.workspace_at"},
+	{"", NULL, "profile = \"readonly\"", "profile"},
+	{"", NULL, "level = \"auto\"", "level"},
+	{"", NULL, "allow_degraded = [\"net\"]", "allow_degraded"},
+	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
+	{"", NULL, "nested = true", "nested"},
+	{"net.mode = \"restricted\"", "net.mode = \"filtered\"", "net.mode = \"full\"", "net.mode"},
+	{"net.allow = [\"a.example\"]", "net.mode = \"filtered\"", "net.mode = \"restricted\"",
+	 "net.mode"},
+	{"", "net.deny = [\"a.example\"]", NULL, "net.deny"},
+	{"", NULL, "net.allow = [\"a.example\"]", "net.allow"},
+	{"", NULL, "net.private = [\"10.0.0.0/8\"]", "net.private"},
+	{"", NULL, "net.proxy = true", "net.proxy"},
+	{"", NULL, "net.publish = [3000]", "net.publish"},
+	{"", NULL, "net.host_ports = [5432]", "net.host_ports"},
+	{"", NULL, "net.sockets = [\"/run/x.sock\"]", "net.sockets"},
+};
+
+TEST(an_untrusted_project_file_narrows_and_never_loosens) {
+	for (size_t i = 0; i < ARRAY_LEN(narrow_rows); i++) {
+		const struct narrow_row *row = &narrow_rows[i];
+		WORLD(w);
+		write_file(w.user, row->stands);
+		if (row->tighter != NULL) {
+			write_file(w.project, row->tighter);
+			CHECK_OK(&w, resolve(&w));
+			CHECK_INT(w.p.values[key_by_name(row->key) - keys].origin.kind,
+				  ORIGIN_PROJECT);
+		}
+		if (row->looser != NULL) {
+			write_file(w.project, row->looser);
+			CHECK_FAILS(&w, resolve(&w), ERR_REFUSED, row->key, PROJECT_FILE ":1",
+				    "corral policy trust");
+			CHECK(says(&w, row->stands[0] == '\0' ? "built-in" : "user.toml:1"));
+		}
+	}
+}
+
+TEST(every_key_has_a_narrowing_test) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		bool limit = str_starts(keys[i].name, "limits.");
+		CHECK(!limit || keys[i].narrow == NARROW_LOWER);
+		/* No choice but the default is implemented, or project_keeps_workspace() refuses
+		 * first. */
+		static const char *const elsewhere[] = {"workspace", "any_workspace",
+							"commands.default", "chdir"};
+		bool seen = limit;
+		for (size_t n = 0; n < ARRAY_LEN(narrow_rows); n++) {
+			seen |= streq(narrow_rows[n].key, keys[i].name);
+		}
+		for (size_t n = 0; n < ARRAY_LEN(elsewhere); n++) {
+			seen |= streq(elsewhere[n], keys[i].name);
+		}
+		CHECK(seen);
+	}
+}
+
+TEST(the_command_line_may_loosen_what_a_project_narrowed) {
+	WORLD(w);
+	write_file(w.project, "limits.processes = 10\n");
+	CHECK_OK(&w, try(&w, "limits.processes", "20"));
+	CHECK_INT(policy_num(&w.p, KEY_LIMITS_PROCESSES), 20);
+}
+
+TEST(a_project_file_never_moves_the_workspace_or_sets_a_floor) {
+	WORLD(w);
+	write_file(w.project, "workspace = \"/usr\"\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "workspace", PROJECT_FILE ":1");
+	write_file(w.project, "any_workspace = true\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "any_workspace");
+	write_file(w.project, "[floor]\nlimits.timeout = 1\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "[floor]", PROJECT_FILE);
+	REQUIRE(unlink(w.project) == 0);
+	write_file(w.user, "[floor]\nlimits.timeout = 1\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "[floor]", "user.toml");
+}
+
+/* ---- trust ---- */
+
+TEST(a_pinned_project_file_may_loosen_until_it_changes) {
+	WORLD(w);
+	struct stat st;
+	write_file(w.project, "profile = \"host-read\"\nlimits.processes = 4000\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_REFUSED, "trust");
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(policy_num(&w.p, KEY_LIMITS_PROCESSES), 4000);
+	CHECK_STR(policy_str(&w.p, KEY_PROFILE), "host-read");
+	CHECK_INT(policy_num(&w.p, KEY_FS_VIEW), VIEW_HOST);
+	REQUIRE(stat(w.trust, &st) == 0);
+	CHECK_INT(st.st_mode & 07777, 0600);
+	REQUIRE(stat(arena_printf(&w.a, "%s/state", w.dir), &st) == 0);
+	CHECK_INT(st.st_mode & 07777, 0700);
+	write_file(w.project, "profile = \"host-read\"\nlimits.processes = 4001\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_REFUSED, "trust");
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	CHECK_OK(&w, resolve(&w));
+}
+
+TEST(trust_belongs_to_a_path_and_its_content) {
+	WORLD(w);
+	char *other = arena_printf(&w.a, "%s/other", w.dir);
+	const char *text = "limits.processes = 4000\n";
+	make_dir(other);
+	write_file(w.project, text);
+	write_file(arena_printf(&w.a, "%s/" PROJECT_FILE, other), text);
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	CHECK_FAILS(&w, try(&w, "workspace", other), ERR_REFUSED, "trust");
+	CHECK_OK(&w, policy_trust(w.trust, arena_printf(&w.a, "%s/" PROJECT_FILE, other), &w.e));
+	CHECK_OK(&w, try(&w, "workspace", other));
+	CHECK_OK(&w, resolve(&w));
+}
+
+TEST(pinning_twice_keeps_one_line_and_leaves_no_other_file) {
+	WORLD(w);
+	struct buf list = {0};
+	write_file(w.project, "limits.processes = 1\n");
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	write_file(w.project, "limits.processes = 2\n");
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	REQUIRE(file_read(w.trust, 10000, &list) == 0);
+	CHECK(strchr(list.data, '\n') == list.data + list.len - 1);
+	CHECK(strstr(list.data, w.project) == list.data + 65);
+	buf_done(&list);
+	size_t entries = 0;
+	auto_dir d = opendir(arena_printf(&w.a, "%s/state/corral", w.dir));
+	REQUIRE(d != NULL);
+	while (readdir(d) != NULL) {
+		entries++;
+	}
+	CHECK_INT(entries, 3);
+}
+
+TEST(what_is_not_a_valid_project_file_cannot_be_pinned) {
+	WORLD(w);
+	write_file(w.project, "nosuch = 1\n");
+	CHECK_FAILS(&w, policy_trust(w.trust, w.project, &w.e), ERR_USAGE, "nosuch");
+	write_file(w.user, "mode = \"read-only\"\n");
+	CHECK_FAILS(&w, policy_trust(w.trust, w.user, &w.e), ERR_USAGE, PROJECT_FILE);
+	REQUIRE(unlink(w.project) == 0);
+	CHECK_FAILS(&w, policy_trust(w.trust, w.project, &w.e), ERR_USAGE, "No such file");
+	REQUIRE(symlink(w.user, w.project) == 0);
+	CHECK_FAILS(&w, policy_trust(w.trust, w.project, &w.e), ERR_USAGE, "symbolic link");
+	CHECK(access(w.trust, F_OK) != 0);
+}
+
+TEST(a_trust_list_that_others_can_write_is_an_error) {
+	WORLD(w);
+	write_file(w.project, "limits.processes = 4000\n");
+	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
+	REQUIRE(chmod(w.trust, 0622) == 0);
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "others could have written", "chmod 600");
+}
+
+/* ---- P4: the floor ---- */
+
+TEST(what_goes_beyond_the_floor_is_refused_with_both_origins) {
+	static const struct {
+		const char *floor, *key, *fine, *beyond;
+	} rows[] = {
+		{"limits.processes = 100", "limits.processes", "100", "101"},
+		{"limits.processes = 100", "limits.processes", "1", "none"},
+		{"min_level = \"standard\"", "min_level", "full", "minimal"},
+		{"net.mode = \"none\"", "net.mode", "none", "full"},
+		{"fs.view = \"system\"", "fs.view", "minimal", "host"},
+		{"fs.toolchains = false", "fs.toolchains", "false", "true"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		WORLD(w);
+		write_file(w.admin, arena_printf(&w.a, "[floor]\n%s\n", rows[i].floor));
+		CHECK_OK(&w, try(&w, rows[i].key, rows[i].fine));
+		CHECK_FAILS(&w, try(&w, rows[i].key, rows[i].beyond), ERR_REFUSED, rows[i].key,
+			    "--try", "floor", "system.toml:2");
+	}
+}
+
+TEST(a_built_in_value_gives_way_to_the_floor) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nlimits.timeout = 60\nmin_level = \"full\"\n");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(policy_num(&w.p, KEY_LIMITS_TIMEOUT), 60000);
+	CHECK_INT(policy_num(&w.p, KEY_MIN_LEVEL), LEVEL_FULL);
+	CHECK_INT(w.p.values[KEY_LIMITS_TIMEOUT].origin.kind, ORIGIN_FLOOR);
+}
+
+TEST(a_profile_chosen_against_the_floor_is_refused) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nfs.view = \"system\"\n");
+	CHECK_FAILS(&w, try(&w, "profile", "host-read"), ERR_REFUSED, "profile host-read",
+		    "system.toml:2");
+}
+
+TEST(the_floor_adds_its_denials_and_requirements) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nrequire = [\"net\"]\nfs.deny = [\"/srv/secret?\"]\n"
+			    "fs.protect = [\"p?\"]\n");
+	CHECK_OK(&w, try(&w, "require", "pid"));
+	CHECK_INT(w.p.values[KEY_REQUIRE].count, 2);
+	const struct value *kept = &w.p.values[KEY_FS_PROTECT];
+	REQUIRE(w.p.values[KEY_FS_DENY].count == 1 && kept->count > 1);
+	CHECK_INT(kept->items[kept->count - 1].origin.kind, ORIGIN_FLOOR);
+	CHECK_INT(w.p.values[KEY_FS_DENY].items[0].origin.kind, ORIGIN_FLOOR);
+	CHECK_FAILS(&w, try(&w, "fs.read", "/srv/secret?"), ERR_USAGE, "--try", "floor",
+		    "contradicts");
+}
+
+TEST(grants_must_lie_within_the_floors_paths) {
+	WORLD(w);
+	char *link = arena_printf(&w.a, "%s/link", w.ws);
+	write_file(w.admin, arena_printf(&w.a, "[floor]\nfs.write = [\"%s\"]\n", w.ws));
+	CHECK_OK(&w, resolve(&w));
+	CHECK_OK(&w, try(&w, "fs.write", w.ws));
+	CHECK_FAILS(&w, try(&w, "fs.write", w.home), ERR_REFUSED, "--try", "system.toml:2");
+	REQUIRE(symlink(w.home, link) == 0);
+	CHECK_FAILS(&w, try(&w, "fs.write", link), ERR_REFUSED, "--try");
+	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE, "home");
+	write_file(w.admin, "[floor]\nfs.write = []\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_REFUSED, w.ws);
+	CHECK_OK(&w, try(&w, "mode", "read-only"));
+	write_file(w.admin, arena_printf(&w.a, "[floor]\nfs.read = [\"%s\"]\n", w.ws));
+	CHECK_OK(&w, resolve(&w));
+	CHECK_FAILS(&w, try(&w, "fs.read", "/usr"), ERR_REFUSED, "/usr");
+	CHECK_FAILS(&w, try(&w, "fs.agent", "/usr"), ERR_REFUSED, "/usr");
+	CHECK_FAILS(&w, try(&w, "fs.view", "host"), ERR_REFUSED, "--try");
+}
+
+TEST(a_key_without_a_direction_cannot_have_a_floor) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nenv.pass = [\"A\"]\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "env.pass", "cannot have a floor");
+}
+
+TESTS_MAIN
