@@ -64,6 +64,27 @@ size_t path_depth(const char *path) {
 	return depth;
 }
 
+int path_order(const char *a, const char *b) {
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+	return left - right;
+}
+
+bool path_parent(const char *path, char out[PATH_MAX]) {
+	const char *slash = strrchr(path, '/');
+	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+	if (len == 0 || len >= PATH_MAX) {
+		return false;
+	}
+	memcpy(out, path, len);
+	out[len] = '\0';
+	return true;
+}
+
 size_t utf8_length(const unsigned char *p, size_t left) {
 	static const unsigned long smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC0 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -28,6 +29,13 @@ char *path_join(struct arena *a, const char *dir, const char *rest);
 
 /* Number of components: 0 for "/". */
 size_t path_depth(const char *path);
+
+/* Orders paths so that a directory stands directly before what lies in it: a separator
+ * sorts before every other byte. */
+int path_order(const char *a, const char *b);
+
+/* The directory that holds an absolute path; false when that is the root, or too long. */
+bool path_parent(const char *path, char out[PATH_MAX]);
 
 /* Length of the UTF-8 sequence that starts at p, or 0 when it is not one:
  * overlong forms, surrogates and numbers past U+10FFFF are refused. */

@@ -151,8 +151,8 @@ static const char *gone_path(const struct cow_change *change) {
 }
 
 static int bottom_up(const void *a, const void *b) {
-	return cow_path_order(gone_path(*(const struct cow_change *const *)b),
-			      gone_path(*(const struct cow_change *const *)a));
+	return path_order(gone_path(*(const struct cow_change *const *)b),
+			  gone_path(*(const struct cow_change *const *)a));
 }
 
 static int delete_all(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {

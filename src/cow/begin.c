@@ -224,13 +224,7 @@ static int fill(struct cow_run *r, const char *workspace, struct err *e) {
 
 static int open_parent(const char *dir) {
 	char path[PATH_MAX];
-	size_t len = (size_t)(strrchr(dir, '/') - dir);
-	if (len >= sizeof path) {
-		return -1;
-	}
-	memcpy(path, dir, len);
-	path[len] = '\0';
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return path_parent(dir, path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
 static void run_close(struct cow_run *r) {

@@ -107,8 +107,6 @@ int cow_ids(struct arena *a, const char *state_dir, const char ***ret, size_t *r
 	    struct err *e);
 
 struct cow_fact cow_fact_of(const struct stat *st);
-/* A separator sorts before every other byte. */
-int cow_path_order(const char *a, const char *b);
 
 /* ---- tree.c: the two trees ---- */
 

@@ -9,6 +9,7 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static int size_order(const void *a, const void *b) {
 	if (left->was.size != right->was.size) {
 		return left->was.size < right->was.size ? -1 : 1;
 	}
-	return cow_path_order(left->path, right->path);
+	return path_order(left->path, right->path);
 }
 
 static size_t first_of_size(struct cow_change *const *list, size_t n, uint64_t size) {

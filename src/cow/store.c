@@ -34,16 +34,6 @@ struct cow_fact cow_fact_of(const struct stat *st) {
 	};
 }
 
-int cow_path_order(const char *a, const char *b) {
-	while (*a != '\0' && *a == *b) {
-		a++;
-		b++;
-	}
-	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
-	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
-	return left - right;
-}
-
 /* ---- small files ---- */
 
 static int read_here(const struct cow *c, const char *name, struct buf *out) {
@@ -149,7 +139,7 @@ static int each_record(struct cow *c, const char *name, int (*row)(struct cow *,
 }
 
 static int done_order(const void *a, const void *b) {
-	return cow_path_order(*(const char *const *)a, *(const char *const *)b);
+	return path_order(*(const char *const *)a, *(const char *const *)b);
 }
 
 int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct err *e) {

@@ -194,7 +194,7 @@ static bool is_done(const struct cow *c, const char *path) {
 	size_t low = 0, high = c->ndone;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		int order = cow_path_order(path, c->done[mid]);
+		int order = path_order(path, c->done[mid]);
 		if (order == 0) {
 			return true;
 		}
@@ -362,7 +362,7 @@ static const struct cow_fact *base_of(const struct cow *c, const char *path) {
 	size_t low = 0, high = c->nbase;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		int order = cow_path_order(path, c->base[mid].path);
+		int order = path_order(path, c->base[mid].path);
 		if (order == 0) {
 			return &c->base[mid].fact;
 		}

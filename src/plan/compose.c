@@ -13,18 +13,6 @@
 
 /* ---- order ---- */
 
-/* A separator sorts before every other byte, so that a directory stands
- * directly before what lies in it. */
-static int path_order(const char *a, const char *b) {
-	while (*a != '\0' && *a == *b) {
-		a++;
-		b++;
-	}
-	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
-	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
-	return left - right;
-}
-
 static int text_order(const char *a, const char *b) {
 	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }

@@ -157,11 +157,9 @@ static int replace_file(const char *path, const struct buf *content, struct err 
 /* Two pins at one time must not lose one: the directory is the lock. */
 static int lock_directory(const char *trust_file, struct err *e) {
 	char dir[PATH_MAX];
-	const char *slash = strrchr(trust_file, '/');
-	if (slash == NULL || slash == trust_file || (size_t)(slash - trust_file) >= sizeof dir) {
+	if (!path_parent(trust_file, dir)) {
 		return policy_file_error(e, trust_file, EINVAL);
 	}
-	(void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - trust_file), trust_file);
 	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || flock(fd, LOCK_EX) != 0) {
 		return policy_file_error(e, dir, errno);

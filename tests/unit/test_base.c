@@ -28,6 +28,27 @@ TEST(normal_form_has_no_dots_and_no_double_slashes) {
 	arena_done(&a);
 }
 
+TEST(a_directory_stands_before_what_lies_in_it) {
+	CHECK(path_order("/a", "/a/b") < 0);
+	CHECK(path_order("/a/b", "/a-b") < 0);
+	CHECK(path_order("/a", "/a-b") < 0);
+	CHECK(path_order("/a/b", "/a/\xff") < 0);
+	CHECK_INT(path_order("/a/b", "/a/b"), 0);
+}
+
+TEST(the_parent_of_a_path) {
+	char out[PATH_MAX] = "", deep[PATH_MAX + 8];
+	CHECK(path_parent("/a/b/c", out));
+	CHECK_STR(out, "/a/b");
+	CHECK(!path_parent("/a", out));
+	CHECK(!path_parent("/", out));
+	memset(deep, 'x', sizeof deep);
+	deep[0] = deep[PATH_MAX] = '/';
+	deep[sizeof deep - 1] = '\0';
+	CHECK(!path_parent(deep, out));
+	CHECK_STR(out, "/a/b");
+}
+
 TEST(depth_counts_components) {
 	CHECK_INT(path_depth("/"), 0);
 	CHECK_INT(path_depth("/a"), 1);

@@ -15,6 +15,7 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "data/syscalls.h"
 #include "linux/kernel.h"
 
@@ -168,13 +169,10 @@ static int landlock_prepare(struct kit *k, struct err *e) {
  * directory of our root that holds the mount point (plan/follow.c). */
 static int rule_for_door(const struct kit *k, const struct mount *m, struct err *e) {
 	char dir[PATH_MAX];
-	size_t len = (size_t)(strrchr(m->target, '/') - m->target);
-	if (len >= sizeof dir) {
+	if (!path_parent(m->target, dir)) {
 		errno = ENAMETOOLONG;
 		return err_sys_at(e, "landlock", "cannot open the directory of", m->target);
 	}
-	memcpy(dir, m->target, len);
-	dir[len] = '\0';
 	auto_fd fd = open(dir, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
 	if (fd < 0 || allow(k, fd, rights_of[m->reach] & RIGHTS_OF_FILES, false) != 0) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", dir);

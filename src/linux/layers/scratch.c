@@ -64,13 +64,7 @@ static bool holds(const char *path, const char *text) {
 
 static int make_parents(const char *path, struct err *e) {
 	char dir[PATH_MAX];
-	size_t len = (size_t)(strrchr(path, '/') - path);
-	if (len >= sizeof dir) {
-		return -1;
-	}
-	memcpy(dir, path, len);
-	dir[len] = '\0';
-	return make_private_dirs(dir, e);
+	return path_parent(path, dir) ? make_private_dirs(dir, e) : -1;
 }
 
 static int open_draft(const char *path) {
