@@ -182,30 +182,6 @@ static int read_nanoseconds(const struct call *c, uint64_t address, struct times
 	return t->now ? 0 : caller_bytes(c, address, t->at, sizeof t->at);
 }
 
-long serve_utime(struct call *c) {
-	struct times t;
-	auto_place p;
-
-	p.fd = -1;
-	int r = read_seconds(c, c->args[1], &t);
-	if (r == 0) {
-		r = marked_at(c, AT_FDCWD, c->args[0], 0, &p);
-	}
-	return r != 0 ? r : set_times(&p, &t);
-}
-
-long serve_utimes(struct call *c) {
-	struct times t;
-	auto_place p;
-
-	p.fd = -1;
-	int r = read_microseconds(c, c->args[1], &t);
-	if (r == 0) {
-		r = marked_at(c, AT_FDCWD, c->args[0], 0, &p);
-	}
-	return r != 0 ? r : set_times(&p, &t);
-}
-
 /* A null path means the descriptor itself. */
 static int timed_at(const struct call *c, int flags, struct place *p) {
 	if (c->args[1] == 0) {
@@ -215,28 +191,36 @@ static int timed_at(const struct call *c, int flags, struct place *p) {
 	return marked_at(c, call_int(c, 0), c->args[1], flags, p);
 }
 
-long serve_futimesat(struct call *c) {
+typedef int read_times(const struct call *c, uint64_t address, struct times *t);
+
+/* The times stand behind the file, which is a path, or a directory and a path. */
+static long times_at(const struct call *c, int file_words, int flags, read_times *read) {
 	struct times t;
 	auto_place p;
 
 	p.fd = -1;
-	int r = read_microseconds(c, c->args[2], &t);
+	int r = read(c, c->args[file_words], &t);
 	if (r == 0) {
-		r = timed_at(c, 0, &p);
+		r = file_words == 1 ? marked_at(c, AT_FDCWD, c->args[0], flags, &p)
+				    : timed_at(c, flags, &p);
 	}
 	return r != 0 ? r : set_times(&p, &t);
 }
 
-long serve_utimensat(struct call *c) {
-	struct times t;
-	auto_place p;
+long serve_utime(struct call *c) {
+	return times_at(c, 1, 0, read_seconds);
+}
 
-	p.fd = -1;
-	int r = read_nanoseconds(c, c->args[2], &t);
-	if (r == 0) {
-		r = timed_at(c, call_int(c, 3), &p);
-	}
-	return r != 0 ? r : set_times(&p, &t);
+long serve_utimes(struct call *c) {
+	return times_at(c, 1, 0, read_microseconds);
+}
+
+long serve_futimesat(struct call *c) {
+	return times_at(c, 2, 0, read_microseconds);
+}
+
+long serve_utimensat(struct call *c) {
+	return times_at(c, 2, call_int(c, 3), read_nanoseconds);
 }
 
 /* ---- extended attributes ---- */

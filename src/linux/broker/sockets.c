@@ -192,21 +192,28 @@ static long connect_inside(const struct call *c, int fd, struct address *a) {
 	return connect_to(c, fd, a, -1);
 }
 
+/* The caller's socket and the address that is beside it; the domain, or -errno. */
+static int socket_and_address(const struct call *c, int *ret_fd, struct address *ret) {
+	*ret_fd = caller_take_fd(c, call_int(c, 0));
+	if (*ret_fd < 0) {
+		return *ret_fd;
+	}
+	int domain = socket_option(*ret_fd, SOL_SOCKET, SO_DOMAIN);
+	int r = domain < 0 ? domain : address_read(c, ret);
+	return r < 0 ? r : domain;
+}
+
 long serve_connect(struct call *c) {
 	struct address a;
 
 	if (!plan_shares(c->b->plan)) {
 		return gate_connect(c);
 	}
-	auto_fd fd = caller_take_fd(c, call_int(c, 0));
+	auto_fd fd = -1;
+	int domain = socket_and_address(c, &fd, &a);
 
-	if (fd < 0) {
-		return fd;
-	}
-	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
-	int r = domain < 0 ? domain : address_read(c, &a);
-	if (r < 0) {
-		return r;
+	if (domain < 0) {
+		return domain;
 	}
 	if (a.len < sizeof(sa_family_t)) {
 		return -EINVAL;
@@ -319,15 +326,11 @@ static long bind_inside(int fd, int domain, struct address *a) {
 
 long serve_bind(struct call *c) {
 	struct address a;
-	auto_fd fd = caller_take_fd(c, call_int(c, 0));
+	auto_fd fd = -1;
+	int domain = socket_and_address(c, &fd, &a);
 
-	if (fd < 0) {
-		return fd;
-	}
-	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
-	int r = domain < 0 ? domain : address_read(c, &a);
-	if (r < 0) {
-		return r;
+	if (domain < 0) {
+		return domain;
 	}
 	if (address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
 		return bind_inside(fd, domain, &a);
