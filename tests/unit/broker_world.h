@@ -361,4 +361,47 @@ static inline int without_broker(inside_fn *fn) {
 	return wait_for(pid);
 }
 
+/* What a command tries: 0, or the errno. */
+#define ATTEMPT(name, call)                                                                        \
+	static int name(void) {                                                                    \
+		return (call) < 0 ? errno : 0;                                                     \
+	}
+
+static inline int open_close(const char *path, int flags) {
+	int fd = open(path, flags | O_CLOEXEC, 0666);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static inline int write_to(const char *path, int flags) {
+	int fd = open(path, flags | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		return -1;
+	}
+	ssize_t n = write(fd, "more", 4);
+	close(fd);
+	return n == 4 ? 0 : -1;
+}
+
+struct row {
+	const char *name;
+	inside_fn *attempt;
+	int error; /* with the broker */
+};
+
+#define ROW(name, error)                                                                           \
+	{ #name, name, error }
+
+/* The same answers when every path is walked name by name. */
+static inline void check_walking(const struct row *r) {
+	world_make();
+	world_walks = true;
+	int got = with_broker(ALL_FAMILIES, r->attempt);
+	world_walks = false;
+	if (got != r->error) {
+		test_failed = true;
+		printf("# %s: %d (%s), wanted %d\n", r->name, got, strerror(got), r->error);
+	}
+	world_remove();
+}
+
 #endif

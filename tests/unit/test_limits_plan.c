@@ -1,0 +1,178 @@
+/* Limits in a plan: what is asked of the kernel on which host, and what is promised. */
+#include "plan/limits.h"
+
+#include "base/auto.h"
+#include "test.h"
+
+#include <sys/resource.h>
+
+#define MIB (1024 * 1024)
+
+/* ---- the plan ---- */
+
+struct asked {
+	enum key_id key;
+	int64_t value;
+};
+
+static struct plan plan_for(const struct asked *asked, size_t n, const struct host *h,
+			    enum engine engine) {
+	struct policy p = {0};
+	struct plan plan = {.engine = engine};
+	struct err e = {0};
+	for (size_t i = 0; i < n; i++) {
+		p.values[asked[i].key] = (struct value){.set = true, .num = asked[i].value};
+	}
+	CHECK_INT(plan_limits(&plan, &p, h, &e), 0);
+	return plan;
+}
+
+#define PLAN_FOR(h, engine, ...)                                                                   \
+	plan_for((const struct asked[]){__VA_ARGS__},                                              \
+		 ARRAY_LEN(((const struct asked[]){__VA_ARGS__})), (h), (engine))
+
+static const struct host ordinary = {
+	.uid = 1000, .userns = true, .cgroup = {.why = "not delegated"}};
+static const struct host ordinary_v2 = {
+	.uid = 1000,
+	.userns = true,
+	.cgroup = {.kind = CGROUP_V2, .memory = true, .pids = true, .why = "no cpu here"}};
+static const struct host root_v1 = {
+	.privileged = true,
+	.userns = true,
+	.cgroup = {.kind = CGROUP_V1, .memory = true, .pids = true, .cpu = true}};
+static const struct host root_bare = {.privileged = true, .cgroup = {.why = "none"}};
+
+static int64_t planned_rlimit(const struct plan *plan, int resource) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == resource) {
+			return (int64_t)plan->rlimits[i].value;
+		}
+	}
+	return -1;
+}
+
+static const struct promise *promised(const struct plan *plan, enum guarantee g) {
+	return &plan->promises[g];
+}
+
+static bool says(const struct promise *p, const char *words) {
+	return p->why != NULL && strstr(p->why, words) != NULL;
+}
+
+TEST(without_limits_every_promise_is_absent_and_says_not_asked_for) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_TIMEOUT, LIMIT_NONE});
+	for (enum guarantee g = GUARANTEE_LIMITS_TIME; g <= GUARANTEE_LIMITS_DISK; g++) {
+		CHECK_INT(promised(&plan, g)->state, STATE_ABSENT);
+		CHECK_STR(promised(&plan, g)->why, "not asked for: the policy sets no such limit");
+	}
+	CHECK_INT(plan.nrlimits, 3);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 1);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_MSGQUEUE), 409600);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_SIGPENDING), 4096);
+	CHECK(!plan.use_cgroup);
+	CHECK_INT(plan.timeout_ms, LIMIT_NONE);
+	CHECK_INT(plan.output_bytes, LIMIT_NONE);
+}
+
+TEST(an_ordinary_run_needs_no_cgroup) {
+	struct plan plan = PLAN_FOR(&ordinary_v2, ENGINE_NAMESPACES, {KEY_LIMITS_PROCESSES, 512},
+				    {KEY_LIMITS_OPEN_FILES, 4096}, {KEY_LIMITS_FILE_SIZE, 1 << 30},
+				    {KEY_LIMITS_TMP_SIZE, 1 << 20}, {KEY_LIMITS_TIMEOUT, 120000},
+				    {KEY_LIMITS_GRACE, 2000}, {KEY_LIMITS_OUTPUT, MIB});
+	CHECK(!plan.use_cgroup);
+	CHECK_INT(plan.max_processes, LIMIT_NONE);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_NPROC), 512);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_NOFILE), 4096);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_FSIZE), 1 << 30);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_AS), -1);
+	CHECK_INT(plan.timeout_ms, 120000);
+	CHECK_INT(plan.grace_ms, 2000);
+	CHECK_INT(plan.tmp_size, 1 << 20);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ENFORCED);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->by[0], "rlimit");
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_TIME)->state, STATE_ENFORCED);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_OUTPUT)->by[0], "supervisor");
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_DISK)->state, STATE_WEAKER);
+	CHECK(says(promised(&plan, GUARANTEE_LIMITS_DISK), "workspace as a whole"));
+}
+
+TEST(memory_without_a_controller_is_absent_for_the_hosts_reason) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_MEMORY, MIB});
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_MEMORY)->state, STATE_ABSENT);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_MEMORY)->why, "not delegated");
+	CHECK_INT(plan.memory_bytes, LIMIT_NONE);
+	CHECK(!plan.use_cgroup);
+}
+
+TEST(memory_with_a_controller_is_enforced_and_the_group_counts_processes_too) {
+	struct plan plan = PLAN_FOR(&ordinary_v2, ENGINE_NAMESPACES, {KEY_LIMITS_MEMORY, MIB},
+				    {KEY_LIMITS_PROCESSES, 64});
+	CHECK(plan.use_cgroup);
+	CHECK_INT(plan.memory_bytes, MIB);
+	CHECK_INT(plan.max_processes, 64);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_MEMORY)->state, STATE_ENFORCED);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->by[0], "rlimit");
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->by[1], "cgroup");
+}
+
+TEST(root_needs_the_pids_controller_for_a_process_limit) {
+	struct plan with = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_PROCESSES, 64});
+	struct plan bare = PLAN_FOR(&root_bare, ENGINE_NAMESPACES, {KEY_LIMITS_PROCESSES, 64});
+	CHECK(with.use_cgroup);
+	CHECK_INT(with.max_processes, 64);
+	CHECK_INT(promised(&with, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ENFORCED);
+	CHECK_STR(promised(&with, GUARANTEE_LIMITS_PROCESSES)->by[0], "cgroup");
+	CHECK(!bare.use_cgroup);
+	CHECK_INT(promised(&bare, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ABSENT);
+	CHECK(says(promised(&bare, GUARANTEE_LIMITS_PROCESSES), "root"));
+}
+
+TEST(outside_a_user_namespace_the_process_rlimit_is_not_used) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_LANDLOCK, {KEY_LIMITS_PROCESSES, 64});
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_NPROC), -1);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ABSENT);
+}
+
+TEST(one_process_leaves_room_for_our_pid_1) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_PROCESSES, 1});
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_NPROC), 2);
+}
+
+TEST(processor_time_is_rounded_up_and_weaker_because_it_is_per_process) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_CPU_TIME, 1001});
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_CPU), 2);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_CPU)->by[0], "rlimit");
+}
+
+TEST(a_share_of_processors_is_enforced_only_by_the_cpu_controller) {
+	struct plan with = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_CPUS, 1500});
+	struct plan without = PLAN_FOR(&ordinary_v2, ENGINE_NAMESPACES, {KEY_LIMITS_CPUS, 1500});
+	struct plan both = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_CPUS, 1500},
+				    {KEY_LIMITS_CPU_TIME, 1000});
+	CHECK_INT(promised(&with, GUARANTEE_LIMITS_CPU)->state, STATE_ENFORCED);
+	CHECK_INT(with.cpu_millis, 1500);
+	CHECK_INT(promised(&without, GUARANTEE_LIMITS_CPU)->state, STATE_ABSENT);
+	CHECK_STR(promised(&without, GUARANTEE_LIMITS_CPU)->why, "no cpu here");
+	CHECK_INT(without.cpu_millis, LIMIT_NONE);
+	CHECK_INT(promised(&both, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
+	CHECK_STR(promised(&both, GUARANTEE_LIMITS_CPU)->by[1], "rlimit");
+}
+
+TEST(an_idle_limit_alone_is_a_weaker_time_limit) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_IDLE_TIMEOUT, 1000});
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_TIME)->state, STATE_WEAKER);
+	CHECK_INT(plan.idle_ms, 1000);
+}
+
+TEST(a_negative_limit_is_refused) {
+	struct policy p = {0};
+	struct plan plan = {.engine = ENGINE_NAMESPACES};
+	struct err e = {0};
+	p.values[KEY_LIMITS_MEMORY] = (struct value){.set = true, .num = -5};
+	CHECK_INT(plan_limits(&plan, &p, &ordinary, &e), -1);
+	CHECK_INT(e.kind, ERR_USAGE);
+}
+
+TESTS_MAIN
