@@ -1,6 +1,7 @@
 /* Should:   show the command, within half a second or so, the file that stands at a
- *           granted name now, and hide the one that stands at a hidden name; leave
- *           descriptors of the old one as they are.
+ *           granted name now, hide the one that stands at a hidden name, and put a text
+ *           of our own back over what stands at its name; leave descriptors of the old
+ *           one as they are.
  * Must not: follow a symlink, show anything but a regular file of the same owner,
  *           root or the caller, or put it anywhere but over the old one.
  * Fails:    to the old file, which stays readable: what is not a plain file, is
@@ -35,12 +36,14 @@
 
 /* Sooner than a person who saved a file looks for the effect. */
 #define LOOK_EVERY_MS 400
-/* Where something is hidden: what the host puts there is open until it is seen. */
+/* Where something is covered: what the host puts there is open until it is seen. */
 #define LOOK_SOON_MS 50
 /* Of one file. */
 #define TRIES_MAX 8
 /* A helper takes about a millisecond. */
 #define LOOK_AGAIN_MS 10
+
+#define COVER_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* Which file it is.  An inode's number is used again once nothing holds the file,
  * but hardly with the same time of birth; a plan knows the number alone.  Files that are
@@ -136,15 +139,20 @@ static bool same(const struct face *a, const struct face *b) {
 	return same_inode(a, b) && (!dated || (a->born_s == b->born_s && a->born_ns == b->born_ns));
 }
 
-static bool hides(const struct mount *m) {
+/* Puts something of our own over what the host has there. */
+static bool covers(const struct mount *m) {
 	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT;
 }
 
 /* Whatever the host puts there is hidden; shown is a file that the old one's owner, root
  * or the caller has put there. */
 static bool may_replace(const struct followed *f, const struct face *new) {
-	if (hides(f->m)) {
-		return new->kind != 0 && new->kind != MODE_LINK; /* no mount covers a link */
+	if (f->m->steady) {
+		return new->kind == MODE_REGULAR || new->kind == MODE_LINK;
+	}
+	if (covers(f->m)) {
+		return new->kind != 0 &&
+		       new->kind != MODE_LINK; /* its end is what has to be hidden */
 	}
 	bool known = f->shown.dated && new->uid == f->shown.uid;
 	return new->kind == MODE_REGULAR && (known || new->uid == 0 || new->uid == getuid());
@@ -152,29 +160,40 @@ static bool may_replace(const struct followed *f, const struct face *new) {
 
 /* ---- helper: system calls only, it is a copy of a program that may have threads ---- */
 
-/* What hides another file: as layers/mounts.c has it. */
-static int new_mask(bool directory) {
-	const struct fs_option options[] = {{"mode", directory ? "0111" : "0000"}, {"size", "64k"}};
-	uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	auto_fd fs = tree_new("tmpfs", options, ARRAY_LEN(options), (unsigned)attributes);
+/* What covers another file: as layers/mounts.c has it. */
+static int new_file(int fs, const char *text, uint32_t mode) {
+	size_t len = strlen(text);
+	auto_fd file = openat(fs, "cover", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+	/* The mode at the end: the caller's mask does not count.  libc's own name for it stands in
+	 * a header that <linux/stat.h> does not bear. */
+	if (file < 0 || write(file, text, len) != (ssize_t)len ||
+	    syscall(SYS_fchmod, file, mode) != 0) {
+		return -1;
+	}
+	/* A part of a tree can be cloned where it is mounted: in our copy of the host's. */
+	if (syscall(SYS_move_mount, fs, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+		return -1;
+	}
+	return tree_clone(file, COVER_ATTRIBUTES | MOUNT_ATTR_RDONLY);
+}
+
+static int new_cover(const struct mount *m, bool directory) {
+	/* A text is no longer than the file that its lines were taken from. */
+	const struct fs_option options[] = {{"mode", directory ? "0111" : "0000"},
+					    {"size", "128k"}};
+	auto_fd fs = tree_new("tmpfs", options, ARRAY_LEN(options), COVER_ATTRIBUTES);
 	if (fs < 0 || directory) {
 		return fs < 0 || tree_restrict(fs, MOUNT_ATTR_RDONLY, 0) != 0 ? -1 : take_fd(&fs);
 	}
-	/* A part of a tree can be cloned where it is mounted: in our copy of the host's. */
-	auto_fd file = openat(fs, "mask", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-	if (file < 0 ||
-	    syscall(SYS_move_mount, fs, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-		return -1;
-	}
-	return tree_clone(file, attributes | MOUNT_ATTR_RDONLY);
+	return m->steady ? new_file(fs, m->text, m->mode) : new_file(fs, "", 0);
 }
 
 /* The new file, from the host's own mounts; -1 when it is another one by now. */
 static int clone_wanted(const struct followed *f) {
 	struct statx st;
 
-	if (hides(f->m)) {
-		return new_mask(f->wanted.kind == MODE_DIRECTORY);
+	if (covers(f->m)) {
+		return new_cover(f->m, f->wanted.kind == MODE_DIRECTORY);
 	}
 	auto_fd fd = sys_openat2(AT_FDCWD, f->m->follow, O_PATH,
 				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
@@ -299,8 +318,19 @@ static bool helper_ended(struct follow *f, int flags) {
 	return true;
 }
 
+static void add(struct follow *f, const struct mount *m) {
+	if (m == NULL || m->follow == NULL) {
+		return;
+	}
+	struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m->follow);
+	/* With its time of birth while it is there: its number may soon be another's. */
+	f->files[f->n++] =
+		(struct followed){.m = m, .shown = same_inode(&planned, &now) ? now : planned};
+	f->every = covers(m) ? LOOK_SOON_MS : f->every;
+}
+
 int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
-	size_t n = 0;
+	size_t n = plan->standby != NULL;
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		n += plan->mounts[i].follow != NULL;
 	}
@@ -314,16 +344,9 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 	}
 	*f = (struct follow){.view = -1, .helper = -1, .every = LOOK_EVERY_MS};
 	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (m->follow == NULL) {
-			continue;
-		}
-		struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m->follow);
-		/* With its time of birth while it is there: its number may soon be another's. */
-		f->files[f->n++] = (struct followed){
-			.m = m, .shown = same_inode(&planned, &now) ? now : planned};
-		f->every = hides(m) ? LOOK_SOON_MS : f->every;
+		add(f, &plan->mounts[i]);
 	}
+	add(f, plan->standby);
 	*ret = f;
 	return 0;
 }

@@ -9,7 +9,8 @@
  * sandbox's user namespace, which belongs to the caller, clones the new file out of
  * a copy of the host's mounts, joins the sandbox's mount namespace and puts the
  * clone beneath the old mount, which it then takes away.  Over what is to be hidden it
- * puts a new mask.
+ * puts a new mask, and over what replaces a text of our own, such as the run's resolv.conf,
+ * that text again.
  *
  * Looking is cheaper than being told: a run that ends before the first look pays two
  * system calls, an inotify instance is one of 128 that a user has and takes

@@ -1,7 +1,9 @@
 /* Which single files are followed when the host replaces them.
  *
  * A mount on a name of the host goes when the host puts another file there.  So does a
- * mask, and what it hid would be open: those are followed as well.
+ * mask, and what it hid would be open: those are followed as well.  Over what replaces a
+ * file that is read differently inside goes a mask, for nobody cleans the new one; but a
+ * text that owes the file nothing goes over the new one too.
  *
  * A rule of Landlock holds a file as a mount does.  For a new file at a mount point
  * the kernel goes on to the directory that holds the mount point, so that directory
@@ -15,12 +17,12 @@
 
 #include "base/str.h"
 
-/* The mount that decides about the directory of mounts[at]. */
-static const struct mount *around(const struct plan *plan, size_t at) {
+/* The mount among the first n that decides about the directory of the target. */
+static const struct mount *around(const struct plan *plan, size_t n, const char *target) {
 	const struct mount *best = NULL;
-	for (size_t i = 0; i < at; i++) { /* L1: deeper ones follow */
+	for (size_t i = 0; i < n; i++) { /* L1: deeper ones follow */
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind != MOUNT_PIN && path_within(plan->mounts[at].target, m->target)) {
+		if (m->kind != MOUNT_PIN && path_within(target, m->target)) {
 			best = m;
 		}
 	}
@@ -65,7 +67,7 @@ static bool door_is_safe(struct builder *b, const struct mount *file) {
 
 static void mark(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
-	const struct mount *outer = around(b->plan, at);
+	const struct mount *outer = around(b->plan, at, m->target);
 	bool tree = outer != NULL && (outer->kind == MOUNT_BIND || outer->kind == MOUNT_COW ||
 				      outer->kind == MOUNT_PRIVATE);
 	m->door = !tree && b->plan->landlock_abi > 0 && door_is_safe(b, m);
@@ -74,9 +76,7 @@ static void mark(struct builder *b, size_t at) {
 }
 
 /* On ground of our own, an overlay too, nobody outside can take a mask away. */
-static void mark_mask(struct builder *b, size_t at) {
-	struct mount *m = &b->plan->mounts[at];
-	const struct mount *outer = around(b->plan, at);
+static void mark_cover(struct builder *b, struct mount *m, const struct mount *outer) {
 	if (outer != NULL && outer->kind == MOUNT_BIND) {
 		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
 		m->follow =
@@ -86,10 +86,9 @@ static void mark_mask(struct builder *b, size_t at) {
 
 static void mark_one(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
-	/* Nobody cleans the new file of a copy: it is hidden. */
 	if (!b->shared &&
 	    (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT)) {
-		mark_mask(b, at);
+		mark_cover(b, m, around(b->plan, at, m->target));
 		return;
 	}
 	/* What has no reach is a socket: its service, when it starts again, makes another. */
@@ -113,5 +112,9 @@ static void mark_one(struct builder *b, size_t at) {
 void follow_mark(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nmounts; i++) {
 		mark_one(b, i);
+	}
+	if (b->plan->standby != NULL) {
+		struct mount *m = b->plan->standby;
+		mark_cover(b, m, around(b->plan, b->plan->nmounts, m->target));
 	}
 }

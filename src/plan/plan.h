@@ -87,6 +87,8 @@ struct mount {
 	bool create;        /* the mount point may be made: it lies on our own ground */
 	bool maybe;         /* it need not be possible: then it is left out */
 	bool is_file;       /* the source is not a directory */
+	bool steady;        /* TEXT: it says nothing of the file that it covers, and covers what
+	                     * replaces that as well; without, that is hidden */
 	const char *follow; /* where the host has one file that is shown or masked: what replaces
 			     * it there is treated likewise; NULL */
 	bool door;          /* and its directory, ours, carries its rights for the new one */
@@ -111,6 +113,8 @@ struct plan {
 
 	struct mount *mounts;
 	size_t nmounts, mounts_cap;
+	struct mount *standby;    /* a steady text that is mounted when the host replaces what
+	                           * leads to the right place now; NULL */
 
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */

@@ -94,11 +94,28 @@ static const char *resolver_place(struct builder *b) {
 	return keep_join(b, "/etc", text); /* leads nowhere on the host */
 }
 
+/* A link of the host's may become another one, or a file. */
+static void stand_by(struct builder *b, const struct mount *text) {
+	struct look seen = fs_look(b, RESOLVER_FILE);
+	struct mount *m = seen.kind == LOOK_LINK ? arena_alloc(b->a, sizeof *m) : NULL;
+	if (m == NULL) {
+		b->out_of_memory = b->out_of_memory || seen.kind == LOOK_LINK;
+		return;
+	}
+	*m = *text;
+	m->kind = MOUNT_TEXT;
+	m->target = RESOLVER_FILE;
+	m->dev = seen.dev;
+	m->ino = seen.ino;
+	b->plan->standby = m;
+}
+
 /* Over the host's file where its tree is shown, else a file of our own root. */
 static void show_own_resolver(struct builder *b) {
 	const char *at = resolver_place(b);
+	struct look seen = fs_look(b, at);
 	bool over = is_shown(b, at);
-	if (over && fs_look(b, at).kind != LOOK_FILE) {
+	if (over && seen.kind != LOOK_FILE) {
 		note_add(b, keep_printf(b, "%s cannot be put at %s: programs find no name server",
 					RESOLVER_FILE, at));
 		return;
@@ -110,9 +127,13 @@ static void show_own_resolver(struct builder *b) {
 		.mode = 0444,
 		.reach = over ? REACH_NONE : REACH_READ,
 		.is_file = true,
+		.steady = true,
+		.dev = over ? seen.dev : 0,
+		.ino = over ? seen.ino : 0,
 		.note = "the gate's name server",
 	};
 	wish_add(b, m, RANK_CLEAN);
+	stand_by(b, &m);
 }
 
 /* ---- the three views ---- */

@@ -192,6 +192,8 @@ TEST(it_is_not_seen_in_a_tree_that_is_only_read_either) {
 	add_item(&w, KEY_FS_READ, MAIN);
 	CHECK_INT(build(&w), 0);
 	CHECK(kind_is(&w, WS "/.git/config", MOUNT_TEXT));
+	/* What replaces it has not been cleaned: it is hidden. */
+	CHECK(!mount_at(&w, WS "/.git/config")->steady);
 	CHECK(kind_is(&w, MAIN "/.git/config", MOUNT_TEXT));
 	world_done(&w);
 }

@@ -192,6 +192,12 @@ TEST(the_resolver_stands_where_the_hosts_link_leads) {
 		CHECK(m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT);
 		CHECK_STR(m->text, "nameserver 127.0.0.53\nsearch c.example\noptions ndots:3\n");
 		CHECK(strstr(w.plan.net.resolv_conf, "9.9.9.9") != NULL);
+		/* And when the host makes something else of the link, over that. */
+		const struct mount *s = w.plan.standby;
+		REQUIRE(s != NULL);
+		CHECK(s->kind == MOUNT_TEXT && s->steady && s->text == m->text);
+		CHECK_STR(s->target, "/etc/resolv.conf");
+		CHECK_STR(s->follow, "/etc/resolv.conf");
 		world_done(&w);
 	}
 }
@@ -207,6 +213,8 @@ TEST(the_resolver_covers_a_file_of_the_host) {
 	REQUIRE(m != NULL);
 	CHECK_INT(m->kind, MOUNT_TEXT);
 	CHECK_STR(m->text, "nameserver 127.0.0.53\n");
+	CHECK(m->steady && w.plan.standby == NULL);
+	CHECK_STR(m->follow, "/etc/resolv.conf");
 	CHECK_STR(w.plan.net.resolv_conf, "nameserver 10.0.0.1\n");
 	/* The minimal view has an /etc of its own. */
 	set_num(&w, KEY_FS_VIEW, VIEW_MINIMAL);
