@@ -51,6 +51,12 @@ static size_t oldest(const struct cache *c) {
 	return best;
 }
 
+void cache_forget(struct cache *c) {
+	for (size_t i = 0; i < RESOLVER_CACHE; i++) {
+		c->slots[i].until = 0;
+	}
+}
+
 void cache_put(struct cache *c, const char *name, const struct names_found *found, int64_t until) {
 	uint32_t hash = hash_of(name);
 	size_t len = strlen(name), i = find(c, name, hash);

@@ -23,4 +23,6 @@ bool cache_get(struct cache *c, const char *name, int64_t now, struct names_foun
 
 void cache_put(struct cache *c, const char *name, const struct names_found *found, int64_t until);
 
+void cache_forget(struct cache *c); /* all of it */
+
 #endif

@@ -31,8 +31,7 @@ static struct server *server_of(const struct exchange *x) {
 	return &x->all->servers.list[x->server];
 }
 
-/* Ends what is under way of this try. */
-static void stop(struct exchange *x) {
+void exchange_stop(struct exchange *x) {
 	alarm_clear(x->all->loop, &x->alarm);
 	if (x->watch.fd >= 0) {
 		loop_drop(x->all->loop, &x->watch);
@@ -45,7 +44,7 @@ static void stop(struct exchange *x) {
 }
 
 static void finish(struct exchange *x) {
-	stop(x);
+	exchange_stop(x);
 	x->over = true;
 	x->done(x);
 }
@@ -107,13 +106,13 @@ static bool begin_try(struct exchange *x) {
 	if (new_id(x) && (x->all->servers.use_vc ? begin_tcp(x) : begin_udp(x))) {
 		return true;
 	}
-	stop(x);
+	exchange_stop(x);
 	return false;
 }
 
 /* The next try that can be begun, or the end. */
 static void next_try(struct exchange *x) {
-	stop(x);
+	exchange_stop(x);
 	while (x->tries > 0) {
 		x->tries--;
 		x->server = (x->server + 1) % x->all->servers.count;
@@ -137,7 +136,7 @@ static void too_late(struct alarm *a) {
 
 /* The same server again, in another way; the next one when that cannot be begun. */
 static void again(struct exchange *x, bool (*begin)(struct exchange *x)) {
-	stop(x);
+	exchange_stop(x);
 	if (!begin(x)) {
 		next_try(x);
 	}

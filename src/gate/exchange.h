@@ -46,4 +46,7 @@ struct exchange {
 /* Fills in what is above the empty line, from zeroed memory; the name outlives it. */
 void exchange_begin(struct exchange *x);
 
+/* Ends what is under way of it; done is not called. */
+void exchange_stop(struct exchange *x);
+
 #endif

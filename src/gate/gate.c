@@ -180,7 +180,7 @@ static void lifeline_ready(struct watch *w, uint32_t events) {
 	struct gate *g = HOLDER(w, struct gate, lifeline);
 	(void)events;
 
-	g->loop.over = true;
+	g->loop.over = g->loop.over || !resolver_told(g->resolver);
 }
 
 static void drained(struct alarm *a) {
@@ -264,6 +264,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	}
 	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());
 	resolver_init(g->resolver, &g->loop, g->net->resolv_conf, g->net->hosts);
+	resolver_hear(g->resolver, g->lifeline.fd, s->news);
 	loop_run(&g->loop);
 	for (;;) {
 		leave(0);

@@ -19,6 +19,7 @@
 #define CORRAL_GATE_GATE_H
 
 #include "gate/ledger.h"
+#include "gate/news.h"
 #include "gate/wire.h"
 #include "plan/net.h"
 
@@ -28,10 +29,11 @@ struct gate_setup {
 	const struct net_plan *net;
 	struct ledger *ledger;
 	struct wire_peers *peers;
+	const struct news *news; /* NULL: the host's files are as they were */
 	bool shared;      /* there is no network namespace inside: the relay listens here */
 	int landlock_abi; /* for the gate's own confinement */
 	int channel;      /* to the broker */
-	int lifeline;     /* its end is the supervisor's */
+	int lifeline;     /* its end is the supervisor's, who tells news on it */
 	int publish[GATE_PUBLISH_MAX]; /* listeners on the host, one for each of net->publish */
 };
 

@@ -54,6 +54,13 @@ void hosts_read(struct hosts *h, const char *file) {
 	}
 }
 
+/* What is not counted is not looked at. */
+void hosts_forget(struct hosts *h) {
+	h->count = h->used = 0;
+	memset(h->first, 0, sizeof h->first);
+	memset(h->last, 0, sizeof h->last);
+}
+
 static void give(const struct ip *ip, struct dns_answer *v4, struct dns_answer *v6) {
 	struct dns_answer *a = ip_is4(ip) ? v4 : v6;
 	for (size_t i = 0; i < a->nips; i++) {

@@ -10,7 +10,7 @@
 #define HOSTS_TEXT ((size_t)2 * 1024 * 1024)
 #define HOSTS_BUCKETS 4096
 
-#define HOSTS_TTL 60 /* seconds; the table does not change, an asker's patience may */
+#define HOSTS_TTL 60 /* seconds; the table changes rarely, an asker's patience may end */
 
 struct hosts_entry {
 	struct ip ip;
@@ -28,6 +28,9 @@ struct hosts {
 /* Into zeroed memory.  Lines that are none (an address with a zone, a name that is not one) are
  * passed over, as everybody does. */
 void hosts_read(struct hosts *h, const char *file);
+
+/* As new; read again, it may be another file. */
+void hosts_forget(struct hosts *h);
 
 /* All addresses of a name, in the order of the file; and of "localhost" and what is beneath it
  * when the file has no line for it.  False: it says nothing of this name. */

@@ -27,6 +27,12 @@ struct resolver {
 	struct query queries[RESOLVER_QUERIES];
 	struct cache cache;
 	struct hosts hosts;
+
+	int line; /* to who can read the host's files; -1: nobody */
+	const struct news *news;
+	bool wants_news; /* asked, and not answered yet */
+	int64_t next_news;
+	struct alarm later;
 };
 
 size_t resolver_size(void) {
@@ -35,11 +41,42 @@ size_t resolver_size(void) {
 
 void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts) {
 	r->exchanges.loop = l;
+	r->line = -1;
 	servers_read(&r->exchanges.servers, resolv_conf, RESOLVER_TIMEOUT_MS);
 	hosts_read(&r->hosts, hosts);
 }
 
-const char *resolver_hosts_name(const struct resolver *r, const struct ip *ip, size_t *at) {
+/* ---- asking for news ---- */
+
+/* Now, which is true, or when it is time to again. */
+static bool ask_for_news(struct resolver *r) {
+	struct loop *l = r->exchanges.loop;
+	if (r->line < 0 || r->wants_news) {
+		return false;
+	}
+	if (l->now >= r->next_news) {
+		r->next_news = l->now + RESOLVER_NEWS_MS;
+		r->wants_news = news_send(r->line, NEWS_WANTED);
+	} else if (r->later.place == 0) {
+		(void)alarm_set(l, &r->later, r->next_news - l->now); /* or with the next name */
+	}
+	return r->wants_news;
+}
+
+static void time_for_news(struct alarm *a) {
+	char *owner = (char *)a - offsetof(struct resolver, later);
+	(void)ask_for_news((struct resolver *)(void *)owner); /* what comes of it comes */
+}
+
+void resolver_hear(struct resolver *r, int line, const struct news *news) {
+	r->line = line;
+	r->news = news;
+	r->later.ring = time_for_news;
+}
+
+/* A program may have read a hosts file that is new. */
+const char *resolver_hosts_name(struct resolver *r, const struct ip *ip, size_t *at) {
+	(void)ask_for_news(r); /* for the next time */
 	return hosts_name(&r->hosts, ip, at);
 }
 
@@ -159,7 +196,9 @@ static struct query *place_for(struct resolver *r, const char *name) {
 void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w) {
 	struct names_found found;
 	w->waiting = false;
-	if (known(r, name, &found)) {
+	bool news = ask_for_news(r);
+	/* A failure may be the old servers', and the new ones be told in a moment. */
+	if (known(r, name, &found) && !(news && found.code == DNS_SERVFAIL)) {
 		w->found(w, &found);
 		return;
 	}
@@ -184,6 +223,52 @@ void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w)
 	if (fresh) {
 		begin(r, q);
 	}
+}
+
+/* ---- news ---- */
+
+/* What was begun with the old files goes on with the new ones. */
+static void renew(struct query *q, bool servers) {
+	struct resolver *r = q->resolver;
+	struct names_found found = {0};
+	if (!q->busy) {
+		return;
+	}
+	bool listed = hosts_find(&r->hosts, q->name, &found.v4, &found.v6);
+	if (!listed && !servers) {
+		return;
+	}
+	for (enum half i = 0; i < HALVES; i++) {
+		exchange_stop(&q->halves[i]);
+	}
+	if (listed) {
+		q->found = found;
+		tell(q);
+	} else {
+		begin(r, q);
+	}
+}
+
+bool resolver_told(struct resolver *r) {
+	uint8_t what = 0;
+	int got = news_receive(r->line, &what);
+	if (got <= 0) {
+		return got == 0;
+	}
+	r->wants_news = false;
+	bool servers = (what & NEWS_RESOLV_CONF) != 0;
+	if ((what & NEWS_HOSTS) != 0) {
+		hosts_forget(&r->hosts);
+		hosts_read(&r->hosts, r->news->hosts);
+	}
+	if (servers) {
+		servers_read(&r->exchanges.servers, r->news->resolv_conf, RESOLVER_TIMEOUT_MS);
+		cache_forget(&r->cache); /* another network, other answers */
+	}
+	for (size_t i = 0; what != 0 && i < RESOLVER_QUERIES; i++) {
+		renew(&r->queries[i], servers);
+	}
+	return true;
 }
 
 void resolver_forget(struct resolver *r, struct resolver_wait *w) {

@@ -7,6 +7,7 @@
 
 #include "gate/dns.h"
 #include "gate/loop.h"
+#include "gate/news.h"
 
 #define RESOLVER_CACHE 1024    /* names; the least recently used is forgotten first */
 #define RESOLVER_QUERIES 256   /* names that are asked about at once; more fail (SERVFAIL) */
@@ -16,6 +17,7 @@
 #define RESOLVER_KEEP_MAX 300    /* and at most */
 #define RESOLVER_KEEP_NONE 5     /* that there is no address */
 #define RESOLVER_KEEP_FAILURE 1  /* that nobody answered: askers try again at once */
+#define RESOLVER_NEWS_MS 1000    /* between two questions whether the host's files have changed */
 
 struct resolver;
 
@@ -40,6 +42,10 @@ size_t resolver_size(void);
  * not kept.  Never fails: without a line for a server it is this host (resolv.conf(5)). */
 void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts);
 
+/* From now on it asks on this line, while it is asked itself, whether the files have changed. */
+void resolver_hear(struct resolver *r, int line, const struct news *news);
+bool resolver_told(struct resolver *r); /* the line has something; false: its other end is gone */
+
 /* name: lower case, a hostname.  Concurrent questions about one name share a query.  w is not
  * waiting already. */
 void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w);
@@ -47,6 +53,6 @@ void resolver_forget(struct resolver *r, struct resolver_wait *w); /* the asker 
 
 /* Names of the hosts file that have this address: the next after *at, which begins with 0; NULL
  * at the end. */
-const char *resolver_hosts_name(const struct resolver *r, const struct ip *ip, size_t *at);
+const char *resolver_hosts_name(struct resolver *r, const struct ip *ip, size_t *at);
 
 #endif

@@ -112,7 +112,8 @@ void servers_read(struct servers *s, const char *resolv_conf, unsigned timeout_m
 			}
 		}
 	}
-	if (s->count == 0) {
+	s->named = s->count > 0;
+	if (!s->named) {
 		add(s, &(struct word){"127.0.0.1", sizeof "127.0.0.1" - 1});
 	}
 }

@@ -26,6 +26,7 @@ struct server {
 struct servers {
 	struct server list[SERVERS_MAX];
 	size_t count; /* never 0: without a line it is this host */
+	bool named;   /* a line says who */
 	unsigned timeout_ms, attempts;
 	bool rotate, use_vc; /* use_vc: by TCP alone */
 	size_t turn;         /* rotate: who is first the next time */

@@ -1,5 +1,5 @@
-/* Should:   give the gate its channel, its ledger and its listeners, and no other
- *           descriptor of the caller's.
+/* Should:   give the gate its channel, its ledger, its line to the supervisor and its
+ *           listeners, and no other descriptor of the caller's.
  * Must not: run code of libc in the gate's process beyond system calls: the caller may
  *           have threads.
  * Fails:    closed: without a gate nothing is started. */
@@ -43,6 +43,12 @@ static void *map(size_t size, int flags) {
 			   MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 
 	return place == MAP_FAILED ? NULL : place;
+}
+
+static void unmap(void *place, size_t size) {
+	if (place != NULL) {
+		(void)munmap(place, size); /* it is a mapping of this size */
+	}
 }
 
 /* ---- published ports ---- */
@@ -154,11 +160,11 @@ static int open_channels(struct gate_setup *s, struct gatekeeper *ret, struct er
 	ret->broker = channel[1];
 	/* As much as the host allows. */
 	(void)setsockopt(ret->broker, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-	if (pipe2(line, O_CLOEXEC) != 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
 		return err_sys(e, WHERE, "cannot make the gate's lifeline");
 	}
 	s->lifeline = line[0];
-	ret->lifeline = line[1];
+	ret->teller.line = line[1];
 	return 0;
 }
 
@@ -187,24 +193,25 @@ int gatekeeper_start(const struct plan *plan, struct ledger *ledger, struct gate
 	}
 	struct gate *g = map(gate_size(), MAP_PRIVATE);
 	k.peers = map(sizeof *k.peers, MAP_SHARED);
-	if (g == NULL || k.peers == NULL) {
+	k.teller.news = map(sizeof *k.teller.news, MAP_SHARED);
+	k.teller.net = &plan->net;
+	if (g == NULL || k.peers == NULL || k.teller.news == NULL) {
 		(void)err_sys(e, WHERE, "cannot map the gate's memory");
 		goto failed;
 	}
 	s.peers = k.peers;
+	s.news = k.teller.news;
 	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
 	    start(g, &s, &k, e) != 0) {
 		goto failed;
 	}
-	(void)munmap(g, gate_size()); /* the gate has its own */
+	unmap(g, gate_size()); /* the gate has its own */
 	close_setup(&s);
 	*ret = k;
 	return 0;
 
 failed:
-	if (g != NULL) {
-		(void)munmap(g, gate_size());
-	}
+	unmap(g, gate_size());
 	close_setup(&s);
 	gatekeeper_end(&k);
 	return -1;
@@ -228,9 +235,9 @@ void gatekeeper_end(struct gatekeeper *k) {
 		}
 		drop_fd(&k->pidfd);
 	}
-	drop_fd(&k->lifeline);
-	if (k->peers != NULL) {
-		(void)munmap(k->peers, sizeof *k->peers);
-		k->peers = NULL;
-	}
+	drop_fd(&k->teller.line);
+	unmap(k->peers, sizeof *k->peers);
+	unmap(k->teller.news, sizeof *k->teller.news);
+	k->peers = NULL;
+	k->teller.news = NULL;
 }

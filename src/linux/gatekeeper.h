@@ -5,16 +5,17 @@
 
 #include "base/err.h"
 #include "gate/gate.h"
+#include "linux/teller.h"
 #include "plan/plan.h"
 
 struct gatekeeper {
 	int pidfd;    /* of the gate; -1: there is none */
-	int lifeline; /* its end ends the gate */
+	struct teller teller; /* has the line whose end ends the gate */
 	int broker;   /* the broker's end of the channel, until the sandbox has it */
 	struct wire_peers *peers; /* shared with both */
 };
 
-#define GATEKEEPER_NONE ((struct gatekeeper){.pidfd = -1, .lifeline = -1, .broker = -1})
+#define GATEKEEPER_NONE ((struct gatekeeper){.pidfd = -1, .teller = TELLER_NONE, .broker = -1})
 
 /* The ledger is the caller's.  On failure nothing is left behind. */
 int gatekeeper_start(const struct plan *plan, struct ledger *ledger, struct gatekeeper *ret,

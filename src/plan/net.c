@@ -23,8 +23,6 @@
 #define RULES_MAX 4096
 
 /* glibc reads no more of the first; the second may hold a long list of blocked names. */
-#define RESOLV_CONF_MAX ((size_t)64 * 1024)
-#define HOSTS_MAX ((size_t)1024 * 1024)
 
 /* ---- rules ---- */
 
@@ -272,8 +270,8 @@ static int check_host(const struct builder *b, struct err *e) {
 
 static void read_host_files(struct builder *b) {
 	struct net_plan *net = &b->plan->net;
-	const char *resolv = fs_text(b, "/etc/resolv.conf", RESOLV_CONF_MAX);
-	const char *hosts = fs_text(b, "/etc/hosts", HOSTS_MAX);
+	const char *resolv = fs_text(b, "/etc/resolv.conf", NET_RESOLV_CONF_MAX);
+	const char *hosts = fs_text(b, "/etc/hosts", NET_HOSTS_MAX);
 
 	net->resolv_conf = resolv == NULL ? "" : resolv;
 	net->hosts = hosts == NULL ? "" : hosts;

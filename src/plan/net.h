@@ -40,6 +40,10 @@ struct net_socket {
 	struct origin origin;
 };
 
+/* The host's files for names; a longer one is not read. */
+#define NET_RESOLV_CONF_MAX ((size_t)64 * 1024)
+#define NET_HOSTS_MAX ((size_t)1024 * 1024)
+
 struct net_plan {
 	bool gate; /* net.mode is filtered or restricted, or something local is passed through */
 	enum net mode;
@@ -52,7 +56,7 @@ struct net_plan {
 	size_t npublish;
 	uint16_t *host_ports;  /* of the host's loopback */
 	size_t nhost_ports;
-	const char *resolv_conf, *hosts; /* texts of the host's files; "" without */
+	const char *resolv_conf, *hosts; /* texts of the host's files at the start; "" without */
 	const char *resolver;  /* what the run reads as /etc/resolv.conf; NULL: the host's */
 	struct net_socket *sockets; /* need no gate: the broker lets them be connected to */
 	size_t nsockets;

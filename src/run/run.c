@@ -95,12 +95,16 @@ static void records_free(struct records *r) {
 }
 
 /* The slots that every wait on a child has. */
-static void child_poll(const struct child *c, struct pollfd slots[2]) {
+#define CHILD_SLOTS 3
+
+static void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]) {
 	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
 	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
+	teller_poll(&c->gate.teller, &slots[2]);
 }
 
-static void child_step(const struct child *c, struct story *s, const struct pollfd slots[2]) {
+static void child_step(struct child *c, struct story *s, const struct pollfd slots[CHILD_SLOTS]) {
+	teller_step(&c->gate.teller, &slots[2]);
 	if (slots[0].revents != 0 || slots[1].revents != 0) {
 		story_read(s, c);
 	}
@@ -272,7 +276,12 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 	return poll_ms(at, now);
 }
 
-enum slot { SLOT_CHILD, SLOT_SIGNALS = 2, SLOT_STREAMS, SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS };
+enum slot {
+	SLOT_CHILD,
+	SLOT_SIGNALS = CHILD_SLOTS,
+	SLOT_STREAMS,
+	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
+};
 
 static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct story *s) {
 	if (poll(slots, count, timeout) >= 0) {
@@ -477,11 +486,11 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 /* ---- in two steps ---- */
 
 /* Waits until the story satisfies: begun, or over. */
-static void running_wait(const struct running *r, struct story *s, bool until_begun) {
+static void running_wait(struct running *r, struct story *s, bool until_begun) {
 	int64_t overdue = overdue_at(r->plan, r->started_ms);
 
 	while (!s->over && !(until_begun && s->begun)) {
-		struct pollfd slots[2];
+		struct pollfd slots[CHILD_SLOTS];
 		int64_t now = clock_ms();
 		if (overdue >= 0 && now >= overdue) {
 			s->end.forced = s->over = true;

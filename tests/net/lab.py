@@ -79,10 +79,24 @@ def write_files(folder, java):
     certify(folder, java)
 
 
-def bind_files(folder):
+def own_etc(folder):
+    """A copy, as far as it can be read, so that its files can be replaced while something runs."""
+    etc = f"{folder}/etc"
+    try:
+        shutil.copytree("/etc", etc, symlinks=True)
+    except shutil.Error:
+        pass  # what is not ours to read
     for name in ("resolv.conf", "hosts", "nsswitch.conf"):
-        subprocess.run(["mount", "--bind", f"{folder}/{name}", os.path.realpath(f"/etc/{name}")], check=True)
-    subprocess.run(["mount", "--bind", f"{folder}/certs", "/etc/ssl/certs"], check=True)
+        put(f"{folder}/{name}", f"{etc}/{name}")
+    shutil.rmtree(f"{etc}/ssl/certs", ignore_errors=True)
+    shutil.copytree(f"{folder}/certs", f"{etc}/ssl/certs", symlinks=True)
+    subprocess.run(["mount", "--bind", etc, "/etc"], check=True)
+
+
+def put(source, target):
+    """As those who manage networks do it: the name has the old file or the new one."""
+    shutil.copy(source, f"{target}.new")
+    os.rename(f"{target}.new", target)
 
 
 # ---- the process that keeps the namespaces ----
@@ -99,7 +113,7 @@ def cable(pid):
 
 def keep(folder, uid, gid, wanted):
     """In the machine's namespaces: makes the internet, serves the loopback, waits for its owner's end."""
-    bind_files(folder)
+    own_etc(folder)
     child = subprocess.Popen(
         ["unshare", "-n", "-m", "-p", "--fork", "--kill-child", "--propagation", "private", PYTHON, f"{HERE}/internet.py",
          folder, str(uid), str(gid), *wanted], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

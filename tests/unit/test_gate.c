@@ -70,7 +70,7 @@ static bool world_begin(struct world *w) {
 	if (w->origin < 0 || g == MAP_FAILED || w->peers == MAP_FAILED ||
 	    ledger_new(&w->ledger, &e) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0 ||
-	    pipe(line) != 0) {
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
 		return false;
 	}
 	w->broker = channel[0];

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "gate/cache.h"
 #include "gate/hosts.h"
 #include "gate/lookup.h"
@@ -12,6 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 static void *zeroed(size_t size) {
 	void *place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -147,6 +149,8 @@ TEST(servers_are_read_as_libc_reads_them) {
 		struct servers s;
 		servers_read(&s, rows[i].conf, 2000);
 		CHECK_INT(s.count, rows[i].count);
+		CHECK(s.named == !streq(rows[i].first, "127.0.0.1") ||
+		      streq(rows[i].conf, "nameserver 127.1\n"));
 		CHECK_STR(inet_ntop(AF_INET, &s.list[0].address.v4.sin_addr, text, sizeof text),
 			  rows[i].first);
 		CHECK_INT(ntohs(s.list[0].address.v4.sin_port), 53);
@@ -222,6 +226,8 @@ TEST(an_answer_is_kept_until_its_time_and_the_least_used_goes_first) {
 	f.v4.nchain = 77;
 	cache_put(c, "n2.test", &f, 20000);
 	CHECK(cache_get(c, "n2.test", 15000, &got) && got.v4.nchain == 77);
+	cache_forget(c);
+	CHECK(!cache_get(c, "n2.test", 15000, &got) && !cache_get(c, "n3.test", 0, &got));
 	(void)munmap(c, sizeof *c);
 }
 
@@ -313,6 +319,101 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 	CHECK_INT(more.calls, 1);
 	CHECK_INT(more.code, DNS_SERVFAIL);
 	CHECK_INT(world.loop.nalarms, 0);
+	world_done();
+}
+
+/* ---- news of the host's files ---- */
+
+struct line {
+	int gate, supervisor;
+	struct news *news;
+};
+
+static void line_begin(struct line *l) {
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		abort();
+	}
+	*l = (struct line){.gate = pair[0], .supervisor = pair[1], .news = zeroed(sizeof *l->news)};
+	resolver_hear(world.r, l->gate, l->news);
+}
+
+static void line_end(struct line *l) {
+	drop_fd(&l->supervisor);
+	CHECK(!resolver_told(world.r));
+	(void)close(l->gate);
+	(void)munmap(l->news, sizeof *l->news);
+}
+
+static bool is_asked(const struct line *l) {
+	uint8_t message = 0;
+	return news_receive(l->supervisor, &message) == 1 && message == NEWS_WANTED;
+}
+
+static bool answer(const struct line *l, uint8_t what) {
+	return news_send(l->supervisor, what) && resolver_told(world.r);
+}
+
+TEST(a_new_hosts_file_answers_who_waits) {
+	struct asker a = {.wait.found = called}, b = {.wait.found = called}, old = a;
+	struct line l;
+	world_init();
+	line_begin(&l);
+	CHECK(!is_asked(&l) && resolver_told(world.r)); /* nobody asked for a name, nothing came */
+	resolver_ask(world.r, "a.test", &a.wait);
+	resolver_ask(world.r, "b.test", &b.wait);
+	CHECK(is_asked(&l) && !is_asked(&l)); /* once */
+	(void)snprintf(l.news->hosts, sizeof l.news->hosts, "10.0.0.9 a.test\n");
+	CHECK(answer(&l, NEWS_HOSTS));
+	CHECK(a.calls == 1 && a.code == DNS_NOERROR);
+	CHECK(b.calls == 0 && b.wait.waiting);
+	resolver_ask(world.r, "here.test", &old.wait);
+	CHECK(old.calls == 0 && old.wait.waiting); /* it is not in the new one */
+	run_for(300);
+	CHECK(a.calls == 1 && b.calls == 1 && old.calls == 1);
+	line_end(&l);
+	world_done();
+}
+
+TEST(new_servers_are_asked_what_the_old_ones_did_not_answer) {
+	struct asker a = {.wait.found = called}, again = a, late = a;
+	struct line l;
+	world_init();
+	line_begin(&l);
+	resolver_ask(world.r, "a.test", &a.wait);
+	run_for(300);
+	CHECK(a.calls == 1 && a.code == DNS_SERVFAIL);
+	resolver_ask(world.r, "a.test", &again.wait);
+	CHECK(again.calls == 1 && again.code == DNS_SERVFAIL); /* it is remembered, */
+	resolver_ask(world.r, "late.test", &late.wait);
+	(void)snprintf(l.news->resolv_conf, sizeof l.news->resolv_conf,
+		       "nameserver 127.99.99.98\nnameserver 127.99.99.97\n");
+	CHECK(answer(&l, NEWS_RESOLV_CONF));
+	CHECK(late.calls == 0 && late.wait.waiting);
+	resolver_ask(world.r, "a.test", &again.wait);
+	CHECK(again.calls == 1 && again.wait.waiting); /* and forgotten */
+	run_for(300);
+	CHECK(late.calls == 1 && again.calls == 2);
+	line_end(&l);
+	world_done();
+}
+
+TEST(the_host_is_looked_at_once_a_second_while_names_are_asked_for) {
+	struct asker a = {.wait.found = called};
+	struct line l;
+	world_init();
+	line_begin(&l);
+	resolver_ask(world.r, "here.test", &a.wait);
+	CHECK(is_asked(&l) && answer(&l, 0));
+	resolver_ask(world.r, "here.test", &a.wait);
+	run_for(RESOLVER_NEWS_MS / 2);
+	CHECK(!is_asked(&l));
+	run_for(RESOLVER_NEWS_MS);
+	CHECK(is_asked(&l) && answer(&l, 0));
+	run_for(2 * RESOLVER_NEWS_MS);
+	CHECK(!is_asked(&l)); /* nobody asks for names any more */
+	CHECK_INT(world.loop.nalarms, 0);
+	line_end(&l);
 	world_done();
 }
 
