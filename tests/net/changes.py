@@ -79,9 +79,10 @@ class Names:
 OWN = "nameserver 127.0.0.53"
 
 
-def at_home(visit, said):
-    """With namespaces the run has a file of its own, whatever the host does with its."""
-    check(visit.suite.options.level == "standard" or OWN in said, f"the file inside says {said}")
+def at_home(visit, names, said):
+    """With namespaces the run has a file of its own, a moment after the host has replaced its own."""
+    if visit.suite.options.level != "standard" and OWN not in said:
+        names.wait(OWN)
 
 
 @test("names follow the host's servers, replaced or rewritten, there and back", quick=True)
@@ -92,7 +93,7 @@ def servers_change(visit):
             check("no" in names.ask("n0.ok.test"), "a server that is not there answers")
             for address, wanted in ((world.DNS4, "11.0.0.11"), (DEAD, "no"), (world.DNS4, "11.0.0.11")):
                 names.server(address, in_place)
-                at_home(visit, names.wait(wanted))
+                at_home(visit, names, names.wait(wanted))
             # The name that failed is not a failure any more.
             names.wait("11.0.0.11", "n0.ok.test")
 
@@ -112,7 +113,7 @@ def half_written(visit):
         os.unlink(f"{names.etc}/resolv.conf")
         names.ask("gone.ok.test")
         names.server(world.DNS6)
-        at_home(visit, names.wait("11.0.0.11"))
+        at_home(visit, names, names.wait("11.0.0.11"))
 
 
 @test("a resolv.conf that is a link becomes another one, or a file")
@@ -123,13 +124,13 @@ def link_changes(visit):
         names.link("first.conf")
         check("no" in names.ask("n0.ok.test"), "a server that is not there answers")
         names.link("second.conf")
-        at_home(visit, names.wait("11.0.0.11"))
+        at_home(visit, names, names.wait("11.0.0.11"))
         names.server(DEAD)
-        at_home(visit, names.wait("no"))
+        at_home(visit, names, names.wait("no"))
         names.link("/run/no such file")
         time.sleep(0.5)
         names.link("second.conf")
-        at_home(visit, names.wait("11.0.0.11"))
+        at_home(visit, names, names.wait("11.0.0.11"))
 
 
 @test("names follow the host's hosts file", quick=True)
