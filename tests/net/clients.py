@@ -4,12 +4,13 @@
 A row's command runs four times: on the lab's machine without a sandbox, to the allowed name
 and to the other one, which proves that both can be reached; and inside `corral run --net
 filtered --allow-host allowed.test[:PORT]`, to both.  Inside, the allowed name must give the same
-output, and the other one must fail: no request at its origin, no question to the name server.
-Both are read from the log at the other end.
+output, and the other one must fail: no request at its origin, no question to the name server,
+which is read from the log at the other end, and a record that says what would allow it.
 
 Run as root, rows are run as an unprivileged account and as root; by anybody else, as oneself.
 """
 import argparse
+import json
 import os
 import pwd
 import re
@@ -143,7 +144,7 @@ class Call:
         port = f":{self.row['port']}" if self.row["port"] else ""
         return [self.suite.corral, "run", *ladder.ASK[self.suite.options.level], "--no-config", "--net", "filtered",
                 "--allow-host", ALLOWED + port, "--read", f"{self.suite.top}/programs", "--read", f"{self.suite.top}/built",
-                "--"]
+                *(["--json"] if self.host == DENIED else []), "--"]
 
     def run(self):
         env = {"PATH": PATH, "HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"}
@@ -172,6 +173,13 @@ class Call:
         mine = re.compile(rf"^(?!dns)\S+ \[?(::ffff:)?({'|'.join(addresses)})\]?:")
         return [line for line in self.log if mine.match(line)]
 
+    def denials(self):
+        """Of a result in JSON: (host, the option that would allow it)."""
+        try:
+            return [(entry["host"], entry["allow_with"]) for entry in json.loads(self.out)["denials"]]
+        except ValueError as problem:
+            raise Failed(f"no result: {self.said()}") from problem
+
     def said(self):
         text = (self.err + b" | " + self.out).decode("utf-8", "replace")
         return f"status {self.status}: {' '.join(text.split())[-400:]}"
@@ -195,6 +203,8 @@ def demand_refused(call):
         raise Failed(f"the other name: {call.said()}")
     if b"hung" in call.err:
         raise Failed("the other name: it hangs instead of failing")
+    if (DENIED, f"--allow-host {DENIED}") not in call.denials():
+        raise Failed(f"the other name is not recorded with its remedy: {call.denials()}")
 
 
 def judge(suite, row, caller):

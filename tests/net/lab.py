@@ -33,7 +33,7 @@ import sites  # noqa: E402
 import world  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-SERVICES = ("git", "ssh", "postgres", "redis", "http2", "java")
+SERVICES = ("git", "git_daemon", "ssh", "postgres", "redis", "rsync", "rpc", "rpc_plain", "http2", "java")
 LOCAL = (80, 8080, 7)  # what the machine itself serves, to whoever reaches its loopback
 STARTS = 60.0  # seconds
 

@@ -200,9 +200,28 @@ class Origins:
             if line is None:
                 return
             self.log.say("smtp", where, raw=shown(line))
-            peer.sendall(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else b"250 " + line.strip() + b"\r\n")
-            if line.upper().startswith(b"QUIT"):
+            verb = line.upper().strip()[:8]
+            answers = {b"QUIT": b"221 bye", b"STARTTLS": b"220 go on", b"EHLO": b"250-mail.test\r\n250 STARTTLS"}
+            peer.sendall(answers.get(verb.split(b" ")[0], b"250 " + line.strip()) + b"\r\n")
+            if verb == b"QUIT":
                 return
+            if verb == b"STARTTLS":
+                peer = self.context().wrap_socket(peer, server_side=True)
+                stream = Stream(peer)
+
+    def mysql(self, peer, where):
+        """Speaks first, too; whoever logs in is welcome, and every command succeeds."""
+        fixed = b"\x0a8.0.0-lab\0" + bytes(4) + b"saltsalt\0" + struct.pack("<HBHH", 0xf7ff, 33, 2, 0x0008) + b"\x15" + bytes(10)
+        packet, number = fixed + b"saltsaltsalt\0mysql_native_password\0", 0
+        stream = Stream(peer)
+        while True:
+            peer.sendall(struct.pack("<I", len(packet))[:3] + bytes([number]) + packet)
+            head = stream.take(4)
+            if len(head) < 4:
+                return
+            said, number = stream.take(int.from_bytes(head[:3], "little")), head[3] + 1
+            self.log.say("mysql", where, raw=shown(said))
+            packet = b"\0\0\0\2\0\0\0"  # all is well
 
     def echo(self, peer, where):
         first = True
@@ -316,7 +335,7 @@ def start(origins):
         for port in ports:
             origins.listen(port, serve)
     for port, serve in ((world.SMTP, origins.smtp), (world.ECHO, origins.echo), (world.DISCARD, origins.discard),
-                        (world.BULK, origins.bulk), (world.RESETS, origins.reset), (world.HALF_CLOSES, origins.half_close),
+                        (world.BULK, origins.bulk), (world.MYSQL, origins.mysql), (world.RESETS, origins.reset), (world.HALF_CLOSES, origins.half_close),
                         (world.STALLS, origins.stall), (world.COUNTS, origins.count)):
         origins.listen(port, serve)
     for address in (*world.PUBLIC4[1:], *world.PUBLIC6[1:]):

@@ -1,4 +1,4 @@
-"""Services that the lab borrows from Debian: an SSH server, PostgreSQL, Redis, git, HTTP/2.
+"""Services that the lab borrows from Debian: an SSH server, PostgreSQL, Redis, git, rsync, gRPC, HTTP/2.
 
 Should:   start each only where its program is installed, behind a relay that logs; say
           in a file of the folder which ones are there.
@@ -13,6 +13,8 @@ import time
 import world
 
 POSTGRES = "/usr/lib/postgresql"
+GRPC = "/usr/lib/python3/dist-packages/grpc"
+PYTHON = "/usr/bin/python3"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 30.0
 
@@ -94,6 +96,35 @@ class Services:
                    "--save", "", "--dir", self.own("keeper"))
         return socket
 
+    def git_daemon(self):
+        """git's own protocol; what is served is that of `git`."""
+        self.spawn("git-daemon", program("git"), "daemon", "--listen=127.0.0.1", "--port=9419", "--export-all", "--base-path=" +
+                   self.own("repositories"), "--reuseaddr")
+        return ("127.0.0.1", 9419)
+
+    def rsync(self):
+        files, where = self.own("files"), f"{self.folder}/rsyncd.conf"
+        for name in ("one", "two"):
+            with open(f"{files}/{name}", "w", encoding="ascii") as out:
+                out.write(f"{name} of the lab\n" * 1000)
+        with open(where, "w", encoding="ascii") as out:
+            out.write(f"use chroot = no\n[files]\npath = {files}\nread only = yes\n")
+        self.spawn("rsync", program("rsync"), "--daemon", "--no-detach", "--address=127.0.0.1", "--port=8730", f"--config={where}")
+        return ("127.0.0.1", 8730)
+
+    def rpc(self):
+        return self.serve_rpc("rpc", f"{self.folder}/origin.pem", f"{self.folder}/origin.key")
+
+    def rpc_plain(self):
+        return self.serve_rpc("rpc_plain")
+
+    def serve_rpc(self, name, *files):
+        if not os.path.isdir(GRPC):
+            raise Absent("python3-grpcio is not installed")
+        socket = f"{self.own('sockets')}/{name}"
+        self.spawn(name, PYTHON, f"{HERE}/rpc_server.py", socket, *files, as_root=True)
+        return socket
+
     def http2(self):
         self.spawn("http2", program("node"), f"{HERE}/http2.js", self.folder, str(world.HTTP2), as_root=True)
         return None
@@ -103,7 +134,8 @@ class Services:
         program("keytool")
 
 
-PORTS = {"ssh": world.SSH, "postgres": world.POSTGRES, "redis": world.REDIS}
+PORTS = {"ssh": world.SSH, "postgres": world.POSTGRES, "redis": world.REDIS, "git_daemon": world.GIT, "rsync": world.RSYNC,
+         "rpc": world.RPC, "rpc_plain": world.RPC_PLAIN}
 
 
 def await_service(folder, name, backend):

@@ -19,6 +19,17 @@ import time
 import zipfile
 
 
+WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455's own
+
+
+def unmasked(data):
+    """A short frame of a web socket's client as a server sends it; anything else as it is."""
+    if len(data) < 6 or data[0] != 0x81 or not 0x80 <= data[1] < 0x80 + 126:
+        return data
+    mask, said = data[2:6], data[6:6 + data[1] - 0x80]
+    return bytes([0x81, len(said)]) + bytes(byte ^ mask[at % 4] for at, byte in enumerate(said))
+
+
 class Exchange:
     """A request and the way back."""
 
@@ -92,9 +103,12 @@ class Pages:
     def tunnel(exchange):
         """Whatever is said after it comes back, as from a web socket's or a careless proxy's origin."""
         status = "101 Switching Protocols" if exchange.request.method != "CONNECT" else "200 OK"
-        exchange.peer.sendall(f"HTTP/1.1 {status}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".encode())
+        key = exchange.request.field("sec-websocket-key") + WEBSOCKET
+        accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+        exchange.peer.sendall(f"HTTP/1.1 {status}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                              f"Sec-WebSocket-Accept: {accept}\r\n\r\n".encode())
         data = exchange.stream.data or exchange.peer.recv(65536)
-        exchange.peer.sendall(data)
+        exchange.peer.sendall(unmasked(data))
         return False
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""get.py urllib|requests|asyncio|many|session URL: one way after another in which Python fetches."""
+"""get.py urllib|requests|session|aiohttp|httpx|asyncio|many URL: one way after another in which Python fetches."""
 import asyncio
 import sys
 import urllib.parse
@@ -35,10 +35,29 @@ def with_session():
         return "".join(session.post(f"{URL}/{n}", data=b"x" * n * 1000, timeout=20).text for n in range(10))
 
 
+async def with_aiohttp():
+    """Several at once over one pool of connections."""
+    import aiohttp
+    async with aiohttp.ClientSession() as session:
+        async def fetch_one(number):
+            async with session.get(f"{URL}/{number}") as answer:
+                return await answer.text()
+        return "".join(await asyncio.gather(*map(fetch_one, range(10))))
+
+
+def with_httpx():
+    import httpx
+    trust = "/etc/ssl/certs/ca-certificates.crt"
+    with httpx.Client(verify=trust) as client:
+        return "".join(client.get(f"{URL}/{n}").text for n in range(3))
+
+
 WAYS = {
     "urllib": lambda: urllib.request.urlopen(URL, timeout=20).read().decode(),
     "requests": with_requests,
     "session": with_session,
+    "aiohttp": lambda: asyncio.run(with_aiohttp()),
+    "httpx": with_httpx,
     "asyncio": lambda: asyncio.run(fetch(AT.path)),
     "many": lambda: asyncio.run(fetch_many()),
 }
