@@ -102,6 +102,15 @@ static bool refuse(struct flow *f, const char *why) {
 	return refuse_verdict(f, &v);
 }
 
+/* An address that is listed itself is not judged by what is said there; a proxy is asked for a
+ * name, whatever is listed. */
+static bool refuse_unread(struct flow *f, const char *why) {
+	const struct net_verdict v = {
+		.rule = f->rule, .why = why, .unread = f->kind == FLOW_THROUGH};
+
+	return refuse_verdict(f, &v);
+}
+
 /* ---- waiting for more ---- */
 
 /* "HTTP/1.1 101": as much as decides. */
@@ -204,7 +213,7 @@ static bool inspect_tls(struct flow *f, const uint8_t *data, size_t len) {
 	}
 	if (!hello.named) {
 		if (f->strict) {
-			return refuse(f, "the TLS hello names no server");
+			return refuse_unread(f, "the TLS hello names no server");
 		}
 		heard(f, SPEECH_OPAQUE);
 		return true;
@@ -292,7 +301,7 @@ static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 	}
 	enum sniff two = http2_begins(data, len), one = http_begins(data, len);
 	if (two == SNIFF_DONE) {
-		return refuse(f, "HTTP/2 without TLS is not judged");
+		return refuse_unread(f, "HTTP/2 without TLS is not judged");
 	}
 	if (one == SNIFF_DONE) {
 		return inspect_head(f, data, len);
@@ -310,7 +319,7 @@ static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
 					    : wait_for_more(f, len - f->npassed);
 	}
 	if (f->strict) {
-		return refuse(f, "on ports 80 and 443 a client speaks TLS or HTTP");
+		return refuse_unread(f, "on ports 80 and 443 a client speaks TLS or HTTP");
 	}
 	heard(f, SPEECH_OPAQUE);
 	return true;
@@ -355,7 +364,7 @@ bool inspect_answer(struct flow *f) {
 	}
 	flow_low_water(f->server.fd, 1);
 	if (status == 101 && f->upgrade == UPGRADE_OTHER) {
-		return refuse(f, "the server changed to a protocol that is not judged");
+		return refuse_unread(f, "the server changed to a protocol that is not judged");
 	}
 	if (status == 101) {
 		heard(f, SPEECH_OPAQUE);

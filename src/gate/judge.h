@@ -10,6 +10,7 @@ struct net_verdict {
 	bool allowed;
 	const struct net_rule *rule; /* that allows or denies; NULL: none speaks of it */
 	const char *why;             /* refused: one clause */
+	bool unread; /* refused because nobody reads what is said; by address it is not asked */
 };
 
 /* port 0: is there any port at which this name may be reached (DNS)? */

@@ -25,6 +25,7 @@ struct ledger_entry {
 	uint16_t port; /* 0 for none */
 	char rule[LEDGER_TEXT]; /* as it was written; "" when none speaks of it */
 	char why[LEDGER_TEXT];  /* refused or failed: one clause */
+	bool unread; /* refused for want of a reader: a rule for the address would help */
 	_Atomic uint64_t sent, received; /* bytes of the command's, and for it */
 	_Atomic uint32_t count;
 };

@@ -13,8 +13,12 @@ static void put(char *out, size_t cap, const char *s) {
 
 struct ledger_entry *flow_note(struct flow *f, enum net_op op, enum net_outcome outcome,
 			       const struct net_verdict *v) {
-	struct ledger_entry entry = {
-		.op = op, .outcome = outcome, .has_ip = true, .ip = f->ip, .port = f->port};
+	struct ledger_entry entry = {.op = op,
+				     .outcome = outcome,
+				     .has_ip = true,
+				     .ip = f->ip,
+				     .port = f->port,
+				     .unread = v->unread};
 
 	put(entry.name, sizeof entry.name, f->name);
 	put(entry.rule, sizeof entry.rule, v->rule == NULL ? NULL : v->rule->written);

@@ -242,7 +242,12 @@ static void write_refusal(const char *place, const struct netlog_item *item, str
 	const char *why = item->why == NULL ? "refused" : item->why;
 
 	*ret = (struct advice){.hint = item->rule == NULL ? &hint_unlisted : &hint_forbidden};
-	if (item->rule != NULL) {
+	if (item->unread && item->remedy != NULL) {
+		(void)snprintf(ret->text, sizeof ret->text,
+			       "%s: %s; speak TLS with the server's name, or list the address, at "
+			       "which nobody looks: %s",
+			       place, why, item->remedy);
+	} else if (item->rule != NULL) {
 		(void)snprintf(ret->text, sizeof ret->text,
 			       "%s: %s (the rule is %s); corral explain shows the rules", place,
 			       why, item->rule);

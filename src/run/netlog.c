@@ -74,19 +74,21 @@ const char *netlog_place(struct arena *a, const struct netlog_item *item) {
 }
 
 /* What one more rule of net.allow would have to be about.  A rule that was met forbids it, or
- * allows it and something else does not hold: then another changes nothing.  An address that
- * is not public is reached by its own rule, whatever led there; where a machine's credentials
- * are is not offered. */
+ * allows it and something else does not hold: then another changes nothing, except that what
+ * nobody reads passes where the address itself is listed.  An address that is not public is
+ * reached by its own rule, whatever led there; where a machine's credentials are is not offered. */
 static bool rule_for(const struct netlog_item *item, const struct range *special,
 		     struct netlog_item *ret) {
 	*ret = (struct netlog_item){
 		.name = item->name, .address = item->address, .port = item->port};
-	if (item->outcome != NET_DENIED || item->rule != NULL || item->op == NET_OP_PUBLISH) {
+	if (item->outcome != NET_DENIED || item->op == NET_OP_PUBLISH ||
+	    (item->rule != NULL && !item->unread)) {
 		return false;
 	}
-	if (special != NULL) {
+	if (special != NULL || item->unread) {
 		ret->name = NULL;
-		return item->op != NET_OP_RESOLVE && special->kind != RANGE_METADATA;
+		return item->address != NULL && item->op != NET_OP_RESOLVE &&
+		       (special == NULL || special->kind != RANGE_METADATA);
 	}
 	return item->name != NULL || item->address != NULL;
 }
@@ -99,12 +101,13 @@ static uint64_t bounded(uint64_t n) {
 static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_item *ret) {
 	bool failed = false;
 	unsigned op, outcome;
-	unsigned char has_ip;
+	unsigned char has_ip, unread;
 
 	/* Not as what they are declared to be before they are known to be that. */
 	memcpy(&op, &e->op, sizeof op);
 	memcpy(&outcome, &e->outcome, sizeof outcome);
 	memcpy(&has_ip, &e->has_ip, sizeof has_ip);
+	memcpy(&unread, &e->unread, sizeof unread);
 	if (op >= ARRAY_LEN(op_names) || outcome >= ARRAY_LEN(outcome_names)) {
 		return false;
 	}
@@ -119,6 +122,7 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 		.count = e->count,
 		.sent = bounded(e->sent),
 		.received = bounded(e->received),
+		.unread = unread != 0,
 	};
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;

@@ -15,6 +15,7 @@ struct netlog_item {
 	const char *why;     /* refused or failed; else NULL */
 	const char *remedy;  /* refused: the option that allows it; NULL: none would, or should */
 	uint64_t count, sent, received;
+	bool unread; /* refused because nobody reads what was said; an address rule does not ask */
 };
 
 struct netlog {

@@ -354,6 +354,20 @@ def failures(visit):
     check(done.decisions(verdict="failed"), f"no failure: {done.out[-600:]}")
 
 
+@test("gRPC without TLS is refused with what would allow it, and that does", quick=True)
+def unread(visit):
+    if "rpc_plain" in visit.lab.absent:
+        raise clients.Skipped(visit.lab.absent["rpc_plain"])
+    call, names = "/usr/bin/python3 $PROGRAMS/rpc.py plain allowed.test:50052", ("--allow-host", "allowed.test:50052")
+    done = visit.run(call, *names, "--json").bad()
+    check(not [line for line in done.log if "PRI *" in line], f"it was spoken: {done.log}")
+    refused = [entry for entry in json.loads(done.out)["denials"] if "HTTP/2 without TLS" in entry["why"]]
+    check({entry["host"] for entry in refused} == {"allowed.test"}, f"no record: {done.out[-900:]}")
+    check("TLS" in json.loads(done.out)["hint"]["text"], f"no hint: {done.out[-900:]}")
+    words = [word for entry in refused for word in entry["allow_with"].split()]
+    visit.run(call, *names, *words).good("hello")
+
+
 STILL = "curl -sf -m 5 http://allowed.test/still"
 
 
@@ -607,7 +621,7 @@ def main():
     work = [(item, caller) for caller in clients.callers(options) for item in TESTS
             if options.only in item[0] and (item[2] or not options.quick)]
     try:
-        suite = clients.Suite(options, ())
+        suite = clients.Suite(options, ("rpc_plain",))
     except labs.NoLab as problem:
         print(f"ok 1 - the lab # SKIP {problem}\n1..1")
         return 0

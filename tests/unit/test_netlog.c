@@ -23,11 +23,13 @@ struct row {
 	uint8_t four[4];
 	uint16_t port;
 	const char *rule, *why;
+	bool unread;
 };
 
 static struct ledger_entry *add(struct ledger *l, const struct row *row) {
 	static const uint8_t none[4];
-	struct ledger_entry d = {.op = row->op, .outcome = row->outcome, .port = row->port};
+	struct ledger_entry d = {
+		.op = row->op, .outcome = row->outcome, .port = row->port, .unread = row->unread};
 
 	(void)snprintf(d.name, sizeof d.name, "%s", row->name == NULL ? "" : row->name);
 	(void)snprintf(d.rule, sizeof d.rule, "%s", row->rule == NULL ? "" : row->rule);
@@ -49,6 +51,8 @@ static const struct row lookup = {NET_OP_RESOLVE, NET_DENIED,         "name.test
 static const struct row forbidden = {NET_OP_CONNECT,    NET_DENIED, "bad.test",
 				     {11, 0, 0, 68},    443,        "bad.test",
 				     "a rule denies it"};
+static const struct row unread = {NET_OP_REQUEST, NET_DENIED, "good.test",  {11, 0, 0, 9},
+				  50051,          "*.test:*", "not judged", true};
 static const struct row failed = {NET_OP_CONNECT, NET_FAILED,    "good.test", {11, 0, 0, 9}, 25,
 				  "good.test:25", "ECONNREFUSED"};
 
@@ -126,6 +130,24 @@ TEST(an_address_that_is_not_public_is_allowed_by_its_own_rule_or_not_at_all) {
 	CHECK_STR(n.items[0].remedy, "--allow-host 10.1.2.3:5432");
 	CHECK(n.items[1].remedy == NULL);
 	CHECK(n.items[2].remedy == NULL);
+	netlog_done(&n);
+	ledger_free(l);
+}
+
+TEST(what_nobody_reads_is_allowed_where_the_address_is_listed) {
+	struct row metadata = unread, nowhere = unread;
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	memcpy(metadata.four, (uint8_t[]){169, 254, 169, 254}, 4);
+	memset(nowhere.four, 0, 4);
+	(void)add(l, &unread);
+	(void)add(l, &metadata);
+	(void)add(l, &nowhere);
+	netlog_read(l, &n);
+	REQUIRE(n.count == 3);
+	CHECK_STR(n.items[0].remedy, "--allow-host 11.0.0.9:50051");
+	CHECK(n.items[1].remedy == NULL && n.items[2].remedy == NULL);
 	netlog_done(&n);
 	ledger_free(l);
 }
@@ -240,6 +262,10 @@ TEST(a_hint_names_what_was_refused_and_how_to_allow_it) {
 	CHECK_STR(advice_text(&got),
 		  "bad.test:443: a rule denies it (the rule is bad.test); corral "
 		  "explain shows the rules");
+	got = advice_for(&unread, 1, "", NULL);
+	CHECK_STR(advice_text(&got),
+		  "good.test:50051: not judged; speak TLS with the server's name, or list the "
+		  "address, at which nobody looks: --allow-host 11.0.0.9:50051");
 	CHECK(advice_for(&allowed, 1, "", NULL).hint == NULL);
 	CHECK(advice_for(&failed, 1, "", NULL).hint == NULL);
 }
