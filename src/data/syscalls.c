@@ -255,6 +255,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(ASKED, EXAMINE(PROCESSES, setpriority, ASK_PRIORITY, "as ioprio_set")),
 	IN(SHARED, EXAMINE(PROCESSES, setpriority, OTHER_PRIORITY, "as ioprio_set")),
+	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, setsockopt, SETSOCKOPT_NO_NET, "what is sent to the loopback could be led past it")),
 	IN(SHARED, EXAMINE(SOCKETS, setsockopt, SETSOCKOPT_SHARED, "two more options go around connect(2) and bind(2)")),
 	IN(MARKS, ASK(MARKS, setxattr, "as chmod")),
 	IN(MARKS, REFUSE(MARKS, setxattrat, ENOSYS, "as chmod; programs fall back to setxattr")),
@@ -494,6 +495,13 @@ static const struct syscall_refusal refusals_setsockopt_shared[] = {
 	          "SO_REUSEPORT shares a port, and its connections, with a server of the host"),
 };
 
+static const struct syscall_refusal refusals_setsockopt_no_net[] = {
+	/* The address says where a connection ends, these where its packets go first. */
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 25, 62), EPERM, "SO_BINDTODEVICE, SO_BINDTOIFINDEX"),
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 0), ONE_OF(2, ALL_BITS, 4), EPERM, "IP_OPTIONS has source routes"),
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 41), ONE_OF(2, ALL_BITS, 57, 6), EPERM, "IPV6_RTHDR, and IPV6_2292PKTOPTIONS, which has it too"),
+};
+
 static const struct syscall_refusal refusals_socket_alone[] = {
 	WHEN(ONE_OF(0, ALL_BITS, AF_UNIX_), EPERM, "unix sockets; pairs are allowed"),
 };
@@ -560,6 +568,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),
 	[CHECK_PROGRAM_MODE_SECOND] = CHECK_ROWS(refusals_program_mode_second),
 	[CHECK_PROGRAM_MODE_THIRD] = CHECK_ROWS(refusals_program_mode_third),
+	[CHECK_SETSOCKOPT_NO_NET] = CHECK_ROWS_AND(refusals_setsockopt_no_net, CHECK_SETSOCKOPT_SHARED),
 	[CHECK_SETSOCKOPT_SHARED] = CHECK_ROWS_AND(refusals_setsockopt_shared, CHECK_SETSOCKOPT),
 	[CHECK_SOCKET_ALONE] = CHECK_ROWS_AND(refusals_socket_alone, CHECK_SOCKET),
 	[CHECK_SOCKET_ALONE_NO_NET] = CHECK_ROWS_AND(refusals_socket_alone_no_net, CHECK_SOCKET),

@@ -104,6 +104,7 @@ enum syscall_check_id {
 	CHECK_OTHER_PROCESS,
 	CHECK_PROGRAM_MODE_SECOND,
 	CHECK_PROGRAM_MODE_THIRD,
+	CHECK_SETSOCKOPT_NO_NET,
 	CHECK_SETSOCKOPT_SHARED,
 	CHECK_SOCKET_ALONE,
 	CHECK_SOCKET_ALONE_NO_NET,
@@ -182,7 +183,7 @@ struct syscall_refusal {
 struct syscall_check {
 	const struct syscall_refusal *refusals;
 	size_t count;
-	enum syscall_check_id base; /* CHECK_NONE, or one without a base of its own */
+	enum syscall_check_id base; /* CHECK_NONE, or what it adds to */
 	bool ask;
 };
 

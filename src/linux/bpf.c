@@ -158,13 +158,16 @@ static uint32_t write_refusals(struct program *p, const struct syscall_check *c,
 	return next;
 }
 
-static uint32_t write_check(struct program *p, const struct syscall_check *c) {
-	uint32_t next = leaf(p, c->ask ? LEAF_ASK : LEAF_ALLOW);
-
+/* Its own refusals, and before the rest those of what it adds to. */
+static uint32_t write_with_base(struct program *p, const struct syscall_check *c, uint32_t next) {
 	if (c->base != CHECK_NONE) {
-		next = write_refusals(p, &syscall_checks[c->base], next);
+		next = write_with_base(p, &syscall_checks[c->base], next);
 	}
 	return write_refusals(p, c, next);
+}
+
+static uint32_t write_check(struct program *p, const struct syscall_check *c) {
+	return write_with_base(p, c, leaf(p, c->ask ? LEAF_ASK : LEAF_ALLOW));
 }
 
 /* One number of its own between two runs of the same answer takes one branch. */
