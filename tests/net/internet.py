@@ -30,6 +30,7 @@ def addresses():
         yield f"address add {text}/24 dev net0"
     for text in world.PUBLIC6:
         yield f"address add {text}/64 dev net0 nodad"
+    yield f"address add {world.LINK}/64 dev net0 nodad"
     for text in world.HIDDEN4:
         yield f"address add {text}/32 dev lo"
     for text in world.HIDDEN6:
@@ -55,6 +56,7 @@ def main():
     log = origins.Log(f"{folder}/origin.log")
     found = origins.Origins(log, sites.Pages(folder), lambda: origins.tls_context(folder))
     origins.start(found)
+    found.packets("net0")
     names.start(found, log)
     services.start(found, sys.argv[4:], folder, (uid, gid))
     print("ready", flush=True)

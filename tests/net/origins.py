@@ -156,6 +156,20 @@ class Origins:
                 threading.Thread(target=serve, args=(sock, data, peer, spell((address, port))), daemon=True).start()
         threading.Thread(target=loop, daemon=True).start()
 
+    def packets(self, interface):
+        """Those that no server is told of: with a way of their own, or to a loopback beyond the cable."""
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+        sock.bind((interface, 0))
+
+        def loop():
+            while True:
+                data = sock.recv(65536)
+                four = data[0] >> 4 == 4 and (data[0] & 15 > 5 or data[16] == 127)
+                six = data[0] >> 4 == 6 and (data[6] == 43 or data[24:40] == bytes(15) + b"\1")
+                if four or six:
+                    self.log.say("packet", interface, raw=shown(data))
+        threading.Thread(target=loop, daemon=True).start()
+
     # -- HTTP --
 
     def http(self, peer, where, sni="-"):

@@ -8,6 +8,8 @@
     --hello NAME       a hello of our own with this server name, as any bytes, and no more
     --grow N           that hello has N bytes of padding
     --twice NAME       that hello has a second server name
+    --second NAME      that hello has a second extension with this server name
+    --retry NAME       that hello has no key; when the server asks for one, the next has this server name
     --ech              that hello offers an encrypted one
     --proxy WORD       CONNECT WORD at HOST PORT first
     --socks5 WORD, --socks4 WORD   NAME:PORT in which \\0 may stand, the same by SOCKS
@@ -16,7 +18,10 @@
     --listeners        to every port of HOST at which this namespace has a listener, instead of PORT
     --gap S            waits between the lines of standard input that are only "--"
     --listen S         sends nothing and waits so long for the other side
-    --query NAME, --type N, --by udp|tcp     a DNS question to HOST instead
+    --query NAME, --type N, --by udp|tcp     a DNS question to HOST instead; --pieces as above
+    --before NAME      by TCP a question for this name goes ahead of it, in the same segment
+    --also NAME        the message has a second question, for this name
+    --edns N           and offers to take N bytes, with as many of padding
 
 Exit status 0 when anything came back.
 """
@@ -32,9 +37,9 @@ import time
 
 def options():
     parser = argparse.ArgumentParser()
-    for name in ("--ask", "--tls", "--hello", "--twice", "--proxy", "--socks5", "--socks4", "--query"):
+    for name in ("--ask", "--tls", "--hello", "--twice", "--second", "--retry", "--before", "--also", "--proxy", "--socks5", "--socks4", "--query"):
         parser.add_argument(name)
-    for name in ("--pieces", "--records", "--grow"):
+    for name in ("--pieces", "--records", "--grow", "--edns"):
         parser.add_argument(name, type=int, default=0)
     parser.add_argument("--type", type=int, default=1)
     parser.add_argument("--by", default="udp")
@@ -76,17 +81,23 @@ def server_name(names):
     return extension(0, struct.pack(">H", len(entries)) + entries)
 
 
-def own_hello(asked):
+def raw(text):
+    return codecs.decode(text, "unicode_escape").encode("latin-1")
+
+
+def own_hello(asked, names, key=True):
     """A hello of TLS 1.3 and 1.2 that no library would write."""
-    names = [codecs.decode(name, "unicode_escape").encode("latin-1") for name in (asked.hello, asked.twice) if name]
-    parts = [extension(0x0a0a, b""), server_name(names), extension(43, b"\4\3\4\3\3"), extension(10, b"\0\2\0\x1d"),
-             extension(13, b"\0\4\4\3\4\1"), extension(51, b"\0\x24\0\x1d\0\x20" + os.urandom(32))]
+    share = b"\0\x24\0\x1d\0\x20" + os.urandom(32) if key else b"\0\0"
+    parts = [extension(0x0a0a, b""), server_name([raw(name) for name in names if name]), extension(43, b"\4\3\4\3\3"),
+             extension(10, b"\0\2\0\x1d"), extension(13, b"\0\4\4\3\4\1"), extension(51, share)]
+    if asked.second:
+        parts.append(server_name([raw(asked.second)]))
     if asked.ech:
         parts.append(extension(0xfe0d, b"\0\0\1\0\1\7" + struct.pack(">H", 32) + os.urandom(32) + struct.pack(">H", 64) +
                                os.urandom(64)))
     if asked.grow:
         parts.insert(0, extension(21, bytes(asked.grow)))
-    body = b"\3\3" + os.urandom(32) + b"\x20" + os.urandom(32) + b"\0\4\x13\1\xc0\x2b" + b"\1\0"
+    body = b"\3\3" + bytes(32) + b"\x20" + bytes(32) + b"\0\4\x13\1\xc0\x2b" + b"\1\0"
     body += struct.pack(">H", sum(map(len, parts))) + b"".join(parts)
     message = b"\1" + struct.pack(">I", len(body))[1:] + body
     size = asked.records or 16000
@@ -138,7 +149,7 @@ class Tls:
 
 
 def connect_proxy(sock, word):
-    there = codecs.decode(word, "unicode_escape").encode("latin-1")
+    there = raw(word)
     sock.sendall(b"CONNECT " + there + b" HTTP/1.1\r\nHost: " + there + b"\r\n\r\n")
     answer = sock.recv(4096)
     if b" 200" not in answer[:20]:
@@ -172,10 +183,19 @@ def connect_socks4(sock, word):
         raise ConnectionError(f"the proxy says {answer!r}")
 
 
+def wanted(asked, name):
+    labels = raw(name).split(b".")
+    return b"".join(bytes([len(label)]) + label for label in labels if label) + b"\0" + struct.pack(">HH", asked.type, 1)
+
+
+def message_of(asked, names):
+    """A message with a question for every name."""
+    more = b"\0" + struct.pack(">HHIHHH", 41, asked.edns, 0, asked.edns + 4, 12, asked.edns) + bytes(asked.edns) if asked.edns else b""
+    return struct.pack(">HHHHHH", 4711, 0x0100, len(names), 0, 0, 1 if more else 0) + b"".join(wanted(asked, name) for name in names) + more
+
+
 def question(asked):
-    labels = codecs.decode(asked.query, "unicode_escape").encode("latin-1").split(b".")
-    name = b"".join(bytes([len(label)]) + label for label in labels if label) + b"\0"
-    message = struct.pack(">HHHHHH", 4711, 0x0100, 1, 0, 0, 0) + name + struct.pack(">HH", asked.type, 1)
+    message = message_of(asked, [name for name in (asked.query, asked.also) if name])
     family = socket.AF_INET6 if ":" in asked.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM if asked.by == "udp" else socket.SOCK_STREAM) as sock:
         sock.settimeout(2)
@@ -183,7 +203,8 @@ def question(asked):
             sock.sendto(message, (asked.host, asked.port))
             return sock.recv(4096)
         sock.connect((asked.host, asked.port))
-        sock.sendall(struct.pack(">H", len(message)) + message)
+        ahead = message_of(asked, [asked.before]) if asked.before else b""
+        send(sock, b"".join(struct.pack(">H", len(part)) + part for part in (ahead, message) if part), asked.pieces)
         return sock.recv(4096)
 
 
@@ -223,7 +244,10 @@ def talk(asked, sock):
         sock.connect((asked.again[0], int(asked.again[1])))
     way = Tls(sock, asked) if asked.tls else sock
     if asked.hello:
-        send(sock, own_hello(asked), asked.pieces)
+        send(sock, own_hello(asked, (asked.hello, asked.twice), key=not asked.retry), asked.pieces)
+        if asked.retry:
+            sock.recv(65536)  # the server's question
+            send(sock, own_hello(asked, (asked.retry,)), 0)
     elif asked.listen is None:
         parts = sys.stdin.buffer.read().split(b"--\n")
         for number, data in enumerate(parts):

@@ -4,6 +4,7 @@
     /to?URL       302 to URL
     /bytes/N      N bytes
     /wait/MS      the line, after MS milliseconds
+    /plain        the line, whatever protocol was offered
     /git/…        git's smart HTTP, reading and writing
     /npm/…        an npm registry with one package
     /simple/…     a pip index with one package
@@ -88,7 +89,7 @@ class Pages:
     def answer(self, exchange):
         """False when the connection is over after it."""
         request = exchange.request
-        if request.method == "CONNECT" or "websocket" in request.field("upgrade").lower():
+        if request.method == "CONNECT" or ("websocket" in request.field("upgrade").lower() and request.path() != "/plain"):
             return self.tunnel(exchange)
         name = request.path().lstrip("/").partition("/")[0].partition("?")[0]
         return self.routes.get(name, self.page)(exchange)

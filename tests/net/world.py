@@ -12,6 +12,8 @@ SPEAKS_FIRST = "11.0.0.14"  # whatever the port
 PUBLIC4 = (DNS4, "11.0.0.10", "11.0.0.11", "11.0.0.12", "11.0.0.13", SPEAKS_FIRST, "11.0.0.66")
 PUBLIC6 = (DNS6, "2a00:11::10", "2a00:11::11", "2a00:11::12", "2a00:11::66")
 
+LINK = "fe80::66"  # of the cable, for whoever names his end of it: up0
+
 # What an allowed name must not lead to, one of every kind that can be routed at all.
 HIDDEN4 = ("10.9.0.5", "172.16.9.5", "192.168.9.5", "100.64.9.5", "169.254.169.254", "100.100.100.200", "198.18.9.5",
            "192.0.0.9", "192.0.2.5", "198.51.100.5", "203.0.113.5")

@@ -78,6 +78,16 @@ static int udp_send(int argc, char **argv) {
 	return probe_result(fd < 0 ? -1 : sendto(fd, argv[3], strlen(argv[3]), 0, &to.any, len));
 }
 
+/* The kernel takes an address without a family for one of IPv4. */
+static int udp_unnamed(int argc, char **argv) {
+	(void)argc;
+	union address to;
+	socklen_t len = address_read(argv[1], argv[2], &to);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	to.any.sa_family = AF_UNSPEC;
+	return probe_result(fd < 0 ? -1 : sendto(fd, argv[3], strlen(argv[3]), 0, &to.any, len));
+}
+
 static int udp_many(int argc, char **argv) {
 	(void)argc;
 	union address to;
@@ -166,6 +176,7 @@ static const struct probe rows[] = {
 	{"mptcp-send", 3, mptcp_send, "HOST PORT TEXT"},
 	{"tfo-send", 3, tfo_send, "HOST PORT TEXT"},
 	{"udp-send", 3, udp_send, "HOST PORT TEXT"},
+	{"udp-unnamed", 3, udp_unnamed, "HOST PORT TEXT"},
 	{"udp-connected", 3, udp_connected, "HOST PORT TEXT"},
 	{"udp-many", 3, udp_many, "HOST PORT TEXT"},
 	{"unix-send", 2, unix_send, "PATH|@NAME TEXT"},
