@@ -343,19 +343,23 @@ long serve_bind(struct call *c) {
 
 /* ---- listen ---- */
 
-/* The kernel would give an unbound socket the wildcard. */
+/* The kernel would give an unbound socket the wildcard.  Which one is unbound only bind(2)
+ * tells: getsockname(2) still has the port of a connection that was dissolved. */
 static long bind_unbound(int fd, int domain) {
-	struct address a = {.len = sizeof a.all};
+	struct address a;
 
+	memset(&a, 0, sizeof a);
+	loopback_for(fd, domain, &a);
+	long r = result(syscall(SYS_bind, fd, &a.any, a.len));
+	if (r != -EINVAL) {
+		return r;
+	}
+	a.len = sizeof a.all;
 	if (syscall(SYS_getsockname, fd, &a.any, &a.len) != 0) {
 		return -errno;
 	}
-	if (a.in4.sin_port != 0) {
-		return 0;
-	}
-	memset(&a, 0, sizeof a);
-	loopback_for(fd, domain, &a);
-	return result(syscall(SYS_bind, fd, &a.any, a.len));
+	struct in6_addr at = address_leads(&a);
+	return address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
 }
 
 long serve_listen(struct call *c) {

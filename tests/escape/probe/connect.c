@@ -5,6 +5,7 @@
 
 #include "address.h"
 
+#include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -252,6 +253,27 @@ static int steer(int argc, char **argv) {
 	return probe_result(setsockopt(fd, IPPROTO_IP, IP_OPTIONS, route, sizeof(route)));
 }
 
+/* A connection to a listener of one's own is dissolved, and its socket listens; where is told. */
+static int listen_dissolved(int argc, char **argv) {
+	(void)argc;
+	union address at, none = {.any.sa_family = AF_UNSPEC};
+	socklen_t len = address_read("127.0.0.1", "0", &at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (bind(own, &at.any, len) != 0 || listen(own, 4) != 0 ||
+	    getsockname(own, &at.any, &len) != 0 || connect(fd, &at.any, len) != 0 ||
+	    connect(fd, &none.any, sizeof(none.any)) != 0 || listen(fd, 4) != 0 ||
+	    getsockname(fd, &at.any, &len) != 0) {
+		return probe_result(-1);
+	}
+	FILE *out = fopen(argv[1], "we");
+	if (out == NULL || fprintf(out, "%d\n", ntohs(at.in.sin_port)) < 0 || fclose(out) != 0) {
+		return probe_result(-1);
+	}
+	return probe_result(usleep(1000 * (useconds_t)probe_number(argv[2])));
+}
+
 /* One socket: connected to the first, dissolved, connected to the second. */
 static int reconnect(int argc, char **argv) {
 	(void)argc;
@@ -306,6 +328,7 @@ static const struct probe rows[] = {
 	{"odd-lengths", 3, odd_lengths, "HOST PORT TEXT"},
 	{"routed", 4, routed, "VIA TO PORT TEXT"},
 	{"steer", 1, steer, "device|number|source-route"},
+	{"listen-dissolved", 2, listen_dissolved, "FILE MILLISECONDS"},
 	{"reconnect", 4, reconnect, "FIRST SECOND PORT TEXT"},
 	{"tfo-message", 3, tfo_message, "HOST PORT TEXT"},
 	{"tfo-connect", 3, tfo_connect, "HOST PORT TEXT"},
