@@ -57,8 +57,8 @@ def edits(off):
 def chosen(scratch, only):
     wanted = set(only.split(",")) if only else None
     for row in scratch.rows.values():
-        if row["limit"]:
-            continue  # nothing stops it
+        if row["limit"] or not row.concerns("full"):
+            continue  # nothing stops it, or nothing that is measured here
         if wanted is None or {row.ident, row.ident.split(".")[0], row.ident[:2]} & wanted:
             yield row
 

@@ -13,6 +13,12 @@ LAYERS = "linux/layers.c"
 SPAWN = "linux/spawn.c"
 INIT = "linux/init.c"
 MOUNTS = "linux/layers/mounts.c"
+JUDGE = "gate/judge.c"
+
+# How its functions begin, and what they say without their rules.
+OF_NAME = "\tconst struct net_rule *deny = deny_of_name(net, name, port);\n"
+OF_IP = "\tconst struct net_rule *deny = deny_of_ip(net, ip, port);\n"
+ALLOW = "\tif (net != NULL) {{\n\t\treturn allowed({});\n\t}}\n"
 
 # The command keeps every capability of its namespace.  Not dropping them would not
 # show: an ordinary user's capabilities end at execve, unless they are ambient.
@@ -135,13 +141,27 @@ SWITCHES = {
     "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
     # Pid 1 ends when its supervisor does.
     "lifeline": [(INIT, "\tif (got < 0) {\n\t\tabandon(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
+    # Every name and address is allowed, and by its address, so that nobody listens to what is said there.
+    "judge": [
+        (JUDGE, OF_NAME + "\tconst char *why =", OF_NAME + ALLOW.format("deny") + "\tconst char *why ="),
+        (JUDGE, OF_IP + "\tconst char *why =", OF_IP + ALLOW.format("deny") + "\tconst char *why ="),
+        (JUDGE, OF_IP + "\tconst struct range *special = range_of(ip);\n",
+         OF_IP + "\tconst struct range *special = range_of(ip);\n" + ALLOW.format("by")),
+    ],
+    # What a client says passes as it is, and a server may speak first.
+    "speech": [
+        ("gate/inspect.c", "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno",
+         "\tif (f->speech != SPEECH_OPAQUE) {\n\t\theard(f, SPEECH_OPAQUE);\n\t\treturn true;\n\t}\n"
+         "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno"),
+        ("gate/flow.c", "f->strict = f->port == 80 || f->port == 443;", "f->strict = false;"),
+    ],
 }
 
 # Words that name no switch, and why.
 FIXED = {
     "launcher": "many checks before a run; each is a mutant of its own in mutate.py",
     "rules": "paths judged by the broker when they are used; each rule and call is a mutant of its own in mutate.py",
-    "gate": "names, addresses and first bytes judged by the gate; its readers have tests and fuzzers of their own",
+    "gate": "what its resolver, proxies and readers turn down before a rule is asked; they have tests and fuzzers of their own",
     "supervisor": "what the process outside does with streams, signals and the end of a run; no layer of the child",
     "kernel": "the kernel's own rule; Corral adds nothing to it",
     "host": "the host's own permissions; the row is for root as well, to whom they mean nothing",

@@ -15,7 +15,7 @@
     --socks5 WORD, --socks4 WORD   NAME:PORT in which \\0 may stand, the same by SOCKS
     --again A P        after that, the same socket is connected to address A, port P
     --ping             an ICMP echo to HOST instead; "answered" when it comes back
-    --listeners        to every port of HOST at which this namespace has a listener, instead of PORT
+    --listeners        to every port of HOST from PORT on at which this namespace has a listener
     --gap S            waits between the lines of standard input that are only "--"
     --listen S         sends nothing and waits so long for the other side
     --query NAME, --type N, --by udp|tcp     a DNS question to HOST instead; --pieces as above
@@ -218,6 +218,8 @@ def listeners():
 def tell_listeners(asked):
     data, heard = sys.stdin.buffer.read(), b""
     for port in listeners():
+        if port < asked.port:
+            continue
         try:
             with socket.create_connection((asked.host, port), 1) as sock:
                 sock.settimeout(0.5)
