@@ -250,8 +250,11 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED, REFUSE(IPC, semget, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semop, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semtimedop, EPERM, "as mq_open")),
+	IN_BUT(TRAIT_GATE, TRAIT_SHARED, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "finds no way to the gate; clients go back to connect(2)")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2)")),
+	IN_BUT(TRAIT_GATE, TRAIT_SHARED, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
+	IN_BUT(TRAIT_GATE, TRAIT_SHARED, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(ASKED, EXAMINE(PROCESSES, setpriority, ASK_PRIORITY, "as ioprio_set")),
 	IN(SHARED, EXAMINE(PROCESSES, setpriority, OTHER_PRIORITY, "as ioprio_set")),
@@ -404,11 +407,11 @@ static const struct syscall_refusal refusals_dumpable[] = {
 #define FASTOPEN 0x20000000 /* MSG_FASTOPEN */
 
 static const struct syscall_refusal refusals_fast_second[] = {
-	WHEN(ANY_BIT(2, FASTOPEN), EPERM, "TCP Fast Open"),
+	WHEN(ANY_BIT(2, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
 
 static const struct syscall_refusal refusals_fast_third[] = {
-	WHEN(ANY_BIT(3, FASTOPEN), EPERM, "TCP Fast Open"),
+	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
 
 static const struct syscall_refusal refusals_ioctl_shared[] = {
