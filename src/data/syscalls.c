@@ -503,6 +503,11 @@ static const struct syscall_refusal refusals_setsockopt_no_net[] = {
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 25, 62), EPERM, "SO_BINDTODEVICE, SO_BINDTOIFINDEX"),
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 0), ONE_OF(2, ALL_BITS, 4), EPERM, "IP_OPTIONS has source routes"),
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 41), ONE_OF(2, ALL_BITS, 57, 6), EPERM, "IPV6_RTHDR, and IPV6_2292PKTOPTIONS, which has it too"),
+	/* A stream has no use for a group, but the kernel tells the host's networks of it. */
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 0), ONE_OF(2, ALL_BITS, 35, 39, 42, 46), EPERM,
+	          "IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP"),
+	WHEN_BOTH(ONE_OF(1, ALL_BITS, 41), ONE_OF(2, ALL_BITS, 20, 27, 42, 46), EPERM,
+	          "IPV6_JOIN_GROUP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP"),
 };
 
 static const struct syscall_refusal refusals_socket_alone[] = {

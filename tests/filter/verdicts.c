@@ -101,6 +101,8 @@ static const struct probe probes[] = {
 	P(setsockopt, 3, 1, 15), P(setsockopt, 3, 6, 30), P(setsockopt, 3, 1, 2), P(setsockopt, 3, HIGH | 1, HIGH | 15),
 	P(setsockopt, 3, 1, 25), P(setsockopt, 3, 1, 62), P(setsockopt, 3, 0, 4), P(setsockopt, 3, 41, 57), P(setsockopt, 3, 41, 6),
 	P(setsockopt, 3, HIGH | 41, HIGH | 57), P(setsockopt, 3, 41, 26), P(setsockopt, 3, 0, 1), P(setsockopt, 3, 6, 4),
+	P(setsockopt, 3, 0, 35), P(setsockopt, 3, 0, 39), P(setsockopt, 3, 0, 42), P(setsockopt, 3, 0, 46), P(setsockopt, 3, 0, 24),
+	P(setsockopt, 3, 41, 20), P(setsockopt, 3, 41, 27), P(setsockopt, 3, 41, 42), P(setsockopt, 3, 41, 46), P(setsockopt, 3, 41, 21),
 	P(ioctl, 3, 0x5441), P(ioctl, 3, 0x40086602), P(ioctl, 3, 0x401c5820), P(ioctl, 3, HIGH | 0x40086602),
 	P(setpriority, 0, 0, 5), P(setpriority, 0, 77, 5), P(setpriority, 2, 0, 5), P(setpriority, 1, 0, 5), P(setpriority, 0, HIGH, 5),
 	P(ioprio_set, 1, 0, 0), P(ioprio_set, 1, 77, 0), P(ioprio_set, 3, 0, 0),
