@@ -78,11 +78,14 @@ static bool is_mapped(const struct in6_addr *a) {
 	return memcmp(a, &none, 12) == 0;
 }
 
+static struct in6_addr in_words(const struct address *a) {
+	return a->any.sa_family == AF_INET6 ? a->in6.sin6_addr : mapped(a->in4.sin_addr.s_addr);
+}
+
 /* Where an address leads, in IPv6 words; "any" is the host itself. */
 struct in6_addr address_leads(const struct address *a) {
 	const struct in6_addr zero4 = mapped(0);
-	struct in6_addr to =
-		a->any.sa_family == AF_INET6 ? a->in6.sin6_addr : mapped(a->in4.sin_addr.s_addr);
+	struct in6_addr to = in_words(a);
 
 	if (memcmp(&to, &any6, sizeof to) == 0) {
 		return loopback6;
@@ -105,7 +108,72 @@ bool address_is_whole(const struct address *a, int domain) {
 	return a->len >= (domain == AF_INET6 ? in6 : sizeof a->in4);
 }
 
+static bool only_v6(int fd) {
+	return socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
+}
+
+/* Binds to the loopback what is not bound yet.  Which socket is that only bind(2) tells:
+ * getsockname(2) still has the port of a connection that was dissolved. */
+static long bind_loopback(int fd, const struct address *a) {
+	struct address own = {.len = sizeof own.all};
+	long r = result(syscall(SYS_bind, fd, &a->any, a->len));
+
+	if (r != -EINVAL) {
+		return r;
+	}
+	if (syscall(SYS_getsockname, fd, &own.any, &own.len) != 0) {
+		return -errno;
+	}
+	/* IPV6_V6ONLY, set by another thread of the caller, is EINVAL too: then it is the wildcard.
+	 */
+	struct in6_addr at = in_words(&own);
+	return address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
+}
+
 /* ---- connect ---- */
+
+/* Its port is left to connect(2), which shares it among destinations. */
+static long bind_address(int fd, const struct address *a) {
+	int before = socket_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT), yes = 1;
+
+	/* Where it fails the port is chosen early, which is none the worse for safety. */
+	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
+	long r = bind_loopback(fd, a);
+	if (before == 0) {
+		/* As above. */
+		(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &before, sizeof before);
+	}
+	return r;
+}
+
+static long hold6(int fd, const struct in6_addr *to) {
+	struct address a = {.in6 = {.sin6_family = AF_INET6}, .len = sizeof a.in6};
+	bool both = !only_v6(fd);
+	int no = 0;
+
+	a.in6.sin6_addr = is_mapped(to) ? mapped(htonl(INADDR_LOOPBACK)) : loopback6;
+	long r = bind_address(fd, &a);
+	if (r == -EADDRNOTAVAIL && !is_mapped(to)) {
+		a.in6.sin6_addr = mapped(htonl(INADDR_LOOPBACK)); /* a host without ::1 */
+		r = bind_address(fd, &a);
+	}
+	if (both) {
+		/* The kernel has taken IPv4 away with ::1, and the next address may be one; to
+		 * fail is to stay so. */
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+	}
+	return r;
+}
+
+/* The address alone, before it is connected.  A connection that is dissolved takes with it
+ * what the kernel chose and leaves what was bound; shutdown(2) dissolves one in the making
+ * without asking us, and listen(2) would find the wildcard. */
+static long hold_to_loopback(int fd, int domain, const struct in6_addr *to) {
+	struct address a = {.in4 = {.sin_family = AF_INET}, .len = sizeof a.in4};
+
+	a.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return domain == AF_INET6 ? hold6(fd, to) : bind_address(fd, &a);
+}
 
 /* Without waiting, whatever the caller's socket is set to; another thread of the
  * caller may see the flag for that moment. */
@@ -168,13 +236,24 @@ static long connect_unix(const struct call *c, int fd, struct address *a) {
 	return connect_to(c, fd, a, p.fd);
 }
 
+/* What was judged is what is connected to (K3): the kernel would take the wildcard for the
+ * address that the socket is bound to. */
+static void lead_to(struct address *a, const struct in6_addr *to) {
+	if (a->any.sa_family == AF_INET6) {
+		a->in6.sin6_addr = *to;
+	} else {
+		memcpy(&a->in4.sin_addr, &to->s6_addr[12], sizeof a->in4.sin_addr);
+	}
+}
+
 /* With the network closed: the loopback, and there only our own. */
 static long connect_inside(const struct call *c, int fd, struct address *a) {
 	struct in6_addr to = address_leads(a);
 	uint16_t port = ntohs(a->in4.sin_port); /* at the same place in both families */
 
 	if (gate_serves(c->b, &to, port)) {
-		return gate_forward(c, fd, &to, port);
+		long r = hold_to_loopback(fd, a->any.sa_family, &to);
+		return r == 0 ? gate_forward(c, fd, &to, port) : r;
 	}
 	if (!address_is_loopback(&to)) {
 		return -ENETUNREACH;
@@ -183,13 +262,15 @@ static long connect_inside(const struct call *c, int fd, struct address *a) {
 	case PORT_OURS:
 		break;
 	case PORT_OURS_MAPPED:
-		a->in6.sin6_addr = mapped(htonl(INADDR_LOOPBACK));
+		to = mapped(htonl(INADDR_LOOPBACK));
 		break;
 	case PORT_NOBODY:
 	case PORT_FOREIGN:
 		return -ECONNREFUSED;
 	}
-	return connect_to(c, fd, a, -1);
+	lead_to(a, &to);
+	long r = hold_to_loopback(fd, a->any.sa_family, &to);
+	return r == 0 ? connect_to(c, fd, a, -1) : r;
 }
 
 /* The caller's socket and the address that is beside it; the domain, or -errno. */
@@ -273,10 +354,6 @@ static long bind_path(const struct call *c, int fd, const struct address *a) {
 	return done;
 }
 
-static bool only_v6(int fd) {
-	return socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
-}
-
 /* The loopback in place of the wildcard. */
 static void loopback_for(int fd, int domain, struct address *a) {
 	uint16_t port = a->in4.sin_port;
@@ -343,23 +420,13 @@ long serve_bind(struct call *c) {
 
 /* ---- listen ---- */
 
-/* The kernel would give an unbound socket the wildcard.  Which one is unbound only bind(2)
- * tells: getsockname(2) still has the port of a connection that was dissolved. */
+/* The kernel would give an unbound socket the wildcard. */
 static long bind_unbound(int fd, int domain) {
 	struct address a;
 
 	memset(&a, 0, sizeof a);
 	loopback_for(fd, domain, &a);
-	long r = result(syscall(SYS_bind, fd, &a.any, a.len));
-	if (r != -EINVAL) {
-		return r;
-	}
-	a.len = sizeof a.all;
-	if (syscall(SYS_getsockname, fd, &a.any, &a.len) != 0) {
-		return -errno;
-	}
-	struct in6_addr at = address_leads(&a);
-	return address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
+	return bind_loopback(fd, &a);
 }
 
 long serve_listen(struct call *c) {

@@ -52,7 +52,7 @@ static const struct probe *find(const char *name) {
 	const struct probe_table *const tables[] = {
 		&probe_files,  &probe_calls, &probe_kernel, &probe_process,
 		&probe_others, &probe_ipc,   &probe_net,    &probe_connect,
-		&probe_load,   &probe_pools, &probe_wrap,
+		&probe_load,   &probe_pools, &probe_wrap,   &probe_shared,
 	};
 	for (size_t t = 0; t < PROBE_COUNT(tables); t++) {
 		for (size_t i = 0; i < tables[t]->count; i++) {
