@@ -279,7 +279,7 @@ static int reconnect(int argc, char **argv) {
 	(void)argc;
 	union address first, second, none = {.any.sa_family = AF_UNSPEC};
 	socklen_t len = address_read(argv[1], argv[3], &first);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(first.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	(void)address_read(argv[2], argv[3], &second);
 	if (fd < 0 || connect(fd, &first.any, len) != 0 ||
