@@ -170,7 +170,7 @@ int flow_port(int fd) {
 
 /* The other end of the caller's socket.  Nobody else is connected to the relay, but on
  * a loopback that is shared a stranger may be; he is turned away. */
-static int accept_own(const struct flow *f, int which, int port) {
+static int accept_own(const struct flow *f, int which, const struct ip *own, uint16_t port) {
 	for (int i = 0; i < STRANGERS; i++) {
 		union address from;
 		socklen_t len = sizeof from;
@@ -179,7 +179,8 @@ static int accept_own(const struct flow *f, int which, int port) {
 		if (fd < 0) {
 			return -errno;
 		}
-		if (ntohs(from.in4.sin_port) == port) {
+		struct ip ip;
+		if (address_ip(&from, &ip) == port && ip_same(&ip, own)) {
 			return fd;
 		}
 		drop_fd(&fd);
@@ -214,11 +215,14 @@ static int join(struct flow *f) {
 	if (called != 0) {
 		return called;
 	}
-	int port = flow_port(f->caller);
-	if (port < 0) {
+	union address at;
+	socklen_t len = sizeof at;
+	struct ip own;
+	if (getsockname(f->caller, &at.any, &len) != 0) {
 		return -ECONNREFUSED;
 	}
-	int fd = accept_own(f, which, port);
+	uint16_t port = address_ip(&at, &own);
+	int fd = accept_own(f, which, &own, port);
 	if (fd >= 0) {
 		f->gate->peers->of[which][port] = (struct wire_peer){.ip = f->ip, .port = f->port};
 	}
