@@ -41,6 +41,8 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 		rc = place_failed(ENOENT, "make the link", p.path, e);
 	} else if (check_words(v, &p, words, e) != 0) {
 		rc = -1;
+	} else if (rules_lead_astray(&v->plan->rules, p.path, words)) {
+		rc = place_failed(EBUSY, "make the link", p.path, e); /* as a command is told */
 	} else if (symlinkat(words, p.dir, p.name) != 0) {
 		rc = place_failed(errno, "make the link", p.path, e);
 	}

@@ -8,6 +8,12 @@
 
 #include "base/str.h"
 
+#include <limits.h>
+#include <string.h>
+
+/* A directory, and what a link in it says. */
+#define LED_MAX (2 * PATH_MAX)
+
 static const char *rest_of(const char *path, const char *anchor) {
 	return streq(anchor, "/") ? path : path + strlen(anchor);
 }
@@ -156,6 +162,122 @@ bool rules_differ_beneath(const struct rules *rules, const char *a, const char *
 
 	for (size_t i = 0; i < rules->count; i++) {
 		if (differs(&rules->list[i], a, b, anchor_a, anchor_b)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool same_glob(const struct glob *a, const struct glob *b) {
+	bool same = a->count == b->count;
+
+	for (size_t i = 0; same && i < a->count; i++) {
+		const struct glob_name *x = &a->names[i], *y = &b->names[i];
+		same = x->kind == y->kind && x->len == y->len &&
+		       memcmp(x->text, y->text, x->len) == 0;
+	}
+	return same;
+}
+
+/* An exception behind the rule takes back all of it, or all that lies beneath the path. */
+static bool is_excepted(const struct rules *rules, size_t which, const char *path,
+			const char *anchor) {
+	const struct rule *r = &rules->list[which];
+
+	for (size_t i = which + 1; i < rules->count; i++) {
+		const struct rule *e = &rules->list[i];
+		if (!e->except || e->effect != r->effect || e->group != r->group ||
+		    !speaks_of(e, path, anchor)) {
+			continue;
+		}
+		if ((e->anchor == r->anchor && same_glob(&e->glob, &r->glob)) ||
+		    glob_matched(&e->glob, glob_walk(&e->glob, rest_of(path, e->anchor)))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What is beneath the path is judged by a place in the rule's pattern, and a link to a path
+ * at the same place changes nothing.  Where that place is the pattern's start, as for names at
+ * any depth, it holds in every granted tree if it floats; if not, what is outside of them all
+ * is nothing that a command has made. */
+static bool leads_astray(const struct rule *r, const char *at, const char *anchor, const char *to,
+			 const char *anchor_to) {
+	if (path_within(r->anchor, at)) {
+		return true;
+	}
+	if (!speaks_of(r, at, anchor)) {
+		return false;
+	}
+	glob_set set = glob_walk(&r->glob, rest_of(at, r->anchor));
+	bool begins = (set & ~glob_start(&r->glob)) == 0;
+	if (set == 0 || glob_matched(&r->glob, set) || (begins && r->floating)) {
+		return false;
+	}
+	if (to == NULL || (begins && anchor_to == NULL)) {
+		return to == NULL;
+	}
+	return !speaks_of(r, to, anchor_to) || glob_walk(&r->glob, rest_of(to, r->anchor)) != set;
+}
+
+/* One name of a link's words goes behind the path; false when it has no room. */
+static bool add_word(char path[LED_MAX], const char *word, size_t len) {
+	size_t at = strlen(path);
+
+	if (at + len + 2 > LED_MAX) {
+		return false;
+	}
+	path[at] = '/';
+	memcpy(path + at + 1, word, len);
+	path[at + 1 + len] = '\0';
+	return true;
+}
+
+/* Where the words lead by themselves, the directory of the link being without any.  False when only
+ * the files could tell, which may change: ".." behind a name. */
+static bool led_to(const char *link, const char *words, char out[LED_MAX]) {
+	bool named = words[0] == '/';
+	size_t dir = named ? 0 : (size_t)(strrchr(link, '/') - link);
+
+	if (dir >= LED_MAX) {
+		return false;
+	}
+	memcpy(out, link, dir);
+	out[dir] = '\0';
+	for (size_t len; words[0] != '\0'; words += len) {
+		words += strspn(words, "/");
+		len = strcspn(words, "/");
+		if (len == 0 || (len == 1 && words[0] == '.')) {
+			continue;
+		}
+		if (len == 2 && words[0] == '.' && words[1] == '.') {
+			char *slash = strrchr(out, '/');
+			if (named || slash == NULL) {
+				return false;
+			}
+			*slash = '\0';
+			continue;
+		}
+		named = true;
+		if (!add_word(out, words, len)) {
+			return false;
+		}
+	}
+	return out[0] == '/';
+}
+
+bool rules_lead_astray(const struct rules *rules, const char *link, const char *words) {
+	char led[LED_MAX];
+	const char *to = led_to(link, words, led) ? led : NULL;
+	const char *anchor = anchor_of(rules, link);
+	const char *anchor_to = to == NULL ? NULL : anchor_of(rules, to);
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *r = &rules->list[i];
+		/* A repository that the run makes is its own, wherever it lies. */
+		if (!r->except && !r->until_made && leads_astray(r, link, anchor, to, anchor_to) &&
+		    !is_excepted(rules, i, link, anchor)) {
 			return true;
 		}
 	}

@@ -64,4 +64,8 @@ bool rules_same_tree(const struct rules *rules, const char *a, const char *b);
  * another: if not, the one may take the other's name. */
 bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b);
 
+/* Whether a link with these words would show, beneath itself, names that a rule speaks of
+ * and does not find where the words lead. */
+bool rules_lead_astray(const struct rules *rules, const char *link, const char *words);
+
 #endif

@@ -125,6 +125,18 @@ static int link_source(const struct call *c, struct pair at, int flags, struct p
 	return resolve_file(c, at.from_dir, path, (flags & AT_SYMLINK_FOLLOW) != 0, p);
 }
 
+/* A second name of a symlink leads elsewhere from there, like a new one. */
+static int link_of_link(const struct call *c, const struct place *from, const struct place *to) {
+	char words[PATH_MAX];
+	ssize_t n = syscall(SYS_readlinkat, from->fd, "", words, sizeof words - 1);
+
+	if (n < 0) {
+		return -errno;
+	}
+	words[n] = '\0';
+	return verdict_lead(c, to, words);
+}
+
 static long make_link(const struct call *c, struct pair at, int flags) {
 	auto_place from, to;
 
@@ -141,6 +153,9 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	}
 	if (r == 0) {
 		r = links_judge_removed(c, &from);
+	}
+	if (r == 0 && S_ISLNK(from.mode)) {
+		r = link_of_link(c, &from, &to);
 	}
 	if (r != 0) {
 		return r == -EROFS && to.fd >= 0 && verdict_make(c, &to) == 0
@@ -205,6 +220,9 @@ static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_
 	}
 	if (r == 0) {
 		r = new_name_at(c, dirfd, address, &p);
+	}
+	if (r == 0) {
+		r = verdict_lead(c, &p, words);
 	}
 	if (r != 0) {
 		return r;

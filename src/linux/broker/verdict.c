@@ -240,11 +240,31 @@ int verdict_missing(const struct call *c, const struct place *p, int error) {
 	return denied ? -EACCES : error;
 }
 
+int verdict_lead(const struct call *c, const struct place *p, const char *words) {
+	return rules_lead_astray(&c->b->plan->rules, p->real, words) ? -EBUSY : 0;
+}
+
+static int lead_moved(const struct call *c, const struct place *from, const struct place *to) {
+	char words[PATH_MAX];
+	ssize_t n = syscall(SYS_readlinkat, from->fd, from->name, words, sizeof words - 1);
+
+	if (n < 0) {
+		return -errno;
+	}
+	words[n] = '\0';
+	return verdict_lead(c, to, words);
+}
+
 int verdict_move(const struct call *c, const struct place *from, const struct place *to) {
 	struct stat st;
 
-	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISDIR(st.st_mode)) {
+	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return 0;
+	}
+	if (S_ISLNK(st.st_mode)) {
+		return lead_moved(c, from, to);
+	}
+	if (!S_ISDIR(st.st_mode)) {
 		return 0;
 	}
 	const struct rules *rules = &c->b->plan->rules;

@@ -21,9 +21,13 @@ int verdict_make(const struct call *c, const struct place *p);
  * about that path or one beneath it, because then the rule would lose its file. */
 int verdict_remove(const struct call *c, const struct place *p);
 
+/* A symlink with these words appears at the place: -EBUSY where a rule speaks of names
+ * beneath it, which would then be files that are judged by another path. */
+int verdict_lead(const struct call *c, const struct place *p, const char *words);
+
 /* A directory takes another name, and what lies beneath would be judged otherwise:
  * -EBUSY, as for a mount point; -EXDEV from one tree to another, so that who moves it
- * copies file by file, and each is judged. */
+ * copies file by file, and each is judged.  A symlink: as verdict_lead(). */
 int verdict_move(const struct call *c, const struct place *from, const struct place *to);
 
 /* A directory was made; a ".git" is remembered as the run's own. */
