@@ -163,9 +163,50 @@ void rule_for_path(struct builder *b, const char *path, const char *note) {
 		 half_resolved(b, path));
 }
 
+/* ---- links that a path goes through ---- */
+
+static bool can_be_replaced(const struct builder *b, const char *path) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
+			return !streq(path, w->m.source);
+		}
+	}
+	return false;
+}
+
+/* Another link in its place would lead to files that no rule speaks of; so for every link
+ * that it leads through. */
+static void keep_link(struct builder *b, struct rule r, const char *path) {
+	char words[PATH_MAX];
+	r.effect = EFFECT_PROTECT;
+	r.floating = r.yields = false;
+	for (size_t i = 0; i < LINKS_MAX; i++) {
+		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
+			return;
+		}
+		if (can_be_replaced(b, path)) {
+			add_path(b, r, path);
+		}
+		path = led_to(b, keep_join(b, path, ".."), words);
+	}
+}
+
+/* The directories of a path as it is written. */
+static void keep_links(struct builder *b, struct rule r, const char *path) {
+	const char *dir = keep_join(b, path, ".."), *full = fs_resolve(b, dir);
+	if (r.except || (full != NULL && streq(full, dir))) {
+		return;
+	}
+	for (; dir[1] != '\0'; dir = keep_join(b, dir, "..")) {
+		keep_link(b, r, half_resolved(b, dir));
+	}
+}
+
 /* The name as written, and what it leads to now, be that there or not. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	const char *named = half_resolved(b, it->str), *full = fs_resolve(b, it->str);
+	keep_links(b, r, it->str);
 	if (full == NULL) {
 		full = link_end(b, named);
 	}
@@ -174,6 +215,7 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	add_path(b, r, named);
 	if (full != NULL && !streq(full, named)) {
 		add_path(b, r, full);
+		keep_link(b, r, named);
 	}
 }
 
@@ -221,6 +263,7 @@ static void add_absolute(struct builder *b, struct rule r, const char *pattern) 
 		return;
 	}
 	const char *dir = unescaped(b, pattern, len), *full = fs_resolve(b, dir);
+	keep_links(b, r, keep_join(b, dir, "x")); /* the directory itself is one of them */
 	add_beneath(b, r, full != NULL ? full : half_resolved(b, dir), pattern + len);
 }
 
@@ -387,6 +430,100 @@ static void add_names(struct builder *b) {
 	}
 }
 
+/* ---- names of sets that are links ---- */
+
+/* A set speaks of names, and the file of such a name may be elsewhere. */
+
+static const struct wish *tree_at(const struct builder *b, const char *target) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		if (wish_is_tree(&b->wishes[i]) && streq(b->wishes[i].m.target, target)) {
+			return &b->wishes[i];
+		}
+	}
+	return NULL;
+}
+
+/* What the rule says beneath a directory of the host, wherever that is seen. */
+static void add_rest(struct builder *b, struct rule r, const char *dir) {
+	bool shown = false;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && path_within(dir, w->m.source)) {
+			r.anchor = wish_inside(b, w, dir);
+			shown = shown || streq(r.anchor, dir);
+			keep_rule(b, r);
+		}
+	}
+	if (!shown) {
+		r.anchor = dir;
+		keep_rule(b, r);
+	}
+}
+
+/* Excepted since: the name that it would have speaks for it. */
+static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
+	for (; next < r->glob.count; next++) {
+		const struct glob_name *name = &r->glob.names[next];
+		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+	}
+	struct ruling ruling = rules_judge(&b->plan->rules, path);
+	return (r->effect == EFFECT_DENY ? ruling.deny : ruling.protect) != NULL;
+}
+
+/* next: how many names of the pattern lead to the link. */
+static void follow_link(struct builder *b, struct rule r, const struct wish *w, const char *link,
+			size_t next) {
+	const char *end = fs_resolve(b, link);
+	if (end == NULL) {
+		end = link_end(b, link);
+	}
+	if (!still_holds(b, &r, wish_inside(b, w, link), next)) {
+		return;
+	}
+	keep_link(b, r, link);
+	r.floating = false;
+	if (end == NULL || (next == r.glob.count && path_within(b->plan->workspace, end))) {
+		return; /* a ring; or all that the run is about */
+	}
+	if (next == r.glob.count) {
+		note_add(b, keep_printf(b, "%s leads to %s, which is held like it (@%s)", link, end,
+					r.set));
+		add_path(b, r, end);
+		return;
+	}
+	r.glob.names += next;
+	r.glob.count -= next;
+	add_rest(b, r, end);
+}
+
+/* A name at any depth is looked for at the top alone: no tree is walked. */
+static void follow_rule(struct builder *b, struct rule r) {
+	char words[PATH_MAX];
+	const struct wish *w = tree_at(b, r.anchor);
+	if (w == NULL || r.set == NULL || r.except || r.until_made) {
+		return;
+	}
+	const char *path = w->m.source;
+	for (size_t i = r.glob.names[0].kind == GLOB_DEPTH; i < r.glob.count; i++) {
+		const struct glob_name *name = &r.glob.names[i];
+		if (name->kind != GLOB_LITERAL) {
+			return;
+		}
+		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		if (b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
+			follow_link(b, r, w, path, i + 1);
+			return;
+		}
+	}
+}
+
+static void follow_rules(struct builder *b) {
+	size_t n = b->plan->rules.count;
+	for (size_t i = 0; i < n; i++) {
+		follow_rule(b, b->plan->rules.list[i]);
+	}
+}
+
 void rules_build(struct builder *b) {
 	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
 	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
@@ -399,6 +536,7 @@ void rules_build(struct builder *b) {
 		add_list(b, lists[k]);
 	}
 	add_names(b);
+	follow_rules(b);
 }
 
 /* ---- what the filter has to ask ---- */

@@ -123,7 +123,106 @@ TEST(protect_is_read_only_even_over_a_more_specific_write) {
 	CHECK(!seen_at(&w, "/home/ann/work/app/.git/objects/y")->writable);
 	CHECK(kind_is(&w, "/home/ann/work/app/conf/envrc", MOUNT_BIND));
 	CHECK(kind_is(&w, "/home/ann/work/app/conf", MOUNT_PIN));
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/.envrc"), SIGHT_READ);
+	CHECK(!has_note(&w, "the link itself can be replaced"));
+	w.h.notify = false;
+	REQUIRE(build(&w) == 0);
 	CHECK(has_note(&w, "the link itself can be replaced"));
+	world_done(&w);
+}
+
+/* ---- links ---- */
+
+static struct item *add_set(struct world *w, enum key_id id, const char *name) {
+	struct item *it = add_item(w, id, name);
+	it->kind = ITEM_SET;
+	return it;
+}
+
+TEST(a_name_of_a_set_that_is_a_link_holds_for_its_end) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/.claude", 'l', "conf/claude");
+	node(&w, "/home/ann/work/app/conf/claude/x", 'f', NULL);
+	node(&w, "/home/ann/work/app/.cursorrules", 'l', "notes");
+	node(&w, "/home/ann/work/app/notes", 'f', NULL);
+	node(&w, "/home/ann/work/app/.cargo", 'l', "hop");
+	node(&w, "/home/ann/work/app/hop", 'l', "conf");
+	node(&w, "/home/ann/work/app/.opencode", 'l', ".");
+	node(&w, "/home/ann/work/app/.env", 'l', "later");
+	add_set(&w, KEY_FS_PROTECT, "agents");
+	add_set(&w, KEY_FS_PROTECT, "packages");
+	add_pattern(&w, KEY_FS_PROTECT, ".cursorrules")->except = true;
+	add_set(&w, KEY_FS_DENY, "sensitive");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/claude/new"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/config.toml"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/other"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/.cargo"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/hop"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/notes"), SIGHT_WRITE); /* excepted */
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src"), SIGHT_WRITE);
+	world_done(&w);
+}
+
+TEST(a_link_on_the_way_of_a_rule_stays) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/l", 'l', "m");
+	node(&w, "/home/ann/work/app/m", 'l', "d");
+	node(&w, "/home/ann/work/app/d/conf", 'f', NULL);
+	node(&w, "/home/ann/work/app/p", 'l', "d");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/l/conf");
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/p/*.rc");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/l"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/m"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/p"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/d/a.rc"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/d/other"), SIGHT_WRITE);
+	world_done(&w);
+}
+
+TEST(a_new_link_does_not_lead_away_from_a_rule) {
+	static const struct {
+		const char *link, *words;
+		bool astray;
+	} rows[] = {
+		{".cargo", "d", true},
+		{".cargo", "/usr/lib", true},
+		{".agent", "d", true},
+		{"src/a", "b", false},
+		{"src/a", "./b/", false},
+		{"src/a", "../src/b", false},
+		{"src/a", "../lib", true},
+		{"src/a", "b/../c", true}, /* b may become a link */
+		{"src/a", "/home/ann/work/app/src/b/c", false},
+		{"src/a", "/../home/ann/work/app/src/b", true},
+		{"src/a", "/usr/lib", false},
+		{"src", "lib", true},
+		{"lib", "src", false},
+		{"x/y", "../../../../../..", false},
+		{".yarn", "d", false}, /* excepted */
+		{".mvn", "d", false},
+	};
+	struct world w;
+	world_init(&w);
+	add_set(&w, KEY_FS_PROTECT, "packages");
+	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.agent/settings.json");
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/src/**/*.rc");
+	add_pattern(&w, KEY_FS_PROTECT, "*.key");
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/.yarn")->except = true;
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/.mvn")->except = true;
+	REQUIRE(build(&w) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char link[128];
+		(void)snprintf(link, sizeof link, "/home/ann/work/app/%s", rows[i].link);
+		if (rules_lead_astray(&w.plan.rules, link, rows[i].words) != rows[i].astray) {
+			printf("# %s -> %s\n", rows[i].link, rows[i].words);
+			CHECK(false);
+		}
+	}
 	world_done(&w);
 }
 
