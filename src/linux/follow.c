@@ -1,8 +1,8 @@
 /* Should:   show the command, within half a second or so, the file that stands at a
- *           granted name now, hide the one that stands at a hidden name, and put a text
+ *           granted name now, hide the one that a hidden name leads to, and put a text
  *           of our own back over what stands at its name; leave descriptors of the old
  *           one as they are.
- * Must not: follow a symlink, show anything but a regular file of the same owner,
+ * Must not: follow a symlink to show a file, show anything but a regular file of the same owner,
  *           root or the caller, or put it anywhere but over the old one.
  * Fails:    to the old file, which stays readable: what is not a plain file, is
  *           gone, or cannot be mounted is not shown. */
@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <linux/stat.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -67,11 +68,13 @@ struct followed {
 };
 
 struct follow {
-	int view;     /* the sandbox's mount namespace; -1 until it comes */
-	int helper;   /* its pidfd; -1: none */
-	size_t at;    /* the file that it is for */
-	int every;    /* ms between two looks */
-	int64_t next; /* when to look */
+	int view;   /* the sandbox's mount namespace; -1 until it comes */
+	int helper; /* its pidfd; -1: none */
+	size_t at;  /* the file that it is for */
+	int every;  /* ms between two looks */
+	const struct plan *plan;
+	char target[PATH_MAX]; /* where the helper puts what it is for */
+	int64_t next;          /* when to look */
 	size_t n;
 	struct followed files[];
 };
@@ -103,15 +106,37 @@ static int look(int dir, const char *path, struct statx *ret) {
 			    STATX_BASIC_STATS | STATX_BTIME, ret);
 }
 
-static struct face face_at(const char *path) {
+/* Puts something of our own over what the host has there. */
+static bool covers(const struct mount *m) {
+	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT;
+}
+
+/* What is hidden is hidden where a link leads to. */
+static bool leads(const struct mount *m) {
+	return covers(m) && !m->steady;
+}
+
+static int open_followed(const struct mount *m) {
+	return leads(m) ? sys_openat2(AT_FDCWD, m->follow, O_PATH, RESOLVE_NO_MAGICLINKS)
+			: open(m->follow, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static struct face face_at(const struct mount *m) {
 	struct statx st;
-	return look(AT_FDCWD, path, &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
+	if (look(AT_FDCWD, m->follow, &st) != 0) {
+		return (struct face){.kind = 0};
+	}
+	if ((st.stx_mode & MODE_KIND) != MODE_LINK || !leads(m)) {
+		return face_of(&st);
+	}
+	auto_fd fd = open_followed(m);
+	return fd >= 0 && look(fd, "", &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
 }
 
 /* The same, held; its number is never 0, which the caller's program has. */
-static struct face face_held(const char *path) {
+static struct face face_held(const struct mount *m) {
 	struct statx st;
-	auto_fd fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd fd = open_followed(m);
 	auto_fd high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (high < 0 || look(high, "", &st) != 0) {
 		return (struct face){.kind = 0};
@@ -139,11 +164,6 @@ static bool same(const struct face *a, const struct face *b) {
 	return same_inode(a, b) && (!dated || (a->born_s == b->born_s && a->born_ns == b->born_ns));
 }
 
-/* Puts something of our own over what the host has there. */
-static bool covers(const struct mount *m) {
-	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT;
-}
-
 /* Whatever the host puts there is hidden; shown is a file that the old one's owner, root
  * or the caller has put there. */
 static bool may_replace(const struct followed *f, const struct face *new) {
@@ -151,8 +171,7 @@ static bool may_replace(const struct followed *f, const struct face *new) {
 		return new->kind == MODE_REGULAR || new->kind == MODE_LINK;
 	}
 	if (covers(f->m)) {
-		return new->kind != 0 &&
-		       new->kind != MODE_LINK; /* its end is what has to be hidden */
+		return new->kind != 0;
 	}
 	bool known = f->shown.dated && new->uid == f->shown.uid;
 	return new->kind == MODE_REGULAR && (known || new->uid == 0 || new->uid == getuid());
@@ -236,11 +255,11 @@ static int replace(int tree, int dir, const char *name, int at) {
 	return beneath ? 0 : tree_attach(tree, bare);
 }
 
-static int put(const struct followed *f, int tree) {
+static int put(const struct followed *f, const char *target, int tree) {
 	const char *name;
 	struct statx st;
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_fd dir = open_parent(root, f->m->target, &name);
+	auto_fd dir = open_parent(root, target, &name);
 	auto_fd at = dir < 0 ? -1 : open_place(dir, name);
 
 	if (at < 0 || look(at, "", &st) != 0) {
@@ -254,7 +273,7 @@ static int put(const struct followed *f, int tree) {
 		return tree_attach(tree, at);
 	}
 	if (same_inode(&now, &f->wanted)) {
-		return 0;
+		return covers(f->m) ? tree_attach(tree, at) : 0;
 	}
 	/* On ground of our own nobody else mounts: it is one of a helper that did not get far. */
 	bool ours = f->m->create || same_inode(&now, &f->shown);
@@ -273,8 +292,8 @@ static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
 	}
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not before: new credentials clear it */
 	int tree = getppid() == parent ? clone_wanted(file) : -1;
-	bool done =
-		tree >= 0 && syscall(SYS_setns, f->view, CLONE_NEWNS) == 0 && put(file, tree) == 0;
+	bool done = tree >= 0 && syscall(SYS_setns, f->view, CLONE_NEWNS) == 0 &&
+		    put(file, f->target, tree) == 0;
 	_exit(done ? 0 : 1);
 }
 
@@ -322,7 +341,7 @@ static void add(struct follow *f, const struct mount *m) {
 	if (m == NULL || m->follow == NULL) {
 		return;
 	}
-	struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m->follow);
+	struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m);
 	/* With its time of birth while it is there: its number may soon be another's. */
 	f->files[f->n++] =
 		(struct followed){.m = m, .shown = same_inode(&planned, &now) ? now : planned};
@@ -342,7 +361,7 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 	if (f == NULL) {
 		return err_memory(e, "follow");
 	}
-	*f = (struct follow){.view = -1, .helper = -1, .every = LOOK_EVERY_MS};
+	*f = (struct follow){.view = -1, .helper = -1, .every = LOOK_EVERY_MS, .plan = plan};
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		add(f, &plan->mounts[i]);
 	}
@@ -387,19 +406,58 @@ static bool may_try(const struct followed *f, const struct face *new) {
 	return !same(new, &f->refused) || f->tries < TRIES_MAX;
 }
 
+/* Where a path of the host is seen inside; false when it is not, or nothing more is known. */
+static bool find_inside(const struct plan *plan, const char *path, char out[PATH_MAX]) {
+	for (size_t i = plan->nmounts; i-- > 0;) { /* L1: deeper ones follow */
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_BIND || !path_within(path, m->source)) {
+			continue;
+		}
+		const char *rest = path + (streq(m->source, "/") ? 0 : strlen(m->source));
+		int n = snprintf(out, PATH_MAX, "%s%s", streq(m->target, "/") ? "" : m->target,
+				 rest);
+		return n > 0 && n < PATH_MAX;
+	}
+	return false;
+}
+
+/* What is hidden may be elsewhere by now, behind a link; what is not seen inside is hidden. */
+static bool find_target(struct follow *f, struct followed *file) {
+	char number[32], path[PATH_MAX];
+	size_t len = strlen(file->m->target);
+	struct statx st;
+	if (!leads(file->m) || look(AT_FDCWD, file->m->follow, &st) != 0 ||
+	    (st.stx_mode & MODE_KIND) != MODE_LINK) {
+		memcpy(f->target, file->m->target, len < PATH_MAX ? len + 1 : 0);
+		return len < PATH_MAX;
+	}
+	(void)snprintf(number, sizeof number, "/proc/self/fd/%d", file->wanted.held); /* it fits */
+	ssize_t n = readlink(number, path, sizeof path);
+	if (n <= 0 || (size_t)n == sizeof path) {
+		return false;
+	}
+	path[n] = '\0';
+	bool seen = find_inside(f->plan, path, f->target);
+	if (!seen) {
+		face_take(&file->shown, &file->wanted);
+	}
+	return seen;
+}
+
 /* The first file of which the host has another one now. */
 static bool find_new(struct follow *f) {
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *file = &f->files[i];
-		struct face now = face_at(file->m->follow);
+		struct face now = face_at(file->m);
 		if (same(&now, &file->shown)) {
 			now.held = file->shown.held;
 			file->shown = now; /* with its time of birth and its owner */
 		} else if (may_try(file, &now) && may_replace(file, &now)) {
-			now = face_held(file->m->follow); /* or the one after it */
+			now = face_held(file->m); /* or the one after it */
 			face_take(&file->wanted, &now);
 			f->at = i;
-			return file->wanted.kind != 0 && may_replace(file, &file->wanted);
+			return file->wanted.kind != 0 && may_replace(file, &file->wanted) &&
+			       find_target(f, file);
 		}
 	}
 	return false;
