@@ -9,6 +9,8 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/walk.h"
+#include "linux/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,6 +134,42 @@ static enum sight judged(const struct broker *b, const struct place *p, const ch
 	return SIGHT_READ;
 }
 
+/* The path of a rule that denies one name; false for any other rule. */
+static bool path_of_deny(const struct rule *r, char out[REAL_MAX]) {
+	const struct glob_name *name = r->glob.names;
+	size_t len = streq(r->anchor, "/") ? 0 : strlen(r->anchor);
+
+	if (r->effect != EFFECT_DENY || r->except || r->floating || r->glob.count != 1 ||
+	    name->kind != GLOB_LITERAL || len + name->len + 2 > REAL_MAX) {
+		return false;
+	}
+	memcpy(out, r->anchor, len);
+	out[len] = '/';
+	memcpy(out + len + 1, name->text, name->len);
+	out[len + 1 + name->len] = '\0';
+	return true;
+}
+
+/* Without mounts nothing covers what the host puts at a denied name: where that is a link, its
+ * end is denied. */
+static bool is_denied_end(const struct broker *b, const char *path) {
+	const struct rules *rules = &b->plan->rules;
+	char named[REAL_MAX], end[REAL_MAX], word;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		if (!path_of_deny(&rules->list[i], named) ||
+		    syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0 ||
+		    !rules_deny(rules, named)) {
+			continue;
+		}
+		auto_fd fd = sys_openat2(AT_FDCWD, named, O_PATH, RESOLVE_NO_MAGICLINKS);
+		if (fd >= 0 && place_real(b, fd, end, sizeof end) == 0 && path_within(path, end)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A removed file is judged by the place that it had.  Its name says so, but a file
  * may also be called that: then both have to allow it. */
 static enum sight sight_of(const struct call *c, const struct place *p, const char *path) {
@@ -147,7 +185,9 @@ static enum sight sight_of(const struct call *c, const struct place *p, const ch
 		before[len - tail] = '\0';
 		sight = stricter(sight, judged(c->b, p, before));
 	}
-	return sight;
+	bool asked = sight != SIGHT_DENIED && sight != SIGHT_NONE && plan_shares(c->b->plan);
+	return asked && c->b->plan->rules.count > 0 && is_denied_end(c->b, path) ? SIGHT_DENIED
+										 : sight;
 }
 
 static int may_change(enum sight sight) {
