@@ -323,6 +323,10 @@ static const struct syscall_refusal refusals_ioctl[] = {
 	 * KDSETKEYCODE, KDSKBDIACRUC. */
 	WHEN(ONE_OF(1, ALL_BITS, 0x5412, 0x541c, 0x541d, 0x5423, 0x4b47, 0x4b49, 0x4b4b, 0x4b4d, 0x4bfb), EPERM,
 	     "types into a terminal, takes the console, loads a line discipline or rewrites the keyboard"),
+	/* BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY and their second versions.  ENOTTY is what
+	 * every other file system answers. */
+	WHEN(ONE_OF(1, ALL_BITS, 0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x5000943f), ENOTTY,
+	     "makes and removes directories by a descriptor for reading: a snapshot shows without a mask what is hidden"),
 };
 
 #define AF_UNIX_ 1
@@ -415,13 +419,14 @@ static const struct syscall_refusal refusals_fast_third[] = {
 };
 
 static const struct syscall_refusal refusals_ioctl_shared[] = {
-	/* FS_IOC_SETFLAGS with either size, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FAT_IOCTL_SET_ATTRIBUTES. */
-	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211), EOPNOTSUPP,
+	/* FS_IOC_SETFLAGS with either size, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FAT_IOCTL_SET_ATTRIBUTES,
+	 * FS_IOC_ENABLE_VERITY. */
+	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211, 0x40806685), EOPNOTSUPP,
 	     "flags of a file, which need no descriptor for writing"),
 };
 
 static const struct syscall_refusal refusals_ioctl_broker[] = {
-	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211), EOPNOTSUPP,
+	WHEN(ONE_OF(1, ALL_BITS, 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40047211, 0x40806685), EOPNOTSUPP,
 	     "flags of a file, which need no descriptor for writing"),
 	WHEN(ONE_OF(1, ALL_BITS, 0x5441), ASK_BROKER, "TIOCGPTPEER opens the other end of a new terminal"),
 };

@@ -117,6 +117,7 @@ const char *action_name(uint32_t action, char *space, size_t size) {
 		{SECCOMP_RET_USER_NOTIF, "ask"},
 		{SECCOMP_RET_ERRNO, "undone"},
 		{SECCOMP_RET_ERRNO | EACCES, "EACCES"},
+		{SECCOMP_RET_ERRNO | ENOTTY, "ENOTTY"},
 		{SECCOMP_RET_ERRNO | EOPNOTSUPP, "EOPNOTSUPP"},
 		{SECCOMP_RET_ERRNO | EPERM, "EPERM"},
 		{SECCOMP_RET_ERRNO | ENOSYS, "ENOSYS"},

@@ -51,6 +51,8 @@ static const struct probe probes[] = {
 	P(ioctl, 0, 0x12300005412), P(ioctl, 0, 0xffffffff00005412), P(ioctl, 0x5412, 0x5401),
 	P(ioctl, 0, 0x5401), P(ioctl, 0, 0x5402), P(ioctl, 0, 0x5413), P(ioctl, 0, 0x540e), P(ioctl, 0, 0x541b),
 	P(ioctl, 0, 0x5424), P(ioctl, 0, 0x80045430), P(ioctl, 0, 0x15412),
+	P(ioctl, 3, 0x50009401), P(ioctl, 3, 0x5000940e), P(ioctl, 3, 0x5000940f), P(ioctl, 3, 0x50009417),
+	P(ioctl, 3, 0x50009418), P(ioctl, 3, 0x5000943f), P(ioctl, 3, 0x40049409), P(ioctl, 3, 0x40806685),
 	/* socket: families */
 	P(socket, 1, 1, 0), P(socket, 1, 5, 0), P(socket, 1, 3, 0), P(socket, 2, 1, 0), P(socket, 2, 2, 0), P(socket, 10, 1, 0),
 	P(socket, 10, 2, 0), P(socket, 16, 3, 0), P(socket, 16, 2, 0), P(socket, 16, 0x80003, 0),
