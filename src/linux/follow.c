@@ -127,7 +127,7 @@ static struct face face_at(const struct mount *m) {
 		return (struct face){.kind = 0};
 	}
 	if ((st.stx_mode & MODE_KIND) != MODE_LINK || !leads(m)) {
-		return face_of(&st);
+		return face_of(&st); /* links on the way were followed */
 	}
 	auto_fd fd = open_followed(m);
 	return fd >= 0 && look(fd, "", &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
@@ -425,9 +425,7 @@ static bool find_inside(const struct plan *plan, const char *path, char out[PATH
 static bool find_target(struct follow *f, struct followed *file) {
 	char number[32], path[PATH_MAX];
 	size_t len = strlen(file->m->target);
-	struct statx st;
-	if (!leads(file->m) || look(AT_FDCWD, file->m->follow, &st) != 0 ||
-	    (st.stx_mode & MODE_KIND) != MODE_LINK) {
+	if (!leads(file->m)) {
 		memcpy(f->target, file->m->target, len < PATH_MAX ? len + 1 : 0);
 		return len < PATH_MAX;
 	}

@@ -81,6 +81,9 @@ static void mark_cover(struct builder *b, struct mount *m, const struct mount *o
 		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
 		m->follow =
 			keep_join(b, "/", keep_printf(b, "%s%s", outer->source, m->target + skip));
+		/* As it is written it may go through links, which the host turns elsewhere. */
+		const char *now = m->named == NULL ? NULL : fs_resolve(b, m->named);
+		m->follow = now != NULL && streq(now, m->follow) ? m->named : m->follow;
 	}
 }
 

@@ -408,6 +408,7 @@ static struct mount cover(const struct builder *b, const struct hide *h, const s
 		.ino = h->seen.ino,
 		.origin = h->origin,
 		.note = h->note,
+		.named = h->written,
 	};
 	if (h->rank == RANK_PROTECT && w->m.kind == MOUNT_PROC) {
 		m.kind = MOUNT_PIN; /* of the fresh procfs: the host's shows the host's processes */

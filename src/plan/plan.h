@@ -91,6 +91,7 @@ struct mount {
 	                     * replaces that as well; without, that is hidden */
 	const char *follow; /* where the host has one file that is shown or masked: what replaces
 			     * it there is treated likewise; NULL */
+	const char *named;  /* a mask: the path of the host that a rule names; NULL */
 	bool door;          /* and its directory, ours, carries its rights for the new one */
 	uint64_t dev, ino;  /* identity of the source when it was planned */
 	struct origin origin;

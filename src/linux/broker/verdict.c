@@ -150,19 +150,29 @@ static bool path_of_deny(const struct rule *r, char out[REAL_MAX]) {
 	return true;
 }
 
-/* Without mounts nothing covers what the host puts at a denied name: where that is a link, its
- * end is denied. */
+/* As the rule is written, where that goes through links. */
+static const char *written_as(const struct rule *r, const char *named) {
+	bool plain = r->set == NULL && r->written != NULL && r->written[0] == '/';
+
+	return plain && !streq(r->written, named) ? r->written : NULL;
+}
+
+/* Without mounts nothing covers what the host puts at a denied name: where that is a link, or
+ * one on its way leads elsewhere now, its end is denied. */
 static bool is_denied_end(const struct broker *b, const char *path) {
 	const struct rules *rules = &b->plan->rules;
 	char named[REAL_MAX], end[REAL_MAX], word;
 
 	for (size_t i = 0; i < rules->count; i++) {
-		if (!path_of_deny(&rules->list[i], named) ||
-		    syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0 ||
-		    !rules_deny(rules, named)) {
+		if (!path_of_deny(&rules->list[i], named) || !rules_deny(rules, named)) {
 			continue;
 		}
-		auto_fd fd = sys_openat2(AT_FDCWD, named, O_PATH, RESOLVE_NO_MAGICLINKS);
+		const char *written = written_as(&rules->list[i], named);
+		if (written == NULL && syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0) {
+			continue;
+		}
+		auto_fd fd = sys_openat2(AT_FDCWD, written == NULL ? named : written, O_PATH,
+					 RESOLVE_NO_MAGICLINKS);
 		if (fd >= 0 && place_real(b, fd, end, sizeof end) == 0 && path_within(path, end)) {
 			return true;
 		}
