@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* A directory, and what a link in it says. */
-#define LED_MAX (2 * PATH_MAX)
+#define LED_MAX ((size_t)2 * PATH_MAX)
 
 static const char *rest_of(const char *path, const char *anchor) {
 	return streq(anchor, "/") ? path : path + strlen(anchor);
