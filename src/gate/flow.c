@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -233,6 +234,8 @@ void flow_tune(int fd, bool keep) {
 	const int on = 1, after = KEEPALIVE_AFTER;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* or it is slower */
+	/* Urgent bytes have their place among the others (RFC 6093), or they are lost. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
 	if (keep) {
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
 				 sizeof on); /* or noticed late */
@@ -246,6 +249,28 @@ void flow_low_water(int fd, size_t bytes) {
 
 	/* Without it we are woken more often. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+}
+
+void flow_low(struct flow *f, size_t bytes) {
+	if (f->low != bytes) {
+		flow_low_water(f->client.fd, bytes);
+		f->low = bytes;
+	}
+}
+
+bool flow_ended(int fd) {
+	struct pollfd end = {.fd = fd, .events = POLLRDHUP | POLLPRI};
+
+	return poll(&end, 1, 0) > 0 &&
+	       (end.revents & (POLLRDHUP | POLLPRI | POLLHUP | POLLERR)) != 0;
+}
+
+bool flow_more(struct flow *f, size_t seen) {
+	if (f->low == seen + 1 && flow_ended(f->client.fd)) {
+		return false;
+	}
+	flow_low(f, seen + 1);
+	return true;
 }
 
 bool flow_attach(struct flow *f) {
@@ -296,7 +321,7 @@ static void begin_asked(struct flow *f) {
 		return;
 	}
 	(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
-	if (loop_want(&f->gate->loop, &f->client, EPOLLIN) != 0) {
+	if (loop_want(&f->gate->loop, &f->client, EPOLLIN | EPOLLPRI) != 0) {
 		flow_reset(f);
 	}
 }
@@ -344,8 +369,11 @@ static bool muted(const struct flow *f) {
 
 /* The client's next bytes are to be looked at before they go. */
 static bool looks(const struct flow *f) {
-	return f->speech != SPEECH_OPAQUE && f->up.allow == 0 && f->up.held == 0 && !f->up.ended &&
-	       f->upgrade == UPGRADE_NONE;
+	/* A body that belongs to the request: a server may want it before it answers. */
+	bool goes = f->upgrade == UPGRADE_NONE || f->in_body;
+
+	return goes && f->speech != SPEECH_OPAQUE && f->up.allow == 0 && f->up.held == 0 &&
+	       !f->up.ended;
 }
 
 static bool move_up(struct flow *f) {
@@ -399,6 +427,9 @@ static bool move_down(struct flow *f) {
 	return moved == MOVED_ALL;
 }
 
+/* Bytes, urgent ones, the last. */
+#define COMES (EPOLLIN | EPOLLPRI | EPOLLRDHUP)
+
 static bool takes(const struct way *way) {
 	return way->held == 0 && !way->ended;
 }
@@ -406,9 +437,9 @@ static bool takes(const struct way *way) {
 static void want(struct flow *f) {
 	struct loop *l = &f->gate->loop;
 	bool asks = looks(f) || f->up.allow > 0;
-	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? EPOLLIN | EPOLLRDHUP : 0U) |
+	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? COMES : 0U) |
 			  (f->down.held > 0 ? EPOLLOUT : 0U);
-	uint32_t server = (takes(&f->down) && !muted(f) ? EPOLLIN | EPOLLRDHUP : 0U) |
+	uint32_t server = (takes(&f->down) && !muted(f) ? COMES : 0U) |
 			  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0U);
 
 	if (loop_want(l, &f->client, client) != 0 || loop_want(l, &f->server, server) != 0) {
@@ -479,11 +510,16 @@ static int ways_of(uint32_t events, int in, int out) {
 /* The end is behind what is there: it is taken in the same turn. */
 static void note_end(struct way *way, uint32_t events) {
 	way->ends = way->ends || (events & EPOLLRDHUP) != 0;
+	way->urgent = way->urgent || (events & EPOLLPRI) != 0;
 }
 
 static void client_ready(struct watch *w, uint32_t events) {
 	struct flow *f = HOLDER(w, struct flow, client);
 
+	if (f->phase == PHASE_ASK && (events & EPOLLPRI) != 0) {
+		flow_reset(f); /* what is behind it could not be looked at */
+		return;
+	}
 	if (f->phase == PHASE_ASK && f->kind == FLOW_DNS) {
 		stub_step(f);
 		return;

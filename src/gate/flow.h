@@ -53,6 +53,7 @@ struct way {
 	bool ends;      /* the sender has said its last, */
 	bool ended;     /* and that was taken */
 	bool shut;      /* and the receiver was told */
+	bool urgent;    /* a byte of it is marked so: splice(2) does not go past that */
 };
 #define WAY_OPEN UINT64_MAX
 
@@ -217,6 +218,14 @@ void flow_tune(int fd, bool keep);
 
 /* The loop tells of it when so many bytes are there, or no more will be. */
 void flow_low_water(int fd, size_t bytes);
+void flow_low(struct flow *f, size_t bytes); /* the client's, where it is another */
+
+/* It is over, or there is an urgent byte, which no look goes past. */
+bool flow_ended(int fd);
+
+/* Waits until the client has said more than that; false: it will not, and an end would be
+ * told without end. */
+bool flow_more(struct flow *f, size_t seen);
 
 /* Both ends are there. */
 void flow_open(struct flow *f);

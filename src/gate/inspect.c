@@ -9,7 +9,6 @@
 #include "gate/flow.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -116,28 +115,15 @@ static bool refuse_unread(struct flow *f, const char *why) {
 /* "HTTP/1.1 101": as much as decides. */
 #define STATUS_LINE 12
 
-static void set_low(struct flow *f, size_t low) {
-	if (f->low != low) {
-		flow_low_water(f->client.fd, low);
-		f->low = low;
-	}
-}
-
-static bool has_ended(int fd) {
-	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
-
-	return poll(&end, 1, 0) > 0 && (end.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
 static bool wait_for_more(struct flow *f, size_t seen) {
 	if (!f->spoken) {
 		f->spoken = true;
 		(void)alarm_set(&f->gate->loop, &f->alarm, HANDSHAKE_MS);
 	}
-	if (f->low == seen + 1 && has_ended(f->client.fd)) {
-		return refuse(f, "the client ended in the middle of naming a host");
+	if (!flow_more(f, seen)) {
+		return refuse(f, "the client ended, or sent urgent data, in the middle of naming a "
+				 "host");
 	}
-	set_low(f, seen + 1);
 	return true;
 }
 
@@ -146,7 +132,7 @@ static void heard(struct flow *f, enum speech speech) {
 	f->speech = speech;
 	f->spoken = f->unsure = false;
 	alarm_clear(&f->gate->loop, &f->alarm);
-	set_low(f, 1);
+	flow_low(f, 1);
 	if (speech == SPEECH_OPAQUE) {
 		f->up.allow = WAY_OPEN;
 	}
@@ -167,7 +153,7 @@ static void pass_word(struct flow *f) {
 
 	f->unsure = false;
 	alarm_clear(&f->gate->loop, &f->alarm);
-	set_low(f, 1);
+	flow_low(f, 1);
 	if (n > 0 && f->npassed + (size_t)n <= UNSURE_MAX) {
 		memcpy(f->passed + f->npassed, f->gate->scratch + f->npassed, (size_t)n);
 		f->npassed += (size_t)n;
@@ -182,14 +168,13 @@ void inspect_unsure(struct flow *f) {
 
 /* Where nothing has to be named a first word may be all that is said before an answer. */
 static void wait_unsure(struct flow *f, size_t seen) {
-	if (f->low == seen + 1 && has_ended(f->client.fd)) {
+	if (!flow_more(f, seen)) {
 		pass_word(f);
 		return;
 	}
 	if (!f->unsure) {
 		f->unsure = alarm_set(&f->gate->loop, &f->alarm, UNSURE_MS);
 	}
-	set_low(f, seen + 1);
 }
 
 static bool has_blank(const uint8_t *data, size_t len) {
@@ -358,7 +343,7 @@ bool inspect_answer(struct flow *f) {
 	int status = 0;
 
 	bool more = n <= 0 || http_status_read(data, (size_t)n, &status) == SNIFF_MORE;
-	if (more && !has_ended(f->server.fd)) {
+	if (more && !flow_ended(f->server.fd)) {
 		flow_low_water(f->server.fd, n < STATUS_LINE ? STATUS_LINE : (size_t)n + 1);
 		return true;
 	}

@@ -96,6 +96,7 @@ static void begin(struct publisher *p, int fd) {
 	f->port = p->port;
 	f->speech = SPEECH_OPAQUE;
 	f->client.fd = take_fd(&client);
+	flow_tune(f->client.fd, true);
 	f->entry = flow_note(f, NET_OP_PUBLISH, NET_ALLOWED, &v);
 	ask_inside(f);
 }

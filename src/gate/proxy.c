@@ -80,6 +80,12 @@ static void turn_away(struct flow *f, int error, const char *why) {
 	flow_close(f);
 }
 
+static void wait_for_more(struct flow *f, size_t seen) {
+	if (!flow_more(f, seen)) {
+		flow_close(f);
+	}
+}
+
 /* ---- where to ---- */
 
 static void judge_ip_asked(struct flow *f) {
@@ -172,7 +178,7 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 	switch (http_head_read(data, len, &head, &status, &why)) {
 	case SNIFF_MORE:
 		if (len < HTTP_HEAD_MAX) {
-			flow_low_water(f->client.fd, len + 1);
+			wait_for_more(f, len);
 			return;
 		}
 		status = 431;
@@ -206,6 +212,8 @@ static void socks_step(struct flow *f, const uint8_t *data, size_t len) {
 	} else if (said == SNIFF_DONE) {
 		f->connects = true;
 		judge_asked(f, &f->socks.host, f->socks.port);
+	} else {
+		wait_for_more(f, len - used);
 	}
 }
 
@@ -235,7 +243,7 @@ void proxy_dialled(struct flow *f) {
 		turn_away(f, f->dial_error, "the host cannot be reached");
 		return;
 	}
-	flow_low_water(f->client.fd, 1);
+	flow_low(f, 1);
 	if (f->kind == FLOW_SOCKS) {
 		say_socks(f, SOCKS_GRANTED);
 	} else if (f->connects) {

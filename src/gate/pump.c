@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 
 /* At once, and in one turn: others wait too. */
 #define MOVE_MAX ((size_t)1 << 20)
@@ -62,6 +63,22 @@ void pump_drop(struct gate *g, struct way *way) {
 	pipe_give(g, way);
 }
 
+/* One byte that splice(2) does not take, past the pipe, which is empty; likewise. */
+static int pass_urgent(struct way *way, int from, int to, uint64_t *ret_bytes) {
+	uint8_t byte;
+
+	if (recv(from, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
+		return 0;
+	}
+	if (send(to, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	}
+	way->urgent = false;
+	way->allow -= way->allow == WAY_OPEN ? 0 : 1;
+	*ret_bytes += 1;
+	return recv(from, &byte, 1, MSG_DONTWAIT) == 1 ? 1 : -1;
+}
+
 /* 1: something came; 0: nothing now, or never again; -1: broken. */
 static int fill(struct way *way, int from) {
 	size_t most = way->allow < MOVE_MAX ? (size_t)way->allow : MOVE_MAX;
@@ -95,7 +112,11 @@ enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t
 
 	for (int round = 0; round < ROUNDS; round++) {
 		if (way->held == 0 && !way->ended && way->allow > 0) {
-			if (!pipe_take(g, way) || fill(way, from) < 0) {
+			int got = pipe_take(g, way) ? fill(way, from) : -1;
+			if (got == 0 && way->urgent && !way->ended) {
+				got = pass_urgent(way, from, to, ret_bytes);
+			}
+			if (got < 0) {
 				return MOVED_BROKEN;
 			}
 			came = way->held;

@@ -39,7 +39,7 @@ static void send_tcp(struct flow *f, uint8_t *m, size_t len) {
 		return;
 	}
 	(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
-	(void)loop_want(&f->gate->loop, &f->client, EPOLLIN); /* it is in */
+	(void)loop_want(&f->gate->loop, &f->client, EPOLLIN | EPOLLPRI); /* it is in */
 }
 
 /* Frees the lookup. */
@@ -225,7 +225,9 @@ void stub_step(struct flow *f) {
 		return;
 	}
 	if (n < 2 || (size_t)n < len + 2) {
-		flow_low_water(f->client.fd, (size_t)n + 1);
+		if (!flow_more(f, (size_t)n)) {
+			flow_close(f);
+		}
 		return;
 	}
 	struct lookup *l = lookup_new(f->gate);
@@ -236,7 +238,7 @@ void stub_step(struct flow *f) {
 		flow_reset(f);
 		return;
 	}
-	flow_low_water(f->client.fd, 1);
+	flow_low(f, 1);
 	(void)loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
 	ask(l, query + 2, len);
 }

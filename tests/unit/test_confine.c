@@ -217,6 +217,7 @@ static int relays(void) {
 	if (setsockopt(server, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0 ||
 	    setsockopt(server, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) != 0 ||
 	    setsockopt(server, SOL_SOCKET, SO_RCVLOWAT, &on, sizeof on) != 0 ||
+	    setsockopt(server, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) != 0 ||
 	    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
 	    getsockopt(server, SOL_SOCKET, SO_ERROR, &on, &len) != 0) {
 		return 3;

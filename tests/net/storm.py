@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""The gate in states that nobody planned, in the lab.  Speaks TAP.
+
+A program inside does thousands of operations on sockets in an order of chance (programs/storm.py).  After
+that the gate has to be there, idle, with the descriptors and about the memory that it began with; an ordinary request
+has to work; and who is denied must have heard nothing.  A sanitized binary (--corral build-asan/corral) ends its gate
+at the first fault.  STORM_SEED plays one again, STORM_SECONDS makes it longer.
+"""
+import os
+import random
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import gate  # noqa: E402  the paths have to be set first
+import world  # noqa: E402
+from gate import BASE, Busy, check, test  # noqa: E402
+
+gate.TESTS.clear()  # those are the other suite's
+SECONDS = float(os.environ.get("STORM_SECONDS", "5"))
+TICKS = 25  # of a hundred in a second: more than an idle gate has, fewer than one that runs in circles
+OPTIONS = (*BASE, "--allow-host", "allowed.test:*", "--allow-host", "*.ok.test", "--proxy", "--publish", "8765")
+
+
+def seeds(name, count):
+    given = os.environ.get("STORM_SEED")
+    return [int(given)] if given else [random.Random(name).randrange(1 << 30) for _ in range(count)]
+
+
+def ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as source:
+        words = source.read().rpartition(")")[2].split()
+    return int(words[11]) + int(words[12])
+
+
+def sockets_of(pid):
+    folder = f"/proc/{pid}/fd"
+    return sum(os.readlink(f"{folder}/{name}").startswith("socket:") for name in os.listdir(folder))
+
+
+def wait_until(seconds, condition):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def said(running, word):
+    line = running.process.stdout.readline()
+    check(line.startswith(word), f"wanted {word!r}, got {line!r}")
+    return int(line.split()[1])
+
+
+def idle(running, seed):
+    time.sleep(0.3)  # what is under way may end
+    before = ticks(running.pid)
+    time.sleep(1)
+    check(ticks(running.pid) - before < TICKS, f"seed {seed}: the gate runs in circles: {ticks(running.pid) - before} ticks")
+
+
+def denied_heard(visit, since):
+    addresses = "|".join(re.escape(text) for text in ("11.0.0.66", "2a00:11::66"))
+    mine = re.compile(rf"^(?!dns)\S+ \[?(::ffff:)?({addresses})\]?:")
+    return [line for line in visit.lab.lines(since) if mine.match(line)]
+
+
+def storm(visit, seed, seconds):
+    since = visit.lab.mark()
+    with Busy(visit, "never") as busy:
+        running = visit.gate(f"echo began; read x; $PROGRAMS/storm.py {seed} {seconds} {busy.port}; curl -sf -m 5 http://allowed.test/still;"
+                             " curl -sf -m 5 -x http://127.0.0.1:3128 http://allowed.test/by-proxy", *OPTIONS, seconds=20)
+        try:
+            pid, at_first = running.pid, sockets_of(running.pid)
+            running.go()
+            said(running, "open")
+            check(os.path.isdir(f"/proc/{pid}"), f"seed {seed}: the gate has ended")
+            idle(running, seed)
+            room = running.resident()
+            running.go()
+            stalled = said(running, "closed")
+            idle(running, seed)
+            check(wait_until(3, lambda: sockets_of(pid) <= at_first + stalled),
+                  f"seed {seed}: {at_first} sockets at first, {sockets_of(pid)} now, {stalled} that nobody answered")
+            running.go()
+            out = running.finish()
+        finally:
+            running.close()
+    check("/still" in out and "/by-proxy" in out, f"seed {seed}: an ordinary request does not work: {out[-300:]!r}")
+    check("asan" in visit.suite.options.corral or room < gate.ROOM, f"seed {seed}: the gate has {room} kB")
+    check(not denied_heard(visit, since), f"seed {seed}: who is denied was reached: {denied_heard(visit, since)[0]}")
+
+
+@test("whatever is done to sockets, the gate stays as it was", quick=True)
+def storms(visit):
+    visit.only_full("what is done here is about callers that are held")
+    for seed in seeds(visit.caller.name, 1):
+        storm(visit, seed, SECONDS)
+
+
+URGENT = """import socket, time
+s = socket.create_connection(("allowed.test", 7), 5)
+s.sendall(b"abc")
+s.send(b"d", socket.MSG_OOB)
+s.sendall(b"efg")
+got = b""
+while len(got) < 7:
+    got += s.recv(10)
+print(got)
+all = []
+for to, data in ((("allowed.test", 80), b"GET / HTTP"), (("127.0.0.1", 3128), b"GET http"), (("127.0.0.1", 1080), b"\\5"),
+                 (("127.0.0.53", 53), b"\\0"), (("allowed.test", 7), b"GE")):
+    s = socket.create_connection(to, 5)
+    s.sendall(data)
+    s.send(b"!", socket.MSG_OOB)
+    s.sendall(b"more")
+    all.append(s)
+print("open 1", flush=True)
+input()
+"""
+
+
+@test("urgent data have their place among the others, and do not keep the gate busy", quick=True)
+def urgent(visit):
+    running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{URGENT}'", "--allow-host", "allowed.test:*", "--proxy")
+    try:
+        running.go()
+        line = running.process.stdout.readline()
+        check("abcdefg" in line, f"the bytes did not come back: {line!r}")
+        said(running, "open")
+        idle(running, "-")
+    finally:
+        running.go()
+        running.finish()
+
+
+@test("a request that offers another protocol has its body", quick=True)
+def upgrade_body(visit):
+    head = ("POST /x HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: Upgrade, HTTP2-Settings\\r\\nUpgrade: h2c\\r\\n"
+            "HTTP2-Settings: AAMAAABk\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n5\\r\\nhello\\r\\n0\\r\\n\\r\\n")
+    visit.run(f"printf '{head}' | $PROGRAMS/say.py allowed.test 80", *BASE).good("POST allowed.test /x 5")
+
+
+if __name__ == "__main__":
+    sys.exit(gate.main())
