@@ -451,6 +451,13 @@ static bool over(const struct way *way) {
 	return way->ended && way->held == 0;
 }
 
+/* The client's last byte went, or the last of the one request that a proxy serves. */
+static bool spent(const struct flow *f) {
+	bool served = f->speech == SPEECH_OPAQUE && f->up.allow == 0 && f->stash == 0;
+
+	return f->up.held == 0 && (f->up.ended || served);
+}
+
 static void tell_end(struct way *way, int to) {
 	if (over(way) && !way->shut) {
 		way->shut = true;
@@ -464,7 +471,7 @@ void flow_step(struct flow *f, int ways) {
 		return;
 	}
 	bool told = over(f->kind == FLOW_INWARD ? &f->down : &f->up); /* what the inside sent */
-	if ((over(&f->up) && over(&f->down)) || (f->gate->ending && told)) {
+	if ((spent(f) && over(&f->down)) || (f->gate->ending && told)) {
 		flow_close(f); /* which tells both */
 		return;
 	}

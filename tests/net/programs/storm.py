@@ -23,7 +23,7 @@ LIBC = ctypes.CDLL(None)
 MOST = 120  # sockets at once
 STALLED_MOST = 40  # calls that nobody answers: each is the gate's for a minute
 GOOD4, GOOD6, DENIED4, DENIED6 = "11.0.0.10", "2a00:11::10", "11.0.0.66", "2a00:11::66"
-PORTS = (7, 7, 9, 19, 80, 80, 443, 7001, 7002, 7003, 7004, 8080, 53)  # world.py has who is there
+PORTS = (7, 7, 9, 19, 80, 80, 443, 7001, 7002, 7003, 8080, 53)  # world.py has who is there
 LOCAL = (53, 3128, 1080, 8765, 8080, 1)
 HEADS = (b"GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n", b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
          b"POST /x HTTP/1.1\r\nHost: allowed.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
