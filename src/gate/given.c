@@ -25,11 +25,13 @@ static void unlink_pair(struct given *g, uint16_t place) {
 	}
 }
 
-void given_add(struct given *g, const struct ip *ip, const char *name) {
+void given_add(struct given *g, const struct ip *ip, const char *name,
+	       const struct alias_ports *but) {
 	size_t at = 0;
 
 	for (const char *known; (known = given_name(g, ip, &at)) != NULL;) {
 		if (strcmp(known, name) == 0) {
+			g->pairs[at - 1].but = *but; /* its aliases may be others by now */
 			return;
 		}
 	}
@@ -41,7 +43,7 @@ void given_add(struct given *g, const struct ip *ip, const char *name) {
 	uint16_t *bucket = &g->buckets[bucket_of(ip)];
 	size_t len = strlen(name);
 	len = len < HOSTNAME_MAX ? len : HOSTNAME_MAX;
-	*pair = (struct given_pair){.ip = *ip, .used = true, .next = *bucket};
+	*pair = (struct given_pair){.ip = *ip, .used = true, .next = *bucket, .but = *but};
 	memcpy(pair->name, name, len);
 	*bucket = place;
 }
@@ -57,4 +59,15 @@ const char *given_name(const struct given *g, const struct ip *ip, size_t *at) {
 	}
 	*at = place;
 	return g->pairs[place - 1].name;
+}
+
+const struct net_rule *given_deny(const struct given *g, size_t at, uint16_t port) {
+	const struct alias_ports *but = &g->pairs[at - 1].but;
+
+	for (size_t i = 0; i < but->n; i++) {
+		if (but->rules[i]->port == port) {
+			return but->rules[i];
+		}
+	}
+	return NULL;
 }

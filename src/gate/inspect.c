@@ -22,7 +22,7 @@ static bool is_given(const struct flow *f, const char *name) {
 
 	for (const char *n; (n = given_name(&f->gate->given, &f->ip, &at)) != NULL;) {
 		if (strcmp(n, name) == 0) {
-			return true;
+			return given_deny(&f->gate->given, at, f->port) == NULL;
 		}
 	}
 	at = 0;

@@ -187,6 +187,24 @@ struct net_verdict judge_aliases(const struct net_plan *net, const struct net_ru
 	return allowed(by);
 }
 
+bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
+		       struct alias_ports *ret) {
+	ret->n = 0;
+	for (size_t i = 0; i < a->nchain; i++) {
+		for (size_t j = 0; j < net->ndeny; j++) {
+			const struct net_rule *r = &net->deny[j];
+			if (r->port <= 0 || !names(r, a->chain[i])) {
+				continue;
+			}
+			if (ret->n == ALIAS_PORTS) {
+				return false;
+			}
+			ret->rules[ret->n++] = r;
+		}
+	}
+	return true;
+}
+
 struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
 			      const struct ip *ip, uint16_t port) {
 	const struct net_rule *deny = deny_of_ip(net, ip, port);

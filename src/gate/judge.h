@@ -23,6 +23,19 @@ struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uin
 struct net_verdict judge_aliases(const struct net_plan *net, const struct net_rule *by,
 				 const struct dns_answer *a, uint16_t port);
 
+/* The rules of net.deny about one port of an alias: who connects to an address later has the port,
+ * but not the aliases any more. */
+#define ALIAS_PORTS 8
+
+struct alias_ports {
+	const struct net_rule *rules[ALIAS_PORTS];
+	size_t n;
+};
+
+/* False: there are more than that. */
+bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
+		       struct alias_ports *ret);
+
 /* An address that an allowed name leads to: deny rules about addresses, and what is
  * not public unless net.private or the name's own rule says so. */
 struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,

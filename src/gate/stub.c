@@ -88,8 +88,14 @@ static bool is_localhost(const char *name) {
 /* Leaves the addresses that may be reached, and remembers them. */
 static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict *ret_last) {
 	struct net_verdict alias = judge_aliases(l->gate->net, l->verdict.rule, a, 0);
+	struct alias_ports but;
 	size_t kept = 0;
 
+	if (alias.allowed && !judge_alias_ports(l->gate->net, a, &but)) {
+		alias = (struct net_verdict){
+			.why = "rules of net.deny have too many ports of the names that it is an "
+			       "alias of"};
+	}
 	if (!alias.allowed) {
 		*ret_last = alias;
 		a->nips = 0;
@@ -98,7 +104,7 @@ static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict
 	for (size_t i = 0; i < a->nips; i++) {
 		struct net_verdict v = judge_lead(l->gate->net, l->verdict.rule, &a->ips[i], 0);
 		if (v.allowed) {
-			given_add(&l->gate->given, &a->ips[i], l->question.host.name);
+			given_add(&l->gate->given, &a->ips[i], l->question.host.name, &but);
 			a->ips[kept++] = a->ips[i];
 		} else {
 			*ret_last = v;

@@ -161,5 +161,14 @@ def upgrade_body(visit):
     visit.run(f"printf '{head}' | $PROGRAMS/say.py allowed.test 80", *BASE).good("POST allowed.test /x 5")
 
 
+@test("a deny of one port holds for the aliases of its name", quick=True)
+def denied_port(visit):
+    get, allow = "curl -sf -m 5 http://to-evil.ok.test", ("--allow-host", "*.ok.test:*", "--deny-host", "evil.test:8080", "--json")
+    visit.run(f"{get}/", *allow).good("GET to-evil.ok.test")
+    done = visit.run(f"{get}:8080/ --noproxy '*'; {get}:8080/ -x socks5h://127.0.0.1:1080; {get}:8080/ -x http://127.0.0.1:3128", *allow, "--proxy")
+    check(not [line for line in done.log if not line.startswith("dns")], f"it was reached: {done.log}")
+    check({entry["rule"] for entry in done.decisions(verdict="denied")} == {"evil.test:8080"}, f"no record: {done.out[-900:]}")
+
+
 if __name__ == "__main__":
     sys.exit(gate.main())

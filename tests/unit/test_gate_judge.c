@@ -322,6 +322,21 @@ TEST(a_deny_holds_for_the_aliases_of_its_name) {
 	}
 }
 
+TEST(the_denied_ports_of_aliases_are_known_later) {
+	struct alias_ports but;
+	struct dns_answer a = {.nchain = 1, .chain = {"half.test"}};
+	PLAN(p, BENEATH("ok.test", NET_PORT_ANY));
+	DENY(p, EXACT("half.test", 443), EXACT("other.test", 80), EXACT("half.test", 8080));
+	CHECK(judge_alias_ports(&p, &a, &but));
+	CHECK_INT(but.n, 2);
+	CHECK(but.rules[0] == &p.deny[0] && but.rules[1] == &p.deny[2]);
+	a.nchain = DNS_CHAIN;
+	for (size_t i = 0; i < DNS_CHAIN; i++) {
+		memcpy(a.chain[i], "half.test", sizeof "half.test");
+	}
+	CHECK(!judge_alias_ports(&p, &a, &but));
+}
+
 /* The ledger cuts longer ones. */
 TEST(every_reason_fits_into_a_record) {
 	for (size_t i = 0; i < ranges_count; i++) {
