@@ -2,15 +2,13 @@
  *
  * Should:   answer the call when it is known how it ends, within a moment where the
  *           caller does not block; pass on ends and resets as they come.
- * Must not: connect a caller's socket to anything but the relay; let a program wait for
- *           an answer that will not come.
+ * Must not: let a program wait for an answer that will not come.
  * Fails:    closed: a call that cannot be served fails, a flow that breaks is reset. */
 #include "gate/flow.h"
 
-#include "gate/address.h"
-
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
@@ -21,9 +19,6 @@
 
 /* Pieces of one flow that are judged and passed on before others have their turn. */
 #define PIECES 32
-
-/* Strangers in the relay's queue that are turned away to find the one that was called. */
-#define STRANGERS 64
 
 /* Seconds: a program that is gone without a word is noticed. */
 #define KEEPALIVE_AFTER 60
@@ -82,7 +77,7 @@ static void flow_end(struct flow *f, bool reset) {
 	drop_watch(g, &f->server, reset);
 	pump_drop(g, &f->up);
 	pump_drop(g, &f->down);
-	drop_fd(&f->caller);
+	flow_release(f);
 	if (f->stash != 0) {
 		g->stash_used[f->stash - 1] = false;
 	}
@@ -139,96 +134,7 @@ void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
 	flow_fail(f, EACCES);
 }
 
-/* ---- the caller's end ---- */
-
-/* An IPv6 socket that wants an IPv4 address is connected as one. */
-static socklen_t inside_at(const struct flow *f, int which, uint16_t port, union address *ret) {
-	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
-
-	memset(ret, 0, sizeof *ret);
-	if (f->family == AF_INET) {
-		ret->in4.sin_family = AF_INET;
-		ret->in4.sin_port = htons(port);
-		ret->in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		return sizeof ret->in4;
-	}
-	ret->in6.sin6_family = AF_INET6;
-	ret->in6.sin6_port = htons(port);
-	ret->in6.sin6_addr = in6addr_loopback;
-	if (which == 0) {
-		memcpy(&ret->in6.sin6_addr, loopback4.b, sizeof loopback4.b);
-	}
-	return sizeof ret->in6;
-}
-
-/* Both families have the port at the same place. */
-int flow_port(int fd) {
-	union address a;
-	socklen_t len = sizeof a;
-
-	return getsockname(fd, &a.any, &len) == 0 ? ntohs(a.in4.sin_port) : -1;
-}
-
-/* The other end of the caller's socket.  Nobody else is connected to the relay, but on
- * a loopback that is shared a stranger may be; he is turned away. */
-static int accept_own(const struct flow *f, int which, const struct ip *own, uint16_t port) {
-	for (int i = 0; i < STRANGERS; i++) {
-		union address from;
-		socklen_t len = sizeof from;
-		int fd = accept4(f->gate->relay[which].fd, &from.any, &len,
-				 SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0) {
-			return -errno;
-		}
-		struct ip ip;
-		if (address_ip(&from, &ip) == port && ip_same(&ip, own)) {
-			return fd;
-		}
-		drop_fd(&fd);
-	}
-	return -EAGAIN;
-}
-
-int flow_call(const struct flow *f, int which, uint16_t port) {
-	union address to;
-	socklen_t len = inside_at(f, which, port, &to);
-
-	/* Another thread of the caller may see the flag for this moment. */
-	if (flow_waits(f) && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
-		return -errno;
-	}
-	int error = connect(f->caller, &to.any, len) == 0 || errno == EINPROGRESS ? 0 : -errno;
-	if (flow_waits(f)) {
-		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
-	}
-	return error;
-}
-
-static int join(struct flow *f) {
-	int which = ip_is4(&f->ip) ? 0 : 1;
-	int called = flow_call(f, which, f->gate->peers->relay[which]);
-
-	/* One that the broker bound to IPv4's loopback, for want of a namespace. */
-	if (called == -EAFNOSUPPORT && which == 1 && f->gate->shared) {
-		which = 0;
-		called = flow_call(f, which, f->gate->peers->relay[which]);
-	}
-	if (called != 0) {
-		return called;
-	}
-	union address at;
-	socklen_t len = sizeof at;
-	struct ip own;
-	if (getsockname(f->caller, &at.any, &len) != 0) {
-		return -ECONNREFUSED;
-	}
-	uint16_t port = address_ip(&at, &own);
-	int fd = accept_own(f, which, &own, port);
-	if (fd >= 0) {
-		f->gate->peers->of[which][port] = (struct wire_peer){.ip = f->ip, .port = f->port};
-	}
-	return fd;
-}
+/* ---- its sockets ---- */
 
 void flow_tune(int fd, bool keep) {
 	const int on = 1, after = KEEPALIVE_AFTER;
@@ -270,19 +176,6 @@ bool flow_more(struct flow *f, size_t seen) {
 		return false;
 	}
 	flow_low(f, seen + 1);
-	return true;
-}
-
-bool flow_attach(struct flow *f) {
-	int fd = join(f);
-
-	if (fd < 0) {
-		flow_fail(f, -fd);
-		return false;
-	}
-	f->client.fd = fd;
-	drop_fd(&f->caller);
-	flow_answer(f, flow_waits(f) ? 0 : EINPROGRESS);
 	return true;
 }
 

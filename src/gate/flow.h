@@ -197,15 +197,6 @@ void flow_fail(struct flow *f, int error);
 /* Refused by a rule: the decision is written down, the call fails. */
 void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v);
 
-/* Connects the caller's socket to the relay and answers its call; false: the flow is over. */
-bool flow_attach(struct flow *f);
-
-/* Connects the caller's socket to a port of the loopback inside; 0 or -errno. */
-int flow_call(const struct flow *f, int which, uint16_t port);
-
-/* A socket's own port; -1 when it has none. */
-int flow_port(int fd);
-
 /* A number for an answer that comes later, and whom it is for: NULL when that is over. */
 uint64_t flow_ticket(const struct flow *f);
 struct flow *flow_of(struct gate *g, uint64_t ticket);
@@ -236,6 +227,20 @@ void flow_step(struct flow *f, int ways);
 
 /* A new program's call; takes the socket. */
 void flow_begin(struct gate *g, const struct wire *w, int socket);
+
+/* ---- caller.c: the program's socket ---- */
+
+/* Connects the caller's socket to the relay and answers its call; false: the flow is over. */
+bool flow_attach(struct flow *f);
+
+/* Connects the caller's socket to a port of the loopback inside; 0 or -errno. */
+int flow_call(const struct flow *f, int which, uint16_t port);
+
+/* The caller's socket is the program's alone again. */
+void flow_release(struct flow *f);
+
+/* A socket's own port; -1 when it has none. */
+int flow_port(int fd);
 
 /* ---- note.c: decisions ---- */
 

@@ -9,6 +9,7 @@
 #include "gate/flow.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -231,6 +232,22 @@ static void publish_here(struct gate *g, const struct gate_setup *s) {
 	}
 }
 
+/* It interrupts what waits (caller.c), and that is all. */
+static void hear_timer(int number) {
+	(void)number;
+}
+
+static int take_timer(void) {
+	struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
+	sigset_t timer;
+
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
+	return sigaction(SIGALRM, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &timer, NULL) == 0
+		       ? 0
+		       : -1;
+}
+
 static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->net = s->net;
 	g->ledger = s->ledger;
@@ -259,7 +276,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 		take_relay(g, 1, listen_here(AF_INET6));
 	}
 	publish_here(g, s);
-	if (gate_confine(s->landlock_abi) != 0) {
+	if (take_timer() != 0 || gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED);
 	}
 	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());

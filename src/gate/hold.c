@@ -60,7 +60,7 @@ bool hold_begin(struct flow *f) {
 	ear_listen(f);
 	peers->of[which][f->own_port] = (struct wire_peer){.ip = f->ip, .port = f->port};
 	f->held = true;
-	drop_fd(&f->caller);
+	flow_release(f);
 	if (flow_waits(f)) {
 		flow_go_on(f);
 	} else {
