@@ -170,5 +170,13 @@ def denied_port(visit):
     check({entry["rule"] for entry in done.decisions(verdict="denied")} == {"evil.test:8080"}, f"no record: {done.out[-900:]}")
 
 
+@test("nobody makes pid 1 or the gate wait with a socket that he has too", quick=True)
+def hindered(visit):
+    with Busy(visit, "never") as busy:
+        for words in ("linger 3", f"blocks 3 {busy.port}"):
+            done = visit.run(f"$PROGRAMS/hinder.py {words}", "--allow-host", "allowed.test:*").good()
+            check(float(done.out) < 1, f"{words}: an ordinary call took {done.out.strip()} s")
+
+
 if __name__ == "__main__":
     sys.exit(gate.main())

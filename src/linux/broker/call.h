@@ -54,8 +54,12 @@ int caller_string(const struct call *c, uint64_t address, char *out, size_t cap)
  * its working directory (AT_FDCWD).  -EBADF when there is none. */
 int caller_fd(const struct call *c, int fd);
 
-/* The caller's descriptor itself (pidfd_getfd), for sockets. */
+/* The caller's descriptor itself (pidfd_getfd), for sockets; auto_taken gives it back. */
 int caller_take_fd(const struct call *c, int fd);
+
+/* close(2) that does not wait (K5): ours may be the last one of a socket with SO_LINGER. */
+void caller_give_back(const int *fd);
+#define auto_taken __attribute__((cleanup(caller_give_back))) int
 
 /* A number of a file of /proc, by the word that begins its line.  -ENOENT, or -ENODATA
  * when it is not there. */

@@ -13,13 +13,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 /* Reading stops at a page's end: what lies behind it may not be mapped. */
 #define PAGE ((uint64_t)4096)
+
+/* Far more than a close needs that does not wait. */
+#define PATIENCE_US 20000
 
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
 
@@ -181,13 +186,37 @@ static int caller_pidfd(const struct call *c) {
 	return fd < 0 ? no_look(errno) : fd;
 }
 
+static void hear_timer(int number) {
+	(void)number;
+}
+
+void caller_give_back(const int *fd) {
+	const struct timeval soon = {.tv_usec = PATIENCE_US};
+	const struct itimerval timer = {.it_interval = soon, .it_value = soon}, none = {0};
+	const struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
+	sigset_t heard, before;
+
+	if (*fd < 0) {
+		return;
+	}
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGALRM);
+	/* None of these fails but for a bad argument. */
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &heard, &before);
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+	(void)close(*fd);
+	(void)setitimer(ITIMER_REAL, &none, NULL);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 int caller_take_fd(const struct call *c, int fd) {
 	auto_fd process = caller_pidfd(c);
 
 	if (process < 0) {
 		return process;
 	}
-	auto_fd got = (int)syscall(SYS_pidfd_getfd, process, fd, 0U);
+	auto_taken got = (int)syscall(SYS_pidfd_getfd, process, fd, 0U);
 	if (got < 0) {
 		return errno == EBADF ? -EBADF : no_look(errno);
 	}

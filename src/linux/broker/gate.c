@@ -95,7 +95,7 @@ long gate_connect(const struct call *c) {
 	if (!gate_serves(c->b, &to, port)) {
 		return call_let_pass(c);
 	}
-	auto_fd fd = caller_take_fd(c, call_int(c, 0));
+	auto_taken fd = caller_take_fd(c, call_int(c, 0));
 	if (fd < 0) {
 		return fd;
 	}
@@ -150,7 +150,7 @@ static long tell_peer(const struct call *c, const struct address *a) {
 long serve_getpeername(struct call *c) {
 	struct address peer = {.len = sizeof peer.all}, own = {.len = sizeof own.all};
 	int which;
-	auto_fd fd = c->b->peers == NULL ? -1 : caller_take_fd(c, call_int(c, 0));
+	auto_taken fd = c->b->peers == NULL ? -1 : caller_take_fd(c, call_int(c, 0));
 
 	if (fd < 0 || syscall(SYS_getpeername, fd, &peer.any, &peer.len) != 0 ||
 	    !is_relay(c->b, &peer, &which) ||

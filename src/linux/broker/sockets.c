@@ -290,7 +290,7 @@ long serve_connect(struct call *c) {
 	if (!plan_shares(c->b->plan)) {
 		return gate_connect(c);
 	}
-	auto_fd fd = -1;
+	auto_taken fd = -1;
 	int domain = socket_and_address(c, &fd, &a);
 
 	if (domain < 0) {
@@ -403,7 +403,7 @@ static long bind_inside(int fd, int domain, struct address *a) {
 
 long serve_bind(struct call *c) {
 	struct address a;
-	auto_fd fd = -1;
+	auto_taken fd = -1;
 	int domain = socket_and_address(c, &fd, &a);
 
 	if (domain < 0) {
@@ -431,7 +431,7 @@ static long bind_unbound(int fd, int domain) {
 
 long serve_listen(struct call *c) {
 	struct stat st;
-	auto_fd fd = caller_take_fd(c, call_int(c, 0));
+	auto_taken fd = caller_take_fd(c, call_int(c, 0));
 
 	if (fd < 0) {
 		return fd;
