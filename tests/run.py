@@ -75,6 +75,7 @@ def check_suites(build, corral, probe):
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
+    yield "storm", [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--quick"]
 
 
 def proof_suites(build, corral, probe):
@@ -96,6 +97,7 @@ def proof_suites(build, corral, probe):
         yield name_of("gate", level), [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--as", "both", "--level", level]
         yield name_of("changes", level), [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--as", "both", "--level",
                                           level]
+        yield name_of("storm", level), [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--as", "both", "--level", level]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
 

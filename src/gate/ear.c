@@ -25,7 +25,8 @@ void ear_listen(struct flow *f) {
 	int which = ip_is4(&f->ip) ? 0 : 1;
 	uint8_t packet[128];
 
-	for (int i = 0; i < PACKETS && f->gate->ear[which] >= 0 && !f->heard; i++) {
+	/* The newest: an older one is of somebody who had this port before. */
+	for (int i = 0; i < PACKETS && f->gate->ear[which] >= 0; i++) {
 		ssize_t n = recv(f->gate->ear[which], packet, sizeof packet, MSG_DONTWAIT);
 		const uint8_t *at = n < 0 ? NULL : segment(packet, (size_t)n, which);
 		struct tcphdr t;
@@ -36,8 +37,10 @@ void ear_listen(struct flow *f) {
 			continue;
 		}
 		memcpy(&t, at, sizeof t);
-		f->heard = ntohs(t.source) == f->own_port;
-		f->first = ntohl(t.seq);
+		if (ntohs(t.source) == f->own_port) {
+			f->heard = true;
+			f->first = ntohl(t.seq);
+		}
 	}
 }
 

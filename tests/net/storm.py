@@ -154,6 +154,30 @@ def urgent(visit):
         running.finish()
 
 
+ENDS = """import socket
+for to, data in ((("127.0.0.53", 53), b"\\0"), (("127.0.0.1", 3128), b"GET http"), (("127.0.0.1", 1080), b"\\5")):
+    for ends in (True, False):
+        s = socket.create_connection(to, 5)
+        s.sendall(data)
+        all = [s] + (all if to[1] != 53 or not ends else [])
+        if ends: s.shutdown(socket.SHUT_WR)
+print("open 1", flush=True)
+input()
+"""
+
+
+@test("a client that ends, or stops, in the middle of a question does not keep the gate busy", quick=True)
+def ends_early(visit):
+    running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{ENDS}'", *BASE, "--proxy")
+    try:
+        running.go()
+        said(running, "open")
+        idle(running, "-")
+    finally:
+        running.go()
+        running.finish()
+
+
 @test("a request that offers another protocol has its body", quick=True)
 def upgrade_body(visit):
     head = ("POST /x HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: Upgrade, HTTP2-Settings\\r\\nUpgrade: h2c\\r\\n"
