@@ -71,7 +71,7 @@ def check_suites(build, corral, probe):
         yield name, [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--level", level, *more,
                      "--without", "PX"]
     yield "escape (gate)", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--families",
-                            "--only", "PX", "--as", "user", "--jobs", "4"]
+                            "--level", "full", "--only", "PX", "--as", "user", "--jobs", "4"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
