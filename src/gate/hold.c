@@ -107,6 +107,9 @@ void hold_socket(struct flow *f, int socket) {
 		return;
 	}
 	f->held = false;
+	if (fd >= 0) {
+		flow_tune(fd, true); /* before the first byte comes */
+	}
 	if (fd < 0 || (connect(fd, &at.any, len) != 0 && errno != EINPROGRESS)) {
 		flow_reset(f);
 		return;
@@ -116,6 +119,5 @@ void hold_socket(struct flow *f, int socket) {
 		flow_reset(f);
 		return;
 	}
-	flow_tune(f->client.fd, true);
 	flow_open(f);
 }

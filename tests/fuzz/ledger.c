@@ -39,7 +39,7 @@ static void item_is_harmless(const struct netlog_item *item) {
 	HOLDS(item->rule == NULL || strlen(item->rule) < LEDGER_TEXT);
 	HOLDS(item->address == NULL || strlen(item->address) < IP_TEXT);
 	if (item->remedy != NULL) {
-		HOLDS(item->outcome == NET_DENIED && item->rule == NULL);
+		HOLDS(item->outcome == NET_DENIED && (item->rule == NULL || item->unread));
 		HOLDS(strncmp(item->remedy, option, strlen(option)) == 0);
 		HOLDS(is_word(item->remedy + strlen(option)) &&
 		      item->remedy[strlen(option)] != '-');
