@@ -61,7 +61,7 @@ static const struct sock_filter filter[] = {
 	LOAD(nr),
 
 	/* bytes */
-	CALL(splice),
+	CALL(splice), CALL(write), /* an urgent byte, into a pipe */
 	CALL(recvfrom), CALL(sendto),
 	CALL(recvmsg), CALL(sendmsg), /* the channel: sockets travel with its messages */
 

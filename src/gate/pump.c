@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* At once, and in one turn: others wait too. */
 #define MOVE_MAX ((size_t)1 << 20)
@@ -63,20 +64,26 @@ void pump_drop(struct gate *g, struct way *way) {
 	pipe_give(g, way);
 }
 
-/* One byte that splice(2) does not take, past the pipe, which is empty; likewise. */
-static int pass_urgent(struct way *way, int from, int to, uint64_t *ret_bytes) {
+static bool has_byte(int from) {
 	uint8_t byte;
 
-	if (recv(from, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
-		return 0;
-	}
-	if (send(to, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	}
+	return recv(from, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == sizeof byte;
+}
+
+/* One byte that splice(2) does not take goes into the pipe, which is empty. */
+static int take_urgent(struct way *way, int from) {
+	uint8_t byte;
+
 	way->urgent = false;
-	way->allow -= way->allow == WAY_OPEN ? 0 : 1;
-	*ret_bytes += 1;
-	return recv(from, &byte, 1, MSG_DONTWAIT) == 1 ? 1 : -1;
+	if (recv(from, &byte, sizeof byte, MSG_DONTWAIT) != sizeof byte) {
+		return 0; /* it is on its way */
+	}
+	if (write(way->pipe[1], &byte, sizeof byte) != sizeof byte) {
+		return -1;
+	}
+	way->held += sizeof byte;
+	way->allow -= way->allow == WAY_OPEN ? 0 : sizeof byte;
+	return 1;
 }
 
 /* 1: something came; 0: nothing now, or never again; -1: broken. */
@@ -87,7 +94,9 @@ static int fill(struct way *way, int from) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	}
 	if (n == 0) {
-		way->ended = true;
+		/* Before an urgent byte that is the last but for the end it says so too. */
+		way->urgent = has_byte(from);
+		way->ended = !way->urgent;
 		return 0;
 	}
 	way->held += (size_t)n;
@@ -114,7 +123,7 @@ enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t
 		if (way->held == 0 && !way->ended && way->allow > 0) {
 			int got = pipe_take(g, way) ? fill(way, from) : -1;
 			if (got == 0 && way->urgent && !way->ended) {
-				got = pass_urgent(way, from, to, ret_bytes);
+				got = take_urgent(way, from);
 			}
 			if (got < 0) {
 				return MOVED_BROKEN;
