@@ -404,7 +404,9 @@ static int ways_of(uint32_t events, int in, int out) {
 	if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
 		return STEP_BOTH;
 	}
-	return ((events & EPOLLIN) != 0 ? in : 0) | ((events & EPOLLOUT) != 0 ? out : 0);
+	/* Urgent bytes come without the other word where more is waited for. */
+	return ((events & (EPOLLIN | EPOLLPRI)) != 0 ? in : 0) |
+	       ((events & EPOLLOUT) != 0 ? out : 0);
 }
 
 /* The end is behind what is there: it is taken in the same turn. */
