@@ -218,7 +218,8 @@ def kill_rounds(box, level, seed):
         left = {path for path in box.tree().keys() - before.keys() if path.startswith(box.ws)}
         equal(left, set(), f"what round {number} left in the workspace")
     check(wait_until(lambda: not box.remains(), 3), f"left: {box.remains()[:3]}")
-    sweep(box, level, others)
+    if level == "standard":  # the other engine makes no directory there
+        sweep(box, level, others)
     left = {path for path in box.tree().keys() - before.keys() if path.startswith(box.ws)}
     equal(left, set(), "what the runs left in the workspace")
 
