@@ -29,13 +29,19 @@ static void keep_rule(struct builder *b, struct rule r) {
 }
 
 /* The pattern was parsed once before, or is a row that a test parses. */
-static void add_rule(struct builder *b, struct rule r, const char *pattern, bool fold) {
+static bool parse_rule(struct builder *b, struct rule *r, const char *pattern, bool fold) {
 	struct err e = {0};
-	if (glob_parse(b->a, pattern, fold, &r.glob, &e) != 0) {
+	if (glob_parse(b->a, pattern, fold, &r->glob, &e) != 0) {
 		b->out_of_memory = true; /* nothing else is left that could fail */
-		return;
+		return false;
 	}
-	keep_rule(b, r);
+	return true;
+}
+
+static void add_rule(struct builder *b, struct rule r, const char *pattern, bool fold) {
+	if (parse_rule(b, &r, pattern, fold)) {
+		keep_rule(b, r);
+	}
 }
 
 static const char *escaped(struct builder *b, const char *text) {
@@ -83,20 +89,25 @@ static void add_floating(struct builder *b, struct rule r, const char *pattern, 
 }
 
 /* At each place where a directory of the host is seen, and at its own path. */
-static void add_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
-	bool fold = folds(b, dir);
+static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	bool shown = false;
 	for (size_t i = 0; i < b->nwishes; i++) {
 		const struct wish *w = &b->wishes[i];
 		if (wish_is_tree(w) && path_within(dir, w->m.source)) {
 			r.anchor = wish_inside(b, w, dir);
 			shown = shown || streq(r.anchor, dir);
-			add_rule(b, r, pattern, fold);
+			keep_rule(b, r);
 		}
 	}
 	if (!shown) {
 		r.anchor = dir;
-		add_rule(b, r, pattern, fold);
+		keep_rule(b, r);
+	}
+}
+
+static void add_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
+	if (parse_rule(b, &r, pattern, folds(b, dir))) {
+		keep_beneath(b, r, dir);
 	}
 }
 
@@ -443,23 +454,6 @@ static const struct wish *tree_at(const struct builder *b, const char *target) {
 	return NULL;
 }
 
-/* What the rule says beneath a directory of the host, wherever that is seen. */
-static void add_rest(struct builder *b, struct rule r, const char *dir) {
-	bool shown = false;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && path_within(dir, w->m.source)) {
-			r.anchor = wish_inside(b, w, dir);
-			shown = shown || streq(r.anchor, dir);
-			keep_rule(b, r);
-		}
-	}
-	if (!shown) {
-		r.anchor = dir;
-		keep_rule(b, r);
-	}
-}
-
 /* Excepted since: the name that it would have speaks for it. */
 static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
 	for (; next < r->glob.count; next++) {
@@ -493,7 +487,7 @@ static void follow_link(struct builder *b, struct rule r, const struct wish *w, 
 	}
 	r.glob.names += next;
 	r.glob.count -= next;
-	add_rest(b, r, end);
+	keep_beneath(b, r, end);
 }
 
 /* A name at any depth is looked for at the top alone: no tree is walked. */
