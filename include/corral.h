@@ -12,6 +12,8 @@
  *     corral_policy_free(policy);
  *
  * Every call that can fail returns 0 or -1 and fills *err (which may be NULL).
+ * A handle or a place for an answer that is NULL is CORRAL_E_USAGE, and nothing is done;
+ * what asks a NULL result, process or verdict is told -1, 0, "" or NULL.
  * Nothing here prints, exits, installs a signal handler or changes the calling
  * process.  Handles are not shared between threads without a lock; different
  * handles may be used from different threads at once. */
@@ -34,22 +36,22 @@ extern "C" {
 
 enum corral_error_kind {
 	CORRAL_E_NONE = 0,
-	CORRAL_E_USAGE,          /* wrong option, key, value or file */
-	CORRAL_E_REFUSED,        /* the policy says no */
-	CORRAL_E_SETUP,          /* the sandbox, or a required guarantee, cannot be had; nothing ran */
-	CORRAL_E_NOT_FOUND,      /* the command or the file does not exist inside */
+	CORRAL_E_USAGE,     /* wrong option, key, value or file */
+	CORRAL_E_REFUSED,   /* the policy says no */
+	CORRAL_E_SETUP,     /* the sandbox, or a required guarantee, cannot be had; nothing ran */
+	CORRAL_E_NOT_FOUND, /* the command or the file does not exist inside */
 	CORRAL_E_NOT_EXECUTABLE, /* the command exists and cannot be executed */
 	CORRAL_E_MEMORY,
 	/* Of the file tools: */
-	CORRAL_E_OUTSIDE,        /* outside the boundary: the view does not show the path */
-	CORRAL_E_SENSITIVE,      /* sensitive file: a rule hides it */
-	CORRAL_E_PROTECTED,      /* protected name: it can be read and not changed */
-	CORRAL_E_FILE_KIND,      /* a directory, FIFO, socket or device where a file is needed, … */
-	CORRAL_E_TOO_LARGE,      /* more than the tool takes at once, or than limits.file_size */
-	CORRAL_E_NO_MATCH,       /* edit: the text is not in the file */
-	CORRAL_E_SEVERAL,        /* edit: the text is there more than once */
-	CORRAL_E_LEAK,           /* send: the scanner refused the content */
-	CORRAL_E_FILE,           /* the system refused it: sys_errno says why */
+	CORRAL_E_OUTSIDE,   /* outside the boundary: the view does not show the path */
+	CORRAL_E_SENSITIVE, /* sensitive file: a rule hides it */
+	CORRAL_E_PROTECTED, /* protected name: it can be read and not changed */
+	CORRAL_E_FILE_KIND, /* a directory, FIFO, socket or device where a file is needed, … */
+	CORRAL_E_TOO_LARGE, /* more than the tool takes at once, or than limits.file_size */
+	CORRAL_E_NO_MATCH,  /* edit: the text is not in the file */
+	CORRAL_E_SEVERAL,   /* edit: the text is there more than once */
+	CORRAL_E_LEAK,      /* send: the scanner refused the content */
+	CORRAL_E_FILE,      /* the system refused it: sys_errno says why */
 };
 
 struct corral_error {
@@ -74,11 +76,11 @@ void corral_policy_free(struct corral_policy *policy);
  * element a call.  The strings are copied.  An unknown key fails here; the
  * value is judged when the policy is used, together with all the others. */
 int corral_policy_set(struct corral_policy *policy, const char *key, const char *value,
-                      struct corral_error *err);
+		      struct corral_error *err);
 
 /* As corral_policy_set, with the words that `explain` shows as the origin. */
 int corral_policy_set_from(struct corral_policy *policy, const char *key, const char *value,
-                           const char *origin, struct corral_error *err);
+			   const char *origin, struct corral_error *err);
 
 /* Adds one policy file above the standing ones: a path, "-" for stdin, "fd:N".
  * A path is read at each use.  "-" and "fd:N" can be read only once: that
@@ -96,12 +98,12 @@ enum corral_format { CORRAL_TEXT, CORRAL_JSON };
 
 /* Each stores a string that the caller frees with free(). */
 int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
-                       struct corral_error *err);
+		       struct corral_error *err);
 int corral_policy_schema(char **text, struct corral_error *err);
 
 /* The resolved policy and the plan for this host, nothing run.  argv may be NULL. */
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
-                   enum corral_format format, char **text, struct corral_error *err);
+		   enum corral_format format, char **text, struct corral_error *err);
 
 /* One line on level, engine, workspace and network of a run, and one for each note,
  * such as an optional path that was skipped; no newline at the end. */
@@ -116,12 +118,12 @@ int corral_policy_trust(const char *path, struct corral_error *err);
 /* ---- what this host has ---- */
 
 struct corral_probe {
-	size_t size;           /* set by the caller to sizeof */
-	int landlock_abi;      /* 0: none */
-	int user_namespaces;   /* 1 when they can be made */
+	size_t size;         /* set by the caller to sizeof */
+	int landlock_abi;    /* 0: none */
+	int user_namespaces; /* 1 when they can be made */
 	int seccomp;
-	char userns_why[240];  /* why not, and the remedy */
-	char level[16];        /* "full", "standard", "minimal", "none" */
+	char userns_why[240]; /* why not, and the remedy */
+	char level[16];       /* "full", "standard", "minimal", "none" */
 };
 
 int corral_probe(struct corral_probe *probe, struct corral_error *err);
@@ -131,7 +133,7 @@ int corral_probe(struct corral_probe *probe, struct corral_error *err);
  * such a run is gone through, without a command; *starts (may be NULL) is 1 when
  * it would start.  The text is freed with free(); corral(1) has the keys of the JSON. */
 int corral_status(const struct corral_policy *policy, enum corral_format format, char **text,
-                  int *starts, struct corral_error *err);
+		  int *starts, struct corral_error *err);
 
 /* Plants bait on this host, tries it outside and inside runs with this policy,
  * and compares what the host then shows with what each run reported.  program is
@@ -141,8 +143,7 @@ int corral_status(const struct corral_policy *policy, enum corral_format format,
  * corral(1) has the keys of the JSON.  Starts child processes of its own and
  * waits for them. */
 int corral_selftest(const struct corral_policy *policy, const char *program,
-                    enum corral_format format, char **text, int *failed,
-                    struct corral_error *err);
+		    enum corral_format format, char **text, int *failed, struct corral_error *err);
 
 /* ---- running ---- */
 
@@ -151,22 +152,27 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 #define CORRAL_CAPTURE (-2) /* kept in the result, up to limits.output a stream */
 
 struct corral_options {
-	size_t size;     /* set by the caller to sizeof */
-	int in;          /* descriptor or CORRAL_NULL */
-	int out, err;    /* descriptor, CORRAL_NULL or CORRAL_CAPTURE */
-	const int *fds;  /* further descriptors, numbered from 3 inside */
+	size_t size;    /* set by the caller to sizeof */
+	int in;         /* descriptor or CORRAL_NULL */
+	int out, err;   /* descriptor, CORRAL_NULL or CORRAL_CAPTURE */
+	const int *fds; /* further descriptors, numbered from 3 inside */
 	size_t nfds;
-	int terminal;    /* 1: a pty of its own, relayed to in and out, which are terminals */
-	int forward;     /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command */
-	int last;        /* 1: this process ends next, so corral_run need not wait until the kernel has
-	                  * taken the empty sandbox down; the result then has no usage */
-	void (*warn)(void *arg, const char *text); /* told of limits that do not hold here, or NULL */
+	int terminal; /* 1: a pty of its own, relayed to in and out, which are terminals */
+	int forward; /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command
+		      */
+	int last;    /* 1: this process ends next, so corral_run need not wait until the kernel has
+		      * taken the empty sandbox down; the result then has no usage */
+	void (*warn)(void *arg,
+		     const char *text); /* told of limits that do not hold here, or NULL */
 	void *warn_arg;
 };
 
 /* stdin from /dev/null, both streams captured, nothing else. */
-#define CORRAL_OPTIONS_INIT \
-	{ sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL, 0, 0, 0, 0, NULL, NULL }
+#define CORRAL_OPTIONS_INIT                                                                        \
+	{                                                                                          \
+		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
+			0, 0, 0, 0, NULL, NULL                                                     \
+	}
 
 struct corral_result;
 
@@ -175,16 +181,17 @@ struct corral_result;
  * NULL means CORRAL_OPTIONS_INIT.  Descriptors stay the caller's and are never
  * handed to the command: their bytes are relayed. */
 int corral_run(const struct corral_policy *policy, const char *const *argv,
-               const struct corral_options *options, struct corral_result **result,
-               struct corral_error *err);
+	       const struct corral_options *options, struct corral_result **result,
+	       struct corral_error *err);
 
-/* Starts argv and returns once it runs.  Descriptors are handed over as they
+/* Starts argv and returns once it runs.  It ends at the latest with this process, whatever that has
+ * forked.  Descriptors are handed over as they
  * are, so neither CORRAL_CAPTURE nor a terminal is possible here; options NULL
  * means CORRAL_NULL three times. */
 struct corral_process;
 int corral_spawn(const struct corral_policy *policy, const char *const *argv,
-                 const struct corral_options *options, struct corral_process **process,
-                 struct corral_error *err);
+		 const struct corral_options *options, struct corral_process **process,
+		 struct corral_error *err);
 
 /* Becomes readable when the command has ended.  Owned by the process. */
 int corral_process_fd(const struct corral_process *process);
@@ -194,7 +201,7 @@ int corral_process_signal(const struct corral_process *process, int signal);
 
 /* Waits for the end and frees the process, also when it fails. */
 int corral_wait(struct corral_process *process, struct corral_result **result,
-                struct corral_error *err);
+		struct corral_error *err);
 
 /* Kills everything inside and frees the process. */
 void corral_process_free(struct corral_process *process);
@@ -203,7 +210,8 @@ void corral_process_free(struct corral_process *process);
 
 void corral_result_free(struct corral_result *result);
 
-/* "exit", "signal", "timeout", "idle", "oom", "limit", "cancelled". */
+/* "exit", "signal", "timeout", "idle", "oom", "limit", "cancelled", or "lost": a process of
+ * the sandbox was killed from outside, and Corral killed the command. */
 const char *corral_result_reason(const struct corral_result *result);
 int corral_result_exit_code(const struct corral_result *result); /* -1 when it did not exit */
 int corral_result_signal(const struct corral_result *result);    /* 0 when none */
@@ -233,44 +241,57 @@ int corral_result_lost(const struct corral_result *result, const char **stream);
  * "symlink", "socket" or "fifo"; 0, and 1 behind the last.  Names are the command's
  * own and may hold any byte but NUL.  more counts what is not in the list. */
 int corral_result_created(const struct corral_result *result, size_t n, const char **path,
-                          const char **kind);
+			  const char **kind);
 uint64_t corral_result_created_more(const struct corral_result *result);
 
 /* What the network's gate decided about one destination. */
 struct corral_decision {
-	size_t size;         /* set by the caller to sizeof */
-	const char *op;      /* "connect", "resolve", "request", "proxy" or "publish" */
-	const char *name;    /* of the host; NULL when none was known */
-	const char *address; /* NULL when it came to none */
-	int port;            /* 0: none */
-	const char *verdict; /* "allowed", "denied", or "failed": allowed, and it did not work */
-	const char *rule;    /* as it was written; NULL when none speaks of it */
-	const char *why;     /* one clause; NULL when it was allowed */
+	size_t size;            /* set by the caller to sizeof */
+	const char *op;         /* "connect", "resolve", "request", "proxy" or "publish" */
+	const char *name;       /* of the host; NULL when none was known */
+	const char *address;    /* NULL when it came to none */
+	int port;               /* 0: none */
+	const char *verdict;    /* "allowed", "denied", or "failed": allowed, and it did not work */
+	const char *rule;       /* as it was written; NULL when none speaks of it */
+	const char *why;        /* one clause; NULL when it was allowed */
 	const char *allow_with; /* denied: the option that would allow it; NULL when none would */
 	uint64_t count;         /* how often */
 	uint64_t sent, received; /* bytes, as the command sees them */
 };
 
-#define CORRAL_DECISION_INIT { .size = sizeof(struct corral_decision) }
+#define CORRAL_DECISION_INIT                                                                       \
+	{ .size = sizeof(struct corral_decision) }
 
 /* The n-th decision, in the order in which they were made first; 0, and 1 behind the last.
  * The texts belong to the result.  more counts what is not in the list; recorded is 0
  * where no gate was there (net.mode none and full): an empty list then means nothing. */
 int corral_result_network(const struct corral_result *result, size_t n,
-                          struct corral_decision *decision);
+			  struct corral_decision *decision);
 uint64_t corral_result_network_more(const struct corral_result *result);
 int corral_result_network_recorded(const struct corral_result *result);
+
+/* The gate ended before the run, which had no network from then on: what happened, for
+ * people; what was decided last may not be in the list.  NULL when it did its work. */
+const char *corral_result_network_failed(const struct corral_result *result);
 
 /* With fs.cow: the id of the changes that are pending, for the calls below, and how
  * many there are (changes may be NULL; -1 when they cannot be counted).  NULL when nothing was
  * changed, or nothing was kept apart.  Belongs to the result. */
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
 
+/* What the command made at the top of its private home that is no cache or setting of a program,
+ * and that the caller's own home does not have: the n-th name, NULL behind the last.  Names are
+ * the command's own.  home is where they are kept on the host; NULL when there are none. */
+const char *corral_result_stray(const struct corral_result *result, size_t n);
+const char *corral_result_home(const struct corral_result *result);
+
 /* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
  * belong to the result.  dropped counts what lies between the head and the tail
  * that were kept.  len and dropped may be NULL. */
-const char *corral_result_stdout(const struct corral_result *result, size_t *len, uint64_t *dropped);
-const char *corral_result_stderr(const struct corral_result *result, size_t *len, uint64_t *dropped);
+const char *corral_result_stdout(const struct corral_result *result, size_t *len,
+				 uint64_t *dropped);
+const char *corral_result_stderr(const struct corral_result *result, size_t *len,
+				 uint64_t *dropped);
 
 /* The one-line JSON object of corral(1); freed with free(). */
 int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err);
@@ -288,7 +309,8 @@ int corral_error_json(const struct corral_error *failure, char **text);
  * twice.  What a command could not read or write is refused with
  *   CORRAL_E_OUTSIDE    the view does not show it, or it belongs to one run alone
  *                       (/tmp, /proc, a home that is not kept);
- *   CORRAL_E_SENSITIVE  fs.deny or a table of credentials hides it;
+ *   CORRAL_E_SENSITIVE  fs.deny or a table of credentials hides it, or a pattern of
+ *                       fs.deny another name of the same file (a hard link);
  *   CORRAL_E_PROTECTED  it can be read and not changed.
  * The message names the rule and its origin, the remedy what would allow it.  The
  * boundary holds whatever level the host reaches. */
@@ -297,7 +319,7 @@ struct corral_files;
 /* Resolves the policy once, for all calls; each call looks at the host anew.  The
  * policy has to outlive the handle. */
 int corral_files_new(const struct corral_policy *policy, struct corral_files **files,
-                     struct corral_error *err);
+		     struct corral_error *err);
 void corral_files_free(struct corral_files *files);
 
 /* Refuse every path with a symbolic link on its way, wherever it leads. */
@@ -318,8 +340,8 @@ struct corral_range {
  * free().  More than 25 MiB at once is CORRAL_E_TOO_LARGE; a directory, FIFO, socket
  * or device is CORRAL_E_FILE_KIND, and is never opened. */
 int corral_files_read(const struct corral_files *files, const char *path,
-                      struct corral_range *range, char **bytes, size_t *len,
-                      struct corral_error *err);
+		      struct corral_range *range, char **bytes, size_t *len,
+		      struct corral_error *err);
 
 #define CORRAL_WRITE_PARENTS 1U /* make missing directories */
 #define CORRAL_WRITE_NEW 2U     /* fail with EEXIST when the file is there */
@@ -331,7 +353,7 @@ int corral_files_read(const struct corral_files *files, const char *path,
  * place.
  * A last link is followed when it leads to something that may be written. */
 int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
-                       size_t len, unsigned flags, struct corral_error *err);
+		       size_t len, unsigned flags, struct corral_error *err);
 
 struct corral_edit {
 	const char *old_text; /* to the byte, not empty */
@@ -343,7 +365,7 @@ struct corral_edit {
  * often.  CORRAL_E_NO_MATCH when it is not there, CORRAL_E_SEVERAL when it is there
  * more than once. */
 int corral_files_edit(const struct corral_files *files, const char *path,
-                      const struct corral_edit *edit, size_t *count, struct corral_error *err);
+		      const struct corral_edit *edit, size_t *count, struct corral_error *err);
 
 struct corral_entry {
 	const char *name; /* bytes, as the host has them */
@@ -356,7 +378,7 @@ struct corral_entry {
  * root is one.  *entries is one block that is freed with free().  More than 100,000
  * entries are CORRAL_E_TOO_LARGE. */
 int corral_files_list(const struct corral_files *files, const char *path,
-                      struct corral_entry **entries, size_t *count, struct corral_error *err);
+		      struct corral_entry **entries, size_t *count, struct corral_error *err);
 
 /* Sees the whole content; an answer that is not 0 refuses it. */
 struct corral_scan {
@@ -368,13 +390,16 @@ struct corral_scan {
  * NULL.  What was scanned is what is stored in *bytes, which is freed with free();
  * a refusal is CORRAL_E_LEAK. */
 int corral_files_send(const struct corral_files *files, const char *path,
-                      const struct corral_scan *scan, char **bytes, size_t *len,
-                      struct corral_error *err);
+		      const struct corral_scan *scan, char **bytes, size_t *len,
+		      struct corral_error *err);
 
 /* Makes a symbolic link.  target is stored as it is written; it has to lead to
- * something inside that may be read, whether it exists or not. */
+ * something inside that may be read, whether it exists or not, and programs on the host
+ * that follow the link must arrive beneath a directory that commands may write: an
+ * absolute path into a private HOME, /tmp, or /usr is CORRAL_E_OUTSIDE, and so is ".."
+ * behind a name that does not exist. */
 int corral_files_symlink(const struct corral_files *files, const char *target, const char *path,
-                         struct corral_error *err);
+			 struct corral_error *err);
 
 struct corral_check {
 	const char *path;
@@ -386,8 +411,8 @@ struct corral_check {
  * free().  A path that the kernel would not walk is refused too; -1 when there is no
  * verdict, as for an empty path. */
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
-                       enum corral_format format, char **text, int *allowed,
-                       struct corral_error *err);
+		       enum corral_format format, char **text, int *allowed,
+		       struct corral_error *err);
 
 /* ---- URLs that a tool fetches outside the sandbox ---- */
 
@@ -405,7 +430,7 @@ struct corral_url;
 struct corral_url_options {
 	size_t size;                        /* set by the caller to sizeof */
 	const struct corral_policy *policy; /* or NULL */
-	int text_only;                      /* 1: no name is looked up; there are no addresses then */
+	int text_only; /* 1: no name is looked up; there are no addresses then */
 };
 
 /* 0 with the verdict in *checked, be it a refusal; a name that leads nowhere is one.  -1
@@ -413,7 +438,7 @@ struct corral_url_options {
  * from the addresses of the verdict: a second look-up could give others.  Each redirect
  * is a URL to check. */
 int corral_url_check(const char *url, const struct corral_url_options *options,
-                     struct corral_url **checked, struct corral_error *err);
+		     struct corral_url **checked, struct corral_error *err);
 void corral_url_free(struct corral_url *checked);
 
 int corral_url_allowed(const struct corral_url *checked);
@@ -434,7 +459,7 @@ const char *corral_url_remedy(const struct corral_url *checked);
 
 /* All of it; corral(1) has the keys of the JSON.  Freed with free(). */
 int corral_url_show(const struct corral_url *checked, enum corral_format format, char **text,
-                    struct corral_error *err);
+		    struct corral_error *err);
 
 /* ---- changes that were kept apart (fs.cow) ---- */
 
@@ -442,12 +467,13 @@ int corral_url_show(const struct corral_url *checked, enum corral_format format,
  * free(); corral(1) has the keys of the JSON. */
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err);
 
-/* What a run changed, as a patch for git or as JSON.  paths ends with NULL and may be
+/* What a run changed, as a patch for git or as JSON, with every mode that apply would set;
+ * at most 64 MiB of the files' text, the rest by name.  paths ends with NULL and may be
  * NULL for all; a path is absolute or, as a person types it, relative to the current
  * directory, and to the workspace where that lies outside it.  Fails while the run goes
  * on.  The text is freed with free(). */
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
-                    char **text, struct corral_error *err);
+		    char **text, struct corral_error *err);
 
 struct corral_cow_options {
 	size_t size;              /* set by the caller to sizeof */
@@ -458,15 +484,39 @@ struct corral_cow_options {
 /* Puts changes into the workspace, each whole or not at all; CORRAL_E_REFUSED, with
  * nothing touched, when the host changed one of them meanwhile, or when the policy, as
  * it is for that workspace, protects one that paths does not name.  Killed at any
- * moment, the next call finishes.  What remains pending keeps its id; with nothing left
+ * moment, or stopped by a full disk, the next call finishes; the remedy of the error then
+ * says how far it came.  What remains pending keeps its id; with nothing left
  * the id is gone.  options NULL: all, not forced.  *text says what was done; free it
  * with free(). */
 int corral_cow_apply(const struct corral_policy *policy, const char *id,
-                     const struct corral_cow_options *options, enum corral_format format,
-                     char **text, struct corral_error *err);
+		     const struct corral_cow_options *options, enum corral_format format,
+		     char **text, struct corral_error *err);
 
-/* Removes pending changes; id NULL removes all whose run has ended. */
+/* Removes pending changes, and what an apply that was killed left in the workspace; id NULL
+ * removes all whose run has ended. */
 int corral_cow_discard(const char *id, struct corral_error *err);
+
+/* ---- live runs, and private homes ---- */
+
+/* The caller's runs that are alive: process, level, workspace, command, since when.  The text is
+ * freed with free(); corral(1) has the keys of the JSON. */
+int corral_runs(enum corral_format format, char **text, struct corral_error *err);
+
+/* The private homes of workspaces: id, size, last use, workspace.  Likewise. */
+int corral_home_list(enum corral_format format, char **text, struct corral_error *err);
+
+struct corral_home_options {
+	size_t size;              /* set by the caller to sizeof */
+	const char *const *names; /* ids or workspaces; ends with NULL, and may be NULL */
+	int all;                  /* 1: without names, every home */
+	int dry_run;              /* 1: say which would be removed */
+};
+
+/* Removes private homes: those that are named, all, or with options NULL those whose workspace
+ * is gone.  A home that a run uses is kept and counted in *left, which may be NULL.  *text has
+ * a line for each; free it with free(). */
+int corral_home_clean(const struct corral_home_options *options, enum corral_format format,
+		      char **text, size_t *left, struct corral_error *err);
 
 #pragma GCC visibility pop
 

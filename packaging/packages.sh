@@ -13,27 +13,28 @@ build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-de
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
 # openssl, dropbear-bin, iproute2: the network lab's certificates, its SSH server, its cable.
-# python3-grpcio: both ends of gRPC there.
+# python3-grpcio: both ends of gRPC there.  e2fsprogs: lsattr, which a verdict asks.
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
 	openssh-client openssl dropbear-bin python3-grpcio gnupg tmux patch psmisc rsync
-	util-linux libcap2-bin netcat-openbsd"
+	util-linux libcap2-bin netcat-openbsd e2fsprogs"
 
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
 # podman, crun, uidmap: a rootless container, one of the hosts of tests/hosts.
+# spin: the model of who ends whom, src/linux/lifetime.pml.
 # aria2, mariadb-client-core, wget2, python3-aiohttp, -httpx, -websockets: clients in the network lab.
 proof="$check libclang-rt-14-dev podman crun uidmap
 	ack acl ant aria2 attr autoconf automake bc bear bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
 	dos2unix ed entr expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
-	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake e2fsprogs
+	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake
 	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 mariadb-client-core maven memcached mercurial
 	mold moreutils mypy nasm nginx-light ocaml-nox openjdk-17-jdk-headless p7zip-full parallel patch perl php-cli pigz
 	psmisc python3-aiohttp python3-flask python3-httpx python3-numpy python3-pip python3-pytest-xdist python3-requests python3-setuptools
 	python3-websockets python3-wheel python3-yaml redis-server ripgrep rsync ruby rust-clippy rustc cargo rustfmt screen socat subversion
-	sudo tcl time tree valgrind vim-tiny wget wget2 xmlstarlet xxd zsh fish zstd bubblewrap"
+	spin sudo tcl time tree valgrind vim-tiny wget wget2 xmlstarlet xxd zsh fish zstd bubblewrap"
 
 # bubblewrap: the reference of the latency figure.  passt, slirp4netns: the gate's peers, in the network lab.
 bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux"

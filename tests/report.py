@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import textwrap
 
 import ladder
@@ -201,6 +202,13 @@ def suites_part(suites):
     yield from table(["suite", "passed", "failed", "skipped"], rows)
 
 
+def commit():
+    """The commit that was tested, by its first digits."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return subprocess.run(["git", "-C", here, "rev-parse", "--short=10", "HEAD"], stdout=subprocess.PIPE, text=True,
+                          check=False).stdout.strip() or "unknown"
+
+
 def document(escape, compat, hosts, suites):
     yield "# The proof, as last run"
     yield ""
@@ -208,7 +216,7 @@ def document(escape, compat, hosts, suites):
     yield "[attribution.md](attribution.md), what the rows notice when one rule is taken out in"
     yield "[mutation.md](mutation.md), what is promised and what is not in [THREAT_MODEL.md](THREAT_MODEL.md)."
     yield ""
-    yield f"Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
+    yield f"Commit {commit()}, Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
     yield ""
     yield from matrix_part(escape, compat)
     if hosts:

@@ -11,9 +11,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,15 +40,17 @@ def programs(build, suffix, without=None):
 
 
 def common(build, sanitized, corral):
-    """(name, argv) of what is run for either purpose, quick ones first."""
+    """(name, argv) of what is run for either purpose."""
     yield from programs(build, "")
     if sanitized:
         # The tripwire stands in for malloc, which is what the sanitizer does too.
         yield from programs(sanitized, " (sanitized)", without="test_tripwire")
+    yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
     yield "hello", [PYTHON, f"{HERE}/unit/hello_of_clients.py", f"{build}/tests/unit/sniff"]
     yield "http", [PYTHON, f"{HERE}/unit/http_against_others.py", f"{build}/tests/unit/sniff"]
+    yield "talk", [PYTHON, f"{HERE}/unit/talk_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
 
@@ -57,14 +61,7 @@ def name_of(suite, level):
 
 
 def check_suites(build, corral, probe):
-    """What a change has to pass in minutes, the same each time: chance finds, it does not judge."""
-    yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--seed", "1"]
-    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
-    yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
-    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
-    for level, who in (("full", "both"), ("standard", "user")):
-        yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
-                                         "--as", who]
+    """What a change has to pass in minutes, long ones first, and the same each time: chance finds, it does not judge."""
     # Every attempt once; the others, which are the same ones elsewhere, by the first of a family.
     for name, level, more in (("escape", "full", ["--as", "user"]), ("escape (root)", "full", ["--as", "root", "--families"]),
                               ("escape (standard)", "standard", ["--as", "user", "--families"])):
@@ -72,10 +69,20 @@ def check_suites(build, corral, probe):
                      "--without", "PX"]
     yield "escape (gate)", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--families",
                             "--level", "full", "--only", "PX", "--as", "user", "--jobs", "4"]
+    for level, net in (("standard", "none"), ("standard", "filtered"), ("full", "filtered")):
+        yield f"lifetime ({level}, {net})", [PYTHON, f"{HERE}/lifetime/kill.py", "--corral", corral, "--level", level,
+                                             "--net", net, "--rounds", "40"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
     yield "storm", [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--quick"]
+    yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--seed", "1"]
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
+    yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
+    for level, who in (("full", "both"), ("standard", "user")):
+        yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
+                                         "--as", who]
 
 
 def proof_suites(build, corral, probe):
@@ -83,9 +90,10 @@ def proof_suites(build, corral, probe):
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
+    yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
-                    "--patterns", "200000"]
+                    "--patterns", "200000", "--layers", "2000"]
     for level, (of_compat, of_escape) in PROOF.items():
         asked = ["--level", level, "--report"]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *of_compat,
@@ -98,14 +106,58 @@ def proof_suites(build, corral, probe):
         yield name_of("changes", level), [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--as", "both", "--level",
                                           level]
         yield name_of("storm", level), [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--as", "both", "--level", level]
+        for net, who in ((net, who) for net in ("none", "filtered") for who in ("user", "root")):
+            yield f"lifetime ({level}, {net}, {who})", [PYTHON, f"{HERE}/lifetime/kill.py", "--corral", corral, "--level",
+                                                        level, "--net", net, "--as", who, "--rounds", "2000", "--jobs",
+                                                        "8", "--within", "1"]
+    for level in ("full", "standard"):
+        yield f"lifetime ({level}, forks)", [PYTHON, f"{HERE}/lifetime/outrun.py", "--corral", corral, "--probe", probe,
+                                              "--level", level]
+        yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
+    yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
 
 
-def write_report(build, counts):
-    with open(f"{build}/suites.jsonl", "w", encoding="utf-8") as out:
-        for name, (passed, failed, skipped) in counts.items():
-            print(json.dumps({"name": name, "passed": passed, "failed": failed, "skipped": skipped}), file=out)
+def tree_of():
+    """The commit's tree that is tested, or None when files differ from it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    try:
+        changed = [line for line in git("status", "--porcelain").splitlines() if not line.endswith(" docs/proof.md")]
+        return None if changed else git("rev-parse", "HEAD^{tree}")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+class Journal:
+    """A proof takes hours: each suite is recorded when it ends, and the next proof of the same tree goes on from there."""
+
+    def __init__(self, build):
+        self.path, self.tree, self.found = f"{build}/suites.jsonl", tree_of(), {}
+        if self.tree and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as lines:
+                for line in map(json.loads, lines):
+                    if line.get("tree") == self.tree:
+                        self.found[line["name"]] = (line["passed"], line["failed"], line["skipped"])
+        self.write()
+
+    def write(self):
+        with open(self.path, "w", encoding="utf-8") as out:
+            for name, (passed, failed, skipped) in self.found.items():
+                print(json.dumps({"tree": self.tree, "name": name, "passed": passed, "failed": failed, "skipped": skipped}),
+                      file=out)
+
+    def passed(self, name):
+        """A suite with a failure is run again."""
+        return name in self.found and self.found[name][1] == 0
+
+    def add(self, name, counts):
+        self.found[name] = counts
+        self.write()
+
+
+def write_report(build):
     with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
         files = {suite: [f"{build}/{suite}-{level}.jsonl" for level in PROOF] for suite in ("escape", "compat")}
         subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"],
@@ -118,28 +170,94 @@ LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
 
 # What only computes: it takes what the others, which mostly wait, leave of the processors.
 BESIDE = ("lint",)
+AT_ONCE = 2  # suites, each of which runs some of its tests at a time
+CHECK_SECONDS = 900  # a suite of `make check` that takes longer hangs: it is killed, and its last lines are shown
 
 
 class Suite:
     """One that was begun."""
 
-    def __init__(self, name, argv):
-        self.name, self.start = name, time.monotonic()
+    def __init__(self, name, argv, seconds=None):
+        self.name, self.start, self.hung = name, time.monotonic(), False
         self.output = tempfile.TemporaryFile()
         before = ["nice", "-n", "19"] if name in BESIDE else []
         self.process = subprocess.Popen([*before, *argv], stdout=self.output, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL)
+        self.limit = threading.Timer(seconds, self.kill) if seconds else None
+        if self.limit:
+            self.limit.start()
 
-    def finish(self, verbose):
-        """Waits for its end; returns (passed, failed, skipped)."""
-        status = self.process.wait()
+    def kill(self):
+        self.hung = True
+        os.kill(self.process.pid, signal.SIGKILL)
+
+    def wait(self):
+        """Waits for its end, and keeps what it cost."""
+        os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        if self.limit:
+            self.limit.cancel()  # before the process is reaped: until then its number is its own
+            self.limit.join()
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.seconds, self.busy = time.monotonic() - self.start, usage.ru_utime + usage.ru_stime
+
+    def tell(self, verbose):
+        """Prints its failures, its skips and its sums; returns (passed, failed, skipped)."""
         with self.output:
             self.output.seek(0)
             text = self.output.read().decode("utf-8", "replace")
-        counts = count(self.name, status, text, verbose)
-        seconds = time.monotonic() - self.start
-        print("%-28s %5d passed %3d failed %3d skipped  %6.1f s" % (self.name, *counts, seconds), flush=True)
+        if self.hung:
+            print(f"  {self.name}: killed after {self.seconds:.0f} s")
+        counts = count(self.name, self.process.returncode, text, verbose)
+        print("%-28s %5d passed %3d failed %3d skipped  %6.1f s, %6.1f s of processor" %
+              (self.name, *counts, self.seconds, self.busy), flush=True)
         return counts
+
+
+class Schedule:
+    """Suites that wait to be run, some at a time: most of them wait most of the time."""
+
+    def __init__(self, suites, journal, seconds, verbose):
+        self.waiting, self.running, self.counts = list(suites), [], {}
+        self.journal, self.seconds, self.verbose = journal, seconds, verbose
+        self.changed = threading.Condition()
+
+    def take(self):
+        """The next one.  Those of one kind use the same ports and accounts, and run one after the other."""
+        with self.changed:
+            while self.waiting:
+                for suite in self.waiting:
+                    if kind(suite[0]) not in self.running:
+                        self.waiting.remove(suite)
+                        self.running.append(kind(suite[0]))
+                        return suite
+                self.changed.wait()
+        return None
+
+    def work(self):
+        while (taken := self.take()) is not None:
+            self.finish(Suite(*taken, self.seconds))
+            with self.changed:
+                self.running.remove(kind(taken[0]))
+                self.changed.notify_all()
+
+    def finish(self, suite):
+        suite.wait()
+        with self.changed:
+            self.counts[suite.name] = suite.tell(self.verbose)
+            if self.journal:
+                self.journal.add(suite.name, self.counts[suite.name])
+
+    def run(self, most):
+        threads = [threading.Thread(target=self.work) for _ in range(most)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def kind(name):
+    return name.partition(" (")[0]
 
 
 def count(name, status, text, verbose):
@@ -182,24 +300,30 @@ def main():
     parser.add_argument("only", nargs="*", help="run only these suites")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
+    journal = Journal(build) if args.proof else None
     counts = {}
     with tempfile.TemporaryDirectory(prefix="corral-") as place:
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
         probe = f"{build}/tests/escape/probe"
-        chosen = list(common(build, args.sanitized and os.path.abspath(args.sanitized), corral))
-        chosen += (proof_suites if args.proof else check_suites)(build, corral, probe)
+        chosen = list((proof_suites if args.proof else check_suites)(build, corral, probe))
+        chosen += common(build, args.sanitized and os.path.abspath(args.sanitized), corral)
         chosen = [suite for suite in chosen if not args.only or suite[0] in args.only]
-        beside = [Suite(*suite) for suite in chosen if suite[0] in BESIDE]
-        for suite in chosen:
-            if suite[0] not in BESIDE:
-                counts[suite[0]] = Suite(*suite).finish(args.verbose)
+        if journal:
+            counts = {name: journal.found[name] for name, _ in chosen if journal.passed(name)}
+            chosen = [suite for suite in chosen if suite[0] not in counts]
+        seconds = None if args.proof else CHECK_SECONDS
+        beside = [Suite(*suite, seconds) for suite in chosen if suite[0] in BESIDE]
+        schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE], journal, seconds, args.verbose)
+        # Some suites of a proof compare times: they have the machine to themselves.
+        schedule.run(1 if args.proof else AT_ONCE)
         for suite in beside:
-            counts[suite.name] = suite.finish(args.verbose)
+            schedule.finish(suite)
+        counts |= schedule.counts
     totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
     if args.proof and not args.only:
-        write_report(build, counts)
+        write_report(build)
     print("%d passed, %d failed, %d skipped" % tuple(totals))
     return 1 if totals[1] or not totals[0] else 0
 

@@ -19,16 +19,45 @@ static void newline(struct emit *j) {
 	}
 }
 
-static void escaped(struct buf *out, unsigned char c) {
-	static const char *const names[256] = {
-		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
-		['\n'] = "\\n", ['\r'] = "\\r",  ['\t'] = "\\t",
-	};
-	if (names[c] != NULL) {
-		buf_puts(out, names[c]);
-	} else {
-		buf_printf(out, "\\u%04x", c);
+/* Six characters, by a table: what a command prints may be all of them. */
+static void put_code(struct buf *out, unsigned long code) {
+	static const char digits[] = "0123456789abcdef";
+	char text[6] = {'\\', 'u'};
+	for (int i = 0; i < 4; i++) {
+		text[2 + i] = digits[code >> (12 - 4 * i) & 0xF];
 	}
+	buf_add(out, text, sizeof text);
+}
+
+static void escaped(struct buf *out, unsigned long code) {
+	static const char names[128] = {
+		['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+		['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
+	};
+	if (code < sizeof names && names[code] != '\0') {
+		const char text[2] = {'\\', names[code]};
+		buf_add(out, text, sizeof text);
+	} else if (code > 0xFFFF) {
+		put_code(out, 0xD800 + ((code - 0x10000) >> 10));
+		put_code(out, 0xDC00 + ((code - 0x10000) & 0x3FF));
+	} else {
+		put_code(out, code);
+	}
+}
+
+/* One character that does not stand for itself, or one that is not ASCII. */
+static size_t put_other(struct buf *out, const unsigned char *p, size_t left) {
+	unsigned long code = p[0];
+	size_t n = utf8_length(p, left);
+
+	if (n == 0) {
+		buf_add(out, "\xEF\xBF\xBD", 3);
+	} else if (n == 1 || control_at(p, left, &code) > 0) {
+		escaped(out, code);
+	} else {
+		buf_add(out, p, n);
+	}
+	return n == 0 ? 1 : n;
 }
 
 static void quoted(struct buf *out, const unsigned char *p, size_t len) {
@@ -41,22 +70,7 @@ static void quoted(struct buf *out, const unsigned char *p, size_t len) {
 		}
 		buf_add(out, p + at, run - at);
 		at = run;
-		if (at == len) {
-			break;
-		}
-		size_t n = utf8_length(p + at, len - at);
-		if (p[at] < 0x80) {
-			escaped(out, p[at++]);
-		} else if (n == 2 && p[at] == 0xC2 && p[at + 1] < 0xA0) {
-			escaped(out, p[at + 1]); /* C1: the second byte is its number */
-			at += n;
-		} else if (n == 0) {
-			buf_puts(out, "\xEF\xBF\xBD");
-			at++;
-		} else {
-			buf_add(out, p + at, n);
-			at += n;
-		}
+		at += at < len ? put_other(out, p + at, len - at) : 0;
 	}
 	buf_puts(out, "\"");
 }

@@ -1,7 +1,8 @@
 /* What Debian's archives expect of glibc and musl does not have.
  *
  * They are compiled with _FORTIFY_SOURCE, which turns some calls into checked
- * ones.  The build takes this file only with another C library than glibc.
+ * ones, and since glibc 2.38 with C23's strtoll().  The build takes this file only
+ * with another C library than glibc.
  *
  * Should:   check the bound that the compiler passed, then do what the plain
  *           function does.
@@ -19,6 +20,7 @@ int __vsnprintf_chk(char *out, size_t cap, int flag, size_t size, const char *fo
 int __sprintf_chk(char *out, int flag, size_t size, const char *format, ...);
 char *__strncpy_chk(char *out, const char *from, size_t len, size_t size);
 void __explicit_bzero_chk(void *out, size_t len, size_t size);
+long long __isoc23_strtoll(const char *text, char **ret_end, int base);
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static void check(size_t len, size_t size) {
@@ -59,4 +61,9 @@ char *__strncpy_chk(char *out, const char *from, size_t len, size_t size) {
 void __explicit_bzero_chk(void *out, size_t len, size_t size) {
 	check(len, size);
 	explicit_bzero(out, len);
+}
+
+/* jansson's base is 10, where C17 and C23 read the same. */
+long long __isoc23_strtoll(const char *text, char **ret_end, int base) {
+	return strtoll(text, ret_end, base);
 }

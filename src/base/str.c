@@ -106,19 +106,60 @@ size_t utf8_length(const unsigned char *p, size_t left) {
 	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
 }
 
-size_t control_length(const char *s) {
-	unsigned char first = (unsigned char)s[0];
-	if (first < 0x20 || first == 0x7F) {
-		return first != '\0';
+/* What a terminal obeys, or what makes a line read otherwise than its bytes stand: C0, DEL,
+ * C1, the bidirectional marks, embeddings, overrides and isolates, the separators of lines
+ * and paragraphs, and the tags, which nobody sees. */
+static bool is_control(unsigned long code) {
+	static const struct {
+		unsigned long first, last;
+	} ranges[] = {
+		{0x01, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},     {0x200E, 0x200F},
+		{0x2028, 0x202E}, {0x2066, 0x2069}, {0xE0000, 0xE007F},
+	};
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+		if (code >= ranges[i].first && code <= ranges[i].last) {
+			return true;
+		}
 	}
-	unsigned char second = first == 0xC2 ? (unsigned char)s[1] : 0;
-	return second >= 0x80 && second <= 0x9F ? 2 : 0;
+	return false;
+}
+
+static unsigned long utf8_code(const unsigned char *p, size_t len) {
+	unsigned long code = len < 2 ? p[0] : p[0] & (0x7FU >> len);
+	for (size_t i = 1; i < len; i++) {
+		code = code << 6 | (p[i] & 0x3F);
+	}
+	return code;
+}
+
+size_t control_at(const unsigned char *p, size_t left, unsigned long *ret_code) {
+	size_t len = left == 0 ? 0 : utf8_length(p, left);
+	if (left == 0 || (len == 1 && p[0] >= 0x20 && p[0] != 0x7F)) {
+		return 0;
+	}
+	/* A byte that begins no character: a terminal of 8 bits takes it for C1. */
+	unsigned long code = utf8_code(p, len);
+	if (!is_control(code)) {
+		return 0;
+	}
+	*ret_code = code;
+	return len == 0 ? 1 : len;
+}
+
+size_t control_length(const char *s) {
+	unsigned long code;
+	return control_at((const unsigned char *)s, strnlen(s, 4), &code);
+}
+
+size_t char_length(const char *s) {
+	size_t len = utf8_length((const unsigned char *)s, strnlen(s, 4));
+	return len == 0 ? *s != '\0' : len;
 }
 
 void hide_controls(char *text, bool keep_newlines) {
-	for (char *p = text; *p != '\0'; p++) {
+	for (char *p = text; *p != '\0';) {
 		size_t n = keep_newlines && *p == '\n' ? 0 : control_length(p);
 		memset(p, '?', n);
-		p += n > 1;
+		p += n > 0 ? n : char_length(p);
 	}
 }

@@ -41,9 +41,17 @@ bool path_parent(const char *path, char out[PATH_MAX]);
  * overlong forms, surrogates and numbers past U+10FFFF are refused. */
 size_t utf8_length(const unsigned char *p, size_t left);
 
-/* Length of the control character that a string begins with, or 0: C0 and DEL,
- * and in UTF-8 also C1, which a terminal obeys as it does an escape. */
+/* Length of the control character that begins at p, and its number, or 0: C0, DEL, C1,
+ * which a terminal obeys as it does an escape, be it in UTF-8 or one byte that is no part
+ * of a character; and what turns the direction of a text, ends a line or is not seen. */
+size_t control_at(const unsigned char *p, size_t left, unsigned long *ret_code);
+
+/* The same of a string. */
 size_t control_length(const char *s);
+
+/* Length of the character that a string begins with, 1 for a byte that begins none; 0 at
+ * its end. */
+size_t char_length(const char *s);
 
 /* Puts '?' in the place of every control character, or of all but newlines: the
  * text is somebody else's, and the terminal is a person's. */

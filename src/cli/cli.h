@@ -24,7 +24,7 @@ struct invocation {
 	struct corral_policy *policy;
 	const char *command_string; /* -c, or NULL */
 	enum tty_choice tty;
-	bool help, json, verbose, pass_stdin, for_write, force, all;
+	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run;
 	char **words; /* what is no option: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
@@ -44,7 +44,7 @@ struct verb {
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
 	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
-	verb_discard, verb_completion, verb_help;
+	verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion, verb_help;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];
@@ -63,8 +63,16 @@ int usage_error(struct corral_error *err, const char *remedy, const char *fmt, .
 	__attribute__((format(printf, 3, 4)));
 #define usage_error(...) err_failed(usage_error(__VA_ARGS__))
 
+/* The program cannot work with what its caller gave it.  Likewise. */
+int setup_error(struct corral_error *err, const char *remedy, const char *message);
+#define setup_error(...) err_failed(setup_error(__VA_ARGS__))
+
 int memory_error(struct corral_error *err);
 #define memory_error(...) err_failed(memory_error(__VA_ARGS__))
+
+/* Refuses a caller with more than one identity, for what calls no function of the
+ * library that does. */
+int check_caller(struct corral_error *err);
 
 /* Writes text and a newline, where it lacks one, to stdout. */
 int print_text(const char *text, struct corral_error *err);

@@ -6,15 +6,20 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/profiles.h"
 
 /* What may follow an option. */
 enum follow { FOLLOW_NOTHING, FOLLOW_CHOICE, FOLLOW_DIR, FOLLOW_FILE, FOLLOW_TEXT };
+
+static bool names_profile(const struct option_row *row) {
+	return row->id == OPTION_SETS_KEY && row->key == KEY_PROFILE;
+}
 
 static enum follow follow_of(const struct option_row *row) {
 	if (row->argument == NULL) {
 		return FOLLOW_NOTHING;
 	}
-	if (option_choices(row) != NULL) {
+	if (option_choices(row) != NULL || names_profile(row)) {
 		return FOLLOW_CHOICE;
 	}
 	if (streq(row->argument, "DIR")) {
@@ -47,12 +52,27 @@ static bool contains(const char *const *words, const char *word) {
 	return false;
 }
 
+static void put_profiles(struct buf *out) {
+	const char *gap = "";
+
+	for (size_t i = 0; i < profiles_count; i++) {
+		if (profile_is_usable(profiles[i].name)) {
+			buf_printf(out, "%s%s", gap, profiles[i].name);
+			gap = " ";
+		}
+	}
+}
+
 /* The choices that this version accepts. */
 static void put_choices(struct buf *out, const struct option_row *row) {
 	const char *const *choices = option_choices(row);
 	const char *const *later = row->id == OPTION_SETS_KEY ? keys[row->key].later : NULL;
 	const char *gap = "";
 
+	if (names_profile(row)) {
+		put_profiles(out);
+		return;
+	}
 	for (size_t i = 0; choices[i] != NULL; i++) {
 		if (!contains(later, choices[i])) {
 			buf_printf(out, "%s%s", gap, choices[i]);
@@ -76,25 +96,38 @@ static void put_escaped(struct buf *out, const char *text, const char *special) 
 	}
 }
 
-/* The first words of all verbs, each once; the policy verbs share theirs. */
-static void put_first_words(struct buf *out) {
-	bool policy = false;
+/* The words that verbs of two words begin with. */
+static const struct {
+	const char *word, *help;
+} groups[] = {
+	{"home", "private homes of workspaces"},
+	{"policy", "policy files"},
+};
 
-	for (size_t i = 0; i < verbs_count; i++) {
-		bool two = two_words(&verbs[i]);
-		if (!two || !policy) {
-			buf_printf(out, "%s%.*s", i == 0 ? "" : " ",
-				   (int)strcspn(verbs[i].name, " "), verbs[i].name);
-		}
-		policy = policy || two;
-	}
+static bool in_group(const struct verb *verb, const char *group) {
+	size_t len = strlen(group);
+	return strncmp(verb->name, group, len) == 0 && verb->name[len] == ' ';
 }
 
-static void put_second_words(struct buf *out) {
+static void put_first_words(struct buf *out) {
 	const char *gap = "";
 
 	for (size_t i = 0; i < verbs_count; i++) {
-		if (two_words(&verbs[i])) {
+		if (!two_words(&verbs[i])) {
+			buf_printf(out, "%s%s", gap, verbs[i].name);
+			gap = " ";
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		buf_printf(out, " %s", groups[i].word);
+	}
+}
+
+static void put_second_words(struct buf *out, const char *group) {
+	const char *gap = "";
+
+	for (size_t i = 0; i < verbs_count; i++) {
+		if (in_group(&verbs[i], group)) {
 			buf_printf(out, "%s%s", gap, last_word(&verbs[i]));
 			gap = " ";
 		}
@@ -142,6 +175,19 @@ static void bash_options(struct buf *out, const struct verb *verb) {
 	buf_puts(out, "' ;;\n");
 }
 
+static void bash_group(struct buf *out, const char *group) {
+	buf_printf(out,
+		   "\tif [ \"$verb\" = %s ]; then\n"
+		   "\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+		   "\t\t\tCOMPREPLY=($(compgen -W '",
+		   group);
+	put_second_words(out, group);
+	buf_printf(out,
+		   "' -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n"
+		   "\t\tverb=\"%s ${COMP_WORDS[2]}\"\n\tfi\n",
+		   group);
+}
+
 static void bash_script(struct buf *out) {
 	buf_puts(out, "# bash completion for corral, made by `corral completion bash`.\n"
 		      "_corral() {\n"
@@ -153,14 +199,11 @@ static void bash_script(struct buf *out) {
 		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 		      "\t\tCOMPREPLY=($(compgen -W '--help --version ");
 	put_first_words(out);
-	buf_puts(out, "' -- \"$cur\"))\n\t\treturn\n\tfi\n"
-		      "\tif [ \"$verb\" = policy ]; then\n"
-		      "\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-		      "\t\t\tCOMPREPLY=($(compgen -W '");
-	put_second_words(out);
-	buf_puts(out, "' -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n"
-		      "\t\tverb=\"policy ${COMP_WORDS[2]}\"\n\tfi\n"
-		      "\tcase $prev in\n");
+	buf_puts(out, "' -- \"$cur\"))\n\t\treturn\n\tfi\n");
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		bash_group(out, groups[i].word);
+	}
+	buf_puts(out, "\tcase $prev in\n");
 	for (size_t i = 0; i < options_count; i++) {
 		bash_value(out, &options[i]);
 	}
@@ -231,6 +274,19 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 	buf_puts(out, " ;;\n");
 }
 
+static void zsh_group(struct buf *out, const char *group) {
+	buf_printf(out,
+		   "\tif [[ $verb == %s ]]; then\n"
+		   "\t\tif (( CURRENT == 3 )); then\n\t\t\tcompadd -- ",
+		   group);
+	put_second_words(out, group);
+	buf_printf(out,
+		   "\n\t\t\treturn\n\t\tfi\n"
+		   "\t\tverb=\"%s $words[3]\"\n"
+		   "\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n",
+		   group);
+}
+
 static void zsh_script(struct buf *out) {
 	buf_puts(out, "#compdef corral\n"
 		      "# zsh completion for corral, made by `corral completion zsh`.\n"
@@ -238,14 +294,11 @@ static void zsh_script(struct buf *out) {
 		      "\tlocal verb=$words[2]\n"
 		      "\tif (( CURRENT == 2 )); then\n\t\tcompadd -- --help --version ");
 	put_first_words(out);
-	buf_puts(out, "\n\t\treturn\n\tfi\n"
-		      "\tif [[ $verb == policy ]]; then\n"
-		      "\t\tif (( CURRENT == 3 )); then\n\t\t\tcompadd -- ");
-	put_second_words(out);
-	buf_puts(out, "\n\t\t\treturn\n\t\tfi\n"
-		      "\t\tverb=\"policy $words[3]\"\n"
-		      "\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n"
-		      "\tshift words\n\t(( CURRENT-- ))\n"
+	buf_puts(out, "\n\t\treturn\n\tfi\n");
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		zsh_group(out, groups[i].word);
+	}
+	buf_puts(out, "\tshift words\n\t(( CURRENT-- ))\n"
 		      "\tcase $verb in\n");
 	for (size_t i = 0; i < verbs_count; i++) {
 		zsh_verb(out, &verbs[i]);
@@ -265,9 +318,12 @@ static void fish_quoted(struct buf *out, const char *text) {
 }
 
 static void fish_verb(struct buf *out, const struct verb *verb) {
-	buf_puts(out, two_words(verb)
-			      ? "complete -c corral -n '__fish_seen_subcommand_from policy' -f -a "
-			      : "complete -c corral -n __fish_use_subcommand -f -a ");
+	if (two_words(verb)) {
+		buf_printf(out, "complete -c corral -n '__fish_seen_subcommand_from %.*s' -f -a ",
+			   (int)strcspn(verb->name, " "), verb->name);
+	} else {
+		buf_puts(out, "complete -c corral -n __fish_use_subcommand -f -a ");
+	}
 	buf_printf(out, "%s -d ", last_word(verb));
 	fish_quoted(out, verb->summary);
 	buf_puts(out, "\n");
@@ -307,11 +363,14 @@ static void fish_option(struct buf *out, const struct option_row *row) {
 
 static void fish_script(struct buf *out) {
 	buf_puts(out, "# fish completion for corral, made by `corral completion fish`.\n"
-		      "complete -c corral -n __fish_use_subcommand -f -a policy -d 'policy files'\n"
 		      "complete -c corral -n __fish_use_subcommand -l version -d 'the version'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from completion' -f -a 'bash "
 		      "zsh fish'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from check' -a 'path url'\n");
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		buf_printf(out, "complete -c corral -n __fish_use_subcommand -f -a %s -d '%s'\n",
+			   groups[i].word, groups[i].help);
+	}
 	for (size_t i = 0; i < verbs_count; i++) {
 		fish_verb(out, &verbs[i]);
 	}

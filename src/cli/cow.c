@@ -13,10 +13,8 @@
 static void hide_for_terminal(char *text) {
 	for (char *p = text; *p != '\0';) {
 		size_t n = *p == '\n' || *p == '\t' ? 0 : control_length(p);
-		for (size_t i = 0; i < n; i++) {
-			p[i] = '?';
-		}
-		p += n == 0 ? 1 : n;
+		memset(p, '?', n);
+		p += n > 0 ? n : char_length(p);
 	}
 }
 

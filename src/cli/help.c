@@ -1,6 +1,9 @@
 /* --help, made from the verb table and the option rows. */
 #include "cli/cli.h"
 
+#include "base/str.h"
+#include "data/profiles.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +32,17 @@ static void put_option(const struct option_row *row, struct buf *out) {
 	}
 }
 
+/* The names that --profile takes.  One that the policy refuses as not implemented is left
+ * out: the help lists what can be used. */
+static void put_profiles(struct buf *out) {
+	for (size_t i = 0; i < profiles_count; i++) {
+		if (profile_is_usable(profiles[i].name)) {
+			buf_printf(out, "  %-*s   %-14s %s\n", LEFT_WIDTH, "", profiles[i].name,
+				   profiles[i].help);
+		}
+	}
+}
+
 static void put_group(const struct verb *verb, enum option_group group, struct buf *out) {
 	bool headed = false;
 
@@ -42,6 +56,9 @@ static void put_group(const struct verb *verb, enum option_group group, struct b
 			headed = true;
 		}
 		put_option(row, out);
+		if (row->id == OPTION_SETS_KEY && row->key == KEY_PROFILE) {
+			put_profiles(out);
+		}
 	}
 }
 

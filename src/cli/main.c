@@ -11,9 +11,12 @@
 #include "base/str.h"
 #include "data/acts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 const struct verb verbs[] = {
 	{"run", FOR_RUN, true, "[options] [--] COMMAND [ARG...]", "run one command inside",
@@ -33,6 +36,12 @@ const struct verb verbs[] = {
 	{"apply", FOR_APPLY, false, "ID [PATH...] [--force] [--json]",
 	 "put those changes into the workspace", verb_apply},
 	{"discard", FOR_DISCARD, false, "ID...|--all", "remove those changes", verb_discard},
+	{"ps", FOR_LIST, false, "[--json]", "your runs that are alive", verb_ps},
+	{"home list", FOR_LIST, false, "[--json]",
+	 "the private homes of workspaces: size, last use, workspace", verb_home_list},
+	{"home clean", FOR_CLEAN, false, "[HOME...|--all] [--yes] [--dry-run] [--json]",
+	 "remove private homes: those whose workspace is gone, or those that are named",
+	 verb_home_clean},
 	{"policy show", FOR_POLICY, false, "[options]",
 	 "the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},
@@ -69,15 +78,35 @@ static const struct {
 	[CORRAL_E_FILE] = {126, "the system refused it"},
 };
 
-/* With fewer than three open descriptors the next socket or file of ours would
- * become the command's stdin, stdout or stderr. */
-static int open_stdio(void) {
-	int fd;
+/* Below this the resolution of paths and policies could overflow the stack. */
+#define STACK_MIN ((rlim_t)256 * 1024)
 
-	do {
-		fd = open("/dev/null", O_RDWR | O_NOCTTY); /* kept at 0 to 2: not close-on-exec */
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	return fd < 0 ? -1 : close(fd);
+/* With fewer than three open descriptors the next socket or file of ours would
+ * become the command's stdin, stdout or stderr.  Output is opened for reading, so
+ * that a write fails as it does on a closed descriptor. */
+static int open_stdio(struct corral_error *err) {
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		/* The lowest number that is free is this one; not close-on-exec. */
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_NOCTTY) != fd) {
+			int sys = errno;
+			(void)setup_error(err, "open all three: </dev/null >FILE 2>&1",
+					  "stdin, stdout or stderr is closed, and /dev/null cannot "
+					  "be opened in its place");
+			err->sys_errno = sys;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_stack(struct corral_error *err) {
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= STACK_MIN) {
+		return 0;
+	}
+	return setup_error(err, "raise it: ulimit -s 8192",
+			   "the stack limit (ulimit -s) is below 256 KiB");
 }
 
 static void print_error(struct corral_error *err) {
@@ -109,12 +138,43 @@ static bool verb_matches(const struct verb *verb, char **words, size_t nwords, s
 	return true;
 }
 
+/* The word that verbs of two words begin with, as "policy" of "policy show". */
+static bool is_group(const char *word) {
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < verbs_count; i++) {
+		if (strncmp(verbs[i].name, word, len) == 0 && verbs[i].name[len] == ' ') {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int needs_second_word(const char *group, struct corral_error *err) {
+	char remedy[160];
+	size_t at = (size_t)snprintf(remedy, sizeof remedy, "corral %s", group);
+	char gap = ' ';
+
+	for (size_t i = 0; i < verbs_count && at < sizeof remedy; i++) {
+		if (str_starts(verbs[i].name, group) && verbs[i].name[strlen(group)] == ' ') {
+			at += (size_t)snprintf(remedy + at, sizeof remedy - at, "%c%s", gap,
+					       strchr(verbs[i].name, ' ') + 1);
+			gap = '|';
+		}
+	}
+	return usage_error(err, remedy, "%s needs a second word", group);
+}
+
 static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	struct nearest n;
 	char asked[128], remedy[160];
 	/* "policy" alone is half a verb; what follows it decides. */
-	bool two = streq(words[0], "policy") && nwords > 1 && words[1][0] != '-';
+	bool group = is_group(words[0]);
+	bool two = group && nwords > 1 && words[1][0] != '-';
 
+	if (group && !two) {
+		return needs_second_word(words[0], err);
+	}
 	(void)snprintf(asked, sizeof asked, "%s%s%s", words[0], two ? " " : "",
 		       two ? words[1] : "");
 	nearest_init(&n, asked);
@@ -122,10 +182,7 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 		nearest_offer(&n, verbs[i].name);
 	}
 	nearest_offer(&n, "policy");
-	if (streq(asked, "policy")) {
-		return usage_error(err, "corral policy show|check|schema|trust",
-				   "policy needs a second word");
-	}
+	nearest_offer(&n, "home");
 	if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);
 	} else {
@@ -160,7 +217,7 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 		return print_text("corral " CORRAL_VERSION, err);
 	}
 	if (streq(words[0], PROBE_WORD)) {
-		return probe_main(words + 1, nwords - 1);
+		return check_caller(err) == 0 ? probe_main(words + 1, nwords - 1) : -1;
 	}
 	if (words[0][0] == '-') {
 		return usage_error(err, "options follow the verb: corral run [options] -- COMMAND",
@@ -176,8 +233,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 int main(int argc, char **argv) {
 	struct corral_error err = {0};
 
-	if (open_stdio() != 0) {
-		return exits[CORRAL_E_SETUP].status; /* there may be no stderr to say it on */
+	if (open_stdio(&err) != 0 || check_stack(&err) != 0) {
+		print_error(&err); /* lost if it is stderr that is closed */
+		return exits[CORRAL_E_SETUP].status;
 	}
 	struct invocation inv = {.policy = corral_policy_new()};
 	int status = -1;

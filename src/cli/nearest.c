@@ -7,8 +7,10 @@
 /* Longer words are no typing errors of any option or verb. */
 #define WORD_MAX 31
 
-/* More than two letters off is another word, not a slip. */
+/* More than two letters off is another word, not a slip; of a short word, more than
+ * one. */
 #define DISTANCE_MAX 2
+#define SHORT_WORD 4
 
 static size_t min3(size_t a, size_t b, size_t c) {
 	size_t ab = a < b ? a : b;
@@ -38,7 +40,8 @@ static size_t distance(const char *a, const char *b) {
 }
 
 void nearest_init(struct nearest *n, const char *word) {
-	*n = (struct nearest){.word = word, .distance = DISTANCE_MAX + 1};
+	size_t most = strlen(word) < SHORT_WORD ? 1 : DISTANCE_MAX;
+	*n = (struct nearest){.word = word, .distance = most + 1};
 }
 
 void nearest_offer(struct nearest *n, const char *candidate) {

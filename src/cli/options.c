@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/synonyms.h"
 
 #include <stdio.h>
 
@@ -115,7 +116,8 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_HELP] = &inv->help,           [OPTION_JSON] = &inv->json,
 		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
 		[OPTION_FOR_WRITE] = &inv->for_write, [OPTION_FORCE] = &inv->force,
-		[OPTION_EVERY] = &inv->all,
+		[OPTION_EVERY] = &inv->all,           [OPTION_YES] = &inv->yes,
+		[OPTION_DRY_RUN] = &inv->dry_run,
 	};
 	(void)as;
 	(void)value;
@@ -148,6 +150,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SET] = apply_set,
 	[OPTION_FORCE] = apply_flag,
 	[OPTION_EVERY] = apply_flag,
+	[OPTION_YES] = apply_flag,
+	[OPTION_DRY_RUN] = apply_flag,
 };
 
 /* A name may mean one thing to one verb and another to the rest. */
@@ -173,6 +177,15 @@ static const struct option_row *row_by_letter(char letter) {
 	return NULL;
 }
 
+static const char *synonym_of(const char *name) {
+	for (size_t i = 0; i < option_synonyms_count; i++) {
+		if (streq(option_synonyms[i].name, name)) {
+			return option_synonyms[i].use;
+		}
+	}
+	return NULL;
+}
+
 static int unknown_option(const struct invocation *inv, const char *as, struct corral_error *err) {
 	struct nearest n;
 	char remedy[160];
@@ -183,7 +196,10 @@ static int unknown_option(const struct invocation *inv, const char *as, struct c
 			nearest_offer(&n, options[i].name);
 		}
 	}
-	if (n.best != NULL) {
+	const char *use = synonym_of(n.word);
+	if (use != NULL && inv->verb->command) {
+		(void)snprintf(remedy, sizeof remedy, "use %s", use);
+	} else if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean --%s?", n.best);
 	} else {
 		(void)snprintf(remedy, sizeof remedy, "`corral %s --help` lists the options%s",

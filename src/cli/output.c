@@ -1,6 +1,7 @@
 /* What the command line prints besides errors. */
 #include "cli/cli.h"
 
+#include "base/credentials.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -26,9 +27,29 @@ int(usage_error)(struct corral_error *err, const char *remedy, const char *fmt, 
 	return -1;
 }
 
+int(setup_error)(struct corral_error *err, const char *remedy, const char *message) {
+	fill(err, CORRAL_E_SETUP, "start");
+	(void)snprintf(err->message, sizeof err->message, "%s", message);
+	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
+	return -1;
+}
+
 int(memory_error)(struct corral_error *err) {
 	fill(err, CORRAL_E_MEMORY, "cli");
 	(void)snprintf(err->message, sizeof err->message, "out of memory");
+	return -1;
+}
+
+int check_caller(struct corral_error *err) {
+	struct err e = {0};
+
+	if (credentials_check(&e) == 0) {
+		return 0;
+	}
+	fill(err, CORRAL_E_SETUP, e.where);
+	err->sys_errno = e.sys;
+	(void)snprintf(err->message, sizeof err->message, "%s", e.what);
+	(void)snprintf(err->remedy, sizeof err->remedy, "%s", e.fix);
 	return -1;
 }
 

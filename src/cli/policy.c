@@ -67,6 +67,9 @@ int verb_policy_check(struct invocation *inv, struct corral_error *err) {
 	if (inv->nwords == 0) {
 		return usage_error(err, "corral policy check FILE...", "no file given");
 	}
+	if (check_caller(err) != 0) {
+		return -1;
+	}
 	for (size_t i = 0; i < inv->nwords; i++) {
 		bool ok = false;
 		if (check_one(inv->words[i], &ok, err) != 0) {

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +65,7 @@ static void warn(void *arg, const char *text) {
 
 /* More than these, and nobody reads them. */
 #define CREATED_SHOWN 3
+#define STRAYS_SHOWN 5
 
 static bool is_grave(const char *kind) {
 	static const char *const kinds[] = {"setuid", "hook", "startup", "repository"};
@@ -125,6 +127,31 @@ static void tell_created(const struct invocation *inv, const struct corral_resul
 	buf_done(&line);
 }
 
+/* Work that a command put beside a workspace in HOME is not where a person looks for it. */
+static void tell_strays(const struct corral_result *result) {
+	const char *name;
+	struct buf line;
+
+	if (corral_result_home(result) == NULL) {
+		return;
+	}
+	buf_init(&line);
+	for (size_t i = 0; (name = corral_result_stray(result, i)) != NULL; i++) {
+		if (i == STRAYS_SHOWN) {
+			buf_puts(&line, ", ...");
+			break;
+		}
+		buf_printf(&line, "%s~/%s", i == 0 ? "" : ", ", name);
+	}
+	if (!buf_failed(&line)) {
+		hide_controls(line.data, false);
+		say("made in the private HOME, not in yours: %s (kept in %s); --write DIR grants a "
+		    "directory of yours",
+		    line.data, corral_result_home(result));
+	}
+	buf_done(&line);
+}
+
 /* Changes that were kept apart are lost to who does not know of them. */
 static void tell_pending(const struct corral_result *result) {
 	int64_t changes = 0;
@@ -149,6 +176,7 @@ static void conclude(const struct invocation *inv, const struct corral_result *r
 	}
 	if (!inv->json) {
 		tell_pending(result);
+		tell_strays(result);
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
 		say("hint: %s", corral_result_hint(result));
@@ -236,6 +264,10 @@ static int check_streams(const struct invocation *inv, struct corral_error *err)
 	if (inv->pass_stdin && !inv->json) {
 		return usage_error(err, "leave it out: without --json stdin is always passed on",
 				   "--stdin needs --json");
+	}
+	if (inv->json && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		return setup_error(err, "redirect it: --json >FILE",
+				   "--json: stdout is closed or not open for writing");
 	}
 	if (inv->tty == TTY_ALWAYS && inv->json) {
 		return usage_error(err, "leave one of them out",

@@ -1,17 +1,19 @@
 /* Pending changes into the workspace.
  *
- * Should:   judge everything before anything is touched; then what comes, from the top
- *           down; what goes, from the bottom up; what takes the place of an emptied
- *           directory; and the modes of directories last.
+ * Should:   judge everything before anything is touched; then open directories that their
+ *           owner could not enter; then what comes, from the top down; what goes, from the
+ *           bottom up; what takes the place of an emptied directory; and the modes of
+ *           directories last.
  * Must not: touch what the host changed meanwhile, or a protected name, unless it was
  *           named or forced.
- * Fails:    closed; whatever was done is in the journal, and the next apply goes on
- *           from there (W4). */
+ * Fails:    closed, with how much was done and what to do; the next apply goes on from
+ *           there (W4). */
 #include "cow/cow.h"
 
 #include "base/auto.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -129,7 +131,8 @@ static int put_one(struct cow_put *p, const struct cow_change *change, struct er
 	case COW_RENAMED:
 		return cow_put(p, change, e);
 	case COW_MODE:
-		return S_ISDIR(change->is.mode) ? 0 : cow_put_mode(p, change->path, &change->is, e);
+		return S_ISDIR(change->is.mode) ? 0
+						: cow_put_mode(p, change->path, change->is.mode, e);
 	case COW_DELETED:
 	case COW_KINDS:
 		break;
@@ -137,11 +140,21 @@ static int put_one(struct cow_put *p, const struct cow_change *change, struct er
 	return 0;
 }
 
+/* The others are counted where they end: deleted, and modes of directories. */
+static bool is_put_whole(const struct cow_change *change) {
+	return change->kind != COW_DELETED && change->kind != COW_RENAMED &&
+	       !S_ISDIR(change->is.mode);
+}
+
 static int put_all(struct cow_put *p, const struct cow_applied *chosen, bool late, struct err *e) {
 	for (size_t i = 0; i < chosen->n; i++) {
-		if (gives_way(chosen->items[i]) == late && put_one(p, chosen->items[i], e) != 0) {
+		if (gives_way(chosen->items[i]) != late) {
+			continue;
+		}
+		if (put_one(p, chosen->items[i], e) != 0) {
 			return -1;
 		}
+		p->done += is_put_whole(chosen->items[i]);
 	}
 	return 0;
 }
@@ -174,28 +187,82 @@ static int delete_all(struct cow_put *p, const struct cow_applied *chosen, struc
 		if (cow_put_delete(p, gone[i], e) != 0) {
 			return -1;
 		}
+		p->done++;
 	}
 	return 0;
 }
 
-/* A directory that becomes read-only could not be filled before. */
-static int close_dirs(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
-	for (size_t i = chosen->n; i > 0; i--) {
-		const struct cow_change *change = chosen->items[i - 1];
-		if (S_ISDIR(change->is.mode) &&
-		    cow_put_mode(p, change->path, &change->is, e) != 0) {
+/* A directory of the workspace that its owner cannot enter, and is to be changed: what is
+ * put into it has to get there. */
+static int open_dirs(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
+	for (size_t i = 0; i < chosen->n; i++) {
+		const struct cow_change *change = chosen->items[i];
+		if (change->kind == COW_MODE && S_ISDIR(change->is.mode) &&
+		    (change->was.mode & 0700) != 0700 &&
+		    cow_put_mode(p, change->path, change->is.mode | 0700, e) != 0) {
 			return -1;
 		}
 	}
 	return 0;
 }
 
-/* Of a part alone: what the host does with it from here on is the host's affair. */
 static int note_done(const struct cow *c, const struct cow_change *change, struct err *e) {
 	if (cow_note(c, COW_DONE, change->path, e) != 0) {
 		return -1;
 	}
 	return change->from == NULL ? 0 : cow_note(c, COW_DONE, change->from, e);
+}
+
+/* What its owner cannot enter the next walk cannot look into. */
+static bool is_closed(const struct cow_change *change) {
+	return S_ISDIR(change->is.mode) && (change->is.mode & 0500) != 0500;
+}
+
+/* Of a part: what this apply put into such a directory. */
+static int note_enclosed(const struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
+	const struct cow_change *closed = NULL;
+	for (size_t i = 0; i < chosen->n && p->how->npaths > 0; i++) {
+		const struct cow_change *change = chosen->items[i];
+		bool within = closed != NULL && path_within(change->path, closed->path);
+		if (within && note_done(p->c, change, e) != 0) {
+			return -1;
+		}
+		/* What lies in a directory stands right behind it. */
+		closed = within ? closed : is_closed(change) ? change : NULL;
+	}
+	return 0;
+}
+
+/* When all is applied, all in the directory is by now, also what an earlier apply put there:
+ * directories are closed from the bottom up. */
+static int close_dir(struct cow_put *p, const struct cow_change *change, struct err *e) {
+	if (is_closed(change) && p->how->npaths == 0 &&
+	    cow_note(p->c, COW_DONE_BENEATH, change->path, e) != 0) {
+		return -1;
+	}
+	p->done++;
+	return cow_put_mode(p, change->path, change->is.mode, e);
+}
+
+/* A directory that becomes read-only could not be filled before. */
+static int close_dirs(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
+	if (note_enclosed(p, chosen, e) != 0) {
+		return -1;
+	}
+	for (size_t i = chosen->n; i > 0; i--) {
+		const struct cow_change *change = chosen->items[i - 1];
+		if (S_ISDIR(change->is.mode) && close_dir(p, change, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Reads again what this apply has noted. */
+static int reload(struct cow *c, struct err *e) {
+	c->done = NULL;
+	c->ndone = c->done_cap = 0;
+	return cow_load_journal(c, e);
 }
 
 /* The upper tree stays until the workspace is on the disk. */
@@ -207,11 +274,12 @@ static int finish(struct cow *c, const struct cow_apply *how, struct cow_applied
 		return err_sys(e, COW_WHERE, "cannot write the changes to the disk");
 	}
 	for (size_t i = 0; i < done->n && how->npaths > 0; i++) {
+		/* Of a part alone: what the host does with it from here on is its affair. */
 		if (note_done(c, done->items[i], e) != 0) {
 			return -1;
 		}
 	}
-	if (cow_walk(c, &rest, e) != 0) {
+	if (reload(c, e) != 0 || cow_walk(c, &rest, e) != 0) {
 		return -1;
 	}
 	done->left = 0;
@@ -219,6 +287,35 @@ static int finish(struct cow *c, const struct cow_apply *how, struct cow_applied
 		done->left += rest.items[i].cannot == NULL || how->npaths > 0;
 	}
 	return done->left == 0 ? cow_remove(c, e) : 0;
+}
+
+static int put_chosen(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
+	p->chunk = arena_alloc(p->c->a, COW_CHUNK);
+	if (p->chunk == NULL) {
+		return err_memory(e, COW_WHERE);
+	}
+	if (chosen->n > 0 && !p->c->begun && cow_note(p->c, COW_BEGUN, "", e) != 0) {
+		return -1;
+	}
+	return open_dirs(p, chosen, e) != 0 || put_all(p, chosen, false, e) != 0 ||
+			       delete_all(p, chosen, e) != 0 || put_all(p, chosen, true, e) != 0 ||
+			       close_dirs(p, chosen, e) != 0
+		       ? -1
+		       : 0;
+}
+
+/* The error says what failed; what is in the workspace by then, and what to do, stands
+ * with it. */
+static int stopped(const struct cow *c, size_t done, size_t all, struct err *e) {
+	bool full = e->sys == ENOSPC || e->sys == EDQUOT;
+	size_t left = done < all ? all - done : 0;
+	return err_fix(
+		e,
+		"%zu of %zu changes were applied, %zu are still pending. %s, then run `corral "
+		"apply %s` to continue. `corral diff %s` shows the pending ones, `corral "
+		"discard %s` drops them",
+		done, all, left, full ? "Make room on the disk" : "Remove the cause", c->id, c->id,
+		c->id);
 }
 
 int cow_apply(struct cow *c, const struct cow_apply *how, struct cow_applied *ret, struct err *e) {
@@ -234,12 +331,8 @@ int cow_apply(struct cow *c, const struct cow_apply *how, struct cow_applied *re
 	    check(c, how, &chosen, e) != 0) {
 		return -1;
 	}
-	if (put_all(&p, &chosen, false, e) != 0 || delete_all(&p, &chosen, e) != 0 ||
-	    put_all(&p, &chosen, true, e) != 0 || close_dirs(&p, &chosen, e) != 0) {
-		return -1;
-	}
-	if (finish(c, how, &chosen, e) != 0) {
-		return -1;
+	if (put_chosen(&p, &chosen, e) != 0 || finish(c, how, &chosen, e) != 0) {
+		return stopped(c, p.done, chosen.n, e);
 	}
 	*ret = chosen;
 	return 0;

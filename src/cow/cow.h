@@ -10,7 +10,8 @@
  *   meta     which workspace, and when the run began
  *   base     what the workspace had at each path of the upper tree when the run was
  *            over: who differs from it now was changed on the host since
- *   journal  paths that were applied, and the one draft that apply may have left
+ *   journal  that an apply began, paths that were applied, and the drafts that it may have
+ *            left
  *
  * Invariants:
  *  W1  nothing here follows a symlink, in the workspace or in the upper tree;
@@ -74,6 +75,7 @@ struct cow {
 	struct timespec started;
 	bool replaced; /* the workspace is another directory than it was */
 	bool settled;  /* base is known */
+	bool begun;    /* an apply began before this one, and did not come to its end */
 	struct cow_base_row *base;
 	size_t nbase, base_cap;
 	const char **done; /* sorted */
@@ -91,6 +93,9 @@ void cow_close(struct cow *c);
 /* From a locked directory; takes the descriptor. */
 int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct err *e);
 
+/* Reads the journal, behind what is known of it. */
+int cow_load_journal(struct cow *c, struct err *e);
+
 /* Opened without success: the run was killed before it had begun. */
 bool cow_is_abandoned(const struct cow *c);
 
@@ -100,7 +105,9 @@ int cow_remove(struct cow *c, struct err *e);
 int cow_write_base(struct cow *c, struct err *e);
 int cow_note(const struct cow *c, char kind, const char *path, struct err *e);
 #define COW_DONE 'D'
+#define COW_DONE_BENEATH 'E' /* whatever lies in this directory, not the directory itself */
 #define COW_DRAFT 'T'
+#define COW_BEGUN 'B' /* an apply began to touch the workspace; without a path */
 
 /* Every id, in the order of their names; running ones too. */
 int cow_ids(struct arena *a, const char *state_dir, const char ***ret, size_t *ret_n,
@@ -155,10 +162,32 @@ const char *cow_kind_name(enum cow_kind kind);
 /* Whether a path is one of these or lies beneath one; true when there are none. */
 bool cow_selects(const char *const *paths, size_t npaths, const struct cow_change *change);
 
+/* ---- conflict.c ---- */
+
+/* Fills conflict, and drops modes of directories that the host alone changed. */
+void cow_find_conflicts(const struct cow *c, struct cow_changes *changes);
+
+/* What reading files may cost; when it is used up the answer is "not known". */
+struct cow_effort {
+	uint64_t bytes;
+	int64_t deadline; /* ms on the monotonic clock */
+};
+void cow_effort_begin(struct cow_effort *f, uint64_t bytes, int64_t ms);
+/* Whether there is enough left, and takes it. */
+bool cow_effort_take(struct cow_effort *f, uint64_t bytes);
+
 /* ---- rename.c ---- */
 
-/* Pairs what was added with what was deleted, where the content is the same. */
+/* Pairs what was added with what was deleted, where the content is the same; when that
+ * costs too much, the rest stays an addition and a deletion. */
 int cow_pair_renames(const struct cow *c, struct cow_changes *changes, struct err *e);
+
+/* ---- attributes.c ---- */
+
+/* The user's own extended attributes and the access control list. */
+void cow_copy_attributes(int from, int to);
+/* Those that apply would set, one line each. */
+void cow_show_attributes(const struct cow *c, const struct cow_change *change, struct buf *out);
 
 /* ---- text.c: two texts, line by line ---- */
 
@@ -170,6 +199,8 @@ struct cow_text {
 /* The hunks of a unified diff. */
 int cow_text_diff(struct cow_text was, struct cow_text is, struct buf *out, struct err *e);
 bool cow_text_is_binary(struct cow_text t);
+/* More lines than are compared. */
+bool cow_text_is_long(struct cow_text t);
 
 /* ---- show.c ---- */
 
@@ -209,14 +240,17 @@ struct cow_applied {
 int cow_apply(struct cow *c, const struct cow_apply *how, struct cow_applied *ret, struct err *e);
 
 /* put.c: one change into the workspace. */
+#define COW_CHUNK ((size_t)64 * 1024)
 struct cow_put {
 	const struct cow *c;
 	const struct cow_apply *how;
+	char *chunk;            /* COW_CHUNK bytes: stacks of threads are small */
+	size_t done;            /* changes that are in the workspace */
 	const char *last_draft; /* in which directory one was noted last; NULL */
 };
 int cow_put(struct cow_put *p, const struct cow_change *change, struct err *e);
 int cow_put_delete(struct cow_put *p, const struct cow_change *change, struct err *e);
-int cow_put_mode(struct cow_put *p, const char *path, const struct cow_fact *is, struct err *e);
+int cow_put_mode(struct cow_put *p, const char *path, uint32_t mode, struct err *e);
 /* What an apply that was killed left beside a file. */
 void cow_remove_drafts(const struct cow *c);
 

@@ -20,7 +20,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE (1 << 0)
@@ -28,10 +27,6 @@
 #ifndef RENAME_EXCHANGE
 #define RENAME_EXCHANGE (1 << 1)
 #endif
-
-#define ACL "system.posix_acl_access"
-#define USER "user."
-#define OVERLAY "user.overlay."
 
 static int fail(struct err *e, const char *what, const char *path) {
 	return err_sys_at(e, COW_WHERE, what, path);
@@ -163,45 +158,55 @@ static int draft_place(const struct cow_put *p, const struct cow_change *change,
 
 /* ---- what a draft is ---- */
 
-/* The user's own attributes and the access list; the overlay's stay behind. */
-static void copy_attributes(int from, int to) {
-	char names[4096], value[4096];
-	ssize_t len = flistxattr(from, names, sizeof names);
-	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1) {
-		const char *name = names + at;
-		bool wanted =
-			streq(name, ACL) || (str_starts(name, USER) && !str_starts(name, OVERLAY));
-		ssize_t n = wanted ? fgetxattr(from, name, value, sizeof value) : -1;
-		if (n >= 0) {
-			/* Where the workspace cannot hold it, it could not before either. */
-			(void)fsetxattr(to, name, value, (size_t)n, 0);
-		}
-	}
-}
-
-static int copy_bytes(int from, int to) {
-	char chunk[65536];
-	for (;;) {
-		ssize_t n = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
-		if (n < 0) {
-			break; /* not between these two: by hand, from where it stands */
-		}
-		if (n == 0) {
-			return 0;
-		}
-	}
-	for (;;) {
-		ssize_t n = read(from, chunk, sizeof chunk);
+/* By hand: not every two file systems copy for us. */
+static int copy_by_hand(const struct cow_put *p, int from, int to, off_t at, off_t end) {
+	while (at < end) {
+		size_t want = end - at < (off_t)COW_CHUNK ? (size_t)(end - at) : COW_CHUNK;
+		ssize_t n = pread(from, p->chunk, want, at);
 		if (n < 0 && errno == EINTR) {
 			continue;
 		}
 		if (n <= 0) {
-			return (int)n;
+			return (int)n; /* shorter than it was: ftruncate() has the last word */
 		}
-		if (fd_write_all(to, chunk, (size_t)n) != 0) {
+		if (lseek(to, at, SEEK_SET) != at || fd_write_all(to, p->chunk, (size_t)n) != 0) {
 			return -1;
 		}
+		at += n;
 	}
+	return 0;
+}
+
+static int copy_stretch(const struct cow_put *p, int from, int to, off_t at, off_t end) {
+	off_t to_at = at;
+	while (at < end) {
+		ssize_t n = copy_file_range(from, &at, to, &to_at, (size_t)(end - at), 0);
+		if (n <= 0) {
+			return copy_by_hand(p, from, to, at, end);
+		}
+	}
+	return 0;
+}
+
+/* Stretch by stretch of data, so that holes stay holes. */
+static int copy_bytes(const struct cow_put *p, int from, int to, off_t size) {
+	for (off_t at = 0; at < size;) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO) {
+			break; /* a hole to the end */
+		}
+		off_t begin = data < 0 ? at : data; /* a file system that does not know of holes */
+		off_t hole = data < 0 ? size : lseek(from, begin, SEEK_HOLE);
+		off_t end = hole < 0 || hole > size ? size : hole;
+		if (begin >= size) {
+			break;
+		}
+		if (copy_stretch(p, from, to, begin, end) != 0) {
+			return -1;
+		}
+		at = end;
+	}
+	return ftruncate(to, size);
 }
 
 static int draft_file(const struct cow_put *p, const struct cow_change *change,
@@ -216,10 +221,10 @@ static int draft_file(const struct cow_put *p, const struct cow_change *change,
 		return -1;
 	}
 	step(p);
-	if (copy_bytes(from, to) != 0) {
+	if (copy_bytes(p, from, to, st.st_size) != 0) {
 		return -1;
 	}
-	copy_attributes(from, to);
+	cow_copy_attributes(from, to);
 	if (fstatat(d->parent, d->name, &host, AT_SYMLINK_NOFOLLOW) == 0) {
 		/* The group of a shared file; a file of somebody else's becomes ours. */
 		(void)!fchown(to, (uid_t)-1, host.st_gid);
@@ -301,21 +306,21 @@ int cow_put_delete(struct cow_put *p, const struct cow_change *change, struct er
 	return 0;
 }
 
-int cow_put_mode(struct cow_put *p, const char *path, const struct cow_fact *is, struct err *e) {
+int cow_put_mode(struct cow_put *p, const char *path, uint32_t mode, struct err *e) {
 	auto_fd fd = cow_open_beneath(p->c->lower, path, O_PATH);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		return fail(e, "cannot reach", path);
 	}
-	if (((st.st_mode ^ is->mode) & S_IFMT) != 0) {
+	if (((st.st_mode ^ mode) & S_IFMT) != 0) {
 		errno = ESTALE;
 		return fail(e, "was replaced on the host:", path);
 	}
-	if (((st.st_mode ^ is->mode) & 0777) == 0) {
+	if (((st.st_mode ^ mode) & 0777) == 0) {
 		return 0;
 	}
 	step(p);
-	if (cow_chmod(fd, (st.st_mode & 07000) | (is->mode & 0777)) != 0) {
+	if (cow_chmod(fd, (st.st_mode & 07000) | (mode & 0777)) != 0) {
 		return fail(e, "cannot change the mode of", path);
 	}
 	return 0;

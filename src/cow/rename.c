@@ -4,7 +4,8 @@
  * at all, and programs copy it instead), so the content tells.
  *
  * Should:   pair each deleted file with one added file at most, the same at every call.
- * Must not: read more than a bound: a wrong guess costs nothing but words.
+ * Must not: read more than a bound, of one file or of all, or for longer than a moment: a
+ *           walk stands at the end of every run, and a wrong guess costs nothing but words.
  * Fails:    open: what is not paired is an addition and a deletion. */
 #include "cow/cow.h"
 
@@ -19,20 +20,25 @@
 #define TRIES_MAX 4096
 #define BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 
+/* Of all of them together. */
+#define EFFORT_BYTES ((uint64_t)512 * 1024 * 1024)
+#define EFFORT_MS 2000
+
 static bool is_candidate(const struct cow_change *change, enum cow_kind kind) {
 	const struct cow_fact *f = kind == COW_ADDED ? &change->is : &change->was;
 	return change->kind == kind && S_ISREG(f->mode) && f->size > 0 && f->size <= BYTES_MAX;
 }
 
-static bool same_bytes(const struct cow *c, const struct cow_change *added,
-		       const struct cow_change *deleted) {
+static bool same_bytes(const struct cow *c, struct cow_effort *effort,
+		       const struct cow_change *added, const struct cow_change *deleted) {
 	auto_fd a = cow_open_upper(c, added->path, O_RDONLY | O_NONBLOCK);
 	auto_fd b = cow_open_beneath(c->lower, deleted->path, O_RDONLY | O_NONBLOCK);
 	char left[4096], right[4096];
 	uint64_t at = 0;
 	while (a >= 0 && b >= 0 && at < added->is.size) {
 		ssize_t n = pread(a, left, sizeof left, (off_t)at);
-		if (n <= 0 || pread(b, right, (size_t)n, (off_t)at) != n ||
+		if (n <= 0 || !cow_effort_take(effort, (uint64_t)n) ||
+		    pread(b, right, (size_t)n, (off_t)at) != n ||
 		    memcmp(left, right, (size_t)n) != 0) {
 			return false;
 		}
@@ -88,7 +94,9 @@ static size_t collect(struct cow_changes *changes, struct cow_change **ret) {
 static void pair_all(const struct cow *c, struct cow_changes *changes, struct cow_change **gone,
 		     size_t n) {
 	size_t tries = 0;
-	for (size_t i = 0; i < changes->n; i++) {
+	struct cow_effort effort;
+	cow_effort_begin(&effort, EFFORT_BYTES, EFFORT_MS);
+	for (size_t i = 0; i < changes->n && cow_effort_take(&effort, 0); i++) {
 		struct cow_change *added = &changes->items[i];
 		if (!is_candidate(added, COW_ADDED)) {
 			continue;
@@ -99,7 +107,7 @@ static void pair_all(const struct cow *c, struct cow_changes *changes, struct co
 				continue; /* taken */
 			}
 			tries++;
-			if (same_bytes(c, added, gone[k])) {
+			if (same_bytes(c, &effort, added, gone[k])) {
 				pair(added, gone[k]);
 				break;
 			}

@@ -2,7 +2,8 @@
  *
  * Should:   be what `git apply` takes, where git has a word for a change; the rest
  *           stands in lines that it skips.
- * Must not: let a name break out of its line.
+ * Must not: let a name break out of its line; hide a mode or an access control list that
+ *           apply would set; hold more than TEXT_ALL in memory, whatever was changed.
  * Fails:    out of memory; a file that cannot be read any more is told as such. */
 #include "cow/cow.h"
 
@@ -18,6 +19,25 @@
 
 /* More is not read by a person, and would be held in memory three times. */
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
+
+/* Of all files together. */
+#define TEXT_ALL ((uint64_t)64 * 1024 * 1024)
+
+/* A file of this size is shown by one of its names (hard links). */
+#define REPEAT_MIN ((uint64_t)64 * 1024)
+#define SHOWN_MAX (TEXT_ALL / REPEAT_MIN)
+
+/* What is being shown. */
+struct show {
+	const struct cow *c;
+	uint64_t left; /* of TEXT_ALL */
+	struct {
+		uint64_t ino; /* in the upper tree */
+		const char *path;
+	} shown[SHOWN_MAX];
+	size_t nshown;
+	bool binary; /* the last one is */
+};
 
 void cow_time_text(struct timespec t, char out[24]) {
 	struct tm utc;
@@ -67,7 +87,7 @@ void cow_quote(struct buf *out, const char *prefix, const char *path) {
 
 /* ---- contents ---- */
 
-enum state { CONTENT_TEXT, CONTENT_BINARY, CONTENT_LARGE, CONTENT_CLOSED };
+enum state { CONTENT_TEXT, CONTENT_BINARY, CONTENT_LARGE, CONTENT_REPEATED, CONTENT_CLOSED };
 
 static enum state read_link(int fd, struct buf *out) {
 	char text[PATH_MAX];
@@ -98,23 +118,57 @@ static enum state read_side(const struct cow *c, bool upper, const char *path,
 		return CONTENT_CLOSED;
 	}
 	struct cow_text text = {out->data, out->len};
-	return cow_text_is_binary(text) ? CONTENT_BINARY : CONTENT_TEXT;
+	return cow_text_is_binary(text) ? CONTENT_BINARY
+	       : cow_text_is_long(text) ? CONTENT_LARGE
+					: CONTENT_TEXT;
 }
 
 struct contents {
 	struct buf was, is;
 	enum state state;
+	const char *same_as; /* CONTENT_REPEATED */
 };
 
+static uint64_t text_size(const struct cow_fact *f, bool side) {
+	return side && S_ISREG(f->mode) && f->size <= TEXT_MAX ? f->size : 0;
+}
+
+/* Another name of a file that was shown. */
+static const char *find_shown(const struct show *s, const struct cow_fact *is) {
+	for (size_t i = 0; i < s->nshown; i++) {
+		if (s->shown[i].ino == is->ino) {
+			return s->shown[i].path;
+		}
+	}
+	return NULL;
+}
+
+static void note_shown(struct show *s, const struct cow_change *change) {
+	if (change->is.size >= REPEAT_MIN && s->nshown < SHOWN_MAX) {
+		s->shown[s->nshown].ino = change->is.ino;
+		s->shown[s->nshown++].path = change->path;
+	}
+}
+
 /* Of a change whose content is not the same. */
-static void contents_read(const struct cow *c, const struct cow_change *change, bool was, bool is,
+static void contents_read(struct show *s, const struct cow_change *change, bool was, bool is,
 			  struct contents *ret) {
-	buf_init(&ret->was);
-	buf_init(&ret->is);
+	uint64_t size = text_size(&change->was, was) + text_size(&change->is, is);
+	bool large = is && text_size(&change->is, true) >= REPEAT_MIN;
+	*ret = (struct contents){.same_as = large ? find_shown(s, &change->is) : NULL};
+	if (ret->same_as != NULL || size > s->left) {
+		ret->state = ret->same_as != NULL ? CONTENT_REPEATED : CONTENT_LARGE;
+		return;
+	}
+	s->left -= size;
 	enum state a =
-		was ? read_side(c, false, change->path, &change->was, &ret->was) : CONTENT_TEXT;
-	enum state b = is ? read_side(c, true, change->path, &change->is, &ret->is) : CONTENT_TEXT;
+		was ? read_side(s->c, false, change->path, &change->was, &ret->was) : CONTENT_TEXT;
+	enum state b =
+		is ? read_side(s->c, true, change->path, &change->is, &ret->is) : CONTENT_TEXT;
 	ret->state = a > b ? a : b;
+	if (is && ret->state == CONTENT_TEXT) {
+		note_shown(s, change);
+	}
 }
 
 static void contents_done(struct contents *t) {
@@ -150,6 +204,7 @@ static int put_hunks(struct buf *out, const char *path, const struct contents *t
 		     struct err *e) {
 	static const char *const why[] = {
 		[CONTENT_LARGE] = "too large to be shown",
+		[CONTENT_REPEATED] = "the same file (hard link) as ",
 		[CONTENT_CLOSED] = "it cannot be read",
 	};
 	if (t->state != CONTENT_TEXT) {
@@ -157,8 +212,10 @@ static int put_hunks(struct buf *out, const char *path, const struct contents *t
 		cow_quote(out, was ? "a/" : "", was ? path : "/dev/null");
 		buf_puts(out, " and ");
 		cow_quote(out, is ? "b/" : "", is ? path : "/dev/null");
-		buf_printf(out, " differ%s%s\n", t->state == CONTENT_BINARY ? "" : ": ",
+		buf_printf(out, " differ%s%s", t->state == CONTENT_BINARY ? "" : ": ",
 			   t->state == CONTENT_BINARY ? "" : why[t->state]);
+		cow_quote(out, "", t->same_as == NULL ? "" : t->same_as);
+		buf_puts(out, "\n");
 		return 0;
 	}
 	if (t->was.len == 0 && t->is.len == 0) {
@@ -171,7 +228,7 @@ static int put_hunks(struct buf *out, const char *path, const struct contents *t
 }
 
 /* One section; a change of type is a deletion and an addition, as git tells it. */
-static int put_section(const struct cow *c, const struct cow_change *change, bool was, bool is,
+static int put_section(struct show *s, const struct cow_change *change, bool was, bool is,
 		       struct buf *out, struct err *e) {
 	struct contents t;
 	unsigned old = git_mode(change->was.mode), new = git_mode(change->is.mode);
@@ -196,7 +253,8 @@ static int put_section(const struct cow *c, const struct cow_change *change, boo
 	if (change->kind == COW_MODE) {
 		return 0;
 	}
-	contents_read(c, change, was, is, &t);
+	contents_read(s, change, was, is, &t);
+	s->binary = s->binary || t.state == CONTENT_BINARY;
 	int rc = put_hunks(out, change->path, &t, was, is, e);
 	contents_done(&t);
 	return rc;
@@ -221,6 +279,13 @@ static const char *type_name(uint32_t mode) {
 	}
 }
 
+/* What a reader takes for granted: git tells one bit of a file's mode. */
+static uint32_t told_mode(const struct cow_change *change) {
+	return S_ISDIR(change->is.mode)   ? 0755
+	       : S_ISLNK(change->is.mode) ? 0777
+					  : git_mode(change->is.mode) & 0777;
+}
+
 /* What git has no word for, in lines that `git apply` skips. */
 static void put_remarks(struct buf *out, const struct cow_change *change) {
 	bool dirs = S_ISDIR(change->was.mode) || S_ISDIR(change->is.mode);
@@ -236,6 +301,9 @@ static void put_remarks(struct buf *out, const struct cow_change *change) {
 		buf_printf(out, "# mode %04o was %04o: ", change->is.mode & 0777,
 			   change->was.mode & 0777);
 		put_names(out, "", "", change->path);
+	} else if (change->was.mode == 0 && (change->is.mode & 0777) != told_mode(change)) {
+		buf_printf(out, "# mode %04o: ", change->is.mode & 0777);
+		put_names(out, "", "", change->path);
 	}
 	if (change->conflict != NULL) {
 		buf_printf(out, "# conflict, %s: ", change->conflict);
@@ -247,19 +315,21 @@ static void put_remarks(struct buf *out, const struct cow_change *change) {
 	}
 }
 
-static int put_patch(const struct cow *c, const struct cow_change *change, struct buf *out,
+static int put_patch(struct show *s, const struct cow_change *change, struct buf *out,
 		     struct err *e) {
 	bool was = change->was.mode != 0, is = change->is.mode != 0;
+	s->binary = false;
 	put_remarks(out, change);
 	if (change->cannot != NULL) {
 		return 0;
 	}
+	cow_show_attributes(s->c, change, out);
 	if (change->kind != COW_TYPE) {
-		return put_section(c, change, was, is, out, e);
+		return put_section(s, change, was, is, out, e);
 	}
-	return put_section(c, change, true, false, out, e) != 0
+	return put_section(s, change, true, false, out, e) != 0
 		       ? -1
-		       : put_section(c, change, false, true, out, e);
+		       : put_section(s, change, false, true, out, e);
 }
 
 /* ---- JSON ---- */
@@ -291,19 +361,16 @@ static void put_path(struct emit *j, const char *key, const char *hex_key, const
 	buf_done(&hex);
 }
 
-static int put_json(const struct cow *c, const struct cow_change *change, struct emit *j,
+static int put_json(struct show *s, const struct cow_change *change, struct emit *j,
 		    struct err *e) {
 	struct buf patch;
-	struct contents t;
-	bool was = change->was.mode != 0, is = change->is.mode != 0;
-	bool content = change->kind != COW_MODE && change->kind != COW_RENAMED;
+	bool is = change->is.mode != 0;
 
 	buf_init(&patch);
-	if (put_patch(c, change, &patch, e) != 0) {
+	if (put_patch(s, change, &patch, e) != 0) {
 		buf_done(&patch);
 		return -1;
 	}
-	contents_read(c, change, was && content, is && content, &t);
 	emit_object(j, NULL);
 	emit_string(j, "kind", cow_kind_name(change->kind));
 	put_path(j, "path", "path_hex", change->path);
@@ -311,12 +378,11 @@ static int put_json(const struct cow *c, const struct cow_change *change, struct
 	emit_string(j, "type", type_name(is ? change->is.mode : change->was.mode));
 	put_mode(j, "mode_was", change->was.mode);
 	put_mode(j, "mode", change->is.mode);
-	emit_bool(j, "binary", t.state == CONTENT_BINARY);
+	emit_bool(j, "binary", s->binary);
 	emit_string(j, "conflict", change->conflict);
 	emit_string(j, "cannot", change->cannot);
 	emit_bytes(j, "diff", patch.data == NULL ? "" : patch.data, patch.len);
 	emit_end_object(j);
-	contents_done(&t);
 	if (buf_failed(&patch)) {
 		return err_memory(e, COW_WHERE);
 	}
@@ -326,8 +392,9 @@ static int put_json(const struct cow *c, const struct cow_change *change, struct
 
 /* ---- all of it ---- */
 
-static int show_json(const struct cow *c, const struct cow_changes *changes,
-		     const struct cow_view *v, struct buf *out, struct err *e) {
+static int show_json(struct show *s, const struct cow_changes *changes, const struct cow_view *v,
+		     struct buf *out, struct err *e) {
+	const struct cow *c = s->c;
 	struct emit j;
 	char when[24];
 	int rc = 0;
@@ -343,7 +410,7 @@ static int show_json(const struct cow *c, const struct cow_changes *changes,
 	emit_array(&j, "changes");
 	for (size_t i = 0; rc == 0 && i < changes->n; i++) {
 		if (cow_selects(v->paths, v->npaths, &changes->items[i])) {
-			rc = put_json(c, &changes->items[i], &j, e);
+			rc = put_json(s, &changes->items[i], &j, e);
 		}
 	}
 	emit_end_array(&j);
@@ -351,21 +418,30 @@ static int show_json(const struct cow *c, const struct cow_changes *changes,
 	return rc;
 }
 
-int cow_show(const struct cow *c, const struct cow_changes *changes, const struct cow_view *v,
-	     struct buf *out, struct err *e) {
-	if (v->json) {
-		return show_json(c, changes, v, out, e);
-	}
+static int show_text(struct show *s, const struct cow_changes *changes, const struct cow_view *v,
+		     struct buf *out, struct err *e) {
+	const struct cow *c = s->c;
 	if (c->lower < 0 || c->replaced) {
 		buf_printf(out, "# the workspace %s: ", c->lower < 0 ? "is gone" : "was replaced");
 		put_names(out, "", "", c->workspace);
 	}
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct cow_change *change = &changes->items[i];
-		if (cow_selects(v->paths, v->npaths, change) && put_patch(c, change, out, e) != 0) {
+		if (cow_selects(v->paths, v->npaths, change) && put_patch(s, change, out, e) != 0) {
 			return -1;
 		}
 	}
 	buf_puts(out, "");
 	return 0;
+}
+
+int cow_show(const struct cow *c, const struct cow_changes *changes, const struct cow_view *v,
+	     struct buf *out, struct err *e) {
+	auto_free struct show *s = calloc(1, sizeof *s);
+	if (s == NULL) {
+		return err_memory(e, COW_WHERE);
+	}
+	s->c = c;
+	s->left = TEXT_ALL;
+	return (v->json ? show_json : show_text)(s, changes, v, out, e);
 }

@@ -105,10 +105,15 @@ static int base_row(struct cow *c, const char *line) {
 }
 
 static int journal_row(struct cow *c, const char *line) {
-	bool done = line[0] == COW_DONE;
+	bool beneath = line[0] == COW_DONE_BENEATH, done = line[0] == COW_DONE || beneath;
+	c->begun = true;
+	if (line[0] == COW_BEGUN) {
+		return 0;
+	}
 	const char ***list = done ? &c->done : &c->drafts;
 	size_t *n = done ? &c->ndone : &c->ndrafts, *cap = done ? &c->done_cap : &c->drafts_cap;
-	char *path = arena_strdup(c->a, line + (line[0] != '\0'));
+	/* A slash at the end is in the list for what lies in the directory. */
+	char *path = arena_printf(c->a, "%s%s", line + (line[0] != '\0'), beneath ? "/" : "");
 	if (path == NULL || arena_grow(c->a, list, *n, cap, sizeof **list) != 0) {
 		return -1;
 	}
@@ -142,6 +147,16 @@ static int done_order(const void *a, const void *b) {
 	return path_order(*(const char *const *)a, *(const char *const *)b);
 }
 
+int cow_load_journal(struct cow *c, struct err *e) {
+	if (each_record(c, "journal", journal_row, e) != 0) {
+		return -1;
+	}
+	if (c->ndone > 1) {
+		qsort(c->done, c->ndone, sizeof *c->done, done_order);
+	}
+	return 0;
+}
+
 int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct err *e) {
 	*ret = (struct cow){.a = a, .parent = -1, .dir = dir, .upper = -1, .lower = -1};
 	(void)snprintf(ret->id, sizeof ret->id, "%s", id);
@@ -153,14 +168,7 @@ int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct e
 		return err_sys_at(e, COW_WHERE, "the changes cannot be opened:", id);
 	}
 	ret->settled = faccessat(dir, "base", F_OK, 0) == 0;
-	if (each_record(ret, "base", base_row, e) != 0 ||
-	    each_record(ret, "journal", journal_row, e) != 0) {
-		return -1;
-	}
-	if (ret->ndone > 1) {
-		qsort(ret->done, ret->ndone, sizeof *ret->done, done_order);
-	}
-	return 0;
+	return each_record(ret, "base", base_row, e) == 0 ? cow_load_journal(ret, e) : -1;
 }
 
 /* Whole or not there: it says what the host had, and half of it would say wrong. */
@@ -271,6 +279,7 @@ void cow_close(struct cow *c) {
 
 int cow_remove(struct cow *c, struct err *e) {
 	char gone[32];
+	cow_remove_drafts(c); /* nobody would know of them any more */
 	(void)snprintf(gone, sizeof gone, GONE "%s", c->id);
 	if ((renameat(c->parent, c->id, c->parent, gone) != 0 && errno != ENOENT) ||
 	    cow_remove_tree(c->parent, gone) != 0) {

@@ -5,7 +5,8 @@
  *
  * Should:   find the shortest script where it is short.
  * Must not: take time or memory without a bound: texts that differ in more lines than
- *           EDITS_MAX are shown as one replaced block.
+ *           EDITS_MAX, or that take more than EFFORT_MAX bytes of comparing, are shown as one
+ *           replaced block.
  * Fails:    out of memory. */
 #include "cow/cow.h"
 
@@ -17,6 +18,10 @@
 /* The trace holds the square of it: 16 MiB. */
 #define EDITS_MAX 2000
 #define CONTEXT ((size_t)3)
+/* Lines that repeat can be compared with each other EDITS_MAX times. */
+#define EFFORT_MAX ((size_t)512 * 1024 * 1024)
+/* Each is held by 24 bytes. */
+#define LINES_MAX ((size_t)1000 * 1000)
 
 struct line {
 	const char *data;
@@ -32,6 +37,16 @@ struct side {
 
 bool cow_text_is_binary(struct cow_text t) {
 	return t.len > 0 && memchr(t.data, '\0', t.len) != NULL;
+}
+
+bool cow_text_is_long(struct cow_text t) {
+	size_t n = 0;
+	for (const char *p = t.data, *end = p + t.len; t.len > 0 && p < end && n <= LINES_MAX;
+	     n++) {
+		const char *line = memchr(p, '\n', (size_t)(end - p));
+		p = line == NULL ? end : line + 1;
+	}
+	return n > LINES_MAX;
 }
 
 static int side_init(struct side *s, struct cow_text t) {
@@ -76,10 +91,13 @@ struct search {
 	ptrdiff_t nold, nnew;
 	int32_t *reach;  /* furthest x on each diagonal, at k + EDITS_MAX + 1 */
 	int32_t **trace; /* reach as it was before each step, diagonals -d to d */
+	size_t effort;   /* bytes that may still be compared */
 };
 
-static ptrdiff_t slide(const struct search *s, ptrdiff_t x, ptrdiff_t k) {
-	while (x < s->nold && x - k < s->nnew && same(&s->old[x], &s->new[x - k])) {
+static ptrdiff_t slide(struct search *s, ptrdiff_t x, ptrdiff_t k) {
+	while (x < s->nold && x - k < s->nnew && s->effort > s->old[x].len &&
+	       same(&s->old[x], &s->new[x - k])) {
+		s->effort -= s->old[x].len;
 		x++;
 	}
 	return x;
@@ -94,7 +112,7 @@ static bool from_above(const int32_t *reach, ptrdiff_t k, ptrdiff_t d) {
 static ptrdiff_t search_run(struct search *s) {
 	int32_t *reach = s->reach + EDITS_MAX + 1;
 	reach[1] = 0;
-	for (ptrdiff_t d = 0; d <= EDITS_MAX; d++) {
+	for (ptrdiff_t d = 0; d <= EDITS_MAX && s->effort > 0; d++) {
 		s->trace[d] = malloc((size_t)(2 * d + 3) * sizeof **s->trace);
 		if (s->trace[d] == NULL) {
 			return -1;
@@ -106,6 +124,7 @@ static ptrdiff_t search_run(struct search *s) {
 			if (reach[k] >= s->nold && reach[k] - k >= s->nnew) {
 				return d;
 			}
+			s->effort -= s->effort > 0;
 		}
 	}
 	return -1;
@@ -150,6 +169,7 @@ static int mark(struct side *old, struct side *new) {
 		.nnew = (ptrdiff_t)(new->n - head - tail),
 		.reach = reach,
 		.trace = trace,
+		.effort = EFFORT_MAX,
 	};
 	if (reach == NULL || trace == NULL) {
 		return -1;

@@ -60,9 +60,24 @@ static int open_closed(const struct cow *c, const char *path, int flags) {
 	return fd;
 }
 
+/* A directory that can be listed but not searched hides what its names stand for. */
+static bool is_shut(int fd, int flags) {
+	struct stat st;
+
+	if (fd < 0) {
+		return errno == EACCES;
+	}
+	return (flags & O_DIRECTORY) != 0 && fstatat(fd, ".", &st, 0) != 0 && errno == EACCES;
+}
+
 int cow_open_upper(const struct cow *c, const char *path, int flags) {
 	int fd = open_how(c->upper, path, flags, 0);
-	return fd < 0 && errno == EACCES ? open_closed(c, path, flags) : fd;
+
+	if (!is_shut(fd, flags)) {
+		return fd;
+	}
+	drop_fd(&fd);
+	return open_closed(c, path, flags);
 }
 
 bool cow_is_opaque(int dir) {

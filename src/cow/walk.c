@@ -1,7 +1,8 @@
 /* What the upper tree says about the workspace, as a list of changes.
  *
  * A directory is read whole and closed before the next one is opened, by its path
- * from the root: nesting costs a small frame and no descriptor.
+ * from the root.  The directories on the way stand in an array, not on the stack: nesting
+ * costs neither stack nor a descriptor, and what was read of one is freed when it is left.
  *
  * Should:   look at what was changed and no further: a directory of the workspace is
  *           read only where all of it was deleted or replaced.
@@ -19,6 +20,11 @@
 
 #define CHUNK ((size_t)64 * 1024)
 
+/* What is worth knowing that a file was written and has the old content; a walk stands at
+ * the end of every run, where no time-out counts any more. */
+#define COMPARE_BYTES ((uint64_t)4 << 30)
+#define COMPARE_MS 10000
+
 static const char *const kind_names[COW_KINDS] = {
 	[COW_ADDED] = "added", [COW_CHANGED] = "changed", [COW_MODE] = "mode",
 	[COW_TYPE] = "type",   [COW_DELETED] = "deleted", [COW_RENAMED] = "renamed",
@@ -27,13 +33,6 @@ static const char *const kind_names[COW_KINDS] = {
 const char *cow_kind_name(enum cow_kind kind) {
 	return kind_names[kind];
 }
-
-struct walk {
-	struct cow *c;
-	struct cow_changes *found;
-	char *chunk[2];
-	struct err *e;
-};
 
 /* One name of a directory, on both sides. */
 struct entry {
@@ -54,7 +53,23 @@ struct place {
 	bool all;   /* what the workspace has there is gone unless the upper tree has it */
 };
 
-static int walk_place(struct walk *w, struct place p);
+/* A directory that is being gone through. */
+struct frame {
+	struct place p;
+	struct arena own; /* of the entries */
+	struct entries list;
+	size_t at;
+};
+
+struct walk {
+	struct cow *c;
+	struct cow_changes *found;
+	struct frame *frames;
+	size_t depth, cap;
+	struct cow_effort effort; /* for comparing files */
+	char *chunk[2];
+	struct err *e;
+};
 
 /* ---- reading ---- */
 
@@ -62,11 +77,12 @@ static int cannot_read(const struct walk *w, const char *path) {
 	return err_sys_at(w->e, COW_WHERE, "cannot read", *path == '\0' ? "the top" : path);
 }
 
-static int add_name(struct walk *w, struct entries *list, const char *name) {
-	if (arena_grow(w->c->a, &list->items, list->n, &list->cap, sizeof *list->items) != 0) {
+static int add_name(struct walk *w, struct frame *f, const char *name) {
+	struct entries *list = &f->list;
+	if (arena_grow(&f->own, &list->items, list->n, &list->cap, sizeof *list->items) != 0) {
 		return err_memory(w->e, COW_WHERE);
 	}
-	char *copy = arena_strdup(w->c->a, name);
+	char *copy = arena_strdup(&f->own, name);
 	if (copy == NULL) {
 		return err_memory(w->e, COW_WHERE);
 	}
@@ -74,21 +90,21 @@ static int add_name(struct walk *w, struct entries *list, const char *name) {
 	return 0;
 }
 
-static int read_names(struct walk *w, int fd, struct entries *list, const char *path) {
+static int read_names(struct walk *w, int fd, struct frame *f) {
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	auto_dir dir = own < 0 ? NULL : fdopendir(own);
 	if (dir == NULL) {
 		drop_fd(&own);
-		return cannot_read(w, path);
+		return cannot_read(w, f->p.path);
 	}
 	for (;;) {
 		errno = 0;
 		struct dirent *d = readdir(dir);
 		if (d == NULL) {
-			return errno == 0 ? 0 : cannot_read(w, path);
+			return errno == 0 ? 0 : cannot_read(w, f->p.path);
 		}
 		if (!streq(d->d_name, ".") && !streq(d->d_name, "..") &&
-		    add_name(w, list, d->d_name) != 0) {
+		    add_name(w, f, d->d_name) != 0) {
 			return -1;
 		}
 	}
@@ -115,20 +131,33 @@ static bool look(int dir, const char *name, struct stat *ret) {
 	return dir >= 0 && fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int read_place(struct walk *w, const struct place *p, struct entries *ret) {
+/* An apply closes a directory when all is in it (W4): what lies there is done. */
+static bool was_closed(const struct cow *c, const char *path) {
+	auto_fd fd = errno == EACCES ? cow_open_beneath(c->lower, path, O_PATH) : -1;
+	struct stat st;
+	return fd >= 0 && c->ndone > 0 && fstat(fd, &st) == 0 && (st.st_mode & 0500) != 0500;
+}
+
+static int read_place(struct walk *w, struct frame *f) {
+	const struct place *p = &f->p;
+	struct entries *ret = &f->list;
 	int flags = O_RDONLY | O_DIRECTORY;
 	auto_fd upper = p->upper ? cow_open_upper(w->c, p->path, flags) : -1;
 	/* It need not be there, nor be a directory; then nothing in it is. */
 	auto_fd lower = w->c->lower < 0 ? -1
 					: cow_open_beneath(w->c->lower, p->path,
 							   p->all ? flags : O_PATH | O_DIRECTORY);
-	if (p->upper && (upper < 0 || read_names(w, upper, ret, p->path) != 0)) {
+	if (p->all && lower < 0 && errno != ENOENT && errno != ENOTDIR && w->c->lower >= 0 &&
+	    !was_closed(w->c, p->path)) {
 		return cannot_read(w, p->path);
 	}
-	if (p->all && lower < 0 && errno != ENOENT && errno != ENOTDIR && w->c->lower >= 0) {
+	if (p->upper && upper < 0) {
 		return cannot_read(w, p->path);
 	}
-	if (p->all && lower >= 0 && read_names(w, lower, ret, p->path) != 0) {
+	if (p->upper && read_names(w, upper, f) != 0) {
+		return -1;
+	}
+	if (p->all && lower >= 0 && read_names(w, lower, f) != 0) {
 		return -1;
 	}
 	sort_unique(ret);
@@ -161,11 +190,15 @@ static bool same_content(struct walk *w, const char *path, const struct entry *i
 	if (it->upper.st_size != it->lower.st_size) {
 		return false;
 	}
+	if (!cow_effort_take(&w->effort, (uint64_t)it->upper.st_size)) {
+		return false; /* it costs too much to know */
+	}
 	auto_fd upper = cow_open_upper(w->c, path, O_RDONLY | O_NONBLOCK);
 	auto_fd lower = cow_open_beneath(w->c->lower, path, O_RDONLY | O_NONBLOCK);
 	while (upper >= 0 && lower >= 0) {
 		ssize_t n = read_full(upper, w->chunk[0]), m = read_full(lower, w->chunk[1]);
-		if (n < 0 || n != m || memcmp(w->chunk[0], w->chunk[1], (size_t)n) != 0) {
+		if (n < 0 || n != m || memcmp(w->chunk[0], w->chunk[1], (size_t)n) != 0 ||
+		    !cow_effort_take(&w->effort, 0)) {
 			return false;
 		}
 		if (n == 0) {
@@ -190,7 +223,7 @@ static bool same_mode(const struct entry *it) {
 
 /* ---- one entry ---- */
 
-static bool is_done(const struct cow *c, const char *path) {
+static bool is_noted(const struct cow *c, const char *path) {
 	size_t low = 0, high = c->ndone;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
@@ -202,6 +235,26 @@ static bool is_done(const struct cow *c, const char *path) {
 			high = mid;
 		} else {
 			low = mid + 1;
+		}
+	}
+	return false;
+}
+
+/* It was applied, or lies in a directory all of which was. */
+static bool is_done(const struct cow *c, const char *path) {
+	char above[PATH_MAX];
+	if (c->ndone == 0 || is_noted(c, path)) {
+		return c->ndone > 0;
+	}
+	for (const char *p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
+		size_t len = (size_t)(p - path) + 1;
+		if (len >= sizeof above) {
+			return false;
+		}
+		memcpy(above, path, len);
+		above[len] = '\0';
+		if (is_noted(c, above)) {
+			return true;
 		}
 	}
 	return false;
@@ -247,6 +300,17 @@ static int keep_base(struct walk *w, const char *path, const struct entry *it) {
 	return 0;
 }
 
+/* What is in a directory comes next. */
+static int descend(struct walk *w, struct place p) {
+	if (arena_grow(w->c->a, &w->frames, w->depth, &w->cap, sizeof *w->frames) != 0) {
+		return err_memory(w->e, COW_WHERE);
+	}
+	struct frame *f = &w->frames[w->depth++];
+	*f = (struct frame){.p = p};
+	arena_init(&f->own);
+	return read_place(w, f);
+}
+
 static int visit_deleted(struct walk *w, const char *path, const struct entry *it) {
 	if (!it->in_lower) {
 		return 0;
@@ -255,7 +319,7 @@ static int visit_deleted(struct walk *w, const char *path, const struct entry *i
 		return -1;
 	}
 	struct place below = {.path = path, .all = true};
-	return S_ISDIR(it->lower.st_mode) ? walk_place(w, below) : 0;
+	return S_ISDIR(it->lower.st_mode) ? descend(w, below) : 0;
 }
 
 /* Both are directories, or there is only the upper one. */
@@ -272,7 +336,7 @@ static int visit_dir(struct walk *w, const char *path, struct entry *it, bool al
 	if (told && add_change(w, it->in_lower ? COW_MODE : COW_ADDED, path, it) != 0) {
 		return -1;
 	}
-	return walk_place(w, below);
+	return descend(w, below);
 }
 
 static int visit_type(struct walk *w, const char *path, struct entry *it) {
@@ -288,9 +352,9 @@ static int visit_type(struct walk *w, const char *path, struct entry *it) {
 		return -1;
 	}
 	if (S_ISDIR(it->lower.st_mode)) {
-		return walk_place(w, gone);
+		return descend(w, gone);
 	}
-	return S_ISDIR(it->upper.st_mode) ? walk_place(w, made) : 0;
+	return S_ISDIR(it->upper.st_mode) ? descend(w, made) : 0;
 }
 
 static int visit_both(struct walk *w, const char *path, const struct entry *it) {
@@ -336,92 +400,52 @@ static int too_deep(struct walk *w, const char *path, const struct entry *it) {
 	return 0;
 }
 
-static int walk_place(struct walk *w, struct place p) {
-	struct entries list = {0};
-	if (read_place(w, &p, &list) != 0) {
-		return -1;
+static int visit_next(struct walk *w, struct frame *f) {
+	/* The frame moves when another one is added. */
+	struct entry *it = &f->list.items[f->at++];
+	const struct place p = f->p;
+	const char *path =
+		arena_printf(w->c->a, "%s%s%s", p.path, *p.path == '\0' ? "" : "/", it->name);
+	if (path == NULL) {
+		return err_memory(w->e, COW_WHERE);
 	}
-	for (size_t i = 0; i < list.n; i++) {
-		struct entry *it = &list.items[i];
-		const char *path = arena_printf(w->c->a, "%s%s%s", p.path,
-						*p.path == '\0' ? "" : "/", it->name);
-		if (path == NULL) {
-			return err_memory(w->e, COW_WHERE);
-		}
-		bool deep = strlen(path) > PATH_MAX - NAME_MAX - 2;
-		if ((deep ? too_deep(w, path, it) : visit(w, path, it, p.all)) != 0) {
-			return -1;
-		}
-	}
-	return 0;
+	bool deep = strlen(path) > PATH_MAX - NAME_MAX - 2;
+	return deep ? too_deep(w, path, it) : visit(w, path, it, p.all);
 }
 
-/* ---- what the host did meanwhile ---- */
-
-static const struct cow_fact *base_of(const struct cow *c, const char *path) {
-	size_t low = 0, high = c->nbase;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int order = path_order(path, c->base[mid].path);
-		if (order == 0) {
-			return &c->base[mid].fact;
-		}
-		if (order < 0) {
-			high = mid;
+static int walk_all(struct walk *w) {
+	int rc = descend(w, (struct place){.path = "", .upper = true});
+	while (rc == 0 && w->depth > 0) {
+		struct frame *f = &w->frames[w->depth - 1];
+		if (f->at < f->list.n) {
+			rc = visit_next(w, f);
 		} else {
-			low = mid + 1;
+			arena_done(&f->own);
+			w->depth--;
 		}
 	}
-	return NULL;
-}
-
-static const char *conflict_of(const struct cow *c, const struct cow_change *change) {
-	static const struct cow_fact nothing;
-	const struct cow_fact *was = base_of(c, change->path), *now = &change->was;
-	const struct timespec *began = &c->started;
-
-	if (was == NULL) {
-		was = &nothing;
+	while (w->depth > 0) {
+		arena_done(&w->frames[--w->depth].own);
 	}
-	/* Of two directories there is one in the end, with all that was put into either. */
-	if (S_ISDIR(now->mode) && (S_ISDIR(was->mode) || S_ISDIR(change->is.mode))) {
-		return NULL;
-	}
-	if (was->mode == 0 && now->mode != 0) {
-		return "the host has made it too";
-	}
-	if (was->mode != 0 && now->mode == 0) {
-		return "the host has deleted it";
-	}
-	if (now->mode == 0) {
-		return NULL;
-	}
-	if (was->ino != now->ino || was->sec != now->sec || was->nsec != now->nsec) {
-		return "the host has changed it since the run";
-	}
-	bool during = was->sec > began->tv_sec ||
-		      (was->sec == began->tv_sec && was->nsec > began->tv_nsec);
-	return during ? "the host has changed it during the run" : NULL;
+	return rc;
 }
 
 int cow_walk(struct cow *c, struct cow_changes *ret, struct err *e) {
 	struct cow_changes found = {0};
 	char *chunks = arena_alloc(c->a, 2 * CHUNK);
 	struct walk w = {.c = c, .found = &found, .chunk = {chunks, chunks + CHUNK}, .e = e};
-	struct place top = {.path = "", .upper = true};
 
 	if (chunks == NULL) {
 		return err_memory(e, COW_WHERE);
 	}
-	if (walk_place(&w, top) != 0) {
+	cow_effort_begin(&w.effort, COMPARE_BYTES, COMPARE_MS);
+	if (walk_all(&w) != 0) {
 		return -1;
 	}
 	if (!c->settled && found.n > 0 && cow_write_base(c, e) != 0) {
 		return -1;
 	}
-	for (size_t i = 0; i < found.n; i++) {
-		found.items[i].conflict = conflict_of(c, &found.items[i]);
-	}
+	cow_find_conflicts(c, &found);
 	if (cow_pair_renames(c, &found, e) != 0) {
 		return -1;
 	}

@@ -183,6 +183,14 @@ const char *const env_offline[] = {
 	NULL,
 };
 
+/* A host that no rule allows stays refused; npm would wait a minute between its tries. */
+const char *const env_filtered[] = {
+	"PIP_RETRIES=2",
+	"npm_config_fetch_retry_maxtimeout=2000",
+	"npm_config_fetch_retry_mintimeout=500",
+	NULL,
+};
+
 /* Not JAVA_TOOL_OPTIONS: each JVM reports on its standard error that it has read it. */
 #define HTTP "http://127.0.0.1:3128"
 #define SOCKS "socks5h://127.0.0.1:1080"

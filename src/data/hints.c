@@ -5,9 +5,9 @@
 /* One line a reason, one line a phrase. */
 /* clang-format off */
 #define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; --allow-host NAME opens one host, --net full the host's network; or fetch what is needed outside first"
-#define LOOPBACK HINT_LOOPBACK, "net.mode", "loopback is the sandbox's own inside; --host-port PORT reaches a service of the host's, --net full all of its network"
+#define LOOPBACK HINT_LOOPBACK, "net.mode", "loopback is the sandbox's own inside; --host-port PORT reaches a service of the host's, --socket PATH a unix socket of it, --net full all of its network"
 #define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
-#define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside"
+#define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside, or pass the service's unix socket: --socket PATH"
 #define NESTED HINT_ALWAYS, "namespaces", "no namespace can be made inside; switch the program's own sandbox off, this one holds for it"
 #define COUNTERS HINT_ALWAYS, "system calls", "performance counters and tracing of the kernel are closed inside; measure outside"
 #define FOREIGN HINT_ALWAYS, "system calls", "32-bit programs and calls of a foreign architecture are ended inside; use a 64-bit build"
@@ -15,16 +15,25 @@
 #define OUTSIDE HINT_ALWAYS, "pid", "processes outside can be neither seen nor signalled"
 #define OWNERS HINT_ALWAYS, "ids", "no user or group but your own exists inside"
 #define LIMIT HINT_ALWAYS, "limits", "no limit can be raised inside; see the Limits options of corral run"
-#define WRITE HINT_READ_ONLY, "fs.write", "read-only inside, as all is but the workspace (unless the mode is read-only), /tmp and a private HOME; grant more with --write PATH"
-#define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; corral explain shows which"
-#define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
-#define PRIVATE HINT_PRIVATE, "fs.home", "HOME is a private one inside; files of your own appear when they are granted with --read PATH"
-#define CLOSED HINT_CLOSED, "fs.read", "not part of the view inside, whether or not it exists; grant it with --read PATH or --write PATH"
-#define LOCKED HINT_LOCKED, "fs.write", "closed inside, as all is but the workspace (unless the mode is read-only), TMPDIR and a private HOME; grant more with --write PATH"
+#define WRITE HINT_READ_ONLY, "fs.write", "read-only inside, as all is but the workspace (unless the mode is read-only), /tmp and a private HOME; `corral check path PATH --write` names the rule and the option"
+#define PROTECTED HINT_PROTECTED, "fs.protect", "protected by a rule; `corral check path PATH --write` names it"
+#define KEPT HINT_BUSY, "fs.protect", "it is, or holds, what stays in its place until the run ends: a granted tree, a repository of git, a protected or denied name; no single option allows it: do this step outside"
+#define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; `corral check path PATH` names it"
+#define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside; `corral check path PATH` names the option"
+#define PRIVATE HINT_PRIVATE, "fs.home", "not part of the view inside; `corral check path PATH` names the option"
+#define CLOSED HINT_CLOSED, "fs.read", "not part of the view inside; `corral check path PATH` names the option"
+#define LOCKED HINT_LOCKED, "fs.write", "read-only inside; `corral check path PATH --write` names the option"
 #define STREAMS HINT_SHARED, "net.mode", "without a network of its own a command has TCP, on the loopback and to hosts that --allow-host names; --net full gives the host's"
 #define FAR HINT_SHARED, "pid", "processes outside can be seen, but not signalled"
-#define FLAGS HINT_SHARED, "fs.write", "flags of files cannot be set at this level; do this step outside"
-#define TMP_SIZE HINT_ALWAYS, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound with --tmp-size"
+#define FLAGS HINT_ALWAYS, "fs.write", "flags of files cannot be set inside; do this step outside"
+#define REMOTE HINT_REMOTE, "fs.read", "a repository that the view does not show; `corral check path PATH` names the option"
+#define SOCKET HINT_SOCKET, "net.sockets", "unix sockets of the host are closed inside; --socket PATH passes one"
+#define TMP_SIZE HINT_LIMIT, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound: --tmp-size"
+#define PROCESSES HINT_LIMIT, "limits.processes", "the limit on processes; raise it: --processes"
+#define OPEN_FILES HINT_LIMIT, "limits.open_files", "the limit on open files; raise it: --open-files"
+#define FILE_SIZE HINT_LIMIT, "limits.file_size", "the limit on the size of a file; raise it: --max-file-size"
+#define BESIDE HINT_BESIDE, "fs.write", "only single files of this directory are writable inside"
+#define SUBMODULE "git's lists of submodules are kept as they are inside: add the submodule outside, or let the command change them: --protect '!.gitmodules' --protect '!.git/config'"
 
 const struct hint hints[] = {
 	/* names and routes */
@@ -49,6 +58,8 @@ const struct hint hints[] = {
 	{"spurious network error", OFFLINE}, /* cargo */
 
 	/* the host's services */
+	{"docker.sock", SOCKET},
+	{"socket", SOCKET},                              /* psql, mysql, redis */
 	{"Cannot connect to the Docker daemon", SERVICES},
 	{"docker.sock", SERVICES},
 	{"not been booted with systemd", SERVICES},
@@ -106,12 +117,23 @@ const struct hint hints[] = {
 	{"changing group of", OWNERS},
 
 	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "git's settings in your HOME are not shown inside; set user.name and user.email in the repository"},
+	{"Failed to register submodule", HINT_ALWAYS, "fs.protect", SUBMODULE},
+	{"/.git/modules/", HINT_ALWAYS, "fs.protect", SUBMODULE},
+	{"failed to create link", HINT_ALWAYS, "fs.write", "no hard link is made between two places that are granted apart: leave out --local, and git copies"},
 	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration names programs, so it is kept as it is inside; change it outside, or except it: --protect '!.git/config'"},
 	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
+	{"does not appear to be a git repository", REMOTE},
+	{"fatal: repository '", REMOTE},                 /* "… does not exist" */
 	/* files; a line that names its path is believed before one that does not */
+	{"Read-only file system", PROTECTED},
+	{"read-only file system", PROTECTED},            /* Go */
+	{"EROFS", PROTECTED},
 	{"Permission denied", DENIED},
 	{"EACCES", DENIED},
 	{"No such file or directory", DENIED},           /* beneath a hidden directory */
+	{"Read-only file system", BESIDE},               /* the new file of an atomic save */
+	{"read-only file system", BESIDE},
+	{"EROFS", BESIDE},
 	{"cannot create", LOCKED},
 	{"cannot touch", LOCKED},
 	{"cannot remove", LOCKED},
@@ -132,12 +154,16 @@ const struct hint hints[] = {
 	{"Read-only file system", WRITE},
 	{"read-only file system", WRITE},
 	{"EROFS", WRITE},
+	{"Device or resource busy", KEPT},
+	{"resource busy", KEPT},
+	{"EBUSY", KEPT},
 	{"No such file or directory", UNSEEN},
 	{"ENOENT", UNSEEN},
 	{"Directory nonexistent", UNSEEN},     /* dash */
 	{"no such file or directory", UNSEEN}, /* Go, Ruby */
 	{"No such file or directory", PRIVATE},
 	{"no such file or directory", PRIVATE},
+	{"Directory nonexistent", PRIVATE},
 
 	{"No such process", OUTSIDE},
 	{"ESRCH", OUTSIDE},
@@ -146,9 +172,12 @@ const struct hint hints[] = {
 	{"error setting limit", LIMIT},                  /* ulimit */
 	{"No space left on device", TMP_SIZE},
 	{"ENOSPC", TMP_SIZE},
-	{"Resource temporarily unavailable", HINT_ALWAYS, "limits.processes", "perhaps the limit on processes; raise it with --processes"},
-	{"Too many open files", HINT_ALWAYS, "limits.open_files", "raise the limit with --open-files"},
-	{"File size limit exceeded", HINT_ALWAYS, "limits.file_size", "raise the limit with --max-file-size"},
+	{"Resource temporarily unavailable", PROCESSES},
+	{"Cannot fork", PROCESSES},                      /* dash */
+	{"can't fork", PROCESSES},                       /* busybox */
+	{"Too many open files", OPEN_FILES},
+	{"File size limit exceeded", FILE_SIZE},
+	{"File too large", FILE_SIZE},
 
 	{"Bad system call", FOREIGN},
 	{"Connection refused", LOOPBACK},
@@ -166,8 +195,8 @@ const struct hint hints[] = {
 const size_t hints_count = ARRAY_LEN(hints);
 
 /* clang-format off */
-const struct hint hint_link_denied = {"", HINT_ALWAYS, "fs.deny", "a hard link: another name of this file is denied; except that name with \"!\", or make this one a copy"};
-const struct hint hint_link_unknown = {"", HINT_ALWAYS, "fs.deny", "the file has several names (hard links), and the search for denied ones did not come to an end: a directory cannot be read, or the tree is too large; grant less, or make it a copy"};
+const struct hint hint_link = {"", HINT_DENIED, "fs.deny", "a file with several names (hard links), of which a rule denies one"};
 const struct hint hint_unlisted = {"", HINT_ALWAYS, "net.allow", "only hosts that a rule allows are reached inside; add one with --allow-host NAME[:PORT]"};
 const struct hint hint_forbidden = {"", HINT_ALWAYS, "net.names", "refused although a rule speaks of it; corral explain shows the rules"};
+const struct hint hint_failed = {"", HINT_ALWAYS, "net.names", "a rule allows it, and it failed outside the sandbox"};
 /* clang-format on */

@@ -401,6 +401,16 @@ const struct key keys[KEY_COUNT] = {
 			.max = (int64_t)8192 * 1000,
 			.help = "How many processors may be used at one time.",
 		},
+	[KEY_LIMITS_DISK] =
+		{
+			.name = "limits.disk",
+			.type = TYPE_BYTES,
+			.narrow = NARROW_LOWER,
+			.none_allowed = true,
+			.min = 64 * KIB, /* a few blocks */
+			.max = BYTES_MAX,
+			.help = "How much a run may add to the directories that it writes to.",
+		},
 	[KEY_LIMITS_TMP_SIZE] =
 		{
 			.name = "limits.tmp_size",

@@ -53,6 +53,7 @@ enum key_id {
 	KEY_LIMITS_CPU_TIME,
 	KEY_LIMITS_MEMORY,
 	KEY_LIMITS_CPUS,
+	KEY_LIMITS_DISK,
 	KEY_LIMITS_TMP_SIZE,
 	KEY_COUNT
 };
@@ -67,31 +68,32 @@ enum key_type {
 	TYPE_DURATION, /* num in milliseconds, from 30 (seconds), "500ms", "2m" */
 	TYPE_CPUS,     /* num in thousandths of a processor, from 1.5 */
 	/* Lists from here on. */
-	TYPE_NAMES,    /* items: names from `choices`, or free */
-	TYPE_PATHS,    /* items: paths, optional with a trailing '?' */
-	TYPE_RULES,    /* items: paths, patterns, "!" exceptions, "@" sets; in their order */
-	TYPE_MAP,      /* items: "NAME=VALUE" */
-	TYPE_HOSTS,    /* items: rules of policy/host.h, "@" sets */
-	TYPE_NETWORKS, /* items: "10.0.0.0/8" */
-	TYPE_PORTS,    /* items: "8080" */
+	TYPE_NAMES,      /* items: names from `choices`, or free */
+	TYPE_PATHS,      /* items: paths, optional with a trailing '?' */
+	TYPE_RULES,      /* items: paths, patterns, "!" exceptions, "@" sets; in their order */
+	TYPE_MAP,        /* items: "NAME=VALUE" */
+	TYPE_HOSTS,      /* items: rules of policy/host.h, "@" sets */
+	TYPE_NETWORKS,   /* items: "10.0.0.0/8" */
+	TYPE_PORTS,      /* items: "8080" */
 	TYPE_PORT_PAIRS, /* items: "3000", "3000:13000" */
-	TYPE_SOCKETS,  /* items: "PATH", "PATH:DEST" */
+	TYPE_SOCKETS,    /* items: "PATH", "PATH:DEST" */
 };
 
 /* What an untrusted project file may do with a key. */
 enum key_narrow {
-	NARROW_NEVER, /* may not set it at all */
-	NARROW_LOWER, /* a smaller number, or an earlier choice, than what stands */
-	NARROW_HIGHER,/* a later choice than what stands, or a switch turned on (min_level, fs.cow) */
-	NARROW_ADD,   /* adding items makes the boundary tighter (deny, protect, require) */
-	NARROW_FREE,  /* cannot loosen anything (env.set: inside only) */
+	NARROW_NEVER,  /* may not set it at all */
+	NARROW_LOWER,  /* a smaller number, or an earlier choice, than what stands */
+	NARROW_HIGHER, /* a later choice than what stands, or a switch turned on (min_level, fs.cow)
+			*/
+	NARROW_ADD,    /* adding items makes the boundary tighter (deny, protect, require) */
+	NARROW_FREE,   /* cannot loosen anything (env.set: inside only) */
 };
 
 /* A limit that is not there. */
 #define LIMIT_NONE ((int64_t)-1)
 
 struct key {
-	const char *name;           /* dotted: "limits.timeout" */
+	const char *name; /* dotted: "limits.timeout" */
 	enum key_type type;
 	enum key_narrow narrow;
 	bool none_allowed;          /* "none" means no limit */

@@ -73,6 +73,24 @@ static const struct name_row git_names[] = {
 	{"/.gitmodules", "where submodules come from"},
 };
 
+static const struct name_row repository_rows[] = {
+	{"**/.git/commondir", "says where a repository's settings are"},
+	{"**/.git/config", "git runs commands that it names"},
+	{"**/.git/config.worktree", "git runs commands that it names"},
+	{"**/.git/hooks", "git runs what is in it"},
+	{"**/.git/modules/**/commondir", "as of the repository, of a submodule"},
+	{"**/.git/modules/**/config", "as of the repository, of a submodule"},
+	{"**/.git/modules/**/config.worktree", "as of the repository, of a submodule"},
+	{"**/.git/modules/**/hooks", "as of the repository, of a submodule"},
+	{"**/.git/worktrees/*/commondir", "says where a work tree's settings are"},
+	{"**/.git/worktrees/*/config.worktree", "git runs commands that it names"},
+	{"**/.git/worktrees/*/gitdir", "says where a work tree is"},
+	{"**/.git/worktrees/*/modules/**/commondir", "as of a submodule, of a work tree"},
+	{"**/.git/worktrees/*/modules/**/config", "as of a submodule, of a work tree"},
+	{"**/.git/worktrees/*/modules/**/config.worktree", "as of a submodule, of a work tree"},
+	{"**/.git/worktrees/*/modules/**/hooks", "as of a submodule, of a work tree"},
+};
+
 static const struct name_row packages_names[] = {
 	{"/.bundle/config", "sources and options of Bundler"},
 	{"/.cargo/config", "compilers, runners and linkers of Cargo"},
@@ -229,6 +247,10 @@ const struct name_set name_sets[] = {
 	SET(startup, "what a shell or a session runs when it starts, or enters a directory"),
 };
 const size_t name_sets_count = ARRAY_LEN(name_sets);
+
+const struct name_set repository_names = {"repository",
+					  "kept in repositories that were there before",
+					  repository_rows, ARRAY_LEN(repository_rows)};
 
 const struct name_set *name_set_find(const char *name) {
 	for (size_t i = 0; i < name_sets_count; i++) {

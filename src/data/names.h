@@ -25,6 +25,10 @@ struct name_set {
 extern const struct name_set name_sets[];
 extern const size_t name_sets_count;
 
+/* What runs code in any repository that was there before, its submodules and linked work
+ * trees included; part of "@git" where that protects. */
+extern const struct name_set repository_names;
+
 /* The set of this name, without "@"; NULL when there is none. */
 const struct name_set *name_set_find(const char *name);
 

@@ -34,7 +34,7 @@ const struct option_row options[] = {
 	{"agent-dir", 0, "DIR", KEY(KEY_FS_AGENT), FILES, .help = "a directory that appears read-only at /agent"},
 	{"chdir", 0, "DIR", KEY(KEY_CHDIR), FILES, .help = "start in DIR inside"},
 
-	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile, see corral-policy(5)"},
+	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile:"},
 	{"level", 0, "LEVEL", KEY(KEY_LEVEL), BOUNDARY, .help = "the level of enforcement to use (default: auto, the highest)"},
 	{"min-level", 0, "LEVEL", KEY(KEY_MIN_LEVEL), BOUNDARY, .help = "refuse to run below this level"},
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
@@ -68,17 +68,20 @@ const struct option_row options[] = {
 	{"cpu-time", 0, "TIME", KEY(KEY_LIMITS_CPU_TIME), LIMITS, .help = "processor time of each process"},
 	{"open-files", 0, "N", KEY(KEY_LIMITS_OPEN_FILES), LIMITS, .help = "open files of each process"},
 	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of any one file written"},
+	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "ask whether it may be written (grants: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply over changes of the host and to protected names too"},
-	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD, .help = "discard everything that is pending"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD, .help = "this text"},
+	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
+	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask; needed where no terminal can be asked"},
+	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "say what would be removed, and remove nothing"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN, .help = "this text"},
 };
 /* clang-format on */
 

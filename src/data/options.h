@@ -19,6 +19,8 @@ enum option_id {
 	OPTION_SET, /* --set KEY=VALUE */
 	OPTION_FORCE,
 	OPTION_EVERY, /* --all */
+	OPTION_YES,
+	OPTION_DRY_RUN,
 	OPTION_ID_COUNT
 };
 
@@ -33,7 +35,8 @@ enum option_group {
 	GROUP_COUNT
 };
 
-/* Which verbs take the option; no verb takes two of one name.  FOR_PLAIN are the verbs without a policy. */
+/* Which verbs take the option; no verb takes two of one name.  FOR_PLAIN are the verbs without a
+ * policy. */
 enum {
 	FOR_RUN = 1,
 	FOR_SHELL = 2,
@@ -48,6 +51,8 @@ enum {
 	FOR_DIFF = 256,  /* these three on pending changes */
 	FOR_APPLY = 512,
 	FOR_DISCARD = 1024,
+	FOR_LIST = 2048, /* ps, home list: a report */
+	FOR_CLEAN = 4096,
 };
 
 struct option_row {

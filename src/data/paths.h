@@ -54,6 +54,8 @@ extern const struct path_table proc_hidden;
 extern const struct path_table sensitive_paths;
 /* The same, relative to the caller's home. */
 extern const struct path_table credential_paths;
+/* Variables of the caller's that name such a place; .path is the name of the variable. */
+extern const struct path_table credential_variables;
 /* File names that hold credentials at the root of a toolchain. */
 extern const struct path_table credential_names;
 /* What no rule may grant. */

@@ -44,6 +44,7 @@ const struct default_row default_rows[] = {
 	{KEY_LIMITS_CPU_TIME, "none", NULL, "set where somebody pays for it"},
 	{KEY_LIMITS_MEMORY, "none", NULL, "set where somebody pays for it"},
 	{KEY_LIMITS_CPUS, "none", NULL, "set where somebody pays for it"},
+	{KEY_LIMITS_DISK, "none", NULL, "set where somebody pays for it"},
 	{KEY_LIMITS_TMP_SIZE, "1G", NULL, "a compiler's temporary files, not a machine's memory"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
@@ -100,4 +101,24 @@ const struct profile *profile_by_name(const char *name) {
 		}
 	}
 	return NULL;
+}
+
+static bool is_refused(const struct key *k, const char *value) {
+	for (const char *const *l = k->type == TYPE_ENUM ? k->later : NULL; l != NULL && *l != NULL;
+	     l++) {
+		if (strcmp(*l, value) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool profile_is_usable(const char *name) {
+	for (size_t i = 0; i < profile_rows_count; i++) {
+		const struct profile_row *row = &profile_rows[i];
+		if (strcmp(row->profile, name) == 0 && is_refused(&keys[row->key], row->value)) {
+			return false;
+		}
+	}
+	return true;
 }

@@ -34,4 +34,7 @@ extern const size_t profile_rows_count;
 /* The profile with that name, or NULL. */
 const struct profile *profile_by_name(const char *name);
 
+/* False for a profile that holds a value which this version refuses by name. */
+bool profile_is_usable(const char *name);
+
 #endif

@@ -13,6 +13,10 @@
 	"kernel.apparmor_restrict_unprivileged_userns=0"
 
 const struct remedy_row remedy_rows[] = {
+	{"", EMFILE, "raise the limit of open files: ulimit -n 1024"},
+	{"", ENFILE, "the whole system is out of file descriptors: sysctl fs.file-max"},
+	{"", ENOMEM, "free memory, or raise its limit: ulimit -v unlimited"},
+	{"", EDQUOT, "free space: the disk quota of this user is used up"},
 	{"cow", EINVAL,
 	 "set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"},
 	{"cow", ENODEV, "load the module (as root): modprobe overlay; or leave --cow out"},
@@ -36,6 +40,10 @@ const struct remedy_row remedy_rows[] = {
 	{"user", 0, APPARMOR},
 };
 const size_t remedy_rows_count = ARRAY_LEN(remedy_rows);
+
+const char *remedy_for_limit(int error) {
+	return error == 0 ? NULL : remedy_for("", error);
+}
 
 const char *remedy_for(const char *layer, int error) {
 	for (size_t i = 0; i < remedy_rows_count; i++) {

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 struct remedy_row {
-	const char *layer; /* the layer whose set-up was refused, or "namespaces" for the clone */
+	const char *layer; /* the layer whose set-up was refused, "namespaces" for the clone, or
+			    * "" for a limit of the caller's that any of them may meet */
 	int error;         /* errno; 0 for every other */
 	const char *text;
 };
@@ -16,5 +17,8 @@ extern const size_t remedy_rows_count;
 
 /* The text of the first row that fits, or NULL. */
 const char *remedy_for(const char *layer, int error);
+
+/* The same for a limit that every layer may meet: descriptors, memory, disks. */
+const char *remedy_for_limit(int error);
 
 #endif

@@ -37,6 +37,7 @@ enum syscall_group {
 	GROUP_SURFACE,
 	GROUP_KEYRING,
 	GROUP_HANDLES,
+	GROUP_MEMORY,
 	GROUP_PROCESSES,
 	GROUP_SYSTEM,
 	GROUP_EXECUTION,
@@ -66,6 +67,9 @@ enum syscall_trait {
 	TRAIT_MEMORY = 512,  /* and keeps shared memory in a directory of the run's own */
 	TRAIT_MARKS = 1024,  /* and modes, owners, times and attributes of files */
 	TRAIT_GATE = 2048,   /* and hands connections to the gate */
+	TRAIT_DATAGRAMS =
+		4096,        /* unix datagrams: Landlock judges them, or their loss is accepted */
+	TRAIT_PINNED = 8192, /* limits.cpus is held by processor affinity, which must not change */
 };
 
 /* Questions about arguments; several calls share one when the argument that
@@ -73,37 +77,51 @@ enum syscall_trait {
 enum syscall_check_id {
 	CHECK_NONE,
 	CHECK_CLONE,
+	CHECK_FIRST_PROCESS,
 	CHECK_IOCTL,
+	CHECK_IOPRIO,
+	CHECK_MADVISE,
+	CHECK_MEMFD,
+	CHECK_MMAP,
 	CHECK_MODE_SECOND,
 	CHECK_MODE_THIRD,
+	CHECK_NODE_SECOND,
+	CHECK_NODE_THIRD,
 	CHECK_OPEN,
 	CHECK_OPENAT,
 	CHECK_PERSONALITY,
+	CHECK_PRCTL,
+	CHECK_RENAME,
+	CHECK_SETPRIORITY,
 	CHECK_SETSOCKOPT,
+	CHECK_SHMGET,
 	CHECK_SOCKET,
 	CHECK_SOCKETPAIR,
 	CHECK_UNSHARE,
+	CHECK_ASK_IOPRIO,
 	CHECK_ASK_MODE_SECOND,
 	CHECK_ASK_MODE_THIRD,
+	CHECK_ASK_NODE_SECOND,
+	CHECK_ASK_NODE_THIRD,
 	CHECK_ASK_OPEN,
 	CHECK_ASK_OPENAT,
-	CHECK_ASK_PRIORITY,
 	CHECK_ASK_PROCESS,
+	CHECK_ASK_RENAME,
+	CHECK_ASK_SETPRIORITY,
 	CHECK_CHANGE_OPEN,
 	CHECK_CHANGE_OPENAT,
 	CHECK_DUMPABLE,
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
 	CHECK_IOCTL_BROKER,
-	CHECK_IOCTL_SHARED,
 	CHECK_MEMORY_OPEN,
 	CHECK_MEMORY_OPENAT,
 	CHECK_MEMORY_OPENAT_ARM,
 	CHECK_MEMORY_UNLINKAT,
-	CHECK_OTHER_PRIORITY,
+	CHECK_OTHER_IOPRIO,
 	CHECK_OTHER_PROCESS,
-	CHECK_PROGRAM_MODE_SECOND,
-	CHECK_PROGRAM_MODE_THIRD,
+	CHECK_OTHER_SETPRIORITY,
+	CHECK_OWNER,
 	CHECK_SETSOCKOPT_NO_NET,
 	CHECK_SETSOCKOPT_SHARED,
 	CHECK_SOCKET_ALONE,
@@ -154,7 +172,7 @@ enum arg_op {
 	ARG_NONE_OF, /* arg & mask is none of the values */
 };
 
-#define ARG_VALUES_MAX 10 /* the longest list is ioctl's */
+#define ARG_VALUES_MAX 10 /* longer lists are struct arg_answers */
 #define ARG_TESTS_MAX 2   /* no refusal looks at more than two arguments */
 
 struct arg_test {
@@ -178,13 +196,41 @@ struct syscall_refusal {
 	const char *reason;
 };
 
-/* The first refusal that holds decides, those of `base` after its own; when none
- * does, the call is allowed, or the broker is asked. */
+/* The error of a value that an allow list has. */
+#define LET_THROUGH (-2)
+
+/* What becomes of a call for one value of an argument. */
+struct arg_answer {
+	uint32_t value;
+	int error; /* LET_THROUGH, or that of a refusal */
+	const char *name, *reason;
+};
+
+/* An allow list of an argument's values, sorted; the filter finds one by halving. */
+struct arg_answers {
+	uint8_t arg;
+	bool pair;     /* the values are ARG_PAIR of this argument and the next */
+	int otherwise; /* the error of a value that is not in the list */
+	size_t count;
+	const struct arg_answer *rows;
+};
+
+/* Two arguments as one value; one that needs more than 16 bits is in no list. */
+#define ARG_PAIR(first, second) ((uint32_t)(first) << 16 | (second))
+
+#define ARG_ANSWERS_MAX 160 /* rows of the longest list, with room */
+
+extern const struct arg_answers ioctl_answers, prctl_answers, sockopt_answers;
+
+/* The first refusal that holds decides, those of `base` after its own, and after them
+ * the allow list, of the last base alone; when none does, the call is allowed, or the
+ * broker is asked. */
 struct syscall_check {
 	const struct syscall_refusal *refusals;
 	size_t count;
 	enum syscall_check_id base; /* CHECK_NONE, or what it adds to */
 	bool ask;
+	const struct arg_answers *answers; /* NULL: none */
 };
 
 extern const struct syscall_check syscall_checks[CHECK_COUNT];

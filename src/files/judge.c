@@ -1,10 +1,14 @@
 #include "files/judge.h"
 
 #include "base/str.h"
+#include "files/links.h"
 #include "files/mounts.h"
 
-#include <stdarg.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
 
 const char *refusal_name(enum err_kind kind) {
 	switch (kind) {
@@ -21,125 +25,28 @@ const char *refusal_name(enum err_kind kind) {
 	}
 }
 
-static void __attribute__((format(printf, 2, 3)))
-reason(struct verdict *ret, const char *fmt, ...) {
-	va_list ap;
+/* Whether the caller itself could not write there. */
+static bool lacks_rights(const struct place *p, enum access want) {
+	char link[32];
+	int fd = p->kind == PLACE_MISSING ? p->dir : p->fd;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(ret->reason, sizeof ret->reason, fmt, ap); /* may be cut: a message */
-	va_end(ap);
-}
-
-static void __attribute__((format(printf, 2, 3)))
-remedy(struct verdict *ret, const char *fmt, ...) {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(ret->remedy, sizeof ret->remedy, fmt, ap); /* may be cut: a message */
-	va_end(ap);
-}
-
-static void by_key(const struct lens *v, enum key_id key, struct verdict *ret) {
-	ret->rule = keys[key].name;
-	origin_text(&v->policy->values[key].origin, ret->origin, sizeof ret->origin);
-}
-
-static void by_rule(const struct lens *v, const char *path, struct verdict *ret) {
-	struct sight_rule rule = plan_rule_of(v->plan, path);
-
-	if (rule.note == NULL) {
-		by_key(v, KEY_FS_VIEW, ret);
-		return;
+	if (want != ACCESS_WRITE || fd < 0) {
+		return false;
 	}
-	ret->rule = rule.note;
-	ret->detail = rule.written;
-	ret->why = rule.reason;
-	origin_text(rule.origin, ret->origin, sizeof ret->origin);
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	return faccessat(AT_FDCWD, link, W_OK, AT_EACCESS) != 0 && errno == EACCES;
 }
 
-/* "fs.deny *.pem (@sensitive: keys)", as far as it is known. */
-static const char *rule_text(const struct verdict *ret, char *out, size_t cap) {
-	(void)snprintf(out, cap, "%s%s%s%s%s%s", ret->rule, ret->detail == NULL ? "" : " ",
-		       ret->detail == NULL ? "" : ret->detail, ret->why == NULL ? "" : " (",
-		       ret->why == NULL ? "" : ret->why,
-		       ret->why == NULL ? "" : ")"); /* may be cut: a message */
-	return out;
-}
-
-static void outside(const struct lens *v, const struct place *p, struct verdict *ret) {
-	ret->kind = ERR_OUTSIDE;
-	by_key(v, KEY_FS_VIEW, ret);
-	reason(ret, "%s is outside the boundary: the view shows nothing there (%s, %s)", p->path,
-	       ret->rule, ret->origin);
-	remedy(ret, "grant it: --read %s, or --write %s (fs.read, fs.write)", p->path, p->path);
-}
-
-static void of_a_run(const struct lens *v, const struct place *p, struct verdict *ret) {
-	ret->kind = ERR_OUTSIDE;
-	by_rule(v, p->path, ret);
-	reason(ret,
-	       "%s is outside the boundary: it belongs to one run alone and does not exist "
-	       "outside it (%s)",
-	       p->path, ret->rule);
-	if (p->tree != NULL && p->tree->kind == MOUNT_PRIVATE) {
-		remedy(ret, "keep it in %s, or grant the host's: --read %s (fs.read)",
-		       v->plan->workspace_at, p->path);
-	} else {
-		remedy(ret, "keep what both are to see in %s", v->plan->workspace_at);
-	}
-}
-
-static void behind_link(const struct place *p, struct verdict *ret) {
-	ret->kind = ERR_OUTSIDE;
-	ret->rule = "symlinks";
-	(void)snprintf(ret->origin, sizeof ret->origin, "corral_files_reject_symlinks");
-	reason(ret,
-	       "%s is outside the boundary: a symbolic link is on its way, and links are rejected",
-	       p->path);
-	remedy(ret, "name the file by its own path");
-}
-
-static void sensitive(const struct lens *v, const struct place *p, struct verdict *ret) {
-	char text[160];
-
-	ret->kind = ERR_SENSITIVE;
-	by_rule(v, p->path, ret);
-	reason(ret, "%s is a sensitive file: hidden by %s (%s)", p->path,
-	       rule_text(ret, text, sizeof text), ret->origin);
-	if (streq(ret->rule, "Corral's own")) {
-		remedy(ret, "nothing opens it: it decides about the next run");
-	} else if (streq(ret->rule, keys[KEY_FS_DENY].name)) {
-		remedy(ret, "take the rule away (%s) if it is meant to be seen", ret->origin);
-	} else {
-		remedy(ret, "grant it by name if it is meant to be seen: --read %s (fs.read)",
-		       p->path);
-	}
-}
-
-/* What would be writable in another mode. */
-static bool is_mode(const struct lens *v, const char *note) {
-	return policy_num(v->policy, KEY_MODE) == MODE_READ_ONLY &&
-	       (streq(note, "workspace") || streq(note, keys[KEY_FS_WRITE].name));
-}
-
-static void protected_name(const struct lens *v, const struct place *p, struct verdict *ret) {
-	char text[160];
-
-	ret->kind = ERR_PROTECTED;
-	by_rule(v, p->path, ret);
-	if (is_mode(v, ret->rule)) {
-		by_key(v, KEY_MODE, ret);
-		remedy(ret, "use --mode workspace-write");
-	} else if (rules_judge(&v->plan->rules, p->path).protect != NULL) {
-		remedy(ret, "except it: --protect '!%s' (fs.protect), or change the file yourself",
-		       p->path);
-	} else if (streq(ret->rule, "project file")) {
-		remedy(ret, "it decides about the next run: change it yourself");
-	} else {
-		remedy(ret, "grant it: --write %s (fs.write)", p->path);
-	}
-	reason(ret, "%s is a protected name: %s (%s) keeps it read-only", p->path,
-	       rule_text(ret, text, sizeof text), ret->origin);
+static struct refusal_question question(const struct lens *v, const struct place *p,
+					enum access want) {
+	return (struct refusal_question){
+		.plan = v->plan,
+		.policy = v->policy,
+		.path = p->path,
+		.want = want,
+		.missing = p->kind == PLACE_MISSING && plan_sight(v->plan, p->path) == SIGHT_READ,
+		.rights = lacks_rights(p, want),
+	};
 }
 
 static bool in_overlay(const struct plan *plan, const char *path) {
@@ -147,35 +54,44 @@ static bool in_overlay(const struct plan *plan, const char *path) {
 	return m != NULL && m->kind == MOUNT_COW;
 }
 
-/* A command writes to a copy of the workspace; a tool would write to the workspace. */
-static void kept_apart(const struct lens *v, const struct place *p, struct verdict *ret) {
-	ret->kind = ERR_PROTECTED;
-	by_key(v, KEY_FS_COW, ret);
-	reason(ret, "%s is kept as it is: %s (%s) keeps the changes of each run apart", p->path,
-	       ret->rule, ret->origin);
-	remedy(ret, "change it by a command, or leave fs.cow out for the file tools");
+/* A ".git" that is no directory leads git to a repository: as for commands, one that is there
+ * stays as it is. */
+static bool leads_git(const struct lens *v, const struct place *p) {
+	const char *slash = strrchr(p->path, '/');
+
+	return p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode) && slash != NULL &&
+	       strcasecmp(slash + 1, ".git") == 0 &&
+	       rules_keep_repository(&v->plan->rules, p->path);
+}
+
+/* What a file tool may not do although a command may: a command writes to a copy of the workspace,
+ * and a hard link of a file that a pattern denies is opened by the broker. */
+static enum refusal_cause cause_for_tools(const struct lens *v, const struct place *p,
+					  enum access want) {
+	if (want == ACCESS_WRITE && leads_git(v, p)) {
+		return CAUSE_GIT_LINK;
+	}
+	if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
+		return CAUSE_COW;
+	}
+	switch (links_of(v, p)) {
+	case LINKS_DENIED:
+		return CAUSE_HARD_LINK;
+	case LINKS_UNKNOWN:
+		return CAUSE_HARD_LINKS;
+	case LINKS_FREE:
+		break;
+	}
+	return CAUSE_NONE;
 }
 
 static void judge_shown(const struct lens *v, const struct place *p, enum access want,
 			struct verdict *ret) {
-	switch (plan_sight(v->plan, p->path)) {
-	case SIGHT_NONE:
-		outside(v, p, ret);
-		return;
-	case SIGHT_DENIED:
-		sensitive(v, p, ret);
-		return;
-	case SIGHT_READ:
-		if (want == ACCESS_WRITE) {
-			protected_name(v, p, ret);
-		}
-		return;
-	case SIGHT_WRITE:
-	case SIGHT_PRIVATE:
-		if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
-			kept_apart(v, p, ret);
-		}
-		return;
+	struct refusal_question q = question(v, p, want);
+
+	refusal_judge(&q, ret);
+	if (ret->kind == ERR_NONE) {
+		refusal_say(&q, cause_for_tools(v, p, want), ret);
 	}
 }
 
@@ -185,33 +101,53 @@ static bool denied_by_name(const struct lens *v, const struct place *p) {
 	return v->plan->rules.reads && rules_judge(&v->plan->rules, p->path).deny != NULL;
 }
 
-void judge(const struct lens *v, const struct place *p, enum access want, struct verdict *ret) {
-	*ret = (struct verdict){.kind = ERR_NONE};
+static bool in_home(const struct lens *v, const struct place *p) {
+	return plan_sight(v->plan, p->path) == SIGHT_PRIVATE;
+}
+
+static enum refusal_cause cause_of_place(const struct lens *v, const struct place *p,
+					 enum access want) {
 	switch (p->kind) {
-	case PLACE_FILE:
-	case PLACE_MISSING:
-		judge_shown(v, p, want, ret);
-		break;
 	case PLACE_OURS:
 	case PLACE_TEXT:
-		if (denied_by_name(v, p)) {
-			sensitive(v, p, ret);
-		} else if (want == ACCESS_WRITE) {
-			of_a_run(v, p, ret);
-		}
-		break;
+		return want == ACCESS_WRITE ? CAUSE_OF_RUN : CAUSE_NONE;
 	case PLACE_RUN:
-		of_a_run(v, p, ret);
-		break;
-	case PLACE_MASK:
-		sensitive(v, p, ret);
-		break;
+		if (want == ACCESS_READ && in_home(v, p)) {
+			return CAUSE_HOME;
+		}
+		return p->tree != NULL && p->tree->kind == MOUNT_PRIVATE ? CAUSE_TMP_OF_RUN
+									 : CAUSE_OF_RUN;
 	case PLACE_LINK:
-		behind_link(p, ret);
+		return CAUSE_LINK;
+	case PLACE_MASK:
+	case PLACE_FILE:
+	case PLACE_MISSING:
 		break;
 	}
-	if (ret->kind == ERR_NONE) {
-		by_rule(v, p->path, ret);
+	return CAUSE_NONE;
+}
+
+void judge(const struct lens *v, const struct place *p, enum access want, struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+	bool shown = p->kind == PLACE_FILE || p->kind == PLACE_MISSING;
+	bool ours = p->kind == PLACE_OURS || p->kind == PLACE_TEXT;
+
+	if (shown) {
+		judge_shown(v, p, want, ret);
+	} else if (p->kind == PLACE_MASK || (ours && denied_by_name(v, p))) {
+		refusal_hidden(&q, ret);
+	} else {
+		refusal_say(&q, cause_of_place(v, p, want), ret);
+	}
+}
+
+void judge_hidden(const struct lens *v, const struct place *p, enum access want,
+		  struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+
+	if (ret->kind == ERR_NONE && want == ACCESS_READ && p->kind == PLACE_MISSING) {
+		q.missing = true;
+		refusal_judge(&q, ret);
 	}
 }
 

@@ -7,20 +7,14 @@
 #define CORRAL_FILES_JUDGE_H
 
 #include "files/place.h"
-
-enum access { ACCESS_READ, ACCESS_WRITE };
-
-struct verdict {
-	enum err_kind kind; /* ERR_NONE: allowed */
-	const char *rule;   /* the key or table that says so: "fs.deny", "credential" */
-	const char *detail; /* the pattern of such a key, and */
-	const char *why;    /* why a table has it; both may be NULL */
-	char origin[128];   /* where that was written */
-	char reason[360];   /* one sentence; "" when allowed */
-	char remedy[240];
-};
+#include "plan/refusal.h"
 
 void judge(const struct lens *v, const struct place *p, enum access want, struct verdict *ret);
+
+/* After it: what the run's own directories do not have, and the host's may, is hidden, whether or
+ * not the host has it.  A tool that reads it is told that it does not exist, as a command is. */
+void judge_hidden(const struct lens *v, const struct place *p, enum access want,
+		  struct verdict *ret);
 
 /* As judge(); -1 with *e when the place is refused. */
 int judge_or_fail(const struct lens *v, const struct place *p, enum access want, struct err *e);

@@ -1,9 +1,13 @@
-/* Making links.  A command may make one with any words; a tool makes those alone
- * that lead to something inside, because others outside may follow them. */
+/* Making links.  A command may make one with any words.  A tool makes those alone that
+ * lead to something inside and, on the host, to something beneath a root that commands
+ * may write: a program outside that follows the link gets nothing that the sandbox keeps
+ * from its command. */
 #include "files/tools.h"
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "files/mounts.h"
+#include "files/target.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +20,7 @@ static int check_words(const struct lens *v, const struct place *p, const char *
 	struct place to;
 
 	if (words[0] == '\0' || strlen(words) >= PATH_MAX) {
-		return err_set(e, ERR_USAGE, "files", "the words of a link are empty or too long");
+		return err_set(e, ERR_USAGE, "files", "the symlink target is empty or too long");
 	}
 	/* The link is not there yet, so its directory is named by itself. */
 	int dir = words[0] == '/' ? 0 : (int)(strrchr(p->path, '/') - p->path);
@@ -26,6 +30,50 @@ static int check_words(const struct lens *v, const struct place *p, const char *
 	}
 	place_done(&to);
 	return 0;
+}
+
+/* Whether this path of the host is seen inside by way of that mount, and not covered or
+ * hidden there. */
+static bool shows(const struct plan *plan, const struct mount *m, const char *host) {
+	char inside[PATH_MAX], covered[PATH_MAX];
+
+	if (!mount_is_tree(m) || !path_within(host, m->source) ||
+	    path_put(inside, sizeof inside, m->target, path_rest(host, m->source)) != 0) {
+		return false;
+	}
+	const struct mount *over = mount_over(plan, inside);
+	enum sight sight = plan_sight(plan, inside);
+	return over != NULL && mount_is_tree(over) && sight != SIGHT_NONE &&
+	       sight != SIGHT_DENIED &&
+	       path_put(covered, sizeof covered, over->source, path_rest(inside, over->target)) ==
+		       0 &&
+	       streq(covered, host);
+}
+
+static bool in_writable_root(const struct plan *plan, const char *host) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->writable && shows(plan, m, host)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_on_host(const struct lens *v, const struct place *p, const char *words,
+			 struct err *e) {
+	char host[PATH_MAX];
+	int r = target_on_host(p->dir, words, host);
+
+	if (r == 0 && in_writable_root(v->plan, host)) {
+		return 0;
+	}
+	(void)err_set(
+		e, ERR_OUTSIDE, "files",
+		"%s is outside the boundary: on the host it leads %s%s, not beneath a writable "
+		"directory of the policy",
+		words, r == 0 ? "to " : "nowhere that can be judged", r == 0 ? host : "");
+	return err_fix(e, "name a target in %s by a relative path", v->plan->workspace_at);
 }
 
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e) {
@@ -39,7 +87,7 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 		rc = place_failed(EEXIST, "make the link", p.path, e);
 	} else if (p.dir < 0) {
 		rc = place_failed(ENOENT, "make the link", p.path, e);
-	} else if (check_words(v, &p, words, e) != 0) {
+	} else if (check_words(v, &p, words, e) != 0 || check_on_host(v, &p, words, e) != 0) {
 		rc = -1;
 	} else if (rules_lead_astray(&v->plan->rules, p.path, words)) {
 		rc = place_failed(EBUSY, "make the link", p.path, e); /* as a command is told */

@@ -113,7 +113,9 @@ static int list_host(struct lister *l, struct err *e) {
 		return place_failed(error, "list", l->p->path, e);
 	}
 	errno = 0;
-	for (struct dirent *d; (d = readdir(dir)) != NULL; errno = 0) {
+	/* What is more than the limit is neither judged nor looked at. */
+	for (struct dirent *d; !l->too_many && !l->out_of_memory && (d = readdir(dir)) != NULL;
+	     errno = 0) {
 		if (!streq(d->d_name, ".") && !streq(d->d_name, "..")) {
 			add_of_host(l, d->d_name);
 		}
@@ -209,7 +211,9 @@ int tool_list(const struct lens *v, const char *path, struct arena *a, struct li
 		rc = list_host(&l, e);
 	}
 	if (rc == 0) {
-		list_mounts(&l);
+		if (!l.too_many) {
+			list_mounts(&l);
+		}
 		rc = finish(&l, ret, e);
 	}
 	place_done(&p);

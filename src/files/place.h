@@ -46,8 +46,8 @@ enum place_kind {
 
 struct place {
 	enum place_kind kind;
-	int fd;                   /* O_PATH; -1 when there is none */
-	int dir;                  /* O_PATH of the directory that holds it; -1 at the root of a tree */
+	int fd;  /* O_PATH; -1 when there is none */
+	int dir; /* O_PATH of the directory that holds it; -1 at the root of a tree */
 	const struct mount *tree; /* that shows it; NULL in the bare root */
 	struct stat st;           /* PLACE_FILE */
 	char name[NAME_MAX + 1];  /* in dir */

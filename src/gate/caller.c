@@ -52,7 +52,7 @@ static int accept_own(const struct flow *f, int which, const struct ip *own, uin
 	for (int i = 0; i < STRANGERS; i++) {
 		union address from;
 		socklen_t len = sizeof from;
-		int fd = accept4(f->gate->relay[which].fd, &from.any, &len,
+		int fd = accept4(f->gate->relay[which].watch.fd, &from.any, &len,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
 			return -errno;
@@ -137,7 +137,11 @@ bool flow_attach(struct flow *f) {
 	int fd = join(f);
 
 	if (fd < 0) {
-		flow_fail(f, -fd);
+		const struct net_verdict v = {.rule = f->rule,
+					      .why = "the program's socket could not be connected"};
+		(void)flow_note(f, NET_OP_CONNECT, NET_FAILED, &v);
+		pump_spare(f->gate);
+		flow_fail(f, fd == -EMFILE || fd == -ENFILE ? ENOBUFS : -fd);
 		return false;
 	}
 	f->client.fd = fd;

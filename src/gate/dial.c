@@ -7,6 +7,7 @@
  * Fails:    with the kernel's error, which the program's call gets where it still waits. */
 #include "gate/address.h"
 #include "gate/flow.h"
+#include "gate/own.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,27 +16,17 @@
 
 /* ---- judging ---- */
 
-/* The kernel would talk to itself: from this address to this address. */
-static bool ask_own(const struct ip *ip) {
-	union address a, own;
-	socklen_t len = address_of(ip, 9, &a), own_len = sizeof own;
-	auto_fd fd = socket(a.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	memset(&own, 0, sizeof own);
-	if (fd < 0 || connect(fd, &a.any, len) != 0 || getsockname(fd, &own.any, &own_len) != 0) {
-		return false; /* there is no way to it at all */
-	}
-	if (a.any.sa_family == AF_INET) {
-		return memcmp(&own.in4.sin_addr, &a.in4.sin_addr, sizeof a.in4.sin_addr) == 0;
-	}
-	return memcmp(&own.in6.sin6_addr, &a.in6.sin6_addr, sizeof a.in6.sin6_addr) == 0;
-}
-
+/* Where nobody knows it may be. */
 static bool is_own(struct gate *g, const struct ip *ip) {
 	struct own *known = &g->own[(ip->b[15] ^ ip->b[14] ^ ip->b[7]) % OWN_KNOWN];
 
 	if (known->until <= g->loop.now || !ip_same(&known->ip, ip)) {
-		*known = (struct own){.ip = *ip, .until = g->loop.now + OWN_MS, .own = ask_own(ip)};
+		enum own_told told = own_ask(g->routes, ++g->route_questions, ip);
+		if (told == OWN_NOT_TOLD) {
+			return true; /* and nothing is remembered */
+		}
+		*known = (struct own){
+			.ip = *ip, .until = g->loop.now + OWN_MS, .own = told == OWN_YES};
 	}
 	return known->own;
 }
@@ -100,6 +91,12 @@ static struct net_verdict judge_names(struct flow *f) {
 struct net_verdict dial_judge(struct flow *f) {
 	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
 
+	/* Who allows a network means the others in it; asked now, because addresses come and go. */
+	if (v.allowed && v.rule->network.bits < 128 && is_own(f->gate, &f->ip)) {
+		v = (struct net_verdict){.rule = v.rule,
+					 .why = "the address is this host's own; --allow-host with "
+						"the address itself allows it"};
+	}
 	if (!v.allowed && v.rule == NULL) {
 		v = judge_names(f);
 		f->by_name = v.allowed;
@@ -115,8 +112,7 @@ void dial_judged(struct flow *f) {
 		flow_refuse(f, NET_OP_CONNECT, &v);
 		return;
 	}
-	f->entry = flow_note(f, NET_OP_CONNECT, NET_ALLOWED, &v);
-	dial_begin(f);
+	dial_vetted(f);
 }
 
 /* ---- dialling ---- */
@@ -264,6 +260,10 @@ static void wait(struct flow *f) {
 void dial_begin(struct flow *f) {
 	f->phase = PHASE_DIAL;
 	int error = start(&f->ip, f->port, &f->server.fd);
+	if (error == ENOBUFS) {
+		pump_spare(f->gate);
+		error = start(&f->ip, f->port, &f->server.fd);
+	}
 	if (error == 0 || error == EINPROGRESS) {
 		f->server.ready = dial_ready;
 		int added = error == 0 ? 0 : loop_add(&f->gate->loop, &f->server, EPOLLOUT);

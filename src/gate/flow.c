@@ -7,15 +7,12 @@
 #include "gate/flow.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 /* Pieces of one flow that are judged and passed on before others have their turn. */
 #define PIECES 32
@@ -50,15 +47,19 @@ struct flow *flow_new(struct gate *g, enum flow_kind kind) {
 	return f;
 }
 
+/* As long as a flow is open its sockets are set so: when this process dies, the kernel closes them,
+ * and an end in the middle must not look like one that was meant. */
+static void set_reset(int fd, bool reset) {
+	const struct linger at_once = {.l_onoff = reset, .l_linger = 0};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); /* or it ends */
+}
+
 static void drop_watch(struct gate *g, struct watch *w, bool reset) {
 	if (w->fd < 0) {
 		return;
 	}
-	if (reset) {
-		const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-		/* Or it ends as if all had been said. */
-		(void)setsockopt(w->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-	}
+	set_reset(w->fd, reset);
 	loop_close(&g->loop, w);
 }
 
@@ -68,6 +69,7 @@ static void flow_end(struct flow *f, bool reset) {
 	if (f->phase == PHASE_FREE) {
 		return;
 	}
+	flow_answer(f, ECONNREFUSED); /* unless it has its answer */
 	dial_end(f);
 	if (f->kind == FLOW_DNS) {
 		stub_forget(f);
@@ -106,22 +108,15 @@ void flow_reset(struct flow *f) {
 	flow_end(f, true);
 }
 
-static void answer(struct flow *f, int error, uint32_t flags) {
-	struct seccomp_notif_resp response = {.id = f->id, .error = -error, .flags = flags};
-
+void flow_answer(struct flow *f, int error) {
 	if (f->id != 0) {
-		/* A caller that is gone is nobody's loss. */
-		(void)syscall(SYS_ioctl, f->gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+		wire_answer(f->gate->channel.fd, f->id, error);
 		f->id = 0;
 	}
 }
 
-void flow_answer(struct flow *f, int error) {
-	answer(f, error, 0);
-}
-
 void flow_go_on(struct flow *f) {
-	answer(f, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+	flow_answer(f, WIRE_GO_ON);
 }
 
 void flow_fail(struct flow *f, int error) {
@@ -142,6 +137,7 @@ void flow_tune(int fd, bool keep) {
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* or it is slower */
 	/* Urgent bytes have their place among the others (RFC 6093), or they are lost. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
+	set_reset(fd, true);
 	if (keep) {
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
 				 sizeof on); /* or noticed late */
@@ -187,6 +183,13 @@ static bool is_loopback(const struct ip *ip) {
 	return ip_is4(ip) ? ip->b[12] == 127 : ip_same(ip, &one);
 }
 
+/* Where --host-port leads: other addresses of the loopback have other services. */
+static bool is_host(const struct ip *ip) {
+	const struct ip four = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+
+	return ip_same(ip, &four) || !ip_is4(ip);
+}
+
 static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, uint16_t port) {
 	if (!is_loopback(ip)) {
 		return port == 53 && !judge_ip(net, ip, port).allowed ? FLOW_DNS : FLOW_THROUGH;
@@ -197,14 +200,14 @@ static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, u
 	if (net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS)) {
 		return port == NET_PROXY_HTTP ? FLOW_HTTP : FLOW_SOCKS;
 	}
-	return net_passes_port(net, port) ? FLOW_HOST : FLOW_THROUGH;
+	return net_passes_port(net, port) && is_host(ip) ? FLOW_HOST : FLOW_THROUGH;
 }
 
 static void begin_host(struct flow *f) {
 	const struct net_verdict v = {.allowed = true};
 
 	f->entry = flow_note(f, NET_OP_CONNECT, NET_ALLOWED, &v);
-	f->speech = SPEECH_OPAQUE;
+	f->talk.state = TALK_OPAQUE;
 	dial_begin(f);
 }
 
@@ -219,14 +222,22 @@ static void begin_asked(struct flow *f) {
 	}
 }
 
+/* This call fails; those that follow may find a place. */
+static void turn_away(struct gate *g, const struct wire *w, const char *why) {
+	struct flow refused = {.gate = g, .id = w->id, .ip = w->to, .port = w->port};
+	const struct net_verdict v = {.why = why};
+
+	(void)flow_note(&refused, NET_OP_CONNECT, NET_FAILED, &v);
+	flow_answer(&refused, ENOBUFS);
+	pump_spare(g);
+}
+
 void flow_begin(struct gate *g, const struct wire *w, int socket) {
-	struct flow *f = flow_new(g, kind_of(g->net, &w->to, w->port));
-	const struct net_verdict full = {.why = "too many connections at once"};
+	struct flow *f = socket < 0 ? NULL : flow_new(g, kind_of(g->net, &w->to, w->port));
 
 	if (f == NULL) {
-		struct flow refused = {.gate = g, .id = w->id, .ip = w->to, .port = w->port};
-		(void)flow_note(&refused, NET_OP_CONNECT, NET_FAILED, &full);
-		flow_answer(&refused, ENOBUFS);
+		turn_away(g, w,
+			  socket < 0 ? "too many open files" : "too many connections at once");
 		drop_fd(&socket);
 		return;
 	}
@@ -257,16 +268,12 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 /* ---- bytes ---- */
 
 static bool muted(const struct flow *f) {
-	return f->strict && f->speech == SPEECH_UNKNOWN;
+	return f->talk.strict && f->talk.state == TALK_FIRST;
 }
 
 /* The client's next bytes are to be looked at before they go. */
 static bool looks(const struct flow *f) {
-	/* A body that belongs to the request: a server may want it before it answers. */
-	bool goes = f->upgrade == UPGRADE_NONE || f->in_body;
-
-	return goes && f->speech != SPEECH_OPAQUE && f->up.allow == 0 && f->up.held == 0 &&
-	       !f->up.ended;
+	return talk_listens(&f->talk) && f->up.allow == 0 && f->up.held == 0 && !f->up.ended;
 }
 
 static bool move_up(struct flow *f) {
@@ -303,10 +310,10 @@ static bool move_down(struct flow *f) {
 	if (muted(f) || f->server.fd < 0 || f->client.fd < 0) {
 		return true;
 	}
-	if (f->upgrade != UPGRADE_NONE && !inspect_answer(f)) {
+	if (talk_waits(&f->talk) && !inspect_answer(f)) {
 		return false;
 	}
-	if (f->upgrade != UPGRADE_NONE) {
+	if (talk_waits(&f->talk)) {
 		return true; /* not known yet */
 	}
 	enum moved moved = pump_move(f->gate, &f->down, f->server.fd, f->client.fd, &bytes);
@@ -346,7 +353,7 @@ static bool over(const struct way *way) {
 
 /* The client's last byte went, or the last of the one request that a proxy serves. */
 static bool spent(const struct flow *f) {
-	bool served = f->speech == SPEECH_OPAQUE && f->up.allow == 0 && f->stash == 0;
+	bool served = f->talk.state == TALK_OVER && f->up.allow == 0 && f->stash == 0;
 
 	return f->up.held == 0 && (f->up.ended || served);
 }
@@ -381,14 +388,14 @@ void flow_reached(struct flow *f) {
 void flow_open(struct flow *f) {
 	f->phase = PHASE_OPEN;
 	alarm_clear(&f->gate->loop, &f->alarm);
-	if (f->by_name && f->speech == SPEECH_UNKNOWN) {
-		f->strict = f->port == 80 || f->port == 443;
+	if (f->by_name && f->talk.state == TALK_FIRST) {
+		f->talk.strict = f->port == 80 || f->port == 443;
 		f->up.allow = 0;
-		if (f->strict) {
+		if (f->talk.strict) {
 			(void)alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
 		}
-	} else if (f->speech == SPEECH_UNKNOWN) {
-		f->speech = SPEECH_OPAQUE;
+	} else if (f->talk.state == TALK_FIRST) {
+		f->talk.state = TALK_OPAQUE;
 	}
 	/* A head that was kept goes at once; else the loop says when there is something. */
 	if (f->stash != 0) {

@@ -10,6 +10,7 @@
 #include "gate/loop.h"
 #include "gate/resolver.h"
 #include "gate/socks.h"
+#include "gate/talk.h"
 
 #include <fcntl.h>
 
@@ -20,18 +21,17 @@
 #define GATE_STASHES 32
 #define STASH_SIZE (HTTP_HEAD_MAX + 1024)
 
-#define HOLD_MS 3           /* one that cannot be held (hold.c) is kept in its call so long for an answer */
-#define MEET_MS 1000        /* for the broker to make a socket */
-#define DIAL_MS 60000       /* until an upstream that does not answer is given up */
-#define DIAL_NEXT_MS 300    /* until another address of the same name is tried beside it */
-#define SILENCE_MS 60000    /* a client that has not said anything, where it has to */
-#define HANDSHAKE_MS 10000  /* a client that has begun to say it */
-#define UNSURE_MS 200       /* a first word of which nobody knows yet what it becomes goes on then */
-#define UNSURE_MAX 64       /* bytes; no method is so long */
-#define DRAIN_MS 2000       /* what the sandbox sent before its end is delivered within */
+#define HOLD_MS 3 /* one that cannot be held (hold.c) is kept in its call so long for an answer */
+#define MEET_MS 1000       /* for the broker to make a socket */
+#define DIAL_MS 60000      /* until an upstream that does not answer is given up */
+#define DIAL_NEXT_MS 300   /* until another address of the same name is tried beside it */
+#define SILENCE_MS 60000   /* a client that has not said anything, where it has to */
+#define HANDSHAKE_MS 10000 /* a client that has begun to say it */
+#define UNSURE_MS 200      /* a first word of which nobody knows yet what it becomes goes on then */
+#define DRAIN_MS 2000      /* what the sandbox sent before its end is delivered within */
 
 /* The structure that holds a watch or an alarm. */
-#define HOLDER(p, type, member) ((type *)(void *)((char *)(p) - offsetof(type, member)))
+#define HOLDER(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 
 enum flow_kind {
 	FLOW_THROUGH, /* to an address that a program named */
@@ -57,30 +57,23 @@ struct way {
 };
 #define WAY_OPEN UINT64_MAX
 
-/* What is known about what the client speaks. */
-enum speech {
-	SPEECH_UNKNOWN,
-	SPEECH_OPAQUE, /* nothing is judged any more */
-	SPEECH_HTTP,   /* every request is */
-};
-
 struct gate;
 
 struct flow {
 	struct gate *gate;
 	enum flow_kind kind;
 	enum flow_phase phase;
-	uint32_t serial; /* which of those that had this place */
+	uint32_t serial;                    /* which of those that had this place */
 	struct watch client, server, other; /* other: a second address that is being dialled */
 	struct alarm alarm;
 	struct way up, down;
 
 	/* the call */
-	int caller;        /* the program's socket until it is connected; -1 */
-	uint64_t id;       /* of the call; 0: answered */
+	int caller;  /* the program's socket until it is connected; -1 */
+	uint64_t id; /* the broker's number for the call; 0: answered */
 	uint16_t family;
-	int flags; /* of the caller's description */
-	bool held; /* answered; the socket is the program's alone, and pending */
+	int flags;     /* of the caller's description */
+	bool held;     /* answered; the socket is the program's alone, and pending */
 	struct ip own; /* its own address then */
 	uint16_t own_port;
 	uint32_t first; /* the number of its first packet */
@@ -96,24 +89,23 @@ struct flow {
 	int dial_error;
 	bool tried_other; /* address of the name */
 	struct resolver_wait lookup;
+	size_t denies;      /* rules of net.deny whose names were asked about */
+	bool asking;        /* about one of them, in this very call */
+	const char *denial; /* one of them has the address, or nobody knows; NULL */
 
 	/* what it says */
-	enum speech speech;
-	bool strict;  /* nothing passes before it has named somebody */
-	bool spoken;  /* the first byte came */
-	bool unsure;  /* what came may become a request, and may be all that comes */
-	uint8_t passed[UNSURE_MAX]; /* the part of the first word that went on already */
+	struct talk talk;
+	bool spoken; /* the first byte came */
+	bool unsure; /* what came may become a request, and may be all that comes */
+	uint8_t passed[TALK_UNSURE_MAX]; /* the part of the first word that went on already */
 	size_t npassed;
 	bool by_address; /* a proxy was asked for an address */
-	size_t low;   /* the client's SO_RCVLOWAT */
-	bool speaks_http;
+	size_t low;      /* the client's SO_RCVLOWAT */
 	bool heard_back; /* the server has said something */
-	struct http_body body;
-	bool in_body;
-	enum http_upgrade upgrade; /* asked for; the response decides */
 	struct socks socks;
 	bool connects; /* the proxy was asked for a tunnel */
-	size_t stash, stash_at, stash_len; /* 1 + number of a buffer with a head that was rewritten */
+	size_t stash, stash_at,
+		stash_len; /* 1 + number of a buffer with a head that was rewritten */
 };
 
 /* Whether an address is this host's own, which is asked of the kernel once a second. */
@@ -137,10 +129,15 @@ struct lookup {
 	uint32_t from_len;
 };
 
-/* A port of the host behind which there is one of the inside. */
-struct publisher {
+struct listener {
 	struct gate *gate;
 	struct watch watch;
+	struct alarm pause; /* no descriptor was to be had: nobody watches it until then */
+};
+
+/* A port of the host behind which there is one of the inside. */
+struct publisher {
+	struct listener listener;
 	uint16_t port;
 };
 
@@ -152,14 +149,16 @@ struct gate {
 	bool ending;
 	uint32_t serial; /* of flows */
 	struct loop loop;
-	struct watch channel, lifeline, relay[2], dns;
-	int hold[2], ear[2]; /* a listener that hears nothing, and who hears for it; -1 */
+	struct watch channel, lifeline, dns;
+	struct listener relay[2];
+	int hold[2], ear[2];     /* a listener that hears nothing, and who hears for it; -1 */
 	uint64_t held[2][65536]; /* who waits there, by its own port: tickets, some of them old */
 	struct publisher publishers[GATE_PUBLISH_MAX];
 	struct alarm drained;
-	int listener; /* where calls are answered */
 	struct resolver *resolver;
 	struct given given;
+	int routes; /* own.h's */
+	uint32_t route_questions;
 	struct own own[OWN_KNOWN];
 	size_t nflows;
 	size_t free_flows[GATE_FLOWS], nfree_flows;
@@ -204,7 +203,8 @@ struct flow *flow_of(struct gate *g, uint64_t ticket);
 /* The upstream is there: from now on its events are the flow's. */
 void flow_reached(struct flow *f);
 
-/* What a socket of a flow, or a listener for such, is set to; keep: a silent end is noticed. */
+/* What a socket of a flow, or a listener for such, is set to: a close that flow_close() did not
+ * make is a reset; keep: a silent end is noticed. */
 void flow_tune(int fd, bool keep);
 
 /* The loop tells of it when so many bytes are there, or no more will be. */
@@ -225,7 +225,7 @@ void flow_open(struct flow *f);
 enum { STEP_UP = 1, STEP_DOWN = 2, STEP_BOTH = 3 };
 void flow_step(struct flow *f, int ways);
 
-/* A new program's call; takes the socket. */
+/* A new program's call; takes the socket; -1: there was no room for it. */
 void flow_begin(struct gate *g, const struct wire *w, int socket);
 
 /* ---- caller.c: the program's socket ---- */
@@ -256,6 +256,10 @@ struct net_verdict dial_judge(struct flow *f);
 /* A program's address is judged, and dialled if a rule allows it. */
 void dial_judged(struct flow *f);
 
+/* f->ip and f->port were allowed by dial_judge(): unless a denied name leads there too, they are
+ * dialled.  Writes the decision down. */
+void dial_vetted(struct flow *f);
+
 /* To f->ip and f->port, which were judged (G1). */
 void dial_begin(struct flow *f);
 void dial_alarm(struct flow *f);
@@ -273,8 +277,9 @@ void hold_socket(struct flow *f, int socket); /* which the broker made for it; -
 
 /* ---- ear.c: how a caller that is held is refused ---- */
 
-void ear_listen(struct flow *f);       /* its first packet was sent just now */
-bool ear_refuse(const struct flow *f); /* as a host does that has no such port; false: not possible */
+void ear_listen(struct flow *f); /* its first packet was sent just now */
+bool ear_refuse(
+	const struct flow *f); /* as a host does that has no such port; false: not possible */
 
 /* ---- pump.c ---- */
 
@@ -283,6 +288,7 @@ enum moved { MOVED_ALL, MOVED_BROKEN };
 /* From one end to the other as much as goes. */
 enum moved pump_move(struct gate *g, struct way *way, int from, int to, uint64_t *ret_bytes);
 void pump_drop(struct gate *g, struct way *way); /* what it holds is lost */
+void pump_spare(struct gate *g); /* no descriptor was to be had: spare pipes give theirs */
 
 /* ---- inspect.c ---- */
 
@@ -292,20 +298,25 @@ bool inspect(struct flow *f);
 /* A first word that nobody could place goes on. */
 void inspect_unsure(struct flow *f);
 
-/* Bytes that the server said, before the client may go on (an upgrade). */
+/* Bytes that the server said, before the client may go on (talk_waits()). */
 bool inspect_answer(struct flow *f);
 
 /* ---- proxy.c ---- */
 
-void proxy_step(struct flow *f);   /* PHASE_ASK of FLOW_HTTP and FLOW_SOCKS */
+void proxy_step(struct flow *f);    /* PHASE_ASK of FLOW_HTTP and FLOW_SOCKS */
 void proxy_dialled(struct flow *f); /* the upstream is there, or f->dial_error says why not */
-bool proxy_flush(struct flow *f);  /* the rewritten head goes first; false: not all of it yet */
+bool proxy_flush(struct flow *f);   /* the rewritten head goes first; false: not all of it yet */
 
 /* ---- stub.c ---- */
 
 void stub_datagram(struct watch *w, uint32_t events);
 void stub_step(struct flow *f); /* FLOW_DNS */
 void stub_forget(struct flow *f);
+
+/* ---- listener.c ---- */
+
+int listener_open(struct listener *l);   /* l->gate and l->watch are set before; 0 or -errno */
+int listener_accept(struct listener *l); /* -1: nobody, or no descriptor */
 
 /* ---- inward.c ---- */
 

@@ -7,6 +7,7 @@
 #include "gate/address.h"
 #include "gate/confine.h"
 #include "gate/flow.h"
+#include "gate/own.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,10 +34,11 @@ size_t gate_size(void) {
 
 /* Whom the gate connects it accepts at once; whoever else comes is turned away. */
 static void strangers(struct watch *w, uint32_t events) {
+	struct listener *l = HOLDER(w, struct listener, watch);
 	(void)events;
 
 	for (int i = 0; i < MESSAGES; i++) {
-		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = listener_accept(l);
 		if (fd < 0) {
 			return;
 		}
@@ -52,10 +54,13 @@ static void take_relay(struct gate *g, int which, int fd) {
 		return;
 	}
 	flow_tune(fd, true); /* whom it accepts inherits that */
-	drop_fd(&g->relay[which].fd);
-	g->relay[which] = (struct watch){.fd = fd, .ready = strangers};
-	if (g->shared) { /* in a namespace of its own a program harms itself alone */
-		(void)loop_add(&g->loop, &g->relay[which], EPOLLIN); /* or they wait in the queue */
+	struct listener *l = &g->relay[which];
+	drop_fd(&l->watch.fd);
+	alarm_clear(&g->loop, &l->pause);
+	*l = (struct listener){.gate = g, .watch = {.fd = fd, .ready = strangers}};
+	/* In a namespace of its own a program harms itself alone. */
+	if (g->shared) {
+		(void)listener_open(l); /* or they wait in the queue */
 	}
 	g->peers->relay[which] = (uint16_t)port;
 }
@@ -118,22 +123,16 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 	case WIRE_SOCKETS:
 		take_sockets(g, w, fds, n);
 		break;
-	case WIRE_LISTENER:
-		if (n == 1) {
-			drop_fd(&g->listener);
-			g->listener = take_fd(&fds[0]);
-		}
-		break;
 	case WIRE_CONNECT:
-		if (n == 1) {
-			flow_begin(g, w, take_fd(&fds[0]));
-		}
+		flow_begin(g, w, n == 1 ? take_fd(&fds[0]) : -1);
 		break;
 	case WIRE_SOCKET:
 		take_socket(g, w, n == 1 ? take_fd(&fds[0]) : -1);
 		break;
+	case WIRE_ANSWER:
 	case WIRE_WANT_SOCKET:
-		break;
+	case WIRE_WANT_SERVER:
+		break; /* are the gate's own */
 	}
 }
 
@@ -222,11 +221,11 @@ static void publish_here(struct gate *g, const struct gate_setup *s) {
 	for (size_t i = 0; i < g->net->npublish && i < GATE_PUBLISH_MAX; i++) {
 		struct publisher *p = &g->publishers[i];
 		*p = (struct publisher){
-			.gate = g,
-			.watch = {.fd = s->publish[i], .ready = inward_accept},
+			.listener = {.gate = g,
+				     .watch = {.fd = s->publish[i], .ready = inward_accept}},
 			.port = g->net->publish[i].inside,
 		};
-		if (p->watch.fd >= 0 && loop_add(&g->loop, &p->watch, EPOLLIN) != 0) {
+		if (s->publish[i] >= 0 && listener_open(&p->listener) != 0) {
 			leave(FAILED);
 		}
 	}
@@ -254,10 +253,9 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->ledger = s->ledger;
 	g->peers = s->peers;
 	g->shared = s->shared;
-	g->listener = -1;
 	g->drained.ring = drained;
-	g->relay[0].fd = g->relay[1].fd = g->dns.fd = -1;
-	g->hold[0] = g->hold[1] = g->ear[0] = g->ear[1] = -1;
+	g->relay[0].watch.fd = g->relay[1].watch.fd = g->dns.fd = -1;
+	g->hold[0] = g->hold[1] = g->ear[0] = g->ear[1] = g->routes = -1;
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		g->free_flows[i] = GATE_FLOWS - 1 - i;
 	}
@@ -277,6 +275,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 		take_relay(g, 1, listen_here(AF_INET6));
 	}
 	publish_here(g, s);
+	g->routes = own_open(); /* now: the filter knows no such socket */
 	if (take_timer() != 0 || gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED);
 	}

@@ -14,7 +14,11 @@
  *  G4  everything has a bound: flows, lookups, heads, time;
  *  G5  nothing allocates, locks or calls libc beyond thin system calls: this process is
  *      a copy of one that may have had threads;
- *  G6  every decision is in the ledger before its answer is given. */
+ *  G6  every decision is in the ledger before its answer is given;
+ *  G7  the gate has no seccomp listener: the broker answers for it, each call that it
+ *      handed over once, and no other;
+ *  G8  a protocol is switched only by the answer to the first request of a connection, and
+ *      only to a WebSocket, of which a client sends frames (talk.h). */
 #ifndef CORRAL_GATE_GATE_H
 #define CORRAL_GATE_GATE_H
 

@@ -22,6 +22,7 @@
  * records of a single byte fits. */
 #define RECORDS_MAX 2048
 
+#define ALERT 21
 #define HANDSHAKE 22
 #define CLIENT_HELLO 1
 #define HOST_NAME_TYPE 0
@@ -60,6 +61,7 @@ struct extent {
 	uint8_t header[MESSAGE_HEADER];
 	size_t have; /* bytes of the message that are there */
 	size_t need; /* its length with the header; 0: not known yet */
+	size_t end;  /* where its last record ends, when all of it is there */
 };
 
 /* size bytes of a record, of which some may still be on their way. */
@@ -106,6 +108,7 @@ static enum sniff measure(const uint8_t *data, size_t len, struct extent *e, con
 			return refuse(why, fault);
 		}
 		if (e->need != 0 && e->have == e->need) {
+			e->end = at + size; /* nothing else is in that record */
 			return SNIFF_DONE;
 		}
 		if (len - at < size) {
@@ -267,6 +270,10 @@ bool hello_begins(const uint8_t *data, size_t len) {
 	return (len < 1 || data[0] == HANDSHAKE) && (len < 2 || data[1] == 3);
 }
 
+bool hello_answered(const uint8_t *data) {
+	return (data[0] == HANDSHAKE || data[0] == ALERT) && data[1] == 3;
+}
+
 enum sniff hello_read(const uint8_t *data, size_t len, struct hello *ret, const char **why) {
 	struct extent e = {0};
 	struct hello h = {0};
@@ -280,6 +287,7 @@ enum sniff hello_read(const uint8_t *data, size_t len, struct hello *ret, const 
 	if (fault != NULL) {
 		return refuse(why, fault);
 	}
+	h.len = e.end;
 	*ret = h;
 	return SNIFF_DONE;
 }

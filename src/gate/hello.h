@@ -15,6 +15,7 @@ enum sniff {
 #define HELLO_MAX ((size_t)64 * 1024)
 
 struct hello {
+	size_t len;             /* with its records */
 	bool named;             /* it has a server name */
 	struct hostname server; /* kind HOST_NAME; the outer one of an encrypted hello, which
 				 * cannot be told from one that only pretends to be */
@@ -22,6 +23,9 @@ struct hello {
 
 /* Whether the first bytes, as many as came, can be TLS: content type 22, version 3. */
 bool hello_begins(const uint8_t *data, size_t len);
+
+/* A server's first bytes, two of them: a record of TLS with a message or an alert. */
+bool hello_answered(const uint8_t *data);
 
 /* data is everything that came so far, at most HELLO_MAX.  Records may split the hello
  * anywhere.  *why for SNIFF_BAD: one clause. */

@@ -14,20 +14,16 @@
 /* Lines and blanks that a lenient server drops in front of a request. */
 #define BEFORE_MAX 64
 
-#define METHOD_MAX 64
+/* A first word with other bytes than a method's is decided about when so many are there. */
+#define ODD_MAX 64
 
 /* All of a line is looked at with every byte that comes: a longer one is a request, whose
  * parser has a bound of its own. */
 #define LINE_MAX_SEEN ((size_t)8 * 1024)
 
-/* Some servers take other white space for a blank. */
-static bool is_gap(uint8_t c) {
-	return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
-}
-
 static size_t gaps(struct span s) {
 	size_t n = 0;
-	while (n < s.len && (is_gap(s.at[n]) || s.at[n] == '\n')) {
+	while (n < s.len && (gap_char(s.at[n]) || s.at[n] == '\n')) {
 		n++;
 	}
 	return n;
@@ -37,7 +33,7 @@ static size_t gaps(struct span s) {
 static bool has_version(struct span line) {
 	for (size_t i = 1; i < line.len; i++) {
 		struct span rest = {line.at + i, line.len - i};
-		if (is_gap(line.at[i - 1]) && span_begins(rest, "HTTP/")) {
+		if (gap_char(line.at[i - 1]) && span_begins(rest, "HTTP/")) {
 			return true;
 		}
 	}
@@ -49,38 +45,95 @@ static bool is_preface(struct span line) {
 	return line.len >= 14 && memcmp(line.at, "PRI * HTTP/2.0", 14) == 0;
 }
 
+/* Methods that servers take without looking further. */
+static bool is_method(struct span word) {
+	static const char *const methods[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
+					      "PATCH", "OPTIONS", "TRACE", "CONNECT"};
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		if (span_is(word, methods[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What HTTP asks for, and not RTSP or SIP, which have some of its methods. */
+static bool has_target(struct span line, struct span method) {
+	struct span rest = {line.at + method.len, line.len - method.len};
+	while (rest.len > 0 && gap_char(rest.at[0])) {
+		rest.at++;
+		rest.len--;
+	}
+	return span_begins(rest, "/") || span_begins(rest, "http:");
+}
+
 /* What the whole line says, where it has no version: ssh's, SMTP's and SIP's first lines have words
- * too, and no such version; HTTP/0.9 had none and knew GET alone. */
+ * too, and no such version; HTTP/0.9 had none and knew GET alone, and servers that still speak it
+ * take other methods as well. */
 static enum sniff judge_line(struct span line, struct span method) {
-	return span_is(method, "GET") && !is_preface(line) ? SNIFF_DONE : SNIFF_BAD;
+	/* The line by which a proxy tells a server whose connection it is: a request follows. */
+	if (span_exactly(method, "PROXY")) {
+		return SNIFF_DONE;
+	}
+	bool get = span_is(method, "GET") && !is_preface(line);
+	return get || (is_method(method) && has_target(line, method)) ? SNIFF_DONE : SNIFF_BAD;
 }
 
 /* Up to the first control character. */
 static size_t text_len(struct span line) {
 	size_t n = 0;
-	while (n < line.len && (is_gap(line.at[n]) || text_char(line.at[n]))) {
+	while (n < line.len && (gap_char(line.at[n]) || text_char(line.at[n]))) {
 		n++;
 	}
 	return n;
 }
 
-/* A control character in the line: no request, unless it begins with a method that servers
- * take without looking further. */
-static enum sniff judge_controls(struct span line, struct span method) {
-	static const char *const methods[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
-					      "PATCH", "OPTIONS", "TRACE", "CONNECT"};
-	if (text_len(line) == line.len) {
+static bool is_letter(uint8_t c) {
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* A control character in the line, where the verdict falls, however much came with it: no request,
+ * unless what stands before it begins with a method or has a version.  Another word may be a method
+ * of one server's, which takes such characters too: there the whole line has to be seen. */
+static enum sniff judge_controls(struct span line, bool whole) {
+	struct span text = {line.at, text_len(line)}, word = {line.at, 0};
+	while (word.len < text.len && token_char(text.at[word.len])) {
+		word.len++;
+	}
+	bool followed = word.len < text.len;
+	if ((followed && is_method(word)) || (has_version(text) && !is_preface(text))) {
+		return SNIFF_DONE;
+	}
+	if (!followed || !gap_char(text.at[word.len]) || !is_letter(line.at[0])) {
+		return SNIFF_BAD;
+	}
+	if (!whole && line.len < LINE_MAX_SEEN) {
 		return SNIFF_MORE;
 	}
-	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-		if (span_is(method, methods[i])) {
-			return SNIFF_DONE;
-		}
+	return has_version(line) || !whole ? SNIFF_DONE : SNIFF_BAD;
+}
+
+/* The same in its second version: a signature that is no line. */
+static enum sniff proxied(const uint8_t *data, size_t len) {
+	static const uint8_t signature[] = {'\r', '\n', '\r', '\n', 0,   '\r',
+					    '\n', 'Q',  'U',  'I',  'T', '\n'};
+	size_t n = len < sizeof signature ? len : sizeof signature;
+
+	if (len <= 4 || memcmp(data, signature, n) != 0) {
+		return SNIFF_BAD;
 	}
-	return SNIFF_BAD;
+	return n == sizeof signature ? SNIFF_DONE : SNIFF_MORE;
+}
+
+bool http_within(const uint8_t *data, size_t len) {
+	return has_version((struct span){data, len});
 }
 
 enum sniff http_begins(const uint8_t *data, size_t len) {
+	enum sniff preface = proxied(data, len);
+	if (preface != SNIFF_BAD) {
+		return preface; /* the parser refuses it */
+	}
 	struct span line = {data, len};
 	if (line.len > LINE_MAX_SEEN) {
 		line.len = LINE_MAX_SEEN;
@@ -93,27 +146,29 @@ enum sniff http_begins(const uint8_t *data, size_t len) {
 	line.len -= before;
 	const uint8_t *end = line.len == 0 ? NULL : memchr(line.at, '\n', line.len);
 	line.len = end == NULL ? line.len : (size_t)(end - line.at);
+	if (text_len(line) < line.len) {
+		return judge_controls(line, end != NULL);
+	}
 	/* Whatever its first word is: some servers do not look at that. */
 	if (end != NULL && has_version(line) && !is_preface(line)) {
 		return SNIFF_DONE;
 	}
-	while (word < line.len && word <= METHOD_MAX && token_char(line.at[word])) {
+	while (word < line.len && token_char(line.at[word])) {
 		word++;
 	}
-	/* A longer beginning whose first word is no method is another protocol's. */
-	if (end == NULL && line.len <= METHOD_MAX && text_len(line) == line.len) {
-		return SNIFF_MORE;
+	/* However long: servers pass on methods that they do not know, and the line may come in
+	 * pieces.  Nobody takes one as long as all that is looked at. */
+	if (end == NULL && (line.len <= ODD_MAX || word == line.len)) {
+		return len >= LINE_MAX_SEEN ? SNIFF_BAD : SNIFF_MORE;
 	}
-	if (word == 0 || word == line.len || word > METHOD_MAX || !is_gap(line.at[word]) ||
-	    line.at[word] == '\r') {
+	/* A longer beginning whose first word is no method is another protocol's. */
+	if (word == 0 || word == line.len || !gap_char(line.at[word]) || line.at[word] == '\r') {
 		return SNIFF_BAD;
 	}
-	struct span method = {line.at, word};
-	enum sniff told = judge_controls(line, method);
-	if (told == SNIFF_MORE && end != NULL) {
-		return judge_line(line, method);
+	if (end != NULL) {
+		return judge_line(line, (struct span){line.at, word});
 	}
-	return told == SNIFF_MORE && len >= LINE_MAX_SEEN ? SNIFF_DONE : told;
+	return len >= LINE_MAX_SEEN ? SNIFF_DONE : SNIFF_MORE;
 }
 
 enum sniff http2_begins(const uint8_t *data, size_t len) {

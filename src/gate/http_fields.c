@@ -46,6 +46,10 @@ bool span_is(struct span s, const char *word) {
 	return spans_same(s, span_of(word));
 }
 
+bool span_exactly(struct span s, const char *word) {
+	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
+}
+
 bool span_begins(struct span s, const char *word) {
 	size_t len = strlen(word);
 	return s.len >= len && spans_same((struct span){s.at, len}, span_of(word));

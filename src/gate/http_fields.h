@@ -25,8 +25,16 @@ static inline bool text_char(uint8_t c) {
 	return c == '\t' || (c >= 0x20 && c != 0x7f);
 }
 
+/* White space within a line, as the most lenient reader has it: to Python's split() the separators
+ * of ASCII and two bytes of Latin-1 are blanks. */
+static inline bool gap_char(uint8_t c) {
+	return c == ' ' || c == '\t' || (c >= '\v' && c <= '\r') || (c >= 0x1c && c <= 0x1f) ||
+	       c == 0x85 || c == 0xa0;
+}
+
 /* Letters in either case are the same. */
 bool span_is(struct span s, const char *word);
+bool span_exactly(struct span s, const char *word); /* letters in the same case */
 bool span_begins(struct span s, const char *word);
 bool spans_same(struct span a, struct span b);
 

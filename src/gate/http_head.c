@@ -82,6 +82,10 @@ static struct refusal read_method(struct span s, struct http_head *h) {
 		}
 	}
 	h->connect = span_is(s, "CONNECT");
+	/* Written so: a server that knows "post" for another method may ignore its body. */
+	h->has_content =
+		span_exactly(s, "POST") || span_exactly(s, "PUT") || span_exactly(s, "PATCH");
+	h->get = span_exactly(s, "GET");
 	return ACCEPTED;
 }
 
@@ -203,12 +207,13 @@ static struct refusal find_lines(const uint8_t *data, size_t len, struct lines *
 
 /* What the fields say, before it is compared. */
 struct said {
-	bool host, length, encoding, upgrade;
+	bool host, length, encoding, upgrade, upgrades, key, version;
 	struct hostname name;
 	uint16_t port;
 	uint64_t bytes;
 	size_t options; /* of Connection */
 	enum http_upgrade to;
+	char websocket_key[WEBSOCKET_KEY];
 };
 
 static struct refusal take_host(struct said *s, struct span value) {
@@ -256,6 +261,7 @@ static struct refusal take_connection(struct said *s, struct span value) {
 		    span_resembles(option, "transfer-encoding")) {
 			return bad("the request's Connection names Host or a length");
 		}
+		s->upgrades = s->upgrades || span_is(option, "upgrade");
 	}
 	return ACCEPTED;
 }
@@ -263,6 +269,22 @@ static struct refusal take_connection(struct said *s, struct span value) {
 static struct refusal take_upgrade(struct said *s, struct span value) {
 	s->to = !s->upgrade && span_is(value, "websocket") ? UPGRADE_WEBSOCKET : UPGRADE_OTHER;
 	s->upgrade = true;
+	return ACCEPTED;
+}
+
+/* One that is no key, or the second, is none: then no WebSocket is asked for. */
+static struct refusal take_key(struct said *s, struct span value) {
+	bool fits = !s->key && value.len == sizeof s->websocket_key;
+
+	if (fits) {
+		memcpy(s->websocket_key, value.at, sizeof s->websocket_key);
+	}
+	s->key = fits;
+	return ACCEPTED;
+}
+
+static struct refusal take_websocket(struct said *s, struct span value) {
+	s->version = span_is(value, "13");
 	return ACCEPTED;
 }
 
@@ -275,6 +297,8 @@ static const struct {
 	{"transfer-encoding", take_encoding},
 	{"connection", take_connection},
 	{"upgrade", take_upgrade},
+	{"sec-websocket-key", take_key},
+	{"sec-websocket-version", take_websocket},
 };
 
 static struct refusal take_field(struct said *s, const struct field *f) {
@@ -283,7 +307,8 @@ static struct refusal take_field(struct said *s, const struct field *f) {
 			return known[i].take(s, f->value);
 		}
 		if (span_resembles(f->name, known[i].name)) {
-			return bad("a field's name is that of Host or of a length but for '_'");
+			return bad("a field's name is that of Host, of a length or of an upgrade "
+				   "but for '_'");
 		}
 	}
 	return ACCEPTED;
@@ -324,6 +349,8 @@ static bool same_port(const struct http_head *h, uint16_t host_port) {
 
 static struct refusal settle_host(const struct said *s, struct http_head *h) {
 	bool in_target = h->form == HTTP_ABSOLUTE || h->form == HTTP_AUTHORITY;
+
+	h->has_host = s->host;
 	if (!s->host && h->minor > 0) {
 		return bad("the request has no Host");
 	}
@@ -358,6 +385,15 @@ static struct refusal settle_body(const struct said *s, struct http_head *h) {
 	return ACCEPTED;
 }
 
+/* Only a whole handshake can be answered in a way that can be checked. */
+static void settle_upgrade(const struct said *s, struct http_head *h) {
+	bool whole = h->get && h->minor == 1 && h->body.kind == BODY_NONE && s->upgrades &&
+		     s->key && s->version;
+
+	h->upgrade = s->to == UPGRADE_WEBSOCKET && !whole ? UPGRADE_OTHER : s->to;
+	memcpy(h->websocket_key, s->websocket_key, sizeof h->websocket_key);
+}
+
 static struct refusal read_head(const uint8_t *data, size_t len, struct http_head *h) {
 	struct lines l = {0};
 	struct said s = {0};
@@ -376,7 +412,7 @@ static struct refusal read_head(const uint8_t *data, size_t len, struct http_hea
 		told = settle_body(&s, h);
 	}
 	h->len = l.len;
-	h->upgrade = s.to;
+	settle_upgrade(&s, h);
 	return told;
 }
 

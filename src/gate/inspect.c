@@ -1,4 +1,4 @@
-/* What a client says, against the names that it may talk to.
+/* What a client says, against the names that it may talk to; talk.h has the states.
  *
  * The bytes are looked at where they lie, in the socket's queue (G2); what is found
  * good is a number of bytes that may pass.
@@ -78,7 +78,7 @@ static void say_forbidden(struct flow *f, const char *why) {
 }
 
 static bool refuse_verdict(struct flow *f, const struct net_verdict *v) {
-	bool words = f->client.fd >= 0 && !f->heard_back && f->speaks_http;
+	bool words = f->client.fd >= 0 && !f->heard_back && f->talk.http;
 
 	(void)flow_note(f, NET_OP_REQUEST, NET_DENIED, v);
 	if (words) {
@@ -112,9 +112,6 @@ static bool refuse_unread(struct flow *f, const char *why) {
 
 /* ---- waiting for more ---- */
 
-/* "HTTP/1.1 101": as much as decides. */
-#define STATUS_LINE 12
-
 static bool wait_for_more(struct flow *f, size_t seen) {
 	if (!f->spoken) {
 		f->spoken = true;
@@ -127,15 +124,11 @@ static bool wait_for_more(struct flow *f, size_t seen) {
 	return true;
 }
 
-/* It is known what is spoken, or this part of it was judged. */
-static void heard(struct flow *f, enum speech speech) {
-	f->speech = speech;
+/* This part of what is said was judged. */
+static void heard(struct flow *f) {
 	f->spoken = f->unsure = false;
 	alarm_clear(&f->gate->loop, &f->alarm);
 	flow_low(f, 1);
-	if (speech == SPEECH_OPAQUE) {
-		f->up.allow = WAY_OPEN;
-	}
 }
 
 /* What is there, after what went on before anybody knew what it was. */
@@ -154,7 +147,7 @@ static void pass_word(struct flow *f) {
 	f->unsure = false;
 	alarm_clear(&f->gate->loop, &f->alarm);
 	flow_low(f, 1);
-	if (n > 0 && f->npassed + (size_t)n <= UNSURE_MAX) {
+	if (n > 0 && f->npassed + (size_t)n <= TALK_UNSURE_MAX) {
 		memcpy(f->passed + f->npassed, f->gate->scratch + f->npassed, (size_t)n);
 		f->npassed += (size_t)n;
 		f->up.allow = (uint64_t)n;
@@ -177,183 +170,99 @@ static void wait_unsure(struct flow *f, size_t seen) {
 	}
 }
 
-static bool has_blank(const uint8_t *data, size_t len) {
-	return memchr(data, ' ', len) != NULL || memchr(data, '\t', len) != NULL;
+/* ---- whom it names ---- */
+
+static bool judge_server(struct flow *f, const struct hostname *server) {
+	struct net_verdict v = judge_said(f, server->name);
+
+	return v.allowed ? true : refuse_name(f, server->name, &v);
 }
 
-/* ---- TLS ---- */
-
-static bool inspect_tls(struct flow *f, const uint8_t *data, size_t len) {
-	struct hello hello;
-	const char *why = NULL;
-
-	switch (hello_read(data, len, &hello, &why)) {
-	case SNIFF_MORE:
-		return len == HELLO_MAX ? refuse(f, "the TLS hello is too long")
-					: wait_for_more(f, len);
-	case SNIFF_BAD:
-		return refuse(f, why);
-	case SNIFF_DONE:
-		break;
-	}
-	if (!hello.named) {
-		if (f->strict) {
-			return refuse_unread(f, "the TLS hello names no server");
-		}
-		heard(f, SPEECH_OPAQUE);
-		return true;
-	}
-	struct net_verdict v = judge_said(f, hello.server.name);
-	if (!v.allowed) {
-		return refuse_name(f, hello.server.name, &v);
-	}
-	heard(f, SPEECH_OPAQUE);
-	return true;
-}
-
-/* ---- HTTP ---- */
-
-static bool judge_head(struct flow *f, const struct http_head *head) {
-	if (head->connect) {
-		return refuse(f, "a proxy's request was sent to a host that is no proxy");
-	}
-	if (head->port != 0 && head->port != f->port) {
+static bool judge_host(struct flow *f, const struct talk_said *said) {
+	if (said->port != 0 && said->port != f->port) {
 		return refuse(f, "the request names another port than the connection's");
 	}
-	if (head->host.kind == HOST_BAD) {
+	if (said->host.kind == HOST_BAD) {
 		return refuse(f, "the request names no host");
 	}
-	if (head->host.kind == HOST_IP) {
-		struct net_verdict v = judge_ip(f->gate->net, &head->host.ip, f->port);
-		return v.allowed && ip_same(&head->host.ip, &f->ip)
+	if (said->host.kind == HOST_IP) {
+		struct net_verdict v = judge_ip(f->gate->net, &said->host.ip, f->port);
+		return v.allowed && ip_same(&said->host.ip, &f->ip)
 			       ? true
 			       : refuse(f, "the request names an address in the place of a host");
 	}
-	struct net_verdict v = judge_said(f, head->host.name);
-	return v.allowed ? true : refuse_name(f, head->host.name, &v);
+	return judge_server(f, &said->host);
 }
 
-static bool inspect_head(struct flow *f, const uint8_t *data, size_t len) {
-	struct http_head head;
-	const char *why = NULL;
-	int status;
-
-	f->speaks_http = true;
-	switch (http_head_read(data, len, &head, &status, &why)) {
-	case SNIFF_MORE:
-		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
-					    : wait_for_more(f, len - f->npassed);
-	case SNIFF_BAD:
-		return refuse(f, why);
-	case SNIFF_DONE:
-		break;
-	}
-	if (!judge_head(f, &head)) {
+static bool pass(struct flow *f, const struct talk_said *said) {
+	if (said->names && !(said->tls ? judge_server(f, &said->host) : judge_host(f, said))) {
 		return false;
 	}
-	heard(f, SPEECH_HTTP);
-	f->upgrade = head.upgrade;
-	if (f->upgrade != UPGRADE_NONE) {
-		flow_low_water(f->server.fd, STATUS_LINE);
+	heard(f);
+	if (talk_waits(&f->talk)) {
+		flow_low_water(f->server.fd, talk_wants(&f->talk));
 	}
-	f->body = head.body;
-	f->in_body = head.body.kind == BODY_CHUNKED;
-	f->up.allow = head.len - f->npassed + (head.body.kind == BODY_LENGTH ? head.body.left : 0);
+	f->up.allow = said->pass == UINT64_MAX ? WAY_OPEN : said->pass - f->npassed;
 	f->npassed = 0;
 	return true;
 }
 
-static bool inspect_body(struct flow *f, const uint8_t *data, size_t len) {
-	bool end = false;
-	long taken = http_body_take(&f->body, data, len, &end);
+/* ---- the client's words ---- */
 
-	if (taken < 0) {
-		return refuse(f, "the request's chunks are broken");
+static bool ended(struct flow *f) {
+	if (f->talk.strict && f->talk.state == TALK_FIRST) {
+		flow_close(f); /* nothing was said, so nothing may be heard */
+		return false;
 	}
-	f->in_body = !end;
-	f->up.allow = (uint64_t)taken;
-	if (end && f->kind == FLOW_HTTP && !f->connects) {
-		f->speech = SPEECH_OPAQUE; /* and nothing more is taken: one request a connection */
-	}
-	return true;
-}
-
-/* ---- what is it? ---- */
-
-static bool inspect_first(struct flow *f, const uint8_t *data, size_t len) {
-	if (hello_begins(data, len)) {
-		return inspect_tls(f, data, len);
-	}
-	enum sniff two = http2_begins(data, len), one = http_begins(data, len);
-	if (two == SNIFF_DONE) {
-		return refuse_unread(f, "HTTP/2 without TLS is not judged");
-	}
-	if (one == SNIFF_DONE) {
-		return inspect_head(f, data, len);
-	}
-	if (one == SNIFF_MORE || two == SNIFF_MORE) {
-		if (!f->strict && len <= UNSURE_MAX) {
-			wait_unsure(f, len - f->npassed);
-			return true;
-		}
-		if (!f->strict && !has_blank(data, UNSURE_MAX)) {
-			heard(f, SPEECH_OPAQUE); /* no method is so long */
-			return true;
-		}
-		return len == HTTP_HEAD_MAX ? refuse(f, "the request's head is too long")
-					    : wait_for_more(f, len - f->npassed);
-	}
-	if (f->strict) {
-		return refuse_unread(f, "on ports 80 and 443 a client speaks TLS or HTTP");
-	}
-	heard(f, SPEECH_OPAQUE);
-	return true;
+	f->up.ended = true; /* said its last at a place where it may */
+	return f->talk.state == TALK_BODY ? refuse(f, "the client ended in the middle of a request")
+					  : true;
 }
 
 bool inspect(struct flow *f) {
-	const uint8_t *data = f->gate->scratch;
 	ssize_t n = peek(f);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		flow_reset(f);
 		return false;
 	}
-	if (n < 0) {
+	if (n <= 0) {
+		return n < 0 || ended(f);
+	}
+	f->talk.spoken = f->talk.spoken || f->heard_back;
+	struct talk_said said = talk_client(&f->talk, f->gate->scratch, f->npassed + (size_t)n);
+	switch (said.verdict) {
+	case SAID_MORE:
+		return wait_for_more(f, (size_t)n);
+	case SAID_UNSURE:
+		wait_unsure(f, (size_t)n);
 		return true;
+	case SAID_PASS:
+		return pass(f, &said);
+	case SAID_BAD:
+		break;
 	}
-	if (n == 0 && f->strict && f->speech == SPEECH_UNKNOWN) {
-		flow_close(f); /* nothing was said, so nothing may be heard */
-		return false;
-	}
-	if (n == 0) {
-		f->up.ended = true; /* said its last at a place where it may */
-		return f->in_body ? refuse(f, "the client ended in the middle of a request") : true;
-	}
-	if (f->speech == SPEECH_UNKNOWN) {
-		return inspect_first(f, data, f->npassed + (size_t)n);
-	}
-	return f->in_body ? inspect_body(f, data, (size_t)n) : inspect_head(f, data, (size_t)n);
+	return said.unread ? refuse_unread(f, said.why) : refuse(f, said.why);
 }
 
-/* ---- a server that changes the protocol ---- */
+/* ---- a server that begins TLS, or changes the protocol ---- */
 
 bool inspect_answer(struct flow *f) {
 	uint8_t *data = f->gate->scratch;
 	ssize_t n = recv(f->server.fd, data, sizeof f->gate->scratch, MSG_PEEK | MSG_DONTWAIT);
-	int status = 0;
+	size_t len = n < 0 ? 0 : (size_t)n;
+	struct talk_said said = talk_server(&f->talk, data, len, flow_ended(f->server.fd));
 
-	bool more = n <= 0 || http_status_read(data, (size_t)n, &status) == SNIFF_MORE;
-	if (more && !flow_ended(f->server.fd)) {
-		flow_low_water(f->server.fd, n < STATUS_LINE ? STATUS_LINE : (size_t)n + 1);
+	if (said.verdict == SAID_MORE) {
+		size_t wanted = talk_wants(&f->talk);
+		flow_low_water(f->server.fd, len < wanted ? wanted : len + 1);
 		return true;
 	}
 	flow_low_water(f->server.fd, 1);
-	if (status == 101 && f->upgrade == UPGRADE_OTHER) {
-		return refuse_unread(f, "the server changed to a protocol that is not judged");
+	if (said.verdict == SAID_BAD) {
+		return said.unread ? refuse_unread(f, said.why) : refuse(f, said.why);
 	}
-	if (status == 101) {
-		heard(f, SPEECH_OPAQUE);
-	}
-	f->upgrade = UPGRADE_NONE;
+	heard(f);
+	f->up.allow = said.pass == UINT64_MAX ? WAY_OPEN : 0;
 	return true;
 }

@@ -1,8 +1,8 @@
 /* From the host to a server inside: --publish.
  *
  * Should:   give every connection to the published port to whoever listens inside.
- * Must not: make the socket for it here where the inside has a network of its own: it
- *           would reach the host's loopback.
+ * Must not: make the socket for it here: it would reach the host's loopback, and without a
+ *           network namespace whoever listens there; the broker knows the run's own servers.
  * Fails:    closed: where nobody listens inside the connection is reset. */
 #include "gate/address.h"
 #include "gate/flow.h"
@@ -18,14 +18,13 @@ static const struct ip loopback6 = {{[15] = 1}};
 
 static void ask_inside(struct flow *f) {
 	const struct wire w = {
-		.kind = WIRE_WANT_SOCKET,
+		.kind = f->gate->shared ? WIRE_WANT_SERVER : WIRE_WANT_SOCKET,
 		.id = flow_ticket(f),
 		.family = ip_is4(&f->ip) ? AF_INET : AF_INET6,
+		.port = f->gate->shared ? f->port : 0,
 	};
 
-	if (f->gate->shared) {
-		inward_socket(f, socket(w.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-	} else if (wire_send(f->gate->channel.fd, &w, NULL, 0) != 0) {
+	if (wire_send(f->gate->channel.fd, &w, NULL, 0) != 0) {
 		flow_reset(f);
 	}
 }
@@ -69,11 +68,12 @@ void inward_socket(struct flow *f, int socket) {
 	if (f->phase != PHASE_ASK) {
 		return;
 	}
-	if (fd < 0) {
+	if (fd < 0 && !f->gate->shared) {
 		flow_reset(f);
 		return;
 	}
-	if (connect_inside(fd, f) != 0 && errno != EINPROGRESS) {
+	/* On a shared loopback the broker has connected it, to a server of the run. */
+	if (fd < 0 || (!f->gate->shared && connect_inside(fd, f) != 0 && errno != EINPROGRESS)) {
 		not_there(f);
 		return;
 	}
@@ -85,7 +85,7 @@ void inward_socket(struct flow *f, int socket) {
 }
 
 static void begin(struct publisher *p, int fd) {
-	struct flow *f = flow_new(p->gate, FLOW_INWARD);
+	struct flow *f = flow_new(p->listener.gate, FLOW_INWARD);
 	const struct net_verdict v = {.allowed = true};
 	auto_fd client = fd;
 
@@ -94,7 +94,7 @@ static void begin(struct publisher *p, int fd) {
 	}
 	f->ip = loopback4;
 	f->port = p->port;
-	f->speech = SPEECH_OPAQUE;
+	f->talk.state = TALK_OPAQUE;
 	f->client.fd = take_fd(&client);
 	flow_tune(f->client.fd, true);
 	f->entry = flow_note(f, NET_OP_PUBLISH, NET_ALLOWED, &v);
@@ -102,11 +102,11 @@ static void begin(struct publisher *p, int fd) {
 }
 
 void inward_accept(struct watch *w, uint32_t events) {
-	struct publisher *p = HOLDER(w, struct publisher, watch);
+	struct publisher *p = HOLDER(w, struct publisher, listener.watch);
 	(void)events;
 
 	for (int i = 0; i < ACCEPTED; i++) {
-		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = listener_accept(&p->listener);
 		if (fd < 0) {
 			return;
 		}

@@ -225,3 +225,29 @@ struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule 
 	}
 	return refused(NULL, special->why);
 }
+
+/* ---- addresses of denied names ---- */
+
+bool judge_names_host(const struct net_rule *r, uint16_t port) {
+	return r->kind == NET_RULE_NAME && (r->port <= 0 || r->port == port);
+}
+
+/* The one that is reached: of a translated address the one inside it. */
+static struct ip reached(const struct ip *ip) {
+	struct ip inner = *ip;
+
+	(void)range_inner(ip, &inner); /* without one it stays the address itself */
+	return inner;
+}
+
+bool judge_leads_to(const struct dns_answer *a, const struct ip *ip) {
+	struct ip wanted = reached(ip);
+
+	for (size_t i = 0; i < a->nips; i++) {
+		struct ip found = reached(&a->ips[i]);
+		if (ip_same(&found, &wanted)) {
+			return true;
+		}
+	}
+	return false;
+}

@@ -41,4 +41,10 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
 			      const struct ip *ip, uint16_t port);
 
+/* Whether a rule is about one exact name, at this port. */
+bool judge_names_host(const struct net_rule *r, uint16_t port);
+
+/* Whether one of these addresses is this one, or both are forms of the same IPv4 address. */
+bool judge_leads_to(const struct dns_answer *a, const struct ip *ip);
+
 #endif

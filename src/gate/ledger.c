@@ -1,4 +1,5 @@
-/* Should:   keep every decision once, with a count, and count what finds no room.
+/* Should:   keep every decision once, with a count; count what finds no room, and keep for it how
+ *           often which rule decided what, and the bytes.
  * Must not: allocate or lock in the writer, or move `used` before an entry is whole.
  * Fails:    open: a decision holds whether or not there is room to write it down. */
 #include "gate/ledger.h"
@@ -10,14 +11,27 @@
  * there is always a free one and the way to it is short. */
 #define SLOTS ((size_t)2 * LEDGER_ENTRIES)
 
-/* Of the entries: what one kind leaves for the other.  Neither a flood of refused names hides
- * where the command went, nor the other way round. */
-#define RESERVE 4
+/* No flood of one kind hides the others: neither do refused names hide where the command went, nor
+ * names that were looked up what was refused.  Each kind has places of its own, and the rest is for
+ * whoever comes first.  SUMS are for what finds none: one for each operation, outcome and rule. */
+enum kind { KIND_REFUSED, KIND_REACHED, KIND_RESOLVED, KIND_COUNT };
+
+static const uint32_t own_places[KIND_COUNT] = {
+	[KIND_REFUSED] = 192, [KIND_REACHED] = 128, [KIND_RESOLVED] = 64};
+#define SHARED_PLACES 96
+#define SUMS 32
+
+_Static_assert(192 + 128 + 64 + SHARED_PLACES + SUMS == LEDGER_ENTRIES,
+	       "every place is somebody's");
+
+static const char unlisted[] = "more than are listed one by one";
 
 /* What only the writer uses stands behind what is read. */
 struct book {
 	struct ledger ledger;
-	uint32_t allowed;      /* entries of that kind */
+	uint32_t of[KIND_COUNT]; /* entries of each kind */
+	uint32_t shared;         /* of them, those beyond their own places */
+	uint32_t sums;
 	uint16_t slots[SLOTS]; /* 1 + an entry's index; 0: free */
 };
 
@@ -72,9 +86,23 @@ static uint16_t *slot_of(struct book *b, const struct ledger_entry *d) {
 	}
 }
 
-static bool has_room(const struct book *b, uint32_t used, enum net_outcome outcome) {
-	uint32_t of_kind = outcome == NET_ALLOWED ? b->allowed : used - b->allowed;
-	return used < LEDGER_ENTRIES && of_kind < LEDGER_ENTRIES - LEDGER_ENTRIES / RESERVE;
+static enum kind kind_of(const struct ledger_entry *d) {
+	if (d->outcome != NET_ALLOWED) {
+		return KIND_REFUSED;
+	}
+	return d->op == NET_OP_RESOLVE ? KIND_RESOLVED : KIND_REACHED;
+}
+
+/* A place for one more of this kind; false: there is none. */
+static bool take_place(struct book *b, enum kind kind) {
+	bool own = b->of[kind] < own_places[kind];
+
+	if (!own && b->shared == SHARED_PLACES) {
+		return false;
+	}
+	b->of[kind]++;
+	b->shared += !own;
+	return true;
 }
 
 static void copy_text(char *to, const char *from, size_t cap) {
@@ -99,6 +127,42 @@ static void write_entry(struct ledger_entry *to, const struct ledger_entry *from
 	atomic_store_explicit(&to->count, 1, memory_order_relaxed);
 }
 
+static struct ledger_entry *add(struct book *b, uint16_t *slot, const struct ledger_entry *d) {
+	struct ledger *l = &b->ledger;
+	uint32_t used = atomic_load_explicit(&l->used, memory_order_relaxed);
+
+	write_entry(&l->entries[used], d);
+	*slot = (uint16_t)(used + 1);
+	/* Last, and not before: who reads after our death sees whole entries. */
+	atomic_store_explicit(&l->used, used + 1, memory_order_release);
+	return &l->entries[used];
+}
+
+static struct ledger_entry *count_on(struct book *b, const uint16_t *slot) {
+	struct ledger_entry *known = &b->ledger.entries[*slot - 1];
+
+	atomic_fetch_add_explicit(&known->count, 1, memory_order_relaxed);
+	return known;
+}
+
+/* For all that finds no place and has the same operation, outcome and rule. */
+static struct ledger_entry *add_to_sum(struct book *b, const struct ledger_entry *d) {
+	struct ledger_entry sum = {.op = d->op, .outcome = d->outcome};
+
+	copy_text(sum.rule, d->rule, sizeof sum.rule);
+	copy_text(sum.why, unlisted, sizeof sum.why);
+	atomic_fetch_add_explicit(&b->ledger.lost, 1, memory_order_relaxed);
+	uint16_t *slot = slot_of(b, &sum);
+	if (*slot != 0) {
+		return count_on(b, slot);
+	}
+	if (b->sums == SUMS) {
+		return NULL;
+	}
+	b->sums++;
+	return add(b, slot, &sum);
+}
+
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision) {
 	struct book *b = (struct book *)l; /* its first member; ledger_new() made the rest */
 	if (l == NULL) {
@@ -106,19 +170,7 @@ struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *dec
 	}
 	uint16_t *slot = slot_of(b, decision);
 	if (*slot != 0) {
-		struct ledger_entry *known = &l->entries[*slot - 1];
-		atomic_fetch_add_explicit(&known->count, 1, memory_order_relaxed);
-		return known;
+		return count_on(b, slot);
 	}
-	uint32_t used = atomic_load_explicit(&l->used, memory_order_relaxed);
-	if (!has_room(b, used, decision->outcome)) {
-		atomic_fetch_add_explicit(&l->lost, 1, memory_order_relaxed);
-		return NULL;
-	}
-	write_entry(&l->entries[used], decision);
-	*slot = (uint16_t)(used + 1);
-	b->allowed += decision->outcome == NET_ALLOWED;
-	/* Last, and not before: who reads after our death sees whole entries. */
-	atomic_store_explicit(&l->used, used + 1, memory_order_release);
-	return &l->entries[used];
+	return take_place(b, kind_of(decision)) ? add(b, slot, decision) : add_to_sum(b, decision);
 }

@@ -32,7 +32,8 @@ struct ledger_entry {
 
 struct ledger {
 	_Atomic uint32_t used; /* entries that are whole */
-	_Atomic uint64_t lost; /* decisions for which there was no room */
+	_Atomic uint64_t lost; /* decisions that are not listed one by one */
+	_Atomic bool ended;    /* whoever writes the other ledger is gone, before the run was over */
 	struct ledger_entry entries[LEDGER_ENTRIES];
 };
 
@@ -40,7 +41,7 @@ int ledger_new(struct ledger **ret, struct err *e);
 void ledger_free(struct ledger *l); /* NULL is fine */
 
 /* Counts one decision (its sent, received and count are not looked at); returns the entry for the
- * bytes, or NULL when there is no room.  By one process; system calls only.  l may be NULL. */
+ * bytes, which may be one for many, or NULL when there is no room even for that.  By one process; system calls only.  l may be NULL. */
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision);
 
 #endif

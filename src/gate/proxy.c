@@ -92,12 +92,18 @@ static void judge_ip_asked(struct flow *f) {
 	struct net_verdict v = dial_judge(f);
 
 	f->by_address = true;
-	f->entry = flow_note(f, NET_OP_PROXY, v.allowed ? NET_ALLOWED : NET_DENIED, &v);
+	/* As a direct connection: a request has to name the host that the address was given for. */
+	if (v.allowed && f->by_name && !f->connects) {
+		v = (struct net_verdict){
+			.rule = f->rule,
+			.why = "the request names an address in the place of a host"};
+	}
 	if (!v.allowed) {
+		(void)flow_note(f, NET_OP_PROXY, NET_DENIED, &v);
 		turn_away(f, EACCES, v.why);
 		return;
 	}
-	dial_begin(f);
+	dial_vetted(f);
 }
 
 static void judge_asked(struct flow *f, const struct hostname *host, uint16_t port) {
@@ -140,10 +146,8 @@ static bool keep_head(struct flow *f, const uint8_t *data, const struct http_hea
 		return false;
 	}
 	f->stash_len = http_head_forward(data, head, f->gate->stash[f->stash - 1], STASH_SIZE);
-	f->body = head->body;
-	f->in_body = head->body.kind == BODY_CHUNKED;
-	f->up.allow = head->body.kind == BODY_LENGTH ? head->body.left : 0;
-	f->speech = f->in_body ? SPEECH_HTTP : SPEECH_OPAQUE;
+	talk_single(&f->talk, head);
+	f->up.allow = 0;
 	return f->stash_len > 0;
 }
 

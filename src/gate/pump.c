@@ -19,6 +19,9 @@
 /* Who sends so much at once has more. */
 #define PLENTY ((size_t)32 * 1024)
 
+/* Spare pipes that stay: connections that are there pass their bytes through one in turn. */
+#define KEPT 1
+
 static bool pipe_take(struct gate *g, struct way *way) {
 	if (way->pipe[0] >= 0) {
 		return true;
@@ -54,6 +57,14 @@ static void pipe_give(struct gate *g, struct way *way) {
 	g->pipes[g->npipes][0] = take_fd(&way->pipe[0]);
 	g->pipes[g->npipes][1] = take_fd(&way->pipe[1]);
 	g->npipes++;
+}
+
+void pump_spare(struct gate *g) {
+	while (g->npipes > KEPT) {
+		g->npipes--;
+		drop_fd(&g->pipes[g->npipes][0]);
+		drop_fd(&g->pipes[g->npipes][1]);
+	}
 }
 
 void pump_drop(struct gate *g, struct way *way) {

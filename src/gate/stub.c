@@ -70,11 +70,16 @@ static void answer_code(struct lookup *l, int code) {
 
 /* ---- what may be told ---- */
 
-static void note(const struct lookup *l, enum net_outcome outcome, const struct net_verdict *v) {
+/* ip: that was refused; NULL: none was. */
+static void note(const struct lookup *l, enum net_outcome outcome, const struct net_verdict *v,
+		 const struct ip *ip) {
 	struct flow asked;
 
 	memset(&asked, 0, sizeof asked);
 	asked.gate = l->gate;
+	if (ip != NULL) {
+		asked.ip = *ip;
+	}
 	memcpy(asked.name, l->question.host.name, sizeof asked.name);
 	(void)flow_note(&asked, NET_OP_RESOLVE, outcome, v);
 }
@@ -86,7 +91,8 @@ static bool is_localhost(const char *name) {
 }
 
 /* Leaves the addresses that may be reached, and remembers them. */
-static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict *ret_last) {
+static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict *ret_last,
+		struct ip *ret_ip) {
 	struct net_verdict alias = judge_aliases(l->gate->net, l->verdict.rule, a, 0);
 	struct alias_ports but;
 	size_t kept = 0;
@@ -108,31 +114,45 @@ static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict
 			a->ips[kept++] = a->ips[i];
 		} else {
 			*ret_last = v;
+			*ret_ip = a->ips[i];
 		}
 	}
 	a->nips = kept;
+}
+
+/* Of a name that a rule allows; its name server has seen it. */
+static void note_found(const struct lookup *l, int code, bool some, bool local) {
+	struct net_verdict v = l->verdict;
+
+	if (code == DNS_SERVFAIL) {
+		v.why = "no name server of the host answered";
+	} else if (!some) {
+		v.why = code == DNS_NXDOMAIN ? "the name does not exist"
+					     : "the name has no address";
+	}
+	if (!local || code == DNS_SERVFAIL) {
+		note(l, v.why == NULL ? NET_ALLOWED : NET_FAILED, &v, NULL);
+	}
 }
 
 static void found(struct resolver_wait *w, const struct names_found *n) {
 	struct lookup *l = HOLDER(w, struct lookup, wait);
 	struct dns_answer v4 = n->v4, v6 = n->v6;
 	struct net_verdict last = {.why = NULL};
+	struct ip refused = {0};
 	bool local = is_localhost(l->question.host.name);
 	bool some = v4.nips + v6.nips > 0;
 
 	if (!local) {
-		vet(l, &v4, &last);
-		vet(l, &v6, &last);
+		vet(l, &v4, &last, &refused);
+		vet(l, &v6, &last, &refused);
 	}
 	if (some && v4.nips + v6.nips == 0) {
-		note(l, NET_DENIED, &last);
+		note(l, NET_DENIED, &last, &refused);
 		answer_code(l, DNS_NXDOMAIN);
 		return;
 	}
-	if (n->code == DNS_SERVFAIL) {
-		last.why = "no name server of the host answered";
-		note(l, NET_FAILED, &last);
-	}
+	note_found(l, n->code, some, local);
 	struct dns_answer *a = l->question.type == DNS_AAAA ? &v6 : &v4;
 	a->code = n->code;
 	answer(l, a);
@@ -149,7 +169,7 @@ static void judge(struct lookup *l) {
 	l->verdict = judge_name(l->gate->net, name, 0);
 	if (!l->verdict.allowed && !is_localhost(name)) {
 		if (address) {
-			note(l, NET_DENIED, &l->verdict);
+			note(l, NET_DENIED, &l->verdict, NULL);
 		}
 		answer_code(l, DNS_NXDOMAIN);
 		return;

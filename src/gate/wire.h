@@ -12,10 +12,12 @@
 enum wire_kind {
 	WIRE_SOCKETS = 1, /* with descriptors, all made inside; `flags` says which, a bit for each
 			   * enum wire_socket, in its order */
-	WIRE_LISTENER,    /* with the descriptor on which calls are answered */
 	WIRE_CONNECT,     /* with the caller's socket: connect it to there, answer the call */
+	WIRE_ANSWER,      /* to the broker: the answer to one CONNECT, once */
 	WIRE_WANT_SOCKET, /* to the broker: a TCP socket of the inside, of this family, bound to
 			   * this port of the loopback unless that is 0 */
+	WIRE_WANT_SERVER, /* to the broker, without a network namespace: a TCP socket of this family
+			   * that is connected to the run's own server at this port */
 	WIRE_SOCKET,      /* and it, or without it when there is none */
 };
 
@@ -33,13 +35,17 @@ enum wire_socket {
 
 struct wire {
 	uint32_t kind;
-	uint64_t id;     /* CONNECT: of the call; WANT_SOCKET, SOCKET: of the asker */
+	uint64_t id;     /* CONNECT, ANSWER: the broker's number for the call, never 0;
+			  * WANT_SOCKET, SOCKET: of the asker */
 	struct ip to;    /* CONNECT */
 	uint16_t port;   /* in the machine's order */
 	uint16_t family; /* of the socket */
 	int32_t flags;   /* of its description; without O_NONBLOCK the answer may take its time;
-			  * SOCKETS: which they are */
+			  * SOCKETS: which they are; ANSWER: an errno, 0, or WIRE_GO_ON */
 };
+
+/* An answer: the kernel goes on with the call. */
+#define WIRE_GO_ON (-1)
 
 /* Where a socket that was connected to the relay wanted to go, by its own port, so
  * that getpeername(2) can say it.  Shared memory; written by the gate. */
@@ -56,8 +62,12 @@ struct wire_peers {
 /* 0 or -errno, never waits; fds beyond n are not sent. */
 int wire_send(int channel, const struct wire *w, const int *fds, size_t n);
 
-/* 1: a message, with *ret_n descriptors, close-on-exec; 0: none is waiting; -1: the
- * other side is gone, or sent what is no message. */
+/* The gate's answer to one call: waits until the broker, which never waits for the gate, has
+ * room for it.  A broker that is gone needs no answer. */
+void wire_answer(int channel, uint64_t call, int error);
+
+/* 1: a message, with *ret_n descriptors, close-on-exec, or with none of them where this process
+ * may not have more; 0: none is waiting; -1: the other side is gone, or sent what is no message. */
 int wire_receive(int channel, struct wire *ret, int fds[WIRE_FDS], size_t *ret_n);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/status.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 
 #include <errno.h>
 
@@ -71,6 +72,10 @@ static bool no_listener(const struct status *s) {
 	return s->mechanisms.seccomp && !s->mechanisms.listener && !s->mechanisms.inside_corral;
 }
 
+static bool dumps_to_socket(const struct status *s) {
+	return s->mechanisms.core_dumps != NULL && streq(s->mechanisms.core_dumps, "socket");
+}
+
 static const struct {
 	bool (*applies)(const struct status *s);
 	struct remedy remedy;
@@ -112,6 +117,9 @@ static const struct {
 	{no_listener,
 	 {"the landlock engine", "let the filter around this process pass seccomp with "
 				 "a listener, and use a kernel from 5.9 on"}},
+	{dumps_to_socket,
+	 {"core dumps", "sysctl -w kernel.core_pattern=core (as root; the service behind the "
+			"socket sets it again when it starts)"}},
 };
 
 void status_advise(struct status *s) {

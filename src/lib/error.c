@@ -2,6 +2,8 @@
  * corral_error is what programs were compiled against. */
 #include "lib/internal.h"
 
+#include "data/remedies.h"
+
 #include <stdio.h>
 
 static const enum corral_error_kind public_kinds[] = {
@@ -25,8 +27,19 @@ int lib_fail(const struct err *e, struct corral_error *out) {
 	/* Truncation is acceptable in a message. */
 	(void)snprintf(out->layer, sizeof out->layer, "%s", e->where);
 	(void)snprintf(out->message, sizeof out->message, "%s", e->what);
-	(void)snprintf(out->remedy, sizeof out->remedy, "%s", e->fix);
+	const char *limit = remedy_for_limit(e->sys); /* nothing else would help */
+	(void)snprintf(out->remedy, sizeof out->remedy, "%s", limit == NULL ? e->fix : limit);
 	return -1;
+}
+
+int lib_need(const void *pointer, const char *what, struct corral_error *err) {
+	struct err e = {0};
+
+	if (pointer != NULL) {
+		return 0;
+	}
+	(void)err_set(&e, ERR_USAGE, "library", "%s is NULL", what);
+	return lib_fail(&e, err);
 }
 
 int lib_give(struct buf *b, char **text, struct err *e) {

@@ -8,6 +8,7 @@
  * Fails:    with the error that a run would have met. */
 #include "lib/internal.h"
 
+#include "base/credentials.h"
 #include "base/emit.h"
 #include "linux/probe.h"
 
@@ -17,6 +18,9 @@ int corral_policy_show(const struct corral_policy *policy, enum corral_format fo
 	struct err e = {0};
 	struct buf out;
 
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	int rc = prepared_resolve(policy, false, &p, &e);
 	if (rc == 0) {
@@ -31,6 +35,9 @@ int corral_policy_schema(char **text, struct corral_error *err) {
 	struct err e = {0};
 	struct buf out;
 
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	policy_schema(&out);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
@@ -75,6 +82,9 @@ int corral_explain(const struct corral_policy *policy, const char *const *argv,
 	struct err e = {0};
 	struct buf out;
 
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
@@ -90,6 +100,9 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 	struct err e = {0};
 	struct buf out;
 
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
@@ -109,8 +122,12 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 	struct arena a;
 	struct err e = {0};
 
+	if (lib_need(path, "the path", err) != 0) {
+		return -1;
+	}
 	arena_init(&a);
-	int rc = policy_check_file(&a, path, &e);
+	/* A message quotes the file, which another of the caller's ids may read. */
+	int rc = credentials_check(&e) == 0 ? policy_check_file(&a, path, &e) : -1;
 	arena_done(&a);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
@@ -134,6 +151,9 @@ int corral_policy_trust(const char *path, struct corral_error *err) {
 	struct arena a;
 	struct err e = {0};
 
+	if (lib_need(path, "the path", err) != 0) {
+		return -1;
+	}
 	arena_init(&a);
 	int rc = trust(&a, path, &e);
 	arena_done(&a);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "files/rights.h"
 #include "files/tools.h"
-#include "linux/scratch.h"
+#include "linux/home.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -34,29 +34,15 @@ struct task {
 static void pretend_full(struct prepared *p) {
 	p->host.userns = p->host.seccomp = p->host.notify = p->host.sockets = true;
 	p->host.landlock_abi = INT_MAX;
+	p->host.cgroup.memory = p->host.cgroup.cpu = p->host.cgroup.pids = true;
 	p->policy.values[KEY_LEVEL].num = LEVEL_AUTO;
 	p->policy.values[KEY_MIN_LEVEL].num = LEVEL_NONE;
 	p->policy.values[KEY_REQUIRE].count = 0;
 }
 
-/* `at`: a path that the call may make; the home of a workspace without a run so far
- * is made for it, as a run would. */
-static int task_begin(const struct corral_files *files, const char *at, struct task *t,
-		      struct err *e) {
-	*t = (struct task){.view = {.plan = &t->plan}};
-	arena_init(&t->arena);
-	if (files == NULL || at == NULL) {
-		return err_set(e, ERR_USAGE, "library", "the handle or the path is NULL");
-	}
-	t->view.policy = &files->base.policy;
-	t->view.fast = !files->slow;
-	t->view.reject_links = files->reject_links;
-	return plan_build(&t->arena, &files->base.policy, &files->base.host, &t->plan, e) == 0
-		       ? rights_lay_down(&t->rights, e)
-		       : -1;
-}
-
-static int make_home(const struct task *t, const char *path, struct err *e) {
+/* The home of a workspace without a run so far is made, as a run would, when something is
+ * written to it; before anything is read its record is looked at. */
+static int enter_home(const struct task *t, const char *path, bool write, struct err *e) {
 	struct arena a;
 
 	if (t->plan.home_source == NULL) {
@@ -66,14 +52,37 @@ static int make_home(const struct task *t, const char *path, struct err *e) {
 	const char *whole = path_join(&a, t->plan.cwd, path);
 	bool there = whole != NULL && path_within(whole, t->plan.home_at) &&
 		     plan_sight(&t->plan, whole) == SIGHT_PRIVATE;
-	int rc = there ? scratch_make_home(t->plan.home_source, e) : 0;
+	int rc = !there ? 0 : write ? home_make(&t->plan, e) : home_check(&t->plan, e);
 	arena_done(&a);
 	return rc;
 }
 
+/* `at`: a path that the call may make. */
+static int task_begin_as(const struct corral_files *files, const char *at, bool write,
+			 struct task *t, struct err *e) {
+	*t = (struct task){.view = {.plan = &t->plan}};
+	arena_init(&t->arena);
+	if (files == NULL || at == NULL) {
+		return err_set(e, ERR_USAGE, "library", "the handle or the path is NULL");
+	}
+	t->view.policy = &files->base.policy;
+	t->view.fast = !files->slow;
+	t->view.reject_links = files->reject_links;
+	if (plan_build(&t->arena, &files->base.policy, &files->base.host, &t->plan, e) != 0 ||
+	    rights_lay_down(&t->rights, e) != 0) {
+		return -1;
+	}
+	return enter_home(t, at, write, e);
+}
+
+static int task_begin(const struct corral_files *files, const char *at, struct task *t,
+		      struct err *e) {
+	return task_begin_as(files, at, false, t, e);
+}
+
 static int task_begin_to_write(const struct corral_files *files, const char *at, struct task *t,
 			       struct err *e) {
-	return task_begin(files, at, t, e) == 0 ? make_home(t, at, e) : -1;
+	return task_begin_as(files, at, true, t, e);
 }
 
 static int task_end(struct task *t, int rc, const struct err *e, struct corral_error *err) {
@@ -88,6 +97,10 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 		     struct corral_error *err) {
 	struct err e = {0};
 	struct task t;
+
+	if (lib_need(files, "the place for the handle", err) != 0) {
+		return -1;
+	}
 	struct corral_files *made = calloc(1, sizeof *made);
 
 	if (made == NULL) {
@@ -121,11 +134,15 @@ void corral_files_free(struct corral_files *files) {
 }
 
 void corral_files_reject_symlinks(struct corral_files *files) {
-	files->reject_links = true;
+	if (files != NULL) {
+		files->reject_links = true;
+	}
 }
 
 void corral_files_by_name(struct corral_files *files) {
-	files->slow = true;
+	if (files != NULL) {
+		files->slow = true;
+	}
 }
 
 /* ---- the tools ---- */
@@ -143,6 +160,10 @@ int corral_files_read(const struct corral_files *files, const char *path,
 	struct buf out;
 	uint64_t size;
 
+	if (lib_need(bytes, "the place for the bytes", err) != 0 ||
+	    lib_need(len, "the place for the length", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	int rc = task_begin(files, path, &t, &e);
 	if (rc == 0) {
@@ -229,6 +250,10 @@ int corral_files_list(const struct corral_files *files, const char *path,
 	struct listing list = {0};
 	struct corral_entry *all = NULL;
 
+	if (lib_need(entries, "the place for the entries", err) != 0 ||
+	    lib_need(count, "the place for their count", err) != 0) {
+		return -1;
+	}
 	int rc = task_begin(files, path, &t, &e);
 	if (rc == 0) {
 		rc = tool_list(&t.view, path, &t.arena, &list, &e);
@@ -252,6 +277,10 @@ int corral_files_send(const struct corral_files *files, const char *path,
 	struct scanner scanner = {0};
 	struct buf out;
 
+	if (lib_need(bytes, "the place for the bytes", err) != 0 ||
+	    lib_need(len, "the place for the length", err) != 0) {
+		return -1;
+	}
 	if (scan != NULL) {
 		scanner = (struct scanner){scan->scan, scan->arg};
 	}
@@ -286,7 +315,9 @@ int corral_files_symlink(const struct corral_files *files, const char *target, c
 static int find_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
 			struct verdict *ret, struct err *e) {
 	if (place_find(v, check->path, 0, p, e) == 0) {
-		judge(v, p, check->write ? ACCESS_WRITE : ACCESS_READ, ret);
+		enum access want = check->write ? ACCESS_WRITE : ACCESS_READ;
+		judge(v, p, want, ret);
+		judge_hidden(v, p, want, ret);
 		place_done(p);
 		return 0;
 	}
@@ -326,12 +357,14 @@ static void print_json(const struct corral_check *check, const struct place *p,
 	emit_end_object(&j);
 }
 
-static void print_text(const struct corral_check *check, const struct place *p,
-		       const struct verdict *verdict, struct buf *out) {
+static void print_text(const struct lens *v, const struct corral_check *check,
+		       const struct place *p, const struct verdict *verdict, struct buf *out) {
 	if (verdict->kind == ERR_NONE) {
-		buf_printf(out, "allowed: %s %s%s (%s, %s)\n", check->write ? "write" : "read",
+		bool home = plan_sight(v->plan, p->path) == SIGHT_PRIVATE;
+		buf_printf(out, "allowed: %s %s%s%s (%s, %s)\n", check->write ? "write" : "read",
 			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
-			   verdict->rule, verdict->origin);
+			   home ? ", in the private HOME and not in yours" : "", verdict->rule,
+			   verdict->origin);
 		return;
 	}
 	const char *also = verdict->kind == ERR_FILE ? verdict->origin : "";
@@ -348,6 +381,9 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	struct verdict verdict = {0};
 	struct buf out;
 
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
 	if (rc == 0) {
@@ -357,7 +393,7 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 		if (format == CORRAL_JSON) {
 			print_json(check, &p, &verdict, &out);
 		} else {
-			print_text(check, &p, &verdict, &out);
+			print_text(&t.view, check, &p, &verdict, &out);
 		}
 		rc = lib_give(&out, text, &e);
 	}

@@ -14,6 +14,8 @@
 #include "base/emit.h"
 #include "base/err.h"
 #include "cow/cow.h"
+#include "linux/home.h"
+#include "linux/runs.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "run/run.h"
@@ -53,9 +55,21 @@ struct prepared {
 	struct plan plan;
 };
 
-/* A run's changes that are kept apart; unused when the plan keeps none. */
+/* Names at the top of the private home before a run. */
+struct stray_watch {
+	struct arena arena;
+	const struct plan *plan; /* NULL: there is no private home that is kept */
+	const char **names;
+	size_t n, cap;
+	bool blind; /* they could not all be had */
+};
+
+/* What a run holds beside its sandbox. */
 struct keeping {
-	bool used;
+	struct home_use home;
+	struct stray_watch strays;
+	int listed; /* its line in `corral ps`; -1: none */
+	bool used;  /* changes are kept apart, in */
 	struct cow_run run;
 	struct cow_fds fds;
 };
@@ -66,16 +80,28 @@ struct enforcement {
 	char policy_sha256[65];
 	struct promise promises[GUARANTEE_COUNT];
 	int64_t timeout_ms, idle_ms, memory_bytes;
+	struct sampled sampled;
+	const char **notes;
+	size_t nnotes;
+};
+
+/* What the command made at the top of its private home. */
+#define STRAYS_MAX 16
+struct strays {
+	const char *path; /* of the home, on the host; NULL: there are none */
+	const char *names[STRAYS_MAX];
+	size_t n, more;
 };
 
 struct corral_result {
-	struct arena arena; /* owns the strings of enforcement */
+	struct arena arena; /* owns the strings of enforcement and strays */
+	struct strays strays;
 	struct enforcement enforcement;
 	struct outcome outcome;
 	bool cow;            /* changes were kept apart */
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
-	char ending[128];
+	char ending[192];
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
 
@@ -86,6 +112,9 @@ void network_emit(struct emit *j, const struct netlog *n);
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call
  * fails in one line. */
 int lib_fail(const struct err *e, struct corral_error *out);
+
+/* 0, or -1 with a usage error: a pointer that a call cannot do without is NULL. */
+int lib_need(const void *pointer, const char *what, struct corral_error *err);
 
 /* Hands the text over to the caller, or reports that some of it is missing. */
 int lib_give(struct buf *b, char **text, struct err *e);
@@ -107,13 +136,21 @@ int prepared_replan(struct prepared *p, struct err *e);
  * plan is one that this host has carried out.  -1: a run would fail, and why. */
 int prepared_rehearse(struct prepared *p, struct err *e);
 
-/* Makes the place for changes ready, if the plan keeps them apart, and names it in the
- * request; and looks at them when the run is over or did not begin: result has the
- * count then, failure the remedy for an overlay that the kernel refused.  Either may
- * be NULL. */
+/* Makes the private home ready and lists the run; makes the place for changes ready, if the
+ * plan keeps them apart, and names it in the request.  And gives all of it up when the run
+ * is over or did not begin: result has the count of changes then, failure the remedy for
+ * an overlay that the kernel refused.  Either may be NULL. */
 int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e);
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);
+
+/* strays.c: before a run, and after it; r is NULL when there is nobody to tell. */
+void strays_begin(struct stray_watch *w, const struct plan *plan);
+void strays_end(struct stray_watch *w, struct corral_result *r);
+
+/* After a run that failed: names the interpreter, when the command is a script whose
+ * interpreter is missing. */
+void missing_explain(const struct plan *plan, const char *command, struct err *e);
 
 /* Removes every pending change of a state that is ours: the self-test's. */
 void pending_remove_all(const char *state_dir);

@@ -9,8 +9,10 @@
 
 int corral_result_network(const struct corral_result *result, size_t n,
 			  struct corral_decision *decision) {
+	if (result == NULL || decision == NULL) {
+		return -1;
+	}
 	const struct netlog *log = &result->outcome.network;
-
 	if (n >= log->count) {
 		return 1;
 	}
@@ -34,11 +36,19 @@ int corral_result_network(const struct corral_result *result, size_t n,
 }
 
 uint64_t corral_result_network_more(const struct corral_result *result) {
-	return result->outcome.network.more;
+	return result == NULL ? 0 : result->outcome.network.more;
 }
 
 int corral_result_network_recorded(const struct corral_result *result) {
-	return result->outcome.network.recorded;
+	return result != NULL && result->outcome.network.recorded;
+}
+
+static const char *failure(const struct netlog *n) {
+	return n->ended ? "the process that serves the network ended before the run" : NULL;
+}
+
+const char *corral_result_network_failed(const struct corral_result *result) {
+	return result == NULL ? NULL : failure(&result->outcome.network);
 }
 
 static void put_port(struct emit *j, uint16_t port) {
@@ -97,4 +107,5 @@ void network_emit(struct emit *j, const struct netlog *n) {
 	emit_end_array(j);
 	emit_int(j, "network_more", (int64_t)n->more);
 	emit_bool(j, "network_recorded", n->recorded);
+	emit_string(j, "network_failed", failure(n));
 }

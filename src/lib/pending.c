@@ -23,7 +23,10 @@ struct pending {
 static int pending_init(struct pending *p, struct err *e) {
 	*p = (struct pending){.cow = {.parent = -1, .dir = -1, .upper = -1, .lower = -1}};
 	arena_init(&p->arena);
-	return host_probe(&p->arena, &p->host, e);
+	if (host_probe(&p->arena, &p->host, e) != 0) {
+		return -1;
+	}
+	return p->host.state_dir == NULL ? 0 : owner_check(p->host.state_dir, e);
 }
 
 static void pending_done(struct pending *p) {
@@ -201,7 +204,9 @@ static int list_all(struct pending *p, const void *arg, struct buf *out, struct 
 }
 
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err) {
-	return pending_call(list_all, &format, text, err);
+	return lib_need(text, "the place for the text", err) != 0
+		       ? -1
+		       : pending_call(list_all, &format, text, err);
 }
 
 /* ---- diff ---- */
@@ -227,7 +232,9 @@ static int diff(struct pending *p, const void *arg, struct buf *out, struct err 
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
 		    char **text, struct corral_error *err) {
 	const struct diffing d = {.id = id, .paths = paths, .format = format};
-	return pending_call(diff, &d, text, err);
+	return lib_need(text, "the place for the text", err) != 0
+		       ? -1
+		       : pending_call(diff, &d, text, err);
 }
 
 /* ---- apply ---- */
@@ -346,7 +353,11 @@ int corral_cow_apply(const struct corral_policy *policy, const char *id,
 				   .id = id,
 				   .options = options == NULL ? &all : options,
 				   .format = format};
-	return pending_call(apply, &a, text, err);
+	/* Before anything is applied. */
+	return lib_need(text, "the place for the text", err) != 0 ||
+			       lib_need(id, "the id", err) != 0
+		       ? -1
+		       : pending_call(apply, &a, text, err);
 }
 
 /* ---- discard ---- */

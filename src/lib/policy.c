@@ -119,9 +119,13 @@ int corral_policy_file(struct corral_policy *policy, const char *path, struct co
 }
 
 void corral_policy_no_config(struct corral_policy *policy) {
-	policy->no_config = true;
+	if (policy != NULL) {
+		policy->no_config = true;
+	}
 }
 
 void corral_policy_for_person(struct corral_policy *policy) {
-	policy->person = true;
+	if (policy != NULL) {
+		policy->person = true;
+	}
 }

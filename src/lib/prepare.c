@@ -17,6 +17,7 @@
 
 #define SYSTEM_FILE "/etc/corral/policy.toml"
 #define USER_FILE ".config/corral/corral.toml"
+#define XDG_FILE "corral/corral.toml"
 #define TRUST_FILE "trusted"
 
 const char *trust_file_path(struct arena *a, const struct host *host) {
@@ -41,6 +42,13 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 	if (host->home != NULL) {
 		in.home = arena_strdup(a, host->home);
 		in.user_file = path_join(a, host->home, USER_FILE);
+	}
+	const char *config = caller_variable(host, "XDG_CONFIG_HOME");
+	if (config != NULL && config[0] == '/') {
+		in.xdg_file = path_join(a, config, XDG_FILE);
+		bool same = in.xdg_file != NULL && in.user_file != NULL &&
+			    streq(in.xdg_file, in.user_file);
+		in.xdg_file = same ? NULL : in.xdg_file;
 	}
 	if (in.cwd == NULL || (host->home != NULL && (in.home == NULL || in.user_file == NULL)) ||
 	    (host->state_dir != NULL && in.trust_file == NULL)) {
@@ -99,6 +107,9 @@ static int make_plan(struct prepared *p, struct err *e) {
 	bool counts = may_share(p) && policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
 		host_probe_groups(&p->host);
+	}
+	if (plan_wants_samples(&p->policy, &p->host)) {
+		host_probe_sampling(&p->host);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
@@ -226,6 +237,7 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 		}
 		struct run_request request = {
 			.plan = &stage,
+			.policy = &p->policy,
 			.host = &p->host,
 			.argv = nothing,
 			.in = RUN_NULL,

@@ -35,6 +35,18 @@ static int copy_promise(struct arena *a, const struct promise *from, struct prom
 	return 0;
 }
 
+static int copy_notes(struct arena *a, const struct plan *plan, struct enforcement *to) {
+	to->notes = arena_array(a, plan->nnotes + 1, sizeof *to->notes);
+	for (size_t i = 0; to->notes != NULL && i < plan->nnotes; i++) {
+		to->notes[i] = arena_strdup(a, plan->notes[i]);
+		if (to->notes[i] == NULL) {
+			return -1;
+		}
+		to->nnotes++;
+	}
+	return to->notes == NULL ? -1 : 0;
+}
+
 struct corral_result *result_new(const struct prepared *p) {
 	struct corral_result *r = calloc(1, sizeof *r);
 	if (r == NULL) {
@@ -45,7 +57,8 @@ struct corral_result *result_new(const struct prepared *p) {
 		.engine = engine_name(p->plan.engine),
 		.timeout_ms = p->plan.timeout_ms,
 		.idle_ms = p->plan.idle_ms,
-		.memory_bytes = p->plan.memory_bytes,
+		.memory_bytes = plan_memory_bytes(&p->plan),
+		.sampled = p->plan.sampled,
 	};
 	memcpy(r->enforcement.policy_sha256, p->policy.sha256, sizeof r->enforcement.policy_sha256);
 	for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
@@ -54,6 +67,10 @@ struct corral_result *result_new(const struct prepared *p) {
 			corral_result_free(r);
 			return NULL;
 		}
+	}
+	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0) {
+		corral_result_free(r);
+		return NULL;
 	}
 	return r;
 }
@@ -79,12 +96,54 @@ static const char *time_text(int64_t ms, char *out, size_t cap) {
 	return out;
 }
 
+#define MIB (1024.0 * 1024.0)
+
 static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
+	const struct fate_copy *fate = &r->outcome.usage.fate;
+
 	if (r->enforcement.memory_bytes == LIMIT_NONE) {
 		(void)snprintf(out, cap, "the kernel, for want of memory");
+	} else if (fate->overrun == OVERRUN_MEMORY) {
+		(void)snprintf(out, cap,
+			       "the memory limit of %.1f MiB: a sample found %.1f MiB (raise it "
+			       "with --memory)",
+			       (double)r->enforcement.memory_bytes / MIB,
+			       (double)fate->overrun_value / MIB);
 	} else {
 		(void)snprintf(out, cap, "the memory limit of %.1f MiB (--memory)",
-			       (double)r->enforcement.memory_bytes / (1024.0 * 1024.0));
+			       (double)r->enforcement.memory_bytes / MIB);
+	}
+}
+
+static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
+	const struct fate_copy *fate = &r->outcome.usage.fate;
+	const struct sampled *limits = &r->enforcement.sampled;
+
+	switch (fate->overrun) {
+	case OVERRUN_PROCESSES:
+		(void)snprintf(out, cap,
+			       "the limit of %" PRId64 " processes: a sample found %" PRId64
+			       " (raise it with --processes)",
+			       limits->processes, fate->overrun_value);
+		break;
+	case OVERRUN_DISK:
+		(void)snprintf(out, cap,
+			       "the limit of %.1f MiB on disk space: the run added %.1f MiB "
+			       "(raise it with --disk)",
+			       (double)limits->disk / MIB, (double)fate->overrun_value / MIB);
+		break;
+	case OVERRUN_UNMEASURED:
+		(void)snprintf(out, cap,
+			       "the loss of the process that samples its limits (--memory, "
+			       "--processes, --disk)");
+		break;
+	case OVERRUN_NONE:
+	case OVERRUN_MEMORY:
+		(void)snprintf(out, cap, "%s",
+			       r->outcome.signal == SIGXFSZ
+				       ? "the limit on file size (--max-file-size)"
+				       : "the limit on CPU time (--cpu-time)");
+		break;
 	}
 }
 
@@ -107,10 +166,10 @@ static void complete_ending(struct corral_result *r) {
 		ending_oom(r, out, cap);
 		break;
 	case REASON_LIMIT:
-		(void)snprintf(out, cap, "%s",
-			       r->outcome.signal == SIGXFSZ
-				       ? "the limit on file size (--max-file-size)"
-				       : "the limit on CPU time (--cpu-time)");
+		ending_limit(r, out, cap);
+		break;
+	case REASON_LOST:
+		(void)snprintf(out, cap, "the death of a process of the sandbox");
 		break;
 	case REASON_EXIT:
 	case REASON_SIGNAL:
@@ -123,7 +182,7 @@ static void complete_hint(struct corral_result *r) {
 	const struct advice *a = &r->outcome.advice;
 
 	if (a->hint != NULL) {
-		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", a->hint->rule, a->path,
+		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", advice_rule(a), a->path,
 			       a->path[0] == '\0' ? "" : ": ", advice_text(a));
 	}
 }
@@ -134,20 +193,22 @@ void result_complete(struct corral_result *r) {
 }
 
 const char *corral_result_reason(const struct corral_result *result) {
-	return reason_name(result->outcome.reason);
+	return result == NULL ? "" : reason_name(result->outcome.reason);
 }
 
 int corral_result_exit_code(const struct corral_result *result) {
-	return result->outcome.exit_code;
+	return result == NULL ? -1 : result->outcome.exit_code;
 }
 
 int corral_result_signal(const struct corral_result *result) {
-	return result->outcome.signal;
+	return result == NULL ? 0 : result->outcome.signal;
 }
 
 int corral_result_status(const struct corral_result *result) {
+	if (result == NULL) {
+		return -1;
+	}
 	const struct outcome *o = &result->outcome;
-
 	if (o->reason == REASON_TIMEOUT || o->reason == REASON_IDLE) {
 		return STATUS_TIMED_OUT;
 	}
@@ -159,33 +220,35 @@ int corral_result_status(const struct corral_result *result) {
 }
 
 int64_t corral_result_duration_ms(const struct corral_result *result) {
-	return result->outcome.duration_ms;
+	return result == NULL ? -1 : result->outcome.duration_ms;
 }
 
 const char *corral_result_level(const struct corral_result *result) {
-	return result->enforcement.level;
+	return result == NULL ? "" : result->enforcement.level;
 }
 
 const char *corral_result_ending(const struct corral_result *result) {
-	return result->ending;
+	return result == NULL ? "" : result->ending;
 }
 
 const char *corral_result_hint(const struct corral_result *result) {
-	return result->hint;
+	return result == NULL ? "" : result->hint;
 }
 
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes) {
 	if (changes != NULL) {
-		*changes = result->cow_changes;
+		*changes = result == NULL ? 0 : result->cow_changes;
 	}
-	return result->cow_id[0] == '\0' ? NULL : result->cow_id;
+	return result == NULL || result->cow_id[0] == '\0' ? NULL : result->cow_id;
 }
 
 int corral_result_lost(const struct corral_result *result, const char **stream) {
 	static const char *const names[] = {"stdin", "stdout", "stderr"};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; result != NULL && i < ARRAY_LEN(names); i++) {
 		if (result->outcome.stream_errors[i] != 0) {
-			*stream = names[i];
+			if (stream != NULL) {
+				*stream = names[i];
+			}
 			return result->outcome.stream_errors[i];
 		}
 	}
@@ -194,8 +257,10 @@ int corral_result_lost(const struct corral_result *result, const char **stream) 
 
 int corral_result_created(const struct corral_result *result, size_t n, const char **path,
 			  const char **kind) {
+	if (result == NULL || path == NULL || kind == NULL) {
+		return -1;
+	}
 	const struct created *c = &result->outcome.created;
-
 	if (n >= c->count) {
 		return 1;
 	}
@@ -205,7 +270,15 @@ int corral_result_created(const struct corral_result *result, size_t n, const ch
 }
 
 uint64_t corral_result_created_more(const struct corral_result *result) {
-	return result->outcome.created.more;
+	return result == NULL ? 0 : result->outcome.created.more;
+}
+
+const char *corral_result_stray(const struct corral_result *result, size_t n) {
+	return result == NULL || n >= result->strays.n ? NULL : result->strays.names[n];
+}
+
+const char *corral_result_home(const struct corral_result *result) {
+	return result == NULL ? NULL : result->strays.path;
 }
 
 static const char *captured(const char *bytes, size_t n, uint64_t lost, size_t *len,
@@ -221,13 +294,15 @@ static const char *captured(const char *bytes, size_t n, uint64_t lost, size_t *
 
 const char *corral_result_stdout(const struct corral_result *result, size_t *len,
 				 uint64_t *dropped) {
-	const struct outcome *o = &result->outcome;
+	static const struct outcome none;
+	const struct outcome *o = result == NULL ? &none : &result->outcome;
 	return captured(o->out, o->out_len, o->out_dropped, len, dropped);
 }
 
 const char *corral_result_stderr(const struct corral_result *result, size_t *len,
 				 uint64_t *dropped) {
-	const struct outcome *o = &result->outcome;
+	static const struct outcome none;
+	const struct outcome *o = result == NULL ? &none : &result->outcome;
 	return captured(o->err, o->err_len, o->err_dropped, len, dropped);
 }
 
@@ -269,6 +344,11 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_string(j, "policy_sha256",
 		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
 	promises_emit(j, n == NULL ? NULL : n->promises);
+	emit_array(j, "notes");
+	for (size_t i = 0; n != NULL && i < n->nnotes; i++) {
+		emit_string(j, NULL, n->notes[i]);
+	}
+	emit_end_array(j);
 }
 
 static void put_hint(struct emit *j, const struct advice *a) {
@@ -277,7 +357,7 @@ static void put_hint(struct emit *j, const struct advice *a) {
 		return;
 	}
 	emit_object(j, "hint");
-	emit_string(j, "rule", a->hint->rule);
+	emit_string(j, "rule", advice_rule(a));
 	emit_string(j, "path", a->path[0] == '\0' ? NULL : a->path);
 	emit_string(j, "text", advice_text(a));
 	emit_end_object(j);
@@ -318,6 +398,19 @@ static void put_cow(struct emit *j, const struct corral_result *r) {
 	emit_end_object(j);
 }
 
+/* r is NULL when nothing ran. */
+static void put_strays(struct emit *j, const struct corral_result *r) {
+	if (r == NULL || r->strays.path == NULL) {
+		emit_null(j, "left_in_home");
+		return;
+	}
+	emit_object(j, "left_in_home");
+	emit_string(j, "path", r->strays.path);
+	emit_strings(j, "names", r->strays.names, r->strays.n);
+	emit_int(j, "more", (int64_t)r->strays.more);
+	emit_end_object(j);
+}
+
 static void put_usage(struct emit *j, const struct usage *u) {
 	emit_object(j, "usage");
 	put_int_or_null(j, "cpu_ms", u->cpu_ms >= 0, u->cpu_ms);
@@ -331,6 +424,10 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	struct emit j;
 	struct err e = {0};
 
+	if (lib_need(result, "the result", err) != 0 ||
+	    lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
@@ -341,6 +438,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
 	put_cow(&j, result);
+	put_strays(&j, result);
 	put_usage(&j, &result->outcome.usage);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
@@ -366,6 +464,9 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	struct buf out;
 	struct emit j;
 
+	if (failure == NULL || text == NULL) {
+		return -1;
+	}
 	buf_init(&out);
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
@@ -376,6 +477,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);
 	put_cow(&j, NULL);
+	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
 	put_error(&j, failure);
 	emit_end_object(&j);

@@ -7,6 +7,7 @@
  * Fails:    closed: an option that is not understood stops the run. */
 #include "lib/internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -99,6 +100,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 	}
 	*ret = (struct run_request){
 		.plan = &p->plan,
+		.policy = &p->policy,
 		.host = &p->host,
 		.argv = words,
 		.in = o->in,
@@ -157,9 +159,15 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	struct err e = {0};
 
 	int rc = -1;
+	if (lib_need(result, "the place for the result", err) != 0) {
+		return -1;
+	}
 	if (check_argv(argv, &e) == 0 && check_options(o, true, &e) == 0 &&
 	    prepared_plan(policy, true, &p, &e) == 0) {
 		rc = run_prepared(&p, argv, o, result, &e);
+		if (rc != 0) {
+			missing_explain(&p.plan, argv[0], &e);
+		}
 	}
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
@@ -226,6 +234,7 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 		return err_memory(e, "library");
 	}
 	if (start(process, policy, argv, o, e) != 0) {
+		missing_explain(&process->prepared.plan, argv[0], e);
 		process_release(process);
 		return -1;
 	}
@@ -239,15 +248,23 @@ int corral_spawn(const struct corral_policy *policy, const char *const *argv,
 	static const struct corral_options defaults = {
 		.size = sizeof defaults, .in = CORRAL_NULL, .out = CORRAL_NULL, .err = CORRAL_NULL};
 	struct err e = {0};
+
+	if (lib_need(process, "the place for the process", err) != 0) {
+		return -1;
+	}
 	int rc = spawn(policy, argv, options == NULL ? &defaults : options, process, &e);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
 int corral_process_fd(const struct corral_process *process) {
-	return process->running.child.pidfd;
+	return process == NULL ? -1 : process->running.child.pidfd;
 }
 
 int corral_process_signal(const struct corral_process *process, int signal) {
+	if (process == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
 	return spawn_order(&process->running.child, ORDER_SIGNAL, signal);
 }
 
@@ -255,6 +272,13 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 		struct corral_error *err) {
 	struct err e = {0};
 
+	if (lib_need(process, "the process", err) != 0) {
+		return -1;
+	}
+	if (lib_need(result, "the place for the result", err) != 0) {
+		corral_process_free(process);
+		return -1;
+	}
 	int rc = run_wait(&process->running, &process->result->outcome, &e);
 	keeping_end(&process->keeping, process->result, NULL);
 	if (rc == 0) {

@@ -9,6 +9,7 @@
 #include "lib/selftest.h"
 
 #include "base/auto.h"
+#include "base/credentials.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "data/acts.h"
@@ -333,7 +334,7 @@ static int check_inputs(const struct corral_policy *policy, const char *program,
 	if (access(program, X_OK) != 0) {
 		return err_sys_at(e, "test", "the probe cannot be executed", program);
 	}
-	return 0;
+	return credentials_check(e); /* before bait is planted */
 }
 
 static int test_all(struct selftest *t, const struct corral_policy *policy, const char *program,
@@ -359,6 +360,11 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 	struct buf out;
 	int bad = 0;
 
+	if (lib_need(policy, "the policy", err) != 0 ||
+	    lib_need(program, "the path of the program", err) != 0 ||
+	    lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	auto_free struct selftest *t = calloc(1, sizeof *t);
 	if (t == NULL) {
 		(void)err_memory(&e, "library");

@@ -9,6 +9,7 @@
 #include "lib/status.h"
 
 #include "base/auto.h"
+#include "base/credentials.h"
 #include "linux/probe.h"
 
 /* Nothing is written there: no command is started. */
@@ -87,9 +88,12 @@ int corral_status(const struct corral_policy *policy, enum corral_format format,
 	struct err e = {0};
 	struct buf out;
 
-	if (policy == NULL) {
-		(void)err_set(&e, ERR_USAGE, "library", "the policy is NULL");
-		return lib_fail(&e, err);
+	if (lib_need(policy, "the policy", err) != 0 ||
+	    lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
+	if (credentials_check(&e) != 0) {
+		return lib_fail(&e, err); /* about the caller, not about the host */
 	}
 	auto_free struct status *s = calloc(1, sizeof *s);
 	if (s == NULL) {

@@ -12,7 +12,7 @@ struct remedy {
 	const char *text;   /* what to do */
 };
 
-#define REMEDIES_MAX 12
+#define REMEDIES_MAX 14
 
 struct status {
 	struct mechanisms mechanisms;

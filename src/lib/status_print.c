@@ -53,6 +53,12 @@ static size_t controllers(const struct status *s, const char *names[3]) {
 	return n;
 }
 
+/* RLIMIT_CORE stops the other kinds. */
+static bool dumps_leave(const struct status *s) {
+	const char *to = s->mechanisms.core_dumps;
+	return to != NULL && streq(to, "socket");
+}
+
 static const char *level_reached(const struct status *s) {
 	return s->starts ? level_name(s->run.plan.level) : NULL;
 }
@@ -131,6 +137,11 @@ static void text_surroundings(const struct status *s, struct buf *out) {
 						  : m->apparmor_label,
 		   m->apparmor_restricts_userns > 0 ? "; restricts user namespaces" : "",
 		   m->apparmor_restricts_userns == 0 ? "; does not restrict user namespaces" : "");
+	if (dumps_leave(s)) {
+		row(out, "core dumps");
+		buf_puts(out, "warning: the kernel sends them to a socket outside the sandbox; "
+			      "they hold registers and names, but no memory\n");
+	}
 	row(out, "around us");
 	buf_printf(out, "%s%s\n", m->container == NULL ? "no container seen" : m->container,
 		   m->inside_corral ? ", inside Corral" : "");
@@ -280,6 +291,10 @@ static void json_mechanisms(struct emit *j, const struct status *s) {
 	number_or_null(j, "restrict_unprivileged_userns", m->apparmor_restricts_userns);
 	emit_end_object(j);
 	number_or_null(j, "ptrace_scope", m->ptrace_scope);
+	emit_object(j, "core_dumps");
+	emit_string(j, "destination", m->core_dumps);
+	emit_bool(j, "leave", dumps_leave(s));
+	emit_end_object(j);
 	emit_string(j, "container", m->container);
 	emit_bool(j, "inside_corral", m->inside_corral);
 	emit_end_object(j);

@@ -8,12 +8,11 @@
 #include "base/auto.h"
 #include "gate/judge.h"
 #include "gate/lookup.h"
+#include "gate/own.h"
 #include "gate/url.h"
 #include "policy/host.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -129,37 +128,16 @@ static void refuse_denied(struct corral_url *u, const struct net_rule *rule) {
 
 /* ---- addresses ---- */
 
-static bool is_address(const struct sockaddr *a, const struct ip *ip) {
-	struct ip other;
-
-	if (a == NULL || (a->sa_family != AF_INET && a->sa_family != AF_INET6)) {
-		return false;
-	}
-	if (a->sa_family == AF_INET) {
-		other = ip_from4(
-			(const uint8_t *)&((const struct sockaddr_in *)(const void *)a)->sin_addr);
-	} else {
-		memcpy(other.b, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
-		       sizeof other.b);
-	}
-	return ip_same(ip, &other);
-}
-
-/* What this host has: a connection to it never passes the firewall in front of it. */
-static bool is_own(const struct ifaddrs *all, const struct ip *ip) {
-	for (const struct ifaddrs *a = all; a != NULL; a = a->ifa_next) {
-		if (is_address(a->ifa_addr, ip)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 struct judging {
 	struct corral_url *url;
 	const struct lists *lists;
-	struct ifaddrs *own;
+	int routes; /* own.h's */
 };
+
+/* A connection to what this host has never passes the firewall in front of it. */
+static bool is_own(const struct judging *j, const struct ip *ip) {
+	return own_ask(j->routes, (uint32_t)j->url->count, ip) != OWN_NOT;
+}
 
 /* Takes the address, or refuses all of it. */
 static void take_address(const struct judging *j, const struct ip *ip) {
@@ -169,7 +147,7 @@ static void take_address(const struct judging *j, const struct ip *ip) {
 	const struct net_rule *deny = judge_lead(&j->lists->net, NULL, ip, u->port).rule;
 
 	ip_text(ip, text);
-	if (!v.allowed || is_own(j->own, ip)) {
+	if (!v.allowed || is_own(j, ip)) {
 		refuse(u, URL_ADDRESS, v.allowed ? "fetch from another host" : v.remedy);
 		refuse_lead(u, text, v.allowed ? "an address of this host itself" : v.what);
 	} else if (deny != NULL) {
@@ -179,10 +157,45 @@ static void take_address(const struct judging *j, const struct ip *ip) {
 	}
 }
 
+static void take_answer(const struct judging *j, const struct dns_answer *a) {
+	struct corral_url *u = j->url;
+	const struct net_rule *deny = judge_aliases(&j->lists->net, NULL, a, u->port).rule;
+
+	if (u->allowed && deny != NULL) {
+		refuse_denied(u, deny);
+	}
+	for (size_t i = 0; u->allowed && i < a->nips; i++) {
+		take_address(j, &a->ips[i]);
+	}
+}
+
 static const char *lookup_fault(int code) {
 	return code == DNS_NXDOMAIN  ? "does not exist"
 	       : code == DNS_NOERROR ? "leads to no address"
 				     : "is one that no name server answers for";
+}
+
+/* An address that a name of net.deny leads to; where nobody answers for the name it may be. */
+static void take_literal(const struct judging *j, const struct ip *ip) {
+	const struct net_plan *net = &j->lists->net;
+	struct corral_url *u = j->url;
+	struct names_found found;
+
+	take_address(j, ip);
+	for (size_t i = 0; u->allowed && i < net->ndeny; i++) {
+		if (!judge_names_host(&net->deny[i], u->port)) {
+			continue;
+		}
+		int rc = resolver_lookup(net->deny[i].name, &found);
+		if (rc < 0 || found.code == DNS_SERVFAIL) {
+			refuse_denied(u, &net->deny[i]);
+			(void)snprintf(u->reason, sizeof u->reason,
+				       "net.deny has %s, whose addresses are not known",
+				       net->deny[i].written);
+		} else if (judge_leads_to(&found.v4, ip) || judge_leads_to(&found.v6, ip)) {
+			refuse_denied(u, &net->deny[i]);
+		}
+	}
 }
 
 static int look_up(const struct judging *j, struct err *e) {
@@ -200,12 +213,8 @@ static int look_up(const struct judging *j, struct err *e) {
 			       lookup_fault(found.code));
 		return 0;
 	}
-	for (size_t i = 0; u->allowed && i < found.v4.nips; i++) {
-		take_address(j, &found.v4.ips[i]);
-	}
-	for (size_t i = 0; u->allowed && i < found.v6.nips; i++) {
-		take_address(j, &found.v6.ips[i]);
-	}
+	take_answer(j, &found.v4);
+	take_answer(j, &found.v6);
 	return 0;
 }
 
@@ -232,7 +241,7 @@ static void note_text(struct corral_url *u, const struct url *read, const struct
 static int judge_all(struct corral_url *u, const struct lists *lists, bool text_only,
 		     struct err *e) {
 	struct url read;
-	struct judging j = {u, lists, NULL};
+	struct judging j = {u, lists, -1};
 	struct url_verdict v = url_judge(u->text, strlen(u->text), lists->reach, &read);
 
 	note_text(u, &read, &v);
@@ -249,17 +258,13 @@ static int judge_all(struct corral_url *u, const struct lists *lists, bool text_
 			return 0;
 		}
 	}
-	if (getifaddrs(&j.own) != 0) {
-		return err_sys(e, "lookup", "the addresses of this host cannot be read");
-	}
-	int rc = 0;
+	auto_fd routes = own_open();
+	j.routes = routes;
 	if (read.host.kind == HOST_IP) {
-		take_address(&j, &read.host.ip);
-	} else {
-		rc = look_up(&j, e);
+		(text_only ? take_address : take_literal)(&j, &read.host.ip);
+		return 0;
 	}
-	freeifaddrs(j.own);
-	return rc;
+	return look_up(&j, e);
 }
 
 static int check_url(const char *url, const struct corral_url_options *o, struct corral_url *u,
@@ -313,31 +318,31 @@ void corral_url_free(struct corral_url *checked) {
 /* ---- the verdict ---- */
 
 int corral_url_allowed(const struct corral_url *checked) {
-	return checked->allowed;
+	return checked != NULL && checked->allowed;
 }
 
 const char *corral_url_host(const struct corral_url *checked) {
-	return checked->host;
+	return checked == NULL ? "" : checked->host;
 }
 
 unsigned corral_url_port(const struct corral_url *checked) {
-	return checked->port;
+	return checked == NULL ? 0 : checked->port;
 }
 
 const char *corral_url_address(const struct corral_url *checked, size_t n) {
-	return n < checked->count ? checked->addresses[n] : NULL;
+	return checked != NULL && n < checked->count ? checked->addresses[n] : NULL;
 }
 
 const char *corral_url_rule(const struct corral_url *checked) {
-	return checked->rule;
+	return checked == NULL ? "" : checked->rule;
 }
 
 const char *corral_url_reason(const struct corral_url *checked) {
-	return checked->reason;
+	return checked == NULL ? "" : checked->reason;
 }
 
 const char *corral_url_remedy(const struct corral_url *checked) {
-	return checked->remedy;
+	return checked == NULL ? "" : checked->remedy;
 }
 
 static const char *or_null(const char *s) {
@@ -387,6 +392,10 @@ int corral_url_show(const struct corral_url *checked, enum corral_format format,
 	struct err e = {0};
 	struct buf out;
 
+	if (lib_need(checked, "the verdict", err) != 0 ||
+	    lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
 	buf_init(&out);
 	if (format == CORRAL_JSON) {
 		print_json(checked, &out);

@@ -53,6 +53,13 @@ enum {
 	LEAF_COUNT = 256,
 };
 
+/* Branches one after another that cost less than halving does: four values. */
+#define CHAIN_MAX 9
+
+/* Either half of an ARG_PAIR. */
+#define PAIR_BITS 16
+#define PAIR_BOUND (1U << PAIR_BITS)
+
 /* A label is the number of instructions that stand behind it. */
 #define NOT_WRITTEN UINT32_MAX
 
@@ -107,6 +114,11 @@ static uint32_t load(struct program *p, size_t offset) {
 	return emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
 }
 
+/* The low word of an argument. */
+static uint32_t load_arg(struct program *p, unsigned arg) {
+	return load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
+}
+
 /* The leaf's label within reach, so that all who ask here share one copy. */
 static uint32_t leaf(struct program *p, unsigned id) {
 	if (p->leaf[id] == NOT_WRITTEN) {
@@ -119,12 +131,17 @@ static uint32_t leaf(struct program *p, unsigned id) {
 	return p->leaf[id];
 }
 
-static uint32_t leaf_errno(struct program *p, int error) {
-	if (error == ASK_BROKER) {
-		return leaf(p, LEAF_ASK);
+static uint8_t error_leaf(int error, unsigned last) {
+	if (error == LET_THROUGH || error == ASK_BROKER) {
+		return (uint8_t)(error == ASK_BROKER ? LEAF_ASK : last);
 	}
 	assert(error >= LEFT_UNDONE && error < LEAF_ASK - LEAF_ERRNO);
-	return leaf(p, LEAF_ERRNO + (unsigned)error);
+	return (uint8_t)(LEAF_ERRNO + error);
+}
+
+static uint32_t leaf_errno(struct program *p, int error) {
+	assert(error != LET_THROUGH);
+	return leaf(p, error_leaf(error, LEAF_ALLOW));
 }
 
 static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t yes, uint32_t no) {
@@ -132,7 +149,7 @@ static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t
 
 	if (t->op == ARG_ANY_BIT) {
 		branch(p, BPF_JSET, t->mask, yes, no);
-		return load(p, offsetof(struct seccomp_data, args) + t->arg * sizeof(uint64_t));
+		return load_arg(p, t->arg);
 	}
 	next = t->op == ARG_ONE_OF ? no : yes;
 	for (size_t i = t->count; i-- > 0;) {
@@ -141,7 +158,7 @@ static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t
 	if (t->mask != UINT32_MAX) {
 		emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
 	}
-	return load(p, offsetof(struct seccomp_data, args) + t->arg * sizeof(uint64_t));
+	return load_arg(p, t->arg);
 }
 
 /* The refusals of c, and what follows when none holds. */
@@ -158,38 +175,99 @@ static uint32_t write_refusals(struct program *p, const struct syscall_check *c,
 	return next;
 }
 
-/* Its own refusals, and before the rest those of what it adds to. */
-static uint32_t write_with_base(struct program *p, const struct syscall_check *c, uint32_t next) {
-	if (c->base != CHECK_NONE) {
-		next = write_with_base(p, &syscall_checks[c->base], next);
+/* One value of its own after another, with the same answer around them: one branch each. */
+static bool is_chain(const struct run *r, size_t n) {
+	if (n % 2 == 0 || n < 3 || n > CHAIN_MAX) {
+		return false;
 	}
-	return write_refusals(p, c, next);
+	for (size_t i = 1; i < n; i += 2) {
+		if (r[i + 1].first != r[i].first + 1 || r[i + 1].leaf != r[0].leaf) {
+			return false;
+		}
+	}
+	return true;
 }
 
-static uint32_t write_check(struct program *p, const struct syscall_check *c) {
-	return write_with_base(p, c, leaf(p, c->ask ? LEAF_ASK : LEAF_ALLOW));
-}
+static uint32_t write_chain(struct program *p, const struct run *r, size_t n) {
+	uint32_t next = leaf(p, r[0].leaf);
 
-/* One number of its own between two runs of the same answer takes one branch. */
-static bool is_spike(const struct run *r, size_t n) {
-	return n == 3 && r[0].leaf == r[2].leaf && r[2].first == r[1].first + 1;
+	for (size_t i = n - 1; i > 0; i -= 2) {
+		uint32_t yes = leaf(p, r[i - 1].leaf);
+
+		next = branch(p, BPF_JEQ, r[i - 1].first, yes, next);
+	}
+	return next;
 }
 
 static uint32_t write_tree(struct program *p, const struct run *r, size_t n) {
-	size_t half = n / 2;
+	/* An even place, where most often the answer for everything else begins: the part
+	 * below is a chain then, with a last run that is never reached. */
+	size_t half = n > 3 ? n / 2 & ~(size_t)1 : n / 2;
 	uint32_t above, below;
 
 	if (n == 1) {
 		return leaf(p, r[0].leaf);
 	}
-	if (is_spike(r, n)) {
-		above = leaf(p, r[1].leaf);
-		below = leaf(p, r[0].leaf);
-		return branch(p, BPF_JEQ, r[1].first, above, below);
+	if (is_chain(r, n)) {
+		return write_chain(p, r, n);
 	}
 	above = write_tree(p, r + half, n - half);
-	below = write_tree(p, r, half);
+	below = is_chain(r, half + 1) ? write_chain(p, r, half + 1) : write_tree(p, r, half);
 	return branch(p, BPF_JGE, r[half].first, above, below);
+}
+
+/* Runs that begin at the same number: the later one counts. */
+static void add_run(struct run *runs, size_t *n, uint32_t first, uint8_t leaf) {
+	if (*n > 0 && runs[*n - 1].first == first) {
+		(*n)--;
+	}
+	if (*n == 0 || runs[*n - 1].leaf != leaf) {
+		runs[(*n)++] = (struct run){first, leaf};
+	}
+}
+
+/* Two arguments as ARG_PAIR for what was written last, or `no` where one does not fit. */
+static uint32_t write_pair(struct program *p, unsigned arg, uint32_t no) {
+	uint32_t next = emit(p, BPF_ALU | BPF_OR | BPF_X, 0, 0, 0);
+
+	branch(p, BPF_JGE, PAIR_BOUND, no, next);
+	load_arg(p, arg + 1);
+	emit(p, BPF_MISC | BPF_TAX, 0, 0, 0);
+	next = emit(p, BPF_ALU | BPF_LSH | BPF_K, 0, 0, PAIR_BITS);
+	branch(p, BPF_JGE, PAIR_BOUND, no, next);
+	return load_arg(p, arg);
+}
+
+/* A tree over the values, which ends at `last` where one is let through. */
+static uint32_t write_answers(struct program *p, const struct arg_answers *a, unsigned last) {
+	struct run runs[2 * ARG_ANSWERS_MAX + 1];
+	uint8_t otherwise = error_leaf(a->otherwise, last);
+	size_t n = 0;
+	uint32_t no;
+
+	assert(a->count <= ARG_ANSWERS_MAX);
+	add_run(runs, &n, 0, otherwise);
+	for (size_t i = 0; i < a->count; i++) {
+		add_run(runs, &n, a->rows[i].value, error_leaf(a->rows[i].error, last));
+		if (a->rows[i].value != UINT32_MAX) {
+			add_run(runs, &n, a->rows[i].value + 1, otherwise);
+		}
+	}
+	no = leaf(p, otherwise); /* before the tree: what loads has to stand right before that */
+	if (n == 1) {
+		return no;
+	}
+	write_tree(p, runs, n);
+	return a->pair ? write_pair(p, a->arg, no) : load_arg(p, a->arg);
+}
+
+/* Its own refusals, before those of what it adds to, before an allow list. */
+static uint32_t write_check(struct program *p, const struct syscall_check *c, unsigned last) {
+	uint32_t next = c->base != CHECK_NONE ? write_check(p, &syscall_checks[c->base], last)
+			: c->answers != NULL  ? write_answers(p, c->answers, last)
+					      : leaf(p, last);
+
+	return write_refusals(p, c, next);
 }
 
 static uint8_t rule_leaf(const struct syscall_rule *r) {
@@ -203,8 +281,8 @@ static uint8_t rule_leaf(const struct syscall_rule *r) {
 	case RULE_REFUSE:
 		break;
 	}
-	assert(r->error > 0 && r->error < LEAF_ASK - LEAF_ERRNO);
-	return (uint8_t)(LEAF_ERRNO + r->error);
+	assert(r->error > 0);
+	return error_leaf(r->error, LEAF_ALLOW);
 }
 
 /* One above the newest number, for the run that reaches to the end of all. */
@@ -270,7 +348,9 @@ static void write_checks(struct program *p, const struct run *runs, size_t nruns
 	}
 	for (unsigned c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
 		if (used[c]) {
-			p->leaf[LEAF_CHECK + c] = write_check(p, &syscall_checks[c]);
+			unsigned last = syscall_checks[c].ask ? LEAF_ASK : LEAF_ALLOW;
+
+			p->leaf[LEAF_CHECK + c] = write_check(p, &syscall_checks[c], last);
 		}
 	}
 }

@@ -8,30 +8,25 @@
  *           gone, or cannot be mounted is not shown. */
 #include "linux/follow.h"
 
+#include "base/signal_mask.h"
 #include "base/str.h"
 #include "linux/keep.h"
 #include "linux/trees.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/stat.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
-
-/* Our own names: the two C libraries differ about what <linux/stat.h> may define. */
-#define MODE_KIND 0170000
-#define MODE_REGULAR 0100000
-#define MODE_DIRECTORY 0040000
-#define MODE_LINK 0120000
 
 #define NS_GET_USERNS _IO(0xb7, 1)
 
@@ -81,29 +76,28 @@ struct follow {
 
 /* ---- looking ---- */
 
-static uint64_t device(const struct statx *st) {
+static uint64_t device(const struct file_status *st) {
 	/* As the C library's makedev(3) packs it, without its code. */
-	uint64_t major = st->stx_dev_major, minor = st->stx_dev_minor;
+	uint64_t major = st->dev_major, minor = st->dev_minor;
 	return (minor & 0xff) | (major & 0xfff) << 8 | (minor & ~0xffULL) << 12 |
 	       (major & ~0xfffULL) << 32;
 }
 
-static struct face face_of(const struct statx *st) {
+static struct face face_of(const struct file_status *st) {
 	return (struct face){
 		.dev = device(st),
-		.ino = st->stx_ino,
-		.dated = (st->stx_mask & STATX_BTIME) != 0,
-		.born_s = st->stx_btime.tv_sec,
-		.born_ns = st->stx_btime.tv_nsec,
-		.uid = st->stx_uid,
-		.kind = st->stx_mode & MODE_KIND,
+		.ino = st->ino,
+		.dated = (st->mask & FILE_STATUS_BORN) != 0,
+		.born_s = st->born.sec,
+		.born_ns = st->born.nsec,
+		.uid = st->uid,
+		.kind = st->mode & S_IFMT,
 	};
 }
 
-static int look(int dir, const char *path, struct statx *ret) {
-	return (int)syscall(SYS_statx, dir, path,
-			    AT_SYMLINK_NOFOLLOW | (path[0] == '\0' ? AT_EMPTY_PATH : 0),
-			    STATX_BASIC_STATS | STATX_BTIME, ret);
+static int look(int dir, const char *path, struct file_status *ret) {
+	return sys_statx(dir, path, AT_SYMLINK_NOFOLLOW | (path[0] == '\0' ? AT_EMPTY_PATH : 0),
+			 FILE_STATUS_BASIC | FILE_STATUS_BORN, ret);
 }
 
 /* Puts something of our own over what the host has there. */
@@ -122,11 +116,11 @@ static int open_followed(const struct mount *m) {
 }
 
 static struct face face_at(const struct mount *m) {
-	struct statx st;
+	struct file_status st;
 	if (look(AT_FDCWD, m->follow, &st) != 0) {
 		return (struct face){.kind = 0};
 	}
-	if ((st.stx_mode & MODE_KIND) != MODE_LINK || !leads(m)) {
+	if ((st.mode & S_IFMT) != S_IFLNK || !leads(m)) {
 		return face_of(&st); /* links on the way were followed */
 	}
 	auto_fd fd = open_followed(m);
@@ -135,7 +129,7 @@ static struct face face_at(const struct mount *m) {
 
 /* The same, held; its number is never 0, which the caller's program has. */
 static struct face face_held(const struct mount *m) {
-	struct statx st;
+	struct file_status st;
 	auto_fd fd = open_followed(m);
 	auto_fd high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (high < 0 || look(high, "", &st) != 0) {
@@ -168,13 +162,13 @@ static bool same(const struct face *a, const struct face *b) {
  * or the caller has put there. */
 static bool may_replace(const struct followed *f, const struct face *new) {
 	if (f->m->steady) {
-		return new->kind == MODE_REGULAR || new->kind == MODE_LINK;
+		return new->kind == S_IFREG || new->kind == S_IFLNK;
 	}
 	if (covers(f->m)) {
 		return new->kind != 0;
 	}
 	bool known = f->shown.dated && new->uid == f->shown.uid;
-	return new->kind == MODE_REGULAR && (known || new->uid == 0 || new->uid == getuid());
+	return new->kind == S_IFREG && (known || new->uid == 0 || new->uid == getuid());
 }
 
 /* ---- helper: system calls only, it is a copy of a program that may have threads ---- */
@@ -183,10 +177,8 @@ static bool may_replace(const struct followed *f, const struct face *new) {
 static int new_file(int fs, const char *text, uint32_t mode) {
 	size_t len = strlen(text);
 	auto_fd file = openat(fs, "cover", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-	/* The mode at the end: the caller's mask does not count.  libc's own name for it stands in
-	 * a header that <linux/stat.h> does not bear. */
-	if (file < 0 || write(file, text, len) != (ssize_t)len ||
-	    syscall(SYS_fchmod, file, mode) != 0) {
+	/* The mode at the end: the caller's mask does not count. */
+	if (file < 0 || write(file, text, len) != (ssize_t)len || fchmod(file, mode) != 0) {
 		return -1;
 	}
 	/* A part of a tree can be cloned where it is mounted: in our copy of the host's. */
@@ -209,10 +201,10 @@ static int new_cover(const struct mount *m, bool directory) {
 
 /* The new file, from the host's own mounts; -1 when it is another one by now. */
 static int clone_wanted(const struct followed *f) {
-	struct statx st;
+	struct file_status st;
 
 	if (covers(f->m)) {
-		return new_cover(f->m, f->wanted.kind == MODE_DIRECTORY);
+		return new_cover(f->m, f->wanted.kind == S_IFDIR);
 	}
 	auto_fd fd = sys_openat2(AT_FDCWD, f->m->follow, O_PATH,
 				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
@@ -257,7 +249,7 @@ static int replace(int tree, int dir, const char *name, int at) {
 
 static int put(const struct followed *f, const char *target, int tree) {
 	const char *name;
-	struct statx st;
+	struct file_status st;
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_fd dir = open_parent(root, target, &name);
 	auto_fd at = dir < 0 ? -1 : open_place(dir, name);
@@ -266,7 +258,7 @@ static int put(const struct followed *f, const char *target, int tree) {
 		return -1; /* the command took its own place away */
 	}
 	struct face now = face_of(&st);
-	bool mounted = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	bool mounted = (st.attributes & FILE_ATTRIBUTE_MOUNT_ROOT) != 0;
 	if (!mounted && (f->m->create || same_inode(&now, &f->wanted))) {
 		/* Bare: the kernel took the mount away with the old name, or the file was
 		 * gone when it should have been mounted. */
@@ -306,12 +298,12 @@ static void start_helper(struct follow *f) {
 	sigset_t all, before;
 
 	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler runs in the copy */
+	signal_mask(SIG_SETMASK, &all, &before); /* no handler runs in the copy */
 	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
 	if (pid == 0) {
 		follow_help(f, self);
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* fails only for a bad `how` */
+	signal_mask(SIG_SETMASK, &before, NULL);
 	f->helper = pid < 0 ? -1 : pidfd;
 }
 

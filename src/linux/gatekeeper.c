@@ -6,6 +6,7 @@
 #include "linux/gatekeeper.h"
 
 #include "base/auto.h"
+#include "base/signal_mask.h"
 #include "linux/init.h"
 
 #include <errno.h>
@@ -63,8 +64,12 @@ static int listen_at(uint16_t port, struct err *e) {
 	    bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0) {
 		char text[8];
 		(void)snprintf(text, sizeof text, "%u", port);
-		return err_sys_at(e, WHERE, "cannot listen on the loopback for net.publish, port",
-				  text);
+		(void)err_sys_at(e, WHERE, "cannot listen on 127.0.0.1 for --publish, port", text);
+		return e->sys == EADDRINUSE
+			       ? err_fix(e, "another program has the port (ss -ltnp shows which): "
+					    "end it, "
+					    "or publish to another port: --publish PORT:HOSTPORT")
+			       : -1;
 	}
 	return take_fd(&fd);
 }
@@ -134,13 +139,13 @@ static int start(struct gate *g, struct gate_setup *s, struct gatekeeper *ret, s
 
 	/* Signals stay blocked until the child has given up the caller's handlers. */
 	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for a bad `how` */
+	signal_mask(SIG_SETMASK, &all, &before);
 	long pid = clone_gate(&pidfd);
 	if (pid == 0) {
 		become_gate(g, s);
 	}
 	int error = errno;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* likewise */
+	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;
 		return err_sys(e, WHERE, "the kernel refused to make the gate's process");
@@ -219,6 +224,12 @@ failed:
 
 void gatekeeper_handed(struct gatekeeper *k) {
 	drop_fd(&k->broker);
+}
+
+void gatekeeper_kill(const struct gatekeeper *k) {
+	if (k->pidfd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* or gone */
+	}
 }
 
 void gatekeeper_end(struct gatekeeper *k) {

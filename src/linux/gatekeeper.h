@@ -24,6 +24,9 @@ int gatekeeper_start(const struct plan *plan, struct ledger *ledger, struct gate
 /* After the clone: the sandbox has its copy. */
 void gatekeeper_handed(struct gatekeeper *k);
 
+/* For a run that was killed: the gate does not deliver what was sent. */
+void gatekeeper_kill(const struct gatekeeper *k);
+
 /* Waits until what was sent is delivered, which the gate gives a bound: then the ledger is
  * complete.  The sandbox is gone before.  Safe in any state. */
 void gatekeeper_end(struct gatekeeper *k);

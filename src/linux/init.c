@@ -1,10 +1,11 @@
-/* The first process of the sandbox: pid 1, or the guard where there is no pid
+/* The process that starts the command: pid 1, or the guard where there is no pid
  * namespace.
  *
  * When pid 1 ends, the kernel kills everything else in its namespace; so the
  * whole tree dies with the command, with the time-out, and with the supervisor,
  * whatever its processes did with sessions, groups and signals.  The guard does
- * it itself (linux/reaper.c), and answers what the filter asks (linux/broker).
+ * it itself (linux/reaper.c), and its wardens do it when the guard is killed or hangs
+ * (linux/warden.h).  Both answer what the filter asks (linux/broker).
  *
  * Should:   outlive nothing: report the command's end and go.
  * Must not: allocate, lock, or run code of libc beyond thin system calls: its
@@ -18,8 +19,10 @@
 #include "gate/wire.h"
 #include "linux/broker/gate.h"
 #include "linux/channel.h"
+#include "linux/fate.h"
 #include "linux/reaper.h"
-#include "linux/scratch.h"
+#include "linux/slice.h"
+#include "linux/warden.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -91,20 +94,25 @@ static int try_candidates(struct kit *k, const char **ret_path) {
 	return error;
 }
 
+/* Either way a signal for the command's process group does not reach pid 1. */
+static void choose_session(const struct kit *k) {
+	if (!k->want_pty) {
+		(void)setsid(); /* linux/slice.c: pid 1 and the wardens are scheduled apart */
+		return;
+	}
+	/* A process group in pid 1's session is not orphaned, so ^Z stops it. */
+	(void)setpgid(0, 0); /* cannot fail for a new child of a session leader */
+	pid_t self = getpid();
+	(void)ioctl(0, TIOCSPGRP, &self); /* without it the command runs in the background */
+}
+
 static int start(void *arg) {
 	struct kit *k = arg;
 	const char *path = k->argv[0];
 	struct err e = {0};
 	sigset_t none;
 
-	/* A group of its own beside pid 1's in the same session: job control works,
-	 * and a signal for the command does not reach pid 1. */
-	(void)setpgid(0, 0); /* cannot fail for a new child of a session leader */
-	if (k->want_pty) {
-		pid_t self = getpid();
-		(void)ioctl(0, TIOCSPGRP,
-			    &self); /* without it the command runs in the background */
-	}
+	choose_session(k);
 	sigemptyset(&none);
 	/* Fails only for a bad `how`. */
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
@@ -117,7 +125,9 @@ static int start(void *arg) {
 	if (k->rehearse) {
 		_exit(0);
 	}
+	k->fate->begun = 1;
 	int error = try_candidates(k, &path);
+	k->fate->begun = 0;
 	start_failed(k, error, path);
 }
 
@@ -151,6 +161,7 @@ static void begin_end(struct init *in, bool timed_out) {
 	}
 	in->state = ENDING;
 	in->timed_out = timed_out;
+	in->kit->fate->timed_out = timed_out;
 	in->deadline = clock_ms() + in->kit->plan->grace_ms;
 	reaper_signal(&in->reaper, SIGTERM);
 	reaper_signal(&in->reaper, SIGCONT); /* a stopped process would not see the first */
@@ -169,15 +180,20 @@ static void deadline_passed(struct init *in) {
 /* The command has ended: everything it left behind goes before its end is told,
  * so that nothing of it runs any more when the supervisor hears of it (E6). */
 static _Noreturn void finish(struct init *in, int status) {
+	struct fate *fate = in->kit->fate;
+
+	fate->status = status;
+	fate->ended = 1;
 	reaper_end(&in->reaper);
+	fate->finished = 1;
 	tell(in, REPORT_EXIT, status);
 	_exit(0);
 }
 
-/* The supervisor is gone: pid 1 takes everything with it, the guard has to. */
+/* The supervisor or the warden is gone: pid 1 takes everything with it, the guard has to.
+ * The wardens remove the run's directory. */
 static _Noreturn void abandon(struct init *in) {
 	reaper_end(&in->reaper);
-	scratch_remove(in->kit->plan->run_dir);
 	_exit(SETUP_FAILED);
 }
 
@@ -185,18 +201,28 @@ static _Noreturn void abandon(struct init *in) {
 static void reap(struct init *in) {
 	int status;
 	pid_t pid;
-	int flags = WNOHANG | (in->kit->want_pty ? WUNTRACED : 0);
+	int flags = WNOHANG | (in->kit->want_pty ? WUNTRACED | WCONTINUED : 0);
 
 	while ((pid = waitpid(-1, &status, flags)) > 0) {
 		if (pid != in->command) {
 			continue;
 		}
-		if (WIFSTOPPED(status)) {
+		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			tell(in, REPORT_STOPPED, status);
 			continue;
 		}
 		finish(in, status);
 	}
+}
+
+static void hear_signal(struct init *in) {
+	struct signalfd_siginfo info = {.ssi_signo = 0};
+
+	if (read(in->signals, &info, sizeof info) == (ssize_t)sizeof info &&
+	    info.ssi_signo == SIGTERM) {
+		abandon(in); /* the warden says so */
+	}
+	reap(in);
 }
 
 static void obey_one(struct init *in, const struct order *o) {
@@ -279,11 +305,15 @@ static _Noreturn void watch(struct init *in) {
 	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
 			       {.fd = in->kit->channel_fd, .events = POLLIN},
 			       {.fd = in->kit->listener_fd, .events = POLLIN},
-			       {.fd = in->broker.gate, .events = POLLIN}};
+			       {.fd = in->broker.gate, .events = POLLIN},
+			       {.fd = in->kit->warden_fd, .events = POLLIN}};
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), time_left(in));
 		if (n < 0 && errno != EINTR) {
 			abandon(in);
+		}
+		if (n > 0 && fds[4].revents != 0) {
+			abandon(in); /* first: the run is being ended */
 		}
 		if (n > 0 && (fds[2].revents & POLLIN) != 0) {
 			broker_serve(&in->broker);
@@ -296,28 +326,12 @@ static _Noreturn void watch(struct init *in) {
 			fds[3].fd = in->broker.gate;
 		}
 		if (n > 0 && fds[0].revents != 0) {
-			struct signalfd_siginfo info;
-			(void)!read(in->signals, &info, sizeof info); /* someone died */
-			reap(in);
+			hear_signal(in);
 		}
 		if (n > 0 && fds[1].revents != 0) {
 			obey(in);
 		}
 		check_clock(in);
-	}
-}
-
-/* The gate answers the calls that it is given. */
-static void give_listener(struct kit *k) {
-	const struct wire w = {.kind = WIRE_LISTENER};
-	struct err e = {0};
-
-	if (k->gate_fd < 0) {
-		return;
-	}
-	if (k->listener_fd < 0 || wire_send(k->gate_fd, &w, &k->listener_fd, 1) != 0) {
-		err_sys(&e, "gate", "cannot hand the calls to the gate");
-		init_fail(k, &e);
 	}
 }
 
@@ -327,27 +341,55 @@ static void ready_broker(struct init *in) {
 	broker_init(&in->broker, k->plan, k->listener_fd);
 	in->broker.killable = k->killable;
 	in->broker.journal = k->journal;
-	give_listener(k);
 	in->broker.gate = k->gate_fd;
 	in->broker.peers = k->peers;
+	in->broker.refusals = k->refusals;
 	in->broker.peer = k->attended ? ask_peer : NULL;
 	in->broker.peer_arg = in;
+}
+
+/* Its wardens exist before the guard is one: it can never be alone. */
+static int become_guard(struct kit *k, struct err *e) {
+	if (!plan_shares(k->plan)) {
+		return 0;
+	}
+	if (warden_inner(k, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->guard != NULL && layers[i]->guard(k, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int open_signals(const struct kit *k) {
+	sigset_t heard;
+
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGCHLD);
+	if (plan_shares(k->plan)) {
+		sigaddset(&heard, SIGTERM); /* from the warden */
+	}
+	return signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void init_run(struct kit *k) {
 	static char stack[START_STACK] __attribute__((aligned(16)));
 	struct init in = {.kit = k, .deadline = LIMIT_NONE, .tell_at = LIMIT_NONE};
 	struct err e = {0};
-	sigset_t all, child;
+	sigset_t all;
 
 	sigfillset(&all);
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, _NSIG / 8) != 0) {
 		err_sys(&e, "init", "cannot block signals");
 		init_fail(k, &e);
 	}
-	in.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (become_guard(k, &e) != 0) {
+		init_fail(k, &e);
+	}
+	in.signals = open_signals(k);
 	if (in.signals < 0) {
 		err_sys(&e, "init", "cannot watch for the command's end");
 		init_fail(k, &e);
@@ -375,5 +417,8 @@ void init_run(struct kit *k) {
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
 	ready_broker(&in);
 	in.tell_at = k->tell_start ? 0 : clock_ms() + TELL_AFTER_MS;
+	if (plan_shares(k->plan)) {
+		slice_shorten();
+	}
 	watch(&in);
 }

@@ -95,6 +95,12 @@ void journal_add(struct journal *j, enum lasting kind, const char *path) {
 	atomic_store_explicit(&j->used, used + 1 + (uint32_t)len, memory_order_release);
 }
 
+void journal_lose(struct journal *j) {
+	if (j != NULL) {
+		atomic_fetch_add_explicit(&j->lost, 1, memory_order_relaxed);
+	}
+}
+
 void journal_move(struct journal *j, const char *from, const char *to) {
 	struct journal_entry entry;
 	uint32_t until = j == NULL ? 0 : atomic_load_explicit(&j->used, memory_order_relaxed);

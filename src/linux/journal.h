@@ -27,6 +27,9 @@ void journal_free(struct journal *j);
  * process; system calls only.  j may be NULL. */
 void journal_add(struct journal *j, enum lasting kind, const char *path);
 
+/* Something was not looked at. */
+void journal_lose(struct journal *j);
+
 /* A directory has another name: what was written about paths in it holds there. */
 void journal_move(struct journal *j, const char *from, const char *to);
 

@@ -27,6 +27,7 @@
 #define LL_FS_REFER (1ULL << 13)
 #define LL_FS_TRUNCATE (1ULL << 14)
 #define LL_FS_IOCTL_DEV (1ULL << 15)
+#define LL_FS_RESOLVE_UNIX (1ULL << 16)
 #define LL_NET_BIND_TCP (1ULL << 0)
 #define LL_NET_CONNECT_TCP (1ULL << 1)
 #define LL_SCOPE_ABSTRACT_UNIX (1ULL << 0)
@@ -42,6 +43,42 @@ struct ll_path_beneath {
 	uint64_t allowed;
 	int32_t parent_fd;
 } __attribute__((packed));
+
+/* sched_setattr(2)'s struct sched_attr: <linux/sched/types.h> and <sched.h> exclude each other. */
+struct sched_attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+/* statx(2)'s struct statx: <linux/stat.h> and the <sys/stat.h> of musl 1.2.5 exclude each other. */
+struct file_time {
+	int64_t sec;
+	uint32_t nsec;
+	int32_t spare;
+};
+
+struct file_status {
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint32_t links, uid, gid;
+	uint16_t mode, spare;
+	uint64_t ino, size, blocks, attributes_known;
+	struct file_time accessed, born, changed, modified;
+	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+	uint64_t room[14]; /* what later kernels tell */
+};
+
+#define FILE_STATUS_BASIC 0x7ffU
+#define FILE_STATUS_BORN 0x800U
+#define FILE_ATTRIBUTE_MOUNT_ROOT 0x2000U
+
+static inline int sys_statx(int dir, const char *path, int flags, unsigned mask,
+			    struct file_status *ret) {
+	return (int)syscall(SYS_statx, dir, path, flags, mask, ret);
+}
 
 /* Opens by system call, with the kernel's own guards on how the path may resolve. */
 static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve) {

@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
+struct fate;
 struct journal;
 struct wire_peers;
 
@@ -25,6 +26,10 @@ struct kit {
 
 	/* scratch */
 	int lock_fd; /* of the run's directory, or of its changes; -1: none */
+
+	/* wardens */
+	struct fate *fate; /* shared with the parent */
+	int warden_fd;     /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
 	char uid_map[64], gid_map[64];
@@ -42,7 +47,9 @@ struct kit {
 
 	/* landlock */
 	int ruleset_fd; /* -1: none */
-	int scope_fd;   /* a second one that parts the command from its guard; -1: none */
+	int scope_fd;   /* a second one, that parts the guard from its warden and the command
+			 * from its guard; -1: none */
+	int circle_fd;  /* a third one, around the outer warden and all below it; -1: none */
 
 	/* seccomp */
 	struct sock_fprog filter; /* len 0: none */
@@ -54,9 +61,10 @@ struct kit {
 	int channel_fd; /* kept above them, close-on-exec */
 
 	/* broker */
-	struct journal *journal; /* shared with the parent; NULL: none */
-	int gate_fd;             /* the channel to the gate; -1: none */
+	struct journal *journal;  /* shared with the parent; NULL: none */
+	int gate_fd;              /* the channel to the gate; -1: none */
 	struct wire_peers *peers; /* shared with the gate */
+	struct ledger *refusals;  /* shared with the parent; NULL: there is no gate */
 
 	/* terminal */
 	bool want_pty;
@@ -67,11 +75,15 @@ struct kit {
 	char *const *envp;
 	char *const *candidates; /* absolute paths to try, NULL-terminated */
 	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
-	bool rehearse;              /* everything but execve */
-	bool attended;              /* REPORT_PEER will be answered */
-	bool killable;              /* a caller that waits for an answer is woken by death alone */
-	bool tell_start;            /* report the start at once: somebody waits for it */
+	bool rehearse;     /* everything but execve */
+	bool attended;     /* REPORT_PEER will be answered */
+	bool killable;     /* a caller that waits for an answer is woken by death alone */
+	bool tell_start;   /* report the start at once: somebody waits for it */
 	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
+
+	/* limits */
+	unsigned char *processors; /* mask of those that the command is pinned to; NULL: none */
+	size_t processors_len;
 
 	/* cgroup */
 	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */
@@ -81,18 +93,21 @@ struct kit {
 
 struct layer {
 	const char *name;
-	bool namespaces; /* for the namespaces engine alone */
+	bool namespaces;                              /* for the namespaces engine alone */
 	int (*prepare)(struct kit *k, struct err *e); /* parent; NULL when there is nothing to do */
-	int (*enter)(struct kit *k, struct err *e);   /* child; NULL likewise */
-	int (*start)(struct kit *k, struct err *e);   /* the command's process, before execve */
-	void (*done)(struct kit *k);                  /* parent, after the clone or on failure */
+	int (*warden)(struct kit *k,
+		      struct err *e);               /* the outer warden, before it makes the rest */
+	int (*enter)(struct kit *k, struct err *e); /* child; NULL likewise */
+	int (*guard)(struct kit *k, struct err *e); /* the guard, when its warden has made it */
+	int (*start)(struct kit *k, struct err *e); /* the command's process, before execve */
+	void (*done)(struct kit *k);                /* parent, after the clone or on failure */
 };
 
 /* The order, in layers.c; NULL-terminated. */
 extern const struct layer *const layers[];
 
-extern const struct layer layer_scratch, layer_user, layer_groups, layer_mounts, layer_network, layer_names,
-	layer_quotas, layer_terminal, layer_directory, layer_limits, layer_capabilities,
-	layer_landlock, layer_descriptors, layer_seccomp;
+extern const struct layer layer_scratch, layer_user, layer_groups, layer_inherited, layer_mounts,
+	layer_network, layer_names, layer_quotas, layer_terminal, layer_directory, layer_limits,
+	layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
 
 #endif

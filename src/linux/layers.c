@@ -7,8 +7,9 @@
 
 /* clang-format off: one line a layer, its reason beside it */
 const struct layer *const layers[] = {
-	&layer_scratch,      /* in the parent: what later layers open has to be there */
+	&layer_scratch,      /* what later layers open has to be there */
 	&layer_groups,       /* first: what set-up uses is the run's own use */
+	&layer_inherited,    /* while /proc/self is the host's, and before anything costs time */
 	&layer_user,         /* every later layer needs the capabilities of the mapped id */
 	&layer_quotas,       /* while the host's /proc/sys is still there to be written */
 	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas */

@@ -133,7 +133,8 @@ static _Noreturn void try_listener(void) {
 
 static void probe_seccomp(struct mechanisms *m) {
 	/* EFAULT: the filter would have been looked at, so the mode is there. */
-	m->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	m->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, UINTPTR_MAX, 0, 0) != 0 &&
+		     errno == EFAULT;
 	m->kill_process = action_available(SECCOMP_RET_KILL_PROCESS);
 	m->refuse = action_available(SECCOMP_RET_ERRNO);
 	m->notify = action_available(SECCOMP_RET_USER_NOTIF);
@@ -182,6 +183,15 @@ static const char *container_kind(void) {
 	return NULL;
 }
 
+static const char *core_destination(void) {
+	char pattern[16];
+
+	if (!first_line("/proc/sys/kernel/core_pattern", pattern, sizeof pattern)) {
+		return NULL;
+	}
+	return pattern[0] == '@' ? "socket" : pattern[0] == '|' ? "pipe" : "file";
+}
+
 void mechanisms_probe(struct mechanisms *ret) {
 	struct utsname name;
 
@@ -195,6 +205,7 @@ void mechanisms_probe(struct mechanisms *ret) {
 	ret->ptrace_scope = number_in("/proc/sys/kernel/yama/ptrace_scope");
 	ret->max_user_namespaces = number_in("/proc/sys/user/max_user_namespaces");
 	ret->unprivileged_userns_clone = number_in("/proc/sys/kernel/unprivileged_userns_clone");
+	ret->core_dumps = core_destination();
 	ret->container = container_kind();
 	ret->inside_corral = getenv("CORRAL_LEVEL") != NULL && getenv("CORRAL_WORKSPACE") != NULL;
 }

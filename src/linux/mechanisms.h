@@ -34,6 +34,8 @@ struct mechanisms {
 	int max_user_namespaces;       /* user.max_user_namespaces; MECHANISM_UNKNOWN */
 	int unprivileged_userns_clone; /* Debian's older switch; MECHANISM_UNKNOWN */
 
+	const char *core_dumps; /* where kernel.core_pattern sends them: file, pipe, socket; NULL */
+
 	const char *container; /* what kind we seem to be in; NULL when nothing says so */
 	bool inside_corral;    /* by the environment: a hint and no proof */
 };

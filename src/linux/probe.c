@@ -1,12 +1,15 @@
 #include "linux/probe.h"
 
 #include "base/auto.h"
+#include "base/credentials.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "linux/ask.h"
 #include "linux/cgroup.h"
 #include "linux/kernel.h"
 #include "linux/scratch.h"
 #include "plan/gitconfig.h"
+#include "plan/gitsettings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -249,25 +252,62 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
-static void read_identity(struct host *h, const char *path) {
+static void read_git(struct host *h, struct gitsettings *settings, const char *path) {
 	struct buf text;
 
 	buf_init(&text);
 	if (path != NULL && file_read(path, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
 		identity_read(&h->git, text.data);
+		gitsettings_read(settings, text.data);
 	}
 	buf_done(&text);
 }
 
-/* In git's own order: what the second file says overrides the first. */
-static void find_identity(struct arena *a, struct host *h) {
-	const char *config = variable("XDG_CONFIG_HOME");
+/* A regular file that no link leads to: one in the workspace, which a command could have
+ * turned, would show any file of the caller's. */
+static const char *read_ignores(struct arena *a, const char *path) {
+	struct stat st;
+	struct buf text;
+	const char *found = NULL;
 
-	if (h->home != NULL) {
-		read_identity(h, config != NULL ? path_join(a, config, "git/config")
-						: path_join(a, h->home, ".config/git/config"));
-		read_identity(h, path_join(a, h->home, ".gitconfig"));
+	auto_fd fd = path == NULL ? -1
+				  : sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+						RESOLVE_NO_SYMLINKS);
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		return NULL;
 	}
+	buf_init(&text);
+	if (fd_read_all(fd, GITIGNORE_MAX, &text) == 0 && text.data != NULL &&
+	    strlen(text.data) == text.len) {
+		found = arena_strdup(a, text.data);
+	}
+	buf_done(&text);
+	return found;
+}
+
+/* In git's own order: what the second file says overrides the first. */
+static void find_git(struct arena *a, struct host *h) {
+	const char *config = variable("XDG_CONFIG_HOME");
+	struct gitsettings settings = {.excludes = ""};
+
+	if (h->home == NULL) {
+		return;
+	}
+	config = path_join(a, config != NULL ? config : path_join(a, h->home, ".config"), "git");
+	buf_init(&settings.text);
+	read_git(h, &settings, path_join(a, config, "config"));
+	read_git(h, &settings, path_join(a, h->home, ".gitconfig"));
+	const char *ignores = settings.excludes;
+	if (str_starts(ignores, "~/")) {
+		ignores = path_join(a, h->home, ignores + 2);
+	} else if (ignores[0] != '/') {
+		ignores = ignores[0] == '\0' ? path_join(a, config, "ignore") : NULL;
+	}
+	h->git_ignores = read_ignores(a, ignores);
+	if (settings.text.data != NULL && !buf_failed(&settings.text)) {
+		h->git_settings = arena_strdup(a, settings.text.data);
+	}
+	buf_done(&settings.text);
 }
 
 /* ---- the kernel ---- */
@@ -275,8 +315,10 @@ static void find_identity(struct arena *a, struct host *h) {
 static void probe_kernel(struct host *h) {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
 	h->landlock_abi = abi < 0 ? 0 : (int)abi;
-	/* EFAULT: the filter would have been looked at, so the mode is there. */
-	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	/* EFAULT: the filter would have been looked at, so the mode is there.  The highest
+	 * address and not NULL, where MMAP_PAGE_ZERO has a page. */
+	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, UINTPTR_MAX, 0, 0) != 0 &&
+		     errno == EFAULT;
 	h->userns = true; /* the run itself is the probe: clone3 says why it cannot */
 }
 
@@ -353,8 +395,10 @@ static const char *find_run_dir(struct arena *a) {
 int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
 	h->run_dir = find_run_dir(a);
 	if (h->run_dir == NULL) {
-		err_set(e, ERR_SETUP, "probe", "there is no directory for temporary files");
-		return err_fix(e, "set TMPDIR to a directory that exists");
+		err_set(e, ERR_SETUP, "probe",
+			"no directory for temporary files: /tmp is not writable, and TMPDIR names "
+			"no other directory");
+		return err_fix(e, "set TMPDIR to a directory that you can write");
 	}
 	return 0;
 }
@@ -381,6 +425,54 @@ void host_probe_groups(struct host *h) {
 	cgroup_probe(&h->cgroup);
 }
 
+/* With hidepid a process that is not dumpable is not in /proc for its own user: pid 1 of the
+ * sandbox is one, and a command can make others. */
+static bool proc_hides(const char *mounts) {
+	for (const char *at = mounts; (at = strstr(at, " /proc ")) != NULL; at++) {
+		const char *end = strchr(at, '\n');
+		const char *hide = strstr(at, "hidepid=");
+		if (hide != NULL && (end == NULL || hide < end)) {
+			hide += strlen("hidepid=");
+			return *hide != '0' && !str_starts(hide, "off");
+		}
+	}
+	return false;
+}
+
+void host_probe_sampling(struct host *h) {
+	struct buf mounts;
+
+	buf_init(&mounts);
+	bool hides = file_read("/proc/self/mountinfo", (size_t)4 * 1024 * 1024, &mounts) != 0 ||
+		     proc_hides(mounts.data);
+	h->sampling_why = !hides || h->privileged
+				  ? NULL
+				  : "/proc is mounted with hidepid, so the processes of a run "
+				    "cannot be measured, and no control group can be used";
+	buf_done(&mounts);
+}
+
+/* Relative paths of every option and policy start there, and so does the command. */
+static int find_cwd(char cwd[PATH_MAX], struct err *e) {
+	if (getcwd(cwd, PATH_MAX) != NULL && cwd[0] == '/') {
+		return 0;
+	}
+	(void)err_sys(e, "probe",
+		      errno == ENOENT ? "the current directory was deleted, and relative paths "
+					"start there"
+				      : "cannot find out the current directory");
+	return err_fix(e, "change to a directory that exists: cd DIR");
+}
+
+/* Set-up needs it in many places, each of which would only say that a file is missing. */
+static int check_proc(struct err *e) {
+	if (faccessat(AT_FDCWD, "/proc/self/ns", F_OK, 0) == 0) {
+		return 0;
+	}
+	(void)err_sys(e, "probe", "procfs is not mounted at /proc");
+	return err_fix(e, "mount it (as root): mount -t proc proc /proc");
+}
+
 int host_probe(struct arena *a, struct host *ret, struct err *e) {
 	struct host h = {
 		.uid = geteuid(),
@@ -398,9 +490,12 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 	char cwd[PATH_MAX];
 	const char *home;
 
-	if (getcwd(cwd, sizeof cwd) == NULL || cwd[0] != '/') {
-		err_sys(e, "probe", "cannot tell the current directory");
-		return err_fix(e, "change to a directory that exists");
+	/* First: nothing of HOME or the environment counts for a caller with two ids. */
+	if (credentials_check(e) != 0) {
+		return -1;
+	}
+	if (find_cwd(cwd, e) != 0 || check_proc(e) != 0) {
+		return -1;
 	}
 	h.cwd = arena_strdup(a, cwd);
 	if (h.cwd == NULL) {
@@ -409,7 +504,9 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 	if (who_is_it(a, &h, &home, e) != 0 || find_home(a, &h, home, e) != 0) {
 		return -1;
 	}
-	find_identity(a, &h);
+	h.ask = host_ask;
+	h.ask_ctx = h.state_closed ? NULL : h.state_dir;
+	find_git(a, &h);
 	probe_kernel(&h);
 	*ret = h;
 	return 0;

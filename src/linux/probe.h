@@ -26,4 +26,7 @@ bool host_makes_namespaces(struct err *ret_why);
 /* What the plan needs when plan_wants_groups() says so. */
 void host_probe_groups(struct host *h);
 
+/* Likewise plan_wants_samples(). */
+void host_probe_sampling(struct host *h);
+
 #endif

@@ -7,8 +7,8 @@
 /* A run's directory is called by this, the user's number, "-", and a random one. */
 #define SCRATCH_PREFIX "corral-"
 
-/* Makes the private home, 0700, where it is missing.  NULL is fine. */
-int scratch_make_home(const char *home, struct err *e);
+/* mkdir -p for our own state, private to the user. */
+int scratch_make_dirs(const char *path, struct err *e);
 
 /* Removes what runs that were killed left beside this one. */
 void scratch_sweep(const char *run_dir);

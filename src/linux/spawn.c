@@ -1,26 +1,41 @@
 #include "linux/spawn.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
+#include "base/signal_mask.h"
 #include "base/str.h"
 #include "data/syscalls.h"
 #include "gate/ledger.h"
 #include "linux/cgroup.h"
 #include "linux/channel.h"
+#include "linux/fate.h"
 #include "linux/follow.h"
+#include "linux/growth.h"
 #include "linux/init.h"
 #include "linux/journal.h"
 #include "linux/kernel.h"
 #include "linux/layer.h"
 #include "linux/scratch.h"
+#include "linux/warden.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+
+/* Longer than the wardens take that kill everything and wait for a slow device. */
+#define WARDEN_MS 3000
+/* A pid 1 that was killed takes as long as a file operation under way, in which it waits in
+ * the kernel.  After this time it is left there: nothing else is alive. */
+#define FIRST_MS 1500
+#define STEP_MS 50
+/* The same of those below a warden that was killed. */
+#define OTHERS_MS 1000
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -143,6 +158,9 @@ static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
 	init_reset_signals();
+	if (plan_shares(k->plan) && warden_outer(k, &e) != 0) {
+		init_fail(k, &e);
+	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
 		if (serves(layers[i], k) && layers[i]->enter != NULL &&
 		    layers[i]->enter(k, &e) != 0) {
@@ -153,6 +171,11 @@ static _Noreturn void child_main(struct kit *k) {
 }
 
 static int clone_failed(const struct kit *k, struct err *e) {
+	if (errno == EAGAIN) {
+		(void)err_sys(e, "spawn", "the kernel refused to make a process");
+		return err_fix(e, "raise the limit of processes: ulimit -u; or the pids.max of "
+				  "the control group that this runs in");
+	}
 	if (plan_shares(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to make a process");
 	}
@@ -162,7 +185,7 @@ static int clone_failed(const struct kit *k, struct err *e) {
 /* Without namespaces clone(2) is enough, and there where a container's filter
  * answers clone3 with ENOSYS.  The order of its last two arguments differs between
  * architectures; neither is used. */
-static long clone_guard(int *ret_pidfd) {
+static long clone_warden(int *ret_pidfd) {
 	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
 }
 
@@ -191,18 +214,19 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	/* Signals stay blocked until the child has given up the caller's handlers. */
 	sigset_t all, before;
 	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* fails only for a bad `how` */
-	long pid = plan_shares(k->plan) ? clone_guard(&pidfd) : clone_init(k, &pidfd);
+	signal_mask(SIG_SETMASK, &all, &before);
+	long pid = plan_shares(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
 	}
 	int error = errno;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* likewise */
+	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;
 		return clone_failed(k, e);
 	}
 	ret->pidfd = pidfd;
+	ret->pid = (pid_t)pid;
 	return 0;
 }
 
@@ -233,17 +257,24 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 	    gatekeeper_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
 		return -1;
 	}
+	/* Behind the gate's start: it has no part in this one. */
+	if (ledger_new(&ret->refusals, e) != 0) {
+		return -1;
+	}
 	k->gate_fd = ret->gate.broker;
 	k->peers = ret->gate.peers;
+	k->refusals = ret->refusals;
 	return 0;
 }
 
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
-	if ((keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	if (fate_new(&ret->fate, e) != 0 ||
+	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
+	k->fate = ret->fate;
 	k->journal = ret->journal;
 	k->follow = ret->follow != NULL;
 	return 0;
@@ -253,6 +284,8 @@ static void drop_records(struct child *c) {
 	follow_free(take_ptr(c->follow));
 	journal_free(take_ptr(c->journal));
 	ledger_free(take_ptr(c->ledger));
+	ledger_free(take_ptr(c->refusals));
+	fate_free(take_ptr(c->fate));
 }
 
 /* Nothing was started, or nothing but the gate. */
@@ -264,19 +297,65 @@ static void give_up(struct child *c) {
 	drop_fd(&c->channel);
 }
 
-int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
-	struct kit k = {
+static struct child child_of(const struct plan *plan) {
+	return (struct child){.pidfd = -1,
+			      .channel = -1,
+			      .wardens = plan_shares(plan),
+			      .gate = GATEKEEPER_NONE,
+			      .samplers = SAMPLERS_NONE,
+			      .run_dir = plan->run_dir};
+}
+
+static int open_channel(struct kit *k, struct child *c, struct err *e) {
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "channel", "cannot make the status channel");
+	}
+	k->channel_fd = pair[1];
+	c->channel = pair[0];
+	/* The channel does not end with us where the caller has forked; without this it is all. */
+	k->warden_fd = (int)syscall(SYS_pidfd_open, getpid(), 0U);
+	return 0;
+}
+
+/* What lies on the disk before the command starts. */
+static int measure_disk(struct arena *a, const struct spawn_request *r, struct growth **ret,
+			struct err *e) {
+	*ret = NULL;
+	return r->rehearse || r->plan->sampled.disk == 0 ? 0 : growth_begin(a, r->plan, ret, e);
+}
+
+static int start_samplers(const struct spawn_request *r, struct growth *growth, struct child *child,
+			  struct err *e) {
+	const struct sampled_run run = {.plan = r->plan,
+					.fate = child->fate,
+					.pidfd = child->pidfd,
+					.pid = child->pid,
+					.growth = growth};
+
+	if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {
+		return 0;
+	}
+	spawn_finish(child, NULL);
+	return -1;
+}
+
+static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
+	return (struct kit){
 		.plan = r->plan,
 		.host = r->host,
 		.arena = a,
 		.ruleset_fd = -1,
 		.scope_fd = -1,
+		.circle_fd = -1,
 		.lock_fd = -1,
 		.cow_upper = r->cow == NULL ? -1 : r->cow->upper,
 		.cow_work = r->cow == NULL ? -1 : r->cow->work,
 		.listener_fd = -1,
 		.channel_fd = -1,
 		.gate_fd = -1,
+		.warden_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,
@@ -285,26 +364,32 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		.attended = r->attended,
 		.tell_start = r->tell_start,
 	};
-	struct child child = {
-		.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE, .run_dir = r->plan->run_dir};
-	int pair[2] = {-1, -1};
+}
+
+int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
+	struct kit k = kit_of(a, r);
+	struct child child = child_of(r->plan);
+	struct growth *growth = NULL;
 
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
 		return -1;
 	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		return err_sys(e, "channel", "cannot make the status channel");
+	if (open_channel(&k, &child, e) != 0) {
+		return -1;
 	}
-	k.channel_fd = pair[1];
-	child.channel = pair[0];
 	int failed = prepare_lock(&k, r, e) != 0 || prepare_records(&k, r, &child, e) != 0 ||
-		     prepare_layers(&k, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
-		     start_gate(&k, r, &child, e) != 0 || start_child(&k, &child, e) != 0;
+		     prepare_layers(&k, e) != 0 || measure_disk(a, r, &growth, e) != 0 ||
+		     make_cgroup(&k, &child, e) != 0 || start_gate(&k, r, &child, e) != 0 ||
+		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	gatekeeper_handed(&child.gate);
-	drop_fd(&pair[1]);
+	drop_fd(&k.channel_fd);
+	drop_fd(&k.warden_fd);
 	if (failed) {
 		give_up(&child);
+		return -1;
+	}
+	if (start_samplers(r, growth, &child, e) != 0) {
 		return -1;
 	}
 	*ret = child;
@@ -344,31 +429,132 @@ void spawn_leave(struct child *c) {
 	scratch_remove(c->run_dir);
 }
 
+/* Until the time or the event; a signal of the caller's program does not shorten it. */
+static bool wait_event(int fd, short events, int ms) {
+	struct pollfd slot = {.fd = fd, .events = events};
+	int64_t until = clock_ms() + ms;
+
+	for (int64_t left = ms; left >= 0; left = until - clock_ms()) {
+		int n = poll(&slot, 1, (int)left);
+		if (n >= 0 || errno != EINTR) {
+			return n > 0;
+		}
+	}
+	return false;
+}
+
+/* Reaps the process that was started; true when it ended by itself. */
+static bool reap_first(const struct child *c, struct usage *u) {
+	struct rusage r = {0};
+	siginfo_t info = {.si_code = 0};
+
+	/* The raw call, because libc's waitid has no place for the usage. */
+	while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
+	       errno == EINTR) {
+	}
+	u->cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);
+	u->max_rss_kb = r.ru_maxrss;
+	return info.si_code == CLD_EXITED;
+}
+
+static void kill_first(const struct child *c) {
+	(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0); /* it may be gone */
+}
+
+/* The wardens and the guard see that our half of the channel is shut down, and end the
+ * run; all of them have the other half. */
+static void end_wardens(const struct child *c, struct usage *u) {
+	(void)shutdown(c->channel, SHUT_WR); /* nobody is there: then nobody has to be told */
+	if (!wait_event(c->pidfd, POLLIN, WARDEN_MS)) {
+		kill_first(c); /* those below it see that */
+	}
+	if (!reap_first(c, u)) {
+		(void)wait_event(c->channel, 0, OTHERS_MS); /* they do not take as long */
+	}
+}
+
+/* Of the process that has this number now; -1 when there is none.  The name, which may hold
+ * anything, ends at the last bracket. */
+static long parent_of(pid_t pid) {
+	char path[64], text[512];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0) {
+		return -1;
+	}
+	text[n] = '\0';
+	const char *at = strrchr(text, ')');
+	return at == NULL || strlen(at) < strlen(") S 1") ? -1
+							  : strtol(at + strlen(") S "), NULL, 10);
+}
+
+/* While pid 1 dies, the kernel collects its children and their numbers are given to others.
+ * So the process that is killed is the one that the descriptor holds, and it is killed only
+ * when pid 1, whose number we keep, was seen to be its parent while it had the number. */
+static void kill_child(const struct child *c, pid_t pid) {
+	auto_fd held = (int)syscall(SYS_pidfd_open, pid, 0U);
+
+	if (held >= 0 && parent_of(pid) == c->pid &&
+	    syscall(SYS_pidfd_send_signal, held, 0, NULL, 0U) == 0) {
+		(void)syscall(SYS_pidfd_send_signal, held, SIGKILL, NULL, 0U); /* or it ended */
+	}
+}
+
+/* Those of a pid 1 that was killed and waits in the kernel; orphans become its children. */
+static void kill_children(const struct child *c) {
+	char path[64], text[4096];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)c->pid, (int)c->pid);
+	auto_fd list = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = list < 0 ? -1 : read(list, text, sizeof text - 1);
+	if (n <= 0) {
+		return;
+	}
+	text[n] = '\0';
+	char *at = text, *end = text;
+	for (long pid; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end) {
+		kill_child(c, (pid_t)pid);
+	}
+}
+
+/* The kernel ends everything else with pid 1, unless a file operation holds that up. */
+static void end_first(const struct child *c, struct usage *u) {
+	int64_t until = clock_ms() + FIRST_MS;
+
+	kill_first(c);
+	while (!wait_event(c->pidfd, POLLIN, STEP_MS) && clock_ms() < until) {
+		kill_children(c);
+	}
+	if (wait_event(c->pidfd, POLLIN, 0)) {
+		(void)reap_first(c, u); /* it was killed */
+	}
+}
+
 void spawn_finish(struct child *c, struct usage *ret) {
 	struct usage usage = {.processes_peak = -1};
 
-	drop_records(c); /* first: who holds the view last has to take it down */
+	follow_free(take_ptr(c->follow)); /* first: who holds the view last takes it down */
 	if (c->pidfd >= 0) {
-		struct rusage r = {0};
-		siginfo_t info;
-		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL,
-			      0); /* it may be gone already */
-		/* The raw call, because libc's waitid has no place for the usage. */
-		while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
-		       errno == EINTR) {
-		}
-		usage.cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);
-		usage.max_rss_kb = r.ru_maxrss;
+		(c->wardens ? end_wardens : end_first)(c, &usage);
 		drop_fd(&c->pidfd);
 	}
+	samplers_end(&c->samplers); /* before the record that they write in */
+	usage.fate = fate_read(c->fate);
+	drop_records(c);
 	if (c->cgroup != NULL) {
 		cgroup_usage(c->cgroup, &usage);
 		cgroup_free(c->cgroup);
 	}
 	drop_fd(&c->channel);
+	if (!usage.fate.finished) {
+		gatekeeper_kill(&c->gate); /* what was killed has nothing more to deliver */
+	}
 	gatekeeper_end(&c->gate); /* after everybody who could send something */
 	scratch_remove(c->run_dir);
-	*c = (struct child){.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE};
+	*c = (struct child){
+		.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE, .samplers = SAMPLERS_NONE};
 	if (ret != NULL) {
 		*ret = usage;
 	}

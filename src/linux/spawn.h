@@ -1,6 +1,7 @@
 /* One child in its own namespaces, and the channel between it and us.
  *
- * The child that clone3() makes becomes pid 1 inside: it enters every layer,
+ * The child that clone3() makes becomes pid 1 inside (without a pid namespace: the outer
+ * warden, above the guard, see linux/warden.h): it enters every layer,
  * starts the command with vfork semantics, reaps, forwards signals, enforces
  * the wall clock, and reports on the channel.  The channel is a SOCK_SEQPACKET
  * pair, so a message is whole or not there, and its end is the lifeline: when
@@ -11,7 +12,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "linux/fate.h"
 #include "linux/gatekeeper.h"
+#include "linux/sampler.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -22,12 +25,12 @@ enum report_kind {
 	REPORT_ERROR = 1, /* err: nothing runs */
 	REPORT_PTY,       /* the pty's master travels with this message */
 	REPORT_STARTED,   /* the command's execve succeeded; a short one reports only its end */
-	REPORT_STOPPED,   /* terminal runs: the command was stopped (job control) */
-	REPORT_PEER,      /* a terminal's one end travels with this; status is open(2)'s flags for the
-			   * other, which ORDER_PEER brings */
-	REPORT_VIEW,      /* the mount namespace travels with this, for linux/follow.c */
-	REPORT_EXIT,      /* status is wait(2)'s; timed_out: the wall clock ended it; nothing but
-			   * pid 1 is left inside */
+	REPORT_STOPPED,   /* terminal runs: the command stopped or continued; status says which */
+	REPORT_PEER, /* a terminal's one end travels with this; status is open(2)'s flags for the
+		      * other, which ORDER_PEER brings */
+	REPORT_VIEW, /* the mount namespace travels with this, for linux/follow.c */
+	REPORT_EXIT, /* status is wait(2)'s; timed_out: the wall clock ended it; nothing but
+		      * pid 1 is left inside */
 };
 
 struct report {
@@ -76,14 +79,19 @@ struct journal;
 struct ledger;
 
 struct child {
-	int pidfd;
-	int channel;           /* ours; non-blocking */
-	struct cgroup *cgroup; /* NULL when none */
-	struct follow *follow; /* files that are followed when the host replaces them; NULL */
+	int pidfd;    /* of pid 1, or of the outer warden */
+	pid_t pid;    /* its number, as we see it */
+	int channel;  /* ours; non-blocking */
+	bool wardens; /* there is no pid namespace: linux/warden.h */
+	struct fate *fate;
+	struct cgroup *cgroup;   /* NULL when none */
+	struct follow *follow;   /* files that are followed when the host replaces them; NULL */
 	struct journal *journal; /* of what the command made that lasts; NULL when none */
 	struct ledger *ledger;   /* of what the gate decided; NULL without a gate */
+	struct ledger *refusals; /* of what pid 1 or the guard refused for want of it; likewise */
 	struct gatekeeper gate;
-	const char *run_dir;   /* the plan's, to be removed at the end; NULL when none */
+	struct samplers samplers; /* of limits that no control group holds */
+	const char *run_dir;      /* the plan's, to be removed at the end; NULL when none */
 };
 
 /* Starts the command; the first report has not been read yet.  On failure
@@ -107,10 +115,11 @@ struct usage {
 	int64_t processes_peak;
 	bool oom;               /* the kernel killed for memory in our cgroup */
 	bool processes_limited; /* the pids controller refused a fork */
+	struct fate_copy fate;  /* what the run's processes wrote down, after all of them ended */
 };
 
-/* Kills whatever is left inside, reaps pid 1, reads the usage, removes the
- * cgroup and closes the descriptors.  Safe to call once, in any state. */
+/* Kills whatever is left inside, reaps the process that was started, reads the usage,
+ * removes the cgroup and closes the descriptors.  Safe to call once, in any state. */
 void spawn_finish(struct child *c, struct usage *ret);
 
 /* The same without waiting, for a process that ends next and a sandbox that has

@@ -20,7 +20,7 @@ static int refuse(const struct builder *b, const char *why, struct err *e) {
 static int state_in_workspace(const struct builder *b, struct err *e) {
 	(void)refuse(b, "the workspace holds Corral's own state, where the changes would go", e);
 	return err_fix(e, "choose a workspace that does not hold %s, or set XDG_STATE_HOME",
-		       b->own_dirs[0]);
+		       b->plan->own_dirs[0]);
 }
 
 int cow_choose(struct builder *b, struct err *e) {
@@ -40,7 +40,7 @@ int cow_choose(struct builder *b, struct err *e) {
 		return err_fix(e, "set HOME or XDG_STATE_HOME to a directory that you can write, "
 				  "or " INSTEAD);
 	}
-	if (path_within(b->own_dirs[0], b->plan->workspace)) {
+	if (path_within(b->plan->own_dirs[0], b->plan->workspace)) {
 		return state_in_workspace(b, e);
 	}
 	b->plan->cow_dir = b->h->cow_dir;

@@ -67,14 +67,19 @@ static const char *userns_why(const struct host *h) {
 static int not_reached(const struct host *h, enum level wanted, const char *what,
 		       const struct origin *from, struct err *e) {
 	char origin[128];
+	if (h->landlock_abi == 0 && caller_variable(h, "CORRAL_LEVEL") != NULL) {
+		(void)err_set(e, ERR_SETUP, WHERE,
+			      "this runs inside another Corral, which lets no sandbox be set up in "
+			      "it; %s %s is needed (%s)",
+			      what, level_name(wanted), origin_text(from, origin, sizeof origin));
+		return err_fix(e, "start the outer one with --allow-nested; or run the command "
+				  "without the inner one: the outer boundary holds for it");
+	}
 	err_set(e, ERR_SETUP, WHERE,
 		"%s %s is asked for (%s) and this host reaches %s: seccomp %s, Landlock ABI %d, %s",
 		what, level_name(wanted), origin_text(from, origin, sizeof origin),
 		level_name(highest(h)), h->seccomp ? "is there" : "is missing", h->landlock_abi,
 		userns_why(h));
-	if (h->landlock_abi == 0 && caller_variable(h, "CORRAL_LEVEL") != NULL) {
-		return err_fix(e, "start the Corral around this one with --allow-nested");
-	}
 	if (wanted == LEVEL_FULL && has_namespaces(h)) {
 		return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or --level %s",
 			       LANDLOCK_ABI_FULL, level_name(highest(h)));
@@ -92,6 +97,10 @@ static bool below_is_accepted(const struct policy *p, enum level least) {
 static int check_least(const struct policy *p, const struct host *h, enum level level,
 		       struct err *e) {
 	const struct value *least = &p->values[KEY_MIN_LEVEL];
+	const struct value *floor = policy_floor(p, KEY_MIN_LEVEL);
+	if (floor != NULL && floor->num > (int64_t)level) {
+		return not_reached(h, (enum level)floor->num, "min_level", &floor->origin, e);
+	}
 	bool built_in = least->origin.kind == ORIGIN_BUILTIN;
 	bool named = p->values[KEY_LEVEL].set && policy_num(p, KEY_LEVEL) != LEVEL_AUTO;
 	if (!least->set || least->num <= (int64_t)level || (named && built_in) ||

@@ -194,15 +194,24 @@ static int entry_order(const void *left, const void *right) {
 	return order != 0 ? order : (int)na - (int)nb;
 }
 
+/* How often package managers ask again. */
+static void put_retries(struct builder *b) {
+	const struct plan *plan = b->plan;
+	bool offline = plan->own_net && plan->net.mode == NET_NONE;
+	const char *const *list = offline ? env_offline : env_filtered;
+	bool any = offline || net_has_names(&plan->net);
+
+	for (; any && *list != NULL; list++) {
+		put_entry(b, *list);
+	}
+}
+
 int environment_build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	const struct value *set = &b->p->values[KEY_ENV_SET];
 
 	/* Later ones replace earlier ones of the same name. */
-	bool offline = plan->own_net && plan->net.mode == NET_NONE;
-	for (size_t i = 0; offline && env_offline[i] != NULL; i++) {
-		put_entry(b, env_offline[i]);
-	}
+	put_retries(b);
 	pass_known(b);
 	for (size_t i = 0; i < b->ntool_env; i++) {
 		put_entry(b, b->tool_env[i]);

@@ -69,7 +69,11 @@ struct limit_row {
 	int64_t value;
 };
 
-#define LIMIT_ROWS 8
+#define LIMIT_ROWS 11
+
+static int64_t or_none(int64_t value) {
+	return value == 0 ? LIMIT_NONE : value;
+}
 
 static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS]) {
 	const struct limit_row all[LIMIT_ROWS] = {
@@ -77,10 +81,13 @@ static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS
 		{"idle_timeout_ms", "ms", plan->idle_ms},
 		{"grace_ms", "ms", plan->grace_ms},
 		{"output_bytes", "bytes a stream", plan->output_bytes},
-		{"memory_bytes", "bytes", plan->memory_bytes},
+		{"memory_bytes", "bytes", plan_memory_bytes(plan)},
 		{"cpus_millis", "thousandths of a processor", plan->cpu_millis},
+		{"pinned_processors", "processors", or_none(plan->processors)},
 		{"cgroup_processes", "processes", plan->max_processes},
-		{"tmp_bytes", "bytes", plan->tmp_size == 0 ? LIMIT_NONE : (int64_t)plan->tmp_size},
+		{"sampled_processes", "processes", or_none(plan->sampled.processes)},
+		{"disk_bytes", "bytes", or_none(plan->sampled.disk)},
+		{"tmp_bytes", "bytes", or_none((int64_t)plan->tmp_size)},
 	};
 	memcpy(rows, all, sizeof all);
 }

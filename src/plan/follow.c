@@ -75,8 +75,12 @@ static void mark(struct builder *b, size_t at) {
 	b->plan->islands = b->plan->islands || (tree && outer->writable && !m->writable);
 }
 
-/* On ground of our own, an overlay too, nobody outside can take a mask away. */
+/* On ground of our own, an overlay too, nobody outside can take a mask away.  A steady text
+ * hides nothing: without names to look up it only spares a wait, which no helper is worth. */
 static void mark_cover(struct builder *b, struct mount *m, const struct mount *outer) {
+	if (m->steady && !net_has_names(&b->plan->net)) {
+		return;
+	}
 	if (outer != NULL && outer->kind == MOUNT_BIND) {
 		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
 		m->follow =

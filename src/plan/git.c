@@ -148,6 +148,9 @@ static const char *why_not(struct builder *b, const struct repository *r) {
 	if (reserved_reason(r->common) != NULL || own_dir_of(b, r->common) != NULL) {
 		return "no rule may show that place";
 	}
+	if (!floor_allows(b, KEY_FS_READ, r->common)) {
+		return "it lies outside of the system's floor";
+	}
 	return agrees(b, r) ? NULL : "that place does not say that this is its tree";
 }
 
@@ -165,7 +168,8 @@ static void show_outside(struct builder *b, const struct repository *r) {
 		return;
 	}
 	/* Nobody granted it by name: with fs.cow a commit would reach the host. */
-	bool writable = !b->read_only && b->plan->cow_dir == NULL;
+	bool writable = !b->read_only && b->plan->cow_dir == NULL &&
+			floor_allows(b, KEY_FS_WRITE, r->common);
 	struct show s = {
 		.path = r->common,
 		.canonical = r->common,
@@ -293,10 +297,10 @@ static void look_at_tree(struct builder *b, const char *tree, bool show) {
 	/* A tree that cannot be listed shows us nothing, nor the command. */
 	(void)b->h->fs.list(b->h->fs.ctx, tree, look_in_child, &c);
 	if (c.n > CHILDREN_MAX) {
-		note_add(b, keep_printf(b,
-					"repositories beneath %s are protected only in %d of "
-					"its %zu directories",
-					tree, CHILDREN_MAX, c.n));
+		unkept_add(b, keep_printf(b,
+					  "repositories beneath %s are protected only in %d of "
+					  "its %zu directories",
+					  tree, CHILDREN_MAX, c.n));
 	}
 }
 

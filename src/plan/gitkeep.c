@@ -46,22 +46,26 @@ static bool is_granted(struct builder *b, enum key_id key, const char *path) {
 	return false;
 }
 
-/* Whether the set is in force; who takes it back wants git's files to be written.  An
- * untrusted file takes back nothing but its own, and nobody what the floor says (P3, P4). */
-static bool is_in_force(const struct builder *b) {
+/* In which groups the set is in force; who takes it back wants git's files to be written.
+ * An untrusted file takes back nothing but its own, and nobody what the floor says (P3, P4). */
+struct force {
+	bool ours, others;
+};
+
+static struct force in_force(const struct builder *b) {
 	const struct value *protect = &b->p->values[KEY_FS_PROTECT];
-	bool kept = false, floor = false;
+	bool kept[RULE_GROUPS] = {false};
 	for (size_t i = 0; i < protect->count; i++) {
 		const struct item *it = &protect->items[i];
-		if (it->kind == ITEM_SET && streq(it->str, NOTE) && !(it->bound && it->except)) {
-			kept = !it->except;
-			floor = floor || (kept && it->origin.kind == ORIGIN_FLOOR);
+		if (it->kind == ITEM_SET && streq(it->str, NOTE)) {
+			kept[item_group(it)] = !it->except;
 		}
 	}
-	return kept || floor;
+	return (struct force){.ours = kept[GROUP_OURS],
+			      .others = kept[GROUP_FLOOR] || kept[GROUP_UNTRUSTED]};
 }
 
-/* An exception that the policy makes of this very path. */
+/* An exception that the policy makes of this very path; it is one from our own rules. */
 static bool is_excepted(struct builder *b, const char *path) {
 	for (size_t i = 0; i < b->nwishes; i++) {
 		const struct wish *w = &b->wishes[i];
@@ -90,8 +94,8 @@ static void keep_target(struct builder *b, const char *link) {
 static void keep_file(struct builder *b, const char *path) {
 	struct look seen = fs_look(b, path);
 	if (path_within(b->plan->workspace, path)) {
-		note_add(b,
-			 keep_printf(b, "git's hooks are all of %s: they are not protected", path));
+		unkept_add(b, keep_printf(b, "git's hooks are all of %s: they are not protected",
+					  path));
 		return;
 	}
 	rule(b, path);
@@ -99,17 +103,18 @@ static void keep_file(struct builder *b, const char *path) {
 		return;
 	}
 	if (seen.kind == LOOK_FILE && seen.names > 1 && is_shown(b, path)) {
-		note_add(b, keep_printf(b,
-					"%s has other names (hard links), which are not "
-					"protected",
-					path));
+		unkept_add(b, keep_printf(b,
+					  "%s has other names (hard links), which are not "
+					  "protected",
+					  path));
 	}
 	hide_add(b, (struct hide){.path = path, .seen = seen, .rank = RANK_PROTECT, .note = NOTE});
 }
 
 static void keep(struct builder *b, const char *path) {
 	const char *full = fs_resolve(b, path);
-	if (!is_in_force(b) || is_excepted(b, path)) {
+	struct force force = in_force(b);
+	if (!force.others && (!force.ours || is_excepted(b, path))) {
 		return;
 	}
 	if (fs_look(b, path).kind != LOOK_LINK) {
@@ -208,10 +213,10 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 	}
 	buf_init(&text);
 	if (!b->h->fs.read(b->h->fs.ctx, full, GITCONFIG_MAX, &text) || buf_failed(&text)) {
-		note_add(b, keep_printf(b,
-					"%s cannot be read: hooks that it names are not "
-					"protected",
-					full));
+		unkept_add(b, keep_printf(b,
+					  "%s cannot be read: hooks that it names are not "
+					  "protected",
+					  full));
 		buf_done(&text);
 		return;
 	}
@@ -359,12 +364,36 @@ static void keep_modules(struct builder *b, const char *common) {
 	}
 }
 
+/* "git submodule add" clones into modules/ and changes the index before it writes to
+ * .gitmodules, which is kept.  In a repository without submodules nothing else makes that
+ * directory: kept as well, it ends the command before anything has changed. */
+static void keep_without_modules(struct builder *b, const struct repository *r) {
+	const char *dir = keep_join(b, r->common, "modules");
+	const char *file = r->tree == NULL ? NULL : keep_join(b, r->tree, ".gitmodules");
+	if (file != NULL && is_shown(b, file) && fs_look(b, file).kind == LOOK_NOTHING &&
+	    fs_look(b, dir).kind == LOOK_NOTHING && !is_excepted(b, file)) {
+		keep(b, dir);
+	}
+}
+
+/* A linked work tree has submodules of its own. */
+static void keep_modules_of_trees(struct builder *b, const char *common) {
+	struct names all;
+	if (!list(b, keep_join(b, common, "worktrees"), &all)) {
+		return; /* keep_trees() keeps all of it */
+	}
+	for (size_t i = 0; i < all.n; i++) {
+		keep_modules(b, all.items[i]);
+	}
+}
+
 /* The tree for which hooksPath counts; of a bare repository its own directory. */
 static void keep_found(struct builder *b, const struct repository *r) {
 	if (r->link != NULL) {
 		keep(b, r->link);
 	}
-	if (r->alias != NULL && is_in_force(b)) {
+	struct force force = in_force(b);
+	if (r->alias != NULL && (force.ours || force.others)) {
 		rule(b, r->alias);
 	}
 	if (r->common == NULL) {
@@ -379,8 +408,10 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	}
 	keep_repository(b, r->common, r->tree);
 	keep_modules(b, r->common);
-	if (!streq(r->dir, r->common)) {
-		keep_modules(b, r->dir); /* a linked work tree has its own */
+	keep_without_modules(b, r);
+	keep_modules_of_trees(b, r->common);
+	if (!path_within(r->dir, r->common)) {
+		keep_modules(b, r->dir); /* of a work tree that lies elsewhere */
 	}
 }
 

@@ -1,31 +1,37 @@
 /* The home inside: a private one, or the host's where the view takes it over.
  *
- * Should:   give every workspace a home of its own that lasts from run to run.
+ * Should:   give every workspace a home of its own that lasts from run to run, in which the
+ *           directories above the workspace are read-only: work that a command puts beside
+ *           the workspace (../result.txt) would vanish from the user's sight.
  * Must not: show the caller's home, or keep anything when the mode is read-only.
  * Fails:    open to an empty home, with a note, unless somebody asked for a kept one. */
-#include "plan/internal.h"
+#include "plan/home.h"
 
 #include "base/str.h"
+#include "plan/internal.h"
 
 #define NO_HOME "/home/corral"
 #define NO_HOME_IN_HOST_VIEW "/run/home" /* /home belongs to the host there */
 
-/* A stable name for the home that belongs to a workspace. */
+/* How much of the hash and of the workspace's name stand in a home's: at level standard this is
+ * part of HOME, and programs put sockets there, whose paths have 108 bytes at most. */
+#define HASH_SHOWN 32
+#define NAME_SHOWN 18
+
+/* A stable name for the home that belongs to a workspace.  The hash has to be one for which
+ * nobody finds a second path: whoever could would read another project's home. */
 static const char *home_name(struct builder *b) {
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a, 64 bits */
-	for (const char *p = b->plan->workspace; *p != '\0'; p++) {
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
-	}
-	char name[41];
+	const char *workspace = b->plan->workspace;
+	char hash[65], name[NAME_SHOWN + 1];
 	size_t n = 0;
-	for (const char *p = strrchr(b->plan->workspace, '/') + 1;
-	     *p != '\0' && n < sizeof name - 1; p++) {
+	sha256_hex(workspace, strlen(workspace), hash);
+	for (const char *p = strrchr(workspace, '/') + 1; *p != '\0' && n < NAME_SHOWN; p++) {
 		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 			     (*p >= '0' && *p <= '9') || strchr("._-", *p) != NULL;
 		name[n++] = (char)(plain ? *p : '_');
 	}
 	name[n] = '\0';
-	return keep_printf(b, "%016llx-%s", (unsigned long long)hash, name);
+	return keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
 }
 
 /* True when the home can be kept between runs; notes why not when asked for. */
@@ -53,6 +59,42 @@ static bool home_is_kept(struct builder *b) {
 	return true;
 }
 
+bool home_is_for_tools(const char *name, size_t len) {
+	if (name[0] == '.') {
+		return true;
+	}
+	for (size_t i = 0; i < toolchains_count; i++) {
+		const char *home = toolchains[i].home;
+		if (home != NULL && strncmp(home, name, len) == 0 &&
+		    (home[len] == '/' || home[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The directories between the private home and the workspace.  A grant of the same directory
+ * stands above. */
+static void keep_parents(struct builder *b) {
+	const char *home = b->plan->home_at, *workspace = b->plan->workspace_at;
+	if (streq(home, workspace) || !path_within(workspace, home)) {
+		return;
+	}
+	const char *first = workspace + strlen(home) + 1;
+	const char *slash = strchr(first, '/');
+	if (slash == NULL || home_is_for_tools(first, (size_t)(slash - first))) {
+		return;
+	}
+	for (; slash != NULL; slash = strchr(slash + 1, '/')) {
+		struct mount m = {
+			.kind = MOUNT_PIN,
+			.target = keep_printf(b, "%.*s", (int)(slash - workspace), workspace),
+			.note = "above the workspace",
+		};
+		wish_add(b, m, RANK_PIN)->own = true;
+	}
+}
+
 static void show_private_home(struct builder *b) {
 	struct plan *plan = b->plan;
 	if (!home_is_kept(b)) {
@@ -62,7 +104,7 @@ static void show_private_home(struct builder *b) {
 		wish_private(b, plan->home_at, 0700, RANK_HOME, "private home");
 		return;
 	}
-	plan->home_source = keep_join(b, keep_join(b, b->own_dirs[0], "homes"), home_name(b));
+	plan->home_source = keep_printf(b, "%s/homes/%s/home", b->plan->own_dirs[0], home_name(b));
 	if (b->shared) {
 		plan->home_at = plan->home_source;
 	}
@@ -108,4 +150,5 @@ void home_show(struct builder *b) {
 		return;
 	}
 	show_private_home(b);
+	keep_parents(b);
 }

@@ -33,7 +33,8 @@ struct host_fs {
 	/* All symlinks resolved; false when it does not exist. */
 	bool (*resolve)(void *ctx, const char *path, char *out, size_t cap);
 	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
-	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name), void *arg);
+	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		     void *arg);
 	/* Whether names in this directory are the same in upper and lower case. */
 	bool (*folds)(void *ctx, const char *path);
 	/* Appends the whole of a regular file; false when it is none, unreadable or longer
@@ -41,39 +42,60 @@ struct host_fs {
 	bool (*read)(void *ctx, const char *path, size_t limit, struct buf *out);
 };
 
+#define QUERY_WORDS 6
+
+/* A program of the host's that is asked for a setting of its own. */
+struct program_query {
+	const char *name;    /* under which the answer is kept */
+	const char *program; /* canonical path */
+	const char *words[QUERY_WORDS + 1];
+	const char *home, *path; /* "HOME=…", "PATH=…": its whole environment */
+};
+
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
 struct host_cgroup {
 	enum cgroup_kind kind;
-	bool memory, pids, cpu;      /* controllers that we may use */
-	const char *why;             /* when something is missing: the reason, for the report */
+	bool memory, pids, cpu; /* controllers that we may use */
+	const char *why;        /* when something is missing: the reason, for the report */
 	/* Where a new group can be made.  v2 uses dir[0]; v1 one per controller. */
-	char dir[3][256];            /* memory, pids, cpu */
+	char dir[3][256]; /* memory, pids, cpu */
 };
 
 struct host {
 	uint32_t uid, gid;
-	bool privileged;             /* euid 0 */
-	const char *user;            /* login name, or NULL */
-	const char *home;            /* absolute, existing, or NULL */
+	bool privileged;  /* euid 0 */
+	const char *user; /* login name, or NULL */
+	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
-	const char *state_dir;       /* where Corral keeps its own state, or NULL */
-	bool state_closed;           /* it cannot be made or written */
-	const char *const *environ;  /* the caller's */
-	struct identity git;         /* how the caller signs commits */
-	bool userns;                 /* user namespaces can be made */
-	const char *userns_why;      /* why not, with the remedy */
-	int landlock_abi;            /* 0: none */
+	const char *state_dir;      /* where Corral keeps its own state, or NULL */
+	bool state_closed;          /* it cannot be made or written */
+	const char *const *environ; /* the caller's */
+	struct identity git;        /* how the caller signs commits */
+	const char *git_settings;   /* what else of the caller's settings holds inside; NULL */
+	const char *git_ignores;    /* text of the caller's core.excludesFile; NULL */
+	bool userns;                /* user namespaces can be made */
+	const char *userns_why;     /* why not, with the remedy */
+	int landlock_abi;           /* 0: none */
 	bool seccomp;
 	/* host_probe_broker() */
-	bool notify;                 /* the filter can ask, and the asker's memory can be read */
-	const char *notify_why;      /* why not */
-	bool sockets;                /* and its sockets can be taken */
+	bool notify;            /* the filter can ask, and the asker's memory can be read */
+	const char *notify_why; /* why not */
+	bool sockets;           /* and its sockets can be taken */
 	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
-	const char *run_dir;         /* a free name for a directory of the run's own */
-	const char *cow_dir;         /* a free name for the changes of a run; NULL without a state */
+	const char *run_dir; /* a free name for a directory of the run's own */
+	const char *cow_dir; /* a free name for the changes of a run; NULL without a state */
 	struct host_cgroup cgroup;
+	const char
+		*sampling_why; /* why processes cannot be measured from outside; NULL: they can */
 	struct host_fs fs;
+	/* Appends what the program prints; false when that is nothing.  Kept: it runs once.  NULL:
+	 * no program is asked. */
+	bool (*ask)(const void *ctx, const struct program_query *q, struct buf *out);
+	const void *ask_ctx;
 };
+
+/* The caller's variable, or NULL; the first of several wins. */
+const char *caller_variable(const struct host *h, const char *name);
 
 #endif

@@ -59,7 +59,7 @@ struct repository {
 	const char *alias;  /* its .git, where that is a symlink; NULL */
 	const char *dir;    /* HEAD and index */
 	const char *common; /* hooks, configuration, objects; mostly the same; NULL where the
-	                     * .git cannot be read, which is then `dir` */
+			     * .git cannot be read, which is then `dir` */
 };
 
 struct builder {
@@ -67,7 +67,8 @@ struct builder {
 	const struct policy *p;
 	const struct host *h;
 	struct plan *plan;
-	bool out_of_memory; /* sticks; checked between the steps */
+	bool out_of_memory;  /* sticks; checked between the steps */
+	bool too_many_rules; /* sticks; checked when all are made */
 
 	struct wish *wishes;
 	size_t nwishes, wishes_cap;
@@ -78,10 +79,12 @@ struct builder {
 	const char **tool_env; /* "NAME=VALUE" of toolchains that are shown */
 	size_t ntool_env, tool_env_cap;
 
-	const char *own_dirs[3]; /* state and configuration of Corral; NULL where unknown */
+	const char **roots; /* canonical trees that commands can write */
+	size_t nroots;
+	bool excepts[EFFECT_COUNT][RULE_GROUPS]; /* whether a group's patterns except something */
 	enum view view;
-	bool read_only; /* mode */
-	bool shared;    /* the engine has no namespaces */
+	bool read_only;          /* mode */
+	bool shared;             /* the engine has no namespaces */
 	const char *identity_at; /* where git's settings are put; NULL for nowhere */
 };
 
@@ -91,6 +94,7 @@ struct builder {
  * state, where nothing is made for every run. */
 #define SHARED_HOME ".home"
 #define SHARED_IDENTITY "gitconfig"
+#define SHARED_IGNORES "gitignore"
 
 /* ---- plan.c: small tools that all files use ---- */
 
@@ -100,6 +104,9 @@ const char *keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void note_add(struct builder *b, const char *text);
 void warn_add(struct builder *b, const char *text);
+
+/* A note that a protection is not applied, or not to all: fs.deny is weaker for it. */
+void unkept_add(struct builder *b, const char *text);
 /* The whole of a regular file, symlinks followed, as text up to a NUL; NULL when it is not
  * there, unreadable or longer than limit. */
 const char *fs_text(struct builder *b, const char *path, size_t limit);
@@ -110,9 +117,6 @@ const char *fs_resolve(struct builder *b, const char *path);
 /* The same for a path that exists and was looked at: what is no link and lies
  * directly in the root or the home, which are canonical, costs no question. */
 const char *fs_canonical(struct builder *b, const char *path, struct look seen);
-
-/* The caller's variable, or NULL; the first of several wins. */
-const char *caller_variable(const struct host *h, const char *name);
 
 /* Corral's own directory that holds this path, or NULL. */
 const char *own_dir_of(const struct builder *b, const char *path);
@@ -148,6 +152,8 @@ void wish_private(struct builder *b, const char *path, uint32_t mode, enum rank 
 
 /* True for a tree of the host (not our own home): it has a source. */
 bool wish_is_tree(const struct wish *w);
+/* patterns.c: what the user shows of the host: a pattern without a place holds in each. */
+bool wish_is_ground(const struct wish *w);
 
 /* ---- compose.c ---- */
 
@@ -176,9 +182,15 @@ void home_choose(struct builder *b);
 void home_show(struct builder *b);
 void skeleton_show(struct builder *b);
 /* Puts the caller's name and address for git there, if there are any. */
-void identity_show(struct builder *b, const char *at);
+void git_show_settings(struct builder *b, const char *at, const char *ignores_at);
 /* engine.c: which engine, and whether it reaches the level that was asked for. */
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
+/* floor.c: whether the plan enforces what the system's floor says; whether its fs.read or
+ * fs.write lets a canonical path be shown so. */
+int floor_check(const struct plan *plan, const struct policy *p, struct err *e);
+bool floor_allows(struct builder *b, enum key_id key, const char *path);
+/* Whether something is granted that the floor's patterns and sets deny or protect. */
+int floor_grants(struct builder *b, struct err *e);
 /* shared.c: what differs where the view is the host's own tree. */
 int shared_check(const struct builder *b, struct err *e);
 void shared_skeleton(struct builder *b);
@@ -188,10 +200,18 @@ void shared_traits(struct builder *b);
 /* patterns.c: rules about names; what they ask of the filter; the broker where there are
  * namespaces. */
 void rules_build(struct builder *b);
+int rules_check(const struct builder *b, struct err *e);
 unsigned rules_traits(const struct builder *b);
 void rules_broker(struct builder *b);
 /* No mount is made for it. */
 bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
+/* A rule for a pattern beneath a directory of the host, wherever that is shown. */
+void rule_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern);
+
+/* agents.c: granted directories of agents, as part of "@agents". */
+void agents_keep(struct builder *b, struct rule r);
+void agents_warn(struct builder *b);
+
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
 /* Where the link at a path with a canonical directory ends, though nothing is there yet: the

@@ -1,20 +1,33 @@
 /* Which limit is kept by which mechanism, and what is lost where none is.
  *
  * Should:   give every limit of the policy to the mechanism that keeps it for
- *           the whole command: supervisor, rlimit, tmpfs or control group.
+ *           the whole command: supervisor, rlimit, tmpfs, control group, processor
+ *           affinity, or, where there is none of these, a sampler.
  * Must not: use RLIMIT_AS (it counts reserved addresses: Go, Java and the
  *           sanitizers reserve terabytes that they never touch), or RLIMIT_NPROC
  *           outside a user namespace (there it counts all of the user's processes).
  * Fails:    open, and says so: a limit that this host cannot keep is an absent
- *           promise, which `require` turns into a refusal. */
+ *           promise, one that is sampled a weaker one; `require` turns both into a
+ *           refusal. */
 #include "plan/limits.h"
 
 #include "base/auto.h"
+#include "data/syscalls.h"
 
 #include <assert.h>
 #include <sys/resource.h>
 
 #define NOT_ASKED "not asked for: the policy sets no such limit"
+
+/* The intervals are those of linux/pace.h and linux/sampler.c. */
+#define SAMPLED                                                                                    \
+	"sampled every 5 to 100 ms, and the run is killed when it exceeds the limit: it may do "   \
+	"so "                                                                                      \
+	"for a moment; `corral status` says how to get a control group"
+#define SAMPLED_DISK                                                                               \
+	"the growth of writable directories is sampled every 50 ms to 30 s, and the run is "       \
+	"killed "                                                                                  \
+	"when it exceeds the limit; removed files that are still open are not counted"
 
 /* pid 1 of the sandbox is ours and counts as one process: with less than two
  * the command itself could not start. */
@@ -34,6 +47,12 @@ static const struct rlimit_key rlimit_keys[] = {
 
 static int64_t limit_of(const struct policy *p, enum key_id id) {
 	return p->values[id].set ? policy_num(p, id) : LIMIT_NONE;
+}
+
+/* Not only by the built-in default. */
+static bool is_asked(const struct policy *p, enum key_id id) {
+	return limit_of(p, id) != LIMIT_NONE &&
+	       (p->values[id].origin.kind != ORIGIN_BUILTIN || policy_floor(p, id) != NULL);
 }
 
 static void add_rlimit(struct plan *plan, int resource, int64_t value) {
@@ -67,6 +86,12 @@ static const struct rlimit_row standing[] = {
 	{RLIMIT_MSGQUEUE, 819200 / 2},
 	/* Timers count as well; a small part of the default, which grows with memory. */
 	{RLIMIT_SIGPENDING, 4096},
+	/* A caller that may have more does not hand it on: no real-time scheduler, no
+	 * negative nice value, and the kernel's default of memory that cannot be
+	 * swapped out. */
+	{RLIMIT_RTPRIO, 0},
+	{RLIMIT_NICE, 0},
+	{RLIMIT_MEMLOCK, 8 << 20},
 };
 
 static void plan_rlimits(struct plan *plan, const struct policy *p) {
@@ -104,12 +129,21 @@ static void plan_output(struct plan *plan) {
 	promise(plan, GUARANTEE_LIMITS_OUTPUT, made);
 }
 
+/* Of a limit on what processes use. */
+static struct promise promise_sampled(const struct host *h) {
+	return h->sampling_why != NULL
+		       ? (struct promise){.state = STATE_ABSENT, .why = h->sampling_why}
+		       : (struct promise){
+				 .state = STATE_WEAKER, .by = {"sampling"}, .why = SAMPLED};
+}
+
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
 	struct promise made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
 	if (bytes == LIMIT_NONE) {
 		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
 	} else if (!h->cgroup.memory) {
-		made = (struct promise){.state = STATE_ABSENT, .why = h->cgroup.why};
+		made = promise_sampled(h);
+		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
 	} else {
 		plan->memory_bytes = bytes;
 		plan->use_cgroup = true;
@@ -117,33 +151,73 @@ static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) 
 	promise(plan, GUARANTEE_LIMITS_MEMORY, made);
 }
 
+/* Whole processors by affinity (linux/processors.h), rounded up: a quota needs a control group,
+ * and stopping processes in turns would be seen by programs. */
+static const char *pin(struct plan *plan, int64_t millis) {
+	plan->processors = millis / 1000 + (millis % 1000 != 0);
+	if (plan->engine == ENGINE_NONE) {
+		return "the command is pinned to so many processors, and may change that";
+	}
+	plan->traits |= TRAIT_PINNED;
+	return millis % 1000 != 0
+		       ? "without a cpu controller the command is pinned to whole processors: the "
+			 "number was rounded up"
+		       : "without a cpu controller the command is pinned to so many processors; "
+			 "the "
+			 "kernel drops that when all of them are taken offline";
+}
+
 /* Two different things share this promise: `cpus` bounds the rate of the whole
  * group, `cpu_time` the seconds of each process, and a fork begins at zero. */
 static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const struct host *h) {
-	bool rate = millis != LIMIT_NONE && h->cgroup.cpu;
-	struct promise made = {.state = STATE_WEAKER, .by = {rate ? "cgroup" : "rlimit"}};
+	bool asked = millis != LIMIT_NONE, rate = asked && h->cgroup.cpu;
+	struct promise made = {.state = STATE_WEAKER};
+	size_t n = 0;
 
 	if (rate) {
 		plan->cpu_millis = millis;
 		plan->use_cgroup = true;
+		made.by[n++] = "cgroup";
+	} else if (asked) {
+		made.why = pin(plan, millis);
+		made.by[n++] = "affinity";
 	}
-	if (millis == LIMIT_NONE && time_ms == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
-	} else if (time_ms == LIMIT_NONE && rate) {
+	if (time_ms != LIMIT_NONE) {
+		made.by[n++] = "rlimit";
+		made.why = asked && !rate ? "processor time is bounded for each process, not for "
+					    "their sum, and processors are counted whole"
+					  : "processor time is bounded for each process, not for "
+					    "their sum";
+	} else if (rate) {
 		made.state = STATE_ENFORCED;
-	} else if (time_ms == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = h->cgroup.why};
-	} else if (millis != LIMIT_NONE && !rate) {
-		made.why = "processor time is bounded for each process only, and without a cpu "
-			   "controller the number of processors is not bounded";
-	} else {
-		made.by[1] = rate ? "rlimit" : NULL;
-		made.why = "processor time is bounded for each process, not for their sum";
+	} else if (!asked) {
+		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
 	}
 	promise(plan, GUARANTEE_LIMITS_CPU, made);
 }
 
-static void plan_processes(struct plan *plan, int64_t count, const struct host *h) {
+/* The built-in number is not sampled: that would cost every run. */
+static struct promise sample_processes(struct plan *plan, const struct policy *p, int64_t count,
+				       const struct host *h) {
+	struct promise made = promise_sampled(h);
+
+	if (!is_asked(p, KEY_LIMITS_PROCESSES)) {
+		return (struct promise){
+			.state = STATE_ABSENT,
+			.why = h->privileged
+				       ? "the kernel exempts root from its own process limit, and "
+					 "there is no pids controller to use: run as an ordinary "
+					 "user, or set --processes, which is sampled"
+				       : "without a user namespace the kernel would count all of "
+					 "this user's processes, and there is no pids controller "
+					 "to use: set --processes, which is sampled"};
+	}
+	plan->sampled.processes = made.state == STATE_ABSENT ? 0 : count;
+	return made;
+}
+
+static void plan_processes(struct plan *plan, const struct policy *p, const struct host *h) {
+	int64_t count = limit_of(p, KEY_LIMITS_PROCESSES);
 	/* The kernel never applies RLIMIT_NPROC to kernel uid 0, not even in a user
 	 * namespace that it made; there only the pids controller counts. */
 	bool rlimit = plan->engine == ENGINE_NAMESPACES && !h->privileged;
@@ -162,13 +236,7 @@ static void plan_processes(struct plan *plan, int64_t count, const struct host *
 	} else if (h->cgroup.pids) {
 		plan->use_cgroup = true;
 	} else {
-		made = (struct promise){.state = STATE_ABSENT};
-		made.why =
-			h->privileged
-				? "the kernel exempts root from its own process limit, and there "
-				  "is no pids controller to use: run as an ordinary user"
-				: "without a user namespace the kernel would count all of this "
-				  "user's processes, and there is no pids controller to use";
+		made = sample_processes(plan, p, count, h);
 	}
 	/* A group that exists for another reason counts as well, and says who refused. */
 	if (plan->use_cgroup && h->cgroup.pids) {
@@ -178,23 +246,32 @@ static void plan_processes(struct plan *plan, int64_t count, const struct host *
 	promise(plan, GUARANTEE_LIMITS_PROCESSES, made);
 }
 
-static void plan_disk(struct plan *plan, int64_t file_size, int64_t tmp_size) {
-	bool files = file_size != LIMIT_NONE;
+static void plan_disk(struct plan *plan, const struct policy *p) {
+	int64_t tmp_size = limit_of(p, KEY_LIMITS_TMP_SIZE), grows = limit_of(p, KEY_LIMITS_DISK);
+	bool files = limit_of(p, KEY_LIMITS_FILE_SIZE) != LIMIT_NONE;
 	bool tmpfs = tmp_size != LIMIT_NONE && plan->engine == ENGINE_NAMESPACES;
 	struct promise made = {.state = STATE_WEAKER};
+	size_t n = 0;
 
 	plan->tmp_size = tmp_size == LIMIT_NONE ? 0 : (uint64_t)tmp_size; /* tmpfs: 0 is no limit */
-	if (files && tmpfs) {
-		made.by[0] = "rlimit";
-		made.by[1] = "tmpfs";
+	plan->sampled.disk = grows == LIMIT_NONE ? 0 : grows;
+	if (files) {
+		made.by[n++] = "rlimit";
+	}
+	if (tmpfs) {
+		made.by[n++] = "tmpfs";
+	}
+	if (grows != LIMIT_NONE) {
+		made.by[n++] = "sampling";
+		made.why = SAMPLED_DISK;
+	} else if (files && tmpfs) {
 		made.why = "each file is bounded and private directories are sized; the workspace "
-			   "as a whole is not";
+			   "as a whole is not: set --disk";
 	} else if (files) {
-		made.by[0] = "rlimit";
-		made.why = "each file is bounded; the number of files is not";
+		made.why = "each file is bounded; the number of files is not: set --disk";
 	} else if (tmpfs) {
-		made.by[0] = "tmpfs";
-		made.why = "private directories are sized; the workspace is not bounded";
+		made.why =
+			"private directories are sized; the workspace is not bounded: set --disk";
 	} else {
 		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
 	}
@@ -207,6 +284,11 @@ bool plan_wants_groups(const struct policy *p, const struct host *h) {
 	       ((h->privileged || !h->userns) && limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
 }
 
+bool plan_wants_samples(const struct policy *p, const struct host *h) {
+	return (!h->cgroup.memory && limit_of(p, KEY_LIMITS_MEMORY) != LIMIT_NONE) ||
+	       (!h->cgroup.pids && is_asked(p, KEY_LIMITS_PROCESSES));
+}
+
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
 	if (check_values(p, e) != 0) {
 		return -1;
@@ -217,6 +299,8 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan->output_bytes = limit_of(p, KEY_LIMITS_OUTPUT);
 	plan->memory_bytes = plan->cpu_millis = plan->max_processes = LIMIT_NONE;
 	plan->use_cgroup = false;
+	plan->sampled = (struct sampled){0};
+	plan->processors = 0;
 
 	plan_rlimits(plan, p);
 	plan_time(plan);
@@ -224,7 +308,7 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan_memory(plan, limit_of(p, KEY_LIMITS_MEMORY), h);
 	plan_cpu(plan, limit_of(p, KEY_LIMITS_CPUS), limit_of(p, KEY_LIMITS_CPU_TIME), h);
 	/* After memory and cpu: they decide whether there is a group anyway. */
-	plan_processes(plan, limit_of(p, KEY_LIMITS_PROCESSES), h);
-	plan_disk(plan, limit_of(p, KEY_LIMITS_FILE_SIZE), limit_of(p, KEY_LIMITS_TMP_SIZE));
+	plan_processes(plan, p, h);
+	plan_disk(plan, p);
 	return 0;
 }

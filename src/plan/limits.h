@@ -10,6 +10,9 @@
  * control group will enforce them. */
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 
+/* True when it depends on host->sampling_why; host->cgroup is known. */
+bool plan_wants_samples(const struct policy *p, const struct host *h);
+
 /* True when the plan for this policy depends on host->cgroup. */
 bool plan_wants_groups(const struct policy *p, const struct host *h);
 

@@ -90,11 +90,14 @@ static int show(struct builder *b, const struct item *it, struct net_socket *ret
 		return -1;
 	}
 	const struct socket_row *row = socket_row_for(full);
+	const struct look seen = fs_look(b, full);
 	*ret = (struct net_socket){
 		.source = full,
 		.target = split == NULL ? full : split + 1,
 		.meaning = row == NULL ? NULL : row->meaning,
 		.origin = it->origin,
+		.dev = seen.dev,
+		.ino = seen.ino,
 	};
 	/* In the workspace it is there already. */
 	if (b->shared || (split == NULL && path_within(full, b->plan->workspace))) {

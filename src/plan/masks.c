@@ -15,6 +15,9 @@
 #include "base/auto.h"
 #include "base/str.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 /* ---- collecting ---- */
 
 static bool shows(const struct wish *w, const char *path) {
@@ -74,6 +77,56 @@ static bool home_is_shown(const struct builder *b) {
 	return false;
 }
 
+/* The table is long, and a run mostly shows a few toolchains of the home. */
+static bool home_shows(const struct builder *b, const char *row) {
+	const char *home = b->h->home;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (!wish_is_tree(w)) {
+			continue;
+		}
+		if (path_within(home, w->m.source)) {
+			return true;
+		}
+		if (path_within(w->m.source, home) &&
+		    path_within(row, w->m.source + strlen(home) + 1)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void hide_in_home(struct builder *b, const char *row) {
+	if (home_shows(b, row)) {
+		hide_if_shown(b, keep_join(b, b->h->home, row), "credential");
+	}
+}
+
+/* What a variable of the caller's names: not the home, the workspace or what lies around
+ * them, and not a place in the workspace, which is the project's own. */
+static void hide_named_one(struct builder *b, const char *path) {
+	const char *home = b->h->home, *workspace = b->plan->workspace;
+	const char *full = path[0] == '/' ? keep_join(b, "/", path) : NULL;
+	if (full == NULL || (home != NULL && path_within(home, full)) ||
+	    path_within(workspace, full) || path_within(full, workspace) || path_depth(full) < 2) {
+		return;
+	}
+	hide_if_shown(b, full, "credential");
+}
+
+static void hide_named(struct builder *b, const char *list) {
+	char one[PATH_MAX];
+	while (list != NULL && *list != '\0') {
+		size_t len = strcspn(list, ":");
+		if (len > 0 && len < sizeof one) {
+			memcpy(one, list, len);
+			one[len] = '\0';
+			hide_named_one(b, one);
+		}
+		list += len + (list[len] == ':');
+	}
+}
+
 static void hide_sensitive(struct builder *b) {
 	bool home = home_is_shown(b);
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
@@ -82,8 +135,10 @@ static void hide_sensitive(struct builder *b) {
 		}
 	}
 	for (size_t i = 0; home && i < credential_paths.count; i++) {
-		hide_if_shown(b, keep_join(b, b->h->home, credential_paths.rows[i].path),
-			      "credential");
+		hide_in_home(b, credential_paths.rows[i].path);
+	}
+	for (size_t i = 0; i < credential_variables.count; i++) {
+		hide_named(b, caller_variable(b->h, credential_variables.rows[i].path));
 	}
 }
 
@@ -139,8 +194,8 @@ static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
 }
 
 static int hide_own(struct builder *b, struct err *e) {
-	for (size_t i = 0; i < ARRAY_LEN(b->own_dirs); i++) {
-		const char *dir = b->own_dirs[i];
+	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_dirs); i++) {
+		const char *dir = b->plan->own_dirs[i];
 		if (dir == NULL || !is_shown(b, dir)) {
 			continue;
 		}
@@ -278,33 +333,71 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	return 0;
 }
 
-/* A mount covers a name, not the file: another name of it would stay open.  Only
- * a walk of every granted tree could find it, so the rules must name them all. */
-static uint64_t names_covered(const struct builder *b, const struct hide *h) {
-	uint64_t covered = 0;
-	for (size_t i = 0; i < b->nhides; i++) {
-		const struct hide *other = &b->hides[i];
-		covered += other->rank == h->rank && other->seen.dev == h->seen.dev &&
-			   other->seen.ino == h->seen.ino;
+/* ---- hard links ---- */
+
+static int file_order(const struct hide *a, const struct hide *b) {
+	int order = (int)a->rank - (int)b->rank;
+	if (order == 0) {
+		order = (a->seen.dev > b->seen.dev) - (a->seen.dev < b->seen.dev);
+	}
+	return order != 0 ? order : (a->seen.ino > b->seen.ino) - (a->seen.ino < b->seen.ino);
+}
+
+static int name_order(const void *left, const void *right) {
+	const struct hide *a = *(const struct hide *const *)left;
+	const struct hide *b = *(const struct hide *const *)right;
+	int order = file_order(a, b);
+	return order != 0 ? order : strcmp(a->path, b->path);
+}
+
+/* Of the hides of one file, sorted by path: how many names they cover.  Two rules about
+ * one name cover one, or a file that repeats a rule would open the other name (P3). */
+static uint64_t names_covered(const struct hide *const *run, size_t n) {
+	uint64_t covered = 1;
+	for (size_t i = 1; i < n; i++) {
+		covered += !streq(run[i]->path, run[i - 1]->path);
 	}
 	return covered;
 }
 
-static int check_other_names(const struct builder *b, struct err *e) {
-	for (size_t i = 0; i < b->nhides; i++) {
-		const struct hide *h = &b->hides[i];
-		if (h->written == NULL || h->seen.kind != LOOK_FILE || h->seen.names < 2) {
+static int check_names_of(const struct hide *const *run, size_t n, struct err *e) {
+	uint64_t covered = names_covered(run, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct hide *h = run[i];
+		if (h->written == NULL || covered >= h->seen.names) {
 			continue;
 		}
-		uint64_t covered = names_covered(b, h);
-		if (covered < h->seen.names) {
-			err_set(e, ERR_REFUSED, WHERE,
-				"%s cannot hold %s: the file has %llu names (hard links), and the "
-				"rules cover %llu",
-				h->note, h->written, (unsigned long long)h->seen.names,
-				(unsigned long long)covered);
-			return err_fix(e, "name the others too (find -samefile), or replace the "
-					  "file by a copy of its own");
+		err_set(e, ERR_REFUSED, WHERE,
+			"%s cannot hold %s: the file has %llu names (hard links), and the rules "
+			"cover %llu",
+			h->note, h->written, (unsigned long long)h->seen.names,
+			(unsigned long long)covered);
+		return err_fix(e, "name the others too (find -samefile), or replace the file by a "
+				  "copy of its own");
+	}
+	return 0;
+}
+
+/* A mount covers a name, not the file: another name of it would stay open.  Only
+ * a walk of every granted tree could find it, so the rules must name them all. */
+static int check_other_names(const struct builder *b, struct err *e) {
+	const struct hide **files = arena_array(b->a, b->nhides + 1, sizeof(const struct hide *));
+	size_t n = 0, run;
+	if (files == NULL) {
+		return err_memory(e, WHERE);
+	}
+	for (size_t i = 0; i < b->nhides; i++) {
+		if (b->hides[i].seen.kind == LOOK_FILE && b->hides[i].seen.names > 1) {
+			files[n++] = &b->hides[i];
+		}
+	}
+	qsort(files, n, sizeof *files, name_order);
+	for (size_t i = 0; i < n; i += run) {
+		for (run = 1; i + run < n && file_order(files[i], files[i + run]) == 0;) {
+			run++;
+		}
+		if (check_names_of(&files[i], run, e) != 0) {
+			return -1;
 		}
 	}
 	return 0;
@@ -359,7 +452,8 @@ static void protect_existing_names(struct builder *b) {
 /* ---- applying ---- */
 
 /* Trees that a rule takes away as a whole need no mask.  A grant that is more
- * specific than a deny stays and re-opens its part (DN17); ours do not. */
+ * specific than a deny stays and re-opens its part (DN17); not of what is Corral's
+ * own, or denied by the floor (P4). */
 static bool takes_away(const struct hide *h, const struct wish *w) {
 	bool has_source = wish_is_tree(w) || w->m.kind == MOUNT_DEVICE;
 	if (!has_source || w->rank >= h->rank || !path_within(w->m.source, h->path)) {
@@ -371,7 +465,7 @@ static bool takes_away(const struct hide *h, const struct wish *w) {
 		return whole;
 	case RANK_DENY:
 	case RANK_OWN:
-		return whole || w->rank < RANK_SENSITIVE;
+		return whole || w->rank < RANK_SENSITIVE || h->origin.kind == ORIGIN_FLOOR;
 	default:
 		return false;
 	}

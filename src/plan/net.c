@@ -205,15 +205,28 @@ static int fill_lists(struct builder *b, struct err *e) {
 	return 0;
 }
 
-static int proxy_clash(const struct builder *b, struct err *e) {
+/* Ports of the loopback inside that are Corral's own: the host's could not be reached there. */
+static const struct {
+	uint16_t port;
+	bool proxy; /* with net.proxy alone */
+	const char *who, *remedy;
+} taken[] = {
+	{53, false, "the resolver of the run", "leave it out: names are resolved without it"},
+	{NET_PROXY_HTTP, true, "a proxy of net.proxy",
+	 "leave out --proxy: programs reach the network without it"},
+	{NET_PROXY_SOCKS, true, "a proxy of net.proxy",
+	 "leave out --proxy: programs reach the network without it"},
+};
+
+static int port_clash(const struct builder *b, struct err *e) {
 	const struct net_plan *net = &b->plan->net;
-	for (size_t i = 0; net->proxy && i < net->nhost_ports; i++) {
-		uint16_t port = net->host_ports[i];
-		if (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS) {
-			err_set(e, ERR_USAGE, WHERE,
-				"net.host_ports %u: a proxy of net.proxy stands there", port);
-			return err_fix(e,
-				       "leave out --proxy: programs reach the network without it");
+	for (size_t i = 0; i < net->nhost_ports * ARRAY_LEN(taken); i++) {
+		uint16_t port = net->host_ports[i / ARRAY_LEN(taken)];
+		size_t t = i % ARRAY_LEN(taken);
+		if (port == taken[t].port && (net->proxy || !taken[t].proxy)) {
+			err_set(e, ERR_USAGE, WHERE, "net.host_ports %u: %s stands there", port,
+				taken[t].who);
+			return err_fix(e, "%s", taken[t].remedy);
 		}
 	}
 	return 0;
@@ -318,6 +331,14 @@ static const char *resolver_text(struct builder *b) {
 			   dots == NULL ? "" : dots, dots == NULL ? "" : "\n");
 }
 
+/* Where no name can be looked up.  The server is an address for documentation (RFC 5737):
+ * sending to it fails at once with ENETUNREACH, where a port of loopback that is closed tells
+ * an unconnected socket nothing.  musl ignores that error and waits five seconds for an
+ * answer; with a time-out of 0 it does not wait. */
+static const char no_resolver[] = "# written by Corral: this run can look up no names\n"
+				  "nameserver 192.0.2.1\n"
+				  "options timeout:0 attempts:1\n";
+
 /* ---- the steps ---- */
 
 /* What a later layer's mode sets aside.  A deny that does not hold is more than a note. */
@@ -349,11 +370,12 @@ int net_choose(struct builder *b, struct err *e) {
 	tell_set_aside(b);
 	/* At level none nothing is enforced, and its promise says so. */
 	net->gate = b->plan->level != LEVEL_NONE && wants_gate(b);
+	net->resolver = b->shared || !b->plan->own_net ? NULL : no_resolver;
 	if (!net->gate) {
 		return 0;
 	}
 	net->proxy = means(b, KEY_NET_PROXY);
-	if (check_host(b, e) != 0 || fill_lists(b, e) != 0 || proxy_clash(b, e) != 0) {
+	if (check_host(b, e) != 0 || fill_lists(b, e) != 0 || port_clash(b, e) != 0) {
 		return -1;
 	}
 	if (net_has_names(net)) {

@@ -34,6 +34,7 @@ struct net_publish {
 
 /* One unix socket of the host. */
 struct net_socket {
+	uint64_t dev, ino; /* of the socket file when it was planned */
 	const char *source;  /* canonical */
 	const char *target;  /* inside */
 	const char *meaning; /* what it gives away; NULL: nothing is known of it */

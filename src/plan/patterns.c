@@ -19,8 +19,16 @@
 
 #define LINKS_MAX 40 /* the kernel's own */
 
+/* A pattern becomes a rule in each granted tree, so that two lists that are full would make
+ * millions.  The broker compares each path with all of them. */
+#define RULES_MAX ((size_t)16 * LIST_ITEMS_MAX)
+
 static void keep_rule(struct builder *b, struct rule r) {
 	struct rules *rules = &b->plan->rules;
+	if (rules->count >= RULES_MAX) {
+		b->too_many_rules = true;
+		return;
+	}
 	if (arena_grow(b->a, &rules->list, rules->count, &rules->cap, sizeof *rules->list) != 0) {
 		b->out_of_memory = true;
 		return;
@@ -60,7 +68,7 @@ static bool folds(const struct builder *b, const char *dir) {
 }
 
 /* What the user shows of the host: a pattern without a place holds in each. */
-static bool is_ground(const struct wish *w) {
+bool wish_is_ground(const struct wish *w) {
 	return wish_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
 }
 
@@ -73,7 +81,7 @@ static void find_anchors(struct builder *b) {
 	}
 	for (size_t i = 0; i < b->nwishes; i++) {
 		const struct wish *w = &b->wishes[i];
-		if (is_ground(w)) {
+		if (wish_is_ground(w)) {
 			rules->anchors[rules->nanchors++] = (struct anchor){
 				.path = w->m.target, .folds = folds(b, w->m.source)};
 		}
@@ -81,7 +89,8 @@ static void find_anchors(struct builder *b) {
 }
 
 static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
-	r.floating = r.group != GROUP_FLOOR; /* no grant leads away from the floor (P4) */
+	r.anywhere = r.group == GROUP_FLOOR; /* no grant leads away from the floor (P4) */
+	r.floating = !r.anywhere;
 	for (size_t i = 0; i < b->plan->rules.nanchors; i++) {
 		r.anchor = b->plan->rules.anchors[i].path;
 		add_rule(b, r, pattern, fold || b->plan->rules.anchors[i].folds);
@@ -105,7 +114,7 @@ static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	}
 }
 
-static void add_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
+void rule_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
 	if (parse_rule(b, &r, pattern, folds(b, dir))) {
 		keep_beneath(b, r, dir);
 	}
@@ -162,7 +171,7 @@ static void add_path(struct builder *b, struct rule r, const char *path) {
 	if (path[1] == '\0') {
 		return; /* the root is no name in a directory */
 	}
-	add_beneath(b, r, keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
+	rule_beneath(b, r, keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
 }
 
 void rule_for_path(struct builder *b, const char *path, const char *note) {
@@ -191,7 +200,7 @@ static bool can_be_replaced(const struct builder *b, const char *path) {
 static void keep_link(struct builder *b, struct rule r, const char *path) {
 	char words[PATH_MAX];
 	r.effect = EFFECT_PROTECT;
-	r.floating = r.yields = false;
+	r.floating = r.yields = r.anywhere = false;
 	for (size_t i = 0; i < LINKS_MAX; i++) {
 		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
 			return;
@@ -275,7 +284,7 @@ static void add_absolute(struct builder *b, struct rule r, const char *pattern) 
 	}
 	const char *dir = unescaped(b, pattern, len), *full = fs_resolve(b, dir);
 	keep_links(b, r, keep_join(b, dir, "x")); /* the directory itself is one of them */
-	add_beneath(b, r, full != NULL ? full : half_resolved(b, dir), pattern + len);
+	rule_beneath(b, r, full != NULL ? full : half_resolved(b, dir), pattern + len);
 }
 
 static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
@@ -288,21 +297,12 @@ static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
 
 /* ---- sets ---- */
 
-/* What runs code in any repository that was there before.  Not those of worktrees and
- * submodules: adding one makes such files, and gitkeep.c finds those that are there. */
-static const struct name_row repositories[] = {
-	{"**/.git/commondir", "says where a repository's settings are"},
-	{"**/.git/config", "git runs commands that it names"},
-	{"**/.git/config.worktree", "git runs commands that it names"},
-	{"**/.git/hooks", "git runs what is in it"},
-};
-
 static void add_repositories(struct builder *b, struct rule r) {
 	r.until_made = true;
-	for (size_t i = 0; i < ARRAY_LEN(repositories); i++) {
-		r.written = repositories[i].pattern;
-		r.reason = repositories[i].reason;
-		add_floating(b, r, repositories[i].pattern, true);
+	for (size_t i = 0; i < repository_names.count; i++) {
+		r.written = repository_names.rows[i].pattern;
+		r.reason = repository_names.rows[i].reason;
+		add_floating(b, r, r.written, true);
 	}
 }
 
@@ -335,22 +335,32 @@ static void add_set(struct builder *b, struct rule r, const char *name) {
 	if (streq(name, "git") && r.effect == EFFECT_PROTECT) {
 		add_repositories(b, r);
 	}
+	if (streq(name, "agents") && r.effect == EFFECT_PROTECT) {
+		agents_keep(b, r);
+	}
 }
 
 /* ---- the lists of the policy ---- */
 
-static bool excepts(const struct value *list) {
+static void find_exceptions(struct builder *b, enum key_id key) {
+	const struct value *list = &b->p->values[key];
+	bool *groups = b->excepts[key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT];
 	for (size_t i = 0; i < list->count; i++) {
-		if (list->items[i].except && list->items[i].kind == ITEM_PATTERN) {
-			return true;
+		const struct item *it = &list->items[i];
+		if (it->except && it->kind == ITEM_PATTERN) {
+			groups[item_group(it)] = true;
 		}
 	}
-	return false;
+}
+
+/* Whether its own group excepts something.  The exceptions of another group must not cost
+ * it its mount, or its place behind the sets (P3). */
+static bool excepts(const struct builder *b, enum key_id key, const struct item *it) {
+	return b->excepts[key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT][item_group(it)];
 }
 
 bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it) {
-	return it->kind != ITEM_PLAIN || excepts(&b->p->values[key]) ||
-	       fs_resolve(b, it->str) == NULL;
+	return it->kind != ITEM_PLAIN || excepts(b, key, it) || fs_resolve(b, it->str) == NULL;
 }
 
 /* A directory that is there is hidden by its mount, and stays where it is; a file is
@@ -363,17 +373,10 @@ static bool wants_reads(struct builder *b, enum key_id key, const struct item *i
 	return !b->shared && full != NULL && fs_look(b, full).kind != LOOK_DIR;
 }
 
-static enum rule_group group_of(const struct item *it) {
-	if (it->origin.kind == ORIGIN_FLOOR) {
-		return GROUP_FLOOR;
-	}
-	return it->bound ? GROUP_UNTRUSTED : GROUP_OURS;
-}
-
 static void add_item(struct builder *b, enum key_id key, const struct item *it) {
 	struct rule r = {
 		.effect = key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT,
-		.group = group_of(it),
+		.group = item_group(it),
 		.except = it->except,
 		.written = it->str,
 		.origin = it->origin,
@@ -383,7 +386,8 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 	}
 	if (rule_alone_covers(b, key, it)) {
 		b->plan->rules.asked = b->plan->rules.asked || it->origin.kind != ORIGIN_BUILTIN;
-		b->plan->rules.hides = b->plan->rules.hides || r.effect == EFFECT_DENY;
+		b->plan->rules.hides =
+			b->plan->rules.hides || (r.effect == EFFECT_DENY && !r.except);
 	}
 	switch (it->kind) {
 	case ITEM_PLAIN:
@@ -404,7 +408,7 @@ static int item_order(const void *left, const void *right) {
 	return strcmp(a->str, b->str);
 }
 
-/* In the order of the list.  Where nothing is excepted, paths come last and sorted: no
+/* In the order of the list.  Where its group excepts nothing, paths come last and sorted: no
  * exception of a set undoes one, and their order means nothing (L2). */
 static void add_list(struct builder *b, enum key_id key) {
 	const struct value *list = &b->p->values[key];
@@ -415,7 +419,7 @@ static void add_list(struct builder *b, enum key_id key) {
 		return;
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		if (list->items[i].kind == ITEM_PLAIN && !excepts(list)) {
+		if (list->items[i].kind == ITEM_PLAIN && !excepts(b, key, &list->items[i])) {
 			paths[npaths++] = &list->items[i];
 		} else {
 			add_item(b, key, &list->items[i]);
@@ -432,7 +436,7 @@ static void add_names(struct builder *b) {
 	for (size_t i = 0; i < list->count; i++) {
 		struct rule r = {
 			.effect = EFFECT_PROTECT,
-			.group = group_of(&list->items[i]),
+			.group = item_group(&list->items[i]),
 			.written = list->items[i].str,
 			.origin = list->items[i].origin,
 		};
@@ -441,9 +445,7 @@ static void add_names(struct builder *b) {
 	}
 }
 
-/* ---- names of sets that are links ---- */
-
-/* A set speaks of names, and the file of such a name may be elsewhere. */
+/* ---- names of sets that are links: the file of such a name may be elsewhere ---- */
 
 static const struct wish *tree_at(const struct builder *b, const char *target) {
 	for (size_t i = 0; i < b->nwishes; i++) {
@@ -475,7 +477,7 @@ static void follow_link(struct builder *b, struct rule r, const struct wish *w, 
 		return;
 	}
 	keep_link(b, r, link);
-	r.floating = false;
+	r.floating = r.anywhere = false;
 	if (end == NULL || (next == r.glob.count && path_within(b->plan->workspace, end))) {
 		return; /* a ring; or all that the run is about */
 	}
@@ -518,6 +520,17 @@ static void follow_rules(struct builder *b) {
 	}
 }
 
+int rules_check(const struct builder *b, struct err *e) {
+	if (!b->too_many_rules) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, WHERE,
+		      "fs.deny, fs.protect and fs.protect_names make more than %zu rules in the "
+		      "granted trees together",
+		      RULES_MAX);
+	return err_fix(e, "grant fewer paths with fs.read and fs.write, or write fewer patterns");
+}
+
 void rules_build(struct builder *b) {
 	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
 	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
@@ -527,10 +540,12 @@ void rules_build(struct builder *b) {
 	}
 	find_anchors(b);
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		find_exceptions(b, lists[k]);
 		add_list(b, lists[k]);
 	}
 	add_names(b);
 	follow_rules(b);
+	agents_warn(b);
 }
 
 /* ---- what the filter has to ask ---- */
@@ -563,13 +578,15 @@ unsigned rules_traits(const struct builder *b) {
 void rules_broker(struct builder *b) {
 	struct plan *plan = b->plan;
 	plan->exceptions = rules_traits(b);
-	plan->broker = plan->exceptions != 0 && plan->judges;
+	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets);
 	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
 	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
-		/* For the names that are built in the content is what counts, and unpacking an
-		 * archive sets many times. */
-		plan->traits |= plan->rules.asked ? TRAIT_MARKS : 0;
-		plan->traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
+		plan->traits |= TRAIT_MARKS;
+	}
+	if (plan->broker && b->h->sockets) {
+		bool open =
+			plan->landlock_abi >= LANDLOCK_ABI_UNIX || loss_is_accepted(b->p, "ipc");
+		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
 	}
 	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
 		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));

@@ -59,6 +59,13 @@ void note_add(struct builder *b, const char *text) {
 	plan->notes[plan->nnotes++] = text;
 }
 
+void unkept_add(struct builder *b, const char *text) {
+	note_add(b, text);
+	if (b->plan->unkept == NULL || strcmp(text, b->plan->unkept) < 0) {
+		b->plan->unkept = text; /* whatever the order (L2) */
+	}
+}
+
 void warn_add(struct builder *b, const char *text) {
 	struct plan *plan = b->plan;
 	if (arena_grow(b->a, &plan->warnings, plan->nwarnings, &plan->warnings_cap,
@@ -116,9 +123,9 @@ const char *caller_variable(const struct host *h, const char *name) {
 }
 
 const char *own_dir_of(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < ARRAY_LEN(b->own_dirs); i++) {
-		if (b->own_dirs[i] != NULL && path_within(path, b->own_dirs[i])) {
-			return b->own_dirs[i];
+	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_dirs); i++) {
+		if (b->plan->own_dirs[i] != NULL && path_within(path, b->plan->own_dirs[i])) {
+			return b->plan->own_dirs[i];
 		}
 	}
 	return NULL;
@@ -160,7 +167,7 @@ static void find_own_dirs(struct builder *b) {
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		bool exists = dirs[i] != NULL && fs_look(b, dirs[i]).kind != LOOK_NOTHING;
 		const char *full = exists ? fs_resolve(b, dirs[i]) : NULL;
-		b->own_dirs[i] = full != NULL ? full : dirs[i];
+		b->plan->own_dirs[i] = full != NULL ? full : dirs[i];
 	}
 }
 
@@ -196,7 +203,8 @@ static int build(struct builder *b, struct err *e) {
 	}
 	wishes_settle(b);
 	rules_build(b);
-	if (masks_build(b, e) != 0 || compose(b, e) != 0 || cow_check(b, e) != 0) {
+	if (rules_check(b, e) != 0 || floor_grants(b, e) != 0 || masks_build(b, e) != 0 ||
+	    compose(b, e) != 0 || cow_check(b, e) != 0) {
 		return -1;
 	}
 	if (b->shared) {

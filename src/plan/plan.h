@@ -25,6 +25,7 @@
 /* What Landlock judges from which ABI on, where more than one file asks. */
 #define LANDLOCK_ABI_TRUNCATE 3
 #define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets */
+#define LANDLOCK_ABI_UNIX 9   /* sockets with a path */
 
 enum guarantee {
 	GUARANTEE_FS_WRITE,
@@ -55,21 +56,21 @@ struct promise {
 };
 
 enum mount_kind {
-	MOUNT_DIR,      /* an empty directory of the new root */
-	MOUNT_LINK,     /* a symlink of the new root; text = its target */
-	MOUNT_FILE,     /* a small file of the new root; text = its content */
-	MOUNT_BIND,     /* source, recursive; writable or not */
-	MOUNT_COW,      /* source, whose changes go to a directory of Corral's state */
-	MOUNT_PRIVATE,  /* a writable window into the run's own tmpfs */
-	MOUNT_PROC,     /* a fresh procfs */
-	MOUNT_DEVICE,   /* one device node of the host */
-	MOUNT_PTS,      /* a devpts of our own */
-	MOUNT_QUEUES,   /* the message queues of the new ipc namespace */
-	MOUNT_MASK_FILE,/* an empty, unreadable file over the target */
-	MOUNT_MASK_DIR, /* an empty directory over the target */
-	MOUNT_TEXT,     /* a small read-only file of our own over the target; text = its content */
-	MOUNT_PIN,      /* the target on itself, so that it cannot be renamed; writable = false
-	                 * makes it read-only as well, true leaves its rights as they are */
+	MOUNT_DIR,       /* an empty directory of the new root */
+	MOUNT_LINK,      /* a symlink of the new root; text = its target */
+	MOUNT_FILE,      /* a small file of the new root; text = its content */
+	MOUNT_BIND,      /* source, recursive; writable or not */
+	MOUNT_COW,       /* source, whose changes go to a directory of Corral's state */
+	MOUNT_PRIVATE,   /* a writable window into the run's own tmpfs */
+	MOUNT_PROC,      /* a fresh procfs */
+	MOUNT_DEVICE,    /* one device node of the host */
+	MOUNT_PTS,       /* a devpts of our own */
+	MOUNT_QUEUES,    /* the message queues of the new ipc namespace */
+	MOUNT_MASK_FILE, /* an empty, unreadable file over the target */
+	MOUNT_MASK_DIR,  /* an empty directory over the target */
+	MOUNT_TEXT,      /* a small read-only file of our own over the target; text = its content */
+	MOUNT_PIN,       /* the target on itself, so that it cannot be renamed; writable = false
+			  * makes it read-only as well, true leaves its rights as they are */
 };
 
 /* What Landlock grants beneath a target. */
@@ -79,23 +80,23 @@ struct mount {
 	enum mount_kind kind;
 	const char *target; /* absolute path inside */
 	const char *source; /* canonical host path (BIND, COW, DEVICE); TEXT without namespaces: the
-	                     * file in the run's own directory that is opened instead */
+			     * file in the run's own directory that is opened instead */
 	const char *text;
 	enum reach reach;
-	uint32_t mode;      /* of what is created */
+	uint32_t mode; /* of what is created */
 	bool writable;
 	bool create;        /* the mount point may be made: it lies on our own ground */
 	bool maybe;         /* it need not be possible: then it is left out */
 	bool is_file;       /* the source is not a directory */
 	bool steady;        /* TEXT: it says nothing of the file that it covers, and covers what
-	                     * replaces that as well; without, that is hidden */
+			     * replaces that as well; without, that is hidden */
 	const char *follow; /* where the host has one file that is shown or masked: what replaces
 			     * it there is treated likewise; NULL */
 	const char *named;  /* a mask: the path of the host that a rule names; NULL */
 	bool door;          /* and its directory, ours, carries its rights for the new one */
 	uint64_t dev, ino;  /* identity of the source when it was planned */
 	struct origin origin;
-	const char *note;   /* why, for explain: "system", "toolchain", "credential" */
+	const char *note; /* why, for explain: "system", "toolchain", "credential" */
 };
 
 struct rlimit_row {
@@ -107,6 +108,12 @@ struct rlimit_row {
  * it; their view is the host's own tree, so target and source are the same path. */
 enum engine { ENGINE_NONE, ENGINE_SECCOMP, ENGINE_LANDLOCK, ENGINE_NAMESPACES };
 
+/* Limits that no mechanism of this host holds: measured while the command runs, which is
+ * killed when it exceeds one (linux/sampler.h).  0 for none. */
+struct sampled {
+	int64_t memory, processes, disk;
+};
+
 struct plan {
 	enum engine engine;
 	enum level level;
@@ -114,45 +121,51 @@ struct plan {
 
 	struct mount *mounts;
 	size_t nmounts, mounts_cap;
-	struct mount *standby;    /* a steady text that is mounted when the host replaces what
-	                           * leads to the right place now; NULL */
+	struct mount *standby; /* a steady text that is mounted when the host replaces what
+				* leads to the right place now; NULL */
 
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */
 	const char *home_source;  /* private home on the host, made by the engine (0700) before the
-	                           * run; NULL when the home is ephemeral or not private */
+				   * run; NULL when the home is ephemeral or not private */
 	const char *home_at;
-	const char *cwd;          /* inside */
+	const char *own_dirs[3]; /* state and configuration of Corral, which no grant shows; NULL
+				  * where unknown */
+	const char *cwd;         /* inside */
 	const char *hostname;
 
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
 
-	bool own_net;       /* net.mode is not full: loopback alone, and what the gate lets through */
+	bool own_net; /* net.mode is not full: loopback alone, and what the gate lets through */
 	struct net_plan net;
-	bool broker;        /* what the filter asks is answered */
-	bool judges;        /* rules about names are judged when they are used */
-	bool nested;        /* a sandbox inside is allowed: then they are not */
-	unsigned traits;    /* of the filter: enum syscall_trait */
-	unsigned exceptions; /* those that paths within a writable tree ask for */
-	struct rules rules; /* about names that no mount can cover */
+	bool broker;          /* what the filter asks is answered */
+	bool judges;          /* rules about names are judged when they are used */
+	bool nested;          /* a sandbox inside is allowed: then they are not */
+	unsigned traits;      /* of the filter: enum syscall_trait */
+	unsigned exceptions;  /* those that paths within a writable tree ask for */
+	struct rules rules;   /* about names that no mount can cover */
 	const char *stand_in; /* what the broker uses instead of /dev/shm and /tmp; NULL */
-	bool islands;       /* single files are read-only in a writable tree */
-	bool spread;        /* a tree was granted entry by entry, to leave one out */
-	const char *run_dir; /* a directory for this run alone, made before and removed after it;
-	                      * NULL with namespaces, where a tmpfs serves */
-	const char *cow_dir; /* where changes of the workspace go, made before the run; NULL: into it */
-	int landlock_abi;   /* what to use; 0 for none */
-	uint64_t tmp_size;  /* bytes; of the run's own tmpfs */
+	bool islands;         /* single files are read-only in a writable tree */
+	bool spread;          /* a tree was granted entry by entry, to leave one out */
+	const char *run_dir;  /* a directory for this run alone, made before and removed after it;
+			       * NULL with namespaces, where a tmpfs serves */
+	const char *
+		cow_dir; /* where changes of the workspace go, made before the run; NULL: into it */
+	int landlock_abi;  /* what to use; 0 for none */
+	uint64_t tmp_size; /* bytes; of the run's own tmpfs */
 
-	struct rlimit_row rlimits[8];
+	struct rlimit_row rlimits[12];
 	size_t nrlimits;
 
-	int64_t timeout_ms, idle_ms, grace_ms; /* LIMIT_NONE for none */
-	int64_t output_bytes;                  /* a stream; LIMIT_NONE for none */
+	int64_t timeout_ms, idle_ms, grace_ms;           /* LIMIT_NONE for none */
+	int64_t output_bytes;                            /* a stream; LIMIT_NONE for none */
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
+	struct sampled sampled;
+	int64_t processors; /* the command is pinned to so many; 0: to none in particular */
 
+	const char *unkept; /* why a protection was not applied in full; NULL: none was left out */
 	const char **notes; /* what a person should know: skipped optional paths, … */
 	size_t nnotes, notes_cap;
 
@@ -163,7 +176,12 @@ struct plan {
 /* All strings belong to the arena, the policy or the host.  Fails with ERR_SETUP
  * when the level or a required guarantee is out of this host's reach. */
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
-               struct err *e);
+	       struct err *e);
+
+/* The limit of memory, whoever holds it; LIMIT_NONE. */
+static inline int64_t plan_memory_bytes(const struct plan *plan) {
+	return plan->sampled.memory != 0 ? plan->sampled.memory : plan->memory_bytes;
+}
 
 /* No namespaces of the run's own. */
 static inline bool plan_shares(const struct plan *plan) {
@@ -191,6 +209,10 @@ enum sight plan_sight(const struct plan *plan, const char *path);
 /* Whether a path inside is a socket of net.sockets that nothing hides. */
 bool plan_passes_socket(const struct plan *plan, const char *path);
 
+/* And whether it is the socket that was named: in a tree that the command writes it may have put
+ * another under that name. */
+bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino);
+
 /* The tree by which the host has what is written at this path; NULL for what is the
  * run's own or not writable. */
 const struct mount *plan_outside(const struct plan *plan, const char *path);
@@ -200,10 +222,11 @@ enum sight plan_mount_sight(const struct plan *plan, const char *path);
 
 /* The rule behind that answer. */
 struct sight_rule {
-	const char *note;            /* "fs.deny", "system", "credential"; NULL: nothing is shown there */
+	const char *note; /* "fs.deny", "system", "credential"; NULL: nothing is shown there */
 	const struct origin *origin; /* NULL with it */
 	const char *written;         /* the pattern, as it was written, and */
 	const char *reason;          /* why a table has it; NULL for what a mount says */
+	const char *at; /* where the mount is that says it; NULL for a rule about a name */
 };
 struct sight_rule plan_rule_of(const struct plan *plan, const char *path);
 

@@ -85,7 +85,7 @@ static struct promise files(bool landlock) {
 	};
 }
 
-struct promise promise_deny(const struct plan *plan, const char *by) {
+static struct promise promise_rules(const struct plan *plan, const char *by) {
 	struct promise made = {.state = STATE_ENFORCED, .by = {by}};
 	bool nested = plan->nested;
 	if (plan->exceptions == 0) {
@@ -121,24 +121,73 @@ struct promise promise_deny(const struct plan *plan, const char *by) {
 	return made;
 }
 
-/* A socket is reached through its file, and connecting needs no right that a
- * mount or Landlock up to ABI 8 could take away. */
+struct promise promise_deny(const struct plan *plan, const char *by) {
+	struct promise made = promise_rules(plan, by);
+
+	if (made.state == STATE_ENFORCED && plan->unkept != NULL) {
+		made.state = STATE_WEAKER;
+		made.why = plan->unkept;
+	}
+	return made;
+}
+
+/* A socket is reached through its file, and connecting needs no right that a mount or Landlock
+ * before ABI 9 could take away: there the broker judges it, which does not see where datagrams
+ * go. */
 #define WHY_SOCKETS                                                                                \
 	"a socket of the host that lies in the workspace or in a granted directory can be "        \
 	"connected to"
+#define WHY_DATAGRAMS                                                                              \
+	"datagrams can be sent to a socket of the host that lies in the workspace or in a "        \
+	"granted directory: the loss of ipc is accepted"
+#define WHY_ABSTRACT                                                                               \
+	"abstract sockets of the host can be reached: net.mode is full, and the kernel has no "    \
+	"Landlock ABI 6"
 
-static struct promise ipc(bool own_net, bool scopes) {
-	struct promise made = {.state = STATE_WEAKER, .by = {"ipcns", "mount"}, .why = WHY_SOCKETS};
-	size_t n = 2;
-	if (own_net) {
-		made.by[n++] = "netns"; /* abstract sockets belong to a network namespace */
+static const char *ipc_loss(const struct plan *plan) {
+	bool abstract = !plan->own_net && plan->landlock_abi < LANDLOCK_ABI_SCOPES;
+	if (plan->landlock_abi >= LANDLOCK_ABI_UNIX) {
+		return NULL;
 	}
-	if (scopes) {
+	if ((plan->traits & TRAIT_SOCKETS) == 0) {
+		return abstract ? WHY_ABSTRACT "; and " WHY_SOCKETS : WHY_SOCKETS;
+	}
+	if ((plan->traits & TRAIT_DATAGRAMS) != 0) {
+		return abstract ? WHY_ABSTRACT "; and " WHY_DATAGRAMS : WHY_DATAGRAMS;
+	}
+	return abstract ? WHY_ABSTRACT : NULL;
+}
+
+static struct promise ipc(const struct plan *plan) {
+	const char *why = ipc_loss(plan);
+	struct promise made = {.state = why == NULL ? STATE_ENFORCED : STATE_WEAKER,
+			       .by = {"ipcns", "mount"},
+			       .why = why};
+	size_t n = 2;
+	if (plan->traits & TRAIT_SOCKETS) {
+		made.by[n++] = "broker";
+	}
+	if (plan->own_net) {
+		made.by[n++] = "netns"; /* abstract sockets belong to a network namespace */
+	} else if (plan->landlock_abi >= LANDLOCK_ABI_SCOPES) {
 		made.by[n++] = "landlock";
 	}
-	if (!own_net && !scopes) {
-		made.why = "abstract sockets of the host can be reached: net.mode is full, and "
-			   "the kernel has no Landlock ABI 6; and " WHY_SOCKETS;
+	return made;
+}
+
+/* A socket of another network namespace leads where that leads.  It can only come over a unix
+ * socket, and who may connect to those of others is asked by nobody here. */
+static struct promise net(const struct plan *plan) {
+	struct promise made = {.state = STATE_ENFORCED, .by = {"netns", "seccomp"}};
+	if (!plan->own_net) {
+		return (struct promise){.state = STATE_ABSENT, .why = "net.mode is full"};
+	}
+	if ((plan->traits & TRAIT_SOCKETS) != 0) {
+		made.by[2] = "broker";
+	} else if (plan->landlock_abi < LANDLOCK_ABI_UNIX) {
+		made.state = STATE_WEAKER;
+		made.why = "a socket of another network that is passed over a unix socket in a "
+			   "granted directory can be used: the broker is not asked";
 	}
 	return made;
 }
@@ -179,7 +228,9 @@ void promises_warn(struct builder *b) {
 		const struct value *v = &b->p->values[limits_of_groups[i].key];
 		const struct promise *made = &plan->promises[limits_of_groups[i].guarantee];
 		bool asked = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
-		if (asked && made->state == STATE_ABSENT) {
+		bool rounded = limits_of_groups[i].key == KEY_LIMITS_CPUS &&
+			       plan->processors * 1000 > v->num;
+		if (asked && (made->state == STATE_ABSENT || rounded)) {
 			warn_add(b, keep_printf(b, "%s (%s) is not enforced here: %s",
 						keys[limits_of_groups[i].key].name,
 						origin_text(&v->origin, origin, sizeof origin),
@@ -211,21 +262,13 @@ void promises_make(struct plan *plan) {
 	promises[GUARANTEE_FS_WRITE] = files(landlock);
 	promises[GUARANTEE_FS_READ] = files(landlock);
 	promises[GUARANTEE_FS_DENY] = promise_deny(plan, "mount");
-	promises[GUARANTEE_IPC] = ipc(plan->own_net, plan->landlock_abi >= LANDLOCK_ABI_SCOPES);
+	promises[GUARANTEE_IPC] = ipc(plan);
 	promises[GUARANTEE_PID] =
 		(struct promise){.state = STATE_ENFORCED, .by = {"pidns", "procfs"}};
 	promises[GUARANTEE_ENV] = (struct promise){.state = STATE_ENFORCED, .by = {"environment"}};
 	promises[GUARANTEE_LIFETIME] = (struct promise){.state = STATE_ENFORCED, .by = {"pidns"}};
 	promises[GUARANTEE_NET_NAMES] = promise_names(plan);
-	if (plan->own_net) {
-		promises[GUARANTEE_NET] = (struct promise){
-			.state = STATE_ENFORCED,
-			.by = {"netns", "seccomp", plan->net.gate ? "broker" : NULL},
-		};
-	} else {
-		promises[GUARANTEE_NET] =
-			(struct promise){.state = STATE_ABSENT, .why = "net.mode is full"};
-	}
+	promises[GUARANTEE_NET] = net(plan);
 }
 
 static int check_one(const struct plan *plan, const struct item *wanted, struct err *e) {
@@ -307,5 +350,5 @@ int promises_check(const struct plan *plan, const struct policy *p, struct err *
 			return -1;
 		}
 	}
-	return check_asked(plan, p, e);
+	return floor_check(plan, p, e) != 0 ? -1 : check_asked(plan, p, e);
 }

@@ -38,7 +38,14 @@ static struct promise fs_read(const struct plan *plan) {
 	if (plan->engine != ENGINE_LANDLOCK) {
 		return (struct promise){.state = STATE_ABSENT, .why = WHY_OPEN};
 	}
-	return (struct promise){.state = STATE_ENFORCED, .by = {"landlock"}};
+	struct promise made = {.state = STATE_ENFORCED, .by = {"landlock", "broker"}};
+	if (!plan->broker) {
+		made.state = STATE_WEAKER;
+		made.by[1] = NULL;
+		made.why = "attributes and the words of links can be read anywhere: nobody answers "
+			   "what the filter would ask";
+	}
+	return made;
 }
 
 static struct promise fs_deny(const struct plan *plan) {
@@ -91,19 +98,14 @@ static struct promise names(const struct plan *plan) {
 }
 
 static struct promise ipc(const struct plan *plan) {
-	struct promise made = {.state = STATE_WEAKER, .by = {"seccomp"}};
+	struct promise made = {.state = STATE_ENFORCED, .by = {"seccomp"}};
 	if (plan->engine != ENGINE_LANDLOCK) {
 		return (struct promise){.state = STATE_ABSENT,
 					.why = "sockets and shared memory of the caller can be "
 					       "reached through their files"};
 	}
-	if (!asks(plan, TRAIT_SOCKETS)) {
-		made.state = STATE_ENFORCED; /* no unix socket but a pair can be made */
-		return made;
-	}
-	made.by[1] = "broker";
-	made.why = "a socket of the host that lies in the workspace or in a granted directory can "
-		   "be connected to";
+	/* Without the broker no unix socket but a pair can be made. */
+	made.by[1] = asks(plan, TRAIT_SOCKETS) ? "broker" : NULL;
 	return made;
 }
 
@@ -134,14 +136,17 @@ static struct promise env(const struct plan *plan) {
 }
 
 static struct promise lifetime(const struct plan *plan) {
-	bool scoped = plan->landlock_abi >= LANDLOCK_ABI_SCOPES;
-	struct promise made = {.state = STATE_ENFORCED, .by = {"guard"}};
-	if (scoped || asks(plan, TRAIT_SIGNALS)) {
-		made.by[1] = scoped ? "landlock" : "broker";
+	struct promise made = {.state = STATE_ENFORCED, .by = {"guard", "landlock"}};
+	if (plan->landlock_abi >= LANDLOCK_ABI_SCOPES) {
 		return made;
 	}
+	bool judged = asks(plan, TRAIT_SIGNALS);
 	made.state = STATE_WEAKER;
-	made.why = "the command can kill the process that ends what it leaves behind";
+	made.by[1] = judged ? "broker" : NULL;
+	made.why =
+		judged ? "processes are ended one by one, because Landlock before ABI 6 keeps no "
+			 "signals inside; a command that forks fast can outlive its guard"
+		       : "the command can kill the process that ends what it leaves behind";
 	return made;
 }
 

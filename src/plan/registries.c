@@ -1,7 +1,8 @@
 /* @registries: the package registries that this user's clients are set up for.
  *
  * Corral has no registry of its own, not even a well-known one: what a client uses is what
- * its files and variables say, so that a company's mirror works and nothing else is open.
+ * its files and variables say, so that a company's mirror works and nothing else is open.  A
+ * client without settings is asked for its default, outside and once.
  *
  * Should:   read each client's own settings, of the user and of the system.
  * Must not: read a file that commands can write: an earlier one could have written it to
@@ -107,6 +108,7 @@ struct search {
 	enum client client;
 	const char *from; /* "~/.npmrc", "GOPROXY" */
 	bool found[CLIENT_COUNT];
+	bool there[CLIENT_COUNT]; /* not found, but installed */
 	bool in_mirrors;
 };
 
@@ -305,10 +307,125 @@ static void read_cargo_variables(struct search *s) {
 	}
 }
 
+/* ---- defaults ---- */
+
+/* Where pip keeps its default; packages come from a second host. */
+#define PIP_DEFAULT                                                                                \
+	"from pip._internal.models.index import PyPI as p; "                                       \
+	"print(p.simple_url, 'https://' + p.file_storage_domain)"
+
+/* A client without settings is asked itself; one without words has no answer to give. */
+struct asking {
+	enum client client;
+	enum registry_format format;
+	const char *name, *program;
+	const char *words[QUERY_WORDS + 1];
+};
+
+static const struct asking askings[] = {
+	{CLIENT_NPM, REGISTRY_LIST, "npm", "npm", {"config", "get", "registry"}},
+	{CLIENT_YARN, REGISTRY_LIST, "yarn", "yarn", {"config", "get", "registry"}},
+	{CLIENT_PIP, REGISTRY_LIST, "pip", "python3", {"-I", "-c", PIP_DEFAULT}},
+	{CLIENT_GO, REGISTRY_LIST, "go-proxy", "go", {"env", "GOPROXY"}},
+	{CLIENT_GO, REGISTRY_SUMDB, "go-sumdb", "go", {"env", "GOSUMDB"}},
+	{CLIENT_GEM, REGISTRY_LIST, "gem", "gem", {"sources", "--list"}},
+	{CLIENT_UV, REGISTRY_LIST, "uv", "uv", {NULL}},
+	{CLIENT_CARGO, REGISTRY_LIST, "cargo", "cargo", {NULL}},
+	{CLIENT_MAVEN, REGISTRY_LIST, "maven", "mvn", {NULL}},
+};
+
+/* On the caller's PATH, but not where commands can write; NULL. */
+static const char *find_program(struct builder *b, const char *name) {
+	const char *path = caller_variable(b->h, "PATH");
+	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		const char *at = keep_printf(b, "%.*s/%s", (int)n, path, name);
+		const char *full = path[0] == '/' ? fs_resolve(b, at) : NULL;
+		struct look seen = {.kind = LOOK_NOTHING};
+		if (full != NULL && !is_writable(b->plan, full) && !is_writable(b->plan, at)) {
+			seen = fs_look(b, full);
+		}
+		if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0) {
+			return full;
+		}
+	}
+	return NULL;
+}
+
+/* Programs of the caller's PATH that commands cannot have written. */
+static const char *safe_path(struct builder *b) {
+	const char *path = caller_variable(b->h, "PATH"), *safe = "";
+	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		const char *dir = keep_printf(b, "%.*s", (int)n, path);
+		const char *full = dir[0] == '/' ? fs_resolve(b, dir) : NULL;
+		if (full != NULL && !is_writable(b->plan, full)) {
+			safe = keep_printf(b, "%s%s%s", safe, *safe == '\0' ? "" : ":", full);
+		}
+	}
+	return safe;
+}
+
+static void ask_default(struct search *s, const struct asking *row) {
+	struct builder *b = s->b;
+	const char *program = find_program(b, row->program);
+	struct buf answer;
+
+	s->there[row->client] = s->there[row->client] || program != NULL;
+	if (program == NULL || row->words[0] == NULL || b->h->ask == NULL) {
+		return;
+	}
+	struct program_query q = {
+		.name = row->name,
+		.program = program,
+		.home = keep_printf(b, "HOME=%s", b->h->home == NULL ? "/" : b->h->home),
+		.path = keep_printf(b, "PATH=%s", safe_path(b)),
+	};
+	memcpy(q.words, row->words, sizeof q.words);
+	s->client = row->client;
+	s->from = "its default";
+	buf_init(&answer);
+	if (b->h->ask(b->h->ask_ctx, &q, &answer) && !buf_failed(&answer)) {
+		size_t len = answer.len;
+		while (len > 0 && (unsigned char)answer.data[len - 1] <= ' ') {
+			len--;
+		}
+		read_text(s, row->format, keep_printf(b, "%.*s", (int)len, answer.data));
+	}
+	buf_done(&answer);
+}
+
+static void ask_defaults(struct search *s) {
+	bool set_up[CLIENT_COUNT];
+	memcpy(set_up, s->found, sizeof set_up);
+	for (size_t i = 0; i < ARRAY_LEN(askings); i++) {
+		if (!set_up[askings[i].client]) {
+			ask_default(s, &askings[i]);
+		}
+	}
+}
+
+/* Those that are installed are worth a warning: their commands will fail. */
+static void warn_missing(const struct search *s) {
+	const char *list = "";
+	for (size_t i = 0; i < CLIENT_COUNT; i++) {
+		if (!s->found[i] && s->there[i]) {
+			list = keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
+					   client_names[i]);
+		}
+	}
+	if (*list != '\0') {
+		warn_add(s->b, keep_printf(s->b,
+					   "@registries: not configured: %s; asking for a default "
+					   "gave none; --allow-host NAME opens a host",
+					   list));
+	}
+}
+
 static void tell_missing(const struct search *s) {
 	const char *list = "";
 	for (size_t i = 0; i < CLIENT_COUNT; i++) {
-		if (!s->found[i]) {
+		if (!s->found[i] && !s->there[i]) {
 			list = keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
 					   client_names[i]);
 		}
@@ -332,5 +449,7 @@ void registries_add(struct builder *b, const struct item *set) {
 		read_variable(&s, &variables[i]);
 	}
 	read_cargo_variables(&s);
+	ask_defaults(&s);
+	warn_missing(&s);
 	tell_missing(&s);
 }

@@ -125,6 +125,19 @@ bool rules_deny(const struct rules *rules, const char *path) {
 	return judge(rules, path, true).deny != NULL;
 }
 
+bool rules_keep_repository(const struct rules *rules, const char *path) {
+	static const char config[] = "/config";
+	char at[LED_MAX];
+	size_t len = strlen(path);
+
+	if (len + sizeof config > sizeof at) {
+		return true;
+	}
+	memcpy(at, path, len + 1);
+	memcpy(at + len, config, sizeof config);
+	return rules_judge(rules, at).protect != NULL;
+}
+
 bool rules_except(const struct rules *rules, const char *path) {
 	const char *anchor = anchor_of(rules, path);
 	bool except = false;

@@ -12,17 +12,16 @@
 
 enum rule_effect { EFFECT_DENY, EFFECT_PROTECT, EFFECT_COUNT };
 
-enum rule_group { GROUP_OURS, GROUP_FLOOR, GROUP_UNTRUSTED, RULE_GROUPS };
-
 struct rule {
 	struct glob glob;
-	const char *anchor;  /* absolute, inside */
-	bool floating;       /* it holds where its anchor is the deepest granted tree */
+	const char *anchor; /* absolute, inside */
+	bool floating;      /* it holds where its anchor is the deepest granted tree */
+	bool anywhere;      /* the floor's: granted trees themselves are held to it as well */
 	enum rule_effect effect;
 	enum rule_group group;
 	bool except;
 	bool yields;         /* a tree that is granted within what it denies is not its ground */
-	bool until_made;     /* a ".git" that the run itself made is free of it */
+	bool until_made;     /* what the run itself made of a ".git" is free of it */
 	const char *written; /* as the user or a table wrote it */
 	const char *set;     /* of data/names.c; NULL */
 	const char *reason;  /* of its row; NULL */
@@ -53,6 +52,9 @@ struct ruling rules_judge(const struct rules *rules, const char *path);
 
 /* Its first half, in less time. */
 bool rules_deny(const struct rules *rules, const char *path);
+
+/* Whether a rule keeps the configuration of a repository that is at this path. */
+bool rules_keep_repository(const struct rules *rules, const char *path);
 
 /* Whether the last that matches is an exception from protection that we made. */
 bool rules_except(const struct rules *rules, const char *path);

@@ -90,8 +90,9 @@ void shared_skeleton(struct builder *b) {
 	}
 	wish_private(b, b->plan->run_dir, 0700, RANK_WINDOW, "private");
 	/* Kept from run to run: making and removing a file costs more than the rest. */
-	if (b->own_dirs[0] != NULL && !b->h->state_closed) {
-		identity_show(b, keep_join(b, b->own_dirs[0], SHARED_IDENTITY));
+	if (b->plan->own_dirs[0] != NULL && !b->h->state_closed) {
+		git_show_settings(b, keep_join(b, b->plan->own_dirs[0], SHARED_IDENTITY),
+				  keep_join(b, b->plan->own_dirs[0], SHARED_IGNORES));
 	}
 	/* New terminals; what lies in /dev/pts stays closed. */
 	show_device(b, "/dev/ptmx");

@@ -90,7 +90,8 @@ struct sight_rule plan_rule_of(const struct plan *plan, const char *path) {
 		const struct mount *m = &plan->mounts[i];
 		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
 		if (!says_nothing && path_within(path, m->target)) {
-			rule = (struct sight_rule){.note = m->note, .origin = &m->origin};
+			rule = (struct sight_rule){
+				.note = m->note, .origin = &m->origin, .at = m->target};
 		}
 	}
 	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
@@ -123,4 +124,17 @@ bool plan_passes_socket(const struct plan *plan, const char *path) {
 		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
 	}
 	return named && plan_sight(plan, path) != SIGHT_DENIED;
+}
+
+bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino) {
+	if (plan_mount_sight(plan, path) != SIGHT_WRITE) {
+		return true;
+	}
+	for (size_t i = 0; i < plan->net.nsockets; i++) {
+		const struct net_socket *s = &plan->net.sockets[i];
+		if (streq(s->target, path) && s->dev == dev && s->ino == ino) {
+			return true;
+		}
+	}
+	return false;
 }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "plan/gitconfig.h"
 
 /* One Landlock rule on the directory serves every device in it. */
 static void show_devices(struct builder *b) {
@@ -84,24 +85,43 @@ static void show_proc(struct builder *b) {
 	}
 }
 
-/* How the caller signs commits, for git inside. */
-#define IDENTITY_DIR "/.corral"
-#define IDENTITY_FILE IDENTITY_DIR "/gitconfig"
+/* How the caller signs commits, and other settings, for git inside. */
+#define OWN_DIR "/.corral"
+#define GIT_SETTINGS OWN_DIR "/gitconfig"
+#define GIT_IGNORES OWN_DIR "/gitignore"
 
-void identity_show(struct builder *b, const char *at) {
+static void write_settings(const struct host *h, const char *ignores_at, struct buf *out) {
+	identity_write(&h->git, out);
+	if (h->git_settings != NULL) {
+		buf_puts(out, h->git_settings);
+	}
+	if (h->git_ignores != NULL) {
+		buf_puts(out, "[core]\n\texcludesFile = ");
+		gitconfig_quote(ignores_at, strlen(ignores_at), out);
+		buf_puts(out, "\n");
+	}
+}
+
+void git_show_settings(struct builder *b, const char *at, const char *ignores_at) {
+	const struct host *h = b->h;
+	enum reach reach = b->shared ? REACH_READ : REACH_NONE;
+	bool any = h->git.name[0] != '\0' || h->git.email[0] != '\0' || h->git_settings != NULL ||
+		   h->git_ignores != NULL;
 	struct buf text;
 
-	if (b->view == VIEW_MINIMAL || (b->h->git.name[0] == '\0' && b->h->git.email[0] == '\0')) {
+	if (b->view == VIEW_MINIMAL || !any) {
 		return;
 	}
 	buf_init(&text);
-	identity_write(&b->h->git, &text);
+	write_settings(h, ignores_at, &text);
 	if (buf_failed(&text)) {
 		b->out_of_memory = true;
 	} else {
-		wish_file(b, at, keep_printf(b, "%s", text.data),
-			  b->shared ? REACH_READ : REACH_NONE);
+		wish_file(b, at, keep_printf(b, "%s", text.data), reach);
 		b->identity_at = at;
+	}
+	if (h->git_ignores != NULL) {
+		wish_file(b, ignores_at, h->git_ignores, reach);
 	}
 	buf_done(&text);
 }
@@ -116,8 +136,8 @@ void skeleton_show(struct builder *b) {
 		wish_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
 	}
 	wish_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
-	identity_show(b, IDENTITY_FILE);
+	git_show_settings(b, GIT_SETTINGS, GIT_IGNORES);
 	if (b->identity_at != NULL) {
-		wish_dir(b, IDENTITY_DIR, 0755, REACH_READ);
+		wish_dir(b, OWN_DIR, 0755, REACH_READ);
 	}
 }

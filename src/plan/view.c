@@ -67,9 +67,11 @@ static void show_system_or_link(struct builder *b, const char *path, enum reach 
 
 #define RESOLVER_FILE "/etc/resolv.conf"
 
-/* A name has to be put into /etc, which can be done in a directory of our own alone. */
+/* A name has to be put into /etc, which can be done in a directory of our own alone.  That
+ * costs a mount for each entry of the host's: too much for a run that looks up no names. */
 static bool needs_own_etc(struct builder *b) {
-	return b->plan->net.resolver != NULL && fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
+	return net_has_names(&b->plan->net) && b->plan->net.resolver != NULL &&
+	       fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
 }
 
 static void etc_entry(void *arg, const char *name) {
@@ -114,8 +116,11 @@ static void stand_by(struct builder *b, const struct mount *text) {
 static void show_own_resolver(struct builder *b) {
 	const char *at = resolver_place(b);
 	struct look seen = fs_look(b, at);
-	bool over = is_shown(b, at);
+	bool over = is_shown(b, at), names = net_has_names(&b->plan->net);
 	if (over && seen.kind != LOOK_FILE) {
+		if (!names) {
+			return;
+		}
 		note_add(b, keep_printf(b, "%s cannot be put at %s: programs find no name server",
 					RESOLVER_FILE, at));
 		return;
@@ -130,10 +135,12 @@ static void show_own_resolver(struct builder *b) {
 		.steady = true,
 		.dev = over ? seen.dev : 0,
 		.ino = over ? seen.ino : 0,
-		.note = "the gate's name server",
+		.note = names ? "the gate's name server" : "no name server",
 	};
 	wish_add(b, m, RANK_CLEAN);
-	stand_by(b, &m);
+	if (names) {
+		stand_by(b, &m);
+	}
 }
 
 /* ---- the three views ---- */
@@ -277,15 +284,28 @@ static int cannot_grant(const char *key, const char *path, const struct origin *
 		       origin_text(o, origin, sizeof origin), why);
 }
 
-/* Whether the way of `path` goes through the tree and ends outside it. */
-static bool leaves(struct builder *b, const char *path, const char *full, const char *tree) {
-	if (tree == NULL || path_within(full, tree)) {
-		return false;
+/* The trees that commands can write, in canonical form: the workspace and fs.write.  Looked
+ * up once, for each path that is granted is held against all of them. */
+static void find_roots(struct builder *b) {
+	const struct value *writable = &b->p->values[KEY_FS_WRITE];
+	b->roots = arena_array(b->a, writable->count + 1, sizeof *b->roots);
+	if (b->roots == NULL) {
+		b->out_of_memory = true;
+		return;
 	}
-	for (const char *dir = keep_join(b, path, ".."); dir[1] != '\0';
-	     dir = keep_join(b, dir, "..")) {
-		const char *real = fs_resolve(b, dir);
-		if (real != NULL && path_within(real, tree)) {
+	b->roots[b->nroots++] = b->plan->workspace;
+	for (size_t i = 0; i < writable->count; i++) {
+		const char *full = fs_resolve(b, writable->items[i].str);
+		if (full != NULL) {
+			b->roots[b->nroots++] = full;
+		}
+	}
+}
+
+/* Whether a root holds the directory, and not what the path ends at. */
+static bool is_left(const struct builder *b, const char *dir, const char *full) {
+	for (size_t i = 0; i < b->nroots; i++) {
+		if (path_within(dir, b->roots[i]) && !path_within(full, b->roots[i])) {
 			return true;
 		}
 	}
@@ -295,12 +315,20 @@ static bool leaves(struct builder *b, const char *path, const char *full, const 
 /* In a tree that commands can write, an earlier one may have put a link where
  * the rule names a path: the rule would open whatever that link leads to. */
 bool led_astray(struct builder *b, const char *path, const char *full) {
-	const struct value *writable = &b->p->values[KEY_FS_WRITE];
-	bool astray = leaves(b, path, full, b->plan->workspace);
-	for (size_t i = 0; !astray && i < writable->count; i++) {
-		astray = leaves(b, path, full, fs_resolve(b, writable->items[i].str));
+	if (streq(path, full)) {
+		return false; /* no link is on the way */
 	}
-	return astray;
+	if (b->roots == NULL) {
+		find_roots(b);
+	}
+	for (const char *dir = keep_join(b, path, ".."); dir[0] == '/' && dir[1] != '\0';
+	     dir = keep_join(b, dir, "..")) {
+		const char *real = fs_resolve(b, dir);
+		if (real != NULL && is_left(b, real, full)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Everything that may be wrong with a path that a rule wants to show. */

@@ -1,7 +1,7 @@
 /* Documents and settings become layers; layers become the policy.
  *
  * Should:   reject every key that no row of data/keys.c names (P2), hold an
- *           untrusted layer to narrowing (P3), and re-apply the floor (P4).
+ *           untrusted layer to narrowing (P3).
  * Must not: read files or know in which order layers come; that is resolve.c.
  * Fails:    closed.  An error leaves no half-applied layer behind, because the
  *           caller throws its policy away. */
@@ -11,9 +11,7 @@
 #include "base/str.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Longer names than any key's are no slip of the finger. */
 #define NAME_MAX_COMPARED 40
@@ -141,11 +139,6 @@ static int check_version(const struct where *w, const struct doc *d, struct err 
 		       origin_text(&o, from, sizeof from));
 }
 
-bool key_has_floor(const struct key *k) {
-	return k->narrow == NARROW_LOWER || k->narrow == NARROW_HIGHER || k->narrow == NARROW_ADD ||
-	       k == &keys[KEY_FS_READ] || k == &keys[KEY_FS_WRITE];
-}
-
 static int apply_floor_table(const struct where *w, const struct doc *d, struct policy *floor,
 			     struct err *e) {
 	struct where at = *w;
@@ -194,6 +187,16 @@ int layer_from_setting(const struct where *w, const struct setting *s, struct po
 	return value_from_text(&at, k, s->value, &layer->values[k - keys], e);
 }
 
+int list_add(struct arena *a, const struct key *k, struct value *to, const struct value *from,
+	     struct err *e) {
+	for (size_t i = 0; i < from->count; i++) {
+		if (value_put(a, k, to, &from->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return value_settle(a, k, to, e);
+}
+
 int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, struct err *e) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct value *from = &layer->values[i];
@@ -207,10 +210,8 @@ int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, s
 		}
 		to->set = true;
 		to->origin = from->origin;
-		for (size_t n = 0; n < from->count; n++) {
-			if (value_put(a, &keys[i], to, &from->items[n], e) != 0) {
-				return -1;
-			}
+		if (list_add(a, &keys[i], to, from, e) != 0) {
+			return -1;
 		}
 	}
 	return 0;
@@ -221,7 +222,7 @@ static int64_t magnitude(int64_t num) {
 	return num == LIMIT_NONE ? INT64_MAX : num;
 }
 
-static bool is_looser(const struct key *k, const struct value *v, const struct value *than) {
+bool value_is_looser(const struct key *k, const struct value *v, const struct value *than) {
 	return k->narrow == NARROW_HIGHER ? v->num < than->num
 					  : magnitude(v->num) > magnitude(than->num);
 }
@@ -261,112 +262,9 @@ int layer_narrows(const struct policy *p, const struct policy *layer, struct err
 		if (!v->set || k->narrow == NARROW_ADD || k->narrow == NARROW_FREE) {
 			continue;
 		}
-		if (k->narrow == NARROW_NEVER || is_looser(k, v, stands)) {
+		if (k->narrow == NARROW_NEVER || value_is_looser(k, v, stands)) {
 			return refuse_loosening(k, v, stands, e);
 		}
 	}
 	return 0;
-}
-
-static int refuse_floor(const char *what, const struct origin *asked, const struct origin *floor,
-			struct err *e) {
-	char from[SHOWN_MAX], low[SHOWN_MAX];
-	(void)err_set(e, ERR_REFUSED, "policy", "%s (%s) goes beyond the system's floor (%s)", what,
-		      origin_text(asked, from, sizeof from), origin_text(floor, low, sizeof low));
-	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
-}
-
-/* Nobody asked for a built-in value, so it gives way; what somebody asked for
- * is refused rather than quietly made smaller. */
-static int floor_scalar(const struct key *k, struct value *v, const struct value *floor,
-			struct err *e) {
-	char num[32], what[96];
-	if (!is_looser(k, v, floor)) {
-		return 0;
-	}
-	if (v->origin.kind == ORIGIN_BUILTIN) {
-		*v = *floor;
-		return 0;
-	}
-	(void)snprintf(what, sizeof what, "%s = %s", k->name,
-		       value_number(k, v->num, num, sizeof num));
-	return refuse_floor(what, &v->origin, &floor->origin, e);
-}
-
-/* A path as the kernel will see it, when it exists: a symlink inside the floor
- * may lead out of it. */
-static const char *real_or_same(const char *path, char out[PATH_MAX]) {
-	return realpath(path, out) != NULL ? out : path;
-}
-
-static int floor_path(const char *path, const struct origin *o, const struct value *floor,
-		      struct err *e) {
-	char real[PATH_MAX], bound[PATH_MAX], what[SHOWN_MAX];
-	const char *resolved = real_or_same(path, real);
-	for (size_t i = 0; i < floor->count; i++) {
-		if (path_within(resolved, real_or_same(floor->items[i].str, bound))) {
-			return 0;
-		}
-	}
-	return refuse_floor(shown(path, what, sizeof what), o, &floor->origin, e);
-}
-
-static int floor_paths(const struct value *v, const struct value *floor, struct err *e) {
-	for (size_t i = 0; i < v->count; i++) {
-		if (floor_path(v->items[i].str, &v->items[i].origin, floor, e) != 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
-static int floor_one_path(const struct value *v, const struct value *floor, struct err *e) {
-	return v->set && v->str != NULL ? floor_path(v->str, &v->origin, floor, e) : 0;
-}
-
-/* Everything that grants writing or reading, whichever key it came through. */
-static int floor_grants(const struct policy *p, const struct policy *floor, struct err *e) {
-	const struct value *write = &floor->values[KEY_FS_WRITE],
-			   *read = &floor->values[KEY_FS_READ];
-	const struct value *v = p->values;
-	if (write->set && (floor_paths(&v[KEY_FS_WRITE], write, e) != 0 ||
-			   (v[KEY_MODE].num != MODE_READ_ONLY &&
-			    floor_one_path(&v[KEY_WORKSPACE], write, e) != 0))) {
-		return -1;
-	}
-	if (!read->set) {
-		return 0;
-	}
-	if (v[KEY_FS_VIEW].num == VIEW_HOST &&
-	    floor_path("/", &v[KEY_FS_VIEW].origin, read, e) != 0) {
-		return -1;
-	}
-	return floor_paths(&v[KEY_FS_READ], read, e) != 0 ||
-			       floor_paths(&v[KEY_FS_WRITE], read, e) != 0 ||
-			       floor_one_path(&v[KEY_WORKSPACE], read, e) != 0 ||
-			       floor_one_path(&v[KEY_FS_AGENT], read, e) != 0
-		       ? -1
-		       : 0;
-}
-
-int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e) {
-	for (size_t i = 0; i < KEY_COUNT; i++) {
-		const struct value *low = &floor->values[i];
-		struct value *v = &p->values[i];
-		if (!low->set || keys[i].narrow == NARROW_NEVER) {
-			continue; /* floor_grants() sees to fs.read and fs.write */
-		}
-		if (keys[i].narrow != NARROW_ADD) {
-			if (floor_scalar(&keys[i], v, low, e) != 0) {
-				return -1;
-			}
-			continue;
-		}
-		for (size_t n = 0; n < low->count; n++) {
-			if (value_put(a, &keys[i], v, &low->items[n], e) != 0) {
-				return -1;
-			}
-		}
-	}
-	return floor_grants(p, floor, e);
 }

@@ -51,10 +51,14 @@ int value_refuse(const struct where *w, const struct key *k, const char *text, c
 int value_path(const struct where *w, const struct key *k, const char *text, const char **ret,
 	       struct err *e);
 
-/* Appends, or replaces the item that speaks of the same thing; patterns and sets keep
- * their order, because the last that matches decides. */
+/* Appends; an error when the list is full. */
 int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
 	      struct err *e);
+
+/* settle.c: of the items of one group that speak of the same thing the last one stays, at
+ * the place of the first; but not where an exception of the group stands between them: the
+ * last that matches decides. */
+int value_settle(struct arena *a, const struct key *k, struct value *v, struct err *e);
 
 /* number.c: a number as a user would write it: "4G", "500ms", "none", "read-only"; and
  * one that was written so, whatever the key's range. */
@@ -77,6 +81,11 @@ int layer_from_setting(const struct where *w, const struct setting *s, struct po
 		       struct err *e);
 int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, struct err *e);
 int layer_narrows(const struct policy *p, const struct policy *layer, struct err *e);
+int list_add(struct arena *a, const struct key *k, struct value *to, const struct value *from,
+	     struct err *e);
+bool value_is_looser(const struct key *k, const struct value *v, const struct value *than);
+
+/* floor.c: what the system's [floor] says, over everything (P4). */
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);
 
 /* check.c: contradictions, and what no policy may say. */
@@ -100,7 +109,6 @@ int policy_file_read(int fd, const char *name, bool regular, struct buf *out, st
 int policy_file_error(struct err *e, const char *name, int sys);
 
 /* trust.c */
-void sha256_hex(const void *data, size_t len, char ret_hex[65]);
 int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,
 		 struct err *e);
 

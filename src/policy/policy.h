@@ -43,6 +43,11 @@ enum item_kind {
 	ITEM_SET,     /* names of data/names.c */
 };
 
+/* Whose item it is.  Items of one group see each other's exceptions and replace each
+ * other; between groups neither happens, so that nobody takes over a rule of somebody
+ * above them by repeating it (P3, P4). */
+enum rule_group { GROUP_OURS, GROUP_FLOOR, GROUP_UNTRUSTED, RULE_GROUPS };
+
 struct item {
 	const char *str;
 	enum item_kind kind;
@@ -51,6 +56,13 @@ struct item {
 	bool optional; /* the path was written with a trailing '?' */
 	struct origin origin;
 };
+
+static inline enum rule_group item_group(const struct item *it) {
+	if (it->origin.kind == ORIGIN_FLOOR) {
+		return GROUP_FLOOR;
+	}
+	return it->bound ? GROUP_UNTRUSTED : GROUP_OURS;
+}
 
 struct value {
 	bool set; /* false: no layer gave it and there is no default */
@@ -63,8 +75,14 @@ struct value {
 
 struct policy {
 	struct value values[KEY_COUNT];
-	char sha256[65]; /* of the canonical text, lower-case hex */
+	const struct value *floor; /* of each key what the system's [floor] says of it; or NULL */
+	char sha256[65];           /* of the canonical text, lower-case hex */
 };
+
+/* What the floor says of a key; NULL when it says nothing. */
+static inline const struct value *policy_floor(const struct policy *p, enum key_id id) {
+	return p->floor != NULL && p->floor[id].set ? &p->floor[id] : NULL;
+}
 
 /* One setting from the command line or the library, applied last, in order. */
 struct setting {
@@ -78,6 +96,7 @@ struct policy_inputs {
 	const char *home;        /* the caller's home, for "~/"; NULL when there is none */
 	const char *system_file; /* "/etc/corral/policy.toml" */
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
+	const char *xdg_file;    /* that of XDG_CONFIG_HOME, where it is another; or NULL */
 	const char *trust_file;  /* pinned project files, or NULL */
 	const char *extra_file;  /* --policy: a path, "-" for stdin, "fd:N"; or NULL */
 	bool no_config;          /* read none of the three standing files but the floor (P4) */
@@ -89,6 +108,11 @@ struct policy_inputs {
 
 /* The name of the project's file, directly in the workspace. */
 #define PROJECT_FILE ".corral.toml"
+
+/* Upper bound of a list, all layers together.  Each item may become a mount, and the broker
+ * compares each path with each rule, so far more than anybody writes by hand would make
+ * every run slow; a project's file must not do that to its user. */
+#define LIST_ITEMS_MAX 4096
 
 /* Upper bound of a policy file: more is garbage, not policy. */
 #define POLICY_FILE_MAX ((size_t)1024 * 1024)
@@ -121,6 +145,12 @@ void policy_schema(struct buf *out);
 
 /* Reads and checks one file on its own (`corral policy check FILE`). */
 int policy_check_file(struct arena *a, const char *path, struct err *e);
+
+/* owner.c: refuses a path, or the directory that holds it, that others own or could write. */
+int owner_check(const char *path, struct err *e);
+int owner_check_dir(const char *path, struct err *e);
+
+void sha256_hex(const void *data, size_t len, char ret_hex[65]);
 
 /* Pins the present content of a project file in trust_file. */
 int policy_trust(const char *trust_file, const char *path, struct err *e);

@@ -6,6 +6,7 @@
  *           characters are escaped. */
 #include "policy/internal.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ const char *origin_text(const struct origin *o, char *out, size_t cap) {
 		(void)snprintf(out, cap, "%s%s", name, line);
 		break;
 	}
+	hide_controls(out, false); /* a character that was cut leaves such bytes */
 	return out;
 }
 
@@ -42,16 +44,16 @@ void origin_emit(struct emit *j, const char *key, const struct origin *o) {
 /* A TOML basic string. */
 static void put_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
-	for (; *s != '\0'; s++) {
-		size_t control = control_length(s);
-		if (*s == '"' || *s == '\\') {
-			buf_printf(out, "\\%c", *s);
-		} else if (control > 0) {
-			s += control - 1; /* the last byte of each is its number */
-			buf_printf(out, "\\u%04X", (unsigned char)*s);
-		} else {
-			buf_add(out, s, 1);
+	for (size_t n; *s != '\0'; s += n) {
+		unsigned long code = 0;
+		n = control_at((const unsigned char *)s, strnlen(s, 4), &code);
+		if (n > 0) {
+			buf_printf(out, code > 0xFFFF ? "\\U%08lX" : "\\u%04lX", code);
+			continue;
 		}
+		n = char_length(s);
+		buf_puts(out, *s == '"' || *s == '\\' ? "\\" : "");
+		buf_add(out, s, n);
 	}
 	buf_puts(out, "\"");
 }
@@ -107,16 +109,31 @@ static void print_map(struct buf *out, const struct key *k, const struct value *
 	}
 }
 
+/* An exception of the floor's, or of an untrusted file's, is one from its own rules.  Read
+ * back from one list it would be one from all of them, so it stands there as a comment. */
+static bool is_own_exception(const struct item *item) {
+	return item->except && item_group(item) != GROUP_OURS;
+}
+
+static void print_item(struct buf *out, const struct key *k, const struct item *item) {
+	size_t start = out->len;
+	auto_buf text = {0};
+	item_written(k, item, &text);
+	buf_puts(out, is_own_exception(item) ? "# " : "  ");
+	put_quoted(out, text.data == NULL ? "" : text.data);
+	buf_puts(out, ",");
+	put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &item->origin);
+}
+
+/* Ours come first: an exception of ours takes nothing out of the others' rules. */
 static void print_list(struct buf *out, const struct key *k, const struct value *v) {
 	buf_printf(out, "%-*s = [%s\n", KEY_WIDTH, k->name, v->count == 0 ? "]" : "");
-	for (size_t i = 0; i < v->count; i++) {
-		size_t start = out->len;
-		auto_buf text = {0};
-		item_written(k, &v->items[i], &text);
-		buf_puts(out, "  ");
-		put_quoted(out, text.data == NULL ? "" : text.data);
-		buf_puts(out, ",");
-		put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &v->items[i].origin);
+	for (enum rule_group g = 0; g < RULE_GROUPS; g++) {
+		for (size_t i = 0; i < v->count; i++) {
+			if (item_group(&v->items[i]) == g) {
+				print_item(out, k, &v->items[i]);
+			}
+		}
 	}
 	buf_puts(out, v->count == 0 ? "" : "]\n");
 }
@@ -141,19 +158,52 @@ static void print_text(const struct policy *p, struct buf *out) {
 	}
 }
 
+/* What of a list one member of the JSON form holds. */
+struct list_member {
+	const char *name;
+	bool origins, own;
+};
+
+static void json_item(struct emit *j, const struct key *k, const struct item *item, bool origin) {
+	auto_buf text = {0};
+	if (origin) {
+		origin_emit(j, NULL, &item->origin);
+		return;
+	}
+	item_written(k, item, &text);
+	emit_bytes(j, NULL, text.data == NULL ? "" : text.data, text.len);
+}
+
+static void json_member(struct emit *j, const struct key *k, const struct value *v,
+			const struct list_member *m) {
+	emit_array(j, m->name);
+	for (enum rule_group g = 0; g < RULE_GROUPS; g++) {
+		for (size_t i = 0; i < v->count; i++) {
+			const struct item *item = &v->items[i];
+			if (item_group(item) == g && is_own_exception(item) == m->own) {
+				json_item(j, k, item, m->origins);
+			}
+		}
+	}
+	emit_end_array(j);
+}
+
 static void json_items(struct emit *j, const struct key *k, const struct value *v) {
-	emit_array(j, "value");
+	static const struct list_member members[] = {
+		{"value", false, false},
+		{"origin", true, false},
+		{"own_exceptions", false, true}, /* from the rules of the same origin alone */
+		{"own_exceptions_origin", true, true},
+	};
+	bool excepts = false;
 	for (size_t i = 0; i < v->count; i++) {
-		auto_buf text = {0};
-		item_written(k, &v->items[i], &text);
-		emit_bytes(j, NULL, text.data == NULL ? "" : text.data, text.len);
+		excepts = excepts || is_own_exception(&v->items[i]);
 	}
-	emit_end_array(j);
-	emit_array(j, "origin");
-	for (size_t i = 0; i < v->count; i++) {
-		origin_emit(j, NULL, &v->items[i].origin);
+	for (size_t m = 0; m < ARRAY_LEN(members); m++) {
+		if (!members[m].own || excepts) {
+			json_member(j, k, v, &members[m]);
+		}
 	}
-	emit_end_array(j);
 }
 
 static void json_scalar(struct emit *j, const struct key *k, const struct value *v) {

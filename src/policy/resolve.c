@@ -1,6 +1,7 @@
 /* All layers, in their order, into one checked policy.
  *
- * The order: built-in < profile < system < user < project < --policy < settings,
+ * The order: built-in < profile < system < user (~/.config, then XDG_CONFIG_HOME) < project <
+ * --policy < settings,
  * and then the floor of the system's file over everything.  The workspace and
  * the profile are settled before the rest: the first says where the project's
  * file and relative paths are, the second which rows lie beneath the files.
@@ -26,7 +27,14 @@
 #include <sys/stat.h>
 
 /* The files, lowest first. */
-enum source_id { SOURCE_SYSTEM, SOURCE_USER, SOURCE_PROJECT, SOURCE_FILE, SOURCE_COUNT };
+enum source_id {
+	SOURCE_SYSTEM,
+	SOURCE_USER,
+	SOURCE_XDG,
+	SOURCE_PROJECT,
+	SOURCE_FILE,
+	SOURCE_COUNT
+};
 
 struct source {
 	const char *name; /* NULL: there is no such file */
@@ -46,10 +54,8 @@ struct resolver {
 };
 
 static const enum origin_kind source_origins[SOURCE_COUNT] = {
-	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,
-	[SOURCE_USER] = ORIGIN_USER,
-	[SOURCE_PROJECT] = ORIGIN_PROJECT,
-	[SOURCE_FILE] = ORIGIN_FILE,
+	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,   [SOURCE_USER] = ORIGIN_USER, [SOURCE_XDG] = ORIGIN_USER,
+	[SOURCE_PROJECT] = ORIGIN_PROJECT, [SOURCE_FILE] = ORIGIN_FILE,
 };
 
 int policy_file_error(struct err *e, const char *name, int sys) {
@@ -64,6 +70,11 @@ int policy_file_error(struct err *e, const char *name, int sys) {
 	} else {
 		(void)err_set(e, ERR_USAGE, "policy", "cannot read %s", file);
 		e->sys = sys;
+		if (sys == EACCES) {
+			(void)err_fix(e, "make the file and its directory readable for this user "
+					 "(a workspace needs r and x); --no-config skips policy "
+					 "files");
+		}
 	}
 	return -1;
 }
@@ -214,7 +225,7 @@ static int early_value(const struct resolver *r, enum key_id key, struct value *
 	}
 	for (int id = SOURCE_COUNT - 1; id >= 0; id--) {
 		struct value found = {0};
-		bool standing = id == SOURCE_SYSTEM || id == SOURCE_USER;
+		bool standing = id < SOURCE_PROJECT;
 		if (!r->sources[id].trusted || (standing && r->in->no_config)) {
 			continue;
 		}
@@ -416,15 +427,72 @@ static int apply_layers(struct resolver *r, struct err *e) {
 	return 0;
 }
 
+/* Whoever sets the variable for a project, as direnv does, must not bring a policy that nobody
+ * of the user's wrote. */
+static int keep_xdg_out(const struct resolver *r, struct err *e) {
+	const char *path = r->sources[SOURCE_XDG].name;
+	char real[PATH_MAX], cwd[PATH_MAX];
+	if (path == NULL || realpath(path, real) == NULL) {
+		return 0;
+	}
+	bool in_cwd = realpath(r->in->cwd, cwd) != NULL && path_within(real, cwd);
+	if (!in_cwd && !path_within(real, r->workspace)) {
+		return 0;
+	}
+	(void)err_set(e, ERR_REFUSED, "policy",
+		      "%s lies in the workspace: a project must not bring the user's policy", path);
+	return err_fix(e, "unset XDG_CONFIG_HOME, or let it name a directory outside");
+}
+
+static int read_user(struct resolver *r, struct err *e) {
+	const char *const files[] = {r->in->user_file, r->in->xdg_file};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		if (files[i] == NULL) {
+			continue;
+		}
+		if (owner_check_dir(files[i], e) != 0 || owner_check(files[i], e) != 0 ||
+		    read_standing(r, (enum source_id)(SOURCE_USER + i), files[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int read_sources(struct resolver *r, struct err *e) {
 	/* The floor binds also who wants no configuration (P4). */
 	if (read_standing(r, SOURCE_SYSTEM, r->in->system_file, e) != 0) {
 		return -1;
 	}
-	if (!r->in->no_config && read_standing(r, SOURCE_USER, r->in->user_file, e) != 0) {
+	if (owner_check_dir(r->in->trust_file, e) != 0 ||
+	    (!r->in->no_config && read_user(r, e) != 0)) {
 		return -1;
 	}
 	return read_extra(r, e);
+}
+
+static int settle_policy(struct resolver *r, struct err *e) {
+	return apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
+			       reject_pending(r, e) != 0 ||
+			       floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
+			       policy_check(&r->policy, e) != 0
+		       ? -1
+		       : 0;
+}
+
+/* What is refused without an untrusted file is refused with it: by replacing one side of a
+ * contradiction, or a profile's value that is not implemented, it would loosen (P3). */
+static int settle_without_project(const struct resolver *r, struct err *e) {
+	const struct source *project = &r->sources[SOURCE_PROJECT];
+	if (project->doc == NULL || project->trusted) {
+		return 0;
+	}
+	struct resolver *without = arena_alloc(r->a, sizeof *without);
+	if (without == NULL) {
+		return err_memory(e, "policy");
+	}
+	*without = *r;
+	without->sources[SOURCE_PROJECT].doc = NULL;
+	return settle_policy(without, e);
 }
 
 int policy_resolve(struct arena *a, const struct policy_inputs *in, struct policy *ret,
@@ -435,14 +503,13 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	}
 	r->a = a;
 	r->in = in;
-	if (read_sources(r, e) != 0 || settle_workspace(r, e) != 0 || read_project(r, e) != 0 ||
-	    apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
-	    reject_pending(r, e) != 0 || floor_apply(a, &r->policy, &r->floor, e) != 0 ||
-	    policy_check(&r->policy, e) != 0 ||
-	    (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
+	if (read_sources(r, e) != 0 || settle_workspace(r, e) != 0 || keep_xdg_out(r, e) != 0 ||
+	    read_project(r, e) != 0 || settle_without_project(r, e) != 0 ||
+	    settle_policy(r, e) != 0 || (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
 		return -1;
 	}
 	*ret = r->policy;
+	ret->floor = r->floor.values;
 	return 0;
 }
 

@@ -229,8 +229,8 @@ static int checked_hash(const char *path, char ret_hex[65], struct err *e) {
 int policy_trust(const char *trust_file, const char *path, struct err *e) {
 	char real[PATH_MAX], sha256[65];
 	auto_buf old = {0}, list = {0};
-	if (pinned_path(path, real, e) != 0 || checked_hash(real, sha256, e) != 0 ||
-	    make_parents(trust_file, e) != 0) {
+	if (owner_check_dir(trust_file, e) != 0 || pinned_path(path, real, e) != 0 ||
+	    checked_hash(real, sha256, e) != 0 || make_parents(trust_file, e) != 0) {
 		return -1;
 	}
 	auto_fd lock = lock_directory(trust_file, e);

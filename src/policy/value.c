@@ -19,10 +19,10 @@ const char *shown(const char *s, char *out, size_t cap) {
 		out[n] = s[n];
 	}
 	out[n] = '\0';
-	hide_controls(out, false);
 	if (s[n] != '\0' && n >= 3) {
 		memcpy(out + n - 3, "...", 3);
 	}
+	hide_controls(out, false); /* last: a character that was cut leaves such bytes */
 	return out;
 }
 
@@ -102,7 +102,10 @@ static int refuse_value(const struct where *w, const struct key *k, const char *
 
 static int refuse_later(const struct where *w, const struct key *k, const char *text,
 			struct err *e) {
-	(void)value_refuse(w, k, text, "not implemented in this version", e);
+	(void)value_refuse(w, k, text,
+			   k->type == TYPE_ENUM ? "not implemented in this version"
+						: "patterns are for fs.deny and fs.protect alone",
+			   e);
 	if (k->type == TYPE_ENUM) {
 		char list[200];
 		choices_text(k, list, sizeof list);
@@ -223,35 +226,16 @@ static int parse_path(const struct where *w, const struct key *k, const char *te
 	return set_number(w, 0, v);
 }
 
-static bool same_item(const struct key *k, const char *a, const char *b) {
-	if (k->type != TYPE_MAP) {
-		return streq(a, b);
-	}
-	size_t n = strcspn(a, "=");
-	return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
-}
-
-/* Where something is excepted the order of patterns and sets decides: all are kept. */
-static bool may_replace(const struct value *v, const struct item *item) {
-	for (size_t i = 0; i < v->count && item->kind != ITEM_PLAIN; i++) {
-		if (v->items[i].except) {
-			return false;
-		}
-	}
-	return !item->except;
-}
-
 int value_put(struct arena *a, const struct key *k, struct value *v, const struct item *item,
 	      struct err *e) {
 	v->set = true;
 	v->origin = item->origin;
-	for (size_t i = 0; i < v->count && may_replace(v, item); i++) {
-		if (v->items[i].kind == item->kind && same_item(k, v->items[i].str, item->str)) {
-			bool optional = v->items[i].optional && item->optional;
-			v->items[i] = *item;
-			v->items[i].optional = optional; /* one who insists is enough */
-			return 0;
-		}
+	if (v->count >= LIST_ITEMS_MAX) {
+		char from[SHOWN_MAX];
+		(void)err_set(e, ERR_USAGE, "policy", "%s (%s): a list holds at most %d items",
+			      k->name, origin_text(&item->origin, from, sizeof from),
+			      LIST_ITEMS_MAX);
+		return err_fix(e, "write patterns, or directories in the place of their files");
 	}
 	if (arena_grow(a, &v->items, v->count, &v->cap, sizeof v->items[0]) != 0) {
 		return err_memory(e, "policy");

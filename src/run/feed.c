@@ -18,7 +18,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 /* The command sees end-of-file; what it has not read yet can still be counted. */
 void feed_end(struct feed *f) {
@@ -131,6 +134,20 @@ static void feed_flush(struct feed *f) {
 	f->room = false;
 }
 
+static bool holds_key(const struct feed *f, int key) {
+	cc_t byte = f->modes->c_cc[key];
+
+	return byte != _POSIX_VDISABLE && memchr(f->chunk, byte, f->len) != NULL;
+}
+
+/* The pty inside acts on these; the supervisor has to know that a person typed them. */
+static void feed_look(struct feed *f) {
+	if (f->modes != NULL) {
+		f->typed_stop = f->typed_stop || holds_key(f, VSUSP);
+		f->typed_end = f->typed_end || holds_key(f, VINTR) || holds_key(f, VQUIT);
+	}
+}
+
 static void feed_fill(struct feed *f, int64_t now) {
 	/* A seekable source can take a large leftover back; of any other we read
 	 * only what a pipe with room is sure to take. */
@@ -153,6 +170,7 @@ static void feed_fill(struct feed *f, int64_t now) {
 	f->given += (uint64_t)n;
 	f->at = 0;
 	f->len = (size_t)n;
+	feed_look(f);
 	feed_flush(f);
 }
 

@@ -2,8 +2,15 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "plan/refusal.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void overhear(struct overheard *o, const char *data, size_t len) {
 	if (len >= OVERHEAR_MAX) {
@@ -64,220 +71,376 @@ static bool next_word(const char **at, const char *end, struct span *ret) {
 	return ret->end > ret->at;
 }
 
-static bool sight_matches(enum hint_when when, enum sight sight) {
-	switch (when) {
-	case HINT_DENIED:
-		return sight == SIGHT_DENIED;
-	case HINT_UNSEEN:
-		return sight == SIGHT_NONE;
-	case HINT_PRIVATE:
-		return sight == SIGHT_PRIVATE;
-	case HINT_READ_ONLY:
-	case HINT_LOCKED:
-		return sight == SIGHT_READ || sight == SIGHT_NONE;
-	case HINT_CLOSED:
-		return sight == SIGHT_NONE;
-	case HINT_ALWAYS:
-	case HINT_OFFLINE:
-	case HINT_LOOPBACK:
-	case HINT_SHARED:
-		break;
+/* ---- paths ---- */
+
+#define CAUSE(name) (1U << CAUSE_##name)
+#define NOT_SHOWN (CAUSE(OUTSIDE) | CAUSE(SOCKET))
+#define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP))
+#define HIDDEN (CAUSE(CREDENTIAL) | CAUSE(OWN) | CAUSE(DENY) | CAUSE(DENY_BOUND))
+#define KEPT (CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(PROJECT))
+#define READ_ONLY                                                                                  \
+	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(READ_ONLY) | CAUSE(MADE) |       \
+	 CAUSE(OWN))
+
+/* Which verdicts about a path of the line a row is about. */
+static const struct sought {
+	unsigned causes;
+	bool write;   /* it failed to write; else as the line says */
+	bool missing; /* it was not found */
+	bool move;    /* it failed to move or to remove */
+	bool any;     /* every word may be the path: such verdicts are rare */
+	bool subject; /* the word beside the phrase may be a relative path */
+	bool speaker; /* the first word may be the path; else it is the program that speaks */
+} sought[] = {
+	[HINT_DENIED] = {.causes = HIDDEN, .any = true, .speaker = true},
+	[HINT_PROTECTED] = {.causes = KEPT, .write = true, .any = true, .speaker = true},
+	[HINT_BUSY] = {.causes = KEPT | HIDDEN, .write = true, .move = true, .any = true},
+	[HINT_UNSEEN] = {.causes = NOT_SHOWN, .speaker = true},
+	[HINT_PRIVATE] = {.causes = NOT_THERE | CAUSE(SOCKET), .missing = true},
+	[HINT_REMOTE] = {.causes = NOT_SHOWN | NOT_THERE, .missing = true, .speaker = true},
+	[HINT_SOCKET] = {.causes = CAUSE(SOCKET), .missing = true, .speaker = true},
+	[HINT_BESIDE] = {.causes = CAUSE(BESIDE), .write = true, .any = true},
+	[HINT_READ_ONLY] = {.causes = READ_ONLY | CAUSE(RIGHTS), .write = true, .subject = true},
+	[HINT_CLOSED] = {.causes = NOT_SHOWN, .speaker = true},
+	[HINT_LOCKED] = {.causes = READ_ONLY, .write = true, .subject = true},
+};
+
+struct listener {
+	const struct plan *plan;
+	const struct policy *policy;
+	const struct hint *hint;
+	struct span line, phrase;
+};
+
+static bool line_has(struct span line, const char *words) {
+	return memmem(line.at, (size_t)(line.end - line.at), words, strlen(words)) != NULL;
+}
+
+/* Whether the line is about something that was to be made or changed. */
+static bool line_writes(struct span line) {
+	static const char *const verbs[] = {
+		"cannot create", "cannot make",           "cannot touch", "cannot remove",
+		"cannot move",   "cannot write",          "for writing",  "could not create",
+		"mkdir",         "Directory nonexistent",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (line_has(line, verbs[i])) {
+			return true;
+		}
 	}
 	return false;
 }
 
-/* Whether the word is a path of the kind; only a hidden file is looked for by a
- * relative name as well, because any word is one. */
-static bool word_matches(const struct plan *plan, enum hint_when when, struct span word,
+/* What the host says about a path that the view shows: the command may ask as well. */
+static void look(struct refusal_question *q) {
+	char dir[PATH_MAX];
+	const char *parent = path_parent(q->path, dir) ? dir : "/";
+
+	if (plan_sight(q->plan, q->path) != SIGHT_READ || q->want != ACCESS_WRITE) {
+		return;
+	}
+	q->missing = faccessat(AT_FDCWD, q->path, F_OK, AT_EACCESS) != 0 && errno == ENOENT;
+	q->rights = faccessat(AT_FDCWD, q->missing ? parent : q->path, W_OK, AT_EACCESS) != 0 &&
+		    errno == EACCES;
+}
+
+static bool is_directory(const struct refusal_question *q) {
+	struct stat st;
+	return plan_sight(q->plan, q->path) != SIGHT_NONE && lstat(q->path, &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+static bool path_matches(const struct listener *l, const char *path, struct verdict *ret) {
+	const struct sought *s = &sought[l->hint->when];
+	bool write = s->write || line_writes(l->line);
+	struct refusal_question q = {.plan = l->plan,
+				     .policy = l->policy,
+				     .path = path,
+				     .want = write ? ACCESS_WRITE : ACCESS_READ,
+				     .missing = s->missing};
+
+	look(&q);
+	refusal_judge(&q, ret);
+	bool found = ret->kind != ERR_NONE && (s->causes & 1U << ret->cause) != 0;
+	/* A directory that a rule keeps is not moved with an exception either. */
+	bool moved = s->move || (found && line_has(l->line, "cannot move"));
+	if (moved && is_directory(&q)) {
+		refusal_judge_move(&q, ret);
+		found = ret->cause == CAUSE_KEPT;
+	}
+	return found;
+}
+
+/* The word that a message puts beside its phrase: "touch: 'a': Read-only file system", and
+ * "Read-only file system: 'a'". */
+static bool is_subject(const struct listener *l, struct span word) {
+	const char *digit = word.at;
+
+	while (digit < word.end && *digit >= '0' && *digit <= '9') {
+		digit++;
+	}
+	if (digit == word.end) {
+		return false; /* a line of a script, an errno */
+	}
+	if (word.end <= l->phrase.at) {
+		struct span gap = {word.end, l->phrase.at};
+		const char *at = gap.at;
+		struct span other;
+		return line_has(gap, ":") && !next_word(&at, gap.end, &other);
+	}
+	const char *at = l->phrase.end;
+	struct span first;
+	return next_word(&at, l->line.end, &first) && first.at == word.at;
+}
+
+/* The path in the place of its name, which stands before it; with what the rule is about. */
+static void write_verdict(const struct listener *l, const char *path, const struct verdict *v,
+			  struct advice *ret) {
+	size_t len = strlen(path);
+	const char *reason = v->reason;
+
+	if (strncmp(reason, path, len) == 0 && reason[len] == ' ') {
+		reason += len + 1;
+		reason += str_starts(reason, "is ") ? 3 : 0;
+	}
+	(void)snprintf(ret->path, sizeof ret->path, "%s", path);
+	bool push = l->hint->when == HINT_REMOTE && v->cause != CAUSE_SOCKET;
+	(void)snprintf(ret->text, sizeof ret->text, "%s; %s%s%s%s", reason, v->remedy,
+		       push ? " (to push to it: --write " : "", push ? path : "", push ? ")" : "");
+	ret->rule = v->key;
+}
+
+/* speaker: the program that speaks, unless it is a socket. */
+static bool word_matches(const struct listener *l, struct span word, bool speaker,
 			 struct advice *ret) {
+	const struct sought *s = &sought[l->hint->when];
 	char text[sizeof ret->path];
 	size_t len = (size_t)(word.end - word.at);
+	struct verdict v;
 	struct arena a;
-	bool found = false;
 
-	bool upward = len > 3 && strncmp(word.at, "../", 3) == 0;
-	if (len >= sizeof text || (*word.at != '/' && !upward && when != HINT_DENIED)) {
+	while (len > 1 && word.at[len - 1] == '.' && word.at[len - 2] != '.') {
+		len--; /* the end of a sentence */
+	}
+	bool absolute = *word.at == '/' || (len > 3 && strncmp(word.at, "../", 3) == 0);
+	if (len >= sizeof text || (!absolute && !s->any && !(s->subject && is_subject(l, word)))) {
 		return false;
 	}
 	memcpy(text, word.at, len);
 	text[len] = '\0';
 	arena_init(&a);
-	const char *path = path_join(&a, plan->cwd, text);
-	if (path != NULL && strlen(path) < sizeof ret->path) {
-		found = sight_matches(when, plan_sight(plan, path));
-		(void)snprintf(ret->path, sizeof ret->path, "%s", found ? path : "");
+	const char *path = path_join(&a, l->plan->cwd, text);
+	bool found = path != NULL && strlen(path) < sizeof ret->path && path_matches(l, path, &v) &&
+		     (!speaker || v.cause == CAUSE_SOCKET);
+	if (found) {
+		write_verdict(l, path, &v, ret);
 	}
 	arena_done(&a);
 	return found;
 }
 
-/* Whether the line names a path of the kind.  What stands first in a line is
- * usually the program that speaks, which is neither hidden nor out of view. */
-static bool line_names(const struct plan *plan, enum hint_when when, struct span line,
-		       struct advice *ret) {
-	const char *at = line.at;
+/* Whether the line names a path of the kind. */
+static bool line_names(const struct listener *l, struct advice *ret) {
+	const char *at = l->line.at;
 	struct span word;
 
-	while (next_word(&at, line.end, &word)) {
-		bool speaker =
-			word.at == line.at &&
-			(when == HINT_PRIVATE || when == HINT_READ_ONLY || when == HINT_LOCKED);
-		if (!speaker && word_matches(plan, when, word, ret)) {
+	while (next_word(&at, l->line.end, &word)) {
+		bool speaker = word.at == l->line.at && !sought[l->hint->when].speaker;
+		if (word_matches(l, word, speaker, ret)) {
 			return true;
 		}
 	}
 	return false;
+}
+
+/* ---- the network that is off ---- */
+
+/* The name that follows the phrase: "Could not resolve host: example.com". */
+static bool name_behind(const struct listener *l, char *out, size_t cap) {
+	const char *at = l->phrase.end;
+	struct span word;
+
+	while (next_word(&at, l->line.end, &word)) {
+		size_t len = (size_t)(word.end - word.at);
+		bool name = len < cap && memchr(word.at, '.', len) != NULL;
+		for (size_t i = 0; name && i < len; i++) {
+			char c = word.at[i];
+			name = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+			       (c == '.' && i > 0 && i + 1 < len);
+		}
+		if (name) {
+			memcpy(out, word.at, len);
+			out[len] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_loopback(struct span word) {
+	static const char *const names[] = {"127.0.0.1", "localhost", "port", "1"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t len = strlen(names[i]);
+		if ((size_t)(word.end - word.at) == len && memcmp(word.at, names[i], len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "127.0.0.1:8080", "[::1]:8080", "localhost port 8080"; 0: the line names none. */
+static unsigned port_named(const struct listener *l) {
+	const char *at = l->line.at;
+	struct span word;
+	bool expected = false;
+
+	while (next_word(&at, l->line.end, &word)) {
+		char text[24] = "";
+		while (word.at < word.end && *word.at == '/') {
+			word.at++; /* of a URL */
+		}
+		size_t len = (size_t)(word.end - word.at);
+		if (expected && len < sizeof text) {
+			memcpy(text, word.at, len);
+			unsigned long port = strtoul(text, NULL, 10);
+			if (port > 0 && port <= UINT16_MAX) {
+				return (unsigned)port;
+			}
+		}
+		expected = is_loopback(word);
+	}
+	return 0;
+}
+
+static bool is_bound(const struct policy *p, enum key_id key, struct advice *ret,
+		     const char *what) {
+	const struct value *floor = policy_floor(p, key);
+	char origin[128];
+
+	if (floor == NULL) {
+		return false;
+	}
+	(void)snprintf(ret->text, sizeof ret->text, "%s; no option opens it (%s)", what,
+		       origin_text(&floor->origin, origin, sizeof origin));
+	return true;
+}
+
+static bool advise_offline(const struct listener *l, struct advice *ret) {
+	char name[HOSTNAME_MAX + 1];
+
+	if (!l->plan->own_net) {
+		return false;
+	}
+	if (net_has_names(&l->plan->net)) {
+		ret->hint = &hint_unlisted;
+	} else if (!is_bound(l->policy, KEY_NET_MODE, ret, "the network is off inside") &&
+		   name_behind(l, name, sizeof name)) {
+		(void)snprintf(ret->text, sizeof ret->text,
+			       "the network is off inside; open this host: --allow-host %s; or "
+			       "fetch what is needed outside first",
+			       name);
+	}
+	return true;
+}
+
+static bool advise_loopback(const struct listener *l, struct advice *ret) {
+	unsigned port = port_named(l);
+
+	if (l->plan->own_net && port != 0) {
+		(void)snprintf(ret->text, sizeof ret->text,
+			       "loopback is the sandbox's own inside; to reach the service of the "
+			       "host: --host-port %u",
+			       port);
+	}
+	return l->plan->own_net;
 }
 
 /* ---- the rows ---- */
 
-static bool applies(const struct plan *plan, enum hint_when when, struct span line,
-		    struct advice *ret) {
-	switch (when) {
+/* Fills the advice where it knows more than the row's own text. */
+static bool applies(const struct listener *l, struct advice *ret) {
+	switch (l->hint->when) {
 	case HINT_ALWAYS:
 		return true;
 	case HINT_OFFLINE:
+		return advise_offline(l, ret);
 	case HINT_LOOPBACK:
-		return plan->own_net;
+		return advise_loopback(l, ret);
+	case HINT_LIMIT:
+		return advise_limit(l->plan, l->policy, l->hint, ret);
 	case HINT_READ_ONLY:
-		(void)line_names(plan, when, line, ret); /* a better answer, not a condition */
+	case HINT_BUSY:
+		(void)line_names(l, ret); /* a better answer, not a condition */
 		return true;
 	case HINT_SHARED:
-		return plan_shares(plan);
+		return plan_shares(l->plan);
 	case HINT_CLOSED:
 	case HINT_LOCKED:
-		return plan_shares(plan) && line_names(plan, when, line, ret);
+		return plan_shares(l->plan) && line_names(l, ret);
 	case HINT_DENIED:
+	case HINT_PROTECTED:
+	case HINT_BESIDE:
 	case HINT_UNSEEN:
 	case HINT_PRIVATE:
+	case HINT_REMOTE:
+	case HINT_SOCKET:
 		break;
 	}
-	return line_names(plan, when, line, ret);
+	return line_names(l, ret);
 }
 
-static bool heard(const struct plan *plan, const struct hint *h, const struct overheard *o,
-		  struct advice *ret) {
+static bool heard(struct listener *l, const struct overheard *o, struct advice *ret) {
 	const char *end = o->text + o->len;
-	size_t len = strlen(h->phrase);
+	size_t len = strlen(l->hint->phrase);
 
+	/* Once a line: its words are looked at from end to end. */
 	for (const char *at = o->text;
-	     (at = memmem(at, (size_t)(end - at), h->phrase, len)) != NULL; at += len) {
-		if (applies(plan, h->when, line_around(o, at), ret)) {
-			bool gate = h->when == HINT_OFFLINE && plan->net.gate;
-			ret->hint = gate ? &hint_unlisted : h;
+	     (at = memmem(at, (size_t)(end - at), l->hint->phrase, len)) != NULL;
+	     at = l->line.end) {
+		l->line = line_around(o, at);
+		l->phrase = (struct span){at, at + len};
+		ret->hint = l->hint;
+		if (applies(l, ret)) {
 			return true;
 		}
+		*ret = (struct advice){0};
 	}
 	return false;
 }
 
-void advise(const struct plan *plan, const struct overheard *const streams[], size_t nstreams,
-	    struct advice *ret) {
+void advise(const struct plan *plan, const struct policy *policy,
+	    const struct overheard *const streams[], size_t nstreams, struct advice *ret) {
 	*ret = (struct advice){0};
 	for (size_t i = 0; i < hints_count; i++) {
+		struct listener l = {.plan = plan, .policy = policy, .hint = &hints[i]};
 		for (size_t s = 0; s < nstreams; s++) {
-			if (heard(plan, &hints[i], streams[s], ret)) {
+			if (heard(&l, streams[s], ret)) {
 				return;
 			}
 		}
 	}
 }
 
-void advise_link(const struct journal *j, struct advice *ret) {
+void advise_link(const struct journal *j, const struct plan *plan, const struct policy *policy,
+		 struct advice *ret) {
 	enum link_refusal why;
 	const char *path = journal_refused_link(j, &why);
 
-	if (path != NULL) {
-		*ret = (struct advice){.hint = why == LINK_DENIED ? &hint_link_denied
-								  : &hint_link_unknown};
-		(void)snprintf(ret->path, sizeof ret->path, "%s", path);
-	}
-}
-
-/* ---- what the gate saw ---- */
-
-static bool is_said(const char *word, const struct overheard *const streams[], size_t nstreams) {
-	for (size_t i = 0; word != NULL && i < nstreams; i++) {
-		if (memmem(streams[i]->text, streams[i]->len, word, strlen(word)) != NULL) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The first of those that the words name; else the first of all: what comes later is often a
- * second try, or the name with a search domain behind it. */
-static const struct netlog_item *refusal(const struct netlog *n,
-					 const struct overheard *const streams[], size_t nstreams,
-					 bool *ret_said) {
-	const struct netlog_item *first = NULL;
-
-	*ret_said = false;
-	for (size_t i = 0; i < n->count; i++) {
-		const struct netlog_item *item = &n->items[i];
-		if (item->outcome != NET_DENIED) {
-			continue;
-		}
-		if (is_said(item->name, streams, nstreams) ||
-		    is_said(item->address, streams, nstreams)) {
-			*ret_said = true;
-			return item;
-		}
-		first = first == NULL ? item : first;
-	}
-	return first;
-}
-
-/* Where a rule let it through, it was the other side that did not: no rule is to blame. */
-static bool has_failed(const struct netlog *n) {
-	for (size_t i = 0; i < n->count; i++) {
-		if (n->items[i].outcome == NET_FAILED) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static void write_refusal(const char *place, const struct netlog_item *item, struct advice *ret) {
-	const char *why = item->why == NULL ? "refused" : item->why;
-
-	*ret = (struct advice){.hint = item->rule == NULL ? &hint_unlisted : &hint_forbidden};
-	if (item->unread && item->remedy != NULL) {
-		(void)snprintf(ret->text, sizeof ret->text,
-			       "%s: %s; speak TLS with the server's name, or list the address, at "
-			       "which nobody looks: %s",
-			       place, why, item->remedy);
-	} else if (item->rule != NULL) {
-		(void)snprintf(ret->text, sizeof ret->text,
-			       "%s: %s (the rule is %s); corral explain shows the rules", place,
-			       why, item->rule);
-	} else {
-		(void)snprintf(ret->text, sizeof ret->text, "%s: %s%s%s", place, why,
-			       item->remedy == NULL ? "" : "; ",
-			       item->remedy == NULL ? "" : item->remedy);
-	}
-}
-
-void advise_network(const struct netlog *n, const struct overheard *const streams[],
-		    size_t nstreams, struct advice *ret) {
-	bool said, other = ret->hint != NULL && strncmp(ret->hint->rule, "net.", 4) != 0;
-	const struct netlog_item *item = refusal(n, streams, nstreams, &said);
-	struct arena a;
-
-	if (item == NULL && !other && has_failed(n)) {
-		*ret = (struct advice){0};
-	}
-	if (item == NULL || (other && !said)) {
+	if (path == NULL) {
 		return;
 	}
-	arena_init(&a);
-	const char *place = netlog_place(&a, item);
-	if (place != NULL) {
-		write_refusal(place, item, ret);
-	}
-	arena_done(&a);
+	struct refusal_question q = {.plan = plan, .policy = policy, .path = path};
+	struct verdict v;
+	const struct listener l = {.hint = &hint_link};
+	*ret = (struct advice){.hint = &hint_link};
+	refusal_say(&q, why == LINK_DENIED ? CAUSE_HARD_LINK : CAUSE_HARD_LINKS, &v);
+	write_verdict(&l, path, &v, ret);
 }
 
 const char *advice_text(const struct advice *a) {
 	return a->text[0] != '\0' ? a->text : a->hint->text;
+}
+
+const char *advice_rule(const struct advice *a) {
+	return a->rule != NULL ? a->rule : a->hint->rule;
 }

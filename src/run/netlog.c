@@ -73,24 +73,89 @@ const char *netlog_place(struct arena *a, const struct netlog_item *item) {
 			    (unsigned)item->port);
 }
 
-/* What one more rule of net.allow would have to be about.  A rule that was met forbids it, or
- * allows it and something else does not hold: then another changes nothing, except that what
- * nobody reads passes where the address itself is listed.  An address that is not public is
- * reached by its own rule, whatever led there; where a machine's credentials are is not offered. */
-static bool rule_for(const struct netlog_item *item, const struct range *special,
-		     struct netlog_item *ret) {
-	*ret = (struct netlog_item){
-		.name = item->name, .address = item->address, .port = item->port};
-	if (item->outcome != NET_DENIED || item->op == NET_OP_PUBLISH ||
-	    (item->rule != NULL && !item->unread)) {
-		return false;
+/* ---- cause → remedy ---- */
+
+/* The option takes one word: the place (name and port), or the address. */
+static const struct remedy {
+	const char *option; /* NULL: none would help, or should be offered */
+	bool by_address, with_port;
+	const char *text; /* before the option, or alone */
+} remedies[NET_CAUSE_COUNT] = {
+	[NET_CAUSE_NONE] = {NULL, false, false, ""},
+	[NET_CAUSE_UNLISTED] = {"--allow-host", false, true, "allow it: "},
+	[NET_CAUSE_UNREAD] = {"--allow-host", true, true,
+			      "speak TLS with the server's name, or list the address, which Corral "
+			      "does not inspect: "},
+	[NET_CAUSE_PRIVATE] = {"--allow-private", true, false, "let allowed names lead there: "},
+	[NET_CAUSE_LOOPBACK] =
+		{NULL, false, false,
+		 "no option lets a name lead to this host; --host-port PORT passes a "
+		 "port, which is 127.0.0.1:PORT inside"},
+	[NET_CAUSE_SPECIAL] = {"--allow-host", true, true, "list the address itself: "},
+	[NET_CAUSE_METADATA] = {NULL, false, false,
+				"Corral offers no option for it: it gives out this machine's "
+				"credentials"},
+	[NET_CAUSE_DENIED] =
+		{NULL, false, false,
+		 "no option lifts it: change the rule; `corral explain` shows where it "
+		 "is written"},
+	[NET_CAUSE_PUBLISHED] = {NULL, false, false, ""},
+	[NET_CAUSE_UNRESOLVED] = {NULL, false, false,
+				  "a rule allows it and nothing inside refuses it: check the name, "
+				  "and the name servers of this host"},
+};
+
+/* A rule that was met forbids it, or allows it and something else does not hold: then another
+ * changes nothing, except that what nobody reads passes where the address itself is listed. */
+static enum net_cause cause_denied(const struct netlog_item *item, const struct range *special) {
+	if (item->op == NET_OP_PUBLISH) {
+		return NET_CAUSE_PUBLISHED;
 	}
-	if (special != NULL || item->unread) {
-		ret->name = NULL;
-		return item->address != NULL && item->op != NET_OP_RESOLVE &&
-		       (special == NULL || special->kind != RANGE_METADATA);
+	if (item->rule != NULL && !item->unread) {
+		return NET_CAUSE_DENIED;
 	}
-	return item->name != NULL || item->address != NULL;
+	if (special != NULL && special->kind == RANGE_METADATA) {
+		return NET_CAUSE_METADATA;
+	}
+	if (item->unread) {
+		return item->address == NULL ? NET_CAUSE_NONE : NET_CAUSE_UNREAD;
+	}
+	if (special == NULL || item->name == NULL) {
+		return special == NULL ? NET_CAUSE_UNLISTED : NET_CAUSE_SPECIAL;
+	}
+	if (special->kind == RANGE_PRIVATE) {
+		return NET_CAUSE_PRIVATE;
+	}
+	return strstr(special->name, "loopback") != NULL || strstr(special->name, "host") != NULL
+		       ? NET_CAUSE_LOOPBACK
+		       : NET_CAUSE_SPECIAL;
+}
+
+static enum net_cause cause_of(const struct netlog_item *item, const struct range *special) {
+	if (item->outcome == NET_FAILED && item->name != NULL && item->address == NULL) {
+		return NET_CAUSE_UNRESOLVED;
+	}
+	return item->outcome == NET_DENIED ? cause_denied(item, special) : NET_CAUSE_NONE;
+}
+
+static bool write_remedy(struct arena *a, struct netlog_item *item) {
+	const struct remedy *r = &remedies[item->cause];
+	const struct netlog_item wanted = {.name = r->by_address ? NULL : item->name,
+					   .address = item->address,
+					   .port = r->with_port ? item->port : 0};
+
+	if (r->option == NULL) {
+		return true;
+	}
+	const char *place = netlog_place(a, &wanted);
+	item->remedy = place == NULL ? NULL : arena_printf(a, "%s %s", r->option, place);
+	return item->remedy != NULL;
+}
+
+const char *netlog_advice(struct arena *a, const struct netlog_item *item) {
+	const char *text = remedies[item->cause].text;
+	const char *all = item->remedy == NULL ? text : arena_printf(a, "%s%s", text, item->remedy);
+	return all == NULL ? "" : all;
 }
 
 /* As far as a number of the result goes. */
@@ -127,12 +192,8 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;
 	}
-	struct netlog_item wanted;
-	if (rule_for(&item, has_ip == 0 ? NULL : range_of(&e->ip), &wanted)) {
-		const char *place = netlog_place(a, &wanted);
-		item.remedy = place == NULL ? NULL : arena_printf(a, "--allow-host %s", place);
-		failed = item.remedy == NULL;
-	}
+	item.cause = cause_of(&item, has_ip == 0 ? NULL : range_of(&e->ip));
+	failed = failed || !write_remedy(a, &item);
 	*ret = item;
 	return !failed;
 }
@@ -143,10 +204,7 @@ static size_t entries_of(const struct ledger *l) {
 	return used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
 }
 
-static void read_entries(const struct ledger *l, struct netlog *n) {
-	size_t used = entries_of(l);
-
-	n->items = arena_array(&n->arena, used, sizeof *n->items);
+static void read_entries(const struct ledger *l, size_t used, struct netlog *n) {
 	for (size_t i = 0; i < used; i++) {
 		struct ledger_entry copy; /* once: it may change while it is looked at */
 		memcpy(&copy, &l->entries[i], sizeof copy);
@@ -156,14 +214,21 @@ static void read_entries(const struct ledger *l, struct netlog *n) {
 			n->more++;
 		}
 	}
+	n->more += atomic_load_explicit(&l->lost, memory_order_relaxed);
 }
 
-void netlog_read(const struct ledger *l, struct netlog *ret) {
+void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret) {
 	struct netlog n = {.recorded = l != NULL};
+	size_t used = l == NULL ? 0 : entries_of(l);
+	size_t after = refusals == NULL ? 0 : entries_of(refusals);
 
+	n.items = used + after == 0 ? NULL : arena_array(&n.arena, used + after, sizeof *n.items);
 	if (l != NULL) {
-		n.more = atomic_load_explicit(&l->lost, memory_order_relaxed);
-		read_entries(l, &n);
+		read_entries(l, used, &n);
+	}
+	if (refusals != NULL) {
+		read_entries(refusals, after, &n);
+		n.ended = atomic_load(&refusals->ended);
 	}
 	*ret = n;
 }

@@ -13,7 +13,7 @@
 static const char *const reason_names[] = {
 	[REASON_EXIT] = "exit",           [REASON_SIGNAL] = "signal", [REASON_TIMEOUT] = "timeout",
 	[REASON_IDLE] = "idle",           [REASON_OOM] = "oom",       [REASON_LIMIT] = "limit",
-	[REASON_CANCELLED] = "cancelled",
+	[REASON_CANCELLED] = "cancelled", [REASON_LOST] = "lost",
 };
 
 const char *reason_name(enum reason r) {
@@ -36,14 +36,20 @@ static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
 	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 
-	if (u->oom) {
+	if (u->oom || (end->lost && u->fate.overrun == OVERRUN_MEMORY)) {
 		return REASON_OOM;
+	}
+	if (end->lost && u->fate.overrun != OVERRUN_NONE) {
+		return REASON_LIMIT;
 	}
 	if (end->timed_out) {
 		return REASON_TIMEOUT;
 	}
 	if (end->forced) {
 		return end->force;
+	}
+	if (end->lost) {
+		return REASON_LOST;
 	}
 	if (sig == SIGXCPU || sig == SIGXFSZ || (sig == SIGKILL && cpu_spent(u, plan))) {
 		return REASON_LIMIT;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <termios.h>
 
 /* A pipe's usual capacity: larger reads would come back short. */
 #define RELAY_CHUNK ((size_t)65536)
@@ -45,7 +46,9 @@ struct feed {
 	int to;     /* our end of the pipe, or the pty; -1 when it is over */
 	int unread; /* seekable or a pipe: the command's end, kept to count what it left */
 	bool pty;
-	bool room; /* the pipe takes something: wait for data next */
+	const struct termios *modes; /* of the caller's terminal: its keys; NULL */
+	bool typed_stop, typed_end;  /* ^Z; ^C or ^\; cleared by who acts on it */
+	bool room;                   /* the pipe takes something: wait for data next */
 	int64_t rest_until;
 	uint64_t given; /* bytes read from the caller */
 	bool peeks;     /* a pipe that is shown before it is taken */
@@ -69,7 +72,7 @@ struct pump {
 	int64_t rest_until;
 	struct capture kept;
 	struct overheard heard; /* the last that came, whoever it was for */
-	int error; /* why the caller's descriptor took no more; EPIPE is not a fault */
+	int error;              /* why the caller's descriptor took no more; EPIPE is not a fault */
 	char *chunk;
 	size_t at, len;
 };

@@ -30,8 +30,8 @@
 /* A second request to end within this time means that the first had no effect;
  * later it is a new one, as ^C at a prompt is. */
 #define AGAIN_MS 5000
-/* How often a background job looks for the terminal: faster than a person types. */
-#define FOREGROUND_MS 100
+#define COUNTED_MS 10 /* to wait for the end of a run of this length costs a few percent of it */
+#define FOREGROUND_MS 100 /* how often a background job looks for the terminal */
 
 static int64_t grace_of(const struct plan *plan) {
 	return plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
@@ -79,38 +79,20 @@ static bool has_cpu_limit(const struct plan *plan) {
 /* What was written down inside and at the gate; complete when all of it is dead. */
 struct records {
 	struct journal *journal;
-	struct ledger *ledger;
+	struct ledger *ledger, *refusals;
 };
 
 static struct records take_records(struct child *c) {
-	struct records r = {.journal = c->journal, .ledger = c->ledger};
+	struct records r = {.journal = c->journal, .ledger = c->ledger, .refusals = c->refusals};
 	c->journal = NULL;
-	c->ledger = NULL;
+	c->ledger = c->refusals = NULL;
 	return r;
 }
 
 static void records_free(struct records *r) {
 	journal_free(r->journal);
 	ledger_free(r->ledger);
-}
-
-/* The slots that every wait on a child has. */
-#define CHILD_SLOTS 3
-
-static void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]) {
-	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
-	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
-	teller_poll(&c->gate.teller, &slots[2]);
-}
-
-static void child_step(struct child *c, struct story *s, const struct pollfd slots[CHILD_SLOTS]) {
-	teller_step(&c->gate.teller, &slots[2]);
-	if (slots[0].revents != 0 || slots[1].revents != 0) {
-		story_read(s, c);
-	}
-	if (slots[1].revents != 0) {
-		s->over = true; /* pid 1 is gone; all that it sent has been read */
-	}
+	ledger_free(r->refusals);
 }
 
 static void outcome_fill(struct outcome *o, const struct story *s, const struct usage *u,
@@ -135,7 +117,8 @@ struct watch {
 	int64_t active_at; /* the last byte of output */
 	int64_t asked_at;  /* the last INT or TERM; -1 */
 	int64_t end_at;    /* everything was told to end; it is killed then; -1 */
-	int feed_error;    /* why the caller's stdin could not be read, or 0 */
+	struct job job;
+	int feed_error; /* why the caller's stdin could not be read, or 0 */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
@@ -177,6 +160,7 @@ static int watch_master(const struct watch *w) {
 }
 
 static void watch_continue(struct watch *w) {
+	job_continued(&w->job);
 	terminal_raw(&w->terminal);
 	terminal_resize(&w->terminal, watch_master(w));
 	watch_pass(w, SIGCONT);
@@ -203,6 +187,7 @@ static void watch_signal(struct watch *w, int number, int64_t now) {
 static void watch_pty(struct watch *w) {
 	int master = take_fd(&w->story.pty);
 
+	w->streams.feed.modes = w->terminal.fd < 0 ? NULL : &w->terminal.before;
 	terminal_copy_modes(&w->terminal, master);
 	terminal_resize(&w->terminal, master);
 	if (streams_attach(&w->streams, master, &w->story.err) != 0) {
@@ -210,6 +195,15 @@ static void watch_pty(struct watch *w) {
 		return;
 	}
 	terminal_raw(&w->terminal);
+}
+
+static void watch_job(struct watch *w, enum job_act act) {
+	if (act == JOB_STOP) {
+		terminal_stop(&w->terminal);
+		watch_continue(w);
+	} else if (act == JOB_WAKE) {
+		watch_pass(w, SIGCONT);
+	}
 }
 
 /* Acts on what the reports brought. */
@@ -224,8 +218,7 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 		w->active_at = now;
 	}
 	if (s->stopped && w->r->terminal && !s->over) {
-		terminal_stop(&w->terminal);
-		watch_continue(w);
+		watch_job(w, job_told(&w->job, s->halted, now));
 	}
 	s->stopped = false;
 }
@@ -278,7 +271,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 
 enum slot {
 	SLOT_CHILD,
-	SLOT_SIGNALS = CHILD_SLOTS,
+	SLOT_SIGNALS = STORY_SLOTS,
 	SLOT_STREAMS,
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
 };
@@ -303,7 +296,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	bool had_begun = w->story.begun;
 	int number;
 
-	child_poll(&w->child, slots + SLOT_CHILD);
+	story_poll(&w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->story) != 0) {
@@ -313,7 +306,8 @@ static void watch_turn(struct watch *w, int64_t now) {
 	if (streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
 	}
-	child_step(&w->child, &w->story, slots + SLOT_CHILD);
+	watch_job(w, job_typed(&w->job, &w->streams.feed, now));
+	story_step(&w->story, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
 	/* What comes after the end is left for the caller's own handling. */
 	while (!w->story.over && (number = signals_next(&w->signals)) != 0) {
@@ -361,9 +355,10 @@ static void watch_advise(struct watch *w, const struct journal *j, struct outcom
 		overhear(err, words, strlen(words));
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
-		advise(w->plan, streams, ARRAY_LEN(streams), &o->advice);
+		const struct policy *policy = w->r->policy;
+		advise(w->plan, policy, streams, ARRAY_LEN(streams), &o->advice);
 		advise_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
-		advise_link(j, &o->advice);
+		advise_link(j, w->plan, policy, &o->advice);
 	}
 }
 
@@ -376,7 +371,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 		return -1;
 	}
 	outcome_fill(&o, &w->story, u, w->plan);
-	netlog_read(records->ledger, &o.network);
+	netlog_read(records->ledger, records->refusals, &o.network);
 	watch_advise(w, records->journal, &o);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
 	    take_output(err, &o.err, &o.err_len, e) != 0) {
@@ -415,11 +410,17 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 	return 0;
 }
 
-/* Nothing is left but pid 1, and nobody asks what was used: a group has to be
- * removed, and a limit on processor time needs the figures. */
-static bool watch_may_leave(const struct watch *w) {
+static bool has_samplers(const struct child *c) {
+	return c->samplers.pidfd[SAMPLER_USE] >= 0 || c->samplers.pidfd[SAMPLER_DISK] >= 0;
+}
+
+/* Nothing is left but pid 1, and nobody asks what was used.  A group has to be removed, a sampler
+ * reaped; a limit on processor time needs the figures, as does times(2) of the caller of a run
+ * that was long. */
+static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	bool told = w->story.begun && !w->story.failed && !w->story.end.forced && w->story.ended;
-	return w->r->last && told && !w->plan->use_cgroup && !has_cpu_limit(w->plan);
+	return w->r->last && told && ms < COUNTED_MS && !w->plan->use_cgroup &&
+	       !has_cpu_limit(w->plan) && !has_samplers(&w->child);
 }
 
 /* Streams, child, loop, drain: what happens between the two signal masks. */
@@ -450,7 +451,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		}
 	}
 	struct records records = take_records(&w->child);
-	if (watch_may_leave(w)) {
+	if (watch_may_leave(w, clock_ms() - began)) {
 		spawn_leave(&w->child);
 	} else {
 		spawn_finish(&w->child, &usage);
@@ -458,6 +459,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
+	story_settle(&w->story, &usage.fate);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
@@ -470,7 +472,12 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 }
 
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e) {
-	struct watch w = {.r = r, .plan = r->plan, .overdue = -1, .asked_at = -1, .end_at = -1};
+	struct watch w = {.r = r,
+			  .plan = r->plan,
+			  .overdue = -1,
+			  .asked_at = -1,
+			  .end_at = -1,
+			  .job = JOB_NONE};
 	int rc;
 
 	story_init(&w.story);
@@ -490,7 +497,7 @@ static void running_wait(struct running *r, struct story *s, bool until_begun) {
 	int64_t overdue = overdue_at(r->plan, r->started_ms);
 
 	while (!s->over && !(until_begun && s->begun)) {
-		struct pollfd slots[CHILD_SLOTS];
+		struct pollfd slots[STORY_SLOTS];
 		int64_t now = clock_ms();
 		if (overdue >= 0 && now >= overdue) {
 			s->end.forced = s->over = true;
@@ -500,9 +507,9 @@ static void running_wait(struct running *r, struct story *s, bool until_begun) {
 		follow_look(r->child.follow, now);
 		int64_t at = overdue;
 		sooner(&at, follow_wake(r->child.follow));
-		child_poll(&r->child, slots);
+		story_poll(&r->child, slots);
 		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(at, now), s) == 0) {
-			child_step(&r->child, s, slots);
+			story_step(s, &r->child, slots);
 		}
 	}
 }
@@ -544,6 +551,8 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	story_init(&story);
 	running_wait(&run, &story, true);
 	story_done(&story);
+	/* A command that ran and was killed at once has an end, for run_wait() to tell. */
+	story.begun = story.begun || fate_read(run.child.fate).begun;
 	if (story_check(&story, e) != 0) {
 		spawn_finish(&run.child, &usage);
 		return -1;
@@ -563,11 +572,12 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	struct records records = take_records(&r->child);
 	spawn_finish(&r->child, &usage);
 	story_done(&story);
+	story_settle(&story, &usage.fate);
 	int rc = story_check(&story, e);
 	if (rc == 0) {
 		outcome_fill(&o, &story, &usage, r->plan);
 		created_read(r->plan, records.journal, &o.created);
-		netlog_read(records.ledger, &o.network);
+		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;
 	}

@@ -25,16 +25,17 @@
 
 struct run_request {
 	const struct plan *plan;
+	const struct policy *policy; /* of the plan: hints name its origins */
 	const struct host *host;
 	char *const *argv;
 	int in, out, err; /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
 	const int *more_fds;
 	size_t nmore_fds;
 	const struct cow_fds *cow; /* for the plan's MOUNT_COW; NULL when it has none */
-	bool terminal; /* implies forward: a signal must not leave the terminal raw */
+	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool rehearse; /* everything but the command itself */
-	bool last; /* the caller ends next: do not wait for an empty sandbox to be taken down */
+	bool last;     /* the caller ends next: do not wait for an empty sandbox to be taken down */
 };
 
 enum reason {
@@ -43,8 +44,9 @@ enum reason {
 	REASON_TIMEOUT,
 	REASON_IDLE,
 	REASON_OOM,
-	REASON_LIMIT,     /* CPU time or file size */
+	REASON_LIMIT,     /* CPU time, file size, or what a sampler measured: fate.overrun */
 	REASON_CANCELLED, /* the supervisor was told to stop */
+	REASON_LOST,      /* a process of the sandbox was killed, which ended the command */
 };
 
 struct outcome {
@@ -87,6 +89,7 @@ struct ending {
 	bool timed_out; /* the wall clock ended it */
 	bool forced;    /* the supervisor ended it, for `force` */
 	enum reason force;
+	bool lost; /* nobody told it: a process of the sandbox was killed */
 };
 
 /* The one word for it. */

@@ -4,6 +4,7 @@
 #include "linux/follow.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 void story_init(struct story *s) {
 	/* Who never reports an end was killed. */
@@ -41,6 +42,7 @@ static void story_take(struct story *s, const struct child *c, const struct repo
 		break;
 	case REPORT_STOPPED:
 		s->stopped = true;
+		s->halted = WIFSTOPPED(report->status);
 		break;
 	case REPORT_EXIT:
 		s->begun = s->ended = s->over = true;
@@ -63,6 +65,53 @@ void story_read(struct story *s, const struct child *c) {
 			return;
 		}
 		story_take(s, c, &report, fd);
+	}
+}
+
+void story_poll(const struct child *c, struct pollfd slots[STORY_SLOTS]) {
+	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
+	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
+	teller_poll(&c->gate.teller, &slots[2]);
+	for (size_t i = 0; i < SAMPLERS; i++) {
+		slots[3 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
+	}
+}
+
+/* A sampler has ended.  Either it has killed the run; or it was killed itself, and then the
+ * run must not go on without its limit. */
+static void sampler_ended(struct story *s, const struct child *c) {
+	story_read(s, c);
+	if (!s->over) {
+		samplers_lost(c->fate);
+		s->over = true;
+	}
+}
+
+void story_step(struct story *s, struct child *c, const struct pollfd slots[STORY_SLOTS]) {
+	teller_step(&c->gate.teller, &slots[2]);
+	if (slots[0].revents != 0 || slots[1].revents != 0) {
+		story_read(s, c);
+	}
+	if (slots[1].revents != 0) {
+		s->over = true; /* pid 1 is gone; all that it sent has been read */
+	}
+	for (size_t i = 0; i < SAMPLERS && !s->over; i++) {
+		if (slots[3 + i].revents != 0) {
+			sampler_ended(s, c);
+		}
+	}
+}
+
+void story_settle(struct story *s, const struct fate_copy *f) {
+	if (s->ended || s->failed) {
+		return;
+	}
+	s->begun = s->begun || f->begun || f->ended;
+	s->end.timed_out = s->end.timed_out || f->timed_out;
+	if (f->ended) {
+		s->end.status = f->status;
+	} else {
+		s->end.lost = true;
 	}
 }
 

@@ -13,11 +13,12 @@
 #include "run/terminal.h"
 
 #include "base/auto.h"
+#include "base/signal_mask.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -48,7 +49,8 @@ bool terminal_background(int fd) {
 }
 
 void terminal_copy_modes(const struct terminal *t, int master) {
-	if (t->fd >= 0) {
+	/* In the background the modes are another job's: a shell's own line editor. */
+	if (t->fd >= 0 && !terminal_background(t->fd)) {
 		(void)tcsetattr(master, TCSANOW, &t->before); /* the pty's own defaults work too */
 	}
 }
@@ -103,14 +105,53 @@ void terminal_stop(struct terminal *t) {
 	terminal_restore(t);
 	(void)sigemptyset(&stop); /* these cannot fail with a valid signal */
 	(void)sigaddset(&stop, SIGTSTP);
-	(void)pthread_sigmask(SIG_BLOCK, &stop, &old);
+	signal_mask(SIG_BLOCK, &stop, &old);
 	/* The whole job, as ^Z does, so that a script around us stops too.  The
 	 * second signal is for this thread, which thereby stops at the unblocking
 	 * even if another thread takes the first; SIGCONT clears what is left. */
 	(void)kill(0, SIGTSTP);
 	(void)raise(SIGTSTP);
-	(void)pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	signal_mask(SIG_UNBLOCK, &stop, NULL);
+	signal_mask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- job control ---- */
+
+/* A key counts for a command that stops within this time of it: the kernel stops the command
+ * before pid 1 reports it, so the key may be read first. */
+#define TYPED_MS 1000
+
+/* The caller's job stops for a ^Z alone.  A command that stops itself waits for a
+ * SIGCONT; meanwhile ^Z stops the job, and ^C or ^\ continues the command, which has the
+ * terminal's SIGINT or SIGQUIT pending. */
+enum job_act job_typed(struct job *j, struct feed *f, int64_t now) {
+	bool stop = f->typed_stop, end = f->typed_end;
+
+	f->typed_stop = f->typed_end = false;
+	if (!stop && !end) {
+		return JOB_GO_ON;
+	}
+	j->typed = stop ? JOB_STOP : JOB_WAKE;
+	if (j->halted) {
+		return j->typed;
+	}
+	j->typed_at = now;
+	return JOB_GO_ON;
+}
+
+enum job_act job_told(struct job *j, bool halted, int64_t now) {
+	bool typed = j->typed_at >= 0 && now - j->typed_at < TYPED_MS;
+
+	j->halted = halted;
+	if (!halted || !typed) {
+		return JOB_GO_ON;
+	}
+	j->typed_at = -1; /* one key acts on one stop */
+	return j->typed;
+}
+
+void job_continued(struct job *j) {
+	*j = JOB_NONE;
 }
 
 /* ---- signals ---- */
@@ -129,10 +170,20 @@ static const struct signal_row signal_rows[] = {
 	{SIGTERM, false, true, "a program wants it to end"},
 	{SIGUSR1, false, false, "the command's own meaning"},
 	{SIGUSR2, false, false, "the command's own meaning"},
+	{SIGALRM, false, false, "would end us; a timer of the command's caller"},
+	{SIGVTALRM, false, false, "likewise"},
+	{SIGPROF, false, false, "likewise"},
+	{SIGIO, false, false, "would end us, with nothing wrong"},
+	{SIGPWR, false, false, "likewise"},
+	{SIGSTKFLT, false, false, "likewise"},
+	{SIGXCPU, false, false, "our own limit of processor time"},
 	{SIGWINCH, true, false, "the pty follows the window's size"},
 	{SIGCONT, true, false, "raw mode again after a stop"},
 	{SIGTSTP, true, false, "the terminal's modes go back before we stop"},
 };
+
+/* From write(2) of our own: its errno says as much. */
+static const int quiet[] = {SIGPIPE, SIGXFSZ};
 
 static bool is_ignored(int number) {
 	struct sigaction now;
@@ -141,25 +192,43 @@ static bool is_ignored(int number) {
 	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-static bool is_pending(int number) {
-	sigset_t pending;
+/* glibc keeps 32 and 33 to itself; musl 34 as well, which this thread does not use. */
+#define FIRST_REAL_TIME 34
+#define WORD_BITS (8 * sizeof(unsigned long))
 
-	return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+/* Real-time signals have no meaning but the command's own.  By hand, because musl's
+ * sigaddset() refuses 34, the first one of every glibc program. */
+static void add_real_time(sigset_t *set) {
+	unsigned long words[sizeof(sigset_t) / sizeof(unsigned long)];
+
+	memcpy(words, set, sizeof words);
+	for (size_t n = FIRST_REAL_TIME; n < _NSIG; n++) {
+		words[(n - 1) / WORD_BITS] |= 1UL << ((n - 1) % WORD_BITS);
+	}
+	memcpy(set, words, sizeof words);
+}
+
+static void add_rows(sigset_t *watched, bool forward, bool terminal) {
+	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
+		const struct signal_row *row = &signal_rows[i];
+		if ((forward && !row->terminal_only && !is_ignored(row->number)) ||
+		    (terminal && (row->terminal_only || !is_ignored(row->number)))) {
+			(void)sigaddset(watched, row->number);
+		}
+	}
+	if (forward || terminal) {
+		add_real_time(watched);
+	}
 }
 
 int signals_block(struct signals *s, bool forward, bool terminal, struct err *e) {
 	sigset_t watched, blocked;
 
-	*s = (struct signals){.fd = -1, .pipe_pending = is_pending(SIGPIPE)};
+	*s = (struct signals){.fd = -1};
 	(void)sigemptyset(&s->late); /* the set calls cannot fail with valid signals */
 	(void)sigemptyset(&watched);
-	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
-		const struct signal_row *row = &signal_rows[i];
-		if ((forward && !row->terminal_only && !is_ignored(row->number)) ||
-		    (terminal && (row->terminal_only || !is_ignored(row->number)))) {
-			(void)sigaddset(&watched, row->number);
-		}
-	}
+	(void)sigpending(&s->pending);
+	add_rows(&watched, forward, terminal);
 	if (forward || terminal) {
 		s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 		if (s->fd < 0) {
@@ -167,27 +236,37 @@ int signals_block(struct signals *s, bool forward, bool terminal, struct err *e)
 		}
 	}
 	blocked = watched;
-	(void)sigaddset(&blocked, SIGPIPE);
-	(void)pthread_sigmask(SIG_BLOCK, &blocked, &s->old); /* valid arguments */
+	for (size_t i = 0; i < ARRAY_LEN(quiet); i++) {
+		(void)sigaddset(&blocked, quiet[i]);
+	}
+	signal_mask(SIG_BLOCK, &blocked, &s->old);
 	return 0;
 }
 
-void signals_restore(struct signals *s) {
+/* Takes what writes of our own left pending. */
+static void drop_quiet(const struct signals *s) {
 	const struct timespec now = {0};
-	sigset_t pipe_only;
 
-	(void)sigemptyset(&pipe_only);
-	(void)sigaddset(&pipe_only, SIGPIPE);
-	if (!s->pipe_pending && is_pending(SIGPIPE)) {
-		(void)sigtimedwait(&pipe_only, NULL, &now); /* ours, from a write that failed */
+	for (size_t i = 0; i < ARRAY_LEN(quiet); i++) {
+		sigset_t pending, one;
+		(void)sigemptyset(&one);
+		(void)sigaddset(&one, quiet[i]);
+		if (sigismember(&s->pending, quiet[i]) != 1 && sigpending(&pending) == 0 &&
+		    sigismember(&pending, quiet[i]) == 1) {
+			(void)sigtimedwait(&one, NULL, &now);
+		}
 	}
-	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
-		if (sigismember(&s->late, signal_rows[i].number) == 1) {
-			(void)raise(signal_rows[i].number); /* delivered when the mask goes back */
+}
+
+void signals_restore(struct signals *s) {
+	drop_quiet(s);
+	for (int n = 1; n <= SIGRTMAX; n++) {
+		if (sigismember(&s->late, n) == 1) {
+			(void)raise(n); /* delivered when the mask goes back */
 		}
 	}
 	drop_fd(&s->fd);
-	(void)pthread_sigmask(SIG_SETMASK, &s->old, NULL); /* fails only for a bad `how` */
+	signal_mask(SIG_SETMASK, &s->old, NULL);
 }
 
 int signals_next(const struct signals *s) {

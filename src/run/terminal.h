@@ -4,6 +4,7 @@
 #define CORRAL_RUN_TERMINAL_H
 
 #include "base/err.h"
+#include "run/relay.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -25,7 +26,7 @@ void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_c
 /* True when fd is our controlling terminal and another job has it. */
 bool terminal_background(int fd);
 
-/* Gives the pty the modes that the caller's terminal had. */
+/* Gives the pty the modes that the caller's terminal had, if they were this job's. */
 void terminal_copy_modes(const struct terminal *t, int master);
 void terminal_resize(const struct terminal *t, int master);
 
@@ -37,15 +38,37 @@ void terminal_restore(struct terminal *t);
  * continued, or at once where job control does not exist. */
 void terminal_stop(struct terminal *t);
 
+/* What the supervisor does about a stop of the command. */
+enum job_act {
+	JOB_GO_ON,
+	JOB_STOP, /* stop the caller's job */
+	JOB_WAKE, /* continue the command */
+};
+
+struct job {
+	int64_t typed_at;   /* when ^Z, ^C or ^\ was typed and no stop has been seen since; -1 */
+	enum job_act typed; /* what that key does to a stopped command */
+	bool halted;        /* the command stopped by itself, and has not continued */
+};
+#define JOB_NONE ((struct job){.typed_at = -1})
+
+/* Takes the keys that the feed saw. */
+enum job_act job_typed(struct job *j, struct feed *f, int64_t now);
+
+/* The command stopped, or continued. */
+enum job_act job_told(struct job *j, bool halted, int64_t now);
+void job_continued(struct job *j);
+
 struct signals {
 	int fd; /* becomes readable with one; -1: nothing is watched */
 	sigset_t old;
-	sigset_t late; /* read, but there was no command to get them */
-	bool pipe_pending;
+	sigset_t late;    /* read, but there was no command to get them */
+	sigset_t pending; /* before the run: not ours to take */
 };
 
-/* Blocks SIGPIPE in this thread, so that a reader that went away is an errno,
- * and what is to be forwarded; a terminal run forwards always. */
+/* Blocks SIGPIPE and SIGXFSZ in this thread, so that a reader that went away and a
+ * file that may not grow are an errno, and what is to be forwarded; a terminal run
+ * forwards always. */
 int signals_block(struct signals *s, bool forward, bool terminal, struct err *e);
 
 /* Puts the mask back; late signals reach this thread then. */

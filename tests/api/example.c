@@ -4,6 +4,7 @@
 
 #include "test.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ TEST(a_started_command_reads_and_writes_through_pipes) {
 	CHECK_STR(got, "hello");
 	close(in[1]);
 	struct pollfd ended = {.fd = corral_process_fd(process), .events = POLLIN};
-	CHECK_INT(poll(&ended, 1, 10000), 1);
+	CHECK_INT(poll(&ended, 1, 60000), 1);
 	REQUIRE(corral_wait(process, &result, &err) == 0);
 	CHECK_INT(corral_result_exit_code(result), 0);
 	CHECK(corral_result_stdout(result, NULL, NULL) == NULL);
@@ -120,7 +121,7 @@ TEST(a_started_command_reads_and_writes_through_pipes) {
 }
 
 TEST(a_started_command_can_be_signalled) {
-	const char *argv[] = {"sleep", "60", NULL};
+	const char *argv[] = {"sleep", "600", NULL};
 	struct corral_error err = {0};
 	struct corral_process *process = NULL;
 	struct corral_result *result = NULL;
@@ -137,8 +138,63 @@ TEST(a_started_command_can_be_signalled) {
 	corral_result_free(result);
 }
 
+/* Who holds the other end of the pipe is a process of the run. */
+static void free_ends_everything(const char *level) {
+	const char *argv[] = {"sh", "-c",
+			      "trap '' TERM HUP; setsid sleep 300 & (setsid sleep 300 &); echo up; "
+			      "while :; do sleep 1; done",
+			      NULL};
+	struct corral_error err = {0};
+	struct corral_options options = CORRAL_OPTIONS_INIT;
+	struct corral_process *process = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+	char got[16] = "";
+	int out[2];
+
+	REQUIRE(policy != NULL && pipe2(out, O_CLOEXEC) == 0);
+	REQUIRE(corral_policy_set(policy, "level", level, &err) == 0);
+	options.in = options.err = CORRAL_NULL;
+	options.out = out[1];
+	int rc = corral_spawn(policy, argv, &options, &process, &err);
+	corral_policy_free(policy);
+	close(out[1]);
+	REQUIRE(rc == 0);
+	CHECK_INT(read(out[0], got, sizeof got), 3);
+	corral_process_free(process);
+	struct pollfd end = {.fd = out[0], .events = POLLIN};
+	CHECK_INT(poll(&end, 1, 60000), 1);
+	CHECK_INT(read(out[0], got, sizeof got), 0);
+	close(out[0]);
+}
+
+TEST(freeing_a_process_ends_everything_that_it_started) {
+	free_ends_everything("full");
+	free_ends_everything("standard");
+}
+
+TEST(a_command_that_ends_at_once_has_its_own_status) {
+	const char *argv[] = {"sh", "-c", "exit 5", NULL};
+
+	for (int i = 0; i < 20; i++) {
+		struct corral_error err = {0};
+		struct corral_process *process = NULL;
+		struct corral_result *result = NULL;
+		struct corral_policy *policy = policy_in(workspace);
+
+		REQUIRE(policy != NULL);
+		int rc = corral_spawn(policy, argv, NULL, &process, &err);
+		corral_policy_free(policy);
+		REQUIRE(rc == 0);
+		usleep(i % 2 == 0 ? 0 : 20000);
+		REQUIRE(corral_wait(process, &result, &err) == 0);
+		CHECK_STR(corral_result_reason(result), "exit");
+		CHECK_INT(corral_result_exit_code(result), 5);
+		corral_result_free(result);
+	}
+}
+
 TEST(a_time_out_says_what_ended_the_run) {
-	const char *argv[] = {"sleep", "60", NULL};
+	const char *argv[] = {"sleep", "600", NULL};
 	struct corral_error err = {0};
 	struct corral_result *result = NULL;
 	struct corral_policy *policy = policy_in(workspace);

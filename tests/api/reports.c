@@ -112,4 +112,19 @@ TEST(a_probe_that_does_nothing_proves_nothing) {
 	free(text);
 }
 
+TEST(a_gate_that_did_its_work_did_not_fail) {
+	static const char *const argv[] = {"true", NULL};
+	struct corral_error err = {0};
+	struct corral_policy *policy = plain_policy();
+	struct corral_result *result = NULL;
+
+	REQUIRE(policy != NULL);
+	REQUIRE(corral_policy_set(policy, "net.mode", "filtered", &err) == 0);
+	REQUIRE(corral_run(policy, argv, NULL, &result, &err) == 0);
+	corral_policy_free(policy);
+	CHECK_INT(corral_result_network_recorded(result), 1);
+	CHECK(corral_result_network_failed(result) == NULL);
+	corral_result_free(result);
+}
+
 TESTS_MAIN

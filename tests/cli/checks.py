@@ -1,5 +1,6 @@
 """`corral check path`: the verdict of the file tools, and that a run agrees with it."""
 import os
+import shlex
 
 from harness import check, contains, equal
 
@@ -73,6 +74,43 @@ def register(suite):
         home = f"{box.home}/notes"
         check(verdict(box, home, "--write")["allowed"], "a home that is kept can be written")
         equal(verdict(box, home, "--write", "--home", "ephemeral")["error"], "outside", "one that is not cannot")
+
+    @test("check path says of a path that the private HOME covers that it is hidden, whether or not the host has it", root=True)
+    def _(box):
+        box.write("home/.ssh/id_rsa", "key\n")
+        os.symlink(f"{box.home}/.ssh", f"{box.ws}/keys")
+        for more in ((), ("--home", "ephemeral"), ("--level", "standard")):
+            for path in (f"{box.home}/.ssh/id_rsa", f"{box.home}/.ssh/none", f"{box.home}/none", "keys/id_rsa"):
+                found = verdict(box, path, *more)
+                equal([found["allowed"], found["error"], found["rule"], found["exists"]], [False, "outside", "fs.home", None], path)
+                contains(found["reason"], "hidden", path)
+                contains(found["remedy"], f"--read {found['resolved']}", path)
+        path = f"{box.home}/.ssh/id_rsa"
+        for grant in (path, f"{box.home}/.ssh"):
+            check(verdict(box, path, "--read", grant)["allowed"], "the remedy does not help")
+        found = verdict(box, path, "--read", box.home)
+        equal([found["error"], found["rule"]], ["sensitive", "credential"], "in a granted HOME")
+        contains(box.corral_("check", "path", f"{box.home}/new", "--write").exited(0).out, "in the private HOME and not in yours",
+                 "text")
+        check(verdict(box, f"{box.home}/.config/corral/corral.toml")["remedy"].startswith("no option opens it"), "Corral's own")
+
+    @test("check path prints a remedy that helps, or says that none does", root=True)
+    def _(box):
+        for path in ("secrets/in/a", "kept/b", ".git/hooks/x", ".envrc", "plain"):
+            box.write(f"ws/{path}", "x")
+        box.write("ws/.git/HEAD", "ref: refs/heads/x\n")
+        box.write("far/f", "x")
+        rules = ("--deny", "secrets", "--deny", "*.pem", "--protect", "kept")
+        for path, more in (("secrets/in/a", ()), ("new.pem", ()), (f"{box.dir}/far/f", ()),
+                           ("kept/b", ("--write",)), (".git/hooks/x", ("--write",)), (".envrc", ("--write",)),
+                           ("plain", ("--write", "--mode", "read-only"))):
+            found = verdict(box, path, *rules, *more)
+            check(not found["allowed"], f"{path} is allowed")
+            option = shlex.split(found["remedy"][found["remedy"].index("--"):].split(";")[0])[:2]
+            check(verdict(box, path, *rules, *more, *option)["allowed"], f"{option} does not open {path}: {found}")
+        for path in ("/proc/version", "/etc/corral-new"):
+            found = verdict(box, path, "--write")
+            check(box.user.uid == 0 or found["remedy"].startswith(("no option opens it", "keep what both")), f"{path}: {found}")
 
     @test("check path holds whatever the level")
     def _(box):

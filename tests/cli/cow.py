@@ -8,7 +8,7 @@ import stat
 import subprocess
 import time
 
-from harness import Failure, Skip, check, contains, equal, needs, wait_until
+from harness import PATIENCE, Failure, Skip, check, contains, equal, needs, wait_until
 
 # A command that does of everything something.
 WORK = r"""
@@ -68,8 +68,26 @@ def in_namespace(box, script, **more):
     return box.execute(["unshare", "-m", "/bin/sh", "-ec", script], **more)
 
 
+# Each of them copies a file of several names, and the copy has one.
+COPIES = ("chmod 600 {0}/h", "touch -d @1 {0}/h", "mv {0}/h {0}/g", "ln {0}/h {0}/g", "chgrp $(id -g) {0}/h",
+          "python3 -c 'import os; os.setxattr(\"{0}/h\", \"user.t\", b\"x\")'", "mv {0} {0}x", "exec 9<{0}/h", "echo x >>{0}/h")
+
+
 def register(suite):
     test = suite.test
+
+    @test("--cow: what a pattern denies is not read by a copy of another of its names", root=True)
+    def _(box):
+        box.write("ws/a.key", "hidden\n")
+        box.write("ws/open", "shown\n")
+        os.link(f"{box.ws}/open", f"{box.ws}/open-too")
+        for at, _command in enumerate(COPIES):
+            os.mkdir(f"{box.ws}/d{at}")
+            os.chown(f"{box.ws}/d{at}", box.user.uid, box.user.gid)
+            os.link(f"{box.ws}/a.key", f"{box.ws}/d{at}/h")
+        script = "cat open; " + "".join(f"({command.format(f'd{at}')}); cat d{at}*/*; " for at, command in enumerate(COPIES))
+        done = box.json("--cow", "--deny", "*.key", "-c", script + "chmod 600 open && mv open-too moved && cat open moved")
+        equal(done["stdout"], "shown\nshown\nshown\n", f"what was read ({done['stderr']})")
 
     @test("--cow: the command sees its changes, the workspace does not", root=True)
     def _(box):
@@ -195,7 +213,7 @@ def register(suite):
         equal(process.stdout.readline(), b"ready\n", "inside")
         time.sleep(0.02)
         box.write("ws/text", "during\n")
-        process.communicate(b"go\n", timeout=20)
+        process.communicate(b"go\n", timeout=PATIENCE)
         box.corral_("apply", pending(box)[0]["id"]).exited(126).said("text", "during the run")
         equal(box.read("ws/text"), "during\n", "text")
 
@@ -210,18 +228,18 @@ def register(suite):
         for words in (("diff", entry["id"]), ("apply", entry["id"]), ("discard", entry["id"])):
             box.corral_(*words).exited(126).said("in use", "wait")
         box.corral_("discard", "--all").exited(0)
-        process.communicate(b"go\n", timeout=20)
+        process.communicate(b"go\n", timeout=PATIENCE)
         equal(pending(box)[0]["changes"], 1, "changes")
 
     @test("--cow: SIGKILL of corral leaves no mount, and the changes pending", root=True)
     def _(box):
         furnish(box)
-        process = box.start([box.corral, "run", "--cow", "-c", "echo x >new; rm gone; echo ready; sleep 60"])
+        process = box.start([box.corral, "run", "--cow", "-c", "echo x >new; rm gone; echo ready; sleep 600"])
         equal(process.stdout.readline(), b"ready\n", "inside")
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        check(wait_until(lambda: not box.strays(), 5), "something still runs")
-        check(wait_until(lambda: pending(box)[0]["fault"] is None, 5), f"the list: {pending(box)}")
+        check(wait_until(lambda: not box.strays()), "something still runs")
+        check(wait_until(lambda: pending(box)[0]["fault"] is None), f"the list: {pending(box)}")
         entry, = pending(box)
         equal(entry["changes"], 2, "changes")
         box.corral_("apply", entry["id"]).exited(0)
@@ -237,7 +255,7 @@ def register(suite):
             time.sleep(rng.random() * 0.012)
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-        check(wait_until(lambda: not box.strays(), 5), "something still runs")
+        check(wait_until(lambda: not box.strays()), "something still runs")
         for entry in pending(box):
             check(entry["fault"] is None or "holds no record" in entry["fault"], f"entry {entry}")
         equal(sorted(os.listdir(box.ws)), sorted({p.split("/")[0] for p in contents(box.ws)}), "names")
@@ -282,9 +300,10 @@ def register(suite):
 
     @test("--cow: discard takes more levels than a path can name")
     def _(box):
-        # Names are judged, and so none is made deeper than one can be written: two halves are joined.
-        deep = ("import os\ntop = os.getcwd()\nfor half in 'ba':\n os.mkdir(half); os.chdir(half)\n"
-                " for i in range(1250):\n  os.mkdir('d'); os.chdir('d')\n"
+        # Names are judged, and so none is made deeper than one can be written: two halves are joined.  The one that
+        # moves is searched for what stood there before the run, which ends at 128 levels.
+        deep = ("import os\ntop = os.getcwd()\nfor half, n, name in ('b', 100, 'd' * 20), ('a', 1250, 'd'):\n os.mkdir(half); os.chdir(half)\n"
+                " for i in range(n):\n  os.mkdir(name); os.chdir(name)\n"
                 " if half == 'b':\n  os.symlink('/etc', 'out'); open('file', 'w').write('x'); os.chdir(top)\n"
                 "os.rename(top + '/b', 'd')\n")
         name = change(box, f"python3 -c \"{deep}\"")
@@ -344,7 +363,7 @@ def register(suite):
 
     @test("--cow: `corral test` holds with it, and leaves nothing", root=True)
     def _(box):
-        box.corral_("test", "--cow", timeout=60).exited(0)
+        box.corral_("test", "--cow", timeout=2 * PATIENCE).exited(0)
         equal(kept(box), [], "kept")
 
     @test("--cow: set-user-id bits and sockets stay behind", root=True)

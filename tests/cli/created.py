@@ -10,6 +10,9 @@ printf '#!/bin/sh\n' >tool && chmod +x tool
 install -m 755 tool installed
 cp -p tool copied
 ln tool linked
+echo x >first && ln first second && chmod +x first
+echo x >gone && ln gone stays && exec 3<gone && rm gone && mv stays moved && chmod +x /proc/self/fd/3 3<&3
+echo x >only-text && ln only-text text-too
 mkdir early && cp tool early/inner && mv early late
 mkfifo pipe
 ln -s ~/.ssh/id_ed25519 leads-out
@@ -17,7 +20,6 @@ ln -s /usr/bin/env leads-to-the-system
 ln -s tool leads-here
 mkdir nested && echo x >nested/.bashrc
 echo x >start.desktop
-cp tool group && chmod g+s group
 cp tool removed && rm removed
 cp tool quiet && chmod a-x quiet
 cp tool /tmp/private
@@ -27,8 +29,9 @@ chmod +x there-before-and-executable
 """
 
 WANTED = {
-    "group": "setuid", "nested/.bashrc": "startup", "start.desktop": "startup", "tool": "executable",
+    "nested/.bashrc": "startup", "start.desktop": "startup", "tool": "executable",
     "installed": "executable", "copied": "executable", "linked": "executable", "late/inner": "executable",
+    "first": "executable", "second": "executable", "moved": "executable",
     "leads-out": "symlink", "pipe": "fifo",
 }
 
@@ -47,8 +50,8 @@ def listed(test, level):
         equal(created(box, result), WANTED, "created")
         equal(result["created_more"], 0, "created_more")
         order = [item["kind"] for item in result["created"]]
-        equal(order[0], "setuid", "the gravest")
-        equal(order.index("executable"), 3, "where the programs begin")
+        equal(order[0], "startup", "the gravest")
+        equal(order.index("executable"), 2, "where the programs begin")
 
     @test(f"{level}: a repository and its hooks are listed, git's own samples are not")
     def _(box):
@@ -107,6 +110,16 @@ def register(suite):
     def _(box):
         script = "import socket; socket.socket(socket.AF_UNIX).bind('sock')"
         equal(created(box, box.json("--level", "standard", "--", "python3", "-c", script)), {"sock": "socket"}, "created")
+
+    @suite.test("a directory that takes a name that others obey is looked at again, and an access list is a mode")
+    def _(box):
+        acl = "0200000001000700ffffffff04000500ffffffff20000500ffffffff"
+        script = ("mkdir x && echo x >x/pre-commit && mv x .githooks && mkdir -p y/hooks && echo x >y/hooks/post-merge && mv y b.git && "
+                  f"echo x >t && python3 -c \"import os; os.setxattr('t', 'system.posix_acl_access', bytes.fromhex('{acl}'))\"")
+        for level in LEVELS:
+            equal(created(box, box.json("--level", level, "-c", script + "; rm -rf z; true")),
+                  {".githooks/pre-commit": "hook", "b.git/hooks/post-merge": "hook", "t": "executable"}, f"created at {level}")
+            box.run("rm", "-rf", ".githooks", "b.git", "t").exited(0)
 
     @suite.test("a path is the host's, where the workspace has another one inside")
     def _(box):

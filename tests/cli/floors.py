@@ -35,6 +35,14 @@ def prepare(box, text):
         file.write(text)
 
 
+def with_floor(box, text):
+    """The same with another text."""
+    if not os.path.isdir(f"{box.dir}/etc"):
+        prepare(box, text)
+    with open(f"{box.dir}/etc/corral/policy.toml", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def administered(box, *words):
     script = (f"mount --bind {box.dir}/etc /etc && exec setpriv --reuid {box.user.uid} --regid {box.user.gid} "
               "--clear-groups \"$@\"")
@@ -77,6 +85,69 @@ def register(suite):
         administered(box, "run", "--processes", "50", "true").exited(0)
         equal(shown(box, "--no-config")["limits.processes"]["value"], 100, "the floor under --no-config")
         equal(shown(box, "--no-config")["limits.open_files"]["value"], 4096, "the rest is not read")
+
+    @test("a level that cannot enforce the floor is refused, whatever is accepted", root=True)
+    def _(box):
+        secret = box.write("secret.txt", "hidden\n")
+        box.write("ws/in.key", "hidden\n")
+        every = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
+                 "limits.cpu,limits.disk,lifetime")
+        hostile = [("--level", "none", "--accept-no-sandbox", "--allow-degraded", every),
+                   ("--level", "minimal", "--allow-degraded", every), ("--level", "none", "--accept-no-sandbox"),
+                   ("--level", "none", "--accept-no-sandbox", "--min-level", "none", "--allow-degraded", "fs.deny")]
+        floors = {"min_level": '"standard"', "fs.deny": f'["{secret}"]', "fs.protect": '["@git"]', "fs.protect_names": '["x"]',
+                  "fs.view": '"system"', "fs.read": f'["{box.dir}"]', "fs.write": f'["{box.ws}"]', "fs.home": '"ephemeral"',
+                  "fs.toolchains": "false", "fs.cow": "true", "mode": '"read-only"', "net.sockets": "[]", "require": '["pid"]',
+                  "accept_no_sandbox": "false", "allow_degraded": "[]", "limits.tmp_size": '"1M"'}
+        for key, value in floors.items():
+            with_floor(box, f"[floor]\n{key} = {value}\n")
+            for words in hostile:
+                if key in ("allow_degraded", "accept_no_sandbox") and ("minimal" in words or every not in words):
+                    continue
+                done = administered(box, "run", *words, "-c", f"cat {secret} in.key; touch ran")
+                check(done.status in (125, 126) and "hidden" not in done.out, f"{key}: {done}")
+        with_floor(box, '[floor]\nnet.mode = "none"\n')
+        administered(box, "run", "--level", "none", "--accept-no-sandbox", "--", "touch", "ran").exited(126).said("net.mode")
+        administered(box, "run", "--level", "minimal", "--", "true").exited(0)
+        with_floor(box, '[floor]\nlimits.timeout = 60\n')
+        administered(box, "run", "--level", "none", "--accept-no-sandbox", "--", "true").exited(0)
+        check(not box.exists("ws/ran"), "something ran")
+
+    @test("no option opens what the floor denies or closes", root=True)
+    def _(box):
+        box.write("closed/in/secret.txt", "hidden\n")
+        box.write("ws/in.key", "hidden\n")
+        box.write("ws/kept.txt", "kept\n")
+        with_floor(box, f'[floor.fs]\ndeny = ["{box.dir}/closed", "*.key"]\nprotect = ["kept.txt"]\n[floor.net]\nsockets = []\n')
+        script = f"cat {box.dir}/closed/in/secret.txt in.key; echo x >kept.txt; echo y >made.key"
+        box.write("ws/.corral.toml", '[fs]\ndeny = ["*.key", "!**"]\nprotect = ["kept.txt", "!**"]\n')
+        for words in ((), ("--deny", "*.key", "--deny", "!**"), ("--protect", "kept.txt", "--protect", "!**"),
+                      ("--read", f"{box.dir}/closed/in"), ("--write", f"{box.dir}/closed/in"), ("--read", box.dir),
+                      ("--view", "host"), ("--allow-nested",), ("--allow-nested", "--allow-degraded", "fs.deny"),
+                      ("--socket", f"{box.dir}/closed/in/secret.txt"), ("--level", "standard"), ("--no-config",),
+                      ("--cow",), ("--write", box.ws), ("--profile", "host-read")):
+            done = administered(box, "run", *words, "-c", script)
+            check("hidden" not in done.out, f"{words}: {done}")
+            equal(box.read("ws/kept.txt"), "kept\n", f"{words}: the protected file")
+            check(not box.exists("ws/made.key"), f"{words}: a denied name was made")
+        administered(box, "run", "--socket", "/run/x", "--", "true").exited(126).said("net.sockets", "floor")
+
+    @test("a grant of the very path opens nothing that the floor's patterns and sets name", root=True)
+    def _(box):
+        for name in ("own/.env", "own/id_rsa", "dir/.env/k", "own/kept/k"):
+            box.write(name, "hidden\n")
+        os.symlink(f"{box.dir}/own/.env", f"{box.dir}/own/plain")
+        with_floor(box, '[floor.fs]\ndeny = ["**/.env", "@sensitive", "!**/public/.env"]\nprotect = ["**/kept"]\n')
+        for level in ("full", "standard"):
+            for option, name in (("--read", "own/.env"), ("--write", "own/.env"), ("--read", "own/id_rsa"), ("--read", "own/plain"),
+                                 ("--read", "dir/.env/k"), ("--workspace", "dir/.env"), ("--write", "own/kept"), ("--workspace", "own/kept")):
+                done = administered(box, "run", "--level", level, option, f"{box.dir}/{name}", "--", "true")
+                done.exited(126).said("goes beyond the system's floor")
+        box.write("public/.env", "excepted\n")
+        equal(administered(box, "run", "--read", f"{box.dir}/public/.env", "--", "cat", f"{box.dir}/public/.env").exited(0).out,
+              "excepted\n", "what the floor itself excepts")
+        equal(administered(box, "run", "--read", f"{box.dir}/own/kept", "--", "cat", f"{box.dir}/own/kept/k").exited(0).out,
+              "hidden\n", "what the floor only protects")
 
     @test("a broken system file stops every run")
     def _(box):

@@ -2,14 +2,14 @@
 import os
 import time
 
-from harness import Skip, check, contains, equal, needs, wait_until
+from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
 
 LEVELS = ("full", "standard")
 
 # Says what it reads whenever that changes, until it reads "end" or a time is over.
 READER = """
 import sys, time
-until, last = time.monotonic() + 15, None
+until, last = time.monotonic() + 120, None
 while time.monotonic() < until:
     try:
         with open(sys.argv[1]) as file:
@@ -30,6 +30,12 @@ def replace(box, path, text):
     os.rename(box.write(f"{path}.new", f"{text}\n"), os.path.join(box.dir, path))
 
 
+def await_sign(box):
+    """Until the command says, by a file, that it runs and has seen the old state."""
+    check(wait_until(lambda: box.exists("ws/begun")), "the command does not begin")
+    os.unlink(f"{box.ws}/begun")
+
+
 class Reading:
     """A command that reads one file over and over, and what it has said so far."""
 
@@ -40,17 +46,15 @@ class Reading:
         os.set_blocking(self.process.stdout.fileno(), False)
         self.said = ""
 
-    def sees(self, text, seconds=10):
-        began = time.monotonic()
-        check(wait_until(lambda: text in self.lines(), seconds), f"{text!r} is not seen: {self.said!r}")
-        return time.monotonic() - began
+    def sees(self, text):
+        check(wait_until(lambda: text in self.lines()), f"{text!r} is not seen: {self.said!r}")
 
     def lines(self):
         self.said += (self.process.stdout.read() or b"").decode()
         return self.said.splitlines()
 
     def finish(self):
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         return self.lines()
 
 
@@ -162,15 +166,14 @@ def links(test, level):
 
 
 def replaced(test):
-    @test("a file that the host replaces is seen inside within a second, in the home and outside", root=True)
+    @test("a file that the host replaces is seen inside while it runs, in the home and outside", root=True)
     def _(box):
         for place in ("granted/file", "home/.settings", "ws/island"):
             box.write(place, "old\n")
             reading = Reading(box, place, "--read", os.path.join(box.dir, place))
             reading.sees("old")
             replace(box, place, "new")
-            took = reading.sees("new")
-            check(took < 3, f"{place} took {took:.1f} s")
+            reading.sees("new")
             replace(box, place, "end")
             equal(reading.finish(), ["old", "new", "end"], f"what was seen of {place}")
 
@@ -192,12 +195,12 @@ def replaced(test):
             box.write("granted/sibling", "secret\n")
             path = os.path.join(box.dir, place)
             process = box.start([box.corral, "run", "--read", path, "-c",
-                                 f"until grep -q new {path}; do sleep 0.05; done; sleep 1; echo x >{path}; rm -f {path}; "
+                                 f": >begun; until grep -q new {path}; do sleep 0.05; done; sleep 1; echo x >{path}; rm -f {path}; "
                                  f"mv {path} {path}2; cat {box.dir}/granted/sibling; ls {box.dir}/granted; "
                                  f"cat {path}; true"])
-            time.sleep(0.3)
+            await_sign(box)
             replace(box, place, "new")
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=PATIENCE)
             out = out.decode()
             check("secret" not in out and "sibling" not in out, f"{place}: {out!r}")
             contains(out, "new\n", place)
@@ -206,9 +209,10 @@ def replaced(test):
     @test("a read-only file in the workspace is not writable for a moment when the host replaces it")
     def _(box):
         path = box.write("ws/island", "0\n")
-        box.write("ws/writer.py", """import time
-until, won = time.monotonic() + 4, 0
-while time.monotonic() < until:
+        box.write("ws/writer.py", """import os
+open("begun", "w").close()
+won = 0
+while not os.path.exists("stop"):
     try:
         open("island", "a").close()
         won += 1
@@ -217,10 +221,12 @@ while time.monotonic() < until:
 print(won)
 """)
         process = box.start([box.corral, "run", "--read", path, "--", "python3", "writer.py"])
+        await_sign(box)
         for number in range(60):
             time.sleep(0.05)
             replace(box, "ws/island", str(number))
-        equal(process.communicate(timeout=20)[0].decode(), "0\n", "how often it could be opened for writing")
+        box.write("ws/stop", "")
+        equal(process.communicate(timeout=PATIENCE)[0].decode(), "0\n", "how often it could be opened for writing")
 
     @test("a hidden file or directory that the host replaces is hidden again", root=True)
     def _(box):
@@ -230,35 +236,126 @@ print(won)
         box.write("home/.local/share/app/settings", "plain\n")
         reads = f"cat {box.home}/.cargo/credentials.toml {box.home}/.local/share/keyrings/login 2>/dev/null"
         process = box.start([box.corral, "run", "--read", f"{box.home}/.local/share", "--read", f"{box.home}/.cargo", "-c",
-                             f"cat {box.home}/.local/share/app/settings; {reads}; sleep 2; {reads}; echo end"])
-        time.sleep(0.7)
+                             f"cat {box.home}/.local/share/app/settings; {reads}; : >begun; "
+                             f"until test -e go; do sleep 0.05; done; sleep 1; {reads}; echo end"])
+        await_sign(box)
         replace(box, "home/.cargo/credentials.toml", "new secret")
         box.write("home/new/login", "new secret\n")
         os.rename(f"{box.home}/.local/share/keyrings", f"{box.home}/old")
         os.rename(f"{box.home}/new", f"{box.home}/.local/share/keyrings")
-        equal(process.communicate(timeout=20)[0].decode(), "plain\nend\n", "what was read")
+        box.write("ws/go", "")
+        equal(process.communicate(timeout=PATIENCE)[0].decode(), "plain\nend\n", "what was read")
 
     @test("a writable file that was replaced is the new one that is written")
     def _(box):
         path = box.write("granted/file", "old\n")
         process = box.start([box.corral, "run", "--write", path, "-c",
-                             f"until grep -q new {path}; do sleep 0.05; done; echo more >>{path}"])
-        time.sleep(0.3)
+                             f": >begun; until grep -q new {path}; do sleep 0.05; done; echo more >>{path}"])
+        await_sign(box)
         replace(box, "granted/file", "new")
-        equal(process.wait(20), 0, "status")
+        equal(process.wait(PATIENCE), 0, "status")
         equal(box.read("granted/file"), "new\nmore\n", "on the host")
+
+    @test("a granted directory of an agent is written, but for what the agent starts on the host")
+    def _(box):
+        box.write("home/.codex/config.toml", "kept\n")
+        box.write("home/dotfiles/claude/settings.json", "kept\n")
+        os.symlink("dotfiles/claude", f"{box.home}/.claude")
+        script = ("cd $1; echo x >history.jsonl; echo planted >>$2; echo planted >n; mv n $2; "
+                  "mkdir skills; echo planted >skills/x; mv ../$(basename $PWD) ../moved; rm -f n; ls -A")
+        for level in LEVELS:
+            for name, settings, at in ((".codex", "config.toml", ".codex"), (".claude", "settings.json", "dotfiles/claude")):
+                path = f"{box.home}/{at}"
+                done = box.run("--level", level, "--write", f"{box.home}/{name}", "--", "sh", "-c", script, "sh", path, settings)
+                done.said(f"{path} is the directory of an agent", "stays as it is", settings[:8], "--protect '!@agents'")
+                equal(box.read(f"home/{at}/{settings}"), "kept\n", f"{level}: {settings}")
+                equal(sorted(os.listdir(path)), sorted([settings, "history.jsonl"]), f"{level}: {at}")
+            done = box.run("--level", level, "--write", f"{box.home}/.codex", "--protect", "!@agents", "-c",
+                           f"echo more >{box.home}/.codex/hooks.json; rm {box.home}/.codex/hooks.json").exited(0)
+            done.said("can change what the agent starts")
+            done = box.run("--level", level, "--read", f"{box.home}/.codex", "true").exited(0)
+            check("agent" not in done.err, f"a warning without a grant for writing: {done.err}")
+
+    @test("git's list of ignored names is shown inside, but not by a link, which a command may have turned")
+    def _(box):
+        needs(box, "git")
+        secret = box.write("home/secret", "secret\n", 0o600)
+        path = f"{box.mkdir('home/.config/git')}/ignore"
+        box.write("home/.config/git/ignore", "*.junk\n")
+        script = "git config core.excludesFile >f; test -s f && cat $(cat f); rm f"
+        for level in LEVELS:
+            equal(box.run("--level", level, "-c", script).out, "*.junk\n", f"{level}: a file")
+        os.unlink(path)
+        os.symlink(secret, path)
+        for level in LEVELS:
+            equal(box.run("--level", level, "-c", script).out, "", f"{level}: a link")
+
+    @test("git submodule add fails before it has changed anything, and works where its files may change")
+    def _(box):
+        needs(box, "git")
+        box.sh("git init -q . && git init -q lib && cd lib && git -c user.name=a -c user.email=b commit -q --allow-empty -m x").exited(0)
+        add = ("--", "git", "-c", "protocol.file.allow=always", "submodule", "add", f"{box.ws}/lib", "sub")
+        state = "git status --porcelain; ls -A; ls .git"
+        before = box.sh(state).out
+        for level in LEVELS:
+            done = box.run("--level", level, *add)
+            check(done.status != 0, "the submodule was added")
+            done.said("--protect '!.gitmodules'")
+            equal(box.sh(state).out, before, f"{level}: on the host")
+        box.run("--protect", "!.gitmodules", "--protect", "!.git/config", *add).exited(0)
+        contains(box.read("ws/.git/config"), "submodule \"sub\"", "with the remedy of the hint")
+
+    @test("git clone --local between two grants is refused whole, with a hint that helps")
+    def _(box):
+        needs(box, "git")
+        lib = f"{box.home}/lib"
+        box.sh(f"git init -q {lib} && cd {lib} && git -c user.name=a -c user.email=b commit -q --allow-empty -m x").exited(0)
+        for level in LEVELS:
+            done = box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--local", lib, "copy")
+            check(done.status != 0 and not box.exists("ws/copy"), "half a clone is left")
+            done.said("leave out --local")
+            box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", lib, level).exited(0)
+            check(box.exists(f"ws/{level}/.git/HEAD"), "no clone")
+
+    @test("a save by rename reaches a file of HOME that is granted by itself, and only it", root=True)
+    def _(box):
+        path = box.write("home/.toolrc", "old\n", 0o640)
+        done = box.run("--write", path, "-c", f"sed -i s/old/a-longer-new/ {path} && cat {path} && ls {box.home}").exited(0)
+        equal(done.out, "a-longer-new\n", "inside")
+        equal(box.read("home/.toolrc"), "a-longer-new\n", "on the host")
+        equal(os.stat(path).st_mode & 0o777, 0o640, "its mode")
+        box.run("--write", path, "-c", f"echo s >/tmp/x && mv /tmp/x {path} && test ! -e /tmp/x").exited(0)
+        equal(box.read("home/.toolrc"), "s\n", "from another file system, and shorter")
+        done = box.run("--read", path, "-c", f"echo t >~/t; mv ~/t {path}")
+        check(done.status != 0, "a file that is only readable is replaced")
+        equal(box.read("home/.toolrc"), "s\n", "on the host")
+
+    @test("a rename onto a granted file copies no file that has a second name, no link and no directory")
+    def _(box):
+        path = box.write("home/.toolrc", "old\n")
+        for make in ("echo x >a; ln a b", "ln -s /etc/passwd a", "mkdir a", "mkfifo a"):
+            done = box.run("--write", path, "--", "sh", "-c", f"{make}; python3 -c 'import os; os.rename(\"a\", \"{path}\")'; rm -rf a b")
+            equal(box.read("home/.toolrc"), "old\n", make)
+
+    @test("a rename onto a granted file does so at level standard too")
+    def _(box):
+        path = box.write("granted/file", "old\n")
+        words = ("--level", "standard", "--write", path, "--", "python3", "-c")
+        box.run(*words, f"import os; open('n', 'w').write('new'); os.rename('n', '{path}')").exited(0)
+        equal(box.read("granted/file"), "new", "on the host")
+        check(not box.exists("ws/n"), "the new file is still there")
 
     @test("what was open of a replaced file stays readable, and a program can be replaced too")
     def _(box):
         path = box.write("granted/file", "old\n")
         tool = box.write("granted/tool", "#!/bin/sh\necho one\n", 0o755)
         process = box.start([box.corral, "run", "--read", path, "--read", tool, "-c",
-                             f"exec 3<{path}; until grep -q new {path}; do sleep 0.05; done; cat <&3; "
+                             f"exec 3<{path}; : >begun; until grep -q new {path}; do sleep 0.05; done; cat <&3; "
                              f"until {tool} | grep two; do sleep 0.05; done"])
-        time.sleep(0.3)
+        await_sign(box)
         os.rename(box.write("granted/tool.new", "#!/bin/sh\necho two\n", 0o755), tool)
         replace(box, "granted/file", "new")
-        equal(process.communicate(timeout=20)[0].decode(), "old\ntwo\n", "stdout")
+        equal(process.communicate(timeout=PATIENCE)[0].decode(), "old\ntwo\n", "stdout")
 
     @test("a symlink, a directory or nothing in its place leaves the old file, and a file shows again")
     def _(box):
@@ -302,20 +399,20 @@ print(won)
             replace(box, "granted/file", str(number))
             time.sleep(0.002)
         replace(box, "granted/file", "end")
-        equal(process.communicate(timeout=30)[0].decode(), "1\nfile\n", "mounts and names inside")
+        equal(process.communicate(timeout=PATIENCE)[0].decode(), "1\nfile\n", "mounts and names inside")
         equal(os.listdir(f"{box.dir}/granted"), ["file"], "on the host")
 
     @test("a supervisor that is killed while a file is replaced leaves nothing")
     def _(box):
         path = box.write("granted/file", "0\n")
         for _ in range(4):
-            process = box.start([box.corral, "run", "--read", path, "sleep", "30"])
+            process = box.start([box.corral, "run", "--read", path, "sleep", "600"])
             for number in range(50):
                 replace(box, "granted/file", str(number))
                 time.sleep(0.01)
             process.kill()
-            process.wait(10)
-        check(wait_until(lambda: not box.strays(), 5), f"left: {box.remains()}")
+            process.wait(PATIENCE)
+        check(wait_until(lambda: not box.strays()), f"left: {box.remains()}")
 
     @test("standard: that a replaced file is not followed is said, and holds")
     def _(box):
@@ -327,7 +424,7 @@ print(won)
         replace(box, "granted/file", "new")
         reading.sees("Permission denied")
         reading.process.terminate()
-        reading.process.wait(10)
+        reading.process.wait(PATIENCE)
         directory = os.path.dirname(path)
         reading = Reading(box, "granted/file", "--level", "standard", "--read", directory)
         reading.sees("new")

@@ -20,10 +20,15 @@ import threading
 import time
 import traceback
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import traces  # noqa: E402  the path has to be set first
+from traces import PATIENCE, owner_of  # noqa: E402
+
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-# What a loaded machine may add to a wait that is compared with a clock.
-SLACK = 2.0
+# What a command sleeps that has to be ended: longer than any patience of a test.
+LONG = 600
 
 
 class Skip(Exception):
@@ -54,7 +59,7 @@ def short(value, most=600):
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def wait_until(probe, seconds):
+def wait_until(probe, seconds=PATIENCE):
     """The first true answer of probe, or its last answer."""
     end = time.monotonic() + seconds
     while True:
@@ -62,6 +67,17 @@ def wait_until(probe, seconds):
         if answer or time.monotonic() >= end:
             return answer
         time.sleep(0.02)
+
+
+def in_time(limits, attempt, was_ready):
+    """The answer of attempt(limit) for the first time limit that left the command time to get ready.
+
+    How long that takes depends on the machine's load; what happens then must not."""
+    for limit in limits:
+        answer = attempt(limit)
+        if was_ready(answer):
+            break
+    return answer
 
 
 class Done:
@@ -180,7 +196,7 @@ class Box:
         self.ours.append(process)
         return process
 
-    def execute(self, argv, timeout=30, stdin=None, **more):
+    def execute(self, argv, timeout=2 * PATIENCE, stdin=None, **more):
         """Runs argv to its end; a command that hangs is killed and fails the test."""
         if isinstance(stdin, (bytes, str)):
             more["stdin"] = subprocess.PIPE
@@ -239,8 +255,7 @@ class Box:
         left = [f"process {pid}: {describe(pid)}" for pid in self.strays()]
         left += [f"mount {line}" for line in lines_of("/proc/self/mountinfo") if self.dir in line]
         mine = {str(process.pid) for process in self.ours}
-        left += [f"cgroup {path}" for path in self.suite.cgroups() if owner_of(path) in mine]
-        left += [f"file {path}" for path in self.suite.temporary(self.user) - self.suite.temporary_before]
+        left += [f"cgroup {path}" for path in traces.cgroups() if owner_of(path) in mine]
         return left
 
     def tree(self):
@@ -256,7 +271,7 @@ class Box:
 
     def close(self):
         """Removes everything; returns what should not have been there."""
-        wait_until(lambda: not self.remains(), 1.5)
+        wait_until(lambda: not self.remains())
         left = self.remains()
         self.kill_all()
         for process in self.ours:
@@ -283,13 +298,11 @@ def remove_tree(path):
         os.chmod(os.path.dirname(name), 0o700)
         if os.path.isdir(name) and not os.path.islink(name):
             os.chmod(name, 0o700)
-        function(name)
+        if function in (os.unlink, os.rmdir):
+            function(name)
+        else:  # a directory that could not be opened
+            remove_tree(name)
     shutil.rmtree(path, onerror=make_writable)
-
-
-def owner_of(cgroup):
-    """The pid in the name of a control group of ours."""
-    return os.path.basename(cgroup).split("-")[1]
 
 
 def lines_of(path):
@@ -335,29 +348,13 @@ class Suite:
         self.count = self.failed = 0
         self.root = os.getuid() == 0
         self.user = User.named(user_name) if self.root else User.current()
-        self.cgroups_before = self.cgroups()
-        self.temporary_before = self.temporary(self.user) | self.temporary(User.current())
+        self.users = [self.user, *([User.current()] if self.root else [])]
+        self.groups_before = traces.dead_cgroups()
+        self.directories_before = self.directories()
         self.notes = []
 
-    @staticmethod
-    def cgroups():
-        return set(glob.glob("/sys/fs/cgroup/**/corral-*", recursive=True))
-
-    @staticmethod
-    def temporary(user):
-        """Names in shared directories that look as if Corral had left them."""
-        found = set()
-        for top in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
-            for name in os.listdir(top) if os.path.isdir(top) else []:
-                # The directory of a run belongs to whoever runs at this moment; last_look() sees it.
-                if "corral" not in name.lower() or re.match(r"corral-(test-|lint-|\d+-[0-9a-f]{16}$)", name):
-                    continue
-                try:
-                    if os.lstat(f"{top}/{name}").st_uid == user.uid:
-                        found.add(f"{top}/{name}")
-                except OSError:
-                    pass
-        return found
+    def directories(self):
+        return set().union(*(traces.directories(user.uid) for user in self.users))
 
     def test(self, name, root=False, user=True, base=None):
         """Registers a behaviour.  root=True repeats it as root, where the suite is."""
@@ -396,12 +393,13 @@ class Suite:
         return verdict, f"{name}{tail}", notes
 
     def last_look(self):
-        """Control groups of runs whose pids no test knows, and what was in the way of a removal."""
-        left = [path for path in self.cgroups() - self.cgroups_before
-                if not os.path.exists(f"/proc/{owner_of(path)}")]
-        runs = f"/tmp/corral-{self.user.uid}-*"
-        if not wait_until(lambda: not glob.glob(runs), 2):
-            left += glob.glob(runs)
+        """What a supervisor left that was killed, the next run removes; nothing else may be left."""
+        for user in self.users:
+            box = Box(self, user)
+            box.run("true")
+            box.close()
+        left = traces.staying(traces.dead_cgroups, self.groups_before)
+        left |= traces.staying(self.directories, self.directories_before)
         self.count += 1
         self.failed += bool(left)
         for path in left:

@@ -2,7 +2,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import Skip, check, contains, equal, needs
+from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
 
 # Files of a home that no command may see, wherever its PATH leads.
 CREDENTIALS = [".ssh/id_ed25519", ".aws/credentials", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
@@ -21,6 +21,21 @@ def furnish(box):
         box.write(f"home/{name}", f"secret of {name}\n", 0o600)
     for name in TOOLCHAINS:
         box.write(f"home/{name}", f"#!/bin/sh\necho tool {os.path.basename(name)}\n", 0o755)
+
+
+def beside_home(box):
+    """What lies beside the private home of the box's workspace."""
+    homes = f"{box.home}/.local/state/corral/homes"
+    home, = os.listdir(homes)
+    return sorted(os.listdir(f"{homes}/{home}"))
+
+
+def waiting(box, *options):
+    """A run that has begun, reads a granted file when ws/go is there, and ends."""
+    script = "touch ready; while [ ! -e go ]; do sleep 0.02; done; cat ~/data.csv"
+    process = box.start([box.corral, "run", *options, "-c", script])
+    check(wait_until(lambda: box.exists("ws/ready"), 20), "the run has not begun")
+    return process
 
 
 def register(suite):
@@ -57,6 +72,44 @@ def register(suite):
         box.mkdir("other")
         box.run("-c", "echo kept >~/file").exited(0)
         equal(box.run("-c", "ls -A ~", cwd=f"{box.dir}/other").exited(0).out, "", "the other home")
+
+    @test("a home that belongs to another workspace, or to none, is refused", root=True)
+    def _(box):
+        box.mkdir("other")
+        box.run("-c", "echo mine >~/file").exited(0)
+        homes = f"{box.home}/.local/state/corral/homes"
+        first = os.listdir(homes)[0]
+        equal(len(first.split("-")[0]), 32, "length of the hash")
+        equal(box.read(f"{homes}/{first}/workspace"), box.ws, "the record")
+        box.run("-c", "true", cwd=f"{box.dir}/other").exited(0)
+        second = next(name for name in os.listdir(homes) if name != first)
+        os.rename(f"{homes}/{second}", f"{box.dir}/aside")
+        for level in ("full", "standard"):
+            box.execute(["cp", "-a", f"{homes}/{first}", f"{homes}/{second}"]).exited(0)
+            done = box.run("--level", level, "-c", "cat ~/file", cwd=f"{box.dir}/other").exited(126)
+            done.said("belongs to another workspace", box.ws, "rm -r", "--home ephemeral")
+            box.corral_("check", "path", f"{box.home}/file", cwd=f"{box.dir}/other").exited(126)
+            os.unlink(f"{homes}/{second}/workspace")
+            done = box.run("--level", level, "-c", "cat ~/file", cwd=f"{box.dir}/other").exited(126)
+            done.said("has no record")
+            os.symlink(f"{box.dir}/aside/workspace", f"{homes}/{second}/workspace")
+            box.run("--level", level, "-c", "cat ~/file", cwd=f"{box.dir}/other").exited(125)
+            box.execute(["rm", "-r", f"{homes}/{second}"]).exited(0)
+        box.run("--home", "ephemeral", "-c", "test ! -e ~/file", cwd=f"{box.dir}/other").exited(0)
+        box.run("-c", "test ! -e ~/file && test ! -e ../workspace", cwd=f"{box.dir}/other").exited(0)
+        for level in ("full", "standard"):
+            done = box.run("--level", level, "-c", "cat ~/file; echo x >~/../workspace; mv ~/../workspace ~/away; rm -f ~/../workspace")
+            equal(done.out, "mine\n", "the home")
+        equal(box.read(f"{homes}/{first}/workspace"), box.ws, "the record")
+
+    @test("many first runs at once agree on one home", root=True)
+    def _(box):
+        with ThreadPoolExecutor(8) as pool:
+            for done in pool.map(lambda n: box.run("-c", f"echo {n} >~/{n}"), range(16)):
+                done.exited(0)
+        equal(box.run("-c", "ls ~ | wc -l").out.strip(), "16", "files")
+        home, = os.listdir(f"{box.home}/.local/state/corral/homes")
+        equal(sorted(os.listdir(f"{box.home}/.local/state/corral/homes/{home}")), ["home", "workspace"], "what is left")
 
     @test("--home ephemeral begins empty and leaves nothing", root=True)
     def _(box):
@@ -202,3 +255,109 @@ def register(suite):
         contains(done.out, "mine\n", "own file")
         check("secret" not in done.out and "other" not in done.out, f"the neighbour is visible: {done.out!r}")
         check(box.exists("home/src/project/new"), "not written")
+
+    @test("beside a workspace beneath HOME nothing is written without a grant, at both levels", root=True)
+    def _(box):
+        box.mkdir("home/src/deep/project")
+        ws = f"{box.home}/src/deep/project"
+        before = box.tree()
+        for level in ("full", "standard"):
+            for script in ("echo r >../result.txt", "mkdir ../wt", "echo r >../../x", f"touch {box.home}/src/y",
+                           f"mkdir {box.home}/src/deep/z"):
+                done = box.run("--level", level, "-c", script, cwd=ws)
+                check(done.status != 0, f"{script} at {level}: {done}")
+                done.said("hint:", "--write")
+            done = box.corral_("check", "path", "../result.txt", "--write", "--level", level, cwd=ws).exited(1)
+            contains(done.out, f"--write {box.home}/src/deep", "the remedy")
+            box.run("--level", level, "-c", "touch file ~/own ~/.rc; mkdir -p ~/.cache/a ~/.npm ~/.config/b", cwd=ws).exited(0)
+            box.run("--level", level, "--home", "ephemeral", "-c", "! echo r >../result.txt; touch ~/own", cwd=ws).exited(0)
+            box.run("--level", level, "--write", f"{box.home}/src/deep", "-c", f"echo r >../result-{level}", cwd=ws).exited(0)
+            equal(box.read(f"home/src/deep/result-{level}"), "r\n", "the granted directory of the host")
+        made = {path for path in set(box.tree()) - set(before) if "/.local" not in path}
+        equal(made, {f"{box.home}/src/deep/result-full", f"{box.home}/src/deep/result-standard", f"{ws}/file"}, "on the host")
+
+    @test("a work tree beside the workspace is refused, or made where it was granted", root=True)
+    def _(box):
+        needs(box, "git")
+        box.mkdir("home/src/project")
+        ws = f"{box.home}/src/project"
+        box.sh("git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x", cwd=ws).exited(0)
+        done = box.run("git", "worktree", "add", "../wt", cwd=ws)
+        check(done.status != 0, f"{done}")
+        done.said("hint:", "--write")
+        box.sh("git worktree prune; git branch -D wt", cwd=ws)
+        box.run("--write", f"{box.home}/src", "git", "worktree", "add", "../wt", cwd=ws).exited(0)
+        check(box.exists("home/src/wt/.git"), "the work tree is not on the host")
+
+    @test("directories that programs keep caches in stay writable above a workspace")
+    def _(box):
+        for ws, cache in ((".cache/tool/ws", ".cache/npm"), (".local/share/x/ws", ".local/share/y"), ("go/src/ws", "go/pkg/mod")):
+            box.mkdir(f"home/{ws}")
+            box.run("-c", f"mkdir -p ~/{cache} && echo x >~/{cache}/f", cwd=f"{box.home}/{ws}").exited(0)
+
+    @test("a grant in HOME leaves nothing in the private home for later runs", root=True)
+    def _(box):
+        box.write("home/data.csv", "data\n")
+        box.write("home/set/in/file", "deep\n")
+        box.mkdir("home/out")
+        grants = ("--read", f"{box.home}/data.csv", "--read", f"{box.home}/set/in", "--write", f"{box.home}/out")
+        for _ in range(2):
+            done = box.run(*grants, "-c", "cat ~/data.csv ~/set/in/file; echo x >~/out/x; touch ~/own; mkdir -p ~/.cache").exited(0)
+            equal(done.out, "data\ndeep\n", "the granted files")
+            equal(box.run("-c", "ls -A ~").exited(0).out, ".cache\nown\n", "a later run")
+            equal(beside_home(box), ["home", "workspace"], "records of mount points")
+        check(box.exists("home/out/x"), "the granted directory was not written")
+
+    @test("mount points of a run that was killed go with the next run", root=True)
+    def _(box):
+        box.write("home/data.csv", "data\n")
+        process = waiting(box, "--read", f"{box.home}/data.csv")
+        process.kill()
+        process.wait()
+        check("points" in beside_home(box), f"nothing is left to test with: {beside_home(box)}")
+        equal(box.run("-c", "ls -A ~").exited(0).out, "", "the next run")
+        equal(beside_home(box), ["home", "workspace"], "records of mount points")
+
+    @test("a mount point stays while any run uses the home", root=True)
+    def _(box):
+        box.write("home/data.csv", "data\n")
+        grant = ("--read", f"{box.home}/data.csv")
+        first = waiting(box, *grant)
+        box.run(*grant, "cat", f"{box.home}/data.csv").exited(0)
+        box.run("true").exited(0)
+        box.write("ws/go", "")
+        out, _ = first.communicate(timeout=PATIENCE)
+        equal(out, b"data\n", "what the first run reads")
+        equal(box.run("-c", "ls -A ~").exited(0).out, "", "a later run")
+
+    @test("a file that a command made is kept, whatever was mounted over it", root=True)
+    def _(box):
+        box.write("home/data.csv", "data\n")
+        box.mkdir("home/dir")
+        grants = ("--read", f"{box.home}/data.csv", "--read", f"{box.home}/dir")
+        box.run("-c", ": >~/data.csv; mkdir ~/dir").exited(0)
+        equal(box.run(*grants, "-c", "cat ~/data.csv").exited(0).out, "data\n", "the granted file")
+        equal(box.run("-c", "ls -A ~; wc -c <~/data.csv; rm -r ~/data.csv ~/dir").exited(0).out, "data.csv\ndir\n0\n", "its own")
+        first = waiting(box, *grants)
+        box.run("-c", "echo mine >~/data.csv; touch ~/dir/mine").exited(0)
+        box.write("ws/go", "")
+        first.communicate(timeout=PATIENCE)
+        equal(box.run("-c", "cat ~/data.csv; ls ~/dir").exited(0).out, "mine\nmine\n", "written meanwhile by another run")
+
+    @test("work that a command puts at the top of HOME is told, once, with the place where it is kept", root=True)
+    def _(box):
+        box.mkdir("home/project")
+        ws = f"{box.home}/project"
+        for level in ("full", "standard"):
+            quiet = box.run("--level", level, "-c", "mkdir -p ~/.cache/a ~/go/pkg; touch file ~/.rc; exit 0", cwd=ws).exited(0)
+            equal(quiet.err, "", "caches, settings, and files of the workspace")
+            done = box.run("--level", level, "-c", "cd; mkdir wt; echo r >wt/f; echo r >'re\x1bsult'", cwd=ws).exited(0)
+            done.said("private HOME", "~/wt", "~/re?sult", "--write")
+            kept = done.err.split("(kept in ")[1].split(")")[0]
+            equal(box.read(f"{kept}/wt/f"), "r\n", "where it is kept")
+            quiet = box.run("--level", level, "-c", "cd; echo more >>wt/f; touch wt/g", cwd=ws).exited(0)
+            equal(quiet.err, "", "a later run")
+            result = box.json("--level", level, "-c", "touch ~/third", cwd=ws)
+            equal(result["left_in_home"], {"path": kept, "names": ["third"], "more": 0}, "JSON")
+            equal(box.json("--level", level, "true", cwd=ws)["left_in_home"], None, "JSON of nothing")
+            box.corral_("home", "clean", ws).exited(0)

@@ -1,10 +1,10 @@
 """Levels: what each gives, what it says of itself, and who may go below."""
-import glob
 import os
 import signal
 import socket
 import time
 
+import traces
 from harness import check, contains, equal, needs, wait_until
 
 
@@ -58,27 +58,31 @@ def register(suite):
 
     @test("at level standard nothing outlives the command, whatever it did", root=True)
     def _(box):
-        box.run(*at("standard", "-c", "setsid sleep 300 & (setsid sh -c 'sleep 301 & sleep 302' &) & exit 4")).exited(4)
-        equal(box.strays(), [], "processes")
+        box.run(*at("standard", "-c", "setsid sleep 600 & (setsid sh -c 'sleep 601 & sleep 602' &) & exit 4")).exited(4)
+        check(wait_until(lambda: not box.strays()), f"left: {box.strays()}")
 
     @test("at level standard the time-out ends a tree that ignores it")
     def _(box):
         box.run(*at("standard", "-t", "300ms", "--grace", "200ms", "-c",
-                    "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 300' & sleep 301")).exited(124)
-        equal(box.strays(), [], "processes")
+                    "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 600' & sleep 601")).exited(124)
+        check(wait_until(lambda: not box.strays()), f"left: {box.strays()}")
 
     @test("at level standard SIGKILL of corral ends everything inside")
     def _(box):
-        call = box.start([box.suite.corral, "run", "--level", "standard", "-c", "setsid sleep 300 & echo up; sleep 301"])
+        before = traces.directories(box.user.uid)
+        call = box.start([box.suite.corral, "run", "--level", "standard", "-c", "setsid sleep 600 & echo up; sleep 601"])
         equal(call.stdout.readline(), b"up\n", "start")
         call.send_signal(signal.SIGKILL)
         call.wait()
-        check(wait_until(lambda: not box.strays(), 3), f"left: {box.strays()}")
+        check(wait_until(lambda: not box.strays()), f"left: {box.strays()}")
+        left = traces.directories(box.user.uid) - before
         time.sleep(2.1)  # a directory this young might belong to a run that is just beginning
-        for _ in range(200):  # not every run looks for it
-            if not glob.glob(f"/tmp/corral-{box.user.uid}-*"):
+        for _ in range(400):  # not every run looks for it
+            left &= traces.directories(box.user.uid)
+            if not left:
                 break
             box.run(*at("standard", "true")).exited(0)
+        equal(left, set(), "directories that later runs do not remove")
 
     @test("at level standard a rule inside a writable tree holds", root=True)
     def _(box):

@@ -1,7 +1,7 @@
 """Limits hold, and where one cannot, that is said."""
 import os
 
-from harness import Skip, check, contains, equal
+from harness import LONG, PATIENCE, Skip, check, contains, equal
 
 COUNT_FORKS = """
 import os, signal, sys
@@ -46,24 +46,24 @@ def register(suite):
     def _(box):
         result = box.json("--processes", "30", "--", PYTHON, "-c", COUNT_FORKS)
         state = guarantee(result, "limits.processes")
-        if state["state"] != "enforced":
+        if state["state"] != "enforced":  # sampling.py has what happens then
             check(box.user.uid == 0, f"an ordinary user has no limit: {state}")
             raise Skip(f"not enforced here: {state['why']}")
         check(15 <= int(result["stdout"]) <= 30, f"{result['stdout']!r} processes with a limit of 30")
 
     @test("--processes counts this run only")
     def _(box):
-        others = [box.start([box.corral, "run", "--processes", "10", "sleep", "20"]) for _ in range(12)]
+        others = [box.start([box.corral, "run", "--processes", "10", "sleep", "600"]) for _ in range(12)]
         result = box.json("--processes", "10", "-c", "sleep 0.1 & sleep 0.1 & wait; echo fine")
         equal(result["stdout"], "fine\n", f"stdout of {result['stderr']}")
         for process in others:
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=PATIENCE)
 
     @test("a fork bomb ends at its time-out and leaves nothing")
     def _(box):
         done = box.run("--timeout", "1s", "--grace", "200ms", "--processes", "60", "-c",
-                       "b() { b | b & }; b; sleep 30", timeout=20)
+                       f"b() {{ b | b & }}; b; sleep {LONG}")
         equal(done.status, 124, "status")
 
     @test("--open-files bounds descriptors")
@@ -85,15 +85,15 @@ def register(suite):
 
     @test("--cpu-time ends a busy process", root=True)
     def _(box):
-        done = box.run("--cpu-time", "1s", "--timeout", "20s", "--", "sh", "-c", "while :; do :; done")
+        done = box.run("--cpu-time", "1s", "--timeout", "100s", "--", "sh", "-c", "while :; do :; done")
         check(done.status in (128 + 24, 128 + 9), f"status {done.status}")
         contains(done.err, "--cpu-time", "the reason on stderr")
-        check(done.seconds < 10, f"it took {done.seconds:.1f} s")
+        check(done.seconds < PATIENCE, f"it took {done.seconds:.1f} s")
 
     @test("--cpu-time cannot be caught for ever")
     def _(box):
         code = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
-        result = box.json("--cpu-time", "1s", "--timeout", "20s", "--", PYTHON, "-c", code)
+        result = box.json("--cpu-time", "1s", "--timeout", "100s", "--", PYTHON, "-c", code)
         equal([result["reason"], result["signal"]], ["limit", 9], "ending")
 
     @test("--memory is enforced with a controller, and refused under --require without")
@@ -108,16 +108,16 @@ def register(suite):
         done.said("limits.memory", "remedy")
         check(not box.exists("ws/ran"), "something ran")
         result = box.json("--memory", "64M", "true")
-        equal(guarantee(result, "limits.memory")["state"], "absent", "said in the result")
+        equal(guarantee(result, "limits.memory")["state"], "weaker", "said in the result: it is sampled")
 
     @test("--memory counts all processes together", root=True, user=False)
     def _(box):
-        script = f"for i in 1 2 3 4; do {PYTHON} -c 'import time; x = bytearray(40 << 20); time.sleep(1)' & done; wait"
-        result = box.json("--memory", "100M", "-c", script)
+        script = f"for i in 1 2 3 4; do {PYTHON} -c 'import time; x = bytearray(40 << 20); time.sleep(%d)' & done; wait"
+        result = box.json("--memory", "100M", "-c", script % 30)  # the whole run ends at once
         if guarantee(result, "limits.memory")["state"] != "enforced":
             raise Skip("no memory controller")
         equal(result["reason"], "oom", "reason")
-        equal(box.json("--memory", "400M", "-c", script)["reason"], "exit", "with enough")
+        equal(box.json("--memory", "400M", "-c", script % 1)["reason"], "exit", "with enough")
 
     @test("--cpus bounds processors", root=True, user=False)
     def _(box):
@@ -125,7 +125,7 @@ def register(suite):
         result = box.json("--cpus", "0.2", *words)
         if guarantee(result, "limits.cpu")["state"] != "enforced":
             raise Skip("no cpu controller")
-        check(result["usage"]["cpu_ms"] < 600, f"{result['usage']} in one second with 0.2 processors")
+        check(result["usage"]["cpu_ms"] < 0.6 * result["duration_ms"], f"{result['usage']} in {result['duration_ms']} ms with 0.2")
 
     @test("--tmp-size bounds the private /tmp", root=True)
     def _(box):
@@ -153,3 +153,15 @@ def register(suite):
     @test("no core file is written")
     def _(box):
         equal(box.run("-c", "ulimit -c").out, "0\n", "ulimit -c")
+
+    @test("processor time of a run counts for who waits for it, at both levels", root=True)
+    def _(box):
+        watch = ("import os, subprocess, sys; done = subprocess.run(sys.argv[1:]).returncode; spent = os.times(); "
+                 "print(spent.children_user + spent.children_system); sys.exit(done)")
+        spin = "import time\nwhile time.process_time() < 0.4: pass"
+        # An orphan of the command's counts as well.
+        script = f"(/usr/bin/python3 -c '{spin}' & wait) & wait; exit 3"
+        for level in ("full", "standard"):
+            for more in ((), ("--net", "filtered", "--allow-host", "host.example")):
+                done = box.execute(["/usr/bin/python3", "-c", watch, box.corral, "run", "--level", level, *more, "-c", script])
+                check(float(done.exited(3).out) >= 0.39, f"{level} {more}: {done.out}")

@@ -1,10 +1,11 @@
 """The network as options and policies give it: modes, rules, sets, ports and sockets of the host."""
 import http.server
 import os
+import shutil
 import socket
 import threading
 
-from harness import check, contains, equal, wait_until
+from harness import PATIENCE, Skip, check, contains, equal, wait_until
 
 CONNECT = ("import socket, sys\n"
            "s = socket.socket(socket.AF_UNIX)\n"
@@ -12,7 +13,27 @@ CONNECT = ("import socket, sys\n"
            "print(s.recv(99).decode(), end='')\n")
 
 FETCH = ("import sys, urllib.request\n"
-         "print(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode(), end='')\n")
+         "print(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode(), end='')\n")
+
+
+# musl's resolver ignores that it cannot send, and polls for an answer. The count says whether it waits.
+LOOK_UP = r"""
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int waits;
+int poll(struct pollfd *fds, nfds_t n, int ms) {
+	waits += ms != 0;
+	return ppoll(fds, n, ms < 0 ? NULL : &(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+int main(int argc, char **argv) {
+	struct addrinfo *found;
+	int rc = getaddrinfo(argv[argc - 1], "80", NULL, &found);
+	printf("%s after %d waits\n", rc == 0 ? "found" : "not found", waits);
+}
+"""
 
 
 class UnixServer:
@@ -83,11 +104,53 @@ def register(suite):
 
     @test("--allow-host means a filtered network, with a name server of its own", root=True)
     def _(box):
-        done = box.run("--allow-host", "a.example", "-c", "grep ^nameserver /etc/resolv.conf; echo ${PIP_RETRIES-none}")
-        equal(done.exited(0).out, "nameserver 127.0.0.53\nnone\n", "inside")
+        done = box.run("--allow-host", "a.example", "-c", "grep ^nameserver /etc/resolv.conf; echo ${PIP_RETRIES-none} $npm_config_fetch_retry_mintimeout")
+        equal(done.exited(0).out, "nameserver 127.0.0.53\n2 500\n", "inside")
         result = box.json("--allow-host", "a.example", "true")
         states = {g["name"]: g["state"] for g in result["guarantees"]}
         equal((states["net"], states["net.names"]), ("enforced", "enforced"), "guarantees")
+
+    @test("a name fails at once in a run without names, also for musl", root=True)
+    def _(box):
+        if shutil.which("musl-gcc") is None:
+            raise Skip("musl-gcc is not installed")
+        box.write("ws/look_up.c", LOOK_UP)
+        box.sh("musl-gcc -D_GNU_SOURCE -static -o look_up look_up.c").exited(0)
+        for level in ("auto", "standard"):
+            for more in ((), ("--host-port", "9"), ("--publish", str(free_port()))):
+                done = box.run("--level", level, *more, "./look_up", "name.invalid").exited(0)
+                equal(done.out, "not found after 0 waits\n", f"{level} {more}")
+        equal(box.run("./look_up", "localhost").exited(0).out, "found after 0 waits\n", "a name of /etc/hosts")
+        box.write("home/.config/corral/corral.toml", "[fs]\nview = \"minimal\"\n")
+        equal(box.run("./look_up", "name.invalid").exited(0).out, "not found after 0 waits\n", "the minimal view")
+
+    @test("@registries asks a client without settings for its default, outside and once", root=True)
+    def _(box):
+        client = ("#!/bin/sh\necho \"$PWD $* $(/usr/bin/env | /usr/bin/cut -d= -f1 | /usr/bin/sort | /usr/bin/tr '\\n' ' ')\" >>{log}\necho https://{host}/\n")
+        log = box.write("asked", "", 0o666)
+        npm = box.write("tools/npm", client.format(log=log, host="default.example"), 0o755)
+        box.write("ws/bin/npm", client.format(log=log, host="planted.example"), 0o755)
+        box.write("tools/cargo", "#!/bin/sh\n", 0o755)
+        box.env["PATH"] = f"{box.ws}/bin:{box.dir}/tools"  # what else is installed does not matter
+        box.env["SECRET_TOKEN"] = "x"
+        box.run("/bin/true").exited(0)
+        equal(box.read("asked"), "", "a run without the set")
+        done = box.run("--allow-host", "@registries", "/bin/true").exited(0)
+        done.said("not configured:", "cargo", "--allow-host NAME")
+        for _ in range(2):
+            found = rules(explained(box, "--allow-host", "@registries"))
+            contains(found, "default.example:443", "rules")
+            check("planted.example:443" not in found, "a client of the workspace was asked")
+        equal(box.read("asked"), "/ config get registry HOME LC_ALL PATH PWD \n", "what was asked, where, and with which variables")
+        box.write("tools/npm", client.format(log=log, host="other.example") + "# changed\n", 0o755)
+        contains(rules(explained(box, "--allow-host", "@registries")), "other.example:443", "a client that has changed")
+        box.write("tools/npm", "#!/bin/sh\necho https://failed.example/; exit 1\n", 0o755)
+        check("failed.example:443" not in rules(explained(box, "--allow-host", "@registries")), "a client that failed is believed")
+        box.write("home/.npmrc", "registry=https://mine.example/\n")
+        before = box.read("asked")
+        contains(rules(explained(box, "--allow-host", "@registries")), "mine.example:443", "settings")
+        equal(box.read("asked"), before, "asked although there are settings")
+        check(os.path.exists(npm), "the client is gone")
 
     @test("what is not allowed is not reached, by name or by address", root=True)
     def _(box):
@@ -127,6 +190,7 @@ def register(suite):
         box.env["GOPROXY"] = "https://go.example,direct"
         box.sh("git init -q . && git remote add origin https://ann:hunter2@code.example/x.git && "
                "git remote add up git@up.example:x.git").exited(0)
+        box.env["PATH"] = box.mkdir("no-clients")  # what is installed would be asked for its default
         done = box.corral_("explain", "--json", "--profile", "coding").exited(0)
         check("hunter2" not in done.out + done.err, "a password is shown")
         found = rules(done.json["plan"])
@@ -136,7 +200,7 @@ def register(suite):
         equal((found["npm.example:8443"]["note"], found["npm.example:8443"]["private"]), ("npm (~/.npmrc)", True), "npm's")
         equal((found["up.example:22"]["note"], found["up.example:22"]["private"]), ("the remote up", False), "the remote's")
         contains("\n".join(done.json["plan"]["notes"]), "cargo", "who is not configured")
-        box.run("--profile", "coding", "-c", "touch made").exited(0)
+        box.run("--profile", "coding", "-c", "/usr/bin/touch made").exited(0)
         check(box.exists("ws/made"), "not written")
 
     for level in ("auto", "standard"):
@@ -171,9 +235,9 @@ def register(suite):
                     return peer.recv(99).startswith(b"HTTP/1.0 200")
             except OSError:
                 return False
-        check(wait_until(answers, 15), "no answer")
+        check(wait_until(answers), "no answer")
         server.terminate()
-        server.communicate(timeout=10)
+        server.communicate(timeout=PATIENCE)
 
     @test("--socket at another place, and what is no socket")
     def _(box):

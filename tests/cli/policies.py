@@ -2,7 +2,7 @@
 import json
 import os
 
-from harness import check, contains, equal
+from harness import PATIENCE, check, contains, equal
 
 USER = "home/.config/corral/corral.toml"
 PROJECT = "ws/.corral.toml"
@@ -71,6 +71,89 @@ def timeout_of(box, *words):
 
 def register(suite):
     test = suite.test
+
+    @test("thousands of items take seconds at most, and more are refused by number")
+    def _(box):
+        for n in range(3000):
+            box.write(f"ws/e/f{n}", "")
+        for key, form in {"fs.deny": "*.x%d", "fs.protect": "e/f%d", "fs.write": "e/f%d", "net.deny": "h%d.example",
+                          "env.pass": "V%d", "fs.protect_names": "n%d"}.items():
+            for count in (3000, 30000):
+                items = ", ".join('"' + form % n + '"' for n in range(count))
+                name = ".corral.toml" if key in ("fs.deny", "fs.protect", "net.deny", "fs.protect_names") else "p.toml"
+                box.write(f"ws/{name}", f"{key} = [{items}]\n")
+                words = () if name == ".corral.toml" else ("--policy", name)
+                done = box.run(*words, "--", "true").exited(0 if count == 3000 else 2)
+                check(done.seconds < PATIENCE, f"{count} items of {key} took {done.seconds:.1f} s")
+                if count > 3000:
+                    done.said(key, "4096")
+                os.unlink(f"{box.ws}/{name}")
+        box.write("ws/p.toml", "[fs]\nwrite = [" + ", ".join(f'"e/d{n}"' for n in range(100)) + "]\ndeny = [" +
+                  ", ".join(f'"*.x{n}"' for n in range(1000)) + "]\n")
+        for n in range(100):
+            box.mkdir(f"ws/e/d{n}")
+        box.run("--policy", "p.toml", "--", "true").exited(2).said("65536", "fs.deny")
+
+    @test("a configuration or state that is somebody else's is refused, with what to do")
+    def _(box):
+        text = "[limits]\nprocesses = 77\n"
+        box.write("home/.config/corral/corral.toml", text)
+        box.run("-c", "true").exited(0)
+        places = {"config": f"{box.home}/.config/corral", "file": f"{box.home}/.config/corral/corral.toml",
+                  "state": f"{box.home}/.local/state/corral"}
+        for name, path in places.items():
+            mode = os.stat(path).st_mode & 0o7777
+            os.chmod(path, mode | 0o002)
+            box.run("--", "touch", "ran").exited(126).said(path, "written by other users", "chmod go-w")
+            os.chmod(path, mode)
+            if box.suite.root:
+                os.chown(path, 12345, -1)
+                box.run("--", "touch", "ran").exited(126).said(path, "12345", "chown", "HOME")
+                os.chown(path, 0, -1)
+                os.chmod(path, mode | 0o555)
+                if name != "state":  # root's own is fine, but nothing could be kept there
+                    box.run("-c", "true").exited(0)
+                os.chown(path, box.user.uid, -1)
+                os.chmod(path, mode)
+        check(not box.exists("ws/ran"), "something ran")
+        os.rename(places["config"], f"{box.home}/elsewhere")
+        os.symlink(f"{box.home}/elsewhere", places["config"])
+        box.run("-c", "true").exited(0)
+        os.chmod(f"{box.home}/elsewhere", 0o777)
+        box.run("--", "touch", "ran").exited(126).said("written by other users")
+        os.chmod(f"{box.home}/elsewhere", 0o755)
+        os.chmod(places["state"], 0o777)
+        for words in (("diff",), ("policy", "show"), ("check", "path", "x")):
+            box.corral_(*words).exited(126).said("written by other users")
+        os.chmod(places["state"], 0o700)
+        box.run("-c", "true").exited(0)
+
+    @test("the file of XDG_CONFIG_HOME is read over that of ~/.config, and not from a workspace")
+    def _(box):
+        def values():
+            return box.corral_("policy", "show", "--json").exited(0).json["values"]
+        box.write("home/.config/corral/corral.toml", "[limits]\nprocesses = 77\nopen_files = 99\n")
+        box.write("xdg/corral/corral.toml", "[limits]\nprocesses = 66\n")
+        box.env["XDG_CONFIG_HOME"] = f"{box.dir}/xdg"
+        shown = values()
+        equal([shown["limits.processes"]["value"], shown["limits.open_files"]["value"]], [66, 99], "both are read")
+        contains(shown["limits.processes"]["origin"], "xdg/corral/corral.toml", "origin")
+        done = box.corral_("policy", "show", "--json", "--no-config").exited(0)
+        equal(done.json["values"]["limits.processes"]["value"], 512, "--no-config")
+        box.env["XDG_CONFIG_HOME"] = f"{box.dir}/nothing"
+        equal(values()["limits.processes"]["value"], 77, "the user's file stays where there is no other")
+        box.env["XDG_CONFIG_HOME"] = "xdg"
+        equal(values()["limits.processes"]["value"], 77, "a relative one is nothing")
+        box.write("ws/.config/corral/corral.toml", "[net]\nmode = \"full\"\n")
+        for place in (f"{box.ws}/.config", f"{box.dir}/link"):
+            if place.endswith("link"):
+                os.symlink(f"{box.ws}/.config", place)
+            box.env["XDG_CONFIG_HOME"] = place
+            box.run("--", "touch", "ran").exited(126).said("lies in the workspace", "XDG_CONFIG_HOME")
+        box.write("ws/.config/corral/corral.toml", f"workspace = \"{box.home}/w\"\n")
+        box.mkdir("home/w")
+        box.run("--", "touch", "ran").exited(126).said("lies in the workspace")
+        check(not box.exists("ws/ran"), "something ran")
 
     @test("each layer overrides those below it, and says where a value is from")
     def _(box):

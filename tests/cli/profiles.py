@@ -1,4 +1,5 @@
 """The named profiles do what their table says."""
+import itertools
 import json
 import os
 import socket
@@ -19,8 +20,28 @@ def beside_homes():
     return "/srv"
 
 
+def profiles_of(text):
+    """Names and descriptions that the help lists beneath --profile."""
+    lines = iter(text.splitlines())
+    next(line for line in lines if "--profile NAME" in line)
+    listed = itertools.takewhile(lambda line: line.startswith(" " * 33), lines)
+    return [line.split(None, 1) for line in listed]
+
+
 def register(suite):
     test = suite.test
+
+    @test("--help lists the profiles that can be used, each with a description, and completions offer the same")
+    def _(box):
+        listed = profiles_of(box.corral_("run", "--help").exited(0).out)
+        names = [name for name, _ in listed]
+        for name in ("coding", "data-analysis", "host-read", "readonly", "strict", "workspace"):
+            check(name in names, f"{name} is not listed: {names}")
+        for name, words in listed:
+            check(len(words) > 10, f"{name} has no description")
+            box.corral_("policy", "show", "--profile", name).exited(0)
+        for shell in ("bash", "zsh", "fish"):
+            contains(box.corral_("completion", shell).exited(0).out, " ".join(names), shell)
 
     @test("the default: system read-only, workspace writable, no network", root=True)
     def _(box):

@@ -9,14 +9,16 @@ the tests that are marked for it as root.
 import argparse
 import importlib
 import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("exits", "usage", "streams", "results", "signals", "terminal", "environment", "limits",
-          "homes", "grants", "created", "cow", "policies", "floors", "profiles", "levels", "network", "status", "checks", "urls")
+GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "environment", "inherited",
+          "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "floors", "profiles", "levels", "network",
+          "hints", "status", "checks", "urls")
 
 
 def main():
@@ -28,6 +30,8 @@ def main():
     parser.add_argument("-v", action="store_true", help="print how long each test took")
     parser.add_argument("only", nargs="?", help="a regular expression for names of tests")
     args = parser.parse_args()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # under nohup or in the background they are ignored, and so by what we start
     suite = harness.Suite(args.corral, args.user)
     for group in GROUPS:
         importlib.import_module(group).register(suite)

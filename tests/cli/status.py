@@ -4,10 +4,10 @@ import os
 import pty
 import re
 
-from harness import Skip, check, contains, equal, wait_until
+from harness import PATIENCE, Skip, check, contains, equal, wait_until
 from results import GUARANTEES
 
-MECHANISMS = ["apparmor", "cgroups", "container", "inside_corral", "landlock", "ptrace_scope", "seccomp",
+MECHANISMS = ["apparmor", "cgroups", "container", "core_dumps", "inside_corral", "landlock", "ptrace_scope", "seccomp",
               "user_namespaces"]
 STATUS = ["engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "remedies", "starts", "version"]
 CHECK = ["allowed", "guarantee", "inside", "name", "outside", "reason", "reported", "required", "state",
@@ -121,6 +121,22 @@ def register_status(test):
         contains(userns["why"], "max_user_namespaces", "why")
         check(any("sysctl -w user.max_user_namespaces" in row["do"] for row in found["remedies"]), f"{found['remedies']}")
 
+    @test("status warns of core dumps that go to a socket", user=False, root=True)
+    def _(box):
+        pattern = box.write("pattern", "")
+        script = 'mount --bind "$1" /proc/sys/kernel/core_pattern && shift && exec "$@"'
+        around = ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", pattern]
+        if box.execute([*around, "true"]).status != 0:
+            raise Skip("no mount namespace can be made here")
+        for text, kind in (("core", "file"), ("|/usr/lib/handler %P", "pipe"), ("@/run/dumps.socket", "socket")):
+            box.write("pattern", text + "\n")
+            found = status(box, *around)
+            leaves = kind == "socket"
+            equal(found["mechanisms"]["core_dumps"], {"destination": kind, "leave": leaves}, text)
+            equal(any(row["raises"] == "core dumps" for row in found["remedies"]), leaves, f"{text}: remedies")
+            text = box.execute([*around, box.corral, "status"]).exited(0).out
+            equal("warning: the kernel sends them to a socket" in text, leaves, f"text for {kind}")
+
     @test("status exits 1 where a run with the defaults does not start", root=True)
     def _(box):
         box.write("home/.config/corral/corral.toml", "require = [\"net.names\"]\n")
@@ -210,9 +226,9 @@ def register_test(test):
     @test("test keeps its bait where TMPDIR says, and removes it")
     def _(box):
         process = box.start([box.corral, "test"], env=with_place(box))
-        seen = wait_until(lambda: os.listdir(f"{box.dir}/bait"), 5)
+        seen = wait_until(lambda: os.listdir(f"{box.dir}/bait"))
         check(seen and seen[0].startswith("corral-selftest-"), f"the place of the bait: {seen}")
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         equal([process.returncode, os.listdir(f"{box.dir}/bait")], [0, []], "status, and what is left")
         done = box.corral_("test", env={**box.env, "TMPDIR": "/nowhere"}).exited(125)
         done.said("/nowhere", "TMPDIR")

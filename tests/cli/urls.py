@@ -14,6 +14,7 @@ HOSTS = """
 10.1.2.3 corp.test
 169.254.169.254 meta.test
 11.9.9.9 own.test
+11.8.0.7 routed.test
 11.7.0.1 denied-address.test
 64:ff9b::7f00:1 translated.test
 """
@@ -37,7 +38,7 @@ def verdict(box, url, *words):
 
 
 def elsewhere(box, *words):
-    """corral on a host with the names above, no name server, and 11.9.9.9 as an address of its own."""
+    """corral on a host with the names above, no name server, 11.9.9.9 as an address and 11.8.0.0/24 as a network of its own."""
     if not box.suite.root:
         raise Skip("needs root for namespaces that show another hosts file")
     for tool in ("unshare", "setpriv", "ip"):
@@ -46,7 +47,7 @@ def elsewhere(box, *words):
     box.write("hosts", HOSTS)
     box.write("resolv.conf", "nameserver 127.0.0.9\noptions timeout:1 attempts:1\n")
     script = (f"mount --bind {box.dir}/hosts /etc/hosts && mount --bind {box.dir}/resolv.conf /etc/resolv.conf && "
-              "ip link set lo up && ip address add 11.9.9.9/32 dev lo && "
+              "ip link set lo up && ip address add 11.9.9.9/32 dev lo && ip route add local 11.8.0.0/24 dev lo && "
               f"exec setpriv --reuid {box.user.uid} --regid {box.user.gid} --clear-groups \"$@\"")
     return box.execute(["unshare", "-m", "-n", "--propagation", "private", "/bin/sh", "-c", script, "sh", box.corral, *words],
                        user=0, group=0)
@@ -91,7 +92,7 @@ def register(suite):
         equal([found["host"], found["addresses"]], ["good.test", ["11.0.0.66"]], "good.test")
         equal(verdict_elsewhere(box, "http://both.test/")["addresses"], ["11.0.0.66", "2606:4700::66"], "both.test")
         for name, word in (("mixed", "::1"), ("loop", "127.0.0.1"), ("corp", "10.1.2.3"), ("meta", "metadata"),
-                           ("own", "this host itself"), ("translated", "the loopback")):
+                           ("own", "this host itself"), ("routed", "this host itself"), ("translated", "the loopback")):
             found = verdict_elsewhere(box, f"https://{name}.test/")
             equal(found["rule"], "address", name)
             contains(found["reason"], word, name)

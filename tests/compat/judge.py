@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 
-from side import PATH, Side
+from side import PATH, PATIENCE, Side
 
 PASSED, FAILED, UNPROVEN = "PASSED", "FAILED", "UNPROVEN"
 KNOWN = "KNOWN"  # fails as the row says that it must at this level
@@ -80,14 +80,15 @@ def compare_trees(outside, inside):
     require(not odd, "workspace: " + "; ".join(odd[:5]))
 
 
-def expect(row, control, inside, attempt):
+def expect(row, control, inside, attempt, timed):
     """The rule for rows that are meant to differ: as they say, and no other way."""
     wanted = row["inside-status"] or str(control.status)
     as_wanted = attempt.status != 0 if wanted == "fail" else str(attempt.status) == wanted
     require(as_wanted, f"status {attempt.status} inside instead of {wanted}: {tail(inside, attempt)}")
     said = inside.plain(attempt.out + attempt.err)
     require(re.search(row["says"], said, re.MULTILINE), f"/{row['says']}/ is not in: {said[-1500:]}")
-    require(attempt.seconds <= float(row["within"] or row.seconds()), f"took {attempt.seconds:.1f} s")
+    within = float(row["within"] or row.seconds()) if timed else row.seconds()
+    require(attempt.seconds <= within, f"took {attempt.seconds:.1f} s")
 
 
 def same(row, outside, control, inside, attempt):
@@ -108,11 +109,11 @@ def judge_in(suite, row, caller, top):
     require(not control.problem() and control.status == row.status(),
             f"{OUTSIDE} {control.problem() or control.status}: {tail(outside, control)}")
     seconds = min(row.seconds(), suite.patience)
-    attempt = inside.call([suite.corral, "run", *suite.ask, "--", *words], seconds, row["tty"])
+    attempt = inside.call([suite.corral, "run", *suite.ask, "--", *words], seconds, row["tty"], PATIENCE)
     require(not attempt.problem(), f"inside: {attempt.problem()}: {tail(inside, attempt)}")
     require(not attempt.left, "processes are left behind")
     if row["why"] and (suite.level in STRICT or not same(row, outside, control, inside, attempt)):
-        expect(row, control, inside, attempt)
+        expect(row, control, inside, attempt, suite.timed)
     elif not row["why"]:
         compare(row, outside, control, inside, attempt)
     if row["tree"]:

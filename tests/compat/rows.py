@@ -42,14 +42,14 @@ class Row(casefile.Row):
         "status": "what the control exits with (default 0)",
         "blur": "lines, regular expressions: what matches reads ~ on both sides",
         "sort": "yes: lines are sorted before they are compared",
-        "seconds": "time limit of either side (default 60)",
+        "seconds": "time limit of either side (default 180)",
         "tty": "yes: on a terminal, on both sides",
         "quick": "yes: part of the quick subset",
         "who": "user (default: the account and root), user-only, root-only",
         "tree": "yes: the workspaces are compared afterwards as well",
         "inside-status": "exit status wanted inside instead, or fail: any but 0",
         "says": "regular expression that the output inside must match",
-        "within": "seconds in which the call inside must return",
+        "within": "seconds in which the call inside must return; judged without --quick",
         "why": "one sentence: why inside is different",
         "standard": "one sentence: why the command cannot do inside at level standard what the row wants;"
                     " [WORDS] before it: only of these words of `each`",
@@ -84,7 +84,7 @@ class Row(casefile.Row):
         return int(self["status"] or 0)
 
     def seconds(self):
-        return float(self["seconds"] or 60)
+        return float(self["seconds"] or 180)
 
     def title(self):
         """One line for people and for TAP, in which # begins a directive."""

@@ -32,7 +32,7 @@ import fixtures  # noqa: E402  the path has to be set first
 import judge  # noqa: E402
 import rows  # noqa: E402
 import ladder  # noqa: E402  rows.py has set its path
-from harness import owner_of, wait_until  # noqa: E402  side.py has set its path
+import traces  # noqa: E402
 
 SHARES = {1: 100.0, 2: 98.0}
 BELOW_FULL = {1: 95.0, 2: 80.0}
@@ -66,6 +66,7 @@ class Suite:
         self.level = options.level
         self.ask = ladder.ASK[self.level]
         self.patience = options.patience
+        self.timed = not options.quick  # a loaded machine takes longer than `within`
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else None)
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="compat-", dir=base))
         os.chmod(self.top, 0o755)
@@ -128,12 +129,6 @@ def say(number, row, answer):
     sys.stdout.flush()
 
 
-def groups_left():
-    """Control groups that corral made and whose maker is gone; a running one may be somebody else's."""
-    names = [name for _, dirs, _ in os.walk("/sys/fs/cgroup") for name in dirs if name.startswith("corral-")]
-    return {name for name in names if not os.path.exists(f"/proc/{owner_of(name)}")}
-
-
 def judge_all(options, suite, work):
     """The answers, each said as soon as those before it are."""
     answers = []
@@ -167,9 +162,9 @@ def summary(level, work, answers, quick):
 
 def run(options, suite):
     work = work_list(options)
-    before = groups_left()
+    before = traces.dead_cgroups()
     answers = judge_all(options, suite, work)
-    clean = wait_until(lambda: not groups_left() - before, 2.0)
+    clean = not traces.staying(traces.dead_cgroups, before)
     number = len(answers) + 1
     print(f"{'ok' if clean else 'not ok'} {number} - no control group is left behind")
     print(f"1..{number}")

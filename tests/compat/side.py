@@ -20,15 +20,14 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 
-from harness import PATH, process_names, wait_until  # noqa: E402  the path has to be set first
+from harness import PATH, PATIENCE, process_names, wait_until  # noqa: E402  the path has to be set first
 
 MOST = 4 << 20  # bytes of a stream that are kept; a row that prints more is not a row
 DRAIN = 0.4  # seconds for the end of streams that a background job may still hold
-LEAVING = 0.5
-GRACE = 2.0  # seconds for killed processes to go
+LEAVING = 0.5  # seconds for processes outside to go by themselves
 # Where the landlock engine, which has no view of its own, puts what is private.
 OWN_TMP = re.compile(r"/tmp/corral-[0-9]+-[0-9a-f]+\b")
-OWN_HOME = r"/\.local/state/corral/homes/[0-9a-f]+-project\b"
+OWN_HOME = r"/\.local/state/corral/homes/[0-9a-f]+-project/home\b"
 TERMINAL = struct.pack("HHHH", 24, 80, 0, 0)
 
 
@@ -67,7 +66,7 @@ class Stream(threading.Thread):
             self.data += part[:MOST - len(self.data)]
 
     def finish(self):
-        self.join(GRACE)
+        self.join(PATIENCE)
         os.close(self.fd)
         return bytes(self.data)
 
@@ -102,7 +101,7 @@ class Side:
 
     # -- calls --
 
-    def call(self, argv, seconds, tty=False):
+    def call(self, argv, seconds, tty=False, leaving=LEAVING):
         start = time.monotonic()
         process, streams = self.start_on_terminal(argv) if tty else self.start(argv)
         self.sessions.add(process.pid)
@@ -114,7 +113,7 @@ class Side:
         outcome.seconds = time.monotonic() - start
         wait_until(lambda: outcome.hung or not any(stream.is_alive() for stream in streams), DRAIN)
         # The sandbox's first process has told the end and may still be on its way out.
-        wait_until(lambda: outcome.hung or not self.strays(), LEAVING)
+        wait_until(lambda: outcome.hung or not self.strays(), leaving)
         outcome.left = self.strays()
         if outcome.left:
             self.kill()
@@ -162,7 +161,7 @@ class Side:
                 except ProcessLookupError:
                     pass
             return not left
-        wait_until(sweep, GRACE)
+        wait_until(sweep)
 
     def tree(self):
         """name → kind, mode, content of everything in the workspace."""

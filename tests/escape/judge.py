@@ -17,7 +17,8 @@ from scene import Scene, fingerprint, marked
 
 CONTAINED, ESCAPED, OVERBLOCKED, UNPROVEN = "CONTAINED", "ESCAPED", "OVERBLOCKED", "UNPROVEN"
 LIMIT, CLOSED = "LIMIT", "CLOSED"
-GRACE = 1.0  # seconds in which what was killed may disappear
+GRACE = 1.0  # seconds in which what was killed outside could have disappeared
+PATIENCE = 60.0  # the same on a machine that is loaded
 
 
 class Verdict(Exception):
@@ -75,25 +76,31 @@ def judge_token(scene, call, _word):
     return "the token was printed" if scene.token in call.output else ""
 
 
+def moment(scene, seconds):
+    """What has to show may show late; what must not is looked for once."""
+    return PATIENCE if scene.must_show else seconds
+
+
 def judge_victim(scene, _call, _word):
-    until(lambda: scene.victim.poll() is not None, 0.1)
+    until(lambda: scene.victim.poll() is not None, moment(scene, 0.1))
     return "the victim died" if scene.victim.poll() is not None else ""
 
 
 def judge_listener(scene, _call, _word):
-    until(lambda: scene.listeners.heard, 0.15)
+    until(lambda: scene.listeners.heard, moment(scene, 0.15))
     heard = scene.listeners.heard
     return f"a listener heard {heard[0]!r}" if heard else ""
 
 
 def judge_origin(scene, _call, word):
     """The marker tells this row's lines from those of its neighbours."""
-    found = scene.suite.lab.heard(rf"^(?=.*{scene.marker}).*(?:{scene.substitute(word)})")
+    found = scene.suite.lab.heard(rf"^(?=.*{scene.marker}).*(?:{scene.substitute(word)})", seconds=moment(scene, 0.3))
     return f"an origin logged {found[:200]}" if found else ""
 
 
 def judge_gone(scene, _call, _word):
-    left = [] if until(lambda: not marked(scene.marker), GRACE) else marked(scene.marker)
+    seconds = GRACE if scene.side == "control" else PATIENCE
+    left = [] if until(lambda: not marked(scene.marker), seconds) else marked(scene.marker)
     return f"{len(left)} processes remain" if left else ""
 
 
@@ -186,11 +193,16 @@ def state():
     return {"mounts": mounts(), "restrictions": restrictions()}
 
 
+def new_mounts(before):
+    return [line for line in mounts() if line not in before["mounts"]]
+
+
 def judge_leftovers(scene, before):
     """What no run may leave on the host, not even one that shows a limit."""
     if judge_gone(scene, None, ""):
         raise Verdict(ESCAPED, judge_gone(scene, None, ""))
-    new = [line for line in mounts() if line not in before["mounts"]]
+    until(lambda: not new_mounts(before), PATIENCE)  # others' come and go
+    new = new_mounts(before)
     if new:
         raise Verdict(ESCAPED, f"a mount was left on the host: {new[0].strip()}")
     if restrictions() != before["restrictions"]:
@@ -281,6 +293,7 @@ def demand_start(scene, call):
 def run_limit(suite, row, caller, must=True):
     """The attempt of a known limit, which must succeed for as long as it is one; whether it did."""
     scene = prepare(suite, row, caller, "inside")
+    scene.must_show = must
     before = state()
     try:
         call = scene.call(row["attempt"], inside=True, args=row["args"])

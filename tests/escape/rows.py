@@ -55,7 +55,7 @@ class Row(casefile.Row):
         "twin-args": "options for the twin instead of args; - for none",
         "verdict": "lines; each must find the control guilty and the attempt innocent",
         "check": "shell, on the host after the attempt; must succeed",
-        "during": "shell, on the host while the call runs",
+        "during": "shell, on the host while the call runs; $DONE is there when it has ended",
         "within": "seconds in which the call must return",
         "kill-after": "seconds after which the caller's process is killed",
         "may-refuse": "yes: not starting at all is a good answer",

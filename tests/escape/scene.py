@@ -18,7 +18,7 @@ import termios
 import threading
 import time
 
-BOUND = 10.0  # seconds for any one command
+BOUND = 60.0  # seconds for any one command, on a loaded machine
 patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
 SHELL = "/bin/sh"
 FILTERED = "--net filtered --allow-host allowed.test --allow-host *.ok.test"
@@ -199,6 +199,20 @@ def kill_marked(marker):
             continue
 
 
+class Output(threading.Thread):
+    """Everything that a command writes, as it comes."""
+
+    def __init__(self, stream):
+        super().__init__(daemon=True)
+        self.stream, self.data = stream, bytearray()
+        self.start()
+
+    def run(self):
+        with self.stream:
+            while part := os.read(self.stream.fileno(), 65536):
+                self.data += part
+
+
 class Scene:
     """A scratch tree, its fixtures, and the way commands are called in it."""
 
@@ -207,6 +221,8 @@ class Scene:
         self.listeners = self.victim = None
         self.tty, self.tty_modes = None, None
         self.during = ""
+        self.tty_seen = b""
+        self.must_show = side == "control"  # the attempt has to succeed
         top = suite.top_tmp if row["place"] == "tmp" else suite.top
         self.base = os.path.join(top, f"{row.ident}-{caller.name}-{side}")
         self.token = "tok" + secrets.token_hex(12)
@@ -224,7 +240,7 @@ class Scene:
             "OUT": os.path.join(self.base, "output"), "K": str(random.randrange(1, 2**31)),
             "XU": found["O"] + "/s.sock", "XH": found["H"] + "/.gnupg/S.agent",
             "XT": f"/tmp/{self.marker}.sock", "XR": f"/run/{self.marker}.sock",
-            "FILTERED": FILTERED, "PROXIED": FILTERED + " --proxy",
+            "DONE": f"{self.suite.bin}/done-{self.marker}", "FILTERED": FILTERED, "PROXIED": FILTERED + " --proxy",
             "XA": "@" + self.marker, "LP": str(random.randrange(20000, 30000)), "VF": "3",
         })
         return found
@@ -351,65 +367,83 @@ class Scene:
     def call(self, text, inside, args="", escalate=None, twin=False):
         """Runs one side's command, bounded, and ends whatever it left over."""
         as_root = self.row["mounts"] or "lab" in self.row.words("need") or (escalate and escalate[0] == "root")
-        bound = float(self.row["within"] or BOUND) * patience
         result, start = Call(), time.monotonic()
         process = subprocess.Popen(
             self.argv(text, inside, args, escalate, twin), cwd=self.vars["W"],
             env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True,
             **({} if as_root else self.caller.popen()))
-        helpers = [] if twin else self.start_helpers(process)
+        output = Output(process.stdout)
+        helpers = [] if twin else self.start_helpers(process, output)
         try:
-            output = self.wait(process, bound, twin)
+            self.wait(process, output, start + self.bound(inside) * patience, twin)
         except subprocess.TimeoutExpired:
             result.timed_out = True
-            output = self.end(process)
+            self.end(process, output)
         result.seconds = time.monotonic() - start
         for helper in helpers:
             helper.join()
         result.status = process.returncode
-        result.output = output.decode(errors="replace") + self.tty_output()
+        result.output = bytes(output.data).decode(errors="replace") + self.tty_output()
         self.write(self.vars["OUT"], result.output)
         return result
 
-    def wait(self, process, bound, twin):
-        if twin or not self.row["kill-after"]:
-            return process.communicate(timeout=bound)[0]
-        # The pipe may be held by a survivor: what was said before is enough.
-        process.wait(timeout=bound)
-        os.set_blocking(process.stdout.fileno(), False)
-        return process.stdout.read() or b""
+    def bound(self, inside):
+        """Seconds for a call.  A control that has to hang does so for `within`; inside a loaded machine may take longer."""
+        within = float(self.row["within"] or 0)
+        return max(within, BOUND) if inside or "within" not in self.row.lines("verdict") else within
 
-    def end(self, process):
+    def wait(self, process, output, end, twin):
+        if twin or not self.row["kill-after"]:
+            output.join(max(0, end - time.monotonic()))
+            if output.is_alive():
+                raise subprocess.TimeoutExpired(process.args, 0)
+        process.wait(timeout=max(0.1, end - time.monotonic()))
+        output.join(0.2)  # the pipe may be held by a survivor: what was said before is enough
+
+    def end(self, process, output):
         os.kill(process.pid, signal.SIGKILL)
         kill_marked(self.marker)
-        try:
-            return process.communicate(timeout=2)[0]
-        except subprocess.TimeoutExpired:
-            return b""
+        process.wait()
+        output.join(2)
 
-    def start_helpers(self, process):
+    def start_helpers(self, process, output):
+        """What the harness does while the attempt runs: a moment after it has begun."""
         helpers = []
         if self.row["kill-after"]:
-            delay = float(self.row["kill-after"]) * patience
-            helpers.append(threading.Timer(delay, process.kill))
+            helpers.append((float(self.row["kill-after"]), process.kill))
         if self.row["during"]:
-            helpers.append(threading.Timer(0.4 * patience, self.run_during))
-        for helper in helpers:
-            helper.start()
-        return helpers
+            helpers.append((0.4, self.run_during))
+        threads = [threading.Thread(target=self.help, args=(process, output, *helper)) for helper in helpers]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def help(self, process, output, delay, act):
+        mark = f"ran-{self.marker}".encode()
+        end = time.monotonic() + BOUND * patience
+        while mark not in output.data + self.read_tty() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(delay * patience)
+        act()
 
     def run_during(self):
         self.during = self.host(self.row["during"])[1]
+        self.write(self.vars["DONE"], "")
+
+    def read_tty(self):
+        """What the caller's terminal has shown so far."""
+        if self.tty:
+            os.set_blocking(self.tty[0], False)
+            try:
+                self.tty_seen += os.read(self.tty[0], 65536)
+            except OSError:
+                pass
+        return self.tty_seen
 
     def tty_output(self):
-        if not self.tty:
-            return ""
-        os.set_blocking(self.tty[0], False)
-        try:
-            return os.read(self.tty[0], 65536).decode(errors="replace")
-        except OSError:
-            return ""
+        seen, self.tty_seen = self.read_tty(), b""
+        return seen.decode(errors="replace")
 
     def tty_typed(self):
         """What waits to be read at the caller's terminal."""
@@ -429,5 +463,7 @@ class Scene:
             self.victim.kill()
             self.victim.wait()
             self.victim.stdout.close()
+        if os.path.exists(self.vars["DONE"]):
+            os.unlink(self.vars["DONE"])
         for fd in self.tty or ():
             os.close(fd)

@@ -31,7 +31,12 @@ static bool instruction_valid(const struct sock_fprog *p, size_t at) {
 	if (f->code == LOAD) {
 		return left > 0 && f->k % 4 == 0 && f->k < sizeof(struct seccomp_data);
 	}
-	return left > 0 && f->code == (BPF_ALU | BPF_AND | BPF_K);
+	if (f->code == (BPF_ALU | BPF_LSH | BPF_K)) {
+		return left > 0 && f->k < 32;
+	}
+	return left > 0 &&
+	       (f->code == (BPF_ALU | BPF_AND | BPF_K) || f->code == (BPF_ALU | BPF_OR | BPF_X) ||
+		f->code == (BPF_MISC | BPF_TAX));
 }
 
 bool program_valid(const struct sock_fprog *p) {
@@ -58,7 +63,7 @@ static bool branch_taken(const struct sock_filter *f, uint32_t acc) {
 
 struct outcome program_run(const struct sock_fprog *p, const struct seccomp_data *d) {
 	struct outcome out = {0};
-	uint32_t acc = 0;
+	uint32_t acc = 0, index = 0;
 
 	for (size_t at = 0;; at++) {
 		const struct sock_filter *f = &p->filter[at];
@@ -75,6 +80,12 @@ struct outcome program_run(const struct sock_fprog *p, const struct seccomp_data
 			at += f->k;
 		} else if (f->code == (BPF_ALU | BPF_AND | BPF_K)) {
 			acc &= f->k;
+		} else if (f->code == (BPF_ALU | BPF_OR | BPF_X)) {
+			acc |= index;
+		} else if (f->code == (BPF_ALU | BPF_LSH | BPF_K)) {
+			acc <<= f->k;
+		} else if (f->code == (BPF_MISC | BPF_TAX)) {
+			index = acc;
 		} else {
 			at += branch_taken(f, acc) ? f->jt : f->jf;
 		}
@@ -117,6 +128,9 @@ const char *action_name(uint32_t action, char *space, size_t size) {
 		{SECCOMP_RET_USER_NOTIF, "ask"},
 		{SECCOMP_RET_ERRNO, "undone"},
 		{SECCOMP_RET_ERRNO | EACCES, "EACCES"},
+		{SECCOMP_RET_ERRNO | EINVAL, "EINVAL"},
+		{SECCOMP_RET_ERRNO | ENOMEM, "ENOMEM"},
+		{SECCOMP_RET_ERRNO | ENOPROTOOPT, "ENOPROTOOPT"},
 		{SECCOMP_RET_ERRNO | ENOTTY, "ENOTTY"},
 		{SECCOMP_RET_ERRNO | EOPNOTSUPP, "EOPNOTSUPP"},
 		{SECCOMP_RET_ERRNO | EPERM, "EPERM"},

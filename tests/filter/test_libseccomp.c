@@ -21,6 +21,7 @@
 
 #define FAMILIES 64
 #define TYPES 16
+#define WHICH 4 /* whose priority: a process, a group, a user, from 0 or 1 */
 #define HIGH 0x100000000ull
 #define LOW_WORD 0xffffffffull
 
@@ -36,15 +37,52 @@ static const uint64_t personalities[] = {
 	0,        1,         2,         6,         8,         0x20000,  0x20008,
 	0x40000,  0x40008,   0x80000,   0x100000,  0x200000,  0x400000, 0x440000,
 	0x800000, 0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x20001,  0xffffffff};
-static const uint64_t requests[] = {0x5401, 0x5412, 0x5413, 0x541c, 0x541d, 0x5423, 0x4b47,
-				    0x4b49, 0x4b4b, 0x4b4d, 0x4bfb, 0x4b46, 0x15412};
+/* Requests that are let through, and those that are not, with their errors. */
+static const uint64_t requests[] = {0x5401,     0x5404,     0x5413,     0x541b,     0x5421,
+				    0x5451,     0x5452,     0x8905,     0x8912,     0x8933,
+				    0x40049409, 0x80086601, 0x802c542a, 0xc0502100, 0x540b};
+static const struct {
+	uint64_t request;
+	int error;
+} refused_requests[] = {
+	{0x5412, EPERM},          /* TIOCSTI */
+	{0x541c, EPERM},          /* TIOCLINUX */
+	{0x541d, EPERM},          /* TIOCCONS */
+	{0x5423, EPERM},          /* TIOCSETD */
+	{0x8901, EPERM},          /* FIOSETOWN */
+	{0x8902, EPERM},          /* SIOCSPGRP */
+	{0x8914, EPERM},          /* SIOCSIFFLAGS */
+	{0x40086602, EOPNOTSUPP}, /* FS_IOC_SETFLAGS */
+	{0x401c5820, EOPNOTSUPP}, /* FS_IOC_FSSETXATTR */
+	{0x4b47, ENOTTY},         /* KDSKBENT */
+	{0x4bfb, ENOTTY},         /* KDSKBDIACRUC */
+	{0x15412, ENOTTY},
+	{0x5400, ENOTTY},
+	{0x5405, ENOTTY},
+	{0, ENOTTY},
+	{1, ENOTTY},
+	{2, ENOTTY},
+	{0xff0b, ENOTTY},
+	{0xffffffff, ENOTTY},
+	{0x5760, ENOTTY},     /* IOC_WATCH_QUEUE_SET_SIZE */
+	{0x6609, ENOTTY},     /* EXT4_IOC_MIGRATE */
+	{0x40086604, ENOTTY}, /* EXT4_IOC_SETVERSION */
+	{0x40806685, ENOTTY}, /* FS_IOC_ENABLE_VERITY */
+	{0x50009401, ENOTTY}, /* BTRFS_IOC_SNAP_CREATE */
+	{0xc0189436, ENOTTY}, /* FIDEDUPERANGE */
+	{0xc0406618, ENOTTY}, /* FS_IOC_REMOVE_ENCRYPTION_KEY */
+	{0xc0506617, ENOTTY}, /* FS_IOC_ADD_ENCRYPTION_KEY */
+};
+static const uint64_t prctls[] = {0,  1,  4,  5,  15, 22, 31, 33,         35,        38,
+				  40, 47, 62, 67, 68, 77, 78, 0x53564d41, 0x12345678};
 static const uint64_t modes[] = {0,     0644,  0755,  01777,   02755,
 				 04000, 04755, 06755, 0104755, 0177777};
 static const uint64_t flags[] = {0,          01,        0100,      0101,       0200000,
 				 02000000,   020000000, 020200000, 020200002,  0x80000000,
 				 0xffffffff, 0102,      0x40000,   0x7fffffff, 0x10000};
-static const uint64_t levels[] = {0, 1, 6, 17, 41, 255};
-static const uint64_t options[] = {0, 1, 31, 100, 101, 255};
+static const uint64_t levels[] = {0, 1, 2, 6, 17, 41, 58, 255, 270, 282, 284, 0x10001, 0xffffffff};
+static const uint64_t options[] = {0,  1,  2,  4,  5,  12,  13,  14,  15,      30,        31,
+				   35, 36, 38, 51, 64, 100, 101, 255, 0x10002, 0xffffffff};
 
 struct rival {
 	scmp_filter_ctx ctx;
@@ -130,10 +168,13 @@ static void rival_flags(struct rival *r) {
 			REFUSE(r, EPERM, personality, IS(0, personalities[i]));
 		}
 	}
-	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
-		if (!ONE_OF(requests[i], 0x5401, 0x5413, 0x4b46, 0x15412)) {
-			REFUSE(r, EPERM, ioctl, IS(1, requests[i]));
+	for (size_t i = 0; i < ARRAY_LEN(prctls); i++) {
+		if (!ONE_OF(prctls[i], 1, 4, 15, 22, 38, 47, 0x53564d41)) {
+			REFUSE(r, prctls[i] == 35 ? EPERM : EINVAL, prctl, IS(0, prctls[i]));
 		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(refused_requests); i++) {
+		REFUSE(r, refused_requests[i].error, ioctl, IS(1, refused_requests[i].request));
 	}
 }
 
@@ -153,6 +194,26 @@ static void rival_inet(struct rival *r, uint64_t family) {
 	}
 }
 
+/* Of the levels and options above. */
+static bool option_is_listed(uint64_t level, uint64_t option) {
+	switch (level) {
+	case 0:
+		return ONE_OF(option, 1, 2, 12, 13, 15, 35, 36, 38, 51);
+	case 1:
+		return ONE_OF(option, 2, 5, 12, 13, 14, 15, 35, 64);
+	case 6:
+		return ONE_OF(option, 1, 2, 4, 5, 12, 13, 30, 36);
+	case 17:
+		return ONE_OF(option, 1);
+	case 41:
+		return ONE_OF(option, 2, 51);
+	case 270:
+		return ONE_OF(option, 1, 2, 5, 12);
+	default:
+		return false;
+	}
+}
+
 static void rival_sockets(struct rival *r) {
 	for (uint64_t family = 0; family < FAMILIES; family++) {
 		if (!ONE_OF(family, 1, 2, 10, 16)) {
@@ -169,25 +230,73 @@ static void rival_sockets(struct rival *r) {
 			REFUSE(r, EPROTONOSUPPORT, socket, IS(0, 16), IS(2, protocols[i]));
 		}
 	}
-	REFUSE(r, EPERM, setsockopt, IS(1, 6), IS(2, 31));
-	REFUSE(r, EPERM, setsockopt, IS(1, 17), IS(2, 100));
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+		for (size_t j = 0; j < ARRAY_LEN(options); j++) {
+			if (!option_is_listed(levels[i], options[j])) {
+				REFUSE(r, levels[i] == 1 && options[j] == 36 ? EPERM : ENOPROTOOPT,
+				       setsockopt, IS(1, levels[i]), IS(2, options[j]));
+			}
+		}
+	}
+}
+
+static void rival_processes(struct rival *r) {
+	REFUSE(r, EPERM, prlimit64, IS(0, 1));
+	REFUSE(r, EPERM, sched_setaffinity, IS(0, 1));
+	REFUSE(r, EPERM, sched_setattr, IS(0, 1));
+	REFUSE(r, EPERM, sched_setparam, IS(0, 1));
+	REFUSE(r, EPERM, sched_setscheduler, IS(0, 1));
+	for (uint64_t which = 0; which < WHICH; which++) {
+		if (which == 0) {
+			REFUSE(r, EPERM, setpriority, IS(0, which), IS(1, 1));
+		} else {
+			REFUSE(r, EPERM, setpriority, IS(0, which));
+		}
+		if (which == 1) {
+			REFUSE(r, EPERM, ioprio_set, IS(0, which), IS(1, 1));
+		} else {
+			REFUSE(r, EPERM, ioprio_set, IS(0, which));
+		}
+	}
+}
+
+static void rival_memory(struct rival *r) {
+	REFUSE(r, ENOMEM, mmap, HAS(3, 0x40000));
+	REFUSE(r, ENOMEM, shmget, HAS(2, 04000));
+	REFUSE(r, EINVAL, memfd_create, HAS(1, 4));
+	REFUSE(r, EINVAL, madvise, IS(2, 12));
 }
 
 static void rival_modes(struct rival *r) {
-	static const uint64_t creates[] = {0100, 020000000};
+	static const uint64_t creates[] = {0100, 020000000}, ids[] = {02000, 04000};
 
 	REFUSE(r, EPERM, chmod, HAS(1, 04000));
 	REFUSE(r, EPERM, fchmod, HAS(1, 04000));
-	REFUSE(r, EPERM, creat, HAS(1, 04000));
 	REFUSE(r, EPERM, mkdir, HAS(1, 04000));
-	REFUSE(r, EPERM, mknod, HAS(1, 04000));
 	REFUSE(r, EPERM, fchmodat, HAS(2, 04000));
 	REFUSE(r, EPERM, fchmodat2, HAS(2, 04000));
 	REFUSE(r, EPERM, mkdirat, HAS(2, 04000));
-	REFUSE(r, EPERM, mknodat, HAS(2, 04000));
-	for (size_t i = 0; i < ARRAY_LEN(creates); i++) {
-		REFUSE(r, EPERM, open, HAS(1, creates[i]), HAS(2, 04000));
-		REFUSE(r, EPERM, openat, HAS(2, creates[i]), HAS(3, 04000));
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		REFUSE(r, EPERM, creat, HAS(1, ids[i]));
+		REFUSE(r, EPERM, mknod, HAS(1, ids[i]));
+		REFUSE(r, EPERM, mknodat, HAS(2, ids[i]));
+		for (size_t c = 0; c < ARRAY_LEN(creates); c++) {
+			REFUSE(r, EPERM, open, HAS(1, creates[c]), HAS(2, ids[i]));
+			REFUSE(r, EPERM, openat, HAS(2, creates[c]), HAS(3, ids[i]));
+		}
+	}
+}
+
+static void rival_nodes(struct rival *r) {
+	static const uint64_t devices[] = {020000, 060000};
+
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+		REFUSE(r, EPERM, creat, SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, 0170000, devices[i]));
+		REFUSE(r, EPERM, mknod, SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, 0170000, devices[i]));
+		REFUSE(r, EPERM, mknodat, SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, 0170000, devices[i]));
+	}
+	for (uint64_t bit = 4; bit < 0x100000000; bit *= 2) {
+		REFUSE(r, EINVAL, renameat2, HAS(4, bit));
 	}
 }
 
@@ -219,7 +328,10 @@ static bool rival_build(struct rival *r, enum bpf_arch arch, struct sock_fprog *
 	rival_whole_calls(r);
 	rival_flags(r);
 	rival_sockets(r);
+	rival_processes(r);
+	rival_memory(r);
 	rival_modes(r);
+	rival_nodes(r);
 	return rival_program(r, ret);
 }
 
@@ -278,8 +390,14 @@ static void compare_flags(struct contest *c) {
 	for (size_t i = 0; i < ARRAY_LEN(personalities); i++) {
 		compare(c, CALL_personality, (const uint64_t[6]){personalities[i]});
 	}
+	for (size_t i = 0; i < ARRAY_LEN(prctls); i++) {
+		compare(c, CALL_prctl, (const uint64_t[6]){prctls[i], 1});
+	}
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		compare(c, CALL_ioctl, (const uint64_t[6]){0, requests[i]});
+	}
+	for (size_t i = 0; i < ARRAY_LEN(refused_requests); i++) {
+		compare(c, CALL_ioctl, (const uint64_t[6]){0, refused_requests[i].request});
 	}
 }
 
@@ -299,6 +417,24 @@ static void compare_sockets(struct contest *c) {
 		for (size_t j = 0; j < ARRAY_LEN(options); j++) {
 			compare(c, CALL_setsockopt, (const uint64_t[6]){3, levels[i], options[j]});
 		}
+	}
+}
+
+static void compare_processes(struct contest *c) {
+	for (uint64_t which = 0; which < WHICH; which++) {
+		for (uint64_t who = 0; who < 4; who++) {
+			compare(c, CALL_setpriority, (const uint64_t[6]){which, who, 5});
+			compare(c, CALL_ioprio_set, (const uint64_t[6]){which, who, 0});
+		}
+	}
+}
+
+static void compare_memory(struct contest *c) {
+	for (unsigned bit = 0; bit < 32; bit++) {
+		compare(c, CALL_mmap, (const uint64_t[6]){0, 4096, 3, 1ull << bit | 2});
+		compare(c, CALL_shmget, (const uint64_t[6]){0, 4096, 1ull << bit});
+		compare(c, CALL_memfd_create, (const uint64_t[6]){0, 1ull << bit});
+		compare(c, CALL_madvise, (const uint64_t[6]){0, 4096, bit});
 	}
 }
 
@@ -322,6 +458,18 @@ static void compare_modes(struct contest *c) {
 	}
 }
 
+static void compare_nodes(struct contest *c) {
+	static const uint64_t nodes[] = {010600, 020600, 040600, 060600, 0100600, 0120600, 0140600};
+
+	for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+		compare(c, CALL_mknod, (const uint64_t[6]){0, nodes[i]});
+		compare(c, CALL_mknodat, (const uint64_t[6]){0, 0, nodes[i]});
+	}
+	for (uint64_t flag = 0; flag < 17; flag++) {
+		compare(c, CALL_renameat2, (const uint64_t[6]){0, 0, 0, 0, flag});
+	}
+}
+
 static void contest(enum bpf_arch arch) {
 	struct bpf_options o = {.arch = arch};
 	struct contest c = {.compared = 0};
@@ -335,7 +483,10 @@ static void contest(enum bpf_arch arch) {
 	compare_all_calls(&c);
 	compare_flags(&c);
 	compare_sockets(&c);
+	compare_processes(&c);
+	compare_memory(&c);
 	compare_modes(&c);
+	compare_nodes(&c);
 	printf("# %zu comparisons, %zu of them refused; libseccomp: %zu rules, %u instructions "
 	       "(ours %u), %zu rules about calls that it does not know\n",
 	       c.compared, c.refused, c.rival.rules, c.theirs.len, c.ours.len, c.rival.unknown);

@@ -9,7 +9,7 @@
 
 #define NUMBERS 1025 /* 0..1024, well above the lid */
 #define X32_BIT 0x40000000u
-#define PROBE_ARGS 4
+#define PROBE_ARGS 5
 
 /* An argument list; the golden file shows the answer. */
 struct probe {
@@ -50,9 +50,16 @@ static const struct probe probes[] = {
 	P(ioctl, 0, 0x4b47), P(ioctl, 0, 0x4b49), P(ioctl, 0, 0x4b4b), P(ioctl, 0, 0x4b4d), P(ioctl, 0, 0x4bfb),
 	P(ioctl, 0, 0x12300005412), P(ioctl, 0, 0xffffffff00005412), P(ioctl, 0x5412, 0x5401),
 	P(ioctl, 0, 0x5401), P(ioctl, 0, 0x5402), P(ioctl, 0, 0x5413), P(ioctl, 0, 0x540e), P(ioctl, 0, 0x541b),
-	P(ioctl, 0, 0x5424), P(ioctl, 0, 0x80045430), P(ioctl, 0, 0x15412),
+	P(ioctl, 0, 0x5424), P(ioctl, 0, 0x80045430), P(ioctl, 0, 0x15412), P(ioctl, 0, HIGH | 0x5401),
+	/* ioctl: btrfs' subvolumes, reflinks, verity, fscrypt's keys and policies, ext4's and generic versions, migration */
 	P(ioctl, 3, 0x50009401), P(ioctl, 3, 0x5000940e), P(ioctl, 3, 0x5000940f), P(ioctl, 3, 0x50009417),
 	P(ioctl, 3, 0x50009418), P(ioctl, 3, 0x5000943f), P(ioctl, 3, 0x40049409), P(ioctl, 3, 0x40806685),
+	P(ioctl, 3, 0xc0506617), P(ioctl, 3, 0xc0406618), P(ioctl, 3, 0xc0406619), P(ioctl, 3, 0x800c6613),
+	P(ioctl, 3, 0x40086604), P(ioctl, 3, 0x40087602), P(ioctl, 3, 0x6609), P(ioctl, 3, 0xc0189436), P(ioctl, 3, 0x4020940d),
+	/* fcntl: owners of signals, which they get; flags */
+	P(fcntl, 3, 8, 1), P(fcntl, 3, 15), P(fcntl, 3, HIGH | 8), P(fcntl, 8, 10, 15), P(fcntl, 3, 4),
+	/* ioctl: owners of signals, watch queues, namespaces, pidfds, mapped blocks */
+	P(ioctl, 3, 0x8901), P(ioctl, 3, 0x8902), P(ioctl, 3, 0x5760), P(ioctl, 3, 0xb701), P(ioctl, 3, 0xff09), P(ioctl, 3, 1),
 	/* socket: families */
 	P(socket, 1, 1, 0), P(socket, 1, 5, 0), P(socket, 1, 3, 0), P(socket, 2, 1, 0), P(socket, 2, 2, 0), P(socket, 10, 1, 0),
 	P(socket, 10, 2, 0), P(socket, 16, 3, 0), P(socket, 16, 2, 0), P(socket, 16, 0x80003, 0),
@@ -85,7 +92,10 @@ static const struct probe probes[] = {
 	P(fchmodat2, 0, 0, 04755, 0), P(fchmodat2, 0, 0, 0755, 04000),
 	P(creat, 0, 04755), P(creat, 0, 0644), P(mkdir, 0, 04755), P(mkdir, 0, 02755), P(mkdirat, 0, 0, 04755),
 	P(mkdirat, 0, 0, 01777), P(mknod, 0, 0104755), P(mknod, 0, 0100644), P(mknodat, 0, 0, 0104755),
-	P(mknodat, 0, 0, 010600),
+	P(mknodat, 0, 0, 010600), P(mknod, 0, 0102755), P(creat, 0, 02755), P(openat, 0, 0, 0101, 02755),
+	P(mknod, 0, 020600), P(mknod, 0, 060600), P(mknodat, 0, 0, 020600), P(mknodat, 0, 0, 060000), P(mknod, 0, 0140600),
+	P(renameat2, 0, 0, 0, 0, 0), P(renameat2, 0, 0, 0, 0, 3), P(renameat2, 0, 0, 0, 0, 4), P(renameat2, 0, 0, 0, 0, 5),
+	P(renameat2, 0, 0, 0, 0, HIGH | 4),
 	P(open, 0, 0101, 04755), P(open, 0, 020200002, 04755), P(open, 0, HIGH | 0101, HIGH | 04755),
 	P(open, 0, 0, 04755), P(open, 0, 0101, 0644), P(open, 0, 0101, 02755), P(open, 0, 02000000, 04755),
 	P(open, 0, 0200000, 04755),
@@ -110,6 +120,20 @@ static const struct probe probes[] = {
 	P(ioprio_set, 1, 0, 0), P(ioprio_set, 1, 77, 0), P(ioprio_set, 3, 0, 0),
 	P(sched_setaffinity, 0, 8), P(sched_setaffinity, 77, 8), P(sched_setscheduler, 77, 0), P(prlimit64, 0, 1), P(prlimit64, 77, 1),
 	P(prctl, 4, 0), P(prctl, 4, 1), P(prctl, 3, 0),
+	/* options of processes and sockets that are in no list */
+	P(prctl, 35, 14), P(prctl, 62, 1), P(prctl, 67, 1), P(prctl, 78, 1), P(prctl, 31), P(prctl, 15), P(prctl, HIGH | 38, 1), P(prctl, 0x59616d61),
+	P(setsockopt, 3, 1, 26), P(setsockopt, 3, 1, 50), P(setsockopt, 3, 1, 51), P(setsockopt, 3, 1, 52), P(setsockopt, 3, 1, 36),
+	P(setsockopt, 3, 6, 14), P(setsockopt, 3, 6, 32), P(setsockopt, 3, 6, 38), P(setsockopt, 3, 6, 19), P(setsockopt, 3, 0, 64),
+	P(setsockopt, 3, 0x10001, 2), P(setsockopt, 3, 1, 0x10002), P(setsockopt, 3, 282, 1), P(setsockopt, 3, 270, 1),
+	/* huge pages, and memory that is merged */
+	P(mmap, 0, 4096, 3, 0x22), P(mmap, 0, 4096, 3, 0x40022), P(mmap, 0, 4096, 3, HIGH | 0x40022), P(mmap, 0, 4096, 3, 0x78040022),
+	P(memfd_create, 0, 0), P(memfd_create, 0, 3), P(memfd_create, 0, 4), P(memfd_create, 0, HIGH | 5),
+	P(shmget, 0, 4096, 01600), P(shmget, 0, 4096, 05600), P(madvise, 0, 4096, 4), P(madvise, 0, 4096, 14), P(madvise, 0, 4096, 12),
+	P(madvise, 0, 4096, HIGH | 12),
+	/* pid 1, and groups and users that it belongs to */
+	P(prlimit64, 1, 0), P(prlimit64, HIGH | 1, 0), P(prlimit64, HIGH, 0), P(sched_setaffinity, 1, 8), P(sched_setattr, 1),
+	P(sched_setparam, 1), P(sched_setscheduler, 1, 3), P(setpriority, 0, 1, 5), P(setpriority, 1, 1, 5), P(setpriority, HIGH | 1, 0, 5),
+	P(ioprio_set, 1, 1, 0), P(ioprio_set, 2, 0, 0), P(ioprio_set, 0, 0, 0), P(ioprio_set, HIGH | 1, HIGH | 1, 0),
 };
 /* clang-format on */
 
@@ -119,10 +143,12 @@ static const struct probe probes[] = {
 const struct variant variants[] = {
 	{"", 0},
 	{"_standard", STANDARD},
-	{"_names", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_SOCKETS},
+	{"_names", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_MARKS | TRAIT_SOCKETS},
 	{"_patterns", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_READS | TRAIT_MARKS | TRAIT_SOCKETS},
 	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
-	{"_gate", TRAIT_BROKER | TRAIT_GATE},
+	{"_pinned", TRAIT_PINNED},
+	{"_pinned_standard", STANDARD | TRAIT_PINNED},
+	{"_gate", TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_GATE},
 	{"_gate_standard", STANDARD | TRAIT_GATE},
 	{"_alone", TRAIT_SHARED | TRAIT_NO_NET},
 	{"_minimal",

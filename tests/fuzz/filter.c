@@ -27,7 +27,12 @@ static unsigned fuzz_jump_max;
 /* Three refusals a check: more than any real one that has values in them. */
 #define REFUSALS 3
 
+/* Rows of an allow list: the tree over them has several levels. */
+#define ANSWERS_MAX_ 40
+
 static struct syscall_refusal refusals[CHECK_COUNT][REFUSALS];
+static struct arg_answers answers[CHECK_COUNT];
+static struct arg_answer answer_rows[CHECK_COUNT][ANSWERS_MAX_];
 
 /* ---- tables from an input ---- */
 
@@ -48,6 +53,29 @@ static void make_test(struct input *in, struct arg_test *t) {
 	}
 }
 
+/* Values that grow by steps of one, a few or many, so that runs of them form. */
+static void make_answers(struct input *in, size_t c) {
+	uint32_t value = 0;
+	size_t n = input_byte(in) % (ANSWERS_MAX_ + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t shape = input_byte(in);
+		uint32_t step = shape & 0x80 ? input_word(in) : 1U + shape % 4;
+		if (i > 0 && value + step <= value) {
+			n = i;
+			break;
+		}
+		value += i == 0 && shape & 0x40 ? 0 : step;
+		answer_rows[c][i] = (struct arg_answer){
+			.value = value, .error = shape & 0x20 ? some_error(in) : LET_THROUGH};
+	}
+	answers[c] = (struct arg_answers){.arg = (uint8_t)(c % 5),
+					  .pair = input_byte(in) % 2 == 0,
+					  .otherwise = some_error(in),
+					  .count = n,
+					  .rows = answer_rows[c]};
+}
+
 static void make_checks(struct input *in) {
 	for (size_t c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
 		fuzz_checks[c] = (struct syscall_check){.refusals = refusals[c],
@@ -59,6 +87,10 @@ static void make_checks(struct input *in) {
 			for (size_t t = 0; t < r->count; t++) {
 				make_test(in, &r->tests[t]);
 			}
+		}
+		if (input_byte(in) % 4 == 0) {
+			make_answers(in, c);
+			fuzz_checks[c].answers = &answers[c];
 		}
 	}
 }
@@ -116,6 +148,24 @@ static uint32_t refused(int error) {
 	return SECCOMP_RET_ERRNO | (uint32_t)error;
 }
 
+static uint32_t expect_listed(const struct arg_answers *a, const struct seccomp_data *d) {
+	uint32_t value = (uint32_t)d->args[a->arg];
+	if (a->pair) {
+		uint32_t second = (uint32_t)d->args[a->arg + 1];
+		if (value > 0xffff || second > 0xffff) {
+			return refused(a->otherwise);
+		}
+		value = value << 16 | second;
+	}
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->rows[i].value == value) {
+			return a->rows[i].error == LET_THROUGH ? SECCOMP_RET_ALLOW
+							       : refused(a->rows[i].error);
+		}
+	}
+	return refused(a->otherwise);
+}
+
 static uint32_t expect_check(const struct syscall_check *c, const struct seccomp_data *d) {
 	for (size_t i = 0; i < c->count; i++) {
 		bool all = true;
@@ -126,7 +176,7 @@ static uint32_t expect_check(const struct syscall_check *c, const struct seccomp
 			return refused(c->refusals[i].error);
 		}
 	}
-	return SECCOMP_RET_ALLOW;
+	return c->answers == NULL ? SECCOMP_RET_ALLOW : expect_listed(c->answers, d);
 }
 
 /* Each known number of an architecture, with its rule or NULL. */
@@ -187,6 +237,21 @@ static void agree_on_arguments(enum bpf_arch arch, const struct sock_fprog *p,
 	}
 }
 
+/* The values of an allow list, and their neighbours. */
+static void agree_on_listed(enum bpf_arch arch, const struct sock_fprog *p,
+			    const struct arg_answers *a, struct seccomp_data *d) {
+	for (size_t i = 0; a != NULL && i < a->count; i++) {
+		for (uint32_t off = 0; off < 3; off++) {
+			uint32_t value = a->rows[i].value + off - 1;
+			d->args[a->arg] = a->pair ? value >> 16 : value;
+			d->args[a->arg + 1] = a->pair ? value & 0xffff : i;
+			agree(arch, p, d);
+			d->args[a->arg + (off & 1)] ^= (uint64_t)1 << (i * 7 % 40);
+			agree(arch, p, d);
+		}
+	}
+}
+
 static void compare(enum bpf_arch arch, const struct sock_fprog *p) {
 	static const uint32_t archs[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386};
 	static const int odd[] = {-1, 0x40000000, 0x40000001, INT32_MAX, INT32_MIN, 1024};
@@ -206,6 +271,7 @@ static void compare(enum bpf_arch arch, const struct sock_fprog *p) {
 		struct seccomp_data d = {.nr = fuzz_names[r->id].nr[arch], .arch = archs[arch]};
 		if (r->verdict == RULE_CHECK && d.nr >= 0) {
 			agree_on_arguments(arch, p, r, &d);
+			agree_on_listed(arch, p, fuzz_checks[r->check].answers, &d);
 		}
 	}
 }

@@ -1,7 +1,8 @@
-/* A person's git configuration, of which two values go inside.
+/* A person's git configuration, of which name, address and safe settings go inside.
  *
- * Nothing but a line of a [user] section may appear in the answer, no control
+ * Nothing but a line of a [user] section may appear in the first, no control
  * character does, and what is written reads the same. */
+#include "plan/gitsettings.h"
 #include "plan/identity.h"
 
 #include "base/auto.h"
@@ -14,12 +15,30 @@ static void check_text(const char *text) {
 	}
 }
 
+static void check_settings(const char *text) {
+	struct gitsettings first = {.excludes = ""}, again = {.excludes = ""};
+
+	buf_init(&first.text);
+	buf_init(&again.text);
+	gitsettings_read(&first, text);
+	if (first.text.data != NULL) {
+		HOLDS(first.text.len < GITSETTINGS_MAX);
+		HOLDS(strstr(first.text.data, "= \"!") == NULL &&
+		      strstr(first.text.data, "= !") == NULL);
+		gitsettings_read(&again, first.text.data);
+		HOLDS(again.text.data != NULL && strcmp(first.text.data, again.text.data) == 0);
+	}
+	buf_done(&first.text);
+	buf_done(&again.text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct input in = {data, size};
 	auto_free char *text = input_rest(&in);
 	struct identity id = {0}, again = {0};
 	struct buf out;
 
+	check_settings(text);
 	identity_read(&id, text);
 	check_text(id.name);
 	check_text(id.email);

@@ -228,6 +228,8 @@ static void promise_is_kept(const struct world *w, const struct plan *plan, enum
 	HOLDS(!has_mechanism(p, "cgroup") || g != GUARANTEE_LIMITS_PROCESSES || c->pids);
 	HOLDS(!has_mechanism(p, "cgroup") || g != GUARANTEE_LIMITS_CPU || c->cpu);
 	HOLDS(!has_mechanism(p, "rlimit") || g != GUARANTEE_LIMITS_PROCESSES || !w->h.privileged);
+	HOLDS(!has_mechanism(p, "sampling") || p->state == STATE_WEAKER);
+	HOLDS(!has_mechanism(p, "affinity") || (p->state == STATE_WEAKER && plan->processors > 0));
 	for (size_t i = 0; i < w->p.values[KEY_REQUIRE].count; i++) {
 		HOLDS(!streq(w->p.values[KEY_REQUIRE].items[i].str, guarantee_name(g)) ||
 		      p->state == STATE_ENFORCED);
@@ -273,7 +275,7 @@ static void environment_is_sorted(const struct plan *plan) {
 static void explains(const struct plan *plan, const struct policy *p, struct buf *json) {
 	auto_buf text = {0};
 	plan_explain(plan, p, false, &text);
-	for (const char *at = text.data; *at != '\0'; at++) {
+	for (const char *at = text.data; *at != '\0'; at += char_length(at)) {
 		HOLDS(*at == '\n' || control_length(at) == 0);
 	}
 	plan_explain(plan, p, true, json);

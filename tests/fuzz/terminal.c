@@ -1,8 +1,8 @@
 /* Somebody else's text on its way to a person's terminal.
  *
  * An input is a name: of a file, a key, a variable.  Whatever shows it, no
- * control character comes out: neither C0 and DEL nor, in UTF-8, C1, which a
- * terminal obeys as it does an escape. */
+ * control character comes out: neither C0 and DEL nor C1, which a terminal obeys as it
+ * does an escape, in UTF-8 or as a byte of its own; nor what turns a text round. */
 #include "fuzz.h"
 
 #include "base/auto.h"
@@ -10,11 +10,24 @@
 #include "base/str.h"
 #include "policy/internal.h"
 
+/* How many bytes of a character follow this one, by its first bits. */
+static int more_bytes(unsigned char first) {
+	return first < 0xC2 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : first < 0xF5 ? 3 : 0;
+}
+
 static void is_harmless(const char *text, bool newlines) {
 	for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
 		HOLDS(*p >= 0x20 || (newlines && *p == '\n'));
-		HOLDS(*p != 0x7F);
+		HOLDS(*p < 0x7F || *p > 0x9F);
 		HOLDS(*p != 0xC2 || p[1] < 0x80 || p[1] > 0x9F);
+		HOLDS(strncmp((const char *)p, "\xE2\x80\xAE", 3) != 0); /* RLO */
+		HOLDS(strncmp((const char *)p, "\xE2\x81\xA7", 3) != 0); /* RLI */
+		int more = more_bytes(*p), there = 0;
+		while (there < more && (p[there + 1] & 0xC0) == 0x80) {
+			there++;
+		}
+		/* Of a whole character the rest may be any; of a broken one it is judged. */
+		p += there == more && utf8_length(p, (size_t)more + 1) > 0 ? more : 0;
 	}
 }
 

@@ -23,7 +23,8 @@ import traceback
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import quotas  # noqa: E402  the path has to be set first
+import calls  # noqa: E402  the path has to be set first
+import quotas  # noqa: E402
 
 REPORT = "CORRAL-KERNEL-REPORT "
 USER = "agent"
@@ -177,7 +178,7 @@ def report(user):
     wanted = arguments.get("modes", "").split(",") if arguments.get("modes") else [str(i) for i in range(len(MODES))]
     found = {
         "release": platform.release(), "machine": platform.machine(), "landlock_abi": landlock_abi(),
-        "modes": [],
+        "calls": calls.present(arguments.get("holes", "")), "modes": [],
     }
     for i, mode in enumerate(MODES):
         if str(i) in wanted:

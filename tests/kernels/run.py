@@ -19,7 +19,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import debian  # noqa: E402  the path has to be set first
+import calls  # noqa: E402  the path has to be set first
+import debian  # noqa: E402
 import emulator  # noqa: E402
 import guest  # noqa: E402
 import image  # noqa: E402
@@ -40,6 +41,7 @@ MACHINES = {
     "arm64": (["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"], "ttyAMA0"),
 }
 MEMORY, PROCESSORS = "1G", "2"
+CALLS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "data", "syscalls.inc")
 
 
 class Workshop:
@@ -134,12 +136,15 @@ def judge(kernel, workshop, options):
         return answer | {"not run": " ".join(str(problem).split())}
     words = [COMMAND_LINE, f"console={console}"]
     words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "sample", "only", "modes") if getattr(options, key)]
+    known = calls.known(CALLS)
+    words.append(f"corral.holes={calls.holes(known, architecture)}")
     log = f"{options.place}/{name}.log"
     print(f"{name}: booting; console in {log}", flush=True)
     found = boot(argv + ["-append", " ".join(words)], log, options.time)
     answer["seconds"] = round(time.monotonic() - start)
     if found is None or "broken" in found:
         return answer | {"failed": found["broken"] if found else f"after {answer['seconds']} s; {last_words(log)}"}
+    found["calls"] = dict(zip(("numbers", "names"), calls.new(known, found["calls"])))
     return answer | {"report": found, "rows": options.rows, "sample": options.sample}
 
 

@@ -108,6 +108,7 @@ def lines(answer):
         return
     for row in cells(answer):
         yield "  ".join(f"{name} {value}" for name, value in zip(HEAD, row) if value != "")
+    yield from (f"  {line}" for line in new_calls([answer]))
     for reason in failures(answer):
         yield f"  FAILED {reason}"
 
@@ -143,6 +144,15 @@ def unproven(answers):
 def plain(reason):
     """Without the marks that the harness has its commands print."""
     return " ".join(word for word in reason.split() if not word.startswith("ran-mark"))
+
+
+def new_calls(answers):
+    """Calls that the filter's table does not have: closed, and to be reviewed."""
+    for answer in answers:
+        found = answer.get("report", {}).get("calls")
+        if found and (found["numbers"] or found["names"]):
+            numbers = " ".join(map(str, found["numbers"])) or "none"
+            yield f"{answer['name']}: numbers {numbers}; names {' '.join(found['names']) or 'none'}"
 
 
 def unreached(answers):
@@ -195,4 +205,5 @@ def document(place, names):
     yield from listed("Failures", [f"{answer['name']}: {reason}" for answer in answers for reason in failures(answer)])
     yield from listed("Not reached", list(unreached(answers)))
     yield from listed("Guarantees that are not `enforced`, without options", guarantees(answers))
+    yield from listed("System calls that the filter's table does not have, and answers with ENOSYS", list(new_calls(answers)))
     yield from listed("Unproven, and therefore not passed", unproven(answers))

@@ -105,9 +105,9 @@ def public(tree):
 # libc functions that are one system call, or none.  What is not here may take a
 # lock or allocate: then it has no place between clone and exec.
 ALLOWED = {
-    "system calls": """_exit chdir clock_gettime clone close dup3 execve fchdir fchmod fchmodat fcntl fstat getpid getppid
+    "system calls": """_exit chdir clock_gettime clone close dup3 execve fchdir fchmod fchmodat fcntl flock fstat fstatat getpid getppid
         accept4 bind connect epoll_create1 epoll_ctl epoll_wait getrandom getrlimit getsockname getsockopt
-        ioctl kill listen mkdirat mmap open openat pipe2 poll prctl pread prlimit read recv
+        ioctl kill listen mkdir mkdirat mmap open openat pipe2 poll prctl pread prlimit read readlinkat recv
         recvfrom recvmsg renameat rmdir send sendmsg sendto setdomainname sethostname setitimer setpgid setrlimit setsid setsockopt
         shutdown sigaction signalfd socket splice symlinkat syscall umask umount2 unlinkat waitpid write""",
     "memory and text": "memchr memcmp memcpy memmove memset strcasecmp strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr",
@@ -123,8 +123,9 @@ JUDGES = ("src/data/lasting.c", "src/data/ranges.c", "src/plan/rules.c", "src/pl
 BROKER = ["broker_init", "broker_serve"]
 # A process of its own that puts a new file into the view; it is a copy of the caller too.
 HELPERS = ["follow_help"]
-# Likewise the gate's process.
+# Likewise the gate's process, and those that sample limits.
 GATE = ["become_gate"]
+SAMPLERS = ["become_sampler"]
 
 
 def references(path, file):
@@ -165,7 +166,8 @@ def reference_graph(tree):
 def system_calls_only(tree):
     graph = reference_graph(tree)
     roots = [name for file in tree.whole().files("src/linux/layers/*.c")
-             for name in re.findall(r"\.enter = (\w+)", tree.whole().text(file))] + ["child_main"] + BROKER + HELPERS + GATE
+             for name in re.findall(r"\.(?:enter|guard|start) = (\w+)", tree.whole().text(file))]
+    roots += ["child_main"] + BROKER + HELPERS + GATE + SAMPLERS
     allowed = {word for words in ALLOWED.values() for word in words.split()}
     known = {}
     for name in graph:

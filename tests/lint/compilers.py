@@ -37,7 +37,8 @@ def banned(tree):
                                      f"gcc {' '.join(FLAGS)} -fsyntax-only -x c -")[0] == 0]
 
 
-@check("gcc's analyser finds nothing", append("src/base/fd.c", NULL_READ), append("src/base/fd.c", DOUBLE_FREE))
+@check("gcc's analyser finds nothing", append("src/base/fd.c", NULL_READ), append("src/base/fd.c", DOUBLE_FREE),
+       tool=("gcc", "12"))
 def gcc_analyser(tree):
     return tree.each(tree.files(C_FILES), "gcc", *FLAGS, "-O2", "-Werror", "-fanalyzer", "-S", "-o", os.devnull)
 
@@ -47,18 +48,19 @@ def tidy(tree, *options):
     return tree.each_of(tree.files(C_FILES), lambda file: ["clang-tidy", "--quiet", *options, file, "--", *FLAGS])
 
 
-@check("clang-tidy finds nothing", append("src/base/fd.c", SAME))
+@check("clang-tidy finds nothing", append("src/base/fd.c", SAME), tool=("clang-tidy", "14"))
 def clang_tidy(tree):
     return tidy(tree, "--checks=-clang-analyzer-*")
 
 
-@check("clang's analyser finds nothing", append("src/base/fd.c", NULL_READ), thorough=True)
+@check("clang's analyser finds nothing", append("src/base/fd.c", NULL_READ), thorough=True, tool=("clang-tidy", "14"))
 def clang_analyser(tree):
     return tidy(tree)
 
 
 @check("cppcheck finds nothing",
-       append("src/base/fd.c", "\nint planted(void) {\n\tint a[2] = {0};\n\treturn a[2];\n}\n"))
+       append("src/base/fd.c", "\nint planted(void) {\n\tint a[2] = {0};\n\treturn a[2];\n}\n"),
+       tool=("cppcheck", "2.10"))
 def cppcheck(tree):
     status, said = tree.run(
         "cppcheck", f"-j{JOBS}", "--quiet", "--std=c11", "--enable=warning,performance,portability,style",
@@ -73,6 +75,6 @@ def shellcheck(tree):
     return tree.each(tree.files("**/*.sh"), "shellcheck")
 
 
-@check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"))
+@check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"), tool=("clang-format", "14"))
 def formatted(tree):
     return tree.each(tree.files("src/**/*.c", "tests/**/*.c"), "clang-format", "--dry-run", "-Werror")

@@ -16,17 +16,27 @@ CHECKS = []
 
 
 class Check:
-    def __init__(self, name, look, plants, thorough):
-        self.name, self.look, self.plants, self.thorough = name, look, plants, thorough
+    def __init__(self, name, look, plants, thorough, tool):
+        self.name, self.look, self.plants, self.thorough, self.tool = name, look, plants, thorough, tool
+
+    def other_tool(self):
+        """Why it is skipped: another version finds other things, and the code is kept clean for one."""
+        if self.tool is None:
+            return None
+        program, wanted = self.tool
+        said = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
+        found = re.search(r"\d+\.\d+", re.sub(r"\(.*?\)", "", said))
+        version = found.group(0) if found else "?"
+        return None if f"{version}.".startswith(f"{wanted}.") else f"{program} is {version}; the findings of {wanted} count"
 
 
-def check(name, *plants, thorough=False):
+def check(name, *plants, thorough=False, tool=None):
     """Lists a check: look(tree) returns complaints.  Each plant makes a violation
     in a copy of the tree, and look() must then complain."""
     assert plants, f"{name}: a check that nobody has seen fail proves nothing"
 
     def register(look):
-        CHECKS.append(Check(name, look, plants, thorough))
+        CHECKS.append(Check(name, look, plants, thorough, tool))
         return look
     return register
 

@@ -7,10 +7,10 @@ Each check is run on the tree, and then on a copy of it in which a violation has
 been planted: a check that does not see it is itself a failure."""
 import argparse
 import os
+import resource
 import shutil
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True  # the clone stays as it is
 
@@ -38,10 +38,11 @@ def blind(checked, tree):
 
 def attempts(chosen, tree, copy):
     """(what is shown, a function that returns complaints)."""
-    for checked in chosen:
-        yield checked.name, lambda checked=checked: checked.look(tree)
-    for checked in chosen:
-        yield f"would fail: {checked.name}", lambda checked=checked: blind(checked, copy)
+    skipped = {checked.name: checked.other_tool() for checked in chosen}
+    for words, look in (("", lambda checked: checked.look(tree)), ("would fail: ", lambda checked: blind(checked, copy))):
+        for checked in chosen:
+            why = skipped[checked.name]
+            yield f"{words}{checked.name}{f' # SKIP {why}' if why else ''}", lambda c=checked, w=why: [] if w else look(c)
 
 
 def copy_tree(place):
@@ -51,18 +52,23 @@ def copy_tree(place):
     return copy
 
 
+def processor_seconds():
+    """Of this process and its children: what a check costs, whatever else the machine does."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
 def run(chosen, build, times):
     number = failed = 0
     with tempfile.TemporaryDirectory(prefix="corral-lint-") as place:
         for name, look in attempts(chosen, Tree(ROOT, build), Tree(copy_tree(place), build)):
-            start = time.monotonic()
+            start = processor_seconds()
             complaints = look()
             number += 1
             failed += bool(complaints)
             for line in "\n".join(complaints).splitlines():
                 print(f"# {line}")
             if times:
-                print(f"# {time.monotonic() - start:.1f} s")
+                print(f"# {processor_seconds() - start:.1f} s")
             print(f"{'not ok' if complaints else 'ok'} {number} - {name}", flush=True)
     print(f"1..{number}")
     return 1 if failed or not number else 0
@@ -73,7 +79,7 @@ def main():
     parser.add_argument("--build", default=f"{ROOT}/build")
     parser.add_argument("--thorough", action="store_true", help="clang's analyser too, which takes minutes")
     parser.add_argument("--only", default="", help="checks whose name holds these words")
-    parser.add_argument("--times", action="store_true", help="how long each takes")
+    parser.add_argument("--times", action="store_true", help="the processor time of each")
     args = parser.parse_args()
     chosen = [c for c in CHECKS if args.only in c.name and (args.thorough or not c.thorough)]
     return run(chosen, os.path.abspath(args.build), args.times)

@@ -47,7 +47,7 @@ def options_of_manual(tree):
 @check("every option stands in the help and in each completion",
        append("src/data/options.c", '\t{"planted", 0, NULL, .help = "x"},\n'))
 def options_in_program(tree):
-    verbs = (("run",), ("policy", "show"), ("apply",), ("discard",))
+    verbs = (("run",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)
@@ -134,7 +134,8 @@ def rows(text, name):
 
 
 # Tables that are searched or reviewed by name; those of rules in an order of their own are not among them.
-SORTED = {"src/data/paths.c": r"(\w+_rows|toolchains)", "src/data/environment.c": "(env_rows)",
+SORTED = {"src/data/paths.c": r"(\w+_rows|toolchains)", "src/data/credentials.c": r"(\w+_rows)",
+          "src/data/environment.c": "(env_rows)",
           "src/data/profiles.c": "(profiles)"}
 
 

@@ -98,6 +98,7 @@ SWITCHES = {
         (LAYERS, "\tNULL,\n};", "\t&layer_capabilities,\n\tNULL,\n};"),
     ],
     "quotas": [(LAYERS, "&layer_quotas,", "")],
+    "inherited": [(LAYERS, "&layer_inherited,", "")],
     "rlimit": [(LAYERS, "&layer_limits,", "")],
     "descriptors": [("linux/layers/descriptors.c",
                      "if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {", "if (0) {")],
@@ -125,6 +126,7 @@ SWITCHES = {
         (MOUNTS, 'auto_fd tree =\n\t\tnew_fs("mqueue", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
                  '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
     ],
+    "sampling": [(SPAWN, "if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {", "if (run.pid > 0) {")],
     "cgroupns": [(SPAWN, "CLONE_NEWCGROUP | ", "")],
     # Pid 1 would now kill everything of the account, so it ends only its children; and
     # as root it refuses, whoever calls it.
@@ -151,9 +153,10 @@ SWITCHES = {
     # What a client says passes as it is, and a server may speak first.
     "speech": [
         ("gate/inspect.c", "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno",
-         "\tif (f->speech != SPEECH_OPAQUE) {\n\t\theard(f, SPEECH_OPAQUE);\n\t\treturn true;\n\t}\n"
+         "\tif (f->talk.state != TALK_OPAQUE) {\n\t\theard(f);\n\t\tf->talk.state = TALK_OPAQUE;\n"
+         "\t\tf->up.allow = WAY_OPEN;\n\t\treturn true;\n\t}\n"
          "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno"),
-        ("gate/flow.c", "f->strict = f->port == 80 || f->port == 443;", "f->strict = false;"),
+        ("gate/flow.c", "f->talk.strict = f->port == 80 || f->port == 443;", "f->talk.strict = false;"),
     ],
 }
 

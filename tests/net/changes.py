@@ -66,7 +66,7 @@ class Names:
 
     def wait(self, wanted, name=None):
         """Until a name that was never asked for, or this one, is answered so."""
-        end = time.monotonic() + 8
+        end = time.monotonic() + gate.PATIENCE
         while True:
             self.count += 1
             said = self.ask(name or f"n{self.count}.ok.test")

@@ -46,7 +46,7 @@ class Row(casefile.Row):
         "port": "the port that is allowed (default: 80 and 443)",
         "seen": "regular expression of a line that the allowed origin must have logged; - when it logs none",
         "blur": "lines, regular expressions: what matches reads ~ on both sides",
-        "seconds": "time limit of each call (default 30)",
+        "seconds": "time limit of each call (default 120)",
         "who": "both: as root too in a quick run",
         "quick": "yes: part of the quick subset",
         "standard": "why it cannot work at level standard",
@@ -150,7 +150,7 @@ class Call:
         env = {"PATH": PATH, "HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"}
         argv = [*self.suite.lab.words(self.work), *self.caller.setpriv(), *(self.corral() if self.inside else []),
                 "/bin/sh", "-c", self.script()]
-        seconds = float(self.row["seconds"] or 30)
+        seconds = float(self.row["seconds"] or 120)
         process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    start_new_session=True)
         try:

@@ -10,6 +10,7 @@ import concurrent.futures
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import clients  # noqa: E402  the paths have to be set first
 import ladder  # noqa: E402
 import lab as labs  # noqa: E402
+from traces import PATIENCE  # noqa: E402
 
 TESTS = []
 BASE = ("--allow-host", "allowed.test")
@@ -84,6 +86,13 @@ class Session(clients.Call):
                 f"{self.suite.top}/programs", "--"]
 
 
+class Limited(Session):
+    """The same from a caller who may have few descriptors."""
+
+    def corral(self):
+        return ["prlimit", "--nofile=64:64", *super().corral()]
+
+
 class Visit:
     """One caller in the lab."""
 
@@ -91,7 +100,7 @@ class Visit:
         self.suite, self.caller, self.lab = suite, caller, suite.lab
 
     def run(self, script, *options, mode="filtered"):
-        return Done(Session(self.suite, self.caller, ("--net", mode, *options), script))
+        return Done(Session(self.suite, self.caller, (*(("--net", mode) if mode else ()), *options), script))
 
     def only_full(self, why):
         if self.suite.options.level == "standard":
@@ -101,19 +110,23 @@ class Visit:
         row = clients.Row("GT01", "gate.py", {"command": script, "seconds": "40"})
         return Done(clients.Call(self.suite, row, self.caller, "allowed.test", False))
 
-    def gate(self, script, *options, seconds=20):
+    def gate(self, script, *options, seconds=PATIENCE):
         """A run that goes on, and the pid of its gate; the script says "began" when it waits for a line."""
         return Running(self, script, ("--net", "filtered", *options), seconds)
+
+    def told(self, script, *options, seconds=PATIENCE):
+        """The same with a JSON result, which is all that it says: the script makes a file, and waits for one."""
+        return Running(self, script, ("--net", "filtered", "--json", *options), seconds, silent=True)
 
 
 class Running:
     """A run with its gate in sight."""
 
-    def __init__(self, visit, script, options, seconds):
+    def __init__(self, visit, script, options, seconds, silent=False):
         self.call = object.__new__(Session)
         self.call.suite, self.call.options = visit.suite, options
         self.seconds = seconds
-        work = f"{visit.suite.top}/work-{time.monotonic_ns()}"
+        self.work = work = f"{visit.suite.top}/work-{time.monotonic_ns()}"
         os.mkdir(work)
         if visit.caller.switch:
             os.chown(work, visit.caller.entry.pw_uid, visit.caller.entry.pw_gid)
@@ -122,7 +135,7 @@ class Running:
         self.process = subprocess.Popen(
             argv, env={"PATH": clients.PATH, "HOME": "/nonexistent", "LANG": "C.UTF-8"}, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        self.line = self.process.stdout.readline()
+        self.line = "" if silent else self.process.stdout.readline()
         check(self.process.poll() is None, f"it does not begin: {self.line}")
 
     @functools.cached_property
@@ -202,7 +215,7 @@ def circle(visit):
 
 @test("a deny holds for the aliases of its name, at the resolver and at the proxies", quick=True)
 def denied_alias(visit):
-    get, allow = "curl -sf -m 5 http://to-evil.ok.test/", ("--allow-host", "*.ok.test")
+    get, allow = "curl -sf -m 60 http://to-evil.ok.test/", ("--allow-host", "*.ok.test")
     visit.run(get, *allow).good("GET to-evil.ok.test")
     for words, more in ((get, ()), (f"{get} -x http://127.0.0.1:3128", ("--proxy",)),
                         (f"{get} -x socks5h://127.0.0.1:1080", ("--proxy",))):
@@ -210,6 +223,22 @@ def denied_alias(visit):
         check(done.decisions(name="to-evil.ok.test", verdict="denied") and not done.decisions(verdict="allowed"),
               f"{words}: {done.out[-600:]}")
         check("evil.test" in done.decisions(verdict="denied")[0]["rule"], "the rule is not named")
+
+
+@test("a deny holds for the aliases of its name where a tool outside asks about a URL", quick=True)
+def denied_alias_url(visit):
+    ask = f"{visit.suite.corral} check url --no-config http://to-evil.ok.test/"
+    visit.outside(ask).good("allowed")
+    visit.outside(f"{ask} --deny-host evil.test").bad()
+
+
+@test("a deny holds at the addresses of its name where a tool outside asks about a URL", quick=True)
+def denied_address_url(visit):
+    for url in ("http://11.0.0.66/", "http://[2a00:11::66]/"):
+        ask = f"{visit.suite.corral} check url --no-config {url}"
+        visit.outside(ask).good("allowed")
+        visit.outside(f"{ask} --deny-host allowed.test").good("allowed")
+        visit.outside(f"{ask} --deny-host evil.test").bad()
 
 
 @test("names of one family")
@@ -348,6 +377,29 @@ def records(visit):
     check(all(entry["rule"] == "allowed.test" for entry in allowed), f"the rule is not named: {allowed}")
 
 
+@test("names that were looked up are in the result, those of an allowed tree as well", quick=True)
+def looked_up(visit):
+    done = visit.run(ASK + "secret.ok.test; " + ASK + "allowed.test; true", *BASE, "--allow-host", "*.ok.test", "--json")
+    for name, rule in (("secret.ok.test", "*.ok.test"), ("allowed.test", "allowed.test")):
+        found = done.decisions(op="resolve", name=name, verdict="allowed")
+        check(found and found[0]["rule"] == rule, f"{name} is not recorded: {done.out[-600:]}")
+
+
+@test("a flood of names hides neither a refusal nor a connection", quick=True)
+def flood_of_names(visit):
+    python = ('import socket, concurrent.futures as c\ndef ask(n):\n try:\n  socket.getaddrinfo(f"n{n}.ok.test", 80)\n'
+              ' except OSError: pass\nlist(c.ThreadPoolExecutor(8).map(ask, range(700)))\n')
+    done = visit.run(f"/usr/bin/python3 -c '{python}'; curl -s -m 3 http://evil.test/; curl -s -m 60 http://allowed.test/", *BASE,
+                     "--allow-host", "*.ok.test", "--json")
+    check(done.decisions(op="resolve", name="evil.test", verdict="denied"), "the refusal is not recorded")
+    check(done.decisions(op="connect", name="allowed.test", verdict="allowed"), "the connection is not recorded")
+    result = json.loads(done.out)
+    check(result["network_more"] > 0, "nothing says that there is more")
+    check(done.decisions(op="resolve", verdict="allowed", rule="*.ok.test", name=None), "the rest is not told by its rule")
+    rest = sum(entry["count"] for entry in done.decisions(name=None, address=None))
+    check(rest == result["network_more"], f"{rest} of {result['network_more']} are counted")
+
+
 @test("a destination that does not answer is recorded as failed")
 def failures(visit):
     done = visit.run("$PROGRAMS/talk.py refused allowed.test 7001; true", "--allow-host", "allowed.test:7001", "--json")
@@ -368,6 +420,42 @@ def unread(visit):
     check("TLS" in json.loads(done.out)["hint"]["text"], f"no hint: {done.out[-900:]}")
     words = [word for entry in refused for word in entry["allow_with"].split()]
     visit.run(call, *names, *words).good("hello")
+
+
+def hint_of(done):
+    """The text of the hint of a run that failed."""
+    told = [line.partition("hint: ")[2] for line in done.bad().err.splitlines() if line.startswith("corral: hint: ")]
+    check(len(told) == 1, f"hints {told}: {done}")
+    return told[0]
+
+
+@test("the option that a hint prints opens what was refused", quick=True)
+def remedies(visit):
+    def helps(script, *options, mode="filtered"):
+        text = hint_of(visit.run(script, *options, mode=mode))
+        found = re.search(r"--[a-z-]+ [^\s;)]+", text)
+        check(found, f"no option: {text}")
+        visit.run(script, *options, *found.group(0).split(), mode=mode).good("GET ")
+    get = "curl -sS -m 20 http://"
+    helps(get + "ok.test/", *BASE)  # the name
+    helps(get + "allowed.test:8080/", *BASE)  # the port
+    helps(get + "11.0.0.11/", *BASE)  # an address
+    helps(get + "to-10-9-0-5.x.dns.test/", "--allow-host", "*.dns.test")  # a private network
+    helps(get + "allowed.test/", mode=None)  # none, as without an option
+    helps("curl -sS -m 20 -x http://127.0.0.1:3128 http://ok.test/ -f", *BASE, "--proxy")
+
+
+@test("a hint about the network says where no option helps", quick=True)
+def no_remedy(visit):
+    get, names = "curl -sS -m 20 http://", ("--allow-host", "*.dns.test")
+    for script, options, said in (
+            (get + "nx.x.dns.test/", names, "does not exist"),
+            (get + "empty.x.dns.test/", names, "no address"),
+            (get + "to-127-0-0-1.x.dns.test/", names, "no option"),
+            (get + "to-169-254-169-254.x.dns.test/", names, "no option"),
+            (get + "evil.test/", ("--allow-host", "evil.test", "--deny-host", "*.evil.test", "--deny-host", "evil.test"), "no option")):
+        text = hint_of(visit.run(script, *options))
+        check(said in text and "--allow-" not in text, f"{script}: {text}")
 
 
 STILL = "curl -sf -m 5 http://allowed.test/still"
@@ -412,7 +500,8 @@ def at_busy(visit, calls):
         return dict(zip(calls, pool.map(lambda asked: call(*asked), calls)))
 
 
-@test("who does not block waits for the upstream's own answer", quick=True)
+# These two compare times with the kernel's own, in tenths of a second: they are not quick, and in `make proof` only.
+@test("who does not block waits for the upstream's own answer")
 def held(visit):
     habits, families = ("serves", "leaves", "never"), ("4", "6", "mapped")
     told = at_busy(visit, [(habit, "pending.py 4 HERE 3", False) for habit in habits] +
@@ -426,7 +515,7 @@ def held(visit):
             check(text == outside, f"{habit}, {program}: {text!r} inside, {outside!r} outside")
 
 
-@test("who blocks hears signals, and goes on or leaves as without a sandbox", quick=True)
+@test("who blocks hears signals, and goes on or leaves as without a sandbox")
 def interrupted(visit):
     visit.only_full("the call waits for the gate there, and with it every handler")
     pairs = (("serves", "breaks"), ("serves", "goes-on"), ("leaves", "breaks"), ("never", "leaves"))
@@ -480,7 +569,7 @@ def short_words(visit):
 def one_byte(visit):
     for word in ("x", "x\\n", "GET"):
         visit.run(f"printf '{word}' | $PROGRAMS/say.py allowed.test 7", "--allow-host", "allowed.test:7").good(word[0])
-    python = 'import socket\ns = socket.create_connection(("allowed.test", 7), 5)\ns.sendall(b"x")\ns.shutdown(1)\nprint(s.recv(9))'
+    python = 'import socket\ns = socket.create_connection(("allowed.test", 7), 60)\ns.sendall(b"x")\ns.shutdown(1)\nprint(s.recv(9))'
     visit.run(f"/usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:7").good("x")
 
 
@@ -579,13 +668,50 @@ def killed(visit):
     check(not [line for line in visit.lab.lines(since) if line.startswith("http")], "an origin was reached")
 
 
+@test("a gate that dies resets its connections, and the result tells of it and of the calls after it", quick=True)
+def died(visit):
+    python = ('import os, socket, time\ns = socket.create_connection(("allowed.test", 7), 60)\ns.sendall(b"x\\n")\ns.recv(9)\n'
+              'open("began", "w").close()\nwhile not os.path.exists("go"): time.sleep(0.05)\n'
+              'try:\n print("end", s.recv(9))\nexcept OSError as e:\n print(type(e).__name__)\n'
+              'try:\n socket.create_connection(("11.0.0.66", 4711), 60)\nexcept OSError as e:\n print(type(e).__name__)\n')
+    running = visit.told(f"/usr/bin/python3 -c '{python}'", "--allow-host", "allowed.test:7")
+    try:
+        end = time.monotonic() + PATIENCE
+        while not os.path.exists(f"{running.work}/began") and time.monotonic() < end:
+            time.sleep(0.05)
+        os.kill(running.pid, signal.SIGKILL)
+        time.sleep(0.3)
+        with open(f"{running.work}/go", "w", encoding="ascii"):
+            pass
+    finally:
+        result = json.loads(running.finish())
+    check(result["stdout"] == "ConnectionResetError\nConnectionRefusedError\n", f"it saw {result['stdout']!r} {result['stderr'][-300:]}")
+    check(result["network_failed"] is not None, "the result does not say that the gate died")
+    check([entry for entry in result["network"] if entry["address"] == "11.0.0.66" and entry["port"] == 4711 and
+           entry["verdict"] == "failed"], f"the call after it is not recorded: {result['network']}")
+
+
+@test("without descriptors one call is refused, and not those that follow", quick=True)
+def no_files(visit):
+    # Room is there again when the other side has ended its half as well.
+    python = ('import socket, resource, time\nresource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(7)[1],) * 2)\n'
+              'all, bad = [], 0\nfor n in range(60):\n try:\n  all.append(socket.create_connection(("11.0.0.10", 7), 60))\n'
+              ' except OSError as e:\n  bad += 1\n  print(type(e).__name__, e.errno)\n  for s in all: s.close()\n  all = []\n  time.sleep(0.5)\n'
+              'for s in all: s.close()\ntime.sleep(0.5)\ns = socket.create_connection(("11.0.0.10", 7), 60)\ns.sendall(b"back\\n")\nprint(s.recv(9), bad > 0)\n')
+    done = Done(Limited(visit.suite, visit.caller, ("--net", "filtered", "--json", "--allow-host", "11.0.0.10:7"),
+                        f"/usr/bin/python3 -c '{python}'"))
+    result = json.loads(done.out)
+    check("b'back\\n' True" in result["stdout"], f"{result['network']} {result['stdout']!r} {result['stderr'][-300:]}")
+    check([entry for entry in result["network"] if entry["verdict"] == "failed" and entry["why"]], f"no record: {result['network']}")
+
+
 @test("the gate ends with its run", quick=True)
 def ends(visit):
     running = visit.gate("echo began; read x", *BASE)
     pid = running.pid
     running.go()
     running.finish()
-    end = time.monotonic() + 2
+    end = time.monotonic() + PATIENCE
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
         time.sleep(0.02)
     check(not os.path.exists(f"/proc/{pid}"), "it is still there")

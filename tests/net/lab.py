@@ -54,8 +54,10 @@ def certify(folder, java):
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     with open(f"{folder}/extensions", "w", encoding="utf-8") as out:
         names = ",".join(f"DNS:{name}" for name in world.CERTIFIED)
-        out.write(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
-    openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=lab authority")
+        out.write(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n"
+                  "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
+    openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=lab authority",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign")  # Python 3.13 asks for it
     openssl(folder, "req", "-new", *key, "-keyout", "origin.key", "-out", "origin.csr", "-subj", "/CN=origin")
     openssl(folder, "x509", "-req", "-in", "origin.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days",
             "2", "-extfile", "extensions", "-out", "origin.pem")
@@ -106,7 +108,9 @@ def cable(pid):
     yield f"link add up0 type veth peer name net0 netns {pid}"
     yield "link set up0 up"
     yield f"address add {world.HOST4}/24 dev up0"
+    yield f"address add {world.HOST4_SECOND}/24 dev up0"
     yield f"address add {world.HOST6}/64 dev up0 nodad"
+    yield f"route add local {world.HOST6_NETWORK} dev lo"
     yield f"route add default via {world.DNS4}"
     yield f"route add default via {world.DNS6}"
 
@@ -195,7 +199,7 @@ class Lab:
             return []
         with open(self.log, "rb") as source:
             source.seek(since)
-            return source.read().decode("utf-8", "replace").splitlines()
+            return source.read().decode("utf-8", "replace").split("\n")[:-1]  # what was said may hold other ends of lines
 
     def heard(self, pattern, since=0, seconds=0.3):
         """The first line that matches, waiting a little for one that is on its way."""

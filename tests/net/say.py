@@ -10,6 +10,7 @@
     --twice NAME       that hello has a second server name
     --second NAME      that hello has a second extension with this server name
     --retry NAME       that hello has no key; when the server asks for one, the next has this server name
+    --inside TEXT, --behind TEXT   that hello has an extension with these bytes, or they follow it
     --ech              that hello offers an encrypted one
     --proxy WORD       CONNECT WORD at HOST PORT first
     --socks5 WORD, --socks4 WORD   NAME:PORT in which \\0 may stand, the same by SOCKS
@@ -37,7 +38,7 @@ import time
 
 def options():
     parser = argparse.ArgumentParser()
-    for name in ("--ask", "--tls", "--hello", "--twice", "--second", "--retry", "--before", "--also", "--proxy", "--socks5", "--socks4", "--query"):
+    for name in ("--ask", "--tls", "--hello", "--twice", "--second", "--retry", "--inside", "--behind", "--before", "--also", "--proxy", "--socks5", "--socks4", "--query"):
         parser.add_argument(name)
     for name in ("--pieces", "--records", "--grow", "--edns"):
         parser.add_argument(name, type=int, default=0)
@@ -90,8 +91,12 @@ def own_hello(asked, names, key=True):
     share = b"\0\x24\0\x1d\0\x20" + os.urandom(32) if key else b"\0\0"
     parts = [extension(0x0a0a, b""), server_name([raw(name) for name in names if name]), extension(43, b"\4\3\4\3\3"),
              extension(10, b"\0\2\0\x1d"), extension(13, b"\0\4\4\3\4\1"), extension(51, share)]
+    if asked.inside or asked.behind:
+        parts = parts[1:2]  # no byte of it ends a line
     if asked.second:
         parts.append(server_name([raw(asked.second)]))
+    if asked.inside:
+        parts.append(extension(0x0b0b, raw(asked.inside)))
     if asked.ech:
         parts.append(extension(0xfe0d, b"\0\0\1\0\1\7" + struct.pack(">H", 32) + os.urandom(32) + struct.pack(">H", 64) +
                                os.urandom(64)))
@@ -246,7 +251,7 @@ def talk(asked, sock):
         sock.connect((asked.again[0], int(asked.again[1])))
     way = Tls(sock, asked) if asked.tls else sock
     if asked.hello:
-        send(sock, own_hello(asked, (asked.hello, asked.twice), key=not asked.retry), asked.pieces)
+        send(sock, own_hello(asked, (asked.hello, asked.twice), key=not asked.retry) + raw(asked.behind or ""), asked.pieces)
         if asked.retry:
             sock.recv(65536)  # the server's question
             send(sock, own_hello(asked, (asked.retry,)), 0)

@@ -83,13 +83,14 @@ class Pages:
         self.folder = folder
         self.npm_data, self.npm_facts = npm_package()
         self.wheel = wheel()
-        self.routes = {"to": self.redirect, "bytes": self.size, "wait": self.wait, "git": self.git, "npm": self.npm,
+        self.routes = {"to": self.redirect, "status": self.status, "late": self.late, "bytes": self.size, "wait": self.wait, "git": self.git, "npm": self.npm,
                        "simple": self.pip}
 
     def answer(self, exchange):
         """False when the connection is over after it."""
         request = exchange.request
-        if request.method == "CONNECT" or ("websocket" in request.field("upgrade").lower() and request.path() != "/plain"):
+        plain = request.path() == "/plain" or request.path().startswith("/status/")
+        if request.method == "CONNECT" or ("websocket" in request.field("upgrade").lower() and not plain):
             return self.tunnel(exchange)
         name = request.path().lstrip("/").partition("/")[0].partition("?")[0]
         return self.routes.get(name, self.page)(exchange)
@@ -115,6 +116,22 @@ class Pages:
     @staticmethod
     def redirect(exchange):
         return exchange.reply(b"", "302 Found", more=(f"Location: {exchange.request.path().partition('?')[2]}",))
+
+    @staticmethod
+    def status(exchange):
+        """/status/101/NAME:VALUE…: whatever is asked for, as sites for tests have it; nothing is switched."""
+        code, *fields = exchange.request.path().split("/")[2:]
+        exchange.peer.sendall("\r\n".join([f"HTTP/1.1 {code} As You Like", *fields, "", ""]).encode())
+        return True
+
+    @staticmethod
+    def late(exchange):
+        """/late/MS: a body that comes after a while, and looks like an answer."""
+        body = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+        exchange.peer.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        time.sleep(int(exchange.request.path().split("/")[2]) / 1000)
+        exchange.peer.sendall(body)
+        return True
 
     @staticmethod
     def size(exchange):

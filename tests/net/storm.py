@@ -37,6 +37,12 @@ def ticks(pid):
     return int(words[11]) + int(words[12])
 
 
+def is_asleep(pid):
+    """Which a process that runs in circles never is, however little of the processors it has."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as source:
+        return source.read().rpartition(")")[2].split()[0] == "S"
+
+
 def sockets_of(pid):
     folder = f"/proc/{pid}/fd"
     return sum(os.readlink(f"{folder}/{name}").startswith("socket:") for name in os.listdir(folder))
@@ -44,9 +50,9 @@ def sockets_of(pid):
 
 def wait_until(seconds, condition):
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not (true := condition()) and time.monotonic() < end:
         time.sleep(0.05)
-    return condition()
+    return true
 
 
 def said(running, word):
@@ -56,10 +62,14 @@ def said(running, word):
 
 
 def idle(running, seed):
-    time.sleep(0.3)  # what is under way may end
-    before = ticks(running.pid)
-    time.sleep(1)
-    check(ticks(running.pid) - before < TICKS, f"seed {seed}: the gate runs in circles: {ticks(running.pid) - before} ticks")
+    """A second comes in which the gate does next to nothing; on a loaded machine what is under way ends late."""
+    def rests():
+        before, asleep = ticks(running.pid), 0
+        for _ in range(100):
+            time.sleep(0.01)
+            asleep += is_asleep(running.pid)
+        return asleep >= 20 and ticks(running.pid) - before < TICKS
+    check(wait_until(gate.PATIENCE, rests), f"seed {seed}: the gate runs in circles")
 
 
 def denied_heard(visit, since):
@@ -71,8 +81,8 @@ def denied_heard(visit, since):
 def storm(visit, seed, seconds):
     since = visit.lab.mark()
     with Busy(visit, "never") as busy:
-        running = visit.gate(f"echo began; read x; $PROGRAMS/storm.py {seed} {seconds} {busy.port}; curl -sf -m 5 http://allowed.test/still;"
-                             " curl -sf -m 5 -x http://127.0.0.1:3128 http://allowed.test/by-proxy", *OPTIONS, seconds=20)
+        running = visit.gate(f"echo began; read x; $PROGRAMS/storm.py {seed} {seconds} {busy.port}; curl -sf -m 60 http://allowed.test/still;"
+                             " curl -sf -m 60 -x http://127.0.0.1:3128 http://allowed.test/by-proxy", *OPTIONS, seconds=gate.PATIENCE)
         try:
             pid, at_first = running.pid, sockets_of(running.pid)
             running.go()
@@ -83,7 +93,7 @@ def storm(visit, seed, seconds):
             running.go()
             stalled = said(running, "closed")
             idle(running, seed)
-            check(wait_until(3, lambda: sockets_of(pid) <= at_first + stalled),
+            check(wait_until(gate.PATIENCE, lambda: sockets_of(pid) <= at_first + stalled),
                   f"seed {seed}: {at_first} sockets at first, {sockets_of(pid)} now, {stalled} that nobody answered")
             running.go()
             out = running.finish()
@@ -104,7 +114,7 @@ def storms(visit):
 
 @test("a proxy's request is over with its answer", quick=True)
 def proxied(visit):
-    python = ("import socket\nfor n in range(150):\n s = socket.create_connection((\"127.0.0.1\", 3128), 5)\n"
+    python = ("import socket\nfor n in range(150):\n s = socket.create_connection((\"127.0.0.1\", 3128), 60)\n"
               " s.sendall(b\"GET http://allowed.test/ HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n\")\n"
               " while s.recv(1000): pass\n s.close()\nprint(\"closed 0\", flush=True)\ninput()\n")
     running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{python}'", *BASE, "--proxy")
@@ -112,14 +122,14 @@ def proxied(visit):
         at_first = sockets_of(running.pid)
         running.go()
         said(running, "closed")
-        check(wait_until(2, lambda: sockets_of(running.pid) <= at_first), f"{at_first} sockets at first, {sockets_of(running.pid)} now")
+        check(wait_until(gate.PATIENCE, lambda: sockets_of(running.pid) <= at_first), f"{at_first} sockets at first, {sockets_of(running.pid)} now")
     finally:
         running.go()
         running.finish()
 
 
 URGENT = """import socket, time
-s = socket.create_connection(("allowed.test", 7), 5)
+s = socket.create_connection(("allowed.test", 7), 60)
 s.sendall(b"abc")
 s.send(b"d", socket.MSG_OOB)
 s.sendall(b"efg")
@@ -130,7 +140,7 @@ print(got)
 all = []
 for to, data in ((("allowed.test", 80), b"GET / HTTP"), (("127.0.0.1", 3128), b"GET http"), (("127.0.0.1", 1080), b"\\5"),
                  (("127.0.0.53", 53), b"\\0"), (("allowed.test", 7), b"GE")):
-    s = socket.create_connection(to, 5)
+    s = socket.create_connection(to, 60)
     s.sendall(data)
     try:
         s.send(b"!", socket.MSG_OOB)
@@ -160,7 +170,7 @@ def urgent(visit):
 ENDS = """import socket
 for to, data in ((("127.0.0.53", 53), b"\\0"), (("127.0.0.1", 3128), b"GET http"), (("127.0.0.1", 1080), b"\\5")):
     for ends in (True, False):
-        s = socket.create_connection(to, 5)
+        s = socket.create_connection(to, 60)
         s.sendall(data)
         all = [s] + (all if to[1] != 53 or not ends else [])
         if ends: s.shutdown(socket.SHUT_WR)
@@ -190,14 +200,15 @@ def upgrade_body(visit):
 
 @test("a deny of one port holds for the aliases of its name", quick=True)
 def denied_port(visit):
-    get, allow = "curl -sf -m 5 http://to-evil.ok.test", ("--allow-host", "*.ok.test:*", "--deny-host", "evil.test:8080", "--json")
+    get, allow = "curl -sf -m 60 http://to-evil.ok.test", ("--allow-host", "*.ok.test:*", "--deny-host", "evil.test:8080", "--json")
     visit.run(f"{get}/", *allow).good("GET to-evil.ok.test")
     done = visit.run(f"{get}:8080/ --noproxy '*'; {get}:8080/ -x socks5h://127.0.0.1:1080; {get}:8080/ -x http://127.0.0.1:3128", *allow, "--proxy")
     check(not [line for line in done.log if not line.startswith("dns")], f"it was reached: {done.log}")
     check({entry["rule"] for entry in done.decisions(verdict="denied")} == {"evil.test:8080"}, f"no record: {done.out[-900:]}")
 
 
-@test("nobody makes pid 1 or the gate wait with a socket that he has too", quick=True)
+# A bound in seconds depends on the machine's load: in `make proof` only.
+@test("nobody makes pid 1 or the gate wait with a socket that he has too")
 def hindered(visit):
     with Busy(visit, "never") as busy:
         for words in ("linger 3", f"blocks 3 {busy.port}"):

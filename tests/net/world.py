@@ -6,6 +6,8 @@ there has to lead somewhere, or its refusal proves nothing.
 """
 
 HOST4, HOST6 = "11.0.0.1", "2a00:11::1"  # the machine on which corral runs
+HOST4_SECOND = "11.0.0.3"  # of the same interface
+HOST6_NETWORK = "2a00:11:0:9::/64"  # a network of which every address is the machine's
 DNS4, DNS6 = "11.0.0.2", "2a00:11::2"
 SPEAKS_FIRST = "11.0.0.14"  # whatever the port
 

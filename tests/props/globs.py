@@ -99,7 +99,7 @@ class Program:
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        equal(self.process.wait(timeout=10), 0, "the program's end")
+        equal(self.process.wait(timeout=60), 0, "the program's end")
 
 
 def meant(pattern, fold, paths):

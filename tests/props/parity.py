@@ -12,7 +12,12 @@ by name.
 Exceptions, each checked by what the kernel calls the file that the command got:
   * what belongs to one run alone (/tmp, /proc, /dev, a home that is not kept) exists
     for commands only, and so do the ways that lead through it;
-  * a command may make a link with any words, a tool only one that leads to something.
+  * a command may make a link with any words, a tool only one that leads to something, and
+    on the host to something that is writable inside: each link that the tools made is
+    resolved there.
+  * root's set-up grants what lies in a directory that nobody may search; its tools, without
+    root's capabilities, do not reach it;
+  * a tool replaces a file, and its other names (hard links) keep the old content.
 The worlds that were found wanting once come first, then those of the seed: without one
 they are drawn by chance.  Speaks TAP.  A failure prints the seed that makes its world again.
 """
@@ -38,7 +43,7 @@ OPERATIONS = ("read", "read", "read", "write", "write", "create", "list", "list"
 FOUND = (234224404827714,  # a denied link that leads to /proc
          67725397130024)   # a protected link that leads nowhere, and what is made through it
 ENOUGH = 24  # operations a world
-LIMIT = 20   # seconds for one side
+LIMIT = 120  # seconds for one side, on a loaded machine
 
 
 def within(path, directory):
@@ -66,7 +71,7 @@ class Tree:
         path = f"{chance.choice(self.dirs if chance.random() < 0.4 else near)}/{chance.choice(NAMES)}"
         if any(entry[1] == path for entry in self.entries):
             return
-        kind = chance.choices(("dir", "file", "link", "fifo"), (5, 7, 9, 1))[0]
+        kind = chance.choices(("dir", "file", "link", "fifo", "name"), (5, 7, 9, 1, 2))[0]
         if kind == "dir":
             mode = chance.choices((0o755, 0o555, 0o711, 0o000), (12, 1, 1, 1))[0]
             if path.count("/") - self.top.count("/") < 5:
@@ -80,6 +85,10 @@ class Tree:
         elif kind == "link":
             self.entries.append((kind, path, self.words(path)))
             self.links.append(path)
+        elif kind == "name":  # a second one of a file: a hard link, older than the run
+            if self.files:
+                self.entries.append((kind, path, chance.choice(self.files)))
+                self.files.append(path)
         else:
             self.entries.append((kind, path, 0o644))
 
@@ -100,6 +109,11 @@ class Tree:
             return f"{chance.choice(NAMES)}/../{chance.choice(NAMES)}"
         return chance.choice(NAMES)
 
+    def shared(self):
+        """Files with several names."""
+        pairs = [entry[1:] for entry in self.entries if entry[0] == "name"]
+        return {path for pair in pairs for path in pair}
+
     def make(self):
         late = []
         for kind, path, more in self.entries:
@@ -112,6 +126,8 @@ class Tree:
                 os.chmod(path, more)
             elif kind == "link":
                 os.symlink(more, path)
+            elif kind == "name":
+                os.link(more, path)
             else:
                 os.mkfifo(path)
         for path, mode in reversed(late):
@@ -138,6 +154,13 @@ class Tree:
             else:
                 found[path] = ("other", mode)
         return found
+
+    def links_out(self, roots):
+        """Links that the tools made and that lead out of these on the host."""
+        made = [f"{directory}/{name}" for directory, dirs, files in os.walk(self.top) for name in dirs + files
+                if name.startswith("sym-")]
+        return [f"{path!r} to {os.path.realpath(path)!r}" for path in made
+                if not any(within(os.path.realpath(path), root) for root in roots)]
 
     def remove(self):
         for name in ROOTS:
@@ -213,6 +236,16 @@ class World:
             return what, f"{self.path(tree.dirs + tree.links)}/new-{number}"
         return what, self.path((tree.dirs if what == "list" else tree.files) + 2 * tree.links)
 
+    def writable(self):
+        """Roots that the policy lets commands write, on the host."""
+        return [self.ws] + [rule.partition("=")[2] for rule in self.settings if rule.startswith("fs.write=")]
+
+    def beyond_closed(self):
+        """A grant lies in a directory of mode 000."""
+        granted = [rule.partition("=")[2] for rule in self.settings if rule.startswith(("fs.read=", "fs.write="))]
+        closed = [entry[1] for entry in self.tree.entries if entry[0] == "dir" and entry[2] == 0]
+        return any(path != door and within(path, door) for path in granted for door in closed)
+
     def script(self):
         return "".join(" ".join([op[0]] + [hexed(word) for word in op[1:]]) + "\n" for op in self.operations)
 
@@ -230,10 +263,11 @@ class Sides:
             done = subprocess.run(argv, input=world.script().encode(), cwd=world.ws, env=self.env, timeout=LIMIT,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
             after = world.tree.snapshot()
+            out = world.tree.links_out(world.writable())
         finally:
             world.tree.remove()
         lines = done.stdout.decode("utf-8", "replace").splitlines()
-        return done.returncode, lines, after, done.stderr.decode("utf-8", "replace")
+        return done.returncode, lines, (after, out), done.stderr.decode("utf-8", "replace")
 
     def inside(self, world):
         words = [word for setting in world.settings for word in ("--set", setting)]
@@ -267,14 +301,19 @@ def disagreement(op, inside, tool, world):
             return None
         if op[0] == "link" and (done[2] == "hangs" or (of_a_run and in_private(done[1], world))):
             return None
+        if op[0] == "link" and "on the host it leads" in tool and (
+                world.at != world.ws or not any(within(done[1], root) for root in world.writable())):
+            return None
+        if os.geteuid() == 0 and tool.endswith("(13)") and world.beyond_closed():
+            return None
         return "the tool refused what the command did"
     if op[0] in ("read", "list") and done[2] != made[1]:
         return "they saw different things"
     return None
 
 
-def differences(one, two):
-    names = sorted(set(one) | set(two))
+def differences(one, two, shared):
+    names = sorted((set(one) | set(two)) - shared)
     return [f"{name!r}: {one.get(name)} by the command, {two.get(name)} by the tools" for name in names
             if one.get(name) != two.get(name)]
 
@@ -285,8 +324,8 @@ class Tally:
         self.bad = []
 
     def compare(self, world, inside, tools):
-        status, lines, after, said = inside
-        other, answers, tree, more = tools
+        status, lines, (after, _), said = inside
+        other, answers, (tree, out), more = tools
         if status == 3 or (other == 3 and status != 0):
             self.refused += 1  # a policy that contradicts itself, for both
             return
@@ -295,6 +334,8 @@ class Tally:
                                     f"{answers[:1]}"))
             return
         self.worlds += 1
+        shared = world.tree.shared()
+        self.bad += [(world, f"a link of the tools leads out on the host: {line}") for line in out]
         for op, line, answer in zip(world.operations, lines, answers):
             why = disagreement(op, line, answer, world)
             done = answer.startswith("ok")
@@ -304,7 +345,9 @@ class Tally:
                 self.bad.append((world, f"{why}: {op}\n#   command: {line}\n#   tool:    {answer}"))
             if why or (op[0] in ("write", "create") and line.startswith("ok") and not done):
                 return  # from here on the trees differ: by /proc/self/cwd a command gets anywhere
-        for line in differences(after, tree)[:3]:
+            if op[0] == "write" and done and shared:
+                return  # it may have been one of several names, by any way
+        for line in differences(after, tree, shared)[:3]:
             self.bad.append((world, f"they left different trees: {line}"))
 
 
@@ -389,7 +432,7 @@ def main():
     parser.add_argument("--worlds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--world", type=int, help="this world alone")
-    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--user", default="games")
     parser.add_argument("--dir", default="/srv" if os.getuid() == 0 else os.path.expanduser("~"),
                         help="where the worlds are made: not in a directory of which every run has its own")

@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("globs", "urls", "trees", "seen")
+GROUPS = ("globs", "urls", "layers", "trees", "seen")
 
 
 def built(build, name):
@@ -31,6 +31,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trees", type=int, default=150, help="random trees a level")
+    parser.add_argument("--layers", type=int, default=50, help="random project files a level, and random floors")
     parser.add_argument("--calls", type=int, default=40, help="calls in each tree")
     parser.add_argument("--patterns", type=int, default=5000, help="random patterns")
     parser.add_argument("--levels", default="full,standard")
@@ -40,6 +41,7 @@ def main():
     suite = harness.Suite(args.corral, args.user)
     suite.build, suite.seed, suite.trees, suite.calls = args.build, args.seed, args.trees, args.calls
     suite.patterns, suite.levels, suite.portion = args.patterns, args.levels.split(","), 25
+    suite.layers = args.layers
     suite.globs, suite.doer = built(args.build, "globs"), built(args.build, "doer")
     suite.urls = built(args.build, "urls")
     for group in GROUPS:

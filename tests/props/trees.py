@@ -30,8 +30,11 @@ PATTERNS = (b"*.key", b"*.pem", b".env", b"conf", b"Secret", b"[a-d]", b"[ab]", 
             b"**/conf", b"a/**/x.key", b"a/**", b"*/c", b"conf/*", b"d/data.txt", b"env.d/**/y.pem", b"./a/conf",
             b"*/*/x.key", b"q\xff", b"sp ace", b"q*", b"b/", b"deep/*/*.pem", b"**/d/**", b"x.key", b"S*/",
             b"c/**/conf/*", b"later", b"c/later", b"new*", b"n[a-e]w/*")
-FRESH = (b"new1", b"new2", b"new.key", b"later", b"naw", b"new")
+FRESH = (b"new1", b"new2", b"new.key", b"later", b"naw", b"new", b".git", b"config", b"hooks")
+GIT = b".git"
+KEPT_IN_GIT = (b"commondir", b"config", b"config.worktree", b"hooks")
 NO_AT = ("truncate", "attribute", "socket", "chdir", "hold")
+ROOT = os.getuid() == 0  # else the harness could not look into a directory that nobody may enter
 FOLLOWING = ("read", "openat2", "reopen", "map", "list", "append", "create", "empty", "rewrite", "truncate", "chmod",
              "times", "attribute", "exec", "chdir")
 CHANGING = ("append", "create", "exclusive", "empty", "rewrite", "truncate", "mkdir", "fifo", "socket", "unlink", "rmdir",
@@ -69,7 +72,7 @@ class Side:
         if self.process.stdin.closed:
             return ""
         try:
-            out, err = self.process.communicate(timeout=20)
+            out, err = self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             out, err = self.process.communicate()
@@ -140,9 +143,12 @@ class World:
         self.tokens = 0
         self.secret, self.open = set(), set()
         self.log = []
+        self.stood = None  # inodes of what is guarded when the run begins
         self.build()
         self.rules = self.make_rules()
+        self.add_repositories()
         self.link_hard()
+        self.stood = {self.inode(path) for path in self.all() if self.kind(path) != FREE or self.is_kept(path)}
         self.stand = {"": Standing(self.root), "0": Standing(self.root), "1": Standing(self.root)}
         self.learn()
 
@@ -182,6 +188,25 @@ class World:
             if not os.path.lexists(os.path.join(self.root, name)):
                 self.link_soft(name, leads, chance.random() < 0.5)
 
+    def add_repositories(self):
+        """Further down, where none is looked for when a run begins."""
+        dirs = [path for path in self.all() if path.count(b"/") and os.path.isdir(os.path.join(self.root, path))
+                and not os.path.islink(os.path.join(self.root, path))]
+        for _ in range(self.chance.randrange(0, 3)):
+            top = os.path.join(self.chance.choice(dirs), GIT) if dirs else b""
+            if not top or os.path.lexists(os.path.join(self.root, top)):
+                continue
+            if self.chance.random() < 0.2:
+                self.put(top, b"gitdir: elsewhere\n")
+                continue
+            self.both(os.mkdir, top)
+            self.put(os.path.join(top, b"HEAD"), b"ref: x\n")
+            for name in KEPT_IN_GIT[1:2] if self.chance.random() < 0.7 else ():
+                self.put(os.path.join(top, name), self.token() + b"\n")
+            if self.chance.random() < 0.7:
+                self.both(os.mkdir, os.path.join(top, b"hooks"))
+                self.put(os.path.join(top, b"hooks", b"pre-commit"), self.token() + b"\n", 0o755)
+
     def link_soft(self, name, leads, absolute):
         for top in (self.root, self.twin):
             to = os.path.join(top, leads) if absolute else os.path.relpath(b"/" + leads, b"/" + os.path.dirname(name))
@@ -196,7 +221,7 @@ class World:
             name = self.chance.choice(files)
             alias = os.path.join(os.path.dirname(name), b"h%d" % number)
             rules_ = self.rules.deny + self.rules.protect
-            if self.rules.of(name) == self.rules.of(alias) and not os.path.lexists(os.path.join(self.root, alias)) and \
+            if self.kind(name) == self.kind(alias) and not os.path.lexists(os.path.join(self.root, alias)) and \
                     not any(rule.plain and rule.holds(name) for rule in rules_):
                 self.both(os.link, name, alias)
 
@@ -243,6 +268,42 @@ class World:
             return b""
         return path[len(self.root) + 1:] if path.startswith(self.root + b"/") else None
 
+    def inode(self, path):
+        info = lstat(os.path.join(self.root, path))
+        return info.st_ino if info else 0
+
+    def stands(self, path):
+        """It was there when the run began."""
+        return self.inode(path) in self.stood
+
+    def kind(self, path):
+        """What is said of a path: by the rules, or because it belongs to a repository that was there before."""
+        kind, parts = self.rules.of(path), path.split(b"/")
+        if kind != FREE or GIT not in parts:
+            return kind
+        at = len(parts) - parts[::-1].index(GIT)
+        top = b"/".join(parts[:at])
+        info = lstat(os.path.join(self.root, top))
+        if info is None or (self.stood is not None and not self.stands(top)) or self.is_excepted(path):
+            return FREE
+        if at == len(parts):
+            return FREE if stat.S_ISDIR(info.st_mode) else rules.PROTECTED
+        return rules.PROTECTED if parts[at] in KEPT_IN_GIT else FREE
+
+    def is_excepted(self, path):
+        """The user's exceptions stand behind what is built in."""
+        holding = [rule for rule in self.rules.protect if rule.holds(path)]
+        return bool(holding) and holding[-1].exception
+
+    def is_kept(self, path):
+        """A repository that was there before, which is neither removed nor moved."""
+        return (path is not None and os.path.basename(path) == GIT and not self.is_excepted(path + b"/config")
+                and (self.stood is None or self.stands(path)))
+
+    def places(self):
+        """Where what stood there before is, and has to stay."""
+        return {path: self.inode(path) for path in self.all() if self.stands(path)}
+
     @staticmethod
     def state(path):
         info = os.lstat(path)
@@ -259,7 +320,7 @@ class World:
         """What must stay as it is: path → (kind of rule, state)."""
         found = {}
         for path in self.all():
-            kind = self.rules.of(path)
+            kind = self.kind(path)
             if kind != FREE:
                 found[path] = (kind, self.state(os.path.join(self.root, path)))
         return found
@@ -269,7 +330,7 @@ class World:
         for path in self.all():
             _, mode, _, content, _ = self.state(os.path.join(self.root, path))
             if stat.S_ISREG(mode) and content:
-                (self.secret if self.rules.of(path) == DENIED else self.open).add(content)
+                (self.secret if self.kind(path) == DENIED else self.open).add(content)
 
     def shape(self, top):
         """A tree without what differs between twins."""
@@ -294,8 +355,8 @@ class World:
         walked.kind = FREE
         walked.rel = self.relative(walked.target) if walked.target else None
         if walked.rel is not None:
-            walked.kind = self.rules.of(walked.rel)
-        walked.past = any(self.relative(at) is not None and self.rules.of(self.relative(at)) == DENIED
+            walked.kind = self.kind(walked.rel)
+        walked.past = any(self.relative(at) is not None and self.kind(self.relative(at)) == DENIED
                           for at in walked.through)
         return walked
 
@@ -321,38 +382,48 @@ class World:
             bad = found[0].kind == DENIED
         else:
             bad = any(walked.kind != FREE for walked in found)
-        if bad:
+        if bad or (name in ("unlink", "rmdir") and self.is_kept(found[0].rel)):
             return FORBIDDEN
         if any(walked.past for walked in found) or self.in_guarded(name, found[-1]):
             return EITHER
+        if name == "symlink" or (name == "link" and self.is_link(found[0].rel)):
+            return EITHER if self.rules.anchored else OPEN
         return OPEN
+
+    def is_link(self, path):
+        """Where a rule names a place, a link is perhaps not made that leads past it."""
+        return path is not None and os.path.islink(os.path.join(self.root, path))
 
     def in_guarded(self, name, walked):
         """A name in a directory that is guarded itself, or a directory that holds something guarded."""
         if name not in NAMING or walked.rel is None:
             return False
-        if self.rules.of(os.path.dirname(walked.rel)) != FREE:
+        if self.kind(os.path.dirname(walked.rel)) != FREE:
             return True
         info = lstat(walked.target)
-        return bool(info and stat.S_ISDIR(info.st_mode)) and any(self.rules.of(p) != FREE for p in self.all(walked.rel))
+        return bool(info and stat.S_ISDIR(info.st_mode)) and any(self.kind(p) != FREE for p in self.all(walked.rel))
 
     def judge_rename(self, name, one, other):
         a, b = self.walk(one, False), self.walk(other, False)
-        if a.kind != FREE or b.kind != FREE:
+        if a.kind != FREE or b.kind != FREE or self.is_kept(a.rel) or self.is_kept(b.rel):
             return FORBIDDEN
         if a.rel is None or b.rel is None:
             return OPEN  # it leads nowhere
         moved = [(a.rel, b.rel)] + ([(b.rel, a.rel)] if name == "exchange" else [])
         answer = EITHER if any(w.past or self.in_guarded(name, w) for w in (a, b)) else OPEN
         for old, new in moved:
+            if self.is_link(old) and self.rules.anchored:
+                answer = EITHER
             info = lstat(os.path.join(self.root, old))
             if info is None or not stat.S_ISDIR(info.st_mode):
                 continue
-            kinds = [(self.rules.of(path), self.rules.of(new + path[len(old):])) for path in self.all(old)]
-            if any(before != after for before, after in kinds):
+            kinds = [(self.kind(path), self.kind(new + path[len(old):])) for path in self.all(old)]
+            if any(before != after for before, after in kinds) and GIT not in (old + b"/" + new).split(b"/"):
                 return FORBIDDEN
+            if any(self.stands(path) for path in self.all(old)):
+                return FORBIDDEN  # what was there before stays where it is
             # A rule that names a place may keep what leads to the place.
-            if self.rules.anchored or any(before != FREE for before, _ in kinds):
+            if self.rules.anchored or GIT in (old + b"/" + new).split(b"/") or any(before != FREE for before, _ in kinds):
                 answer = EITHER
         return answer
 
@@ -362,7 +433,7 @@ class World:
         """A path relative to the root, and the directory that stands for its beginning."""
         paths = list(self.all())
         chance = self.chance
-        guarded = [path for path in paths if self.rules.of(path) != FREE]
+        guarded = [path for path in paths if self.kind(path) != FREE]
         if guarded and chance.random() < 0.25:
             return chance.choice(guarded)
         if paths and chance.random() < 0.65:
@@ -407,7 +478,7 @@ class World:
         if name in ("append", "create", "exclusive", "rewrite"):
             return name, (word, b"in%d" % chance.randrange(1000))
         if name == "chmod":
-            return name, (word, chance.choice((b"755", b"700", b"644")))
+            return name, (word, chance.choice((b"755", b"700", b"644" if ROOT else b"744")))
         if name in ("rename", "exchange", "link"):
             return name, (word, self.word(name))
         if name == "symlink":
@@ -424,7 +495,7 @@ class World:
         chance, name = self.chance, self.some_path()
         path, twin = os.path.join(self.root, name), os.path.join(self.twin, name)
         info = lstat(path)
-        if not os.path.isdir(os.path.dirname(path)) or os.path.islink(os.path.dirname(path)):
+        if not os.path.isdir(os.path.dirname(path)) or os.path.islink(os.path.dirname(path)) or GIT in name.split(b"/"):
             return
         if info is None:
             made = chance.random()
@@ -443,6 +514,7 @@ class World:
         elif stat.S_ISREG(info.st_mode):
             self.log.append(f"host removes {name!r}")
             self.both(os.unlink, name)
+        self.stood &= {self.inode(path) for path in self.all()}
         self.learn()
 
     def close(self):
@@ -464,6 +536,7 @@ class Match:
         self.argv = [box.corral, "run", "--no-config", "--level", level, "--workspace", root, "--read", os.path.dirname(doer),
                      *(os.fsdecode(word) for word in self.world.rules.words() if told), "--", doer]
         self.inside, self.outside = Side(box, self.argv, root), Side(box, [doer], twin)
+        self.inside.make("list", b"p0:.")  # it is set up before the host changes the tree: a path to hide may not vanish
 
     def give(self, top):
         if self.box.user.drop:
@@ -476,16 +549,18 @@ class Match:
         words = " ".join(repr(os.fsdecode(word)) for word in world.rules.words())
         log = "\n".join(world.log[-12:])
         raise Failure(f"seed {self.seed}, level {self.level}: {text}\nrules: {words}\n{log}\n"
-                      f"tree: {[(p, world.rules.of(p)) for p in world.all()]}")
+                      f"tree: {[(p, world.kind(p)) for p in world.all()]}")
 
     def step(self):
         world = self.world
         name, words = world.call()
-        wanted, before = world.judge(name, words), world.guarded()
+        wanted, before, places = world.judge(name, words), world.guarded(), world.places()
         self.counts[wanted] += 1
         answer = self.inside.make(name, *words)
         world.log.append(f"{name} {words} {wanted}: {errno.errorcode.get(answer[0], 'done')} {answer[1][:40]!r}")
         self.unchanged(before, name, answer)
+        if places != world.places():
+            self.fail(f"what was there before the run moved: {places.items() ^ world.places().items()}")
         if wanted == FORBIDDEN:
             if answer[0] == 0:
                 self.fail("a forbidden call was made")

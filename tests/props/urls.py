@@ -85,7 +85,7 @@ def random_url(chance):
 
 def answers(argv, urls):
     text = "".join(url.encode().hex() + "\n" for url in urls)
-    done = subprocess.run(argv, input=text, stdout=subprocess.PIPE, text=True, timeout=120, check=False)
+    done = subprocess.run(argv, input=text, stdout=subprocess.PIPE, text=True, timeout=600, check=False)
     equal(done.returncode, 0, f"the end of {argv[0]}")
     said = done.stdout.splitlines()
     equal(len(said), len(urls), f"the answers of {argv[0]}")

@@ -6,7 +6,9 @@
 Random connections of one to four requests, and mutations of them, go through sniff, through
 Node's server and through Python's http.server.  Whatever the gate lets pass they must read in
 the same way: the same host, the same body, the same beginning of the next request.  That
-they refuse more, or read on where the gate has refused, harms nobody.  Prints TAP.
+they refuse more, or read on where the gate has refused, harms nobody, and which messages a
+peer refuses differs between its versions (Node 20 refuses some chunk extensions): only what
+the peer accepts is compared.  A few plain requests show that the peer reads at all.  Prints TAP.
 """
 
 import base64
@@ -65,6 +67,11 @@ TRICKS = [b"Content-Length: 5\r\n", b"Content-Length: 0\r\n", b"Transfer-Encodin
           b"Content-Length: 5, 5\r\n", b"Content-Length: +5\r\n", b"Content_Length: 9\r\n", b"X: \r\n\r\n", b"0\r\n\r\n",
           b"GET /s HTTP/1.1\r\nHost: evil.test\r\n\r\n", b";x", b"5\r\n", b":", b"\x0b", b"\x85", b"\xa0", b"http://evil.test/",
           b"Transfer-Encoding:\x0bchunked\r\n", b"transfer-encoding: identity\r\n", b"@evil.test", b"%00", b"\r\n\r\n"]
+
+# What every version of every server accepts: without these a peer that does not start would agree.
+PLAIN = [b"GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
+         b"POST /a HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 5\r\n\r\nhello",
+         b"POST /a HTTP/1.1\r\nHost: allowed.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"]
 
 
 class Maker:
@@ -230,22 +237,22 @@ def main():
     rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else DEFAULT_SEED)
     count = int(sys.argv[3]) if len(sys.argv) > 3 else DEFAULT_COUNT
     maker = Maker(rng)
-    plain = [maker.connection() for _ in range(count // 3)]
+    plain = PLAIN + [maker.connection() for _ in range(count // 3)]
     cases = plain + [maker.mutated(maker.connection()) for _ in range(count - len(plain))]
     ours = list(gate(program, cases))
     split = [(c, last) for c, (requests, last) in zip(cases, ours) if requests is None or len(ours) != len(cases)]
     failed = report(1, "byte by byte as in one", split)
     failed |= report(2, "what is well-formed passes", [(c, last) for c, (_, last) in zip(plain, ours) if last != "END"])
     failed |= report(3, "Python reads the same", [(c, f) for c, (requests, _) in zip(cases, ours)
-                                                  if (f := against_python(c, requests or []))])
+                                                  if (f := against_python(c, requests or []))]
+                     + [(c, "Python does not read a plain request") for c in PLAIN if not Reader(c).accepted])
     if shutil.which("node") is None:
         print("ok 4 - Node reads the same # SKIP node is not installed")
     else:
         theirs = node(cases)
         faults = [(c, f) for c, (requests, last), seen in zip(cases, ours, theirs)
                   if (f := against_node(c, requests or [], last, seen))]
-        faults += [(c, "Node does not take it") for c, (requests, _), seen in zip(plain, ours, theirs)
-                   if len(seen) != len(requests or [])]
+        faults += [(c, "Node does not read a plain request") for c, seen in zip(PLAIN, theirs) if len(seen) != 1]
         failed |= report(4, "Node reads the same", faults)
         print(f"# {sum(len(requests or []) for requests, _ in ours)} requests passed here, "
               f"{sum(map(len, theirs))} there; {sum(last.startswith('BAD') for _, last in ours)} connections refused")

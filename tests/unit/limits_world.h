@@ -23,7 +23,7 @@ static inline struct plan plan_without_limits(void) {
 /* Runs body in a child that went through the limits layer first; the wait
  * status, or -1.  flags are further clone3 flags. */
 static inline int run_limited(const struct plan *plan, const struct cgroup *c, uint64_t flags,
-		       void (*body)(void)) {
+			      void (*body)(void)) {
 	struct kit kit = {.plan = plan};
 	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
 	struct err e = {0};
@@ -36,7 +36,8 @@ static inline int run_limited(const struct plan *plan, const struct cgroup *c, u
 	}
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0) {
-		if (layer_groups.enter(&kit, &e) != 0 || layer_limits.enter(&kit, &e) != 0) {
+		if (layer_groups.enter(&kit, &e) != 0 || layer_limits.enter(&kit, &e) != 0 ||
+		    layer_limits.start(&kit, &e) != 0) {
 			_exit(99);
 		}
 		body();

@@ -260,6 +260,7 @@ static inline void world_init(struct world *w) {
 		.userns = true,
 		.seccomp = true,
 		.notify = true,
+		.sockets = true,
 		.landlock_abi = 7,
 		.cgroup = {.why = "no control group here"},
 		.fs = {.look = fake_look,

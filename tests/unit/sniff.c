@@ -1,14 +1,17 @@
 /* What the gate's parsers say about bytes from outside: the other side of
- * hello_of_clients.py and http_against_others.py.
+ * hello_of_clients.py, http_against_others.py, http_against_nginx.py and talk_against_model.py.
  *
  * Standard input has cases, each four bytes of length and so many bytes.  Each gets one line:
  *
  *     sniff hello      MORE | BAD WHY | DONE NAME ECH
  *     sniff http       START LENGTH HOST BODY-END; for each request, then END | MORE | BAD WHY
+ *     sniff talk       START HOST PORT; for each that is named, then END | MORE | BAD | SOCKET |
+ * OPAQUE START; a case is one byte (1: a host has to be named), four bytes of length and so many of
+ * the server's answer, and the client's words
  *
  * A case is read as a whole and byte by byte, and both must say the same. */
 #include "gate/hello.h"
-#include "gate/http.h"
+#include "gate/talk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +114,85 @@ static void http_case(const uint8_t *data, size_t len, size_t step, struct text 
 	say(out, "END", "");
 }
 
+/* ---- both sides of a connection ---- */
+
+struct sides {
+	struct talk talk;
+	const uint8_t *client, *server;
+	size_t len, server_len, at, step;
+};
+
+/* As more and more of it comes; at the end all of it. */
+static struct talk_said hear(struct sides *s) {
+	bool server = talk_waits(&s->talk);
+	size_t len = server ? s->server_len : s->len - s->at;
+	for (size_t n = s->step; s->step > 0 && n < len; n += s->step) {
+		struct talk_said said = server ? talk_server(&s->talk, s->server, n, false)
+					       : talk_client(&s->talk, s->client + s->at, n);
+		if (said.verdict == SAID_PASS || said.verdict == SAID_BAD) {
+			return said;
+		}
+	}
+	return server ? talk_server(&s->talk, s->server, len, true)
+		      : talk_client(&s->talk, s->client + s->at, len);
+}
+
+/* False: the case is over. */
+static bool hear_next(struct sides *s, struct text *out) {
+	if (s->talk.state == TALK_OPAQUE) {
+		say(out, "OPAQUE ", "");
+		say_number(out, s->at);
+		return false;
+	}
+	if (!talk_waits(&s->talk) && s->at == s->len) {
+		say(out,
+		    s->talk.state == TALK_BODY     ? "MORE"
+		    : s->talk.state == TALK_SOCKET ? "SOCKET"
+						   : "END",
+		    "");
+		return false;
+	}
+	bool client = !talk_waits(&s->talk);
+	struct talk_said said = hear(s);
+	if (said.verdict != SAID_PASS) {
+		/* Not why: of two faults the first that is seen is told. */
+		say(out, said.verdict == SAID_BAD ? "BAD" : "MORE", "");
+		return false;
+	}
+	if (said.names) {
+		say_number(out, s->at);
+		say_host(out, &said.host);
+		say_number(out, said.port);
+		say(out, ";", " ");
+	}
+	if (client && said.pass != UINT64_MAX) {
+		bool whole = said.pass <= s->len - s->at;
+		s->at = whole ? s->at + (size_t)said.pass : s->len;
+		if (!whole) {
+			say(out, "MORE", "");
+		}
+		return whole;
+	}
+	return true;
+}
+
+static void talk_case(const uint8_t *data, size_t len, size_t step, struct text *out) {
+	struct sides s = {.step = step};
+	if (len < 5) {
+		return;
+	}
+	s.talk.strict = data[0] != 0;
+	s.server = data + 5;
+	s.server_len = (size_t)data[3] << 8 | data[4];
+	if (s.server_len > len - 5) {
+		return;
+	}
+	s.client = s.server + s.server_len;
+	s.len = len - 5 - s.server_len;
+	while (hear_next(&s, out)) {
+	}
+}
+
 static bool read_case(uint8_t *data, size_t *ret_len) {
 	uint8_t size[4];
 	if (fread(size, 1, sizeof size, stdin) != sizeof size) {
@@ -128,7 +210,9 @@ int main(int argc, char **argv) {
 		return 2;
 	}
 	void (*run)(const uint8_t *, size_t, size_t, struct text *) =
-		strcmp(argv[1], "hello") == 0 ? hello_case : http_case;
+		strcmp(argv[1], "hello") == 0  ? hello_case
+		: strcmp(argv[1], "talk") == 0 ? talk_case
+					       : http_case;
 	while (read_case(data, &len)) {
 		/* To its length, so that a read behind the end is seen. */
 		uint8_t *exact = malloc(len + 1);

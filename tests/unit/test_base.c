@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/auto.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/emit.h"
@@ -6,6 +7,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <time.h>
 
 TEST(a_sibling_with_the_same_prefix_is_not_within) {
 	CHECK(path_within("/ws", "/ws"));
@@ -75,6 +77,89 @@ TEST(any_bytes_become_valid_json) {
 		  "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
 		  "\\u0000z\",\"l\":[-5,true,null],\"o\":{}}");
 	buf_done(&b);
+}
+
+/* Each byte and each control that is written otherwise, to the letter. */
+TEST(each_control_character_has_its_escape_in_json) {
+	static const struct {
+		const char *bytes, *json;
+	} rows[] = {
+		{"\b\f\n\r\t", "\\b\\f\\n\\r\\t"},
+		{"\x1b[2J\x7f", "\\u001b[2J\\u007f"},
+		{"\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\\u0080\\u009b\\u009f\xc2\xa0"},
+		{"\x80\x9b", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+		{"\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c", "\\u202e\\u2066\\u200f\\u061c"},
+		{"\xe2\x80\xa8\xe2\x80\x94", "\\u2028\xe2\x80\x94"},
+		{"\xf3\xa0\x81\x81", "\\udb40\\udc41"},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char want[64];
+		struct buf b;
+		struct emit j;
+		buf_init(&b);
+		emit_init(&j, &b, false);
+		emit_string(&j, NULL, rows[i].bytes);
+		(void)snprintf(want, sizeof want, "\"%s\"", rows[i].json);
+		CHECK_STR(b.data, want);
+		buf_done(&b);
+	}
+	for (unsigned char c = 1; c < 0x20; c++) {
+		char bytes[2] = {(char)c, '\0'}, want[16];
+		struct buf b;
+		struct emit j;
+		buf_init(&b);
+		emit_init(&j, &b, false);
+		emit_string(&j, NULL, bytes);
+		(void)snprintf(want, sizeof want, "\"\\u%04x\"", c);
+		CHECK(strchr("\b\f\n\r\t", c) != NULL || strcmp(b.data, want) == 0);
+		buf_done(&b);
+	}
+}
+
+/* A command that prints nothing else must not keep its caller waiting: this took 45 s. */
+TEST(megabytes_of_control_bytes_are_written_at_once) {
+	size_t len = (size_t)16 << 20;
+	auto_free char *bytes = malloc(len);
+	struct timespec begin, end;
+	struct buf b;
+	struct emit j;
+
+	REQUIRE(bytes != NULL);
+	memset(bytes, 1, len);
+	buf_init(&b);
+	emit_init(&j, &b, false);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	emit_bytes(&j, NULL, bytes, len);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	double took =
+		(double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+	printf("# %.3f s\n", took);
+	CHECK(took < 15);
+	CHECK_INT(b.len, 6 * len + 2);
+	buf_done(&b);
+}
+
+static const char *hidden(const char *text) {
+	static char space[64];
+	(void)snprintf(space, sizeof space, "%s", text);
+	hide_controls(space, true);
+	return space;
+}
+
+TEST(no_control_character_reaches_a_terminal) {
+	CHECK_STR(hidden("a\x1b\x7f\n\t"), "a??\n?");
+	CHECK_STR(hidden("\xc2\x9b"
+			 "2J"),
+		  "??2J");
+	CHECK_STR(hidden("\x9b"
+			 "2J"),
+		  "?2J");                                  /* CSI in one byte */
+	CHECK_STR(hidden("\xe2\x9b\x84"), "\xe2\x9b\x84"); /* it is also part of a snowman */
+	CHECK_STR(hidden("\xe2\x9b"), "\xe2?");            /* and not of one that was cut */
+	CHECK_STR(hidden("\xc0\x9b"), "\xc0?");            /* overlong */
+	CHECK_STR(hidden("x\xe2\x80\xaey\xe2\x81\xa9"), "x???y???");
+	CHECK_STR(hidden("\xc3\xa9\xf0\x9f\x98\x80"), "\xc3\xa9\xf0\x9f\x98\x80");
 }
 
 TEST(a_list_ends_at_its_length_or_at_its_end) {

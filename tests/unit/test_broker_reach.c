@@ -343,6 +343,150 @@ TEST(sockets_with_a_path_live_where_files_may_be_made) {
 	world_remove();
 }
 
+/* ---- whose sockets they are ---- */
+
+/* A socket of the host lies in the workspace, and takes other names there. */
+static int host_socket_in_workspace(void) {
+	CHECK_INT(connect_path("theirs"), -1);
+	CHECK_INT(errno, ECONNREFUSED);
+	CHECK_INT(connect_path("to-theirs"), -1);
+	CHECK_INT(errno, ECONNREFUSED);
+	int own = bind_path("own");
+	CHECK_INT(connect_path("own"), 0);
+	CHECK_INT(link("own", "second"), 0);
+	CHECK_INT(rename("own", "moved"), 0);
+	CHECK_INT(connect_path("moved"), 0);
+	CHECK_INT(connect_path("second"), 0);
+	/* A name that was ours is not enough. */
+	CHECK_INT(rename("theirs", "own"), 0);
+	CHECK_INT(connect_path("own"), -1);
+	CHECK_INT(errno, ECONNREFUSED);
+	CHECK_INT(rename("own", "moved"), 0);
+	CHECK_INT(connect_path("moved"), -1);
+	CHECK_INT(errno, ECONNREFUSED);
+	CHECK_INT(connect_path("second"), 0);
+	close(own);
+	CHECK_INT(connect_path("second"), -1);
+	CHECK_INT(errno, ECONNREFUSED);
+	return 0;
+}
+
+TEST(only_socket_files_that_were_bound_in_the_run_are_connected_to) {
+	struct sockaddr_un a;
+
+	world_make();
+	host_listen();
+	close(host_unix);
+	a = at_path(in_world("ws/theirs"));
+	host_unix = tcp_socket(AF_UNIX);
+	REQUIRE(bind(host_unix, (struct sockaddr *)&a, sizeof a) == 0 && listen(host_unix, 9) == 0);
+	REQUIRE(symlink("theirs", in_world("ws/to-theirs")) == 0);
+	CHECK_INT(connect_path("theirs"), 0);
+	CHECK_INT(host_accepted(), 1);
+	CHECK_INT(with_broker(BROKER_SOCKETS, host_socket_in_workspace), 0);
+	CHECK_INT(host_accepted(), 0);
+	host_close();
+	world_remove();
+}
+
+/* More sockets than the broker remembers: those that were removed are forgotten first. */
+static int many_sockets(void) {
+	char name[16];
+	int kept = bind_path("kept");
+
+	for (int i = 0; i < 600; i++) {
+		(void)snprintf(name, sizeof name, "s%d", i);
+		int fd = bind_path(name);
+		CHECK_INT(connect_path(name), 0);
+		CHECK_INT(unlink(name), 0);
+		close(fd);
+	}
+	CHECK_INT(connect_path("kept"), 0);
+	close(kept);
+	return 0;
+}
+
+TEST(removed_socket_files_do_not_push_out_others) {
+	world_make();
+	CHECK_INT(with_broker(BROKER_SOCKETS, many_sockets), 0);
+	world_remove();
+}
+
+static int stranger; /* a socket of another network */
+
+static int pass_on(int channel, int fd) {
+	char byte = 0;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof fd)];
+	} control = {.head = {CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS}};
+	struct msghdr m = {.msg_iov = &data,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof control};
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+		return sendmsg(channel, &m, 0) == 1 ? 0 : -1;
+	}
+	if (recvmsg(channel, &m, MSG_CMSG_CLOEXEC) != 1 || m.msg_controllen == 0) {
+		return -1;
+	}
+	memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+	return fd;
+}
+
+/* -1 where no namespace can be made. */
+static int socket_of_another_network(void) {
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+		return -1;
+	}
+	pid_t child = fork();
+	if (child == 0) {
+		bool apart = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+		_exit(!apart || pass_on(pair[1], tcp_socket(AF_INET)) != 0);
+	}
+	close(pair[1]);
+	int fd = pass_on(pair[0], -1);
+	close(pair[0]);
+	(void)wait_for(child);
+	return fd;
+}
+
+static int use_stranger(void) {
+	struct sockaddr_in a = at4("127.0.0.1", 0), none = {.sin_family = AF_UNSPEC};
+
+	CHECK_INT(bind(stranger, (struct sockaddr *)&a, sizeof a), -1);
+	CHECK_INT(errno, EPERM);
+	CHECK_INT(listen(stranger, 1), -1);
+	CHECK_INT(errno, EPERM);
+	a.sin_port = htons(host_port);
+	CHECK_INT(connect(stranger, (struct sockaddr *)&a, sizeof a), -1);
+	CHECK_INT(errno, EPERM);
+	CHECK_INT(connect(stranger, (struct sockaddr *)&none, sizeof none), -1);
+	CHECK_INT(errno, EPERM);
+	return 0;
+}
+
+TEST(a_socket_of_another_network_is_not_used) {
+	struct sockaddr_in a = at4("127.0.0.1", 0);
+
+	world_make();
+	stranger = socket_of_another_network();
+	if (stranger < 0) {
+		printf("# no network namespace can be made here: its sockets are not tested\n");
+	} else {
+		CHECK_INT(with_broker(BROKER_SOCKETS, use_stranger), 0);
+		CHECK(bind(stranger, (struct sockaddr *)&a, sizeof a) == 0 ||
+		      errno == EADDRNOTAVAIL);
+		close(stranger);
+	}
+	world_remove();
+}
+
 static int abstract_name(void) {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int fd = tcp_socket(AF_UNIX), other = tcp_socket(AF_UNIX);
@@ -391,6 +535,55 @@ TEST(a_connection_that_waits_does_not_hold_up_the_guard) {
 	CHECK_INT(without_broker(full_backlog), 0);
 	world_make();
 	CHECK_INT(with_broker(BROKER_SOCKETS, full_backlog), 0);
+	world_remove();
+}
+
+/* Connections that fill the backlog: the kernel answers one more SYN with nothing. */
+static int fill_backlog(const struct sockaddr_in *a, int fds[8]) {
+	int n = 0;
+
+	for (; n < 8; n++) {
+		fds[n] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (connect(fds[n], (const struct sockaddr *)a, sizeof *a) != 0 &&
+		    errno != EINPROGRESS) {
+			return n;
+		}
+	}
+	return n;
+}
+
+/* What does not complete at once is dissolved: nothing is sent again to whoever listens later.
+ * One that waits is tried again, and arrives when there is room. */
+static int pending_inside(void) {
+	struct sockaddr_in a = at4("127.0.0.1", 0);
+	int fds[8];
+	int server = serve_and_connect(AF_INET, (struct sockaddr *)&a, sizeof a, false);
+
+	a.sin_port = htons(port_of(server));
+	CHECK_INT(listen(server, 0), 0);
+	int n = fill_backlog(&a, fds);
+	CHECK(n < 8);
+	CHECK_INT(errno, ECONNREFUSED);
+	struct pollfd end = {.fd = fds[n], .events = POLLOUT};
+	CHECK_INT(poll(&end, 1, 0), 1);
+	CHECK((end.revents & POLLHUP) != 0); /* not on its way */
+	pid_t waiter = fork();
+	if (waiter == 0) {
+		int fd = tcp_socket(AF_INET);
+		_exit(connect(fd, (struct sockaddr *)&a, sizeof a) != 0);
+	}
+	usleep(100000);
+	CHECK_INT(waitpid(waiter, NULL, WNOHANG), 0);
+	for (int i = 0; i < n; i++) {
+		close(accept(server, NULL, NULL));
+	}
+	CHECK_INT(wait_for(waiter), 0);
+	return 0;
+}
+
+TEST(a_pending_connection_does_not_outlive_its_judgement) {
+	world_make();
+	CHECK_INT(with_broker(BROKER_SOCKETS, pending_inside), 0);
 	world_remove();
 }
 

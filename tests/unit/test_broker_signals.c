@@ -2,6 +2,8 @@
  * and every refused attempt succeeds without the broker. */
 #include "broker_world.h"
 
+#include <limits.h>
+
 /* ---- signals ---- */
 
 static pid_t bystander; /* a process of the host */
@@ -42,6 +44,27 @@ static int pidfd_signal(pid_t pid) {
 	return (int)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0U);
 }
 
+/* Events of a pipe become signals of its owner. */
+static int own_pipe(bool ex, int type, int who) {
+	struct f_owner_ex owner = {.type = type, .pid = who};
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) != 0 ||
+	    (ex ? fcntl(fds[0], F_SETOWN_EX, &owner) : fcntl(fds[0], F_SETOWN, who)) != 0) {
+		return -1;
+	}
+	if (fcntl(fds[0], F_SETSIG, SIGTERM) != 0 || fcntl(fds[0], F_SETFL, O_ASYNC) != 0) {
+		return -1;
+	}
+	return write(fds[1], "x", 1) == 1 ? 0 : -1;
+}
+
+ATTEMPT(own_by_bystander, own_pipe(false, 0, bystander))
+ATTEMPT(own_by_bystanders, own_pipe(false, 0, -bystander))
+ATTEMPT(own_ex_bystander, own_pipe(true, F_OWNER_PID, bystander))
+ATTEMPT(own_ex_thread, own_pipe(true, F_OWNER_TID, bystander))
+ATTEMPT(own_ex_bystanders, own_pipe(true, F_OWNER_PGRP, bystander))
+
 ATTEMPT(kill_bystander, kill(bystander, SIGTERM))
 ATTEMPT(kill_bystanders, kill(-bystander, SIGTERM))
 ATTEMPT(tkill_bystander, syscall(SYS_tkill, bystander, SIGTERM))
@@ -62,6 +85,11 @@ TEST(processes_of_the_host_get_no_signal) {
 		{"sigqueue", queue_bystander},
 		{"tgsigqueue", tgqueue_bystander},
 		{"pidfd_send_signal", pidfd_bystander},
+		{"F_SETOWN", own_by_bystander},
+		{"F_SETOWN group", own_by_bystanders},
+		{"F_SETOWN_EX", own_ex_bystander},
+		{"F_SETOWN_EX thread", own_ex_thread},
+		{"F_SETOWN_EX group", own_ex_bystanders},
 	};
 	world_make();
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -71,7 +99,7 @@ TEST(processes_of_the_host_get_no_signal) {
 		int alive = bystander_status();
 		int control = without_broker(rows[i].attempt);
 		int ended = 0;
-		for (int wait = 0; ended == 0 && wait < 500; wait++) {
+		for (int wait = 0; ended == 0 && wait < 6000; wait++) {
 			usleep(10000);
 			ended = bystander_status();
 		}
@@ -103,6 +131,14 @@ static int guard_refused(void) {
 	CHECK_INT(kill(4194304 - 1, 0), -1);
 	CHECK_INT(errno, ESRCH);
 	CHECK_INT(kill(-(4194304 - 1), 0), -1);
+	CHECK_INT(errno, ESRCH);
+	CHECK_INT(own_pipe(false, 0, getppid()), -1);
+	CHECK_INT(errno, EPERM);
+	CHECK_INT(own_pipe(true, F_OWNER_PGRP, getpgid(getppid())), -1);
+	CHECK_INT(errno, EPERM);
+	CHECK_INT(own_pipe(false, 0, INT_MIN), -1);
+	CHECK_INT(errno, EINVAL);
+	CHECK_INT(own_pipe(true, F_OWNER_PID, -5), -1);
 	CHECK_INT(errno, ESRCH);
 	CHECK_INT(setpgid(0, getppid()), 0); /* into the guard's group */
 	CHECK_INT(kill(0, SIGTERM), -1);
@@ -190,6 +226,18 @@ static int signals_inside(void) {
 	CHECK_INT(wait_for(pid), SIGNALLED + SIGTERM);
 	CHECK_INT(kill(pid, SIGTERM), -1);
 	CHECK_INT(errno, ESRCH);
+	CHECK_INT(own_pipe(false, 0, pid), -1);
+	CHECK_INT(errno, ESRCH);
+	pid = sleeper(false);
+	CHECK_INT(own_pipe(false, 0, pid), 0);
+	CHECK_INT(wait_for(pid), SIGNALLED + SIGTERM);
+	pid = sleeper(true);
+	CHECK_INT(own_pipe(false, 0, -pid), 0);
+	CHECK_INT(wait_for(pid), SIGNALLED + SIGTERM);
+	pid = sleeper(false);
+	CHECK_INT(own_pipe(true, F_OWNER_TID, pid), 0);
+	CHECK_INT(wait_for(pid), SIGNALLED + SIGTERM);
+	CHECK_INT(own_pipe(false, 0, 0), 0);
 	pid = orphan();
 	CHECK_INT(kill(pid, SIGTERM), 0);
 	CHECK_INT(kill(getpid(), 999), -1);

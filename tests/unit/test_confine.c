@@ -137,6 +137,12 @@ static int owns_descriptor(void) {
 	return fcntl(fd, F_SETOWN, me) != 0;
 }
 
+/* Whatever the descriptor is: the request itself is not the gate's. */
+static int answers_call(void) {
+	struct seccomp_notif_resp answer = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	return ioctl(0, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
@@ -156,6 +162,7 @@ static const struct {
 	{"process_vm_readv", reads_another},
 	{"getppid", asks_who},
 	{"an ioctl that is not listed", reads_terminal_state},
+	{"an answer to a seccomp notification", answers_call},
 	{"a socket option that is not listed", attaches_filter},
 	{"an fcntl that is not listed", owns_descriptor},
 };

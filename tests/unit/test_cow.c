@@ -1,184 +1,9 @@
 /* Changes that were kept apart: the walk over the two trees, and apply, killed at each of
  * its steps.
- *
- * The upper tree is filled by hand as the kernel fills it: a character device 0/0 where
- * something was deleted, an attribute on a directory that hides the one beneath. */
-#include "test.h"
+ */
+#include "cow_world.h"
 
-#include "base/auto.h"
-#include "base/fd.h"
-#include "base/str.h"
-#include "cow/cow.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <limits.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
-/* ---- a workspace and changes of it ---- */
-
-#define ID "abc234"
-
-struct world {
-	char dir[64], state[80], ws[80], upper[120];
-	struct arena arena;
-	struct cow_run run;
-	struct cow cow;
-	struct cow_changes changes;
-	struct err e;
-};
-
-/* dir/path of the upper tree or the workspace. */
-struct name {
-	char text[PATH_MAX];
-};
-
-static struct name in(const char *dir, const char *path) {
-	struct name n;
-	(void)snprintf(n.text, sizeof n.text, "%s/%s", dir, path);
-	return n;
-}
-
-static void file(const char *dir, const char *path, const char *text, mode_t mode) {
-	struct name n = in(dir, path);
-	auto_fd fd = open(n.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	CHECK(fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0 && fchmod(fd, mode) == 0);
-}
-
-static void folder(const char *dir, const char *path) {
-	CHECK_INT(mkdir(in(dir, path).text, 0755), 0);
-}
-
-static void whiteout(const struct world *w, const char *path) {
-	CHECK_INT(mknod(in(w->upper, path).text, S_IFCHR, makedev(0, 0)), 0);
-}
-
-static void opaque(const struct world *w, const char *path) {
-	CHECK_INT(setxattr(in(w->upper, path).text, "user.overlay.opaque", "y", 1, 0), 0);
-}
-
-static bool open_world(struct world *w) {
-	*w = (struct world){.cow = {.parent = -1, .dir = -1, .upper = -1, .lower = -1}};
-	(void)snprintf(w->dir, sizeof w->dir, "/tmp/corral-test-cow-XXXXXX");
-	if (mkdtemp(w->dir) == NULL) {
-		return false;
-	}
-	(void)snprintf(w->state, sizeof w->state, "%s/state", w->dir);
-	(void)snprintf(w->ws, sizeof w->ws, "%s/ws", w->dir);
-	(void)snprintf(w->upper, sizeof w->upper, "%s/cow/" ID "/upper", w->state);
-	arena_init(&w->arena);
-	return mkdir(w->ws, 0755) == 0;
-}
-
-/* The workspace is furnished; the run begins. */
-static bool begin(struct world *w) {
-	const char *dir = path_join(&w->arena, w->state, "cow/" ID);
-	const struct timespec moment = {.tv_nsec = 20000000}; /* files are stamped by ticks */
-	(void)nanosleep(&moment, NULL);
-	bool fine = cow_begin(dir, w->ws, &w->run, &w->e) == 0;
-	(void)nanosleep(&moment, NULL);
-	return fine;
-}
-
-static int64_t finish_run(struct world *w) {
-	int64_t n = -1;
-	CHECK_INT(cow_end(&w->run, &n, &w->e), 0);
-	return n;
-}
-
-static bool look(struct world *w) {
-	cow_close(&w->cow);
-	return cow_open(&w->arena, w->state, ID, &w->cow, &w->e) == 0 &&
-	       cow_walk(&w->cow, &w->changes, &w->e) == 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-	(void)st, (void)kind, (void)at;
-	return remove(path);
-}
-
-static int open_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-	(void)st, (void)at;
-	return kind == FTW_DNR || kind == FTW_D ? chmod(path, 0700) : 0;
-}
-
-static void close_world(struct world *w) {
-	cow_close(&w->cow);
-	arena_done(&w->arena);
-	for (int level = 0; level < 3; level++) {
-		(void)nftw(w->dir, open_one, 64, FTW_PHYS);
-	}
-	(void)nftw(w->dir, remove_one, 64, FTW_PHYS | FTW_DEPTH);
-	CHECK(access(w->dir, F_OK) != 0);
-}
-
-/* "kind path" of each change, with "!" before one that has a conflict. */
-static char *told(const struct world *w) {
-	struct buf out;
-	buf_init(&out);
-	buf_puts(&out, "");
-	for (size_t i = 0; i < w->changes.n; i++) {
-		const struct cow_change *c = &w->changes.items[i];
-		buf_printf(&out, "%s%s%s %s", i == 0 ? "" : ", ", c->conflict == NULL ? "" : "!",
-			   cow_kind_name(c->kind), c->path);
-		if (c->from != NULL) {
-			buf_printf(&out, "<%s", c->from);
-		}
-	}
-	return buf_take(&out);
-}
-
-static struct buf *listing;
-static const char *listing_root;
-
-static int list_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-	struct buf text;
-	char link[256] = "";
-	(void)kind, (void)at;
-	buf_init(&text);
-	buf_puts(&text, "");
-	if (S_ISREG(st->st_mode)) {
-		(void)file_read(path, 1 << 20, &text);
-	} else if (S_ISLNK(st->st_mode)) {
-		(void)!readlink(path, link, sizeof link - 1);
-	}
-	buf_printf(listing, "%s %o %s%s\n", path + strlen(listing_root), (unsigned)st->st_mode,
-		   text.data, link);
-	buf_done(&text);
-	return 0;
-}
-
-static int line_order(const void *a, const void *b) {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Everything in the workspace, in one text that does not depend on its order. */
-static char *tree_of(const char *ws) {
-	struct buf out, sorted;
-	char *lines[256], *rest = NULL;
-	size_t n = 0;
-	buf_init(&out);
-	buf_init(&sorted);
-	listing = &out;
-	listing_root = ws;
-	(void)nftw(ws, list_one, 64, FTW_PHYS);
-	for (char *p = strtok_r(out.data, "\n", &rest); p != NULL && n < ARRAY_LEN(lines);
-	     p = strtok_r(NULL, "\n", &rest)) {
-		lines[n++] = p;
-	}
-	qsort(lines, n, sizeof *lines, line_order);
-	for (size_t i = 0; i < n; i++) {
-		buf_printf(&sorted, "%s\n", lines[i]);
-	}
-	buf_done(&out);
-	return buf_take(&sorted);
-}
+#include "files/rights.h"
 
 TEST(every_kind_of_change_has_its_name) {
 	struct world w;
@@ -308,6 +133,8 @@ static bool furnish(struct world *w) {
 	file(w->ws, "gone/deep/file", "f\n", 0644);
 	folder(w->ws, "fresh");
 	file(w->ws, "fresh/1", "1\n", 0644);
+	folder(w->ws, "opened");
+	CHECK_INT(chmod(in(w->ws, "opened").text, 0), 0);
 	CHECK_INT(symlink("text", in(w->ws, "link").text), 0);
 	if (!begin(w)) {
 		return false;
@@ -328,6 +155,13 @@ static bool furnish(struct world *w) {
 	folder(w->upper, "closed");
 	file(w->upper, "closed/in", "in\n", 0400);
 	CHECK_INT(chmod(in(w->upper, "closed").text, 0555), 0);
+	folder(w->upper, "sealed");
+	folder(w->upper, "sealed/too");
+	file(w->upper, "sealed/too/in", "in\n", 0400);
+	CHECK_INT(chmod(in(w->upper, "sealed/too").text, 0), 0);
+	CHECK_INT(chmod(in(w->upper, "sealed").text, 0), 0);
+	folder(w->upper, "opened");
+	file(w->upper, "opened/new", "new\n", 0644);
 	CHECK_INT(symlink("/nowhere", in(w->upper, "link").text), 0);
 	return finish_run(w) > 0;
 }
@@ -347,9 +181,12 @@ static bool apply_until(struct world *w, int n) {
 	if (pid == 0) {
 		struct cow_apply how = {.step = count_step};
 		struct cow_applied done;
+		struct rights rights;
 		struct cow c;
 		steps_left = n;
-		_exit(cow_open(&w->arena, w->state, ID, &c, &w->e) == 0 &&
+		/* A mode of 000 means something to root then. */
+		_exit(rights_lay_down(&rights, &w->e) == 0 &&
+				      cow_open(&w->arena, w->state, ID, &c, &w->e) == 0 &&
 				      cow_apply(&c, &how, &done, &w->e) == 0
 			      ? 0
 			      : 1);
@@ -367,6 +204,9 @@ TEST(an_apply_killed_at_any_step_is_finished_by_the_next) {
 	auto_free char *wanted = tree_of(w.ws);
 	CHECK(strstr(wanted, "/fresh/2 100755 2") != NULL); /* W5 */
 	CHECK(strstr(wanted, "/closed 40555") != NULL);
+	CHECK(strstr(wanted, "/sealed 40000") != NULL &&
+	      strstr(wanted, "/sealed/too 40000") != NULL);
+	CHECK(strstr(wanted, "/opened 40755") != NULL && strstr(wanted, "/opened/new") != NULL);
 	CHECK(strstr(wanted, "/link 120777 /nowhere") != NULL);
 	CHECK(strstr(wanted, ".corral") == NULL && strstr(wanted, "/gone") == NULL);
 	close_world(&w);
@@ -490,19 +330,31 @@ TEST(what_its_owner_cannot_enter_is_seen_all_the_same) {
 	struct world w;
 	struct cow_apply how = {0};
 	struct cow_applied done;
+	struct rights rights;
 	struct stat st;
 	REQUIRE(open_world(&w));
+	REQUIRE(rights_lay_down(&rights, &w.e) == 0);
 	REQUIRE(begin(&w));
 	folder(w.upper, "closed");
 	folder(w.upper, "closed/too");
 	file(w.upper, "closed/too/file", "f\n", 0);
 	CHECK_INT(chmod(in(w.upper, "closed/too").text, 0), 0);
 	CHECK_INT(chmod(in(w.upper, "closed").text, 0), 0);
-	CHECK_INT(finish_run(&w), 3);
+	folder(w.upper, "listed"); /* its names can be read, and nothing else of them */
+	folder(w.upper, "listed/too");
+	file(w.upper, "listed/too/file", "f\n", 0644);
+	CHECK_INT(chmod(in(w.upper, "listed").text, 0644), 0);
+	CHECK_INT(finish_run(&w), 6);
 	REQUIRE(look(&w));
 	CHECK_INT(w.changes.items[0].is.mode & 0777, 0);
 	CHECK_INT(cow_apply(&w.cow, &how, &done, &w.e), 0);
 	CHECK(stat(in(w.ws, "closed").text, &st) == 0 && (st.st_mode & 0777) == 0);
+	CHECK(stat(in(w.ws, "listed").text, &st) == 0 && (st.st_mode & 0777) == 0644);
+	CHECK_INT(chmod(in(w.ws, "listed").text, 0755), 0);
+	CHECK(access(in(w.ws, "listed/too/file").text, F_OK) == 0);
+	CHECK_INT(done.left, 0);
+	CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
+	rights_take_up(&rights);
 	close_world(&w);
 }
 

@@ -10,21 +10,26 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 60000
 
 struct world {
 	struct net_plan net;
 	struct net_rule rule;
 	struct ledger *ledger;
 	struct wire_peers *peers;
+	struct net_publish publish;
 	int broker, lifeline, origin;
 	uint16_t port; /* the origin's */
+	uint16_t published;
 	pid_t gate;
 };
 
@@ -32,10 +37,10 @@ static void *map(size_t size, int flags) {
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
 }
 
-static int listen_on_loopback(uint16_t *ret_port) {
+static int listen_on_loopback(uint16_t *ret_port, int flags) {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof a;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(fd, 64) != 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &len) != 0) {
@@ -52,7 +57,9 @@ static bool world_begin(struct world *w) {
 	int channel[2], line[2];
 
 	memset(w, 0, sizeof *w);
-	w->origin = listen_on_loopback(&w->port);
+	w->origin = listen_on_loopback(&w->port, 0);
+	int published = listen_on_loopback(&w->published, SOCK_NONBLOCK);
+	w->publish = (struct net_publish){.inside = w->port, .outside = w->published};
 	w->rule = (struct net_rule){
 		.kind = NET_RULE_NETWORK,
 		.network = {.ip = loopback, .bits = 128},
@@ -63,11 +70,13 @@ static bool world_begin(struct world *w) {
 				   .mode = NET_FILTERED,
 				   .allow = &w->rule,
 				   .nallow = 1,
+				   .publish = &w->publish,
+				   .npublish = 1,
 				   .resolv_conf = "",
 				   .hosts = ""};
 	w->peers = map(sizeof *w->peers, MAP_SHARED);
 	struct gate *g = map(gate_size(), MAP_PRIVATE | MAP_NORESERVE);
-	if (w->origin < 0 || g == MAP_FAILED || w->peers == MAP_FAILED ||
+	if (w->origin < 0 || published < 0 || g == MAP_FAILED || w->peers == MAP_FAILED ||
 	    ledger_new(&w->ledger, &e) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
@@ -80,7 +89,8 @@ static bool world_begin(struct world *w) {
 			       .peers = w->peers,
 			       .shared = true,
 			       .channel = channel[1],
-			       .lifeline = line[0]};
+			       .lifeline = line[0],
+			       .publish = {published}};
 	(void)fflush(stdout);
 	w->gate = fork();
 	if (w->gate == 0) {
@@ -91,6 +101,7 @@ static bool world_begin(struct world *w) {
 	}
 	(void)close(channel[1]);
 	(void)close(line[0]);
+	(void)close(published);
 	(void)munmap(g, gate_size());
 	return w->gate > 0;
 }
@@ -108,12 +119,23 @@ static int world_end(struct world *w) {
 	return status;
 }
 
+/* A broker takes every answer: the gate waits for that. */
+static void take_answers(const struct world *w) {
+	struct wire m;
+	int fds[WIRE_FDS] = WIRE_NO_FDS;
+	size_t n = 0;
+
+	while (wire_receive(w->broker, &m, fds, &n) > 0) {
+	}
+}
+
 /* A program's socket that wants to go to a port of the loopback. */
 static int ask(struct world *w, uint16_t port) {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const struct wire m = {
 		.kind = WIRE_CONNECT, .id = 1, .to = loopback, .port = port, .family = AF_INET};
 
+	take_answers(w);
 	return wire_send(w->broker, &m, &fd, 1) == 0 ? fd : -1;
 }
 
@@ -192,7 +214,7 @@ TEST(an_address_without_a_rule_is_not_dialled_and_stands_in_the_ledger) {
 	struct world w;
 	uint16_t port = 0;
 	REQUIRE(world_begin(&w));
-	int other = listen_on_loopback(&port);
+	int other = listen_on_loopback(&port, 0);
 	int program = ask(&w, port);
 	const struct ledger_entry *e = entry_of(&w, NET_DENIED);
 	REQUIRE(e != NULL);
@@ -295,13 +317,163 @@ TEST(a_gate_that_dies_resets_and_connects_nobody) {
 	REQUIRE(pair_up(&w, &program, &server));
 	CHECK_INT(kill(w.gate, SIGKILL), 0);
 	CHECK(wait_for(program, POLLIN));
-	CHECK(recv(program, text, sizeof text, 0) <= 0);
+	/* An end in the middle does not look like one that was meant. */
+	CHECK_INT(recv(program, text, sizeof text, 0), -1);
+	CHECK_INT(errno, ECONNRESET);
+	CHECK(wait_for(server, POLLIN));
+	CHECK_INT(recv(server, text, sizeof text, 0), -1);
+	CHECK_INT(errno, ECONNRESET);
 	siginfo_t info;
 	CHECK_INT(waitid(P_PID, (id_t)w.gate, &info, WEXITED | WNOWAIT), 0);
 	CHECK_INT(ask(&w, w.port), -1);
 	(void)close(program);
 	(void)close(server);
 	CHECK_INT(world_end(&w), SIGKILL);
+}
+
+/* What the gate answers next; -1: nothing. */
+static int answer_of(struct world *w, uint64_t *ret_call) {
+	struct wire m;
+	int fds[WIRE_FDS] = WIRE_NO_FDS;
+	size_t n = 0;
+
+	if (!wait_for(w->broker, POLLIN) || wire_receive(w->broker, &m, fds, &n) != 1 ||
+	    m.kind != WIRE_ANSWER) {
+		return -1;
+	}
+	*ret_call = m.id;
+	return m.flags;
+}
+
+/* As it arrives where the gate may have no more descriptors. */
+TEST(a_call_whose_socket_found_no_room_is_refused_and_the_next_is_served) {
+	struct world w;
+	uint64_t call = 0;
+	REQUIRE(world_begin(&w));
+	const struct wire m = {
+		.kind = WIRE_CONNECT, .id = 7, .to = loopback, .port = w.port, .family = AF_INET};
+	CHECK_INT(wire_send(w.broker, &m, NULL, 0), 0);
+	CHECK_INT(answer_of(&w, &call), ENOBUFS);
+	CHECK_INT(call, 7);
+	const struct ledger_entry *e = entry_of(&w, NET_FAILED);
+	REQUIRE(e != NULL);
+	CHECK_STR(e->why, "too many open files");
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	(void)close(program);
+	(void)close(server);
+	CHECK_INT(world_end(&w), 0);
+}
+
+TEST(a_message_outlives_its_descriptors) {
+	int pair[2];
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+	const struct wire m = {.kind = WIRE_CONNECT, .id = 9};
+	CHECK_INT(wire_send(pair[0], &m, &pair[0], 1), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		const struct rlimit none = {0, 0}; /* those that are open stay */
+		struct wire got;
+		int fds[WIRE_FDS] = WIRE_NO_FDS;
+		size_t n = 1;
+		(void)setrlimit(RLIMIT_NOFILE, &none);
+		_exit(wire_receive(pair[1], &got, fds, &n) == 1 && n == 0 && got.id == 9 ? 0 : 1);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+}
+
+/* ---- no descriptor is left ---- */
+
+static bool gate_may_open(const struct world *w, bool more) {
+	struct rlimit l;
+
+	if (prlimit(w->gate, RLIMIT_NOFILE, NULL, &l) != 0) {
+		return false;
+	}
+	l.rlim_cur = more ? l.rlim_max : 0; /* those that are open stay */
+	return prlimit(w->gate, RLIMIT_NOFILE, &l, NULL) == 0;
+}
+
+static int call_port(uint16_t port) {
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons(port),
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
+		drop_fd(&fd);
+	}
+	return fd;
+}
+
+static bool arrives(int from, int to) {
+	char text[4];
+
+	return send(from, "x", 1, MSG_NOSIGNAL) == 1 && wait_for(to, POLLIN) &&
+	       recv(to, text, sizeof text, 0) == 1;
+}
+
+static bool wants_server(const struct world *w) {
+	struct wire m;
+	int fds[WIRE_FDS] = WIRE_NO_FDS;
+	size_t n = 0;
+
+	return wait_for(w->broker, POLLIN) && wire_receive(w->broker, &m, fds, &n) == 1 &&
+	       m.kind == WIRE_WANT_SERVER && m.port == w->port;
+}
+
+static bool is_asleep(const struct world *w) {
+	char path[64], text[512] = "";
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)w->gate);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0) {
+		return false;
+	}
+	const char *end = strrchr(text, ')');
+	return end != NULL && end[1] == ' ' && end[2] == 'S';
+}
+
+/* A process that asks all the time is never asleep, however little of the processors it has. */
+static bool rests(const struct world *w) {
+	enum { EVERY_MS = 5, ENOUGH = 20 };
+	int seen = 0;
+
+	(void)usleep(200000); /* the calls arrive */
+	for (int ms = 0; ms < PATIENCE_MS && seen < ENOUGH; ms += EVERY_MS) {
+		(void)usleep(EVERY_MS * 1000);
+		seen += is_asleep(w);
+	}
+	return seen == ENOUGH;
+}
+
+/* Who waits in the queue of a listener makes it ready without end. */
+TEST(a_listener_without_descriptors_pauses_and_then_serves) {
+	struct world w;
+	char text[4];
+	REQUIRE(world_begin(&w));
+	int program, server;
+	REQUIRE(pair_up(&w, &program, &server));
+	take_answers(&w);
+	CHECK(arrives(program, server)); /* there is a pipe now */
+	REQUIRE(gate_may_open(&w, false));
+	int visitor = call_port(w.published), stranger = call_port(w.peers->relay[0]);
+	REQUIRE(visitor >= 0 && stranger >= 0);
+	CHECK(rests(&w));
+	CHECK(arrives(program, server) && arrives(server, program)); /* they go on */
+	REQUIRE(gate_may_open(&w, true));
+	CHECK(wants_server(&w));
+	CHECK(wait_for(stranger, POLLIN));
+	CHECK(recv(stranger, text, sizeof text, 0) <= 0);
+	(void)close(visitor);
+	(void)close(stranger);
+	(void)close(program);
+	(void)close(server);
+	CHECK_INT(world_end(&w), 0);
 }
 
 TEST(a_gate_without_a_supervisor_ends) {

@@ -324,6 +324,32 @@ TEST(submodules_and_linked_trees_within_the_workspace_are_kept) {
 	world_done(&w);
 }
 
+static bool may_be_made(const struct world *w, const char *path) {
+	return writable(w, path) && rules_judge(&w->plan.rules, path).protect == NULL;
+}
+
+TEST(without_submodules_none_is_begun) {
+	struct world w;
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\n");
+	CHECK_INT(build(&w), 0);
+	CHECK(!may_be_made(&w, WS "/.git/modules") && !may_be_made(&w, WS "/.git/modules/new"));
+	CHECK(mount_at(&w, WS "/.git/modules") == NULL);
+	struct item *it = add_item(&w, KEY_FS_PROTECT, WS "/.gitmodules");
+	it->except = true;
+	CHECK_INT(build(&w), 0);
+	CHECK(may_be_made(&w, WS "/.git/modules/new"));
+	world_done(&w);
+
+	/* One that is listed may have to be fetched. */
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\n");
+	node(&w, WS "/.gitmodules", 'f', "[submodule \"a\"]\n");
+	CHECK_INT(build(&w), 0);
+	CHECK(may_be_made(&w, WS "/.git/modules/a"));
+	world_done(&w);
+}
+
 TEST(more_submodules_than_can_be_kept_one_by_one_are_kept_as_a_whole) {
 	struct world w;
 	git_world(&w);
@@ -363,7 +389,8 @@ TEST(what_is_missing_or_a_link_is_kept_by_a_rule) {
 		CHECK(rules_judge(&w.plan.rules, names[i]).protect != NULL);
 	}
 	CHECK(rules_judge(&w.plan.rules, WS "/.git/index").protect == NULL);
-	CHECK(rules_judge(&w.plan.rules, WS "/.git/worktrees/new/gitdir").protect == NULL);
+	/* By its name; the broker lets the run write what it made itself. */
+	CHECK(rules_judge(&w.plan.rules, WS "/.git/worktrees/new/gitdir").protect != NULL);
 	world_done(&w);
 }
 

@@ -1,7 +1,10 @@
 #include "base/auto.h"
 #include "base/str.h"
+#include "plan/refusal.h"
 #include "run/hint.h"
 #include "test.h"
+
+#include <sys/resource.h>
 
 /* ---- what is kept of a stream ---- */
 
@@ -37,11 +40,15 @@ static struct mount view[] = {
 	{.kind = MOUNT_MASK_FILE, .target = "/home/me/work/.env"},
 	{.kind = MOUNT_PIN, .target = "/home/me/work/kept"},
 	{.kind = MOUNT_PIN, .target = "/home/me/work/pinned", .writable = true},
+	{.kind = MOUNT_BIND, .target = "/srv/g/conf", .is_file = true, .writable = true},
 	{.kind = MOUNT_PRIVATE, .target = "/tmp", .writable = true},
 	{.kind = MOUNT_BIND, .target = "/usr"},
 };
 
+static const struct policy policy; /* built-in, as far as origins go */
+
 static const struct plan plan = {
+	.engine = ENGINE_NAMESPACES,
 	.mounts = view,
 	.nmounts = ARRAY_LEN(view),
 	.home_at = "/home/me",
@@ -80,8 +87,22 @@ static struct advice advice_for(const struct plan *p, const char *text) {
 	struct advice got;
 
 	overhear(&o, text, strlen(text));
-	advise(p, streams, 1, &got);
+	advise(p, &policy, streams, 1, &got);
 	return got;
+}
+
+TEST(a_new_file_beside_a_granted_one_needs_the_directory) {
+	struct advice got = advice_for(
+		&plan, "sed: couldn't open temporary file /srv/g/sedX: Read-only file system\n");
+
+	REQUIRE(got.hint != NULL);
+	CHECK_STR(got.hint->rule, "fs.write");
+	CHECK_STR(got.path, "/srv/g/sedX");
+	CHECK(strstr(advice_text(&got), "only conf is writable") != NULL);
+	CHECK(strstr(advice_text(&got), "--write /srv/g") != NULL);
+	got = advice_for(&plan, "touch: /srv/h: Read-only file system\n");
+	REQUIRE(got.hint != NULL);
+	CHECK(strstr(advice_text(&got), "conf") == NULL);
 }
 
 static const struct {
@@ -122,7 +143,7 @@ static const struct {
 TEST(a_message_leads_to_its_rule) {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct advice got = advice_for(&plan, cases[i].text);
-		CHECK_STR(got.hint == NULL ? "none" : got.hint->rule,
+		CHECK_STR(got.hint == NULL ? "none" : advice_rule(&got),
 			  cases[i].rule == NULL ? "none" : cases[i].rule);
 		CHECK_STR(got.path, cases[i].path);
 	}
@@ -139,6 +160,7 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	struct plan gated = plan;
 
 	gated.net.gate = true;
+	gated.net.mode = NET_FILTERED;
 	struct advice got = advice_for(&gated, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.allow");
@@ -149,6 +171,43 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	got = advice_for(&plan, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
 	CHECK(strstr(advice_text(&got), "off inside; --allow-host") != NULL);
+	got = advice_for(&plan, "curl: (6) Could not resolve host: a.example\n");
+	CHECK(strstr(advice_text(&got), "--allow-host a.example;") != NULL);
+	got = advice_for(&plan, "connect to 127.0.0.1:8080: Connection refused\n");
+	CHECK(strstr(advice_text(&got), "--host-port 8080") != NULL);
+}
+
+TEST(every_cause_has_a_sentence_and_a_remedy_that_are_whole) {
+	for (enum access want = ACCESS_READ; want <= ACCESS_WRITE; want++) {
+		for (enum refusal_cause c = CAUSE_NONE + 1; c < CAUSE_COUNT; c++) {
+			struct refusal_question q = {
+				.plan = &plan, .policy = &policy, .path = "/a b/c's", .want = want};
+			struct verdict v;
+			refusal_say(&q, c, &v);
+			CHECK(v.kind != ERR_NONE && v.cause == c && v.key != NULL);
+			CHECK(str_starts(v.reason, "/a b/c's ") && v.remedy[0] != '\0');
+			CHECK(strpbrk(v.reason, "{}") == NULL && strpbrk(v.remedy, "{}") == NULL);
+		}
+	}
+}
+
+TEST(a_remedy_is_quoted_for_a_shell) {
+	struct refusal_question q = {.plan = &plan, .policy = &policy, .path = "/a b/c's"};
+	struct verdict v;
+
+	refusal_judge(&q, &v);
+	CHECK_STR(v.remedy, "grant it: --read '/a b/c'\\''s'");
+}
+
+TEST(a_limit_is_named_with_its_value_and_the_option_that_raises_it) {
+	struct plan limited = plan;
+
+	CHECK(advice_for(&plan, "Too many open files\n").hint == NULL); /* it has none */
+	limited.rlimits[limited.nrlimits++] = (struct rlimit_row){RLIMIT_NOFILE, 64};
+	struct advice got = advice_for(&limited, "x: Too many open files\n");
+	REQUIRE(got.hint != NULL);
+	CHECK(strstr(advice_text(&got), "limit of 64 (built-in); raise it: --open-files 128") !=
+	      NULL);
 }
 
 TEST(a_path_that_is_too_long_is_not_cut) {

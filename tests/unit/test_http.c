@@ -338,8 +338,12 @@ TEST(fields_that_are_everyday) {
 	CHECK_INT(head.body.kind, BODY_NONE);
 	accepts(GET "Transfer-Encoding: Chunked\r\n\r\n");
 	CHECK_INT(head.body.kind, BODY_CHUNKED);
-	accepts(GET "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n\r\n");
+	accepts(GET
+		"Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n"
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
 	CHECK_INT(head.upgrade, UPGRADE_WEBSOCKET);
+	accepts(GET "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n\r\n");
+	CHECK_INT(head.upgrade, UPGRADE_OTHER); /* without a key nothing answers it */
 	accepts(GET "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: "
 		    "AA\r\n\r\n");
 	CHECK_INT(head.upgrade, UPGRADE_OTHER);

@@ -20,18 +20,23 @@ static void begins(const char *text, size_t len, enum sniff want) {
 
 TEST(what_a_lenient_server_takes_for_a_request_is_one) {
 	static const char *const requests[] = {
-		"GET / HTTP/1.1\r\n",     "\r\n\r\nGET / HTTP/1.1\r\n",
-		"get / HTTP/1.1\n",       "GET\t/\tHTTP/1.1\r\n",
-		"  GET / HTTP/1.0\n",     "GET /\r\n",
-		"X-Y! / http/1.1\n",      "POST /\x01",
-		"GET\x0b/ HTTP/1.1\n",    "PRI * HTTP/1.1\r\n",
-		"OPTIONS * HTTP/9.9\r\n", "G(T /x HTTP/1.1\r\n",
-		"\"GET\" / HTTP/1.1\r\n",
+		"GET / HTTP/1.1\r\n",      "\r\n\r\nGET / HTTP/1.1\r\n",
+		"get / HTTP/1.1\n",        "GET\t/\tHTTP/1.1\r\n",
+		"  GET / HTTP/1.0\n",      "GET /\r\n",
+		"X-Y! / http/1.1\n",       "POST /\x01",
+		"GET\x0b/ HTTP/1.1\n",     "PRI * HTTP/1.1\r\n",
+		"OPTIONS * HTTP/9.9\r\n",  "G(T /x HTTP/1.1\r\n",
+		"\"GET\" / HTTP/1.1\r\n",  "GET\x85/\xa0HTTP/1.1\n",
+		"FROB\x1c/\x1fHTTP/1.1\n", "PROPFIND /\x01 HTTP/1.1\n",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		begins(requests[i], strlen(requests[i]), SNIFF_DONE);
 	}
 	begins("GET /\0 HTTP/1.1\r\n", 17, SNIFF_DONE);
+	/* nginx and Apache serve methods of any length; cut anywhere it is no other protocol. */
+	begins("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	       " / HTTP/1.1\r\n",
+	       91, SNIFF_DONE);
 	static char endless[8192];
 	memset(endless, 'a', sizeof endless);
 	memcpy(endless, "get /", 5);
@@ -64,7 +69,9 @@ TEST(other_protocols_are_not_requests) {
 	}
 	begins("\0\0\0\x08\x04\xd2\x16\x2f", 8, SNIFF_BAD); /* Postgres */
 	begins("0032git-upload-pack /p\0host=h\0", 30, SNIFF_BAD);
+	begins("JRMI \x01\x02\n", 8, SNIFF_BAD);
 	begins("GE", 2, SNIFF_MORE);
+	begins("PROPFIND /\x01", 11, SNIFF_MORE);
 	begins("GET /abc", 8, SNIFF_MORE);
 }
 

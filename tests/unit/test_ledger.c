@@ -93,14 +93,53 @@ static size_t fill(struct ledger *l, enum net_outcome outcome, const char *word,
 	return kept;
 }
 
+/* How many of the entries are for one decision each. */
+static size_t listed(const struct ledger *l, enum net_outcome outcome, enum net_op op) {
+	size_t n = 0;
+	for (uint32_t i = 0; i < l->used; i++) {
+		const struct ledger_entry *e = &l->entries[i];
+		n += e->outcome == outcome && e->op == op && e->name[0] != '\0';
+	}
+	return n;
+}
+
+TEST(a_flood_of_names_that_are_looked_up_hides_neither_refusals_nor_connections) {
+	struct ledger *l = new_ledger();
+	REQUIRE(l != NULL);
+	char name[64];
+	for (int i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof name, "secret%d.a.test", i);
+		struct ledger_entry d = decision(NET_ALLOWED, name, 0);
+		d.op = NET_OP_RESOLVE;
+		CHECK(ledger_add(l, &d) != NULL);
+	}
+	CHECK_INT(listed(l, NET_ALLOWED, NET_OP_RESOLVE), 64 + 96);
+	CHECK_INT(l->lost, 5000 - 160);
+	CHECK_INT(fill(l, NET_DENIED, "b", 100), 100);
+	CHECK_INT(fill(l, NET_ALLOWED, "c", 100), 100);
+	CHECK_INT(listed(l, NET_DENIED, NET_OP_CONNECT), 100);
+	CHECK_INT(listed(l, NET_ALLOWED, NET_OP_CONNECT), 100);
+	/* What is not listed is counted by its rule. */
+	uint64_t more = 0;
+	for (uint32_t i = 0; i < l->used; i++) {
+		more += l->entries[i].name[0] == '\0' ? l->entries[i].count : 0;
+	}
+	CHECK_INT(more, 5000 - 160);
+	ledger_free(l);
+}
+
 TEST(a_flood_of_one_kind_leaves_room_for_the_other) {
 	for (int turn = 0; turn < 2; turn++) {
 		struct ledger *l = new_ledger();
 		REQUIRE(l != NULL);
-		CHECK_INT(fill(l, turn == 0 ? NET_DENIED : NET_ALLOWED, "a", 5000), 384);
-		CHECK_INT(fill(l, turn == 0 ? NET_ALLOWED : NET_FAILED, "b", 5000), 128);
-		CHECK_INT(l->used, LEDGER_ENTRIES);
-		CHECK_INT(l->lost, 10000 - 512);
+		enum net_outcome first = turn == 0 ? NET_DENIED : NET_ALLOWED;
+		enum net_outcome second = turn == 0 ? NET_ALLOWED : NET_FAILED;
+		size_t own = turn == 0 ? 192 : 128;
+		CHECK_INT(fill(l, first, "a", 5000), 5000);
+		CHECK_INT(fill(l, second, "b", 5000), 5000);
+		CHECK_INT(listed(l, first, NET_OP_CONNECT), own + 96);
+		CHECK_INT(listed(l, second, NET_OP_CONNECT), 320 - own);
+		CHECK_INT(l->lost, 10000 - 416);
 		struct ledger_entry known =
 			decision(turn == 0 ? NET_DENIED : NET_ALLOWED, "a3.test", 443);
 		struct ledger_entry *e = ledger_add(l, &known); /* what is there is counted on */
@@ -151,6 +190,9 @@ TEST(a_writer_that_is_killed_leaves_whole_entries) {
 		(void)waitpid(writer, NULL, 0);
 		CHECK(l->used <= LEDGER_ENTRIES);
 		for (uint32_t i = 0; i < l->used && i < LEDGER_ENTRIES; i++) {
+			if (l->entries[i].name[0] == '\0') {
+				continue; /* one for many */
+			}
 			CHECK_INT(strlen(l->entries[i].name), 40);
 			CHECK_INT(atoll(l->entries[i].name), atoll(l->entries[i].why));
 			CHECK_INT(l->entries[i].count, 1);

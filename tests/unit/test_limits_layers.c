@@ -42,6 +42,30 @@ TEST(rlimits_are_set_hard_and_processor_time_warns_a_second_before) {
 	CHECK(limit_now(RLIMIT_NOFILE).rlim_cur == before.rlim_cur); /* we are still free */
 }
 
+static void expect_first_process_free(void) {
+	struct plan plan = plan_without_limits();
+	struct kit kit = {.plan = &plan};
+	struct err e = {0};
+	const struct rlimit_row rows[] = {
+		{RLIMIT_CPU, 5}, {RLIMIT_NOFILE, 128}, {RLIMIT_FSIZE, 4096}};
+	struct rlimit cpu = limit_now(RLIMIT_CPU), files = limit_now(RLIMIT_NOFILE);
+
+	memcpy(plan.rlimits, rows, sizeof rows);
+	plan.nrlimits = ARRAY_LEN(rows);
+	if (layer_limits.enter(&kit, &e) != 0) {
+		_exit(9);
+	}
+	_exit(limit_now(RLIMIT_CPU).rlim_cur == cpu.rlim_cur &&
+			      limit_now(RLIMIT_NOFILE).rlim_cur == files.rlim_cur &&
+			      limit_now(RLIMIT_FSIZE).rlim_cur == 4096
+		      ? 7
+		      : 8);
+}
+
+TEST(the_first_process_has_only_the_limits_on_what_it_writes) {
+	CHECK(exited_with(run_forked(expect_first_process_free), 7));
+}
+
 static void expect_smaller_hard_limit_kept(void) {
 	struct plan plan = plan_without_limits();
 	struct kit kit = {.plan = &plan};
@@ -50,7 +74,7 @@ static void expect_smaller_hard_limit_kept(void) {
 
 	plan.rlimits[0] = (struct rlimit_row){RLIMIT_NOFILE, 4096};
 	plan.nrlimits = 1;
-	if (setrlimit(RLIMIT_NOFILE, &small) != 0 || layer_limits.enter(&kit, &e) != 0) {
+	if (setrlimit(RLIMIT_NOFILE, &small) != 0 || layer_limits.start(&kit, &e) != 0) {
 		_exit(9);
 	}
 	struct rlimit l = limit_now(RLIMIT_NOFILE);

@@ -2,6 +2,8 @@
 #include "plan/limits.h"
 
 #include "base/auto.h"
+#include "data/syscalls.h"
+#include "linux/pace.h"
 #include "test.h"
 
 #include <sys/resource.h>
@@ -21,7 +23,8 @@ static struct plan plan_for(const struct asked *asked, size_t n, const struct ho
 	struct plan plan = {.engine = engine};
 	struct err e = {0};
 	for (size_t i = 0; i < n; i++) {
-		p.values[asked[i].key] = (struct value){.set = true, .num = asked[i].value};
+		p.values[asked[i].key] = (struct value){
+			.set = true, .num = asked[i].value, .origin = {.kind = ORIGIN_OPTION}};
 	}
 	CHECK_INT(plan_limits(&plan, &p, h, &e), 0);
 	return plan;
@@ -66,10 +69,13 @@ TEST(without_limits_every_promise_is_absent_and_says_not_asked_for) {
 		CHECK_INT(promised(&plan, g)->state, STATE_ABSENT);
 		CHECK_STR(promised(&plan, g)->why, "not asked for: the policy sets no such limit");
 	}
-	CHECK_INT(plan.nrlimits, 3);
+	CHECK_INT(plan.nrlimits, 6);
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 1);
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_MSGQUEUE), 409600);
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_SIGPENDING), 4096);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_RTPRIO), 0);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_NICE), 0);
+	CHECK_INT(planned_rlimit(&plan, RLIMIT_MEMLOCK), 8 * MIB);
 	CHECK(!plan.use_cgroup);
 	CHECK_INT(plan.timeout_ms, LIMIT_NONE);
 	CHECK_INT(plan.output_bytes, LIMIT_NONE);
@@ -97,12 +103,37 @@ TEST(an_ordinary_run_needs_no_cgroup) {
 	CHECK(says(promised(&plan, GUARANTEE_LIMITS_DISK), "workspace as a whole"));
 }
 
-TEST(memory_without_a_controller_is_absent_for_the_hosts_reason) {
+TEST(memory_without_a_controller_is_sampled_and_so_weaker) {
 	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_MEMORY, MIB});
-	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_MEMORY)->state, STATE_ABSENT);
-	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_MEMORY)->why, "not delegated");
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_MEMORY)->state, STATE_WEAKER);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_MEMORY)->by[0], "sampling");
+	CHECK(says(promised(&plan, GUARANTEE_LIMITS_MEMORY), "sampled every 5 to 100 ms"));
+	CHECK_INT(plan.sampled.memory, MIB);
+	CHECK_INT(plan_memory_bytes(&plan), MIB);
 	CHECK_INT(plan.memory_bytes, LIMIT_NONE);
 	CHECK(!plan.use_cgroup);
+}
+
+TEST(the_report_names_the_intervals_of_the_sampler) {
+	CHECK_INT(PACE_MIN_MS, 5);
+	CHECK_INT(PACE_MAX_MS, 100);
+}
+
+TEST(memory_that_can_neither_be_bounded_nor_measured_is_absent) {
+	const struct host h = {
+		.uid = 1000, .userns = true, .cgroup = {.why = "x"}, .sampling_why = "hidepid"};
+	struct plan plan = PLAN_FOR(&h, ENGINE_NAMESPACES, {KEY_LIMITS_MEMORY, MIB});
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_MEMORY)->state, STATE_ABSENT);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_MEMORY)->why, "hidepid");
+	CHECK_INT(plan.sampled.memory, 0);
+}
+
+TEST(a_run_without_such_limits_is_not_sampled) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_LANDLOCK, {KEY_LIMITS_FILE_SIZE, MIB});
+	CHECK_INT(plan.sampled.memory, 0);
+	CHECK_INT(plan.sampled.processes, 0);
+	CHECK_INT(plan.sampled.disk, 0);
+	CHECK_INT(plan.processors, 0);
 }
 
 TEST(memory_with_a_controller_is_enforced_and_the_group_counts_processes_too) {
@@ -124,14 +155,43 @@ TEST(root_needs_the_pids_controller_for_a_process_limit) {
 	CHECK_INT(promised(&with, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ENFORCED);
 	CHECK_STR(promised(&with, GUARANTEE_LIMITS_PROCESSES)->by[0], "cgroup");
 	CHECK(!bare.use_cgroup);
-	CHECK_INT(promised(&bare, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ABSENT);
-	CHECK(says(promised(&bare, GUARANTEE_LIMITS_PROCESSES), "root"));
+	CHECK_INT(promised(&bare, GUARANTEE_LIMITS_PROCESSES)->state, STATE_WEAKER);
+	CHECK_STR(promised(&bare, GUARANTEE_LIMITS_PROCESSES)->by[0], "sampling");
+	CHECK_INT(bare.sampled.processes, 64);
 }
 
 TEST(outside_a_user_namespace_the_process_rlimit_is_not_used) {
 	struct plan plan = PLAN_FOR(&ordinary, ENGINE_LANDLOCK, {KEY_LIMITS_PROCESSES, 64});
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_NPROC), -1);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->state, STATE_WEAKER);
+	CHECK_INT(plan.sampled.processes, 64);
+}
+
+/* Every run has it, and sampling is for those that ask. */
+TEST(the_built_in_number_of_processes_is_not_sampled) {
+	struct policy p = {0};
+	struct value floor[KEY_COUNT] = {0};
+	struct plan plan = {.engine = ENGINE_LANDLOCK};
+	struct err e = {0};
+	p.values[KEY_LIMITS_PROCESSES] = (struct value){.set = true, .num = 512};
+	CHECK_INT(plan_limits(&plan, &p, &ordinary, &e), 0);
+	CHECK_INT(plan.sampled.processes, 0);
 	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_PROCESSES)->state, STATE_ABSENT);
+	CHECK(says(promised(&plan, GUARANTEE_LIMITS_PROCESSES), "--processes"));
+	CHECK(!plan_wants_samples(&p, &ordinary));
+	floor[KEY_LIMITS_PROCESSES] = (struct value){.set = true, .num = 1000};
+	p.floor = floor;
+	CHECK_INT(plan_limits(&plan, &p, &ordinary, &e), 0);
+	CHECK_INT(plan.sampled.processes, 512);
+	CHECK(plan_wants_samples(&p, &ordinary));
+}
+
+TEST(growth_on_disk_is_sampled) {
+	struct plan plan = PLAN_FOR(&ordinary, ENGINE_LANDLOCK, {KEY_LIMITS_DISK, MIB});
+	CHECK_INT(plan.sampled.disk, MIB);
+	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_DISK)->state, STATE_WEAKER);
+	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_DISK)->by[0], "sampling");
+	CHECK(says(promised(&plan, GUARANTEE_LIMITS_DISK), "sampled"));
 }
 
 TEST(one_process_leaves_room_for_our_pid_1) {
@@ -153,11 +213,24 @@ TEST(a_share_of_processors_is_enforced_only_by_the_cpu_controller) {
 				    {KEY_LIMITS_CPU_TIME, 1000});
 	CHECK_INT(promised(&with, GUARANTEE_LIMITS_CPU)->state, STATE_ENFORCED);
 	CHECK_INT(with.cpu_millis, 1500);
-	CHECK_INT(promised(&without, GUARANTEE_LIMITS_CPU)->state, STATE_ABSENT);
-	CHECK_STR(promised(&without, GUARANTEE_LIMITS_CPU)->why, "no cpu here");
+	CHECK_INT(promised(&without, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
+	CHECK_STR(promised(&without, GUARANTEE_LIMITS_CPU)->by[0], "affinity");
+	CHECK(says(promised(&without, GUARANTEE_LIMITS_CPU), "rounded up"));
+	CHECK_INT(without.processors, 2);
+	CHECK(without.traits & TRAIT_PINNED);
 	CHECK_INT(without.cpu_millis, LIMIT_NONE);
 	CHECK_INT(promised(&both, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
 	CHECK_STR(promised(&both, GUARANTEE_LIMITS_CPU)->by[1], "rlimit");
+}
+
+TEST(a_whole_number_of_processors_is_not_rounded) {
+	struct plan whole = PLAN_FOR(&ordinary, ENGINE_LANDLOCK, {KEY_LIMITS_CPUS, 2000});
+	struct plan none = PLAN_FOR(&ordinary, ENGINE_NONE, {KEY_LIMITS_CPUS, 2000});
+	CHECK_INT(whole.processors, 2);
+	CHECK_INT(promised(&whole, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
+	CHECK(!says(promised(&whole, GUARANTEE_LIMITS_CPU), "rounded"));
+	CHECK(says(promised(&none, GUARANTEE_LIMITS_CPU), "may change"));
+	CHECK_INT(none.traits & TRAIT_PINNED, 0);
 }
 
 TEST(an_idle_limit_alone_is_a_weaker_time_limit) {

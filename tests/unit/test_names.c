@@ -1,5 +1,6 @@
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/agent_homes.h"
 #include "data/names.h"
 #include "test.h"
 
@@ -70,6 +71,15 @@ TEST(the_broad_names_are_apart_from_the_data) {
 	CHECK(!has("sensitive", "*secret*") && !has("sensitive", "*password*"));
 	CHECK(has("sensitive", ".env") && has("sensitive", ".env.*") && has("sensitive", "*.pem"));
 	CHECK(has("sensitive", "!*.example") && has("sensitive", "!cacert.pem"));
+}
+
+TEST(rows_of_agents_are_sorted_and_have_reasons) {
+	for (size_t i = 0; i < agent_rows_count; i++) {
+		const struct agent_row *row = &agent_rows[i], *before = row - 1;
+		int order = i == 0 ? -1 : strcmp(before->dir, row->dir);
+		CHECK(order < 0 || (order == 0 && strcmp(before->name, row->name) < 0));
+		CHECK(strlen(row->reason) > 5 && strchr(row->name, '/') == NULL);
+	}
 }
 
 TESTS_MAIN

@@ -24,7 +24,10 @@ TEST(every_mode_but_full_has_a_network_of_its_own_and_names_need_the_gate) {
 			  names ? STATE_ENFORCED : STATE_ABSENT);
 		CHECK_INT(w.plan.promises[GUARANTEE_NET].state,
 			  mode == NET_FULL ? STATE_ABSENT : STATE_ENFORCED);
-		CHECK((env_of(&w, "PIP_RETRIES") != NULL) == (mode == NET_NONE));
+		const char *tries = env_of(&w, "PIP_RETRIES");
+		CHECK((tries == NULL) == (mode == NET_FULL));
+		CHECK(tries == NULL || streq(tries, names ? "2" : "0"));
+		CHECK((env_of(&w, "npm_config_fetch_retry_mintimeout") != NULL) == names);
 		CHECK(env_of(&w, "RES_OPTIONS") == NULL);
 		world_done(&w);
 	}
@@ -66,7 +69,7 @@ TEST(locals_need_the_gate_too_and_no_names) {
 	CHECK_INT(w.plan.net.publish[0].outside, 3000);
 	CHECK_INT(w.plan.net.publish[1].outside, 13001);
 	CHECK_INT(w.plan.net.host_ports[0], 5432);
-	CHECK(w.plan.net.resolver == NULL);
+	CHECK(strstr(w.plan.net.resolver, "options timeout:0") != NULL);
 	w.h.notify = false;
 	CHECK_INT(build(&w), -1);
 	CHECK(strstr(w.e.what, "net.publish (--rule)") != NULL);
@@ -220,9 +223,42 @@ TEST(the_resolver_covers_a_file_of_the_host) {
 	set_num(&w, KEY_FS_VIEW, VIEW_MINIMAL);
 	CHECK_INT(build(&w), 0);
 	CHECK(kind_is(&w, "/etc/resolv.conf", MOUNT_FILE));
-	set_num(&w, KEY_NET_MODE, NET_NONE);
+	world_done(&w);
+}
+
+TEST(without_names_a_resolver_that_fails_at_once_and_no_helper) {
+	for (enum view view = VIEW_MINIMAL; view <= VIEW_HOST; view++) {
+		for (int link = 0; link < 2; link++) {
+			struct world w;
+			net_world(&w, NET_NONE);
+			set_num(&w, KEY_FS_VIEW, view);
+			if (!link) {
+				drop(&w, "/etc/resolv.conf");
+				node(&w, "/etc/resolv.conf", 'f', "nameserver 10.0.0.1\n");
+			}
+			CHECK_INT(build(&w), 0);
+			check_shape(&w);
+			bool far = link && view != VIEW_MINIMAL;
+			const struct mount *m = mount_at(&w, far ? STUB : "/etc/resolv.conf");
+			REQUIRE(m != NULL && m->text != NULL);
+			CHECK(strstr(m->text, "options timeout:0") != NULL);
+			CHECK(m->follow == NULL && w.plan.standby == NULL);
+			set_num(&w, KEY_NET_MODE, NET_FULL);
+			CHECK_INT(build(&w), 0);
+			CHECK(w.plan.net.resolver == NULL);
+			world_done(&w);
+		}
+	}
+}
+
+TEST(without_names_and_without_the_hosts_file_etc_stays_the_hosts) {
+	struct world w;
+	net_world(&w, NET_NONE);
+	drop(&w, "/etc/resolv.conf");
 	CHECK_INT(build(&w), 0);
+	CHECK(kind_is(&w, "/etc", MOUNT_BIND));
 	CHECK(mount_at(&w, "/etc/resolv.conf") == NULL);
+	CHECK(!has_note(&w, "name server"));
 	world_done(&w);
 }
 

@@ -327,7 +327,8 @@ TEST(the_floor_bounds_the_mode_that_a_host_implies_and_adds_its_denials) {
 	write_file(w.admin, "[floor.net]\ndeny = [\"bad.example\"]\n");
 	CHECK_FAILS(&w, try(&w, "net.mode", "full"), ERR_USAGE, "floor", "net.deny");
 	write_file(w.admin, "[floor.net]\nallow = [\"a.example\"]\n");
-	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "net.allow", "floor");
+	CHECK_OK(&w, try(&w, "net.allow", "a.example"));
+	CHECK_FAILS(&w, try(&w, "net.allow", "b.example"), ERR_REFUSED, "net.allow", "floor");
 }
 
 TEST(the_same_hosts_in_another_spelling_and_order_are_the_same_policy) {

@@ -205,6 +205,45 @@ TEST(settings_that_commands_can_write_do_not_count) {
 	world_done(&w);
 }
 
+static bool answer(const void *ctx, const struct program_query *q, struct buf *out) {
+	unsigned *asked = *(unsigned *const *)ctx;
+	++*asked;
+	CHECK(strstr(q->program, "/work/app/") == NULL);
+	CHECK_STR(q->home, "HOME=/home/ann");
+	CHECK_STR(q->path, "PATH=/usr/bin");
+	if (streq(q->name, "npm")) {
+		CHECK_STR(q->program, "/usr/bin/npm");
+		buf_puts(out, "https://default.example/\n");
+	} else if (streq(q->name, "go-sumdb")) {
+		buf_puts(out, "sum.example\n");
+	}
+	return out->len > 0;
+}
+
+TEST(a_client_without_settings_is_asked_and_one_of_the_workspace_is_not) {
+	static const char *const programs[] = {"/usr/bin/npm", "/usr/bin/go", "/usr/bin/mvn",
+					       "/home/ann/work/app/npm", "/home/ann/work/app/gem"};
+	unsigned asked = 0, *counter = &asked;
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		node(&w, programs[i], 'f', NULL);
+		w.fs.nodes[w.fs.n - 1].mode = 0755;
+	}
+	variable(&w, "PATH=/home/ann/work/app:usr/bin::/usr/bin");
+	w.h.ask = answer;
+	w.h.ask_ctx = &counter;
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(asked, 0);
+	allow_set(&w, "registries");
+	CHECK_INT(build(&w), 0);
+	CHECK_INT(asked, 3); /* npm, and Go for two things */
+	CHECK(rule_of(&w, "default.example", 443) != NULL);
+	CHECK(rule_of(&w, "sum.example", 443) != NULL);
+	CHECK(has_note(&w, "not configured: yarn, pip, uv, cargo, gem, apt"));
+	world_done(&w);
+}
+
 /* ---- @remotes ---- */
 
 static const char config[] = "[core]\n\tbare = false\n"

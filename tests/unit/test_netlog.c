@@ -66,7 +66,7 @@ TEST(decisions_are_told_as_they_were_written) {
 	entry->received = 2000;
 	(void)add(l, &allowed);
 	(void)add(l, &failed);
-	netlog_read(l, &n);
+	netlog_read(l, NULL, &n);
 	ledger_free(l); /* nothing of it is pointed to */
 	REQUIRE(n.count == 2);
 	CHECK(n.recorded && n.more == 0);
@@ -100,7 +100,7 @@ TEST(a_refusal_names_the_option_that_would_allow_it) {
 	six.ip.b[1] = 0x01;
 	six.ip.b[15] = 1;
 	(void)ledger_add(l, &six);
-	netlog_read(l, &n);
+	netlog_read(l, NULL, &n);
 	REQUIRE(n.count == 6);
 	CHECK_STR(n.items[0].remedy, "--allow-host evil.test:443");
 	CHECK_STR(n.items[1].remedy, "--allow-host 11.0.0.67:22");
@@ -113,11 +113,14 @@ TEST(a_refusal_names_the_option_that_would_allow_it) {
 	ledger_free(l);
 }
 
-TEST(an_address_that_is_not_public_is_allowed_by_its_own_rule_or_not_at_all) {
+TEST(an_address_that_is_not_public_is_allowed_as_its_range_can_be_or_not_at_all) {
 	static const struct row rows[] = {
 		{NET_OP_CONNECT, NET_DENIED, "db.test", {10, 1, 2, 3}, 5432, NULL, "it is private"},
 		{NET_OP_RESOLVE, NET_DENIED, "db.test", {10, 1, 2, 3}, 0, NULL, "it is private"},
 		{NET_OP_CONNECT, NET_DENIED, NULL, {169, 254, 169, 254}, 80, NULL, "credentials"},
+		{NET_OP_CONNECT, NET_DENIED, NULL, {10, 1, 2, 3}, 5432, NULL, "it is private"},
+		{NET_OP_RESOLVE, NET_DENIED, "own.test", {127, 0, 0, 1}, 0, NULL, "the loopback"},
+		{NET_OP_RESOLVE, NET_DENIED, "near.test", {169, 254, 1, 1}, 0, NULL, "local"},
 	};
 	struct ledger *l = new_ledger();
 	struct netlog n;
@@ -125,11 +128,14 @@ TEST(an_address_that_is_not_public_is_allowed_by_its_own_rule_or_not_at_all) {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		(void)add(l, &rows[i]);
 	}
-	netlog_read(l, &n);
-	REQUIRE(n.count == 3);
-	CHECK_STR(n.items[0].remedy, "--allow-host 10.1.2.3:5432");
-	CHECK(n.items[1].remedy == NULL);
+	netlog_read(l, NULL, &n);
+	REQUIRE(n.count == 6);
+	CHECK_STR(n.items[0].remedy, "--allow-private 10.1.2.3");
+	CHECK_STR(n.items[1].remedy, "--allow-private 10.1.2.3");
 	CHECK(n.items[2].remedy == NULL);
+	CHECK_STR(n.items[3].remedy, "--allow-host 10.1.2.3:5432");
+	CHECK(n.items[4].remedy == NULL);
+	CHECK_STR(n.items[5].remedy, "--allow-host 169.254.1.1");
 	netlog_done(&n);
 	ledger_free(l);
 }
@@ -144,7 +150,7 @@ TEST(what_nobody_reads_is_allowed_where_the_address_is_listed) {
 	(void)add(l, &unread);
 	(void)add(l, &metadata);
 	(void)add(l, &nowhere);
-	netlog_read(l, &n);
+	netlog_read(l, NULL, &n);
 	REQUIRE(n.count == 3);
 	CHECK_STR(n.items[0].remedy, "--allow-host 11.0.0.9:50051");
 	CHECK(n.items[1].remedy == NULL && n.items[2].remedy == NULL);
@@ -154,7 +160,7 @@ TEST(what_nobody_reads_is_allowed_where_the_address_is_listed) {
 
 TEST(without_a_gate_nothing_is_recorded_and_nothing_claimed) {
 	struct netlog n;
-	netlog_read(NULL, &n);
+	netlog_read(NULL, NULL, &n);
 	CHECK(!n.recorded && n.count == 0 && n.more == 0);
 	netlog_done(&n);
 }
@@ -170,7 +176,7 @@ TEST(a_name_that_is_no_name_is_not_repeated) {
 		row.name = names[i];
 		(void)add(l, &row);
 		(void)add(l, &unlisted);
-		netlog_read(l, &n);
+		netlog_read(l, NULL, &n);
 		CHECK_INT(n.count, 1);
 		CHECK_INT(n.more, 1);
 		netlog_done(&n);
@@ -186,7 +192,7 @@ TEST(a_text_with_controls_is_made_harmless) {
 	row.rule = "a\x1b[2J";
 	row.why = "b\nc";
 	(void)add(l, &row);
-	netlog_read(l, &n);
+	netlog_read(l, NULL, &n);
 	REQUIRE(n.count == 1);
 	CHECK_STR(n.items[0].rule, "a?[2J");
 	CHECK_STR(n.items[0].why, "b?c");
@@ -210,7 +216,7 @@ TEST(whatever_stands_in_the_ledger_is_read_within_its_bounds) {
 					   : (unsigned char)(seed >> 16);
 		}
 		l->used = round % 2 == 0 ? UINT32_MAX : LEDGER_ENTRIES;
-		netlog_read(l, &n);
+		netlog_read(l, NULL, &n);
 		CHECK(n.count <= LEDGER_ENTRIES);
 		for (size_t i = 0; i < n.count; i++) {
 			const struct netlog_item *item = &n.items[i];
@@ -242,7 +248,7 @@ static struct advice advice_for(const struct row *rows, size_t nrows, const char
 		(void)add(l, &rows[i]);
 	}
 	overhear(&o, words, strlen(words));
-	netlog_read(l, &n);
+	netlog_read(l, NULL, &n);
 	advise_network(&n, streams, 1, &got);
 	netlog_done(&n);
 	ledger_free(l);
@@ -254,20 +260,32 @@ TEST(a_hint_names_what_was_refused_and_how_to_allow_it) {
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.allow");
 	CHECK_STR(advice_text(&got),
-		  "evil.test:443: no rule allows it; --allow-host evil.test:443");
+		  "evil.test:443: no rule allows it; allow it: --allow-host evil.test:443");
 	CHECK_STR(got.path, "");
 	got = advice_for(&forbidden, 1, "", NULL);
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.names");
 	CHECK_STR(advice_text(&got),
-		  "bad.test:443: a rule denies it (the rule is bad.test); corral "
-		  "explain shows the rules");
+		  "bad.test:443: a rule denies it (the rule is bad.test); no option lifts it: "
+		  "change the rule; `corral explain` shows where it is written");
 	got = advice_for(&unread, 1, "", NULL);
 	CHECK_STR(advice_text(&got),
 		  "good.test:50051: not judged; speak TLS with the server's name, or list the "
-		  "address, at which nobody looks: --allow-host 11.0.0.9:50051");
+		  "address, which Corral does not inspect: --allow-host 11.0.0.9:50051");
 	CHECK(advice_for(&allowed, 1, "", NULL).hint == NULL);
 	CHECK(advice_for(&failed, 1, "", NULL).hint == NULL);
+}
+
+TEST(a_name_that_does_not_resolve_is_not_told_to_be_allowed) {
+	static const struct row unknown = {
+		NET_OP_RESOLVE, NET_FAILED, "nx.test", {0}, 0, "*.test", "the name does not exist"};
+	static const struct hint network = {"x", HINT_OFFLINE, "net.allow", "only hosts, or so"};
+	const struct row searched[] = {unknown, lookup};
+	struct advice got = advice_for(&unknown, 1, "Could not resolve host: nx.test", &network);
+	REQUIRE(got.hint != NULL);
+	CHECK(str_starts(advice_text(&got), "nx.test: the name does not exist; a rule allows it"));
+	got = advice_for(searched, 2, "Could not resolve host: nx.test", &network);
+	CHECK(str_starts(advice_text(&got), "nx.test: the name does not exist; "));
 }
 
 TEST(the_refusal_that_the_words_name_is_told) {
@@ -329,7 +347,7 @@ static char *json_of(const struct row *rows, size_t nrows) {
 	for (size_t i = 0; l != NULL && i < nrows; i++) {
 		(void)add(l, &rows[i]);
 	}
-	netlog_read(nrows == 0 ? NULL : l, &r.outcome.network);
+	netlog_read(nrows == 0 ? NULL : l, NULL, &r.outcome.network);
 	(void)corral_result_json(&r, &text, NULL);
 	netlog_done(&r.outcome.network);
 	ledger_free(l);
@@ -365,7 +383,7 @@ TEST(a_program_that_links_reads_the_same) {
 			       small = {.size = offsetof(struct corral_decision, port)};
 	REQUIRE(l != NULL);
 	(void)add(l, &unlisted);
-	netlog_read(l, &r.outcome.network);
+	netlog_read(l, NULL, &r.outcome.network);
 	CHECK_INT(corral_result_network(&r, 0, &d), 0);
 	CHECK_STR(d.op, "connect");
 	CHECK_STR(d.verdict, "denied");
@@ -379,6 +397,9 @@ TEST(a_program_that_links_reads_the_same) {
 	CHECK_INT(corral_result_network(&r, 1, &d), 1);
 	CHECK_INT(corral_result_network_more(&r), 0);
 	CHECK_INT(corral_result_network_recorded(&r), 1);
+	CHECK(corral_result_network_failed(&r) == NULL);
+	r.outcome.network.ended = true; /* the gate died */
+	CHECK(corral_result_network_failed(&r) != NULL);
 	netlog_done(&r.outcome.network);
 	ledger_free(l);
 }

@@ -15,10 +15,9 @@ static const char small_top[] =
 	"  fs.write          enforced  mount, landlock\n"
 	"  fs.read           enforced  mount, landlock\n"
 	"  fs.deny           enforced  mount, broker\n"
-	"  net               enforced  netns, seccomp\n"
+	"  net               enforced  netns, seccomp, broker\n"
 	"  net.names         absent    no name is allowed: net.mode is none\n"
-	"  ipc               weaker    ipcns, mount, netns, landlock: a socket of the host "
-	"that lies in the workspace or in a granted directory can be connected to\n"
+	"  ipc               enforced  ipcns, mount, broker, netns\n"
 	"  pid               enforced  pidns, procfs\n"
 	"  env               enforced  environment\n";
 static const char small_files[] =
@@ -44,10 +43,13 @@ static const char small_files[] =
 	"  file    /etc/hosts   # made up\n"
 	"  file    /etc/nsswitch.conf   # made up\n"
 	"  file    /etc/passwd   # made up\n"
+	"  file    /etc/resolv.conf   # made up\n"
 	"  rw      /home/corral   # private home\n"
 	"  rw      /proc   # processes inside\n"
+	"  hidden  /proc/kallsyms   # kernel\n"
 	"  hidden  /proc/key-users   # kernel\n"
 	"  hidden  /proc/keys   # kernel\n"
+	"  hidden  /proc/locks   # kernel\n"
 	"  ro      /proc/pressure   # kernel settings\n"
 	"  ro      /proc/sys   # kernel settings\n"
 	"  rw      /run   # private\n"
@@ -98,8 +100,8 @@ TEST(explain_names_what_an_old_host_lacks) {
 	CHECK(str_starts(text, "level      standard\n"));
 	CHECK(strstr(text, "\n  fs.write          enforced  mount\n") != NULL);
 	CHECK(strstr(text, "\n  net               absent    net.mode is full\n") != NULL);
-	CHECK(strstr(text, "\n  ipc               weaker    ipcns, mount: abstract sockets") !=
-	      NULL);
+	CHECK(strstr(text, "\n  ipc               weaker    ipcns, mount, broker: abstract "
+			   "sockets") != NULL);
 	CHECK(strstr(text, "(private, kept between runs)") != NULL);
 	free(text);
 	world_done(&w);
@@ -116,9 +118,8 @@ TEST(explain_json_holds_names_but_no_values_of_variables) {
 	CHECK(strstr(text, "\"GITHUB_TOKEN\"") != NULL && strstr(text, "hush-hush") == NULL);
 	CHECK(strstr(text, "\"mounts\":[{") != NULL &&
 	      strstr(text, "\"limits\":{\"timeout_ms\":null") != NULL);
-	CHECK(strstr(text,
-		     "{\"name\":\"net\",\"state\":\"enforced\",\"by\":[\"netns\",\"seccomp\"]}") !=
-	      NULL);
+	CHECK(strstr(text, "{\"name\":\"net\",\"state\":\"enforced\",\"by\":[\"netns\","
+			   "\"seccomp\",\"broker\"]}") != NULL);
 	free(text);
 	world_done(&w);
 }

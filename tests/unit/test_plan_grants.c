@@ -52,6 +52,7 @@ TEST(a_single_file_is_followed_where_that_opens_nothing_else) {
 	add_item(&w, KEY_FS_READ, "/home/ann/.rc");
 	add_item(&w, KEY_FS_READ, "/home/ann/work/app/src/main.c");
 	add_item(&w, KEY_FS_READ, "/top");
+	set_num(&w, KEY_NET_MODE, NET_FULL);
 	REQUIRE(build(&w) == 0);
 	CHECK(mount_at(&w, "/srv/one/file")->follow && mount_at(&w, "/srv/one/file")->door);
 	CHECK(mount_at(&w, "/home/ann/.rc")->follow && !mount_at(&w, "/home/ann/.rc")->door);

@@ -102,8 +102,29 @@ TEST(a_denied_file_with_another_name_is_refused_until_both_are_named) {
 	CHECK_INT(build(&w), -1);
 	CHECK_INT(w.e.kind, ERR_REFUSED);
 	CHECK(strstr(w.e.what, "2 names") != NULL);
+	/* The same name once more, by anybody and however it is spelt, is one name. */
+	node(&w, "/home/ann/work/app/link", 'l', ".");
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/key")->bound = true;
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/link/key")->bound = true;
+	CHECK_INT(build(&w), -1);
 	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/other");
 	CHECK_INT(build(&w), 0);
+	world_done(&w);
+}
+
+TEST(an_exception_of_an_untrusted_file_leaves_a_denied_path_its_mount) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/home/ann/work/app/key", 'f', NULL);
+	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/key");
+	struct item *except = add_pattern(&w, KEY_FS_DENY, "**/nothing");
+	except->except = except->bound = true;
+	REQUIRE(build(&w) == 0);
+	CHECK(masked(&w, "/home/ann/work/app/key"));
+	CHECK(!w.plan.rules.hides);
+	except->bound = false;
+	REQUIRE(build(&w) == 0);
+	CHECK(!masked(&w, "/home/ann/work/app/key"));
 	world_done(&w);
 }
 
@@ -250,29 +271,30 @@ TEST(a_grant_that_reopens_a_deny_is_open_to_changes) {
 	world_done(&w);
 }
 
-/* A tree that is granted by name is its own ground; what the floor denies has no other. */
+/* What lies in a denied directory and a grant reopens. */
+static void deny_and_reopen(struct world *w, enum origin_kind kind) {
+	world_init(w);
+	node(w, "/home/ann/work/app/vault/open/x", 'f', NULL);
+	add_pattern(w, KEY_FS_DENY, "**/vault")->origin.kind = kind;
+	add_pattern(w, KEY_FS_DENY, "**/*.key")->origin.kind = kind;
+	add_item(w, KEY_FS_DENY, "/home/ann/work/app/vault/later");
+	add_item(w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
+}
+
+/* A tree that is granted by name is judged from its own root; a grant in what the floor
+ * denies is refused. */
 TEST(a_grant_does_not_lead_away_from_a_pattern_of_the_floor) {
-	static const struct {
-		enum origin_kind kind;
-		enum sight vault, key;
-	} rows[] = {
-		{ORIGIN_OPTION, SIGHT_WRITE, SIGHT_DENIED},
-		{ORIGIN_FLOOR, SIGHT_DENIED, SIGHT_DENIED},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct world w;
-		world_init(&w);
-		node(&w, "/home/ann/work/app/vault/open/x", 'f', NULL);
-		add_pattern(&w, KEY_FS_DENY, "**/vault")->origin.kind = rows[i].kind;
-		add_pattern(&w, KEY_FS_DENY, "**/*.key")->origin.kind = rows[i].kind;
-		add_item(&w, KEY_FS_DENY, "/home/ann/work/app/vault/later");
-		add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
-		REQUIRE(build(&w) == 0);
-		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/y"), SIGHT_DENIED);
-		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x"), rows[i].vault);
-		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x.key"), rows[i].key);
-		world_done(&w);
-	}
+	struct world w;
+	deny_and_reopen(&w, ORIGIN_OPTION);
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/y"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x"), SIGHT_WRITE);
+	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x.key"), SIGHT_DENIED);
+	world_done(&w);
+	deny_and_reopen(&w, ORIGIN_FLOOR);
+	CHECK(build(&w) != 0);
+	CHECK_INT(w.e.kind, ERR_REFUSED);
+	world_done(&w);
 }
 
 TEST(an_exception_of_an_untrusted_file_undoes_its_own_rules_alone) {

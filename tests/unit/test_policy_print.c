@@ -57,6 +57,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_LIMITS_CPU_TIME] = {"7", false},
 	[KEY_LIMITS_MEMORY] = {"7M", false},
 	[KEY_LIMITS_CPUS] = {"7", false},
+	[KEY_LIMITS_DISK] = {"7M", false},
 	[KEY_LIMITS_TMP_SIZE] = {"7M", false},
 };
 
@@ -157,6 +158,29 @@ TEST(the_printed_policy_reads_back_as_the_same_policy) {
 	CHECK_OK(&w, resolve(&w));
 	CHECK_STR(w.p.sha256, first);
 	buf_done(&text);
+}
+
+TEST(an_exception_from_own_rules_is_printed_as_a_comment) {
+	WORLD(w);
+	struct buf text = {0}, json = {0};
+	write_file(w.project, "fs.deny = [\"*.key\", \"!a.key\"]\n");
+	set(&w, "fs.deny", "*.pem", "--deny");
+	set(&w, "fs.deny", "!b.pem", "--deny");
+	CHECK_OK(&w, resolve(&w));
+	policy_print(&w.p, false, &text);
+	policy_print(&w.p, true, &json);
+	CHECK(strstr(text.data, "\n# \"!**/a.key\",") != NULL);
+	CHECK(strstr(json.data, "\"own_exceptions\": [\n        \"!**/a.key\"") != NULL);
+	/* Ours come first: read back, the exception of b.pem takes nothing from *.key. */
+	CHECK(strstr(text.data, "\"**/*.key\"") > strstr(text.data, "\"!**/b.pem\""));
+	REQUIRE(unlink(w.project) == 0);
+	write_file(w.extra, text.data);
+	w.in.nsettings = 0;
+	w.in.extra_file = w.extra;
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(w.p.values[KEY_FS_DENY].count, 3);
+	buf_done(&text);
+	buf_done(&json);
 }
 
 TEST(the_printed_policy_names_every_origin) {

@@ -31,6 +31,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", "fs.protect = [\"x?\"]", NULL, "fs.protect"},
 	{"", "fs.protect_names = [\"SOUL.md\"]", NULL, "fs.protect_names"},
 	{"", "env.set = {A = \"b\"}", NULL, "env.set"},
+	{"env.set = {A = \"b\"}", "env.set = {A = \"b\"}", "env.set = {A = \"c\"}", "env.set"},
 	{"", NULL, "env.pass = [\"A\"]", "env.pass"},
 	{"", NULL, "env.allow_dangerous = [\"PYTHONPATH\"]", "env.allow_dangerous"},
 	{"", NULL, "env.path = \"/bin\"", "env.path"},
@@ -92,6 +93,71 @@ TEST(every_key_has_a_narrowing_test) {
 		}
 		CHECK(seen);
 	}
+}
+
+/* How many items of a list stand in a group. */
+static size_t count_in(const struct value *v, enum rule_group group) {
+	size_t n = 0;
+	for (size_t i = 0; i < v->count; i++) {
+		n += item_group(&v->items[i]) == group;
+	}
+	return n;
+}
+
+TEST(an_untrusted_file_that_repeats_a_rule_does_not_own_it) {
+	WORLD(w);
+	write_file(w.user, "[fs]\ndeny = [\"a\", \"*.key\", \"@sensitive\"]\n");
+	write_file(w.project, "[fs]\ndeny = [\"a\", \"*.key\", \"@sensitive\", \"!**\"]\n"
+			      "protect = [\"@git\", \"@agents\", \"!**\"]\n");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(count_in(&w.p.values[KEY_FS_DENY], GROUP_OURS), 3);
+	CHECK_INT(count_in(&w.p.values[KEY_FS_DENY], GROUP_UNTRUSTED), 4);
+	CHECK_INT(count_in(&w.p.values[KEY_FS_PROTECT], GROUP_OURS), 6);
+}
+
+TEST(a_floor_that_repeats_a_rule_leaves_it_to_its_owner) {
+	WORLD(w);
+	write_file(w.admin, "[floor.fs]\ndeny = [\"a\", \"!a\"]\n");
+	write_file(w.user, "[fs]\ndeny = [\"a\"]\n");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(count_in(&w.p.values[KEY_FS_DENY], GROUP_OURS), 1);
+	CHECK_INT(count_in(&w.p.values[KEY_FS_DENY], GROUP_FLOOR), 2);
+}
+
+TEST(what_is_refused_without_an_untrusted_file_is_refused_with_it) {
+	WORLD(w);
+	/* By the same value it would count as a later word than the rule that contradicts it. */
+	write_file(w.user, "[net]\nmode = \"full\"\ndeny = [\"a.example\"]\n");
+	write_file(w.project, "[net]\nmode = \"full\"\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "net.mode full", "contradicts", "net.deny");
+	/* A profile asks for what is not implemented, and the file seems to replace it. */
+	write_file(w.user, "");
+	write_file(w.project, "commands.default = \"allow\"\n");
+	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_USAGE, "commands.default",
+		    "not implemented");
+	CHECK_OK(&w, resolve(&w));
+}
+
+TEST(a_rule_that_is_repeated_after_an_exception_holds) {
+	WORLD(w);
+	write_file(w.user, "[fs]\ndeny = [\"a\", \"!a\"]\n");
+	CHECK_OK(&w, try(&w, "fs.deny", "a"));
+	const struct value *deny = &w.p.values[KEY_FS_DENY];
+	REQUIRE(deny->count == 3);
+	CHECK(!deny->items[2].except);
+}
+
+TEST(a_list_of_any_key_has_an_upper_bound) {
+	WORLD(w);
+	struct buf text = {0};
+	buf_puts(&text, "fs.protect_names = [");
+	for (size_t i = 0; i < LIST_ITEMS_MAX + 1; i++) {
+		buf_printf(&text, "\"n%zu\",", i);
+	}
+	buf_puts(&text, "]\n");
+	write_file(w.project, text.data);
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "fs.protect_names", PROJECT_FILE, "4096");
+	buf_done(&text);
 }
 
 TEST(the_command_line_may_loosen_what_a_project_narrowed) {
@@ -203,13 +269,87 @@ TEST(what_goes_beyond_the_floor_is_refused_with_both_origins) {
 		{"net.mode = \"none\"", "net.mode", "none", "full"},
 		{"fs.view = \"system\"", "fs.view", "minimal", "host"},
 		{"fs.toolchains = false", "fs.toolchains", "false", "true"},
+		{"min_level = \"standard\"", "level", "standard", "none"},
+		{"min_level = \"minimal\"", "level", "minimal", "none"},
+		{"min_level = \"full\"", "level", "auto", "standard"},
+		{"any_workspace = false", "any_workspace", "false", "true"},
+		{"accept_no_sandbox = false", "accept_no_sandbox", "false", "true"},
+		{"nested = false", "nested", "false", "true"},
+		{"net.proxy = false", "net.proxy", "false", "true"},
+		{"fs.cow = true", "fs.cow", "true", "false"},
+		{"fs.home = \"ephemeral\"", "fs.home", "ephemeral", "persistent"},
+		{"mode = \"read-only\"", "mode", "read-only", "workspace-write"},
+		{"allow_degraded = []", "require", "net", NULL},
+		{"allow_degraded = [\"ipc\"]", "allow_degraded", "ipc", "fs.deny"},
+		{"net.sockets = []", "net.mode", "none", NULL},
+		{"net.sockets = [\"/run/x\"]", "net.sockets", "/run/x", "/run/y"},
+		{"net.sockets = [\"/run/x\"]", "net.sockets", "/run/x:/in", "/run/y:/run/x"},
+		{"net.sockets = []", "net.host_ports", "5432", NULL},
+		{"net.mode = \"none\"", "net.publish", "3000", NULL},
+		{"net.mode = \"none\"", "net.mode", "none", "filtered"},
+		{"net.publish = [3000]", "net.publish", "3000", "3001"},
+		{"net.publish = [\"3000:4000\"]", "net.publish", "3000:4000", "3000"},
+		{"net.host_ports = [5432]", "net.host_ports", "5432", "5433"},
+		{"net.allow = [\"a.example\"]", "net.allow", "a.example", "b.example"},
+		{"net.allow = [\"*.a.example\"]", "net.allow", "x.a.example", "a.example"},
+		{"net.allow = [\"*.a.example\"]", "net.allow", "*.x.a.example", "xa.example"},
+		{"net.allow = [\"a.example\"]", "net.allow", "a.example", "a.example:22"},
+		{"net.allow = [\"a.example:*\"]", "net.allow", "a.example:22", "*.a.example"},
+		{"net.allow = [\"192.0.2.0/24\"]", "net.allow", "192.0.2.7", "192.0.3.1"},
+		{"net.allow = [\"192.0.2.0/24\"]", "net.allow", "192.0.2.0/25", "192.0.0.0/16"},
+		{"net.allow = [\"@remotes\"]", "net.allow", "@remotes", "@registries"},
+		{"net.allow = [\"a.example\"]", "net.mode", "filtered", "restricted"},
+		{"env.pass = [\"A\"]", "env.pass", "A", "B"},
+		{"env.allow_dangerous = []", "env.pass", "A", NULL},
+		{"env.allow_dangerous = [\"PYTHONPATH\"]", "env.allow_dangerous", "PYTHONPATH",
+		 "LD_PRELOAD"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		WORLD(w);
 		write_file(w.admin, arena_printf(&w.a, "[floor]\n%s\n", rows[i].floor));
 		CHECK_OK(&w, try(&w, rows[i].key, rows[i].fine));
-		CHECK_FAILS(&w, try(&w, rows[i].key, rows[i].beyond), ERR_REFUSED, rows[i].key,
-			    "--try", "floor", "system.toml:2");
+		if (rows[i].beyond != NULL) {
+			CHECK_FAILS(&w, try(&w, rows[i].key, rows[i].beyond), ERR_REFUSED,
+				    rows[i].key, "--try", "floor", "system.toml:2");
+		}
+	}
+}
+
+TEST(a_floor_without_network_closes_ports_and_sockets_of_the_host) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nnet.mode = \"none\"\n");
+	CHECK_FAILS(&w, try(&w, "net.host_ports", "5432"), ERR_REFUSED, "5432", "floor");
+	CHECK_FAILS(&w, try(&w, "net.sockets", "/run/x"), ERR_REFUSED, "/run/x", "floor");
+	write_file(w.admin, "[floor]\nnet.mode = \"none\"\nnet.host_ports = [5432]\n"
+			    "net.sockets = [\"/run/x\"]\n");
+	CHECK_OK(&w, try(&w, "net.host_ports", "5432"));
+	CHECK_OK(&w, try(&w, "net.sockets", "/run/x"));
+}
+
+TEST(a_floor_that_equals_a_built_in_value_is_the_floors) {
+	WORLD(w);
+	write_file(w.admin, "[floor]\nmin_level = \"standard\"\n");
+	CHECK_OK(&w, resolve(&w));
+	CHECK_INT(w.p.values[KEY_MIN_LEVEL].origin.kind, ORIGIN_FLOOR);
+	REQUIRE(policy_floor(&w.p, KEY_MIN_LEVEL) != NULL);
+	CHECK_INT(policy_floor(&w.p, KEY_MIN_LEVEL)->num, LEVEL_STANDARD);
+	CHECK(policy_floor(&w.p, KEY_MODE) == NULL);
+}
+
+TEST(no_grant_lies_in_what_the_floor_denies) {
+	WORLD(w);
+	char *dir = arena_printf(&w.a, "%s/closed", w.dir),
+	     *link = arena_printf(&w.a, "%s/l", w.dir);
+	make_dir(dir);
+	make_dir(arena_printf(&w.a, "%s/in", dir));
+	REQUIRE(symlink(dir, link) == 0);
+	write_file(w.admin, arena_printf(&w.a, "[floor]\nfs.deny = [\"%s\"]\n", dir));
+	static const char *const granting[] = {"fs.read", "fs.write", "fs.agent", "net.sockets"};
+	for (size_t i = 0; i < ARRAY_LEN(granting); i++) {
+		CHECK_FAILS(&w, try(&w, granting[i], arena_printf(&w.a, "%s/in", dir)), ERR_REFUSED,
+			    granting[i], "floor");
+		CHECK_FAILS(&w, try(&w, granting[i], arena_printf(&w.a, "%s/in", link)),
+			    ERR_REFUSED, granting[i], "floor");
 	}
 }
 
@@ -239,8 +379,7 @@ TEST(the_floor_adds_its_denials_and_requirements) {
 	REQUIRE(w.p.values[KEY_FS_DENY].count == 1 && kept->count > 1);
 	CHECK_INT(kept->items[kept->count - 1].origin.kind, ORIGIN_FLOOR);
 	CHECK_INT(w.p.values[KEY_FS_DENY].items[0].origin.kind, ORIGIN_FLOOR);
-	CHECK_FAILS(&w, try(&w, "fs.read", "/srv/secret?"), ERR_USAGE, "--try", "floor",
-		    "contradicts");
+	CHECK_FAILS(&w, try(&w, "fs.read", "/srv/secret?"), ERR_REFUSED, "--try", "floor");
 }
 
 TEST(grants_must_lie_within_the_floors_paths) {
@@ -265,8 +404,14 @@ TEST(grants_must_lie_within_the_floors_paths) {
 
 TEST(a_key_without_a_direction_cannot_have_a_floor) {
 	WORLD(w);
-	write_file(w.admin, "[floor]\nenv.pass = [\"A\"]\n");
-	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "env.pass", "cannot have a floor");
+	static const char *const without[] = {"profile = \"strict\"",  "level = \"full\"",
+					      "env.set = {A = \"b\"}", "env.path = \"/bin\"",
+					      "workspace = \"/srv\"",  "chdir = \"/srv\"",
+					      "fs.agent = \"/srv\"",   "fs.workspace_at = \"/w\""};
+	for (size_t i = 0; i < ARRAY_LEN(without); i++) {
+		write_file(w.admin, arena_printf(&w.a, "[floor]\n%s\n", without[i]));
+		CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "cannot have a floor");
+	}
 }
 
 TESTS_MAIN

@@ -25,8 +25,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How soon a helper notices that nobody waits for it any more. */
+/* How soon a helper notices that nobody waits for it any more, or that a signal came: at first
+ * and after a while. */
+#define LOOK_FIRST_MS 5
 #define LOOK_AFTER_MS 200
+
+/* Far longer than the guard needs to close its own descriptor after the fork. */
+#define RELEASE_MS 50
 
 /* The waker and the woken on one processor: half the time of a round trip.  Linux 6.6. */
 #define NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
@@ -54,6 +59,13 @@ const struct broker_row broker_rows[] = {
 	ASK(BROKER_MARKS, utime, "as utimensat"),
 	ASK(BROKER_MARKS, utimensat, "Landlock has no right for times, and make(1) believes them"),
 	ASK(BROKER_MARKS, utimes, "as utimensat"),
+
+	ASK(BROKER_MARKS | BROKER_FILES, getxattr, "Landlock has no right for attributes, and no mount covers a pattern"),
+	ASK(BROKER_MARKS | BROKER_FILES, lgetxattr, "as getxattr"),
+	ASK(BROKER_MARKS | BROKER_FILES, listxattr, "as getxattr"),
+	ASK(BROKER_MARKS | BROKER_FILES, llistxattr, "as getxattr"),
+	ASK(BROKER_MARKS | BROKER_FILES, readlink, "as getxattr: a link's words are read without opening it"),
+	ASK(BROKER_MARKS | BROKER_FILES, readlinkat, "as readlink"),
 
 	ASK(BROKER_TRUNCATE | BROKER_FILES, truncate, "Landlock has a right for it since ABI 3, and none for a file inside a granted tree"),
 
@@ -83,6 +95,7 @@ const struct broker_row broker_rows[] = {
 	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
 	ASK(BROKER_SOCKETS, socketpair, "a datagram from the half of a pair names its receiver behind a pointer"),
 
+	ASK(BROKER_SIGNALS, fcntl, "F_SETOWN: a descriptor's events are signals for whom it names, and F_SETSIG chooses which"),
 	ASK(BROKER_SIGNALS, kill, "without a pid namespace every process of the user is in reach; Landlock keeps signals in since ABI 6"),
 	ASK(BROKER_SIGNALS, pidfd_send_signal, "as kill"),
 	ASK(BROKER_SIGNALS, rt_sigqueueinfo, "as kill"),
@@ -132,6 +145,9 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->umask_holder = -1;
 	b->gate = -1;
 	b->asks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
+	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
+	 * that was made just before the run would seem to be younger. */
+	(void)clock_gettime(CLOCK_REALTIME, &b->began);
 	b->umask = umask(0); /* as the command's: both were given it */
 	(void)umask(b->umask);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
@@ -249,25 +265,56 @@ int broker_start(struct broker *b, void (*work)(struct broker *b)) {
 	_exit(0);
 }
 
-/* Until the worker ends, or nobody waits for what it does. */
-static void watch_worker(const struct call *c, pid_t worker) {
+void broker_release(int fd) {
+	pid_t guard = getpid();
+	pid_t worker = fd < 0 ? -1 : split();
+
+	if (worker == 0) {
+		tie_to(guard);
+		keep_only(&fd, 1);
+		(void)poll(NULL, 0, RELEASE_MS); /* then ours is the last, and its end frees */
+		_exit(0);
+	}
+	drop_fd(&fd);
+}
+
+/* What is left to a worker. */
+struct apart {
+	int fd, other;
+	call_work *work;
+	const void *arg;
+	bool restarts; /* to do it again does what was asked for, once */
+};
+
+/* The kernel's own answer to a signal, which no errno.h has: it runs the handler and then makes
+ * the call again or returns EINTR, as SA_RESTART says. */
+#define ERESTARTSYS 512
+
+/* Until the worker ends, or nobody waits for what it does.  A caller in a notification that was
+ * received wakes up for fatal signals alone: for others we look. */
+static void watch_worker(const struct call *c, const struct apart *a, pid_t worker) {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, worker, 0U), .events = POLLIN};
-	int status;
+	int status, wait_ms = a->restarts ? LOOK_FIRST_MS : LOOK_AFTER_MS;
 
 	for (;;) {
-		(void)poll(&end, 1, LOOK_AFTER_MS); /* without a pidfd it just sleeps */
+		(void)poll(&end, 1, wait_ms); /* without a pidfd it just sleeps */
+		wait_ms = 2 * wait_ms < LOOK_AFTER_MS ? 2 * wait_ms : LOOK_AFTER_MS;
 		if (waitpid(worker, &status, WNOHANG) != 0) {
 			return;
 		}
-		if (!caller_waits(c)) {
+		bool signalled = a->restarts && caller_has_signal(c);
+		if (!caller_waits(c) || signalled) {
 			(void)kill(worker, SIGKILL); /* it is our child: nobody else's number */
-			return;
+			break;
 		}
 	}
+	(void)waitpid(worker, &status, 0);
+	/* If the worker has answered, this is nobody's. */
+	call_answer(c, -ERESTARTSYS);
 }
 
-long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
-	const int kept[] = {c->b->listener, fd, other};
+static long do_apart(const struct call *c, const struct apart *a) {
+	const int kept[] = {c->b->listener, c->b->proc, a->fd, a->other};
 	pid_t guard = getpid();
 	pid_t watcher = split();
 
@@ -283,13 +330,26 @@ long call_apart(const struct call *c, int fd, int other, call_work *work, const 
 		_exit(0);
 	}
 	if (worker > 0) {
-		watch_worker(c, worker);
+		watch_worker(c, a, worker);
 		_exit(0);
 	}
 	tie_to(self);
-	long result = work(c, fd, arg);
+	long result = a->work(c, a->fd, a->arg);
 	if (result != CALL_ANSWERED) {
 		call_answer(c, result);
 	}
 	_exit(0);
+}
+
+long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
+	const struct apart a = {.fd = fd, .other = other, .work = work, .arg = arg};
+
+	return do_apart(c, &a);
+}
+
+long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
+	const struct apart a = {
+		.fd = fd, .other = other, .work = work, .arg = arg, .restarts = true};
+
+	return do_apart(c, &a);
 }

@@ -9,14 +9,21 @@
  * Invariants, cited by the code and the tests:
  *  K1  no handler answers "continue" where that is the protection: the arguments
  *      can change after a look at them, so what was judged must be what is done
- *      (those that do judge nothing: O_PATH and umask, see files.c; and sockets that
- *      stay within a network namespace of the run's own, see gate.c);
+ *      (those that do judge nothing: O_PATH and umask, see files.c; getpeername, and a
+ *      connect that goes on with what the gate has begun, see gate.c);
  *  K2  a pointer of the caller is read once;
  *  K3  what was judged is held by a descriptor, and the call is made on it;
  *  K4  nothing of the guard's own (its part of /proc, its descriptors, its
  *      terminal) is reached on a caller's behalf;
  *  K5  the guard does not wait on anything that the caller decides about: what
- *      may take long is done by a helper process. */
+ *      may take long is done by a helper process (a FIFO, a lease, freeing a large
+ *      file); what waits all the same, such as a network file system, the wardens
+ *      or the supervisor end: they keep the time as well;
+ *  K6  what stood before the run under a name that a rule keeps is neither moved,
+ *      with a directory above it or alone, nor replaced (before.c);
+ *  K7  a socket that is connected, bound or listened on belongs to the run's network
+ *      namespace, and a socket file that is connected to was bound in this run or is
+ *      named by net.sockets. */
 #ifndef CORRAL_LINUX_BROKER_BROKER_H
 #define CORRAL_LINUX_BROKER_BROKER_H
 
@@ -26,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* When a call is asked about; the filter is made from the same rows. */
 enum broker_family {
@@ -40,12 +48,9 @@ enum broker_family {
 /* Listening sockets that are remembered; the oldest is forgotten first. */
 #define BROKER_LISTENERS 512
 
-/* Calls that wait for the gate's answer, or did. */
-#define BROKER_FORWARDED 4096
-
-/* Repositories of the run's own that are remembered; one that is forgotten is as
- * protected as any other. */
-#define BROKER_MADE 64
+/* Repositories of the run's own that are remembered; the oldest is forgotten first, and as
+ * protected as any other then. */
+#define BROKER_MADE 1024
 
 /* Directories in which something was looked for in vain. */
 #define BROKER_PLAIN 256
@@ -54,9 +59,15 @@ struct made {
 	uint64_t dev, ino;
 };
 
+/* A socket that listens: the kernel never gives a cookie twice; an inode's number it may. */
+struct listening {
+	uint64_t cookie, inode;
+};
+
 struct journal;
 struct links;
 struct wire_peers;
+struct ledger;
 
 struct broker {
 	const struct plan *plan;
@@ -71,34 +82,39 @@ struct broker {
 	pid_t umask_setter; /* who asked for one last; threads of it may share it */
 	pid_t umask_of;     /* whose umask we have; 0: nobody's in particular */
 	int umask_holder;   /* a pidfd of that process */
-	bool fast;     /* openat2(2) is there; it is not where another filter answers ENOSYS */
+	bool fast;          /* openat2(2) is there; it is not where another filter answers ENOSYS */
 
 	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.
 	 * NULL: there is nobody. */
 	int (*peer)(void *arg, int master, int flags);
 	void *peer_arg;
 
-	int gate;                 /* the channel to it; -1: there is none */
-	struct wire_peers *peers; /* where sockets lead that the gate has connected; NULL: nowhere */
-	uint64_t forwarded[BROKER_FORWARDED];
-	size_t nforwarded;        /* ever */
+	int gate; /* the channel to it; -1: there is none */
+	struct wire_peers
+		*peers; /* where sockets lead that the gate has connected; NULL: nowhere */
+	struct ledger
+		*refusals; /* of calls that found no gate, which the gate cannot write; NULL */
 
 	struct journal *journal; /* of what lasts; NULL for none */
 	bool asks_links;         /* a denied file may be opened by another of its names */
 	struct links *links;     /* which files have one; NULL: nobody has asked yet */
 
-	pid_t self;                           /* the guard */
-	int proc;                             /* /proc, O_PATH; -1: every call is refused */
-	int fds;                              /* /proc/self/fd, O_PATH */
-	int root;                             /* "/", O_PATH */
-	uint64_t proc_dev;                    /* st_dev of /proc */
-	char self_path[32];                   /* "/proc/" and the guard's number */
-	uint64_t listening[BROKER_LISTENERS]; /* inodes of sockets that listen in this run */
-	size_t nlistening;                    /* ever; the place is modulo the size */
+	pid_t self;         /* the guard */
+	int proc;           /* /proc, O_PATH; -1: every call is refused */
+	int fds;            /* /proc/self/fd, O_PATH */
+	int root;           /* "/", O_PATH */
+	uint64_t proc_dev;  /* st_dev of /proc */
+	char self_path[32]; /* "/proc/" and the guard's number */
+	uint64_t network;   /* cookie of the run's network namespace; 0: not asked yet */
+	struct listening listening[BROKER_LISTENERS]; /* in this run */
+	size_t nlistening;                            /* ever; the place is modulo the size */
+	struct timespec began; /* what is younger was not there before the run */
 	struct made made[BROKER_MADE];
-	size_t nmade;                       /* ever */
-	uint64_t plain[BROKER_PLAIN];       /* directories that are not in /proc, by a hash of their path */
-	uint8_t row_of[SYSCALL_NEWEST + 1];   /* 1 + index into broker_rows; 0: no row */
+	size_t nmade;                 /* ever */
+	size_t nlinked;               /* hard links of files that nobody could execute */
+	uint64_t plain[BROKER_PLAIN]; /* directories that are not in /proc, by a hash of their path
+				       */
+	uint8_t row_of[SYSCALL_NEWEST + 1]; /* 1 + index into broker_rows; 0: no row */
 };
 
 struct call;

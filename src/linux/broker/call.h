@@ -8,6 +8,7 @@
 #include "linux/broker/broker.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -57,6 +58,14 @@ int caller_fd(const struct call *c, int fd);
 /* The caller's descriptor itself (pidfd_getfd), for sockets; auto_taken gives it back. */
 int caller_take_fd(const struct call *c, int fd);
 
+/* Around a call on a socket that the caller has as well, and may set as it likes meanwhile: one
+ * that waits all the same ends with EINTR (K5). */
+struct patience {
+	sigset_t before;
+};
+void patience_begin(struct patience *p);
+void patience_end(const struct patience *p);
+
 /* close(2) that does not wait (K5): ours may be the last one of a socket with SO_LINGER. */
 void caller_give_back(const int *fd);
 #define auto_taken __attribute__((cleanup(caller_give_back))) int
@@ -67,6 +76,9 @@ long caller_number(const struct call *c, const char *path, const char *field, un
 
 /* Of /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
 long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base);
+
+/* Whether a signal that it does not block waits for the calling thread. */
+bool caller_has_signal(const struct call *c);
 
 /* Gives the descriptor to the caller as the call's result, and closes ours.  That of an
  * executable which can be written to is closed before the caller goes on, so that the
@@ -95,8 +107,19 @@ long call_let_pass(const struct call *c);
 typedef long call_work(const struct call *c, int fd, const void *arg);
 long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
 
+/* The same for work that waits for others as the call would: a signal for the caller ends it. */
+long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
+
 /* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
 int broker_start(struct broker *b, void (*work)(struct broker *b));
+
+/* Closes it here and a moment later in a helper, whose one is the last of a file without a
+ * name then: freeing many extents takes seconds.  -1 is fine. */
+void broker_release(int fd);
+
+/* Files of this size in blocks of 512 bytes, and larger ones: freeing their extents, at
+ * least one for each 4 KiB, may take longer than the guard waits (K5). */
+#define CALL_LARGE 8192
 
 /* "12", and "12/fd/3" by pieces; what does not fit is cut, which names no file. */
 struct text {
@@ -154,6 +177,13 @@ long serve_removexattr(struct call *c);
 long serve_lremovexattr(struct call *c);
 long serve_fremovexattr(struct call *c);
 
+long serve_getxattr(struct call *c);
+long serve_lgetxattr(struct call *c);
+long serve_listxattr(struct call *c);
+long serve_llistxattr(struct call *c);
+long serve_readlink(struct call *c);
+long serve_readlinkat(struct call *c);
+
 long serve_ioctl(struct call *c);
 
 long serve_connect(struct call *c);
@@ -169,6 +199,7 @@ long serve_sched_setparam(struct call *c);
 long serve_sched_setscheduler(struct call *c);
 long serve_setpriority(struct call *c);
 
+long serve_fcntl(struct call *c);
 long serve_kill(struct call *c);
 long serve_tkill(struct call *c);
 long serve_tgkill(struct call *c);

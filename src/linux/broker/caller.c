@@ -23,7 +23,7 @@
 /* Reading stops at a page's end: what lies behind it may not be mapped. */
 #define PAGE ((uint64_t)4096)
 
-/* Far more than a close needs that does not wait. */
+/* Far more than a call needs that does not wait. */
 #define PATIENCE_US 20000
 
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
@@ -97,19 +97,13 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) 
 }
 
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len) {
-	char copy[64];
-	if (len > sizeof copy) {
-		return -EINVAL;
-	}
-	memcpy(copy, data, len); /* an iovec has no const */
-	struct iovec local = {.iov_base = copy, .iov_len = len};
-	/* An iovec with the address as the number that it is to us. */
-	const uint64_t remote[2] = {address, len};
+	/* Each a struct iovec, which has no const, and no address over there. */
+	const uint64_t local[2] = {(uintptr_t)data, len}, remote[2] = {address, len};
 
 	if (!caller_waits(c)) {
 		return -ESRCH;
 	}
-	long n = syscall(SYS_process_vm_writev, c->tid, &local, 1UL, remote, 1UL, 0UL);
+	long n = syscall(SYS_process_vm_writev, c->tid, local, 1UL, remote, 1UL, 0UL);
 	return n == (long)len ? 0 : (n < 0 ? no_look(errno) : -EFAULT);
 }
 
@@ -190,24 +184,37 @@ static void hear_timer(int number) {
 	(void)number;
 }
 
-void caller_give_back(const int *fd) {
+void patience_begin(struct patience *p) {
 	const struct timeval soon = {.tv_usec = PATIENCE_US};
-	const struct itimerval timer = {.it_interval = soon, .it_value = soon}, none = {0};
+	const struct itimerval timer = {.it_interval = soon, .it_value = soon};
 	const struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
-	sigset_t heard, before;
+	sigset_t heard;
 
-	if (*fd < 0) {
-		return;
-	}
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGALRM);
 	/* None of these fails but for a bad argument. */
 	(void)sigaction(SIGALRM, &action, NULL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &heard, &before, _NSIG / 8);
+	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &heard, &p->before, _NSIG / 8);
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
-	(void)close(*fd);
+}
+
+void patience_end(const struct patience *p) {
+	const struct itimerval none = {0};
+
+	/* As above. */
 	(void)setitimer(ITIMER_REAL, &none, NULL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &p->before, NULL, _NSIG / 8);
+}
+
+void caller_give_back(const int *fd) {
+	struct patience timer;
+
+	if (*fd < 0) {
+		return;
+	}
+	patience_begin(&timer);
+	(void)close(*fd); /* nothing can be done about it */
+	patience_end(&timer);
 }
 
 int caller_take_fd(const struct call *c, int fd) {
@@ -275,4 +282,38 @@ long caller_status(const struct call *c, pid_t pid, const char *field, unsigned 
 	text_add(&path, "/status");
 	long value = caller_number(c, path.s, field, base);
 	return value == -ENOENT || value == -ENODATA ? -ESRCH : value;
+}
+
+/* A set of signals in /proc/PID/status; none when it is not told. */
+static uint64_t signal_set(const char *text, const char *field) {
+	static const char digits[] = "0123456789abcdef";
+	const char *at = strstr(text, field), *digit;
+	uint64_t set = 0;
+
+	for (at = at == NULL ? "" : at + strlen(field);
+	     *at != '\0' && (digit = strchr(digits, *at)) != NULL; at++) {
+		set = set << 4 | (uint64_t)(digit - digits);
+	}
+	return set;
+}
+
+bool caller_has_signal(const struct call *c) {
+	char text[4096]; /* the whole file: the sets stand behind the groups */
+	struct text path = {.len = 0};
+
+	text_number(&path, (uint64_t)c->tid);
+	text_add(&path, "/status");
+	auto_fd fd = openat(c->b->proc, path.s, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n < 0) {
+		return false; /* it ended meanwhile */
+	}
+	text[n] = '\0';
+	uint64_t pending = signal_set(text, "\nSigPnd:\t");
+	/* One for the whole process wakes the first thread that takes it, which is the main one
+	 * where that does not block it. */
+	if (caller_status(c, c->tid, "Tgid:", 10) == c->tid) {
+		pending |= signal_set(text, "\nShdPnd:\t");
+	}
+	return (pending & ~signal_set(text, "\nSigBlk:\t")) != 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/before.h"
 #include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
@@ -28,7 +29,7 @@
  * what they wrote. */
 #define STANDS_IN (O_NOFOLLOW | O_EXCL)
 
-#define SET_USER_ID 04000
+#define SET_IDS 06000
 #define TTY_DEVICE 0x500 /* character device 5, 0 */
 
 static bool creates(int flags) {
@@ -109,6 +110,12 @@ static long open_when_known(const struct call *c, int fd, const void *arg) {
 	return r != 0 ? r : files_open_waiting(c, fd, arg);
 }
 
+static bool is_large(int fd) {
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_blocks >= CALL_LARGE;
+}
+
 static bool may_wait(const struct place *p, int flags) {
 	/* Both ends at once never wait. */
 	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
@@ -119,6 +126,9 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	int flags = flags_again(o);
 
 	if (may_wait(p, o->flags)) {
+		return call_waits_apart(c, p->fd, -1, files_open_waiting, o);
+	}
+	if ((flags & O_TRUNC) != 0 && is_large(p->fd)) {
 		return call_apart(c, p->fd, -1, files_open_waiting, o);
 	}
 	text_number(&number, (uint64_t)p->fd);
@@ -126,7 +136,7 @@ static long open_again(const struct call *c, const struct place *p, const struct
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
 	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
-		return call_apart(c, p->fd, -1, files_open_waiting, o);
+		return call_waits_apart(c, p->fd, -1, files_open_waiting, o);
 	}
 	if (got < 0) {
 		return -errno;
@@ -219,6 +229,7 @@ static long open_new(const struct call *c, const struct place *p, const struct o
 	if (got < 0) {
 		return -errno;
 	}
+	before_made(c->b, p);
 	notice_file(c, p->real, o->mode);
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
 			 opening_is_of_program(o->flags, o->mode));
@@ -284,7 +295,7 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if (!creates(o.flags)) {
 		o.mode = 0;
 	}
-	if ((o.mode & SET_USER_ID) != 0) {
+	if ((o.mode & SET_IDS) != 0) {
 		return -EPERM;
 	}
 	long got = c->b->quick ? quick_open(c, dirfd, path, &o) : QUICK_NOT;
@@ -368,6 +379,9 @@ long serve_truncate(struct call *c) {
 	}
 	if (r != 0) {
 		return r;
+	}
+	if (is_large(p.fd)) {
+		return call_apart(c, p.fd, -1, cut_waiting, c->args);
 	}
 	text_number(&number, (uint64_t)p.fd);
 	auto_fd file = openat(c->b->fds, number.s, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);

@@ -8,6 +8,7 @@
 #include "linux/broker/gate.h"
 
 #include "base/auto.h"
+#include "gate/ledger.h"
 #include "gate/wire.h"
 #include "linux/broker/sockets.h"
 
@@ -17,12 +18,72 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The kernel's errors end there. */
+#define ERRNO_MAX 4095
+
+/* ---- calls that wait for the gate ---- */
+
+/* More than the gate serves at once, and than its channel holds besides. */
+#define WAITING_MAX 4096
+
+struct waiting {
+	uint64_t id;    /* of the notification; 0: nobody waits here */
+	uint32_t round; /* how often the place was taken: an answer is good for one call */
+	uint16_t next;  /* free: 1 + the next free one */
+};
+
+/* The gate has numbers of this table and never those of notifications: it can answer each call
+ * that it was handed once, and no other.  Not in struct broker: a run without a gate does not
+ * touch these pages. */
+static struct waiting waiting[WAITING_MAX];
+static uint16_t waiting_free; /* 1 + the first */
+static size_t waiting_used;   /* places that were ever taken */
+
+/* The gate's number for it; 0: there are too many. */
+static uint64_t waiting_add(uint64_t id) {
+	size_t place = waiting_free != 0 ? waiting_free - 1U : waiting_used;
+
+	if (place == WAITING_MAX) {
+		return 0;
+	}
+	if (waiting_free != 0) {
+		waiting_free = waiting[place].next;
+	} else {
+		waiting_used++;
+	}
+	waiting[place].id = id;
+	return (uint64_t)++waiting[place].round << 32 | (place + 1);
+}
+
+/* The notification behind the gate's number, which is used up; 0: it has no such call. */
+static uint64_t waiting_take(uint64_t number) {
+	size_t place = (uint32_t)number - 1U;
+
+	if (place >= waiting_used || waiting[place].round != number >> 32) {
+		return 0;
+	}
+	uint64_t id = waiting[place].id;
+	if (id != 0) {
+		waiting[place].id = 0;
+		waiting[place].next = waiting_free;
+		waiting_free = (uint16_t)(place + 1);
+	}
+	return id;
+}
+
 /* ---- connect ---- */
 
-static bool is_virtual(const struct net_plan *net, uint16_t port) {
+/* 127.0.0.1 or ::1: where --host-port leads. */
+static bool is_first(const struct in6_addr *to) {
+	static const uint8_t first[] = {127, 0, 0, 1};
+
+	return !IN6_IS_ADDR_V4MAPPED(to) || memcmp(to->s6_addr + 12, first, sizeof first) == 0;
+}
+
+static bool is_virtual(const struct net_plan *net, const struct in6_addr *to, uint16_t port) {
 	bool proxy = net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS);
 
-	return port == 53 || proxy || net_passes_port(net, port);
+	return port == 53 || proxy || (net_passes_port(net, port) && is_first(to));
 }
 
 /* 127.0.0.53: the resolver's; a server for names inside may have another. */
@@ -40,7 +101,7 @@ bool gate_serves(const struct broker *b, const struct in6_addr *to, uint16_t por
 		return true;
 	}
 	/* Without a namespace the host's own server for names is on the loopback too. */
-	return is_virtual(&b->plan->net, port) &&
+	return is_virtual(&b->plan->net, to, port) &&
 	       (port != 53 || is_resolver(to) || plan_shares(b->plan));
 }
 
@@ -50,6 +111,18 @@ static bool is_idle(int fd) {
 	socklen_t len = sizeof state;
 
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &len) == 0 && state == TCP_CLOSE;
+}
+
+/* Not in the gate's own ledger: what is in that memory the gate may have written, so no process of
+ * ours walks it but to copy. */
+static void note_refusal(struct broker *b, const struct in6_addr *to, uint16_t port) {
+	static const char why[] = "the process that serves the network ended before the run";
+	struct ledger_entry entry = {
+		.op = NET_OP_CONNECT, .outcome = NET_FAILED, .has_ip = true, .port = port};
+
+	memcpy(entry.ip.b, to->s6_addr, sizeof entry.ip.b);
+	memcpy(entry.why, why, sizeof why);
+	(void)ledger_add(b->refusals, &entry); /* what finds no room is counted */
 }
 
 long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port) {
@@ -64,49 +137,41 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 	if (!is_idle(fd)) {
 		return -EISCONN;
 	}
+	if (b->gate < 0) {
+		note_refusal(b, to, port);
+		return -ECONNREFUSED;
+	}
 	memset(&w, 0, sizeof w);
 	w.kind = WIRE_CONNECT;
-	w.id = c->id;
+	w.id = waiting_add(c->id);
+	if (w.id == 0) {
+		return -EAGAIN;
+	}
 	memcpy(w.to.b, to->s6_addr, sizeof w.to.b);
 	w.port = port;
 	w.family = (uint16_t)family;
 	w.flags = flags;
-	int r = b->gate < 0 ? -EPIPE : wire_send(b->gate, &w, &fd, 1);
-	if (r != 0) {
-		return r == -EAGAIN ? -EAGAIN : -ECONNREFUSED;
+	int r = wire_send(b->gate, &w, &fd, 1);
+	if (r == 0) {
+		return CALL_ANSWERED; /* will be, by take_answer() */
 	}
-	b->forwarded[b->nforwarded++ % BROKER_FORWARDED] = c->id;
-	return CALL_ANSWERED;
+	(void)waiting_take(w.id);
+	return r == -EAGAIN ? -EAGAIN : -ECONNREFUSED;
 }
 
-long gate_connect(const struct call *c) {
-	struct address a;
-	int r = address_read(c, &a);
+long gate_connect(const struct call *c, int fd, const struct address *a) {
+	int family = a->any.sa_family;
 
-	if (r < 0) {
-		return r;
-	}
-	int family = a.len < sizeof(sa_family_t) ? AF_UNSPEC : a.any.sa_family;
-	if (!address_is_inet(family) || !address_is_whole(&a, family)) {
-		return call_let_pass(c);
-	}
-	struct in6_addr to = address_leads(&a);
-	uint16_t port = ntohs(a.in4.sin_port);
-	if (!gate_serves(c->b, &to, port)) {
-		return call_let_pass(c);
-	}
-	auto_taken fd = caller_take_fd(c, call_int(c, 0));
-	if (fd < 0) {
-		return fd;
-	}
 	/* Datagrams find no way out; one that is connected is told so by the kernel. */
-	if (socket_option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM ||
-	    socket_option(fd, SOL_SOCKET, SO_DOMAIN) != family) {
-		return call_let_pass(c);
+	if (!c->b->plan->net.gate || !address_is_whole(a, family) ||
+	    socket_option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM) {
+		return socket_connect(c, fd, a, -1);
 	}
-	long done = gate_forward(c, fd, &to, port);
+	struct in6_addr to = address_leads(a);
+	uint16_t port = ntohs(a->in4.sin_port);
+	long done = gate_serves(c->b, &to, port) ? gate_forward(c, fd, &to, port) : -EISCONN;
 	/* The kernel says that itself; or waits, where the gate has begun (gate/hold.c). */
-	return done == -EISCONN ? call_let_pass(c) : done;
+	return done == -EISCONN ? socket_connect(c, fd, a, -1) : done;
 }
 
 /* ---- getpeername ---- */
@@ -184,22 +249,49 @@ static int bind_beside(int fd, const struct wire *asked) {
 		       : -1;
 }
 
+static int make_socket(const struct broker *b, const struct wire *asked) {
+	if (asked->kind == WIRE_WANT_SERVER) {
+		return port_dial(b, asked->family, asked->port);
+	}
+	auto_fd fd = socket(asked->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool made = fd >= 0 && (asked->port == 0 || bind_beside(fd, asked) == 0);
+	return made ? take_fd(&fd) : -1;
+}
+
 static void give_socket(struct broker *b, const struct wire *asked) {
 	struct wire w = *asked;
-	auto_fd fd = socket(asked->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	auto_fd fd = make_socket(b, asked);
 
-	if (fd >= 0 && asked->port != 0 && bind_beside(fd, asked) != 0) {
-		drop_fd(&fd);
-	}
 	w.kind = WIRE_SOCKET;
 	(void)wire_send(b->gate, &w, &fd, fd < 0 ? 0 : 1); /* a gate that is gone says so itself */
 }
 
+/* The gate reads what hostile programs and servers send: its word counts for the calls that it was
+ * handed, as success or as an errno.  "Go on" protects nothing (K1): it is taken where the kernel
+ * that goes on finds nothing but the run's own network. */
+static void take_answer(struct broker *b, const struct wire *w) {
+	const struct call c = {.b = b, .id = waiting_take(w->id)};
+
+	if (c.id == 0) {
+		return;
+	}
+	if (w->flags == WIRE_GO_ON && !plan_shares(b->plan)) {
+		(void)call_let_pass(&c); /* answers */
+		return;
+	}
+	call_answer(&c, w->flags >= 0 && w->flags <= ERRNO_MAX ? -w->flags : -ECONNREFUSED);
+}
+
 static void refuse_all(struct broker *b) {
-	for (size_t i = 0; i < BROKER_FORWARDED && i < b->nforwarded; i++) {
-		const struct call c = {.b = b, .id = b->forwarded[i]};
-		call_answer(&c,
-			    -ECONNREFUSED); /* those that were answered are not there any more */
+	if (b->refusals != NULL) {
+		atomic_store(&b->refusals->ended, true);
+	}
+	for (size_t i = 0; i < waiting_used; i++) {
+		const struct call c = {.b = b, .id = waiting[i].id};
+		if (c.id != 0) {
+			waiting[i].id = 0; /* no gate is left to ask for the place */
+			call_answer(&c, -ECONNREFUSED);
+		}
 	}
 }
 
@@ -212,7 +304,11 @@ void gate_heard(struct broker *b) {
 	for (size_t i = 0; i < n; i++) {
 		drop_fd(&fds[i]);
 	}
-	if (got > 0 && w.kind == WIRE_WANT_SOCKET && address_is_inet(w.family)) {
+	if (got > 0 && w.kind == WIRE_ANSWER) {
+		take_answer(b, &w);
+	}
+	bool wants = w.kind == WIRE_WANT_SOCKET || w.kind == WIRE_WANT_SERVER;
+	if (got > 0 && wants && address_is_inet(w.family)) {
 		give_socket(b, &w);
 	}
 	if (got < 0) {

@@ -2,7 +2,7 @@
 #ifndef CORRAL_LINUX_BROKER_GATE_H
 #define CORRAL_LINUX_BROKER_GATE_H
 
-#include "linux/broker/call.h"
+#include "linux/broker/sockets.h"
 
 #include <netinet/in.h>
 
@@ -13,8 +13,8 @@ bool gate_serves(const struct broker *b, const struct in6_addr *to, uint16_t por
 /* Hands the caller's socket over; the gate answers the call. */
 long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port);
 
-/* connect(2) where the network namespace is the sandbox's own. */
-long gate_connect(const struct call *c);
+/* connect(2) to an address of the internet where the sandbox has namespaces. */
+long gate_connect(const struct call *c, int fd, const struct address *a);
 
 /* The gate has a message, or is gone: then everybody who waits for it is refused. */
 void gate_heard(struct broker *b);

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "data/syscalls.h"
+#include "linux/broker/tree.h"
 #include "linux/journal.h"
 
 #include <errno.h>
@@ -46,20 +47,8 @@
 #define SLOTS (1U << 20)
 #define SLOTS_USED (SLOTS / 4 * 3)
 
-/* One descriptor and one buffer a level; no project nests as deep. */
-#define DEPTH_MAX 128
-#define SPACE 8192
-
 /* Directories that were moved and not yet searched again. */
 #define MOVED_MAX 256
-
-/* Where linux_dirent64 has the length of an entry, its type and its name. */
-#define ENTRY_LENGTH 16
-#define ENTRY_TYPE 18
-#define ENTRY_NAME 19
-#define TYPE_UNKNOWN 0
-#define TYPE_DIRECTORY 4
-#define TYPE_REGULAR 8
 
 #define DELETED " (deleted)"
 
@@ -75,10 +64,10 @@ struct links {
 	_Atomic uint32_t moving;          /* a directory is on its way just now */
 	_Atomic uint32_t moved, followed; /* how many paths were told, and searched again */
 	int64_t deadline;                 /* ms on the monotonic clock */
-	uint32_t entries, used;
-	char path[REAL_MAX]; /* where the search is */
+	uint32_t used;
+	struct tree tree; /* where the search is */
 	char paths[MOVED_MAX][PATH_MAX];
-	char space[DEPTH_MAX][SPACE];
+	char space[TREE_DEPTH][TREE_SPACE];
 	struct slot slots[SLOTS];
 };
 
@@ -114,100 +103,38 @@ static int note(struct links *l, const struct stat *st) {
 
 /* What others have closed the command cannot have closed, nor what a mask covers: what is
  * in there is left out.  Its own it opens again when we have passed. */
-static bool may_be_left_out(const struct broker *b, int dir, const char *name) {
-	const char *path = b->links->path;
+static enum tree_step leave_out(struct tree *t, int dir, const char *name) {
 	int error = errno;
 	struct stat st;
 
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
-		return true; /* gone, or replaced by what is no directory */
+		return TREE_ON; /* gone, or replaced by what is no directory */
 	}
-	enum sight sight = plan_mount_sight(b->plan, path);
-	if (error != EACCES || sight == SIGHT_DENIED || sight == SIGHT_NONE) {
-		return error == EACCES;
+	if (error != EACCES) {
+		return TREE_END;
 	}
-	return syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_uid != (uid_t)syscall(SYS_geteuid);
+	enum sight sight = plan_mount_sight(t->b->plan, t->path);
+	bool hidden = sight == SIGHT_DENIED || sight == SIGHT_NONE;
+	bool others = syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		      st.st_uid != (uid_t)syscall(SYS_geteuid);
+	return hidden || others ? TREE_ON : TREE_END;
 }
 
-static int search(struct broker *b, int dir, size_t at, size_t depth);
-
-static int search_directory(struct broker *b, int dir, const char *name, size_t at, size_t depth) {
-	if (path_within(b->links->path, "/proc") || path_within(b->links->path, "/sys")) {
-		return 0; /* there are no hard links in those */
-	}
-	auto_fd fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0) {
-		return may_be_left_out(b, dir, name) ? 0 : -1;
-	}
-	return search(b, fd, at, depth);
-}
-
-static int search_file(struct broker *b, int dir, const char *name) {
+static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
 	struct stat st;
 
-	if (!rules_deny(&b->plan->rules, b->links->path)) {
-		return 0;
+	if (is_directory) {
+		bool none = path_within(t->path, "/proc") || path_within(t->path, "/sys");
+		return none ? TREE_PAST : TREE_ON; /* there are no hard links in those */
+	}
+	if (!rules_deny(&t->b->plan->rules, t->path)) {
+		return TREE_ON;
 	}
 	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return errno == ENOENT ? 0 : -1;
+		return errno == ENOENT ? TREE_ON : TREE_END;
 	}
-	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? note(b->links, &st) : 0;
-}
-
-/* Of an entry that the file system does not tell the type of. */
-static unsigned type_of(int dir, const char *name) {
-	struct stat st;
-
-	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return errno == ENOENT ? TYPE_UNKNOWN : TYPE_DIRECTORY; /* opening it says why */
-	}
-	return S_ISDIR(st.st_mode) ? TYPE_DIRECTORY : TYPE_REGULAR;
-}
-
-/* at: how long the directory's path is. */
-static int search_entry(struct broker *b, int dir, const char *entry, size_t at, size_t depth) {
-	struct links *l = b->links;
-	const char *name = entry + ENTRY_NAME;
-	unsigned type = (unsigned char)entry[ENTRY_TYPE];
-	size_t len = strlen(name);
-
-	if (streq(name, ".") || streq(name, "..")) {
-		return 0;
-	}
-	if (++l->entries > ENTRIES_MAX || at + len + 2 > sizeof l->path) {
-		return -1;
-	}
-	l->path[at] = '/';
-	memcpy(l->path + at + 1, name, len + 1);
-	type = type == TYPE_UNKNOWN ? type_of(dir, name) : type;
-	if (type == TYPE_DIRECTORY) {
-		return search_directory(b, dir, name, at + 1 + len, depth + 1);
-	}
-	return type == TYPE_REGULAR ? search_file(b, dir, name) : 0;
-}
-
-static int search(struct broker *b, int dir, size_t at, size_t depth) {
-	long n;
-
-	if (depth == DEPTH_MAX) {
-		return -1;
-	}
-	char *space = b->links->space[depth];
-	while ((n = syscall(SYS_getdents64, dir, space, SPACE)) > 0) {
-		if (clock_ms() >= b->links->deadline) {
-			return -1;
-		}
-		uint16_t length;
-		for (long i = 0; i < n; i += length) {
-			memcpy(&length, space + i + ENTRY_LENGTH, sizeof length);
-			if (search_entry(b, dir, space + i, at, depth) != 0) {
-				return -1;
-			}
-		}
-	}
-	return n == 0 || errno == ENOENT ? 0 : -1;
+	bool concerns = S_ISREG(st.st_mode) && st.st_nlink > 1;
+	return concerns && note(t->b->links, &st) != 0 ? TREE_END : TREE_ON;
 }
 
 /* A tree within another one is searched with that. */
@@ -225,13 +152,10 @@ static bool is_searched(const struct rules *rules, size_t which) {
 }
 
 static int search_from(struct broker *b, const char *root) {
-	size_t len = strlen(root);
-
-	if (len >= sizeof b->links->path) {
-		return -1;
+	if (path_within(root, "/proc") || path_within(root, "/sys")) {
+		return 0;
 	}
-	memcpy(b->links->path, root, len + 1);
-	return search_directory(b, AT_FDCWD, root, len > 1 ? len : 0, 0);
+	return tree_walk(&b->links->tree, AT_FDCWD, root, root) ? 0 : -1;
 }
 
 static int search_all(struct broker *b) {
@@ -288,6 +212,12 @@ static int begin_search(struct broker *b) {
 	}
 	b->links = place;
 	b->links->deadline = clock_ms() + SEARCH_MS;
+	b->links->tree = (struct tree){.b = b,
+				       .see = see,
+				       .closed = leave_out,
+				       .space = b->links->space,
+				       .entries_max = ENTRIES_MAX,
+				       .deadline = b->links->deadline};
 	int r = broker_start(b, run_search);
 	if (r != 0) {
 		(void)syscall(SYS_munmap, place, sizeof(struct links)); /* libc's takes a lock */
@@ -360,6 +290,25 @@ int links_judge(const struct call *c, const struct place *p) {
 	return fstat(p->fd, &st) != 0 ? -errno : answer(c, &st, p->real);
 }
 
+/* With --cow such a change copies the file, and the copy has one name: nobody could tell any
+ * more that it was a denied one. */
+int links_judge_copied(const struct call *c, const struct place *p) {
+	if (c->b->plan->cow_dir == NULL || !c->b->asks_links) {
+		return 0;
+	}
+	struct place file = *p;
+	struct stat st;
+	auto_fd held = p->has_name ? openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	file.fd = p->has_name ? held : p->fd;
+	if (file.fd < 0 || fstat(file.fd, &st) != 0) {
+		return errno == ENOENT ? 0 : -errno;
+	}
+	file.mode = st.st_mode;
+	file.nlink = st.st_nlink;
+	int r = links_judge(c, &file);
+	return r == LINKS_LATER ? -EBUSY : r;
+}
+
 int links_wait(const struct call *c, int fd) {
 	struct links *l = c->b->links;
 	struct text name = fd_path(fd);
@@ -399,10 +348,24 @@ bool links_moving(struct broker *b, const struct place *from, const struct place
 	return true;
 }
 
+/* It waits to be searched already.  The one that is being searched does not count: the
+ * move may have come too late for it. */
+static bool is_told(const struct links *l, uint32_t at, const char *path) {
+	for (uint32_t i = atomic_load(&l->followed) + 1; (int32_t)(at - i) > 0; i++) {
+		if (streq(l->paths[i % MOVED_MAX], path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void tell_moved(struct links *l, const char *path) {
 	uint32_t at = atomic_load(&l->moved);
 	size_t len = strlen(path);
 
+	if (is_told(l, at, path)) {
+		return;
+	}
 	if (at - atomic_load(&l->followed) >= MOVED_MAX || len >= sizeof l->paths[0]) {
 		end_search(l, FAILED);
 		return;

@@ -20,6 +20,10 @@ int links_judge(const struct call *c, const struct place *p);
  * -EACCES, or 0. */
 int links_judge_removed(const struct call *c, const struct place *p);
 
+/* Before the marks or the name of a file change: 0, -EACCES, or -EBUSY when it is not known
+ * yet whether another of its names is denied. */
+int links_judge_copied(const struct call *c, const struct place *p);
+
 /* In a helper: as links_judge(), without LINKS_LATER. */
 int links_wait(const struct call *c, int fd);
 

@@ -4,11 +4,13 @@
  * reading is enough to set them.
  *
  * Should:   find the file once, judge it, and set the mark on its descriptor (K3).
- * Must not: set a set-user-id bit; the filter refuses it already, and so does this.
+ * Must not: set a set-user-id bit, which the filter refuses already, or a set-group-id bit
+ *           of what is no directory, which the filter cannot know.
  * Fails:    closed. */
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
+#include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 
 #include <errno.h>
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 #define SET_USER_ID 04000
+#define SET_GROUP_ID 02000
 #define USEC_PER_SEC 1000000
 
 static long result(long r) {
@@ -29,6 +32,12 @@ static long result(long r) {
 }
 
 /* ---- which file ---- */
+
+static int may_mark(const struct call *c, const struct place *p) {
+	int r = verdict_change(c, p);
+
+	return r != 0 ? r : links_judge_copied(c, p);
+}
 
 /* A path with the flags of the "at" calls. */
 static int marked_at(const struct call *c, int dirfd, uint64_t address, int flags,
@@ -49,7 +58,7 @@ static int marked_at(const struct call *c, int dirfd, uint64_t address, int flag
 		r = resolve_file(c, dirfd, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, p);
 		r = verdict_missing(c, p, r);
 	}
-	return r != 0 ? r : verdict_change(c, p);
+	return r != 0 ? r : may_mark(c, p);
 }
 
 static int marked_fd(const struct call *c, int fd, struct place *p) {
@@ -58,7 +67,7 @@ static int marked_fd(const struct call *c, int fd, struct place *p) {
 	if (fd < 0) {
 		p->fd = -1; /* AT_FDCWD is no descriptor here */
 	}
-	return r != 0 ? r : verdict_change(c, p);
+	return r != 0 ? r : may_mark(c, p);
 }
 
 /* ---- mode ---- */
@@ -66,14 +75,14 @@ static int marked_fd(const struct call *c, int fd, struct place *p) {
 static long set_mode(const struct call *c, const struct place *p, mode_t mode) {
 	struct text number = {.len = 0};
 
-	if ((mode & SET_USER_ID) != 0) {
+	if ((mode & SET_USER_ID) != 0 || ((mode & SET_GROUP_ID) != 0 && !S_ISDIR(p->mode))) {
 		return -EPERM;
 	}
 	text_number(&number, (uint64_t)p->fd);
 	long r = result(syscall(SYS_fchmodat, c->b->fds, number.s, mode));
 	mode_t added = mode & ~p->mode;
 	if (r == 0 && added != 0 && S_ISREG(p->mode)) {
-		notice_file(c, p->real, added);
+		notice_mode(c, p, added);
 	}
 	return r;
 }
@@ -245,8 +254,17 @@ static long set_attribute(const struct call *c, const struct place *p) {
 	if (r == 0) {
 		r = caller_bytes(c, c->args[2], value, size);
 	}
-	return r != 0 ? r
-		      : result(syscall(SYS_setxattr, path.s, name, value, size, call_int(c, 4)));
+	if (r != 0) {
+		return r;
+	}
+	long set = result(syscall(SYS_setxattr, path.s, name, value, size, call_int(c, 4)));
+	struct stat st;
+	/* An access list is a mode as well. */
+	if (set == 0 && S_ISREG(p->mode) && fstat(p->fd, &st) == 0 &&
+	    (st.st_mode & ~p->mode) != 0) {
+		notice_mode(c, p, st.st_mode & ~p->mode);
+	}
+	return set;
 }
 
 static long remove_attribute(const struct call *c, const struct place *p) {

@@ -9,9 +9,11 @@
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
+#include "linux/broker/before.h"
 #include "linux/broker/files.h"
 #include "linux/broker/links.h"
 #include "linux/broker/notice.h"
+#include "linux/broker/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,41 +61,117 @@ struct pair {
 	uint64_t from, to;
 };
 
+/* Both ends of a rename, judged or to be. */
+struct moving {
+	const struct place *from, *to;
+	unsigned flags;
+};
+
+static int judge_names(const struct call *c, const struct moving *m) {
+	int r = verdict_remove(c, m->from);
+
+	if (r == 0) {
+		r = verdict_remove(c, m->to); /* it may be replaced, or exchanged */
+	}
+	if (r == 0) {
+		r = verdict_move(c, m->from, m->to);
+	}
+	if (r == 0 && (m->flags & RENAME_EXCHANGE) != 0) {
+		r = verdict_move(c, m->to, m->from);
+	}
+	if (r == 0) {
+		r = links_judge_copied(c, m->from);
+	}
+	return r == 0 && (m->flags & RENAME_EXCHANGE) != 0 ? links_judge_copied(c, m->to) : r;
+}
+
+typedef int judge_place(const struct call *c, const struct place *p);
+
+/* What is replaced is no directory, or an empty one. */
+static int judge_kept(const struct call *c, const struct moving *m, judge_place *judge) {
+	int r = judge(c, m->from);
+
+	if (r != 0) {
+		return r;
+	}
+	return (m->flags & RENAME_EXCHANGE) != 0 ? judge(c, m->to) : before_remove(c, m->to);
+}
+
+/* In a helper, when a directory is large.  What was written down before is true now, or
+ * nobody finds it there. */
+static long move_when_known(const struct call *c, int fd, const void *arg) {
+	const struct moving *m = arg;
+	int r = judge_kept(c, m, before_search);
+	(void)fd;
+
+	return r != 0 ? r
+		      : result(syscall(SYS_renameat2, m->from->fd, m->from->name, m->to->fd,
+				       m->to->name, m->flags));
+}
+
+/* Holds a large file that is about to lose a name: the kernel frees it where the last
+ * descriptor is closed, which broker_release() does elsewhere.  -1: it is not large. */
+static int hold_large(const struct place *p) {
+	struct stat st;
+
+	if (fstatat(p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_blocks < CALL_LARGE || st.st_nlink > 1) {
+		return -1;
+	}
+	return openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static long move_now(const struct call *c, const struct moving *m) {
+	const struct place *from = m->from, *to = m->to;
+	bool searched = links_moving(c->b, from, to);
+	int replaced = (m->flags & RENAME_EXCHANGE) != 0 ? -1 : hold_large(to);
+	long moved =
+		result(syscall(SYS_renameat2, from->fd, from->name, to->fd, to->name, m->flags));
+
+	if (searched) {
+		links_moved(c->b, from, to);
+	}
+	if (moved == 0) {
+		before_made(c->b, to);
+		notice_moved(c, from, to);
+	}
+	if (moved == 0 && (m->flags & RENAME_EXCHANGE) != 0) {
+		before_made(c->b, from);
+		notice_moved(c, to, from);
+	}
+	broker_release(replaced);
+	if (moved < 0 && m->flags == 0) {
+		moved = replace_or_refuse(c, from, to, moved);
+	}
+	return moved == CALL_ANSWERED ? moved : call_done(c, moved);
+}
+
 static long move(const struct call *c, struct pair at, unsigned flags) {
 	auto_place from, to;
+	struct moving m = {.from = &from, .to = &to, .flags = flags};
 
-	to.fd = -1;
+	from.fd = to.fd = -1;
+	if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) != 0) {
+		return -EINVAL; /* RENAME_WHITEOUT leaves a device */
+	}
 	int r = name_at(c, at.from_dir, at.from, &from);
 	if (r == 0) {
 		r = name_at(c, at.to_dir, at.to, &to);
 	}
 	if (r == 0) {
-		r = verdict_remove(c, &from);
+		r = judge_names(c, &m);
+		if (r == -EROFS && flags == 0) {
+			return replace_or_refuse(c, &from, &to, r);
+		}
 	}
 	if (r == 0) {
-		r = verdict_remove(c, &to); /* it may be replaced, or exchanged */
+		r = judge_kept(c, &m, before_judge);
 	}
-	if (r == 0) {
-		r = verdict_move(c, &from, &to);
+	if (r == BEFORE_LATER) {
+		notice_moving(c, &from, &to);
+		return call_apart(c, from.fd, to.fd, move_when_known, &m);
 	}
-	if (r == 0 && (flags & RENAME_EXCHANGE) != 0) {
-		r = verdict_move(c, &to, &from);
-	}
-	if (r != 0) {
-		return r;
-	}
-	bool searched = links_moving(c->b, &from, &to);
-	long moved = result(syscall(SYS_renameat2, from.fd, from.name, to.fd, to.name, flags));
-	if (searched) {
-		links_moved(c->b, &from, &to);
-	}
-	if (moved == 0) {
-		notice_moved(c, &from, &to);
-	}
-	if (moved == 0 && (flags & RENAME_EXCHANGE) != 0) {
-		notice_moved(c, &to, &from);
-	}
-	return call_done(c, moved);
+	return r != 0 ? r : move_now(c, &m);
 }
 
 long serve_rename(struct call *c) {
@@ -154,6 +232,9 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	if (r == 0) {
 		r = links_judge_removed(c, &from);
 	}
+	if (r == 0) {
+		r = links_judge_copied(c, &from);
+	}
 	if (r == 0 && S_ISLNK(from.mode)) {
 		r = link_of_link(c, &from, &to);
 	}
@@ -165,8 +246,11 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	struct text path = fd_path(from.fd);
 	long made =
 		result(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+	if (made == 0) {
+		before_made(c->b, &to);
+	}
 	if (made == 0 && S_ISREG(from.mode)) {
-		notice_file(c, to.real, from.mode);
+		notice_link(c, &from, &to);
 	}
 	return made;
 }
@@ -189,7 +273,16 @@ static long take_away(const struct call *c, int dirfd, uint64_t address, int fla
 	if (r == 0) {
 		r = verdict_remove(c, &p);
 	}
-	return r != 0 ? r : call_done(c, result(syscall(SYS_unlinkat, p.fd, p.name, flags)));
+	if (r == 0) {
+		r = before_remove(c, &p);
+	}
+	if (r != 0) {
+		return r;
+	}
+	int large = (flags & AT_REMOVEDIR) != 0 ? -1 : hold_large(&p);
+	long removed = result(syscall(SYS_unlinkat, p.fd, p.name, flags));
+	broker_release(large);
+	return call_done(c, removed);
 }
 
 long serve_unlink(struct call *c) {
@@ -229,6 +322,7 @@ static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_
 	}
 	long made = result(syscall(SYS_symlinkat, words, p.fd, p.name));
 	if (made == 0) {
+		before_made(c->b, &p);
 		notice_symlink(c, &p, words);
 	}
 	return made;
@@ -261,7 +355,7 @@ static long make_directory(const struct call *c, int dirfd, uint64_t address, mo
 		r = result(syscall(SYS_mkdirat, p.fd, p.name, mode));
 	}
 	if (r == 0) {
-		verdict_made(c->b, p.fd, p.name);
+		before_made(c->b, &p);
 		notice_node(c, p.real, S_IFDIR);
 	}
 	return r;
@@ -282,6 +376,9 @@ static long make_node(const struct call *c, int dirfd, uint64_t address, mode_t 
 
 	if (r == 0) {
 		r = result(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+	}
+	if (r == 0) {
+		before_made(c->b, &p);
 	}
 	if (r == 0 && ((mode & S_IFMT) == 0 || S_ISREG(mode))) {
 		notice_file(c, p.real, mode);

@@ -4,11 +4,14 @@
  *           path again, so that nothing in the list is made up. */
 #include "linux/broker/notice.h"
 
+#include "base/clock.h"
 #include "base/str.h"
+#include "linux/broker/tree.h"
 #include "linux/journal.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -39,6 +42,37 @@ void notice_file(const struct call *c, const char *path, mode_t mode) {
 	}
 	if (!note_name(c, path) && (mode & EXECUTABLE) != 0 && !lasting_is_sample(path)) {
 		note(c, LASTING_EXECUTABLE, path);
+	}
+}
+
+/* Written down for the case that one of them is made executable later, by whatever name; the
+ * supervisor leaves out what is not.  Not without an end: a clone makes thousands of links. */
+#define LINKS_NOTED 512
+
+void notice_link(const struct call *c, const struct place *from, const struct place *to) {
+	notice_file(c, to->real, from->mode);
+	if (c->b->journal == NULL || (from->mode & EXECUTABLE) != 0) {
+		return;
+	}
+	if (c->b->nlinked++ < LINKS_NOTED) {
+		note(c, LASTING_EXECUTABLE, from->real);
+		note(c, LASTING_EXECUTABLE, to->real);
+	}
+}
+
+/* Besides the one that it was found by: a descriptor's may be gone. */
+static bool has_other_name(const struct place *p) {
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(p->real), tail = strlen(deleted);
+	bool gone = len > tail && streq(p->real + len - tail, deleted);
+
+	return p->nlink > (gone ? 0 : 1);
+}
+
+void notice_mode(const struct call *c, const struct place *p, mode_t added) {
+	notice_file(c, p->real, added);
+	if ((added & EXECUTABLE) != 0 && c->b->nlinked > LINKS_NOTED && has_other_name(p)) {
+		journal_lose(c->b->journal); /* it may have a name that was not written down */
 	}
 }
 
@@ -108,6 +142,73 @@ void notice_symlink(const struct call *c, const struct place *p, const char *wor
 	}
 }
 
+/* ---- directories that take a name that others obey ---- */
+
+/* Looked at again: what lies in it was nothing special under its old name. */
+#define HELD_MAX 1024U
+#define HELD_MS 50
+
+struct held {
+	struct tree tree;
+	char space[TREE_DEPTH][TREE_SPACE];
+};
+
+static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
+	const struct call c = {.b = t->b};
+	(void)dir, (void)name;
+
+	if (!is_directory) {
+		(void)note_name(&c, t->path);
+	}
+	return TREE_ON;
+}
+
+static enum tree_step see_closed(struct tree *t, int dir, const char *name) {
+	(void)t, (void)dir, (void)name;
+	return TREE_PAST;
+}
+
+/* Whether what lies in it is obeyed for the directory's name. */
+static bool is_obeyed(const char *path) {
+	static const char repository[] = ".git";
+	char within[REAL_MAX + 2];
+	size_t len = strlen(path), tail = strlen(repository);
+
+	if (len + 3 > sizeof within) {
+		return false;
+	}
+	memcpy(within, path, len + 1);
+	memcpy(within + len, "/x", 3);
+	return lasting_find(within) != NULL || (len > tail && streq(path + len - tail, repository));
+}
+
+static void note_held(const struct call *c, const struct place *p) {
+	struct held *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (l == MAP_FAILED) {
+		return;
+	}
+	l->tree.b = c->b;
+	l->tree.see = see;
+	l->tree.closed = see_closed;
+	l->tree.space = l->space;
+	l->tree.entries_max = HELD_MAX;
+	l->tree.deadline = clock_ms() + HELD_MS;
+	if (!tree_walk(&l->tree, p->fd, p->name, p->real)) {
+		journal_lose(c->b->journal); /* there is more than was looked at */
+	}
+	(void)syscall(SYS_munmap, l, sizeof *l); /* libc's takes a lock */
+}
+
+void notice_moving(const struct call *c, const struct place *from, const struct place *to) {
+	if (c->b->journal != NULL) {
+		journal_move(c->b->journal, from->real, to->real);
+		notice_node(c, to->real, S_IFDIR);
+		journal_move(c->b->journal, to->real, from->real); /* when they are exchanged */
+	}
+}
+
 void notice_moved(const struct call *c, const struct place *from, const struct place *to) {
 	struct stat st;
 
@@ -117,9 +218,15 @@ void notice_moved(const struct call *c, const struct place *from, const struct p
 	}
 	if (S_ISREG(st.st_mode)) {
 		notice_file(c, to->real, st.st_mode);
+		if (c->b->nlinked > 0) {
+			journal_move(c->b->journal, from->real, to->real);
+		}
 		return;
 	}
 	/* What was known of the old name, and of what lies in it, is true of this one. */
 	journal_move(c->b->journal, from->real, to->real);
 	notice_node(c, to->real, st.st_mode);
+	if (S_ISDIR(st.st_mode) && is_obeyed(to->real)) {
+		note_held(c, to);
+	}
 }

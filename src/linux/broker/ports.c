@@ -1,18 +1,24 @@
 /* Which listening sockets of the host's loopback were made in this run.
  *
  * Without a network namespace the run shares the loopback with the whole host.
- * The kernel's own table (/proc/net/tcp, tcp6) says which socket listens at a
- * port, by inode; the broker knows the inodes of its own.
+ * The kernel says which sockets listen at a port (sock_diag), by cookies, which it never
+ * gives twice; the broker knows those of its own.  A kernel without sock_diag has the tables
+ * of /proc/net, and there inodes, whose 32 bits begin again after four thousand million
+ * sockets.
  *
  * Should:   say "ours" only when everybody who could get the connection is ours.
  * Must not: trust a port number: with SO_REUSEPORT two can listen at one.
- * Fails:    closed: a table that cannot be read has no listener of ours. */
+ * Fails:    closed: where neither can be read there is no listener of ours. */
 #include "linux/broker/sockets.h"
 
 #include "base/auto.h"
 
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_LISTEN 0x0a
@@ -24,17 +30,19 @@ struct count {
 	unsigned mapped_ours, mapped_foreign; /* at ::ffff:127.0.0.1, for those who asked for ::1 */
 };
 
-void port_remember(struct broker *b, uint64_t inode) {
-	b->listening[b->nlistening++ % BROKER_LISTENERS] = inode;
-}
+/* Where a connection would go. */
+struct wanted {
+	struct in6_addr at;
+	uint16_t port;
+};
 
-static bool is_ours(const struct broker *b, uint64_t inode) {
-	for (size_t i = 0; i < BROKER_LISTENERS && i < b->nlistening; i++) {
-		if (b->listening[i] == inode) {
-			return true;
-		}
+void port_remember(struct broker *b, int fd) {
+	struct stat st;
+
+	if (fstat(fd, &st) == 0) {
+		b->listening[b->nlistening++ % BROKER_LISTENERS] =
+			(struct listening){.cookie = socket_cookie(fd), .inode = st.st_ino};
 	}
-	return false;
 }
 
 /* ---- one row ---- */
@@ -43,8 +51,19 @@ struct row {
 	struct in6_addr at;
 	uint16_t port;
 	unsigned state;
+	uint64_t cookie; /* 0: of a table without */
 	uint64_t inode;
 };
+
+static bool is_ours(const struct broker *b, const struct row *r) {
+	for (size_t i = 0; i < BROKER_LISTENERS && i < b->nlistening; i++) {
+		const struct listening *one = &b->listening[i];
+		if (r->cookie != 0 ? one->cookie == r->cookie : one->inode == r->inode) {
+			return true;
+		}
+	}
+	return false;
+}
 
 static int digit(char ch) {
 	if (ch >= '0' && ch <= '9') {
@@ -95,6 +114,7 @@ static const char *skip_field(const char *s) {
 static bool read_row(const char *line, struct row *ret) {
 	const char *s = skip_field(line);
 
+	ret->cookie = 0;
 	while (*s == ' ') {
 		s++;
 	}
@@ -140,7 +160,7 @@ static bool listens_for(const struct row *r, const struct in6_addr *to) {
 
 static void count_row(const struct broker *b, const struct row *r, const struct in6_addr *to,
 		      struct count *n) {
-	bool ours = is_ours(b, r->inode);
+	bool ours = is_ours(b, r);
 
 	if (listens_for(r, to)) {
 		n->ours += ours;
@@ -181,8 +201,8 @@ static bool read_line(struct reader *in, char *line) {
 	}
 }
 
-static void count_table(const struct broker *b, const char *table, uint16_t port,
-			const struct in6_addr *to, struct count *n) {
+static void count_table(const struct broker *b, const char *table, const struct wanted *to,
+			struct count *n) {
 	struct reader in = {.fd = -1};
 	char line[LINE_MAX_];
 	struct row r;
@@ -194,19 +214,113 @@ static void count_table(const struct broker *b, const char *table, uint16_t port
 	}
 	/* Those that listen stand before all others. */
 	while (read_line(&in, line) && read_row(line, &r) && r.state == STATE_LISTEN) {
-		if (r.port == port) {
-			count_row(b, &r, to, n);
+		if (r.port == to->port) {
+			count_row(b, &r, &to->at, n);
 		}
 	}
 }
 
-enum port_owner port_owner(const struct broker *b, const struct in6_addr *to, uint16_t port) {
-	struct count n = {0};
+/* ---- sock_diag ---- */
 
-	count_table(b, "net/tcp", port, to, &n);
+struct question {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 body;
+};
+
+static int ask_listeners(int fd, int family, uint16_t port) {
+	const struct question q = {
+		.head = {.nlmsg_len = sizeof q,
+			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.body = {.sdiag_family = (uint8_t)family,
+			 .sdiag_protocol = IPPROTO_TCP,
+			 .idiag_states = 1U << STATE_LISTEN,
+			 .id.idiag_sport = htons(port)},
+	};
+
+	return fd >= 0 && send(fd, &q, sizeof q, 0) == (ssize_t)sizeof q ? 0 : -1;
+}
+
+static struct row row_of(const struct inet_diag_msg *m) {
+	struct row r = {
+		.at = mapped_any,
+		.port = ntohs(m->id.idiag_sport),
+		.state = m->idiag_state,
+		.cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0],
+		.inode = m->idiag_inode,
+	};
+
+	if (m->idiag_family == AF_INET) {
+		memcpy(&r.at.s6_addr[12], m->id.idiag_src, 4);
+	} else {
+		memcpy(&r.at, m->id.idiag_src, sizeof r.at);
+	}
+	return r;
+}
+
+/* 1: that was the last; 0: there is more; -1: the kernel has no answer. */
+static int count_answers(const struct broker *b, const char *buf, size_t len,
+			 const struct wanted *to, struct count *n) {
+	struct nlmsghdr head;
+
+	for (size_t at = 0; at + sizeof head <= len; at += NLMSG_ALIGN(head.nlmsg_len)) {
+		struct inet_diag_msg m;
+
+		memcpy(&head, buf + at, sizeof head);
+		if (head.nlmsg_type == NLMSG_DONE) {
+			return 1;
+		}
+		if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+		    head.nlmsg_len < NLMSG_HDRLEN + sizeof m || at + head.nlmsg_len > len) {
+			return -1;
+		}
+		memcpy(&m, buf + at + NLMSG_HDRLEN, sizeof m);
+		struct row r = row_of(&m);
+		if (r.port == to->port && r.cookie != 0) {
+			count_row(b, &r, &to->at, n);
+		}
+	}
+	return 0;
+}
+
+static int count_listeners(const struct broker *b, int family, const struct wanted *to,
+			   struct count *n) {
+	char buf[8192];
+	auto_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	int done = ask_listeners(fd, family, to->port);
+
+	while (done == 0) {
+		ssize_t got = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
+		done = got <= 0 ? -1 : count_answers(b, buf, (size_t)got, to, n);
+	}
+	return done > 0 ? 0 : -1;
+}
+
+/* ---- the answer ---- */
+
+/* A plain IPv4 listener is not reached by ::1: those are counted apart. */
+static void count_all(const struct broker *b, const struct wanted *to, struct count *n,
+		      unsigned *ret_plain4) {
+	*ret_plain4 = 0;
+	if (count_listeners(b, AF_INET, to, n) == 0) {
+		*ret_plain4 = n->mapped_ours;
+		if (count_listeners(b, AF_INET6, to, n) == 0) {
+			return;
+		}
+	}
+	*n = (struct count){0};
+	count_table(b, "net/tcp", to, n);
+	*ret_plain4 = n->mapped_ours;
+	count_table(b, "net/tcp6", to, n);
+}
+
+enum port_owner port_owner(const struct broker *b, const struct in6_addr *to, uint16_t port) {
+	const struct wanted wanted = {.at = *to, .port = port};
 	bool is6 = memcmp(to, &mapped_any, 12) != 0;
-	unsigned plain4 = n.mapped_ours; /* a plain IPv4 listener is not reached by ::1 */
-	count_table(b, "net/tcp6", port, to, &n);
+	struct count n = {0};
+	unsigned plain4;
+
+	count_all(b, &wanted, &n, &plain4);
 	if (n.foreign > 0) {
 		return PORT_FOREIGN;
 	}

@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/before.h"
 #include "linux/broker/links.h"
 #include "linux/broker/notice.h"
 #include "linux/broker/verdict.h"
@@ -191,7 +192,8 @@ static long give_read(const struct call *c, struct place *p, const struct openin
 	if (S_ISFIFO(st.st_mode) && waits) {
 		/* Who writes to it has been seen by our end already: it stays until the caller
 		 * has one. */
-		return caller_waits(c) ? call_apart(c, p->fd, -1, files_open_waiting, o) : -ESRCH;
+		return caller_waits(c) ? call_waits_apart(c, p->fd, -1, files_open_waiting, o)
+				       : -ESRCH;
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
 		return QUICK_NOT;
@@ -284,6 +286,7 @@ static long open_making(const struct call *c, int dirfd, const char *path,
 	int got = openat(p.fd, p.name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
 			 o->mode);
 	if (got >= 0) {
+		before_made(c->b, &p);
 		notice_file(c, p.real, o->mode);
 	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
 		got = open_over(c, &p, o, &mode);

@@ -1,6 +1,7 @@
 /* Signals without a pid namespace.
  *
- * Should:   send a signal to what descends from the guard, and to nothing else.
+ * Should:   send a signal to what descends from the guard, and to nothing else; let a
+ *           descriptor's events signal nobody else either (F_SETOWN).
  * Must not: reach the guard itself, its group, or a process that got the number of
  *           one that was judged: a pidfd holds it (K3).
  * Fails:    closed: EPERM, as for another user's process. */
@@ -263,4 +264,60 @@ long serve_pidfd_send_signal(struct call *c) {
 	return r != 0 ? r
 		      : result(syscall(SYS_pidfd_send_signal, held, sig,
 				       c->args[2] == 0 ? NULL : info.bytes, 0U));
+}
+
+/* ---- the owner of a descriptor ---- */
+
+/* F_SETOWN in the words of F_SETOWN_EX. */
+static int read_owner(const struct call *c, struct f_owner_ex *ret) {
+	int who = call_int(c, 2);
+
+	if (call_int(c, 1) == F_SETOWN_EX) {
+		return caller_bytes(c, c->args[2], ret, sizeof *ret);
+	}
+	if (who == INT_MIN) {
+		return -EINVAL;
+	}
+	*ret = (struct f_owner_ex){.type = who < 0 ? F_OWNER_PGRP : F_OWNER_PID,
+				   .pid = who < 0 ? -who : who};
+	return 0;
+}
+
+/* No owner at all is anybody's choice. */
+static int judge_owner(const struct call *c, const struct f_owner_ex *owner) {
+	if (owner->pid == 0) {
+		return 0;
+	}
+	if (owner->pid < 0) {
+		return -ESRCH;
+	}
+	if (owner->type == F_OWNER_PGRP) {
+		return group_is_inside(c, owner->pid) ? 0 : -EPERM;
+	}
+	return caller_owns(c, owner->pid);
+}
+
+/* The kernel keeps the process and not its number; between the judgement and the call that may
+ * have become another's, and then nobody is the owner. */
+long serve_fcntl(struct call *c) {
+	struct f_owner_ex owner, none = {.type = F_OWNER_PID};
+
+	if (call_int(c, 1) != F_SETOWN && call_int(c, 1) != F_SETOWN_EX) {
+		return call_let_pass(c); /* a number that is no pointer cannot change (K1) */
+	}
+	int r = read_owner(c, &owner);
+	r = r == 0 ? judge_owner(c, &owner) : r;
+	if (r != 0) {
+		return r;
+	}
+	auto_taken fd = caller_take_fd(c, call_int(c, 0));
+	if (fd < 0) {
+		return fd;
+	}
+	long done = result(syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner));
+	if (done == 0 && judge_owner(c, &owner) != 0) {
+		(void)syscall(SYS_fcntl, fd, F_SETOWN_EX, &none); /* it could be set */
+		return -ESRCH;
+	}
+	return done;
 }

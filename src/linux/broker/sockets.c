@@ -1,28 +1,34 @@
-/* Sockets without a network namespace.
+/* connect(2), bind(2) and listen(2).
  *
- * Should:   connect and bind the caller's own socket (pidfd_getfd) to an address that
- *           was copied and judged; with the network closed, that is the loopback, and
- *           there only what listens in this run.
- * Must not: wait for a connection (K5), or let a wildcard address reach the host's.
- * Fails:    closed: ENETUNREACH as in an empty network namespace, ECONNREFUSED on the
- *           loopback, EACCES for a socket file that the plan does not show. */
+ * A socket belongs to the network namespace in which it was made, wherever its descriptor is
+ * passed to.  So the broker makes these calls itself on the caller's own socket (pidfd_getfd),
+ * after it has compared that namespace with the run's.
+ *
+ * Should:   connect and bind to an address that was copied and judged; without a network
+ *           namespace, with the network closed, that is the loopback, and there only what
+ *           listens in this run.  Unix sockets are local.c's.
+ * Must not: wait for a connection (K5), or let a wildcard address reach the host's; leave a
+ *           connection pending that was judged by who listens at its port.
+ * Fails:    closed: EPERM for a socket of another network namespace, ENETUNREACH as in an empty
+ *           one, ECONNREFUSED on the loopback. */
 #include "linux/broker/sockets.h"
 
 #include "base/auto.h"
-#include "linux/broker/files.h"
+#include "base/clock.h"
 #include "linux/broker/gate.h"
-#include "linux/broker/notice.h"
-#include "linux/broker/verdict.h"
+#include "linux/broker/local.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#define SO_NETNS_COOKIE_ 71 /* Linux 5.14 */
 
 static long result(long r) {
 	return r < 0 ? -errno : 0;
@@ -46,17 +52,25 @@ int socket_option(int fd, int level, int option) {
 	return syscall(SYS_getsockopt, fd, level, option, &value, &len) != 0 ? -errno : value;
 }
 
-static bool has_path(const struct address *a) {
-	return a->len > offsetof(struct sockaddr_un, sun_path) && a->un.sun_path[0] != '\0';
+static uint64_t number_option(int fd, int option) {
+	uint64_t value = 0;
+	socklen_t len = sizeof value;
+
+	return syscall(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
 }
 
-/* The path of a unix address, which need not end with NUL. */
-static void path_of(const struct address *a, char *path) {
-	size_t n = a->len - offsetof(struct sockaddr_un, sun_path);
+uint64_t socket_cookie(int fd) {
+	return number_option(fd, SO_COOKIE);
+}
 
-	n = n < sizeof a->un.sun_path ? n : sizeof a->un.sun_path;
-	memcpy(path, a->un.sun_path, n);
-	path[n] = '\0';
+/* A kernel before 5.14 tells no socket's namespace.  There nothing is refused here: what closes
+ * the way by which such a socket would come is local.c. */
+bool network_is_own(struct broker *b, int fd) {
+	if (b->network == 0) {
+		auto_fd own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		b->network = own < 0 ? 0 : number_option(own, SO_NETNS_COOKIE_);
+	}
+	return number_option(fd, SO_NETNS_COOKIE_) == b->network;
 }
 
 /* ---- addresses of the loopback ---- */
@@ -175,16 +189,31 @@ static long hold_to_loopback(int fd, int domain, const struct in6_addr *to) {
 	return domain == AF_INET6 ? hold6(fd, to) : bind_address(fd, &a);
 }
 
+static long connect_now(int fd, const struct address *a) {
+	long r = result(syscall(SYS_connect, fd, &a->any, a->len));
+
+	return r == -EINTR ? -EINPROGRESS : r;
+}
+
 /* Without waiting, whatever the caller's socket is set to; another thread of the
- * caller may see the flag for that moment. */
+ * caller may see the flag for that moment, or take it away: then a timer ends the wait. */
 static long connect_at_once(int fd, const struct address *a, bool *ret_waits) {
 	int flags = fcntl(fd, F_GETFL);
+	struct patience timer;
 
 	*ret_waits = flags >= 0 && (flags & O_NONBLOCK) == 0;
 	if (*ret_waits && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
 		return -errno;
 	}
-	long r = result(syscall(SYS_connect, fd, &a->any, a->len));
+	patience_begin(&timer);
+	long r = connect_now(fd, a);
+	if (*ret_waits && r == -EINPROGRESS) {
+		/* On the loopback the answer came while the kernel had the socket locked: who
+		 * asks again finds it. */
+		r = connect_now(fd, a);
+		r = r == -EALREADY ? -EINPROGRESS : r;
+	}
+	patience_end(&timer);
 	if (*ret_waits && fcntl(fd, F_SETFL, flags) != 0) {
 		return -errno;
 	}
@@ -199,41 +228,14 @@ static long connect_waiting(const struct call *c, int fd, const void *arg) {
 	return result(syscall(SYS_connect, fd, &a->any, a->len));
 }
 
-/* `held` is a descriptor that the address names, or -1. */
-static long connect_to(const struct call *c, int fd, const struct address *a, int held) {
+long socket_connect(const struct call *c, int fd, const struct address *a, int held) {
 	bool waits;
 	long r = connect_at_once(fd, a, &waits);
 
-	if (waits && (r == -EINPROGRESS || r == -EAGAIN)) {
-		return call_apart(c, fd, held, connect_waiting, a);
+	if (waits && (r == -EINPROGRESS || r == -EAGAIN || r == -EALREADY)) {
+		return call_waits_apart(c, fd, held, connect_waiting, a);
 	}
 	return r;
-}
-
-static long connect_unix(const struct call *c, int fd, struct address *a) {
-	char path[sizeof a->un.sun_path + 1];
-	auto_place p;
-
-	p.fd = -1;
-	if (!has_path(a)) {
-		bool abstract = a->len > offsetof(struct sockaddr_un, sun_path);
-		bool judged = c->b->plan->landlock_abi >= LANDLOCK_ABI_SCOPES;
-		return abstract && !judged ? -ECONNREFUSED : connect_to(c, fd, a, -1);
-	}
-	path_of(a, path);
-	int r = resolve_file(c, AT_FDCWD, path, true, &p);
-	if (r != 0) {
-		return r;
-	}
-	if (verdict_change(c, &p) != 0 && !plan_passes_socket(c->b->plan, p.real)) {
-		return -EACCES;
-	}
-	struct text by_fd = fd_path(p.fd); /* what was judged is what is connected to (K3) */
-	memset(a, 0, sizeof *a);
-	a->un.sun_family = AF_UNIX;
-	memcpy(a->un.sun_path, by_fd.s, by_fd.len);
-	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + by_fd.len + 1);
-	return connect_to(c, fd, a, p.fd);
 }
 
 /* What was judged is what is connected to (K3): the kernel would take the wildcard for the
@@ -246,19 +248,98 @@ static void lead_to(struct address *a, const struct in6_addr *to) {
 	}
 }
 
-/* With the network closed: the loopback, and there only our own. */
-static long connect_inside(const struct call *c, int fd, struct address *a) {
-	struct in6_addr to = address_leads(a);
-	uint16_t port = ntohs(a->in4.sin_port); /* at the same place in both families */
+/* ---- connect, to the run's own servers on a loopback that is the host's ---- */
 
-	if (gate_serves(c->b, &to, port)) {
+/* How long a caller whose server does not accept is tried again; one that does not want to wait
+ * has a loop to go back to.  The first is what the kernel would try on the whole. */
+#define TRIED_MS 127000
+#define TRIED_AT_ONCE_MS 100
+#define TRIED_EVERY_MS 10
+
+struct inward {
+	struct address a;
+	struct in6_addr to; /* where it leads, as the port's owner was asked for it */
+	uint16_t port;
+	bool waits; /* the caller */
+};
+
+static bool is_pending(int fd) {
+	uint8_t state = 0; /* the first byte of struct tcp_info */
+	socklen_t len = sizeof state;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &len) == 0 &&
+	       (state == TCP_SYN_SENT || state == TCP_SYN_RECV);
+}
+
+static void dissolve(int fd) {
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+	(void)syscall(SYS_connect, fd, &none, sizeof none); /* of TCP it does not fail */
+}
+
+/* A connection is there at once, or it is dissolved: a SYN that the kernel sends again later
+ * would find whoever listens at the port then.  -EAGAIN: nobody accepts at the moment. */
+static long connect_judged(const struct broker *b, int fd, struct inward *in) {
+	long r = connect_at_once(fd, &in->a, &in->waits);
+
+	if (r == -EINPROGRESS && is_pending(fd)) {
+		dissolve(fd);
+		return -EAGAIN;
+	}
+	/* The port may have changed hands before the connection was made. */
+	bool made = r == 0 || r == -EINPROGRESS;
+	if (made && port_owner(b, &in->to, in->port) == PORT_FOREIGN) {
+		dissolve(fd);
+		return -ECONNREFUSED;
+	}
+	return r;
+}
+
+int port_dial(const struct broker *b, int family, uint16_t port) {
+	struct inward in = {.port = port};
+
+	in.a.any.sa_family = (sa_family_t)family;
+	in.a.in4.sin_port = htons(port);
+	in.a.len = family == AF_INET6 ? sizeof in.a.in6 : sizeof in.a.in4;
+	in.to = address_leads(&in.a); /* of the wildcard: the loopback */
+	lead_to(&in.a, &in.to);
+	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || port_owner(b, &in.to, port) != PORT_OURS) {
+		return -1;
+	}
+	long r = connect_judged(b, fd, &in);
+	return r == 0 || r == -EINPROGRESS ? take_fd(&fd) : -1;
+}
+
+/* In a helper. */
+static long connect_again(const struct call *c, int fd, const void *arg) {
+	struct inward in = *(const struct inward *)arg;
+	bool waits = in.waits;
+	int64_t until = clock_ms() + (waits ? TRIED_MS : TRIED_AT_ONCE_MS);
+	long r = -EAGAIN;
+
+	while (r == -EAGAIN && clock_ms() < until) {
+		(void)poll(NULL, 0, TRIED_EVERY_MS); /* sleeps */
+		enum port_owner owner = port_owner(c->b, &in.to, in.port);
+		r = owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
+								  : connect_judged(c->b, fd, &in);
+	}
+	return r != -EAGAIN ? r : waits ? -ETIMEDOUT : -ECONNREFUSED;
+}
+
+/* With the network closed: the loopback, and there only our own. */
+static long connect_inside(const struct call *c, int fd, const struct address *a) {
+	struct inward in = {.a = *a, .to = address_leads(a), .port = ntohs(a->in4.sin_port)};
+	struct in6_addr to = in.to;
+
+	if (gate_serves(c->b, &to, in.port)) {
 		long r = hold_to_loopback(fd, a->any.sa_family, &to);
-		return r == 0 ? gate_forward(c, fd, &to, port) : r;
+		return r == 0 ? gate_forward(c, fd, &to, in.port) : r;
 	}
 	if (!address_is_loopback(&to)) {
 		return -ENETUNREACH;
 	}
-	switch (port_owner(c->b, &to, port)) {
+	switch (port_owner(c->b, &to, in.port)) {
 	case PORT_OURS:
 		break;
 	case PORT_OURS_MAPPED:
@@ -268,28 +349,42 @@ static long connect_inside(const struct call *c, int fd, struct address *a) {
 	case PORT_FOREIGN:
 		return -ECONNREFUSED;
 	}
-	lead_to(a, &to);
+	lead_to(&in.a, &to);
 	long r = hold_to_loopback(fd, a->any.sa_family, &to);
-	return r == 0 ? connect_to(c, fd, a, -1) : r;
+	r = r == 0 ? connect_judged(c->b, fd, &in) : r;
+	return r == -EAGAIN ? call_waits_apart(c, fd, -1, connect_again, &in) : r;
 }
 
-/* The caller's socket and the address that is beside it; the domain, or -errno. */
-static int socket_and_address(const struct call *c, int *ret_fd, struct address *ret) {
+/* The caller's socket, which belongs to the run's network; the domain, or -errno. */
+static int take_socket(const struct call *c, int *ret_fd) {
 	*ret_fd = caller_take_fd(c, call_int(c, 0));
 	if (*ret_fd < 0) {
 		return *ret_fd;
 	}
 	int domain = socket_option(*ret_fd, SOL_SOCKET, SO_DOMAIN);
+	return domain >= 0 && !network_is_own(c->b, *ret_fd) ? -EPERM : domain;
+}
+
+/* And the address that is beside it. */
+static int socket_and_address(const struct call *c, int *ret_fd, struct address *ret) {
+	int domain = take_socket(c, ret_fd);
 	int r = domain < 0 ? domain : address_read(c, ret);
+
 	return r < 0 ? r : domain;
+}
+
+static long connect_inet(const struct call *c, int fd, int domain, struct address *a) {
+	if (!plan_shares(c->b->plan)) {
+		return gate_connect(c, fd, a);
+	}
+	if (!c->b->plan->own_net) {
+		return socket_connect(c, fd, a, -1);
+	}
+	return address_is_whole(a, domain) ? connect_inside(c, fd, a) : -EINVAL;
 }
 
 long serve_connect(struct call *c) {
 	struct address a;
-
-	if (!plan_shares(c->b->plan)) {
-		return gate_connect(c);
-	}
 	auto_taken fd = -1;
 	int domain = socket_and_address(c, &fd, &a);
 
@@ -300,59 +395,19 @@ long serve_connect(struct call *c) {
 		return -EINVAL;
 	}
 	if (a.any.sa_family == AF_UNSPEC) {
-		return connect_to(c, fd, &a, -1); /* ends an association; leads nowhere */
+		return socket_connect(c, fd, &a, -1); /* ends an association; leads nowhere */
 	}
 	if (a.any.sa_family != domain) {
 		return domain == AF_UNIX ? -EINVAL : -EAFNOSUPPORT;
 	}
 	if (domain == AF_UNIX) {
-		return connect_unix(c, fd, &a);
+		return local_connect(c, fd, &a);
 	}
-	if (!c->b->plan->own_net) {
-		return connect_to(c, fd, &a, -1);
-	}
-	return address_is_inet(domain) && address_is_whole(&a, domain) ? connect_inside(c, fd, &a)
-								       : -EINVAL;
+	return address_is_inet(domain) ? connect_inet(c, fd, domain, &a)
+				       : socket_connect(c, fd, &a, -1);
 }
 
 /* ---- bind ---- */
-
-/* The name's node in the caller's words where they mean the same to us, so that
- * getsockname(2) gives them back.  The words are resolved a second time then; nothing
- * can change under them meanwhile, because every call inside that could is waiting
- * for this process, or there is no rule inside the tree and Landlock's judgement of
- * the second time is all there is. */
-static long bind_path(const struct call *c, int fd, const struct address *a) {
-	char path[sizeof a->un.sun_path + 1];
-	auto_place p;
-
-	path_of(a, path);
-	int r = resolve_name(c, AT_FDCWD, path, &p);
-	if (r == 0) {
-		r = verdict_make(c, &p);
-	}
-	if (r == 0) {
-		r = files_take_umask(c);
-	}
-	if (r != 0) {
-		return r;
-	}
-	if (p.by_proc) {
-		return -EACCES; /* a path through /proc/self would be ours */
-	}
-	auto_fd cwd = path[0] == '/' ? -1 : caller_fd(c, AT_FDCWD);
-	if (path[0] != '/' && (cwd < 0 || fchdir(cwd) != 0)) {
-		return cwd < 0 ? cwd : -errno;
-	}
-	long done = result(syscall(SYS_bind, fd, &a->any, a->len));
-	if (path[0] != '/' && fchdir(c->b->root) != 0) {
-		return -errno;
-	}
-	if (done == 0) {
-		notice_node(c, p.real, S_IFSOCK);
-	}
-	return done;
-}
 
 /* The loopback in place of the wildcard. */
 static void loopback_for(int fd, int domain, struct address *a) {
@@ -412,8 +467,8 @@ long serve_bind(struct call *c) {
 	if (address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
 		return bind_inside(fd, domain, &a);
 	}
-	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX && has_path(&a)) {
-		return bind_path(c, fd, &a);
+	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX) {
+		return local_bind(c, fd, &a);
 	}
 	return result(syscall(SYS_bind, fd, &a.any, a.len));
 }
@@ -430,23 +485,22 @@ static long bind_unbound(int fd, int domain) {
 }
 
 long serve_listen(struct call *c) {
-	struct stat st;
-	auto_taken fd = caller_take_fd(c, call_int(c, 0));
+	auto_taken fd = -1;
+	int domain = take_socket(c, &fd);
 
-	if (fd < 0) {
-		return fd;
-	}
-	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
 	if (domain < 0) {
 		return domain;
 	}
-	bool inside = address_is_inet(domain) && c->b->plan->own_net;
-	long r = inside ? bind_unbound(fd, domain) : 0;
+	bool shared = address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan);
+	long r = shared ? bind_unbound(fd, domain) : 0;
 	if (r == 0) {
 		r = result(syscall(SYS_listen, fd, call_int(c, 1)));
 	}
-	if (r == 0 && inside && fstat(fd, &st) == 0) {
-		port_remember(c->b, st.st_ino);
+	if (r == 0 && shared) {
+		port_remember(c->b, fd);
+	}
+	if (r == 0 && domain == AF_UNIX) {
+		local_listens(c->b, fd);
 	}
 	return r;
 }

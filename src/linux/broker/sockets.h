@@ -1,4 +1,4 @@
-/* Which loopback ports belong to this run. */
+/* What the handlers of socket calls share; which loopback ports belong to this run. */
 #ifndef CORRAL_LINUX_BROKER_SOCKETS_H
 #define CORRAL_LINUX_BROKER_SOCKETS_H
 
@@ -20,7 +20,11 @@ enum port_owner {
 enum port_owner port_owner(const struct broker *b, const struct in6_addr *to, uint16_t port);
 
 /* Remembers a socket that listens. */
-void port_remember(struct broker *b, uint64_t inode);
+void port_remember(struct broker *b, int fd);
+
+/* A socket that is connected to the run's own server at that port of the loopback; -1: there is
+ * none.  Does not wait. */
+int port_dial(const struct broker *b, int family, uint16_t port);
 
 struct address {
 	union {
@@ -44,5 +48,15 @@ bool address_is_whole(const struct address *a, int domain);
 
 /* An option with a number, or -errno. */
 int socket_option(int fd, int level, int option);
+
+/* The kernel's number for a socket, which no other ever has; 0: it tells none. */
+uint64_t socket_cookie(int fd);
+
+/* Whether the socket belongs to the network namespace of the run. */
+bool network_is_own(struct broker *b, int fd);
+
+/* Connects the caller's socket; where that takes longer and the caller waits for it, a helper
+ * does.  `held` is a descriptor that the address names, or -1. */
+long socket_connect(const struct call *c, int fd, const struct address *a, int held);
 
 #endif

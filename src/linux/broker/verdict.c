@@ -9,17 +9,16 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "linux/broker/before.h"
 #include "linux/broker/walk.h"
 #include "linux/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/syscall.h>
 
 #define DELETED " (deleted)"
-#define REPOSITORY "/.git"
 
 bool place_is_nowhere(const struct place *p) {
 	if (p->has_name) {
@@ -38,65 +37,6 @@ static enum sight stricter(enum sight a, enum sight b) {
 		[SIGHT_PRIVATE] = 3, [SIGHT_WRITE] = 3,
 	};
 	return rank[a] < rank[b] ? a : b;
-}
-
-/* ---- repositories that the run made ---- */
-
-/* Where the path is in a ".git": how long it is up to there; 0 when it is not. */
-static size_t repository_length(const char *path) {
-	size_t found = 0;
-
-	for (const char *at = path; (at = strstr(at, REPOSITORY)) != NULL; at++) {
-		size_t end = (size_t)(at - path) + strlen(REPOSITORY);
-		if (path[end] == '/') {
-			found = end;
-		}
-	}
-	return found;
-}
-
-void verdict_made(struct broker *b, int dir, const char *name) {
-	struct stat st;
-
-	if (strcasecmp(name, &REPOSITORY[1]) == 0 &&
-	    syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		struct made *slot = &b->made[b->nmade++ % BROKER_MADE];
-		*slot = (struct made){.dev = st.st_dev, .ino = st.st_ino};
-	}
-}
-
-static bool is_made(const struct broker *b, const struct stat *st) {
-	for (size_t i = 0; i < BROKER_MADE; i++) {
-		if (b->made[i].ino == st->st_ino && b->made[i].dev == st->st_dev) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Whether the place lies in a ".git" of this run.  Its path alone may have become
- * another's: the repository that has it now must also hold the file that we hold. */
-static bool in_made_repository(const struct broker *b, const struct place *p) {
-	char at[REAL_MAX];
-	const char *held = p->has_name ? p->dir : p->real;
-	size_t len = repository_length(p->real), all = strlen(held);
-	struct stat repository, there, ours;
-
-	if (b->nmade == 0 || len == 0 || all < len) {
-		return false;
-	}
-	memcpy(at, held, len);
-	at[len] = '\0';
-	auto_fd fd = open(at, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &repository) != 0 || !is_made(b, &repository) ||
-	    fstat(p->fd, &ours) != 0) {
-		return false;
-	}
-	if (all == len) {
-		return repository.st_dev == ours.st_dev && repository.st_ino == ours.st_ino;
-	}
-	return syscall(SYS_newfstatat, fd, held + len + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
 }
 
 /* ---- the plan's word ---- */
@@ -128,10 +68,10 @@ static enum sight judged(const struct broker *b, const struct place *p, const ch
 	if (ruling.deny != NULL) {
 		return SIGHT_DENIED;
 	}
-	if (ruling.protect == NULL || (ruling.protect->until_made && in_made_repository(b, p))) {
-		return sight;
+	if (ruling.protect == NULL) {
+		return path == p->real && before_keeps_file(b, p) ? SIGHT_READ : sight;
 	}
-	return SIGHT_READ;
+	return ruling.protect->until_made && before_in_made(b, p) ? sight : SIGHT_READ;
 }
 
 /* The path of a rule that denies one name; false for any other rule. */
@@ -164,11 +104,13 @@ static bool is_denied_end(const struct broker *b, const char *path) {
 	char named[REAL_MAX], end[REAL_MAX], word;
 
 	for (size_t i = 0; i < rules->count; i++) {
-		if (!path_of_deny(&rules->list[i], named) || !rules_deny(rules, named)) {
+		if (!path_of_deny(&rules->list[i], named)) {
 			continue;
 		}
 		const char *written = written_as(&rules->list[i], named);
-		if (written == NULL && syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0) {
+		/* A link is rare, and to judge a name takes as long as there are rules. */
+		if ((written == NULL && syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0) ||
+		    !rules_deny(rules, named)) {
 			continue;
 		}
 		auto_fd fd = sys_openat2(AT_FDCWD, written == NULL ? named : written, O_PATH,
@@ -256,6 +198,14 @@ int verdict_look(const struct call *c, const struct place *p) {
 	 * not show may be a denied file by another way.  Devices are Landlock's alone. */
 	bool elsewhere = sight == SIGHT_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
 	return sight == SIGHT_DENIED || elsewhere ? -EACCES : 0;
+}
+
+int verdict_tell(const struct call *c, const struct place *p) {
+	if (place_is_nowhere(p)) {
+		return 0;
+	}
+	enum sight sight = sight_of(c, p, p->real);
+	return sight == SIGHT_DENIED || sight == SIGHT_NONE ? -EACCES : 0;
 }
 
 int verdict_change(const struct call *c, const struct place *p) {

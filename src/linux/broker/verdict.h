@@ -11,6 +11,10 @@ bool place_is_nowhere(const struct place *p);
 /* 0, or -EACCES for what is denied. */
 int verdict_look(const struct call *c, const struct place *p);
 
+/* What is read of a file without opening it, of whatever kind: 0, or -EACCES for what is
+ * denied or not shown. */
+int verdict_tell(const struct call *c, const struct place *p);
+
 /* The file's content or marks change: 0, -EACCES, or -EROFS outside what is writable. */
 int verdict_change(const struct call *c, const struct place *p);
 
@@ -29,9 +33,6 @@ int verdict_lead(const struct call *c, const struct place *p, const char *words)
  * -EBUSY, as for a mount point; -EXDEV from one tree to another, so that who moves it
  * copies file by file, and each is judged.  A symlink: as verdict_lead(). */
 int verdict_move(const struct call *c, const struct place *from, const struct place *to);
-
-/* A directory was made; a ".git" is remembered as the run's own. */
-void verdict_made(struct broker *b, int dir, const char *name);
 
 /* The answer for a path that was not found: what is denied is denied, be it there
  * or not. */

@@ -14,12 +14,16 @@
 /* Lifts every descriptor above the numbers that will be given out, so that
  * giving one out cannot overwrite another. */
 static int lift(struct kit *k, struct err *e) {
-	int floor = (int)k->nfds + 4;
+	int floor = (int)k->nfds + 5;
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
 				 ? k->fds[i]
 				 : open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
-		k->fds[i] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, floor);
+		if (fd < 0) {
+			return err_sys(e, "descriptors",
+				       "cannot open /dev/null for a stream of the command");
+		}
+		k->fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, floor);
 		if (k->fds[i] < 0) {
 			return err_sys(e, "descriptors",
 				       "cannot keep a descriptor for the command");
@@ -34,6 +38,9 @@ static int lift(struct kit *k, struct err *e) {
 	}
 	if (k->gate_fd >= 0) {
 		k->gate_fd = fcntl(k->gate_fd, F_DUPFD_CLOEXEC, floor);
+	}
+	if (k->warden_fd >= 0) {
+		k->warden_fd = fcntl(k->warden_fd, F_DUPFD_CLOEXEC, floor);
 	}
 	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
 }
@@ -68,7 +75,7 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	k->channel_fd = channel;
 	int last = channel;
 	if (keep(&k->scope_fd, &last, e) != 0 || keep(&k->lock_fd, &last, e) != 0 ||
-	    keep(&k->gate_fd, &last, e) != 0) {
+	    keep(&k->gate_fd, &last, e) != 0 || keep(&k->warden_fd, &last, e) != 0) {
 		return -1;
 	}
 	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {

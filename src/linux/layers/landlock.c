@@ -3,9 +3,11 @@
  * With namespaces the mounts hold nothing but the plan's files already; this layer
  * repeats the grants as rules on the files themselves, so that a mistake in one of
  * the two is not an escape.  Without them it is the boundary.  It also keeps
- * signals and abstract sockets inside, and there in two steps: the guard and the
- * broker are under the rules, and the command in a domain of its own within, so
- * that the guard can signal everything inside and nothing inside the guard.
+ * signals and abstract sockets inside, and there in three steps: the inner warden, the
+ * guard and the command are under the rules, the guard in a domain within the warden's,
+ * the command in one within the guard's.  So each can signal everything further inside
+ * and nothing further out.  Around all of them is a domain that closes signals alone, so
+ * that the outer warden too can kill everything in one call.
  *
  * Should:   turn the plan's grants into one ruleset and enforce it here.
  * Must not: run before mounts.c (a landlocked thread can no longer mount or
@@ -22,6 +24,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #define RIGHTS_LIST LL_FS_READ_DIR
@@ -35,7 +38,8 @@
 
 /* Rights that the kernel accepts on something that is not a directory. */
 #define RIGHTS_OF_FILES                                                                            \
-	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV)
+	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV |   \
+	 LL_FS_RESOLVE_UNIX)
 
 static const uint64_t rights_of[] = {
 	[REACH_NONE] = 0,           [REACH_LIST] = RIGHTS_LIST,   [REACH_READ] = RIGHTS_READ,
@@ -53,6 +57,7 @@ static const struct {
 	{3, LL_FS_TRUNCATE, 0},
 	{5, LL_FS_IOCTL_DEV, 0},
 	{6, 0, LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL},
+	{9, LL_FS_RESOLVE_UNIX, 0}, /* sockets of the same domain need no rule */
 };
 
 static struct ll_ruleset_attr known_to(int abi) {
@@ -73,19 +78,37 @@ static size_t attr_size(int abi) {
 			 : sizeof(struct ll_ruleset_attr);
 }
 
-static int allow(const struct kit *k, int fd, uint64_t rights, bool is_file) {
-	struct ll_path_beneath rule = {
-		.allowed = rights & known_to(k->plan->landlock_abi).fs &
-			   (is_file ? RIGHTS_OF_FILES : ~0ULL),
-		.parent_fd = fd,
-	};
-	return (int)syscall(SYS_landlock_add_rule, k->ruleset_fd, LL_RULE_PATH_BENEATH, &rule, 0);
+static int add_rule(int ruleset, int fd, uint64_t rights) {
+	struct ll_path_beneath rule = {.allowed = rights, .parent_fd = fd};
+
+	return (int)syscall(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &rule, 0);
 }
 
-/* Trees of the host are known before the child exists; the rest is made by it,
- * unless there is no root of our own to make it in. */
+static int allow(const struct kit *k, int fd, uint64_t rights, bool is_file) {
+	return add_rule(k->ruleset_fd, fd,
+			rights & known_to(k->plan->landlock_abi).fs &
+				(is_file ? RIGHTS_OF_FILES : ~0ULL));
+}
+
+/* The inner ruleset repeats who may remove directories where. */
+static int allow_removal(const struct kit *k, int fd, enum reach reach) {
+	if (k->scope_fd < 0 || (rights_of[reach] & LL_FS_REMOVE_DIR) == 0) {
+		return 0;
+	}
+	return add_rule(k->scope_fd, fd, LL_FS_REMOVE_DIR);
+}
+
+static const char *place_of(const struct mount *m) {
+	return m->source != NULL ? m->source : m->target;
+}
+
+/* Trees of the host are known before the child exists; the rest is made by it: its
+ * root, or without one the run's directory. */
 static bool is_known(const struct kit *k, const struct mount *m) {
-	return plan_shares(k->plan) || m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
+	if (plan_shares(k->plan)) {
+		return k->plan->run_dir == NULL || !path_within(place_of(m), k->plan->run_dir);
+	}
+	return m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
 }
 
 static bool has_rule(const struct mount *m) {
@@ -94,7 +117,7 @@ static bool has_rule(const struct mount *m) {
 
 /* With namespaces the mounts compare; here the rule is all there is. */
 static int open_known(const struct kit *k, const struct mount *m, struct err *e) {
-	const char *path = m->source != NULL ? m->source : m->target;
+	const char *path = place_of(m);
 	auto_fd fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
 		return err_sys_at(e, "landlock", "cannot open", path);
@@ -114,27 +137,76 @@ static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
 	if (fd < 0) {
 		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
-	bool is_file = m->is_file || m->kind == MOUNT_FILE;
-	if (allow(k, fd, rights_of[m->reach], is_file) != 0) {
+	bool is_file = m->is_file || m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT;
+	if (allow(k, fd, rights_of[m->reach], is_file) != 0 ||
+	    (!is_file && allow_removal(k, fd, m->reach) != 0)) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
 	}
 	return 0;
 }
 
-/* The same scopes once more, for the command alone; without rights of files, so
- * that opening one costs nothing more.  Moving a file between directories is the
- * one right that every ruleset denies unless it says otherwise. */
+/* The sockets of the host that the policy names. */
+static int rules_for_sockets(struct kit *k, struct err *e) {
+	const struct net_plan *net = &k->plan->net;
+
+	for (size_t i = 0; k->plan->landlock_abi >= LANDLOCK_ABI_UNIX && i < net->nsockets; i++) {
+		const char *path = net->sockets[i].source;
+		auto_fd fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0 || allow(k, fd, LL_FS_RESOLVE_UNIX, true) != 0) {
+			return err_sys_at(e, "landlock", "the kernel refused the rule for", path);
+		}
+	}
+	return 0;
+}
+
+/* The same scopes once more, for the guard and again for the command; without rights
+ * that opening a file needs, so that it costs nothing more.  Moving a file between
+ * directories is the one right that every ruleset denies unless it says otherwise.
+ * Removing directories is the one right that the inner warden has beyond the plan's: it
+ * removes the run's own. */
 static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
-	struct ll_ruleset_attr scope = {.fs = LL_FS_REFER, .scoped = attr->scoped};
-	if (!plan_shares(k->plan) || scope.scoped == 0) {
+	uint64_t move = attr->fs & LL_FS_REFER;
+	struct ll_ruleset_attr scope = {.fs = move | LL_FS_REMOVE_DIR, .scoped = attr->scoped};
+	if (!plan_shares(k->plan)) {
 		return 0;
 	}
+	k->scope_fd = (int)syscall(SYS_landlock_create_ruleset, &scope,
+				   attr_size(k->plan->landlock_abi), 0);
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
-	struct ll_path_beneath rule = {.allowed = LL_FS_REFER, .parent_fd = root};
-	k->scope_fd = (int)syscall(SYS_landlock_create_ruleset, &scope, sizeof scope, 0);
-	if (root < 0 || k->scope_fd < 0 ||
-	    syscall(SYS_landlock_add_rule, k->scope_fd, LL_RULE_PATH_BENEATH, &rule, 0) != 0) {
+	if (root < 0 || k->scope_fd < 0 || (move != 0 && add_rule(k->scope_fd, root, move) != 0)) {
 		return err_sys(e, "landlock", "the kernel refused to make the inner ruleset");
+	}
+	return 0;
+}
+
+/* For the outer warden: whoever is below it can be signalled by it, and nobody else.  It
+ * closes no file, because the outer warden removes the run's directory. */
+static int prepare_circle(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
+	struct ll_ruleset_attr circle = {.fs = LL_FS_REFER, .scoped = LL_SCOPE_SIGNAL};
+	if (!plan_shares(k->plan) || (attr->scoped & LL_SCOPE_SIGNAL) == 0) {
+		return 0;
+	}
+	k->circle_fd = (int)syscall(SYS_landlock_create_ruleset, &circle,
+				    attr_size(k->plan->landlock_abi), 0);
+	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (root < 0 || k->circle_fd < 0 || add_rule(k->circle_fd, root, LL_FS_REFER) != 0) {
+		return err_sys(e, "landlock", "the kernel refused to make the outer ruleset");
+	}
+	return 0;
+}
+
+/* For the inner warden, who removes the run's directory from its parent. */
+static int rule_for_parent(struct kit *k, struct err *e) {
+	char dir[PATH_MAX];
+	if (!plan_shares(k->plan) || k->plan->run_dir == NULL) {
+		return 0;
+	}
+	auto_fd fd = path_parent(k->plan->run_dir, dir)
+			     ? open(dir, O_PATH | O_CLOEXEC | O_DIRECTORY)
+			     : -1;
+	if (fd < 0 || add_rule(k->ruleset_fd, fd, LL_FS_REMOVE_DIR) != 0) {
+		return err_sys_at(e, "landlock", "the kernel refused the rule for the parent of",
+				  k->plan->run_dir);
 	}
 	return 0;
 }
@@ -156,13 +228,17 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	if (k->ruleset_fd < 0) {
 		return err_sys(e, "landlock", "the kernel refused to make a ruleset");
 	}
+	if (prepare_scope(k, &attr, e) != 0 || prepare_circle(k, &attr, e) != 0 ||
+	    rule_for_parent(k, e) != 0) {
+		return -1;
+	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
 		if (is_known(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
 			return -1;
 		}
 	}
-	return prepare_scope(k, &attr, e);
+	return rules_for_sockets(k, e);
 }
 
 /* A file that takes the place of this one has no rule of its own; the kernel asks the
@@ -205,6 +281,17 @@ static int rules_of_own_root(struct kit *k, struct err *e) {
 	return 0;
 }
 
+/* What the child has made in the run's directory. */
+static int rules_of_run_dir(struct kit *k, struct err *e) {
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		const struct mount *m = &k->plan->mounts[i];
+		if (!is_known(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* The command's own terminal, in the host's devpts among others. */
 static int rule_for_pty(struct kit *k, struct err *e) {
 	if (k->want_pty && allow(k, k->fds[0], RIGHTS_DEVICE, true) != 0) {
@@ -213,11 +300,25 @@ static int rule_for_pty(struct kit *k, struct err *e) {
 	return 0;
 }
 
+static int enter_circle(struct kit *k, struct err *e) {
+	auto_fd circle = take_fd(&k->circle_fd);
+
+	if (circle < 0) {
+		return 0; /* the kernel does not judge signals: children are killed one by one */
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    syscall(SYS_landlock_restrict_self, circle, 0) != 0) {
+		return err_sys(e, "landlock", "the kernel refused the outer ruleset");
+	}
+	return 0;
+}
+
 static int landlock_enter(struct kit *k, struct err *e) {
 	if (k->ruleset_fd < 0) {
 		return 0; /* the kernel has no Landlock; the plan says so */
 	}
-	if ((plan_shares(k->plan) ? rule_for_pty(k, e) : rules_of_own_root(k, e)) != 0) {
+	if (plan_shares(k->plan) ? rules_of_run_dir(k, e) != 0 || rule_for_pty(k, e) != 0
+				 : rules_of_own_root(k, e) != 0) {
 		return -1;
 	}
 	if (syscall(SYS_landlock_restrict_self, k->ruleset_fd, 0) != 0) {
@@ -226,7 +327,8 @@ static int landlock_enter(struct kit *k, struct err *e) {
 	return 0;
 }
 
-static int landlock_start(struct kit *k, struct err *e) {
+/* The guard, and once more the command's process. */
+static int enter_scope(struct kit *k, struct err *e) {
 	if (k->scope_fd >= 0 && syscall(SYS_landlock_restrict_self, k->scope_fd, 0) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the inner ruleset");
 	}
@@ -236,12 +338,15 @@ static int landlock_start(struct kit *k, struct err *e) {
 static void landlock_done(struct kit *k) {
 	drop_fd(&k->ruleset_fd);
 	drop_fd(&k->scope_fd);
+	drop_fd(&k->circle_fd);
 }
 
 const struct layer layer_landlock = {
 	.name = "landlock",
 	.prepare = landlock_prepare,
+	.warden = enter_circle,
 	.enter = landlock_enter,
-	.start = landlock_start,
+	.guard = enter_scope,
+	.start = enter_scope,
 	.done = landlock_done,
 };

@@ -379,14 +379,20 @@ static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
+/* A directory of ours is made read-only by seal(): mount points are made beneath it. */
+static bool is_sealed_later(const struct mount *m) {
+	return m->kind == MOUNT_MASK_DIR || (m->kind == MOUNT_PIN && m->create && !m->writable);
+}
+
 /* A mount point cannot be renamed or removed; what lies beneath is unaffected. */
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd at = open_target(g, m, false);
+	auto_fd at = m->create ? create_dir(g, m) : open_target(g, m, false);
 	if (at < 0) {
 		return fail_unless_maybe(e, "cannot reach the path to protect", m);
 	}
+	bool closed = !m->writable && !is_sealed_later(m);
 	uint64_t attributes =
-		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (closed ? MOUNT_ATTR_RDONLY : 0);
 	return tree_bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
 }
 
@@ -425,7 +431,7 @@ static int new_root(uint64_t size, struct err *e) {
 static int seal(const struct plan *plan, const struct ground *g, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind != MOUNT_MASK_DIR) {
+		if (!is_sealed_later(m)) {
 			continue;
 		}
 		auto_fd fd = open_target(g, m, true);

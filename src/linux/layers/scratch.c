@@ -1,10 +1,10 @@
-/* Scratch: the private home, and the directory of a run without a root of its own.
+/* Scratch: the directory of a run without a root of its own, and links in the private home.
  *
  * An earlier command may have left anything in the private home: no link in it is
  * followed, and what stands in the way of one of ours is left alone.
  *
- * Should:   make the private home; without namespaces also the run's own
- *           directory with its windows and files, and the links into toolchains.
+ * Should:   without namespaces, make the run's own directory with its windows and files, and
+ *           the links into toolchains.
  * Must not: use a directory that was there before: in /tmp it may be anybody's.
  * Fails:    closed, but for a link into a toolchain. */
 #include "linux/scratch.h"
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 
 /* mkdir -p for our own state, private to the user. */
-static int make_private_dirs(const char *path, struct err *e) {
+int scratch_make_dirs(const char *path, struct err *e) {
 	char part[PATH_MAX];
 	for (size_t i = 1; path[i - 1] != '\0'; i++) {
 		if (path[i] != '/' && path[i] != '\0') {
@@ -44,13 +44,6 @@ static int make_private_dirs(const char *path, struct err *e) {
 	return 0;
 }
 
-int scratch_make_home(const char *home, struct err *e) {
-	if (home == NULL || mkdir(home, 0700) == 0 || errno == EEXIST) {
-		return 0; /* all but the first run of a workspace */
-	}
-	return make_private_dirs(home, e);
-}
-
 /* ---- without a root of our own ---- */
 
 static bool holds(const char *path, const char *text) {
@@ -64,7 +57,7 @@ static bool holds(const char *path, const char *text) {
 
 static int make_parents(const char *path, struct err *e) {
 	char dir[PATH_MAX];
-	return path_parent(path, dir) ? make_private_dirs(dir, e) : -1;
+	return path_parent(path, dir) ? scratch_make_dirs(dir, e) : -1;
 }
 
 static int open_draft(const char *path) {
@@ -148,19 +141,76 @@ static bool time_to_sweep(const char *run_dir) {
 	return run_dir[strlen(run_dir) - 1] == '0'; /* a random digit of sixteen */
 }
 
-static int make_run_dir(struct kit *k, struct err *e) {
+static bool home_is_own(const struct plan *plan) {
+	return path_within(plan->home_at, plan->run_dir);
+}
+
+static void link_toolchains(const struct plan *plan) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_LINK && path_within(m->target, plan->home_at)) {
+			link_toolchain(plan->home_at, m);
+		}
+	}
+}
+
+/* What stays after the run. */
+static int make_state(const struct plan *plan, struct err *e) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
+			return -1;
+		}
+	}
+	if (!home_is_own(plan)) {
+		link_toolchains(plan);
+	}
+	return 0;
+}
+
+/* Here, where a remedy can be named; the child makes it. */
+static int check_parent(const struct plan *plan, struct err *e) {
+	char dir[PATH_MAX];
+	if (path_parent(plan->run_dir, dir) && access(dir, W_OK) == 0) {
+		return 0;
+	}
+	err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
+	return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
+}
+
+static int scratch_prepare(struct kit *k, struct err *e) {
 	const struct plan *plan = k->plan;
+	if (plan->run_dir == NULL) {
+		return 0;
+	}
 	if (time_to_sweep(plan->run_dir)) {
 		scratch_sweep(plan->run_dir);
 	}
+	return check_parent(plan, e) == 0 ? make_state(plan, e) : -1;
+}
+
+static int lock_run_dir(struct kit *k, struct err *e) {
+	const struct plan *plan = k->plan;
 	if (mkdir(plan->run_dir, 0700) != 0) {
-		err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
-		return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
+		return err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
 	}
-	/* Held by the first process as long as it lives: see scratch_sweep(). */
+	/* Held by the inner warden and the guard as long as they live: see scratch_sweep(). */
 	k->lock_fd = open(plan->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX | LOCK_NB) != 0) {
 		return err_sys_at(e, "scratch", "cannot lock the run's directory", plan->run_dir);
+	}
+	return 0;
+}
+
+/* In the child, below the outer warden: then two processes are there to remove it,
+ * whoever dies (linux/warden.h). */
+static int scratch_enter(struct kit *k, struct err *e) {
+	const struct plan *plan = k->plan;
+	if (plan->run_dir == NULL) {
+		return 0;
+	}
+	if (lock_run_dir(k, e) != 0) {
+		return -1;
 	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -168,34 +218,21 @@ static int make_run_dir(struct kit *k, struct err *e) {
 		if (beneath && mkdir(m->target, 0700) != 0) {
 			return err_sys_at(e, "scratch", "cannot make", m->target);
 		}
-		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
-			return -1;
-		}
 		if (m->kind == MOUNT_TEXT && make_text(m, e) != 0) {
 			return -1;
 		}
 	}
-	/* The home stands by now, wherever it is. */
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (m->kind == MOUNT_LINK && path_within(m->target, plan->home_at)) {
-			link_toolchain(plan->home_at, m);
-		}
+	if (home_is_own(plan)) {
+		link_toolchains(plan);
 	}
 	return 0;
-}
-
-static int scratch_prepare(struct kit *k, struct err *e) {
-	const struct plan *plan = k->plan;
-	if (scratch_make_home(plan->home_source, e) != 0) {
-		return -1;
-	}
-	return plan->run_dir == NULL ? 0 : make_run_dir(k, e);
 }
 
 static void scratch_done(struct kit *k) {
 	drop_fd(&k->lock_fd);
 }
 
-const struct layer layer_scratch = {
-	.name = "scratch", .prepare = scratch_prepare, .done = scratch_done};
+const struct layer layer_scratch = {.name = "scratch",
+				    .prepare = scratch_prepare,
+				    .enter = scratch_enter,
+				    .done = scratch_done};

@@ -59,6 +59,11 @@ static int rename_exchange(int argc, char **argv) {
 	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE));
 }
 
+static int rename_whiteout(int argc, char **argv) {
+	(void)argc;
+	return probe_result(renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], 1U << 2));
+}
+
 /* Swaps two names again and again, for as long as others look at them: in bursts,
  * so that looks shortly after each other differ, and with pauses, so that several
  * in a row can see the same. */
@@ -256,6 +261,7 @@ static const struct probe rows[] = {
 	{"write", 1, write_file, "PATH"},
 	{"read-some", 1, read_some, "PATH"},
 	{"rename-exchange", 2, rename_exchange, "A B"},
+	{"rename-whiteout", 2, rename_whiteout, "A B"},
 	{"exchange-for", 3, exchange_for, "A B MILLISECONDS"},
 	{"set-attribute", 3, set_attribute, "PATH NAME VALUE"},
 	{"set-capability", 1, set_capability, "PATH"},

@@ -7,6 +7,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -32,11 +33,16 @@
  * every architecture. */
 #define NR_openat2 437
 #define NR_quotactl_fd 443
+#define NR_memfd_secret 447
+#define NR_set_mempolicy_home_node 450
 #define NR_fchmodat2 452
 #define NR_statmount 457
 #define NR_listmount 458
+#define NR_lsm_get_self_attr 459
 #define NR_lsm_set_self_attr 460
+#define NR_lsm_list_modules 461
 #define NR_open_tree_attr 467
+#define NR_file_setattr 469
 
 struct raw_call {
 	const char *name;
@@ -54,11 +60,14 @@ static const struct raw_call raw_calls[] = {
 	{"clone3", SYS_clone3, {WILD, 0}},
 	{"delete_module", SYS_delete_module, {WILD, 0}},
 	{"fanotify_init", SYS_fanotify_init, {BAD, 0}},
+	{"fanotify_mark", SYS_fanotify_mark, {BAD, 1, 1, AT_FDCWD, WILD}},
+	{"file_setattr", NR_file_setattr, {BAD, WILD, WILD, 0, BAD}},
 	{"finit_module", SYS_finit_module, {BAD, WILD, 0}},
 	{"fsconfig", SYS_fsconfig, {BAD, BAD, 0, 0, 0}},
 	{"fsmount", SYS_fsmount, {BAD, BAD, 0}},
 	{"fsopen", SYS_fsopen, {WILD, BAD}},
 	{"fspick", SYS_fspick, {BAD, WILD, BAD}},
+	{"get_robust_list", SYS_get_robust_list, {BAD, WILD, WILD}},
 	{"init_module", SYS_init_module, {WILD, 0, WILD}},
 	{"io_uring_enter", SYS_io_uring_enter, {BAD, 0, 0, 0, 0, 0}},
 	{"io_uring_register", SYS_io_uring_register, {BAD, 0, 0, 0}},
@@ -66,12 +75,17 @@ static const struct raw_call raw_calls[] = {
 	{"kcmp", SYS_kcmp, {BAD, BAD, 99, 0, 0}},
 	{"kexec_load", SYS_kexec_load, {0, 0, WILD, BAD}},
 	{"keyctl", SYS_keyctl, {9999, 0, 0, 0, 0}},
+	{"listmount", NR_listmount, {WILD, WILD, 1, BAD}},
+	{"lsm_get_self_attr", NR_lsm_get_self_attr, {0, WILD, WILD, 0}},
+	{"lsm_list_modules", NR_lsm_list_modules, {WILD, WILD, 0}},
 	{"lsm_set_self_attr", NR_lsm_set_self_attr, {0, WILD, 0, 0}},
+	{"memfd_secret", NR_memfd_secret, {0x7ffffff0}},
 	{"migrate_pages", SYS_migrate_pages, {0, 8, WILD, WILD}},
 	{"mount", SYS_mount, {0, WILD, 0, 0, 0}},
 	{"mount_setattr", SYS_mount_setattr, {BAD, WILD, BAD, 0, 0}},
 	{"move_mount", SYS_move_mount, {BAD, WILD, BAD, WILD, BAD}},
 	{"move_pages", SYS_move_pages, {0, 1, WILD, 0, WILD, 0x100}},
+	{"name_to_handle_at", SYS_name_to_handle_at, {BAD, WILD, WILD, WILD, BAD}},
 	{"nfsservctl", SYS_nfsservctl, {0, 0, 0}},
 	{"openat2", NR_openat2, {AT_FDCWD, WILD, WILD, 24}},
 	{"open_by_handle_at", SYS_open_by_handle_at, {BAD, WILD, 0}},
@@ -84,12 +98,15 @@ static const struct raw_call raw_calls[] = {
 	{"process_mrelease", SYS_process_mrelease, {BAD, 1}},
 	{"quotactl", SYS_quotactl, {BAD, WILD, 0, 0}},
 	{"quotactl_fd", NR_quotactl_fd, {BAD, 0, 0, 0}},
+	{"remap_file_pages", SYS_remap_file_pages, {0, 4096, 1, 0, 0}},
 	{"reboot", SYS_reboot, {0, 0, 0, 0}},
 	{"request_key", SYS_request_key, {WILD, WILD, 0, 0}},
 	{"setdomainname", SYS_setdomainname, {WILD, 1}},
+	{"set_mempolicy_home_node", NR_set_mempolicy_home_node, {0, 4096, 0, 1}},
 	{"sethostname", SYS_sethostname, {WILD, 1}},
 	{"setns", SYS_setns, {BAD, 0}},
 	{"settimeofday", SYS_settimeofday, {WILD, 0}},
+	{"statmount", NR_statmount, {WILD, WILD, 1, BAD}},
 	{"swapoff", SYS_swapoff, {WILD}},
 	{"swapon", SYS_swapon, {WILD, 0}},
 	{"syslog", SYS_syslog, {3, 0, BAD}},
@@ -129,7 +146,35 @@ static const struct raw_call raw_calls[] = {
 	{"ioctl:KDSETKEYCODE", SYS_ioctl, {BAD, 0x4b4d, WILD}},
 	{"ioctl:KDSKBDIACRUC", SYS_ioctl, {BAD, 0x4bfb, WILD}},
 	{"setsockopt:TCP_ULP", SYS_setsockopt, {BAD, 6, 31, WILD, 4}},
+	{"setsockopt:TCP_ULP-high", SYS_setsockopt, {BAD, 0x100000006, 0x10000001f, WILD, 4}},
+	{"setsockopt:SO_ATTACH_FILTER", SYS_setsockopt, {BAD, 1, 26, WILD, 16}},
+	{"setsockopt:SO_ATTACH_BPF", SYS_setsockopt, {BAD, 1, 50, WILD, 4}},
+	{"setsockopt:SO_ATTACH_REUSEPORT_CBPF", SYS_setsockopt, {BAD, 1, 51, WILD, 16}},
+	{"setsockopt:SO_ATTACH_REUSEPORT_EBPF", SYS_setsockopt, {BAD, 1, 52, WILD, 4}},
+	{"setsockopt:TCP_MD5SIG", SYS_setsockopt, {BAD, 6, 14, WILD, 4}},
+	{"setsockopt:TCP_MD5SIG_EXT", SYS_setsockopt, {BAD, 6, 32, WILD, 4}},
+	{"setsockopt:TCP_AO_ADD_KEY", SYS_setsockopt, {BAD, 6, 38, WILD, 4}},
+	{"setsockopt:TCP_REPAIR", SYS_setsockopt, {BAD, 6, 19, WILD, 4}},
+	{"setsockopt:IP_OPTIONS", SYS_setsockopt, {BAD, 0, 4, WILD, 4}},
+	{"setsockopt:IP_XFRM_POLICY", SYS_setsockopt, {BAD, 0, 17, WILD, 4}},
+	{"setsockopt:IPT_SO_SET_REPLACE", SYS_setsockopt, {BAD, 0, 64, WILD, 4}},
+	{"setsockopt:IPV6_RTHDR", SYS_setsockopt, {BAD, 41, 57, WILD, 4}},
+	{"setsockopt:IPV6_FLOWLABEL_MGR", SYS_setsockopt, {BAD, 41, 32, WILD, 4}},
 	{"setsockopt:UDP_ENCAP", SYS_setsockopt, {BAD, 17, 100, WILD, 4}},
+	/* Options and flags for which the kernel has another answer than the filter. */
+	{"prctl:PR_SET_MM", SYS_prctl, {35, 9999, 0, 0, 1}},
+	{"prctl:PR_SET_MM-high", SYS_prctl, {0x100000023, 9999, 0, 0, 1}},
+	{"prctl:PR_SCHED_CORE", SYS_prctl, {62, 0, 0x3fffffff, 0, 0}},
+	{"prctl:PR_SET_MEMORY_MERGE", SYS_prctl, {67, 1, 0, 0, 0}},
+	{"prctl:PR_MCE_KILL_GET", SYS_prctl, {34, 0, 0, 0, 0}},
+	{"prctl:PR_TASK_PERF_EVENTS_DISABLE", SYS_prctl, {31, 0, 0, 0, 0}},
+	{"prctl:PR_GET_TID_ADDRESS", SYS_prctl, {40, WILD, 0, 0, 0}},
+	{"prctl:PR_FUTEX_HASH", SYS_prctl, {78, 2, 0, 0, 0}},
+	{"mmap:MAP_HUGETLB", SYS_mmap, {0, 4096, 3, 0x40002, BAD, 0}},
+	{"mmap:MAP_HUGETLB-high", SYS_mmap, {0, 4096, 3, 0x100040002, BAD, 0}},
+	{"memfd_create:MFD_HUGETLB", SYS_memfd_create, {WILD, 4}},
+	{"madvise:MADV_MERGEABLE", SYS_madvise, {0, 0, 12}},
+	{"shmget:SHM_HUGETLB", SYS_shmget, {0, 0, 04600}},
 	{"fchmodat:setuid", SYS_fchmodat, {AT_FDCWD, WILD, 04755}},
 	{"mkdirat:setuid", SYS_mkdirat, {AT_FDCWD, WILD, 04755}},
 	{"mknodat:setuid", SYS_mknodat, {AT_FDCWD, WILD, 0104755, 0}},
@@ -302,109 +347,35 @@ static int gain(int argc, char **argv) {
 
 /* A program for the 32-bit table: exit(7), nothing else. */
 static int write_elf32(int argc, char **argv) {
-	(void)argc;
-	static const unsigned char image[] = {
-		0x7f,
-		'E',
-		'L',
-		'F',
-		1,
-		1,
-		1,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		2,
-		0,
-		3,
-		0,
-		1,
-		0,
-		0,
-		0,
-		0x54,
-		0x80,
-		0x04,
-		0x08,
-		0x34,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x34,
-		0,
-		0x20,
-		0,
-		1,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		/* one segment: the whole file, at 0x08048000 */
-		1,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0x80,
-		0x04,
-		0x08,
-		0,
-		0x80,
-		0x04,
-		0x08,
-		0x60,
-		0,
-		0,
-		0,
-		0x60,
-		0,
-		0,
-		0,
-		5,
-		0,
-		0,
-		0,
-		0,
-		0x10,
-		0,
-		0,
-		/* mov $1, %eax; mov $7, %ebx; int $0x80 */
-		0xb8,
-		1,
-		0,
-		0,
-		0,
-		0xbb,
-		7,
-		0,
-		0,
-		0,
-		0xcd,
-		0x80,
+	enum { BASE = 0x08048000 };
+	/* mov $1, %eax; mov $7, %ebx; int $0x80 */
+	static const struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment;
+		unsigned char code[12];
+	} image = {
+		.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
+				       EV_CURRENT},
+			   .e_type = ET_EXEC,
+			   .e_machine = EM_386,
+			   .e_version = EV_CURRENT,
+			   .e_entry = BASE + sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr),
+			   .e_phoff = sizeof(Elf32_Ehdr),
+			   .e_ehsize = sizeof(Elf32_Ehdr),
+			   .e_phentsize = sizeof(Elf32_Phdr),
+			   .e_phnum = 1},
+		.segment = {.p_type = PT_LOAD,
+			    .p_vaddr = BASE,
+			    .p_paddr = BASE,
+			    .p_filesz = sizeof image,
+			    .p_memsz = sizeof image,
+			    .p_flags = PF_R | PF_X,
+			    .p_align = 0x1000},
+		.code = {0xb8, 1, 0, 0, 0, 0xbb, 7, 0, 0, 0, 0xcd, 0x80},
 	};
+	(void)argc;
 	int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	return probe_result(fd < 0 ? -1 : write(fd, image, sizeof(image)));
+	return probe_result(fd < 0 ? -1 : write(fd, &image, sizeof image));
 }
 
 static int set_personality(int argc, char **argv) {

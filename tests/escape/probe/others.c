@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -153,17 +154,26 @@ static int subreaper_daemon(int argc, char **argv) {
 }
 
 /* Orphans that end at once: who reaps them? */
+static bool orphan_one(void) {
+	int status = 1;
+	pid_t middle = fork();
+	if (middle == 0) {
+		_exit(fork() < 0 ? 1 : 0);
+	}
+	return middle > 0 && waitpid(middle, &status, 0) == middle && status == 0;
+}
+
+/* On a loaded machine those before it are collected late: one that fails is tried again. */
 static int orphan_many(int argc, char **argv) {
+	enum { TRIES = 100, PAUSE_US = 50000 };
 	(void)argc;
 	long want = probe_number(argv[1]), made = 0;
-	for (; made < want; made++) {
-		pid_t middle = fork();
-		if (middle == 0) {
-			_exit(fork() < 0 ? 1 : 0);
-		}
-		int status = 1;
-		if (middle < 0 || waitpid(middle, &status, 0) != middle || status != 0) {
-			break;
+	for (int tries = 0; made < want && tries < TRIES; tries++) {
+		if (orphan_one()) {
+			made++;
+			tries = -1;
+		} else {
+			usleep(PAUSE_US);
 		}
 	}
 	printf("made=%ld\n", made);

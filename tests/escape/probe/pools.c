@@ -8,7 +8,11 @@
 #include <mqueue.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -84,13 +88,74 @@ static int take_pipe(void) {
 	return fcntl(ends[0], F_SETPIPE_SZ, 1 << 20) < 0 ? -1 : 0;
 }
 
+static int take_terminal(void) {
+	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) < 0 ? -1 : 0;
+}
+
+/* Fewer instances than a run may have; each watches every file of a directory that goes
+ * with the program. */
+#define INSTANCES 60
+
+static char watched[64] = "/tmp/watched-XXXXXX";
+static long watched_files;
+
+static void forget_watched(void) {
+	char name[96];
+	for (long i = 0; i < watched_files; i++) {
+		snprintf(name, sizeof(name), "%s/%ld", watched, i);
+		unlink(name);
+	}
+	rmdir(watched);
+}
+
+static int take_watch(void) {
+	static int instances[INSTANCES], made;
+	static long taken;
+	char name[96];
+	if (taken == 0) {
+		const char *where = getenv("TMPDIR");
+		snprintf(watched, sizeof(watched), "%s/watched-XXXXXX", where ? where : "/tmp");
+		if (mkdtemp(watched) == NULL || atexit(forget_watched) != 0) {
+			return -1;
+		}
+	}
+	if (made < INSTANCES && (instances[made++] = inotify_init1(IN_CLOEXEC)) < 0) {
+		return -1;
+	}
+	snprintf(name, sizeof(name), "%s/%ld", watched, taken / INSTANCES);
+	if (taken++ % INSTANCES == 0) {
+		watched_files++;
+		close(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+	return inotify_add_watch(instances[(taken - 1) % INSTANCES], name, IN_MODIFY) < 0 ? -1 : 0;
+}
+
+/* A watch of every descriptor by every epoll instance. */
+#define SIDE 400
+
+static int take_event_watch(void) {
+	static int sets[SIDE], ends[SIDE], taken;
+	struct epoll_event wanted = {.events = EPOLLIN};
+	for (int i = 0; taken == 0 && i < SIDE; i++) {
+		sets[i] = epoll_create1(EPOLL_CLOEXEC);
+		ends[i] = eventfd(0, EFD_CLOEXEC);
+	}
+	if (taken == SIDE * SIDE) {
+		return -1;
+	}
+	int at = taken++;
+	return epoll_ctl(sets[at / SIDE], EPOLL_CTL_ADD, ends[at % SIDE], &wanted);
+}
+
 static const struct {
 	const char *name;
 	int (*take)(void);
 	long bound;
 } pools[] = {
-	{"flight", take_flight, 1000}, {"signal", take_signal, 400000}, {"queue", take_queue, 100},
-	{"events", take_events, 100},  {"pipe", take_pipe, 200},
+	{"flight", take_flight, 1000}, {"signal", take_signal, 400000},
+	{"queue", take_queue, 100},    {"events", take_events, 100},
+	{"pipe", take_pipe, 200},      {"terminal", take_terminal, 4095},
+	{"watch", take_watch, 20000},  {"event-watch", take_event_watch, 150000},
 };
 
 static size_t pool_of(const char *name) {
@@ -126,8 +191,8 @@ static int take_one(int argc, char **argv) {
 
 /* clang-format off */
 static const struct probe rows[] = {
-	{"drain", 2, drain, "flight|signal|queue|events|pipe MILLISECONDS"},
-	{"one", 1, take_one, "flight|signal|queue|events|pipe"},
+	{"drain", 2, drain, "flight|signal|queue|events|pipe|terminal|watch|event-watch MILLISECONDS"},
+	{"one", 1, take_one, "flight|signal|queue|events|pipe|terminal|watch|event-watch"},
 };
 /* clang-format on */
 

@@ -50,9 +50,9 @@ int probe_print_fd(int fd) {
 
 static const struct probe *find(const char *name) {
 	const struct probe_table *const tables[] = {
-		&probe_files,  &probe_calls, &probe_kernel, &probe_process,
-		&probe_others, &probe_ipc,   &probe_net,    &probe_connect,
-		&probe_load,   &probe_pools, &probe_wrap,   &probe_shared,
+		&probe_files,    &probe_calls, &probe_kernel,  &probe_process, &probe_others,
+		&probe_ipc,      &probe_net,   &probe_connect, &probe_load,    &probe_pools,
+		&probe_requests, &probe_wrap,  &probe_shared,  &probe_passing,
 	};
 	for (size_t t = 0; t < PROBE_COUNT(tables); t++) {
 		for (size_t i = 0; i < tables[t]->count; i++) {

@@ -28,7 +28,8 @@ struct probe_table {
 #define PROBE_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 extern const struct probe_table probe_files, probe_calls, probe_kernel, probe_process, probe_others,
-	probe_ipc, probe_net, probe_connect, probe_load, probe_pools, probe_wrap, probe_shared;
+	probe_ipc, probe_net, probe_connect, probe_load, probe_passing, probe_pools, probe_requests,
+	probe_wrap, probe_shared;
 
 /* Prints the result of a call that answers -1 and errno when refused, and
  * gives the exit status. */

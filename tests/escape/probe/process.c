@@ -8,18 +8,22 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include <asm/sockios.h> /* FIOSETOWN */
 
 #define SECRET_SIZE 64
 
@@ -188,8 +192,35 @@ static int terminal_spoil(int argc, char **argv) {
 	return probe_result(ioctl(0, TIOCSWINSZ, &size));
 }
 
+/* own-kill pid|group|thread|ex|socket PID: the process owns a descriptor whose events are
+ * SIGKILL. */
+static int own_kill(int argc, char **argv) {
+	int pid = (int)probe_number(argv[2]), fds[2], group = -pid;
+	bool is_thread = strcmp(argv[1], "thread") == 0;
+	const struct f_owner_ex owner = {.type = is_thread ? F_OWNER_TID : F_OWNER_PID, .pid = pid};
+	int r;
+	(void)argc;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+		return probe_result(-1);
+	}
+	if (strcmp(argv[1], "pid") == 0 || strcmp(argv[1], "group") == 0) {
+		r = fcntl(fds[0], F_SETOWN, argv[1][0] == 'p' ? pid : group);
+	} else if (strcmp(argv[1], "socket") == 0) {
+		r = ioctl(fds[0], FIOSETOWN, &pid);
+	} else {
+		r = fcntl(fds[0], F_SETOWN_EX, &owner);
+	}
+	if (r != 0 || fcntl(fds[0], F_SETSIG, SIGKILL) != 0 ||
+	    fcntl(fds[0], F_SETFL, O_ASYNC) != 0) {
+		return probe_result(-1);
+	}
+	return probe_result(write(fds[1], "x", 1));
+}
+
 /* clang-format off */
 static const struct probe rows[] = {
+	{"own-kill", 2, own_kill, "pid|group|thread|ex|socket PID"},
 	{"victim", 2, victim, "TOKEN FILE"},
 	{"vm-read", 1, vm_read, "PID"},
 	{"mem-read", 1, mem_read, "PID"},

@@ -1,0 +1,19 @@
+/* Refuses a process that acts for two users at once.
+ *
+ * A process whose real, effective, saved or file-system ids differ can take any of
+ * them back, and so could the command.  A program that the kernel started with more
+ * privileges than its caller has (AT_SECURE) reads an environment that the caller
+ * chose.
+ *
+ * Should:   run before anything is read from HOME, the environment or a file.
+ * Must not: call setfsuid(2) to ask for the id: service managers filter it.
+ * Fails:    closed. */
+#ifndef CORRAL_BASE_CREDENTIALS_H
+#define CORRAL_BASE_CREDENTIALS_H
+
+#include "base/err.h"
+
+/* 0, or -1 with ERR_SETUP. */
+int credentials_check(struct err *e);
+
+#endif

@@ -1,0 +1,16 @@
+/* Options of other tools, and what they are called here. */
+#ifndef CORRAL_DATA_SYNONYMS_H
+#define CORRAL_DATA_SYNONYMS_H
+
+#include <stddef.h>
+
+struct option_synonym {
+	const char *name;
+	const char *use;
+};
+
+/* Sorted by name. */
+extern const struct option_synonym option_synonyms[];
+extern const size_t option_synonyms_count;
+
+#endif

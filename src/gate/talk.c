@@ -1,0 +1,248 @@
+/* Should:   say what of the client's words may pass, and whom they name.
+ * Must not: judge a name, keep a byte, or read an answer that could be another request's.
+ * Fails:    closed: what is not understood where a name has to come is refused. */
+#include "gate/talk.h"
+
+#include <string.h>
+
+/* A record's type and its version's first byte. */
+#define HELLO_ANSWER 2
+/* "HTTP/1.1 101". */
+#define STATUS_LINE 12
+
+static struct talk_said bad(const char *why) {
+	return (struct talk_said){.verdict = SAID_BAD, .why = why};
+}
+
+static struct talk_said unread(const char *why) {
+	return (struct talk_said){.verdict = SAID_BAD, .why = why, .unread = true};
+}
+
+static struct talk_said more(void) {
+	return (struct talk_said){.verdict = SAID_MORE};
+}
+
+static struct talk_said pass(uint64_t bytes) {
+	return (struct talk_said){.verdict = SAID_PASS, .pass = bytes};
+}
+
+/* ---- TLS ---- */
+
+static struct talk_said read_hello(struct talk *t, const uint8_t *data, size_t len) {
+	struct hello hello;
+	const char *why = NULL;
+
+	switch (hello_read(data, len, &hello, &why)) {
+	case SNIFF_MORE:
+		return len >= HELLO_MAX ? bad("the TLS hello is too long") : more();
+	case SNIFF_BAD:
+		return bad(why);
+	case SNIFF_DONE:
+		break;
+	}
+	if (!hello.named && t->strict) {
+		return unread("the TLS hello names no server");
+	}
+	if (http_within(data, hello.len)) {
+		return bad("the TLS hello holds a request");
+	}
+	struct talk_said said = pass(hello.len);
+	said.names = said.tls = hello.named;
+	said.host = hello.server;
+	t->state = TALK_HELLO;
+	return said;
+}
+
+/* ---- requests ---- */
+
+static void begin_body(struct talk *t, const struct http_head *head) {
+	t->body = head->body;
+	t->scan = (struct http_scan){.first_line = head->has_content};
+	t->state = head->body.kind != BODY_NONE ? TALK_BODY : t->single ? TALK_OVER : TALK_HEAD;
+}
+
+static struct talk_said read_head(struct talk *t, const uint8_t *data, size_t len) {
+	struct http_head head;
+	const char *why = NULL;
+	int status;
+
+	t->http = true;
+	switch (http_head_read(data, len, &head, &status, &why)) {
+	case SNIFF_MORE:
+		return len >= HTTP_HEAD_MAX ? bad("the request's head is too long") : more();
+	case SNIFF_BAD:
+		return bad(why);
+	case SNIFF_DONE:
+		break;
+	}
+	if (head.connect) {
+		return bad("a proxy's request was sent to a host that is no proxy");
+	}
+	/* A server may take the target's host or the default one; Host alone is read by all. */
+	if (!head.has_host) {
+		return bad("the request has no Host");
+	}
+	begin_body(t, &head);
+	if (head.upgrade != UPGRADE_NONE && t->state == TALK_HEAD && !t->spoken) {
+		t->state = TALK_SWITCH;
+		t->upgrade = head.upgrade;
+		websocket_accept(head.websocket_key, t->accept);
+	}
+	t->spoken = true;
+	struct talk_said said = pass(head.len);
+	said.names = true;
+	said.host = head.host;
+	said.port = head.port;
+	return said;
+}
+
+static struct talk_said read_body(struct talk *t, const uint8_t *data, size_t len) {
+	bool end = false;
+	long taken = http_body_take(&t->body, data, len, &end);
+
+	if (taken < 0) {
+		return bad("the request's chunks are broken");
+	}
+	if (!http_scan_take(&t->scan, data, (size_t)taken)) {
+		return bad("the request's body begins like another request");
+	}
+	struct talk_said said = pass((uint64_t)taken);
+	if (t->body.kind == BODY_LENGTH && http_scan_over(&t->scan)) {
+		said.pass += t->body.left;
+		end = true;
+	}
+	if (end) {
+		t->state = t->single ? TALK_OVER : TALK_HEAD;
+	}
+	return said;
+}
+
+/* ---- frames ---- */
+
+static struct talk_said read_frames(const uint8_t *data, size_t len) {
+	uint64_t at = 0, frame;
+
+	while (at < len) {
+		enum sniff told = websocket_frame(data + at, len - (size_t)at, &frame);
+		if (told == SNIFF_BAD) {
+			return bad("what follows is not a WebSocket's frame");
+		}
+		if (told == SNIFF_MORE) {
+			break;
+		}
+		at += frame;
+	}
+	return at == 0 ? more() : pass(at);
+}
+
+/* ---- the first words ---- */
+
+static struct talk_said read_first(struct talk *t, const uint8_t *data, size_t len) {
+	if (hello_begins(data, len)) {
+		return read_hello(t, data, len);
+	}
+	enum sniff two = http2_begins(data, len), one = http_begins(data, len);
+	if (two == SNIFF_DONE) {
+		return unread("HTTP/2 without TLS is not judged");
+	}
+	if (one == SNIFF_DONE) {
+		return read_head(t, data, len);
+	}
+	if (one == SNIFF_MORE || two == SNIFF_MORE) {
+		if (!t->strict && len <= TALK_UNSURE_MAX) {
+			return (struct talk_said){.verdict = SAID_UNSURE};
+		}
+		return len >= HTTP_HEAD_MAX ? bad("the request's head is too long") : more();
+	}
+	if (t->strict) {
+		return unread("on ports 80 and 443 a client speaks TLS or HTTP");
+	}
+	t->state = TALK_OPAQUE;
+	return pass(UINT64_MAX);
+}
+
+struct talk_said talk_client(struct talk *t, const uint8_t *data, size_t len) {
+	switch (t->state) {
+	case TALK_FIRST:
+		return read_first(t, data, len);
+	case TALK_HEAD:
+		return read_head(t, data, len);
+	case TALK_BODY:
+		return read_body(t, data, len);
+	case TALK_SOCKET:
+		return read_frames(data, len);
+	case TALK_OPAQUE:
+		return pass(UINT64_MAX);
+	case TALK_HELLO:
+	case TALK_SWITCH:
+	case TALK_OVER:
+		break;
+	}
+	return more();
+}
+
+void talk_single(struct talk *t, const struct http_head *head) {
+	t->single = t->http = t->spoken = true;
+	begin_body(t, head);
+}
+
+/* ---- the answer to a hello ---- */
+
+static struct talk_said read_answer(struct talk *t, const uint8_t *data, size_t len, bool ended) {
+	if (len >= HELLO_ANSWER && hello_answered(data)) {
+		t->state = TALK_OPAQUE;
+		return pass(UINT64_MAX);
+	}
+	if (len < HELLO_ANSWER && !ended) {
+		return more();
+	}
+	t->state = TALK_OVER;
+	return len == 0 ? pass(0) : unread("the server does not speak TLS");
+}
+
+/* ---- the answer to the first request ---- */
+
+static struct talk_said switched(struct talk *t, const struct http_answer *a) {
+	if (t->upgrade != UPGRADE_WEBSOCKET) {
+		return unread("the server changed to a protocol that is not judged");
+	}
+	if (a->accept_len != sizeof t->accept ||
+	    memcmp(a->accept, t->accept, sizeof t->accept) != 0) {
+		return bad("the server's answer is not that of a WebSocket");
+	}
+	t->state = TALK_SOCKET;
+	return pass(0);
+}
+
+static struct talk_said unswitched(struct talk *t) {
+	t->state = TALK_HEAD;
+	return pass(0);
+}
+
+static struct talk_said read_switch(struct talk *t, const uint8_t *data, size_t len, bool ended) {
+	size_t at = 0;
+
+	for (;;) {
+		struct http_answer a;
+		enum sniff told = http_answer_read(data + at, len - at, &a);
+		if (told == SNIFF_MORE && !ended && len < HTTP_HEAD_MAX) {
+			return more();
+		}
+		if (told == SNIFF_DONE && a.status == 101) {
+			return switched(t, &a);
+		}
+		if (told != SNIFF_DONE || a.status < 100 || a.status > 199) {
+			return unswitched(t);
+		}
+		at += a.len; /* 100, 103: the answer is behind it */
+	}
+}
+
+struct talk_said talk_server(struct talk *t, const uint8_t *data, size_t len, bool ended) {
+	return t->state == TALK_HELLO ? read_answer(t, data, len, ended)
+				      : read_switch(t, data, len, ended);
+}
+
+size_t talk_wants(const struct talk *t) {
+	return t->state == TALK_HELLO ? HELLO_ANSWER : STATUS_LINE;
+}

@@ -1,0 +1,86 @@
+/* Why a command that exists could not be found: its interpreter is missing.
+ *
+ * execve(2) answers ENOENT for a script whose "#!" names no program, and the child
+ * may not open files once the filter is loaded; so the supervisor looks afterwards.
+ *
+ * Should:   name the interpreter, and the carriage return that hides in one.
+ * Must not: follow a symlink, or open anything but a regular file.
+ * Fails:    open: the error stays what it was. */
+#include "lib/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* The kernel reads no more of a first line. */
+#define FIRST_LINE 256
+
+/* The host's path of a path inside, by the mount that shows it; false: none does. */
+static bool host_path(const struct plan *plan, const char *inside, char out[PATH_MAX]) {
+	const struct mount *shown = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		size_t len = strlen(m->target);
+		bool beneath = strncmp(inside, m->target, len) == 0 &&
+			       (inside[len] == '/' || inside[len] == '\0');
+		bool tree = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
+		if (beneath && tree && m->source != NULL && len >= longest) {
+			shown = m;
+			longest = len;
+		}
+	}
+	return shown != NULL &&
+	       snprintf(out, PATH_MAX, "%s%s", shown->source, inside + longest) < PATH_MAX;
+}
+
+static bool first_line(const char *path, char out[FIRST_LINE]) {
+	struct stat st;
+	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+			    ? read(fd, out, FIRST_LINE - 1)
+			    : -1;
+	if (n < 2) {
+		return false;
+	}
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return out[0] == '#' && out[1] == '!';
+}
+
+void missing_explain(const struct plan *plan, const char *command, struct err *e) {
+	char inside[PATH_MAX], host[PATH_MAX], line[FIRST_LINE];
+
+	if (e->kind != ERR_NOT_FOUND || plan->cwd == NULL || strchr(command, '/') == NULL) {
+		return;
+	}
+	bool absolute = command[0] == '/';
+	while (!absolute && str_starts(command, "./")) {
+		command += 2;
+	}
+	int len = snprintf(inside, sizeof inside, "%s%s%s", absolute ? "" : plan->cwd,
+			   absolute ? "" : "/", command);
+	if (len < 0 || (size_t)len >= sizeof inside || !host_path(plan, inside, host) ||
+	    !first_line(host, line)) {
+		return;
+	}
+	char *interpreter = line + 2 + strspn(line + 2, " \t");
+	interpreter[strcspn(interpreter, " \t")] = '\0';
+	size_t end = strcspn(interpreter, "\r");
+	bool carriage = interpreter[end] == '\r';
+	interpreter[end] = '\0';
+	(void)err_set(e, ERR_NOT_FOUND, "exec",
+		      carriage ? "%s cannot start: its first line ends with a carriage return, so "
+				 "no program is called %s\\r"
+			       : "%s cannot start: its interpreter %s does not exist inside",
+		      command, interpreter);
+	(void)err_fix(e,
+		      carriage ? "convert its line ends: sed -i 's/\\r$//' %s"
+			       : "install it, correct the first line, or grant it: --read %s",
+		      carriage ? command : interpreter);
+}

@@ -1,0 +1,111 @@
+/* The user's live runs through the public calls.
+ *
+ * Should:   say of each run who supervises it, where and what it runs, and since when.
+ * Must not: give control characters of a command to a terminal. */
+#include "lib/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "linux/probe.h"
+
+#include <stdio.h>
+
+static struct timespec started(const struct run_entry *r) {
+	return (struct timespec){.tv_sec = (time_t)(r->since_ms / 1000)};
+}
+
+static void run_json(struct emit *j, const struct run_entry *r) {
+	char when[24];
+	cow_time_text(started(r), when);
+	emit_object(j, NULL);
+	emit_int(j, "pid", r->pid);
+	emit_string(j, "level", r->level);
+	emit_string(j, "workspace", r->workspace);
+	emit_strings(j, "command", r->argv, r->argc);
+	emit_bool(j, "command_complete", !r->cut);
+	emit_string(j, "since", when);
+	emit_end_object(j);
+}
+
+/* A word as it is, or quoted where a person could not tell it from two. */
+static void put_word(struct buf *out, const char *word) {
+	if (word[0] == '\0' || strpbrk(word, " '") != NULL) {
+		buf_printf(out, " '%s'", word);
+	} else {
+		buf_printf(out, " %s", word);
+	}
+}
+
+static void run_text(struct buf *out, const struct run_entry *r) {
+	struct buf line;
+	char when[24];
+	cow_time_text(started(r), when);
+	buf_init(&line);
+	buf_printf(&line, "%7d  %-8s  %s  %s ", (int)r->pid, r->level, when, r->workspace);
+	for (size_t i = 0; i < r->argc; i++) {
+		put_word(&line, r->argv[i]);
+	}
+	buf_puts(&line, r->cut ? " ..." : "");
+	if (!buf_failed(&line)) {
+		hide_controls(line.data, false);
+		buf_printf(out, "%s\n", line.data);
+	}
+	out->failed = out->failed || buf_failed(&line);
+	buf_done(&line);
+}
+
+static void tell(const struct run_entry *runs, size_t n, enum corral_format format,
+		 struct buf *out) {
+	struct emit j;
+	if (format != CORRAL_JSON) {
+		buf_puts(out, n == 0 ? "no run is alive\n"
+				     : "    PID  LEVEL     SINCE                 WORKSPACE  "
+				       "COMMAND\n");
+	}
+	emit_init(&j, out, false);
+	if (format == CORRAL_JSON) {
+		emit_object(&j, NULL);
+		emit_int(&j, "version", 1);
+		emit_array(&j, "runs");
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (format == CORRAL_JSON) {
+			run_json(&j, &runs[i]);
+		} else {
+			run_text(out, &runs[i]);
+		}
+	}
+	if (format == CORRAL_JSON) {
+		emit_end_array(&j);
+		emit_end_object(&j);
+	}
+}
+
+int corral_runs(enum corral_format format, char **text, struct corral_error *err) {
+	struct arena a;
+	struct host host = {0};
+	struct run_entry *runs = NULL;
+	struct err e = {0};
+	struct buf out;
+	size_t n = 0;
+
+	if (lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
+	arena_init(&a);
+	buf_init(&out);
+	int rc = host_probe(&a, &host, &e);
+	if (rc == 0 && host.state_dir != NULL) {
+		rc = owner_check(host.state_dir, &e);
+	}
+	if (rc == 0) {
+		rc = runs_list(&a, host.state_dir, &runs, &n, &e);
+	}
+	if (rc == 0) {
+		tell(runs, n, format, &out);
+		rc = lib_give(&out, text, &e);
+	}
+	buf_done(&out);
+	arena_done(&a);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}

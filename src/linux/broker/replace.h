@@ -1,0 +1,13 @@
+/* A rename onto a file that is granted by itself. */
+#ifndef CORRAL_LINUX_BROKER_REPLACE_H
+#define CORRAL_LINUX_BROKER_REPLACE_H
+
+#include "linux/broker/resolve.h"
+
+/* The kernel or the plan refused to rename `from` to `to` with `refusal`.  Where `to` is a
+ * single file that the plan makes writable, copies the content of `from` into it and removes
+ * `from`; else returns `refusal`. */
+long replace_or_refuse(const struct call *c, const struct place *from, const struct place *to,
+		       long refusal);
+
+#endif

@@ -1,0 +1,91 @@
+/* Should:   show every name once, with its path and the directory that holds it.
+ * Must not: follow a link, or go on without an end: depth, entries and time are bounded.
+ * Fails:    closed: who asks is told that not all was seen. */
+#include "linux/broker/tree.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* Where linux_dirent64 has the length of an entry, its type and its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_TYPE 18
+#define ENTRY_NAME 19
+#define TYPE_UNKNOWN 0
+#define TYPE_DIRECTORY 4
+
+/* Of an entry that the file system does not tell the type of. */
+static bool is_directory(int dir, const char *name) {
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return errno != ENOENT; /* opening it says why */
+	}
+	return S_ISDIR(st.st_mode);
+}
+
+static bool walk(struct tree *t, int dir, size_t at, size_t depth);
+
+/* at: how long its path is. */
+static bool walk_directory(struct tree *t, int dir, const char *name, size_t at, size_t depth) {
+	auto_fd fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? t->closed(t, dir, name) != TREE_END : walk(t, fd, at, depth);
+}
+
+static bool walk_entry(struct tree *t, int dir, const char *entry, size_t at, size_t depth) {
+	const char *name = entry + ENTRY_NAME;
+	unsigned type = (unsigned char)entry[ENTRY_TYPE];
+	size_t len = strlen(name);
+
+	if (streq(name, ".") || streq(name, "..")) {
+		return true;
+	}
+	if (++t->entries > t->entries_max || at + len + 2 > sizeof t->path) {
+		return false;
+	}
+	t->path[at] = '/';
+	memcpy(t->path + at + 1, name, len + 1);
+	bool descends = type == TYPE_UNKNOWN ? is_directory(dir, name) : type == TYPE_DIRECTORY;
+	enum tree_step step = t->see(t, dir, name, descends);
+	if (step != TREE_ON || !descends) {
+		return step != TREE_END;
+	}
+	return walk_directory(t, dir, name, at + 1 + len, depth + 1);
+}
+
+static bool walk(struct tree *t, int dir, size_t at, size_t depth) {
+	long n;
+
+	if (depth == TREE_DEPTH) {
+		return false;
+	}
+	char *space = t->space[depth];
+	while ((n = syscall(SYS_getdents64, dir, space, TREE_SPACE)) > 0) {
+		if (clock_ms() >= t->deadline) {
+			return false;
+		}
+		uint16_t length;
+		for (long i = 0; i < n; i += length) {
+			memcpy(&length, space + i + ENTRY_LENGTH, sizeof length);
+			if (!walk_entry(t, dir, space + i, at, depth)) {
+				return false;
+			}
+		}
+	}
+	return n == 0 || errno == ENOENT;
+}
+
+bool tree_walk(struct tree *t, int dir, const char *name, const char *path) {
+	size_t len = strlen(path);
+
+	if (len >= sizeof t->path) {
+		return false;
+	}
+	memcpy(t->path, path, len + 1);
+	return walk_directory(t, dir, name, len > 1 ? len : 0, 0);
+}

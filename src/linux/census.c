@@ -1,0 +1,324 @@
+/* Should:   find every process of the run in one pass over /proc.
+ * Must not: block: stat and statm take no lock that a process could hold for long.
+ *           smaps_rollup does (mmap_lock), so its caller sets a timer.
+ * Fails:    closed: the caller is told that a sample could not be taken. */
+#include "linux/census.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel's PID_MAX_LIMIT, and one bit for each number. */
+#define PIDS_MAX 4194304
+#define BITMAP_SIZE ((size_t)PIDS_MAX / 8)
+
+/* Processes of the run and new ones of others; memory is taken as it is touched. */
+#define ROWS_MAX ((size_t)65536)
+
+/* Until then a number is not given to another process, unless all others were used. */
+#define FOREIGN_MS 1000
+
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+/* ---- text ---- */
+
+static const char *skip_spaces(const char *at) {
+	while (*at == ' ') {
+		at++;
+	}
+	return at;
+}
+
+static bool read_number(const char **at, uint64_t *ret) {
+	const char *p = skip_spaces(*at);
+	uint64_t n = 0;
+
+	if (*p < '0' || *p > '9') {
+		return false;
+	}
+	for (; *p >= '0' && *p <= '9'; p++) {
+		n = n * 10 + (uint64_t)(*p - '0');
+	}
+	*ret = n;
+	*at = p;
+	return true;
+}
+
+/* Positions behind the state, which is the first after the name. */
+enum field { FIELD_PARENT = 1, FIELD_THREADS = 17, FIELD_RESIDENT = 21 };
+
+bool census_parse(const char *text, struct census_row *ret) {
+	const char *at = strrchr(text, ')'); /* the name may hold anything */
+	struct census_row row = {.pid = ret->pid};
+
+	if (at == NULL || at[1] != ' ' || at[2] == '\0') {
+		return false;
+	}
+	row.state = at[2];
+	at += 3;
+	for (int field = FIELD_PARENT; field <= FIELD_RESIDENT; field++) {
+		uint64_t n = 0;
+		at = skip_spaces(at);
+		at += *at == '-'; /* a priority may be negative; it is not used */
+		if (!read_number(&at, &n)) {
+			return false;
+		}
+		row.parent = field == FIELD_PARENT ? (pid_t)n : row.parent;
+		row.threads = field == FIELD_THREADS ? (uint32_t)n : row.threads;
+		row.pages = field == FIELD_RESIDENT ? n : row.pages;
+	}
+	*ret = row;
+	return true;
+}
+
+/* The figure of a line "name:   12 kB". */
+static bool line_value(const char *text, const char *name, uint64_t *ret) {
+	const char *at = strstr(text, name);
+
+	if (at == NULL) {
+		return false;
+	}
+	at += strlen(name);
+	return read_number(&at, ret);
+}
+
+bool census_parse_share(const char *text, uint64_t *ret) {
+	uint64_t anonymous = 0, shared = 0, swap = 0;
+
+	/* Before Linux 5.3 there is one figure, which has mapped files in it. */
+	if (!line_value(text, "\nPss_Anon:", &anonymous) &&
+	    !line_value(text, "\nPss:", &anonymous)) {
+		return false;
+	}
+	(void)line_value(text, "\nPss_Shmem:", &shared); /* 0 without */
+	(void)line_value(text, "\nSwapPss:", &swap);     /* 0 without */
+	*ret = (anonymous + shared + swap) * 1024;
+	return true;
+}
+
+/* ---- files of a process ---- */
+
+/* pid + "/" + file */
+static void name_file(char *out, pid_t pid, const char *file) {
+	char digits[12];
+	size_t n = 0, at = 0;
+
+	do {
+		digits[n++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid > 0);
+	while (n > 0) {
+		out[at++] = digits[--n];
+	}
+	out[at++] = '/';
+	memcpy(out + at, file, strlen(file) + 1);
+}
+
+/* The first bytes of /proc/PID/file, as a string; the length, or -1 with errno. */
+static ssize_t read_file(const struct census *c, pid_t pid, const char *file, char *out,
+			 size_t cap) {
+	char name[48];
+
+	name_file(name, pid, file);
+	auto_fd fd = openat(c->proc, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
+	out[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static uint16_t entry_length(const char *entry) {
+	uint16_t length;
+	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
+	return length;
+}
+
+/* A process number; 0 for the other entries of /proc. */
+static pid_t entry_pid(const char *entry) {
+	const char *at = entry + ENTRY_NAME;
+	uint64_t n = 0;
+
+	return read_number(&at, &n) && *at == '\0' && n < PIDS_MAX ? (pid_t)n : 0;
+}
+
+/* A thread that is alive although the first thread of its process has ended: the memory is
+ * shown beside its number, and not beside the process's. */
+static pid_t live_thread(const struct census *c, pid_t pid) {
+	char name[48], space[1024];
+	long n;
+
+	name_file(name, pid, "task");
+	auto_fd dir = openat(c->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
+		for (long at = 0; at < n; at += entry_length(space + at)) {
+			pid_t thread = entry_pid(space + at);
+			if (thread > 0 && thread != pid) {
+				return thread;
+			}
+		}
+	}
+	return pid;
+}
+
+static bool hides_memory(const struct census_row *row) {
+	return (row->state == 'Z' || row->state == 'X') && row->threads > 1;
+}
+
+static bool read_row(const struct census *c, pid_t pid, struct census_row *ret) {
+	char text[512];
+
+	ret->pid = pid;
+	if (read_file(c, pid, "stat", text, sizeof text) <= 0 || !census_parse(text, ret)) {
+		return false; /* it has ended */
+	}
+	if (hides_memory(ret)) {
+		struct census_row thread = {.pid = live_thread(c, pid)};
+		if (read_file(c, thread.pid, "stat", text, sizeof text) > 0 &&
+		    census_parse(text, &thread)) {
+			ret->pages = thread.pages;
+		}
+	}
+	return true;
+}
+
+/* ---- who belongs to the run ---- */
+
+static bool bit(const uint64_t *map, pid_t pid) {
+	return pid > 0 && pid < PIDS_MAX && (map[pid / 64] >> (pid % 64) & 1) != 0;
+}
+
+static void bit_set(uint64_t *map, pid_t pid) {
+	map[pid / 64] |= (uint64_t)1 << (pid % 64);
+}
+
+static void bit_clear(uint64_t *map, pid_t pid) {
+	map[pid / 64] &= ~((uint64_t)1 << (pid % 64));
+}
+
+static void *map_pages(size_t size) {
+	void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return place == MAP_FAILED ? NULL : place;
+}
+
+bool census_init(struct census *c, pid_t root, uint64_t page) {
+	*c = (struct census){.root = root, .page = page};
+	c->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	c->foreign = map_pages(BITMAP_SIZE);
+	c->ours = map_pages(BITMAP_SIZE);
+	c->rows = map_pages(ROWS_MAX * sizeof *c->rows);
+	return c->proc >= 0 && c->foreign != NULL && c->ours != NULL && c->rows != NULL;
+}
+
+static void forget_foreign(struct census *c) {
+	if (clock_ms() >= c->refresh_at) {
+		/* Cannot fail for a mapping of our own; stale bits would hide a process. */
+		(void)syscall(SYS_madvise, c->foreign, BITMAP_SIZE, MADV_DONTNEED);
+		c->refresh_at = clock_ms() + FOREIGN_MS;
+	}
+}
+
+static bool list(struct census *c) {
+	char space[8192];
+	long n;
+
+	c->count = 0;
+	if (syscall(SYS_lseek, c->proc, 0L, SEEK_SET) != 0) {
+		return false;
+	}
+	while ((n = syscall(SYS_getdents64, c->proc, space, sizeof space)) > 0) {
+		for (long at = 0; at < n; at += entry_length(space + at)) {
+			pid_t pid = entry_pid(space + at);
+			if (pid > 0 && !bit(c->foreign, pid) && c->count < ROWS_MAX &&
+			    read_row(c, pid, &c->rows[c->count])) {
+				c->count++;
+			}
+		}
+	}
+	return n == 0;
+}
+
+/* One pass; true when somebody's place was found.  A process whose parent ended while the
+ * list was read stays open, and is looked at again by the next sample. */
+static bool settle_pass(struct census *c) {
+	bool found = false;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct census_row *row = &c->rows[i];
+		if (row->ours || bit(c->foreign, row->pid)) {
+			continue;
+		}
+		if (row->pid == c->root || bit(c->ours, row->parent)) {
+			row->ours = true;
+			bit_set(c->ours, row->pid);
+			found = true;
+		} else if (row->parent == 0 || bit(c->foreign, row->parent)) {
+			bit_set(c->foreign, row->pid);
+			found = true;
+		}
+	}
+	return found;
+}
+
+bool census_take(struct census *c, struct census_sum *ret) {
+	struct census_sum sum = {0};
+	bool root = false;
+
+	forget_foreign(c);
+	if (!list(c)) {
+		return false;
+	}
+	/* Numbers mostly rise from parent to child, so two passes are the rule. */
+	while (settle_pass(c)) {
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		const struct census_row *row = &c->rows[i];
+		if (row->ours) {
+			sum.pages += row->pages;
+			sum.threads += row->threads;
+			root = root || row->pid == c->root;
+			bit_clear(c->ours, row->pid);
+		}
+	}
+	*ret = sum;
+	return root;
+}
+
+/* ---- one process, more closely ---- */
+
+static pid_t memory_of(const struct census *c, const struct census_row *row) {
+	return hides_memory(row) ? live_thread(c, row->pid) : row->pid;
+}
+
+uint64_t census_private(const struct census *c, const struct census_row *row) {
+	uint64_t size = 0, resident = 0, shared = 0;
+	char text[128];
+	const char *at = text;
+
+	if (read_file(c, memory_of(c, row), "statm", text, sizeof text) <= 0 ||
+	    !read_number(&at, &size) || !read_number(&at, &resident) ||
+	    !read_number(&at, &shared)) {
+		return 0; /* it has ended */
+	}
+	return resident > shared ? resident - shared : 0;
+}
+
+uint64_t census_share(const struct census *c, const struct census_row *row) {
+	char text[2048];
+	uint64_t share = 0;
+
+	errno = 0;
+	if (read_file(c, memory_of(c, row), "smaps_rollup", text, sizeof text) > 0 &&
+	    census_parse_share(text, &share)) {
+		return share;
+	}
+	/* ESRCH, or nothing to read: it has ended. */
+	return errno == EACCES || errno == EPERM ? row->pages * c->page : 0;
+}

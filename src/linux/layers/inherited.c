@@ -1,0 +1,174 @@
+/* Inherited state: what a caller may have and a command must not.
+ *
+ * A process inherits its priorities, its place in the OOM killer's order, its
+ * personality and its core dump filter.  A caller with CAP_SYS_NICE or
+ * CAP_SYS_RESOURCE, or one that such a caller started, would pass on more than the
+ * command could ask for itself.  Processor affinity, a weaker priority and
+ * everything else that only takes away stay as the caller chose.
+ *
+ * Should:   lower each of these to what an ordinary process has, for the first
+ *           process and so for everything that it starts.
+ * Must not: raise anything, or run after mounts.c or landlock.c: /proc/self is not
+ *           writable then.
+ * Fails:    closed. */
+#include "linux/layer.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PR_SET_MEMORY_MERGE
+#define PR_SET_MEMORY_MERGE 67
+#define PR_GET_MEMORY_MERGE 68
+#endif
+
+/* linux/ioprio.h, which not every libc's kernel headers have. */
+#define IO_WHO_PROCESS 1
+#define IO_CLASS(priority) ((priority) >> 13)
+#define IO_CLASS_RT 1
+
+/* The kernel's number; not every libc names it. */
+#define POLICY_DEADLINE 6
+
+/* ---- priorities ---- */
+
+/* Raw: musl answers ENOSYS to these, because POSIX means the whole process. */
+static int lower_scheduler(struct err *e) {
+	const struct sched_param ordinary = {.sched_priority = 0};
+	long policy = syscall(SYS_sched_getscheduler, 0) & ~(long)SCHED_RESET_ON_FORK;
+
+	if (policy != SCHED_FIFO && policy != SCHED_RR && policy != POLICY_DEADLINE) {
+		return 0;
+	}
+	return syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary) == 0
+		       ? 0
+		       : err_sys(e, "inherited", "cannot leave the real-time scheduler");
+}
+
+/* The raw call answers 20 - nice. */
+static int lower_nice(struct err *e) {
+	if (syscall(SYS_getpriority, PRIO_PROCESS, 0) <= 20) {
+		return 0;
+	}
+	return syscall(SYS_setpriority, PRIO_PROCESS, 0, 0) == 0
+		       ? 0
+		       : err_sys(e, "inherited", "cannot raise a negative nice value to 0");
+}
+
+static int lower_io(struct err *e) {
+	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
+
+	if (priority < 0 || IO_CLASS(priority) != IO_CLASS_RT) {
+		return 0; /* without CONFIG_BLOCK there is no such priority */
+	}
+	return syscall(SYS_ioprio_set, IO_WHO_PROCESS, 0, 0) == 0
+		       ? 0
+		       : err_sys(e, "inherited", "cannot leave the real-time I/O class");
+}
+
+/* ---- memory ---- */
+
+/* The personalities that the filter lets a command choose; the rest of the bits
+ * switch off memory protections. */
+static int reset_personality(struct err *e) {
+	long now = syscall(SYS_personality, 0xffffffffUL);
+	long kept = now & (UNAME26 | ADDR_NO_RANDOMIZE);
+
+	if ((now & PER_MASK) == PER_LINUX32) {
+		kept |= PER_LINUX32;
+	}
+	if (now < 0 || now == kept) {
+		return 0; /* refused by a filter around us: nobody could have set one */
+	}
+	return syscall(SYS_personality, kept) >= 0
+		       ? 0
+		       : err_sys(e, "inherited", "cannot reset the personality");
+}
+
+/* Merged pages tell by their timing what another process holds. */
+static int stop_merging(struct err *e) {
+	if (prctl(PR_GET_MEMORY_MERGE, 0, 0, 0, 0) <= 0) {
+		return 0; /* off, or unknown to this kernel */
+	}
+	return prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) == 0
+		       ? 0
+		       : err_sys(e, "inherited", "cannot stop the merging of memory pages");
+}
+
+/* ---- files of /proc/self ---- */
+
+/* A caller that is not dumpable leaves them to root; the user or the terminal layer
+ * makes this process undumpable for good. */
+static int open_own(const char *path, int flags) {
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1 &&
+	    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0) {
+		fd = open(path, flags | O_CLOEXEC);
+	}
+	return fd;
+}
+
+/* Raising the value needs no privilege. */
+static int raise_oom_score(struct err *e) {
+	static const char path[] = "/proc/self/oom_score_adj";
+	char text[16] = "";
+	auto_fd now = open_own(path, O_RDONLY);
+
+	if (now < 0 || read(now, text, sizeof text - 1) <= 0) {
+		return err_sys_at(e, "inherited", "cannot read", path);
+	}
+	if (text[0] != '-') {
+		return 0;
+	}
+	auto_fd out = open_own(path, O_WRONLY);
+	return out >= 0 && write(out, "0", 1) == 1
+		       ? 0
+		       : err_sys_at(e, "inherited", "cannot raise a negative", path);
+}
+
+/* RLIMIT_CORE keeps dumps from files and from pipes, but not from a socket. */
+static int dumps_go_to_socket(void) {
+	char first = '\0';
+	auto_fd fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &first, 1) == 1 && first == '@';
+}
+
+static int empty_dumps(struct err *e) {
+	static const char path[] = "/proc/self/coredump_filter";
+	auto_fd fd = open_own(path, O_WRONLY);
+
+	if (fd >= 0 && write(fd, "0", 1) == 1) {
+		return 0;
+	}
+	int error = errno;
+	if (!dumps_go_to_socket()) {
+		return 0; /* a /proc that is read-only, as a sandbox around this one has it */
+	}
+	errno = error;
+	return err_sys_at(e, "inherited", "core dumps go to a socket, and nobody can clear", path);
+}
+
+static int inherited_enter(struct kit *k, struct err *e) {
+	static int (*const steps[])(struct err *) = {
+		lower_scheduler, lower_nice,      lower_io,    reset_personality,
+		stop_merging,    raise_oom_score, empty_dumps,
+	};
+
+	(void)k;
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		if (steps[i](e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+const struct layer layer_inherited = {.name = "inherited", .enter = inherited_enter};

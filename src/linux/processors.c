@@ -1,0 +1,79 @@
+/* Should:   choose processors once, before the command exists.
+ * Must not: choose one that the caller may not use.
+ * Fails:    closed: an affinity that cannot be read stops the run. */
+#include "linux/processors.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel's largest set of processors is 8192. */
+#define MASK_SIZE 1024
+
+#define WHERE "limits"
+
+static int is_set(const unsigned char *mask, size_t i) {
+	return mask[i / 8] >> (i % 8) & 1;
+}
+
+int64_t processors_keep(unsigned char *mask, size_t len, int64_t count, size_t first) {
+	int64_t left = 0;
+
+	for (size_t i = 0; i < len * 8; i++) {
+		size_t at = (first + i) % (len * 8);
+		if (is_set(mask, at) && left < count) {
+			left++;
+		} else {
+			mask[at / 8] &= (unsigned char)~(1U << (at % 8));
+		}
+	}
+	return left;
+}
+
+static int64_t count_set(const unsigned char *mask, size_t len) {
+	int64_t n = 0;
+
+	for (size_t i = 0; i < len * 8; i++) {
+		n += is_set(mask, i);
+	}
+	return n;
+}
+
+/* The number of the n-th that is set. */
+static size_t nth(const unsigned char *mask, size_t len, int64_t n) {
+	size_t at = 0;
+
+	while (at < len * 8 && (!is_set(mask, at) || n-- > 0)) {
+		at++;
+	}
+	return at;
+}
+
+int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_t *ret_len,
+		      struct err *e) {
+	unsigned char *mask = arena_alloc(a, MASK_SIZE);
+	uint32_t random = 0;
+
+	if (mask == NULL) {
+		return err_memory(e, WHERE);
+	}
+	memset(mask, 0, MASK_SIZE);
+	long len = syscall(SYS_sched_getaffinity, 0, MASK_SIZE, mask);
+	if (len <= 0) {
+		return err_sys(e, WHERE, "cannot read which processors may be used");
+	}
+	int64_t all = count_set(mask, (size_t)len);
+	*ret = NULL;
+	if (all <= count) {
+		return 0;
+	}
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+		return err_sys(e, WHERE, "cannot get random bytes to choose processors");
+	}
+	size_t first = nth(mask, (size_t)len, (int64_t)(random % (uint64_t)all));
+	(void)processors_keep(mask, (size_t)len, count, first); /* there are more than that */
+	*ret = mask;
+	*ret_len = (size_t)len;
+	return 0;
+}

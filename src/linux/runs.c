@@ -1,0 +1,227 @@
+/* Should:   list every run of the user that is alive, and none that is not.
+ * Must not: keep a run from starting, or cost it more than a few microseconds.
+ * Fails:    open: a run that cannot be listed runs all the same. */
+#include "linux/runs.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "linux/scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FILE_NAME "runs"
+
+/* A workspace of PATH_MAX bytes, and as many of the command's. */
+#define SLOT_SIZE 8192
+/* More runs at once than this are not all listed. */
+#define SLOTS 1024
+/* Of all words of the command, and of one: a script can be a megabyte. */
+#define WORDS_MAX ((size_t)3800)
+#define WORD_MAX ((size_t)1000)
+
+#define MARK "corral 1"
+
+static bool file_path(const char *state_dir, char out[PATH_MAX]) {
+	int n = snprintf(out, PATH_MAX, "%s/" FILE_NAME, state_dir);
+	return n > 0 && n < PATH_MAX;
+}
+
+static struct flock slot_lock(short type, long slot) {
+	return (struct flock){.l_type = type,
+			      .l_whence = SEEK_SET,
+			      .l_start = (off_t)slot * SLOT_SIZE,
+			      .l_len = SLOT_SIZE};
+}
+
+/* ---- one's own ---- */
+
+static int open_file(const char *state_dir) {
+	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+	char path[PATH_MAX];
+	struct err unused = {0};
+	if (!file_path(state_dir, path)) {
+		return -1;
+	}
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == ENOENT && scratch_make_dirs(state_dir, &unused) == 0) {
+		fd = open(path, flags | O_CLOEXEC, 0600);
+	}
+	return fd;
+}
+
+/* Most often the first slot that is tried is free: the number of a process is its own. */
+static long take_slot(int fd) {
+	for (long i = 0; i < SLOTS; i++) {
+		long slot = ((long)getpid() + i) % SLOTS;
+		struct flock lock = slot_lock(F_WRLCK, slot);
+		if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
+			return slot;
+		}
+		if (errno != EAGAIN && errno != EACCES) {
+			break;
+		}
+	}
+	return -1;
+}
+
+static int64_t now_ms(void) {
+	struct timespec t;
+	(void)clock_gettime(CLOCK_REALTIME, &t); /* fails for no clock of this name */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* "corral 1 PID SINCE CUT ARGC LEVEL", the workspace and the words, each with a zero byte. */
+static void write_record(struct buf *out, const struct plan *plan, char *const *argv) {
+	struct buf words;
+	size_t argc = 0;
+	bool cut = false;
+
+	buf_init(&words);
+	for (; argv[argc] != NULL && words.len < WORDS_MAX; argc++) {
+		size_t len = strnlen(argv[argc], WORD_MAX);
+		cut = cut || argv[argc][len] != '\0';
+		buf_add(&words, argv[argc], len);
+		buf_add(&words, "", 1);
+	}
+	buf_printf(out, MARK " %d %" PRId64 " %d %zu %s", (int)getpid(), now_ms(),
+		   cut || argv[argc] != NULL, argc, level_name(plan->level));
+	buf_add(out, "", 1);
+	buf_add(out, plan->workspace, strlen(plan->workspace) + 1);
+	buf_add(out, words.data, words.len);
+	out->failed = out->failed || buf_failed(&words);
+	buf_done(&words);
+}
+
+int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv) {
+	auto_fd fd = state_dir == NULL ? -1 : open_file(state_dir);
+	struct buf record;
+	struct stat st;
+	long slot = fd < 0 ? -1 : take_slot(fd);
+
+	if (slot < 0 || fstat(fd, &st) != 0 ||
+	    (st.st_size == 0 && ftruncate(fd, (off_t)SLOTS * SLOT_SIZE) != 0)) {
+		return -1;
+	}
+	buf_init(&record);
+	write_record(&record, plan, argv);
+	bool done =
+		!buf_failed(&record) && record.len <= SLOT_SIZE &&
+		pwrite(fd, record.data, record.len, (off_t)slot * SLOT_SIZE) == (ssize_t)record.len;
+	buf_done(&record);
+	return done ? take_fd(&fd) : -1;
+}
+
+void runs_leave(int *fd) {
+	struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+	if (*fd >= 0) {
+		/* In so many words: a child that the caller's program forked has a copy. */
+		(void)fcntl(*fd, F_OFD_SETLK, &all);
+	}
+	drop_fd(fd);
+}
+
+/* ---- everybody's ---- */
+
+/* The string at *at, which moves behind it; NULL when it does not end in the slot. */
+static const char *next_string(const char **at, const char *end) {
+	const char *s = *at;
+	const char *zero = s < end ? memchr(s, '\0', (size_t)(end - s)) : NULL;
+	*at = zero == NULL ? end : zero + 1;
+	return zero == NULL ? NULL : s;
+}
+
+static bool parse_head(const char *text, struct run_entry *ret) {
+	char *end = NULL;
+	if (text == NULL || !str_starts(text, MARK " ")) {
+		return false;
+	}
+	ret->pid = (pid_t)strtol(text + strlen(MARK), &end, 10);
+	ret->since_ms = strtoll(end, &end, 10);
+	ret->cut = strtol(end, &end, 10) != 0;
+	ret->argc = strtoul(end, &end, 10);
+	ret->level = *end == ' ' ? end + 1 : "";
+	return ret->pid > 0 && ret->argc <= SLOT_SIZE;
+}
+
+/* 1: an entry; 0: none; -1: memory is out.  slot is a copy that lasts. */
+static int parse_slot(struct arena *a, const char *slot, size_t len, struct run_entry *ret) {
+	const char *at = slot, *end = slot + len;
+	struct run_entry entry;
+	if (!parse_head(next_string(&at, end), &entry) ||
+	    (entry.workspace = next_string(&at, end)) == NULL) {
+		return 0;
+	}
+	entry.argv = arena_array(a, entry.argc + 1, sizeof *entry.argv);
+	if (entry.argv == NULL) {
+		return -1;
+	}
+	for (size_t i = 0; i < entry.argc; i++) {
+		entry.argv[i] = next_string(&at, end);
+		if (entry.argv[i] == NULL) {
+			return 0;
+		}
+	}
+	*ret = entry;
+	return 1;
+}
+
+/* The lock is taken before the record is written: in between the slot has an older one,
+ * mostly of a process that has ended. */
+static bool is_alive(const struct run_entry *entry) {
+	return kill(entry->pid, 0) == 0 || errno == EPERM;
+}
+
+static int read_slot(struct arena *a, int fd, long slot, struct run_entry *ret) {
+	struct flock lock = slot_lock(F_WRLCK, slot);
+	if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+		return 0;
+	}
+	char *copy = arena_alloc(a, SLOT_SIZE);
+	if (copy == NULL) {
+		return -1;
+	}
+	ssize_t n = pread(fd, copy, SLOT_SIZE, (off_t)slot * SLOT_SIZE);
+	int found = n <= 0 ? 0 : parse_slot(a, copy, (size_t)n, ret);
+	return found == 1 && !is_alive(ret) ? 0 : found;
+}
+
+static int by_start(const void *left, const void *right) {
+	const struct run_entry *a = left, *b = right;
+	return a->since_ms < b->since_ms ? -1 : a->since_ms > b->since_ms;
+}
+
+int runs_list(struct arena *a, const char *state_dir, struct run_entry **ret, size_t *ret_n,
+	      struct err *e) {
+	struct run_entry *list = NULL;
+	size_t n = 0, cap = 0;
+	char path[PATH_MAX];
+	auto_fd fd = state_dir != NULL && file_path(state_dir, path)
+			     ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+			     : -1;
+	for (long slot = 0; fd >= 0 && slot < SLOTS; slot++) {
+		struct run_entry entry;
+		int found = read_slot(a, fd, slot, &entry);
+		if (found < 0 || arena_grow(a, &list, n, &cap, sizeof *list) != 0) {
+			return err_memory(e, "runs");
+		}
+		if (found > 0) {
+			list[n++] = entry;
+		}
+	}
+	if (n > 1) {
+		qsort(list, n, sizeof *list, by_start);
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* The runs of one user that are alive, for `corral ps`.
+ *
+ * Theory.  Corral's state has one file of fixed size, in slots.  A run takes a lock on a free
+ * slot (an open file description lock) and writes its record there; the kernel drops the lock
+ * when the supervisor ends, however that happens.  So nothing has to be removed, a slot without
+ * a lock says nothing, and a run costs three system calls. */
+#ifndef CORRAL_LINUX_RUNS_H
+#define CORRAL_LINUX_RUNS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/plan.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Lists the run of this process until runs_leave(); -1 when it cannot be listed, which is no
+ * reason not to run. */
+int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv);
+void runs_leave(int *fd);
+
+struct run_entry {
+	pid_t pid;        /* of the supervisor */
+	int64_t since_ms; /* since 1970 */
+	const char *level, *workspace;
+	const char **argv;
+	size_t argc;
+	bool cut; /* there were more words, or longer ones */
+};
+
+/* In the order of their start. */
+int runs_list(struct arena *a, const char *state_dir, struct run_entry **ret, size_t *ret_n,
+	      struct err *e);
+
+#endif

@@ -1,0 +1,294 @@
+/* Should:   measure often enough that a run cannot take much more than its limit, with at
+ *           most a fifth of one processor.
+ * Must not: run code of libc beyond system calls: it is a copy of a program that may have
+ *           threads; keep a descriptor of the caller's.
+ * Fails:    closed: a sampler that cannot measure ends, and the supervisor ends the run. */
+#include "linux/sampler.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/signal_mask.h"
+#include "linux/census.h"
+#include "linux/growth.h"
+#include "linux/init.h"
+#include "linux/keep.h"
+#include "linux/kernel.h"
+#include "linux/pace.h"
+#include "linux/slice.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+#define WHERE "limits"
+#define CANNOT_MEASURE 1
+
+/* Three processes of Corral's own stand above the command without a pid namespace; pid 1,
+ * which RLIMIT_NPROC and the pids controller count as well, is one. */
+#define WARDENS 2
+
+/* smaps_rollup waits for a process that changes its mappings.  After this time the timer's
+ * signal ends the sampler, and with it the run, whose resident memory exceeds the limit. */
+#define SHARE_TIMEOUT_S 5
+/* Between two sums of shares, while they stay below the limit and resident memory does not. */
+#define SHARE_MS 50
+#define SHARE_MAX_MS 1000
+
+/* A sampler that was killed is gone by then. */
+#define END_MS 1000
+
+/* How often free space is asked for, and how often the tree is walked without need. */
+#define DISK_LOOK_MS 50
+#define DISK_WALK_MIN_MS 1000
+#define DISK_WALK_MAX_MS 30000
+#define DISK_WALK_SHARE 20 /* of that many parts of the time one is spent on walks */
+
+struct sampler {
+	struct sampled_run run;
+	int64_t processors;
+	uint64_t page;
+	struct census census;
+	/* The last sum of shares, and what was resident then. */
+	int64_t share, share_resident, share_next;
+};
+
+static int64_t clock_us(void) {
+	struct timespec t = {0};
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* fails only for an unknown clock */
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static _Noreturn void end_run(const struct sampler *s, enum overrun why, int64_t value) {
+	struct fate *fate = s->run.fate;
+
+	if (!fate->ended) {
+		fate->overrun_value = value;
+		fate->overrun = (uint32_t)why;
+	}
+	/* Either way: what it left behind is killed as well.  Or it is gone. */
+	(void)syscall(SYS_pidfd_send_signal, s->run.pidfd, SIGKILL, NULL, 0U);
+	_exit(0);
+}
+
+/* Ends with the run. */
+static void sleep_ms(const struct sampler *s, int64_t ms) {
+	struct pollfd end = {.fd = s->run.pidfd, .events = POLLIN};
+
+	if (poll(&end, 1, (int)ms) > 0) {
+		_exit(0);
+	}
+}
+
+/* ---- memory and processes ---- */
+
+static int64_t sum_of_shares(const struct sampler *s) {
+	const struct itimerval limit = {.it_value = {.tv_sec = SHARE_TIMEOUT_S}};
+	const struct itimerval off = {0};
+	uint64_t sum = 0;
+
+	(void)setitimer(ITIMER_REAL, &limit, NULL); /* fails only for a bad time */
+	for (size_t i = 0; i < s->census.count; i++) {
+		const struct census_row *row = &s->census.rows[i];
+		sum += row->ours ? census_share(&s->census, row) : 0;
+	}
+	(void)setitimer(ITIMER_REAL, &off, NULL); /* likewise */
+	return (int64_t)sum;
+}
+
+/* The most anonymous memory of one process: a figure that counts nothing twice, and cheap. */
+static int64_t largest_private(const struct sampler *s, int64_t limit) {
+	int64_t most = 0;
+
+	for (size_t i = 0; i < s->census.count; i++) {
+		const struct census_row *row = &s->census.rows[i];
+		if (row->ours && (int64_t)(row->pages * s->page) >= limit) {
+			int64_t bytes = (int64_t)(census_private(&s->census, row) * s->page);
+			most = bytes > most ? bytes : most;
+		}
+	}
+	return most;
+}
+
+/* True when shares have to be summed again: they may have reached the limit since. */
+static bool share_due(const struct sampler *s, int64_t resident, int64_t limit) {
+	return clock_ms() >= s->share_next || resident - s->share_resident >= limit - s->share;
+}
+
+/* What counts against the limit.  Resident memory counts a shared page in every process, so
+ * it is the truth only below the limit; above it shares decide. */
+static int64_t memory_used(struct sampler *s, int64_t resident, int64_t limit) {
+	if (resident < limit) {
+		s->share = s->share_next = 0;
+		s->share_resident = 0;
+		return resident;
+	}
+	int64_t most = largest_private(s, limit);
+	if (most >= limit) {
+		return most;
+	}
+	if (share_due(s, resident, limit)) {
+		int64_t began = clock_us();
+		s->share = sum_of_shares(s);
+		s->share_resident = resident;
+		s->share_next = clock_ms() + pace_between((clock_us() - began) * PACE_SHARE / 1000,
+							  SHARE_MS, SHARE_MAX_MS);
+	}
+	return s->share;
+}
+
+/* Milliseconds until the next sample; does not return when a limit is exceeded. */
+static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
+	const struct plan *plan = s->run.plan;
+	int64_t memory = plan->sampled.memory, processes = plan->sampled.processes;
+	int64_t next = PACE_MAX_MS;
+
+	if (processes != 0) {
+		int64_t count = (int64_t)sum->threads - (plan_shares(plan) ? WARDENS : 0);
+		if (count > processes) {
+			end_run(s, OVERRUN_PROCESSES, count);
+		}
+		next = pace_processes(processes - count);
+	}
+	if (memory != 0) {
+		int64_t used = memory_used(s, (int64_t)(sum->pages * s->page), memory);
+		if (used >= memory) {
+			end_run(s, OVERRUN_MEMORY, used);
+		}
+		int64_t soon = pace_memory(memory - used, s->processors);
+		next = soon < next ? soon : next;
+	}
+	return next;
+}
+
+static _Noreturn void sample_use(struct sampler *s) {
+	if (!census_init(&s->census, s->run.pid, s->page)) {
+		_exit(CANNOT_MEASURE);
+	}
+	for (;;) {
+		struct census_sum sum;
+		int64_t began = clock_us();
+		if (!census_take(&s->census, &sum)) {
+			sleep_ms(s, 0); /* the run has ended */
+			_exit(CANNOT_MEASURE);
+		}
+		int64_t next = judge_use(s, &sum);
+		sleep_ms(s, pace_pause(next, clock_us() - began));
+	}
+}
+
+/* ---- disk space ---- */
+
+static _Noreturn void sample_disk(struct sampler *s) {
+	int64_t limit = s->run.plan->sampled.disk;
+
+	for (;;) {
+		int64_t began = clock_ms();
+		int64_t added = growth_measure(s->run.growth);
+		if (added > limit) {
+			end_run(s, OVERRUN_DISK, added);
+		}
+		int64_t now = clock_ms();
+		int64_t walk_at = now + pace_between((now - began) * DISK_WALK_SHARE,
+						     DISK_WALK_MIN_MS, DISK_WALK_MAX_MS);
+		do {
+			sleep_ms(s, DISK_LOOK_MS);
+		} while (clock_ms() < walk_at && growth_fall(s->run.growth) <= limit - added);
+	}
+}
+
+/* ---- the processes ---- */
+
+static _Noreturn void become_sampler(struct sampler *s, int which) {
+	static void (*const work[SAMPLERS])(struct sampler * s) = {
+		[SAMPLER_USE] = sample_use,
+		[SAMPLER_DISK] = sample_disk,
+	};
+	sigset_t alarm;
+
+	init_reset_signals();
+	(void)setsid(); /* a signal for the caller's group is not for a sampler */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its memory is a copy of the caller's */
+	keep_only(&s->run.pidfd, 1);
+	slice_shorten();
+	/* Everything else stays blocked. */
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	signal_mask(SIG_UNBLOCK, &alarm, NULL);
+	work[which](s);
+	_exit(CANNOT_MEASURE);
+}
+
+static int start(struct sampler *s, int which, int *ret, struct err *e) {
+	int pidfd = -1;
+	sigset_t all, before;
+
+	/* Signals stay blocked: the child has the caller's handlers at first. */
+	sigfillset(&all);
+	signal_mask(SIG_SETMASK, &all, &before);
+	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
+	if (pid == 0) {
+		become_sampler(s, which);
+	}
+	int error = errno;
+	signal_mask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		errno = error;
+		return err_sys(e, WHERE, "the kernel refused to make a process that holds a limit");
+	}
+	*ret = pidfd;
+	return 0;
+}
+
+int samplers_start(const struct sampled_run *run, struct samplers *ret, struct err *e) {
+	const struct sampled *limits = &run->plan->sampled;
+
+	if (limits->memory == 0 && limits->processes == 0 && limits->disk == 0) {
+		return 0;
+	}
+	struct sampler s = {
+		.run = *run,
+		.processors = sysconf(_SC_NPROCESSORS_ONLN),
+		.page = (uint64_t)sysconf(_SC_PAGESIZE),
+	};
+
+	if (s.processors < 1) {
+		s.processors = 1;
+	}
+	if ((limits->memory != 0 || limits->processes != 0) &&
+	    start(&s, SAMPLER_USE, &ret->pidfd[SAMPLER_USE], e) != 0) {
+		return -1;
+	}
+	return limits->disk == 0 ? 0 : start(&s, SAMPLER_DISK, &ret->pidfd[SAMPLER_DISK], e);
+}
+
+void samplers_lost(struct fate *fate) {
+	if (!fate->ended && fate->overrun == OVERRUN_NONE) {
+		fate->overrun = OVERRUN_UNMEASURED;
+	}
+}
+
+void samplers_end(struct samplers *s) {
+	for (size_t i = 0; i < SAMPLERS; i++) {
+		struct pollfd end = {.fd = s->pidfd[i], .events = POLLIN};
+		siginfo_t info;
+		if (s->pidfd[i] < 0) {
+			continue;
+		}
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd[i], SIGKILL, NULL, 0U); /* or gone */
+		/* One that waits in the kernel for a file system is left there. */
+		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
+		}
+		(void)syscall(SYS_waitid, P_PIDFD, s->pidfd[i], &info, WEXITED | WNOHANG | __WALL,
+			      NULL); /* collects it, or it is not there yet */
+		drop_fd(&s->pidfd[i]);
+	}
+}

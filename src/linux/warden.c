@@ -1,0 +1,200 @@
+/* Should:   end what is left of the run when a process above or below is gone, within
+ *           a moment; then remove the run's directory.
+ * Must not: wait for anything but these deaths and the clock, or use kill(-1) outside
+ *           a Landlock domain (linux/reaper.c decides).
+ * Fails:    closed: without its wardens the guard is not started. */
+#include "linux/warden.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "linux/fate.h"
+#include "linux/keep.h"
+#include "linux/reaper.h"
+#include "linux/scratch.h"
+#include "linux/slice.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The guard is given this much to end the run itself when the deadline has passed. */
+#define SLACK_MS 300
+/* The inner warden ends a run in one system call, so the outer one lets it. */
+#define INNER_FIRST_MS 200
+/* Likewise the guard, where it has to be done child by child. */
+#define GUARD_FIRST_MS 200
+/* A process that was killed and is still there waits in the kernel for a device. */
+#define LINGER_MS 500
+
+struct warden {
+	struct kit *kit;
+	int above;        /* pidfd of the process above; -1: the channel alone tells */
+	int below;        /* pidfd of the process below */
+	int64_t deadline; /* ms on the monotonic clock; LIMIT_NONE */
+	bool asks;        /* the guard to end the run first: kill(-1) is not to be had */
+	struct reaper reaper;
+};
+
+enum cause { CAUSE_BELOW, CAUSE_ABOVE, CAUSE_SUPERVISOR, CAUSE_CLOCK };
+
+static int time_left(const struct warden *w) {
+	const int64_t longest = 3600000; /* fits an int; the loop just goes round again */
+
+	if (w->deadline == LIMIT_NONE) {
+		return -1;
+	}
+	int64_t left = w->deadline - clock_ms();
+	return left < 0 ? 0 : (int)(left < longest ? left : longest);
+}
+
+static enum cause wait_for_cause(const struct warden *w) {
+	struct pollfd fds[] = {{.fd = w->below, .events = POLLIN},
+			       {.fd = w->above, .events = POLLIN},
+			       {.fd = w->kit->channel_fd, .events = POLLRDHUP}};
+	for (;;) {
+		int n = poll(fds, ARRAY_LEN(fds), time_left(w));
+		if (n < 0 && errno != EINTR) {
+			return CAUSE_ABOVE; /* a warden that cannot wait ends the run */
+		}
+		if (n > 0) {
+			return fds[0].revents != 0   ? CAUSE_BELOW
+			       : fds[1].revents != 0 ? CAUSE_ABOVE
+						     : CAUSE_SUPERVISOR;
+		}
+		if (n == 0 && w->deadline != LIMIT_NONE && clock_ms() >= w->deadline) {
+			return CAUSE_CLOCK;
+		}
+	}
+}
+
+/* True when the process below has ended. */
+static bool watch_below(const struct warden *w, int ms) {
+	struct pollfd below = {.fd = w->below, .events = POLLIN};
+
+	return poll(&below, 1, ms) > 0;
+}
+
+static int start_below(struct kit *k, struct warden *w, struct err *e) {
+	/* Made before the clone, so that it cannot be another process's. */
+	auto_fd self = (int)syscall(SYS_pidfd_open, getpid(), 0U);
+
+	if (self < 0) {
+		return err_sys(e, "warden", "cannot make a descriptor of a warden");
+	}
+	long pid = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &w->below, NULL, NULL);
+	if (pid < 0) {
+		return err_sys(e, "warden", "the kernel refused to make a process");
+	}
+	if (pid == 0) {
+		drop_fd(&k->warden_fd);
+		k->warden_fd = take_fd(&self);
+	}
+	return pid == 0 ? 0 : 1;
+}
+
+static int become_subreaper(struct err *e) {
+	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+		       ? 0
+		       : err_sys(e, "warden", "cannot become the parent of orphans");
+}
+
+/* Everybody who can removes the directory, because anybody may be the last. */
+static _Noreturn void leave(const struct warden *w) {
+	if (w->asks) {
+		/* Killing the guard first would leave nobody below to see this warden die. */
+		(void)syscall(SYS_pidfd_send_signal, w->below, SIGTERM, NULL,
+			      0U);                    /* or it is gone */
+		(void)watch_below(w, GUARD_FIRST_MS); /* either way everything is ended next */
+	}
+	/* A guard that has finished is on its way out, and is collected for its usage. */
+	if (w->kit->fate->finished && watch_below(w, LINGER_MS)) {
+		(void)reaper_collect(0); /* a helper may still wait in the kernel */
+	} else {
+		reaper_end_within(&w->reaper, LINGER_MS);
+	}
+	scratch_remove(w->kit->plan->run_dir);
+	_exit(0);
+}
+
+/* ---- outer ---- */
+
+static _Noreturn void outer_run(struct warden *w) {
+	const int kept[] = {w->kit->channel_fd, w->above, w->below, w->reaper.children};
+
+	keep_only(kept, ARRAY_LEN(kept));
+	slice_shorten();
+	if (wait_for_cause(w) != CAUSE_BELOW) {
+		(void)watch_below(w, INNER_FIRST_MS); /* either way everything is ended next */
+	} else if (!w->kit->fate->finished && !w->reaper.everybody) {
+		/* A guard that is alive sees the same death, and is nearer to its children. */
+		(void)reaper_collect(INNER_FIRST_MS);
+	}
+	leave(w);
+}
+
+int warden_outer(struct kit *k, struct err *e) {
+	struct warden w = {.kit = k, .above = k->warden_fd, .below = -1, .deadline = LIMIT_NONE};
+
+	(void)setsid(); /* a signal for the caller's process group is not for the warden */
+	/* Its memory is a copy of the caller's. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+		return err_sys(e, "warden", "cannot make a warden undumpable");
+	}
+	if (become_subreaper(e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; layers[i] != NULL; i++) {
+		if (layers[i]->warden != NULL && layers[i]->warden(k, e) != 0) {
+			return -1;
+		}
+	}
+	reaper_init_outer(&w.reaper, k->plan);
+	int mine = start_below(k, &w, e);
+	if (mine <= 0) {
+		drop_fd(&w.reaper.children);
+		return mine;
+	}
+	outer_run(&w);
+}
+
+/* ---- inner ---- */
+
+static _Noreturn void inner_run(struct warden *w) {
+	const int kept[] = {w->kit->channel_fd, w->kit->lock_fd, w->above, w->below,
+			    w->reaper.children};
+	struct fate *fate = w->kit->fate;
+
+	keep_only(kept, ARRAY_LEN(kept));
+	slice_shorten();
+	if (wait_for_cause(w) == CAUSE_CLOCK && !fate->ended) {
+		fate->timed_out = 1;
+	}
+	leave(w);
+}
+
+static int64_t last_moment(const struct plan *plan) {
+	int64_t grace = plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
+
+	return plan->timeout_ms == LIMIT_NONE ? LIMIT_NONE
+					      : clock_ms() + plan->timeout_ms + grace + SLACK_MS;
+}
+
+int warden_inner(struct kit *k, struct err *e) {
+	struct warden w = {
+		.kit = k, .above = k->warden_fd, .below = -1, .deadline = last_moment(k->plan)};
+
+	if (reaper_init(&w.reaper, k->plan, e) != 0) {
+		return -1;
+	}
+	w.asks = !w.reaper.everybody;
+	int mine = start_below(k, &w, e);
+	if (mine <= 0) {
+		drop_fd(&w.reaper.children);
+		return mine;
+	}
+	inner_run(&w);
+}

@@ -1,0 +1,95 @@
+/* The directory of an agent that is granted for writing, such as ~/.codex.
+ *
+ * An agent writes its sessions and histories there, and finds there what it starts: hooks,
+ * servers, plug-ins, orders.  The agent on the host obeys these after the run.
+ *
+ * Should:   keep those names as part of "@agents", in a granted directory of an agent and in
+ *           one above it; and warn, whether they are kept or not.
+ * Must not: take back a grant of such a file or directory itself.
+ * Fails:    open: a directory that is not known is writable as it was granted. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+#include "data/agent_homes.h"
+
+static bool ends_with_dir(const char *path, const char *dir) {
+	size_t len = strlen(path), n = strlen(dir);
+	return len > n && path[len - n - 1] == '/' && streq(path + len - n, dir);
+}
+
+/* The agent's directory, where the wish makes it writable; NULL.  A workspace is asked about
+ * by its path alone: nothing is looked up for a plain run. */
+static const char *directory_of(struct builder *b, const struct wish *w, const char *dir) {
+	if (!wish_is_ground(w) || !w->m.writable || w->m.is_file) {
+		return NULL;
+	}
+	if (ends_with_dir(w->m.source, dir)) {
+		return w->m.source;
+	}
+	const char *path = b->h->home == NULL ? NULL : keep_join(b, b->h->home, dir);
+	if (path == NULL || (w->rank == RANK_WORKSPACE && !path_within(path, w->m.source))) {
+		return NULL;
+	}
+	const char *full = fs_resolve(b, path);
+	return full != NULL && path_within(full, w->m.source) ? full : NULL;
+}
+
+/* A directory, and what in it is kept. */
+struct agent {
+	const char *dir;
+	const struct agent_row *rows;
+	size_t n;
+};
+
+typedef void agent_each(struct builder *b, const struct wish *w, const struct agent *a, void *arg);
+
+/* Each directory of an agent that a wish makes writable. */
+static void each_directory(struct builder *b, agent_each *each, void *arg) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		for (size_t k = 0, n; k < agent_rows_count; k += n) {
+			const struct agent_row *rows = &agent_rows[k];
+			for (n = 1; k + n < agent_rows_count && streq(rows[n].dir, rows->dir);
+			     n++) {
+			}
+			struct agent a = {directory_of(b, &b->wishes[i], rows->dir), rows, n};
+			if (a.dir != NULL) {
+				each(b, &b->wishes[i], &a, arg);
+			}
+		}
+	}
+}
+
+static void keep_rows(struct builder *b, const struct wish *w, const struct agent *a, void *arg) {
+	struct rule r = *(const struct rule *)arg;
+	(void)w;
+
+	for (size_t i = 0; i < a->n; i++) {
+		r.written = keep_printf(b, "%s/%s", a->rows[i].dir, a->rows[i].name);
+		r.reason = a->rows[i].reason;
+		rule_beneath(b, r, a->dir, a->rows[i].name);
+	}
+}
+
+void agents_keep(struct builder *b, struct rule r) {
+	each_directory(b, keep_rows, &r);
+}
+
+static void warn(struct builder *b, const struct wish *w, const struct agent *a, void *arg) {
+	/* A pattern is asked about as if it were a name. */
+	const char *path = keep_join(b, wish_inside(b, w, a->dir), a->rows->name);
+	bool kept = rules_judge(&b->plan->rules, path).protect != NULL;
+	const char *names = a->rows->name;
+	(void)arg;
+
+	for (size_t i = 1; i < a->n; i++) {
+		names = keep_printf(b, "%s, %s", names, a->rows[i].name);
+	}
+	warn_add(b, keep_printf(b, "%s is the directory of an agent: %s (%s)%s", a->dir,
+				kept ? "what the agent starts on this host stays as it is"
+				     : "the command can change what the agent starts on this host",
+				names, kept ? "; --protect '!@agents' opens it" : ""));
+}
+
+void agents_warn(struct builder *b) {
+	each_directory(b, warn, NULL);
+}

@@ -1,0 +1,450 @@
+#include "plan/refusal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/names.h"
+
+#include <stdio.h>
+
+/* ---- cause → sentence → remedy ---- */
+
+/* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} what it
+ * speaks of; as words of a shell: {PATH}, {DIR} its directory, {EXCEPT} the exception from the
+ * rule. write: the remedy for ACCESS_WRITE, where it differs.  by: the key that is named instead of
+ * the rule of the path. */
+struct row {
+	enum err_kind kind;
+	enum key_id key; /* that the remedy is about */
+	const char *reason, *remedy, *write;
+	enum key_id by; /* KEY_PROFILE, which says nothing about paths: none */
+};
+
+#define OUTSIDE "{path} is outside the boundary: "
+#define GRANT_NEW "--write {PATH}; if it does not exist yet, its directory: --write {DIR}"
+#define NO_OPTION "no option opens it: "
+
+/* clang-format off */
+static const struct row rows[CAUSE_COUNT] = {
+	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, OUTSIDE "the view shows nothing there ({rule}, {origin})",
+		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW},
+	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, OUTSIDE "unix sockets of the host are closed ({rule}, {origin})",
+		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS},
+	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
+		"{path} is hidden: HOME is private ({rule}, {origin}), and the private one has no such file",
+		"show your own: --read {PATH}", "grant your own: " GRANT_NEW, KEY_FS_HOME},
+	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
+		"{path} does not exist: HOME is a private directory ({rule}, {origin}), not your own",
+		NO_OPTION "without namespaces your files keep their own paths; grant them (--read) and use those",
+		NULL, KEY_FS_HOME},
+	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
+		"{path} is hidden: {at} is private to each run ({rule}, {origin}), and has no such file",
+		"show the host's: --read {PATH}", "grant the host's: " GRANT_NEW},
+	[CAUSE_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
+		OUTSIDE "it belongs to one run alone and does not exist outside it ({rule})",
+		"keep what both are to see in {workspace}", NULL},
+	[CAUSE_TMP_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
+		OUTSIDE "it belongs to one run alone and does not exist outside it ({rule})",
+		"keep it in {workspace}, or grant the host's: --read {PATH}",
+		"keep it in {workspace}, or grant the host's: " GRANT_NEW},
+	[CAUSE_LINK] = {ERR_OUTSIDE, KEY_FS_READ,
+		OUTSIDE "a symbolic link is on its way, and links are rejected",
+		"name the file by its own path", NULL},
+	[CAUSE_CREDENTIAL] = {ERR_SENSITIVE, KEY_FS_DENY,
+		"{path} is a sensitive file: hidden by {rule} ({origin})",
+		"grant it by name if the command may see it: --read {PATH}",
+		"grant it by name if the command may change it: --write {PATH}"},
+	[CAUSE_OWN] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: it is one of Corral's own",
+		NO_OPTION "it decides about the next run", NULL},
+	[CAUSE_DENY] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: hidden by {rule} ({origin})",
+		"except it if the command may see it: --deny {EXCEPT}", NULL},
+	[CAUSE_DENY_BOUND] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: hidden by {rule} ({origin})",
+		NO_OPTION "the rule has to be changed where it is written ({origin})", NULL},
+	[CAUSE_HARD_LINK] = {ERR_SENSITIVE, KEY_FS_DENY,
+		"{path} is a sensitive file: {rule} denies another name of it (a hard link)",
+		"replace it by a copy, or except the other name: --deny '!NAME'", NULL, KEY_FS_DENY},
+	[CAUSE_HARD_LINKS] = {ERR_SENSITIVE, KEY_FS_DENY,
+		"{path} may be a sensitive file: it has several names (hard links), and the search for one "
+		"that {rule} denies did not come to an end",
+		"replace it by a copy, or grant less: a directory cannot be read, or the tree is too large", NULL, KEY_FS_DENY},
+	[CAUSE_MODE] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
+		"use --mode workspace-write", NULL, KEY_MODE},
+	[CAUSE_MODE_BOUND] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
+		NO_OPTION "the mode has to be changed where it is written ({origin})", NULL, KEY_MODE},
+	[CAUSE_PROTECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
+		"except it if the command may change it: --protect {EXCEPT}", NULL},
+	[CAUSE_PROTECT_BOUND] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
+		NO_OPTION "the rule has to be changed where it is written ({origin})", NULL},
+	[CAUSE_GIT_LINK] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is a protected name: it leads git to a repository, which {rule} ({origin}) keeps",
+		"except it if the command may change it: --protect {EXCEPT}", NULL, KEY_FS_PROTECT},
+	[CAUSE_PROJECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
+		NO_OPTION "it decides about the next run; change it outside", NULL},
+	[CAUSE_BESIDE] = {ERR_PROTECTED, KEY_FS_WRITE,
+		"{path} cannot be made: only {at} is writable in its directory",
+		"a program that saves it by a new file beside it needs --write {DIR}", NULL},
+	[CAUSE_READ_ONLY] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only in the sandbox ({rule}, {origin})",
+		"grant it: --write {GRANT}", NULL},
+	[CAUSE_RIGHTS] = {ERR_PROTECTED, KEY_FS_WRITE,
+		"{path} is read-only in the sandbox ({rule}, {origin}), and outside you may not write it either",
+		NO_OPTION "do this step outside, with the rights that it needs", NULL},
+	[CAUSE_MADE] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only: Corral makes it for each run ({rule})",
+		NO_OPTION "do this step outside", NULL},
+	[CAUSE_COW] = {ERR_PROTECTED, KEY_FS_COW,
+		"{path} is kept as it is: {rule} ({origin}) keeps the changes of each run apart",
+		"change it by a command, or leave fs.cow out for the file tools", NULL, KEY_FS_COW},
+	[CAUSE_KEPT] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} cannot be moved: it is, or holds, what stays in its place until the run ends: "
+		"a granted tree, a repository of git, a protected or denied name",
+		"no option allows it: do this step outside", NULL, KEY_FS_PROTECT},
+};
+/* clang-format on */
+
+/* ---- filling a row in ---- */
+
+struct words {
+	const struct refusal_question *q;
+	const struct verdict *v;
+	const char *at; /* what the rule speaks of, or the private directory */
+};
+
+/* A word of a shell; what an exception begins with is no history expansion in quotes. */
+static void put_word(struct buf *out, const char *mark, const char *s) {
+	bool plain = mark[0] == '\0' &&
+		     s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789/._-+@%,:=")] == '\0';
+
+	buf_printf(out, "%s%s", plain ? "" : "'", mark);
+	for (; *s != '\0'; s++) {
+		buf_add(out, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
+	}
+	buf_puts(out, plain ? "" : "'");
+}
+
+/* "fs.deny *.pem (keys)", as far as it is known. */
+static void put_rule(struct buf *out, const struct verdict *v) {
+	bool set = v->rule != NULL && name_set_find(v->rule) != NULL;
+
+	buf_puts(out, set ? "fs.protect @" : "");
+	buf_puts(out, v->rule == NULL ? "?" : v->rule);
+	buf_printf(out, "%s%s", v->detail == NULL ? "" : " ", v->detail == NULL ? "" : v->detail);
+	if (v->why != NULL) {
+		buf_printf(out, " (%s)", v->why);
+	}
+}
+
+static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
+	const struct refusal_question *q = w->q;
+	char dir[PATH_MAX];
+	const char *parent = path_parent(q->path, dir) ? dir : "/";
+
+#define IS(token) (len == sizeof(token) - 1 && memcmp(name, token, len) == 0)
+	if (IS("path")) {
+		buf_puts(out, q->path);
+	} else if (IS("rule")) {
+		put_rule(out, w->v);
+	} else if (IS("origin")) {
+		buf_puts(out, w->v->origin);
+	} else if (IS("at")) {
+		buf_puts(out, w->at);
+	} else if (IS("workspace")) {
+		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
+	} else if (IS("PATH")) {
+		put_word(out, "", q->path);
+	} else if (IS("DIR")) {
+		put_word(out, "", parent);
+	} else if (IS("GRANT")) {
+		put_word(out, "", q->missing ? parent : q->path);
+	} else if (IS("EXCEPT")) {
+		put_word(out, "!", w->at);
+	}
+#undef IS
+}
+
+static void fill(char *ret, size_t cap, const struct words *w, const char *text) {
+	struct buf out;
+
+	buf_init(&out);
+	while (*text != '\0') {
+		size_t plain = strcspn(text, "{");
+		buf_add(&out, text, plain);
+		text += plain;
+		if (*text == '{') {
+			size_t len = strcspn(text, "}");
+			put_token(&out, w, text + 1, len - 1);
+			text += len + 1;
+		}
+	}
+	/* May be cut, or empty when memory is out: it is a message. */
+	(void)snprintf(ret, cap, "%s", buf_failed(&out) || out.data == NULL ? "" : out.data);
+	buf_done(&out);
+}
+
+static void say(const struct words *w, enum refusal_cause cause, struct verdict *ret) {
+	const struct row *row = &rows[cause];
+	bool write = w->q->want == ACCESS_WRITE && row->write != NULL;
+
+	ret->cause = cause;
+	ret->kind = row->kind;
+	ret->key = keys[row->key == KEY_FS_READ && w->q->want == ACCESS_WRITE ? KEY_FS_WRITE
+									      : row->key]
+			   .name;
+	fill(ret->reason, sizeof ret->reason, w, row->reason);
+	fill(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
+}
+
+/* ---- the rule ---- */
+
+static void by_key(const struct refusal_question *q, enum key_id key, struct verdict *ret) {
+	ret->rule = keys[key].name;
+	origin_text(&q->policy->values[key].origin, ret->origin, sizeof ret->origin);
+}
+
+static void by_rule(const struct refusal_question *q, const struct sight_rule *rule,
+		    struct verdict *ret) {
+	if (rule->note == NULL) {
+		by_key(q, KEY_FS_VIEW, ret);
+		return;
+	}
+	ret->rule = rule->note;
+	ret->detail = rule->written;
+	ret->why = rule->reason;
+	origin_text(rule->origin, ret->origin, sizeof ret->origin);
+}
+
+static bool is_bound(const struct sight_rule *rule) {
+	return rule->origin != NULL &&
+	       (rule->origin->kind == ORIGIN_FLOOR || rule->origin->kind == ORIGIN_PROJECT);
+}
+
+static bool names_key(const struct sight_rule *rule, enum key_id key) {
+	return rule->note != NULL && streq(rule->note, keys[key].name);
+}
+
+/* ---- the cause ---- */
+
+static bool ends_with(const char *s, const char *end) {
+	size_t n = strlen(s), len = strlen(end);
+	return n >= len && streq(s + n - len, end);
+}
+
+/* Nobody may look whether it is one. */
+static bool is_socket_name(const char *path) {
+	const char *name = strrchr(path, '/');
+	return ends_with(path, ".sock") || ends_with(path, "_socket") ||
+	       (name != NULL && str_starts(name, "/.s.PGSQL."));
+}
+
+static bool is_own(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < ARRAY_LEN(plan->own_dirs); i++) {
+		if (plan->own_dirs[i] != NULL && path_within(path, plan->own_dirs[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum refusal_cause cause_hidden(const struct sight_rule *rule) {
+	if (rule->note != NULL && streq(rule->note, "Corral's own")) {
+		return CAUSE_OWN;
+	}
+	if (names_key(rule, KEY_FS_DENY)) {
+		return is_bound(rule) ? CAUSE_DENY_BOUND : CAUSE_DENY;
+	}
+	return CAUSE_CREDENTIAL;
+}
+
+/* What would be writable in another mode. */
+static bool is_mode(const struct refusal_question *q, const struct sight_rule *rule) {
+	return policy_num(q->policy, KEY_MODE) == MODE_READ_ONLY && rule->note != NULL &&
+	       (streq(rule->note, "workspace") || names_key(rule, KEY_FS_WRITE));
+}
+
+/* A mount of the rules about names: by fs.protect, or by a set. */
+static bool is_protection(const struct sight_rule *rule) {
+	return names_key(rule, KEY_FS_PROTECT) ||
+	       (rule->note != NULL && name_set_find(rule->note) != NULL);
+}
+
+static const struct mount *mount_of(const struct plan *plan, const char *path) {
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
+		if (!says_nothing && path_within(path, m->target)) {
+			best = m; /* L1: deeper ones follow */
+		}
+	}
+	return best;
+}
+
+/* A directory between HOME and the workspace is ours too, and a grant stands above it. */
+static bool is_made(const struct mount *m) {
+	return m != NULL && m->kind != MOUNT_BIND && m->kind != MOUNT_COW &&
+	       m->kind != MOUNT_PRIVATE && !(m->kind == MOUNT_PIN && m->create);
+}
+
+/* The one file that is writable in the directory of the path; NULL. */
+static const struct mount *beside(const struct plan *plan, const char *path) {
+	char dir[PATH_MAX], other[PATH_MAX];
+
+	for (size_t i = 0; path_parent(path, dir) && i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool alone = m->kind == MOUNT_BIND && m->is_file && m->writable;
+		if (alone && path_parent(m->target, other) && streq(dir, other)) {
+			return m;
+		}
+	}
+	return NULL;
+}
+
+static enum refusal_cause cause_kept(const struct refusal_question *q,
+				     const struct sight_rule *rule) {
+	bool named = rules_judge(&q->plan->rules, q->path).protect != NULL;
+
+	if (is_mode(q, rule)) {
+		bool floor = q->policy->values[KEY_MODE].origin.kind == ORIGIN_FLOOR;
+		return floor ? CAUSE_MODE_BOUND : CAUSE_MODE;
+	}
+	if (rule->note != NULL && streq(rule->note, "project file")) {
+		return CAUSE_PROJECT;
+	}
+	if (named || is_protection(rule)) {
+		return is_bound(rule) ? CAUSE_PROTECT_BOUND : CAUSE_PROTECT;
+	}
+	if (beside(q->plan, q->path) != NULL) {
+		return CAUSE_BESIDE;
+	}
+	if (is_made(mount_of(q->plan, q->path))) {
+		return CAUSE_MADE;
+	}
+	return q->rights ? CAUSE_RIGHTS : CAUSE_READ_ONLY;
+}
+
+static enum refusal_cause cause_missing(const struct refusal_question *q, enum sight sight) {
+	const struct mount *m = mount_of(q->plan, q->path);
+
+	if (!q->missing) {
+		return CAUSE_NONE;
+	}
+	if (sight == SIGHT_PRIVATE && plan_shares(q->plan)) {
+		return CAUSE_OTHER_HOME;
+	}
+	if (sight == SIGHT_PRIVATE) {
+		return is_own(q->plan, q->path) ? CAUSE_OWN : CAUSE_HOME;
+	}
+	bool tmp = m != NULL && m->kind == MOUNT_PRIVATE && !streq(m->target, q->path);
+	return tmp ? is_socket_name(q->path) ? CAUSE_SOCKET : CAUSE_TMP : CAUSE_NONE;
+}
+
+static enum refusal_cause cause_of(const struct refusal_question *q,
+				   const struct sight_rule *rule) {
+	enum sight sight = plan_sight(q->plan, q->path);
+
+	switch (sight) {
+	case SIGHT_NONE:
+		if (is_own(q->plan, q->path)) {
+			return CAUSE_OWN;
+		}
+		if (q->want == ACCESS_WRITE && beside(q->plan, q->path) != NULL) {
+			return CAUSE_BESIDE;
+		}
+		return is_socket_name(q->path) ? CAUSE_SOCKET : CAUSE_OUTSIDE;
+	case SIGHT_DENIED:
+		return cause_hidden(rule);
+	case SIGHT_READ:
+		return q->want == ACCESS_WRITE ? cause_kept(q, rule) : CAUSE_NONE;
+	case SIGHT_WRITE:
+	case SIGHT_PRIVATE:
+		break;
+	}
+	return cause_missing(q, sight);
+}
+
+/* ---- verdicts ---- */
+
+static bool same_rule(const struct sight_rule *a, const struct sight_rule *b) {
+	bool written = a->written == b->written ||
+		       (a->written != NULL && b->written != NULL && streq(a->written, b->written));
+	return a->note != NULL && b->note != NULL && streq(a->note, b->note) && written;
+}
+
+/* The topmost directory of which the rule says the same: to make or remove a file in it, the whole
+ * has to be excepted. */
+static const char *place_of(const struct refusal_question *q, const struct sight_rule *rule,
+			    char out[PATH_MAX]) {
+	enum sight sight = plan_sight(q->plan, q->path);
+	char above[PATH_MAX];
+
+	(void)snprintf(out, PATH_MAX, "%s", q->path);
+	while (path_parent(out, above)) {
+		struct sight_rule other = plan_rule_of(q->plan, above);
+		if (plan_sight(q->plan, above) != sight || !same_rule(rule, &other)) {
+			break;
+		}
+		memcpy(out, above, strlen(above) + 1);
+	}
+	return out;
+}
+
+static void say_by(const struct refusal_question *q, const struct sight_rule *rule,
+		   enum refusal_cause cause, struct verdict *ret) {
+	char place[PATH_MAX];
+	struct words w = {.q = q, .v = ret, .at = place_of(q, rule, place)};
+	const struct mount *m = mount_of(q->plan, q->path);
+
+	if (rows[cause].by != KEY_PROFILE) {
+		by_key(q, rows[cause].by, ret);
+		ret->detail = ret->why = NULL;
+	}
+	if (cause == CAUSE_BESIDE && beside(q->plan, q->path) != NULL) {
+		w.at = strrchr(beside(q->plan, q->path)->target, '/') + 1;
+	}
+	if (cause == CAUSE_TMP && m != NULL) {
+		w.at = m->target;
+	}
+	say(&w, cause, ret);
+}
+
+void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret) {
+	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+
+	*ret = (struct verdict){.kind = ERR_NONE};
+	by_rule(q, &rule, ret);
+	if (cause != CAUSE_NONE) {
+		say_by(q, &rule, cause, ret);
+	}
+}
+
+void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {
+	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+	refusal_say(q, cause_hidden(&rule), ret);
+}
+
+void refusal_judge(const struct refusal_question *q, struct verdict *ret) {
+	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+	refusal_say(q, cause_of(q, &rule), ret);
+}
+
+/* ---- what stays in its place ---- */
+
+static bool holds_mount(const struct refusal_question *q) {
+	for (size_t i = 0; i < q->plan->nmounts; i++) {
+		if (path_within(q->plan->mounts[i].target, q->path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void refusal_judge_move(const struct refusal_question *q, struct verdict *ret) {
+	refusal_judge(q, ret);
+	bool kept = ret->kind == ERR_SENSITIVE || ret->cause == CAUSE_PROTECT ||
+		    ret->cause == CAUSE_PROTECT_BOUND;
+	if (kept || (ret->kind == ERR_NONE && holds_mount(q))) {
+		refusal_say(q, CAUSE_KEPT, ret);
+	}
+}

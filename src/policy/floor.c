@@ -1,0 +1,304 @@
+/* The system's [floor], over everything that any other layer says (P4).
+ *
+ * Of a number, a choice or a switch it is the loosest value; to a list that narrows its items
+ * are added; of a list that grants it holds all that may be granted.  What the values alone
+ * do not show, plan/floor.c looks at: whether this host and level enforce them.
+ *
+ * Should:   refuse what somebody asked for beyond the floor; lower what nobody asked for.
+ * Must not: let a symbolic link, another key or a level lead past a bound.
+ * Fails:    closed. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "policy/host.h"
+#include "policy/local.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_bound(const struct key *k) {
+	return k->narrow == NARROW_NEVER && key_is_list(k);
+}
+
+bool key_has_floor(const struct key *k) {
+	bool is_switch = k->narrow == NARROW_NEVER && k->type == TYPE_BOOL;
+	return k->narrow == NARROW_LOWER || k->narrow == NARROW_HIGHER || k->narrow == NARROW_ADD ||
+	       is_switch || is_bound(k);
+}
+
+static int refuse_floor(const char *what, const struct origin *asked, const struct origin *floor,
+			struct err *e) {
+	char from[SHOWN_MAX], low[SHOWN_MAX];
+	(void)err_set(e, ERR_REFUSED, "policy", "%s (%s) goes beyond the system's floor (%s)", what,
+		      origin_text(asked, from, sizeof from), origin_text(floor, low, sizeof low));
+	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
+}
+
+/* Nobody asked for a built-in value, so it gives way, also to the same value: from here on
+ * it is the floor's.  What somebody asked for is refused rather than quietly made smaller. */
+static int floor_scalar(const struct key *k, struct value *v, const struct value *floor,
+			struct err *e) {
+	char num[32], what[96];
+	if (!value_is_looser(k, v, floor)) {
+		if (v->origin.kind == ORIGIN_BUILTIN && v->num == floor->num) {
+			*v = *floor;
+		}
+		return 0;
+	}
+	if (v->origin.kind == ORIGIN_BUILTIN) {
+		*v = *floor;
+		return 0;
+	}
+	(void)snprintf(what, sizeof what, "%s = %s", k->name,
+		       value_number(k, v->num, num, sizeof num));
+	return refuse_floor(what, &v->origin, &floor->origin, e);
+}
+
+/* ---- what an item of a floor covers ---- */
+
+/* A path as the kernel will see it, when it exists: a symlink inside the floor
+ * may lead out of it.  Of a socket, its place on the host. */
+static const char *real_path(struct arena *a, const char *text) {
+	char real[PATH_MAX];
+	const char *end = socket_split(text);
+	const char *path = end == NULL ? text : arena_strndup(a, text, (size_t)(end - text));
+	if (path == NULL || realpath(path, real) == NULL) {
+		return path;
+	}
+	return arena_strdup(a, real);
+}
+
+static bool is_path(const struct key *k) {
+	return k->type == TYPE_PATHS || k->type == TYPE_SOCKETS;
+}
+
+static bool network_within(const struct network *n, const struct network *in) {
+	return n->bits >= in->bits && network_holds(in, &n->ip);
+}
+
+static bool ends_beneath(const char *name, const char *domain) {
+	size_t n = strlen(name), d = strlen(domain);
+	return n > d + 1 && name[n - d - 1] == '.' && streq(name + n - d, domain);
+}
+
+static bool host_within(const char *text, const char *bound) {
+	struct host_rule r, in;
+	struct host_fault fault;
+	if (!host_rule_read(text, &r, &fault) || !host_rule_read(bound, &in, &fault) ||
+	    (in.port != HOST_PORT_ANY && r.port != in.port)) {
+		return false;
+	}
+	if (r.kind == HOST_RULE_NETWORK || in.kind == HOST_RULE_NETWORK) {
+		return r.kind == in.kind && network_within(&r.network, &in.network);
+	}
+	return (r.kind == in.kind && streq(r.name, in.name)) ||
+	       (in.kind == HOST_RULE_BENEATH && ends_beneath(r.name, in.name));
+}
+
+static bool item_within(const struct key *k, const struct item *it, const struct item *bound) {
+	struct network n, in;
+	if (it->kind != bound->kind) {
+		return false;
+	}
+	if (it->kind == ITEM_SET || (k->type != TYPE_HOSTS && k->type != TYPE_NETWORKS)) {
+		return streq(it->str, bound->str);
+	}
+	if (k->type == TYPE_HOSTS) {
+		return host_within(it->str, bound->str);
+	}
+	return network_parse(it->str, strlen(it->str), &n) &&
+	       network_parse(bound->str, strlen(bound->str), &in) && network_within(&n, &in);
+}
+
+/* ---- lists that grant ---- */
+
+/* Paths of the floor, resolved once. */
+struct bounds {
+	struct arena *a;
+	const struct value *floor;
+	const char **real;
+};
+
+static int bounds_init(struct arena *a, const struct value *floor, struct bounds *ret,
+		       struct err *e) {
+	*ret = (struct bounds){.a = a, .floor = floor};
+	ret->real = arena_array(a, floor->count + 1, sizeof *ret->real);
+	for (size_t i = 0; ret->real != NULL && i < floor->count; i++) {
+		ret->real[i] = real_path(a, floor->items[i].str);
+		if (ret->real[i] == NULL) {
+			return err_memory(e, "policy");
+		}
+	}
+	return ret->real == NULL ? err_memory(e, "policy") : 0;
+}
+
+/* The item of the bounds that holds the path; NULL when none does. */
+static const struct item *bounds_hold(const struct bounds *b, const char *path) {
+	const char *real = real_path(b->a, path);
+	for (size_t i = 0; real != NULL && i < b->floor->count; i++) {
+		if (b->floor->items[i].kind == ITEM_PLAIN && path_within(real, b->real[i])) {
+			return &b->floor->items[i];
+		}
+	}
+	return NULL;
+}
+
+static int refuse_item(const struct key *k, const struct item *it, const struct value *floor,
+		       struct err *e) {
+	char what[SHOWN_MAX], text[80];
+	(void)snprintf(what, sizeof what, "%s %s", k->name, shown(it->str, text, sizeof text));
+	return refuse_floor(what, &it->origin, &floor->origin, e);
+}
+
+static int floor_list(struct arena *a, const struct key *k, const struct value *v,
+		      const struct value *floor, struct err *e) {
+	struct bounds b;
+	if (is_path(k) && bounds_init(a, floor, &b, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		bool held = is_path(k) && bounds_hold(&b, v->items[i].str) != NULL;
+		for (size_t n = 0; !is_path(k) && !held && n < floor->count; n++) {
+			held = item_within(k, &v->items[i], &floor->items[n]);
+		}
+		if (!held) {
+			return refuse_item(k, &v->items[i], floor, e);
+		}
+	}
+	return 0;
+}
+
+/* ---- what several keys say together ---- */
+
+static int hold_one(const struct bounds *b, enum key_id key, const struct value *v, struct err *e) {
+	struct item it = {.str = v->str, .origin = v->origin};
+	return !v->set || v->str == NULL || bounds_hold(b, v->str) != NULL
+		       ? 0
+		       : refuse_item(&keys[key], &it, b->floor, e);
+}
+
+static int hold_all(const struct bounds *b, enum key_id key, const struct value *v, struct err *e) {
+	for (size_t i = 0; i < v->count; i++) {
+		if (bounds_hold(b, v->items[i].str) == NULL) {
+			return refuse_item(&keys[key], &v->items[i], b->floor, e);
+		}
+	}
+	return 0;
+}
+
+static int floor_writes(struct arena *a, const struct value *v, const struct value *floor,
+			struct err *e) {
+	struct bounds b;
+	if (!floor->set || v[KEY_MODE].num == MODE_READ_ONLY) {
+		return 0;
+	}
+	return bounds_init(a, floor, &b, e) != 0
+		       ? -1
+		       : hold_one(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e);
+}
+
+static int floor_reads(struct arena *a, const struct value *v, const struct value *floor,
+		       struct err *e) {
+	struct bounds b;
+	if (!floor->set) {
+		return 0;
+	}
+	if (bounds_init(a, floor, &b, e) != 0) {
+		return -1;
+	}
+	if (v[KEY_FS_VIEW].num == VIEW_HOST && bounds_hold(&b, "/") == NULL) {
+		return refuse_floor("fs.view = host", &v[KEY_FS_VIEW].origin, &floor->origin, e);
+	}
+	return hold_all(&b, KEY_FS_WRITE, &v[KEY_FS_WRITE], e) != 0 ||
+			       hold_one(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e) != 0 ||
+			       hold_one(&b, KEY_FS_AGENT, &v[KEY_FS_AGENT], e) != 0
+		       ? -1
+		       : 0;
+}
+
+/* A grant within a path that somebody denies opens its part of it; not of the floor's. */
+static int floor_denies(struct arena *a, const struct value *v, const struct value *floor,
+			struct err *e) {
+	static const enum key_id grants[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_NET_SOCKETS};
+	const struct value *agent = &v[KEY_FS_AGENT];
+	struct bounds b;
+	if (floor->count == 0) {
+		return 0;
+	}
+	if (bounds_init(a, floor, &b, e) != 0) {
+		return -1;
+	}
+	for (size_t k = 0; k < ARRAY_LEN(grants); k++) {
+		for (size_t i = 0; i < v[grants[k]].count; i++) {
+			const struct item *it = &v[grants[k]].items[i];
+			if (bounds_hold(&b, it->str) != NULL) {
+				return refuse_item(&keys[grants[k]], it, floor, e);
+			}
+		}
+	}
+	if (agent->set && bounds_hold(&b, agent->str) != NULL) {
+		struct item it = {.str = agent->str, .origin = agent->origin};
+		return refuse_item(&keys[KEY_FS_AGENT], &it, floor, e);
+	}
+	return 0;
+}
+
+/* With "none" nothing is reached: neither a port nor a socket of the host, unless the floor
+ * names it.  A list of hosts bounds the mode too: the wider ones reach every host. */
+static int floor_network(struct arena *a, const struct value *v, const struct value *floor,
+			 struct err *e) {
+	static const enum key_id reach[] = {KEY_NET_HOST_PORTS, KEY_NET_SOCKETS};
+	const struct value *mode = &floor[KEY_NET_MODE], *allow = &floor[KEY_NET_ALLOW];
+	bool none = mode->set && mode->num == NET_NONE;
+	for (size_t i = 0; none && i < ARRAY_LEN(reach); i++) {
+		if (!floor[reach[i]].set &&
+		    floor_list(a, &keys[reach[i]], &v[reach[i]], mode, e) != 0) {
+			return -1;
+		}
+	}
+	if (allow->set && v[KEY_NET_MODE].num > NET_FILTERED) {
+		char what[40];
+		(void)snprintf(what, sizeof what, "net.mode = %s",
+			       keys[KEY_NET_MODE].choices[v[KEY_NET_MODE].num]);
+		return refuse_floor(what, &v[KEY_NET_MODE].origin, &allow->origin, e);
+	}
+	return 0;
+}
+
+/* Whoever names a level has answered the built-in threshold, and not the floor's. */
+static int floor_level(const struct value *v, const struct value *floor, struct err *e) {
+	const struct value *level = &v[KEY_LEVEL];
+	char what[40];
+	if (!floor->set || level->num == LEVEL_AUTO || level->num >= floor->num) {
+		return 0;
+	}
+	(void)snprintf(what, sizeof what, "level = %s", keys[KEY_LEVEL].choices[level->num]);
+	return refuse_floor(what, &level->origin, &floor->origin, e);
+}
+
+static int floor_key(struct arena *a, const struct key *k, struct value *v,
+		     const struct value *floor, struct err *e) {
+	if (is_bound(k)) {
+		return floor_list(a, k, v, floor, e);
+	}
+	return k->narrow == NARROW_ADD ? list_add(a, k, v, floor, e) : floor_scalar(k, v, floor, e);
+}
+
+int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e) {
+	struct value *v = p->values;
+	const struct value *low = floor->values;
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (low[i].set && floor_key(a, &keys[i], &v[i], &low[i], e) != 0) {
+			return -1;
+		}
+	}
+	return floor_level(v, &low[KEY_MIN_LEVEL], e) != 0 ||
+			       floor_writes(a, v, &low[KEY_FS_WRITE], e) != 0 ||
+			       floor_reads(a, v, &low[KEY_FS_READ], e) != 0 ||
+			       floor_denies(a, v, &low[KEY_FS_DENY], e) != 0 ||
+			       floor_network(a, v, low, e) != 0
+		       ? -1
+		       : 0;
+}

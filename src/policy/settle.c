@@ -1,0 +1,134 @@
+/* Repeated items of a list become one.
+ *
+ * Should:   cost n log n, whatever a file holds: a project's file decides about n.
+ * Must not: let an item replace one of another group.  An untrusted file that repeats a rule
+ *           of the user's would own it then, and could except it (P3); and nothing may
+ *           take over what the floor says (P4).
+ * Fails:    closed: a variable that a trusted layer set keeps its value, or nothing runs. */
+#include "policy/internal.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An item and its place, which decides between equal ones. */
+struct place {
+	const struct item *item;
+	size_t name;  /* how much of the item's text says what it speaks of */
+	size_t after; /* how many exceptions of its group stand before it */
+	size_t at;
+};
+
+/* A variable is one thing whoever sets it: the environment holds one value a name. */
+static bool is_variable(const struct place *p) {
+	return p->item->str[p->name] == '=';
+}
+
+static int thing_order(const struct place *a, const struct place *b) {
+	size_t len = a->name < b->name ? a->name : b->name;
+	int order = (int)a->item->kind - (int)b->item->kind;
+	if (order == 0) {
+		order = (int)a->item->except - (int)b->item->except;
+	}
+	if (order == 0 && !is_variable(a)) {
+		order = (int)item_group(a->item) - (int)item_group(b->item);
+	}
+	if (order == 0) {
+		order = (a->after > b->after) - (a->after < b->after);
+	}
+	if (order == 0) {
+		order = strncmp(a->item->str, b->item->str, len);
+	}
+	return order != 0 ? order : (a->name > b->name) - (a->name < b->name);
+}
+
+static int place_order(const void *left, const void *right) {
+	const struct place *a = left, *b = right;
+	int order = thing_order(a, b);
+	return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+static int refuse_variable(const struct key *k, const struct place *set, const struct place *stands,
+			   struct err *e) {
+	char from[SHOWN_MAX], was[SHOWN_MAX], name[48], copy[48];
+	(void)snprintf(copy, sizeof copy, "%.*s", (int)set->name, set->item->str); /* may be cut */
+	(void)err_set(e, ERR_REFUSED, "policy",
+		      "%s: an untrusted project file may not change %s.%s, which is set by %s",
+		      origin_text(&set->item->origin, from, sizeof from), k->name,
+		      shown(copy, name, sizeof name),
+		      origin_text(&stands->item->origin, was, sizeof was));
+	return err_fix(e, "read the file, then pin it with `corral policy trust %s`",
+		       set->item->origin.name == NULL ? PROJECT_FILE : set->item->origin.name);
+}
+
+/* Puts the last of equal items at the place of the first; the others become holes. */
+static int merge_equal(const struct key *k, const struct place *run, size_t n, struct item *items,
+		       struct err *e) {
+	const struct place *last = &run[n - 1];
+	struct item kept = *last->item;
+	for (size_t i = 0; i < n - 1; i++) {
+		bool ours = !run[i].item->bound;
+		if (is_variable(last) && last->item->bound && ours &&
+		    !streq(run[i].item->str, last->item->str)) {
+			return refuse_variable(k, last, &run[i], e);
+		}
+		kept.optional = kept.optional && run[i].item->optional; /* one insists */
+	}
+	for (size_t i = 1; i < n; i++) {
+		items[run[i].at].str = NULL;
+	}
+	items[run[0].at] = kept;
+	return 0;
+}
+
+static void close_holes(struct value *v) {
+	size_t kept = 0;
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->items[i].str != NULL) {
+			v->items[kept++] = v->items[i];
+		}
+	}
+	v->count = kept;
+}
+
+/* Every item at its place.  An exception counts itself: it equals no other exception. */
+static void find_places(const struct key *k, const struct item *items, size_t n,
+			struct place *ret) {
+	size_t after[RULE_GROUPS] = {0};
+	for (size_t i = 0; i < n; i++) {
+		size_t *exceptions = &after[item_group(&items[i])];
+		const char *str = items[i].str;
+		*exceptions += items[i].except;
+		ret[i] = (struct place){
+			.item = &items[i],
+			.name = k->type == TYPE_MAP ? strcspn(str, "=") : strlen(str),
+			.after = *exceptions,
+			.at = i,
+		};
+	}
+}
+
+int value_settle(struct arena *a, const struct key *k, struct value *v, struct err *e) {
+	struct place *places = arena_array(a, v->count + 1, sizeof *places);
+	struct item *old = arena_array(a, v->count + 1, sizeof *old);
+	if (places == NULL || old == NULL) {
+		return err_memory(e, "policy");
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		old[i] = v->items[i];
+	}
+	find_places(k, old, v->count, places);
+	qsort(places, v->count, sizeof *places, place_order);
+	for (size_t i = 0, run; i < v->count; i += run) {
+		for (run = 1;
+		     i + run < v->count && thing_order(&places[i], &places[i + run]) == 0;) {
+			run++;
+		}
+		if (merge_equal(k, &places[i], run, v->items, e) != 0) {
+			return -1;
+		}
+	}
+	close_holes(v);
+	return 0;
+}

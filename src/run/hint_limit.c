@@ -1,0 +1,77 @@
+/* Hints about limits: which value the run has, and the option that raises it. */
+#include "run/hint.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+static uint64_t rlimit_of(const struct plan *plan, int resource) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == resource) {
+			return plan->rlimits[i].value;
+		}
+	}
+	return 0;
+}
+
+static uint64_t processes_of(const struct plan *plan) {
+	uint64_t group = plan->max_processes > 0 ? (uint64_t)plan->max_processes : 0;
+	uint64_t rlimit = rlimit_of(plan, RLIMIT_NPROC);
+	return rlimit != 0 ? rlimit : group;
+}
+
+static uint64_t open_files_of(const struct plan *plan) {
+	return rlimit_of(plan, RLIMIT_NOFILE);
+}
+
+static uint64_t file_size_of(const struct plan *plan) {
+	return rlimit_of(plan, RLIMIT_FSIZE);
+}
+
+/* Without namespaces TMPDIR is a directory of the host's file system. */
+static uint64_t tmp_size_of(const struct plan *plan) {
+	return plan_shares(plan) ? 0 : plan->tmp_size;
+}
+
+static const struct limit {
+	enum key_id key;
+	const char *option;
+	uint64_t (*value)(const struct plan *plan); /* 0: the run has no such limit */
+} limits[] = {
+	{KEY_LIMITS_PROCESSES, "--processes", processes_of},
+	{KEY_LIMITS_OPEN_FILES, "--open-files", open_files_of},
+	{KEY_LIMITS_FILE_SIZE, "--max-file-size", file_size_of},
+	{KEY_LIMITS_TMP_SIZE, "--tmp-size", tmp_size_of},
+};
+
+bool advise_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
+		  struct advice *ret) {
+	char origin[128];
+
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		const struct limit *l = &limits[i];
+		uint64_t value = streq(keys[l->key].name, hint->rule) ? l->value(plan) : 0;
+		if (value == 0) {
+			continue;
+		}
+		const struct value *floor = policy_floor(policy, l->key);
+		const struct origin *from = &policy->values[l->key].origin;
+		(void)origin_text(floor != NULL ? &floor->origin : from, origin, sizeof origin);
+		if (floor != NULL) {
+			(void)snprintf(ret->text, sizeof ret->text,
+				       "perhaps the limit of %" PRIu64 " (%s); no option raises it",
+				       value, origin);
+		} else {
+			(void)snprintf(ret->text, sizeof ret->text,
+				       "perhaps the limit of %" PRIu64
+				       " (%s); raise it: %s %" PRIu64,
+				       value, origin, l->option,
+				       value <= UINT64_MAX / 2 ? 2 * value : value);
+		}
+		return true;
+	}
+	return false;
+}

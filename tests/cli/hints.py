@@ -1,0 +1,248 @@
+"""Every kind of refusal, provoked for real: the remedy that the hint prints is applied, and the same command succeeds; or the
+hint says that no option opens it."""
+import os
+import re
+import shlex
+import shutil
+import tempfile
+
+from floors import administered, prepare
+from harness import Skip, check, contains, equal
+from network import CONNECT, UnixServer, WebServer
+
+LEVELS = ("full", "standard")
+NONE = re.compile(r"no (single )?option|do this step outside|Corral offers no option")
+
+
+def hint(done):
+    """The rule and the text of the one hint of a run that failed."""
+    check(done.status != 0, f"it succeeds: {done}")
+    found = re.findall(r"^corral: hint: ([^:]+): (.*)$", done.err, re.M)
+    equal(len(found), 1, f"hints of {done}")
+    return found[0]
+
+
+def option(text):
+    """The first option that a hint prints, as a shell reads it."""
+    found = re.search(r"(--[a-z-]+) ('(?:[^']|'\\'')*'|[^\s;)]+)", text)
+    check(found, f"no option in {text!r}")
+    return shlex.split(found.group(0))
+
+
+def helps(box, rule, words, command, runner=None):
+    """The command fails with a hint of this rule; with its remedy it succeeds."""
+    run = runner or box.run
+    told, text = hint(run(*words, "--", *command))
+    equal(told, rule, f"rule of {text!r}")
+    check(not NONE.search(text), f"it says that nothing helps: {text}")
+    done = run(*words, *option(text), "--", *command)
+    check(done.status == 0, f"{option(text)} of {text!r} does not help: {done}")
+    return text
+
+
+def says_none(box, rule, words, command, runner=None):
+    told, text = hint((runner or box.run)(*words, "--", *command))
+    equal(told, rule, f"rule of {text!r}")
+    check(NONE.search(text), f"it does not say that no option opens it: {text}")
+    return text
+
+
+def at(level, *words):
+    return ("--no-config", "--level", level, *words)
+
+
+def elsewhere(box):
+    """A directory of the caller's own that is neither in HOME nor in /tmp."""
+    path = os.path.realpath(tempfile.mkdtemp(prefix="corral-test-", dir="/var/tmp"))
+    os.chmod(path, 0o755)
+    with open(f"{path}/f", "w", encoding="utf-8") as out:
+        out.write("far\n")
+    box.own(path)
+    box.own(f"{path}/f")
+    return path
+
+
+def sh(script):
+    return ("sh", "-c", script)
+
+
+def register(suite):
+    test = suite.test
+
+    @test("hint: a file that is not granted, read and written", root=True)
+    def _(box):
+        far = elsewhere(box)
+        try:
+            for level in LEVELS:
+                helps(box, "fs.read", at(level), ("cat", f"{far}/f"))
+                helps(box, "fs.write", at(level, "--read", far), sh(f"echo x >{far}/f"))
+                helps(box, "fs.write", at(level, "--read", far), sh(f"echo x >{far}/new-{level}"))
+                helps(box, "fs.read", at(level), sh(f"ls {far}"))
+        finally:
+            shutil.rmtree(far)
+
+    @test("hint: a file that exists outside only, in HOME and in /tmp", root=True)
+    def _(box):
+        box.write("home/.ssh/id_rsa", "key\n")
+        box.write("home/notes", "x\n")
+        box.write("beside", "x\n")
+        for path in (f"{box.home}/.ssh/id_rsa", f"{box.home}/notes"):
+            helps(box, "fs.home", at("full"), ("cat", path))
+            helps(box, "fs.read", at("standard"), ("cat", path))
+        for level in LEVELS:
+            helps(box, "fs.read", at(level), ("cat", f"{box.dir}/beside"))
+        contains(says_none(box, "fs.home", at("standard"), sh("cat $HOME/notes")), "own paths", "text")
+        done = box.run(*at("full"), "--", "cat", f"{box.ws}/none")
+        check("hint" not in done.err, f"a hint for a file that is missing in the workspace: {done}")
+
+    @test("hint: what is written beside a workspace in HOME, and beside a file that alone is granted", root=True)
+    def _(box):
+        box.write("home/top/ws/a", "x\n")
+        box.write("home/one/f", "x\n")
+        for level in LEVELS:
+            helps(box, "fs.write", at(level, "--workspace", f"{box.home}/top/ws"), sh("echo r >../result"))
+        # At full the directory is one of the private HOME.
+        helps(box, "fs.write", at("standard", "--write", f"{box.home}/one/f"), ("touch", f"{box.home}/one/.f.new"))
+
+    @test("hint: a denied path, pattern, set and credential", root=True)
+    def _(box):
+        for name in ("secret", "dir/in/a", "a.pem", ".env"):
+            box.write(f"ws/{name}", "x\n")
+        box.write("home/.aws/credentials", "x\n")
+        for level in LEVELS:
+            for rule, path in (("secret", "secret"), (f"{box.ws}/secret", "secret"), ("dir", "dir/in/a"), ("*.pem", "a.pem"),
+                               ("@sensitive", ".env"), ("**/dir", "dir/in/a")):
+                helps(box, "fs.deny", at(level, "--deny", rule), ("cat", path))
+            helps(box, "fs.deny", at(level, "--deny", "*.key"), sh("echo x >new.key && rm new.key"))
+            helps(box, "fs.deny", at(level, "--read", f"{box.home}"), ("cat", f"{box.home}/.aws/credentials"))
+
+    @test("hint: a protected name, of the built-in sets, of git and of the caller's", root=True)
+    def _(box):
+        box.execute(["git", "init", "-q", box.ws]).exited(0)
+        box.write("ws/kept/a", "x\n")
+        box.write("ws/sub/n/.git/config", "")
+        for level in LEVELS:
+            for script in ("echo x >.envrc && rm .envrc", "mkdir .vscode && rmdir .vscode",
+                           "echo x >>sub/n/.git/config", "echo x >.git/hooks/pre-commit && rm .git/hooks/pre-commit",
+                           "git config corral.test x"):
+                helps(box, "fs.protect", at(level), sh(script))
+            helps(box, "fs.protect", at(level, "--protect", "kept"), sh("echo x >kept/a"))
+            helps(box, "fs.protect", at(level, "--protect", "*.rc"), sh("echo x >a.rc && rm a.rc"))
+        box.write("ws/.corral.toml", "")
+        for level in LEVELS:
+            says_none(box, "fs.protect", ("--level", level), sh("echo x >.corral.toml"))
+
+    @test("hint: a read-only mode, a read-only system and what Corral makes itself", root=True)
+    def _(box):
+        for level in LEVELS:
+            helps(box, "mode", at(level, "--mode", "read-only"), sh("echo x >a"))
+            helps(box, "mode", at(level, "--mode", "read-only"), ("touch", "b"))
+            if box.user.uid != 0:
+                says_none(box, "fs.write", at(level), ("touch", "/etc/corral-new"))
+                says_none(box, "fs.write", at(level), sh("echo x >/usr/corral-new"))
+            # The file's own mode refuses it: no rule of the sandbox does.
+            box.write("ws/closed", "x")
+            os.chmod(f"{box.ws}/closed", 0)
+            done = box.run(*at(level), "--", "cat", "closed")
+            check("hint" not in done.err, f"a hint for a file's mode: {done}")
+            os.unlink(f"{box.ws}/closed")
+
+    @test("hint: what cannot be moved")
+    def _(box):
+        box.execute(["git", "init", "-q", box.ws]).exited(0)
+        for name in ("sub/in/a", "plain", ".vscode/a"):
+            box.write(f"ws/{name}", "x\n")
+        for level in LEVELS:
+            for rule in ("--protect", "--deny"):
+                for name in ("sub", "sub/in"):
+                    says_none(box, "fs.protect", at(level, rule, name), ("mv", "sub", "gone"))
+            helps(box, "fs.protect", at(level, "--protect", "plain"), sh("mv plain gone && mv gone plain"))
+            helps(box, "fs.protect", at(level, "--protect", "sub"), sh("rm sub/in/a && echo x >sub/in/a"))
+            helps(box, "fs.deny", at(level, "--deny", "sub"), sh("rm sub/in/a && echo x >sub/in/a"))
+            helps(box, "fs.protect", at(level), sh("rm .vscode/a && echo x >.vscode/a"))
+            says_none(box, "fs.protect", at(level), ("mv", ".git", "gone"))
+        says_none(box, "fs.protect", at("full"), ("mv", box.ws, f"{box.ws}.2"))
+
+    @test("hint: a git remote that is a path outside")
+    def _(box):
+        far = elsewhere(box)
+        try:
+            box.execute(["git", "init", "-q", "--bare", f"{far}/r.git"]).exited(0)
+            box.execute(["git", "init", "-q", box.ws]).exited(0)
+            for words in (("-C", box.ws, "remote", "add", "far", f"{far}/r.git"),
+                          ("-C", box.ws, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x")):
+                box.execute(["git", *words]).exited(0)
+            for level in LEVELS:
+                helps(box, "fs.read", at(level), ("git", "ls-remote", "far"))
+                helps(box, "fs.read", at(level), sh(f"git clone -q {far}/r.git copy && rm -rf copy"))
+                told, text = hint(box.run(*at(level), "git", "push", "-q", "far", "HEAD:x"))
+                equal(told, "fs.read", text)
+                write = re.search(r"--write [^\s;)]+", text).group(0).split()
+                box.run(*at(level), *write, "git", "push", "-q", "far", f"HEAD:x-{level}").exited(0)
+        finally:
+            shutil.rmtree(far)
+
+    @test("hint: what the floor says is lifted by no option", root=True)
+    def _(box):
+        far = elsewhere(box)
+        try:
+            box.write("ws/a.key", "x\n")
+            box.write("ws/kept", "x\n")
+            prepare(box, '[floor.fs]\ndeny = ["*.key"]\nprotect = ["kept"]\n[floor.net]\nmode = "none"\n[floor.limits]\n'
+                    'open_files = 64\n')
+
+            def run(*words):
+                return administered(box, "run", *words)
+            for level in LEVELS:
+                says_none(box, "fs.deny", ("--level", level), ("cat", "a.key"), run)
+                says_none(box, "fs.protect", ("--level", level), sh("echo x >kept"), run)
+                says_none(box, "net.mode", ("--level", level), sh("echo Could not resolve host: x.test >&2; exit 6"), run)
+                says_none(box, "limits.open_files", ("--level", level), OPEN, run)
+        finally:
+            shutil.rmtree(far)
+
+    @test("hint: the limits of files, processes and private directories")
+    def _(box):
+        for level in LEVELS:
+            helps(box, "limits.open_files", at(level, "--open-files", "64"), OPEN)
+            helps(box, "limits.file_size", at(level, "--max-file-size", "64K"),
+                  ("/usr/bin/python3", "-c", "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+                   "open('big', 'wb', 0).write(b'x' * 100000); open('big', 'ab', 0).write(b'x' * 10000)"))
+        helps(box, "limits.tmp_size", at("full", "--tmp-size", "1M"), ("dd", "if=/dev/zero", "of=/tmp/x", "bs=64K", "count=24"))
+        if box.user.uid != 0:
+            helps(box, "limits.processes", at("full", "--processes", "32"),
+                  ("/usr/bin/python3", "-c", "import os, signal\nfor n in range(40):\n    if os.fork() == 0:\n        signal.pause()\n"))
+
+    @test("hint: a service of the host's loopback, and a unix socket", root=True)
+    def _(box):
+        fetch = ("import sys, urllib.request\n"
+                 "try:\n    urllib.request.urlopen(sys.argv[1], timeout=10).read()\n"
+                 "except OSError as error:\n    sys.exit(f'{sys.argv[1]}: {error}')\n")
+        with WebServer() as port:
+            for level in LEVELS:
+                helps(box, "net.mode", at(level), ("/usr/bin/python3", "-c", fetch, f"http://127.0.0.1:{port}/"))
+        connect = CONNECT.replace("s.connect(sys.argv[1])",
+                                  "\ntry:\n    s.connect(sys.argv[1])\nexcept OSError as e:\n    sys.exit(f'{sys.argv[1]}: {e}')")
+        far = elsewhere(box)
+        try:
+            with UnixServer(f"{far}/x.sock"), UnixServer(f"{box.dir}/y.sock"):
+                for level in LEVELS:
+                    for path in (f"{far}/x.sock", f"{box.dir}/y.sock"):
+                        helps(box, "net.sockets", at(level), ("/usr/bin/python3", "-c", connect, path))
+        finally:
+            shutil.rmtree(far)
+
+    @test("hint: what no option opens says so: rights, namespaces, other processes, system calls", root=True)
+    def _(box):
+        for level in LEVELS:
+            for rule, words in ((None, ("unshare", "-r", "true")), ("privileges", ("chroot", "/", "true"))):
+                told, text = hint(box.run(*at(level), *words))
+                check(rule in (None, told) and "--" not in text, f"{words}: {told}: {text}")
+            box.write("ws/a", "x")
+            if shutil.which("chattr"):
+                says_none(box, "fs.write", at(level), ("chattr", "+i", "a"))
+        told, text = hint(box.run(*at("standard"), "kill", "-0", "1"))
+        equal(told, "pid", text)
+
+
+OPEN = ("/usr/bin/python3", "-c", "a = [open('/dev/null') for _ in range(80)]")
