@@ -418,12 +418,17 @@ static bool arrives(int from, int to) {
 }
 
 static bool wants_server(const struct world *w) {
-	struct wire m;
+	struct wire m = {.kind = WIRE_ANSWER};
 	int fds[WIRE_FDS] = WIRE_NO_FDS;
 	size_t n = 0;
 
-	return wait_for(w->broker, POLLIN) && wire_receive(w->broker, &m, fds, &n) == 1 &&
-	       m.kind == WIRE_WANT_SERVER && m.port == w->port;
+	/* The answer to the call before may come late. */
+	while (m.kind == WIRE_ANSWER) {
+		if (!wait_for(w->broker, POLLIN) || wire_receive(w->broker, &m, fds, &n) != 1) {
+			return false;
+		}
+	}
+	return m.kind == WIRE_WANT_SERVER && m.port == w->port;
 }
 
 static bool is_asleep(const struct world *w) {
