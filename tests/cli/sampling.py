@@ -3,7 +3,7 @@ import os
 import signal
 import time
 
-from harness import Skip, check, contains, equal
+from harness import Skip, check, contains, equal, wait_until
 
 PYTHON = "/usr/bin/python3"
 LEVELS = ("full", "standard")
@@ -159,8 +159,10 @@ def register(suite):
     @test("a run whose sampler is killed is ended", root=True)
     def _(box):
         for level in LEVELS:
-            argv = words_of(box, "--level", level, "--memory", "1G", "sleep", str(LONG))
+            argv = words_of(box, "--level", level, "--memory", "1G", "sh", "-c", f": >began; exec sleep {LONG}")
             process = box.start(argv)
+            check(wait_until(lambda: box.exists("ws/began")), f"{level}: the command does not begin")
+            os.remove(f"{box.ws}/began")
             until = time.monotonic() + LONG
             while (victim := sampler_of(process.pid)) is None and time.monotonic() < until:
                 time.sleep(0.05)
