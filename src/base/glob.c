@@ -458,7 +458,7 @@ static bool any_name_matches(const struct glob *g, const struct glob_path *p, si
 }
 
 bool glob_matches(const struct glob *g, const struct glob_path *p, size_t skip) {
-	if (g->names[0].kind == GLOB_DEPTH && g->count == 2) {
+	if (g->count == 2 && g->names[0].kind == GLOB_DEPTH) {
 		return any_name_matches(g, p, skip);
 	}
 	glob_set at = glob_start(g);

@@ -112,8 +112,9 @@ int floor_check(const struct plan *plan, const struct policy *p, struct err *e) 
 /* ---- grants of what the floor's patterns name ---- */
 
 /* A pattern without a place holds beneath every granted tree.  Of the floor's, each once, as
- * it would hold beneath the root: a grant of the very file must not open it (P4). */
-static int rules_of_floor(struct builder *b, struct rules *ret, struct err *e) {
+ * it would hold beneath the root: a grant of the very file must not open it (P4).  In a tree
+ * one with a place holds by itself; nobody asks about a socket outside of all trees. */
+static int rules_of_floor(struct builder *b, bool placed, struct rules *ret, struct err *e) {
 	const struct rules *all = &b->plan->rules;
 	*ret = (struct rules){.list = arena_array(b->a, all->count + 1, sizeof *ret->list)};
 	if (ret->list == NULL) {
@@ -123,6 +124,8 @@ static int rules_of_floor(struct builder *b, struct rules *ret, struct err *e) {
 		struct rule r = all->list[i];
 		if (r.anywhere && r.anchor == all->anchors[0].path) {
 			r.anchor = "/";
+			ret->list[ret->count++] = r;
+		} else if (placed && !r.anywhere && r.group == GROUP_FLOOR) {
 			ret->list[ret->count++] = r;
 		}
 	}
@@ -164,11 +167,12 @@ static int check_tree(const struct rules *floor, const struct mount *m, struct e
 
 int floor_grants(struct builder *b, struct err *e) {
 	const struct net_plan *net = &b->plan->net;
-	struct rules floor;
+	struct rules floor, for_sockets;
 	if (b->plan->rules.nanchors == 0) {
 		return 0;
 	}
-	if (rules_of_floor(b, &floor, e) != 0) {
+	if (rules_of_floor(b, false, &floor, e) != 0 ||
+	    rules_of_floor(b, true, &for_sockets, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; floor.count > 0 && i < b->nwishes; i++) {
@@ -177,10 +181,10 @@ int floor_grants(struct builder *b, struct err *e) {
 			return -1;
 		}
 	}
-	for (size_t i = 0; floor.count > 0 && i < net->nsockets; i++) {
+	for (size_t i = 0; for_sockets.count > 0 && i < net->nsockets; i++) {
 		const struct net_socket *s = &net->sockets[i];
 		struct granted g = {s->source, "net.sockets", &s->origin, false};
-		if (check_granted(&floor, g, e) != 0) {
+		if (check_granted(&for_sockets, g, e) != 0) {
 			return -1;
 		}
 	}

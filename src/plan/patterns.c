@@ -97,7 +97,26 @@ static void add_floating(struct builder *b, struct rule r, const char *pattern, 
 	}
 }
 
-/* At each place where a directory of the host is seen, and at its own path. */
+/* A tree within the directory that is seen elsewhere: as fs.agent or fs.workspace_at, or by
+ * the path of a link.  What the pattern still asks for behind the tree's own path, it asks for
+ * there; behind a "**" that stands at more than one place. */
+static void keep_moved(struct builder *b, struct rule r, const struct wish *w, const char *dir) {
+	const struct glob whole = r.glob;
+	const char *rest = w->m.source + (dir[1] == '\0' ? 0 : strlen(dir));
+	glob_set at = glob_walk(&whole, rest);
+	r.anchor = w->m.target;
+	for (size_t i = 0; i <= whole.count; i++) {
+		bool implied =
+			i > 0 && (at >> (i - 1) & 1) != 0 && whole.names[i - 1].kind == GLOB_DEPTH;
+		if ((at >> i & 1) != 0 && !implied) {
+			r.glob.names = whole.names + i;
+			r.glob.count = whole.count - i; /* 0: all of the tree */
+			keep_rule(b, r);
+		}
+	}
+}
+
+/* At each place where a directory of the host, or a part of it, is seen; and at its own path. */
 static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	bool shown = false;
 	for (size_t i = 0; i < b->nwishes; i++) {
@@ -106,6 +125,9 @@ static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 			r.anchor = wish_inside(b, w, dir);
 			shown = shown || streq(r.anchor, dir);
 			keep_rule(b, r);
+		} else if (wish_is_tree(w) && path_within(w->m.source, dir) &&
+			   !streq(w->m.source, w->m.target)) {
+			keep_moved(b, r, w, dir);
 		}
 	}
 	if (!shown) {
@@ -278,8 +300,7 @@ static const char *unescaped(struct builder *b, const char *text, size_t len) {
 static void add_absolute(struct builder *b, struct rule r, const char *pattern) {
 	size_t len = literal_length(pattern);
 	if (len == 0) {
-		r.anchor = "/";
-		add_rule(b, r, pattern, false);
+		rule_beneath(b, r, "/", pattern);
 		return;
 	}
 	const char *dir = unescaped(b, pattern, len), *full = fs_resolve(b, dir);
@@ -496,7 +517,7 @@ static void follow_link(struct builder *b, struct rule r, const struct wish *w, 
 static void follow_rule(struct builder *b, struct rule r) {
 	char words[PATH_MAX];
 	const struct wish *w = tree_at(b, r.anchor);
-	if (w == NULL || r.set == NULL || r.except || r.until_made) {
+	if (w == NULL || r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
 		return;
 	}
 	const char *path = w->m.source;

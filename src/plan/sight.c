@@ -118,12 +118,19 @@ static bool is_mounted(const struct plan *plan, const char *path) {
 	return false;
 }
 
+/* Without mounts a named socket lies in no tree that is shown.  The name reopens a path above
+ * it that is denied; a pattern holds. */
+static bool is_denied_outside(const struct plan *plan, const char *path) {
+	const struct rule *deny = rules_judge(&plan->rules, path).deny;
+	return deny != NULL && !deny->yields;
+}
+
 bool plan_passes_socket(const struct plan *plan, const char *path) {
 	bool named = false;
 	for (size_t i = 0; !named && i < plan->net.nsockets; i++) {
 		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
 	}
-	return named && plan_sight(plan, path) != SIGHT_DENIED;
+	return named && plan_sight(plan, path) != SIGHT_DENIED && !is_denied_outside(plan, path);
 }
 
 bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino) {

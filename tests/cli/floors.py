@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import socket
 
 from harness import Skip, check, contains, equal
 
@@ -123,7 +124,7 @@ def register(suite):
         box.write("ws/.corral.toml", '[fs]\ndeny = ["*.key", "!**"]\nprotect = ["kept.txt", "!**"]\n')
         for words in ((), ("--deny", "*.key", "--deny", "!**"), ("--protect", "kept.txt", "--protect", "!**"),
                       ("--read", f"{box.dir}/closed/in"), ("--write", f"{box.dir}/closed/in"), ("--read", box.dir),
-                      ("--view", "host"), ("--allow-nested",), ("--allow-nested", "--allow-degraded", "fs.deny"),
+                      ("--set", "fs.view=host"), ("--allow-nested",), ("--allow-nested", "--allow-degraded", "fs.deny"),
                       ("--socket", f"{box.dir}/closed/in/secret.txt"), ("--level", "standard"), ("--no-config",),
                       ("--cow",), ("--write", box.ws), ("--profile", "host-read")):
             done = administered(box, "run", *words, "-c", script)
@@ -148,6 +149,43 @@ def register(suite):
               "excepted\n", "what the floor itself excepts")
         equal(administered(box, "run", "--read", f"{box.dir}/own/kept", "--", "cat", f"{box.dir}/own/kept/k").exited(0).out,
               "hidden\n", "what the floor only protects")
+
+    @test("a pattern of the floor holds where a grant shows its files at another place", root=True)
+    def _(box):
+        box.write("closed/in/secret.txt", "hidden\n")
+        os.symlink(f"{box.dir}/closed/in", f"{box.dir}/lnk")
+        os.symlink(f"{box.dir}/closed/in/secret.txt", f"{box.dir}/lone")
+        tried = ((("--agent-dir", f"{box.dir}/closed/in"), "/agent/secret.txt"),
+                 (("--workspace", f"{box.dir}/closed/in", "--set", "fs.workspace_at=/w"), "/w/secret.txt"),
+                 (("--read", f"{box.dir}/lnk"), f"{box.dir}/lnk/secret.txt"), (("--read", f"{box.dir}/lone"), f"{box.dir}/lone"),
+                 (("--write", f"{box.dir}/lnk"), f"{box.dir}/lnk/secret.txt"))
+        for words, path in tried:
+            with_floor(box, "")
+            equal(administered(box, "run", *words, "--", "cat", path).exited(0).out, "hidden\n", f"{words}: without the floor")
+            for pattern in (f"{box.dir}/closed/**", f"{box.dir}/*/in", "/**/secret.txt", f"{box.dir}/c*/**/secret.*"):
+                with_floor(box, f'[floor.fs]\ndeny = ["{pattern}"]\n')
+                for level in ("full", "standard"):
+                    done = administered(box, "run", "--level", level, *words, "--", "cat", path)
+                    check(done.status != 0 and "hidden" not in done.out, f"{pattern} {words} at {level}: {done}")
+
+    @test("a socket that a pattern of the floor names is not reached", root=True)
+    def _(box):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(f"{box.dir}/s.sock")
+        os.chmod(f"{box.dir}/s.sock", 0o777)
+        listener.listen(8)
+        script = ("import socket,sys\ns=socket.socket(socket.AF_UNIX)\ntry:\n  s.connect(sys.argv[1]); print('reached')\n"
+                  "except OSError: print('refused')")
+        for level in ("full", "standard"):
+            words = ("run", "--level", level, "--socket", f"{box.dir}/s.sock", "--", "python3", "-c", script, f"{box.dir}/s.sock")
+            with_floor(box, "")
+            equal(administered(box, *words).exited(0).out, "reached\n", f"{level}: without the floor")
+            with_floor(box, f'[floor.fs]\ndeny = ["{box.dir}/*.sock"]\n')
+            administered(box, *words).exited(126).said("net.sockets", "floor")
+            with_floor(box, "")
+            equal(administered(box, *words[:3], "--deny", f"{box.dir}/*.sock", *words[3:]).exited(0).out, "refused\n",
+                  f"{level}: a pattern of the caller's own")
+        listener.close()
 
     @test("a broken system file stops every run")
     def _(box):

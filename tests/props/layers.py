@@ -275,7 +275,7 @@ EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,li
 AGAINST = [
     ["--level", "none", "--accept-no-sandbox"], ["--level", "minimal"], ["--level", "standard"], ["--allow-degraded", EVERYTHING],
     ["--min-level", "none"], ["--allow-nested"], ["--net", "full"], ["--net", "restricted"], ["--socket", "/run/x"],
-    ["--host-port", "5433"], ["--publish", "3000"], ["--allow-host", "b.example"], ["--view", "host"], ["--home", "persistent"],
+    ["--host-port", "5433"], ["--publish", "3000"], ["--allow-host", "b.example"], ["--set", "fs.view=host"], ["--home", "persistent"],
     ["--timeout", "none"], ["--set", "limits.open_files=4096"], ["--set", "limits.file_size=none"], ["--pass-env", "USER"],
     ["--set", "mode=workspace-write"], ["--no-config"], ["--profile", "host-read"], ["--profile", "data-analysis"], ["--deny", "!**"],
     ["--protect", "!**"], ["--protect", "!@editors"], ["--write", "."], ["--cow"],

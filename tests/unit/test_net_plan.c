@@ -436,6 +436,46 @@ TEST(without_namespaces_the_broker_lets_sockets_pass_at_their_own_place) {
 	world_done(&w);
 }
 
+TEST(without_namespaces_a_pattern_denies_a_socket_that_is_named) {
+	static const struct {
+		const char *rule;
+		bool pattern, passes;
+	} rows[] = {
+		{"/run/*.sock", true, false},
+		{"/run/**", true, false},
+		{"/run/*.other", true, true},
+		{"/run", false, true}, /* the socket's own name is the more specific */
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		net_world(&w, NET_NONE);
+		w.h.userns = false;
+		add_item(&w, KEY_NET_SOCKETS, "/run/docker.sock");
+		if (rows[i].pattern) {
+			add_pattern(&w, KEY_FS_DENY, rows[i].rule);
+		} else {
+			add_item(&w, KEY_FS_DENY, rows[i].rule);
+		}
+		REQUIRE(build(&w) == 0);
+		CHECK_INT(plan_passes_socket(&w.plan, "/run/docker.sock"), rows[i].passes);
+		world_done(&w);
+	}
+}
+
+TEST(a_socket_that_a_pattern_of_the_floor_denies_is_refused_at_every_level) {
+	for (int userns = 0; userns < 2; userns++) {
+		struct world w;
+		net_world(&w, NET_NONE);
+		w.h.userns = userns != 0;
+		add_item(&w, KEY_NET_SOCKETS, "/run/docker.sock");
+		add_pattern(&w, KEY_FS_DENY, "/run/*.sock")->origin.kind = ORIGIN_FLOOR;
+		CHECK_INT(build(&w), -1);
+		CHECK_INT(w.e.kind, ERR_REFUSED);
+		CHECK(strstr(w.e.what, "floor") != NULL);
+		world_done(&w);
+	}
+}
+
 /* ---- what is said ---- */
 
 TEST(explain_shows_mode_rules_and_locals) {

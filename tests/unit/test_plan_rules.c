@@ -28,6 +28,70 @@ TEST(a_deny_hides_wherever_the_file_is_shown) {
 	world_done(&w);
 }
 
+/* A pattern is about the host's paths: what it names is held wherever a part of its ground is
+ * seen, also when the grant begins beneath the pattern's own directory. */
+TEST(a_pattern_holds_where_a_tree_beneath_it_is_seen_elsewhere) {
+	static const struct {
+		const char *pattern;
+		enum sight key, note; /* of /srv/p/in/key and /srv/p/in/sub/note */
+	} rows[] = {
+		{"/srv/p/**", SIGHT_DENIED, SIGHT_DENIED},
+		{"/srv/*/in", SIGHT_DENIED, SIGHT_DENIED},
+		{"/*/p/in/key", SIGHT_DENIED, SIGHT_READ},
+		{"/srv/**/key", SIGHT_DENIED, SIGHT_READ},
+		{"/srv/**/in/**/note", SIGHT_READ, SIGHT_DENIED},
+		{"/srv/p/*/*/note", SIGHT_READ, SIGHT_DENIED},
+		{"/srv/*/out/**", SIGHT_READ, SIGHT_READ},
+		{"/srv/p/*", SIGHT_DENIED, SIGHT_DENIED},
+		{"/srv/*/key", SIGHT_READ, SIGHT_READ},
+	};
+	static const char *const places[] = {"/srv/p/in", "/agent", "/home/ann/lnk"};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		char path[64];
+		world_init(&w);
+		node(&w, "/srv/p/in/key", 'f', NULL);
+		node(&w, "/srv/p/in/sub/note", 'f', NULL);
+		node(&w, "/home/ann/lnk", 'l', "/srv/p/in");
+		set_str(&w, KEY_FS_AGENT, "/srv/p/in");
+		add_item(&w, KEY_FS_READ, "/home/ann/lnk");
+		add_pattern(&w, KEY_FS_DENY, rows[i].pattern);
+		REQUIRE(build(&w) == 0);
+		for (size_t n = 0; n < ARRAY_LEN(places); n++) {
+			(void)snprintf(path, sizeof path, "%s/key", places[n]);
+			CHECK_INT(plan_sight(&w.plan, path), rows[i].key);
+			(void)snprintf(path, sizeof path, "%s/sub/note", places[n]);
+			CHECK_INT(plan_sight(&w.plan, path), rows[i].note);
+		}
+		world_done(&w);
+	}
+}
+
+TEST(an_exception_goes_with_its_pattern_to_another_place) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/p/in/key", 'f', NULL);
+	node(&w, "/srv/p/in/open/key", 'f', NULL);
+	set_str(&w, KEY_FS_AGENT, "/srv/p/in");
+	add_pattern(&w, KEY_FS_DENY, "/srv/p/**");
+	add_pattern(&w, KEY_FS_DENY, "/srv/p/*/open/**")->except = true;
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/agent/key"), SIGHT_DENIED);
+	CHECK_INT(plan_sight(&w.plan, "/agent/open/key"), SIGHT_READ);
+	world_done(&w);
+}
+
+TEST(a_moved_workspace_keeps_what_a_pattern_above_it_protects) {
+	struct world w;
+	world_init(&w);
+	set_str(&w, KEY_FS_WORKSPACE_AT, "/w");
+	add_pattern(&w, KEY_FS_PROTECT, "/home/*/work/**/*.lock");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_sight(&w.plan, "/w/a/x.lock"), SIGHT_READ);
+	CHECK_INT(plan_sight(&w.plan, "/w/a/x"), SIGHT_WRITE);
+	world_done(&w);
+}
+
 TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
 	struct world w;
 	world_init(&w);
