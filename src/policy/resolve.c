@@ -92,6 +92,46 @@ int policy_file_read(int fd, const char *name, bool regular, struct buf *out, st
 	return fd_read_all(fd, POLICY_FILE_MAX, out) == 0 ? 0 : policy_file_error(e, name, errno);
 }
 
+/* Whether a directory is a project's, and brings the path: a link in it leads where the project
+ * wants.  One that holds the home holds what is the user's own as well. */
+static bool brings(const struct resolver *r, const char *dir, const char *written,
+		   const char *real) {
+	char home[PATH_MAX];
+	if (!path_within(written, dir) && !path_within(real, dir)) {
+		return false;
+	}
+	return r->in->home == NULL || realpath(r->in->home, home) == NULL ||
+	       !path_within(home, dir);
+}
+
+/* Whoever sets a variable for a project, as direnv does, must not bring a policy or pins that
+ * nobody of the user's wrote. */
+static bool is_projects(const struct resolver *r, const char *path) {
+	char real[PATH_MAX], cwd[PATH_MAX];
+	const char *written = path_normal(r->a, path);
+	if (realpath(path, real) == NULL) {
+		return false; /* nothing is read from there */
+	}
+	if (written == NULL || brings(r, r->workspace, written, real) ||
+	    brings(r, r->in->cwd, written, real)) {
+		return true;
+	}
+	return realpath(r->in->cwd, cwd) != NULL && brings(r, cwd, written, real);
+}
+
+static int find_trust(const struct resolver *r, const char *name, const char *sha256, bool *ret,
+		      struct err *e) {
+	const char *list = r->in->trust_file;
+	if (list != NULL && is_projects(r, list)) {
+		(void)err_set(e, ERR_REFUSED, "policy",
+			      "%s lies in the workspace: a project must not bring the list of "
+			      "what is trusted",
+			      list);
+		return err_fix(e, "unset XDG_STATE_HOME, or let it name a directory outside");
+	}
+	return trust_lookup(list, name, sha256, ret, e);
+}
+
 /* Reads and parses; the text is hashed for trust before it is let go. */
 static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
 		       bool regular, struct err *e) {
@@ -115,7 +155,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 		return 0;
 	}
 	sha256_hex(text.data, text.len, sha256);
-	return trust_lookup(r->in->trust_file, name, sha256, &s->trusted, e);
+	return find_trust(r, name, sha256, &s->trusted, e);
 }
 
 static int read_standing(struct resolver *r, enum source_id id, const char *path, struct err *e) {
@@ -427,16 +467,9 @@ static int apply_layers(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-/* Whoever sets the variable for a project, as direnv does, must not bring a policy that nobody
- * of the user's wrote. */
 static int keep_xdg_out(const struct resolver *r, struct err *e) {
 	const char *path = r->sources[SOURCE_XDG].name;
-	char real[PATH_MAX], cwd[PATH_MAX];
-	if (path == NULL || realpath(path, real) == NULL) {
-		return 0;
-	}
-	bool in_cwd = realpath(r->in->cwd, cwd) != NULL && path_within(real, cwd);
-	if (!in_cwd && !path_within(real, r->workspace)) {
+	if (path == NULL || !is_projects(r, path)) {
 		return 0;
 	}
 	(void)err_set(e, ERR_REFUSED, "policy",

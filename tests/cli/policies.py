@@ -155,6 +155,42 @@ def register(suite):
         box.run("--", "touch", "ran").exited(126).said("lies in the workspace")
         check(not box.exists("ws/ran"), "something ran")
 
+    @test("a project does not bring the list of what is trusted, nor a link to a policy")
+    def _(box):
+        text = "[fs]\nread = [\"/var/cache\"]\n"
+        box.write(PROJECT, text)
+        box.corral_("policy", "trust", PROJECT.split("/", 1)[1]).exited(0)
+        box.run("--", "true").exited(0)
+        pins = f"{box.home}/.local/state/corral/trusted"
+        box.write("ws/st/corral/trusted", open(pins, encoding="utf-8").read())
+        os.chmod(f"{box.ws}/st/corral/trusted", 0o600)
+        os.rename(pins, f"{box.dir}/trusted")
+        box.run("--", "touch", "ran").exited(126).said("untrusted")
+        box.mkdir("out/corral")
+        box.write("out/corral/trusted", open(f"{box.dir}/trusted", encoding="utf-8").read())
+        os.chmod(f"{box.dir}/out/corral/trusted", 0o600)
+        os.symlink(f"{box.ws}/st", f"{box.dir}/inward")
+        os.symlink(f"{box.dir}/out", f"{box.ws}/outward")
+        for place in (f"{box.ws}/st", f"{box.dir}/inward", f"{box.ws}/outward", f"{box.ws}/./st/../st"):
+            box.env["XDG_STATE_HOME"] = place
+            box.run("--", "touch", "ran").exited(126).said("lies in the workspace", "XDG_STATE_HOME")
+        box.env["XDG_STATE_HOME"] = f"{box.dir}/out"
+        box.run("--", "true").exited(0)
+        del box.env["XDG_STATE_HOME"]
+        os.rename(f"{box.dir}/trusted", pins)
+        box.write("out/corral/corral.toml", "[limits]\nprocesses = 66\n")
+        box.env["XDG_CONFIG_HOME"] = f"{box.ws}/outward"
+        box.run("--", "touch", "ran").exited(126).said("lies in the workspace", "XDG_CONFIG_HOME")
+        check(not box.exists("ws/ran"), "something ran")
+
+    @test("from the home, its own state and configuration are the user's")
+    def _(box):
+        box.write("home/p/.corral.toml", "[fs]\nread = [\"/var/cache\"]\n")
+        box.corral_("policy", "trust", f"{box.home}/p/.corral.toml").exited(0)
+        box.write("home/cfg/corral/corral.toml", "[limits]\nprocesses = 66\n")
+        box.env["XDG_CONFIG_HOME"] = f"{box.home}/cfg"
+        box.corral_("run", "-w", "p", "--", "true", cwd=box.home).exited(0)
+
     @test("each layer overrides those below it, and says where a value is from")
     def _(box):
         equal(timeout_of(box)[1], "built-in", "built-in")
