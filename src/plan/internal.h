@@ -214,6 +214,8 @@ void agents_warn(struct builder *b);
 
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
+/* A file that is read by this path: its end, and each link that leads there.  Returns the end. */
+const char *rule_for_file(struct builder *b, const char *path, const char *note);
 /* Where the link at a path with a canonical directory ends, though nothing is there yet: the
  * file that a program would make through it.  NULL when it is no link. */
 const char *link_end(struct builder *b, const char *path);

@@ -261,6 +261,21 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	}
 }
 
+const char *rule_for_file(struct builder *b, const char *path, const char *note) {
+	struct rule r = {
+		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
+	const char *named = half_resolved(b, path), *end = link_end(b, named);
+	if (end == NULL) {
+		end = named;
+	}
+	keep_links(b, r, path);
+	keep_link(b, r, named);
+	if (is_shown(b, end)) {
+		add_path(b, r, end);
+	}
+	return end;
+}
+
 /* ---- patterns ---- */
 
 /* How much of an absolute pattern means itself: whole directories. */

@@ -155,6 +155,9 @@ static int check_implemented(const struct policy *p, struct err *e) {
 
 /* ---- the rest ---- */
 
+/* The user's policy, in a directory of Corral's own. */
+#define POLICY_NAME "corral.toml"
+
 /* Where Corral keeps what decides about the next run. */
 static void find_own_dirs(struct builder *b) {
 	const struct host *h = b->h;
@@ -167,7 +170,13 @@ static void find_own_dirs(struct builder *b) {
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		bool exists = dirs[i] != NULL && fs_look(b, dirs[i]).kind != LOOK_NOTHING;
 		const char *full = exists ? fs_resolve(b, dirs[i]) : NULL;
+		if (exists && full == NULL) {
+			full = link_end(b, dirs[i]); /* what a command could make */
+		}
 		b->plan->own_dirs[i] = full != NULL ? full : dirs[i];
+		if (exists && i > 0) {
+			b->plan->own_files[i - 1] = keep_join(b, dirs[i], POLICY_NAME);
+		}
 	}
 }
 

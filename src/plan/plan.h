@@ -129,9 +129,10 @@ struct plan {
 	const char *home_source;  /* private home on the host, made by the engine (0700) before the
 				   * run; NULL when the home is ephemeral or not private */
 	const char *home_at;
-	const char *own_dirs[3]; /* state and configuration of Corral, which no grant shows; NULL
-				  * where unknown */
-	const char *cwd;         /* inside */
+	const char *own_dirs[3];  /* state and configuration of Corral, which no grant shows; NULL
+				   * where unknown */
+	const char *own_files[2]; /* the policies in them, by the path that they are read by */
+	const char *cwd;          /* inside */
 	const char *hostname;
 
 	char **env; /* NULL-terminated */

@@ -309,7 +309,8 @@ static enum refusal_cause cause_kept(const struct refusal_question *q,
 		bool floor = q->policy->values[KEY_MODE].origin.kind == ORIGIN_FLOOR;
 		return floor ? CAUSE_MODE_BOUND : CAUSE_MODE;
 	}
-	if (rule->note != NULL && streq(rule->note, "project file")) {
+	if (rule->note != NULL &&
+	    (streq(rule->note, "project file") || streq(rule->note, "policy file"))) {
 		return CAUSE_PROJECT;
 	}
 	if (named || is_protection(rule)) {

@@ -76,6 +76,7 @@ struct value {
 struct policy {
 	struct value values[KEY_COUNT];
 	const struct value *floor; /* of each key what the system's [floor] says of it; or NULL */
+	const char *files[2];      /* the system's file and that of --policy, where there is one */
 	char sha256[65];           /* of the canonical text, lower-case hex */
 };
 

@@ -543,6 +543,8 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	}
 	*ret = r->policy;
 	ret->floor = r->floor.values;
+	ret->files[0] = r->sources[SOURCE_SYSTEM].name;
+	ret->files[1] = r->sources[SOURCE_FILE].name;
 	return 0;
 }
 

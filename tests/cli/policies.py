@@ -1,6 +1,7 @@
 """Policy files: their order, what a project's may say, what is shown of them."""
 import json
 import os
+import shutil
 
 from harness import PATIENCE, check, contains, equal
 
@@ -190,6 +191,56 @@ def register(suite):
         box.write("home/cfg/corral/corral.toml", "[limits]\nprocesses = 66\n")
         box.env["XDG_CONFIG_HOME"] = f"{box.home}/cfg"
         box.corral_("run", "-w", "p", "--", "true", cwd=box.home).exited(0)
+
+    @test("no command changes a file that the policy is read from, wherever it lies", root=True)
+    def _(box):
+        good, evil = "[limits]\nprocesses = 100\n", "[net]\nmode = \\\"full\\\"\n"
+        attack = ("printf '" + evil + "' >{0}; printf x >new; mv new {0}; rm -f {0}; mkdir gone; mv {1} gone/; true")
+        config = f"{box.home}/.config/corral"
+        box.write("ws/dir/corral.toml", good)
+        box.write("ws/p.toml", good)
+        box.mkdir("home/.config/corral")
+        os.symlink("dir/corral.toml", f"{box.ws}/chain")
+        os.symlink("dir", f"{box.ws}/dirchain")
+
+        def reads(path, name):
+            equal(box.read(f"ws/{name}"), good, f"{path}: the file")
+            equal(box.corral_("policy", "show", "--json").exited(0).json["values"]["net.mode"]["value"], "none", f"{path}: the policy")
+
+        for level in ("full", "standard"):
+            for to in ("dir/corral.toml", "chain"):
+                os.symlink(f"{box.ws}/{to}", f"{config}/corral.toml")
+                box.run("--level", level, "-c", attack.format("dir/corral.toml", "dir")).exited(0)
+                box.run("--level", level, "-c", "rm -f chain; ln -s p.toml chain; mv chain c2; true").exited(0)
+                reads(to, "dir/corral.toml")
+                equal(os.readlink(f"{box.ws}/chain") if to == "chain" else to, "dir/corral.toml", "the link")
+                os.unlink(f"{config}/corral.toml")
+                if to != "chain":
+                    for name in ("c2", "chain"):
+                        if os.path.islink(f"{box.ws}/{name}"):
+                            os.unlink(f"{box.ws}/{name}")
+                    os.symlink("dir/corral.toml", f"{box.ws}/chain")
+            os.symlink(f"{box.ws}/later.toml", f"{config}/corral.toml")
+            box.run("--level", level, "-c", "printf '" + evil + "' >later.toml; true").exited(0)
+            check(not box.exists("ws/later.toml"), "what a link leads to was made")
+            os.unlink(f"{config}/corral.toml")
+            os.rmdir(config)
+            os.symlink(f"{box.ws}/dirchain", config)
+            box.run("--level", level, "-c", "rm -f dirchain; mkdir evil; ln -sfn evil dirchain; mv dirchain d2; true").exited(0)
+            equal(os.readlink(f"{box.ws}/dirchain"), "dir", "a link to the directory")
+            os.unlink(config)
+            os.symlink(f"{box.ws}/newdir", config)
+            box.run("--level", level, "-c", "mkdir newdir").exited(126).said("newdir", "Corral keeps its own files")
+            os.unlink(config)
+            box.mkdir("home/.config/corral")
+            for name in ("p.toml", "./dir/../p.toml", f"{box.ws}/p.toml"):
+                box.run("--level", level, "--policy", name, "-c", attack.format("p.toml", "p.toml")).exited(0)
+                reads(name, "p.toml")
+            done = box.run("--level", level, "--policy", "p.toml", "--", "tee", "p.toml", stdin="x")
+            done.exited(1).said("it decides about the next run")
+            equal(box.run("--level", level, "--policy", "p.toml", "--", "cat", "p.toml").exited(0).out, good, "reading it")
+            for name in ("gone", "evil"):
+                shutil.rmtree(f"{box.ws}/{name}", ignore_errors=True)
 
     @test("each layer overrides those below it, and says where a value is from")
     def _(box):
