@@ -219,6 +219,8 @@ const char *rule_for_file(struct builder *b, const char *path, const char *note)
 /* Where the link at a path with a canonical directory ends, though nothing is there yet: the
  * file that a program would make through it.  NULL when it is no link. */
 const char *link_end(struct builder *b, const char *path);
+/* The deepest directory above a path that exists, in canonical form. */
+const char *deepest_directory(struct builder *b, const char *path);
 /* net.c: what of the network the gate lets through; the sockets that are passed; and, when
  * the repositories are known, the rest and what it asks of the filter. */
 int net_choose(struct builder *b, struct err *e);

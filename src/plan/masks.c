@@ -257,13 +257,9 @@ static int against_run(const struct hide *h, const char *why, struct err *e) {
 /* The nearest directory above a missing path, if the caller cannot look into
  * it: what lies there may exist, and the command could open the door (DN15). */
 static const char *closed_parent(struct builder *b, const char *path) {
-	for (const char *dir = keep_join(b, path, "..");; dir = keep_join(b, dir, "..")) {
-		struct look seen = fs_look(b, dir);
-		if (seen.kind == LOOK_NOTHING && dir[0] == '/' && dir[1] != '\0') {
-			continue;
-		}
-		return seen.kind == LOOK_DIR && !seen.reachable ? fs_resolve(b, dir) : NULL;
-	}
+	const char *dir = deepest_directory(b, path);
+	struct look seen = fs_look(b, dir);
+	return seen.kind == LOOK_DIR && !seen.reachable ? dir : NULL;
 }
 
 /* A rule about its name holds it, as soon as there is one. */

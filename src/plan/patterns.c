@@ -144,19 +144,58 @@ void rule_beneath(struct builder *b, struct rule r, const char *dir, const char 
 
 /* ---- paths ---- */
 
-/* The path with its deepest existing directory in canonical form. */
-static const char *half_resolved(struct builder *b, const char *path) {
-	const char *rest = "";
-	for (const char *dir = path; dir[1] != '\0';) {
-		const char *name = strrchr(dir, '/') + 1;
-		rest = rest[0] == '\0' ? name : keep_printf(b, "%s/%s", name, rest);
-		dir = keep_join(b, dir, "..");
-		const char *full = fs_resolve(b, dir);
-		if (full != NULL) {
-			return keep_join(b, full, rest);
+/* The deepest directory above a path that exists. */
+struct ground_of {
+	const char *full; /* in canonical form */
+	size_t len;       /* of the path as it is written, up to there; 0 for the root */
+};
+
+static const char *cut(struct builder *b, const char *path, size_t len) {
+	return len == 0 ? "/" : keep_printf(b, "%.*s", (int)len, path);
+}
+
+/* Where the path is cut between two lengths: at the slash nearest to the middle, `high` when
+ * there is none. */
+static size_t slash_between(const char *path, size_t low, size_t high) {
+	size_t at = low + (high - low) / 2;
+	while (at > low && path[at] != '/') {
+		at--;
+	}
+	if (at == low) {
+		at = low + 1 + strcspn(path + low + 1, "/");
+	}
+	return at < high ? at : high;
+}
+
+/* By halves: a directory that is missing has nothing beneath it, and a project's file may name
+ * thousands of paths that are thousands of names deep. */
+static struct ground_of ground_of(struct builder *b, const char *path) {
+	size_t high = (size_t)(strrchr(path, '/') - path);
+	const char *full = fs_resolve(b, cut(b, path, high));
+	struct ground_of found = {.full = full == NULL ? "/" : full,
+				  .len = full == NULL ? 0 : high};
+	for (size_t at; full == NULL && (at = slash_between(path, found.len, high)) < high;) {
+		const char *dir = fs_resolve(b, cut(b, path, at));
+		if (dir == NULL) {
+			high = at;
+		} else {
+			found = (struct ground_of){.full = dir, .len = at};
 		}
 	}
-	return path;
+	return found;
+}
+
+const char *deepest_directory(struct builder *b, const char *path) {
+	return ground_of(b, path).full;
+}
+
+/* The path with its deepest existing directory in canonical form. */
+static const char *half_resolved(struct builder *b, const char *path) {
+	if (path[1] == '\0') {
+		return path;
+	}
+	struct ground_of ground = ground_of(b, path);
+	return keep_join(b, ground.full, path + ground.len + 1);
 }
 
 /* Where the words of a link in `dir` lead: its directory as the kernel walks it, the name
@@ -234,14 +273,27 @@ static void keep_link(struct builder *b, struct rule r, const char *path) {
 	}
 }
 
-/* The directories of a path as it is written. */
+/* The directories of a path as it is written, down to the first that is missing or leads
+ * nowhere. */
 static void keep_links(struct builder *b, struct rule r, const char *path) {
-	const char *dir = keep_join(b, path, ".."), *full = fs_resolve(b, dir);
-	if (r.except || (full != NULL && streq(full, dir))) {
+	const char *dir = keep_join(b, path, "..");
+	if (r.except || dir[1] == '\0') {
 		return;
+	}
+	struct ground_of ground = ground_of(b, path);
+	bool direct = streq(ground.full, cut(b, path, ground.len));
+	if (ground.len == strlen(dir) && direct) {
+		return;
+	}
+	dir = cut(b, path, ground.len + 1 + strcspn(path + ground.len + 1, "/"));
+	if (streq(dir, path)) {
+		dir = cut(b, path, ground.len);
 	}
 	for (; dir[1] != '\0'; dir = keep_join(b, dir, "..")) {
 		keep_link(b, r, half_resolved(b, dir));
+		if (direct) {
+			return; /* above it there is no link */
+		}
 	}
 }
 

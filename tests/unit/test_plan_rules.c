@@ -92,6 +92,40 @@ TEST(a_moved_workspace_keeps_what_a_pattern_above_it_protects) {
 	world_done(&w);
 }
 
+static size_t nresolves;
+static bool (*real_resolve)(void *, const char *, char *, size_t);
+
+static bool counted_resolve(void *ctx, const char *path, char *out, size_t cap) {
+	nresolves++;
+	return real_resolve(ctx, path, out, cap);
+}
+
+/* A project's file may name thousands of them, and no time-out counts yet. */
+TEST(a_rule_about_a_deep_path_that_is_missing_costs_few_looks) {
+	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
+	char path[1200] = "/home/ann/work/app";
+	for (size_t at = strlen(path); at + 2 < sizeof path; at += 2) {
+		memcpy(path + at, "/x", 3);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		struct world w;
+		world_init(&w);
+		REQUIRE(build(&w) == 0);
+		real_resolve = w.h.fs.resolve;
+		w.h.fs.resolve = counted_resolve;
+		nresolves = 0;
+		REQUIRE(build(&w) == 0);
+		size_t without = nresolves;
+		add_item(&w, lists[i], path)->optional = true;
+		nresolves = 0;
+		REQUIRE(build(&w) == 0);
+		CHECK(nresolves < without + 100);
+		CHECK(plan_sight(&w.plan, path) ==
+		      (lists[i] == KEY_FS_DENY ? SIGHT_DENIED : SIGHT_READ));
+		world_done(&w);
+	}
+}
+
 TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
 	struct world w;
 	world_init(&w);
