@@ -33,6 +33,16 @@ static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 	return false;
 }
 
+/* Anybody may send these signals; without a limit of the run's they are only that. */
+static bool is_limited(const struct plan *plan, int resource) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == resource) {
+			return true;
+		}
+	}
+	return false;
+}
+
 enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
 	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 
@@ -51,7 +61,9 @@ enum reason reason_of(const struct ending *end, const struct usage *u, const str
 	if (end->lost) {
 		return REASON_LOST;
 	}
-	if (sig == SIGXCPU || sig == SIGXFSZ || (sig == SIGKILL && cpu_spent(u, plan))) {
+	if ((sig == SIGXCPU && is_limited(plan, RLIMIT_CPU)) ||
+	    (sig == SIGXFSZ && is_limited(plan, RLIMIT_FSIZE)) ||
+	    (sig == SIGKILL && cpu_spent(u, plan))) {
 		return REASON_LIMIT;
 	}
 	return sig != 0 ? REASON_SIGNAL : REASON_EXIT;

@@ -360,7 +360,7 @@ static const struct reason_row reason_rows[] = {
 };
 
 TEST(a_reason_needs_its_evidence) {
-	const struct plan plan = {.rlimits = {{RLIMIT_CPU, 5}}, .nrlimits = 1};
+	const struct plan plan = {.rlimits = {{RLIMIT_CPU, 5}, {RLIMIT_FSIZE, 9}}, .nrlimits = 2};
 
 	for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
 		const struct reason_row *row = &reason_rows[i];
@@ -369,6 +369,17 @@ TEST(a_reason_needs_its_evidence) {
 			printf("# %s: %s\n", row->name, reason_name(got));
 		}
 		CHECK_INT(got, row->want);
+	}
+}
+
+TEST(a_signal_that_anybody_may_send_is_no_limit_that_was_not_set) {
+	static const int signals[] = {SIGXCPU, SIGXFSZ};
+	const struct plan plan = {.nrlimits = 0};
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		struct ending end = {.status = signals[i]};
+		struct usage usage = {0};
+		CHECK_INT(reason_of(&end, &usage, &plan), REASON_SIGNAL);
 	}
 }
 
