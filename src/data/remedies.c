@@ -3,6 +3,7 @@
 #include "base/auto.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define IN_CONTAINER                                                                               \
@@ -11,6 +12,11 @@
 #define APPARMOR                                                                                   \
 	"load the AppArmor profile packaging/apparmor/corral, or sysctl "                          \
 	"kernel.apparmor_restrict_unprivileged_userns=0"
+
+#define PROCESSES                                                                                  \
+	"raise the limit of processes: ulimit -u; or the pids.max of the control group that this " \
+	"runs in"
+#define NULL_DEVICE "make the device (as root): mknod -m 666 /dev/null c 1 3"
 
 const struct remedy_row remedy_rows[] = {
 	{"", EMFILE, "raise the limit of open files: ulimit -n 1024"},
@@ -23,6 +29,10 @@ const struct remedy_row remedy_rows[] = {
 	{"cow", EPERM,
 	 "use a kernel from 5.11 on, which lets users mount an overlay, or leave --cow out"},
 	{"cow", 0, "leave --cow out"},
+	{"descriptors", ENOENT, NULL_DEVICE},
+	{"descriptors", EACCES, NULL_DEVICE},
+	{"gate", EAGAIN, PROCESSES},
+	{"init", EAGAIN, PROCESSES},
 	{"mounts", EACCES, APPARMOR},
 	{"mounts", EINVAL, "in a chroot, use pivot_root instead"},
 	{"mounts", 0, IN_CONTAINER},
@@ -35,14 +45,26 @@ const struct remedy_row remedy_rows[] = {
 	{"network", EACCES, APPARMOR},
 	{"quotas", EACCES, APPARMOR},
 	{"quotas", 0, IN_CONTAINER},
+	{"spawn", EAGAIN, PROCESSES},
 	{"user", EPERM,
 	 "root needs CAP_SETFCAP to map its own id: keep that capability, or run as another user"},
 	{"user", 0, APPARMOR},
+	{"warden", EAGAIN, PROCESSES},
 };
 const size_t remedy_rows_count = ARRAY_LEN(remedy_rows);
 
 const char *remedy_for_limit(int error) {
 	return error == 0 ? NULL : remedy_for("", error);
+}
+
+const char *remedy_for_error(const char *layer, int error) {
+	const char *text = NULL;
+	for (size_t i = 0; error != 0 && text == NULL && i < remedy_rows_count; i++) {
+		bool fits =
+			strcmp(remedy_rows[i].layer, layer) == 0 && remedy_rows[i].error == error;
+		text = fits ? remedy_rows[i].text : NULL;
+	}
+	return text;
 }
 
 const char *remedy_for(const char *layer, int error) {

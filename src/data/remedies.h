@@ -18,6 +18,9 @@ extern const size_t remedy_rows_count;
 /* The text of the first row that fits, or NULL. */
 const char *remedy_for(const char *layer, int error);
 
+/* Of the rows for that error alone. */
+const char *remedy_for_error(const char *layer, int error);
+
 /* The same for a limit that every layer may meet: descriptors, memory, disks. */
 const char *remedy_for_limit(int error);
 

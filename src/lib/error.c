@@ -28,7 +28,10 @@ int lib_fail(const struct err *e, struct corral_error *out) {
 	(void)snprintf(out->layer, sizeof out->layer, "%s", e->where);
 	(void)snprintf(out->message, sizeof out->message, "%s", e->what);
 	const char *limit = remedy_for_limit(e->sys); /* nothing else would help */
-	(void)snprintf(out->remedy, sizeof out->remedy, "%s", limit == NULL ? e->fix : limit);
+	const char *fix = limit != NULL       ? limit
+			  : e->fix[0] != '\0' ? e->fix
+					      : remedy_for_error(e->where, e->sys);
+	(void)snprintf(out->remedy, sizeof out->remedy, "%s", fix == NULL ? "" : fix);
 	return -1;
 }
 

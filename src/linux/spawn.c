@@ -171,12 +171,7 @@ static _Noreturn void child_main(struct kit *k) {
 }
 
 static int clone_failed(const struct kit *k, struct err *e) {
-	if (errno == EAGAIN) {
-		(void)err_sys(e, "spawn", "the kernel refused to make a process");
-		return err_fix(e, "raise the limit of processes: ulimit -u; or the pids.max of "
-				  "the control group that this runs in");
-	}
-	if (plan_shares(k->plan)) {
+	if (errno == EAGAIN || plan_shares(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to make a process");
 	}
 	return err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
