@@ -39,11 +39,11 @@ static struct net_verdict judge_way(const struct flow *f, const char *name, cons
 		return v;
 	}
 	const struct net_rule *by = v.rule;
+	struct net_verdict listed = judge_ip(net, ip, f->port);
 	v = judge_lead(net, by, ip, f->port);
-	if (v.allowed && is_own(f->gate, ip) && !judge_ip(net, ip, f->port).allowed) {
-		return (struct net_verdict){.rule = by,
-					    .why = "the name leads to this host itself; "
-						   "--allow-host with the address allows it"};
+	if (v.allowed && !judge_lists(&listed) && is_own(f->gate, ip)) {
+		return (struct net_verdict){
+			.rule = by, .own = true, .why = "the name leads to this host itself"};
 	}
 	v.rule = v.allowed ? by : v.rule;
 	return v;
@@ -92,10 +92,9 @@ struct net_verdict dial_judge(struct flow *f) {
 	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
 
 	/* Who allows a network means the others in it; asked now, because addresses come and go. */
-	if (v.allowed && v.rule->network.bits < 128 && is_own(f->gate, &f->ip)) {
-		v = (struct net_verdict){.rule = v.rule,
-					 .why = "the address is this host's own; --allow-host with "
-						"the address itself allows it"};
+	if (v.allowed && !judge_lists(&v) && is_own(f->gate, &f->ip)) {
+		v = (struct net_verdict){
+			.rule = v.rule, .own = true, .why = "the address is this host's own"};
 	}
 	if (!v.allowed && v.rule == NULL) {
 		v = judge_names(f);

@@ -132,7 +132,7 @@ static bool speaks_of(const struct network *n, const struct ip *ip) {
 }
 
 struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uint16_t port) {
-	const struct net_rule *deny = deny_of_ip(net, ip, port);
+	const struct net_rule *deny = deny_of_ip(net, ip, port), *best = NULL;
 	const char *why = "no rule of net.allow has this address";
 
 	if (deny != NULL) {
@@ -147,11 +147,15 @@ struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uin
 			why = "net.allow has only a wider network: list this special range itself";
 		} else if (!allows_port(r, port)) {
 			why = "net.allow has this address, but not with this port";
-		} else {
-			return allowed(r);
+		} else if (best == NULL || r->network.bits > best->network.bits) {
+			best = r; /* the narrowest: whether the address itself is listed matters */
 		}
 	}
-	return refused(NULL, why);
+	return best != NULL ? allowed(best) : refused(NULL, why);
+}
+
+bool judge_lists(const struct net_verdict *v) {
+	return v->allowed && v->rule != NULL && v->rule->network.bits == 128;
 }
 
 /* ---- where names lead ---- */

@@ -11,13 +11,18 @@ struct net_verdict {
 	const struct net_rule *rule; /* that allows or denies; NULL: none speaks of it */
 	const char *why;             /* refused: one clause */
 	bool unread; /* refused because nobody reads what is said; by address it is not asked */
+	bool own;    /* refused because it is this host; a rule for the address alone allows it */
 };
 
 /* port 0: is there any port at which this name may be reached (DNS)? */
 struct net_verdict judge_name(const struct net_plan *net, const char *name, uint16_t port);
 
-/* An address that was written as such, without a name. */
+/* An address that was written as such, without a name.  Allowed: by the narrowest rule. */
 struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uint16_t port);
+
+/* Whether judge_ip() found a rule about this address alone: only such a one opens an address of
+ * this host itself. */
+bool judge_lists(const struct net_verdict *v);
 
 /* The names that an allowed one is an alias of; port 0: a deny about every port alone. */
 struct net_verdict judge_aliases(const struct net_plan *net, const struct net_rule *by,

@@ -22,10 +22,11 @@ struct ledger_entry {
 	char name[HOSTNAME_MAX + 1]; /* "" for none */
 	bool has_ip;
 	struct ip ip;
-	uint16_t port; /* 0 for none */
+	uint16_t port;          /* 0 for none */
 	char rule[LEDGER_TEXT]; /* as it was written; "" when none speaks of it */
 	char why[LEDGER_TEXT];  /* refused or failed: one clause */
 	bool unread; /* refused for want of a reader: a rule for the address would help */
+	bool own;    /* refused because it is this host: a rule for the address would help */
 	_Atomic uint64_t sent, received; /* bytes of the command's, and for it */
 	_Atomic uint32_t count;
 };
@@ -33,7 +34,7 @@ struct ledger_entry {
 struct ledger {
 	_Atomic uint32_t used; /* entries that are whole */
 	_Atomic uint64_t lost; /* decisions that are not listed one by one */
-	_Atomic bool ended;    /* whoever writes the other ledger is gone, before the run was over */
+	_Atomic bool ended; /* whoever writes the other ledger is gone, before the run was over */
 	struct ledger_entry entries[LEDGER_ENTRIES];
 };
 
@@ -41,7 +42,8 @@ int ledger_new(struct ledger **ret, struct err *e);
 void ledger_free(struct ledger *l); /* NULL is fine */
 
 /* Counts one decision (its sent, received and count are not looked at); returns the entry for the
- * bytes, which may be one for many, or NULL when there is no room even for that.  By one process; system calls only.  l may be NULL. */
+ * bytes, which may be one for many, or NULL when there is no room even for that.  By one process;
+ * system calls only.  l may be NULL. */
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision);
 
 #endif

@@ -18,7 +18,8 @@ struct ledger_entry *flow_note(struct flow *f, enum net_op op, enum net_outcome 
 				     .has_ip = true,
 				     .ip = f->ip,
 				     .port = f->port,
-				     .unread = v->unread};
+				     .unread = v->unread,
+				     .own = v->own};
 
 	put(entry.name, sizeof entry.name, f->name);
 	put(entry.rule, sizeof entry.rule, v->rule == NULL ? NULL : v->rule->written);

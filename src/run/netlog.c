@@ -106,16 +106,20 @@ static const struct remedy {
 };
 
 /* A rule that was met forbids it, or allows it and something else does not hold: then another
- * changes nothing, except that what nobody reads passes where the address itself is listed. */
+ * changes nothing, except that what nobody reads, and what is this host, passes where the address
+ * itself is listed. */
 static enum net_cause cause_denied(const struct netlog_item *item, const struct range *special) {
 	if (item->op == NET_OP_PUBLISH) {
 		return NET_CAUSE_PUBLISHED;
 	}
-	if (item->rule != NULL && !item->unread) {
+	if (item->rule != NULL && !item->unread && !item->own) {
 		return NET_CAUSE_DENIED;
 	}
 	if (special != NULL && special->kind == RANGE_METADATA) {
 		return NET_CAUSE_METADATA;
+	}
+	if (item->own) {
+		return NET_CAUSE_SPECIAL;
 	}
 	if (item->unread) {
 		return item->address == NULL ? NET_CAUSE_NONE : NET_CAUSE_UNREAD;
@@ -166,13 +170,14 @@ static uint64_t bounded(uint64_t n) {
 static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_item *ret) {
 	bool failed = false;
 	unsigned op, outcome;
-	unsigned char has_ip, unread;
+	unsigned char has_ip, unread, own;
 
 	/* Not as what they are declared to be before they are known to be that. */
 	memcpy(&op, &e->op, sizeof op);
 	memcpy(&outcome, &e->outcome, sizeof outcome);
 	memcpy(&has_ip, &e->has_ip, sizeof has_ip);
 	memcpy(&unread, &e->unread, sizeof unread);
+	memcpy(&own, &e->own, sizeof own);
 	if (op >= ARRAY_LEN(op_names) || outcome >= ARRAY_LEN(outcome_names)) {
 		return false;
 	}
@@ -188,6 +193,7 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 		.sent = bounded(e->sent),
 		.received = bounded(e->received),
 		.unread = unread != 0,
+		.own = own != 0,
 	};
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;

@@ -7,12 +7,12 @@
 
 /* Why something was refused, or failed: each has its remedy in netlog.c. */
 enum net_cause {
-	NET_CAUSE_NONE,       /* allowed, or nothing can be said */
-	NET_CAUSE_UNLISTED,   /* no rule of net.allow has it, or has it with this port */
-	NET_CAUSE_UNREAD,     /* a rule has the name, and nobody reads what is said */
-	NET_CAUSE_PRIVATE,    /* an allowed name leads to a private network */
-	NET_CAUSE_LOOPBACK,   /* … to this host */
-	NET_CAUSE_SPECIAL,    /* … to an address that only a rule of its own opens */
+	NET_CAUSE_NONE,     /* allowed, or nothing can be said */
+	NET_CAUSE_UNLISTED, /* no rule of net.allow has it, or has it with this port */
+	NET_CAUSE_UNREAD,   /* a rule has the name, and nobody reads what is said */
+	NET_CAUSE_PRIVATE,  /* an allowed name leads to a private network */
+	NET_CAUSE_LOOPBACK, /* … to this host */
+	NET_CAUSE_SPECIAL, /* … to an address that only a rule of its own opens; this host's own */
 	NET_CAUSE_METADATA,   /* where a machine's credentials are: no option is offered */
 	NET_CAUSE_DENIED,     /* a rule forbids it, or allows it for another host */
 	NET_CAUSE_PUBLISHED,  /* from outside */
@@ -32,6 +32,7 @@ struct netlog_item {
 	enum net_cause cause;
 	uint64_t count, sent, received;
 	bool unread; /* refused because nobody reads what was said; an address rule does not ask */
+	bool own;    /* refused because it leads to this host; an address rule opens that */
 };
 
 struct netlog {

@@ -385,6 +385,15 @@ def looked_up(visit):
         check(found and found[0]["rule"] == rule, f"{name} is not recorded: {done.out[-600:]}")
 
 
+@test("an address of the host's own is open to who lists it, also beside its network, as the refusal says", quick=True)
+def own_address(visit):
+    ask = "curl -sf -m 3 http://11.0.0.1/"
+    done = visit.run(ask, "--allow-host", "11.0.0.0/24", "--json").bad()
+    refused = [entry for entry in json.loads(done.out)["denials"] if "own" in entry["why"]]
+    check([entry["allow_with"] for entry in refused] == ["--allow-host 11.0.0.1:80"], f"no remedy: {done.out[-600:]}")
+    visit.run(ask, "--allow-host", "11.0.0.0/24", *refused[0]["allow_with"].split()).good()
+
+
 @test("a flood of names hides neither a refusal nor a connection", quick=True)
 def flood_of_names(visit):
     python = ('import socket, concurrent.futures as c\ndef ask(n):\n try:\n  socket.getaddrinfo(f"n{n}.ok.test", 80)\n'

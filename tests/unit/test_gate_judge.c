@@ -347,4 +347,19 @@ TEST(every_reason_fits_into_a_record) {
 	}
 }
 
+TEST(an_address_that_is_listed_itself_is_found_beside_its_network) {
+	PLAN(p, net_rule("11.0.0.0/8", NET_PORT_ANY), net_rule("11.0.0.1", 80),
+	     net_rule("11.0.0.0/24", NET_PORT_ANY));
+	struct ip own = ip_of("11.0.0.1"), other = ip_of("11.0.0.2");
+	struct net_verdict v = judge_ip(&p, &own, 80);
+	CHECK(judge_lists(&v) && v.rule == &p.allow[1]);
+	v = judge_ip(&p, &own, 81);
+	CHECK(v.allowed && !judge_lists(&v) && v.rule == &p.allow[2]);
+	v = judge_ip(&p, &other, 80);
+	CHECK(v.allowed && !judge_lists(&v));
+	DENY(p, net_rule("11.0.0.1", NET_PORT_ANY));
+	v = judge_ip(&p, &own, 80);
+	CHECK(!v.allowed && !judge_lists(&v));
+}
+
 TESTS_MAIN

@@ -23,13 +23,16 @@ struct row {
 	uint8_t four[4];
 	uint16_t port;
 	const char *rule, *why;
-	bool unread;
+	bool unread, own;
 };
 
 static struct ledger_entry *add(struct ledger *l, const struct row *row) {
 	static const uint8_t none[4];
-	struct ledger_entry d = {
-		.op = row->op, .outcome = row->outcome, .port = row->port, .unread = row->unread};
+	struct ledger_entry d = {.op = row->op,
+				 .outcome = row->outcome,
+				 .port = row->port,
+				 .unread = row->unread,
+				 .own = row->own};
 
 	(void)snprintf(d.name, sizeof d.name, "%s", row->name == NULL ? "" : row->name);
 	(void)snprintf(d.rule, sizeof d.rule, "%s", row->rule == NULL ? "" : row->rule);
@@ -154,6 +157,27 @@ TEST(what_nobody_reads_is_allowed_where_the_address_is_listed) {
 	REQUIRE(n.count == 3);
 	CHECK_STR(n.items[0].remedy, "--allow-host 11.0.0.9:50051");
 	CHECK(n.items[1].remedy == NULL && n.items[2].remedy == NULL);
+	netlog_done(&n);
+	ledger_free(l);
+}
+
+TEST(an_address_of_this_host_is_opened_by_a_rule_of_its_own) {
+	struct row by_name = forbidden, metadata = forbidden, by_network = bare;
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	by_name.own = metadata.own = by_network.own = true;
+	by_network.rule = "11.0.0.0/24";
+	memcpy(metadata.four, (uint8_t[]){169, 254, 169, 254}, 4);
+	(void)add(l, &by_name);
+	(void)add(l, &metadata);
+	(void)add(l, &by_network);
+	(void)add(l, &forbidden);
+	netlog_read(l, NULL, &n);
+	REQUIRE(n.count == 4);
+	CHECK_STR(n.items[0].remedy, "--allow-host 11.0.0.68:443");
+	CHECK_STR(n.items[2].remedy, "--allow-host 11.0.0.67:22");
+	CHECK(n.items[1].remedy == NULL && n.items[3].remedy == NULL);
 	netlog_done(&n);
 	ledger_free(l);
 }
