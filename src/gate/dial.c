@@ -142,7 +142,22 @@ static void drop_dial(struct flow *f, struct watch *w) {
 	loop_close(&f->gate->loop, w);
 }
 
+static void name_found(struct resolver_wait *w, const struct names_found *found);
+
+/* The name that a proxy was asked for went to a name server, and nobody is left to dial for: it is
+ * recorded as looked up.  Other look-ups are of names that a record has, or a rule. */
+static void note_asked(const struct flow *f) {
+	struct flow asked = {.gate = f->gate};
+	const struct net_verdict v = {.allowed = true, .rule = f->rule};
+
+	memcpy(asked.name, f->name, sizeof asked.name);
+	(void)flow_note(&asked, NET_OP_RESOLVE, NET_ALLOWED, &v);
+}
+
 void dial_end(struct flow *f) {
+	if (f->lookup.waiting && f->lookup.found == name_found) {
+		note_asked(f);
+	}
 	if (f->lookup.waiting) {
 		resolver_forget(f->gate->resolver, &f->lookup);
 	}

@@ -312,6 +312,7 @@ bool proxy_flush(struct flow *f);   /* the rewritten head goes first; false: not
 void stub_datagram(struct watch *w, uint32_t events);
 void stub_step(struct flow *f); /* FLOW_DNS */
 void stub_forget(struct flow *f);
+void stub_end(struct gate *g); /* nobody waits for what was asked */
 
 /* ---- listener.c ---- */
 

@@ -264,6 +264,16 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->lifeline = (struct watch){.fd = s->lifeline, .ready = lifeline_ready};
 }
 
+/* What was asked about is recorded although no answer came before the end. */
+static void note_asked(struct gate *g) {
+	stub_end(g);
+	for (size_t i = 0; i < GATE_FLOWS; i++) {
+		if (g->flows[i].phase != PHASE_FREE) {
+			dial_end(&g->flows[i]);
+		}
+	}
+}
+
 void gate_main(struct gate *g, const struct gate_setup *s) {
 	gate_init(g, s);
 	if (loop_init(&g->loop) != 0 || loop_add(&g->loop, &g->channel, EPOLLIN) != 0 ||
@@ -283,6 +293,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	resolver_init(g->resolver, &g->loop, g->net->resolv_conf, g->net->hosts);
 	resolver_hear(g->resolver, g->lifeline.fd, s->news);
 	loop_run(&g->loop);
+	note_asked(g);
 	for (;;) {
 		leave(0);
 	}

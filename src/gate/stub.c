@@ -3,7 +3,7 @@
  * Should:   answer for names that a rule allows, with the addresses that may be reached,
  *           and remember which name each was given for.
  * Must not: ask anybody about a name that no rule allows: the question itself would carry
- *           bytes out.
+ *           bytes out; ask without a record, whoever waits for the answer.
  * Fails:    closed: NXDOMAIN, and SERVFAIL where nobody could be asked. */
 #include "gate/flow.h"
 
@@ -269,12 +269,30 @@ void stub_step(struct flow *f) {
 	ask(l, query + 2, len);
 }
 
+/* ---- who asked is gone ---- */
+
+/* The name server has seen the name all the same: it is a record as every other. */
+static void leave(struct lookup *l) {
+	if (l->wait.waiting && !is_localhost(l->question.host.name)) {
+		note(l, NET_ALLOWED, &l->verdict, NULL);
+	}
+	resolver_forget(l->gate->resolver, &l->wait);
+	l->used = false;
+}
+
 void stub_forget(struct flow *f) {
 	for (size_t i = 0; i < GATE_LOOKUPS; i++) {
 		struct lookup *l = &f->gate->lookups[i];
 		if (l->used && l->flow == f) {
-			resolver_forget(f->gate->resolver, &l->wait);
-			l->used = false;
+			leave(l);
+		}
+	}
+}
+
+void stub_end(struct gate *g) {
+	for (size_t i = 0; i < GATE_LOOKUPS; i++) {
+		if (g->lookups[i].used) {
+			leave(&g->lookups[i]);
 		}
 	}
 }

@@ -385,6 +385,39 @@ def looked_up(visit):
         check(found and found[0]["rule"] == rule, f"{name} is not recorded: {done.out[-600:]}")
 
 
+LEAVES = """import socket, struct, sys, time
+name = ("silent." + sys.argv[1] + ".dns.test").encode()
+labels = b"".join(bytes([len(part)]) + part for part in name.split(b".")) + b"\\0"
+asked = struct.pack(">6H", 1, 256, 1, 0, 0, 0) + labels + struct.pack(">2H", 1, 1)
+if sys.argv[1] == "udp":
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.sendto(asked, ("127.0.0.53", 53))
+elif sys.argv[1] == "tcp":
+    sock = socket.create_connection(("127.0.0.53", 53))
+    sock.sendall(struct.pack(">H", len(asked)) + asked)
+else:
+    sock = socket.create_connection(("127.0.0.1", 3128))
+    sock.sendall(b"CONNECT " + name + b":443 HTTP/1.1\\r\\nHost: " + name + b":443\\r\\n\\r\\n")
+time.sleep(0.1)
+if len(sys.argv) > 2:
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+    time.sleep(0.2)
+"""
+
+
+@test("a name whose asker does not wait for the answer is in the result: its name server has seen it", quick=True)
+def left(visit):
+    ways = [way for way in ("udp", "tcp", "proxy") if way != "udp" or visit.suite.options.level != "standard"]
+    for way in ways:
+        for gone in ("", "gone"):  # with the command, and before it
+            done = visit.run(f"/usr/bin/python3 -c '{LEAVES}' {way} {gone}", "--allow-host", "*.dns.test",
+                             "--proxy", "--json").good()
+            check([line for line in done.log if f"silent.{way}.dns.test" in line], f"nobody was asked: {done.log}")
+            found = done.decisions(name=f"silent.{way}.dns.test")
+            check(found and found[0]["rule"] == "*.dns.test", f"{way} {gone}: not recorded: {done.out[-600:]}")
+
+
 @test("an address of the host's own is open to who lists it, also beside its network, as the refusal says", quick=True)
 def own_address(visit):
     ask = "curl -sf -m 3 http://11.0.0.1/"
