@@ -43,8 +43,8 @@ struct http_head {
 };
 
 /* Whether the first bytes are a request, however badly written: a word and a blank, and in the
- * same line a version of HTTP, or GET alone, or another method with a path or a URL (SNIFF_MORE
- * while they may still become one).  The first lines of ssh, SMTP, SIP or NATS are none, nor is
+ * same line a version of HTTP, or GET alone, or another method, or a word that looks like one, with
+ * a path, a URL or "*" (SNIFF_MORE while they may still become one).  The first lines of ssh, SMTP, SIP or NATS are none, nor is
  * "PRI * HTTP/2.0".  8 KiB without an end are one: http_head_read() says what is wrong with it. */
 enum sniff http_begins(const uint8_t *data, size_t len);
 

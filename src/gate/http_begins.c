@@ -57,26 +57,91 @@ static bool is_method(struct span word) {
 	return false;
 }
 
-/* What HTTP asks for, and not RTSP or SIP, which have some of its methods. */
-static bool has_target(struct span line, struct span method) {
-	struct span rest = {line.at + method.len, line.len - method.len};
+/* Capital letters, '-' and '_': what servers take for a method that they do not know, or that we do
+ * not; commands of other protocols are often written small (memcached's). */
+static bool looks_like_method(struct span word) {
+	for (size_t i = 0; i < word.len; i++) {
+		bool capital = word.at[i] >= 'A' && word.at[i] <= 'Z';
+		if (!capital && (i == 0 || (word.at[i] != '-' && word.at[i] != '_'))) {
+			return false;
+		}
+	}
+	return word.len > 0;
+}
+
+/* Methods of HTTP's relatives, UPnP's and WebDAV's among them, that Node and PHP take with "*". */
+static bool takes_asterisk(struct span word) {
+	static const char *const methods[] = {
+		"ACL",           "ANNOUNCE",     "BIND",      "CHECKOUT", "COPY",   "DESCRIBE",
+		"FLUSH",         "LINK",         "LOCK",      "M-SEARCH", "MERGE",  "MKACTIVITY",
+		"MKCALENDAR",    "MKCOL",        "MOVE",      "NOTIFY",   "PAUSE",  "PRI",
+		"PLAY",          "PROPFIND",     "PROPPATCH", "PURGE",    "QUERY",  "REBIND",
+		"RECORD",        "REDIRECT",     "REPORT",    "SEARCH",   "SETUP",  "SOURCE",
+		"SUBSCRIBE",     "TEARDOWN",     "UNBIND",    "UNLINK",   "UNLOCK", "UNSUBSCRIBE",
+		"GET_PARAMETER", "SET_PARAMETER"};
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		if (span_exactly(word, methods[i])) {
+			return true;
+		}
+	}
+	return is_method(word);
+}
+
+static bool is_letter(uint8_t c) {
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static bool is_alnum(uint8_t c) {
+	return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+/* "SCHEME://". */
+static bool is_url(struct span s) {
+	size_t n = 0;
+	while (n < s.len && is_letter(s.at[n])) {
+		n++;
+	}
+	return n > 0 && span_begins((struct span){s.at + n, s.len - n}, "://");
+}
+
+static struct span behind_word(struct span line, struct span word) {
+	struct span rest = {line.at + word.len, line.len - word.len};
 	while (rest.len > 0 && gap_char(rest.at[0])) {
 		rest.at++;
 		rest.len--;
 	}
-	return span_begins(rest, "/") || span_begins(rest, "http:");
+	return rest;
+}
+
+/* What HTTP asks for, and not SIP, which has some of its methods.  RTSP asks for URLs as well, and
+ * Node serves its requests as HTTP's. */
+static bool has_target(struct span line, struct span method) {
+	struct span rest = behind_word(line, method);
+
+	if (span_begins(rest, "/") || is_url(rest)) {
+		return looks_like_method(method) || is_method(method);
+	}
+	if (span_begins(rest, "http:")) {
+		return is_method(method);
+	}
+	/* HOST:PORT, and not NATS's object. */
+	if (span_is(method, "CONNECT") && rest.len > 0 &&
+	    (is_alnum(rest.at[0]) || rest.at[0] == '[')) {
+		return true;
+	}
+	return span_begins(rest, "*") && takes_asterisk(method) && !is_preface(line);
 }
 
 /* What the whole line says, where it has no version: ssh's, SMTP's and SIP's first lines have words
  * too, and no such version; HTTP/0.9 had none and knew GET alone, and servers that still speak it
- * take other methods as well. */
+ * take other methods as well, with the fields that follow. */
 static enum sniff judge_line(struct span line, struct span method) {
 	/* The line by which a proxy tells a server whose connection it is: a request follows. */
 	if (span_exactly(method, "PROXY")) {
 		return SNIFF_DONE;
 	}
 	bool get = span_is(method, "GET") && !is_preface(line);
-	return get || (is_method(method) && has_target(line, method)) ? SNIFF_DONE : SNIFF_BAD;
+	return get || has_target(line, method) ? SNIFF_DONE : SNIFF_BAD;
 }
 
 /* Up to the first control character. */
@@ -86,10 +151,6 @@ static size_t text_len(struct span line) {
 		n++;
 	}
 	return n;
-}
-
-static bool is_letter(uint8_t c) {
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
 /* A control character in the line, where the verdict falls, however much came with it: no request,
@@ -110,7 +171,7 @@ static enum sniff judge_controls(struct span line, bool whole) {
 	if (!whole && line.len < LINE_MAX_SEEN) {
 		return SNIFF_MORE;
 	}
-	return has_version(line) || !whole ? SNIFF_DONE : SNIFF_BAD;
+	return has_version(line) || !whole ? SNIFF_DONE : judge_line(line, word);
 }
 
 /* The same in its second version: a signature that is no line. */

@@ -43,7 +43,8 @@
  *     a server that reads requests there, and takes any bytes for a method, has the hello alone;
  *   - OPAQUE for another protocol: http_begins() says no only to what no server takes for a request,
  *     with any number of blank lines before it; it waits for the first line's end otherwise, unless
- *     64 bytes are there whose first word holds what no method may (XMPP and JSON send no line's end);
+ *     64 bytes are there whose first word holds what no method may (XMPP and JSON send no line's end)
+ *     or that word holds a control character (binary protocols send none either);
  *   - HEAD after another status than 101: RFC 9110, 15.2.2: only 101 switches. */
 /* clang-format on */
 #ifndef CORRAL_GATE_TALK_H

@@ -58,6 +58,9 @@ class Unfinished(Exception):
     """There is more to come."""
 
 
+KNOWN = (b"host", b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"sec-websocket-key", b"sec-websocket-version")
+
+
 def fields_of(text):
     pairs = [line.partition(b":") for line in text.split(b"\r\n") if line]
     return [(name.lower(), value.strip(b" \t")) for name, _, value in pairs]
@@ -86,7 +89,7 @@ class Request:
         self.method, target, minor, text = found.groups()
         fields = fields_of(text)
         for name, value in fields:
-            if name in (b"content_length", b"transfer_encoding", b"host_"):
+            if b"_" in name and name.replace(b"_", b"-") in KNOWN:
                 raise Refused
         if self.method.upper() in (b"TRACE", b"TRACK", b"PURGE", b"CONNECT", b"PRI") or len(self.method) > 32:
             raise Refused
@@ -202,13 +205,18 @@ def frames(rest):
     return "SOCKET"
 
 
+METHODS = rb"(?:get|head|post|put|delete|patch|options|trace|connect)"
+
+
 def is_http(client):
-    """A version in the first line, or a method with what HTTP asks for."""
+    """A version in the first line, or a method, or a word like one, with what HTTP asks for."""
     whole = re.match(SPACE + rb"*([^\n]*)", client)[1]
     line = re.match(rb"[\t\v\f\r\x1c-\x1f -~\x80-\xff]*", whole)[0]  # to the first control character
     return bool(re.search(GAP + rb"http/", line, re.I) or
                 re.match(rb"[A-Za-z]" + TOKEN[:-1] + rb"*" + GAP + rb".*" + GAP + rb"http/", whole, re.I | re.S) or
-                re.match(rb"(?:get|head|post|put|delete|patch|options|trace|connect)" + GAP + rb"+(?:/|http:)", line, re.I))
+                re.match(METHODS + GAP + rb"+(?:/|http:)", line, re.I) or
+                re.match(METHODS + GAP + rb"+\*", line, re.I) and not re.match(rb"PRI", line) or
+                re.match(rb"[A-Z][A-Z_-]*" + GAP + rb"+(?:/|[A-Za-z]+://)", line))
 
 
 def answered(rest, server):
@@ -259,6 +267,8 @@ FIELDS = [b"Accept: */*", b"X: HTTP/1.1", b"Connection: keep-alive", b"Expect: 1
 BODIES = [b"", b"hello", b"GET / HTTP/1.1\r\nHost: c.test\r\n\r\n", b"x\r\nGET / HTTP/1.1\r\n", b"get well soon", b"GET /",
           b"\r\n\r\nPUT  /\tHTTP/1.0\r\n", b'{"a": "GET / HTTP/1.1"}', b"HTTP/1.1 101 x\r\n\r\n", b"a b http/",
           b"GET\x85/\xa0HTTP/1.1\r\nHost: c.test\r\n\r\n", b"FROB\x1c/\x1fHTTP/1.1\r\n", b"caf\xc3\xa0 / http"]
+BARE = [b"PROPFIND /", b"POST *", b"options *", b"NOTIFY http://c.test/", b"DESCRIBE rtsp://c.test/ RTSP/1.0", b"SOURCE / ICE/1.0", b"X-Y /",
+        b"GET x", b"post http:x", b"TRACE\t/"]
 UPGRADE = [b"Upgrade: websocket", b"Connection: Upgrade", b"Sec-WebSocket-Version: 13", b"Sec-WebSocket-Key: " + KEY]
 FRAMES = [b"\x81\x85abcdhello", b"\x82\x80abcd", b"\x88\x82abcd\x03\xe8", b"\x82\xfe\0\x7eabcd" + bytes(126), b"\x02\xff" + bytes(7) + b"\x03abcdxyz",
           b"\x81\x05hello", b"GET / HTTP/1.1\r\n", b"\x82\xff" + b"\xff" * 8, b"\x82", b"\x82\xff\0", b"\x82\xa6" + bytes(4) + b"GET / HTTP/1.1\r\nHost: c.test\r\n\r\nabcdef"]
@@ -303,6 +313,8 @@ class Maker:
     def client(self):
         if self.rng.random() < 0.03:
             return self.rng.choice(OTHERS) + self.request()
+        if self.rng.random() < 0.03:
+            return self.rng.choice(BARE) + b"\r\nHost: c.test\r\n\r\n"
         if self.rng.random() < 0.05:
             return HELLO + self.rng.choice([b"", self.request()])
         if self.rng.random() < 0.1:

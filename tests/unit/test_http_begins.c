@@ -29,6 +29,26 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one) {
 		"\"GET\" / HTTP/1.1\r\n",  "GET\x85/\xa0HTTP/1.1\n",
 		"FROB\x1c/\x1fHTTP/1.1\n", "PROPFIND /\x01 HTTP/1.1\n",
 	};
+	/* Without a version, or with a relative's: Node 20 and PHP 8.2 serve these, with the Host
+	 * that follows. */
+	static const char *const simple[] = {
+		"PROPFIND /\r\n",
+		"M-SEARCH *HTTP/1.0\r\n",
+		"POST *\r\n",
+		"OPTIONS rtsp://a/b RTSP/1.0\r\n",
+		"DESCRIBE / RTSP/1.0\r\n",
+		"SOURCE /a ICE/1.0\r\n",
+		"NEW-METHOD http://a.test/\n",
+		"DELETE x://a\r\n",
+		"CONNECT a.test:80\r\n",
+		"CONNECT *\r\n",
+		"PRI *\r\n",
+		"CONNECT [2001:db8::1]:80\r\n",
+		"PLAY /\x01\r\n",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(simple); i++) {
+		begins(simple[i], strlen(simple[i]), SNIFF_DONE);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		begins(requests[i], strlen(requests[i]), SNIFF_DONE);
 	}
@@ -54,7 +74,8 @@ TEST(other_protocols_are_not_requests) {
 		"PING\r\n",
 		"CONNECT {\"verbose\":false}\r\n",
 		"INVITE sip:a@b SIP/2.0\r\n",
-		"OPTIONS rtsp://a/b RTSP/1.0\r\n",
+		"KEYS *\r\n",
+		"set /k 0 0 1\r\n",
 		"CONNECT\naccept-version:1.2\n",
 		"\x16\x03\x01",
 		"AMQP\x01",
