@@ -137,6 +137,16 @@ static struct talk_said read_frames(const uint8_t *data, size_t len) {
 
 /* ---- the first words ---- */
 
+/* A line that is a request as it stands: one server takes the client's end, or a bare CR, for the
+ * line's.  What no request could be yet may be all that another protocol says first. */
+static bool is_whole(const uint8_t *data, size_t len) {
+	uint8_t line[TALK_UNSURE_MAX + 1];
+
+	memcpy(line, data, len);
+	line[len] = '\n';
+	return http_begins(line, len + 1) == SNIFF_DONE;
+}
+
 static struct talk_said read_first(struct talk *t, const uint8_t *data, size_t len) {
 	if (hello_begins(data, len)) {
 		return read_hello(t, data, len);
@@ -149,7 +159,7 @@ static struct talk_said read_first(struct talk *t, const uint8_t *data, size_t l
 		return read_head(t, data, len);
 	}
 	if (one == SNIFF_MORE || two == SNIFF_MORE) {
-		if (!t->strict && len <= TALK_UNSURE_MAX) {
+		if (!t->strict && len <= TALK_UNSURE_MAX && !is_whole(data, len)) {
 			return (struct talk_said){.verdict = SAID_UNSURE};
 		}
 		return len >= HTTP_HEAD_MAX ? bad("the request's head is too long") : more();

@@ -82,7 +82,7 @@ struct talk {
 
 enum talk_verdict {
 	SAID_MORE,   /* nothing passes before there is more */
-	SAID_UNSURE, /* the same, but it may be all that is said before an answer */
+	SAID_UNSURE, /* the same, but it may be all that is said before an answer, and no request */
 	SAID_PASS,
 	SAID_BAD,
 };

@@ -192,6 +192,12 @@ TEST(another_protocol_passes_where_nothing_has_to_be_named) {
 	CHECK(said.verdict == SAID_BAD && said.unread);
 	begin(false);
 	CHECK_INT(say("GE").verdict, SAID_UNSURE);
+	CHECK_INT(say("GET").verdict, SAID_UNSURE);
+	/* Python serves these when the client ends there, and some servers end lines with CR. */
+	CHECK_INT(say("GET /").verdict, SAID_MORE);
+	CHECK_INT(say("GET http://a.test/ HTTP/1.1").verdict, SAID_MORE);
+	CHECK_INT(say("PROPFIND /").verdict, SAID_MORE);
+	CHECK_INT(say("X / HTTP/1.1\rHost: a.test\r\r").verdict, SAID_MORE);
 	CHECK_INT(say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").verdict, SAID_BAD);
 }
 
