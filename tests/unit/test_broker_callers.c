@@ -2,6 +2,7 @@
  * wait, callers that end or hide. */
 #include "broker_world.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sys/time.h>
@@ -187,6 +188,199 @@ TEST(a_signal_reaches_a_caller_that_waits_for_others) {
 	CHECK_INT(with_broker(ALL_FAMILIES, signal_while_a_fifo_waits), 0);
 	CHECK_INT(without_broker(signal_while_a_server_does_not_accept), 0);
 	CHECK_INT(with_broker(ALL_FAMILIES, signal_while_a_server_does_not_accept), 0);
+	world_remove();
+}
+
+/* ---- signals and threads ---- */
+
+/* Opens the FIFO as a loop around EINTR does; 0, or the errno. */
+static int open_patiently(const char *path) {
+	int fd;
+
+	do {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0) {
+		return errno;
+	}
+	close(fd);
+	return 0;
+}
+
+/* A process that writes to each after a while, which ends the waiting. */
+static pid_t writer_later(const char *one, const char *other) {
+	pid_t writer = fork();
+
+	if (writer == 0) {
+		(void)signal(SIGPIPE, SIG_IGN);
+		usleep(500000);
+		_exit(write_to(one, O_WRONLY) + (other == NULL ? 0 : write_to(other, O_WRONLY)));
+	}
+	return writer;
+}
+
+static void *wait_as_a_parent(void *arg) {
+	int *result = arg;
+	pid_t child = fork();
+
+	if (child == 0) {
+		usleep(100000);
+		_exit(0);
+	}
+	*result = open_patiently("pipe"); /* SIGCHLD is for this thread, and finds it here */
+	return NULL;
+}
+
+static int child_ends_while_two_threads_wait(void) {
+	const struct sigaction counting = {.sa_handler = count_alarm, .sa_flags = SA_RESTART};
+	pthread_t thread;
+	int other = -1;
+
+	CHECK_INT(mkfifo("pipe", 0600), 0);
+	pid_t writer = writer_later("fifo", "pipe");
+	CHECK_INT(sigaction(SIGCHLD, &counting, NULL), 0);
+	CHECK_INT(pthread_create(&thread, NULL, wait_as_a_parent, &other), 0);
+	CHECK_INT(open_patiently("fifo"), 0);
+	CHECK_INT(pthread_join(thread, NULL), 0);
+	CHECK_INT(other, 0);
+	CHECK(alarms > 0);
+	(void)kill(writer, SIGKILL); /* it may have lost its reader */
+	return unlink("pipe");
+}
+
+TEST(a_signal_for_another_thread_is_no_errno_that_no_program_knows) {
+	world_make();
+	CHECK_INT(without_broker(child_ends_while_two_threads_wait), 0);
+	CHECK_INT(with_broker(ALL_FAMILIES, child_ends_while_two_threads_wait), 0);
+	world_remove();
+}
+
+static void *pause_for_ever(void *arg) {
+	(void)pause();
+	return arg;
+}
+
+static void *wait_once(void *arg) {
+	int *result = arg;
+
+	*result = open_close("fifo", O_RDONLY) == 0 ? 0 : errno;
+	return NULL;
+}
+
+/* One of two threads waits; a stop and its end change nothing for it. */
+static int stop_while_a_thread_waits(bool first) {
+	int status = 0;
+	pid_t waiter = fork();
+
+	if (waiter == 0) {
+		int result = -1;
+		pthread_t thread;
+		void *(*other)(void *) = first ? pause_for_ever : wait_once;
+		if (pthread_create(&thread, NULL, other, &result) != 0) {
+			_exit(CHECK_FAILED);
+		}
+		if (first) {
+			wait_once(&result);
+		} else {
+			(void)pthread_join(thread, NULL);
+		}
+		_exit(result);
+	}
+	usleep(100000);
+	CHECK_INT(kill(waiter, SIGSTOP), 0);
+	CHECK_INT(waitpid(waiter, &status, WUNTRACED), waiter);
+	CHECK(WIFSTOPPED(status));
+	CHECK_INT(kill(waiter, SIGCONT), 0);
+	pid_t writer = writer_later("fifo", NULL);
+	CHECK_INT(wait_for(waiter), 0);
+	(void)kill(writer, SIGKILL); /* as above */
+	(void)wait_for(writer);
+	return 0;
+}
+
+static int stop_first_thread(void) {
+	return stop_while_a_thread_waits(true);
+}
+
+static int stop_second_thread(void) {
+	return stop_while_a_thread_waits(false);
+}
+
+TEST(a_stop_reaches_every_thread_that_waits_for_others) {
+	world_make();
+	CHECK_INT(without_broker(stop_first_thread), 0);
+	CHECK_INT(without_broker(stop_second_thread), 0);
+	CHECK_INT(with_broker(ALL_FAMILIES, stop_first_thread), 0);
+	CHECK_INT(with_broker(ALL_FAMILIES, stop_second_thread), 0);
+	world_remove();
+}
+
+/* ---- helpers that somebody kills ---- */
+
+static pid_t parent_of(pid_t pid) {
+	char path[64], text[512] = "";
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "r");
+	if (f == NULL) {
+		return -1;
+	}
+	(void)!fread(text, 1, sizeof text - 1, f);
+	(void)fclose(f);
+	const char *end = strrchr(text, ')');
+	return end == NULL ? -1 : (pid_t)strtol(end + 4, NULL, 10); /* ") S 12" */
+}
+
+/* A child other than this one; 0: there is none. */
+static pid_t child_of(pid_t pid, pid_t but) {
+	struct dirent *one;
+	pid_t found = 0;
+	DIR *proc = opendir("/proc");
+
+	while (proc != NULL && found == 0 && (one = readdir(proc)) != NULL) {
+		pid_t number = (pid_t)strtol(one->d_name, NULL, 10);
+		if (number > 0 && number != but && parent_of(number) == pid) {
+			found = number;
+		}
+	}
+	if (proc != NULL) {
+		(void)closedir(proc);
+	}
+	return found;
+}
+
+/* The guard's first child is the command, and another one a helper. */
+static void serve_and_kill(struct broker *b, bool worker) {
+	static pid_t first;
+
+	first = first != 0 ? first : child_of(getpid(), 0);
+	broker_serve(b);
+	pid_t watcher = child_of(getpid(), first);
+	if (watcher != 0) {
+		usleep(100000); /* until it waits */
+		(void)kill(worker ? child_of(watcher, 0) : watcher, SIGKILL);
+	}
+}
+
+static void serve_and_kill_worker(struct broker *b) {
+	serve_and_kill(b, true);
+}
+
+static void serve_and_kill_watcher(struct broker *b) {
+	serve_and_kill(b, false);
+}
+
+static int fifo_without_a_helper(void) {
+	CHECK_INT(open_close("fifo", O_RDONLY), -1);
+	return errno;
+}
+
+TEST(a_helper_that_is_killed_leaves_no_caller_waiting) {
+	world_make();
+	serve_calls = serve_and_kill_worker;
+	CHECK_INT(with_broker(ALL_FAMILIES, fifo_without_a_helper), EIO);
+	serve_calls = serve_and_kill_watcher;
+	CHECK_INT(with_broker(ALL_FAMILIES, fifo_without_a_helper), EIO);
+	serve_calls = broker_serve;
 	world_remove();
 }
 

@@ -287,30 +287,127 @@ struct apart {
 };
 
 /* The kernel's own answer to a signal, which no errno.h has: it runs the handler and then makes
- * the call again or returns EINTR, as SA_RESTART says. */
+ * the call again or returns EINTR, as SA_RESTART says.  A caller whom no signal awaits would be
+ * given the number itself. */
 #define ERESTARTSYS 512
+
+/* How often the same signal, which may be another thread's, is found before it counts: others take
+ * it meanwhile.  Of two threads that wait the likelier one takes it first. */
+#define LOOKS_IF_LIKELY 5
+#define LOOKS_IF_DOUBTFUL 20
+
+struct doubt {
+	uint64_t signals; /* that were found each time */
+	int looks;
+};
+
+/* For the worker: to stop waiting.  It is not killed, so that it gives up nothing that it has got
+ * already, and leaves no socket as nobody may have it. */
+#define SIGNAL_STOP SIGUSR1
+#define EXIT_STOPPED 1
+
+static volatile sig_atomic_t stopped;
+
+static void hear_stop(int number) {
+	(void)number;
+	stopped = 1;
+}
+
+bool call_stopped(void) {
+	return stopped != 0;
+}
+
+/* What a caller whose worker was stopped is told; 0: it is not to be stopped. */
+static long answer_to_signal(const struct call *c, struct doubt *d) {
+	uint64_t signals = 0;
+	enum caller_signal found = caller_signal(c, &signals);
+
+	if (found == SIGNAL_SURE) {
+		return -ERESTARTSYS;
+	}
+	bool same = (d->signals & signals) != 0;
+	d->signals = same ? d->signals & signals : signals;
+	d->looks = same ? d->looks + 1 : signals != 0;
+	return d->looks >= (found == SIGNAL_LIKELY ? LOOKS_IF_LIKELY : LOOKS_IF_DOUBTFUL) ? -EINTR
+											  : 0;
+}
+
+/* Nobody waits for it.  One that does not stop waits for what only SIGKILL ends. */
+static void end_worker(const struct apart *a, pid_t worker, struct pollfd *end) {
+	int status;
+
+	if (a->restarts) {
+		(void)kill(worker, SIGNAL_STOP); /* it is our child: nobody else's number */
+		(void)poll(end, 1, LOOK_AFTER_MS);
+	}
+	(void)kill(worker, SIGKILL);
+	(void)waitpid(worker, &status, 0);
+}
 
 /* Until the worker ends, or nobody waits for what it does.  A caller in a notification that was
  * received wakes up for fatal signals alone: for others we look. */
 static void watch_worker(const struct call *c, const struct apart *a, pid_t worker) {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, worker, 0U), .events = POLLIN};
-	int status, wait_ms = a->restarts ? LOOK_FIRST_MS : LOOK_AFTER_MS;
+	int status = 0, wait_ms = a->restarts ? LOOK_FIRST_MS : LOOK_AFTER_MS;
+	struct doubt doubt = {0};
+	long answer = 0;
 
 	for (;;) {
 		(void)poll(&end, 1, wait_ms); /* without a pidfd it just sleeps */
 		wait_ms = 2 * wait_ms < LOOK_AFTER_MS ? 2 * wait_ms : LOOK_AFTER_MS;
 		if (waitpid(worker, &status, WNOHANG) != 0) {
-			return;
-		}
-		bool signalled = a->restarts && caller_has_signal(c);
-		if (!caller_waits(c) || signalled) {
-			(void)kill(worker, SIGKILL); /* it is our child: nobody else's number */
 			break;
 		}
+		if (!caller_waits(c)) {
+			end_worker(a, worker, &end);
+			return;
+		}
+		if (a->restarts && answer != -ERESTARTSYS) {
+			long found = answer_to_signal(c, &doubt);
+			answer = found != 0 ? found : answer;
+			wait_ms = doubt.looks > 0 ? LOOK_FIRST_MS : wait_ms;
+		}
+		if (answer != 0) {
+			/* Again and again: it may not have begun to wait. */
+			(void)kill(worker, SIGNAL_STOP);
+			wait_ms = LOOK_FIRST_MS;
+		}
 	}
-	(void)waitpid(worker, &status, 0);
-	/* If the worker has answered, this is nobody's. */
-	call_answer(c, -ERESTARTSYS);
+	if (WIFSIGNALED(status)) {
+		call_answer(c, -EIO); /* somebody killed it; if it has answered this is nobody's */
+	} else if (WEXITSTATUS(status) == EXIT_STOPPED) {
+		call_answer(c, answer);
+	}
+}
+
+/* Before the worker is made, so that it cannot be stopped too early. */
+static void hear_stops(void) {
+	const struct sigaction action = {.sa_handler = hear_stop}; /* without SA_RESTART */
+	sigset_t heard;
+
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGNAL_STOP);
+	/* Neither fails but for a bad argument. */
+	(void)sigaction(SIGNAL_STOP, &action, NULL);
+	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &heard, NULL, _NSIG / 8);
+}
+
+static _Noreturn void be_worker(const struct call *c, const struct apart *a, pid_t watcher) {
+	/* The end of a watcher stops it as well: whoever waits is to be told. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGNAL_STOP); /* fails only for a bad signal */
+	bool watched = syscall(SYS_getppid) == watcher;
+	long result = watched ? a->work(c, a->fd, a->arg) : -EIO;
+
+	if (result == -EINTR && call_stopped()) {
+		if (syscall(SYS_getppid) == watcher) {
+			_exit(EXIT_STOPPED);
+		}
+		result = -EIO;
+	}
+	if (result != CALL_ANSWERED) {
+		call_answer(c, result);
+	}
+	_exit(0);
 }
 
 static long do_apart(const struct call *c, const struct apart *a) {
@@ -323,20 +420,16 @@ static long do_apart(const struct call *c, const struct apart *a) {
 	}
 	tie_to(guard);
 	keep_only(kept, ARRAY_LEN(kept));
+	hear_stops();
 	pid_t self = getpid();
 	pid_t worker = split();
+	if (worker == 0) {
+		be_worker(c, a, self);
+	}
 	if (worker < 0) {
 		call_answer(c, -EAGAIN);
-		_exit(0);
-	}
-	if (worker > 0) {
+	} else {
 		watch_worker(c, a, worker);
-		_exit(0);
-	}
-	tie_to(self);
-	long result = a->work(c, a->fd, a->arg);
-	if (result != CALL_ANSWERED) {
-		call_answer(c, result);
 	}
 	_exit(0);
 }

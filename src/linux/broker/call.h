@@ -77,8 +77,11 @@ long caller_number(const struct call *c, const char *path, const char *field, un
 /* Of /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
 long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base);
 
-/* Whether a signal that it does not block waits for the calling thread. */
-bool caller_has_signal(const struct call *c);
+/* Whether a signal that it does not block waits for the calling thread.  Not sure: one for the
+ * whole process, which has other threads, and the kernel may have chosen one of them; these are
+ * returned. */
+enum caller_signal { SIGNAL_NONE, SIGNAL_DOUBTFUL, SIGNAL_LIKELY, SIGNAL_SURE };
+enum caller_signal caller_signal(const struct call *c, uint64_t *ret_shared);
 
 /* Gives the descriptor to the caller as the call's result, and closes ours.  That of an
  * executable which can be written to is closed before the caller goes on, so that the
@@ -107,8 +110,11 @@ long call_let_pass(const struct call *c);
 typedef long call_work(const struct call *c, int fd, const void *arg);
 long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
 
-/* The same for work that waits for others as the call would: a signal for the caller ends it. */
+/* The same for work that waits for others as the call would.  A signal for the caller stops it:
+ * what it waits in returns EINTR, and work that goes on all the same asks call_stopped() and
+ * returns -EINTR, which is not the answer then. */
 long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
+bool call_stopped(void);
 
 /* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
 int broker_start(struct broker *b, void (*work)(struct broker *b));

@@ -26,6 +26,9 @@
 /* Far more than a call needs that does not wait. */
 #define PATIENCE_US 20000
 
+/* More than /proc/PID/status has, but for a caller with hundreds of groups. */
+#define STATUS_MAX 4096
+
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
 
 void text_add(struct text *t, const char *s) {
@@ -297,23 +300,52 @@ static uint64_t signal_set(const char *text, const char *field) {
 	return set;
 }
 
-bool caller_has_signal(const struct call *c) {
-	char text[4096]; /* the whole file: the sets stand behind the groups */
+/* /proc/PID/status as a whole: the sets stand behind the groups.  Empty when it is gone. */
+static void read_status(const struct call *c, pid_t pid, char *text, size_t cap) {
 	struct text path = {.len = 0};
 
-	text_number(&path, (uint64_t)c->tid);
+	text_number(&path, (uint64_t)pid);
 	text_add(&path, "/status");
 	auto_fd fd = openat(c->b->proc, path.s, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (n < 0) {
-		return false; /* it ended meanwhile */
+	ssize_t n = fd < 0 ? 0 : read(fd, text, cap - 1);
+	text[n < 0 ? 0 : n] = '\0';
+}
+
+static uint64_t signal_bit(int number) {
+	return (uint64_t)1 << (number - 1);
+}
+
+/* Those of a terminal and its jobs. */
+static uint64_t job_signals(void) {
+	return signal_bit(SIGHUP) | signal_bit(SIGINT) | signal_bit(SIGQUIT) | signal_bit(SIGTERM) |
+	       signal_bit(SIGCONT) | signal_bit(SIGSTOP) | signal_bit(SIGTSTP) |
+	       signal_bit(SIGTTIN) | signal_bit(SIGTTOU) | signal_bit(SIGWINCH);
+}
+
+/* The kernel wakes one thread for a signal of the whole process.  That is the first one where it
+ * does not block it, but for those of a child, which are its maker's, and those of timers, which
+ * are of whoever runs; neither is a job's. */
+enum caller_signal caller_signal(const struct call *c, uint64_t *ret_shared) {
+	char text[STATUS_MAX];
+
+	read_status(c, c->tid, text, sizeof text);
+	uint64_t heard = ~signal_set(text, "\nSigBlk:\t");
+	uint64_t shared = signal_set(text, "\nShdPnd:\t") & heard;
+	uint64_t likely = shared & ~signal_bit(SIGCHLD);
+	long process = field_value(text, "Tgid:", 10);
+	bool alone = field_value(text, "Threads:", 10) == 1, first = process == c->tid;
+
+	if ((signal_set(text, "\nSigPnd:\t") & heard) != 0 || (alone && shared != 0) ||
+	    (first && (shared & job_signals()) != 0)) {
+		return SIGNAL_SURE;
 	}
-	text[n] = '\0';
-	uint64_t pending = signal_set(text, "\nSigPnd:\t");
-	/* One for the whole process wakes the first thread that takes it, which is the main one
-	 * where that does not block it. */
-	if (caller_status(c, c->tid, "Tgid:", 10) == c->tid) {
-		pending |= signal_set(text, "\nShdPnd:\t");
+	if (!first && process > 0) {
+		read_status(c, (pid_t)process, text, sizeof text);
+		if (strstr(text, "\nState:\tT") != NULL) {
+			return SIGNAL_SURE; /* it has stopped, which is for all threads */
+		}
+		likely = shared & (signal_set(text, "\nSigBlk:\t") | signal_bit(SIGCHLD));
 	}
-	return (pending & ~signal_set(text, "\nSigBlk:\t")) != 0;
+	*ret_shared = likely != 0 ? likely : shared;
+	return likely != 0 ? SIGNAL_LIKELY : shared != 0 ? SIGNAL_DOUBTFUL : SIGNAL_NONE;
 }

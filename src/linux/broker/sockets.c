@@ -321,8 +321,9 @@ static long connect_again(const struct call *c, int fd, const void *arg) {
 	while (r == -EAGAIN && clock_ms() < until) {
 		(void)poll(NULL, 0, TRIED_EVERY_MS); /* sleeps */
 		enum port_owner owner = port_owner(c->b, &in.to, in.port);
-		r = owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
-								  : connect_judged(c->b, fd, &in);
+		r = call_stopped()                                  ? -EINTR
+		    : owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
+								    : connect_judged(c->b, fd, &in);
 	}
 	return r != -EAGAIN ? r : waits ? -ETIMEDOUT : -ECONNREFUSED;
 }
