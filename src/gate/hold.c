@@ -1,11 +1,11 @@
 /* A caller while its upstream is dialled.
  *
  * Its socket is connected to a listener that hears nothing, so the kernel keeps it pending, as
- * on the way to a host that has not answered yet; one that blocks waits in the kernel's own
- * connect(2), which goes on with a connection that was begun.  When the upstream is there, its
- * other end comes towards it from that listener's address: both have sent a SYN, they meet
- * half-way (simultaneous open, RFC 9293 3.5), and the program has a connection that was made
- * just now.  One whose upstream refuses is refused as hosts do that (ear.c), and one whose
+ * on the way to a host that has not answered yet; one that blocks waits in
+ * connect(2), made again by the broker, which goes on with a connection that was begun.  When the
+ * upstream is there, its other end comes towards it from that listener's address: both have sent a
+ * SYN, they meet half-way (simultaneous open, RFC 9293 3.5), and the program has a connection that
+ * was made just now.  One whose upstream refuses is refused as hosts do that (ear.c), and one whose
  * upstream does not answer gets no answer.
  *
  * Should:   let the program wait as it does without a sandbox: its signals, its own time-out

@@ -44,7 +44,7 @@ struct wire {
 			  * SOCKETS: which they are; ANSWER: an errno, 0, or WIRE_GO_ON */
 };
 
-/* An answer: the kernel goes on with the call. */
+/* An answer: the connection has begun, and the caller waits for it. */
 #define WIRE_GO_ON (-1)
 
 /* Where a socket that was connected to the relay wanted to go, by its own port, so

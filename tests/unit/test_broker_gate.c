@@ -8,6 +8,8 @@
 #include "linux/broker/call.h"
 
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sys/un.h>
 
 static int hostile = -1; /* the gate's end of the channel */
 
@@ -119,6 +121,83 @@ TEST(what_is_no_errno_is_a_refusal) {
 TEST(the_kernel_goes_on_only_where_the_network_is_the_runs_own) {
 	CHECK_INT(answered(ENGINE_NAMESPACES, WIRE_GO_ON, 0), ENETUNREACH);
 	CHECK_INT(answered(ENGINE_LANDLOCK, WIRE_GO_ON, 0), ECONNREFUSED);
+}
+
+/* ---- a call that goes on ---- */
+
+static int swap_now[2], swap_done[2];
+
+/* The caller changes its arguments before the gate says that the call goes on. */
+static void serve_with_swap(struct broker *b) {
+	struct wire w;
+	int fds[WIRE_FDS] = WIRE_NO_FDS;
+	size_t n = 0;
+	char byte = 's';
+	take_over(b);
+	broker_serve(b);
+	if (wire_receive(hostile, &w, fds, &n) > 0 && w.kind == WIRE_CONNECT) {
+		(void)!write(swap_now[1], &byte, 1);
+		(void)!read(swap_done[0], &byte, 1);
+		say(b, w.id, WIRE_GO_ON);
+	}
+	for (size_t i = 0; i < n; i++) {
+		drop_fd(&fds[i]);
+	}
+}
+
+static union {
+	struct sockaddr_in in;
+	struct sockaddr_un un;
+} given;
+static const struct sockaddr_un hosts = {.sun_family = AF_UNIX, .sun_path = "host.sock"};
+static int given_fd, unix_fd;
+
+static void *swap(void *arg) {
+	char byte;
+	if (read(swap_now[0], &byte, 1) == 1) {
+		memcpy(&given.un, &hosts, sizeof hosts);
+		(void)dup2(unix_fd, given_fd);
+		(void)!write(swap_done[1], &byte, 1);
+	}
+	return arg;
+}
+
+static int connect_and_swap(void) {
+	pthread_t thread;
+	struct sockaddr_un peer;
+	socklen_t len = sizeof peer;
+
+	given_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unix_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	given.in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(80)};
+	given.in.sin_addr.s_addr = htonl(INADDR_BROADCAST);
+	CHECK_INT(pthread_create(&thread, NULL, swap, NULL), 0);
+	int error = connect(given_fd, (struct sockaddr *)&given, sizeof given.un) == 0 ? 0 : errno;
+	CHECK_INT(pthread_join(thread, NULL), 0);
+	CHECK_INT(getpeername(unix_fd, (struct sockaddr *)&peer, &len), -1);
+	return error;
+}
+
+ATTEMPT(connect_to_hosts, connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0),
+				  (const struct sockaddr *)&hosts, sizeof hosts))
+
+TEST(a_call_goes_on_with_the_socket_and_the_address_that_were_judged) {
+	world_make();
+	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(server, (const struct sockaddr *)&hosts, sizeof hosts), 0);
+	CHECK_INT(listen(server, 4), 0);
+	CHECK_INT(pipe(swap_now), 0);
+	CHECK_INT(pipe(swap_done), 0);
+	world_plan.engine = ENGINE_NAMESPACES;
+	world_plan.net.gate = true;
+	world_plan.net.mode = NET_FILTERED;
+	CHECK_INT(without_broker(connect_to_hosts), 0);
+	CHECK_INT(with_broker(BROKER_SOCKETS, connect_to_hosts), ECONNREFUSED);
+	serve_calls = serve_with_swap;
+	CHECK_INT(with_broker(BROKER_SOCKETS, connect_and_swap), EBADF);
+	serve_calls = broker_serve;
+	close(server);
+	world_remove();
 }
 
 /* ---- a gate that is gone ---- */

@@ -9,8 +9,8 @@
  * Invariants, cited by the code and the tests:
  *  K1  no handler answers "continue" where that is the protection: the arguments
  *      can change after a look at them, so what was judged must be what is done
- *      (those that do judge nothing: O_PATH and umask, see files.c; getpeername, and a
- *      connect that goes on with what the gate has begun, see gate.c);
+ *      (those that do judge nothing: O_PATH and umask, see files.c; getpeername, see
+ *      gate.c);
  *  K2  a pointer of the caller is read once;
  *  K3  what was judged is held by a descriptor, and the call is made on it;
  *  K4  nothing of the guard's own (its part of /proc, its descriptors, its

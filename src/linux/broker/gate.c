@@ -27,9 +27,14 @@
 #define WAITING_MAX 4096
 
 struct waiting {
-	uint64_t id;    /* of the notification; 0: nobody waits here */
-	uint32_t round; /* how often the place was taken: an answer is good for one call */
+	uint64_t id;        /* of the notification; 0: nobody waits here */
+	uint64_t cookie;    /* of its socket */
+	struct in6_addr to; /* and its address */
+	uint16_t port, family;
 	uint16_t next;  /* free: 1 + the next free one */
+	uint32_t round; /* how often the place was taken: an answer is good for one call */
+	pid_t tid;      /* its caller */
+	int fd;         /* and the caller's number for the socket */
 };
 
 /* The gate has numbers of this table and never those of notifications: it can answer each call
@@ -40,35 +45,38 @@ static uint16_t waiting_free; /* 1 + the first */
 static size_t waiting_used;   /* places that were ever taken */
 
 /* The gate's number for it; 0: there are too many. */
-static uint64_t waiting_add(uint64_t id) {
+static uint64_t waiting_add(const struct waiting *call) {
 	size_t place = waiting_free != 0 ? waiting_free - 1U : waiting_used;
 
 	if (place == WAITING_MAX) {
 		return 0;
 	}
+	struct waiting *one = &waiting[place];
 	if (waiting_free != 0) {
-		waiting_free = waiting[place].next;
+		waiting_free = one->next;
 	} else {
 		waiting_used++;
 	}
-	waiting[place].id = id;
-	return (uint64_t)++waiting[place].round << 32 | (place + 1);
+	uint32_t round = one->round + 1;
+	*one = *call;
+	one->round = round;
+	return (uint64_t)round << 32 | (place + 1);
 }
 
-/* The notification behind the gate's number, which is used up; 0: it has no such call. */
-static uint64_t waiting_take(uint64_t number) {
+/* The call behind the gate's number, which is used up; its id is 0 when there is none. */
+static struct waiting waiting_take(uint64_t number) {
 	size_t place = (uint32_t)number - 1U;
 
 	if (place >= waiting_used || waiting[place].round != number >> 32) {
-		return 0;
+		return (struct waiting){.id = 0};
 	}
-	uint64_t id = waiting[place].id;
-	if (id != 0) {
+	struct waiting found = waiting[place];
+	if (found.id != 0) {
 		waiting[place].id = 0;
 		waiting[place].next = waiting_free;
 		waiting_free = (uint16_t)(place + 1);
 	}
-	return id;
+	return found;
 }
 
 /* ---- connect ---- */
@@ -127,6 +135,12 @@ static void note_refusal(struct broker *b, const struct in6_addr *to, uint16_t p
 
 long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port) {
 	struct broker *b = c->b;
+	struct waiting call = {.id = c->id,
+			       .cookie = socket_cookie(fd),
+			       .to = *to,
+			       .port = port,
+			       .tid = c->tid,
+			       .fd = call_int(c, 0)};
 	struct wire w;
 	int flags = fcntl(fd, F_GETFL);
 	int family = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
@@ -143,7 +157,8 @@ long gate_forward(const struct call *c, int fd, const struct in6_addr *to, uint1
 	}
 	memset(&w, 0, sizeof w);
 	w.kind = WIRE_CONNECT;
-	w.id = waiting_add(c->id);
+	call.family = (uint16_t)family;
+	w.id = waiting_add(&call);
 	if (w.id == 0) {
 		return -EAGAIN;
 	}
@@ -187,12 +202,12 @@ static bool is_relay(const struct broker *b, const struct address *peer, int *re
 	       (port == b->peers->relay[*ret_which] || port == b->peers->hold[*ret_which]);
 }
 
-static void fill(struct address *a, const struct wire_peer *to) {
-	a->in4.sin_port = htons(to->port);
+static void fill(struct address *a, const uint8_t ip[16], uint16_t port) {
+	a->in4.sin_port = htons(port);
 	if (a->any.sa_family == AF_INET) {
-		memcpy(&a->in4.sin_addr, to->ip.b + 12, 4);
+		memcpy(&a->in4.sin_addr, ip + 12, 4);
 	} else {
-		memcpy(&a->in6.sin6_addr, to->ip.b, sizeof to->ip.b);
+		memcpy(&a->in6.sin6_addr, ip, 16);
 	}
 }
 
@@ -222,7 +237,8 @@ long serve_getpeername(struct call *c) {
 	    syscall(SYS_getsockname, fd, &own.any, &own.len) != 0) {
 		return call_let_pass(c);
 	}
-	fill(&peer, &c->b->peers->of[which][ntohs(own.in4.sin_port)]);
+	const struct wire_peer *to = &c->b->peers->of[which][ntohs(own.in4.sin_port)];
+	fill(&peer, to->ip.b, to->port);
 	return tell_peer(c, &peer);
 }
 
@@ -266,20 +282,42 @@ static void give_socket(struct broker *b, const struct wire *asked) {
 	(void)wire_send(b->gate, &w, &fd, fd < 0 ? 0 : 1); /* a gate that is gone says so itself */
 }
 
+/* Waits for what the gate has begun.  Not in the caller: its number may stand for another socket by
+ * now, and its address be one that nobody has judged, such as that of a unix socket (K1, K7). */
+static long go_on(const struct call *c, const struct waiting *call) {
+	struct address a;
+	auto_taken fd = caller_take_fd(c, call->fd);
+
+	if (fd < 0) {
+		return fd;
+	}
+	if (call->cookie == 0 || socket_cookie(fd) != call->cookie) {
+		return -EBADF;
+	}
+	memset(&a, 0, sizeof a);
+	a.any.sa_family = call->family;
+	a.len = call->family == AF_INET6 ? sizeof a.in6 : sizeof a.in4;
+	fill(&a, call->to.s6_addr, call->port);
+	return socket_connect(c, fd, &a, -1);
+}
+
 /* The gate reads what hostile programs and servers send: its word counts for the calls that it was
- * handed, as success or as an errno.  "Go on" protects nothing (K1): it is taken where the kernel
- * that goes on finds nothing but the run's own network. */
+ * handed, as success or as an errno; or "go on", where there is nothing but the run's own network.
+ */
 static void take_answer(struct broker *b, const struct wire *w) {
-	const struct call c = {.b = b, .id = waiting_take(w->id)};
+	const struct waiting call = waiting_take(w->id);
+	const struct call c = {.b = b, .id = call.id, .tid = call.tid};
 
 	if (c.id == 0) {
 		return;
 	}
+	long answer = w->flags >= 0 && w->flags <= ERRNO_MAX ? -w->flags : -ECONNREFUSED;
 	if (w->flags == WIRE_GO_ON && !plan_shares(b->plan)) {
-		(void)call_let_pass(&c); /* answers */
-		return;
+		answer = go_on(&c, &call);
 	}
-	call_answer(&c, w->flags >= 0 && w->flags <= ERRNO_MAX ? -w->flags : -ECONNREFUSED);
+	if (answer != CALL_ANSWERED) {
+		call_answer(&c, answer);
+	}
 }
 
 static void refuse_all(struct broker *b) {
