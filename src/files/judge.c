@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#define REPOSITORY ".git"
 
 const char *refusal_name(enum err_kind kind) {
 	switch (kind) {
@@ -60,8 +63,25 @@ static bool leads_git(const struct lens *v, const struct place *p) {
 	const char *slash = strrchr(p->path, '/');
 
 	return p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode) && slash != NULL &&
-	       strcasecmp(slash + 1, ".git") == 0 &&
+	       strcasecmp(slash + 1, REPOSITORY) == 0 &&
 	       rules_keep_repository(&v->plan->rules, p->path);
+}
+
+/* A HEAD beside a ".git" makes a repository of the directory itself, for when the other is
+ * none any more. */
+static bool makes_repository(const struct lens *v, const struct place *p) {
+	char at[PATH_MAX + sizeof REPOSITORY];
+	const char *slash = strrchr(p->path, '/');
+	struct stat st;
+
+	if (p->dir < 0 || slash == NULL || !streq(slash + 1, "HEAD") ||
+	    fstatat(p->dir, REPOSITORY, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return false;
+	}
+	size_t len = (size_t)(slash + 1 - p->path);
+	memcpy(at, p->path, len);
+	memcpy(at + len, REPOSITORY, sizeof REPOSITORY);
+	return rules_keep_repository(&v->plan->rules, at);
 }
 
 /* What a file tool may not do although a command may: a command writes to a copy of the workspace,
@@ -70,6 +90,9 @@ static enum refusal_cause cause_for_tools(const struct lens *v, const struct pla
 					  enum access want) {
 	if (want == ACCESS_WRITE && leads_git(v, p)) {
 		return CAUSE_GIT_LINK;
+	}
+	if (want == ACCESS_WRITE && makes_repository(v, p)) {
+		return CAUSE_GIT_HEAD;
 	}
 	if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
 		return CAUSE_COW;

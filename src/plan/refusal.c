@@ -79,6 +79,10 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_GIT_LINK] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is a protected name: it leads git to a repository, which {rule} ({origin}) keeps",
 		"except it if the command may change it: --protect {EXCEPT}", NULL, KEY_FS_PROTECT},
+	[CAUSE_GIT_HEAD] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is a protected name: with it git may take its directory for a repository, in the place "
+		"of the one that {rule} ({origin}) keeps",
+		"use another name; --protect '!@git' gives up the protection of repositories", NULL, KEY_FS_PROTECT},
 	[CAUSE_PROJECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
 		NO_OPTION "it decides about the next run; change it outside", NULL},

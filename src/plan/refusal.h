@@ -32,6 +32,7 @@ enum refusal_cause {
 	CAUSE_PROTECT,    /* fs.protect */
 	CAUSE_PROTECT_BOUND,
 	CAUSE_GIT_LINK,  /* … of a repository, to which this file leads git */
+	CAUSE_GIT_HEAD,  /* … or beside which it would make another */
 	CAUSE_PROJECT,   /* the project's own policy file */
 	CAUSE_BESIDE,    /* another file of the directory alone is granted */
 	CAUSE_READ_ONLY, /* shown, but not for writing */

@@ -102,6 +102,10 @@ static void check_git_link(struct box *b) {
 	has(b, "ws/a/b/.git", "gitdir: x\n");
 	CHECK_INT(write_kind(b, "a/.git", "gitdir: b\n", 0), CORRAL_E_NONE);
 	has(b, "ws/a/.git", "gitdir: b\n");
+	/* Beside it the directory would become a repository itself. */
+	CHECK_INT(write_kind(b, "a/b/HEAD", "ref: refs/heads/x\n", 0), CORRAL_E_PROTECTED);
+	CHECK(strstr(b->err.message, "in the place of the one") != NULL);
+	CHECK_INT(write_kind(b, "a/b/c/HEAD", "x\n", CORRAL_WRITE_PARENTS), CORRAL_E_NONE);
 }
 
 static void check_file_grant(struct box *b) {

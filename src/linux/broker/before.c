@@ -35,6 +35,7 @@
 #include <time.h>
 
 #define REPOSITORY ".git"
+#define HEAD "HEAD"
 #define SHA1_DIGITS 40U
 
 /* Searched at once: less work than to start a helper. */
@@ -233,11 +234,30 @@ static bool is_kept(const struct broker *b, int dir, const char *name, const cha
 	       !is_young(b, dir, name);
 }
 
+/* git takes a directory itself for a repository, if it has a HEAD and its ".git" is none; and
+ * what makes a ".git" one (its own HEAD, objects, refs) the command may write.  A directory with
+ * a kept ".git" is not moved, so its path is enough. */
+static bool keeps_head(const struct broker *b, const char *real) {
+	char at[REAL_MAX + sizeof REPOSITORY];
+	size_t len = (size_t)(last_name(real) - real);
+	struct stat st;
+
+	if (!streq(last_name(real), HEAD)) {
+		return false;
+	}
+	memcpy(at, real, len);
+	at[len] = '\0';
+	auto_fd dir = open(at, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	memcpy(at + len, REPOSITORY, sizeof REPOSITORY);
+	return dir >= 0 && is_kept(b, dir, REPOSITORY, at, &st);
+}
+
 bool before_keeps_file(const struct broker *b, const struct place *p) {
 	struct stat st;
 
-	return is_kept(b, p->fd, p->has_name ? last_name(p->real) : "", p->real, &st) &&
-	       !S_ISDIR(st.st_mode);
+	return (is_kept(b, p->fd, p->has_name ? last_name(p->real) : "", p->real, &st) &&
+		!S_ISDIR(st.st_mode)) ||
+	       keeps_head(b, p->real);
 }
 
 static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {

@@ -15,7 +15,8 @@ void before_made(struct broker *b, const struct place *p);
 bool before_in_made(const struct broker *b, const struct place *p);
 
 /* A file or link ".git", which leads git to a repository, that stood there before and is
- * kept as it is. */
+ * kept as it is; and a HEAD beside any such ".git", which would make a repository of the
+ * directory itself. */
 bool before_keeps_file(const struct broker *b, const struct place *p);
 
 /* The name goes, or takes another: 0, -EBUSY when it is or holds what stood before and a
