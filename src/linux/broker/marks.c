@@ -33,13 +33,8 @@ static long result(long r) {
 
 /* ---- which file ---- */
 
-static int may_mark(const struct call *c, const struct place *p) {
-	int r = verdict_change(c, p);
-
-	return r != 0 ? r : links_judge_copied(c, p);
-}
-
-/* A path with the flags of the "at" calls. */
+/* A path with the flags of the "at" calls; LINKS_LATER when another name of the file may be a
+ * denied one. */
 static int marked_at(const struct call *c, int dirfd, uint64_t address, int flags,
 		     struct place *p) {
 	char path[PATH_MAX];
@@ -58,7 +53,10 @@ static int marked_at(const struct call *c, int dirfd, uint64_t address, int flag
 		r = resolve_file(c, dirfd, path, (flags & AT_SYMLINK_NOFOLLOW) == 0, p);
 		r = verdict_missing(c, p, r);
 	}
-	return r != 0 ? r : may_mark(c, p);
+	if (r == 0) {
+		r = verdict_change(c, p);
+	}
+	return r != 0 ? r : links_judge(c, p);
 }
 
 static int marked_fd(const struct call *c, int fd, struct place *p) {
@@ -67,19 +65,51 @@ static int marked_fd(const struct call *c, int fd, struct place *p) {
 	if (fd < 0) {
 		p->fd = -1; /* AT_FDCWD is no descriptor here */
 	}
-	return r != 0 ? r : may_mark(c, p);
+	if (r == 0) {
+		r = verdict_change(c, p);
+	}
+	/* It may stand for the file alone (O_PATH): then no open has judged it. */
+	return r != 0 ? r : links_judge(c, p);
+}
+
+/* ---- the mark ---- */
+
+typedef long change(const struct call *c, const struct place *p, const void *arg);
+
+struct marking {
+	const struct place *p;
+	change *set;
+	const void *arg;
+};
+
+static long set_when_known(const struct call *c, int fd, const void *arg) {
+	const struct marking *m = arg;
+	long r = links_wait(c, fd);
+
+	return r != 0 ? r : m->set(c, m->p, m->arg);
+}
+
+/* judged: what marked_at() or marked_fd() said. */
+static long mark(const struct call *c, const struct place *p, int judged, change *set,
+		 const void *arg) {
+	const struct marking m = {.p = p, .set = set, .arg = arg};
+
+	if (judged == LINKS_LATER) {
+		return call_apart(c, p->fd, -1, set_when_known, &m);
+	}
+	return judged != 0 ? judged : set(c, p, arg);
 }
 
 /* ---- mode ---- */
 
-static long set_mode(const struct call *c, const struct place *p, mode_t mode) {
-	struct text number = {.len = 0};
+static long set_mode(const struct call *c, const struct place *p, const void *arg) {
+	mode_t mode = *(const mode_t *)arg;
+	struct text path = fd_path(p->fd);
 
 	if ((mode & SET_USER_ID) != 0 || ((mode & SET_GROUP_ID) != 0 && !S_ISDIR(p->mode))) {
 		return -EPERM;
 	}
-	text_number(&number, (uint64_t)p->fd);
-	long r = result(syscall(SYS_fchmodat, c->b->fds, number.s, mode));
+	long r = result(syscall(SYS_fchmodat, AT_FDCWD, path.s, mode));
 	mode_t added = mode & ~p->mode;
 	if (r == 0 && added != 0 && S_ISREG(p->mode)) {
 		notice_mode(c, p, added);
@@ -91,7 +121,7 @@ static long mode_at(const struct call *c, int dirfd, uint64_t path, mode_t mode,
 	auto_place p;
 	int r = marked_at(c, dirfd, path, flags, &p);
 
-	return r != 0 ? r : set_mode(c, &p, mode);
+	return mark(c, &p, r, set_mode, &mode);
 }
 
 long serve_chmod(struct call *c) {
@@ -100,9 +130,10 @@ long serve_chmod(struct call *c) {
 
 long serve_fchmod(struct call *c) {
 	auto_place p;
+	mode_t mode = (mode_t)c->args[1];
 	int r = marked_fd(c, call_int(c, 0), &p);
 
-	return r != 0 ? r : set_mode(c, &p, (mode_t)c->args[1]);
+	return mark(c, &p, r, set_mode, &mode);
 }
 
 long serve_fchmodat(struct call *c) {
@@ -115,15 +146,20 @@ long serve_fchmodat2(struct call *c) {
 
 /* ---- owner ---- */
 
-static long set_owner(const struct place *p, uint64_t uid, uint64_t gid) {
-	return result(syscall(SYS_fchownat, p->fd, "", (uid_t)uid, (gid_t)gid, AT_EMPTY_PATH));
+/* arg: the two words. */
+static long set_owner(const struct call *c, const struct place *p, const void *arg) {
+	const uint64_t *ids = arg;
+	(void)c;
+
+	return result(
+		syscall(SYS_fchownat, p->fd, "", (uid_t)ids[0], (gid_t)ids[1], AT_EMPTY_PATH));
 }
 
 static long owner_at(const struct call *c, int dirfd, int path, int flags) {
 	auto_place p;
 	int r = marked_at(c, dirfd, c->args[path], flags, &p);
 
-	return r != 0 ? r : set_owner(&p, c->args[path + 1], c->args[path + 2]);
+	return mark(c, &p, r, set_owner, &c->args[path + 1]);
 }
 
 long serve_chown(struct call *c) {
@@ -142,7 +178,7 @@ long serve_fchown(struct call *c) {
 	auto_place p;
 	int r = marked_fd(c, call_int(c, 0), &p);
 
-	return r != 0 ? r : set_owner(&p, c->args[1], c->args[2]);
+	return mark(c, &p, r, set_owner, &c->args[1]);
 }
 
 /* ---- times ---- */
@@ -153,7 +189,10 @@ struct times {
 	struct timespec at[2];
 };
 
-static long set_times(const struct place *p, const struct times *t) {
+static long set_times(const struct call *c, const struct place *p, const void *arg) {
+	const struct times *t = arg;
+	(void)c;
+
 	return result(syscall(SYS_utimensat, p->fd, "", t->now ? NULL : t->at, AT_EMPTY_PATH));
 }
 
@@ -213,7 +252,7 @@ static long times_at(const struct call *c, int file_words, int flags, read_times
 		r = file_words == 1 ? marked_at(c, AT_FDCWD, c->args[0], flags, &p)
 				    : timed_at(c, flags, &p);
 	}
-	return r != 0 ? r : set_times(&p, &t);
+	return mark(c, &p, r, set_times, &t);
 }
 
 long serve_utime(struct call *c) {
@@ -241,11 +280,12 @@ static int read_name(const struct call *c, uint64_t address, char *name) {
 }
 
 /* (file, name, value, size, flags), the file being judged. */
-static long set_attribute(const struct call *c, const struct place *p) {
+static long set_attribute(const struct call *c, const struct place *p, const void *arg) {
 	static char value[XATTR_SIZE_MAX]; /* the guard has one thread */
 	char name[XATTR_NAME_MAX + 1];
 	struct text path = fd_path(p->fd);
 	size_t size = (size_t)c->args[3];
+	(void)arg;
 
 	int r = read_name(c, c->args[1], name);
 	if (r == 0 && size > sizeof value) {
@@ -267,28 +307,28 @@ static long set_attribute(const struct call *c, const struct place *p) {
 	return set;
 }
 
-static long remove_attribute(const struct call *c, const struct place *p) {
+static long remove_attribute(const struct call *c, const struct place *p, const void *arg) {
 	char name[XATTR_NAME_MAX + 1];
 	struct text path = fd_path(p->fd);
+	(void)arg;
+
 	int r = read_name(c, c->args[1], name);
 
 	return r != 0 ? r : result(syscall(SYS_removexattr, path.s, name));
 }
 
-typedef long change(const struct call *c, const struct place *p);
-
 static long attribute_at(const struct call *c, int flags, change *set) {
 	auto_place p;
 	int r = marked_at(c, AT_FDCWD, c->args[0], flags, &p);
 
-	return r != 0 ? r : set(c, &p);
+	return mark(c, &p, r, set, NULL);
 }
 
 static long attribute_of(const struct call *c, change *set) {
 	auto_place p;
 	int r = marked_fd(c, call_int(c, 0), &p);
 
-	return r != 0 ? r : set(c, &p);
+	return mark(c, &p, r, set, NULL);
 }
 
 long serve_setxattr(struct call *c) {
