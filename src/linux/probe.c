@@ -252,13 +252,18 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
-static void read_git(struct host *h, struct gitsettings *settings, const char *path) {
+/* settings: NULL for a file of which only what it names is asked. */
+static void read_git(struct arena *a, struct host *h, struct gitsettings *settings,
+		     const char *path) {
 	struct buf text;
 
 	buf_init(&text);
 	if (path != NULL && file_read(path, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
-		identity_read(&h->git, text.data);
-		gitsettings_read(settings, text.data);
+		gitobeyed_read(&h->git_obeyed, a, h->home, path, text.data);
+		if (settings != NULL) {
+			identity_read(&h->git, text.data);
+			gitsettings_read(settings, text.data);
+		}
 	}
 	buf_done(&text);
 }
@@ -295,8 +300,12 @@ static void find_git(struct arena *a, struct host *h) {
 	}
 	config = path_join(a, config != NULL ? config : path_join(a, h->home, ".config"), "git");
 	buf_init(&settings.text);
-	read_git(h, &settings, path_join(a, config, "config"));
-	read_git(h, &settings, path_join(a, h->home, ".gitconfig"));
+	read_git(a, h, NULL, "/etc/gitconfig");
+	read_git(a, h, &settings, path_join(a, config, "config"));
+	read_git(a, h, &settings, path_join(a, h->home, ".gitconfig"));
+	for (size_t i = 0; i < h->git_obeyed.nincludes; i++) {
+		read_git(a, h, NULL, h->git_obeyed.includes[i]); /* it may name others */
+	}
 	const char *ignores = settings.excludes;
 	if (str_starts(ignores, "~/")) {
 		ignores = path_join(a, h->home, ignores + 2);

@@ -232,10 +232,22 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 	buf_done(&text);
 }
 
-static void keep_hooks(struct builder *b, const struct settings *s) {
-	const char *full = s->hooks == NULL ? NULL : expand(b, s->base, s->hooks);
+static void keep_hooks_at(struct builder *b, const char *base, const char *hooks) {
+	const char *full = expand(b, base, hooks);
 	if (full != NULL && is_shown(b, full)) {
 		keep(b, full);
+	}
+}
+
+/* Where the repository names none, the caller's own settings decide. */
+static void keep_hooks(struct builder *b, const struct settings *s) {
+	const struct gitobeyed *o = &b->h->git_obeyed;
+	if (s->hooks != NULL) {
+		keep_hooks_at(b, s->base, s->hooks);
+		return;
+	}
+	for (size_t i = 0; i < o->nhooks; i++) {
+		keep_hooks_at(b, s->base, o->hooks[i]);
 	}
 }
 
@@ -415,7 +427,22 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	}
 }
 
+/* What the caller's settings include is obeyed in every repository. */
+static void keep_included(struct builder *b) {
+	const struct gitobeyed *o = &b->h->git_obeyed;
+	for (size_t i = 0; i < o->nincludes; i++) {
+		if (is_shown(b, o->includes[i])) {
+			keep(b, o->includes[i]);
+		}
+	}
+	if (o->more) {
+		unkept_add(b, "git's settings outside name more hooks or files than are looked "
+			      "at: the rest is not protected");
+	}
+}
+
 void git_keep(struct builder *b) {
+	keep_included(b);
 	for (size_t i = 0; i < b->nrepositories; i++) {
 		keep_found(b, &b->repositories[i]);
 	}

@@ -7,6 +7,7 @@
 #define CORRAL_PLAN_HOST_H
 
 #include "base/buf.h"
+#include "plan/gitobeyed.h"
 #include "plan/identity.h"
 
 #include <stdbool.h>
@@ -68,15 +69,16 @@ struct host {
 	const char *user; /* login name, or NULL */
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
-	const char *state_dir;      /* where Corral keeps its own state, or NULL */
-	bool state_closed;          /* it cannot be made or written */
-	const char *const *environ; /* the caller's */
-	struct identity git;        /* how the caller signs commits */
-	const char *git_settings;   /* what else of the caller's settings holds inside; NULL */
-	const char *git_ignores;    /* text of the caller's core.excludesFile; NULL */
-	bool userns;                /* user namespaces can be made */
-	const char *userns_why;     /* why not, with the remedy */
-	int landlock_abi;           /* 0: none */
+	const char *state_dir;       /* where Corral keeps its own state, or NULL */
+	bool state_closed;           /* it cannot be made or written */
+	const char *const *environ;  /* the caller's */
+	struct identity git;         /* how the caller signs commits */
+	const char *git_settings;    /* what else of the caller's settings holds inside; NULL */
+	const char *git_ignores;     /* text of the caller's core.excludesFile; NULL */
+	struct gitobeyed git_obeyed; /* what the caller's settings name for every repository */
+	bool userns;                 /* user namespaces can be made */
+	const char *userns_why;      /* why not, with the remedy */
+	int landlock_abi;            /* 0: none */
 	bool seccomp;
 	/* host_probe_broker() */
 	bool notify;            /* the filter can ask, and the asker's memory can be read */

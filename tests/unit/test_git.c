@@ -237,6 +237,32 @@ TEST(hooks_elsewhere_and_included_files_are_kept_within_the_workspace) {
 	world_done(&w);
 }
 
+TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_none) {
+	static const char text[] = "[core]\n\thooksPath = .hooks\n[include]\n\tpath = " WS
+				   "/more\n[includeIf \"gitdir:/\"]\n\tpath = ~bob/x\n";
+	struct world w;
+	git_world(&w);
+	repository(&w, WS "/.git", "");
+	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
+	node(&w, WS "/more", 'f', "");
+	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	CHECK_INT((int)w.h.git_obeyed.nhooks, 1);
+	CHECK_INT((int)w.h.git_obeyed.nincludes, 1);
+	CHECK_INT(build(&w), 0);
+	CHECK(kept(&w, WS "/.hooks") && kept(&w, WS "/more"));
+	world_done(&w);
+
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\nhooksPath = own\n");
+	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
+	node(&w, WS "/own/pre-commit", 'f', NULL);
+	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	CHECK_INT(build(&w), 0);
+	CHECK(kept(&w, WS "/own") && writable(&w, WS "/.hooks/pre-commit"));
+	world_done(&w);
+}
+
 /* ---- work trees and submodules ---- */
 
 TEST(a_linked_work_tree_reaches_its_repository_when_both_say_so) {

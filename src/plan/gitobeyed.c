@@ -1,0 +1,58 @@
+/* Should:   take every value once, whichever of them git would obey in the end.
+ * Must not: read a file: who calls reads the included ones too.
+ * Fails:    by saying that there is more. */
+#include "plan/gitobeyed.h"
+
+#include "base/str.h"
+#include "plan/gitconfig.h"
+
+#include <string.h>
+
+static void add(struct gitobeyed *o, const char **list, size_t *n, const char *value) {
+	for (size_t i = 0; i < *n; i++) {
+		if (value != NULL && streq(list[i], value)) {
+			return;
+		}
+	}
+	if (value == NULL || *n == GITOBEYED_MAX) {
+		o->more = true;
+		return;
+	}
+	list[(*n)++] = value;
+}
+
+/* Another user's home is not looked for. */
+static bool is_of_other(const char *value) {
+	return value[0] == '~' && value[1] != '/';
+}
+
+/* As git expands a path in its configuration. */
+static const char *expand(struct arena *a, const char *home, const char *file, const char *value) {
+	if (value[0] == '~') {
+		return home == NULL ? NULL : path_join(a, home, value + 2);
+	}
+	return value[0] == '/' ? path_join(a, "/", value)
+			       : path_join(a, path_join(a, file, ".."), value);
+}
+
+void gitobeyed_read(struct gitobeyed *o, struct arena *a, const char *home, const char *path,
+		    const char *text) {
+	struct gitconfig c;
+	enum gitconfig_event event;
+
+	gitconfig_init(&c, text, strlen(text));
+	while ((event = gitconfig_next(&c)) != GITCONFIG_END && !gitconfig_failed(&c)) {
+		if (event != GITCONFIG_ENTRY || !c.has_value || c.value.len == 0 ||
+		    is_of_other(c.value.data)) {
+			continue;
+		}
+		if (gitconfig_is(&c, "core", "hookspath")) {
+			add(o, o->hooks, &o->nhooks, arena_strdup(a, c.value.data));
+		} else if (gitconfig_is(&c, "include", "path") ||
+			   gitconfig_is(&c, "includeif", "path")) {
+			add(o, o->includes, &o->nincludes, expand(a, home, path, c.value.data));
+		}
+	}
+	o->more = o->more || gitconfig_failed(&c);
+	gitconfig_done(&c);
+}
