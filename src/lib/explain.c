@@ -109,6 +109,13 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 		buf_printf(&out, "level %s (%s), workspace %s, network %s",
 			   level_name(p.plan.level), engine_name(p.plan.engine), p.plan.workspace,
 			   keys[KEY_NET_MODE].choices[policy_num(&p.policy, KEY_NET_MODE)]);
+		for (int g = 0; g < GUARANTEE_COUNT; g++) {
+			const struct promise *promise = &p.plan.promises[g];
+			if (promise->state == STATE_WEAKER) {
+				buf_printf(&out, "\n%s is weaker: %s", guarantee_name(g),
+					   promise->why);
+			}
+		}
 		for (size_t i = 0; i < p.plan.nnotes; i++) {
 			buf_printf(&out, "\nnote: %s", p.plan.notes[i]);
 		}

@@ -537,6 +537,10 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	samplers_end(&c->samplers); /* before the record that they write in */
 	usage.fate = fate_read(c->fate);
+	if (!usage.fate.ended) {
+		/* Nobody waited for the command, so its time and memory are not in the rusage. */
+		usage.cpu_ms = usage.max_rss_kb = -1;
+	}
 	drop_records(c);
 	if (c->cgroup != NULL) {
 		cgroup_usage(c->cgroup, &usage);

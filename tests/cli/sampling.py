@@ -74,6 +74,10 @@ def register(suite):
             result = sampled(box, "limits.memory", "--level", level, "--memory", "64M", "--", PYTHON, "-c", KEEP, "300")
             equal([result["reason"], result["signal"], result["exit_code"]], ["oom", 9, None], f"{level}: {result}")
             contains(guarantee(result, "limits.memory")["why"], "sampled every 5 to 100 ms", level)
+            # Nobody waited for the command: the usage of the sandbox's own process is not its own.
+            equal([result["usage"]["cpu_ms"], result["usage"]["max_rss_kb"]], [None, None], f"{level}: usage")
+            words = [word for word in words_of(box, "-v", "--level", level, "--memory", "1G", "true") if word != "--json"]
+            contains(box.execute(words).exited(0).err, "limits.memory is weaker: sampled", f"{level}: -v")
             result = sampled(box, "limits.memory", "--level", level, "--memory", "1G", "echo", "fine")
             equal([result["reason"], result["stdout"]], ["exit", "fine\n"], level)
 
