@@ -20,6 +20,9 @@
 #include "policy/policy.h"
 #include "run/run.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 /* A policy file that is a stream gives its bytes once.  The resolution is kept,
  * because a second read would find nothing, and nothing is a policy without the
  * caller's rules. */
@@ -55,11 +58,18 @@ struct prepared {
 	struct plan plan;
 };
 
+struct stray {
+	const char *name;
+	ino_t ino;
+	off_t size;
+	struct timespec changed;
+};
+
 /* Names at the top of the private home before a run. */
 struct stray_watch {
 	struct arena arena;
 	const struct plan *plan; /* NULL: there is no private home that is kept */
-	const char **names;
+	struct stray *names;
 	size_t n, cap;
 	bool blind; /* they could not all be had */
 };

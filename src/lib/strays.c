@@ -1,10 +1,12 @@
-/* Files that a command made at the top of its private home, where a person may look for them in
- * vain: with the workspace at ~/proj, ../result.txt is one.
+/* Files that a command made or changed at the top of its private home, where a person may look for
+ * them in vain: with the workspace at ~/proj, ../result.txt is one.
  *
- * The names before the run and after it are compared.  Times of files would not do: two runs may
- * follow each other within one tick of the kernel's clock for them.
+ * The names before the run and after it are compared, and of a name that was there before, inode
+ * number, size and ctime.  A time alone would not do: two runs may follow each other within one
+ * tick of the kernel's clock for them.  Of a directory the inode number alone is compared: programs
+ * work in one that they made in an earlier run.
  *
- * Should:   name what is new, and where it is kept.
+ * Should:   name what is new or changed, and where it is kept.
  * Must not: name caches and settings of programs, or what was mounted there.
  * Fails:    open: what cannot be looked at is not named. */
 #include "lib/internal.h"
@@ -14,14 +16,31 @@
 #include "plan/home.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 /* With more than this a home is somebody's store, and nobody misses one more. */
 #define BEFORE_MAX 1000
 
-static bool is_known(const struct stray_watch *w, const char *name) {
+static struct stray stray_at(int dir, const char *name) {
+	struct stat st;
+	struct stray s = {.name = name};
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		s.ino = st.st_ino;
+		s.size = S_ISDIR(st.st_mode) ? 0 : st.st_size;
+		s.changed = S_ISDIR(st.st_mode) ? (struct timespec){0} : st.st_ctim;
+	}
+	return s;
+}
+
+static bool is_known(const struct stray_watch *w, int dir, const char *name) {
 	for (size_t i = 0; i < w->n; i++) {
-		if (streq(w->names[i], name)) {
-			return true;
+		const struct stray *was = &w->names[i];
+		if (streq(was->name, name)) {
+			struct stray is = stray_at(dir, name);
+			return is.ino == was->ino && is.size == was->size &&
+			       is.changed.tv_sec == was->changed.tv_sec &&
+			       is.changed.tv_nsec == was->changed.tv_nsec;
 		}
 	}
 	return false;
@@ -41,7 +60,7 @@ static bool is_mounted(const struct plan *plan, const char *name) {
 	return false;
 }
 
-static void remember(struct stray_watch *w, const char *name) {
+static void remember(struct stray_watch *w, int dir, const char *name) {
 	const char *kept = NULL;
 	if (w->n < BEFORE_MAX &&
 	    arena_grow(&w->arena, &w->names, w->n, &w->cap, sizeof *w->names) == 0) {
@@ -51,7 +70,7 @@ static void remember(struct stray_watch *w, const char *name) {
 		w->blind = true;
 		return;
 	}
-	w->names[w->n++] = kept;
+	w->names[w->n++] = stray_at(dir, kept);
 }
 
 static void tell(struct corral_result *r, const char *name) {
@@ -77,12 +96,13 @@ static void look(struct stray_watch *w, struct corral_result *r) {
 		return;
 	}
 	for (struct dirent *d; (d = readdir(list)) != NULL && !w->blind;) {
-		if (home_is_for_tools(d->d_name, strlen(d->d_name))) {
+		if (home_is_for_tools(d->d_name, strlen(d->d_name)) ||
+		    is_mounted(w->plan, d->d_name)) {
 			continue;
 		}
 		if (r == NULL) {
-			remember(w, d->d_name);
-		} else if (!is_known(w, d->d_name) && !is_mounted(w->plan, d->d_name)) {
+			remember(w, fd, d->d_name);
+		} else if (!is_known(w, fd, d->d_name)) {
 			tell(r, d->d_name);
 		}
 	}

@@ -344,7 +344,8 @@ def register(suite):
         first.communicate(timeout=PATIENCE)
         equal(box.run("-c", "cat ~/data.csv; ls ~/dir").exited(0).out, "mine\nmine\n", "written meanwhile by another run")
 
-    @test("work that a command puts at the top of HOME is told, once, with the place where it is kept", root=True)
+    @test("work that a command puts at the top of HOME is told, with the place where it is kept, and a file again when it changes",
+          root=True)
     def _(box):
         box.mkdir("home/project")
         ws = f"{box.home}/project"
@@ -357,6 +358,10 @@ def register(suite):
             equal(box.read(f"{kept}/wt/f"), "r\n", "where it is kept")
             quiet = box.run("--level", level, "-c", "cd; echo more >>wt/f; touch wt/g", cwd=ws).exited(0)
             equal(quiet.err, "", "a later run")
+            for write in ("echo r >plain", "echo s >plain", "cp plain new; mv new plain"):
+                done = box.run("--level", level, "-c", f"cd; {write}", cwd=ws).exited(0)
+                done.said("private HOME", "~/plain")
+                check("~/wt" not in done.err, f"what did not change is told: {done}")
             result = box.json("--level", level, "-c", "touch ~/third", cwd=ws)
             equal(result["left_in_home"], {"path": kept, "names": ["third"], "more": 0}, "JSON")
             equal(box.json("--level", level, "true", cwd=ws)["left_in_home"], None, "JSON of nothing")
