@@ -28,16 +28,16 @@ const char *refusal_name(enum err_kind kind) {
 	}
 }
 
-/* Whether the caller itself could not write there. */
-static bool lacks_rights(const struct place *p, enum access want) {
+bool place_is_closed(const struct place *p, enum access want) {
 	char link[32];
 	int fd = p->kind == PLACE_MISSING ? p->dir : p->fd;
 
-	if (want != ACCESS_WRITE || fd < 0) {
+	if (fd < 0 || (want == ACCESS_READ && p->kind == PLACE_MISSING)) {
 		return false;
 	}
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	return faccessat(AT_FDCWD, link, W_OK, AT_EACCESS) != 0 && errno == EACCES;
+	return faccessat(AT_FDCWD, link, want == ACCESS_WRITE ? W_OK : R_OK, AT_EACCESS) != 0 &&
+	       errno == EACCES;
 }
 
 static struct refusal_question question(const struct lens *v, const struct place *p,
@@ -48,7 +48,7 @@ static struct refusal_question question(const struct lens *v, const struct place
 		.path = p->path,
 		.want = want,
 		.missing = p->kind == PLACE_MISSING && plan_sight(v->plan, p->path) == SIGHT_READ,
-		.rights = lacks_rights(p, want),
+		.rights = want == ACCESS_WRITE && place_is_closed(p, want),
 	};
 }
 

@@ -16,6 +16,10 @@ void judge(const struct lens *v, const struct place *p, enum access want, struct
 void judge_hidden(const struct lens *v, const struct place *p, enum access want,
 		  struct verdict *ret);
 
+/* Whether the mode of the file, or of the directory that it would be made in, refuses the caller.
+ */
+bool place_is_closed(const struct place *p, enum access want);
+
 /* As judge(); -1 with *e when the place is refused. */
 int judge_or_fail(const struct lens *v, const struct place *p, enum access want, struct err *e);
 

@@ -100,6 +100,16 @@ def register(suite):
             box.write(f"ws/{path}", "x")
         box.write("ws/.git/HEAD", "ref: refs/heads/x\n")
         box.write("far/f", "x")
+    @test("check path says where the mode of an allowed file refuses the caller")
+    def _(box):
+        box.write("ws/closed", "x")
+        os.chmod(f"{box.ws}/closed", 0)
+        for more in ((), ("--write",)):
+            contains(box.corral_("check", "path", "closed", *more).exited(0).out, "mode refuses you", "closed")
+            os.chmod(f"{box.ws}/closed", 0o600)
+            check("mode refuses" not in box.corral_("check", "path", "closed", *more).exited(0).out, "open")
+            os.chmod(f"{box.ws}/closed", 0)
+
         rules = ("--deny", "secrets", "--deny", "*.pem", "--protect", "kept")
         for path, more in (("secrets/in/a", ()), ("new.pem", ()), (f"{box.dir}/far/f", ()),
                            ("kept/b", ("--write",)), (".git/hooks/x", ("--write",)), (".envrc", ("--write",)),
