@@ -74,7 +74,7 @@ static void put_overview(struct buf *out) {
 	buf_puts(
 		out,
 		"corral: run a command inside a kernel-enforced boundary\n\n"
-		"  corral run -- npm test           your files read-only, the workspace writable,\n"
+		"  corral run -- npm test           the system read-only, the workspace writable,\n"
 		"                                   no network, a private HOME and /tmp\n"
 		"  corral run --json -c 'make'      a tool call: one JSON object as the result\n"
 		"  corral explain                   what would be enforced here\n\n"
