@@ -4,7 +4,7 @@
 
 /* One line a reason, one line a phrase. */
 /* clang-format off */
-#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; --allow-host NAME opens one host, --net full the host's network; or fetch what is needed outside first"
+#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; --allow-host NAME opens one host, --profile coding your package registries, --net full the host's network; or fetch what is needed outside first"
 #define LOOPBACK HINT_LOOPBACK, "net.mode", "loopback is the sandbox's own inside; --host-port PORT reaches a service of the host's, --socket PATH a unix socket of it, --net full all of its network"
 #define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
 #define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside, or pass the service's unix socket: --socket PATH"
@@ -118,6 +118,7 @@ const struct hint hints[] = {
 
 	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "git's settings in your HOME are not shown inside; set user.name and user.email in the repository"},
 	{"Failed to register submodule", HINT_ALWAYS, "fs.protect", SUBMODULE},
+	{"could not set 'core.worktree'", HINT_ALWAYS, "fs.protect", "git writes the configuration of each submodule anew, which is kept as it is inside: update it outside, or let the command change it: --protect '!.git/modules/**/config'"},
 	{"/.git/modules/", HINT_ALWAYS, "fs.protect", SUBMODULE},
 	{"failed to create link", HINT_ALWAYS, "fs.write", "no hard link is made between two places that are granted apart: leave out --local, and git copies"},
 	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration names programs, so it is kept as it is inside; change it outside, or except it: --protect '!.git/config'"},

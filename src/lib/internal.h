@@ -158,9 +158,9 @@ void keeping_end(struct keeping *k, struct corral_result *result, struct err *fa
 void strays_begin(struct stray_watch *w, const struct plan *plan);
 void strays_end(struct stray_watch *w, struct corral_result *r);
 
-/* After a run that failed: names the interpreter, when the command is a script whose
- * interpreter is missing. */
-void missing_explain(const struct plan *plan, const char *command, struct err *e);
+/* After a run that failed: says which rule hides the command, or names the interpreter, when the
+ * command is a script whose interpreter is missing. */
+void missing_explain(struct prepared *p, const char *command, struct err *e);
 
 /* Removes every pending change of a state that is ours: the self-test's. */
 void pending_remove_all(const char *state_dir);

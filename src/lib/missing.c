@@ -1,20 +1,24 @@
-/* Why a command that exists could not be found: its interpreter is missing.
+/* Why a command that exists could not be found: the view does not show it, or its interpreter is
+ * missing.
  *
  * execve(2) answers ENOENT for a script whose "#!" names no program, and the child
  * may not open files once the filter is loaded; so the supervisor looks afterwards.
  *
- * Should:   name the interpreter, and the carriage return that hides in one.
+ * Should:   name the rule that hides the command, with its remedy; name the interpreter, and the
+ *           carriage return that hides in one.
  * Must not: follow a symlink, or open anything but a regular file.
  * Fails:    open: the error stays what it was. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "plan/refusal.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The kernel reads no more of a first line. */
 #define FIRST_LINE 256
@@ -53,20 +57,32 @@ static bool first_line(const char *path, char out[FIRST_LINE]) {
 	return out[0] == '#' && out[1] == '!';
 }
 
-void missing_explain(const struct plan *plan, const char *command, struct err *e) {
-	char inside[PATH_MAX], host[PATH_MAX], line[FIRST_LINE];
+/* Whether the view does not show it; in the words of `corral check path`, whether or not the host
+ * has it. */
+static bool explain_unseen(const struct prepared *p, const char *inside, struct err *e) {
+	char host[PATH_MAX];
+	bool there = host_path(&p->plan, inside, host) &&
+		     faccessat(AT_FDCWD, host, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
+	struct refusal_question q = {.plan = &p->plan,
+				     .policy = &p->policy,
+				     .path = inside,
+				     .missing = e->kind == ERR_NOT_FOUND && !there};
+	struct verdict v;
 
-	if (e->kind != ERR_NOT_FOUND || plan->cwd == NULL || strchr(command, '/') == NULL) {
-		return;
+	refusal_judge(&q, &v);
+	if (v.kind == ERR_NONE) {
+		return false;
 	}
-	bool absolute = command[0] == '/';
-	while (!absolute && str_starts(command, "./")) {
-		command += 2;
-	}
-	int len = snprintf(inside, sizeof inside, "%s%s%s", absolute ? "" : plan->cwd,
-			   absolute ? "" : "/", command);
-	if (len < 0 || (size_t)len >= sizeof inside || !host_path(plan, inside, host) ||
-	    !first_line(host, line)) {
+	(void)err_set(e, e->kind, "exec", "cannot execute the command: %s", v.reason);
+	(void)err_fix(e, "%s", v.remedy);
+	return true;
+}
+
+static void explain_script(const struct plan *plan, const char *command, const char *inside,
+			   struct err *e) {
+	char host[PATH_MAX], line[FIRST_LINE];
+
+	if (!host_path(plan, inside, host) || !first_line(host, line)) {
 		return;
 	}
 	char *interpreter = line + 2 + strspn(line + 2, " \t");
@@ -83,4 +99,16 @@ void missing_explain(const struct plan *plan, const char *command, struct err *e
 		      carriage ? "convert its line ends: sed -i 's/\\r$//' %s"
 			       : "install it, correct the first line, or grant it: --read %s",
 		      carriage ? command : interpreter);
+}
+
+void missing_explain(struct prepared *p, const char *command, struct err *e) {
+	bool refused = e->kind == ERR_NOT_FOUND || e->kind == ERR_NO_EXEC;
+
+	if (!refused || p->plan.cwd == NULL || strchr(command, '/') == NULL) {
+		return;
+	}
+	const char *inside = path_join(&p->arena, p->plan.cwd, command);
+	if (inside != NULL && !explain_unseen(p, inside, e) && e->kind == ERR_NOT_FOUND) {
+		explain_script(&p->plan, command + (str_starts(command, "./") ? 2 : 0), inside, e);
+	}
 }

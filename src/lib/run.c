@@ -166,7 +166,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	    prepared_plan(policy, true, &p, &e) == 0) {
 		rc = run_prepared(&p, argv, o, result, &e);
 		if (rc != 0) {
-			missing_explain(&p.plan, argv[0], &e);
+			missing_explain(&p, argv[0], &e);
 		}
 	}
 	arena_done(&p.arena);
@@ -234,7 +234,7 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 		return err_memory(e, "library");
 	}
 	if (start(process, policy, argv, o, e) != 0) {
-		missing_explain(&process->prepared.plan, argv[0], e);
+		missing_explain(&process->prepared, argv[0], e);
 		process_release(process);
 		return -1;
 	}

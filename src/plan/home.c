@@ -143,6 +143,7 @@ void home_choose(struct builder *b) {
 	}
 	const char *none = b->view == VIEW_HOST ? NO_HOME_IN_HOST_VIEW : NO_HOME;
 	b->plan->home_at = home == NULL ? none : home;
+	b->plan->home_own = home;
 }
 
 void home_show(struct builder *b) {

@@ -129,6 +129,7 @@ struct plan {
 	const char *home_source;  /* private home on the host, made by the engine (0700) before the
 				   * run; NULL when the home is ephemeral or not private */
 	const char *home_at;
+	const char *home_own;     /* the caller's HOME on the host; NULL when the view has none */
 	const char *own_dirs[3];  /* state and configuration of Corral, which no grant shows; NULL
 				   * where unknown */
 	const char *own_files[2]; /* the policies in them, by the path that they are read by */

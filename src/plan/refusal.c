@@ -9,9 +9,10 @@
 /* ---- cause → sentence → remedy ---- */
 
 /* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} what it
- * speaks of; as words of a shell: {PATH}, {DIR} its directory, {EXCEPT} the exception from the
- * rule. write: the remedy for ACCESS_WRITE, where it differs.  by: the key that is named instead of
- * the rule of the path. */
+ * speaks of; as words of a shell: {PATH}, {DIR} a directory above it, the nearest that is known to
+ * exist, {OWN} the caller's file in place of the one in the private HOME, {EXCEPT} the exception
+ * from the rule. write: the remedy for ACCESS_WRITE, where it differs.  by: the key that is named
+ * instead of the rule of the path. */
 struct row {
 	enum err_kind kind;
 	enum key_id key; /* that the remedy is about */
@@ -20,7 +21,8 @@ struct row {
 };
 
 #define OUTSIDE "{path} is outside the boundary: "
-#define GRANT_NEW "--write {PATH}; if it does not exist yet, its directory: --write {DIR}"
+#define GRANT_NEW                                                                                  \
+	"--write {PATH}; if it does not exist yet, a directory above it that does: --write {DIR}"
 #define NO_OPTION "no option opens it: "
 
 /* clang-format off */
@@ -34,8 +36,9 @@ static const struct row rows[CAUSE_COUNT] = {
 		"show your own: --read {PATH}", "grant your own: " GRANT_NEW, KEY_FS_HOME},
 	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} does not exist: HOME is a private directory ({rule}, {origin}), not your own",
-		NO_OPTION "without namespaces your files keep their own paths; grant them (--read) and use those",
-		NULL, KEY_FS_HOME},
+		NO_OPTION "without namespaces your files keep their own paths; grant yours and use its path: --read {OWN}",
+		NO_OPTION "without namespaces your files keep their own paths; grant yours and use its path: --write {OWN}",
+		KEY_FS_HOME},
 	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} is hidden: {at} is private to each run ({rule}, {origin}), and has no such file",
 		"show the host's: --read {PATH}", "grant the host's: " GRANT_NEW},
@@ -89,6 +92,9 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_BESIDE] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} cannot be made: only {at} is writable in its directory",
 		"a program that saves it by a new file beside it needs --write {DIR}", NULL},
+	[CAUSE_ABOVE] = {ERR_PROTECTED, KEY_FS_WRITE,
+		"{path} is read-only in the sandbox: it lies beside the workspace, in the private HOME and not in yours",
+		"grant your own directory: --write {DIR}; or one in it that exists", NULL},
 	[CAUSE_READ_ONLY] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only in the sandbox ({rule}, {origin})",
 		"grant it: --write {GRANT}", NULL},
 	[CAUSE_RIGHTS] = {ERR_PROTECTED, KEY_FS_WRITE,
@@ -139,10 +145,50 @@ static void put_rule(struct buf *out, const struct verdict *v) {
 	}
 }
 
+static const struct mount *mount_of(const struct plan *plan, const char *path) {
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
+		if (!says_nothing && path_within(path, m->target)) {
+			best = m; /* L1: deeper ones follow */
+		}
+	}
+	return best;
+}
+
+/* The directory between the private HOME and the workspace that the path lies in, or is; NULL. The
+ * host has it too, and what the host has in it is not shown. */
+static const struct mount *above_workspace(const struct plan *plan, const char *path) {
+	const struct mount *m = mount_of(plan, path);
+	return m != NULL && m->kind == MOUNT_PIN && m->create ? m : NULL;
+}
+
+static const char *existing_dir(const struct refusal_question *q, char dir[PATH_MAX]) {
+	const struct mount *above = above_workspace(q->plan, q->path);
+
+	if (above != NULL) {
+		return above->target;
+	}
+	return q->exists != NULL ? q->exists : path_parent(q->path, dir) ? dir : "/";
+}
+
+/* The same path in the caller's own HOME. */
+static void put_own(struct buf *out, const struct refusal_question *q) {
+	const struct plan *plan = q->plan;
+	bool within = plan->home_own != NULL && path_within(q->path, plan->home_at);
+	char own[PATH_MAX];
+	int len = !within ? -1
+			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
+				     q->path + strlen(plan->home_at));
+
+	put_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+}
+
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
 	const struct refusal_question *q = w->q;
 	char dir[PATH_MAX];
-	const char *parent = path_parent(q->path, dir) ? dir : "/";
 
 #define IS(token) (len == sizeof(token) - 1 && memcmp(name, token, len) == 0)
 	if (IS("path")) {
@@ -158,9 +204,11 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("PATH")) {
 		put_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		put_word(out, "", parent);
+		put_word(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		put_word(out, "", q->missing ? parent : q->path);
+		put_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
+	} else if (IS("OWN")) {
+		put_own(out, q);
 	} else if (IS("EXCEPT")) {
 		put_word(out, "!", w->at);
 	}
@@ -272,23 +320,9 @@ static bool is_protection(const struct sight_rule *rule) {
 	       (rule->note != NULL && name_set_find(rule->note) != NULL);
 }
 
-static const struct mount *mount_of(const struct plan *plan, const char *path) {
-	const struct mount *best = NULL;
-
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
-		if (!says_nothing && path_within(path, m->target)) {
-			best = m; /* L1: deeper ones follow */
-		}
-	}
-	return best;
-}
-
-/* A directory between HOME and the workspace is ours too, and a grant stands above it. */
 static bool is_made(const struct mount *m) {
 	return m != NULL && m->kind != MOUNT_BIND && m->kind != MOUNT_COW &&
-	       m->kind != MOUNT_PRIVATE && !(m->kind == MOUNT_PIN && m->create);
+	       m->kind != MOUNT_PRIVATE;
 }
 
 /* The one file that is writable in the directory of the path; NULL. */
@@ -323,6 +357,9 @@ static enum refusal_cause cause_kept(const struct refusal_question *q,
 	if (beside(q->plan, q->path) != NULL) {
 		return CAUSE_BESIDE;
 	}
+	if (above_workspace(q->plan, q->path) != NULL) {
+		return CAUSE_ABOVE;
+	}
 	if (is_made(mount_of(q->plan, q->path))) {
 		return CAUSE_MADE;
 	}
@@ -338,7 +375,8 @@ static enum refusal_cause cause_missing(const struct refusal_question *q, enum s
 	if (sight == SIGHT_PRIVATE && plan_shares(q->plan)) {
 		return CAUSE_OTHER_HOME;
 	}
-	if (sight == SIGHT_PRIVATE) {
+	const struct mount *above = above_workspace(q->plan, q->path);
+	if (sight == SIGHT_PRIVATE || (above != NULL && !streq(above->target, q->path))) {
 		return is_own(q->plan, q->path) ? CAUSE_OWN : CAUSE_HOME;
 	}
 	bool tmp = m != NULL && m->kind == MOUNT_PRIVATE && !streq(m->target, q->path);
@@ -361,7 +399,10 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 	case SIGHT_DENIED:
 		return cause_hidden(rule);
 	case SIGHT_READ:
-		return q->want == ACCESS_WRITE ? cause_kept(q, rule) : CAUSE_NONE;
+		if (q->want == ACCESS_WRITE) {
+			return cause_kept(q, rule);
+		}
+		break;
 	case SIGHT_WRITE:
 	case SIGHT_PRIVATE:
 		break;

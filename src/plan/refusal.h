@@ -35,6 +35,7 @@ enum refusal_cause {
 	CAUSE_GIT_HEAD,  /* … or beside which it would make another */
 	CAUSE_PROJECT,   /* the project's own policy file */
 	CAUSE_BESIDE,    /* another file of the directory alone is granted */
+	CAUSE_ABOVE,     /* beside the workspace, in a directory of the private HOME */
 	CAUSE_READ_ONLY, /* shown, but not for writing */
 	CAUSE_RIGHTS,    /* likewise, and the caller may not write it outside either */
 	CAUSE_MADE,      /* a file of Corral's: /proc, /dev, a copy without credentials */
@@ -50,6 +51,8 @@ struct refusal_question {
 	enum access want;
 	bool missing; /* the view shows the directory, and it has no such name */
 	bool rights;  /* the caller may not do it outside either */
+	/* The nearest directory above it that exists, where the command may know that; NULL. */
+	const char *exists;
 };
 
 struct verdict {

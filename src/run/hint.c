@@ -75,12 +75,12 @@ static bool next_word(const char **at, const char *end, struct span *ret) {
 
 #define CAUSE(name) (1U << CAUSE_##name)
 #define NOT_SHOWN (CAUSE(OUTSIDE) | CAUSE(SOCKET))
-#define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP))
+#define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP) | CAUSE(ABOVE))
 #define HIDDEN (CAUSE(CREDENTIAL) | CAUSE(OWN) | CAUSE(DENY) | CAUSE(DENY_BOUND))
 #define KEPT (CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(PROJECT))
 #define READ_ONLY                                                                                  \
-	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(READ_ONLY) | CAUSE(MADE) |       \
-	 CAUSE(OWN))
+	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(ABOVE) | CAUSE(READ_ONLY) |      \
+	 CAUSE(MADE) | CAUSE(OWN))
 
 /* Which verdicts about a path of the line a row is about. */
 static const struct sought {
@@ -131,6 +131,21 @@ static bool line_writes(struct span line) {
 	return false;
 }
 
+/* Without namespaces the command sees as well which directories exist. */
+static void look_above(struct refusal_question *q, char dir[PATH_MAX]) {
+	if (!plan_shares(q->plan) || !path_parent(q->path, dir)) {
+		return;
+	}
+	while (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) != 0) {
+		char up[PATH_MAX];
+		if (!path_parent(dir, up)) {
+			return;
+		}
+		memcpy(dir, up, strlen(up) + 1);
+	}
+	q->exists = dir;
+}
+
 /* What the host says about a path that the view shows: the command may ask as well. */
 static void look(struct refusal_question *q) {
 	char dir[PATH_MAX];
@@ -158,8 +173,10 @@ static bool path_matches(const struct listener *l, const char *path, struct verd
 				     .path = path,
 				     .want = write ? ACCESS_WRITE : ACCESS_READ,
 				     .missing = s->missing};
+	char above[PATH_MAX];
 
 	look(&q);
+	look_above(&q, above);
 	refusal_judge(&q, ret);
 	bool found = ret->kind != ERR_NONE && (s->causes & 1U << ret->cause) != 0;
 	/* A directory that a rule keeps is not moved with an exception either. */
@@ -204,7 +221,8 @@ static void write_verdict(const struct listener *l, const char *path, const stru
 		reason += str_starts(reason, "is ") ? 3 : 0;
 	}
 	(void)snprintf(ret->path, sizeof ret->path, "%s", path);
-	bool push = l->hint->when == HINT_REMOTE && v->cause != CAUSE_SOCKET;
+	bool push = l->hint->when == HINT_REMOTE && v->cause != CAUSE_SOCKET &&
+		    v->cause != CAUSE_OTHER_HOME;
 	(void)snprintf(ret->text, sizeof ret->text, "%s; %s%s%s%s", reason, v->remedy,
 		       push ? " (to push to it: --write " : "", push ? path : "", push ? ")" : "");
 	ret->rule = v->key;
@@ -392,6 +410,7 @@ static bool applies(const struct listener *l, struct advice *ret) {
 static bool heard(struct listener *l, const struct overheard *o, struct advice *ret) {
 	const char *end = o->text + o->len;
 	size_t len = strlen(l->hint->phrase);
+	bool nameless = false;
 
 	/* Once a line: its words are looked at from end to end. */
 	for (const char *at = o->text;
@@ -400,12 +419,18 @@ static bool heard(struct listener *l, const struct overheard *o, struct advice *
 		l->line = line_around(o, at);
 		l->phrase = (struct span){at, at + len};
 		ret->hint = l->hint;
-		if (applies(l, ret)) {
+		bool found = applies(l, ret);
+		/* npm says "EAI_AGAIN" first, and which host in a later line. */
+		bool general = l->hint->when == HINT_OFFLINE && ret->hint == l->hint &&
+			       ret->text[0] == '\0';
+		if (found && !general) {
 			return true;
 		}
+		nameless = nameless || found;
 		*ret = (struct advice){0};
 	}
-	return false;
+	ret->hint = nameless ? l->hint : NULL;
+	return nameless;
 }
 
 void advise(const struct plan *plan, const struct policy *policy,

@@ -85,6 +85,12 @@ def register(suite):
                 equal([found["allowed"], found["error"], found["rule"], found["exists"]], [False, "outside", "fs.home", None], path)
                 contains(found["reason"], "hidden", path)
                 contains(found["remedy"], f"--read {found['resolved']}", path)
+        box.write("home/top/ws/a", "x\n")
+        box.write("home/top/beside/f", "x\n")
+        for path in ("top/beside/f", "top/beside", "top/none"):
+            found = verdict(box, f"{box.home}/{path}", "--workspace", f"{box.home}/top/ws")
+            equal([found["allowed"], found["error"], found["rule"], found["exists"]], [False, "outside", "fs.home", None],
+                  f"beside the workspace: {path}")
         path = f"{box.home}/.ssh/id_rsa"
         for grant in (path, f"{box.home}/.ssh"):
             check(verdict(box, path, "--read", grant)["allowed"], "the remedy does not help")
@@ -94,12 +100,6 @@ def register(suite):
                  "text")
         check(verdict(box, f"{box.home}/.config/corral/corral.toml")["remedy"].startswith("no option opens it"), "Corral's own")
 
-    @test("check path prints a remedy that helps, or says that none does", root=True)
-    def _(box):
-        for path in ("secrets/in/a", "kept/b", ".git/hooks/x", ".envrc", "plain"):
-            box.write(f"ws/{path}", "x")
-        box.write("ws/.git/HEAD", "ref: refs/heads/x\n")
-        box.write("far/f", "x")
     @test("check path says where the mode of an allowed file refuses the caller")
     def _(box):
         box.write("ws/closed", "x")
@@ -110,6 +110,12 @@ def register(suite):
             check("mode refuses" not in box.corral_("check", "path", "closed", *more).exited(0).out, "open")
             os.chmod(f"{box.ws}/closed", 0)
 
+    @test("check path prints a remedy that helps, or says that none does", root=True)
+    def _(box):
+        for path in ("secrets/in/a", "kept/b", ".git/hooks/x", ".envrc", "plain"):
+            box.write(f"ws/{path}", "x")
+        box.write("ws/.git/HEAD", "ref: refs/heads/x\n")
+        box.write("far/f", "x")
         rules = ("--deny", "secrets", "--deny", "*.pem", "--protect", "kept")
         for path, more in (("secrets/in/a", ()), ("new.pem", ()), (f"{box.dir}/far/f", ()),
                            ("kept/b", ("--write",)), (".git/hooks/x", ("--write",)), (".envrc", ("--write",)),

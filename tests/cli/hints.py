@@ -101,8 +101,54 @@ def register(suite):
         box.write("home/one/f", "x\n")
         for level in LEVELS:
             helps(box, "fs.write", at(level, "--workspace", f"{box.home}/top/ws"), sh("echo r >../result"))
+            # Directories that neither side has: the directory that is granted is one that exists.
+            told, text = hint(box.run(*at(level, "--workspace", f"{box.home}/top/ws"), "--", *sh("mkdir ../new && mkdir ../new/deep")))
+            equal(told, "fs.write", text)
+            contains(text, f"--write {box.home}/top", text)
+        check(f"--write {box.home}/top;" in hint(box.run(*at("full", "--workspace", f"{box.home}/top/ws"), "--", "touch", "../no/f/g"))[1],
+              "not the directory above the workspace")
+        check(f"above it that does: --write {box.home}/top" in
+              hint(box.run(*at("standard", "--workspace", f"{box.home}/top/ws"), "--", "touch", f"{box.home}/top/no/g"))[1]
+              + "\n", "not the nearest directory that exists")
         # At full the directory is one of the private HOME.
         helps(box, "fs.write", at("standard", "--write", f"{box.home}/one/f"), ("touch", f"{box.home}/one/.f.new"))
+
+    @test("hint: what lies beside a workspace in HOME, read, cloned and executed", root=True)
+    def _(box):
+        box.write("home/top/ws/a", "x\n")
+        box.write("home/top/other/f", "x\n")
+        box.write("home/top/other/tool", "#!/bin/sh\necho ran\n")
+        os.chmod(f"{box.home}/top/other/tool", 0o755)
+        box.execute(["git", "init", "-q", f"{box.home}/top/repo"]).exited(0)
+        at_top = ("--workspace", f"{box.home}/top/ws")
+        for level, rule in (("full", "fs.home"), ("standard", "fs.read")):
+            helps(box, rule, at(level, *at_top), ("cat", "../other/f"))
+            helps(box, rule, at(level, *at_top), ("git", "ls-remote", f"{box.home}/top/repo"))
+            for command in ("../other/tool", f"{box.home}/top/other/tool"):
+                done = box.run(*at(level, *at_top), "--", command)
+                check(done.status in (126, 127), f"{done}")
+                equal(box.run(*at(level, *at_top), *option(done.err), "--", command).exited(0).out, "ran\n", f"{level}: {command}")
+        # Whether the host has it is not told.
+        found = [hint(box.run(*at("full", *at_top), "--", *sh(f"echo x >../{name}/g")))[1].replace(name, "NAME") for name in ("other", "absent")]
+        equal(found[0], found[1], "the hint tells what exists")
+        text = says_none(box, "fs.home", at("standard", *at_top), sh("git ls-remote $HOME/top/repo"))
+        contains(text, f"--read {box.home}/top/repo", "the caller's own path")
+        check("push" not in text, f"how to push to what no option opens: {text}")
+
+    @test("hint: git submodule update writes the configuration of a submodule anew")
+    def _(box):
+        for path in ("lib", "top"):
+            box.execute(["git", "init", "-q", f"{box.ws}/{path}"]).exited(0)
+            box.execute(["git", "-C", f"{box.ws}/{path}", "-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty",
+                         "-m", "x"]).exited(0)
+        box.execute(["git", "-C", f"{box.ws}/top", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"{box.ws}/lib",
+                     "sub"]).exited(0)
+        def in_top(*words):
+            return box.run(*words, cwd=f"{box.ws}/top")
+        for level in LEVELS:
+            if in_top(*at(level), "git", "submodule", "update").status == 0:
+                raise Skip("this git does not write it")
+            helps(box, "fs.protect", at(level), ("git", "submodule", "update"), in_top)
 
     @test("hint: a denied path, pattern, set and credential", root=True)
     def _(box):

@@ -171,6 +171,9 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	got = advice_for(&plan, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
 	CHECK(strstr(advice_text(&got), "off inside; --allow-host") != NULL);
+	got = advice_for(&plan, "npm error code EAI_AGAIN\nnpm error syscall getaddrinfo\n"
+				"npm error reason: getaddrinfo EAI_AGAIN b.example\n");
+	CHECK(strstr(got.text, "--allow-host b.example") != NULL);
 	got = advice_for(&plan, "curl: (6) Could not resolve host: a.example\n");
 	CHECK(strstr(advice_text(&got), "--allow-host a.example;") != NULL);
 	got = advice_for(&plan, "connect to 127.0.0.1:8080: Connection refused\n");
