@@ -279,10 +279,10 @@ const char *corral_result_network_failed(const struct corral_result *result);
  * changed, or nothing was kept apart.  Belongs to the result. */
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
 
-/* What the command made, and which files it changed, at the top of its private home, and not in
- * the caller's own, caches and settings of programs aside: the n-th name, NULL behind the last.
- * Names are the command's own.  home is where they are kept on the host; NULL when there are none.
- */
+/* What the command made, and which files it changed, at the top of its private home or beside the
+ * workspace there, and not in the caller's own, caches and settings of programs aside: the n-th
+ * name, relative to the home, NULL behind the last.  Names are the command's own.  home is where
+ * they are kept on the host; NULL when there are none. */
 const char *corral_result_stray(const struct corral_result *result, size_t n);
 const char *corral_result_home(const struct corral_result *result);
 

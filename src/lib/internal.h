@@ -69,6 +69,7 @@ struct stray {
 struct stray_watch {
 	struct arena arena;
 	const struct plan *plan; /* NULL: there is no private home that is kept */
+	const char *beside;      /* a second directory, as a path beneath the home; NULL */
 	struct stray *names;
 	size_t n, cap;
 	bool blind; /* they could not all be had */

@@ -1,5 +1,6 @@
-/* Files that a command made or changed at the top of its private home, where a person may look for
- * them in vain: with the workspace at ~/proj, ../result.txt is one.
+/* Files that a command made or changed at the top of its private home, or beside the workspace,
+ * where a person may look for them in vain: with the workspace at ~/proj or at ~/go/src/proj,
+ * ../result.txt is one.  Elsewhere the directories above the workspace are read-only (plan/home.c).
  *
  * The names before the run and after it are compared, and of a name that was there before, inode
  * number, size and ctime.  A time alone would not do: two runs may follow each other within one
@@ -13,19 +14,23 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "files/beneath.h"
 #include "plan/home.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* With more than this a home is somebody's store, and nobody misses one more. */
 #define BEFORE_MAX 1000
 
-static struct stray stray_at(int dir, const char *name) {
+static struct stray stray_at(int dir, const char *entry, const char *name) {
 	struct stat st;
 	struct stray s = {.name = name};
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+	if (fstatat(dir, entry, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		s.ino = st.st_ino;
 		s.size = S_ISDIR(st.st_mode) ? 0 : st.st_size;
 		s.changed = S_ISDIR(st.st_mode) ? (struct timespec){0} : st.st_ctim;
@@ -33,11 +38,11 @@ static struct stray stray_at(int dir, const char *name) {
 	return s;
 }
 
-static bool is_known(const struct stray_watch *w, int dir, const char *name) {
+static bool is_known(const struct stray_watch *w, int dir, const char *entry, const char *name) {
 	for (size_t i = 0; i < w->n; i++) {
 		const struct stray *was = &w->names[i];
 		if (streq(was->name, name)) {
-			struct stray is = stray_at(dir, name);
+			struct stray is = stray_at(dir, entry, name);
 			return is.ino == was->ino && is.size == was->size &&
 			       is.changed.tv_sec == was->changed.tv_sec &&
 			       is.changed.tv_nsec == was->changed.tv_nsec;
@@ -60,7 +65,7 @@ static bool is_mounted(const struct plan *plan, const char *name) {
 	return false;
 }
 
-static void remember(struct stray_watch *w, int dir, const char *name) {
+static void remember(struct stray_watch *w, int dir, const char *entry, const char *name) {
 	const char *kept = NULL;
 	if (w->n < BEFORE_MAX &&
 	    arena_grow(&w->arena, &w->names, w->n, &w->cap, sizeof *w->names) == 0) {
@@ -70,7 +75,7 @@ static void remember(struct stray_watch *w, int dir, const char *name) {
 		w->blind = true;
 		return;
 	}
-	w->names[w->n++] = stray_at(dir, kept);
+	w->names[w->n++] = stray_at(dir, entry, kept);
 }
 
 static void tell(struct corral_result *r, const char *name) {
@@ -83,34 +88,80 @@ static void tell(struct corral_result *r, const char *name) {
 	s->names[s->n++] = kept;
 }
 
+/* The directory that holds the workspace, as a path beneath the home, where programs keep files of
+ * their own in the home's entry that it lies in; NULL otherwise, and where a program would put its
+ * settings and caches. */
+static const char *beside_workspace(struct stray_watch *w) {
+	static const char *const shared[] = {".cache",       ".config",      ".local",
+					     ".local/share", ".local/state", ".local/lib"};
+	const char *home = w->plan->home_at, *workspace = w->plan->workspace_at;
+	char dir[PATH_MAX];
+
+	if (workspace == NULL || !path_within(workspace, home) || !path_parent(workspace, dir) ||
+	    !path_within(dir, home) || streq(dir, home)) {
+		return NULL;
+	}
+	const char *rest = dir + strlen(home) + 1;
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++) {
+		if (streq(rest, shared[i])) {
+			return NULL;
+		}
+	}
+	return home_is_for_tools(rest, strcspn(rest, "/")) ? arena_strdup(&w->arena, rest) : NULL;
+}
+
+/* -1 with errno.  What lies in the home is the command's: no link is followed. */
+static int open_place(const struct stray_watch *w, const char *beside) {
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	auto_fd home = open(w->plan->home_source, flags | O_NOFOLLOW);
+
+	if (home < 0 || beside == NULL) {
+		return take_fd(&home);
+	}
+	auto_fd dir = beneath_open(home, beside, O_DIRECTORY, true);
+	return dir < 0 ? -1 : fd_reopen(dir, flags);
+}
+
 /* Before the run r is NULL. */
+static void look_at(struct stray_watch *w, const char *beside, struct corral_result *r) {
+	int fd = open_place(w, beside);
+	auto_dir list = fd < 0 ? NULL : fdopendir(fd);
+	if (list == NULL) {
+		w->blind = w->blind || beside == NULL || errno != ENOENT;
+		drop_fd(&fd);
+		return;
+	}
+	for (struct dirent *d; (d = readdir(list)) != NULL && !w->blind;) {
+		char name[PATH_MAX];
+		bool dots = streq(d->d_name, ".") || streq(d->d_name, "..");
+		int len = snprintf(name, sizeof name, "%s%s%s", beside == NULL ? "" : beside,
+				   beside == NULL ? "" : "/", d->d_name);
+		if (dots || (beside == NULL && home_is_for_tools(name, strlen(name))) || len < 0 ||
+		    (size_t)len >= sizeof name || is_mounted(w->plan, name)) {
+			continue;
+		}
+		if (r == NULL) {
+			remember(w, fd, d->d_name, name);
+		} else if (!is_known(w, fd, d->d_name, name)) {
+			tell(r, name);
+		}
+	}
+}
+
 static void look(struct stray_watch *w, struct corral_result *r) {
 	if (w->plan == NULL) {
 		return;
 	}
-	int fd = open(w->plan->home_source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	auto_dir list = fd < 0 ? NULL : fdopendir(fd);
-	if (list == NULL) {
-		drop_fd(&fd);
-		w->blind = true;
-		return;
-	}
-	for (struct dirent *d; (d = readdir(list)) != NULL && !w->blind;) {
-		if (home_is_for_tools(d->d_name, strlen(d->d_name)) ||
-		    is_mounted(w->plan, d->d_name)) {
-			continue;
-		}
-		if (r == NULL) {
-			remember(w, fd, d->d_name);
-		} else if (!is_known(w, fd, d->d_name)) {
-			tell(r, d->d_name);
-		}
+	look_at(w, NULL, r);
+	if (w->beside != NULL) {
+		look_at(w, w->beside, r);
 	}
 }
 
 void strays_begin(struct stray_watch *w, const struct plan *plan) {
 	*w = (struct stray_watch){.plan = plan->home_source == NULL ? NULL : plan};
 	arena_init(&w->arena);
+	w->beside = w->plan == NULL ? NULL : beside_workspace(w);
 	look(w, NULL);
 }
 

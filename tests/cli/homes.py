@@ -344,6 +344,20 @@ def register(suite):
         first.communicate(timeout=PATIENCE)
         equal(box.run("-c", "cat ~/data.csv; ls ~/dir").exited(0).out, "mine\nmine\n", "written meanwhile by another run")
 
+    @test("work that a command puts beside a workspace in a directory of programs' files is told", root=True)
+    def _(box):
+        # The directory of the private home stays writable there: ~/go holds caches too.
+        for ws, name in (("go/src/me/proj", "go/src/me"), (".dotfiles/proj", ".dotfiles")):
+            box.mkdir(f"home/{ws}")
+            for write in ("echo r >../result", "echo again >../result", "mkdir ../wt"):
+                told = f"~/{name}/{write.split('../')[1]}"
+                done = box.run("-c", write, cwd=f"{box.home}/{ws}").exited(0)
+                done.said("private HOME", told)
+                equal(done.err.count("~/"), 1, f"names told: {done.err}")
+            equal(box.run("-c", "ls ..; touch mine ~/.cache.x; mkdir -p ~/go/pkg", cwd=f"{box.home}/{ws}").exited(0).err, "", "quiet")
+        box.mkdir("home/.config/proj")
+        equal(box.run("-c", "touch ../settings", cwd=f"{box.home}/.config/proj").exited(0).err, "", "settings of programs")
+
     @test("work that a command puts at the top of HOME is told, with the place where it is kept, and a file again when it changes",
           root=True)
     def _(box):
