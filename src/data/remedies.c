@@ -39,9 +39,9 @@ const struct remedy_row remedy_rows[] = {
 	{"namespaces", ENOSPC,
 	 "raise user.max_user_namespaces (sysctl), or run outside another sandbox"},
 	{"namespaces", 0,
-	 "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 and "
+	 "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
 	 "kernel.apparmor_restrict_unprivileged_userns=0; in a container, let its seccomp profile "
-	 "allow clone, clone3 and unshare (packaging/seccomp)"},
+	 "allow clone, clone3 and unshare (packaging/seccomp); in a chroot there are none"},
 	{"network", EACCES, APPARMOR},
 	{"quotas", EACCES, APPARMOR},
 	{"quotas", 0, IN_CONTAINER},

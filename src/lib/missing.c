@@ -74,7 +74,9 @@ static bool explain_unseen(const struct prepared *p, const char *inside, struct 
 		return false;
 	}
 	(void)err_set(e, e->kind, "exec", "cannot execute the command: %s", v.reason);
-	(void)err_fix(e, "%s", v.remedy);
+	if (strlen(v.remedy) < sizeof e->fix) { /* half a path would be another one */
+		(void)err_fix(e, "%s", v.remedy);
+	}
 	return true;
 }
 
