@@ -32,8 +32,10 @@ static struct stray stray_at(int dir, const char *entry, const char *name) {
 
 	if (fstatat(dir, entry, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		s.ino = st.st_ino;
-		s.size = S_ISDIR(st.st_mode) ? 0 : st.st_size;
-		s.changed = S_ISDIR(st.st_mode) ? (struct timespec){0} : st.st_ctim;
+		if (!S_ISDIR(st.st_mode)) {
+			s.size = st.st_size;
+			s.changed = st.st_ctim;
+		}
 	}
 	return s;
 }
