@@ -47,7 +47,8 @@ static struct refusal_question question(const struct lens *v, const struct place
 		.policy = v->policy,
 		.path = p->path,
 		.want = want,
-		.missing = p->kind == PLACE_MISSING && plan_sight(v->plan, p->path) == SIGHT_READ,
+		.missing = want == ACCESS_WRITE && p->kind == PLACE_MISSING &&
+			   plan_sight(v->plan, p->path) == SIGHT_READ,
 		.rights = want == ACCESS_WRITE && place_is_closed(p, want),
 	};
 }
