@@ -13,7 +13,7 @@ import random
 import re
 
 import floors
-from harness import Failure, check
+from harness import Failure, check, equal
 from rules import Rule, Rules
 
 SETS = {  # of the samples, what each set speaks of
@@ -268,7 +268,11 @@ FLOORS = {
     "fs.view": ['"system"', '"minimal"'], "fs.home": ['"ephemeral"'], "fs.toolchains": ["false"], "net.mode": ['"none"', '"filtered"'],
     "net.sockets": ["[]"], "net.host_ports": ["[5432]", "[]"], "net.publish": ["[]"], "net.allow": ['["a.example"]'], "env.pass": ["[]"],
     "limits.timeout": ["60"], "limits.open_files": ["512"], "limits.file_size": ['"1M"'], "allow_degraded": ["[]"],
-    "accept_no_sandbox": ["false"], "nested": ["false"], "fs.protect_names": ['["plain.txt"]'],
+    "accept_no_sandbox": ["false"], "nested": ["false"], "fs.protect_names": ['["plain.txt"]'], "any_workspace": ["false"],
+    "commands.default": ['"allow"'], "env.allow_dangerous": ["[]"], "fs.cow": ["true"], "fs.read": ['["/opt"]'], "fs.write": ["[]"],
+    "limits.cpu_time": ["60"], "limits.cpus": ["1"], "limits.disk": ['"1G"'], "limits.grace": ["1"], "limits.idle_timeout": ["60"],
+    "limits.memory": ['"1G"'], "limits.output": ['"1M"'], "limits.processes": ["100"], "limits.tmp_size": ['"1M"'],
+    "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime")
@@ -278,8 +282,12 @@ AGAINST = [
     ["--host-port", "5433"], ["--publish", "3000"], ["--allow-host", "b.example"], ["--set", "fs.view=host"], ["--home", "persistent"],
     ["--timeout", "none"], ["--set", "limits.open_files=4096"], ["--set", "limits.file_size=none"], ["--pass-env", "USER"],
     ["--set", "mode=workspace-write"], ["--no-config"], ["--profile", "host-read"], ["--profile", "data-analysis"], ["--deny", "!**"],
-    ["--protect", "!**"], ["--protect", "!@editors"], ["--write", "."], ["--cow"],
+    ["--protect", "!**"], ["--protect", "!@editors"], ["--write", "."], ["--cow"], ["--read", "/usr"], ["--set", "fs.cow=false"],
+    ["--set", "limits.memory=none"], ["--set", "limits.processes=none"], ["--set", "limits.disk=none"], ["--set", "limits.grace=9"],
+    ["--set", "limits.cpus=none"], ["--set", "limits.tmp_size=2G"], ["--allow-private", "10.0.0.0/8"], ["--proxy"],
 ]
+# Nothing is enforced at level none: what the floor says either needs nothing enforced, or refuses the run.
+UNHELD = ["--level", "none", "--accept-no-sandbox", "--allow-degraded", EVERYTHING]
 
 
 class FloorCase:
@@ -291,6 +299,8 @@ class FloorCase:
         self.protect = [pick.choice(RULES + BUILT_IN) for _ in range(pick.randrange(3))]
         self.keys = {key: pick.choice(FLOORS[key]) for key in pick.sample(sorted(FLOORS), pick.randrange(3))}
         self.options = [word for words in pick.sample(AGAINST, pick.randrange(1, 4)) for word in words]
+        if pick.random() < 0.2:
+            self.options = UNHELD
         mine = self.deny + [pick.choice(HOSTILE)]
         kept = self.protect + [pick.choice(HOSTILE)]
         self.hostile = f"[fs]\ndeny = {toml_list(mine)}\nprotect = {toml_list(kept)}\n"
@@ -326,8 +336,18 @@ def within_floor(case, values):
             guilty(case, f"{key} is {value}, and the floor {text}\nfloor\n{case.floor()}")
 
 
+def may_have_floor(node, above=""):
+    for name, below in node["properties"].items():
+        if "properties" in below:
+            yield from may_have_floor(below, above + name + ".")
+        else:
+            yield above + name
+
+
 def play_floor(box, seeds):
     furnish(box)
+    schema = json.loads(box.corral_("policy", "schema").exited(0).out)
+    equal(sorted(may_have_floor(schema["properties"]["floor"])), sorted([*FLOORS, "fs.deny", "fs.protect"]), "keys with a floor")
     counts = {"refused": 0, "ran": 0}
     for seed in seeds:
         case = FloorCase(seed)
