@@ -183,23 +183,6 @@ static bool within_any(const char *path, const struct value *v) {
 	return false;
 }
 
-static int check_chdir(const struct policy *p, struct err *e) {
-	const struct value *dir = &p->values[KEY_CHDIR], *ws = &p->values[KEY_WORKSPACE];
-	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT);
-	char a[SHOWN_MAX], b[SHOWN_MAX], path[80], space[80];
-	if (!dir->set || path_within(dir->str, ws->str) ||
-	    (at != NULL && path_within(dir->str, at)) ||
-	    within_any(dir->str, &p->values[KEY_FS_READ]) ||
-	    within_any(dir->str, &p->values[KEY_FS_WRITE]) ||
-	    p->values[KEY_FS_VIEW].num == VIEW_HOST) {
-		return 0;
-	}
-	(void)snprintf(a, sizeof a, "chdir %s", shown(dir->str, path, sizeof path));
-	(void)snprintf(b, sizeof b, "workspace %s", shown(ws->str, space, sizeof space));
-	(void)contradiction(a, &dir->origin, b, &ws->origin, e);
-	return err_fix(e, "stay in the workspace, or grant the directory with --read or --write");
-}
-
 static int check_workspace_at(const struct policy *p, struct err *e) {
 	const struct value *at = &p->values[KEY_FS_WORKSPACE_AT], *ws = &p->values[KEY_WORKSPACE];
 	char path[SHOWN_MAX], from[SHOWN_MAX];
@@ -251,6 +234,27 @@ static int check_directory(const struct policy *p, enum key_id key, struct err *
 		return missing_path(key, v->str, &v->origin, errno, e);
 	}
 	return S_ISDIR(st.st_mode) ? 0 : missing_path(key, v->str, &v->origin, ENOTDIR, e);
+}
+
+static int check_chdir(const struct policy *p, struct err *e) {
+	const struct value *dir = &p->values[KEY_CHDIR], *ws = &p->values[KEY_WORKSPACE];
+	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT);
+	char a[SHOWN_MAX], b[SHOWN_MAX], path[80], space[80];
+	if (!dir->set || path_within(dir->str, ws->str) ||
+	    (at != NULL && path_within(dir->str, at)) ||
+	    within_any(dir->str, &p->values[KEY_FS_READ]) ||
+	    within_any(dir->str, &p->values[KEY_FS_WRITE]) ||
+	    p->values[KEY_FS_VIEW].num == VIEW_HOST) {
+		return 0;
+	}
+	/* No grant helps where nothing is. */
+	if (check_directory(p, KEY_CHDIR, e) != 0) {
+		return -1;
+	}
+	(void)snprintf(a, sizeof a, "chdir %s", shown(dir->str, path, sizeof path));
+	(void)snprintf(b, sizeof b, "workspace %s", shown(ws->str, space, sizeof space));
+	(void)contradiction(a, &dir->origin, b, &ws->origin, e);
+	return err_fix(e, "stay in the workspace, or grant the directory with --read or --write");
 }
 
 static int check_paths(const struct policy *p, struct err *e) {

@@ -272,7 +272,8 @@ def register_messages(suite):
     @suite.test("fault: --chdir to nowhere")
     def _(box):
         for level in LEVELS:
-            box.run("--level", level, "--chdir", "nowhere", "--", "true").exited(2).said("nowhere", "--chdir", "existing")
+            for nowhere in ("nowhere", "/nowhere", f"{box.dir}/nowhere"):
+                box.run("--level", level, "--chdir", nowhere, "--", "true").exited(2).said("nowhere", "--chdir", "existing")
 
     @suite.test("fault: a Corral inside a Corral is refused in one sentence")
     def _(box):
