@@ -1,5 +1,6 @@
 """HOME: private, kept per workspace, toolchains shown, credentials not."""
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
@@ -282,12 +283,14 @@ def register(suite):
         box.mkdir("home/src/project")
         ws = f"{box.home}/src/project"
         box.sh("git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x", cwd=ws).exited(0)
-        done = box.run("git", "worktree", "add", "../wt", cwd=ws)
-        check(done.status != 0, f"{done}")
-        done.said("hint:", "--write")
-        box.sh("git worktree prune; git branch -D wt", cwd=ws)
-        box.run("--write", f"{box.home}/src", "git", "worktree", "add", "../wt", cwd=ws).exited(0)
-        check(box.exists("home/src/wt/.git"), "the work tree is not on the host")
+        for level in ("full", "standard"):
+            done = box.run("--level", level, "git", "worktree", "add", f"../{level}", cwd=ws)
+            check(done.status != 0, f"{done}")
+            told = re.search(r"hint: .*(--write) ([^\s;]+)", done.err)
+            check(told, f"{done}")
+            box.sh(f"git worktree prune; git branch -D {level}", cwd=ws)
+            box.run("--level", level, *told.groups(), "git", "worktree", "add", f"../{level}", cwd=ws).exited(0)
+            check(box.exists(f"home/src/{level}/.git"), "the work tree is not on the host")
 
     @test("directories that programs keep caches in stay writable above a workspace")
     def _(box):
