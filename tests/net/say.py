@@ -263,7 +263,10 @@ def talk(asked, sock):
             if asked.tls:
                 way.sendall(data)
             else:
-                send(sock, data, asked.pieces)
+                try:
+                    send(sock, data, asked.pieces)
+                except BrokenPipeError:
+                    break  # it was ended there; what came before that is still to be read
     return way.recv(65536)
 
 
