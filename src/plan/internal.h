@@ -216,11 +216,29 @@ void agents_warn(struct builder *b);
 void rule_for_path(struct builder *b, const char *path, const char *note);
 /* A file that is read by this path: its end, and each link that leads there.  Returns the end. */
 const char *rule_for_file(struct builder *b, const char *path, const char *note);
+
+/* ---- links.c ---- */
+
+#define LINKS_MAX 40 /* the kernel's own */
+
+/* The deepest directory above a path that exists. */
+struct ground_of {
+	const char *full; /* in canonical form */
+	size_t len;       /* of the path as it is written, up to there; 0 for the root */
+};
+
+struct ground_of ground_of(struct builder *b, const char *path);
+const char *deepest_directory(struct builder *b, const char *path);
+/* The path with that directory in canonical form. */
+const char *half_resolved(struct builder *b, const char *path);
+const char *path_cut(struct builder *b, const char *path, size_t len);
+/* Where the words of a link in `dir` lead: its directory as the kernel walks it, the name
+ * itself as it is. */
+const char *led_to(struct builder *b, const char *dir, char *words);
 /* Where the link at a path with a canonical directory ends, though nothing is there yet: the
  * file that a program would make through it.  NULL when it is no link. */
 const char *link_end(struct builder *b, const char *path);
-/* The deepest directory above a path that exists, in canonical form. */
-const char *deepest_directory(struct builder *b, const char *path);
+
 /* net.c: what of the network the gate lets through; the sockets that are passed; and, when
  * the repositories are known, the rest and what it asks of the filter. */
 int net_choose(struct builder *b, struct err *e);
@@ -264,6 +282,8 @@ void hide_if_shown(struct builder *b, const char *path, const char *note);
 void hide_add(struct builder *b, struct hide h);
 /* Whether a tree of the host that is shown holds the path. */
 bool is_shown(const struct builder *b, const char *path);
+/* own.c: what decides about the next run is not written by this one. */
+void own_keep_files(struct builder *b);
 
 /* git.c: finds the repositories of the trees that are shown; where one lies outside
  * and says itself that the workspace is its tree, it is shown as well. */

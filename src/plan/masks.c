@@ -399,36 +399,6 @@ static int check_other_names(const struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* ---- what decides about the next run must not be written by this one ---- */
-
-static void protect_file(struct builder *b, const char *path, const char *note) {
-	struct look seen = fs_look(b, path);
-	if (seen.kind == LOOK_FILE) {
-		hide_add(b,
-			 (struct hide){
-				 .path = path, .seen = seen, .rank = RANK_PROTECT, .note = note});
-	}
-}
-
-/* A file that a policy is read from, wherever links lead.  What lies in a directory of
- * Corral's own is hidden with it. */
-static void protect_policy_file(struct builder *b, const char *path) {
-	const char *end = path == NULL || path[0] != '/' ? NULL : rule_for_file(b, path, "corral");
-	if (end != NULL && own_dir_of(b, end) == NULL && is_shown(b, end)) {
-		protect_file(b, end, "policy file");
-	}
-}
-
-static void protect_policy_files(struct builder *b) {
-	protect_file(b, keep_join(b, b->plan->workspace, PROJECT_FILE), "project file");
-	for (size_t i = 0; i < ARRAY_LEN(b->p->files); i++) {
-		protect_policy_file(b, b->p->files[i]);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_files); i++) {
-		protect_policy_file(b, b->plan->own_files[i]);
-	}
-}
-
 /* ---- names that are built in, where nobody could judge them later ---- */
 
 /* The path of a rule about one name directly in the workspace; NULL for any other. */
@@ -588,7 +558,7 @@ int masks_build(struct builder *b, struct err *e) {
 		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
 	}
 	git_keep(b);
-	protect_policy_files(b);
+	own_keep_files(b);
 	protect_existing_names(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
 	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 ||

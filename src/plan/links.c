@@ -1,0 +1,85 @@
+/* Where paths lead that do not exist, or not wholly: through links, and down to the deepest
+ * directory that is there.
+ *
+ * Should:   cost few look-ups, however deep a path is.
+ * Must not: read or list anything. */
+#include "plan/internal.h"
+
+#include "base/str.h"
+
+#include <limits.h>
+
+const char *path_cut(struct builder *b, const char *path, size_t len) {
+	return len == 0 ? "/" : keep_printf(b, "%.*s", (int)len, path);
+}
+
+/* Where the path is cut between two lengths: at the slash nearest to the middle, `high` when
+ * there is none. */
+static size_t slash_between(const char *path, size_t low, size_t high) {
+	size_t at = low + (high - low) / 2;
+	while (at > low && path[at] != '/') {
+		at--;
+	}
+	if (at == low) {
+		at = low + 1 + strcspn(path + low + 1, "/");
+	}
+	return at < high ? at : high;
+}
+
+/* By halves: a directory that is missing has nothing beneath it, and a project's file may name
+ * thousands of paths that are thousands of names deep. */
+struct ground_of ground_of(struct builder *b, const char *path) {
+	size_t high = (size_t)(strrchr(path, '/') - path);
+	const char *full = fs_resolve(b, path_cut(b, path, high));
+	struct ground_of found = {.full = full == NULL ? "/" : full,
+				  .len = full == NULL ? 0 : high};
+	for (size_t at; full == NULL && (at = slash_between(path, found.len, high)) < high;) {
+		const char *dir = fs_resolve(b, path_cut(b, path, at));
+		if (dir == NULL) {
+			high = at;
+		} else {
+			found = (struct ground_of){.full = dir, .len = at};
+		}
+	}
+	return found;
+}
+
+const char *deepest_directory(struct builder *b, const char *path) {
+	return ground_of(b, path).full;
+}
+
+const char *half_resolved(struct builder *b, const char *path) {
+	if (path[1] == '\0') {
+		return path;
+	}
+	struct ground_of ground = ground_of(b, path);
+	return keep_join(b, ground.full, path + ground.len + 1);
+}
+
+const char *led_to(struct builder *b, const char *dir, char *words) {
+	for (size_t len = strlen(words); len > 1 && words[len - 1] == '/'; len--) {
+		words[len - 1] = '\0';
+	}
+	char *slash = strrchr(words, '/');
+	const char *name = slash == NULL ? words : slash + 1;
+	const char *whole = keep_join(b, dir, words);
+	if (slash != NULL && slash != words && !streq(name, "..") && !streq(name, ".")) {
+		*slash = '\0';
+		dir = fs_resolve(b, words[0] == '/' ? keep_printf(b, "%s", words)
+						    : keep_printf(b, "%s/%s", dir, words));
+		return dir == NULL ? half_resolved(b, whole) : keep_join(b, dir, name);
+	}
+	return half_resolved(b, whole);
+}
+
+const char *link_end(struct builder *b, const char *path) {
+	char words[PATH_MAX];
+	const char *end = NULL;
+	for (size_t i = 0; i < LINKS_MAX; i++) {
+		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
+			return end;
+		}
+		end = path = led_to(b, keep_join(b, path, ".."), words);
+	}
+	return NULL; /* a ring: nothing can be made through it */
+}
