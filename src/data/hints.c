@@ -135,6 +135,7 @@ const struct hint hints[] = {
 	{"Read-only file system", BESIDE},               /* the new file of an atomic save */
 	{"read-only file system", BESIDE},
 	{"EROFS", BESIDE},
+	{"couldn't open temporary file", BESIDE},        /* sed -i, where what is outside is not there */
 	{"cannot create", LOCKED},
 	{"cannot touch", LOCKED},
 	{"cannot remove", LOCKED},

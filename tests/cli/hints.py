@@ -112,6 +112,8 @@ def register(suite):
               + "\n", "not the nearest directory that exists")
         # At full the directory is one of the private HOME.
         helps(box, "fs.write", at("standard", "--write", f"{box.home}/one/f"), ("touch", f"{box.home}/one/.f.new"))
+        helps(box, "fs.write", at("standard", "--write", f"{box.home}/one/f"), ("sed", "-i", "s/x/y/", f"{box.home}/one/f"))
+        equal(box.read("home/one/f"), "y\n", "what sed saved")
 
     @test("hint: what lies beside a workspace in HOME, read, cloned and executed", root=True)
     def _(box):
