@@ -225,6 +225,8 @@ class Scene:
         self.must_show = side == "control"  # the attempt has to succeed
         top = suite.top_tmp if row["place"] == "tmp" else suite.top
         self.base = os.path.join(top, f"{row.ident}-{caller.name}-{side}")
+        if os.path.exists(self.base):
+            self.base += "-again"
         self.token = "tok" + secrets.token_hex(12)
         self.marker = "mark" + secrets.token_hex(8)
         self.vars = self.make_vars()
