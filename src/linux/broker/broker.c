@@ -30,6 +30,9 @@
 #define LOOK_FIRST_MS 5
 #define LOOK_AFTER_MS 200
 
+/* Far longer than a caller that was answered needs to wake up. */
+#define END_MS 2000
+
 /* Far longer than the guard needs to close its own descriptor after the fork. */
 #define RELEASE_MS 50
 
@@ -317,6 +320,17 @@ bool call_stopped(void) {
 	return stopped != 0;
 }
 
+/* The kernel answers with 0, and gives no descriptor, where a signal interrupts whoever hands one
+ * over. */
+void call_finish(void) {
+	sigset_t unheard;
+
+	sigemptyset(&unheard);
+	sigaddset(&unheard, SIGNAL_STOP);
+	/* It fails only for a bad argument. */
+	(void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, &unheard, NULL, _NSIG / 8);
+}
+
 /* What a caller whose worker was stopped is told; 0: it is not to be stopped. */
 static long answer_to_signal(const struct call *c, struct doubt *d) {
 	uint64_t signals = 0;
@@ -332,16 +346,17 @@ static long answer_to_signal(const struct call *c, struct doubt *d) {
 											  : 0;
 }
 
-/* Nobody waits for it.  One that does not stop waits for what only SIGKILL ends. */
+/* Nobody waits for it any more, or it is just handing a descriptor over: to be killed in that
+ * would give the caller 0 in its place.  One that goes on waits for what only SIGKILL ends. */
 static void end_worker(const struct apart *a, pid_t worker, struct pollfd *end) {
 	int status;
 
 	if (a->restarts) {
 		(void)kill(worker, SIGNAL_STOP); /* it is our child: nobody else's number */
-		(void)poll(end, 1, LOOK_AFTER_MS);
 	}
-	(void)kill(worker, SIGKILL);
-	(void)waitpid(worker, &status, 0);
+	(void)poll(end, 1, END_MS);        /* either way it is ended next */
+	(void)kill(worker, SIGKILL);       /* or it has ended, and is still ours */
+	(void)waitpid(worker, &status, 0); /* collected; nobody asks how it ended */
 }
 
 /* Until the worker ends, or nobody waits for what it does.  A caller in a notification that was

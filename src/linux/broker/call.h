@@ -116,6 +116,9 @@ long call_apart(const struct call *c, int fd, int other, call_work *work, const 
 long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
 bool call_stopped(void);
 
+/* In a worker that has got what it waited for: it cannot be stopped any more. */
+void call_finish(void);
+
 /* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
 int broker_start(struct broker *b, void (*work)(struct broker *b));
 

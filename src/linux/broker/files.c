@@ -100,6 +100,7 @@ long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	if (got < 0) {
 		return -errno;
 	}
+	call_finish();
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, opening_writes(o->flags));
 }
 
