@@ -105,12 +105,13 @@ static int open_kept(const char *state) {
 /* posix_spawn(3) does not write to them; its type is older than const. */
 union words {
 	const char *const *given;
-	char *const *taken;
+	char *const *plain;
 };
 
 static int start(const struct program_query *q, int out, pid_t *ret) {
 	const char *argv[QUERY_WORDS + 2] = {q->program};
 	const char *env[] = {q->home, q->path, "LC_ALL=C", NULL};
+	union words arguments, environment;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -118,6 +119,8 @@ static int start(const struct program_query *q, int out, pid_t *ret) {
 	for (size_t i = 0; i < QUERY_WORDS && q->words[i] != NULL; i++) {
 		argv[i + 1] = q->words[i];
 	}
+	arguments.given = argv;
+	environment.given = env;
 	(void)sigemptyset(&none);
 	if (posix_spawn_file_actions_init(&actions) != 0) {
 		return -1;
@@ -134,9 +137,8 @@ static int start(const struct program_query *q, int out, pid_t *ret) {
 								   POSIX_SPAWN_SETSIGMASK) == 0 &&
 		     posix_spawnattr_setpgroup(&attributes, 0) == 0 &&
 		     posix_spawnattr_setsigmask(&attributes, &none) == 0;
-	int bad = ready ? posix_spawn(ret, q->program, &actions, &attributes,
-				      (union words){.given = argv}.taken,
-				      (union words){.given = env}.taken)
+	int bad = ready ? posix_spawn(ret, q->program, &actions, &attributes, arguments.plain,
+				      environment.plain)
 			: ENOMEM;
 	(void)posix_spawnattr_destroy(&attributes);
 	(void)posix_spawn_file_actions_destroy(&actions);

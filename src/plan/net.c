@@ -210,7 +210,7 @@ static const struct {
 	uint16_t port;
 	bool proxy; /* with net.proxy alone */
 	const char *who, *remedy;
-} taken[] = {
+} own_ports[] = {
 	{53, false, "the resolver of the run", "leave it out: names are resolved without it"},
 	{NET_PROXY_HTTP, true, "a proxy of net.proxy",
 	 "leave out --proxy: programs reach the network without it"},
@@ -220,13 +220,13 @@ static const struct {
 
 static int port_clash(const struct builder *b, struct err *e) {
 	const struct net_plan *net = &b->plan->net;
-	for (size_t i = 0; i < net->nhost_ports * ARRAY_LEN(taken); i++) {
-		uint16_t port = net->host_ports[i / ARRAY_LEN(taken)];
-		size_t t = i % ARRAY_LEN(taken);
-		if (port == taken[t].port && (net->proxy || !taken[t].proxy)) {
+	for (size_t i = 0; i < net->nhost_ports * ARRAY_LEN(own_ports); i++) {
+		uint16_t port = net->host_ports[i / ARRAY_LEN(own_ports)];
+		size_t t = i % ARRAY_LEN(own_ports);
+		if (port == own_ports[t].port && (net->proxy || !own_ports[t].proxy)) {
 			err_set(e, ERR_USAGE, WHERE, "net.host_ports %u: %s stands there", port,
-				taken[t].who);
-			return err_fix(e, "%s", taken[t].remedy);
+				own_ports[t].who);
+			return err_fix(e, "%s", own_ports[t].remedy);
 		}
 	}
 	return 0;
