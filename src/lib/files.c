@@ -313,13 +313,12 @@ int corral_files_symlink(const struct corral_files *files, const char *target, c
 
 /* A path that the kernel does not walk, as for too many links, is a verdict too. */
 static int find_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
-			struct verdict *ret, bool *ret_closed, struct err *e) {
-	*ret_closed = false;
+			struct verdict *ret, struct err *e) {
 	if (place_find(v, check->path, 0, p, e) == 0) {
 		enum access want = check->write ? ACCESS_WRITE : ACCESS_READ;
 		judge(v, p, want, ret);
 		judge_hidden(v, p, want, ret);
-		*ret_closed = ret->kind == ERR_NONE && place_is_closed(p, want);
+		ret->closed = ret->kind == ERR_NONE && place_is_closed(p, want);
 		place_done(p);
 		return 0;
 	}
@@ -360,15 +359,15 @@ static void print_json(const struct corral_check *check, const struct place *p,
 }
 
 static void print_text(const struct lens *v, const struct corral_check *check,
-		       const struct place *p, const struct verdict *verdict, bool closed,
-		       struct buf *out) {
+		       const struct place *p, const struct verdict *verdict, struct buf *out) {
 	if (verdict->kind == ERR_NONE) {
 		bool home = plan_sight(v->plan, p->path) == SIGHT_PRIVATE;
 		buf_printf(out, "allowed: %s %s%s%s (%s, %s)%s\n", check->write ? "write" : "read",
 			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
 			   home ? ", in the private HOME and not in yours" : "", verdict->rule,
 			   verdict->origin,
-			   closed ? "; but the file's mode refuses you, inside and outside" : "");
+			   verdict->closed ? "; but the file's mode refuses you, inside and outside"
+					   : "");
 		return;
 	}
 	const char *also = verdict->kind == ERR_FILE ? verdict->origin : "";
@@ -383,7 +382,6 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	struct task t;
 	struct place p = {.fd = -1, .dir = -1};
 	struct verdict verdict = {0};
-	bool closed = false;
 	struct buf out;
 
 	if (lib_need(text, "the place for the text", err) != 0) {
@@ -392,13 +390,13 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	buf_init(&out);
 	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
 	if (rc == 0) {
-		rc = find_verdict(&t.view, check, &p, &verdict, &closed, &e);
+		rc = find_verdict(&t.view, check, &p, &verdict, &e);
 	}
 	if (rc == 0) {
 		if (format == CORRAL_JSON) {
 			print_json(check, &p, &verdict, &out);
 		} else {
-			print_text(&t.view, check, &p, &verdict, closed, &out);
+			print_text(&t.view, check, &p, &verdict, &out);
 		}
 		rc = lib_give(&out, text, &e);
 	}

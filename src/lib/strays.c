@@ -114,14 +114,13 @@ static const char *beside_workspace(struct stray_watch *w) {
 
 /* -1 with errno.  What lies in the home is the command's: no link is followed. */
 static int open_place(const struct stray_watch *w, const char *beside) {
-	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	auto_fd home = open(w->plan->home_source, flags | O_NOFOLLOW);
+	auto_fd home = open(w->plan->home_source, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (home < 0 || beside == NULL) {
 		return take_fd(&home);
 	}
 	auto_fd dir = beneath_open(home, beside, O_DIRECTORY, true);
-	return dir < 0 ? -1 : fd_reopen(dir, flags);
+	return dir < 0 ? -1 : fd_reopen(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Before the run r is NULL. */

@@ -62,6 +62,7 @@ struct verdict {
 	const char *rule;   /* the key or table that says so: "fs.deny", "credential" */
 	const char *detail; /* the pattern of such a key, and */
 	const char *why;    /* why a table has it; both may be NULL */
+	bool closed;        /* allowed, but the file's mode refuses the caller */
 	char origin[128];   /* where that was written */
 	char reason[360];   /* one sentence; "" when allowed */
 	char remedy[640];   /* the option as it can be pasted, or that there is none */

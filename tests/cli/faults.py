@@ -118,10 +118,11 @@ def register_limits(suite):
     def _(box):
         if not suite.root:
             raise Skip("the limit would count the caller's own processes")
-        other = 60123  # nobody has a process with this id, and it has no passwd entry
         os.chmod(box.home, 0o777)
         os.chmod(box.ws, 0o777)
-        for level, most in ((level, most) for level in LEVELS for most in (1, 2, 3, 4, 5)):
+        attempts = [(level, most) for level in LEVELS for most in (1, 2, 3, 4, 5)]
+        for number, (level, most) in enumerate(attempts):
+            other = 60140 + number  # nobody has a process with this id yet, and it has no passwd entry
             def become():
                 os.setgroups([])
                 os.setresgid(other, other, other)
