@@ -20,9 +20,6 @@ static bool ends_with_dir(const char *path, const char *dir) {
 /* The agent's directory, where the wish makes it writable; NULL.  A workspace is asked about
  * by its path alone: nothing is looked up for a plain run. */
 static const char *directory_of(struct builder *b, const struct wish *w, const char *dir) {
-	if (!wish_is_ground(w) || !w->m.writable || w->m.is_file) {
-		return NULL;
-	}
 	if (ends_with_dir(w->m.source, dir)) {
 		return w->m.source;
 	}
@@ -43,18 +40,25 @@ struct agent {
 
 typedef void agent_each(struct builder *b, const struct wish *w, const struct agent *a, void *arg);
 
-/* Each directory of an agent that a wish makes writable. */
+static void each_of_wish(struct builder *b, const struct wish *w, agent_each *each, void *arg) {
+	for (size_t k = 0, n; k < agent_rows_count; k += n) {
+		const struct agent_row *rows = &agent_rows[k];
+		for (n = 1; k + n < agent_rows_count && streq(rows[n].dir, rows->dir); n++) {
+		}
+		struct agent a = {directory_of(b, w, rows->dir), rows, n};
+		if (a.dir != NULL) {
+			each(b, w, &a, arg);
+		}
+	}
+}
+
+/* Each directory of an agent that a wish makes writable.  Few wishes do: the rows are not looked
+ * at for the others. */
 static void each_directory(struct builder *b, agent_each *each, void *arg) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		for (size_t k = 0, n; k < agent_rows_count; k += n) {
-			const struct agent_row *rows = &agent_rows[k];
-			for (n = 1; k + n < agent_rows_count && streq(rows[n].dir, rows->dir);
-			     n++) {
-			}
-			struct agent a = {directory_of(b, &b->wishes[i], rows->dir), rows, n};
-			if (a.dir != NULL) {
-				each(b, &b->wishes[i], &a, arg);
-			}
+		const struct wish *w = &b->wishes[i];
+		if (w->m.writable && !w->m.is_file && wish_is_ground(w)) {
+			each_of_wish(b, w, each, arg);
 		}
 	}
 }
