@@ -252,14 +252,19 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
-/* settings: NULL for a file of which only what it names is asked. */
-static void read_git(struct arena *a, struct host *h, struct gitsettings *settings,
-		     const char *path) {
+/* One of those that git reads.  settings: NULL when only what it names is asked. */
+static void read_git(struct arena *a, struct host *h, struct gitsettings *settings, size_t which) {
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct gitobeyed *o = &h->git_obeyed;
 	struct buf text;
 
+	auto_fd direct = sys_openat2(AT_FDCWD, o->files[which], flags, RESOLVE_NO_SYMLINKS);
+	o->linked[which] = direct < 0 && errno != ENOENT && errno != EACCES;
+	auto_fd led = o->linked[which] ? open(o->files[which], flags) : -1;
+	int fd = o->linked[which] ? led : direct;
 	buf_init(&text);
-	if (path != NULL && file_read(path, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
-		gitobeyed_read(&h->git_obeyed, a, h->home, path, text.data);
+	if (fd >= 0 && fd_read_all(fd, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
+		gitobeyed_read(o, a, h->home, o->files[which], text.data);
 		if (settings != NULL) {
 			identity_read(&h->git, text.data);
 			gitsettings_read(settings, text.data);
@@ -290,21 +295,35 @@ static const char *read_ignores(struct arena *a, const char *path) {
 	return found;
 }
 
+/* A file that git reads because a variable of the caller's names it. */
+static void add_named(struct arena *a, struct host *h, const char *name) {
+	const char *value = getenv(name);
+	if (value != NULL && value[0] != '\0') {
+		gitobeyed_add(&h->git_obeyed, path_join(a, h->cwd, value));
+	}
+}
+
+/* The first two of the files that git reads: the caller's own. */
+#define OWN_SETTINGS 2
+
 /* In git's own order: what the second file says overrides the first. */
 static void find_git(struct arena *a, struct host *h) {
 	const char *config = variable("XDG_CONFIG_HOME");
 	struct gitsettings settings = {.excludes = ""};
+	struct gitobeyed *o = &h->git_obeyed;
 
 	if (h->home == NULL) {
 		return;
 	}
 	config = path_join(a, config != NULL ? config : path_join(a, h->home, ".config"), "git");
 	buf_init(&settings.text);
-	read_git(a, h, NULL, "/etc/gitconfig");
-	read_git(a, h, &settings, path_join(a, config, "config"));
-	read_git(a, h, &settings, path_join(a, h->home, ".gitconfig"));
-	for (size_t i = 0; i < h->git_obeyed.nincludes; i++) {
-		read_git(a, h, NULL, h->git_obeyed.includes[i]); /* it may name others */
+	gitobeyed_add(o, path_join(a, config, "config"));
+	gitobeyed_add(o, path_join(a, h->home, ".gitconfig"));
+	gitobeyed_add(o, "/etc/gitconfig");
+	add_named(a, h, "GIT_CONFIG_GLOBAL");
+	add_named(a, h, "GIT_CONFIG_SYSTEM");
+	for (size_t i = 0; i < o->nfiles; i++) {
+		read_git(a, h, i < OWN_SETTINGS ? &settings : NULL, i); /* it may name others */
 	}
 	const char *ignores = settings.excludes;
 	if (str_starts(ignores, "~/")) {

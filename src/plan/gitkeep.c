@@ -129,6 +129,37 @@ static void keep(struct builder *b, const char *path) {
 	}
 }
 
+static bool is_writable(const struct builder *b, const char *path) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct wish *w = &b->wishes[i];
+		if (wish_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What a path leads to by links, as managers of dot files make them from HOME into a
+ * workspace, and each of those links. */
+static void keep_led(struct builder *b, const char *path) {
+	struct force force = in_force(b);
+	if (force.ours || force.others) {
+		const char *end = rule_for_file(b, path, NOTE);
+		if (is_writable(b, end)) {
+			keep(b, end);
+		}
+	}
+}
+
+/* What a configuration names. */
+static void keep_named(struct builder *b, const char *path) {
+	if (is_shown(b, path)) {
+		keep(b, path);
+	} else {
+		keep_led(b, path);
+	}
+}
+
 static void keep_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
 	for (size_t i = 0; i < n; i++) {
 		keep(b, keep_join(b, dir, names[i]));
@@ -195,8 +226,8 @@ static void take_entry(struct builder *b, const char *path, struct settings *s, 
 		s->tree = tree == NULL ? NULL : fs_resolve(b, tree);
 	} else if (gitconfig_is(c, "include", "path") || gitconfig_is(c, "includeif", "path")) {
 		const char *other = expand(b, dir, c->value.data);
-		if (other != NULL && is_shown(b, other) && depth < INCLUDES_MAX) {
-			keep(b, other);
+		if (other != NULL && depth < INCLUDES_MAX) {
+			keep_named(b, other);
 			read_config(b, other, s, depth + 1);
 		}
 	}
@@ -220,7 +251,9 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 		buf_done(&text);
 		return;
 	}
-	clean(b, full, &text);
+	if (is_shown(b, full)) {
+		clean(b, full, &text);
+	}
 	gitconfig_init(&c, text.data, text.len);
 	while ((event = gitconfig_next(&c)) != GITCONFIG_END && !gitconfig_failed(&c)) {
 		if (event == GITCONFIG_ENTRY) {
@@ -234,8 +267,8 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 
 static void keep_hooks_at(struct builder *b, const char *base, const char *hooks) {
 	const char *full = expand(b, base, hooks);
-	if (full != NULL && is_shown(b, full)) {
-		keep(b, full);
+	if (full != NULL) {
+		keep_named(b, full);
 	}
 }
 
@@ -427,12 +460,14 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	}
 }
 
-/* What the caller's settings include is obeyed in every repository. */
-static void keep_included(struct builder *b) {
+/* The caller's settings, and what they include, are obeyed in every repository. */
+static void keep_obeyed(struct builder *b) {
 	const struct gitobeyed *o = &b->h->git_obeyed;
-	for (size_t i = 0; i < o->nincludes; i++) {
-		if (is_shown(b, o->includes[i])) {
-			keep(b, o->includes[i]);
+	for (size_t i = 0; i < o->nfiles; i++) {
+		if (o->linked[i]) {
+			keep_led(b, o->files[i]);
+		} else if (is_writable(b, o->files[i])) {
+			keep(b, o->files[i]);
 		}
 	}
 	if (o->more) {
@@ -442,7 +477,7 @@ static void keep_included(struct builder *b) {
 }
 
 void git_keep(struct builder *b) {
-	keep_included(b);
+	keep_obeyed(b);
 	for (size_t i = 0; i < b->nrepositories; i++) {
 		keep_found(b, &b->repositories[i]);
 	}

@@ -35,6 +35,10 @@ static const char *expand(struct arena *a, const char *home, const char *file, c
 			       : path_join(a, path_join(a, file, ".."), value);
 }
 
+void gitobeyed_add(struct gitobeyed *o, const char *path) {
+	add(o, o->files, &o->nfiles, path);
+}
+
 void gitobeyed_read(struct gitobeyed *o, struct arena *a, const char *home, const char *path,
 		    const char *text) {
 	struct gitconfig c;
@@ -50,7 +54,7 @@ void gitobeyed_read(struct gitobeyed *o, struct arena *a, const char *home, cons
 			add(o, o->hooks, &o->nhooks, arena_strdup(a, c.value.data));
 		} else if (gitconfig_is(&c, "include", "path") ||
 			   gitconfig_is(&c, "includeif", "path")) {
-			add(o, o->includes, &o->nincludes, expand(a, home, path, c.value.data));
+			gitobeyed_add(o, expand(a, home, path, c.value.data));
 		}
 	}
 	o->more = o->more || gitconfig_failed(&c);

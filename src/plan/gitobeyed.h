@@ -8,19 +8,23 @@
 #include <stdbool.h>
 
 /* More than this of either are not protected, and that is told. */
-#define GITOBEYED_MAX 8
+#define GITOBEYED_MAX 16
 
 struct gitobeyed {
 	const char
 		*hooks[GITOBEYED_MAX]; /* core.hooksPath, as written; every value that may hold */
 	size_t nhooks;
-	const char *includes[GITOBEYED_MAX]; /* absolute */
-	size_t nincludes;
+	const char *files[GITOBEYED_MAX]; /* that git reads, absolute; included ones among them */
+	bool linked[GITOBEYED_MAX];       /* the path goes through a symlink */
+	size_t nfiles;
 	bool more;
 };
 
-/* Takes what the text of the file at `path` says.  Conditions of an include are not judged: what
- * may be obeyed is. */
+/* One that git reads, be it there or not. */
+void gitobeyed_add(struct gitobeyed *o, const char *path);
+
+/* Takes what the text of the file at `path` says; files that it includes are added.  Conditions of
+ * an include are not judged: what may be obeyed is. */
 void gitobeyed_read(struct gitobeyed *o, struct arena *a, const char *home, const char *path,
 		    const char *text);
 

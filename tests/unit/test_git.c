@@ -248,7 +248,7 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
 	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
 	CHECK_INT((int)w.h.git_obeyed.nhooks, 1);
-	CHECK_INT((int)w.h.git_obeyed.nincludes, 1);
+	CHECK_INT((int)w.h.git_obeyed.nfiles, 1);
 	CHECK_INT(build(&w), 0);
 	CHECK(kept(&w, WS "/.hooks") && kept(&w, WS "/more"));
 	world_done(&w);
@@ -260,6 +260,34 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
 	CHECK_INT(build(&w), 0);
 	CHECK(kept(&w, WS "/own") && writable(&w, WS "/.hooks/pre-commit"));
+	world_done(&w);
+}
+
+TEST(settings_of_the_callers_that_lie_in_the_workspace_are_kept) {
+	struct world w;
+	git_world(&w);
+	repository(&w, WS "/.git", "[include]\n\tpath = /home/ann/.more\n");
+	node(&w, WS "/dot/gitconfig", 'f', "");
+	node(&w, WS "/dot/hooks/pre-commit", 'f', NULL);
+	node(&w, WS "/here", 'f', "");
+	node(&w, WS "/.named/pre-commit", 'f', NULL);
+	node(&w, "/home/ann/.gitconfig", 'l', "work/app/dot/gitconfig");
+	node(&w, "/home/ann/.hooks", 'l', "work/app/dot/hooks");
+	node(&w, "/home/ann/.more", 'f', "[core]\n\thooksPath = .named\n");
+	gitobeyed_add(&w.h.git_obeyed, "/home/ann/.gitconfig");
+	gitobeyed_add(&w.h.git_obeyed, WS "/here");
+	w.h.git_obeyed.linked[0] = true;
+	CHECK_INT(build(&w), 0);
+	CHECK(kept(&w, WS "/dot/gitconfig") && kept(&w, WS "/here") && kept(&w, WS "/.named"));
+	CHECK(writable(&w, WS "/dot/hooks/pre-commit"));
+	world_done(&w);
+
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\n\thooksPath = /home/ann/.hooks\n");
+	node(&w, WS "/dot/hooks/pre-commit", 'f', NULL);
+	node(&w, "/home/ann/.hooks", 'l', "work/app/dot/hooks");
+	CHECK_INT(build(&w), 0);
+	CHECK(kept(&w, WS "/dot/hooks") && writable(&w, WS "/src/main.c"));
 	world_done(&w);
 }
 
