@@ -8,7 +8,9 @@
  * a directory is searched when somebody wants to move it.
  *
  * A directory that is younger than the run holds nothing from before: nothing of that kind
- * is ever moved into it.  Most that are moved are such (archives, installers, compilers).
+ * is ever moved into it, but by the host.  Most that are moved are such (archives, installers,
+ * compilers).  Its age is told by the host's clock: who sets that back makes files that are dated
+ * into a later run, and count as young when that run has lasted as long.
  *
  * The search runs beside the command, which does not profit from it: what leads to a kept
  * file cannot be moved, so neither is it moved past the search.
