@@ -66,22 +66,29 @@ const char *git_path(struct builder *b, const char *base, const char *path) {
 	return is_straight(path) ? keep_join(b, base, path) : NULL;
 }
 
-const char *git_follow(struct builder *b, const char *file, const char *head, const char *base) {
+/* The path that a file names behind `head`, as it is written; NULL when it names none. */
+static const char *named_by(struct builder *b, const char *file, const char *head,
+			    const char *base) {
 	const char *line = read_line(b, file);
 	if (line == NULL || !str_starts(line, head) || line[strlen(head)] == '\0') {
 		return NULL;
 	}
-	const char *path = git_path(b, base, line + strlen(head));
+	return git_path(b, base, line + strlen(head));
+}
+
+const char *git_follow(struct builder *b, const char *file, const char *head, const char *base) {
+	const char *path = named_by(b, file, head, base);
 	return path == NULL ? NULL : fs_resolve(b, path);
 }
 
 /* The directory that several work trees share, canonical; NULL when it cannot be told. */
-static const char *common_of(struct builder *b, const char *dir) {
+static const char *common_of(struct builder *b, const char *dir, const char **ret_named) {
 	const char *file = keep_join(b, dir, "commondir");
 	if (fs_look(b, file).kind == LOOK_NOTHING) {
 		return dir;
 	}
-	return git_follow(b, file, "", dir);
+	*ret_named = named_by(b, file, "", dir);
+	return *ret_named == NULL ? NULL : fs_resolve(b, *ret_named);
 }
 
 /* ---- what the other side says ---- */
@@ -131,7 +138,7 @@ static bool agrees(struct builder *b, const struct repository *r) {
 
 /* ---- showing it ---- */
 
-static bool is_writable(const struct builder *b, const char *path) {
+bool can_be_written(const struct builder *b, const char *path) {
 	for (size_t i = 0; i < b->nwishes; i++) {
 		const struct wish *w = &b->wishes[i];
 		if (wish_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
@@ -156,7 +163,7 @@ static const char *why_not(struct builder *b, const struct repository *r) {
 
 /* A repository outside, for the work tree that is the workspace or a grant. */
 static void show_outside(struct builder *b, const struct repository *r) {
-	if (r->link == NULL || is_writable(b, r->common)) {
+	if (r->link == NULL || can_be_written(b, r->common)) {
 		return;
 	}
 	const char *why = why_not(b, r);
@@ -243,12 +250,13 @@ static void found(struct builder *b, const char *tree, const char *path, const c
 	struct repository r = {.tree = tree, .alias = alias, .dir = path};
 	if (seen.kind == LOOK_FILE) {
 		r.link = path;
-		r.dir = git_follow(b, path, "gitdir: ", keep_join(b, path, ".."));
+		r.named = named_by(b, path, "gitdir: ", keep_join(b, path, ".."));
+		r.dir = r.named == NULL ? NULL : fs_resolve(b, r.named);
 	} else if (seen.kind != LOOK_DIR) {
 		return; /* git does not take it either */
 	}
 	bool open = r.dir != NULL && (!is_shown(b, r.dir) || opens(b, r.dir));
-	r.common = open ? common_of(b, r.dir) : NULL;
+	r.common = open ? common_of(b, r.dir, &r.common_named) : NULL;
 	if (r.common == NULL) {
 		r.dir = path; /* git may find more in it than we do */
 	} else if (show) {

@@ -122,6 +122,7 @@ static void keep(struct builder *b, const char *path) {
 		return;
 	}
 	rule(b, path);
+	(void)rule_for_links(b, path, NOTE);
 	if (full != NULL) {
 		keep_file(b, full);
 	} else {
@@ -129,23 +130,14 @@ static void keep(struct builder *b, const char *path) {
 	}
 }
 
-static bool is_writable(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* What a path leads to by links, as managers of dot files make them from HOME into a
  * workspace, and each of those links. */
 static void keep_led(struct builder *b, const char *path) {
 	struct force force = in_force(b);
 	if (force.ours || force.others) {
-		const char *end = rule_for_file(b, path, NOTE);
-		if (is_writable(b, end)) {
+		const char *named = rule_for_links(b, path, NOTE), *end = link_end(b, named);
+		end = end == NULL ? named : end;
+		if (can_be_written(b, end)) {
 			keep(b, end);
 		}
 	}
@@ -153,11 +145,16 @@ static void keep_led(struct builder *b, const char *path) {
 
 /* What a configuration names. */
 static void keep_named(struct builder *b, const char *path) {
-	if (is_shown(b, path)) {
-		keep(b, path);
-	} else {
+	const char *named = half_resolved(b, path);
+	struct force force = in_force(b);
+	if (!is_shown(b, named)) {
 		keep_led(b, path);
+		return;
 	}
+	if (force.ours || force.others) {
+		(void)rule_for_links(b, path, NOTE);
+	}
+	keep(b, named);
 }
 
 static void keep_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
@@ -441,6 +438,12 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	if (r->alias != NULL && (force.ours || force.others)) {
 		rule(b, r->alias);
 	}
+	const char *const named[] = {r->alias, r->named, r->common_named};
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		if (named[i] != NULL && (force.ours || force.others)) {
+			(void)rule_for_links(b, named[i], NOTE);
+		}
+	}
 	if (r->common == NULL) {
 		keep(b, r->dir);
 		note_add(b,
@@ -466,7 +469,7 @@ static void keep_obeyed(struct builder *b) {
 	for (size_t i = 0; i < o->nfiles; i++) {
 		if (o->linked[i]) {
 			keep_led(b, o->files[i]);
-		} else if (is_writable(b, o->files[i])) {
+		} else if (can_be_written(b, o->files[i])) {
 			keep(b, o->files[i]);
 		}
 	}

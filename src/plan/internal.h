@@ -54,9 +54,11 @@ struct hide {
 
 /* What git uses for a tree that is shown. */
 struct repository {
-	const char *tree;   /* the tree */
-	const char *link;   /* its .git, where that is a file; NULL */
-	const char *alias;  /* its .git, where that is a symlink; NULL */
+	const char *tree;  /* the tree */
+	const char *link;  /* its .git, where that is a file; NULL */
+	const char *alias; /* its .git, where that is a symlink; NULL */
+	const char *named; /* dir and common as files name them, where they do; NULL */
+	const char *common_named;
 	const char *dir;    /* HEAD and index */
 	const char *common; /* hooks, configuration, objects; mostly the same; NULL where the
 			     * .git cannot be read, which is then `dir` */
@@ -214,6 +216,8 @@ void agents_warn(struct builder *b);
 
 /* Protects one path, be it there or not. */
 void rule_for_path(struct builder *b, const char *path, const char *note);
+/* Each link that a path goes through.  Returns the path with a canonical directory. */
+const char *rule_for_links(struct builder *b, const char *path, const char *note);
 /* A file that is read by this path: its end, and each link that leads there.  Returns the end. */
 const char *rule_for_file(struct builder *b, const char *path, const char *note);
 
@@ -282,6 +286,8 @@ void hide_if_shown(struct builder *b, const char *path, const char *note);
 void hide_add(struct builder *b, struct hide h);
 /* Whether a tree of the host that is shown holds the path. */
 bool is_shown(const struct builder *b, const char *path);
+/* Whether a command could write it, if no rule kept it. */
+bool can_be_written(const struct builder *b, const char *path);
 /* own.c: what decides about the next run is not written by this one. */
 void own_keep_files(struct builder *b);
 

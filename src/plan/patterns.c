@@ -170,21 +170,39 @@ static bool can_be_replaced(const struct builder *b, const char *path) {
 	return false;
 }
 
+static const char *link_words(struct builder *b, const char *path) {
+	char words[PATH_MAX];
+	bool is_link = b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words);
+	return is_link ? keep_printf(b, "%s", words) : NULL;
+}
+
+/* Keeps the link at a path with a canonical directory, and each that its words go through, as
+ * the kernel would go; other names are none.  left: how many more the kernel would follow.
+ * Returns where the path leads. */
+static const char *keep_chain(struct builder *b, struct rule r, const char *path, size_t *left) {
+	const char *words = *left == 0 ? NULL : link_words(b, path);
+	if (words == NULL) {
+		return path;
+	}
+	(*left)--;
+	if (can_be_replaced(b, path)) {
+		add_path(b, r, path);
+	}
+	const char *at = words[0] == '/' ? "/" : keep_join(b, path, "..");
+	for (size_t len; *(words += strspn(words, "/")) != '\0'; words += len) {
+		len = strcspn(words, "/");
+		at = keep_chain(b, r, keep_join(b, at, path_cut(b, words, len)), left);
+	}
+	return at;
+}
+
 /* Another link in its place would lead to files that no rule speaks of; so for every link
  * that it leads through. */
 static void keep_link(struct builder *b, struct rule r, const char *path) {
-	char words[PATH_MAX];
+	size_t left = LINKS_MAX;
 	r.effect = EFFECT_PROTECT;
 	r.floating = r.yields = r.anywhere = false;
-	for (size_t i = 0; i < LINKS_MAX; i++) {
-		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
-			return;
-		}
-		if (can_be_replaced(b, path)) {
-			add_path(b, r, path);
-		}
-		path = led_to(b, keep_join(b, path, ".."), words);
-	}
+	(void)keep_chain(b, r, path, &left);
 }
 
 /* The directories of a path as it is written, down to the first that is missing or leads
@@ -227,15 +245,22 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	}
 }
 
+const char *rule_for_links(struct builder *b, const char *path, const char *note) {
+	struct rule r = {
+		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
+	const char *named = half_resolved(b, path);
+	keep_links(b, r, path);
+	keep_link(b, r, named);
+	return named;
+}
+
 const char *rule_for_file(struct builder *b, const char *path, const char *note) {
 	struct rule r = {
 		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
-	const char *named = half_resolved(b, path), *end = link_end(b, named);
+	const char *named = rule_for_links(b, path, note), *end = link_end(b, named);
 	if (end == NULL) {
 		end = named;
 	}
-	keep_links(b, r, path);
-	keep_link(b, r, named);
 	if (is_shown(b, end)) {
 		add_path(b, r, end);
 	}

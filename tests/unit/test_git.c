@@ -291,6 +291,30 @@ TEST(settings_of_the_callers_that_lie_in_the_workspace_are_kept) {
 	world_done(&w);
 }
 
+TEST(links_in_the_middle_of_the_way_to_hooks_are_kept) {
+	struct world w;
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\n\thooksPath = way\n");
+	node(&w, WS "/h/i/hooks/pre-commit", 'f', NULL);
+	node(&w, WS "/h/j", 'l', "./k");
+	node(&w, WS "/h/k", 'l', "../h/i");
+	node(&w, WS "/way", 'l', "h//j/../i/hooks");
+	node(&w, WS "/ring", 'l', "ring/ring");
+	CHECK_INT(build(&w), 0);
+	CHECK(kept(&w, WS "/h/i/hooks"));
+	CHECK(rules_judge(&w.plan.rules, WS "/way").protect != NULL);
+	CHECK(rules_judge(&w.plan.rules, WS "/h/j").protect != NULL);
+	CHECK(rules_judge(&w.plan.rules, WS "/h/k").protect != NULL);
+	CHECK(rules_judge(&w.plan.rules, WS "/h/other").protect == NULL);
+	world_done(&w);
+
+	git_world(&w);
+	repository(&w, WS "/.git", "[core]\n\thooksPath = ring\n");
+	node(&w, WS "/ring", 'l', "ring/ring");
+	CHECK_INT(build(&w), 0);
+	world_done(&w);
+}
+
 /* ---- work trees and submodules ---- */
 
 TEST(a_linked_work_tree_reaches_its_repository_when_both_say_so) {
