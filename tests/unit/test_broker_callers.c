@@ -179,6 +179,17 @@ static int signal_while_a_server_does_not_accept(void) {
 	CHECK_INT(connect(second, (struct sockaddr *)&a, sizeof a), -1);
 	CHECK_INT(errno, EINTR);
 	CHECK_INT(alarms, 1);
+
+	/* With a limit of its own it is not made again, and ends by itself. */
+	const struct timeval limit = {.tv_sec = 5}, soon = {.tv_usec = 50000};
+	CHECK_INT(setsockopt(second, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+	alarm_after(20000, SA_RESTART);
+	CHECK_INT(connect(second, (struct sockaddr *)&a, sizeof a), -1);
+	CHECK_INT(errno, EINTR);
+	CHECK_INT(alarms, 1);
+	CHECK_INT(setsockopt(second, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon), 0);
+	CHECK_INT(connect(second, (struct sockaddr *)&a, sizeof a), -1);
+	CHECK_INT(errno, EAGAIN);
 	return unlink("server");
 }
 

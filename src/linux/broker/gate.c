@@ -298,7 +298,7 @@ static long go_on(const struct call *c, const struct waiting *call) {
 	a.any.sa_family = call->family;
 	a.len = call->family == AF_INET6 ? sizeof a.in6 : sizeof a.in4;
 	fill(&a, call->to.s6_addr, call->port);
-	return socket_connect(c, fd, &a, -1);
+	return socket_go_on(c, fd, &a);
 }
 
 /* The gate reads what hostile programs and servers send: its word counts for the calls that it was

@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define SO_NETNS_COOKIE_ 71 /* Linux 5.14 */
@@ -220,22 +221,57 @@ static long connect_at_once(int fd, const struct address *a, bool *ret_waits) {
 	return r;
 }
 
-/* In a helper: a second connect waits for the first. */
-static long connect_waiting(const struct call *c, int fd, const void *arg) {
-	const struct address *a = arg;
-	(void)c;
+/* How long connect(2) waits on this socket, in ms; 0: as long as it takes. */
+static int64_t send_timeout(int fd) {
+	struct timeval limit = {0};
+	socklen_t len = sizeof limit;
 
-	return result(syscall(SYS_connect, fd, &a->any, a->len));
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, &len) != 0 ||
+	    limit.tv_sec > INT32_MAX) {
+		return 0;
+	}
+	int64_t ms = (int64_t)limit.tv_sec * 1000 + limit.tv_usec / 1000;
+	return ms == 0 && limit.tv_usec > 0 ? 1 : ms;
+}
+
+/* As the kernel: a wait with a limit of its own is not begun again after a signal, whatever
+ * SA_RESTART says. */
+static long interrupted(const struct call *c, int fd, long r) {
+	return r == -EINTR && call_stopped() && send_timeout(fd) != 0 ? call_done(c, -EINTR) : r;
+}
+
+struct begun {
+	struct address a;
+	bool before; /* by an earlier call of the caller, which knows */
+};
+
+/* In a helper: a second connect waits for the first.  The end of SO_SNDTIMEO is EINPROGRESS to
+ * whoever made the first. */
+static long connect_waiting(const struct call *c, int fd, const void *arg) {
+	const struct begun *b = arg;
+	long r = result(syscall(SYS_connect, fd, &b->a.any, b->a.len));
+
+	return r == -EALREADY && !b->before ? -EINPROGRESS : interrupted(c, fd, r);
+}
+
+static long connect_patiently(const struct call *c, int fd, const struct begun *begun, int held) {
+	struct begun b = *begun;
+	bool waits;
+	long r = connect_at_once(fd, &b.a, &waits);
+
+	b.before = b.before && r == -EALREADY;
+	if (waits && (r == -EINPROGRESS || r == -EAGAIN || r == -EALREADY)) {
+		return call_waits_apart(c, fd, held, connect_waiting, &b);
+	}
+	return r;
 }
 
 long socket_connect(const struct call *c, int fd, const struct address *a, int held) {
-	bool waits;
-	long r = connect_at_once(fd, a, &waits);
+	return connect_patiently(c, fd, &(struct begun){.a = *a, .before = true}, held);
+}
 
-	if (waits && (r == -EINPROGRESS || r == -EAGAIN || r == -EALREADY)) {
-		return call_waits_apart(c, fd, held, connect_waiting, a);
-	}
-	return r;
+long socket_go_on(const struct call *c, int fd, const struct address *a) {
+	return connect_patiently(c, fd, &(struct begun){.a = *a}, -1);
 }
 
 /* What was judged is what is connected to (K3): the kernel would take the wildcard for the
@@ -315,7 +351,8 @@ int port_dial(const struct broker *b, int family, uint16_t port) {
 static long connect_again(const struct call *c, int fd, const void *arg) {
 	struct inward in = *(const struct inward *)arg;
 	bool waits = in.waits;
-	int64_t until = clock_ms() + (waits ? TRIED_MS : TRIED_AT_ONCE_MS);
+	int64_t limit = waits ? send_timeout(fd) : TRIED_AT_ONCE_MS;
+	int64_t until = clock_ms() + (limit != 0 && limit < TRIED_MS ? limit : TRIED_MS);
 	long r = -EAGAIN;
 
 	while (r == -EAGAIN && clock_ms() < until) {
@@ -325,7 +362,11 @@ static long connect_again(const struct call *c, int fd, const void *arg) {
 		    : owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
 								    : connect_judged(c->b, fd, &in);
 	}
-	return r != -EAGAIN ? r : waits ? -ETIMEDOUT : -ECONNREFUSED;
+	if (r != -EAGAIN) {
+		return interrupted(c, fd, r);
+	}
+	/* Not EINPROGRESS at the end of SO_SNDTIMEO: nothing is in progress any more. */
+	return waits ? -ETIMEDOUT : -ECONNREFUSED;
 }
 
 /* With the network closed: the loopback, and there only our own. */

@@ -59,4 +59,7 @@ bool network_is_own(struct broker *b, int fd);
  * does.  `held` is a descriptor that the address names, or -1. */
 long socket_connect(const struct call *c, int fd, const struct address *a, int held);
 
+/* The same for what the gate has begun: the caller does not know that it goes on. */
+long socket_go_on(const struct call *c, int fd, const struct address *a);
+
 #endif
