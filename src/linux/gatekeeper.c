@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/signal_mask.h"
 #include "linux/init.h"
+#include "linux/keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,28 +99,11 @@ static int open_published(const struct plan *plan, struct gate_setup *s, struct 
 
 /* ---- the process ---- */
 
-/* To numbers from 3 on in this order, and the rest is closed. */
-static void keep_descriptors(struct gate_setup *s) {
-	int *kept[2 + GATE_PUBLISH_MAX] = {&s->channel, &s->lifeline};
-	int floor = 3 + (int)ARRAY_LEN(kept);
+static void keep_descriptors(const struct gate_setup *s) {
+	int kept[2 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline};
 
-	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
-		kept[2 + i] = &s->publish[i];
-	}
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-		*kept[i] = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, floor);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-		int at = 3 + (int)i;
-		if (*kept[i] >= 0 && dup3(*kept[i], at, O_CLOEXEC) == at) {
-			*kept[i] = at;
-		} else {
-			(void)close(at); /* nobody's */
-			*kept[i] = -1;
-		}
-	}
-	(void)syscall(SYS_close_range, 0U, 2U, 0U); /* since 5.9, which the broker needs as well */
-	(void)syscall(SYS_close_range, (unsigned)floor, UINT_MAX, 0U); /* likewise */
+	memcpy(kept + 2, s->publish, sizeof s->publish);
+	keep_only(kept, ARRAY_LEN(kept)); /* needs no further number: there may be none left */
 }
 
 static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {

@@ -103,6 +103,21 @@ def register_limits(suite):
                 contains(done.exited(125).err, text, level)
                 lines_of_one_error(done)
 
+    @suite.test("fault: with few open files a run is whole, or says that they are too few", root=True)
+    def _(box):
+        # At level standard the command's parent is the guard, which it may not signal.
+        script = "kill -0 $PPID 2>/dev/null && echo reached; echo ran"
+        for level, more, most in ((level, more, most) for level in LEVELS for most in range(13, 41)
+                                  for more in ((), ("--allow-host", "example.com"))):
+            done = box.run("--level", level, *more, "--", "sh", "-c", script if level == "standard" else "echo ran",
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            told = f"{level}, {more}, {most}: {done}"
+            if done.status == 0:
+                equal(done.out, RAN, told)
+                continue
+            contains(done.exited(125).err, "ulimit -n", told)
+            lines_of_one_error(done)
+
     @suite.test("fault: little address space ends in a run or a reported failure", root=True)
     def _(box):
         for kib in (1000, 2000, 4000, 5000, 6000, 8000, 12000, 20000):

@@ -7,6 +7,8 @@
  *           so one that stays behind is an escape. */
 #include "linux/layer.h"
 
+#include "base/auto.h"
+
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,20 +31,16 @@ static int lift(struct kit *k, struct err *e) {
 				       "cannot keep a descriptor for the command");
 		}
 	}
-	k->channel_fd = fcntl(k->channel_fd, F_DUPFD_CLOEXEC, floor);
-	if (k->scope_fd >= 0) {
-		k->scope_fd = fcntl(k->scope_fd, F_DUPFD_CLOEXEC, floor);
+	int *ours[] = {&k->channel_fd, &k->scope_fd, &k->lock_fd, &k->gate_fd, &k->warden_fd};
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		int lifted = *ours[i] < 0 ? -1 : fcntl(*ours[i], F_DUPFD_CLOEXEC, floor);
+		if (lifted < 0 && *ours[i] >= 0) {
+			/* The channel stays as it was: the reason is told by it. */
+			return err_sys(e, "descriptors", "cannot keep a descriptor of the guard");
+		}
+		*ours[i] = lifted;
 	}
-	if (k->lock_fd >= 0) {
-		k->lock_fd = fcntl(k->lock_fd, F_DUPFD_CLOEXEC, floor);
-	}
-	if (k->gate_fd >= 0) {
-		k->gate_fd = fcntl(k->gate_fd, F_DUPFD_CLOEXEC, floor);
-	}
-	if (k->warden_fd >= 0) {
-		k->warden_fd = fcntl(k->warden_fd, F_DUPFD_CLOEXEC, floor);
-	}
-	return k->channel_fd < 0 ? err_sys(e, "descriptors", "cannot keep the status channel") : 0;
+	return 0;
 }
 
 /* One more of ours behind the last. */

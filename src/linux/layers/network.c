@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "gate/wire.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <net/if.h>
@@ -186,10 +187,15 @@ static int connect_gate(struct kit *k, struct err *e) {
 	auto_fd relay6 = make_relay(AF_INET6, false), hold6 = make_relay(AF_INET6, true);
 	auto_fd ear = make_ear(AF_INET, port_of(hold)), ear6 = make_ear(AF_INET6, port_of(hold6));
 	const int made[] = {resolver, relay, relay6, hold, hold6, ear, ear6};
-	if (resolver < 0 || relay < 0 || hold < 0 || send_sockets(k->gate_fd, made) != 0) {
+	if (resolver < 0 || relay < 0 || hold < 0) {
 		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
 	}
-	return 0;
+	int r = send_sockets(k->gate_fd, made);
+	if (r == -EPIPE || r == -ECONNRESET) {
+		return err_set(e, ERR_SETUP, "network",
+			       "the process that serves the network ended before it could begin");
+	}
+	return r == 0 ? 0 : err_sys(e, "network", "cannot hand its sockets to the gate");
 }
 
 static int network_enter(struct kit *k, struct err *e) {
