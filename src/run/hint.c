@@ -257,13 +257,43 @@ static bool word_matches(const struct listener *l, struct span word, bool speake
 	return found;
 }
 
+/* Whether the first word names who speaks, and not what it failed on: "bin/cat: file: Permission
+ * denied", where there is such a file in the view. */
+static bool first_speaks(const struct listener *l) {
+	const char *at = l->line.at;
+	struct span first, word;
+	char text[PATH_MAX];
+	bool speaks = false;
+
+	if (!next_word(&at, l->phrase.at, &first) || first.at != l->line.at || *first.end != ':') {
+		return false;
+	}
+	while (!speaks && next_word(&at, l->phrase.at, &word)) {
+		size_t len = (size_t)(word.end - word.at);
+		struct arena a;
+
+		if (len >= sizeof text || !is_subject(l, word)) {
+			continue;
+		}
+		memcpy(text, word.at, len);
+		text[len] = '\0';
+		arena_init(&a);
+		const char *path = path_join(&a, l->plan->cwd, text);
+		speaks = path != NULL && plan_sight(l->plan, path) != SIGHT_NONE &&
+			 faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
+		arena_done(&a);
+	}
+	return speaks;
+}
+
 /* Whether the line names a path of the kind. */
 static bool line_names(const struct listener *l, struct advice *ret) {
 	const char *at = l->line.at;
+	bool skip = !sought[l->hint->when].speaker || first_speaks(l);
 	struct span word;
 
 	while (next_word(&at, l->line.end, &word)) {
-		bool speaker = word.at == l->line.at && !sought[l->hint->when].speaker;
+		bool speaker = word.at == l->line.at && skip;
 		if (word_matches(l, word, speaker, ret)) {
 			return true;
 		}

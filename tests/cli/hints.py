@@ -164,6 +164,18 @@ def register(suite):
             helps(box, "fs.deny", at(level, "--deny", "*.key"), sh("echo x >new.key && rm new.key"))
             helps(box, "fs.deny", at(level, "--read", f"{box.home}"), ("cat", f"{box.home}/.aws/credentials"))
 
+    @test("hint: the program that speaks is not what it failed on")
+    def _(box):
+        # Without a namespace a program is started although a pattern denies to read it (LM08a).
+        os.mkdir(f"{box.ws}/bin")
+        shutil.copy("/bin/cat", f"{box.ws}/bin/cat")
+        box.write("ws/closed", "x\n")
+        os.chmod(f"{box.ws}/closed", 0)
+        done = box.run(*at("standard", "--deny", "**/cat"), "--", "bin/cat", "closed")
+        contains(done.exited(1).err, "closed: Permission denied", "the file's mode")
+        check("hint" not in done.err, f"a rule is blamed for a file's mode: {done}")
+        contains(hint(box.run(*at("standard", "--deny", "closed"), "--", "bin/cat", "closed"))[1], "closed", "the file")
+
     @test("hint: a protected name, of the built-in sets, of git and of the caller's", root=True)
     def _(box):
         box.execute(["git", "init", "-q", box.ws]).exited(0)
