@@ -20,10 +20,10 @@
 #define NOT_ASKED "not asked for: the policy sets no such limit"
 
 /* The intervals are those of linux/pace.h and linux/sampler.c. */
-#define SAMPLED                                                                                    \
-	"sampled every 5 to 100 ms, and the run is killed when it exceeds the limit: it may do "   \
-	"so "                                                                                      \
-	"for a moment; `corral status` says how to get a control group"
+#define SAMPLED_EVERY(shortest)                                                                    \
+	"sampled every " shortest                                                                  \
+	" to 100 ms, and the run is killed when it exceeds the limit: it may do so for a moment; " \
+	"`corral status` says how to get a control group"
 #define SAMPLED_DISK                                                                               \
 	"the growth of writable directories is sampled every 50 ms to 30 s, and the run is "       \
 	"killed "                                                                                  \
@@ -130,11 +130,10 @@ static void plan_output(struct plan *plan) {
 }
 
 /* Of a limit on what processes use. */
-static struct promise promise_sampled(const struct host *h) {
+static struct promise promise_sampled(const struct host *h, const char *how) {
 	return h->sampling_why != NULL
 		       ? (struct promise){.state = STATE_ABSENT, .why = h->sampling_why}
-		       : (struct promise){
-				 .state = STATE_WEAKER, .by = {"sampling"}, .why = SAMPLED};
+		       : (struct promise){.state = STATE_WEAKER, .by = {"sampling"}, .why = how};
 }
 
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
@@ -142,7 +141,7 @@ static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) 
 	if (bytes == LIMIT_NONE) {
 		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
 	} else if (!h->cgroup.memory) {
-		made = promise_sampled(h);
+		made = promise_sampled(h, SAMPLED_EVERY("5"));
 		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
 	} else {
 		plan->memory_bytes = bytes;
@@ -199,7 +198,7 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 /* The built-in number is not sampled: that would cost every run. */
 static struct promise sample_processes(struct plan *plan, const struct policy *p, int64_t count,
 				       const struct host *h) {
-	struct promise made = promise_sampled(h);
+	struct promise made = promise_sampled(h, SAMPLED_EVERY("10"));
 
 	if (!is_asked(p, KEY_LIMITS_PROCESSES)) {
 		return (struct promise){
