@@ -266,6 +266,49 @@ TEST(a_signal_for_another_thread_is_no_errno_that_no_program_knows) {
 	world_remove();
 }
 
+static pid_t second_thread;
+
+static void *wait_by_number(void *arg) {
+	second_thread = (pid_t)syscall(SYS_gettid);
+	*(int *)arg = open_patiently("other-fifo");
+	return NULL;
+}
+
+/* kill(2) takes the number of a thread: the signal is for the process, and that thread's. */
+static int job_signal_for_the_second_thread(void) {
+	const struct sigaction counting = {.sa_handler = count_alarm, .sa_flags = SA_RESTART};
+	pthread_t t;
+	int other = -1;
+
+	alarms = 0;
+	CHECK_INT(mkfifo("other-fifo", 0600), 0);
+	CHECK_INT(sigaction(SIGTERM, &counting, NULL), 0);
+	CHECK_INT(pthread_create(&t, NULL, wait_by_number, &other), 0);
+	while (second_thread == 0) {
+		usleep(1000);
+	}
+	pid_t writer = fork();
+	if (writer == 0) {
+		usleep(100000);
+		(void)kill(second_thread, SIGTERM);
+		usleep(200000);
+		_exit(open_close("fifo", O_WRONLY) + open_close("other-fifo", O_WRONLY));
+	}
+	CHECK_INT(open_patiently("fifo"), 0);
+	CHECK_INT(pthread_join(t, NULL), 0);
+	CHECK_INT(other, 0);
+	CHECK_INT(alarms, 1);
+	CHECK_INT(wait_for(writer), 0);
+	return unlink("other-fifo");
+}
+
+TEST(a_signal_that_names_a_thread_is_no_errno_either) {
+	world_make();
+	CHECK_INT(without_broker(job_signal_for_the_second_thread), 0);
+	CHECK_INT(with_broker(BROKER_FILES, job_signal_for_the_second_thread), 0);
+	world_remove();
+}
+
 static void *pause_for_ever(void *arg) {
 	(void)pause();
 	return arg;

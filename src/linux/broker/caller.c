@@ -322,6 +322,60 @@ static uint64_t job_signals(void) {
 	       signal_bit(SIGTTIN) | signal_bit(SIGTTOU) | signal_bit(SIGWINCH);
 }
 
+/* Where linux_dirent64 has the length of an entry, and its name. */
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+/* Whether this thread may have been chosen for one of the signals: it is on its way then, or waits
+ * in a call as ours does (D).  One that sleeps (S) was not. */
+static bool may_take(const struct call *c, const char *name, uint64_t signals) {
+	char text[STATUS_MAX];
+	pid_t tid = 0;
+
+	for (; *name >= '0' && *name <= '9' && tid < INT_MAX / 10; name++) {
+		tid = tid * 10 + (*name - '0');
+	}
+	if (*name != '\0' || tid == 0 || tid == c->tid) {
+		return false; /* "." and "..", and the caller */
+	}
+	read_status(c, tid, text, sizeof text);
+	bool out = text[0] == '\0' || strstr(text, "\nState:\tS") != NULL ||
+		   strstr(text, "\nState:\tZ") != NULL || strstr(text, "\nState:\tX") != NULL;
+	return !out && (signals & ~signal_set(text, "\nSigBlk:\t")) != 0;
+}
+
+static bool others_may_take(const struct call *c, uint64_t signals) {
+	char buf[1024];
+	struct text path = {.len = 0};
+	uint16_t len;
+	long n = -1;
+
+	text_number(&path, (uint64_t)c->tid);
+	text_add(&path, "/task");
+	auto_fd dir = openat(c->b->proc, path.s, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+		for (long at = 0; at < n; at += len) {
+			memcpy(&len, buf + at + ENTRY_LENGTH, sizeof len);
+			if (may_take(c, buf + at + ENTRY_NAME, signals)) {
+				return true;
+			}
+		}
+	}
+	return n != 0;
+}
+
+/* A job's signal is the first thread's, unless kill(2) named another one, or a timer has it: then
+ * that one takes it.  It is ours for certain when it still waits after a look at all others. */
+static bool job_is_ours(const struct call *c, uint64_t signals) {
+	char text[STATUS_MAX];
+
+	if (signals == 0 || others_may_take(c, signals)) {
+		return false;
+	}
+	read_status(c, c->tid, text, sizeof text);
+	return (signal_set(text, "\nShdPnd:\t") & signals) == signals;
+}
+
 /* The kernel wakes one thread for a signal of the whole process.  That is the first one where it
  * does not block it, but for those of a child, which are its maker's, and those of timers, which
  * are of whoever runs; neither is a job's. */
@@ -336,7 +390,7 @@ enum caller_signal caller_signal(const struct call *c, uint64_t *ret_shared) {
 	bool alone = field_value(text, "Threads:", 10) == 1, first = process == c->tid;
 
 	if ((signal_set(text, "\nSigPnd:\t") & heard) != 0 || (alone && shared != 0) ||
-	    (first && (shared & job_signals()) != 0)) {
+	    (first && job_is_ours(c, shared & job_signals()))) {
 		return SIGNAL_SURE;
 	}
 	if (!first && process > 0) {
