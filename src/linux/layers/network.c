@@ -14,7 +14,6 @@
 #include "base/auto.h"
 #include "gate/wire.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <net/if.h>
@@ -190,12 +189,10 @@ static int connect_gate(struct kit *k, struct err *e) {
 	if (resolver < 0 || relay < 0 || hold < 0) {
 		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
 	}
-	int r = send_sockets(k->gate_fd, made);
-	if (r == -EPIPE || r == -ECONNRESET) {
-		return err_set(e, ERR_SETUP, "network",
-			       "the process that serves the network ended before it could begin");
-	}
-	return r == 0 ? 0 : err_sys(e, "network", "cannot hand its sockets to the gate");
+	return send_sockets(k->gate_fd, made) == 0
+		       ? 0
+		       : err_sys(e, "network",
+				 "the process that serves the network takes no sockets");
 }
 
 static int network_enter(struct kit *k, struct err *e) {
