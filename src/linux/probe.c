@@ -254,13 +254,14 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 
 /* One of those that git reads.  settings: NULL when only what it names is asked. */
 static void read_git(struct arena *a, struct host *h, struct gitsettings *settings, size_t which) {
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	struct gitobeyed *o = &h->git_obeyed;
 	struct buf text;
 
-	auto_fd direct = sys_openat2(AT_FDCWD, o->files[which], flags, RESOLVE_NO_SYMLINKS);
+	auto_fd direct =
+		sys_openat2(AT_FDCWD, o->files[which], flags | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
 	o->linked[which] = direct < 0 && errno != ENOENT && errno != EACCES;
-	auto_fd led = o->linked[which] ? open(o->files[which], flags) : -1;
+	auto_fd led = o->linked[which] ? open(o->files[which], flags | O_CLOEXEC) : -1;
 	int fd = o->linked[which] ? led : direct;
 	buf_init(&text);
 	if (fd >= 0 && fd_read_all(fd, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {

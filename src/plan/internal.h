@@ -199,10 +199,10 @@ void shared_skeleton(struct builder *b);
 void shared_open_view(struct builder *b);
 int shared_spread(struct builder *b, struct err *e);
 void shared_traits(struct builder *b);
-/* patterns.c: rules about names; what they ask of the filter; the broker where there are
- * namespaces. */
+/* patterns.c: rules about names. */
 void rules_build(struct builder *b);
 int rules_check(const struct builder *b, struct err *e);
+/* traits.c: what they ask of the filter; the broker where there are namespaces. */
 unsigned rules_traits(const struct builder *b);
 void rules_broker(struct builder *b);
 /* No mount is made for it. */

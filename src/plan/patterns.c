@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "data/names.h"
-#include "data/syscalls.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -573,49 +572,4 @@ void rules_build(struct builder *b) {
 	add_names(b);
 	follow_rules(b);
 	agents_warn(b);
-}
-
-/* ---- what the filter has to ask ---- */
-
-static bool is_about(const struct rule *r, const char *tree) {
-	return path_within(r->anchor, tree) || path_within(tree, r->anchor);
-}
-
-/* Whether a rule is about something that could be changed. */
-static bool rules_are_about(const struct builder *b, const struct wish *w) {
-	for (size_t i = 0; i < b->plan->rules.count; i++) {
-		if (is_about(&b->plan->rules.list[i], w->m.target)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-unsigned rules_traits(const struct builder *b) {
-	unsigned traits = b->plan->rules.reads ? TRAIT_READS : 0;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && w->m.writable && rules_are_about(b, w)) {
-			return traits | TRAIT_CHANGES;
-		}
-	}
-	return traits;
-}
-
-void rules_broker(struct builder *b) {
-	struct plan *plan = b->plan;
-	plan->exceptions = rules_traits(b);
-	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets);
-	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
-	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
-		plan->traits |= TRAIT_MARKS;
-	}
-	if (plan->broker && b->h->sockets) {
-		bool open =
-			plan->landlock_abi >= LANDLOCK_ABI_UNIX || loss_is_accepted(b->p, "ipc");
-		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
-	}
-	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
-		note_add(b, keep_printf(b, "there is no broker: %s", b->h->notify_why));
-	}
 }
