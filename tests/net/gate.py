@@ -173,8 +173,7 @@ def waits_for_many(pid):
     return any("eventpoll" in os.readlink(f"{folder}/{name}") for name in os.listdir(folder))
 
 
-def gate_of(pid):
-    """The child of corral that is in corral's own network."""
+def find_gate(pid):
     own = os.readlink(f"/proc/{pid}/ns/net")
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -184,7 +183,17 @@ def gate_of(pid):
                 return int(entry)
         except OSError:
             continue
-    raise Failed("no process of the run looks like its gate")
+    return None
+
+
+def gate_of(pid):
+    """The child of corral that is in corral's own network; on a loaded machine it begins later than the command."""
+    end = time.monotonic() + PATIENCE
+    while (found := find_gate(pid)) is None:
+        if time.monotonic() > end:
+            raise Failed("no process of the run looks like its gate")
+        time.sleep(0.02)
+    return found
 
 
 # ---- names ----
