@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/errno_name.h"
 #include "base/str.h"
 #include "data/acts.h"
 
@@ -109,13 +110,20 @@ static int check_stack(struct corral_error *err) {
 			   "the stack limit (ulimit -s) is below 256 KiB");
 }
 
+/* musl has no text for some numbers, and says of them what it says of 0. */
+static const char *error_text(int number) {
+	const char *text = strerror(number);
+
+	return streq(text, strerror(0)) ? errno_name(number) : text;
+}
+
 static void print_error(struct corral_error *err) {
 	hide_controls(err->layer, false);
 	hide_controls(err->message, true);
 	hide_controls(err->remedy, true);
 	(void)fprintf(stderr, "corral: %s: %s", err->layer, err->message);
 	if (err->sys_errno != 0) {
-		(void)fprintf(stderr, ": %s", strerror(err->sys_errno));
+		(void)fprintf(stderr, ": %s", error_text(err->sys_errno));
 	}
 	(void)fprintf(stderr, "\n");
 	if (err->remedy[0] != '\0') {

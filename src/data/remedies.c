@@ -23,6 +23,9 @@ const struct remedy_row remedy_rows[] = {
 	{"", ENFILE, "the whole system is out of file descriptors: sysctl fs.file-max"},
 	{"", ENOMEM, "free memory, or raise its limit: ulimit -v unlimited"},
 	{"", EDQUOT, "free space: the disk quota of this user is used up"},
+	{"", ETOOMANYREFS,
+	 "end the program that keeps your descriptors in flight in unix sockets, or "
+	 "raise the limit: ulimit -n 65536"},
 	{"cow", EINVAL,
 	 "set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"},
 	{"cow", ENODEV, "load the module (as root): modprobe overlay; or leave --cow out"},

@@ -3,6 +3,7 @@
 Every row runs at both levels, as the user and as root: the command runs, or one
 sentence says what is wrong and the status is right; nothing is left behind.
 """
+import errno
 import itertools
 import os
 import resource
@@ -149,6 +150,34 @@ def register_limits(suite):
                 continue
             contains(done.exited(125).err, "Resource temporarily unavailable", f"{level}, {most}")
             contains(done.err, "ulimit -u", "the remedy")
+            lines_of_one_error(done)
+
+    @suite.test("fault: the user has too many descriptors in flight")
+    def _(box):
+        code = ("import array, os, socket, subprocess, sys\n"
+                "fd, held = os.open('/dev/null', os.O_RDONLY), []\n"
+                "try:\n"
+                "    while True:\n"
+                "        held.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))\n"
+                "        for _ in range(8):\n"
+                "            held[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [fd] * 250))])\n"
+                "except OSError as error:\n"
+                "    print(error.errno, flush=True)\n"
+                "sys.exit(subprocess.run([os.environ['CORRAL'], 'run', '--', 'true']).returncode)\n")
+        if not suite.root:
+            raise Skip("only root can become somebody else, and the kernel counts them for the whole user")
+        def become():
+            os.setgroups([])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+            os.setresgid(60160, 60160, 60160)
+            os.setresuid(60160, 60160, 60160)
+        os.chmod(box.home, 0o777)
+        os.chmod(box.ws, 0o777)
+        done = box.execute(["/usr/bin/python3", "-c", code], user=None, group=None, extra_groups=None, preexec_fn=become)
+        equal(done.out, f"{errno.ETOOMANYREFS}\n", "the limit is reached")
+        if done.status != 0:  # a run that passes no descriptor does not meet the limit
+            done.exited(125).said("ulimit -n")
+            check("No error information" not in done.err, f"{done}")
             lines_of_one_error(done)
 
     @suite.test("fault: the caller has no passwd entry")
