@@ -70,6 +70,9 @@ void patience_end(const struct patience *p);
 void caller_give_back(const int *fd);
 #define auto_taken __attribute__((cleanup(caller_give_back))) int
 
+/* The number behind a field that begins a line of a file of /proc; -1 when there is none. */
+long status_number(const char *text, const char *field, unsigned base);
+
 /* A number of a file of /proc, by the word that begins its line.  -ENOENT, or -ENODATA
  * when it is not there. */
 long caller_number(const struct call *c, const char *path, const char *field, unsigned base);
