@@ -48,9 +48,9 @@ def common(build, sanitized, corral):
     yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
-    yield "hello", [PYTHON, f"{HERE}/unit/hello_of_clients.py", f"{build}/tests/unit/sniff"]
+    yield "hello", [PYTHON, f"{HERE}/unit/tls_hello_of_clients.py", f"{build}/tests/unit/sniff"]
     yield "http", [PYTHON, f"{HERE}/unit/http_against_others.py", f"{build}/tests/unit/sniff"]
-    yield "talk", [PYTHON, f"{HERE}/unit/talk_against_model.py", f"{build}/tests/unit/sniff"]
+    yield "talk", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
 

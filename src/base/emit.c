@@ -48,11 +48,11 @@ static void escaped(struct buf *out, unsigned long code) {
 /* One character that does not stand for itself, or one that is not ASCII. */
 static size_t put_other(struct buf *out, const unsigned char *p, size_t left) {
 	unsigned long code = p[0];
-	size_t n = utf8_length(p, left);
+	size_t n = str_utf8_length(p, left);
 
 	if (n == 0) {
 		buf_add(out, "\xEF\xBF\xBD", 3);
-	} else if (n == 1 || control_at(p, left, &code) > 0) {
+	} else if (n == 1 || str_control_at(p, left, &code) > 0) {
 		escaped(out, code);
 	} else {
 		buf_add(out, p, n);

@@ -5,7 +5,7 @@
 
 #define NAME(e) [e] = #e
 
-/* clang-format off: a list, not code */
+/* clang-format off */
 static const char *const names[] = {
 	NAME(E2BIG),
 	NAME(EACCES),

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+#include <limits.h>
 
 int fd_write_all(int fd, const void *data, size_t len) {
 	const char *p = data;
@@ -50,10 +53,32 @@ int fd_read_all(int fd, size_t limit, struct buf *out) {
 	return 0;
 }
 
-int file_read(const char *path, size_t limit, struct buf *out) {
+int fd_read_file(const char *path, size_t limit, struct buf *out) {
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
 		return -1;
 	}
 	return fd_read_all(fd, limit, out);
+}
+
+void fd_close_all_but(const int *kept, size_t n) {
+	unsigned from = 0;
+
+	for (;;) {
+		unsigned next = UINT_MAX; /* the smallest that is kept and not passed yet */
+
+		for (size_t i = 0; i < n; i++) {
+			if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next) {
+				next = (unsigned)kept[i];
+			}
+		}
+		if (next > from) {
+			/* Since 5.9.  What stays open is closed by the process's end. */
+			(void)syscall(SYS_close_range, from, next - 1, 0U);
+		}
+		if (next == UINT_MAX) {
+			return;
+		}
+		from = next + 1;
+	}
 }

@@ -13,6 +13,9 @@ int fd_write_all(int fd, const void *data, size_t len);
 int fd_read_all(int fd, size_t limit, struct buf *out);
 
 /* Opens, reads and closes; -1 with errno set (ENOENT when it is not there). */
-int file_read(const char *path, size_t limit, struct buf *out);
+int fd_read_file(const char *path, size_t limit, struct buf *out);
+
+/* Closes every descriptor but these; a negative one is none.  System calls only. */
+void fd_close_all_but(const int *kept, size_t n);
 
 #endif

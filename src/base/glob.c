@@ -43,7 +43,7 @@ static unsigned folded(unsigned c) {
 /* The character at s, and its length. */
 static unsigned character(const char *s, size_t left, size_t *ret_len) {
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = utf8_length(p, left);
+	size_t n = str_utf8_length(p, left);
 	static const unsigned lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
 
 	*ret_len = n == 0 ? 1 : n;

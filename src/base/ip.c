@@ -323,7 +323,7 @@ static bool prefix_only(const struct ip *ip, unsigned bits) {
 	return ip_same(ip, &base);
 }
 
-bool network_parse(const char *s, size_t len, struct network *ret) {
+bool ip_network_parse(const char *s, size_t len, struct network *ret) {
 	const char *slash = len == 0 ? NULL : memchr(s, '/', len);
 	size_t address = slash == NULL ? len : (size_t)(slash - s);
 	struct network n;
@@ -346,7 +346,7 @@ bool network_parse(const char *s, size_t len, struct network *ret) {
 	return true;
 }
 
-bool network_holds(const struct network *n, const struct ip *ip) {
+bool ip_network_holds(const struct network *n, const struct ip *ip) {
 	/* Otherwise "::/0" would hold all of IPv4, of which its writer said nothing. */
 	bool four = n->bits >= 8 * sizeof mapped && ip_is4(&n->ip);
 

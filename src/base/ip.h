@@ -35,7 +35,7 @@ struct network {
 };
 
 /* "10.0.0.0/8", "fd00::/8", or an address alone; bits beyond the prefix must be zero. */
-bool network_parse(const char *s, size_t len, struct network *ret);
-bool network_holds(const struct network *n, const struct ip *ip);
+bool ip_network_parse(const char *s, size_t len, struct network *ret);
+bool ip_network_holds(const struct network *n, const struct ip *ip);
 
 #endif

@@ -1,91 +1,6 @@
 #include "base/str.h"
 
-bool path_within(const char *path, const char *dir) {
-	size_t n = strlen(dir);
-	if (n == 1 && dir[0] == '/') {
-		return true;
-	}
-	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
-char *path_normal(struct arena *a, const char *path) {
-	if (path[0] != '/') {
-		return NULL;
-	}
-	char *out = arena_alloc(a, strlen(path) + 2);
-	if (out == NULL) {
-		return NULL;
-	}
-	size_t len = 0;
-	for (const char *p = path; *p != '\0';) {
-		while (*p == '/') {
-			p++;
-		}
-		size_t n = strcspn(p, "/");
-		if (n == 2 && p[0] == '.' && p[1] == '.') {
-			while (len > 0 && out[--len] != '/') {
-			}
-		} else if (n > 0 && !(n == 1 && p[0] == '.')) {
-			out[len++] = '/';
-			memcpy(out + len, p, n);
-			len += n;
-		}
-		p += n;
-	}
-	if (len == 0) {
-		out[len++] = '/';
-	}
-	out[len] = '\0';
-	return out;
-}
-
-char *path_join(struct arena *a, const char *dir, const char *rest) {
-	if (rest[0] == '/') {
-		return path_normal(a, rest);
-	}
-	size_t head = strlen(dir), tail = strlen(rest);
-	char *both = arena_alloc(a, head + tail + 2);
-	if (both == NULL) {
-		return NULL;
-	}
-	char *end = mempcpy(both, dir, head);
-	*end = '/';
-	memcpy(end + 1, rest, tail + 1);
-	return path_normal(a, both);
-}
-
-size_t path_depth(const char *path) {
-	size_t depth = 0;
-	for (const char *p = path; *p != '\0'; p++) {
-		if (*p == '/' && p[1] != '\0') {
-			depth++;
-		}
-	}
-	return depth;
-}
-
-int path_order(const char *a, const char *b) {
-	while (*a != '\0' && *a == *b) {
-		a++;
-		b++;
-	}
-	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
-	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
-	return left - right;
-}
-
-bool path_parent(const char *path, char out[PATH_MAX]) {
-	const char *slash = strrchr(path, '/');
-	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
-	if (len == 0 || len >= PATH_MAX) {
-		return false;
-	}
-	memcpy(out, path, len);
-	out[len] = '\0';
-	return true;
-}
-
-size_t utf8_length(const unsigned char *p, size_t left) {
+size_t str_utf8_length(const unsigned char *p, size_t left) {
 	static const unsigned long smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC0 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
 
@@ -132,8 +47,8 @@ static unsigned long utf8_code(const unsigned char *p, size_t len) {
 	return code;
 }
 
-size_t control_at(const unsigned char *p, size_t left, unsigned long *ret_code) {
-	size_t len = left == 0 ? 0 : utf8_length(p, left);
+size_t str_control_at(const unsigned char *p, size_t left, unsigned long *ret_code) {
+	size_t len = left == 0 ? 0 : str_utf8_length(p, left);
 	if (left == 0 || (len == 1 && p[0] >= 0x20 && p[0] != 0x7F)) {
 		return 0;
 	}
@@ -146,20 +61,20 @@ size_t control_at(const unsigned char *p, size_t left, unsigned long *ret_code) 
 	return len == 0 ? 1 : len;
 }
 
-size_t control_length(const char *s) {
+size_t str_control_length(const char *s) {
 	unsigned long code;
-	return control_at((const unsigned char *)s, strnlen(s, 4), &code);
+	return str_control_at((const unsigned char *)s, strnlen(s, 4), &code);
 }
 
-size_t char_length(const char *s) {
-	size_t len = utf8_length((const unsigned char *)s, strnlen(s, 4));
+size_t str_char_length(const char *s) {
+	size_t len = str_utf8_length((const unsigned char *)s, strnlen(s, 4));
 	return len == 0 ? *s != '\0' : len;
 }
 
-void hide_controls(char *text, bool keep_newlines) {
+void str_hide_controls(char *text, bool keep_newlines) {
 	for (char *p = text; *p != '\0';) {
-		size_t n = keep_newlines && *p == '\n' ? 0 : control_length(p);
+		size_t n = keep_newlines && *p == '\n' ? 0 : str_control_length(p);
 		memset(p, '?', n);
-		p += n > 0 ? n : char_length(p);
+		p += n > 0 ? n : str_char_length(p);
 	}
 }

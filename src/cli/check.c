@@ -83,7 +83,7 @@ int verb_check(struct invocation *inv, struct corral_error *err) {
 		return -1;
 	}
 	if (!inv->json) {
-		hide_controls(text, true);
+		str_hide_controls(text, true);
 	}
 	return print_text(text, err) != 0 ? -1 : status;
 }

@@ -12,9 +12,9 @@
 
 static void hide_for_terminal(char *text) {
 	for (char *p = text; *p != '\0';) {
-		size_t n = *p == '\n' || *p == '\t' ? 0 : control_length(p);
+		size_t n = *p == '\n' || *p == '\t' ? 0 : str_control_length(p);
 		memset(p, '?', n);
-		p += n > 0 ? n : char_length(p);
+		p += n > 0 ? n : str_char_length(p);
 	}
 }
 

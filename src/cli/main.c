@@ -118,9 +118,9 @@ static const char *error_text(int number) {
 }
 
 static void print_error(struct corral_error *err) {
-	hide_controls(err->layer, false);
-	hide_controls(err->message, true);
-	hide_controls(err->remedy, true);
+	str_hide_controls(err->layer, false);
+	str_hide_controls(err->message, true);
+	str_hide_controls(err->remedy, true);
 	(void)fprintf(stderr, "corral: %s: %s", err->layer, err->message);
 	if (err->sys_errno != 0) {
 		(void)fprintf(stderr, ": %s", error_text(err->sys_errno));

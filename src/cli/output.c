@@ -76,7 +76,7 @@ void say(const char *fmt, ...) {
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap); /* may be cut: a message */
 	va_end(ap);
-	hide_controls(text, true);
+	str_hide_controls(text, true);
 	buf_init(&line);
 	buf_printf(&line, "corral: %s\n", text);
 	if (!buf_failed(&line)) {

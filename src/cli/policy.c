@@ -54,7 +54,7 @@ static int check_one(const char *path, bool *ret_ok, struct corral_error *err) {
 		buf_printf(&line, "\n  remedy: %s", found.remedy);
 	}
 	if (!buf_failed(&line)) {
-		hide_controls(line.data, true);
+		str_hide_controls(line.data, true);
 	}
 	int rc = buf_failed(&line) ? memory_error(err) : print_text(line.data, err);
 	buf_done(&line);

@@ -3,7 +3,7 @@
  * Should:   do exactly what its words say, inside as outside, and print the
  *           errno of the first call that failed.
  * Must not: judge: whether the act should have succeeded is the library's
- *           business (lib/selftest.c), which looks at the host.
+ *           business (selftest/selftest.c), which looks at the host.
  * Fails:    with status 1 when the act was refused, 2 when it is not known. */
 #include "cli/cli.h"
 
@@ -40,7 +40,7 @@ static int act_write(char **words) {
 static int print_file(const char *path) {
 	struct buf text;
 	buf_init(&text);
-	int rc = file_read(path, READ_MAX, &text);
+	int rc = fd_read_file(path, READ_MAX, &text);
 	if (rc == 0) {
 		for (size_t i = 0; i < text.len; i++) { /* as /proc separates variables */
 			if (text.data[i] == '\0') {

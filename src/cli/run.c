@@ -93,7 +93,7 @@ static void put_created(struct buf *out, const char *path, const char *kind, boo
 	auto_free char *shown = strdup(path);
 
 	if (shown != NULL) {
-		hide_controls(shown, false);
+		str_hide_controls(shown, false);
 		buf_printf(out, "%s%s (%s)", first ? "" : ", ", shown, kind);
 	}
 }
@@ -144,7 +144,7 @@ static void tell_strays(const struct corral_result *result) {
 		buf_printf(&line, "%s~/%s", i == 0 ? "" : ", ", name);
 	}
 	if (!buf_failed(&line)) {
-		hide_controls(line.data, false);
+		str_hide_controls(line.data, false);
 		say("made in the private HOME, not in yours: %s (kept in %s); --write DIR grants a "
 		    "directory of yours",
 		    line.data, corral_result_home(result));

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 /* Where a shell lies that is visible inside, whatever the view. */

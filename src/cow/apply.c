@@ -11,6 +11,7 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>

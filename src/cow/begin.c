@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -134,7 +135,7 @@ static int check_mounts(const char *workspace, struct err *e) {
 	int rc = 0;
 
 	buf_init(&text);
-	if (file_read("/proc/self/mountinfo", MOUNTS_MAX, &text) != 0) {
+	if (fd_read_file("/proc/self/mountinfo", MOUNTS_MAX, &text) != 0) {
 		rc = err_sys(e, COW_WHERE, "cannot read which file systems are mounted");
 	}
 	for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end) {

@@ -8,6 +8,7 @@
 #include "cow/cow.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/str.h"
 
 static const struct cow_fact *base_of(const struct cow *c, const char *path) {

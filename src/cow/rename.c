@@ -10,6 +10,7 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <fcntl.h>

@@ -51,8 +51,8 @@ void cow_time_text(struct timespec t, char out[24]) {
 
 static bool needs_quotes(const char *path) {
 	for (const char *p = path; *p != '\0'; p++) {
-		size_t wide = utf8_length((const unsigned char *)p, strlen(p));
-		if (*p == '"' || *p == '\\' || control_length(p) > 0 || wide == 0) {
+		size_t wide = str_utf8_length((const unsigned char *)p, strlen(p));
+		if (*p == '"' || *p == '\\' || str_control_length(p) > 0 || wide == 0) {
 			return true;
 		}
 		p += wide - 1;
@@ -346,7 +346,7 @@ static void put_path(struct emit *j, const char *key, const char *hex_key, const
 	bool plain = true;
 	emit_string(j, key, path);
 	for (const char *p = path == NULL ? "" : path; *p != '\0' && plain;) {
-		size_t wide = utf8_length((const unsigned char *)p, strlen(p));
+		size_t wide = str_utf8_length((const unsigned char *)p, strlen(p));
 		plain = wide > 0;
 		p += wide;
 	}

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <ctype.h>

@@ -49,7 +49,7 @@ bool cow_text_is_long(struct cow_text t) {
 	return n > LINES_MAX;
 }
 
-static int side_init(struct side *s, struct cow_text t) {
+static int outer_fd_init(struct side *s, struct cow_text t) {
 	size_t n = 0;
 	for (size_t i = 0; i < t.len; i++) {
 		n += t.data[i] == '\n' || i + 1 == t.len;
@@ -73,7 +73,7 @@ static int side_init(struct side *s, struct cow_text t) {
 	return 0;
 }
 
-static void side_done(struct side *s) {
+static void outer_fd_done(struct side *s) {
 	free(s->lines);
 	free(s->marked);
 }
@@ -266,13 +266,14 @@ static bool next_hunk(const struct side *old, const struct side *new, struct hun
 int cow_text_diff(struct cow_text was, struct cow_text is, struct buf *out, struct err *e) {
 	struct side old = {0}, new = {0};
 	struct hunk h = {0};
-	int rc = side_init(&old, was) != 0 || side_init(&new, is) != 0 || mark(&old, &new) != 0
+	int rc = outer_fd_init(&old, was) != 0 || outer_fd_init(&new, is) != 0 ||
+				 mark(&old, &new) != 0
 			 ? err_memory(e, COW_WHERE)
 			 : 0;
 	while (rc == 0 && next_hunk(&old, &new, &h)) {
 		put_hunk(out, &old, &new, &h);
 	}
-	side_done(&old);
-	side_done(&new);
+	outer_fd_done(&old);
+	outer_fd_done(&new);
 	return rc;
 }

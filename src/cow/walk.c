@@ -12,6 +12,7 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ struct entries {
 };
 
 /* A directory to look at. */
-struct place {
+struct walk_position {
 	const char *path;
 	bool upper; /* it is in the upper tree */
 	bool all;   /* what the workspace has there is gone unless the upper tree has it */
@@ -55,7 +56,7 @@ struct place {
 
 /* A directory that is being gone through. */
 struct frame {
-	struct place p;
+	struct walk_position p;
 	struct arena own; /* of the entries */
 	struct entries list;
 	size_t at;
@@ -139,7 +140,7 @@ static bool was_closed(const struct cow *c, const char *path) {
 }
 
 static int read_place(struct walk *w, struct frame *f) {
-	const struct place *p = &f->p;
+	const struct walk_position *p = &f->p;
 	struct entries *ret = &f->list;
 	int flags = O_RDONLY | O_DIRECTORY;
 	auto_fd upper = p->upper ? cow_open_upper(w->c, p->path, flags) : -1;
@@ -301,7 +302,7 @@ static int keep_base(struct walk *w, const char *path, const struct entry *it) {
 }
 
 /* What is in a directory comes next. */
-static int descend(struct walk *w, struct place p) {
+static int descend(struct walk *w, struct walk_position p) {
 	if (arena_grow(w->c->a, &w->frames, w->depth, &w->cap, sizeof *w->frames) != 0) {
 		return err_memory(w->e, COW_WHERE);
 	}
@@ -318,14 +319,14 @@ static int visit_deleted(struct walk *w, const char *path, const struct entry *i
 	if (add_change(w, COW_DELETED, path, it) != 0) {
 		return -1;
 	}
-	struct place below = {.path = path, .all = true};
+	struct walk_position below = {.path = path, .all = true};
 	return S_ISDIR(it->lower.st_mode) ? descend(w, below) : 0;
 }
 
 /* Both are directories, or there is only the upper one. */
 static int visit_dir(struct walk *w, const char *path, struct entry *it, bool all) {
 	auto_fd fd = cow_open_upper(w->c, path, O_RDONLY | O_DIRECTORY);
-	struct place below = {.path = path, .upper = true};
+	struct walk_position below = {.path = path, .upper = true};
 	if (fd < 0) {
 		return cannot_read(w, path);
 	}
@@ -340,7 +341,8 @@ static int visit_dir(struct walk *w, const char *path, struct entry *it, bool al
 }
 
 static int visit_type(struct walk *w, const char *path, struct entry *it) {
-	struct place gone = {.path = path, .all = true}, made = {.path = path, .upper = true};
+	struct walk_position gone = {.path = path, .all = true},
+			     made = {.path = path, .upper = true};
 	if (S_ISDIR(it->upper.st_mode)) {
 		auto_fd fd = cow_open_upper(w->c, path, O_RDONLY | O_DIRECTORY);
 		if (fd < 0) {
@@ -403,7 +405,7 @@ static int too_deep(struct walk *w, const char *path, const struct entry *it) {
 static int visit_next(struct walk *w, struct frame *f) {
 	/* The frame moves when another one is added. */
 	struct entry *it = &f->list.items[f->at++];
-	const struct place p = f->p;
+	const struct walk_position p = f->p;
 	const char *path =
 		arena_printf(w->c->a, "%s%s%s", p.path, *p.path == '\0' ? "" : "/", it->name);
 	if (path == NULL) {
@@ -414,7 +416,7 @@ static int visit_next(struct walk *w, struct frame *f) {
 }
 
 static int walk_all(struct walk *w) {
-	int rc = descend(w, (struct place){.path = "", .upper = true});
+	int rc = descend(w, (struct walk_position){.path = "", .upper = true});
 	while (rc == 0 && w->depth > 0) {
 		struct frame *f = &w->frames[w->depth - 1];
 		if (f->at < f->list.n) {

@@ -218,7 +218,7 @@ static size_t first_row(char letter) {
 }
 
 /* A name of its own beats a prefix, a longer prefix beats a shorter one. */
-const struct env_row *env_row_for(const char *name) {
+const struct env_row *environment_row_for(const char *name) {
 	const struct env_row *best = NULL;
 	size_t best_len = 0;
 	for (size_t i = first_row(name[0]); i < env_rows_count; i++) {

@@ -19,7 +19,7 @@ struct env_row {
 };
 
 /* The row that speaks of this name, or NULL. */
-const struct env_row *env_row_for(const char *name);
+const struct env_row *environment_row_for(const char *name);
 
 extern const struct env_row env_rows[];
 extern const size_t env_rows_count;
@@ -29,7 +29,7 @@ extern const size_t env_rows_count;
 extern const char *const env_offline[];  /* "NAME=VALUE"; NULL-terminated */
 extern const char *const env_filtered[]; /* where the gate decides about names */
 
-/* For clients that want a proxy, the same; plan/net.h has the ports. */
+/* For clients that want a proxy, the same; plan/net/net.h has the ports. */
 extern const char *const env_proxies[];
 
 #endif

@@ -1,6 +1,6 @@
 /* What in a repository's configuration is a credential.
  *
- * Addresses are judged by their form (plan/gitclean.c); these tables name the
+ * Addresses are judged by their form (plan/git/clean.c); these tables name the
  * entries whose whole value is secret, and how tokens of forges begin. */
 #ifndef CORRAL_DATA_GITKEYS_H
 #define CORRAL_DATA_GITKEYS_H

@@ -72,7 +72,7 @@ enum key_type {
 	TYPE_PATHS,      /* items: paths, optional with a trailing '?' */
 	TYPE_RULES,      /* items: paths, patterns, "!" exceptions, "@" sets; in their order */
 	TYPE_MAP,        /* items: "NAME=VALUE" */
-	TYPE_HOSTS,      /* items: rules of policy/host.h, "@" sets */
+	TYPE_HOSTS,      /* items: rules of policy/host_rule.h, "@" sets */
 	TYPE_NETWORKS,   /* items: "10.0.0.0/8" */
 	TYPE_PORTS,      /* items: "8080" */
 	TYPE_PORT_PAIRS, /* items: "3000", "3000:13000" */

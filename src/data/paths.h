@@ -18,7 +18,7 @@ enum path_flags {
 	PATH_MIXED = 16,    /* holds secrets among other things: a toolchain inside may be shown */
 	PATH_OPEN = 64,     /* what lies beneath it is not meant, whatever a row above says */
 	PATH_ALWAYS = 32,   /* whether or not the caller could write it */
-	PATH_MILD = 256,    /* not worth granting a tree entry by entry, where that is the only way */
+	PATH_MILD = 256, /* not worth granting a tree entry by entry, where that is the only way */
 	PATH_DIRECTORY = 128, /* of procfs, which is not there to be looked at yet */
 };
 

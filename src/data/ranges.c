@@ -102,7 +102,7 @@ static const struct range *row_of(const struct ip *ip) {
 	for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {
 		const struct range *r = &ranges[i];
 		if ((best == NULL || r->network.bits > best->network.bits) &&
-		    network_holds(&r->network, ip)) {
+		    ip_network_holds(&r->network, ip)) {
 			best = r;
 		}
 	}

@@ -95,7 +95,7 @@ static const struct syscall_refusal refusals_socketpair[] = {
 	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets come in pairs"),
 };
 
-/* Shared directories are made with set-group-id; of files the broker refuses it (marks.c). */
+/* Shared directories are made with set-group-id; of files the broker refuses it (metadata.c). */
 #define SET_USER_ID 04000
 #define SET_IDS 06000
 /* O_CREAT and the kernel's __O_TMPFILE: without either, the mode is not an argument. */

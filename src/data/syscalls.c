@@ -182,16 +182,16 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 #define IN(traits, ...) {__VA_ARGS__, traits, 0, 0}
 #define IN_BUT(traits, without, ...) {__VA_ARGS__, traits, without, 0}
 #define IN_ON(traits, arch, ...) {__VA_ARGS__, traits, 0, 1U << (arch)}
-#define SHARED TRAIT_SHARED
-#define ASKED (TRAIT_SHARED | TRAIT_BROKER)
+#define SHARED TRAIT_NO_NAMESPACES
+#define ASKED (TRAIT_NO_NAMESPACES | TRAIT_BROKER)
 #define MARKS TRAIT_MARKS
-#define SOCKETS (TRAIT_SHARED | TRAIT_SOCKETS)
-#define QUIET (TRAIT_SHARED | TRAIT_SOCKETS | TRAIT_NO_NET)
-#define SIGNALS (TRAIT_SHARED | TRAIT_SIGNALS)
+#define SOCKETS (TRAIT_NO_NAMESPACES | TRAIT_SOCKETS)
+#define QUIET (TRAIT_NO_NAMESPACES | TRAIT_SOCKETS | TRAIT_NO_NET)
+#define SIGNALS (TRAIT_NO_NAMESPACES | TRAIT_SIGNALS)
 #define CHANGES TRAIT_CHANGES
 #define READS TRAIT_READS
-#define SEEN (TRAIT_SHARED | TRAIT_MARKS)
-#define MEMORY (TRAIT_SHARED | TRAIT_MEMORY)
+#define SEEN (TRAIT_NO_NAMESPACES | TRAIT_MARKS)
+#define MEMORY (TRAIT_NO_NAMESPACES | TRAIT_MEMORY)
 
 const struct shared_rule shared_rules[] = {
 	IN(TRAIT_SOCKETS, ASK(SOCKETS, bind, "a socket's name is a name like others; a socket may belong to another network, and without a namespace an address beside the loopback is open to the host's")),
@@ -221,10 +221,10 @@ const struct shared_rule shared_rules[] = {
 	 * by one that the caller made: that one would be a promise that nobody keeps. */
 	IN(CHANGES, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
 	IN(READS, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
 	IN(CHANGES, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
 	IN(READS, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, REFUSE(FILES, landlock_restrict_self, EOPNOTSUPP, "as landlock_create_ruleset")),
 	IN(MARKS, ASK(MARKS, lchown, "as chmod")),
 	IN(READS, ASK(MARKS, lgetxattr, "as getxattr")),
 	IN(SEEN, ASK(MARKS, lgetxattr, "as getxattr")),
@@ -295,11 +295,11 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED, REFUSE(IPC, semget, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semop, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, semtimedop, EPERM, "as mq_open")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2), past the broker and the gate; clients go back to it")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2), past the broker and the gate; clients go back to it")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2)")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(ASKED, EXAMINE(PROCESSES, setpriority, ASK_SETPRIORITY, "as ioprio_set")),
 	IN(SHARED, EXAMINE(PROCESSES, setpriority, OTHER_SETPRIORITY, "as ioprio_set")),
@@ -313,11 +313,11 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED, REFUSE(IPC, shmget, EPERM, "as mq_open")),
 	IN(QUIET, EXAMINE(SOCKETS, socket, SOCKET_BROKER_NO_NET, "TCP alone can be kept to the loopback")),
 	IN(SOCKETS, EXAMINE(SOCKETS, socket, SOCKET_BROKER, "a datagram names its receiver behind a pointer")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED | TRAIT_DATAGRAMS, EXAMINE(SOCKETS, socket, SOCKET_BROKER, "a datagram names its receiver behind a pointer, and that may be a socket file of the host")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES | TRAIT_DATAGRAMS, EXAMINE(SOCKETS, socket, SOCKET_BROKER, "a datagram names its receiver behind a pointer, and that may be a socket file of the host")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, socket, SOCKET_ALONE_NO_NET, "nobody could judge where it connects to")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socket, SOCKET_ALONE, "nobody could judge which socket file it connects to")),
 	IN_BUT(ASKED, TRAIT_OPEN, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_BROKER, "as socket: the half of a pair can send a datagram elsewhere")),
-	IN_BUT(TRAIT_SOCKETS, TRAIT_SHARED | TRAIT_DATAGRAMS, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_BROKER, "as socket: the half of a pair can send a datagram elsewhere")),
+	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES | TRAIT_DATAGRAMS, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_BROKER, "as socket: the half of a pair can send a datagram elsewhere")),
 	IN_BUT(SHARED, TRAIT_OPEN, EXAMINE(SOCKETS, socketpair, SOCKETPAIR_SHARED, "as socket: the half of a pair can send a datagram elsewhere")),
 	IN(CHANGES, ASK(FILES, symlink, "as creat")),
 	IN(CHANGES, ASK(FILES, symlinkat, "as creat")),

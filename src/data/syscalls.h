@@ -55,18 +55,18 @@ extern const char *const syscall_group_names[GROUP_COUNT];
 /* What a plan has or lacks, as far as the filter depends on it.  None of them: the
  * namespaces engine. */
 enum syscall_trait {
-	TRAIT_SHARED = 1,    /* no namespaces: processes, ipc and network are the host's */
-	TRAIT_OPEN = 2,      /* and no Landlock: files and other processes are open */
-	TRAIT_NO_NET = 4,    /* the filter is what closes the network */
-	TRAIT_BROKER = 8,    /* somebody answers what the filter asks */
-	TRAIT_SOCKETS = 16,  /* and can take the caller's sockets */
-	TRAIT_SIGNALS = 32,  /* and judges signals: Landlock does not */
-	TRAIT_TRUNCATE = 64, /* and truncate(2): Landlock does not */
-	TRAIT_CHANGES = 128, /* and what changes names and content of files */
-	TRAIT_READS = 256,   /* and what opens a file at all */
-	TRAIT_MEMORY = 512,  /* and keeps shared memory in a directory of the run's own */
-	TRAIT_MARKS = 1024,  /* and modes, owners, times and attributes of files */
-	TRAIT_GATE = 2048,   /* and hands connections to the gate */
+	TRAIT_NO_NAMESPACES = 1, /* no namespaces: processes, ipc and network are the host's */
+	TRAIT_OPEN = 2,          /* and no Landlock: files and other processes are open */
+	TRAIT_NO_NET = 4,        /* the filter is what closes the network */
+	TRAIT_BROKER = 8,        /* somebody answers what the filter asks */
+	TRAIT_SOCKETS = 16,      /* and can take the caller's sockets */
+	TRAIT_SIGNALS = 32,      /* and judges signals: Landlock does not */
+	TRAIT_TRUNCATE = 64,     /* and truncate(2): Landlock does not */
+	TRAIT_CHANGES = 128,     /* and what changes names and content of files */
+	TRAIT_READS = 256,       /* and what opens a file at all */
+	TRAIT_MEMORY = 512,      /* and keeps shared memory in a directory of the run's own */
+	TRAIT_MARKS = 1024,      /* and modes, owners, times and attributes of files */
+	TRAIT_GATE = 2048,       /* and hands connections to the gate */
 	TRAIT_DATAGRAMS =
 		4096,        /* unix datagrams: Landlock judges them, or their loss is accepted */
 	TRAIT_PINNED = 8192, /* limits.cpus is held by processor affinity, which must not change */

@@ -94,7 +94,7 @@ static struct fd_name name_of(int fd) {
 	return n;
 }
 
-int fd_real_path(int fd, char *out, size_t cap) {
+int beneath_real_path(int fd, char *out, size_t cap) {
 	struct fd_name name = name_of(fd);
 	ssize_t n = readlink(name.text, out, cap);
 
@@ -109,7 +109,7 @@ int fd_real_path(int fd, char *out, size_t cap) {
 	return 0;
 }
 
-int fd_reopen(int fd, int flags) {
+int beneath_reopen(int fd, int flags) {
 	struct fd_name name = name_of(fd);
 	return open(name.text, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }

@@ -15,9 +15,9 @@ int beneath_open(int dir, const char *path, int flags, bool fast);
 
 /* What the kernel says a descriptor stands for, as a path of this process; -1 with
  * errno when it is too long or there is no procfs to ask. */
-int fd_real_path(int fd, char *out, size_t cap);
+int beneath_real_path(int fd, char *out, size_t cap);
 
 /* The file behind an O_PATH descriptor, opened anew; the name is not used again. */
-int fd_reopen(int fd, int flags);
+int beneath_reopen(int fd, int flags);
 
 #endif

@@ -5,6 +5,7 @@
 #include "files/tools.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/mounts.h"
 #include "files/target.h"
@@ -25,7 +26,7 @@ static int check_words(const struct lens *v, const struct place *p, const char *
 	/* The link is not there yet, so its directory is named by itself. */
 	int dir = words[0] == '/' ? 0 : (int)(strrchr(p->path, '/') - p->path);
 	(void)snprintf(path, sizeof path, "%.*s/%s", dir, p->path, words); /* it fits */
-	if (place_allowed(v, path, 0, ACCESS_READ, &to, e) != 0) {
+	if (access_allowed(v, path, 0, ACCESS_READ, &to, e) != 0) {
 		return -1;
 	}
 	place_done(&to);
@@ -38,15 +39,16 @@ static bool shows(const struct plan *plan, const struct mount *m, const char *ho
 	char inside[PATH_MAX], covered[PATH_MAX];
 
 	if (!mount_is_tree(m) || !path_within(host, m->source) ||
-	    path_put(inside, sizeof inside, m->target, path_rest(host, m->source)) != 0) {
+	    mount_path_put(inside, sizeof inside, m->target, mount_path_rest(host, m->source)) !=
+		    0) {
 		return false;
 	}
 	const struct mount *over = mount_over(plan, inside);
-	enum sight sight = plan_sight(plan, inside);
-	return over != NULL && mount_is_tree(over) && sight != SIGHT_NONE &&
-	       sight != SIGHT_DENIED &&
-	       path_put(covered, sizeof covered, over->source, path_rest(inside, over->target)) ==
-		       0 &&
+	enum visibility sight = plan_visibility(plan, inside);
+	return over != NULL && mount_is_tree(over) && sight != VISIBILITY_NONE &&
+	       sight != VISIBILITY_DENIED &&
+	       mount_path_put(covered, sizeof covered, over->source,
+			      mount_path_rest(inside, over->target)) == 0 &&
 	       streq(covered, host);
 }
 
@@ -79,7 +81,7 @@ static int check_on_host(const struct lens *v, const struct place *p, const char
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e) {
 	struct place p;
 
-	if (place_allowed(v, path, WALK_STAY, ACCESS_WRITE, &p, e) != 0) {
+	if (access_allowed(v, path, WALK_STAY, ACCESS_WRITE, &p, e) != 0) {
 		return -1;
 	}
 	int rc = 0;

@@ -2,6 +2,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/beneath.h"
 #include "files/mounts.h"
@@ -46,7 +47,7 @@ static int open_inside(const struct search *s, const char *path, int flags) {
 		errno = ENOENT;
 		return -1;
 	}
-	int r = path_put(host, sizeof host, m->source, path_rest(path, m->target));
+	int r = mount_path_put(host, sizeof host, m->source, mount_path_rest(path, m->target));
 	if (r != 0) {
 		errno = -r;
 		return -1;
@@ -93,7 +94,8 @@ static int search_entry(struct search *s, int dir, const char *parent, const str
 	if (streq(d->d_name, ".") || streq(d->d_name, "..")) {
 		return 0;
 	}
-	if (++s->entries > ENTRIES_MAX || path_put(path, sizeof path, parent, d->d_name) != 0) {
+	if (++s->entries > ENTRIES_MAX ||
+	    mount_path_put(path, sizeof path, parent, d->d_name) != 0) {
 		return -1;
 	}
 	if (mount_exactly(s->v->plan, path) != NULL) {

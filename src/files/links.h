@@ -1,7 +1,7 @@
 /* Denied files by another of their names (hard links made before).
  *
  * A pattern denies a name, and the file may have a second one.  A command is refused such
- * a file by the broker (linux/broker/links.c), a tool by this, with the same rule: the
+ * a file by the broker (linux/broker/hardlinks.c), a tool by this, with the same rule: the
  * granted trees are searched for a denied name of the file.
  *
  * Should:   find a denied name of a file within the granted trees, whatever its depth.

@@ -2,6 +2,7 @@
 #include "files/tools.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/mounts.h"
 
@@ -93,7 +94,7 @@ static void add_of_host(struct lister *l, const char *name) {
 	const struct mount *m = mount_exactly(l->v->plan, path);
 	if (m != NULL) {
 		fill_by_mount(&entry, m);
-	} else if (plan_sight(l->v->plan, path) == SIGHT_DENIED) {
+	} else if (plan_visibility(l->v->plan, path) == VISIBILITY_DENIED) {
 		entry.kind = "denied";
 	} else if (fstatat(l->p->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		fill_by_mode(&entry, &st);
@@ -202,7 +203,7 @@ int tool_list(const struct lens *v, const char *path, struct arena *a, struct li
 	      struct err *e) {
 	struct place p;
 
-	if (place_allowed(v, path, 0, ACCESS_READ, &p, e) != 0) {
+	if (access_allowed(v, path, 0, ACCESS_READ, &p, e) != 0) {
 		return -1;
 	}
 	struct lister l = {.v = v, .p = &p, .a = a};

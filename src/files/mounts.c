@@ -1,5 +1,6 @@
 #include "files/mounts.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -42,12 +43,12 @@ const struct mount *mount_over(const struct plan *plan, const char *path) {
 	return over;
 }
 
-const char *path_rest(const char *path, const char *dir) {
+const char *mount_path_rest(const char *path, const char *dir) {
 	size_t len = streq(dir, "/") ? 0 : strlen(dir);
 	return path + len + (path[len] == '/');
 }
 
-int path_put(char *out, size_t cap, const char *dir, const char *rest) {
+int mount_path_put(char *out, size_t cap, const char *dir, const char *rest) {
 	const char *head = streq(dir, "/") ? "" : dir;
 	int n = snprintf(out, cap, "%s%s%s", head, rest[0] == '\0' && head[0] != '\0' ? "" : "/",
 			 rest);

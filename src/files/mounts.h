@@ -17,9 +17,9 @@ bool mount_is_tree(const struct mount *m);
 const struct mount *mount_over(const struct plan *plan, const char *path);
 
 /* path beneath dir, without the slash between: "" for dir itself. */
-const char *path_rest(const char *path, const char *dir);
+const char *mount_path_rest(const char *path, const char *dir);
 
 /* dir/rest; 0 or -ENAMETOOLONG. */
-int path_put(char *out, size_t cap, const char *dir, const char *rest);
+int mount_path_put(char *out, size_t cap, const char *dir, const char *rest);
 
 #endif

@@ -2,6 +2,7 @@
 #include "files/place.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/beneath.h"
 #include "files/mounts.h"
@@ -255,10 +256,11 @@ static int settle(struct walker *w, int fd, const char *path) {
 	const struct mount *tree = w->p.tree;
 	char real[PATH_MAX], planned[PATH_MAX];
 
-	if (fd_real_path(fd, real, sizeof real) != 0) {
+	if (beneath_real_path(fd, real, sizeof real) != 0) {
 		return -errno;
 	}
-	int r = path_put(planned, sizeof planned, tree->source, path_rest(path, tree->target));
+	int r = mount_path_put(planned, sizeof planned, tree->source,
+			       mount_path_rest(path, tree->target));
 	if (r != 0 || streq(real, planned)) {
 		return r;
 	}
@@ -267,13 +269,14 @@ static int settle(struct walker *w, int fd, const char *path) {
 	if (!path_within(real, tree->source) || !names_it(fd, real)) {
 		return -EAGAIN;
 	}
-	r = path_put(w->p.path, sizeof w->p.path, tree->target, path_rest(real, tree->source));
+	r = mount_path_put(w->p.path, sizeof w->p.path, tree->target,
+			   mount_path_rest(real, tree->source));
 	return r != 0 ? r : mount_over(w->v->plan, w->p.path) == tree ? 0 : -EAGAIN;
 }
 
 static bool may_make(const struct walker *w) {
-	enum sight sight = plan_sight(w->v->plan, w->p.path);
-	return sight == SIGHT_WRITE || sight == SIGHT_PRIVATE;
+	enum visibility sight = plan_visibility(w->v->plan, w->p.path);
+	return sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE;
 }
 
 /* A directory that is missing on the way. */
@@ -424,9 +427,9 @@ static void leap(struct walker *w) {
 		return;
 	}
 	auto_fd source = open_source(w->v, m);
-	auto_fd dir = source < 0
-			      ? -1
-			      : beneath_open(source, path_rest(path, m->target), O_DIRECTORY, true);
+	auto_fd dir = source < 0 ? -1
+				 : beneath_open(source, mount_path_rest(path, m->target),
+						O_DIRECTORY, true);
 	if (dir < 0 || fstat(dir, &w->p.st) != 0) {
 		return;
 	}
@@ -549,7 +552,7 @@ int place_find(const struct lens *v, const char *path, unsigned how, struct plac
 	}
 	leave(&w);
 	/* Which error it is would tell what lies behind a rule that hides. */
-	if (add_rest(&w) == 0 && plan_sight(v->plan, w.p.path) == SIGHT_DENIED) {
+	if (add_rest(&w) == 0 && plan_visibility(v->plan, w.p.path) == VISIBILITY_DENIED) {
 		w.p.kind = PLACE_MASK;
 		*ret = w.p;
 		return 0;

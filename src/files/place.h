@@ -8,7 +8,7 @@
  * to nothing else, and what is hidden inside is hidden here, whatever the host has.
  *
  * What is held is descriptors.  When the walk has ended the kernel says what the
- * descriptor stands for, that path is judged (judge.h), and the tool works on the
+ * descriptor stands for, that path is judged (access.h), and the tool works on the
  * descriptor: no name is looked up twice, so there is nothing to swap between (F1).
  *
  * Should:   arrive where the kernel would take a command inside.

@@ -26,7 +26,7 @@ static const char *kind_in_words(mode_t mode) {
 	}
 }
 
-int check_regular(const char *path, mode_t mode, struct err *e) {
+int tool_check_regular(const char *path, mode_t mode, struct err *e) {
 	if (S_ISREG(mode)) {
 		return 0;
 	}
@@ -49,24 +49,24 @@ static int open_place(const struct place *p, struct err *e) {
 		return place_failed(ENOENT, "read", p->path, e);
 	}
 	if (p->kind == PLACE_FILE) {
-		if (check_regular(p->path, p->st.st_mode, e) != 0) {
+		if (tool_check_regular(p->path, p->st.st_mode, e) != 0) {
 			return -1;
 		}
-		int fd = fd_reopen(p->fd, O_RDONLY);
+		int fd = beneath_reopen(p->fd, O_RDONLY);
 		return fd < 0 ? place_failed(errno, "read", p->path, e) : fd;
 	}
 	if (p->kind == PLACE_TEXT) {
 		int fd = open_text(p->tree->text);
 		return fd < 0 ? place_failed(errno, "read", p->path, e) : fd;
 	}
-	return check_regular(p->path, S_IFDIR, e);
+	return tool_check_regular(p->path, S_IFDIR, e);
 }
 
-int open_to_read(const struct lens *v, const char *path, struct place *ret_place, struct stat *ret,
-		 struct err *e) {
+int tool_open_to_read(const struct lens *v, const char *path, struct place *ret_place,
+		      struct stat *ret, struct err *e) {
 	struct place p;
 
-	if (place_allowed(v, path, 0, ACCESS_READ, &p, e) != 0) {
+	if (access_allowed(v, path, 0, ACCESS_READ, &p, e) != 0) {
 		return -1;
 	}
 	auto_fd fd = open_place(&p, e);
@@ -138,7 +138,7 @@ int tool_read(const struct lens *v, const char *path, struct range range, struct
 	      uint64_t *ret_size, struct err *e) {
 	struct place p;
 	struct stat st;
-	auto_fd fd = open_to_read(v, path, &p, &st, e);
+	auto_fd fd = tool_open_to_read(v, path, &p, &st, e);
 
 	if (fd < 0) {
 		return -1;

@@ -21,7 +21,7 @@ static long get(struct __user_cap_data_struct *sets) {
 	return syscall(SYS_capget, &head, sets);
 }
 
-int rights_lay_down(struct rights *r, struct err *e) {
+int rights_drop(struct rights *r, struct err *e) {
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
 	static const uint32_t none[2];
 
@@ -41,7 +41,7 @@ int rights_lay_down(struct rights *r, struct err *e) {
 	return 0;
 }
 
-void rights_take_up(struct rights *r) {
+void rights_restore(struct rights *r) {
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	if (!r->laid_down) {

@@ -15,7 +15,7 @@ struct rights {
 };
 
 /* Both do nothing for a caller without capabilities.  -1 with *e: nothing is done then. */
-int rights_lay_down(struct rights *r, struct err *e);
-void rights_take_up(struct rights *r);
+int rights_drop(struct rights *r, struct err *e);
+void rights_restore(struct rights *r);
 
 #endif

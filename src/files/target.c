@@ -109,10 +109,10 @@ static int resolve(struct target *t, const char *words, char ret[PATH_MAX]) {
 	while (r == 0 && (r = next_name(t)) > 0) {
 		r = step(t);
 	}
-	if (r == 0 && fd_real_path(t->at, real, sizeof real) != 0) {
+	if (r == 0 && beneath_real_path(t->at, real, sizeof real) != 0) {
 		r = -errno;
 	}
-	return r == 0 ? path_put(ret, PATH_MAX, real, t->missing) : r;
+	return r == 0 ? mount_path_put(ret, PATH_MAX, real, t->missing) : r;
 }
 
 int target_on_host(int dir, const char *words, char ret[PATH_MAX]) {

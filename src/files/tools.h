@@ -1,5 +1,5 @@
 /* The file tools: what an agent does with files, outside the sandbox, within its
- * boundary.  Paths are inside paths (place.h), and each verdict is judge.h's.
+ * boundary.  Paths are inside paths (place.h), and each verdict is access.h's.
  *
  * Should:   do what a command inside could have done, or refuse (F2).
  * Must not: wait on a file: a FIFO, socket or device is refused before it is opened (F3);
@@ -9,7 +9,7 @@
 #define CORRAL_FILES_TOOLS_H
 
 #include "base/buf.h"
-#include "files/judge.h"
+#include "files/access.h"
 
 #include <stdint.h>
 
@@ -79,14 +79,14 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 /* ---- what the tools share ---- */
 
 /* Opens a regular file that may be read. */
-int open_to_read(const struct lens *v, const char *path, struct place *ret_place, struct stat *ret,
-		 struct err *e);
+int tool_open_to_read(const struct lens *v, const char *path, struct place *ret_place,
+		      struct stat *ret, struct err *e);
 
 /* Refuses what is no regular file, by what it is. */
-int check_regular(const char *path, mode_t mode, struct err *e);
+int tool_check_regular(const char *path, mode_t mode, struct err *e);
 
 /* Puts content where the place is; the place was judged. */
-int put_content(const struct lens *v, const struct place *p, struct bytes content, bool must_be_new,
-		struct err *e);
+int tool_put_content(const struct lens *v, const struct place *p, struct bytes content,
+		     bool must_be_new, struct err *e);
 
 #endif

@@ -124,7 +124,7 @@ static int replace(const struct place *p, struct bytes content, bool must_be_new
 /* ---- in place ---- */
 
 static int overwrite(const struct place *p, struct bytes content) {
-	auto_fd fd = fd_reopen(p->fd, O_WRONLY);
+	auto_fd fd = beneath_reopen(p->fd, O_WRONLY);
 
 	if (fd < 0 || fd_write_all(fd, content.data, content.len) != 0) {
 		return -1;
@@ -139,7 +139,7 @@ static bool is_replaced(const struct place *p) {
 /* A mode that forbids writing is its owner's word, though a directory that can be
  * written would let the name be taken. */
 static int check_writable(const struct place *p) {
-	auto_fd fd = fd_reopen(p->fd, O_WRONLY);
+	auto_fd fd = beneath_reopen(p->fd, O_WRONLY);
 	return fd < 0 ? -1 : 0;
 }
 
@@ -157,8 +157,8 @@ static int check_size(const struct lens *v, const char *path, size_t len, struct
 	return err_fix(e, "write less, or raise it: --max-file-size");
 }
 
-int put_content(const struct lens *v, const struct place *p, struct bytes content, bool must_be_new,
-		struct err *e) {
+int tool_put_content(const struct lens *v, const struct place *p, struct bytes content,
+		     bool must_be_new, struct err *e) {
 	if (check_size(v, p->path, content.len, e) != 0) {
 		return -1;
 	}
@@ -167,7 +167,7 @@ int put_content(const struct lens *v, const struct place *p, struct bytes conten
 		return err_fix(e, "make its directory first");
 	}
 	if (p->kind == PLACE_FILE) {
-		if (check_regular(p->path, p->st.st_mode, e) != 0) {
+		if (tool_check_regular(p->path, p->st.st_mode, e) != 0) {
 			return -1;
 		}
 		if (must_be_new) {
@@ -189,10 +189,10 @@ int tool_write(const struct lens *v, const char *path, struct bytes content, uns
 	struct place p;
 	unsigned how = (flags & WRITE_PARENTS) != 0 ? WALK_PARENTS : 0;
 
-	if (place_allowed(v, path, how, ACCESS_WRITE, &p, e) != 0) {
+	if (access_allowed(v, path, how, ACCESS_WRITE, &p, e) != 0) {
 		return -1;
 	}
-	int rc = put_content(v, &p, content, (flags & WRITE_NEW) != 0, e);
+	int rc = tool_put_content(v, &p, content, (flags & WRITE_NEW) != 0, e);
 	place_done(&p);
 	return rc;
 }
@@ -244,8 +244,9 @@ static int edit(const struct lens *v, const struct place *p, struct bytes text,
 	}
 	buf_init(&out);
 	replace_all(text, r, &out);
-	int rc = buf_failed(&out) ? err_memory(e, "files")
-				  : put_content(v, p, (struct bytes){out.data, out.len}, false, e);
+	int rc = buf_failed(&out)
+			 ? err_memory(e, "files")
+			 : tool_put_content(v, p, (struct bytes){out.data, out.len}, false, e);
 	buf_done(&out);
 	if (rc == 0) {
 		*ret_count = count;
@@ -262,12 +263,12 @@ int tool_edit(const struct lens *v, const char *path, const struct replacement *
 	if (r->old.len == 0) {
 		return err_set(e, ERR_USAGE, "files", "the text to replace is empty");
 	}
-	auto_fd fd = open_to_read(v, path, &p, &st, e);
+	auto_fd fd = tool_open_to_read(v, path, &p, &st, e);
 	if (fd < 0) {
 		return -1;
 	}
 	buf_init(&text);
-	int rc = judge_or_fail(v, &p, ACCESS_WRITE, e);
+	int rc = access_judge_or_fail(v, &p, ACCESS_WRITE, e);
 	if (rc == 0 && fd_read_all(fd, TOOL_BYTES_MAX, &text) != 0) {
 		rc = place_failed(errno, "edit", p.path, e);
 		e->kind = errno == EFBIG ? ERR_TOO_LARGE : e->kind;

@@ -78,7 +78,7 @@ static const struct sock_filter filter[] = {
 	CALL(clock_gettime), /* where it is no function of the kernel's page */
 
 	/* connections; nothing listens that did not before.  The socket by which routes are asked
-	 * for (own.c) was opened before: who holds it reads routes, and changes none. */
+	 * for (local_address.c) was opened before: who holds it reads routes, and changes none. */
 	WHERE(SYS_socket,
 		ARG(0), EITHER(AF_INET, AF_INET6),
 		ARG(1), KEEP(~(SOCK_NONBLOCK | SOCK_CLOEXEC)), EITHER(SOCK_STREAM, SOCK_DGRAM),
@@ -106,7 +106,7 @@ static const struct sock_filter filter[] = {
 
 /* clang-format on */
 
-/* ---- Landlock: our own names, as linux/kernel.h has them ---- */
+/* ---- Landlock: our own names, as linux/kernel_api.h has them ---- */
 
 struct ruleset {
 	uint64_t fs, net, scoped;

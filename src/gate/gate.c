@@ -4,10 +4,10 @@
  * Fails:    closed: it exits, every connection is reset, the broker refuses new ones. */
 #include "gate/gate.h"
 
-#include "gate/address.h"
+#include "gate/sockaddr.h"
 #include "gate/confine.h"
-#include "gate/flow.h"
-#include "gate/own.h"
+#include "gate/relay/flow.h"
+#include "gate/local_address.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ size_t gate_size(void) {
 /* ---- the broker ---- */
 
 /* Whom the gate connects it accepts at once; whoever else comes is turned away. */
-static void strangers(struct watch *w, uint32_t events) {
+static void strangers(struct loop_watch *w, uint32_t events) {
 	struct listener *l = HOLDER(w, struct listener, watch);
 	(void)events;
 
@@ -47,7 +47,7 @@ static void strangers(struct watch *w, uint32_t events) {
 }
 
 static void take_relay(struct gate *g, int which, int fd) {
-	int port = flow_port(fd);
+	int port = client_socket_port(fd);
 
 	if (port < 0) {
 		drop_fd(&fd);
@@ -56,10 +56,10 @@ static void take_relay(struct gate *g, int which, int fd) {
 	flow_tune(fd, true); /* whom it accepts inherits that */
 	struct listener *l = &g->relay[which];
 	drop_fd(&l->watch.fd);
-	alarm_clear(&g->loop, &l->pause);
+	loop_alarm_clear(&g->loop, &l->pause);
 	*l = (struct listener){.gate = g, .watch = {.fd = fd, .ready = strangers}};
 	/* In a namespace of its own a program harms itself alone. */
-	if (g->shared) {
+	if (g->host_loopback) {
 		(void)listener_open(l); /* or they wait in the queue */
 	}
 	g->peers->relay[which] = (uint16_t)port;
@@ -67,7 +67,7 @@ static void take_relay(struct gate *g, int which, int fd) {
 
 /* It hears nothing, so nobody listens to it. */
 static void take_hold(struct gate *g, int which, int fd) {
-	int port = flow_port(fd);
+	int port = client_socket_port(fd);
 
 	drop_fd(&g->hold[which]);
 	g->hold[which] = fd;
@@ -77,7 +77,7 @@ static void take_hold(struct gate *g, int which, int fd) {
 static void take_resolver(struct gate *g, int fd) {
 	drop_fd(&g->dns.fd);
 	g->dns.fd = fd;
-	g->dns.ready = stub_datagram;
+	g->dns.ready = dns_server_datagram;
 	(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* names do not resolve without */
 }
 
@@ -112,9 +112,9 @@ static void take_socket(struct gate *g, const struct wire *w, int fd) {
 	auto_fd socket = fd;
 
 	if (f != NULL && f->kind == FLOW_INWARD) {
-		inward_socket(f, take_fd(&socket));
+		publish_socket(f, take_fd(&socket));
 	} else if (f != NULL) {
-		hold_socket(f, take_fd(&socket));
+		pending_take_socket(f, take_fd(&socket));
 	}
 }
 
@@ -140,7 +140,7 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 static void end(struct gate *g) {
 	g->ending = true;
 	loop_drop(&g->loop, &g->channel);
-	(void)alarm_set(&g->loop, &g->drained, DRAIN_MS);
+	(void)loop_alarm_set(&g->loop, &g->drained, DRAIN_MS);
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		struct flow *f = &g->flows[i];
 		if (f->phase == PHASE_OPEN) {
@@ -152,7 +152,7 @@ static void end(struct gate *g) {
 	g->loop.over = g->loop.over || g->nflows == 0;
 }
 
-static void channel_ready(struct watch *w, uint32_t events) {
+static void channel_ready(struct loop_watch *w, uint32_t events) {
 	struct gate *g = HOLDER(w, struct gate, channel);
 	(void)events;
 
@@ -176,14 +176,14 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	}
 }
 
-static void lifeline_ready(struct watch *w, uint32_t events) {
+static void lifeline_ready(struct loop_watch *w, uint32_t events) {
 	struct gate *g = HOLDER(w, struct gate, lifeline);
 	(void)events;
 
 	g->loop.over = g->loop.over || !resolver_told(g->resolver);
 }
 
-static void drained(struct alarm *a) {
+static void drained(struct loop_alarm *a) {
 	HOLDER(a, struct gate, drained)->loop.over = true;
 }
 
@@ -199,7 +199,7 @@ static void leave(int status) {
 
 /* Without a namespace the relay is here, for those whom the broker sends. */
 static int listen_here(int family) {
-	union address a;
+	union sockaddr_any a;
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	memset(&a, 0, sizeof a);
@@ -222,7 +222,7 @@ static void publish_here(struct gate *g, const struct gate_setup *s) {
 		struct publisher *p = &g->publishers[i];
 		*p = (struct publisher){
 			.listener = {.gate = g,
-				     .watch = {.fd = s->publish[i], .ready = inward_accept}},
+				     .watch = {.fd = s->publish[i], .ready = publish_accept}},
 			.port = g->net->publish[i].inside,
 		};
 		if (s->publish[i] >= 0 && listener_open(&p->listener) != 0) {
@@ -231,7 +231,7 @@ static void publish_here(struct gate *g, const struct gate_setup *s) {
 	}
 }
 
-/* It interrupts what waits (caller.c), and that is all. */
+/* It interrupts what waits (client_socket.c), and that is all. */
 static void hear_timer(int number) {
 	(void)number;
 }
@@ -252,7 +252,7 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->net = s->net;
 	g->ledger = s->ledger;
 	g->peers = s->peers;
-	g->shared = s->shared;
+	g->host_loopback = s->host_loopback;
 	g->drained.ring = drained;
 	g->relay[0].watch.fd = g->relay[1].watch.fd = g->dns.fd = -1;
 	g->hold[0] = g->hold[1] = g->ear[0] = g->ear[1] = g->routes = -1;
@@ -260,16 +260,16 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 		g->free_flows[i] = GATE_FLOWS - 1 - i;
 	}
 	g->nfree_flows = GATE_FLOWS;
-	g->channel = (struct watch){.fd = s->channel, .ready = channel_ready};
-	g->lifeline = (struct watch){.fd = s->lifeline, .ready = lifeline_ready};
+	g->channel = (struct loop_watch){.fd = s->channel, .ready = channel_ready};
+	g->lifeline = (struct loop_watch){.fd = s->lifeline, .ready = lifeline_ready};
 }
 
 /* What was asked about is recorded although no answer came before the end. */
 static void note_asked(struct gate *g) {
-	stub_end(g);
+	dns_server_end(g);
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		if (g->flows[i].phase != PHASE_FREE) {
-			dial_end(&g->flows[i]);
+			upstream_end(&g->flows[i]);
 		}
 	}
 }
@@ -280,12 +280,12 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	    loop_add(&g->loop, &g->lifeline, EPOLLIN) != 0) {
 		leave(FAILED);
 	}
-	if (g->shared) {
+	if (g->host_loopback) {
 		take_relay(g, 0, listen_here(AF_INET));
 		take_relay(g, 1, listen_here(AF_INET6));
 	}
 	publish_here(g, s);
-	g->routes = own_open(); /* now: the filter knows no such socket */
+	g->routes = local_address_open(); /* now: the filter knows no such socket */
 	if (take_timer() != 0 || gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED);
 	}

@@ -3,7 +3,7 @@
  * It has the host's network and nothing else: no files, no privileges, no other
  * process.  The broker hands it sockets that want to be connected; it judges where to,
  * dials a vetted address itself, connects the caller's own socket to a listener of its
- * own (hold.c: when the address has answered), and moves bytes between the two.
+ * own (pending.c: when the address has answered), and moves bytes between the two.
  *
  * Invariants, cited by the code and the tests:
  *  G1  no address is dialled that was not judged in this very flow;
@@ -18,14 +18,14 @@
  *  G7  the gate has no seccomp listener: the broker answers for it, each call that it
  *      handed over once, and no other;
  *  G8  a protocol is switched only by the answer to the first request of a connection, and
- *      only to a WebSocket, of which a client sends frames (talk.h). */
+ *      only to a WebSocket, of which a client sends frames (conversation.h). */
 #ifndef CORRAL_GATE_GATE_H
 #define CORRAL_GATE_GATE_H
 
 #include "gate/ledger.h"
-#include "gate/news.h"
+#include "gate/dns/update.h"
 #include "gate/wire.h"
-#include "plan/net.h"
+#include "plan/net/net.h"
 
 #define GATE_PUBLISH_MAX 16
 
@@ -33,11 +33,11 @@ struct gate_setup {
 	const struct net_plan *net;
 	struct ledger *ledger;
 	struct wire_peers *peers;
-	const struct news *news; /* NULL: the host's files are as they were */
-	bool shared;      /* there is no network namespace inside: the relay listens here */
-	int landlock_abi; /* for the gate's own confinement */
-	int channel;      /* to the broker */
-	int lifeline;     /* its end is the supervisor's, who tells news on it */
+	const struct dns_update *news; /* NULL: the host's files are as they were */
+	bool host_loopback; /* there is no network namespace inside: the relay listens here */
+	int landlock_abi;   /* for the gate's own confinement */
+	int channel;        /* to the broker */
+	int lifeline;       /* its end is the supervisor's, who tells news on it */
 	int publish[GATE_PUBLISH_MAX]; /* listeners on the host, one for each of net->publish */
 };
 

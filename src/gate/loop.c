@@ -30,7 +30,7 @@ static uint32_t asked(uint32_t events) {
 	return events == 0 ? EPOLLONESHOT : events;
 }
 
-int loop_add(struct loop *l, struct watch *w, uint32_t events) {
+int loop_add(struct loop *l, struct loop_watch *w, uint32_t events) {
 	struct epoll_event event = {.events = asked(events), .data.ptr = w};
 	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &event) != 0) {
 		return -errno;
@@ -40,7 +40,7 @@ int loop_add(struct loop *l, struct watch *w, uint32_t events) {
 	return 0;
 }
 
-int loop_want(struct loop *l, struct watch *w, uint32_t events) {
+int loop_want(struct loop *l, struct loop_watch *w, uint32_t events) {
 	struct epoll_event event = {.events = asked(events), .data.ptr = w};
 	if (w->fd < 0 || (w->in && w->events == events)) {
 		return 0;
@@ -55,7 +55,7 @@ int loop_want(struct loop *l, struct watch *w, uint32_t events) {
 }
 
 /* What came for it in this turn is nobody's. */
-static void forget(struct loop *l, struct watch *w) {
+static void forget(struct loop *l, struct loop_watch *w) {
 	for (size_t i = l->next; i < l->count; i++) {
 		if (l->turn[i].data.ptr == w) {
 			l->turn[i].data.ptr = NULL;
@@ -65,7 +65,7 @@ static void forget(struct loop *l, struct watch *w) {
 	w->in = false;
 }
 
-void loop_drop(struct loop *l, struct watch *w) {
+void loop_drop(struct loop *l, struct loop_watch *w) {
 	struct epoll_event unused = {0};
 	if (w->fd < 0 || !w->in) {
 		return;
@@ -74,7 +74,7 @@ void loop_drop(struct loop *l, struct watch *w) {
 	forget(l, w);
 }
 
-void loop_close(struct loop *l, struct watch *w) {
+void loop_close(struct loop *l, struct loop_watch *w) {
 	if (w->fd < 0) {
 		return;
 	}
@@ -86,13 +86,13 @@ void loop_close(struct loop *l, struct watch *w) {
 
 /* ---- alarms: a binary heap, the earliest at the top ---- */
 
-static void put(struct loop *l, size_t at, struct alarm *a) {
+static void put(struct loop *l, size_t at, struct loop_alarm *a) {
 	l->alarms[at] = a;
 	a->place = at + 1;
 }
 
 static void sift_up(struct loop *l, size_t at) {
-	struct alarm *a = l->alarms[at];
+	struct loop_alarm *a = l->alarms[at];
 	while (at > 0 && a->at < l->alarms[(at - 1) / 2]->at) {
 		put(l, at, l->alarms[(at - 1) / 2]);
 		at = (at - 1) / 2;
@@ -101,7 +101,7 @@ static void sift_up(struct loop *l, size_t at) {
 }
 
 static void sift_down(struct loop *l, size_t at) {
-	struct alarm *a = l->alarms[at];
+	struct loop_alarm *a = l->alarms[at];
 	for (size_t child; (child = 2 * at + 1) < l->nalarms; at = child) {
 		if (child + 1 < l->nalarms && l->alarms[child + 1]->at < l->alarms[child]->at) {
 			child++;
@@ -114,7 +114,7 @@ static void sift_down(struct loop *l, size_t at) {
 	put(l, at, a);
 }
 
-bool alarm_set(struct loop *l, struct alarm *a, int64_t in_ms) {
+bool loop_alarm_set(struct loop *l, struct loop_alarm *a, int64_t in_ms) {
 	if (a->place == 0) {
 		if (l->nalarms == LOOP_ALARMS) {
 			return false;
@@ -128,12 +128,12 @@ bool alarm_set(struct loop *l, struct alarm *a, int64_t in_ms) {
 	return true;
 }
 
-void alarm_clear(struct loop *l, struct alarm *a) {
+void loop_alarm_clear(struct loop *l, struct loop_alarm *a) {
 	if (a->place == 0) {
 		return;
 	}
 	size_t at = a->place - 1;
-	struct alarm *last = l->alarms[--l->nalarms];
+	struct loop_alarm *last = l->alarms[--l->nalarms];
 	a->place = 0;
 	if (last == a) {
 		return;
@@ -156,7 +156,7 @@ static int timeout_of(const struct loop *l) {
 static void deliver(struct loop *l) {
 	while (l->next < l->count && !l->over) {
 		struct epoll_event *event = &l->turn[l->next++];
-		struct watch *w = event->data.ptr;
+		struct loop_watch *w = event->data.ptr;
 		/* Dropped, or no longer wanted, since the kernel said so. */
 		uint32_t events = w == NULL ? 0 : event->events & (w->events | EPOLLERR | EPOLLHUP);
 		if (events != 0) {
@@ -168,8 +168,8 @@ static void deliver(struct loop *l) {
 
 static void ring(struct loop *l) {
 	while (l->nalarms > 0 && l->alarms[0]->at <= l->now && !l->over) {
-		struct alarm *a = l->alarms[0];
-		alarm_clear(l, a);
+		struct loop_alarm *a = l->alarms[0];
+		loop_alarm_clear(l, a);
 		a->ring(a);
 	}
 }

@@ -23,15 +23,16 @@ enum wire_kind {
 
 /* The second of each is for IPv6, which a kernel may not have. */
 enum wire_socket {
-	WIRE_RESOLVER,      /* by UDP */
-	WIRE_RELAY,         /* a listener that callers are connected to */
-	WIRE_HOLD = 3,      /* one that hears nothing: whoever calls there waits (hold.c) */
-	WIRE_EAR = 5,       /* hears the first packets to that one, and can refuse them (ear.c) */
+	WIRE_RESOLVER, /* by UDP */
+	WIRE_RELAY,    /* a listener that callers are connected to */
+	WIRE_HOLD = 3, /* one that hears nothing: whoever calls there waits (pending.c) */
+	WIRE_EAR = 5,  /* hears the first packets to that one, and can refuse them (tcp_reset.c) */
 	WIRE_SOCKET_COUNT = 7,
 };
 
 #define WIRE_FDS WIRE_SOCKET_COUNT
-#define WIRE_NO_FDS {-1, -1, -1, -1, -1, -1, -1}
+#define WIRE_NO_FDS                                                                                \
+	{ -1, -1, -1, -1, -1, -1, -1 }
 
 struct wire {
 	uint32_t kind;

@@ -122,7 +122,7 @@ static const struct {
 			"socket sets it again when it starts)"}},
 };
 
-void status_advise(struct status *s) {
+void advice_find(struct status *s) {
 	for (size_t i = 0; i < ARRAY_LEN(rows) && s->nremedies < REMEDIES_MAX; i++) {
 		if (rows[i].applies(s)) {
 			s->remedies[s->nremedies++] = rows[i].remedy;

@@ -107,10 +107,11 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
 		buf_printf(&out, "level %s (%s), workspace %s, network %s",
-			   level_name(p.plan.level), engine_name(p.plan.engine), p.plan.workspace,
+			   plan_level_name(p.plan.level), plan_engine_name(p.plan.engine),
+			   p.plan.workspace,
 			   keys[KEY_NET_MODE].choices[policy_num(&p.policy, KEY_NET_MODE)]);
 		for (int g = 0; g < GUARANTEE_COUNT; g++) {
-			const struct promise *promise = &p.plan.promises[g];
+			const struct guarantee_report *promise = &p.plan.guarantees[g];
 			if (promise->state == STATE_WEAKER) {
 				buf_printf(&out, "\n%s is weaker: %s", guarantee_name(g),
 					   promise->why);
@@ -142,10 +143,10 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 static int trust(struct arena *a, const char *path, struct err *e) {
 	struct host host = {0};
 
-	if (host_probe(a, &host, e) != 0) {
+	if (probe_host(a, &host, e) != 0) {
 		return -1;
 	}
-	const char *pins = trust_file_path(a, &host);
+	const char *pins = prepare_trust_file(a, &host);
 	if (pins == NULL) {
 		(void)err_set(e, ERR_SETUP, "policy",
 			      "there is no state directory to keep the pin in");

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/errno_name.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/rights.h"
 #include "files/tools.h"
@@ -51,7 +52,7 @@ static int enter_home(const struct task *t, const char *path, bool write, struct
 	arena_init(&a);
 	const char *whole = path_join(&a, t->plan.cwd, path);
 	bool there = whole != NULL && path_within(whole, t->plan.home_at) &&
-		     plan_sight(&t->plan, whole) == SIGHT_PRIVATE;
+		     plan_visibility(&t->plan, whole) == VISIBILITY_PRIVATE;
 	int rc = !there ? 0 : write ? home_make(&t->plan, e) : home_check(&t->plan, e);
 	arena_done(&a);
 	return rc;
@@ -69,7 +70,7 @@ static int task_begin_as(const struct corral_files *files, const char *at, bool 
 	t->view.fast = !files->slow;
 	t->view.reject_links = files->reject_links;
 	if (plan_build(&t->arena, &files->base.policy, &files->base.host, &t->plan, e) != 0 ||
-	    rights_lay_down(&t->rights, e) != 0) {
+	    rights_drop(&t->rights, e) != 0) {
 		return -1;
 	}
 	return enter_home(t, at, write, e);
@@ -86,7 +87,7 @@ static int task_begin_to_write(const struct corral_files *files, const char *at,
 }
 
 static int task_end(struct task *t, int rc, const struct err *e, struct corral_error *err) {
-	rights_take_up(&t->rights);
+	rights_restore(&t->rights);
 	arena_done(&t->arena);
 	return rc == 0 ? 0 : lib_fail(e, err);
 }
@@ -316,9 +317,9 @@ static int find_verdict(const struct lens *v, const struct corral_check *check, 
 			struct verdict *ret, struct err *e) {
 	if (place_find(v, check->path, 0, p, e) == 0) {
 		enum access want = check->write ? ACCESS_WRITE : ACCESS_READ;
-		judge(v, p, want, ret);
-		judge_hidden(v, p, want, ret);
-		ret->closed = ret->kind == ERR_NONE && place_is_closed(p, want);
+		access_judge(v, p, want, ret);
+		access_is_hidden(v, p, want, ret);
+		ret->closed = ret->kind == ERR_NONE && access_is_closed(p, want);
 		place_done(p);
 		return 0;
 	}
@@ -350,7 +351,7 @@ static void print_json(const struct corral_check *check, const struct place *p,
 	} else {
 		emit_bool(&j, "exists", p->kind != PLACE_MISSING);
 	}
-	emit_string(&j, "error", refusal_name(verdict->kind));
+	emit_string(&j, "error", access_refusal_name(verdict->kind));
 	emit_string(&j, "rule", verdict->rule);
 	emit_string(&j, "origin", verdict->origin);
 	emit_string(&j, "reason", verdict->reason[0] == '\0' ? NULL : verdict->reason);
@@ -361,7 +362,7 @@ static void print_json(const struct corral_check *check, const struct place *p,
 static void print_text(const struct lens *v, const struct corral_check *check,
 		       const struct place *p, const struct verdict *verdict, struct buf *out) {
 	if (verdict->kind == ERR_NONE) {
-		bool home = plan_sight(v->plan, p->path) == SIGHT_PRIVATE;
+		bool home = plan_visibility(v->plan, p->path) == VISIBILITY_PRIVATE;
 		buf_printf(out, "allowed: %s %s%s%s (%s, %s)%s\n", check->write ? "write" : "read",
 			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
 			   home ? ", in the private HOME and not in yours" : "", verdict->rule,

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/probe.h"
 
@@ -175,7 +176,7 @@ static int find_homes(struct homes *h, struct err *e) {
 static int homes_init(struct homes *h, struct err *e) {
 	*h = (struct homes){.dir = -1};
 	arena_init(&h->arena);
-	if (host_probe(&h->arena, &h->host, e) != 0) {
+	if (probe_host(&h->arena, &h->host, e) != 0) {
 		return -1;
 	}
 	if (h->host.state_dir == NULL) {

@@ -89,7 +89,7 @@ struct keeping {
 struct enforcement {
 	const char *level, *engine; /* names from tables, never freed */
 	char policy_sha256[65];
-	struct promise promises[GUARANTEE_COUNT];
+	struct guarantee_report guarantees[GUARANTEE_COUNT];
 	int64_t timeout_ms, idle_ms, memory_bytes;
 	struct sampled sampled;
 	const char **notes;
@@ -172,7 +172,7 @@ void policy_derive(const struct corral_policy *from, struct corral_policy *own);
 
 /* Where `policy trust` keeps its pins; NULL when the host has no state directory
  * or memory is out. */
-const char *trust_file_path(struct arena *a, const struct host *host);
+const char *prepare_trust_file(struct arena *a, const struct host *host);
 
 /* An empty result that knows what the plan enforces; NULL when memory is out. */
 struct corral_result *result_new(const struct prepared *p);

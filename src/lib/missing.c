@@ -11,6 +11,7 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/refusal.h"
 

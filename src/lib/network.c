@@ -19,11 +19,11 @@ int corral_result_network(const struct corral_result *result, size_t n,
 	const struct netlog_item *item = &log->items[n];
 	struct corral_decision known = {
 		.size = decision->size,
-		.op = net_op_name(item->op),
+		.op = netlog_op_name(item->op),
 		.name = item->name,
 		.address = item->address,
 		.port = item->port,
-		.verdict = net_outcome_name(item->outcome),
+		.verdict = netlog_outcome_name(item->outcome),
 		.rule = item->rule,
 		.why = item->why,
 		.allow_with = item->remedy,
@@ -64,7 +64,7 @@ static void put_denial(struct emit *j, const struct netlog_item *item) {
 	bool by_errno = item->op == NET_OP_CONNECT;
 
 	emit_object(j, NULL);
-	emit_string(j, "op", net_op_name(item->op));
+	emit_string(j, "op", netlog_op_name(item->op));
 	emit_string(j, "host", item->name != NULL ? item->name : item->address);
 	put_port(j, item->port);
 	emit_string(j, "access", "network");
@@ -86,11 +86,11 @@ void network_emit_denials(struct emit *j, const struct netlog *n) {
 
 static void put_decision(struct emit *j, const struct netlog_item *item) {
 	emit_object(j, NULL);
-	emit_string(j, "op", net_op_name(item->op));
+	emit_string(j, "op", netlog_op_name(item->op));
 	emit_string(j, "name", item->name);
 	emit_string(j, "address", item->address);
 	put_port(j, item->port);
-	emit_string(j, "verdict", net_outcome_name(item->outcome));
+	emit_string(j, "verdict", netlog_outcome_name(item->outcome));
 	emit_string(j, "rule", item->rule);
 	emit_string(j, "why", item->why);
 	emit_int(j, "count", (int64_t)item->count);

@@ -7,6 +7,7 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/probe.h"
 
@@ -23,7 +24,7 @@ struct pending {
 static int pending_init(struct pending *p, struct err *e) {
 	*p = (struct pending){.cow = {.parent = -1, .dir = -1, .upper = -1, .lower = -1}};
 	arena_init(&p->arena);
-	if (host_probe(&p->arena, &p->host, e) != 0) {
+	if (probe_host(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
 	return p->host.state_dir == NULL ? 0 : owner_check(p->host.state_dir, e);
@@ -243,7 +244,8 @@ int corral_cow_diff(const char *id, const char *const *paths, enum corral_format
 static bool is_protected(void *arg, const char *path) {
 	struct prepared *p = arg;
 	const char *at = path_join(&p->arena, p->plan.workspace_at, path);
-	return at == NULL || plan_sight(&p->plan, at) < plan_sight(&p->plan, p->plan.workspace_at);
+	return at == NULL ||
+	       plan_visibility(&p->plan, at) < plan_visibility(&p->plan, p->plan.workspace_at);
 }
 
 static int plan_for(const struct corral_policy *policy, const char *workspace, struct prepared *ret,

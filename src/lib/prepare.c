@@ -7,9 +7,10 @@
 #include "lib/internal.h"
 
 #include "base/errno_name.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/remedies.h"
-#include "linux/memory.h"
+#include "linux/userns_cache.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
 
@@ -20,7 +21,7 @@
 #define XDG_FILE "corral/corral.toml"
 #define TRUST_FILE "trusted"
 
-const char *trust_file_path(struct arena *a, const struct host *host) {
+const char *prepare_trust_file(struct arena *a, const struct host *host) {
 	return host->state_dir == NULL ? NULL : path_join(a, host->state_dir, TRUST_FILE);
 }
 
@@ -31,7 +32,7 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 	struct policy_inputs in = {
 		.cwd = arena_strdup(a, host->cwd),
 		.system_file = SYSTEM_FILE,
-		.trust_file = trust_file_path(a, host),
+		.trust_file = prepare_trust_file(a, host),
 		.extra_file = policy->file,
 		.no_config = policy->no_config,
 		.tool_call = !policy->person,
@@ -43,7 +44,7 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		in.home = arena_strdup(a, host->home);
 		in.user_file = path_join(a, host->home, USER_FILE);
 	}
-	const char *config = caller_variable(host, "XDG_CONFIG_HOME");
+	const char *config = plan_caller_variable(host, "XDG_CONFIG_HOME");
 	if (config != NULL && config[0] == '/') {
 		in.xdg_file = path_join(a, config, XDG_FILE);
 		bool same = in.xdg_file != NULL && in.user_file != NULL &&
@@ -81,7 +82,7 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 	if (policy == NULL) {
 		return err_set(e, ERR_USAGE, "library", "the policy is NULL");
 	}
-	if (host_probe(&p->arena, &p->host, e) != 0) {
+	if (probe_host(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
 	if (policy->stream != NULL) {
@@ -99,17 +100,17 @@ static bool may_share(const struct prepared *p) {
 }
 
 static int make_plan(struct prepared *p, struct err *e) {
-	host_probe_broker(&p->host);
-	if (may_share(p) && host_probe_shared(&p->arena, &p->host, e) != 0) {
+	probe_broker(&p->host);
+	if (may_share(p) && probe_without_namespaces(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
 	/* Without a user namespace processes can be counted by a group alone. */
 	bool counts = may_share(p) && policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
-		host_probe_groups(&p->host);
+		probe_cgroups(&p->host);
 	}
 	if (plan_wants_samples(&p->policy, &p->host)) {
-		host_probe_sampling(&p->host);
+		probe_sampling(&p->host);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
@@ -127,7 +128,7 @@ static const char *reason_of_failure(struct prepared *p, const struct err *e) {
  * there are none to be had. */
 static int replan_refused(struct prepared *p, struct err *e) {
 	struct err refused = {0};
-	if (e->kind != ERR_SETUP || !p->host.userns || host_makes_namespaces(&refused)) {
+	if (e->kind != ERR_SETUP || !p->host.userns || probe_makes_namespaces(&refused)) {
 		return -1;
 	}
 	p->host.userns = false;
@@ -151,7 +152,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	}
 	/* A report tries; a run may know already that trying is no use. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
-		p->host.userns_why = memory_find(&p->arena, &p->host);
+		p->host.userns_why = userns_cache_find(&p->arena, &p->host);
 		p->host.userns = p->host.userns_why == NULL;
 	}
 	if (make_plan(p, e) != 0 && replan_refused(p, e) != 0) {
@@ -175,7 +176,7 @@ static int make_plan_without(struct prepared *p, bool broker, const char *why, s
 
 int prepared_replan(struct prepared *p, struct err *e) {
 	bool broker = streq(e->where, "broker");
-	if (e->kind != ERR_HOST || (broker ? !p->plan.broker : plan_shares(&p->plan))) {
+	if (e->kind != ERR_HOST || (broker ? !p->plan.broker : plan_lacks_namespaces(&p->plan))) {
 		return -1;
 	}
 	const char *why = reason_of_failure(p, e);
@@ -184,7 +185,7 @@ int prepared_replan(struct prepared *p, struct err *e) {
 	}
 	/* A refused clone costs microseconds; what fails later is worth remembering. */
 	if (!broker && !streq(e->where, "namespaces")) {
-		memory_keep(&p->host, why);
+		userns_cache_keep(&p->host, why);
 	}
 	return make_plan_without(p, broker, why, e);
 }
@@ -204,7 +205,8 @@ static int stage_plan(struct prepared *p, struct plan *ret, struct err *e) {
 		struct mount m = plan->mounts[i];
 		bool home = plan->home_source != NULL && m.source != NULL &&
 			    streq(m.source, plan->home_source);
-		if (plan_shares(plan) && (home || m.kind == MOUNT_FILE || m.kind == MOUNT_LINK)) {
+		if (plan_lacks_namespaces(plan) &&
+		    (home || m.kind == MOUNT_FILE || m.kind == MOUNT_LINK)) {
 			continue;
 		}
 		if (home) {
@@ -248,8 +250,8 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 		struct outcome outcome = {0};
 		if (rehearse_once(p, &request, &outcome, e) == 0) {
 			outcome_done(&outcome);
-			if (!plan_shares(&p->plan)) {
-				memory_drop(&p->host);
+			if (!plan_lacks_namespaces(&p->plan)) {
+				userns_cache_drop(&p->host);
 			}
 			return 0;
 		}

@@ -21,7 +21,7 @@ static int fill(const struct corral_policy *policy, struct prepared *p, struct c
 	/* Truncation is acceptable in a message. */
 	(void)snprintf(probe->userns_why, sizeof probe->userns_why, "%s",
 		       host->userns || host->userns_why == NULL ? "" : host->userns_why);
-	(void)snprintf(probe->level, sizeof probe->level, "%s", level_name(p->plan.level));
+	(void)snprintf(probe->level, sizeof probe->level, "%s", plan_level_name(p->plan.level));
 	return 0;
 }
 

@@ -20,7 +20,8 @@
 #define STATUS_TIMED_OUT 124
 #define STATUS_SIGNAL 128
 
-static int copy_promise(struct arena *a, const struct promise *from, struct promise *to) {
+static int copy_promise(struct arena *a, const struct guarantee_report *from,
+			struct guarantee_report *to) {
 	to->state = from->state;
 	for (size_t i = 0; i < ARRAY_LEN(from->by) && from->by[i] != NULL; i++) {
 		to->by[i] = arena_strdup(a, from->by[i]);
@@ -53,8 +54,8 @@ struct corral_result *result_new(const struct prepared *p) {
 		return NULL;
 	}
 	r->enforcement = (struct enforcement){
-		.level = level_name(p->plan.level),
-		.engine = engine_name(p->plan.engine),
+		.level = plan_level_name(p->plan.level),
+		.engine = plan_engine_name(p->plan.engine),
 		.timeout_ms = p->plan.timeout_ms,
 		.idle_ms = p->plan.idle_ms,
 		.memory_bytes = plan_memory_bytes(&p->plan),
@@ -62,8 +63,8 @@ struct corral_result *result_new(const struct prepared *p) {
 	};
 	memcpy(r->enforcement.policy_sha256, p->policy.sha256, sizeof r->enforcement.policy_sha256);
 	for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
-		if (copy_promise(&r->arena, &p->plan.promises[i], &r->enforcement.promises[i]) !=
-		    0) {
+		if (copy_promise(&r->arena, &p->plan.guarantees[i],
+				 &r->enforcement.guarantees[i]) != 0) {
 			corral_result_free(r);
 			return NULL;
 		}
@@ -99,7 +100,7 @@ static const char *time_text(int64_t ms, char *out, size_t cap) {
 #define MIB (1024.0 * 1024.0)
 
 static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
-	const struct fate_copy *fate = &r->outcome.usage.fate;
+	const struct run_state_copy *fate = &r->outcome.usage.fate;
 
 	if (r->enforcement.memory_bytes == LIMIT_NONE) {
 		(void)snprintf(out, cap, "the kernel, for want of memory");
@@ -116,7 +117,7 @@ static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
 }
 
 static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
-	const struct fate_copy *fate = &r->outcome.usage.fate;
+	const struct run_state_copy *fate = &r->outcome.usage.fate;
 	const struct sampled *limits = &r->enforcement.sampled;
 
 	switch (fate->overrun) {
@@ -182,8 +183,8 @@ static void complete_hint(struct corral_result *r) {
 	const struct advice *a = &r->outcome.advice;
 
 	if (a->hint != NULL) {
-		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", advice_rule(a), a->path,
-			       a->path[0] == '\0' ? "" : ": ", advice_text(a));
+		(void)snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", hint_advice_rule(a), a->path,
+			       a->path[0] == '\0' ? "" : ": ", hint_advice_text(a));
 	}
 }
 
@@ -193,7 +194,7 @@ void result_complete(struct corral_result *r) {
 }
 
 const char *corral_result_reason(const struct corral_result *result) {
-	return result == NULL ? "" : reason_name(result->outcome.reason);
+	return result == NULL ? "" : outcome_reason_name(result->outcome.reason);
 }
 
 int corral_result_exit_code(const struct corral_result *result) {
@@ -343,7 +344,7 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
 	emit_string(j, "policy_sha256",
 		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
-	promises_emit(j, n == NULL ? NULL : n->promises);
+	guarantees_emit(j, n == NULL ? NULL : n->guarantees);
 	emit_array(j, "notes");
 	for (size_t i = 0; n != NULL && i < n->nnotes; i++) {
 		emit_string(j, NULL, n->notes[i]);
@@ -357,9 +358,9 @@ static void put_hint(struct emit *j, const struct advice *a) {
 		return;
 	}
 	emit_object(j, "hint");
-	emit_string(j, "rule", advice_rule(a));
+	emit_string(j, "rule", hint_advice_rule(a));
 	emit_string(j, "path", a->path[0] == '\0' ? NULL : a->path);
-	emit_string(j, "text", advice_text(a));
+	emit_string(j, "text", hint_advice_text(a));
 	emit_end_object(j);
 }
 
@@ -431,7 +432,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	buf_init(&out);
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
-	put_ending(&j, reason_name(result->outcome.reason), &result->outcome);
+	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
 	put_findings(&j, &result->outcome.network);

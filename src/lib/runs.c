@@ -47,7 +47,7 @@ static void run_text(struct buf *out, const struct run_entry *r) {
 	}
 	buf_puts(&line, r->cut ? " ..." : "");
 	if (!buf_failed(&line)) {
-		hide_controls(line.data, false);
+		str_hide_controls(line.data, false);
 		buf_printf(out, "%s\n", line.data);
 	}
 	out->failed = out->failed || buf_failed(&line);
@@ -94,7 +94,7 @@ int corral_runs(enum corral_format format, char **text, struct corral_error *err
 	}
 	arena_init(&a);
 	buf_init(&out);
-	int rc = host_probe(&a, &host, &e);
+	int rc = probe_host(&a, &host, &e);
 	if (rc == 0 && host.state_dir != NULL) {
 		rc = owner_check(host.state_dir, &e);
 	}

@@ -19,13 +19,13 @@ struct status {
 	struct prepared run; /* the plan of a run with this policy, and the host it is for */
 	bool starts;         /* the set-up of that run was gone through */
 	struct err failure;  /* why not */
-	struct err here;     /* why no run can be made in this directory; the report is for another */
+	struct err here; /* why no run can be made in this directory; the report is for another */
 	struct remedy remedies[REMEDIES_MAX];
 	size_t nremedies;
 };
 
 /* Fills remedies from everything else. */
-void status_advise(struct status *s);
+void advice_find(struct status *s);
 
 void status_text(const struct status *s, struct buf *out);
 void status_json(const struct status *s, struct buf *out);

@@ -60,11 +60,11 @@ static bool dumps_leave(const struct status *s) {
 }
 
 static const char *level_reached(const struct status *s) {
-	return s->starts ? level_name(s->run.plan.level) : NULL;
+	return s->starts ? plan_level_name(s->run.plan.level) : NULL;
 }
 
 static const char *engine_used(const struct status *s) {
-	return s->starts ? engine_name(s->run.plan.engine) : NULL;
+	return s->starts ? plan_engine_name(s->run.plan.engine) : NULL;
 }
 
 /* ---- text ---- */
@@ -147,8 +147,8 @@ static void text_surroundings(const struct status *s, struct buf *out) {
 		   m->inside_corral ? ", inside Corral" : "");
 }
 
-static void text_promise(const struct promise *p, struct buf *out) {
-	buf_printf(out, "%-9s ", state_name(p->state));
+static void text_promise(const struct guarantee_report *p, struct buf *out) {
+	buf_printf(out, "%-9s ", plan_state_name(p->state));
 	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
 		buf_printf(out, "%s%s", i == 0 ? "" : ", ", p->by[i]);
 	}
@@ -159,7 +159,7 @@ static void text_promise(const struct promise *p, struct buf *out) {
 }
 
 /* Limits that nobody set are one line, so that all of it fits a screen. */
-static bool unset(const struct promise *p) {
+static bool unset(const struct guarantee_report *p) {
 	return p->state == STATE_ABSENT && p->why != NULL && str_starts(p->why, "not asked for");
 }
 
@@ -168,14 +168,14 @@ static void text_promises(const struct status *s, struct buf *out) {
 
 	buf_puts(out, "\na run with the defaults\n");
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		const struct promise *p = &s->run.plan.promises[g];
+		const struct guarantee_report *p = &s->run.plan.guarantees[g];
 		if (!unset(p)) {
 			row(out, guarantee_name(g));
 			text_promise(p, out);
 		}
 	}
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		if (unset(&s->run.plan.promises[g])) {
+		if (unset(&s->run.plan.guarantees[g])) {
 			if (skipped++ == 0) {
 				row(out, "not set");
 			}
@@ -225,7 +225,7 @@ void status_text(const struct status *s, struct buf *out) {
 			   s->remedies[i].raises, s->remedies[i].text);
 	}
 	if (!buf_failed(out)) {
-		hide_controls(out->data, true); /* labels and releases are somebody else's */
+		str_hide_controls(out->data, true); /* labels and releases are somebody else's */
 	}
 }
 
@@ -325,7 +325,7 @@ void status_json(const struct status *s, struct buf *out) {
 	emit_string(&j, "engine", engine_used(s));
 	emit_string(&j, "kernel", s->mechanisms.kernel);
 	json_mechanisms(&j, s);
-	promises_emit(&j, s->starts ? s->run.plan.promises : NULL);
+	guarantees_emit(&j, s->starts ? s->run.plan.guarantees : NULL);
 	json_error(&j, "error", s->starts ? &none : &s->failure);
 	json_error(&j, "here", &s->here);
 	emit_array(&j, "remedies");

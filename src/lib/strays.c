@@ -13,6 +13,7 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/beneath.h"
 #include "plan/home.h"
@@ -120,7 +121,7 @@ static int open_place(const struct stray_watch *w, const char *beside) {
 		return take_fd(&home);
 	}
 	auto_fd dir = beneath_open(home, beside, O_DIRECTORY, true);
-	return dir < 0 ? -1 : fd_reopen(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -1 : beneath_reopen(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Before the run r is NULL. */

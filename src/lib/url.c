@@ -6,11 +6,11 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
-#include "gate/judge.h"
-#include "gate/lookup.h"
-#include "gate/own.h"
-#include "gate/url.h"
-#include "policy/host.h"
+#include "net/judge.h"
+#include "gate/dns/lookup_sync.h"
+#include "gate/local_address.h"
+#include "net/url.h"
+#include "policy/host_rule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static int read_reach(struct arena *a, const struct value *list, struct net_plan
 	net->reach = arena_alloc(a, (list->count + 1) * sizeof *net->reach);
 	for (size_t i = 0; net->reach != NULL && i < list->count; i++) {
 		const char *text = list->items[i].str;
-		if (!network_parse(text, strlen(text), &net->reach[net->nreach++])) {
+		if (!ip_network_parse(text, strlen(text), &net->reach[net->nreach++])) {
 			return err_set(e, ERR_USAGE, "net.private", "%s is no network", text);
 		}
 	}
@@ -131,12 +131,12 @@ static void refuse_denied(struct corral_url *u, const struct net_rule *rule) {
 struct judging {
 	struct corral_url *url;
 	const struct lists *lists;
-	int routes; /* own.h's */
+	int routes; /* local_address.h's */
 };
 
 /* A connection to what this host has never passes the firewall in front of it. */
 static bool is_own(const struct judging *j, const struct ip *ip) {
-	return own_ask(j->routes, (uint32_t)j->url->count, ip) != OWN_NOT;
+	return local_address_check(j->routes, (uint32_t)j->url->count, ip) != LOCAL_ADDRESS_NO;
 }
 
 /* Takes the address, or refuses all of it. */
@@ -186,7 +186,7 @@ static void take_literal(const struct judging *j, const struct ip *ip) {
 		if (!judge_names_host(&net->deny[i], u->port)) {
 			continue;
 		}
-		int rc = resolver_lookup(net->deny[i].name, &found);
+		int rc = lookup_sync(net->deny[i].name, &found);
 		if (rc < 0 || found.code == DNS_SERVFAIL) {
 			refuse_denied(u, &net->deny[i]);
 			(void)snprintf(u->reason, sizeof u->reason,
@@ -201,7 +201,7 @@ static void take_literal(const struct judging *j, const struct ip *ip) {
 static int look_up(const struct judging *j, struct err *e) {
 	struct corral_url *u = j->url;
 	struct names_found found;
-	int rc = resolver_lookup(u->host, &found);
+	int rc = lookup_sync(u->host, &found);
 
 	if (rc < 0) {
 		errno = -rc;
@@ -258,7 +258,7 @@ static int judge_all(struct corral_url *u, const struct lists *lists, bool text_
 			return 0;
 		}
 	}
-	auto_fd routes = own_open();
+	auto_fd routes = local_address_open();
 	j.routes = routes;
 	if (read.host.kind == HOST_IP) {
 		(text_only ? take_address : take_literal)(&j, &read.host.ip);

@@ -9,9 +9,10 @@
 #include "linux/follow.h"
 
 #include "base/signal_mask.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "linux/keep.h"
-#include "linux/trees.h"
+#include "base/fd.h"
+#include "linux/mount_api.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -185,7 +186,7 @@ static int new_file(int fs, const char *text, uint32_t mode) {
 	if (syscall(SYS_move_mount, fs, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
 		return -1;
 	}
-	return tree_clone(file, COVER_ATTRIBUTES | MOUNT_ATTR_RDONLY);
+	return mount_tree_clone(file, COVER_ATTRIBUTES | MOUNT_ATTR_RDONLY);
 }
 
 static int new_cover(const struct mount *m, bool directory) {
@@ -194,7 +195,8 @@ static int new_cover(const struct mount *m, bool directory) {
 					    {"size", "128k"}};
 	auto_fd fs = tree_new("tmpfs", options, ARRAY_LEN(options), COVER_ATTRIBUTES);
 	if (fs < 0 || directory) {
-		return fs < 0 || tree_restrict(fs, MOUNT_ATTR_RDONLY, 0) != 0 ? -1 : take_fd(&fs);
+		return fs < 0 || mount_tree_restrict(fs, MOUNT_ATTR_RDONLY, 0) != 0 ? -1
+										    : take_fd(&fs);
 	}
 	return m->steady ? new_file(fs, m->text, m->mode) : new_file(fs, "", 0);
 }
@@ -212,7 +214,7 @@ static int clone_wanted(const struct followed *f) {
 		return -1;
 	}
 	struct face now = face_of(&st);
-	return same(&now, &f->wanted) ? tree_clone(fd, tree_attributes(f->m)) : -1;
+	return same(&now, &f->wanted) ? mount_tree_clone(fd, tree_attributes(f->m)) : -1;
 }
 
 /* The directory that holds the target.  A command can put a link into its own home,
@@ -244,7 +246,7 @@ static int replace(int tree, int dir, const char *name, int at) {
 		return -1;
 	}
 	auto_fd bare = beneath ? -1 : open_place(dir, name);
-	return beneath ? 0 : tree_attach(tree, bare);
+	return beneath ? 0 : mount_tree_attach(tree, bare);
 }
 
 static int put(const struct followed *f, const char *target, int tree) {
@@ -262,10 +264,10 @@ static int put(const struct followed *f, const char *target, int tree) {
 	if (!mounted && (f->m->create || same_inode(&now, &f->wanted))) {
 		/* Bare: the kernel took the mount away with the old name, or the file was
 		 * gone when it should have been mounted. */
-		return tree_attach(tree, at);
+		return mount_tree_attach(tree, at);
 	}
 	if (same_inode(&now, &f->wanted)) {
-		return covers(f->m) ? tree_attach(tree, at) : 0;
+		return covers(f->m) ? mount_tree_attach(tree, at) : 0;
 	}
 	/* On ground of our own nobody else mounts: it is one of a helper that did not get far. */
 	bool ours = f->m->create || same_inode(&now, &f->shown);
@@ -275,7 +277,7 @@ static int put(const struct followed *f, const char *target, int tree) {
 static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
 	const struct followed *file = &f->files[f->at];
 
-	keep_only(&f->view, 1);
+	fd_close_all_but(&f->view, 1);
 	/* The host's mounts again, but with the sandbox's powers over the copy. */
 	int user = (int)syscall(SYS_ioctl, f->view, NS_GET_USERNS);
 	if (user < 0 || syscall(SYS_setns, user, CLONE_NEWUSER) != 0 ||

@@ -4,8 +4,8 @@
  * saves by rename, as editors and resolvers do, leaves the command with the old
  * file; and where the name lies in a tree of the host that is shown as well, the
  * kernel takes the mount away with the old name, so that a read-only file would
- * become a writable one, and a hidden one would be open.  So the supervisor looks at each such name now and then,
- * and when another file stands there, a helper puts it into the view: it joins the
+ * become a writable one, and a hidden one would be open.  So the supervisor looks at each such name
+ * now and then, and when another file stands there, a helper puts it into the view: it joins the
  * sandbox's user namespace, which belongs to the caller, clones the new file out of
  * a copy of the host's mounts, joins the sandbox's mount namespace and puts the
  * clone beneath the old mount, which it then takes away.  Over what is to be hidden it

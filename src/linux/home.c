@@ -9,8 +9,9 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "linux/points.h"
+#include "linux/mount_points.h"
 #include "linux/scratch.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static int read_record(const struct places *at, const char *workspace, struct er
 	}
 	text[n] = '\0';
 	if (!streq(text, workspace)) {
-		hide_controls(text, false);
+		str_hide_controls(text, false);
 		return refuse(at, "belongs to another workspace, ", text, e);
 	}
 	return 1;
@@ -151,11 +152,11 @@ static bool is_still(int dir, const char *path) {
  * lock is another one then, or lost: the kernel gives it up before it refuses the other.  True
  * when there were any. */
 static bool sweep_if_alone(int dir) {
-	if (!points_left(dir)) {
+	if (!mount_points_left(dir)) {
 		return false;
 	}
 	if (flock(dir, LOCK_EX | LOCK_NB) == 0) {
-		points_sweep(dir);
+		mount_points_sweep(dir);
 	}
 	return true;
 }
@@ -182,7 +183,7 @@ int home_begin(const struct plan *plan, struct home_use *ret, struct err *e) {
 			continue; /* it was removed since */
 		}
 		(void)futimens(dir, NULL); /* when it was used last; without it the list is wrong */
-		points_make(plan, dir);
+		mount_points_make(plan, dir);
 		ret->dir = take_fd(&dir);
 		return 0;
 	}

@@ -17,11 +17,11 @@
 #include "base/clock.h"
 #include "linux/broker/broker.h"
 #include "gate/wire.h"
-#include "linux/broker/gate.h"
+#include "linux/broker/connect.h"
 #include "linux/channel.h"
-#include "linux/fate.h"
+#include "linux/run_state.h"
 #include "linux/reaper.h"
-#include "linux/slice.h"
+#include "linux/sched_slice.h"
 #include "linux/warden.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static int try_candidates(struct kit *k, const char **ret_path) {
 /* Either way a signal for the command's process group does not reach pid 1. */
 static void choose_session(const struct kit *k) {
 	if (!k->want_pty) {
-		(void)setsid(); /* linux/slice.c: pid 1 and the wardens are scheduled apart */
+		(void)setsid(); /* linux/sched_slice.c: pid 1 and the wardens are scheduled apart */
 		return;
 	}
 	/* A process group in pid 1's session is not orphaned, so ^Z stops it. */
@@ -180,7 +180,7 @@ static void deadline_passed(struct init *in) {
 /* The command has ended: everything it left behind goes before its end is told,
  * so that nothing of it runs any more when the supervisor hears of it (E6). */
 static _Noreturn void finish(struct init *in, int status) {
-	struct fate *fate = in->kit->fate;
+	struct run_state *fate = in->kit->fate;
 
 	fate->status = status;
 	fate->ended = 1;
@@ -322,7 +322,7 @@ static _Noreturn void watch(struct init *in) {
 			fds[2].fd = -1; /* nobody is left who could ask */
 		}
 		if (n > 0 && fds[3].revents != 0) {
-			gate_heard(&in->broker);
+			connect_answered(&in->broker);
 			fds[3].fd = in->broker.gate;
 		}
 		if (n > 0 && fds[0].revents != 0) {
@@ -350,7 +350,7 @@ static void ready_broker(struct init *in) {
 
 /* Its wardens exist before the guard is one: it can never be alone. */
 static int become_guard(struct kit *k, struct err *e) {
-	if (!plan_shares(k->plan)) {
+	if (!plan_lacks_namespaces(k->plan)) {
 		return 0;
 	}
 	if (warden_inner(k, e) != 0) {
@@ -369,7 +369,7 @@ static int open_signals(const struct kit *k) {
 
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGCHLD);
-	if (plan_shares(k->plan)) {
+	if (plan_lacks_namespaces(k->plan)) {
 		sigaddset(&heard, SIGTERM); /* from the warden */
 	}
 	return signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -417,8 +417,8 @@ void init_run(struct kit *k) {
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
 	ready_broker(&in);
 	in.tell_at = k->tell_start ? 0 : clock_ms() + TELL_AFTER_MS;
-	if (plan_shares(k->plan)) {
-		slice_shorten();
+	if (plan_lacks_namespaces(k->plan)) {
+		sched_slice_shorten();
 	}
 	watch(&in);
 }

@@ -3,6 +3,7 @@
  * Fails:    open: what is not kept is counted, and the result says how many. */
 #include "linux/journal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>

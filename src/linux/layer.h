@@ -13,7 +13,7 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
-struct fate;
+struct run_state;
 struct journal;
 struct wire_peers;
 
@@ -28,8 +28,8 @@ struct kit {
 	int lock_fd; /* of the run's directory, or of its changes; -1: none */
 
 	/* wardens */
-	struct fate *fate; /* shared with the parent */
-	int warden_fd;     /* pidfd of the warden or supervisor above; -1: none */
+	struct run_state *fate; /* shared with the parent */
+	int warden_fd;          /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
 	char uid_map[64], gid_map[64];
@@ -106,8 +106,8 @@ struct layer {
 /* The order, in layers.c; NULL-terminated. */
 extern const struct layer *const layers[];
 
-extern const struct layer layer_scratch, layer_user, layer_groups, layer_inherited, layer_mounts,
-	layer_network, layer_names, layer_quotas, layer_terminal, layer_directory, layer_limits,
+extern const struct layer layer_scratch, layer_idmap, layer_cgroup, layer_inherited, layer_mounts,
+	layer_network, layer_hostname, layer_quotas, layer_terminal, layer_directory, layer_limits,
 	layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
 
 #endif

@@ -1,7 +1,7 @@
 #include "linux/mechanisms.h"
 
 #include "base/auto.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <linux/filter.h>

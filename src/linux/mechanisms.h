@@ -28,8 +28,9 @@ struct mechanisms {
 	int ptrace_scope; /* Yama's; MECHANISM_UNKNOWN without Yama */
 
 	bool apparmor;
-	char apparmor_label[128];     /* of this process; "" when it cannot be read */
-	int apparmor_restricts_userns; /* kernel.apparmor_restrict_unprivileged_userns; MECHANISM_UNKNOWN */
+	char apparmor_label[128];      /* of this process; "" when it cannot be read */
+	int apparmor_restricts_userns; /* kernel.apparmor_restrict_unprivileged_userns;
+					  MECHANISM_UNKNOWN */
 
 	int max_user_namespaces;       /* user.max_user_namespaces; MECHANISM_UNKNOWN */
 	int unprivileged_userns_clone; /* Debian's older switch; MECHANISM_UNKNOWN */

@@ -3,13 +3,14 @@
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "linux/ask.h"
+#include "linux/program_output.h"
 #include "linux/cgroup.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 #include "linux/scratch.h"
-#include "plan/gitconfig.h"
-#include "plan/gitsettings.h"
+#include "plan/git/config.h"
+#include "plan/git/settings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -190,7 +191,7 @@ static int who_is_it(struct arena *a, struct host *h, const char **ret_home, str
 	struct buf text;
 	buf_init(&text);
 	*ret_home = NULL;
-	char *line = file_read("/etc/passwd", PASSWD_MAX, &text) == 0
+	char *line = fd_read_file("/etc/passwd", PASSWD_MAX, &text) == 0
 			     ? passwd_line(text.data, h->uid)
 			     : NULL;
 	int bad = 0;
@@ -255,7 +256,7 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 /* One of those that git reads.  settings: NULL when only what it names is asked. */
 static void read_git(struct arena *a, struct host *h, struct gitsettings *settings, size_t which) {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	struct gitobeyed *o = &h->git_obeyed;
+	struct git_obeyed *o = &h->git_obeyed;
 	struct buf text;
 
 	auto_fd direct =
@@ -265,10 +266,10 @@ static void read_git(struct arena *a, struct host *h, struct gitsettings *settin
 	int fd = o->linked[which] ? led : direct;
 	buf_init(&text);
 	if (fd >= 0 && fd_read_all(fd, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
-		gitobeyed_read(o, a, h->home, o->files[which], text.data);
+		git_obeyed_read(o, a, h->home, o->files[which], text.data);
 		if (settings != NULL) {
 			identity_read(&h->git, text.data);
-			gitsettings_read(settings, text.data);
+			git_settings_read(settings, text.data);
 		}
 	}
 	buf_done(&text);
@@ -300,7 +301,7 @@ static const char *read_ignores(struct arena *a, const char *path) {
 static void add_named(struct arena *a, struct host *h, const char *name) {
 	const char *value = getenv(name);
 	if (value != NULL && value[0] != '\0') {
-		gitobeyed_add(&h->git_obeyed, path_join(a, h->cwd, value));
+		git_obeyed_add(&h->git_obeyed, path_join(a, h->cwd, value));
 	}
 }
 
@@ -311,16 +312,16 @@ static void add_named(struct arena *a, struct host *h, const char *name) {
 static void find_git(struct arena *a, struct host *h) {
 	const char *config = variable("XDG_CONFIG_HOME");
 	struct gitsettings settings = {.excludes = ""};
-	struct gitobeyed *o = &h->git_obeyed;
+	struct git_obeyed *o = &h->git_obeyed;
 
 	if (h->home == NULL) {
 		return;
 	}
 	config = path_join(a, config != NULL ? config : path_join(a, h->home, ".config"), "git");
 	buf_init(&settings.text);
-	gitobeyed_add(o, path_join(a, config, "config"));
-	gitobeyed_add(o, path_join(a, h->home, ".gitconfig"));
-	gitobeyed_add(o, "/etc/gitconfig");
+	git_obeyed_add(o, path_join(a, config, "config"));
+	git_obeyed_add(o, path_join(a, h->home, ".git_config"));
+	git_obeyed_add(o, "/etc/git_config");
 	add_named(a, h, "GIT_CONFIG_GLOBAL");
 	add_named(a, h, "GIT_CONFIG_SYSTEM");
 	for (size_t i = 0; i < o->nfiles; i++) {
@@ -379,7 +380,7 @@ static bool can_take_descriptors(void) {
 
 /* Whether a listener is granted shows when the filter is loaded: a filter cannot
  * be taken off again. */
-void host_probe_broker(struct host *h) {
+void probe_broker(struct host *h) {
 	struct seccomp_notif_sizes sizes;
 	h->notify_why = NULL;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
@@ -421,7 +422,7 @@ static const char *find_run_dir(struct arena *a) {
 	return path_join(a, full, name);
 }
 
-int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
+int probe_without_namespaces(struct arena *a, struct host *h, struct err *e) {
 	h->run_dir = find_run_dir(a);
 	if (h->run_dir == NULL) {
 		err_set(e, ERR_SETUP, "probe",
@@ -432,7 +433,7 @@ int host_probe_shared(struct arena *a, struct host *h, struct err *e) {
 	return 0;
 }
 
-bool host_makes_namespaces(struct err *ret_why) {
+bool probe_makes_namespaces(struct err *ret_why) {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
 			 CLONE_NEWUTS,
@@ -450,7 +451,7 @@ bool host_makes_namespaces(struct err *ret_why) {
 	return true;
 }
 
-void host_probe_groups(struct host *h) {
+void probe_cgroups(struct host *h) {
 	cgroup_probe(&h->cgroup);
 }
 
@@ -468,11 +469,11 @@ static bool proc_hides(const char *mounts) {
 	return false;
 }
 
-void host_probe_sampling(struct host *h) {
+void probe_sampling(struct host *h) {
 	struct buf mounts;
 
 	buf_init(&mounts);
-	bool hides = file_read("/proc/self/mountinfo", (size_t)4 * 1024 * 1024, &mounts) != 0 ||
+	bool hides = fd_read_file("/proc/self/mountinfo", (size_t)4 * 1024 * 1024, &mounts) != 0 ||
 		     proc_hides(mounts.data);
 	h->sampling_why = !hides || h->privileged
 				  ? NULL
@@ -502,7 +503,7 @@ static int check_proc(struct err *e) {
 	return err_fix(e, "mount it (as root): mount -t proc proc /proc");
 }
 
-int host_probe(struct arena *a, struct host *ret, struct err *e) {
+int probe_host(struct arena *a, struct host *ret, struct err *e) {
 	struct host h = {
 		.uid = geteuid(),
 		.gid = getegid(),
@@ -533,7 +534,7 @@ int host_probe(struct arena *a, struct host *ret, struct err *e) {
 	if (who_is_it(a, &h, &home, e) != 0 || find_home(a, &h, home, e) != 0) {
 		return -1;
 	}
-	h.ask = host_ask;
+	h.ask = program_output;
 	h.ask_ctx = h.state_closed ? NULL : h.state_dir;
 	find_git(a, &h);
 	probe_kernel(&h);

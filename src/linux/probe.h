@@ -11,22 +11,22 @@
 #include "plan/host.h"
 
 /* What every run needs to know. */
-int host_probe(struct arena *a, struct host *ret, struct err *e);
+int probe_host(struct arena *a, struct host *ret, struct err *e);
 
 /* Whether the filter may ask, and somebody can answer. */
-void host_probe_broker(struct host *h);
+void probe_broker(struct host *h);
 
 /* What a plan without namespaces needs to know besides; memory is the arena's. */
-int host_probe_shared(struct arena *a, struct host *h, struct err *e);
+int probe_without_namespaces(struct arena *a, struct host *h, struct err *e);
 
 /* Whether the kernel makes a run's namespaces at all; what is set up in them may
  * still be refused.  Costs a process: for who has to know before a run tries. */
-bool host_makes_namespaces(struct err *ret_why);
+bool probe_makes_namespaces(struct err *ret_why);
 
 /* What the plan needs when plan_wants_groups() says so. */
-void host_probe_groups(struct host *h);
+void probe_cgroups(struct host *h);
 
 /* Likewise plan_wants_samples(). */
-void host_probe_sampling(struct host *h);
+void probe_sampling(struct host *h);
 
 #endif

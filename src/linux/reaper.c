@@ -47,7 +47,7 @@ void reaper_init_outer(struct reaper *r, const struct plan *plan) {
 
 int reaper_init(struct reaper *r, const struct plan *plan, struct err *e) {
 	*r = (struct reaper){.everybody = true, .children = -1};
-	if (!plan_shares(plan)) {
+	if (!plan_lacks_namespaces(plan)) {
 		return 0;
 	}
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {

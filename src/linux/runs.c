@@ -94,7 +94,7 @@ static void write_record(struct buf *out, const struct plan *plan, char *const *
 		buf_add(&words, "", 1);
 	}
 	buf_printf(out, MARK " %d %" PRId64 " %d %zu %s", (int)getpid(), now_ms(),
-		   cut || argv[argc] != NULL, argc, level_name(plan->level));
+		   cut || argv[argc] != NULL, argc, plan_level_name(plan->level));
 	buf_add(out, "", 1);
 	buf_add(out, plan->workspace, strlen(plan->workspace) + 1);
 	buf_add(out, words.data, words.len);

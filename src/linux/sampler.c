@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/signal_mask.h"
 #include "linux/census.h"
-#include "linux/growth.h"
+#include "linux/disk_growth.h"
 #include "linux/init.h"
-#include "linux/keep.h"
-#include "linux/kernel.h"
-#include "linux/pace.h"
-#include "linux/slice.h"
+#include "base/fd.h"
+#include "linux/kernel_api.h"
+#include "linux/sample_interval.h"
+#include "linux/sched_slice.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -68,7 +68,7 @@ static int64_t clock_us(void) {
 }
 
 static _Noreturn void end_run(const struct sampler *s, enum overrun why, int64_t value) {
-	struct fate *fate = s->run.fate;
+	struct run_state *fate = s->run.fate;
 
 	if (!fate->ended) {
 		fate->overrun_value = value;
@@ -139,8 +139,9 @@ static int64_t memory_used(struct sampler *s, int64_t resident, int64_t limit) {
 		int64_t began = clock_us();
 		s->share = sum_of_shares(s);
 		s->share_resident = resident;
-		s->share_next = clock_ms() + pace_between((clock_us() - began) * PACE_SHARE / 1000,
-							  SHARE_MS, SHARE_MAX_MS);
+		s->share_next = clock_ms() +
+				sample_interval_between((clock_us() - began) * PACE_SHARE / 1000,
+							SHARE_MS, SHARE_MAX_MS);
 	}
 	return s->share;
 }
@@ -152,18 +153,18 @@ static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
 	int64_t next = PACE_MAX_MS;
 
 	if (processes != 0) {
-		int64_t count = (int64_t)sum->threads - (plan_shares(plan) ? WARDENS : 0);
+		int64_t count = (int64_t)sum->threads - (plan_lacks_namespaces(plan) ? WARDENS : 0);
 		if (count > processes) {
 			end_run(s, OVERRUN_PROCESSES, count);
 		}
-		next = pace_processes(processes - count);
+		next = sample_interval_processes(processes - count);
 	}
 	if (memory != 0) {
 		int64_t used = memory_used(s, (int64_t)(sum->pages * s->page), memory);
 		if (used >= memory) {
 			end_run(s, OVERRUN_MEMORY, used);
 		}
-		int64_t soon = pace_memory(memory - used, s->processors);
+		int64_t soon = sample_interval_memory(memory - used, s->processors);
 		next = soon < next ? soon : next;
 	}
 	return next;
@@ -181,7 +182,7 @@ static _Noreturn void sample_use(struct sampler *s) {
 			_exit(CANNOT_MEASURE);
 		}
 		int64_t next = judge_use(s, &sum);
-		sleep_ms(s, pace_pause(next, clock_us() - began));
+		sleep_ms(s, sample_interval_pause(next, clock_us() - began));
 	}
 }
 
@@ -192,16 +193,16 @@ static _Noreturn void sample_disk(struct sampler *s) {
 
 	for (;;) {
 		int64_t began = clock_ms();
-		int64_t added = growth_measure(s->run.growth);
+		int64_t added = disk_growth_measure(s->run.growth);
 		if (added > limit) {
 			end_run(s, OVERRUN_DISK, added);
 		}
 		int64_t now = clock_ms();
-		int64_t walk_at = now + pace_between((now - began) * DISK_WALK_SHARE,
-						     DISK_WALK_MIN_MS, DISK_WALK_MAX_MS);
+		int64_t walk_at = now + sample_interval_between((now - began) * DISK_WALK_SHARE,
+								DISK_WALK_MIN_MS, DISK_WALK_MAX_MS);
 		do {
 			sleep_ms(s, DISK_LOOK_MS);
-		} while (clock_ms() < walk_at && growth_fall(s->run.growth) <= limit - added);
+		} while (clock_ms() < walk_at && disk_growth_fall(s->run.growth) <= limit - added);
 	}
 }
 
@@ -217,8 +218,8 @@ static _Noreturn void become_sampler(struct sampler *s, int which) {
 	init_reset_signals();
 	(void)setsid(); /* a signal for the caller's group is not for a sampler */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its memory is a copy of the caller's */
-	keep_only(&s->run.pidfd, 1);
-	slice_shorten();
+	fd_close_all_but(&s->run.pidfd, 1);
+	sched_slice_shorten();
 	/* Everything else stays blocked. */
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
@@ -270,7 +271,7 @@ int samplers_start(const struct sampled_run *run, struct samplers *ret, struct e
 	return limits->disk == 0 ? 0 : start(&s, SAMPLER_DISK, &ret->pidfd[SAMPLER_DISK], e);
 }
 
-void samplers_lost(struct fate *fate) {
+void samplers_lost(struct run_state *fate) {
 	if (!fate->ended && fate->overrun == OVERRUN_NONE) {
 		fate->overrun = OVERRUN_UNMEASURED;
 	}

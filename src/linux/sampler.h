@@ -24,12 +24,12 @@
 #define CORRAL_LINUX_SAMPLER_H
 
 #include "base/err.h"
-#include "linux/fate.h"
+#include "linux/run_state.h"
 #include "plan/plan.h"
 
 #include <sys/types.h>
 
-struct growth;
+struct disk_growth;
 
 enum { SAMPLER_USE, SAMPLER_DISK, SAMPLERS };
 
@@ -40,20 +40,20 @@ struct samplers {
 
 #define SAMPLERS_NONE ((struct samplers){.pidfd = {-1, -1}})
 
-/* Of a run that has just been started.  growth: what growth_begin() measured; NULL without
+/* Of a run that has just been started.  growth: what disk_growth_begin() measured; NULL without
  * a limit of disk space. */
 struct sampled_run {
 	const struct plan *plan;
-	struct fate *fate;
+	struct run_state *fate;
 	int pidfd;
 	pid_t pid;
-	struct growth *growth;
+	struct disk_growth *growth;
 };
 
 int samplers_start(const struct sampled_run *run, struct samplers *ret, struct err *e);
 
 /* One of them has ended while the run goes on: says so, unless it has given its verdict. */
-void samplers_lost(struct fate *fate);
+void samplers_lost(struct run_state *fate);
 
 /* Kills and reaps them. */
 void samplers_end(struct samplers *s);

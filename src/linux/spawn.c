@@ -8,12 +8,12 @@
 #include "gate/ledger.h"
 #include "linux/cgroup.h"
 #include "linux/channel.h"
-#include "linux/fate.h"
+#include "linux/run_state.h"
 #include "linux/follow.h"
-#include "linux/growth.h"
+#include "linux/disk_growth.h"
 #include "linux/init.h"
 #include "linux/journal.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 #include "linux/layer.h"
 #include "linux/scratch.h"
 #include "linux/warden.h"
@@ -131,7 +131,7 @@ static int prepare_lock(struct kit *k, const struct spawn_request *r, struct err
 }
 
 static bool serves(const struct layer *l, const struct kit *k) {
-	return !l->namespaces || !plan_shares(k->plan);
+	return !l->namespaces || !plan_lacks_namespaces(k->plan);
 }
 
 static int prepare_layers(struct kit *k, struct err *e) {
@@ -158,7 +158,7 @@ static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
 	init_reset_signals();
-	if (plan_shares(k->plan) && warden_outer(k, &e) != 0) {
+	if (plan_lacks_namespaces(k->plan) && warden_outer(k, &e) != 0) {
 		init_fail(k, &e);
 	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
@@ -171,7 +171,7 @@ static _Noreturn void child_main(struct kit *k) {
 }
 
 static int clone_failed(const struct kit *k, struct err *e) {
-	if (errno == EAGAIN || plan_shares(k->plan)) {
+	if (errno == EAGAIN || plan_lacks_namespaces(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to make a process");
 	}
 	return err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
@@ -210,7 +210,7 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	sigset_t all, before;
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
-	long pid = plan_shares(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
+	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
 	}
@@ -233,7 +233,7 @@ static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
 		return -1;
 	}
 	k->cgroup_fd = cgroup_fd(ret->cgroup);
-	k->njoin_fds = cgroup_join_fds(ret->cgroup, plan_shares(k->plan), &k->join_fds);
+	k->njoin_fds = cgroup_join_fds(ret->cgroup, plan_lacks_namespaces(k->plan), &k->join_fds);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 		return 0;
 	}
 	if (ledger_new(&ret->ledger, e) != 0 ||
-	    gatekeeper_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
+	    gate_process_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
 		return -1;
 	}
 	/* Behind the gate's start: it has no part in this one. */
@@ -264,7 +264,7 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
-	if (fate_new(&ret->fate, e) != 0 ||
+	if (run_state_new(&ret->fate, e) != 0 ||
 	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
@@ -280,12 +280,12 @@ static void drop_records(struct child *c) {
 	journal_free(take_ptr(c->journal));
 	ledger_free(take_ptr(c->ledger));
 	ledger_free(take_ptr(c->refusals));
-	fate_free(take_ptr(c->fate));
+	run_state_free(take_ptr(c->fate));
 }
 
 /* Nothing was started, or nothing but the gate. */
 static void give_up(struct child *c) {
-	gatekeeper_end(&c->gate);
+	gate_process_end(&c->gate);
 	drop_records(c);
 	cgroup_free(c->cgroup);
 	scratch_remove(c->run_dir);
@@ -295,7 +295,7 @@ static void give_up(struct child *c) {
 static struct child child_of(const struct plan *plan) {
 	return (struct child){.pidfd = -1,
 			      .channel = -1,
-			      .wardens = plan_shares(plan),
+			      .wardens = plan_lacks_namespaces(plan),
 			      .gate = GATEKEEPER_NONE,
 			      .samplers = SAMPLERS_NONE,
 			      .run_dir = plan->run_dir};
@@ -315,14 +315,15 @@ static int open_channel(struct kit *k, struct child *c, struct err *e) {
 }
 
 /* What lies on the disk before the command starts. */
-static int measure_disk(struct arena *a, const struct spawn_request *r, struct growth **ret,
+static int measure_disk(struct arena *a, const struct spawn_request *r, struct disk_growth **ret,
 			struct err *e) {
 	*ret = NULL;
-	return r->rehearse || r->plan->sampled.disk == 0 ? 0 : growth_begin(a, r->plan, ret, e);
+	return r->rehearse || r->plan->sampled.disk == 0 ? 0
+							 : disk_growth_begin(a, r->plan, ret, e);
 }
 
-static int start_samplers(const struct spawn_request *r, struct growth *growth, struct child *child,
-			  struct err *e) {
+static int start_samplers(const struct spawn_request *r, struct disk_growth *growth,
+			  struct child *child, struct err *e) {
 	const struct sampled_run run = {.plan = r->plan,
 					.fate = child->fate,
 					.pidfd = child->pidfd,
@@ -364,7 +365,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 int spawn_start(struct arena *a, const struct spawn_request *r, struct child *ret, struct err *e) {
 	struct kit k = kit_of(a, r);
 	struct child child = child_of(r->plan);
-	struct growth *growth = NULL;
+	struct disk_growth *growth = NULL;
 
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
 		return -1;
@@ -377,7 +378,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 		     make_cgroup(&k, &child, e) != 0 || start_gate(&k, r, &child, e) != 0 ||
 		     start_child(&k, &child, e) != 0;
 	layers_done(&k);
-	gatekeeper_handed(&child.gate);
+	gate_process_handed(&child.gate);
 	drop_fd(&k.channel_fd);
 	drop_fd(&k.warden_fd);
 	if (failed) {
@@ -420,7 +421,7 @@ void spawn_leave(struct child *c) {
 	drop_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
-	gatekeeper_end(&c->gate);
+	gate_process_end(&c->gate);
 	scratch_remove(c->run_dir);
 }
 
@@ -536,7 +537,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		drop_fd(&c->pidfd);
 	}
 	samplers_end(&c->samplers); /* before the record that they write in */
-	usage.fate = fate_read(c->fate);
+	usage.fate = run_state_read(c->fate);
 	if (!usage.fate.ended) {
 		/* Nobody waited for the command, so its time and memory are not in the rusage. */
 		usage.cpu_ms = usage.max_rss_kb = -1;
@@ -548,9 +549,9 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	drop_fd(&c->channel);
 	if (!usage.fate.finished) {
-		gatekeeper_kill(&c->gate); /* what was killed has nothing more to deliver */
+		gate_process_kill(&c->gate); /* what was killed has nothing more to deliver */
 	}
-	gatekeeper_end(&c->gate); /* after everybody who could send something */
+	gate_process_end(&c->gate); /* after everybody who could send something */
 	scratch_remove(c->run_dir);
 	*c = (struct child){
 		.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE, .samplers = SAMPLERS_NONE};

@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "linux/fate.h"
-#include "linux/gatekeeper.h"
+#include "linux/run_state.h"
+#include "linux/gate_process.h"
 #include "linux/sampler.h"
 #include "plan/plan.h"
 
@@ -83,7 +83,7 @@ struct child {
 	pid_t pid;    /* its number, as we see it */
 	int channel;  /* ours; non-blocking */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
-	struct fate *fate;
+	struct run_state *fate;
 	struct cgroup *cgroup;   /* NULL when none */
 	struct follow *follow;   /* files that are followed when the host replaces them; NULL */
 	struct journal *journal; /* of what the command made that lasts; NULL when none */
@@ -115,7 +115,8 @@ struct usage {
 	int64_t processes_peak;
 	bool oom;               /* the kernel killed for memory in our cgroup */
 	bool processes_limited; /* the pids controller refused a fork */
-	struct fate_copy fate;  /* what the run's processes wrote down, after all of them ended */
+	struct run_state_copy
+		fate; /* what the run's processes wrote down, after all of them ended */
 };
 
 /* Kills whatever is left inside, reaps the process that was started, reads the usage,

@@ -7,11 +7,11 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "linux/fate.h"
-#include "linux/keep.h"
+#include "linux/run_state.h"
+#include "base/fd.h"
 #include "linux/reaper.h"
 #include "linux/scratch.h"
-#include "linux/slice.h"
+#include "linux/sched_slice.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -125,8 +125,8 @@ static _Noreturn void leave(const struct warden *w) {
 static _Noreturn void outer_run(struct warden *w) {
 	const int kept[] = {w->kit->channel_fd, w->above, w->below, w->reaper.children};
 
-	keep_only(kept, ARRAY_LEN(kept));
-	slice_shorten();
+	fd_close_all_but(kept, ARRAY_LEN(kept));
+	sched_slice_shorten();
 	if (wait_for_cause(w) != CAUSE_BELOW) {
 		(void)watch_below(w, INNER_FIRST_MS); /* either way everything is ended next */
 	} else if (!w->kit->fate->finished && !w->reaper.everybody) {
@@ -166,10 +166,10 @@ int warden_outer(struct kit *k, struct err *e) {
 static _Noreturn void inner_run(struct warden *w) {
 	const int kept[] = {w->kit->channel_fd, w->kit->lock_fd, w->above, w->below,
 			    w->reaper.children};
-	struct fate *fate = w->kit->fate;
+	struct run_state *fate = w->kit->fate;
 
-	keep_only(kept, ARRAY_LEN(kept));
-	slice_shorten();
+	fd_close_all_but(kept, ARRAY_LEN(kept));
+	sched_slice_shorten();
 	if (wait_for_cause(w) == CAUSE_CLOCK && !fate->ended) {
 		fate->timed_out = 1;
 	}

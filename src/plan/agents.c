@@ -9,6 +9,7 @@
  * Fails:    open: a directory that is not known is writable as it was granted. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "data/agent_homes.h"
 
@@ -19,15 +20,15 @@ static bool ends_with_dir(const char *path, const char *dir) {
 
 /* The agent's directory, where the wish makes it writable; NULL.  A workspace is asked about
  * by its path alone: nothing is looked up for a plain run. */
-static const char *directory_of(struct builder *b, const struct wish *w, const char *dir) {
+static const char *directory_of(struct builder *b, const struct mount_request *w, const char *dir) {
 	if (ends_with_dir(w->m.source, dir)) {
 		return w->m.source;
 	}
-	const char *path = b->h->home == NULL ? NULL : keep_join(b, b->h->home, dir);
+	const char *path = b->h->home == NULL ? NULL : plan_keep_join(b, b->h->home, dir);
 	if (path == NULL || (w->rank == RANK_WORKSPACE && !path_within(path, w->m.source))) {
 		return NULL;
 	}
-	const char *full = fs_resolve(b, path);
+	const char *full = host_fs_resolve(b, path);
 	return full != NULL && path_within(full, w->m.source) ? full : NULL;
 }
 
@@ -38,9 +39,11 @@ struct agent {
 	size_t n;
 };
 
-typedef void agent_each(struct builder *b, const struct wish *w, const struct agent *a, void *arg);
+typedef void agent_each(struct builder *b, const struct mount_request *w, const struct agent *a,
+			void *arg);
 
-static void each_of_wish(struct builder *b, const struct wish *w, agent_each *each, void *arg) {
+static void each_of_wish(struct builder *b, const struct mount_request *w, agent_each *each,
+			 void *arg) {
 	for (size_t k = 0, n; k < agent_rows_count; k += n) {
 		const struct agent_row *rows = &agent_rows[k];
 		for (n = 1; k + n < agent_rows_count && streq(rows[n].dir, rows->dir); n++) {
@@ -56,21 +59,22 @@ static void each_of_wish(struct builder *b, const struct wish *w, agent_each *ea
  * at for the others. */
 static void each_directory(struct builder *b, agent_each *each, void *arg) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (w->m.writable && !w->m.is_file && wish_is_ground(w)) {
+		const struct mount_request *w = &b->wishes[i];
+		if (w->m.writable && !w->m.is_file && pattern_ground_is(w)) {
 			each_of_wish(b, w, each, arg);
 		}
 	}
 }
 
-static void keep_rows(struct builder *b, const struct wish *w, const struct agent *a, void *arg) {
+static void keep_rows(struct builder *b, const struct mount_request *w, const struct agent *a,
+		      void *arg) {
 	struct rule r = *(const struct rule *)arg;
 	(void)w;
 
 	for (size_t i = 0; i < a->n; i++) {
-		r.written = keep_printf(b, "%s/%s", a->rows[i].dir, a->rows[i].name);
+		r.written = plan_keep_printf(b, "%s/%s", a->rows[i].dir, a->rows[i].name);
 		r.reason = a->rows[i].reason;
-		rule_beneath(b, r, a->dir, a->rows[i].name);
+		pattern_beneath(b, r, a->dir, a->rows[i].name);
 	}
 }
 
@@ -78,20 +82,22 @@ void agents_keep(struct builder *b, struct rule r) {
 	each_directory(b, keep_rows, &r);
 }
 
-static void warn(struct builder *b, const struct wish *w, const struct agent *a, void *arg) {
+static void warn(struct builder *b, const struct mount_request *w, const struct agent *a,
+		 void *arg) {
 	/* A pattern is asked about as if it were a name. */
-	const char *path = keep_join(b, wish_inside(b, w, a->dir), a->rows->name);
+	const char *path = plan_keep_join(b, compose_inside(b, w, a->dir), a->rows->name);
 	bool kept = rules_judge(&b->plan->rules, path).protect != NULL;
 	const char *names = a->rows->name;
 	(void)arg;
 
 	for (size_t i = 1; i < a->n; i++) {
-		names = keep_printf(b, "%s, %s", names, a->rows[i].name);
+		names = plan_keep_printf(b, "%s, %s", names, a->rows[i].name);
 	}
-	warn_add(b, keep_printf(b, "%s is the directory of an agent: %s (%s)%s", a->dir,
-				kept ? "what the agent starts on this host stays as it is"
-				     : "the command can change what the agent starts on this host",
-				names, kept ? "; --protect '!@agents' opens it" : ""));
+	plan_warn(b, plan_keep_printf(
+			     b, "%s is the directory of an agent: %s (%s)%s", a->dir,
+			     kept ? "what the agent starts on this host stays as it is"
+				  : "the command can change what the agent starts on this host",
+			     names, kept ? "; --protect '!@agents' opens it" : ""));
 }
 
 void agents_warn(struct builder *b) {

@@ -7,6 +7,7 @@
  * Fails:    closed: a mount point that would have to be made there is an error. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int text_order(const char *a, const char *b) {
 
 /* Complete, so that equal wishes of two rules settle alike in either order. */
 static int wish_order(const void *left, const void *right) {
-	const struct wish *a = left, *b = right;
+	const struct mount_request *a = left, *b = right;
 	int order = path_order(a->m.target, b->m.target);
 	if (order == 0) {
 		order = (int)b->rank - (int)a->rank;
@@ -45,7 +46,7 @@ static int wish_order(const void *left, const void *right) {
 	return order != 0 ? order : a->m.origin.line - b->m.origin.line;
 }
 
-void wishes_settle(struct builder *b) {
+void compose_settle(struct builder *b) {
 	size_t kept = 0;
 	for (size_t i = 0; i < b->nwishes; i++) {
 		if (!b->wishes[i].dropped) {
@@ -66,11 +67,11 @@ void wishes_settle(struct builder *b) {
 	b->nwishes = kept;
 }
 
-const struct wish *wish_at(const struct builder *b, size_t n, const char *path) {
-	const struct wish *best = NULL;
+const struct mount_request *compose_at(const struct builder *b, size_t n, const char *path) {
+	const struct mount_request *best = NULL;
 	size_t longest = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct wish *w = &b->wishes[i];
+		const struct mount_request *w = &b->wishes[i];
 		size_t len = strlen(w->m.target);
 		if (w->dropped || w->m.kind == MOUNT_PIN) {
 			continue; /* a pin shows what was there before it */
@@ -88,19 +89,19 @@ static const char *rest_of(const char *path, const char *dir) {
 	return streq(dir, "/") ? path : path + strlen(dir);
 }
 
-const char *wish_inside(struct builder *b, const struct wish *w, const char *path) {
+const char *compose_inside(struct builder *b, const struct mount_request *w, const char *path) {
 	const char *rest = rest_of(path, w->m.source);
 	if (*rest == '\0') {
 		return w->m.target;
 	}
-	return keep_printf(b, "%s%s", streq(w->m.target, "/") ? "" : w->m.target, rest);
+	return plan_keep_printf(b, "%s%s", streq(w->m.target, "/") ? "" : w->m.target, rest);
 }
 
 /* ---- what encloses what ---- */
 
 /* Wishes are sorted, so those that enclose the present one form a stack. */
 struct stack {
-	struct wish **items;
+	struct mount_request **items;
 	size_t n;
 };
 
@@ -109,34 +110,38 @@ static int stack_init(struct builder *b, struct stack *s) {
 	return s->items == NULL ? -1 : 0;
 }
 
-static struct wish *stack_top(struct stack *s, const char *target) {
+static struct mount_request *stack_top(struct stack *s, const char *target) {
 	while (s->n > 0 && !path_within(target, s->items[s->n - 1]->m.target)) {
 		s->n--;
 	}
 	return s->n == 0 ? NULL : s->items[s->n - 1];
 }
 
-static bool hides(const struct wish *w) {
+static bool hides(const struct mount_request *w) {
 	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE ||
 	       w->m.kind == MOUNT_TEXT;
 }
 
 /* The host's path behind a target that lies in the tree `outer`. */
-static const char *behind(struct builder *b, const struct wish *outer, const char *target) {
-	return keep_join(b, "/",
-			 keep_printf(b, "%s%s", outer->m.source, rest_of(target, outer->m.target)));
+static const char *behind(struct builder *b, const struct mount_request *outer,
+			  const char *target) {
+	return plan_keep_join(
+		b, "/",
+		plan_keep_printf(b, "%s%s", outer->m.source, rest_of(target, outer->m.target)));
 }
 
 /* ---- pruning ---- */
 
-static int no_mount_point(const struct wish *w, const struct wish *outer, struct err *e) {
+static int no_mount_point(const struct mount_request *w, const struct mount_request *outer,
+			  struct err *e) {
 	err_set(e, ERR_USAGE, WHERE, "%s cannot be mounted: %s has no such %s to mount it on",
 		w->m.target, outer->m.target, w->m.is_file ? "file" : "directory");
 	return err_fix(e, "choose a path that exists, or one outside %s", outer->m.target);
 }
 
 /* A tree inside a tree: says nothing new, or needs a mount point that exists. */
-static int prune_tree(struct builder *b, struct wish *w, const struct wish *outer, struct err *e) {
+static int prune_tree(struct builder *b, struct mount_request *w, const struct mount_request *outer,
+		      struct err *e) {
 	const char *host = behind(b, outer, w->m.target);
 	if (streq(host, w->m.source)) {
 		w->dropped = w->m.kind != MOUNT_COW && w->m.writable == outer->m.writable &&
@@ -147,22 +152,22 @@ static int prune_tree(struct builder *b, struct wish *w, const struct wish *oute
 		w->dropped = true; /* the host's own symlink is visible there */
 		return 0;
 	}
-	enum look_kind kind = fs_look(b, host).kind;
+	enum look_kind kind = host_fs_look(b, host).kind;
 	if (kind == LOOK_NOTHING || kind == LOOK_LINK || (kind == LOOK_DIR) == w->m.is_file) {
 		return no_mount_point(w, outer, e);
 	}
 	return 0;
 }
 
-static int prune_in_tree(struct builder *b, struct wish *w, const struct wish *outer,
-			 struct err *e) {
+static int prune_in_tree(struct builder *b, struct mount_request *w,
+			 const struct mount_request *outer, struct err *e) {
 	switch (w->m.kind) {
 	case MOUNT_BIND:
 	case MOUNT_COW:
 		return prune_tree(b, w, outer, e);
 	case MOUNT_PRIVATE:
-		w->dropped = !b->shared && /* there it lies in the run's own directory */
-			     fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
+		w->dropped = !b->no_namespaces && /* there it lies in the run's own directory */
+			     host_fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
 		return 0;
 	case MOUNT_DIR:
 	case MOUNT_LINK:
@@ -174,7 +179,8 @@ static int prune_in_tree(struct builder *b, struct wish *w, const struct wish *o
 	}
 }
 
-static int prune_one(struct builder *b, struct wish *w, const struct wish *outer, struct err *e) {
+static int prune_one(struct builder *b, struct mount_request *w, const struct mount_request *outer,
+		     struct err *e) {
 	if (outer == NULL) {
 		return 0;
 	}
@@ -189,7 +195,7 @@ static int prune_one(struct builder *b, struct wish *w, const struct wish *outer
 		w->dropped = hides(w) || w->rank == RANK_PROTECT || w->m.kind == MOUNT_PIN;
 		return 0;
 	}
-	return wish_is_tree(outer) ? prune_in_tree(b, w, outer, e) : 0;
+	return mount_request_is_tree(outer) ? prune_in_tree(b, w, outer, e) : 0;
 }
 
 static int prune(struct builder *b, struct err *e) {
@@ -198,7 +204,7 @@ static int prune(struct builder *b, struct err *e) {
 		return err_memory(e, WHERE);
 	}
 	for (size_t i = 0; i < b->nwishes; i++) {
-		struct wish *w = &b->wishes[i];
+		struct mount_request *w = &b->wishes[i];
 		if (prune_one(b, w, stack_top(&s, w->m.target), e) != 0) {
 			return -1;
 		}
@@ -217,14 +223,14 @@ static int prune(struct builder *b, struct err *e) {
 static void pin_ancestors(struct builder *b, const char *target, const char *outer) {
 	const char *from = target + strlen(outer) + 1;
 	for (const char *p = strchr(from, '/'); p != NULL; p = strchr(p + 1, '/')) {
-		const char *dir = keep_printf(b, "%.*s", (int)(p - target), target);
+		const char *dir = plan_keep_printf(b, "%.*s", (int)(p - target), target);
 		struct mount m = {
 			.kind = MOUNT_PIN,
 			.target = dir,
 			.writable = true,
 			.note = "holds a restricted path",
 		};
-		wish_add(b, m, RANK_PIN);
+		mount_request_add(b, m, RANK_PIN);
 	}
 }
 
@@ -232,16 +238,17 @@ static int pin(struct builder *b, struct err *e) {
 	struct stack s;
 	size_t n = b->nwishes;
 	/* Pins are added behind these, which may move the array. */
-	struct wish *fixed = arena_array(b->a, n + 1, sizeof *fixed);
+	struct mount_request *fixed = arena_array(b->a, n + 1, sizeof *fixed);
 	if (fixed == NULL || stack_init(b, &s) != 0) {
 		return err_memory(e, WHERE);
 	}
 	memcpy(fixed, b->wishes, n * sizeof *fixed);
 	for (size_t i = 0; i < n; i++) {
-		const struct wish *outer = stack_top(&s, fixed[i].m.target);
-		bool restricts =
-			hides(&fixed[i]) || (wish_is_tree(&fixed[i]) && !fixed[i].m.writable);
-		if (restricts && outer != NULL && wish_is_tree(outer) && outer->m.writable) {
+		const struct mount_request *outer = stack_top(&s, fixed[i].m.target);
+		bool restricts = hides(&fixed[i]) ||
+				 (mount_request_is_tree(&fixed[i]) && !fixed[i].m.writable);
+		if (restricts && outer != NULL && mount_request_is_tree(outer) &&
+		    outer->m.writable) {
 			pin_ancestors(b, fixed[i].m.target, outer->m.target);
 		}
 		s.items[s.n++] = &fixed[i];
@@ -252,7 +259,7 @@ static int pin(struct builder *b, struct err *e) {
 /* ---- the end ---- */
 
 /* May set-up make this mount point?  Only on ground that is ours. */
-static bool on_own_ground(const struct wish *outer) {
+static bool on_own_ground(const struct mount_request *outer) {
 	return outer == NULL || outer->own || outer->m.kind == MOUNT_PRIVATE ||
 	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR;
 }
@@ -266,7 +273,7 @@ static int finish(struct builder *b, struct err *e) {
 	}
 	plan->mounts_cap = b->nwishes + 1;
 	for (size_t i = 0; i < b->nwishes; i++) {
-		struct wish *w = &b->wishes[i];
+		struct mount_request *w = &b->wishes[i];
 		w->m.create = on_own_ground(stack_top(&s, w->m.target));
 		s.items[s.n++] = w;
 		plan->mounts[plan->nmounts++] = w->m;
@@ -275,16 +282,16 @@ static int finish(struct builder *b, struct err *e) {
 }
 
 int compose(struct builder *b, struct err *e) {
-	wishes_settle(b);
+	compose_settle(b);
 	if (prune(b, e) != 0) {
 		return -1;
 	}
-	wishes_settle(b); /* leaves out what was pruned */
+	compose_settle(b); /* leaves out what was pruned */
 	if (pin(b, e) != 0) {
 		return -1;
 	}
-	wishes_settle(b);
-	if (b->shared && shared_spread(b, e) != 0) {
+	compose_settle(b);
+	if (b->no_namespaces && no_namespaces_spread(b, e) != 0) {
 		return -1;
 	}
 	return b->out_of_memory ? err_memory(e, WHERE) : finish(b, e);

@@ -6,6 +6,7 @@
  * Fails:    closed: nothing runs on the workspace itself when a copy was asked for. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #define INSTEAD "leave --cow out"
@@ -13,7 +14,8 @@
 static int refuse(const struct builder *b, const char *why, struct err *e) {
 	char origin[128];
 	return err_set(e, ERR_SETUP, WHERE, "fs.cow (%s) cannot be had: %s",
-		       origin_text(&b->p->values[KEY_FS_COW].origin, origin, sizeof origin), why);
+		       policy_origin_text(&b->p->values[KEY_FS_COW].origin, origin, sizeof origin),
+		       why);
 }
 
 /* An overlay whose changes lie in what it shows would show itself. */
@@ -28,10 +30,10 @@ int cow_choose(struct builder *b, struct err *e) {
 		return 0;
 	}
 	if (b->read_only) {
-		note_add(b, "fs.cow has nothing to keep apart: mode is read-only");
+		plan_note(b, "fs.cow has nothing to keep apart: mode is read-only");
 		return 0;
 	}
-	if (b->shared) {
+	if (b->no_namespaces) {
 		(void)refuse(b, "it needs mount namespaces, which this engine has not", e);
 		return err_fix(e, "use a host with user namespaces (`corral status`), or " INSTEAD);
 	}
@@ -70,7 +72,7 @@ int cow_check(const struct builder *b, struct err *e) {
 		char origin[128];
 		err_set(e, ERR_USAGE, WHERE,
 			"%s (%s) shows the workspace writable a second time, past fs.cow",
-			m->target, origin_text(&m->origin, origin, sizeof origin));
+			m->target, policy_origin_text(&m->origin, origin, sizeof origin));
 		return err_fix(e, "leave that grant out, or " INSTEAD);
 	}
 	return 0;

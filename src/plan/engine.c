@@ -67,31 +67,32 @@ static const char *userns_why(const struct host *h) {
 static int not_reached(const struct host *h, enum level wanted, const char *what,
 		       const struct origin *from, struct err *e) {
 	char origin[128];
-	if (h->landlock_abi == 0 && caller_variable(h, "CORRAL_LEVEL") != NULL) {
+	if (h->landlock_abi == 0 && plan_caller_variable(h, "CORRAL_LEVEL") != NULL) {
 		(void)err_set(e, ERR_SETUP, WHERE,
 			      "this runs inside another Corral, which lets no sandbox be set up in "
 			      "it; %s %s is needed (%s)",
-			      what, level_name(wanted), origin_text(from, origin, sizeof origin));
+			      what, plan_level_name(wanted),
+			      policy_origin_text(from, origin, sizeof origin));
 		return err_fix(e, "start the outer one with --allow-nested; or run the command "
 				  "without the inner one: the outer boundary holds for it");
 	}
 	err_set(e, ERR_SETUP, WHERE,
 		"%s %s is asked for (%s) and this host reaches %s: seccomp %s, Landlock ABI %d, %s",
-		what, level_name(wanted), origin_text(from, origin, sizeof origin),
-		level_name(highest(h)), h->seccomp ? "is there" : "is missing", h->landlock_abi,
-		userns_why(h));
+		what, plan_level_name(wanted), policy_origin_text(from, origin, sizeof origin),
+		plan_level_name(highest(h)), h->seccomp ? "is there" : "is missing",
+		h->landlock_abi, userns_why(h));
 	if (wanted == LEVEL_FULL && has_namespaces(h)) {
 		return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or --level %s",
-			       LANDLOCK_ABI_FULL, level_name(highest(h)));
+			       LANDLOCK_ABI_FULL, plan_level_name(highest(h)));
 	}
 	return err_fix(e, "accept --level %s, or raise it: `corral status` says how",
-		       level_name(highest(h)));
+		       plan_level_name(highest(h)));
 }
 
 /* Below standard no file is protected: whoever names that loss may run there. */
 static bool below_is_accepted(const struct policy *p, enum level least) {
-	return least <= LEVEL_STANDARD && loss_is_accepted(p, "fs.read") &&
-	       loss_is_accepted(p, "fs.write");
+	return least <= LEVEL_STANDARD && plan_accepts_loss(p, "fs.read") &&
+	       plan_accepts_loss(p, "fs.write");
 }
 
 static int check_least(const struct policy *p, const struct host *h, enum level level,
@@ -137,7 +138,7 @@ int engine_choose(struct plan *plan, const struct policy *p, const struct host *
 		plan->landlock_abi =
 			h->landlock_abi < LANDLOCK_ABI_KNOWN ? h->landlock_abi : LANDLOCK_ABI_KNOWN;
 	}
-	plan->broker = level != LEVEL_NONE && plan_shares(plan) && h->notify;
-	plan->run_dir = plan_shares(plan) ? h->run_dir : NULL;
+	plan->broker = level != LEVEL_NONE && plan_lacks_namespaces(plan) && h->notify;
+	plan->run_dir = plan_lacks_namespaces(plan) ? h->run_dir : NULL;
 	return 0;
 }

@@ -7,6 +7,7 @@
  * Fails:    closed: a name that no row and no rule knows is not passed. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "data/environment.h"
 
@@ -54,7 +55,7 @@ static void put(struct builder *b, const char *name, const char *value) {
 	if (value == NULL) {
 		return;
 	}
-	put_entry(b, keep_printf(b, "%s=%s", name, value));
+	put_entry(b, plan_keep_printf(b, "%s=%s", name, value));
 }
 
 static bool has(const struct plan *plan, const char *entry, size_t name) {
@@ -76,7 +77,7 @@ static bool is_passed(const char *entry, size_t len) {
 	}
 	memcpy(name, entry, len);
 	name[len] = '\0';
-	const struct env_row *row = env_row_for(name);
+	const struct env_row *row = environment_row_for(name);
 	return row != NULL && row->class == ENV_PASSED;
 }
 
@@ -95,15 +96,15 @@ static void pass_asked(struct builder *b) {
 	const struct value *names = &b->p->values[KEY_ENV_PASS];
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->items[i].str;
-		const char *value = caller_variable(b->h, name);
+		const char *value = plan_caller_variable(b->h, name);
 		if (value == NULL) {
 			continue;
 		}
 		put(b, name, value);
-		const struct env_row *row = env_row_for(name);
+		const struct env_row *row = environment_row_for(name);
 		if (row != NULL && row->class == ENV_SECRET) {
-			note_add(b, keep_printf(b, "%s is passed to the command: %s", name,
-						row->reason));
+			plan_note(b, plan_keep_printf(b, "%s is passed to the command: %s", name,
+						      row->reason));
 		}
 	}
 }
@@ -111,7 +112,7 @@ static void pass_asked(struct builder *b) {
 /* The caller's search path without entries that depend on the directory. */
 static const char *search_path(struct builder *b) {
 	const char *given = policy_str(b->p, KEY_ENV_PATH);
-	const char *path = given != NULL ? given : caller_variable(b->h, "PATH");
+	const char *path = given != NULL ? given : plan_caller_variable(b->h, "PATH");
 	char *out = path == NULL ? NULL : arena_alloc(b->a, strlen(path) + 1);
 	if (path != NULL && out == NULL) {
 		b->out_of_memory = true;
@@ -140,7 +141,7 @@ static const char *search_path(struct builder *b) {
 
 /* The caller's shell, if it is a program of the system. */
 static const char *shell(const struct builder *b) {
-	const char *path = caller_variable(b->h, "SHELL");
+	const char *path = plan_caller_variable(b->h, "SHELL");
 	if (path == NULL || path[0] != '/' || strstr(path, "/../") != NULL) {
 		return DEFAULT_SHELL;
 	}
@@ -158,8 +159,8 @@ static void put_computed(struct builder *b) {
 	const struct plan *plan = b->plan;
 	put(b, "PATH", search_path(b));
 	put(b, "HOME", plan->home_at);
-	put(b, "TMPDIR", b->shared ? plan->run_dir : "/tmp");
-	if (b->shared) {
+	put(b, "TMPDIR", b->no_namespaces ? plan->run_dir : "/tmp");
+	if (b->no_namespaces) {
 		put(b, "TMUX_TMPDIR", plan->run_dir); /* reads no other */
 	}
 	put(b, "USER", b->h->user);
@@ -167,8 +168,8 @@ static void put_computed(struct builder *b) {
 	put(b, "SHELL", shell(b));
 	put(b, "PWD", plan->cwd);
 	put(b, "GIT_CONFIG_SYSTEM", b->identity_at);
-	if (!b->shared) { /* the host's own holds its sockets */
-		put(b, "XDG_RUNTIME_DIR", keep_printf(b, "/run/user/%u", b->h->uid));
+	if (!b->no_namespaces) { /* the host's own holds its sockets */
+		put(b, "XDG_RUNTIME_DIR", plan_keep_printf(b, "/run/user/%u", b->h->uid));
 	}
 }
 
@@ -179,7 +180,7 @@ static void put_computed(struct builder *b) {
 static void ask_by_tcp(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nenv; i++) {
 		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
-			put_entry(b, keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			put_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
 			return;
 		}
 	}
@@ -224,11 +225,11 @@ int environment_build(struct builder *b, struct err *e) {
 	for (size_t i = 0; i < set->count; i++) {
 		put_entry(b, set->items[i].str);
 	}
-	if (b->shared && net_has_names(&plan->net)) {
+	if (b->no_namespaces && net_has_names(&plan->net)) {
 		ask_by_tcp(b);
 	}
 	put(b, "CORRAL_WORKSPACE", plan->workspace_at);
-	put(b, "CORRAL_LEVEL", level_name(plan->level));
+	put(b, "CORRAL_LEVEL", plan_level_name(plan->level));
 	if (b->out_of_memory) {
 		return err_memory(e, WHERE);
 	}

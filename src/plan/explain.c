@@ -96,7 +96,7 @@ static void limit_rows(const struct plan *plan, struct limit_row rows[LIMIT_ROWS
 
 void explain_end_line(struct buf *out, size_t start) {
 	if (!buf_failed(out)) {
-		hide_controls(out->data + start, false);
+		str_hide_controls(out->data + start, false);
 	}
 	buf_puts(out, "\n");
 }
@@ -104,8 +104,8 @@ void explain_end_line(struct buf *out, size_t start) {
 static void text_promises(const struct plan *plan, struct buf *out) {
 	buf_puts(out, "\nguarantees\n");
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		const struct promise *p = &plan->promises[g];
-		buf_printf(out, "  %-17s %-9s", guarantee_name(g), state_name(p->state));
+		const struct guarantee_report *p = &plan->guarantees[g];
+		buf_printf(out, "  %-17s %-9s", guarantee_name(g), plan_state_name(p->state));
 		for (size_t i = 0; i < 4 && p->by[i] != NULL; i++) {
 			buf_printf(out, "%s%s", i == 0 ? " " : ", ", p->by[i]);
 		}
@@ -128,7 +128,7 @@ static void text_mount(const struct mount *m, struct buf *out) {
 	buf_printf(out, "   # %s", m->note == NULL ? kind_names[m->kind] : m->note);
 	if (m->origin.kind != ORIGIN_BUILTIN) {
 		char origin[128];
-		buf_printf(out, ", %s", origin_text(&m->origin, origin, sizeof origin));
+		buf_printf(out, ", %s", policy_origin_text(&m->origin, origin, sizeof origin));
 	}
 	explain_end_line(out, start);
 }
@@ -156,7 +156,7 @@ static void text_rules(const struct rules *rules, struct buf *out) {
 		}
 		buf_printf(out, "  %-7s %s%s%s   # %s", effect_name(r), r->except ? "!" : "",
 			   r->set != NULL ? "@" : "", r->set != NULL ? r->set : r->written,
-			   origin_text(&r->origin, origin, sizeof origin));
+			   policy_origin_text(&r->origin, origin, sizeof origin));
 		explain_end_line(out, start);
 	}
 }
@@ -213,8 +213,8 @@ static void text_places(const struct plan *plan, struct buf *out) {
 }
 
 static void explain_text(const struct plan *plan, struct buf *out) {
-	buf_printf(out, "level      %s\nengine     %s\n", level_name(plan->level),
-		   engine_name(plan->engine));
+	buf_printf(out, "level      %s\nengine     %s\n", plan_level_name(plan->level),
+		   plan_engine_name(plan->engine));
 	text_places(plan, out);
 	text_promises(plan, out);
 	buf_puts(out, "\nfiles\n");
@@ -243,7 +243,7 @@ static void json_mount(struct emit *j, const struct mount *m) {
 	if (m->kind == MOUNT_LINK) {
 		emit_string(j, "to", m->text);
 	}
-	origin_emit(j, "origin", &m->origin);
+	policy_origin_emit(j, "origin", &m->origin);
 	emit_string(j, "note", m->note);
 	emit_end_object(j);
 }
@@ -273,7 +273,7 @@ static void json_rules(struct emit *j, const struct rules *rules) {
 		emit_string(j, "beneath", r->anchor);
 		emit_string(j, "set", r->set);
 		emit_string(j, "reason", r->reason);
-		origin_emit(j, "origin", &r->origin);
+		policy_origin_emit(j, "origin", &r->origin);
 		emit_end_object(j);
 	}
 	emit_end_array(j);
@@ -298,11 +298,11 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	struct emit j;
 	emit_init(&j, out, false);
 	emit_object(&j, NULL);
-	emit_string(&j, "engine", engine_name(plan->engine));
-	emit_string(&j, "level", level_name(plan->level));
+	emit_string(&j, "engine", plan_engine_name(plan->engine));
+	emit_string(&j, "level", plan_level_name(plan->level));
 	emit_int(&j, "landlock_abi", plan->landlock_abi);
 	json_places(&j, plan);
-	promises_emit(&j, plan->promises);
+	guarantees_emit(&j, plan->guarantees);
 	emit_array(&j, "mounts");
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		json_mount(&j, &plan->mounts[i]);

@@ -9,6 +9,7 @@
 #include "plan/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 /* Which guarantee carries a key.  Limits of time, output, files and open files hold at every
@@ -70,7 +71,7 @@ static bool asks(enum key_id key, const struct value *floor) {
 static int refuse(enum key_id key, const struct value *floor, const char *why, struct err *e) {
 	char origin[128];
 	err_set(e, ERR_REFUSED, WHERE, "%s (%s) would not be enforced here: %s", keys[key].name,
-		origin_text(&floor->origin, origin, sizeof origin),
+		policy_origin_text(&floor->origin, origin, sizeof origin),
 		why == NULL ? "this host does not have it" : why);
 	return err_fix(e, "use a higher level (`corral status` says how); the floor cannot be set "
 			  "aside by an option");
@@ -92,7 +93,7 @@ static int check_alone(const struct plan *plan, const struct policy *p, struct e
 			      "only a mount namespace has a /tmp of its own", e);
 	}
 	if (cpus != NULL && cpus->num != LIMIT_NONE && !holds_cpus(plan, cpus->num)) {
-		return refuse(KEY_LIMITS_CPUS, cpus, plan->promises[GUARANTEE_LIMITS_CPU].why, e);
+		return refuse(KEY_LIMITS_CPUS, cpus, plan->guarantees[GUARANTEE_LIMITS_CPU].why, e);
 	}
 	return 0;
 }
@@ -100,7 +101,7 @@ static int check_alone(const struct plan *plan, const struct policy *p, struct e
 int floor_check(const struct plan *plan, const struct policy *p, struct err *e) {
 	for (size_t i = 0; i < ARRAY_LEN(carriers); i++) {
 		const struct value *floor = policy_floor(p, carriers[i].key);
-		const struct promise *made = &plan->promises[carriers[i].by];
+		const struct guarantee_report *made = &plan->guarantees[carriers[i].by];
 		bool lost = made->state == STATE_ABSENT || made->grave;
 		if (floor != NULL && lost && asks(carriers[i].key, floor)) {
 			return refuse(carriers[i].key, floor, made->why, e);
@@ -149,9 +150,9 @@ static int check_granted(const struct rules *floor, struct granted g, struct err
 		return 0;
 	}
 	err_set(e, ERR_REFUSED, WHERE, "%s %s (%s) goes beyond the system's floor: %s %s (%s)",
-		g.note, g.path, origin_text(g.origin, asked, sizeof asked),
+		g.note, g.path, policy_origin_text(g.origin, asked, sizeof asked),
 		r->effect == EFFECT_DENY ? "fs.deny" : "fs.protect", r->written,
-		origin_text(&r->origin, origin, sizeof origin));
+		policy_origin_text(&r->origin, origin, sizeof origin));
 	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
 }
 
@@ -176,8 +177,8 @@ int floor_grants(struct builder *b, struct err *e) {
 		return -1;
 	}
 	for (size_t i = 0; floor.count > 0 && i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_ground(w) && check_tree(&floor, &w->m, e) != 0) {
+		const struct mount_request *w = &b->wishes[i];
+		if (pattern_ground_is(w) && check_tree(&floor, &w->m, e) != 0) {
 			return -1;
 		}
 	}
@@ -194,7 +195,7 @@ int floor_grants(struct builder *b, struct err *e) {
 bool floor_allows(struct builder *b, enum key_id key, const char *path) {
 	const struct value *floor = policy_floor(b->p, key);
 	for (size_t i = 0; floor != NULL && i < floor->count; i++) {
-		const char *bound = fs_resolve(b, floor->items[i].str);
+		const char *bound = host_fs_resolve(b, floor->items[i].str);
 		if (path_within(path, bound == NULL ? floor->items[i].str : bound)) {
 			return true;
 		}

@@ -15,6 +15,7 @@
  * Fails:    to the file as it was at the start, with a note. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 /* The mount among the first n that decides about the directory of the target. */
@@ -55,7 +56,7 @@ static bool has_more(const struct mount *m, enum reach reach) {
 
 static bool door_is_safe(struct builder *b, const struct mount *file) {
 	const struct plan *plan = b->plan;
-	const char *dir = keep_join(b, file->target, "..");
+	const char *dir = plan_keep_join(b, file->target, "..");
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
 		if (path_within(m->target, dir) && !has_more(m, file->reach)) {
@@ -83,17 +84,17 @@ static void mark_cover(struct builder *b, struct mount *m, const struct mount *o
 	}
 	if (outer != NULL && outer->kind == MOUNT_BIND) {
 		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
-		m->follow =
-			keep_join(b, "/", keep_printf(b, "%s%s", outer->source, m->target + skip));
+		m->follow = plan_keep_join(
+			b, "/", plan_keep_printf(b, "%s%s", outer->source, m->target + skip));
 		/* As it is written it may go through links, which the host turns elsewhere. */
-		const char *now = m->named == NULL ? NULL : fs_resolve(b, m->named);
+		const char *now = m->named == NULL ? NULL : host_fs_resolve(b, m->named);
 		m->follow = now != NULL && streq(now, m->follow) ? m->named : m->follow;
 	}
 }
 
 static void mark_one(struct builder *b, size_t at) {
 	struct mount *m = &b->plan->mounts[at];
-	if (!b->shared &&
+	if (!b->no_namespaces &&
 	    (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT)) {
 		mark_cover(b, m, around(b->plan, at, m->target));
 		return;
@@ -102,17 +103,17 @@ static void mark_one(struct builder *b, size_t at) {
 	if (m->kind != MOUNT_BIND || !m->is_file || m->reach == REACH_NONE) {
 		return;
 	}
-	if (!b->shared) {
+	if (!b->no_namespaces) {
 		mark(b, at);
 	}
 	/* An entry of a tree that was spread is no grant of its own. */
-	bool own_grant = !b->shared || !m->maybe;
+	bool own_grant = !b->no_namespaces || !m->maybe;
 	if (m->follow == NULL && own_grant && b->plan->engine >= ENGINE_LANDLOCK) {
-		note_add(b, keep_printf(b,
-					"%s is shown as the file that it is now: if the host "
-					"replaces it, the new one is not seen; grant its "
-					"directory for that",
-					m->target));
+		plan_note(b, plan_keep_printf(b,
+					      "%s is shown as the file that it is now: if the host "
+					      "replaces it, the new one is not seen; grant its "
+					      "directory for that",
+					      m->target));
 	}
 }
 

@@ -7,6 +7,7 @@
  * Fails:    open to an empty home, with a note, unless somebody asked for a kept one. */
 #include "plan/home.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/internal.h"
 
@@ -24,14 +25,14 @@ static const char *home_name(struct builder *b) {
 	const char *workspace = b->plan->workspace;
 	char hash[65], name[NAME_SHOWN + 1];
 	size_t n = 0;
-	sha256_hex(workspace, strlen(workspace), hash);
+	trust_sha256_hex(workspace, strlen(workspace), hash);
 	for (const char *p = strrchr(workspace, '/') + 1; *p != '\0' && n < NAME_SHOWN; p++) {
 		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 			     (*p >= '0' && *p <= '9') || strchr("._-", *p) != NULL;
 		name[n++] = (char)(plain ? *p : '_');
 	}
 	name[n] = '\0';
-	return keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
+	return plan_keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
 }
 
 /* True when the home can be kept between runs; notes why not when asked for. */
@@ -42,18 +43,18 @@ static bool home_is_kept(struct builder *b) {
 	}
 	if (b->read_only) {
 		if (home->origin.kind != ORIGIN_BUILTIN) {
-			note_add(b, "the home is not kept: mode is read-only");
+			plan_note(b, "the home is not kept: mode is read-only");
 		}
 		return false;
 	}
 	if (b->h->state_dir == NULL) {
-		note_add(b, "the home is not kept: there is no state directory to keep it in");
+		plan_note(b, "the home is not kept: there is no state directory to keep it in");
 		return false;
 	}
 	/* Who asked for it gets the error of making it; the default does without. */
 	if (b->h->state_closed && home->origin.kind == ORIGIN_BUILTIN) {
-		note_add(b, keep_printf(b, "the home is not kept: %s cannot be written",
-					b->h->state_dir));
+		plan_note(b, plan_keep_printf(b, "the home is not kept: %s cannot be written",
+					      b->h->state_dir));
 		return false;
 	}
 	return true;
@@ -88,24 +89,25 @@ static void keep_parents(struct builder *b) {
 	for (; slash != NULL; slash = strchr(slash + 1, '/')) {
 		struct mount m = {
 			.kind = MOUNT_PIN,
-			.target = keep_printf(b, "%.*s", (int)(slash - workspace), workspace),
+			.target = plan_keep_printf(b, "%.*s", (int)(slash - workspace), workspace),
 			.note = "above the workspace",
 		};
-		wish_add(b, m, RANK_PIN)->own = true;
+		mount_request_add(b, m, RANK_PIN)->own = true;
 	}
 }
 
 static void show_private_home(struct builder *b) {
 	struct plan *plan = b->plan;
 	if (!home_is_kept(b)) {
-		if (b->shared) {
-			plan->home_at = keep_join(b, plan->run_dir, SHARED_HOME);
+		if (b->no_namespaces) {
+			plan->home_at = plan_keep_join(b, plan->run_dir, SHARED_HOME);
 		}
-		wish_private(b, plan->home_at, 0700, RANK_HOME, "private home");
+		mount_request_private(b, plan->home_at, 0700, RANK_HOME, "private home");
 		return;
 	}
-	plan->home_source = keep_printf(b, "%s/homes/%s/home", b->plan->own_dirs[0], home_name(b));
-	if (b->shared) {
+	plan->home_source =
+		plan_keep_printf(b, "%s/homes/%s/home", b->plan->own_dirs[0], home_name(b));
+	if (b->no_namespaces) {
 		plan->home_at = plan->home_source;
 	}
 	struct mount m = {
@@ -116,7 +118,7 @@ static void show_private_home(struct builder *b) {
 		.writable = true,
 		.note = "private home",
 	};
-	wish_add(b, m, RANK_HOME)->own = true;
+	mount_request_add(b, m, RANK_HOME)->own = true;
 }
 
 /* The host view takes the home over as it is, unless it lies where that view
@@ -138,7 +140,7 @@ static bool host_shows_home(const struct builder *b) {
 
 void home_choose(struct builder *b) {
 	const char *home = b->view == VIEW_MINIMAL ? NULL : b->h->home;
-	if (home != NULL && reserved_reason(home) != NULL) {
+	if (home != NULL && plan_reserved_reason(home) != NULL) {
 		home = NULL;
 	}
 	const char *none = b->view == VIEW_HOST ? NO_HOME_IN_HOST_VIEW : NO_HOME;

@@ -7,8 +7,8 @@
 #define CORRAL_PLAN_HOST_H
 
 #include "base/buf.h"
-#include "plan/gitobeyed.h"
-#include "plan/identity.h"
+#include "plan/git/obeyed.h"
+#include "plan/git/identity.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,22 +69,22 @@ struct host {
 	const char *user; /* login name, or NULL */
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
-	const char *state_dir;       /* where Corral keeps its own state, or NULL */
-	bool state_closed;           /* it cannot be made or written */
-	const char *const *environ;  /* the caller's */
-	struct identity git;         /* how the caller signs commits */
-	const char *git_settings;    /* what else of the caller's settings holds inside; NULL */
-	const char *git_ignores;     /* text of the caller's core.excludesFile; NULL */
-	struct gitobeyed git_obeyed; /* what the caller's settings name for every repository */
-	bool userns;                 /* user namespaces can be made */
-	const char *userns_why;      /* why not, with the remedy */
-	int landlock_abi;            /* 0: none */
+	const char *state_dir;        /* where Corral keeps its own state, or NULL */
+	bool state_closed;            /* it cannot be made or written */
+	const char *const *environ;   /* the caller's */
+	struct identity git;          /* how the caller signs commits */
+	const char *git_settings;     /* what else of the caller's settings holds inside; NULL */
+	const char *git_ignores;      /* text of the caller's core.excludesFile; NULL */
+	struct git_obeyed git_obeyed; /* what the caller's settings name for every repository */
+	bool userns;                  /* user namespaces can be made */
+	const char *userns_why;       /* why not, with the remedy */
+	int landlock_abi;             /* 0: none */
 	bool seccomp;
-	/* host_probe_broker() */
+	/* probe_broker() */
 	bool notify;            /* the filter can ask, and the asker's memory can be read */
 	const char *notify_why; /* why not */
 	bool sockets;           /* and its sockets can be taken */
-	/* What an engine without namespaces needs besides; host_probe_shared() fills it. */
+	/* What an engine without namespaces needs besides; probe_without_namespaces() fills it. */
 	const char *run_dir; /* a free name for a directory of the run's own */
 	const char *cow_dir; /* a free name for the changes of a run; NULL without a state */
 	struct host_cgroup cgroup;
@@ -98,6 +98,6 @@ struct host {
 };
 
 /* The caller's variable, or NULL; the first of several wins. */
-const char *caller_variable(const struct host *h, const char *name);
+const char *plan_caller_variable(const struct host *h, const char *name);
 
 #endif

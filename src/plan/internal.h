@@ -33,7 +33,7 @@ enum rank {
 	RANK_OWN, /* Corral's own files: nothing re-opens them */
 };
 
-struct wish {
+struct mount_request {
 	struct mount m;
 	enum rank rank;
 	bool own;   /* a tree of ours, though it is a bind: the private home */
@@ -72,7 +72,7 @@ struct builder {
 	bool out_of_memory;  /* sticks; checked between the steps */
 	bool too_many_rules; /* sticks; checked when all are made */
 
-	struct wish *wishes;
+	struct mount_request *wishes;
 	size_t nwishes, wishes_cap;
 	struct hide *hides;
 	size_t nhides, hides_cap;
@@ -86,7 +86,7 @@ struct builder {
 	bool excepts[EFFECT_COUNT][RULE_GROUPS]; /* whether a group's patterns except something */
 	enum view view;
 	bool read_only;          /* mode */
-	bool shared;             /* the engine has no namespaces */
+	bool no_namespaces;      /* the engine has no namespaces */
 	const char *identity_at; /* where git's settings are put; NULL for nowhere */
 };
 
@@ -95,40 +95,40 @@ struct builder {
 /* In the directory of the run, where there is no root of our own; and in Corral's
  * state, where nothing is made for every run. */
 #define SHARED_HOME ".home"
-#define SHARED_IDENTITY "gitconfig"
+#define SHARED_IDENTITY "git_config"
 #define SHARED_IGNORES "gitignore"
 
 /* ---- plan.c: small tools that all files use ---- */
 
 /* Never NULL: when memory is out the flag sticks and "" comes back. */
-const char *keep_join(struct builder *b, const char *dir, const char *rest);
-const char *keep_printf(struct builder *b, const char *fmt, ...)
+const char *plan_keep_join(struct builder *b, const char *dir, const char *rest);
+const char *plan_keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void note_add(struct builder *b, const char *text);
-void warn_add(struct builder *b, const char *text);
+void plan_note(struct builder *b, const char *text);
+void plan_warn(struct builder *b, const char *text);
 
 /* A note that a protection is not applied, or not to all: fs.deny is weaker for it. */
-void unkept_add(struct builder *b, const char *text);
+void plan_add_unkept(struct builder *b, const char *text);
 /* The whole of a regular file, symlinks followed, as text up to a NUL; NULL when it is not
  * there, unreadable or longer than limit. */
-const char *fs_text(struct builder *b, const char *path, size_t limit);
+const char *host_fs_text(struct builder *b, const char *path, size_t limit);
 
-struct look fs_look(const struct builder *b, const char *path);
+struct look host_fs_look(const struct builder *b, const char *path);
 /* The canonical path, or NULL when it does not exist. */
-const char *fs_resolve(struct builder *b, const char *path);
+const char *host_fs_resolve(struct builder *b, const char *path);
 /* The same for a path that exists and was looked at: what is no link and lies
  * directly in the root or the home, which are canonical, costs no question. */
-const char *fs_canonical(struct builder *b, const char *path, struct look seen);
+const char *host_fs_canonical(struct builder *b, const char *path, struct look seen);
 
 /* Corral's own directory that holds this path, or NULL. */
-const char *own_dir_of(const struct builder *b, const char *path);
+const char *plan_own_dir(const struct builder *b, const char *path);
 
 /* Why no rule and no variable may show this path, or NULL. */
-const char *reserved_reason(const char *path);
+const char *plan_reserved_reason(const char *path);
 
-/* ---- wish.c ---- */
+/* ---- mount_request.c ---- */
 
-struct wish *wish_add(struct builder *b, struct mount m, enum rank rank);
+struct mount_request *mount_request_add(struct builder *b, struct mount m, enum rank rank);
 
 /* A tree of the host at its own path.  Both the path as written and the one
  * that it resolves to are made to work. */
@@ -142,32 +142,32 @@ struct show {
 	struct origin origin;
 	const char *note;
 };
-void wish_show(struct builder *b, const struct show *s);
+void mount_request_show(struct builder *b, const struct show *s);
 
 /* Entries of a root of our own. */
-void wish_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);
-void wish_link(struct builder *b, const char *path, const char *text, const char *note);
+void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);
+void mount_request_link(struct builder *b, const char *path, const char *text, const char *note);
 /* reach: of its own, where no directory around it has one. */
-void wish_file(struct builder *b, const char *path, const char *text, enum reach reach);
-void wish_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
-		  const char *note);
+void mount_request_file(struct builder *b, const char *path, const char *text, enum reach reach);
+void mount_request_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
+			   const char *note);
 
 /* True for a tree of the host (not our own home): it has a source. */
-bool wish_is_tree(const struct wish *w);
+bool mount_request_is_tree(const struct mount_request *w);
 /* patterns.c: what the user shows of the host: a pattern without a place holds in each. */
-bool wish_is_ground(const struct wish *w);
+bool pattern_ground_is(const struct mount_request *w);
 
 /* ---- compose.c ---- */
 
 /* One wish a target: the others are dropped. */
-void wishes_settle(struct builder *b);
+void compose_settle(struct builder *b);
 
 /* Which of the first n wishes, settled before, decides what is seen at a path
  * inside; NULL for the bare root. */
-const struct wish *wish_at(const struct builder *b, size_t n, const char *path);
+const struct mount_request *compose_at(const struct builder *b, size_t n, const char *path);
 
 /* Where path, which lies in the source of w, is seen inside. */
-const char *wish_inside(struct builder *b, const struct wish *w, const char *path);
+const char *compose_inside(struct builder *b, const struct mount_request *w, const char *path);
 
 /* Prunes, pins, decides where mount points may be made, fills plan->mounts. */
 int compose(struct builder *b, struct err *e);
@@ -184,7 +184,7 @@ void home_choose(struct builder *b);
 void home_show(struct builder *b);
 void skeleton_show(struct builder *b);
 /* Puts the caller's name and address for git there, if there are any. */
-void git_show_settings(struct builder *b, const char *at, const char *ignores_at);
+void skeleton_show_git_settings(struct builder *b, const char *at, const char *ignores_at);
 /* engine.c: which engine, and whether it reaches the level that was asked for. */
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 /* floor.c: whether the plan enforces what the system's floor says; whether its fs.read or
@@ -193,52 +193,52 @@ int floor_check(const struct plan *plan, const struct policy *p, struct err *e);
 bool floor_allows(struct builder *b, enum key_id key, const char *path);
 /* Whether something is granted that the floor's patterns and sets deny or protect. */
 int floor_grants(struct builder *b, struct err *e);
-/* shared.c: what differs where the view is the host's own tree. */
-int shared_check(const struct builder *b, struct err *e);
-void shared_skeleton(struct builder *b);
-void shared_open_view(struct builder *b);
-int shared_spread(struct builder *b, struct err *e);
-void shared_traits(struct builder *b);
+/* no_namespaces.c: what differs where the view is the host's own tree. */
+int no_namespaces_check(const struct builder *b, struct err *e);
+void no_namespaces_skeleton(struct builder *b);
+void no_namespaces_open_view(struct builder *b);
+int no_namespaces_spread(struct builder *b, struct err *e);
+void no_namespaces_traits(struct builder *b);
 /* patterns.c: rules about names. */
-void rules_build(struct builder *b);
-int rules_check(const struct builder *b, struct err *e);
-/* traits.c: what they ask of the filter; the broker where there are namespaces. */
-unsigned rules_traits(const struct builder *b);
-void rules_broker(struct builder *b);
+void patterns_build(struct builder *b);
+int patterns_check(const struct builder *b, struct err *e);
+/* broker_traits.c: what they ask of the filter; the broker where there are namespaces. */
+unsigned broker_traits_set(const struct builder *b);
+void broker_traits_needed(struct builder *b);
 /* No mount is made for it. */
-bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it);
+bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item *it);
 /* A rule for a pattern beneath a directory of the host, wherever that is shown. */
-void rule_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern);
+void pattern_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern);
 
 /* agents.c: granted directories of agents, as part of "@agents". */
 void agents_keep(struct builder *b, struct rule r);
 void agents_warn(struct builder *b);
 
 /* Protects one path, be it there or not. */
-void rule_for_path(struct builder *b, const char *path, const char *note);
+void pattern_for_path(struct builder *b, const char *path, const char *note);
 /* Each link that a path goes through.  Returns the path with a canonical directory. */
-const char *rule_for_links(struct builder *b, const char *path, const char *note);
+const char *pattern_for_links(struct builder *b, const char *path, const char *note);
 /* A file that is read by this path: its end, and each link that leads there.  Returns the end. */
-const char *rule_for_file(struct builder *b, const char *path, const char *note);
+const char *pattern_for_file(struct builder *b, const char *path, const char *note);
 
 /* ---- links.c ---- */
 
 #define LINKS_MAX 40 /* the kernel's own */
 
 /* The deepest directory above a path that exists. */
-struct ground_of {
+struct link_ground_of {
 	const char *full; /* in canonical form */
 	size_t len;       /* of the path as it is written, up to there; 0 for the root */
 };
 
-struct ground_of ground_of(struct builder *b, const char *path);
-const char *deepest_directory(struct builder *b, const char *path);
+struct link_ground_of link_ground_of(struct builder *b, const char *path);
+const char *link_deepest_directory(struct builder *b, const char *path);
 /* The path with that directory in canonical form. */
-const char *half_resolved(struct builder *b, const char *path);
-const char *path_cut(struct builder *b, const char *path, size_t len);
+const char *link_half_resolved(struct builder *b, const char *path);
+const char *link_cut_path(struct builder *b, const char *path, size_t len);
 /* Where the words of a link in `dir` lead: its directory as the kernel walks it, the name
  * itself as it is. */
-const char *led_to(struct builder *b, const char *dir, char *words);
+const char *link_target(struct builder *b, const char *dir, char *words);
 /* Where the link at a path with a canonical directory ends, though nothing is there yet: the
  * file that a program would make through it.  NULL when it is no link. */
 const char *link_end(struct builder *b, const char *path);
@@ -265,29 +265,29 @@ int cow_check(const struct builder *b, struct err *e);
 int view_build(struct builder *b, struct err *e);
 /* Whether the way of path to what it resolves to goes through a link that a command
  * may have put there. */
-bool led_astray(struct builder *b, const char *path, const char *full);
+bool view_led_astray(struct builder *b, const char *path, const char *full);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
 int environment_build(struct builder *b, struct err *e);
-void promises_make(struct plan *plan);
+void guarantees_make(struct plan *plan);
 /* Of what is hidden or kept, by a mechanism and by the broker. */
-struct promise promise_deny(const struct plan *plan, const char *by);
+struct guarantee_report guarantee_deny(const struct plan *plan, const char *by);
 /* That only allowed names are reached, where a gate judges them. */
-struct promise promise_names(const struct plan *plan);
-/* promises_shared.c: the same for engines without namespaces. */
-void promises_shared(struct plan *plan);
-void promises_warn(struct builder *b);
+struct guarantee_report guarantees_named(const struct plan *plan);
+/* guarantees_no_namespaces.c: the same for engines without namespaces. */
+void guarantees_no_namespaces(struct plan *plan);
+void guarantees_warn(struct builder *b);
 /* Whether the caller named this loss. */
-bool loss_is_accepted(const struct policy *p, const char *name);
-int promises_check(const struct plan *plan, const struct policy *p, struct err *e);
+bool plan_accepts_loss(const struct policy *p, const char *name);
+int guarantees_check(const struct plan *plan, const struct policy *p, struct err *e);
 
 /* masks.c: hides a path if it exists, is reachable and a tree shows it. */
-void hide_if_shown(struct builder *b, const char *path, const char *note);
-void hide_add(struct builder *b, struct hide h);
+void masks_hide_if_shown(struct builder *b, const char *path, const char *note);
+void masks_hide(struct builder *b, struct hide h);
 /* Whether a tree of the host that is shown holds the path. */
-bool is_shown(const struct builder *b, const char *path);
+bool masks_is_shown(const struct builder *b, const char *path);
 /* Whether a command could write it, if no rule kept it. */
-bool can_be_written(const struct builder *b, const char *path);
+bool git_can_be_written(const struct builder *b, const char *path);
 /* own.c: what decides about the next run is not written by this one. */
 void own_keep_files(struct builder *b);
 
@@ -299,7 +299,7 @@ void git_show(struct builder *b);
 const char *git_follow(struct builder *b, const char *file, const char *head, const char *base);
 /* The path from `base` as the kernel walks it; NULL where that needs a walk. */
 const char *git_path(struct builder *b, const char *base, const char *path);
-/* gitkeep.c: keeps what decides about the next command of git, on the host. */
-void git_keep(struct builder *b);
+/* protect.c: keeps what decides about the next command of git, on the host. */
+void git_protect(struct builder *b);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define NOT_ASKED "not asked for: the policy sets no such limit"
 
-/* The intervals are those of linux/pace.h and linux/sampler.c. */
+/* The intervals are those of linux/sample_interval.h and linux/sampler.c. */
 #define SAMPLED_EVERY(shortest)                                                                    \
 	"sampled every " shortest                                                                  \
 	" to 100 ms, and the run is killed when it exceeds the limit: it may do so for a moment; " \
@@ -60,8 +60,8 @@ static void add_rlimit(struct plan *plan, int resource, int64_t value) {
 	plan->rlimits[plan->nrlimits++] = (struct rlimit_row){resource, (uint64_t)value};
 }
 
-static void promise(struct plan *plan, enum guarantee g, struct promise made) {
-	plan->promises[g] = made;
+static void report(struct plan *plan, enum guarantee g, struct guarantee_report made) {
+	plan->guarantees[g] = made;
 }
 
 static int check_values(const struct policy *p, struct err *e) {
@@ -110,44 +110,45 @@ static void plan_rlimits(struct plan *plan, const struct policy *p) {
 }
 
 static void plan_time(struct plan *plan) {
-	struct promise made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
+	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->timeout_ms == LIMIT_NONE && plan->idle_ms == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
 	} else if (plan->timeout_ms == LIMIT_NONE) {
 		made.state = STATE_WEAKER;
 		made.why =
 			"only silence is bounded: a command that keeps printing may run for ever";
 	}
-	promise(plan, GUARANTEE_LIMITS_TIME, made);
+	report(plan, GUARANTEE_LIMITS_TIME, made);
 }
 
 static void plan_output(struct plan *plan) {
-	struct promise made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
+	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->output_bytes == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
 	}
-	promise(plan, GUARANTEE_LIMITS_OUTPUT, made);
+	report(plan, GUARANTEE_LIMITS_OUTPUT, made);
 }
 
 /* Of a limit on what processes use. */
-static struct promise promise_sampled(const struct host *h, const char *how) {
+static struct guarantee_report guarantee_sampled(const struct host *h, const char *how) {
 	return h->sampling_why != NULL
-		       ? (struct promise){.state = STATE_ABSENT, .why = h->sampling_why}
-		       : (struct promise){.state = STATE_WEAKER, .by = {"sampling"}, .why = how};
+		       ? (struct guarantee_report){.state = STATE_ABSENT, .why = h->sampling_why}
+		       : (struct guarantee_report){
+				 .state = STATE_WEAKER, .by = {"sampling"}, .why = how};
 }
 
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
-	struct promise made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
+	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
 	if (bytes == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
 	} else if (!h->cgroup.memory) {
-		made = promise_sampled(h, SAMPLED_EVERY("5"));
+		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
 		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
 	} else {
 		plan->memory_bytes = bytes;
 		plan->use_cgroup = true;
 	}
-	promise(plan, GUARANTEE_LIMITS_MEMORY, made);
+	report(plan, GUARANTEE_LIMITS_MEMORY, made);
 }
 
 /* Whole processors by affinity (linux/processors.h), rounded up: a quota needs a control group,
@@ -170,7 +171,7 @@ static const char *pin(struct plan *plan, int64_t millis) {
  * group, `cpu_time` the seconds of each process, and a fork begins at zero. */
 static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const struct host *h) {
 	bool asked = millis != LIMIT_NONE, rate = asked && h->cgroup.cpu;
-	struct promise made = {.state = STATE_WEAKER};
+	struct guarantee_report made = {.state = STATE_WEAKER};
 	size_t n = 0;
 
 	if (rate) {
@@ -190,18 +191,18 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 	} else if (rate) {
 		made.state = STATE_ENFORCED;
 	} else if (!asked) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
 	}
-	promise(plan, GUARANTEE_LIMITS_CPU, made);
+	report(plan, GUARANTEE_LIMITS_CPU, made);
 }
 
 /* The built-in number is not sampled: that would cost every run. */
-static struct promise sample_processes(struct plan *plan, const struct policy *p, int64_t count,
-				       const struct host *h) {
-	struct promise made = promise_sampled(h, SAMPLED_EVERY("10"));
+static struct guarantee_report sample_processes(struct plan *plan, const struct policy *p,
+						int64_t count, const struct host *h) {
+	struct guarantee_report made = guarantee_sampled(h, SAMPLED_EVERY("10"));
 
 	if (!is_asked(p, KEY_LIMITS_PROCESSES)) {
-		return (struct promise){
+		return (struct guarantee_report){
 			.state = STATE_ABSENT,
 			.why = h->privileged
 				       ? "the kernel exempts root from its own process limit, and "
@@ -220,11 +221,12 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 	/* The kernel never applies RLIMIT_NPROC to kernel uid 0, not even in a user
 	 * namespace that it made; there only the pids controller counts. */
 	bool rlimit = plan->engine == ENGINE_NAMESPACES && !h->privileged;
-	struct promise made = {.state = STATE_ENFORCED, .by = {rlimit ? "rlimit" : "cgroup"}};
+	struct guarantee_report made = {.state = STATE_ENFORCED,
+					.by = {rlimit ? "rlimit" : "cgroup"}};
 
 	if (count == LIMIT_NONE) {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
-		promise(plan, GUARANTEE_LIMITS_PROCESSES, made);
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		report(plan, GUARANTEE_LIMITS_PROCESSES, made);
 		return;
 	}
 	if (count < PROCESSES_MIN) {
@@ -242,14 +244,14 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 		plan->max_processes = count;
 		made.by[rlimit ? 1 : 0] = "cgroup";
 	}
-	promise(plan, GUARANTEE_LIMITS_PROCESSES, made);
+	report(plan, GUARANTEE_LIMITS_PROCESSES, made);
 }
 
 static void plan_disk(struct plan *plan, const struct policy *p) {
 	int64_t tmp_size = limit_of(p, KEY_LIMITS_TMP_SIZE), grows = limit_of(p, KEY_LIMITS_DISK);
 	bool files = limit_of(p, KEY_LIMITS_FILE_SIZE) != LIMIT_NONE;
 	bool tmpfs = tmp_size != LIMIT_NONE && plan->engine == ENGINE_NAMESPACES;
-	struct promise made = {.state = STATE_WEAKER};
+	struct guarantee_report made = {.state = STATE_WEAKER};
 	size_t n = 0;
 
 	plan->tmp_size = tmp_size == LIMIT_NONE ? 0 : (uint64_t)tmp_size; /* tmpfs: 0 is no limit */
@@ -272,9 +274,9 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 		made.why =
 			"private directories are sized; the workspace is not bounded: set --disk";
 	} else {
-		made = (struct promise){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
 	}
-	promise(plan, GUARANTEE_LIMITS_DISK, made);
+	report(plan, GUARANTEE_LIMITS_DISK, made);
 }
 
 bool plan_wants_groups(const struct policy *p, const struct host *h) {

@@ -4,7 +4,7 @@
 
 #include "plan/plan.h"
 
-/* Fills the limits of the plan and the six promises limits.*.  plan->engine
+/* Fills the limits of the plan and the six guarantees limits.*.  plan->engine
  * must be known already: RLIMIT_NPROC means something else outside a user
  * namespace.  memory_bytes, cpu_millis and max_processes are set only when a
  * control group will enforce them. */

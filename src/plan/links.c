@@ -9,8 +9,8 @@
 
 #include <limits.h>
 
-const char *path_cut(struct builder *b, const char *path, size_t len) {
-	return len == 0 ? "/" : keep_printf(b, "%.*s", (int)len, path);
+const char *link_cut_path(struct builder *b, const char *path, size_t len) {
+	return len == 0 ? "/" : plan_keep_printf(b, "%.*s", (int)len, path);
 }
 
 /* Where the path is cut between two lengths: at the slash nearest to the middle, `high` when
@@ -28,48 +28,49 @@ static size_t slash_between(const char *path, size_t low, size_t high) {
 
 /* By halves: a directory that is missing has nothing beneath it, and a project's file may name
  * thousands of paths that are thousands of names deep. */
-struct ground_of ground_of(struct builder *b, const char *path) {
+struct link_ground_of link_ground_of(struct builder *b, const char *path) {
 	size_t high = (size_t)(strrchr(path, '/') - path);
-	const char *full = fs_resolve(b, path_cut(b, path, high));
-	struct ground_of found = {.full = full == NULL ? "/" : full,
-				  .len = full == NULL ? 0 : high};
+	const char *full = host_fs_resolve(b, link_cut_path(b, path, high));
+	struct link_ground_of found = {.full = full == NULL ? "/" : full,
+				       .len = full == NULL ? 0 : high};
 	for (size_t at; full == NULL && (at = slash_between(path, found.len, high)) < high;) {
-		const char *dir = fs_resolve(b, path_cut(b, path, at));
+		const char *dir = host_fs_resolve(b, link_cut_path(b, path, at));
 		if (dir == NULL) {
 			high = at;
 		} else {
-			found = (struct ground_of){.full = dir, .len = at};
+			found = (struct link_ground_of){.full = dir, .len = at};
 		}
 	}
 	return found;
 }
 
-const char *deepest_directory(struct builder *b, const char *path) {
-	return ground_of(b, path).full;
+const char *link_deepest_directory(struct builder *b, const char *path) {
+	return link_ground_of(b, path).full;
 }
 
-const char *half_resolved(struct builder *b, const char *path) {
+const char *link_half_resolved(struct builder *b, const char *path) {
 	if (path[1] == '\0') {
 		return path;
 	}
-	struct ground_of ground = ground_of(b, path);
-	return keep_join(b, ground.full, path + ground.len + 1);
+	struct link_ground_of ground = link_ground_of(b, path);
+	return plan_keep_join(b, ground.full, path + ground.len + 1);
 }
 
-const char *led_to(struct builder *b, const char *dir, char *words) {
+const char *link_target(struct builder *b, const char *dir, char *words) {
 	for (size_t len = strlen(words); len > 1 && words[len - 1] == '/'; len--) {
 		words[len - 1] = '\0';
 	}
 	char *slash = strrchr(words, '/');
 	const char *name = slash == NULL ? words : slash + 1;
-	const char *whole = keep_join(b, dir, words);
+	const char *whole = plan_keep_join(b, dir, words);
 	if (slash != NULL && slash != words && !streq(name, "..") && !streq(name, ".")) {
 		*slash = '\0';
-		dir = fs_resolve(b, words[0] == '/' ? keep_printf(b, "%s", words)
-						    : keep_printf(b, "%s/%s", dir, words));
-		return dir == NULL ? half_resolved(b, whole) : keep_join(b, dir, name);
+		dir = host_fs_resolve(b, words[0] == '/'
+						 ? plan_keep_printf(b, "%s", words)
+						 : plan_keep_printf(b, "%s/%s", dir, words));
+		return dir == NULL ? link_half_resolved(b, whole) : plan_keep_join(b, dir, name);
 	}
-	return half_resolved(b, whole);
+	return link_half_resolved(b, whole);
 }
 
 const char *link_end(struct builder *b, const char *path) {
@@ -79,7 +80,7 @@ const char *link_end(struct builder *b, const char *path) {
 		if (!b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
 			return end;
 		}
-		end = path = led_to(b, keep_join(b, path, ".."), words);
+		end = path = link_target(b, plan_keep_join(b, path, ".."), words);
 	}
 	return NULL; /* a ring: nothing can be made through it */
 }

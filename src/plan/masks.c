@@ -13,6 +13,7 @@
 #include "plan/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <limits.h>
@@ -20,12 +21,12 @@
 
 /* ---- collecting ---- */
 
-static bool shows(const struct wish *w, const char *path) {
-	bool has_source = wish_is_tree(w) || (!w->dropped && w->m.kind == MOUNT_PROC);
+static bool shows(const struct mount_request *w, const char *path) {
+	bool has_source = mount_request_is_tree(w) || (!w->dropped && w->m.kind == MOUNT_PROC);
 	return has_source && path_within(path, w->m.source);
 }
 
-bool is_shown(const struct builder *b, const char *path) {
+bool masks_is_shown(const struct builder *b, const char *path) {
 	for (size_t i = 0; i < b->nwishes; i++) {
 		if (shows(&b->wishes[i], path)) {
 			return true;
@@ -34,7 +35,7 @@ bool is_shown(const struct builder *b, const char *path) {
 	return false;
 }
 
-void hide_add(struct builder *b, struct hide h) {
+void masks_hide(struct builder *b, struct hide h) {
 	if (arena_grow(b->a, &b->hides, b->nhides, &b->hides_cap, sizeof *b->hides) != 0) {
 		b->out_of_memory = true;
 		return;
@@ -42,25 +43,26 @@ void hide_add(struct builder *b, struct hide h) {
 	b->hides[b->nhides++] = h;
 }
 
-void hide_if_shown(struct builder *b, const char *path, const char *note) {
-	if (!is_shown(b, path)) {
+void masks_hide_if_shown(struct builder *b, const char *path, const char *note) {
+	if (!masks_is_shown(b, path)) {
 		return;
 	}
-	struct look seen = fs_look(b, path);
+	struct look seen = host_fs_look(b, path);
 	if (seen.kind == LOOK_NOTHING || (seen.kind != LOOK_LINK && !seen.reachable)) {
 		return;
 	}
-	const char *full = fs_canonical(b, path, seen);
+	const char *full = host_fs_canonical(b, path, seen);
 	if (full == NULL) {
 		return;
 	}
 	if (!streq(full, path)) {
-		seen = fs_look(b, full);
+		seen = host_fs_look(b, full);
 	}
 	if (seen.reachable) {
-		hide_add(b,
-			 (struct hide){
-				 .path = full, .seen = seen, .rank = RANK_SENSITIVE, .note = note});
+		masks_hide(b, (struct hide){.path = full,
+					    .seen = seen,
+					    .rank = RANK_SENSITIVE,
+					    .note = note});
 	}
 }
 
@@ -68,8 +70,8 @@ void hide_if_shown(struct builder *b, const char *path, const char *note) {
 static bool home_is_shown(const struct builder *b) {
 	const char *home = b->h->home;
 	for (size_t i = 0; home != NULL && i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) &&
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) &&
 		    (path_within(w->m.source, home) || path_within(home, w->m.source))) {
 			return true;
 		}
@@ -81,8 +83,8 @@ static bool home_is_shown(const struct builder *b) {
 static bool home_shows(const struct builder *b, const char *row) {
 	const char *home = b->h->home;
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (!wish_is_tree(w)) {
+		const struct mount_request *w = &b->wishes[i];
+		if (!mount_request_is_tree(w)) {
 			continue;
 		}
 		if (path_within(home, w->m.source)) {
@@ -98,7 +100,7 @@ static bool home_shows(const struct builder *b, const char *row) {
 
 static void hide_in_home(struct builder *b, const char *row) {
 	if (home_shows(b, row)) {
-		hide_if_shown(b, keep_join(b, b->h->home, row), "credential");
+		masks_hide_if_shown(b, plan_keep_join(b, b->h->home, row), "credential");
 	}
 }
 
@@ -106,12 +108,12 @@ static void hide_in_home(struct builder *b, const char *row) {
  * them, and not a place in the workspace, which is the project's own. */
 static void hide_named_one(struct builder *b, const char *path) {
 	const char *home = b->h->home, *workspace = b->plan->workspace;
-	const char *full = path[0] == '/' ? keep_join(b, "/", path) : NULL;
+	const char *full = path[0] == '/' ? plan_keep_join(b, "/", path) : NULL;
 	if (full == NULL || (home != NULL && path_within(home, full)) ||
 	    path_within(workspace, full) || path_within(full, workspace) || path_depth(full) < 2) {
 		return;
 	}
-	hide_if_shown(b, full, "credential");
+	masks_hide_if_shown(b, full, "credential");
 }
 
 static void hide_named(struct builder *b, const char *list) {
@@ -130,38 +132,38 @@ static void hide_named(struct builder *b, const char *list) {
 static void hide_sensitive(struct builder *b) {
 	bool home = home_is_shown(b);
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
-		if (!b->shared || (sensitive_paths.rows[i].flags & PATH_MILD) == 0) {
-			hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
+		if (!b->no_namespaces || (sensitive_paths.rows[i].flags & PATH_MILD) == 0) {
+			masks_hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
 		}
 	}
 	for (size_t i = 0; home && i < credential_paths.count; i++) {
 		hide_in_home(b, credential_paths.rows[i].path);
 	}
 	for (size_t i = 0; i < credential_variables.count; i++) {
-		hide_named(b, caller_variable(b->h, credential_variables.rows[i].path));
+		hide_named(b, plan_caller_variable(b->h, credential_variables.rows[i].path));
 	}
 }
 
 /* Root reads everything in /etc, also what is meant for root alone. */
 static void hide_for_root(void *arg, const char *name) {
 	struct builder *b = arg;
-	const char *path = keep_join(b, "/etc", name);
-	struct look seen = fs_look(b, path);
+	const char *path = plan_keep_join(b, "/etc", name);
+	struct look seen = host_fs_look(b, path);
 	uint32_t needed = seen.kind == LOOK_DIR ? 05 : 04;
 	if (seen.kind == LOOK_NOTHING || seen.kind == LOOK_LINK || (seen.mode & needed) == needed) {
 		return;
 	}
-	hide_add(b, (struct hide){.path = path,
-				  .seen = seen,
-				  .rank = RANK_SENSITIVE,
-				  .note = "for root alone"});
+	masks_hide(b, (struct hide){.path = path,
+				    .seen = seen,
+				    .rank = RANK_SENSITIVE,
+				    .note = "for root alone"});
 }
 
 static void hide_other_home(void *arg, const char *name) {
 	struct builder *b = arg;
-	const char *path = keep_join(b, "/home", name);
+	const char *path = plan_keep_join(b, "/home", name);
 	if (b->h->home == NULL || !path_within(b->h->home, path)) {
-		hide_if_shown(b, path, "another user's home");
+		masks_hide_if_shown(b, path, "another user's home");
 	}
 }
 
@@ -172,7 +174,7 @@ static void hide_other_homes(struct builder *b) {
 	/* Without /home there is nothing to hide. */
 	(void)b->h->fs.list(b->h->fs.ctx, "/home", hide_other_home, b);
 	if (b->h->home == NULL || !path_within(b->h->home, "/root")) {
-		hide_if_shown(b, "/root", "another user's home");
+		masks_hide_if_shown(b, "/root", "another user's home");
 	}
 }
 
@@ -182,7 +184,7 @@ static void hide_other_homes(struct builder *b) {
  * it and write the rules of the next run into it. */
 static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
+		const struct mount_request *w = &b->wishes[i];
 		if (!shows(w, dir) || !w->m.writable || w->m.kind == MOUNT_PROC) {
 			continue;
 		}
@@ -196,20 +198,20 @@ static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
 static int hide_own(struct builder *b, struct err *e) {
 	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_dirs); i++) {
 		const char *dir = b->plan->own_dirs[i];
-		if (dir == NULL || !is_shown(b, dir)) {
+		if (dir == NULL || !masks_is_shown(b, dir)) {
 			continue;
 		}
-		struct look seen = fs_look(b, dir);
+		struct look seen = host_fs_look(b, dir);
 		if (seen.kind == LOOK_NOTHING) {
 			if (own_dir_missing(b, dir, e) != 0) {
 				return -1;
 			}
 			continue;
 		}
-		hide_add(b, (struct hide){.path = dir,
-					  .seen = seen,
-					  .rank = RANK_OWN,
-					  .note = "Corral's own"});
+		masks_hide(b, (struct hide){.path = dir,
+					    .seen = seen,
+					    .rank = RANK_OWN,
+					    .note = "Corral's own"});
 	}
 	return 0;
 }
@@ -222,8 +224,8 @@ static const char *key_of(enum rank rank) {
 
 static int against_workspace(const struct builder *b, const struct hide *h, struct err *e) {
 	char rule[128], workspace[128];
-	origin_text(&h->origin, rule, sizeof rule);
-	origin_text(&b->p->values[KEY_WORKSPACE].origin, workspace, sizeof workspace);
+	policy_origin_text(&h->origin, rule, sizeof rule);
+	policy_origin_text(&b->p->values[KEY_WORKSPACE].origin, workspace, sizeof workspace);
 	err_set(e, ERR_USAGE, WHERE, "%s %s (%s) contradicts the workspace %s (%s) inside it",
 		key_of(h->rank), h->written, rule, b->plan->workspace, workspace);
 	return err_fix(e, "remove the rule, or choose another workspace");
@@ -248,7 +250,7 @@ static const char *why_needed(const struct hide *h) {
 
 static int against_run(const struct hide *h, const char *why, struct err *e) {
 	char rule[128];
-	origin_text(&h->origin, rule, sizeof rule);
+	policy_origin_text(&h->origin, rule, sizeof rule);
 	err_set(e, ERR_USAGE, WHERE, "%s %s (%s): %s %s", key_of(h->rank), h->written, rule,
 		h->path, why);
 	return err_fix(e, "remove the rule");
@@ -257,8 +259,8 @@ static int against_run(const struct hide *h, const char *why, struct err *e) {
 /* The nearest directory above a missing path, if the caller cannot look into
  * it: what lies there may exist, and the command could open the door (DN15). */
 static const char *closed_parent(struct builder *b, const char *path) {
-	const char *dir = deepest_directory(b, path);
-	struct look seen = fs_look(b, dir);
+	const char *dir = link_deepest_directory(b, path);
+	struct look seen = host_fs_look(b, dir);
 	return seen.kind == LOOK_DIR && !seen.reachable ? dir : NULL;
 }
 
@@ -266,25 +268,27 @@ static const char *closed_parent(struct builder *b, const char *path) {
 static void note_missing(struct builder *b, const struct item *it, enum rank rank) {
 	if (!it->optional) {
 		char origin[128];
-		note_add(b, keep_printf(b, "does not exist yet: %s %s (%s)", key_of(rank), it->str,
-					origin_text(&it->origin, origin, sizeof origin)));
+		plan_note(b, plan_keep_printf(
+				     b, "does not exist yet: %s %s (%s)", key_of(rank), it->str,
+				     policy_origin_text(&it->origin, origin, sizeof origin)));
 	}
 }
 
 /* A mount cannot cover a link, only what it leads to; a rule about its name can. */
 static void note_link(struct builder *b, const struct item *it, enum rank rank) {
-	const char *parent = fs_resolve(b, keep_join(b, it->str, ".."));
+	const char *parent = host_fs_resolve(b, plan_keep_join(b, it->str, ".."));
 	const char *name = strrchr(it->str, '/') + 1;
-	const char *link = parent == NULL ? NULL : keep_join(b, parent, name);
-	if (b->plan->judges || link == NULL || fs_look(b, link).kind != LOOK_LINK) {
+	const char *link = parent == NULL ? NULL : plan_keep_join(b, parent, name);
+	if (b->plan->judges || link == NULL || host_fs_look(b, link).kind != LOOK_LINK) {
 		return;
 	}
 	for (size_t i = 0; i < b->nwishes; i++) {
 		if (shows(&b->wishes[i], link) && b->wishes[i].m.writable) {
-			note_add(b, keep_printf(b,
-						"%s holds for what %s leads to; the link itself "
-						"can be replaced",
-						key_of(rank), it->str));
+			plan_note(b,
+				  plan_keep_printf(b,
+						   "%s holds for what %s leads to; the link itself "
+						   "can be replaced",
+						   key_of(rank), it->str));
 			return;
 		}
 	}
@@ -293,7 +297,7 @@ static void note_link(struct builder *b, const struct item *it, enum rank rank) 
 static int collect_rule(struct builder *b, const struct item *it, enum rank rank, struct err *e) {
 	struct hide h = {
 		.rank = rank, .origin = it->origin, .note = key_of(rank), .written = it->str};
-	h.path = fs_resolve(b, it->str);
+	h.path = host_fs_resolve(b, it->str);
 	if (h.path == NULL && rank == RANK_DENY) {
 		h.path = closed_parent(b, it->str);
 	}
@@ -308,9 +312,9 @@ static int collect_rule(struct builder *b, const struct item *it, enum rank rank
 	if (needed != NULL) {
 		return against_run(&h, needed, e);
 	}
-	h.seen = fs_look(b, h.path);
+	h.seen = host_fs_look(b, h.path);
 	note_link(b, it, rank);
-	hide_add(b, h);
+	masks_hide(b, h);
 	return 0;
 }
 
@@ -318,8 +322,8 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	const struct value *list = &b->p->values[key];
 	for (size_t i = 0; i < list->count; i++) {
 		const struct item *it = &list->items[i];
-		bool missing = it->kind == ITEM_PLAIN && fs_resolve(b, it->str) == NULL;
-		if (!missing && rule_alone_covers(b, key, it)) {
+		bool missing = it->kind == ITEM_PLAIN && host_fs_resolve(b, it->str) == NULL;
+		if (!missing && pattern_alone_covers(b, key, it)) {
 			continue;
 		}
 		if (collect_rule(b, it, rank, e) != 0) {
@@ -413,7 +417,7 @@ static const char *path_of_rule(struct builder *b, const struct rule *r) {
 		if (name->kind != GLOB_LITERAL) {
 			return NULL;
 		}
-		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
 	}
 	return path;
 }
@@ -422,15 +426,15 @@ static void protect_existing_names(struct builder *b) {
 	const struct rules *rules = &b->plan->rules;
 	for (size_t i = 0; i < rules->count && !b->plan->judges; i++) {
 		const char *path = path_of_rule(b, &rules->list[i]);
-		const char *full = path == NULL ? NULL : fs_resolve(b, path);
+		const char *full = path == NULL ? NULL : host_fs_resolve(b, path);
 		if (full == NULL || !path_within(full, b->plan->workspace) ||
 		    rules_judge(rules, path).protect == NULL) {
 			continue;
 		}
-		hide_add(b, (struct hide){.path = full,
-					  .seen = fs_look(b, full),
-					  .rank = RANK_PROTECT,
-					  .note = rules->list[i].set});
+		masks_hide(b, (struct hide){.path = full,
+					    .seen = host_fs_look(b, full),
+					    .rank = RANK_PROTECT,
+					    .note = rules->list[i].set});
 	}
 }
 
@@ -439,8 +443,8 @@ static void protect_existing_names(struct builder *b) {
 /* Trees that a rule takes away as a whole need no mask.  A grant that is more
  * specific than a deny stays and re-opens its part (DN17); not of what is Corral's
  * own, or denied by the floor (P4). */
-static bool takes_away(const struct hide *h, const struct wish *w) {
-	bool has_source = wish_is_tree(w) || w->m.kind == MOUNT_DEVICE;
+static bool takes_away(const struct hide *h, const struct mount_request *w) {
+	bool has_source = mount_request_is_tree(w) || w->m.kind == MOUNT_DEVICE;
 	if (!has_source || w->rank >= h->rank || !path_within(w->m.source, h->path)) {
 		return false;
 	}
@@ -458,12 +462,12 @@ static bool takes_away(const struct hide *h, const struct wish *w) {
 
 static void apply_to_trees(struct builder *b, const struct hide *h) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		struct wish *w = &b->wishes[i];
+		struct mount_request *w = &b->wishes[i];
 		if (takes_away(h, w)) {
 			w->dropped = true;
 		}
 		/* Unlike a deny, a protected tree is not re-opened by a grant within it. */
-		if (h->rank == RANK_PROTECT && wish_is_tree(w) && w->m.writable &&
+		if (h->rank == RANK_PROTECT && mount_request_is_tree(w) && w->m.writable &&
 		    path_within(w->m.source, h->path)) {
 			w->m.writable = false;
 			w->m.reach = REACH_EXEC;
@@ -473,12 +477,12 @@ static void apply_to_trees(struct builder *b, const struct hide *h) {
 
 /* A file of our own in its place: by a mount, or where nothing can be mounted by the
  * broker, which judges no path of a tree that is only read. */
-static bool can_replace(const struct builder *b, const struct wish *w) {
-	return !b->shared || (b->plan->broker && w->m.writable);
+static bool can_replace(const struct builder *b, const struct mount_request *w) {
+	return !b->no_namespaces || (b->plan->broker && w->m.writable);
 }
 
-static struct mount cover(const struct builder *b, const struct hide *h, const struct wish *w,
-			  const char *place) {
+static struct mount cover(const struct builder *b, const struct hide *h,
+			  const struct mount_request *w, const char *place) {
 	bool is_dir = h->seen.kind == LOOK_DIR;
 	struct mount m = {
 		.target = place,
@@ -509,7 +513,7 @@ static struct mount cover(const struct builder *b, const struct hide *h, const s
  * may add such a rule, also a project's file that nobody pinned (P3). */
 static bool is_masked(const struct builder *b, const char *place) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
+		const struct mount_request *w = &b->wishes[i];
 		bool mask = w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
 		if (mask && !w->dropped && streq(w->m.target, place)) {
 			return true;
@@ -522,42 +526,42 @@ static bool is_masked(const struct builder *b, const char *place) {
 static void apply_to_places(struct builder *b, const struct hide *h, size_t ntrees) {
 	bool shown = false;
 	for (size_t i = 0; i < ntrees; i++) {
-		const struct wish *w = &b->wishes[i];
+		const struct mount_request *w = &b->wishes[i];
 		if (!shows(w, h->path)) {
 			continue;
 		}
-		const char *place = wish_inside(b, w, h->path);
-		if (wish_at(b, ntrees, place) != w) {
+		const char *place = compose_inside(b, w, h->path);
+		if (compose_at(b, ntrees, place) != w) {
 			continue; /* something more specific covers it there */
 		}
 		shown = true;
 		bool wanted = h->rank != RANK_PROTECT || w->m.writable;
 		bool kept = h->rank == RANK_PROTECT || h->rank == RANK_CLEAN;
 		if (wanted && !(kept && is_masked(b, place))) {
-			wish_add(b, cover(b, h, w, place), h->rank);
+			mount_request_add(b, cover(b, h, w, place), h->rank);
 		}
 	}
 	if (!shown && h->written != NULL) {
 		char origin[128];
-		origin_text(&h->origin, origin, sizeof origin);
-		note_add(b,
-			 keep_printf(b, "already outside the view: %s (%s)", h->written, origin));
+		policy_origin_text(&h->origin, origin, sizeof origin);
+		plan_note(b, plan_keep_printf(b, "already outside the view: %s (%s)", h->written,
+					      origin));
 	}
 }
 
 int masks_build(struct builder *b, struct err *e) {
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		return 0; /* nothing could hide anything, and the promises say so */
+		return 0; /* nothing could hide anything, and the guarantees say so */
 	}
 	hide_sensitive(b);
 	hide_other_homes(b);
 	/* Entry by entry, where the gate's name server has to stand among them. */
-	bool etc = is_shown(b, "/etc") || b->plan->net.resolver != NULL;
+	bool etc = masks_is_shown(b, "/etc") || b->plan->net.resolver != NULL;
 	if (b->h->privileged && etc) {
 		/* An /etc that root cannot list has nothing to hide. */
 		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
 	}
-	git_keep(b);
+	git_protect(b);
 	own_keep_files(b);
 	protect_existing_names(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||

@@ -10,6 +10,7 @@
 #include "plan/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/names.h"
 
@@ -65,8 +66,8 @@ static bool folds(const struct builder *b, const char *dir) {
 }
 
 /* What the user shows of the host: a pattern without a place holds in each. */
-bool wish_is_ground(const struct wish *w) {
-	return wish_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
+bool pattern_ground_is(const struct mount_request *w) {
+	return mount_request_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
 }
 
 static void find_anchors(struct builder *b) {
@@ -77,8 +78,8 @@ static void find_anchors(struct builder *b) {
 		return;
 	}
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_ground(w)) {
+		const struct mount_request *w = &b->wishes[i];
+		if (pattern_ground_is(w)) {
 			rules->anchors[rules->nanchors++] = (struct anchor){
 				.path = w->m.target, .folds = folds(b, w->m.source)};
 		}
@@ -97,7 +98,8 @@ static void add_floating(struct builder *b, struct rule r, const char *pattern, 
 /* A tree within the directory that is seen elsewhere: as fs.agent or fs.workspace_at, or by
  * the path of a link.  What the pattern still asks for behind the tree's own path, it asks for
  * there; behind a "**" that stands at more than one place. */
-static void keep_moved(struct builder *b, struct rule r, const struct wish *w, const char *dir) {
+static void keep_moved(struct builder *b, struct rule r, const struct mount_request *w,
+		       const char *dir) {
 	const struct glob whole = r.glob;
 	const char *rest = w->m.source + (dir[1] == '\0' ? 0 : strlen(dir));
 	glob_set at = glob_walk(&whole, rest);
@@ -117,12 +119,12 @@ static void keep_moved(struct builder *b, struct rule r, const struct wish *w, c
 static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	bool shown = false;
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && path_within(dir, w->m.source)) {
-			r.anchor = wish_inside(b, w, dir);
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && path_within(dir, w->m.source)) {
+			r.anchor = compose_inside(b, w, dir);
 			shown = shown || streq(r.anchor, dir);
 			keep_rule(b, r);
-		} else if (wish_is_tree(w) && path_within(w->m.source, dir) &&
+		} else if (mount_request_is_tree(w) && path_within(w->m.source, dir) &&
 			   !streq(w->m.source, w->m.target)) {
 			keep_moved(b, r, w, dir);
 		}
@@ -133,7 +135,7 @@ static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	}
 }
 
-void rule_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
+void pattern_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
 	if (parse_rule(b, &r, pattern, folds(b, dir))) {
 		keep_beneath(b, r, dir);
 	}
@@ -145,24 +147,24 @@ static void add_path(struct builder *b, struct rule r, const char *path) {
 	if (path[1] == '\0') {
 		return; /* the root is no name in a directory */
 	}
-	rule_beneath(b, r, keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
+	pattern_beneath(b, r, plan_keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
 }
 
-void rule_for_path(struct builder *b, const char *path, const char *note) {
+void pattern_for_path(struct builder *b, const char *path, const char *note) {
 	add_path(b,
 		 (struct rule){.effect = EFFECT_PROTECT,
 			       .group = GROUP_OURS,
 			       .written = path,
 			       .set = note},
-		 half_resolved(b, path));
+		 link_half_resolved(b, path));
 }
 
 /* ---- links that a path goes through ---- */
 
 static bool can_be_replaced(const struct builder *b, const char *path) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
 			return !streq(path, w->m.source);
 		}
 	}
@@ -172,7 +174,7 @@ static bool can_be_replaced(const struct builder *b, const char *path) {
 static const char *link_words(struct builder *b, const char *path) {
 	char words[PATH_MAX];
 	bool is_link = b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words);
-	return is_link ? keep_printf(b, "%s", words) : NULL;
+	return is_link ? plan_keep_printf(b, "%s", words) : NULL;
 }
 
 /* Keeps the link at a path with a canonical directory, and each that its words go through, as
@@ -187,10 +189,10 @@ static const char *keep_chain(struct builder *b, struct rule r, const char *path
 	if (can_be_replaced(b, path)) {
 		add_path(b, r, path);
 	}
-	const char *at = words[0] == '/' ? "/" : keep_join(b, path, "..");
+	const char *at = words[0] == '/' ? "/" : plan_keep_join(b, path, "..");
 	for (size_t len; *(words += strspn(words, "/")) != '\0'; words += len) {
 		len = strcspn(words, "/");
-		at = keep_chain(b, r, keep_join(b, at, path_cut(b, words, len)), left);
+		at = keep_chain(b, r, plan_keep_join(b, at, link_cut_path(b, words, len)), left);
 	}
 	return at;
 }
@@ -207,21 +209,21 @@ static void keep_link(struct builder *b, struct rule r, const char *path) {
 /* The directories of a path as it is written, down to the first that is missing or leads
  * nowhere. */
 static void keep_links(struct builder *b, struct rule r, const char *path) {
-	const char *dir = keep_join(b, path, "..");
+	const char *dir = plan_keep_join(b, path, "..");
 	if (r.except || dir[1] == '\0') {
 		return;
 	}
-	struct ground_of ground = ground_of(b, path);
-	bool direct = streq(ground.full, path_cut(b, path, ground.len));
+	struct link_ground_of ground = link_ground_of(b, path);
+	bool direct = streq(ground.full, link_cut_path(b, path, ground.len));
 	if (ground.len == strlen(dir) && direct) {
 		return;
 	}
-	dir = path_cut(b, path, ground.len + 1 + strcspn(path + ground.len + 1, "/"));
+	dir = link_cut_path(b, path, ground.len + 1 + strcspn(path + ground.len + 1, "/"));
 	if (streq(dir, path)) {
-		dir = path_cut(b, path, ground.len);
+		dir = link_cut_path(b, path, ground.len);
 	}
-	for (; dir[1] != '\0'; dir = keep_join(b, dir, "..")) {
-		keep_link(b, r, half_resolved(b, dir));
+	for (; dir[1] != '\0'; dir = plan_keep_join(b, dir, "..")) {
+		keep_link(b, r, link_half_resolved(b, dir));
 		if (direct) {
 			return; /* above it there is no link */
 		}
@@ -230,7 +232,7 @@ static void keep_links(struct builder *b, struct rule r, const char *path) {
 
 /* The name as written, and what it leads to now, be that there or not. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
-	const char *named = half_resolved(b, it->str), *full = fs_resolve(b, it->str);
+	const char *named = link_half_resolved(b, it->str), *full = host_fs_resolve(b, it->str);
 	keep_links(b, r, it->str);
 	if (full == NULL) {
 		full = link_end(b, named);
@@ -244,23 +246,23 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	}
 }
 
-const char *rule_for_links(struct builder *b, const char *path, const char *note) {
+const char *pattern_for_links(struct builder *b, const char *path, const char *note) {
 	struct rule r = {
 		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
-	const char *named = half_resolved(b, path);
+	const char *named = link_half_resolved(b, path);
 	keep_links(b, r, path);
 	keep_link(b, r, named);
 	return named;
 }
 
-const char *rule_for_file(struct builder *b, const char *path, const char *note) {
+const char *pattern_for_file(struct builder *b, const char *path, const char *note) {
 	struct rule r = {
 		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
-	const char *named = rule_for_links(b, path, note), *end = link_end(b, named);
+	const char *named = pattern_for_links(b, path, note), *end = link_end(b, named);
 	if (end == NULL) {
 		end = named;
 	}
-	if (is_shown(b, end)) {
+	if (masks_is_shown(b, end)) {
 		add_path(b, r, end);
 	}
 	return end;
@@ -305,12 +307,12 @@ static const char *unescaped(struct builder *b, const char *text, size_t len) {
 static void add_absolute(struct builder *b, struct rule r, const char *pattern) {
 	size_t len = literal_length(pattern);
 	if (len == 0) {
-		rule_beneath(b, r, "/", pattern);
+		pattern_beneath(b, r, "/", pattern);
 		return;
 	}
-	const char *dir = unescaped(b, pattern, len), *full = fs_resolve(b, dir);
-	keep_links(b, r, keep_join(b, dir, "x")); /* the directory itself is one of them */
-	rule_beneath(b, r, full != NULL ? full : half_resolved(b, dir), pattern + len);
+	const char *dir = unescaped(b, pattern, len), *full = host_fs_resolve(b, dir);
+	keep_links(b, r, plan_keep_join(b, dir, "x")); /* the directory itself is one of them */
+	pattern_beneath(b, r, full != NULL ? full : link_half_resolved(b, dir), pattern + len);
 }
 
 static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
@@ -345,7 +347,8 @@ static void add_row(struct builder *b, struct rule r, const struct name_row *row
 		add_rule(b, r, pattern + 1, true);
 		return;
 	}
-	add_floating(b, r, str_starts(pattern, "**/") ? pattern : keep_printf(b, "**/%s", pattern),
+	add_floating(b, r,
+		     str_starts(pattern, "**/") ? pattern : plan_keep_printf(b, "**/%s", pattern),
 		     true);
 }
 
@@ -385,18 +388,18 @@ static bool excepts(const struct builder *b, enum key_id key, const struct item 
 	return b->excepts[key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT][item_group(it)];
 }
 
-bool rule_alone_covers(struct builder *b, enum key_id key, const struct item *it) {
-	return it->kind != ITEM_PLAIN || excepts(b, key, it) || fs_resolve(b, it->str) == NULL;
+bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item *it) {
+	return it->kind != ITEM_PLAIN || excepts(b, key, it) || host_fs_resolve(b, it->str) == NULL;
 }
 
 /* A directory that is there is hidden by its mount, and stays where it is; a file is
- * replaced whenever an editor saves it.  Without mounts shared.c asks where it has to. */
+ * replaced whenever an editor saves it.  Without mounts no_namespaces.c asks where it has to. */
 static bool wants_reads(struct builder *b, enum key_id key, const struct item *it) {
-	if (rule_alone_covers(b, key, it)) {
+	if (pattern_alone_covers(b, key, it)) {
 		return true;
 	}
-	const char *full = fs_resolve(b, it->str);
-	return !b->shared && full != NULL && fs_look(b, full).kind != LOOK_DIR;
+	const char *full = host_fs_resolve(b, it->str);
+	return !b->no_namespaces && full != NULL && host_fs_look(b, full).kind != LOOK_DIR;
 }
 
 static void add_item(struct builder *b, enum key_id key, const struct item *it) {
@@ -410,7 +413,7 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 	if (r.effect == EFFECT_DENY && !r.except && wants_reads(b, key, it)) {
 		b->plan->rules.reads = true;
 	}
-	if (rule_alone_covers(b, key, it)) {
+	if (pattern_alone_covers(b, key, it)) {
 		b->plan->rules.asked = b->plan->rules.asked || it->origin.kind != ORIGIN_BUILTIN;
 		b->plan->rules.hides =
 			b->plan->rules.hides || (r.effect == EFFECT_DENY && !r.except);
@@ -467,15 +470,16 @@ static void add_names(struct builder *b) {
 			.origin = list->items[i].origin,
 		};
 		b->plan->rules.asked = true;
-		add_floating(b, r, keep_printf(b, "**/%s", escaped(b, list->items[i].str)), true);
+		add_floating(b, r, plan_keep_printf(b, "**/%s", escaped(b, list->items[i].str)),
+			     true);
 	}
 }
 
 /* ---- names of sets that are links: the file of such a name may be elsewhere ---- */
 
-static const struct wish *tree_at(const struct builder *b, const char *target) {
+static const struct mount_request *tree_at(const struct builder *b, const char *target) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		if (wish_is_tree(&b->wishes[i]) && streq(b->wishes[i].m.target, target)) {
+		if (mount_request_is_tree(&b->wishes[i]) && streq(b->wishes[i].m.target, target)) {
 			return &b->wishes[i];
 		}
 	}
@@ -486,20 +490,20 @@ static const struct wish *tree_at(const struct builder *b, const char *target) {
 static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
 	for (; next < r->glob.count; next++) {
 		const struct glob_name *name = &r->glob.names[next];
-		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
 	}
 	struct ruling ruling = rules_judge(&b->plan->rules, path);
 	return (r->effect == EFFECT_DENY ? ruling.deny : ruling.protect) != NULL;
 }
 
 /* next: how many names of the pattern lead to the link. */
-static void follow_link(struct builder *b, struct rule r, const struct wish *w, const char *link,
-			size_t next) {
-	const char *end = fs_resolve(b, link);
+static void follow_link(struct builder *b, struct rule r, const struct mount_request *w,
+			const char *link, size_t next) {
+	const char *end = host_fs_resolve(b, link);
 	if (end == NULL) {
 		end = link_end(b, link);
 	}
-	if (!still_holds(b, &r, wish_inside(b, w, link), next)) {
+	if (!still_holds(b, &r, compose_inside(b, w, link), next)) {
 		return;
 	}
 	keep_link(b, r, link);
@@ -508,8 +512,8 @@ static void follow_link(struct builder *b, struct rule r, const struct wish *w, 
 		return; /* a ring; or all that the run is about */
 	}
 	if (next == r.glob.count) {
-		note_add(b, keep_printf(b, "%s leads to %s, which is held like it (@%s)", link, end,
-					r.set));
+		plan_note(b, plan_keep_printf(b, "%s leads to %s, which is held like it (@%s)",
+					      link, end, r.set));
 		add_path(b, r, end);
 		return;
 	}
@@ -521,7 +525,7 @@ static void follow_link(struct builder *b, struct rule r, const struct wish *w, 
 /* A name at any depth is looked for at the top alone: no tree is walked. */
 static void follow_rule(struct builder *b, struct rule r) {
 	char words[PATH_MAX];
-	const struct wish *w = tree_at(b, r.anchor);
+	const struct mount_request *w = tree_at(b, r.anchor);
 	if (w == NULL || r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
 		return;
 	}
@@ -531,7 +535,7 @@ static void follow_rule(struct builder *b, struct rule r) {
 		if (name->kind != GLOB_LITERAL) {
 			return;
 		}
-		path = keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
 		if (b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
 			follow_link(b, r, w, path, i + 1);
 			return;
@@ -546,7 +550,7 @@ static void follow_rules(struct builder *b) {
 	}
 }
 
-int rules_check(const struct builder *b, struct err *e) {
+int patterns_check(const struct builder *b, struct err *e) {
 	if (!b->too_many_rules) {
 		return 0;
 	}
@@ -557,12 +561,12 @@ int rules_check(const struct builder *b, struct err *e) {
 	return err_fix(e, "grant fewer paths with fs.read and fs.write, or write fewer patterns");
 }
 
-void rules_build(struct builder *b) {
+void patterns_build(struct builder *b) {
 	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
 	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
 	b->plan->judges = b->h->notify && !b->plan->nested;
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		return; /* nothing could hide anything, and the promises say so */
+		return; /* nothing could hide anything, and the guarantees say so */
 	}
 	find_anchors(b);
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/internal.h"
 #include "plan/limits.h"
@@ -19,7 +20,7 @@
 
 /* ---- small tools ---- */
 
-const char *keep_join(struct builder *b, const char *dir, const char *rest) {
+const char *plan_keep_join(struct builder *b, const char *dir, const char *rest) {
 	const char *path = path_join(b->a, dir, rest);
 	if (path == NULL) {
 		b->out_of_memory = true;
@@ -28,7 +29,7 @@ const char *keep_join(struct builder *b, const char *dir, const char *rest) {
 	return path;
 }
 
-const char *keep_printf(struct builder *b, const char *fmt, ...) {
+const char *plan_keep_printf(struct builder *b, const char *fmt, ...) {
 	va_list ap;
 	va_start(ap, fmt);
 	int len = vsnprintf(NULL, 0, fmt, ap);
@@ -44,7 +45,7 @@ const char *keep_printf(struct builder *b, const char *fmt, ...) {
 	return s;
 }
 
-void note_add(struct builder *b, const char *text) {
+void plan_note(struct builder *b, const char *text) {
 	struct plan *plan = b->plan;
 	for (size_t i = 0; i < plan->nnotes; i++) {
 		if (streq(plan->notes[i], text)) {
@@ -59,14 +60,14 @@ void note_add(struct builder *b, const char *text) {
 	plan->notes[plan->nnotes++] = text;
 }
 
-void unkept_add(struct builder *b, const char *text) {
-	note_add(b, text);
+void plan_add_unkept(struct builder *b, const char *text) {
+	plan_note(b, text);
 	if (b->plan->unkept == NULL || strcmp(text, b->plan->unkept) < 0) {
 		b->plan->unkept = text; /* whatever the order (L2) */
 	}
 }
 
-void warn_add(struct builder *b, const char *text) {
+void plan_warn(struct builder *b, const char *text) {
 	struct plan *plan = b->plan;
 	if (arena_grow(b->a, &plan->warnings, plan->nwarnings, &plan->warnings_cap,
 		       sizeof *plan->warnings) != 0) {
@@ -76,42 +77,7 @@ void warn_add(struct builder *b, const char *text) {
 	plan->warnings[plan->nwarnings++] = text;
 }
 
-const char *fs_text(struct builder *b, const char *path, size_t limit) {
-	const char *full = fs_resolve(b, path), *kept = NULL;
-	struct buf text;
-
-	buf_init(&text);
-	if (full != NULL && b->h->fs.read(b->h->fs.ctx, full, limit, &text)) {
-		kept = keep_printf(b, "%s", text.data == NULL ? "" : text.data);
-	}
-	b->out_of_memory = b->out_of_memory || buf_failed(&text);
-	buf_done(&text);
-	return kept;
-}
-
-struct look fs_look(const struct builder *b, const char *path) {
-	return b->h->fs.look(b->h->fs.ctx, path);
-}
-
-const char *fs_resolve(struct builder *b, const char *path) {
-	char out[PATH_MAX];
-	if (!b->h->fs.resolve(b->h->fs.ctx, path, out, sizeof out)) {
-		return NULL;
-	}
-	return streq(out, path) ? path : keep_join(b, "/", out);
-}
-
-const char *fs_canonical(struct builder *b, const char *path, struct look seen) {
-	size_t parent = (size_t)(strrchr(path, '/') - path);
-	const char *home = b->h->home;
-	bool in_home = home != NULL && strlen(home) == parent && strncmp(path, home, parent) == 0;
-	if (seen.kind != LOOK_LINK && (parent == 0 || in_home)) {
-		return path;
-	}
-	return fs_resolve(b, path);
-}
-
-const char *caller_variable(const struct host *h, const char *name) {
+const char *plan_caller_variable(const struct host *h, const char *name) {
 	size_t len = strlen(name);
 	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
 		if (h->environ[i][0] == name[0] && strncmp(h->environ[i], name, len) == 0 &&
@@ -122,7 +88,7 @@ const char *caller_variable(const struct host *h, const char *name) {
 	return NULL;
 }
 
-const char *own_dir_of(const struct builder *b, const char *path) {
+const char *plan_own_dir(const struct builder *b, const char *path) {
 	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_dirs); i++) {
 		if (b->plan->own_dirs[i] != NULL && path_within(path, b->plan->own_dirs[i])) {
 			return b->plan->own_dirs[i];
@@ -131,7 +97,7 @@ const char *own_dir_of(const struct builder *b, const char *path) {
 	return NULL;
 }
 
-const char *reserved_reason(const char *path) {
+const char *plan_reserved_reason(const char *path) {
 	const char *reason = NULL;
 	for (size_t i = 0; i < reserved_paths.count; i++) {
 		const struct path_row *row = &reserved_paths.rows[i];
@@ -161,21 +127,21 @@ static int check_implemented(const struct policy *p, struct err *e) {
 /* Where Corral keeps what decides about the next run. */
 static void find_own_dirs(struct builder *b) {
 	const struct host *h = b->h;
-	const char *config = caller_variable(h, "XDG_CONFIG_HOME");
+	const char *config = plan_caller_variable(h, "XDG_CONFIG_HOME");
 	const char *dirs[] = {
 		h->state_dir,
-		h->home == NULL ? NULL : keep_join(b, h->home, ".config/corral"),
-		config == NULL || config[0] != '/' ? NULL : keep_join(b, config, "corral"),
+		h->home == NULL ? NULL : plan_keep_join(b, h->home, ".config/corral"),
+		config == NULL || config[0] != '/' ? NULL : plan_keep_join(b, config, "corral"),
 	};
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-		bool exists = dirs[i] != NULL && fs_look(b, dirs[i]).kind != LOOK_NOTHING;
-		const char *full = exists ? fs_resolve(b, dirs[i]) : NULL;
+		bool exists = dirs[i] != NULL && host_fs_look(b, dirs[i]).kind != LOOK_NOTHING;
+		const char *full = exists ? host_fs_resolve(b, dirs[i]) : NULL;
 		if (exists && full == NULL) {
 			full = link_end(b, dirs[i]); /* what a command could make */
 		}
 		b->plan->own_dirs[i] = full != NULL ? full : dirs[i];
 		if (exists && i > 0) {
-			b->plan->own_files[i - 1] = keep_join(b, dirs[i], POLICY_NAME);
+			b->plan->own_files[i - 1] = plan_keep_join(b, dirs[i], POLICY_NAME);
 		}
 	}
 }
@@ -192,7 +158,7 @@ static void choose_cwd(struct builder *b) {
 		return;
 	}
 	size_t skip = streq(plan->workspace, "/") ? 0 : strlen(plan->workspace);
-	plan->cwd = keep_printf(b, "%s%s", plan->workspace_at, dir + skip);
+	plan->cwd = plan_keep_printf(b, "%s%s", plan->workspace_at, dir + skip);
 }
 
 static int note_order(const void *a, const void *b) {
@@ -203,23 +169,23 @@ static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	plan->hostname = "localhost"; /* a name that resolves to itself, with every /etc/hosts */
 	find_own_dirs(b);
-	if ((b->shared && shared_check(b, e) != 0) || net_choose(b, e) != 0) {
+	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || net_choose(b, e) != 0) {
 		return -1;
 	}
 	if (view_build(b, e) != 0 || net_show(b, e) != 0 ||
 	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0)) {
 		return -1;
 	}
-	wishes_settle(b);
-	rules_build(b);
-	if (rules_check(b, e) != 0 || floor_grants(b, e) != 0 || masks_build(b, e) != 0 ||
+	compose_settle(b);
+	patterns_build(b);
+	if (patterns_check(b, e) != 0 || floor_grants(b, e) != 0 || masks_build(b, e) != 0 ||
 	    compose(b, e) != 0 || cow_check(b, e) != 0) {
 		return -1;
 	}
-	if (b->shared) {
-		shared_traits(b);
+	if (b->no_namespaces) {
+		no_namespaces_traits(b);
 	} else {
-		rules_broker(b);
+		broker_traits_needed(b);
 	}
 	follow_mark(b);
 	choose_cwd(b);
@@ -246,15 +212,15 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 	if (check_implemented(p, e) != 0 || engine_choose(&plan, p, h, e) != 0) {
 		return -1;
 	}
-	b.shared = plan_shares(&plan);
+	b.no_namespaces = plan_lacks_namespaces(&plan);
 	if (build(&b, e) != 0) {
 		return -1;
 	}
-	promises_make(&plan);
-	if (plan_limits(&plan, p, h, e) != 0 || promises_check(&plan, p, e) != 0) {
+	guarantees_make(&plan);
+	if (plan_limits(&plan, p, h, e) != 0 || guarantees_check(&plan, p, e) != 0) {
 		return -1;
 	}
-	promises_warn(&b);
+	guarantees_warn(&b);
 	*ret = plan;
 	return b.out_of_memory ? err_memory(e, WHERE) : 0;
 }

@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "plan/host.h"
-#include "plan/net.h"
+#include "plan/net/net.h"
 #include "plan/rules.h"
 #include "policy/policy.h"
 
@@ -48,7 +48,7 @@ enum guarantee {
 
 enum state { STATE_ABSENT, STATE_WEAKER, STATE_ENFORCED };
 
-struct promise {
+struct guarantee_report {
 	enum state state;
 	const char *by[4]; /* mechanisms: "mount", "landlock", …; NULL-terminated when shorter */
 	const char *why;   /* weaker: what is lost; absent: why; enforced: NULL */
@@ -117,7 +117,7 @@ struct sampled {
 struct plan {
 	enum engine engine;
 	enum level level;
-	struct promise promises[GUARANTEE_COUNT];
+	struct guarantee_report guarantees[GUARANTEE_COUNT];
 
 	struct mount *mounts;
 	size_t nmounts, mounts_cap;
@@ -186,27 +186,27 @@ static inline int64_t plan_memory_bytes(const struct plan *plan) {
 }
 
 /* No namespaces of the run's own. */
-static inline bool plan_shares(const struct plan *plan) {
+static inline bool plan_lacks_namespaces(const struct plan *plan) {
 	return plan->engine != ENGINE_NAMESPACES;
 }
 
 const char *guarantee_name(enum guarantee g);
-const char *state_name(enum state s);
-const char *level_name(enum level l);
-const char *engine_name(enum engine n);
+const char *plan_state_name(enum state s);
+const char *plan_level_name(enum level l);
+const char *plan_engine_name(enum engine n);
 
 /* "guarantees" as every report has them; NULL: there is no plan. */
-void promises_emit(struct emit *j, const struct promise promises[GUARANTEE_COUNT]);
+void guarantees_emit(struct emit *j, const struct guarantee_report guarantees[GUARANTEE_COUNT]);
 
 /* How a normal absolute path looks from inside.  Symlinks are not followed. */
-enum sight {
-	SIGHT_NONE,    /* the view has nothing there */
-	SIGHT_DENIED,  /* a mask lies over it */
-	SIGHT_PRIVATE, /* in the run's own HOME */
-	SIGHT_READ,
-	SIGHT_WRITE,
+enum visibility {
+	VISIBILITY_NONE,    /* the view has nothing there */
+	VISIBILITY_DENIED,  /* a mask lies over it */
+	VISIBILITY_PRIVATE, /* in the run's own HOME */
+	VISIBILITY_READ,
+	VISIBILITY_WRITE,
 };
-enum sight plan_sight(const struct plan *plan, const char *path);
+enum visibility plan_visibility(const struct plan *plan, const char *path);
 
 /* Whether a path inside is a socket of net.sockets that nothing hides. */
 bool plan_passes_socket(const struct plan *plan, const char *path);
@@ -220,17 +220,17 @@ bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev,
 const struct mount *plan_outside(const struct plan *plan, const char *path);
 
 /* As the mounts alone show it, without the rules about names. */
-enum sight plan_mount_sight(const struct plan *plan, const char *path);
+enum visibility plan_mount_visibility(const struct plan *plan, const char *path);
 
 /* The rule behind that answer. */
-struct sight_rule {
+struct visibility_rule {
 	const char *note; /* "fs.deny", "system", "credential"; NULL: nothing is shown there */
 	const struct origin *origin; /* NULL with it */
 	const char *written;         /* the pattern, as it was written, and */
 	const char *reason;          /* why a table has it; NULL for what a mount says */
 	const char *at; /* where the mount is that says it; NULL for a rule about a name */
 };
-struct sight_rule plan_rule_of(const struct plan *plan, const char *path);
+struct visibility_rule plan_rule_of(const struct plan *plan, const char *path);
 
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);

@@ -1,6 +1,7 @@
 #include "plan/refusal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/names.h"
 
@@ -251,10 +252,10 @@ static void say(const struct words *w, enum refusal_cause cause, struct verdict 
 
 static void by_key(const struct refusal_question *q, enum key_id key, struct verdict *ret) {
 	ret->rule = keys[key].name;
-	origin_text(&q->policy->values[key].origin, ret->origin, sizeof ret->origin);
+	policy_origin_text(&q->policy->values[key].origin, ret->origin, sizeof ret->origin);
 }
 
-static void by_rule(const struct refusal_question *q, const struct sight_rule *rule,
+static void by_rule(const struct refusal_question *q, const struct visibility_rule *rule,
 		    struct verdict *ret) {
 	if (rule->note == NULL) {
 		by_key(q, KEY_FS_VIEW, ret);
@@ -263,15 +264,15 @@ static void by_rule(const struct refusal_question *q, const struct sight_rule *r
 	ret->rule = rule->note;
 	ret->detail = rule->written;
 	ret->why = rule->reason;
-	origin_text(rule->origin, ret->origin, sizeof ret->origin);
+	policy_origin_text(rule->origin, ret->origin, sizeof ret->origin);
 }
 
-static bool is_bound(const struct sight_rule *rule) {
+static bool is_bound(const struct visibility_rule *rule) {
 	return rule->origin != NULL &&
 	       (rule->origin->kind == ORIGIN_FLOOR || rule->origin->kind == ORIGIN_PROJECT);
 }
 
-static bool names_key(const struct sight_rule *rule, enum key_id key) {
+static bool names_key(const struct visibility_rule *rule, enum key_id key) {
 	return rule->note != NULL && streq(rule->note, keys[key].name);
 }
 
@@ -298,7 +299,7 @@ static bool is_own(const struct plan *plan, const char *path) {
 	return false;
 }
 
-static enum refusal_cause cause_hidden(const struct sight_rule *rule) {
+static enum refusal_cause cause_hidden(const struct visibility_rule *rule) {
 	if (rule->note != NULL && streq(rule->note, "Corral's own")) {
 		return CAUSE_OWN;
 	}
@@ -309,13 +310,13 @@ static enum refusal_cause cause_hidden(const struct sight_rule *rule) {
 }
 
 /* What would be writable in another mode. */
-static bool is_mode(const struct refusal_question *q, const struct sight_rule *rule) {
+static bool is_mode(const struct refusal_question *q, const struct visibility_rule *rule) {
 	return policy_num(q->policy, KEY_MODE) == MODE_READ_ONLY && rule->note != NULL &&
 	       (streq(rule->note, "workspace") || names_key(rule, KEY_FS_WRITE));
 }
 
 /* A mount of the rules about names: by fs.protect, or by a set. */
-static bool is_protection(const struct sight_rule *rule) {
+static bool is_protection(const struct visibility_rule *rule) {
 	return names_key(rule, KEY_FS_PROTECT) ||
 	       (rule->note != NULL && name_set_find(rule->note) != NULL);
 }
@@ -340,7 +341,7 @@ static const struct mount *beside(const struct plan *plan, const char *path) {
 }
 
 static enum refusal_cause cause_kept(const struct refusal_question *q,
-				     const struct sight_rule *rule) {
+				     const struct visibility_rule *rule) {
 	bool named = rules_judge(&q->plan->rules, q->path).protect != NULL;
 
 	if (is_mode(q, rule)) {
@@ -366,17 +367,17 @@ static enum refusal_cause cause_kept(const struct refusal_question *q,
 	return q->rights ? CAUSE_RIGHTS : CAUSE_READ_ONLY;
 }
 
-static enum refusal_cause cause_missing(const struct refusal_question *q, enum sight sight) {
+static enum refusal_cause cause_missing(const struct refusal_question *q, enum visibility sight) {
 	const struct mount *m = mount_of(q->plan, q->path);
 
 	if (!q->missing) {
 		return CAUSE_NONE;
 	}
-	if (sight == SIGHT_PRIVATE && plan_shares(q->plan)) {
+	if (sight == VISIBILITY_PRIVATE && plan_lacks_namespaces(q->plan)) {
 		return CAUSE_OTHER_HOME;
 	}
 	const struct mount *above = above_workspace(q->plan, q->path);
-	if (sight == SIGHT_PRIVATE || (above != NULL && !streq(above->target, q->path))) {
+	if (sight == VISIBILITY_PRIVATE || (above != NULL && !streq(above->target, q->path))) {
 		return is_own(q->plan, q->path) ? CAUSE_OWN : CAUSE_HOME;
 	}
 	bool tmp = m != NULL && m->kind == MOUNT_PRIVATE && !streq(m->target, q->path);
@@ -384,11 +385,11 @@ static enum refusal_cause cause_missing(const struct refusal_question *q, enum s
 }
 
 static enum refusal_cause cause_of(const struct refusal_question *q,
-				   const struct sight_rule *rule) {
-	enum sight sight = plan_sight(q->plan, q->path);
+				   const struct visibility_rule *rule) {
+	enum visibility sight = plan_visibility(q->plan, q->path);
 
 	switch (sight) {
-	case SIGHT_NONE:
+	case VISIBILITY_NONE:
 		if (is_own(q->plan, q->path)) {
 			return CAUSE_OWN;
 		}
@@ -396,15 +397,15 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 			return CAUSE_BESIDE;
 		}
 		return is_socket_name(q->path) ? CAUSE_SOCKET : CAUSE_OUTSIDE;
-	case SIGHT_DENIED:
+	case VISIBILITY_DENIED:
 		return cause_hidden(rule);
-	case SIGHT_READ:
+	case VISIBILITY_READ:
 		if (q->want == ACCESS_WRITE) {
 			return cause_kept(q, rule);
 		}
 		break;
-	case SIGHT_WRITE:
-	case SIGHT_PRIVATE:
+	case VISIBILITY_WRITE:
+	case VISIBILITY_PRIVATE:
 		break;
 	}
 	return cause_missing(q, sight);
@@ -412,7 +413,7 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 
 /* ---- verdicts ---- */
 
-static bool same_rule(const struct sight_rule *a, const struct sight_rule *b) {
+static bool same_rule(const struct visibility_rule *a, const struct visibility_rule *b) {
 	bool written = a->written == b->written ||
 		       (a->written != NULL && b->written != NULL && streq(a->written, b->written));
 	return a->note != NULL && b->note != NULL && streq(a->note, b->note) && written;
@@ -420,15 +421,15 @@ static bool same_rule(const struct sight_rule *a, const struct sight_rule *b) {
 
 /* The topmost directory of which the rule says the same: to make or remove a file in it, the whole
  * has to be excepted. */
-static const char *place_of(const struct refusal_question *q, const struct sight_rule *rule,
+static const char *place_of(const struct refusal_question *q, const struct visibility_rule *rule,
 			    char out[PATH_MAX]) {
-	enum sight sight = plan_sight(q->plan, q->path);
+	enum visibility sight = plan_visibility(q->plan, q->path);
 	char above[PATH_MAX];
 
 	(void)snprintf(out, PATH_MAX, "%s", q->path);
 	while (path_parent(out, above)) {
-		struct sight_rule other = plan_rule_of(q->plan, above);
-		if (plan_sight(q->plan, above) != sight || !same_rule(rule, &other)) {
+		struct visibility_rule other = plan_rule_of(q->plan, above);
+		if (plan_visibility(q->plan, above) != sight || !same_rule(rule, &other)) {
 			break;
 		}
 		memcpy(out, above, strlen(above) + 1);
@@ -436,7 +437,7 @@ static const char *place_of(const struct refusal_question *q, const struct sight
 	return out;
 }
 
-static void say_by(const struct refusal_question *q, const struct sight_rule *rule,
+static void say_by(const struct refusal_question *q, const struct visibility_rule *rule,
 		   enum refusal_cause cause, struct verdict *ret) {
 	char place[PATH_MAX];
 	struct words w = {.q = q, .v = ret, .at = place_of(q, rule, place)};
@@ -456,7 +457,7 @@ static void say_by(const struct refusal_question *q, const struct sight_rule *ru
 }
 
 void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret) {
-	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
 
 	*ret = (struct verdict){.kind = ERR_NONE};
 	by_rule(q, &rule, ret);
@@ -466,12 +467,12 @@ void refusal_say(const struct refusal_question *q, enum refusal_cause cause, str
 }
 
 void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {
-	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
 	refusal_say(q, cause_hidden(&rule), ret);
 }
 
 void refusal_judge(const struct refusal_question *q, struct verdict *ret) {
-	struct sight_rule rule = plan_rule_of(q->plan, q->path);
+	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
 	refusal_say(q, cause_of(q, &rule), ret);
 }
 

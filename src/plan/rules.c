@@ -6,6 +6,7 @@
  *           stands behind it. */
 #include "plan/rules.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <limits.h>

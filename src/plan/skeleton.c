@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "plan/gitconfig.h"
+#include "plan/git/config.h"
 
 /* One Landlock rule on the directory serves every device in it. */
 static void show_devices(struct builder *b) {
@@ -17,7 +17,7 @@ static void show_devices(struct builder *b) {
 			    .reach = REACH_DEVICE,
 			    .mode = 0755,
 			    .note = "devices"};
-	wish_add(b, dir, RANK_SYSTEM);
+	mount_request_add(b, dir, RANK_SYSTEM);
 	for (size_t i = 0; i < devices.count; i++) {
 		struct mount m = {
 			.kind = MOUNT_DEVICE,
@@ -28,17 +28,17 @@ static void show_devices(struct builder *b) {
 			.maybe = true,
 			.note = "device",
 		};
-		wish_add(b, m, RANK_SYSTEM);
+		mount_request_add(b, m, RANK_SYSTEM);
 	}
 	struct mount queues = {.kind = MOUNT_QUEUES,
 			       .target = "/dev/mqueue",
 			       .reach = REACH_WRITE,
 			       .writable = true,
 			       .note = "message queues"};
-	wish_add(b, queues, RANK_SYSTEM);
+	mount_request_add(b, queues, RANK_SYSTEM);
 	struct mount pts = {
 		.kind = MOUNT_PTS, .target = "/dev/pts", .writable = true, .note = "device"};
-	wish_add(b, pts, RANK_SYSTEM);
+	mount_request_add(b, pts, RANK_SYSTEM);
 }
 
 /* Whether this kernel has the entry is seen when the fresh procfs is there. */
@@ -51,7 +51,7 @@ static void hide_in_proc(struct builder *b, const struct path_row *row) {
 		.maybe = true,
 		.note = "kernel",
 	};
-	wish_add(b, m, RANK_SENSITIVE);
+	mount_request_add(b, m, RANK_SENSITIVE);
 }
 
 /* kuid 0 passes the permission checks of procfs; then Landlock is the second
@@ -66,7 +66,7 @@ static void show_proc(struct builder *b) {
 		.writable = true,
 		.note = "processes inside",
 	};
-	wish_add(b, proc, RANK_SYSTEM);
+	mount_request_add(b, proc, RANK_SYSTEM);
 	for (size_t i = 0; i < proc_readonly.count; i++) {
 		const struct path_row *row = &proc_readonly.rows[i];
 		if (root || (row->flags & PATH_ALWAYS) != 0) {
@@ -74,7 +74,7 @@ static void show_proc(struct builder *b) {
 					  .target = row->path,
 					  .maybe = true,
 					  .note = "kernel settings"};
-			wish_add(b, m, RANK_SYSTEM);
+			mount_request_add(b, m, RANK_SYSTEM);
 		}
 	}
 	for (size_t i = 0; i < proc_hidden.count; i++) {
@@ -87,7 +87,7 @@ static void show_proc(struct builder *b) {
 
 /* How the caller signs commits, and other settings, for git inside. */
 #define OWN_DIR "/.corral"
-#define GIT_SETTINGS OWN_DIR "/gitconfig"
+#define GIT_SETTINGS OWN_DIR "/git_config"
 #define GIT_IGNORES OWN_DIR "/gitignore"
 
 static void write_settings(const struct host *h, const char *ignores_at, struct buf *out) {
@@ -97,14 +97,14 @@ static void write_settings(const struct host *h, const char *ignores_at, struct 
 	}
 	if (h->git_ignores != NULL) {
 		buf_puts(out, "[core]\n\texcludesFile = ");
-		gitconfig_quote(ignores_at, strlen(ignores_at), out);
+		git_config_quote(ignores_at, strlen(ignores_at), out);
 		buf_puts(out, "\n");
 	}
 }
 
-void git_show_settings(struct builder *b, const char *at, const char *ignores_at) {
+void skeleton_show_git_settings(struct builder *b, const char *at, const char *ignores_at) {
 	const struct host *h = b->h;
-	enum reach reach = b->shared ? REACH_READ : REACH_NONE;
+	enum reach reach = b->no_namespaces ? REACH_READ : REACH_NONE;
 	bool any = h->git.name[0] != '\0' || h->git.email[0] != '\0' || h->git_settings != NULL ||
 		   h->git_ignores != NULL;
 	struct buf text;
@@ -117,11 +117,11 @@ void git_show_settings(struct builder *b, const char *at, const char *ignores_at
 	if (buf_failed(&text)) {
 		b->out_of_memory = true;
 	} else {
-		wish_file(b, at, keep_printf(b, "%s", text.data), reach);
+		mount_request_file(b, at, plan_keep_printf(b, "%s", text.data), reach);
 		b->identity_at = at;
 	}
 	if (h->git_ignores != NULL) {
-		wish_file(b, ignores_at, h->git_ignores, reach);
+		mount_request_file(b, ignores_at, h->git_ignores, reach);
 	}
 	buf_done(&text);
 }
@@ -130,14 +130,16 @@ void skeleton_show(struct builder *b) {
 	show_devices(b);
 	show_proc(b);
 	for (size_t i = 0; i < windows.count; i++) {
-		wish_private(b, windows.rows[i].path, windows.rows[i].mode, RANK_WINDOW, "private");
+		mount_request_private(b, windows.rows[i].path, windows.rows[i].mode, RANK_WINDOW,
+				      "private");
 	}
 	for (size_t i = 0; i < skeleton_links.count; i++) {
-		wish_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text, "skeleton");
+		mount_request_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text,
+				   "skeleton");
 	}
-	wish_dir(b, keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
-	git_show_settings(b, GIT_SETTINGS, GIT_IGNORES);
+	mount_request_dir(b, plan_keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
+	skeleton_show_git_settings(b, GIT_SETTINGS, GIT_IGNORES);
 	if (b->identity_at != NULL) {
-		wish_dir(b, OWN_DIR, 0755, REACH_READ);
+		mount_request_dir(b, OWN_DIR, 0755, REACH_READ);
 	}
 }

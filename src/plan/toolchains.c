@@ -6,6 +6,7 @@
  *           not shown; the command then does not find the program. */
 #include "plan/internal.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <limits.h>
@@ -30,8 +31,8 @@ static bool is_secret(const struct builder *b, const char *path) {
 /* A directory that a variable or PATH names: not the home, not above it. */
 static bool acceptable(const struct builder *b, const char *path) {
 	bool holds_home = b->h->home != NULL && path_within(b->h->home, path);
-	return !holds_home && reserved_reason(path) == NULL && !is_secret(b, path) &&
-	       own_dir_of(b, path) == NULL;
+	return !holds_home && plan_reserved_reason(path) == NULL && !is_secret(b, path) &&
+	       plan_own_dir(b, path) == NULL;
 }
 
 /* The workspace's own mount decides about what lies in it, and a toolchain
@@ -43,8 +44,8 @@ static bool meets_workspace(const struct builder *b, const char *path) {
 /* Shown already as a part of something larger. */
 static bool covered(const struct builder *b, const char *path, enum rank rank) {
 	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct wish *w = &b->wishes[i];
-		if (wish_is_tree(w) && w->rank == rank && path_within(path, w->m.target)) {
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && w->rank == rank && path_within(path, w->m.target)) {
 			return true;
 		}
 	}
@@ -61,7 +62,7 @@ struct scan {
 static void scan_entry(void *arg, const char *name) {
 	struct scan *s = arg;
 	if (path_table_find(&credential_names, name) != NULL) {
-		hide_if_shown(s->b, keep_join(s->b, s->dir, name), "credential");
+		masks_hide_if_shown(s->b, plan_keep_join(s->b, s->dir, name), "credential");
 	}
 }
 
@@ -71,18 +72,18 @@ static void link_into_home(struct builder *b, const char *path, const char *full
 	if (streq(b->plan->home_at, home) || streq(path, home)) {
 		return;
 	}
-	const char *at = keep_join(b, b->plan->home_at, path + strlen(home) + 1);
+	const char *at = plan_keep_join(b, b->plan->home_at, path + strlen(home) + 1);
 	struct mount m = {.kind = MOUNT_LINK, .target = at, .text = full, .note = "toolchain"};
-	wish_add(b, m, RANK_TOOLCHAIN)->alias = true;
+	mount_request_add(b, m, RANK_TOOLCHAIN)->alias = true;
 }
 
 /* `whole`: the root of a toolchain, where some keep their tokens. */
 static void show_tool(struct builder *b, const char *path, bool whole) {
-	struct look seen = fs_look(b, path);
+	struct look seen = host_fs_look(b, path);
 	if (seen.kind == LOOK_NOTHING) {
 		return;
 	}
-	const char *full = fs_canonical(b, path, seen);
+	const char *full = host_fs_canonical(b, path, seen);
 	if (full == NULL || !acceptable(b, full) || meets_workspace(b, full) ||
 	    meets_workspace(b, path)) {
 		return;
@@ -94,7 +95,7 @@ static void show_tool(struct builder *b, const char *path, bool whole) {
 	struct show s = {
 		.path = path,
 		.canonical = full,
-		.seen = streq(full, path) ? seen : fs_look(b, full),
+		.seen = streq(full, path) ? seen : host_fs_look(b, full),
 		.reach = REACH_EXEC,
 		.rank = RANK_TOOLCHAIN,
 		.note = "toolchain",
@@ -102,8 +103,8 @@ static void show_tool(struct builder *b, const char *path, bool whole) {
 	if (s.seen.kind != LOOK_DIR && s.seen.kind != LOOK_FILE) {
 		return;
 	}
-	wish_show(b, &s);
-	if (b->shared && b->h->home != NULL && path_within(path, b->h->home)) {
+	mount_request_show(b, &s);
+	if (b->no_namespaces && b->h->home != NULL && path_within(path, b->h->home)) {
 		link_into_home(b, path, full);
 	}
 	if (whole && s.seen.kind == LOOK_DIR) {
@@ -119,18 +120,18 @@ static void pass_variable(struct builder *b, const char *name, const char *value
 		b->out_of_memory = true;
 		return;
 	}
-	b->tool_env[b->ntool_env++] = keep_printf(b, "%s=%s", name, value);
+	b->tool_env[b->ntool_env++] = plan_keep_printf(b, "%s=%s", name, value);
 }
 
 /* Where the caller's variable puts this toolchain, or NULL. */
 static const char *moved_to(struct builder *b, const struct toolchain *t) {
-	const char *value = t->variable == NULL ? NULL : caller_variable(b->h, t->variable);
+	const char *value = t->variable == NULL ? NULL : plan_caller_variable(b->h, t->variable);
 	if (value == NULL || value[0] != '/') {
 		return NULL;
 	}
-	const char *dir = keep_join(b, "/", value);
-	const char *full = fs_resolve(b, dir);
-	if (full == NULL || fs_look(b, full).kind != LOOK_DIR || !acceptable(b, dir) ||
+	const char *dir = plan_keep_join(b, "/", value);
+	const char *full = host_fs_resolve(b, dir);
+	if (full == NULL || host_fs_look(b, full).kind != LOOK_DIR || !acceptable(b, dir) ||
 	    !acceptable(b, full)) {
 		return NULL;
 	}
@@ -144,17 +145,17 @@ static void show_toolchain(struct builder *b, const struct toolchain *t, bool in
 		if (!in_home) {
 			return;
 		}
-		base = keep_join(b, b->h->home, t->home);
+		base = plan_keep_join(b, b->h->home, t->home);
 	}
 	if (t->parts[0] == NULL) {
 		show_tool(b, base, true);
 		return;
 	}
-	if (fs_look(b, base).kind == LOOK_NOTHING) {
+	if (host_fs_look(b, base).kind == LOOK_NOTHING) {
 		return; /* one question instead of one a part */
 	}
 	for (size_t i = 0; i < TOOLCHAIN_PARTS && t->parts[i] != NULL; i++) {
-		show_tool(b, keep_join(b, base, t->parts[i]), false);
+		show_tool(b, plan_keep_join(b, base, t->parts[i]), false);
 	}
 }
 
@@ -170,7 +171,7 @@ static const char *root_of_programs(struct builder *b, const char *dir) {
 	if (!holds_programs(strrchr(dir, '/') + 1)) {
 		return dir;
 	}
-	const char *parent = keep_join(b, dir, "..");
+	const char *parent = plan_keep_join(b, dir, "..");
 	if (!path_within(parent, home) || streq(parent, home) || meets_workspace(b, parent) ||
 	    path_table_find(&generic_parents, parent + strlen(home) + 1) != NULL ||
 	    !acceptable(b, parent)) {
@@ -185,23 +186,23 @@ static void show_linked_program(void *arg, const char *name) {
 	const struct scan *s = arg;
 	struct builder *b = s->b;
 	char text[PATH_MAX];
-	const char *path = keep_join(b, s->dir, name);
+	const char *path = plan_keep_join(b, s->dir, name);
 	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
 		return;
 	}
-	const char *full = fs_resolve(b, path);
+	const char *full = host_fs_resolve(b, path);
 	if (full == NULL || !path_within(full, b->h->home) || covered(b, full, RANK_TOOLCHAIN)) {
 		return;
 	}
-	struct look seen = fs_look(b, full);
-	if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0 && !led_astray(b, path, full)) {
+	struct look seen = host_fs_look(b, full);
+	if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0 && !view_led_astray(b, path, full)) {
 		show_tool(b, full, false);
 	}
 }
 
 static void show_path_entry(struct builder *b, const char *entry) {
 	const char *home = b->h->home;
-	const char *dir = keep_join(b, "/", entry);
+	const char *dir = plan_keep_join(b, "/", entry);
 	if (!path_within(dir, home) || streq(dir, home)) {
 		return;
 	}
@@ -220,14 +221,14 @@ static void show_path_entry(struct builder *b, const char *entry) {
 }
 
 static void show_path(struct builder *b) {
-	const char *path = caller_variable(b->h, "PATH");
+	const char *path = plan_caller_variable(b->h, "PATH");
 	if (path == NULL || b->h->home == NULL) {
 		return;
 	}
 	for (const char *p = path;;) {
 		size_t n = strcspn(p, ":");
 		if (n > 0 && p[0] == '/') {
-			show_path_entry(b, keep_printf(b, "%.*s", (int)n, p));
+			show_path_entry(b, plan_keep_printf(b, "%.*s", (int)n, p));
 		}
 		if (p[n] == '\0') {
 			return;

@@ -9,6 +9,7 @@
 #include "plan/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <limits.h>
@@ -19,19 +20,19 @@
 /* A file or directory of the host at its own place, read-only. */
 static void show_system(struct builder *b, const char *path, struct look seen, enum reach reach,
 			const char *note) {
-	const char *full = fs_canonical(b, path, seen);
+	const char *full = host_fs_canonical(b, path, seen);
 	if (full == NULL || (seen.kind != LOOK_DIR && seen.kind != LOOK_FILE)) {
 		return;
 	}
 	struct show s = {
 		.path = path,
 		.canonical = full,
-		.seen = streq(full, path) ? seen : fs_look(b, full),
+		.seen = streq(full, path) ? seen : host_fs_look(b, full),
 		.reach = reach,
 		.rank = RANK_SYSTEM,
 		.note = note,
 	};
-	wish_show(b, &s);
+	mount_request_show(b, &s);
 }
 
 /* A symlink keeps its text, so that programs see the host's layout; where it
@@ -41,21 +42,21 @@ static void show_link(struct builder *b, const char *path, enum reach reach, con
 	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
 		return;
 	}
-	const char *to = text[0] == '/' ? keep_join(b, "/", text)
-					: keep_join(b, keep_join(b, path, ".."), text);
-	wish_link(b, path, keep_printf(b, "%s", text), note);
+	const char *to = text[0] == '/' ? plan_keep_join(b, "/", text)
+					: plan_keep_join(b, plan_keep_join(b, path, ".."), text);
+	mount_request_link(b, path, plan_keep_printf(b, "%s", text), note);
 	if (path_within(to, "/usr") || path_within(to, "/nix/store")) {
 		return;
 	}
-	const char *full = fs_resolve(b, path);
-	if (full != NULL && reserved_reason(full) == NULL) {
-		show_system(b, full, fs_look(b, full), reach, note);
+	const char *full = host_fs_resolve(b, path);
+	if (full != NULL && plan_reserved_reason(full) == NULL) {
+		show_system(b, full, host_fs_look(b, full), reach, note);
 	}
 }
 
 static void show_system_or_link(struct builder *b, const char *path, enum reach reach,
 				const char *note) {
-	struct look seen = fs_look(b, path);
+	struct look seen = host_fs_look(b, path);
 	if (seen.kind == LOOK_LINK) {
 		show_link(b, path, reach, note);
 	} else if (seen.kind != LOOK_NOTHING) {
@@ -71,34 +72,34 @@ static void show_system_or_link(struct builder *b, const char *path, enum reach 
  * costs a mount for each entry of the host's: too much for a run that looks up no names. */
 static bool needs_own_etc(struct builder *b) {
 	return net_has_names(&b->plan->net) && b->plan->net.resolver != NULL &&
-	       fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
+	       host_fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
 }
 
 static void etc_entry(void *arg, const char *name) {
 	struct builder *b = arg;
-	show_system_or_link(b, keep_join(b, "/etc", name), REACH_READ, "system");
+	show_system_or_link(b, plan_keep_join(b, "/etc", name), REACH_READ, "system");
 }
 
 static void show_own_etc(struct builder *b) {
-	wish_dir(b, "/etc", 0755, REACH_READ);
+	mount_request_dir(b, "/etc", 0755, REACH_READ);
 	if (!b->h->fs.list(b->h->fs.ctx, "/etc", etc_entry, b)) {
-		note_add(b, "/etc cannot be listed, and is empty inside");
+		plan_note(b, "/etc cannot be listed, and is empty inside");
 	}
 }
 
 /* Where the text has to stand for RESOLVER_FILE to lead to it. */
 static const char *resolver_place(struct builder *b) {
 	char text[PATH_MAX];
-	const char *full = fs_resolve(b, RESOLVER_FILE);
+	const char *full = host_fs_resolve(b, RESOLVER_FILE);
 	if (full != NULL || !b->h->fs.readlink(b->h->fs.ctx, RESOLVER_FILE, text, sizeof text)) {
 		return full != NULL ? full : RESOLVER_FILE;
 	}
-	return keep_join(b, "/etc", text); /* leads nowhere on the host */
+	return plan_keep_join(b, "/etc", text); /* leads nowhere on the host */
 }
 
 /* A link of the host's may become another one, or a file. */
 static void stand_by(struct builder *b, const struct mount *text) {
-	struct look seen = fs_look(b, RESOLVER_FILE);
+	struct look seen = host_fs_look(b, RESOLVER_FILE);
 	struct mount *m = seen.kind == LOOK_LINK ? arena_alloc(b->a, sizeof *m) : NULL;
 	if (m == NULL) {
 		b->out_of_memory = b->out_of_memory || seen.kind == LOOK_LINK;
@@ -115,14 +116,15 @@ static void stand_by(struct builder *b, const struct mount *text) {
 /* Over the host's file where its tree is shown, else a file of our own root. */
 static void show_own_resolver(struct builder *b) {
 	const char *at = resolver_place(b);
-	struct look seen = fs_look(b, at);
-	bool over = is_shown(b, at), names = net_has_names(&b->plan->net);
+	struct look seen = host_fs_look(b, at);
+	bool over = masks_is_shown(b, at), names = net_has_names(&b->plan->net);
 	if (over && seen.kind != LOOK_FILE) {
 		if (!names) {
 			return;
 		}
-		note_add(b, keep_printf(b, "%s cannot be put at %s: programs find no name server",
-					RESOLVER_FILE, at));
+		plan_note(b, plan_keep_printf(
+				     b, "%s cannot be put at %s: programs find no name server",
+				     RESOLVER_FILE, at));
 		return;
 	}
 	struct mount m = {
@@ -137,7 +139,7 @@ static void show_own_resolver(struct builder *b) {
 		.ino = over ? seen.ino : 0,
 		.note = names ? "the gate's name server" : "no name server",
 	};
-	wish_add(b, m, RANK_CLEAN);
+	mount_request_add(b, m, RANK_CLEAN);
 	if (names) {
 		stand_by(b, &m);
 	}
@@ -169,13 +171,13 @@ static void show_resolver(struct builder *b) {
 		show_own_resolver(b);
 		return;
 	}
-	if (fs_look(b, RESOLVER_FILE).kind != LOOK_LINK) {
+	if (host_fs_look(b, RESOLVER_FILE).kind != LOOK_LINK) {
 		return;
 	}
-	const char *full = fs_resolve(b, RESOLVER_FILE);
+	const char *full = host_fs_resolve(b, RESOLVER_FILE);
 	struct look seen = {.kind = LOOK_NOTHING};
 	if (full != NULL) {
-		seen = fs_look(b, full);
+		seen = host_fs_look(b, full);
 	}
 	if (seen.kind == LOOK_FILE) {
 		show_system(b, full, seen, REACH_READ, "system");
@@ -185,50 +187,51 @@ static void show_resolver(struct builder *b) {
 static const char *passwd_text(struct builder *b, const char *name) {
 	const char *home = b->plan->home_at;
 	if (b->h->uid == 0) {
-		return keep_printf(b,
-				   "root:x:0:0:root:%s:/bin/sh\n"
-				   "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
-				   home);
+		return plan_keep_printf(b,
+					"root:x:0:0:root:%s:/bin/sh\n"
+					"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+					home);
 	}
-	return keep_printf(b,
-			   "root:x:0:0:root:/root:/bin/sh\n"
-			   "%s:x:%u:%u::%s:/bin/sh\n"
-			   "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
-			   name, b->h->uid, b->h->gid, home);
+	return plan_keep_printf(b,
+				"root:x:0:0:root:/root:/bin/sh\n"
+				"%s:x:%u:%u::%s:/bin/sh\n"
+				"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+				name, b->h->uid, b->h->gid, home);
 }
 
 static const char *group_text(struct builder *b, const char *name) {
 	if (b->h->gid == 0) {
 		return "root:x:0:\nnogroup:x:65534:\n";
 	}
-	return keep_printf(b, "root:x:0:\n%s:x:%u:\nnogroup:x:65534:\n", name, b->h->gid);
+	return plan_keep_printf(b, "root:x:0:\n%s:x:%u:\nnogroup:x:65534:\n", name, b->h->gid);
 }
 
 static void minimal_view(struct builder *b) {
 	const char *name =
 		b->h->user != NULL && strpbrk(b->h->user, ":\n") == NULL ? b->h->user : "corral";
 	show_roots(b, PATH_MINIMAL);
-	wish_dir(b, "/etc", 0755, REACH_READ);
-	wish_file(b, "/etc/passwd", passwd_text(b, name), REACH_NONE);
-	wish_file(b, "/etc/group", group_text(b, name), REACH_NONE);
-	wish_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", REACH_NONE);
-	wish_file(b, "/etc/hostname", "localhost\n", REACH_NONE);
-	wish_file(b, "/etc/nsswitch.conf",
-		  "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n", REACH_NONE);
+	mount_request_dir(b, "/etc", 0755, REACH_READ);
+	mount_request_file(b, "/etc/passwd", passwd_text(b, name), REACH_NONE);
+	mount_request_file(b, "/etc/group", group_text(b, name), REACH_NONE);
+	mount_request_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", REACH_NONE);
+	mount_request_file(b, "/etc/hostname", "localhost\n", REACH_NONE);
+	mount_request_file(b, "/etc/nsswitch.conf",
+			   "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n",
+			   REACH_NONE);
 	for (size_t i = 0; i < minimal_etc.count; i++) {
 		show_system_or_link(b, minimal_etc.rows[i].path, REACH_READ, "system");
 	}
 	if (policy_num(b->p, KEY_NET_MODE) == NET_FULL) {
 		show_system_or_link(b, RESOLVER_FILE, REACH_READ, "system");
 	} else if (b->plan->net.resolver != NULL) {
-		wish_file(b, RESOLVER_FILE, b->plan->net.resolver, REACH_NONE);
+		mount_request_file(b, RESOLVER_FILE, b->plan->net.resolver, REACH_NONE);
 	}
 }
 
 static void host_entry(void *arg, const char *name) {
 	struct builder *b = arg;
 	if (path_table_find(&host_skipped, name) == NULL) {
-		show_root(b, keep_join(b, "/", name), REACH_EXEC, "host");
+		show_root(b, plan_keep_join(b, "/", name), REACH_EXEC, "host");
 	}
 }
 
@@ -281,7 +284,7 @@ static int cannot_grant(const char *key, const char *path, const struct origin *
 			struct err *e) {
 	char origin[128];
 	return err_set(e, ERR_USAGE, WHERE, "%s cannot hold %s (%s): %s", key, path,
-		       origin_text(o, origin, sizeof origin), why);
+		       policy_origin_text(o, origin, sizeof origin), why);
 }
 
 /* The trees that commands can write, in canonical form: the workspace and fs.write.  Looked
@@ -295,7 +298,7 @@ static void find_roots(struct builder *b) {
 	}
 	b->roots[b->nroots++] = b->plan->workspace;
 	for (size_t i = 0; i < writable->count; i++) {
-		const char *full = fs_resolve(b, writable->items[i].str);
+		const char *full = host_fs_resolve(b, writable->items[i].str);
 		if (full != NULL) {
 			b->roots[b->nroots++] = full;
 		}
@@ -314,16 +317,16 @@ static bool is_left(const struct builder *b, const char *dir, const char *full) 
 
 /* In a tree that commands can write, an earlier one may have put a link where
  * the rule names a path: the rule would open whatever that link leads to. */
-bool led_astray(struct builder *b, const char *path, const char *full) {
+bool view_led_astray(struct builder *b, const char *path, const char *full) {
 	if (streq(path, full)) {
 		return false; /* no link is on the way */
 	}
 	if (b->roots == NULL) {
 		find_roots(b);
 	}
-	for (const char *dir = keep_join(b, path, ".."); dir[0] == '/' && dir[1] != '\0';
-	     dir = keep_join(b, dir, "..")) {
-		const char *real = fs_resolve(b, dir);
+	for (const char *dir = plan_keep_join(b, path, ".."); dir[0] == '/' && dir[1] != '\0';
+	     dir = plan_keep_join(b, dir, "..")) {
+		const char *real = host_fs_resolve(b, dir);
 		if (real != NULL && is_left(b, real, full)) {
 			return true;
 		}
@@ -333,32 +336,33 @@ bool led_astray(struct builder *b, const char *path, const char *full) {
 
 /* Everything that may be wrong with a path that a rule wants to show. */
 static int check_grant(struct builder *b, const struct show *s, struct err *e) {
-	const char *why = reserved_reason(s->path);
+	const char *why = plan_reserved_reason(s->path);
 	if (why == NULL) {
-		why = reserved_reason(s->canonical);
+		why = plan_reserved_reason(s->canonical);
 	}
-	if (why == NULL && own_dir_of(b, s->canonical) != NULL) {
+	if (why == NULL && plan_own_dir(b, s->canonical) != NULL) {
 		why = "it belongs to Corral itself";
 	}
 	if (why == NULL) {
 		why = wrong_kind(s->seen.kind);
 	}
-	if (why == NULL && led_astray(b, s->path, s->canonical)) {
-		why = keep_printf(b,
-				  "a link in a tree that commands can write leads it to %s; "
-				  "name that path itself if it is meant",
-				  s->canonical);
+	if (why == NULL && view_led_astray(b, s->path, s->canonical)) {
+		why = plan_keep_printf(b,
+				       "a link in a tree that commands can write leads it to %s; "
+				       "name that path itself if it is meant",
+				       s->canonical);
 	}
 	return why == NULL ? 0 : cannot_grant(s->note, s->path, &s->origin, why, e);
 }
 
 static int grant(struct builder *b, const struct item *it, bool write, struct err *e) {
 	const char *key = write ? "fs.write" : "fs.read";
-	const char *full = fs_resolve(b, it->str);
+	const char *full = host_fs_resolve(b, it->str);
 	char origin[128];
 	if (full == NULL && it->optional) {
-		origin_text(&it->origin, origin, sizeof origin);
-		note_add(b, keep_printf(b, "skipped, does not exist: %s (%s)", it->str, origin));
+		policy_origin_text(&it->origin, origin, sizeof origin);
+		plan_note(b,
+			  plan_keep_printf(b, "skipped, does not exist: %s (%s)", it->str, origin));
 		return 0;
 	}
 	if (full == NULL) {
@@ -368,7 +372,7 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 	struct show s = {
 		.path = it->str,
 		.canonical = full,
-		.seen = fs_look(b, full),
+		.seen = host_fs_look(b, full),
 		.writable = write && !b->read_only,
 		.reach = write && !b->read_only ? REACH_WRITE : REACH_EXEC,
 		.rank = write ? RANK_WRITE : RANK_READ,
@@ -378,7 +382,7 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 	if (check_grant(b, &s, e) != 0) {
 		return -1;
 	}
-	wish_show(b, &s);
+	mount_request_show(b, &s);
 	return 0;
 }
 
@@ -397,10 +401,10 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 	const struct value *value = &b->p->values[key];
 	const char *name = key == KEY_WORKSPACE ? "workspace" : "fs.agent";
 	bool known = key == KEY_WORKSPACE; /* its canonical path stands in the plan already */
-	const char *full = known ? b->plan->workspace : fs_resolve(b, value->str);
+	const char *full = known ? b->plan->workspace : host_fs_resolve(b, value->str);
 	struct look seen = {.kind = LOOK_NOTHING};
 	if (full != NULL) {
-		seen = fs_look(b, full);
+		seen = host_fs_look(b, full);
 	}
 	if (seen.kind != LOOK_DIR) {
 		return cannot_grant(name, value->str, &value->origin, "it is not a directory", e);
@@ -426,7 +430,7 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 		.origin = value->origin,
 		.note = name,
 	};
-	wish_add(b, m, rank);
+	mount_request_add(b, m, rank);
 	return 0;
 }
 
@@ -436,11 +440,11 @@ static int show_workspace(struct builder *b, struct err *e) {
 	if (given == NULL) {
 		return err_set(e, ERR_USAGE, WHERE, "there is no workspace");
 	}
-	const char *full = fs_resolve(b, given);
+	const char *full = host_fs_resolve(b, given);
 	const char *at = policy_str(b->p, KEY_FS_WORKSPACE_AT);
 	plan->workspace = full == NULL ? given : full;
-	plan->workspace_at = at == NULL ? plan->workspace : keep_join(b, "/", at);
-	const char *why = reserved_reason(plan->workspace_at);
+	plan->workspace_at = at == NULL ? plan->workspace : plan_keep_join(b, "/", at);
+	const char *why = plan_reserved_reason(plan->workspace_at);
 	if (why != NULL) {
 		return cannot_grant("fs.workspace_at", plan->workspace_at,
 				    &b->p->values[KEY_FS_WORKSPACE_AT].origin, why, e);
@@ -453,12 +457,12 @@ static int show_workspace(struct builder *b, struct err *e) {
 int view_build(struct builder *b, struct err *e) {
 	home_choose(b); /* the minimal view writes it into passwd */
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		shared_open_view(b);
+		no_namespaces_open_view(b);
 	} else if (show_view(b, e) != 0) {
 		return -1;
 	}
-	if (b->shared) {
-		shared_skeleton(b);
+	if (b->no_namespaces) {
+		no_namespaces_skeleton(b);
 	} else {
 		skeleton_show(b);
 	}

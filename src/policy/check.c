@@ -7,6 +7,7 @@
 #include "policy/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/environment.h"
 
@@ -75,8 +76,8 @@ static const char *ground_reason(const char *path) {
 	return best == NULL || best->fine ? NULL : best->reason;
 }
 
-int workspace_check(const char *workspace, const char *home, const struct origin *o,
-		    struct err *e) {
+int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
+			   struct err *e) {
 	char real[PATH_MAX], path[SHOWN_MAX], from[SHOWN_MAX];
 	const char *reason = ground_reason(workspace);
 	if (home != NULL && realpath(home, real) != NULL && path_within(real, workspace)) {
@@ -86,17 +87,17 @@ int workspace_check(const char *workspace, const char *home, const struct origin
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) is no workspace: it is %s",
-		      shown(workspace, path, sizeof path), origin_text(o, from, sizeof from),
-		      reason);
+		      value_shown(workspace, path, sizeof path),
+		      policy_origin_text(o, from, sizeof from), reason);
 	return err_fix(e, "name a project with --workspace DIR, or insist with --any-workspace");
 }
 
-int contradiction(const char *a, const struct origin *oa, const char *b, const struct origin *ob,
-		  struct err *e) {
+int check_contradiction(const char *a, const struct origin *oa, const char *b,
+			const struct origin *ob, struct err *e) {
 	char first[SHOWN_MAX], second[SHOWN_MAX];
 	return err_set(e, ERR_USAGE, "policy", "%s (%s) contradicts %s (%s)", a,
-		       origin_text(oa, first, sizeof first), b,
-		       origin_text(ob, second, sizeof second));
+		       policy_origin_text(oa, first, sizeof first), b,
+		       policy_origin_text(ob, second, sizeof second));
 }
 
 static const struct item *find_item(const struct value *v, const char *str) {
@@ -112,20 +113,20 @@ static int check_denied_item(const struct policy *p, const struct item *denied, 
 	static const enum key_id grants[] = {KEY_FS_READ, KEY_FS_WRITE};
 	static const enum key_id single[] = {KEY_WORKSPACE, KEY_FS_AGENT};
 	char a[SHOWN_MAX], b[SHOWN_MAX], path[80];
-	shown(denied->str, path, sizeof path);
+	value_shown(denied->str, path, sizeof path);
 	(void)snprintf(b, sizeof b, "fs.deny %s", path);
 	for (size_t i = 0; i < ARRAY_LEN(grants); i++) {
 		const struct item *granted = find_item(&p->values[grants[i]], denied->str);
 		if (granted != NULL) {
 			(void)snprintf(a, sizeof a, "%s %s", keys[grants[i]].name, path);
-			return contradiction(a, &granted->origin, b, &denied->origin, e);
+			return check_contradiction(a, &granted->origin, b, &denied->origin, e);
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(single); i++) {
 		const struct value *v = &p->values[single[i]];
 		if (v->set && streq(v->str, denied->str)) {
 			(void)snprintf(a, sizeof a, "%s %s", keys[single[i]].name, path);
-			return contradiction(a, &v->origin, b, &denied->origin, e);
+			return check_contradiction(a, &v->origin, b, &denied->origin, e);
 		}
 	}
 	return 0;
@@ -139,9 +140,9 @@ static int check_denied(const struct policy *p, struct err *e) {
 			continue; /* a grant at the same place is an exception from it */
 		}
 		if (streq(deny->items[i].str, "/")) {
-			return err_set(e, ERR_USAGE, "policy",
-				       "fs.deny / (%s) leaves nothing to run",
-				       origin_text(&deny->items[i].origin, from, sizeof from));
+			return err_set(
+				e, ERR_USAGE, "policy", "fs.deny / (%s) leaves nothing to run",
+				policy_origin_text(&deny->items[i].origin, from, sizeof from));
 		}
 		if (check_denied_item(p, &deny->items[i], e) != 0) {
 			return -1;
@@ -157,8 +158,9 @@ static int check_mode(const struct policy *p, struct err *e) {
 		return 0;
 	}
 	(void)snprintf(what, sizeof what, "fs.write %s",
-		       shown(write->items[0].str, path, sizeof path));
-	return contradiction("mode read-only", &mode->origin, what, &write->items[0].origin, e);
+		       value_shown(write->items[0].str, path, sizeof path));
+	return check_contradiction("mode read-only", &mode->origin, what, &write->items[0].origin,
+				   e);
 }
 
 static int check_level(const struct policy *p, struct err *e) {
@@ -171,7 +173,7 @@ static int check_level(const struct policy *p, struct err *e) {
 	}
 	(void)snprintf(a, sizeof a, "level %s", keys[KEY_LEVEL].choices[level->num]);
 	(void)snprintf(b, sizeof b, "min_level %s", keys[KEY_MIN_LEVEL].choices[min->num]);
-	return contradiction(a, &level->origin, b, &min->origin, e);
+	return check_contradiction(a, &level->origin, b, &min->origin, e);
 }
 
 static bool within_any(const char *path, const struct value *v) {
@@ -195,15 +197,16 @@ static int check_workspace_at(const struct policy *p, struct err *e) {
 	}
 	return err_set(e, ERR_USAGE, "policy",
 		       "fs.workspace_at %s (%s) would stand in the place of %s",
-		       shown(at->str, path, sizeof path),
-		       origin_text(&at->origin, from, sizeof from), reason);
+		       value_shown(at->str, path, sizeof path),
+		       policy_origin_text(&at->origin, from, sizeof from), reason);
 }
 
 static int missing_path(enum key_id key, const char *str, const struct origin *o, int sys,
 			struct err *e) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
 	(void)err_set(e, ERR_USAGE, "policy", "%s %s (%s)", keys[key].name,
-		      shown(str, path, sizeof path), origin_text(o, from, sizeof from));
+		      value_shown(str, path, sizeof path),
+		      policy_origin_text(o, from, sizeof from));
 	e->sys = sys;
 	return keys[key].type == TYPE_PATHS
 		       ? err_fix(e, "make it, or write \"%s?\" when it may be missing", path)
@@ -251,9 +254,9 @@ static int check_chdir(const struct policy *p, struct err *e) {
 	if (check_directory(p, KEY_CHDIR, e) != 0) {
 		return -1;
 	}
-	(void)snprintf(a, sizeof a, "chdir %s", shown(dir->str, path, sizeof path));
-	(void)snprintf(b, sizeof b, "workspace %s", shown(ws->str, space, sizeof space));
-	(void)contradiction(a, &dir->origin, b, &ws->origin, e);
+	(void)snprintf(a, sizeof a, "chdir %s", value_shown(dir->str, path, sizeof path));
+	(void)snprintf(b, sizeof b, "workspace %s", value_shown(ws->str, space, sizeof space));
+	(void)check_contradiction(a, &dir->origin, b, &ws->origin, e);
 	return err_fix(e, "stay in the workspace, or grant the directory with --read or --write");
 }
 
@@ -295,8 +298,8 @@ static int refuse_name(const struct key *k, const struct item *item, const char 
 	char copy[64], name[64], from[SHOWN_MAX];
 	(void)snprintf(copy, sizeof copy, "%.*s", (int)strcspn(item->str, "="), item->str);
 	return err_set(e, ERR_USAGE, "policy", "%s %s (%s): %s", k->name,
-		       shown(copy, name, sizeof name),
-		       origin_text(&item->origin, from, sizeof from), why);
+		       value_shown(copy, name, sizeof name),
+		       policy_origin_text(&item->origin, from, sizeof from), why);
 }
 
 static int check_name(const struct policy *p, enum key_id key, const struct item *item,
@@ -308,7 +311,7 @@ static int check_name(const struct policy *p, enum key_id key, const struct item
 		return err_fix(e, "names are letters, digits and _, and begin with no digit");
 	}
 	(void)snprintf(name, sizeof name, "%.*s", (int)len, item->str);
-	const struct env_row *row = env_row_for(name);
+	const struct env_row *row = environment_row_for(name);
 	if (row != NULL && row->class == ENV_RESERVED) {
 		(void)refuse_name(&keys[key], item, "the name is reserved for Corral's own use", e);
 		return err_fix(e, "take a name that does not begin with CORRAL_");
@@ -351,7 +354,7 @@ static int check_set_and_passed(const struct policy *p, struct err *e) {
 		if (passed != NULL) {
 			(void)snprintf(a, sizeof a, "env.set %.80s", name);
 			(void)snprintf(b, sizeof b, "env.pass %.80s", name);
-			return contradiction(a, &set->items[i].origin, b, &passed->origin, e);
+			return check_contradiction(a, &set->items[i].origin, b, &passed->origin, e);
 		}
 	}
 	return 0;
@@ -366,8 +369,8 @@ static int check_search_path(const struct policy *p, struct err *e) {
 		if (*at != '/') {
 			return err_set(e, ERR_USAGE, "policy",
 				       "env.path \"%s\" (%s): each directory must be absolute",
-				       shown(v->str, path, sizeof path),
-				       origin_text(&v->origin, from, sizeof from));
+				       value_shown(v->str, path, sizeof path),
+				       policy_origin_text(&v->origin, from, sizeof from));
 		}
 		at = strchr(at, ':');
 		at = at == NULL ? NULL : at + 1;

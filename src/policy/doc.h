@@ -1,6 +1,6 @@
 /* A parsed document, whatever format it was written in.
  *
- * TOML, JSON and YAML all become this tree, and only policy/apply.c gives it a
+ * TOML, JSON and YAML all become this tree, and only policy/layers.c gives it a
  * meaning; so the three formats cannot drift apart. */
 #ifndef CORRAL_POLICY_DOC_H
 #define CORRAL_POLICY_DOC_H
@@ -24,13 +24,13 @@ enum doc_type {
 
 struct doc {
 	enum doc_type type;
-	const char *key;  /* in a table; NULL elsewhere */
-	int line;         /* 1-based; 0 when the format has none (JSON) */
-	const char *str;  /* DOC_STRING, DOC_TIME: NUL-terminated, len bytes, no NUL inside */
+	const char *key; /* in a table; NULL elsewhere */
+	int line;        /* 1-based; 0 when the format has none (JSON) */
+	const char *str; /* DOC_STRING, DOC_TIME: NUL-terminated, len bytes, no NUL inside */
 	size_t len;
-	int64_t num;      /* DOC_INT */
-	double real;      /* DOC_FLOAT */
-	bool yes;         /* DOC_BOOL */
+	int64_t num;              /* DOC_INT */
+	double real;              /* DOC_FLOAT */
+	bool yes;                 /* DOC_BOOL */
 	struct doc *first, *last; /* children of tables and arrays, in order */
 	struct doc *next;
 };
@@ -42,15 +42,15 @@ struct doc {
 #define DOC_DEPTH_MAX 64
 
 int doc_parse_toml(struct arena *a, const char *name, const char *text, size_t len,
-                   struct doc **ret, struct err *e);
+		   struct doc **ret, struct err *e);
 int doc_parse_json(struct arena *a, const char *name, const char *text, size_t len,
-                   struct doc **ret, struct err *e);
+		   struct doc **ret, struct err *e);
 int doc_parse_yaml(struct arena *a, const char *name, const char *text, size_t len,
-                   struct doc **ret, struct err *e);
+		   struct doc **ret, struct err *e);
 
 /* Picks the parser by the name's ending (.json, .yaml, .yml; TOML otherwise);
  * text that begins with '{' is JSON whatever its name (stdin, descriptors). */
 int doc_parse(struct arena *a, const char *name, const char *text, size_t len, struct doc **ret,
-              struct err *e);
+	      struct err *e);
 
 #endif

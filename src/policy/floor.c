@@ -10,19 +10,20 @@
 #include "policy/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "policy/host.h"
-#include "policy/local.h"
+#include "policy/host_rule.h"
+#include "policy/endpoint.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static bool is_bound(const struct key *k) {
-	return k->narrow == NARROW_NEVER && key_is_list(k);
+	return k->narrow == NARROW_NEVER && value_key_is_list(k);
 }
 
-bool key_has_floor(const struct key *k) {
+bool floor_has_key(const struct key *k) {
 	bool is_switch = k->narrow == NARROW_NEVER && k->type == TYPE_BOOL;
 	return k->narrow == NARROW_LOWER || k->narrow == NARROW_HIGHER || k->narrow == NARROW_ADD ||
 	       is_switch || is_bound(k);
@@ -32,7 +33,8 @@ static int refuse_floor(const char *what, const struct origin *asked, const stru
 			struct err *e) {
 	char from[SHOWN_MAX], low[SHOWN_MAX];
 	(void)err_set(e, ERR_REFUSED, "policy", "%s (%s) goes beyond the system's floor (%s)", what,
-		      origin_text(asked, from, sizeof from), origin_text(floor, low, sizeof low));
+		      policy_origin_text(asked, from, sizeof from),
+		      policy_origin_text(floor, low, sizeof low));
 	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
 }
 
@@ -41,7 +43,7 @@ static int refuse_floor(const char *what, const struct origin *asked, const stru
 static int floor_scalar(const struct key *k, struct value *v, const struct value *floor,
 			struct err *e) {
 	char num[32], what[96];
-	if (!value_is_looser(k, v, floor)) {
+	if (!layer_loosens(k, v, floor)) {
 		if (v->origin.kind == ORIGIN_BUILTIN && v->num == floor->num) {
 			*v = *floor;
 		}
@@ -52,7 +54,7 @@ static int floor_scalar(const struct key *k, struct value *v, const struct value
 		return 0;
 	}
 	(void)snprintf(what, sizeof what, "%s = %s", k->name,
-		       value_number(k, v->num, num, sizeof num));
+		       number_value(k, v->num, num, sizeof num));
 	return refuse_floor(what, &v->origin, &floor->origin, e);
 }
 
@@ -62,7 +64,7 @@ static int floor_scalar(const struct key *k, struct value *v, const struct value
  * may lead out of it.  Of a socket, its place on the host. */
 static const char *real_path(struct arena *a, const char *text) {
 	char real[PATH_MAX];
-	const char *end = socket_split(text);
+	const char *end = endpoint_socket_split(text);
 	const char *path = end == NULL ? text : arena_strndup(a, text, (size_t)(end - text));
 	if (path == NULL || realpath(path, real) == NULL) {
 		return path;
@@ -75,7 +77,7 @@ static bool is_path(const struct key *k) {
 }
 
 static bool network_within(const struct network *n, const struct network *in) {
-	return n->bits >= in->bits && network_holds(in, &n->ip);
+	return n->bits >= in->bits && ip_network_holds(in, &n->ip);
 }
 
 static bool ends_beneath(const char *name, const char *domain) {
@@ -108,8 +110,8 @@ static bool item_within(const struct key *k, const struct item *it, const struct
 	if (k->type == TYPE_HOSTS) {
 		return host_within(it->str, bound->str);
 	}
-	return network_parse(it->str, strlen(it->str), &n) &&
-	       network_parse(bound->str, strlen(bound->str), &in) && network_within(&n, &in);
+	return ip_network_parse(it->str, strlen(it->str), &n) &&
+	       ip_network_parse(bound->str, strlen(bound->str), &in) && network_within(&n, &in);
 }
 
 /* ---- lists that grant ---- */
@@ -148,7 +150,8 @@ static const struct item *bounds_hold(const struct bounds *b, const char *path) 
 static int refuse_item(const struct key *k, const struct item *it, const struct value *floor,
 		       struct err *e) {
 	char what[SHOWN_MAX], text[80];
-	(void)snprintf(what, sizeof what, "%s %s", k->name, shown(it->str, text, sizeof text));
+	(void)snprintf(what, sizeof what, "%s %s", k->name,
+		       value_shown(it->str, text, sizeof text));
 	return refuse_floor(what, &it->origin, &floor->origin, e);
 }
 
@@ -283,7 +286,8 @@ static int floor_key(struct arena *a, const struct key *k, struct value *v,
 	if (is_bound(k)) {
 		return floor_list(a, k, v, floor, e);
 	}
-	return k->narrow == NARROW_ADD ? list_add(a, k, v, floor, e) : floor_scalar(k, v, floor, e);
+	return k->narrow == NARROW_ADD ? layer_list_add(a, k, v, floor, e)
+				       : floor_scalar(k, v, floor, e);
 }
 
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e) {

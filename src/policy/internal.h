@@ -35,15 +35,15 @@ int value_from_doc(const struct where *w, const struct key *k, const struct doc 
 int rule_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
 		   struct err *e);
 
-/* host.c and local.c: those of net. */
-int host_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
-		   struct err *e);
-int network_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
-		      struct err *e);
-int port_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
-		   struct err *e);
-int socket_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
-		     struct err *e);
+/* host_rule.c and endpoint.c: those of net. */
+int host_rule_from_text(const struct where *w, const struct key *k, const char *text,
+			struct value *v, struct err *e);
+int host_rule_network_from_text(const struct where *w, const struct key *k, const char *text,
+				struct value *v, struct err *e);
+int endpoint_port_from_text(const struct where *w, const struct key *k, const char *text,
+			    struct value *v, struct err *e);
+int endpoint_socket_from_text(const struct where *w, const struct key *k, const char *text,
+			      struct value *v, struct err *e);
 
 /* value.c: refuses a value with its key and origin; a path in absolute and normal form. */
 int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
@@ -58,32 +58,32 @@ int value_put(struct arena *a, const struct key *k, struct value *v, const struc
 /* settle.c: of the items of one group that speak of the same thing the last one stays, at
  * the place of the first; but not where an exception of the group stands between them: the
  * last that matches decides. */
-int value_settle(struct arena *a, const struct key *k, struct value *v, struct err *e);
+int settle_value(struct arena *a, const struct key *k, struct value *v, struct err *e);
 
 /* number.c: a number as a user would write it: "4G", "500ms", "none", "read-only"; and
  * one that was written so, whatever the key's range. */
 bool number_read(const struct key *k, const char *text, int64_t *ret);
-const char *value_number(const struct key *k, int64_t num, char *out, size_t cap);
+const char *number_value(const struct key *k, int64_t num, char *out, size_t cap);
 
-bool key_is_list(const struct key *k);
+bool value_key_is_list(const struct key *k);
 const char *doc_type_name(enum doc_type type);
 
 /* Whether the system's [floor] may speak of it. */
-bool key_has_floor(const struct key *k);
+bool floor_has_key(const struct key *k);
 
 /* Cut to the room there is, control characters replaced: for messages. */
-const char *shown(const char *s, char *out, size_t cap);
+const char *value_shown(const char *s, char *out, size_t cap);
 
-/* apply.c: a document or a setting becomes a layer, layers become the policy. */
+/* layers.c: a document or a setting becomes a layer, layers become the policy. */
 int layer_from_doc(const struct where *w, const struct doc *root, struct policy *layer,
 		   struct policy *floor, struct err *e);
 int layer_from_setting(const struct where *w, const struct setting *s, struct policy *layer,
 		       struct err *e);
 int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, struct err *e);
 int layer_narrows(const struct policy *p, const struct policy *layer, struct err *e);
-int list_add(struct arena *a, const struct key *k, struct value *to, const struct value *from,
-	     struct err *e);
-bool value_is_looser(const struct key *k, const struct value *v, const struct value *than);
+int layer_list_add(struct arena *a, const struct key *k, struct value *to, const struct value *from,
+		   struct err *e);
+bool layer_loosens(const struct key *k, const struct value *v, const struct value *than);
 
 /* floor.c: what the system's [floor] says, over everything (P4). */
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);
@@ -92,14 +92,15 @@ int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, s
 int policy_check(const struct policy *p, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
 /* "A (origin) contradicts B (origin)". */
-int contradiction(const char *a, const struct origin *oa, const char *b, const struct origin *ob,
-		  struct err *e);
+int check_contradiction(const char *a, const struct origin *oa, const char *b,
+			const struct origin *ob, struct err *e);
 
 /* net.c: an allowed host means a filtered network where nobody chose a mode. */
 void net_imply(struct policy *p);
 int policy_check_net(const struct policy *p, struct err *e);
 
-int workspace_check(const char *workspace, const char *home, const struct origin *o, struct err *e);
+int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
+			   struct err *e);
 
 /* print.c */
 int policy_hash(struct arena *a, struct policy *p, struct err *e);

@@ -5,7 +5,7 @@
  *           or a value other than an object at the top.
  * Fails:    closed.  jansson keeps no line per value, so only errors of syntax
  *           name one. */
-#include "policy/tree.h"
+#include "policy/doc_tree.h"
 
 #include <jansson.h>
 
@@ -33,7 +33,7 @@ static struct node *node_for(struct tree *t, const json_t *v) {
 		[JSON_INTEGER] = DOC_INT,  [JSON_REAL] = DOC_FLOAT,  [JSON_TRUE] = DOC_BOOL,
 		[JSON_FALSE] = DOC_BOOL,   [JSON_NULL] = DOC_NULL,
 	};
-	return tree_node(t, types[json_typeof(v)], 0);
+	return doc_tree_node(t, types[json_typeof(v)], 0);
 }
 
 /* The child is linked before it is filled: linking checks the depth. */
@@ -44,7 +44,7 @@ static int add(struct tree *t, struct node *parent, const char *key, json_t *v, 
 	if (n == NULL || (key != NULL && own == NULL)) {
 		return err_memory(e, "policy");
 	}
-	int r = key == NULL ? tree_append(t, parent, n, e) : tree_put(t, parent, own, n, e);
+	int r = key == NULL ? doc_tree_append(t, parent, n, e) : doc_tree_put(t, parent, own, n, e);
 	if (r != 0) {
 		return -1;
 	}
@@ -80,7 +80,7 @@ int doc_parse_json(struct arena *a, const char *name, const char *text, size_t l
 	struct tree t = {.a = a, .name = name};
 	json_error_t why;
 
-	if (tree_check_text(&t, text, len, false, e) != 0) {
+	if (doc_tree_check_text(&t, text, len, false, e) != 0) {
 		return -1;
 	}
 	__attribute__((cleanup(json_drop))) json_t *top =
@@ -89,10 +89,10 @@ int doc_parse_json(struct arena *a, const char *name, const char *text, size_t l
 		return err_memory(e, "policy");
 	}
 	if (top == NULL) {
-		return tree_err(&t, why.line, e, "%s", why.text);
+		return doc_tree_err(&t, why.line, e, "%s", why.text);
 	}
 	if (!json_is_object(top)) {
-		return tree_err(&t, 1, e, "expected an object at the top");
+		return doc_tree_err(&t, 1, e, "expected an object at the top");
 	}
 	struct node *root = node_for(&t, top);
 	if (root == NULL) {

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "policy/local.h"
+#include "policy/endpoint.h"
 
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ bool net_means(enum key_id key, int64_t mode) {
 const struct origin *net_asked(const struct policy *p, enum key_id key) {
 	const struct value *v = &p->values[key];
 	const struct origin *last = NULL;
-	if (!key_is_list(&keys[key])) {
+	if (!value_key_is_list(&keys[key])) {
 		return v->set && v->num != 0 ? &v->origin : NULL;
 	}
 	for (size_t i = 0; i < v->count; i++) {
@@ -67,7 +67,7 @@ static int check_need(const struct policy *p, enum key_id key, struct err *e) {
 		return 0;
 	}
 	(void)snprintf(what, sizeof what, "net.mode %s", keys[KEY_NET_MODE].choices[mode->num]);
-	(void)contradiction(what, &mode->origin, keys[key].name, asked, e);
+	(void)check_contradiction(what, &mode->origin, keys[key].name, asked, e);
 	return mode->num == NET_NONE
 		       ? err_fix(e,
 				 "say --net filtered with --allow-host HOST, or --net restricted")
@@ -82,7 +82,7 @@ static int ports_clash(enum key_id a, const struct item *x, enum key_id b, const
 	char first[80], second[80];
 	(void)snprintf(first, sizeof first, "%s %s", keys[a].name, x->str);
 	(void)snprintf(second, sizeof second, "%s %s", keys[b].name, y->str);
-	(void)contradiction(first, &x->origin, second, &y->origin, e);
+	(void)check_contradiction(first, &x->origin, second, &y->origin, e);
 	return err_fix(e, "one port leads to one place: choose another for one of them");
 }
 
@@ -92,16 +92,16 @@ static int check_published(const struct policy *p, const struct item *it, size_t
 	const struct value *ports = &p->values[KEY_NET_HOST_PORTS];
 	uint16_t inside, outside, other, other_outside;
 
-	(void)port_pair_read(it->str, &inside, &outside); /* was read when it was put there */
+	(void)endpoint_port_pair(it->str, &inside, &outside); /* was read when it was put there */
 	for (size_t i = from; i < publish->count; i++) {
-		(void)port_pair_read(publish->items[i].str, &other, &other_outside);
+		(void)endpoint_port_pair(publish->items[i].str, &other, &other_outside);
 		if (outside == other_outside) {
 			return ports_clash(KEY_NET_PUBLISH, it, KEY_NET_PUBLISH, &publish->items[i],
 					   e);
 		}
 	}
 	for (size_t i = 0; i < ports->count; i++) {
-		(void)port_pair_read(ports->items[i].str, &other, &other_outside);
+		(void)endpoint_port_pair(ports->items[i].str, &other, &other_outside);
 		if (inside == other) {
 			return ports_clash(KEY_NET_PUBLISH, it, KEY_NET_HOST_PORTS,
 					   &ports->items[i], e);

@@ -17,7 +17,7 @@ struct unit {
 	int64_t factor;
 };
 
-/* Largest first: value_number() takes the first that divides. */
+/* Largest first: number_value() takes the first that divides. */
 static const struct unit byte_units[] = {
 	{"T", (int64_t)1 << 40},
 	{"TB", (int64_t)1 << 40},
@@ -57,7 +57,7 @@ static const char *number_with_unit(const struct unit *units, int64_t num, char 
 	return out;
 }
 
-const char *value_number(const struct key *k, int64_t num, char *out, size_t cap) {
+const char *number_value(const struct key *k, int64_t num, char *out, size_t cap) {
 	if (k->type == TYPE_BOOL) {
 		return num != 0 ? "true" : "false";
 	}

@@ -5,6 +5,7 @@
  * Fails:    closed: what others own or could write is not read. */
 #include "policy/policy.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>

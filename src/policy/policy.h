@@ -93,8 +93,8 @@ struct setting {
 };
 
 struct policy_inputs {
-	const char *cwd;         /* absolute; the default workspace and the base of relative paths */
-	const char *home;        /* the caller's home, for "~/"; NULL when there is none */
+	const char *cwd;  /* absolute; the default workspace and the base of relative paths */
+	const char *home; /* the caller's home, for "~/"; NULL when there is none */
 	const char *system_file; /* "/etc/corral/policy.toml" */
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
 	const char *xdg_file;    /* that of XDG_CONFIG_HOME, where it is another; or NULL */
@@ -119,7 +119,7 @@ struct policy_inputs {
 #define POLICY_FILE_MAX ((size_t)1024 * 1024)
 
 int policy_resolve(struct arena *a, const struct policy_inputs *in, struct policy *ret,
-                   struct err *e);
+		   struct err *e);
 
 static inline int64_t policy_num(const struct policy *p, enum key_id id) {
 	return p->values[id].num;
@@ -135,8 +135,8 @@ bool net_means(enum key_id key, int64_t mode);
 const struct origin *net_asked(const struct policy *p, enum key_id key);
 
 /* "built-in", "profile strict", "/etc/corral/policy.toml:12", "--write". */
-const char *origin_text(const struct origin *o, char *out, size_t cap);
-void origin_emit(struct emit *j, const char *key, const struct origin *o);
+const char *policy_origin_text(const struct origin *o, char *out, size_t cap);
+void policy_origin_emit(struct emit *j, const char *key, const struct origin *o);
 
 /* The whole resolved policy, each value with its origin; text or JSON. */
 void policy_print(const struct policy *p, bool json, struct buf *out);
@@ -151,7 +151,7 @@ int policy_check_file(struct arena *a, const char *path, struct err *e);
 int owner_check(const char *path, struct err *e);
 int owner_check_dir(const char *path, struct err *e);
 
-void sha256_hex(const void *data, size_t len, char ret_hex[65]);
+void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]);
 
 /* Pins the present content of a project file in trust_file. */
 int policy_trust(const char *trust_file, const char *path, struct err *e);

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *origin_text(const struct origin *o, char *out, size_t cap) {
+const char *policy_origin_text(const struct origin *o, char *out, size_t cap) {
 	char name[256], line[16] = "";
-	shown(o->name == NULL ? "?" : o->name, name, sizeof name);
+	value_shown(o->name == NULL ? "?" : o->name, name, sizeof name);
 	if (o->line > 0) {
 		(void)snprintf(line, sizeof line, ":%d", o->line);
 	}
@@ -32,13 +32,13 @@ const char *origin_text(const struct origin *o, char *out, size_t cap) {
 		(void)snprintf(out, cap, "%s%s", name, line);
 		break;
 	}
-	hide_controls(out, false); /* a character that was cut leaves such bytes */
+	str_hide_controls(out, false); /* a character that was cut leaves such bytes */
 	return out;
 }
 
-void origin_emit(struct emit *j, const char *key, const struct origin *o) {
+void policy_origin_emit(struct emit *j, const char *key, const struct origin *o) {
 	char from[300];
-	emit_string(j, key, origin_text(o, from, sizeof from));
+	emit_string(j, key, policy_origin_text(o, from, sizeof from));
 }
 
 /* A TOML basic string. */
@@ -46,12 +46,12 @@ static void put_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
 	for (size_t n; *s != '\0'; s += n) {
 		unsigned long code = 0;
-		n = control_at((const unsigned char *)s, strnlen(s, 4), &code);
+		n = str_control_at((const unsigned char *)s, strnlen(s, 4), &code);
 		if (n > 0) {
 			buf_printf(out, code > 0xFFFF ? "\\U%08lX" : "\\u%04lX", code);
 			continue;
 		}
-		n = char_length(s);
+		n = str_char_length(s);
 		buf_puts(out, *s == '"' || *s == '\\' ? "\\" : "");
 		buf_add(out, s, n);
 	}
@@ -82,9 +82,9 @@ static void put_scalar(struct buf *out, const struct key *k, const struct value 
 	if (v->str != NULL) {
 		put_quoted(out, v->str);
 	} else if (k->type == TYPE_BOOL || (k->type == TYPE_COUNT && v->num != LIMIT_NONE)) {
-		buf_puts(out, value_number(k, v->num, num, sizeof num));
+		buf_puts(out, number_value(k, v->num, num, sizeof num));
 	} else {
-		put_quoted(out, value_number(k, v->num, num, sizeof num));
+		put_quoted(out, number_value(k, v->num, num, sizeof num));
 	}
 }
 
@@ -96,7 +96,7 @@ static void put_origin(struct buf *out, size_t line_start, size_t width, const s
 	char from[300];
 	size_t used = out->len - line_start;
 	buf_printf(out, "%*s  # %s\n", used < width ? (int)(width - used) : 0, "",
-		   origin_text(o, from, sizeof from));
+		   policy_origin_text(o, from, sizeof from));
 }
 
 static void print_map(struct buf *out, const struct key *k, const struct value *v) {
@@ -148,7 +148,7 @@ static void print_text(const struct policy *p, struct buf *out) {
 		}
 		if (keys[i].type == TYPE_MAP) {
 			print_map(out, &keys[i], v);
-		} else if (key_is_list(&keys[i])) {
+		} else if (value_key_is_list(&keys[i])) {
 			print_list(out, &keys[i], v);
 		} else {
 			buf_printf(out, "%-*s = ", KEY_WIDTH, keys[i].name);
@@ -167,7 +167,7 @@ struct list_member {
 static void json_item(struct emit *j, const struct key *k, const struct item *item, bool origin) {
 	auto_buf text = {0};
 	if (origin) {
-		origin_emit(j, NULL, &item->origin);
+		policy_origin_emit(j, NULL, &item->origin);
 		return;
 	}
 	item_written(k, item, &text);
@@ -221,9 +221,9 @@ static void json_scalar(struct emit *j, const struct key *k, const struct value 
 	} else if (plain && v->num != LIMIT_NONE) {
 		emit_int(j, "value", v->num);
 	} else {
-		emit_string(j, "value", value_number(k, v->num, num, sizeof num));
+		emit_string(j, "value", number_value(k, v->num, num, sizeof num));
 	}
-	origin_emit(j, "origin", &v->origin);
+	policy_origin_emit(j, "origin", &v->origin);
 }
 
 static void print_json(const struct policy *p, struct buf *out) {
@@ -235,7 +235,7 @@ static void print_json(const struct policy *p, struct buf *out) {
 	emit_object(&j, "values");
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		emit_object(&j, keys[i].name);
-		if (key_is_list(&keys[i])) {
+		if (value_key_is_list(&keys[i])) {
 			json_items(&j, &keys[i], &p->values[i]);
 		} else {
 			json_scalar(&j, &keys[i], &p->values[i]);
@@ -300,7 +300,7 @@ int policy_hash(struct arena *a, struct policy *p, struct err *e) {
 	buf_puts(&text, "corral policy 1\n");
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct value *v = &p->values[i];
-		if (key_is_list(&keys[i])) {
+		if (value_key_is_list(&keys[i])) {
 			if (hash_items(a, &keys[i], v, &text, e) != 0) {
 				return -1;
 			}
@@ -313,6 +313,6 @@ int policy_hash(struct arena *a, struct policy *p, struct err *e) {
 	if (buf_failed(&text)) {
 		return err_memory(e, "policy");
 	}
-	sha256_hex(text.data, text.len, p->sha256);
+	trust_sha256_hex(text.data, text.len, p->sha256);
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/profiles.h"
 
@@ -60,7 +61,7 @@ static const enum origin_kind source_origins[SOURCE_COUNT] = {
 
 int policy_file_error(struct err *e, const char *name, int sys) {
 	char file[SHOWN_MAX];
-	shown(name, file, sizeof file);
+	value_shown(name, file, sizeof file);
 	if (sys == ELOOP) {
 		(void)err_set(e, ERR_USAGE, "policy", "%s: is a symbolic link", file);
 		(void)err_fix(e, "put the file itself there");
@@ -87,7 +88,7 @@ int policy_file_read(int fd, const char *name, bool regular, struct buf *out, st
 	if (S_ISDIR(st.st_mode) || (regular && !S_ISREG(st.st_mode))) {
 		char file[SHOWN_MAX];
 		return err_set(e, ERR_USAGE, "policy", "%s: is not a regular file",
-			       shown(name, file, sizeof file));
+			       value_shown(name, file, sizeof file));
 	}
 	return fd_read_all(fd, POLICY_FILE_MAX, out) == 0 ? 0 : policy_file_error(e, name, errno);
 }
@@ -154,7 +155,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	if (id != SOURCE_PROJECT) {
 		return 0;
 	}
-	sha256_hex(text.data, text.len, sha256);
+	trust_sha256_hex(text.data, text.len, sha256);
 	return find_trust(r, name, sha256, &s->trusted, e);
 }
 
@@ -283,7 +284,8 @@ static int early_value(const struct resolver *r, enum key_id key, struct value *
 static int workspace_error(struct err *e, const struct value *v, int sys) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
 	(void)err_set(e, ERR_USAGE, "policy", "the workspace %s (%s) cannot be used",
-		      shown(v->str, path, sizeof path), origin_text(&v->origin, from, sizeof from));
+		      value_shown(v->str, path, sizeof path),
+		      policy_origin_text(&v->origin, from, sizeof from));
 	e->sys = sys;
 	return err_fix(e, "name an existing directory with --workspace DIR");
 }
@@ -303,7 +305,7 @@ static int settle_workspace(struct resolver *r, struct err *e) {
 	if (!S_ISDIR(st.st_mode)) {
 		return workspace_error(e, &v, ENOTDIR);
 	}
-	if (any.num == 0 && workspace_check(real, r->in->home, &v.origin, e) != 0) {
+	if (any.num == 0 && policy_check_workspace(real, r->in->home, &v.origin, e) != 0) {
 		return -1;
 	}
 	r->workspace = v.str = arena_strdup(r->a, real);
@@ -334,7 +336,8 @@ static int unknown_profile(const struct value *v, struct err *e) {
 				       profiles[i].name);
 	}
 	(void)err_set(e, ERR_USAGE, "policy", "unknown profile \"%s\" (%s)",
-		      shown(v->str, name, sizeof name), origin_text(&v->origin, from, sizeof from));
+		      value_shown(v->str, name, sizeof name),
+		      policy_origin_text(&v->origin, from, sizeof from));
 	return err_fix(e, "the profiles are %s", known);
 }
 
@@ -379,7 +382,7 @@ static int reject_pending(struct resolver *r, struct err *e) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct profile_row *row = r->pending[i];
 		const struct value *v = &r->policy.values[i];
-		bool replaced = !key_is_list(&keys[i]) && v->origin.kind > ORIGIN_PROFILE;
+		bool replaced = !value_key_is_list(&keys[i]) && v->origin.kind > ORIGIN_PROFILE;
 		if (row == NULL || replaced) {
 			continue;
 		}
@@ -397,9 +400,10 @@ static int project_keeps_workspace(const struct policy *layer, struct err *e) {
 		const struct value *v = &layer->values[fixed[i]];
 		if (v->set) {
 			char from[SHOWN_MAX];
-			(void)err_set(
-				e, ERR_USAGE, "policy", "%s (%s) has no place in a project's file",
-				keys[fixed[i]].name, origin_text(&v->origin, from, sizeof from));
+			(void)err_set(e, ERR_USAGE, "policy",
+				      "%s (%s) has no place in a project's file",
+				      keys[fixed[i]].name,
+				      policy_origin_text(&v->origin, from, sizeof from));
 			return err_fix(e, "use --workspace DIR or the user's own file");
 		}
 	}

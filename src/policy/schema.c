@@ -1,6 +1,6 @@
 /* The JSON Schema of a policy file, made from the rows of data/keys.c.
  *
- * Should:   accept what apply.c accepts, as far as a schema can say it, and
+ * Should:   accept what layers.c accepts, as far as a schema can say it, and
  *           leave out the values that are rejected by name.
  * Must not: know a key by itself; a new row appears here without a change. */
 #include "policy/internal.h"
@@ -169,7 +169,7 @@ static void schema_keys(struct emit *j, bool floor) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const char *dot = strchr(keys[i].name, '.');
 		size_t n = dot == NULL ? 0 : (size_t)(dot - keys[i].name);
-		if (floor && !key_has_floor(&keys[i])) {
+		if (floor && !floor_has_key(&keys[i])) {
 			continue;
 		}
 		if (strlen(group) != n || strncmp(group, keys[i].name, n) != 0) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* An item and its place, which decides between equal ones. */
-struct place {
+struct item_place {
 	const struct item *item;
 	size_t name;  /* how much of the item's text says what it speaks of */
 	size_t after; /* how many exceptions of its group stand before it */
@@ -21,11 +21,11 @@ struct place {
 };
 
 /* A variable is one thing whoever sets it: the environment holds one value a name. */
-static bool is_variable(const struct place *p) {
+static bool is_variable(const struct item_place *p) {
 	return p->item->str[p->name] == '=';
 }
 
-static int thing_order(const struct place *a, const struct place *b) {
+static int thing_order(const struct item_place *a, const struct item_place *b) {
 	size_t len = a->name < b->name ? a->name : b->name;
 	int order = (int)a->item->kind - (int)b->item->kind;
 	if (order == 0) {
@@ -44,28 +44,28 @@ static int thing_order(const struct place *a, const struct place *b) {
 }
 
 static int place_order(const void *left, const void *right) {
-	const struct place *a = left, *b = right;
+	const struct item_place *a = left, *b = right;
 	int order = thing_order(a, b);
 	return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-static int refuse_variable(const struct key *k, const struct place *set, const struct place *stands,
-			   struct err *e) {
+static int refuse_variable(const struct key *k, const struct item_place *set,
+			   const struct item_place *stands, struct err *e) {
 	char from[SHOWN_MAX], was[SHOWN_MAX], name[48], copy[48];
 	(void)snprintf(copy, sizeof copy, "%.*s", (int)set->name, set->item->str); /* may be cut */
 	(void)err_set(e, ERR_REFUSED, "policy",
 		      "%s: an untrusted project file may not change %s.%s, which is set by %s",
-		      origin_text(&set->item->origin, from, sizeof from), k->name,
-		      shown(copy, name, sizeof name),
-		      origin_text(&stands->item->origin, was, sizeof was));
+		      policy_origin_text(&set->item->origin, from, sizeof from), k->name,
+		      value_shown(copy, name, sizeof name),
+		      policy_origin_text(&stands->item->origin, was, sizeof was));
 	return err_fix(e, "read the file, then pin it with `corral policy trust %s`",
 		       set->item->origin.name == NULL ? PROJECT_FILE : set->item->origin.name);
 }
 
 /* Puts the last of equal items at the place of the first; the others become holes. */
-static int merge_equal(const struct key *k, const struct place *run, size_t n, struct item *items,
-		       struct err *e) {
-	const struct place *last = &run[n - 1];
+static int merge_equal(const struct key *k, const struct item_place *run, size_t n,
+		       struct item *items, struct err *e) {
+	const struct item_place *last = &run[n - 1];
 	struct item kept = *last->item;
 	for (size_t i = 0; i < n - 1; i++) {
 		bool ours = !run[i].item->bound;
@@ -94,13 +94,13 @@ static void close_holes(struct value *v) {
 
 /* Every item at its place.  An exception counts itself: it equals no other exception. */
 static void find_places(const struct key *k, const struct item *items, size_t n,
-			struct place *ret) {
+			struct item_place *ret) {
 	size_t after[RULE_GROUPS] = {0};
 	for (size_t i = 0; i < n; i++) {
 		size_t *exceptions = &after[item_group(&items[i])];
 		const char *str = items[i].str;
 		*exceptions += items[i].except;
-		ret[i] = (struct place){
+		ret[i] = (struct item_place){
 			.item = &items[i],
 			.name = k->type == TYPE_MAP ? strcspn(str, "=") : strlen(str),
 			.after = *exceptions,
@@ -109,8 +109,8 @@ static void find_places(const struct key *k, const struct item *items, size_t n,
 	}
 }
 
-int value_settle(struct arena *a, const struct key *k, struct value *v, struct err *e) {
-	struct place *places = arena_array(a, v->count + 1, sizeof *places);
+int settle_value(struct arena *a, const struct key *k, struct value *v, struct err *e) {
+	struct item_place *places = arena_array(a, v->count + 1, sizeof *places);
 	struct item *old = arena_array(a, v->count + 1, sizeof *old);
 	if (places == NULL || old == NULL) {
 		return err_memory(e, "policy");

@@ -46,7 +46,7 @@ int toml_expected(const struct toml *p, const char *what, struct err *e) {
 	} else if (c >= 0) {
 		(void)snprintf(found, sizeof found, c == '\'' ? "\"%c\"" : "'%c'", c);
 	}
-	return tree_err(&p->tree, p->line, e, "expected %s, found %s", what, found);
+	return doc_tree_err(&p->tree, p->line, e, "expected %s, found %s", what, found);
 }
 
 void toml_skip_blanks(struct toml *p) {
@@ -109,7 +109,7 @@ static int read_path(struct toml *p, struct path *ret, struct err *e) {
 	for (;;) {
 		const char *part = NULL;
 		if (ret->count == ARRAY_LEN(ret->parts)) {
-			return tree_too_deep(&p->tree, p->line, e);
+			return doc_tree_too_deep(&p->tree, p->line, e);
 		}
 		if (read_key_part(p, &part, e) != 0) {
 			return -1;
@@ -125,7 +125,7 @@ static int read_path(struct toml *p, struct path *ret, struct err *e) {
 }
 
 static struct node *container(struct toml *p, enum doc_type type, enum node_made made) {
-	struct node *n = tree_node(&p->tree, type, p->line);
+	struct node *n = doc_tree_node(&p->tree, type, p->line);
 	if (n != NULL) {
 		n->made = made;
 	}
@@ -138,8 +138,8 @@ static int attach(struct toml *p, struct node *parent, const char *key, struct n
 	if (n == NULL) {
 		return err_memory(e, "policy");
 	}
-	return key == NULL ? tree_append(&p->tree, parent, n, e)
-			   : tree_put(&p->tree, parent, key, n, e);
+	return key == NULL ? doc_tree_append(&p->tree, parent, n, e)
+			   : doc_tree_put(&p->tree, parent, key, n, e);
 }
 
 /* The table that a key's leading parts name: made where missing, entered only
@@ -148,7 +148,7 @@ static int enter_dotted(struct toml *p, const struct path *path, struct node **t
 			struct err *e) {
 	for (size_t i = 0; i + 1 < path->count; i++) {
 		const char *key = path->parts[i];
-		struct node *n = node_find(*table, key);
+		struct node *n = doc_node_find(*table, key);
 		if (n == NULL) {
 			n = container(p, DOC_TABLE, MADE_DOTTED);
 			if (attach(p, *table, key, n, e) != 0) {
@@ -157,7 +157,7 @@ static int enter_dotted(struct toml *p, const struct path *path, struct node **t
 		}
 		bool open = n->made == MADE_PASSING || n->made == MADE_DOTTED;
 		if (n->doc.type != DOC_TABLE || !open) {
-			return tree_err(
+			return doc_tree_err(
 				&p->tree, path->line, e,
 				"a dotted key cannot add to \"%.60s\", which line %d defines", key,
 				n->doc.line);
@@ -262,7 +262,7 @@ static int enter_header(struct toml *p, const struct path *path, struct node **r
 
 	for (size_t i = 0; i + 1 < path->count; i++) {
 		const char *key = path->parts[i];
-		struct node *n = node_find(table, key);
+		struct node *n = doc_node_find(table, key);
 		if (n == NULL) {
 			n = container(p, DOC_TABLE, MADE_PASSING);
 			if (attach(p, table, key, n, e) != 0) {
@@ -270,9 +270,10 @@ static int enter_header(struct toml *p, const struct path *path, struct node **r
 			}
 		}
 		if (n->made == MADE_VALUE) {
-			return tree_err(&p->tree, path->line, e,
-					"a table cannot stand inside \"%.60s\", a value of line %d",
-					key, n->doc.line);
+			return doc_tree_err(
+				&p->tree, path->line, e,
+				"a table cannot stand inside \"%.60s\", a value of line %d", key,
+				n->doc.line);
 		}
 		table = n->doc.type == DOC_ARRAY ? (struct node *)n->doc.last : n;
 	}
@@ -282,13 +283,13 @@ static int enter_header(struct toml *p, const struct path *path, struct node **r
 
 static int already_defined(const struct toml *p, const struct path *path, const struct node *old,
 			   struct err *e) {
-	return tree_err(&p->tree, path->line, e, "\"%.60s\" is already defined in line %d",
-			path->parts[path->count - 1], old->doc.line);
+	return doc_tree_err(&p->tree, path->line, e, "\"%.60s\" is already defined in line %d",
+			    path->parts[path->count - 1], old->doc.line);
 }
 
 static int open_table(struct toml *p, const struct path *path, struct node *parent, struct err *e) {
 	const char *key = path->parts[path->count - 1];
-	struct node *n = node_find(parent, key);
+	struct node *n = doc_node_find(parent, key);
 
 	if (n == NULL) {
 		p->table = container(p, DOC_TABLE, MADE_HEADER);
@@ -306,7 +307,7 @@ static int open_table(struct toml *p, const struct path *path, struct node *pare
 static int open_element(struct toml *p, const struct path *path, struct node *parent,
 			struct err *e) {
 	const char *key = path->parts[path->count - 1];
-	struct node *array = node_find(parent, key);
+	struct node *array = doc_node_find(parent, key);
 
 	if (array == NULL) {
 		array = container(p, DOC_ARRAY, MADE_HEADER);
@@ -363,12 +364,12 @@ static int read_document(struct toml *p, struct err *e) {
 int doc_parse_toml(struct arena *a, const char *name, const char *text, size_t len,
 		   struct doc **ret, struct err *e) {
 	struct toml p = {.tree = {.a = a, .name = name}, .at = text, .end = text + len, .line = 1};
-	struct node *root = tree_node(&p.tree, DOC_TABLE, 1);
+	struct node *root = doc_tree_node(&p.tree, DOC_TABLE, 1);
 
 	if (root == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (tree_check_text(&p.tree, text, len, true, e) != 0) {
+	if (doc_tree_check_text(&p.tree, text, len, true, e) != 0) {
 		return -1;
 	}
 	root->made = MADE_HEADER;

@@ -3,7 +3,7 @@
 #define CORRAL_POLICY_TOML_H
 
 #include "base/buf.h"
-#include "policy/tree.h"
+#include "policy/doc_tree.h"
 
 struct toml {
 	struct tree tree;

@@ -43,13 +43,13 @@ static int read_code_point(struct toml *p, size_t digits, struct err *e) {
 					     e);
 		}
 	}
-	(void)number_int(p->at, digits, 16, false, &code); /* eight digits always fit */
+	(void)doc_number_int(p->at, digits, 16, false, &code); /* eight digits always fit */
 	if (code == 0) {
-		return tree_err(&p->tree, p->line, e, "U+0000 is not allowed in a string");
+		return doc_tree_err(&p->tree, p->line, e, "U+0000 is not allowed in a string");
 	}
 	if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) {
-		return tree_err(&p->tree, p->line, e, "the escape names no character: U+%.*s",
-				(int)digits, p->at);
+		return doc_tree_err(&p->tree, p->line, e, "the escape names no character: U+%.*s",
+				    (int)digits, p->at);
 	}
 	add_utf8(&p->scratch, (uint32_t)code);
 	p->at += digits;
@@ -113,11 +113,11 @@ static bool is_text(int c, int quote) {
 
 static int unterminated(const struct toml *p, int quote, bool multi, int line, struct err *e) {
 	if (multi) {
-		return tree_err(&p->tree, line, e, "expected %c%c%c at the end of the string",
-				quote, quote, quote);
+		return doc_tree_err(&p->tree, line, e, "expected %c%c%c at the end of the string",
+				    quote, quote, quote);
 	}
-	return tree_err(&p->tree, line, e, "expected %c at the end of the string, on its line",
-			quote);
+	return doc_tree_err(&p->tree, line, e, "expected %c at the end of the string, on its line",
+			    quote);
 }
 
 /* Everything behind the opening quotes, up to and including the closing ones. */
@@ -273,8 +273,8 @@ static int read_time(struct toml *p, size_t len, struct doc *d, struct err *e) {
 		len = literal_length(p, 11);
 	}
 	if (!is_time(p->at, p->at + len)) {
-		return tree_err(&p->tree, p->line, e, "%.*s is not a valid date or time",
-				(int)(len > 60 ? 60 : len), p->at);
+		return doc_tree_err(&p->tree, p->line, e, "%.*s is not a valid date or time",
+				    (int)(len > 60 ? 60 : len), p->at);
 	}
 	d->type = DOC_TIME;
 	d->len = len;
@@ -337,7 +337,7 @@ static int read_float(struct toml *p, size_t len, struct doc *d, struct err *e) 
 		}
 	}
 	d->type = DOC_FLOAT;
-	d->real = number_float(digits);
+	d->real = doc_number_float(digits);
 	return 0;
 }
 
@@ -372,9 +372,9 @@ static int read_int(struct toml *p, size_t len, struct doc *d, struct err *e) {
 		return 0;
 	}
 	d->type = DOC_INT;
-	if (!number_int(s, n, base, p->at[0] == '-', &d->num)) {
-		return tree_err(&p->tree, p->line, e, "%.*s does not fit a 64-bit integer",
-				(int)(len > 60 ? 60 : len), p->at);
+	if (!doc_number_int(s, n, base, p->at[0] == '-', &d->num)) {
+		return doc_tree_err(&p->tree, p->line, e, "%.*s does not fit a 64-bit integer",
+				    (int)(len > 60 ? 60 : len), p->at);
 	}
 	return 1;
 }
@@ -409,8 +409,8 @@ static int read_number(struct toml *p, size_t len, struct doc *d, struct err *e)
 		return -1;
 	}
 	if (is_int == 0 && !is_float(p->at, p->at + len)) {
-		(void)tree_err(&p->tree, p->line, e, "expected a value, found %.*s",
-			       (int)(len > 60 ? 60 : len), p->at);
+		(void)doc_tree_err(&p->tree, p->line, e, "expected a value, found %.*s",
+				   (int)(len > 60 ? 60 : len), p->at);
 		return err_fix(e, "put a string in quotes; booleans are true and false");
 	}
 	if (is_int == 0 && read_float(p, len, d, e) != 0) {
@@ -434,7 +434,7 @@ static int read_literal(struct toml *p, struct doc *d, struct err *e) {
 }
 
 int toml_scalar(struct toml *p, struct node **ret, struct err *e) {
-	struct node *n = tree_node(&p->tree, DOC_STRING, p->line);
+	struct node *n = doc_tree_node(&p->tree, DOC_STRING, p->line);
 	int c = toml_peek(p);
 
 	if (n == NULL) {

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 /* Thousands of projects; more is garbage. */
 #define TRUST_FILE_MAX ((size_t)4 * 1024 * 1024)
 
-void sha256_hex(const void *data, size_t len, char ret_hex[65]) {
+void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]) {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char hash[crypto_hash_sha256_BYTES];
 	(void)crypto_hash_sha256(hash, data, len); /* cannot fail: it only computes */
@@ -221,7 +222,7 @@ static int checked_hash(const char *path, char ret_hex[65], struct err *e) {
 	}
 	arena_done(&a);
 	if (done == 0) {
-		sha256_hex(text.data, text.len, ret_hex);
+		trust_sha256_hex(text.data, text.len, ret_hex);
 	}
 	return done;
 }

@@ -7,13 +7,14 @@
 #include "policy/internal.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
-const char *shown(const char *s, char *out, size_t cap) {
+const char *value_shown(const char *s, char *out, size_t cap) {
 	size_t n = 0;
 	for (; s[n] != '\0' && n + 1 < cap; n++) {
 		out[n] = s[n];
@@ -22,11 +23,11 @@ const char *shown(const char *s, char *out, size_t cap) {
 	if (s[n] != '\0' && n >= 3) {
 		memcpy(out + n - 3, "...", 3);
 	}
-	hide_controls(out, false); /* last: a character that was cut leaves such bytes */
+	str_hide_controls(out, false); /* last: a character that was cut leaves such bytes */
 	return out;
 }
 
-bool key_is_list(const struct key *k) {
+bool value_key_is_list(const struct key *k) {
 	return k->type >= TYPE_NAMES;
 }
 
@@ -76,8 +77,8 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 	} else if (k->max > 0) {
 		char low[32], high[32];
 		(void)snprintf(out, cap, "%s, from %s to %s%s", words[k->type],
-			       value_number(k, k->min, low, sizeof low),
-			       value_number(k, k->max, high, sizeof high),
+			       number_value(k, k->min, low, sizeof low),
+			       number_value(k, k->max, high, sizeof high),
 			       k->none_allowed ? ", or \"none\"" : "");
 	} else {
 		(void)snprintf(out, cap, "%s", words[k->type]);
@@ -88,8 +89,8 @@ int value_refuse(const struct where *w, const struct key *k, const char *text, c
 		 struct err *e) {
 	char value[64], from[SHOWN_MAX];
 	return err_set(e, ERR_USAGE, "policy", "%s = \"%s\" (%s): %s", k->name,
-		       shown(text, value, sizeof value), origin_text(&w->origin, from, sizeof from),
-		       why);
+		       value_shown(text, value, sizeof value),
+		       policy_origin_text(&w->origin, from, sizeof from), why);
 }
 
 static int refuse_value(const struct where *w, const struct key *k, const char *text,
@@ -233,7 +234,7 @@ int value_put(struct arena *a, const struct key *k, struct value *v, const struc
 	if (v->count >= LIST_ITEMS_MAX) {
 		char from[SHOWN_MAX];
 		(void)err_set(e, ERR_USAGE, "policy", "%s (%s): a list holds at most %d items",
-			      k->name, origin_text(&item->origin, from, sizeof from),
+			      k->name, policy_origin_text(&item->origin, from, sizeof from),
 			      LIST_ITEMS_MAX);
 		return err_fix(e, "write patterns, or directories in the place of their files");
 	}
@@ -336,15 +337,23 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 		    struct err *e) {
 	static int (*const parse[])(const struct where *, const struct key *, const char *,
 				    struct value *, struct err *) = {
-		[TYPE_BOOL] = parse_bool,          [TYPE_ENUM] = parse_enum,
-		[TYPE_STRING] = parse_string,      [TYPE_PATH] = parse_path,
-		[TYPE_COUNT] = parse_number,       [TYPE_BYTES] = parse_number,
-		[TYPE_DURATION] = parse_number,    [TYPE_CPUS] = parse_number,
-		[TYPE_NAMES] = parse_names,        [TYPE_PATHS] = parse_paths,
-		[TYPE_RULES] = rule_from_text,     [TYPE_MAP] = parse_map,
-		[TYPE_HOSTS] = host_from_text,     [TYPE_NETWORKS] = network_from_text,
-		[TYPE_PORTS] = port_from_text,     [TYPE_PORT_PAIRS] = port_from_text,
-		[TYPE_SOCKETS] = socket_from_text,
+		[TYPE_BOOL] = parse_bool,
+		[TYPE_ENUM] = parse_enum,
+		[TYPE_STRING] = parse_string,
+		[TYPE_PATH] = parse_path,
+		[TYPE_COUNT] = parse_number,
+		[TYPE_BYTES] = parse_number,
+		[TYPE_DURATION] = parse_number,
+		[TYPE_CPUS] = parse_number,
+		[TYPE_NAMES] = parse_names,
+		[TYPE_PATHS] = parse_paths,
+		[TYPE_RULES] = rule_from_text,
+		[TYPE_MAP] = parse_map,
+		[TYPE_HOSTS] = host_rule_from_text,
+		[TYPE_NETWORKS] = host_rule_network_from_text,
+		[TYPE_PORTS] = endpoint_port_from_text,
+		[TYPE_PORT_PAIRS] = endpoint_port_from_text,
+		[TYPE_SOCKETS] = endpoint_socket_from_text,
 	};
 	return parse[k->type](w, k, text, v, e);
 }
@@ -391,7 +400,7 @@ static int refuse_type(const struct where *w, const struct key *k, enum doc_type
 		       struct err *e) {
 	char from[SHOWN_MAX];
 	return err_set(e, ERR_USAGE, "policy", "%s (%s) must be %s, not %s", k->name,
-		       origin_text(&w->origin, from, sizeof from), doc_wants[k->type].words,
+		       policy_origin_text(&w->origin, from, sizeof from), doc_wants[k->type].words,
 		       doc_type_name(got));
 }
 

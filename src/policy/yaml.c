@@ -6,7 +6,7 @@
  *           strings: each lets a short file mean something that a reader of
  *           the file does not see.
  * Fails:    closed, with the line. */
-#include "policy/tree.h"
+#include "policy/doc_tree.h"
 
 #include "base/auto.h"
 #include "base/str.h"
@@ -77,9 +77,9 @@ static int next_event(struct reader *r, yaml_event_t *ev, struct err *e) {
 	if (p->error == YAML_MEMORY_ERROR) {
 		return err_memory(e, "policy");
 	}
-	return tree_err(&r->tree, (int)p->problem_mark.line + 1, e, "%s%s%s",
-			p->context == NULL ? "" : p->context, p->context == NULL ? "" : ": ",
-			p->problem == NULL ? "not YAML" : p->problem);
+	return doc_tree_err(&r->tree, (int)p->problem_mark.line + 1, e, "%s%s%s",
+			    p->context == NULL ? "" : p->context, p->context == NULL ? "" : ": ",
+			    p->problem == NULL ? "not YAML" : p->problem);
 }
 
 static bool resolve_word(struct doc *d) {
@@ -104,8 +104,8 @@ static int resolve_int(struct doc *d) {
 			continue;
 		}
 		d->type = DOC_INT;
-		bool fits = number_int(digits, d->len - skip, integers[i].base, d->str[0] == '-',
-				       &d->num);
+		bool fits = doc_number_int(digits, d->len - skip, integers[i].base,
+					   d->str[0] == '-', &d->num);
 		return fits ? 1 : -1;
 	}
 	return 0;
@@ -139,7 +139,7 @@ static bool resolve_float(struct doc *d) {
 		return false;
 	}
 	d->type = DOC_FLOAT;
-	d->real = number_float(d->str);
+	d->real = doc_number_float(d->str);
 	return true;
 }
 
@@ -149,8 +149,8 @@ static int resolve(struct reader *r, struct doc *d, struct err *e) {
 	}
 	int is_int = resolve_int(d);
 	if (is_int < 0) {
-		return tree_err(&r->tree, d->line, e, "%.40s does not fit a 64-bit integer",
-				d->str);
+		return doc_tree_err(&r->tree, d->line, e, "%.40s does not fit a 64-bit integer",
+				    d->str);
 	}
 	if (is_int == 0) {
 		(void)resolve_float(d); /* whatever is no number either is a string */
@@ -162,12 +162,12 @@ static int resolve(struct reader *r, struct doc *d, struct err *e) {
 static int refuse_properties(struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor,
 			     const yaml_char_t *tag, struct err *e) {
 	if (anchor != NULL) {
-		return tree_err(&r->tree, line_of(ev), e, "the anchor &%.40s is not allowed",
-				(const char *)anchor);
+		return doc_tree_err(&r->tree, line_of(ev), e, "the anchor &%.40s is not allowed",
+				    (const char *)anchor);
 	}
 	if (tag != NULL) {
-		return tree_err(&r->tree, line_of(ev), e, "the tag %.40s is not allowed",
-				(const char *)tag);
+		return doc_tree_err(&r->tree, line_of(ev), e, "the tag %.40s is not allowed",
+				    (const char *)tag);
 	}
 	return 0;
 }
@@ -175,7 +175,7 @@ static int refuse_properties(struct reader *r, const yaml_event_t *ev, const yam
 static int read_scalar(struct reader *r, const yaml_event_t *ev, struct node **ret, struct err *e) {
 	const char *text = (const char *)ev->data.scalar.value;
 	size_t len = ev->data.scalar.length;
-	struct node *n = tree_node(&r->tree, DOC_STRING, line_of(ev));
+	struct node *n = doc_tree_node(&r->tree, DOC_STRING, line_of(ev));
 	char *own = arena_strndup(r->tree.a, text, len);
 
 	if (n == NULL || own == NULL) {
@@ -185,7 +185,7 @@ static int read_scalar(struct reader *r, const yaml_event_t *ev, struct node **r
 		return -1;
 	}
 	if (memchr(text, '\0', len) != NULL) {
-		return tree_err(&r->tree, line_of(ev), e, "U+0000 is not allowed in a string");
+		return doc_tree_err(&r->tree, line_of(ev), e, "U+0000 is not allowed in a string");
 	}
 	n->doc.str = own;
 	n->doc.len = len;
@@ -202,7 +202,7 @@ static int read_collection(struct reader *r, const yaml_event_t *ev, struct node
 	const yaml_char_t *anchor =
 		map ? ev->data.mapping_start.anchor : ev->data.sequence_start.anchor;
 	const yaml_char_t *tag = map ? ev->data.mapping_start.tag : ev->data.sequence_start.tag;
-	struct node *n = tree_node(&r->tree, map ? DOC_TABLE : DOC_ARRAY, line_of(ev));
+	struct node *n = doc_tree_node(&r->tree, map ? DOC_TABLE : DOC_ARRAY, line_of(ev));
 
 	if (n == NULL) {
 		return err_memory(e, "policy");
@@ -223,10 +223,10 @@ static int read_node(struct reader *r, const yaml_event_t *ev, struct node **ret
 	case YAML_SEQUENCE_START_EVENT:
 		return read_collection(r, ev, ret, e);
 	case YAML_ALIAS_EVENT:
-		return tree_err(&r->tree, line_of(ev), e, "the alias *%.40s is not allowed",
-				(const char *)ev->data.alias.anchor);
+		return doc_tree_err(&r->tree, line_of(ev), e, "the alias *%.40s is not allowed",
+				    (const char *)ev->data.alias.anchor);
 	default:
-		return tree_err(&r->tree, line_of(ev), e, "expected a value");
+		return doc_tree_err(&r->tree, line_of(ev), e, "expected a value");
 	}
 }
 
@@ -240,15 +240,15 @@ static int read_key(struct reader *r, const yaml_event_t *ev, const char **ret, 
 		*ret = key->doc.str;
 		return 0;
 	}
-	(void)tree_err(&r->tree, line_of(ev), e, "expected a string as a key, found %.40s",
-		       key->doc.type == DOC_TABLE   ? "a mapping"
-		       : key->doc.type == DOC_ARRAY ? "a sequence"
-		       : key->doc.str[0] == '\0'    ? "nothing"
-						    : key->doc.str);
+	(void)doc_tree_err(&r->tree, line_of(ev), e, "expected a string as a key, found %.40s",
+			   key->doc.type == DOC_TABLE   ? "a mapping"
+			   : key->doc.type == DOC_ARRAY ? "a sequence"
+			   : key->doc.str[0] == '\0'    ? "nothing"
+							: key->doc.str);
 	return err_fix(e, "put the key in quotes");
 }
 
-/* Reads children until the collection ends.  tree_put() and tree_append() stop
+/* Reads children until the collection ends.  doc_tree_put() and doc_tree_append() stop
  * this recursion at DOC_DEPTH_MAX. */
 static int read_children(struct reader *r, struct node *parent, struct err *e) {
 	bool map = parent->doc.type == DOC_TABLE;
@@ -275,8 +275,8 @@ static int read_children(struct reader *r, struct node *parent, struct err *e) {
 			return 0;
 		}
 		if (read_node(r, &event, &n, e) != 0 ||
-		    (map ? tree_put(&r->tree, parent, key, n, e)
-			 : tree_append(&r->tree, parent, n, e)) != 0) {
+		    (map ? doc_tree_put(&r->tree, parent, key, n, e)
+			 : doc_tree_append(&r->tree, parent, n, e)) != 0) {
 			return -1;
 		}
 		bool deeper = n->doc.type == DOC_TABLE || n->doc.type == DOC_ARRAY;
@@ -290,12 +290,12 @@ static int check_directives(struct reader *r, const yaml_event_t *ev, struct err
 	const yaml_version_directive_t *v = ev->data.document_start.version_directive;
 
 	if (v != NULL && (v->major != 1 || v->minor != 2)) {
-		return tree_err(&r->tree, line_of(ev), e, "expected YAML 1.2, found %%YAML %d.%d",
-				v->major, v->minor);
+		return doc_tree_err(&r->tree, line_of(ev), e,
+				    "expected YAML 1.2, found %%YAML %d.%d", v->major, v->minor);
 	}
 	if (ev->data.document_start.tag_directives.start !=
 	    ev->data.document_start.tag_directives.end) {
-		return tree_err(&r->tree, line_of(ev), e, "the directive %%TAG is not allowed");
+		return doc_tree_err(&r->tree, line_of(ev), e, "the directive %%TAG is not allowed");
 	}
 	return 0;
 }
@@ -308,7 +308,7 @@ static int read_top(struct reader *r, struct node **ret, struct err *e) {
 		return -1;
 	}
 	if (top->doc.type != DOC_TABLE) {
-		return tree_err(&r->tree, line_of(&event), e, "expected a mapping at the top");
+		return doc_tree_err(&r->tree, line_of(&event), e, "expected a mapping at the top");
 	}
 	if (read_children(r, top, e) != 0) {
 		return -1;
@@ -332,7 +332,8 @@ static int read_stream(struct reader *r, struct node **ret, struct err *e) {
 		return -1;
 	}
 	if (after.type != YAML_STREAM_END_EVENT) {
-		return tree_err(&r->tree, line_of(&after), e, "a second document is not allowed");
+		return doc_tree_err(&r->tree, line_of(&after), e,
+				    "a second document is not allowed");
 	}
 	return 0;
 }
@@ -341,12 +342,12 @@ int doc_parse_yaml(struct arena *a, const char *name, const char *text, size_t l
 		   struct doc **ret, struct err *e) {
 	__attribute__((cleanup(yaml_parser_delete))) yaml_parser_t parser = {0};
 	struct reader r = {.tree = {.a = a, .name = name}, .parser = &parser};
-	struct node *root = tree_node(&r.tree, DOC_TABLE, 1);
+	struct node *root = doc_tree_node(&r.tree, DOC_TABLE, 1);
 
 	if (root == NULL || !yaml_parser_initialize(&parser)) {
 		return err_memory(e, "policy");
 	}
-	if (tree_check_text(&r.tree, text, len, false, e) != 0) {
+	if (doc_tree_check_text(&r.tree, text, len, false, e) != 0) {
 		return -1;
 	}
 	/* Without this libyaml would guess, and read UTF-16 that no editor shows. */

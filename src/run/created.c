@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 #include "run/hint.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/refusal.h"
 
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void overhear(struct overheard *o, const char *data, size_t len) {
+void hint_listen(struct overheard *o, const char *data, size_t len) {
 	if (len >= OVERHEAR_MAX) {
 		memcpy(o->text, data + (len - OVERHEAR_MAX), OVERHEAR_MAX);
 		o->len = OVERHEAR_MAX;
@@ -133,7 +134,7 @@ static bool line_writes(struct span line) {
 
 /* Without namespaces the command sees as well which directories exist. */
 static void look_above(struct refusal_question *q, char dir[PATH_MAX]) {
-	if (!plan_shares(q->plan) || !path_parent(q->path, dir)) {
+	if (!plan_lacks_namespaces(q->plan) || !path_parent(q->path, dir)) {
 		return;
 	}
 	while (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) != 0) {
@@ -151,7 +152,7 @@ static void look(struct refusal_question *q) {
 	char dir[PATH_MAX];
 	const char *parent = path_parent(q->path, dir) ? dir : "/";
 
-	if (plan_sight(q->plan, q->path) != SIGHT_READ || q->want != ACCESS_WRITE) {
+	if (plan_visibility(q->plan, q->path) != VISIBILITY_READ || q->want != ACCESS_WRITE) {
 		return;
 	}
 	q->missing = faccessat(AT_FDCWD, q->path, F_OK, AT_EACCESS) != 0 && errno == ENOENT;
@@ -161,7 +162,7 @@ static void look(struct refusal_question *q) {
 
 static bool is_directory(const struct refusal_question *q) {
 	struct stat st;
-	return plan_sight(q->plan, q->path) != SIGHT_NONE && lstat(q->path, &st) == 0 &&
+	return plan_visibility(q->plan, q->path) != VISIBILITY_NONE && lstat(q->path, &st) == 0 &&
 	       S_ISDIR(st.st_mode);
 }
 
@@ -279,7 +280,7 @@ static bool first_speaks(const struct listener *l) {
 		text[len] = '\0';
 		arena_init(&a);
 		const char *path = path_join(&a, l->plan->cwd, text);
-		speaks = path != NULL && plan_sight(l->plan, path) != SIGHT_NONE &&
+		speaks = path != NULL && plan_visibility(l->plan, path) != VISIBILITY_NONE &&
 			 faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 		arena_done(&a);
 	}
@@ -369,7 +370,7 @@ static bool is_bound(const struct policy *p, enum key_id key, struct advice *ret
 		return false;
 	}
 	(void)snprintf(ret->text, sizeof ret->text, "%s; no option opens it (%s)", what,
-		       origin_text(&floor->origin, origin, sizeof origin));
+		       policy_origin_text(&floor->origin, origin, sizeof origin));
 	return true;
 }
 
@@ -415,16 +416,16 @@ static bool applies(const struct listener *l, struct advice *ret) {
 	case HINT_LOOPBACK:
 		return advise_loopback(l, ret);
 	case HINT_LIMIT:
-		return advise_limit(l->plan, l->policy, l->hint, ret);
+		return hint_for_limit(l->plan, l->policy, l->hint, ret);
 	case HINT_READ_ONLY:
 	case HINT_BUSY:
 		(void)line_names(l, ret); /* a better answer, not a condition */
 		return true;
 	case HINT_SHARED:
-		return plan_shares(l->plan);
+		return plan_lacks_namespaces(l->plan);
 	case HINT_CLOSED:
 	case HINT_LOCKED:
-		return plan_shares(l->plan) && line_names(l, ret);
+		return plan_lacks_namespaces(l->plan) && line_names(l, ret);
 	case HINT_DENIED:
 	case HINT_PROTECTED:
 	case HINT_BESIDE:
@@ -463,8 +464,8 @@ static bool heard(struct listener *l, const struct overheard *o, struct advice *
 	return nameless;
 }
 
-void advise(const struct plan *plan, const struct policy *policy,
-	    const struct overheard *const streams[], size_t nstreams, struct advice *ret) {
+void hint_find(const struct plan *plan, const struct policy *policy,
+	       const struct overheard *const streams[], size_t nstreams, struct advice *ret) {
 	*ret = (struct advice){0};
 	for (size_t i = 0; i < hints_count; i++) {
 		struct listener l = {.plan = plan, .policy = policy, .hint = &hints[i]};
@@ -476,8 +477,8 @@ void advise(const struct plan *plan, const struct policy *policy,
 	}
 }
 
-void advise_link(const struct journal *j, const struct plan *plan, const struct policy *policy,
-		 struct advice *ret) {
+void hint_for_link(const struct journal *j, const struct plan *plan, const struct policy *policy,
+		   struct advice *ret) {
 	enum link_refusal why;
 	const char *path = journal_refused_link(j, &why);
 
@@ -492,10 +493,10 @@ void advise_link(const struct journal *j, const struct plan *plan, const struct 
 	write_verdict(&l, path, &v, ret);
 }
 
-const char *advice_text(const struct advice *a) {
+const char *hint_advice_text(const struct advice *a) {
 	return a->text[0] != '\0' ? a->text : a->hint->text;
 }
 
-const char *advice_rule(const struct advice *a) {
+const char *hint_advice_rule(const struct advice *a) {
 	return a->rule != NULL ? a->rule : a->hint->rule;
 }

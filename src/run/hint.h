@@ -20,7 +20,7 @@ struct overheard {
 	size_t len;
 };
 
-void overhear(struct overheard *o, const char *data, size_t len);
+void hint_listen(struct overheard *o, const char *data, size_t len);
 
 /* A place twice, each a name of 253 bytes and a port; the gate's reason; the words between.  Or a
  * reason and a remedy of plan/refusal.h. */
@@ -34,25 +34,25 @@ struct advice {
 };
 
 /* streams: the likelier one first. */
-void advise(const struct plan *plan, const struct policy *policy,
-	    const struct overheard *const streams[], size_t nstreams, struct advice *ret);
+void hint_find(const struct plan *plan, const struct policy *policy,
+	       const struct overheard *const streams[], size_t nstreams, struct advice *ret);
 
 /* A limit that the run has: its value, and the option that raises it.  False: the run has it not.
  */
-bool advise_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
-		  struct advice *ret);
+bool hint_for_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
+		    struct advice *ret);
 
 /* Instead, where pid 1 saw what happened: that is better than what words may mean.  j may
  * be NULL. */
-void advise_link(const struct journal *j, const struct plan *plan, const struct policy *policy,
-		 struct advice *ret);
+void hint_for_link(const struct journal *j, const struct plan *plan, const struct policy *policy,
+		   struct advice *ret);
 
 /* Likewise where the gate refused something that the words name, or when they are about
  * the network or say nothing; and none where what it let through failed outside. */
-void advise_network(const struct netlog *n, const struct overheard *const streams[],
-		    size_t nstreams, struct advice *ret);
+void hint_for_network(const struct netlog *n, const struct overheard *const streams[],
+		      size_t nstreams, struct advice *ret);
 
-const char *advice_text(const struct advice *a);
-const char *advice_rule(const struct advice *a);
+const char *hint_advice_text(const struct advice *a);
+const char *hint_advice_rule(const struct advice *a);
 
 #endif

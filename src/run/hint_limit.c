@@ -33,7 +33,7 @@ static uint64_t file_size_of(const struct plan *plan) {
 
 /* Without namespaces TMPDIR is a directory of the host's file system. */
 static uint64_t tmp_size_of(const struct plan *plan) {
-	return plan_shares(plan) ? 0 : plan->tmp_size;
+	return plan_lacks_namespaces(plan) ? 0 : plan->tmp_size;
 }
 
 static const struct limit {
@@ -47,8 +47,8 @@ static const struct limit {
 	{KEY_LIMITS_TMP_SIZE, "--tmp-size", tmp_size_of},
 };
 
-bool advise_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
-		  struct advice *ret) {
+bool hint_for_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
+		    struct advice *ret) {
 	char origin[128];
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
@@ -59,7 +59,8 @@ bool advise_limit(const struct plan *plan, const struct policy *policy, const st
 		}
 		const struct value *floor = policy_floor(policy, l->key);
 		const struct origin *from = &policy->values[l->key].origin;
-		(void)origin_text(floor != NULL ? &floor->origin : from, origin, sizeof origin);
+		(void)policy_origin_text(floor != NULL ? &floor->origin : from, origin,
+					 sizeof origin);
 		if (floor != NULL) {
 			(void)snprintf(ret->text, sizeof ret->text,
 				       "perhaps the limit of %" PRIu64 " (%s); no option raises it",

@@ -63,9 +63,9 @@ static void write_refusal(struct arena *a, const struct netlog_item *item, struc
 		       rule == NULL ? "" : ")", todo[0] == '\0' ? "" : "; ", todo);
 }
 
-void advise_network(const struct netlog *n, const struct overheard *const streams[],
-		    size_t nstreams, struct advice *ret) {
-	bool said, other = ret->hint != NULL && strncmp(advice_rule(ret), "net.", 4) != 0;
+void hint_for_network(const struct netlog *n, const struct overheard *const streams[],
+		      size_t nstreams, struct advice *ret) {
+	bool said, other = ret->hint != NULL && strncmp(hint_advice_rule(ret), "net.", 4) != 0;
 	const struct netlog_item *item = refusal(n, streams, nstreams, &said);
 	const struct netlog_item *failed = failure(n);
 	struct arena a;

@@ -20,11 +20,11 @@ static const char *const outcome_names[] = {
 	[NET_FAILED] = "failed",
 };
 
-const char *net_op_name(enum net_op op) {
+const char *netlog_op_name(enum net_op op) {
 	return op_names[op];
 }
 
-const char *net_outcome_name(enum net_outcome outcome) {
+const char *netlog_outcome_name(enum net_outcome outcome) {
 	return outcome_names[outcome];
 }
 

@@ -51,8 +51,8 @@ void netlog_read(const struct ledger *l, const struct ledger *refusals, struct n
 void netlog_done(struct netlog *n);
 
 /* "connect", …; "allowed", "denied", "failed". */
-const char *net_op_name(enum net_op op);
-const char *net_outcome_name(enum net_outcome outcome);
+const char *netlog_op_name(enum net_op op);
+const char *netlog_outcome_name(enum net_outcome outcome);
 
 /* What was refused, for people: "evil.test:443", "[2001:db8::1]:443", "evil.test"; NULL when
  * memory is out, or neither a name nor an address is known. */

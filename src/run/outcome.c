@@ -16,7 +16,7 @@ static const char *const reason_names[] = {
 	[REASON_CANCELLED] = "cancelled", [REASON_LOST] = "lost",
 };
 
-const char *reason_name(enum reason r) {
+const char *outcome_reason_name(enum reason r) {
 	return reason_names[r];
 }
 
@@ -43,7 +43,8 @@ static bool is_limited(const struct plan *plan, int resource) {
 	return false;
 }
 
-enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan) {
+enum reason outcome_reason(const struct ending *end, const struct usage *u,
+			   const struct plan *plan) {
 	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 
 	if (u->oom || (end->lost && u->fate.overrun == OVERRUN_MEMORY)) {

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "data/keys.h"
 #include "linux/follow.h"
-#include "run/relay.h"
-#include "run/story.h"
+#include "run/streams.h"
+#include "run/reports.h"
 #include "run/terminal.h"
 
 #include <errno.h>
@@ -95,10 +95,10 @@ static void records_free(struct records *r) {
 	ledger_free(r->refusals);
 }
 
-static void outcome_fill(struct outcome *o, const struct story *s, const struct usage *u,
+static void outcome_fill(struct outcome *o, const struct reports *s, const struct usage *u,
 			 const struct plan *plan) {
 	o->usage = *u;
-	o->reason = reason_of(&s->end, u, plan);
+	o->reason = outcome_reason(&s->end, u, plan);
 	o->exit_code = WIFEXITED(s->end.status) ? WEXITSTATUS(s->end.status) : -1;
 	o->signal = WIFSIGNALED(s->end.status) ? WTERMSIG(s->end.status) : 0;
 }
@@ -109,7 +109,7 @@ struct watch {
 	const struct run_request *r;
 	const struct plan *plan;
 	struct child child;
-	struct story story;
+	struct reports story;
 	struct streams streams;
 	struct terminal terminal;
 	struct signals signals;
@@ -160,7 +160,7 @@ static int watch_master(const struct watch *w) {
 }
 
 static void watch_continue(struct watch *w) {
-	job_continued(&w->job);
+	terminal_job_continued(&w->job);
 	terminal_raw(&w->terminal);
 	terminal_resize(&w->terminal, watch_master(w));
 	watch_pass(w, SIGCONT);
@@ -208,7 +208,7 @@ static void watch_job(struct watch *w, enum job_act act) {
 
 /* Acts on what the reports brought. */
 static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
-	struct story *s = &w->story;
+	struct reports *s = &w->story;
 
 	if (s->pty >= 0 && w->r->terminal) {
 		watch_pty(w);
@@ -218,7 +218,7 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 		w->active_at = now;
 	}
 	if (s->stopped && w->r->terminal && !s->over) {
-		watch_job(w, job_told(&w->job, s->halted, now));
+		watch_job(w, terminal_job_stopped(&w->job, s->halted, now));
 	}
 	s->stopped = false;
 }
@@ -271,12 +271,12 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 
 enum slot {
 	SLOT_CHILD,
-	SLOT_SIGNALS = STORY_SLOTS,
+	SLOT_SIGNALS = REPORTS_SLOTS,
 	SLOT_STREAMS,
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
 };
 
-static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct story *s) {
+static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct reports *s) {
 	if (poll(slots, count, timeout) >= 0) {
 		return 0;
 	}
@@ -296,7 +296,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	bool had_begun = w->story.begun;
 	int number;
 
-	story_poll(&w->child, slots + SLOT_CHILD);
+	reports_poll(&w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->story) != 0) {
@@ -306,11 +306,11 @@ static void watch_turn(struct watch *w, int64_t now) {
 	if (streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
 	}
-	watch_job(w, job_typed(&w->job, &w->streams.feed, now));
-	story_step(&w->story, &w->child, slots + SLOT_CHILD);
+	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
+	reports_step(&w->story, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
 	/* What comes after the end is left for the caller's own handling. */
-	while (!w->story.over && (number = signals_next(&w->signals)) != 0) {
+	while (!w->story.over && (number = terminal_signals_next(&w->signals)) != 0) {
 		watch_signal(w, number, now);
 	}
 }
@@ -327,7 +327,7 @@ static void watch_drain(struct watch *w) {
 		slots[0] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 		streams_poll(&w->streams, now, slots + 1);
 		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(until, now), &w->story) != 0 ||
-		    signals_late(&w->signals)) {
+		    terminal_signals_late(&w->signals)) {
 			return;
 		}
 		now = clock_ms();
@@ -335,7 +335,7 @@ static void watch_drain(struct watch *w) {
 	}
 }
 
-static int take_output(struct pump *p, char **ret, size_t *ret_len, struct err *e) {
+static int take_output(struct output *p, char **ret, size_t *ret_len, struct err *e) {
 	if (!p->keep) {
 		return 0;
 	}
@@ -352,22 +352,22 @@ static void watch_advise(struct watch *w, const struct journal *j, struct outcom
 
 	if (filtered) {
 		static const char words[] = "Bad system call"; /* as a shell would say it */
-		overhear(err, words, strlen(words));
+		hint_listen(err, words, strlen(words));
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
 		const struct policy *policy = w->r->policy;
-		advise(w->plan, policy, streams, ARRAY_LEN(streams), &o->advice);
-		advise_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
-		advise_link(j, w->plan, policy, &o->advice);
+		hint_find(w->plan, policy, streams, ARRAY_LEN(streams), &o->advice);
+		hint_for_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
+		hint_for_link(j, w->plan, policy, &o->advice);
 	}
 }
 
 static int watch_result(struct watch *w, const struct records *records, struct outcome *ret,
 			const struct usage *u, struct err *e) {
-	struct pump *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
+	struct output *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
 	struct outcome o = {0};
 
-	if (story_check(&w->story, e) != 0) {
+	if (reports_check(&w->story, e) != 0) {
 		return -1;
 	}
 	outcome_fill(&o, &w->story, u, w->plan);
@@ -378,8 +378,8 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 		outcome_done(&o);
 		return -1;
 	}
-	o.out_dropped = pump_dropped(out);
-	o.err_dropped = pump_dropped(err);
+	o.out_dropped = output_dropped(out);
+	o.err_dropped = output_dropped(err);
 	o.stream_errors[STREAM_IN] = w->feed_error;
 	o.stream_errors[STREAM_OUT] = out->error;
 	o.stream_errors[STREAM_ERR] = err->error;
@@ -459,7 +459,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
-	story_settle(&w->story, &usage.fate);
+	reports_settle(&w->story, &usage.fate);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
@@ -467,7 +467,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	}
 	records_free(&records);
 	streams_done(&w->streams);
-	story_done(&w->story);
+	reports_done(&w->story);
 	return rc;
 }
 
@@ -480,24 +480,24 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 			  .job = JOB_NONE};
 	int rc;
 
-	story_init(&w.story);
+	reports_init(&w.story);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
-	if (signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
+	if (terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
 		return -1;
 	}
 	rc = watch_run(&w, a, ret, e);
-	signals_restore(&w.signals);
+	terminal_signals_restore(&w.signals);
 	return rc;
 }
 
 /* ---- in two steps ---- */
 
 /* Waits until the story satisfies: begun, or over. */
-static void running_wait(struct running *r, struct story *s, bool until_begun) {
+static void running_wait(struct running *r, struct reports *s, bool until_begun) {
 	int64_t overdue = overdue_at(r->plan, r->started_ms);
 
 	while (!s->over && !(until_begun && s->begun)) {
-		struct pollfd slots[STORY_SLOTS];
+		struct pollfd slots[REPORTS_SLOTS];
 		int64_t now = clock_ms();
 		if (overdue >= 0 && now >= overdue) {
 			s->end.forced = s->over = true;
@@ -507,9 +507,9 @@ static void running_wait(struct running *r, struct story *s, bool until_begun) {
 		follow_look(r->child.follow, now);
 		int64_t at = overdue;
 		sooner(&at, follow_wake(r->child.follow));
-		story_poll(&r->child, slots);
+		reports_poll(&r->child, slots);
 		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(at, now), s) == 0) {
-			story_step(s, &r->child, slots);
+			reports_step(s, &r->child, slots);
 		}
 	}
 }
@@ -543,17 +543,17 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	};
 	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
 	struct usage usage;
-	struct story story;
+	struct reports story;
 
 	if (start_check(r, e) != 0 || spawn_start(a, &request, &run.child, e) != 0) {
 		return -1;
 	}
-	story_init(&story);
+	reports_init(&story);
 	running_wait(&run, &story, true);
-	story_done(&story);
+	reports_done(&story);
 	/* A command that ran and was killed at once has an end, for run_wait() to tell. */
-	story.begun = story.begun || fate_read(run.child.fate).begun;
-	if (story_check(&story, e) != 0) {
+	story.begun = story.begun || run_state_read(run.child.fate).begun;
+	if (reports_check(&story, e) != 0) {
 		spawn_finish(&run.child, &usage);
 		return -1;
 	}
@@ -564,16 +564,16 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	struct outcome o = {0};
 	struct usage usage = {0};
-	struct story story;
+	struct reports story;
 
-	story_init(&story);
+	reports_init(&story);
 	story.begun = true;
 	running_wait(r, &story, false);
 	struct records records = take_records(&r->child);
 	spawn_finish(&r->child, &usage);
-	story_done(&story);
-	story_settle(&story, &usage.fate);
-	int rc = story_check(&story, e);
+	reports_done(&story);
+	reports_settle(&story, &usage.fate);
+	int rc = reports_check(&story, e);
 	if (rc == 0) {
 		outcome_fill(&o, &story, &usage, r->plan);
 		created_read(r->plan, records.journal, &o.created);

@@ -81,7 +81,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
 void outcome_done(struct outcome *o);
-const char *reason_name(enum reason r);
+const char *outcome_reason_name(enum reason r);
 
 /* How a command ended, as its first process told it. */
 struct ending {
@@ -93,6 +93,7 @@ struct ending {
 };
 
 /* The one word for it. */
-enum reason reason_of(const struct ending *end, const struct usage *u, const struct plan *plan);
+enum reason outcome_reason(const struct ending *end, const struct usage *u,
+			   const struct plan *plan);
 
 #endif

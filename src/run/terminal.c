@@ -124,7 +124,7 @@ void terminal_stop(struct terminal *t) {
 /* The caller's job stops for a ^Z alone.  A command that stops itself waits for a
  * SIGCONT; meanwhile ^Z stops the job, and ^C or ^\ continues the command, which has the
  * terminal's SIGINT or SIGQUIT pending. */
-enum job_act job_typed(struct job *j, struct feed *f, int64_t now) {
+enum job_act terminal_job_typed(struct job *j, struct stdin_feed *f, int64_t now) {
 	bool stop = f->typed_stop, end = f->typed_end;
 
 	f->typed_stop = f->typed_end = false;
@@ -139,7 +139,7 @@ enum job_act job_typed(struct job *j, struct feed *f, int64_t now) {
 	return JOB_GO_ON;
 }
 
-enum job_act job_told(struct job *j, bool halted, int64_t now) {
+enum job_act terminal_job_stopped(struct job *j, bool halted, int64_t now) {
 	bool typed = j->typed_at >= 0 && now - j->typed_at < TYPED_MS;
 
 	j->halted = halted;
@@ -150,7 +150,7 @@ enum job_act job_told(struct job *j, bool halted, int64_t now) {
 	return j->typed;
 }
 
-void job_continued(struct job *j) {
+void terminal_job_continued(struct job *j) {
 	*j = JOB_NONE;
 }
 
@@ -221,7 +221,7 @@ static void add_rows(sigset_t *watched, bool forward, bool terminal) {
 	}
 }
 
-int signals_block(struct signals *s, bool forward, bool terminal, struct err *e) {
+int terminal_signals_block(struct signals *s, bool forward, bool terminal, struct err *e) {
 	sigset_t watched, blocked;
 
 	*s = (struct signals){.fd = -1};
@@ -258,7 +258,7 @@ static void drop_quiet(const struct signals *s) {
 	}
 }
 
-void signals_restore(struct signals *s) {
+void terminal_signals_restore(struct signals *s) {
 	drop_quiet(s);
 	for (int n = 1; n <= SIGRTMAX; n++) {
 		if (sigismember(&s->late, n) == 1) {
@@ -269,7 +269,7 @@ void signals_restore(struct signals *s) {
 	signal_mask(SIG_SETMASK, &s->old, NULL);
 }
 
-int signals_next(const struct signals *s) {
+int terminal_signals_next(const struct signals *s) {
 	struct signalfd_siginfo info;
 
 	if (s->fd < 0 || read(s->fd, &info, sizeof info) != (ssize_t)sizeof info) {
@@ -287,11 +287,11 @@ static bool asks_to_end(int number) {
 	return false;
 }
 
-bool signals_late(struct signals *s) {
+bool terminal_signals_late(struct signals *s) {
 	bool ends = false;
 	int number;
 
-	while ((number = signals_next(s)) != 0) {
+	while ((number = terminal_signals_next(s)) != 0) {
 		(void)sigaddset(&s->late, number);
 		ends |= asks_to_end(number);
 	}

@@ -4,7 +4,7 @@
 #define CORRAL_RUN_TERMINAL_H
 
 #include "base/err.h"
-#include "run/relay.h"
+#include "run/streams.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -53,11 +53,11 @@ struct job {
 #define JOB_NONE ((struct job){.typed_at = -1})
 
 /* Takes the keys that the feed saw. */
-enum job_act job_typed(struct job *j, struct feed *f, int64_t now);
+enum job_act terminal_job_typed(struct job *j, struct stdin_feed *f, int64_t now);
 
 /* The command stopped, or continued. */
-enum job_act job_told(struct job *j, bool halted, int64_t now);
-void job_continued(struct job *j);
+enum job_act terminal_job_stopped(struct job *j, bool halted, int64_t now);
+void terminal_job_continued(struct job *j);
 
 struct signals {
 	int fd; /* becomes readable with one; -1: nothing is watched */
@@ -69,15 +69,15 @@ struct signals {
 /* Blocks SIGPIPE and SIGXFSZ in this thread, so that a reader that went away and a
  * file that may not grow are an errno, and what is to be forwarded; a terminal run
  * forwards always. */
-int signals_block(struct signals *s, bool forward, bool terminal, struct err *e);
+int terminal_signals_block(struct signals *s, bool forward, bool terminal, struct err *e);
 
 /* Puts the mask back; late signals reach this thread then. */
-void signals_restore(struct signals *s);
+void terminal_signals_restore(struct signals *s);
 
 /* The next signal, or 0. */
-int signals_next(const struct signals *s);
+int terminal_signals_next(const struct signals *s);
 
 /* Makes all that wait late ones; true when one of them asks a program to end. */
-bool signals_late(struct signals *s);
+bool terminal_signals_late(struct signals *s);
 
 #endif

@@ -110,7 +110,7 @@ def register(suite):
         words = ("--level", "standard", "--processes", "30")
         result = sampled(box, "limits.processes", *words, "-c", script)
         equal([result["reason"], result["stdout"]], ["limit", ""], f"{result}")
-        contains(guarantee(result, "limits.processes")["why"], "sampled every 10 to 100 ms", "as linux/pace.h has it")
+        contains(guarantee(result, "limits.processes")["why"], "sampled every 10 to 100 ms", "as linux/sample_interval.h has it")
         result = sampled(box, "limits.processes", *words, "-c", "for i in $(seq 20); do sleep 0.3 & done; wait; echo fine")
         equal([result["reason"], result["stdout"]], ["exit", "fine\n"], f"{result}")
 

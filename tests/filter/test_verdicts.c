@@ -260,7 +260,7 @@ static void compare_variant(enum bpf_arch arch, const struct variant *v) {
 	buf_init(&got);
 	buf_init(&want);
 	verdicts_write(arch, &p, &got);
-	if (file_read(path, 1 << 20, &want) != 0) {
+	if (fd_read_file(path, 1 << 20, &want) != 0) {
 		printf("# cannot read %s\n", path);
 		test_failed = true;
 	} else {
@@ -301,8 +301,8 @@ TEST(nothing_is_asked_without_a_broker) {
 		for (size_t k = 0; k < c->count; k++) {
 			asks = asks || c->refusals[k].error == ASK_BROKER;
 		}
-		CHECK(!asks ||
-		      (r->with & ~(unsigned)(TRAIT_SHARED | TRAIT_NO_NET | TRAIT_OPEN)) != 0);
+		CHECK(!asks || (r->with &
+				~(unsigned)(TRAIT_NO_NAMESPACES | TRAIT_NO_NET | TRAIT_OPEN)) != 0);
 	}
 }
 

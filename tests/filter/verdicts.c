@@ -138,7 +138,8 @@ static const struct probe probes[] = {
 /* clang-format on */
 
 #define STANDARD                                                                                   \
-	(TRAIT_SHARED | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_MEMORY | TRAIT_MARKS)
+	(TRAIT_NO_NAMESPACES | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_MEMORY |        \
+	 TRAIT_MARKS)
 
 const struct variant variants[] = {
 	{"", 0},
@@ -150,9 +151,9 @@ const struct variant variants[] = {
 	{"_pinned_standard", STANDARD | TRAIT_PINNED},
 	{"_gate", TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_GATE},
 	{"_gate_standard", STANDARD | TRAIT_GATE},
-	{"_alone", TRAIT_SHARED | TRAIT_NO_NET},
-	{"_minimal",
-	 TRAIT_SHARED | TRAIT_OPEN | TRAIT_NO_NET | TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_SIGNALS},
+	{"_alone", TRAIT_NO_NAMESPACES | TRAIT_NO_NET},
+	{"_minimal", TRAIT_NO_NAMESPACES | TRAIT_OPEN | TRAIT_NO_NET | TRAIT_BROKER |
+			     TRAIT_SOCKETS | TRAIT_SIGNALS},
 };
 const size_t variants_count = ARRAY_LEN(variants);
 

@@ -125,7 +125,7 @@ static void error_is_told(const struct err *e) {
 	free(text);
 }
 
-static void outcome_is_told(const struct story *s, const struct model *m) {
+static void outcome_is_told(const struct reports *s, const struct model *m) {
 	static const struct plan plan = {.timeout_ms = LIMIT_NONE};
 	const struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
 	struct corral_result result = {0};
@@ -144,10 +144,10 @@ static void outcome_is_told(const struct story *s, const struct model *m) {
 	free(text);
 }
 
-static void judge(const struct story *s, const struct model *m) {
+static void judge(const struct reports *s, const struct model *m) {
 	struct err e = {0};
 	HOLDS(s->over && s->failed == m->failed && s->begun == m->begun && s->ended == m->ended);
-	if (story_check(s, &e) != 0) {
+	if (reports_check(s, &e) != 0) {
 		HOLDS(m->failed || !m->begun);
 		error_is_told(&e);
 	} else {
@@ -159,26 +159,26 @@ static void judge(const struct story *s, const struct model *m) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct input in = {data, size};
 	struct model m = {0};
-	struct story story;
+	struct reports story;
 	int ends[2];
 
 	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	size_t before = open_descriptors(ends[0]);
 	const struct child child = {.pidfd = -1, .channel = ends[0]};
-	story_init(&story);
+	reports_init(&story);
 	for (size_t n = 0; in.left > 0 && n < MESSAGES_MAX; n++) {
 		uint8_t what = input_byte(&in);
 		size_t fds = what & 4 ? (what >> 4) % (FDS_MAX + 1) : 0;
 		if ((what & 3) == 0) {
-			story_read(&story, &child);
+			reports_read(&story, &child);
 		} else {
 			((what & 3) == 1 ? send_bytes : send_report)(&in, ends[1], fds, &m);
 		}
 	}
 	(void)close(ends[1]);
-	story_read(&story, &child);
+	reports_read(&story, &child);
 	judge(&story, &m);
-	story_done(&story);
+	reports_done(&story);
 	HOLDS(open_descriptors(ends[0]) == before - 1); /* the child's end is closed */
 	(void)close(ends[0]);
 	return 0;

@@ -3,9 +3,9 @@
  * The first byte chooses: a question, an answer to our question for a.test (A or AAAA), or the
  * two files, with a NUL between them.  What is read stays within its bounds and is made of
  * names; what is written back is an answer, and says the same when it is read again. */
-#include "gate/dns.h"
-#include "gate/hosts.h"
-#include "gate/servers.h"
+#include "net/dns.h"
+#include "gate/dns/hosts.h"
+#include "gate/dns/resolv_conf.h"
 
 #include "base/auto.h"
 #include "fuzz.h"
@@ -110,11 +110,11 @@ static void fuzz_answer(const uint8_t *data, size_t size, int type) {
 
 static void fuzz_files(struct input *in) {
 	static struct hosts hosts;
-	struct servers servers;
+	struct resolv_conf servers;
 	struct dns_answer v4, v6;
 	auto_free char *conf = input_until(in, '\0'), *file = input_rest(in);
-	servers_read(&servers, conf == NULL ? "" : conf, 2000);
-	HOLDS(servers.count >= 1 && servers.count <= SERVERS_MAX);
+	resolv_conf_read(&servers, conf == NULL ? "" : conf, 2000);
+	HOLDS(servers.count >= 1 && servers.count <= RESOLV_CONF_MAX);
 	HOLDS(servers.timeout_ms >= 1000 && servers.timeout_ms <= 30000);
 	HOLDS(servers.attempts >= 1 && servers.attempts <= 5);
 	hosts.count = hosts.used = 0;

@@ -2,31 +2,31 @@
  *
  * What is left reads as git reads it, holds nothing that would be removed once
  * more, and has every entry that was there, but for those that are gone. */
-#include "plan/gitclean.h"
-#include "plan/gitconfig.h"
+#include "plan/git/clean.h"
+#include "plan/git/config.h"
 
 #include "base/auto.h"
 #include "fuzz.h"
 
 /* Entries; -1 where git would stop. */
 static long count(const char *text, size_t len) {
-	struct gitconfig c;
+	struct git_config c;
 	enum gitconfig_event event;
 	long n = 0;
 
-	gitconfig_init(&c, text, len);
-	while ((event = gitconfig_next(&c)) != GITCONFIG_END && n >= 0) {
+	git_config_init(&c, text, len);
+	while ((event = git_config_next(&c)) != GITCONFIG_END && n >= 0) {
 		HOLDS(c.start < c.end && c.end <= len);
 		n = event == GITCONFIG_BAD ? -1 : n + (event == GITCONFIG_ENTRY);
 		HOLDS(event != GITCONFIG_ENTRY ||
 		      (c.start < c.value_at && c.value_at <= c.value_end && c.value_end <= c.end));
 	}
-	gitconfig_done(&c);
+	git_config_done(&c);
 	return n;
 }
 
 static void check(const char *text, size_t len, struct buf *out, struct buf *again) {
-	enum gitclean got = gitclean(text, len, out);
+	enum git_clean got = git_clean(text, len, out);
 	long before = count(text, len);
 
 	HOLDS(before >= 0 || got != GITCLEAN_CHANGED);
@@ -37,7 +37,7 @@ static void check(const char *text, size_t len, struct buf *out, struct buf *aga
 	HOLDS(got != GITCLEAN_SAME || (out->len == len && memcmp(out->data, text, len) == 0));
 	long after = count(out->data, out->len);
 	HOLDS(after >= 0 && after <= before);
-	HOLDS(gitclean(out->data, out->len, again) == GITCLEAN_SAME);
+	HOLDS(git_clean(out->data, out->len, again) == GITCLEAN_SAME);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

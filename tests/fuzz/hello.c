@@ -4,7 +4,7 @@
  * where records cut the message; a name that is told stands in the message. */
 #include "fuzz.h"
 
-#include "gate/hello.h"
+#include "net/tls_hello.h"
 
 /* The records' fragments, one behind the other, while there are whole ones. */
 static size_t join(const uint8_t *data, size_t size, uint8_t *out) {
@@ -36,22 +36,23 @@ static bool stands_in(const char *name, const uint8_t *text, size_t len) {
 	return false;
 }
 
-static void same(const struct hello *a, const struct hello *b) {
+static void same(const struct tls_hello *a, const struct tls_hello *b) {
 	HOLDS(a->named == b->named);
 	HOLDS(!a->named || strcmp(a->server.name, b->server.name) == 0);
 }
 
 /* Every prefix, or thousands of them. */
-static void in_parts(const uint8_t *data, size_t size, enum sniff whole, const struct hello *h) {
+static void in_parts(const uint8_t *data, size_t size, enum sniff whole,
+		     const struct tls_hello *h) {
 	size_t step = 1 + size / 4096;
 	enum sniff told = SNIFF_MORE;
-	struct hello part = {0};
+	struct tls_hello part = {0};
 	const char *why = NULL;
 	for (size_t n = 0; n < size && told == SNIFF_MORE; n += step) {
-		told = hello_read(data, n, &part, &why);
+		told = tls_hello_read(data, n, &part, &why);
 		HOLDS(told == SNIFF_MORE || told == whole);
 		HOLDS(told != SNIFF_BAD || why != NULL);
-		HOLDS(hello_begins(data, n) || told == SNIFF_BAD);
+		HOLDS(tls_hello_begins(data, n) || told == SNIFF_BAD);
 	}
 	if (told == SNIFF_DONE) {
 		same(&part, h);
@@ -59,10 +60,10 @@ static void in_parts(const uint8_t *data, size_t size, enum sniff whole, const s
 }
 
 /* The same message in records of another size. */
-static void cut_again(const uint8_t *message, size_t len, size_t cut, const struct hello *h) {
+static void cut_again(const uint8_t *message, size_t len, size_t cut, const struct tls_hello *h) {
 	uint8_t *wire = malloc(6 * len + 5);
 	size_t at = 0;
-	struct hello again = {0};
+	struct tls_hello again = {0};
 	const char *why = NULL;
 	if (wire == NULL) {
 		abort();
@@ -73,15 +74,15 @@ static void cut_again(const uint8_t *message, size_t len, size_t cut, const stru
 		memcpy(wire + at + 5, message + i, n);
 		at += 5 + n;
 	}
-	HOLDS(hello_read(wire, at, &again, &why) == SNIFF_DONE);
+	HOLDS(tls_hello_read(wire, at, &again, &why) == SNIFF_DONE);
 	same(&again, h);
 	free(wire);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-	struct hello h = {0};
+	struct tls_hello h = {0};
 	const char *why = NULL;
-	enum sniff whole = hello_read(data, size, &h, &why);
+	enum sniff whole = tls_hello_read(data, size, &h, &why);
 	in_parts(data, size, whole, &h);
 	HOLDS(whole != SNIFF_BAD || why != NULL);
 	if (whole != SNIFF_DONE) {

@@ -66,8 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	if (ip_parse_any(s, size, &ip)) {
 		check_ip(&ip);
 	}
-	if (network_parse(s, size, &n)) {
-		HOLDS(n.bits <= 128 && network_holds(&n, &n.ip));
+	if (ip_network_parse(s, size, &n)) {
+		HOLDS(n.bits <= 128 && ip_network_holds(&n, &n.ip));
 	}
 	free(s);
 	return 0;

@@ -5,7 +5,7 @@
  * forwarded is a head that is accepted again, for the same host and with the same body. */
 #include "fuzz.h"
 
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <strings.h>
 
@@ -70,13 +70,13 @@ static void head_in_parts(const uint8_t *data, size_t size, enum sniff whole,
 	for (size_t n = 0; n <= size && told == SNIFF_MORE; n += step) {
 		told = http_head_read(data, n, &part, &status, &why);
 		HOLDS(told == SNIFF_MORE || told == whole);
-		begun = begun == SNIFF_MORE ? http_begins(data, n) : begun;
+		begun = begun == SNIFF_MORE ? http_sniff(data, n) : begun;
 	}
 	if (told == SNIFF_DONE) {
 		same_head(&part, h);
-		HOLDS(http_begins(data, size) == SNIFF_DONE && begun != SNIFF_BAD);
+		HOLDS(http_sniff(data, size) == SNIFF_DONE && begun != SNIFF_BAD);
 	}
-	HOLDS(begun != SNIFF_DONE || http_begins(data, size) == SNIFF_DONE);
+	HOLDS(begun != SNIFF_DONE || http_sniff(data, size) == SNIFF_DONE);
 }
 
 static void is_forwarded(const uint8_t *data, const struct http_head *h) {
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 		head_in_parts(data, size, told, &h);
 		HOLDS(told != SNIFF_BAD || (why != NULL && status >= 400 && status <= 505));
 		if (told != SNIFF_DONE) {
-			HOLDS(http2_begins(data, size) != SNIFF_DONE || told == SNIFF_BAD);
+			HOLDS(http_sniff_http2(data, size) != SNIFF_DONE || told == SNIFF_BAD);
 			return 0;
 		}
 		HOLDS(h.len <= size && h.len <= HTTP_HEAD_MAX);

@@ -2,8 +2,8 @@
  *
  * Nothing but a line of a [user] section may appear in the first, no control
  * character does, and what is written reads the same. */
-#include "plan/gitsettings.h"
-#include "plan/identity.h"
+#include "plan/git/settings.h"
+#include "plan/git/identity.h"
 
 #include "base/auto.h"
 #include "fuzz.h"
@@ -20,12 +20,12 @@ static void check_settings(const char *text) {
 
 	buf_init(&first.text);
 	buf_init(&again.text);
-	gitsettings_read(&first, text);
+	git_settings_read(&first, text);
 	if (first.text.data != NULL) {
 		HOLDS(first.text.len < GITSETTINGS_MAX);
 		HOLDS(strstr(first.text.data, "= \"!") == NULL &&
 		      strstr(first.text.data, "= !") == NULL);
-		gitsettings_read(&again, first.text.data);
+		git_settings_read(&again, first.text.data);
 		HOLDS(again.text.data != NULL && strcmp(first.text.data, again.text.data) == 0);
 	}
 	buf_done(&first.text);

@@ -92,7 +92,7 @@ static void as_rule(const char *text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct input in = {data, size};
 	auto_free char *name = input_rest(&in);
-	HOLDS(env_row_for(name) == expect(name));
+	HOLDS(environment_row_for(name) == expect(name));
 	as_grant(name);
 	as_rule(name);
 	return 0;

@@ -17,6 +17,7 @@
 #include "fuzz.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/paths.h"
 
@@ -207,7 +208,7 @@ static void nothing_is_made_in_trees(const struct plan *plan) {
 
 /* ---- promises ---- */
 
-static bool has_mechanism(const struct promise *p, const char *name) {
+static bool has_mechanism(const struct guarantee_report *p, const char *name) {
 	for (size_t i = 0; i < ARRAY_LEN(p->by) && p->by[i] != NULL; i++) {
 		if (streq(p->by[i], name)) {
 			return true;
@@ -217,7 +218,7 @@ static bool has_mechanism(const struct promise *p, const char *name) {
 }
 
 static void promise_is_kept(const struct world *w, const struct plan *plan, enum guarantee g) {
-	const struct promise *p = &plan->promises[g];
+	const struct guarantee_report *p = &plan->guarantees[g];
 	const struct host_cgroup *c = &w->h.cgroup;
 	HOLDS((p->state == STATE_ENFORCED) == (p->why == NULL));
 	HOLDS((p->state == STATE_ABSENT) == (p->by[0] == NULL));
@@ -237,7 +238,7 @@ static void promise_is_kept(const struct world *w, const struct plan *plan, enum
 }
 
 static void limits_are_asked(const struct world *w, const struct plan *plan) {
-	const struct promise *p = plan->promises;
+	const struct guarantee_report *p = plan->guarantees;
 	const struct value *v = w->p.values;
 	HOLDS(p[GUARANTEE_LIMITS_MEMORY].state != STATE_ENFORCED ||
 	      plan->memory_bytes == v[KEY_LIMITS_MEMORY].num);
@@ -275,8 +276,8 @@ static void environment_is_sorted(const struct plan *plan) {
 static void explains(const struct plan *plan, const struct policy *p, struct buf *json) {
 	auto_buf text = {0};
 	plan_explain(plan, p, false, &text);
-	for (const char *at = text.data; *at != '\0'; at += char_length(at)) {
-		HOLDS(*at == '\n' || control_length(at) == 0);
+	for (const char *at = text.data; *at != '\0'; at += str_char_length(at)) {
+		HOLDS(*at == '\n' || str_control_length(at) == 0);
 	}
 	plan_explain(plan, p, true, json);
 	json_t *tree = json_loadb(json->data, json->len, JSON_REJECT_DUPLICATES, NULL);

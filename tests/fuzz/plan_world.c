@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/profiles.h"
 

@@ -2,19 +2,19 @@
  *
  * The first byte chooses the format.  Each word that is found lies in the text or is made
  * of it; an address has a host by the one grammar, which reads back as itself, and a port. */
-#include "plan/address.h"
-#include "plan/registry_files.h"
+#include "plan/net/url_host.h"
+#include "plan/net/registry_files.h"
 
 #include "base/arena.h"
 #include "base/auto.h"
 #include "fuzz.h"
 
-static void check_address(const struct address *a) {
+static void check_address(const struct url_host *a) {
 	struct hostname again;
 	char text[IP_TEXT];
 
-	if (a->kind != ADDRESS_HOST) {
-		HOLDS(a->kind == ADDRESS_NONE || a->host.why != NULL);
+	if (a->kind != URL_HOST_HOST) {
+		HOLDS(a->kind == URL_HOST_NONE || a->host.why != NULL);
 		return;
 	}
 	HOLDS(a->port != 0);
@@ -28,13 +28,13 @@ static void check_address(const struct address *a) {
 }
 
 static void found(void *arg, const char *word, size_t len) {
-	struct address a;
+	struct url_host a;
 	size_t *left = arg;
 
 	HOLDS(len > 0 && len <= *left + sizeof "https://");
-	(void)address_of_url(word, len, &a);
+	(void)url_host_of_url(word, len, &a);
 	check_address(&a);
-	(void)address_of_remote(word, len, &a);
+	(void)url_host_of_remote(word, len, &a);
 	check_address(&a);
 }
 
@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct registry_reader r = {.a = &a, .found = found, .arg = &len};
 	registry_read(&r, (enum registry_format)((unsigned char)text[0] % REGISTRY_FORMAT_COUNT),
 		      text + 1);
-	struct address address;
-	(void)address_of_remote(text + 1, len - 1, &address);
+	struct url_host address;
+	(void)url_host_of_remote(text + 1, len - 1, &address);
 	check_address(&address);
 	arena_done(&a);
 	return 0;

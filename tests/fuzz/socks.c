@@ -4,9 +4,9 @@
  * port is not 0; an answer is one that the protocol has. */
 #include "fuzz.h"
 
-#include "gate/socks.h"
+#include "net/socks.h"
 
-struct talk {
+struct conversation {
 	struct socks s;
 	enum sniff told;
 	size_t used, len;
@@ -14,9 +14,9 @@ struct talk {
 };
 
 /* step bytes more with every read(2). */
-static void talk(struct talk *t, const uint8_t *data, size_t size, size_t step) {
+static void talk(struct conversation *t, const uint8_t *data, size_t size, size_t step) {
 	size_t come = 0;
-	*t = (struct talk){0};
+	*t = (struct conversation){0};
 	while (t->told == SNIFF_MORE && come < size) {
 		size_t used = 0;
 		come = size - come < step ? size : come + step;
@@ -30,7 +30,7 @@ static void talk(struct talk *t, const uint8_t *data, size_t size, size_t step) 
 	}
 }
 
-static void is_right(const struct talk *t) {
+static void is_right(const struct conversation *t) {
 	uint8_t reply[SOCKS_REPLY_MAX];
 	if (t->told == SNIFF_BAD) {
 		HOLDS(t->s.why != NULL);
@@ -47,7 +47,7 @@ static void is_right(const struct talk *t) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-	static struct talk whole, parts;
+	static struct conversation whole, parts;
 	size = size < 2 * SOCKS_MAX ? size : 2 * SOCKS_MAX;
 	talk(&whole, data, size, SOCKS_MAX);
 	is_right(&whole);

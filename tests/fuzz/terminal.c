@@ -27,7 +27,7 @@ static void is_harmless(const char *text, bool newlines) {
 			there++;
 		}
 		/* Of a whole character the rest may be any; of a broken one it is judged. */
-		p += there == more && utf8_length(p, (size_t)more + 1) > 0 ? more : 0;
+		p += there == more && str_utf8_length(p, (size_t)more + 1) > 0 ? more : 0;
 	}
 }
 
@@ -54,13 +54,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	auto_free char *text = input_rest(&in);
 	const struct origin from = {.kind = ORIGIN_PROJECT, .name = text};
 	char short_form[40], origin[64];
-	is_harmless(shown(text, short_form, sizeof short_form), false);
-	is_harmless(origin_text(&from, origin, sizeof origin), false);
+	is_harmless(value_shown(text, short_form, sizeof short_form), false);
+	is_harmless(policy_origin_text(&from, origin, sizeof origin), false);
 	in_a_policy(text);
 	in_json(text);
-	hide_controls(text, true);
+	str_hide_controls(text, true);
 	is_harmless(text, true);
-	hide_controls(text, false);
+	str_hide_controls(text, false);
 	is_harmless(text, false);
 	return 0;
 }

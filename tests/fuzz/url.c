@@ -3,7 +3,7 @@
  * What is accepted begins with a scheme of two, names its host in plain letters right behind
  * "//", and that host is neither special nor spelled oddly.  Said again here with the C
  * library's words. */
-#include "gate/url.h"
+#include "net/url.h"
 
 #include "fuzz.h"
 

@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 		HOLDS(e.kind == ERR_USAGE);
 	} else if (is_number(k)) {
 		HOLDS(v.num == want);
-		const char *words = value_number(k, v.num, printed, sizeof printed);
+		const char *words = number_value(k, v.num, printed, sizeof printed);
 		HOLDS(value_from_text(&w, k, words, &again, &e) == 0 && again.num == v.num);
 	}
 	arena_done(&a);

@@ -119,7 +119,7 @@ ALLOWED = {
 NOT_FOLLOWED = re.compile(r"layers$|layer_\w+$")
 
 # What the broker in the guard's loop judges by, outside base and linux.
-JUDGES = ("src/data/lasting.c", "src/data/ranges.c", "src/plan/rules.c", "src/plan/sight.c", "src/data/syscalls.c")
+JUDGES = ("src/data/lasting.c", "src/data/ranges.c", "src/plan/rules.c", "src/plan/visibility.c", "src/data/syscalls.c")
 BROKER = ["broker_init", "broker_serve"]
 # A process of its own that puts a new file into the view; it is a copy of the caller too.
 HELPERS = ["follow_help"]
@@ -151,7 +151,7 @@ def reference_graph(tree):
     graph = {}
     with tempfile.TemporaryDirectory() as place:
         files = {file: f"{place}/{number}.o"
-                 for number, file in enumerate(tree.whole().files("src/base/*.c", "src/linux/**/*.c", "src/gate/*.c", *JUDGES))}
+                 for number, file in enumerate(tree.whole().files("src/base/*.c", "src/linux/**/*.c", "src/gate/**/*.c", "src/net/*.c", *JUDGES))}
         said = tree.each_of(files, lambda file: ["gcc", *FLAGS, "-O1", "-fno-inline", "-fno-pic", "-ffunction-sections",
                                                  "-fdata-sections", "-c", "-o", files[file], file])
         assert not said, said
@@ -162,7 +162,7 @@ def reference_graph(tree):
 
 @check("between clone and exec there are system calls only",
        replace("src/linux/init.c", "\tstatic char stack[", "\tfree(k);\n\tstatic char stack["),
-       replace("src/linux/layers/names.c", "err *e) {\n", "err *e) {\n\tsetenv(\"x\", \"y\", 1);\n"))
+       replace("src/linux/layers/hostname.c", "err *e) {\n", "err *e) {\n\tsetenv(\"x\", \"y\", 1);\n"))
 def system_calls_only(tree):
     graph = reference_graph(tree)
     roots = [name for file in tree.whole().files("src/linux/layers/*.c")

@@ -11,13 +11,18 @@ ROOMS = {
     "policy": ["base", "data"],
     "plan": ["base", "data", "policy"],
     "files": ["base", "data", "policy", "plan"],
-    "gate": ["base", "data", "policy", "plan"],
-    "linux": ["base", "data", "policy", "plan", "gate"],
+    "net": ["base", "data", "policy", "plan"],
+    "gate": ["base", "data", "policy", "plan", "net"],
+    "linux": ["base", "data", "policy", "plan", "net", "gate"],
     "cow": ["base", "data", "policy", "plan"],
-    "run": ["base", "data", "policy", "plan", "gate", "linux"],
-    "lib": ["base", "data", "policy", "plan", "files", "gate", "linux", "cow", "run"],
+    "run": ["base", "data", "policy", "plan", "net", "gate", "linux"],
+    "lib": ["base", "data", "policy", "plan", "files", "net", "gate", "linux", "cow", "run"],
+    "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }
+
+# Rooms that compile for any operating system: they make no system call of Linux.
+PORTABLE = ("data", "policy", "plan", "net")
 
 
 def included(text):
@@ -32,7 +37,7 @@ def includes(tree):
         room = path.split("/")[1]
         for target in included(tree.text(path)):
             other = target.split("/")[0]
-            public = target == "corral.h" and room in ("lib", "cli")
+            public = target == "corral.h" and room in ("lib", "selftest", "cli")
             if not public and other != room and other not in ROOMS[room]:
                 bad.append(f"{path} includes {target}")
     return bad
@@ -60,6 +65,41 @@ def systems(tree):
     word = re.compile(r"^#\s*(if|ifdef|ifndef|elif)\b.*__(linux|APPLE|FreeBSD|OpenBSD|NetBSD)\w*|\b_WIN32\b")
     return [f"{f}:{n}: {line}" for f, n, line in tree.lines("src/**/*.[ch]")
             if word.search(line) and not f.startswith("src/base/")]
+
+
+@check("portable rooms include no header of Linux", append("src/net/url.c", "#include <linux/if.h>\n"),
+       append("src/plan/plan.c", "#include <sys/epoll.h>\n"))
+def portable(tree):
+    bound = re.compile(r'^#include <(linux/|sys/(epoll|prctl|ioctl|syscall|mount|eventfd|signalfd)\.h)')
+    return [f"{f}:{n}: {line}" for f, n, line in tree.lines(*(f"src/{room}/**/*.[ch]" for room in PORTABLE))
+            if bound.search(line)]
+
+
+# Prefixes of functions that a room shares, beside the names of its files.
+SHARED_PREFIXES = {
+    "src/linux/broker/": "serve",  # the handlers of broker.c's table, one a system call
+    "src/files/": "tool",          # the file tools, declared in tools.h
+    "src/policy/": "doc",          # documents of any format, declared in doc.h
+    "src/": "corral",              # include/corral.h
+}
+DEFINITION = re.compile(r"^(?!static\b|typedef\b|extern\b)(?:[a-z_]\w*[ *]+)+\**(\w+)\([^;]*\{$", re.MULTILINE)
+
+
+def prefixes(path):
+    """The words that a public function of this file may begin with: its file, its room, what they share."""
+    parts = path[len("src/"):-len(".c")].split("/")
+    stem = parts[-1]
+    singular = re.sub(r"ies$", "y", stem) if stem.endswith("ies") else stem[:-1] if stem.endswith("s") else stem
+    return {stem, singular, stem.split("_")[0], stem + "s", stem + "d", *parts[:-1],
+            *(word for room, word in SHARED_PREFIXES.items() if path.startswith(room))}
+
+
+@check("a public function begins with the name of its file or of its room",
+       append("src/base/fd.c", "\nint planted_read(void) {\n\treturn 0;\n}\n"))
+def prefixed(tree):
+    return [f"{path}: {name}()" for path in tree.files("src/**/*.c") if not path.startswith("src/cli/")
+            for name in DEFINITION.findall(tree.text(path)) if not name.startswith("__")  # glibc's own, for musl
+            if not any(name == word or name.startswith(word + "_") for word in prefixes(path))]
 
 
 CONTRACT = ("Should:", "Must not:", "Fails:")

@@ -58,10 +58,10 @@ TABLES = {
 }
 
 MOUNTS = "linux/layers/mounts.c"
-TREES = "linux/trees.h"
+TREES = "linux/mount_api.h"
 LANDLOCK = "linux/layers/landlock.c"
 INIT = "linux/init.c"
-LINKS = "linux/broker/links.c"
+LINKS = "linux/broker/hardlinks.c"
 MASKS = "plan/masks.c"
 CAPABILITIES = "linux/layers/capabilities.c"
 VIEW = "plan/view.c"
@@ -127,8 +127,8 @@ STEPS = {
         "MOUNT_ATTR_NODEV;",
         "NS19 FS26 FS44 FS45 DN07", ("landlock",)),
     "bind: attributes reach submounts": step(
-        TREES, "tree_restrict(tree, attributes, AT_RECURSIVE)",
-        "tree_restrict(tree, attributes, 0)",
+        TREES, "mount_tree_restrict(tree, attributes, AT_RECURSIVE)",
+        "mount_tree_restrict(tree, attributes, 0)",
         "FS26 NS19", ("landlock",)),
     "bind: submounts are shown": step(TREES, "AT_EMPTY_PATH | AT_RECURSIVE);", "AT_EMPTY_PATH);", "FS26"),
     "bind: private propagation": step(
@@ -148,16 +148,16 @@ STEPS = {
         "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;",
         ""),
     "mask file: read-only": step(
-        MOUNTS, "tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
-        "tree_bind(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
+        MOUNTS, "mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
+        "mount_tree_bind(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
         "DN26 NS19 DN01b"),
     "mask directory: not listable": step(MOUNTS, '{"mode", "0111"}', '{"mode", "0777"}', "DN01a"),
     "mask directory: sealed": step(
-        MOUNTS, "if (fd < 0 || tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {",
+        MOUNTS, "if (fd < 0 || mount_tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {",
         "if (fd < 0) {",
         "DN01a NS19"),
     "root: sealed": step(
-        MOUNTS, "tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {",
+        MOUNTS, "mount_tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {",
         "0) {",
         "NS19", ("landlock",)),
     "root: size": step(MOUNTS, '{"size", decimal(size, digits)}, ', "", "RS04"),
@@ -167,9 +167,9 @@ STEPS = {
         "FS01 FS02 FS20 NS19", ("landlock",)),
     "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT26"),
     "pin: read-only": step(
-        MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn tree_bind(at,"
+        MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn mount_tree_bind(at,"
                 " at",
-        "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\treturn tree_bind(at, at",
+        "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\treturn mount_tree_bind(at, at",
         "PF02 NS07 NS19", ("landlock",)),
     "proc: hidepid": step(
         MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),',
@@ -304,14 +304,14 @@ STEPS = {
         "SU25"),
     "git: what decides is kept": step(
         MASKS, "\tgit_keep(b);\n",
-        "\t(void)git_keep;\n",
+        "\t(void)git_protect;\n",
         "PS01 PS03 PS04 PS05 PS07 PS08 PS09 PS21 PS34"),
     "git: the other side agrees": step(
-        "plan/git.c", "return agrees(b, r) ? NULL",
+        "plan/git/git.c", "return agrees(b, r) ? NULL",
         "(void)agrees;\n\treturn true ? NULL",
         "PS08a"),
     "git: credentials are removed": step(
-        "plan/gitkeep.c", "} else if (got != GITCLEAN_SAME && ",
+        "plan/git/protect.c", "} else if (got != GITCLEAN_SAME && ",
         "} else if (0 && ",
         "PS34"),
     "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT19"),
@@ -325,14 +325,14 @@ STEPS = {
         "(void)pin_ancestors;",
         "DN05 DN06 DN35"),
     "grants: reserved paths": step(
-        VIEW, "const char *why = reserved_reason(s->path);\n\tif (why == NULL) {\n\t\twhy = reserved_reason("
+        VIEW, "const char *why = plan_reserved_reason(s->path);\n\tif (why == NULL) {\n\t\twhy = plan_reserved_reason("
               "s->canonical);\n\t}\n",
         "const char *why = NULL;\n",
         "MT06"),
     "grants: own directories": step(
-        VIEW, "if (why == NULL && own_dir_of(b, s->canonical) != NULL) {", "if (0) {", "MT21"),
+        VIEW, "if (why == NULL && plan_own_dir(b, s->canonical) != NULL) {", "if (0) {", "MT21"),
     "grants: links that an earlier command left": step(
-        VIEW, "if (why == NULL && led_astray(b, s->path, s->canonical)) {", "if (0) {", "SU29 SU29a SU29b"),
+        VIEW, "if (why == NULL && view_led_astray(b, s->path, s->canonical)) {", "if (0) {", "SU29 SU29a SU29b"),
     "grants: neither sockets nor devices": step(
         VIEW, "\twhy = wrong_kind(s->seen.kind);\n", "\t(void)wrong_kind;\n",
         "MT22"),

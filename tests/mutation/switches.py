@@ -13,7 +13,7 @@ LAYERS = "linux/layers.c"
 SPAWN = "linux/spawn.c"
 INIT = "linux/init.c"
 MOUNTS = "linux/layers/mounts.c"
-JUDGE = "gate/judge.c"
+JUDGE = "net/judge.c"
 
 # How its functions begin, and what they say without their rules.
 OF_NAME = "\tconst struct net_rule *deny = deny_of_name(net, name, port);\n"
@@ -60,7 +60,7 @@ HOST_PROC = """static int do_proc(struct ground *g, const struct mount *m, struc
 	if (m->kind == MOUNT_PROC) {
 		auto_fd from = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		auto_fd to = target_for(g, m);
-		return from >= 0 && to >= 0 && tree_bind(from, to, MOUNT_ATTR_NOSUID) == 0
+		return from >= 0 && to >= 0 && mount_tree_bind(from, to, MOUNT_ATTR_NOSUID) == 0
 			       ? 0
 			       : fail(e, "cannot show the host's", m);
 	}
@@ -116,10 +116,10 @@ SWITCHES = {
          "(void)is_passed;\n\t\t(void)n;\n\t\tif (!has(b->plan, entry, strcspn(entry, \"=\"))) {"),
         ("plan/environment.c", "\tput_computed(b);\n", "\t(void)put_computed;\n"),
     ],
-    "dumpable": [("linux/layers/user.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
+    "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),', 'new_fs("proc", options, 0,')],
     "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
-    "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_names,", "")],
+    "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [
         (SPAWN, "CLONE_NEWIPC | ", ""),
@@ -132,8 +132,8 @@ SWITCHES = {
     # as root it refuses, whoever calls it.
     "pidns": [
         (SPAWN, "CLONE_NEWPID | ", ""),
-        ("linux/reaper.c", "\tif (!plan_shares(plan)) {\n\t\treturn 0;\n",
-         "\tif (!plan_shares(plan)) {\n\t\tr->everybody = false;\n"
+        ("linux/reaper.c", "\tif (!plan_lacks_namespaces(plan)) {\n\t\treturn 0;\n",
+         "\tif (!plan_lacks_namespaces(plan)) {\n\t\tr->everybody = false;\n"
          "\t\tr->children = open(\"/proc/thread-self/children\", O_RDONLY | O_CLOEXEC);\n\t\treturn 0;\n"),
         (INIT, "\tsigset_t all, child;\n", "\tsigset_t all, child;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
         (MOUNTS, "static int do_proc(struct ground *g, const struct mount *m, struct err *e) {\n", HOST_PROC),
@@ -152,11 +152,11 @@ SWITCHES = {
     ],
     # What a client says passes as it is, and a server may speak first.
     "speech": [
-        ("gate/inspect.c", "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno",
-         "\tif (f->talk.state != TALK_OPAQUE) {\n\t\theard(f);\n\t\tf->talk.state = TALK_OPAQUE;\n"
+        ("gate/relay/inspect.c", "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno",
+         "\tif (f->talk.state != CONVERSATION_OPAQUE) {\n\t\theard(f);\n\t\tf->talk.state = CONVERSATION_OPAQUE;\n"
          "\t\tf->up.allow = WAY_OPEN;\n\t\treturn true;\n\t}\n"
          "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno"),
-        ("gate/flow.c", "f->talk.strict = f->port == 80 || f->port == 443;", "f->talk.strict = false;"),
+        ("gate/relay/flow.c", "f->talk.strict = f->port == 80 || f->port == 443;", "f->talk.strict = false;"),
     ],
 }
 

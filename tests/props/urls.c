@@ -4,7 +4,7 @@
  *           PORT".
  * Must not: ask a resolver.
  * Fails:    with exit 2 at a line that is none. */
-#include "gate/url.h"
+#include "net/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cow/cow.h"
 
@@ -146,7 +147,7 @@ static inline int list_one(const char *path, const struct stat *st, int kind, st
 	buf_init(&text);
 	buf_puts(&text, "");
 	if (S_ISREG(st->st_mode)) {
-		(void)file_read(path, 1 << 20, &text);
+		(void)fd_read_file(path, 1 << 20, &text);
 	} else if (S_ISLNK(st->st_mode)) {
 		(void)!readlink(path, link, sizeof link - 1);
 	}

@@ -8,7 +8,7 @@
  * open */
 #include "base/auto.h"
 #include "base/fd.h"
-#include "gate/resolver.h"
+#include "gate/dns/resolver.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static struct asker {
 
 static struct {
 	struct loop loop;
-	struct alarm again;
+	struct loop_alarm again;
 	struct resolver *resolver;
 	size_t count, open;
 	bool twice;
@@ -117,14 +117,14 @@ static void told(struct resolver_wait *w, const struct names_found *found) {
 	if (--world.open == 0) {
 		if (world.twice) {
 			world.twice = false;
-			(void)alarm_set(&world.loop, &world.again, 1000);
+			(void)loop_alarm_set(&world.loop, &world.again, 1000);
 		} else {
 			world.loop.over = true;
 		}
 	}
 }
 
-static void ask_all(struct alarm *a) {
+static void ask_all(struct loop_alarm *a) {
 	(void)a;
 	world.open = world.count;
 	world.begin = world.loop.now;
@@ -154,8 +154,8 @@ static int ask(int argc, char **argv) {
 	void *place = mmap(NULL, resolver_size(), PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (argc < 3 || argc - 2 > NAMES_MAX || place == MAP_FAILED ||
-	    loop_init(&world.loop) != 0 || file_read(argv[0], 1 << 24, &conf) != 0 ||
-	    file_read(argv[1], 1 << 24, &hosts) != 0) {
+	    loop_init(&world.loop) != 0 || fd_read_file(argv[0], 1 << 24, &conf) != 0 ||
+	    fd_read_file(argv[1], 1 << 24, &hosts) != 0) {
 		return 2;
 	}
 	world.resolver = place;

@@ -6,7 +6,7 @@ A, CNAME, AAAA, OPT = 1, 5, 28, 41
 NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = range(6)
 RESPONSE, CUT = 0x8000, 0x0200
 
-# As src/gate/dns.h bounds it.
+# As src/net/dns.h bounds it.
 ADDRESSES, CHAIN, RECORDS = 16, 8, 512
 
 

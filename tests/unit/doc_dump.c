@@ -115,7 +115,7 @@ static int show_batch(parse_fn *parse, const struct buf *in, struct buf *out) {
 }
 
 static int show_file(parse_fn *parse, const char *path, struct buf *in, struct buf *out) {
-	if (file_read(path, INPUT_MAX, in) != 0) {
+	if (fd_read_file(path, INPUT_MAX, in) != 0) {
 		perror(path);
 		return 2;
 	}

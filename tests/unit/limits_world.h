@@ -36,7 +36,7 @@ static inline int run_limited(const struct plan *plan, const struct cgroup *c, u
 	}
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0) {
-		if (layer_groups.enter(&kit, &e) != 0 || layer_limits.enter(&kit, &e) != 0 ||
+		if (layer_cgroup.enter(&kit, &e) != 0 || layer_limits.enter(&kit, &e) != 0 ||
 		    layer_limits.start(&kit, &e) != 0) {
 			_exit(99);
 		}

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/paths.h"
 #include "plan/plan.h"

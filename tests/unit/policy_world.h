@@ -140,7 +140,7 @@ static inline bool says(const struct world *w, const char *words) {
 
 static inline const char *origin_of(const struct world *w, enum key_id key) {
 	static char text[300];
-	return origin_text(&w->p.values[key].origin, text, sizeof text);
+	return policy_origin_text(&w->p.values[key].origin, text, sizeof text);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* What the gate's parsers say about bytes from outside: the other side of
- * hello_of_clients.py, http_against_others.py, http_against_nginx.py and talk_against_model.py.
+ * tls_hello_of_clients.py, http_against_others.py, http_against_nginx.py and
+ * conversation_against_model.py.
  *
  * Standard input has cases, each four bytes of length and so many bytes.  Each gets one line:
  *
@@ -10,8 +11,8 @@
  * the server's answer, and the client's words
  *
  * A case is read as a whole and byte by byte, and both must say the same. */
-#include "gate/hello.h"
-#include "gate/talk.h"
+#include "net/tls_hello.h"
+#include "net/conversation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,13 +51,13 @@ static void say_host(struct text *t, const struct hostname *h) {
 
 /* step 0: all at once. */
 static void hello_case(const uint8_t *data, size_t len, size_t step, struct text *out) {
-	struct hello h = {0};
+	struct tls_hello h = {0};
 	const char *why = "";
 	enum sniff told = SNIFF_MORE;
 	for (size_t n = step; step > 0 && n < len && told == SNIFF_MORE; n += step) {
-		told = hello_read(data, n, &h, &why);
+		told = tls_hello_read(data, n, &h, &why);
 	}
-	told = told == SNIFF_MORE ? hello_read(data, len, &h, &why) : told;
+	told = told == SNIFF_MORE ? tls_hello_read(data, len, &h, &why) : told;
 	if (told == SNIFF_DONE) {
 		say(out, "DONE ", h.named ? h.server.name : "-");
 		return;
@@ -117,43 +118,44 @@ static void http_case(const uint8_t *data, size_t len, size_t step, struct text 
 /* ---- both sides of a connection ---- */
 
 struct sides {
-	struct talk talk;
+	struct conversation talk;
 	const uint8_t *client, *server;
 	size_t len, server_len, at, step;
 };
 
 /* As more and more of it comes; at the end all of it. */
-static struct talk_said hear(struct sides *s) {
-	bool server = talk_waits(&s->talk);
+static struct conversation_result hear(struct sides *s) {
+	bool server = conversation_waits(&s->talk);
 	size_t len = server ? s->server_len : s->len - s->at;
 	for (size_t n = s->step; s->step > 0 && n < len; n += s->step) {
-		struct talk_said said = server ? talk_server(&s->talk, s->server, n, false)
-					       : talk_client(&s->talk, s->client + s->at, n);
+		struct conversation_result said =
+			server ? conversation_server(&s->talk, s->server, n, false)
+			       : conversation_client(&s->talk, s->client + s->at, n);
 		if (said.verdict == SAID_PASS || said.verdict == SAID_BAD) {
 			return said;
 		}
 	}
-	return server ? talk_server(&s->talk, s->server, len, true)
-		      : talk_client(&s->talk, s->client + s->at, len);
+	return server ? conversation_server(&s->talk, s->server, len, true)
+		      : conversation_client(&s->talk, s->client + s->at, len);
 }
 
 /* False: the case is over. */
 static bool hear_next(struct sides *s, struct text *out) {
-	if (s->talk.state == TALK_OPAQUE) {
+	if (s->talk.state == CONVERSATION_OPAQUE) {
 		say(out, "OPAQUE ", "");
 		say_number(out, s->at);
 		return false;
 	}
-	if (!talk_waits(&s->talk) && s->at == s->len) {
+	if (!conversation_waits(&s->talk) && s->at == s->len) {
 		say(out,
-		    s->talk.state == TALK_BODY     ? "MORE"
-		    : s->talk.state == TALK_SOCKET ? "SOCKET"
-						   : "END",
+		    s->talk.state == CONVERSATION_BODY     ? "MORE"
+		    : s->talk.state == CONVERSATION_SOCKET ? "SOCKET"
+							   : "END",
 		    "");
 		return false;
 	}
-	bool client = !talk_waits(&s->talk);
-	struct talk_said said = hear(s);
+	bool client = !conversation_waits(&s->talk);
+	struct conversation_result said = hear(s);
 	if (said.verdict != SAID_PASS) {
 		/* Not why: of two faults the first that is seen is told. */
 		say(out, said.verdict == SAID_BAD ? "BAD" : "MORE", "");

@@ -24,7 +24,7 @@ static struct status good(void) {
 }
 
 static bool advises(struct status s, const char *words) {
-	status_advise(&s);
+	advice_find(&s);
 	for (size_t i = 0; i < s.nremedies; i++) {
 		if (strstr(s.remedies[i].text, words) != NULL) {
 			return true;
@@ -34,7 +34,7 @@ static bool advises(struct status s, const char *words) {
 }
 
 static size_t count(struct status s) {
-	status_advise(&s);
+	advice_find(&s);
 	return s.nremedies;
 }
 

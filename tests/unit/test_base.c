@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/emit.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "test.h"
 
@@ -143,7 +144,7 @@ TEST(megabytes_of_control_bytes_are_written_at_once) {
 static const char *hidden(const char *text) {
 	static char space[64];
 	(void)snprintf(space, sizeof space, "%s", text);
-	hide_controls(space, true);
+	str_hide_controls(space, true);
 	return space;
 }
 

@@ -2,7 +2,7 @@
  * what it refuses changes nothing, and succeeds without it. */
 #include "broker_world.h"
 
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <sys/time.h>
 #include <time.h>

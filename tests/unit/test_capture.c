@@ -1,7 +1,7 @@
 #include "base/auto.h"
 #include "data/keys.h"
 #include "run/capture.h"
-#include "run/relay.h"
+#include "run/streams.h"
 #include "run/run.h"
 #include "test.h"
 
@@ -124,7 +124,7 @@ TEST(what_lies_unread_in_the_pipe_is_given_back) {
 	auto_fd from = ends[0], to = ends[1];
 	put(to, "two\nthree");
 	CHECK_INT(lseek(file, 14, SEEK_SET), 14);
-	feed_give_back(file, from, 1, 14);
+	stdin_feed_give_back(file, from, 1, 14);
 	CHECK_INT(lseek(file, 0, SEEK_CUR), 4);
 }
 
@@ -136,7 +136,7 @@ TEST(bytes_that_the_command_put_into_its_own_stdin_do_not_count) {
 	auto_fd from = ends[0], to = ends[1];
 	put(to, "forged forged forged");
 	CHECK_INT(lseek(file, 8, SEEK_SET), 8);
-	feed_give_back(file, from, 0, 3);
+	stdin_feed_give_back(file, from, 0, 3);
 	CHECK_INT(lseek(file, 0, SEEK_CUR), 5);
 }
 
@@ -247,8 +247,8 @@ TEST(a_pipe_end_is_not_handed_over_for_the_other_direction) {
 
 	REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
 	auto_fd from = ends[0], to = ends[1];
-	CHECK_INT(description_again(to, O_RDONLY), -1);
-	CHECK_INT(description_again(from, O_WRONLY), -1);
+	CHECK_INT(outer_fd_reopen(to, O_RDONLY), -1);
+	CHECK_INT(outer_fd_reopen(from, O_WRONLY), -1);
 }
 
 TEST(a_capped_relay_writes_the_head_at_once_and_the_tail_at_the_end) {
@@ -270,7 +270,7 @@ TEST(a_capped_relay_writes_the_head_at_once_and_the_tail_at_the_end) {
 	}
 	CHECK_INT(pread(file, got, sizeof got, 0), 8);
 	CHECK_STR(got, "01239abc");
-	CHECK_INT(pump_dropped(&s.pumps[0]), 5);
+	CHECK_INT(output_dropped(&s.pumps[0]), 5);
 	streams_done(&s);
 }
 
@@ -364,9 +364,9 @@ TEST(a_reason_needs_its_evidence) {
 
 	for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
 		const struct reason_row *row = &reason_rows[i];
-		enum reason got = reason_of(&row->end, &row->usage, &plan);
+		enum reason got = outcome_reason(&row->end, &row->usage, &plan);
 		if (got != row->want) {
-			printf("# %s: %s\n", row->name, reason_name(got));
+			printf("# %s: %s\n", row->name, outcome_reason_name(got));
 		}
 		CHECK_INT(got, row->want);
 	}
@@ -379,7 +379,7 @@ TEST(a_signal_that_anybody_may_send_is_no_limit_that_was_not_set) {
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
 		struct ending end = {.status = signals[i]};
 		struct usage usage = {0};
-		CHECK_INT(reason_of(&end, &usage, &plan), REASON_SIGNAL);
+		CHECK_INT(outcome_reason(&end, &usage, &plan), REASON_SIGNAL);
 	}
 }
 

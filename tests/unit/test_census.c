@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "linux/census.h"
-#include "linux/pace.h"
+#include "linux/sample_interval.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -224,21 +224,21 @@ TEST(memory_is_seen_when_the_first_thread_has_ended) {
 /* ---- when ---- */
 
 TEST(the_nearer_the_limit_the_sooner_is_the_next_sample) {
-	CHECK_INT(pace_memory((int64_t)64 << 30, 2), PACE_MAX_MS);
-	CHECK_INT(pace_memory((int64_t)200 << 20, 2), 50);
-	CHECK_INT(pace_memory((int64_t)200 << 20, 4), 25);
-	CHECK_INT(pace_memory(0, 2), PACE_MIN_MS);
-	CHECK_INT(pace_memory(-1, 64), PACE_MIN_MS);
-	CHECK_INT(pace_processes(4000), PACE_MAX_MS);
-	CHECK_INT(pace_processes(100), 20);
-	CHECK_INT(pace_processes(0), PACE_PROCESSES_MS);
+	CHECK_INT(sample_interval_memory((int64_t)64 << 30, 2), PACE_MAX_MS);
+	CHECK_INT(sample_interval_memory((int64_t)200 << 20, 2), 50);
+	CHECK_INT(sample_interval_memory((int64_t)200 << 20, 4), 25);
+	CHECK_INT(sample_interval_memory(0, 2), PACE_MIN_MS);
+	CHECK_INT(sample_interval_memory(-1, 64), PACE_MIN_MS);
+	CHECK_INT(sample_interval_processes(4000), PACE_MAX_MS);
+	CHECK_INT(sample_interval_processes(100), 20);
+	CHECK_INT(sample_interval_processes(0), PACE_PROCESSES_MS);
 }
 
 TEST(samples_take_a_fifth_of_the_time_and_never_wait_longer_than_the_report_says) {
-	CHECK_INT(pace_pause(5, 100), 5);
-	CHECK_INT(pace_pause(5, 10000), 40);
-	CHECK_INT(pace_pause(50, 10000), 50);
-	CHECK_INT(pace_pause(5, 1000000), PACE_MAX_MS);
+	CHECK_INT(sample_interval_pause(5, 100), 5);
+	CHECK_INT(sample_interval_pause(5, 10000), 40);
+	CHECK_INT(sample_interval_pause(50, 10000), 50);
+	CHECK_INT(sample_interval_pause(5, 1000000), PACE_MAX_MS);
 }
 
 TESTS_MAIN

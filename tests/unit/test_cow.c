@@ -185,7 +185,7 @@ static bool apply_until(struct world *w, int n) {
 		struct cow c;
 		steps_left = n;
 		/* A mode of 000 means something to root then. */
-		_exit(rights_lay_down(&rights, &w->e) == 0 &&
+		_exit(rights_drop(&rights, &w->e) == 0 &&
 				      cow_open(&w->arena, w->state, ID, &c, &w->e) == 0 &&
 				      cow_apply(&c, &how, &done, &w->e) == 0
 			      ? 0
@@ -333,7 +333,7 @@ TEST(what_its_owner_cannot_enter_is_seen_all_the_same) {
 	struct rights rights;
 	struct stat st;
 	REQUIRE(open_world(&w));
-	REQUIRE(rights_lay_down(&rights, &w.e) == 0);
+	REQUIRE(rights_drop(&rights, &w.e) == 0);
 	REQUIRE(begin(&w));
 	folder(w.upper, "closed");
 	folder(w.upper, "closed/too");
@@ -354,7 +354,7 @@ TEST(what_its_owner_cannot_enter_is_seen_all_the_same) {
 	CHECK(access(in(w.ws, "listed/too/file").text, F_OK) == 0);
 	CHECK_INT(done.left, 0);
 	CHECK(access(in(w.state, "cow/" ID).text, F_OK) != 0);
-	rights_take_up(&rights);
+	rights_restore(&rights);
 	close_world(&w);
 }
 

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/auto.h"
-#include "gate/dns.h"
+#include "net/dns.h"
 
 /* A message that is put together piece by piece. */
 struct made {

@@ -29,7 +29,7 @@ static const char *const passed[] = {
 
 static void check_class(const char *const *names, size_t n, enum env_class class) {
 	for (size_t i = 0; i < n; i++) {
-		const struct env_row *row = env_row_for(names[i]);
+		const struct env_row *row = environment_row_for(names[i]);
 		CHECK(row != NULL && row->class == class);
 		CHECK_STR(row == NULL ? "none" : row->pattern, names[i]);
 	}

@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "files/beneath.h"
 #include "files/rights.h"
@@ -412,11 +413,11 @@ TEST(capabilities_are_laid_down_and_taken_up_again) {
 	struct err e = {0};
 	uint32_t before = effective();
 
-	REQUIRE(rights_lay_down(&r, &e) == 0);
+	REQUIRE(rights_drop(&r, &e) == 0);
 	CHECK_INT(effective(), 0);
-	rights_take_up(&r);
+	rights_restore(&r);
 	CHECK_INT(effective(), before);
-	rights_take_up(&r); /* twice does no harm */
+	rights_restore(&r); /* twice does no harm */
 	CHECK_INT(effective(), before);
 }
 

@@ -87,7 +87,7 @@ static bool world_begin(struct world *w) {
 	struct gate_setup s = {.net = &w->net,
 			       .ledger = w->ledger,
 			       .peers = w->peers,
-			       .shared = true,
+			       .host_loopback = true,
 			       .channel = channel[1],
 			       .lifeline = line[0],
 			       .publish = {published}};

@@ -1,5 +1,6 @@
 /* What git would use for a tree, on hosts that are a table of paths. */
 #include "plan_world.h"
+#include "base/path.h"
 
 #include "plan/internal.h"
 
@@ -74,7 +75,7 @@ TEST(without_namespaces_the_same_holds) {
 	CHECK(kept(&w, WS "/.git/hooks"));
 	CHECK(kind_is(&w, WS "/.git/config", MOUNT_TEXT));
 	CHECK(str_starts(mount_at(&w, WS "/.git/config")->source, "/tmp/run/"));
-	CHECK_INT(plan_sight(&w.plan, WS "/.git/config"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, WS "/.git/config"), VISIBILITY_READ);
 	world_done(&w);
 }
 
@@ -136,7 +137,7 @@ TEST(an_exception_lifts_it_and_a_grant_for_reading_shows_credentials) {
 	it->except = true;
 	CHECK_INT(build(&w), 0);
 	CHECK(writable(&w, WS "/.git/config") && kept(&w, WS "/.git/hooks"));
-	CHECK_INT(plan_sight(&w.plan, WS "/.git/config"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, WS "/.git/config"), VISIBILITY_WRITE);
 	world_done(&w);
 
 	git_world(&w);
@@ -176,7 +177,7 @@ TEST(a_credential_in_the_configuration_is_not_seen) {
 	CHECK_STR(mount_at(&w, WS "/.git/config")->text,
 		  "[remote \"o\"]\n\turl = \"https://h/x\"\n");
 	CHECK(has_note(&w, "holds a credential"));
-	CHECK_INT(plan_sight(&w.plan, WS "/.git/config"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, WS "/.git/config"), VISIBILITY_READ);
 	auto_free char *said = explained(&w, true);
 	CHECK(strstr(said, "u:p") == NULL && strstr(said, "\"copy\"") != NULL);
 	check_shape(&w);
@@ -245,8 +246,8 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	repository(&w, WS "/.git", "");
 	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/more", 'f', "");
-	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
-	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
 	CHECK_INT((int)w.h.git_obeyed.nhooks, 1);
 	CHECK_INT((int)w.h.git_obeyed.nfiles, 1);
 	CHECK_INT(build(&w), 0);
@@ -257,7 +258,7 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	repository(&w, WS "/.git", "[core]\nhooksPath = own\n");
 	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/own/pre-commit", 'f', NULL);
-	gitobeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
 	CHECK_INT(build(&w), 0);
 	CHECK(kept(&w, WS "/own") && writable(&w, WS "/.hooks/pre-commit"));
 	world_done(&w);
@@ -267,18 +268,18 @@ TEST(settings_of_the_callers_that_lie_in_the_workspace_are_kept) {
 	struct world w;
 	git_world(&w);
 	repository(&w, WS "/.git", "[include]\n\tpath = /home/ann/.more\n");
-	node(&w, WS "/dot/gitconfig", 'f', "");
+	node(&w, WS "/dot/git_config", 'f', "");
 	node(&w, WS "/dot/hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/here", 'f', "");
 	node(&w, WS "/.named/pre-commit", 'f', NULL);
-	node(&w, "/home/ann/.gitconfig", 'l', "work/app/dot/gitconfig");
+	node(&w, "/home/ann/.git_config", 'l', "work/app/dot/git_config");
 	node(&w, "/home/ann/.hooks", 'l', "work/app/dot/hooks");
 	node(&w, "/home/ann/.more", 'f', "[core]\n\thooksPath = .named\n");
-	gitobeyed_add(&w.h.git_obeyed, "/home/ann/.gitconfig");
-	gitobeyed_add(&w.h.git_obeyed, WS "/here");
+	git_obeyed_add(&w.h.git_obeyed, "/home/ann/.git_config");
+	git_obeyed_add(&w.h.git_obeyed, WS "/here");
 	w.h.git_obeyed.linked[0] = true;
 	CHECK_INT(build(&w), 0);
-	CHECK(kept(&w, WS "/dot/gitconfig") && kept(&w, WS "/here") && kept(&w, WS "/.named"));
+	CHECK(kept(&w, WS "/dot/git_config") && kept(&w, WS "/here") && kept(&w, WS "/.named"));
 	CHECK(writable(&w, WS "/dot/hooks/pre-commit"));
 	world_done(&w);
 

@@ -22,7 +22,7 @@ TEST(the_last_bytes_are_kept_however_they_come) {
 		for (size_t at = 0, n; at < len; at += n) {
 			n = 1 + (size_t)rand_r(&seed) % most;
 			n = n < len - at ? n : len - at;
-			overhear(&o, all + at, n);
+			hint_listen(&o, all + at, n);
 		}
 		size_t want = len < OVERHEAR_MAX ? len : OVERHEAR_MAX;
 		CHECK_INT(o.len, want);
@@ -59,25 +59,25 @@ static const struct plan plan = {
 TEST(the_deepest_mount_decides_how_a_path_looks) {
 	static const struct {
 		const char *path;
-		enum sight sight;
+		enum visibility sight;
 	} rows[] = {
-		{"/", SIGHT_NONE},
-		{"/etc/passwd", SIGHT_READ},
-		{"/etcetera", SIGHT_NONE},
-		{"/home", SIGHT_NONE},
-		{"/home/you/x", SIGHT_NONE},
-		{"/home/me", SIGHT_PRIVATE},
-		{"/home/me/.ssh/id", SIGHT_PRIVATE},
-		{"/home/me/work/a", SIGHT_WRITE},
-		{"/home/me/work/.env", SIGHT_DENIED},
-		{"/home/me/work/.env.example", SIGHT_WRITE},
-		{"/home/me/work/kept/x", SIGHT_READ},
-		{"/home/me/work/pinned/x", SIGHT_WRITE},
-		{"/tmp/x", SIGHT_WRITE},
-		{"/var", SIGHT_NONE},
+		{"/", VISIBILITY_NONE},
+		{"/etc/passwd", VISIBILITY_READ},
+		{"/etcetera", VISIBILITY_NONE},
+		{"/home", VISIBILITY_NONE},
+		{"/home/you/x", VISIBILITY_NONE},
+		{"/home/me", VISIBILITY_PRIVATE},
+		{"/home/me/.ssh/id", VISIBILITY_PRIVATE},
+		{"/home/me/work/a", VISIBILITY_WRITE},
+		{"/home/me/work/.env", VISIBILITY_DENIED},
+		{"/home/me/work/.env.example", VISIBILITY_WRITE},
+		{"/home/me/work/kept/x", VISIBILITY_READ},
+		{"/home/me/work/pinned/x", VISIBILITY_WRITE},
+		{"/tmp/x", VISIBILITY_WRITE},
+		{"/var", VISIBILITY_NONE},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CHECK_INT(plan_sight(&plan, rows[i].path), rows[i].sight);
+		CHECK_INT(plan_visibility(&plan, rows[i].path), rows[i].sight);
 	}
 }
 
@@ -86,8 +86,8 @@ static struct advice advice_for(const struct plan *p, const char *text) {
 	const struct overheard *const streams[] = {&o};
 	struct advice got;
 
-	overhear(&o, text, strlen(text));
-	advise(p, &policy, streams, 1, &got);
+	hint_listen(&o, text, strlen(text));
+	hint_find(p, &policy, streams, 1, &got);
 	return got;
 }
 
@@ -98,11 +98,11 @@ TEST(a_new_file_beside_a_granted_one_needs_the_directory) {
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "fs.write");
 	CHECK_STR(got.path, "/srv/g/sedX");
-	CHECK(strstr(advice_text(&got), "only conf is writable") != NULL);
-	CHECK(strstr(advice_text(&got), "--write /srv/g") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "only conf is writable") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "--write /srv/g") != NULL);
 	got = advice_for(&plan, "touch: /srv/h: Read-only file system\n");
 	REQUIRE(got.hint != NULL);
-	CHECK(strstr(advice_text(&got), "conf") == NULL);
+	CHECK(strstr(hint_advice_text(&got), "conf") == NULL);
 }
 
 static const struct {
@@ -143,7 +143,7 @@ static const struct {
 TEST(a_message_leads_to_its_rule) {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct advice got = advice_for(&plan, cases[i].text);
-		CHECK_STR(got.hint == NULL ? "none" : advice_rule(&got),
+		CHECK_STR(got.hint == NULL ? "none" : hint_advice_rule(&got),
 			  cases[i].rule == NULL ? "none" : cases[i].rule);
 		CHECK_STR(got.path, cases[i].path);
 	}
@@ -164,20 +164,20 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	struct advice got = advice_for(&gated, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.allow");
-	CHECK(strstr(advice_text(&got), "--allow-host") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "--allow-host") != NULL);
 	got = advice_for(&gated, "connect: Connection refused\n");
 	REQUIRE(got.hint != NULL);
-	CHECK(strstr(advice_text(&got), "--host-port") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "--host-port") != NULL);
 	got = advice_for(&plan, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
-	CHECK(strstr(advice_text(&got), "off inside; --allow-host") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "off inside; --allow-host") != NULL);
 	got = advice_for(&plan, "npm error code EAI_AGAIN\nnpm error syscall getaddrinfo\n"
 				"npm error reason: getaddrinfo EAI_AGAIN b.example\n");
 	CHECK(strstr(got.text, "--allow-host b.example") != NULL);
 	got = advice_for(&plan, "curl: (6) Could not resolve host: a.example\n");
-	CHECK(strstr(advice_text(&got), "--allow-host a.example;") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "--allow-host a.example;") != NULL);
 	got = advice_for(&plan, "connect to 127.0.0.1:8080: Connection refused\n");
-	CHECK(strstr(advice_text(&got), "--host-port 8080") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "--host-port 8080") != NULL);
 }
 
 TEST(every_cause_has_a_sentence_and_a_remedy_that_are_whole) {
@@ -209,8 +209,8 @@ TEST(a_limit_is_named_with_its_value_and_the_option_that_raises_it) {
 	limited.rlimits[limited.nrlimits++] = (struct rlimit_row){RLIMIT_NOFILE, 64};
 	struct advice got = advice_for(&limited, "x: Too many open files\n");
 	REQUIRE(got.hint != NULL);
-	CHECK(strstr(advice_text(&got), "limit of 64 (built-in); raise it: --open-files 128") !=
-	      NULL);
+	CHECK(strstr(hint_advice_text(&got),
+		     "limit of 64 (built-in); raise it: --open-files 128") != NULL);
 }
 
 TEST(a_path_that_is_too_long_is_not_cut) {

@@ -1,5 +1,5 @@
 /* What a strict proxy takes for a request, and what it makes of it. */
-#include "gate/http.h"
+#include "net/http.h"
 
 #include "base/auto.h"
 #include "test.h"

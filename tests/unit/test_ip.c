@@ -166,7 +166,7 @@ TEST(text_is_read_back_as_the_same_address) {
 
 static struct network network(const char *s) {
 	struct network n = {0};
-	if (!network_parse(s, strlen(s), &n)) {
+	if (!ip_network_parse(s, strlen(s), &n)) {
 		printf("# %s is no network\n", s);
 		CHECK(false);
 	}
@@ -177,7 +177,7 @@ static bool holds(const char *net, const char *address) {
 	struct network n = network(net);
 	struct ip ip = {0};
 	CHECK(ip_parse(address, strlen(address), &ip));
-	return network_holds(&n, &ip);
+	return ip_network_holds(&n, &ip);
 }
 
 TEST(a_network_holds_its_addresses_and_no_others) {
@@ -219,7 +219,7 @@ TEST(a_network_is_written_exactly) {
 					  "::ffff:0:0/90"};
 	struct network n;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		if (network_parse(bad[i], strlen(bad[i]), &n)) {
+		if (ip_network_parse(bad[i], strlen(bad[i]), &n)) {
 			printf("# %s\n", bad[i]);
 			CHECK(false);
 		}

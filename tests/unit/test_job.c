@@ -2,7 +2,7 @@
  * of the two. */
 #include "run/terminal.h"
 
-#include "run/relay.h"
+#include "run/streams.h"
 #include "test.h"
 
 enum typed_key {
@@ -12,8 +12,8 @@ enum typed_key {
 };
 
 static enum job_act type(struct job *j, enum typed_key key, int64_t now) {
-	struct feed feed = {.typed_stop = key == KEY_STOP, .typed_end = key == KEY_END};
-	enum job_act act = job_typed(j, &feed, now);
+	struct stdin_feed feed = {.typed_stop = key == KEY_STOP, .typed_end = key == KEY_END};
+	enum job_act act = terminal_job_typed(j, &feed, now);
 
 	CHECK(!feed.typed_stop && !feed.typed_end);
 	return act;
@@ -22,7 +22,7 @@ static enum job_act type(struct job *j, enum typed_key key, int64_t now) {
 TEST(a_key_after_the_report_of_a_stop_acts_at_once) {
 	struct job j = JOB_NONE;
 
-	CHECK_INT(job_told(&j, true, 100), JOB_GO_ON);
+	CHECK_INT(terminal_job_stopped(&j, true, 100), JOB_GO_ON);
 	CHECK_INT(type(&j, NO_KEY, 101), JOB_GO_ON);
 	CHECK_INT(type(&j, KEY_END, 90000), JOB_WAKE);
 	CHECK_INT(type(&j, KEY_STOP, 90001), JOB_STOP);
@@ -33,28 +33,28 @@ TEST(a_key_before_the_report_of_a_stop_acts_when_it_comes) {
 
 	CHECK_INT(type(&j, KEY_STOP, 100), JOB_GO_ON);
 	CHECK_INT(type(&j, NO_KEY, 101), JOB_GO_ON);
-	CHECK_INT(job_told(&j, true, 102), JOB_STOP);
+	CHECK_INT(terminal_job_stopped(&j, true, 102), JOB_STOP);
 
 	j = JOB_NONE;
 	CHECK_INT(type(&j, KEY_END, 100), JOB_GO_ON);
-	CHECK_INT(job_told(&j, true, 102), JOB_WAKE);
+	CHECK_INT(terminal_job_stopped(&j, true, 102), JOB_WAKE);
 }
 
 TEST(one_key_acts_on_one_stop) {
 	struct job j = JOB_NONE;
 
 	CHECK_INT(type(&j, KEY_END, 100), JOB_GO_ON);
-	CHECK_INT(job_told(&j, true, 101), JOB_WAKE);
-	CHECK_INT(job_told(&j, false, 102), JOB_GO_ON);
-	CHECK_INT(job_told(&j, true, 103), JOB_GO_ON);
+	CHECK_INT(terminal_job_stopped(&j, true, 101), JOB_WAKE);
+	CHECK_INT(terminal_job_stopped(&j, false, 102), JOB_GO_ON);
+	CHECK_INT(terminal_job_stopped(&j, true, 103), JOB_GO_ON);
 }
 
 TEST(a_key_of_long_ago_is_not_about_this_stop) {
 	struct job j = JOB_NONE;
 
 	CHECK_INT(type(&j, KEY_STOP, 100), JOB_GO_ON);
-	CHECK_INT(job_told(&j, true, 5000), JOB_GO_ON);
-	job_continued(&j);
+	CHECK_INT(terminal_job_stopped(&j, true, 5000), JOB_GO_ON);
+	terminal_job_continued(&j);
 	CHECK_INT(type(&j, KEY_END, 6000), JOB_GO_ON);
 }
 

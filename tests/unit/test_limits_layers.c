@@ -168,14 +168,14 @@ TEST(quotas_end_nesting_inside_and_leave_the_host_as_it_was) {
 
 	outer_uid = geteuid();
 	outer_gid = getegid();
-	REQUIRE(file_read(NAMESPACES_MAX, 32, &before) == 0);
+	REQUIRE(fd_read_file(NAMESPACES_MAX, 32, &before) == 0);
 	int control = run_limited(&plan, NULL, flags, unshare_all_kinds);
 	if (control == -1) {
 		SKIP("user namespaces cannot be made here");
 	}
 	CHECK(exited_with(control, 7)); /* without the layer all kinds work */
 	CHECK(exited_with(run_limited(&plan, NULL, flags, expect_no_new_namespaces), 7));
-	CHECK(file_read(NAMESPACES_MAX, 32, &after) == 0);
+	CHECK(fd_read_file(NAMESPACES_MAX, 32, &after) == 0);
 	CHECK_STR(after.data, before.data);
 	buf_done(&before);
 	buf_done(&after);

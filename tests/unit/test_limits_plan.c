@@ -3,7 +3,7 @@
 
 #include "base/auto.h"
 #include "data/syscalls.h"
-#include "linux/pace.h"
+#include "linux/sample_interval.h"
 #include "test.h"
 
 #include <sys/resource.h>
@@ -55,11 +55,11 @@ static int64_t planned_rlimit(const struct plan *plan, int resource) {
 	return -1;
 }
 
-static const struct promise *promised(const struct plan *plan, enum guarantee g) {
-	return &plan->promises[g];
+static const struct guarantee_report *promised(const struct plan *plan, enum guarantee g) {
+	return &plan->guarantees[g];
 }
 
-static bool says(const struct promise *p, const char *words) {
+static bool says(const struct guarantee_report *p, const char *words) {
 	return p->why != NULL && strstr(p->why, words) != NULL;
 }
 

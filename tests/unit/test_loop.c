@@ -14,7 +14,7 @@
 static struct loop the_loop;
 
 struct end {
-	struct watch watch;
+	struct loop_watch watch;
 	int other;
 	int calls;
 	uint32_t heard;
@@ -24,7 +24,7 @@ struct end {
 };
 
 struct bell {
-	struct alarm alarm;
+	struct loop_alarm alarm;
 	int rings, order;
 	int64_t again; /* sets itself again, after so long; 0: not */
 	bool ends;
@@ -32,7 +32,7 @@ struct bell {
 
 static int order;
 
-static void end_ready(struct watch *w, uint32_t events) {
+static void end_ready(struct loop_watch *w, uint32_t events) {
 	struct end *e = (struct end *)w;
 	e->calls++;
 	e->heard |= events;
@@ -44,12 +44,12 @@ static void end_ready(struct watch *w, uint32_t events) {
 	}
 }
 
-static void bell_ring(struct alarm *a) {
+static void bell_ring(struct loop_alarm *a) {
 	struct bell *b = (struct bell *)a;
 	b->rings++;
 	b->order = ++order;
 	if (b->again > 0) {
-		(void)alarm_set(&the_loop, a, b->again);
+		(void)loop_alarm_set(&the_loop, a, b->again);
 	}
 	if (b->ends) {
 		the_loop.over = true;
@@ -76,9 +76,9 @@ static void end_close(struct end *e) {
 static void run_for(int64_t ms) {
 	struct bell stop = {.alarm.ring = bell_ring, .ends = true};
 	the_loop.over = false;
-	CHECK(alarm_set(&the_loop, &stop.alarm, ms));
+	CHECK(loop_alarm_set(&the_loop, &stop.alarm, ms));
 	loop_run(&the_loop);
-	alarm_clear(&the_loop, &stop.alarm);
+	loop_alarm_clear(&the_loop, &stop.alarm);
 }
 
 static bool loop_fresh(void) {
@@ -143,7 +143,7 @@ TEST(an_event_of_this_turn_is_forgotten_with_its_watch) {
 
 static struct end *whom;
 
-static void unwant(struct watch *w, uint32_t events) {
+static void unwant(struct loop_watch *w, uint32_t events) {
 	(void)events;
 	((struct end *)w)->calls++;
 	loop_want(&the_loop, &whom->watch, 0);
@@ -203,7 +203,7 @@ TEST(a_watch_that_is_closed_is_forgotten_too) {
 }
 
 TEST(errors_are_numbers_and_a_watch_without_a_descriptor_is_left_alone) {
-	struct watch none = {.fd = -1, .ready = end_ready};
+	struct loop_watch none = {.fd = -1, .ready = end_ready};
 	REQUIRE(loop_fresh());
 	CHECK_INT(loop_add(&the_loop, &none, EPOLLIN), -EBADF);
 	loop_want(&the_loop, &none, EPOLLIN);
@@ -222,13 +222,13 @@ TEST(alarms_ring_in_their_order_and_once) {
 		{.alarm.ring = bell_ring},
 	};
 	REQUIRE(loop_fresh());
-	CHECK(alarm_set(&the_loop, &bells[0].alarm, 9));
-	CHECK(alarm_set(&the_loop, &bells[1].alarm, 1));
-	CHECK(alarm_set(&the_loop, &bells[2].alarm, 5));
-	CHECK(alarm_set(&the_loop, &bells[3].alarm, 3));
-	CHECK(alarm_set(&the_loop, &bells[1].alarm, 12)); /* moved */
-	alarm_clear(&the_loop, &bells[2].alarm);
-	alarm_clear(&the_loop, &bells[2].alarm);
+	CHECK(loop_alarm_set(&the_loop, &bells[0].alarm, 9));
+	CHECK(loop_alarm_set(&the_loop, &bells[1].alarm, 1));
+	CHECK(loop_alarm_set(&the_loop, &bells[2].alarm, 5));
+	CHECK(loop_alarm_set(&the_loop, &bells[3].alarm, 3));
+	CHECK(loop_alarm_set(&the_loop, &bells[1].alarm, 12)); /* moved */
+	loop_alarm_clear(&the_loop, &bells[2].alarm);
+	loop_alarm_clear(&the_loop, &bells[2].alarm);
 	run_for(30);
 	CHECK_INT(bells[3].order, 1);
 	CHECK_INT(bells[0].order, 2);
@@ -254,19 +254,19 @@ TEST(an_alarm_that_sets_itself_again_keeps_nobody_waiting) {
 	struct bell b = {.alarm.ring = bell_ring, .again = 1};
 	struct end e;
 	REQUIRE(loop_fresh() && end_open(&e, EPOLLIN));
-	CHECK(alarm_set(&the_loop, &b.alarm, 0));
+	CHECK(loop_alarm_set(&the_loop, &b.alarm, 0));
 	CHECK_INT(write(e.other, "x", 1), 1);
 	run_for(10);
 	CHECK(b.rings >= 2 && b.rings <= 11);
 	CHECK(e.calls >= 1);
-	alarm_clear(&the_loop, &b.alarm);
+	loop_alarm_clear(&the_loop, &b.alarm);
 	end_close(&e);
 	end_loop();
 }
 
 static bool heap_holds(void) {
 	for (size_t i = 0; i < the_loop.nalarms; i++) {
-		const struct alarm *a = the_loop.alarms[i];
+		const struct loop_alarm *a = the_loop.alarms[i];
 		if (a->place != i + 1 || (i > 0 && the_loop.alarms[(i - 1) / 2]->at > a->at)) {
 			return false;
 		}
@@ -285,10 +285,10 @@ TEST(the_heap_is_a_heap_after_each_step) {
 		struct bell *b = &bells[(seed >> 16) % ARRAY_LEN(bells)];
 		if ((seed >> 8) % 3 == 0) {
 			set -= b->alarm.place != 0;
-			alarm_clear(&the_loop, &b->alarm);
+			loop_alarm_clear(&the_loop, &b->alarm);
 		} else {
 			set += b->alarm.place == 0;
-			CHECK(alarm_set(&the_loop, &b->alarm, (seed >> 12) % 1000));
+			CHECK(loop_alarm_set(&the_loop, &b->alarm, (seed >> 12) % 1000));
 		}
 		if (the_loop.nalarms != set || (i % 64 == 0 && !heap_holds())) {
 			break;
@@ -303,13 +303,13 @@ TEST(more_alarms_than_there_is_room_for_are_refused) {
 	static struct bell bells[LOOP_ALARMS + 1];
 	REQUIRE(loop_fresh());
 	for (size_t i = 0; i < LOOP_ALARMS; i++) {
-		CHECK(alarm_set(&the_loop, &bells[i].alarm, 1000));
+		CHECK(loop_alarm_set(&the_loop, &bells[i].alarm, 1000));
 	}
-	CHECK(!alarm_set(&the_loop, &bells[LOOP_ALARMS].alarm, 1));
+	CHECK(!loop_alarm_set(&the_loop, &bells[LOOP_ALARMS].alarm, 1));
 	CHECK_INT(bells[LOOP_ALARMS].alarm.place, 0);
-	CHECK(alarm_set(&the_loop, &bells[7].alarm, 1)); /* moving needs none */
-	alarm_clear(&the_loop, &bells[9].alarm);
-	CHECK(alarm_set(&the_loop, &bells[LOOP_ALARMS].alarm, 1));
+	CHECK(loop_alarm_set(&the_loop, &bells[7].alarm, 1)); /* moving needs none */
+	loop_alarm_clear(&the_loop, &bells[9].alarm);
+	CHECK(loop_alarm_set(&the_loop, &bells[LOOP_ALARMS].alarm, 1));
 	end_loop();
 }
 

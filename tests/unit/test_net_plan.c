@@ -20,9 +20,9 @@ TEST(every_mode_but_full_has_a_network_of_its_own_and_names_need_the_gate) {
 		CHECK_INT(w.plan.net.mode, mode);
 		CHECK(((w.plan.traits & TRAIT_GATE) != 0) == names);
 		CHECK(!names || (w.plan.broker && (w.plan.traits & TRAIT_BROKER) != 0));
-		CHECK_INT(w.plan.promises[GUARANTEE_NET_NAMES].state,
+		CHECK_INT(w.plan.guarantees[GUARANTEE_NET_NAMES].state,
 			  names ? STATE_ENFORCED : STATE_ABSENT);
-		CHECK_INT(w.plan.promises[GUARANTEE_NET].state,
+		CHECK_INT(w.plan.guarantees[GUARANTEE_NET].state,
 			  mode == NET_FULL ? STATE_ABSENT : STATE_ENFORCED);
 		const char *tries = env_of(&w, "PIP_RETRIES");
 		CHECK((tries == NULL) == (mode == NET_FULL));
@@ -110,8 +110,8 @@ TEST(at_level_none_nothing_is_promised_about_names) {
 	w.h.notify = w.h.sockets = false;
 	CHECK_INT(build(&w), 0);
 	CHECK(!w.plan.net.gate);
-	CHECK_INT(w.plan.promises[GUARANTEE_NET].state, STATE_ABSENT);
-	CHECK_INT(w.plan.promises[GUARANTEE_NET_NAMES].state, STATE_ABSENT);
+	CHECK_INT(w.plan.guarantees[GUARANTEE_NET].state, STATE_ABSENT);
+	CHECK_INT(w.plan.guarantees[GUARANTEE_NET_NAMES].state, STATE_ABSENT);
 	world_done(&w);
 }
 
@@ -303,10 +303,10 @@ TEST(without_namespaces_the_c_library_asks_by_tcp) {
 	CHECK_STR(env_of(&w, "RES_OPTIONS"), "use-vc");
 	CHECK(w.plan.net.resolver == NULL);
 	CHECK((w.plan.traits & TRAIT_GATE) != 0);
-	const struct promise *names = &w.plan.promises[GUARANTEE_NET_NAMES];
+	const struct guarantee_report *names = &w.plan.guarantees[GUARANTEE_NET_NAMES];
 	CHECK_INT(names->state, STATE_WEAKER);
 	CHECK(strstr(names->why, "TCP") != NULL);
-	CHECK(strstr(w.plan.promises[GUARANTEE_NET].why, "what is allowed") != NULL);
+	CHECK(strstr(w.plan.guarantees[GUARANTEE_NET].why, "what is allowed") != NULL);
 	add_item(&w, KEY_ENV_SET, "RES_OPTIONS=timeout:1");
 	CHECK_INT(build(&w), 0);
 	CHECK_STR(env_of(&w, "RES_OPTIONS"), "timeout:1 use-vc");

@@ -2,8 +2,8 @@
  * rule implies; wishes that a mode cannot grant; floor and layers. */
 #include "policy_world.h"
 
-#include "policy/host.h"
-#include "policy/local.h"
+#include "policy/host_rule.h"
+#include "policy/endpoint.h"
 
 /* ---- the grammar of hosts ---- */
 
@@ -157,13 +157,13 @@ TEST(only_private_networks_are_opened_as_such) {
 TEST(ports_are_numbers_or_pairs_of_them) {
 	uint16_t inside = 0, outside = 0;
 	WORLD(w);
-	CHECK(port_pair_read("3000", &inside, &outside) && inside == 3000 && outside == 3000);
-	CHECK(port_pair_read("1:65535", &inside, &outside) && inside == 1 && outside == 65535);
+	CHECK(endpoint_port_pair("3000", &inside, &outside) && inside == 3000 && outside == 3000);
+	CHECK(endpoint_port_pair("1:65535", &inside, &outside) && inside == 1 && outside == 65535);
 	static const char *const bad[] = {"",      "0",           "65536", "080",  "+80",
 					  "80 ",   "80:",         ":80",   "80:0", "80:x",
 					  "1:2:3", "99999999999", "-1",    "0x50"};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		CHECK(!port_pair_read(bad[i], &inside, &outside));
+		CHECK(!endpoint_port_pair(bad[i], &inside, &outside));
 		CHECK_FAILS(&w, try(&w, "net.publish", bad[i]), ERR_USAGE, "net.publish",
 			    "PORT:HOSTPORT");
 		CHECK_FAILS(&w, try(&w, "net.host_ports", bad[i]), ERR_USAGE, "net.host_ports");
@@ -212,8 +212,8 @@ TEST(a_socket_is_a_path_and_perhaps_another_place) {
 	CHECK_STR(w.p.values[KEY_NET_SOCKETS].items[0].str, arena_printf(&w.a, "%s/s.sock", w.ws));
 	CHECK_FAILS(&w, try(&w, "net.sockets", ""), ERR_USAGE, "empty");
 	CHECK_FAILS(&w, try(&w, "net.sockets", "/a:/b:/c"), ERR_USAGE, "told apart");
-	CHECK(socket_split("/a:b") == NULL);
-	CHECK_STR(socket_split("/a:b:/c"), ":/c");
+	CHECK(endpoint_socket_split("/a:b") == NULL);
+	CHECK_STR(endpoint_socket_split("/a:b:/c"), ":/c");
 }
 
 /* ---- the mode ---- */
@@ -227,7 +227,7 @@ TEST(an_allowed_host_means_a_filtered_network_where_nobody_chose_one) {
 	WORLD(w);
 	CHECK_OK(&w, try(&w, "net.allow", "a.example"));
 	CHECK_INT(mode_of(&w), NET_FILTERED);
-	CHECK_STR(origin_text(&w.p.values[KEY_NET_MODE].origin, from, sizeof from), "--try");
+	CHECK_STR(policy_origin_text(&w.p.values[KEY_NET_MODE].origin, from, sizeof from), "--try");
 	CHECK_OK(&w, try(&w, "net.publish", "3000"));
 	CHECK_INT(mode_of(&w), NET_NONE);
 	CHECK_OK(&w, try(&w, "net.host_ports", "3000"));
@@ -243,7 +243,7 @@ TEST(an_allowed_host_means_a_filtered_network_where_nobody_chose_one) {
 	write_file(w.user, "net.allow = [\"a.example\"]\n");
 	CHECK_OK(&w, resolve(&w));
 	CHECK_INT(mode_of(&w), NET_FILTERED);
-	CHECK_STR(origin_text(&w.p.values[KEY_NET_MODE].origin, from, sizeof from),
+	CHECK_STR(policy_origin_text(&w.p.values[KEY_NET_MODE].origin, from, sizeof from),
 		  arena_printf(&w.a, "%s:1", w.user));
 }
 

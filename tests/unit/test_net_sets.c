@@ -1,8 +1,8 @@
 /* The sets of rules that the host and the workspace are asked for. */
 #include "net_world.h"
 
-#include "plan/address.h"
-#include "plan/registry_files.h"
+#include "plan/net/url_host.h"
+#include "plan/net/registry_files.h"
 
 /* ---- addresses ---- */
 
@@ -10,57 +10,57 @@ TEST(the_host_of_an_address_is_found) {
 	static const struct {
 		const char *text;
 		bool remote;
-		enum address_kind kind;
+		enum url_host_kind kind;
 		const char *name;
 		int port;
 	} rows[] = {
-		{"https://a.example/x", false, ADDRESS_HOST, "a.example", 443},
-		{"HTTPS://A.Example", false, ADDRESS_HOST, "a.example", 443},
-		{"http://a.example:8080", false, ADDRESS_HOST, "a.example", 8080},
-		{"sparse+https://a.example/index/", false, ADDRESS_HOST, "a.example", 443},
-		{"mirror+http://a.example/list", false, ADDRESS_HOST, "a.example", 80},
-		{"https://ann:b@c:d@a.example/x", false, ADDRESS_HOST, "a.example", 443},
-		{"https://a.example@b.example/x", false, ADDRESS_HOST, "b.example", 443},
-		{"https://a.example\\@b.example/x", false, ADDRESS_HOST, "a.example", 443},
-		{"https://a.example?@b.example", false, ADDRESS_HOST, "a.example", 443},
-		{"https://a.example#@b.example", false, ADDRESS_HOST, "a.example", 443},
-		{"ssh://git@a.example:2222/x", true, ADDRESS_HOST, "a.example", 2222},
-		{"git+ssh://a.example/x", true, ADDRESS_HOST, "a.example", 22},
-		{"git://a.example/x", true, ADDRESS_HOST, "a.example", 9418},
-		{"git@a.example:x/y.git", true, ADDRESS_HOST, "a.example", 22},
-		{"a.example:x", true, ADDRESS_HOST, "a.example", 22},
-		{"https://", false, ADDRESS_BAD, NULL, 0},
-		{"https://a_b..example/", false, ADDRESS_BAD, NULL, 0},
-		{"https://a.example:0/", false, ADDRESS_BAD, NULL, 0},
-		{"https://a b.example/", false, ADDRESS_BAD, NULL, 0},
-		{"direct", false, ADDRESS_NONE, NULL, 0},
-		{"file:///srv/mirror", false, ADDRESS_NONE, NULL, 0},
-		{"cdrom:[Debian]/", false, ADDRESS_NONE, NULL, 0},
-		{"ftp://a.example/", false, ADDRESS_NONE, NULL, 0},
-		{"a.example", false, ADDRESS_NONE, NULL, 0},
-		{"/srv/x.git", true, ADDRESS_NONE, NULL, 0},
-		{"./a:b", true, ADDRESS_NONE, NULL, 0},
-		{"../x", true, ADDRESS_NONE, NULL, 0},
-		{"ext::ssh a.example %S", true, ADDRESS_NONE, NULL, 0},
-		{":x", true, ADDRESS_NONE, NULL, 0},
-		{"", true, ADDRESS_NONE, NULL, 0},
+		{"https://a.example/x", false, URL_HOST_HOST, "a.example", 443},
+		{"HTTPS://A.Example", false, URL_HOST_HOST, "a.example", 443},
+		{"http://a.example:8080", false, URL_HOST_HOST, "a.example", 8080},
+		{"sparse+https://a.example/index/", false, URL_HOST_HOST, "a.example", 443},
+		{"mirror+http://a.example/list", false, URL_HOST_HOST, "a.example", 80},
+		{"https://ann:b@c:d@a.example/x", false, URL_HOST_HOST, "a.example", 443},
+		{"https://a.example@b.example/x", false, URL_HOST_HOST, "b.example", 443},
+		{"https://a.example\\@b.example/x", false, URL_HOST_HOST, "a.example", 443},
+		{"https://a.example?@b.example", false, URL_HOST_HOST, "a.example", 443},
+		{"https://a.example#@b.example", false, URL_HOST_HOST, "a.example", 443},
+		{"ssh://git@a.example:2222/x", true, URL_HOST_HOST, "a.example", 2222},
+		{"git+ssh://a.example/x", true, URL_HOST_HOST, "a.example", 22},
+		{"git://a.example/x", true, URL_HOST_HOST, "a.example", 9418},
+		{"git@a.example:x/y.git", true, URL_HOST_HOST, "a.example", 22},
+		{"a.example:x", true, URL_HOST_HOST, "a.example", 22},
+		{"https://", false, URL_HOST_BAD, NULL, 0},
+		{"https://a_b..example/", false, URL_HOST_BAD, NULL, 0},
+		{"https://a.example:0/", false, URL_HOST_BAD, NULL, 0},
+		{"https://a b.example/", false, URL_HOST_BAD, NULL, 0},
+		{"direct", false, URL_HOST_NONE, NULL, 0},
+		{"file:///srv/mirror", false, URL_HOST_NONE, NULL, 0},
+		{"cdrom:[Debian]/", false, URL_HOST_NONE, NULL, 0},
+		{"ftp://a.example/", false, URL_HOST_NONE, NULL, 0},
+		{"a.example", false, URL_HOST_NONE, NULL, 0},
+		{"/srv/x.git", true, URL_HOST_NONE, NULL, 0},
+		{"./a:b", true, URL_HOST_NONE, NULL, 0},
+		{"../x", true, URL_HOST_NONE, NULL, 0},
+		{"ext::ssh a.example %S", true, URL_HOST_NONE, NULL, 0},
+		{":x", true, URL_HOST_NONE, NULL, 0},
+		{"", true, URL_HOST_NONE, NULL, 0},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct address a;
-		enum address_kind kind =
-			rows[i].remote ? address_of_remote(rows[i].text, strlen(rows[i].text), &a)
-				       : address_of_url(rows[i].text, strlen(rows[i].text), &a);
+		struct url_host a;
+		enum url_host_kind kind =
+			rows[i].remote ? url_host_of_remote(rows[i].text, strlen(rows[i].text), &a)
+				       : url_host_of_url(rows[i].text, strlen(rows[i].text), &a);
 		if (kind != rows[i].kind) {
 			printf("# %s\n", rows[i].text);
 		}
 		CHECK_INT(kind, rows[i].kind);
-		if (rows[i].name != NULL && kind == ADDRESS_HOST) {
+		if (rows[i].name != NULL && kind == URL_HOST_HOST) {
 			CHECK_STR(a.host.name, rows[i].name);
 			CHECK_INT(a.port, rows[i].port);
 		}
 	}
-	struct address six;
-	CHECK_INT(address_of_remote("git@[fd00::1]:x", 15, &six), ADDRESS_HOST);
+	struct url_host six;
+	CHECK_INT(url_host_of_remote("git@[fd00::1]:x", 15, &six), URL_HOST_HOST);
 	CHECK_INT(six.host.kind, HOST_IP);
 	CHECK_INT(six.port, 22);
 }

@@ -80,7 +80,7 @@ TEST(decisions_are_told_as_they_were_written) {
 	CHECK_INT(n.items[0].count, 2);
 	CHECK_INT(n.items[0].sent, 10);
 	CHECK_INT(n.items[0].received, 2000);
-	CHECK_STR(net_outcome_name(n.items[1].outcome), "failed");
+	CHECK_STR(netlog_outcome_name(n.items[1].outcome), "failed");
 	CHECK_STR(n.items[1].why, "ECONNREFUSED");
 	CHECK(n.items[1].remedy == NULL);
 	netlog_done(&n);
@@ -244,8 +244,8 @@ TEST(whatever_stands_in_the_ledger_is_read_within_its_bounds) {
 		CHECK(n.count <= LEDGER_ENTRIES);
 		for (size_t i = 0; i < n.count; i++) {
 			const struct netlog_item *item = &n.items[i];
-			CHECK(net_op_name(item->op) != NULL &&
-			      net_outcome_name(item->outcome) != NULL);
+			CHECK(netlog_op_name(item->op) != NULL &&
+			      netlog_outcome_name(item->outcome) != NULL);
 			CHECK(item->name == NULL || strlen(item->name) <= HOSTNAME_MAX);
 			CHECK(item->rule == NULL || strlen(item->rule) < LEDGER_TEXT);
 			CHECK(item->sent <= INT64_MAX && item->received <= INT64_MAX);
@@ -271,9 +271,9 @@ static struct advice advice_for(const struct row *rows, size_t nrows, const char
 	for (size_t i = 0; i < nrows; i++) {
 		(void)add(l, &rows[i]);
 	}
-	overhear(&o, words, strlen(words));
+	hint_listen(&o, words, strlen(words));
 	netlog_read(l, NULL, &n);
-	advise_network(&n, streams, 1, &got);
+	hint_for_network(&n, streams, 1, &got);
 	netlog_done(&n);
 	ledger_free(l);
 	return got;
@@ -283,17 +283,17 @@ TEST(a_hint_names_what_was_refused_and_how_to_allow_it) {
 	struct advice got = advice_for(&unlisted, 1, "exit 7\n", NULL);
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.allow");
-	CHECK_STR(advice_text(&got),
+	CHECK_STR(hint_advice_text(&got),
 		  "evil.test:443: no rule allows it; allow it: --allow-host evil.test:443");
 	CHECK_STR(got.path, "");
 	got = advice_for(&forbidden, 1, "", NULL);
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.names");
-	CHECK_STR(advice_text(&got),
+	CHECK_STR(hint_advice_text(&got),
 		  "bad.test:443: a rule denies it (the rule is bad.test); no option lifts it: "
 		  "change the rule; `corral explain` shows where it is written");
 	got = advice_for(&unread, 1, "", NULL);
-	CHECK_STR(advice_text(&got),
+	CHECK_STR(hint_advice_text(&got),
 		  "good.test:50051: not judged; speak TLS with the server's name, or list the "
 		  "address, which Corral does not inspect: --allow-host 11.0.0.9:50051");
 	CHECK(advice_for(&allowed, 1, "", NULL).hint == NULL);
@@ -307,20 +307,21 @@ TEST(a_name_that_does_not_resolve_is_not_told_to_be_allowed) {
 	const struct row searched[] = {unknown, lookup};
 	struct advice got = advice_for(&unknown, 1, "Could not resolve host: nx.test", &network);
 	REQUIRE(got.hint != NULL);
-	CHECK(str_starts(advice_text(&got), "nx.test: the name does not exist; a rule allows it"));
+	CHECK(str_starts(hint_advice_text(&got),
+			 "nx.test: the name does not exist; a rule allows it"));
 	got = advice_for(searched, 2, "Could not resolve host: nx.test", &network);
-	CHECK(str_starts(advice_text(&got), "nx.test: the name does not exist; "));
+	CHECK(str_starts(hint_advice_text(&got), "nx.test: the name does not exist; "));
 }
 
 TEST(the_refusal_that_the_words_name_is_told) {
 	const struct row rows[] = {lookup, unlisted, bare};
 	struct advice got =
 		advice_for(rows, 3, "curl: (6) Could not resolve host: evil.test\n", NULL);
-	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+	CHECK(str_starts(hint_advice_text(&got), "evil.test:443: "));
 	got = advice_for(rows, 3, "connect EACCES 11.0.0.67:22\n", NULL);
-	CHECK(str_starts(advice_text(&got), "11.0.0.67:22: "));
+	CHECK(str_starts(hint_advice_text(&got), "11.0.0.67:22: "));
 	got = advice_for(rows, 3, "failed\n", NULL);
-	CHECK(str_starts(advice_text(&got), "name.test: "));
+	CHECK(str_starts(hint_advice_text(&got), "name.test: "));
 }
 
 TEST(words_about_something_else_are_believed_unless_they_name_it) {
@@ -332,7 +333,7 @@ TEST(words_about_something_else_are_believed_unless_they_name_it) {
 	got = advice_for(&unlisted, 1, "/etc/x: no reply from evil.test", &other);
 	CHECK_STR(got.hint->rule, "net.allow");
 	got = advice_for(&unlisted, 1, "Could not fetch URL", &network);
-	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+	CHECK(str_starts(hint_advice_text(&got), "evil.test:443: "));
 }
 
 TEST(what_failed_outside_is_not_put_down_to_a_rule) {
@@ -343,7 +344,7 @@ TEST(what_failed_outside_is_not_put_down_to_a_rule) {
 	CHECK(advice_for(&failed, 1, "Read-only file system", &other).hint == &other);
 	CHECK(advice_for(&allowed, 1, "Connection refused", &network).hint == &network);
 	struct advice got = advice_for(both, 2, "Connection refused", &network);
-	CHECK(str_starts(advice_text(&got), "evil.test:443: "));
+	CHECK(str_starts(hint_advice_text(&got), "evil.test:443: "));
 }
 
 TEST(the_longest_hint_is_not_cut) {
@@ -356,9 +357,9 @@ TEST(the_longest_hint_is_not_cut) {
 	row.why = why;
 	row.port = 65535;
 	struct advice got = advice_for(&row, 1, "", NULL);
-	CHECK(strlen(advice_text(&got)) < ADVICE_TEXT - 1);
-	CHECK(strstr(advice_text(&got), "aaa:65535: www") != NULL);
-	CHECK_STR(advice_text(&got) + strlen(advice_text(&got)) - 7, "a:65535");
+	CHECK(strlen(hint_advice_text(&got)) < ADVICE_TEXT - 1);
+	CHECK(strstr(hint_advice_text(&got), "aaa:65535: www") != NULL);
+	CHECK_STR(hint_advice_text(&got) + strlen(hint_advice_text(&got)) - 7, "a:65535");
 }
 
 /* ---- the result ---- */

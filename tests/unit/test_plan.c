@@ -33,7 +33,7 @@ TEST(landlock_decides_the_level_and_the_promises) {
 		CHECK_INT(build(&w), 0);
 		CHECK_INT(w.plan.level, abi >= 4 ? LEVEL_FULL : LEVEL_STANDARD);
 		CHECK_INT(w.plan.landlock_abi, abi < 10 ? abi : 10);
-		const struct promise *p = w.plan.promises;
+		const struct guarantee_report *p = w.plan.guarantees;
 		CHECK_INT(p[GUARANTEE_FS_WRITE].state, STATE_ENFORCED);
 		CHECK_STR(p[GUARANTEE_FS_WRITE].by[0], "mount");
 		CHECK((p[GUARANTEE_FS_WRITE].by[1] != NULL) == (abi > 0));
@@ -47,7 +47,7 @@ TEST(landlock_decides_the_level_and_the_promises) {
 		CHECK_INT(build(&w), 0);
 		CHECK_INT(p[GUARANTEE_IPC].state, abi >= 6 ? STATE_ENFORCED : STATE_WEAKER);
 		CHECK(abi >= 6 || strstr(p[GUARANTEE_IPC].why, "abstract") != NULL);
-		CHECK_INT(w.plan.promises[GUARANTEE_NET].state, STATE_ABSENT);
+		CHECK_INT(w.plan.guarantees[GUARANTEE_NET].state, STATE_ABSENT);
 		CHECK(!w.plan.own_net);
 
 		set_num(&w, KEY_LEVEL, LEVEL_FULL);
@@ -66,7 +66,7 @@ TEST(sockets_that_nobody_judges_are_a_loss_that_is_told) {
 	for (int abi = 6; abi <= 10; abi++) {
 		struct world w;
 		world_init(&w);
-		const struct promise *p = w.plan.promises;
+		const struct guarantee_report *p = w.plan.guarantees;
 		w.h.landlock_abi = abi;
 		set_num(&w, KEY_NESTED, 1);
 		CHECK_INT(build(&w), 0);
@@ -98,7 +98,7 @@ TEST(unix_datagrams_are_closed_unless_somebody_judges_or_accepts_them) {
 		CHECK_INT(build(&w), 0);
 		CHECK((w.plan.traits & TRAIT_SOCKETS) != 0);
 		CHECK(((w.plan.traits & TRAIT_DATAGRAMS) != 0) == rows[i].open);
-		CHECK_INT(w.plan.promises[GUARANTEE_IPC].state, rows[i].state);
+		CHECK_INT(w.plan.guarantees[GUARANTEE_IPC].state, rows[i].state);
 		world_done(&w);
 	}
 }
@@ -366,21 +366,21 @@ TEST(directories_between_home_and_workspace_are_read_only) {
 	CHECK(kind_is(&w, "/home/ann/a", MOUNT_PIN) && kind_is(&w, "/home/ann/a/b", MOUNT_PIN));
 	CHECK(!mount_at(&w, "/home/ann/a")->writable && mount_at(&w, "/home/ann/a")->create);
 	CHECK(mount_at(&w, "/home/ann/a/b/ws")->create);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/a/b/new"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/new"), SIGHT_PRIVATE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/a/b/ws/new"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/a/b/new"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/new"), VISIBILITY_PRIVATE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/a/b/ws/new"), VISIBILITY_WRITE);
 	add_item(&w, KEY_FS_WRITE, "/home/ann/a/b");
 	REQUIRE(build(&w) == 0);
 	check_shape(&w);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/a/b/new"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/a/new"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/a/b/new"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/a/new"), VISIBILITY_READ);
 	world_done(&w);
 	/* Programs keep caches there. */
 	world_init(&w);
 	node(&w, "/home/ann/.cache/tool/ws", 'd', NULL);
 	set_str(&w, KEY_WORKSPACE, "/home/ann/.cache/tool/ws");
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/.cache/other"), SIGHT_PRIVATE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/.cache/other"), VISIBILITY_PRIVATE);
 	world_done(&w);
 }
 

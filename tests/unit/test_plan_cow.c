@@ -22,7 +22,7 @@ TEST(with_cow_the_workspace_is_an_overlay_and_rules_lie_on_it) {
 	CHECK_STR(w.plan.cow_dir, w.h.cow_dir);
 	CHECK(kind_is(&w, "/home/ann/work/app/src", MOUNT_BIND));
 	CHECK(!mount_at(&w, "/home/ann/work/app/src")->writable);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/x"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/x"), VISIBILITY_WRITE);
 	char *text = explained(&w, false);
 	CHECK(strstr(text, "changes    kept apart") != NULL);
 	CHECK(strstr(text, "  cow     /home/ann/work/app") != NULL);

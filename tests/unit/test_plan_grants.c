@@ -179,11 +179,11 @@ TEST(a_rule_for_a_missing_path_holds_when_it_appears) {
 	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/src/new/file")->optional = true;
 	REQUIRE(build(&w) == 0);
 	CHECK(has_note(&w, "does not exist yet: fs.deny /home/ann/work/app/later (--rule)"));
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later/x"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later2"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new/file"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/new"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/later"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/later/x"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/later2"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/src/new/file"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/src/new"), VISIBILITY_WRITE);
 	CHECK(w.plan.broker);
 	world_done(&w);
 }
@@ -208,11 +208,12 @@ TEST(a_rule_for_a_link_that_leads_nowhere_holds_where_it_ends) {
 		node(&w, "/home/ann/work/app/ring", 'l', "ring");
 		add_item(&w, i % 2 == 0 ? KEY_FS_DENY : KEY_FS_PROTECT, rows[i].rule);
 		REQUIRE(build(&w) == 0);
-		enum sight kept = i % 2 == 0 ? SIGHT_DENIED : SIGHT_READ;
-		CHECK_INT(plan_sight(&w.plan, rows[i].rule), kept);
-		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/none"),
-			  rows[i].ends ? kept : SIGHT_WRITE);
-		CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src/other"), SIGHT_WRITE);
+		enum visibility kept = i % 2 == 0 ? VISIBILITY_DENIED : VISIBILITY_READ;
+		CHECK_INT(plan_visibility(&w.plan, rows[i].rule), kept);
+		CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/src/none"),
+			  rows[i].ends ? kept : VISIBILITY_WRITE);
+		CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/src/other"),
+			  VISIBILITY_WRITE);
 		world_done(&w);
 	}
 }

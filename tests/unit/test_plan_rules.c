@@ -1,6 +1,7 @@
 /* What denials and protections become in a plan, and that any rules in any order give what is
  * documented. */
 #include "plan_world.h"
+#include "base/path.h"
 
 /* ---- deny and protect ---- */
 
@@ -33,17 +34,17 @@ TEST(a_deny_hides_wherever_the_file_is_shown) {
 TEST(a_pattern_holds_where_a_tree_beneath_it_is_seen_elsewhere) {
 	static const struct {
 		const char *pattern;
-		enum sight key, note; /* of /srv/p/in/key and /srv/p/in/sub/note */
+		enum visibility key, note; /* of /srv/p/in/key and /srv/p/in/sub/note */
 	} rows[] = {
-		{"/srv/p/**", SIGHT_DENIED, SIGHT_DENIED},
-		{"/srv/*/in", SIGHT_DENIED, SIGHT_DENIED},
-		{"/*/p/in/key", SIGHT_DENIED, SIGHT_READ},
-		{"/srv/**/key", SIGHT_DENIED, SIGHT_READ},
-		{"/srv/**/in/**/note", SIGHT_READ, SIGHT_DENIED},
-		{"/srv/p/*/*/note", SIGHT_READ, SIGHT_DENIED},
-		{"/srv/*/out/**", SIGHT_READ, SIGHT_READ},
-		{"/srv/p/*", SIGHT_DENIED, SIGHT_DENIED},
-		{"/srv/*/key", SIGHT_READ, SIGHT_READ},
+		{"/srv/p/**", VISIBILITY_DENIED, VISIBILITY_DENIED},
+		{"/srv/*/in", VISIBILITY_DENIED, VISIBILITY_DENIED},
+		{"/*/p/in/key", VISIBILITY_DENIED, VISIBILITY_READ},
+		{"/srv/**/key", VISIBILITY_DENIED, VISIBILITY_READ},
+		{"/srv/**/in/**/note", VISIBILITY_READ, VISIBILITY_DENIED},
+		{"/srv/p/*/*/note", VISIBILITY_READ, VISIBILITY_DENIED},
+		{"/srv/*/out/**", VISIBILITY_READ, VISIBILITY_READ},
+		{"/srv/p/*", VISIBILITY_DENIED, VISIBILITY_DENIED},
+		{"/srv/*/key", VISIBILITY_READ, VISIBILITY_READ},
 	};
 	static const char *const places[] = {"/srv/p/in", "/agent", "/home/ann/lnk"};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -59,9 +60,9 @@ TEST(a_pattern_holds_where_a_tree_beneath_it_is_seen_elsewhere) {
 		REQUIRE(build(&w) == 0);
 		for (size_t n = 0; n < ARRAY_LEN(places); n++) {
 			(void)snprintf(path, sizeof path, "%s/key", places[n]);
-			CHECK_INT(plan_sight(&w.plan, path), rows[i].key);
+			CHECK_INT(plan_visibility(&w.plan, path), rows[i].key);
 			(void)snprintf(path, sizeof path, "%s/sub/note", places[n]);
-			CHECK_INT(plan_sight(&w.plan, path), rows[i].note);
+			CHECK_INT(plan_visibility(&w.plan, path), rows[i].note);
 		}
 		world_done(&w);
 	}
@@ -76,8 +77,8 @@ TEST(an_exception_goes_with_its_pattern_to_another_place) {
 	add_pattern(&w, KEY_FS_DENY, "/srv/p/**");
 	add_pattern(&w, KEY_FS_DENY, "/srv/p/*/open/**")->except = true;
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/agent/key"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/agent/open/key"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/agent/key"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/agent/open/key"), VISIBILITY_READ);
 	world_done(&w);
 }
 
@@ -87,8 +88,8 @@ TEST(a_moved_workspace_keeps_what_a_pattern_above_it_protects) {
 	set_str(&w, KEY_FS_WORKSPACE_AT, "/w");
 	add_pattern(&w, KEY_FS_PROTECT, "/home/*/work/**/*.lock");
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/w/a/x.lock"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/w/a/x"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/w/a/x.lock"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/w/a/x"), VISIBILITY_WRITE);
 	world_done(&w);
 }
 
@@ -120,8 +121,8 @@ TEST(a_rule_about_a_deep_path_that_is_missing_costs_few_looks) {
 		nresolves = 0;
 		REQUIRE(build(&w) == 0);
 		CHECK(nresolves < without + 100);
-		CHECK(plan_sight(&w.plan, path) ==
-		      (lists[i] == KEY_FS_DENY ? SIGHT_DENIED : SIGHT_READ));
+		CHECK(plan_visibility(&w.plan, path) ==
+		      (lists[i] == KEY_FS_DENY ? VISIBILITY_DENIED : VISIBILITY_READ));
 		world_done(&w);
 	}
 }
@@ -242,7 +243,7 @@ TEST(protect_is_read_only_even_over_a_more_specific_write) {
 	CHECK(!seen_at(&w, "/home/ann/work/app/.git/objects/y")->writable);
 	CHECK(kind_is(&w, "/home/ann/work/app/conf/envrc", MOUNT_BIND));
 	CHECK(kind_is(&w, "/home/ann/work/app/conf", MOUNT_PIN));
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/.envrc"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/.envrc"), VISIBILITY_READ);
 	CHECK(!has_note(&w, "the link itself can be replaced"));
 	w.h.notify = false;
 	REQUIRE(build(&w) == 0);
@@ -274,14 +275,15 @@ TEST(a_name_of_a_set_that_is_a_link_holds_for_its_end) {
 	add_pattern(&w, KEY_FS_PROTECT, ".cursorrules")->except = true;
 	add_set(&w, KEY_FS_DENY, "sensitive");
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/claude/new"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/config.toml"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/conf/other"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/.cargo"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/hop"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/later"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/notes"), SIGHT_WRITE); /* excepted */
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/src"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/conf/claude/new"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/conf/config.toml"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/conf/other"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/.cargo"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/hop"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/later"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/notes"),
+		  VISIBILITY_WRITE); /* excepted */
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/src"), VISIBILITY_WRITE);
 	world_done(&w);
 }
 
@@ -295,11 +297,11 @@ TEST(a_link_on_the_way_of_a_rule_stays) {
 	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/l/conf");
 	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/p/*.rc");
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/l"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/m"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/p"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/d/a.rc"), SIGHT_READ);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/d/other"), SIGHT_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/l"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/m"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/p"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/d/a.rc"), VISIBILITY_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/d/other"), VISIBILITY_WRITE);
 	world_done(&w);
 }
 
@@ -359,13 +361,13 @@ TEST(a_grant_that_reopens_a_deny_is_open_to_changes) {
 	add_item(&w, KEY_FS_WRITE, "/home/ann/work/app/vault/open");
 	add_item(&w, KEY_FS_READ, "/home/ann/work/app/vault/one");
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/new"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/new"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/key"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open2"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/one"), SIGHT_READ);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/new"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open/new"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open/key"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open2"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/one"), VISIBILITY_READ);
 	world_done(&w);
 }
 
@@ -385,9 +387,10 @@ TEST(a_grant_does_not_lead_away_from_a_pattern_of_the_floor) {
 	struct world w;
 	deny_and_reopen(&w, ORIGIN_OPTION);
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/y"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/vault/open/x.key"), SIGHT_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/y"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open/x"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/vault/open/x.key"),
+		  VISIBILITY_DENIED);
 	world_done(&w);
 	deny_and_reopen(&w, ORIGIN_FLOOR);
 	CHECK(build(&w) != 0);
@@ -403,9 +406,9 @@ TEST(an_exception_of_an_untrusted_file_undoes_its_own_rules_alone) {
 	struct item *except = add_pattern(&w, KEY_FS_DENY, "**/a.*");
 	except->bound = except->except = true;
 	REQUIRE(build(&w) == 0);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.key"), SIGHT_DENIED);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/a.pem"), SIGHT_WRITE);
-	CHECK_INT(plan_sight(&w.plan, "/home/ann/work/app/b.pem"), SIGHT_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/a.key"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/a.pem"), VISIBILITY_WRITE);
+	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/b.pem"), VISIBILITY_DENIED);
 	world_done(&w);
 }
 
@@ -416,7 +419,7 @@ TEST(the_rule_behind_a_sight_is_named) {
 	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/secret");
 	add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/later");
 	REQUIRE(build(&w) == 0);
-	struct sight_rule rule = plan_rule_of(&w.plan, "/home/ann/work/app/secret");
+	struct visibility_rule rule = plan_rule_of(&w.plan, "/home/ann/work/app/secret");
 	CHECK_STR(rule.note, "fs.deny");
 	CHECK_STR(rule.origin->name, "--rule");
 	rule = plan_rule_of(&w.plan, "/home/ann/work/app/later/x");
@@ -468,7 +471,7 @@ static void add_random_rules(struct world *w) {
 	}
 }
 
-enum visibility { HIDDEN, READABLE, WRITABLE };
+enum shown { HIDDEN, READABLE, WRITABLE };
 
 /* The longest path among one list that holds this one; -1: none. */
 static int longest(const struct world *w, enum key_id id, const char *path) {
@@ -484,7 +487,7 @@ static int longest(const struct world *w, enum key_id id, const char *path) {
 
 /* What the documentation says: the most specific rule decides, deny wins a
  * tie, then write; protect takes writing away wherever it reaches. */
-static enum visibility documented(const struct world *w, const char *path) {
+static enum shown documented(const struct world *w, const char *path) {
 	int deny = longest(w, KEY_FS_DENY, path), read = longest(w, KEY_FS_READ, path);
 	int write = longest(w, KEY_FS_WRITE, path);
 	if (path_within(path, "/ws") && write < (int)strlen("/ws")) {
@@ -497,7 +500,7 @@ static enum visibility documented(const struct world *w, const char *path) {
 	return write >= read && longest(w, KEY_FS_PROTECT, path) < 0 ? WRITABLE : READABLE;
 }
 
-static enum visibility planned(const struct world *w, const char *path) {
+static enum shown planned(const struct world *w, const char *path) {
 	const struct mount *m = seen_at(w, path);
 	if (m == NULL || m->kind != MOUNT_BIND) {
 		return HIDDEN;

@@ -51,18 +51,18 @@ TEST(environment_rows_are_sorted_unique_and_reasoned) {
 }
 
 TEST(a_name_beats_a_prefix_and_a_prefix_covers_its_names) {
-	REQUIRE(env_row_for("LC_ALL") != NULL && env_row_for("LD_PRELOAD") != NULL);
-	CHECK_INT(env_row_for("LC_ALL")->class, ENV_PASSED);
-	CHECK_INT(env_row_for("LD_PRELOAD")->class, ENV_DANGEROUS);
-	CHECK_INT(env_row_for("GIT_CONFIG_COUNT")->class, ENV_DANGEROUS);
-	CHECK_INT(env_row_for("BASH_FUNC_x%%")->class, ENV_DANGEROUS);
-	CHECK_INT(env_row_for("AWS_SECRET_ACCESS_KEY")->class, ENV_SECRET);
-	CHECK_INT(env_row_for("CORRAL_ANYTHING")->class, ENV_RESERVED);
-	CHECK_INT(env_row_for("CI")->class, ENV_PASSED);
-	CHECK_INT(env_row_for("CI_JOB_TOKEN")->class, ENV_SECRET);
-	CHECK(env_row_for("GIT_AUTHOR_NAME") == NULL);
-	CHECK(env_row_for("LCX") == NULL);
-	CHECK(env_row_for("") == NULL);
+	REQUIRE(environment_row_for("LC_ALL") != NULL && environment_row_for("LD_PRELOAD") != NULL);
+	CHECK_INT(environment_row_for("LC_ALL")->class, ENV_PASSED);
+	CHECK_INT(environment_row_for("LD_PRELOAD")->class, ENV_DANGEROUS);
+	CHECK_INT(environment_row_for("GIT_CONFIG_COUNT")->class, ENV_DANGEROUS);
+	CHECK_INT(environment_row_for("BASH_FUNC_x%%")->class, ENV_DANGEROUS);
+	CHECK_INT(environment_row_for("AWS_SECRET_ACCESS_KEY")->class, ENV_SECRET);
+	CHECK_INT(environment_row_for("CORRAL_ANYTHING")->class, ENV_RESERVED);
+	CHECK_INT(environment_row_for("CI")->class, ENV_PASSED);
+	CHECK_INT(environment_row_for("CI_JOB_TOKEN")->class, ENV_SECRET);
+	CHECK(environment_row_for("GIT_AUTHOR_NAME") == NULL);
+	CHECK(environment_row_for("LCX") == NULL);
+	CHECK(environment_row_for("") == NULL);
 }
 
 TEST(profiles_are_sorted_and_every_row_belongs_to_one) {
@@ -359,7 +359,7 @@ TEST(a_home_or_a_system_directory_is_no_workspace_without_insisting) {
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct origin o = {.kind = ORIGIN_OPTION, .name = "--workspace"};
-		CHECK_FAILS(&w, workspace_check(bad[i], w.home, &o, &w.e), ERR_USAGE,
+		CHECK_FAILS(&w, policy_check_workspace(bad[i], w.home, &o, &w.e), ERR_USAGE,
 			    "--workspace DIR", "--any-workspace", bad[i]);
 	}
 	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE, "whole home", "--any-workspace");
@@ -378,7 +378,7 @@ TEST(ordinary_places_are_workspaces) {
 	struct origin o = {.kind = ORIGIN_BUILTIN};
 	struct err e = {0};
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-		CHECK(workspace_check(good[i], "/home/u", &o, &e) == 0);
+		CHECK(policy_check_workspace(good[i], "/home/u", &o, &e) == 0);
 	}
 }
 

@@ -120,9 +120,9 @@ TEST(origins_are_named_as_users_know_them) {
 	};
 	char text[100], tiny[5];
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CHECK_STR(origin_text(&rows[i].o, text, sizeof text), rows[i].text);
+		CHECK_STR(policy_origin_text(&rows[i].o, text, sizeof text), rows[i].text);
 	}
-	CHECK_STR(origin_text(&rows[0].o, tiny, sizeof tiny), "buil");
+	CHECK_STR(policy_origin_text(&rows[0].o, tiny, sizeof tiny), "buil");
 }
 
 static void set_something_of_each_kind(struct world *w) {

@@ -223,7 +223,7 @@ TEST(pinning_twice_keeps_one_line_and_leaves_no_other_file) {
 	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
 	write_file(w.project, "limits.processes = 2\n");
 	CHECK_OK(&w, policy_trust(w.trust, w.project, &w.e));
-	REQUIRE(file_read(w.trust, 10000, &list) == 0);
+	REQUIRE(fd_read_file(w.trust, 10000, &list) == 0);
 	CHECK(strchr(list.data, '\n') == list.data + list.len - 1);
 	CHECK(strstr(list.data, w.project) == list.data + 65);
 	buf_done(&list);

@@ -83,10 +83,10 @@ TEST(the_ends_of_each_range_are_inside) {
 			continue;
 		}
 		CHECK_OK(&w, try(&w, keys[i].name,
-				 value_number(&keys[i], keys[i].max, text, sizeof text)));
+				 number_value(&keys[i], keys[i].max, text, sizeof text)));
 		CHECK_INT(policy_num(&w.p, (enum key_id)i), keys[i].max);
 		CHECK_OK(&w, try(&w, keys[i].name,
-				 value_number(&keys[i], keys[i].min, text, sizeof text)));
+				 number_value(&keys[i], keys[i].min, text, sizeof text)));
 		CHECK_INT(policy_num(&w.p, (enum key_id)i), keys[i].min);
 	}
 }

@@ -22,7 +22,7 @@ TEST(every_row_is_what_its_text_says) {
 	for (size_t i = 0; i < ranges_count; i++) {
 		struct network n;
 		const struct range *r = &ranges[i];
-		if (!network_parse(r->text, strlen(r->text), &n) || n.bits != r->network.bits ||
+		if (!ip_network_parse(r->text, strlen(r->text), &n) || n.bits != r->network.bits ||
 		    !ip_same(&n.ip, &r->network.ip)) {
 			printf("# %s\n", r->text);
 			CHECK(false);

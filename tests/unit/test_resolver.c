@@ -5,10 +5,10 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "gate/cache.h"
-#include "gate/hosts.h"
-#include "gate/lookup.h"
-#include "gate/servers.h"
+#include "gate/dns/cache.h"
+#include "gate/dns/hosts.h"
+#include "gate/dns/lookup_sync.h"
+#include "gate/dns/resolv_conf.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -146,8 +146,8 @@ TEST(servers_are_read_as_libc_reads_them) {
 	};
 	char text[INET_ADDRSTRLEN];
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct servers s;
-		servers_read(&s, rows[i].conf, 2000);
+		struct resolv_conf s;
+		resolv_conf_read(&s, rows[i].conf, 2000);
 		CHECK_INT(s.count, rows[i].count);
 		CHECK(s.named == !streq(rows[i].first, "127.0.0.1") ||
 		      streq(rows[i].conf, "nameserver 127.1\n"));
@@ -159,13 +159,14 @@ TEST(servers_are_read_as_libc_reads_them) {
 }
 
 TEST(a_zone_is_an_interface) {
-	struct servers s;
-	servers_read(&s, "nameserver fe80::1%lo\nnameserver fe80::1%7\nnameserver fe80::1\n", 1);
+	struct resolv_conf s;
+	resolv_conf_read(&s, "nameserver fe80::1%lo\nnameserver fe80::1%7\nnameserver fe80::1\n",
+			 1);
 	REQUIRE(s.count == 3);
 	CHECK_INT(s.list[0].address.v6.sin6_scope_id, 1);
 	CHECK_INT(s.list[1].address.v6.sin6_scope_id, 7);
 	CHECK_INT(s.list[2].address.v6.sin6_scope_id, 0);
-	servers_read(&s, "nameserver fe80::1%no-such-one\nnameserver fe80::1%\n", 1);
+	resolv_conf_read(&s, "nameserver fe80::1%no-such-one\nnameserver fe80::1%\n", 1);
 	CHECK_INT(s.list[0].address.any.sa_family, AF_INET);
 }
 
@@ -183,8 +184,8 @@ TEST(options_are_read_within_libcs_bounds) {
 		{"options rotated use-vcs\noption rotate\n", 2000, 2, false, false},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct servers s;
-		servers_read(&s, rows[i].conf, 2000);
+		struct resolv_conf s;
+		resolv_conf_read(&s, rows[i].conf, 2000);
 		CHECK_INT(s.timeout_ms, rows[i].timeout_ms);
 		CHECK_INT(s.attempts, rows[i].attempts);
 		CHECK_INT(s.rotate, rows[i].rotate);
@@ -193,14 +194,14 @@ TEST(options_are_read_within_libcs_bounds) {
 }
 
 TEST(a_shunned_server_is_not_first_until_its_time) {
-	struct servers s;
-	servers_read(&s, "nameserver 10.0.0.1\nnameserver 10.0.0.2\n", 1);
-	CHECK_INT(servers_first(&s, 100), 0);
+	struct resolv_conf s;
+	resolv_conf_read(&s, "nameserver 10.0.0.1\nnameserver 10.0.0.2\n", 1);
+	CHECK_INT(resolv_conf_first_server(&s, 100), 0);
 	s.list[0].shunned = 200;
-	CHECK_INT(servers_first(&s, 100), 1);
-	CHECK_INT(servers_first(&s, 200), 0);
+	CHECK_INT(resolv_conf_first_server(&s, 100), 1);
+	CHECK_INT(resolv_conf_first_server(&s, 200), 0);
 	s.list[1].shunned = 200;
-	CHECK_INT(servers_first(&s, 100), 0);
+	CHECK_INT(resolv_conf_first_server(&s, 100), 0);
 }
 
 /* ---- the cache ---- */
@@ -259,7 +260,7 @@ static void called(struct resolver_wait *w, const struct names_found *found) {
 	CHECK_INT(found->code, a->code);
 }
 
-static void too_long(struct alarm *a) {
+static void too_long(struct loop_alarm *a) {
 	(void)a;
 	world.loop.over = true;
 }
@@ -281,11 +282,11 @@ static void world_done(void) {
 }
 
 static void run_for(int64_t ms) {
-	struct alarm a = {.ring = too_long};
-	(void)alarm_set(&world.loop, &a, ms);
+	struct loop_alarm a = {.ring = too_long};
+	(void)loop_alarm_set(&world.loop, &a, ms);
 	world.loop.over = false;
 	loop_run(&world.loop);
-	alarm_clear(&world.loop, &a);
+	loop_alarm_clear(&world.loop, &a);
 }
 
 TEST(a_known_name_is_answered_before_the_question_returns) {
@@ -326,7 +327,7 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 
 struct line {
 	int gate, supervisor;
-	struct news *news;
+	struct dns_update *news;
 };
 
 static void line_begin(struct line *l) {
@@ -347,11 +348,11 @@ static void line_end(struct line *l) {
 
 static bool is_asked(const struct line *l) {
 	uint8_t message = 0;
-	return news_receive(l->supervisor, &message) == 1 && message == NEWS_WANTED;
+	return dns_update_receive(l->supervisor, &message) == 1 && message == DNS_UPDATE_WANTED;
 }
 
 static bool answer(const struct line *l, uint8_t what) {
-	return news_send(l->supervisor, what) && resolver_told(world.r);
+	return dns_update_send(l->supervisor, what) && resolver_told(world.r);
 }
 
 TEST(a_new_hosts_file_answers_who_waits) {
@@ -364,7 +365,7 @@ TEST(a_new_hosts_file_answers_who_waits) {
 	resolver_ask(world.r, "b.test", &b.wait);
 	CHECK(is_asked(&l) && !is_asked(&l)); /* once */
 	(void)snprintf(l.news->hosts, sizeof l.news->hosts, "10.0.0.9 a.test\n");
-	CHECK(answer(&l, NEWS_HOSTS));
+	CHECK(answer(&l, DNS_UPDATE_HOSTS));
 	CHECK(a.calls == 1 && a.code == DNS_NOERROR);
 	CHECK(b.calls == 0 && b.wait.waiting);
 	resolver_ask(world.r, "here.test", &old.wait);
@@ -388,7 +389,7 @@ TEST(new_servers_are_asked_what_the_old_ones_did_not_answer) {
 	resolver_ask(world.r, "late.test", &late.wait);
 	(void)snprintf(l.news->resolv_conf, sizeof l.news->resolv_conf,
 		       "nameserver 127.99.99.98\nnameserver 127.99.99.97\n");
-	CHECK(answer(&l, NEWS_RESOLV_CONF));
+	CHECK(answer(&l, DNS_UPDATE_RESOLV_CONF));
 	CHECK(late.calls == 0 && late.wait.waiting);
 	resolver_ask(world.r, "a.test", &again.wait);
 	CHECK(again.calls == 1 && again.wait.waiting); /* and forgotten */
@@ -430,11 +431,11 @@ TEST(a_name_that_is_too_long_is_not_asked_for) {
 
 TEST(a_look_up_finds_this_host_and_refuses_what_is_no_name) {
 	struct names_found found;
-	CHECK_INT(resolver_lookup("a.localhost", &found), 0);
+	CHECK_INT(lookup_sync("a.localhost", &found), 0);
 	CHECK(found.code == DNS_NOERROR && found.v4.nips > 0);
 	static const char *const bad[] = {"", "a b", "127.0.0.1", "::1", "a..b"};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		CHECK_INT(resolver_lookup(bad[i], &found), -EINVAL);
+		CHECK_INT(lookup_sync(bad[i], &found), -EINVAL);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* The verdicts of the self-test: what was seen, against what was reported. */
 #include "base/auto.h"
-#include "lib/selftest.h"
+#include "selftest/selftest.h"
 #include "test.h"
 
 static const struct check named = {.name = "x", .guarantee = GUARANTEE_IPC, .known_by = "abstract"};
@@ -97,12 +97,12 @@ static const struct {
 TEST(a_verdict_compares_what_was_seen_with_what_was_reported) {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct finding f = rows[i].f;
-		finding_judge(&f);
-		if (f.verdict != rows[i].verdict || finding_fails(&f) != rows[i].fails) {
-			printf("# %s: %s\n", rows[i].what, verdict_name(f.verdict));
+		selftest_finding_judge(&f);
+		if (f.verdict != rows[i].verdict || selftest_finding_fails(&f) != rows[i].fails) {
+			printf("# %s: %s\n", rows[i].what, selftest_verdict_name(f.verdict));
 		}
 		CHECK_INT(f.verdict, rows[i].verdict);
-		CHECK_INT(finding_fails(&f), rows[i].fails);
+		CHECK_INT(selftest_finding_fails(&f), rows[i].fails);
 		CHECK_STR(f.reason, rows[i].reason);
 	}
 }

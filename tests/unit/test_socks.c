@@ -1,5 +1,5 @@
 /* A proxy's side of SOCKS. */
-#include "gate/socks.h"
+#include "net/socks.h"
 
 #include "base/auto.h"
 #include "test.h"

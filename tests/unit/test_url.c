@@ -1,4 +1,4 @@
-#include "gate/url.h"
+#include "net/url.h"
 
 #include "base/auto.h"
 #include "test.h"
@@ -170,9 +170,9 @@ TEST(names_of_local_networks_are_refused) {
 
 TEST(private_networks_open_to_who_lists_them) {
 	struct network list[3];
-	CHECK(network_parse("10.0.0.0/8", 10, &list[0]));
-	CHECK(network_parse("127.0.0.0/8", 11, &list[1]));
-	CHECK(network_parse("64:ff9b::/96", 12, &list[2]));
+	CHECK(ip_network_parse("10.0.0.0/8", 10, &list[0]));
+	CHECK(ip_network_parse("127.0.0.0/8", 11, &list[1]));
+	CHECK(ip_network_parse("64:ff9b::/96", 12, &list[2]));
 	struct url_reach reach = {list, ARRAY_LEN(list)};
 	CHECK_STR(judged_in("http://10.1.2.3/", reach), "http 10.1.2.3 80");
 	CHECK_STR(judged_in("http://192.168.2.3/", reach), "address: a private network");

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "linux/bpf.h"
 #include "linux/broker/call.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,8 +113,8 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->signals = plan->landlock_abi < 6;
 	b->killable = true;
 	b->self = getpid();
-	text_add(&self, "/proc/");
-	text_number(&self, (uint64_t)b->self);
+	caller_text_add(&self, "/proc/");
+	caller_text_number(&self, (uint64_t)b->self);
 	memcpy(b->self_path, self.s, sizeof b->self_path);
 	b->proc = open("/proc", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	b->fds = open("/proc/self/fd", O_PATH | O_CLOEXEC | O_DIRECTORY);
@@ -127,7 +127,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
 	b->fast = probe >= 0;
 	drop_fd(&probe);
-	b->quick = b->fast && !plan_shares(plan);
+	b->quick = b->fast && !plan_lacks_namespaces(plan);
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
 	b->gate = -1;
@@ -146,52 +146,6 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	}
 	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS,
 		      NOTIF_SYNC_WAKE_UP); /* or slower, no more */
-}
-
-void call_answer(const struct call *c, long result) {
-	struct seccomp_notif_resp answer = {
-		.id = c->id,
-		.val = result < 0 ? 0 : result,
-		.error = result < 0 ? (int)result : 0,
-	};
-	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
-}
-
-long call_let_pass(const struct call *c) {
-	struct seccomp_notif_resp answer = {.id = c->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-
-	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
-	return CALL_ANSWERED;
-}
-
-static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
-	struct seccomp_notif_addfd add = {
-		.id = c->id,
-		.flags = flags,
-		.srcfd = (uint32_t)fd,
-		.newfd_flags = cloexec ? O_CLOEXEC : 0,
-	};
-	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-
-	return got < 0 ? -errno : got;
-}
-
-int call_add(const struct call *c, int fd, bool cloexec) {
-	return add_fd(c, fd, cloexec, 0);
-}
-
-long call_give(const struct call *c, int fd, bool cloexec, bool executable) {
-	auto_fd ours = fd;
-	int got = executable ? -EINVAL : add_fd(c, ours, cloexec, SECCOMP_ADDFD_FLAG_SEND);
-
-	if (got != -EINVAL) {
-		return got < 0 ? got : CALL_ANSWERED;
-	}
-	/* In two steps; so does a kernel before 5.14, which does not know the flag. */
-	got = add_fd(c, ours, cloexec, 0);
-	drop_fd(&ours);
-	call_answer(c, got);
-	return CALL_ANSWERED;
 }
 
 static void serve_one(struct broker *b, const struct seccomp_notif *n) {

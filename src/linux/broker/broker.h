@@ -10,7 +10,7 @@
  *  K1  no handler answers "continue" where that is the protection: the arguments
  *      can change after a look at them, so what was judged must be what is done
  *      (those that do judge nothing: O_PATH and umask, see files.c; getpeername, see
- *      gate.c);
+ *      connect.c);
  *  K2  a pointer of the caller is read once;
  *  K3  what was judged is held by a descriptor, and the call is made on it;
  *  K4  nothing of the guard's own (its part of /proc, its descriptors, its
@@ -20,7 +20,7 @@
  *      file); what waits all the same, such as a network file system, the wardens
  *      or the supervisor end: they keep the time as well;
  *  K6  what stood before the run under a name that a rule keeps is neither moved,
- *      with a directory above it or alone, nor replaced (before.c);
+ *      with a directory above it or alone, nor replaced (preexisting.c);
  *  K7  a socket that is connected, bound or listened on belongs to the run's network
  *      namespace, and a socket file that is connected to was bound in this run or is
  *      named by net.sockets. */

@@ -63,15 +63,15 @@ int caller_take_fd(const struct call *c, int fd);
 struct patience {
 	sigset_t before;
 };
-void patience_begin(struct patience *p);
-void patience_end(const struct patience *p);
+void caller_wait_limit(struct patience *p);
+void caller_wait_unlimited(const struct patience *p);
 
 /* close(2) that does not wait (K5): ours may be the last one of a socket with SO_LINGER. */
 void caller_give_back(const int *fd);
 #define auto_taken __attribute__((cleanup(caller_give_back))) int
 
 /* The number behind a field that begins a line of a file of /proc; -1 when there is none. */
-long status_number(const char *text, const char *field, unsigned base);
+long caller_status_number(const char *text, const char *field, unsigned base);
 
 /* A number of a file of /proc, by the word that begins its line.  -ENOENT, or -ENODATA
  * when it is not there. */
@@ -83,8 +83,8 @@ long caller_status(const struct call *c, pid_t pid, const char *field, unsigned 
 /* Whether a signal that it does not block waits for the calling thread.  Not sure: one for the
  * whole process, which has other threads, and the kernel may have chosen one of them; these are
  * returned. */
-enum caller_signal { SIGNAL_NONE, SIGNAL_DOUBTFUL, SIGNAL_LIKELY, SIGNAL_SURE };
-enum caller_signal caller_signal(const struct call *c, uint64_t *ret_shared);
+enum pending_signal_of_caller { SIGNAL_NONE, SIGNAL_DOUBTFUL, SIGNAL_LIKELY, SIGNAL_SURE };
+enum pending_signal_of_caller pending_signal_of_caller(const struct call *c, uint64_t *ret_shared);
 
 /* Gives the descriptor to the caller as the call's result, and closes ours.  That of an
  * executable which can be written to is closed before the caller goes on, so that the
@@ -111,16 +111,16 @@ long call_let_pass(const struct call *c);
  * does, or when the caller waits no longer.  What work returns is the answer.  It
  * has these two descriptors (-1: none) and no others. */
 typedef long call_work(const struct call *c, int fd, const void *arg);
-long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
+long helper_run(const struct call *c, int fd, int other, call_work *work, const void *arg);
 
 /* The same for work that waits for others as the call would.  A signal for the caller stops it:
- * what it waits in returns EINTR, and work that goes on all the same asks call_stopped() and
+ * what it waits in returns EINTR, and work that goes on all the same asks helper_stopped() and
  * returns -EINTR, which is not the answer then. */
-long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg);
-bool call_stopped(void);
+long helper_run_waiting(const struct call *c, int fd, int other, call_work *work, const void *arg);
+bool helper_stopped(void);
 
 /* In a worker that has got what it waited for: it cannot be stopped any more. */
-void call_finish(void);
+void helper_finish(void);
 
 /* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
 int broker_start(struct broker *b, void (*work)(struct broker *b));
@@ -138,15 +138,15 @@ struct text {
 	char s[64];
 	size_t len;
 };
-void text_add(struct text *t, const char *s);
-void text_number(struct text *t, uint64_t n);
+void caller_text_add(struct text *t, const char *s);
+void caller_text_number(struct text *t, uint64_t n);
 
 /* "/proc/self/fd/N" */
-struct text fd_path(int fd);
+struct text caller_fd_path(int fd);
 
 /* Whether a process or thread descends from the guard, and is not the guard: 0, -ESRCH when
  * there is none, -EPERM when it is none of ours. */
-int caller_owns(const struct call *c, pid_t pid);
+int signals_caller_owns(const struct call *c, pid_t pid);
 
 /* Handlers, by file. */
 long serve_open(struct call *c);

@@ -28,14 +28,14 @@
 
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
 
-void text_add(struct text *t, const char *s) {
+void caller_text_add(struct text *t, const char *s) {
 	while (*s != '\0' && t->len < sizeof t->s - 1) {
 		t->s[t->len++] = *s++;
 	}
 	t->s[t->len] = '\0';
 }
 
-void text_number(struct text *t, uint64_t n) {
+void caller_text_number(struct text *t, uint64_t n) {
 	char digits[24];
 	size_t at = sizeof digits - 1;
 
@@ -44,14 +44,14 @@ void text_number(struct text *t, uint64_t n) {
 		digits[--at] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n > 0);
-	text_add(t, digits + at);
+	caller_text_add(t, digits + at);
 }
 
-struct text fd_path(int fd) {
+struct text caller_fd_path(int fd) {
 	struct text t = {.len = 0};
 
-	text_add(&t, "/proc/self/fd/");
-	text_number(&t, (uint64_t)fd);
+	caller_text_add(&t, "/proc/self/fd/");
+	caller_text_number(&t, (uint64_t)fd);
 	return t;
 }
 
@@ -145,14 +145,14 @@ int caller_string(const struct call *c, uint64_t address, char *out, size_t cap)
 int caller_fd(const struct call *c, int fd) {
 	struct text path = {.len = 0};
 
-	text_number(&path, (uint64_t)c->tid);
+	caller_text_number(&path, (uint64_t)c->tid);
 	if (fd == AT_FDCWD) {
-		text_add(&path, "/cwd");
+		caller_text_add(&path, "/cwd");
 	} else if (fd < 0) {
 		return -EBADF;
 	} else {
-		text_add(&path, "/fd/");
-		text_number(&path, (uint64_t)fd);
+		caller_text_add(&path, "/fd/");
+		caller_text_number(&path, (uint64_t)fd);
 	}
 	auto_fd got = openat(c->b->proc, path.s, O_PATH | O_CLOEXEC);
 	if (got < 0) {
@@ -184,7 +184,7 @@ static void hear_timer(int number) {
 	(void)number;
 }
 
-void patience_begin(struct patience *p) {
+void caller_wait_limit(struct patience *p) {
 	const struct timeval soon = {.tv_usec = PATIENCE_US};
 	const struct itimerval timer = {.it_interval = soon, .it_value = soon};
 	const struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
@@ -198,7 +198,7 @@ void patience_begin(struct patience *p) {
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-void patience_end(const struct patience *p) {
+void caller_wait_unlimited(const struct patience *p) {
 	const struct itimerval none = {0};
 
 	/* As above. */
@@ -212,9 +212,9 @@ void caller_give_back(const int *fd) {
 	if (*fd < 0) {
 		return;
 	}
-	patience_begin(&timer);
+	caller_wait_limit(&timer);
 	(void)close(*fd); /* nothing can be done about it */
-	patience_end(&timer);
+	caller_wait_unlimited(&timer);
 }
 
 int caller_take_fd(const struct call *c, int fd) {
@@ -230,7 +230,7 @@ int caller_take_fd(const struct call *c, int fd) {
 	return caller_waits(c) ? take_fd(&got) : -ESRCH;
 }
 
-long status_number(const char *text, const char *field, unsigned base) {
+long caller_status_number(const char *text, const char *field, unsigned base) {
 	size_t len = strlen(field);
 	const char *at = text;
 
@@ -270,15 +270,15 @@ long caller_number(const struct call *c, const char *path, const char *field, un
 		return -ENOENT; /* it ended meanwhile */
 	}
 	text[n] = '\0';
-	long value = status_number(text, field, base);
+	long value = caller_status_number(text, field, base);
 	return value < 0 ? -ENODATA : value;
 }
 
 long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base) {
 	struct text path = {.len = 0};
 
-	text_number(&path, (uint64_t)pid);
-	text_add(&path, "/status");
+	caller_text_number(&path, (uint64_t)pid);
+	caller_text_add(&path, "/status");
 	long value = caller_number(c, path.s, field, base);
 	return value == -ENOENT || value == -ENODATA ? -ESRCH : value;
 }

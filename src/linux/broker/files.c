@@ -9,9 +9,9 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/broker/before.h"
-#include "linux/broker/links.h"
-#include "linux/broker/notice.h"
+#include "linux/broker/preexisting.h"
+#include "linux/broker/hardlinks.h"
+#include "linux/broker/created.h"
 #include "linux/broker/verdict.h"
 
 #include <errno.h>
@@ -94,19 +94,19 @@ static int flags_again(const struct opening *o) {
 /* In a helper: waits as long as the caller would. */
 long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	const struct opening *o = arg;
-	struct text path = fd_path(fd);
+	struct text path = caller_fd_path(fd);
 	int got = open(path.s, flags_again(o) | O_CLOEXEC, o->mode);
 
 	if (got < 0) {
 		return -errno;
 	}
-	call_finish();
+	helper_finish();
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, opening_writes(o->flags));
 }
 
 /* In a helper: opens when it is known that no other name of the file is denied. */
 static long open_when_known(const struct call *c, int fd, const void *arg) {
-	long r = links_wait(c, fd);
+	long r = hardlinks_wait(c, fd);
 
 	return r != 0 ? r : files_open_waiting(c, fd, arg);
 }
@@ -117,27 +117,27 @@ static bool is_large(int fd) {
 	return fstat(fd, &st) == 0 && st.st_blocks >= CALL_LARGE;
 }
 
-static bool may_wait(const struct place *p, int flags) {
+static bool may_wait(const struct resolved *p, int flags) {
 	/* Both ends at once never wait. */
 	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
 }
 
-static long open_again(const struct call *c, const struct place *p, const struct opening *o) {
+static long open_again(const struct call *c, const struct resolved *p, const struct opening *o) {
 	struct text number = {.len = 0};
 	int flags = flags_again(o);
 
 	if (may_wait(p, o->flags)) {
-		return call_waits_apart(c, p->fd, -1, files_open_waiting, o);
+		return helper_run_waiting(c, p->fd, -1, files_open_waiting, o);
 	}
 	if ((flags & O_TRUNC) != 0 && is_large(p->fd)) {
-		return call_apart(c, p->fd, -1, files_open_waiting, o);
+		return helper_run(c, p->fd, -1, files_open_waiting, o);
 	}
-	text_number(&number, (uint64_t)p->fd);
+	caller_text_number(&number, (uint64_t)p->fd);
 	/* A lease would make us wait for its holder, who may be the caller. */
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
 	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
-		return call_waits_apart(c, p->fd, -1, files_open_waiting, o);
+		return helper_run_waiting(c, p->fd, -1, files_open_waiting, o);
 	}
 	if (got < 0) {
 		return -errno;
@@ -151,13 +151,13 @@ static long open_again(const struct call *c, const struct place *p, const struct
 
 /* /dev/tty is the terminal of whoever opens it.  A caller of another session has
  * another one, or none. */
-static bool is_our_terminal(const struct call *c, const struct place *p) {
+static bool is_our_terminal(const struct call *c, const struct resolved *p) {
 	return S_ISCHR(p->mode) && p->rdev == TTY_DEVICE &&
 	       syscall(SYS_getsid, c->tid) != syscall(SYS_getsid, 0);
 }
 
 /* What is read in the place of this file, or NULL. */
-static const struct mount *copy_of(const struct plan *plan, const struct place *p) {
+static const struct mount *copy_of(const struct plan *plan, const struct resolved *p) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
 		if (m->kind == MOUNT_TEXT && streq(m->target, p->real)) {
@@ -169,10 +169,10 @@ static const struct mount *copy_of(const struct plan *plan, const struct place *
 
 /* The copy lies where the command can spoil it, which harms nobody else; a link that it
  * put there is not followed. */
-static long open_copy(const struct call *c, const struct place *p, const struct opening *o,
+static long open_copy(const struct call *c, const struct resolved *p, const struct opening *o,
 		      const struct mount *m) {
 	auto_fd fd = open(m->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct place copy = *p;
+	struct resolved copy = *p;
 
 	if (fd < 0) {
 		return -errno;
@@ -181,7 +181,7 @@ static long open_copy(const struct call *c, const struct place *p, const struct 
 	return open_again(c, &copy, o);
 }
 
-static long open_found(const struct call *c, const struct place *p, const struct opening *o) {
+static long open_found(const struct call *c, const struct resolved *p, const struct opening *o) {
 	int r = verdict_look(c, p);
 	bool holds_data = S_ISREG(p->mode) || S_ISDIR(p->mode);
 
@@ -206,16 +206,16 @@ static long open_found(const struct call *c, const struct place *p, const struct
 	if (copy != NULL) {
 		return open_copy(c, p, o, copy);
 	}
-	r = r != 0 ? r : links_judge(c, p);
+	r = r != 0 ? r : hardlinks_judge(c, p);
 	if (r == LINKS_LATER) {
-		return call_apart(c, p->fd, -1, open_when_known, o);
+		return helper_run(c, p->fd, -1, open_when_known, o);
 	}
 	return r != 0 ? r : open_again(c, p, o);
 }
 
 /* ---- a file that is to be made ---- */
 
-static long open_new(const struct call *c, const struct place *p, const struct opening *o) {
+static long open_new(const struct call *c, const struct resolved *p, const struct opening *o) {
 	int r = p->slash ? -EISDIR : verdict_make(c, p);
 
 	if (r == 0) {
@@ -230,8 +230,8 @@ static long open_new(const struct call *c, const struct place *p, const struct o
 	if (got < 0) {
 		return -errno;
 	}
-	before_made(c->b, p);
-	notice_file(c, p->real, o->mode);
+	preexisting_made(c->b, p);
+	created_file(c, p->real, o->mode);
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
 			 opening_is_of_program(o->flags, o->mode));
 }
@@ -299,7 +299,7 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if ((o.mode & SET_IDS) != 0) {
 		return -EPERM;
 	}
-	long got = c->b->quick ? quick_open(c, dirfd, path, &o) : QUICK_NOT;
+	long got = c->b->quick ? resolve_fast_open(c, dirfd, path, &o) : QUICK_NOT;
 	if (got != QUICK_NOT) {
 		return got;
 	}
@@ -344,14 +344,14 @@ static long cut(const struct call *c, int fd, const void *arg) {
 }
 
 static long cut_waiting(const struct call *c, int fd, const void *arg) {
-	struct text path = fd_path(fd);
+	struct text path = caller_fd_path(fd);
 	auto_fd file = open(path.s, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
 	return file < 0 ? -errno : cut(c, file, arg);
 }
 
 static long cut_when_known(const struct call *c, int fd, const void *arg) {
-	long r = links_wait(c, fd);
+	long r = hardlinks_wait(c, fd);
 
 	return r != 0 ? r : cut_waiting(c, fd, arg);
 }
@@ -373,21 +373,21 @@ long serve_truncate(struct call *c) {
 		r = verdict_change(c, &p);
 	}
 	if (r == 0) {
-		r = links_judge(c, &p);
+		r = hardlinks_judge(c, &p);
 	}
 	if (r == LINKS_LATER) {
-		return call_apart(c, p.fd, -1, cut_when_known, c->args);
+		return helper_run(c, p.fd, -1, cut_when_known, c->args);
 	}
 	if (r != 0) {
 		return r;
 	}
 	if (is_large(p.fd)) {
-		return call_apart(c, p.fd, -1, cut_waiting, c->args);
+		return helper_run(c, p.fd, -1, cut_waiting, c->args);
 	}
-	text_number(&number, (uint64_t)p.fd);
+	caller_text_number(&number, (uint64_t)p.fd);
 	auto_fd file = openat(c->b->fds, number.s, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (file < 0 && errno == EWOULDBLOCK) {
-		return call_apart(c, p.fd, -1, cut_waiting, c->args);
+		return helper_run(c, p.fd, -1, cut_waiting, c->args);
 	}
 	return file < 0 ? -errno : cut(c, file, c->args);
 }

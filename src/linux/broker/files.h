@@ -28,13 +28,13 @@ static inline bool opening_is_of_program(int flags, mode_t mode) {
 /* Takes on the caller's umask: 0 or -errno. */
 int files_take_umask(const struct call *c);
 
-/* Work for call_apart(): opens what the descriptor stands for, and waits as long as the
+/* Work for helper_run(): opens what the descriptor stands for, and waits as long as the
  * caller would; arg is a struct opening. */
 long files_open_waiting(const struct call *c, int fd, const void *arg);
 
-/* quick.c: a common open in few system calls.  QUICK_NOT: it is not one of those, and
+/* resolve_fast.c: a common open in few system calls.  QUICK_NOT: it is not one of those, and
  * nothing was done. */
 #define QUICK_NOT (LONG_MIN + 1)
-long quick_open(const struct call *c, int dirfd, const char *path, const struct opening *o);
+long resolve_fast_open(const struct call *c, int dirfd, const char *path, const struct opening *o);
 
 #endif

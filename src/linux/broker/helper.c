@@ -13,7 +13,7 @@
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
-#include "linux/keep.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -55,7 +55,7 @@ int broker_start(struct broker *b, void (*work)(struct broker *b)) {
 		return worker < 0 ? -EAGAIN : 0;
 	}
 	tie_to(guard);
-	keep_only(NULL, 0); /* the channel's end must be seen when the guard ends */
+	fd_close_all_but(NULL, 0); /* the channel's end must be seen when the guard ends */
 	work(b);
 	_exit(0);
 }
@@ -66,7 +66,7 @@ void broker_release(int fd) {
 
 	if (worker == 0) {
 		tie_to(guard);
-		keep_only(&fd, 1);
+		fd_close_all_but(&fd, 1);
 		(void)poll(NULL, 0, RELEASE_MS); /* then ours is the last, and its end frees */
 		_exit(0);
 	}
@@ -108,13 +108,13 @@ static void hear_stop(int number) {
 	stopped = 1;
 }
 
-bool call_stopped(void) {
+bool helper_stopped(void) {
 	return stopped != 0;
 }
 
 /* A signal that interrupts SECCOMP_IOCTL_NOTIF_ADDFD makes the kernel return 0 to the caller
  * without installing the descriptor: block it first. */
-void call_finish(void) {
+void helper_finish(void) {
 	sigset_t unheard;
 
 	sigemptyset(&unheard);
@@ -126,7 +126,7 @@ void call_finish(void) {
 /* The error for a caller with a pending signal; 0 while it is not to be interrupted. */
 static long answer_to_signal(const struct call *c, struct doubt *d) {
 	uint64_t signals = 0;
-	enum caller_signal found = caller_signal(c, &signals);
+	enum pending_signal_of_caller found = pending_signal_of_caller(c, &signals);
 
 	if (found == SIGNAL_SURE) {
 		return -ERESTARTSYS;
@@ -205,7 +205,7 @@ static _Noreturn void be_worker(const struct call *c, const struct apart *a, pid
 	bool watched = syscall(SYS_getppid) == watcher;
 	long result = watched ? a->work(c, a->fd, a->arg) : -EIO;
 
-	if (result == -EINTR && call_stopped()) {
+	if (result == -EINTR && helper_stopped()) {
 		if (syscall(SYS_getppid) == watcher) {
 			_exit(EXIT_STOPPED);
 		}
@@ -226,7 +226,7 @@ static long do_apart(const struct call *c, const struct apart *a) {
 		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
 	}
 	tie_to(guard);
-	keep_only(kept, ARRAY_LEN(kept));
+	fd_close_all_but(kept, ARRAY_LEN(kept));
 	hear_stops();
 	pid_t self = getpid();
 	pid_t worker = split();
@@ -241,13 +241,13 @@ static long do_apart(const struct call *c, const struct apart *a) {
 	_exit(0);
 }
 
-long call_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
+long helper_run(const struct call *c, int fd, int other, call_work *work, const void *arg) {
 	const struct apart a = {.fd = fd, .other = other, .work = work, .arg = arg};
 
 	return do_apart(c, &a);
 }
 
-long call_waits_apart(const struct call *c, int fd, int other, call_work *work, const void *arg) {
+long helper_run_waiting(const struct call *c, int fd, int other, call_work *work, const void *arg) {
 	const struct apart a = {
 		.fd = fd, .other = other, .work = work, .arg = arg, .restarts = true};
 

@@ -35,8 +35,8 @@ static uint64_t signal_set(const char *text, const char *field) {
 static void read_status(const struct call *c, pid_t pid, char *text, size_t cap) {
 	struct text path = {.len = 0};
 
-	text_number(&path, (uint64_t)pid);
-	text_add(&path, "/status");
+	caller_text_number(&path, (uint64_t)pid);
+	caller_text_add(&path, "/status");
 	auto_fd fd = openat(c->b->proc, path.s, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, cap - 1);
 	text[n < 0 ? 0 : n] = '\0';
@@ -81,8 +81,8 @@ static bool others_may_take(const struct call *c, uint64_t signals) {
 	uint16_t len;
 	long n = -1;
 
-	text_number(&path, (uint64_t)c->tid);
-	text_add(&path, "/task");
+	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_add(&path, "/task");
 	auto_fd dir = openat(c->b->proc, path.s, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
 		for (long at = 0; at < n; at += len) {
@@ -110,15 +110,15 @@ static bool job_is_ours(const struct call *c, uint64_t signals) {
 /* The kernel wakes one thread for a signal of the whole process.  That is the first one where it
  * does not block it, but for those of a child, which are its maker's, and those of timers, which
  * are of whoever runs; neither is a job's. */
-enum caller_signal caller_signal(const struct call *c, uint64_t *ret_shared) {
+enum pending_signal_of_caller pending_signal_of_caller(const struct call *c, uint64_t *ret_shared) {
 	char text[STATUS_MAX];
 
 	read_status(c, c->tid, text, sizeof text);
 	uint64_t heard = ~signal_set(text, "\nSigBlk:\t");
 	uint64_t shared = signal_set(text, "\nShdPnd:\t") & heard;
 	uint64_t likely = shared & ~signal_bit(SIGCHLD);
-	long process = status_number(text, "Tgid:", 10);
-	bool alone = status_number(text, "Threads:", 10) == 1, first = process == c->tid;
+	long process = caller_status_number(text, "Tgid:", 10);
+	bool alone = caller_status_number(text, "Threads:", 10) == 1, first = process == c->tid;
 
 	if ((signal_set(text, "\nSigPnd:\t") & heard) != 0 || (alone && shared != 0) ||
 	    (first && job_is_ours(c, shared & job_signals()))) {

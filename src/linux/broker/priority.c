@@ -26,7 +26,7 @@ static long result(long r) {
 long serve_sched_setaffinity(struct call *c) {
 	char mask[MASK_MAX];
 	size_t len = (uint32_t)c->args[1];
-	int r = caller_owns(c, call_int(c, 0));
+	int r = signals_caller_owns(c, call_int(c, 0));
 
 	if (len > sizeof mask) {
 		len = sizeof mask;
@@ -39,7 +39,7 @@ long serve_sched_setaffinity(struct call *c) {
 
 long serve_sched_setparam(struct call *c) {
 	int param;
-	int r = caller_owns(c, call_int(c, 0));
+	int r = signals_caller_owns(c, call_int(c, 0));
 
 	if (r == 0) {
 		r = caller_bytes(c, c->args[1], &param, sizeof param);
@@ -49,7 +49,7 @@ long serve_sched_setparam(struct call *c) {
 
 long serve_sched_setscheduler(struct call *c) {
 	int param;
-	int r = caller_owns(c, call_int(c, 0));
+	int r = signals_caller_owns(c, call_int(c, 0));
 
 	if (r == 0) {
 		r = caller_bytes(c, c->args[2], &param, sizeof param);
@@ -62,7 +62,7 @@ long serve_sched_setscheduler(struct call *c) {
 long serve_sched_setattr(struct call *c) {
 	char attr[ATTR_MAX];
 	uint32_t size;
-	int r = caller_owns(c, call_int(c, 0));
+	int r = signals_caller_owns(c, call_int(c, 0));
 
 	if (r == 0) {
 		r = caller_bytes(c, c->args[1], &size, sizeof size);
@@ -84,7 +84,7 @@ long serve_sched_setattr(struct call *c) {
 }
 
 long serve_setpriority(struct call *c) {
-	int r = call_int(c, 0) == WHICH_PROCESS ? caller_owns(c, call_int(c, 1)) : -EPERM;
+	int r = call_int(c, 0) == WHICH_PROCESS ? signals_caller_owns(c, call_int(c, 1)) : -EPERM;
 
 	return r != 0 ? r
 		      : result(syscall(SYS_setpriority, WHICH_PROCESS, call_int(c, 1),
@@ -92,7 +92,7 @@ long serve_setpriority(struct call *c) {
 }
 
 long serve_ioprio_set(struct call *c) {
-	int r = call_int(c, 0) == IOPRIO_PROCESS ? caller_owns(c, call_int(c, 1)) : -EPERM;
+	int r = call_int(c, 0) == IOPRIO_PROCESS ? signals_caller_owns(c, call_int(c, 1)) : -EPERM;
 
 	return r != 0 ? r
 		      : result(syscall(SYS_ioprio_set, IOPRIO_PROCESS, call_int(c, 1),

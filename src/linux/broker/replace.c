@@ -27,7 +27,7 @@
 #define OPENED (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 struct replacing {
-	const struct place *from, *to;
+	const struct resolved *from, *to;
 	long refusal;
 };
 
@@ -87,7 +87,7 @@ static long replace(const struct call *c, int fd, const void *arg) {
 	return syscall(SYS_unlinkat, r->from->fd, r->from->name, 0) != 0 ? -errno : 0;
 }
 
-long replace_or_refuse(const struct call *c, const struct place *from, const struct place *to,
+long replace_or_refuse(const struct call *c, const struct resolved *from, const struct resolved *to,
 		       long refusal) {
 	const struct replacing r = {.from = from, .to = to, .refusal = refusal};
 	bool ours = (refusal == -EBUSY || refusal == -EXDEV || refusal == -EROFS) &&
@@ -96,5 +96,5 @@ long replace_or_refuse(const struct call *c, const struct place *from, const str
 	if (!ours || verdict_remove(c, from) != 0 || verdict_change(c, to) != 0) {
 		return refusal;
 	}
-	return call_apart(c, from->fd, to->fd, replace, &r);
+	return helper_run(c, from->fd, to->fd, replace, &r);
 }

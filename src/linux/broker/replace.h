@@ -7,7 +7,7 @@
 /* The kernel or the plan refused to rename `from` to `to` with `refusal`.  Where `to` is a
  * single file that the plan makes writable, copies the content of `from` into it and removes
  * `from`; else returns `refusal`. */
-long replace_or_refuse(const struct call *c, const struct place *from, const struct place *to,
+long replace_or_refuse(const struct call *c, const struct resolved *from, const struct resolved *to,
 		       long refusal);
 
 #endif

@@ -13,9 +13,10 @@
 #include "linux/broker/resolve.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/walk.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -24,16 +25,16 @@
 
 /* ---- what a descriptor stands for ---- */
 
-bool place_in_proc(int fd) {
+bool resolved_in_proc(int fd) {
 	struct statfs fs;
 
 	return syscall(SYS_fstatfs, fd, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC;
 }
 
-int place_real(const struct broker *b, int fd, char *out, size_t cap) {
+int resolved_real_path(const struct broker *b, int fd, char *out, size_t cap) {
 	struct text number = {.len = 0};
 
-	text_number(&number, (uint64_t)fd);
+	caller_text_number(&number, (uint64_t)fd);
 	ssize_t n = syscall(SYS_readlinkat, b->fds, number.s, out, cap - 1);
 	if (n < 0) {
 		return errno == ENAMETOOLONG ? -ENAMETOOLONG : -EACCES;
@@ -45,20 +46,20 @@ int place_real(const struct broker *b, int fd, char *out, size_t cap) {
 	return 0;
 }
 
-bool place_is_guards(const struct broker *b, int fd) {
+bool resolved_is_guards(const struct broker *b, int fd) {
 	char real[REAL_MAX];
 	struct stat st;
 
-	if (!place_in_proc(fd)) {
+	if (!resolved_in_proc(fd)) {
 		return false;
 	}
 	/* Another mount of procfs has other numbers, or none for us. */
 	return fstat(fd, &st) != 0 || st.st_dev != b->proc_dev ||
-	       place_real(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
+	       resolved_real_path(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
 }
 
 /* Fills in what is known of p->fd, which is not on procfs. */
-static int describe_plain(const struct broker *b, struct place *p) {
+static int describe_plain(const struct broker *b, struct resolved *p) {
 	struct stat st;
 
 	if (fstat(p->fd, &st) != 0) {
@@ -67,15 +68,15 @@ static int describe_plain(const struct broker *b, struct place *p) {
 	p->mode = st.st_mode;
 	p->nlink = st.st_nlink;
 	p->rdev = st.st_rdev;
-	return place_real(b, p->fd, p->real, sizeof p->real);
+	return resolved_real_path(b, p->fd, p->real, sizeof p->real);
 }
 
-static int describe(const struct broker *b, struct place *p) {
-	return place_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
+static int describe(const struct broker *b, struct resolved *p) {
+	return resolved_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
 }
 
 /* Makes p, which holds a directory, a name in it. */
-static int add_name(struct place *p, const char *name, size_t len, bool slash) {
+static int add_name(struct resolved *p, const char *name, size_t len, bool slash) {
 	size_t at = strlen(p->real);
 
 	if (len > NAME_MAX) {
@@ -142,18 +143,18 @@ static int fast_open(const struct broker *b, int base, const char *path, uint64_
 }
 
 /* The directory before the last name; -EAGAIN when the walk has to find it. */
-static int fast_name(const struct call *c, int base, const struct halves *h, struct place *p) {
+static int fast_name(const struct call *c, int base, const struct halves *h, struct resolved *p) {
 	p->fd = fast_open(c->b, base, h->before, O_DIRECTORY);
-	if (p->fd < 0 || h->len == 0 || place_in_proc(p->fd)) {
+	if (p->fd < 0 || h->len == 0 || resolved_in_proc(p->fd)) {
 		drop_fd(&p->fd);
 		return -EAGAIN;
 	}
 	p->mode = S_IFDIR;
-	int r = place_real(c->b, p->fd, p->real, sizeof p->real);
+	int r = resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
 	return r != 0 ? r : add_name(p, h->name, h->len, h->slash);
 }
 
-static int name_kind(const struct place *p, mode_t *ret) {
+static int name_kind(const struct resolved *p, mode_t *ret) {
 	struct stat st;
 
 	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -165,7 +166,7 @@ static int name_kind(const struct place *p, mode_t *ret) {
 
 /* Is it only the last name that is missing?  Most missing files are such, and the
  * walk would cost many times as much. */
-static bool plainly_missing(const struct call *c, int base, const char *path, struct place *p) {
+static bool plainly_missing(const struct call *c, int base, const char *path, struct resolved *p) {
 	struct halves h;
 	mode_t mode;
 
@@ -190,14 +191,14 @@ static int base_of(const struct call *c, int dirfd, const char *path, int *own) 
 	return *own;
 }
 
-static void place_reset(struct place *p) {
+static void place_reset(struct resolved *p) {
 	p->fd = -1;
 	p->has_name = p->slash = p->by_proc = false;
 	p->name[0] = p->dir[0] = p->real[0] = '\0';
 }
 
 static int walk_to(const struct call *c, int base, const char *path, enum walk_end end,
-		   struct place *p) {
+		   struct resolved *p) {
 	struct walk_result w = {.fd = -1};
 
 	place_reset(p);
@@ -234,8 +235,8 @@ static const char *by_stand_in(const struct call *c, const char *path, char spac
 	for (size_t i = 0; at != NULL && !c->as_written && i < ARRAY_LEN(dirs); i++) {
 		const char *rest = beneath(path, dirs[i]);
 		if (rest == NULL || strstr(rest, "/..") != NULL ||
-		    plan_sight(plan, path) != SIGHT_NONE || plan_passes_socket(plan, path) ||
-		    strlen(at) + strlen(rest) >= PATH_MAX) {
+		    plan_visibility(plan, path) != VISIBILITY_NONE ||
+		    plan_passes_socket(plan, path) || strlen(at) + strlen(rest) >= PATH_MAX) {
 			continue;
 		}
 		size_t len = strlen(at);
@@ -247,7 +248,7 @@ static const char *by_stand_in(const struct call *c, const char *path, char spac
 }
 
 int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
-		 struct place *ret) {
+		 struct resolved *ret) {
 	char space[PATH_MAX];
 
 	path = by_stand_in(c, path, space);
@@ -261,7 +262,7 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 		return base;
 	}
 	ret->fd = fast_open(c->b, base, path, follow ? 0 : O_NOFOLLOW);
-	if (ret->fd >= 0 && !place_in_proc(ret->fd)) {
+	if (ret->fd >= 0 && !resolved_in_proc(ret->fd)) {
 		return describe_plain(c->b, ret);
 	}
 	int error = ret->fd < 0 ? errno : 0;
@@ -272,13 +273,13 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 	return walk_to(c, base, path, follow ? WALK_FOLLOW : WALK_STAY, ret);
 }
 
-int resolve_fd(const struct call *c, int fd, struct place *ret) {
+int resolve_fd(const struct call *c, int fd, struct resolved *ret) {
 	place_reset(ret);
 	ret->fd = caller_fd(c, fd);
 	return ret->fd < 0 ? ret->fd : describe(c->b, ret);
 }
 
-int resolve_name(const struct call *c, int dirfd, const char *path, struct place *ret) {
+int resolve_name(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
 	struct halves h;
 	char space[PATH_MAX];
 
@@ -287,7 +288,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct place
 	if (path[0] == '\0') {
 		return -ENOENT;
 	}
-	if (c->b->quick && quick_name(c, dirfd, path, ret) == 0) {
+	if (c->b->quick && resolve_fast_name(c, dirfd, path, ret) == 0) {
 		return 0;
 	}
 	place_reset(ret);
@@ -301,7 +302,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct place
 	return r != -EAGAIN ? r : walk_to(c, base, path, WALK_NAME, ret);
 }
 
-int resolve_missing(const struct call *c, int dirfd, const char *path, struct place *ret) {
+int resolve_missing(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
 	mode_t mode;
 	char space[PATH_MAX];
 

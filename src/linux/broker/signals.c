@@ -42,7 +42,7 @@ static bool is_inside(const struct call *c, pid_t pid) {
 	return false;
 }
 
-int caller_owns(const struct call *c, pid_t pid) {
+int signals_caller_owns(const struct call *c, pid_t pid) {
 	if (pid == c->tid) {
 		return 0;
 	}
@@ -119,7 +119,7 @@ static long send_to_process(const struct call *c, pid_t pid, int sig, void *info
 	if (held < 0 && (errno == ESRCH || errno == EINVAL)) {
 		return -ESRCH;
 	}
-	int r = caller_owns(c, pid);
+	int r = signals_caller_owns(c, pid);
 	if (r != 0) {
 		return r;
 	}
@@ -165,7 +165,7 @@ long serve_kill(struct call *c) {
 
 /* The thread is judged; that it is the process's, the kernel checks. */
 static int judge_thread(const struct call *c, pid_t process, pid_t thread) {
-	return process <= 0 || thread <= 0 ? -EINVAL : caller_owns(c, thread);
+	return process <= 0 || thread <= 0 ? -EINVAL : signals_caller_owns(c, thread);
 }
 
 long serve_tkill(struct call *c) {
@@ -233,9 +233,9 @@ static long pidfd_process(const struct call *c, int fd) {
 	if (fd < 0) {
 		return -EBADF;
 	}
-	text_number(&path, (uint64_t)c->tid);
-	text_add(&path, "/fdinfo/");
-	text_number(&path, (uint64_t)fd);
+	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_add(&path, "/fdinfo/");
+	caller_text_number(&path, (uint64_t)fd);
 	long pid = caller_number(c, path.s, "Pid:", 10);
 	if (pid == -ENOENT || pid == -ENODATA) {
 		return -EBADF;
@@ -260,7 +260,7 @@ long serve_pidfd_send_signal(struct call *c) {
 	if (held < 0 || pidfd_process(c, fd) != pid || !caller_waits(c)) {
 		return -ESRCH;
 	}
-	r = caller_owns(c, (pid_t)pid);
+	r = signals_caller_owns(c, (pid_t)pid);
 	return r != 0 ? r
 		      : result(syscall(SYS_pidfd_send_signal, held, sig,
 				       c->args[2] == 0 ? NULL : info.bytes, 0U));
@@ -294,7 +294,7 @@ static int judge_owner(const struct call *c, const struct f_owner_ex *owner) {
 	if (owner->type == F_OWNER_PGRP) {
 		return group_is_inside(c, owner->pid) ? 0 : -EPERM;
 	}
-	return caller_owns(c, owner->pid);
+	return signals_caller_owns(c, owner->pid);
 }
 
 /* The kernel keeps the process and not its number; between the judgement and the call that may

@@ -6,7 +6,7 @@
  *
  * Should:   connect and bind to an address that was copied and judged; without a network
  *           namespace, with the network closed, that is the loopback, and there only what
- *           listens in this run.  Unix sockets are local.c's.
+ *           listens in this run.  Unix sockets are unix_sockets.c's.
  * Must not: wait for a connection (K5), or let a wildcard address reach the host's; leave a
  *           connection pending that was judged by who listens at its port.
  * Fails:    closed: EPERM for a socket of another network namespace, ENETUNREACH as in an empty
@@ -15,8 +15,8 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "linux/broker/gate.h"
-#include "linux/broker/local.h"
+#include "linux/broker/connect.h"
+#include "linux/broker/unix_sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static long result(long r) {
 	return r < 0 ? -errno : 0;
 }
 
-int address_read(const struct call *c, struct address *a) {
+int socket_address_read(const struct call *c, struct socket_address *a) {
 	int len = call_int(c, 2);
 
 	memset(a, 0, sizeof *a);
@@ -65,8 +65,8 @@ uint64_t socket_cookie(int fd) {
 }
 
 /* A kernel before 5.14 tells no socket's namespace.  There nothing is refused here: what closes
- * the way by which such a socket would come is local.c. */
-bool network_is_own(struct broker *b, int fd) {
+ * the way by which such a socket would come is unix_sockets.c. */
+bool socket_network_is_own(struct broker *b, int fd) {
 	if (b->network == 0) {
 		auto_fd own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		b->network = own < 0 ? 0 : number_option(own, SO_NETNS_COOKIE_);
@@ -93,12 +93,12 @@ static bool is_mapped(const struct in6_addr *a) {
 	return memcmp(a, &none, 12) == 0;
 }
 
-static struct in6_addr in_words(const struct address *a) {
+static struct in6_addr in_words(const struct socket_address *a) {
 	return a->any.sa_family == AF_INET6 ? a->in6.sin6_addr : mapped(a->in4.sin_addr.s_addr);
 }
 
 /* Where an address leads, in IPv6 words; "any" is the host itself. */
-struct in6_addr address_leads(const struct address *a) {
+struct in6_addr socket_address_leads(const struct socket_address *a) {
 	const struct in6_addr zero4 = mapped(0);
 	struct in6_addr to = in_words(a);
 
@@ -108,15 +108,15 @@ struct in6_addr address_leads(const struct address *a) {
 	return memcmp(&to, &zero4, sizeof to) == 0 ? mapped(htonl(INADDR_LOOPBACK)) : to;
 }
 
-bool address_is_loopback(const struct in6_addr *a) {
+bool socket_address_is_loopback(const struct in6_addr *a) {
 	return is_mapped(a) ? a->s6_addr[12] == 127 : memcmp(a, &loopback6, sizeof *a) == 0;
 }
 
-bool address_is_inet(int domain) {
+bool socket_address_is_inet(int domain) {
 	return domain == AF_INET || domain == AF_INET6;
 }
 
-bool address_is_whole(const struct address *a, int domain) {
+bool socket_address_is_whole(const struct socket_address *a, int domain) {
 	/* The kernel takes an IPv6 address without its scope as well. */
 	size_t in6 = offsetof(struct sockaddr_in6, sin6_scope_id);
 
@@ -129,8 +129,8 @@ static bool only_v6(int fd) {
 
 /* Binds to the loopback what is not bound yet.  Which socket is that only bind(2) tells:
  * getsockname(2) still has the port of a connection that was dissolved. */
-static long bind_loopback(int fd, const struct address *a) {
-	struct address own = {.len = sizeof own.all};
+static long bind_loopback(int fd, const struct socket_address *a) {
+	struct socket_address own = {.len = sizeof own.all};
 	long r = result(syscall(SYS_bind, fd, &a->any, a->len));
 
 	if (r != -EINVAL) {
@@ -142,13 +142,13 @@ static long bind_loopback(int fd, const struct address *a) {
 	/* IPV6_V6ONLY, set by another thread of the caller, is EINVAL too: then it is the wildcard.
 	 */
 	struct in6_addr at = in_words(&own);
-	return address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
+	return socket_address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
 }
 
 /* ---- connect ---- */
 
 /* Its port is left to connect(2), which shares it among destinations. */
-static long bind_address(int fd, const struct address *a) {
+static long bind_address(int fd, const struct socket_address *a) {
 	int before = socket_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT), yes = 1;
 
 	/* Where it fails the port is chosen early, which is none the worse for safety. */
@@ -162,7 +162,7 @@ static long bind_address(int fd, const struct address *a) {
 }
 
 static long hold6(int fd, const struct in6_addr *to) {
-	struct address a = {.in6 = {.sin6_family = AF_INET6}, .len = sizeof a.in6};
+	struct socket_address a = {.in6 = {.sin6_family = AF_INET6}, .len = sizeof a.in6};
 	bool both = !only_v6(fd);
 	int no = 0;
 
@@ -184,13 +184,13 @@ static long hold6(int fd, const struct in6_addr *to) {
  * what the kernel chose and leaves what was bound; shutdown(2) dissolves one in the making
  * without asking us, and listen(2) would find the wildcard. */
 static long hold_to_loopback(int fd, int domain, const struct in6_addr *to) {
-	struct address a = {.in4 = {.sin_family = AF_INET}, .len = sizeof a.in4};
+	struct socket_address a = {.in4 = {.sin_family = AF_INET}, .len = sizeof a.in4};
 
 	a.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return domain == AF_INET6 ? hold6(fd, to) : bind_address(fd, &a);
 }
 
-static long connect_now(int fd, const struct address *a) {
+static long connect_now(int fd, const struct socket_address *a) {
 	long r = result(syscall(SYS_connect, fd, &a->any, a->len));
 
 	return r == -EINTR ? -EINPROGRESS : r;
@@ -198,7 +198,7 @@ static long connect_now(int fd, const struct address *a) {
 
 /* Without waiting, whatever the caller's socket is set to; another thread of the
  * caller may see the flag for that moment, or take it away: then a timer ends the wait. */
-static long connect_at_once(int fd, const struct address *a, bool *ret_waits) {
+static long connect_at_once(int fd, const struct socket_address *a, bool *ret_waits) {
 	int flags = fcntl(fd, F_GETFL);
 	struct patience timer;
 
@@ -206,7 +206,7 @@ static long connect_at_once(int fd, const struct address *a, bool *ret_waits) {
 	if (*ret_waits && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
 		return -errno;
 	}
-	patience_begin(&timer);
+	caller_wait_limit(&timer);
 	long r = connect_now(fd, a);
 	if (*ret_waits && r == -EINPROGRESS) {
 		/* On the loopback the answer came while the kernel had the socket locked: who
@@ -214,7 +214,7 @@ static long connect_at_once(int fd, const struct address *a, bool *ret_waits) {
 		r = connect_now(fd, a);
 		r = r == -EALREADY ? -EINPROGRESS : r;
 	}
-	patience_end(&timer);
+	caller_wait_unlimited(&timer);
 	if (*ret_waits && fcntl(fd, F_SETFL, flags) != 0) {
 		return -errno;
 	}
@@ -237,11 +237,11 @@ static int64_t send_timeout(int fd) {
 /* As the kernel: a wait with a limit of its own is not begun again after a signal, whatever
  * SA_RESTART says. */
 static long interrupted(const struct call *c, int fd, long r) {
-	return r == -EINTR && call_stopped() && send_timeout(fd) != 0 ? call_done(c, -EINTR) : r;
+	return r == -EINTR && helper_stopped() && send_timeout(fd) != 0 ? call_done(c, -EINTR) : r;
 }
 
 struct begun {
-	struct address a;
+	struct socket_address a;
 	bool before; /* by an earlier call of the caller, which knows */
 };
 
@@ -261,22 +261,22 @@ static long connect_patiently(const struct call *c, int fd, const struct begun *
 
 	b.before = b.before && r == -EALREADY;
 	if (waits && (r == -EINPROGRESS || r == -EAGAIN || r == -EALREADY)) {
-		return call_waits_apart(c, fd, held, connect_waiting, &b);
+		return helper_run_waiting(c, fd, held, connect_waiting, &b);
 	}
 	return r;
 }
 
-long socket_connect(const struct call *c, int fd, const struct address *a, int held) {
+long socket_connect(const struct call *c, int fd, const struct socket_address *a, int held) {
 	return connect_patiently(c, fd, &(struct begun){.a = *a, .before = true}, held);
 }
 
-long socket_go_on(const struct call *c, int fd, const struct address *a) {
+long socket_go_on(const struct call *c, int fd, const struct socket_address *a) {
 	return connect_patiently(c, fd, &(struct begun){.a = *a}, -1);
 }
 
 /* What was judged is what is connected to (K3): the kernel would take the wildcard for the
  * address that the socket is bound to. */
-static void lead_to(struct address *a, const struct in6_addr *to) {
+static void lead_to(struct socket_address *a, const struct in6_addr *to) {
 	if (a->any.sa_family == AF_INET6) {
 		a->in6.sin6_addr = *to;
 	} else {
@@ -293,7 +293,7 @@ static void lead_to(struct address *a, const struct in6_addr *to) {
 #define TRIED_EVERY_MS 10
 
 struct inward {
-	struct address a;
+	struct socket_address a;
 	struct in6_addr to; /* where it leads, as the port's owner was asked for it */
 	uint16_t port;
 	bool waits; /* the caller */
@@ -324,23 +324,23 @@ static long connect_judged(const struct broker *b, int fd, struct inward *in) {
 	}
 	/* The port may have changed hands before the connection was made. */
 	bool made = r == 0 || r == -EINPROGRESS;
-	if (made && port_owner(b, &in->to, in->port) == PORT_FOREIGN) {
+	if (made && listener_owner(b, &in->to, in->port) == PORT_FOREIGN) {
 		dissolve(fd);
 		return -ECONNREFUSED;
 	}
 	return r;
 }
 
-int port_dial(const struct broker *b, int family, uint16_t port) {
+int socket_dial_port(const struct broker *b, int family, uint16_t port) {
 	struct inward in = {.port = port};
 
 	in.a.any.sa_family = (sa_family_t)family;
 	in.a.in4.sin_port = htons(port);
 	in.a.len = family == AF_INET6 ? sizeof in.a.in6 : sizeof in.a.in4;
-	in.to = address_leads(&in.a); /* of the wildcard: the loopback */
+	in.to = socket_address_leads(&in.a); /* of the wildcard: the loopback */
 	lead_to(&in.a, &in.to);
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || port_owner(b, &in.to, port) != PORT_OURS) {
+	if (fd < 0 || listener_owner(b, &in.to, port) != PORT_OURS) {
 		return -1;
 	}
 	long r = connect_judged(b, fd, &in);
@@ -357,8 +357,8 @@ static long connect_again(const struct call *c, int fd, const void *arg) {
 
 	while (r == -EAGAIN && clock_ms() < until) {
 		(void)poll(NULL, 0, TRIED_EVERY_MS); /* sleeps */
-		enum port_owner owner = port_owner(c->b, &in.to, in.port);
-		r = call_stopped()                                  ? -EINTR
+		enum listener_owner owner = listener_owner(c->b, &in.to, in.port);
+		r = helper_stopped()                                ? -EINTR
 		    : owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
 								    : connect_judged(c->b, fd, &in);
 	}
@@ -370,18 +370,18 @@ static long connect_again(const struct call *c, int fd, const void *arg) {
 }
 
 /* With the network closed: the loopback, and there only our own. */
-static long connect_inside(const struct call *c, int fd, const struct address *a) {
-	struct inward in = {.a = *a, .to = address_leads(a), .port = ntohs(a->in4.sin_port)};
+static long connect_inside(const struct call *c, int fd, const struct socket_address *a) {
+	struct inward in = {.a = *a, .to = socket_address_leads(a), .port = ntohs(a->in4.sin_port)};
 	struct in6_addr to = in.to;
 
-	if (gate_serves(c->b, &to, in.port)) {
+	if (connect_is_gated(c->b, &to, in.port)) {
 		long r = hold_to_loopback(fd, a->any.sa_family, &to);
-		return r == 0 ? gate_forward(c, fd, &to, in.port) : r;
+		return r == 0 ? connect_forward(c, fd, &to, in.port) : r;
 	}
-	if (!address_is_loopback(&to)) {
+	if (!socket_address_is_loopback(&to)) {
 		return -ENETUNREACH;
 	}
-	switch (port_owner(c->b, &to, in.port)) {
+	switch (listener_owner(c->b, &to, in.port)) {
 	case PORT_OURS:
 		break;
 	case PORT_OURS_MAPPED:
@@ -394,7 +394,7 @@ static long connect_inside(const struct call *c, int fd, const struct address *a
 	lead_to(&in.a, &to);
 	long r = hold_to_loopback(fd, a->any.sa_family, &to);
 	r = r == 0 ? connect_judged(c->b, fd, &in) : r;
-	return r == -EAGAIN ? call_waits_apart(c, fd, -1, connect_again, &in) : r;
+	return r == -EAGAIN ? helper_run_waiting(c, fd, -1, connect_again, &in) : r;
 }
 
 /* The caller's socket, which belongs to the run's network; the domain, or -errno. */
@@ -404,29 +404,29 @@ static int take_socket(const struct call *c, int *ret_fd) {
 		return *ret_fd;
 	}
 	int domain = socket_option(*ret_fd, SOL_SOCKET, SO_DOMAIN);
-	return domain >= 0 && !network_is_own(c->b, *ret_fd) ? -EPERM : domain;
+	return domain >= 0 && !socket_network_is_own(c->b, *ret_fd) ? -EPERM : domain;
 }
 
 /* And the address that is beside it. */
-static int socket_and_address(const struct call *c, int *ret_fd, struct address *ret) {
+static int socket_and_address(const struct call *c, int *ret_fd, struct socket_address *ret) {
 	int domain = take_socket(c, ret_fd);
-	int r = domain < 0 ? domain : address_read(c, ret);
+	int r = domain < 0 ? domain : socket_address_read(c, ret);
 
 	return r < 0 ? r : domain;
 }
 
-static long connect_inet(const struct call *c, int fd, int domain, struct address *a) {
-	if (!plan_shares(c->b->plan)) {
-		return gate_connect(c, fd, a);
+static long connect_inet(const struct call *c, int fd, int domain, struct socket_address *a) {
+	if (!plan_lacks_namespaces(c->b->plan)) {
+		return connect_serve(c, fd, a);
 	}
 	if (!c->b->plan->own_net) {
 		return socket_connect(c, fd, a, -1);
 	}
-	return address_is_whole(a, domain) ? connect_inside(c, fd, a) : -EINVAL;
+	return socket_address_is_whole(a, domain) ? connect_inside(c, fd, a) : -EINVAL;
 }
 
 long serve_connect(struct call *c) {
-	struct address a;
+	struct socket_address a;
 	auto_taken fd = -1;
 	int domain = socket_and_address(c, &fd, &a);
 
@@ -443,16 +443,16 @@ long serve_connect(struct call *c) {
 		return domain == AF_UNIX ? -EINVAL : -EAFNOSUPPORT;
 	}
 	if (domain == AF_UNIX) {
-		return local_connect(c, fd, &a);
+		return unix_socket_connect(c, fd, &a);
 	}
-	return address_is_inet(domain) ? connect_inet(c, fd, domain, &a)
-				       : socket_connect(c, fd, &a, -1);
+	return socket_address_is_inet(domain) ? connect_inet(c, fd, domain, &a)
+					      : socket_connect(c, fd, &a, -1);
 }
 
 /* ---- bind ---- */
 
 /* The loopback in place of the wildcard. */
-static void loopback_for(int fd, int domain, struct address *a) {
+static void loopback_for(int fd, int domain, struct socket_address *a) {
 	uint16_t port = a->in4.sin_port;
 
 	if (domain == AF_INET) {
@@ -467,7 +467,7 @@ static void loopback_for(int fd, int domain, struct address *a) {
 	a->len = sizeof a->in6;
 }
 
-static bool is_wildcard(const struct address *a, int domain) {
+static bool is_wildcard(const struct socket_address *a, int domain) {
 	const struct in6_addr zero4 = mapped(0);
 
 	if (domain == AF_INET) {
@@ -477,11 +477,11 @@ static bool is_wildcard(const struct address *a, int domain) {
 	       memcmp(&a->in6.sin6_addr, &zero4, sizeof zero4) == 0;
 }
 
-static long bind_inside(int fd, int domain, struct address *a) {
+static long bind_inside(int fd, int domain, struct socket_address *a) {
 	/* For IPv4 the kernel takes AF_UNSPEC too, with the wildcard. */
 	bool unspecified = domain == AF_INET && a->any.sa_family == AF_UNSPEC;
 
-	if (!address_is_whole(a, domain)) {
+	if (!socket_address_is_whole(a, domain)) {
 		return -EINVAL;
 	}
 	if ((a->any.sa_family != domain && !unspecified) ||
@@ -491,26 +491,27 @@ static long bind_inside(int fd, int domain, struct address *a) {
 	if (is_wildcard(a, domain)) {
 		loopback_for(fd, domain, a);
 	}
-	struct in6_addr at = address_leads(a);
-	if (!address_is_loopback(&at)) {
+	struct in6_addr at = socket_address_leads(a);
+	if (!socket_address_is_loopback(&at)) {
 		return -EADDRNOTAVAIL;
 	}
 	return result(syscall(SYS_bind, fd, &a->any, a->len));
 }
 
 long serve_bind(struct call *c) {
-	struct address a;
+	struct socket_address a;
 	auto_taken fd = -1;
 	int domain = socket_and_address(c, &fd, &a);
 
 	if (domain < 0) {
 		return domain;
 	}
-	if (address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan)) {
+	if (socket_address_is_inet(domain) && c->b->plan->own_net &&
+	    plan_lacks_namespaces(c->b->plan)) {
 		return bind_inside(fd, domain, &a);
 	}
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX) {
-		return local_bind(c, fd, &a);
+		return unix_socket_bind(c, fd, &a);
 	}
 	return result(syscall(SYS_bind, fd, &a.any, a.len));
 }
@@ -519,7 +520,7 @@ long serve_bind(struct call *c) {
 
 /* The kernel would give an unbound socket the wildcard. */
 static long bind_unbound(int fd, int domain) {
-	struct address a;
+	struct socket_address a;
 
 	memset(&a, 0, sizeof a);
 	loopback_for(fd, domain, &a);
@@ -533,16 +534,17 @@ long serve_listen(struct call *c) {
 	if (domain < 0) {
 		return domain;
 	}
-	bool shared = address_is_inet(domain) && c->b->plan->own_net && plan_shares(c->b->plan);
+	bool shared = socket_address_is_inet(domain) && c->b->plan->own_net &&
+		      plan_lacks_namespaces(c->b->plan);
 	long r = shared ? bind_unbound(fd, domain) : 0;
 	if (r == 0) {
 		r = result(syscall(SYS_listen, fd, call_int(c, 1)));
 	}
 	if (r == 0 && shared) {
-		port_remember(c->b, fd);
+		listener_remember(c->b, fd);
 	}
 	if (r == 0 && domain == AF_UNIX) {
-		local_listens(c->b, fd);
+		unix_socket_listens(c->b, fd);
 	}
 	return r;
 }

@@ -8,10 +8,11 @@
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "linux/broker/before.h"
+#include "linux/broker/preexisting.h"
 #include "linux/broker/walk.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 #define DELETED " (deleted)"
 
-bool place_is_nowhere(const struct place *p) {
+bool verdict_is_nowhere(const struct resolved *p) {
 	if (p->has_name) {
 		return false;
 	}
@@ -31,10 +32,10 @@ bool place_is_nowhere(const struct place *p) {
 	return p->real[0] != '/' && p->real[0] != '(' && p->real[0] != '\0';
 }
 
-static enum sight stricter(enum sight a, enum sight b) {
+static enum visibility stricter(enum visibility a, enum visibility b) {
 	static const int rank[] = {
-		[SIGHT_DENIED] = 0,  [SIGHT_NONE] = 1,  [SIGHT_READ] = 2,
-		[SIGHT_PRIVATE] = 3, [SIGHT_WRITE] = 3,
+		[VISIBILITY_DENIED] = 0,  [VISIBILITY_NONE] = 1,  [VISIBILITY_READ] = 2,
+		[VISIBILITY_PRIVATE] = 3, [VISIBILITY_WRITE] = 3,
 	};
 	return rank[a] < rank[b] ? a : b;
 }
@@ -55,23 +56,23 @@ static bool is_island(const struct plan *plan, const char *path) {
 }
 
 /* With namespaces the mounts speak for themselves, and only the rules are ours. */
-static enum sight judged(const struct broker *b, const struct place *p, const char *path) {
+static enum visibility judged(const struct broker *b, const struct resolved *p, const char *path) {
 	const struct plan *plan = b->plan;
-	enum sight sight = plan_shares(plan)       ? plan_mount_sight(plan, path)
-			   : is_island(plan, path) ? SIGHT_READ
-						   : SIGHT_WRITE;
+	enum visibility sight = plan_lacks_namespaces(plan) ? plan_mount_visibility(plan, path)
+				: is_island(plan, path)     ? VISIBILITY_READ
+							    : VISIBILITY_WRITE;
 
-	if (plan->rules.count == 0 || sight == SIGHT_NONE || sight == SIGHT_DENIED) {
+	if (plan->rules.count == 0 || sight == VISIBILITY_NONE || sight == VISIBILITY_DENIED) {
 		return sight;
 	}
 	struct ruling ruling = rules_judge(&plan->rules, path);
 	if (ruling.deny != NULL) {
-		return SIGHT_DENIED;
+		return VISIBILITY_DENIED;
 	}
 	if (ruling.protect == NULL) {
-		return path == p->real && before_keeps_file(b, p) ? SIGHT_READ : sight;
+		return path == p->real && preexisting_keeps_file(b, p) ? VISIBILITY_READ : sight;
 	}
-	return ruling.protect->until_made && before_in_made(b, p) ? sight : SIGHT_READ;
+	return ruling.protect->until_made && preexisting_in_made(b, p) ? sight : VISIBILITY_READ;
 }
 
 /* The path of a rule that denies one name; false for any other rule. */
@@ -115,7 +116,8 @@ static bool is_denied_end(const struct broker *b, const char *path) {
 		}
 		auto_fd fd = sys_openat2(AT_FDCWD, written == NULL ? named : written, O_PATH,
 					 RESOLVE_NO_MAGICLINKS);
-		if (fd >= 0 && place_real(b, fd, end, sizeof end) == 0 && path_within(path, end)) {
+		if (fd >= 0 && resolved_real_path(b, fd, end, sizeof end) == 0 &&
+		    path_within(path, end)) {
 			return true;
 		}
 	}
@@ -124,33 +126,35 @@ static bool is_denied_end(const struct broker *b, const char *path) {
 
 /* A removed file is judged by the place that it had.  Its name says so, but a file
  * may also be called that: then both have to allow it. */
-static enum sight sight_of(const struct call *c, const struct place *p, const char *path) {
+static enum visibility visibility_of(const struct call *c, const struct resolved *p,
+				     const char *path) {
 	char before[REAL_MAX];
 	size_t len = strlen(path), tail = strlen(DELETED);
 
 	if (path[0] != '/' || len >= sizeof before) {
-		return SIGHT_DENIED;
+		return VISIBILITY_DENIED;
 	}
-	enum sight sight = judged(c->b, p, path);
+	enum visibility sight = judged(c->b, p, path);
 	if (len > tail && streq(path + len - tail, DELETED)) {
 		memcpy(before, path, len - tail);
 		before[len - tail] = '\0';
 		sight = stricter(sight, judged(c->b, p, before));
 	}
-	bool asked = sight != SIGHT_DENIED && sight != SIGHT_NONE && plan_shares(c->b->plan);
-	return asked && c->b->plan->rules.count > 0 && is_denied_end(c->b, path) ? SIGHT_DENIED
+	bool asked = sight != VISIBILITY_DENIED && sight != VISIBILITY_NONE &&
+		     plan_lacks_namespaces(c->b->plan);
+	return asked && c->b->plan->rules.count > 0 && is_denied_end(c->b, path) ? VISIBILITY_DENIED
 										 : sight;
 }
 
-static int may_change(enum sight sight) {
+static int may_change(enum visibility sight) {
 	switch (sight) {
-	case SIGHT_DENIED:
+	case VISIBILITY_DENIED:
 		return -EACCES;
-	case SIGHT_WRITE:
-	case SIGHT_PRIVATE:
+	case VISIBILITY_WRITE:
+	case VISIBILITY_PRIVATE:
 		return 0;
-	case SIGHT_NONE:
-	case SIGHT_READ:
+	case VISIBILITY_NONE:
+	case VISIBILITY_READ:
 		break;
 	}
 	return -EROFS;
@@ -189,62 +193,63 @@ static bool holds_restriction(const struct plan *plan, const char *path) {
 	return false;
 }
 
-int verdict_look(const struct call *c, const struct place *p) {
-	if (place_is_nowhere(p)) {
+int verdict_look(const struct call *c, const struct resolved *p) {
+	if (verdict_is_nowhere(p)) {
 		return 0;
 	}
-	enum sight sight = sight_of(c, p, p->real);
+	enum visibility sight = visibility_of(c, p, p->real);
 	/* Landlock's rule is on the directory, wherever it is mounted: what the plan does
 	 * not show may be a denied file by another way.  Devices are Landlock's alone. */
-	bool elsewhere = sight == SIGHT_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
-	return sight == SIGHT_DENIED || elsewhere ? -EACCES : 0;
+	bool elsewhere = sight == VISIBILITY_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
+	return sight == VISIBILITY_DENIED || elsewhere ? -EACCES : 0;
 }
 
-int verdict_tell(const struct call *c, const struct place *p) {
-	if (place_is_nowhere(p)) {
+int verdict_tell(const struct call *c, const struct resolved *p) {
+	if (verdict_is_nowhere(p)) {
 		return 0;
 	}
-	enum sight sight = sight_of(c, p, p->real);
-	return sight == SIGHT_DENIED || sight == SIGHT_NONE ? -EACCES : 0;
+	enum visibility sight = visibility_of(c, p, p->real);
+	return sight == VISIBILITY_DENIED || sight == VISIBILITY_NONE ? -EACCES : 0;
 }
 
-int verdict_change(const struct call *c, const struct place *p) {
-	return place_is_nowhere(p) ? 0 : may_change(sight_of(c, p, p->real));
+int verdict_change(const struct call *c, const struct resolved *p) {
+	return verdict_is_nowhere(p) ? 0 : may_change(visibility_of(c, p, p->real));
 }
 
-int verdict_make(const struct call *c, const struct place *p) {
-	if (!plan_shares(c->b->plan)) {
-		return may_change(sight_of(c, p, p->real)); /* a rule covers what is beneath */
+int verdict_make(const struct call *c, const struct resolved *p) {
+	if (!plan_lacks_namespaces(c->b->plan)) {
+		return may_change(visibility_of(c, p, p->real)); /* a rule covers what is beneath */
 	}
-	int r = may_change(sight_of(c, p, p->dir));
+	int r = may_change(visibility_of(c, p, p->dir));
 
-	return r != 0 ? r : may_change(sight_of(c, p, p->real));
+	return r != 0 ? r : may_change(visibility_of(c, p, p->real));
 }
 
-int verdict_remove(const struct call *c, const struct place *p) {
-	if (!plan_shares(c->b->plan)) {
-		return may_change(sight_of(c, p, p->real)); /* the kernel keeps mount points */
+int verdict_remove(const struct call *c, const struct resolved *p) {
+	if (!plan_lacks_namespaces(c->b->plan)) {
+		return may_change(visibility_of(c, p, p->real)); /* the kernel keeps mount points */
 	}
-	int r = may_change(sight_of(c, p, p->dir));
+	int r = may_change(visibility_of(c, p, p->dir));
 
 	if (r == 0 && holds_restriction(c->b->plan, p->real)) {
 		return -EBUSY;
 	}
-	return r != 0 ? r : may_change(sight_of(c, p, p->real));
+	return r != 0 ? r : may_change(visibility_of(c, p, p->real));
 }
 
-int verdict_missing(const struct call *c, const struct place *p, int error) {
-	bool denied =
-		error == -ENOENT && p->real[0] == '/' && sight_of(c, p, p->real) == SIGHT_DENIED;
+int verdict_missing(const struct call *c, const struct resolved *p, int error) {
+	bool denied = error == -ENOENT && p->real[0] == '/' &&
+		      visibility_of(c, p, p->real) == VISIBILITY_DENIED;
 
 	return denied ? -EACCES : error;
 }
 
-int verdict_lead(const struct call *c, const struct place *p, const char *words) {
+int verdict_lead(const struct call *c, const struct resolved *p, const char *words) {
 	return rules_lead_astray(&c->b->plan->rules, p->real, words) ? -EBUSY : 0;
 }
 
-static int lead_moved(const struct call *c, const struct place *from, const struct place *to) {
+static int lead_moved(const struct call *c, const struct resolved *from,
+		      const struct resolved *to) {
 	char words[PATH_MAX];
 	ssize_t n = syscall(SYS_readlinkat, from->fd, from->name, words, sizeof words - 1);
 
@@ -255,7 +260,7 @@ static int lead_moved(const struct call *c, const struct place *from, const stru
 	return verdict_lead(c, to, words);
 }
 
-int verdict_move(const struct call *c, const struct place *from, const struct place *to) {
+int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to) {
 	struct stat st;
 
 	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {

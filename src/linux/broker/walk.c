@@ -91,10 +91,10 @@ static int follow_self(struct walker *w) {
 	if (!caller_waits(w->call)) {
 		return -ESRCH;
 	}
-	text_number(&to, (uint64_t)process);
+	caller_text_number(&to, (uint64_t)process);
 	if (streq(w->name, "thread-self")) {
-		text_add(&to, "/task/");
-		text_number(&to, (uint64_t)w->call->tid);
+		caller_text_add(&to, "/task/");
+		caller_text_number(&to, (uint64_t)w->call->tid);
 	}
 	return put_before(w, to.s);
 }
@@ -102,7 +102,7 @@ static int follow_self(struct walker *w) {
 /* A link of procfs beneath its root leads to a file, not to words: only the kernel
  * can follow it.  It stands in the directory of some process, as we got there. */
 static int follow_magic(struct walker *w, int link) {
-	if (place_is_guards(w->call->b, w->at) || place_is_guards(w->call->b, link)) {
+	if (resolved_is_guards(w->call->b, w->at) || resolved_is_guards(w->call->b, link)) {
 		return -EACCES;
 	}
 	return go_to(w, openat(w->at, w->name, O_PATH | O_CLOEXEC));
@@ -132,7 +132,7 @@ static int follow(struct walker *w, int link) {
 	if (++w->links > LINKS_MAX) {
 		return -ELOOP;
 	}
-	if (!place_in_proc(link)) {
+	if (!resolved_in_proc(link)) {
 		return follow_words(w, link);
 	}
 	w->by_proc = true;

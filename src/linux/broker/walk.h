@@ -22,8 +22,8 @@ int walk_path(const struct call *c, int base, const char *path, enum walk_end en
 	      struct walk_result *ret);
 
 /* Of resolve.c: is it on procfs; its real path; is it the guard's own? */
-bool place_in_proc(int fd);
-int place_real(const struct broker *b, int fd, char *out, size_t cap);
-bool place_is_guards(const struct broker *b, int fd);
+bool resolved_in_proc(int fd);
+int resolved_real_path(const struct broker *b, int fd, char *out, size_t cap);
+bool resolved_is_guards(const struct broker *b, int fd);
 
 #endif

@@ -59,7 +59,7 @@ static int empty_sets(struct err *e) {
 static bool may_lock(const struct kit *k) {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[2] = {{0}, {0}};
-	if (!plan_shares(k->plan)) {
+	if (!plan_lacks_namespaces(k->plan)) {
 		return true; /* the new user namespace gave all of them */
 	}
 	return syscall(SYS_capget, &head, sets) == 0 &&

@@ -13,7 +13,7 @@ static int directory_enter(struct kit *k, struct err *e) {
 	if (chdir(k->plan->cwd) != 0) {
 		return err_sys_at(e, "directory", "cannot start in", k->plan->cwd);
 	}
-	if (plan_shares(k->plan)) {
+	if (plan_lacks_namespaces(k->plan)) {
 		k->umask = umask(0); /* mounts.c has found it otherwise */
 	}
 	/* As strict as the caller's, and never so loose that others may write. */

@@ -17,9 +17,10 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "data/syscalls.h"
-#include "linux/kernel.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -105,7 +106,7 @@ static const char *place_of(const struct mount *m) {
 /* Trees of the host are known before the child exists; the rest is made by it: its
  * root, or without one the run's directory. */
 static bool is_known(const struct kit *k, const struct mount *m) {
-	if (plan_shares(k->plan)) {
+	if (plan_lacks_namespaces(k->plan)) {
 		return k->plan->run_dir == NULL || !path_within(place_of(m), k->plan->run_dir);
 	}
 	return m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
@@ -123,7 +124,7 @@ static int open_known(const struct kit *k, const struct mount *m, struct err *e)
 		return err_sys_at(e, "landlock", "cannot open", path);
 	}
 	struct stat st;
-	if (plan_shares(k->plan) && m->ino != 0 &&
+	if (plan_lacks_namespaces(k->plan) && m->ino != 0 &&
 	    (fstat(fd, &st) != 0 || st.st_dev != m->dev || st.st_ino != m->ino)) {
 		errno = ESTALE;
 		return err_sys_at(e, "landlock",
@@ -167,7 +168,7 @@ static int rules_for_sockets(struct kit *k, struct err *e) {
 static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
 	uint64_t move = attr->fs & LL_FS_REFER;
 	struct ll_ruleset_attr scope = {.fs = move | LL_FS_REMOVE_DIR, .scoped = attr->scoped};
-	if (!plan_shares(k->plan)) {
+	if (!plan_lacks_namespaces(k->plan)) {
 		return 0;
 	}
 	k->scope_fd = (int)syscall(SYS_landlock_create_ruleset, &scope,
@@ -183,7 +184,7 @@ static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, stru
  * closes no file, because the outer warden removes the run's directory. */
 static int prepare_circle(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
 	struct ll_ruleset_attr circle = {.fs = LL_FS_REFER, .scoped = LL_SCOPE_SIGNAL};
-	if (!plan_shares(k->plan) || (attr->scoped & LL_SCOPE_SIGNAL) == 0) {
+	if (!plan_lacks_namespaces(k->plan) || (attr->scoped & LL_SCOPE_SIGNAL) == 0) {
 		return 0;
 	}
 	k->circle_fd = (int)syscall(SYS_landlock_create_ruleset, &circle,
@@ -198,7 +199,7 @@ static int prepare_circle(struct kit *k, const struct ll_ruleset_attr *attr, str
 /* For the inner warden, who removes the run's directory from its parent. */
 static int rule_for_parent(struct kit *k, struct err *e) {
 	char dir[PATH_MAX];
-	if (!plan_shares(k->plan) || k->plan->run_dir == NULL) {
+	if (!plan_lacks_namespaces(k->plan) || k->plan->run_dir == NULL) {
 		return 0;
 	}
 	auto_fd fd = path_parent(k->plan->run_dir, dir)
@@ -213,7 +214,8 @@ static int rule_for_parent(struct kit *k, struct err *e) {
 
 /* Where neither a network namespace nor the broker needs TCP: closed twice. */
 static uint64_t closed_ports(const struct plan *plan) {
-	bool closed = plan_shares(plan) && plan->own_net && (plan->traits & TRAIT_SOCKETS) == 0;
+	bool closed =
+		plan_lacks_namespaces(plan) && plan->own_net && (plan->traits & TRAIT_SOCKETS) == 0;
 	return closed && plan->landlock_abi >= 4 ? LL_NET_BIND_TCP | LL_NET_CONNECT_TCP : 0;
 }
 
@@ -317,8 +319,8 @@ static int landlock_enter(struct kit *k, struct err *e) {
 	if (k->ruleset_fd < 0) {
 		return 0; /* the kernel has no Landlock; the plan says so */
 	}
-	if (plan_shares(k->plan) ? rules_of_run_dir(k, e) != 0 || rule_for_pty(k, e) != 0
-				 : rules_of_own_root(k, e) != 0) {
+	if (plan_lacks_namespaces(k->plan) ? rules_of_run_dir(k, e) != 0 || rule_for_pty(k, e) != 0
+					   : rules_of_own_root(k, e) != 0) {
 		return -1;
 	}
 	if (syscall(SYS_landlock_restrict_self, k->ruleset_fd, 0) != 0) {

@@ -17,7 +17,7 @@
 
 #include "base/auto.h"
 #include "linux/channel.h"
-#include "linux/trees.h"
+#include "linux/mount_api.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -212,7 +212,7 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	if (to < 0) {
 		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
-	return tree_bind(from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
+	return mount_tree_bind(from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 static int attach_new(struct ground *g, const struct mount *m, int tree, struct err *e) {
@@ -223,7 +223,7 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	if (to < 0) {
 		return fail_unless_maybe(e, "cannot reach the mount point", m);
 	}
-	return tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
+	return mount_tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 /* Decimal without stdio. */
@@ -302,7 +302,7 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
 		auto_fd at = create_dir(g, m);
 		/* Nosuid, nodev and private already: it is a clone of our own root. */
-		if (at < 0 || tree_bind(at, at, 0) != 0) {
+		if (at < 0 || mount_tree_bind(at, at, 0) != 0) {
 			return fail(e, "cannot make the private directory", m);
 		}
 		return 0;
@@ -347,7 +347,8 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 		return fail_unless_maybe(e, "cannot reach the path to hide", m);
 	}
 	if (from < 0 ||
-	    tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0) {
+	    mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
+		    0) {
 		return fail(e, "cannot hide", m);
 	}
 	return 0;
@@ -364,7 +365,8 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	if (to < 0) {
 		return fail(e, "cannot reach the file to cover", m);
 	}
-	if (tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) != 0 ||
+	if (mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
+		    0 ||
 	    unlinkat(g->root, TEXT_NAME, 0) != 0) {
 		return fail(e, "cannot cover", m);
 	}
@@ -393,7 +395,7 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	bool closed = !m->writable && !is_sealed_later(m);
 	uint64_t attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (closed ? MOUNT_ATTR_RDONLY : 0);
-	return tree_bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
+	return mount_tree_bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
 }
 
 static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
@@ -438,12 +440,12 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 		if (fd < 0 && m->maybe && errno == ENOENT) {
 			continue;
 		}
-		if (fd < 0 || tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
+		if (fd < 0 || mount_tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
 			return fail(e, "cannot seal", m);
 		}
 	}
 	if (unlinkat(g->root, MASK_NAME, 0) != 0 ||
-	    tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {
+	    mount_tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {
 		return err_sys(e, "mounts", "cannot make the new root read-only");
 	}
 	return 0;

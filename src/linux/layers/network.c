@@ -89,7 +89,8 @@ static void add_addresses(void) {
 /* Connections that may wait there for the gate, which takes each at once. */
 #define BACKLOG 4096
 
-/* Every packet is dropped: whoever connects there waits, and is not refused (gate/hold.c). */
+/* Every packet is dropped: whoever connects there waits, and is not refused (gate/relay/pending.c).
+ */
 static int make_deaf(int fd) {
 	struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
 	const struct sock_fprog filter = {.len = 1, .filter = &nothing};

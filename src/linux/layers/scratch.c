@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/layer.h"
 
@@ -49,7 +50,7 @@ int scratch_make_dirs(const char *path, struct err *e) {
 static bool holds(const char *path, const char *text) {
 	struct buf have;
 	buf_init(&have);
-	bool same = file_read(path, strlen(text), &have) == 0 && have.len == strlen(text) &&
+	bool same = fd_read_file(path, strlen(text), &have) == 0 && have.len == strlen(text) &&
 		    memcmp(have.data, text, have.len) == 0;
 	buf_done(&have);
 	return same;

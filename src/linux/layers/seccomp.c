@@ -31,7 +31,7 @@ static int seccomp_prepare(struct kit *k, struct err *e) {
 	if (k->plan->level == LEVEL_NONE) {
 		return 0; /* the user acknowledged that nothing is enforced */
 	}
-	if (plan_shares(k->plan) != ((options.traits & TRAIT_SHARED) != 0)) {
+	if (plan_lacks_namespaces(k->plan) != ((options.traits & TRAIT_NO_NAMESPACES) != 0)) {
 		/* ptrace, unix sockets and System V IPC are allowed because the namespaces
 		 * hold only our own; without them that program would be too weak. */
 		return err_set(e, ERR_SETUP, "seccomp", "the filter is not this engine's");
@@ -52,7 +52,7 @@ static int refused(struct err *e) {
 }
 
 static bool is_the_commands(const struct kit *k) {
-	return plan_shares(k->plan) || k->plan->broker;
+	return plan_lacks_namespaces(k->plan) || k->plan->broker;
 }
 
 static int seccomp_enter(struct kit *k, struct err *e) {

@@ -17,7 +17,7 @@
 #include <termios.h>
 
 static int open_pty(struct kit *k, struct err *e) {
-	const char *device = plan_shares(k->plan) ? "/dev/ptmx" : "/dev/pts/ptmx";
+	const char *device = plan_lacks_namespaces(k->plan) ? "/dev/ptmx" : "/dev/pts/ptmx";
 	auto_fd master = open(device, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int unlocked = 0;
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0) {

@@ -14,6 +14,6 @@ union address {
 };
 
 /* An IPv4 or IPv6 address in digits; 0 when it is neither. */
-socklen_t address_read(const char *host, const char *port, union address *to);
+socklen_t socket_address_read(const char *host, const char *port, union address *to);
 
 #endif

@@ -63,8 +63,8 @@ static int connect_race(int argc, char **argv) {
 	pthread_t other;
 	int reached = 0;
 
-	s.len = address_read(argv[1], argv[3], &s.good);
-	(void)address_read(argv[2], argv[3], &s.bad);
+	s.len = socket_address_read(argv[1], argv[3], &s.good);
+	(void)socket_address_read(argv[2], argv[3], &s.bad);
 	s.shown = s.good;
 	if (pthread_create(&other, NULL, flip, &s) != 0) {
 		return probe_result(-1);
@@ -100,7 +100,7 @@ static void *turn(void *data) {
 static int family_race(int argc, char **argv) {
 	(void)argc;
 	struct turn t = {.harmless = strcmp(argv[1], "unix") == 0 ? AF_UNIX : AF_UNSPEC};
-	socklen_t len = address_read(argv[2], argv[3], &t.shown);
+	socklen_t len = socket_address_read(argv[2], argv[3], &t.shown);
 	pthread_t other;
 	int reached = 0;
 
@@ -162,8 +162,8 @@ static int share(int argc, char **argv) {
 	(void)argc;
 	struct shared one = {.text = argv[5]}, other = {.text = argv[5]};
 
-	one.len = address_read(argv[2], argv[4], &one.to);
-	other.len = address_read(argv[3], argv[4], &other.to);
+	one.len = socket_address_read(argv[2], argv[4], &one.to);
+	other.len = socket_address_read(argv[3], argv[4], &other.to);
 	for (int i = 0; i < ROUNDS / 4; i++) {
 		one.wait = 10 * (useconds_t)i;
 		one.fd = other.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -181,7 +181,7 @@ static int odd_lengths(int argc, char **argv) {
 	union address to;
 	int reached = 0;
 
-	(void)address_read(argv[1], argv[2], &to);
+	(void)socket_address_read(argv[1], argv[2], &to);
 	memcpy(&room, &to, sizeof(to));
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -213,11 +213,11 @@ static int listen_at(union address *to, socklen_t len) {
 static int routed(int argc, char **argv) {
 	(void)argc;
 	union address via, to;
-	socklen_t len = address_read(argv[2], argv[3], &to);
+	socklen_t len = socket_address_read(argv[2], argv[3], &to);
 	struct timeval patience = {.tv_usec = 300000};
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)address_read(argv[1], "0", &via);
+	(void)socket_address_read(argv[1], "0", &via);
 	if (fd < 0 || (to.in6.sin6_port == 0 && listen_at(&to, len) != 0)) {
 		return probe_result(-1);
 	}
@@ -257,7 +257,7 @@ static int steer(int argc, char **argv) {
 static int listen_dissolved(int argc, char **argv) {
 	(void)argc;
 	union address at, none = {.any.sa_family = AF_UNSPEC};
-	socklen_t len = address_read("127.0.0.1", "0", &at);
+	socklen_t len = socket_address_read("127.0.0.1", "0", &at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -278,10 +278,10 @@ static int listen_dissolved(int argc, char **argv) {
 static int reconnect(int argc, char **argv) {
 	(void)argc;
 	union address first, second, none = {.any.sa_family = AF_UNSPEC};
-	socklen_t len = address_read(argv[1], argv[3], &first);
+	socklen_t len = socket_address_read(argv[1], argv[3], &first);
 	int fd = socket(first.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)address_read(argv[2], argv[3], &second);
+	(void)socket_address_read(argv[2], argv[3], &second);
 	if (fd < 0 || connect(fd, &first.any, len) != 0 ||
 	    connect(fd, &none.any, sizeof(none.any)) != 0 || connect(fd, &second.any, len) != 0) {
 		return probe_result(-1);
@@ -293,7 +293,7 @@ static int reconnect(int argc, char **argv) {
 static int tfo_message(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	struct iovec text = {argv[3], strlen(argv[3])};
 	struct mmsghdr one = {
 		.msg_hdr = {
@@ -310,7 +310,7 @@ static int tfo_message(int argc, char **argv) {
 static int tfo_connect(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 
 	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &yes, sizeof(yes)) != 0 ||

@@ -21,7 +21,7 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-socklen_t address_read(const char *host, const char *port, union address *to) {
+socklen_t socket_address_read(const char *host, const char *port, union address *to) {
 	*to = (union address){0};
 	in_port_t number = htons((in_port_t)probe_number(port));
 	if (inet_pton(AF_INET, host, &to->in.sin_addr) == 1) {
@@ -37,7 +37,7 @@ socklen_t address_read(const char *host, const char *port, union address *to) {
 
 static int send_connected(char **argv, int type, int protocol) {
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	int fd = socket(to.any.sa_family, type | SOCK_CLOEXEC, protocol);
 	if (fd < 0 || connect(fd, &to.any, len) != 0) {
 		return probe_result(-1);
@@ -63,7 +63,7 @@ static int udp_connected(int argc, char **argv) {
 static int tfo_send(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int flags = MSG_FASTOPEN | MSG_NOSIGNAL;
 	return probe_result(fd < 0 ? -1
@@ -73,7 +73,7 @@ static int tfo_send(int argc, char **argv) {
 static int udp_send(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	int fd = socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	return probe_result(fd < 0 ? -1 : sendto(fd, argv[3], strlen(argv[3]), 0, &to.any, len));
 }
@@ -82,7 +82,7 @@ static int udp_send(int argc, char **argv) {
 static int udp_unnamed(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	to.any.sa_family = AF_UNSPEC;
 	return probe_result(fd < 0 ? -1 : sendto(fd, argv[3], strlen(argv[3]), 0, &to.any, len));
@@ -91,7 +91,7 @@ static int udp_unnamed(int argc, char **argv) {
 static int udp_many(int argc, char **argv) {
 	(void)argc;
 	union address to;
-	socklen_t len = address_read(argv[1], argv[2], &to);
+	socklen_t len = socket_address_read(argv[1], argv[2], &to);
 	struct iovec text = {argv[3], strlen(argv[3])};
 	struct mmsghdr batch[2];
 	memset(batch, 0, sizeof(batch));
@@ -139,7 +139,7 @@ static int await_visitor(int fd, const char *milliseconds) {
 static int tcp_listen(int argc, char **argv) {
 	(void)argc;
 	union address at;
-	socklen_t len = address_read("0.0.0.0", argv[1], &at);
+	socklen_t len = socket_address_read("0.0.0.0", argv[1], &at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 	/* The row's other half may have used the port a moment ago. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -153,7 +153,7 @@ static int tcp_listen(int argc, char **argv) {
 static int listen_any(int argc, char **argv) {
 	(void)argc;
 	union address at;
-	socklen_t len = address_read("::", argv[1], &at);
+	socklen_t len = socket_address_read("::", argv[1], &at);
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, &at.any, len) != 0 || listen(fd, 4) != 0) {
 		return probe_result(-1);

@@ -105,7 +105,7 @@ static int bind_again(int fd, const union address *at, socklen_t len) {
 static int give_socket(int argc, char **argv) {
 	union address at;
 	bool to = argc > 4;
-	socklen_t len = argc > 3 ? address_read("127.0.0.1", argv[argc - 1], &at) : 0;
+	socklen_t len = argc > 3 ? socket_address_read("127.0.0.1", argv[argc - 1], &at) : 0;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || (to && connect(fd, &at.any, len) != 0) ||
@@ -152,7 +152,7 @@ static int take_socket(int argc, char **argv) {
 		    {"listen", use_by_listen},
 		    {"write", use_by_write}};
 	union address to;
-	socklen_t len = address_read("127.0.0.1", argv[4], &to);
+	socklen_t len = socket_address_read("127.0.0.1", argv[4], &to);
 	int channel = meet(argv[1], argv[2]);
 	int fd = channel < 0 ? -1 : receive_socket(channel);
 	(void)argc;

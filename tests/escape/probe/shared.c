@@ -24,7 +24,7 @@ static int join6(int fd) {
 	struct group_req to = {.gr_interface = INTERFACE};
 	union address group;
 
-	(void)address_read("ff0e::1234", "0", &group);
+	(void)socket_address_read("ff0e::1234", "0", &group);
 	memcpy(&to.gr_group, &group.in6, sizeof(group.in6));
 	return setsockopt(fd, IPPROTO_IPV6, MCAST_JOIN_GROUP, &to, sizeof(to));
 }
@@ -33,8 +33,8 @@ static int join_source(int fd) {
 	struct group_source_req to = {.gsr_interface = INTERFACE};
 	union address group, source;
 
-	(void)address_read("239.1.2.3", "0", &group);
-	(void)address_read("11.0.0.66", "0", &source);
+	(void)socket_address_read("239.1.2.3", "0", &group);
+	(void)socket_address_read("11.0.0.66", "0", &source);
 	memcpy(&to.gsr_group, &group.in, sizeof(group.in));
 	memcpy(&to.gsr_source, &source.in, sizeof(source.in));
 	return setsockopt(fd, IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, &to, sizeof(to));
@@ -72,7 +72,7 @@ static int tell_group(int argc, char **argv) {
 	union address group;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)address_read("239.0.0.0", "0", &group);
+	(void)socket_address_read("239.0.0.0", "0", &group);
 	memcpy(text, argv[1], strnlen(argv[1], sizeof(text)));
 	/* One for every text: what a group hears twice is told of once. */
 	memcpy((char *)&group.in.sin_addr + 1, text + strnlen(text, sizeof(text) - 1) / 4 * 4 - 3,
@@ -99,7 +99,7 @@ static int tell_group(int argc, char **argv) {
 
 static int listen_on(const char *host, const char *port) {
 	union address at;
-	socklen_t len = address_read(host, port, &at);
+	socklen_t len = socket_address_read(host, port, &at);
 	int fd = socket(at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 
 	if (at.any.sa_family == AF_INET6) {
@@ -126,9 +126,9 @@ static int listen_at(int argc, char **argv) {
 static int by_wildcard(int argc, char **argv) {
 	(void)argc;
 	union address from, to;
-	socklen_t from_len = address_read(argv[2], "0", &from);
+	socklen_t from_len = socket_address_read(argv[2], "0", &from);
 	bool six = from.any.sa_family == AF_INET6;
-	socklen_t to_len = address_read(six ? "::" : "0.0.0.0", argv[3], &to);
+	socklen_t to_len = socket_address_read(six ? "::" : "0.0.0.0", argv[3], &to);
 	int fd = socket(from.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (listen_on(argv[1], argv[3]) < 0 || bind(fd, &from.any, from_len) != 0 ||
@@ -179,7 +179,7 @@ static void *dissolve(void *data) {
 
 /* A listener who takes nobody any more: who connects to him stays on the way. */
 static int crowded(union address *at) {
-	socklen_t len = address_read("127.0.0.1", "0", at);
+	socklen_t len = socket_address_read("127.0.0.1", "0", at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (bind(fd, &at->any, len) != 0 || listen(fd, 0) != 0 ||

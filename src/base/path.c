@@ -1,0 +1,88 @@
+#include "base/path.h"
+
+#include <string.h>
+
+bool path_within(const char *path, const char *dir) {
+	size_t n = strlen(dir);
+	if (n == 1 && dir[0] == '/') {
+		return true;
+	}
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+char *path_normal(struct arena *a, const char *path) {
+	if (path[0] != '/') {
+		return NULL;
+	}
+	char *out = arena_alloc(a, strlen(path) + 2);
+	if (out == NULL) {
+		return NULL;
+	}
+	size_t len = 0;
+	for (const char *p = path; *p != '\0';) {
+		while (*p == '/') {
+			p++;
+		}
+		size_t n = strcspn(p, "/");
+		if (n == 2 && p[0] == '.' && p[1] == '.') {
+			while (len > 0 && out[--len] != '/') {
+			}
+		} else if (n > 0 && !(n == 1 && p[0] == '.')) {
+			out[len++] = '/';
+			memcpy(out + len, p, n);
+			len += n;
+		}
+		p += n;
+	}
+	if (len == 0) {
+		out[len++] = '/';
+	}
+	out[len] = '\0';
+	return out;
+}
+
+char *path_join(struct arena *a, const char *dir, const char *rest) {
+	if (rest[0] == '/') {
+		return path_normal(a, rest);
+	}
+	size_t head = strlen(dir), tail = strlen(rest);
+	char *both = arena_alloc(a, head + tail + 2);
+	if (both == NULL) {
+		return NULL;
+	}
+	char *end = mempcpy(both, dir, head);
+	*end = '/';
+	memcpy(end + 1, rest, tail + 1);
+	return path_normal(a, both);
+}
+
+size_t path_depth(const char *path) {
+	size_t depth = 0;
+	for (const char *p = path; *p != '\0'; p++) {
+		if (*p == '/' && p[1] != '\0') {
+			depth++;
+		}
+	}
+	return depth;
+}
+
+int path_order(const char *a, const char *b) {
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+	int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+	return left - right;
+}
+
+bool path_parent(const char *path, char out[PATH_MAX]) {
+	const char *slash = strrchr(path, '/');
+	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+	if (len == 0 || len >= PATH_MAX) {
+		return false;
+	}
+	memcpy(out, path, len);
+	out[len] = '\0';
+	return true;
+}

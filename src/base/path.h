@@ -1,0 +1,32 @@
+/* Absolute paths, compared by component and never by prefix. */
+#ifndef CORRAL_BASE_PATH_H
+#define CORRAL_BASE_PATH_H
+
+#include "base/arena.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* True when path is dir itself or lies beneath it: "/ws-evil" is not in "/ws".
+ * Both are absolute and normal (path_normal). */
+bool path_within(const char *path, const char *dir);
+
+/* Lexical normal form of an absolute path: no "//", ".", ".." or trailing
+ * slash.  NULL when memory is out or the path is not absolute. */
+char *path_normal(struct arena *a, const char *path);
+
+/* dir + "/" + rest, in normal form; rest may be absolute and then stands alone. */
+char *path_join(struct arena *a, const char *dir, const char *rest);
+
+/* Number of components: 0 for "/". */
+size_t path_depth(const char *path);
+
+/* Orders paths so that a directory stands directly before what lies in it: a separator
+ * sorts before every other byte. */
+int path_order(const char *a, const char *b);
+
+/* The directory that holds an absolute path; false when that is the root, or too long. */
+bool path_parent(const char *path, char out[PATH_MAX]);
+
+#endif

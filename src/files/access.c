@@ -1,0 +1,204 @@
+#include "files/access.h"
+
+#include "base/str.h"
+#include "files/links.h"
+#include "files/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define REPOSITORY ".git"
+
+const char *access_refusal_name(enum err_kind kind) {
+	switch (kind) {
+	case ERR_OUTSIDE:
+		return "outside";
+	case ERR_SENSITIVE:
+		return "sensitive";
+	case ERR_PROTECTED:
+		return "protected";
+	case ERR_FILE:
+		return "unreachable";
+	default:
+		return NULL;
+	}
+}
+
+bool access_is_closed(const struct place *p, enum access want) {
+	char link[32];
+	int fd = p->kind == PLACE_MISSING ? p->dir : p->fd;
+
+	if (fd < 0 || (want == ACCESS_READ && p->kind == PLACE_MISSING)) {
+		return false;
+	}
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	return faccessat(AT_FDCWD, link, want == ACCESS_WRITE ? W_OK : R_OK, AT_EACCESS) != 0 &&
+	       errno == EACCES;
+}
+
+static struct refusal_question question(const struct lens *v, const struct place *p,
+					enum access want) {
+	return (struct refusal_question){
+		.plan = v->plan,
+		.policy = v->policy,
+		.path = p->path,
+		.want = want,
+		.missing = want == ACCESS_WRITE && p->kind == PLACE_MISSING &&
+			   plan_visibility(v->plan, p->path) == VISIBILITY_READ,
+		.rights = want == ACCESS_WRITE && access_is_closed(p, want),
+	};
+}
+
+static bool in_overlay(const struct plan *plan, const char *path) {
+	const struct mount *m = mount_over(plan, path);
+	return m != NULL && m->kind == MOUNT_COW;
+}
+
+/* A ".git" that is no directory leads git to a repository: as for commands, one that is there
+ * stays as it is. */
+static bool leads_git(const struct lens *v, const struct place *p) {
+	const char *slash = strrchr(p->path, '/');
+
+	return p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode) && slash != NULL &&
+	       strcasecmp(slash + 1, REPOSITORY) == 0 &&
+	       rules_keep_repository(&v->plan->rules, p->path);
+}
+
+/* A HEAD beside a ".git" makes a repository of the directory itself, for when the other is
+ * none any more. */
+static bool makes_repository(const struct lens *v, const struct place *p) {
+	char at[PATH_MAX + sizeof REPOSITORY];
+	const char *slash = strrchr(p->path, '/');
+	struct stat st;
+
+	if (p->dir < 0 || slash == NULL || !streq(slash + 1, "HEAD") ||
+	    fstatat(p->dir, REPOSITORY, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return false;
+	}
+	size_t len = (size_t)(slash + 1 - p->path);
+	memcpy(at, p->path, len);
+	memcpy(at + len, REPOSITORY, sizeof REPOSITORY);
+	return rules_keep_repository(&v->plan->rules, at);
+}
+
+/* What a file tool may not do although a command may: a command writes to a copy of the workspace,
+ * and a hard link of a file that a pattern denies is opened by the broker. */
+static enum refusal_cause cause_for_tools(const struct lens *v, const struct place *p,
+					  enum access want) {
+	if (want == ACCESS_WRITE && leads_git(v, p)) {
+		return CAUSE_GIT_LINK;
+	}
+	if (want == ACCESS_WRITE && makes_repository(v, p)) {
+		return CAUSE_GIT_HEAD;
+	}
+	if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
+		return CAUSE_COW;
+	}
+	switch (links_of(v, p)) {
+	case LINKS_DENIED:
+		return CAUSE_HARD_LINK;
+	case LINKS_UNKNOWN:
+		return CAUSE_HARD_LINKS;
+	case LINKS_FREE:
+		break;
+	}
+	return CAUSE_NONE;
+}
+
+static void judge_shown(const struct lens *v, const struct place *p, enum access want,
+			struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+
+	refusal_judge(&q, ret);
+	if (ret->kind == ERR_NONE) {
+		refusal_say(&q, cause_for_tools(v, p, want), ret);
+	}
+}
+
+/* The way to a grant in something denied can be seen, unless reading is asked about:
+ * then the rule is judged by the name. */
+static bool denied_by_name(const struct lens *v, const struct place *p) {
+	return v->plan->rules.reads && rules_judge(&v->plan->rules, p->path).deny != NULL;
+}
+
+static bool in_home(const struct lens *v, const struct place *p) {
+	return plan_visibility(v->plan, p->path) == VISIBILITY_PRIVATE;
+}
+
+static enum refusal_cause cause_of_place(const struct lens *v, const struct place *p,
+					 enum access want) {
+	switch (p->kind) {
+	case PLACE_OURS:
+	case PLACE_TEXT:
+		return want == ACCESS_WRITE ? CAUSE_OF_RUN : CAUSE_NONE;
+	case PLACE_RUN:
+		if (want == ACCESS_READ && in_home(v, p)) {
+			return CAUSE_HOME;
+		}
+		return p->tree != NULL && p->tree->kind == MOUNT_PRIVATE ? CAUSE_TMP_OF_RUN
+									 : CAUSE_OF_RUN;
+	case PLACE_LINK:
+		return CAUSE_LINK;
+	case PLACE_MASK:
+	case PLACE_FILE:
+	case PLACE_MISSING:
+		break;
+	}
+	return CAUSE_NONE;
+}
+
+void access_judge(const struct lens *v, const struct place *p, enum access want,
+		  struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+	bool shown = p->kind == PLACE_FILE || p->kind == PLACE_MISSING;
+	bool ours = p->kind == PLACE_OURS || p->kind == PLACE_TEXT;
+
+	if (shown) {
+		judge_shown(v, p, want, ret);
+	} else if (p->kind == PLACE_MASK || (ours && denied_by_name(v, p))) {
+		refusal_hidden(&q, ret);
+	} else {
+		refusal_say(&q, cause_of_place(v, p, want), ret);
+	}
+}
+
+void access_is_hidden(const struct lens *v, const struct place *p, enum access want,
+		      struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+
+	if (ret->kind == ERR_NONE && want == ACCESS_READ && p->kind == PLACE_MISSING) {
+		q.missing = true;
+		refusal_judge(&q, ret);
+	}
+}
+
+int access_judge_or_fail(const struct lens *v, const struct place *p, enum access want,
+			 struct err *e) {
+	struct verdict verdict;
+
+	access_judge(v, p, want, &verdict);
+	if (verdict.kind == ERR_NONE) {
+		return 0;
+	}
+	(void)err_set(e, verdict.kind, "files", "%s", verdict.reason);
+	return err_fix(e, "%s", verdict.remedy);
+}
+
+int access_allowed(const struct lens *v, const char *path, unsigned how, enum access want,
+		   struct place *ret, struct err *e) {
+	struct place p;
+
+	if (place_find(v, path, how, &p, e) != 0) {
+		return -1;
+	}
+	if (access_judge_or_fail(v, &p, want, e) != 0) {
+		place_done(&p);
+		return -1;
+	}
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* Should:   keep RESOLVER_CACHE names, each until its time.
+ * Must not: allocate.
+ * Fails:    by not knowing: the name is asked about again. */
+#include "gate/dns/cache.h"
+
+#include <string.h>
+
+static uint32_t hash_of(const char *name) {
+	uint32_t hash = 2166136261U; /* FNV-1a */
+	for (; *name != '\0'; name++) {
+		hash = (hash ^ (unsigned char)*name) * 16777619U;
+	}
+	return hash;
+}
+
+/* Its index, or RESOLVER_CACHE. */
+static size_t find(const struct cache *c, const char *name, uint32_t hash) {
+	size_t i = 0;
+	while (i < RESOLVER_CACHE && (c->slots[i].until == 0 || c->slots[i].hash != hash ||
+				      strcmp(c->names[i], name) != 0)) {
+		i++;
+	}
+	return i;
+}
+
+bool cache_get(struct cache *c, const char *name, int64_t now, struct names_found *ret) {
+	size_t i = find(c, name, hash_of(name));
+	if (i == RESOLVER_CACHE) {
+		return false;
+	}
+	struct cache_slot *slot = &c->slots[i];
+	if (slot->until <= now) {
+		slot->until = 0;
+		return false;
+	}
+	slot->used = ++c->uses;
+	*ret = c->found[i];
+	ret->v4.ttl = ret->v6.ttl = (uint32_t)((slot->until - now + 999) / 1000);
+	return true;
+}
+
+/* A free one, or the one that was not used for the longest time. */
+static size_t oldest(const struct cache *c) {
+	size_t best = 0;
+	for (size_t i = 0; i < RESOLVER_CACHE; i++) {
+		if (c->slots[i].until == 0) {
+			return i;
+		}
+		best = c->slots[i].used < c->slots[best].used ? i : best;
+	}
+	return best;
+}
+
+void cache_forget(struct cache *c) {
+	for (size_t i = 0; i < RESOLVER_CACHE; i++) {
+		c->slots[i].until = 0;
+	}
+}
+
+void cache_put(struct cache *c, const char *name, const struct names_found *found, int64_t until) {
+	uint32_t hash = hash_of(name);
+	size_t len = strlen(name), i = find(c, name, hash);
+	if (len > HOSTNAME_MAX || until <= 0) {
+		return;
+	}
+	i = i < RESOLVER_CACHE ? i : oldest(c);
+	c->slots[i] = (struct cache_slot){.hash = hash, .until = until, .used = ++c->uses};
+	memcpy(c->names[i], name, len + 1);
+	c->found[i] = *found;
+}

@@ -1,0 +1,73 @@
+/* Should:   keep each pair once, the newest DNS_NAMES_MAX of them.
+ * Must not: lose a pair while there is room, or keep one in two chains.
+ * Fails:    closed: an address whose names were forgotten is nobody's. */
+#include "gate/dns/names.h"
+
+#include <string.h>
+
+static uint32_t bucket_of(const struct ip *ip) {
+	uint32_t hash = 2166136261U; /* FNV-1a */
+
+	for (size_t i = 0; i < sizeof ip->b; i++) {
+		hash = (hash ^ ip->b[i]) * 16777619U;
+	}
+	return hash % DNS_NAMES_BUCKETS;
+}
+
+static void unlink_pair(struct dns_names *g, uint16_t place) {
+	uint16_t *link = &g->buckets[bucket_of(&g->pairs[place - 1].ip)];
+
+	while (*link != 0 && *link != place) {
+		link = &g->pairs[*link - 1].next;
+	}
+	if (*link == place) {
+		*link = g->pairs[place - 1].next;
+	}
+}
+
+void dns_names_add(struct dns_names *g, const struct ip *ip, const char *name,
+		   const struct alias_ports *but) {
+	size_t at = 0;
+
+	for (const char *known; (known = dns_names_next(g, ip, &at)) != NULL;) {
+		if (strcmp(known, name) == 0) {
+			g->pairs[at - 1].but = *but; /* its aliases may be others by now */
+			return;
+		}
+	}
+	uint16_t place = (uint16_t)(1 + g->at++ % DNS_NAMES_MAX);
+	struct dns_names_pair *pair = &g->pairs[place - 1];
+	if (pair->used) {
+		unlink_pair(g, place);
+	}
+	uint16_t *bucket = &g->buckets[bucket_of(ip)];
+	size_t len = strlen(name);
+	len = len < HOSTNAME_MAX ? len : HOSTNAME_MAX;
+	*pair = (struct dns_names_pair){.ip = *ip, .used = true, .next = *bucket, .but = *but};
+	memcpy(pair->name, name, len);
+	*bucket = place;
+}
+
+const char *dns_names_next(const struct dns_names *g, const struct ip *ip, size_t *at) {
+	size_t place = *at == 0 ? g->buckets[bucket_of(ip)] : g->pairs[*at - 1].next;
+
+	while (place != 0 && !ip_same(&g->pairs[place - 1].ip, ip)) {
+		place = g->pairs[place - 1].next;
+	}
+	if (place == 0) {
+		return NULL;
+	}
+	*at = place;
+	return g->pairs[place - 1].name;
+}
+
+const struct net_rule *dns_names_deny(const struct dns_names *g, size_t at, uint16_t port) {
+	const struct alias_ports *but = &g->pairs[at - 1].but;
+
+	for (size_t i = 0; i < but->n; i++) {
+		if (but->rules[i]->port == port) {
+			return but->rules[i];
+		}
+	}
+	return NULL;
+}

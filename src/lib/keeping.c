@@ -1,0 +1,97 @@
+/* What a run holds beside its sandbox: its private home, its line in `corral ps`, and with
+ * fs.cow the place for its changes before it, their count after.
+ *
+ * Should:   hand the engine descriptors, so that no path is looked up twice.
+ * Must not: start anything when a place cannot be had.
+ * Fails:    closed before the run; after it the changes stay, and the result says that
+ *           there are some. */
+#include "lib/internal.h"
+
+#include "base/str.h"
+#include "data/remedies.h"
+#include "run/terminal.h"
+
+#include <stdio.h>
+
+static int begin_changes(const struct prepared *p, struct keeping *k, struct run_request *request,
+			 struct err *e) {
+	k->used = p->plan.cow_dir != NULL;
+	request->cow = NULL;
+	if (!k->used) {
+		return 0;
+	}
+	if (cow_begin(p->plan.cow_dir, p->plan.workspace, &k->run, e) != 0) {
+		k->used = false;
+		return -1;
+	}
+	k->fds = (struct cow_fds){.upper = k->run.upper, .work = k->run.work, .lock = k->run.lock};
+	request->cow = &k->fds;
+	return 0;
+}
+
+static int begin_all(const struct prepared *p, struct keeping *k, struct run_request *request,
+		     struct err *e) {
+	if (home_begin(request->plan, &k->home, e) != 0) {
+		return -1;
+	}
+	if (begin_changes(p, k, request, e) != 0) {
+		home_end(&k->home);
+		return -1;
+	}
+	if (!request->rehearse && !p->host.state_closed) {
+		k->listed = runs_enter(p->host.state_dir, request->plan, request->argv);
+	}
+	return 0;
+}
+
+int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
+		  struct err *e) {
+	struct signals quiet;
+	*k = (struct keeping){.home = HOME_UNUSED, .listed = -1};
+	/* A file that may not grow is an errno, and not the end of the caller's program. */
+	if (terminal_signals_block(&quiet, false, false, e) != 0) {
+		return -1;
+	}
+	int rc = begin_all(p, k, request, e);
+	if (rc == 0) {
+		strays_begin(&k->strays, request->plan);
+	}
+	terminal_signals_restore(&quiet);
+	return rc;
+}
+
+/* The child can only tell errno. */
+static void add_remedy(struct err *failure) {
+	const char *fix = remedy_for(COW_WHERE, failure->sys);
+	if (streq(failure->where, COW_WHERE) && failure->fix[0] == '\0' && fix != NULL) {
+		(void)err_fix(failure, "%s", fix);
+	}
+}
+
+static void end_changes(struct keeping *k, struct corral_result *result, struct err *failure) {
+	struct err e = {0};
+	int64_t changes = 0;
+	if (!k->used) {
+		return;
+	}
+	k->used = false;
+	if (cow_end(&k->run, &changes, &e) != 0) {
+		changes = -1; /* a command that ended has its result; `corral diff` says why */
+	}
+	if (result != NULL) {
+		result->cow = true;
+		result->cow_changes = changes;
+		(void)snprintf(result->cow_id, sizeof result->cow_id, "%s",
+			       changes == 0 ? "" : k->run.id);
+	}
+	if (failure != NULL) {
+		add_remedy(failure);
+	}
+}
+
+void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure) {
+	runs_leave(&k->listed);
+	home_end(&k->home);
+	strays_end(&k->strays, result);
+	end_changes(k, result, failure);
+}

@@ -1,0 +1,339 @@
+/* What stood before the run stays where it is.
+ *
+ * A rule about names at any depth keeps a file by its name.  That is not enough: its
+ * directory, or one further up, could be renamed and another put in its place.  The rule
+ * for repositories is lost then, because a ".git" that the run makes is the run's own; and
+ * of every other file the host misses what it had.  So a directory that holds something
+ * that a rule keeps is not moved.  No list of such directories is made when the run begins:
+ * a directory is searched when somebody wants to move it.
+ *
+ * A directory that is younger than the run holds nothing from before: nothing of that kind
+ * is ever moved into it, but by the host.  Most that are moved are such (archives, installers,
+ * compilers).  Its age is told by the host's clock: who sets that back makes files that are dated
+ * into a later run, and count as young when that run has lasted as long.
+ *
+ * The search runs beside the command, which does not profit from it: what leads to a kept
+ * file cannot be moved, so neither is it moved past the search.
+ *
+ * Should:   find a name that a rule denies or protects, and a ".git" of somebody else.
+ * Must not: search long in pid 1 (K5), or take the command's own repositories for others'.
+ * Fails:    closed: what cannot be read, or has no end, is not moved. */
+#include "linux/broker/preexisting.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "linux/broker/tree.h"
+#include "linux/journal.h"
+#include "linux/kernel_api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#define REPOSITORY ".git"
+#define HEAD "HEAD"
+#define SHA1_DIGITS 40U
+
+/* Searched at once: less work than to start a helper. */
+#define AT_ONCE 256U
+#define AT_ONCE_MS 20
+
+/* Searched at all. */
+#define ENTRIES_MAX 2000000U
+#define SEARCH_MS 30000
+
+/* File systems that tell when a file was made, by the host's clock, and whose word on it
+ * nobody changes.  Not overlayfs: an old directory is made anew there when something in it
+ * changes. */
+static const long tell_birth[] = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC,
+				  TMPFS_MAGIC};
+
+/* ---- what the run has made ---- */
+
+static bool is_made(const struct broker *b, const struct stat *st) {
+	for (size_t i = 0; i < BROKER_MADE && i < b->nmade; i++) {
+		if (b->made[i].ino == st->st_ino && b->made[i].dev == st->st_dev) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Where the path is in a ".git": how long it is up to there; 0 when it is not. */
+static size_t repository_length(const char *path) {
+	static const char within[] = "/" REPOSITORY "/";
+	size_t found = 0;
+
+	for (const char *at = path; (at = strstr(at, within)) != NULL; at++) {
+		found = (size_t)(at - path) + strlen(within) - 1;
+	}
+	return found;
+}
+
+/* Where submodules and linked work trees have theirs: new ones are made in an old ".git". */
+static bool is_of_part(const char *path, size_t repository) {
+	return repository > 0 && (str_starts(path + repository, "/modules/") ||
+				  str_starts(path + repository, "/worktrees/"));
+}
+
+/* What refs hold: an object's name in hexadecimal digits, or "ref:" and another ref. */
+static bool is_ref(const char *text, size_t len) {
+	static const char digits[] = "0123456789abcdef";
+
+	return (len >= 4 && memcmp(text, "ref:", 4) == 0) ||
+	       (len >= SHA1_DIGITS && strspn(text, digits) >= SHA1_DIGITS);
+}
+
+/* Whether the first `len` characters of the path name a directory with a "config" that is no
+ * ref: a repository. */
+static bool holds_config(const char *path, size_t len) {
+	static const char config[] = "/config";
+	char at[REAL_MAX + sizeof config], text[SHA1_DIGITS + 1] = "";
+
+	memcpy(at, path, len);
+	memcpy(at + len, config, sizeof config);
+	auto_fd fd = open(at, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		return errno != ENOENT && errno != ENOTDIR;
+	}
+	ssize_t n = read(fd, text, sizeof text - 1);
+	return n < 0 ? errno != EISDIR : !is_ref(text, (size_t)n);
+}
+
+/* Where the names of branches and tags begin in the path; NULL when they do not. */
+static const char *refs_in(const char *path) {
+	static const char *const kinds[] = {"/refs/heads/", "/refs/remotes/", "/refs/tags/"};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const char *at = strstr(path, kinds[i]);
+		at = at == NULL ? NULL : at + strlen(kinds[i]);
+		first = first == NULL || (at != NULL && at < first) ? at : first;
+	}
+	return first;
+}
+
+/* A branch or tag may have the name of a setting.  A submodule may also have the name of a
+ * branch; its configuration, which cannot be taken away, tells that it is one. */
+static bool is_branch(const char *path, size_t repository) {
+	const char *at = refs_in(path + repository);
+
+	for (; at != NULL; at = strchr(at, '/') == NULL ? NULL : strchr(at, '/') + 1) {
+		if (holds_config(path, (size_t)(at - path) - 1)) {
+			return false;
+		}
+	}
+	return refs_in(path + repository) != NULL;
+}
+
+/* Whether the run has made what the first `len` characters of the path name.  The path alone
+ * may have become another's: what has it now must also hold the file that we hold. */
+static bool is_in_made(const struct broker *b, const struct resolved *p, const char *held,
+		       size_t len) {
+	char at[REAL_MAX];
+	struct stat made, there, ours;
+
+	memcpy(at, held, len);
+	at[len] = '\0';
+	auto_fd fd = open(at, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &made) != 0 || !is_made(b, &made) || fstat(p->fd, &ours) != 0) {
+		return false;
+	}
+	if (held[len] == '\0') {
+		return made.st_dev == ours.st_dev && made.st_ino == ours.st_ino;
+	}
+	return syscall(SYS_newfstatat, fd, held + len + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+bool preexisting_in_made(const struct broker *b, const struct resolved *p) {
+	const char *held = p->has_name ? p->dir : p->real;
+	size_t len = repository_length(p->real), all = strlen(held);
+
+	if (len == 0 || all < len) {
+		return false;
+	}
+	bool part = is_of_part(p->real, len);
+	if (part && is_branch(p->real, len)) {
+		return true;
+	}
+	for (; b->nmade > 0; len += 1 + strcspn(held + len + 1, "/")) {
+		if (is_in_made(b, p, held, len)) {
+			return true;
+		}
+		if (!part || len == all) {
+			return false;
+		}
+	}
+	return false;
+}
+
+void preexisting_made(struct broker *b, const struct resolved *p) {
+	bool part = is_of_part(p->real, repository_length(p->real));
+	struct stat st;
+
+	if ((!part && strcasecmp(p->name, REPOSITORY) != 0) ||
+	    syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    (part && (!S_ISDIR(st.st_mode) || preexisting_in_made(b, p)))) {
+		return;
+	}
+	b->made[b->nmade++ % BROKER_MADE] = (struct made){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+/* ---- what is younger than the run ---- */
+
+static bool is_later(struct timespec a, struct timespec b) {
+	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+static bool tells_birth(int dir) {
+	struct statfs fs;
+
+	for (size_t i = 0; syscall(SYS_fstatfs, dir, &fs) == 0 && i < ARRAY_LEN(tell_birth); i++) {
+		if ((long)fs.f_type == tell_birth[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* By a clock that may be set: what seems to come from the future is as old as can be. */
+static bool is_young(const struct broker *b, int dir, const char *name) {
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+	struct timespec now = {0};
+	struct file_status st;
+
+	if (!tells_birth(dir) || sys_statx(dir, name, flags, FILE_STATUS_BORN, &st) != 0 ||
+	    (st.mask & FILE_STATUS_BORN) == 0 || (st.attributes & FILE_ATTRIBUTE_MOUNT_ROOT) != 0) {
+		return false;
+	}
+	struct timespec born = {.tv_sec = st.born.sec, .tv_nsec = st.born.nsec};
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* fails only for an unknown clock */
+	return is_later(born, b->began) && !is_later(born, now);
+}
+
+/* ---- what is kept ---- */
+
+static const char *last_name(const char *path) {
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+/* A ".git" that is there and that the run has not made.  Name: of dir; "" for what dir
+ * itself stands for. */
+static bool is_kept(const struct broker *b, int dir, const char *name, const char *real,
+		    struct stat *ret) {
+	return strcasecmp(last_name(real), REPOSITORY) == 0 &&
+	       syscall(SYS_newfstatat, dir, name, ret, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 &&
+	       !is_made(b, ret) && rules_keep_repository(&b->plan->rules, real) &&
+	       !is_young(b, dir, name);
+}
+
+/* git takes a directory itself for a repository, if it has a HEAD and its ".git" is none; and
+ * what makes a ".git" one (its own HEAD, objects, refs) the command may write.  A directory with
+ * a kept ".git" is not moved, so its path is enough. */
+static bool keeps_head(const struct broker *b, const char *real) {
+	char at[REAL_MAX + sizeof REPOSITORY];
+	size_t len = (size_t)(last_name(real) - real);
+	struct stat st;
+
+	if (!streq(last_name(real), HEAD)) {
+		return false;
+	}
+	memcpy(at, real, len);
+	at[len] = '\0';
+	auto_fd dir = open(at, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	memcpy(at + len, REPOSITORY, sizeof REPOSITORY);
+	return dir >= 0 && is_kept(b, dir, REPOSITORY, at, &st);
+}
+
+bool preexisting_keeps_file(const struct broker *b, const struct resolved *p) {
+	struct stat st;
+
+	return (is_kept(b, p->fd, p->has_name ? last_name(p->real) : "", p->real, &st) &&
+		!S_ISDIR(st.st_mode)) ||
+	       keeps_head(b, p->real);
+}
+
+static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
+	struct stat st;
+	(void)is_directory;
+
+	if (strcasecmp(name, REPOSITORY) == 0 &&
+	    rules_keep_repository(&t->b->plan->rules, t->path)) {
+		/* In one of the run's own nothing is from before. */
+		return is_kept(t->b, dir, name, t->path, &st) ? TREE_END : TREE_PAST;
+	}
+	struct ruling ruling = rules_judge(&t->b->plan->rules, t->path);
+	return ruling.deny != NULL || ruling.protect != NULL ? TREE_END : TREE_ON;
+}
+
+static enum tree_step see_closed(struct tree *t, int dir, const char *name) {
+	(void)t, (void)dir, (void)name;
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? TREE_ON : TREE_END;
+}
+
+/* ---- the search ---- */
+
+struct search {
+	struct tree tree;
+	char space[TREE_DEPTH][TREE_SPACE];
+};
+
+static int search(const struct call *c, const struct resolved *p, uint32_t entries, int64_t ms) {
+	struct search *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (s == MAP_FAILED) {
+		return -errno;
+	}
+	s->tree.b = c->b;
+	s->tree.see = see;
+	s->tree.closed = see_closed;
+	s->tree.space = s->space;
+	s->tree.entries_max = entries;
+	s->tree.deadline = clock_ms() + ms;
+	bool all = tree_walk(&s->tree, p->fd, p->name, p->real);
+	bool unfinished = s->tree.entries > entries || clock_ms() >= s->tree.deadline;
+	(void)syscall(SYS_munmap, s, sizeof *s); /* libc's takes a lock */
+	if (all) {
+		return 0;
+	}
+	return unfinished ? BEFORE_LATER : -EBUSY;
+}
+
+int preexisting_remove(const struct call *c, const struct resolved *p) {
+	struct stat st;
+
+	return is_kept(c->b, p->fd, last_name(p->real), p->real, &st) ? -EBUSY : 0;
+}
+
+int preexisting_judge(const struct call *c, const struct resolved *p) {
+	struct stat st;
+
+	if (preexisting_remove(c, p) != 0) {
+		return -EBUSY;
+	}
+	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISDIR(st.st_mode) || is_young(c->b, p->fd, p->name) ||
+	    preexisting_in_made(c->b, p)) {
+		return 0;
+	}
+	return search(c, p, AT_ONCE, AT_ONCE_MS);
+}
+
+int preexisting_search(const struct call *c, const struct resolved *p) {
+	int r = preexisting_judge(c, p);
+
+	if (r == BEFORE_LATER) {
+		r = search(c, p, ENTRIES_MAX, SEARCH_MS);
+	}
+	return r == BEFORE_LATER ? -EBUSY : r;
+}

@@ -1,0 +1,313 @@
+/* The opens of which a build makes thousands, in as few system calls as can be.
+ *
+ * Where the mounts are our own a path means the same to us as to the caller, except in
+ * /proc; so the kernel's word on where it leads is enough.  Whatever is not a plain file,
+ * or is refused, or fails in a way that needs a closer look, is left to files.c.
+ *
+ * Should:   hold what was judged by a descriptor, as everywhere (K3); a file that is
+ *           only read is opened first and judged then, because the caller gets nothing
+ *           before that.
+ * Must not: make or empty a file before it was judged and the caller was seen to wait
+ *           (K2), or decide anything that files.c would decide otherwise.
+ * Fails:    by leaving the call to files.c. */
+#include "linux/broker/files.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "linux/broker/preexisting.h"
+#include "linux/broker/hardlinks.h"
+#include "linux/broker/created.h"
+#include "linux/broker/verdict.h"
+#include "linux/broker/walk.h"
+#include "linux/kernel_api.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- where a path leads ---- */
+
+/* There "self" is whoever looks. */
+static bool is_proc(const char *real) {
+	return path_within(real, "/proc") || real[0] != '/';
+}
+
+/* Absolute, and without "//", "." and "..": where no symlink is on the way, it is the real
+ * path itself. */
+static bool is_normal(const char *path) {
+	if (path[0] != '/' || path[1] == '\0') {
+		return false;
+	}
+	for (const char *p = path; *p != '\0';) {
+		size_t len = strcspn(++p, "/");
+		if (len == 0 || (p[0] == '.' && (len == 1 || (len == 2 && p[1] == '.')))) {
+			return false;
+		}
+		p += len;
+	}
+	return true;
+}
+
+/* What a relative path says, behind the caller's directory; false when it says more than
+ * that, or that directory has no path.  A rename at the same moment by somebody outside
+ * comes before or after, as it would in the kernel. */
+static bool from_directory(const struct call *c, const char *path, char out[PATH_MAX]) {
+	struct text link = {.len = 0};
+
+	caller_text_number(&link, (uint64_t)c->tid);
+	caller_text_add(&link, "/cwd");
+	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
+	path += str_starts(path, "./") ? 2 : 0;
+	size_t len = strlen(path);
+	if (n <= 0 || (size_t)n + len + 2 > PATH_MAX || out[0] != '/') {
+		return false;
+	}
+	if (n > 1) {
+		out[n++] = '/';
+	}
+	memcpy(out + n, path, len + 1);
+	return true;
+}
+
+/* Without a symlink on the way.  -ESRCH: it is plainly missing; a directory that was
+ * removed has a name that leads nowhere, and nothing in it. */
+static int find_straight(const struct call *c, int dirfd, const char *path, int flags,
+			 struct resolved *p) {
+	char absolute[PATH_MAX];
+
+	if (path[0] != '/') {
+		if (dirfd != AT_FDCWD || !from_directory(c, path, absolute)) {
+			return -ELOOP;
+		}
+		path = absolute;
+	}
+	if (!is_normal(path) || path_within(path, "/proc")) {
+		return -ELOOP;
+	}
+	p->fd = sys_openat2(c->b->root, path, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
+	if (p->fd < 0) {
+		return errno == ENOENT ? -ESRCH : -errno; /* no link hides what is missing */
+	}
+	memcpy(p->real, path, strlen(path) + 1);
+	return 0;
+}
+
+/* Where a path begins, as a descriptor of our own. */
+static int base_for(const struct call *c, int dirfd, const char *path) {
+	if (path[0] != '/') {
+		return caller_fd(c, dirfd);
+	}
+	int fd = fcntl(c->b->root, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int find(const struct call *c, int dirfd, const char *path, int flags, struct resolved *p) {
+	p->has_name = p->slash = p->by_proc = false;
+	int r = find_straight(c, dirfd, path, flags, p);
+	if (r != -ELOOP) {
+		return r;
+	}
+	auto_fd base = base_for(c, dirfd, path);
+	if (base < 0) {
+		p->fd = -1;
+		return base;
+	}
+	p->fd = sys_openat2(base, path, (uint64_t)flags, RESOLVE_NO_MAGICLINKS);
+	return p->fd < 0 ? -errno : resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
+}
+
+/* The directory of a path's last name, in dir; returns that name. */
+static const char *split(const char *path, char dir[PATH_MAX]) {
+	const char *slash = strrchr(path, '/');
+	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+
+	memcpy(dir, path, len);
+	if (len == 0) {
+		dir[len++] = slash == NULL ? '.' : '/';
+	}
+	dir[len] = '\0';
+	return slash == NULL ? path : slash + 1;
+}
+
+/* ---- what is not there ---- */
+
+/* What find_straight() does not tell: paths with a link or ".." on the way, as a linker and
+ * a loader try them by the hundred.  Left to files.c, a miss takes twice as long. */
+
+/* Never 0. */
+static uint64_t hash_of(const char *text) {
+	uint64_t h = 0xcbf29ce484222325U; /* FNV-1a */
+
+	for (; *text != '\0'; text++) {
+		h = (h ^ (unsigned char)*text) * 0x100000001b3U;
+	}
+	return h | 1;
+}
+
+/* The directory of the name that is missing is there, and not in /proc.  What is
+ * remembered of it may have changed since; then the caller is told that a file is missing
+ * which it has just put behind a link to /proc. */
+static bool is_plain(const struct call *c, int dirfd, const char *path, struct resolved *p) {
+	char dir[PATH_MAX];
+
+	(void)split(path, dir);
+	uint64_t hash = hash_of(dir), *slot = &c->b->plain[hash % BROKER_PLAIN];
+	if (dir[0] == '/' && *slot == hash) {
+		return true;
+	}
+	bool plain = find(c, dirfd, dir, O_PATH | O_DIRECTORY, p) == 0 && !is_proc(p->real);
+	drop_fd(&p->fd);
+	if (plain && dir[0] == '/') {
+		*slot = hash;
+	}
+	return plain;
+}
+
+/* The name is not there, and no link of that name. */
+static bool is_absent(const struct call *c, int dirfd, const char *path) {
+	struct stat st;
+	auto_fd base = base_for(c, dirfd, path);
+
+	return base >= 0 && syscall(SYS_newfstatat, base, path, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+	       errno == ENOENT;
+}
+
+static long missing(const struct call *c, int dirfd, const char *path, struct resolved *p) {
+	return is_absent(c, dirfd, path) && is_plain(c, dirfd, path, p) ? -ENOENT : QUICK_NOT;
+}
+
+/* ---- what is only read ---- */
+
+static long give_read(const struct call *c, struct resolved *p, const struct opening *o) {
+	struct stat st;
+
+	if (is_proc(p->real) || fstat(p->fd, &st) != 0 || verdict_look(c, p) != 0) {
+		return QUICK_NOT;
+	}
+	p->mode = st.st_mode;
+	p->nlink = st.st_nlink;
+	if (hardlinks_judge(c, p) != 0) {
+		return QUICK_NOT;
+	}
+	bool waits = (o->flags & O_NONBLOCK) == 0;
+	if (S_ISFIFO(st.st_mode) && waits) {
+		/* Who writes to it has been seen by our end already: it stays until the caller
+		 * has one. */
+		return caller_waits(c) ? helper_run_waiting(c, p->fd, -1, files_open_waiting, o)
+				       : -ESRCH;
+	}
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		return QUICK_NOT;
+	}
+	if (waits && fcntl(p->fd, F_SETFL, o->flags) != 0) {
+		return -errno;
+	}
+	return call_give(c, take_fd(&p->fd), (o->flags & O_CLOEXEC) != 0, false);
+}
+
+static long open_reading(const struct call *c, int dirfd, const char *path,
+			 const struct opening *o) {
+	auto_place p;
+	/* Neither a FIFO nor a lease makes us wait. */
+	int r = find(c, dirfd, path, o->flags | O_NONBLOCK | O_NOCTTY, &p);
+
+	if (r == -ESRCH) {
+		return -ENOENT;
+	}
+	if (r == -ENOENT) {
+		return missing(c, dirfd, path, &p);
+	}
+	return r != 0 ? QUICK_NOT : give_read(c, &p, o);
+}
+
+/* ---- what is made ---- */
+
+/* The directory is held; the name becomes part of what is judged. */
+static bool add_name(struct resolved *p, const char *name) {
+	size_t at = strlen(p->real), len = strlen(name);
+
+	if (len == 0 || len > NAME_MAX || streq(name, ".") || streq(name, "..") ||
+	    at + len + 2 > sizeof p->real) {
+		return false;
+	}
+	memcpy(p->dir, p->real, at + 1);
+	memcpy(p->name, name, len + 1);
+	p->has_name = true;
+	p->mode = S_IFDIR;
+	if (at > 1) {
+		p->real[at++] = '/';
+	}
+	memcpy(p->real + at, name, len + 1);
+	return true;
+}
+
+/* It is there already.  A plain file is at the path that was judged; one with several names
+ * is files.c's, and not emptied before. */
+static int open_over(const struct call *c, const struct resolved *p, const struct opening *o,
+		     mode_t *ret_mode) {
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISREG(st.st_mode) || links_concern(c->b, &st)) {
+		return -1;
+	}
+	auto_fd got =
+		openat(p->fd, p->name,
+		       (o->flags & ~O_CREAT) | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (got < 0 || fstat(got, &st) != 0 || !S_ISREG(st.st_mode) || links_concern(c->b, &st) ||
+	    ((o->flags & O_NONBLOCK) == 0 && fcntl(got, F_SETFL, o->flags & ~O_CREAT) != 0)) {
+		return -1;
+	}
+	*ret_mode = st.st_mode;
+	return take_fd(&got);
+}
+
+int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct resolved *p) {
+	char dir[PATH_MAX];
+	const char *name = split(path, dir);
+
+	p->fd = -1;
+	if (find(c, dirfd, dir, O_PATH | O_DIRECTORY, p) != 0 || is_proc(p->real) ||
+	    !add_name(p, name)) {
+		drop_fd(&p->fd);
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static long open_making(const struct call *c, int dirfd, const char *path,
+			const struct opening *o) {
+	auto_place p;
+
+	if (resolve_fast_name(c, dirfd, path, &p) != 0 || verdict_make(c, &p) != 0 ||
+	    files_take_umask(c) != 0 || !caller_waits(c)) {
+		return QUICK_NOT;
+	}
+	mode_t mode = o->mode;
+	int got = openat(p.fd, p.name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+			 o->mode);
+	if (got >= 0) {
+		preexisting_made(c->b, &p);
+		created_file(c, p.real, o->mode);
+	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
+		got = open_over(c, &p, o, &mode);
+		if (got < 0) {
+			return QUICK_NOT;
+		}
+	}
+	if (got < 0) {
+		return -errno;
+	}
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
+			 opening_is_of_program(o->flags, mode));
+}
+
+long resolve_fast_open(const struct call *c, int dirfd, const char *path, const struct opening *o) {
+	bool makes = (o->flags & O_CREAT) != 0;
+
+	if (path[0] == '\0' || (o->flags & TMPFILE_BIT) != 0 || path_within(path, "/proc") ||
+	    (opening_writes(o->flags) && !makes)) {
+		return QUICK_NOT;
+	}
+	return makes ? open_making(c, dirfd, path, o) : open_reading(c, dirfd, path, o);
+}

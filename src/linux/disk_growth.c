@@ -1,0 +1,240 @@
+/* Should:   count what lies on the disk, by blocks, as `du` does.
+ * Must not: follow a link, leave the file system of a root, or change anything.
+ * Fails:    closed: where a directory that cannot be read has come, the fall of free space
+ *           counts instead, whoever caused it. */
+#include "linux/disk_growth.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define WHERE "limits"
+
+/* One descriptor and one stack frame a level. */
+#define DEPTH_MAX 256
+#define SPACE_SIZE ((size_t)32 * 1024)
+#define BLOCK 512 /* the unit of st_blocks */
+
+#define ENTRY_OFFSET 8
+#define ENTRY_LENGTH 16
+#define ENTRY_NAME 19
+
+struct walk {
+	char *space;
+	dev_t dev;
+	int64_t bytes;
+	size_t unread;
+};
+
+static int64_t entry_offset(const char *entry) {
+	int64_t offset;
+	memcpy(&offset, entry + ENTRY_OFFSET, sizeof offset);
+	return offset;
+}
+
+static uint16_t entry_length(const char *entry) {
+	uint16_t length;
+	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
+	return length;
+}
+
+/* Each name of a file carries its part. */
+static int64_t bytes_of(const struct stat *st) {
+	int64_t bytes = (int64_t)st->st_blocks * BLOCK;
+
+	return S_ISDIR(st->st_mode) || st->st_nlink < 2 ? bytes : bytes / (int64_t)st->st_nlink;
+}
+
+static int open_dir(int dir, const char *name) {
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void walk_dir(struct walk *w, int dir, int depth);
+
+/* True when a directory was entered: then the entries in the buffer are another's. */
+static bool walk_entry(struct walk *w, int dir, const char *name, int depth) {
+	struct stat st;
+
+	if (streq(name, ".") || streq(name, "..") ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return false; /* it was removed meanwhile */
+	}
+	w->bytes += st.st_dev == w->dev ? bytes_of(&st) : 0;
+	if (!S_ISDIR(st.st_mode) || st.st_dev != w->dev) {
+		return false;
+	}
+	auto_fd sub = depth < DEPTH_MAX ? open_dir(dir, name) : -1;
+	if (sub < 0) {
+		w->unread += depth == DEPTH_MAX || errno != ENOENT;
+		return false;
+	}
+	walk_dir(w, sub, depth + 1);
+	return true;
+}
+
+/* One buffer serves every level: behind a subdirectory its parent is read on from there. */
+static void walk_dir(struct walk *w, int dir, int depth) {
+	long n;
+
+	while ((n = syscall(SYS_getdents64, dir, w->space, SPACE_SIZE)) > 0) {
+		for (long at = 0; at < n; at += entry_length(w->space + at)) {
+			int64_t next = entry_offset(w->space + at);
+			if (walk_entry(w, dir, w->space + at + ENTRY_NAME, depth)) {
+				(void)syscall(SYS_lseek, dir, next, SEEK_SET); /* as seekdir(3) */
+				break;
+			}
+		}
+	}
+	w->unread += n < 0 && errno != ENOENT;
+}
+
+static struct walk walk_all(const struct disk_growth *g) {
+	struct walk w = {.space = g->space};
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct stat st;
+		auto_fd dir = open_dir(AT_FDCWD, g->roots[i].path);
+		if (dir < 0 || fstat(dir, &st) != 0) {
+			w.unread += errno != ENOENT; /* the run's own may not be there yet */
+			continue;
+		}
+		w.dev = st.st_dev;
+		walk_dir(&w, dir, 0);
+	}
+	return w;
+}
+
+/* ---- free space ---- */
+
+static int64_t free_at(const struct disk_growth_root *r) {
+	struct statfs fs;
+	auto_fd dir = open(r->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir >= 0 && syscall(SYS_fstatfs, dir, &fs) == 0
+		       ? (int64_t)fs.f_bfree * (int64_t)fs.f_bsize
+		       : -1;
+}
+
+static int64_t fall(int64_t before, int64_t now) {
+	return before > now && now >= 0 ? before - now : 0;
+}
+
+int64_t disk_growth_fall(const struct disk_growth *g) {
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct disk_growth_root *r = &g->roots[i];
+		sum += r->same ? 0 : fall(r->free_then, free_at(r));
+	}
+	return sum;
+}
+
+int64_t disk_growth_measure(struct disk_growth *g) {
+	int64_t fell = 0;
+
+	/* First: what is written during the walk counts for the next one. */
+	for (size_t i = 0; i < g->count; i++) {
+		struct disk_growth_root *r = &g->roots[i];
+		r->free_then = r->same ? 0 : free_at(r);
+		fell += r->same ? 0 : fall(r->free_before, r->free_then);
+	}
+	struct walk w = walk_all(g);
+	int64_t added = w.bytes > g->before ? w.bytes - g->before : 0;
+	return w.unread > g->unread && fell > added ? fell : added;
+}
+
+/* ---- which directories ---- */
+
+static bool is_kernels(const char *path) {
+	return path_within(path, "/proc") || path_within(path, "/sys") || path_within(path, "/dev");
+}
+
+/* No root lies in another.  "/" is not walked: who may write everything is held by
+ * the workspace. */
+static int add_root(struct disk_growth *g, const char *path, struct err *e) {
+	size_t kept = 0;
+
+	if (path == NULL || streq(path, "/") || is_kernels(path)) {
+		return 0;
+	}
+	for (size_t i = 0; i < g->count; i++) {
+		if (path_within(path, g->roots[i].path)) {
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < g->count; i++) {
+		if (!path_within(g->roots[i].path, path)) {
+			g->roots[kept++] = g->roots[i];
+		}
+	}
+	g->count = kept;
+	if (g->count == GROWTH_ROOTS_MAX) {
+		(void)err_set(e, ERR_SETUP, WHERE,
+			      "limits.disk can measure %d writable directories, and there are more",
+			      GROWTH_ROOTS_MAX);
+		return err_fix(e, "grant fewer with --write, or leave --disk out");
+	}
+	g->roots[g->count++] = (struct disk_growth_root){.path = path};
+	return 0;
+}
+
+static int add_mounts(struct arena *a, const struct plan *plan, struct disk_growth *g,
+		      struct err *e) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		const char *path = m->source;
+		if (m->kind == MOUNT_COW) {
+			path = path_join(a, plan->cow_dir, "upper");
+			if (path == NULL) {
+				return err_memory(e, WHERE);
+			}
+		} else if (m->kind != MOUNT_BIND || !m->writable || m->is_file) {
+			continue;
+		}
+		if (add_root(g, path, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void note_devices(struct disk_growth *g) {
+	for (size_t i = 0; i < g->count; i++) {
+		struct disk_growth_root *r = &g->roots[i];
+		struct stat st;
+		r->dev = stat(r->path, &st) == 0 ? (uint64_t)st.st_dev : 0;
+		for (size_t j = 0; j < i; j++) {
+			r->same = r->same || g->roots[j].dev == r->dev;
+		}
+		r->free_before = free_at(r);
+	}
+}
+
+int disk_growth_begin(struct arena *a, const struct plan *plan, struct disk_growth **ret,
+		      struct err *e) {
+	struct disk_growth *g = arena_alloc(a, sizeof *g);
+	char *space = arena_alloc(a, SPACE_SIZE);
+
+	if (g == NULL || space == NULL) {
+		return err_memory(e, WHERE);
+	}
+	*g = (struct disk_growth){.space = space};
+	if ((plan->cow_dir == NULL && add_root(g, plan->workspace, e) != 0) ||
+	    add_mounts(a, plan, g, e) != 0 || add_root(g, plan->run_dir, e) != 0) {
+		return -1;
+	}
+	note_devices(g);
+	struct walk w = walk_all(g);
+	g->before = w.bytes;
+	g->unread = w.unread;
+	*ret = g;
+	return 0;
+}

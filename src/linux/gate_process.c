@@ -1,0 +1,239 @@
+/* Should:   give the gate its channel, its ledger, its line to the supervisor and its
+ *           listeners, and no other descriptor of the caller's.
+ * Must not: run code of libc in the gate's process beyond system calls: the caller may
+ *           have threads.
+ * Fails:    closed: without a gate nothing is started. */
+#include "linux/gate_process.h"
+
+#include "base/auto.h"
+#include "base/signal_mask.h"
+#include "linux/init.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* Connections that may wait on a published port. */
+#define BACKLOG 128
+
+/* Longer than the gate itself takes to deliver what was sent. */
+#define END_MS 5000
+
+/* Many calls may wait for the gate at once. */
+#define CHANNEL_ROOM (1024 * 1024)
+
+#define WHERE "gate"
+
+static void *map(size_t size, int flags) {
+	void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+	return place == MAP_FAILED ? NULL : place;
+}
+
+static void unmap(void *place, size_t size) {
+	if (place != NULL) {
+		(void)munmap(place, size); /* it is a mapping of this size */
+	}
+}
+
+/* ---- published ports ---- */
+
+static int listen_at(uint16_t port, struct err *e) {
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+	const int on = 1;
+	auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+	    bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0) {
+		char text[8];
+		(void)snprintf(text, sizeof text, "%u", port);
+		(void)err_sys_at(e, WHERE, "cannot listen on 127.0.0.1 for --publish, port", text);
+		return e->sys == EADDRINUSE
+			       ? err_fix(e, "another program has the port (ss -ltnp shows which): "
+					    "end it, "
+					    "or publish to another port: --publish PORT:HOSTPORT")
+			       : -1;
+	}
+	return take_fd(&fd);
+}
+
+/* Without a namespace a server inside listens on the host's loopback itself. */
+static bool needs_listener(const struct plan *plan, const struct net_publish *p) {
+	return !plan_lacks_namespaces(plan) || p->inside != p->outside;
+}
+
+static int open_published(const struct plan *plan, struct gate_setup *s, struct err *e) {
+	if (plan->net.npublish > GATE_PUBLISH_MAX) {
+		return err_set(e, ERR_USAGE, WHERE, "net.publish has more than %d ports",
+			       GATE_PUBLISH_MAX);
+	}
+	for (size_t i = 0; i < plan->net.npublish; i++) {
+		if (!needs_listener(plan, &plan->net.publish[i])) {
+			continue;
+		}
+		s->publish[i] = listen_at(plan->net.publish[i].outside, e);
+		if (s->publish[i] < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* ---- the process ---- */
+
+static void keep_descriptors(const struct gate_setup *s) {
+	int kept[2 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline};
+
+	memcpy(kept + 2, s->publish, sizeof s->publish);
+	fd_close_all_but(kept,
+			 ARRAY_LEN(kept)); /* needs no further number: there may be none left */
+}
+
+static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {
+	init_reset_signals();
+	(void)setsid(); /* a signal for the caller's group is not for the gate */
+	keep_descriptors(s);
+	gate_main(g, s);
+}
+
+static long clone_gate(int *ret_pidfd) {
+	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
+}
+
+static int start(struct gate *g, struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+	int pidfd = -1;
+	sigset_t all, before;
+
+	/* Signals stay blocked until the child has given up the caller's handlers. */
+	sigfillset(&all);
+	signal_mask(SIG_SETMASK, &all, &before);
+	long pid = clone_gate(&pidfd);
+	if (pid == 0) {
+		become_gate(g, s);
+	}
+	int error = errno;
+	signal_mask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		errno = error;
+		return err_sys(e, WHERE, "the kernel refused to make the gate's process");
+	}
+	ret->pidfd = pidfd;
+	return 0;
+}
+
+static int open_channels(struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+	int channel[2], line[2];
+	const int room = CHANNEL_ROOM;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) {
+		return err_sys(e, WHERE, "cannot make the gate's channel");
+	}
+	s->channel = channel[0];
+	ret->broker = channel[1];
+	/* As much as the host allows. */
+	(void)setsockopt(ret->broker, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
+		return err_sys(e, WHERE, "cannot make the gate's lifeline");
+	}
+	s->lifeline = line[0];
+	ret->teller.line = line[1];
+	return 0;
+}
+
+static void close_setup(struct gate_setup *s) {
+	drop_fd(&s->channel);
+	drop_fd(&s->lifeline);
+	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
+		drop_fd(&s->publish[i]);
+	}
+}
+
+int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gatekeeper *ret,
+		       struct err *e) {
+	struct gatekeeper k = GATEKEEPER_NONE;
+	struct gate_setup s = {
+		.net = &plan->net,
+		.ledger = ledger,
+		.host_loopback = plan_lacks_namespaces(plan),
+		.landlock_abi = plan->landlock_abi,
+		.channel = -1,
+		.lifeline = -1,
+	};
+
+	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
+		s.publish[i] = -1;
+	}
+	struct gate *g = map(gate_size(), MAP_PRIVATE);
+	k.peers = map(sizeof *k.peers, MAP_SHARED);
+	k.teller.news = map(sizeof *k.teller.news, MAP_SHARED);
+	k.teller.net = &plan->net;
+	if (g == NULL || k.peers == NULL || k.teller.news == NULL) {
+		(void)err_sys(e, WHERE, "cannot map the gate's memory");
+		goto failed;
+	}
+	s.peers = k.peers;
+	s.news = k.teller.news;
+	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
+	    start(g, &s, &k, e) != 0) {
+		goto failed;
+	}
+	unmap(g, gate_size()); /* the gate has its own */
+	close_setup(&s);
+	*ret = k;
+	return 0;
+
+failed:
+	unmap(g, gate_size());
+	close_setup(&s);
+	gate_process_end(&k);
+	return -1;
+}
+
+void gate_process_handed(struct gatekeeper *k) {
+	drop_fd(&k->broker);
+}
+
+void gate_process_kill(const struct gatekeeper *k) {
+	if (k->pidfd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* or gone */
+	}
+}
+
+void gate_process_end(struct gatekeeper *k) {
+	drop_fd(&k->broker);
+	if (k->pidfd >= 0) {
+		struct pollfd end = {.fd = k->pidfd, .events = POLLIN};
+		siginfo_t info;
+
+		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
+		}
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* mostly gone */
+		while (syscall(SYS_waitid, P_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+		       errno == EINTR) {
+		}
+		drop_fd(&k->pidfd);
+	}
+	drop_fd(&k->teller.line);
+	unmap(k->peers, sizeof *k->peers);
+	unmap(k->teller.news, sizeof *k->teller.news);
+	k->peers = NULL;
+	k->teller.news = NULL;
+}

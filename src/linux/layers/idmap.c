@@ -1,0 +1,51 @@
+/* The user namespace: the command keeps the caller's own id and no other.
+ *
+ * Should:   map the caller's uid and gid to themselves, so that files keep
+ *           their owner and git sees no "dubious ownership"; refuse setgroups.
+ * Must not: map anything to 0 that is not 0 outside, or a second id.
+ * Fails:    closed; without the maps nothing after this layer can work. */
+#include "linux/layer.h"
+
+#include "base/auto.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+
+static int user_prepare(struct kit *k, struct err *e) {
+	(void)e;
+	(void)snprintf(k->uid_map, sizeof k->uid_map, "%u %u 1\n", k->host->uid, k->host->uid);
+	(void)snprintf(k->gid_map, sizeof k->gid_map, "%u %u 1\n", k->host->gid, k->host->gid);
+	return 0;
+}
+
+static int put(const char *file, const char *text, struct err *e) {
+	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+		return err_host(e, "user", "the new user namespace cannot be given its ids");
+	}
+	return 0;
+}
+
+static int user_enter(struct kit *k, struct err *e) {
+	/* A caller that is not dumpable leaves /proc/self to root; the maps need it. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) {
+		return err_sys(e, "user", "cannot make the child dumpable");
+	}
+	/* The kernel accepts an unprivileged gid_map only after setgroups is denied. */
+	if (put("/proc/self/setgroups", "deny", e) != 0 ||
+	    put("/proc/self/gid_map", k->gid_map, e) != 0 ||
+	    put("/proc/self/uid_map", k->uid_map, e) != 0) {
+		return -1;
+	}
+	/* From here on nobody inside may trace pid 1 or read its memory, which is a
+	 * copy of the caller's. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+		return err_sys(e, "user", "cannot make pid 1 undumpable");
+	}
+	return 0;
+}
+
+const struct layer layer_idmap = {
+	.name = "user", .namespaces = true, .prepare = user_prepare, .enter = user_enter};

@@ -1,0 +1,82 @@
+/* Detached trees of mounts: cloned, restricted, attached.
+ *
+ * Thin wrappers, safe between clone and exec.  All return -1 with errno. */
+#ifndef CORRAL_LINUX_MOUNT_API_H
+#define CORRAL_LINUX_MOUNT_API_H
+
+#include "base/auto.h"
+#include "linux/kernel_api.h"
+#include "plan/plan.h"
+
+#include <linux/mount.h>
+#include <sys/mount.h>
+
+#define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* Linux 6.5: under what is mounted there, which hides it until it goes. */
+#define TREE_UNDERNEATH 0x00000200
+
+struct fs_option {
+	const char *name, *value; /* value NULL: a flag */
+};
+
+/* A new file system, detached; -1 with errno. */
+static inline int tree_new(const char *type, const struct fs_option *options, size_t n,
+			   unsigned attrs) {
+	auto_fd fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	if (fs < 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned kind = options[i].value == NULL ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
+		if (syscall(SYS_fsconfig, fs, kind, options[i].name, options[i].value, 0) != 0) {
+			return -1;
+		}
+	}
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0) {
+		return -1;
+	}
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
+}
+
+static inline int mount_tree_restrict(int tree, uint64_t set, unsigned flags) {
+	struct mount_attr attr = {.attr_set = set, .propagation = MS_PRIVATE};
+	return (int)syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);
+}
+
+static inline int tree_move(int tree, int target, unsigned flags) {
+	return (int)syscall(SYS_move_mount, tree, "", target, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | flags);
+}
+
+static inline int mount_tree_attach(int tree, int target) {
+	return tree_move(tree, target, 0);
+}
+
+/* A copy of the tree at `from` with these attributes, attached to nothing. */
+static inline int mount_tree_clone(int from, uint64_t attributes) {
+	auto_fd tree =
+		(int)syscall(SYS_open_tree, from, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 ||
+	    (attributes != 0 && mount_tree_restrict(tree, attributes, AT_RECURSIVE) != 0)) {
+		return -1;
+	}
+	return take_fd(&tree);
+}
+
+static inline int mount_tree_bind(int from, int to, uint64_t attributes) {
+	auto_fd tree = mount_tree_clone(from, attributes);
+	return tree < 0 ? -1 : mount_tree_attach(tree, to);
+}
+
+/* A device stays usable on a read-only mount; its mode and owner do not, and
+ * they are the host's. */
+static inline uint64_t tree_attributes(const struct mount *m) {
+	if (m->kind == MOUNT_DEVICE) {
+		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	}
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* Should:   answer each question of the gate at once, with what differs from what it knows.
+ * Must not: look while nobody asks; take what is being written for what was written.
+ * Fails:    to what the gate knows: a file that is gone, empty, too long or names no server
+ *           changes nothing. */
+#include "linux/resolv_watch.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "gate/dns/resolv_conf.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file that was changed within this time may change again without a trace in its times, whose
+ * grain is a few milliseconds, and a line without an end may get one. */
+#define YOUNG_MS 1000
+
+static const struct {
+	const char *path;
+	size_t max;
+	uint8_t message;
+} rows[TELLER_FILES] = {
+	[TELLER_RESOLV_CONF] = {"/etc/resolv.conf", NET_RESOLV_CONF_MAX, DNS_UPDATE_RESOLV_CONF},
+	[TELLER_HOSTS] = {"/etc/hosts", NET_HOSTS_MAX, DNS_UPDATE_HOSTS},
+};
+
+static struct teller_stamp stamp_of(const struct stat *st) {
+	return (struct teller_stamp){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.written = st->st_mtim,
+		.changed = st->st_ctim,
+	};
+}
+
+static bool same_time(struct timespec a, struct timespec b) {
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same(const struct teller_stamp *a, const struct teller_stamp *b) {
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       same_time(a->written, b->written) && same_time(a->changed, b->changed);
+}
+
+static bool is_young(const struct teller_stamp *s) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
+	int64_t age = ((int64_t)now.tv_sec - s->changed.tv_sec) * 1000 +
+		      (now.tv_nsec - s->changed.tv_nsec) / 1000000;
+	return age > -YOUNG_MS && age < YOUNG_MS;
+}
+
+static bool names_server(const char *text) {
+	struct resolv_conf s;
+	resolv_conf_read(&s, text, YOUNG_MS); /* any time-out will do */
+	return s.named;
+}
+
+/* Somebody has finished writing it, as far as can be seen. */
+static bool is_whole(enum teller_file which, const char *text, bool young) {
+	size_t len = strlen(text);
+	return len > 0 && (!young || text[len - 1] == '\n') &&
+	       (which != TELLER_RESOLV_CONF || names_server(text));
+}
+
+static const char *known(const struct teller *t, enum teller_file which) {
+	bool conf = which == TELLER_RESOLV_CONF;
+	if (t->files[which].told) {
+		return conf ? t->news->resolv_conf : t->news->hosts;
+	}
+	return conf ? t->net->resolv_conf : t->net->hosts;
+}
+
+static bool take(struct teller *t, enum teller_file which, const char *text) {
+	bool conf = which == TELLER_RESOLV_CONF;
+	/* The gate can write there; the comparison ends where the text does. */
+	if (streq(text, known(t, which))) {
+		return false;
+	}
+	memcpy(conf ? t->news->resolv_conf : t->news->hosts, text, strlen(text) + 1);
+	t->files[which].told = true;
+	return true;
+}
+
+static bool look(struct teller *t, enum teller_file which) {
+	struct stat st;
+	struct buf text;
+	bool news = false;
+
+	if (stat(rows[which].path, &st) != 0 || !S_ISREG(st.st_mode)) {
+		return false;
+	}
+	struct teller_stamp now = stamp_of(&st);
+	if (t->files[which].settled && same(&now, &t->files[which].stamp)) {
+		return false;
+	}
+	bool young = is_young(&now);
+	buf_init(&text);
+	if (fd_read_file(rows[which].path, rows[which].max, &text) == 0 && text.data != NULL &&
+	    is_whole(which, text.data, young)) {
+		news = take(t, which, text.data);
+	}
+	buf_done(&text);
+	t->files[which].stamp = now;
+	t->files[which].settled = !young;
+	return news;
+}
+
+static void answer(struct teller *t) {
+	uint8_t message = 0;
+	for (enum teller_file i = 0; i < TELLER_FILES; i++) {
+		message |= look(t, i) ? rows[i].message : 0;
+	}
+	/* It takes one at a time, so there is room; if it is gone, the next receive says so. */
+	(void)dns_update_send(t->line, message);
+}
+
+void resolv_watch_poll(const struct teller *t, struct pollfd *slot) {
+	*slot = (struct pollfd){.fd = t->unheard ? -1 : t->line, .events = POLLIN};
+}
+
+void resolv_watch_step(struct teller *t, const struct pollfd *slot) {
+	uint8_t message = 0;
+	if (slot->revents == 0) {
+		return;
+	}
+	int got = dns_update_receive(t->line, &message);
+	t->unheard = got < 0;
+	if (got > 0) {
+		answer(t);
+	}
+}

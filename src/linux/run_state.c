@@ -1,0 +1,34 @@
+#include "linux/run_state.h"
+
+#include <sys/mman.h>
+
+int run_state_new(struct run_state **ret, struct err *e) {
+	void *place = mmap(NULL, sizeof(struct run_state), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (place == MAP_FAILED) {
+		return err_sys(e, "spawn", "cannot map memory that the run's processes share");
+	}
+	*ret = place; /* the kernel gives it zeroed */
+	return 0;
+}
+
+struct run_state_copy run_state_read(const struct run_state *f) {
+	struct run_state_copy copy = {0};
+
+	if (f != NULL) {
+		copy.begun = f->begun != 0;
+		copy.ended = f->ended != 0;
+		copy.finished = f->finished != 0;
+		copy.timed_out = f->timed_out != 0;
+		copy.status = f->status;
+		copy.overrun = (enum overrun)f->overrun;
+		copy.overrun_value = f->overrun_value;
+	}
+	return copy;
+}
+
+void run_state_free(struct run_state *f) {
+	if (f != NULL) {
+		(void)munmap(f, sizeof *f); /* it is a mapping of this size */
+	}
+}

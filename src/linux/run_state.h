@@ -1,0 +1,45 @@
+/* How far a run got, in memory that its processes share with the supervisor.
+ *
+ * A report is lost with the process that should have sent it; this record outlives all
+ * of them, so that the supervisor never says "nothing ran" of a command that ran. */
+#ifndef CORRAL_LINUX_RUN_STATE_H
+#define CORRAL_LINUX_RUN_STATE_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The limit that a sampler found exceeded (linux/sampler.h). */
+enum overrun {
+	OVERRUN_NONE,
+	OVERRUN_MEMORY,     /* value: bytes */
+	OVERRUN_PROCESSES,  /* value: processes and threads */
+	OVERRUN_DISK,       /* value: bytes added */
+	OVERRUN_UNMEASURED, /* the sampler itself ended: nobody held the limit any more */
+};
+
+struct run_state {
+	_Atomic uint32_t begun;     /* the command's process was about to call execve(2) */
+	_Atomic uint32_t ended;     /* the command has ended, and status is wait(2)'s */
+	_Atomic uint32_t finished;  /* the first process or the guard has killed what was left */
+	_Atomic uint32_t timed_out; /* the wall clock ended it */
+	_Atomic int32_t status;
+	_Atomic int64_t overrun_value; /* written before overrun */
+	_Atomic uint32_t overrun;      /* enum overrun: why a sampler killed the run */
+};
+
+/* The same, read once. */
+struct run_state_copy {
+	bool begun, ended, finished, timed_out;
+	int status;
+	enum overrun overrun;
+	int64_t overrun_value;
+};
+
+int run_state_new(struct run_state **ret, struct err *e);
+struct run_state_copy run_state_read(const struct run_state *f); /* NULL: nothing has happened */
+void run_state_free(struct run_state *f);                        /* NULL is fine */
+
+#endif

@@ -1,8 +1,0 @@
-/* How soon the scheduler runs a process after it wakes. */
-#ifndef CORRAL_LINUX_SLICE_H
-#define CORRAL_LINUX_SLICE_H
-
-/* For a process that sleeps until it has to end the run.  System calls only. */
-void slice_shorten(void);
-
-#endif

@@ -1,0 +1,54 @@
+/* Which system calls the seccomp filter sends to the broker, on the namespaces engine.
+ *
+ * Should:   have the broker asked about changes where a rule is about a writable tree, about
+ *           opens where a pattern denies, and about sockets.
+ * Must not: ask about what no rule is about: every question costs the command a round trip.
+ * Fails:    closed: without a broker a note says so, and the guarantees are planned without it. */
+#include "plan/internal.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "data/syscalls.h"
+
+static bool is_about(const struct rule *r, const char *tree) {
+	return path_within(r->anchor, tree) || path_within(tree, r->anchor);
+}
+
+/* Whether a rule is about something that could be changed. */
+static bool rules_are_about(const struct builder *b, const struct mount_request *w) {
+	for (size_t i = 0; i < b->plan->rules.count; i++) {
+		if (is_about(&b->plan->rules.list[i], w->m.target)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+unsigned broker_traits_set(const struct builder *b) {
+	unsigned traits = b->plan->rules.reads ? TRAIT_READS : 0;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && w->m.writable && rules_are_about(b, w)) {
+			return traits | TRAIT_CHANGES;
+		}
+	}
+	return traits;
+}
+
+void broker_traits_needed(struct builder *b) {
+	struct plan *plan = b->plan;
+	plan->exceptions = broker_traits_set(b);
+	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets);
+	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
+	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
+		plan->traits |= TRAIT_MARKS;
+	}
+	if (plan->broker && b->h->sockets) {
+		bool open =
+			plan->landlock_abi >= LANDLOCK_ABI_UNIX || plan_accepts_loss(b->p, "ipc");
+		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
+	}
+	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
+		plan_note(b, plan_keep_printf(b, "there is no broker: %s", b->h->notify_why));
+	}
+}

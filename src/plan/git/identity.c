@@ -1,0 +1,54 @@
+/* What a [user] section says of a name and an address.
+ *
+ * Should:   read as git does, but past a line that git would refuse.
+ * Must not: take a value with a control character, or one that is cut short.
+ * Fails:    open: what cannot be read is not there, and git says so itself. */
+#include "plan/git/identity.h"
+
+#include "base/str.h"
+#include "plan/git/config.h"
+
+/* No control character, and not cut short. */
+static bool is_usable(const struct buf *value) {
+	bool usable = value->len < IDENTITY_MAX;
+	for (size_t i = 0; usable && i < value->len; i++) {
+		unsigned char c = (unsigned char)value->data[i];
+		usable = c >= ' ' && c != 0x7f;
+	}
+	return usable;
+}
+
+static void take(struct identity *id, const struct git_config *c) {
+	bool name = streq(c->key.data, "name"), email = streq(c->key.data, "email");
+	bool ours = !c->has_sub && (name || email) && git_config_is(c, "user", c->key.data);
+	if (ours && c->has_value && is_usable(&c->value)) {
+		memcpy(name ? id->name : id->email, c->value.data, c->value.len + 1);
+	}
+}
+
+void identity_read(struct identity *id, const char *text) {
+	struct git_config c;
+	enum gitconfig_event event;
+
+	git_config_init(&c, text, strlen(text));
+	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
+		if (event == GITCONFIG_ENTRY) {
+			take(id, &c);
+		}
+	}
+	git_config_done(&c);
+}
+
+static void put(struct buf *out, const char *key, const char *text) {
+	if (text[0] != '\0') {
+		buf_printf(out, "\t%s = ", key);
+		git_config_quote(text, strlen(text), out);
+		buf_puts(out, "\n");
+	}
+}
+
+void identity_write(const struct identity *id, struct buf *out) {
+	buf_puts(out, "[include]\n\tpath = /etc/git_config\n[user]\n");
+	put(out, "name", id->name);
+	put(out, "email", id->email);
+}

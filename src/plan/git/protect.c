@@ -1,0 +1,493 @@
+/* What of a repository decides about the next command of git, on the host.
+ *
+ * Theory.  Hooks and the configuration name programs that git runs; commondir,
+ * gitdir and a work tree's .git file say where git looks for both.  They are kept as
+ * they are; the rest of a repository stays writable, so that commits, branches,
+ * stashes and new work trees can be made.  Submodules and linked work trees have the
+ * same files once more.
+ *
+ * Should:   keep what exists by a mount; and every name by a rule too, because the host
+ *           may replace a file, which takes its mount away, and because a name that
+ *           is missing has none.
+ * Must not: walk without a bound: a repository that has too many is kept as a whole.
+ * Fails:    closed: what cannot be read is read-only. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/git/clean.h"
+#include "plan/git/config.h"
+
+#include <limits.h>
+
+#define NOTE "git"
+
+/* More mounts than this would cost more than most commands. */
+#define ENTRIES_MAX 96
+/* Directories between modules/ and a repository: a submodule's name has slashes. */
+#define DEPTH_MAX 16
+/* git's own limit for files that include files. */
+#define INCLUDES_MAX 10
+
+static const char *const repository_names[] = {"commondir", "config", "config.worktree", "hooks"};
+static const char *const tree_names[] = {"commondir", "config.worktree", "gitdir"};
+
+/* ---- one path ---- */
+
+/* A grant of this very path, by somebody who may give it. */
+static bool is_granted(struct builder *b, enum key_id key, const char *path) {
+	const struct value *grants = &b->p->values[key];
+	for (size_t i = 0; i < grants->count; i++) {
+		const char *full = host_fs_resolve(b, grants->items[i].str);
+		if (full != NULL && streq(full, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* In which groups the set is in force; who takes it back wants git's files to be written.
+ * An untrusted file takes back nothing but its own, and nobody what the floor says (P3, P4). */
+struct force {
+	bool ours, others;
+};
+
+static struct force in_force(const struct builder *b) {
+	const struct value *protect = &b->p->values[KEY_FS_PROTECT];
+	bool kept[RULE_GROUPS] = {false};
+	for (size_t i = 0; i < protect->count; i++) {
+		const struct item *it = &protect->items[i];
+		if (it->kind == ITEM_SET && streq(it->str, NOTE)) {
+			kept[item_group(it)] = !it->except;
+		}
+	}
+	return (struct force){.ours = kept[GROUP_OURS],
+			      .others = kept[GROUP_FLOOR] || kept[GROUP_UNTRUSTED]};
+}
+
+/* An exception that the policy makes of this very path; it is one from our own rules. */
+static bool is_excepted(struct builder *b, const char *path) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && path_within(path, w->m.source) &&
+		    rules_except(&b->plan->rules, compose_inside(b, w, path))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void rule(struct builder *b, const char *path) {
+	if (masks_is_shown(b, path)) {
+		pattern_for_path(b, path, NOTE);
+	}
+}
+
+/* What a link leads to that leads nowhere yet. */
+static void keep_target(struct builder *b, const char *link) {
+	const char *end = link_end(b, link);
+	if (end != NULL) {
+		rule(b, end);
+	}
+}
+
+static void keep_file(struct builder *b, const char *path) {
+	struct look seen = host_fs_look(b, path);
+	if (path_within(b->plan->workspace, path)) {
+		plan_add_unkept(
+			b, plan_keep_printf(b, "git's hooks are all of %s: they are not protected",
+					    path));
+		return;
+	}
+	rule(b, path);
+	if (seen.kind == LOOK_NOTHING) {
+		return;
+	}
+	if (seen.kind == LOOK_FILE && seen.names > 1 && masks_is_shown(b, path)) {
+		plan_add_unkept(b,
+				plan_keep_printf(b,
+						 "%s has other names (hard links), which are not "
+						 "protected",
+						 path));
+	}
+	masks_hide(b,
+		   (struct hide){.path = path, .seen = seen, .rank = RANK_PROTECT, .note = NOTE});
+}
+
+static void keep(struct builder *b, const char *path) {
+	const char *full = host_fs_resolve(b, path);
+	struct force force = in_force(b);
+	if (!force.others && (!force.ours || is_excepted(b, path))) {
+		return;
+	}
+	if (host_fs_look(b, path).kind != LOOK_LINK) {
+		keep_file(b, path);
+		return;
+	}
+	rule(b, path);
+	(void)pattern_for_links(b, path, NOTE);
+	if (full != NULL) {
+		keep_file(b, full);
+	} else {
+		keep_target(b, path);
+	}
+}
+
+/* What a path leads to by links, as managers of dot files make them from HOME into a
+ * workspace, and each of those links. */
+static void keep_led(struct builder *b, const char *path) {
+	struct force force = in_force(b);
+	if (force.ours || force.others) {
+		const char *named = pattern_for_links(b, path, NOTE), *end = link_end(b, named);
+		end = end == NULL ? named : end;
+		if (git_can_be_written(b, end)) {
+			keep(b, end);
+		}
+	}
+}
+
+/* What a configuration names. */
+static void keep_named(struct builder *b, const char *path) {
+	const char *named = link_half_resolved(b, path);
+	struct force force = in_force(b);
+	if (!masks_is_shown(b, named)) {
+		keep_led(b, path);
+		return;
+	}
+	if (force.ours || force.others) {
+		(void)pattern_for_links(b, path, NOTE);
+	}
+	keep(b, named);
+}
+
+static void keep_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		keep(b, plan_keep_join(b, dir, names[i]));
+	}
+}
+
+/* ---- configuration ---- */
+
+struct settings {
+	const char *base;  /* the work tree, from which hooksPath counts; NULL: not known */
+	const char *hooks; /* core.hooksPath as written, or NULL */
+	const char *tree;  /* core.worktree, or NULL */
+};
+
+/* As git expands a path in its configuration; NULL for another user's home. */
+static const char *expand(struct builder *b, const char *base, const char *path) {
+	if (path[0] == '~') {
+		bool own = path[1] == '/' && b->h->home != NULL;
+		return own ? plan_keep_join(b, b->h->home, path + 2) : NULL;
+	}
+	if (path[0] == '/') {
+		return plan_keep_join(b, "/", path);
+	}
+	return base == NULL ? NULL : plan_keep_join(b, base, path);
+}
+
+/* What the command reads instead, when the text holds a credential. */
+static void clean(struct builder *b, const char *path, const struct buf *text) {
+	struct buf out;
+	buf_init(&out);
+	enum git_clean got = git_clean(text->data, text->len, &out);
+	if (buf_failed(&out)) {
+		b->out_of_memory = true;
+	} else if (got != GITCLEAN_SAME && !is_granted(b, KEY_FS_READ, path) &&
+		   !is_granted(b, KEY_FS_WRITE, path) && !is_excepted(b, path)) {
+		bool readable = got == GITCLEAN_CHANGED;
+		masks_hide(b, (struct hide){
+				      .path = path,
+				      .seen = host_fs_look(b, path),
+				      .rank = RANK_CLEAN,
+				      .note = readable ? "without credentials" : "credential",
+				      .text = readable ? plan_keep_printf(b, "%s", out.data) : NULL,
+			      });
+		plan_note(b, plan_keep_printf(b,
+					      "%s holds a credential, which the command does not "
+					      "see; --read %s shows it",
+					      path, path));
+	}
+	buf_done(&out);
+}
+
+static void read_config(struct builder *b, const char *path, struct settings *s, int depth);
+
+static void take_entry(struct builder *b, const char *path, struct settings *s, int depth,
+		       const struct git_config *c) {
+	const char *dir = plan_keep_join(b, path, "..");
+	if (!c->has_value) {
+		return;
+	}
+	if (git_config_is(c, "core", "hookspath")) {
+		s->hooks = plan_keep_printf(b, "%s", c->value.data);
+	} else if (git_config_is(c, "core", "worktree")) {
+		const char *tree = git_path(b, dir, c->value.data);
+		s->tree = tree == NULL ? NULL : host_fs_resolve(b, tree);
+	} else if (git_config_is(c, "include", "path") || git_config_is(c, "includeif", "path")) {
+		const char *other = expand(b, dir, c->value.data);
+		if (other != NULL && depth < INCLUDES_MAX) {
+			keep_named(b, other);
+			read_config(b, other, s, depth + 1);
+		}
+	}
+}
+
+static void read_config(struct builder *b, const char *path, struct settings *s, int depth) {
+	const char *full = host_fs_resolve(b, path);
+	struct git_config c;
+	struct buf text;
+	enum gitconfig_event event;
+
+	if (full == NULL) {
+		return;
+	}
+	buf_init(&text);
+	if (!b->h->fs.read(b->h->fs.ctx, full, GITCONFIG_MAX, &text) || buf_failed(&text)) {
+		plan_add_unkept(b,
+				plan_keep_printf(b,
+						 "%s cannot be read: hooks that it names are not "
+						 "protected",
+						 full));
+		buf_done(&text);
+		return;
+	}
+	if (masks_is_shown(b, full)) {
+		clean(b, full, &text);
+	}
+	git_config_init(&c, text.data, text.len);
+	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
+		if (event == GITCONFIG_ENTRY) {
+			take_entry(b, full, s, depth, &c);
+		}
+	}
+	b->out_of_memory = b->out_of_memory || git_config_failed(&c);
+	git_config_done(&c);
+	buf_done(&text);
+}
+
+static void keep_hooks_at(struct builder *b, const char *base, const char *hooks) {
+	const char *full = expand(b, base, hooks);
+	if (full != NULL) {
+		keep_named(b, full);
+	}
+}
+
+/* Where the repository names none, the caller's own settings decide. */
+static void keep_hooks(struct builder *b, const struct settings *s) {
+	const struct git_obeyed *o = &b->h->git_obeyed;
+	if (s->hooks != NULL) {
+		keep_hooks_at(b, s->base, s->hooks);
+		return;
+	}
+	for (size_t i = 0; i < o->nhooks; i++) {
+		keep_hooks_at(b, s->base, o->hooks[i]);
+	}
+}
+
+/* ---- many of them ---- */
+
+struct names {
+	struct builder *b;
+	const char *dir;
+	const char *items[ENTRIES_MAX];
+	size_t n; /* more than there is room for: the rest was left out */
+};
+
+static void name_add(void *arg, const char *name) {
+	struct names *all = arg;
+	if (all->n < ENTRIES_MAX) {
+		all->items[all->n] = plan_keep_join(all->b, all->dir, name);
+	}
+	all->n++;
+}
+
+/* False when there are too many, or they cannot be told; then the directory is kept. */
+static bool list(struct builder *b, const char *dir, struct names *all) {
+	*all = (struct names){.b = b, .dir = dir};
+	if (host_fs_look(b, dir).kind == LOOK_NOTHING) {
+		return true;
+	}
+	return b->h->fs.list(b->h->fs.ctx, dir, name_add, all) && all->n <= ENTRIES_MAX;
+}
+
+static void keep_whole(struct builder *b, const char *dir) {
+	keep(b, dir);
+	plan_note(b, plan_keep_printf(b,
+				      "%s is read-only as a whole: it holds more than can be "
+				      "protected one by one",
+				      dir));
+}
+
+/* ---- linked work trees ---- */
+
+static void keep_tree(struct builder *b, const char *dir, const char *hooks) {
+	const char *link = git_follow(b, plan_keep_join(b, dir, "gitdir"), "", dir);
+	struct settings s = {.hooks = hooks};
+
+	if (host_fs_look(b, dir).kind != LOOK_DIR) {
+		return;
+	}
+	keep_all(b, dir, tree_names, ARRAY_LEN(tree_names));
+	if (link != NULL && masks_is_shown(b, link)) {
+		keep(b, link);
+		s.base = plan_keep_join(b, link, "..");
+	}
+	read_config(b, plan_keep_join(b, dir, "config.worktree"), &s, 0);
+	keep_hooks(b, &s);
+}
+
+static void keep_trees(struct builder *b, const char *common, const char *hooks) {
+	const char *dir = plan_keep_join(b, common, "worktrees");
+	struct names all;
+	if (!list(b, dir, &all)) {
+		keep_whole(b, dir);
+		return;
+	}
+	for (size_t i = 0; i < all.n; i++) {
+		keep_tree(b, all.items[i], hooks);
+	}
+}
+
+/* ---- a repository, and those of its submodules ---- */
+
+static void keep_repository(struct builder *b, const char *dir, const char *tree) {
+	struct settings s = {.base = tree};
+	keep_all(b, dir, repository_names, ARRAY_LEN(repository_names));
+	read_config(b, plan_keep_join(b, dir, "config"), &s, 0);
+	read_config(b, plan_keep_join(b, dir, "config.worktree"), &s, 0);
+	if (s.tree != NULL) {
+		const char *link = plan_keep_join(b, s.tree, ".git");
+		s.base = s.tree;
+		if (host_fs_look(b, link).kind != LOOK_DIR && masks_is_shown(b, link)) {
+			keep(b, link);
+		}
+	}
+	keep_hooks(b, &s);
+	keep_trees(b, dir, s.hooks);
+}
+
+struct modules {
+	const char *dirs[ENTRIES_MAX];
+	size_t n, looked;
+};
+
+/* False when there are too many. */
+static bool find_modules(struct builder *b, const char *dir, struct modules *found, int depth) {
+	struct names all;
+	if (depth > DEPTH_MAX || !list(b, dir, &all)) {
+		return false;
+	}
+	for (size_t i = 0; i < all.n; i++) {
+		const char *path = all.items[i];
+		if (host_fs_look(b, path).kind != LOOK_DIR) {
+			continue;
+		}
+		bool is_one = host_fs_look(b, plan_keep_join(b, path, "HEAD")).kind != LOOK_NOTHING;
+		if (++found->looked > ENTRIES_MAX || (is_one && found->n == ENTRIES_MAX)) {
+			return false;
+		}
+		if (is_one) {
+			found->dirs[found->n++] = path;
+		}
+		if (!find_modules(b, is_one ? plan_keep_join(b, path, "modules") : path, found,
+				  depth + 1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void keep_modules(struct builder *b, const char *common) {
+	const char *dir = plan_keep_join(b, common, "modules");
+	struct modules found = {.n = 0};
+	if (!find_modules(b, dir, &found, 0)) {
+		keep_whole(b, dir);
+		return;
+	}
+	for (size_t i = 0; i < found.n; i++) {
+		keep_repository(b, found.dirs[i], NULL);
+	}
+}
+
+/* "git submodule add" clones into modules/ and changes the index before it writes to
+ * .gitmodules, which is kept.  In a repository without submodules nothing else makes that
+ * directory: kept as well, it ends the command before anything has changed. */
+static void keep_without_modules(struct builder *b, const struct repository *r) {
+	const char *dir = plan_keep_join(b, r->common, "modules");
+	const char *file = r->tree == NULL ? NULL : plan_keep_join(b, r->tree, ".gitmodules");
+	if (file != NULL && masks_is_shown(b, file) && host_fs_look(b, file).kind == LOOK_NOTHING &&
+	    host_fs_look(b, dir).kind == LOOK_NOTHING && !is_excepted(b, file)) {
+		keep(b, dir);
+	}
+}
+
+/* A linked work tree has submodules of its own. */
+static void keep_modules_of_trees(struct builder *b, const char *common) {
+	struct names all;
+	if (!list(b, plan_keep_join(b, common, "worktrees"), &all)) {
+		return; /* keep_trees() keeps all of it */
+	}
+	for (size_t i = 0; i < all.n; i++) {
+		keep_modules(b, all.items[i]);
+	}
+}
+
+/* The tree for which hooksPath counts; of a bare repository its own directory. */
+static void keep_found(struct builder *b, const struct repository *r) {
+	if (r->link != NULL) {
+		keep(b, r->link);
+	}
+	struct force force = in_force(b);
+	if (r->alias != NULL && (force.ours || force.others)) {
+		rule(b, r->alias);
+	}
+	const char *const named[] = {r->alias, r->named, r->common_named};
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		if (named[i] != NULL && (force.ours || force.others)) {
+			(void)pattern_for_links(b, named[i], NOTE);
+		}
+	}
+	if (r->common == NULL) {
+		keep(b, r->dir);
+		plan_note(b, plan_keep_printf(
+				     b, "%s is read-only: it cannot be read as git would read it",
+				     r->dir));
+		return;
+	}
+	if (!masks_is_shown(b, r->common)) {
+		return; /* the command cannot reach it */
+	}
+	keep_repository(b, r->common, r->tree);
+	keep_modules(b, r->common);
+	keep_without_modules(b, r);
+	keep_modules_of_trees(b, r->common);
+	if (!path_within(r->dir, r->common)) {
+		keep_modules(b, r->dir); /* of a work tree that lies elsewhere */
+	}
+}
+
+/* The caller's settings, and what they include, are obeyed in every repository. */
+static void keep_obeyed(struct builder *b) {
+	const struct git_obeyed *o = &b->h->git_obeyed;
+	for (size_t i = 0; i < o->nfiles; i++) {
+		if (o->linked[i]) {
+			keep_led(b, o->files[i]);
+		} else if (git_can_be_written(b, o->files[i])) {
+			keep(b, o->files[i]);
+		}
+	}
+	if (o->more) {
+		plan_add_unkept(b,
+				"git's settings outside name more hooks or files than are looked "
+				"at: the rest is not protected");
+	}
+}
+
+void git_protect(struct builder *b) {
+	keep_obeyed(b);
+	for (size_t i = 0; i < b->nrepositories; i++) {
+		keep_found(b, &b->repositories[i]);
+	}
+}

@@ -1,0 +1,358 @@
+/* What the plan promises, clause by clause, and by which mechanism.
+ *
+ * Should:   give every guarantee a state and, below "enforced", the reason (L5).
+ * Must not: promise what the host's kernel does not have.
+ * Fails:    closed: a required guarantee that is not enforced refuses the run. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/syscalls.h"
+
+static const char *const guarantee_names[GUARANTEE_COUNT] = {
+	[GUARANTEE_FS_WRITE] = "fs.write",
+	[GUARANTEE_FS_READ] = "fs.read",
+	[GUARANTEE_FS_DENY] = "fs.deny",
+	[GUARANTEE_NET] = "net",
+	[GUARANTEE_NET_NAMES] = "net.names",
+	[GUARANTEE_IPC] = "ipc",
+	[GUARANTEE_PID] = "pid",
+	[GUARANTEE_ENV] = "env",
+	[GUARANTEE_LIMITS_TIME] = "limits.time",
+	[GUARANTEE_LIMITS_OUTPUT] = "limits.output",
+	[GUARANTEE_LIMITS_MEMORY] = "limits.memory",
+	[GUARANTEE_LIMITS_PROCESSES] = "limits.processes",
+	[GUARANTEE_LIMITS_CPU] = "limits.cpu",
+	[GUARANTEE_LIMITS_DISK] = "limits.disk",
+	[GUARANTEE_LIFETIME] = "lifetime",
+};
+
+static const char *const state_names[] = {
+	[STATE_ABSENT] = "absent",
+	[STATE_WEAKER] = "weaker",
+	[STATE_ENFORCED] = "enforced",
+};
+
+static const char *const level_names[] = {
+	[LEVEL_NONE] = "none", [LEVEL_MINIMAL] = "minimal", [LEVEL_STANDARD] = "standard",
+	[LEVEL_FULL] = "full", [LEVEL_AUTO] = "auto",
+};
+
+static const char *const engine_names[] = {
+	[ENGINE_NONE] = "none",
+	[ENGINE_SECCOMP] = "seccomp",
+	[ENGINE_LANDLOCK] = "landlock",
+	[ENGINE_NAMESPACES] = "namespaces",
+};
+
+const char *guarantee_name(enum guarantee g) {
+	return guarantee_names[g];
+}
+
+void guarantees_emit(struct emit *j, const struct guarantee_report guarantees[GUARANTEE_COUNT]) {
+	emit_array(j, "guarantees");
+	for (enum guarantee g = 0; guarantees != NULL && g < GUARANTEE_COUNT; g++) {
+		const struct guarantee_report *p = &guarantees[g];
+		emit_object(j, NULL);
+		emit_string(j, "name", guarantee_name(g));
+		emit_string(j, "state", plan_state_name(p->state));
+		emit_strings(j, "by", p->by, ARRAY_LEN(p->by));
+		if (p->why != NULL) {
+			emit_string(j, "why", p->why);
+		}
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+}
+
+const char *plan_state_name(enum state s) {
+	return state_names[s];
+}
+
+const char *plan_level_name(enum level l) {
+	return level_names[l];
+}
+
+const char *plan_engine_name(enum engine n) {
+	return engine_names[n];
+}
+
+/* The mount namespace alone decides; Landlock says the grants a second time. */
+static struct guarantee_report files(bool landlock) {
+	return (struct guarantee_report){
+		.state = STATE_ENFORCED,
+		.by = {"mount", landlock ? "landlock" : NULL},
+	};
+}
+
+static struct guarantee_report guarantee_rules(const struct plan *plan, const char *by) {
+	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {by}};
+	bool nested = plan->nested;
+	if (plan->exceptions == 0) {
+		return made;
+	}
+	if (plan->judges) {
+		made.by[1] = "broker";
+		bool alone = plan_lacks_namespaces(plan) || plan->rules.hides;
+		if (alone && (plan->exceptions & TRAIT_READS) != 0) {
+			made.state = STATE_WEAKER;
+			made.why = "a hidden program can be executed where the broker hides it, "
+				   "and so what it maps can be read; that a hidden file exists can "
+				   "be seen";
+		}
+		return made;
+	}
+	made.state = plan->rules.asked ? STATE_ABSENT : STATE_WEAKER;
+	if (plan->rules.asked) {
+		made.why =
+			nested ? "patterns, and paths that do not exist yet, cannot be held where "
+				 "a sandbox inside is allowed"
+			       : "patterns, and paths that do not exist yet, cannot be held: "
+				 "nobody "
+				 "answers what the filter would ask";
+		return made;
+	}
+	made.why =
+		nested ? "protected names that do not exist yet can be made, and a file that the "
+			 "host replaces is no longer held: a sandbox inside is allowed"
+		       : "protected names that do not exist yet can be made, and a file that the "
+			 "host replaces is no longer held: nobody answers what the filter would "
+			 "ask";
+	return made;
+}
+
+struct guarantee_report guarantee_deny(const struct plan *plan, const char *by) {
+	struct guarantee_report made = guarantee_rules(plan, by);
+
+	if (made.state == STATE_ENFORCED && plan->unkept != NULL) {
+		made.state = STATE_WEAKER;
+		made.why = plan->unkept;
+	}
+	return made;
+}
+
+/* A socket is reached through its file, and connecting needs no right that a mount or Landlock
+ * before ABI 9 could take away: there the broker judges it, which does not see where datagrams
+ * go. */
+#define WHY_SOCKETS                                                                                \
+	"a socket of the host that lies in the workspace or in a granted directory can be "        \
+	"connected to"
+#define WHY_DATAGRAMS                                                                              \
+	"datagrams can be sent to a socket of the host that lies in the workspace or in a "        \
+	"granted directory: the loss of ipc is accepted"
+#define WHY_ABSTRACT                                                                               \
+	"abstract sockets of the host can be reached: net.mode is full, and the kernel has no "    \
+	"Landlock ABI 6"
+
+static const char *ipc_loss(const struct plan *plan) {
+	bool abstract = !plan->own_net && plan->landlock_abi < LANDLOCK_ABI_SCOPES;
+	if (plan->landlock_abi >= LANDLOCK_ABI_UNIX) {
+		return NULL;
+	}
+	if ((plan->traits & TRAIT_SOCKETS) == 0) {
+		return abstract ? WHY_ABSTRACT "; and " WHY_SOCKETS : WHY_SOCKETS;
+	}
+	if ((plan->traits & TRAIT_DATAGRAMS) != 0) {
+		return abstract ? WHY_ABSTRACT "; and " WHY_DATAGRAMS : WHY_DATAGRAMS;
+	}
+	return abstract ? WHY_ABSTRACT : NULL;
+}
+
+static struct guarantee_report ipc(const struct plan *plan) {
+	const char *why = ipc_loss(plan);
+	struct guarantee_report made = {.state = why == NULL ? STATE_ENFORCED : STATE_WEAKER,
+					.by = {"ipcns", "mount"},
+					.why = why};
+	size_t n = 2;
+	if (plan->traits & TRAIT_SOCKETS) {
+		made.by[n++] = "broker";
+	}
+	if (plan->own_net) {
+		made.by[n++] = "netns"; /* abstract sockets belong to a network namespace */
+	} else if (plan->landlock_abi >= LANDLOCK_ABI_SCOPES) {
+		made.by[n++] = "landlock";
+	}
+	return made;
+}
+
+/* A socket of another network namespace leads where that leads.  It can only come over a unix
+ * socket, and who may connect to those of others is asked by nobody here. */
+static struct guarantee_report net(const struct plan *plan) {
+	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"netns", "seccomp"}};
+	if (!plan->own_net) {
+		return (struct guarantee_report){.state = STATE_ABSENT, .why = "net.mode is full"};
+	}
+	if ((plan->traits & TRAIT_SOCKETS) != 0) {
+		made.by[2] = "broker";
+	} else if (plan->landlock_abi < LANDLOCK_ABI_UNIX) {
+		made.state = STATE_WEAKER;
+		made.why = "a socket of another network that is passed over a unix socket in a "
+			   "granted directory can be used: the broker is not asked";
+	}
+	return made;
+}
+
+/* A limit that somebody asked for and that does not hold here is told at every
+ * run; `require` is for who would rather not run at all. */
+static const struct {
+	enum key_id key;
+	enum guarantee guarantee;
+} limits_of_groups[] = {
+	{KEY_LIMITS_MEMORY, GUARANTEE_LIMITS_MEMORY},
+	{KEY_LIMITS_CPUS, GUARANTEE_LIMITS_CPU},
+	{KEY_LIMITS_PROCESSES, GUARANTEE_LIMITS_PROCESSES},
+};
+
+/* What a person has to read at every run. */
+static const char *level_warning(const struct plan *plan) {
+	switch (plan->level) {
+	case LEVEL_MINIMAL:
+		return "level minimal: the network is closed, files are NOT protected; "
+		       "`corral status` says what would raise it";
+	case LEVEL_NONE:
+		return "level none: NOTHING is protected; the command runs with all your rights";
+	default:
+		return NULL;
+	}
+}
+
+void guarantees_warn(struct builder *b) {
+	struct plan *plan = b->plan;
+	const char *warning = level_warning(plan);
+	char origin[256];
+
+	if (warning != NULL) {
+		plan_warn(b, warning);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(limits_of_groups); i++) {
+		const struct value *v = &b->p->values[limits_of_groups[i].key];
+		const struct guarantee_report *made =
+			&plan->guarantees[limits_of_groups[i].guarantee];
+		bool asked = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
+		bool rounded = limits_of_groups[i].key == KEY_LIMITS_CPUS &&
+			       plan->processors * 1000 > v->num;
+		if (asked && (made->state == STATE_ABSENT || rounded)) {
+			plan_warn(b, plan_keep_printf(
+					     b, "%s (%s) is not enforced here: %s",
+					     keys[limits_of_groups[i].key].name,
+					     policy_origin_text(&v->origin, origin, sizeof origin),
+					     made->why));
+		}
+	}
+}
+
+struct guarantee_report guarantees_named(const struct plan *plan) {
+	if (!plan->own_net || plan->net.mode == NET_NONE) {
+		return (struct guarantee_report){
+			.state = STATE_ABSENT,
+			.why = plan->own_net ? "no name is allowed: net.mode is none"
+					     : "every name is allowed: net.mode is full",
+		};
+	}
+	return (struct guarantee_report){.state = STATE_ENFORCED, .by = {"gate"}};
+}
+
+void guarantees_make(struct plan *plan) {
+	struct guarantee_report *guarantees = plan->guarantees;
+	bool landlock = plan->landlock_abi > 0;
+
+	if (plan_lacks_namespaces(plan)) {
+		guarantees_no_namespaces(plan);
+		return;
+	}
+
+	guarantees[GUARANTEE_FS_WRITE] = files(landlock);
+	guarantees[GUARANTEE_FS_READ] = files(landlock);
+	guarantees[GUARANTEE_FS_DENY] = guarantee_deny(plan, "mount");
+	guarantees[GUARANTEE_IPC] = ipc(plan);
+	guarantees[GUARANTEE_PID] =
+		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"pidns", "procfs"}};
+	guarantees[GUARANTEE_ENV] =
+		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"environment"}};
+	guarantees[GUARANTEE_LIFETIME] =
+		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"pidns"}};
+	guarantees[GUARANTEE_NET_NAMES] = guarantees_named(plan);
+	guarantees[GUARANTEE_NET] = net(plan);
+}
+
+static int check_one(const struct plan *plan, const struct item *wanted, struct err *e) {
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		if (!streq(wanted->str, guarantee_names[g])) {
+			continue;
+		}
+		const struct guarantee_report *made = &plan->guarantees[g];
+		if (made->state == STATE_ENFORCED) {
+			return 0;
+		}
+		char origin[128];
+		err_set(e, ERR_SETUP, WHERE, "%s is required (%s) and would be %s: %s", wanted->str,
+			policy_origin_text(&wanted->origin, origin, sizeof origin),
+			plan_state_name(made->state),
+			made->why == NULL ? "this host does not have it" : made->why);
+		return err_fix(e, "set what %s needs, or leave %s out of require", wanted->str,
+			       wanted->str);
+	}
+	return err_set(e, ERR_USAGE, WHERE, "require names no guarantee: %s", wanted->str);
+}
+
+bool plan_accepts_loss(const struct policy *p, const char *name) {
+	const struct value *list = &p->values[KEY_ALLOW_DEGRADED];
+	for (size_t i = 0; i < list->count; i++) {
+		if (streq(list->items[i].str, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_written(const struct value *list) {
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].origin.kind != ORIGIN_BUILTIN) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What a policy asks for by its mode, its network or a rule.  At a level below
+ * standard the loss of the files lies in the level's name. */
+static bool is_asked(const struct plan *plan, const struct policy *p, enum guarantee g) {
+	switch (g) {
+	case GUARANTEE_FS_WRITE:
+	case GUARANTEE_FS_READ:
+		return plan->level >= LEVEL_STANDARD;
+	case GUARANTEE_FS_DENY:
+		return is_written(&p->values[KEY_FS_DENY]) ||
+		       is_written(&p->values[KEY_FS_PROTECT]) ||
+		       is_written(&p->values[KEY_FS_PROTECT_NAMES]);
+	case GUARANTEE_NET:
+		return plan->own_net && plan->level >= LEVEL_MINIMAL;
+	default:
+		return false;
+	}
+}
+
+static int check_asked(const struct plan *plan, const struct policy *p, struct err *e) {
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct guarantee_report *made = &plan->guarantees[g];
+		bool lost = made->state == STATE_ABSENT || made->grave;
+		if (!lost || !is_asked(plan, p, g) || plan_accepts_loss(p, guarantee_names[g])) {
+			continue;
+		}
+		err_set(e, ERR_SETUP, WHERE, "%s would be %s: %s", guarantee_names[g],
+			plan_state_name(made->state), made->why);
+		return err_fix(e, "accept that with --allow-degraded %s, or see `corral status`",
+			       guarantee_names[g]);
+	}
+	return 0;
+}
+
+int guarantees_check(const struct plan *plan, const struct policy *p, struct err *e) {
+	const struct value *require = &p->values[KEY_REQUIRE];
+	for (size_t i = 0; i < require->count; i++) {
+		if (check_one(plan, &require->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return floor_check(plan, p, e) != 0 ? -1 : check_asked(plan, p, e);
+}

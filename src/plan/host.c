@@ -1,0 +1,47 @@
+/* Facts of the host's files, through the call-backs of struct host_fs.
+ *
+ * Should:   look, resolve and read as the plan's rooms need it, with results in the plan's arena.
+ * Must not: make a system call: a test or a recorded host answers in the kernel's place.
+ * Fails:    closed: NULL for what cannot be resolved or read. */
+#include "plan/host.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "plan/internal.h"
+
+#include <limits.h>
+
+const char *host_fs_text(struct builder *b, const char *path, size_t limit) {
+	const char *full = host_fs_resolve(b, path), *kept = NULL;
+	struct buf text;
+
+	buf_init(&text);
+	if (full != NULL && b->h->fs.read(b->h->fs.ctx, full, limit, &text)) {
+		kept = plan_keep_printf(b, "%s", text.data == NULL ? "" : text.data);
+	}
+	b->out_of_memory = b->out_of_memory || buf_failed(&text);
+	buf_done(&text);
+	return kept;
+}
+
+struct look host_fs_look(const struct builder *b, const char *path) {
+	return b->h->fs.look(b->h->fs.ctx, path);
+}
+
+const char *host_fs_resolve(struct builder *b, const char *path) {
+	char out[PATH_MAX];
+	if (!b->h->fs.resolve(b->h->fs.ctx, path, out, sizeof out)) {
+		return NULL;
+	}
+	return streq(out, path) ? path : plan_keep_join(b, "/", out);
+}
+
+const char *host_fs_canonical(struct builder *b, const char *path, struct look seen) {
+	size_t parent = (size_t)(strrchr(path, '/') - path);
+	const char *home = b->h->home;
+	bool in_home = home != NULL && strlen(home) == parent && strncmp(path, home, parent) == 0;
+	if (seen.kind != LOOK_LINK && (parent == 0 || in_home)) {
+		return path;
+	}
+	return host_fs_resolve(b, path);
+}

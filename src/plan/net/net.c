@@ -1,0 +1,414 @@
+/* The network: rules compiled from the policy and from what the host is set up for.
+ *
+ * Theory.  The gate asks only plan->net.  Rules stand in an order of their own, so that
+ * the order in which they were written cannot matter (L2); the gate takes any that allows,
+ * and those that may lead to private addresses come first.  A deny without a port holds
+ * for every port: who denies a host does not mean two of its ports.
+ *
+ * Should:   refuse a network that this host's kernel cannot hold to its rules.
+ * Must not: name a host that neither the user nor the host's own files named.
+ * Fails:    closed: without a broker there is no gate, and without a gate no run. */
+#include "plan/net/net.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "data/syscalls.h"
+#include "plan/internal.h"
+#include "policy/host_rule.h"
+#include "policy/endpoint.h"
+
+#include <stdlib.h>
+
+/* The gate walks them for each connection, and all belong to one person's settings. */
+#define RULES_MAX 4096
+
+/* glibc reads no more of the first; the second may hold a long list of blocked names. */
+
+/* ---- rules ---- */
+
+static void add_rule(struct builder *b, const struct net_rule *rule, bool deny) {
+	struct net_plan *net = &b->plan->net;
+	struct net_rule **list = deny ? &net->deny : &net->allow;
+	size_t *n = deny ? &net->ndeny : &net->nallow;
+	size_t *cap = deny ? &net->deny_cap : &net->allow_cap;
+
+	if (arena_grow(b->a, list, *n, cap, sizeof **list) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
+	(*list)[(*n)++] = *rule;
+}
+
+void net_add(struct builder *b, const struct net_rule *rule) {
+	add_rule(b, rule, false);
+}
+
+static void add_written(struct builder *b, const struct item *it, bool deny) {
+	static const enum net_rule_kind kinds[] = {
+		[HOST_RULE_NAME] = NET_RULE_NAME,
+		[HOST_RULE_BENEATH] = NET_RULE_BENEATH,
+		[HOST_RULE_NETWORK] = NET_RULE_NETWORK,
+	};
+	struct host_rule read;
+	struct host_fault fault;
+
+	if (!host_rule_read(it->str, &read, &fault)) {
+		return; /* was read when it was put there */
+	}
+	bool every = read.port == HOST_PORT_ANY || (deny && read.port == HOST_PORT_NONE);
+	struct net_rule rule = {
+		.kind = kinds[read.kind],
+		.name = read.kind == HOST_RULE_NETWORK ? NULL
+						       : plan_keep_printf(b, "%s", read.name),
+		.network = read.network,
+		.port = every ? NET_PORT_ANY : read.port,
+		.written = it->str,
+		.origin = it->origin,
+	};
+	add_rule(b, &rule, deny);
+}
+
+static void add_lists(struct builder *b) {
+	const struct value *mode = &b->p->values[KEY_NET_MODE];
+	const struct value *allow = &b->p->values[KEY_NET_ALLOW];
+	const struct value *deny = &b->p->values[KEY_NET_DENY];
+
+	if (mode->num == NET_RESTRICTED) {
+		struct net_rule any = {
+			.kind = NET_RULE_ANY,
+			.port = NET_PORT_WEB,
+			.written = "*",
+			.note = "every public name: net.mode is restricted",
+			.origin = mode->origin,
+		};
+		net_add(b, &any);
+	}
+	for (size_t i = 0; i < allow->count; i++) {
+		const struct item *it = &allow->items[i];
+		if (it->kind != ITEM_SET) {
+			add_written(b, it, false);
+		} else if (streq(it->str, "registries")) {
+			registries_add(b, it);
+		} else {
+			remotes_add(b, it);
+		}
+	}
+	for (size_t i = 0; i < deny->count; i++) {
+		add_written(b, &deny->items[i], true);
+	}
+}
+
+/* ---- order ---- */
+
+static int text_order(const char *a, const char *b) {
+	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
+}
+
+/* What the gate distinguishes: rules that agree in it are one. */
+static int meaning_order(const struct net_rule *a, const struct net_rule *b) {
+	int order = (int)a->kind - (int)b->kind;
+	if (order == 0) {
+		order = text_order(a->name, b->name);
+	}
+	if (order == 0) {
+		order = memcmp(a->network.ip.b, b->network.ip.b, sizeof a->network.ip.b);
+	}
+	if (order == 0) {
+		order = (int)a->network.bits - (int)b->network.bits;
+	}
+	return order != 0 ? order : a->port - b->port;
+}
+
+static int rule_order(const void *left, const void *right) {
+	const struct net_rule *a = left, *b = right;
+	int order = (int)b->may_be_private - (int)a->may_be_private;
+	if (order == 0) {
+		order = meaning_order(a, b);
+	}
+	if (order == 0) {
+		order = (int)a->origin.kind - (int)b->origin.kind;
+	}
+	if (order == 0) {
+		order = text_order(a->origin.name, b->origin.name);
+	}
+	if (order == 0) {
+		order = a->origin.line - b->origin.line;
+	}
+	if (order == 0) {
+		order = text_order(a->written, b->written);
+	}
+	return order != 0 ? order : text_order(a->note, b->note);
+}
+
+static void settle(struct net_rule *rules, size_t *n) {
+	size_t kept = 0;
+	if (*n == 0) {
+		return;
+	}
+	qsort(rules, *n, sizeof *rules, rule_order);
+	for (size_t i = 0; i < *n; i++) {
+		bool same = kept > 0 && rules[kept - 1].may_be_private == rules[i].may_be_private &&
+			    meaning_order(&rules[kept - 1], &rules[i]) == 0;
+		if (!same) {
+			rules[kept++] = rules[i];
+		}
+	}
+	*n = kept;
+}
+
+/* ---- networks and ports ---- */
+
+static int network_order(const void *left, const void *right) {
+	const struct network *a = left, *b = right;
+	int order = memcmp(a->ip.b, b->ip.b, sizeof a->ip.b);
+	return order != 0 ? order : (int)a->bits - (int)b->bits;
+}
+
+static int publish_order(const void *left, const void *right) {
+	const struct net_publish *a = left, *b = right;
+	return a->outside != b->outside ? (int)a->outside - (int)b->outside
+					: (int)a->inside - (int)b->inside;
+}
+
+static int port_order(const void *left, const void *right) {
+	return (int)*(const uint16_t *)left - (int)*(const uint16_t *)right;
+}
+
+static int fill_lists(struct builder *b, struct err *e) {
+	struct net_plan *net = &b->plan->net;
+	const struct value *reach = &b->p->values[KEY_NET_PRIVATE];
+	const struct value *publish = &b->p->values[KEY_NET_PUBLISH];
+	const struct value *ports = &b->p->values[KEY_NET_HOST_PORTS];
+	uint16_t same;
+
+	net->reach = arena_array(b->a, reach->count + 1, sizeof *net->reach);
+	net->publish = arena_array(b->a, publish->count + 1, sizeof *net->publish);
+	net->host_ports = arena_array(b->a, ports->count + 1, sizeof *net->host_ports);
+	if (net->reach == NULL || net->publish == NULL || net->host_ports == NULL) {
+		return err_memory(e, WHERE);
+	}
+	/* All were read when they were put there. */
+	for (size_t i = 0; i < reach->count; i++) {
+		const char *text = reach->items[i].str;
+		net->nreach += ip_network_parse(text, strlen(text), &net->reach[net->nreach]);
+	}
+	for (size_t i = 0; i < publish->count; i++) {
+		struct net_publish *one = &net->publish[net->npublish];
+		net->npublish +=
+			endpoint_port_pair(publish->items[i].str, &one->inside, &one->outside);
+	}
+	for (size_t i = 0; i < ports->count; i++) {
+		net->nhost_ports += endpoint_port_pair(ports->items[i].str,
+						       &net->host_ports[net->nhost_ports], &same);
+	}
+	qsort(net->reach, net->nreach, sizeof *net->reach, network_order);
+	qsort(net->publish, net->npublish, sizeof *net->publish, publish_order);
+	qsort(net->host_ports, net->nhost_ports, sizeof *net->host_ports, port_order);
+	return 0;
+}
+
+/* Ports of the loopback inside that are Corral's own: the host's could not be reached there. */
+static const struct {
+	uint16_t port;
+	bool proxy; /* with net.proxy alone */
+	const char *who, *remedy;
+} own_ports[] = {
+	{53, false, "the resolver of the run", "leave it out: names are resolved without it"},
+	{NET_PROXY_HTTP, true, "a proxy of net.proxy",
+	 "leave out --proxy: programs reach the network without it"},
+	{NET_PROXY_SOCKS, true, "a proxy of net.proxy",
+	 "leave out --proxy: programs reach the network without it"},
+};
+
+static int port_clash(const struct builder *b, struct err *e) {
+	const struct net_plan *net = &b->plan->net;
+	for (size_t i = 0; i < net->nhost_ports * ARRAY_LEN(own_ports); i++) {
+		uint16_t port = net->host_ports[i / ARRAY_LEN(own_ports)];
+		size_t t = i % ARRAY_LEN(own_ports);
+		if (port == own_ports[t].port && (net->proxy || !own_ports[t].proxy)) {
+			err_set(e, ERR_USAGE, WHERE, "net.host_ports %u: %s stands there", port,
+				own_ports[t].who);
+			return err_fix(e, "%s", own_ports[t].remedy);
+		}
+	}
+	return 0;
+}
+
+/* ---- what the host is asked for ---- */
+
+static bool means(const struct builder *b, enum key_id key) {
+	return net_asked(b->p, key) != NULL && net_means(key, policy_num(b->p, KEY_NET_MODE));
+}
+
+static bool wants_gate(const struct builder *b) {
+	int64_t mode = policy_num(b->p, KEY_NET_MODE);
+	return mode == NET_FILTERED || mode == NET_RESTRICTED || means(b, KEY_NET_PUBLISH) ||
+	       means(b, KEY_NET_HOST_PORTS);
+}
+
+/* The key that made a gate necessary, for messages. */
+static const char *asker(const struct builder *b, const struct origin **ret_from) {
+	int64_t mode = policy_num(b->p, KEY_NET_MODE);
+	enum key_id key = mode != NET_NONE                   ? KEY_NET_MODE
+			  : net_asked(b->p, KEY_NET_PUBLISH) ? KEY_NET_PUBLISH
+							     : KEY_NET_HOST_PORTS;
+	*ret_from = mode != NET_NONE ? &b->p->values[KEY_NET_MODE].origin : net_asked(b->p, key);
+	return mode == NET_FILTERED     ? "net.mode filtered"
+	       : mode == NET_RESTRICTED ? "net.mode restricted"
+					: keys[key].name;
+}
+
+static int check_host(const struct builder *b, struct err *e) {
+	const struct origin *from;
+	const char *what = asker(b, &from);
+	char origin[128];
+
+	policy_origin_text(from, origin, sizeof origin);
+	if (policy_num(b->p, KEY_NESTED) != 0) {
+		err_set(e, ERR_USAGE, WHERE,
+			"%s (%s) contradicts nested: connections that Corral makes for the command "
+			"would not be held to the rules of a sandbox inside",
+			what, origin);
+		return err_fix(e, "leave out --allow-nested, or use --net none or --net full");
+	}
+	if (b->h->notify && b->h->sockets) {
+		return 0;
+	}
+	err_set(e, ERR_SETUP, WHERE, "%s (%s) cannot be held to here: %s", what, origin,
+		b->h->notify_why != NULL ? b->h->notify_why
+					 : "the command's sockets cannot be taken (pidfd_getfd)");
+	return err_fix(e,
+		       "use --net none or --net full; `corral status` says what this host lacks");
+}
+
+/* ---- texts ---- */
+
+static void read_host_files(struct builder *b) {
+	struct net_plan *net = &b->plan->net;
+	const char *resolv = host_fs_text(b, "/etc/resolv.conf", NET_RESOLV_CONF_MAX);
+	const char *hosts = host_fs_text(b, "/etc/hosts", NET_HOSTS_MAX);
+
+	net->resolv_conf = resolv == NULL ? "" : resolv;
+	net->hosts = hosts == NULL ? "" : hosts;
+	if (resolv == NULL) {
+		plan_note(b, "/etc/resolv.conf cannot be read: no name can be looked up but those "
+			     "of /etc/hosts");
+	}
+	if (hosts == NULL && host_fs_look(b, "/etc/hosts").kind != LOOK_NOTHING) {
+		plan_note(b, "/etc/hosts cannot be read, or is larger than 1 MiB: it is not used");
+	}
+}
+
+/* The rest of a line behind its keyword; NULL when it is another line. */
+static const char *behind(const char *line, const char *word) {
+	size_t n = strlen(word);
+	return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t') ? line + n : NULL;
+}
+
+static const char *line_text(struct builder *b, const char *from) {
+	from += strspn(from, " \t");
+	return plan_keep_printf(b, "%.*s", (int)strcspn(from, "\r\n"), from);
+}
+
+static const char *resolver_text(struct builder *b) {
+	const struct net_plan *net = &b->plan->net;
+	const char *search = NULL, *dots = NULL;
+
+	for (const char *p = net->resolv_conf; *p != '\0';) {
+		const char *domain = behind(p, "domain"), *list = behind(p, "search");
+		const char *options = behind(p, "options");
+		if (domain != NULL || list != NULL) { /* the last line of either counts */
+			search = line_text(b, domain != NULL ? domain : list);
+		}
+		const char *at = options == NULL ? NULL : strstr(line_text(b, options), "ndots:");
+		if (at != NULL) {
+			dots = plan_keep_printf(b, "%.*s", (int)strcspn(at, " \t"), at);
+		}
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	return plan_keep_printf(b, "nameserver " NET_RESOLVER "\n%s%s%s%s%s%s",
+				search == NULL ? "" : "search ", search == NULL ? "" : search,
+				search == NULL ? "" : "\n", dots == NULL ? "" : "options ",
+				dots == NULL ? "" : dots, dots == NULL ? "" : "\n");
+}
+
+/* Where no name can be looked up.  The server is an address for documentation (RFC 5737):
+ * sending to it fails at once with ENETUNREACH, where a port of loopback that is closed tells
+ * an unconnected socket nothing.  musl ignores that error and waits five seconds for an
+ * answer; with a time-out of 0 it does not wait. */
+static const char no_resolver[] = "# written by Corral: this run can look up no names\n"
+				  "nameserver 192.0.2.1\n"
+				  "options timeout:0 attempts:1\n";
+
+/* ---- the steps ---- */
+
+/* What a later layer's mode sets aside.  A deny that does not hold is more than a note. */
+static void tell_set_aside(struct builder *b) {
+	static const enum key_id asked[] = {KEY_NET_ALLOW, KEY_NET_DENY,    KEY_NET_PRIVATE,
+					    KEY_NET_PROXY, KEY_NET_PUBLISH, KEY_NET_HOST_PORTS};
+	const struct value *mode = &b->p->values[KEY_NET_MODE];
+	char from[128], by[128];
+
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		const struct origin *o = net_asked(b->p, asked[i]);
+		if (o == NULL || net_means(asked[i], mode->num)) {
+			continue;
+		}
+		const char *text = plan_keep_printf(
+			b, "%s (%s) is without effect: net.mode is %s (%s)", keys[asked[i]].name,
+			policy_origin_text(o, from, sizeof from),
+			keys[KEY_NET_MODE].choices[mode->num],
+			policy_origin_text(&mode->origin, by, sizeof by));
+		(asked[i] == KEY_NET_DENY ? plan_warn : plan_note)(b, text);
+	}
+}
+
+int net_choose(struct builder *b, struct err *e) {
+	struct net_plan *net = &b->plan->net;
+
+	net->mode = (enum net)policy_num(b->p, KEY_NET_MODE);
+	net->resolv_conf = net->hosts = "";
+	b->plan->own_net = net->mode != NET_FULL;
+	tell_set_aside(b);
+	/* At level none nothing is enforced, and its promise says so. */
+	net->gate = b->plan->level != LEVEL_NONE && wants_gate(b);
+	net->resolver = b->no_namespaces || !b->plan->own_net ? NULL : no_resolver;
+	if (!net->gate) {
+		return 0;
+	}
+	net->proxy = means(b, KEY_NET_PROXY);
+	if (check_host(b, e) != 0 || fill_lists(b, e) != 0 || port_clash(b, e) != 0) {
+		return -1;
+	}
+	if (net_has_names(net)) {
+		read_host_files(b);
+		net->resolver = b->no_namespaces ? NULL : resolver_text(b);
+	}
+	return 0;
+}
+
+int net_finish(struct builder *b, struct err *e) {
+	struct plan *plan = b->plan;
+	struct net_plan *net = &plan->net;
+
+	if (!net->gate) {
+		return 0;
+	}
+	plan->broker = true;
+	plan->traits |= TRAIT_BROKER | TRAIT_GATE;
+	if (!net_has_names(net)) {
+		return 0;
+	}
+	add_lists(b);
+	settle(net->allow, &net->nallow);
+	settle(net->deny, &net->ndeny);
+	if (net->nallow > RULES_MAX || net->ndeny > RULES_MAX) {
+		return err_set(e, ERR_USAGE, WHERE,
+			       "net.allow and net.deny hold %d rules each at most", RULES_MAX);
+	}
+	if (net->nallow == 0) {
+		plan_note(b, "net.mode is filtered and nothing is allowed: --allow-host HOST");
+	}
+	return 0;
+}

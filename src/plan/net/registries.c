@@ -1,0 +1,461 @@
+/* @registries: the package registries that this user's clients are set up for.
+ *
+ * Corral has no registry of its own, not even a well-known one: what a client uses is what
+ * its files and variables say, so that a company's mirror works and nothing else is open.  A
+ * client without settings is asked for its default, outside and once.
+ *
+ * Should:   read each client's own settings, of the user and of the system.
+ * Must not: read a file that commands can write: an earlier one could have written it to
+ *           open a host for the next; keep or show a login.
+ * Fails:    closed: what is not understood opens nothing, and a note says so. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "data/ranges.h"
+#include "plan/net/url_host.h"
+#include "plan/net/registry_files.h"
+
+/* Larger files are no settings. */
+#define FILE_MAX ((size_t)1024 * 1024)
+
+/* No client takes a longer address. */
+#define ADDRESS_MAX ((size_t)4096)
+
+#define APT_PARTS "/etc/apt/sources.list.d"
+
+enum client {
+	CLIENT_NPM,
+	CLIENT_YARN,
+	CLIENT_PIP,
+	CLIENT_UV,
+	CLIENT_CARGO,
+	CLIENT_GO,
+	CLIENT_MAVEN,
+	CLIENT_GEM,
+	CLIENT_APT,
+	CLIENT_COUNT
+};
+
+static const char *const client_names[CLIENT_COUNT] = {
+	[CLIENT_NPM] = "npm",     [CLIENT_YARN] = "yarn",   [CLIENT_PIP] = "pip",
+	[CLIENT_UV] = "uv",       [CLIENT_CARGO] = "cargo", [CLIENT_GO] = "Go",
+	[CLIENT_MAVEN] = "Maven", [CLIENT_GEM] = "gem",     [CLIENT_APT] = "apt",
+};
+
+/* A file in a directory that a variable may name. */
+struct setting_place {
+	enum client client;
+	enum registry_format format;
+	const char *variable; /* NULL: none */
+	const char *dir;      /* without it; "~" is the home */
+	const char *name;
+};
+
+static const struct setting_place places[] = {
+	{CLIENT_NPM, REGISTRY_NPM, NULL, "~", ".npmrc"},
+	{CLIENT_NPM, REGISTRY_NPM, NULL, "/etc", "npmrc"},
+	{CLIENT_NPM, REGISTRY_NPM, NULL, "/usr/etc", "npmrc"},
+	{CLIENT_NPM, REGISTRY_NPM, NULL, "/usr/local/etc", "npmrc"},
+	{CLIENT_YARN, REGISTRY_YARN_1, NULL, "~", ".yarnrc"},
+	{CLIENT_YARN, REGISTRY_YARN, NULL, "~", ".yarnrc.yml"},
+	{CLIENT_PIP, REGISTRY_PIP, "XDG_CONFIG_HOME", "~/.config", "pip/pip.conf"},
+	{CLIENT_PIP, REGISTRY_PIP, NULL, "~/.pip", "pip.conf"},
+	{CLIENT_PIP, REGISTRY_PIP, NULL, "/etc", "pip.conf"},
+	{CLIENT_PIP, REGISTRY_PIP, NULL, "/etc/xdg", "pip/pip.conf"},
+	{CLIENT_UV, REGISTRY_UV, "XDG_CONFIG_HOME", "~/.config", "uv/uv.toml"},
+	{CLIENT_UV, REGISTRY_UV, NULL, "/etc", "uv/uv.toml"},
+	{CLIENT_CARGO, REGISTRY_CARGO, "CARGO_HOME", "~/.cargo", "config.toml"},
+	{CLIENT_CARGO, REGISTRY_CARGO, "CARGO_HOME", "~/.cargo", "config"},
+	{CLIENT_GO, REGISTRY_GO, "XDG_CONFIG_HOME", "~/.config", "go/env"},
+	{CLIENT_MAVEN, REGISTRY_MAVEN, NULL, "~/.m2", "settings.xml"},
+	{CLIENT_MAVEN, REGISTRY_MAVEN, NULL, "/etc/maven", "settings.xml"},
+	{CLIENT_GEM, REGISTRY_GEM, NULL, "~", ".gemrc"},
+	{CLIENT_GEM, REGISTRY_GEM, NULL, "/etc", "gemrc"},
+	{CLIENT_APT, REGISTRY_APT, NULL, "/etc/apt", "sources.list"},
+};
+
+/* A variable that holds addresses, or the path of a file. */
+struct setting_row {
+	enum client client;
+	enum registry_format format;
+	const char *variable;
+	bool file;
+};
+
+static const struct setting_row variables[] = {
+	{CLIENT_NPM, REGISTRY_LIST, "NPM_CONFIG_REGISTRY", false},
+	{CLIENT_NPM, REGISTRY_NPM, "NPM_CONFIG_USERCONFIG", true},
+	{CLIENT_NPM, REGISTRY_LIST, "npm_config_registry", false},
+	{CLIENT_NPM, REGISTRY_NPM, "npm_config_userconfig", true},
+	{CLIENT_YARN, REGISTRY_LIST, "YARN_NPM_REGISTRY_SERVER", false},
+	{CLIENT_YARN, REGISTRY_LIST, "YARN_REGISTRY", false},
+	{CLIENT_PIP, REGISTRY_LIST, "PIP_INDEX_URL", false},
+	{CLIENT_PIP, REGISTRY_LIST, "PIP_EXTRA_INDEX_URL", false},
+	{CLIENT_PIP, REGISTRY_PIP, "PIP_CONFIG_FILE", true},
+	{CLIENT_UV, REGISTRY_LIST, "UV_DEFAULT_INDEX", false},
+	{CLIENT_UV, REGISTRY_LIST, "UV_EXTRA_INDEX_URL", false},
+	{CLIENT_UV, REGISTRY_LIST, "UV_INDEX", false},
+	{CLIENT_UV, REGISTRY_LIST, "UV_INDEX_URL", false},
+	{CLIENT_GO, REGISTRY_LIST, "GOPROXY", false},
+	{CLIENT_GO, REGISTRY_SUMDB, "GOSUMDB", false},
+	{CLIENT_GO, REGISTRY_GO, "GOENV", true},
+};
+
+struct search {
+	struct builder *b;
+	const struct item *set;
+	enum client client;
+	const char *from; /* "~/.npmrc", "GOPROXY" */
+	bool found[CLIENT_COUNT];
+	bool there[CLIENT_COUNT]; /* not found, but installed */
+	bool in_mirrors;
+};
+
+/* ---- one address ---- */
+
+static void tell(const struct search *s, const char *what) {
+	plan_note(s->b, plan_keep_printf(s->b, "@registries: %s (%s): %s", client_names[s->client],
+					 s->from, what));
+}
+
+/* "${NAME}", Maven's "${env.NAME}", "${NAME:-otherwise}": the clients fill them in from the
+ * environment, so they are filled in from the caller's.  NULL when one has no value. */
+static const char *fill_in(const struct search *s, const char *word, size_t len) {
+	struct builder *b = s->b;
+	const char *done = "";
+	for (;;) {
+		const char *open = memmem(word, len, "${", 2);
+		const char *close =
+			open == NULL ? NULL : memchr(open, '}', len - (size_t)(open - word));
+		if (close == NULL) {
+			return plan_keep_printf(b, "%s%.*s", done, (int)len, word);
+		}
+		size_t skip = str_starts(open + 2, "env.") ? 6 : 2;
+		const char *name = plan_keep_printf(
+			b, "%.*s", (int)(close - open - (ptrdiff_t)skip), open + skip);
+		const char *otherwise = strstr(name, ":-");
+		const char *value = plan_caller_variable(
+			b->h, plan_keep_printf(b, "%.*s", (int)strcspn(name, ":"), name));
+		if (value == NULL && otherwise == NULL) {
+			return NULL;
+		}
+		done = plan_keep_printf(b, "%s%.*s%s", done, (int)(open - word), word,
+					value != NULL ? value : otherwise + 2);
+		len -= (size_t)(close + 1 - word);
+		word = close + 1;
+	}
+}
+
+static void read_file(struct search *s, enum registry_format format, const char *path,
+		      const char *shown);
+
+static void allow(struct search *s, const struct url_host *a) {
+	struct net_rule rule = {
+		.kind = a->host.kind == HOST_IP ? NET_RULE_NETWORK : NET_RULE_NAME,
+		.network = {.ip = a->host.ip, .bits = 128},
+		.port = a->port,
+		.may_be_private = true,
+		.written = "@registries",
+		.note = plan_keep_printf(s->b, "%s (%s)", client_names[s->client], s->from),
+		.origin = s->set->origin,
+	};
+	if (rule.kind == NET_RULE_NAME) {
+		rule.name = plan_keep_printf(s->b, "%s", a->host.name);
+		rule.network = (struct network){0};
+	}
+	net_add(s->b, &rule);
+}
+
+static void found(void *arg, const char *word, size_t len) {
+	struct search *s = arg;
+	struct url_host a;
+	const char *filled = len > ADDRESS_MAX ? NULL : fill_in(s, word, len);
+
+	if (len > ADDRESS_MAX) {
+		return;
+	}
+	if (filled == NULL) {
+		tell(s, "a variable in it has no value here");
+		return;
+	}
+	if (str_starts(filled, "mirror+file:") && !s->in_mirrors) {
+		const char *path = filled + strlen("mirror+file:");
+		const char *from = s->from;
+		s->in_mirrors = true; /* such a list leads to no other */
+		s->from = path;
+		read_file(s, REGISTRY_MIRRORS, path, path);
+		s->in_mirrors = false;
+		s->from = from;
+		return;
+	}
+	switch (url_host_of_url(filled, strlen(filled), &a)) {
+	case URL_HOST_NONE:
+		return;
+	case URL_HOST_BAD:
+		tell(s, plan_keep_printf(s->b, "the host of a registry cannot be read: %s",
+					 a.host.why));
+		return;
+	case URL_HOST_HOST:
+		break;
+	}
+	s->found[s->client] = true;
+	const struct range *range = a.host.kind == HOST_IP ? range_of(&a.host.ip) : NULL;
+	if (url_host_is_loopback(&a)) {
+		tell(s, plan_keep_printf(s->b, "it is on this host's loopback: --host-port %u",
+					 a.port));
+	} else if (range != NULL && range->kind != RANGE_PRIVATE) {
+		tell(s,
+		     plan_keep_printf(s->b, "its address is %s, and is not allowed", range->name));
+	} else {
+		allow(s, &a);
+	}
+}
+
+static void read_text(struct search *s, enum registry_format format, const char *text) {
+	struct registry_reader r = {.a = s->b->a, .found = found, .arg = s};
+	registry_read(&r, format, text);
+}
+
+/* ---- files ---- */
+
+/* What a command can write is no word of the user's. */
+static bool is_writable(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->writable && m->source != NULL && path_within(path, m->source)) {
+			return true;
+		}
+	}
+	return path_within(path, plan->workspace);
+}
+
+static void read_file(struct search *s, enum registry_format format, const char *path,
+		      const char *shown) {
+	struct builder *b = s->b;
+	const char *full = path[0] == '/' ? host_fs_resolve(b, path) : NULL;
+	if (full == NULL || host_fs_look(b, full).kind != LOOK_FILE) {
+		return;
+	}
+	s->from = shown;
+	if (is_writable(b->plan, full)) {
+		tell(s, "not read: commands can write it");
+		return;
+	}
+	const char *text = host_fs_text(b, full, FILE_MAX);
+	if (text == NULL) {
+		tell(s, "it cannot be read");
+		return;
+	}
+	read_text(s, format, text);
+}
+
+static void read_place(struct search *s, const struct setting_place *p) {
+	struct builder *b = s->b;
+	const char *given = p->variable == NULL ? NULL : plan_caller_variable(b->h, p->variable);
+	const char *dir = given != NULL && given[0] == '/' ? given : p->dir;
+	const char *shown = plan_keep_printf(b, "%s/%s", dir, p->name);
+	s->client = p->client;
+	if (dir[0] != '~') {
+		read_file(s, p->format, shown, shown);
+	} else if (b->h->home != NULL) {
+		read_file(s, p->format, plan_keep_printf(b, "%s%s", b->h->home, shown + 1), shown);
+	}
+}
+
+static bool ends_in(const char *name, const char *end) {
+	size_t len = strlen(name), n = strlen(end);
+	return len > n && streq(name + len - n, end);
+}
+
+static void read_part(void *arg, const char *name) {
+	struct search *s = arg;
+	const char *path = plan_keep_join(s->b, APT_PARTS, name);
+	if (ends_in(name, ".list")) {
+		read_file(s, REGISTRY_APT, path, path);
+	} else if (ends_in(name, ".sources")) {
+		read_file(s, REGISTRY_SOURCES, path, path);
+	}
+}
+
+/* ---- variables ---- */
+
+static void read_variable(struct search *s, const struct setting_row *row) {
+	const char *value = plan_caller_variable(s->b->h, row->variable);
+	if (value == NULL) {
+		return;
+	}
+	s->client = row->client;
+	s->from = row->variable;
+	if (row->file) {
+		read_file(s, row->format, value, row->variable);
+	} else {
+		read_text(s, row->format, value);
+	}
+}
+
+/* CARGO_REGISTRIES_<name>_INDEX */
+static void read_cargo_variables(struct search *s) {
+	const struct host *h = s->b->h;
+	s->client = CLIENT_CARGO;
+	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
+		const char *entry = h->environ[i];
+		size_t n = strcspn(entry, "=");
+		const char *name = plan_keep_printf(s->b, "%.*s", (int)n, entry);
+		if (entry[n] == '=' && str_starts(name, "CARGO_REGISTRIES_") &&
+		    ends_in(name, "_INDEX")) {
+			s->from = name;
+			read_text(s, REGISTRY_LIST, entry + n + 1);
+		}
+	}
+}
+
+/* ---- defaults ---- */
+
+/* Where pip keeps its default; packages come from a second host. */
+#define PIP_DEFAULT                                                                                \
+	"from pip._internal.models.index import PyPI as p; "                                       \
+	"print(p.simple_url, 'https://' + p.file_storage_domain)"
+
+/* A client without settings is asked itself; one without words has no answer to give. */
+struct asking {
+	enum client client;
+	enum registry_format format;
+	const char *name, *program;
+	const char *words[QUERY_WORDS + 1];
+};
+
+static const struct asking askings[] = {
+	{CLIENT_NPM, REGISTRY_LIST, "npm", "npm", {"config", "get", "registry"}},
+	{CLIENT_YARN, REGISTRY_LIST, "yarn", "yarn", {"config", "get", "registry"}},
+	{CLIENT_PIP, REGISTRY_LIST, "pip", "python3", {"-I", "-c", PIP_DEFAULT}},
+	{CLIENT_GO, REGISTRY_LIST, "go-proxy", "go", {"env", "GOPROXY"}},
+	{CLIENT_GO, REGISTRY_SUMDB, "go-sumdb", "go", {"env", "GOSUMDB"}},
+	{CLIENT_GEM, REGISTRY_LIST, "gem", "gem", {"sources", "--list"}},
+	{CLIENT_UV, REGISTRY_LIST, "uv", "uv", {NULL}},
+	{CLIENT_CARGO, REGISTRY_LIST, "cargo", "cargo", {NULL}},
+	{CLIENT_MAVEN, REGISTRY_LIST, "maven", "mvn", {NULL}},
+};
+
+/* On the caller's PATH, but not where commands can write; NULL. */
+static const char *find_program(struct builder *b, const char *name) {
+	const char *path = plan_caller_variable(b->h, "PATH");
+	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		const char *at = plan_keep_printf(b, "%.*s/%s", (int)n, path, name);
+		const char *full = path[0] == '/' ? host_fs_resolve(b, at) : NULL;
+		struct look seen = {.kind = LOOK_NOTHING};
+		if (full != NULL && !is_writable(b->plan, full) && !is_writable(b->plan, at)) {
+			seen = host_fs_look(b, full);
+		}
+		if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0) {
+			return full;
+		}
+	}
+	return NULL;
+}
+
+/* Programs of the caller's PATH that commands cannot have written. */
+static const char *safe_path(struct builder *b) {
+	const char *path = plan_caller_variable(b->h, "PATH"), *safe = "";
+	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		const char *dir = plan_keep_printf(b, "%.*s", (int)n, path);
+		const char *full = dir[0] == '/' ? host_fs_resolve(b, dir) : NULL;
+		if (full != NULL && !is_writable(b->plan, full)) {
+			safe = plan_keep_printf(b, "%s%s%s", safe, *safe == '\0' ? "" : ":", full);
+		}
+	}
+	return safe;
+}
+
+static void ask_default(struct search *s, const struct asking *row) {
+	struct builder *b = s->b;
+	const char *program = find_program(b, row->program);
+	struct buf answer;
+
+	s->there[row->client] = s->there[row->client] || program != NULL;
+	if (program == NULL || row->words[0] == NULL || b->h->ask == NULL) {
+		return;
+	}
+	struct program_query q = {
+		.name = row->name,
+		.program = program,
+		.home = plan_keep_printf(b, "HOME=%s", b->h->home == NULL ? "/" : b->h->home),
+		.path = plan_keep_printf(b, "PATH=%s", safe_path(b)),
+	};
+	memcpy(q.words, row->words, sizeof q.words);
+	s->client = row->client;
+	s->from = "its default";
+	buf_init(&answer);
+	if (b->h->ask(b->h->ask_ctx, &q, &answer) && !buf_failed(&answer)) {
+		size_t len = answer.len;
+		while (len > 0 && (unsigned char)answer.data[len - 1] <= ' ') {
+			len--;
+		}
+		read_text(s, row->format, plan_keep_printf(b, "%.*s", (int)len, answer.data));
+	}
+	buf_done(&answer);
+}
+
+static void ask_defaults(struct search *s) {
+	bool set_up[CLIENT_COUNT];
+	memcpy(set_up, s->found, sizeof set_up);
+	for (size_t i = 0; i < ARRAY_LEN(askings); i++) {
+		if (!set_up[askings[i].client]) {
+			ask_default(s, &askings[i]);
+		}
+	}
+}
+
+/* Those that are installed are worth a warning: their commands will fail. */
+static void warn_missing(const struct search *s) {
+	const char *list = "";
+	for (size_t i = 0; i < CLIENT_COUNT; i++) {
+		if (!s->found[i] && s->there[i]) {
+			list = plan_keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
+						client_names[i]);
+		}
+	}
+	if (*list != '\0') {
+		plan_warn(s->b,
+			  plan_keep_printf(s->b,
+					   "@registries: not configured: %s; asking for a default "
+					   "gave none; --allow-host NAME opens a host",
+					   list));
+	}
+}
+
+static void tell_missing(const struct search *s) {
+	const char *list = "";
+	for (size_t i = 0; i < CLIENT_COUNT; i++) {
+		if (!s->found[i] && !s->there[i]) {
+			list = plan_keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
+						client_names[i]);
+		}
+	}
+	if (*list != '\0') {
+		plan_note(s->b,
+			  plan_keep_printf(s->b,
+					   "@registries: not configured: %s; their defaults are "
+					   "unknown to Corral: --allow-host NAME",
+					   list));
+	}
+}
+
+void registries_add(struct builder *b, const struct item *set) {
+	struct search s = {.b = b, .set = set};
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		read_place(&s, &places[i]);
+	}
+	s.client = CLIENT_APT;
+	(void)b->h->fs.list(b->h->fs.ctx, APT_PARTS, read_part, &s); /* need not be there */
+	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
+		read_variable(&s, &variables[i]);
+	}
+	read_cargo_variables(&s);
+	ask_defaults(&s);
+	warn_missing(&s);
+	tell_missing(&s);
+}

@@ -1,0 +1,139 @@
+/* Unix sockets of the host that a command may reach.
+ *
+ * With namespaces each is mounted at its place, read-only: connecting needs no right to
+ * write, and the socket's own mode stays as it is.  Without them it is where it always was,
+ * and the broker, which performs every connect(2), lets these pass.
+ *
+ * Should:   say what a socket gives away, where data/sockets.c knows it.
+ * Must not: pass one of Corral's own, or what a link that a command made leads to.
+ * Fails:    closed: what is no socket now is an error. */
+#include "plan/internal.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "data/sockets.h"
+#include "policy/endpoint.h"
+
+#include <stdlib.h>
+
+static int cannot_pass(const struct item *it, const char *why, const char *fix, struct err *e) {
+	char origin[128];
+	err_set(e, ERR_USAGE, WHERE, "net.sockets cannot hold %s (%s): %s", it->str,
+		policy_origin_text(&it->origin, origin, sizeof origin), why);
+	return err_fix(e, "%s", fix);
+}
+
+static int check_socket(struct builder *b, const struct item *it, const char *path,
+			const char *full, struct err *e) {
+	if (full == NULL) {
+		return cannot_pass(it, "it does not exist", "start the service that makes it", e);
+	}
+	if (host_fs_look(b, full).kind != LOOK_SOCKET) {
+		return cannot_pass(it, "it is no socket", "use --read or --write for a file", e);
+	}
+	if (plan_own_dir(b, full) != NULL) {
+		return cannot_pass(it, "it belongs to Corral itself", "leave it out", e);
+	}
+	if (view_led_astray(b, path, full)) {
+		return cannot_pass(it, "a link in a tree that commands can write leads there",
+				   "name the socket itself if it is meant", e);
+	}
+	return 0;
+}
+
+static int check_place(const struct builder *b, const struct item *it, bool moved,
+		       const char *target, struct err *e) {
+	const char *why = moved ? plan_reserved_reason(target) : NULL;
+	if (moved && b->no_namespaces) {
+		return cannot_pass(it, "another place inside needs mount namespaces",
+				   "leave out :DEST, or use a host with user namespaces", e);
+	}
+	if (b->no_namespaces && !(b->h->notify && b->h->sockets)) {
+		return cannot_pass(it, "nobody answers what the filter would ask",
+				   "see `corral status`", e);
+	}
+	return why == NULL ? 0 : cannot_pass(it, why, "choose another place inside", e);
+}
+
+static void warn(struct builder *b, const struct net_socket *s) {
+	const struct socket_row *row = socket_row_for(s->source);
+	if (row != NULL) {
+		char origin[128];
+		plan_warn(b, plan_keep_printf(b, "%s (%s) is %s socket: %s", s->source,
+					      policy_origin_text(&s->origin, origin, sizeof origin),
+					      row->what, row->meaning));
+	}
+}
+
+static void mount(struct builder *b, const struct net_socket *s, const char *at, bool alias) {
+	struct look seen = host_fs_look(b, s->source);
+	struct mount m = {
+		.kind = MOUNT_BIND,
+		.target = at,
+		.source = s->source,
+		.is_file = true,
+		.dev = seen.dev,
+		.ino = seen.ino,
+		.origin = s->origin,
+		.note = "net.sockets",
+	};
+	mount_request_add(b, m, RANK_WRITE)->alias = alias;
+}
+
+static int show(struct builder *b, const struct item *it, struct net_socket *ret, struct err *e) {
+	const char *split = endpoint_socket_split(it->str);
+	size_t len = split == NULL ? strlen(it->str) : (size_t)(split - it->str);
+	const char *path = plan_keep_printf(b, "%.*s", (int)len, it->str);
+	const char *full = host_fs_resolve(b, path);
+
+	if (check_socket(b, it, path, full, e) != 0 ||
+	    check_place(b, it, split != NULL, split == NULL ? path : split + 1, e) != 0) {
+		return -1;
+	}
+	const struct socket_row *row = socket_row_for(full);
+	const struct look seen = host_fs_look(b, full);
+	*ret = (struct net_socket){
+		.source = full,
+		.target = split == NULL ? full : split + 1,
+		.meaning = row == NULL ? NULL : row->meaning,
+		.origin = it->origin,
+		.dev = seen.dev,
+		.ino = seen.ino,
+	};
+	/* In the workspace it is there already. */
+	if (b->no_namespaces || (split == NULL && path_within(full, b->plan->workspace))) {
+		return 0;
+	}
+	mount(b, ret, ret->target, false);
+	if (split == NULL && !streq(path, full)) {
+		mount(b, ret, path, true);
+	}
+	return 0;
+}
+
+static int socket_order(const void *left, const void *right) {
+	const struct net_socket *a = left, *b = right;
+	int order = strcmp(a->target, b->target);
+	return order != 0 ? order : strcmp(a->source, b->source);
+}
+
+int net_show(struct builder *b, struct err *e) {
+	const struct value *list = &b->p->values[KEY_NET_SOCKETS];
+	struct net_plan *net = &b->plan->net;
+
+	net->sockets = arena_array(b->a, list->count + 1, sizeof *net->sockets);
+	if (net->sockets == NULL) {
+		return err_memory(e, WHERE);
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		if (show(b, &list->items[i], &net->sockets[net->nsockets], e) != 0) {
+			return -1;
+		}
+		net->nsockets++;
+	}
+	qsort(net->sockets, net->nsockets, sizeof *net->sockets, socket_order);
+	for (size_t i = 0; i < net->nsockets; i++) {
+		warn(b, &net->sockets[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,274 @@
+/* The plan where there are no namespaces: the view is the host's own tree.
+ *
+ * Theory.  Landlock grants a tree as a whole and knows no exception within it, and
+ * what is granted above holds below.  So a path that has to be hidden or kept
+ * within a granted tree is reached in one of two ways: a tree that is only read is
+ * granted entry by entry, without that one (spread); in a tree that is written,
+ * where new entries must be possible, the filter asks the broker about every call
+ * that opens or changes a file (traits).
+ *
+ * Should:   leave every rule of the policy in force, or say which one is not.
+ * Must not: name a path that is not the host's: nothing can be put elsewhere.
+ * Fails:    closed: what needs a root of our own is an error with a remedy. */
+#include "plan/internal.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "data/syscalls.h"
+
+/* More entries than this, and starting would take longer than most commands. */
+#define SPREAD_MAX 4096
+
+/* ---- what cannot be had ---- */
+
+static int needs_own_root(const struct builder *b, enum key_id key, const char *what,
+			  const char *instead, struct err *e) {
+	char origin[128];
+	err_set(e, ERR_SETUP, WHERE, "%s (%s) needs mount namespaces, and the engine here is %s",
+		what, policy_origin_text(&b->p->values[key].origin, origin, sizeof origin),
+		plan_engine_name(b->plan->engine));
+	return err_fix(e, "%s", instead);
+}
+
+int no_namespaces_check(const struct builder *b, struct err *e) {
+	if (b->plan->run_dir == NULL) {
+		return err_set(e, ERR_SETUP, WHERE,
+			       "there is no directory for the run's temporary files");
+	}
+	if (b->view == VIEW_MINIMAL && b->plan->engine == ENGINE_LANDLOCK) {
+		return needs_own_root(b, KEY_FS_VIEW, "fs.view minimal",
+				      "use fs.view system, or a host with user namespaces", e);
+	}
+	if (policy_str(b->p, KEY_FS_WORKSPACE_AT) != NULL) {
+		return needs_own_root(b, KEY_FS_WORKSPACE_AT, "fs.workspace_at",
+				      "leave the workspace at its own path, or use a host with "
+				      "user namespaces",
+				      e);
+	}
+	if (policy_str(b->p, KEY_FS_AGENT) != NULL) {
+		return needs_own_root(b, KEY_FS_AGENT, "fs.agent",
+				      "use --read DIR, which shows it at its own path", e);
+	}
+	return 0;
+}
+
+/* ---- the view ---- */
+
+/* The device that a namespace's root has as a link to the other one. */
+static const char *const more_devices[] = {"/dev/random"};
+
+static void show_device(struct builder *b, const char *path) {
+	struct mount m = {
+		.kind = MOUNT_DEVICE,
+		.target = path,
+		.source = path,
+		.reach = REACH_DEVICE,
+		.writable = true,
+		.is_file = true,
+		.maybe = true,
+		.note = "device",
+	};
+	if (host_fs_look(b, path).kind == LOOK_OTHER) {
+		mount_request_add(b, m, RANK_SYSTEM);
+	}
+}
+
+void no_namespaces_skeleton(struct builder *b) {
+	struct mount proc = {
+		.kind = MOUNT_PROC,
+		.target = "/proc",
+		.source = "/proc",
+		.reach = REACH_READ,
+		.note = "processes of the host",
+	};
+	mount_request_add(b, proc, RANK_SYSTEM);
+	for (size_t i = 0; i < devices.count; i++) {
+		show_device(b, devices.rows[i].path);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(more_devices); i++) {
+		show_device(b, more_devices[i]);
+	}
+	mount_request_private(b, b->plan->run_dir, 0700, RANK_WINDOW, "private");
+	/* Kept from run to run: making and removing a file costs more than the rest. */
+	if (b->plan->own_dirs[0] != NULL && !b->h->state_closed) {
+		skeleton_show_git_settings(b,
+					   plan_keep_join(b, b->plan->own_dirs[0], SHARED_IDENTITY),
+					   plan_keep_join(b, b->plan->own_dirs[0], SHARED_IGNORES));
+	}
+	/* New terminals; what lies in /dev/pts stays closed. */
+	show_device(b, "/dev/ptmx");
+	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {
+		b->plan->stand_in = b->plan->run_dir;
+	}
+}
+
+/* Below Landlock no file is protected, and the plan says so. */
+void no_namespaces_open_view(struct builder *b) {
+	struct mount m = {
+		.kind = MOUNT_BIND,
+		.target = "/",
+		.source = "/",
+		.reach = REACH_WRITE,
+		.writable = true,
+		.note = "not protected",
+	};
+	mount_request_add(b, m, RANK_SYSTEM);
+}
+
+/* ---- exceptions within a tree ---- */
+
+static bool hides(const struct mount_request *w) {
+	return w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE ||
+	       w->m.kind == MOUNT_TEXT;
+}
+
+/* A read-only island in a writable tree. */
+static bool keeps(const struct mount_request *w) {
+	return (w->m.kind == MOUNT_BIND || w->m.kind == MOUNT_PIN) && !w->m.writable;
+}
+
+static bool in_writable_tree(const struct builder *b, const char *path) {
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct mount_request *w = &b->wishes[i];
+		if (mount_request_is_tree(w) && w->m.writable && path_within(path, w->m.target)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+struct spread {
+	struct builder *b;
+	const char *dir;
+	size_t nfixed; /* the wishes that were there before */
+	struct mount tree;
+	size_t *count;
+};
+
+/* The mask at this path, or one beneath it; NULL when there is neither. */
+static const struct mount_request *mask_in(const struct spread *s, const char *path) {
+	for (size_t i = 0; i < s->nfixed; i++) {
+		const struct mount_request *w = &s->b->wishes[i];
+		if (hides(w) && path_within(w->m.target, path)) {
+			return w;
+		}
+	}
+	return NULL;
+}
+
+static void spread_dir(struct spread *s);
+
+static void spread_entry(void *arg, const char *name) {
+	const struct spread *s = arg;
+	struct builder *b = s->b;
+	const char *path = plan_keep_join(b, s->dir, name);
+	const struct mount_request *mask = mask_in(s, path);
+	struct look seen = host_fs_look(b, path);
+
+	if ((mask != NULL && streq(mask->m.target, path)) ||
+	    (seen.kind != LOOK_DIR && seen.kind != LOOK_FILE) || ++*s->count > SPREAD_MAX) {
+		return;
+	}
+	if (mask != NULL && seen.kind == LOOK_DIR) {
+		struct spread deeper = *s;
+		deeper.dir = path;
+		spread_dir(&deeper);
+		return;
+	}
+	struct mount m = s->tree;
+	m.target = m.source = path;
+	m.is_file = seen.kind == LOOK_FILE;
+	m.dev = seen.dev;
+	m.ino = seen.ino;
+	m.maybe = true;
+	mount_request_add(b, m, RANK_PIN); /* a rule of its own for the path stands above it */
+}
+
+/* Names can be listed there, and so can those in a hidden directory beneath. */
+static void spread_dir(struct spread *s) {
+	struct mount list = s->tree;
+	list.target = list.source = s->dir;
+	list.reach = REACH_LIST;
+	list.dev = list.ino = 0;
+	mount_request_add(s->b, list, RANK_PIN);
+	/* A directory that cannot be listed shows the command nothing either. */
+	(void)s->b->h->fs.list(s->b->h->fs.ctx, s->dir, spread_entry, s);
+}
+
+int no_namespaces_spread(struct builder *b, struct err *e) {
+	size_t n = b->nwishes, count = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct mount_request *w = &b->wishes[i];
+		if (!mount_request_is_tree(w) || w->m.writable || w->m.is_file ||
+		    in_writable_tree(b, w->m.target)) {
+			continue;
+		}
+		struct spread s = {
+			.b = b, .dir = w->m.target, .nfixed = n, .tree = w->m, .count = &count};
+		if (mask_in(&s, s.dir) == NULL) {
+			continue;
+		}
+		w->dropped = true;
+		b->plan->spread = true;
+		spread_dir(&s);
+	}
+	if (count > SPREAD_MAX) {
+		err_set(e, ERR_SETUP, WHERE,
+			"hiding paths in trees of more than %d entries needs mount namespaces",
+			SPREAD_MAX);
+		return err_fix(e, "grant smaller trees, or use a host with user namespaces");
+	}
+	compose_settle(b);
+	return 0;
+}
+
+/* ---- what the filter has to ask ---- */
+
+static unsigned exceptions(const struct builder *b) {
+	unsigned traits = 0;
+	for (size_t i = 0; i < b->nwishes; i++) {
+		const struct mount_request *w = &b->wishes[i];
+		if (w->dropped || !(hides(w) || keeps(w)) || !in_writable_tree(b, w->m.target)) {
+			continue;
+		}
+		traits |= TRAIT_CHANGES | (hides(w) ? TRAIT_READS : 0);
+	}
+	return traits;
+}
+
+/* What the broker opens in the place of a file that is read differently inside. */
+static void place_texts(struct builder *b) {
+	for (size_t i = 0; i < b->plan->nmounts; i++) {
+		struct mount *m = &b->plan->mounts[i];
+		if (m->kind == MOUNT_TEXT) {
+			m->source = plan_keep_printf(b, "%s/.text-%zu", b->plan->run_dir, i);
+		}
+	}
+}
+
+void no_namespaces_traits(struct builder *b) {
+	struct plan *plan = b->plan;
+	bool open = plan->engine != ENGINE_LANDLOCK;
+	unsigned traits = TRAIT_NO_NAMESPACES;
+
+	unsigned within = open ? 0 : exceptions(b);
+	/* No mount could hold these either. */
+	plan->rules.asked = plan->rules.asked || within != 0;
+	plan->exceptions = open ? 0 : within | broker_traits_set(b);
+	traits |= plan->own_net ? TRAIT_NO_NET : 0;
+	traits |= open ? TRAIT_OPEN : 0;
+	if (plan->broker) {
+		traits |= TRAIT_BROKER | (plan->judges ? plan->exceptions : 0);
+		traits |= open ? 0 : TRAIT_MARKS;
+		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
+		traits |= plan->stand_in != NULL ? TRAIT_MEMORY : 0;
+		traits |= plan->landlock_abi < LANDLOCK_ABI_SCOPES ? TRAIT_SIGNALS : 0;
+		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
+	}
+	plan->traits = traits;
+	place_texts(b);
+	if (plan->level != LEVEL_NONE && !plan->broker && b->h->notify_why != NULL) {
+		plan_note(b, plan_keep_printf(b, "there is no broker: %s", b->h->notify_why));
+	}
+}

@@ -1,0 +1,150 @@
+/* How a path looks from inside, by the plan alone: no file is asked.
+ *
+ * What the host has at a path that the view does not show is not to be learnt
+ * from an answer of ours. */
+#include "plan/plan.h"
+
+#include "base/path.h"
+#include "base/str.h"
+
+static enum visibility visibility_of(const struct plan *plan, const struct mount *m,
+				     enum visibility above) {
+	switch (m->kind) {
+	case MOUNT_MASK_FILE:
+	case MOUNT_MASK_DIR:
+		return VISIBILITY_DENIED;
+	case MOUNT_PIN:
+		return m->writable ? above : VISIBILITY_READ;
+	case MOUNT_DIR:
+		return VISIBILITY_NONE;
+	case MOUNT_BIND:
+	case MOUNT_COW:
+	case MOUNT_PRIVATE:
+		if (streq(m->target, plan->home_at)) {
+			return VISIBILITY_PRIVATE;
+		}
+		return m->writable || m->kind == MOUNT_PRIVATE ? VISIBILITY_WRITE : VISIBILITY_READ;
+	case MOUNT_LINK:
+	case MOUNT_FILE:
+	case MOUNT_TEXT:
+	case MOUNT_PROC:
+	case MOUNT_DEVICE:
+	case MOUNT_PTS:
+	case MOUNT_QUEUES:
+		break;
+	}
+	return VISIBILITY_READ;
+}
+
+enum visibility plan_mount_visibility(const struct plan *plan, const char *path) {
+	enum visibility sight = VISIBILITY_NONE;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(path, plan->mounts[i].target)) {
+			sight = visibility_of(plan, &plan->mounts[i],
+					      sight); /* L1: deeper ones follow */
+		}
+	}
+	return sight;
+}
+
+enum visibility plan_visibility(const struct plan *plan, const char *path) {
+	enum visibility sight = plan_mount_visibility(plan, path);
+
+	if (plan->rules.count == 0 || sight == VISIBILITY_NONE || sight == VISIBILITY_DENIED) {
+		return sight;
+	}
+	struct ruling ruling = rules_judge(&plan->rules, path);
+	if (ruling.deny != NULL) {
+		return VISIBILITY_DENIED;
+	}
+	return ruling.protect != NULL ? VISIBILITY_READ : sight;
+}
+
+const struct mount *plan_outside(const struct plan *plan, const char *path) {
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
+			best = m; /* L1: deeper ones follow */
+		}
+	}
+	if (best == NULL || best->kind != MOUNT_BIND || !best->writable) {
+		return NULL;
+	}
+	bool home = plan->home_source != NULL && streq(best->source, plan->home_source);
+	return home ? NULL : best;
+}
+
+static struct visibility_rule rule_of_name(const struct rule *r, enum key_id key) {
+	return (struct visibility_rule){.note = keys[key].name,
+					.origin = &r->origin,
+					.written = r->written,
+					.reason = r->reason};
+}
+
+struct visibility_rule plan_rule_of(const struct plan *plan, const char *path) {
+	enum visibility sight = plan_mount_visibility(plan, path);
+	struct visibility_rule rule = {.note = NULL};
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
+		if (!says_nothing && path_within(path, m->target)) {
+			rule = (struct visibility_rule){
+				.note = m->note, .origin = &m->origin, .at = m->target};
+		}
+	}
+	if (plan->rules.count == 0 || sight == VISIBILITY_NONE || sight == VISIBILITY_DENIED) {
+		return rule;
+	}
+	struct ruling ruling = rules_judge(&plan->rules, path);
+	if (ruling.deny != NULL) {
+		return rule_of_name(ruling.deny, KEY_FS_DENY);
+	}
+	/* In a tree that is read-only anyway no name is. */
+	bool protected_here = ruling.protect != NULL && sight == VISIBILITY_WRITE;
+	return protected_here ? rule_of_name(ruling.protect, KEY_FS_PROTECT) : rule;
+}
+
+/* Mounted at the path as it was written, too, where that is another. */
+static bool is_mounted(const struct plan *plan, const char *path) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_BIND && m->is_file && m->reach == REACH_NONE &&
+		    streq(m->target, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Without mounts a named socket lies in no tree that is shown.  The name reopens a path above
+ * it that is denied; a pattern holds. */
+static bool is_denied_outside(const struct plan *plan, const char *path) {
+	const struct rule *deny = rules_judge(&plan->rules, path).deny;
+	return deny != NULL && !deny->yields;
+}
+
+bool plan_passes_socket(const struct plan *plan, const char *path) {
+	bool named = false;
+	for (size_t i = 0; !named && i < plan->net.nsockets; i++) {
+		named = streq(plan->net.sockets[i].target, path) || is_mounted(plan, path);
+	}
+	return named && plan_visibility(plan, path) != VISIBILITY_DENIED &&
+	       !is_denied_outside(plan, path);
+}
+
+bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino) {
+	if (plan_mount_visibility(plan, path) != VISIBILITY_WRITE) {
+		return true;
+	}
+	for (size_t i = 0; i < plan->net.nsockets; i++) {
+		const struct net_socket *s = &plan->net.sockets[i];
+		if (streq(s->target, path) && s->dev == dev && s->ino == ino) {
+			return true;
+		}
+	}
+	return false;
+}

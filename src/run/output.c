@@ -1,0 +1,185 @@
+/* The command's stdout and stderr: to the caller's descriptor, to a capture, or away.
+ *
+ * Plain read and write: splice(2) refuses appending files, ignores non-blocking
+ * requests on sockets, and cannot count for a cap.
+ *
+ * Should:   move every byte once, in order, as fast as the slower side.
+ * Must not: block, or buffer more than one chunk and the capture (R2).
+ * Fails:    a reader that is gone ends that stream inside (R4); other errors of
+ *           the caller's descriptor are kept for the outcome. */
+#include "run/streams.h"
+
+#include "base/auto.h"
+#include "data/keys.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+
+static size_t least(size_t a, size_t b) {
+	return a < b ? a : b;
+}
+
+static void pump_end(struct output *p) {
+	drop_fd(&p->from);
+}
+
+void output_done(struct output *p) {
+	pump_end(p);
+	outer_fd_done(&p->to);
+	capture_done(&p->kept);
+	free(p->chunk);
+	*p = OUTPUT_NONE;
+}
+
+/* Closing our end makes the command's next write fail as it would have outside (R4). */
+static void pump_fail(struct output *p) {
+	p->error = errno == EPIPE ? 0 : errno;
+	p->len = 0;
+	p->last = true;
+	pump_end(p);
+}
+
+static bool pump_flush(struct output *p) {
+	ssize_t n = outer_fd_write(&p->to, p->chunk + p->at, p->len);
+
+	if (n < 0 && outer_fd_try_later()) {
+		return false;
+	}
+	if (n < 0) {
+		pump_fail(p);
+		return false;
+	}
+	p->at += (size_t)n;
+	p->len -= (size_t)n;
+	return n > 0;
+}
+
+static void pump_accept(struct output *p, size_t len) {
+	size_t pass = p->capped ? least(len, p->pass) : len;
+
+	hint_listen(&p->heard, p->chunk, len);
+	if (p->to.fd < 0) {
+		if (p->keep) {
+			capture_add(&p->kept, p->chunk, len);
+		}
+		return;
+	}
+	if (p->capped) {
+		capture_add(&p->kept, p->chunk + pass, len - pass);
+		p->pass -= pass;
+	}
+	p->at = 0;
+	p->len = pass;
+}
+
+/* True when bytes came. */
+static bool pump_fill(struct output *p, int64_t now) {
+	ssize_t n = read(p->from, p->chunk, least(RELAY_CHUNK, p->left));
+
+	if (n < 0 && outer_fd_try_later()) {
+		return false;
+	}
+	if (n < 0 && errno == EIO && p->pty) {
+		p->rest_until =
+			now + RELAY_REST_MS; /* no process has it open; one may open it again */
+		return false;
+	}
+	if (n <= 0) {
+		pump_end(p);
+		return false;
+	}
+	if (p->draining && !p->pty) {
+		p->left -= (size_t)n;
+	}
+	pump_accept(p, (size_t)n);
+	return true;
+}
+
+void output_poll(const struct output *p, int64_t now, struct pollfd *slot) {
+	if (p->len > 0) {
+		*slot = (struct pollfd){.fd = p->to.fd, .events = POLLOUT};
+	} else if (p->from >= 0 && now >= p->rest_until) {
+		*slot = (struct pollfd){.fd = p->from, .events = POLLIN};
+	}
+}
+
+bool output_step(struct output *p, int64_t now, short seen) {
+	bool moved;
+
+	if (seen == 0) {
+		return false;
+	}
+	if (p->len > 0) {
+		return pump_flush(p);
+	}
+	if (p->from < 0) {
+		return false;
+	}
+	moved = pump_fill(p, now);
+	if (p->len > 0 && !p->to.may_block) {
+		(void)pump_flush(p); /* saves a poll; what does not fit waits */
+	}
+	return moved;
+}
+
+/* The held tail takes the chunk's place and is written like any other. */
+static void pump_stage_tail(struct output *p) {
+	size_t len = 0;
+	char *tail;
+
+	p->last = true;
+	if (!p->capped) {
+		return;
+	}
+	tail = capture_take(&p->kept, &len);
+	if (tail == NULL) {
+		return; /* counted as dropped */
+	}
+	free(p->chunk);
+	p->chunk = tail;
+	p->at = 0;
+	p->len = len;
+}
+
+/* Everything inside is dead, so what a pipe holds now is all there will be.  A
+ * process out here that got hold of the other end cannot prolong this. */
+static void pump_begin_drain(struct output *p) {
+	int waiting = 0;
+
+	if (p->draining) {
+		return;
+	}
+	p->draining = true;
+	if (p->from >= 0 && !p->pty) {
+		(void)ioctl(p->from, FIONREAD, &waiting); /* a pipe always answers */
+		p->left = (size_t)waiting;
+	}
+}
+
+/* True while the caller's descriptor has yet to take something. */
+bool output_drain(struct output *p) {
+	pump_begin_drain(p);
+	while (p->from >= 0 && p->len == 0) {
+		struct pollfd slot = {.fd = p->from, .events = POLLIN};
+		/* Polling first makes the kernel deliver what is still inside a pty. */
+		if (p->left == 0 || poll(&slot, 1, 0) <= 0 || !pump_fill(p, 0)) {
+			pump_end(p);
+		}
+	}
+	if (p->from < 0 && p->len == 0 && !p->last) {
+		pump_stage_tail(p);
+	}
+	return p->len > 0;
+}
+
+uint64_t output_dropped(const struct output *p) {
+	uint64_t stuck = p->len;
+
+	if (p->draining && p->from >= 0 && !p->pty) {
+		stuck += p->left;
+	}
+	if (p->capped && !p->last) {
+		stuck += p->kept.tail_len;
+	}
+	return p->kept.dropped + stuck;
+}

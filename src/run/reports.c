@@ -1,0 +1,133 @@
+#include "run/reports.h"
+
+#include "base/auto.h"
+#include "linux/follow.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+void reports_init(struct reports *s) {
+	/* Who never reports an end was killed. */
+	*s = (struct reports){.pty = -1, .end.status = SIGKILL};
+}
+
+void reports_done(struct reports *s) {
+	if (s->pty >= 0) {
+		(void)close(take_fd(&s->pty)); /* a pty that nobody relayed */
+	}
+}
+
+static void reports_take(struct reports *s, const struct child *c, const struct report *report,
+			 int fd) {
+	auto_fd master = fd;
+
+	switch ((enum report_kind)report->kind) {
+	case REPORT_ERROR:
+		s->failed = s->over = true;
+		s->err = report->err;
+		break;
+	case REPORT_PTY:
+		if (s->pty < 0) {
+			s->pty = take_fd(&master);
+		}
+		break;
+	case REPORT_PEER:
+		spawn_give_peer(c, take_fd(&master), report->status);
+		break;
+	case REPORT_VIEW:
+		follow_begin(c->follow, take_fd(&master));
+		break;
+	case REPORT_STARTED:
+		s->begun = true;
+		break;
+	case REPORT_STOPPED:
+		s->stopped = true;
+		s->halted = WIFSTOPPED(report->status);
+		break;
+	case REPORT_EXIT:
+		s->begun = s->ended = s->over = true;
+		s->end.status = report->status;
+		s->end.timed_out = report->timed_out != 0;
+		break;
+	}
+}
+
+void reports_read(struct reports *s, const struct child *c) {
+	while (!s->over) {
+		struct report report;
+		int fd = -1;
+		int got = spawn_read(c, &report, &fd);
+		if (got == 0) {
+			return;
+		}
+		if (got < 0) {
+			s->over = true;
+			return;
+		}
+		reports_take(s, c, &report, fd);
+	}
+}
+
+void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
+	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
+	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
+	resolv_watch_poll(&c->gate.teller, &slots[2]);
+	for (size_t i = 0; i < SAMPLERS; i++) {
+		slots[3 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
+	}
+}
+
+/* A sampler has ended.  Either it has killed the run; or it was killed itself, and then the
+ * run must not go on without its limit. */
+static void sampler_ended(struct reports *s, const struct child *c) {
+	reports_read(s, c);
+	if (!s->over) {
+		samplers_lost(c->fate);
+		s->over = true;
+	}
+}
+
+void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]) {
+	resolv_watch_step(&c->gate.teller, &slots[2]);
+	if (slots[0].revents != 0 || slots[1].revents != 0) {
+		reports_read(s, c);
+	}
+	if (slots[1].revents != 0) {
+		s->over = true; /* pid 1 is gone; all that it sent has been read */
+	}
+	for (size_t i = 0; i < SAMPLERS && !s->over; i++) {
+		if (slots[3 + i].revents != 0) {
+			sampler_ended(s, c);
+		}
+	}
+}
+
+void reports_settle(struct reports *s, const struct run_state_copy *f) {
+	if (s->ended || s->failed) {
+		return;
+	}
+	s->begun = s->begun || f->begun || f->ended;
+	s->end.timed_out = s->end.timed_out || f->timed_out;
+	if (f->ended) {
+		s->end.status = f->status;
+	} else {
+		s->end.lost = true;
+	}
+}
+
+int reports_check(const struct reports *s, struct err *e) {
+	if (s->failed) {
+		*e = s->err;
+		return -1;
+	}
+	if (!s->begun && s->end.forced) {
+		return err_set(e, ERR_SETUP, "run",
+			       "the run was ended (%s) before the command could start",
+			       outcome_reason_name(s->end.force));
+	}
+	if (!s->begun) {
+		return err_set(e, ERR_SETUP, "run",
+			       "the sandbox's first process died before it could report");
+	}
+	return 0;
+}

@@ -1,0 +1,222 @@
+/* The command's stdin.
+ *
+ * A command rarely reads all of what its caller has, and the caller may want the
+ * rest: `while read line; do corral run ...; done <list`.  So the rest stays with
+ * the caller (R3): a file's position is moved back, and a pipe is looked at with
+ * tee(2) and taken from only when the command has really read.
+ *
+ * Should:   give the command what it reads, when it reads it.
+ * Must not: hand the caller's pipe itself to the command, which could open it
+ *           again for writing and speak to whoever reads it next.
+ * Fails:    a source that cannot be read is end-of-file inside, and the outcome
+ *           says so: what follows an input that was cut short is not a success. */
+#include "run/streams.h"
+
+#include "base/auto.h"
+#include "run/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* The command sees end-of-file; what it has not read yet can still be counted. */
+void stdin_feed_end(struct stdin_feed *f) {
+	drop_fd(&f->to);
+}
+
+void stdin_feed_give_back(int source, int pipe, size_t held, uint64_t given) {
+	int waiting = 0;
+	uint64_t back = held;
+
+	if (pipe >= 0 && ioctl(pipe, FIONREAD, &waiting) == 0 && waiting > 0) {
+		back += (uint64_t)waiting;
+	}
+	/* The command may have written into its own stdin to make the count grow (R3). */
+	if (back > given) {
+		back = given;
+	}
+	if (back > 0) {
+		(void)lseek(source, -(off_t)back, SEEK_CUR); /* it was seekable when we began */
+	}
+}
+
+/* ---- a pipe: shown with tee(2), and taken only when the command has read it ---- */
+
+/* Takes from the caller's pipe what the command has read of the bytes it was shown. */
+static void feed_take(struct stdin_feed *f) {
+	int waiting = 0;
+
+	if (ioctl(f->unread, FIONREAD, &waiting) != 0 || waiting < 0) {
+		waiting = 0;
+	}
+	/* The command may have written into its own stdin to make the count grow (R3). */
+	size_t left = (size_t)waiting < f->ahead ? (size_t)waiting : f->ahead;
+	while (f->ahead > left) {
+		size_t most = f->ahead - left < RELAY_CHUNK ? f->ahead - left : RELAY_CHUNK;
+		ssize_t n = outer_fd_read(&f->from, f->chunk, most);
+		if (n <= 0 && !(n < 0 && errno == EINTR)) {
+			f->ahead = left; /* another reader of the caller's took them */
+			return;
+		}
+		f->ahead -= n > 0 ? (size_t)n : 0;
+		f->given += n > 0 ? (uint64_t)n : 0;
+	}
+}
+
+static void feed_stop_peeking(struct stdin_feed *f) {
+	f->peeks = false;
+	drop_fd(&f->unread);
+	(void)fcntl(f->to, F_SETPIPE_SZ, (int)RELAY_CHUNK); /* slower, but right, without it */
+}
+
+static void feed_show(struct stdin_feed *f) {
+	ssize_t n = tee(f->from.fd, f->to, RELAY_CHUNK, SPLICE_F_NONBLOCK);
+
+	if (n < 0 && outer_fd_try_later()) {
+		return;
+	}
+	if (n <= 0) {
+		stdin_feed_end(f);
+		return;
+	}
+	f->ahead = (size_t)n;
+}
+
+/* Our pipe holds one buffer, so it has room exactly when the command has read
+ * all of it. */
+static void feed_step_pipe(struct stdin_feed *f, short from, short to) {
+	if (f->ahead > 0 && (to & POLLOUT) != 0) {
+		feed_take(f);
+		if (f->given > FEED_PEEK_MAX) {
+			feed_stop_peeking(f);
+		}
+	} else if (f->ahead == 0 && from != 0) {
+		feed_show(f);
+	}
+}
+
+static void feed_poll_pipe(const struct stdin_feed *f, struct pollfd *from, struct pollfd *to) {
+	*to = (struct pollfd){.fd = f->to, .events = f->ahead > 0 ? POLLOUT : 0};
+	if (f->ahead == 0) {
+		*from = (struct pollfd){.fd = f->from.fd, .events = POLLIN};
+	}
+}
+
+void stdin_feed_done(struct stdin_feed *f) {
+	stdin_feed_end(f);
+	if (f->unread >= 0 && f->peeks) {
+		feed_take(f);
+	} else if (f->unread >= 0) {
+		stdin_feed_give_back(f->from.fd, f->unread, f->len, f->given);
+	}
+	drop_fd(&f->unread);
+	outer_fd_done(&f->from);
+	free(f->chunk);
+	*f = FEED_NONE;
+}
+
+static void feed_flush(struct stdin_feed *f) {
+	ssize_t n = write(f->to, f->chunk + f->at, f->len);
+
+	if (n < 0 && outer_fd_try_later()) {
+		return;
+	}
+	if (n < 0) {
+		stdin_feed_end(f);
+		return;
+	}
+	f->at += (size_t)n;
+	f->len -= (size_t)n;
+	f->room = false;
+}
+
+static bool holds_key(const struct stdin_feed *f, int key) {
+	cc_t byte = f->modes->c_cc[key];
+
+	return byte != _POSIX_VDISABLE && memchr(f->chunk, byte, f->len) != NULL;
+}
+
+/* The pty inside acts on these; the supervisor has to know that a person typed them. */
+static void feed_look(struct stdin_feed *f) {
+	if (f->modes != NULL) {
+		f->typed_stop = f->typed_stop || holds_key(f, VSUSP);
+		f->typed_end = f->typed_end || holds_key(f, VINTR) || holds_key(f, VQUIT);
+	}
+}
+
+static void feed_fill(struct stdin_feed *f, int64_t now) {
+	/* A seekable source can take a large leftover back; of any other we read
+	 * only what a pipe with room is sure to take. */
+	size_t most = f->from.seekable ? RELAY_CHUNK : PIPE_BUF;
+	ssize_t n;
+
+	if (f->from.terminal && terminal_background(f->from.fd)) {
+		f->rest_until = now + RELAY_REST_MS; /* reading would stop us with SIGTTIN */
+		return;
+	}
+	n = outer_fd_read(&f->from, f->chunk, most);
+	if (n < 0 && outer_fd_try_later()) {
+		return;
+	}
+	if (n <= 0) {
+		f->error = n < 0 ? errno : 0;
+		stdin_feed_end(f);
+		return;
+	}
+	f->given += (uint64_t)n;
+	f->at = 0;
+	f->len = (size_t)n;
+	feed_look(f);
+	feed_flush(f);
+}
+
+/* First for room, then for data, then again: bytes that the command may never
+ * want stay with the caller. */
+void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *from,
+		     struct pollfd *to) {
+	bool rests = now < f->rest_until;
+
+	if (f->to < 0) {
+		return;
+	}
+	if (f->peeks) {
+		feed_poll_pipe(f, from, to);
+		return;
+	}
+	if (!f->pty) {
+		*to = (struct pollfd){.fd = f->to}; /* POLLERR: the command closed its stdin */
+	}
+	if (rests) {
+		return;
+	}
+	if (f->len > 0 || !f->room) {
+		*to = (struct pollfd){.fd = f->to, .events = POLLOUT};
+	} else {
+		*from = (struct pollfd){.fd = f->from.fd, .events = POLLIN};
+	}
+}
+
+void stdin_feed_step(struct stdin_feed *f, int64_t now, short from, short to) {
+	if (f->to < 0) {
+		return;
+	}
+	if ((to & (POLLERR | POLLNVAL)) != 0) {
+		stdin_feed_end(f);
+	} else if (f->peeks) {
+		feed_step_pipe(f, from, to);
+	} else if (f->len > 0 && to != 0) {
+		if ((to & POLLOUT) == 0) {
+			f->rest_until =
+				now + RELAY_REST_MS; /* a full pty that no process has open */
+		}
+		feed_flush(f);
+	} else if (!f->room && to != 0) {
+		f->room = true;
+	} else if (from != 0) {
+		feed_fill(f, now);
+	}
+}

@@ -1,0 +1,266 @@
+/* Bytes between the caller's descriptors and the command's.
+ *
+ * Nothing of the caller's is handed on: everything passes through a pipe of ours.
+ * A regular file could be truncated or rewritten, a socket can carry descriptors,
+ * a terminal can be typed into by whoever holds it, and a pipe can be opened again
+ * through /proc in the other direction, to read what others wrote into it.
+ *
+ * Should:   open, join and drain the three streams.
+ * Must not: let a descriptor of the caller's become one of the command's.
+ * Fails:    closed: without its streams the command does not start. */
+#include "run/streams.h"
+
+#include "base/auto.h"
+#include "data/keys.h"
+#include "run/run.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define ONE_BUFFER 4096
+
+/* The kernel's fixed number for /dev/null. */
+#define NULL_MAJOR 1
+#define NULL_MINOR 3
+
+static void streams_clear(struct streams *s) {
+	*s = (struct streams){.feed = FEED_NONE};
+	for (size_t i = 0; i < ARRAY_LEN(s->inside); i++) {
+		s->inside[i] = -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
+		s->pumps[i] = OUTPUT_NONE;
+	}
+}
+
+/* ours_writes: which end we keep. */
+static int pipe_open(bool ours_writes, int *ret_ours, int *ret_inside, struct err *e) {
+	int ends[2];
+	int ours = ours_writes ? 1 : 0;
+
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		return err_sys(e, "run", "cannot make a pipe for the command's streams");
+	}
+	*ret_ours = ends[ours];
+	*ret_inside = ends[1 - ours];
+	if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) != 0) {
+		return err_sys(e, "run", "cannot make a pipe non-blocking");
+	}
+	return 0;
+}
+
+static int chunk_new(char **ret, struct err *e) {
+	*ret = malloc(RELAY_CHUNK);
+	return *ret != NULL ? 0 : err_memory(e, "run");
+}
+
+/* The caller's /dev/null is as good as none: the command gets the sandbox's own,
+ * which it can tell from a pipe, and nothing has to be relayed. */
+static int without_null(int fd) {
+	struct stat st;
+	bool null = fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+		    st.st_rdev == makedev(NULL_MAJOR, NULL_MINOR);
+
+	return null ? RUN_NULL : fd;
+}
+
+static bool same_file(int a, int b) {
+	struct stat x, y;
+
+	return a >= 0 && b >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static int check_open(enum stream which, int fd, struct err *e) {
+	if (fd == RUN_NULL || (fd == RUN_CAPTURE && which != STREAM_IN)) {
+		return 0;
+	}
+	if (fd >= 0 && fcntl(fd, F_GETFD) >= 0) {
+		return 0;
+	}
+	return err_set(e, ERR_USAGE, "run", "descriptor %d, given for a stream, is not open", fd);
+}
+
+static int open_feed(struct streams *s, int fd, struct err *e) {
+	struct stdin_feed *f = &s->feed;
+
+	if (fd == RUN_NULL) {
+		return 0;
+	}
+	outer_fd_init(&f->from, fd, O_RDONLY);
+	if (chunk_new(&f->chunk, e) != 0 ||
+	    pipe_open(true, &f->to, &s->inside[STREAM_IN], e) != 0) {
+		return -1;
+	}
+	/* One buffer only: stdin_feed.c has to see when the command has read it. */
+	f->peeks = f->from.pipe;
+	if (f->peeks && fcntl(f->to, F_SETPIPE_SZ, ONE_BUFFER) < 0) {
+		return err_sys(e, "run", "cannot size the pipe for the command's stdin");
+	}
+	return 0;
+}
+
+static void pump_aim(struct output *p, int fd, int64_t limit) {
+	p->keep = fd == RUN_CAPTURE;
+	capture_init(&p->kept, limit);
+	if (fd < 0) {
+		return;
+	}
+	outer_fd_init(&p->to, fd, O_WRONLY);
+	p->capped = limit != LIMIT_NONE;
+	if (p->capped) {
+		/* The head goes straight through; the capture holds only the tail. */
+		p->pass = capture_head_share(limit);
+		p->kept.head_max = 0;
+	}
+}
+
+static int open_pump(struct streams *s, enum stream which, const struct stream_wish *wish,
+		     struct err *e) {
+	struct output *p = &s->pumps[which - STREAM_OUT];
+	int fd = wish->fds[which];
+
+	if (fd == RUN_NULL && !wish->watched) {
+		return 0;
+	}
+	pump_aim(p, fd, wish->limit);
+	if (chunk_new(&p->chunk, e) != 0) {
+		return -1;
+	}
+	return pipe_open(false, &p->from, &s->inside[which], e);
+}
+
+/* stdout and stderr that go to one file share one pipe: their order stays. */
+static int join_err(struct streams *s, struct err *e) {
+	s->inside[STREAM_ERR] = fcntl(s->inside[STREAM_OUT], F_DUPFD_CLOEXEC, 0);
+	if (s->inside[STREAM_ERR] < 0) {
+		return err_sys(e, "run", "cannot duplicate the command's output pipe");
+	}
+	return 0;
+}
+
+static int open_all(struct streams *s, const struct stream_wish *wish, struct err *e) {
+	if (wish->terminal) {
+		if (wish->fds[STREAM_IN] >= 0) {
+			outer_fd_init(&s->feed.from, wish->fds[STREAM_IN], O_RDONLY);
+		}
+		pump_aim(&s->pumps[0], wish->fds[STREAM_OUT], wish->limit);
+		return 0;
+	}
+	if (open_feed(s, wish->fds[STREAM_IN], e) != 0 || open_pump(s, STREAM_OUT, wish, e) != 0) {
+		return -1;
+	}
+	if (s->pumps[0].to.fd >= 0 && same_file(wish->fds[STREAM_OUT], wish->fds[STREAM_ERR])) {
+		return join_err(s, e);
+	}
+	return open_pump(s, STREAM_ERR, wish, e);
+}
+
+int streams_open(struct streams *s, const struct stream_wish *given, struct err *e) {
+	struct stream_wish wish = *given;
+
+	streams_clear(s);
+	for (enum stream i = STREAM_IN; i < STREAM_COUNT; i++) {
+		if (check_open(i, wish.fds[i], e) != 0) {
+			return -1;
+		}
+		wish.fds[i] = without_null(wish.fds[i]);
+	}
+	if (open_all(s, &wish, e) != 0) {
+		streams_started(s);
+		streams_done(s);
+		return -1;
+	}
+	return 0;
+}
+
+void streams_started(struct streams *s) {
+	if (s->feed.to >= 0 && (s->feed.from.seekable || s->feed.peeks)) {
+		s->feed.unread = take_fd(&s->inside[STREAM_IN]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(s->inside); i++) {
+		drop_fd(&s->inside[i]);
+	}
+}
+
+int streams_attach(struct streams *s, int master, struct err *e) {
+	struct stdin_feed *f = &s->feed;
+	struct output *p = &s->pumps[0];
+
+	p->from = master;
+	p->pty = f->pty = true;
+	if (fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) != 0) {
+		return err_sys(e, "run", "cannot make the pty non-blocking");
+	}
+	if (chunk_new(&p->chunk, e) != 0) {
+		return -1;
+	}
+	if (f->from.fd < 0) {
+		return 0;
+	}
+	f->to = fcntl(master, F_DUPFD_CLOEXEC, 0);
+	if (f->to < 0) {
+		return err_sys(e, "run", "cannot duplicate the pty");
+	}
+	return chunk_new(&f->chunk, e);
+}
+
+void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STREAM_SLOTS]) {
+	for (size_t i = 0; i < STREAM_SLOTS; i++) {
+		slots[i] = (struct pollfd){.fd = -1};
+	}
+	stdin_feed_poll(&s->feed, now, &slots[0], &slots[1]);
+	output_poll(&s->pumps[0], now, &slots[2]);
+	output_poll(&s->pumps[1], now, &slots[3]);
+}
+
+bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STREAM_SLOTS]) {
+	bool moved;
+
+	stdin_feed_step(&s->feed, now, slots[0].revents, slots[1].revents);
+	moved = output_step(&s->pumps[0], now, slots[2].revents);
+	moved |= output_step(&s->pumps[1], now, slots[3].revents);
+	if (s->feed.pty && s->pumps[0].from < 0) {
+		stdin_feed_end(
+			&s->feed); /* its copy of the pty would keep the hang-up from the command */
+	}
+	return moved;
+}
+
+bool streams_held(const struct streams *s) {
+	return s->pumps[0].len > 0 || s->pumps[1].len > 0;
+}
+
+int64_t streams_wake(const struct streams *s, int64_t now) {
+	const int64_t rests[] = {
+		s->feed.to >= 0 ? s->feed.rest_until : 0,
+		s->pumps[0].from >= 0 ? s->pumps[0].rest_until : 0,
+	};
+	int64_t first = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
+		if (rests[i] > now && (first < 0 || rests[i] < first)) {
+			first = rests[i];
+		}
+	}
+	return first;
+}
+
+bool streams_drain(struct streams *s) {
+	bool waits = false;
+
+	stdin_feed_done(&s->feed);
+	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
+		waits |= output_drain(&s->pumps[i]);
+	}
+	return waits;
+}
+
+void streams_done(struct streams *s) {
+	streams_started(s);
+	stdin_feed_done(&s->feed);
+	output_done(&s->pumps[0]);
+	output_done(&s->pumps[1]);
+}

@@ -1,0 +1,393 @@
+/* Plants bait, has the probe try it outside and inside, and compares what the
+ * host then shows with what the run reported.
+ *
+ * Should:   use corral_run() as any caller does, and take the claim from the
+ *           result of that very run; count a check that could not be made and
+ *           that the report claims as failed.
+ * Must not: use the caller's own files, processes or variables as bait.
+ * Fails:    -1 only when nothing could be tried; a broken boundary is a finding. */
+#include "selftest/selftest.h"
+
+#include "base/auto.h"
+#include "base/credentials.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "data/acts.h"
+#include "linux/probe.h"
+
+#include <stdio.h>
+
+static const char *const verdict_names[VERDICT_COUNT] = {
+	[VERDICT_PASS] = "pass",
+	[VERDICT_LIMIT] = "limit",
+	[VERDICT_FAIL] = "fail",
+	[VERDICT_SKIP] = "skip",
+};
+
+const char *selftest_verdict_name(enum verdict v) {
+	return verdict_names[v];
+}
+
+/* ---- verdicts ---- */
+
+static void conclude(struct finding *f, enum verdict v, const char *why, const char *more) {
+	f->verdict = v;
+	(void)snprintf(f->reason, sizeof f->reason, "%s%s%s", why, more[0] == '\0' ? "" : ": ",
+		       more);
+}
+
+/* A weaker promise covers only what its reason says. */
+static bool is_known(const struct finding *f) {
+	const char *why = f->reported.why == NULL ? "" : f->reported.why;
+	return f->reported.state == STATE_ABSENT ||
+	       (f->check->known_by != NULL && strstr(why, f->check->known_by) != NULL);
+}
+
+void selftest_finding_judge(struct finding *f) {
+	bool promised = f->check->guarantee != GUARANTEE_COUNT;
+
+	f->required = !promised || f->reported.state == STATE_ENFORCED;
+	if (!f->outside.happened || !f->outside.effect) {
+		conclude(f, VERDICT_SKIP, "the control outside does not succeed either",
+			 f->outside.said);
+	} else if (!f->inside.happened) {
+		conclude(f, VERDICT_SKIP, "the attempt did not take place", f->inside.said);
+	} else if (f->granted) {
+		conclude(f, f->inside.effect ? VERDICT_PASS : VERDICT_FAIL,
+			 f->inside.effect ? "" : "the policy allows it, and it did not succeed",
+			 f->inside.effect ? "" : f->inside.said);
+	} else if (!f->inside.effect) {
+		conclude(f, VERDICT_PASS, "", "");
+	} else if (!promised) {
+		conclude(f, VERDICT_FAIL, "it does not hold", f->inside.said);
+	} else if (f->required) {
+		conclude(f, VERDICT_FAIL, "the report claims what this test disproves",
+			 f->inside.said);
+	} else if (is_known(f)) {
+		conclude(f, VERDICT_LIMIT, "as reported", f->reported.why);
+	} else {
+		conclude(f, VERDICT_FAIL, "it succeeded, and the report gives another weakness",
+			 f->reported.why == NULL ? "" : f->reported.why);
+	}
+}
+
+bool selftest_finding_fails(const struct finding *f) {
+	return f->verdict == VERDICT_FAIL || (f->verdict == VERDICT_SKIP && f->required);
+}
+
+/* ---- attempts ---- */
+
+char *selftest_word(struct selftest *t, const char *word, bool inside) {
+	const struct bait *b = &t->bait;
+	const char *rest = strchr(word, ':');
+	size_t half = strlen(b->token) / 2;
+
+	if (rest == NULL) {
+		return arena_strdup(&t->arena, word);
+	}
+	rest++;
+	if (str_starts(word, "ws:")) {
+		return inside ? path_join(&t->arena, t->planned.plan.workspace_at, rest)
+			      : arena_printf(&t->arena, "%s/ws/%s", b->dir, rest);
+	}
+	if (str_starts(word, "dir:")) {
+		return path_join(&t->arena, b->dir, rest);
+	}
+	if (str_starts(word, "tcp:") || str_starts(word, "udp:")) {
+		return arena_printf(&t->arena, "%u",
+				    b->port[word[0] == 't' ? LISTEN_TCP : LISTEN_UDP]);
+	}
+	if (str_starts(word, "pid:")) {
+		return arena_printf(&t->arena, "%d", (int)b->sleeper);
+	}
+	if (str_starts(word, "head:")) {
+		return arena_strndup(&t->arena, b->token, half);
+	}
+	/* The sleeper's own words, so that no other process of the test is found. */
+	return str_starts(word, "tail:") ? arena_printf(&t->arena, "%s-sleeper", b->token + half)
+					 : arena_strdup(&t->arena, b->token);
+}
+
+/* NULL when memory is out. */
+static char **compose(struct selftest *t, const struct check *c, bool inside) {
+	size_t n = 0;
+	char **words = arena_array(&t->arena, ARRAY_LEN(c->act) + 4, sizeof *words);
+
+	if (words == NULL) {
+		return NULL;
+	}
+	words[n++] = arena_strdup(&t->arena, t->bait.program);
+	words[n++] = arena_strdup(&t->arena, PROBE_WORD);
+	if (c->child) {
+		words[n++] = arena_strdup(&t->arena, ACT_CHILD);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(c->act) && c->act[i] != NULL; i++) {
+		words[n++] = selftest_word(t, c->act[i], inside);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (words[i] == NULL) {
+			return NULL;
+		}
+	}
+	return words;
+}
+
+/* What the probe printed last. */
+static void hear(struct seen *seen, const char *out) {
+	const char *refused = strstr(out, PROBE_REFUSED);
+
+	seen->happened = refused != NULL || strstr(out, PROBE_DONE) != NULL;
+	if (refused != NULL) {
+		refused += strlen(PROBE_REFUSED);
+		(void)snprintf(seen->said, sizeof seen->said, "%.*s", (int)strcspn(refused, "\n"),
+			       refused);
+	} else {
+		(void)snprintf(seen->said, sizeof seen->said, "%s",
+			       seen->happened ? "done" : "the probe said nothing");
+	}
+}
+
+/* A probe that the kernel killed had its act refused, as hard as can be. */
+static void hear_result(struct seen *seen, const struct corral_result *result) {
+	const char *out = corral_result_stdout(result, NULL, NULL);
+
+	hear(seen, out == NULL ? "" : out);
+	if (!seen->happened && corral_result_signal(result) > 0) {
+		seen->happened = true;
+		(void)snprintf(seen->said, sizeof seen->said, "killed by signal %d",
+			       corral_result_signal(result));
+	}
+}
+
+static void take_report(struct selftest *t, struct finding *f,
+			const struct guarantee_report *made) {
+	if (f->check->guarantee != GUARANTEE_COUNT) {
+		const struct guarantee_report *p = &made[f->check->guarantee];
+		f->reported.state = p->state;
+		f->reported.why = p->why == NULL ? NULL : arena_strdup(&t->arena, p->why);
+	}
+}
+
+static int set_all(struct corral_policy *policy, const char *const settings[][2],
+		   struct corral_error *err) {
+	for (size_t i = 0; settings != NULL && settings[i][0] != NULL; i++) {
+		if (corral_policy_set_from(policy, settings[i][0], settings[i][1], "corral test",
+					   err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *const *words,
+				   const char *const settings[][2]) {
+	struct corral_policy own;
+	struct corral_result *result = NULL;
+	struct corral_error err = {0};
+
+	policy_derive(&t->policy, &own);
+	if (set_all(&own, settings, &err) == 0 &&
+	    corral_run(&own, (const char *const *)words, NULL, &result, &err) == 0) {
+		take_report(t, f, result->enforcement.guarantees);
+		hear_result(&f->inside, result);
+	} else {
+		take_report(t, f, t->planned.plan.guarantees);
+		(void)snprintf(f->inside.said, sizeof f->inside.said, "%.20s: %.130s", err.layer,
+			       err.message);
+	}
+	arena_done(&own.arena);
+	return result;
+}
+
+/* Whether the plan shows this very file of the host, and not another thing that
+ * has its name inside. */
+static bool plan_shows(const struct plan *plan, const char *path) {
+	const struct mount *over = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(path, plan->mounts[i].target)) {
+			over = &plan->mounts[i]; /* L1: deeper ones follow */
+		}
+	}
+	return over != NULL && over->kind == MOUNT_BIND &&
+	       plan_visibility(plan, path) >= VISIBILITY_READ;
+}
+
+static bool policy_grants(const struct selftest *t, const struct check *c, const char *path) {
+	if (str_starts(c->act[1], "ws:")) {
+		/* What is kept apart does not reach the host. */
+		return policy_num(&t->planned.policy, KEY_MODE) != MODE_READ_ONLY &&
+		       t->planned.plan.cow_dir == NULL;
+	}
+	return plan_shows(&t->planned.plan, path);
+}
+
+void selftest_attempt(struct selftest *t, struct finding *f) {
+	const struct check *c = f->check;
+	char **outside = compose(t, c, false), **inside = compose(t, c, true);
+	char *target = c->act[1] == NULL ? NULL : selftest_word(t, c->act[1], false);
+	struct buf out;
+
+	if (outside == NULL || inside == NULL) {
+		return; /* nothing happened: a skip, which says so */
+	}
+	buf_init(&out);
+	(void)outside_run(&t->bait, outside, 0, &out); /* judged by its effect */
+	const char *text = out.data == NULL ? "" : out.data;
+	hear(&f->outside, text);
+	f->outside.effect = c->effect(&t->bait, target, text);
+	buf_done(&out);
+	inside = compose(t, c, true); /* the control may have put another sleeper in place */
+	if (inside == NULL) {
+		return;
+	}
+	f->granted = c->by_policy && policy_grants(t, c, inside[3]);
+	struct corral_result *result = selftest_run(t, f, inside, NULL);
+	if (result != NULL) {
+		text = corral_result_stdout(result, NULL, NULL);
+		f->inside.effect = c->effect(&t->bait, target, text == NULL ? "" : text);
+		corral_result_free(result);
+	}
+}
+
+/* ---- the whole ---- */
+
+/* What the bait needs of the policy, above whatever the caller asked for. */
+static int settle(struct selftest *t, struct corral_error *err) {
+	const struct bait_path ws = bait_path(&t->bait, "ws"),
+			       readable = bait_path(&t->bait, "readable");
+	const char *const settings[][2] = {
+		{"workspace", ws.text},
+		{"fs.read", t->bait.program},
+		{"fs.read", readable.text},
+		{"limits.timeout", "10s"}, /* an attempt that hangs ends the test soon */
+		{NULL, NULL},
+	};
+	return set_all(&t->policy, settings, err);
+}
+
+/* Denies and protections of ours, on hosts that cannot keep them as well: the
+ * caller's own have been planned for without this excuse. */
+static int settle_denials(struct selftest *t, struct corral_error *err) {
+	const struct bait_path denied = bait_path(&t->bait, "ws/denied"),
+			       kept = bait_path(&t->bait, "ws/kept");
+	const char *const settings[][2] = {
+		{"fs.deny", denied.text},
+		{"fs.protect", kept.text},
+		{"allow_degraded", guarantee_name(GUARANTEE_FS_DENY)},
+		{NULL, NULL},
+	};
+	return set_all(&t->policy, settings, err);
+}
+
+static int plan(struct selftest *t, struct err *e) {
+	struct prepared plain = {0};
+	struct corral_error err;
+
+	if (settle(t, &err) != 0) {
+		return err_set(e, ERR_SETUP, "test", "%s", err.message);
+	}
+	int rc = prepared_plan(&t->policy, false, &plain, e);
+	arena_done(&plain.arena);
+	if (rc != 0) {
+		return -1;
+	}
+	if (settle_denials(t, &err) != 0) {
+		return err_set(e, ERR_SETUP, "test", "%s", err.message);
+	}
+	if (prepared_plan(&t->policy, false, &t->planned, e) != 0) {
+		return -1;
+	}
+	probe_cgroups(&t->planned.host); /* where a group could be left */
+	return 0;
+}
+
+static int plant(struct selftest *t, const struct corral_policy *policy, const char *program,
+		 struct err *e) {
+	if (bait_plant(&t->arena, program, &t->bait, e) != 0) {
+		return -1;
+	}
+	t->plant = (struct plant){
+		.environ = (const char *const *)t->bait.environ,
+		.home = path_join(&t->arena, t->bait.dir, "home"),
+		.state_dir = path_join(&t->arena, t->bait.dir, "state"),
+	};
+	t->before = outside_restraint();
+	t->findings = arena_array(&t->arena, checks_count, sizeof *t->findings);
+	if (t->plant.home == NULL || t->plant.state_dir == NULL || t->findings == NULL) {
+		return err_memory(e, "test");
+	}
+	policy_derive(policy, &t->policy);
+	t->policy.plant = &t->plant;
+	return plan(t, e);
+}
+
+static int check_inputs(const struct corral_policy *policy, const char *program, struct err *e) {
+	if (policy == NULL || program == NULL || program[0] != '/') {
+		return err_set(e, ERR_USAGE, "library",
+			       "a policy and the absolute path of the corral program are needed");
+	}
+	if (policy->stream != NULL) {
+		(void)err_set(e, ERR_USAGE, "test",
+			      "a policy from %s is read once, and the test needs it many times",
+			      policy->file);
+		return err_fix(e, "put it into a file");
+	}
+	if (access(program, X_OK) != 0) {
+		return err_sys_at(e, "test", "the probe cannot be executed", program);
+	}
+	return credentials_check(e); /* before bait is planted */
+}
+
+static int test_all(struct selftest *t, const struct corral_policy *policy, const char *program,
+		    struct err *e) {
+	int64_t began = clock_ms();
+
+	if (check_inputs(policy, program, e) != 0 || plant(t, policy, program, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < checks_count; i++) {
+		struct finding *f = &t->findings[t->nfindings++];
+		f->check = &checks[i];
+		(checks[i].own != NULL ? checks[i].own : selftest_attempt)(t, f);
+		selftest_finding_judge(f);
+	}
+	t->duration_ms = clock_ms() - began;
+	return 0;
+}
+
+int corral_selftest(const struct corral_policy *policy, const char *program,
+		    enum corral_format format, char **text, int *failed, struct corral_error *err) {
+	struct err e = {0};
+	struct buf out;
+	int bad = 0;
+
+	if (lib_need(policy, "the policy", err) != 0 ||
+	    lib_need(program, "the path of the program", err) != 0 ||
+	    lib_need(text, "the place for the text", err) != 0) {
+		return -1;
+	}
+	auto_free struct selftest *t = calloc(1, sizeof *t);
+	if (t == NULL) {
+		(void)err_memory(&e, "library");
+		return lib_fail(&e, err);
+	}
+	buf_init(&out);
+	int rc = test_all(t, policy, program, &e);
+	(void)bait_remove(&t->bait); /* gone already, unless the test stopped half-way */
+	if (rc == 0) {
+		(format == CORRAL_JSON ? selftest_json : selftest_text)(t, &out);
+		rc = lib_give(&out, text, &e);
+	}
+	for (size_t i = 0; i < t->nfindings; i++) {
+		bad += selftest_finding_fails(&t->findings[i]);
+	}
+	if (rc == 0 && failed != NULL) {
+		*failed = bad;
+	}
+	arena_done(&t->planned.arena);
+	arena_done(&t->policy.arena);
+	arena_done(&t->arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
