@@ -14,6 +14,9 @@ struct ip {
 /* The longest text and its NUL: "ffff:…" eight times, or with a dotted end. */
 #define IP_TEXT 46
 
+/* 127.0.0.1 */
+static const struct ip ip_loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+
 struct ip ip_from4(const uint8_t four[4]);
 bool ip_is4(const struct ip *ip);
 bool ip_same(const struct ip *a, const struct ip *b);

@@ -7,8 +7,10 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/dirs.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/remove_tree.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -156,22 +158,13 @@ static int check_mounts(const char *workspace, struct err *e) {
 
 /* ---- begin ---- */
 
-/* Of our own state, private to the user. */
 static int make_parents(const char *dir, struct err *e) {
-	char part[PATH_MAX];
-	for (const char *p = strchr(dir + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
-		size_t len = (size_t)(p - dir);
-		if (len >= sizeof part) {
-			errno = ENAMETOOLONG;
-			return err_sys_at(e, COW_WHERE, "cannot make", dir);
-		}
-		memcpy(part, dir, len);
-		part[len] = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-			(void)err_sys_at(e, COW_WHERE, "cannot make", part);
-			return err_fix(e, "make the state directory writable, set XDG_STATE_HOME, "
-					  "or leave --cow out");
-		}
+	char failed[PATH_MAX];
+
+	if (dirs_make_parents(dir, failed) != 0) {
+		(void)err_sys_at(e, COW_WHERE, "cannot make", failed);
+		return err_fix(e, "make the state directory writable, set XDG_STATE_HOME, or leave "
+				  "--cow out");
 	}
 	return 0;
 }
@@ -246,7 +239,7 @@ int cow_begin(const char *dir, const char *workspace, struct cow_run *ret, struc
 	if (fill(&r, workspace, e) != 0) {
 		run_close(&r);
 		auto_fd parent = open_parent(dir);
-		(void)cow_remove_tree(parent, r.id); /* the first error is the one to tell */
+		(void)remove_tree(parent, r.id); /* the first error is the one to tell */
 		return -1;
 	}
 	*ret = r;

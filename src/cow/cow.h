@@ -127,9 +127,6 @@ bool cow_is_opaque(int dir);
 /* The mode that the command gave, where we had to widen it to look inside. */
 mode_t cow_true_mode(int dir, mode_t mode);
 bool cow_is_whiteout(const struct stat *st);
-/* Empties and removes parent/name, by descriptors, on one file system. */
-int cow_remove_tree(int parent, const char *name);
-
 /* ---- walk.c ---- */
 
 enum cow_kind {

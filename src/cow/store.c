@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/remove_tree.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -283,7 +284,7 @@ int cow_remove(struct cow *c, struct err *e) {
 	cow_remove_drafts(c); /* nobody would know of them any more */
 	(void)snprintf(gone, sizeof gone, GONE "%s", c->id);
 	if ((renameat(c->parent, c->id, c->parent, gone) != 0 && errno != ENOENT) ||
-	    cow_remove_tree(c->parent, gone) != 0) {
+	    remove_tree(c->parent, gone) != 0) {
 		return err_sys_at(e, COW_WHERE, "cannot remove the changes", c->id);
 	}
 	return 0;
@@ -302,7 +303,7 @@ int cow_ids(struct arena *a, const char *state_dir, const char ***ret, size_t *r
 	auto_dir list = own < 0 ? NULL : fdopendir(own);
 	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
 		if (str_starts(d->d_name, GONE)) {
-			(void)cow_remove_tree(all, d->d_name); /* somebody was killed there */
+			(void)remove_tree(all, d->d_name); /* somebody was killed there */
 		}
 		if (!is_id(d->d_name)) {
 			continue;

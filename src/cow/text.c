@@ -11,6 +11,7 @@
 #include "cow/cow.h"
 
 #include "base/auto.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,10 +64,7 @@ static int outer_fd_init(struct side *s, struct cow_text t) {
 	for (size_t at = 0; at < t.len;) {
 		const char *end = memchr(t.data + at, '\n', t.len - at);
 		size_t len = end == NULL ? t.len - at : (size_t)(end - t.data) - at + 1;
-		uint64_t hash = 1469598103934665603ULL;
-		for (size_t i = 0; i < len; i++) {
-			hash = (hash ^ (unsigned char)t.data[at + i]) * 1099511628211ULL;
-		}
+		uint64_t hash = hash_fnv64(HASH_FNV64, t.data + at, len);
 		s->lines[s->n++] = (struct line){t.data + at, len, hash};
 		at += len;
 	}

@@ -4,6 +4,8 @@
  * Fails:    open: a decision holds whether or not there is room to write it down. */
 #include "gate/ledger.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -51,20 +53,12 @@ void ledger_free(struct ledger *l) {
 	}
 }
 
-static uint32_t hash_bytes(uint32_t hash, const void *data, size_t len) {
-	const unsigned char *p = data;
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ p[i]) * 16777619U; /* FNV-1a */
-	}
-	return hash;
-}
-
 static uint32_t hash_of(const struct ledger_entry *d) {
 	const unsigned char kind[] = {(unsigned char)d->op, (unsigned char)d->outcome,
 				      (unsigned char)(d->port >> 8), (unsigned char)d->port};
-	uint32_t hash = hash_bytes(2166136261U, kind, sizeof kind);
-	hash = hash_bytes(hash, d->name, strnlen(d->name, sizeof d->name));
-	return d->has_ip ? hash_bytes(hash, d->ip.b, sizeof d->ip.b) : hash;
+	uint32_t hash = hash_fnv32(HASH_FNV32, kind, sizeof kind);
+	hash = hash_fnv32(hash, d->name, strnlen(d->name, sizeof d->name));
+	return d->has_ip ? hash_fnv32(hash, d->ip.b, sizeof d->ip.b) : hash;
 }
 
 static bool same(const struct ledger_entry *a, const struct ledger_entry *b) {

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/remove_tree.h"
 #include "base/str.h"
 #include "linux/probe.h"
 
@@ -162,7 +163,7 @@ static int find_homes(struct homes *h, struct err *e) {
 	auto_dir list = own < 0 ? NULL : fdopendir(own);
 	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
 		if (str_starts(d->d_name, GONE)) {
-			(void)cow_remove_tree(h->dir, d->d_name); /* somebody was killed there */
+			(void)remove_tree(h->dir, d->d_name); /* somebody was killed there */
 		} else if (d->d_name[0] != '.' && add_home(h, d->d_name, e) != 0) {
 			return -1;
 		}
@@ -350,7 +351,7 @@ static int remove_home(const struct homes *h, const char *id, struct err *e) {
 		return err_sys_at(e, WHERE, "cannot remove the private home", id);
 	}
 	drop_fd(&dir); /* a run that waits for the lock makes a new home */
-	return cow_remove_tree(h->dir, gone) == 0
+	return remove_tree(h->dir, gone) == 0
 		       ? 1
 		       : err_sys_at(e, WHERE, "cannot remove all of the private home", id);
 }

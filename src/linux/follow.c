@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/fd.h"
+#include "linux/kernel_api.h"
 #include "linux/mount_api.h"
 
 #include <errno.h>
@@ -24,10 +25,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
 
 #define NS_GET_USERNS _IO(0xb7, 1)
 
@@ -319,7 +316,7 @@ static bool helper_ended(struct follow *f, int flags) {
 		return true;
 	}
 	do {
-		r = syscall(SYS_waitid, P_PIDFD, f->helper, &info, WEXITED | __WALL | flags, NULL);
+		r = syscall(SYS_waitid, WAIT_PIDFD, f->helper, &info, WEXITED | __WALL | flags, NULL);
 	} while (r != 0 && errno == EINTR);
 	if (r == 0 && info.si_pid == 0) {
 		return false;

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/signal_mask.h"
+#include "linux/kernel_api.h"
 #include "linux/init.h"
 #include "base/fd.h"
 
@@ -24,10 +25,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
 
 /* Connections that may wait on a published port. */
 #define BACKLOG 128
@@ -226,7 +223,7 @@ void gate_process_end(struct gatekeeper *k) {
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* mostly gone */
-		while (syscall(SYS_waitid, P_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
 		       errno == EINTR) {
 		}
 		drop_fd(&k->pidfd);

@@ -3,6 +3,7 @@
  * Fails:    open: what is not kept is counted, and the result says how many. */
 #include "linux/journal.h"
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -51,11 +52,7 @@ void journal_free(struct journal *j) {
 }
 
 static uint32_t hash_of(char kind, const char *path) {
-	uint32_t hash = 2166136261U ^ (unsigned char)kind; /* FNV-1a */
-	for (; *path != '\0'; path++) {
-		hash = (hash ^ (unsigned char)*path) * 16777619U;
-	}
-	return hash;
+	return hash_fnv32(hash_fnv32(HASH_FNV32, &kind, 1), path, strlen(path));
 }
 
 /* The slot that has this record, or the free one where it belongs.  There is one: the

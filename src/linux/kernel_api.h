@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* waitid(2) by pidfd, since 5.4.  libc may have it as an enumerator, which #ifndef does not see. */
+#define WAIT_PIDFD 3
+
 /* Landlock: our own names, so that every ABI can be planned on any build host. */
 #define LL_FS_EXECUTE (1ULL << 0)
 #define LL_FS_WRITE_FILE (1ULL << 1)

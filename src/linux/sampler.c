@@ -24,10 +24,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
 #define WHERE "limits"
 #define CANNOT_MEASURE 1
 
@@ -288,7 +284,7 @@ void samplers_end(struct samplers *s) {
 		/* One that waits in the kernel for a file system is left there. */
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
-		(void)syscall(SYS_waitid, P_PIDFD, s->pidfd[i], &info, WEXITED | WNOHANG | __WALL,
+		(void)syscall(SYS_waitid, WAIT_PIDFD, s->pidfd[i], &info, WEXITED | WNOHANG | __WALL,
 			      NULL); /* collects it, or it is not there yet */
 		drop_fd(&s->pidfd[i]);
 	}

@@ -1,10 +1,13 @@
-/* Should:   remove a tree that a command has filled as it liked.
- * Must not: follow a link, or recurse on a stack that the command's nesting could
- *           use up: what lies deeper than the bound is moved up first.
+/* The directories of runs that have no root of their own, removed.
+ *
+ * Should:   remove the directory of a run that ended, and those of runs that were killed.
+ * Must not: remove the directory of a run that is alive: such a run holds a lock on it.
  * Fails:    open: what stays is in a directory of the run's own, and harmless. */
 #include "linux/scratch.h"
 
 #include "base/auto.h"
+#include "base/path.h"
+#include "base/remove_tree.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -17,10 +20,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* One descriptor and one buffer a level. */
-#define DEPTH_MAX 32
-
-/* Where linux_dirent64 has the length of an entry, and its name. */
+/* Offsets of d_reclen and d_name in struct linux_dirent64. */
 #define ENTRY_LENGTH 16
 #define ENTRY_NAME 19
 
@@ -30,65 +30,7 @@ static long entry_length(const char *entry) {
 	return length;
 }
 
-struct removal {
-	int top;
-	unsigned moved; /* for names that are free */
-};
-
-/* A directory that lies too deep goes to the top, to be removed from there. */
-static void lift(struct removal *r, int dir, const char *name) {
-	char to[16] = "..corral-";
-	for (int tries = 0; tries < 1000; tries++, r->moved++) {
-		unsigned n = r->moved;
-		for (size_t i = 14; i > 8; i--, n /= 10) {
-			to[i] = (char)('0' + n % 10);
-		}
-		to[15] = '\0';
-		if (renameat(dir, name, r->top, to) == 0 ||
-		    (errno != EEXIST && errno != ENOTEMPTY)) {
-			return;
-		}
-	}
-}
-
-static void empty(struct removal *r, int dir, int depth);
-
-static void remove_entry(struct removal *r, int dir, const char *name, int depth) {
-	if (unlinkat(dir, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) {
-		return;
-	}
-	if (unlinkat(dir, name, AT_REMOVEDIR) == 0) {
-		return;
-	}
-	if (depth == DEPTH_MAX) {
-		lift(r, dir, name);
-		return;
-	}
-	auto_fd sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (sub < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0) {
-		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
-	if (sub >= 0) {
-		(void)fchmod(sub, 0700); /* entries of a read-only directory cannot be removed */
-		empty(r, sub, depth + 1);
-	}
-	(void)unlinkat(dir, name, AT_REMOVEDIR); /* what is left in it keeps it */
-}
-
-static void empty(struct removal *r, int dir, int depth) {
-	char space[4096];
-	long n;
-	while ((n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
-		for (long at = 0; at < n; at += entry_length(space + at)) {
-			const char *name = space + at + ENTRY_NAME;
-			if (!streq(name, ".") && !streq(name, "..")) {
-				remove_entry(r, dir, name, depth);
-			}
-		}
-	}
-}
-
-/* ---- what a killed run left ---- */
+/* ---- runs that were killed ---- */
 
 static void sweep_one(int parent, const char *name) {
 	auto_fd dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -98,9 +40,7 @@ static void sweep_one(int parent, const char *name) {
 	    time(NULL) - st.st_ctime < 2 || flock(dir, LOCK_EX | LOCK_NB) != 0) {
 		return;
 	}
-	struct removal r = {.top = dir};
-	empty(&r, dir, 0);
-	(void)unlinkat(parent, name, AT_REMOVEDIR); /* what could not be removed keeps it */
+	(void)remove_tree(parent, name); /* the next run tries again */
 }
 
 void scratch_sweep(const char *run_dir) {
@@ -127,20 +67,14 @@ void scratch_sweep(const char *run_dir) {
 }
 
 void scratch_remove(const char *run_dir) {
-	if (run_dir == NULL) {
+	char parent_path[PATH_MAX];
+
+	if (run_dir == NULL || rmdir(run_dir) == 0 || !path_parent(run_dir, parent_path)) {
 		return;
 	}
-	/* What was lifted while the top was read needs another round. */
-	for (int round = 0; round < 1000 && rmdir(run_dir) != 0; round++) {
-		struct removal r = {.moved = 0};
-		if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES) {
-			return;
-		}
-		auto_fd top = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (top < 0) {
-			return;
-		}
-		r.top = top;
-		empty(&r, top, 0);
+	auto_fd parent = open(parent_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent >= 0) {
+		(void)remove_tree(parent,
+				  strrchr(run_dir, '/') + 1); /* the next run sweeps the rest */
 	}
 }

@@ -37,10 +37,6 @@
 /* The same of those below a warden that was killed. */
 #define OTHERS_MS 1000
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
 /* ---- what the child needs, made ready ---- */
 
 /* dir, len bytes, + "/" + name */
@@ -445,7 +441,7 @@ static bool reap_first(const struct child *c, struct usage *u) {
 	siginfo_t info = {.si_code = 0};
 
 	/* The raw call, because libc's waitid has no place for the usage. */
-	while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
+	while (syscall(SYS_waitid, WAIT_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
 	       errno == EINTR) {
 	}
 	u->cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);

@@ -2,6 +2,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 #include <fcntl.h>
@@ -38,12 +39,10 @@ static const char *const surroundings[] = {
 /* Lines of /proc/self/status: what a parent may have taken away. */
 static const char *const lines[] = {"CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp"};
 
-/* FNV-1a, 64 bits: nobody gains by a collision, who could write the file. */
+/* Adds one fact and a separator.  No security rests on it: whoever can write the file is the user.
+ */
 static uint64_t mix(uint64_t hash, const char *data, size_t len) {
-	for (size_t i = 0; i < len; i++) {
-		hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ULL;
-	}
-	return (hash ^ 0xff) * 0x100000001b3ULL; /* what follows is another fact */
+	return hash_fnv64(hash_fnv64(hash, data, len), "\xff", 1);
 }
 
 static uint64_t mix_file(uint64_t hash, const char *path) {
@@ -74,7 +73,7 @@ static uint64_t mix_status(uint64_t hash) {
 }
 
 static void make_key(const struct host *h, char key[KEY_LEN + 1]) {
-	uint64_t hash = 0xcbf29ce484222325ULL;
+	uint64_t hash = HASH_FNV64;
 	hash = mix(hash, (const char *)&h->uid, sizeof h->uid);
 	for (size_t i = 0; i < ARRAY_LEN(causes); i++) {
 		hash = mix_file(hash, causes[i]);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+const char judge_denied_alias[] = "it is a CNAME for a name that net.deny denies";
+
 #define HTTP_PORT 80
 #define HTTPS_PORT 443
 
@@ -184,8 +186,7 @@ struct net_verdict judge_aliases(const struct net_plan *net, const struct net_ru
 	for (size_t i = 0; i < a->nchain; i++) {
 		const struct net_rule *deny = deny_of_name(net, a->chain[i], port);
 		if (deny != NULL) {
-			return refused(deny,
-				       "it is an alias of a name that a rule of net.deny has");
+			return refused(deny, judge_denied_alias);
 		}
 	}
 	return allowed(by);

@@ -6,6 +6,9 @@
 #include "net/dns.h"
 #include "plan/net/net.h"
 
+/* Why an address or a name is refused whose DNS answer has a denied name among its aliases. */
+extern const char judge_denied_alias[];
+
 struct net_verdict {
 	bool allowed;
 	const struct net_rule *rule; /* that allows or denies; NULL: none speaks of it */

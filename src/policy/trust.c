@@ -8,6 +8,7 @@
 #include "policy/internal.h"
 
 #include "base/auto.h"
+#include "base/dirs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -114,22 +115,9 @@ static int list_with(const struct buf *old, const char *path, const char *sha256
 	return buf_failed(out) ? err_memory(e, "policy") : 0;
 }
 
-/* Each missing directory above path, for its owner only. */
 static int make_parents(const char *path, struct err *e) {
-	char dir[PATH_MAX];
-	size_t n = strlen(path);
-	if (n >= sizeof dir) {
-		return policy_file_error(e, path, ENAMETOOLONG);
-	}
-	memcpy(dir, path, n + 1);
-	for (char *p = strchr(dir + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
-			return policy_file_error(e, dir, errno);
-		}
-		*p = '/';
-	}
-	return 0;
+	char failed[PATH_MAX];
+	return dirs_make_parents(path, failed) == 0 ? 0 : policy_file_error(e, failed, errno);
 }
 
 /* A new file beside the old one, renamed over it once it is on the disk: a

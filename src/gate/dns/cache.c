@@ -3,14 +3,12 @@
  * Fails:    by not knowing: the name is asked about again. */
 #include "gate/dns/cache.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 static uint32_t hash_of(const char *name) {
-	uint32_t hash = 2166136261U; /* FNV-1a */
-	for (; *name != '\0'; name++) {
-		hash = (hash ^ (unsigned char)*name) * 16777619U;
-	}
-	return hash;
+	return hash_fnv32(HASH_FNV32, name, strlen(name));
 }
 
 /* Its index, or RESOLVER_CACHE. */

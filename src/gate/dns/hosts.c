@@ -3,16 +3,13 @@
  * Fails:    closed: a name that is not here is asked of the servers, and judged as theirs. */
 #include "gate/dns/hosts.h"
 
+#include "base/hash.h"
 #include "gate/dns/lines.h"
 
 #include <string.h>
 
 static uint32_t bucket_of(const char *name) {
-	uint32_t hash = 2166136261U; /* FNV-1a */
-	for (; *name != '\0'; name++) {
-		hash = (hash ^ (unsigned char)*name) * 16777619U;
-	}
-	return hash % HOSTS_BUCKETS;
+	return hash_fnv32(HASH_FNV32, name, strlen(name)) % HOSTS_BUCKETS;
 }
 
 static void add(struct hosts *h, const struct ip *ip, const char *name) {

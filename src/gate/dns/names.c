@@ -3,15 +3,12 @@
  * Fails:    closed: an address whose names were forgotten is nobody's. */
 #include "gate/dns/names.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 static uint32_t bucket_of(const struct ip *ip) {
-	uint32_t hash = 2166136261U; /* FNV-1a */
-
-	for (size_t i = 0; i < sizeof ip->b; i++) {
-		hash = (hash ^ ip->b[i]) * 16777619U;
-	}
-	return hash % DNS_NAMES_BUCKETS;
+	return hash_fnv32(HASH_FNV32, ip->b, sizeof ip->b) % DNS_NAMES_BUCKETS;
 }
 
 static void unlink_pair(struct dns_names *g, uint16_t place) {

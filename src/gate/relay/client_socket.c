@@ -21,7 +21,6 @@
 /* An IPv6 socket that wants an IPv4 address is connected as one. */
 static socklen_t inside_at(const struct flow *f, int which, uint16_t port,
 			   union sockaddr_any *ret) {
-	const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 
 	memset(ret, 0, sizeof *ret);
 	if (f->family == AF_INET) {
@@ -34,7 +33,7 @@ static socklen_t inside_at(const struct flow *f, int which, uint16_t port,
 	ret->in6.sin6_port = htons(port);
 	ret->in6.sin6_addr = in6addr_loopback;
 	if (which == 0) {
-		memcpy(&ret->in6.sin6_addr, loopback4.b, sizeof loopback4.b);
+		memcpy(&ret->in6.sin6_addr, ip_loopback4.b, sizeof ip_loopback4.b);
 	}
 	return sizeof ret->in6;
 }

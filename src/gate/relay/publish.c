@@ -13,7 +13,6 @@
 
 #define ACCEPTED 16 /* of one turn */
 
-static const struct ip loopback4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 static const struct ip loopback6 = {{[15] = 1}};
 
 static void ask_inside(struct flow *f) {
@@ -93,7 +92,7 @@ static void begin(struct publisher *p, int fd) {
 	if (f == NULL) {
 		return;
 	}
-	f->ip = loopback4;
+	f->ip = ip_loopback4;
 	f->port = p->port;
 	f->talk.state = CONVERSATION_OPAQUE;
 	f->client.fd = take_fd(&client);

@@ -60,7 +60,6 @@ static void set_name(struct flow *f, const char *name) {
 
 /* The first name of the address by which it may be reached, or the refusal of one. */
 static struct net_verdict judge_names(struct flow *f) {
-	static const char denied_alias[] = "it is an alias of a name that a rule of net.deny has";
 	struct net_verdict last = {.why = "no name that is allowed was resolved to this address, "
 					  "and no rule lists it"};
 	size_t at = 0;
@@ -68,7 +67,7 @@ static struct net_verdict judge_names(struct flow *f) {
 	for (const char *name; (name = dns_names_next(&f->gate->given, &f->ip, &at)) != NULL;) {
 		const struct net_rule *deny = dns_names_deny(&f->gate->given, at, f->port);
 		last = deny == NULL ? judge_way(f, name, &f->ip)
-				    : (struct net_verdict){.rule = deny, .why = denied_alias};
+				    : (struct net_verdict){.rule = deny, .why = judge_denied_alias};
 		set_name(f, name);
 		if (last.allowed) {
 			return last;

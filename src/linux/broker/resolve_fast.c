@@ -13,6 +13,7 @@
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/preexisting.h"
@@ -136,12 +137,7 @@ static const char *split(const char *path, char dir[PATH_MAX]) {
 
 /* Never 0. */
 static uint64_t hash_of(const char *text) {
-	uint64_t h = 0xcbf29ce484222325U; /* FNV-1a */
-
-	for (; *text != '\0'; text++) {
-		h = (h ^ (unsigned char)*text) * 0x100000001b3U;
-	}
-	return h | 1;
+	return hash_fnv64(HASH_FNV64, text, strlen(text)) | 1;
 }
 
 /* The directory of the name that is missing is there, and not in /proc.  What is

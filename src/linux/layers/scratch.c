@@ -10,6 +10,7 @@
 #include "linux/scratch.h"
 
 #include "base/auto.h"
+#include "base/dirs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -23,24 +24,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* mkdir -p for our own state, private to the user. */
 int scratch_make_dirs(const char *path, struct err *e) {
-	char part[PATH_MAX];
-	for (size_t i = 1; path[i - 1] != '\0'; i++) {
-		if (path[i] != '/' && path[i] != '\0') {
-			continue;
-		}
-		if (i >= sizeof part) {
-			errno = ENAMETOOLONG;
-			return err_sys_at(e, "scratch", "cannot make the private home", path);
-		}
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-			err_sys_at(e, "scratch", "cannot make the private home", part);
-			return err_fix(
-				e, "use --home ephemeral, or make the state directory writable");
-		}
+	char failed[PATH_MAX];
+
+	if (dirs_make(path, failed) != 0) {
+		err_sys_at(e, "scratch", "cannot make the private home", failed);
+		return err_fix(e, "use --home ephemeral, or make the state directory writable");
 	}
 	return 0;
 }

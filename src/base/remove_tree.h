@@ -1,0 +1,12 @@
+/* rm -rf for a tree that a hostile command has filled.  System calls only. */
+#ifndef CORRAL_BASE_REMOVE_TREE_H
+#define CORRAL_BASE_REMOVE_TREE_H
+
+/* Removes name in the directory `parent`, and everything beneath it.  -1 with errno set when
+ * something stays; a tree that is gone already is 0. */
+int remove_tree(int parent, const char *name);
+
+/* Empties an open directory. */
+int remove_tree_contents(int dir);
+
+#endif
