@@ -122,6 +122,14 @@ static const struct {
 			"socket sets it again when it starts)"}},
 };
 
+/* A control group raises these; processes only where nothing else limits them already. */
+static const char *limits_raised(const struct status *s) {
+	bool enforced = s->starts &&
+			s->run.plan.guarantees[GUARANTEE_LIMITS_PROCESSES].state == STATE_ENFORCED;
+	return enforced ? "limits.memory, limits.cpu"
+			: "limits.memory, limits.processes, limits.cpu";
+}
+
 void advice_find(struct status *s) {
 	for (size_t i = 0; i < ARRAY_LEN(rows) && s->nremedies < REMEDIES_MAX; i++) {
 		if (rows[i].applies(s)) {
@@ -129,7 +137,7 @@ void advice_find(struct status *s) {
 		}
 	}
 	if (s->run.host.cgroup.why != NULL && s->nremedies < REMEDIES_MAX) {
-		s->remedies[s->nremedies++] = (struct remedy){
-			"limits.memory, limits.processes, limits.cpu", s->run.host.cgroup.why};
+		s->remedies[s->nremedies++] =
+			(struct remedy){limits_raised(s), s->run.host.cgroup.why};
 	}
 }

@@ -86,6 +86,13 @@ def register_status(test):
         equal(found["kernel"], os.uname().release, "kernel")
         equal(found["mechanisms"]["inside_corral"], False, "inside_corral")
 
+    @test("status names no limit as one to be raised that it reports as enforced", root=True)
+    def _(box):
+        found = status(box)
+        enforced = {row["name"] for row in found["guarantees"] if row["state"] == "enforced"}
+        for row in found["remedies"]:
+            equal(enforced & set(row["raises"].split(", ")) - {"ipc", "pid"}, set(), row["do"])
+
     @test("status answers where no run can be made, and says so", root=True)
     def _(box):
         equal(status(box)["here"], None, "here, in a workspace")
