@@ -52,6 +52,7 @@ struct corral_policy {
 
 /* One use of a policy on this host, from its files to the finished plan. */
 struct prepared {
+	const char *command; /* argv[0], for warnings; NULL: none is run */
 	struct arena arena;
 	struct host host;
 	struct policy policy;

@@ -141,6 +141,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	if (prepared_resolve(policy, to_run, p, e) != 0) {
 		return -1;
 	}
+	p->host.command = p->command;
 	if (policy->plant != NULL) {
 		p->host.environ = policy->plant->environ;
 		p->host.home = policy->plant->home;

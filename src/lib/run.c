@@ -155,7 +155,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       struct corral_error *err) {
 	static const struct corral_options defaults = CORRAL_OPTIONS_INIT;
 	const struct corral_options *o = options == NULL ? &defaults : options;
-	struct prepared p = {0};
+	struct prepared p = {.command = argv == NULL ? NULL : argv[0]};
 	struct err e = {0};
 
 	int rc = -1;
@@ -218,6 +218,7 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
+	process->prepared.command = argv[0];
 	if (prepared_plan(policy, true, &process->prepared, e) != 0) {
 		return -1;
 	}

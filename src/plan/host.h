@@ -69,6 +69,7 @@ struct host {
 	const char *user; /* login name, or NULL */
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
+	const char *command;          /* argv[0] of the run, for warnings; NULL: none is planned */
 	const char *state_dir;        /* where Corral keeps its own state, or NULL */
 	bool state_closed;            /* it cannot be made or written */
 	const char *const *environ;   /* the caller's */

@@ -136,7 +136,10 @@ def register(suite):
         box.run("/bin/true").exited(0)
         equal(box.read("asked"), "", "a run without the set")
         done = box.run("--allow-host", "@registries", "/bin/true").exited(0)
-        done.said("not configured:", "cargo", "--allow-host NAME")
+        equal(done.err, "", "a warning about a client that is only installed")
+        box.run("--allow-host", "@registries", "cargo").said("not configured: cargo", "--allow-host NAME")
+        box.write("ws/Cargo.toml", "")
+        box.run("--allow-host", "@registries", "/bin/true").exited(0).said("not configured: cargo", "--allow-host NAME")
         for _ in range(2):
             found = rules(explained(box, "--allow-host", "@registries"))
             contains(found, "default.example:443", "rules")

@@ -118,19 +118,19 @@ TEST(control_groups_say_why_they_cannot_be_used) {
 }
 
 static bool raises(struct status s, const char *guarantee) {
-	status_advise(&s);
+	advice_find(&s);
 	return s.nremedies == 1 && strstr(s.remedies[0].raises, guarantee) != NULL;
 }
 
 TEST(control_groups_raise_only_limits_that_are_not_enforced_without_them) {
 	struct status s = good();
 	s.run.host.cgroup.why = "because";
-	s.run.plan.promises[GUARANTEE_LIMITS_PROCESSES].state = STATE_ENFORCED;
+	s.run.plan.guarantees[GUARANTEE_LIMITS_PROCESSES].state = STATE_ENFORCED;
 	CHECK(raises(s, "limits.memory") && raises(s, "limits.cpu"));
 	CHECK(!raises(s, "limits.processes"));
-	s.run.plan.promises[GUARANTEE_LIMITS_PROCESSES].state = STATE_WEAKER;
+	s.run.plan.guarantees[GUARANTEE_LIMITS_PROCESSES].state = STATE_WEAKER;
 	CHECK(raises(s, "limits.processes"));
-	s.run.plan.promises[GUARANTEE_LIMITS_PROCESSES].state = STATE_ENFORCED;
+	s.run.plan.guarantees[GUARANTEE_LIMITS_PROCESSES].state = STATE_ENFORCED;
 	s.starts = false; /* then there is no plan */
 	CHECK(raises(s, "limits.processes"));
 }

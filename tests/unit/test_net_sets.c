@@ -240,8 +240,40 @@ TEST(a_client_without_settings_is_asked_and_one_of_the_workspace_is_not) {
 	CHECK_INT(asked, 3); /* npm, and Go for two things */
 	CHECK(rule_of(&w, "default.example", 443) != NULL);
 	CHECK(rule_of(&w, "sum.example", 443) != NULL);
-	CHECK(has_note(&w, "not configured: yarn, pip, uv, cargo, gem, apt"));
+	CHECK(has_note(&w, "not configured: yarn, pip, uv, cargo, Maven, gem, apt"));
+	CHECK_INT(w.plan.nwarnings, 0);
 	world_done(&w);
+}
+
+/* How many warnings a run of the command gets, with cargo and mvn installed. */
+static size_t warned(const char *file, const char *command, const char *words) {
+	struct world w;
+	net_world(&w, NET_FILTERED);
+	for (int i = 0; i < 2; i++) {
+		node(&w, i == 0 ? "/usr/bin/mvn" : "/usr/bin/cargo", 'f', NULL);
+		w.fs.nodes[w.fs.n - 1].mode = 0755;
+	}
+	if (file != NULL) {
+		node(&w, file, 'f', "");
+	}
+	variable(&w, "PATH=/usr/bin");
+	w.h.command = command;
+	allow_set(&w, "registries");
+	CHECK_INT(build(&w), 0);
+	size_t n = w.plan.nwarnings;
+	CHECK(n == 0 || strstr(w.plan.warnings[0], words) != NULL);
+	world_done(&w);
+	return n;
+}
+
+TEST(a_client_without_registry_is_warned_about_where_the_workspace_or_the_command_uses_it) {
+	CHECK_INT(warned(NULL, NULL, ""), 0);
+	CHECK_INT(warned("/home/ann/work/app/package.json", "npm", ""), 0);
+	CHECK_INT(warned("/home/ann/work/app/pom.xml", NULL, "not configured: Maven; "), 1);
+	CHECK_INT(warned("/home/ann/work/app/Cargo.toml", "make", "not configured: cargo; "), 1);
+	CHECK_INT(warned(NULL, "/usr/bin/mvn", "not configured: Maven; "), 1);
+	CHECK_INT(warned(NULL, "cargo", "not configured: cargo; "), 1);
+	CHECK_INT(warned(NULL, "/usr/bin/cargo-x", ""), 0);
 }
 
 /* ---- @remotes ---- */

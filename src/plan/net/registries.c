@@ -409,38 +409,82 @@ static void ask_defaults(struct search *s) {
 	}
 }
 
-/* Those that are installed are worth a warning: their commands will fail. */
-static void warn_missing(const struct search *s) {
-	const char *list = "";
-	for (size_t i = 0; i < CLIENT_COUNT; i++) {
-		if (!s->found[i] && s->there[i]) {
-			list = plan_keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
-						client_names[i]);
+/* ---- clients without a registry ---- */
+
+#define SIGNS_MAX 8
+
+/* Files of a project, and programs, that use the client. */
+struct signs {
+	const char *files[SIGNS_MAX + 1], *programs[SIGNS_MAX + 1];
+};
+
+static const struct signs signs[CLIENT_COUNT] = {
+	[CLIENT_NPM] = {{"package.json"}, {"npm", "npx", "pnpm"}},
+	[CLIENT_YARN] = {{"yarn.lock", ".yarnrc", ".yarnrc.yml"}, {"yarn", "yarnpkg"}},
+	[CLIENT_PIP] = {{"requirements.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile",
+			 "tox.ini"},
+			{"pip", "pip3", "pipx", "pipenv", "poetry", "tox"}},
+	[CLIENT_UV] = {{"uv.lock", "uv.toml"}, {"uv", "uvx"}},
+	[CLIENT_CARGO] = {{"Cargo.toml"}, {"cargo"}},
+	[CLIENT_GO] = {{"go.mod", "go.work"}, {"go"}},
+	[CLIENT_MAVEN] = {{"pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"},
+			  {"mvn", "mvnw", "gradle", "gradlew", "sbt"}},
+	[CLIENT_GEM] = {{"Gemfile", "gems.rb"}, {"gem", "bundle", "bundler"}},
+	[CLIENT_APT] = {{NULL}, {"apt", "apt-get"}},
+};
+
+static bool has_file(struct builder *b, const char *dir, const char *const *names) {
+	for (size_t i = 0; dir != NULL && names[i] != NULL; i++) {
+		if (host_fs_look(b, plan_keep_join(b, dir, names[i])).kind != LOOK_NOTHING) {
+			return true;
 		}
 	}
-	if (*list != '\0') {
+	return false;
+}
+
+static bool is_run(const char *command, const char *const *programs) {
+	const char *slash = command == NULL ? NULL : strrchr(command, '/');
+	const char *name = slash == NULL ? command : slash + 1;
+	for (size_t i = 0; name != NULL && programs[i] != NULL; i++) {
+		if (streq(name, programs[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The command is such a client, or a project lies where it starts. */
+static bool is_used(const struct search *s, enum client client) {
+	struct builder *b = s->b;
+	const struct signs *of = &signs[client];
+	return is_run(b->h->command, of->programs) || has_file(b, b->h->cwd, of->files) ||
+	       has_file(b, b->plan->workspace, of->files);
+}
+
+/* One that is installed and used is worth a warning: its commands will fail. */
+static void tell_missing(const struct search *s) {
+	const char *warned = "", *noted = "";
+	for (enum client i = 0; i < CLIENT_COUNT; i++) {
+		if (s->found[i]) {
+			continue;
+		}
+		const char **list = s->there[i] && is_used(s, i) ? &warned : &noted;
+		*list = plan_keep_printf(s->b, "%s%s%s", *list, **list == '\0' ? "" : ", ",
+					 client_names[i]);
+	}
+	if (*warned != '\0') {
 		plan_warn(s->b,
 			  plan_keep_printf(s->b,
 					   "@registries: not configured: %s; asking for a default "
 					   "gave none; --allow-host NAME opens a host",
-					   list));
+					   warned));
 	}
-}
-
-static void tell_missing(const struct search *s) {
-	const char *list = "";
-	for (size_t i = 0; i < CLIENT_COUNT; i++) {
-		if (!s->found[i] && !s->there[i]) {
-			list = plan_keep_printf(s->b, "%s%s%s", list, *list == '\0' ? "" : ", ",
-						client_names[i]);
-		}
-	}
-	if (*list != '\0') {
+	if (*noted != '\0') {
 		plan_note(s->b,
 			  plan_keep_printf(s->b,
 					   "@registries: not configured: %s; their defaults are "
 					   "unknown to Corral: --allow-host NAME",
-					   list));
+					   noted));
 	}
 }
 
@@ -456,6 +500,5 @@ void registries_add(struct builder *b, const struct item *set) {
 	}
 	read_cargo_variables(&s);
 	ask_defaults(&s);
-	warn_missing(&s);
 	tell_missing(&s);
 }
