@@ -59,9 +59,10 @@ struct repository {
 	const char *alias; /* its .git, where that is a symlink; NULL */
 	const char *named; /* dir and common as files name them, where they do; NULL */
 	const char *common_named;
-	const char *dir;    /* HEAD and index */
-	const char *common; /* hooks, configuration, objects; mostly the same; NULL where the
-			     * .git cannot be read, which is then `dir` */
+	const char *dir;     /* HEAD and index */
+	const char *common;  /* hooks, configuration, objects; mostly the same; NULL where the
+			      * .git cannot be read, which is then `dir` */
+	bool has_submodules; /* a .gitmodules lies in the tree */
 };
 
 struct builder {
@@ -97,6 +98,7 @@ struct builder {
 #define SHARED_HOME ".home"
 #define SHARED_IDENTITY "git_config"
 #define SHARED_IGNORES "gitignore"
+#define SHARED_MODULES "gitmodules"
 
 /* ---- plan.c: small tools that all files use ---- */
 
@@ -183,8 +185,8 @@ void follow_mark(struct builder *b);
 void home_choose(struct builder *b);
 void home_show(struct builder *b);
 void skeleton_show(struct builder *b);
-/* Puts the caller's name and address for git there, if there are any. */
-void skeleton_show_git_settings(struct builder *b, const char *at, const char *ignores_at);
+/* Puts the caller's name and address for git in a file, if there are any; behind git_show(). */
+void skeleton_show_git_settings(struct builder *b);
 /* engine.c: which engine, and whether it reaches the level that was asked for. */
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 /* floor.c: whether the plan enforces what the system's floor says; whether its fs.read or

@@ -90,12 +90,6 @@ void no_namespaces_skeleton(struct builder *b) {
 		show_device(b, more_devices[i]);
 	}
 	mount_request_private(b, b->plan->run_dir, 0700, RANK_WINDOW, "private");
-	/* Kept from run to run: making and removing a file costs more than the rest. */
-	if (b->plan->own_dirs[0] != NULL && !b->h->state_closed) {
-		skeleton_show_git_settings(b,
-					   plan_keep_join(b, b->plan->own_dirs[0], SHARED_IDENTITY),
-					   plan_keep_join(b, b->plan->own_dirs[0], SHARED_IGNORES));
-	}
 	/* New terminals; what lies in /dev/pts stays closed. */
 	show_device(b, "/dev/ptmx");
 	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "plan/git/config.h"
+#include "plan/git/submodules.h"
 
 /* One Landlock rule on the directory serves every device in it. */
 static void show_devices(struct builder *b) {
@@ -85,43 +86,90 @@ static void show_proc(struct builder *b) {
 	}
 }
 
-/* How the caller signs commits, and other settings, for git inside. */
-#define OWN_DIR "/.corral"
-#define GIT_SETTINGS OWN_DIR "/git_config"
-#define GIT_IGNORES OWN_DIR "/gitignore"
+/* ---- git's settings ---- */
 
-static void write_settings(const struct host *h, const char *ignores_at, struct buf *out) {
+#define OWN_DIR "/.corral"
+
+/* How the caller signs commits, and other settings, for git inside. */
+struct git_files {
+	const char *settings, *ignores, *modules;
+};
+
+static bool files_at(struct builder *b, bool modules, struct git_files *ret) {
+	const char *dir = b->no_namespaces ? b->plan->own_dirs[0] : OWN_DIR, *of = "";
+
+	if (b->no_namespaces && (dir == NULL || b->h->state_closed)) {
+		return false;
+	}
+	/* Kept from run to run: making and removing a file costs more than the rest.  What is
+	 * about one workspace has files of its own: others run at the same time. */
+	if (b->no_namespaces && modules) {
+		char hash[65];
+		trust_sha256_hex(b->plan->workspace, strlen(b->plan->workspace), hash);
+		of = plan_keep_printf(b, "-%.12s", hash);
+	}
+	*ret = (struct git_files){
+		.settings = plan_keep_printf(b, "%s/" SHARED_IDENTITY "%s", dir, of),
+		.ignores = plan_keep_printf(b, "%s/" SHARED_IGNORES, dir),
+		.modules = plan_keep_printf(b, "%s/" SHARED_MODULES "%s", dir, of),
+	};
+	return true;
+}
+
+static void write_path(const char *head, const char *path, struct buf *out) {
+	buf_puts(out, head);
+	git_config_quote(path, strlen(path), out);
+}
+
+static void write_settings(const struct host *h, const struct git_files *at,
+			   const struct submodule_settings *modules, struct buf *out) {
 	identity_write(&h->git, out);
 	if (h->git_settings != NULL) {
 		buf_puts(out, h->git_settings);
 	}
 	if (h->git_ignores != NULL) {
-		buf_puts(out, "[core]\n\texcludesFile = ");
-		git_config_quote(ignores_at, strlen(ignores_at), out);
+		write_path("[core]\n\texcludesFile = ", at->ignores, out);
 		buf_puts(out, "\n");
+	}
+	if (modules->text != NULL) {
+		struct buf condition;
+		buf_init(&condition);
+		buf_printf(&condition, "gitdir:%s", modules->dir);
+		write_path("[includeIf ", buf_failed(&condition) ? "" : condition.data, out);
+		write_path("]\n\tpath = ", at->modules, out);
+		buf_puts(out, "\n");
+		buf_done(&condition);
 	}
 }
 
-void skeleton_show_git_settings(struct builder *b, const char *at, const char *ignores_at) {
+void skeleton_show_git_settings(struct builder *b) {
 	const struct host *h = b->h;
 	enum reach reach = b->no_namespaces ? REACH_READ : REACH_NONE;
-	bool any = h->git.name[0] != '\0' || h->git.email[0] != '\0' || h->git_settings != NULL ||
-		   h->git_ignores != NULL;
+	struct submodule_settings modules = {0};
+	bool any = submodules_settings(b, &modules) || h->git.name[0] != '\0' ||
+		   h->git.email[0] != '\0' || h->git_settings != NULL || h->git_ignores != NULL;
+	struct git_files at;
 	struct buf text;
 
-	if (b->view == VIEW_MINIMAL || !any) {
+	if (b->view == VIEW_MINIMAL || !any || !files_at(b, modules.text != NULL, &at)) {
 		return;
 	}
 	buf_init(&text);
-	write_settings(h, ignores_at, &text);
+	write_settings(h, &at, &modules, &text);
 	if (buf_failed(&text)) {
 		b->out_of_memory = true;
 	} else {
-		mount_request_file(b, at, plan_keep_printf(b, "%s", text.data), reach);
-		b->identity_at = at;
+		mount_request_file(b, at.settings, plan_keep_printf(b, "%s", text.data), reach);
+		b->identity_at = at.settings;
 	}
 	if (h->git_ignores != NULL) {
-		mount_request_file(b, ignores_at, h->git_ignores, reach);
+		mount_request_file(b, at.ignores, h->git_ignores, reach);
+	}
+	if (modules.text != NULL) {
+		mount_request_file(b, at.modules, modules.text, reach);
+	}
+	if (!b->no_namespaces) {
+		mount_request_dir(b, OWN_DIR, 0755, REACH_READ);
 	}
 	buf_done(&text);
 }
@@ -138,8 +186,4 @@ void skeleton_show(struct builder *b) {
 				   "skeleton");
 	}
 	mount_request_dir(b, plan_keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
-	skeleton_show_git_settings(b, GIT_SETTINGS, GIT_IGNORES);
-	if (b->identity_at != NULL) {
-		mount_request_dir(b, OWN_DIR, 0755, REACH_READ);
-	}
 }

@@ -478,5 +478,6 @@ int view_build(struct builder *b, struct err *e) {
 		return -1;
 	}
 	git_show(b);
+	skeleton_show_git_settings(b);
 	return b->out_of_memory ? err_memory(e, WHERE) : 0;
 }

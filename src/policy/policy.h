@@ -46,7 +46,13 @@ enum item_kind {
 /* Whose item it is.  Items of one group see each other's exceptions and replace each
  * other; between groups neither happens, so that nobody takes over a rule of somebody
  * above them by repeating it (P3, P4). */
-enum rule_group { GROUP_OURS, GROUP_FLOOR, GROUP_UNTRUSTED, RULE_GROUPS };
+enum rule_group {
+	GROUP_OURS,
+	GROUP_FLOOR,
+	GROUP_UNTRUSTED,
+	GROUP_MODULES, /* the plan's own: new repositories of submodules */
+	RULE_GROUPS
+};
 
 struct item {
 	const char *str;

@@ -36,6 +36,16 @@ def await_sign(box):
     os.unlink(f"{box.ws}/begun")
 
 
+def with_submodule(box):
+    """Two repositories beside the workspace: "project" has the other one, "lib", as a submodule."""
+    needs(box, "git")
+    box.write("home/.gitconfig", "[protocol \"file\"]\n\tallow = always\n[user]\n\tname = a\n\temail = b\n")
+    box.env["GIT_ALLOW_PROTOCOL"] = "file"
+    box.write("home/.config/corral/corral.toml", "[env.set]\nGIT_ALLOW_PROTOCOL = \"file\"\n")
+    box.sh("cd .. && git init -q lib && cd lib && echo x >x && git add x && git commit -qm x && git init -q ../project && cd ../project "
+           "&& git submodule --quiet add ../lib lib && git commit -qm lib").exited(0)
+
+
 class Reading:
     """A command that reads one file over and over, and what it has said so far."""
 
@@ -304,6 +314,60 @@ print(won)
             equal(box.sh(state).out, before, f"{level}: on the host")
         box.run("--protect", "!.gitmodules", "--protect", "!.git/config", *add).exited(0)
         contains(box.read("ws/.git/config"), "submodule \"sub\"", "with the remedy of the hint")
+
+    @test("git submodule add beside other submodules fails before it has changed anything")
+    def _(box):
+        with_submodule(box)
+        state = "git status --porcelain; ls -A; ls .git .git/modules"
+        box.sh("git clone -q --recurse-submodules ../project made && mv made/.git made/.gitmodules made/lib .").exited(0)
+        before = box.sh(state).out
+        for level in LEVELS:
+            add = ("--level", level, "--read", f"{box.dir}/lib", "--", "git", "submodule", "add", f"{box.dir}/lib", "more")
+            done = box.run(*add)
+            check(done.status != 0, "the submodule was added")
+            done.said("--protect '!.gitmodules' --protect '!.git/config'")
+            equal(box.sh(state).out, before, f"{level}: on the host")
+            check(box.run("--protect", "!.gitmodules", *add).status != 0, "without the configuration")
+            equal(box.sh(state).out, before, f"{level}: with half of the remedy")
+            done = box.run("--level", level, "-c", "echo x >>.git/modules/lib/config; mkdir .git/modules/x; mkdir .git/modules/lib/x")
+            equal(box.sh("ls .git/modules; cat .git/modules/lib/config | grep -c ^x").out, "lib\n0\n", f"{level}: kept")
+            box.sh("rmdir .git/modules/lib/x").exited(0)
+        box.run("--protect", "!.gitmodules", "--protect", "!.git/config", *add).exited(0)
+        contains(box.read("ws/.git/config"), "submodule \"more\"", "with the remedy of the hint")
+
+    @test("git submodule update --init works, and the repository's configuration stays as it is")
+    def _(box):
+        with_submodule(box)
+        grants = ("--read", f"{box.dir}/lib", "--read", f"{box.dir}/project")
+        for level in LEVELS:
+            box.sh("rm -rf .git .gitmodules lib && git clone -q ../project made && mv made/.git made/.gitmodules . && rmdir made/lib made "
+                   "&& git reset -q --hard").exited(0)
+            config = box.read("ws/.git/config")
+            box.run("--level", level, *grants, "--", "git", "submodule", "update", "-q", "--init", "--recursive").exited(0)
+            equal(box.read("ws/lib/x"), "x\n", f"{level}: its file")
+            equal(box.read("ws/.git/config"), config, f"{level}: the configuration")
+            box.sh("git submodule update -q --init && git submodule status").exited(0)
+            equal(box.run("--level", level, "-c", "git init -q other && cd other && git config submodule.lib.url; rm -rf ../other").out, "",
+                  f"{level}: the URL in another repository")
+
+    @test("git inside has the URLs of submodules as init would write them, without a remote's login")
+    def _(box):
+        needs(box, "git")
+        box.sh("git init -q .").exited(0)
+        box.write("ws/.gitmodules", '[submodule "a"]\n\tpath = a\n\turl = ../a.git\n\tupdate = rebase\n'
+                  '[submodule "b/c \\"d"]\n\tpath = b\n\turl = https://b.example/b\n\tupdate = !touch made\n')
+        for base, wanted in (("https://ann:hunter2@code.example/x/y.git", "https://code.example/x/a.git"),
+                             ("git@code.example:y.git", "git@code.example:a.git"), ("ssh://code.example/x/y/", "ssh://code.example/x/a.git"),
+                             ("../near", None)):
+            box.sh(f"git config remote.origin.url {base}").exited(0)
+            for level in LEVELS:
+                done = box.run("--level", level, "-c", "git config --get-regexp '^submodule[.]' ; cat $GIT_CONFIG_SYSTEM")
+                check("hunter2" not in done.out, f"{level}: a password is shown")
+                lines = [line for line in done.out.splitlines() if line.startswith("submodule.")]
+                own = [] if wanted is None else [f"submodule.a.url {wanted}", "submodule.a.update rebase"]
+                equal(lines, [*own, 'submodule.b/c "d.url https://b.example/b', 'submodule.b/c "d.update none'], f"{level}: {base}")
+        box.sh("git remote add other https://other.example/y").exited(0)
+        check("submodule.a.url" not in box.run("-c", "git config --get-regexp submodule").out, "which remote counts is not known")
 
     @test("git clone --local between two grants is refused whole, with a hint that helps")
     def _(box):

@@ -417,15 +417,33 @@ TEST(without_submodules_none_is_begun) {
 	struct item *it = add_item(&w, KEY_FS_PROTECT, WS "/.gitmodules");
 	it->except = true;
 	CHECK_INT(build(&w), 0);
+	CHECK(!may_be_made(&w, WS "/.git/modules/new")); /* it would end at the configuration */
+	it = add_item(&w, KEY_FS_PROTECT, WS "/.git/config");
+	it->except = true;
+	CHECK_INT(build(&w), 0);
 	CHECK(may_be_made(&w, WS "/.git/modules/new"));
 	world_done(&w);
+}
 
-	/* One that is listed may have to be fetched. */
+TEST(a_submodule_that_is_listed_may_be_fetched_and_no_other_is_begun) {
+	struct world w;
 	git_world(&w);
 	repository(&w, WS "/.git", "[core]\n");
-	node(&w, WS "/.gitmodules", 'f', "[submodule \"a\"]\n");
+	node(&w, WS "/.gitmodules", 'f',
+	     "[submodule \"a\"]\n\tpath = a\n\turl = https://a.example/a\n"
+	     "[submodule \"b/c*\"]\n\tpath = b\n[submodule \"../d\"]\n\tpath = d\n");
+	repository(&w, WS "/.git/modules/old", "[core]\n");
 	CHECK_INT(build(&w), 0);
-	CHECK(may_be_made(&w, WS "/.git/modules/a"));
+	CHECK(may_be_made(&w, WS "/.git/modules") && may_be_made(&w, WS "/.git/modules/a"));
+	CHECK(may_be_made(&w, WS "/.git/modules/a/HEAD"));
+	CHECK(may_be_made(&w, WS "/.git/modules/b") && may_be_made(&w, WS "/.git/modules/b/c*"));
+	CHECK(may_be_made(&w, WS "/.git/modules/old/x"));
+	CHECK(!may_be_made(&w, WS "/.git/modules/new") && !may_be_made(&w, WS "/.git/modules/c"));
+	CHECK(!may_be_made(&w, WS "/.git/modules/new/HEAD"));
+	/* The exceptions are of another group than what is kept of each. */
+	CHECK(!may_be_made(&w, WS "/.git/modules/old/config"));
+	CHECK(!may_be_made(&w, WS "/.git/modules/old/hooks/x"));
+	CHECK(!may_be_made(&w, WS "/.git/hooks/x") && !may_be_made(&w, WS "/.git/config"));
 	world_done(&w);
 }
 

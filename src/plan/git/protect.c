@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "plan/git/clean.h"
 #include "plan/git/config.h"
+#include "plan/git/submodules.h"
 
 #include <limits.h>
 
@@ -411,14 +412,56 @@ static void keep_modules(struct builder *b, const char *common) {
 	}
 }
 
+/* A name in modules/, which the repository of a submodule may have.  A group of its own: an
+ * exception here takes back no rule about what lies beneath. */
+static void allow_module(struct builder *b, const char *dir, const char *name) {
+	const char *first = plan_keep_printf(b, "%.*s", (int)strcspn(name, "/"), name);
+	char *pattern = glob_escape(b->a, first);
+	if (pattern == NULL) {
+		b->out_of_memory = true;
+	} else if (first[0] != '\0' && !streq(first, ".") && !streq(first, "..")) {
+		struct rule r = {.effect = EFFECT_PROTECT,
+				 .group = GROUP_MODULES,
+				 .except = true,
+				 .written = dir,
+				 .set = NOTE};
+		pattern_beneath(b, r, dir, pattern);
+	}
+}
+
+static void keep_other_modules(struct builder *b, const struct repository *r, const char *dir) {
+	const char *names[SUBMODULES_MAX];
+	size_t n = submodules_list(b, r, names);
+	struct names there;
+	struct rule every = {
+		.effect = EFFECT_PROTECT, .group = GROUP_MODULES, .written = dir, .set = NOTE};
+
+	if (!masks_is_shown(b, dir) || !list(b, dir, &there)) {
+		return; /* keep_modules() keeps all of it */
+	}
+	pattern_beneath(b, every, dir, "*");
+	for (size_t i = 0; i < n; i++) {
+		allow_module(b, dir, names[i]);
+	}
+	for (size_t i = 0; i < there.n; i++) {
+		allow_module(b, dir, strrchr(there.items[i], '/') + 1);
+	}
+}
+
 /* "git submodule add" clones into modules/ and changes the index before it writes to
- * .gitmodules, which is kept.  In a repository without submodules nothing else makes that
- * directory: kept as well, it ends the command before anything has changed. */
-static void keep_without_modules(struct builder *b, const struct repository *r) {
+ * .gitmodules and the configuration, which are kept.  Where a new name is kept in modules/ as
+ * well, it ends before anything has changed. */
+static void keep_new_modules(struct builder *b, const struct repository *r) {
 	const char *dir = plan_keep_join(b, r->common, "modules");
 	const char *file = r->tree == NULL ? NULL : plan_keep_join(b, r->tree, ".gitmodules");
-	if (file != NULL && masks_is_shown(b, file) && host_fs_look(b, file).kind == LOOK_NOTHING &&
-	    host_fs_look(b, dir).kind == LOOK_NOTHING && !is_excepted(b, file)) {
+	struct force force = in_force(b);
+	if (file == NULL || !masks_is_shown(b, file) || (!force.ours && !force.others) ||
+	    (is_excepted(b, file) && is_excepted(b, plan_keep_join(b, r->common, "config")))) {
+		return;
+	}
+	if (r->has_submodules) {
+		keep_other_modules(b, r, dir);
+	} else if (host_fs_look(b, dir).kind == LOOK_NOTHING) {
 		keep(b, dir);
 	}
 }
@@ -461,7 +504,7 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	}
 	keep_repository(b, r->common, r->tree);
 	keep_modules(b, r->common);
-	keep_without_modules(b, r);
+	keep_new_modules(b, r);
 	keep_modules_of_trees(b, r->common);
 	if (!path_within(r->dir, r->common)) {
 		keep_modules(b, r->dir); /* of a work tree that lies elsewhere */

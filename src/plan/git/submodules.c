@@ -1,0 +1,269 @@
+/* Submodules of the workspace's repository, for git inside.
+ *
+ * Theory.  `git submodule init` copies the URL of each submodule from .gitmodules into
+ * .git/config, which is kept as it is.  git inside finds these URLs in a settings file of
+ * Corral's instead, by an includeIf for this one repository: another repository may have a
+ * submodule of the same name.  Then init has nothing to write, and
+ * `git submodule update --init` works.  The host's repository does not change by it.
+ *
+ * Should:   give each submodule the URL that git would write.
+ * Must not: show a credential of a remote's URL, or name a program (`update = !command`).
+ * Fails:    open: a submodule whose URL cannot be told is left out; git fails to write to
+ *           .git/config then, and a hint says so. */
+#include "plan/git/submodules.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/git/clean.h"
+#include "plan/git/config.h"
+
+struct submodule {
+	const char *name, *url, *update;
+};
+
+/* ---- .gitmodules ---- */
+
+struct submodules {
+	struct builder *b;
+	struct submodule items[SUBMODULES_MAX];
+	size_t n;
+};
+
+static struct submodule *submodule_of(struct submodules *all, const char *name) {
+	for (size_t i = 0; i < all->n; i++) {
+		if (streq(all->items[i].name, name)) {
+			return &all->items[i];
+		}
+	}
+	if (all->n == SUBMODULES_MAX) {
+		return NULL;
+	}
+	all->items[all->n] = (struct submodule){.name = plan_keep_printf(all->b, "%s", name)};
+	return &all->items[all->n++];
+}
+
+static void take_submodule(void *arg, const struct git_config *c) {
+	struct submodules *all = arg;
+	if (!streq(c->section.data, "submodule") || !c->has_sub || !c->has_value ||
+	    c->sub.len == 0) {
+		return;
+	}
+	struct submodule *s = submodule_of(all, c->sub.data);
+	if (s != NULL && streq(c->key.data, "url")) {
+		s->url = plan_keep_printf(all->b, "%s", c->value.data);
+	} else if (s != NULL && streq(c->key.data, "update")) {
+		s->update = plan_keep_printf(all->b, "%s", c->value.data);
+	}
+}
+
+static void read_entries(struct builder *b, const char *text,
+			 void (*take)(void *arg, const struct git_config *c), void *arg) {
+	struct git_config c;
+	enum gitconfig_event event;
+
+	git_config_init(&c, text, strlen(text));
+	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
+		if (event == GITCONFIG_ENTRY) {
+			take(arg, &c);
+		}
+	}
+	b->out_of_memory = b->out_of_memory || git_config_failed(&c);
+	git_config_done(&c);
+}
+
+static void read_submodules(struct builder *b, const struct repository *r, struct submodules *all) {
+	const char *path = plan_keep_join(b, r->tree, ".gitmodules");
+
+	*all = (struct submodules){.b = b};
+	if (!r->has_submodules || host_fs_look(b, path).kind != LOOK_FILE) {
+		return; /* git reads no other */
+	}
+	const char *text = host_fs_text(b, path, GITCONFIG_MAX);
+	if (text != NULL) {
+		read_entries(b, text, take_submodule, all);
+	}
+}
+
+size_t submodules_list(struct builder *b, const struct repository *r,
+		       const char *ret_names[SUBMODULES_MAX]) {
+	struct submodules all;
+
+	read_submodules(b, r, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		ret_names[i] = all.items[i].name;
+	}
+	return all.n;
+}
+
+/* ---- URLs ---- */
+
+/* Against what git resolves a relative URL. */
+struct base {
+	struct builder *b;
+	const char *url;
+	bool other; /* another remote than origin, of which git may take the URL */
+};
+
+static void take_remote(void *arg, const struct git_config *c) {
+	struct base *base = arg;
+	if (!c->has_sub || !c->has_value) {
+		return;
+	}
+	if (git_config_is(c, "branch", "remote")) {
+		base->other = base->other || !streq(c->value.data, "origin");
+	} else if (streq(c->section.data, "remote") && !streq(c->sub.data, "origin")) {
+		base->other = true;
+	} else if (git_config_is(c, "remote", "url") && base->url == NULL) {
+		base->url = plan_keep_printf(base->b, "%s", c->value.data);
+	}
+}
+
+/* "/a", "https://a/b", "a:b": not relative itself. */
+static bool is_whole(const char *url) {
+	const char *slash = strchr(url, '/'), *colon = strchr(url, ':');
+	return url[0] == '/' || (colon != NULL && (slash == NULL || colon < slash));
+}
+
+static const char *inside(struct builder *b, const char *path) {
+	const struct plan *plan = b->plan;
+	return path_within(path, plan->workspace) ? plan_keep_printf(b, "%s%s", plan->workspace_at,
+								     path + strlen(plan->workspace))
+						  : path;
+}
+
+static const char *base_url(struct builder *b, const struct repository *r) {
+	struct base base = {.b = b};
+	const char *text = host_fs_text(b, plan_keep_join(b, r->common, "config"), GITCONFIG_MAX);
+
+	if (text == NULL) {
+		return NULL;
+	}
+	read_entries(b, text, take_remote, &base);
+	const char *url = base.url == NULL ? inside(b, r->tree) : base.url;
+	return base.other || !is_whole(url) ? NULL : url;
+}
+
+/* As git does it: each "../" takes a name away, and behind the last one what stands before the
+ * colon of host:path is left.  NULL when there are too many. */
+static const char *joined(struct builder *b, const char *base, const char *url) {
+	size_t len = strlen(base);
+	char between = '/';
+
+	while (len > 0 && base[len - 1] == '/') {
+		len--;
+	}
+	for (;;) {
+		if (str_starts(url, "./")) {
+			url += 2;
+			continue;
+		}
+		if (!str_starts(url, "../")) {
+			break;
+		}
+		url += 3;
+		const char *cut = memrchr(base, '/', len);
+		if (cut == NULL) {
+			cut = memrchr(base, ':', len);
+			between = ':';
+		}
+		if (cut == NULL) {
+			return NULL;
+		}
+		len = (size_t)(cut - base);
+	}
+	size_t rest = strlen(url);
+	while (rest > 0 && url[rest - 1] == '/') {
+		rest--;
+	}
+	return plan_keep_printf(b, "%.*s%c%.*s", (int)len, base, between, (int)rest, url);
+}
+
+static bool is_relative(const char *url) {
+	return str_starts(url, "./") || str_starts(url, "../");
+}
+
+/* ---- the settings ---- */
+
+static const char *update_mode(const char *mode) {
+	static const char *const modes[] = {"checkout", "rebase", "merge", "none"};
+	for (size_t i = 0; mode != NULL && i < ARRAY_LEN(modes); i++) {
+		if (streq(mode, modes[i])) {
+			return modes[i];
+		}
+	}
+	return mode == NULL ? NULL : "none"; /* what git makes of a command */
+}
+
+static void write_submodule(const struct submodule *s, const char *url, struct buf *out) {
+	const char *update = update_mode(s->update);
+
+	buf_puts(out, "[submodule ");
+	git_config_quote(s->name, strlen(s->name), out);
+	buf_puts(out, "]\n\turl = ");
+	git_config_quote(url, strlen(url), out);
+	buf_puts(out, "\n");
+	if (update != NULL) {
+		buf_printf(out, "\tupdate = %s\n", update);
+	}
+}
+
+static void write_submodules(struct builder *b, const struct repository *r, struct buf *out) {
+	struct submodules all;
+	const char *base = NULL;
+	bool looked = false;
+
+	read_submodules(b, r, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct submodule *s = &all.items[i];
+		const char *url = s->url;
+		if (url != NULL && is_relative(url)) {
+			base = looked ? base : base_url(b, r);
+			looked = true;
+			url = base == NULL ? NULL : joined(b, base, url);
+		}
+		if (url != NULL && url[0] != '\0') {
+			write_submodule(s, url, out);
+		}
+	}
+}
+
+/* The base of relative URLs may hold a credential. */
+static const char *cleaned(struct builder *b, const struct buf *text) {
+	const char *kept = NULL;
+	struct buf out;
+
+	buf_init(&out);
+	switch (git_clean(text->data, text->len, &out)) {
+	case GITCLEAN_SAME:
+		kept = plan_keep_printf(b, "%s", text->data);
+		break;
+	case GITCLEAN_CHANGED:
+		kept = buf_failed(&out) ? NULL : plan_keep_printf(b, "%s", out.data);
+		break;
+	case GITCLEAN_CLOSED:
+		break;
+	}
+	b->out_of_memory = b->out_of_memory || buf_failed(&out);
+	buf_done(&out);
+	return kept;
+}
+
+bool submodules_settings(struct builder *b, struct submodule_settings *ret) {
+	for (size_t i = 0; i < b->nrepositories; i++) {
+		const struct repository *r = &b->repositories[i];
+		if (!r->has_submodules || r->common == NULL ||
+		    !streq(r->tree, b->plan->workspace)) {
+			continue;
+		}
+		struct buf text;
+		buf_init(&text);
+		write_submodules(b, r, &text);
+		b->out_of_memory = b->out_of_memory || buf_failed(&text);
+		const char *kept = buf_failed(&text) || text.len == 0 ? NULL : cleaned(b, &text);
+		buf_done(&text);
+		*ret = (struct submodule_settings){.text = kept, .dir = inside(b, r->dir)};
+		return kept != NULL;
+	}
+	return false;
+}
