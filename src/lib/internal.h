@@ -73,6 +73,7 @@ struct stray_watch {
 	const char *beside;      /* a second directory, as a path beneath the home; NULL */
 	struct stray *names;
 	size_t n, cap;
+	bool local; /* the home has a .local */
 	bool blind; /* they could not all be had */
 };
 

@@ -1,6 +1,8 @@
-/* Files that a command made or changed at the top of its private home, or beside the workspace,
- * where a person may look for them in vain: with the workspace at ~/proj or at ~/go/src/proj,
- * ../result.txt is one.  Elsewhere the directories above the workspace are read-only (plan/home.c).
+/* Files that a command made or changed at the top of its private home, in its .local/bin, or
+ * beside the workspace, where a person may look for them in vain: with the workspace at ~/proj or
+ * at ~/go/src/proj, ../result.txt is one, and after `make install PREFIX=~/.local` a program that
+ * the shell outside does not find.  Elsewhere the directories above the workspace are read-only
+ * (plan/home.c).
  *
  * The names before the run and after it are compared, and of a name that was there before, inode
  * number, size and ctime.  A time alone would not do: two runs may follow each other within one
@@ -26,6 +28,10 @@
 
 /* With more than this a home is somebody's store, and nobody misses one more. */
 #define BEFORE_MAX 1000
+
+/* Programs that are installed for one user; looked at where the home has LOCAL. */
+#define LOCAL ".local"
+#define PROGRAMS LOCAL "/bin"
 
 static struct stray stray_at(int dir, const char *entry, const char *name) {
 	struct stat st;
@@ -138,6 +144,7 @@ static void look_at(struct stray_watch *w, const char *beside, struct corral_res
 		bool dots = streq(d->d_name, ".") || streq(d->d_name, "..");
 		int len = snprintf(name, sizeof name, "%s%s%s", beside == NULL ? "" : beside,
 				   beside == NULL ? "" : "/", d->d_name);
+		w->local = w->local || (beside == NULL && streq(d->d_name, LOCAL));
 		if (dots || (beside == NULL && home_is_for_tools(name, strlen(name))) || len < 0 ||
 		    (size_t)len >= sizeof name || is_mounted(w->plan, name)) {
 			continue;
@@ -155,7 +162,10 @@ static void look(struct stray_watch *w, struct corral_result *r) {
 		return;
 	}
 	look_at(w, NULL, r);
-	if (w->beside != NULL) {
+	if (w->local) {
+		look_at(w, PROGRAMS, r);
+	}
+	if (w->beside != NULL && !streq(w->beside, PROGRAMS)) {
 		look_at(w, w->beside, r);
 	}
 }

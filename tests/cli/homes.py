@@ -361,6 +361,19 @@ def register(suite):
         box.mkdir("home/.config/proj")
         equal(box.run("-c", "touch ../settings", cwd=f"{box.home}/.config/proj").exited(0).err, "", "settings of programs")
 
+    @test("a program that a command installs for its user is told: it is in the private HOME", root=True)
+    def _(box):
+        box.mkdir("home/project")
+        ws = f"{box.home}/project"
+        install = "mkdir -p ~/.local/bin ~/.local/share && install -m 755 /bin/true ~/.local/bin/{} && touch ~/.local/share/x"
+        for level in ("full", "standard"):
+            for name in ("tool", "other"):
+                done = box.run("--level", level, "-c", install.format(name), cwd=ws).exited(0)
+                done.said("private HOME", f"~/.local/bin/{name}", "--write")
+                equal(done.err.count("~/"), 1, f"names told: {done.err}")
+            equal(box.run("--level", level, "-c", "~/.local/bin/tool; mkdir ~/.local/lib", cwd=ws).exited(0).err, "", "a later run")
+            box.corral_("home", "clean", ws).exited(0)
+
     @test("work that a command puts at the top of HOME is told, with the place where it is kept, and a file again when it changes",
           root=True)
     def _(box):
