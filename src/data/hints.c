@@ -120,7 +120,7 @@ const struct hint hints[] = {
 	{"Failed to register submodule", HINT_ALWAYS, "fs.protect", SUBMODULE},
 	{"could not set 'core.worktree'", HINT_ALWAYS, "fs.protect", "git writes the configuration of each submodule anew, which is kept as it is inside: update it outside, or let the command change it: --protect '!.git/modules/**/config'"},
 	{"/.git/modules/", HINT_ALWAYS, "fs.protect", SUBMODULE},
-	{"failed to create link", HINT_ALWAYS, "fs.write", "no hard link is made between two places that are granted apart: leave out --local, and git copies"},
+	{"failed to create link", HINT_ALWAYS, "fs.write", "no hard link is made from one mount to another, and a repository and each grant are mounts of their own: leave out --local, and git copies"},
 	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration names programs, so it is kept as it is inside; change it outside, or except it: --protect '!.git/config'"},
 	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
 	{"does not appear to be a git repository", REMOTE},

@@ -377,9 +377,13 @@ print(won)
         for level in LEVELS:
             done = box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--local", lib, "copy")
             check(done.status != 0 and not box.exists("ws/copy"), "half a clone is left")
-            done.said("leave out --local")
+            done.said("a repository and each grant are mounts of their own: leave out --local")
+            box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--no-hardlinks", lib, f"{level}-copied").exited(0)
             box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", lib, level).exited(0)
             check(box.exists(f"ws/{level}/.git/HEAD"), "no clone")
+            box.run("--level", level, "--", "git", "clone", "-q", level, f"{level}-again").exited(0)
+            box.run("--level", level, "-c", f"cd {level} && git clone -q . again && git clone -q --local again linked").exited(0)
+            check(os.stat(f"{box.ws}/{level}/linked/.git/HEAD"), "no clone with links in one mount")
 
     @test("a save by rename reaches a file of HOME that is granted by itself, and only it", root=True)
     def _(box):
