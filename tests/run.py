@@ -80,6 +80,7 @@ def check_suites(build, corral, probe):
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
+    yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
     for level, who in (("full", "both"), ("standard", "user")):
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
                                          "--as", who]
@@ -90,6 +91,7 @@ def proof_suites(build, corral, probe):
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
+    yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
     yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
