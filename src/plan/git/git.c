@@ -267,7 +267,7 @@ static void found(struct builder *b, const char *tree, const char *path, const c
 		show_outside(b, &r);
 	}
 	if (r.common == NULL || r.link != NULL || looks_used(b, r.common)) {
-		r.has_submodules = has(b, keep_join(b, tree, ".gitmodules"));
+		r.has_submodules = has(b, plan_keep_join(b, tree, ".gitmodules"));
 		repository_add(b, r);
 	}
 }
