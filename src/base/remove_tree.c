@@ -95,6 +95,9 @@ static int remove_entry(struct removal *r, int dir, const char *name, int depth)
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT) {
 		return 0;
 	}
+	if (errno != EISDIR && errno != EPERM) {
+		return -1;
+	}
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT) {
 		return 0;
 	}
@@ -140,7 +143,7 @@ int remove_tree_contents(int dir) {
 
 	do {
 		before = r.lifted;
-		if (lseek(dir, 0, SEEK_SET) < 0 || empty(&r, dir, 0) != 0) {
+		if ((rounds > 0 && lseek(dir, 0, SEEK_SET) < 0) || empty(&r, dir, 0) != 0) {
 			return -1;
 		}
 	} while (r.lifted != before && ++rounds < ROUNDS);

@@ -190,7 +190,7 @@ static const struct path_row credential_paths_rows[] = {
 	{.path = ".gist", .reason = "a token"},
 	{.path = ".git-credential-cache", .reason = "passwords of code hosts"},
 	{.path = ".git-credentials", .reason = "passwords of code hosts"},
-	{.path = ".git_config.local", .reason = "often tokens"},
+	{.path = ".gitconfig.local", .reason = "often tokens"},
 	{.path = ".gitcookies", .reason = "passwords of code hosts"},
 	{.path = ".gitlab-runner", .reason = "passwords of code hosts"},
 	{.path = ".globalprotect", .reason = "keys or passwords of a VPN"},

@@ -38,7 +38,7 @@ const struct lasting_row lasting_rows[] = {
 	{NULL, ".envrc", LASTING_STARTUP, "direnv runs it at cd"},
 	{NULL, ".exrc", LASTING_STARTUP, "vi obeys it"},
 	{NULL, ".gdbinit", LASTING_STARTUP, "gdb runs it when it starts there"},
-	{NULL, ".git_config", LASTING_STARTUP, "git obeys it"},
+	{NULL, ".gitconfig", LASTING_STARTUP, "git obeys it"},
 	{NULL, ".lldbinit", LASTING_STARTUP, "lldb runs it when it starts there"},
 	{NULL, ".mcp.json", LASTING_STARTUP, "names programs that agents start"},
 	{NULL, ".nvimrc", LASTING_STARTUP, "Neovim obeys it"},

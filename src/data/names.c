@@ -69,7 +69,7 @@ static const struct name_row editors_names[] = {
 };
 
 static const struct name_row git_names[] = {
-	{"/.git_config", "git's settings where the workspace is a home"},
+	{"/.gitconfig", "git's settings where the workspace is a home"},
 	{"/.gitmodules", "where submodules come from"},
 };
 

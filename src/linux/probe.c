@@ -320,8 +320,8 @@ static void find_git(struct arena *a, struct host *h) {
 	config = path_join(a, config != NULL ? config : path_join(a, h->home, ".config"), "git");
 	buf_init(&settings.text);
 	git_obeyed_add(o, path_join(a, config, "config"));
-	git_obeyed_add(o, path_join(a, h->home, ".git_config"));
-	git_obeyed_add(o, "/etc/git_config");
+	git_obeyed_add(o, path_join(a, h->home, ".gitconfig"));
+	git_obeyed_add(o, "/etc/gitconfig");
 	add_named(a, h, "GIT_CONFIG_GLOBAL");
 	add_named(a, h, "GIT_CONFIG_SYSTEM");
 	for (size_t i = 0; i < o->nfiles; i++) {

@@ -6,7 +6,6 @@
 #include "linux/scratch.h"
 
 #include "base/auto.h"
-#include "base/path.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
 
@@ -67,14 +66,12 @@ void scratch_sweep(const char *run_dir) {
 }
 
 void scratch_remove(const char *run_dir) {
-	char parent_path[PATH_MAX];
-
-	if (run_dir == NULL || rmdir(run_dir) == 0 || !path_parent(run_dir, parent_path)) {
+	if (run_dir == NULL || rmdir(run_dir) == 0 || errno == ENOENT) {
 		return;
 	}
-	auto_fd parent = open(parent_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (parent >= 0) {
-		(void)remove_tree(parent,
-				  strrchr(run_dir, '/') + 1); /* the next run sweeps the rest */
+	auto_fd top = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (top >= 0) {
+		(void)remove_tree_contents(top); /* the next run sweeps what stays */
+		(void)rmdir(run_dir);
 	}
 }

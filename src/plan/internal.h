@@ -96,7 +96,7 @@ struct builder {
 /* In the directory of the run, where there is no root of our own; and in Corral's
  * state, where nothing is made for every run. */
 #define SHARED_HOME ".home"
-#define SHARED_IDENTITY "git_config"
+#define SHARED_IDENTITY "gitconfig"
 #define SHARED_IGNORES "gitignore"
 #define SHARED_MODULES "gitmodules"
 

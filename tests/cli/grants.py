@@ -158,11 +158,11 @@ def links(test, level):
         for time_of in ("the first time", "the next time"):
             equal(box.run(*words, script, env=env).exited(0).out, "", time_of)
 
-    @test(f"{level}: git's identity is found where ~/.git_config is a link")
+    @test(f"{level}: git's identity is found where ~/.gitconfig is a link")
     def _(box):
         needs(box, "git")
-        box.write("home/dotfiles/git_config", "[user]\n\tname = Ann\n\temail = ann@example.org\n")
-        os.symlink("dotfiles/git_config", f"{box.home}/.git_config")
+        box.write("home/dotfiles/gitconfig", "[user]\n\tname = Ann\n\temail = ann@example.org\n")
+        os.symlink("dotfiles/gitconfig", f"{box.home}/.gitconfig")
         equal(box.run("--level", level, "-c", "git config user.name; git config user.email").exited(0).out,
               "Ann\nann@example.org\n", "identity")
 

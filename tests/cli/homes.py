@@ -49,11 +49,11 @@ def register(suite):
         equal(done.out, f"{box.home}\n", "the home inside")
         check(not box.exists("home/written") and not box.exists("home/.cache"), "it was written to the real home")
 
-    @test("git signs commits as outside, and learns no more of ~/.git_config", root=True)
+    @test("git signs commits as outside, and learns no more of ~/.gitconfig", root=True)
     def _(box):
         needs(box, "git")
         box.write("home/.config/git/config", "[user]\n\tname = Not Her\n\temail = ann@example.org\n")
-        box.write("home/.git_config", "[github]\n\ttoken = hunter2\n[user]\n\tname = \"Ann \\\"A\\\" Example\"\n")
+        box.write("home/.gitconfig", "[github]\n\ttoken = hunter2\n[user]\n\tname = \"Ann \\\"A\\\" Example\"\n")
         script = "git init -q . && git commit -q --allow-empty -m one && git log --format='%an <%ae>'"
         equal(box.run("-c", script).exited(0).out, "Ann \"A\" Example <ann@example.org>\n", "author")
         done = box.run("-c", "git config user.name; git config github.token; git config --global user.name Ben; "

@@ -34,7 +34,7 @@ HOME_SECRETS = (
     ".config/rclone/rclone.conf", ".terraform.d/credentials.tfrc.json", ".password-store/a.gpg",
     "notes.txt",
 )
-HOME_PLAIN = (".bashrc", ".profile", ".git_config", ".ssh/config", ".cargo/bin/cargo")
+HOME_PLAIN = (".bashrc", ".profile", ".gitconfig", ".ssh/config", ".cargo/bin/cargo")
 HOME_DIRS = (".local/bin", ".local/state", ".local/share", ".cache/pip", ".config/autostart")
 
 

@@ -246,8 +246,8 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	repository(&w, WS "/.git", "");
 	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/more", 'f', "");
-	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
-	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
 	CHECK_INT((int)w.h.git_obeyed.nhooks, 1);
 	CHECK_INT((int)w.h.git_obeyed.nfiles, 1);
 	CHECK_INT(build(&w), 0);
@@ -258,7 +258,7 @@ TEST(hooks_that_the_callers_settings_name_are_kept_where_the_repository_names_no
 	repository(&w, WS "/.git", "[core]\nhooksPath = own\n");
 	node(&w, WS "/.hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/own/pre-commit", 'f', NULL);
-	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.git_config", text);
+	git_obeyed_read(&w.h.git_obeyed, &w.a, w.h.home, "/home/a/.gitconfig", text);
 	CHECK_INT(build(&w), 0);
 	CHECK(kept(&w, WS "/own") && writable(&w, WS "/.hooks/pre-commit"));
 	world_done(&w);
@@ -268,18 +268,18 @@ TEST(settings_of_the_callers_that_lie_in_the_workspace_are_kept) {
 	struct world w;
 	git_world(&w);
 	repository(&w, WS "/.git", "[include]\n\tpath = /home/ann/.more\n");
-	node(&w, WS "/dot/git_config", 'f', "");
+	node(&w, WS "/dot/gitconfig", 'f', "");
 	node(&w, WS "/dot/hooks/pre-commit", 'f', NULL);
 	node(&w, WS "/here", 'f', "");
 	node(&w, WS "/.named/pre-commit", 'f', NULL);
-	node(&w, "/home/ann/.git_config", 'l', "work/app/dot/git_config");
+	node(&w, "/home/ann/.gitconfig", 'l', "work/app/dot/gitconfig");
 	node(&w, "/home/ann/.hooks", 'l', "work/app/dot/hooks");
 	node(&w, "/home/ann/.more", 'f', "[core]\n\thooksPath = .named\n");
-	git_obeyed_add(&w.h.git_obeyed, "/home/ann/.git_config");
+	git_obeyed_add(&w.h.git_obeyed, "/home/ann/.gitconfig");
 	git_obeyed_add(&w.h.git_obeyed, WS "/here");
 	w.h.git_obeyed.linked[0] = true;
 	CHECK_INT(build(&w), 0);
-	CHECK(kept(&w, WS "/dot/git_config") && kept(&w, WS "/here") && kept(&w, WS "/.named"));
+	CHECK(kept(&w, WS "/dot/gitconfig") && kept(&w, WS "/here") && kept(&w, WS "/.named"));
 	CHECK(writable(&w, WS "/dot/hooks/pre-commit"));
 	world_done(&w);
 

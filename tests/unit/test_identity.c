@@ -61,7 +61,7 @@ TEST(what_is_written_reads_the_same_and_includes_the_systems) {
 	identity_read(&again, out.data);
 	CHECK_STR(again.name, id.name);
 	CHECK_STR(again.email, id.email);
-	CHECK(strstr(out.data, "path = /etc/git_config\n") != NULL);
+	CHECK(strstr(out.data, "path = /etc/gitconfig\n") != NULL);
 	buf_done(&out);
 }
 

@@ -48,7 +48,7 @@ static void put(struct buf *out, const char *key, const char *text) {
 }
 
 void identity_write(const struct identity *id, struct buf *out) {
-	buf_puts(out, "[include]\n\tpath = /etc/git_config\n[user]\n");
+	buf_puts(out, "[include]\n\tpath = /etc/gitconfig\n[user]\n");
 	put(out, "name", id->name);
 	put(out, "email", id->email);
 }
