@@ -108,6 +108,9 @@ static int make_plan(struct prepared *p, struct err *e) {
 	bool counts = may_share(p) && policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
 		probe_cgroups(&p->host);
+		if (plan_wants_scope(&p->policy)) {
+			host_probe_scope(&p->host);
+		}
 	}
 	if (plan_wants_samples(&p->policy, &p->host)) {
 		probe_sampling(&p->host);
@@ -175,8 +178,17 @@ static int make_plan_without(struct prepared *p, bool broker, const char *why, s
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
+/* systemd did not do what it was probed for: the limits are held as without it. */
+static int replan_without_scope(struct prepared *p, struct err *e) {
+	p->host.scope_why = arena_strdup(&p->arena, e->what);
+	return p->host.scope_why == NULL ? err_memory(e, "library") : make_plan(p, e);
+}
+
 int prepared_replan(struct prepared *p, struct err *e) {
 	bool broker = streq(e->where, "broker");
+	if (e->kind == ERR_HOST && streq(e->where, "scope") && p->host.scope_why == NULL) {
+		return replan_without_scope(p, e);
+	}
 	if (e->kind != ERR_HOST || (broker ? !p->plan.broker : plan_lacks_namespaces(&p->plan))) {
 		return -1;
 	}

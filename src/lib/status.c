@@ -74,7 +74,8 @@ static int gather(const struct corral_policy *policy, struct status *s, struct e
 	bool ours = s->starts || s->failure.kind != ERR_USAGE;
 	if (ours) {
 		try_namespaces(&own, s);
-		probe_cgroups(&s->run.host); /* the report names them, needed or not */
+		host_try_groups(&s->run.arena,
+				&s->run.host); /* the report names them, needed or not */
 		advice_find(s);
 	} else {
 		*e = s->failure; /* the policy is wrong, which says nothing about the host */

@@ -118,7 +118,7 @@ static void text_groups(const struct status *s, struct buf *out) {
 	for (size_t i = 0; i < n; i++) {
 		buf_printf(out, "%s %s", i == 0 ? "" : ",", names[i]);
 	}
-	buf_puts(out, "\n");
+	buf_puts(out, s->run.host.cgroup.scope ? " (a scope of this user's systemd)\n" : "\n");
 }
 
 static void text_surroundings(const struct status *s, struct buf *out) {
@@ -270,6 +270,7 @@ static void json_groups(struct emit *j, const struct status *s) {
 	emit_bool(j, "usable", n > 0);
 	emit_int(j, "version", cgroup_version(s));
 	emit_strings(j, "controllers", names, n);
+	emit_bool(j, "scope", s->run.host.cgroup.scope);
 	emit_string(j, "why", s->run.host.cgroup.why);
 	emit_end_object(j);
 }

@@ -3,10 +3,18 @@
 #define CORRAL_LINUX_CGROUP_FILES_H
 
 #include "base/auto.h"
+#include "base/str.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+
+/* Where every distribution mounts them; the type of file system is checked, and
+ * reading the mount table would cost more than the rest of the probe. */
+#define CGROUP_MOUNT "/sys/fs/cgroup"
 
 enum controller { MEMORY, PIDS, CPU, CONTROLLERS };
 
@@ -46,6 +54,38 @@ static inline bool has_word_in(const char *list, size_t len, const char *word) {
 
 static inline bool has_word(const char *list, const char *word) {
 	return has_word_in(list, strlen(list), word);
+}
+
+static inline bool mounted(const char *path, long magic) {
+	struct statfs fs;
+	return statfs(path, &fs) == 0 && (long)fs.f_type == magic;
+}
+
+/* Finds a process's group in the text of /proc/PID/cgroup: lines of
+ * "number:controllers:path".  controller NULL asks for version 2's line.
+ * False also when the group lies outside our control group namespace. */
+static inline bool own_group(const char *text, const char *controller, char *out, size_t cap) {
+	for (const char *line = text; *line != '\0';) {
+		const char *list = strchr(line, ':');
+		const char *path = list == NULL ? NULL : strchr(list + 1, ':');
+		const char *end = path == NULL ? NULL : strchr(path, '\n');
+		if (end == NULL) {
+			return false;
+		}
+		list++;
+		if (controller == NULL ? list == path
+				       : has_word_in(list, (size_t)(path - list), controller)) {
+			size_t len = (size_t)(end - path - 1);
+			if (len >= cap || str_starts(path, ":/..")) {
+				return false;
+			}
+			/* The root is "", so that a path can be appended to a mount. */
+			(void)snprintf(out, cap, "%.*s", len == 1 ? 0 : (int)len, path + 1);
+			return true;
+		}
+		line = end + 1;
+	}
+	return false;
 }
 
 #endif

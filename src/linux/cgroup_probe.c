@@ -10,20 +10,13 @@
 #include "linux/cgroup_files.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/vfs.h>
 
-/* Where every distribution mounts them; the type of file system is checked, and
- * reading the mount table would cost more than the rest of the probe. */
-#define CGROUP_MOUNT "/sys/fs/cgroup"
 #define CGROUP_MOUNT_HYBRID "/sys/fs/cgroup/unified"
 
 #define WHY_NO_MOUNT "no control groups are mounted at " CGROUP_MOUNT
 #define WHY_HIDDEN "this process's own control group is not visible under " CGROUP_MOUNT
-#define WHY_NOT_OURS                                                                               \
-	"this user may not change any control group above this process; "                          \
-	"start it with: systemd-run --user --scope"
+#define WHY_NOT_OURS "this user may not change any control group above this process"
 #define WHY_PARTIAL                                                                                \
 	"not every control group controller is handed down to this user "                          \
 	"(systemd: Delegate=yes); missing: memory, pids or cpu"
@@ -33,38 +26,6 @@
 
 static bool writable(int dir, const char *path) {
 	return faccessat(dir, path, W_OK, AT_EACCESS) == 0;
-}
-
-static bool mounted(const char *path, long magic) {
-	struct statfs fs;
-	return statfs(path, &fs) == 0 && (long)fs.f_type == magic;
-}
-
-/* Finds this process's group in the text of /proc/self/cgroup: lines of
- * "number:controllers:path".  controller NULL asks for version 2's line.
- * False also when the group lies outside our control group namespace. */
-static bool own_group(const char *text, const char *controller, char *out, size_t cap) {
-	for (const char *line = text; *line != '\0';) {
-		const char *list = strchr(line, ':');
-		const char *path = list == NULL ? NULL : strchr(list + 1, ':');
-		const char *end = path == NULL ? NULL : strchr(path, '\n');
-		if (end == NULL) {
-			return false;
-		}
-		list++;
-		if (controller == NULL ? list == path
-				       : has_word_in(list, (size_t)(path - list), controller)) {
-			size_t len = (size_t)(end - path - 1);
-			if (len >= cap || str_starts(path, ":/..")) {
-				return false;
-			}
-			/* The root is "", so that a path can be appended to a mount. */
-			(void)snprintf(out, cap, "%.*s", len == 1 ? 0 : (int)len, path + 1);
-			return true;
-		}
-		line = end + 1;
-	}
-	return false;
 }
 
 /* Which controllers a new group beneath dir can have.  A group that itself

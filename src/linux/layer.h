@@ -89,6 +89,8 @@ struct kit {
 	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */
 	const int *join_fds; /* v1: to each of these the child writes "0" */
 	size_t njoin_fds;
+	bool waits;     /* for ORDER_JOIN: systemd moves the first process before set-up */
+	int scope_join; /* which came with it; join_fds is this one then */
 };
 
 struct layer {

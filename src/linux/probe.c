@@ -8,6 +8,7 @@
 #include "linux/program_output.h"
 #include "linux/cgroup.h"
 #include "linux/kernel_api.h"
+#include "linux/scope.h"
 #include "linux/scratch.h"
 #include "plan/git/config.h"
 #include "plan/git/settings.h"
@@ -453,6 +454,28 @@ bool probe_makes_namespaces(struct err *ret_why) {
 
 void probe_cgroups(struct host *h) {
 	cgroup_probe(&h->cgroup);
+}
+
+void host_probe_scope(struct host *h) {
+	if (h->cgroup.kind == CGROUP_NONE && h->scope_why != NULL) {
+		h->cgroup.why = h->scope_why;
+	} else if (h->cgroup.kind == CGROUP_NONE) {
+		scope_probe(&h->cgroup);
+	}
+}
+
+void host_try_groups(struct arena *a, struct host *h) {
+	struct scope scope = SCOPE_NONE;
+	char dir[HOST_CGROUP_PATH];
+	struct err e = {0};
+
+	probe_cgroups(h);
+	host_probe_scope(h);
+	if (h->cgroup.scope && scope_begin(0, dir, &scope, &e) != 0) {
+		h->cgroup = (struct host_cgroup){.kind = CGROUP_NONE};
+		h->cgroup.why = h->scope_why = arena_strdup(a, e.what);
+	}
+	scope_end(&scope);
 }
 
 /* With hidepid a process that is not dumpable is not in /proc for its own user: pid 1 of the

@@ -26,6 +26,12 @@ bool probe_makes_namespaces(struct err *ret_why);
 /* What the plan needs when plan_wants_groups() says so. */
 void probe_cgroups(struct host *h);
 
+/* Where that found none, and plan_wants_scope() says so: a connection to this user's systemd. */
+void host_probe_scope(struct host *h);
+
+/* Both for a report: systemd makes a scope, and ends it. */
+void host_try_groups(struct arena *a, struct host *h);
+
 /* Likewise plan_wants_samples(). */
 void probe_sampling(struct host *h);
 

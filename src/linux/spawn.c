@@ -191,6 +191,9 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 	if (k->plan->own_net) {
 		args.flags |= CLONE_NEWNET;
 	}
+	if (k->waits) {
+		args.flags &= ~(uint64_t)CLONE_NEWCGROUP; /* layers/groups.c, where it has joined */
+	}
 	if (k->cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)k->cgroup_fd;
@@ -225,12 +228,37 @@ static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
 	if (!k->plan->use_cgroup) {
 		return 0;
 	}
+	k->waits = k->host->cgroup.scope;
+	if (k->waits) {
+		return 0; /* make_scope() */
+	}
 	if (cgroup_new(k->plan, &k->host->cgroup, &ret->cgroup, e) != 0) {
 		return -1;
 	}
 	k->cgroup_fd = cgroup_fd(ret->cgroup);
 	k->njoin_fds = cgroup_join_fds(ret->cgroup, plan_lacks_namespaces(k->plan), &k->join_fds);
 	return 0;
+}
+
+/* The group of a process that is there and waits. */
+static int make_scope(const struct kit *k, struct child *c, struct err *e) {
+	struct host_cgroup place = k->host->cgroup;
+	struct order join = {.kind = ORDER_JOIN};
+	const int *procs;
+
+	if (scope_begin(c->pid, place.dir[0], &c->scope, e) != 0) {
+		return -1;
+	}
+	if (cgroup_new(k->plan, &place, &c->cgroup, e) != 0) {
+		e->kind =
+			ERR_HOST; /* the scope is not what was probed: the limits can be sampled */
+		(void)snprintf(e->where, sizeof e->where, "scope");
+		return -1;
+	}
+	(void)cgroup_join_fds(c->cgroup, true, &procs);
+	return channel_send_bytes(c->channel, &join, sizeof join, procs[0]) == 0
+		       ? 0
+		       : err_sys(e, "channel", "cannot tell the first process its control group");
 }
 
 /* Complete where every call that makes a name is asked about. */
@@ -292,6 +320,7 @@ static struct child child_of(const struct plan *plan) {
 	return (struct child){.pidfd = -1,
 			      .channel = -1,
 			      .wardens = plan_lacks_namespaces(plan),
+			      .scope = SCOPE_NONE,
 			      .gate = GATEKEEPER_NONE,
 			      .samplers = SAMPLERS_NONE,
 			      .run_dir = plan->run_dir};
@@ -379,6 +408,10 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	drop_fd(&k.warden_fd);
 	if (failed) {
 		give_up(&child);
+		return -1;
+	}
+	if (k.waits && make_scope(&k, &child, e) != 0) {
+		spawn_finish(&child, NULL);
 		return -1;
 	}
 	if (start_samplers(r, growth, &child, e) != 0) {
@@ -543,14 +576,18 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		cgroup_usage(c->cgroup, &usage);
 		cgroup_free(c->cgroup);
 	}
+	scope_end(&c->scope); /* after its counters were read */
 	drop_fd(&c->channel);
 	if (!usage.fate.finished) {
 		gate_process_kill(&c->gate); /* what was killed has nothing more to deliver */
 	}
 	gate_process_end(&c->gate); /* after everybody who could send something */
 	scratch_remove(c->run_dir);
-	*c = (struct child){
-		.pidfd = -1, .channel = -1, .gate = GATEKEEPER_NONE, .samplers = SAMPLERS_NONE};
+	*c = (struct child){.pidfd = -1,
+			    .channel = -1,
+			    .scope = SCOPE_NONE,
+			    .gate = GATEKEEPER_NONE,
+			    .samplers = SAMPLERS_NONE};
 	if (ret != NULL) {
 		*ret = usage;
 	}

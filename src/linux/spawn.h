@@ -15,6 +15,7 @@
 #include "linux/run_state.h"
 #include "linux/gate_process.h"
 #include "linux/sampler.h"
+#include "linux/scope.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -45,6 +46,7 @@ enum order_kind {
 	ORDER_SIGNAL = 1, /* value: signal for the command's process group */
 	ORDER_END,        /* TERM to everything, grace, then the end */
 	ORDER_PEER,       /* value: 0, and the descriptor travels with it; or -errno */
+	ORDER_JOIN,       /* the run's cgroup.procs travels with it; only before set-up */
 };
 
 struct order {
@@ -85,6 +87,7 @@ struct child {
 	bool wardens; /* there is no pid namespace: linux/warden.h */
 	struct run_state *fate;
 	struct cgroup *cgroup;   /* NULL when none */
+	struct scope scope;      /* of systemd, in which the group is; or SCOPE_NONE */
 	struct follow *follow;   /* files that are followed when the host replaces them; NULL */
 	struct journal *journal; /* of what the command made that lasts; NULL when none */
 	struct ledger *ledger;   /* of what the gate decided; NULL without a gate */

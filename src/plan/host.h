@@ -55,12 +55,15 @@ struct program_query {
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
+#define HOST_CGROUP_PATH 256
+
 struct host_cgroup {
 	enum cgroup_kind kind;
 	bool memory, pids, cpu; /* controllers that we may use */
 	const char *why;        /* when something is missing: the reason, for the report */
+	bool scope; /* v2: this user's systemd makes dir[0] when the run starts (linux/scope.h) */
 	/* Where a new group can be made.  v2 uses dir[0]; v1 one per controller. */
-	char dir[3][256]; /* memory, pids, cpu */
+	char dir[3][HOST_CGROUP_PATH]; /* memory, pids, cpu */
 };
 
 struct host {
@@ -89,6 +92,7 @@ struct host {
 	const char *run_dir; /* a free name for a directory of the run's own */
 	const char *cow_dir; /* a free name for the changes of a run; NULL without a state */
 	struct host_cgroup cgroup;
+	const char *scope_why; /* why systemd gave no scope when one was tried; NULL: try */
 	const char
 		*sampling_why; /* why processes cannot be measured from outside; NULL: they can */
 	struct host_fs fs;

@@ -207,10 +207,10 @@ static struct guarantee_report sample_processes(struct plan *plan, const struct 
 			.why = h->privileged
 				       ? "the kernel exempts root from its own process limit, and "
 					 "there is no pids controller to use: run as an ordinary "
-					 "user, or set --processes, which is sampled"
+					 "user, or set --processes"
 				       : "without a user namespace the kernel would count all of "
 					 "this user's processes, and there is no pids controller "
-					 "to use: set --processes, which is sampled"};
+					 "to use: set --processes"};
 	}
 	plan->sampled.processes = made.state == STATE_ABSENT ? 0 : count;
 	return made;
@@ -283,6 +283,11 @@ bool plan_wants_groups(const struct policy *p, const struct host *h) {
 	return limit_of(p, KEY_LIMITS_MEMORY) != LIMIT_NONE ||
 	       limit_of(p, KEY_LIMITS_CPUS) != LIMIT_NONE ||
 	       ((h->privileged || !h->userns) && limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
+}
+
+bool plan_wants_scope(const struct policy *p) {
+	return is_asked(p, KEY_LIMITS_MEMORY) || is_asked(p, KEY_LIMITS_CPUS) ||
+	       is_asked(p, KEY_LIMITS_PROCESSES);
 }
 
 bool plan_wants_samples(const struct policy *p, const struct host *h) {

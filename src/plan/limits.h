@@ -16,4 +16,7 @@ bool plan_wants_samples(const struct policy *p, const struct host *h);
 /* True when the plan for this policy depends on host->cgroup. */
 bool plan_wants_groups(const struct policy *p, const struct host *h);
 
+/* True when a limit was asked for that needs a group: systemd is not asked for less. */
+bool plan_wants_scope(const struct policy *p);
+
 #endif

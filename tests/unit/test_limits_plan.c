@@ -114,6 +114,22 @@ TEST(memory_without_a_controller_is_sampled_and_so_weaker) {
 	CHECK(!plan.use_cgroup);
 }
 
+TEST(systemd_is_asked_only_for_a_limit_that_was_set) {
+	static const enum key_id asked[] = {KEY_LIMITS_MEMORY, KEY_LIMITS_CPUS,
+					    KEY_LIMITS_PROCESSES};
+	struct policy p = {0};
+	CHECK(!plan_wants_scope(&p));
+	p.values[KEY_LIMITS_PROCESSES] =
+		(struct value){.set = true, .num = 512, .origin = {.kind = ORIGIN_BUILTIN}};
+	CHECK(!plan_wants_scope(&p));
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		p = (struct policy){0};
+		p.values[asked[i]] =
+			(struct value){.set = true, .num = 9, .origin = {.kind = ORIGIN_OPTION}};
+		CHECK(plan_wants_scope(&p));
+	}
+}
+
 TEST(the_report_names_the_intervals_of_the_sampler) {
 	CHECK_INT(PACE_MIN_MS, 5);
 	CHECK_INT(PACE_MAX_MS, 100);

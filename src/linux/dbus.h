@@ -1,0 +1,73 @@
+/* As much of D-Bus as one method call needs: marshal it, read what comes back.
+ *
+ * A connection goes straight to the program that listens, without a bus.  The
+ * integers are little-endian, as both architectures are; a message in the other
+ * order is not read.
+ *
+ * Should:   write a call into a buffer of fixed size; read a message that somebody
+ *           else wrote, of which every length is checked before it is used.
+ * Must not: allocate, or keep a pointer beyond the buffer of its caller.
+ * Fails:    closed: a message that is not well formed is no message. */
+#ifndef CORRAL_LINUX_DBUS_H
+#define CORRAL_LINUX_DBUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The part of a header that says how long the message is. */
+#define DBUS_HEAD 16
+/* The longest message that is read; those of systemd have a few kilobytes. */
+#define DBUS_MESSAGE_MAX ((size_t)64 * 1024)
+
+enum dbus_type { DBUS_CALL = 1, DBUS_RETURN, DBUS_ERROR, DBUS_SIGNAL };
+
+/* ---- writing ---- */
+
+struct dbus_out {
+	uint8_t bytes[1024];
+	size_t len, body; /* body: where it begins */
+	bool full;        /* something did not fit: the message is not to be sent */
+};
+
+struct dbus_method {
+	const char *destination, *path, *interface, *member, *signature;
+};
+
+void dbus_begin(struct dbus_out *o, const struct dbus_method *m, uint32_t serial);
+void dbus_put_u32(struct dbus_out *o, uint32_t value);
+void dbus_put_string(struct dbus_out *o, const char *text);
+void dbus_put_signature(struct dbus_out *o, const char *text); /* also the type of a variant */
+void dbus_put_struct(struct dbus_out *o);                      /* aligns for its first member */
+/* An array whose elements are aligned to `alignment`; close it with what open returned. */
+size_t dbus_open_array(struct dbus_out *o, size_t alignment);
+void dbus_close_array(struct dbus_out *o, size_t opened, size_t alignment);
+void dbus_end(struct dbus_out *o);
+
+/* ---- reading ---- */
+
+struct dbus_in {
+	const uint8_t *bytes;
+	size_t len, at;
+	bool bad; /* something was not there, or not as it must be */
+};
+
+struct dbus_message {
+	enum dbus_type type;
+	uint32_t reply_to;                      /* 0: to nothing */
+	const char *member, *error, *signature; /* "" when the header has none */
+	struct dbus_in body;
+};
+
+/* Length of the message that begins with these bytes; 0: there is none, or a longer one than
+ * DBUS_MESSAGE_MAX. */
+size_t dbus_length(const uint8_t head[DBUS_HEAD]);
+
+/* `bytes` hold one whole message, and stay as long as *ret is used. */
+bool dbus_read(const uint8_t *bytes, size_t len, struct dbus_message *ret);
+
+/* The next value; 0 or "" when the body has none of this type here. */
+uint32_t dbus_take_u32(struct dbus_in *in);
+const char *dbus_take_string(struct dbus_in *in);
+
+#endif
