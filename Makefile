@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz kernels clean \
+.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
 	packages-build packages-check packages-proof packages-bench packages-kernels
 
 run: build
@@ -73,6 +73,11 @@ kernels: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
 	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) $(KERNEL)
+
+# One machine with Debian's systemd: limits of a user in a login session.
+systemd: packages-kernels build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
+	@/usr/bin/python3 tests/kernels/systemd.py --build $(BUILD) --place $(BUILD)/kernels $(if $(ONLY),--only $(ONLY))
 
 packages-build packages-check packages-proof packages-bench packages-kernels:
 	@packaging/packages.sh $(@:packages-%=%)

@@ -56,6 +56,8 @@ class Watch(threading.Thread):
     def run(self):
         while not self.ended.wait(0.1):
             for group in groups_left():
+                if group.endswith(".scope"):  # systemd's own, around the run's
+                    continue
                 try:
                     with open(f"{group}/{self.name_}", encoding="ascii") as source:
                         self.found.add(source.read().strip())
