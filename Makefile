@@ -6,12 +6,18 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
+.PHONY: run check quick proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
 	packages-build packages-check packages-proof packages-bench packages-kernels
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
 export CMD
+
+# Between two changes: two minutes on two processors that are idle, and no proof of anything else.
+quick: packages-check build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
+	@$(MAKE) --no-print-directory musl
+	@/usr/bin/python3 tests/run.py --quick --build $(BUILD)
 
 # The sanitized build is the developers': -Werror, and both compilers in the lints.
 check: packages-check build sanitize

@@ -100,6 +100,8 @@ def chosen(row, options):
 def work_list(options):
     """One pass after the other: the controls of one row would meet on the host's ports."""
     picked = [row for row in rows.read_rows(HERE) if chosen(row, options)]
+    if options.categories:
+        picked = list({row.category(): row for row in reversed(picked)}.values())[::-1]
     return [(row, caller) for name, caller in callers(options).items() for row in picked if name in row.passes()]
 
 
@@ -181,6 +183,7 @@ def main():
     parser.add_argument("--as", dest="who", choices=("user", "root", "both"), default="both")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="only the quick subset")
+    parser.add_argument("--categories", action="store_true", help="the first row of every category")
     parser.add_argument("--patience", type=float, default=3600.0, help="most seconds for any one call inside")
     ladder.add_option(parser)
     parser.add_argument("--only", help="ids, section names or categories: GI07,TX03.sort,PR")

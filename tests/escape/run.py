@@ -127,14 +127,21 @@ def work_list(options):
                 yield row, own_account(found[name]) if "account" in row.words("need") else found[name]
 
 
+def first_of_each(work, group):
+    """The first row of every group, for each caller."""
+    first = {}
+    for row, caller in work:
+        first.setdefault((group(row), caller.name), (row, caller))
+    return list(first.values())
+
+
 def chosen(options):
-    """The work list; of it the first row of each section, or every Nth row."""
+    """The work list; of it the first row of each section or category, or every Nth row."""
     work = list(work_list(options))
     if options.families:
-        first = {}
-        for row, caller in work:
-            first.setdefault((row.ident.split(".")[0], caller.name), (row, caller))
-        work = list(first.values())
+        work = first_of_each(work, lambda row: row.ident.split(".")[0])
+    if options.categories:
+        work = first_of_each(work, category)
     return work[::options.sample]
 
 
@@ -229,6 +236,7 @@ def main():
     parser.add_argument("--scratch", help="where the scratch trees are made")
     parser.add_argument("--max-unproven", type=int)
     parser.add_argument("--families", action="store_true", help="the first row of every section that makes several")
+    parser.add_argument("--categories", action="store_true", help="the first row of every category")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")

@@ -4,7 +4,7 @@ None of them has a list of accepted findings.  clang-tidy's selection, with its
 reasons, is .clang-tidy; cppcheck's exceptions are suppressions.txt."""
 import os
 
-from harness import FLAGS, JOBS, append, check, replace
+from harness import FLAGS, JOBS, LONGER, MINUTES, append, check, replace
 
 C_FILES = "src/**/*.c"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
@@ -38,7 +38,7 @@ def banned(tree):
 
 
 @check("gcc's analyser finds nothing", append("src/base/fd.c", NULL_READ), append("src/base/fd.c", DOUBLE_FREE),
-       tool=("gcc", "12"))
+       cost=MINUTES, tool=("gcc", "12"))
 def gcc_analyser(tree):
     return tree.each(tree.files(C_FILES), "gcc", *FLAGS, "-O2", "-Werror", "-fanalyzer", "-S", "-o", os.devnull)
 
@@ -48,19 +48,19 @@ def tidy(tree, *options):
     return tree.each_of(tree.files(C_FILES), lambda file: ["clang-tidy", "--quiet", *options, file, "--", *FLAGS])
 
 
-@check("clang-tidy finds nothing", append("src/base/fd.c", SAME), tool=("clang-tidy", "14"))
+@check("clang-tidy finds nothing", append("src/base/fd.c", SAME), cost=MINUTES, tool=("clang-tidy", "14"))
 def clang_tidy(tree):
     return tidy(tree, "--checks=-clang-analyzer-*")
 
 
-@check("clang's analyser finds nothing", append("src/base/fd.c", NULL_READ), thorough=True, tool=("clang-tidy", "14"))
+@check("clang's analyser finds nothing", append("src/base/fd.c", NULL_READ), cost=LONGER, tool=("clang-tidy", "14"))
 def clang_analyser(tree):
     return tidy(tree)
 
 
 @check("cppcheck finds nothing",
        append("src/base/fd.c", "\nint planted(void) {\n\tint a[2] = {0};\n\treturn a[2];\n}\n"),
-       tool=("cppcheck", "2.10"))
+       cost=MINUTES, tool=("cppcheck", "2.10"))
 def cppcheck(tree):
     status, said = tree.run(
         "cppcheck", f"-j{JOBS}", "--quiet", "--std=c11", "--enable=warning,performance,portability,style",

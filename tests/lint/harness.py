@@ -16,8 +16,8 @@ CHECKS = []
 
 
 class Check:
-    def __init__(self, name, look, plants, thorough, tool):
-        self.name, self.look, self.plants, self.thorough, self.tool = name, look, plants, thorough, tool
+    def __init__(self, name, look, plants, cost, tool):
+        self.name, self.look, self.plants, self.cost, self.tool = name, look, plants, cost, tool
 
     def other_tool(self):
         """Why it is skipped: another version finds other things, and the code is kept clean for one."""
@@ -30,13 +30,17 @@ class Check:
         return None if f"{version}.".startswith(f"{wanted}.") else f"{program} is {version}; the findings of {wanted} count"
 
 
-def check(name, *plants, thorough=False, tool=None):
+# How long a check takes decides which runs of the lints have it: all of them, all but --quick, --thorough alone.
+SECONDS, MINUTES, LONGER = range(3)
+
+
+def check(name, *plants, cost=SECONDS, tool=None):
     """Lists a check: look(tree) returns complaints.  Each plant makes a violation
     in a copy of the tree, and look() must then complain."""
     assert plants, f"{name}: a check that nobody has seen fail proves nothing"
 
     def register(look):
-        CHECKS.append(Check(name, look, plants, thorough, tool))
+        CHECKS.append(Check(name, look, plants, cost, tool))
         return look
     return register
 

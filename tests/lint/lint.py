@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a script can see of the house style.  Speaks TAP.
 
-    lint.py [--build DIR] [--thorough] [--only WORDS] [--times]
+    lint.py [--build DIR] [--quick | --thorough] [--only WORDS] [--times]
 
 Each check is run on the tree, and then on a copy of it in which a violation has
 been planted: a check that does not see it is itself a failure."""
@@ -21,7 +21,7 @@ import words  # noqa: E402,F401
 import tables  # noqa: E402,F401
 import binary  # noqa: E402,F401
 import compilers  # noqa: E402,F401
-from harness import CHECKS, ROOT, Tree  # noqa: E402
+from harness import CHECKS, LONGER, MINUTES, ROOT, SECONDS, Tree  # noqa: E402
 
 
 def blind(checked, tree):
@@ -77,11 +77,14 @@ def run(chosen, build, times):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=f"{ROOT}/build")
-    parser.add_argument("--thorough", action="store_true", help="clang's analyser too, which takes minutes")
+    parser.add_argument("--quick", dest="cost", action="store_const", const=SECONDS, default=MINUTES,
+                        help="without the analysers, which take minutes")
+    parser.add_argument("--thorough", dest="cost", action="store_const", const=LONGER,
+                        help="clang's analyser too, which takes longer still")
     parser.add_argument("--only", default="", help="checks whose name holds these words")
     parser.add_argument("--times", action="store_true", help="the processor time of each")
     args = parser.parse_args()
-    chosen = [c for c in CHECKS if args.only in c.name and (args.thorough or not c.thorough)]
+    chosen = [c for c in CHECKS if args.only in c.name and c.cost <= args.cost]
     return run(chosen, os.path.abspath(args.build), args.times)
 
 
