@@ -5,7 +5,9 @@ import re
 from harness import append, check, replace
 
 TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
-         "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt")
+         "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
+         "examples/**/*.*")
+DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md")
 WIDE = 120
 
 
@@ -41,17 +43,30 @@ def is_prose(line):
     return not re.search(r"^\s*\||https?://", line)  # a row of a table and an address cannot be broken
 
 
-@check("no line of prose is wider than 120 columns", append("README.md", "word " * 30 + "\n"))
+def in_console(tree):
+    """Lines of console blocks: tests/docs compares them with what the program prints, however wide that is."""
+    found = set()
+    for name in tree.files(*DOCUMENTS):
+        text = tree.text(name)
+        for match in re.finditer(r"^```console\n.*?^```$", text, re.MULTILINE | re.DOTALL):
+            first = text.count("\n", 0, match.start()) + 1
+            found |= {(name, first + n) for n in range(match.group(0).count("\n"))}
+    return found
+
+
+@check("no line of prose is wider than 120 columns", append("README.md", "word " * 30 + "\n"),
+       append("docs/guide.md", "word " * 30 + "\n"))
 def wide(tree):
-    return [f"{f}:{n}: {len(line)}" for f, n, line in tree.lines("*.md", "docs/**/*.md")
-            if len(line) > WIDE and is_prose(line)]
+    console = in_console(tree)
+    return [f"{f}:{n}: {len(line)}" for f, n, line in tree.lines(*DOCUMENTS)
+            if len(line) > WIDE and is_prose(line) and (f, n) not in console]
 
 
 @check("every link in a document leads somewhere",
        append("README.md", "[x](docs/nowhere.md)\n"), append("README.md", "[x](#nowhere)\n"))
 def links(tree):
     bad = []
-    for name in tree.files("*.md", "docs/**/*.md"):
+    for name in tree.files(*DOCUMENTS):
         for target in re.findall(r"\]\(([^)\s]+)\)", tree.text(name)):
             path, _, anchor = target.partition("#")
             if re.match(r"[a-z]+:", path):
@@ -70,7 +85,7 @@ def anchors(text):
 
 
 # A file or directory of this tree, as a document writes it; build/ is made, and data/x.c means src/data/x.c.
-NAMED = re.compile(r"`((?:src|tests|include|man|docs|packaging|completions|base|data|policy|plan|linux|run|lib|cli)/"
+NAMED = re.compile(r"`((?:src|tests|include|man|docs|packaging|completions|examples|base|data|policy|plan|linux|run|lib|cli)/"
                    r"[\w./-]*)`")
 
 
