@@ -53,6 +53,7 @@ def common(build, sanitized, corral):
     yield "talk", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "release", [PYTHON, f"{HERE}/packaging/release.py"]
     yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
 
 
