@@ -204,8 +204,9 @@ TEST(an_apply_killed_at_any_step_is_finished_by_the_next) {
 	auto_free char *wanted = tree_of(w.ws);
 	CHECK(strstr(wanted, "/fresh/2 100755 2") != NULL); /* W5 */
 	CHECK(strstr(wanted, "/closed 40555") != NULL);
-	CHECK(strstr(wanted, "/sealed 40000") != NULL &&
-	      strstr(wanted, "/sealed/too 40000") != NULL);
+	CHECK(strstr(wanted, "/sealed 40000") != NULL);
+	/* Only root can look into a directory of mode 000. */
+	CHECK(geteuid() != 0 || strstr(wanted, "/sealed/too 40000") != NULL);
 	CHECK(strstr(wanted, "/opened 40755") != NULL && strstr(wanted, "/opened/new") != NULL);
 	CHECK(strstr(wanted, "/link 120777 /nowhere") != NULL);
 	CHECK(strstr(wanted, ".corral") == NULL && strstr(wanted, "/gone") == NULL);
