@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|check|proof|bench|kernels
+#     packages.sh build|clang|arm64|check|proof|bench|kernels
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -9,14 +9,19 @@ set -eu
 # musl-tools: the binary that starts fastest.
 build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev musl-tools'
 
+# The second compiler, and the one for the other architecture, each for a build alone.
+clang="$build clang"
+arm64="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
+# python3-yaml: the workflows are checked.
 # openssl, dropbear-bin, iproute2: the network lab's certificates, its SSH server, its cable.
 # python3-grpcio: both ends of gRPC there.  e2fsprogs: lsattr, which a verdict asks.
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
-	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3 python3-yaml
 	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
 	openssh-client openssl dropbear-bin python3-grpcio gnupg tmux patch psmisc rsync
 	util-linux libcap2-bin netcat-openbsd e2fsprogs"
@@ -33,7 +38,7 @@ proof="$check libclang-rt-14-dev podman crun uidmap
 	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 mariadb-client-core maven memcached mercurial
 	mold moreutils mypy nasm nginx-light ocaml-nox openjdk-17-jdk-headless p7zip-full parallel patch perl php-cli pigz
 	psmisc python3-aiohttp python3-flask python3-httpx python3-numpy python3-pip python3-pytest-xdist python3-requests python3-setuptools
-	python3-websockets python3-wheel python3-yaml redis-server ripgrep rsync ruby rust-clippy rustc cargo rustfmt screen socat subversion
+	python3-websockets python3-wheel redis-server ripgrep rsync ruby rust-clippy rustc cargo rustfmt screen socat subversion
 	spin sudo tcl time tree valgrind vim-tiny wget wget2 xmlstarlet xxd zsh fish zstd bubblewrap"
 
 # bubblewrap: the reference of the latency figure.  passt, slirp4netns: the gate's peers, in the network lab.
@@ -45,12 +50,14 @@ kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross e2fsprogs km
 
 case "${1-}" in
 build) wanted=$build ;;
+clang) wanted=$clang ;;
+arm64) wanted=$arm64 ;;
 check) wanted=$check ;;
 proof) wanted=$proof ;;
 bench) wanted=$bench ;;
 kernels) wanted=$kernels ;;
 *)
-	echo "usage: packages.sh build|check|proof|bench|kernels" >&2
+	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels" >&2
 	exit 2
 	;;
 esac

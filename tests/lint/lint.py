@@ -19,6 +19,7 @@ import rooms  # noqa: E402,F401
 import shape  # noqa: E402,F401
 import words  # noqa: E402,F401
 import tables  # noqa: E402,F401
+import forges  # noqa: E402,F401
 import binary  # noqa: E402,F401
 import compilers  # noqa: E402,F401
 from harness import CHECKS, LONGER, MINUTES, ROOT, SECONDS, Tree  # noqa: E402

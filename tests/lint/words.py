@@ -6,7 +6,7 @@ from harness import append, check, replace
 
 TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
          "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
-         "examples/**/*.*")
+         "examples/**/*.*", ".editorconfig", ".gitlab-ci.yml", ".github/**/*.*", ".github/CODEOWNERS")
 DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md")
 WIDE = 120
 
