@@ -304,8 +304,8 @@ TEST(lengths_of_bodies_that_are_refused) {
 		"Transfer-Encoding: ,chunked\r\n",
 		"Transfer-Encoding:\r\n",
 		"Transfer-Encoding:\r\n chunked\r\n",
-		"Transfer-Encoding:\x0b"
-		"chunked\r\n",
+		("Transfer-Encoding:\x0b"
+		 "chunked\r\n"),
 		"Transfer_Encoding: chunked\r\n",
 		"Transfer-Encoding : chunked\r\n",
 	};
