@@ -42,7 +42,7 @@ int(err_sys)(struct err *e, const char *where, const char *what) {
 	return -1;
 }
 
-int(err_host)(struct err *e, const char *where, const char *what) {
+int(err_host)(struct err *e, enum err_kind lacking, const char *where, const char *what) {
 	begin(e, ERR_SETUP, errno, where);
 	put(e->what, sizeof e->what, 0, what);
 	switch (e->sys) {
@@ -56,7 +56,7 @@ int(err_host)(struct err *e, const char *where, const char *what) {
 	case EBUSY:
 	case EOPNOTSUPP:
 	case ENOENT:
-		e->kind = ERR_HOST;
+		e->kind = lacking;
 		break;
 	default:
 		break;

@@ -11,10 +11,16 @@
 
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_USAGE,     /* the caller's words are wrong: option, key, value, file */
-	ERR_REFUSED,   /* the policy says no */
-	ERR_SETUP,     /* the sandbox could not be built as planned */
-	ERR_HOST,      /* the host does not let this engine be set up; another may do */
+	ERR_USAGE,   /* the caller's words are wrong: option, key, value, file */
+	ERR_REFUSED, /* the policy says no */
+	ERR_SETUP,   /* the sandbox could not be built as planned */
+
+	/* The host refuses one mechanism; the run is planned again without it (lib/prepare.c). */
+	ERR_NO_CLONE,      /* clone3() of the namespaces: trying again costs microseconds */
+	ERR_NO_NAMESPACES, /* namespaces that were made cannot be set up */
+	ERR_NO_BROKER,     /* seccomp user notification */
+	ERR_NO_SCOPE,      /* a scope from the user's systemd */
+
 	ERR_NOT_FOUND, /* the command or the file does not exist inside */
 	ERR_NO_EXEC,   /* the command exists and cannot be executed */
 	ERR_OUTSIDE,   /* a path that the view does not show */
@@ -44,9 +50,9 @@ int err_set(struct err *e, enum err_kind kind, const char *where, const char *fm
 	__attribute__((format(printf, 4, 5)));
 int err_sys(struct err *e, const char *where, const char *what);
 int err_sys_at(struct err *e, const char *where, const char *what, const char *object);
-/* As err_sys(), for what a container, a kernel setting or a security module takes
- * away: ERR_HOST when errno is of that kind. */
-int err_host(struct err *e, const char *where, const char *what);
+/* As err_sys(), for a mechanism that a container, a kernel setting or a security module can take
+ * away: of this kind when errno is one that those give, else ERR_SETUP. */
+int err_host(struct err *e, enum err_kind lacking, const char *where, const char *what);
 int err_memory(struct err *e, const char *where);
 
 /* Adds the remedy; returns -1 so that it can end the same line. */

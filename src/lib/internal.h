@@ -57,6 +57,7 @@ struct prepared {
 	struct host host;
 	struct policy policy;
 	struct plan plan;
+	bool broker_refused; /* the kernel gave no listener, whatever the probe found */
 };
 
 struct stray {
@@ -140,8 +141,8 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e);
 
-/* After a run that failed: when the host refused what the plan needs (ERR_HOST in
- * *e), plans again without it.  0: another try is worth it; -1: *e stands, or says
+/* After a run that failed: when the host refused a mechanism (ERR_NO_… in *e), plans
+ * again without it.  0: another try is worth it; -1: *e stands, or says
  * why the policy cannot be kept without it. */
 int prepared_replan(struct prepared *p, struct err *e);
 

@@ -6,6 +6,7 @@
  * Fails:    closed, with the error of the room where the reason is known. */
 #include "lib/internal.h"
 
+#include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -100,7 +101,9 @@ static bool may_share(const struct prepared *p) {
 }
 
 static int make_plan(struct prepared *p, struct err *e) {
-	probe_broker(&p->host);
+	if (!p->broker_refused) {
+		probe_broker(&p->host);
+	}
 	if (may_share(p) && probe_without_namespaces(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
@@ -109,7 +112,7 @@ static int make_plan(struct prepared *p, struct err *e) {
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
 		probe_cgroups(&p->host);
 		if (plan_wants_scope(&p->policy)) {
-			host_probe_scope(&p->host);
+			probe_scope(&p->host);
 		}
 	}
 	if (plan_wants_samples(&p->policy, &p->host)) {
@@ -122,7 +125,8 @@ static int make_plan(struct prepared *p, struct err *e) {
 static const char *reason_of_failure(struct prepared *p, const struct err *e) {
 	const char *fix = remedy_for(e->where, e->sys);
 	char text[sizeof e->what + 512];
-	(void)snprintf(text, sizeof text, "%s (%s)%s%s", e->what, errno_name(e->sys),
+	(void)snprintf(text, sizeof text, "%s%s%s%s%s%s", e->what, e->sys == 0 ? "" : " (",
+		       e->sys == 0 ? "" : errno_name(e->sys), e->sys == 0 ? "" : ")",
 		       fix == NULL ? "" : "; ", fix == NULL ? "" : fix); /* may be cut */
 	return arena_strdup(&p->arena, text);
 }
@@ -167,40 +171,64 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 
 /* ---- falling back ---- */
 
-static int make_plan_without(struct prepared *p, bool broker, const char *why, struct err *e) {
-	if (!broker) {
-		p->host.userns = false;
-		p->host.userns_why = why;
-		return make_plan(p, e);
-	}
+static bool plans_namespaces(const struct prepared *p) {
+	return !plan_lacks_namespaces(&p->plan);
+}
+
+static void give_up_namespaces(struct prepared *p, const char *why) {
+	p->host.userns = false;
+	p->host.userns_why = why;
+}
+
+/* A refused clone3() costs microseconds; a set-up that fails later is worth remembering. */
+static void remember_and_give_up_namespaces(struct prepared *p, const char *why) {
+	userns_cache_keep(&p->host, why);
+	give_up_namespaces(p, why);
+}
+
+static bool plans_broker(const struct prepared *p) {
+	return p->plan.broker;
+}
+
+static void give_up_broker(struct prepared *p, const char *why) {
+	p->broker_refused = true;
 	p->host.notify = p->host.sockets = false;
 	p->host.notify_why = why;
-	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
-/* systemd did not do what it was probed for: the limits are held as without it. */
-static int replan_without_scope(struct prepared *p, struct err *e) {
-	p->host.scope_why = arena_strdup(&p->arena, e->what);
-	return p->host.scope_why == NULL ? err_memory(e, "library") : make_plan(p, e);
+static bool plans_scope(const struct prepared *p) {
+	return p->host.scope_why == NULL;
 }
+
+static void give_up_scope(struct prepared *p, const char *why) {
+	p->host.scope_why = why;
+}
+
+/* One mechanism that the host refused, and the facts that a plan without it is made from. */
+static const struct fallback {
+	enum err_kind kind;
+	bool (*is_planned)(const struct prepared *p);
+	void (*give_up)(struct prepared *p, const char *why);
+} fallbacks[] = {
+	{ERR_NO_CLONE, plans_namespaces, give_up_namespaces},
+	{ERR_NO_NAMESPACES, plans_namespaces, remember_and_give_up_namespaces},
+	{ERR_NO_BROKER, plans_broker, give_up_broker},
+	{ERR_NO_SCOPE, plans_scope, give_up_scope},
+};
 
 int prepared_replan(struct prepared *p, struct err *e) {
-	bool broker = streq(e->where, "broker");
-	if (e->kind == ERR_HOST && streq(e->where, "scope") && p->host.scope_why == NULL) {
-		return replan_without_scope(p, e);
+	for (size_t i = 0; i < ARRAY_LEN(fallbacks); i++) {
+		if (fallbacks[i].kind != e->kind || !fallbacks[i].is_planned(p)) {
+			continue;
+		}
+		const char *why = reason_of_failure(p, e);
+		if (why == NULL) {
+			return err_memory(e, "library");
+		}
+		fallbacks[i].give_up(p, why);
+		return make_plan(p, e);
 	}
-	if (e->kind != ERR_HOST || (broker ? !p->plan.broker : plan_lacks_namespaces(&p->plan))) {
-		return -1;
-	}
-	const char *why = reason_of_failure(p, e);
-	if (why == NULL) {
-		return err_memory(e, "library");
-	}
-	/* A refused clone costs microseconds; what fails later is worth remembering. */
-	if (!broker && !streq(e->where, "namespaces")) {
-		userns_cache_keep(&p->host, why);
-	}
-	return make_plan_without(p, broker, why, e);
+	return -1;
 }
 
 /* The same plan without what outlasts a run: the kept home, and git's settings

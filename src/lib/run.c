@@ -129,8 +129,9 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 	return rc;
 }
 
-static int run_prepared(struct prepared *p, const char *const *argv, const struct corral_options *o,
-			struct corral_result **ret, struct err *e) {
+/* One attempt with the plan as it is. */
+static int run_once(struct prepared *p, const char *const *argv, const struct corral_options *o,
+		    struct corral_result **ret, struct err *e) {
 	struct run_request request;
 
 	if (request_init(p, argv, o, &request, e) != 0) {
@@ -142,11 +143,21 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 	}
 	if (run_and_keep(p, &request, result, e) != 0) {
 		corral_result_free(result);
-		/* The host does not carry this plan: another one may do. */
-		return prepared_replan(p, e) == 0 ? run_prepared(p, argv, o, ret, e) : -1;
+		return -1;
 	}
 	result_complete(result);
 	*ret = result;
+	return 0;
+}
+
+/* Each round gives up one mechanism that the host refused. */
+static int run_prepared(struct prepared *p, const char *const *argv, const struct corral_options *o,
+			struct corral_result **ret, struct err *e) {
+	while (run_once(p, argv, o, ret, e) != 0) {
+		if (prepared_replan(p, e) != 0) {
+			return -1;
+		}
+	}
 	return 0;
 }
 
@@ -193,8 +204,8 @@ static int start_and_keep(struct corral_process *process, struct run_request *re
 	return -1;
 }
 
-static int start_prepared(struct corral_process *process, const char *const *argv,
-			  const struct corral_options *o, struct err *e) {
+static int start_once(struct corral_process *process, const char *const *argv,
+		      const struct corral_options *o, struct err *e) {
 	struct prepared *p = &process->prepared;
 	struct run_request request;
 
@@ -202,18 +213,23 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 	if (process->result == NULL) {
 		return err_memory(e, "library");
 	}
-	if (request_init(p, argv, o, &request, e) != 0) {
-		return -1;
-	}
-	if (start_and_keep(process, &request, e) == 0) {
+	if (request_init(p, argv, o, &request, e) == 0 &&
+	    start_and_keep(process, &request, e) == 0) {
 		return 0;
-	}
-	if (prepared_replan(p, e) != 0) {
-		return -1;
 	}
 	corral_result_free(process->result);
 	process->result = NULL;
-	return start_prepared(process, argv, o, e);
+	return -1;
+}
+
+static int start_prepared(struct corral_process *process, const char *const *argv,
+			  const struct corral_options *o, struct err *e) {
+	while (start_once(process, argv, o, e) != 0) {
+		if (prepared_replan(&process->prepared, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
 }
 
 static int start(struct corral_process *process, const struct corral_policy *policy,

@@ -316,7 +316,8 @@ static bool helper_ended(struct follow *f, int flags) {
 		return true;
 	}
 	do {
-		r = syscall(SYS_waitid, WAIT_PIDFD, f->helper, &info, WEXITED | __WALL | flags, NULL);
+		r = syscall(SYS_waitid, WAIT_PIDFD, f->helper, &info, WEXITED | __WALL | flags,
+			    NULL);
 	} while (r != 0 && errno == EINTR);
 	if (r == 0 && info.si_pid == 0) {
 		return false;

@@ -223,7 +223,8 @@ void gate_process_end(struct gatekeeper *k) {
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* mostly gone */
-		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) !=
+			       0 &&
 		       errno == EINTR) {
 		}
 		drop_fd(&k->pidfd);

@@ -444,7 +444,7 @@ bool probe_makes_namespaces(struct err *ret_why) {
 		_exit(0);
 	}
 	if (pid < 0) {
-		(void)err_host(ret_why, "namespaces",
+		(void)err_host(ret_why, ERR_NO_CLONE, "namespaces",
 			       "the kernel refused to make the sandbox's namespaces");
 		return false;
 	}
@@ -456,7 +456,7 @@ void probe_cgroups(struct host *h) {
 	cgroup_probe(&h->cgroup);
 }
 
-void host_probe_scope(struct host *h) {
+void probe_scope(struct host *h) {
 	if (h->cgroup.kind == CGROUP_NONE && h->scope_why != NULL) {
 		h->cgroup.why = h->scope_why;
 	} else if (h->cgroup.kind == CGROUP_NONE) {
@@ -470,7 +470,7 @@ void host_try_groups(struct arena *a, struct host *h) {
 	struct err e = {0};
 
 	probe_cgroups(h);
-	host_probe_scope(h);
+	probe_scope(h);
 	if (h->cgroup.scope && scope_begin(0, dir, &scope, &e) != 0) {
 		h->cgroup = (struct host_cgroup){.kind = CGROUP_NONE};
 		h->cgroup.why = h->scope_why = arena_strdup(a, e.what);

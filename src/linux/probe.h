@@ -27,7 +27,7 @@ bool probe_makes_namespaces(struct err *ret_why);
 void probe_cgroups(struct host *h);
 
 /* Where that found none, and plan_wants_scope() says so: a connection to this user's systemd. */
-void host_probe_scope(struct host *h);
+void probe_scope(struct host *h);
 
 /* Both for a report: systemd makes a scope, and ends it. */
 void host_try_groups(struct arena *a, struct host *h);

@@ -284,7 +284,8 @@ void samplers_end(struct samplers *s) {
 		/* One that waits in the kernel for a file system is left there. */
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
-		(void)syscall(SYS_waitid, WAIT_PIDFD, s->pidfd[i], &info, WEXITED | WNOHANG | __WALL,
+		(void)syscall(SYS_waitid, WAIT_PIDFD, s->pidfd[i], &info,
+			      WEXITED | WNOHANG | __WALL,
 			      NULL); /* collects it, or it is not there yet */
 		drop_fd(&s->pidfd[i]);
 	}

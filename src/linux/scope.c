@@ -3,8 +3,8 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/signal_mask.h"
 #include "base/path.h"
+#include "base/signal_mask.h"
 #include "base/str.h"
 #include "linux/cgroup_files.h"
 #include "linux/dbus.h"
@@ -58,7 +58,7 @@ struct manager {
 
 static int failed(struct err *e, const char *what) {
 	(void)err_sys(e, WHERE, what);
-	e->kind = ERR_HOST;
+	e->kind = ERR_NO_SCOPE;
 	return -1;
 }
 
@@ -315,7 +315,7 @@ static int call_start(const struct manager *m, const char *unit, const pid_t pid
 static int judge_message(struct dbus_message *m, const char *unit, struct err *e) {
 	if (m->type == DBUS_ERROR && m->reply_to == SERIAL) {
 		const char *text = m->signature[0] == 's' ? dbus_take_string(&m->body) : "";
-		(void)err_set(e, ERR_HOST, WHERE, "this user's systemd refused a scope: %s: %s",
+		(void)err_set(e, ERR_NO_SCOPE, WHERE, "this user's systemd refused a scope: %s: %s",
 			      m->error, text);
 		str_hide_controls(e->what, false);
 		return -1;
@@ -333,7 +333,7 @@ static int judge_message(struct dbus_message *m, const char *unit, struct err *e
 	if (!m->body.bad && streq(result, "done")) {
 		return 1;
 	}
-	(void)err_set(e, ERR_HOST, WHERE, "this user's systemd could not start a scope: %s",
+	(void)err_set(e, ERR_NO_SCOPE, WHERE, "this user's systemd could not start a scope: %s",
 		      result);
 	str_hide_controls(e->what, false);
 	return -1;

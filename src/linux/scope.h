@@ -38,7 +38,7 @@ struct scope {
 void scope_probe(struct host_cgroup *ret);
 
 /* Has the process `first` (0: none) moved into a new scope, whose directory goes to dir.
- * The error's kind is ERR_HOST. */
+ * The error's kind is ERR_NO_SCOPE. */
 int scope_begin(pid_t first, char dir[HOST_CGROUP_PATH], struct scope *ret, struct err *e);
 
 /* Ends the keeper; systemd removes the scope. */

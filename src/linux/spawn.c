@@ -170,7 +170,8 @@ static int clone_failed(const struct kit *k, struct err *e) {
 	if (errno == EAGAIN || plan_lacks_namespaces(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to make a process");
 	}
-	return err_host(e, "namespaces", "the kernel refused to make the sandbox's namespaces");
+	return err_host(e, ERR_NO_CLONE, "namespaces",
+			"the kernel refused to make the sandbox's namespaces");
 }
 
 /* Without namespaces clone(2) is enough, and there where a container's filter
@@ -250,8 +251,8 @@ static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 		return -1;
 	}
 	if (cgroup_new(k->plan, &place, &c->cgroup, e) != 0) {
-		e->kind =
-			ERR_HOST; /* the scope is not what was probed: the limits can be sampled */
+		e->kind = ERR_NO_SCOPE; /* the scope is not what was probed: the limits can be
+					   sampled */
 		(void)snprintf(e->where, sizeof e->where, "scope");
 		return -1;
 	}

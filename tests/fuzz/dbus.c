@@ -40,7 +40,7 @@ static void read_message(const uint8_t *data, size_t size) {
 		HOLDS(data[1] == DBUS_SIGNAL && holds_text(data, size, UNIT));
 		HOLDS(holds_text(data, size, "JobRemoved") && holds_text(data, size, "done"));
 	}
-	HOLDS((judged < 0) == (e.kind == ERR_HOST));
+	HOLDS((judged < 0) == (e.kind == ERR_NO_SCOPE));
 	for (const char *c = e.what; *c != '\0'; c++) {
 		HOLDS((unsigned char)*c >= ' ' && *c != 0x7f);
 	}

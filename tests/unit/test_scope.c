@@ -101,7 +101,7 @@ TEST(a_refusal_is_read_with_its_reason) {
 	CHECK_INT(m.reply_to, 1);
 	CHECK_STR(m.error, "a.b");
 	CHECK_INT(judge_message(&m, UNIT, &e), -1);
-	CHECK_INT(e.kind, ERR_HOST);
+	CHECK_INT(e.kind, ERR_NO_SCOPE);
 	CHECK_STR(e.what, "this user's systemd refused a scope: a.b: no");
 }
 
@@ -165,7 +165,7 @@ TEST(a_systemd_that_does_not_answer_is_given_up) {
 	int64_t start = clock_ms();
 	CHECK_INT(await_job(&p.ours, UNIT, &e), -1);
 	CHECK(clock_ms() - start >= 50);
-	CHECK_INT(e.kind, ERR_HOST);
+	CHECK_INT(e.kind, ERR_NO_SCOPE);
 	CHECK_INT(e.sys, ETIMEDOUT);
 	CHECK_STR(e.where, "scope");
 	p.ours.until = clock_ms() + 50;

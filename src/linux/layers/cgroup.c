@@ -64,7 +64,8 @@ static int groups_enter(struct kit *k, struct err *e) {
 	}
 	/* Its root is the group in which this is called. */
 	if (own && syscall(SYS_unshare, CLONE_NEWCGROUP) != 0) {
-		return err_host(e, "groups", "the kernel refused to make a cgroup namespace");
+		return err_host(e, ERR_NO_NAMESPACES, "groups",
+				"the kernel refused to make a cgroup namespace");
 	}
 	return 0;
 }

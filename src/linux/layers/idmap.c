@@ -23,7 +23,8 @@ static int user_prepare(struct kit *k, struct err *e) {
 static int put(const char *file, const char *text, struct err *e) {
 	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		return err_host(e, "user", "the new user namespace cannot be given its ids");
+		return err_host(e, ERR_NO_NAMESPACES, "user",
+				"the new user namespace cannot be given its ids");
 	}
 	return 0;
 }

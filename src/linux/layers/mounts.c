@@ -321,7 +321,7 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd tree = tree_new("proc", options, ARRAY_LEN(options),
 				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (tree < 0) {
-		return err_host(e, "mounts", "cannot make a fresh procfs");
+		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
 	}
 	return attach_new(g, m, tree, e);
 }
@@ -420,7 +420,7 @@ static int new_root(uint64_t size, struct err *e) {
 	 * mount namespace; absolute paths still resolve in the old one. */
 	if (root < 0 ||
 	    syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-		return err_host(e, "mounts", "cannot make the new root");
+		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make the new root");
 	}
 	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
 	if (mask < 0) {
@@ -453,7 +453,7 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 
 static int leave_old_root(int root, struct err *e) {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
-		return err_host(e, "mounts", "cannot change the root");
+		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot change the root");
 	}
 	/* The old root now lies on top of the new one; nothing of it may remain. */
 	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {

@@ -37,11 +37,13 @@ static int network_prepare(struct kit *k, struct err *e) {
 static int bring_up_loopback(struct err *e) {
 	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
-		return err_host(e, "network", "cannot open a socket in the new namespace");
+		return err_host(e, ERR_NO_NAMESPACES, "network",
+				"cannot open a socket in the new namespace");
 	}
 	struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 	if (ioctl(fd, SIOCSIFFLAGS, &up) != 0) {
-		return err_host(e, "network", "cannot bring up the loopback interface");
+		return err_host(e, ERR_NO_NAMESPACES, "network",
+				"cannot bring up the loopback interface");
 	}
 	return 0;
 }

@@ -46,10 +46,12 @@ static int write_quota(int dir, const struct quota *q, struct err *e) {
 		return 0;
 	}
 	if (fd < 0) {
-		return err_host(e, "quotas", "cannot open the quotas in " QUOTA_DIR);
+		return err_host(e, ERR_NO_NAMESPACES, "quotas",
+				"cannot open the quotas in " QUOTA_DIR);
 	}
 	if (write(fd, q->value, len) != (ssize_t)len) {
-		return err_host(e, "quotas", "cannot lower the quotas in " QUOTA_DIR);
+		return err_host(e, ERR_NO_NAMESPACES, "quotas",
+				"cannot lower the quotas in " QUOTA_DIR);
 	}
 	return 0;
 }
@@ -58,7 +60,7 @@ static int quotas_enter(struct kit *k, struct err *e) {
 	(void)k;
 	auto_fd dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
-		return err_host(e, "quotas", "cannot open " QUOTA_DIR);
+		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
 		if (write_quota(dir, &quotas[i], e) != 0) {

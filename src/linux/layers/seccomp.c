@@ -76,7 +76,8 @@ static int seccomp_start(struct kit *k, struct err *e) {
 	}
 	if (fd < 0) {
 		/* EBUSY: a filter around us has a listener already, and a chain has one. */
-		return err_host(e, "broker", "the kernel gives this filter no listener");
+		return err_host(e, ERR_NO_BROKER, "broker",
+				"the kernel gives this filter no listener");
 	}
 	k->listener_fd = fd;
 	return 0;
