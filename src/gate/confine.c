@@ -1,12 +1,12 @@
-/* The gate's own sandbox: sockets of the internet, pipes, and the descriptors that it has.
+/* The gate's own sandbox: a seccomp filter, Landlock without any right, no capabilities.
  *
- * It reads what hostile programs and hostile servers send, in the host's network namespace
- * and without a user namespace of its own.  Who takes it over by that finds no file, no
- * other process, no privilege, and no way to more than it already held.
+ * The gate parses bytes of hostile programs and hostile servers, in the host's network namespace
+ * and without a user namespace of its own.  An attacker who takes it over can use internet sockets,
+ * pipes and the gate's open descriptors, and has no file, no other process and no privilege.
  *
- * Should:   leave what a relay needs and nothing else.
+ * Should:   allow the system calls that a relay needs and nothing else.
  * Must not: allow a call because it may be useful: a row is a call that src/gate makes.
- * Fails:    closed: an error ends the gate before it has served anybody, and a call that is not
+ * Fails:    closed: an error ends the gate before it serves a connection, and a call that is not
  *           in the list kills it.  Connections fail then; nothing passes unjudged. */
 #include "gate/confine.h"
 
@@ -41,7 +41,7 @@
 /* clang-format off */
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-/* The low word, which is all that the kernel reads of these arguments. */
+/* The low word: the kernel reads these arguments as int. */
 #define ARG(n) LOAD(args[n])
 #define KEEP(mask) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)(mask))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -54,35 +54,34 @@
 #define LENGTH(...) (sizeof((struct sock_filter[]){__VA_ARGS__}) / sizeof(struct sock_filter))
 #define WHERE(value, ...) EQUAL(value, 0, LENGTH(__VA_ARGS__)), __VA_ARGS__
 
-/* What a compiled-in list of calls says about a call that came some other way (x32): it is not
- * in it. */
+/* x32 calls have another number and match no row. */
 static const struct sock_filter filter[] = {
 	LOAD(arch), EQUAL(NATIVE, 1, 0), KILL,
 	LOAD(nr),
 
 	/* bytes */
-	CALL(splice), CALL(write), /* an urgent byte, into a pipe */
+	CALL(splice), CALL(write), /* TCP urgent data, into a pipe */
 	CALL(recvfrom), CALL(sendto),
-	CALL(recvmsg), CALL(sendmsg), /* the channel: sockets travel with its messages */
+	CALL(recvmsg), CALL(sendmsg), /* the channel, with SCM_RIGHTS */
 
 	/* waiting */
 #ifdef SYS_epoll_wait
 	CALL(epoll_wait),
 #endif
-	CALL(epoll_pwait), /* what a libc makes of it */
+	CALL(epoll_pwait), /* libc's epoll_wait() on aarch64 */
 	CALL(epoll_ctl),
 #ifdef SYS_poll
-	CALL(poll), /* whether a peer has ended */
+	CALL(poll), /* EOF of a peer */
 #endif
-	CALL(ppoll), /* what a libc makes of it */
-	CALL(clock_gettime), /* where it is no function of the kernel's page */
+	CALL(ppoll), /* libc's poll() on aarch64 */
+	CALL(clock_gettime), /* where the vDSO does not serve it */
 
-	/* connections; nothing listens that did not before.  The socket by which routes are asked
-	 * for (local_address.c) was opened before: who holds it reads routes, and changes none. */
+	/* connections; no listen(2) or bind(2): listeners were opened before.  So was the rtnetlink
+	 * socket of local_address.c, which without CAP_NET_ADMIN can only read routes. */
 	WHERE(SYS_socket,
 		ARG(0), EITHER(AF_INET, AF_INET6),
 		ARG(1), KEEP(~(SOCK_NONBLOCK | SOCK_CLOEXEC)), EITHER(SOCK_STREAM, SOCK_DGRAM),
-		ARG(2), ONE(0), /* neither MPTCP, which hides where it goes, nor ICMP */
+		ARG(2), ONE(0), /* neither MPTCP, which can add other addresses, nor ICMP */
 		KILL),
 	CALL(connect), CALL(accept4), CALL(shutdown), CALL(close), CALL(pipe2),
 	CALL(getsockname), CALL(getsockopt),
@@ -94,11 +93,11 @@ static const struct sock_filter filter[] = {
 		KILL),
 	WHERE(SYS_fcntl, ARG(1), ONE(F_GETFL), ONE(F_SETFL), ONE(F_SETPIPE_SZ), KILL),
 	WHERE(SYS_ioctl, ARG(1),
-		ONE(SIOCGIFINDEX), /* of a name server's address that holds on one link alone */
+		ONE(SIOCGIFINDEX), /* the scope id of a link-local name server */
 		KILL),
 
-	CALL(getrandom), /* numbers of questions that nobody guesses */
-	CALL(setitimer), /* so that nothing waits for what others decide about */
+	CALL(getrandom), /* unpredictable DNS query ids */
+	CALL(setitimer), /* interrupts a call on a shared socket (client_socket.c) */
 	CALL(rt_sigreturn), CALL(restart_syscall),
 	CALL(exit), CALL(exit_group),
 	KILL,
@@ -106,23 +105,23 @@ static const struct sock_filter filter[] = {
 
 /* clang-format on */
 
-/* ---- Landlock: our own names, as linux/kernel_api.h has them ---- */
+/* ---- Landlock: own definitions, as in linux/kernel_api.h ---- */
 
 struct ruleset {
 	uint64_t fs, net, scoped;
 };
 
-/* Every right that an ABI knows is handled, and none is granted. */
+/* The ruleset handles every right of the ABI and grants none. */
 static const struct {
 	int abi;
 	uint64_t fs, scoped;
-	size_t size; /* older kernels take a shorter structure */
+	size_t size; /* of the ruleset structure in that ABI */
 } additions[] = {
 	{1, (1U << 13) - 1, 0, sizeof(uint64_t)},
-	{2, 1U << 13, 0, sizeof(uint64_t)},     /* moving between directories */
-	{3, 1U << 14, 0, sizeof(uint64_t)},     /* truncating */
-	{4, 0, 0, 2 * sizeof(uint64_t)},        /* ports, which are the gate's work */
-	{5, 1U << 15, 0, 2 * sizeof(uint64_t)}, /* requests to devices */
+	{2, 1U << 13, 0, sizeof(uint64_t)}, /* REFER */
+	{3, 1U << 14, 0, sizeof(uint64_t)}, /* TRUNCATE */
+	{4, 0, 0, 2 * sizeof(uint64_t)},    /* TCP ports: not handled, the gate connects to any */
+	{5, 1U << 15, 0, 2 * sizeof(uint64_t)},                /* IOCTL_DEV */
 	{6, 0, (1U << 0) | (1U << 1), sizeof(struct ruleset)}, /* abstract sockets, signals */
 };
 
@@ -136,7 +135,7 @@ static int close_files(int abi) {
 		size = additions[i].size;
 	}
 	if (size == 0) {
-		return 0; /* the kernel has no Landlock; the filter knows no path */
+		return 0; /* no Landlock; the seccomp filter allows no call with a path */
 	}
 	auto_fd fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
 	return fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) != 0 ? -errno : 0;
@@ -144,7 +143,7 @@ static int close_files(int abi) {
 
 /* ---- the rest ---- */
 
-/* The bounding set may stay: nothing is executed any more. */
+/* The bounding set may stay: the filter allows no execve(2). */
 static int drop_privileges(void) {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[2] = {{0}, {0}};
@@ -168,7 +167,7 @@ static int set_limits(void) {
 	if (setrlimit(RLIMIT_CORE, &no_core) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0) {
 		return -errno;
 	}
-	/* As far as it may: with fewer there are fewer connections at once. */
+	/* Up to the hard limit: fewer descriptors mean fewer concurrent connections. */
 	if (files.rlim_cur >= GATE_FILES) {
 		return 0;
 	}
@@ -187,7 +186,7 @@ static int load_filter(void) {
 int gate_confine(int landlock_abi) {
 	int rc;
 
-	/* First: without it neither of the two below is taken from who has no privilege. */
+	/* First: without privileges, Landlock and seccomp need no_new_privs. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
 		return -errno;
 	}
@@ -195,9 +194,9 @@ int gate_confine(int landlock_abi) {
 	    (rc = drop_privileges()) != 0) {
 		return rc;
 	}
-	/* Neither other processes of the user's read its memory, nor does a core file. */
+	/* No ptrace(2) by other processes of the user, no core file. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		return -errno;
 	}
-	return load_filter(); /* last: it allows none of the above */
+	return load_filter(); /* last: it allows none of the calls above */
 }

@@ -1,7 +1,10 @@
-/* Should:   serve one sandbox until its broker or its supervisor ends, and then deliver
- *           what its programs have sent.
- * Must not: read a byte of a program before it is confined.
- * Fails:    closed: it exits, every connection is reset, the broker refuses new ones. */
+/* The gate process: its start, the broker's messages, and its end.
+ *
+ * Should:   serve one sandbox until its broker or its supervisor ends, and then deliver
+ *           the bytes that the programs have sent.
+ * Must not: read a byte of a program before it is confined (confine.c).
+ * Fails:    closed: it exits, the kernel resets every connection, the broker refuses new
+ *           ones. */
 #include "gate/gate.h"
 
 #include "gate/sockaddr.h"
@@ -17,11 +20,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MESSAGES 64 /* of one turn */
+#define MESSAGES 64 /* that are read in one turn of the loop */
 
 #define FAILED 1
 
-/* Behind the gate in its mapping. */
+/* The resolver follows struct gate in the mapping, aligned to a cache line. */
 static size_t resolver_offset(void) {
 	return (sizeof(struct gate) + 63) & ~(size_t)63;
 }
@@ -32,9 +35,10 @@ size_t gate_size(void) {
 
 /* ---- the broker ---- */
 
-/* Whom the gate connects it accepts at once; whoever else comes is turned away. */
-static void strangers(struct loop_watch *w, uint32_t events) {
-	struct listener *l = HOLDER(w, struct listener, watch);
+/* Accepts and closes connections to the relay that the gate did not make: it accepts its own right
+ * after connect(2) (client_socket.c). */
+static void reject_strangers(struct loop_watch *w, uint32_t events) {
+	struct listener *l = CONTAINER_OF(w, struct listener, watch);
 	(void)events;
 
 	for (int i = 0; i < MESSAGES; i++) {
@@ -53,37 +57,37 @@ static void take_relay(struct gate *g, int which, int fd) {
 		drop_fd(&fd);
 		return;
 	}
-	flow_tune(fd, true); /* whom it accepts inherits that */
+	flow_tune(fd, true); /* accepted sockets inherit the options */
 	struct listener *l = &g->relay[which];
 	drop_fd(&l->watch.fd);
 	loop_alarm_clear(&g->loop, &l->pause);
-	*l = (struct listener){.gate = g, .watch = {.fd = fd, .ready = strangers}};
-	/* In a namespace of its own a program harms itself alone. */
+	*l = (struct listener){.gate = g, .watch = {.fd = fd, .ready = reject_strangers}};
+	/* In a network namespace only the sandbox's own programs can connect here. */
 	if (g->host_loopback) {
-		(void)listener_open(l); /* or they wait in the queue */
+		(void)listener_open(l); /* on failure they stay in the accept queue */
 	}
 	g->peers->relay[which] = (uint16_t)port;
 }
 
-/* It hears nothing, so nobody listens to it. */
-static void take_hold(struct gate *g, int which, int fd) {
+/* Its socket filter drops every SYN (linux/layers/network.c), so it is not in the epoll set. */
+static void take_pending(struct gate *g, int which, int fd) {
 	int port = client_socket_port(fd);
 
-	drop_fd(&g->hold[which]);
-	g->hold[which] = fd;
-	g->peers->hold[which] = port < 0 ? 0 : (uint16_t)port;
+	drop_fd(&g->pending_listener[which]);
+	g->pending_listener[which] = fd;
+	g->peers->pending[which] = port < 0 ? 0 : (uint16_t)port;
 }
 
 static void take_resolver(struct gate *g, int fd) {
 	drop_fd(&g->dns.fd);
 	g->dns.fd = fd;
 	g->dns.ready = dns_server_datagram;
-	(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* names do not resolve without */
+	(void)loop_add(&g->loop, &g->dns, EPOLLIN); /* on failure no name resolves */
 }
 
-static void take_ear(struct gate *g, int which, int fd) {
-	drop_fd(&g->ear[which]);
-	g->ear[which] = fd;
+static void take_syn_socket(struct gate *g, int which, int fd) {
+	drop_fd(&g->syn_socket[which]);
+	g->syn_socket[which] = fd;
 }
 
 static void take_sockets(struct gate *g, const struct wire *w, int fds[WIRE_FDS], size_t n) {
@@ -94,10 +98,10 @@ static void take_sockets(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 			continue;
 		}
 		int fd = take_fd(&fds[at++]);
-		if (i >= WIRE_EAR) {
-			take_ear(g, i - WIRE_EAR, fd);
-		} else if (i >= WIRE_HOLD) {
-			take_hold(g, i - WIRE_HOLD, fd);
+		if (i >= WIRE_SYN) {
+			take_syn_socket(g, i - WIRE_SYN, fd);
+		} else if (i >= WIRE_PENDING) {
+			take_pending(g, i - WIRE_PENDING, fd);
 		} else if (i >= WIRE_RELAY) {
 			take_relay(g, i - WIRE_RELAY, fd);
 		} else {
@@ -106,12 +110,12 @@ static void take_sockets(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 	}
 }
 
-/* Whoever asked for it may be gone. */
+/* WIRE_SOCKET; its flow may have ended meanwhile. */
 static void take_socket(struct gate *g, const struct wire *w, int fd) {
-	struct flow *f = flow_of(g, w->id);
+	struct flow *f = flow_by_ticket(g, w->id);
 	auto_fd socket = fd;
 
-	if (f != NULL && f->kind == FLOW_INWARD) {
+	if (f != NULL && f->kind == FLOW_PUBLISH) {
 		publish_socket(f, take_fd(&socket));
 	} else if (f != NULL) {
 		pending_take_socket(f, take_fd(&socket));
@@ -132,12 +136,12 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 	case WIRE_ANSWER:
 	case WIRE_WANT_SOCKET:
 	case WIRE_WANT_SERVER:
-		break; /* are the gate's own */
+		break; /* the gate sends these */
 	}
 }
 
-/* Nobody is left inside.  What they sent is still on its way. */
-static void end(struct gate *g) {
+/* The sandbox has ended; bytes that it sent may still be queued. */
+static void begin_end(struct gate *g) {
 	g->ending = true;
 	loop_drop(&g->loop, &g->channel);
 	(void)loop_alarm_set(&g->loop, &g->drained, DRAIN_MS);
@@ -153,7 +157,7 @@ static void end(struct gate *g) {
 }
 
 static void channel_ready(struct loop_watch *w, uint32_t events) {
-	struct gate *g = HOLDER(w, struct gate, channel);
+	struct gate *g = CONTAINER_OF(w, struct gate, channel);
 	(void)events;
 
 	for (int i = 0; i < MESSAGES; i++) {
@@ -163,7 +167,7 @@ static void channel_ready(struct loop_watch *w, uint32_t events) {
 		int got = wire_receive(w->fd, &message, fds, &n);
 
 		if (got < 0) {
-			end(g);
+			begin_end(g);
 			return;
 		}
 		if (got == 0) {
@@ -177,18 +181,18 @@ static void channel_ready(struct loop_watch *w, uint32_t events) {
 }
 
 static void lifeline_ready(struct loop_watch *w, uint32_t events) {
-	struct gate *g = HOLDER(w, struct gate, lifeline);
+	struct gate *g = CONTAINER_OF(w, struct gate, lifeline);
 	(void)events;
 
-	g->loop.over = g->loop.over || !resolver_told(g->resolver);
+	g->loop.over = g->loop.over || !resolver_read_update(g->resolver);
 }
 
 static void drained(struct loop_alarm *a) {
-	HOLDER(a, struct gate, drained)->loop.over = true;
+	CONTAINER_OF(a, struct gate, drained)->loop.over = true;
 }
 
-/* Not _exit(), and not said to return never: before such a call a sanitizer makes others of
- * its own, which the filter ends. */
+/* Not _exit(), and without _Noreturn: before such a call a sanitizer makes system calls of its
+ * own, which the seccomp filter kills. */
 static void leave(int status) {
 	for (;;) {
 		(void)syscall(SYS_exit_group, status); /* does not return */
@@ -197,8 +201,8 @@ static void leave(int status) {
 
 /* ---- start ---- */
 
-/* Without a namespace the relay is here, for those whom the broker sends. */
-static int listen_here(int family) {
+/* The relay without a network namespace: a listener on the host's loopback. */
+static int listen_loopback(int family) {
 	union sockaddr_any a;
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -217,7 +221,7 @@ static int listen_here(int family) {
 	return take_fd(&fd);
 }
 
-static void publish_here(struct gate *g, const struct gate_setup *s) {
+static void open_publishers(struct gate *g, const struct gate_setup *s) {
 	for (size_t i = 0; i < g->net->npublish && i < GATE_PUBLISH_MAX; i++) {
 		struct publisher *p = &g->publishers[i];
 		*p = (struct publisher){
@@ -231,13 +235,13 @@ static void publish_here(struct gate *g, const struct gate_setup *s) {
 	}
 }
 
-/* It interrupts what waits (client_socket.c), and that is all. */
-static void hear_timer(int number) {
+/* SIGALRM only has to interrupt a system call that blocks (client_socket.c). */
+static void on_alarm(int number) {
 	(void)number;
 }
 
-static int take_timer(void) {
-	struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
+static int set_alarm_handler(void) {
+	struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART */
 	sigset_t timer;
 
 	sigemptyset(&timer);
@@ -255,7 +259,8 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->host_loopback = s->host_loopback;
 	g->drained.ring = drained;
 	g->relay[0].watch.fd = g->relay[1].watch.fd = g->dns.fd = -1;
-	g->hold[0] = g->hold[1] = g->ear[0] = g->ear[1] = g->routes = -1;
+	g->pending_listener[0] = g->pending_listener[1] = g->syn_socket[0] = g->syn_socket[1] =
+		g->route_socket = -1;
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		g->free_flows[i] = GATE_FLOWS - 1 - i;
 	}
@@ -264,8 +269,8 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->lifeline = (struct loop_watch){.fd = s->lifeline, .ready = lifeline_ready};
 }
 
-/* What was asked about is recorded although no answer came before the end. */
-static void note_asked(struct gate *g) {
+/* Records names that were sent to a name server and not answered before the end. */
+static void record_lookups(struct gate *g) {
 	dns_server_end(g);
 	for (size_t i = 0; i < GATE_FLOWS; i++) {
 		if (g->flows[i].phase != PHASE_FREE) {
@@ -281,19 +286,19 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 		leave(FAILED);
 	}
 	if (g->host_loopback) {
-		take_relay(g, 0, listen_here(AF_INET));
-		take_relay(g, 1, listen_here(AF_INET6));
+		take_relay(g, 0, listen_loopback(AF_INET));
+		take_relay(g, 1, listen_loopback(AF_INET6));
 	}
-	publish_here(g, s);
-	g->routes = local_address_open(); /* now: the filter knows no such socket */
-	if (take_timer() != 0 || gate_confine(s->landlock_abi) != 0) {
+	open_publishers(g, s);
+	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
+	if (set_alarm_handler() != 0 || gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED);
 	}
 	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());
 	resolver_init(g->resolver, &g->loop, g->net->resolv_conf, g->net->hosts);
-	resolver_hear(g->resolver, g->lifeline.fd, s->news);
+	resolver_set_updates(g->resolver, g->lifeline.fd, s->update);
 	loop_run(&g->loop);
-	note_asked(g);
+	record_lookups(g);
 	for (;;) {
 		leave(0);
 	}

@@ -1,7 +1,9 @@
-/* Should:   keep every decision once, with a count; count what finds no room, and keep for it how
- *           often which rule decided what, and the bytes.
- * Must not: allocate or lock in the writer, or move `used` before an entry is whole.
- * Fails:    open: a decision holds whether or not there is room to write it down. */
+/* The gate's log of decisions in shared memory.
+ *
+ * Should:   keep every decision once, with a count; add up decisions that find no room in one
+ *           entry for each operation, outcome and rule.
+ * Must not: allocate or lock in the writer, or move `used` before an entry is complete.
+ * Fails:    open: a decision is carried out even if there is no room to record it. */
 #include "gate/ledger.h"
 
 #include "base/hash.h"
@@ -9,30 +11,30 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Places of entries, found by a hash of what makes them equal; twice as many, so that
- * there is always a free one and the way to it is short. */
+/* Open addressing by a hash of the compared fields; twice as many slots as entries, so that a free
+ * slot exists and is near. */
 #define SLOTS ((size_t)2 * LEDGER_ENTRIES)
 
-/* No flood of one kind hides the others: neither do refused names hide where the command went, nor
- * names that were looked up what was refused.  Each kind has places of its own, and the rest is for
- * whoever comes first.  SUMS are for what finds none: one for each operation, outcome and rule. */
+/* A flood of one kind must not hide the others: refused names must not hide the connections, and
+ * looked-up names must not hide the refusals.  Each kind has reserved places; SHARED_PLACES go to
+ * the first entries beyond those.  SUMS are for decisions without a place: one entry for each
+ * operation, outcome and rule. */
 enum kind { KIND_REFUSED, KIND_REACHED, KIND_RESOLVED, KIND_COUNT };
 
-static const uint32_t own_places[KIND_COUNT] = {
+static const uint32_t reserved[KIND_COUNT] = {
 	[KIND_REFUSED] = 192, [KIND_REACHED] = 128, [KIND_RESOLVED] = 64};
 #define SHARED_PLACES 96
 #define SUMS 32
 
-_Static_assert(192 + 128 + 64 + SHARED_PLACES + SUMS == LEDGER_ENTRIES,
-	       "every place is somebody's");
+_Static_assert(192 + 128 + 64 + SHARED_PLACES + SUMS == LEDGER_ENTRIES, "every place is assigned");
 
-static const char unlisted[] = "more than are listed one by one";
+static const char unlisted[] = "more than the report lists one by one";
 
-/* What only the writer uses stands behind what is read. */
+/* The fields after `ledger` are for the writer only. */
 struct book {
 	struct ledger ledger;
 	uint32_t of[KIND_COUNT]; /* entries of each kind */
-	uint32_t shared;         /* of them, those beyond their own places */
+	uint32_t shared;         /* of them, those beyond the reserved places */
 	uint32_t sums;
 	uint16_t slots[SLOTS]; /* 1 + an entry's index; 0: free */
 };
@@ -41,7 +43,7 @@ int ledger_new(struct ledger **ret, struct err *e) {
 	void *place = mmap(NULL, sizeof(struct book), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (place == MAP_FAILED) {
-		return err_sys(e, "ledger", "cannot make memory that both sides share");
+		return err_sys(e, "ledger", "cannot map the shared memory of the network log");
 	}
 	*ret = &((struct book *)place)->ledger;
 	return 0;
@@ -49,7 +51,7 @@ int ledger_new(struct ledger **ret, struct err *e) {
 
 void ledger_free(struct ledger *l) {
 	if (l != NULL) {
-		(void)munmap(l, sizeof(struct book)); /* it is a mapping of this size */
+		(void)munmap(l, sizeof(struct book)); /* cannot fail: a mapping of this size */
 	}
 }
 
@@ -87,9 +89,9 @@ static enum kind kind_of(const struct ledger_entry *d) {
 	return d->op == NET_OP_RESOLVE ? KIND_RESOLVED : KIND_REACHED;
 }
 
-/* A place for one more of this kind; false: there is none. */
+/* Takes a place for an entry of this kind; false: none is left. */
 static bool take_place(struct book *b, enum kind kind) {
-	bool own = b->of[kind] < own_places[kind];
+	bool own = b->of[kind] < reserved[kind];
 
 	if (!own && b->shared == SHARED_PLACES) {
 		return false;
@@ -105,7 +107,7 @@ static void copy_text(char *to, const char *from, size_t cap) {
 	to[len] = '\0';
 }
 
-/* Into an entry that nobody reads yet. */
+/* Into an entry beyond `used`, which the supervisor does not read yet. */
 static void write_entry(struct ledger_entry *to, const struct ledger_entry *from) {
 	to->op = from->op;
 	to->outcome = from->outcome;
@@ -128,7 +130,7 @@ static struct ledger_entry *add(struct book *b, uint16_t *slot, const struct led
 
 	write_entry(&l->entries[used], d);
 	*slot = (uint16_t)(used + 1);
-	/* Last, and not before: who reads after our death sees whole entries. */
+	/* Last: the supervisor reads after the gate was killed, and must see complete entries. */
 	atomic_store_explicit(&l->used, used + 1, memory_order_release);
 	return &l->entries[used];
 }
@@ -140,7 +142,7 @@ static struct ledger_entry *count_on(struct book *b, const uint16_t *slot) {
 	return known;
 }
 
-/* For all that finds no place and has the same operation, outcome and rule. */
+/* The entry for decisions without a place that have the same operation, outcome and rule. */
 static struct ledger_entry *add_to_sum(struct book *b, const struct ledger_entry *d) {
 	struct ledger_entry sum = {.op = d->op, .outcome = d->outcome};
 
@@ -159,7 +161,7 @@ static struct ledger_entry *add_to_sum(struct book *b, const struct ledger_entry
 }
 
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision) {
-	struct book *b = (struct book *)l; /* its first member; ledger_new() made the rest */
+	struct book *b = (struct book *)l; /* its first member; ledger_new() allocated the rest */
 	if (l == NULL) {
 		return NULL;
 	}

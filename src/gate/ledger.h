@@ -1,7 +1,7 @@
-/* Every decision of the gate, written by it and read by the supervisor.
+/* The gate's log of decisions, which the supervisor reads after the run.
  *
- * A mapping that both share, as linux/journal.h: what was decided is there when the gate
- * is killed at any moment.  Equal decisions are one entry with a count. */
+ * A shared mapping, as linux/journal.h: entries survive when the gate is killed at any moment.
+ * Equal decisions are one entry with a count. */
 #ifndef CORRAL_GATE_LEDGER_H
 #define CORRAL_GATE_LEDGER_H
 
@@ -23,27 +23,28 @@ struct ledger_entry {
 	bool has_ip;
 	struct ip ip;
 	uint16_t port;          /* 0 for none */
-	char rule[LEDGER_TEXT]; /* as it was written; "" when none speaks of it */
+	char rule[LEDGER_TEXT]; /* as it was written; "" when no rule matched */
 	char why[LEDGER_TEXT];  /* refused or failed: one clause */
-	bool unread; /* refused for want of a reader: a rule for the address would help */
-	bool own;    /* refused because it is this host: a rule for the address would help */
-	_Atomic uint64_t sent, received; /* bytes of the command's, and for it */
+	bool unread; /* refused: the protocol cannot be inspected; a rule for the address would help
+		      */
+	bool own;    /* refused: an address of this host; a rule for the address would help */
+	_Atomic uint64_t sent, received; /* bytes from the command, and to it */
 	_Atomic uint32_t count;
 };
 
 struct ledger {
-	_Atomic uint32_t used; /* entries that are whole */
-	_Atomic uint64_t lost; /* decisions that are not listed one by one */
-	_Atomic bool ended; /* whoever writes the other ledger is gone, before the run was over */
+	_Atomic uint32_t used; /* complete entries */
+	_Atomic uint64_t lost; /* decisions without an entry of their own */
+	_Atomic bool ended;    /* in the broker's ledger: the gate ended before the run */
 	struct ledger_entry entries[LEDGER_ENTRIES];
 };
 
 int ledger_new(struct ledger **ret, struct err *e);
-void ledger_free(struct ledger *l); /* NULL is fine */
+void ledger_free(struct ledger *l); /* l may be NULL */
 
-/* Counts one decision (its sent, received and count are not looked at); returns the entry for the
- * bytes, which may be one for many, or NULL when there is no room even for that.  By one process;
- * system calls only.  l may be NULL. */
+/* Records one decision (its sent, received and count are ignored).  Returns the entry whose byte
+ * counters the flow uses, which may be a sum of many decisions; NULL when the ledger is full.  One
+ * writer process; system calls only.  l may be NULL. */
 struct ledger_entry *ledger_add(struct ledger *l, const struct ledger_entry *decision);
 
 #endif

@@ -1,6 +1,8 @@
-/* Should:   call each watch that is ready and each alarm that is due, once a turn.
- * Must not: touch a watch or an alarm after its function was called: that may have ended it.
- * Fails:    closed: a loop that cannot wait is over, and the gate with it. */
+/* The epoll loop of the gate.
+ *
+ * Should:   call each watch that is ready and each alarm that is due, once a turn.
+ * Must not: use a watch or an alarm after its callback, which may have ended the owner.
+ * Fails:    closed: if epoll_wait(2) fails the loop ends, and the gate with it. */
 #include "gate/loop.h"
 
 #include "base/auto.h"
@@ -24,14 +26,14 @@ int loop_init(struct loop *l) {
 
 /* ---- descriptors ---- */
 
-/* A hang-up cannot be unasked for, and an owner that wants nothing at the moment would be
- * called for it without end: it hears of it once. */
-static uint32_t asked(uint32_t events) {
+/* epoll always reports EPOLLHUP; EPOLLONESHOT keeps a watch that wants no event from spinning on
+ * it. */
+static uint32_t epoll_events(uint32_t events) {
 	return events == 0 ? EPOLLONESHOT : events;
 }
 
 int loop_add(struct loop *l, struct loop_watch *w, uint32_t events) {
-	struct epoll_event event = {.events = asked(events), .data.ptr = w};
+	struct epoll_event event = {.events = epoll_events(events), .data.ptr = w};
 	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, w->fd, &event) != 0) {
 		return -errno;
 	}
@@ -41,7 +43,7 @@ int loop_add(struct loop *l, struct loop_watch *w, uint32_t events) {
 }
 
 int loop_want(struct loop *l, struct loop_watch *w, uint32_t events) {
-	struct epoll_event event = {.events = asked(events), .data.ptr = w};
+	struct epoll_event event = {.events = epoll_events(events), .data.ptr = w};
 	if (w->fd < 0 || (w->in && w->events == events)) {
 		return 0;
 	}
@@ -49,12 +51,12 @@ int loop_want(struct loop *l, struct loop_watch *w, uint32_t events) {
 		return loop_add(l, w, events);
 	}
 	w->events = events;
-	/* What is watched can be changed: nothing is allocated for it. */
+	/* EPOLL_CTL_MOD of a member of the set allocates nothing and cannot fail. */
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_MOD, w->fd, &event);
 	return 0;
 }
 
-/* What came for it in this turn is nobody's. */
+/* Undelivered events of this turn must not reach its owner. */
 static void forget(struct loop *l, struct loop_watch *w) {
 	for (size_t i = l->next; i < l->count; i++) {
 		if (l->turn[i].data.ptr == w) {
@@ -70,7 +72,7 @@ void loop_drop(struct loop *l, struct loop_watch *w) {
 	if (w->fd < 0 || !w->in) {
 		return;
 	}
-	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* it is in */
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, &unused); /* it is in the set */
 	forget(l, w);
 }
 
@@ -86,7 +88,7 @@ void loop_close(struct loop *l, struct loop_watch *w) {
 
 /* ---- alarms: a binary heap, the earliest at the top ---- */
 
-static void put(struct loop *l, size_t at, struct loop_alarm *a) {
+static void heap_place(struct loop *l, size_t at, struct loop_alarm *a) {
 	l->alarms[at] = a;
 	a->place = at + 1;
 }
@@ -94,10 +96,10 @@ static void put(struct loop *l, size_t at, struct loop_alarm *a) {
 static void sift_up(struct loop *l, size_t at) {
 	struct loop_alarm *a = l->alarms[at];
 	while (at > 0 && a->at < l->alarms[(at - 1) / 2]->at) {
-		put(l, at, l->alarms[(at - 1) / 2]);
+		heap_place(l, at, l->alarms[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
-	put(l, at, a);
+	heap_place(l, at, a);
 }
 
 static void sift_down(struct loop *l, size_t at) {
@@ -109,9 +111,9 @@ static void sift_down(struct loop *l, size_t at) {
 		if (l->alarms[child]->at >= a->at) {
 			break;
 		}
-		put(l, at, l->alarms[child]);
+		heap_place(l, at, l->alarms[child]);
 	}
-	put(l, at, a);
+	heap_place(l, at, a);
 }
 
 bool loop_alarm_set(struct loop *l, struct loop_alarm *a, int64_t in_ms) {
@@ -119,7 +121,7 @@ bool loop_alarm_set(struct loop *l, struct loop_alarm *a, int64_t in_ms) {
 		if (l->nalarms == LOOP_ALARMS) {
 			return false;
 		}
-		put(l, l->nalarms++, a);
+		heap_place(l, l->nalarms++, a);
 	}
 	/* Never in this turn: an alarm that sets itself again would keep the loop in it. */
 	a->at = l->now + (in_ms < 1 ? 1 : in_ms);
@@ -138,7 +140,7 @@ void loop_alarm_clear(struct loop *l, struct loop_alarm *a) {
 	if (last == a) {
 		return;
 	}
-	put(l, at, last);
+	heap_place(l, at, last);
 	sift_up(l, at);
 	sift_down(l, last->place - 1);
 }
@@ -157,7 +159,7 @@ static void deliver(struct loop *l) {
 	while (l->next < l->count && !l->over) {
 		struct epoll_event *event = &l->turn[l->next++];
 		struct loop_watch *w = event->data.ptr;
-		/* Dropped, or no longer wanted, since the kernel said so. */
+		/* A callback of this turn may have dropped the watch or changed its events. */
 		uint32_t events = w == NULL ? 0 : event->events & (w->events | EPOLLERR | EPOLLHUP);
 		if (events != 0) {
 			w->ready(w, events);

@@ -1,4 +1,4 @@
-/* An address as the kernel wants it. */
+/* Conversion between struct ip and struct sockaddr. */
 #ifndef CORRAL_GATE_SOCKADDR_H
 #define CORRAL_GATE_SOCKADDR_H
 
@@ -13,7 +13,7 @@ union sockaddr_any {
 	struct sockaddr_in6 in6;
 };
 
-/* IPv4 as such; returns the length. */
+/* IPv4-mapped addresses become sockaddr_in; returns the length. */
 static inline socklen_t address_of(const struct ip *ip, uint16_t port, union sockaddr_any *ret) {
 	memset(ret, 0, sizeof *ret);
 	if (ip_is4(ip)) {
@@ -28,7 +28,7 @@ static inline socklen_t address_of(const struct ip *ip, uint16_t port, union soc
 	return sizeof ret->in6;
 }
 
-/* The way back; returns the port, which both have at the same place. */
+/* The reverse; returns the port, which has the same offset in both structures. */
 static inline uint16_t address_ip(const union sockaddr_any *a, struct ip *ret) {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 

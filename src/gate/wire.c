@@ -1,13 +1,15 @@
-/* Should:   send and receive whole messages with their descriptors.
- * Must not: wait, but for an answer; keep a descriptor that came with a message that is none.
- * Fails:    with the end of the channel. */
+/* Sends and receives messages between broker and gate.
+ *
+ * Should:   send and receive whole messages with their descriptors.
+ * Must not: block, except in wire_answer(); leak a descriptor of a malformed message.
+ * Fails:    closed: a malformed message counts as EOF. */
 #include "gate/wire.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-_Static_assert(WIRE_FDS == FDPASS_MAX, "a message has room for what it brings");
+_Static_assert(WIRE_FDS == FDPASS_MAX, "a message has room for every descriptor");
 
 int wire_send(int channel, const struct wire *w, const int *fds, size_t n) {
 	struct wire copy = *w; /* an iovec has no const */
@@ -20,11 +22,11 @@ void wire_answer(int channel, uint64_t call, int error) {
 	struct wire w;
 	struct iovec body = {.iov_base = &w, .iov_len = sizeof w};
 
-	memset(&w, 0, sizeof w); /* no byte of our memory goes with it */
+	memset(&w, 0, sizeof w); /* padding must not leak stack bytes */
 	w.kind = WIRE_ANSWER;
 	w.id = call;
 	w.flags = error;
-	(void)fdpass_send(channel, body, NULL, 0, 0); /* fails when the broker is gone */
+	(void)fdpass_send(channel, body, NULL, 0, 0); /* EPIPE: the broker has ended */
 }
 
 int wire_receive(int channel, struct wire *ret, int fds[WIRE_FDS], size_t *ret_n) {
@@ -35,7 +37,7 @@ int wire_receive(int channel, struct wire *ret, int fds[WIRE_FDS], size_t *ret_n
 		return 1;
 	}
 	if (r == -EMFILE) {
-		*ret_n = 0; /* the message is whole, and there was no room for what came with it */
+		*ret_n = 0; /* the message is complete; its descriptors were not installed */
 		return 1;
 	}
 	return r == -EAGAIN || r == -EINTR ? 0 : -1;

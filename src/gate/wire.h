@@ -1,8 +1,9 @@
-/* Between the broker, which has the calls, and the gate, which has the network.
+/* The protocol between the broker, which has the seccomp notifications, and the gate, which has
+ * the network.
  *
- * A SOCK_SEQPACKET pair; a message is whole or not there.  Its end means that the
- * other side is gone: without a gate nothing is connected, without a broker the gate
- * ends. */
+ * One struct per packet on a SOCK_SEQPACKET pair, with descriptors as SCM_RIGHTS.  EOF means that
+ * the other process has ended: without a gate the broker refuses every connection, without a
+ * broker the gate ends. */
 #ifndef CORRAL_GATE_WIRE_H
 #define CORRAL_GATE_WIRE_H
 
@@ -10,23 +11,23 @@
 #include "base/ip.h"
 
 enum wire_kind {
-	WIRE_SOCKETS = 1, /* with descriptors, all made inside; `flags` says which, a bit for each
-			   * enum wire_socket, in its order */
-	WIRE_CONNECT,     /* with the caller's socket: connect it to there, answer the call */
-	WIRE_ANSWER,      /* to the broker: the answer to one CONNECT, once */
-	WIRE_WANT_SOCKET, /* to the broker: a TCP socket of the inside, of this family, bound to
-			   * this port of the loopback unless that is 0 */
-	WIRE_WANT_SERVER, /* to the broker, without a network namespace: a TCP socket of this family
-			   * that is connected to the run's own server at this port */
-	WIRE_SOCKET,      /* and it, or without it when there is none */
+	WIRE_SOCKETS = 1, /* to the gate: the sandbox's sockets of enum wire_socket, in that order;
+			   * bit i of `flags`: socket i is there */
+	WIRE_CONNECT,     /* to the gate, with the caller's socket: connect it to `to` and `port` */
+	WIRE_ANSWER,      /* to the broker: the result of one CONNECT, once */
+	WIRE_WANT_SOCKET, /* to the broker: make a TCP socket of `family` in the sandbox's network
+			   * namespace; port not 0: bound to that port of the loopback */
+	WIRE_WANT_SERVER, /* to the broker, without a network namespace: make a TCP socket of
+			   * `family` and connect it to the run's own listener on `port` */
+	WIRE_SOCKET,      /* to the gate: that socket; without a descriptor: it failed */
 };
 
-/* The second of each is for IPv6, which a kernel may not have. */
+/* RELAY, PENDING and SYN are two each: IPv4, then IPv6, which a kernel may not have. */
 enum wire_socket {
-	WIRE_RESOLVER, /* by UDP */
-	WIRE_RELAY,    /* a listener that callers are connected to */
-	WIRE_HOLD = 3, /* one that hears nothing: whoever calls there waits (pending.c) */
-	WIRE_EAR = 5,  /* hears the first packets to that one, and can refuse them (tcp_reset.c) */
+	WIRE_RESOLVER,    /* UDP, 127.0.0.53:53 */
+	WIRE_RELAY,       /* the listener that the gate connects callers' sockets to */
+	WIRE_PENDING = 3, /* a listener whose filter drops every SYN (pending.c) */
+	WIRE_SYN = 5,     /* a raw socket that receives those SYNs and sends RSTs (tcp_reset.c) */
 	WIRE_SOCKET_COUNT = 7,
 };
 
@@ -37,19 +38,19 @@ enum wire_socket {
 struct wire {
 	uint32_t kind;
 	uint64_t id;     /* CONNECT, ANSWER: the broker's number for the call, never 0;
-			  * WANT_SOCKET, SOCKET: of the asker */
+			  * WANT_SOCKET, WANT_SERVER, SOCKET: the gate's ticket of the flow */
 	struct ip to;    /* CONNECT */
-	uint16_t port;   /* in the machine's order */
+	uint16_t port;   /* host byte order */
 	uint16_t family; /* of the socket */
-	int32_t flags;   /* of its description; without O_NONBLOCK the answer may take its time;
-			  * SOCKETS: which they are; ANSWER: an errno, 0, or WIRE_GO_ON */
+	int32_t flags;   /* CONNECT: F_GETFL of the caller's socket, for O_NONBLOCK;
+			  * SOCKETS: a bit set; ANSWER: an errno, 0, or WIRE_CONTINUE */
 };
 
-/* An answer: the connection has begun, and the caller waits for it. */
-#define WIRE_GO_ON (-1)
+/* ANSWER: the handshake has begun; the broker repeats connect(2), which blocks until its end. */
+#define WIRE_CONTINUE (-1)
 
-/* Where a socket that was connected to the relay wanted to go, by its own port, so
- * that getpeername(2) can say it.  Shared memory; written by the gate. */
+/* The original destination of each socket that is connected to the relay, by its source port, so
+ * that the broker can return it from getpeername(2).  Shared memory; written by the gate. */
 struct wire_peer {
 	struct ip ip;
 	uint16_t port;
@@ -57,18 +58,18 @@ struct wire_peer {
 
 struct wire_peers {
 	struct wire_peer of[2][65536]; /* IPv4, IPv6 */
-	uint16_t relay[2], hold[2];    /* the listeners' ports; 0: there is none */
+	uint16_t relay[2], pending[2]; /* the listeners' ports; 0: none */
 };
 
-/* 0 or -errno, never waits; fds beyond n are not sent. */
+/* 0 or -errno; never blocks. */
 int wire_send(int channel, const struct wire *w, const int *fds, size_t n);
 
-/* The gate's answer to one call: waits until the broker, which never waits for the gate, has
- * room for it.  A broker that is gone needs no answer. */
+/* Sends WIRE_ANSWER.  Blocks until the channel has room, which ends: the broker never blocks on
+ * the gate.  Ignores EPIPE: a broker that has ended needs no answer. */
 void wire_answer(int channel, uint64_t call, int error);
 
-/* 1: a message, with *ret_n descriptors, close-on-exec, or with none of them where this process
- * may not have more; 0: none is waiting; -1: the other side is gone, or sent what is no message. */
+/* 1: a message, with *ret_n descriptors, close-on-exec (with none of them after EMFILE); 0: no
+ * message is queued; -1: EOF, or a malformed message. */
 int wire_receive(int channel, struct wire *ret, int fds[WIRE_FDS], size_t *ret_n);
 
 #endif

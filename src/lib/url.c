@@ -144,7 +144,7 @@ static void take_address(const struct judging *j, const struct ip *ip) {
 	struct corral_url *u = j->url;
 	char text[IP_TEXT];
 	struct url_verdict v = url_judge_address(ip, j->lists->reach);
-	const struct net_rule *deny = judge_lead(&j->lists->net, NULL, ip, u->port).rule;
+	const struct net_rule *deny = judge_target(&j->lists->net, NULL, ip, u->port).rule;
 
 	ip_text(ip, text);
 	if (!v.allowed || is_own(j, ip)) {
@@ -179,11 +179,11 @@ static const char *lookup_fault(int code) {
 static void take_literal(const struct judging *j, const struct ip *ip) {
 	const struct net_plan *net = &j->lists->net;
 	struct corral_url *u = j->url;
-	struct names_found found;
+	struct resolved found;
 
 	take_address(j, ip);
 	for (size_t i = 0; u->allowed && i < net->ndeny; i++) {
-		if (!judge_names_host(&net->deny[i], u->port)) {
+		if (!judge_is_exact_name(&net->deny[i], u->port)) {
 			continue;
 		}
 		int rc = lookup_sync(net->deny[i].name, &found);
@@ -192,7 +192,7 @@ static void take_literal(const struct judging *j, const struct ip *ip) {
 			(void)snprintf(u->reason, sizeof u->reason,
 				       "net.deny has %s, whose addresses are not known",
 				       net->deny[i].written);
-		} else if (judge_leads_to(&found.v4, ip) || judge_leads_to(&found.v6, ip)) {
+		} else if (judge_has_address(&found.v4, ip) || judge_has_address(&found.v6, ip)) {
 			refuse_denied(u, &net->deny[i]);
 		}
 	}
@@ -200,7 +200,7 @@ static void take_literal(const struct judging *j, const struct ip *ip) {
 
 static int look_up(const struct judging *j, struct err *e) {
 	struct corral_url *u = j->url;
-	struct names_found found;
+	struct resolved found;
 	int rc = lookup_sync(u->host, &found);
 
 	if (rc < 0) {

@@ -187,7 +187,7 @@ int gate_process_start(const struct plan *plan, struct ledger *ledger, struct ga
 		goto failed;
 	}
 	s.peers = k.peers;
-	s.news = k.teller.news;
+	s.update = k.teller.news;
 	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
 	    start(g, &s, &k, e) != 0) {
 		goto failed;

@@ -1,29 +1,31 @@
-/* Should:   say what of the client's words may pass, and whom they name.
- * Must not: judge a name, keep a byte, or read an answer that could be another request's.
- * Fails:    closed: what is not understood where a name has to come is refused. */
+/* The state machine of conversation.h.
+ *
+ * Should:   return how many bytes of the client may be forwarded, and the host that they name.
+ * Must not: judge a name, keep a byte, or read an answer that could belong to another request.
+ * Fails:    closed: on ports 80 and 443 an unknown protocol is refused. */
 #include "net/conversation.h"
 
 #include <string.h>
 
-/* A record's type and its version's first byte. */
+/* The type of a TLS record and the first byte of its version. */
 #define TLS_HELLO_ANSWER 2
 /* "HTTP/1.1 101". */
 #define STATUS_LINE 12
 
 static struct conversation_result bad(const char *why) {
-	return (struct conversation_result){.verdict = SAID_BAD, .why = why};
+	return (struct conversation_result){.verdict = VERDICT_BAD, .why = why};
 }
 
 static struct conversation_result unread(const char *why) {
-	return (struct conversation_result){.verdict = SAID_BAD, .why = why, .unread = true};
+	return (struct conversation_result){.verdict = VERDICT_BAD, .why = why, .unread = true};
 }
 
 static struct conversation_result more(void) {
-	return (struct conversation_result){.verdict = SAID_MORE};
+	return (struct conversation_result){.verdict = VERDICT_MORE};
 }
 
 static struct conversation_result pass(uint64_t bytes) {
-	return (struct conversation_result){.verdict = SAID_PASS, .pass = bytes};
+	return (struct conversation_result){.verdict = VERDICT_PASS, .pass = bytes};
 }
 
 /* ---- TLS ---- */
@@ -45,13 +47,13 @@ static struct conversation_result read_hello(struct conversation *t, const uint8
 		return unread("the TLS hello names no server");
 	}
 	if (http_sniff_within(data, hello.len)) {
-		return bad("the TLS hello holds a request");
+		return bad("the TLS hello contains an HTTP request");
 	}
-	struct conversation_result said = pass(hello.len);
-	said.names = said.tls = hello.named;
-	said.host = hello.server;
+	struct conversation_result result = pass(hello.len);
+	result.names = result.tls = hello.named;
+	result.host = hello.server;
 	t->state = CONVERSATION_HELLO;
-	return said;
+	return result;
 }
 
 /* ---- requests ---- */
@@ -73,31 +75,32 @@ static struct conversation_result read_head(struct conversation *t, const uint8_
 	t->http = true;
 	switch (http_head_read(data, len, &head, &status, &why)) {
 	case SNIFF_MORE:
-		return len >= HTTP_HEAD_MAX ? bad("the request's head is too long") : more();
+		return len >= HTTP_HEAD_MAX ? bad("the request head is too long") : more();
 	case SNIFF_BAD:
 		return bad(why);
 	case SNIFF_DONE:
 		break;
 	}
 	if (head.connect) {
-		return bad("a proxy's request was sent to a host that is no proxy");
+		return bad("CONNECT was sent to a host that is not a proxy");
 	}
-	/* A server may take the target's host or the default one; Host alone is read by all. */
+	/* Without Host a server may use the target's host or its default: only Host is unambiguous.
+	 */
 	if (!head.has_host) {
-		return bad("the request has no Host");
+		return bad("the request has no Host field");
 	}
 	begin_body(t, &head);
-	if (head.upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD && !t->spoken) {
+	if (head.upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD && !t->not_first) {
 		t->state = CONVERSATION_SWITCH;
 		t->upgrade = head.upgrade;
 		websocket_accept(head.websocket_key, t->accept);
 	}
-	t->spoken = true;
-	struct conversation_result said = pass(head.len);
-	said.names = true;
-	said.host = head.host;
-	said.port = head.port;
-	return said;
+	t->not_first = true;
+	struct conversation_result result = pass(head.len);
+	result.names = true;
+	result.host = head.host;
+	result.port = head.port;
+	return result;
 }
 
 static struct conversation_result read_body(struct conversation *t, const uint8_t *data,
@@ -106,20 +109,20 @@ static struct conversation_result read_body(struct conversation *t, const uint8_
 	long taken = http_body_take(&t->body, data, len, &end);
 
 	if (taken < 0) {
-		return bad("the request's chunks are broken");
+		return bad("the request body has malformed chunks");
 	}
 	if (!http_scan_take(&t->scan, data, (size_t)taken)) {
-		return bad("the request's body begins like another request");
+		return bad("the request body begins like another request");
 	}
-	struct conversation_result said = pass((uint64_t)taken);
+	struct conversation_result result = pass((uint64_t)taken);
 	if (t->body.kind == BODY_LENGTH && http_scan_over(&t->scan)) {
-		said.pass += t->body.left;
+		result.pass += t->body.left;
 		end = true;
 	}
 	if (end) {
 		t->state = t->single ? CONVERSATION_OVER : CONVERSATION_HEAD;
 	}
-	return said;
+	return result;
 }
 
 /* ---- frames ---- */
@@ -128,11 +131,11 @@ static struct conversation_result read_frames(const uint8_t *data, size_t len) {
 	uint64_t at = 0, frame;
 
 	while (at < len) {
-		enum sniff told = websocket_frame(data + at, len - (size_t)at, &frame);
-		if (told == SNIFF_BAD) {
-			return bad("what follows is not a WebSocket's frame");
+		enum sniff sniffed = websocket_frame(data + at, len - (size_t)at, &frame);
+		if (sniffed == SNIFF_BAD) {
+			return bad("the client sent bytes that are no WebSocket frame");
 		}
-		if (told == SNIFF_MORE) {
+		if (sniffed == SNIFF_MORE) {
 			break;
 		}
 		at += frame;
@@ -140,11 +143,11 @@ static struct conversation_result read_frames(const uint8_t *data, size_t len) {
 	return at == 0 ? more() : pass(at);
 }
 
-/* ---- the first words ---- */
+/* ---- the first bytes ---- */
 
-/* A line that is a request as it stands: one server takes the client's end, or a bare CR, for the
- * line's.  What no request could be yet may be all that another protocol says first. */
-static bool is_whole(const uint8_t *data, size_t len) {
+/* Without its newline the line is a request already: some servers take EOF, or a bare CR, for the
+ * end of a line.  Otherwise it may be all that another protocol sends first. */
+static bool is_request_line(const uint8_t *data, size_t len) {
 	uint8_t line[CONVERSATION_UNSURE_MAX + 1];
 
 	memcpy(line, data, len);
@@ -159,19 +162,20 @@ static struct conversation_result read_first(struct conversation *t, const uint8
 	}
 	enum sniff two = http_sniff_http2(data, len), one = http_sniff(data, len);
 	if (two == SNIFF_DONE) {
-		return unread("HTTP/2 without TLS is not judged");
+		return unread("HTTP/2 without TLS cannot be inspected");
 	}
 	if (one == SNIFF_DONE) {
 		return read_head(t, data, len);
 	}
 	if (one == SNIFF_MORE || two == SNIFF_MORE) {
-		if (!t->strict && len <= CONVERSATION_UNSURE_MAX && !is_whole(data, len)) {
-			return (struct conversation_result){.verdict = SAID_UNSURE};
+		if (!t->strict && len <= CONVERSATION_UNSURE_MAX && !is_request_line(data, len)) {
+			return (struct conversation_result){.verdict = VERDICT_UNSURE};
 		}
-		return len >= HTTP_HEAD_MAX ? bad("the request's head is too long") : more();
+		return len >= HTTP_HEAD_MAX ? bad("the request head is too long") : more();
 	}
 	if (t->strict) {
-		return unread("on ports 80 and 443 a client speaks TLS or HTTP");
+		return unread("only TLS and HTTP/1 are allowed on ports 80 and 443 of a host "
+			      "allowed by name");
 	}
 	t->state = CONVERSATION_OPAQUE;
 	return pass(UINT64_MAX);
@@ -199,7 +203,7 @@ struct conversation_result conversation_client(struct conversation *t, const uin
 }
 
 void conversation_single(struct conversation *t, const struct http_head *head) {
-	t->single = t->http = t->spoken = true;
+	t->single = t->http = t->not_first = true;
 	begin_body(t, head);
 }
 
@@ -220,19 +224,20 @@ static struct conversation_result read_answer(struct conversation *t, const uint
 
 /* ---- the answer to the first request ---- */
 
-static struct conversation_result switched(struct conversation *t, const struct http_answer *a) {
+static struct conversation_result enter_websocket(struct conversation *t,
+						  const struct http_answer *a) {
 	if (t->upgrade != UPGRADE_WEBSOCKET) {
-		return unread("the server changed to a protocol that is not judged");
+		return unread("the server switched to a protocol that cannot be inspected");
 	}
 	if (a->accept_len != sizeof t->accept ||
 	    memcmp(a->accept, t->accept, sizeof t->accept) != 0) {
-		return bad("the server's answer is not that of a WebSocket");
+		return bad("the server's 101 answer has a wrong Sec-WebSocket-Accept");
 	}
 	t->state = CONVERSATION_SOCKET;
 	return pass(0);
 }
 
-static struct conversation_result unswitched(struct conversation *t) {
+static struct conversation_result stay_http(struct conversation *t) {
 	t->state = CONVERSATION_HEAD;
 	return pass(0);
 }
@@ -243,17 +248,17 @@ static struct conversation_result read_switch(struct conversation *t, const uint
 
 	for (;;) {
 		struct http_answer a;
-		enum sniff told = http_answer_read(data + at, len - at, &a);
-		if (told == SNIFF_MORE && !ended && len < HTTP_HEAD_MAX) {
+		enum sniff sniffed = http_answer_read(data + at, len - at, &a);
+		if (sniffed == SNIFF_MORE && !ended && len < HTTP_HEAD_MAX) {
 			return more();
 		}
-		if (told == SNIFF_DONE && a.status == 101) {
-			return switched(t, &a);
+		if (sniffed == SNIFF_DONE && a.status == 101) {
+			return enter_websocket(t, &a);
 		}
-		if (told != SNIFF_DONE || a.status < 100 || a.status > 199) {
-			return unswitched(t);
+		if (sniffed != SNIFF_DONE || a.status < 100 || a.status > 199) {
+			return stay_http(t);
 		}
-		at += a.len; /* 100, 103: the answer is behind it */
+		at += a.len; /* 100, 103: the final answer follows */
 	}
 }
 

@@ -218,7 +218,7 @@ bool dns_read_question(const uint8_t *m, size_t len, struct dns_question *ret, i
 	ret->size = PLAIN_UDP;
 	/* An answer to an answer could go on for ever. */
 	if (len < HEADER || (get16(m + 2) & FLAG_RESPONSE) != 0) {
-		return question_fails(DNS_SILENCE, ret_code);
+		return question_fails(DNS_NO_ANSWER, ret_code);
 	}
 	ret->id = (uint16_t)get16(m);
 	ret->recursion = (get16(m + 2) & FLAG_RD) != 0;
@@ -364,7 +364,7 @@ size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a
 	return o.len;
 }
 
-size_t dns_write_query(const struct dns_asked *asked, uint8_t *out, size_t cap) {
+size_t dns_write_query(const struct dns_request *asked, uint8_t *out, size_t cap) {
 	struct out o = {.cap = cap};
 	struct name name;
 	o.p = out;
@@ -495,7 +495,7 @@ static void read_answer_section(const struct section *s, struct name *name, int 
 	ret->ttl = ret->nchain + ret->nips == 0 ? 0 : ret->ttl;
 }
 
-bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_asked *asked,
+bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *asked,
 		     struct dns_answer *ret, bool *ret_cut) {
 	struct message msg = {m, len, HEADER};
 	struct name want, name;

@@ -21,7 +21,7 @@ enum {
 	DNS_HTTPS = 65
 };
 enum {
-	DNS_SILENCE = -1, /* of dns_read_question(): nothing is to be answered */
+	DNS_NO_ANSWER = -1, /* of dns_read_question(): nothing is to be answered */
 	DNS_NOERROR = 0,
 	DNS_FORMERR = 1,
 	DNS_SERVFAIL = 2,
@@ -64,7 +64,7 @@ size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a
 			size_t cap);
 
 /* A question of ours. */
-struct dns_asked {
+struct dns_request {
 	const char *name; /* a hostname in lower case */
 	int type;         /* DNS_A or DNS_AAAA */
 	uint16_t id;
@@ -72,13 +72,13 @@ struct dns_asked {
 };
 
 /* Recursion desired.  Returns the length; 0 when it does not fit or name is none. */
-size_t dns_write_query(const struct dns_asked *asked, uint8_t *out, size_t cap);
+size_t dns_write_query(const struct dns_request *asked, uint8_t *out, size_t cap);
 
 /* A server's response to our query: id and question must be ours.  False: it is not one.
  * *ret_cut: TC was set, and nothing but the code was read.  What is wrong behind the question (a
  * chain that is too long or leads to what is no name, records that are not whole) is DNS_SERVFAIL.
  * Only the answer section is read: nothing else is believed. */
-bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_asked *asked,
+bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *asked,
 		     struct dns_answer *ret, bool *ret_cut);
 
 #endif

@@ -156,7 +156,7 @@ struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uin
 	return best != NULL ? allowed(best) : refused(NULL, why);
 }
 
-bool judge_lists(const struct net_verdict *v) {
+bool judge_is_single_address(const struct net_verdict *v) {
 	return v->allowed && v->rule != NULL && v->rule->network.bits == 128;
 }
 
@@ -210,7 +210,7 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 	return true;
 }
 
-struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
+struct net_verdict judge_target(const struct net_plan *net, const struct net_rule *by,
 			      const struct ip *ip, uint16_t port) {
 	const struct net_rule *deny = deny_of_ip(net, ip, port);
 	const struct range *special = range_of(ip);
@@ -233,7 +233,7 @@ struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule 
 
 /* ---- addresses of denied names ---- */
 
-bool judge_names_host(const struct net_rule *r, uint16_t port) {
+bool judge_is_exact_name(const struct net_rule *r, uint16_t port) {
 	return r->kind == NET_RULE_NAME && (r->port <= 0 || r->port == port);
 }
 
@@ -245,7 +245,7 @@ static struct ip reached(const struct ip *ip) {
 	return inner;
 }
 
-bool judge_leads_to(const struct dns_answer *a, const struct ip *ip) {
+bool judge_has_address(const struct dns_answer *a, const struct ip *ip) {
 	struct ip wanted = reached(ip);
 
 	for (size_t i = 0; i < a->nips; i++) {

@@ -25,7 +25,7 @@ struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uin
 
 /* Whether judge_ip() found a rule about this address alone: only such a one opens an address of
  * this host itself. */
-bool judge_lists(const struct net_verdict *v);
+bool judge_is_single_address(const struct net_verdict *v);
 
 /* The names that an allowed one is an alias of; port 0: a deny about every port alone. */
 struct net_verdict judge_aliases(const struct net_plan *net, const struct net_rule *by,
@@ -46,13 +46,13 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 
 /* An address that an allowed name leads to: deny rules about addresses, and what is
  * not public unless net.private or the name's own rule says so. */
-struct net_verdict judge_lead(const struct net_plan *net, const struct net_rule *by,
+struct net_verdict judge_target(const struct net_plan *net, const struct net_rule *by,
 			      const struct ip *ip, uint16_t port);
 
 /* Whether a rule is about one exact name, at this port. */
-bool judge_names_host(const struct net_rule *r, uint16_t port);
+bool judge_is_exact_name(const struct net_rule *r, uint16_t port);
 
 /* Whether one of these addresses is this one, or both are forms of the same IPv4 address. */
-bool judge_leads_to(const struct dns_answer *a, const struct ip *ip);
+bool judge_has_address(const struct dns_answer *a, const struct ip *ip);
 
 #endif

@@ -52,7 +52,7 @@ static void check_same(const struct dns_answer *a, const struct dns_answer *b) {
 /* Whom it is told hears what we know, or that it was cut. */
 static void check_retold(const struct dns_question *q, const struct dns_answer *a, size_t cap) {
 	uint8_t out[DNS_MAX];
-	struct dns_asked asked = {.name = q->host.name, .type = q->type, .id = q->id};
+	struct dns_request asked = {.name = q->host.name, .type = q->type, .id = q->id};
 	struct dns_answer again;
 	bool cut = false;
 	size_t len = dns_write_answer(q, a, out, cap);
@@ -70,13 +70,13 @@ static void fuzz_question(const uint8_t *data, size_t size) {
 	uint8_t out[DNS_UDP_MAX];
 	bool good = dns_read_question(data, size, &q, &code);
 	HOLDS(good || code != DNS_NOERROR);
-	HOLDS(code != DNS_SILENCE || size < 12 || (data[2] & 0x80) != 0);
+	HOLDS(code != DNS_NO_ANSWER || size < 12 || (data[2] & 0x80) != 0);
 	HOLDS(q.size >= 512 && q.size <= DNS_UDP_MAX && q.nraw <= sizeof q.raw);
 	HOLDS(!good || (q.nraw > 4 && q.class_ == 1));
 	HOLDS(q.host.kind != HOST_IP);
 	HOLDS(q.host.kind != HOST_NAME || is_name(q.host.name));
 	struct dns_answer a = {.code = good ? DNS_NXDOMAIN : code};
-	if (code == DNS_SILENCE) {
+	if (code == DNS_NO_ANSWER) {
 		return;
 	}
 	size_t len = dns_write_answer(&q, &a, out, q.size);
@@ -88,7 +88,7 @@ static void fuzz_question(const uint8_t *data, size_t size) {
 }
 
 static void fuzz_answer(const uint8_t *data, size_t size, int type) {
-	struct dns_asked asked = {.name = "a.test", .type = type, .id = 0x6162};
+	struct dns_request asked = {.name = "a.test", .type = type, .id = 0x6162};
 	struct dns_answer a;
 	struct dns_question q;
 	bool cut = false;

@@ -153,8 +153,8 @@ SWITCHES = {
     # What a client says passes as it is, and a server may speak first.
     "speech": [
         ("gate/relay/inspect.c", "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno",
-         "\tif (f->talk.state != CONVERSATION_OPAQUE) {\n\t\theard(f);\n\t\tf->talk.state = CONVERSATION_OPAQUE;\n"
-         "\t\tf->up.allow = WAY_OPEN;\n\t\treturn true;\n\t}\n"
+         "\tif (f->talk.state != CONVERSATION_OPAQUE) {\n\t\tstop_waiting(f);\n\t\tf->talk.state = CONVERSATION_OPAQUE;\n"
+         "\t\tf->up.allow = ALLOW_ALL;\n\t\treturn true;\n\t}\n"
          "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno"),
         ("gate/relay/flow.c", "f->talk.strict = f->port == 80 || f->port == 443;", "f->talk.strict = false;"),
     ],

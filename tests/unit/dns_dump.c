@@ -46,7 +46,7 @@ static int answers(void) {
 	size_t len = 0;
 	while (scanf("%299s %d %u %zu", name, &type, &id, &len) == 4 && getchar() == '\n') {
 		auto_free uint8_t *data = read_bytes(len);
-		struct dns_asked asked = {.name = name, .type = type, .id = (uint16_t)id};
+		struct dns_request asked = {.name = name, .type = type, .id = (uint16_t)id};
 		struct dns_answer a = {0};
 		bool cut = false;
 		if (!dns_read_answer(data, len, &asked, &a, &cut)) {
@@ -63,7 +63,7 @@ static int answers(void) {
 static void print_question(const struct dns_question *q, int code) {
 	struct dns_answer a = {.code = code < 0 ? 0 : code};
 	uint8_t out[DNS_UDP_MAX];
-	size_t len = code == DNS_SILENCE ? 0 : dns_write_answer(q, &a, out, q->size);
+	size_t len = code == DNS_NO_ANSWER ? 0 : dns_write_answer(q, &a, out, q->size);
 	printf("{\"code\": %d, \"id\": %d, \"type\": %d, \"edns\": %d, \"size\": %d, \"name\": "
 	       "\"%s\", "
 	       "\"out\": \"",
@@ -106,7 +106,7 @@ static struct {
 	int64_t begin;
 } world;
 
-static void told(struct resolver_wait *w, const struct names_found *found) {
+static void told(struct resolver_wait *w, const struct resolved *found) {
 	struct asker *a = (struct asker *)(void *)w;
 	printf("{\"name\": \"%s\", \"ms\": %lld, \"calls\": %d, \"code\": %d, \"v4\": ", a->name,
 	       (long long)(world.loop.now - world.begin), ++a->calls, found->code);
@@ -131,7 +131,7 @@ static void ask_all(struct loop_alarm *a) {
 	for (size_t i = 0; i < world.count; i++) {
 		askers[i].calls = 0;
 		askers[i].wait.found = told;
-		resolver_ask(world.resolver, askers[i].name, &askers[i].wait);
+		resolver_lookup(world.resolver, askers[i].name, &askers[i].wait);
 	}
 }
 

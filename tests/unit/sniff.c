@@ -125,13 +125,13 @@ struct sides {
 
 /* As more and more of it comes; at the end all of it. */
 static struct conversation_result hear(struct sides *s) {
-	bool server = conversation_waits(&s->talk);
+	bool server = conversation_reads_server(&s->talk);
 	size_t len = server ? s->server_len : s->len - s->at;
 	for (size_t n = s->step; s->step > 0 && n < len; n += s->step) {
 		struct conversation_result said =
 			server ? conversation_server(&s->talk, s->server, n, false)
 			       : conversation_client(&s->talk, s->client + s->at, n);
-		if (said.verdict == SAID_PASS || said.verdict == SAID_BAD) {
+		if (said.verdict == VERDICT_PASS || said.verdict == VERDICT_BAD) {
 			return said;
 		}
 	}
@@ -146,7 +146,7 @@ static bool hear_next(struct sides *s, struct text *out) {
 		say_number(out, s->at);
 		return false;
 	}
-	if (!conversation_waits(&s->talk) && s->at == s->len) {
+	if (!conversation_reads_server(&s->talk) && s->at == s->len) {
 		say(out,
 		    s->talk.state == CONVERSATION_BODY     ? "MORE"
 		    : s->talk.state == CONVERSATION_SOCKET ? "SOCKET"
@@ -154,11 +154,11 @@ static bool hear_next(struct sides *s, struct text *out) {
 		    "");
 		return false;
 	}
-	bool client = !conversation_waits(&s->talk);
+	bool client = !conversation_reads_server(&s->talk);
 	struct conversation_result said = hear(s);
-	if (said.verdict != SAID_PASS) {
+	if (said.verdict != VERDICT_PASS) {
 		/* Not why: of two faults the first that is seen is told. */
-		say(out, said.verdict == SAID_BAD ? "BAD" : "MORE", "");
+		say(out, said.verdict == VERDICT_BAD ? "BAD" : "MORE", "");
 		return false;
 	}
 	if (said.names) {

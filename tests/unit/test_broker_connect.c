@@ -39,7 +39,7 @@ static void serve_with_guesses(struct broker *b) {
 	const struct call c = {.b = b, .id = n.id};
 	const uint64_t guesses[] = {n.id, n.id - 1, 0, 1, 1ULL << 32 | 1, UINT64_MAX};
 	for (size_t i = 0; i < ARRAY_LEN(guesses); i++) {
-		say(b, guesses[i], WIRE_GO_ON);
+		say(b, guesses[i], WIRE_CONTINUE);
 		say(b, guesses[i], 0);
 	}
 	call_answer(&c, -EDOM);
@@ -109,8 +109,8 @@ static int answered(enum engine engine, int first, int then) {
 TEST(a_call_has_the_first_answer_and_no_other) {
 	CHECK_INT(without_broker(connect_once), ENETUNREACH);
 	CHECK_INT(answered(ENGINE_NAMESPACES, 0, EDOM), 0);
-	CHECK_INT(answered(ENGINE_NAMESPACES, EDOM, WIRE_GO_ON), EDOM);
-	CHECK_INT(answered(ENGINE_LANDLOCK, EDOM, WIRE_GO_ON), EDOM);
+	CHECK_INT(answered(ENGINE_NAMESPACES, EDOM, WIRE_CONTINUE), EDOM);
+	CHECK_INT(answered(ENGINE_LANDLOCK, EDOM, WIRE_CONTINUE), EDOM);
 }
 
 TEST(what_is_no_errno_is_a_refusal) {
@@ -119,8 +119,8 @@ TEST(what_is_no_errno_is_a_refusal) {
 }
 
 TEST(the_kernel_goes_on_only_where_the_network_is_the_runs_own) {
-	CHECK_INT(answered(ENGINE_NAMESPACES, WIRE_GO_ON, 0), ENETUNREACH);
-	CHECK_INT(answered(ENGINE_LANDLOCK, WIRE_GO_ON, 0), ECONNREFUSED);
+	CHECK_INT(answered(ENGINE_NAMESPACES, WIRE_CONTINUE, 0), ENETUNREACH);
+	CHECK_INT(answered(ENGINE_LANDLOCK, WIRE_CONTINUE, 0), ECONNREFUSED);
 }
 
 /* ---- a call that goes on ---- */
@@ -138,7 +138,7 @@ static void serve_with_swap(struct broker *b) {
 	if (wire_receive(hostile, &w, fds, &n) > 0 && w.kind == WIRE_CONNECT) {
 		(void)!write(swap_now[1], &byte, 1);
 		(void)!read(swap_done[0], &byte, 1);
-		say(b, w.id, WIRE_GO_ON);
+		say(b, w.id, WIRE_CONTINUE);
 	}
 	for (size_t i = 0; i < n; i++) {
 		drop_fd(&fds[i]);

@@ -29,12 +29,12 @@ static struct conversation_result say(const char *text) {
 static size_t passes(const char *text) {
 	size_t len = strlen(text), at = 0;
 
-	while (at < len && conversation_listens(&talk)) {
+	while (at < len && conversation_reads_client(&talk)) {
 		struct conversation_result said = say(text + at);
-		if (said.verdict == SAID_BAD) {
+		if (said.verdict == VERDICT_BAD) {
 			return SIZE_MAX;
 		}
-		if (said.verdict != SAID_PASS) {
+		if (said.verdict != VERDICT_PASS) {
 			return at;
 		}
 		at = said.pass > len - at ? len : at + (size_t)said.pass;
@@ -58,9 +58,9 @@ TEST(a_web_socket_opens_with_the_answer_to_its_own_key) {
 	begin(true);
 	CHECK_INT(passes(SOCKET "\x81\x80"), strlen(SOCKET));
 	CHECK_INT(talk.state, CONVERSATION_SWITCH);
-	CHECK_INT(answer("HTTP/1.1 10").verdict, SAID_MORE);
-	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\nHTTP/1.1 101").verdict, SAID_MORE);
-	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n" SWITCHED).verdict, SAID_PASS);
+	CHECK_INT(answer("HTTP/1.1 10").verdict, VERDICT_MORE);
+	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\nHTTP/1.1 101").verdict, VERDICT_MORE);
+	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n" SWITCHED).verdict, VERDICT_PASS);
 	CHECK_INT(talk.state, CONVERSATION_SOCKET);
 }
 
@@ -77,12 +77,12 @@ TEST(a_web_socket_carries_frames_alone) {
 	CHECK_INT(conversation_client(&talk, two, sizeof two - 1).pass, 11 + 8 + 256);
 	CHECK_INT(conversation_client(&talk, two, 12).pass,
 		  11); /* the second's head is not whole */
-	CHECK_INT(conversation_client(&talk, part, 1).verdict, SAID_MORE);
-	CHECK_INT(conversation_client(&talk, part, 3).verdict, SAID_MORE);
-	CHECK_INT(conversation_client(&talk, huge, 10).verdict, SAID_BAD);
-	CHECK_INT(say(GET "\r\n").verdict, SAID_BAD);
-	CHECK_INT(say("\r\n" GET "\r\n").verdict, SAID_BAD);
-	CHECK_INT(say("\x81\x05hello").verdict, SAID_BAD); /* as a server sends it */
+	CHECK_INT(conversation_client(&talk, part, 1).verdict, VERDICT_MORE);
+	CHECK_INT(conversation_client(&talk, part, 3).verdict, VERDICT_MORE);
+	CHECK_INT(conversation_client(&talk, huge, 10).verdict, VERDICT_BAD);
+	CHECK_INT(say(GET "\r\n").verdict, VERDICT_BAD);
+	CHECK_INT(say("\r\n" GET "\r\n").verdict, VERDICT_BAD);
+	CHECK_INT(say("\x81\x05hello").verdict, VERDICT_BAD); /* as a server sends it */
 	CHECK_INT(talk.state, CONVERSATION_SOCKET);
 }
 
@@ -96,7 +96,7 @@ TEST(an_answer_that_knows_no_key_opens_nothing) {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		begin(true);
 		(void)passes(SOCKET);
-		CHECK_INT(answer(answers[i]).verdict, SAID_BAD);
+		CHECK_INT(answer(answers[i]).verdict, VERDICT_BAD);
 	}
 }
 
@@ -113,7 +113,7 @@ TEST(another_status_switches_nothing) {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		begin(true);
 		(void)passes(SOCKET);
-		CHECK_INT(answer(answers[i]).verdict, SAID_PASS);
+		CHECK_INT(answer(answers[i]).verdict, VERDICT_PASS);
 		CHECK_INT(talk.state, CONVERSATION_HEAD);
 	}
 }
@@ -124,7 +124,7 @@ TEST(an_upgrade_is_for_the_first_request_of_a_silent_server) {
 	CHECK_INT(talk.state,
 		  CONVERSATION_HEAD); /* behind a request that may have its answer to come */
 	begin(false);
-	talk.spoken = true; /* the server spoke first */
+	talk.not_first = true; /* the server spoke first */
 	CHECK_INT(passes(SOCKET), strlen(SOCKET));
 	CHECK_INT(talk.state, CONVERSATION_HEAD);
 	begin(true); /* a body may be anywhere when the answer comes */
@@ -146,7 +146,7 @@ TEST(a_protocol_that_nobody_judges_is_not_switched_to) {
 		begin(true);
 		CHECK_INT(passes(asked[i]), strlen(asked[i]));
 		struct conversation_result said = answer(SWITCHED);
-		CHECK(said.verdict == SAID_BAD && said.unread);
+		CHECK(said.verdict == VERDICT_BAD && said.unread);
 	}
 }
 
@@ -156,12 +156,12 @@ TEST(every_request_names_its_host_in_host) {
 	begin(true);
 	struct conversation_result said =
 		say("GET http://a.test:8/ HTTP/1.1\r\nHost: a.test:8\r\n\r\nGET");
-	CHECK(said.verdict == SAID_PASS && said.names && !said.tls);
+	CHECK(said.verdict == VERDICT_PASS && said.names && !said.tls);
 	CHECK_STR(said.host.name, "a.test");
 	CHECK_INT(said.port, 8);
-	CHECK_INT(say("GET http://a.test/ HTTP/1.0\r\n\r\n").verdict, SAID_BAD);
-	CHECK_INT(say("GET / HTTP/1.0\r\n\r\n").verdict, SAID_BAD);
-	CHECK_INT(say("CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n").verdict, SAID_BAD);
+	CHECK_INT(say("GET http://a.test/ HTTP/1.0\r\n\r\n").verdict, VERDICT_BAD);
+	CHECK_INT(say("GET / HTTP/1.0\r\n\r\n").verdict, VERDICT_BAD);
+	CHECK_INT(say("CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n").verdict, VERDICT_BAD);
 }
 
 /* ---- the first words ---- */
@@ -188,20 +188,20 @@ TEST(no_number_of_blank_lines_hides_a_request) {
 
 TEST(another_protocol_passes_where_nothing_has_to_be_named) {
 	begin(false);
-	CHECK_INT(say("SSH-2.0-OpenSSH_9\r\n").verdict, SAID_PASS);
+	CHECK_INT(say("SSH-2.0-OpenSSH_9\r\n").verdict, VERDICT_PASS);
 	CHECK_INT(talk.state, CONVERSATION_OPAQUE);
 	begin(true);
 	struct conversation_result said = say("SSH-2.0-OpenSSH_9\r\n");
-	CHECK(said.verdict == SAID_BAD && said.unread);
+	CHECK(said.verdict == VERDICT_BAD && said.unread);
 	begin(false);
-	CHECK_INT(say("GE").verdict, SAID_UNSURE);
-	CHECK_INT(say("GET").verdict, SAID_UNSURE);
+	CHECK_INT(say("GE").verdict, VERDICT_UNSURE);
+	CHECK_INT(say("GET").verdict, VERDICT_UNSURE);
 	/* Python serves these when the client ends there, and some servers end lines with CR. */
-	CHECK_INT(say("GET /").verdict, SAID_MORE);
-	CHECK_INT(say("GET http://a.test/ HTTP/1.1").verdict, SAID_MORE);
-	CHECK_INT(say("PROPFIND /").verdict, SAID_MORE);
-	CHECK_INT(say("X / HTTP/1.1\rHost: a.test\r\r").verdict, SAID_MORE);
-	CHECK_INT(say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").verdict, SAID_BAD);
+	CHECK_INT(say("GET /").verdict, VERDICT_MORE);
+	CHECK_INT(say("GET http://a.test/ HTTP/1.1").verdict, VERDICT_MORE);
+	CHECK_INT(say("PROPFIND /").verdict, VERDICT_MORE);
+	CHECK_INT(say("X / HTTP/1.1\rHost: a.test\r\r").verdict, VERDICT_MORE);
+	CHECK_INT(say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").verdict, VERDICT_BAD);
 }
 
 /* ---- TLS ---- */
@@ -224,11 +224,11 @@ TEST(a_hello_passes_alone_until_the_server_answers_in_tls) {
 		enum conversation_verdict verdict;
 		enum conversation_state state;
 	} rows[] = {
-		{"\x16", SAID_MORE, CONVERSATION_HELLO},
-		{"\x16\x03\x03", SAID_PASS, CONVERSATION_OPAQUE},
-		{"\x15\x03", SAID_PASS, CONVERSATION_OPAQUE},
-		{"HTTP/1.1 400 Bad Request\r\n", SAID_BAD, CONVERSATION_OVER},
-		{"\x16\x02", SAID_BAD, CONVERSATION_OVER},
+		{"\x16", VERDICT_MORE, CONVERSATION_HELLO},
+		{"\x16\x03\x03", VERDICT_PASS, CONVERSATION_OPAQUE},
+		{"\x15\x03", VERDICT_PASS, CONVERSATION_OPAQUE},
+		{"HTTP/1.1 400 Bad Request\r\n", VERDICT_BAD, CONVERSATION_OVER},
+		{"\x16\x02", VERDICT_BAD, CONVERSATION_OVER},
 	};
 	uint8_t text[128];
 	size_t len = hello(text, "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr");
@@ -236,18 +236,18 @@ TEST(a_hello_passes_alone_until_the_server_answers_in_tls) {
 	memcpy(text + len, " / HTTP/1.1\r\n", 14);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(i % 2 == 0);
-		CHECK_INT(conversation_client(&talk, text, len - 1).verdict, SAID_MORE);
+		CHECK_INT(conversation_client(&talk, text, len - 1).verdict, VERDICT_MORE);
 		struct conversation_result said = conversation_client(&talk, text, len + 14);
 		CHECK_INT(said.pass, len);
 		CHECK(said.names && said.tls && strcmp(said.host.name, "a.test") == 0);
-		CHECK_INT(conversation_client(&talk, text + len, 14).verdict, SAID_MORE);
+		CHECK_INT(conversation_client(&talk, text + len, 14).verdict, VERDICT_MORE);
 		CHECK_INT(answer(rows[i].answer).verdict, rows[i].verdict);
 		CHECK_INT(talk.state, rows[i].state);
 	}
 	begin(true);
 	(void)conversation_client(&talk, text, len);
 	CHECK_INT(conversation_server(&talk, text, 0, true).verdict,
-		  SAID_PASS); /* it ended, without a word */
+		  VERDICT_PASS); /* it ended, without a word */
 	CHECK_INT(talk.state, CONVERSATION_OVER);
 }
 
@@ -259,17 +259,17 @@ TEST(a_hello_that_holds_a_request_is_refused) {
 	CHECK_INT(conversation_client(&talk, text,
 				      hello(text, " / HTTP/1.1\r\nHost: b.test\r\n\r\nxx"))
 			  .verdict,
-		  SAID_BAD);
+		  VERDICT_BAD);
 	begin(false);
 	CHECK_INT(conversation_client(&talk, text,
 				      hello(text, " / http/2\r\nrrrrrrrrrrrrrrrrrrrrrrr"))
 			  .verdict,
-		  SAID_BAD);
+		  VERDICT_BAD);
 	begin(false); /* as ALPN has it */
 	CHECK_INT(conversation_client(&talk, text,
 				      hello(text, "\x08http/1.1\x08http/1.0rrrrrrrrrrrrrr"))
 			  .verdict,
-		  SAID_PASS);
+		  VERDICT_PASS);
 }
 
 /* ---- bodies ---- */

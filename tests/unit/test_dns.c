@@ -65,7 +65,7 @@ static void response(struct made *m, const char *text, unsigned answers) {
 	asked_for(m, text, DNS_A);
 }
 
-static const struct dns_asked our_question = {.name = "a.test", .type = DNS_A, .id = 0x1234};
+static const struct dns_request our_question = {.name = "a.test", .type = DNS_A, .id = 0x1234};
 
 static bool read_made(const struct made *m, struct dns_answer *ret, bool *ret_cut) {
 	/* To its length, so that the sanitizer sees a read behind the end. */
@@ -89,7 +89,7 @@ TEST(a_query_of_ours_is_a_question_that_we_can_read) {
 	struct dns_question q;
 	int code = 99;
 	for (int plain = 0; plain < 2; plain++) {
-		struct dns_asked asked = {
+		struct dns_request asked = {
 			.name = "www.example.com", .type = DNS_AAAA, .id = 7, .plain = plain == 1};
 		size_t len = dns_write_query(&asked, out, sizeof out);
 		REQUIRE(len > 0);
@@ -112,14 +112,14 @@ TEST(what_is_no_name_is_not_asked_for) {
 	label[64] = '\0';
 	const char *const bad[] = {"", ".", "a..b", ".a", "a.", longest, label};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct dns_asked asked = {.name = bad[i], .type = DNS_A};
+		struct dns_request asked = {.name = bad[i], .type = DNS_A};
 		CHECK_INT(dns_write_query(&asked, out, sizeof out), 0);
 	}
 	for (size_t i = 63; i < 253; i += 64) {
 		longest[i] = '.';
 	}
 	longest[253] = '\0';
-	struct dns_asked asked = {.name = longest, .type = DNS_A};
+	struct dns_request asked = {.name = longest, .type = DNS_A};
 	size_t len = dns_write_query(&asked, out, sizeof out);
 	struct dns_question q;
 	int code = 0;
@@ -167,7 +167,7 @@ TEST(a_question_that_is_not_exactly_one_is_refused) {
 		uint8_t value;
 		int code;
 	} rows[] = {
-		{2, 0x81, DNS_SILENCE}, /* a response */
+		{2, 0x81, DNS_NO_ANSWER}, /* a response */
 		{2, 0x29, DNS_NOTIMP},  /* an update */
 		{5, 0, DNS_FORMERR},     {5, 2, DNS_FORMERR},  {7, 1, DNS_FORMERR},
 		{9, 1, DNS_FORMERR},     {11, 1, DNS_FORMERR}, {12, 0x40, DNS_FORMERR},
@@ -202,7 +202,7 @@ TEST(a_question_that_ends_too_early_or_too_late_is_refused) {
 		REQUIRE(exact != NULL);
 		memcpy(exact, m.data, len);
 		CHECK(!dns_read_question(exact, len, &q, &code));
-		CHECK_INT(code, len < 12 ? DNS_SILENCE : DNS_FORMERR);
+		CHECK_INT(code, len < 12 ? DNS_NO_ANSWER : DNS_FORMERR);
 	}
 	TEXT(&m, "x");
 	CHECK(!dns_read_question(m.data, m.len, &q, &code) && code == DNS_FORMERR);
@@ -278,7 +278,7 @@ TEST(what_is_written_is_read_again) {
 	CHECK_STR(got.chain[1], "c.test");
 	CHECK(ip_same(&got.ips[2], &a.ips[2]));
 
-	struct dns_asked six = {.name = "a.test", .type = DNS_AAAA, .id = 0x1234};
+	struct dns_request six = {.name = "a.test", .type = DNS_AAAA, .id = 0x1234};
 	q = question("a.test", DNS_AAAA);
 	len = dns_write_answer(&q, &a, out, sizeof out);
 	REQUIRE(dns_read_answer(out, len, &six, &got, &cut));
@@ -532,7 +532,7 @@ TEST(an_ipv4_address_in_an_aaaa_record_is_left_out) {
 	struct made m;
 	struct dns_answer a;
 	bool cut = false;
-	struct dns_asked six = {.name = "a.test", .type = DNS_AAAA, .id = 0x1234};
+	struct dns_request six = {.name = "a.test", .type = DNS_AAAA, .id = 0x1234};
 	head(&m, 0x8180, 2, 0);
 	asked_for(&m, "a.test", DNS_AAAA);
 	name(&m, "a.test");

@@ -61,7 +61,7 @@ static bool at(const struct net_plan *p, const char *s, uint16_t port) {
 static bool leads(const struct net_plan *p, const struct net_rule *by, const char *s,
 		  uint16_t port) {
 	struct ip ip = ip_of(s);
-	struct net_verdict v = judge_lead(p, by, &ip, port);
+	struct net_verdict v = judge_target(p, by, &ip, port);
 	CHECK(v.allowed || v.why != NULL);
 	return v.allowed;
 }
@@ -235,7 +235,7 @@ TEST(a_name_leads_to_public_addresses_only) {
 	CHECK(leads(&p, &p_allow[0], "11.0.0.66", 443));
 	CHECK(leads(&p, &p_allow[0], "2606::1", 0));
 	struct ip ip = ip_of("10.0.0.1");
-	CHECK_STR(judge_lead(&p, &p_allow[0], &ip, 443).why,
+	CHECK_STR(judge_target(&p, &p_allow[0], &ip, 443).why,
 		  "it leads to a private network: net.private may list the network");
 }
 
@@ -352,14 +352,14 @@ TEST(an_address_that_is_listed_itself_is_found_beside_its_network) {
 	     net_rule("11.0.0.0/24", NET_PORT_ANY));
 	struct ip own = ip_of("11.0.0.1"), other = ip_of("11.0.0.2");
 	struct net_verdict v = judge_ip(&p, &own, 80);
-	CHECK(judge_lists(&v) && v.rule == &p.allow[1]);
+	CHECK(judge_is_single_address(&v) && v.rule == &p.allow[1]);
 	v = judge_ip(&p, &own, 81);
-	CHECK(v.allowed && !judge_lists(&v) && v.rule == &p.allow[2]);
+	CHECK(v.allowed && !judge_is_single_address(&v) && v.rule == &p.allow[2]);
 	v = judge_ip(&p, &other, 80);
-	CHECK(v.allowed && !judge_lists(&v));
+	CHECK(v.allowed && !judge_is_single_address(&v));
 	DENY(p, net_rule("11.0.0.1", NET_PORT_ANY));
 	v = judge_ip(&p, &own, 80);
-	CHECK(!v.allowed && !judge_lists(&v));
+	CHECK(!v.allowed && !judge_is_single_address(&v));
 }
 
 TESTS_MAIN

@@ -197,10 +197,10 @@ TEST(a_shunned_server_is_not_first_until_its_time) {
 	struct resolv_conf s;
 	resolv_conf_read(&s, "nameserver 10.0.0.1\nnameserver 10.0.0.2\n", 1);
 	CHECK_INT(resolv_conf_first_server(&s, 100), 0);
-	s.list[0].shunned = 200;
+	s.list[0].avoid_until = 200;
 	CHECK_INT(resolv_conf_first_server(&s, 100), 1);
 	CHECK_INT(resolv_conf_first_server(&s, 200), 0);
-	s.list[1].shunned = 200;
+	s.list[1].avoid_until = 200;
 	CHECK_INT(resolv_conf_first_server(&s, 100), 0);
 }
 
@@ -208,7 +208,7 @@ TEST(a_shunned_server_is_not_first_until_its_time) {
 
 TEST(an_answer_is_kept_until_its_time_and_the_least_used_goes_first) {
 	struct cache *c = zeroed(sizeof *c);
-	struct names_found f = {0}, got;
+	struct resolved f = {0}, got;
 	char name[32];
 	for (int i = 0; i < RESOLVER_CACHE; i++) {
 		(void)snprintf(name, sizeof name, "n%d.test", i);
@@ -245,17 +245,17 @@ struct asker {
 	struct asker *forgets, *asks;
 };
 
-static void called(struct resolver_wait *w, const struct names_found *found) {
+static void called(struct resolver_wait *w, const struct resolved *found) {
 	struct asker *a = (struct asker *)(void *)w;
 	a->calls++;
 	a->code = found->code;
 	if (a->forgets != NULL) {
-		resolver_forget(world.r, &a->forgets->wait);
+		resolver_cancel(world.r, &a->forgets->wait);
 	}
 	if (a->asks != NULL) {
 		struct asker *other = take_ptr(a->asks);
 		other->wait.found = called;
-		resolver_ask(world.r, "a.test", &other->wait);
+		resolver_lookup(world.r, "a.test", &other->wait);
 	}
 	CHECK_INT(found->code, a->code);
 }
@@ -292,7 +292,7 @@ static void run_for(int64_t ms) {
 TEST(a_known_name_is_answered_before_the_question_returns) {
 	struct asker a = {.wait.found = called};
 	world_init();
-	resolver_ask(world.r, "here.test", &a.wait);
+	resolver_lookup(world.r, "here.test", &a.wait);
 	CHECK(a.calls == 1 && a.code == DNS_NOERROR && !a.wait.waiting);
 	struct ip ip = ip_from4((const uint8_t[]){10, 0, 0, 1});
 	size_t at = 0;
@@ -304,12 +304,12 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 	struct asker a = {.wait.found = called}, b = {.wait.found = called}, more = {0};
 	struct asker gone = {.wait.found = called};
 	world_init();
-	resolver_ask(world.r, "a.test", &a.wait);
-	resolver_ask(world.r, "a.test", &b.wait);
-	resolver_ask(world.r, "a.test", &gone.wait);
+	resolver_lookup(world.r, "a.test", &a.wait);
+	resolver_lookup(world.r, "a.test", &b.wait);
+	resolver_lookup(world.r, "a.test", &gone.wait);
 	CHECK(a.wait.waiting && b.wait.waiting && gone.wait.waiting);
-	resolver_forget(world.r, &gone.wait);
-	resolver_forget(world.r, &gone.wait);
+	resolver_cancel(world.r, &gone.wait);
+	resolver_cancel(world.r, &gone.wait);
 	CHECK(!gone.wait.waiting);
 	a.forgets = &b;
 	b.forgets = &a;
@@ -336,12 +336,12 @@ static void line_begin(struct line *l) {
 		abort();
 	}
 	*l = (struct line){.gate = pair[0], .supervisor = pair[1], .news = zeroed(sizeof *l->news)};
-	resolver_hear(world.r, l->gate, l->news);
+	resolver_set_updates(world.r, l->gate, l->news);
 }
 
 static void line_end(struct line *l) {
 	drop_fd(&l->supervisor);
-	CHECK(!resolver_told(world.r));
+	CHECK(!resolver_read_update(world.r));
 	(void)close(l->gate);
 	(void)munmap(l->news, sizeof *l->news);
 }
@@ -352,7 +352,7 @@ static bool is_asked(const struct line *l) {
 }
 
 static bool answer(const struct line *l, uint8_t what) {
-	return dns_update_send(l->supervisor, what) && resolver_told(world.r);
+	return dns_update_send(l->supervisor, what) && resolver_read_update(world.r);
 }
 
 TEST(a_new_hosts_file_answers_who_waits) {
@@ -360,15 +360,15 @@ TEST(a_new_hosts_file_answers_who_waits) {
 	struct line l;
 	world_init();
 	line_begin(&l);
-	CHECK(!is_asked(&l) && resolver_told(world.r)); /* nobody asked for a name, nothing came */
-	resolver_ask(world.r, "a.test", &a.wait);
-	resolver_ask(world.r, "b.test", &b.wait);
+	CHECK(!is_asked(&l) && resolver_read_update(world.r)); /* nobody asked for a name, nothing came */
+	resolver_lookup(world.r, "a.test", &a.wait);
+	resolver_lookup(world.r, "b.test", &b.wait);
 	CHECK(is_asked(&l) && !is_asked(&l)); /* once */
 	(void)snprintf(l.news->hosts, sizeof l.news->hosts, "10.0.0.9 a.test\n");
 	CHECK(answer(&l, DNS_UPDATE_HOSTS));
 	CHECK(a.calls == 1 && a.code == DNS_NOERROR);
 	CHECK(b.calls == 0 && b.wait.waiting);
-	resolver_ask(world.r, "here.test", &old.wait);
+	resolver_lookup(world.r, "here.test", &old.wait);
 	CHECK(old.calls == 0 && old.wait.waiting); /* it is not in the new one */
 	run_for(300);
 	CHECK(a.calls == 1 && b.calls == 1 && old.calls == 1);
@@ -381,17 +381,17 @@ TEST(new_servers_are_asked_what_the_old_ones_did_not_answer) {
 	struct line l;
 	world_init();
 	line_begin(&l);
-	resolver_ask(world.r, "a.test", &a.wait);
+	resolver_lookup(world.r, "a.test", &a.wait);
 	run_for(300);
 	CHECK(a.calls == 1 && a.code == DNS_SERVFAIL);
-	resolver_ask(world.r, "a.test", &again.wait);
+	resolver_lookup(world.r, "a.test", &again.wait);
 	CHECK(again.calls == 1 && again.code == DNS_SERVFAIL); /* it is remembered, */
-	resolver_ask(world.r, "late.test", &late.wait);
+	resolver_lookup(world.r, "late.test", &late.wait);
 	(void)snprintf(l.news->resolv_conf, sizeof l.news->resolv_conf,
 		       "nameserver 127.99.99.98\nnameserver 127.99.99.97\n");
 	CHECK(answer(&l, DNS_UPDATE_RESOLV_CONF));
 	CHECK(late.calls == 0 && late.wait.waiting);
-	resolver_ask(world.r, "a.test", &again.wait);
+	resolver_lookup(world.r, "a.test", &again.wait);
 	CHECK(again.calls == 1 && again.wait.waiting); /* and forgotten */
 	run_for(300);
 	CHECK(late.calls == 1 && again.calls == 2);
@@ -404,14 +404,14 @@ TEST(the_host_is_looked_at_once_a_second_while_names_are_asked_for) {
 	struct line l;
 	world_init();
 	line_begin(&l);
-	resolver_ask(world.r, "here.test", &a.wait);
+	resolver_lookup(world.r, "here.test", &a.wait);
 	CHECK(is_asked(&l) && answer(&l, 0));
-	resolver_ask(world.r, "here.test", &a.wait);
-	run_for(RESOLVER_NEWS_MS / 2);
+	resolver_lookup(world.r, "here.test", &a.wait);
+	run_for(RESOLVER_UPDATE_MS / 2);
 	CHECK(!is_asked(&l));
-	run_for(RESOLVER_NEWS_MS);
+	run_for(RESOLVER_UPDATE_MS);
 	CHECK(is_asked(&l) && answer(&l, 0));
-	run_for(2 * RESOLVER_NEWS_MS);
+	run_for(2 * RESOLVER_UPDATE_MS);
 	CHECK(!is_asked(&l)); /* nobody asks for names any more */
 	CHECK_INT(world.loop.nalarms, 0);
 	line_end(&l);
@@ -424,13 +424,13 @@ TEST(a_name_that_is_too_long_is_not_asked_for) {
 	memset(name, 'a', sizeof name);
 	name[sizeof name - 1] = '\0';
 	world_init();
-	resolver_ask(world.r, name, &a.wait);
+	resolver_lookup(world.r, name, &a.wait);
 	CHECK(a.calls == 1 && a.code == DNS_SERVFAIL);
 	world_done();
 }
 
 TEST(a_look_up_finds_this_host_and_refuses_what_is_no_name) {
-	struct names_found found;
+	struct resolved found;
 	CHECK_INT(lookup_sync("a.localhost", &found), 0);
 	CHECK(found.code == DNS_NOERROR && found.v4.nips > 0);
 	static const char *const bad[] = {"", "a b", "127.0.0.1", "::1", "a..b"};

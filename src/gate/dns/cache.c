@@ -1,6 +1,8 @@
-/* Should:   keep RESOLVER_CACHE names, each until its time.
+/* The resolver's cache: an LRU table of look-up results.
+ *
+ * Should:   keep RESOLVER_CACHE names, each until its TTL ends.
  * Must not: allocate.
- * Fails:    by not knowing: the name is asked about again. */
+ * Fails:    with a miss: the resolver queries the name servers again. */
 #include "gate/dns/cache.h"
 
 #include "base/hash.h"
@@ -21,7 +23,7 @@ static size_t find(const struct cache *c, const char *name, uint32_t hash) {
 	return i;
 }
 
-bool cache_get(struct cache *c, const char *name, int64_t now, struct names_found *ret) {
+bool cache_get(struct cache *c, const char *name, int64_t now, struct resolved *ret) {
 	size_t i = find(c, name, hash_of(name));
 	if (i == RESOLVER_CACHE) {
 		return false;
@@ -37,8 +39,8 @@ bool cache_get(struct cache *c, const char *name, int64_t now, struct names_foun
 	return true;
 }
 
-/* A free one, or the one that was not used for the longest time. */
-static size_t oldest(const struct cache *c) {
+/* A free slot, or the least recently used one. */
+static size_t slot_to_replace(const struct cache *c) {
 	size_t best = 0;
 	for (size_t i = 0; i < RESOLVER_CACHE; i++) {
 		if (c->slots[i].until == 0) {
@@ -55,13 +57,13 @@ void cache_forget(struct cache *c) {
 	}
 }
 
-void cache_put(struct cache *c, const char *name, const struct names_found *found, int64_t until) {
+void cache_put(struct cache *c, const char *name, const struct resolved *found, int64_t until) {
 	uint32_t hash = hash_of(name);
 	size_t len = strlen(name), i = find(c, name, hash);
 	if (len > HOSTNAME_MAX || until <= 0) {
 		return;
 	}
-	i = i < RESOLVER_CACHE ? i : oldest(c);
+	i = i < RESOLVER_CACHE ? i : slot_to_replace(c);
 	c->slots[i] = (struct cache_slot){.hash = hash, .until = until, .used = ++c->uses};
 	memcpy(c->names[i], name, len + 1);
 	c->found[i] = *found;

@@ -1,6 +1,9 @@
-/* Should:   know every name of the file with all of its addresses, of both families.
+/* Parser of the host's /etc/hosts, and look-up by name and by address.
+ *
+ * Should:   return every address of a name, of both families.
  * Must not: allocate; trust the length of a line or the number of lines.
- * Fails:    closed: a name that is not here is asked of the servers, and judged as theirs. */
+ * Fails:    closed: a name that is not in the table goes to the name servers, and their answer is
+ *           judged. */
 #include "gate/dns/hosts.h"
 
 #include "base/hash.h"
@@ -51,14 +54,14 @@ void hosts_read(struct hosts *h, const char *file) {
 	}
 }
 
-/* What is not counted is not looked at. */
+/* Entries beyond count are never read. */
 void hosts_forget(struct hosts *h) {
 	h->count = h->used = 0;
 	memset(h->first, 0, sizeof h->first);
 	memset(h->last, 0, sizeof h->last);
 }
 
-static void give(const struct ip *ip, struct dns_answer *v4, struct dns_answer *v6) {
+static void add_address(const struct ip *ip, struct dns_answer *v4, struct dns_answer *v6) {
 	struct dns_answer *a = ip_is4(ip) ? v4 : v6;
 	for (size_t i = 0; i < a->nips; i++) {
 		if (ip_same(&a->ips[i], ip)) {
@@ -86,12 +89,12 @@ bool hosts_find(const struct hosts *h, const char *name, struct dns_answer *ret_
 	ret_v4->ttl = ret_v6->ttl = HOSTS_TTL;
 	for (uint32_t at = h->first[bucket_of(name)]; at != 0; at = h->entries[at - 1].next) {
 		if (strcmp(h->text + h->entries[at - 1].name, name) == 0) {
-			give(&h->entries[at - 1].ip, ret_v4, ret_v6);
+			add_address(&h->entries[at - 1].ip, ret_v4, ret_v6);
 		}
 	}
 	if (ret_v4->nips + ret_v6->nips == 0 && is_localhost(name)) {
-		give(&four, ret_v4, ret_v6);
-		give(&six, ret_v4, ret_v6);
+		add_address(&four, ret_v4, ret_v6);
+		add_address(&six, ret_v4, ret_v6);
 	}
 	return ret_v4->nips + ret_v6->nips > 0;
 }

@@ -1,4 +1,4 @@
-/* Lines and words of the host's small text files. */
+/* Splits /etc/hosts and resolv.conf into lines and words. */
 #ifndef CORRAL_GATE_DNS_LINES_H
 #define CORRAL_GATE_DNS_LINES_H
 
@@ -16,16 +16,15 @@ struct word {
 	size_t len;
 };
 
-/* The next line of *text, which is moved behind it, up to the first of the bytes that begin a
- * comment.  False at the end. */
+/* Returns the next line of *text without its comment and advances *text.  comments: the bytes that
+ * begin one.  False at the end. */
 static inline bool lines_next(const char **text, const char *comments, struct line *ret) {
 	if (**text == '\0') {
 		return false;
 	}
 	*ret = (struct line){*text, 0};
 	size_t len = strcspn(*text, "\n");
-	/* Within the line alone: a file without a comment would be searched to its end each time.
-	 */
+	/* Not strcspn(): it would search a file without comments to its end for each line. */
 	while (ret->left < len && strchr(comments, ret->at[ret->left]) == NULL) {
 		ret->left++;
 	}
@@ -37,7 +36,7 @@ static inline bool is_blank(char c) {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* The next word of a line, which is moved behind it. */
+/* Returns the next word and advances the line. */
 static inline bool line_word(struct line *line, struct word *ret) {
 	while (line->left > 0 && is_blank(*line->at)) {
 		line->at++, line->left--;

@@ -1,5 +1,7 @@
-/* Should:   ask as the gate asks, so that what is checked with it is what the gate would find.
- * Must not: run in the gate, which neither allocates nor waits; leave a descriptor or a mapping.
+/* A blocking look-up with the gate's resolver, for other processes (`corral check url`).
+ *
+ * Should:   resolve as the gate does, so that a check has the gate's result.
+ * Must not: run in the gate, which neither allocates nor blocks; leak a descriptor or a mapping.
  * Fails:    closed: an error is never an empty answer. */
 #include "gate/dns/lookup_sync.h"
 
@@ -15,17 +17,17 @@
 struct lookup {
 	struct loop loop;
 	struct resolver_wait wait;
-	struct names_found *ret;
+	struct resolved *ret;
 };
 
-static void found(struct resolver_wait *w, const struct names_found *f) {
+static void found(struct resolver_wait *w, const struct resolved *f) {
 	struct lookup *l = (struct lookup *)(void *)((char *)w - offsetof(struct lookup, wait));
 	*l->ret = *f;
 	l->ret = NULL;
 	l->loop.over = true;
 }
 
-/* A file that is not there is an empty one. */
+/* A missing file counts as empty. */
 static int read_file(const char *path, struct buf *out) {
 	buf_init(out);
 	if (fd_read_file(path, FILE_MAX, out) != 0) {
@@ -41,7 +43,7 @@ static const char *text_of(const struct buf *b) {
 	return b->data == NULL ? "" : b->data;
 }
 
-static int ask(struct lookup *l, struct resolver *r, const char *name) {
+static int resolve(struct lookup *l, struct resolver *r, const char *name) {
 	struct buf conf, hosts;
 	int status = loop_init(&l->loop);
 	if (status != 0) {
@@ -53,9 +55,9 @@ static int ask(struct lookup *l, struct resolver *r, const char *name) {
 	if (status == 0) {
 		resolver_init(r, &l->loop, text_of(&conf), text_of(&hosts));
 		l->wait.found = found;
-		resolver_ask(r, name, &l->wait);
+		resolver_lookup(r, name, &l->wait);
 		loop_run(&l->loop);
-		status = l->ret == NULL ? 0 : -EIO; /* the kernel refused to wait */
+		status = l->ret == NULL ? 0 : -EIO; /* epoll_wait(2) failed */
 	}
 	buf_done(&conf);
 	buf_done(&hosts);
@@ -63,7 +65,7 @@ static int ask(struct lookup *l, struct resolver *r, const char *name) {
 	return status;
 }
 
-int lookup_sync(const char *name, struct names_found *ret) {
+int lookup_sync(const char *name, struct resolved *ret) {
 	struct hostname host;
 	if (hostname_parse(name, strlen(name), &host) != HOST_NAME) {
 		return -EINVAL;
@@ -75,7 +77,7 @@ int lookup_sync(const char *name, struct names_found *ret) {
 	}
 	struct lookup *l = place;
 	l->ret = ret;
-	int status = ask(l, (struct resolver *)(void *)(l + 1), host.name);
-	(void)munmap(place, size); /* it is a mapping of this size */
+	int status = resolve(l, (struct resolver *)(void *)(l + 1), host.name);
+	(void)munmap(place, size); /* cannot fail: a mapping of this size */
 	return status;
 }

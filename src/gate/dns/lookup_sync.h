@@ -1,13 +1,13 @@
-/* One name to its addresses for who is not the gate: blocks, and reads the host's files itself. */
+/* Blocking name look-up outside the gate; reads /etc/resolv.conf and /etc/hosts itself. */
 #ifndef CORRAL_GATE_DNS_LOOKUP_SYNC_H
 #define CORRAL_GATE_DNS_LOOKUP_SYNC_H
 
 #include "gate/dns/resolver.h"
 
-/* name in lower case.  0 with what was found, be it nothing (ret->code says); -errno when nothing
- * could be asked: -EINVAL for what is no name, or what reading a file gave.  Takes as long as
- * resolv.conf's time-outs do, twelve seconds with its defaults and three servers that are silent.
- * Any thread may call it. */
-int lookup_sync(const char *name, struct names_found *ret);
+/* name: lower case.  0: *ret has the result, with ret->code for "no such name" and failures;
+ * -errno: no query was possible (-EINVAL: not a host name; or the error of reading a file).  Blocks
+ * as long as resolv.conf's time-outs, twelve seconds with its defaults and three servers that do
+ * not answer.  Thread-safe. */
+int lookup_sync(const char *name, struct resolved *ret);
 
 #endif

@@ -1,6 +1,9 @@
-/* Should:   keep each pair once, the newest DNS_NAMES_MAX of them.
+/* A bounded hash table from addresses to the names that the resolver returned them for.
+ *
+ * Should:   keep each pair once, the newest DNS_NAMES_MAX of them.
  * Must not: lose a pair while there is room, or keep one in two chains.
- * Fails:    closed: an address whose names were forgotten is nobody's. */
+ * Fails:    closed: an address whose pair was overwritten has no name, so no rule allows it by
+ *           name. */
 #include "gate/dns/names.h"
 
 #include "base/hash.h"
@@ -23,12 +26,12 @@ static void unlink_pair(struct dns_names *g, uint16_t place) {
 }
 
 void dns_names_add(struct dns_names *g, const struct ip *ip, const char *name,
-		   const struct alias_ports *but) {
+		   const struct alias_ports *denied) {
 	size_t at = 0;
 
 	for (const char *known; (known = dns_names_next(g, ip, &at)) != NULL;) {
 		if (strcmp(known, name) == 0) {
-			g->pairs[at - 1].but = *but; /* its aliases may be others by now */
+			g->pairs[at - 1].denied = *denied; /* its aliases may have changed */
 			return;
 		}
 	}
@@ -40,7 +43,8 @@ void dns_names_add(struct dns_names *g, const struct ip *ip, const char *name,
 	uint16_t *bucket = &g->buckets[bucket_of(ip)];
 	size_t len = strlen(name);
 	len = len < HOSTNAME_MAX ? len : HOSTNAME_MAX;
-	*pair = (struct dns_names_pair){.ip = *ip, .used = true, .next = *bucket, .but = *but};
+	*pair = (struct dns_names_pair){
+		.ip = *ip, .used = true, .next = *bucket, .denied = *denied};
 	memcpy(pair->name, name, len);
 	*bucket = place;
 }
@@ -59,11 +63,11 @@ const char *dns_names_next(const struct dns_names *g, const struct ip *ip, size_
 }
 
 const struct net_rule *dns_names_deny(const struct dns_names *g, size_t at, uint16_t port) {
-	const struct alias_ports *but = &g->pairs[at - 1].but;
+	const struct alias_ports *denied = &g->pairs[at - 1].denied;
 
-	for (size_t i = 0; i < but->n; i++) {
-		if (but->rules[i]->port == port) {
-			return but->rules[i];
+	for (size_t i = 0; i < denied->n; i++) {
+		if (denied->rules[i]->port == port) {
+			return denied->rules[i];
 		}
 	}
 	return NULL;

@@ -1,13 +1,13 @@
-/* How one question is asked.
+/* One DNS query to the host's name servers.
  *
- * A try is one server: a fresh UDP socket, so that the kernel chooses a random port for each,
- * connected, so that nobody else's datagrams come in, with a random id.  TC leads to the same
- * server by TCP.  The next try follows a time-out, an answer that is a failure, and an error that
- * the network reports.
+ * Each try goes to one server, with a new UDP socket, so that the kernel chooses a random source
+ * port, connected, so that datagrams from other addresses are dropped, and with a random id.  An
+ * answer with TC is repeated by TCP.  The next try follows a time-out, an error code, or an error
+ * of the network (ICMP).
  *
- * Should:   end: after attempts × servers tries, each with one time-out for UDP and one for TCP.
- * Must not: allocate; take what is not the answer to this very question; wait longer because
- *           bytes trickle in.
+ * Should:   end after attempts × servers tries, each with one time-out for UDP and one for TCP.
+ * Must not: allocate; accept an answer whose id or question differs; extend a time-out because
+ *           single bytes arrive.
  * Fails:    closed: SERVFAIL. */
 #include "gate/dns/query.h"
 
@@ -18,14 +18,14 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#define QUERY_MAX 512     /* a name's most and everything around it is less than 300 */
-#define DATAGRAM_MAX 4096 /* more than we say we take: some servers do not listen */
+#define QUERY_MAX 512     /* the longest name, header and OPT record are less than 300 */
+#define DATAGRAM_MAX 4096 /* more than the EDNS size that is sent: some servers ignore it */
 
 #define OWNER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-static void by_udp(struct loop_watch *w, uint32_t events);
-static void by_tcp(struct loop_watch *w, uint32_t events);
-static void too_late(struct loop_alarm *a);
+static void udp_ready(struct loop_watch *w, uint32_t events);
+static void tcp_ready(struct loop_watch *w, uint32_t events);
+static void timed_out(struct loop_alarm *a);
 
 static struct server *server_of(const struct dns_query *x) {
 	return &x->all->servers.list[x->server];
@@ -43,17 +43,17 @@ void dns_query_stop(struct dns_query *x) {
 	}
 }
 
-static void finish(struct dns_query *x) {
+static void complete(struct dns_query *x) {
 	dns_query_stop(x);
 	x->over = true;
 	x->done(x);
 }
 
-/* A connected socket and its time-out; false when there is no way to this server. */
+/* A connected socket and its time-out; false: no route to this server, or EMFILE. */
 static bool open_socket(struct dns_query *x, int type, uint32_t events) {
 	const struct server *s = server_of(x);
-	x->watch.ready = type == SOCK_STREAM ? by_tcp : by_udp;
-	x->alarm.ring = too_late;
+	x->watch.ready = type == SOCK_STREAM ? tcp_ready : udp_ready;
+	x->alarm.ring = timed_out;
 	x->watch.fd = socket(s->address.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (x->watch.fd < 0) {
 		return false;
@@ -67,17 +67,17 @@ static bool open_socket(struct dns_query *x, int type, uint32_t events) {
 }
 
 static bool new_id(struct dns_query *x) {
-	return getrandom(&x->asked.id, sizeof x->asked.id, 0) == (ssize_t)sizeof x->asked.id;
+	return getrandom(&x->request.id, sizeof x->request.id, 0) == (ssize_t)sizeof x->request.id;
 }
 
 static bool begin_udp(struct dns_query *x) {
 	uint8_t query[QUERY_MAX];
-	size_t len = dns_write_query(&x->asked, query, sizeof query);
+	size_t len = dns_write_query(&x->request, query, sizeof query);
 	return len > 0 && open_socket(x, SOCK_DGRAM, EPOLLIN) &&
 	       send(x->watch.fd, query, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-static struct stream *free_stream(struct exchanges *all) {
+static struct stream *free_stream(struct dns_shared *all) {
 	for (size_t i = 0; i < DNS_QUERY_STREAMS; i++) {
 		if (!all->streams[i].busy) {
 			return &all->streams[i];
@@ -91,7 +91,7 @@ static bool begin_tcp(struct dns_query *x) {
 	if (s == NULL) {
 		return false;
 	}
-	size_t len = dns_write_query(&x->asked, s->data + 2, QUERY_MAX);
+	size_t len = dns_write_query(&x->request, s->data + 2, QUERY_MAX);
 	s->data[0] = (uint8_t)(len >> 8);
 	s->data[1] = (uint8_t)len;
 	s->len = len + 2;
@@ -102,7 +102,7 @@ static bool begin_tcp(struct dns_query *x) {
 }
 
 static bool begin_try(struct dns_query *x) {
-	x->asked.plain = server_of(x)->plain;
+	x->request.plain = server_of(x)->plain;
 	if (new_id(x) && (x->all->servers.use_vc ? begin_tcp(x) : begin_udp(x))) {
 		return true;
 	}
@@ -110,7 +110,7 @@ static bool begin_try(struct dns_query *x) {
 	return false;
 }
 
-/* The next try that can be begun, or the end. */
+/* Starts the next try that can be started; without one the query fails. */
 static void next_try(struct dns_query *x) {
 	dns_query_stop(x);
 	while (x->tries > 0) {
@@ -122,45 +122,45 @@ static void next_try(struct dns_query *x) {
 	}
 	memset(x->answer, 0, sizeof *x->answer);
 	x->answer->code = DNS_SERVFAIL;
-	finish(x);
+	complete(x);
 }
 
-static void too_late(struct loop_alarm *a) {
+static void timed_out(struct loop_alarm *a) {
 	struct dns_query *x = OWNER(struct dns_query, alarm, a);
-	server_of(x)->shunned = x->all->loop->now + DNS_QUERY_SHUN_MS;
-	x->tries = x->hurried ? 0 : x->tries;
+	server_of(x)->avoid_until = x->all->loop->now + DNS_QUERY_AVOID_MS;
+	x->tries = x->last_try ? 0 : x->tries;
 	next_try(x);
 }
 
 /* ---- answers ---- */
 
-/* The same server again, in another way; the next one when that cannot be begun. */
-static void again(struct dns_query *x, bool (*begin)(struct dns_query *x)) {
+/* Repeats the query to the same server, by TCP or without EDNS; if that fails, to the next. */
+static void retry(struct dns_query *x, bool (*begin)(struct dns_query *x)) {
 	dns_query_stop(x);
 	if (!begin(x)) {
 		next_try(x);
 	}
 }
 
-/* What an answer to our question says: *x->answer holds it. */
-static void answered(struct dns_query *x, bool cut) {
+/* *x->answer has the server's answer; cut: TC was set. */
+static void handle_answer(struct dns_query *x, bool cut) {
 	struct server *s = server_of(x);
 	int code = x->answer->code;
-	s->shunned = 0;
-	if ((code == DNS_FORMERR || code == DNS_NOTIMP) && !x->asked.plain) {
-		s->plain = true; /* RFC 6891: perhaps it does not know EDNS */
-		again(x, begin_try);
+	s->avoid_until = 0;
+	if ((code == DNS_FORMERR || code == DNS_NOTIMP) && !x->request.plain) {
+		s->plain = true; /* RFC 6891: it may not support EDNS */
+		retry(x, begin_try);
 	} else if (cut && x->stream == NULL) {
-		again(x, begin_tcp);
+		retry(x, begin_tcp);
 	} else if (cut || (code != DNS_NOERROR && code != DNS_NXDOMAIN)) {
 		next_try(x);
 	} else {
-		finish(x);
+		complete(x);
 	}
 }
 
-static void by_udp(struct loop_watch *w, uint32_t events) {
-	(void)events; /* an error is what recv() returns */
+static void udp_ready(struct loop_watch *w, uint32_t events) {
+	(void)events; /* recv() returns the error */
 	struct dns_query *x = OWNER(struct dns_query, watch, w);
 	uint8_t data[DATAGRAM_MAX];
 	bool cut = false;
@@ -172,9 +172,9 @@ static void by_udp(struct loop_watch *w, uint32_t events) {
 		return;
 	}
 	size_t len = (size_t)n < sizeof data ? (size_t)n : sizeof data;
-	/* What is not the answer may be somebody's guess: the true one may still come. */
-	if (dns_read_answer(data, len, &x->asked, x->answer, &cut)) {
-		answered(x, cut || (size_t)n > len);
+	/* Another datagram may be a spoofed answer: the real one may still arrive. */
+	if (dns_read_answer(data, len, &x->request, x->answer, &cut)) {
+		handle_answer(x, cut || (size_t)n > len);
 	}
 }
 
@@ -194,13 +194,13 @@ static void send_query(struct dns_query *x) {
 	}
 }
 
-/* How many bytes the answer has, as far as that is known. */
-static size_t stream_wants(const struct stream *s) {
+/* Bytes of the answer with its length prefix; 2 until that is there. */
+static size_t stream_len(const struct stream *s) {
 	return s->done < 2 ? 2 : 2 + ((size_t)s->data[0] << 8 | s->data[1]);
 }
 
-static void by_tcp(struct loop_watch *w, uint32_t events) {
-	(void)events; /* an error is what send() or recv() returns */
+static void tcp_ready(struct loop_watch *w, uint32_t events) {
+	(void)events; /* send() or recv() returns the error */
 	struct dns_query *x = OWNER(struct dns_query, watch, w);
 	struct stream *s = x->stream;
 	bool cut = false;
@@ -208,7 +208,7 @@ static void by_tcp(struct loop_watch *w, uint32_t events) {
 		send_query(x);
 		return;
 	}
-	ssize_t n = recv(w->fd, s->data + s->done, stream_wants(s) - s->done, 0);
+	ssize_t n = recv(w->fd, s->data + s->done, stream_len(s) - s->done, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
@@ -217,11 +217,11 @@ static void by_tcp(struct loop_watch *w, uint32_t events) {
 		return;
 	}
 	s->done += (size_t)n;
-	if (s->done < stream_wants(s)) {
+	if (s->done < stream_len(s)) {
 		return;
 	}
-	if (dns_read_answer(s->data + 2, s->done - 2, &x->asked, x->answer, &cut)) {
-		answered(x, cut);
+	if (dns_read_answer(s->data + 2, s->done - 2, &x->request, x->answer, &cut)) {
+		handle_answer(x, cut);
 	} else {
 		next_try(x);
 	}

@@ -1,6 +1,9 @@
-/* Should:   read what libc would read of it.
- * Must not: allocate, or ask anybody but the kernel (the number of an interface).
- * Fails:    closed: a line that cannot be understood names no server. */
+/* Parser of resolv.conf(5).
+ *
+ * Should:   read the file as libc does: nameserver, and the options timeout, attempts, rotate,
+ *           use-vc.
+ * Must not: allocate, or make system calls except to look up an interface's index.
+ * Fails:    closed: a malformed line is ignored. */
 #include "gate/dns/resolv_conf.h"
 
 #include "base/auto.h"
@@ -15,8 +18,8 @@ static bool word_is(const struct word *w, const char *text) {
 	return w->len == strlen(text) && memcmp(w->at, text, w->len) == 0;
 }
 
-/* Decimal digits alone, at most max. */
-static bool number(const char *s, size_t len, unsigned max, unsigned *ret) {
+/* Decimal digits only; larger numbers become max. */
+static bool parse_number(const char *s, size_t len, unsigned max, unsigned *ret) {
 	unsigned n = 0;
 	for (size_t i = 0; i < len; i++) {
 		if (s[i] < '0' || s[i] > '9') {
@@ -29,11 +32,11 @@ static bool number(const char *s, size_t len, unsigned max, unsigned *ret) {
 	return len > 0;
 }
 
-/* The number of an interface, by name or as such; 0 when there is none. */
-static unsigned interface(const char *zone, size_t len) {
+/* The index of an interface, given by name or number; 0: none. */
+static unsigned interface_index(const char *zone, size_t len) {
 	struct ifreq request = {0};
 	unsigned n = 0;
-	if (number(zone, len, INT32_MAX, &n)) {
+	if (parse_number(zone, len, INT32_MAX, &n)) {
 		return n;
 	}
 	if (len == 0 || len >= sizeof request.ifr_name) {
@@ -64,29 +67,29 @@ static bool parse_address(const struct word *w, struct server *ret) {
 	memcpy(&ret->address.v6.sin6_addr, ip.b, sizeof ip.b);
 	ret->len = sizeof ret->address.v6;
 	if (zone != NULL) {
-		ret->address.v6.sin6_scope_id = interface(zone + 1, w->len - len - 1);
+		ret->address.v6.sin6_scope_id = interface_index(zone + 1, w->len - len - 1);
 	}
 	return zone == NULL || ret->address.v6.sin6_scope_id != 0;
 }
 
-static void add(struct resolv_conf *s, const struct word *w) {
+static void add_server(struct resolv_conf *s, const struct word *w) {
 	if (s->count < RESOLV_CONF_MAX && parse_address(w, &s->list[s->count])) {
 		s->count++;
 	}
 }
 
-/* "name:number" with this name. */
-static bool valued(const struct word *w, const char *name, unsigned max, unsigned *ret) {
+/* "name:number"; name includes the colon. */
+static bool option_value(const struct word *w, const char *name, unsigned max, unsigned *ret) {
 	size_t len = strlen(name);
 	return w->len > len && memcmp(w->at, name, len) == 0 &&
-	       number(w->at + len, w->len - len, max, ret);
+	       parse_number(w->at + len, w->len - len, max, ret);
 }
 
-static void option(struct resolv_conf *s, const struct word *w) {
+static void read_option(struct resolv_conf *s, const struct word *w) {
 	unsigned n = 0;
-	if (valued(w, "timeout:", RESOLV_CONF_TIMEOUT_MAX, &n)) {
+	if (option_value(w, "timeout:", RESOLV_CONF_TIMEOUT_MAX, &n)) {
 		s->timeout_ms = 1000 * (n == 0 ? 1 : n);
-	} else if (valued(w, "attempts:", RESOLV_CONF_ATTEMPTS_MAX, &n)) {
+	} else if (option_value(w, "attempts:", RESOLV_CONF_ATTEMPTS_MAX, &n)) {
 		s->attempts = n == 0 ? 1 : n;
 	} else if (word_is(w, "rotate")) {
 		s->rotate = true;
@@ -100,21 +103,21 @@ void resolv_conf_read(struct resolv_conf *s, const char *resolv_conf, unsigned t
 	struct word word;
 	*s = (struct resolv_conf){.timeout_ms = timeout_ms, .attempts = 2};
 	while (lines_next(&resolv_conf, "#;", &line)) {
-		/* libc takes a keyword at the beginning of a line alone. */
+		/* libc accepts a keyword only in the first column. */
 		if (line.left == 0 || is_blank(*line.at) || !line_word(&line, &word)) {
 			continue;
 		}
 		if (word_is(&word, "nameserver") && line_word(&line, &word)) {
-			add(s, &word);
+			add_server(s, &word);
 		} else if (word_is(&word, "options")) {
 			while (line_word(&line, &word)) {
-				option(s, &word);
+				read_option(s, &word);
 			}
 		}
 	}
 	s->named = s->count > 0;
 	if (!s->named) {
-		add(s, &(struct word){"127.0.0.1", sizeof "127.0.0.1" - 1});
+		add_server(s, &(struct word){"127.0.0.1", sizeof "127.0.0.1" - 1});
 	}
 }
 
@@ -122,7 +125,7 @@ size_t resolv_conf_first_server(struct resolv_conf *s, int64_t now) {
 	size_t first = s->rotate ? s->turn++ % s->count : 0;
 	for (size_t i = 0; i < s->count; i++) {
 		size_t one = (first + i) % s->count;
-		if (s->list[one].shunned <= now) {
+		if (s->list[one].avoid_until <= now) {
 			return one;
 		}
 	}

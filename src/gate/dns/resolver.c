@@ -1,7 +1,9 @@
-/* Should:   answer every question once: from the hosts file, from memory, or by asking for both
- *           families at the same time.
- * Must not: allocate, or keep more than its tables hold.
- * Fails:    closed: a question too many, or one that nobody answers, is SERVFAIL. */
+/* The gate's stub resolver: hosts file, cache, then queries for A and AAAA.
+ *
+ * Should:   complete every look-up once: from the hosts file, from the cache, or with two
+ *           queries at the same time.
+ * Must not: allocate, or exceed its tables.
+ * Fails:    closed: SERVFAIL, if too many look-ups run or no server answers. */
 #include "gate/dns/resolver.h"
 
 #include "gate/dns/cache.h"
@@ -18,20 +20,20 @@ struct query {
 	bool busy;
 	char name[HOSTNAME_MAX + 1];
 	struct resolver_wait *first;
-	struct names_found found;
+	struct resolved found;
 };
 
 struct resolver {
 	size_t waiting;
-	struct exchanges exchanges;
+	struct dns_shared shared;
 	struct query queries[RESOLVER_QUERIES];
 	struct cache cache;
 	struct hosts hosts;
 
-	int line; /* to who can read the host's files; -1: nobody */
-	const struct dns_update *news;
-	bool wants_news; /* asked, and not answered yet */
-	int64_t next_news;
+	int update_socket; /* to the supervisor, which can read the host's files; -1: none */
+	const struct dns_update *update;
+	bool update_pending; /* requested, and no reply yet */
+	int64_t next_update;
 	struct loop_alarm later;
 };
 
@@ -40,44 +42,44 @@ size_t resolver_size(void) {
 }
 
 void resolver_init(struct resolver *r, struct loop *l, const char *resolv_conf, const char *hosts) {
-	r->exchanges.loop = l;
-	r->line = -1;
-	resolv_conf_read(&r->exchanges.servers, resolv_conf, RESOLVER_TIMEOUT_MS);
+	r->shared.loop = l;
+	r->update_socket = -1;
+	resolv_conf_read(&r->shared.servers, resolv_conf, RESOLVER_TIMEOUT_MS);
 	hosts_read(&r->hosts, hosts);
 }
 
-/* ---- asking for news ---- */
+/* ---- changes of the host's files ---- */
 
-/* Now, which is true, or when it is time to again. */
-static bool ask_for_news(struct resolver *r) {
-	struct loop *l = r->exchanges.loop;
-	if (r->line < 0 || r->wants_news) {
+/* Requests changes now (true), or sets an alarm for the next time a request is due. */
+static bool request_update(struct resolver *r) {
+	struct loop *l = r->shared.loop;
+	if (r->update_socket < 0 || r->update_pending) {
 		return false;
 	}
-	if (l->now >= r->next_news) {
-		r->next_news = l->now + RESOLVER_NEWS_MS;
-		r->wants_news = dns_update_send(r->line, DNS_UPDATE_WANTED);
+	if (l->now >= r->next_update) {
+		r->next_update = l->now + RESOLVER_UPDATE_MS;
+		r->update_pending = dns_update_send(r->update_socket, DNS_UPDATE_WANTED);
 	} else if (r->later.place == 0) {
 		(void)loop_alarm_set(l, &r->later,
-				     r->next_news - l->now); /* or with the next name */
+				     r->next_update - l->now); /* on failure: with the next name */
 	}
-	return r->wants_news;
+	return r->update_pending;
 }
 
-static void time_for_news(struct loop_alarm *a) {
+static void update_due(struct loop_alarm *a) {
 	char *owner = (char *)a - offsetof(struct resolver, later);
-	(void)ask_for_news((struct resolver *)(void *)owner); /* what comes of it comes */
+	(void)request_update((struct resolver *)(void *)owner); /* no look-up waits for it */
 }
 
-void resolver_hear(struct resolver *r, int line, const struct dns_update *news) {
-	r->line = line;
-	r->news = news;
-	r->later.ring = time_for_news;
+void resolver_set_updates(struct resolver *r, int socket, const struct dns_update *update) {
+	r->update_socket = socket;
+	r->update = update;
+	r->later.ring = update_due;
 }
 
-/* A program may have read a hosts file that is new. */
+/* A program may have read a changed hosts file. */
 const char *resolver_hosts_name(struct resolver *r, const struct ip *ip, size_t *at) {
-	(void)ask_for_news(r); /* for the next time */
+	(void)request_update(r); /* for the next call */
 	return hosts_name(&r->hosts, ip, at);
 }
 
@@ -87,7 +89,7 @@ static bool failed(const struct dns_answer *a) {
 	return a->code != DNS_NOERROR && a->code != DNS_NXDOMAIN;
 }
 
-/* Some servers say NXDOMAIN where they mean that this family has no address. */
+/* Some servers return NXDOMAIN where only this family has no address. */
 static int code_of(const struct dns_answer *v4, const struct dns_answer *v6) {
 	if (v4->nips + v6->nips > 0) {
 		return DNS_NOERROR;
@@ -102,8 +104,8 @@ static uint32_t least(uint32_t a, uint32_t b) {
 	return a < b ? a : b;
 }
 
-/* Seconds for which this may be believed. */
-static uint32_t lifetime(const struct names_found *f, bool half_unknown) {
+/* Seconds in the cache. */
+static uint32_t lifetime(const struct resolved *f, bool half_unknown) {
 	uint32_t ttl = RESOLVER_KEEP_MAX;
 	if (f->code == DNS_SERVFAIL) {
 		return RESOLVER_KEEP_FAILURE;
@@ -116,20 +118,20 @@ static uint32_t lifetime(const struct names_found *f, bool half_unknown) {
 	return ttl < RESOLVER_KEEP_MIN ? RESOLVER_KEEP_MIN : ttl;
 }
 
-static void conclude(struct query *q) {
-	struct names_found *f = &q->found;
+static void combine_halves(struct query *q) {
+	struct resolved *f = &q->found;
 	struct resolver *r = q->resolver;
 	bool half_unknown = failed(&f->v4) || failed(&f->v6);
 	f->code = code_of(&f->v4, &f->v6);
 	f->v4.code = f->v6.code = f->code;
 	uint32_t ttl = lifetime(f, half_unknown);
 	f->v4.ttl = f->v6.ttl = ttl;
-	cache_put(&r->cache, q->name, f, r->exchanges.loop->now + 1000 * (int64_t)ttl);
+	cache_put(&r->cache, q->name, f, r->shared.loop->now + 1000 * (int64_t)ttl);
 }
 
-/* One by one: a function that is called may forget others, or ask again (and is answered from
- * memory, where the answer lies by now). */
-static void tell(struct query *q) {
+/* One by one: a callback may cancel other look-ups, or start one for the same name, which finds
+ * the result in the cache. */
+static void complete_waiters(struct query *q) {
 	while (q->first != NULL) {
 		struct resolver_wait *w = q->first;
 		q->first = w->next;
@@ -144,15 +146,15 @@ static void half_done(struct dns_query *x) {
 	struct query *q = x->owner;
 	struct dns_query *other = &q->halves[x == &q->halves[HALF_V4] ? HALF_V6 : HALF_V4];
 	if (!other->over) {
-		/* Who has an address does not wait for ever for another one. */
-		other->hurried = x->answer->nips > 0;
+		/* With addresses of one family, one more time-out is enough for the other. */
+		other->last_try = x->answer->nips > 0;
 		return;
 	}
-	conclude(q);
-	tell(q);
+	combine_halves(q);
+	complete_waiters(q);
 }
 
-/* ---- asking ---- */
+/* ---- look-ups ---- */
 
 static struct query *find_query(struct resolver *r, const char *name) {
 	struct query *free_one = NULL;
@@ -170,8 +172,8 @@ static struct query *find_query(struct resolver *r, const char *name) {
 static void begin(struct resolver *r, struct query *q) {
 	for (enum half i = 0; i < HALVES; i++) {
 		q->halves[i] = (struct dns_query){
-			.all = &r->exchanges,
-			.asked = {.name = q->name, .type = i == HALF_V4 ? DNS_A : DNS_AAAA},
+			.all = &r->shared,
+			.request = {.name = q->name, .type = i == HALF_V4 ? DNS_A : DNS_AAAA},
 			.answer = i == HALF_V4 ? &q->found.v4 : &q->found.v6,
 			.owner = q,
 			.done = half_done,
@@ -181,25 +183,25 @@ static void begin(struct resolver *r, struct query *q) {
 	dns_query_begin(&q->halves[HALF_V6]);
 }
 
-/* What is known without asking anybody. */
-static bool known(struct resolver *r, const char *name, struct names_found *ret) {
+/* From the hosts file or the cache. */
+static bool find_known(struct resolver *r, const char *name, struct resolved *ret) {
 	memset(ret, 0, sizeof *ret);
 	return hosts_find(&r->hosts, name, &ret->v4, &ret->v6) ||
-	       cache_get(&r->cache, name, r->exchanges.loop->now, ret);
+	       cache_get(&r->cache, name, r->shared.loop->now, ret);
 }
 
-/* Where to wait for the answer; NULL when there is no room. */
+/* The running query for the name or a free one; NULL: too many. */
 static struct query *place_for(struct resolver *r, const char *name) {
 	bool room = r->waiting < RESOLVER_WAITERS && strlen(name) <= HOSTNAME_MAX;
 	return room ? find_query(r, name) : NULL;
 }
 
-void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w) {
-	struct names_found found;
+void resolver_lookup(struct resolver *r, const char *name, struct resolver_wait *w) {
+	struct resolved found;
 	w->waiting = false;
-	bool news = ask_for_news(r);
-	/* A failure may be the old servers', and the new ones be told in a moment. */
-	if (known(r, name, &found) && !(news && found.code == DNS_SERVFAIL)) {
+	bool updating = request_update(r);
+	/* A cached failure may come from old servers: the update in flight may name new ones. */
+	if (find_known(r, name, &found) && !(updating && found.code == DNS_SERVFAIL)) {
 		w->found(w, &found);
 		return;
 	}
@@ -226,12 +228,12 @@ void resolver_ask(struct resolver *r, const char *name, struct resolver_wait *w)
 	}
 }
 
-/* ---- news ---- */
+/* ---- an update ---- */
 
-/* What was begun with the old files goes on with the new ones. */
-static void renew(struct query *q, bool servers) {
+/* Restarts a query that began with the old files. */
+static void restart(struct query *q, bool servers) {
 	struct resolver *r = q->resolver;
-	struct names_found found = {0};
+	struct resolved found = {0};
 	if (!q->busy) {
 		return;
 	}
@@ -244,35 +246,35 @@ static void renew(struct query *q, bool servers) {
 	}
 	if (listed) {
 		q->found = found;
-		tell(q);
+		complete_waiters(q);
 	} else {
 		begin(r, q);
 	}
 }
 
-bool resolver_told(struct resolver *r) {
-	uint8_t what = 0;
-	int got = dns_update_receive(r->line, &what);
+bool resolver_read_update(struct resolver *r) {
+	uint8_t changed = 0;
+	int got = dns_update_receive(r->update_socket, &changed);
 	if (got <= 0) {
 		return got == 0;
 	}
-	r->wants_news = false;
-	bool servers = (what & DNS_UPDATE_RESOLV_CONF) != 0;
-	if ((what & DNS_UPDATE_HOSTS) != 0) {
+	r->update_pending = false;
+	bool servers = (changed & DNS_UPDATE_RESOLV_CONF) != 0;
+	if ((changed & DNS_UPDATE_HOSTS) != 0) {
 		hosts_forget(&r->hosts);
-		hosts_read(&r->hosts, r->news->hosts);
+		hosts_read(&r->hosts, r->update->hosts);
 	}
 	if (servers) {
-		resolv_conf_read(&r->exchanges.servers, r->news->resolv_conf, RESOLVER_TIMEOUT_MS);
+		resolv_conf_read(&r->shared.servers, r->update->resolv_conf, RESOLVER_TIMEOUT_MS);
 		cache_forget(&r->cache); /* another network, other answers */
 	}
-	for (size_t i = 0; what != 0 && i < RESOLVER_QUERIES; i++) {
-		renew(&r->queries[i], servers);
+	for (size_t i = 0; changed != 0 && i < RESOLVER_QUERIES; i++) {
+		restart(&r->queries[i], servers);
 	}
 	return true;
 }
 
-void resolver_forget(struct resolver *r, struct resolver_wait *w) {
+void resolver_cancel(struct resolver *r, struct resolver_wait *w) {
 	if (!w->waiting) {
 		return;
 	}

@@ -1,10 +1,11 @@
-/* The resolver that the programs inside see.
+/* The DNS server of the sandbox, on UDP and TCP port 53.
  *
- * Should:   answer for names that a rule allows, with the addresses that may be reached,
- *           and remember which name each was given for.
- * Must not: ask anybody about a name that no rule allows: the question itself would carry
- *           bytes out; ask without a record, whoever waits for the answer.
- * Fails:    closed: NXDOMAIN, and SERVFAIL where nobody could be asked. */
+ * Should:   answer for names that a rule allows, with the addresses that a rule allows, and
+ *           record the name of each address (names.h).
+ * Must not: send a name that no rule allows to a name server: the query itself would
+ *           exfiltrate bytes; send one without a record in the ledger, even if the client
+ *           has gone.
+ * Fails:    closed: NXDOMAIN; SERVFAIL if no name server answers. */
 #include "gate/relay/flow.h"
 
 #include "base/str.h"
@@ -15,9 +16,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define DATAGRAMS 32  /* of one turn */
-#define UDP_PLAIN 512 /* what an asker without EDNS takes */
-#define QUERY_MAX 512 /* a question about one name is shorter */
+#define DATAGRAMS 32  /* in one turn of the loop */
+#define UDP_PLAIN 512 /* the answer's limit without EDNS */
+#define QUERY_MAX 512 /* a query for one name is shorter */
 
 /* ---- answering ---- */
 
@@ -26,7 +27,7 @@ static void send_udp(struct lookup *l, const uint8_t *m, size_t len) {
 
 	memset(&to, 0, sizeof to);
 	memcpy(&to, l->from, sizeof l->from);
-	/* An asker that does not take it asks again. */
+	/* If it is dropped, the client repeats its query. */
 	(void)sendto(l->gate->dns.fd, m, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to,
 		     l->from_len);
 }
@@ -39,17 +40,17 @@ static void send_tcp(struct flow *f, uint8_t *m, size_t len) {
 		return;
 	}
 	(void)loop_alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
-	(void)loop_want(&f->gate->loop, &f->client, EPOLLIN | EPOLLPRI); /* it is in */
+	(void)loop_want(&f->gate->loop, &f->client, EPOLLIN | EPOLLPRI); /* it is in the set */
 }
 
-/* Frees the lookup. */
+/* Sends the answer and frees the lookup. */
 static void answer(struct lookup *l, const struct dns_answer *a) {
 	uint8_t message[2 + 4096];
 	size_t cap = sizeof message - 2;
 
 	if (l->flow == NULL) {
-		size_t takes = l->question.edns ? l->question.size : UDP_PLAIN;
-		cap = takes < UDP_PLAIN ? UDP_PLAIN : takes < DNS_UDP_MAX ? takes : DNS_UDP_MAX;
+		size_t limit = l->question.edns ? l->question.size : UDP_PLAIN;
+		cap = limit < UDP_PLAIN ? UDP_PLAIN : limit < DNS_UDP_MAX ? limit : DNS_UDP_MAX;
 	}
 	size_t len = dns_write_answer(&l->question, a, message + 2, cap);
 	l->used = false;
@@ -68,20 +69,20 @@ static void answer_code(struct lookup *l, int code) {
 	answer(l, &a);
 }
 
-/* ---- what may be told ---- */
+/* ---- judging names and addresses ---- */
 
-/* ip: that was refused; NULL: none was. */
-static void note(const struct lookup *l, enum net_outcome outcome, const struct net_verdict *v,
-		 const struct ip *ip) {
-	struct flow asked;
+/* ip: an address that was refused; NULL: none. */
+static void record(const struct lookup *l, enum net_outcome outcome, const struct net_verdict *v,
+		   const struct ip *ip) {
+	struct flow resolve;
 
-	memset(&asked, 0, sizeof asked);
-	asked.gate = l->gate;
+	memset(&resolve, 0, sizeof resolve);
+	resolve.gate = l->gate;
 	if (ip != NULL) {
-		asked.ip = *ip;
+		resolve.ip = *ip;
 	}
-	memcpy(asked.name, l->question.host.name, sizeof asked.name);
-	(void)flow_record(&asked, NET_OP_RESOLVE, outcome, v);
+	memcpy(resolve.name, l->question.host.name, sizeof resolve.name);
+	(void)flow_record(&resolve, NET_OP_RESOLVE, outcome, v);
 }
 
 static bool is_localhost(const char *name) {
@@ -90,17 +91,17 @@ static bool is_localhost(const char *name) {
 	return streq(name, "localhost") || (len > tail && streq(name + len - tail, ".localhost"));
 }
 
-/* Leaves the addresses that may be reached, and remembers them. */
-static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict *ret_last,
-		struct ip *ret_ip) {
+/* Removes the addresses that are not allowed, and records the name of the others. */
+static void filter_addresses(const struct lookup *l, struct dns_answer *a,
+			     struct net_verdict *ret_last, struct ip *ret_ip) {
 	struct net_verdict alias = judge_aliases(l->gate->net, l->verdict.rule, a, 0);
-	struct alias_ports but;
+	struct alias_ports denied;
 	size_t kept = 0;
 
-	if (alias.allowed && !judge_alias_ports(l->gate->net, a, &but)) {
+	if (alias.allowed && !judge_alias_ports(l->gate->net, a, &denied)) {
 		alias = (struct net_verdict){
-			.why = "rules of net.deny have too many ports of the names that it is an "
-			       "alias of"};
+			.why = "too many rules of net.deny have single ports of the names that it "
+			       "is an alias (CNAME) of"};
 	}
 	if (!alias.allowed) {
 		*ret_last = alias;
@@ -108,9 +109,9 @@ static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict
 		return;
 	}
 	for (size_t i = 0; i < a->nips; i++) {
-		struct net_verdict v = judge_lead(l->gate->net, l->verdict.rule, &a->ips[i], 0);
+		struct net_verdict v = judge_target(l->gate->net, l->verdict.rule, &a->ips[i], 0);
 		if (v.allowed) {
-			dns_names_add(&l->gate->given, &a->ips[i], l->question.host.name, &but);
+			dns_names_add(&l->gate->names, &a->ips[i], l->question.host.name, &denied);
 			a->ips[kept++] = a->ips[i];
 		} else {
 			*ret_last = v;
@@ -120,23 +121,23 @@ static void vet(const struct lookup *l, struct dns_answer *a, struct net_verdict
 	a->nips = kept;
 }
 
-/* Of a name that a rule allows; its name server has seen it. */
-static void note_found(const struct lookup *l, int code, bool some, bool local) {
+/* For an allowed name; a name server has received it. */
+static void record_found(const struct lookup *l, int code, bool some, bool local) {
 	struct net_verdict v = l->verdict;
 
 	if (code == DNS_SERVFAIL) {
-		v.why = "no name server of the host answered";
+		v.why = "none of this host's name servers answered";
 	} else if (!some) {
 		v.why = code == DNS_NXDOMAIN ? "the name does not exist"
 					     : "the name has no address";
 	}
 	if (!local || code == DNS_SERVFAIL) {
-		note(l, v.why == NULL ? NET_ALLOWED : NET_FAILED, &v, NULL);
+		record(l, v.why == NULL ? NET_ALLOWED : NET_FAILED, &v, NULL);
 	}
 }
 
-static void found(struct resolver_wait *w, const struct names_found *n) {
-	struct lookup *l = HOLDER(w, struct lookup, wait);
+static void name_resolved(struct resolver_wait *w, const struct resolved *n) {
+	struct lookup *l = CONTAINER_OF(w, struct lookup, wait);
 	struct dns_answer v4 = n->v4, v6 = n->v6;
 	struct net_verdict last = {.why = NULL};
 	struct ip refused = {0};
@@ -144,21 +145,21 @@ static void found(struct resolver_wait *w, const struct names_found *n) {
 	bool some = v4.nips + v6.nips > 0;
 
 	if (!local) {
-		vet(l, &v4, &last, &refused);
-		vet(l, &v6, &last, &refused);
+		filter_addresses(l, &v4, &last, &refused);
+		filter_addresses(l, &v6, &last, &refused);
 	}
 	if (some && v4.nips + v6.nips == 0) {
-		note(l, NET_DENIED, &last, &refused);
+		record(l, NET_DENIED, &last, &refused);
 		answer_code(l, DNS_NXDOMAIN);
 		return;
 	}
-	note_found(l, n->code, some, local);
+	record_found(l, n->code, some, local);
 	struct dns_answer *a = l->question.type == DNS_AAAA ? &v6 : &v4;
 	a->code = n->code;
 	answer(l, a);
 }
 
-static void judge(struct lookup *l) {
+static void serve(struct lookup *l) {
 	const char *name = l->question.host.name;
 	bool address = l->question.type == DNS_A || l->question.type == DNS_AAAA;
 
@@ -169,18 +170,18 @@ static void judge(struct lookup *l) {
 	l->verdict = judge_name(l->gate->net, name, 0);
 	if (!l->verdict.allowed && !is_localhost(name)) {
 		if (address) {
-			note(l, NET_DENIED, &l->verdict, NULL);
+			record(l, NET_DENIED, &l->verdict, NULL);
 		}
 		answer_code(l, DNS_NXDOMAIN);
 		return;
 	}
 	if (!address) {
-		answer_code(l,
-			    DNS_NOERROR); /* HTTPS, SVCB and the rest: there is nothing to tell */
+		/* HTTPS, SVCB and others: an empty answer. */
+		answer_code(l, DNS_NOERROR);
 		return;
 	}
-	l->wait.found = found;
-	resolver_ask(l->gate->resolver, name, &l->wait);
+	l->wait.found = name_resolved;
+	resolver_lookup(l->gate->resolver, name, &l->wait);
 }
 
 static struct lookup *lookup_new(struct gate *g) {
@@ -195,13 +196,13 @@ static struct lookup *lookup_new(struct gate *g) {
 	return NULL;
 }
 
-static void ask(struct lookup *l, const uint8_t *m, size_t len) {
+static void serve_message(struct lookup *l, const uint8_t *m, size_t len) {
 	int code = DNS_FORMERR;
 
 	if (dns_read_question(m, len, &l->question, &code)) {
-		judge(l);
+		serve(l);
 	} else if (code < 0) {
-		l->used = false; /* not even a head: nobody can be answered */
+		l->used = false; /* no DNS header, or a response: not answered */
 	} else {
 		answer_code(l, code);
 	}
@@ -210,7 +211,7 @@ static void ask(struct lookup *l, const uint8_t *m, size_t len) {
 /* ---- by UDP ---- */
 
 void dns_server_datagram(struct loop_watch *w, uint32_t events) {
-	struct gate *g = HOLDER(w, struct gate, dns);
+	struct gate *g = CONTAINER_OF(w, struct gate, dns);
 	uint8_t query[QUERY_MAX];
 	(void)events;
 
@@ -224,11 +225,11 @@ void dns_server_datagram(struct loop_watch *w, uint32_t events) {
 		}
 		struct lookup *l = from_len > sizeof l->from ? NULL : lookup_new(g);
 		if (l == NULL) {
-			continue; /* it asks again */
+			continue; /* the client repeats its query */
 		}
 		memcpy(l->from, &from, from_len);
 		l->from_len = from_len;
-		ask(l, query, (size_t)n);
+		serve_message(l, query, (size_t)n);
 	}
 }
 
@@ -251,32 +252,32 @@ void dns_server_step(struct flow *f) {
 		return;
 	}
 	if (n < 2 || (size_t)n < len + 2) {
-		if (!flow_more(f, (size_t)n)) {
+		if (!flow_wait_for_more(f, (size_t)n)) {
 			flow_close(f);
 		}
 		return;
 	}
 	struct lookup *l = lookup_new(f->gate);
 	if (l != NULL) {
-		l->flow = f; /* from now on it goes with the flow */
+		l->flow = f; /* dns_server_forget() frees it when the flow ends */
 	}
 	if (l == NULL || recv(f->client.fd, query, len + 2, MSG_DONTWAIT) != (ssize_t)len + 2) {
 		flow_reset(f);
 		return;
 	}
-	flow_low(f, 1);
-	(void)loop_want(&f->gate->loop, &f->client, 0); /* one question after the other */
-	ask(l, query + 2, len);
+	flow_low_water(f, 1);
+	(void)loop_want(&f->gate->loop, &f->client, 0); /* one query at a time */
+	serve_message(l, query + 2, len);
 }
 
-/* ---- who asked is gone ---- */
+/* ---- the client has gone ---- */
 
-/* The name server has seen the name all the same: it is a record as every other. */
-static void leave(struct lookup *l) {
+/* A name server has received the name, so the look-up is recorded. */
+static void cancel(struct lookup *l) {
 	if (l->wait.waiting && !is_localhost(l->question.host.name)) {
-		note(l, NET_ALLOWED, &l->verdict, NULL);
+		record(l, NET_ALLOWED, &l->verdict, NULL);
 	}
-	resolver_forget(l->gate->resolver, &l->wait);
+	resolver_cancel(l->gate->resolver, &l->wait);
 	l->used = false;
 }
 
@@ -284,7 +285,7 @@ void dns_server_forget(struct flow *f) {
 	for (size_t i = 0; i < GATE_LOOKUPS; i++) {
 		struct lookup *l = &f->gate->lookups[i];
 		if (l->used && l->flow == f) {
-			leave(l);
+			cancel(l);
 		}
 	}
 }
@@ -292,7 +293,7 @@ void dns_server_forget(struct flow *f) {
 void dns_server_end(struct gate *g) {
 	for (size_t i = 0; i < GATE_LOOKUPS; i++) {
 		if (g->lookups[i].used) {
-			leave(&g->lookups[i]);
+			cancel(&g->lookups[i]);
 		}
 	}
 }

@@ -1,17 +1,19 @@
-/* Should:   carry one byte, or say that it cannot.
- * Must not: wait, raise a signal, or allocate: it runs in the gate too.
- * Fails:    closed: a line that is no line is one whose other side is gone. */
+/* Sends and receives the one-byte messages of update.h.
+ *
+ * Should:   send or receive one byte, or return that it cannot.
+ * Must not: block, raise SIGPIPE, or allocate: it runs in the gate too.
+ * Fails:    closed: any error counts as EOF. */
 #include "gate/dns/update.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
-bool dns_update_send(int line, uint8_t message) {
-	return send(line, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+bool dns_update_send(int socket, uint8_t message) {
+	return send(socket, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-int dns_update_receive(int line, uint8_t *ret) {
-	ssize_t got = recv(line, ret, sizeof *ret, MSG_DONTWAIT);
+int dns_update_receive(int socket, uint8_t *ret) {
+	ssize_t got = recv(socket, ret, sizeof *ret, MSG_DONTWAIT);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return 0;
 	}

@@ -1,9 +1,9 @@
-/* The program's own socket, while the gate has it too.
+/* The program's own socket, of which the gate has a duplicate during connect(2).
  *
- * Should:   connect it inside, find its other end, and give it back.
- * Must not: connect it to anything but the relay and the listener of pending.c; wait, whatever
- *           others do meanwhile to a socket that is theirs as well.
- * Fails:    closed: a call that cannot be made fails. */
+ * Should:   connect it to the relay, accept the other end, and close the duplicate.
+ * Must not: connect it to anything but the relay and the listener of pending.c; block: the program
+ *           shares the open file description and may change O_NONBLOCK or SO_LINGER at any time.
+ * Fails:    closed: a connect(2) that cannot be served fails. */
 #include "gate/sockaddr.h"
 #include "gate/relay/flow.h"
 
@@ -12,15 +12,15 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-/* Strangers in the relay's queue that are turned away to find the one that was called. */
+/* Connections of other processes in the accept queue that are closed to find ours. */
 #define STRANGERS 64
 
-/* Far more than a call needs that does not wait. */
-#define PATIENCE_US 20000
+/* Far more than a call takes that does not block. */
+#define INTERRUPT_US 20000
 
-/* An IPv6 socket that wants an IPv4 address is connected as one. */
-static socklen_t inside_at(const struct flow *f, int which, uint16_t port,
-			   union sockaddr_any *ret) {
+/* For an IPv6 socket and an IPv4 destination: ::ffff:127.0.0.1. */
+static socklen_t loopback_address(const struct flow *f, int which, uint16_t port,
+				  union sockaddr_any *ret) {
 
 	memset(ret, 0, sizeof *ret);
 	if (f->family == AF_INET) {
@@ -38,7 +38,7 @@ static socklen_t inside_at(const struct flow *f, int which, uint16_t port,
 	return sizeof ret->in6;
 }
 
-/* Both families have the port at the same place. */
+/* The port has the same offset in both families. */
 int client_socket_port(int fd) {
 	union sockaddr_any a;
 	socklen_t len = sizeof a;
@@ -46,8 +46,8 @@ int client_socket_port(int fd) {
 	return getsockname(fd, &a.any, &len) == 0 ? ntohs(a.in4.sin_port) : -1;
 }
 
-/* The other end of the caller's socket.  Nobody else is connected to the relay, but on
- * a loopback that is shared a stranger may be; he is turned away. */
+/* Accepts the other end of the caller's socket.  On the host's loopback other processes may have
+ * connected to the relay: those connections are closed. */
 static int accept_own(const struct flow *f, int which, const struct ip *own, uint16_t port) {
 	for (int i = 0; i < STRANGERS; i++) {
 		union sockaddr_any from;
@@ -66,58 +66,59 @@ static int accept_own(const struct flow *f, int which, const struct ip *own, uin
 	return -EAGAIN;
 }
 
-/* Whatever others do to a socket that they have as well (O_NONBLOCK, SO_LINGER): a call on it
- * that waits all the same is interrupted (gate.c has the handler). */
-static void patience(bool limited) {
-	const struct timeval ms = {.tv_usec = limited ? PATIENCE_US : 0};
+/* SIGALRM interrupts a call that blocks because the program has changed its socket (the handler is
+ * in gate.c). */
+static void limit_call(bool limited) {
+	const struct timeval ms = {.tv_usec = limited ? INTERRUPT_US : 0};
 	const struct itimerval timer = {.it_interval = ms, .it_value = ms};
 
-	(void)setitimer(ITIMER_REAL, &timer, NULL); /* fails for a bad number alone */
+	(void)setitimer(ITIMER_REAL, &timer, NULL); /* fails only for invalid arguments */
 }
 
 void client_socket_release(struct flow *f) {
 	if (f->caller >= 0) {
-		patience(true);
+		limit_call(true);
 		drop_fd(&f->caller);
-		patience(false);
+		limit_call(false);
 	}
 }
 
-/* 0: connected, or on its way. */
-static int call(int fd, const union sockaddr_any *to, socklen_t len) {
-	patience(true);
-	bool begun = connect(fd, &to->any, len) == 0 || errno == EINPROGRESS || errno == EINTR;
-	int error = begun ? 0 : -errno;
-	patience(false);
+/* 0: connected, or in progress. */
+static int start_connect(int fd, const union sockaddr_any *to, socklen_t len) {
+	limit_call(true);
+	bool started = connect(fd, &to->any, len) == 0 || errno == EINPROGRESS || errno == EINTR;
+	int error = started ? 0 : -errno;
+	limit_call(false);
 	return error;
 }
 
 int client_socket_connect(const struct flow *f, int which, uint16_t port) {
 	union sockaddr_any to;
-	socklen_t len = inside_at(f, which, port, &to);
+	socklen_t len = loopback_address(f, which, port, &to);
 
-	/* Another thread of the caller may see the flag for this moment. */
+	/* Another thread of the caller may see O_NONBLOCK for this moment. */
 	if (flow_waits(f) && fcntl(f->caller, F_SETFL, f->flags | O_NONBLOCK) != 0) {
 		return -errno;
 	}
-	int error = call(f->caller, &to, len);
+	int error = start_connect(f->caller, &to, len);
 	if (flow_waits(f)) {
-		(void)fcntl(f->caller, F_SETFL, f->flags); /* it could be set */
+		(void)fcntl(f->caller, F_SETFL, f->flags); /* setting it worked */
 	}
 	return error;
 }
 
-static int join(struct flow *f) {
+/* The gate's end of the connection, or -errno. */
+static int connect_to_relay(struct flow *f) {
 	int which = ip_is4(&f->ip) ? 0 : 1;
-	int called = client_socket_connect(f, which, f->gate->peers->relay[which]);
+	int error = client_socket_connect(f, which, f->gate->peers->relay[which]);
 
-	/* One that the broker bound to IPv4's loopback, for want of a namespace. */
-	if (called == -EAFNOSUPPORT && which == 1 && f->gate->host_loopback) {
+	/* Without a network namespace the broker has bound this socket to 127.0.0.1. */
+	if (error == -EAFNOSUPPORT && which == 1 && f->gate->host_loopback) {
 		which = 0;
-		called = client_socket_connect(f, which, f->gate->peers->relay[which]);
+		error = client_socket_connect(f, which, f->gate->peers->relay[which]);
 	}
-	if (called != 0) {
-		return called;
+	if (error != 0) {
+		return error;
 	}
 	union sockaddr_any at;
 	socklen_t len = sizeof at;
@@ -134,11 +135,11 @@ static int join(struct flow *f) {
 }
 
 bool client_socket_attach(struct flow *f) {
-	int fd = join(f);
+	int fd = connect_to_relay(f);
 
 	if (fd < 0) {
-		const struct net_verdict v = {.rule = f->rule,
-					      .why = "the program's socket could not be connected"};
+		const struct net_verdict v = {
+			.rule = f->rule, .why = "cannot connect the program's socket to the relay"};
 		(void)flow_record(f, NET_OP_CONNECT, NET_FAILED, &v);
 		splice_release_spares(f->gate);
 		flow_fail(f, fd == -EMFILE || fd == -ENFILE ? ENOBUFS : -fd);

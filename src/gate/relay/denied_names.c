@@ -1,23 +1,24 @@
-/* An address that a rule of net.allow lists, against the names of net.deny.
+/* Refuses an address of net.allow that belongs to a name of net.deny.
  *
- * A deny wins over every allow, and whoever denies a name does not expect that a network beside it
- * opens the name's addresses.  So the denied names are resolved, as the host resolves them, before
- * such an address is dialled.
+ * A deny wins over every allow: a rule that allows a network must not open the addresses of a
+ * denied name.  So the gate resolves the denied names, with the host's name servers, before it
+ * dials an address that a rule lists.
  *
- * Should:   ask about each exact name of net.deny that has this port; the resolver remembers.
- * Must not: ask where no address was listed, or where no name is denied: that is most runs.
- * Fails:    closed: where a denied name cannot be resolved, its addresses are not known. */
+ * Should:   resolve each exact name of net.deny that has this port; the resolver caches.
+ * Must not: resolve anything for an address that is allowed by name, or without a deny: that is
+ *           most runs.
+ * Fails:    closed: if a denied name cannot be resolved, the address is refused. */
 #include "gate/relay/flow.h"
 
 #include <errno.h>
 
-static void settle(struct flow *f, const struct net_verdict *v) {
-	enum net_op op = f->kind == FLOW_THROUGH ? NET_OP_CONNECT : NET_OP_PROXY;
+static void apply_verdict(struct flow *f, const struct net_verdict *v) {
+	enum net_op op = f->kind == FLOW_DIRECT ? NET_OP_CONNECT : NET_OP_PROXY;
 
 	if (v->allowed) {
 		f->entry = flow_record(f, op, NET_ALLOWED, v);
 		upstream_connect(f);
-	} else if (f->kind == FLOW_THROUGH) {
+	} else if (f->kind == FLOW_DIRECT) {
 		flow_refuse(f, op, v);
 	} else {
 		(void)flow_record(f, op, NET_DENIED, v);
@@ -26,48 +27,48 @@ static void settle(struct flow *f, const struct net_verdict *v) {
 	}
 }
 
-static void ask_on(struct flow *f);
+static void resolve_next(struct flow *f);
 
-/* Perhaps before resolver_ask() returns: then ask_on() goes on by itself. */
-static void found(struct resolver_wait *w, const struct names_found *n) {
-	struct flow *f = HOLDER(w, struct flow, lookup);
+/* If resolver_lookup() is still on the stack, resolve_next() continues by itself. */
+static void name_resolved(struct resolver_wait *w, const struct resolved *n) {
+	struct flow *f = CONTAINER_OF(w, struct flow, lookup);
 
-	if (judge_leads_to(&n->v4, &f->ip) || judge_leads_to(&n->v6, &f->ip)) {
-		f->denial = "a rule of net.deny names a host that has this address";
+	if (judge_has_address(&n->v4, &f->ip) || judge_has_address(&n->v6, &f->ip)) {
+		f->denial = "a host name in net.deny has this address";
 	} else if (n->code == DNS_SERVFAIL) {
-		f->denial = "a name of net.deny cannot be resolved, so its addresses are not known";
+		f->denial = "a name in net.deny cannot be resolved, and this may be its address";
 	}
-	if (!f->asking) {
-		ask_on(f);
+	if (!f->in_lookup) {
+		resolve_next(f);
 	}
 }
 
-/* From the rule after the one that was asked about last. */
-static void ask_on(struct flow *f) {
+/* Continues with rule f->next_deny. */
+static void resolve_next(struct flow *f) {
 	const struct net_plan *net = f->gate->net;
 	struct net_verdict v = {.allowed = true, .rule = f->rule};
 
-	while (f->denial == NULL && f->denies < net->ndeny) {
-		const struct net_rule *r = &net->deny[f->denies++];
-		if (!judge_names_host(r, f->port)) {
+	while (f->denial == NULL && f->next_deny < net->ndeny) {
+		const struct net_rule *r = &net->deny[f->next_deny++];
+		if (!judge_is_exact_name(r, f->port)) {
 			continue;
 		}
-		f->asking = true;
-		f->lookup.found = found;
-		resolver_ask(f->gate->resolver, r->name, &f->lookup);
-		f->asking = false;
+		f->in_lookup = true;
+		f->lookup.found = name_resolved;
+		resolver_lookup(f->gate->resolver, r->name, &f->lookup);
+		f->in_lookup = false;
 		if (f->lookup.waiting) {
 			return;
 		}
 	}
 	if (f->denial != NULL) {
-		v = (struct net_verdict){.rule = &net->deny[f->denies - 1], .why = f->denial};
+		v = (struct net_verdict){.rule = &net->deny[f->next_deny - 1], .why = f->denial};
 	}
-	settle(f, &v);
+	apply_verdict(f, &v);
 }
 
 void denied_names_vet(struct flow *f) {
 	f->phase = PHASE_DIAL;
-	f->denies = f->by_name ? f->gate->net->ndeny : 0;
-	ask_on(f);
+	f->next_deny = f->by_name ? f->gate->net->ndeny : 0;
+	resolve_next(f);
 }

@@ -1,8 +1,8 @@
-/* One connection from the program's call to its last byte.
+/* One flow: from connect(2) through forwarding to the close of both sockets.
  *
- * Should:   answer the call when it is known how it ends, within a moment where the
- *           caller does not block; pass on ends and resets as they come.
- * Must not: let a program wait for an answer that will not come.
+ * Should:   answer connect(2) when its result is known, a non-blocking one within
+ *           milliseconds; forward FIN as FIN and RST as RST.
+ * Must not: leave a connect(2) without an answer.
  * Fails:    closed: a call that cannot be served fails, a flow that breaks is reset. */
 #include "gate/relay/flow.h"
 
@@ -14,13 +14,13 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Pieces of one flow that are judged and passed on before others have their turn. */
+/* Requests of one flow that are inspected and forwarded before other flows have their turn. */
 #define PIECES 32
 
-/* Seconds: a program that is gone without a word is noticed. */
+/* TCP_KEEPIDLE, seconds: notices a peer that vanished without FIN or RST. */
 #define KEEPALIVE_AFTER 60
 
-/* ---- life ---- */
+/* ---- begin and end ---- */
 
 static void client_ready(struct loop_watch *w, uint32_t events);
 static void server_ready(struct loop_watch *w, uint32_t events);
@@ -35,24 +35,24 @@ struct flow *flow_new(struct gate *g, enum flow_kind kind) {
 	f->gate = g;
 	f->kind = kind;
 	f->serial = g->serial++;
-	f->phase = PHASE_ASK;
+	f->phase = PHASE_REQUEST;
 	f->caller = -1;
 	f->client = (struct loop_watch){.fd = -1, .ready = client_ready};
 	f->server = (struct loop_watch){.fd = -1, .ready = server_ready};
 	f->other.fd = -1;
 	f->alarm.ring = flow_alarm;
-	f->up = f->down = (struct way){.pipe = {-1, -1}, .allow = WAY_OPEN};
-	f->low = 1;
+	f->up = f->down = (struct direction){.pipe = {-1, -1}, .allow = ALLOW_ALL};
+	f->low_water = 1;
 	g->nflows++;
 	return f;
 }
 
-/* As long as a flow is open its sockets are set so: when this process dies, the kernel closes them,
- * and an end in the middle must not look like one that was meant. */
+/* SO_LINGER 0 is set as long as a flow is open: when this process dies the kernel closes the
+ * sockets, and the peers must see RST, not an EOF that looks intended. */
 static void set_reset(int fd, bool reset) {
 	const struct linger at_once = {.l_onoff = reset, .l_linger = 0};
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); /* or it ends */
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); /* on failure: FIN */
 }
 
 static void drop_watch(struct gate *g, struct loop_watch *w, bool reset) {
@@ -69,7 +69,7 @@ static void flow_end(struct flow *f, bool reset) {
 	if (f->phase == PHASE_FREE) {
 		return;
 	}
-	flow_answer(f, ECONNREFUSED); /* unless it has its answer */
+	flow_answer(f, ECONNREFUSED); /* if it was not answered yet */
 	upstream_end(f);
 	if (f->kind == FLOW_DNS) {
 		dns_server_forget(f);
@@ -93,7 +93,7 @@ uint64_t flow_ticket(const struct flow *f) {
 	return (uint64_t)(f - f->gate->flows) | (uint64_t)f->serial << 32;
 }
 
-struct flow *flow_of(struct gate *g, uint64_t ticket) {
+struct flow *flow_by_ticket(struct gate *g, uint64_t ticket) {
 	size_t place = (uint32_t)ticket;
 	struct flow *f = place < GATE_FLOWS ? &g->flows[place] : NULL;
 
@@ -115,8 +115,8 @@ void flow_answer(struct flow *f, int error) {
 	}
 }
 
-void flow_go_on(struct flow *f) {
-	flow_answer(f, WIRE_GO_ON);
+void flow_continue(struct flow *f) {
+	flow_answer(f, WIRE_CONTINUE);
 }
 
 void flow_fail(struct flow *f, int error) {
@@ -134,29 +134,29 @@ void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
 void flow_tune(int fd, bool keep) {
 	const int on = 1, after = KEEPALIVE_AFTER;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* or it is slower */
-	/* Urgent bytes have their place among the others (RFC 6093), or they are lost. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* on failure: slower */
+	/* Urgent data stays in the stream (RFC 6093); out of band it would be lost. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
 	set_reset(fd, true);
 	if (keep) {
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
-				 sizeof on); /* or noticed late */
+				 sizeof on); /* on failure: noticed late */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &after,
 				 sizeof after); /* likewise */
 	}
 }
 
-void flow_low_water(int fd, size_t bytes) {
+void flow_set_low_water(int fd, size_t bytes) {
 	int value = (int)bytes;
 
-	/* Without it we are woken more often. */
+	/* On failure epoll wakes the gate more often. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
 }
 
-void flow_low(struct flow *f, size_t bytes) {
-	if (f->low != bytes) {
-		flow_low_water(f->client.fd, bytes);
-		f->low = bytes;
+void flow_low_water(struct flow *f, size_t bytes) {
+	if (f->low_water != bytes) {
+		flow_set_low_water(f->client.fd, bytes);
+		f->low_water = bytes;
 	}
 }
 
@@ -167,15 +167,15 @@ bool flow_ended(int fd) {
 	       (end.revents & (POLLRDHUP | POLLPRI | POLLHUP | POLLERR)) != 0;
 }
 
-bool flow_more(struct flow *f, size_t seen) {
-	if (f->low == seen + 1 && flow_ended(f->client.fd)) {
+bool flow_wait_for_more(struct flow *f, size_t seen) {
+	if (f->low_water == seen + 1 && flow_ended(f->client.fd)) {
 		return false;
 	}
-	flow_low(f, seen + 1);
+	flow_low_water(f, seen + 1);
 	return true;
 }
 
-/* ---- where a program wants to go ---- */
+/* ---- the kind of a connect(2) ---- */
 
 static bool is_loopback(const struct ip *ip) {
 	const struct ip one = {{[15] = 1}};
@@ -183,8 +183,8 @@ static bool is_loopback(const struct ip *ip) {
 	return ip_is4(ip) ? ip->b[12] == 127 : ip_same(ip, &one);
 }
 
-/* Where --host-port leads: other addresses of the loopback have other services. */
-static bool is_host(const struct ip *ip) {
+/* --host-port connects to 127.0.0.1 and ::1; other loopback addresses have other services. */
+static bool is_host_port_address(const struct ip *ip) {
 	const struct ip four = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
 
 	return ip_same(ip, &four) || !ip_is4(ip);
@@ -192,7 +192,7 @@ static bool is_host(const struct ip *ip) {
 
 static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, uint16_t port) {
 	if (!is_loopback(ip)) {
-		return port == 53 && !judge_ip(net, ip, port).allowed ? FLOW_DNS : FLOW_THROUGH;
+		return port == 53 && !judge_ip(net, ip, port).allowed ? FLOW_DNS : FLOW_DIRECT;
 	}
 	if (port == 53) {
 		return FLOW_DNS;
@@ -200,7 +200,7 @@ static enum flow_kind kind_of(const struct net_plan *net, const struct ip *ip, u
 	if (net->proxy && (port == NET_PROXY_HTTP || port == NET_PROXY_SOCKS)) {
 		return port == NET_PROXY_HTTP ? FLOW_HTTP : FLOW_SOCKS;
 	}
-	return net_passes_port(net, port) && is_host(ip) ? FLOW_HOST : FLOW_THROUGH;
+	return net_passes_port(net, port) && is_host_port_address(ip) ? FLOW_HOST : FLOW_DIRECT;
 }
 
 static void begin_host(struct flow *f) {
@@ -211,8 +211,8 @@ static void begin_host(struct flow *f) {
 	upstream_connect(f);
 }
 
-/* The program talks to us before it is known where to. */
-static void begin_asked(struct flow *f) {
+/* A proxy or DNS connection: the gate reads a request before it knows the destination. */
+static void begin_request(struct flow *f) {
 	if (!client_socket_attach(f)) {
 		return;
 	}
@@ -222,8 +222,8 @@ static void begin_asked(struct flow *f) {
 	}
 }
 
-/* This call fails; those that follow may find a place. */
-static void turn_away(struct gate *g, const struct wire *w, const char *why) {
+/* Out of flows or descriptors: this call fails with ENOBUFS; a later one may succeed. */
+static void fail_call(struct gate *g, const struct wire *w, const char *why) {
 	struct flow refused = {.gate = g, .id = w->id, .ip = w->to, .port = w->port};
 	const struct net_verdict v = {.why = why};
 
@@ -236,7 +236,7 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	struct flow *f = socket < 0 ? NULL : flow_new(g, kind_of(g->net, &w->to, w->port));
 
 	if (f == NULL) {
-		turn_away(g, w,
+		fail_call(g, w,
 			  socket < 0 ? "too many open files" : "too many connections at once");
 		drop_fd(&socket);
 		return;
@@ -248,7 +248,7 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	f->ip = w->to;
 	f->port = w->port;
 	switch (f->kind) {
-	case FLOW_THROUGH:
+	case FLOW_DIRECT:
 		upstream_open(f);
 		break;
 	case FLOW_HOST:
@@ -257,31 +257,32 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	case FLOW_DNS:
 	case FLOW_HTTP:
 	case FLOW_SOCKS:
-		begin_asked(f);
+		begin_request(f);
 		break;
-	case FLOW_INWARD: /* begins elsewhere */
+	case FLOW_PUBLISH: /* begins in publish.c */
 		flow_fail(f, EACCES);
 		break;
 	}
 }
 
-/* ---- bytes ---- */
+/* ---- forwarding ---- */
 
-static bool muted(const struct flow *f) {
+/* G3: no byte of the server before the client has named a host. */
+static bool server_muted(const struct flow *f) {
 	return f->talk.strict && f->talk.state == CONVERSATION_FIRST;
 }
 
-/* The client's next bytes are to be looked at before they go. */
-static bool looks(const struct flow *f) {
-	return conversation_listens(&f->talk) && f->up.allow == 0 && f->up.held == 0 &&
-	       !f->up.ended;
+/* The client's next bytes have to be inspected before they are forwarded. */
+static bool must_inspect(const struct flow *f) {
+	return conversation_reads_client(&f->talk) && f->up.allow == 0 && f->up.buffered == 0 &&
+	       !f->up.eof;
 }
 
 static bool move_up(struct flow *f) {
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < PIECES; i++) {
-		if (looks(f) && !inspect(f)) {
+		if (must_inspect(f) && !inspect(f)) {
 			return false;
 		}
 		if (!proxy_flush(f)) {
@@ -291,7 +292,7 @@ static bool move_up(struct flow *f) {
 			flow_reset(f);
 			return false;
 		}
-		if (bytes == 0 || !looks(f)) {
+		if (bytes == 0 || !must_inspect(f)) {
 			break;
 		}
 		if (f->entry != NULL) {
@@ -308,17 +309,17 @@ static bool move_up(struct flow *f) {
 static bool move_down(struct flow *f) {
 	uint64_t bytes = 0;
 
-	if (muted(f) || f->server.fd < 0 || f->client.fd < 0) {
+	if (server_muted(f) || f->server.fd < 0 || f->client.fd < 0) {
 		return true;
 	}
-	if (conversation_waits(&f->talk) && !inspect_answer(f)) {
+	if (conversation_reads_server(&f->talk) && !inspect_answer(f)) {
 		return false;
 	}
-	if (conversation_waits(&f->talk)) {
-		return true; /* not known yet */
+	if (conversation_reads_server(&f->talk)) {
+		return true; /* undecided */
 	}
 	enum moved moved = splice_move(f->gate, &f->down, f->server.fd, f->client.fd, &bytes);
-	f->heard_back = f->heard_back || bytes > 0;
+	f->server_sent = f->server_sent || bytes > 0;
 	if (f->entry != NULL) {
 		f->entry->received += bytes;
 	}
@@ -328,57 +329,58 @@ static bool move_down(struct flow *f) {
 	return moved == MOVED_ALL;
 }
 
-/* Bytes, urgent ones, the last. */
-#define COMES (EPOLLIN | EPOLLPRI | EPOLLRDHUP)
+/* Bytes, urgent data, EOF. */
+#define INPUT (EPOLLIN | EPOLLPRI | EPOLLRDHUP)
 
-static bool takes(const struct way *way) {
-	return way->held == 0 && !way->ended;
+static bool can_read(const struct direction *dir) {
+	return dir->buffered == 0 && !dir->eof;
 }
 
-static void want(struct flow *f) {
+static void update_events(struct flow *f) {
 	struct loop *l = &f->gate->loop;
-	bool asks = looks(f) || f->up.allow > 0;
-	uint32_t client = (takes(&f->up) && asks && f->stash == 0 ? COMES : 0U) |
-			  (f->down.held > 0 ? EPOLLOUT : 0U);
-	uint32_t server = (takes(&f->down) && !muted(f) ? COMES : 0U) |
-			  (f->up.held > 0 || f->stash != 0 ? EPOLLOUT : 0U);
+	bool reads = must_inspect(f) || f->up.allow > 0;
+	uint32_t client = (can_read(&f->up) && reads && f->stash == 0 ? INPUT : 0U) |
+			  (f->down.buffered > 0 ? EPOLLOUT : 0U);
+	uint32_t server = (can_read(&f->down) && !server_muted(f) ? INPUT : 0U) |
+			  (f->up.buffered > 0 || f->stash != 0 ? EPOLLOUT : 0U);
 
 	if (loop_want(l, &f->client, client) != 0 || loop_want(l, &f->server, server) != 0) {
 		flow_reset(f);
 	}
 }
 
-static bool over(const struct way *way) {
-	return way->ended && way->held == 0;
+static bool over(const struct direction *dir) {
+	return dir->eof && dir->buffered == 0;
 }
 
-/* The client's last byte went, or the last of the one request that a proxy serves. */
-static bool spent(const struct flow *f) {
+/* The client's EOF was forwarded, or the last byte of the one request that a proxy serves. */
+static bool up_done(const struct flow *f) {
 	bool served = f->talk.state == CONVERSATION_OVER && f->up.allow == 0 && f->stash == 0;
 
-	return f->up.held == 0 && (f->up.ended || served);
+	return f->up.buffered == 0 && (f->up.eof || served);
 }
 
-static void tell_end(struct way *way, int to) {
-	if (over(way) && !way->shut) {
-		way->shut = true;
-		(void)shutdown(to, SHUT_WR); /* who is gone already need not be told */
+static void forward_eof(struct direction *dir, int to) {
+	if (over(dir) && !dir->shut) {
+		dir->shut = true;
+		(void)shutdown(to, SHUT_WR); /* ENOTCONN: the peer has reset already */
 	}
 }
 
-void flow_step(struct flow *f, int ways) {
-	if (f->phase != PHASE_OPEN || ((ways & STEP_UP) != 0 && !move_up(f)) ||
-	    ((ways & STEP_DOWN) != 0 && !move_down(f))) {
+void flow_step(struct flow *f, int directions) {
+	if (f->phase != PHASE_OPEN || ((directions & STEP_UP) != 0 && !move_up(f)) ||
+	    ((directions & STEP_DOWN) != 0 && !move_down(f))) {
 		return;
 	}
-	bool told = over(f->kind == FLOW_INWARD ? &f->down : &f->up); /* what the inside sent */
-	if ((spent(f) && over(&f->down)) || (f->gate->ending && told)) {
-		flow_close(f); /* which tells both */
+	/* The direction from the sandbox to the host. */
+	bool delivered = over(f->kind == FLOW_PUBLISH ? &f->down : &f->up);
+	if ((up_done(f) && over(&f->down)) || (f->gate->ending && delivered)) {
+		flow_close(f);
 		return;
 	}
-	tell_end(&f->up, f->server.fd);
-	tell_end(&f->down, f->client.fd);
-	want(f);
+	forward_eof(&f->up, f->server.fd);
+	forward_eof(&f->down, f->client.fd);
+	update_events(f);
 }
 
 void flow_reached(struct flow *f) {
@@ -398,80 +400,80 @@ void flow_open(struct flow *f) {
 	} else if (f->talk.state == CONVERSATION_FIRST) {
 		f->talk.state = CONVERSATION_OPAQUE;
 	}
-	/* A head that was kept goes at once; else the loop says when there is something. */
+	/* A rewritten head is sent at once; otherwise epoll reports the first bytes. */
 	if (f->stash != 0) {
 		flow_step(f, STEP_UP);
 	} else {
-		want(f);
+		update_events(f);
 	}
 }
 
 /* ---- events ---- */
 
-static int ways_of(uint32_t events, int in, int out) {
+static int directions_of(uint32_t events, int in, int out) {
 	if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
 		return STEP_BOTH;
 	}
-	/* Urgent bytes come without the other word where more is waited for. */
+	/* Urgent data below SO_RCVLOWAT raises EPOLLPRI without EPOLLIN. */
 	return ((events & (EPOLLIN | EPOLLPRI)) != 0 ? in : 0) |
 	       ((events & EPOLLOUT) != 0 ? out : 0);
 }
 
-/* The end is behind what is there: it is taken in the same turn. */
-static void note_end(struct way *way, uint32_t events) {
-	way->ends = way->ends || (events & EPOLLRDHUP) != 0;
-	way->urgent = way->urgent || (events & EPOLLPRI) != 0;
+/* EOF follows the queued bytes: splice_move() reads on until it finds it. */
+static void note_events(struct direction *dir, uint32_t events) {
+	dir->fin_seen = dir->fin_seen || (events & EPOLLRDHUP) != 0;
+	dir->urgent = dir->urgent || (events & EPOLLPRI) != 0;
 }
 
 static void client_ready(struct loop_watch *w, uint32_t events) {
-	struct flow *f = HOLDER(w, struct flow, client);
+	struct flow *f = CONTAINER_OF(w, struct flow, client);
 
-	if (f->phase == PHASE_ASK && (events & EPOLLPRI) != 0) {
-		flow_reset(f); /* what is behind it could not be looked at */
+	if (f->phase == PHASE_REQUEST && (events & EPOLLPRI) != 0) {
+		flow_reset(f); /* MSG_PEEK does not return the bytes after urgent data */
 		return;
 	}
-	if (f->phase == PHASE_ASK && f->kind == FLOW_DNS) {
+	if (f->phase == PHASE_REQUEST && f->kind == FLOW_DNS) {
 		dns_server_step(f);
 		return;
 	}
-	if (f->phase == PHASE_ASK && f->kind != FLOW_INWARD) {
+	if (f->phase == PHASE_REQUEST && f->kind != FLOW_PUBLISH) {
 		proxy_step(f);
 		return;
 	}
-	if (f->phase == PHASE_ASK || f->phase == PHASE_DIAL) {
-		/* It went away while nobody was there to talk to; what it said is for nobody. */
+	if (f->phase == PHASE_REQUEST || f->phase == PHASE_DIAL) {
+		/* The client has closed before the upstream was connected. */
 		if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
 			flow_reset(f);
 		}
 		return;
 	}
-	note_end(&f->up, events);
-	flow_step(f, ways_of(events, STEP_UP, STEP_DOWN));
-	/* Gone altogether; a flow that is still there has nothing more to tell it. */
+	note_events(&f->up, events);
+	flow_step(f, directions_of(events, STEP_UP, STEP_DOWN));
+	/* Closed in both directions, and nothing is left to deliver to the client. */
 	if (f->phase == PHASE_OPEN && f->client.fd == w->fd &&
-	    (events & (EPOLLHUP | EPOLLERR)) != 0 && f->up.held == 0 && takes(&f->down)) {
+	    (events & (EPOLLHUP | EPOLLERR)) != 0 && f->up.buffered == 0 && can_read(&f->down)) {
 		flow_reset(f);
 	}
 }
 
 static void server_ready(struct loop_watch *w, uint32_t events) {
-	struct flow *f = HOLDER(w, struct flow, server);
+	struct flow *f = CONTAINER_OF(w, struct flow, server);
 
-	note_end(&f->down, events);
-	flow_step(f, ways_of(events, STEP_DOWN, STEP_UP));
-	if (f->phase == PHASE_OPEN && (events & (EPOLLHUP | EPOLLERR)) != 0 && f->down.ended) {
-		loop_drop(&f->gate->loop, w); /* it has no more to say, and takes nothing */
+	note_events(&f->down, events);
+	flow_step(f, directions_of(events, STEP_DOWN, STEP_UP));
+	if (f->phase == PHASE_OPEN && (events & (EPOLLHUP | EPOLLERR)) != 0 && f->down.eof) {
+		loop_drop(&f->gate->loop, w); /* closed in both directions */
 	}
 }
 
 static void flow_alarm(struct loop_alarm *a) {
-	struct flow *f = HOLDER(a, struct flow, alarm);
+	struct flow *f = CONTAINER_OF(a, struct flow, alarm);
 	const struct net_verdict late = {
-		.why = "the client did not say in time whom it wants to talk to"};
+		.why = "the client named no host in time (TLS server name or HTTP Host)"};
 
 	if (f->phase == PHASE_DIAL) {
 		upstream_timeout(f);
-	} else if (f->phase == PHASE_MEET) {
+	} else if (f->phase == PHASE_JOIN) {
 		flow_reset(f);
 	} else if (f->phase == PHASE_OPEN && f->unsure) {
 		inspect_unsure(f);
@@ -508,6 +510,6 @@ struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcom
 			return ledger_add(f->gate->ledger, &entry);
 		}
 	}
-	entry.has_ip = false; /* refused before it had one */
+	entry.has_ip = false; /* all zero: refused before an address was known */
 	return ledger_add(f->gate->ledger, &entry);
 }

@@ -1,4 +1,10 @@
-/* Inside the gate: one connection of a program, from its call to its last byte. */
+/* The gate's state, and one flow: a TCP connection of a program in the sandbox, from its connect(2)
+ * to the last byte.
+ *
+ * A flow joins two sockets.  `client` is the gate's end of the program's connection, accepted on
+ * the relay listener (client_socket.c) or made by simultaneous open (pending.c); `server` is the
+ * connection to the upstream host.  Only FLOW_PUBLISH runs the other way: its client is on the
+ * host, its server in the sandbox. */
 #ifndef CORRAL_GATE_RELAY_FLOW_H
 #define CORRAL_GATE_RELAY_FLOW_H
 
@@ -17,46 +23,50 @@
 /* Bounds (G4). */
 #define GATE_FLOWS 2048
 #define GATE_LOOKUPS 512
-#define GATE_PIPES 128 /* spare pipes that are kept */
+#define GATE_PIPES 128 /* empty pipes that are kept for reuse */
 #define GATE_STASHES 32
 #define STASH_SIZE (HTTP_HEAD_MAX + 1024)
 
-#define HOLD_MS                                                                                    \
-	3 /* one that cannot be held (pending.c) is kept in its call so long for an answer */
-#define MEET_MS 1000       /* for the broker to make a socket */
-#define DIAL_MS 60000      /* until an upstream that does not answer is given up */
-#define DIAL_NEXT_MS 300   /* until another address of the same name is tried beside it */
-#define SILENCE_MS 60000   /* a client that has not said anything, where it has to */
-#define HANDSHAKE_MS 10000 /* a client that has begun to say it */
-#define UNSURE_MS 200      /* a first word of which nobody knows yet what it becomes goes on then */
-#define DRAIN_MS 2000      /* what the sandbox sent before its end is delivered within */
+#define ANSWER_MS 3      /* a non-blocking connect(2) that cannot be pending is answered by then */
+#define JOIN_MS 1000     /* for the broker to send the socket of a simultaneous open */
+#define DIAL_MS 60000    /* connect(2) to the upstream */
+#define DIAL_NEXT_MS 300 /* then a second address of the same name is dialled in parallel */
+#define SILENCE_MS 60000 /* for the client's first byte, where it has to name a host */
+#define HANDSHAKE_MS 10000 /* from that byte to a complete TLS hello or HTTP head */
+#define UNSURE_MS 200      /* then a first line that may still become HTTP is forwarded */
+#define DRAIN_MS 2000      /* after the sandbox ended, for bytes that it sent before */
 
-/* The structure that holds a watch or an alarm. */
-#define HOLDER(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
+/* The structure that contains a watch or an alarm. */
+#define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 
 enum flow_kind {
-	FLOW_THROUGH, /* to an address that a program named */
-	FLOW_HOST,    /* to a port of the host's loopback */
-	FLOW_DNS,     /* to the resolver, by TCP */
+	FLOW_DIRECT,  /* to the address in connect(2) */
+	FLOW_HOST,    /* to a port of the host's loopback (--host-port) */
+	FLOW_DNS,     /* to the sandbox's resolver, by TCP */
 	FLOW_HTTP,    /* to the HTTP proxy */
 	FLOW_SOCKS,   /* to the SOCKS proxy */
-	FLOW_INWARD,  /* from the host to a server inside */
+	FLOW_PUBLISH, /* from the host to a server in the sandbox (--publish) */
 };
 
-/* MEET: a caller that is held waits for its other end */
-enum flow_phase { PHASE_FREE, PHASE_ASK, PHASE_DIAL, PHASE_MEET, PHASE_OPEN };
-
-/* One direction. */
-struct way {
-	int pipe[2];    /* -1: none */
-	size_t held;    /* bytes in it */
-	uint64_t allow; /* bytes that may still be taken; WAY_OPEN: all */
-	bool ends;      /* the sender has said its last, */
-	bool ended;     /* and that was taken */
-	bool shut;      /* and the receiver was told */
-	bool urgent;    /* a byte of it is marked so: splice(2) does not go past that */
+enum flow_phase {
+	PHASE_FREE,
+	PHASE_REQUEST, /* a proxy or DNS request is read; PUBLISH: the broker makes a socket */
+	PHASE_DIAL,    /* names are resolved, the upstream is dialled */
+	PHASE_JOIN,    /* the broker makes the gate's end of a pending connection (pending.c) */
+	PHASE_OPEN,    /* bytes are forwarded */
 };
-#define WAY_OPEN UINT64_MAX
+
+/* One direction of a flow, forwarded with splice(2) through a pipe. */
+struct direction {
+	int pipe[2];     /* -1: none */
+	size_t buffered; /* bytes in the pipe */
+	uint64_t allow;  /* bytes that may still be read from the sender; ALLOW_ALL: no limit */
+	bool fin_seen;   /* epoll reported EPOLLRDHUP: EOF follows the queued bytes, */
+	bool eof;        /* it was read, */
+	bool shut;       /* and shutdown(2) forwarded it to the receiver */
+	bool urgent;     /* TCP urgent data is queued: splice(2) stops in front of it */
+};
+#define ALLOW_ALL UINT64_MAX
 
 struct gate;
 
@@ -64,62 +74,62 @@ struct flow {
 	struct gate *gate;
 	enum flow_kind kind;
 	enum flow_phase phase;
-	uint32_t serial;                         /* which of those that had this place */
-	struct loop_watch client, server, other; /* other: a second address that is being dialled */
+	uint32_t serial; /* tells flows apart that use this slot in turn */
+	struct loop_watch client, server,
+		other; /* other: a second upstream address, being dialled */
 	struct loop_alarm alarm;
-	struct way up, down;
+	struct direction up, down; /* client to server, server to client */
 
-	/* the call */
-	int caller;  /* the program's socket until it is connected; -1 */
+	/* The program's connect(2). */
+	int caller;  /* its socket, until that is connected; -1 */
 	uint64_t id; /* the broker's number for the call; 0: answered */
 	uint16_t family;
-	int flags;     /* of the caller's description */
-	bool held;     /* answered; the socket is the program's alone, and pending */
-	struct ip own; /* its own address then */
-	uint16_t own_port;
-	uint32_t first; /* the number of its first packet */
-	bool heard;     /* and whether that is known */
+	int flags;           /* of the caller's open file description */
+	bool pending;        /* the call was answered, the socket is in SYN-SENT (pending.c) */
+	struct ip client_ip; /* pending: the source address */
+	uint16_t client_port;
+	uint32_t syn_seq; /* the sequence number of its SYN, */
+	bool syn_seen;    /* if the raw socket has received it (tcp_reset.c) */
 
-	/* where to */
+	/* The destination. */
 	struct ip ip;
 	uint16_t port;
 	char name[HOSTNAME_MAX + 1]; /* "": by address */
 	const struct net_rule *rule;
 	struct ledger_entry *entry;
-	bool by_name; /* what it says must agree with a name */
+	bool by_name; /* allowed by name: TLS and HTTP must name an allowed host (inspect.c) */
 	int dial_error;
-	bool tried_other; /* address of the name */
+	bool tried_other; /* a second address of the name was looked for */
 	struct resolver_wait lookup;
-	size_t denies;      /* rules of net.deny whose names were asked about */
-	bool asking;        /* about one of them, in this very call */
-	const char *denial; /* one of them has the address, or nobody knows; NULL */
+	size_t next_deny;   /* denied_names.c: the next rule of net.deny to resolve */
+	bool in_lookup;     /* resolver_lookup() is on the stack: its callback must not recurse */
+	const char *denial; /* a denied name has this address, or cannot be resolved; NULL */
 
-	/* what it says */
+	/* The client's bytes. */
 	struct conversation talk;
-	bool spoken; /* the first byte came */
-	bool unsure; /* what came may become a request, and may be all that comes */
-	uint8_t passed[CONVERSATION_UNSURE_MAX]; /* the part of the first word that went on already
-						  */
+	bool handshake_begun; /* the first byte of a hello or head is there: HANDSHAKE_MS runs */
+	bool unsure;          /* UNSURE_MS runs: the bytes may become HTTP, or may be complete */
+	uint8_t passed[CONVERSATION_UNSURE_MAX]; /* bytes forwarded while unsure, inspected again */
 	size_t npassed;
-	bool by_address; /* a proxy was asked for an address */
-	size_t low;      /* the client's SO_RCVLOWAT */
-	bool heard_back; /* the server has said something */
+	bool by_address;  /* the proxy request named an address */
+	size_t low_water; /* the client's SO_RCVLOWAT */
+	bool server_sent; /* at least one byte of the server was forwarded */
 	struct socks socks;
-	bool connects; /* the proxy was asked for a tunnel */
-	size_t stash, stash_at,
-		stash_len; /* 1 + number of a buffer with a head that was rewritten */
+	bool connects;                     /* the proxy request is CONNECT or SOCKS: a tunnel */
+	size_t stash, stash_at, stash_len; /* 1 + index of a buffer with a rewritten HTTP head */
 };
 
-/* Whether an address is this host's own, which is asked of the kernel once a second. */
-#define OWN_KNOWN 64
-#define OWN_MS 1000
+/* Cache of local_address_check(), which makes system calls. */
+#define LOCAL_CACHE 64
+#define LOCAL_CACHE_MS 1000
 
 struct local_address {
 	struct ip ip;
 	int64_t until;
-	bool own;
+	bool is_local;
 };
 
+/* One DNS query of a program (dns/server.c). */
 struct lookup {
 	struct gate *gate;
 	struct resolver_wait wait;
@@ -127,17 +137,17 @@ struct lookup {
 	struct flow *flow; /* by TCP; NULL: by UDP */
 	struct dns_question question;
 	struct net_verdict verdict;
-	uint8_t from[32];
+	uint8_t from[32]; /* UDP: the source address */
 	uint32_t from_len;
 };
 
 struct listener {
 	struct gate *gate;
 	struct loop_watch watch;
-	struct loop_alarm pause; /* no descriptor was to be had: nobody watches it until then */
+	struct loop_alarm pause; /* after EMFILE the watch is off until this rings */
 };
 
-/* A port of the host behind which there is one of the inside. */
+/* A listener on the host for a port in the sandbox. */
 struct publisher {
 	struct listener listener;
 	uint16_t port;
@@ -148,182 +158,186 @@ struct gate {
 	struct ledger *ledger;
 	struct wire_peers *peers;
 	bool host_loopback; /* no network namespace: the loopback is the host's */
-	bool ending;
-	uint32_t serial; /* of flows */
+	bool ending;        /* the sandbox has ended; the rest is delivered */
+	uint32_t serial;    /* of the next flow */
 	struct loop loop;
 	struct loop_watch channel, lifeline, dns;
-	struct listener relay[2];
-	int hold[2], ear[2];     /* a listener that hears nothing, and who hears for it; -1 */
-	uint64_t held[2][65536]; /* who waits there, by its own port: tickets, some of them old */
+	struct listener relay[2];               /* IPv4, IPv6; likewise below */
+	int pending_listener[2], syn_socket[2]; /* pending.c, tcp_reset.c; -1 */
+	uint64_t pending_by_port[2]
+				[65536]; /* tickets of pending flows by source port; may be stale */
 	struct publisher publishers[GATE_PUBLISH_MAX];
 	struct loop_alarm drained;
 	struct resolver *resolver;
-	struct dns_names given;
-	int routes; /* local_address.h's */
-	uint32_t route_questions;
-	struct local_address own[OWN_KNOWN];
+	struct dns_names names; /* the names that the resolver returned each address for */
+	int route_socket;       /* of local_address.h */
+	uint32_t route_seq;
+	struct local_address local_cache[LOCAL_CACHE];
 	size_t nflows;
 	size_t free_flows[GATE_FLOWS], nfree_flows;
 	struct flow flows[GATE_FLOWS];
 	struct lookup lookups[GATE_LOOKUPS];
 	int pipes[GATE_PIPES][2];
 	size_t npipes;
-	uint8_t scratch[TLS_HELLO_MAX]; /* a look at what a client says */
+	uint8_t scratch[TLS_HELLO_MAX]; /* for MSG_PEEK */
 	uint8_t stash[GATE_STASHES][STASH_SIZE];
 	bool stash_used[GATE_STASHES];
 };
 
 /* ---- flow.c ---- */
 
-/* The caller blocks until it has its answer. */
+/* The caller's socket is blocking. */
 static inline bool flow_waits(const struct flow *f) {
 	return (f->flags & O_NONBLOCK) == 0;
 }
 
-struct flow *flow_new(struct gate *g, enum flow_kind kind); /* NULL: too many */
+struct flow *flow_new(struct gate *g, enum flow_kind kind); /* NULL: GATE_FLOWS are in use */
 
-/* The last word to the program where it waits for one. */
+/* Answers the program's connect(2), unless that was done. */
 void flow_answer(struct flow *f, int error);
 
-/* The kernel goes on with the call.  Protects nothing: inside there is no way out (K1). */
-void flow_go_on(struct flow *f);
+/* Lets the broker repeat the connect(2), which then blocks until the pending connection is
+ * established.  Not a security boundary: the network namespace has no route out (K1). */
+void flow_continue(struct flow *f);
 
-/* As close(2), or as a reset that the other side can tell from an end. */
+/* Ends both sockets with FIN, or with RST so that the peer sees an error and not EOF. */
 void flow_close(struct flow *f);
 void flow_reset(struct flow *f);
 
-/* The call fails, or the connection that it made is reset. */
+/* The call fails with this errno; if it was answered already, the connection is reset. */
 void flow_fail(struct flow *f, int error);
 
-/* Refused by a rule: the decision is written down, the call fails. */
+/* A rule refuses it: records the decision, then fails with EACCES. */
 void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v);
 
-/* A number for an answer that comes later, and whom it is for: NULL when that is over. */
+/* A number by which the broker's answer finds its flow; NULL if the flow has ended. */
 uint64_t flow_ticket(const struct flow *f);
-struct flow *flow_of(struct gate *g, uint64_t ticket);
+struct flow *flow_by_ticket(struct gate *g, uint64_t ticket);
 
-/* The upstream is there: from now on its events are the flow's. */
+/* f->server is connected: its events go to the flow from now on. */
 void flow_reached(struct flow *f);
 
-/* What a socket of a flow, or a listener for such, is set to: a close that flow_close() did not
- * make is a reset; keep: a silent end is noticed. */
+/* Options of a flow's socket, or of a listener whose sockets inherit them: SO_LINGER 0, so that
+ * close(2) without flow_close() sends RST; keep: SO_KEEPALIVE. */
 void flow_tune(int fd, bool keep);
 
-/* The loop tells of it when so many bytes are there, or no more will be. */
-void flow_low_water(int fd, size_t bytes);
-void flow_low(struct flow *f, size_t bytes); /* the client's, where it is another */
+/* SO_RCVLOWAT: EPOLLIN only when so many bytes are queued, or EOF. */
+void flow_set_low_water(int fd, size_t bytes);
+void flow_low_water(struct flow *f, size_t bytes); /* the client's; no system call if unchanged */
 
-/* It is over, or there is an urgent byte, which no look goes past. */
+/* EOF, an error or urgent data is queued: MSG_PEEK will not return more bytes. */
 bool flow_ended(int fd);
 
-/* Waits until the client has said more than that; false: it will not, and an end would be
- * told without end. */
-bool flow_more(struct flow *f, size_t seen);
+/* Waits until more than `seen` bytes are queued.  False: EOF, so level-triggered epoll would
+ * spin. */
+bool flow_wait_for_more(struct flow *f, size_t seen);
 
-/* Both ends are there. */
+/* Both sockets are connected: starts forwarding. */
 void flow_open(struct flow *f);
 
-/* Moves what can be moved these ways; may end the flow. */
+/* Forwards as many bytes as possible in these directions; may end the flow. */
 enum { STEP_UP = 1, STEP_DOWN = 2, STEP_BOTH = 3 };
-void flow_step(struct flow *f, int ways);
+void flow_step(struct flow *f, int directions);
 
-/* A new program's call; takes the socket; -1: there was no room for it. */
+/* WIRE_CONNECT from the broker; takes the socket; -1: it could not be received (EMFILE). */
 void flow_begin(struct gate *g, const struct wire *w, int socket);
+
+/* Records a decision about this flow in the ledger. */
+struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
+				 const struct net_verdict *v);
 
 /* ---- client_socket.c: the program's socket ---- */
 
 /* Connects the caller's socket to the relay and answers its call; false: the flow is over. */
 bool client_socket_attach(struct flow *f);
 
-/* Connects the caller's socket to a port of the loopback inside; 0 or -errno. */
+/* Connects the caller's socket to a port of the sandbox's loopback; which: 0 IPv4, 1 IPv6.
+ * 0 or -errno. */
 int client_socket_connect(const struct flow *f, int which, uint16_t port);
 
-/* The caller's socket is the program's alone again. */
+/* Closes the gate's copy of the caller's socket. */
 void client_socket_release(struct flow *f);
 
-/* A socket's own port; -1 when it has none. */
+/* A socket's local port; -1 when it has none. */
 int client_socket_port(int fd);
 
-/* Records a decision about this flow in the ledger. */
-struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
-				 const struct net_verdict *v);
+/* ---- upstream.c: the connection to the host ---- */
 
-/* ---- upstream.c ---- */
-
-/* Judges f->ip and f->port: by the rules about addresses, then by the names that the address
- * was given for.  Sets what the flow has to agree with. */
+/* Judges f->ip and f->port: by the rules about addresses, then by the names that the resolver
+ * returned the address for.  Sets f->rule, f->by_name and f->name. */
 struct net_verdict upstream_judge(struct flow *f);
 
-/* A program's address is judged, and dialled if a rule allows it. */
+/* Judges the address of connect(2), and dials it if a rule allows it. */
 void upstream_open(struct flow *f);
 
-/* f->ip and f->port were allowed by upstream_judge(): unless a denied name leads there too, they
- * are dialled.  Writes the decision down. */
-void denied_names_vet(struct flow *f);
-
-/* To f->ip and f->port, which were judged (G1). */
+/* Connects to f->ip and f->port, which were judged (G1). */
 void upstream_connect(struct flow *f);
 void upstream_timeout(struct flow *f);
-void upstream_end(struct flow *f); /* forgets what is under way */
+void upstream_end(struct flow *f); /* cancels the look-up and the second dial */
 
-/* To f->name, resolved now; judged address by address. */
+/* Resolves f->name, judges each address, and connects to the first that is allowed. */
 void upstream_connect_name(struct flow *f);
 
-/* ---- pending.c: a caller while its upstream is dialled ---- */
+/* ---- denied_names.c ---- */
+
+/* f->ip and f->port, which upstream_judge() allowed, are dialled unless a name of net.deny has that
+ * address.  Records the decision. */
+void denied_names_vet(struct flow *f);
+
+/* ---- pending.c: connect(2) in progress while the upstream is dialled ---- */
 
 bool pending_possible(const struct flow *f);
-bool pending_begin(struct flow *f); /* answers its call; false: the flow is over */
-void pending_meet(struct flow *f);  /* the upstream is there, or f->dial_error says why not */
-void pending_take_socket(struct flow *f, int socket); /* which the broker made for it; -1: none */
+bool pending_begin(struct flow *f);    /* answers the call; false: the flow is over */
+void pending_complete(struct flow *f); /* the upstream is connected, or f->dial_error is set */
+void pending_take_socket(struct flow *f, int socket); /* WIRE_SOCKET; -1: the broker has none */
 
-/* ---- tcp_reset.c: how a caller that is held is refused ---- */
+/* ---- tcp_reset.c: refuses a pending connect(2) with a TCP RST ---- */
 
-void tcp_reset_record_syn(struct flow *f); /* its first packet was sent just now */
-bool tcp_reset_send(
-	const struct flow *f); /* as a host does that has no such port; false: not possible */
+void tcp_reset_record_syn(struct flow *f); /* right after the SYN was sent */
+bool tcp_reset_send(const struct flow *f); /* false: the SYN's sequence number is not known */
 
 /* ---- splice.c ---- */
 
 enum moved { MOVED_ALL, MOVED_BROKEN };
 
-/* From one end to the other as much as goes. */
-enum moved splice_move(struct gate *g, struct way *way, int from, int to, uint64_t *ret_bytes);
-void splice_drop(struct gate *g, struct way *way); /* what it holds is lost */
-void splice_release_spares(
-	struct gate *g); /* no descriptor was to be had: spare pipes give theirs */
+/* Moves bytes from one socket to the other until one of them would block. */
+enum moved splice_move(struct gate *g, struct direction *dir, int from, int to,
+		       uint64_t *ret_bytes);
+void splice_drop(struct gate *g, struct direction *dir); /* discards buffered bytes */
+void splice_release_spares(struct gate *g); /* after EMFILE: closes pipes that are kept for reuse */
 
 /* ---- inspect.c ---- */
 
-/* Looks at what the client said next.  False: the flow is over. */
+/* Reads the client's next bytes with MSG_PEEK and decides.  False: the flow is over. */
 bool inspect(struct flow *f);
 
-/* A first word that nobody could place goes on. */
+/* UNSURE_MS is over: forwards a first line of an unknown protocol. */
 void inspect_unsure(struct flow *f);
 
-/* Bytes that the server said, before the client may go on (conversation_waits()). */
+/* Reads the server's answer while the client waits (conversation_reads_server()). */
 bool inspect_answer(struct flow *f);
 
 /* ---- proxy.c ---- */
 
-void proxy_step(struct flow *f);    /* PHASE_ASK of FLOW_HTTP and FLOW_SOCKS */
-void proxy_dialled(struct flow *f); /* the upstream is there, or f->dial_error says why not */
-bool proxy_flush(struct flow *f);   /* the rewritten head goes first; false: not all of it yet */
+void proxy_step(struct flow *f);    /* PHASE_REQUEST of FLOW_HTTP and FLOW_SOCKS */
+void proxy_dialled(struct flow *f); /* the upstream is connected, or f->dial_error is set */
+bool proxy_flush(struct flow *f);   /* sends the rewritten head; false: a part is left */
 
-/* ---- server.c ---- */
+/* ---- dns/server.c ---- */
 
 void dns_server_datagram(struct loop_watch *w, uint32_t events);
 void dns_server_step(struct flow *f); /* FLOW_DNS */
 void dns_server_forget(struct flow *f);
-void dns_server_end(struct gate *g); /* nobody waits for what was asked */
+void dns_server_end(struct gate *g); /* records and cancels every lookup */
 
 /* ---- listener.c ---- */
 
 int listener_open(struct listener *l);   /* l->gate and l->watch are set before; 0 or -errno */
-int listener_accept(struct listener *l); /* -1: nobody, or no descriptor */
+int listener_accept(struct listener *l); /* -1: the queue is empty, or EMFILE */
 
 /* ---- publish.c ---- */
 
 void publish_accept(struct loop_watch *w, uint32_t events); /* of a publisher */
-void publish_socket(struct flow *f, int socket);
+void publish_socket(struct flow *f, int socket);            /* WIRE_SOCKET; -1: none */
 
 #endif

@@ -1,28 +1,31 @@
-/* Should:   give whoever connects to the one who watches the listener.
- * Must not: ask again and again for a descriptor where there is none: the loop would bring the
- *           same news without end.
- * Fails:    by waiting: a call stays in the kernel's queue, and beyond its length is refused. */
+/* A listening socket in the loop, which pauses when the process is out of descriptors.
+ *
+ * Should:   accept connections for the owner of the watch.
+ * Must not: spin: while accept4(2) fails with EMFILE, level-triggered epoll reports the listener
+ *           again at once.
+ * Fails:    closed: a connection waits in the accept queue; when that is full the kernel drops
+ *           SYNs. */
 #include "gate/relay/flow.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define PAUSE_MS 100 /* until it is asked again whether there is a descriptor */
+#define PAUSE_MS 100 /* until accept4(2) is tried again */
 
-static void go_on(struct loop_alarm *a) {
-	struct listener *l = HOLDER(a, struct listener, pause);
+static void resume(struct loop_alarm *a) {
+	struct listener *l = CONTAINER_OF(a, struct listener, pause);
 
-	(void)loop_want(&l->gate->loop, &l->watch, EPOLLIN); /* it is in */
+	(void)loop_want(&l->gate->loop, &l->watch, EPOLLIN); /* it is in the set */
 }
 
 int listener_open(struct listener *l) {
-	l->pause.ring = go_on;
+	l->pause.ring = resume;
 	return loop_add(&l->gate->loop, &l->watch, EPOLLIN);
 }
 
-/* Nobody is there any more, or the one who was is gone: what follows may be well. */
-static bool passes(int error) {
+/* The queue is empty, or the peer has aborted: not a lack of descriptors. */
+static bool is_transient(int error) {
 	return error == EAGAIN || error == ECONNABORTED || error == EINTR;
 }
 
@@ -30,12 +33,12 @@ int listener_accept(struct listener *l) {
 	struct gate *g = l->gate;
 	int fd = accept4(l->watch.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0 && !passes(errno)) {
+	if (fd < 0 && !is_transient(errno)) {
 		splice_release_spares(g);
 		fd = accept4(l->watch.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	}
-	if (fd < 0 && !passes(errno) && loop_alarm_set(&g->loop, &l->pause, PAUSE_MS)) {
-		(void)loop_want(&g->loop, &l->watch, 0); /* it is in */
+	if (fd < 0 && !is_transient(errno) && loop_alarm_set(&g->loop, &l->pause, PAUSE_MS)) {
+		(void)loop_want(&g->loop, &l->watch, 0); /* it is in the set */
 	}
 	return fd;
 }

@@ -1,10 +1,10 @@
-/* Listeners for programs that want a proxy: HTTP and SOCKS, by the same rules.
+/* The gate's HTTP and SOCKS proxies, which apply the same rules as direct connections.
  *
- * Should:   answer in the proxy's words, so that a program can tell a refusal from an
- *           upstream that is away.
- * Must not: pass on what belongs to the proxy alone; serve a second request on a
- *           connection that was dialled for the first one's host.
- * Fails:    closed: 4xx and 5xx, and the SOCKS codes. */
+ * Should:   answer with an HTTP status or a SOCKS reply, so that a program can tell a refusal
+ *           by a rule from an unreachable host.
+ * Must not: forward hop-by-hop and Proxy-* fields; serve a second request on a connection to
+ *           the host of the first.
+ * Fails:    closed: HTTP 4xx and 5xx, SOCKS error codes. */
 #include "gate/relay/flow.h"
 
 #include "base/str.h"
@@ -17,28 +17,28 @@
 
 /* ---- answers ---- */
 
-static void say(struct flow *f, const void *data, size_t len) {
-	/* The socket's queue is empty: it is taken whole, or the client is gone. */
+static void reply(struct flow *f, const void *data, size_t len) {
+	/* The send queue is empty: all of it fits, or the client has closed. */
 	(void)send(f->client.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void say_socks(struct flow *f, enum socks_outcome outcome) {
-	uint8_t reply[SOCKS_REPLY_MAX];
+static void reply_socks(struct flow *f, enum socks_outcome outcome) {
+	uint8_t message[SOCKS_REPLY_MAX];
 
-	say(f, reply, socks_reply(&f->socks, outcome, reply));
+	reply(f, message, socks_reply(&f->socks, outcome, message));
 }
 
-static void say_text(struct flow *f, const char *s) {
-	say(f, s, strlen(s));
+static void reply_text(struct flow *f, const char *s) {
+	reply(f, s, strlen(s));
 }
 
-/* The head of an answer, with a body of one line. */
-static void say_status(struct flow *f, const char *status, const char *why) {
-	say_text(f, "HTTP/1.1 ");
-	say_text(f, status);
-	say_text(f, "\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\ncorral: ");
-	say_text(f, why == NULL ? status : why);
-	say_text(f, "\n");
+/* A response with a body of one line. */
+static void reply_status(struct flow *f, const char *status, const char *why) {
+	reply_text(f, "HTTP/1.1 ");
+	reply_text(f, status);
+	reply_text(f, "\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\ncorral: ");
+	reply_text(f, why == NULL ? status : why);
+	reply_text(f, "\n");
 }
 
 static const char *status_text(int status) {
@@ -54,12 +54,12 @@ static const char *status_text(int status) {
 	}
 }
 
-static void turn_away(struct flow *f, int error, const char *why) {
+static void refuse(struct flow *f, int error, const char *why) {
 	static const struct {
 		int error;
 		const char *status;
 		enum socks_outcome socks;
-	} words[] = {
+	} answers[] = {
 		{EACCES, "403 Forbidden", SOCKS_REFUSED_BY_RULE},
 		{ECONNREFUSED, "502 Bad Gateway", SOCKS_CONNECTION_REFUSED},
 		{EHOSTUNREACH, "502 Bad Gateway", SOCKS_UNREACHABLE},
@@ -69,49 +69,49 @@ static void turn_away(struct flow *f, int error, const char *why) {
 	};
 	size_t i = 0;
 
-	while (words[i].error != error && words[i].error != 0) {
+	while (answers[i].error != error && answers[i].error != 0) {
 		i++;
 	}
 	if (f->kind == FLOW_SOCKS) {
-		say_socks(f, words[i].socks);
+		reply_socks(f, answers[i].socks);
 	} else {
-		say_status(f, words[i].status, why);
+		reply_status(f, answers[i].status, why);
 	}
 	flow_close(f);
 }
 
-static void wait_for_more(struct flow *f, size_t seen) {
-	if (!flow_more(f, seen)) {
+static void wait_or_close(struct flow *f, size_t seen) {
+	if (!flow_wait_for_more(f, seen)) {
 		flow_close(f);
 	}
 }
 
-/* ---- where to ---- */
+/* ---- the destination of a request ---- */
 
-static void judge_ip_asked(struct flow *f) {
+static void connect_ip(struct flow *f) {
 	struct net_verdict v = upstream_judge(f);
 
 	f->by_address = true;
-	/* As a direct connection: a request has to name the host that the address was given for. */
+	/* As for a direct connection: an address that is allowed by name needs that name as the
+	 * Host. */
 	if (v.allowed && f->by_name && !f->connects) {
-		v = (struct net_verdict){
-			.rule = f->rule,
-			.why = "the request names an address in the place of a host"};
+		v = (struct net_verdict){.rule = f->rule,
+					 .why = "the request names an address, not a host name"};
 	}
 	if (!v.allowed) {
 		(void)flow_record(f, NET_OP_PROXY, NET_DENIED, &v);
-		turn_away(f, EACCES, v.why);
+		refuse(f, EACCES, v.why);
 		return;
 	}
 	denied_names_vet(f);
 }
 
-static void judge_asked(struct flow *f, const struct hostname *host, uint16_t port) {
+static void connect_host(struct flow *f, const struct hostname *host, uint16_t port) {
 	f->port = port;
-	(void)loop_want(&f->gate->loop, &f->client, 0); /* it is in */
+	(void)loop_want(&f->gate->loop, &f->client, 0); /* it is in the set */
 	if (host->kind == HOST_IP) {
 		f->ip = host->ip;
-		judge_ip_asked(f);
+		connect_ip(f);
 		return;
 	}
 	memset(&f->ip, 0, sizeof f->ip);
@@ -119,7 +119,7 @@ static void judge_asked(struct flow *f, const struct hostname *host, uint16_t po
 	struct net_verdict v = judge_name(f->gate->net, f->name, port);
 	if (!v.allowed) {
 		(void)flow_record(f, NET_OP_PROXY, NET_DENIED, &v);
-		turn_away(f, EACCES, v.why);
+		refuse(f, EACCES, v.why);
 		return;
 	}
 	f->by_name = true;
@@ -139,8 +139,8 @@ static size_t stash_take(struct gate *g) {
 	return 0;
 }
 
-/* The head goes to the host in another form, and the connection serves this request alone. */
-static bool keep_head(struct flow *f, const uint8_t *data, const struct http_head *head) {
+/* Rewrites the head for the origin server; the connection serves this request only. */
+static bool rewrite_head(struct flow *f, const uint8_t *data, const struct http_head *head) {
 	f->stash = stash_take(f->gate);
 	if (f->stash == 0) {
 		return false;
@@ -151,27 +151,29 @@ static bool keep_head(struct flow *f, const uint8_t *data, const struct http_hea
 	return f->stash_len > 0;
 }
 
-static void http_asked(struct flow *f, const uint8_t *data, const struct http_head *head) {
+static void http_request(struct flow *f, const uint8_t *data, const struct http_head *head) {
 	uint16_t port = head->port != 0 ? head->port : 80;
 
 	if (head->form != HTTP_ABSOLUTE && head->form != HTTP_AUTHORITY) {
-		say_status(f, status_text(400),
-			   "this is a proxy: the request has to name its host");
+		reply_status(
+			f, status_text(400),
+			"this is a proxy: the request target must be an http URL or HOST:PORT");
 		flow_close(f);
 		return;
 	}
 	f->connects = head->connect;
-	if (!head->connect && !keep_head(f, data, head)) {
-		say_status(f, "503 Service Unavailable", "the proxy cannot take this request");
+	if (!head->connect && !rewrite_head(f, data, head)) {
+		reply_status(f, "503 Service Unavailable",
+			     "the proxy is busy, or the request head is too long");
 		flow_close(f);
 		return;
 	}
-	/* The head was read; what follows is the body, or the tunnel's. */
+	/* Remove the head from the queue; the body or the tunnel's bytes follow. */
 	if (recv(f->client.fd, f->gate->scratch, head->len, MSG_DONTWAIT) != (ssize_t)head->len) {
 		flow_reset(f);
 		return;
 	}
-	judge_asked(f, &head->host, port);
+	connect_host(f, &head->host, port);
 }
 
 static void http_step(struct flow *f, const uint8_t *data, size_t len) {
@@ -182,19 +184,19 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 	switch (http_head_read(data, len, &head, &status, &why)) {
 	case SNIFF_MORE:
 		if (len < HTTP_HEAD_MAX) {
-			wait_for_more(f, len);
+			wait_or_close(f, len);
 			return;
 		}
 		status = 431;
-		why = "the request's head is too long";
+		why = "the request head is too long";
 		break;
 	case SNIFF_DONE:
-		http_asked(f, data, &head);
+		http_request(f, data, &head);
 		return;
 	case SNIFF_BAD:
 		break;
 	}
-	say_status(f, status_text(status), why);
+	reply_status(f, status_text(status), why);
 	flow_close(f);
 }
 
@@ -202,26 +204,26 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 
 static void socks_step(struct flow *f, const uint8_t *data, size_t len) {
 	size_t used = 0;
-	enum sniff said = socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used);
+	enum sniff result = socks_read(&f->socks, data, len < SOCKS_MAX ? len : SOCKS_MAX, &used);
 
 	if (used > 0 && recv(f->client.fd, f->gate->scratch, used, MSG_DONTWAIT) != (ssize_t)used) {
 		flow_reset(f);
 		return;
 	}
 	if (f->socks.answer_len > 0) {
-		say(f, f->socks.answer, f->socks.answer_len);
+		reply(f, f->socks.answer, f->socks.answer_len);
 	}
-	if (said == SNIFF_BAD) {
+	if (result == SNIFF_BAD) {
 		flow_close(f);
-	} else if (said == SNIFF_DONE) {
+	} else if (result == SNIFF_DONE) {
 		f->connects = true;
-		judge_asked(f, &f->socks.host, f->socks.port);
+		connect_host(f, &f->socks.host, f->socks.port);
 	} else {
-		wait_for_more(f, len - used);
+		wait_or_close(f, len - used);
 	}
 }
 
-/* ---- the flow's ---- */
+/* ---- called by the flow ---- */
 
 void proxy_step(struct flow *f) {
 	const uint8_t *data = f->gate->scratch;
@@ -244,14 +246,14 @@ void proxy_step(struct flow *f) {
 
 void proxy_dialled(struct flow *f) {
 	if (f->dial_error != 0) {
-		turn_away(f, f->dial_error, "the host cannot be reached");
+		refuse(f, f->dial_error, "cannot connect to the host");
 		return;
 	}
-	flow_low(f, 1);
+	flow_low_water(f, 1);
 	if (f->kind == FLOW_SOCKS) {
-		say_socks(f, SOCKS_GRANTED);
+		reply_socks(f, SOCKS_GRANTED);
 	} else if (f->connects) {
-		say_text(f, "HTTP/1.1 200 Connection established\r\n\r\n");
+		reply_text(f, "HTTP/1.1 200 Connection established\r\n\r\n");
 	}
 	flow_open(f);
 }
@@ -266,7 +268,7 @@ bool proxy_flush(struct flow *f) {
 		f->stash_at += (size_t)n;
 	}
 	if (f->stash_at < f->stash_len) {
-		return false; /* a server that is gone says so by its own event */
+		return false; /* an error arrives as an event of the server's socket */
 	}
 	f->gate->stash_used[f->stash - 1] = false;
 	f->stash = 0;

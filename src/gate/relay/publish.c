@@ -1,9 +1,10 @@
-/* From the host to a server inside: --publish.
+/* --publish: connections from the host to a server in the sandbox.
  *
- * Should:   give every connection to the published port to whoever listens inside.
- * Must not: make the socket for it here: it would reach the host's loopback, and without a
- *           network namespace whoever listens there; the broker knows the run's own servers.
- * Fails:    closed: where nobody listens inside the connection is reset. */
+ * Should:   forward every connection to the published port to the sandbox's listener.
+ * Must not: make the server socket in the gate: it would be in the host's network namespace, and
+ *           without namespaces reach any listener there.  The broker makes it in the sandbox,
+ *           or connects it to a listener of the run.
+ * Fails:    closed: without a listener in the sandbox the connection is reset. */
 #include "gate/sockaddr.h"
 #include "gate/relay/flow.h"
 
@@ -11,11 +12,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define ACCEPTED 16 /* of one turn */
+#define ACCEPTED 16 /* in one turn of the loop */
 
 static const struct ip loopback6 = {{[15] = 1}};
 
-static void ask_inside(struct flow *f) {
+static void request_socket(struct flow *f) {
 	const struct wire w = {
 		.kind = f->gate->host_loopback ? WIRE_WANT_SERVER : WIRE_WANT_SOCKET,
 		.id = flow_ticket(f),
@@ -28,26 +29,26 @@ static void ask_inside(struct flow *f) {
 	}
 }
 
-/* A server that listens on ::1 alone is found the second time. */
-static void not_there(struct flow *f) {
+/* No listener on 127.0.0.1: tries ::1. */
+static void try_ipv6(struct flow *f) {
 	if (ip_is4(&f->ip)) {
 		f->ip = loopback6;
-		f->phase = PHASE_ASK;
-		ask_inside(f);
+		f->phase = PHASE_REQUEST;
+		request_socket(f);
 		return;
 	}
 	flow_reset(f);
 }
 
-static void inward_ready(struct loop_watch *w, uint32_t events) {
-	struct flow *f = HOLDER(w, struct flow, server);
+static void server_connected(struct loop_watch *w, uint32_t events) {
+	struct flow *f = CONTAINER_OF(w, struct flow, server);
 	int error = EIO;
 	socklen_t len = sizeof error;
 	(void)events;
 
 	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
 		loop_close(&f->gate->loop, w);
-		not_there(f);
+		try_ipv6(f);
 		return;
 	}
 	flow_reached(f);
@@ -64,28 +65,28 @@ static int connect_inside(int fd, const struct flow *f) {
 void publish_socket(struct flow *f, int socket) {
 	auto_fd fd = socket;
 
-	if (f->phase != PHASE_ASK) {
+	if (f->phase != PHASE_REQUEST) {
 		return;
 	}
 	if (fd < 0 && !f->gate->host_loopback) {
 		flow_reset(f);
 		return;
 	}
-	/* On a shared loopback the broker has connected it, to a server of the run. */
+	/* On the host's loopback the broker has connected it to a listener of the run. */
 	if (fd < 0 ||
 	    (!f->gate->host_loopback && connect_inside(fd, f) != 0 && errno != EINPROGRESS)) {
-		not_there(f);
+		try_ipv6(f);
 		return;
 	}
 	f->phase = PHASE_DIAL;
-	f->server = (struct loop_watch){.fd = take_fd(&fd), .ready = inward_ready};
+	f->server = (struct loop_watch){.fd = take_fd(&fd), .ready = server_connected};
 	if (loop_add(&f->gate->loop, &f->server, EPOLLOUT) != 0) {
 		flow_reset(f);
 	}
 }
 
 static void begin(struct publisher *p, int fd) {
-	struct flow *f = flow_new(p->listener.gate, FLOW_INWARD);
+	struct flow *f = flow_new(p->listener.gate, FLOW_PUBLISH);
 	const struct net_verdict v = {.allowed = true};
 	auto_fd client = fd;
 
@@ -98,11 +99,11 @@ static void begin(struct publisher *p, int fd) {
 	f->client.fd = take_fd(&client);
 	flow_tune(f->client.fd, true);
 	f->entry = flow_record(f, NET_OP_PUBLISH, NET_ALLOWED, &v);
-	ask_inside(f);
+	request_socket(f);
 }
 
 void publish_accept(struct loop_watch *w, uint32_t events) {
-	struct publisher *p = HOLDER(w, struct publisher, listener.watch);
+	struct publisher *p = CONTAINER_OF(w, struct publisher, listener.watch);
 	(void)events;
 
 	for (int i = 0; i < ACCEPTED; i++) {

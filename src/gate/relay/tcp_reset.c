@@ -1,10 +1,13 @@
-/* How a caller that is held is refused: with the packet that a host answers with where nobody
- * listens.
+/* Refuses a pending connect(2) with a TCP RST, as a host does for a closed port.
  *
- * Should:   know the number of the caller's first packet, which the answer has to name.
- * Must not: rely on it: where the kernel gave no raw socket, or the packet was not heard, the
- *           caller is told in another way (pending.c).
- * Fails:    by telling nothing. */
+ * The program's socket is in SYN-SENT (pending.c) and accepts a RST only if it acknowledges its
+ * SYN: ack = sequence number + 1 (RFC 9293, 3.10.7.3).  A raw socket, made by pid 1 in the
+ * sandbox's network namespace, receives a copy of that SYN and sends the RST.
+ *
+ * Should:   record the sequence number of each SYN to the pending listener.
+ * Must not: rely on it: without a raw socket, or if the SYN was not received, pending.c
+ *           establishes the connection and resets it instead.
+ * Fails:    closed: tcp_reset_send() returns false and nothing is sent. */
 #include "gate/relay/flow.h"
 
 #include "gate/sockaddr.h"
@@ -12,10 +15,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#define PACKETS 64 /* those of others, sent again while they wait */
+#define PACKETS 64 /* read at once; most are retransmitted SYNs of other flows */
 
-/* Behind the head, which comes with the packets of IPv4 alone; NULL: it is not whole. */
-static const uint8_t *segment(const uint8_t *packet, size_t len, int which) {
+/* The TCP header: a raw socket delivers the IP header for IPv4 only; NULL: truncated. */
+static const uint8_t *tcp_header(const uint8_t *packet, size_t len, int which) {
 	size_t head = which == 0 && len > 0 ? (size_t)(packet[0] & 0xf) * 4 : 0;
 
 	return len >= head + sizeof(struct tcphdr) ? packet + head : NULL;
@@ -25,10 +28,10 @@ void tcp_reset_record_syn(struct flow *f) {
 	int which = ip_is4(&f->ip) ? 0 : 1;
 	uint8_t packet[128];
 
-	/* The newest: an older one is of somebody who had this port before. */
-	for (int i = 0; i < PACKETS && f->gate->ear[which] >= 0; i++) {
-		ssize_t n = recv(f->gate->ear[which], packet, sizeof packet, MSG_DONTWAIT);
-		const uint8_t *at = n < 0 ? NULL : segment(packet, (size_t)n, which);
+	/* The last match: an older one belongs to a previous connection from this port. */
+	for (int i = 0; i < PACKETS && f->gate->syn_socket[which] >= 0; i++) {
+		ssize_t n = recv(f->gate->syn_socket[which], packet, sizeof packet, MSG_DONTWAIT);
+		const uint8_t *at = n < 0 ? NULL : tcp_header(packet, (size_t)n, which);
 		struct tcphdr t;
 		if (n < 0) {
 			return;
@@ -37,14 +40,14 @@ void tcp_reset_record_syn(struct flow *f) {
 			continue;
 		}
 		memcpy(&t, at, sizeof t);
-		if (ntohs(t.source) == f->own_port) {
-			f->heard = true;
-			f->first = ntohl(t.seq);
+		if (ntohs(t.source) == f->client_port) {
+			f->syn_seen = true;
+			f->syn_seq = ntohl(t.seq);
 		}
 	}
 }
 
-/* ---- the answer ---- */
+/* ---- the RST ---- */
 
 static uint32_t sum(const void *bytes, size_t len, uint32_t before) {
 	const uint8_t *b = bytes;
@@ -55,7 +58,7 @@ static uint32_t sum(const void *bytes, size_t len, uint32_t before) {
 	return before;
 }
 
-/* RFC 1071, over the addresses as well (RFC 9293 3.1). */
+/* RFC 1071, with the pseudo-header of RFC 9293, 3.1. */
 static uint16_t checksum(const struct ip *from, const struct ip *to, const struct tcphdr *t) {
 	size_t skip = ip_is4(to) ? 12 : 0;
 	uint32_t total = IPPROTO_TCP + sizeof *t;
@@ -73,20 +76,20 @@ bool tcp_reset_send(const struct flow *f) {
 		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}, {{[15] = 1}}};
 	int which = ip_is4(&f->ip) ? 0 : 1;
 	struct tcphdr t = {
-		.source = htons(f->gate->peers->hold[which]),
-		.dest = htons(f->own_port),
-		.ack_seq = htonl(f->first + 1),
+		.source = htons(f->gate->peers->pending[which]),
+		.dest = htons(f->client_port),
+		.ack_seq = htonl(f->syn_seq + 1),
 		.doff = sizeof t / 4,
 		.rst = 1,
 		.ack = 1,
 	};
 	union sockaddr_any to;
-	socklen_t len = address_of(&f->own, 0, &to);
+	socklen_t len = address_of(&f->client_ip, 0, &to);
 
-	if (!f->heard) {
+	if (!f->syn_seen) {
 		return false;
 	}
-	t.check = htons(checksum(&loopback[which], &f->own, &t));
-	return sendto(f->gate->ear[which], &t, sizeof t, MSG_NOSIGNAL | MSG_DONTWAIT, &to.any,
-		      len) == (ssize_t)sizeof t;
+	t.check = htons(checksum(&loopback[which], &f->client_ip, &t));
+	return sendto(f->gate->syn_socket[which], &t, sizeof t, MSG_NOSIGNAL | MSG_DONTWAIT,
+		      &to.any, len) == (ssize_t)sizeof t;
 }

@@ -1,10 +1,11 @@
-/* From a judged destination to a connected socket.
+/* The upstream: judges a destination and connects to it.
  *
- * Should:   dial the address that the program named; beside it, after a moment, another
- *           one of the same name where the program was told already that it is
- *           connected, and cannot try the next one itself.
- * Must not: dial an address that was not judged for this port (G1), or one of this host.
- * Fails:    with the kernel's error, which the program's call gets where it still waits. */
+ * Should:   connect to the program's address; where the program's connect(2) has already
+ *           succeeded, so that it cannot try the next address itself, dial a second address of
+ *           the same name in parallel after DIAL_NEXT_MS.
+ * Must not: connect to an address that was not judged for this port (G1), or to one of this
+ *           host unless a rule lists exactly that address.
+ * Fails:    closed, with the kernel's errno, which a connect(2) that still waits returns. */
 #include "gate/sockaddr.h"
 #include "gate/relay/flow.h"
 #include "gate/local_address.h"
@@ -16,23 +17,27 @@
 
 /* ---- judging ---- */
 
-/* Where nobody knows it may be. */
-static bool is_own(struct gate *g, const struct ip *ip) {
-	struct local_address *known = &g->own[(ip->b[15] ^ ip->b[14] ^ ip->b[7]) % OWN_KNOWN];
+/* An unknown result counts as local. */
+static bool is_local(struct gate *g, const struct ip *ip) {
+	struct local_address *known =
+		&g->local_cache[(ip->b[15] ^ ip->b[14] ^ ip->b[7]) % LOCAL_CACHE];
 
 	if (known->until <= g->loop.now || !ip_same(&known->ip, ip)) {
-		enum local_address_answer told =
-			local_address_check(g->routes, ++g->route_questions, ip);
-		if (told == LOCAL_ADDRESS_UNKNOWN) {
-			return true; /* and nothing is remembered */
+		enum local_address_answer answer =
+			local_address_check(g->route_socket, ++g->route_seq, ip);
+		if (answer == LOCAL_ADDRESS_UNKNOWN) {
+			return true; /* not cached */
 		}
-		*known = (struct local_address){
-			.ip = *ip, .until = g->loop.now + OWN_MS, .own = told == LOCAL_ADDRESS_YES};
+		*known = (struct local_address){.ip = *ip,
+						.until = g->loop.now + LOCAL_CACHE_MS,
+						.is_local = answer == LOCAL_ADDRESS_YES};
 	}
-	return known->own;
+	return known->is_local;
 }
 
-static struct net_verdict judge_way(const struct flow *f, const char *name, const struct ip *ip) {
+/* The name, the address, and whether the name may resolve to it. */
+static struct net_verdict judge_name_and_ip(const struct flow *f, const char *name,
+					    const struct ip *ip) {
 	const struct net_plan *net = f->gate->net;
 	struct net_verdict v = judge_name(net, name, f->port);
 
@@ -41,10 +46,11 @@ static struct net_verdict judge_way(const struct flow *f, const char *name, cons
 	}
 	const struct net_rule *by = v.rule;
 	struct net_verdict listed = judge_ip(net, ip, f->port);
-	v = judge_lead(net, by, ip, f->port);
-	if (v.allowed && !judge_lists(&listed) && is_own(f->gate, ip)) {
-		return (struct net_verdict){
-			.rule = by, .own = true, .why = "the name leads to this host itself"};
+	v = judge_target(net, by, ip, f->port);
+	if (v.allowed && !judge_is_single_address(&listed) && is_local(f->gate, ip)) {
+		return (struct net_verdict){.rule = by,
+					    .own = true,
+					    .why = "the name resolves to an address of this host"};
 	}
 	v.rule = v.allowed ? by : v.rule;
 	return v;
@@ -58,15 +64,15 @@ static void set_name(struct flow *f, const char *name) {
 	f->name[len] = '\0';
 }
 
-/* The first name of the address by which it may be reached, or the refusal of one. */
+/* The names that the address was resolved from: the first that is allowed, or a refusal. */
 static struct net_verdict judge_names(struct flow *f) {
-	struct net_verdict last = {.why = "no name that is allowed was resolved to this address, "
-					  "and no rule lists it"};
+	struct net_verdict last = {.why = "no rule lists this address, and no allowed name was "
+					  "resolved to it"};
 	size_t at = 0;
 
-	for (const char *name; (name = dns_names_next(&f->gate->given, &f->ip, &at)) != NULL;) {
-		const struct net_rule *deny = dns_names_deny(&f->gate->given, at, f->port);
-		last = deny == NULL ? judge_way(f, name, &f->ip)
+	for (const char *name; (name = dns_names_next(&f->gate->names, &f->ip, &at)) != NULL;) {
+		const struct net_rule *deny = dns_names_deny(&f->gate->names, at, f->port);
+		last = deny == NULL ? judge_name_and_ip(f, name, &f->ip)
 				    : (struct net_verdict){.rule = deny, .why = judge_denied_alias};
 		set_name(f, name);
 		if (last.allowed) {
@@ -76,7 +82,7 @@ static struct net_verdict judge_names(struct flow *f) {
 	at = 0;
 	for (const char *name;
 	     (name = resolver_hosts_name(f->gate->resolver, &f->ip, &at)) != NULL;) {
-		struct net_verdict v = judge_way(f, name, &f->ip);
+		struct net_verdict v = judge_name_and_ip(f, name, &f->ip);
 		if (v.allowed || f->name[0] == '\0') {
 			last = v;
 			set_name(f, name);
@@ -91,10 +97,10 @@ static struct net_verdict judge_names(struct flow *f) {
 struct net_verdict upstream_judge(struct flow *f) {
 	struct net_verdict v = judge_ip(f->gate->net, &f->ip, f->port);
 
-	/* Who allows a network means the others in it; asked now, because addresses come and go. */
-	if (v.allowed && !judge_lists(&v) && is_own(f->gate, &f->ip)) {
+	/* A rule for a network does not include this host; checked now: addresses change. */
+	if (v.allowed && !judge_is_single_address(&v) && is_local(f->gate, &f->ip)) {
 		v = (struct net_verdict){
-			.rule = v.rule, .own = true, .why = "the address is this host's own"};
+			.rule = v.rule, .own = true, .why = "the address belongs to this host"};
 	}
 	if (!v.allowed && v.rule == NULL) {
 		v = judge_names(f);
@@ -119,8 +125,8 @@ void upstream_open(struct flow *f) {
 static void dial_ready(struct loop_watch *w, uint32_t events);
 static void other_ready(struct loop_watch *w, uint32_t events);
 
-/* 0: connected; EINPROGRESS; or the error. */
-static int start(const struct ip *ip, uint16_t port, int *ret) {
+/* 0: connected; EINPROGRESS; or another errno. */
+static int start_connect(const struct ip *ip, uint16_t port, int *ret) {
 	union sockaddr_any a;
 	socklen_t len = address_of(ip, port, &a);
 
@@ -128,7 +134,7 @@ static int start(const struct ip *ip, uint16_t port, int *ret) {
 	if (*ret < 0) {
 		return errno == EMFILE || errno == ENFILE ? ENOBUFS : errno;
 	}
-	/* Near by it is there before the second question; elsewhere the answer is EALREADY. */
+	/* The second call returns 0 if a near host has answered already, otherwise EALREADY. */
 	if (connect(*ret, &a.any, len) == 0 || connect(*ret, &a.any, len) == 0) {
 		return 0;
 	}
@@ -142,24 +148,25 @@ static void drop_dial(struct flow *f, struct loop_watch *w) {
 	loop_close(&f->gate->loop, w);
 }
 
-static void name_found(struct resolver_wait *w, const struct names_found *found);
+static void name_found(struct resolver_wait *w, const struct resolved *found);
 
-/* The name that a proxy was asked for went to a name server, and nobody is left to dial for: it is
- * recorded as looked up.  Other look-ups are of names that a record has, or a rule. */
-static void note_asked(const struct flow *f) {
-	struct flow asked = {.gate = f->gate};
+/* The flow ends while the name of a proxy request is being resolved: a name server has received the
+ * name, so the look-up is recorded.  Other look-ups are for names that are recorded already, or for
+ * names of rules. */
+static void record_lookup(const struct flow *f) {
+	struct flow resolve = {.gate = f->gate};
 	const struct net_verdict v = {.allowed = true, .rule = f->rule};
 
-	memcpy(asked.name, f->name, sizeof asked.name);
-	(void)flow_record(&asked, NET_OP_RESOLVE, NET_ALLOWED, &v);
+	memcpy(resolve.name, f->name, sizeof resolve.name);
+	(void)flow_record(&resolve, NET_OP_RESOLVE, NET_ALLOWED, &v);
 }
 
 void upstream_end(struct flow *f) {
 	if (f->lookup.waiting && f->lookup.found == name_found) {
-		note_asked(f);
+		record_lookup(f);
 	}
 	if (f->lookup.waiting) {
-		resolver_forget(f->gate->resolver, &f->lookup);
+		resolver_cancel(f->gate->resolver, &f->lookup);
 	}
 	drop_dial(f, &f->other);
 }
@@ -172,21 +179,21 @@ static const char *why_failed(int error) {
 		return "the host did not answer";
 	case ENETUNREACH:
 	case EHOSTUNREACH:
-		return "there is no way to the host from here";
+		return "this host has no route to it";
 	default:
 		return "the host could not be reached";
 	}
 }
 
-static void fail(struct flow *f, int error) {
+static void fail_dial(struct flow *f, int error) {
 	const struct net_verdict v = {.rule = f->rule, .why = why_failed(error)};
 
 	(void)flow_record(f, NET_OP_CONNECT, NET_FAILED, &v);
 	f->dial_error = error;
 	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
 		proxy_dialled(f);
-	} else if (f->held) {
-		pending_meet(f);
+	} else if (f->pending) {
+		pending_complete(f);
 	} else {
 		flow_fail(f, error);
 	}
@@ -198,38 +205,39 @@ static void dialled(struct flow *f) {
 	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
 		loop_alarm_clear(&f->gate->loop, &f->alarm);
 		proxy_dialled(f);
-	} else if (f->held) {
-		pending_meet(f);
+	} else if (f->pending) {
+		pending_complete(f);
 	} else if (f->caller < 0 || client_socket_attach(f)) {
 		flow_open(f);
 	}
 }
 
-/* ---- another address of the name ---- */
+/* ---- a second address of the name ---- */
 
-static const struct ip *usable(const struct flow *f, const struct dns_answer *a) {
+static const struct ip *allowed_other(const struct flow *f, const struct dns_answer *a) {
 	if (!judge_aliases(f->gate->net, f->rule, a, f->port).allowed) {
 		return NULL;
 	}
 	for (size_t i = 0; i < a->nips; i++) {
-		if (!ip_same(&a->ips[i], &f->ip) && judge_way(f, f->name, &a->ips[i]).allowed) {
+		if (!ip_same(&a->ips[i], &f->ip) &&
+		    judge_name_and_ip(f, f->name, &a->ips[i]).allowed) {
 			return &a->ips[i];
 		}
 	}
 	return NULL;
 }
 
-static void other_found(struct resolver_wait *w, const struct names_found *found) {
-	struct flow *f = HOLDER(w, struct flow, lookup);
+static void other_found(struct resolver_wait *w, const struct resolved *found) {
+	struct flow *f = CONTAINER_OF(w, struct flow, lookup);
 	const struct dns_answer *first = ip_is4(&f->ip) ? &found->v6 : &found->v4;
 	const struct dns_answer *second = ip_is4(&f->ip) ? &found->v4 : &found->v6;
-	const struct ip *ip = usable(f, first);
+	const struct ip *ip = allowed_other(f, first);
 
-	ip = ip != NULL ? ip : usable(f, second);
+	ip = ip != NULL ? ip : allowed_other(f, second);
 	if (ip == NULL) {
 		return;
 	}
-	int error = start(ip, f->port, &f->other.fd);
+	int error = start_connect(ip, f->port, &f->other.fd);
 	if (error == 0 || error == EINPROGRESS) {
 		f->other.ready = other_ready;
 		error = loop_add(&f->gate->loop, &f->other, EPOLLOUT);
@@ -239,33 +247,33 @@ static void other_found(struct resolver_wait *w, const struct names_found *found
 	}
 }
 
-/* The program believes to be connected. */
+/* The program's connect(2) has succeeded: it will not try another address itself. */
 static bool may_try_other(const struct flow *f) {
 	return !f->tried_other && f->by_name && f->client.fd >= 0;
 }
 
-/* True when there is one to wait for. */
+/* True: a look-up or a second connect(2) is in progress. */
 static bool try_other(struct flow *f) {
 	if (!may_try_other(f)) {
 		return f->other.fd >= 0 || f->lookup.waiting;
 	}
 	f->tried_other = true;
 	f->lookup.found = other_found;
-	resolver_ask(f->gate->resolver, f->name, &f->lookup);
+	resolver_lookup(f->gate->resolver, f->name, &f->lookup);
 	return f->other.fd >= 0 || f->lookup.waiting;
 }
 
-/* ---- how it goes on ---- */
+/* ---- connecting ---- */
 
 static void set_alarm(struct flow *f) {
-	bool held = f->caller >= 0 && !flow_waits(f);
-	int ms = held ? HOLD_MS : may_try_other(f) ? DIAL_NEXT_MS : DIAL_MS;
+	bool unanswered = f->caller >= 0 && !flow_waits(f);
+	int ms = unanswered ? ANSWER_MS : may_try_other(f) ? DIAL_NEXT_MS : DIAL_MS;
 
 	(void)loop_alarm_set(&f->gate->loop, &f->alarm, ms);
 }
 
-/* For the upstream; the caller need not, here. */
-static void wait(struct flow *f) {
+/* connect(2) is in progress: the caller's socket becomes pending where that is possible. */
+static void await_upstream(struct flow *f) {
 	if (!pending_possible(f) || pending_begin(f)) {
 		set_alarm(f);
 	}
@@ -273,10 +281,10 @@ static void wait(struct flow *f) {
 
 void upstream_connect(struct flow *f) {
 	f->phase = PHASE_DIAL;
-	int error = start(&f->ip, f->port, &f->server.fd);
+	int error = start_connect(&f->ip, f->port, &f->server.fd);
 	if (error == ENOBUFS) {
 		splice_release_spares(f->gate);
-		error = start(&f->ip, f->port, &f->server.fd);
+		error = start_connect(&f->ip, f->port, &f->server.fd);
 	}
 	if (error == 0 || error == EINPROGRESS) {
 		f->server.ready = dial_ready;
@@ -286,10 +294,10 @@ void upstream_connect(struct flow *f) {
 	if (error == 0) {
 		dialled(f);
 	} else if (error == EINPROGRESS) {
-		wait(f);
+		await_upstream(f);
 	} else {
 		drop_fd(&f->server.fd);
-		fail(f, error);
+		fail_dial(f, error);
 	}
 }
 
@@ -305,10 +313,10 @@ void upstream_timeout(struct flow *f) {
 		set_alarm(f);
 		return;
 	}
-	fail(f, ETIMEDOUT);
+	fail_dial(f, ETIMEDOUT);
 }
 
-static int error_of(int fd) {
+static int socket_error(int fd) {
 	int error = EIO;
 	socklen_t len = sizeof error;
 
@@ -316,8 +324,8 @@ static int error_of(int fd) {
 }
 
 static void dial_ready(struct loop_watch *w, uint32_t events) {
-	struct flow *f = HOLDER(w, struct flow, server);
-	int error = error_of(w->fd);
+	struct flow *f = CONTAINER_OF(w, struct flow, server);
+	int error = socket_error(w->fd);
 	(void)events;
 
 	if (error == 0) {
@@ -326,19 +334,19 @@ static void dial_ready(struct loop_watch *w, uint32_t events) {
 	}
 	drop_dial(f, w);
 	if (!try_other(f)) {
-		fail(f, error);
+		fail_dial(f, error);
 	}
 }
 
 static void other_ready(struct loop_watch *w, uint32_t events) {
-	struct flow *f = HOLDER(w, struct flow, other);
-	int error = error_of(w->fd);
+	struct flow *f = CONTAINER_OF(w, struct flow, other);
+	int error = socket_error(w->fd);
 	(void)events;
 
 	if (error != 0) {
 		drop_dial(f, w);
 		if (f->server.fd < 0) {
-			fail(f, error);
+			fail_dial(f, error);
 		}
 		return;
 	}
@@ -348,10 +356,10 @@ static void other_ready(struct loop_watch *w, uint32_t events) {
 	dialled(f);
 }
 
-/* ---- by name ---- */
+/* ---- by name: a proxy request ---- */
 
-static void name_found(struct resolver_wait *w, const struct names_found *found) {
-	struct flow *f = HOLDER(w, struct flow, lookup);
+static void name_found(struct resolver_wait *w, const struct resolved *found) {
+	struct flow *f = CONTAINER_OF(w, struct flow, lookup);
 	const struct dns_answer *const both[] = {&found->v4, &found->v6};
 	struct net_verdict last = {.rule = f->rule, .why = "the name does not resolve"};
 
@@ -359,7 +367,7 @@ static void name_found(struct resolver_wait *w, const struct names_found *found)
 		struct net_verdict alias = judge_aliases(f->gate->net, f->rule, both[i], f->port);
 		last = alias.allowed ? last : alias;
 		for (size_t j = 0; alias.allowed && j < both[i]->nips; j++) {
-			last = judge_way(f, f->name, &both[i]->ips[j]);
+			last = judge_name_and_ip(f, f->name, &both[i]->ips[j]);
 			f->ip = both[i]->ips[j];
 			if (last.allowed) {
 				f->rule = last.rule;
@@ -378,5 +386,5 @@ static void name_found(struct resolver_wait *w, const struct names_found *found)
 void upstream_connect_name(struct flow *f) {
 	f->phase = PHASE_DIAL;
 	f->lookup.found = name_found;
-	resolver_ask(f->gate->resolver, f->name, &f->lookup);
+	resolver_lookup(f->gate->resolver, f->name, &f->lookup);
 }

@@ -1,6 +1,6 @@
-/* What the gate has to decide, and getpeername(2), which should not tell of it.
+/* Forwards connect(2) to the gate, and returns the original destination from getpeername(2).
  *
- * Should:   hand over the caller's own socket with a copy of its address (K2).
+ * Should:   send the gate the caller's own socket with a copy of its address (K2).
  * Must not: leave a connection that leads outside to the kernel where there is no
  *           network namespace: there the broker is the protection.  Where there is one
  *           the kernel may have everything else: nothing in it leads anywhere.
@@ -201,7 +201,7 @@ static bool is_relay(const struct broker *b, const struct socket_address *peer, 
 	*ret_which = IN6_IS_ADDR_V4MAPPED(&at) ? 0 : 1;
 	uint16_t port = ntohs(peer->in4.sin_port);
 	return port != 0 && socket_address_is_loopback(&at) &&
-	       (port == b->peers->relay[*ret_which] || port == b->peers->hold[*ret_which]);
+	       (port == b->peers->relay[*ret_which] || port == b->peers->pending[*ret_which]);
 }
 
 static void fill(struct socket_address *a, const uint8_t ip[16], uint16_t port) {
@@ -314,7 +314,7 @@ static void take_answer(struct broker *b, const struct wire *w) {
 		return;
 	}
 	long answer = w->flags >= 0 && w->flags <= ERRNO_MAX ? -w->flags : -ECONNREFUSED;
-	if (w->flags == WIRE_GO_ON && !plan_lacks_namespaces(b->plan)) {
+	if (w->flags == WIRE_CONTINUE && !plan_lacks_namespaces(b->plan)) {
 		answer = go_on(&c, &call);
 	}
 	if (answer != CALL_ANSWERED) {

@@ -91,21 +91,21 @@ static void add_addresses(void) {
 /* Connections that may wait there for the gate, which takes each at once. */
 #define BACKLOG 4096
 
-/* Every packet is dropped: whoever connects there waits, and is not refused (gate/relay/pending.c).
- */
-static int make_deaf(int fd) {
-	struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
-	const struct sock_fprog filter = {.len = 1, .filter = &nothing};
+/* A socket filter drops every SYN: a connect(2) to this listener stays in SYN-SENT
+ * (gate/relay/pending.c). */
+static int drop_syns(int fd) {
+	struct sock_filter drop = {.code = BPF_RET | BPF_K, .k = 0};
+	const struct sock_fprog filter = {.len = 1, .filter = &drop};
 	const int on = 1;
 
-	/* The port is shared with the sockets that come from it to meet those that wait. */
+	/* The sockets of a simultaneous open are bound to the same port. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
 		return -1;
 	}
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-static int make_relay(int family, bool deaf) {
+static int make_listener(int family, bool pending) {
 	struct sockaddr_in in4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
 	const struct sockaddr *at =
@@ -113,7 +113,7 @@ static int make_relay(int family, bool deaf) {
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || (deaf && make_deaf(fd) != 0) ||
+	if (fd < 0 || (pending && drop_syns(fd) != 0) ||
 	    syscall(SYS_bind, fd, at, family == AF_INET ? sizeof in4 : sizeof in6) != 0 ||
 	    syscall(SYS_listen, fd, BACKLOG) != 0) {
 		return -1;
@@ -140,21 +140,22 @@ static int port_of(int fd) {
 	return getsockname(fd, (struct sockaddr *)&at, &len) == 0 ? ntohs(at.sin6_port) : -1;
 }
 
-/* The first packet of each call to a port: while the capability for it is there.  A comfort:
- * without it an upstream that refuses late is told as a reset. */
-static int make_ear(int family, int port) {
-	/* IPv4's packets come with their head, IPv6's without. */
-	struct sock_filter first[] = {
+/* A raw socket that receives the SYNs to a port (gate/relay/tcp_reset.c), made while CAP_NET_RAW is
+ * there.  Optional: without it a late refusal of the upstream arrives as an established connection
+ * and a reset, instead of ECONNREFUSED. */
+static int make_syn_socket(int family, int port) {
+	/* A raw socket delivers the IP header for IPv4 only. */
+	struct sock_filter syns[] = {
 		family == AF_INET ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
 				  : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, offsetof(struct tcphdr, dest)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)port, 0, 3),
-		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13), /* its flags */
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13), /* the TCP flags */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TH_SYN, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, 128),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
-	const struct sock_fprog filter = {.len = ARRAY_LEN(first), .filter = first};
+	const struct sock_fprog filter = {.len = ARRAY_LEN(syns), .filter = syns};
 	auto_fd fd = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 
 	if (fd < 0 || port < 0 ||
@@ -164,7 +165,7 @@ static int make_ear(int family, int port) {
 	return take_fd(&fd);
 }
 
-/* Those that are there, in their order, and which they are. */
+/* WIRE_SOCKETS with the sockets that could be made. */
 static int send_sockets(int gate, const int made[WIRE_SOCKET_COUNT]) {
 	struct wire w = {.kind = WIRE_SOCKETS};
 	int fds[WIRE_FDS];
@@ -184,12 +185,13 @@ static int connect_gate(struct kit *k, struct err *e) {
 	/* What the host uses for long ways paces every packet, and this one is short. */
 	set(CONGESTION, "reno");
 	auto_fd resolver = make_resolver();
-	auto_fd relay = make_relay(AF_INET, false), hold = make_relay(AF_INET, true);
+	auto_fd relay = make_listener(AF_INET, false), pending = make_listener(AF_INET, true);
 	/* A kernel without IPv6 has no sockets for it either. */
-	auto_fd relay6 = make_relay(AF_INET6, false), hold6 = make_relay(AF_INET6, true);
-	auto_fd ear = make_ear(AF_INET, port_of(hold)), ear6 = make_ear(AF_INET6, port_of(hold6));
-	const int made[] = {resolver, relay, relay6, hold, hold6, ear, ear6};
-	if (resolver < 0 || relay < 0 || hold < 0) {
+	auto_fd relay6 = make_listener(AF_INET6, false), pending6 = make_listener(AF_INET6, true);
+	auto_fd syn = make_syn_socket(AF_INET, port_of(pending)),
+		syn6 = make_syn_socket(AF_INET6, port_of(pending6));
+	const int made[] = {resolver, relay, relay6, pending, pending6, syn, syn6};
+	if (resolver < 0 || relay < 0 || pending < 0) {
 		return err_sys(e, "network", "cannot make the sockets that lead to the gate");
 	}
 	return send_sockets(k->gate_fd, made) == 0
