@@ -1,8 +1,10 @@
-/* Should:   read what a hostile program asks and what a server answers; write both.
- * Must not: allocate, follow a pointer that does not lead backwards, or take a label with a dot
- *           in it for two.
- * Fails:    closed: a question that is not exactly one gets an error, an answer that is not
- *           whole is a failure of the server. */
+/* Parser and writer of DNS messages.
+ *
+ * Should:   read queries of hostile programs and responses of hostile servers; write both.
+ * Must not: allocate, follow a compression pointer that does not point backwards, or take a label
+ *           that contains a dot for two labels.
+ * Fails:    closed: a query with other than one question gets an error code, a truncated
+ *           response is SERVFAIL. */
 #include "net/dns.h"
 
 #include "base/auto.h"
@@ -10,10 +12,10 @@
 #include <string.h>
 
 #define HEADER 12
-#define OPT_LEN 11    /* with no option in it */
-#define RECORD_LEN 10 /* between a record's name and its data */
+#define OPT_LEN 11    /* an OPT record without options */
+#define RECORD_LEN 10 /* type, class, TTL and length of a record */
 #define CLASS_IN 1
-#define PLAIN_UDP 512 /* what everybody takes, RFC 1035 */
+#define PLAIN_UDP 512 /* the limit without EDNS, RFC 1035 */
 
 enum { FLAG_RESPONSE = 0x8000, FLAG_CUT = 0x0200, FLAG_RD = 0x0100, FLAG_RA = 0x0080 };
 #define OPCODE 0x7800
@@ -24,7 +26,7 @@ struct message {
 	size_t len, at;
 };
 
-/* A name as it is sent, without pointers and in lower case. */
+/* A name in wire format, without compression and in lower case. */
 struct name {
 	uint8_t wire[DNS_NAME_MAX];
 	size_t len;
@@ -44,8 +46,9 @@ static uint8_t lower(uint8_t c) {
 
 /* ---- names ---- */
 
-/* The label at place, whose length byte is len; false when it is not whole or one too many. */
-static bool take_label(const struct message *msg, size_t place, size_t len, struct name *n) {
+/* Appends the label at place, whose length byte is len; false: truncated, or the name is too long.
+ */
+static bool append_label(const struct message *msg, size_t place, size_t len, struct name *n) {
 	if (len + 1 > msg->len - place || n->len + 1 + len > DNS_NAME_MAX) {
 		return false;
 	}
@@ -56,8 +59,8 @@ static bool take_label(const struct message *msg, size_t place, size_t len, stru
 	return true;
 }
 
-/* Reads a name and moves behind it.  Each pointer leads to before the place where the labels
- * that it ends began: so there is no loop, and a jump a label is the most that a name needs. */
+/* Reads a name and advances behind it.  Each compression pointer must point before the start of the
+ * labels that it ends, so there is no loop; a name needs at most one jump for each label. */
 static bool read_name(struct message *msg, struct name *ret) {
 	size_t place = msg->at, limit = msg->at;
 	bool jumped = false;
@@ -65,7 +68,7 @@ static bool read_name(struct message *msg, struct name *ret) {
 	for (int jumps = 0; place < msg->len;) {
 		uint8_t c = msg->m[place];
 		if (c < 0x40) {
-			if (!take_label(msg, place, c, ret)) {
+			if (!append_label(msg, place, c, ret)) {
 				return false;
 			}
 			place += 1U + c;
@@ -93,7 +96,7 @@ static bool name_same(const struct name *a, const struct name *b) {
 	return a->len == b->len && memcmp(a->wire, b->wire, a->len) == 0;
 }
 
-/* False for what is no hostname. */
+/* False: not a host name. */
 static bool name_from_text(const char *text, struct name *ret) {
 	size_t len = strlen(text), label = 0;
 	if (len == 0 || len > HOSTNAME_MAX) {
@@ -115,14 +118,14 @@ static bool name_from_text(const char *text, struct name *ret) {
 	return true;
 }
 
-/* A dot inside a label would make two of one; any other byte is hostname_parse()'s to judge. */
+/* A dot inside a label would make two labels; hostname_parse() checks all other bytes. */
 static enum host_kind name_to_host(const struct name *n, struct hostname *ret) {
 	char text[DNS_NAME_MAX];
 	size_t len = 0;
 	ret->kind = HOST_BAD;
 	for (size_t at = 0; n->wire[at] != 0; at += 1U + n->wire[at]) {
 		if (memchr(n->wire + at + 1, '.', n->wire[at]) != NULL) {
-			ret->why = "a label has a dot in it";
+			ret->why = "a label contains a dot";
 			return HOST_BAD;
 		}
 		memcpy(text + len, n->wire + at + 1, n->wire[at]);
@@ -130,7 +133,7 @@ static enum host_kind name_to_host(const struct name *n, struct hostname *ret) {
 		text[len++] = '.';
 	}
 	if (len == 0) {
-		ret->why = "it is the root";
+		ret->why = "it is the root domain";
 		return HOST_BAD;
 	}
 	if (hostname_parse(text, len - 1, ret) == HOST_IP) {
@@ -146,7 +149,7 @@ struct record {
 	struct name owner;
 	unsigned type, class_;
 	uint32_t ttl;
-	size_t data, len; /* where the data stands */
+	size_t data, len; /* offset and length of the data */
 };
 
 static bool read_record(struct message *msg, struct record *ret) {
@@ -166,14 +169,14 @@ static bool read_record(struct message *msg, struct record *ret) {
 	return true;
 }
 
-/* ---- the question of a program ---- */
+/* ---- a query of a program ---- */
 
 static bool question_fails(int code, int *ret_code) {
 	*ret_code = code;
 	return false;
 }
 
-/* What stands behind the question: at most one OPT record, and others that are not used. */
+/* The additional section: at most one OPT record; others are ignored. */
 static int read_additional(struct message *msg, unsigned count, struct dns_question *q) {
 	struct record r;
 	int code = DNS_NOERROR;
@@ -205,7 +208,7 @@ static bool read_question_section(struct message *msg, struct dns_question *q) {
 	q->type = (uint16_t)get16(msg->m + msg->at);
 	q->class_ = (uint16_t)get16(msg->m + msg->at + 2);
 	msg->at += 4;
-	/* Nothing stands before it that a pointer could lead to. */
+	/* The first name of a message cannot contain a pointer: only the header is before it. */
 	q->nraw = msg->at - begin;
 	memcpy(q->raw, msg->m + begin, q->nraw);
 	(void)name_to_host(&name, &q->host);
@@ -216,7 +219,7 @@ bool dns_read_question(const uint8_t *m, size_t len, struct dns_question *ret, i
 	struct message msg = {m, len, HEADER};
 	memset(ret, 0, sizeof *ret);
 	ret->size = PLAIN_UDP;
-	/* An answer to an answer could go on for ever. */
+	/* Answering a response could make a loop of two servers. */
 	if (len < HEADER || (get16(m + 2) & FLAG_RESPONSE) != 0) {
 		return question_fails(DNS_NO_ANSWER, ret_code);
 	}
@@ -241,7 +244,7 @@ bool dns_read_question(const uint8_t *m, size_t len, struct dns_question *ret, i
 struct out {
 	uint8_t *p;
 	size_t len, cap;
-	bool cut; /* something did not fit; nothing is added after that */
+	bool cut; /* a record did not fit; nothing is appended after that */
 };
 
 static bool fits(struct out *o, size_t len) {
@@ -249,96 +252,97 @@ static bool fits(struct out *o, size_t len) {
 	return !o->cut;
 }
 
-static void put(struct out *o, const void *data, size_t len) {
+static void append(struct out *o, const void *data, size_t len) {
 	memcpy(o->p + o->len, data, len);
 	o->len += len;
 }
 
-static void put16(struct out *o, unsigned v) {
+static void append16(struct out *o, unsigned v) {
 	const uint8_t two[] = {(uint8_t)(v >> 8), (uint8_t)v};
-	put(o, two, sizeof two);
+	append(o, two, sizeof two);
 }
 
-static void put32(struct out *o, uint32_t v) {
-	put16(o, v >> 16);
-	put16(o, v & 0xffff);
+static void append32(struct out *o, uint32_t v) {
+	append16(o, v >> 16);
+	append16(o, v & 0xffff);
 }
 
-/* Owner as a pointer; false when it does not fit. */
-static bool put_record(struct out *o, size_t owner, int type, uint32_t ttl, size_t data_len) {
+/* The record's header, its owner as a compression pointer; false: it does not fit. */
+static bool append_record(struct out *o, size_t owner, int type, uint32_t ttl, size_t data_len) {
 	if (!fits(o, 2 + RECORD_LEN + data_len)) {
 		return false;
 	}
-	put16(o, 0xc000U | (unsigned)owner);
-	put16(o, (unsigned)type);
-	put16(o, CLASS_IN);
-	put32(o, ttl);
-	put16(o, (unsigned)data_len);
+	append16(o, 0xc000U | (unsigned)owner);
+	append16(o, (unsigned)type);
+	append16(o, CLASS_IN);
+	append32(o, ttl);
+	append16(o, (unsigned)data_len);
 	return true;
 }
 
-static void put_opt(struct out *o, int code) {
-	put(o, "", 1); /* the root */
-	put16(o, DNS_OPT);
-	put16(o, DNS_UDP_MAX);
-	put32(o, (uint32_t)code >> 4 << 24);
-	put16(o, 0);
+static void append_opt(struct out *o, int code) {
+	append(o, "", 1); /* owner: the root */
+	append16(o, DNS_OPT);
+	append16(o, DNS_UDP_MAX);
+	append32(o, (uint32_t)code >> 4 << 24);
+	append16(o, 0);
 }
 
-/* Returns how many records were written; *owner is moved to the last name of the chain. */
-static unsigned put_chain(struct out *o, const struct dns_answer *a, size_t n, size_t *owner) {
+/* Returns the number of records; *owner becomes the offset of the last name. */
+static unsigned append_chain(struct out *o, const struct dns_answer *a, size_t n, size_t *owner) {
 	struct name name;
 	unsigned count = 0;
 	for (size_t i = 0; i < n; i++, count++) {
 		if (!name_from_text(a->chain[i], &name) ||
-		    !put_record(o, *owner, DNS_CNAME, a->ttl, name.len)) {
+		    !append_record(o, *owner, DNS_CNAME, a->ttl, name.len)) {
 			break;
 		}
 		*owner = o->len;
-		put(o, name.wire, name.len);
+		append(o, name.wire, name.len);
 	}
 	return count;
 }
 
-static unsigned put_addresses(struct out *o, const struct dns_answer *a, int type, size_t owner) {
+static unsigned append_addresses(struct out *o, const struct dns_answer *a, int type,
+				 size_t owner) {
 	unsigned count = 0;
 	size_t len = type == DNS_A ? 4 : 16;
 	for (size_t i = 0; i < a->nips; i++) {
 		if (ip_is4(&a->ips[i]) != (type == DNS_A)) {
 			continue;
 		}
-		if (!put_record(o, owner, type, a->ttl, len)) {
+		if (!append_record(o, owner, type, a->ttl, len)) {
 			break;
 		}
-		put(o, a->ips[i].b + 16 - len, len);
+		append(o, a->ips[i].b + 16 - len, len);
 		count++;
 	}
 	return count;
 }
 
-static unsigned put_records(struct out *o, const struct dns_question *q,
-			    const struct dns_answer *a) {
+static unsigned append_records(struct out *o, const struct dns_question *q,
+			       const struct dns_answer *a) {
 	size_t owner = HEADER;
 	if (q->nraw == 0) {
 		return 0;
 	}
 	if (q->type == DNS_CNAME) {
-		return put_chain(o, a, a->nchain < 1 ? a->nchain : 1, &owner);
+		return append_chain(o, a, a->nchain < 1 ? a->nchain : 1, &owner);
 	}
 	if (q->type != DNS_A && q->type != DNS_AAAA) {
 		return 0;
 	}
-	unsigned count = put_chain(o, a, a->nchain, &owner);
-	return o->cut ? count : count + put_addresses(o, a, q->type, owner);
+	unsigned count = append_chain(o, a, a->nchain, &owner);
+	return o->cut ? count : count + append_addresses(o, a, q->type, owner);
 }
 
-static void put_header(struct out *o, unsigned id, unsigned flags, const unsigned counts[3]) {
-	put16(o, id);
-	put16(o, flags);
-	put16(o, counts[0]);
-	put16(o, counts[1]);
-	put16(o, 0);
-	put16(o, counts[2]);
+static void append_header(struct out *o, unsigned id, unsigned flags, const unsigned counts[3]) {
+	append16(o, id);
+	append16(o, flags);
+	append16(o, counts[0]);
+	append16(o, counts[1]);
+	append16(o, 0);
+	append16(o, counts[2]);
 }
 
 size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a, uint8_t *out,
@@ -350,38 +354,38 @@ size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a
 	}
 	struct out o = {.len = HEADER, .cap = cap - opt};
 	o.p = out;
-	put(&o, q->raw, q->nraw);
-	unsigned count = put_records(&o, q, a);
+	append(&o, q->raw, q->nraw);
+	unsigned count = append_records(&o, q, a);
 	o.cap = cap;
 	if (q->edns) {
-		put_opt(&o, a->code);
+		append_opt(&o, a->code);
 	}
 	struct out head = {.p = out, .cap = HEADER};
-	put_header(&head, q->id,
-		   FLAG_RESPONSE | FLAG_RA | (q->recursion ? FLAG_RD : 0U) |
-			   (o.cut ? FLAG_CUT : 0U) | ((unsigned)a->code & RCODE),
-		   (const unsigned[]){q->nraw > 0, count, q->edns});
+	append_header(&head, q->id,
+		      FLAG_RESPONSE | FLAG_RA | (q->recursion ? FLAG_RD : 0U) |
+			      (o.cut ? FLAG_CUT : 0U) | ((unsigned)a->code & RCODE),
+		      (const unsigned[]){q->nraw > 0, count, q->edns});
 	return o.len;
 }
 
-size_t dns_write_query(const struct dns_request *asked, uint8_t *out, size_t cap) {
+size_t dns_write_query(const struct dns_request *request, uint8_t *out, size_t cap) {
 	struct out o = {.cap = cap};
 	struct name name;
 	o.p = out;
-	if (!name_from_text(asked->name, &name) || !fits(&o, HEADER + name.len + 4 + OPT_LEN)) {
+	if (!name_from_text(request->name, &name) || !fits(&o, HEADER + name.len + 4 + OPT_LEN)) {
 		return 0;
 	}
-	put_header(&o, asked->id, FLAG_RD, (const unsigned[]){1, 0, !asked->plain});
-	put(&o, name.wire, name.len);
-	put16(&o, (unsigned)asked->type);
-	put16(&o, CLASS_IN);
-	if (!asked->plain) {
-		put_opt(&o, DNS_NOERROR);
+	append_header(&o, request->id, FLAG_RD, (const unsigned[]){1, 0, !request->plain});
+	append(&o, name.wire, name.len);
+	append16(&o, (unsigned)request->type);
+	append16(&o, CLASS_IN);
+	if (!request->plain) {
+		append_opt(&o, DNS_NOERROR);
 	}
 	return o.len;
 }
 
-/* ---- the answer of a server ---- */
+/* ---- a response of a server ---- */
 
 /* The answer section, which is read once for each name of the chain. */
 struct section {
@@ -389,12 +393,12 @@ struct section {
 	unsigned count;
 };
 
-static void lessen(uint32_t *ttl, uint32_t by) {
-	by = by >> 31 != 0 ? 0 : by; /* RFC 2181: a negative one is none */
+static void reduce_ttl(uint32_t *ttl, uint32_t by) {
+	by = by >> 31 != 0 ? 0 : by; /* RFC 2181: a negative TTL is 0 */
 	*ttl = by < *ttl ? by : *ttl;
 }
 
-/* Whether every record is whole. */
+/* Whether no record is truncated. */
 static bool section_whole(const struct section *s) {
 	struct message msg = s->begin;
 	struct record r;
@@ -406,7 +410,7 @@ static bool section_whole(const struct section *s) {
 	return true;
 }
 
-/* The next record of this owner and type, from *i and msg on. */
+/* The next record of this owner, from *i and msg on. */
 static bool next_of(const struct section *s, struct message *msg, unsigned *i,
 		    const struct name *owner, struct record *ret) {
 	for (; *i < s->count && read_record(msg, ret); (*i)++) {
@@ -418,7 +422,7 @@ static bool next_of(const struct section *s, struct message *msg, unsigned *i,
 	return false;
 }
 
-/* 1: owner has a CNAME, *ret_target; 0: it has none; -1: it is not a name alone. */
+/* 1: owner has a CNAME, *ret_target; 0: none; -1: its data is malformed. */
 static int find_cname(const struct section *s, const struct name *owner, struct record *ret,
 		      struct name *ret_target) {
 	struct message msg = s->begin;
@@ -432,8 +436,8 @@ static int find_cname(const struct section *s, const struct name *owner, struct 
 	return 0;
 }
 
-/* Follows the chain; *name is its end.  False: it has none within the bound, or what it leads
- * to is no name. */
+/* Follows the CNAMEs; *name becomes the last target.  False: more than DNS_CHAIN, or a target
+ * that is not a host name. */
 static bool read_chain(const struct section *s, struct name *name, struct dns_answer *ret) {
 	struct record r;
 	struct name target;
@@ -447,12 +451,12 @@ static bool read_chain(const struct section *s, struct name *name, struct dns_an
 			return false;
 		}
 		memcpy(ret->chain[ret->nchain++], host.name, sizeof host.name);
-		lessen(&ret->ttl, r.ttl);
+		reduce_ttl(&ret->ttl, r.ttl);
 		*name = target;
 	}
 }
 
-/* An IPv4 address that is written as an IPv6 one is nobody's AAAA record: left out. */
+/* False for an IPv4-mapped address, which no AAAA record should have: the caller drops it. */
 static bool address_of(const uint8_t *data, int type, struct ip *ret) {
 	if (type == DNS_A) {
 		*ret = ip_from4(data);
@@ -475,7 +479,7 @@ static bool read_addresses(const struct section *s, const struct name *owner, in
 		}
 		if (ret->nips < DNS_ADDRESSES &&
 		    address_of(msg.m + r.data, type, &ret->ips[ret->nips])) {
-			lessen(&ret->ttl, r.ttl);
+			reduce_ttl(&ret->ttl, r.ttl);
 			ret->nips++;
 		}
 	}
@@ -495,11 +499,11 @@ static void read_answer_section(const struct section *s, struct name *name, int 
 	ret->ttl = ret->nchain + ret->nips == 0 ? 0 : ret->ttl;
 }
 
-bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *asked,
+bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *request,
 		     struct dns_answer *ret, bool *ret_cut) {
 	struct message msg = {m, len, HEADER};
 	struct name want, name;
-	if (len < HEADER || get16(m) != asked->id || !name_from_text(asked->name, &want)) {
+	if (len < HEADER || get16(m) != request->id || !name_from_text(request->name, &want)) {
 		return false;
 	}
 	unsigned flags = get16(m + 2);
@@ -507,11 +511,11 @@ bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *ask
 		return false;
 	}
 	int code = (int)(flags & RCODE);
-	bool told = code == DNS_NOERROR || code == DNS_NXDOMAIN;
-	/* Who could not read our question sends it back empty. */
-	if (get16(m + 4) != 0 || told) {
+	bool final = code == DNS_NOERROR || code == DNS_NXDOMAIN;
+	/* A server that could not read the question may return none. */
+	if (get16(m + 4) != 0 || final) {
 		if (get16(m + 4) != 1 || !read_name(&msg, &name) || msg.len - msg.at < 4 ||
-		    !name_same(&name, &want) || get16(m + msg.at) != (unsigned)asked->type ||
+		    !name_same(&name, &want) || get16(m + msg.at) != (unsigned)request->type ||
 		    get16(m + msg.at + 2) != CLASS_IN) {
 			return false;
 		}
@@ -520,9 +524,9 @@ bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *ask
 	memset(ret, 0, sizeof *ret);
 	ret->code = code;
 	*ret_cut = (flags & FLAG_CUT) != 0;
-	if (told && !*ret_cut) {
+	if (final && !*ret_cut) {
 		struct section s = {msg, get16(m + 6)};
-		read_answer_section(&s, &name, asked->type, ret);
+		read_answer_section(&s, &name, request->type, ret);
 	}
 	return true;
 }

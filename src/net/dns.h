@@ -1,15 +1,15 @@
-/* DNS messages: strict reading, plain writing.  Pure. */
+/* Parser and writer of DNS messages (RFC 1035, EDNS of RFC 6891).  Pure. */
 #ifndef CORRAL_NET_DNS_H
 #define CORRAL_NET_DNS_H
 
 #include "base/hostname.h"
 
-#define DNS_UDP_MAX 1232 /* what is sent and asked for by UDP; more goes by TCP */
+#define DNS_UDP_MAX 1232 /* of UDP messages in both directions (EDNS size); longer ones use TCP */
 #define DNS_MAX 65535
-#define DNS_ADDRESSES 16 /* of one answer; more are left out */
-#define DNS_CHAIN 8      /* CNAMEs of one answer; a longer chain is a failure */
-#define DNS_RECORDS 512  /* of one answer section; more are a failure */
-#define DNS_NAME_MAX 255 /* as it is sent: lengths, labels and the root */
+#define DNS_ADDRESSES 16 /* of one answer; further ones are dropped */
+#define DNS_CHAIN 8      /* CNAMEs of one answer; a longer chain is SERVFAIL */
+#define DNS_RECORDS 512  /* of one answer section; more are SERVFAIL */
+#define DNS_NAME_MAX 255 /* in wire format: length bytes, labels and the root */
 
 enum {
 	DNS_A = 1,
@@ -21,7 +21,7 @@ enum {
 	DNS_HTTPS = 65
 };
 enum {
-	DNS_NO_ANSWER = -1, /* of dns_read_question(): nothing is to be answered */
+	DNS_NO_ANSWER = -1, /* from dns_read_question(): do not answer */
 	DNS_NOERROR = 0,
 	DNS_FORMERR = 1,
 	DNS_SERVFAIL = 2,
@@ -36,13 +36,14 @@ struct dns_question {
 	uint16_t type, class_;
 	bool recursion;
 	bool edns;
-	uint16_t size;                 /* what the asker takes by UDP: 512 to DNS_UDP_MAX */
-	struct hostname host;          /* HOST_BAD when it is no name of a host; never HOST_IP */
-	uint8_t raw[DNS_NAME_MAX + 4]; /* the question as it came: askers compare every byte */
-	size_t nraw;                   /* 0: it could not be read, and is not repeated */
+	uint16_t size;        /* the client's limit for UDP: 512 to DNS_UDP_MAX */
+	struct hostname host; /* HOST_BAD: not a host name; never HOST_IP */
+	uint8_t raw[DNS_NAME_MAX +
+		    4]; /* the question section, repeated in the answer byte by byte */
+	size_t nraw;    /* 0: unreadable, the answer has no question */
 };
 
-/* What is known about one name. */
+/* The records of one name. */
 struct dns_answer {
 	int code;
 	uint32_t ttl; /* the smallest of the chain; 0 without a record */
@@ -53,32 +54,32 @@ struct dns_answer {
 	size_t nips;
 };
 
-/* One query, one question, class IN.  When false, *ret_code is the error to answer with
- * dns_write_answer(), and *ret holds what could be read. */
+/* A client's query with one question of class IN.  False: *ret_code is the error for
+ * dns_write_answer(), and *ret has the fields that could be read. */
 bool dns_read_question(const uint8_t *m, size_t len, struct dns_question *ret, int *ret_code);
 
-/* The answer to q by this knowledge: the chain and the addresses of the family that was asked
- * for; to another type than A, AAAA and CNAME nothing but the code.  Cut to cap with the TC
- * bit.  Returns the length; 0 when not even the question fits. */
+/* Writes the answer to q: the CNAME chain and the addresses of the question's type; for a type
+ * other than A, AAAA and CNAME only the code.  Truncated to cap with the TC bit.  Returns the
+ * length; 0: not even the question fits. */
 size_t dns_write_answer(const struct dns_question *q, const struct dns_answer *a, uint8_t *out,
 			size_t cap);
 
-/* A question of ours. */
+/* A query to a name server. */
 struct dns_request {
-	const char *name; /* a hostname in lower case */
+	const char *name; /* a host name in lower case */
 	int type;         /* DNS_A or DNS_AAAA */
 	uint16_t id;
-	bool plain; /* without EDNS, for a server that does not know it */
+	bool plain; /* without EDNS, for a server that does not support it */
 };
 
-/* Recursion desired.  Returns the length; 0 when it does not fit or name is none. */
-size_t dns_write_query(const struct dns_request *asked, uint8_t *out, size_t cap);
+/* Writes it with RD set.  Returns the length; 0: it does not fit, or an invalid name. */
+size_t dns_write_query(const struct dns_request *request, uint8_t *out, size_t cap);
 
-/* A server's response to our query: id and question must be ours.  False: it is not one.
- * *ret_cut: TC was set, and nothing but the code was read.  What is wrong behind the question (a
- * chain that is too long or leads to what is no name, records that are not whole) is DNS_SERVFAIL.
- * Only the answer section is read: nothing else is believed. */
-bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *asked,
+/* A server's response; false: its id or question is not that of the request.  *ret_cut: TC was
+ * set, and only the code was read.  An error after the question (a CNAME chain that is too long or
+ * has an invalid name, truncated records) is DNS_SERVFAIL.  Reads only the answer section: records
+ * of the other sections are not trusted. */
+bool dns_read_answer(const uint8_t *m, size_t len, const struct dns_request *request,
 		     struct dns_answer *ret, bool *ret_cut);
 
 #endif

@@ -1,35 +1,35 @@
-/* Where a request's body ends, and a response's first line.
+/* Finds the end of a request's body (Content-Length or chunked), and parses a status line.
  *
- * Should:   know the body's end to the byte: what comes behind it is another request and
- *           is judged as one.
- * Must not: keep bytes, or take a chunk's line or the trailers for longer than their bound.
- * Fails:    closed: a framing that could be read in two ways is broken. */
+ * Should:   find the body's end to the byte: the bytes after it are another request and are
+ *           judged as one.
+ * Must not: keep bytes, or accept a chunk line or trailers beyond their bound.
+ * Fails:    closed: framing that could be read in two ways is malformed. */
 #include "net/http.h"
 
 #include "net/http_fields.h"
 
 #include <string.h>
 
-/* A chunk's size and its extensions; and all trailers together. */
+/* A chunk's size with its extensions; all trailers together. */
 #define CHUNK_LINE_MAX 4096
 #define TRAILERS_MAX 8192
 
 /* More hexadecimal digits than this would not fit below 2^62. */
 #define CHUNK_DIGITS_MAX 15
 
-/* RFC 9112, 7.1, a state for each place in it.  Zero is where a body begins. */
+/* The grammar of RFC 9112, 7.1, as states.  A body begins in state 0. */
 enum chunk_state {
-	CHUNK_SIZE,      /* at the size or in it */
-	CHUNK_EXTENSION, /* behind ';' */
-	CHUNK_SIZE_LF,   /* the line's CR was there */
+	CHUNK_SIZE,      /* before or in the size */
+	CHUNK_EXTENSION, /* after ';' */
+	CHUNK_SIZE_LF,   /* after the line's CR */
 	CHUNK_DATA,
-	CHUNK_DATA_CR, /* behind the data */
+	CHUNK_DATA_CR, /* after the data */
 	CHUNK_DATA_LF,
-	TRAILER_START, /* where a trailer or the last line begins */
+	TRAILER_START, /* a trailer or the empty line begins */
 	TRAILER_NAME,
 	TRAILER_VALUE,
 	TRAILER_LF,
-	CHUNK_LAST_LF, /* of the empty line */
+	CHUNK_LAST_LF, /* after the CR of the empty line */
 	CHUNK_OVER,
 	CHUNK_BROKEN,
 };
@@ -54,7 +54,7 @@ static enum chunk_state size_byte(struct http_body *b, uint8_t c) {
 	return c == ';' ? CHUNK_EXTENSION : c == '\r' ? CHUNK_SIZE_LF : CHUNK_BROKEN;
 }
 
-/* The line that ends here had the size. */
+/* At the end of the line with the size. */
 static enum chunk_state after_size(struct http_body *b) {
 	b->line = 0;
 	return b->left == 0 ? TRAILER_START : CHUNK_DATA;
@@ -73,12 +73,12 @@ static enum chunk_state trailer_name(uint8_t c) {
 	return c == ':' ? TRAILER_VALUE : http_is_token_char(c) ? TRAILER_NAME : CHUNK_BROKEN;
 }
 
-/* Inside a line: text, or the CR that ends it. */
+/* Inside a line: text, or its CR. */
 static enum chunk_state text_byte(uint8_t c, enum chunk_state same, enum chunk_state end) {
 	return c == '\r' ? end : text_char(c) ? same : CHUNK_BROKEN;
 }
 
-/* One byte of anything but the data. */
+/* One byte outside the chunk data. */
 static enum chunk_state frame_byte(struct http_body *b, uint8_t c) {
 	b->line++;
 	switch ((enum chunk_state)b->state) {
@@ -112,7 +112,7 @@ static enum chunk_state frame_byte(struct http_body *b, uint8_t c) {
 	return CHUNK_BROKEN;
 }
 
-/* As many of the bytes as the length or the chunk still holds. */
+/* The bytes that belong to the body or the chunk. */
 static size_t take_data(struct http_body *b, size_t len) {
 	size_t n = len < b->left ? len : (size_t)b->left;
 	b->left -= n;
@@ -151,12 +151,12 @@ long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *
 	return 0;
 }
 
-/* ---- a response's first line ---- */
+/* ---- the status line of a response ---- */
 
-/* A reason longer than this is no reason. */
+/* With the reason phrase. */
 #define STATUS_LINE_MAX 8192
 
-/* "HTTP/1.1 200", whose zeros stand for any digit. */
+/* A prefix of "HTTP/D.D DDD", followed by a blank or the end of the line. */
 static bool fits_status(const uint8_t *data, size_t len) {
 	static const char form[] = "HTTP/1.0 000";
 	for (size_t i = 0; i < len && i < sizeof form - 1; i++) {

@@ -1,9 +1,9 @@
-/* The words of an HTTP/1 head.
+/* Splits an HTTP/1 head into lines, fields and list members.
  *
- * Should:   be the one place where a line ends and a field begins, so that what was
- *           judged and what is forwarded are cut alike.
- * Must not: take a bare CR or LF for an end.
- * Fails:    closed: what is not RFC 9112's grammar is no field. */
+ * Should:   be the only splitter, so that the parser that judges a head and the writer that
+ *           forwards it find the same fields.
+ * Must not: take a bare CR or LF for the end of a line.
+ * Fails:    closed: a line outside RFC 9112's grammar is not a field. */
 #include "net/http_fields.h"
 
 #include <string.h>

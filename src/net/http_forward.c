@@ -1,7 +1,7 @@
-/* A head as a proxy passes it on.
+/* Rewrites the head of a proxy request for the origin server.
  *
- * Should:   leave what is meant for the origin as the client wrote it, in its order.
- * Must not: pass on what was meant for the proxy: an origin never sees Proxy-Authorization.
+ * Should:   copy the end-to-end fields unchanged and in order.
+ * Must not: forward fields for the proxy: an origin never receives Proxy-Authorization.
  * Fails:    closed: a head that does not fit is not sent in part. */
 #include "net/http.h"
 
@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-/* As many as http_head_read() lets pass. */
+/* The limit of http_head_read(). */
 #define OPTIONS_MAX 32
 
-struct sheet {
+struct out {
 	uint8_t *at;
 	size_t len, cap;
 	bool full;
 };
 
-static void put(struct sheet *s, struct http_span text) {
+static void append(struct out *s, struct http_span text) {
 	if (s->full || text.len > s->cap - s->len) {
 		s->full = true;
 		return;
@@ -28,11 +28,11 @@ static void put(struct sheet *s, struct http_span text) {
 	s->len += text.len;
 }
 
-static void put_text(struct sheet *s, const char *text) {
-	put(s, (struct http_span){(const uint8_t *)text, strlen(text)});
+static void append_text(struct out *s, const char *text) {
+	append(s, (struct http_span){(const uint8_t *)text, strlen(text)});
 }
 
-/* What Connection asks for. */
+/* The options of Connection, and whether there is a Host. */
 struct options {
 	struct http_span named[OPTIONS_MAX];
 	size_t count;
@@ -59,10 +59,11 @@ static void read_options(struct http_span fields, struct options *o) {
 	}
 }
 
-static bool goes_on(struct http_span name, const struct options *o) {
-	static const char *const ours[] = {"connection", "keep-alive", "te", "trailer", "upgrade"};
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		if (http_span_is(name, ours[i])) {
+static bool is_end_to_end(struct http_span name, const struct options *o) {
+	static const char *const hop_by_hop[] = {"connection", "keep-alive", "te", "trailer",
+						 "upgrade"};
+	for (size_t i = 0; i < ARRAY_LEN(hop_by_hop); i++) {
+		if (http_span_is(name, hop_by_hop[i])) {
 			return false;
 		}
 	}
@@ -87,65 +88,65 @@ static void split_absolute(struct http_span target, struct http_span *ret_author
 }
 
 /* The target in origin form; RFC 9112, 3.2.4 for OPTIONS without a path. */
-static void put_target(struct sheet *s, struct http_span method, struct http_span path) {
+static void append_target(struct out *s, struct http_span method, struct http_span path) {
 	if (path.len == 0 && http_span_is(method, "OPTIONS")) {
-		put_text(s, "*");
+		append_text(s, "*");
 	} else if (path.len == 0 || path.at[0] == '?') {
-		put_text(s, "/");
+		append_text(s, "/");
 	}
-	put(s, path);
+	append(s, path);
 }
 
-/* The request's line; *ret_fields is what stands behind it. */
-static void put_request(struct sheet *s, const uint8_t *data, const struct http_head *head,
-			struct http_span *ret_fields, struct http_span *ret_authority) {
+/* The request line; *ret_fields: the lines after it. */
+static void append_request(struct out *s, const uint8_t *data, const struct http_head *head,
+			   struct http_span *ret_fields, struct http_span *ret_authority) {
 	struct http_span rest = {data, head->len}, line = {0};
 	struct http_span target = {data + head->target, head->target_len};
 	while (http_line_next(&rest, &line) && line.len == 0) {
 	}
 	struct http_span method = {line.at, (size_t)(target.at - line.at) - 1};
-	put(s, method);
-	put_text(s, " ");
+	append(s, method);
+	append_text(s, " ");
 	if (head->form == HTTP_ABSOLUTE) {
 		struct http_span path;
 		split_absolute(target, ret_authority, &path);
-		put_target(s, method, path);
+		append_target(s, method, path);
 	} else {
-		put(s, target);
+		append(s, target);
 	}
-	put_text(s, head->minor == 0 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
+	append_text(s, head->minor == 0 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
 	*ret_fields = rest;
 }
 
-static void put_fields(struct sheet *s, struct http_span fields, const struct options *o) {
+static void append_fields(struct out *s, struct http_span fields, const struct options *o) {
 	struct http_span line;
 	struct field f;
 	while (http_line_next(&fields, &line) && http_field_read(line, &f)) {
-		if (goes_on(f.name, o)) {
-			put(s, line);
-			put_text(s, "\r\n");
+		if (is_end_to_end(f.name, o)) {
+			append(s, line);
+			append_text(s, "\r\n");
 		}
 	}
-	/* The next request may be for another host: it comes on another connection. */
-	put_text(s, "Connection: close\r\n\r\n");
+	/* The next request may be for another host: it needs another connection. */
+	append_text(s, "Connection: close\r\n\r\n");
 }
 
 size_t http_head_forward(const uint8_t *data, const struct http_head *head, uint8_t *out,
 			 size_t cap) {
-	struct sheet s = {.cap = cap};
+	struct out s = {.cap = cap};
 	struct options o = {0};
 	struct http_span fields, authority = {0};
 	if (head->form == HTTP_AUTHORITY) {
-		return 0; /* CONNECT is answered here */
+		return 0; /* CONNECT is not forwarded */
 	}
 	s.at = out;
-	put_request(&s, data, head, &fields, &authority);
+	append_request(&s, data, head, &fields, &authority);
 	read_options(fields, &o);
 	if (!o.host && authority.len > 0) {
-		put_text(&s, "Host: ");
-		put(&s, authority);
-		put_text(&s, "\r\n");
+		append_text(&s, "Host: ");
+		append(&s, authority);
+		append_text(&s, "\r\n");
 	}
-	put_fields(&s, fields, &o);
+	append_fields(&s, fields, &o);
 	return s.full ? 0 : s.len;
 }

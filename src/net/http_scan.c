@@ -1,20 +1,21 @@
-/* Whether a request's body could be taken for the next request.
+/* Finds a request line in a request's body (request smuggling).
  *
- * A server that ignores the body of a request reads on where the body begins.  It serves what
- * stands there, with the host that stands there, which nobody judged.
+ * A server that ignores the body of a request reads the next request where the body begins, with a
+ * Host that was not judged.
  *
- * Should:   see a request in whatever a lenient server takes for one: in the body's first line
- *           for methods that have content (POST, PUT, PATCH), which servers read or discard; in
- *           any line for the others, whose content has no meaning (RFC 9110, 9.3.1).
- * Must not: keep a byte: a request is seen before its line is whole, so it may be refused then.
- * Fails:    closed: a body of GET that holds such a line is refused, whatever it means. */
+ * Should:   find every line that a lenient server takes for a request: in the body's first line
+ *           for methods that have content (POST, PUT, PATCH), whose body servers read or discard;
+ *           in any line for the others, whose content has no meaning (RFC 9110, 9.3.1).
+ * Must not: keep a byte: it finds a request before its line is complete, so that it can be refused
+ *           in time.
+ * Fails:    closed: a body of GET with such a line is refused, even if it is harmless. */
 #include "net/http.h"
 
 #include "net/http_fields.h"
 
 #include <string.h>
 
-/* No server takes a longer line for a request's. */
+/* No server accepts a longer request line. */
 #define LINE_MAX_SEEN 65536
 
 static uint8_t lower(uint8_t c) {
@@ -25,8 +26,8 @@ bool http_scan_over(const struct http_scan *s) {
 	return s->first_line && s->over;
 }
 
-/* A word's letter: whether the word is still the beginning of "http/", and of "get". */
-static void letter(struct http_scan *s, uint8_t c) {
+/* A letter of a word: is the word still a prefix of "http/", and of "get"? */
+static void add_letter(struct http_scan *s, uint8_t c) {
 	static const char version[] = "http/", get[] = "get";
 
 	s->version = s->at < 5 && s->version && lower(c) == (uint8_t)version[s->at];
@@ -36,15 +37,15 @@ static void letter(struct http_scan *s, uint8_t c) {
 	s->at += s->at < 6;
 }
 
-/* METHOD TARGET HTTP/…: the third word, or in a body without meaning any but the first. */
+/* METHOD TARGET HTTP/…: the third word; in a body without meaning any word but the first. */
 static bool has_version(const struct http_scan *s) {
 	bool place = s->first_line ? s->words == 2 : s->words >= 1;
 
 	return place && s->version && s->at == 5;
 }
 
-/* GET TARGET, as HTTP/0.9 had it; "get well soon" is content of a POST. */
-static bool is_simple(const struct http_scan *s, uint8_t c) {
+/* GET TARGET of HTTP/0.9; "get well soon" may be the content of a POST. */
+static bool is_simple_request(const struct http_scan *s, uint8_t c) {
 	return s->get && s->words == 1 && s->at == 0 && (c == '/' || !s->first_line);
 }
 
@@ -60,8 +61,8 @@ static bool take(struct http_scan *s, uint8_t c) {
 		return true;
 	}
 	if (!gap_char(c)) {
-		bool simple = is_simple(s, c);
-		letter(s, c);
+		bool simple = is_simple_request(s, c);
+		add_letter(s, c);
 		return !simple && !has_version(s);
 	}
 	if (s->at > 0) {

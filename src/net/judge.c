@@ -211,7 +211,7 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 }
 
 struct net_verdict judge_target(const struct net_plan *net, const struct net_rule *by,
-			      const struct ip *ip, uint16_t port) {
+				const struct ip *ip, uint16_t port) {
 	const struct net_rule *deny = deny_of_ip(net, ip, port);
 	const struct range *special = range_of(ip);
 

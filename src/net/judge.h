@@ -47,7 +47,7 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 /* An address that an allowed name leads to: deny rules about addresses, and what is
  * not public unless net.private or the name's own rule says so. */
 struct net_verdict judge_target(const struct net_plan *net, const struct net_rule *by,
-			      const struct ip *ip, uint16_t port);
+				const struct ip *ip, uint16_t port);
 
 /* Whether a rule is about one exact name, at this port. */
 bool judge_is_exact_name(const struct net_rule *r, uint16_t port);

@@ -1,9 +1,9 @@
-/* SOCKS: a proxy's side of the handshake.
+/* The proxy's side of the SOCKS handshake.
  *
- * Should:   take CONNECT without authentication (RFC 1928; SOCKS 4 and 4a), and give the
- *           host to the same grammar as everybody else.
- * Must not: take port 0, which means any port to the rules; keep bytes.
- * Fails:    closed, with the reply that the client's version has for it. */
+ * Should:   accept CONNECT without authentication (RFC 1928; SOCKS 4 and 4a), and parse the
+ *           host with hostname_parse(), as every other protocol.
+ * Must not: accept port 0, which means any port in the rules; keep bytes.
+ * Fails:    closed, with an error reply of the client's SOCKS version. */
 #include "net/socks.h"
 
 #include <string.h>
@@ -25,11 +25,11 @@ enum {
 	REPLY_ADDRESS_TYPE = 8,
 };
 
-/* SOCKS 4 has two words. */
+/* SOCKS 4 has two replies. */
 enum { REPLY4_GRANTED = 90, REPLY4_REFUSED = 91 };
 
-/* Without the address that was bound, which no client needs. */
-static size_t put_reply(int version, int reply, uint8_t out[SOCKS_REPLY_MAX]) {
+/* With 0.0.0.0:0 as the bound address, which no client needs. */
+static size_t write_reply(int version, int reply, uint8_t out[SOCKS_REPLY_MAX]) {
 	memset(out, 0, SOCKS_REPLY_MAX);
 	if (version == 4) {
 		out[1] = reply == REPLY_GRANTED ? REPLY4_GRANTED : REPLY4_REFUSED;
@@ -42,14 +42,14 @@ static size_t put_reply(int version, int reply, uint8_t out[SOCKS_REPLY_MAX]) {
 }
 
 static enum sniff refuse(struct socks *s, int reply, const char *why) {
-	s->answer_len += put_reply(s->version, reply, s->answer + s->answer_len);
+	s->answer_len += write_reply(s->version, reply, s->answer + s->answer_len);
 	s->state = SOCKS_OVER;
 	s->why = why;
 	return SNIFF_BAD;
 }
 
-/* Without an answer, which only somebody who speaks SOCKS would understand. */
-static enum sniff close_it(struct socks *s, const char *why) {
+/* Without a reply: the client may not speak SOCKS. */
+static enum sniff close_silently(struct socks *s, const char *why) {
 	s->state = SOCKS_OVER;
 	s->why = why;
 	return SNIFF_BAD;
@@ -59,13 +59,13 @@ static uint16_t port_at(const uint8_t *at) {
 	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-static enum sniff finish(struct socks *s, uint16_t port, size_t used, size_t *ret_used) {
+static enum sniff accept_request(struct socks *s, uint16_t port, size_t used, size_t *ret_used) {
 	*ret_used += used;
 	if (s->host.kind == HOST_BAD) {
-		return refuse(s, REPLY_FAILED, "the SOCKS request's host is not a name");
+		return refuse(s, REPLY_FAILED, "the host in the SOCKS request is not a host name");
 	}
 	if (port == 0) {
-		return refuse(s, REPLY_FAILED, "the SOCKS request's port is 0");
+		return refuse(s, REPLY_FAILED, "the port in the SOCKS request is 0");
 	}
 	s->port = port;
 	s->state = SOCKS_OVER;
@@ -89,17 +89,17 @@ static enum sniff greeting5(struct socks *s, const uint8_t *data, size_t len, si
 	s->answer_len = 2;
 	*ret_used = whole;
 	if (!open) {
-		return close_it(s, "the SOCKS client wants to authenticate itself");
+		return close_silently(s, "the SOCKS client does not offer 'no authentication'");
 	}
 	s->state = SOCKS_REQUEST;
 	return SNIFF_MORE;
 }
 
-/* What stands before the address; SNIFF_DONE when it can be read. */
+/* The bytes before the address; SNIFF_DONE: all of them are there. */
 static enum sniff request5_head(struct socks *s, const uint8_t *data, size_t len) {
 	if (len > 0 && data[0] != 5) {
 		return refuse(s, REPLY_FAILED,
-			      "the SOCKS request has another version than the greeting");
+			      "the SOCKS request and the greeting differ in their version");
 	}
 	if (len > 1 && data[1] != CONNECT) {
 		return refuse(s, REPLY_COMMAND, "the SOCKS command is not CONNECT");
@@ -110,15 +110,15 @@ static enum sniff request5_head(struct socks *s, const uint8_t *data, size_t len
 	if (len > 3 && data[3] != ADDRESS_IP4 && data[3] != ADDRESS_NAME &&
 	    data[3] != ADDRESS_IP6) {
 		return refuse(s, REPLY_ADDRESS_TYPE,
-			      "the SOCKS request has an unknown kind of address");
+			      "the SOCKS request has an unknown address type");
 	}
-	return len > 4 ? SNIFF_DONE : SNIFF_MORE; /* with a name's length */
+	return len > 4 ? SNIFF_DONE : SNIFF_MORE; /* 5 bytes include a name's length */
 }
 
 static enum sniff request5(struct socks *s, const uint8_t *data, size_t len, size_t *ret_used) {
-	enum sniff told = request5_head(s, data, len);
-	if (told != SNIFF_DONE) {
-		return told;
+	enum sniff result = request5_head(s, data, len);
+	if (result != SNIFF_DONE) {
+		return result;
 	}
 	bool named = data[3] == ADDRESS_NAME;
 	const uint8_t *at = data + 4 + (named ? 1 : 0);
@@ -130,14 +130,14 @@ static enum sniff request5(struct socks *s, const uint8_t *data, size_t len, siz
 	}
 	if (named) {
 		(void)hostname_parse((const char *)at, size,
-				     &s->host); /* finish() asks for its kind */
+				     &s->host); /* accept_request() checks its kind */
 	} else if (size == 4) {
 		s->host = address(ip_from4(at));
 	} else {
 		memcpy(ip.b, at, sizeof ip.b);
 		s->host = address(ip);
 	}
-	return finish(s, port_at(at + size), whole, ret_used);
+	return accept_request(s, port_at(at + size), whole, ret_used);
 }
 
 /* ---- version 4 ---- */
@@ -156,18 +156,18 @@ static enum sniff request4(struct socks *s, const uint8_t *data, size_t len, siz
 	size_t name = (size_t)(end - data) + 1;
 	if (data[7] == 0 || memcmp(data + 4, no_address, sizeof no_address) != 0) {
 		s->host = address(ip_from4(data + 4));
-		return finish(s, port_at(data + 2), name, ret_used);
+		return accept_request(s, port_at(data + 2), name, ret_used);
 	}
 	end = len == name ? NULL : memchr(data + name, '\0', len - name);
 	if (end == NULL) {
 		return SNIFF_MORE;
 	}
 	size_t past = (size_t)(end - data);
-	(void)hostname_parse((const char *)data + name, past - name, &s->host); /* as above */
-	return finish(s, port_at(data + 2), past + 1, ret_used);
+	(void)hostname_parse((const char *)data + name, past - name, &s->host); /* likewise */
+	return accept_request(s, port_at(data + 2), past + 1, ret_used);
 }
 
-/* ---- contracts ---- */
+/* ---- public functions ---- */
 
 static enum sniff greet(struct socks *s, const uint8_t *data, size_t len, size_t *ret_used) {
 	if (len == 0) {
@@ -180,12 +180,12 @@ static enum sniff greet(struct socks *s, const uint8_t *data, size_t len, size_t
 	case 5:
 		return greeting5(s, data, len, ret_used);
 	default:
-		return close_it(s, "the client does not speak SOCKS 5 or 4");
+		return close_silently(s, "the client speaks neither SOCKS 5 nor 4");
 	}
 }
 
 enum sniff socks_read(struct socks *s, const uint8_t *data, size_t len, size_t *ret_used) {
-	enum sniff told = SNIFF_MORE;
+	enum sniff result = SNIFF_MORE;
 	size_t used = 0, more = 0;
 	s->answer_len = 0;
 	if (s->state == SOCKS_OVER) {
@@ -194,17 +194,17 @@ enum sniff socks_read(struct socks *s, const uint8_t *data, size_t len, size_t *
 	}
 	len = len < SOCKS_MAX ? len : SOCKS_MAX;
 	if (s->state == SOCKS_GREETING) {
-		told = greet(s, data, len, &used);
+		result = greet(s, data, len, &used);
 	}
-	/* A client need not wait for the greeting's answer. */
-	if (told == SNIFF_MORE && s->state == SOCKS_REQUEST) {
-		told = request5(s, data + used, len - used, &more);
+	/* A client may send its request before it has the answer to its greeting. */
+	if (result == SNIFF_MORE && s->state == SOCKS_REQUEST) {
+		result = request5(s, data + used, len - used, &more);
 	}
 	*ret_used = used + more;
-	if (told == SNIFF_MORE && len - *ret_used >= SOCKS_MAX) {
+	if (result == SNIFF_MORE && len - *ret_used >= SOCKS_MAX) {
 		return refuse(s, REPLY_FAILED, "the SOCKS request is too long");
 	}
-	return told;
+	return result;
 }
 
 size_t socks_reply(const struct socks *s, enum socks_outcome o, uint8_t out[SOCKS_REPLY_MAX]) {
@@ -213,5 +213,5 @@ size_t socks_reply(const struct socks *s, enum socks_outcome o, uint8_t out[SOCK
 		[SOCKS_UNREACHABLE] = REPLY_UNREACHABLE, [SOCKS_CONNECTION_REFUSED] = REPLY_REFUSED,
 		[SOCKS_FAILED] = REPLY_FAILED,
 	};
-	return put_reply(s->version, replies[o], out);
+	return write_reply(s->version, replies[o], out);
 }

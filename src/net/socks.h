@@ -1,4 +1,4 @@
-/* SOCKS 5, and 4 and 4a for old clients: a proxy's side of the handshake.  Pure. */
+/* SOCKS 5, and 4 and 4a for old clients: the proxy's side of the handshake.  Pure. */
 #ifndef CORRAL_NET_SOCKS_H
 #define CORRAL_NET_SOCKS_H
 
@@ -6,11 +6,11 @@
 
 #define SOCKS_MAX 512 /* no message is longer */
 
-/* The greeting's answer and a reply behind it. */
+/* The answer to the greeting, followed by a reply. */
 #define SOCKS_ANSWER_MAX 16
 #define SOCKS_REPLY_MAX 10
 
-/* Zeroed at first. */
+/* Begins zeroed. */
 struct socks {
 	enum { SOCKS_GREETING, SOCKS_REQUEST, SOCKS_OVER } state;
 	int version; /* 4 or 5 */
@@ -21,10 +21,10 @@ struct socks {
 	const char *why; /* SNIFF_BAD: one clause */
 };
 
-/* Takes what came and was not read yet (at most SOCKS_MAX bytes).  *ret_used is how many bytes
- * were read now; answer is what is to be sent now, in every case and before anything else.
- * SNIFF_MORE: wait for more.  SNIFF_DONE: host and port are known, the reply is still to be sent
- * (socks_reply), and what lies behind the used bytes is for the other side.  SNIFF_BAD: close. */
+/* data: the queued bytes, at most SOCKS_MAX.  *ret_used: how many of them were consumed.  The
+ * caller sends s->answer (answer_len bytes) in every case, before anything else.  SNIFF_MORE: wait
+ * for more bytes.  SNIFF_DONE: host and port are known; the reply (socks_reply) is still to be
+ * sent, and the bytes after *ret_used belong to the tunnel.  SNIFF_BAD: close. */
 enum sniff socks_read(struct socks *s, const uint8_t *data, size_t len, size_t *ret_used);
 
 enum socks_outcome {
@@ -35,7 +35,7 @@ enum socks_outcome {
 	SOCKS_FAILED,
 };
 
-/* The reply to a request in its version's words; returns its length. */
+/* Writes the reply to the request in its version; returns the length. */
 size_t socks_reply(const struct socks *s, enum socks_outcome o, uint8_t out[SOCKS_REPLY_MAX]);
 
 #endif

@@ -18,6 +18,7 @@ JUDGE = "net/judge.c"
 # How its functions begin, and what they say without their rules.
 OF_NAME = "\tconst struct net_rule *deny = deny_of_name(net, name, port);\n"
 OF_IP = "\tconst struct net_rule *deny = deny_of_ip(net, ip, port);\n"
+OF_IP_BEST = "\tconst struct net_rule *deny = deny_of_ip(net, ip, port), *best = NULL;\n"
 ALLOW = "\tif (net != NULL) {{\n\t\treturn allowed({});\n\t}}\n"
 
 # The command keeps every capability of its namespace.  Not dropping them would not
@@ -146,7 +147,7 @@ SWITCHES = {
     # Every name and address is allowed, and by its address, so that nobody listens to what is said there.
     "judge": [
         (JUDGE, OF_NAME + "\tconst char *why =", OF_NAME + ALLOW.format("deny") + "\tconst char *why ="),
-        (JUDGE, OF_IP + "\tconst char *why =", OF_IP + ALLOW.format("deny") + "\tconst char *why ="),
+        (JUDGE, OF_IP_BEST + "\tconst char *why =", OF_IP_BEST + ALLOW.format("deny") + "\tconst char *why ="),
         (JUDGE, OF_IP + "\tconst struct range *special = range_of(ip);\n",
          OF_IP + "\tconst struct range *special = range_of(ip);\n" + ALLOW.format("by")),
     ],
