@@ -38,7 +38,7 @@
  * answer of the connection (after 100 to 199, which are heads without a body) is the answer to that
  * request, and no byte of an earlier answer's body can be taken for it.  An Upgrade in a later request,
  * or in one that has a body, is forwarded and switches nothing here: HEAD reads the client's next bytes
- * as a request, whatever the server answers.
+ * as a request, even if the server answers 101.
  *
  * The early verdicts, and why they may be early:
  *   - OPAQUE after a hello and its answer: the rest is encrypted, or a TLS server rejects it; a server

@@ -1,24 +1,24 @@
-/* Whether a client speaks HTTP at all.
+/* Detects HTTP/1 by the client's first line.
  *
- * Should:   say yes to whatever a lenient server could take for a request, so that the
- *           strict parser gets to refuse it; say no to other protocols, which are
- *           judged by name and port alone.
+ * Should:   return DONE for every line that a lenient server could take for a request, so that
+ *           the strict parser can refuse it; BAD for other protocols, which are judged by name
+ *           and port only.
  * Must not: wait for more than one line.
- * Fails:    towards HTTP: a request that is not seen as one would not be judged. */
+ * Fails:    closed, towards HTTP: a request that is not detected would not be judged. */
 #include "net/http.h"
 
 #include "net/http_fields.h"
 
 #include <string.h>
 
-/* Lines and blanks that a lenient server drops in front of a request. */
+/* Newlines and blanks that a lenient server skips in front of a request. */
 #define BEFORE_MAX 64
 
-/* A first word with other bytes than a method's is decided about when so many are there. */
+/* So many bytes decide about a first word with characters that no method has. */
 #define ODD_MAX 64
 
-/* All of a line is looked at with every byte that comes: a longer one is a request, whose
- * parser has a bound of its own. */
+/* The line is scanned again with every segment, so it needs a bound: a longer line counts as a
+ * request, whose parser has a bound of its own. */
 #define LINE_MAX_SEEN ((size_t)8 * 1024)
 
 static size_t gaps(struct http_span s) {
@@ -29,7 +29,7 @@ static size_t gaps(struct http_span s) {
 	return n;
 }
 
-/* The version behind a gap, anywhere in the line. */
+/* "HTTP/" after a gap, anywhere in the line. */
 static bool has_version(struct http_span line) {
 	for (size_t i = 1; i < line.len; i++) {
 		struct http_span rest = {line.at + i, line.len - i};
@@ -40,12 +40,12 @@ static bool has_version(struct http_span line) {
 	return false;
 }
 
-/* HTTP/2's first line, which is another reader's. */
+/* The first line of HTTP/2, which http_sniff_http2() detects. */
 static bool is_preface(struct http_span line) {
 	return line.len >= 14 && memcmp(line.at, "PRI * HTTP/2.0", 14) == 0;
 }
 
-/* Methods that servers take without looking further. */
+/* Methods that servers accept without further checks. */
 static bool is_method(struct http_span word) {
 	static const char *const methods[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
 					      "PATCH", "OPTIONS", "TRACE", "CONNECT"};
@@ -57,8 +57,8 @@ static bool is_method(struct http_span word) {
 	return false;
 }
 
-/* Capital letters, '-' and '_': what servers take for a method that they do not know, or that we do
- * not; commands of other protocols are often written small (memcached's). */
+/* Capital letters, '-' and '_': servers accept such words as unknown methods; other protocols
+ * often have lower-case commands (memcached). */
 static bool looks_like_method(struct http_span word) {
 	for (size_t i = 0; i < word.len; i++) {
 		bool capital = word.at[i] >= 'A' && word.at[i] <= 'Z';
@@ -69,7 +69,7 @@ static bool looks_like_method(struct http_span word) {
 	return word.len > 0;
 }
 
-/* Methods of HTTP's relatives, UPnP's and WebDAV's among them, that Node and PHP take with "*". */
+/* Methods, also of UPnP, WebDAV and RTSP, that Node and PHP accept with the target "*". */
 static bool takes_asterisk(struct http_span word) {
 	static const char *const methods[] = {
 		"ACL",           "ANNOUNCE",     "BIND",      "CHECKOUT", "COPY",   "DESCRIBE",
@@ -104,7 +104,7 @@ static bool is_url(struct http_span s) {
 	return n > 0 && http_span_begins((struct http_span){s.at + n, s.len - n}, "://");
 }
 
-static struct http_span behind_word(struct http_span line, struct http_span word) {
+static struct http_span after_word(struct http_span line, struct http_span word) {
 	struct http_span rest = {line.at + word.len, line.len - word.len};
 	while (rest.len > 0 && gap_char(rest.at[0])) {
 		rest.at++;
@@ -113,10 +113,10 @@ static struct http_span behind_word(struct http_span line, struct http_span word
 	return rest;
 }
 
-/* What HTTP asks for, and not SIP, which has some of its methods.  RTSP asks for URLs as well, and
- * Node serves its requests as HTTP's. */
+/* A target of HTTP, not of SIP, which shares some methods.  RTSP has URLs as targets too, and Node
+ * serves RTSP requests as HTTP. */
 static bool has_target(struct http_span line, struct http_span method) {
-	struct http_span rest = behind_word(line, method);
+	struct http_span rest = after_word(line, method);
 
 	if (http_span_begins(rest, "/") || is_url(rest)) {
 		return looks_like_method(method) || is_method(method);
@@ -124,7 +124,7 @@ static bool has_target(struct http_span line, struct http_span method) {
 	if (http_span_begins(rest, "http:")) {
 		return is_method(method);
 	}
-	/* HOST:PORT, and not NATS's object. */
+	/* HOST:PORT; in NATS a JSON object follows CONNECT. */
 	if (http_span_is(method, "CONNECT") && rest.len > 0 &&
 	    (is_alnum(rest.at[0]) || rest.at[0] == '[')) {
 		return true;
@@ -132,11 +132,11 @@ static bool has_target(struct http_span line, struct http_span method) {
 	return http_span_begins(rest, "*") && takes_asterisk(method) && !is_preface(line);
 }
 
-/* What the whole line says, where it has no version: ssh's, SMTP's and SIP's first lines have words
- * too, and no such version; HTTP/0.9 had none and knew GET alone, and servers that still speak it
- * take other methods as well, with the fields that follow. */
+/* A complete line without "HTTP/".  The first lines of ssh, SMTP and SIP have words but no such
+ * version.  HTTP/0.9 had no version and only GET, but servers that still support it accept other
+ * methods too, and the fields that follow. */
 static enum sniff judge_line(struct http_span line, struct http_span method) {
-	/* The line by which a proxy tells a server whose connection it is: a request follows. */
+	/* PROXY protocol, version 1: a request follows. */
 	if (http_span_exactly(method, "PROXY")) {
 		return SNIFF_DONE;
 	}
@@ -153,9 +153,9 @@ static size_t text_len(struct http_span line) {
 	return n;
 }
 
-/* A control character in the line, where the verdict falls, however much came with it: no request,
- * unless what stands before it begins with a method or has a version.  Another word may be a method
- * of one server's, which takes such characters too: there the whole line has to be seen. */
+/* A line with a control character, which decides, however the line is segmented: no request, unless
+ * the text before it begins with a method or has a version.  Another first word may be a method of
+ * some server that accepts control characters: then the complete line decides. */
 static enum sniff judge_controls(struct http_span line, bool whole) {
 	struct http_span text = {line.at, text_len(line)}, word = {line.at, 0};
 	while (word.len < text.len && http_is_token_char(text.at[word.len])) {
@@ -174,8 +174,8 @@ static enum sniff judge_controls(struct http_span line, bool whole) {
 	return has_version(line) || !whole ? SNIFF_DONE : judge_line(line, word);
 }
 
-/* The same in its second version: a signature that is no line. */
-static enum sniff proxied(const uint8_t *data, size_t len) {
+/* PROXY protocol, version 2: a binary signature. */
+static enum sniff sniff_proxy2(const uint8_t *data, size_t len) {
 	static const uint8_t signature[] = {'\r', '\n', '\r', '\n', 0,   '\r',
 					    '\n', 'Q',  'U',  'I',  'T', '\n'};
 	size_t n = len < sizeof signature ? len : sizeof signature;
@@ -191,7 +191,7 @@ bool http_sniff_within(const uint8_t *data, size_t len) {
 }
 
 enum sniff http_sniff(const uint8_t *data, size_t len) {
-	enum sniff preface = proxied(data, len);
+	enum sniff preface = sniff_proxy2(data, len);
 	if (preface != SNIFF_BAD) {
 		return preface; /* the parser refuses it */
 	}
@@ -201,7 +201,7 @@ enum sniff http_sniff(const uint8_t *data, size_t len) {
 	}
 	size_t before = gaps(line), word = 0;
 	if (before > BEFORE_MAX) {
-		return SNIFF_DONE; /* no other protocol begins so; the parser refuses it */
+		return SNIFF_DONE; /* no other protocol begins like this; the parser refuses it */
 	}
 	line.at += before;
 	line.len -= before;
@@ -210,19 +210,19 @@ enum sniff http_sniff(const uint8_t *data, size_t len) {
 	if (text_len(line) < line.len) {
 		return judge_controls(line, end != NULL);
 	}
-	/* Whatever its first word is: some servers do not look at that. */
+	/* With any first word: some servers do not check it. */
 	if (end != NULL && has_version(line) && !is_preface(line)) {
 		return SNIFF_DONE;
 	}
 	while (word < line.len && http_is_token_char(line.at[word])) {
 		word++;
 	}
-	/* However long: servers pass on methods that they do not know, and the line may come in
-	 * pieces.  Nobody takes one as long as all that is looked at. */
+	/* A first word of any length: servers forward unknown methods, and the line may arrive in
+	 * pieces.  No server accepts a method of LINE_MAX_SEEN bytes. */
 	if (end == NULL && (line.len <= ODD_MAX || word == line.len)) {
 		return len >= LINE_MAX_SEEN ? SNIFF_BAD : SNIFF_MORE;
 	}
-	/* A longer beginning whose first word is no method is another protocol's. */
+	/* The first word is not a token: another protocol. */
 	if (word == 0 || word == line.len || !gap_char(line.at[word]) || line.at[word] == '\r') {
 		return SNIFF_BAD;
 	}

@@ -1,15 +1,14 @@
-/* Names and addresses against the rules of the policy.
+/* Applies the policy's network rules to names and addresses.
  *
- * Should:   let a deny win over every allow; say in each refusal which kind of rule is
- *           missing.
- * Must not: allocate, look anything up or keep anything: the same question has the same
- *           answer at the resolver, at connect and in a request.
- * Fails:    closed: what no rule speaks of is refused. */
+ * Should:   let a deny win over every allow; name the missing kind of rule in each refusal.
+ * Must not: allocate, look anything up or keep state: a name or an address has the same verdict
+ *           in the resolver, at connect(2) and in a request.
+ * Fails:    closed: without a matching rule it is refused. */
 #include "net/judge.h"
 
 #include <string.h>
 
-const char judge_denied_alias[] = "it is a CNAME for a name that net.deny denies";
+const char judge_denied_alias[] = "it is an alias (CNAME) of a name in net.deny";
 
 #define HTTP_PORT 80
 #define HTTPS_PORT 443
@@ -22,7 +21,7 @@ static struct net_verdict allowed(const struct net_rule *rule) {
 	return (struct net_verdict){.allowed = true, .rule = rule};
 }
 
-/* ---- what a rule is about ---- */
+/* ---- matching a rule ---- */
 
 static bool is_beneath(const char *name, const char *base) {
 	size_t n = strlen(name), len = strlen(base);
@@ -30,7 +29,7 @@ static bool is_beneath(const char *name, const char *base) {
 	return n > len + 1 && name[n - len - 1] == '.' && memcmp(name + n - len, base, len) == 0;
 }
 
-static bool names(const struct net_rule *r, const char *name) {
+static bool matches_name(const struct net_rule *r, const char *name) {
 	switch (r->kind) {
 	case NET_RULE_NAME:
 		return strcmp(r->name, name) == 0;
@@ -43,7 +42,7 @@ static bool names(const struct net_rule *r, const char *name) {
 	}
 }
 
-/* port 0: at some port. */
+/* port 0: at any port. */
 static bool allows_port(const struct net_rule *r, uint16_t port) {
 	if (port == 0 || r->port == NET_PORT_ANY) {
 		return true;
@@ -51,8 +50,8 @@ static bool allows_port(const struct net_rule *r, uint16_t port) {
 	return r->port == NET_PORT_WEB ? port == HTTP_PORT || port == HTTPS_PORT : r->port == port;
 }
 
-/* port 0: at every port.  A deny without a port is about all of them: whoever denies a host
- * does not mean two of its ports. */
+/* port 0: at every port.  A deny without a port is for every port, unlike an allow, which is for 80
+ * and 443. */
 static bool denies_port(const struct net_rule *r, uint16_t port) {
 	return r->port == NET_PORT_ANY || r->port == NET_PORT_WEB || (port != 0 && r->port == port);
 }
@@ -60,19 +59,19 @@ static bool denies_port(const struct net_rule *r, uint16_t port) {
 static const struct net_rule *deny_of_name(const struct net_plan *net, const char *name,
 					   uint16_t port) {
 	for (size_t i = 0; i < net->ndeny; i++) {
-		if (denies_port(&net->deny[i], port) && names(&net->deny[i], name)) {
+		if (denies_port(&net->deny[i], port) && matches_name(&net->deny[i], name)) {
 			return &net->deny[i];
 		}
 	}
 	return NULL;
 }
 
-/* A translated address is denied by a rule about the one inside it as well. */
+/* A translated address (NAT64, 6to4) is also denied by a rule for the IPv4 address inside it. */
 static const struct net_rule *deny_of_ip(const struct net_plan *net, const struct ip *ip,
 					 uint16_t port) {
 	struct ip inner = *ip;
 
-	(void)range_inner(ip, &inner); /* without one it stays the address itself */
+	(void)range_inner(ip, &inner); /* false: inner stays the address itself */
 	for (size_t i = 0; i < net->ndeny; i++) {
 		const struct net_rule *r = &net->deny[i];
 		if (r->kind == NET_RULE_NETWORK && denies_port(r, port) &&
@@ -96,25 +95,25 @@ static bool leaves_port(const struct net_plan *net, const struct net_rule *r, co
 
 struct net_verdict judge_name(const struct net_plan *net, const char *name, uint16_t port) {
 	const struct net_rule *deny = deny_of_name(net, name, port);
-	const char *why = "no rule of net.allow has this name";
+	const char *why = "no rule of net.allow matches this name";
 
 	if (deny != NULL) {
-		return refused(deny, "a rule of net.deny names it");
+		return refused(deny, "a rule of net.deny matches this name");
 	}
 	for (size_t i = 0; i < net->nallow; i++) {
 		const struct net_rule *r = &net->allow[i];
-		if (!names(r, name)) {
+		if (!matches_name(r, name)) {
 			continue;
 		}
 		const char *local = r->kind == NET_RULE_ANY ? range_of_name(name) : NULL;
 		if (local != NULL) {
 			why = local;
 		} else if (!allows_port(r, port)) {
-			why = "net.allow has this name, but not with this port";
+			why = "net.allow has this name, but not for this port";
 		} else if (port != 0 || leaves_port(net, r, name)) {
 			return allowed(r);
 		} else {
-			why = "net.deny has every port that net.allow opens";
+			why = "net.deny denies every port that net.allow opens";
 		}
 	}
 	return refused(NULL, why);
@@ -122,9 +121,9 @@ struct net_verdict judge_name(const struct net_plan *net, const char *name, uint
 
 /* ---- addresses ---- */
 
-/* A wide network says nothing about the special ranges in it: who wrote 0.0.0.0/0 did not
- * ask for the loopback or a metadata service. */
-static bool speaks_of(const struct network *n, const struct ip *ip) {
+/* A rule for a wide network does not include the special ranges in it: 0.0.0.0/0 must not open the
+ * loopback or a metadata service. */
+static bool covers(const struct network *n, const struct ip *ip) {
 	const struct range *special = range_of(ip);
 
 	if (special == NULL || n->bits == 128) {
@@ -135,22 +134,23 @@ static bool speaks_of(const struct network *n, const struct ip *ip) {
 
 struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uint16_t port) {
 	const struct net_rule *deny = deny_of_ip(net, ip, port), *best = NULL;
-	const char *why = "no rule of net.allow has this address";
+	const char *why = "no rule of net.allow matches this address";
 
 	if (deny != NULL) {
-		return refused(deny, "a rule of net.deny has this address");
+		return refused(deny, "a rule of net.deny matches this address");
 	}
 	for (size_t i = 0; i < net->nallow; i++) {
 		const struct net_rule *r = &net->allow[i];
 		if (r->kind != NET_RULE_NETWORK || !ip_network_holds(&r->network, ip)) {
 			continue;
 		}
-		if (!speaks_of(&r->network, ip)) {
-			why = "net.allow has only a wider network: list this special range itself";
+		if (!covers(&r->network, ip)) {
+			why = "net.allow has only a wider network, which does not include special "
+			      "ranges";
 		} else if (!allows_port(r, port)) {
-			why = "net.allow has this address, but not with this port";
+			why = "net.allow has this address, but not for this port";
 		} else if (best == NULL || r->network.bits > best->network.bits) {
-			best = r; /* the narrowest: whether the address itself is listed matters */
+			best = r; /* the longest prefix, for judge_is_single_address() */
 		}
 	}
 	return best != NULL ? allowed(best) : refused(NULL, why);
@@ -160,7 +160,7 @@ bool judge_is_single_address(const struct net_verdict *v) {
 	return v->allowed && v->rule != NULL && v->rule->network.bits == 128;
 }
 
-/* ---- where names lead ---- */
+/* ---- CNAMEs and addresses of names ---- */
 
 static bool in_reach(const struct net_plan *net, const struct ip *ip) {
 	for (size_t i = 0; i < net->nreach; i++) {
@@ -171,7 +171,7 @@ static bool in_reach(const struct net_plan *net, const struct ip *ip) {
 	return false;
 }
 
-/* net.private with a translator's network is about the public addresses behind it. */
+/* A NAT64 prefix in net.private opens only the public addresses behind it. */
 static bool reaches(const struct net_plan *net, const struct ip *ip) {
 	struct ip inner;
 
@@ -198,7 +198,7 @@ bool judge_alias_ports(const struct net_plan *net, const struct dns_answer *a,
 	for (size_t i = 0; i < a->nchain; i++) {
 		for (size_t j = 0; j < net->ndeny; j++) {
 			const struct net_rule *r = &net->deny[j];
-			if (r->port <= 0 || !names(r, a->chain[i])) {
+			if (r->port <= 0 || !matches_name(r, a->chain[i])) {
 				continue;
 			}
 			if (ret->n == ALIAS_PORTS) {
@@ -216,7 +216,7 @@ struct net_verdict judge_target(const struct net_plan *net, const struct net_rul
 	const struct range *special = range_of(ip);
 
 	if (deny != NULL) {
-		return refused(deny, "it leads to an address that a rule of net.deny has");
+		return refused(deny, "it resolves to an address in net.deny");
 	}
 	if (special == NULL) {
 		return allowed(by);
@@ -237,19 +237,19 @@ bool judge_is_exact_name(const struct net_rule *r, uint16_t port) {
 	return r->kind == NET_RULE_NAME && (r->port <= 0 || r->port == port);
 }
 
-/* The one that is reached: of a translated address the one inside it. */
-static struct ip reached(const struct ip *ip) {
+/* The destination: the IPv4 address inside a translated address. */
+static struct ip destination(const struct ip *ip) {
 	struct ip inner = *ip;
 
-	(void)range_inner(ip, &inner); /* without one it stays the address itself */
+	(void)range_inner(ip, &inner); /* false: inner stays the address itself */
 	return inner;
 }
 
 bool judge_has_address(const struct dns_answer *a, const struct ip *ip) {
-	struct ip wanted = reached(ip);
+	struct ip wanted = destination(ip);
 
 	for (size_t i = 0; i < a->nips; i++) {
-		struct ip found = reached(&a->ips[i]);
+		struct ip found = destination(&a->ips[i]);
 		if (ip_same(&found, &wanted)) {
 			return true;
 		}

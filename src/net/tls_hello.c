@@ -1,25 +1,25 @@
-/* A TLS client's first message: which server it names.
+/* Parses a TLS ClientHello for its server name (SNI).
  *
- * Should:   put the message together again over its records, wherever they are cut, and
- *           read the name as the strictest server would.
- * Must not: copy the message or take more than one pass over what came: a client that
- *           sends single bytes has it read once a byte.
- * Fails:    closed: what two servers could read differently is refused.
+ * Should:   read the message across its records, wherever they are split, and accept only a
+ *           name that the strictest server accepts.
+ * Must not: copy the message, or make more than one pass over an incomplete one: a client
+ *           that sends single bytes has it read once for each byte.
+ * Fails:    closed: a hello that two servers could read differently is refused.
  *
  * Two passes.  The first goes from record to record and counts, so that nothing is
- * parsed before all of it is there; whatever it refuses, it refuses by what stands
- * before the message's end, so that an answer never changes with more bytes.  The second
- * walks over the message with bounds of its own. */
+ * parsed before the message is complete; a refusal depends only on bytes before the
+ * message's end, so that it never changes with more bytes.  The second
+ * parses the message with bounds of its own. */
 #include "net/tls_hello.h"
 
 #include <string.h>
 
 #define RECORD_HEADER 5
-#define RECORD_MAX ((size_t)1 << 14) /* RFC 8446, 5.1: of a plaintext's fragment */
+#define RECORD_MAX ((size_t)1 << 14) /* RFC 8446, 5.1: of a TLSPlaintext fragment */
 #define MESSAGE_HEADER 4
 
-/* The first pass is made once for every read(2): what it costs has a bound.  A hello in
- * records of a single byte fits. */
+/* The first pass runs for every segment, so its cost needs a bound.  A hello in records of a
+ * single byte fits. */
 #define RECORDS_MAX 2048
 
 #define ALERT 21
@@ -36,15 +36,15 @@ static enum sniff refuse(const char **why, const char *reason) {
 	return SNIFF_BAD;
 }
 
-/* A record's header, or as much of it as came.  Versions up to 1.3's: a client writes 1.0
- * to 1.2 here, whatever it speaks. */
+/* Checks a record header, complete or not.  Versions up to 1.3: clients write 1.0 to 1.2 here,
+ * whatever version they support. */
 static const char *header_fault(const uint8_t *at, size_t len) {
 	if (len > 0 && at[0] != HANDSHAKE) {
-		return "a record that is no TLS handshake comes before the client's hello is "
-		       "complete";
+		return "a TLS record of another type comes before the end of the "
+		       "client's hello";
 	}
 	if ((len > 1 && at[1] != 3) || (len > 2 && at[2] > 4)) {
-		return "a record has a version that is not of TLS 1";
+		return "a TLS record has a version other than TLS 1.x";
 	}
 	if (len < RECORD_HEADER) {
 		return NULL;
@@ -56,15 +56,15 @@ static const char *header_fault(const uint8_t *at, size_t len) {
 	return size > RECORD_MAX ? "a TLS record is longer than 16 KiB" : NULL;
 }
 
-/* What the first pass knows. */
+/* The state of the first pass. */
 struct extent {
 	uint8_t header[MESSAGE_HEADER];
-	size_t have; /* bytes of the message that are there */
-	size_t need; /* its length with the header; 0: not known yet */
-	size_t end;  /* where its last record ends, when all of it is there */
+	size_t have; /* bytes of the message so far */
+	size_t need; /* its length with the header; 0: unknown */
+	size_t end;  /* the end of its last record, once it is complete */
 };
 
-/* size bytes of a record, of which some may still be on their way. */
+/* A record of size bytes, of which `there` have arrived. */
 static const char *count_record(struct extent *e, const uint8_t *at, size_t size, size_t there) {
 	size_t before = e->have;
 	there = there < size ? there : size;
@@ -73,7 +73,7 @@ static const char *count_record(struct extent *e, const uint8_t *at, size_t size
 	}
 	e->have += there;
 	if (e->have > 0 && e->header[0] != CLIENT_HELLO) {
-		return "the first TLS message is no client's hello";
+		return "the first TLS message is not a ClientHello";
 	}
 	if (e->have >= MESSAGE_HEADER && e->need == 0) {
 		e->need = MESSAGE_HEADER +
@@ -83,17 +83,17 @@ static const char *count_record(struct extent *e, const uint8_t *at, size_t size
 		return "the client's hello is longer than 64 KiB";
 	}
 	if (e->need != 0 && before + size > e->need) {
-		return "something follows the client's hello in its own record";
+		return "more bytes follow the client's hello in its last record";
 	}
 	return NULL;
 }
 
-/* SNIFF_DONE: the whole message is there. */
+/* SNIFF_DONE: the message is complete. */
 static enum sniff measure(const uint8_t *data, size_t len, struct extent *e, const char **why) {
 	size_t at = 0;
 	for (int records = 0; at < len; records++) {
 		const char *fault = records == RECORDS_MAX
-					    ? "the client's hello is cut into too many records"
+					    ? "the client's hello is split into too many records"
 					    : header_fault(data + at, len - at);
 		if (fault != NULL) {
 			return refuse(why, fault);
@@ -108,7 +108,7 @@ static enum sniff measure(const uint8_t *data, size_t len, struct extent *e, con
 			return refuse(why, fault);
 		}
 		if (e->need != 0 && e->have == e->need) {
-			e->end = at + size; /* nothing else is in that record */
+			e->end = at + size; /* count_record(): the message ends the record */
 			return SNIFF_DONE;
 		}
 		if (len - at < size) {
@@ -123,11 +123,11 @@ static enum sniff measure(const uint8_t *data, size_t len, struct extent *e, con
 
 /* ---- the message ---- */
 
-/* A place in the message; measure() has seen every record that it goes over. */
+/* A position in the message; measure() has checked every record of it. */
 struct cursor {
 	const uint8_t *at;
 	size_t record; /* bytes left in this record */
-	size_t left;   /* bytes left in what is being read */
+	size_t left;   /* bytes left in the current element */
 };
 
 /* n is at most left. */
@@ -143,7 +143,7 @@ static void skip(struct cursor *c, size_t n) {
 	c->record -= n;
 }
 
-static uint8_t next(struct cursor *c) {
+static uint8_t next_byte(struct cursor *c) {
 	if (c->record == 0) {
 		c->record = (size_t)c->at[3] << 8 | c->at[4];
 		c->at += RECORD_HEADER;
@@ -154,79 +154,79 @@ static uint8_t next(struct cursor *c) {
 }
 
 /* A number of one or two bytes. */
-static bool number(struct cursor *c, size_t bytes, size_t *ret) {
+static bool read_number(struct cursor *c, size_t bytes, size_t *ret) {
 	if (c->left < bytes) {
 		return false;
 	}
 	size_t n = 0;
 	for (size_t i = 0; i < bytes; i++) {
-		n = n << 8 | next(c);
+		n = n << 8 | next_byte(c);
 	}
 	*ret = n;
 	return true;
 }
 
-/* The length in front of a list, which is all there. */
-static bool length(struct cursor *c, size_t bytes, size_t *ret) {
-	return number(c, bytes, ret) && *ret <= c->left;
+/* The length prefix of a list, checked against left. */
+static bool read_length(struct cursor *c, size_t bytes, size_t *ret) {
+	return read_number(c, bytes, ret) && *ret <= c->left;
 }
 
-/* What stands before the extensions: version, random, session, ciphers, compression. */
+/* The fields before the extensions: version, random, session id, ciphers, compression. */
 static bool skip_fixed(struct cursor *c) {
 	size_t version, session, ciphers, methods;
-	if (!number(c, 2, &version) || version >> 8 != 3 || c->left < 32) {
+	if (!read_number(c, 2, &version) || version >> 8 != 3 || c->left < 32) {
 		return false;
 	}
 	skip(c, 32);
-	if (!length(c, 1, &session) || session > 32) {
+	if (!read_length(c, 1, &session) || session > 32) {
 		return false;
 	}
 	skip(c, session);
-	if (!length(c, 2, &ciphers) || ciphers == 0 || ciphers % 2 != 0) {
+	if (!read_length(c, 2, &ciphers) || ciphers == 0 || ciphers % 2 != 0) {
 		return false;
 	}
 	skip(c, ciphers);
-	if (!length(c, 1, &methods) || methods == 0) {
+	if (!read_length(c, 1, &methods) || methods == 0) {
 		return false;
 	}
 	skip(c, methods);
 	return true;
 }
 
-/* RFC 6066 allows a list of names and one type of them: servers differ on what they make of
- * anything but one name of that type. */
+/* RFC 6066 allows a list of names of one type, host_name: servers differ about every list but a
+ * single host_name. */
 static const char *read_server_name(struct cursor *c, struct tls_hello *h) {
 	char name[HOSTNAME_MAX + 1]; /* and a trailing dot */
 	size_t list, type, len;
 	if (h->named) {
-		return "there are two server names";
+		return "the TLS hello has two server names";
 	}
-	if (!length(c, 2, &list) || list != c->left || !number(c, 1, &type) ||
-	    !length(c, 2, &len)) {
-		return "the server name is malformed";
+	if (!read_length(c, 2, &list) || list != c->left || !read_number(c, 1, &type) ||
+	    !read_length(c, 2, &len)) {
+		return "the TLS server name is malformed";
 	}
 	if (type != HOST_NAME_TYPE) {
-		return "the server's name is not a host's";
+		return "the TLS server name is not of type host_name";
 	}
 	if (len != c->left) {
-		return "there are two server names";
+		return "the TLS hello has two server names";
 	}
 	if (len > sizeof name) {
-		return "the server name is longer than 253 bytes";
+		return "the TLS server name is longer than 253 bytes";
 	}
 	for (size_t i = 0; i < len; i++) {
-		name[i] = (char)next(c);
+		name[i] = (char)next_byte(c);
 	}
 	switch (hostname_parse(name, len, &h->server)) {
 	case HOST_NAME:
 		h->named = true;
 		return NULL;
 	case HOST_IP:
-		return "the server name is an address";
+		return "the TLS server name is an IP address";
 	case HOST_BAD:
 		break;
 	}
-	return "the server name is not a host name";
+	return "the TLS server name is not a host name";
 }
 
 static const char *read_extension(struct cursor *c, size_t type, struct tls_hello *h) {
@@ -246,11 +246,11 @@ static const char *read_message(struct cursor *c, struct tls_hello *h) {
 	if (c->left == 0) {
 		return NULL; /* before TLS 1.2 a hello may end here */
 	}
-	if (!length(c, 2, &all) || all != c->left) {
+	if (!read_length(c, 2, &all) || all != c->left) {
 		return malformed;
 	}
 	while (c->left > 0) {
-		if (!number(c, 2, &type) || !length(c, 2, &len)) {
+		if (!read_number(c, 2, &type) || !read_length(c, 2, &len)) {
 			return malformed;
 		}
 		size_t behind = c->left - len;
@@ -264,7 +264,7 @@ static const char *read_message(struct cursor *c, struct tls_hello *h) {
 	return NULL;
 }
 
-/* ---- contracts ---- */
+/* ---- public functions ---- */
 
 bool tls_hello_begins(const uint8_t *data, size_t len) {
 	return (len < 1 || data[0] == HANDSHAKE) && (len < 2 || data[1] == 3);
@@ -278,9 +278,9 @@ enum sniff tls_hello_read(const uint8_t *data, size_t len, struct tls_hello *ret
 			  const char **why) {
 	struct extent e = {0};
 	struct tls_hello h = {0};
-	enum sniff told = measure(data, len < TLS_HELLO_MAX ? len : TLS_HELLO_MAX, &e, why);
-	if (told != SNIFF_DONE) {
-		return told;
+	enum sniff result = measure(data, len < TLS_HELLO_MAX ? len : TLS_HELLO_MAX, &e, why);
+	if (result != SNIFF_DONE) {
+		return result;
 	}
 	struct cursor c = {.at = data, .left = e.need};
 	skip(&c, MESSAGE_HEADER);

@@ -1,34 +1,34 @@
-/* A TLS client's first message: which server it names.  Pure. */
+/* Reads the server name (SNI) of a TLS ClientHello.  Pure. */
 #ifndef CORRAL_NET_TLS_HELLO_H
 #define CORRAL_NET_TLS_HELLO_H
 
 #include "base/hostname.h"
 
-/* What a parser of a client's first bytes says. */
+/* The result of a parser of the first bytes of a connection. */
 enum sniff {
-	SNIFF_MORE, /* cannot tell yet */
+	SNIFF_MORE, /* undecided: more bytes are needed */
 	SNIFF_DONE,
-	SNIFF_BAD, /* not the protocol's grammar: refused */
+	SNIFF_BAD, /* not this protocol, or malformed */
 };
 
-/* Records and handshake headers together: larger ones are refused. */
+/* With record and handshake headers: a longer hello is refused. */
 #define TLS_HELLO_MAX ((size_t)64 * 1024)
 
 struct tls_hello {
-	size_t len;             /* with its records */
+	size_t len;             /* including record headers */
 	bool named;             /* it has a server name */
-	struct hostname server; /* kind HOST_NAME; the outer one of an encrypted hello, which
-				 * cannot be told from one that only pretends to be */
+	struct hostname server; /* kind HOST_NAME; with Encrypted ClientHello the outer name, which
+				 * cannot be told from a GREASE one */
 };
 
-/* Whether the first bytes, as many as came, can be TLS: content type 22, version 3. */
+/* Whether the first bytes, even fewer than two, can be TLS: content type 22, version 3. */
 bool tls_hello_begins(const uint8_t *data, size_t len);
 
-/* A server's first bytes, two of them: a record of TLS with a message or an alert. */
+/* A server's first two bytes: a TLS record with a handshake message or an alert. */
 bool tls_hello_answered(const uint8_t *data);
 
-/* data is everything that came so far, at most TLS_HELLO_MAX.  Records may split the hello
- * anywhere.  *why for SNIFF_BAD: one clause. */
+/* data: all bytes so far, at most TLS_HELLO_MAX.  Records may split the hello anywhere.
+ * SNIFF_BAD: *why is one clause. */
 enum sniff tls_hello_read(const uint8_t *data, size_t len, struct tls_hello *ret, const char **why);
 
 #endif

@@ -1,9 +1,9 @@
-/* The text of a URL, as far as it decides about host and port.
+/* Parses a URL as far as its host and port, and judges the host.
  *
- * Should:   accept what browsers, curl and Python's urllib all send to the same host and
- *           port; Node's URL is the oracle of the tests.
- * Must not: repair, decode or strip: a reader that does not would go elsewhere.
- * Fails:    closed: what could be meant in two ways is refused. */
+ * Should:   accept URLs that browsers, curl and Python's urllib all send to the same host and
+ *           port; Node's URL class is the oracle of the tests.
+ * Must not: repair, decode or strip: a parser that does not would connect elsewhere.
+ * Fails:    closed: an ambiguous URL is refused. */
 #include "net/url.h"
 
 #include "base/auto.h"
@@ -30,7 +30,7 @@ static struct url_verdict refuse_form(const char *why) {
 	return refuse(URL_FORM, why, "write http://HOST[:PORT]/PATH");
 }
 
-/* ---- the text ---- */
+/* ---- parsing ---- */
 
 struct text {
 	const char *at;
@@ -41,7 +41,7 @@ static bool has(struct text t, char c) {
 	return t.len > 0 && memchr(t.at, c, t.len) != NULL;
 }
 
-/* How many bytes come before the first of these. */
+/* The number of bytes before the first of these. */
 static size_t span_until(struct text t, const char *ends) {
 	size_t n = 0;
 
@@ -51,11 +51,11 @@ static size_t span_until(struct text t, const char *ends) {
 	return n;
 }
 
-static struct text behind(struct text t, size_t n) {
+static struct text skip(struct text t, size_t n) {
 	return (struct text){t.at + n, t.len - n};
 }
 
-/* Browsers drop some of them, others send them on. */
+/* Browsers drop some of these bytes, other programs send them. */
 static bool has_blanks(struct text t) {
 	for (size_t i = 0; i < t.len; i++) {
 		if ((unsigned char)t.at[i] <= ' ' || t.at[i] == 0x7f) {
@@ -78,7 +78,7 @@ static bool is_word(struct text t, const char *lower) {
 	return true;
 }
 
-/* Takes "http://" or "https://" off. */
+/* Removes "http://" or "https://". */
 static struct url_verdict take_scheme(struct text *t, struct url *u) {
 	struct text scheme = {t->at, span_until(*t, ":/?#\\")};
 
@@ -90,40 +90,41 @@ static struct url_verdict take_scheme(struct text *t, struct url *u) {
 		return refuse(URL_SCHEME, "its scheme is neither http nor https",
 			      "fetch over http or https");
 	}
-	*t = behind(*t, scheme.len + 1);
+	*t = skip(*t, scheme.len + 1);
 	if (t->len < 3 || t->at[0] != '/' || t->at[1] != '/' || t->at[2] == '/' ||
 	    t->at[2] == '\\') {
 		return refuse_form("its scheme is not followed by \"//\" and a host");
 	}
-	*t = behind(*t, 2);
+	*t = skip(*t, 2);
 	return fine;
 }
 
-/* What stands between "//" and the path. */
+/* The part between "//" and the path. */
 static struct url_verdict take_authority(struct text t, struct text *ret) {
 	*ret = (struct text){t.at, span_until(t, "/?#")};
-	struct text rest = behind(t, ret->len);
+	struct text rest = skip(t, ret->len);
 
 	if (has(*ret, '\\')) {
-		return refuse_form("it has a backslash, which some take for a slash");
+		return refuse_form("it has a backslash, which some programs take for a slash");
 	}
 	if (has(*ret, '@')) {
-		return refuse(URL_HOST, "it has a user name, and readers differ on where it ends",
+		return refuse(URL_HOST, "it has a user name, and programs differ on where it ends",
 			      "send credentials in a header");
 	}
-	/* "http://a?@b": a reader that looks for the slash alone takes b for the host. */
+	/* "http://a?@b": a parser that searches only for the slash takes b for the host. */
 	struct text early = {rest.at, span_until(rest, "/")};
 	if (has(early, '@') || has(early, '\\')) {
 		return refuse_form("a '?' or '#' ends its host before an '@' or '\\'");
 	}
 	if (has(*ret, '%')) {
-		return refuse(URL_HOST, "its host is percent-encoded, which not everybody decodes",
+		return refuse(URL_HOST,
+			      "its host is percent-encoded, which not every program decodes",
 			      "write the host in plain letters");
 	}
 	return fine;
 }
 
-/* Four decimal numbers, or IPv6 in brackets that is not IPv4 in other letters. */
+/* Four decimal numbers, or IPv6 in brackets that is not IPv4-mapped. */
 static bool is_plain(struct text host, const struct ip *ip) {
 	char text[IP_TEXT];
 	size_t n = ip_text(ip, text);
@@ -141,8 +142,8 @@ static struct url_verdict read_host(struct text authority, struct url *u) {
 
 	u->port = 0;
 	if (colon != NULL && authority.at[0] != '[' &&
-	    has(behind(authority, (size_t)(colon - authority.at) + 1), ':')) {
-		return refuse(URL_HOST, "its host has colons without brackets", remedy);
+	    has(skip(authority, (size_t)(colon - authority.at) + 1), ':')) {
+		return refuse(URL_HOST, "its host has colons but no brackets", remedy);
 	}
 	if (hostname_parse_port(authority.at, authority.len, &u->host, &u->port) == HOST_BAD) {
 		return refuse(URL_HOST, u->host.why, remedy);
@@ -171,7 +172,7 @@ static struct url_verdict read_url(struct text t, struct url *u) {
 	return v.allowed ? read_host(authority, u) : v;
 }
 
-/* ---- whom it names ---- */
+/* ---- judging the host ---- */
 
 static bool reaches(struct url_reach reach, const struct ip *ip) {
 	for (size_t i = 0; i < reach.count; i++) {
@@ -217,7 +218,7 @@ static struct url_verdict judge_host(const struct url *u, struct url_reach reach
 	struct url_verdict v = url_judge_address(&u->host.ip, reach);
 	if (v.allowed && !u->plain) {
 		return refuse(URL_HOST,
-			      "its address is spelled in a way that readers take differently",
+			      "its address is written in a form that programs read differently",
 			      "write IPv4 as four decimal numbers");
 	}
 	return v;

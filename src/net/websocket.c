@@ -1,15 +1,16 @@
-/* Sec-WebSocket-Accept: base64 of the SHA-1 of the key and a fixed text.
+/* WebSocket: Sec-WebSocket-Accept (base64 of the SHA-1 of the key and a fixed GUID), frame headers.
  *
- * A server that answers 101 because a request asked for that status, and goes on to read HTTP,
- * does not compute it.  SHA-1 is what the protocol has; nothing secret rests on it here.
+ * The value shows that the server has really switched: a server that returns 101 because a request
+ * made it (a status in the URL), and continues to read HTTP, does not compute it.  The protocol
+ * prescribes SHA-1; no secret depends on it here.
  *
- * A request may ask for the right value too, where a server lets its clients write its answers.  So
- * the client has to send frames: one of the first two bytes of each is above 0x7f, which no method
- * of HTTP has, and a server that reads on finds no request.
+ * A request could also make such a server return the right value, if clients control its response
+ * fields.  So the client must send frames: one of the first two bytes of each frame is above 0x7f,
+ * which no HTTP method contains, and a server that reads HTTP finds no request.
  *
- * Should:   compute the one value that answers a key; know where each frame ends.
+ * Should:   compute the value for a key; find the end of each frame.
  * Must not: allocate; read beyond the key.
- * Fails:    closed: what is not a client's frame is refused. */
+ * Fails:    closed: bytes that are not a client's frame are refused. */
 #include "net/websocket.h"
 
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #define BLOCK 64
 #define DIGEST 20
 
-static const char text[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 static uint32_t rotated(uint32_t x, unsigned by) {
 	return x << by | x >> (32 - by);
@@ -53,14 +54,14 @@ static void take_block(uint32_t h[5], const uint8_t block[BLOCK]) {
 	h[4] += e;
 }
 
-/* Of a text that fills one block with its end's mark, and whose length stands in the second. */
+/* SHA-1 of key and GUID: 60 bytes, so that padding and length need a second block. */
 static void digest_of(const char key[WEBSOCKET_KEY], uint8_t ret[DIGEST]) {
 	uint8_t blocks[2 * BLOCK] = {0};
-	const size_t len = WEBSOCKET_KEY + sizeof text - 1;
+	const size_t len = WEBSOCKET_KEY + sizeof guid - 1;
 	uint32_t h[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
 
 	memcpy(blocks, key, WEBSOCKET_KEY);
-	memcpy(blocks + WEBSOCKET_KEY, text, sizeof text - 1);
+	memcpy(blocks + WEBSOCKET_KEY, guid, sizeof guid - 1);
 	blocks[len] = 0x80;
 	blocks[2 * BLOCK - 2] = (uint8_t)(len * 8 >> 8);
 	blocks[2 * BLOCK - 1] = (uint8_t)(len * 8);
@@ -89,7 +90,7 @@ void websocket_accept(const char key[WEBSOCKET_KEY], char ret[WEBSOCKET_ACCEPT])
 /* ---- frames ---- */
 
 #define HEAD 2
-#define MASKED 0x80 /* of the second byte; the rest is the length, or how many bytes hold it */
+#define MASKED 0x80 /* in the second byte; its low 7 bits: the length, or 126, 127 */
 #define MASK 4
 
 static size_t length_bytes(uint8_t second) {

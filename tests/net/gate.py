@@ -431,7 +431,7 @@ def left(visit):
 def own_address(visit):
     ask = "curl -sf -m 3 http://11.0.0.1/"
     done = visit.run(ask, "--allow-host", "11.0.0.0/24", "--json").bad()
-    refused = [entry for entry in json.loads(done.out)["denials"] if "own" in entry["why"]]
+    refused = [entry for entry in json.loads(done.out)["denials"] if "belongs to this host" in entry["why"]]
     check([entry["allow_with"] for entry in refused] == ["--allow-host 11.0.0.1:80"], f"no remedy: {done.out[-600:]}")
     visit.run(ask, "--allow-host", "11.0.0.0/24", *refused[0]["allow_with"].split()).good()
 

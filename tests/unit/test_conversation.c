@@ -59,7 +59,8 @@ TEST(a_web_socket_opens_with_the_answer_to_its_own_key) {
 	CHECK_INT(passes(SOCKET "\x81\x80"), strlen(SOCKET));
 	CHECK_INT(talk.state, CONVERSATION_SWITCH);
 	CHECK_INT(answer("HTTP/1.1 10").verdict, VERDICT_MORE);
-	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\nHTTP/1.1 101").verdict, VERDICT_MORE);
+	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\nHTTP/1.1 101").verdict,
+		  VERDICT_MORE);
 	CHECK_INT(answer("HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n" SWITCHED).verdict, VERDICT_PASS);
 	CHECK_INT(talk.state, CONVERSATION_SOCKET);
 }

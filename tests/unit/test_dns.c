@@ -168,11 +168,11 @@ TEST(a_question_that_is_not_exactly_one_is_refused) {
 		int code;
 	} rows[] = {
 		{2, 0x81, DNS_NO_ANSWER}, /* a response */
-		{2, 0x29, DNS_NOTIMP},  /* an update */
-		{5, 0, DNS_FORMERR},     {5, 2, DNS_FORMERR},  {7, 1, DNS_FORMERR},
-		{9, 1, DNS_FORMERR},     {11, 1, DNS_FORMERR}, {12, 0x40, DNS_FORMERR},
-		{12, 0xc0, DNS_FORMERR},                       /* a pointer into the header */
-		{12, 60, DNS_FORMERR},   {23, 3, DNS_REFUSED}, /* class CH */
+		{2, 0x29, DNS_NOTIMP},    /* an update */
+		{5, 0, DNS_FORMERR},      {5, 2, DNS_FORMERR},  {7, 1, DNS_FORMERR},
+		{9, 1, DNS_FORMERR},      {11, 1, DNS_FORMERR}, {12, 0x40, DNS_FORMERR},
+		{12, 0xc0, DNS_FORMERR},                        /* a pointer into the header */
+		{12, 60, DNS_FORMERR},    {23, 3, DNS_REFUSED}, /* class CH */
 	};
 	struct dns_question q;
 	int code = 0;

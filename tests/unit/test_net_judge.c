@@ -73,7 +73,7 @@ TEST(nothing_is_allowed_without_a_rule) {
 	CHECK(!named(&p, "a.test", 443));
 	CHECK(!named(&p, "a.test", 0));
 	CHECK(!at(&p, "11.0.0.1", 443));
-	CHECK_STR(judge_name(&p, "a.test", 443).why, "no rule of net.allow has this name");
+	CHECK_STR(judge_name(&p, "a.test", 443).why, "no rule of net.allow matches this name");
 }
 
 TEST(a_name_is_that_name_alone) {
@@ -106,7 +106,7 @@ TEST(ports) {
 	CHECK(named(&p, "ssh.test", 0));
 	CHECK(named(&p, "all.test", 5432));
 	CHECK_STR(judge_name(&p, "ssh.test", 443).why,
-		  "net.allow has this name, but not with this port");
+		  "net.allow has this name, but not for this port");
 }
 
 TEST(a_later_rule_may_have_the_port) {
@@ -137,7 +137,8 @@ TEST(a_name_whose_every_port_is_denied_is_not_resolved) {
 	CHECK(!named(&p, "a.test", 0));
 	CHECK(!named(&p, "w.test", 0));
 	CHECK(named(&p, "x.test", 0));
-	CHECK_STR(judge_name(&p, "w.test", 0).why, "net.deny has every port that net.allow opens");
+	CHECK_STR(judge_name(&p, "w.test", 0).why,
+		  "net.deny denies every port that net.allow opens");
 }
 
 TEST(any_name_is_any_public_name) {

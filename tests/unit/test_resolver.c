@@ -360,7 +360,8 @@ TEST(a_new_hosts_file_answers_who_waits) {
 	struct line l;
 	world_init();
 	line_begin(&l);
-	CHECK(!is_asked(&l) && resolver_read_update(world.r)); /* nobody asked for a name, nothing came */
+	CHECK(!is_asked(&l) &&
+	      resolver_read_update(world.r)); /* nobody asked for a name, nothing came */
 	resolver_lookup(world.r, "a.test", &a.wait);
 	resolver_lookup(world.r, "b.test", &b.wait);
 	CHECK(is_asked(&l) && !is_asked(&l)); /* once */

@@ -178,11 +178,11 @@ TEST(what_is_not_the_name_of_a_host_is_refused) {
 		const char *reason;
 	} rows[] = {
 		{"", 0, "not a host name"},
-		{"11.0.0.66", 9, "an address"},
-		{"184549442", 9, "an address"},
-		{"0x7f.1", 6, "an address"},
-		{"::1", 3, "an address"},
-		{"[::1]", 5, "an address"},
+		{"11.0.0.66", 9, "an IP address"},
+		{"184549442", 9, "an IP address"},
+		{"0x7f.1", 6, "an IP address"},
+		{"::1", 3, "an IP address"},
+		{"[::1]", 5, "an IP address"},
 		{"evil.test\0.ok.test", 18, "not a host name"},
 		{"allowed.test ", 13, "not a host name"},
 		{"a..test", 7, "not a host name"},
@@ -259,7 +259,7 @@ TEST(two_names_are_refused_in_whatever_form) {
 	    14);
 	end();
 	cut(100);
-	refuses("not a host's");
+	refuses("type host_name");
 }
 
 TEST(an_encrypted_hello_is_read_by_its_outer_name) {
@@ -296,19 +296,19 @@ static void wire_is(const char *bytes, size_t len) {
 
 TEST(what_is_not_a_hello_is_refused_at_once) {
 	wire_is("\x80\x2e\x01\x03\x01", 5); /* SSLv2's form */
-	refuses("no TLS handshake");
+	refuses("record of another type");
 	wire_is("\x15\x03\x01\0\x02\x01\0", 7);
-	refuses("no TLS handshake");
+	refuses("record of another type");
 	wire_is("\x17\x03\x03\0\x02\x01\0", 7);
-	refuses("no TLS handshake");
+	refuses("record of another type");
 	wire_is("GET / HTTP/1.1\r\n", 16);
-	refuses("no TLS handshake");
+	refuses("record of another type");
 	wire_is("\x16\x02", 2);
 	refuses("version");
 	wire_is("\x16\x03\x05", 3);
 	refuses("version");
 	wire_is("\x16\x03\x01\0\x04\x02", 6); /* a server's hello */
-	refuses("no client's hello");
+	refuses("not a ClientHello");
 	wire_is("\x16\x03\x01\0\0", 5);
 	refuses("empty");
 	wire_is("\x16\x03\x01\x40\x01", 5);
@@ -323,7 +323,7 @@ TEST(nothing_comes_between_the_parts_of_a_hello) {
 	for (size_t i = 0; i < ARRAY_LEN(between); i++) {
 		cut(30);
 		memcpy(wire + 35, between[i], 5);
-		refuses("no TLS handshake");
+		refuses("record of another type");
 	}
 	cut(30);
 	memcpy(wire + 35, "\x16\x03\x01\0\0", 5);
@@ -342,7 +342,7 @@ TEST(a_second_message_in_the_same_record_is_refused) {
 	named("allowed.test");
 	put("\x01\0\0\0", 4);
 	cut(1 << 14);
-	refuses("follows the client's hello");
+	refuses("follow the client's hello");
 }
 
 TEST(a_hello_cut_into_thousands_of_records_is_refused) {

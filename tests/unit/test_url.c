@@ -181,7 +181,7 @@ TEST(private_networks_open_to_who_lists_them) {
 	CHECK_STR(judged_in("http://[64:ff9b::10.8.8.8]/", reach), "http 64:ff9b::a08:808 80");
 	CHECK_STR(judged_in("http://[64:ff9b::192.168.8.8]/", reach), "address: a private network");
 	CHECK_STR(judged_in("http://0x0a.1.2.3/", reach),
-		  "host: its address is spelled in a way that readers take differently");
+		  "host: its address is written in a form that programs read differently");
 }
 
 TEST(length_is_bounded) {
