@@ -73,7 +73,7 @@ def register(suite):
                 ("ftp://example.org/", "scheme", "http"), ("example.org", "form", "scheme"), ("http:example.org", "form", "//"),
                 ("http://a\\@b/", "form", "backslash"), ("http://u:p@example.org/", "host", "user name"),
                 ("http://%65xample.org/", "host", "percent"), ("http://b\u00fccher.example/", "host", "ASCII"),
-                ("http://0x08.8.8.8/", "host", "spelled"), ("http://a..b/", "host", "label"), ("http://example.org:0/", "host", "port"),
+                ("http://0x08.8.8.8/", "host", "written in a form"), ("http://a..b/", "host", "label"), ("http://example.org:0/", "host", "port"),
                 ("http://localhost/", "name", "this host"), ("http://metadata.google.internal/", "name", ".internal"),
                 ("http://nas/", "name", "domain"), ("http://127.1/", "address", "loopback"),
                 ("http://2130706433/", "address", "loopback"), ("http://[::ffff:10.0.0.1]/", "address", "private"),

@@ -26,9 +26,9 @@ static void take_over(struct broker *b) {
 	}
 }
 
-/* ---- a call of somebody else's ---- */
+/* ---- a call that was not forwarded to the gate ---- */
 
-/* Every call waits for the test; the gate says what it can think of about each. */
+/* Every call waits for the test; the gate sends every kind of answer for each. */
 static void serve_with_guesses(struct broker *b) {
 	struct seccomp_notif n;
 	memset(&n, 0, sizeof n);
@@ -76,7 +76,7 @@ static void serve_with_answers(struct broker *b) {
 	}
 }
 
-/* Nowhere: the kernel itself says ENETUNREACH, and sends nothing. */
+/* No route: the kernel returns ENETUNREACH and sends no packet. */
 static int connect_once(void) {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(80)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -91,7 +91,7 @@ static int connect_twice(void) {
 	return first == connect_once() ? first : CHECK_FAILED;
 }
 
-/* What the call ends with when the gate says this about it. */
+/* The result of the call for this answer of the gate. */
 static int answered(enum engine engine, int first, int then) {
 	world_make();
 	world_plan.engine = engine;
@@ -127,7 +127,7 @@ TEST(the_kernel_goes_on_only_where_the_network_is_the_runs_own) {
 
 static int swap_now[2], swap_done[2];
 
-/* The caller changes its arguments before the gate says that the call goes on. */
+/* The caller changes its arguments before the gate answers WIRE_CONTINUE. */
 static void serve_with_swap(struct broker *b) {
 	struct wire w;
 	int fds[WIRE_FDS] = WIRE_NO_FDS;

@@ -20,12 +20,12 @@ static void begin(bool strict) {
 	talk = (struct conversation){.strict = strict};
 }
 
-/* One look; what did not pass is looked at again with what comes next. */
+/* One call; bytes that did not pass are presented again with the next ones. */
 static struct conversation_result say(const char *text) {
 	return conversation_client(&talk, (const uint8_t *)text, strlen(text));
 }
 
-/* All of the text, in as many looks as it takes; how many bytes passed.  SIZE_MAX: refused. */
+/* The whole text, in as many calls as needed; returns the bytes that passed.  SIZE_MAX: refused. */
 static size_t passes(const char *text) {
 	size_t len = strlen(text), at = 0;
 
@@ -65,7 +65,7 @@ TEST(a_web_socket_opens_with_the_answer_to_its_own_key) {
 	CHECK_INT(talk.state, CONVERSATION_SOCKET);
 }
 
-/* What follows a true handshake is frames of a client, to the byte. */
+/* After a complete handshake only client frames pass, to the byte. */
 TEST(a_web_socket_carries_frames_alone) {
 	static const uint8_t two[] = "\x81\x85"
 				     "abcdhello"
@@ -77,7 +77,7 @@ TEST(a_web_socket_carries_frames_alone) {
 	(void)answer(SWITCHED);
 	CHECK_INT(conversation_client(&talk, two, sizeof two - 1).pass, 11 + 8 + 256);
 	CHECK_INT(conversation_client(&talk, two, 12).pass,
-		  11); /* the second's head is not whole */
+		  11); /* the second frame's header is incomplete */
 	CHECK_INT(conversation_client(&talk, part, 1).verdict, VERDICT_MORE);
 	CHECK_INT(conversation_client(&talk, part, 3).verdict, VERDICT_MORE);
 	CHECK_INT(conversation_client(&talk, huge, 10).verdict, VERDICT_BAD);
@@ -165,7 +165,7 @@ TEST(every_request_names_its_host_in_host) {
 	CHECK_INT(say("CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n").verdict, VERDICT_BAD);
 }
 
-/* ---- the first words ---- */
+/* ---- the first bytes ---- */
 
 /* Lines and blanks before a request, as many as a server might skip. */
 TEST(no_number_of_blank_lines_hides_a_request) {
@@ -248,7 +248,7 @@ TEST(a_hello_passes_alone_until_the_server_answers_in_tls) {
 	begin(true);
 	(void)conversation_client(&talk, text, len);
 	CHECK_INT(conversation_server(&talk, text, 0, true).verdict,
-		  VERDICT_PASS); /* it ended, without a word */
+		  VERDICT_PASS); /* EOF without a byte */
 	CHECK_INT(talk.state, CONVERSATION_OVER);
 }
 

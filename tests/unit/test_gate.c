@@ -1,5 +1,5 @@
-/* The gate's process by itself: the test is its broker and its programs, and the origins are
- * servers of the loopback that a rule lists by address. */
+/* The gate process alone: the test acts as the broker and as the programs, and the origin servers
+ * are listeners on the loopback that a rule lists by address. */
 #include "test.h"
 
 #include "base/auto.h"
@@ -119,7 +119,7 @@ static int world_end(struct world *w) {
 	return status;
 }
 
-/* A broker takes every answer: the gate waits for that. */
+/* The broker must read every answer: the gate blocks until then. */
 static void take_answers(const struct world *w) {
 	struct wire m;
 	int fds[WIRE_FDS] = WIRE_NO_FDS;
@@ -129,7 +129,7 @@ static void take_answers(const struct world *w) {
 	}
 }
 
-/* A program's socket that wants to go to a port of the loopback. */
+/* WIRE_CONNECT for a program's socket, to a port of the loopback. */
 static int ask(struct world *w, uint16_t port) {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const struct wire m = {
@@ -145,7 +145,7 @@ static bool wait_for(int fd, short events) {
 	return poll(&p, 1, PATIENCE_MS) == 1;
 }
 
-/* The gate answers the call; here there is none, so the socket is looked at. */
+/* There is no real connect(2) to answer, so the test checks the socket itself. */
 static bool is_connected(int fd) {
 	struct sockaddr_storage peer;
 
@@ -270,7 +270,7 @@ static size_t fill(int fd) {
 	return total;
 }
 
-/* What lies between is the kernel's queues and one pipe. */
+/* Between them are the socket buffers and one pipe. */
 TEST(a_receiver_that_does_not_read_stops_the_sender) {
 	struct world w;
 	static char chunk[65536];
@@ -299,7 +299,7 @@ TEST(what_was_sent_before_the_end_is_delivered) {
 	REQUIRE(pair_up(&w, &program, &server));
 	size_t sent = fill(program), came = 0;
 	(void)close(program);
-	drop_fd(&w.broker); /* everybody inside is gone */
+	drop_fd(&w.broker); /* the sandbox has ended */
 	for (ssize_t n;
 	     wait_for(server, POLLIN) && (n = recv(server, chunk, sizeof chunk, 0)) > 0;) {
 		came += (size_t)n;
@@ -317,7 +317,7 @@ TEST(a_gate_that_dies_resets_and_connects_nobody) {
 	REQUIRE(pair_up(&w, &program, &server));
 	CHECK_INT(kill(w.gate, SIGKILL), 0);
 	CHECK(wait_for(program, POLLIN));
-	/* An end in the middle does not look like one that was meant. */
+	/* The peer must see RST, not EOF. */
 	CHECK_INT(recv(program, text, sizeof text, 0), -1);
 	CHECK_INT(errno, ECONNRESET);
 	CHECK(wait_for(server, POLLIN));
@@ -331,7 +331,7 @@ TEST(a_gate_that_dies_resets_and_connects_nobody) {
 	CHECK_INT(world_end(&w), SIGKILL);
 }
 
-/* What the gate answers next; -1: nothing. */
+/* The gate's next answer; -1: none. */
 static int answer_of(struct world *w, uint64_t *ret_call) {
 	struct wire m;
 	int fds[WIRE_FDS] = WIRE_NO_FDS;
@@ -345,7 +345,7 @@ static int answer_of(struct world *w, uint64_t *ret_call) {
 	return m.flags;
 }
 
-/* As it arrives where the gate may have no more descriptors. */
+/* WIRE_CONNECT whose descriptor the gate cannot receive (EMFILE). */
 TEST(a_call_whose_socket_found_no_room_is_refused_and_the_next_is_served) {
 	struct world w;
 	uint64_t call = 0;
@@ -443,7 +443,7 @@ static bool is_asleep(const struct world *w) {
 	return end != NULL && end[1] == ' ' && end[2] == 'S';
 }
 
-/* A process that asks all the time is never asleep, however little of the processors it has. */
+/* A process that spins never sleeps, however little processor time it gets. */
 static bool rests(const struct world *w) {
 	enum { EVERY_MS = 5, ENOUGH = 20 };
 	int seen = 0;
@@ -456,7 +456,7 @@ static bool rests(const struct world *w) {
 	return seen == ENOUGH;
 }
 
-/* Who waits in the queue of a listener makes it ready without end. */
+/* A connection in the accept queue keeps a level-triggered listener ready. */
 TEST(a_listener_without_descriptors_pauses_and_then_serves) {
 	struct world w;
 	char text[4];
@@ -491,7 +491,7 @@ TEST(a_gate_without_a_supervisor_ends) {
 	(void)world_end(&w);
 }
 
-/* Nobody but the gate itself is connected to the relay; whoever finds it is turned away. */
+/* The relay closes connections that the gate did not make. */
 TEST(a_stranger_at_the_relay_gets_nowhere) {
 	struct world w;
 	char text[4];
@@ -522,7 +522,7 @@ TEST(more_connections_than_there_is_room_for_fail) {
 	REQUIRE(world_begin(&w));
 	while (n < MANY && (programs[n] = ask(&w, w.port)) >= 0) {
 		struct pollfd p = {.fd = w.origin, .events = POLLIN};
-		/* Nobody speaks; a place is taken as long as the program is there. */
+		/* An idle connection uses a flow until the program closes it. */
 		if (poll(&p, 1, 1000) == 1) {
 			(void)close(accept(w.origin, NULL, NULL));
 		}

@@ -1,4 +1,4 @@
-/* What the gate writes down: each decision once, whole or not at all. */
+/* The gate's log of decisions: each one once, complete or not at all. */
 #include "test.h"
 
 #include "gate/ledger.h"
@@ -170,7 +170,7 @@ TEST(without_a_ledger_nothing_is_written) {
 	ledger_free(NULL);
 }
 
-/* `used` is moved last: what the parent reads is a number of whole entries. */
+/* `used` is moved last: the parent reads only complete entries. */
 TEST(a_writer_that_is_killed_leaves_whole_entries) {
 	for (int round = 0; round < 20; round++) {
 		struct ledger *l = new_ledger();

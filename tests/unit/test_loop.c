@@ -1,4 +1,4 @@
-/* The gate's loop: who is called, when, and who no longer. */
+/* The gate's loop: which callbacks run, when, and which no longer. */
 #include "test.h"
 
 #include "base/auto.h"
@@ -18,7 +18,7 @@ struct end {
 	int other;
 	int calls;
 	uint32_t heard;
-	struct end *drops; /* whom it drops when it is called */
+	struct end *drops; /* the watch that its callback drops */
 	bool closes;       /* and closes */
 	bool ends;         /* the loop */
 };
@@ -127,7 +127,7 @@ TEST(a_hang_up_is_told_once_to_who_wants_nothing) {
 	end_loop();
 }
 
-/* Both are ready in one turn; whichever comes first drops the other. */
+/* Both are ready in one turn; the first callback drops the other watch. */
 TEST(an_event_of_this_turn_is_forgotten_with_its_watch) {
 	struct end a, b;
 	REQUIRE(loop_fresh() && end_open(&a, EPOLLIN) && end_open(&b, EPOLLIN));
@@ -165,7 +165,7 @@ TEST(an_event_that_is_no_longer_wanted_is_not_delivered) {
 	end_loop();
 }
 
-/* More than one turn can bring: nobody is forgotten. */
+/* More events than one epoll_wait(2) returns: none is lost. */
 TEST(three_hundred_watches_are_all_served) {
 	enum { MANY = 300 };
 	static struct end ends[MANY];

@@ -232,7 +232,7 @@ TEST(an_answer_is_kept_until_its_time_and_the_least_used_goes_first) {
 	(void)munmap(c, sizeof *c);
 }
 
-/* ---- askers ---- */
+/* ---- concurrent look-ups ---- */
 
 static struct {
 	struct loop loop;
@@ -315,7 +315,7 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 	b.forgets = &a;
 	a.asks = b.asks = &more;
 	run_for(300);
-	CHECK_INT(a.calls + b.calls, 1); /* who came first made the other one go */
+	CHECK_INT(a.calls + b.calls, 1); /* the first callback cancelled the other look-up */
 	CHECK_INT(gone.calls, 0);
 	CHECK_INT(more.calls, 1);
 	CHECK_INT(more.code, DNS_SERVFAIL);
@@ -323,7 +323,7 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 	world_done();
 }
 
-/* ---- news of the host's files ---- */
+/* ---- changes of the host's files ---- */
 
 struct line {
 	int gate, supervisor;
@@ -386,14 +386,14 @@ TEST(new_servers_are_asked_what_the_old_ones_did_not_answer) {
 	run_for(300);
 	CHECK(a.calls == 1 && a.code == DNS_SERVFAIL);
 	resolver_lookup(world.r, "a.test", &again.wait);
-	CHECK(again.calls == 1 && again.code == DNS_SERVFAIL); /* it is remembered, */
+	CHECK(again.calls == 1 && again.code == DNS_SERVFAIL); /* cached, */
 	resolver_lookup(world.r, "late.test", &late.wait);
 	(void)snprintf(l.news->resolv_conf, sizeof l.news->resolv_conf,
 		       "nameserver 127.99.99.98\nnameserver 127.99.99.97\n");
 	CHECK(answer(&l, DNS_UPDATE_RESOLV_CONF));
 	CHECK(late.calls == 0 && late.wait.waiting);
 	resolver_lookup(world.r, "a.test", &again.wait);
-	CHECK(again.calls == 1 && again.wait.waiting); /* and forgotten */
+	CHECK(again.calls == 1 && again.wait.waiting); /* and dropped */
 	run_for(300);
 	CHECK(late.calls == 1 && again.calls == 2);
 	line_end(&l);
@@ -413,7 +413,7 @@ TEST(the_host_is_looked_at_once_a_second_while_names_are_asked_for) {
 	run_for(RESOLVER_UPDATE_MS);
 	CHECK(is_asked(&l) && answer(&l, 0));
 	run_for(2 * RESOLVER_UPDATE_MS);
-	CHECK(!is_asked(&l)); /* nobody asks for names any more */
+	CHECK(!is_asked(&l)); /* no further look-up */
 	CHECK_INT(world.loop.nalarms, 0);
 	line_end(&l);
 	world_done();
