@@ -48,7 +48,7 @@ struct gate;
 /* Bytes that the parent maps for one gate: zeroed and private. */
 size_t gate_size(void);
 
-/* Returns never; exits after the broker or the supervisor has ended. */
+/* Never returns: exits after the broker or the supervisor has ended. */
 _Noreturn void gate_main(struct gate *g, const struct gate_setup *s);
 
 #endif

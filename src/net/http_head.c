@@ -31,7 +31,7 @@ static struct refusal bad(const char *why) {
 	return (struct refusal){400, why};
 }
 
-/* HOST or HOST:PORT.  An IPv6 address without brackets is ambiguous: its port has a colon too. */
+/* HOST or HOST:PORT.  Without brackets the port of an IPv6 address is ambiguous. */
 static bool read_host(struct http_span s, struct hostname *ret, uint16_t *ret_port) {
 	const uint8_t *colon = s.len == 0 ? NULL : memchr(s.at, ':', s.len);
 	size_t behind = colon == NULL ? 0 : s.len - (size_t)(colon - s.at) - 1;

@@ -145,8 +145,8 @@ struct net_verdict judge_ip(const struct net_plan *net, const struct ip *ip, uin
 			continue;
 		}
 		if (!covers(&r->network, ip)) {
-			why = "net.allow has only a wider network, which does not include special "
-			      "ranges";
+			why = "net.allow has only a wider network; a special range needs its own "
+			      "rule";
 		} else if (!allows_port(r, port)) {
 			why = "net.allow has this address, but not for this port";
 		} else if (best == NULL || r->network.bits > best->network.bits) {

@@ -265,7 +265,7 @@ void dns_server_step(struct flow *f) {
 		flow_reset(f);
 		return;
 	}
-	flow_low_water(f, 1);
+	flow_client_low_water(f, 1);
 	(void)loop_want(&f->gate->loop, &f->client, 0); /* one query at a time */
 	serve_message(l, query + 2, len);
 }

@@ -153,7 +153,7 @@ void flow_set_low_water(int fd, size_t bytes) {
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
 }
 
-void flow_low_water(struct flow *f, size_t bytes) {
+void flow_client_low_water(struct flow *f, size_t bytes) {
 	if (f->low_water != bytes) {
 		flow_set_low_water(f->client.fd, bytes);
 		f->low_water = bytes;
@@ -171,7 +171,7 @@ bool flow_wait_for_more(struct flow *f, size_t seen) {
 	if (f->low_water == seen + 1 && flow_ended(f->client.fd)) {
 		return false;
 	}
-	flow_low_water(f, seen + 1);
+	flow_client_low_water(f, seen + 1);
 	return true;
 }
 

@@ -223,7 +223,8 @@ void flow_tune(int fd, bool keep);
 
 /* SO_RCVLOWAT: EPOLLIN only when so many bytes are queued, or EOF. */
 void flow_set_low_water(int fd, size_t bytes);
-void flow_low_water(struct flow *f, size_t bytes); /* the client's; no system call if unchanged */
+void flow_client_low_water(struct flow *f,
+			   size_t bytes); /* the client's; no system call if unchanged */
 
 /* EOF, an error or urgent data is queued: MSG_PEEK will not return more bytes. */
 bool flow_ended(int fd);

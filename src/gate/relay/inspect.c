@@ -130,7 +130,7 @@ static bool wait_for_more(struct flow *f, size_t seen) {
 static void stop_waiting(struct flow *f) {
 	f->handshake_begun = f->unsure = false;
 	loop_alarm_clear(&f->gate->loop, &f->alarm);
-	flow_low_water(f, 1);
+	flow_client_low_water(f, 1);
 }
 
 /* The queued bytes, after those that were forwarded while the protocol was unknown. */
@@ -148,7 +148,7 @@ static void pass_unsure(struct flow *f) {
 
 	f->unsure = false;
 	loop_alarm_clear(&f->gate->loop, &f->alarm);
-	flow_low_water(f, 1);
+	flow_client_low_water(f, 1);
 	if (n > 0 && f->npassed + (size_t)n <= CONVERSATION_UNSURE_MAX) {
 		memcpy(f->passed + f->npassed, f->gate->scratch + f->npassed, (size_t)n);
 		f->npassed += (size_t)n;

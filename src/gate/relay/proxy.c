@@ -249,7 +249,7 @@ void proxy_dialled(struct flow *f) {
 		refuse(f, f->dial_error, "cannot connect to the host");
 		return;
 	}
-	flow_low_water(f, 1);
+	flow_client_low_water(f, 1);
 	if (f->kind == FLOW_SOCKS) {
 		reply_socks(f, SOCKS_GRANTED);
 	} else if (f->connects) {
