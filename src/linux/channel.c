@@ -1,3 +1,8 @@
+/* Sends and receives reports and orders on the status channel, a SOCK_SEQPACKET pair.
+ *
+ * Should:   deliver each message whole, with at most one descriptor.
+ * Must not: trust the contents of a report: a compromised first process may send anything.
+ * Fails:    closed: a malformed message counts as the end of the channel, which ends the run. */
 #include "linux/channel.h"
 
 #include "base/auto.h"
@@ -6,7 +11,7 @@
 #include <errno.h>
 
 int channel_send(int channel, const struct report *r, int fd) {
-	struct report copy = *r; /* an iovec has no const */
+	struct report copy = *r; /* iov_base is not const */
 	return channel_send_bytes(channel, &copy, sizeof copy, fd);
 }
 
@@ -26,7 +31,7 @@ int channel_receive_order(int channel, struct order *ret, int *ret_fd) {
 	if (r == -EAGAIN || r == -EINTR) {
 		return 0;
 	}
-	if (r < 0 && r != -EMFILE) { /* an order counts without its descriptor, too */
+	if (r < 0 && r != -EMFILE) { /* an order is valid without its descriptor, too */
 		return -1;
 	}
 	while (n > 1) {
@@ -48,22 +53,21 @@ int channel_receive(int channel, struct report *ret, int *ret_fd) {
 	*ret_fd = -1;
 	int r;
 	do {
-		/* Who ended with an order of ours unread resets the channel; the kernel says
-		 * so once, before it hands out what was reported. */
+		/* A peer that exits with unread orders resets the socket: the kernel returns
+		 * ECONNRESET once, and the queued reports after it. */
 		r = fdpass_receive(channel, body, fds, &n);
 	} while (r == -EINTR || r == -ECONNRESET);
 	if (r < 0) {
 		return r == -EAGAIN ? 0 : -1;
 	}
-	/* A message with other descriptors than its kind has is not ours: the channel counts
-	 * as ended. */
+	/* The number of descriptors does not match the kind: treat it as end-of-file. */
 	if (n != carries_fd(ret->kind)) {
 		while (n > 0) {
 			drop_fd(&fds[--n]);
 		}
 		return -1;
 	}
-	/* The text ends where it must and the kind is one, whatever was sent. */
+	/* Terminate the strings and clamp the kind, so that a bad report cannot be misread. */
 	if (ret->err.kind <= ERR_NONE || ret->err.kind > ERR_MEMORY) {
 		ret->err.kind = ERR_SETUP;
 	}

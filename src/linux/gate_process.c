@@ -1,8 +1,10 @@
-/* Should:   give the gate its channel, its ledger, its line to the supervisor and its
+/* Clones the gate's process, opens the listeners of --publish for it, and waits for its end.
+ *
+ * Should:   give the gate its channel, its ledger, its lifeline to the supervisor and its
  *           listeners, and no other descriptor of the caller's.
  * Must not: run code of libc in the gate's process beyond system calls: the caller may
  *           have threads.
- * Fails:    closed: without a gate nothing is started. */
+ * Fails:    closed: without a gate the sandbox is not cloned. */
 #include "linux/gate_process.h"
 
 #include "base/auto.h"
@@ -26,13 +28,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Connections that may wait on a published port. */
+/* Connections that may queue on a published port. */
 #define BACKLOG 128
 
-/* Longer than the gate itself takes to deliver what was sent. */
+/* Longer than the gate takes to deliver its queued data. */
 #define END_MS 5000
 
-/* Many calls may wait for the gate at once. */
+/* SO_SNDBUF: many connects may wait for the gate at once. */
 #define CHANNEL_ROOM (1024 * 1024)
 
 #define WHERE "gate"
@@ -64,15 +66,14 @@ static int listen_at(uint16_t port, struct err *e) {
 		(void)snprintf(text, sizeof text, "%u", port);
 		(void)err_sys_at(e, WHERE, "cannot listen on 127.0.0.1 for --publish, port", text);
 		return e->sys == EADDRINUSE
-			       ? err_fix(e, "another program has the port (ss -ltnp shows which): "
-					    "end it, "
-					    "or publish to another port: --publish PORT:HOSTPORT")
+			       ? err_fix(e, "another program uses the port; find it with ss -ltnp, "
+					    "or use another port: --publish PORT:HOSTPORT")
 			       : -1;
 	}
 	return take_fd(&fd);
 }
 
-/* Without a namespace a server inside listens on the host's loopback itself. */
+/* Without a network namespace the command's server listens on the host's loopback itself. */
 static bool needs_listener(const struct plan *plan, const struct net_publish *p) {
 	return !plan_lacks_namespaces(plan) || p->inside != p->outside;
 }
@@ -100,13 +101,12 @@ static void keep_descriptors(const struct gate_setup *s) {
 	int kept[2 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline};
 
 	memcpy(kept + 2, s->publish, sizeof s->publish);
-	fd_close_all_but(kept,
-			 ARRAY_LEN(kept)); /* needs no further number: there may be none left */
+	fd_close_all_but(kept, ARRAY_LEN(kept)); /* opens none: RLIMIT_NOFILE may be reached */
 }
 
 static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {
 	init_reset_signals();
-	(void)setsid(); /* a signal for the caller's group is not for the gate */
+	(void)setsid(); /* out of the caller's process group and its signals */
 	keep_descriptors(s);
 	gate_main(g, s);
 }
@@ -115,11 +115,12 @@ static long clone_gate(int *ret_pidfd) {
 	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
 }
 
-static int start(struct gate *g, struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+static int start_process(struct gate *g, struct gate_setup *s, struct gate_process *ret,
+			 struct err *e) {
 	int pidfd = -1;
 	sigset_t all, before;
 
-	/* Signals stay blocked until the child has given up the caller's handlers. */
+	/* Signals stay blocked until the child has reset the caller's handlers. */
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
 	long pid = clone_gate(&pidfd);
@@ -130,25 +131,25 @@ static int start(struct gate *g, struct gate_setup *s, struct gatekeeper *ret, s
 	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;
-		return err_sys(e, WHERE, "the kernel refused to make the gate's process");
+		return err_sys(e, WHERE, "the kernel refused to create the gate's process");
 	}
 	ret->pidfd = pidfd;
 	return 0;
 }
 
-static int open_channels(struct gate_setup *s, struct gatekeeper *ret, struct err *e) {
+static int open_channels(struct gate_setup *s, struct gate_process *ret, struct err *e) {
 	int channel[2], line[2];
 	const int room = CHANNEL_ROOM;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) {
-		return err_sys(e, WHERE, "cannot make the gate's channel");
+		return err_sys(e, WHERE, "cannot create the gate's channel");
 	}
 	s->channel = channel[0];
 	ret->broker = channel[1];
-	/* As much as the host allows. */
+	/* The kernel caps it at net.core.wmem_max. */
 	(void)setsockopt(ret->broker, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
-		return err_sys(e, WHERE, "cannot make the gate's lifeline");
+		return err_sys(e, WHERE, "cannot create the gate's lifeline");
 	}
 	s->lifeline = line[0];
 	ret->teller.line = line[1];
@@ -163,9 +164,9 @@ static void close_setup(struct gate_setup *s) {
 	}
 }
 
-int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gatekeeper *ret,
+int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gate_process *ret,
 		       struct err *e) {
-	struct gatekeeper k = GATEKEEPER_NONE;
+	struct gate_process k = GATE_PROCESS_NONE;
 	struct gate_setup s = {
 		.net = &plan->net,
 		.ledger = ledger,
@@ -189,10 +190,10 @@ int gate_process_start(const struct plan *plan, struct ledger *ledger, struct ga
 	s.peers = k.peers;
 	s.update = k.teller.news;
 	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
-	    start(g, &s, &k, e) != 0) {
+	    start_process(g, &s, &k, e) != 0) {
 		goto failed;
 	}
-	unmap(g, gate_size()); /* the gate has its own */
+	unmap(g, gate_size()); /* MAP_PRIVATE: the gate has its own copy */
 	close_setup(&s);
 	*ret = k;
 	return 0;
@@ -204,17 +205,17 @@ failed:
 	return -1;
 }
 
-void gate_process_handed(struct gatekeeper *k) {
+void gate_process_handed(struct gate_process *k) {
 	drop_fd(&k->broker);
 }
 
-void gate_process_kill(const struct gatekeeper *k) {
+void gate_process_kill(const struct gate_process *k) {
 	if (k->pidfd >= 0) {
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* or gone */
 	}
 }
 
-void gate_process_end(struct gatekeeper *k) {
+void gate_process_end(struct gate_process *k) {
 	drop_fd(&k->broker);
 	if (k->pidfd >= 0) {
 		struct pollfd end = {.fd = k->pidfd, .events = POLLIN};
@@ -222,9 +223,9 @@ void gate_process_end(struct gatekeeper *k) {
 
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
-		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0); /* mostly gone */
-		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) !=
-			       0 &&
+		/* Usually it has exited. */
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0);
+		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
 		       errno == EINTR) {
 		}
 		drop_fd(&k->pidfd);

@@ -1,5 +1,5 @@
-/* Starts and ends the gate's process (src/gate), which a sandbox with a filtered network
- * has beside it. */
+/* Starts and ends the gate's process (src/gate), which makes the upstream connections of a
+ * sandbox with a filtered network. */
 #ifndef CORRAL_LINUX_GATE_PROCESS_H
 #define CORRAL_LINUX_GATE_PROCESS_H
 
@@ -8,27 +8,27 @@
 #include "linux/resolv_watch.h"
 #include "plan/plan.h"
 
-struct gatekeeper {
+struct gate_process {
 	int pidfd;                /* of the gate; -1: there is none */
-	struct teller teller;     /* has the line whose end ends the gate */
-	int broker;               /* the broker's end of the channel, until the sandbox has it */
-	struct wire_peers *peers; /* shared with both */
+	struct teller teller;     /* holds the lifeline: the gate exits at its end-of-file */
+	int broker;               /* the broker's end of the channel, until pid 1 is cloned */
+	struct wire_peers *peers; /* memory shared by the gate and the broker */
 };
 
-#define GATEKEEPER_NONE ((struct gatekeeper){.pidfd = -1, .teller = TELLER_NONE, .broker = -1})
+#define GATE_PROCESS_NONE ((struct gate_process){.pidfd = -1, .teller = TELLER_NONE, .broker = -1})
 
-/* The ledger is the caller's.  On failure nothing is left behind. */
-int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gatekeeper *ret,
+/* The caller owns the ledger.  On failure no process is left behind. */
+int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gate_process *ret,
 		       struct err *e);
 
-/* After the clone: the sandbox has its copy. */
-void gate_process_handed(struct gatekeeper *k);
+/* Closes the broker's end, of which pid 1 has a copy after the clone. */
+void gate_process_handed(struct gate_process *k);
 
-/* For a run that was killed: the gate does not deliver what was sent. */
-void gate_process_kill(const struct gatekeeper *k);
+/* For a run that was killed: the gate does not deliver data that is still queued. */
+void gate_process_kill(const struct gate_process *k);
 
-/* Waits until what was sent is delivered, which the gate gives a bound: then the ledger is
- * complete.  The sandbox is gone before.  Safe in any state. */
-void gate_process_end(struct gatekeeper *k);
+/* Waits until the gate has delivered its queued data and exited; the gate limits that time.
+ * The ledger is complete then.  Call it after the sandbox has ended.  Safe in any state. */
+void gate_process_end(struct gate_process *k);
 
 #endif

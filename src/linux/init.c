@@ -1,16 +1,17 @@
-/* The process that starts the command: pid 1, or the guard where there is no pid
- * namespace.
+/* Starts the command and serves it until it ends: as pid 1, or as the guard where there is
+ * no pid namespace.
  *
- * When pid 1 ends, the kernel kills everything else in its namespace; so the
- * whole tree dies with the command, with the time-out, and with the supervisor,
- * whatever its processes did with sessions, groups and signals.  The guard does
- * it itself (linux/reaper.c), and its wardens do it when the guard is killed or hangs
- * (linux/warden.h).  Both answer what the filter asks (linux/broker).
+ * When pid 1 exits, the kernel kills every other process of its namespace.  So the whole
+ * tree dies with the command, with the timeout, and with the supervisor, whatever its
+ * processes did with sessions, groups and signals.  The guard kills them itself
+ * (linux/reaper.c), and its wardens do it when the guard is killed or hangs
+ * (linux/warden.h).  Both answer the seccomp user notifications of the command's filter
+ * (linux/broker).
  *
- * Should:   outlive nothing: report the command's end and go.
- * Must not: allocate, lock, or run code of libc beyond thin system calls: its
- *           memory is a copy of a program that may have had other threads.
- * Fails:    closed: a lost channel or a failing wait ends the sandbox. */
+ * Should:   report the command's end after every other process of the run is dead, and exit.
+ * Must not: allocate, lock, or call libc beyond thin system call wrappers: its memory is a
+ *           copy of a program that may have had other threads.
+ * Fails:    closed: a lost channel or a failing poll ends the sandbox. */
 #include "linux/init.h"
 
 #include "base/auto.h"
@@ -39,22 +40,22 @@
 
 #define SETUP_FAILED 125
 
-/* Waking the supervisor just to say that the command runs would cost a short
- * command more than it tells; its end says as much. */
-#define TELL_AFTER_MS 50
+/* REPORT_STARTED wakes the supervisor, which costs a short command more than it is worth:
+ * REPORT_EXIT implies the start. */
+#define REPORT_START_AFTER_MS 50
 
-/* Enough for execve and the loop around it; the command never sees it. */
-#define START_STACK ((size_t)64 * 1024)
+/* Enough for execve and the loop around it; execve replaces it. */
+#define COMMAND_STACK ((size_t)64 * 1024)
 
-/* A supervisor that does not answer by then is busy with its end. */
+/* A supervisor that has not answered REPORT_PEER by then is exiting. */
 #define PEER_WAIT_MS 2000
 
 struct init {
 	struct kit *kit;
 	pid_t command;
-	int signals;      /* signalfd: SIGCHLD */
-	int64_t deadline; /* ms on the monotonic clock; LIMIT_NONE */
-	int64_t tell_at;  /* when to report the start, which most commands end before */
+	int signals;             /* signalfd: SIGCHLD */
+	int64_t deadline;        /* ms on the monotonic clock; LIMIT_NONE */
+	int64_t report_start_at; /* when to send REPORT_STARTED; LIMIT_NONE: sent, or never */
 	enum { RUNNING, ENDING, KILLED } state;
 	bool timed_out;
 	struct reaper reaper;
@@ -68,18 +69,18 @@ static _Noreturn void start_failed(struct kit *k, int error, const char *path) {
 	k->start_failed = true;
 	errno = error;
 	err_sys_at(&e, "exec",
-		   error == ENOENT ? "there is no such command inside:" : "cannot execute", path);
+		   error == ENOENT ? "no such command in the sandbox:" : "cannot execute", path);
 	e.kind = error == ENOENT ? ERR_NOT_FOUND : ERR_NO_EXEC;
 	init_fail(k, &e);
 }
 
-/* As execvp(3) searches, but over paths that the parent made ready. */
+/* Searches like execvp(3), but in the paths that the parent prepared. */
 static int try_candidates(struct kit *k, const char **ret_path) {
 	int error = ENOENT;
 	for (char *const *path = k->candidates; *path != NULL; path++) {
 		(void)execve(*path, k->argv, k->envp); /* returns only on failure */
 		if (errno == ENOEXEC) {
-			/* A script without "#!": the shell runs it, as every shell does. */
+			/* A script without "#!": run it with sh, as shells do. */
 			k->shell_argv[1] = *path;
 			(void)execve("/bin/sh", k->shell_argv, k->envp);
 		}
@@ -94,10 +95,10 @@ static int try_candidates(struct kit *k, const char **ret_path) {
 	return error;
 }
 
-/* Either way a signal for the command's process group does not reach pid 1. */
+/* Puts the command in a process group of its own, so that signals for it miss pid 1. */
 static void choose_session(const struct kit *k) {
 	if (!k->want_pty) {
-		(void)setsid(); /* linux/sched_slice.c: pid 1 and the wardens are scheduled apart */
+		(void)setsid(); /* pid 1 and the wardens get another autogroup: sched_slice.c */
 		return;
 	}
 	/* A process group in pid 1's session is not orphaned, so ^Z stops it. */
@@ -106,7 +107,8 @@ static void choose_session(const struct kit *k) {
 	(void)ioctl(0, TIOCSPGRP, &self); /* without it the command runs in the background */
 }
 
-static int start(void *arg) {
+/* Runs in pid 1's memory (CLONE_VM) until execve. */
+static int command_main(void *arg) {
 	struct kit *k = arg;
 	const char *path = k->argv[0];
 	struct err e = {0};
@@ -135,27 +137,29 @@ static int start(void *arg) {
 
 void init_fail(const struct kit *k, const struct err *e) {
 	struct report r = {.kind = REPORT_ERROR, .err = *e};
-	(void)channel_send(k->channel_fd, &r,
-			   -1); /* the supervisor sees the end of the channel instead */
+	/* If this fails, the supervisor reads end-of-file instead. */
+	(void)channel_send(k->channel_fd, &r, -1);
 	_exit(SETUP_FAILED);
 }
 
 void init_reset_signals(void) {
-	/* Raw, because libc keeps two of them to itself; a handler would be reset by
-	 * execve, but an ignored signal stays ignored. */
+	/* Raw, because libc refuses to change its two internal signals.  execve would reset
+	 * handlers, but an ignored signal would stay ignored. */
 	static const unsigned long kernel_default[4];
 	for (int n = 1; n < _NSIG; n++) {
 		(void)syscall(SYS_rt_sigaction, n, kernel_default, NULL,
-			      _NSIG / 8); /* KILL and STOP refuse */
+			      _NSIG / 8); /* EINVAL for SIGKILL and SIGSTOP */
 	}
 }
 
-static void tell(const struct init *in, enum report_kind kind, int status) {
+static void send_report(const struct init *in, enum report_kind kind, int status) {
 	struct report r = {.kind = kind, .status = status, .timed_out = in->timed_out};
-	(void)channel_send(in->kit->channel_fd, &r, -1); /* no supervisor: the poll below ends us */
+	/* Without a supervisor the event loop reads end-of-file next. */
+	(void)channel_send(in->kit->channel_fd, &r, -1);
 }
 
-static void begin_end(struct init *in, bool timed_out) {
+/* SIGTERM now, SIGKILL after the grace period. */
+static void terminate(struct init *in, bool timed_out) {
 	if (in->state != RUNNING) {
 		return;
 	}
@@ -164,12 +168,12 @@ static void begin_end(struct init *in, bool timed_out) {
 	in->kit->fate->timed_out = timed_out;
 	in->deadline = clock_ms() + in->kit->plan->grace_ms;
 	reaper_signal(&in->reaper, SIGTERM);
-	reaper_signal(&in->reaper, SIGCONT); /* a stopped process would not see the first */
+	reaper_signal(&in->reaper, SIGCONT); /* a stopped process does not handle SIGTERM */
 }
 
 static void deadline_passed(struct init *in) {
 	if (in->state == RUNNING) {
-		begin_end(in, true);
+		terminate(in, true);
 		return;
 	}
 	in->state = KILLED;
@@ -177,27 +181,27 @@ static void deadline_passed(struct init *in) {
 	reaper_signal(&in->reaper, SIGKILL);
 }
 
-/* The command has ended: everything it left behind goes before its end is told,
- * so that nothing of it runs any more when the supervisor hears of it (E6). */
-static _Noreturn void finish(struct init *in, int status) {
+/* The command has ended: kills its descendants before reporting it, so that no process of
+ * the run is alive when the supervisor reads the report (E6). */
+static _Noreturn void report_exit(struct init *in, int status) {
 	struct run_state *fate = in->kit->fate;
 
 	fate->status = status;
 	fate->ended = 1;
 	reaper_end(&in->reaper);
 	fate->finished = 1;
-	tell(in, REPORT_EXIT, status);
+	send_report(in, REPORT_EXIT, status);
 	_exit(0);
 }
 
-/* The supervisor or the warden is gone: pid 1 takes everything with it, the guard has to.
- * The wardens remove the run's directory. */
-static _Noreturn void abandon(struct init *in) {
+/* The supervisor or the warden is gone.  With pid 1 the kernel kills everything; the guard
+ * kills it here.  The wardens remove the run's directory. */
+static _Noreturn void kill_all_and_exit(struct init *in) {
 	reaper_end(&in->reaper);
 	_exit(SETUP_FAILED);
 }
 
-/* Collects the dead; ends pid 1 when the command is among them. */
+/* Reaps; exits when the command has ended. */
 static void reap(struct init *in) {
 	int status;
 	pid_t pid;
@@ -208,45 +212,45 @@ static void reap(struct init *in) {
 			continue;
 		}
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
-			tell(in, REPORT_STOPPED, status);
+			send_report(in, REPORT_STOPPED, status);
 			continue;
 		}
-		finish(in, status);
+		report_exit(in, status);
 	}
 }
 
-static void hear_signal(struct init *in) {
+static void read_signal(struct init *in) {
 	struct signalfd_siginfo info = {.ssi_signo = 0};
 
 	if (read(in->signals, &info, sizeof info) == (ssize_t)sizeof info &&
 	    info.ssi_signo == SIGTERM) {
-		abandon(in); /* the warden says so */
+		kill_all_and_exit(in); /* sent by the warden */
 	}
 	reap(in);
 }
 
-static void obey_one(struct init *in, const struct order *o) {
+static void execute_order(struct init *in, const struct order *o) {
 	if (o->kind == ORDER_SIGNAL) {
-		(void)kill(-in->command, o->value); /* a command that just ended is fine */
+		(void)kill(-in->command, o->value); /* ESRCH: the command has just ended */
 	} else if (o->kind == ORDER_END) {
-		begin_end(in, false);
+		terminate(in, false);
 	}
 }
 
-static void obey(struct init *in) {
+static void receive_order(struct init *in) {
 	struct order o;
-	auto_fd late = -1; /* of an answer that was given up */
+	auto_fd late = -1; /* an ORDER_PEER that came after PEER_WAIT_MS: close its descriptor */
 	int got = channel_receive_order(in->kit->channel_fd, &o, &late);
 	if (got < 0) {
-		abandon(in);
+		kill_all_and_exit(in);
 	}
 	if (got > 0) {
-		obey_one(in, &o);
+		execute_order(in, &o);
 	}
 }
 
-/* The supervisor opens a terminal's other end; what it orders meanwhile is done. */
-static int ask_peer(void *arg, int master, int flags) {
+/* Lets the supervisor open the slave of a pty; executes other orders while it waits. */
+static int request_peer(void *arg, int master, int flags) {
 	struct init *in = arg;
 	struct report r = {.kind = REPORT_PEER, .status = flags};
 	struct pollfd channel = {.fd = in->kit->channel_fd, .events = POLLIN};
@@ -258,29 +262,30 @@ static int ask_peer(void *arg, int master, int flags) {
 	for (int64_t left; (left = until - clock_ms()) > 0;) {
 		struct order o;
 		int fd = -1;
-		(void)poll(&channel, 1, (int)left); /* the clock and the receive say the rest */
+		(void)poll(&channel, 1,
+			   (int)left); /* clock and receive decide, whatever it returns */
 		int got = channel_receive_order(in->kit->channel_fd, &o, &fd);
 		if (got < 0) {
-			abandon(in);
+			kill_all_and_exit(in);
 		}
 		if (got > 0 && o.kind == ORDER_PEER) {
 			return fd >= 0 ? fd : (o.value < 0 ? o.value : -EIO);
 		}
 		drop_fd(&fd);
 		if (got > 0) {
-			obey_one(in, &o);
+			execute_order(in, &o);
 		}
 	}
 	return -EIO;
 }
 
-/* Poll's time-out until the next thing to do. */
+/* poll(2)'s timeout until the next timer. */
 static int time_left(const struct init *in) {
-	const int64_t longest = 3600000; /* fits an int; the loop just goes round again */
+	const int64_t longest = 3600000; /* fits an int; the loop then polls again */
 	int64_t at = in->deadline;
 
-	if (in->tell_at != LIMIT_NONE && (at == LIMIT_NONE || in->tell_at < at)) {
-		at = in->tell_at;
+	if (in->report_start_at != LIMIT_NONE && (at == LIMIT_NONE || in->report_start_at < at)) {
+		at = in->report_start_at;
 	}
 	if (at == LIMIT_NONE) {
 		return -1;
@@ -292,16 +297,16 @@ static int time_left(const struct init *in) {
 static void check_clock(struct init *in) {
 	int64_t now = clock_ms();
 
-	if (in->tell_at != LIMIT_NONE && now >= in->tell_at) {
-		in->tell_at = LIMIT_NONE;
-		tell(in, REPORT_STARTED, 0);
+	if (in->report_start_at != LIMIT_NONE && now >= in->report_start_at) {
+		in->report_start_at = LIMIT_NONE;
+		send_report(in, REPORT_STARTED, 0);
 	}
 	if (in->deadline != LIMIT_NONE && now >= in->deadline) {
 		deadline_passed(in);
 	}
 }
 
-static _Noreturn void watch(struct init *in) {
+static _Noreturn void event_loop(struct init *in) {
 	struct pollfd fds[] = {{.fd = in->signals, .events = POLLIN},
 			       {.fd = in->kit->channel_fd, .events = POLLIN},
 			       {.fd = in->kit->listener_fd, .events = POLLIN},
@@ -310,32 +315,32 @@ static _Noreturn void watch(struct init *in) {
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), time_left(in));
 		if (n < 0 && errno != EINTR) {
-			abandon(in);
+			kill_all_and_exit(in);
 		}
 		if (n > 0 && fds[4].revents != 0) {
-			abandon(in); /* first: the run is being ended */
+			kill_all_and_exit(in); /* first: the run is being ended */
 		}
 		if (n > 0 && (fds[2].revents & POLLIN) != 0) {
 			broker_serve(&in->broker);
 		}
 		if (n > 0 && (fds[2].revents & (POLLHUP | POLLERR)) != 0) {
-			fds[2].fd = -1; /* nobody is left who could ask */
+			fds[2].fd = -1; /* no process with this filter is left */
 		}
 		if (n > 0 && fds[3].revents != 0) {
 			connect_answered(&in->broker);
 			fds[3].fd = in->broker.gate;
 		}
 		if (n > 0 && fds[0].revents != 0) {
-			hear_signal(in);
+			read_signal(in);
 		}
 		if (n > 0 && fds[1].revents != 0) {
-			obey(in);
+			receive_order(in);
 		}
 		check_clock(in);
 	}
 }
 
-static void ready_broker(struct init *in) {
+static void prepare_broker(struct init *in) {
 	struct kit *k = in->kit;
 
 	broker_init(&in->broker, k->plan, k->listener_fd);
@@ -344,11 +349,11 @@ static void ready_broker(struct init *in) {
 	in->broker.gate = k->gate_fd;
 	in->broker.peers = k->peers;
 	in->broker.refusals = k->refusals;
-	in->broker.peer = k->attended ? ask_peer : NULL;
+	in->broker.peer = k->attended ? request_peer : NULL;
 	in->broker.peer_arg = in;
 }
 
-/* Its wardens exist before the guard is one: it can never be alone. */
+/* The wardens are cloned before the command, so the guard never runs a command without them. */
 static int become_guard(struct kit *k, struct err *e) {
 	if (!plan_lacks_namespaces(k->plan)) {
 		return 0;
@@ -365,19 +370,19 @@ static int become_guard(struct kit *k, struct err *e) {
 }
 
 static int open_signals(const struct kit *k) {
-	sigset_t heard;
+	sigset_t watched;
 
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGCHLD);
+	sigemptyset(&watched);
+	sigaddset(&watched, SIGCHLD);
 	if (plan_lacks_namespaces(k->plan)) {
-		sigaddset(&heard, SIGTERM); /* from the warden */
+		sigaddset(&watched, SIGTERM); /* from the warden */
 	}
-	return signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void init_run(struct kit *k) {
-	static char stack[START_STACK] __attribute__((aligned(16)));
-	struct init in = {.kit = k, .deadline = LIMIT_NONE, .tell_at = LIMIT_NONE};
+	static char stack[COMMAND_STACK] __attribute__((aligned(16)));
+	struct init in = {.kit = k, .deadline = LIMIT_NONE, .report_start_at = LIMIT_NONE};
 	struct err e = {0};
 	sigset_t all;
 
@@ -400,11 +405,11 @@ void init_run(struct kit *k) {
 	if (k->plan->timeout_ms != LIMIT_NONE) {
 		in.deadline = clock_ms() + k->plan->timeout_ms;
 	}
-	/* Shares our memory until it executes, so nothing is copied; we continue when
-	 * it has, or when it has failed and said so. */
-	int shared = k->plan->broker ? CLONE_FILES : 0; /* hands us the listener */
-	in.command =
-		clone(start, stack + sizeof stack, CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
+	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
+	 * or has failed and sent REPORT_ERROR. */
+	int shared = k->plan->broker ? CLONE_FILES : 0; /* so that we get its seccomp listener */
+	in.command = clone(command_main, stack + sizeof stack,
+			   CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
 	if (in.command < 0) {
 		err_sys(&e, "init", "cannot start the command's process");
 		init_fail(k, &e);
@@ -415,10 +420,10 @@ void init_run(struct kit *k) {
 	/* The command has its own copies; ours would keep its pipes open after it
 	 * closed them. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
-	ready_broker(&in);
-	in.tell_at = k->tell_start ? 0 : clock_ms() + TELL_AFTER_MS;
+	prepare_broker(&in);
+	in.report_start_at = k->report_start ? 0 : clock_ms() + REPORT_START_AFTER_MS;
 	if (plan_lacks_namespaces(k->plan)) {
 		sched_slice_shorten();
 	}
-	watch(&in);
+	event_loop(&in);
 }

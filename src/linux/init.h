@@ -1,4 +1,5 @@
-/* Pid 1 inside: starts the command, reaps, forwards, keeps time, reports. */
+/* Pid 1 of the sandbox: starts the command, reaps, forwards signals, enforces the timeout,
+ * runs the broker, and reports. */
 #ifndef CORRAL_LINUX_INIT_H
 #define CORRAL_LINUX_INIT_H
 
@@ -7,10 +8,10 @@
 /* Runs in the child after every layer; system calls only.  Does not return. */
 _Noreturn void init_run(struct kit *k);
 
-/* Sends the error up and ends; for failures before the command runs. */
+/* Sends REPORT_ERROR and exits; for failures before the command runs. */
 _Noreturn void init_fail(const struct kit *k, const struct err *e);
 
-/* Every signal to its default action, as a fresh process has it. */
+/* Sets every signal to SIG_DFL. */
 void init_reset_signals(void);
 
 #endif

@@ -17,7 +17,7 @@ struct run_state;
 struct journal;
 struct wire_peers;
 
-/* What the parent got ready for the child.  Pointers stay valid after clone:
+/* Everything that the parent prepared for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
 struct kit {
 	const struct plan *plan;
@@ -25,7 +25,7 @@ struct kit {
 	struct arena *arena;
 
 	/* scratch */
-	int lock_fd; /* of the run's directory, or of its changes; -1: none */
+	int lock_fd; /* flock(2)ed run directory or copy-on-write directory; -1: none */
 
 	/* wardens */
 	struct run_state *fate; /* shared with the parent */
@@ -35,36 +35,37 @@ struct kit {
 	char uid_map[64], gid_map[64];
 
 	/* network */
-	char echo_groups[32]; /* first and last group that may open echo sockets */
+	char echo_groups[32]; /* value for net.ipv4.ping_group_range */
 
 	/* mounts */
-	bool follow; /* somebody outside wants the mount namespace */
-	/* where the changes of an overlay go; -1: none */
+	bool follow; /* send the mount namespace to the supervisor (linux/follow.c) */
+	/* overlayfs upperdir and workdir; -1: none */
 	int cow_upper, cow_work;
 
 	/* mounts, directory */
-	mode_t umask; /* the caller's, found when it was put aside */
+	mode_t umask; /* the caller's */
 
 	/* landlock */
-	int ruleset_fd; /* -1: none */
-	int scope_fd;   /* a second one, that parts the guard from its warden and the command
-			 * from its guard; -1: none */
-	int circle_fd;  /* a third one, around the outer warden and all below it; -1: none */
+	int ruleset_fd; /* the plan's file rules; -1: none */
+	int scope_fd;   /* second ruleset: the guard cannot signal its warden, nor the command its
+			 * guard; -1: none */
+	int circle_fd;  /* third ruleset, entered by the outer warden: signals stay below it;
+			 * -1: none */
 
 	/* seccomp */
 	struct sock_fprog filter; /* len 0: none */
-	int listener_fd;          /* what the filter asks arrives here; -1 before, and without */
+	int listener_fd;          /* seccomp user notifications; -1: not yet, or no broker */
 
-	/* fds: descriptors that survive; the child numbers 0..nfds-1 in this order */
+	/* descriptors: these become 0..nfds-1 of the command */
 	int *fds;
 	size_t nfds;
-	int channel_fd; /* kept above them, close-on-exec */
+	int channel_fd; /* nfds, close-on-exec */
 
 	/* broker */
 	struct journal *journal;  /* shared with the parent; NULL: none */
 	int gate_fd;              /* the channel to the gate; -1: none */
 	struct wire_peers *peers; /* shared with the gate */
-	struct ledger *refusals;  /* shared with the parent; NULL: there is no gate */
+	struct ledger *refusals;  /* shared with the parent; NULL without a gate */
 
 	/* terminal */
 	bool want_pty;
@@ -73,21 +74,21 @@ struct kit {
 	/* exec */
 	char *const *argv;
 	char *const *envp;
-	char *const *candidates; /* absolute paths to try, NULL-terminated */
-	char **shell_argv; /* /bin/sh, slot for the path, arguments: for scripts without "#!" */
-	bool rehearse;     /* everything but execve */
-	bool attended;     /* REPORT_PEER will be answered */
-	bool killable;     /* a caller that waits for an answer is woken by death alone */
-	bool tell_start;   /* report the start at once: somebody waits for it */
+	char *const *candidates;    /* absolute paths to try, NULL-terminated */
+	char **shell_argv;          /* sh, slot for the path, arguments: for scripts without "#!" */
+	bool rehearse;              /* do not execve the command */
+	bool attended;              /* the supervisor answers REPORT_PEER */
+	bool killable;              /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is set */
+	bool report_start;          /* send REPORT_STARTED at once */
 	volatile bool start_failed; /* set by the command's process, which shares pid 1's memory */
 
 	/* limits */
-	unsigned char *processors; /* mask of those that the command is pinned to; NULL: none */
+	unsigned char *processors; /* the command's CPU affinity mask; NULL: unchanged */
 	size_t processors_len;
 
 	/* cgroup */
 	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */
-	const int *join_fds; /* v1: to each of these the child writes "0" */
+	const int *join_fds; /* v1: cgroup.procs files, to which the child writes "0" */
 	size_t njoin_fds;
 	bool waits;     /* for ORDER_JOIN: systemd moves the first process before set-up */
 	int scope_join; /* which came with it; join_fds is this one then */
@@ -95,14 +96,19 @@ struct kit {
 
 struct layer {
 	const char *name;
-	bool namespaces;                              /* for the namespaces engine alone */
-	int (*prepare)(struct kit *k, struct err *e); /* parent; NULL when there is nothing to do */
-	int (*warden)(struct kit *k,
-		      struct err *e);               /* the outer warden, before it makes the rest */
-	int (*enter)(struct kit *k, struct err *e); /* child; NULL likewise */
-	int (*guard)(struct kit *k, struct err *e); /* the guard, when its warden has made it */
-	int (*start)(struct kit *k, struct err *e); /* the command's process, before execve */
-	void (*done)(struct kit *k);                /* parent, after the clone or on failure */
+	bool namespaces; /* skipped by the engine without namespaces */
+	/* Each may be NULL.  Parent, before the clone: */
+	int (*prepare)(struct kit *k, struct err *e);
+	/* Outer warden, before it clones the inner one: */
+	int (*warden)(struct kit *k, struct err *e);
+	/* Child: pid 1, or the process that becomes inner warden and guard: */
+	int (*enter)(struct kit *k, struct err *e);
+	/* Guard, after the inner warden has cloned it: */
+	int (*guard)(struct kit *k, struct err *e);
+	/* The command's process, before execve: */
+	int (*start)(struct kit *k, struct err *e);
+	/* Parent, after the clone or on failure: */
+	void (*done)(struct kit *k);
 };
 
 /* The order, in layers.c; NULL-terminated. */

@@ -1,18 +1,21 @@
-/* The order in which the child gives up its powers, and why.
+/* Lists the layers in the order in which the child enters them, with the reason for each place.
  *
- * Prepared from top to bottom in the parent, entered from top to bottom in the
- * child.  What a layer needs stands above it; what it takes away is needed only
- * above it. */
+ * The parent calls prepare() from top to bottom, the child enter().  A layer needs the
+ * effects of those above it, and removes only rights that no layer below it needs.
+ *
+ * Should:   hold the order, and nothing else.
+ * Must not: put a layer that mounts or opens files below capabilities, landlock or seccomp.
+ * Fails:    closed: the first layer that fails stops the run (linux/spawn.c). */
 #include "linux/layer.h"
 
 /* One line a layer, its reason beside it. */
 /* clang-format off */
 const struct layer *const layers[] = {
 	&layer_scratch,      /* first: makes the directories that later layers open */
-	&layer_cgroup,       /* before anything is allocated: set-up counts as the run's own use */
-	&layer_inherited,    /* while /proc/self is the host's, and before anything costs time */
+	&layer_cgroup,       /* before the child allocates: its set-up counts as use of the run */
+	&layer_inherited,    /* while /proc/self is the host's, and before the set-up's work */
 	&layer_idmap,        /* every later layer needs the capabilities of the mapped id */
-	&layer_quotas,       /* while the host's /proc/sys is still there to be written */
+	&layer_quotas,       /* while the host's writable /proc/sys is still mounted */
 	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas */
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
 	&layer_hostname,     /* needs CAP_SYS_ADMIN */
@@ -22,7 +25,7 @@ const struct layer *const layers[] = {
 	&layer_landlock,     /* needs no_new_privs, and /dev, /tmp and the rest in their final place */
 	&layer_descriptors,  /* the ruleset was the last of the parent's descriptors in use */
 	&layer_limits,       /* the parent's descriptors may have numbers above the limit */
-	&layer_seccomp,      /* last: it forbids what the layers above have just done */
+	&layer_seccomp,      /* last: it refuses system calls that the layers above make */
 	NULL,
 };
 /* clang-format on */

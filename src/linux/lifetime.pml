@@ -214,7 +214,7 @@ active proctype guard() {
 	:: STEP(G, ACTS && ended && !finished && !alive[R]) finished = true END
 	:: STEP(G, ACTS && finished && !reported) reported = true END
 	:: STEP(G, ACTS && reported) die(G) END
-	/* abandon() */
+	/* kill_all_and_exit() */
 	:: STEP(G, ACTS && !ended && GUARD_ABANDONS && alive[C]) die(C); die(R) END
 	:: STEP(G, ACTS && !ended && GUARD_ABANDONS && !alive[C] && alive[R]) die(R) END
 	:: STEP(G, ACTS && !ended && GUARD_ABANDONS && !alive[C] && !alive[R]) die(G) END

@@ -1,14 +1,15 @@
-/* Theory.  In a pid namespace kill(-1) is exactly what is wanted.  Without one it
- * would end everything that the user runs, unless Landlock keeps signals inside
- * (ABI 6): then the kernel skips every process outside our domain, and a fork that
- * is under way is caught as well.  Before that ABI there is the list of our
- * children: we are the subreaper, so whoever loses its parent becomes ours, and
- * killing until no child is left ends everything.
+/* Kills and reaps every process of a run.
  *
- * Should:   leave nothing alive.
- * Must not: call kill(-1) before it was seen that the supervisor, which is outside,
- *           cannot be signalled.
- * Fails:    closed: without a way to find the children nothing is started. */
+ * Theory.  In a pid namespace kill(-1) reaches exactly the processes of the run.  Without
+ * one it would kill every process of the user, unless Landlock scopes signals (ABI 6): then
+ * the kernel skips every process outside our domain, and the signal also reaches a fork in
+ * progress.  Before that ABI we read the list of our children: we are a child subreaper, so
+ * orphans become our children, and killing until no child is left ends the run.
+ *
+ * Should:   leave no process alive.
+ * Must not: call kill(-1) before kill(parent, 0) and kill(1, 0) failed with EPERM, which
+ *           shows that processes outside the domain cannot be signalled.
+ * Fails:    closed: if the children cannot be listed, the command is not started. */
 #include "linux/reaper.h"
 
 #include "base/auto.h"
@@ -23,49 +24,49 @@
 
 #define CHILDREN "/proc/thread-self/children"
 
-/* For memory to be freed and files to be closed, which is work of those who were killed. */
+/* Killed processes need this long to free their memory and close their files. */
 #define LINGER_MS 400
 
-/* Collected before somebody kills again: a command can make processes that end as fast. */
+/* Children to reap before the next kill: a command can fork as fast as we reap. */
 #define COLLECT_MAX 256
 
-/* Between two looks for children that came while others were killed. */
+/* Until the next kill, for children that were forked while others were killed. */
 #define STEP_MS 10
 
-/* Signal 0 asks for permission alone. */
+/* Signal 0 only checks the permission. */
 static bool signals_stay_inside(const struct plan *plan) {
 	return plan->landlock_abi >= LANDLOCK_ABI_SCOPES && kill(getppid(), 0) != 0 &&
 	       errno == EPERM && kill(1, 0) != 0 && errno == EPERM;
 }
 
 void reaper_init_outer(struct reaper *r, const struct plan *plan) {
-	*r = (struct reaper){.everybody = signals_stay_inside(plan), .children = -1};
-	if (!r->everybody) {
+	*r = (struct reaper){.kill_all = signals_stay_inside(plan), .children = -1};
+	if (!r->kill_all) {
 		r->children = open(CHILDREN, O_RDONLY | O_CLOEXEC);
 	}
 }
 
 int reaper_init(struct reaper *r, const struct plan *plan, struct err *e) {
-	*r = (struct reaper){.everybody = true, .children = -1};
+	*r = (struct reaper){.kill_all = true, .children = -1};
 	if (!plan_lacks_namespaces(plan)) {
 		return 0;
 	}
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-		return err_sys(e, "reaper", "cannot become the parent of orphans");
+		return err_sys(e, "reaper", "cannot become a child subreaper");
 	}
-	r->everybody = signals_stay_inside(plan);
-	if (r->everybody) {
+	r->kill_all = signals_stay_inside(plan);
+	if (r->kill_all) {
 		return 0;
 	}
 	r->children = open(CHILDREN, O_RDONLY | O_CLOEXEC);
 	if (r->children < 0) {
-		return err_sys(e, "reaper", "cannot list the processes that have to be ended");
+		return err_sys(e, "reaper", "cannot list the run's processes in " CHILDREN "");
 	}
 	return 0;
 }
 
-/* Decimal numbers, each with a space behind it; one that was cut off has none.  A
- * child of ours keeps its number until we collect it, and so does its group. */
+/* The text is decimal pids, each followed by a space; one that was cut off has none.  The
+ * kernel does not reuse a child's pid or group before we reap it. */
 static void signal_listed(const char *text, size_t len, int signal) {
 	pid_t pid = 0;
 	for (size_t i = 0; i < len; i++) {
@@ -73,7 +74,7 @@ static void signal_listed(const char *text, size_t len, int signal) {
 			pid = pid * 10 + (text[i] - '0');
 		} else if (pid > 0) {
 			(void)kill(pid, signal);  /* it may have ended */
-			(void)kill(-pid, signal); /* most lead no group */
+			(void)kill(-pid, signal); /* ESRCH: it leads no group */
 			pid = 0;
 		}
 	}
@@ -81,19 +82,19 @@ static void signal_listed(const char *text, size_t len, int signal) {
 
 void reaper_signal(const struct reaper *r, int signal) {
 	char text[4096];
-	if (r->everybody) {
-		(void)kill(-1, signal); /* nobody left is an error too */
+	if (r->kill_all) {
+		(void)kill(-1, signal); /* ESRCH: no process is left */
 		return;
 	}
-	/* More children than fit are found when these are gone. */
+	/* Children that do not fit in the buffer are listed when these are gone. */
 	ssize_t n = pread(r->children, text, sizeof text, 0);
 	if (n > 0) {
 		signal_listed(text, (size_t)n, signal);
 	}
 }
 
-/* Collects who has ended; true when nothing is left. */
-static bool collect_now(void) {
+/* Reaps the children that have ended; true when none is left. */
+static bool reap_ended(void) {
 	pid_t pid = 1;
 
 	for (int i = 0; i < COLLECT_MAX && (pid > 0 || (pid < 0 && errno == EINTR)); i++) {
@@ -108,17 +109,17 @@ static void wait_for_child(int64_t ms) {
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	/* However it ends, somebody looks again. */
+	/* Whatever it returns, the caller reaps again. */
 	(void)syscall(SYS_rt_sigtimedwait, &child, NULL, &time, _NSIG / 8);
 }
 
-/* Kills again after each step: who was a grandchild may have become a child. */
+/* Kills again after each step: a grandchild may have become a child. */
 static bool end_until(const struct reaper *r, int64_t until) {
 	for (;;) {
 		if (r != NULL) {
 			reaper_signal(r, SIGKILL);
 		}
-		if (collect_now()) {
+		if (reap_ended()) {
 			return true;
 		}
 		int64_t left = until - clock_ms();
@@ -130,7 +131,7 @@ static bool end_until(const struct reaper *r, int64_t until) {
 }
 
 void reaper_end_within(const struct reaper *r, int ms) {
-	(void)end_until(r, clock_ms() + ms); /* what is left has been killed */
+	(void)end_until(r, clock_ms() + ms); /* processes that are left have been killed */
 }
 
 bool reaper_collect(int ms) {
@@ -138,9 +139,9 @@ bool reaper_collect(int ms) {
 }
 
 void reaper_end(const struct reaper *r) {
-	if (r->everybody) {
-		/* One call has killed all of them.  Who still waits in the kernel, for a disk,
-		 * makes no step more: nobody waits for it. */
+	if (r->kill_all) {
+		/* One call has killed all of them.  A process that is still in uninterruptible
+		 * sleep never returns to user space, so there is no need to wait for it. */
 		reaper_end_within(r, LINGER_MS);
 		return;
 	}

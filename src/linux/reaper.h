@@ -1,4 +1,4 @@
-/* Ending everything that a command has started. */
+/* Kills and reaps every process that a command has started. */
 #ifndef CORRAL_LINUX_REAPER_H
 #define CORRAL_LINUX_REAPER_H
 
@@ -6,28 +6,29 @@
 #include "plan/plan.h"
 
 struct reaper {
-	bool everybody; /* kill(-1) reaches what is inside and nothing else */
-	int children;   /* /proc/thread-self/children, where it is not so; -1 */
+	bool kill_all; /* kill(-1) reaches the processes of the run and no other */
+	int children;  /* otherwise: /proc/thread-self/children; -1: none */
 };
 
 int reaper_init(struct reaper *r, const struct plan *plan, struct err *e);
 
-/* Sends it to everything inside but ourselves, as far as it can be seen now. */
+/* Signals every process of the run but ourselves: without kill_all only the children that
+ * exist now. */
 void reaper_signal(const struct reaper *r, int signal);
 
-/* The same for the outer warden, which is a subreaper already.  Where kill(-1) is not to be
- * had and the kernel does not list children it finds none: another process kills them. */
+/* reaper_init() for the outer warden, which is a subreaper already.  Without kill_all and
+ * without CONFIG_PROC_CHILDREN it signals no process; then the inner warden or the guard
+ * kills them. */
 void reaper_init_outer(struct reaper *r, const struct plan *plan);
 
-/* Kills and collects until nothing is left but what waits in the kernel. */
+/* Kills and reaps until no process is left, except those in uninterruptible sleep. */
 void reaper_end(const struct reaper *r);
 
-/* The same, but leaves after so many milliseconds what was killed and has not ended: it
- * waits in the kernel, for a device, and ends when it returns. */
+/* The same, but returns after ms: a killed process that is left then is in uninterruptible
+ * sleep, waiting for a device, and ends when that returns. */
 void reaper_end_within(const struct reaper *r, int ms);
 
-/* Collects until nothing is left (true), or so many milliseconds have passed.  SIGCHLD has
- * to be blocked. */
+/* Reaps until no child is left (true) or ms have passed.  SIGCHLD must be blocked. */
 bool reaper_collect(int ms);
 
 #endif

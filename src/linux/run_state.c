@@ -1,3 +1,8 @@
+/* Maps, reads and unmaps the shared record of a run's progress.
+ *
+ * Should:   be readable after every process of the run was killed.
+ * Must not: need more than atomic stores to write: pid 1 and the wardens must not lock.
+ * Fails:    closed: without the mapping the run does not start. */
 #include "linux/run_state.h"
 
 #include <sys/mman.h>
@@ -8,7 +13,7 @@ int run_state_new(struct run_state **ret, struct err *e) {
 	if (place == MAP_FAILED) {
 		return err_sys(e, "spawn", "cannot map memory that the run's processes share");
 	}
-	*ret = place; /* the kernel gives it zeroed */
+	*ret = place; /* anonymous memory is zeroed */
 	return 0;
 }
 
@@ -29,6 +34,6 @@ struct run_state_copy run_state_read(const struct run_state *f) {
 
 void run_state_free(struct run_state *f) {
 	if (f != NULL) {
-		(void)munmap(f, sizeof *f); /* it is a mapping of this size */
+		(void)munmap(f, sizeof *f); /* cannot fail for a mapping of this size */
 	}
 }

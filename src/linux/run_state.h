@@ -1,7 +1,7 @@
-/* How far a run got, in memory that its processes share with the supervisor.
+/* Records how far a run got, in memory that its processes share with the supervisor.
  *
- * A report is lost with the process that should have sent it; this record outlives all
- * of them, so that the supervisor never says "nothing ran" of a command that ran. */
+ * A report is lost when its sender is killed.  This record outlives every process of the
+ * run, so the supervisor never reports "nothing ran" for a command that ran. */
 #ifndef CORRAL_LINUX_RUN_STATE_H
 #define CORRAL_LINUX_RUN_STATE_H
 
@@ -17,20 +17,20 @@ enum overrun {
 	OVERRUN_MEMORY,     /* value: bytes */
 	OVERRUN_PROCESSES,  /* value: processes and threads */
 	OVERRUN_DISK,       /* value: bytes added */
-	OVERRUN_UNMEASURED, /* the sampler itself ended: nobody held the limit any more */
+	OVERRUN_UNMEASURED, /* the sampler itself ended, so the limit was no longer enforced */
 };
 
 struct run_state {
-	_Atomic uint32_t begun;     /* the command's process was about to call execve(2) */
+	_Atomic uint32_t begun;     /* the command's process is about to call execve(2) */
 	_Atomic uint32_t ended;     /* the command has ended, and status is wait(2)'s */
-	_Atomic uint32_t finished;  /* the first process or the guard has killed what was left */
-	_Atomic uint32_t timed_out; /* the wall clock ended it */
+	_Atomic uint32_t finished;  /* pid 1 or the guard has killed the command's descendants */
+	_Atomic uint32_t timed_out; /* the wall clock ended the command */
 	_Atomic int32_t status;
 	_Atomic int64_t overrun_value; /* written before overrun */
 	_Atomic uint32_t overrun;      /* enum overrun: why a sampler killed the run */
 };
 
-/* The same, read once. */
+/* A snapshot of it. */
 struct run_state_copy {
 	bool begun, ended, finished, timed_out;
 	int status;
@@ -39,7 +39,7 @@ struct run_state_copy {
 };
 
 int run_state_new(struct run_state **ret, struct err *e);
-struct run_state_copy run_state_read(const struct run_state *f); /* NULL: nothing has happened */
-void run_state_free(struct run_state *f);                        /* NULL is fine */
+struct run_state_copy run_state_read(const struct run_state *f); /* NULL: all zero */
+void run_state_free(struct run_state *f);                        /* accepts NULL */
 
 #endif

@@ -1,3 +1,40 @@
+/* Clones the sandbox's first process with clone3(), and ends it.
+ *
+ * Theory.  Processes:
+ *
+ *   supervisor ──clone3──> pid 1 ──clone(VM|VFORK)──> command        with a pid namespace
+ *   supervisor ──clone──> outer warden ──> inner warden ──> guard ──> command     without
+ *        └──────clone──> gate (linux/gate_process.c), only with a filtered network
+ *
+ * 1. The supervisor fills struct kit with everything that needs memory, a lock or libc:
+ *    argv, the paths to execve, the channel, the shared memory of run_state, journal and
+ *    ledgers, Landlock rulesets and BPF program (prepare() of the layers), cgroup, gate.
+ * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS,
+ *    cgroup and network namespaces, in the run's cgroup.  It has a copy of the caller's
+ *    memory, and the caller may have had threads: until execve it makes only system calls.
+ *    Without namespaces clone() is enough, and the process becomes the outer warden.
+ * 3. The first process enters the layers in the order of layers.c, then calls init_run()
+ *    (linux/init.c), which clones the command and serves it until it ends.
+ * 4. The supervisor closes its copies of the child's descriptors and returns.
+ *
+ * The channel is a SOCK_SEQPACKET pair: a message arrives whole or not at all.  Every
+ * process between supervisor and command holds the lower end, close-on-exec.
+ *
+ *   dies              noticed by                              consequence
+ *   supervisor        end-of-file on the channel; its pidfd   pid 1 kills everything and exits
+ *                     (a fork of the caller may hold the channel)
+ *   pid 1             the kernel; end-of-file on the channel  SIGKILL to the whole namespace
+ *   warden or guard   linux/warden.h                          the others end the run
+ *   gate              end-of-file on its channel              connect(2) fails in the sandbox
+ *   any, in set-up    REPORT_ERROR or end-of-file             the caller gets the error
+ *
+ * run_state, in shared memory, records how far the run got and outlives all of them.
+ *
+ * Should:   leave no process, cgroup, mount or directory behind, on every path.
+ * Must not: run the command outside one of its namespaces or layers, or call anything but
+ *           system calls between clone and execve.
+ * Fails:    closed: a step that fails before the clone undoes the earlier ones; a step that
+ *           fails after it ends the first process before the command starts. */
 #include "linux/spawn.h"
 
 #include "base/auto.h"
@@ -28,16 +65,16 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Longer than the wardens take that kill everything and wait for a slow device. */
+/* Longer than the wardens need to kill everything and to wait for a slow device. */
 #define WARDEN_MS 3000
-/* A pid 1 that was killed takes as long as a file operation under way, in which it waits in
- * the kernel.  After this time it is left there: nothing else is alive. */
+/* A killed pid 1 may be in uninterruptible sleep until a file operation returns.  After this
+ * time it is left there: no other process of the run is alive. */
 #define FIRST_MS 1500
 #define STEP_MS 50
-/* The same of those below a warden that was killed. */
+/* The same for the processes below a warden that was killed. */
 #define OTHERS_MS 1000
 
-/* ---- what the child needs, made ready ---- */
+/* ---- before the clone: struct kit ---- */
 
 /* dir, len bytes, + "/" + name */
 static char *candidate(struct arena *a, const char *dir, size_t len, const char *name) {
@@ -117,13 +154,13 @@ static int prepare_descriptors(struct kit *k, const struct spawn_request *r, str
 	return 0;
 }
 
-/* A copy: the layers close theirs after the clone, and the caller's stays. */
+/* A duplicate: layer scratch closes it after the clone, and the caller's stays open. */
 static int prepare_lock(struct kit *k, const struct spawn_request *r, struct err *e) {
 	if (r->cow == NULL) {
 		return 0;
 	}
 	k->lock_fd = fcntl(r->cow->lock, F_DUPFD_CLOEXEC, 3);
-	return k->lock_fd < 0 ? err_sys(e, "cow", "cannot keep the lock of the changes") : 0;
+	return k->lock_fd < 0 ? err_sys(e, "cow", "cannot duplicate the lock of the copy") : 0;
 }
 
 static bool serves(const struct layer *l, const struct kit *k) {
@@ -168,15 +205,14 @@ static _Noreturn void child_main(struct kit *k) {
 
 static int clone_failed(const struct kit *k, struct err *e) {
 	if (errno == EAGAIN || plan_lacks_namespaces(k->plan)) {
-		return err_sys(e, "spawn", "the kernel refused to make a process");
+		return err_sys(e, "spawn", "the kernel refused to create a process");
 	}
 	return err_host(e, ERR_NO_CLONE, "namespaces",
 			"the kernel refused to make the sandbox's namespaces");
 }
 
-/* Without namespaces clone(2) is enough, and there where a container's filter
- * answers clone3 with ENOSYS.  The order of its last two arguments differs between
- * architectures; neither is used. */
+/* Not clone3(): seccomp filters of containers answer it with ENOSYS.  The order of clone's
+ * last two arguments differs between architectures; neither is used. */
 static long clone_warden(int *ret_pidfd) {
 	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
 }
@@ -187,7 +223,7 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
-		.exit_signal = 0, /* a host program's wait(2) and SIGCHLD handler never see it */
+		.exit_signal = 0, /* the caller's wait(2) and SIGCHLD handler do not see it */
 	};
 	if (k->plan->own_net) {
 		args.flags |= CLONE_NEWNET;
@@ -206,7 +242,7 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 
 static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	int pidfd = -1;
-	/* Signals stay blocked until the child has given up the caller's handlers. */
+	/* Signals stay blocked until the child has reset the caller's handlers. */
 	sigset_t all, before;
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
@@ -241,7 +277,7 @@ static int make_cgroup(struct kit *k, struct child *ret, struct err *e) {
 	return 0;
 }
 
-/* The group of a process that is there and waits. */
+/* Makes the scope and the cgroup of a first process that waits for them. */
 static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 	struct host_cgroup place = k->host->cgroup;
 	struct order join = {.kind = ORDER_JOIN};
@@ -259,15 +295,15 @@ static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 	(void)cgroup_join_fds(c->cgroup, true, &procs);
 	return channel_send_bytes(c->channel, &join, sizeof join, procs[0]) == 0
 		       ? 0
-		       : err_sys(e, "channel", "cannot tell the first process its control group");
+		       : err_sys(e, "channel", "cannot send the first process its cgroup");
 }
 
-/* Complete where every call that makes a name is asked about. */
+/* Only where the filter sends every call that creates a name to the broker. */
 static bool keeps_journal(const struct spawn_request *r) {
 	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
 }
 
-/* Beside the sandbox, and before it: it makes the channel that pid 1 keeps. */
+/* Before the clone: it creates the channel that pid 1 inherits. */
 static int start_gate(struct kit *k, const struct spawn_request *r, struct child *ret,
 		      struct err *e) {
 	if (!r->plan->net.gate || r->rehearse) {
@@ -277,7 +313,7 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 	    gate_process_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
 		return -1;
 	}
-	/* Behind the gate's start: it has no part in this one. */
+	/* After the gate's clone, so that the gate does not share this memory. */
 	if (ledger_new(&ret->refusals, e) != 0) {
 		return -1;
 	}
@@ -300,7 +336,7 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 	return 0;
 }
 
-static void drop_records(struct child *c) {
+static void free_records(struct child *c) {
 	follow_free(take_ptr(c->follow));
 	journal_free(take_ptr(c->journal));
 	ledger_free(take_ptr(c->ledger));
@@ -308,10 +344,10 @@ static void drop_records(struct child *c) {
 	run_state_free(take_ptr(c->fate));
 }
 
-/* Nothing was started, or nothing but the gate. */
-static void give_up(struct child *c) {
+/* For a failure before the clone: at most the gate runs. */
+static void undo_start(struct child *c) {
 	gate_process_end(&c->gate);
-	drop_records(c);
+	free_records(c);
 	cgroup_free(c->cgroup);
 	scratch_remove(c->run_dir);
 	drop_fd(&c->channel);
@@ -322,7 +358,7 @@ static struct child child_of(const struct plan *plan) {
 			      .channel = -1,
 			      .wardens = plan_lacks_namespaces(plan),
 			      .scope = SCOPE_NONE,
-			      .gate = GATEKEEPER_NONE,
+			      .gate = GATE_PROCESS_NONE,
 			      .samplers = SAMPLERS_NONE,
 			      .run_dir = plan->run_dir};
 }
@@ -331,16 +367,17 @@ static int open_channel(struct kit *k, struct child *c, struct err *e) {
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		return err_sys(e, "channel", "cannot make the status channel");
+		return err_sys(e, "channel", "cannot create the status channel");
 	}
 	k->channel_fd = pair[1];
 	c->channel = pair[0];
-	/* The channel does not end with us where the caller has forked; without this it is all. */
+	/* A caller that forked leaves a copy of our end in the fork, so the channel alone does
+	 * not show our death.  -1 is no error: then the channel has to do. */
 	k->warden_fd = (int)syscall(SYS_pidfd_open, getpid(), 0U);
 	return 0;
 }
 
-/* What lies on the disk before the command starts. */
+/* The disk usage before the command starts, for limits.disk. */
 static int measure_disk(struct arena *a, const struct spawn_request *r, struct disk_growth **ret,
 			struct err *e) {
 	*ret = NULL;
@@ -384,7 +421,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cols = r->cols,
 		.rehearse = r->rehearse,
 		.attended = r->attended,
-		.tell_start = r->tell_start,
+		.report_start = r->report_start,
 	};
 }
 
@@ -408,7 +445,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	drop_fd(&k.channel_fd);
 	drop_fd(&k.warden_fd);
 	if (failed) {
-		give_up(&child);
+		undo_start(&child);
 		return -1;
 	}
 	if (k.waits && make_scope(&k, &child, e) != 0) {
@@ -432,7 +469,7 @@ void spawn_give_peer(const struct child *c, int master, int flags) {
 	auto_fd own = master;
 	auto_fd peer = (int)syscall(SYS_ioctl, own, TIOCGPTPEER, flags);
 	struct order o = {.kind = ORDER_PEER, .value = peer < 0 ? -errno : 0};
-	/* Who cannot be told gives up after a moment. */
+	/* If the send fails, pid 1 times out after PEER_WAIT_MS. */
 	(void)channel_send_bytes(c->channel, &o, sizeof o, peer);
 }
 
@@ -448,14 +485,14 @@ static int64_t milliseconds(struct timeval t) {
 }
 
 void spawn_leave(struct child *c) {
-	drop_records(c);
+	free_records(c);
 	drop_fd(&c->pidfd);
-	drop_fd(&c->channel); /* the lifeline: pid 1 would end even if it had not */
+	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
 	gate_process_end(&c->gate);
 	scratch_remove(c->run_dir);
 }
 
-/* Until the time or the event; a signal of the caller's program does not shorten it. */
+/* poll(2) on one descriptor, continued after EINTR; false: timeout. */
 static bool wait_event(int fd, short events, int ms) {
 	struct pollfd slot = {.fd = fd, .events = events};
 	int64_t until = clock_ms() + ms;
@@ -469,12 +506,12 @@ static bool wait_event(int fd, short events, int ms) {
 	return false;
 }
 
-/* Reaps the process that was started; true when it ended by itself. */
+/* Reaps the first process; true when it exited by itself. */
 static bool reap_first(const struct child *c, struct usage *u) {
 	struct rusage r = {0};
 	siginfo_t info = {.si_code = 0};
 
-	/* The raw call, because libc's waitid has no place for the usage. */
+	/* The raw call: libc's waitid() has no rusage parameter. */
 	while (syscall(SYS_waitid, WAIT_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
 	       errno == EINTR) {
 	}
@@ -487,20 +524,20 @@ static void kill_first(const struct child *c) {
 	(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0); /* it may be gone */
 }
 
-/* The wardens and the guard see that our half of the channel is shut down, and end the
- * run; all of them have the other half. */
+/* The wardens and the guard poll the other end of the channel for POLLRDHUP, and end the run
+ * when this end is shut down. */
 static void end_wardens(const struct child *c, struct usage *u) {
-	(void)shutdown(c->channel, SHUT_WR); /* nobody is there: then nobody has to be told */
+	(void)shutdown(c->channel, SHUT_WR); /* fails only when all of them are gone */
 	if (!wait_event(c->pidfd, POLLIN, WARDEN_MS)) {
-		kill_first(c); /* those below it see that */
+		kill_first(c); /* the inner warden polls its pidfd, and ends the run */
 	}
 	if (!reap_first(c, u)) {
-		(void)wait_event(c->channel, 0, OTHERS_MS); /* they do not take as long */
+		(void)wait_event(c->channel, 0, OTHERS_MS); /* POLLHUP: the last holder exited */
 	}
 }
 
-/* Of the process that has this number now; -1 when there is none.  The name, which may hold
- * anything, ends at the last bracket. */
+/* The parent of the process that has this pid now; -1: no such process.  The name in
+ * /proc/PID/stat may contain anything and ends at the last parenthesis. */
 static long parent_of(pid_t pid) {
 	char path[64], text[512];
 
@@ -516,19 +553,19 @@ static long parent_of(pid_t pid) {
 							  : strtol(at + strlen(") S "), NULL, 10);
 }
 
-/* While pid 1 dies, the kernel collects its children and their numbers are given to others.
- * So the process that is killed is the one that the descriptor holds, and it is killed only
- * when pid 1, whose number we keep, was seen to be its parent while it had the number. */
+/* While pid 1 dies, the kernel reaps its children and reuses their pids.  So the kill goes
+ * to a pidfd, and only after the process with this pid was seen to be a child of pid 1,
+ * which we have not reaped, and the pidfd was seen to be alive after that. */
 static void kill_child(const struct child *c, pid_t pid) {
-	auto_fd held = (int)syscall(SYS_pidfd_open, pid, 0U);
+	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0U);
 
-	if (held >= 0 && parent_of(pid) == c->pid &&
-	    syscall(SYS_pidfd_send_signal, held, 0, NULL, 0U) == 0) {
-		(void)syscall(SYS_pidfd_send_signal, held, SIGKILL, NULL, 0U); /* or it ended */
+	if (pidfd >= 0 && parent_of(pid) == c->pid &&
+	    syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0U) == 0) {
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0U); /* or it ended */
 	}
 }
 
-/* Those of a pid 1 that was killed and waits in the kernel; orphans become its children. */
+/* For a killed pid 1 in uninterruptible sleep: orphans become its children. */
 static void kill_children(const struct child *c) {
 	char path[64], text[4096];
 
@@ -545,7 +582,8 @@ static void kill_children(const struct child *c) {
 	}
 }
 
-/* The kernel ends everything else with pid 1, unless a file operation holds that up. */
+/* The kernel kills the pid namespace with pid 1, but only when pid 1 exits, which a file
+ * operation in uninterruptible sleep delays. */
 static void end_first(const struct child *c, struct usage *u) {
 	int64_t until = clock_ms() + FIRST_MS;
 
@@ -554,25 +592,26 @@ static void end_first(const struct child *c, struct usage *u) {
 		kill_children(c);
 	}
 	if (wait_event(c->pidfd, POLLIN, 0)) {
-		(void)reap_first(c, u); /* it was killed */
+		(void)reap_first(c, u); /* its status is SIGKILL */
 	}
 }
 
 void spawn_finish(struct child *c, struct usage *ret) {
 	struct usage usage = {.processes_peak = -1};
 
-	follow_free(take_ptr(c->follow)); /* first: who holds the view last takes it down */
+	/* First: the last holder of a mount namespace pays for tearing it down. */
+	follow_free(take_ptr(c->follow));
 	if (c->pidfd >= 0) {
 		(c->wardens ? end_wardens : end_first)(c, &usage);
 		drop_fd(&c->pidfd);
 	}
-	samplers_end(&c->samplers); /* before the record that they write in */
+	samplers_end(&c->samplers); /* before the run state, which they write */
 	usage.fate = run_state_read(c->fate);
 	if (!usage.fate.ended) {
-		/* Nobody waited for the command, so its time and memory are not in the rusage. */
+		/* No process waited for the command, so the rusage lacks its time and memory. */
 		usage.cpu_ms = usage.max_rss_kb = -1;
 	}
-	drop_records(c);
+	free_records(c);
 	if (c->cgroup != NULL) {
 		cgroup_usage(c->cgroup, &usage);
 		cgroup_free(c->cgroup);
@@ -580,14 +619,14 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	scope_end(&c->scope); /* after its counters were read */
 	drop_fd(&c->channel);
 	if (!usage.fate.finished) {
-		gate_process_kill(&c->gate); /* what was killed has nothing more to deliver */
+		gate_process_kill(&c->gate); /* a killed run has no data to deliver */
 	}
-	gate_process_end(&c->gate); /* after everybody who could send something */
+	gate_process_end(&c->gate); /* after every process that can send data */
 	scratch_remove(c->run_dir);
 	*c = (struct child){.pidfd = -1,
 			    .channel = -1,
 			    .scope = SCOPE_NONE,
-			    .gate = GATEKEEPER_NONE,
+			    .gate = GATE_PROCESS_NONE,
 			    .samplers = SAMPLERS_NONE};
 	if (ret != NULL) {
 		*ret = usage;

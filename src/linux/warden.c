@@ -1,5 +1,8 @@
-/* Should:   end what is left of the run when a process above or below is gone, within
- *           a moment; then remove the run's directory.
+/* Runs the two warden processes (warden.h has the theory): each polls the pidfds of its
+ * neighbours and the channel, then kills the run and removes its directory.
+ *
+ * Should:   kill every process of the run when the process above or below ends, within a
+ *           second; then remove the run's directory.
  * Must not: wait for anything but these deaths and the clock, or use kill(-1) outside
  *           a Landlock domain (linux/reaper.c decides).
  * Fails:    closed: without its wardens the guard is not started. */
@@ -21,28 +24,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The guard is given this much to end the run itself when the deadline has passed. */
+/* After the deadline the guard gets this long to end the run itself. */
 #define SLACK_MS 300
-/* The inner warden ends a run in one system call, so the outer one lets it. */
+/* The outer warden lets the inner one end the run first, which takes one system call. */
 #define INNER_FIRST_MS 200
-/* Likewise the guard, where it has to be done child by child. */
+/* The inner warden lets the guard end it first, where children are killed one by one. */
 #define GUARD_FIRST_MS 200
-/* A process that was killed and is still there waits in the kernel for a device. */
+/* A killed process that still exists is in uninterruptible sleep, waiting for a device. */
 #define LINGER_MS 500
 
 struct warden {
 	struct kit *kit;
-	int above;        /* pidfd of the process above; -1: the channel alone tells */
+	int above;        /* pidfd of the process above; -1: only the channel shows its end */
 	int below;        /* pidfd of the process below */
 	int64_t deadline; /* ms on the monotonic clock; LIMIT_NONE */
-	bool asks;        /* the guard to end the run first: kill(-1) is not to be had */
+	bool guard_first; /* let the guard end the run: kill(-1) is not confined here */
 	struct reaper reaper;
 };
 
 enum cause { CAUSE_BELOW, CAUSE_ABOVE, CAUSE_SUPERVISOR, CAUSE_CLOCK };
 
 static int time_left(const struct warden *w) {
-	const int64_t longest = 3600000; /* fits an int; the loop just goes round again */
+	const int64_t longest = 3600000; /* fits an int; the loop then polls again */
 
 	if (w->deadline == LIMIT_NONE) {
 		return -1;
@@ -58,7 +61,7 @@ static enum cause wait_for_cause(const struct warden *w) {
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), time_left(w));
 		if (n < 0 && errno != EINTR) {
-			return CAUSE_ABOVE; /* a warden that cannot wait ends the run */
+			return CAUSE_ABOVE; /* a warden that cannot poll ends the run */
 		}
 		if (n > 0) {
 			return fds[0].revents != 0   ? CAUSE_BELOW
@@ -71,23 +74,24 @@ static enum cause wait_for_cause(const struct warden *w) {
 	}
 }
 
-/* True when the process below has ended. */
-static bool watch_below(const struct warden *w, int ms) {
+/* Waits for the end of the process below; false: timeout. */
+static bool wait_below(const struct warden *w, int ms) {
 	struct pollfd below = {.fd = w->below, .events = POLLIN};
 
 	return poll(&below, 1, ms) > 0;
 }
 
-static int start_below(struct kit *k, struct warden *w, struct err *e) {
-	/* Made before the clone, so that it cannot be another process's. */
+/* Returns 0 in the new process, 1 in the warden, -1 on failure. */
+static int clone_below(struct kit *k, struct warden *w, struct err *e) {
+	/* Opened before the clone, so that the pid cannot have been reused. */
 	auto_fd self = (int)syscall(SYS_pidfd_open, getpid(), 0U);
 
 	if (self < 0) {
-		return err_sys(e, "warden", "cannot make a descriptor of a warden");
+		return err_sys(e, "warden", "cannot open a pidfd of the warden");
 	}
 	long pid = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &w->below, NULL, NULL);
 	if (pid < 0) {
-		return err_sys(e, "warden", "the kernel refused to make a process");
+		return err_sys(e, "warden", "the kernel refused to create a process");
 	}
 	if (pid == 0) {
 		drop_fd(&k->warden_fd);
@@ -99,20 +103,19 @@ static int start_below(struct kit *k, struct warden *w, struct err *e) {
 static int become_subreaper(struct err *e) {
 	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 		       ? 0
-		       : err_sys(e, "warden", "cannot become the parent of orphans");
+		       : err_sys(e, "warden", "cannot become a child subreaper");
 }
 
-/* Everybody who can removes the directory, because anybody may be the last. */
-static _Noreturn void leave(const struct warden *w) {
-	if (w->asks) {
-		/* Killing the guard first would leave nobody below to see this warden die. */
-		(void)syscall(SYS_pidfd_send_signal, w->below, SIGTERM, NULL,
-			      0U);                    /* or it is gone */
-		(void)watch_below(w, GUARD_FIRST_MS); /* either way everything is ended next */
+/* Each process that can remove the directory does so, because any of them may be the last. */
+static _Noreturn void kill_all_and_exit(const struct warden *w) {
+	if (w->guard_first) {
+		/* If we killed the guard first, no process below would see this warden die. */
+		(void)syscall(SYS_pidfd_send_signal, w->below, SIGTERM, NULL, 0U);
+		(void)wait_below(w, GUARD_FIRST_MS); /* either way everything is killed next */
 	}
-	/* A guard that has finished is on its way out, and is collected for its usage. */
-	if (w->kit->fate->finished && watch_below(w, LINGER_MS)) {
-		(void)reaper_collect(0); /* a helper may still wait in the kernel */
+	/* A guard that has finished exits by itself, and is reaped for its rusage. */
+	if (w->kit->fate->finished && wait_below(w, LINGER_MS)) {
+		(void)reaper_collect(0); /* a helper may still be in uninterruptible sleep */
 	} else {
 		reaper_end_within(&w->reaper, LINGER_MS);
 	}
@@ -128,19 +131,19 @@ static _Noreturn void outer_run(struct warden *w) {
 	fd_close_all_but(kept, ARRAY_LEN(kept));
 	sched_slice_shorten();
 	if (wait_for_cause(w) != CAUSE_BELOW) {
-		(void)watch_below(w, INNER_FIRST_MS); /* either way everything is ended next */
-	} else if (!w->kit->fate->finished && !w->reaper.everybody) {
-		/* A guard that is alive sees the same death, and is nearer to its children. */
+		(void)wait_below(w, INNER_FIRST_MS); /* either way everything is killed next */
+	} else if (!w->kit->fate->finished && !w->reaper.kill_all) {
+		/* A living guard sees the same death, and kills its children more directly. */
 		(void)reaper_collect(INNER_FIRST_MS);
 	}
-	leave(w);
+	kill_all_and_exit(w);
 }
 
 int warden_outer(struct kit *k, struct err *e) {
 	struct warden w = {.kit = k, .above = k->warden_fd, .below = -1, .deadline = LIMIT_NONE};
 
-	(void)setsid(); /* a signal for the caller's process group is not for the warden */
-	/* Its memory is a copy of the caller's. */
+	(void)setsid(); /* out of the caller's process group and its signals */
+	/* Its memory is a copy of the caller's, which no other process may read. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		return err_sys(e, "warden", "cannot make a warden undumpable");
 	}
@@ -153,7 +156,7 @@ int warden_outer(struct kit *k, struct err *e) {
 		}
 	}
 	reaper_init_outer(&w.reaper, k->plan);
-	int mine = start_below(k, &w, e);
+	int mine = clone_below(k, &w, e);
 	if (mine <= 0) {
 		drop_fd(&w.reaper.children);
 		return mine;
@@ -173,10 +176,11 @@ static _Noreturn void inner_run(struct warden *w) {
 	if (wait_for_cause(w) == CAUSE_CLOCK && !fate->ended) {
 		fate->timed_out = 1;
 	}
-	leave(w);
+	kill_all_and_exit(w);
 }
 
-static int64_t last_moment(const struct plan *plan) {
+/* Timeout, grace period, and time for the guard to act on both. */
+static int64_t final_deadline(const struct plan *plan) {
 	int64_t grace = plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
 
 	return plan->timeout_ms == LIMIT_NONE ? LIMIT_NONE
@@ -185,13 +189,13 @@ static int64_t last_moment(const struct plan *plan) {
 
 int warden_inner(struct kit *k, struct err *e) {
 	struct warden w = {
-		.kit = k, .above = k->warden_fd, .below = -1, .deadline = last_moment(k->plan)};
+		.kit = k, .above = k->warden_fd, .below = -1, .deadline = final_deadline(k->plan)};
 
 	if (reaper_init(&w.reaper, k->plan, e) != 0) {
 		return -1;
 	}
-	w.asks = !w.reaper.everybody;
-	int mine = start_below(k, &w, e);
+	w.guard_first = !w.reaper.kill_all;
+	int mine = clone_below(k, &w, e);
 	if (mine <= 0) {
 		drop_fd(&w.reaper.children);
 		return mine;

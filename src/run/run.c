@@ -539,7 +539,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
-		.tell_start = true,
+		.report_start = true,
 	};
 	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
 	struct usage usage;

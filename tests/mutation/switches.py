@@ -134,7 +134,7 @@ SWITCHES = {
     "pidns": [
         (SPAWN, "CLONE_NEWPID | ", ""),
         ("linux/reaper.c", "\tif (!plan_lacks_namespaces(plan)) {\n\t\treturn 0;\n",
-         "\tif (!plan_lacks_namespaces(plan)) {\n\t\tr->everybody = false;\n"
+         "\tif (!plan_lacks_namespaces(plan)) {\n\t\tr->kill_all = false;\n"
          "\t\tr->children = open(\"/proc/thread-self/children\", O_RDONLY | O_CLOEXEC);\n\t\treturn 0;\n"),
         (INIT, "\tsigset_t all, child;\n", "\tsigset_t all, child;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
         (MOUNTS, "static int do_proc(struct ground *g, const struct mount *m, struct err *e) {\n", HOST_PROC),
@@ -143,7 +143,7 @@ SWITCHES = {
     "clock": [(INIT, "in.deadline = now_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
     "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
     # Pid 1 ends when its supervisor does.
-    "lifeline": [(INIT, "\tif (got < 0) {\n\t\tabandon(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
+    "lifeline": [(INIT, "\tif (got < 0) {\n\t\tkill_all_and_exit(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
     # Every name and address is allowed, and by its address, so that nobody listens to what is said there.
     "judge": [
         (JUDGE, OF_NAME + "\tconst char *why =", OF_NAME + ALLOW.format("deny") + "\tconst char *why ="),
