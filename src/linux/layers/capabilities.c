@@ -1,8 +1,8 @@
-/* Privileges: none, and no way to get any.
+/* Drops all capabilities, locks the securebits and sets no_new_privs.
  *
- * Should:   empty every capability set, lock the securebits so that uid 0 means
- *           nothing, set no_new_privs so that set-user-id files mean nothing.
- * Must not: run before the last layer that mounts, names or raises anything.
+ * Should:   empty every capability set, lock the securebits so that uid 0 has no special
+ *           rights, set no_new_privs so that set-user-id files have no effect.
+ * Must not: run before the last layer that needs a capability.
  * Fails:    closed: it reads the sets back and stops if one is not empty. */
 #include "linux/layer.h"
 
@@ -16,8 +16,8 @@
 /* Capability numbers go up to 63 in the two words that capset carries. */
 #define CAP_NUMBERS 64
 
-/* KEEP_CAPS stays free: there is nothing to keep, and programs that mean to drop
- * what they have (ping, setpriv) set it first and give up when they cannot. */
+/* SECBIT_KEEP_CAPS is not locked: there is no capability to keep, and programs that drop
+ * their privileges (ping, setpriv) set it first and fail when they cannot. */
 #define LOCKED_BITS                                                                                \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                             \
@@ -27,7 +27,7 @@ static int drop_bounding_set(struct err *e) {
 	for (unsigned long cap = 0; cap < CAP_NUMBERS; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
 			if (errno == EINVAL) {
-				return 0; /* past the last capability this kernel knows */
+				return 0; /* past CAP_LAST_CAP of this kernel */
 			}
 			return err_sys(e, "capabilities", "cannot drop the bounding set");
 		}
@@ -54,13 +54,13 @@ static int empty_sets(struct err *e) {
 	return 0;
 }
 
-/* Who brings no capability along may not lock either, and has nothing to lock:
- * under no_new_privs an empty set stays empty through every execve, for uid 0 too. */
+/* Locking needs CAP_SETPCAP.  A process without capabilities need not lock: under
+ * no_new_privs an empty set stays empty through every execve, for uid 0 too. */
 static bool may_lock(const struct kit *k) {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[2] = {{0}, {0}};
 	if (!plan_lacks_namespaces(k->plan)) {
-		return true; /* the new user namespace gave all of them */
+		return true; /* a new user namespace starts with all of them */
 	}
 	return syscall(SYS_capget, &head, sets) == 0 &&
 	       (sets[0].effective & (1U << CAP_SETPCAP)) != 0;

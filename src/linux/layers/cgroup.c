@@ -1,13 +1,11 @@
-/* Control groups that the child joins by itself: those of version 1, and one in a scope of
- * the user's systemd.
+/* Joins the cgroups that clone3() has not joined: those of version 1, and one in a scope of the
+ * user's systemd.
  *
- * Should:   move this process, and so everything it will start, into each group; where
- *           systemd moves the first process into its scope, wait for that.
- *           A version 2 group that is ours was joined by clone3() already.
- * Must not: need a path: the parent opened the groups' files, and the kernel
- *           checks the opener's rights, so joining works from inside a user
- *           namespace.
- * Fails:    closed. */
+ * Should:   move this process, and so its future descendants, into each cgroup; where systemd
+ *           moves the first process into its scope, wait for that.
+ * Must not: open a path: the parent opened the cgroup.procs files, and the kernel checks
+ *           the opener's rights, so that joining works from inside a user namespace.
+ * Fails:    closed: a run outside its cgroup would have no limits. */
 #include "linux/layer.h"
 
 #include "linux/channel.h"
@@ -23,7 +21,7 @@ static int join(int fd, struct err *e) {
 	do {
 		n = write(fd, "0", 1); /* "0" is the writer itself */
 	} while (n < 0 && errno == EINTR);
-	return n == 1 ? 0 : err_sys(e, "groups", "cannot join the run's control group");
+	return n == 1 ? 0 : err_sys(e, "groups", "cannot join the run's cgroup");
 }
 
 /* Without a supervisor there is no run. */

@@ -1,10 +1,10 @@
-/* Descriptors: the ones the caller named, numbered from 0, and no other.
+/* Moves the command's descriptors to 0, 1, 2, … and closes all others.
  *
- * Should:   put kit->fds at 0, 1, 2, …; open the sandbox's own /dev/null where
- *           the plan says "none"; keep the channel, close-on-exec; close the rest.
- * Must not: run before anything that still needs a descriptor of the parent.
- * Fails:    closed: Landlock does not cover descriptors that are already open,
- *           so one that stays behind is an escape. */
+ * Should:   dup kit->fds to 0, 1, 2, …; open the sandbox's own /dev/null for a stream that
+ *           is -1; keep pid 1's own descriptors behind them, close-on-exec; close the rest.
+ * Must not: run before a layer that still needs a descriptor of the parent.
+ * Fails:    closed: Landlock does not cover descriptors that are already open, so a
+ *           descriptor of the caller that stays open is an escape. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Lifts every descriptor above the numbers that will be given out, so that
- * giving one out cannot overwrite another. */
-static int lift(struct kit *k, struct err *e) {
+/* Duplicates every descriptor above the target range, so that dup3() cannot overwrite one
+ * that is still needed. */
+static int move_above_targets(struct kit *k, struct err *e) {
 	int floor = (int)k->nfds + 5;
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
@@ -28,47 +28,47 @@ static int lift(struct kit *k, struct err *e) {
 		k->fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, floor);
 		if (k->fds[i] < 0) {
 			return err_sys(e, "descriptors",
-				       "cannot keep a descriptor for the command");
+				       "cannot duplicate a descriptor for the command");
 		}
 	}
 	int *ours[] = {&k->channel_fd, &k->scope_fd, &k->lock_fd, &k->gate_fd, &k->warden_fd};
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
 		int lifted = *ours[i] < 0 ? -1 : fcntl(*ours[i], F_DUPFD_CLOEXEC, floor);
 		if (lifted < 0 && *ours[i] >= 0) {
-			/* The channel stays as it was: the reason is told by it. */
-			return err_sys(e, "descriptors", "cannot keep a descriptor of the guard");
+			/* The channel keeps its old number: the error is sent on it. */
+			return err_sys(e, "descriptors", "cannot duplicate a descriptor of pid 1");
 		}
 		*ours[i] = lifted;
 	}
 	return 0;
 }
 
-/* One more of ours behind the last. */
+/* Puts a descriptor of pid 1 after the last one. */
 static int keep(int *fd, int *last, struct err *e) {
 	if (*fd < 0) {
 		return 0;
 	}
 	if (dup3(*fd, ++*last, O_CLOEXEC) < 0) {
-		return err_sys(e, "descriptors", "cannot keep a descriptor of the guard");
+		return err_sys(e, "descriptors", "cannot dup a descriptor of pid 1 into place");
 	}
 	*fd = *last;
 	return 0;
 }
 
 static int descriptors_enter(struct kit *k, struct err *e) {
-	if (lift(k, e) != 0) {
+	if (move_above_targets(k, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; i < k->nfds; i++) {
-		/* The command's own, so not close-on-exec. */
+		/* The command inherits it, so not close-on-exec. */
 		if (dup3(k->fds[i], (int)i, 0) < 0) {
 			return err_sys(e, "descriptors",
-				       "cannot number a descriptor for the command");
+				       "cannot dup a descriptor of the command into place");
 		}
 	}
 	int channel = (int)k->nfds;
 	if (dup3(k->channel_fd, channel, O_CLOEXEC) < 0) {
-		return err_sys(e, "descriptors", "cannot keep the status channel");
+		return err_sys(e, "descriptors", "cannot dup the status channel into place");
 	}
 	k->channel_fd = channel;
 	int last = channel;

@@ -1,8 +1,8 @@
-/* Where the command starts, and with which file mode mask.
+/* Sets the command's working directory and umask.
  *
- * Should:   enter the working directory inside the new view, by its own path.
- * Must not: run before mounts.c: a directory of the old view would be a door
- *           back to the host.
+ * Should:   chdir to the working directory in the new root, by its path.
+ * Must not: run before mounts.c: a working directory in the old root would be a way out of
+ *           the mount namespace's root.
  * Fails:    closed: a missing directory stops the run. */
 #include "linux/layer.h"
 
@@ -14,9 +14,9 @@ static int directory_enter(struct kit *k, struct err *e) {
 		return err_sys_at(e, "directory", "cannot start in", k->plan->cwd);
 	}
 	if (plan_lacks_namespaces(k->plan)) {
-		k->umask = umask(0); /* mounts.c has found it otherwise */
+		k->umask = umask(0); /* with namespaces mounts.c has read it */
 	}
-	/* As strict as the caller's, and never so loose that others may write. */
+	/* At least as strict as the caller's, and no write permission for group and others. */
 	(void)umask(k->umask | 022);
 	return 0;
 }

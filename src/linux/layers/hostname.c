@@ -1,14 +1,14 @@
-/* The host's name: the command sees "localhost", not the machine it runs on.
+/* Sets the host name in the new UTS namespace, so that the command does not see the machine's.
  *
- * Should:   set host name and domain name in the new UTS namespace.
- * Must not: run outside it (the capability check makes that impossible).
- * Fails:    closed. */
+ * Should:   set the plan's host name, and no NIS domain name.
+ * Must not: run outside that namespace (the kernel's capability check prevents it).
+ * Fails:    closed: the machine's name would stay visible. */
 #include "linux/layer.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static int names_enter(struct kit *k, struct err *e) {
+static int hostname_enter(struct kit *k, struct err *e) {
 	if (sethostname(k->plan->hostname, strlen(k->plan->hostname)) != 0) {
 		return err_sys(e, "names", "cannot set the host name");
 	}
@@ -18,4 +18,4 @@ static int names_enter(struct kit *k, struct err *e) {
 	return 0;
 }
 
-const struct layer layer_hostname = {.name = "names", .namespaces = true, .enter = names_enter};
+const struct layer layer_hostname = {.name = "names", .namespaces = true, .enter = hostname_enter};

@@ -1,9 +1,9 @@
-/* The user namespace: the command keeps the caller's own id and no other.
+/* Writes uid_map and gid_map of the new user namespace: the caller's own ids, and no other.
  *
- * Should:   map the caller's uid and gid to themselves, so that files keep
- *           their owner and git sees no "dubious ownership"; refuse setgroups.
- * Must not: map anything to 0 that is not 0 outside, or a second id.
- * Fails:    closed; without the maps nothing after this layer can work. */
+ * Should:   map the caller's uid and gid to themselves, so that files keep their owner and
+ *           git sees no "dubious ownership"; deny setgroups(2).
+ * Must not: map an id to 0 that is not 0 outside, or map a second id.
+ * Fails:    closed: without the maps the later layers have no capabilities. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -13,35 +13,35 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-static int user_prepare(struct kit *k, struct err *e) {
+static int idmap_prepare(struct kit *k, struct err *e) {
 	(void)e;
 	(void)snprintf(k->uid_map, sizeof k->uid_map, "%u %u 1\n", k->host->uid, k->host->uid);
 	(void)snprintf(k->gid_map, sizeof k->gid_map, "%u %u 1\n", k->host->gid, k->host->gid);
 	return 0;
 }
 
-static int put(const char *file, const char *text, struct err *e) {
+static int write_file(const char *file, const char *text, struct err *e) {
 	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "user",
-				"the new user namespace cannot be given its ids");
+		return err_host(e, ERR_NO_NAMESPACES, "user", "cannot write the id maps of the new user namespace");
 	}
 	return 0;
 }
 
-static int user_enter(struct kit *k, struct err *e) {
-	/* A caller that is not dumpable leaves /proc/self to root; the maps need it. */
+static int idmap_enter(struct kit *k, struct err *e) {
+	/* The files in /proc/self of an undumpable process belong to root, and the maps are there.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) {
 		return err_sys(e, "user", "cannot make the child dumpable");
 	}
 	/* The kernel accepts an unprivileged gid_map only after setgroups is denied. */
-	if (put("/proc/self/setgroups", "deny", e) != 0 ||
-	    put("/proc/self/gid_map", k->gid_map, e) != 0 ||
-	    put("/proc/self/uid_map", k->uid_map, e) != 0) {
+	if (write_file("/proc/self/setgroups", "deny", e) != 0 ||
+	    write_file("/proc/self/gid_map", k->gid_map, e) != 0 ||
+	    write_file("/proc/self/uid_map", k->uid_map, e) != 0) {
 		return -1;
 	}
-	/* From here on nobody inside may trace pid 1 or read its memory, which is a
-	 * copy of the caller's. */
+	/* From here on no process of the sandbox can ptrace pid 1 or read its memory, which is
+	 * a copy of the caller's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		return err_sys(e, "user", "cannot make pid 1 undumpable");
 	}
@@ -49,4 +49,4 @@ static int user_enter(struct kit *k, struct err *e) {
 }
 
 const struct layer layer_idmap = {
-	.name = "user", .namespaces = true, .prepare = user_prepare, .enter = user_enter};
+	.name = "user", .namespaces = true, .prepare = idmap_prepare, .enter = idmap_enter};

@@ -1,16 +1,15 @@
-/* Inherited state: what a caller may have and a command must not.
+/* Resets inherited process attributes that give the command more than an ordinary process has.
  *
- * A process inherits its priorities, its place in the OOM killer's order, its
- * personality and its core dump filter.  A caller with CAP_SYS_NICE or
- * CAP_SYS_RESOURCE, or one that such a caller started, would pass on more than the
- * command could ask for itself.  Processor affinity, a weaker priority and
- * everything else that only takes away stay as the caller chose.
+ * A process inherits its priorities, its oom_score_adj, its personality and its core dump
+ * filter.  A caller with CAP_SYS_NICE or CAP_SYS_RESOURCE, or a descendant of one, would pass
+ * on more than the command could set itself.  CPU affinity, a lower priority and every other
+ * attribute that only restricts stay as they are.
  *
- * Should:   lower each of these to what an ordinary process has, for the first
- *           process and so for everything that it starts.
- * Must not: raise anything, or run after mounts.c or landlock.c: /proc/self is not
+ * Should:   reset each of these to the value of an ordinary process, in the first process
+ *           and so in its descendants.
+ * Must not: raise a priority, or run after mounts.c or landlock.c: /proc/self is not
  *           writable then.
- * Fails:    closed. */
+ * Fails:    closed, except for the core dump filter where no socket receives core dumps. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -29,17 +28,17 @@
 #define PR_GET_MEMORY_MERGE 68
 #endif
 
-/* linux/ioprio.h, which not every libc's kernel headers have. */
+/* From linux/ioprio.h, which older kernel headers lack. */
 #define IO_WHO_PROCESS 1
 #define IO_CLASS(priority) ((priority) >> 13)
 #define IO_CLASS_RT 1
 
-/* The kernel's number; not every libc names it. */
+/* SCHED_DEADLINE; not every libc defines it. */
 #define POLICY_DEADLINE 6
 
 /* ---- priorities ---- */
 
-/* Raw: musl answers ENOSYS to these, because POSIX means the whole process. */
+/* Raw: musl's sched_* return ENOSYS, because Linux applies them to one thread. */
 static int lower_scheduler(struct err *e) {
 	const struct sched_param ordinary = {.sched_priority = 0};
 	long policy = syscall(SYS_sched_getscheduler, 0) & ~(long)SCHED_RESET_ON_FORK;
@@ -52,7 +51,7 @@ static int lower_scheduler(struct err *e) {
 		       : err_sys(e, "inherited", "cannot leave the real-time scheduler");
 }
 
-/* The raw call answers 20 - nice. */
+/* The raw call returns 20 - nice. */
 static int lower_nice(struct err *e) {
 	if (syscall(SYS_getpriority, PRIO_PROCESS, 0) <= 20) {
 		return 0;
@@ -66,7 +65,7 @@ static int lower_io(struct err *e) {
 	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
 
 	if (priority < 0 || IO_CLASS(priority) != IO_CLASS_RT) {
-		return 0; /* without CONFIG_BLOCK there is no such priority */
+		return 0; /* also without CONFIG_BLOCK, where the call fails */
 	}
 	return syscall(SYS_ioprio_set, IO_WHO_PROCESS, 0, 0) == 0
 		       ? 0
@@ -75,8 +74,8 @@ static int lower_io(struct err *e) {
 
 /* ---- memory ---- */
 
-/* The personalities that the filter lets a command choose; the rest of the bits
- * switch off memory protections. */
+/* Keeps the bits that the seccomp filter lets a command set; the others switch off memory
+ * protections. */
 static int reset_personality(struct err *e) {
 	long now = syscall(SYS_personality, 0xffffffffUL);
 	long kept = now & (UNAME26 | ADDR_NO_RANDOMIZE);
@@ -85,14 +84,14 @@ static int reset_personality(struct err *e) {
 		kept |= PER_LINUX32;
 	}
 	if (now < 0 || now == kept) {
-		return 0; /* refused by a filter around us: nobody could have set one */
+		return 0; /* an outer seccomp filter refused the call: then none is set */
 	}
 	return syscall(SYS_personality, kept) >= 0
 		       ? 0
 		       : err_sys(e, "inherited", "cannot reset the personality");
 }
 
-/* Merged pages tell by their timing what another process holds. */
+/* KSM: write timing on merged pages reveals the contents of other processes' memory. */
 static int stop_merging(struct err *e) {
 	if (prctl(PR_GET_MEMORY_MERGE, 0, 0, 0, 0) <= 0) {
 		return 0; /* off, or unknown to this kernel */
@@ -104,8 +103,8 @@ static int stop_merging(struct err *e) {
 
 /* ---- files of /proc/self ---- */
 
-/* A caller that is not dumpable leaves them to root; the user or the terminal layer
- * makes this process undumpable for good. */
+/* The files of an undumpable process belong to root.  Layer idmap or terminal makes this
+ * process undumpable again. */
 static int open_own(const char *path, int flags) {
 	int fd = open(path, flags | O_CLOEXEC);
 
@@ -134,7 +133,7 @@ static int raise_oom_score(struct err *e) {
 		       : err_sys_at(e, "inherited", "cannot raise a negative", path);
 }
 
-/* RLIMIT_CORE keeps dumps from files and from pipes, but not from a socket. */
+/* RLIMIT_CORE 0 suppresses core dumps to files and pipes, but not to a socket. */
 static int dumps_go_to_socket(void) {
 	char first = '\0';
 	auto_fd fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
@@ -150,10 +149,12 @@ static int empty_dumps(struct err *e) {
 	}
 	int error = errno;
 	if (!dumps_go_to_socket()) {
-		return 0; /* a /proc that is read-only, as a sandbox around this one has it */
+		return 0; /* /proc is read-only, as in an outer sandbox, and RLIMIT_CORE is enough
+			   */
 	}
 	errno = error;
-	return err_sys_at(e, "inherited", "core dumps go to a socket, and nobody can clear", path);
+	return err_sys_at(e, "inherited", "core_pattern sends dumps to a socket, and cannot clear",
+			  path);
 }
 
 static int inherited_enter(struct kit *k, struct err *e) {

@@ -1,17 +1,20 @@
-/* Landlock: which files the command may touch.
+/* Enforces the plan's file rules with Landlock, and confines signals and abstract unix sockets.
  *
- * With namespaces the mounts hold nothing but the plan's files already; this layer
- * repeats the grants as rules on the files themselves, so that a mistake in one of
- * the two is not an escape.  Without them it is the boundary.  It also keeps
- * signals and abstract sockets inside, and there in three steps: the inner warden, the
- * guard and the command are under the rules, the guard in a domain within the warden's,
- * the command in one within the guard's.  So each can signal everything further inside
- * and nothing further out.  Around all of them is a domain that closes signals alone, so
- * that the outer warden too can kill everything in one call.
+ * With namespaces the mount namespace contains only the plan's files already; this layer
+ * repeats the grants as rules on the inodes, so that a mistake in one of the two is not an
+ * escape.  Without namespaces Landlock is the boundary, and its domains are nested:
+ *
+ *   circle_fd (signals only)   outer warden and everything below it
+ *   ruleset_fd (file rules)    inner warden, guard, command
+ *   scope_fd                   guard, command
+ *   scope_fd again             command
+ *
+ * A process can signal its own and inner domains, and no outer one.  So the outer warden,
+ * the inner warden and the guard can each kill everything below with one kill(-1).
  *
  * Should:   turn the plan's grants into one ruleset and enforce it here.
  * Must not: run before mounts.c (a landlocked thread can no longer mount or
- *           pivot_root), or without no_new_privs (the kernel answers EPERM).
+ *           pivot_root), or without no_new_privs (the kernel returns EPERM).
  * Fails:    closed.  A rule whose path cannot be opened stops the run; it is
  *           never skipped. */
 #include "linux/layer.h"
@@ -47,8 +50,8 @@ static const uint64_t rights_of[] = {
 	[REACH_EXEC] = RIGHTS_EXEC, [REACH_WRITE] = RIGHTS_WRITE, [REACH_DEVICE] = RIGHTS_DEVICE,
 };
 
-/* What each ABI added; a kernel refuses bits that it does not know.  UDP rights
- * (ABI 10) are left to the network namespace or the filter. */
+/* Access rights by the ABI that added them; a kernel refuses unknown bits.  UDP rights
+ * (ABI 10) are not used: the network namespace or the seccomp filter covers UDP. */
 static const struct {
 	int abi;
 	uint64_t fs, scoped;
@@ -58,10 +61,10 @@ static const struct {
 	{3, LL_FS_TRUNCATE, 0},
 	{5, LL_FS_IOCTL_DEV, 0},
 	{6, 0, LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL},
-	{9, LL_FS_RESOLVE_UNIX, 0}, /* sockets of the same domain need no rule */
+	{9, LL_FS_RESOLVE_UNIX, 0}, /* sockets bound in the same domain need no rule */
 };
 
-static struct ll_ruleset_attr known_to(int abi) {
+static struct ll_ruleset_attr rights_of_abi(int abi) {
 	struct ll_ruleset_attr attr = {0};
 	for (size_t i = 0; i < ARRAY_LEN(additions); i++) {
 		if (additions[i].abi <= abi) {
@@ -87,11 +90,11 @@ static int add_rule(int ruleset, int fd, uint64_t rights) {
 
 static int allow(const struct kit *k, int fd, uint64_t rights, bool is_file) {
 	return add_rule(k->ruleset_fd, fd,
-			rights & known_to(k->plan->landlock_abi).fs &
+			rights & rights_of_abi(k->plan->landlock_abi).fs &
 				(is_file ? RIGHTS_OF_FILES : ~0ULL));
 }
 
-/* The inner ruleset repeats who may remove directories where. */
+/* The scope ruleset handles REMOVE_DIR, so it needs the same grants of it. */
 static int allow_removal(const struct kit *k, int fd, enum reach reach) {
 	if (k->scope_fd < 0 || (rights_of[reach] & LL_FS_REMOVE_DIR) == 0) {
 		return 0;
@@ -103,9 +106,9 @@ static const char *place_of(const struct mount *m) {
 	return m->source != NULL ? m->source : m->target;
 }
 
-/* Trees of the host are known before the child exists; the rest is made by it: its
- * root, or without one the run's directory. */
-static bool is_known(const struct kit *k, const struct mount *m) {
+/* Host trees exist before the clone, so the parent adds their rules; the child creates the
+ * rest: its root, or without namespaces the run's directory. */
+static bool exists_before_clone(const struct kit *k, const struct mount *m) {
 	if (plan_lacks_namespaces(k->plan)) {
 		return k->plan->run_dir == NULL || !path_within(place_of(m), k->plan->run_dir);
 	}
@@ -116,8 +119,8 @@ static bool has_rule(const struct mount *m) {
 	return m->reach != REACH_NONE && m->kind != MOUNT_LINK;
 }
 
-/* With namespaces the mounts compare; here the rule is all there is. */
-static int open_known(const struct kit *k, const struct mount *m, struct err *e) {
+/* Compares device and inode with the plan; with namespaces mounts.c does that. */
+static int open_planned(const struct kit *k, const struct mount *m, struct err *e) {
 	const char *path = place_of(m);
 	auto_fd fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
@@ -134,7 +137,7 @@ static int open_known(const struct kit *k, const struct mount *m, struct err *e)
 }
 
 static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
-	auto_fd fd = open_known(k, m, e);
+	auto_fd fd = open_planned(k, m, e);
 	if (fd < 0) {
 		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
@@ -146,7 +149,7 @@ static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* The sockets of the host that the policy names. */
+/* The host's unix sockets that net.sockets allows. */
 static int rules_for_sockets(struct kit *k, struct err *e) {
 	const struct net_plan *net = &k->plan->net;
 
@@ -160,11 +163,10 @@ static int rules_for_sockets(struct kit *k, struct err *e) {
 	return 0;
 }
 
-/* The same scopes once more, for the guard and again for the command; without rights
- * that opening a file needs, so that it costs nothing more.  Moving a file between
- * directories is the one right that every ruleset denies unless it says otherwise.
- * Removing directories is the one right that the inner warden has beyond the plan's: it
- * removes the run's own. */
+/* The ruleset that the guard and later the command enter for its scopes.  It handles no
+ * right that open(2) checks, so that opening files costs no more.  Every ruleset denies
+ * REFER unless a rule allows it, so "/" gets it.  It handles REMOVE_DIR because the inner
+ * warden has that right beyond the plan's, to remove the run's directory. */
 static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
 	uint64_t move = attr->fs & LL_FS_REFER;
 	struct ll_ruleset_attr scope = {.fs = move | LL_FS_REMOVE_DIR, .scoped = attr->scoped};
@@ -175,13 +177,13 @@ static int prepare_scope(struct kit *k, const struct ll_ruleset_attr *attr, stru
 				   attr_size(k->plan->landlock_abi), 0);
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (root < 0 || k->scope_fd < 0 || (move != 0 && add_rule(k->scope_fd, root, move) != 0)) {
-		return err_sys(e, "landlock", "the kernel refused to make the inner ruleset");
+		return err_sys(e, "landlock", "the kernel refused to create the inner ruleset");
 	}
 	return 0;
 }
 
-/* For the outer warden: whoever is below it can be signalled by it, and nobody else.  It
- * closes no file, because the outer warden removes the run's directory. */
+/* For the outer warden: it can signal only processes below it.  The ruleset restricts no
+ * file, because the outer warden removes the run's directory. */
 static int prepare_circle(struct kit *k, const struct ll_ruleset_attr *attr, struct err *e) {
 	struct ll_ruleset_attr circle = {.fs = LL_FS_REFER, .scoped = LL_SCOPE_SIGNAL};
 	if (!plan_lacks_namespaces(k->plan) || (attr->scoped & LL_SCOPE_SIGNAL) == 0) {
@@ -191,12 +193,12 @@ static int prepare_circle(struct kit *k, const struct ll_ruleset_attr *attr, str
 				    attr_size(k->plan->landlock_abi), 0);
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (root < 0 || k->circle_fd < 0 || add_rule(k->circle_fd, root, LL_FS_REFER) != 0) {
-		return err_sys(e, "landlock", "the kernel refused to make the outer ruleset");
+		return err_sys(e, "landlock", "the kernel refused to create the outer ruleset");
 	}
 	return 0;
 }
 
-/* For the inner warden, who removes the run's directory from its parent. */
+/* For the inner warden, which removes the run's directory from its parent. */
 static int rule_for_parent(struct kit *k, struct err *e) {
 	char dir[PATH_MAX];
 	if (!plan_lacks_namespaces(k->plan) || k->plan->run_dir == NULL) {
@@ -212,8 +214,9 @@ static int rule_for_parent(struct kit *k, struct err *e) {
 	return 0;
 }
 
-/* Where neither a network namespace nor the broker needs TCP: closed twice. */
-static uint64_t closed_ports(const struct plan *plan) {
+/* TCP rights to deny: without a network namespace, where neither the broker nor the command
+ * uses TCP.  The seccomp filter denies it, too. */
+static uint64_t denied_tcp_rights(const struct plan *plan) {
 	bool closed =
 		plan_lacks_namespaces(plan) && plan->own_net && (plan->traits & TRAIT_SOCKETS) == 0;
 	return closed && plan->landlock_abi >= 4 ? LL_NET_BIND_TCP | LL_NET_CONNECT_TCP : 0;
@@ -223,12 +226,12 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	if (k->plan->landlock_abi == 0) {
 		return 0;
 	}
-	struct ll_ruleset_attr attr = known_to(k->plan->landlock_abi);
-	attr.net = closed_ports(k->plan);
+	struct ll_ruleset_attr attr = rights_of_abi(k->plan->landlock_abi);
+	attr.net = denied_tcp_rights(k->plan);
 	k->ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &attr,
 				     attr_size(k->plan->landlock_abi), 0);
 	if (k->ruleset_fd < 0) {
-		return err_sys(e, "landlock", "the kernel refused to make a ruleset");
+		return err_sys(e, "landlock", "the kernel refused to create a ruleset");
 	}
 	if (prepare_scope(k, &attr, e) != 0 || prepare_circle(k, &attr, e) != 0 ||
 	    rule_for_parent(k, e) != 0) {
@@ -236,16 +239,16 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
-		if (is_known(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
+		if (exists_before_clone(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
 			return -1;
 		}
 	}
 	return rules_for_sockets(k, e);
 }
 
-/* A file that takes the place of this one has no rule of its own; the kernel asks the
- * directory of our root that holds the mount point (plan/follow.c). */
-static int rule_for_door(const struct kit *k, const struct mount *m, struct err *e) {
+/* A file that replaces this one later (plan/follow.c) has no rule of its own, so the
+ * directory of the mount point in our root gets one. */
+static int rule_for_followed(const struct kit *k, const struct mount *m, struct err *e) {
 	char dir[PATH_MAX];
 	if (!path_parent(m->target, dir)) {
 		errno = ENAMETOOLONG;
@@ -258,20 +261,20 @@ static int rule_for_door(const struct kit *k, const struct mount *m, struct err 
 	return 0;
 }
 
-/* What the child has made: the root, its windows, procfs, an overlay, whose files
- * are others than those beneath it. */
+/* For mounts that the child created: the root and private directories on it, procfs, and an
+ * overlay, whose inodes differ from those of its lower directory. */
 static int rules_of_own_root(struct kit *k, struct err *e) {
-	/* Directories of the skeleton can be listed; what they lead to has its own rule. */
+	/* Directories above the mount points can be listed; each mount has its own rule. */
 	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (root < 0 || allow(k, root, RIGHTS_LIST, false) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the rule for the new root");
 	}
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
-		if (m->door && rule_for_door(k, m, e) != 0) {
+		if (m->door && rule_for_followed(k, m, e) != 0) {
 			return -1;
 		}
-		if (is_known(k, m) || !has_rule(m)) {
+		if (exists_before_clone(k, m) || !has_rule(m)) {
 			continue;
 		}
 		auto_fd fd = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -283,18 +286,18 @@ static int rules_of_own_root(struct kit *k, struct err *e) {
 	return 0;
 }
 
-/* What the child has made in the run's directory. */
+/* For files that the child created in the run's directory. */
 static int rules_of_run_dir(struct kit *k, struct err *e) {
 	for (size_t i = 0; i < k->plan->nmounts; i++) {
 		const struct mount *m = &k->plan->mounts[i];
-		if (!is_known(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
+		if (!exists_before_clone(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
 			return -1;
 		}
 	}
 	return 0;
 }
 
-/* The command's own terminal, in the host's devpts among others. */
+/* For the command's own pty, which is in the host's devpts. */
 static int rule_for_pty(struct kit *k, struct err *e) {
 	if (k->want_pty && allow(k, k->fds[0], RIGHTS_DEVICE, true) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the rule for the terminal");
@@ -306,7 +309,7 @@ static int enter_circle(struct kit *k, struct err *e) {
 	auto_fd circle = take_fd(&k->circle_fd);
 
 	if (circle < 0) {
-		return 0; /* the kernel does not judge signals: children are killed one by one */
+		return 0; /* Landlock ABI < 6: children are killed one by one */
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    syscall(SYS_landlock_restrict_self, circle, 0) != 0) {
@@ -317,7 +320,7 @@ static int enter_circle(struct kit *k, struct err *e) {
 
 static int landlock_enter(struct kit *k, struct err *e) {
 	if (k->ruleset_fd < 0) {
-		return 0; /* the kernel has no Landlock; the plan says so */
+		return 0; /* the kernel has no Landlock; the plan reports that */
 	}
 	if (plan_lacks_namespaces(k->plan) ? rules_of_run_dir(k, e) != 0 || rule_for_pty(k, e) != 0
 					   : rules_of_own_root(k, e) != 0) {
@@ -329,7 +332,7 @@ static int landlock_enter(struct kit *k, struct err *e) {
 	return 0;
 }
 
-/* The guard, and once more the command's process. */
+/* Called by the guard, and again by the command's process. */
 static int enter_scope(struct kit *k, struct err *e) {
 	if (k->scope_fd >= 0 && syscall(SYS_landlock_restrict_self, k->scope_fd, 0) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the inner ruleset");

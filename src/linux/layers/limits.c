@@ -1,14 +1,13 @@
-/* Limits: resource limits of the command's processes, and their processors.
+/* Sets the rlimits and the CPU affinity of the command's process.
  *
- * The first process and the guard keep time and end the run, so the command's limits
- * are not theirs: RLIMIT_CPU would kill them, RLIMIT_NOFILE and RLIMIT_AS would stop
- * the broker.  Only the limits on what a call writes hold for them as well, because the
- * broker makes such calls on a caller's behalf.
+ * Pid 1 and the guard enforce the timeout and run the broker, so they do not get the
+ * command's limits: RLIMIT_CPU would kill them, RLIMIT_NOFILE and RLIMIT_AS would stop the
+ * broker.  Only RLIMIT_FSIZE and RLIMIT_CORE apply to them as well, because the broker
+ * truncates files on a caller's behalf.
  *
- * Should:   put the command's process, and so everything it will start, under the
- *           plan's limits.
- * Must not: raise anything above what the caller had, or run before the last
- *           layer that opens descriptors: their numbers may lie above the limit.
+ * Should:   apply the plan's limits to the command's process, and so to its descendants.
+ * Must not: raise a limit above the caller's, or run before the last layer that opens
+ *           descriptors: their numbers may be above RLIMIT_NOFILE.
  * Fails:    closed. */
 #include "linux/layer.h"
 #include "linux/processors.h"
@@ -27,12 +26,12 @@ static int limit(const struct rlimit_row *row, struct err *e) {
 	if (prlimit(0, row->resource, NULL, &now) != 0) {
 		return err_sys(e, "limits", "cannot read a resource limit");
 	}
-	/* A caller with a smaller hard limit keeps it: that is stricter than the
-	 * policy, and nobody may raise it anyway. */
+	/* A smaller hard limit of the caller stays: it is stricter than the policy, and raising
+	 * it needs CAP_SYS_RESOURCE. */
 	next.rlim_cur = lower((rlim_t)row->value, now.rlim_max);
 	next.rlim_max = next.rlim_cur;
 	if (row->resource == RLIMIT_CPU) {
-		/* SIGXCPU first, so that the result can tell a limit from a plain
+		/* SIGXCPU first, so that the result can distinguish the limit from a plain
 		 * kill; SIGKILL a second later for a command that catches it. */
 		next.rlim_max = lower((rlim_t)row->value + 1, now.rlim_max);
 	}
@@ -42,8 +41,8 @@ static int limit(const struct rlimit_row *row, struct err *e) {
 	return 0;
 }
 
-/* The broker truncates files for callers, and nobody's memory goes into a core file. */
-static bool holds_for_broker(const struct rlimit_row *row) {
+/* The broker truncates files for callers, and must not dump its memory into a core file. */
+static bool applies_to_broker(const struct rlimit_row *row) {
 	return row->resource == RLIMIT_FSIZE || row->resource == RLIMIT_CORE;
 }
 
@@ -56,7 +55,7 @@ static int limits_prepare(struct kit *k, struct err *e) {
 static int limits_enter(struct kit *k, struct err *e) {
 	for (size_t i = 0; i < k->plan->nrlimits; i++) {
 		const struct rlimit_row *row = &k->plan->rlimits[i];
-		if (holds_for_broker(row) && limit(row, e) != 0) {
+		if (applies_to_broker(row) && limit(row, e) != 0) {
 			return -1;
 		}
 	}
@@ -70,7 +69,7 @@ static int limits_start(struct kit *k, struct err *e) {
 	}
 	for (size_t i = 0; i < k->plan->nrlimits; i++) {
 		const struct rlimit_row *row = &k->plan->rlimits[i];
-		if (!holds_for_broker(row) && limit(row, e) != 0) {
+		if (!applies_to_broker(row) && limit(row, e) != 0) {
 			return -1;
 		}
 	}

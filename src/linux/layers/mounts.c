@@ -1,17 +1,17 @@
-/* Files: a new root that holds what the plan lists and nothing else.
+/* Builds the new root from the plan's mounts, and pivots into it.
  *
  * Theory.  The new root is a tmpfs of our own.  Every source is opened by its
- * canonical path with symlinks forbidden, compared with the file that the plan
- * saw, cloned as a detached tree (open_tree), made read-only, nosuid and nodev
+ * canonical path with symlinks forbidden, compared with the device and inode in the
+ * plan, cloned as a detached tree (open_tree), made read-only, nosuid and nodev
  * down to its last submount (mount_setattr), and only then attached
  * (move_mount) to a target that is again opened beneath the new root with
  * symlinks forbidden.  A name is never resolved twice, and no symlink that a
  * command planted in the workspace or the private home is ever followed.
  *
- * Should:   build exactly plan->mounts, in that order; end with a read-only
- *           root and no way to the old one.
- * Must not: create anything outside ground that is ours (mount.create);
- *           leave a source writable or shared because it was mounted apart.
+ * Should:   build exactly plan->mounts, in that order; end with a read-only root and the
+ *           old root unmounted.
+ * Must not: create files outside our own tmpfs and the private home (mount.create); leave a
+ *           submount of a source writable or shared.
  * Fails:    closed: a source that changed since it was planned stops the run. */
 #include "linux/layer.h"
 
@@ -26,13 +26,14 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-/* The unreadable file behind every MASK_FILE; unlinked before the command runs. */
+/* The unreadable file that covers each MASK_FILE; unlinked before the command runs. */
 #define MASK_NAME ".mask"
 
-/* The file behind a MOUNT_TEXT, until it is mounted. */
+/* The source of a MOUNT_TEXT, until it is mounted. */
 #define TEXT_NAME ".text"
 
-/* Enough for a skeleton and its windows; a bound on inodes is part of the size. */
+/* nr_inodes: enough for the mount points and private directories.  Without it a command
+ * could exhaust memory with empty files, which `size` does not count. */
 #define TMPFS_INODES "1048576"
 
 /* ---- child: file systems and trees ---- */
@@ -41,9 +42,9 @@ static int fail(struct err *e, const char *what, const struct mount *m) {
 	return err_sys_at(e, "mounts", what, m->target);
 }
 
-/* For rows of our own tables that this kernel or host need not have, and for
- * toolchains whose place in the private home is taken.  What a rule of the policy
- * names is never of this kind: it stops the run. */
+/* `maybe` marks built-in paths that a kernel or host may lack, and toolchains whose path in
+ * the private home is occupied.  A path that the policy names never has it: it stops the
+ * run. */
 static int fail_unless_maybe(struct err *e, const char *what, const struct mount *m) {
 	bool in_the_way = errno == ENOENT || errno == EISDIR || errno == ENOTDIR;
 	return m->maybe && in_the_way ? 0 : fail(e, what, m);
@@ -51,18 +52,18 @@ static int fail_unless_maybe(struct err *e, const char *what, const struct mount
 
 /* ---- child: targets ---- */
 
-/* The new root, and the directory in it that was needed last: the plan is
- * sorted, so most targets lie beside the one before. */
+/* The new root, and the last parent directory: the plan is sorted, so most targets have the
+ * same parent as the one before. */
 struct ground {
 	int root;
 	const struct kit *kit;
 	int last_fd;
-	const char *last; /* its path: last_len bytes of a target */
+	const char *last; /* the path of last_fd: last_len bytes of a target */
 	size_t last_len;
 };
 
-/* Steps into one directory, making it where it is missing.  A file or symlink
- * in the way is removed: this is our own ground, and the mount would hide it. */
+/* Opens one directory, and creates it where it is missing.  A file or symlink of that name
+ * is removed: the file system is our own, and the mount would hide it. */
 static int step(int dir, const char *name, mode_t mode) {
 	for (int tries = 0; tries < 3; tries++) {
 		if (mkdirat(dir, name, mode) != 0 && errno != EEXIST) {
@@ -80,7 +81,7 @@ static int step(int dir, const char *name, mode_t mode) {
 	return -1;
 }
 
-/* Walks from the root to the directory `path`, len bytes, making what is missing. */
+/* Opens the directory `path`, len bytes, from the root; creates missing components. */
 static int walk(int root, const char *path, size_t len) {
 	int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (size_t at = 1; dir >= 0 && at < len;) {
@@ -101,7 +102,7 @@ static int walk(int root, const char *path, size_t len) {
 	return dir;
 }
 
-/* The directory that holds the target's last component; the ground keeps it. */
+/* The parent directory of the target; g keeps the descriptor. */
 static int parent_of(struct ground *g, const char *target, const char **ret_name) {
 	size_t len = (size_t)(strrchr(target, '/') - target);
 
@@ -116,7 +117,7 @@ static int parent_of(struct ground *g, const char *target, const char **ret_name
 	return g->last_fd;
 }
 
-/* An existing target, opened without following anything. */
+/* Opens an existing target without following symlinks. */
 static int open_target(const struct ground *g, const struct mount *m, bool directory) {
 	return sys_openat2(g->root, m->target + 1,
 			   O_PATH | O_NOFOLLOW | (directory ? O_DIRECTORY : 0), BENEATH);
@@ -128,9 +129,9 @@ static int create_dir(struct ground *g, const struct mount *m) {
 	return dir < 0 ? -1 : step(dir, name, m->mode == 0 ? 0755 : m->mode);
 }
 
-/* A file to write into or to mount on.  Where the ground is the private home it
- * may be there already, and another run may be mounted on it: then it is used as
- * it is, because removing it would take that mount away. */
+/* Creates a file to write into or to mount on.  In the private home it may exist already,
+ * and another run may have a mount on it: then it is used as it is, because removing it
+ * would detach that mount. */
 static int create_file(struct ground *g, const char *target, mode_t mode) {
 	const char *name;
 	int dir = parent_of(g, target, &name);
@@ -153,7 +154,7 @@ static int create_file(struct ground *g, const char *target, mode_t mode) {
 	return -1;
 }
 
-/* Where m goes: made when the ground is ours, there already when it is not. */
+/* Opens the mount point of m; creates it only on our own file systems. */
 static int target_for(struct ground *g, const struct mount *m) {
 	if (!m->create) {
 		return open_target(g, m, !m->is_file);
@@ -172,7 +173,7 @@ static int do_link(struct ground *g, const struct mount *m, struct err *e) {
 	const char *name;
 	int dir = parent_of(g, m->target, &name);
 	if (dir < 0 || (symlinkat(m->text, dir, name) != 0 && errno != EEXIST)) {
-		return fail(e, "cannot make the link", m);
+		return fail(e, "cannot make the symlink", m);
 	}
 	return 0;
 }
@@ -186,7 +187,7 @@ static int do_file(struct ground *g, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* The source, if it is still the file that was planned. */
+/* Opens the source, if it still has the device and inode of the plan. */
 static int open_source(const struct mount *m, struct err *e) {
 	int fd = sys_openat2(AT_FDCWD, m->source, O_PATH,
 			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
@@ -210,7 +211,7 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
-		return fail_unless_maybe(e, "cannot reach the mount point", m);
+		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
 	return mount_tree_bind(from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
@@ -221,7 +222,7 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
-		return fail_unless_maybe(e, "cannot reach the mount point", m);
+		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
 	return mount_tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
@@ -237,8 +238,8 @@ static const char *decimal(uint64_t n, char out[24]) {
 	return p;
 }
 
-/* Names a descriptor for the kernel: nothing in the text needs escaping, nothing
- * is looked up twice, and the options of the mount tell no path of the host. */
+/* A descriptor as a mount option: needs no escaping, resolves no path twice, and shows no
+ * host path in /proc/self/mountinfo. */
 static const char *fd_name(int fd, char out[40]) {
 	static const char dir[] = "/proc/self/fd/";
 	char digits[24];
@@ -248,9 +249,9 @@ static const char *fd_name(int fd, char out[40]) {
 	return out;
 }
 
-/* The kernel takes a directory of this mount namespace alone, so the parent's is found
- * again by its name, and has to be the same. */
-static int open_again(int parents, int dir, const char *name) {
+/* overlayfs accepts only directories of this mount namespace, so the parent's descriptor is
+ * opened again by name and compared. */
+static int open_in_namespace(int parents, int dir, const char *name) {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat here, there;
 	if (fd < 0 || fstat(fd, &here) != 0 || fstat(parents, &there) != 0) {
@@ -264,9 +265,8 @@ static int open_again(int parents, int dir, const char *name) {
 	return fd;
 }
 
-/* Volatile: an overlay that ends would otherwise write back everything that anybody
- * has written to that file system.  Without xino a file that nobody changed keeps
- * its number, so that git need not read it again. */
+/* volatile: otherwise unmounting an overlay syncs the whole upper file system.  xino=off: an
+ * unchanged file keeps its inode number, so that git need not read it again. */
 static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
 	char lower[40], upper[40], work[40];
 	auto_fd from = open_source(m, e);
@@ -274,10 +274,10 @@ static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
 		return -1;
 	}
 	auto_fd dir = open(g->kit->plan->cow_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_fd changed = open_again(g->kit->cow_upper, dir, "upper");
-	auto_fd working = open_again(g->kit->cow_work, dir, "work");
+	auto_fd changed = open_in_namespace(g->kit->cow_upper, dir, "upper");
+	auto_fd working = open_in_namespace(g->kit->cow_work, dir, "work");
 	if (changed < 0 || working < 0) {
-		return err_sys_at(e, "cow", "cannot reach the place for changes",
+		return err_sys_at(e, "cow", "cannot open the copy-on-write directory",
 				  g->kit->plan->cow_dir);
 	}
 	const struct fs_option options[] = {
@@ -296,12 +296,12 @@ static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
-/* A window onto the root tmpfs where the ground is ours: it costs no new file
- * system.  Inside a host tree it has to be a tmpfs of its own. */
+/* On the root tmpfs: a bind mount of a directory onto itself, which needs no new file system.
+ * Inside a host tree: a tmpfs of its own. */
 static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
 		auto_fd at = create_dir(g, m);
-		/* Nosuid, nodev and private already: it is a clone of our own root. */
+		/* It is a clone of our own root, which is nosuid, nodev and private. */
 		if (at < 0 || mount_tree_bind(at, at, 0) != 0) {
 			return fail(e, "cannot make the private directory", m);
 		}
@@ -314,8 +314,7 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
-/* Whom one may not trace one does not see: pid 1 is a copy of the caller, and its
- * command line is the caller's own. */
+/* hidepid=ptraceable hides pid 1, whose memory and command line are the caller's. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
 	auto_fd tree = tree_new("proc", options, ARRAY_LEN(options),
@@ -333,7 +332,7 @@ static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
-/* Nobody needs the directory, but Landlock judges a queue by it. */
+/* Landlock checks mq_open(3) by the mqueue mount, even where no program uses the directory. */
 static int do_queues(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd tree = tree_new("mqueue", NULL, 0,
 				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
@@ -344,7 +343,7 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 	auto_fd from = sys_openat2(g->root, MASK_NAME, O_PATH, BENEATH);
 	auto_fd to = open_target(g, m, false);
 	if (to < 0) {
-		return fail_unless_maybe(e, "cannot reach the path to hide", m);
+		return fail_unless_maybe(e, "cannot open the path to hide", m);
 	}
 	if (from < 0 ||
 	    mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
@@ -354,7 +353,7 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 	return 0;
 }
 
-/* The file has no name of its own once it is mounted. */
+/* The source file is unlinked once it is mounted. */
 static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = openat(g->root, TEXT_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m->mode);
 	size_t len = strlen(m->text);
@@ -363,7 +362,7 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	}
 	auto_fd to = open_target(g, m, false);
 	if (to < 0) {
-		return fail(e, "cannot reach the file to cover", m);
+		return fail(e, "cannot open the file to cover", m);
 	}
 	if (mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
 		    0 ||
@@ -373,7 +372,7 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* Traversable for a more specific grant beneath it, but not listable. */
+/* Mode 0111: searchable, for a more specific grant beneath it, but not listable. */
 static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
 	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
@@ -381,16 +380,16 @@ static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
-/* A directory of ours is made read-only by seal(): mount points are made beneath it. */
+/* seal() makes these read-only, after mount points were created beneath them. */
 static bool is_sealed_later(const struct mount *m) {
 	return m->kind == MOUNT_MASK_DIR || (m->kind == MOUNT_PIN && m->create && !m->writable);
 }
 
-/* A mount point cannot be renamed or removed; what lies beneath is unaffected. */
+/* Binds a path onto itself: a mount point cannot be renamed or removed. */
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd at = m->create ? create_dir(g, m) : open_target(g, m, false);
 	if (at < 0) {
-		return fail_unless_maybe(e, "cannot reach the path to protect", m);
+		return fail_unless_maybe(e, "cannot open the path to protect", m);
 	}
 	bool closed = !m->writable && !is_sealed_later(m);
 	uint64_t attributes =
@@ -424,12 +423,12 @@ static int new_root(uint64_t size, struct err *e) {
 	}
 	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
 	if (mask < 0) {
-		return err_sys(e, "mounts", "cannot make the file that hides others");
+		return err_sys(e, "mounts", "cannot make the file that covers hidden files");
 	}
 	return take_fd(&root);
 }
 
-/* What had to be writable while mount points were made beneath it. */
+/* Makes directories read-only that were writable while mount points were created in them. */
 static int seal(const struct plan *plan, const struct ground *g, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -441,7 +440,7 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 			continue;
 		}
 		if (fd < 0 || mount_tree_restrict(fd, MOUNT_ATTR_RDONLY, 0) != 0) {
-			return fail(e, "cannot seal", m);
+			return fail(e, "cannot make read-only", m);
 		}
 	}
 	if (unlinkat(g->root, MASK_NAME, 0) != 0 ||
@@ -455,7 +454,7 @@ static int leave_old_root(int root, struct err *e) {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot change the root");
 	}
-	/* The old root now lies on top of the new one; nothing of it may remain. */
+	/* The old root is now mounted on top of the new one. */
 	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
 		return err_sys(e, "mounts", "cannot leave the old root");
 	}
@@ -472,8 +471,9 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 	return seal(plan, g, e);
 }
 
-/* For who puts new files into the view later; the old root's procfs is still there. */
-static int hand_over_view(const struct kit *k, struct err *e) {
+/* For linux/follow.c, which mounts replaced files later.  Now, while the old root's procfs
+ * is still mounted. */
+static int send_namespace(const struct kit *k, struct err *e) {
 	struct report r = {.kind = REPORT_VIEW};
 
 	if (!k->follow) {
@@ -481,15 +481,15 @@ static int hand_over_view(const struct kit *k, struct err *e) {
 	}
 	auto_fd view = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (view < 0 || channel_send(k->channel_fd, &r, view) != 0) {
-		return err_sys(e, "mounts", "cannot hand over the mount namespace");
+		return err_sys(e, "mounts", "cannot send the mount namespace to the supervisor");
 	}
 	return 0;
 }
 
 static int mounts_enter(struct kit *k, struct err *e) {
-	/* Modes of what is made here are exact; layer directory sets the final mask. */
+	/* Files are created with exact modes; layer directory sets the final umask. */
 	k->umask = umask(0);
-	if (hand_over_view(k, e) != 0) {
+	if (send_namespace(k, e) != 0) {
 		return -1;
 	}
 	auto_fd root = new_root(k->plan->tmp_size, e);

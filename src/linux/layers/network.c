@@ -1,14 +1,14 @@
-/* The network: a namespace that holds nothing but its own loopback.
+/* Configures the new network namespace, whose only interface is its loopback.
  *
- * Should:   bring up "lo", so that servers and clients inside can talk, and let
- *           the caller's group send echo requests there, as distributions do
- *           outside: ping(8) has no capability to open a raw socket with.  With a gate:
- *           make the sockets by which it is reached from inside, and give lo an address
- *           besides its own, because getaddrinfo(3) with AI_ADDRCONFIG finds no name
- *           where there is none.
- * Must not: add a route or another interface; run after mounts.c
- *           (the new /proc/sys is read-only).
- * Fails:    closed, but for the echo requests. */
+ * Should:   bring up "lo", so that servers and clients in the sandbox can connect to each
+ *           other, and set ping_group_range to the caller's group, as distributions do:
+ *           ping(8) has no CAP_NET_RAW here.  With a gate: create the listeners through which
+ *           the command reaches it, and send them to it; give lo a second address, because
+ *           getaddrinfo(3) with AI_ADDRCONFIG resolves no name where only loopback addresses
+ *           are configured.
+ * Must not: add a route or another interface; run after mounts.c (the new /proc/sys is
+ *           read-only).
+ * Fails:    closed, except for ping_group_range, the second address and the raw sockets. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -48,25 +48,25 @@ static int bring_up_loopback(struct err *e) {
 	return 0;
 }
 
-/* A comfort: where a container's /proc/sys is read-only, ping says so itself. */
-static void set(const char *path, const char *value) {
+/* Best effort: /proc/sys may be read-only in a container; then ping fails with EACCES. */
+static void set_sysctl(const char *path, const char *value) {
 	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		(void)!write(fd, value, strlen(value)); /* as above */
+		(void)!write(fd, value, strlen(value)); /* best effort */
 	}
 }
 
-/* ---- the gate's ---- */
+/* ---- sockets for the gate ---- */
 
-/* Of documentation (RFC 5737, RFC 3849): nobody is there. */
+/* Documentation addresses (RFC 5737, RFC 3849): no host has them. */
 #define OWN_ADDRESS 0xc0000201U
 static const uint8_t own_address6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
 
-/* A comfort, as above: without it some names are not found. */
+/* Best effort: without them getaddrinfo(3) with AI_ADDRCONFIG finds no name. */
 static void add_addresses(void) {
 	struct ifreq v4 = {.ifr_name = "lo:1"};
-	/* The kernel's struct in6_ifreq, whose header clashes with libc's: an address, the
-	 * length of its prefix, the number of the interface, which is lo's. */
+	/* The kernel's struct in6_ifreq, whose header clashes with libc's: address, prefix
+	 * length, interface index (lo has 1). */
 	const uint32_t prefix_and_interface[] = {128, 1};
 	uint8_t v6[sizeof own_address6 + sizeof prefix_and_interface];
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -78,17 +78,17 @@ static void add_addresses(void) {
 	memcpy(v6, own_address6, sizeof own_address6);
 	memcpy(v6 + sizeof own_address6, prefix_and_interface, sizeof prefix_and_interface);
 	if (fd >= 0) {
-		(void)ioctl(fd, SIOCSIFADDR, &v4); /* as said */
+		(void)ioctl(fd, SIOCSIFADDR, &v4); /* best effort */
 		address.sin_addr.s_addr = htonl(0xffffffff);
 		memcpy(&v4.ifr_netmask, &address, sizeof address);
-		(void)ioctl(fd, SIOCSIFNETMASK, &v4); /* as said */
+		(void)ioctl(fd, SIOCSIFNETMASK, &v4); /* best effort */
 	}
 	if (fd6 >= 0) {
-		(void)ioctl(fd6, SIOCSIFADDR, v6); /* as said */
+		(void)ioctl(fd6, SIOCSIFADDR, v6); /* best effort */
 	}
 }
 
-/* Connections that may wait there for the gate, which takes each at once. */
+/* Connections that may queue for the gate, which accepts each at once. */
 #define BACKLOG 4096
 
 /* A socket filter drops every SYN: a connect(2) to this listener stays in SYN-SENT
@@ -121,7 +121,7 @@ static int make_listener(int family, bool pending) {
 	return take_fd(&fd);
 }
 
-/* While the capability to bind a low port is there. */
+/* Here, because binding a port below 1024 needs CAP_NET_BIND_SERVICE. */
 static int make_resolver(void) {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(53)};
 	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -134,7 +134,7 @@ static int make_resolver(void) {
 }
 
 static int port_of(int fd) {
-	struct sockaddr_in6 at; /* both families have the port at the same place */
+	struct sockaddr_in6 at; /* sin_port and sin6_port have the same offset */
 	socklen_t len = sizeof at;
 
 	return getsockname(fd, (struct sockaddr *)&at, &len) == 0 ? ntohs(at.sin6_port) : -1;
@@ -182,8 +182,8 @@ static int send_sockets(int gate, const int made[WIRE_SOCKET_COUNT]) {
 
 static int connect_gate(struct kit *k, struct err *e) {
 	add_addresses();
-	/* What the host uses for long ways paces every packet, and this one is short. */
-	set(CONGESTION, "reno");
+	/* A host's BBR would pace every packet, which costs throughput on a loopback. */
+	set_sysctl(CONGESTION, "reno");
 	auto_fd resolver = make_resolver();
 	auto_fd relay = make_listener(AF_INET, false), pending = make_listener(AF_INET, true);
 	/* A kernel without IPv6 has no sockets for it either. */
@@ -196,8 +196,7 @@ static int connect_gate(struct kit *k, struct err *e) {
 	}
 	return send_sockets(k->gate_fd, made) == 0
 		       ? 0
-		       : err_sys(e, "network",
-				 "the process that serves the network takes no sockets");
+		       : err_sys(e, "network", "cannot send the listeners to the gate's process");
 }
 
 static int network_enter(struct kit *k, struct err *e) {
@@ -207,7 +206,7 @@ static int network_enter(struct kit *k, struct err *e) {
 	if (bring_up_loopback(e) != 0) {
 		return -1;
 	}
-	set(ECHO_GROUPS, k->echo_groups);
+	set_sysctl(ECHO_GROUPS, k->echo_groups);
 	return k->gate_fd < 0 ? 0 : connect_gate(k, e);
 }
 

@@ -1,17 +1,17 @@
-/* Quotas: how much of the kernel's shared pools this user namespace may take.
+/* Lowers the ucount limits in /proc/sys/user of the new user namespace.
  *
  * The kernel charges namespaces and inotify instances to every user namespace
- * up the chain, against a ceiling that each one's root may lower for itself.
- * A ceiling below the present count only refuses what is new, so the run's own
+ * up the chain, against a limit that each namespace's root can lower for itself.
+ * A limit below the present count refuses only new ones, so the run's own
  * namespaces stay.
  *
- * Should:   end nesting (a nested user namespace would give back capabilities,
- *           and with them most of the kernel's attack surface), and leave the
- *           host's user a share of the inotify instances.
+ * Should:   forbid nested user namespaces (one would give capabilities back, and with
+ *           them most of the kernel's attack surface), and leave the user's other
+ *           programs a share of the inotify instances.
  * Must not: run before the user namespace exists (it would lower the caller's
- *           ceilings), or after mounts.c (the new /proc/sys is read-only) or
+ *           limits), or after mounts.c (the new /proc/sys is read-only) or
  *           capabilities.c (writing needs CAP_SYS_RESOURCE in the namespace).
- * Fails:    closed.  Only a pool that this kernel was built without is skipped. */
+ * Fails:    closed.  Only a limit that this kernel was built without is skipped. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -27,14 +27,14 @@ struct quota {
 	bool optional; /* a kernel may be built without it */
 };
 
-/* Each row costs every run some microseconds.  The other kinds of namespace are
- * left out: making one needs a capability that nobody inside has and, after the
- * first row, nobody can get. */
+/* Each row costs every run some microseconds.  The other kinds of namespace have no row:
+ * creating one needs a capability, and no process of the sandbox has one or, after the
+ * first row, can get one. */
 static const struct quota quotas[] = {
-	/* Without this one no other namespace can be made either. */
+	/* Without a user namespace no other namespace can be created either. */
 	{"max_user_namespaces", "0", false},
-	/* Half of the kernel's default for the whole user; watchers of builds and
-	 * dev servers use a handful.  Watches are left alone: large trees need many. */
+	/* Half of the kernel's default per user; build watchers and dev servers use a
+	 * handful.  max_inotify_watches stays: large trees need many. */
 	{"max_inotify_instances", "64", true},
 };
 

@@ -1,12 +1,12 @@
-/* Scratch: the directory of a run without a root of its own, and links in the private home.
+/* Creates the run's directory and the private home's symlinks, where there are no namespaces.
  *
- * An earlier command may have left anything in the private home: no link in it is
- * followed, and what stands in the way of one of ours is left alone.
+ * An earlier command may have put anything into the private home: no symlink in it is
+ * followed, and a file that occupies the name of one of our symlinks stays.
  *
- * Should:   without namespaces, make the run's own directory with its windows and files, and
- *           the links into toolchains.
- * Must not: use a directory that was there before: in /tmp it may be anybody's.
- * Fails:    closed, but for a link into a toolchain. */
+ * Should:   create the run's own directory with its private directories and files, and the
+ *           symlinks to toolchains.
+ * Must not: use a directory that existed before: in /tmp another user may own it.
+ * Fails:    closed, except for a symlink to a toolchain. */
 #include "linux/scratch.h"
 
 #include "base/auto.h"
@@ -29,14 +29,14 @@ int scratch_make_dirs(const char *path, struct err *e) {
 
 	if (dirs_make(path, failed) != 0) {
 		err_sys_at(e, "scratch", "cannot make the private home", failed);
-		return err_fix(e, "use --home ephemeral, or make the state directory writable");
+		return err_fix(e, "use --home ephemeral, or make the directory writable");
 	}
 	return 0;
 }
 
-/* ---- without a root of our own ---- */
+/* ---- files and symlinks ---- */
 
-static bool holds(const char *path, const char *text) {
+static bool has_contents(const char *path, const char *text) {
 	struct buf have;
 	buf_init(&have);
 	bool same = fd_read_file(path, strlen(text), &have) == 0 && have.len == strlen(text) &&
@@ -54,10 +54,10 @@ static int open_draft(const char *path) {
 	return open(path, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* In Corral's own state, where it stays: mostly it is there. */
+/* A file in Corral's state directory, which stays there: usually it exists already. */
 static int make_file(const struct mount *m, struct err *e) {
 	char draft[PATH_MAX];
-	if (holds(m->target, m->text)) {
+	if (has_contents(m->target, m->text)) {
 		return 0;
 	}
 	int n = snprintf(draft, sizeof draft, "%s.%d", m->target, (int)getpid());
@@ -76,7 +76,7 @@ static int make_file(const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* In the run's own directory, which is new and not yet anybody's but ours. */
+/* A file in the run's directory, which is new, so that no command has access to it yet. */
 static int make_text(const struct mount *m, struct err *e) {
 	auto_fd fd = open(m->source, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0) {
@@ -85,8 +85,8 @@ static int make_text(const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* The directory above the last component of path, beneath the home, made where it
- * is missing; -1 when something else is in the way. */
+/* The parent directory of path, beneath the home; missing components are created.  -1: a
+ * component is not a directory. */
 static int parent_beneath(const char *home, const char *path, const char **ret_name) {
 	int dir = open(home, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *at = path + strlen(home) + 1;
@@ -99,7 +99,7 @@ static int parent_beneath(const char *home, const char *path, const char **ret_n
 		}
 		memcpy(name, at, len);
 		name[len] = '\0';
-		(void)mkdirat(dir, name, 0755); /* the open says whether it is there */
+		(void)mkdirat(dir, name, 0755); /* openat() fails if it is missing */
 		int next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		drop_fd(&dir);
 		dir = next;
@@ -117,7 +117,7 @@ static void link_toolchain(const char *home, const struct mount *m) {
 	}
 	ssize_t n = readlinkat(dir, name, text, sizeof text - 1);
 	if (n < 0) {
-		return; /* a file or directory of an earlier command: it stays */
+		return; /* not a symlink: an earlier command's file stays */
 	}
 	text[n] = '\0';
 	if (!streq(text, m->text) && unlinkat(dir, name, 0) == 0) {
@@ -125,13 +125,13 @@ static void link_toolchain(const char *home, const struct mount *m) {
 	}
 }
 
-/* What killed runs left is looked for at times: listing the directory for
- * temporary files costs more than the rest of this layer. */
+/* Directories of killed runs are removed in one of sixteen runs: listing /tmp costs more
+ * than the rest of this layer. */
 static bool time_to_sweep(const char *run_dir) {
-	return run_dir[strlen(run_dir) - 1] == '0'; /* a random digit of sixteen */
+	return run_dir[strlen(run_dir) - 1] == '0'; /* the last character is a random hex digit */
 }
 
-static bool home_is_own(const struct plan *plan) {
+static bool home_is_ephemeral(const struct plan *plan) {
 	return path_within(plan->home_at, plan->run_dir);
 }
 
@@ -144,7 +144,7 @@ static void link_toolchains(const struct plan *plan) {
 	}
 }
 
-/* What stays after the run. */
+/* Files that stay after the run. */
 static int make_state(const struct plan *plan, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -152,20 +152,20 @@ static int make_state(const struct plan *plan, struct err *e) {
 			return -1;
 		}
 	}
-	if (!home_is_own(plan)) {
+	if (!home_is_ephemeral(plan)) {
 		link_toolchains(plan);
 	}
 	return 0;
 }
 
-/* Here, where a remedy can be named; the child makes it. */
+/* In the parent, where the error can carry a remedy; the child creates the directory. */
 static int check_parent(const struct plan *plan, struct err *e) {
 	char dir[PATH_MAX];
 	if (path_parent(plan->run_dir, dir) && access(dir, W_OK) == 0) {
 		return 0;
 	}
 	err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
-	return err_fix(e, "make the directory for temporary files writable (TMPDIR)");
+	return err_fix(e, "set TMPDIR to a directory that you can write to");
 }
 
 static int scratch_prepare(struct kit *k, struct err *e) {
@@ -192,8 +192,8 @@ static int lock_run_dir(struct kit *k, struct err *e) {
 	return 0;
 }
 
-/* In the child, below the outer warden: then two processes are there to remove it,
- * whoever dies (linux/warden.h). */
+/* In the child, below the outer warden, so that two processes can remove it, whichever
+ * dies (linux/warden.h). */
 static int scratch_enter(struct kit *k, struct err *e) {
 	const struct plan *plan = k->plan;
 	if (plan->run_dir == NULL) {
@@ -212,7 +212,7 @@ static int scratch_enter(struct kit *k, struct err *e) {
 			return -1;
 		}
 	}
-	if (home_is_own(plan)) {
+	if (home_is_ephemeral(plan)) {
 		link_toolchains(plan);
 	}
 	return 0;

@@ -1,16 +1,15 @@
-/* Seccomp: which system calls the command may make, and with which arguments.
+/* Builds and loads the seccomp filter: the system calls that the command may make.
  *
- * Pid 1 loads the filter and the command inherits it.  Where the filter asks, and
- * without namespaces, the command's own process loads it, because the first process
- * answers and so must not be asked itself; the descriptor on which the questions arrive
- * is the first process's, because both share their descriptors until the command
- * executes.
+ * Pid 1 loads the filter and the command inherits it.  A filter with user notifications, and
+ * every filter of the engine without namespaces, is loaded by the command's own process: pid
+ * 1 or the guard answers the notifications, so its own calls must not create any.  It gets
+ * the listener's descriptor because both processes share their descriptor table
+ * (CLONE_FILES) until execve.
  *
- * Should:   build the program in the parent and load it in the child.
- * Must not: run before any other layer (mounts, capabilities and Landlock need
- *           calls that the program refuses), or without no_new_privs (the kernel
- *           answers EACCES).  What comes after may use clone and execve; clone3
- *           answers ENOSYS from here on.
+ * Should:   build the BPF program in the parent and load it in the child.
+ * Must not: run before any other layer (mounts, capabilities and Landlock need calls that the
+ *           program refuses), or without no_new_privs (the kernel returns EACCES).  Later code
+ *           may use clone and execve; clone3 returns ENOSYS from here on.
  * Fails:    closed. */
 #include "data/syscalls.h"
 #include "linux/bpf.h"
@@ -21,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer than Debian 12's headers: a caller that waits for an answer is woken by
- * nothing but death, or Go's preemption would restart its call for ever. */
+/* Newer than Debian 12's headers.  Only fatal signals wake a caller whose notification was
+ * received; otherwise Go's preemption signals would restart its call for ever. */
 #define FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 
 static int seccomp_prepare(struct kit *k, struct err *e) {
@@ -32,9 +31,11 @@ static int seccomp_prepare(struct kit *k, struct err *e) {
 		return 0; /* the user acknowledged that nothing is enforced */
 	}
 	if (plan_lacks_namespaces(k->plan) != ((options.traits & TRAIT_NO_NAMESPACES) != 0)) {
-		/* ptrace, unix sockets and System V IPC are allowed because the namespaces
-		 * hold only our own; without them that program would be too weak. */
-		return err_set(e, ERR_SETUP, "seccomp", "the filter is not this engine's");
+		/* The namespaces engine's filter allows ptrace, unix sockets and System V IPC,
+		 * because the namespaces contain only the run's own; without them it would be
+		 * too weak. */
+		return err_set(e, ERR_SETUP, "seccomp",
+			       "internal error: the filter was built for another engine");
 	}
 	return bpf_build(k->arena, &options, &k->filter, e);
 }
@@ -51,19 +52,19 @@ static int refused(struct err *e) {
 	return err_sys(e, "seccomp", "the kernel refused the filter");
 }
 
-static bool is_the_commands(const struct kit *k) {
+static bool command_loads_it(const struct kit *k) {
 	return plan_lacks_namespaces(k->plan) || k->plan->broker;
 }
 
 static int seccomp_enter(struct kit *k, struct err *e) {
-	if (k->filter.len == 0 || is_the_commands(k) || load_filter(k, 0) == 0) {
+	if (k->filter.len == 0 || command_loads_it(k) || load_filter(k, 0) == 0) {
 		return 0;
 	}
 	return refused(e);
 }
 
 static int seccomp_start(struct kit *k, struct err *e) {
-	if (k->filter.len == 0 || !is_the_commands(k)) {
+	if (k->filter.len == 0 || !command_loads_it(k)) {
 		return 0;
 	}
 	if (!k->plan->broker) {
@@ -75,9 +76,10 @@ static int seccomp_start(struct kit *k, struct err *e) {
 		fd = load_filter(k, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	}
 	if (fd < 0) {
-		/* EBUSY: a filter around us has a listener already, and a chain has one. */
+		/* EBUSY: an outer filter has a listener, and the kernel allows one per process. */
 		return err_host(e, ERR_NO_BROKER, "broker",
-				"the kernel gives this filter no listener");
+				"seccomp user notification is not available "
+				"(SECCOMP_FILTER_FLAG_NEW_LISTENER)");
 	}
 	k->listener_fd = fd;
 	return 0;

@@ -1,11 +1,12 @@
-/* The session and its terminal: never the caller's.
+/* Starts a new session, and gives it a pty of its own as controlling terminal.
  *
- * Should:   leave the caller's session; on a terminal, make a pty in the
- *           sandbox's own devpts, make it the controlling terminal, and send
- *           its master to the supervisor.
- * Must not: run before mounts.c (the pty would come from the host's devpts and
- *           have no name inside).
- * Fails:    closed. */
+ * Should:   leave the caller's session; on a terminal, open a pty in the sandbox's own
+ *           devpts, make it the controlling terminal, and send its master to the
+ *           supervisor.
+ * Must not: run before mounts.c (the pty would be in the host's devpts and have no path in
+ *           the sandbox).
+ * Fails:    closed: in the caller's session the command could push input into its terminal
+ *           (TIOCSTI). */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -21,7 +22,7 @@ static int open_pty(struct kit *k, struct err *e) {
 	auto_fd master = open(device, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int unlocked = 0;
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0) {
-		return err_sys(e, "terminal", "cannot make a pty");
+		return err_sys(e, "terminal", "cannot open a pty");
 	}
 	struct winsize size = {.ws_row = k->rows, .ws_col = k->cols};
 	if (ioctl(master, TIOCSWINSZ, &size) != 0) {
@@ -33,10 +34,10 @@ static int open_pty(struct kit *k, struct err *e) {
 	}
 	struct report r = {.kind = REPORT_PTY};
 	if (channel_send(k->channel_fd, &r, master) != 0) {
-		return err_sys(e, "terminal", "cannot hand the pty to the supervisor");
+		return err_sys(e, "terminal", "cannot send the pty to the supervisor");
 	}
 	for (size_t i = 0; i < 3; i++) {
-		k->fds[i] = slave; /* the descriptors layer numbers them */
+		k->fds[i] = slave; /* layer descriptors moves it to 0, 1, 2 */
 	}
 	return 0;
 }
@@ -45,8 +46,8 @@ static int terminal_enter(struct kit *k, struct err *e) {
 	if (setsid() < 0) {
 		return err_sys(e, "terminal", "cannot leave the caller's session");
 	}
-	/* The memory of this process is a copy of the caller's: nobody inside may trace
-	 * it or read it (the user layer has said so where there is one). */
+	/* The memory of this process is a copy of the caller's: no process of the sandbox may
+	 * ptrace or read it.  With namespaces layer idmap has done this already. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		return err_sys(e, "terminal", "cannot make the first process undumpable");
 	}
