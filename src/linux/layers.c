@@ -20,8 +20,8 @@ const struct layer *const layers[] = {
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
 	&layer_hostname,     /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
-	&layer_directory,    /* the working directory lies in the new root */
-	&layer_capabilities, /* nothing below needs a privilege; sets no_new_privs for the next */
+	&layer_directory,    /* the working directory is in the new root */
+	&layer_capabilities, /* no layer below needs a capability; sets no_new_privs for the next */
 	&layer_landlock,     /* needs no_new_privs, and /dev, /tmp and the rest in their final place */
 	&layer_descriptors,  /* the ruleset was the last of the parent's descriptors in use */
 	&layer_limits,       /* the parent's descriptors may have numbers above the limit */

@@ -71,7 +71,7 @@ static int killed_callers(void) {
 
 TEST(callers_that_are_killed_are_forgotten) {
 	world_make();
-	CHECK_INT(with_broker(BROKER_FILES | BROKER_MARKS, killed_callers), 0);
+	CHECK_INT(with_broker(BROKER_FILES | BROKER_METADATA, killed_callers), 0);
 	world_remove();
 }
 
@@ -163,7 +163,7 @@ TEST(a_removed_file_is_judged_by_the_place_that_it_had) {
 	world_make();
 	CHECK_INT(without_broker(mark_removed), 0);
 	world_make();
-	CHECK_INT(with_broker(BROKER_MARKS, mark_removed), EROFS);
+	CHECK_INT(with_broker(BROKER_METADATA, mark_removed), EROFS);
 	world_remove();
 }
 

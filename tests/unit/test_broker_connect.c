@@ -51,7 +51,7 @@ TEST(a_call_that_the_gate_was_not_handed_is_not_its_to_answer) {
 	world_make();
 	CHECK_INT(without_broker(change_mode), 0);
 	serve_calls = serve_with_guesses;
-	CHECK_INT(with_broker(BROKER_MARKS, change_mode), EDOM);
+	CHECK_INT(with_broker(BROKER_METADATA, change_mode), EDOM);
 	serve_calls = broker_serve;
 	world_remove();
 }

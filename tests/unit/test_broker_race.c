@@ -297,7 +297,7 @@ static void make_race_world(void) {
 #define RACE(name, fn)                                                                             \
 	TEST(name) {                                                                               \
 		make_race_world();                                                                 \
-		CHECK_INT(with_broker(BROKER_FILES | BROKER_MARKS, fn), 0);                        \
+		CHECK_INT(with_broker(BROKER_FILES | BROKER_METADATA, fn), 0);                     \
 		world_remove();                                                                    \
 	}
 
@@ -345,7 +345,7 @@ static void against_host(void *(*swapper)(void *), inside_fn *fn) {
 		(void)swapper(NULL);
 		_exit(0);
 	}
-	CHECK_INT(with_broker(BROKER_FILES | BROKER_MARKS, fn), 0);
+	CHECK_INT(with_broker(BROKER_FILES | BROKER_METADATA, fn), 0);
 	(void)kill(pid, SIGKILL);
 	(void)wait_for(pid);
 	world_remove();

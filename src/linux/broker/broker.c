@@ -1,10 +1,9 @@
-/* Receives calls, finds their row, answers.
+/* Receives seccomp user notifications, finds the handler of each call, and answers.
  *
- * Should:   answer every call that it received, with the handler's result.
- * Must not: allocate, lock, or run code of libc beyond thin system calls: this runs
- *           in the guard, whose memory is a copy of a program that may have had
- *           other threads.
- * Fails:    closed: a call without a row is ENOSYS, and without /proc all are EPERM. */
+ * Should:   answer every notification that it received, with the handler's result.
+ * Must not: allocate, lock, or call libc beyond thin system call wrappers: this runs in the
+ *           guard, whose memory is a copy of a program that may have had other threads.
+ * Fails:    closed: a call without a row gets ENOSYS, and without /proc all get EPERM. */
 #include "linux/broker/broker.h"
 
 #include "base/auto.h"
@@ -20,82 +19,82 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The waker and the woken on one processor: half the time of a round trip.  Linux 6.6. */
+/* Wakes the caller on the guard's CPU, which halves the round trip.  Linux 6.6. */
 #define NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #define NOTIF_SYNC_WAKE_UP 1UL
 
 /* clang-format off */
-#define ASK(families, call, reason) {CALL_##call, serve_##call, families, reason}
+#define ROW(families, call, reason) {CALL_##call, serve_##call, families, reason}
 
 const struct broker_row broker_rows[] = {
-	ASK(BROKER_MARKS, chmod, "Landlock has no right for modes"),
-	ASK(BROKER_MARKS, chown, "Landlock has no right for owners"),
-	ASK(BROKER_MARKS, fchmod, "a descriptor for reading is enough to change a mode"),
-	ASK(BROKER_MARKS, fchmodat, "as chmod"),
-	ASK(BROKER_MARKS, fchmodat2, "as chmod"),
-	ASK(BROKER_MARKS, fchown, "as fchmod"),
-	ASK(BROKER_MARKS, fchownat, "as chown"),
-	ASK(BROKER_MARKS, fremovexattr, "as fchmod"),
-	ASK(BROKER_MARKS, fsetxattr, "as fchmod"),
-	ASK(BROKER_MARKS, futimesat, "as utimensat"),
-	ASK(BROKER_MARKS, lchown, "as chown"),
-	ASK(BROKER_MARKS, lremovexattr, "as setxattr"),
-	ASK(BROKER_MARKS, lsetxattr, "as setxattr"),
-	ASK(BROKER_MARKS, removexattr, "as setxattr"),
-	ASK(BROKER_MARKS, setxattr, "Landlock has no right for attributes; access lists are among them"),
-	ASK(BROKER_MARKS, utime, "as utimensat"),
-	ASK(BROKER_MARKS, utimensat, "Landlock has no right for times, and make(1) believes them"),
-	ASK(BROKER_MARKS, utimes, "as utimensat"),
+	ROW(BROKER_METADATA, chmod, "Landlock has no right for modes"),
+	ROW(BROKER_METADATA, chown, "Landlock has no right for owners"),
+	ROW(BROKER_METADATA, fchmod, "a descriptor for reading is enough to change a mode"),
+	ROW(BROKER_METADATA, fchmodat, "as chmod"),
+	ROW(BROKER_METADATA, fchmodat2, "as chmod"),
+	ROW(BROKER_METADATA, fchown, "as fchmod"),
+	ROW(BROKER_METADATA, fchownat, "as chown"),
+	ROW(BROKER_METADATA, fremovexattr, "as fchmod"),
+	ROW(BROKER_METADATA, fsetxattr, "as fchmod"),
+	ROW(BROKER_METADATA, futimesat, "as utimensat"),
+	ROW(BROKER_METADATA, lchown, "as chown"),
+	ROW(BROKER_METADATA, lremovexattr, "as setxattr"),
+	ROW(BROKER_METADATA, lsetxattr, "as setxattr"),
+	ROW(BROKER_METADATA, removexattr, "as setxattr"),
+	ROW(BROKER_METADATA, setxattr, "Landlock has no right for extended attributes, and ACLs are among them"),
+	ROW(BROKER_METADATA, utime, "as utimensat"),
+	ROW(BROKER_METADATA, utimensat, "Landlock has no right for timestamps, and make(1) relies on them"),
+	ROW(BROKER_METADATA, utimes, "as utimensat"),
 
-	ASK(BROKER_MARKS | BROKER_FILES, getxattr, "Landlock has no right for attributes, and no mount covers a pattern"),
-	ASK(BROKER_MARKS | BROKER_FILES, lgetxattr, "as getxattr"),
-	ASK(BROKER_MARKS | BROKER_FILES, listxattr, "as getxattr"),
-	ASK(BROKER_MARKS | BROKER_FILES, llistxattr, "as getxattr"),
-	ASK(BROKER_MARKS | BROKER_FILES, readlink, "as getxattr: a link's words are read without opening it"),
-	ASK(BROKER_MARKS | BROKER_FILES, readlinkat, "as readlink"),
+	ROW(BROKER_METADATA | BROKER_FILES, getxattr, "Landlock has no right for extended attributes, and no mount covers a pattern"),
+	ROW(BROKER_METADATA | BROKER_FILES, lgetxattr, "as getxattr"),
+	ROW(BROKER_METADATA | BROKER_FILES, listxattr, "as getxattr"),
+	ROW(BROKER_METADATA | BROKER_FILES, llistxattr, "as getxattr"),
+	ROW(BROKER_METADATA | BROKER_FILES, readlink, "as getxattr: a symlink's target is read without opening it"),
+	ROW(BROKER_METADATA | BROKER_FILES, readlinkat, "as readlink"),
 
-	ASK(BROKER_TRUNCATE | BROKER_FILES, truncate, "Landlock has a right for it since ABI 3, and none for a file inside a granted tree"),
+	ROW(BROKER_TRUNCATE | BROKER_FILES, truncate, "Landlock has a right for it since ABI 3, and none for a file inside a granted tree"),
 
-	ASK(BROKER_FILES, creat, "as open"),
-	ASK(BROKER_FILES, link, "a second name for a protected file would be a writable one"),
-	ASK(BROKER_FILES, linkat, "as link"),
-	ASK(BROKER_FILES, mkdir, "a directory where the policy says that there is none to be made"),
-	ASK(BROKER_FILES, mkdirat, "as mkdir"),
-	ASK(BROKER_FILES, mknod, "as mkdir"),
-	ASK(BROKER_FILES, mknodat, "as mkdir"),
-	ASK(BROKER_FILES, open, "Landlock cannot deny inside what it grants"),
-	ASK(BROKER_FILES, openat, "as open"),
-	ASK(BROKER_FILES, rename, "a denied file under another name would not be denied"),
-	ASK(BROKER_FILES, renameat, "as rename"),
-	ASK(BROKER_FILES, renameat2, "as rename"),
-	ASK(BROKER_FILES, rmdir, "as unlink"),
-	ASK(BROKER_FILES, symlink, "as mkdir"),
-	ASK(BROKER_FILES, symlinkat, "as mkdir"),
-	ASK(BROKER_FILES, umask, "files are made with it, and looking it up takes longer than making them"),
-	ASK(BROKER_FILES, unlink, "a protected file could be replaced"),
-	ASK(BROKER_FILES, unlinkat, "as unlink"),
+	ROW(BROKER_FILES, creat, "as open"),
+	ROW(BROKER_FILES, link, "a hard link to a protected file would be writable"),
+	ROW(BROKER_FILES, linkat, "as link"),
+	ROW(BROKER_FILES, mkdir, "a rule may forbid to create this name"),
+	ROW(BROKER_FILES, mkdirat, "as mkdir"),
+	ROW(BROKER_FILES, mknod, "as mkdir"),
+	ROW(BROKER_FILES, mknodat, "as mkdir"),
+	ROW(BROKER_FILES, open, "Landlock cannot deny a path inside a granted tree"),
+	ROW(BROKER_FILES, openat, "as open"),
+	ROW(BROKER_FILES, rename, "a denied file under another name would not be denied"),
+	ROW(BROKER_FILES, renameat, "as rename"),
+	ROW(BROKER_FILES, renameat2, "as rename"),
+	ROW(BROKER_FILES, rmdir, "as unlink"),
+	ROW(BROKER_FILES, symlink, "as mkdir"),
+	ROW(BROKER_FILES, symlinkat, "as mkdir"),
+	ROW(BROKER_FILES, umask, "the broker creates files with the caller's umask, and reading it from /proc costs more than creating a file"),
+	ROW(BROKER_FILES, unlink, "a protected file could be replaced"),
+	ROW(BROKER_FILES, unlinkat, "as unlink"),
 
-	ASK(BROKER_SOCKETS, bind, "without a network namespace the wildcard address is the host's"),
-	ASK(BROKER_SOCKETS, connect, "Landlock knows ports and no addresses, and sockets with a path only since ABI 9"),
-	ASK(BROKER_SOCKETS, getpeername, "a program that was connected by the gate is told where it wanted to go"),
-	ASK(BROKER_SOCKETS, ioctl, "TIOCGPTPEER: a new terminal lies in the host's /dev/pts"),
-	ASK(BROKER_SOCKETS, listen, "what listens in this run may be connected to; an unbound socket listens everywhere"),
-	ASK(BROKER_SOCKETS, socketpair, "a datagram from the half of a pair names its receiver behind a pointer"),
+	ROW(BROKER_SOCKETS, bind, "without a network namespace the wildcard address is the host's"),
+	ROW(BROKER_SOCKETS, connect, "Landlock has rules for ports and not for addresses, and for unix sockets only since ABI 9"),
+	ROW(BROKER_SOCKETS, getpeername, "for a socket that the gate connected it returns the address that the program wanted"),
+	ROW(BROKER_SOCKETS, ioctl, "TIOCGPTPEER: a new pty is in the host's /dev/pts"),
+	ROW(BROKER_SOCKETS, listen, "the run may connect only to its own listeners; an unbound socket listens on every address"),
+	ROW(BROKER_SOCKETS, socketpair, "sendto(2) on a datagram pair can name another receiver behind a pointer"),
 
-	ASK(BROKER_SIGNALS, fcntl, "F_SETOWN: a descriptor's events are signals for whom it names, and F_SETSIG chooses which"),
-	ASK(BROKER_SIGNALS, kill, "without a pid namespace every process of the user is in reach; Landlock keeps signals in since ABI 6"),
-	ASK(BROKER_SIGNALS, pidfd_send_signal, "as kill"),
-	ASK(BROKER_SIGNALS, rt_sigqueueinfo, "as kill"),
-	ASK(BROKER_SIGNALS, rt_tgsigqueueinfo, "as kill"),
-	ASK(BROKER_SIGNALS, tgkill, "as kill"),
-	ASK(BROKER_SIGNALS, tkill, "as kill"),
+	ROW(BROKER_SIGNALS, fcntl, "F_SETOWN chooses a process that gets signals, and F_SETSIG the signal"),
+	ROW(BROKER_SIGNALS, kill, "without a pid namespace it reaches every process of the user; Landlock confines signals since ABI 6"),
+	ROW(BROKER_SIGNALS, pidfd_send_signal, "as kill"),
+	ROW(BROKER_SIGNALS, rt_sigqueueinfo, "as kill"),
+	ROW(BROKER_SIGNALS, rt_tgsigqueueinfo, "as kill"),
+	ROW(BROKER_SIGNALS, tgkill, "as kill"),
+	ROW(BROKER_SIGNALS, tkill, "as kill"),
 
-	ASK(BROKER_PRIORITY, ioprio_set, "every process of the user is in reach"),
-	ASK(BROKER_PRIORITY, sched_setaffinity, "as ioprio_set"),
-	ASK(BROKER_PRIORITY, sched_setattr, "as ioprio_set"),
-	ASK(BROKER_PRIORITY, sched_setparam, "as ioprio_set"),
-	ASK(BROKER_PRIORITY, sched_setscheduler, "as ioprio_set"),
-	ASK(BROKER_PRIORITY, setpriority, "as ioprio_set"),
+	ROW(BROKER_PRIORITY, ioprio_set, "it reaches every process of the user"),
+	ROW(BROKER_PRIORITY, sched_setaffinity, "as ioprio_set"),
+	ROW(BROKER_PRIORITY, sched_setattr, "as ioprio_set"),
+	ROW(BROKER_PRIORITY, sched_setparam, "as ioprio_set"),
+	ROW(BROKER_PRIORITY, sched_setscheduler, "as ioprio_set"),
+	ROW(BROKER_PRIORITY, setpriority, "as ioprio_set"),
 };
 /* clang-format on */
 
@@ -120,7 +119,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->fds = open("/proc/self/fd", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	b->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (b->fds < 0 || b->root < 0 || fstat(b->proc, &st) != 0) {
-		drop_fd(&b->proc); /* no call is served without it */
+		drop_fd(&b->proc); /* every call is refused then */
 	} else {
 		b->proc_dev = st.st_dev;
 	}
@@ -131,11 +130,11 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
 	b->gate = -1;
-	b->asks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
+	b->checks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
 	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
-	 * that was made just before the run would seem to be younger. */
+	 * that was created just before the run would seem to be newer. */
 	(void)clock_gettime(CLOCK_REALTIME, &b->began);
-	b->umask = umask(0); /* as the command's: both were given it */
+	b->umask = umask(0); /* layer directory set the same one for the command */
 	(void)umask(b->umask);
 	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
 		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
@@ -144,8 +143,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 			b->row_of[nr] = (uint8_t)(i + 1);
 		}
 	}
-	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS,
-		      NOTIF_SYNC_WAKE_UP); /* or slower, no more */
+	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP); /* best effort */
 }
 
 static void serve_one(struct broker *b, const struct seccomp_notif *n) {
@@ -169,11 +167,10 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 void broker_serve(struct broker *b) {
 	struct seccomp_notif n;
 
-	/* Receiving does not wait: what was announced and is gone since is ENOENT.  The next
-	 * one is for the next poll of the guard, which has signals and a clock to look after
-	 * as well. */
-	memset(&n, 0, sizeof n); /* the kernel insists */
+	/* RECV does not block: a notification whose caller was killed since poll is ENOENT.
+	 * One per poll, because the guard has signals and timers to handle as well. */
+	memset(&n, 0, sizeof n); /* the kernel returns EINVAL otherwise */
 	if (call_ioctl(b, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0) {
-		serve_one(b, &n); /* otherwise the caller was killed before we looked */
+		serve_one(b, &n);
 	}
 }

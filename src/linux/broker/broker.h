@@ -1,26 +1,27 @@
-/* The broker: what the kernel's rules cannot say, judged call by call.
+/* The broker answers seccomp user notifications: it checks and performs system calls that
+ * Landlock, mounts and the BPF filter cannot decide.
  *
- * On the landlock engine, and on the other one for rules about names, a few system
- * calls are not decided by the filter but handed to the first process, the guard or
- * pid 1 (seccomp user notification); here it is called the guard.  It copies the
- * arguments once, judges its copy, performs the call itself on what it judged,
- * and returns the result or hands a descriptor over.
+ * Without namespaces, and with them for rules about names, the filter sends some system
+ * calls of the command to pid 1 or the guard; this room calls both the guard.  The guard
+ * copies the arguments once, checks its copy, performs the call itself on the file that it
+ * checked, and returns the result or installs a descriptor in the caller
+ * (SECCOMP_IOCTL_NOTIF_ADDFD).
  *
  * Invariants, cited by the code and the tests:
- *  K1  no handler answers "continue" where that is the protection: the arguments
- *      can change after a look at them, so what was judged must be what is done
- *      (those that do judge nothing: O_PATH and umask, see files.c; getpeername, see
- *      connect.c);
+ *  K1  no handler answers SECCOMP_USER_NOTIF_FLAG_CONTINUE where the check is the
+ *      protection: the caller can change the arguments after the check, so the guard must
+ *      do exactly the call that it checked (handlers that continue check nothing: O_PATH
+ *      and umask, see files.c; getpeername, see connect.c);
  *  K2  a pointer of the caller is read once;
- *  K3  what was judged is held by a descriptor, and the call is made on it;
- *  K4  nothing of the guard's own (its part of /proc, its descriptors, its
- *      terminal) is reached on a caller's behalf;
- *  K5  the guard does not wait on anything that the caller decides about: what
- *      may take long is done by a helper process (a FIFO, a lease, freeing a large
- *      file); what waits all the same, such as a network file system, the wardens
- *      or the supervisor end: they keep the time as well;
- *  K6  what stood before the run under a name that a rule keeps is neither moved,
- *      with a directory above it or alone, nor replaced (preexisting.c);
+ *  K3  the checked file is held by a descriptor, and the call is made on it;
+ *  K4  no call on a caller's behalf reaches the guard's own /proc entries, descriptors or
+ *      terminal;
+ *  K5  the guard never waits for an event that the caller controls: a helper process makes
+ *      calls that may take long (a FIFO, a lease, freeing a large file); if the guard hangs
+ *      all the same, as on a network file system, the wardens or the supervisor, which
+ *      enforce the timeout as well, end it;
+ *  K6  a file that existed before the run under a name that a rule protects is neither
+ *      moved, with a directory above it or alone, nor replaced (preexisting.c);
  *  K7  a socket that is connected, bound or listened on belongs to the run's network
  *      namespace, and a socket file that is connected to was bound in this run or is
  *      named by net.sockets. */
@@ -35,9 +36,9 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* When a call is asked about; the filter is made from the same rows. */
+/* When the filter sends a call to the broker; the filter is built from the same rows. */
 enum broker_family {
-	BROKER_MARKS = 1 << 0,    /* always: Landlock has no right for modes, owners, times */
+	BROKER_METADATA = 1 << 0, /* always: Landlock has no right for modes, owners, times */
 	BROKER_TRUNCATE = 1 << 1, /* Landlock < 3 */
 	BROKER_FILES = 1 << 2,    /* the plan restricts paths inside a granted tree */
 	BROKER_SOCKETS = 1 << 3,  /* always */
@@ -45,21 +46,21 @@ enum broker_family {
 	BROKER_PRIORITY = 1 << 5, /* always */
 };
 
-/* Listening sockets that are remembered; the oldest is forgotten first. */
+/* Listening sockets in the table; the oldest is overwritten first. */
 #define BROKER_LISTENERS 512
 
-/* Repositories of the run's own that are remembered; the oldest is forgotten first, and as
- * protected as any other then. */
+/* Repositories that the run created, in the table; the oldest is overwritten first, and is
+ * protected like a preexisting one then. */
 #define BROKER_MADE 1024
 
-/* Directories in which something was looked for in vain. */
+/* Cache of directories that are known not to be in /proc. */
 #define BROKER_PLAIN 256
 
 struct made {
 	uint64_t dev, ino;
 };
 
-/* A socket that listens: the kernel never gives a cookie twice; an inode's number it may. */
+/* A listening socket.  The kernel never reuses a socket cookie; it may reuse an inode number. */
 struct listening {
 	uint64_t cookie, inode;
 };
@@ -72,48 +73,45 @@ struct ledger;
 struct broker {
 	const struct plan *plan;
 	int listener;  /* seccomp notification descriptor */
-	bool signals;  /* the kill family is asked about */
-	bool killable; /* the listener has WAIT_KILLABLE_RECV: true unless the engine says otherwise
-			*/
-	bool quick;    /* the mounts are our own: paths mean the same to everybody but in /proc */
-	bool watches_umask; /* umask(2) is asked about */
-	bool umask_differs; /* and somebody has another one than this */
-	mode_t umask;
-	pid_t umask_setter; /* who asked for one last; threads of it may share it */
-	pid_t umask_of;     /* whose umask we have; 0: nobody's in particular */
+	bool signals;  /* the filter sends kill(2) and the like to the broker */
+	bool killable; /* the listener has WAIT_KILLABLE_RECV; init.c clears it where it has not */
+	bool quick;    /* own mount namespace: outside /proc a path means the same to the guard */
+	bool watches_umask; /* the filter sends umask(2) to the broker */
+	bool umask_differs; /* a process has set a umask other than the following */
+	mode_t umask;       /* the one that the command started with */
+	pid_t umask_setter; /* thread that called umask(2) last; its threads may share it */
+	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */
-	bool fast;          /* openat2(2) is there; it is not where another filter answers ENOSYS */
+	bool fast;          /* openat2(2) works; an outer seccomp filter may return ENOSYS */
 
-	/* The other end of a terminal, opened by somebody outside: a descriptor or -errno.
-	 * NULL: there is nobody. */
+	/* Lets the supervisor open the slave of a pty: a descriptor or -errno.  NULL: no
+	 * supervisor reads reports. */
 	int (*peer)(void *arg, int master, int flags);
 	void *peer_arg;
 
-	int gate; /* the channel to it; -1: there is none */
+	int gate; /* the channel to the gate; -1: none */
 	struct wire_peers
-		*peers; /* where sockets lead that the gate has connected; NULL: nowhere */
-	struct ledger
-		*refusals; /* of calls that found no gate, which the gate cannot write; NULL */
+		*peers; /* original destinations of sockets that the gate connected; NULL */
+	struct ledger *refusals; /* connects refused because the gate has ended; NULL */
 
-	struct journal *journal; /* of what lasts; NULL for none */
-	bool asks_links;         /* a denied file may be opened by another of its names */
-	struct links *links;     /* which files have one; NULL: nobody has asked yet */
+	struct journal *journal; /* lasting files that the command created; NULL: none */
+	bool checks_links;       /* a denied file may be opened by another hard link */
+	struct links *links;     /* the search for those; NULL: not started */
 
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */
 	int fds;            /* /proc/self/fd, O_PATH */
 	int root;           /* "/", O_PATH */
 	uint64_t proc_dev;  /* st_dev of /proc */
-	char self_path[32]; /* "/proc/" and the guard's number */
-	uint64_t network;   /* cookie of the run's network namespace; 0: not asked yet */
-	struct listening listening[BROKER_LISTENERS]; /* in this run */
-	size_t nlistening;                            /* ever; the place is modulo the size */
-	struct timespec began; /* what is younger was not there before the run */
+	char self_path[32]; /* "/proc/" and the guard's pid */
+	uint64_t network;   /* cookie of the run's network namespace; 0: not read yet */
+	struct listening listening[BROKER_LISTENERS]; /* of this run */
+	size_t nlistening;                            /* added so far; index modulo the size */
+	struct timespec began; /* a file with a later birth time was created by the run */
 	struct made made[BROKER_MADE];
-	size_t nmade;                 /* ever */
-	size_t nlinked;               /* hard links of files that nobody could execute */
-	uint64_t plain[BROKER_PLAIN]; /* directories that are not in /proc, by a hash of their path
-				       */
+	size_t nmade;                 /* added so far; index modulo the size */
+	size_t nlinked;               /* hard links of files without an x bit */
+	uint64_t plain[BROKER_PLAIN]; /* hashes of paths of directories that are not in /proc */
 	uint8_t row_of[SYSCALL_NEWEST + 1]; /* 1 + index into broker_rows; 0: no row */
 };
 
@@ -121,7 +119,7 @@ struct call;
 
 struct broker_row {
 	enum syscall_id id;
-	long (*serve)(struct call *c); /* the result, or -errno, or CALL_ANSWERED */
+	long (*serve)(struct call *c); /* returns the result, -errno, or CALL_ANSWERED */
 	unsigned families;
 	const char *reason;
 };
@@ -130,12 +128,11 @@ struct broker_row {
 extern const struct broker_row broker_rows[];
 extern const size_t broker_rows_count;
 
-/* Called in the process that serves: /proc/self is opened here. */
+/* Call it in the process that serves: it opens /proc/self. */
 void broker_init(struct broker *b, const struct plan *plan, int listener);
 
-/* Serves one call that is waiting; called when poll(2) says that the listener is
- * readable, and again as long as it says so.  Never blocks for longer than a moment.  Helper
- * processes that it starts are children of the guard, who reaps them with everything else. */
+/* Serves one notification; call it whenever poll(2) reports POLLIN for the listener.  It does
+ * not block for long (K5).  Its helper processes are children of the guard, which reaps them. */
 void broker_serve(struct broker *b);
 
 #endif

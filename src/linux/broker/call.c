@@ -18,13 +18,13 @@ void call_answer(const struct call *c, long result) {
 		.val = result < 0 ? 0 : result,
 		.error = result < 0 ? (int)result : 0,
 	};
-	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
+	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* ENOENT: caller killed */
 }
 
 long call_let_pass(const struct call *c) {
 	struct seccomp_notif_resp answer = {.id = c->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
 
-	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* gone is gone */
+	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* ENOENT: caller killed */
 	return CALL_ANSWERED;
 }
 
@@ -51,7 +51,7 @@ long call_give(const struct call *c, int fd, bool cloexec, bool executable) {
 	if (got != -EINVAL) {
 		return got < 0 ? got : CALL_ANSWERED;
 	}
-	/* In two steps; so does a kernel before 5.14, which does not know the flag. */
+	/* In two steps, also on kernels before 5.14, which lack SECCOMP_ADDFD_FLAG_SEND. */
 	got = add_fd(c, ours, cloexec, 0);
 	drop_fd(&ours);
 	call_answer(c, got);

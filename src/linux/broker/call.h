@@ -1,7 +1,6 @@
-/* One call that waits for its answer, and what may be asked about its caller.
+/* struct call is one seccomp user notification; functions that read its caller and answer it.
  *
- * Functions of this room return -errno, because that is what the caller gets;
- * nobody prints it. */
+ * Functions of this room return -errno, which becomes the caller's errno. */
 #ifndef CORRAL_LINUX_BROKER_CALL_H
 #define CORRAL_LINUX_BROKER_CALL_H
 
@@ -17,12 +16,12 @@
 struct call {
 	struct broker *b;
 	uint64_t id;
-	pid_t tid; /* the calling thread, as the guard sees it */
+	pid_t tid; /* the calling thread, in the guard's pid namespace */
 	uint64_t args[6];
-	bool as_written; /* no directory of the run's own stands in for /tmp */
+	bool as_written; /* do not redirect /tmp to the run's own directory */
 };
 
-/* The handler has answered by itself, or left it to a helper process. */
+/* The handler has answered, or a helper process or the gate will. */
 #define CALL_ANSWERED LONG_MIN
 
 /* ioctl(2) on the listener; libcs differ in the type of its request. */
@@ -31,109 +30,108 @@ static inline int call_ioctl(const struct broker *b, unsigned long request, void
 }
 
 static inline int call_int(const struct call *c, int arg) {
-	return (int)(uint32_t)c->args[arg]; /* the kernel looks at the low word alone */
+	return (int)(uint32_t)c->args[arg]; /* the kernel uses the low 32 bits, too */
 }
 
-/* The same caller still waits in the same call.  What was read from it before
- * this said yes was its own: neither its number nor its memory can have become
- * another's. */
+/* The caller still waits in this call (SECCOMP_IOCTL_NOTIF_ID_VALID).  Then data that was
+ * read from its pid before belongs to it: the pid was not reused. */
 bool caller_waits(const struct call *c);
 
-/* Copies the caller's memory: 0, -EFAULT, -EPERM for a caller that may not be
- * looked into, -ESRCH for one that is gone. */
+/* Copies the caller's memory: 0, -EFAULT, -EPERM when the guard may not read it, -ESRCH when
+ * the caller is gone. */
 int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 
 /* Writes into the caller's memory: as caller_bytes(). */
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
 
-/* A string with its NUL.  -ENAMETOOLONG when it is not within cap bytes.  The first does
- * not ask whether the caller still waits: who uses it has to. */
+/* Copy a string with its NUL.  -ENAMETOOLONG when it is longer than cap.  After caller_copy()
+ * call caller_waits(); caller_string() does both. */
 int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap);
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
 
-/* An O_PATH descriptor of ours for what the caller's descriptor stands for, or for
- * its working directory (AT_FDCWD).  -EBADF when there is none. */
+/* Opens the file of the caller's descriptor, or its working directory (AT_FDCWD), as O_PATH.
+ * -EBADF when the caller has no such descriptor. */
 int caller_fd(const struct call *c, int fd);
 
-/* The caller's descriptor itself (pidfd_getfd), for sockets; auto_taken gives it back. */
+/* Duplicates the caller's descriptor (pidfd_getfd), for sockets; auto_taken closes it. */
 int caller_take_fd(const struct call *c, int fd);
 
-/* Around a call on a socket that the caller has as well, and may set as it likes meanwhile: one
- * that waits all the same ends with EINTR (K5). */
+/* Around a call on a socket that the caller shares, and may set to blocking at any time: a
+ * timer interrupts a call that blocks with EINTR (K5). */
 struct patience {
 	sigset_t before;
 };
 void caller_wait_limit(struct patience *p);
 void caller_wait_unlimited(const struct patience *p);
 
-/* close(2) that does not wait (K5): ours may be the last one of a socket with SO_LINGER. */
+/* close(2) that does not block (K5): ours may be the last reference to a socket with SO_LINGER. */
 void caller_give_back(const int *fd);
 #define auto_taken __attribute__((cleanup(caller_give_back))) int
 
-/* The number behind a field that begins a line of a file of /proc; -1 when there is none. */
+/* The number after `field` at the start of a line in a /proc file; -1: no such line. */
 long caller_status_number(const char *text, const char *field, unsigned base);
 
-/* A number of a file of /proc, by the word that begins its line.  -ENOENT, or -ENODATA
- * when it is not there. */
+/* The same, from the file at `path` below /proc.  -ENOENT: no file; -ENODATA: no such line. */
 long caller_number(const struct call *c, const char *path, const char *field, unsigned base);
 
-/* Of /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
+/* The same, from /proc/PID/status: "Umask:" (octal), "Tgid:", "PPid:".  -ESRCH. */
 long caller_status(const struct call *c, pid_t pid, const char *field, unsigned base);
 
-/* Whether a signal that it does not block waits for the calling thread.  Not sure: one for the
- * whole process, which has other threads, and the kernel may have chosen one of them; these are
- * returned. */
+/* Whether an unblocked signal is pending for the calling thread.  LIKELY and DOUBTFUL: a signal
+ * directed at the whole process, which has other threads, and the kernel may have chosen one of
+ * them; *ret_shared receives these signals. */
 enum pending_signal_of_caller { SIGNAL_NONE, SIGNAL_DOUBTFUL, SIGNAL_LIKELY, SIGNAL_SURE };
 enum pending_signal_of_caller pending_signal_of_caller(const struct call *c, uint64_t *ret_shared);
 
-/* Gives the descriptor to the caller as the call's result, and closes ours.  That of an
- * executable which can be written to is closed before the caller goes on, so that the
- * caller can close and execute the file at once (ETXTBSY); of another file it need not
- * be, because the right to execute it is given by a call that comes to us. */
+/* Installs the descriptor in the caller as the call's result, and closes ours.  If it writes to
+ * an executable, ours is closed before the caller continues, so that the caller can close and
+ * execute the file at once (ETXTBSY).  Other files need a chmod first, which the broker serves
+ * after closing ours. */
 long call_give(const struct call *c, int fd, bool cloexec, bool executable);
 
-/* The same without an answer: its number in the caller, or -errno. */
+/* The same without answering: returns the descriptor's number in the caller, or -errno. */
 int call_add(const struct call *c, int fd, bool cloexec);
 
-/* Answers; a caller that is gone is nobody's loss. */
+/* Answers; does nothing when the caller is gone. */
 void call_answer(const struct call *c, long result);
 
-/* Answers before the handler cleans up. */
+/* For a handler that answers before it cleans up. */
 static inline long call_done(const struct call *c, long result) {
 	call_answer(c, result);
 	return CALL_ANSWERED;
 }
 
-/* Leaves the call to the kernel: only for what needs no protection (K1). */
+/* Answers SECCOMP_USER_NOTIF_FLAG_CONTINUE: only where no check is the protection (K1). */
 long call_let_pass(const struct call *c);
 
-/* Does `work` in a process of its own, which may block; it ends when the work
- * does, or when the caller waits no longer.  What work returns is the answer.  It
- * has these two descriptors (-1: none) and no others. */
+/* Runs `work` in a helper process, which may block; it ends with the work, or when the caller
+ * no longer waits.  The return value of work is the answer.  The process has these two
+ * descriptors (-1: none), the listener and /proc. */
 typedef long call_work(const struct call *c, int fd, const void *arg);
 long helper_run(const struct call *c, int fd, int other, call_work *work, const void *arg);
 
-/* The same for work that waits for others as the call would.  A signal for the caller stops it:
- * what it waits in returns EINTR, and work that goes on all the same asks helper_stopped() and
- * returns -EINTR, which is not the answer then. */
+/* The same for work that blocks like the call itself.  A signal for the caller stops it: the
+ * blocking call in work returns EINTR; work that loops checks helper_stopped() and returns
+ * -EINTR, which is not the answer then. */
 long helper_run_waiting(const struct call *c, int fd, int other, call_work *work, const void *arg);
 bool helper_stopped(void);
 
-/* In a worker that has got what it waited for: it cannot be stopped any more. */
+/* Work calls it after its blocking call has returned: from here on it cannot be stopped. */
 void helper_finish(void);
 
-/* Work for no call in particular, in a process without descriptors: 0 or -EAGAIN. */
+/* Runs work that belongs to no call, in a process without descriptors: 0 or -EAGAIN. */
 int broker_start(struct broker *b, void (*work)(struct broker *b));
 
-/* Closes it here and a moment later in a helper, whose one is the last of a file without a
- * name then: freeing many extents takes seconds.  -1 is fine. */
+/* Closes fd here, and later in a helper process, which then frees an unlinked file: freeing
+ * many extents takes seconds.  Accepts -1. */
 void broker_release(int fd);
 
-/* Files of this size in blocks of 512 bytes, and larger ones: freeing their extents, at
- * least one for each 4 KiB, may take longer than the guard waits (K5). */
+/* Files of at least this many blocks of 512 bytes: freeing their extents, in the worst case
+ * one for each 4 KiB, may block the guard for too long (K5). */
 #define CALL_LARGE 8192
 
-/* "12", and "12/fd/3" by pieces; what does not fit is cut, which names no file. */
+/* A path below /proc, built by pieces, such as "12/fd/3".  A text that does not fit is cut,
+ * and then names no file. */
 struct text {
 	char s[64];
 	size_t len;
@@ -144,8 +142,8 @@ void caller_text_number(struct text *t, uint64_t n);
 /* "/proc/self/fd/N" */
 struct text caller_fd_path(int fd);
 
-/* Whether a process or thread descends from the guard, and is not the guard: 0, -ESRCH when
- * there is none, -EPERM when it is none of ours. */
+/* 0 when a process or thread descends from the guard, and is not the guard itself; -ESRCH when
+ * it does not exist, -EPERM otherwise. */
 int signals_caller_owns(const struct call *c, pid_t pid);
 
 /* Handlers, by file. */

@@ -1,10 +1,9 @@
-/* What the broker learns about a caller: memory, descriptors, directory, umask.
+/* Reads the caller's memory, descriptors, working directory and /proc/PID/status.
  *
- * Should:   copy each thing once (K2), and ask afterwards whether the caller still
- *           waits: then all of it was that caller's.
- * Must not: read more than it was asked for, or believe a number of /proc that may
- *           have gone to another process meanwhile.
- * Fails:    closed: what cannot be read is refused. */
+ * Should:   copy each argument once (K2), and check afterwards that the caller still waits:
+ *           then the data belongs to that caller.
+ * Must not: read more than the call needs, or trust a pid that may have been reused.
+ * Fails:    closed: a call with arguments that cannot be read is refused. */
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
@@ -20,10 +19,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Reading stops at a page's end: what lies behind it may not be mapped. */
+/* A string is read up to a page boundary: the next page may not be mapped. */
 #define PAGE ((uint64_t)4096)
 
-/* Far more than a call needs that does not wait. */
+/* Far more than a non-blocking call needs. */
 #define PATIENCE_US 20000
 
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
@@ -61,8 +60,8 @@ bool caller_waits(const struct call *c) {
 	return call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* How a failed look into another process is told to that process. */
-static int no_look(int error) {
+/* The caller's errno when process_vm_readv() or /proc failed with `error`. */
+static int read_error(int error) {
 	switch (error) {
 	case EFAULT:
 	case ESRCH:
@@ -71,13 +70,13 @@ static int no_look(int error) {
 	case ENOMEM:
 		return -error;
 	default:
-		return -EPERM; /* not dumpable, or the host keeps processes apart */
+		return -EPERM; /* not dumpable, or Yama or another LSM forbids it */
 	}
 }
 
 static ssize_t copy_some(const struct call *c, uint64_t address, void *out, size_t len) {
 	struct iovec to = {out, len};
-	uint64_t from[] = {address, len}; /* struct iovec, with an address over there */
+	uint64_t from[] = {address, len}; /* struct iovec, with the caller's address */
 
 	return syscall(SYS_process_vm_readv, c->tid, &to, 1UL, from, 1UL, 0UL);
 }
@@ -88,7 +87,7 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) 
 	}
 	ssize_t n = copy_some(c, address, out, len);
 	if (n < 0) {
-		return no_look(errno);
+		return read_error(errno);
 	}
 	if ((size_t)n != len) {
 		return -EFAULT;
@@ -97,14 +96,14 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) 
 }
 
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len) {
-	/* Each a struct iovec, which has no const, and no address over there. */
+	/* Each a struct iovec, whose iov_base is neither const nor an address of the caller. */
 	const uint64_t local[2] = {(uintptr_t)data, len}, remote[2] = {address, len};
 
 	if (!caller_waits(c)) {
 		return -ESRCH;
 	}
 	long n = syscall(SYS_process_vm_writev, c->tid, local, 1UL, remote, 1UL, 0UL);
-	return n == (long)len ? 0 : (n < 0 ? no_look(errno) : -EFAULT);
+	return n == (long)len ? 0 : (n < 0 ? read_error(errno) : -EFAULT);
 }
 
 static bool has_nul(const char *s, size_t len) {
@@ -123,7 +122,7 @@ int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap) {
 		want = want < cap - len ? want : cap - len;
 		ssize_t n = copy_some(c, address + len, out + len, want);
 		if (n < 0) {
-			return no_look(errno);
+			return read_error(errno);
 		}
 		if (n == 0) {
 			return -EFAULT;
@@ -156,13 +155,13 @@ int caller_fd(const struct call *c, int fd) {
 	}
 	auto_fd got = openat(c->b->proc, path.s, O_PATH | O_CLOEXEC);
 	if (got < 0) {
-		return errno == ENOENT && fd >= 0 ? -EBADF : no_look(errno);
+		return errno == ENOENT && fd >= 0 ? -EBADF : read_error(errno);
 	}
 	return caller_waits(c) ? take_fd(&got) : -ESRCH;
 }
 
-/* A pidfd for the calling thread, or for its process where the kernel has none for
- * threads; those share their descriptors unless somebody took pains. */
+/* A pidfd for the calling thread, or for its process where the kernel lacks PIDFD_THREAD:
+ * threads share their descriptor table unless they called unshare(CLONE_FILES). */
 static int caller_pidfd(const struct call *c) {
 	int fd = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD_);
 
@@ -177,24 +176,24 @@ static int caller_pidfd(const struct call *c) {
 		}
 		fd = (int)syscall(SYS_pidfd_open, (pid_t)process, 0U);
 	}
-	return fd < 0 ? no_look(errno) : fd;
+	return fd < 0 ? read_error(errno) : fd;
 }
 
-static void hear_timer(int number) {
+static void ignore_timer(int number) {
 	(void)number;
 }
 
 void caller_wait_limit(struct patience *p) {
 	const struct timeval soon = {.tv_usec = PATIENCE_US};
 	const struct itimerval timer = {.it_interval = soon, .it_value = soon};
-	const struct sigaction action = {.sa_handler = hear_timer}; /* without SA_RESTART */
-	sigset_t heard;
+	const struct sigaction action = {.sa_handler = ignore_timer}; /* without SA_RESTART */
+	sigset_t unblocked;
 
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGALRM);
-	/* None of these fails but for a bad argument. */
+	sigemptyset(&unblocked);
+	sigaddset(&unblocked, SIGALRM);
+	/* These fail only for a bad argument. */
 	(void)sigaction(SIGALRM, &action, NULL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &heard, &p->before, _NSIG / 8);
+	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &unblocked, &p->before, _NSIG / 8);
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -213,7 +212,7 @@ void caller_give_back(const int *fd) {
 		return;
 	}
 	caller_wait_limit(&timer);
-	(void)close(*fd); /* nothing can be done about it */
+	(void)close(*fd); /* an error cannot be handled */
 	caller_wait_unlimited(&timer);
 }
 
@@ -225,7 +224,7 @@ int caller_take_fd(const struct call *c, int fd) {
 	}
 	auto_taken got = (int)syscall(SYS_pidfd_getfd, process, fd, 0U);
 	if (got < 0) {
-		return errno == EBADF ? -EBADF : no_look(errno);
+		return errno == EBADF ? -EBADF : read_error(errno);
 	}
 	return caller_waits(c) ? take_fd(&got) : -ESRCH;
 }
@@ -246,7 +245,7 @@ long caller_status_number(const char *text, const char *field, unsigned base) {
 		at++;
 	}
 	if (*at == '-') {
-		return 0; /* the number of a process that has ended */
+		return 0; /* -1: the process has ended */
 	}
 	if (*at < '0' || *at > '9') {
 		return -1;
@@ -259,15 +258,15 @@ long caller_status_number(const char *text, const char *field, unsigned base) {
 }
 
 long caller_number(const struct call *c, const char *path, const char *field, unsigned base) {
-	char text[1024]; /* the fields that are asked for stand in the first lines */
+	char text[1024]; /* the fields that we need are in the first lines */
 	auto_fd fd = openat(c->b->proc, path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
-		return errno == ENOENT ? -ENOENT : no_look(errno);
+		return errno == ENOENT ? -ENOENT : read_error(errno);
 	}
 	ssize_t n = read(fd, text, sizeof text - 1);
 	if (n < 0) {
-		return -ENOENT; /* it ended meanwhile */
+		return -ENOENT; /* the process ended since open */
 	}
 	text[n] = '\0';
 	long value = caller_status_number(text, field, base);

@@ -1,4 +1,5 @@
-/* Calls that lead to the gate (src/gate): another process, which has the network. */
+/* connect(2) calls that the broker forwards to the gate's process (src/gate), which makes the
+ * upstream connections. */
 #ifndef CORRAL_LINUX_BROKER_CONNECT_H
 #define CORRAL_LINUX_BROKER_CONNECT_H
 
@@ -6,17 +7,17 @@
 
 #include <netinet/in.h>
 
-/* Whether a connection to there is the gate's: everything outside, and the ports of the
- * loopback behind which something stands. */
+/* Whether the gate handles a connection to this address: every address outside the loopback,
+ * and the loopback ports of the resolver, the proxies and --host-port. */
 bool connect_is_gated(const struct broker *b, const struct in6_addr *to, uint16_t port);
 
-/* Hands the caller's socket over; the gate answers the call. */
+/* Sends the caller's socket and address to the gate; connect_answered() answers the call. */
 long connect_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port);
 
-/* connect(2) to an address of the internet where the sandbox has namespaces. */
+/* Serves connect(2) to an AF_INET or AF_INET6 address where the sandbox has namespaces. */
 long connect_serve(const struct call *c, int fd, const struct socket_address *a);
 
-/* The gate has a message, or is gone: then everybody who waits for it is refused. */
+/* Handles one message of the gate.  If the gate has ended, refuses every pending call. */
 void connect_answered(struct broker *b);
 
 #endif

@@ -1,7 +1,11 @@
-/* Should:   write down what could run or be obeyed on the host after the run.
+/* Records in the journal the files that a served call created and that a program on the host
+ * could execute or read as configuration after the run.
+ *
+ * Should:   record executables, set-id files, symlinks that lead out, FIFOs, sockets, and names
+ *           of configuration that other programs execute (data/lasting.h).
  * Must not: decide about a call, or fail one.
- * Fails:    open: what is not noticed is not in the list; the supervisor looks at each
- *           path again, so that nothing in the list is made up. */
+ * Fails:    open: a file that is missed here is not in the list; the supervisor checks each
+ *           path again, so that the list has no false entry. */
 #include "linux/broker/created.h"
 
 #include "base/clock.h"
@@ -18,17 +22,18 @@
 #define EXECUTABLE 0111
 #define SET_IDS 06000
 
-static void note(const struct call *c, enum lasting kind, const char *path) {
+static void record(const struct call *c, enum lasting kind, const char *path) {
 	if (plan_outside(c->b->plan, path) != NULL) {
 		journal_add(c->b->journal, kind, path);
 	}
 }
 
-static bool note_name(const struct call *c, const char *path) {
+/* True: the name is one of the table's. */
+static bool record_name(const struct call *c, const char *path) {
 	const struct lasting_row *row = lasting_find(path);
 
 	if (row != NULL) {
-		note(c, row->kind, path);
+		record(c, row->kind, path);
 	}
 	return row != NULL;
 }
@@ -38,15 +43,15 @@ void created_file(const struct call *c, const char *path, mode_t mode) {
 		return;
 	}
 	if ((mode & SET_IDS) != 0) {
-		note(c, LASTING_SETUID, path);
+		record(c, LASTING_SETUID, path);
 	}
-	if (!note_name(c, path) && (mode & EXECUTABLE) != 0 && !lasting_is_sample(path)) {
-		note(c, LASTING_EXECUTABLE, path);
+	if (!record_name(c, path) && (mode & EXECUTABLE) != 0 && !lasting_is_sample(path)) {
+		record(c, LASTING_EXECUTABLE, path);
 	}
 }
 
-/* Written down for the case that one of them is made executable later, by whatever name; the
- * supervisor leaves out what is not.  Not without an end: a clone makes thousands of links. */
+/* Hard links are recorded because one may be made executable later, by any name; the supervisor
+ * leaves out those without an x bit.  Bounded: a git clone creates thousands. */
 #define LINKS_NOTED 512
 
 void created_link(const struct call *c, const struct resolved *from, const struct resolved *to) {
@@ -55,12 +60,12 @@ void created_link(const struct call *c, const struct resolved *from, const struc
 		return;
 	}
 	if (c->b->nlinked++ < LINKS_NOTED) {
-		note(c, LASTING_EXECUTABLE, from->real);
-		note(c, LASTING_EXECUTABLE, to->real);
+		record(c, LASTING_EXECUTABLE, from->real);
+		record(c, LASTING_EXECUTABLE, to->real);
 	}
 }
 
-/* Besides the one that it was found by: a descriptor's may be gone. */
+/* A name besides p->real, which is not counted when it was removed. */
 static bool has_other_name(const struct resolved *p) {
 	static const char deleted[] = " (deleted)";
 	size_t len = strlen(p->real), tail = strlen(deleted);
@@ -72,25 +77,25 @@ static bool has_other_name(const struct resolved *p) {
 void created_mode(const struct call *c, const struct resolved *p, mode_t added) {
 	created_file(c, p->real, added);
 	if ((added & EXECUTABLE) != 0 && c->b->nlinked > LINKS_NOTED && has_other_name(p)) {
-		journal_lose(c->b->journal); /* it may have a name that was not written down */
+		journal_lose(c->b->journal); /* it may have a name that was not recorded */
 	}
 }
 
 void created_node(const struct call *c, const char *path, mode_t mode) {
-	if (c->b->journal == NULL || note_name(c, path)) {
+	if (c->b->journal == NULL || record_name(c, path)) {
 		return;
 	}
 	if (S_ISFIFO(mode)) {
-		note(c, LASTING_FIFO, path);
+		record(c, LASTING_FIFO, path);
 	} else if (S_ISSOCK(mode)) {
-		note(c, LASTING_SOCKET, path);
+		record(c, LASTING_SOCKET, path);
 	}
 }
 
-/* ---- links ---- */
+/* ---- symlinks ---- */
 
-/* One name more behind out, by the words alone; false when it does not fit. */
-static bool put_name(char *out, size_t *len, const char *name, size_t n) {
+/* Appends one component to the path, lexically; false when it does not fit. */
+static bool append_name(char *out, size_t *len, const char *name, size_t n) {
 	if (n == 0 || (n == 1 && name[0] == '.')) {
 		return true;
 	}
@@ -108,10 +113,10 @@ static bool put_name(char *out, size_t *len, const char *name, size_t n) {
 	return true;
 }
 
-static bool put_names(char *out, size_t *len, const char *path) {
+static bool append_names(char *out, size_t *len, const char *path) {
 	while (*path != '\0') {
 		size_t n = strcspn(path, "/");
-		if (!put_name(out, len, path, n)) {
+		if (!append_name(out, len, path, n)) {
 			return false;
 		}
 		path += n + (path[n] == '/');
@@ -119,13 +124,13 @@ static bool put_names(char *out, size_t *len, const char *path) {
 	return true;
 }
 
-/* It leads to what the command can neither read nor write here: on the host there is
- * something else at that path. */
-static bool leads_out(const struct plan *plan, const char *dir, const char *words) {
+/* The target is a path that the command can neither read nor write in the sandbox: on the host
+ * another file has that path. */
+static bool leads_out(const struct plan *plan, const char *dir, const char *target) {
 	char to[REAL_MAX];
 	size_t len = 0;
 
-	if ((words[0] != '/' && !put_names(to, &len, dir)) || !put_names(to, &len, words)) {
+	if ((target[0] != '/' && !append_names(to, &len, dir)) || !append_names(to, &len, target)) {
 		return true;
 	}
 	to[len] = '\0';
@@ -133,43 +138,43 @@ static bool leads_out(const struct plan *plan, const char *dir, const char *word
 	       plan_mount_visibility(plan, len == 0 ? "/" : to) != VISIBILITY_READ;
 }
 
-void created_symlink(const struct call *c, const struct resolved *p, const char *words) {
-	if (c->b->journal == NULL || note_name(c, p->real)) {
+void created_symlink(const struct call *c, const struct resolved *p, const char *target) {
+	if (c->b->journal == NULL || record_name(c, p->real)) {
 		return;
 	}
-	if (leads_out(c->b->plan, p->dir, words)) {
-		note(c, LASTING_SYMLINK, p->real);
+	if (leads_out(c->b->plan, p->dir, target)) {
+		record(c, LASTING_SYMLINK, p->real);
 	}
 }
 
-/* ---- directories that take a name that others obey ---- */
+/* ---- directories that get a special name ---- */
 
-/* Looked at again: what lies in it was nothing special under its old name. */
-#define HELD_MAX 1024U
-#define HELD_MS 50
+/* Bounds for the walk of such a directory: its files were not special under its old name. */
+#define CONTENTS_MAX 1024U
+#define CONTENTS_MS 50
 
-struct held {
+struct contents {
 	struct tree tree;
 	char space[TREE_DEPTH][TREE_SPACE];
 };
 
-static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
+static enum tree_step visit(struct tree *t, int dir, const char *name, bool is_directory) {
 	const struct call c = {.b = t->b};
 	(void)dir, (void)name;
 
 	if (!is_directory) {
-		(void)note_name(&c, t->path);
+		(void)record_name(&c, t->path);
 	}
 	return TREE_ON;
 }
 
-static enum tree_step see_closed(struct tree *t, int dir, const char *name) {
+static enum tree_step unreadable(struct tree *t, int dir, const char *name) {
 	(void)t, (void)dir, (void)name;
 	return TREE_PAST;
 }
 
-/* Whether what lies in it is obeyed for the directory's name. */
-static bool is_obeyed(const char *path) {
+/* Whether programs execute files in a directory because of its name. */
+static bool has_special_name(const char *path) {
 	static const char repository[] = ".git";
 	char within[REAL_MAX + 2];
 	size_t len = strlen(path), tail = strlen(repository);
@@ -182,21 +187,21 @@ static bool is_obeyed(const char *path) {
 	return lasting_find(within) != NULL || (len > tail && streq(path + len - tail, repository));
 }
 
-static void note_held(const struct call *c, const struct resolved *p) {
-	struct held *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static void record_contents(const struct call *c, const struct resolved *p) {
+	struct contents *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (l == MAP_FAILED) {
 		return;
 	}
 	l->tree.b = c->b;
-	l->tree.see = see;
-	l->tree.closed = see_closed;
+	l->tree.visit = visit;
+	l->tree.unreadable = unreadable;
 	l->tree.space = l->space;
-	l->tree.entries_max = HELD_MAX;
-	l->tree.deadline = clock_ms() + HELD_MS;
+	l->tree.entries_max = CONTENTS_MAX;
+	l->tree.deadline = clock_ms() + CONTENTS_MS;
 	if (!tree_walk(&l->tree, p->fd, p->name, p->real)) {
-		journal_lose(c->b->journal); /* there is more than was looked at */
+		journal_lose(c->b->journal); /* not every file was visited */
 	}
 	(void)syscall(SYS_munmap, l, sizeof *l); /* libc's takes a lock */
 }
@@ -205,7 +210,7 @@ void created_moving(const struct call *c, const struct resolved *from, const str
 	if (c->b->journal != NULL) {
 		journal_move(c->b->journal, from->real, to->real);
 		created_node(c, to->real, S_IFDIR);
-		journal_move(c->b->journal, to->real, from->real); /* when they are exchanged */
+		journal_move(c->b->journal, to->real, from->real); /* RENAME_EXCHANGE */
 	}
 }
 
@@ -223,10 +228,10 @@ void created_moved(const struct call *c, const struct resolved *from, const stru
 		}
 		return;
 	}
-	/* What was known of the old name, and of what lies in it, is true of this one. */
+	/* Records of the old name, and of paths beneath it, now apply to the new one. */
 	journal_move(c->b->journal, from->real, to->real);
 	created_node(c, to->real, st.st_mode);
-	if (S_ISDIR(st.st_mode) && is_obeyed(to->real)) {
-		note_held(c, to);
+	if (S_ISDIR(st.st_mode) && has_special_name(to->real)) {
+		record_contents(c, to);
 	}
 }

@@ -1,11 +1,12 @@
-/* Names that come, go and move.
+/* Serves system calls that create, remove and rename directory entries: rename, link, unlink,
+ * rmdir, symlink, mkdir, mknod.
  *
- * Should:   find the directory once, judge directory and name, and make the call on
+ * Should:   resolve the directory once, check directory and name, and make the call on
  *           that directory (K3).
- * Must not: follow a symlink that is the name, or make a second name for a file that
- *           may not be written: the name would be a way to write it.
- * Fails:    closed; errors stand in the kernel's order where a program looks at them
- *           (EEXIST before EROFS: "mkdir -p" depends on it). */
+ * Must not: follow a symlink that is the last component, or hard-link a file that may not be
+ *           written: the new name could be opened for writing.
+ * Fails:    closed; errors come in the kernel's order where programs depend on it
+ *           (EEXIST before EROFS: "mkdir -p"). */
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
@@ -25,8 +26,8 @@
 
 #define SET_USER_ID 04000
 
-/* The return of a plain system call. */
-static long result(long r) {
+/* syscall(2)'s result as a value or -errno. */
+static long or_errno(long r) {
 	return r < 0 ? -errno : r;
 }
 
@@ -44,7 +45,7 @@ static bool exists(const struct resolved *p) {
 	return syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A name that is to be made. */
+/* A name to create: it must not exist. */
 static int new_name_at(const struct call *c, int dirfd, uint64_t address, struct resolved *p) {
 	int r = name_at(c, dirfd, address, p);
 
@@ -61,17 +62,17 @@ struct pair {
 	uint64_t from, to;
 };
 
-/* Both ends of a rename, judged or to be. */
+/* Source and destination of a rename. */
 struct moving {
 	const struct resolved *from, *to;
 	unsigned flags;
 };
 
-static int judge_names(const struct call *c, const struct moving *m) {
+static int check_names(const struct call *c, const struct moving *m) {
 	int r = verdict_remove(c, m->from);
 
 	if (r == 0) {
-		r = verdict_remove(c, m->to); /* it may be replaced, or exchanged */
+		r = verdict_remove(c, m->to); /* rename replaces or exchanges it */
 	}
 	if (r == 0) {
 		r = verdict_move(c, m->from, m->to);
@@ -87,8 +88,8 @@ static int judge_names(const struct call *c, const struct moving *m) {
 
 typedef int judge_place(const struct call *c, const struct resolved *p);
 
-/* What is replaced is no directory, or an empty one. */
-static int judge_kept(const struct call *c, const struct moving *m, judge_place *judge) {
+/* Without RENAME_EXCHANGE the destination is a file or an empty directory. */
+static int check_preexisting(const struct call *c, const struct moving *m, judge_place *judge) {
 	int r = judge(c, m->from);
 
 	if (r != 0) {
@@ -97,20 +98,20 @@ static int judge_kept(const struct call *c, const struct moving *m, judge_place 
 	return (m->flags & RENAME_EXCHANGE) != 0 ? judge(c, m->to) : preexisting_remove(c, m->to);
 }
 
-/* In a helper, when a directory is large.  What was written down before is true now, or
- * nobody finds it there. */
+/* In a helper, for a large directory.  The journal has the move already; if the rename fails,
+ * the supervisor finds no file at the new path and drops the entry. */
 static long move_when_known(const struct call *c, int fd, const void *arg) {
 	const struct moving *m = arg;
-	int r = judge_kept(c, m, preexisting_search);
+	int r = check_preexisting(c, m, preexisting_search);
 	(void)fd;
 
 	return r != 0 ? r
-		      : result(syscall(SYS_renameat2, m->from->fd, m->from->name, m->to->fd,
-				       m->to->name, m->flags));
+		      : or_errno(syscall(SYS_renameat2, m->from->fd, m->from->name, m->to->fd,
+					 m->to->name, m->flags));
 }
 
-/* Holds a large file that is about to lose a name: the kernel frees it where the last
- * descriptor is closed, which broker_release() does elsewhere.  -1: it is not large. */
+/* Opens a large file that is about to be unlinked: the kernel frees its blocks in the process
+ * that closes the last descriptor, which is a helper of broker_release().  -1: not large. */
 static int hold_large(const struct resolved *p) {
 	struct stat st;
 
@@ -126,7 +127,7 @@ static long move_now(const struct call *c, const struct moving *m) {
 	bool searched = hardlinks_moving(c->b, from, to);
 	int replaced = (m->flags & RENAME_EXCHANGE) != 0 ? -1 : hold_large(to);
 	long moved =
-		result(syscall(SYS_renameat2, from->fd, from->name, to->fd, to->name, m->flags));
+		or_errno(syscall(SYS_renameat2, from->fd, from->name, to->fd, to->name, m->flags));
 
 	if (searched) {
 		hardlinks_moved(c->b, from, to);
@@ -152,20 +153,20 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 
 	from.fd = to.fd = -1;
 	if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) != 0) {
-		return -EINVAL; /* RENAME_WHITEOUT leaves a device */
+		return -EINVAL; /* RENAME_WHITEOUT creates a device node */
 	}
 	int r = name_at(c, at.from_dir, at.from, &from);
 	if (r == 0) {
 		r = name_at(c, at.to_dir, at.to, &to);
 	}
 	if (r == 0) {
-		r = judge_names(c, &m);
+		r = check_names(c, &m);
 		if (r == -EROFS && flags == 0) {
 			return replace_or_refuse(c, &from, &to, r);
 		}
 	}
 	if (r == 0) {
-		r = judge_kept(c, &m, preexisting_judge);
+		r = check_preexisting(c, &m, preexisting_judge);
 	}
 	if (r == BEFORE_LATER) {
 		created_moving(c, &from, &to);
@@ -203,17 +204,18 @@ static int link_source(const struct call *c, struct pair at, int flags, struct r
 	return resolve_file(c, at.from_dir, path, (flags & AT_SYMLINK_FOLLOW) != 0, p);
 }
 
-/* A second name of a symlink leads elsewhere from there, like a new one. */
+/* A hard link of a symlink in another directory resolves differently, so check it like a new
+ * symlink. */
 static int link_of_link(const struct call *c, const struct resolved *from,
 			const struct resolved *to) {
-	char words[PATH_MAX];
-	ssize_t n = syscall(SYS_readlinkat, from->fd, "", words, sizeof words - 1);
+	char target[PATH_MAX];
+	ssize_t n = syscall(SYS_readlinkat, from->fd, "", target, sizeof target - 1);
 
 	if (n < 0) {
 		return -errno;
 	}
-	words[n] = '\0';
-	return verdict_lead(c, to, words);
+	target[n] = '\0';
+	return verdict_lead(c, to, target);
 }
 
 static long make_link(const struct call *c, struct pair at, int flags) {
@@ -227,7 +229,7 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	if (r == 0) {
 		r = new_name_at(c, at.to_dir, at.to, &to);
 	}
-	if (r == 0 && from.nlink > 0) { /* what has no name yet (O_TMPFILE) is the caller's own */
+	if (r == 0 && from.nlink > 0) { /* 0: O_TMPFILE, the caller's own */
 		r = verdict_change(c, &from);
 	}
 	if (r == 0) {
@@ -246,7 +248,7 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 	}
 	struct text path = caller_fd_path(from.fd);
 	long made =
-		result(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+		or_errno(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
 	if (made == 0) {
 		preexisting_made(c->b, &to);
 	}
@@ -267,7 +269,7 @@ long serve_linkat(struct call *c) {
 
 /* ---- unlink, rmdir ---- */
 
-static long take_away(const struct call *c, int dirfd, uint64_t address, int flags) {
+static long remove_entry(const struct call *c, int dirfd, uint64_t address, int flags) {
 	auto_place p;
 	int r = name_at(c, dirfd, address, &p);
 
@@ -281,50 +283,50 @@ static long take_away(const struct call *c, int dirfd, uint64_t address, int fla
 		return r;
 	}
 	int large = (flags & AT_REMOVEDIR) != 0 ? -1 : hold_large(&p);
-	long removed = result(syscall(SYS_unlinkat, p.fd, p.name, flags));
+	long removed = or_errno(syscall(SYS_unlinkat, p.fd, p.name, flags));
 	broker_release(large);
 	return call_done(c, removed);
 }
 
 long serve_unlink(struct call *c) {
-	return take_away(c, AT_FDCWD, c->args[0], 0);
+	return remove_entry(c, AT_FDCWD, c->args[0], 0);
 }
 
 long serve_rmdir(struct call *c) {
-	return take_away(c, AT_FDCWD, c->args[0], AT_REMOVEDIR);
+	return remove_entry(c, AT_FDCWD, c->args[0], AT_REMOVEDIR);
 }
 
 long serve_unlinkat(struct call *c) {
 	int flags = call_int(c, 2);
 
 	return (flags & ~AT_REMOVEDIR) != 0 ? -EINVAL
-					    : take_away(c, call_int(c, 0), c->args[1], flags);
+					    : remove_entry(c, call_int(c, 0), c->args[1], flags);
 }
 
 /* ---- symlink, mkdir, mknod ---- */
 
 static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_t address) {
-	char words[PATH_MAX]; /* they may lead anywhere: who follows them is judged then */
+	char target[PATH_MAX]; /* may point anywhere: the broker checks each call that follows it */
 	auto_place p;
 
 	p.fd = -1;
-	int r = caller_string(c, text, words, sizeof words);
-	if (r == 0 && words[0] == '\0') {
+	int r = caller_string(c, text, target, sizeof target);
+	if (r == 0 && target[0] == '\0') {
 		r = -ENOENT;
 	}
 	if (r == 0) {
 		r = new_name_at(c, dirfd, address, &p);
 	}
 	if (r == 0) {
-		r = verdict_lead(c, &p, words);
+		r = verdict_lead(c, &p, target);
 	}
 	if (r != 0) {
 		return r;
 	}
-	long made = result(syscall(SYS_symlinkat, words, p.fd, p.name));
+	long made = or_errno(syscall(SYS_symlinkat, target, p.fd, p.name));
 	if (made == 0) {
 		preexisting_made(c->b, &p);
-		created_symlink(c, &p, words);
+		created_symlink(c, &p, target);
 	}
 	return made;
 }
@@ -337,7 +339,7 @@ long serve_symlinkat(struct call *c) {
 	return make_symlink(c, c->args[0], call_int(c, 1), c->args[2]);
 }
 
-/* Ready for a call that makes a file with a mode. */
+/* Checks a new name, and sets the umask, for a call that creates a file with a mode. */
 static int new_file_at(const struct call *c, int dirfd, uint64_t address, mode_t mode,
 		       struct resolved *p) {
 	p->fd = -1;
@@ -353,7 +355,7 @@ static long make_directory(const struct call *c, int dirfd, uint64_t address, mo
 	long r = new_file_at(c, dirfd, address, mode, &p);
 
 	if (r == 0) {
-		r = result(syscall(SYS_mkdirat, p.fd, p.name, mode));
+		r = or_errno(syscall(SYS_mkdirat, p.fd, p.name, mode));
 	}
 	if (r == 0) {
 		preexisting_made(c->b, &p);
@@ -376,7 +378,7 @@ static long make_node(const struct call *c, int dirfd, uint64_t address, mode_t 
 	long r = new_file_at(c, dirfd, address, mode, &p);
 
 	if (r == 0) {
-		r = result(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+		r = or_errno(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
 	}
 	if (r == 0) {
 		preexisting_made(c->b, &p);

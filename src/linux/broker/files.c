@@ -1,10 +1,11 @@
-/* Opening files, and cutting them.
+/* Serves open, openat, creat, truncate and umask.
  *
- * Should:   open what was judged, by its descriptor (K3), with the caller's flags and
- *           umask, and hand it over.
- * Must not: give the guard a terminal, or wait for a FIFO's other end or a lease (K5).
- * Fails:    closed: a file that changes under our hands is looked for again, a few
- *           times, and then refused. */
+ * Should:   open the checked file by its descriptor (K3), with the caller's flags and umask,
+ *           and install the new descriptor in the caller.
+ * Must not: give the guard a controlling terminal, or wait for a FIFO's other end or a lease
+ *           (K5).
+ * Fails:    closed: if the path changes between check and open, it is resolved again, at most
+ *           TRIES_MAX times, and then refused. */
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
@@ -21,13 +22,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Someone else makes and removes the same name all the time: not our fight. */
+/* Reached only if another process creates and removes the same name in a loop. */
 #define TRIES_MAX 16
 
-/* How names of shared memory and temporary files are opened: the calls that are asked
- * about wherever a directory stands in.  Others would find nothing there when they read
- * what they wrote. */
-#define STANDS_IN (O_NOFOLLOW | O_EXCL)
+/* Opens with these flags are redirected from /tmp and /dev/shm to the run's own directory:
+ * shm_open(3) and mkstemp(3) use them.  Other opens are not: the filter does not send all of
+ * them to the broker, so that a later read would not find the file. */
+#define REDIRECTED_FLAGS (O_NOFOLLOW | O_EXCL)
 
 #define SET_IDS 06000
 #define TTY_DEVICE 0x500 /* character device 5, 0 */
@@ -36,8 +37,8 @@ static bool creates(int flags) {
 	return (flags & (O_CREAT | TMPFILE_BIT)) != 0;
 }
 
-/* Whose umask we have: the process is held by a descriptor, so that its number cannot be
- * another's; and nobody has asked for another umask since. */
+/* The guard's umask is the caller's: the pidfd shows that the pid was not reused, and no umask(2)
+ * came since. */
 static bool umask_is_kept(const struct call *c) {
 	const struct broker *b = c->b;
 
@@ -50,7 +51,7 @@ static void umask_forget(struct broker *b) {
 	b->umask_of = 0;
 }
 
-/* For who has just set it, and is the whole process: it sets no other meanwhile. */
+/* Only for the thread that called umask(2) last, if it is the thread group leader. */
 static void umask_keep(const struct call *c) {
 	struct broker *b = c->b;
 
@@ -61,8 +62,8 @@ static void umask_keep(const struct call *c) {
 	}
 }
 
-/* The guard makes files with the umask of whom it makes them for.  Nobody has another
- * one than the command was given, until somebody asks for it. */
+/* The guard creates files with the caller's umask.  As long as no process has called umask(2)
+ * with another value, all have the one that the command started with. */
 int files_take_umask(const struct call *c) {
 	const struct broker *b = c->b;
 
@@ -84,18 +85,18 @@ int files_take_umask(const struct call *c) {
 
 /* ---- a file that exists ---- */
 
-/* The flags for opening by descriptor: the walk is over, and the file is there. */
-static int flags_again(const struct opening *o) {
+/* The flags for reopening an O_PATH descriptor: the path is resolved, and the file exists. */
+static int reopen_flags(const struct opening *o) {
 	int drop = O_CREAT | O_NOFOLLOW | ((o->flags & TMPFILE_BIT) != 0 ? 0 : O_EXCL);
 
 	return (o->flags & ~drop) | O_NOCTTY;
 }
 
-/* In a helper: waits as long as the caller would. */
+/* In a helper: blocks as long as the caller would. */
 long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	const struct opening *o = arg;
 	struct text path = caller_fd_path(fd);
-	int got = open(path.s, flags_again(o) | O_CLOEXEC, o->mode);
+	int got = open(path.s, reopen_flags(o) | O_CLOEXEC, o->mode);
 
 	if (got < 0) {
 		return -errno;
@@ -104,7 +105,7 @@ long files_open_waiting(const struct call *c, int fd, const void *arg) {
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, opening_writes(o->flags));
 }
 
-/* In a helper: opens when it is known that no other name of the file is denied. */
+/* In a helper: waits until the search for hard links has ended, then opens. */
 static long open_when_known(const struct call *c, int fd, const void *arg) {
 	long r = hardlinks_wait(c, fd);
 
@@ -117,23 +118,23 @@ static bool is_large(int fd) {
 	return fstat(fd, &st) == 0 && st.st_blocks >= CALL_LARGE;
 }
 
-static bool may_wait(const struct resolved *p, int flags) {
-	/* Both ends at once never wait. */
+static bool may_block(const struct resolved *p, int flags) {
+	/* O_RDWR on a FIFO does not block. */
 	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
 }
 
-static long open_again(const struct call *c, const struct resolved *p, const struct opening *o) {
+static long reopen(const struct call *c, const struct resolved *p, const struct opening *o) {
 	struct text number = {.len = 0};
-	int flags = flags_again(o);
+	int flags = reopen_flags(o);
 
-	if (may_wait(p, o->flags)) {
+	if (may_block(p, o->flags)) {
 		return helper_run_waiting(c, p->fd, -1, files_open_waiting, o);
 	}
 	if ((flags & O_TRUNC) != 0 && is_large(p->fd)) {
 		return helper_run(c, p->fd, -1, files_open_waiting, o);
 	}
 	caller_text_number(&number, (uint64_t)p->fd);
-	/* A lease would make us wait for its holder, who may be the caller. */
+	/* O_NONBLOCK: open(2) would wait for the holder of a lease, which may be the caller. */
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
 	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
@@ -149,14 +150,14 @@ static long open_again(const struct call *c, const struct resolved *p, const str
 			 opening_is_of_program(o->flags, p->mode));
 }
 
-/* /dev/tty is the terminal of whoever opens it.  A caller of another session has
- * another one, or none. */
+/* /dev/tty is the controlling terminal of the process that opens it.  A caller in another
+ * session has another one, or none. */
 static bool is_our_terminal(const struct call *c, const struct resolved *p) {
 	return S_ISCHR(p->mode) && p->rdev == TTY_DEVICE &&
 	       syscall(SYS_getsid, c->tid) != syscall(SYS_getsid, 0);
 }
 
-/* What is read in the place of this file, or NULL. */
+/* The copy that the plan shows instead of this file, or NULL. */
 static const struct mount *copy_of(const struct plan *plan, const struct resolved *p) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -167,8 +168,8 @@ static const struct mount *copy_of(const struct plan *plan, const struct resolve
 	return NULL;
 }
 
-/* The copy lies where the command can spoil it, which harms nobody else; a link that it
- * put there is not followed. */
+/* The copy is in the run's directory, where the command can overwrite it, which affects only
+ * this run; a symlink in its place is not followed. */
 static long open_copy(const struct call *c, const struct resolved *p, const struct opening *o,
 		      const struct mount *m) {
 	auto_fd fd = open(m->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -178,7 +179,7 @@ static long open_copy(const struct call *c, const struct resolved *p, const stru
 		return -errno;
 	}
 	copy.fd = fd;
-	return open_again(c, &copy, o);
+	return reopen(c, &copy, o);
 }
 
 static long open_found(const struct call *c, const struct resolved *p, const struct opening *o) {
@@ -194,8 +195,8 @@ static long open_found(const struct call *c, const struct resolved *p, const str
 	if ((o->flags & O_CREAT) != 0 && S_ISDIR(p->mode)) {
 		return -EISDIR;
 	}
-	/* A device or a FIFO is no part of the tree: a read-only mount lets them be
-	 * written to as well, and Landlock says which. */
+	/* Devices and FIFOs hold no data of the tree: a read-only mount allows writing to them,
+	 * too, and Landlock decides which may be opened. */
 	if (opening_writes(o->flags) && holds_data) {
 		r = verdict_change(c, p);
 	}
@@ -210,10 +211,10 @@ static long open_found(const struct call *c, const struct resolved *p, const str
 	if (r == LINKS_LATER) {
 		return helper_run(c, p->fd, -1, open_when_known, o);
 	}
-	return r != 0 ? r : open_again(c, p, o);
+	return r != 0 ? r : reopen(c, p, o);
 }
 
-/* ---- a file that is to be made ---- */
+/* ---- a new file ---- */
 
 static long open_new(const struct call *c, const struct resolved *p, const struct opening *o) {
 	int r = p->slash ? -EISDIR : verdict_make(c, p);
@@ -224,7 +225,7 @@ static long open_new(const struct call *c, const struct resolved *p, const struc
 	if (r != 0) {
 		return r;
 	}
-	/* O_EXCL: the file is ours, or it is not opened here. */
+	/* O_EXCL: this call creates the file, or fails. */
 	int got = openat(p->fd, p->name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
 			 o->mode);
 	if (got < 0) {
@@ -236,7 +237,7 @@ static long open_new(const struct call *c, const struct resolved *p, const struc
 			 opening_is_of_program(o->flags, o->mode));
 }
 
-/* One look; -ESTALE when the name changed between two steps of it. */
+/* One try; -ESTALE when the name changed between its steps. */
 static long open_or_make(const struct call *c, int dirfd, const char *path,
 			 const struct opening *o) {
 	bool exclusive = (o->flags & O_EXCL) != 0;
@@ -277,12 +278,12 @@ static long open_at(const struct call *c, int dirfd, const char *path, const str
 static long serve_opening(struct call *c, int dirfd, uint64_t address, struct opening o) {
 	char path[PATH_MAX];
 
-	c->as_written = (o.flags & STANDS_IN) == 0;
+	c->as_written = (o.flags & REDIRECTED_FLAGS) == 0;
 
-	/* The kernel hands no O_PATH descriptor over (ADDFD: EBADF), so the caller opens it.
-	 * This protects nothing and need not: the flag is in a register, which does not
-	 * change, and such a descriptor gives no more than stat(2); whatever is done
-	 * with it is asked about by its real path. */
+	/* ADDFD refuses O_PATH descriptors with EBADF, so the caller opens it itself.  There is
+	 * no check to bypass: the flag is in a register, which does not change, and an O_PATH
+	 * descriptor gives no more than stat(2); the broker checks later calls on it by its
+	 * real path. */
 	if ((o.flags & O_PATH) != 0) {
 		return call_let_pass(c);
 	}
@@ -306,7 +307,7 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	return caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
 }
 
-/* Judges nothing: it tells that umasks have to be looked up from now on. */
+/* Checks nothing: from now on files_take_umask() has to read the caller's umask. */
 long serve_umask(struct call *c) {
 	struct broker *b = c->b;
 
@@ -336,24 +337,24 @@ long serve_creat(struct call *c) {
 
 /* ---- truncate ---- */
 
-static long cut(const struct call *c, int fd, const void *arg) {
+static long truncate_fd(const struct call *c, int fd, const void *arg) {
 	const uint64_t *args = arg;
 	(void)c;
 
 	return syscall(SYS_ftruncate, fd, args[1]) != 0 ? -errno : 0;
 }
 
-static long cut_waiting(const struct call *c, int fd, const void *arg) {
+static long truncate_waiting(const struct call *c, int fd, const void *arg) {
 	struct text path = caller_fd_path(fd);
 	auto_fd file = open(path.s, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
-	return file < 0 ? -errno : cut(c, file, arg);
+	return file < 0 ? -errno : truncate_fd(c, file, arg);
 }
 
-static long cut_when_known(const struct call *c, int fd, const void *arg) {
+static long truncate_when_known(const struct call *c, int fd, const void *arg) {
 	long r = hardlinks_wait(c, fd);
 
-	return r != 0 ? r : cut_waiting(c, fd, arg);
+	return r != 0 ? r : truncate_waiting(c, fd, arg);
 }
 
 long serve_truncate(struct call *c) {
@@ -376,18 +377,18 @@ long serve_truncate(struct call *c) {
 		r = hardlinks_judge(c, &p);
 	}
 	if (r == LINKS_LATER) {
-		return helper_run(c, p.fd, -1, cut_when_known, c->args);
+		return helper_run(c, p.fd, -1, truncate_when_known, c->args);
 	}
 	if (r != 0) {
 		return r;
 	}
 	if (is_large(p.fd)) {
-		return helper_run(c, p.fd, -1, cut_waiting, c->args);
+		return helper_run(c, p.fd, -1, truncate_waiting, c->args);
 	}
 	caller_text_number(&number, (uint64_t)p.fd);
 	auto_fd file = openat(c->b->fds, number.s, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (file < 0 && errno == EWOULDBLOCK) {
-		return helper_run(c, p.fd, -1, cut_waiting, c->args);
+		return helper_run(c, p.fd, -1, truncate_waiting, c->args);
 	}
-	return file < 0 ? -errno : cut(c, file, c->args);
+	return file < 0 ? -errno : truncate_fd(c, file, c->args);
 }

@@ -1,4 +1,4 @@
-/* What those who make files share. */
+/* Shared by the handlers that open and create files. */
 #ifndef CORRAL_LINUX_BROKER_FILES_H
 #define CORRAL_LINUX_BROKER_FILES_H
 
@@ -20,20 +20,20 @@ static inline bool opening_writes(int flags) {
 
 #define ANY_EXECUTE 0111
 
-/* Of a file with this mode. */
+/* Opens an executable for writing; mode is the file's. */
 static inline bool opening_is_of_program(int flags, mode_t mode) {
 	return opening_writes(flags) && (mode & ANY_EXECUTE) != 0;
 }
 
-/* Takes on the caller's umask: 0 or -errno. */
+/* Sets the guard's umask to the caller's: 0 or -errno. */
 int files_take_umask(const struct call *c);
 
-/* Work for helper_run(): opens what the descriptor stands for, and waits as long as the
- * caller would; arg is a struct opening. */
+/* Work for helper_run(): reopens an O_PATH descriptor, and blocks as long as the caller would;
+ * arg is a struct opening. */
 long files_open_waiting(const struct call *c, int fd, const void *arg);
 
-/* resolve_fast.c: a common open in few system calls.  QUICK_NOT: it is not one of those, and
- * nothing was done. */
+/* resolve_fast.c: serves a common open with few system calls.  QUICK_NOT: the open is not a
+ * common one, and had no effect. */
 #define QUICK_NOT (LONG_MIN + 1)
 long resolve_fast_open(const struct call *c, int dirfd, const char *path, const struct opening *o);
 

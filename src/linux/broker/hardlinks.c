@@ -1,22 +1,21 @@
-/* Denied files by another of their names.
+/* Refuses files that have another hard link with a denied name.
  *
- * A pattern denies a name, and a file may have had a second one before the run (a hard
- * link).  Such a file says so: it has several names.  The first of them that is opened
- * begins one search of the granted trees, which notes every file with several names of
- * which a rule denies one; from then on a look into that table decides.  A run that opens
- * no such file pays for nothing, and a tree without denied links for one search.
+ * A pattern denies a name, and a file may have had a second hard link before the run.  Such a
+ * file has st_nlink > 1.  The first open of one starts a search of the granted trees, which
+ * records the inode of every denied name with st_nlink > 1; from then on a lookup in that
+ * table decides.  A run that opens no such file pays nothing, and other runs one search.
  *
- * The search runs beside the command, which is not to profit from it:
- *  - it is a process of its own (K5), and who asks meanwhile waits in a helper;
- *  - what the command moves meanwhile may pass it by, and is searched again at its new
- *    place;
- *  - a directory that the command may have closed, nesting without an end, too many
- *    entries, too much time, an end by a signal: the search has failed.
+ * The search runs while the command runs, which must not be able to exploit that:
+ *  - it is a process of its own (K5), and an open during the search waits in a helper;
+ *  - the search may miss a directory that the command renames, so it searches that again at
+ *    its new path;
+ *  - the search fails at a directory that the command may have made unreadable, at too deep
+ *    nesting, at too many entries, at its deadline, and if it is killed.
  *
  * Should:   refuse a file that has a denied name within the granted trees.
- * Must not: follow a link, look outside the granted trees, or hold up pid 1.
- * Fails:    closed: after a search that failed every file with several names is refused,
- *           because which of them is a denied one is not known; the result says why. */
+ * Must not: follow a symlink, look outside the granted trees, or block pid 1.
+ * Fails:    closed: after a failed search every file with several hard links is refused,
+ *           because it is not known which has a denied name; the result reports that. */
 #include "linux/broker/hardlinks.h"
 
 #include "base/auto.h"
@@ -37,18 +36,18 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Six times the largest tree that is measured. */
+/* Six times the largest tree that was measured. */
 #define ENTRIES_MAX 2000000U
 
-/* A tree that lies on a slow disk and was not read before.  Nobody waits for it but who
- * opens a file with several names. */
+/* Enough for a slow disk with a cold cache.  Only opens of files with several hard links wait
+ * for it. */
 #define SEARCH_MS 30000
 
-/* A power of two, a quarter of it kept free.  Pages that are not used are not there. */
+/* A power of two, a quarter of it kept free.  Unused pages take no memory (MAP_NORESERVE). */
 #define SLOTS (1U << 20)
 #define SLOTS_USED (SLOTS / 4 * 3)
 
-/* Directories that were moved and not yet searched again. */
+/* Directories that were renamed and not yet searched again. */
 #define MOVED_MAX 256
 
 #define DELETED " (deleted)"
@@ -62,11 +61,11 @@ struct slot {
 /* Shared by pid 1, the search and the helpers. */
 struct links {
 	_Atomic uint32_t state;
-	_Atomic uint32_t moving;          /* a directory is on its way just now */
-	_Atomic uint32_t moved, followed; /* how many paths were told, and searched again */
+	_Atomic uint32_t moving;          /* a rename of a directory is in progress */
+	_Atomic uint32_t moved, followed; /* paths added to `paths`, and searched again */
 	int64_t deadline;                 /* ms on the monotonic clock */
 	uint32_t used;
-	struct tree tree; /* where the search is */
+	struct tree tree; /* the search's position */
 	char paths[MOVED_MAX][PATH_MAX];
 	char space[TREE_DEPTH][TREE_SPACE];
 	struct slot slots[SLOTS];
@@ -74,7 +73,7 @@ struct links {
 
 /* ---- the table ---- */
 
-/* The slot of this file, or the free one where it belongs; the table is never full. */
+/* The slot of this file, or the free one where it would be; the table is never full. */
 static struct slot *slot_of(struct links *l, uint64_t dev, uint64_t ino) {
 	uint64_t hash = (ino ^ (dev << 32)) * 0x9e3779b97f4a7c15U;
 
@@ -86,7 +85,7 @@ static struct slot *slot_of(struct links *l, uint64_t dev, uint64_t ino) {
 	}
 }
 
-static int note(struct links *l, const struct stat *st) {
+static int record_inode(struct links *l, const struct stat *st) {
 	struct slot *slot = slot_of(l, st->st_dev, st->st_ino);
 
 	if (slot->ino != 0) {
@@ -102,14 +101,15 @@ static int note(struct links *l, const struct stat *st) {
 
 /* ---- the search ---- */
 
-/* What others have closed the command cannot have closed, nor what a mask covers: what is
- * in there is left out.  Its own it opens again when we have passed. */
-static enum tree_step leave_out(struct tree *t, int dir, const char *name) {
+/* A directory that cannot be opened.  If a mask covers it or another user owns it, the command
+ * cannot have made it unreadable, and it is skipped.  The command could chmod its own directory
+ * back after the search has passed, so the search fails there. */
+static enum tree_step unreadable(struct tree *t, int dir, const char *name) {
 	int error = errno;
 	struct stat st;
 
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
-		return TREE_ON; /* gone, or replaced by what is no directory */
+		return TREE_ON; /* removed, or replaced by a file */
 	}
 	if (error != EACCES) {
 		return TREE_END;
@@ -121,12 +121,12 @@ static enum tree_step leave_out(struct tree *t, int dir, const char *name) {
 	return hidden || others ? TREE_ON : TREE_END;
 }
 
-static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
+static enum tree_step visit(struct tree *t, int dir, const char *name, bool is_directory) {
 	struct stat st;
 
 	if (is_directory) {
 		bool none = path_within(t->path, "/proc") || path_within(t->path, "/sys");
-		return none ? TREE_PAST : TREE_ON; /* there are no hard links in those */
+		return none ? TREE_PAST : TREE_ON; /* procfs and sysfs have no hard links */
 	}
 	if (!rules_deny(&t->b->plan->rules, t->path)) {
 		return TREE_ON;
@@ -135,11 +135,11 @@ static enum tree_step see(struct tree *t, int dir, const char *name, bool is_dir
 		return errno == ENOENT ? TREE_ON : TREE_END;
 	}
 	bool concerns = S_ISREG(st.st_mode) && st.st_nlink > 1;
-	return concerns && note(t->b->links, &st) != 0 ? TREE_END : TREE_ON;
+	return concerns && record_inode(t->b->links, &st) != 0 ? TREE_END : TREE_ON;
 }
 
-/* A tree within another one is searched with that. */
-static bool is_searched(const struct rules *rules, size_t which) {
+/* The tree is within another granted tree, and is searched with that. */
+static bool is_nested(const struct rules *rules, size_t which) {
 	const char *path = rules->anchors[which].path;
 
 	for (size_t i = 0; i < rules->nanchors; i++) {
@@ -163,15 +163,15 @@ static int search_all(struct broker *b) {
 	const struct rules *rules = &b->plan->rules;
 
 	for (size_t i = 0; i < rules->nanchors; i++) {
-		if (!is_searched(rules, i) && search_from(b, rules->anchors[i].path) != 0) {
+		if (!is_nested(rules, i) && search_from(b, rules->anchors[i].path) != 0) {
 			return -1;
 		}
 	}
 	return 0;
 }
 
-/* Until nothing is on its way and nothing is left.  The first is asked first: a move is
- * told before it counts as over. */
+/* Until no rename is in progress and no path is left.  `moving` is read first: a rename adds its
+ * paths before it clears `moving`. */
 static int search_moved(struct broker *b) {
 	struct links *l = b->links;
 
@@ -193,7 +193,7 @@ static int search_moved(struct broker *b) {
 static void end_search(struct links *l, uint32_t state) {
 	uint32_t searching = SEARCHING;
 
-	/* A helper may have given it up already. */
+	/* A helper may have set FAILED at the deadline already. */
 	(void)atomic_compare_exchange_strong(&l->state, &searching, state);
 	(void)syscall(SYS_futex, &l->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -214,8 +214,8 @@ static int begin_search(struct broker *b) {
 	b->links = place;
 	b->links->deadline = clock_ms() + SEARCH_MS;
 	b->links->tree = (struct tree){.b = b,
-				       .see = see,
-				       .closed = leave_out,
+				       .visit = visit,
+				       .unreadable = unreadable,
 				       .space = b->links->space,
 				       .entries_max = ENTRIES_MAX,
 				       .deadline = b->links->deadline};
@@ -227,11 +227,12 @@ static int begin_search(struct broker *b) {
 	return r;
 }
 
-/* ---- what is asked ---- */
+/* ---- checks ---- */
 
-/* Where a name of such a file can lie: in a granted tree, and without namespaces wherever
- * it can be moved to.  The system has many such files, and none of them is denied. */
-static bool is_ground(const struct plan *plan, const char *path) {
+/* Whether the path can be a hard link of a denied file: in a granted tree, and without namespaces
+ * in every directory that is writable.  System directories have many hard links, none of them
+ * denied. */
+static bool can_be_link_of_denied(const struct plan *plan, const char *path) {
 	for (size_t i = 0; i < plan->rules.nanchors; i++) {
 		if (path_within(path, plan->rules.anchors[i].path)) {
 			return true;
@@ -242,8 +243,8 @@ static bool is_ground(const struct plan *plan, const char *path) {
 	return sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE;
 }
 
-/* By a table that is whole. */
-static int answer(const struct call *c, const struct stat *st, const char *path) {
+/* After the search: looks the file up in the table. */
+static int decide(const struct call *c, const struct stat *st, const char *path) {
 	struct links *l = c->b->links;
 	bool complete = atomic_load(&l->state) == COMPLETE;
 
@@ -258,11 +259,11 @@ int hardlinks_judge_removed(const struct call *c, const struct resolved *p) {
 	size_t len = strlen(p->real), tail = strlen(DELETED);
 	struct stat ours, there;
 
-	if (!c->b->asks_links || p->nlink == 0 || !S_ISREG(p->mode) || len <= tail ||
-	    !streq(p->real + len - tail, DELETED) || !is_ground(c->b->plan, p->real)) {
+	if (!c->b->checks_links || p->nlink == 0 || !S_ISREG(p->mode) || len <= tail ||
+	    !streq(p->real + len - tail, DELETED) || !can_be_link_of_denied(c->b->plan, p->real)) {
 		return 0;
 	}
-	/* A file may also be called that. */
+	/* A file's name may end like that, too. */
 	bool named = fstat(p->fd, &ours) == 0 &&
 		     syscall(SYS_newfstatat, AT_FDCWD, p->real, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		     ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
@@ -273,13 +274,13 @@ int hardlinks_judge(const struct call *c, const struct resolved *p) {
 	struct broker *b = c->b;
 	struct stat st;
 
-	if (!b->asks_links || !S_ISREG(p->mode)) {
+	if (!b->checks_links || !S_ISREG(p->mode)) {
 		return 0;
 	}
 	if (p->nlink <= 1) {
 		return hardlinks_judge_removed(c, p);
 	}
-	if (!is_ground(b->plan, p->real)) {
+	if (!can_be_link_of_denied(b->plan, p->real)) {
 		return 0;
 	}
 	if (b->links == NULL) {
@@ -289,13 +290,13 @@ int hardlinks_judge(const struct call *c, const struct resolved *p) {
 	if (atomic_load(&b->links->state) == SEARCHING) {
 		return LINKS_LATER;
 	}
-	return fstat(p->fd, &st) != 0 ? -errno : answer(c, &st, p->real);
+	return fstat(p->fd, &st) != 0 ? -errno : decide(c, &st, p->real);
 }
 
-/* With --cow such a change copies the file, and the copy has one name: nobody could tell any
- * more that it was a denied one. */
+/* With --cow such a change makes overlayfs copy the file up, and the copy has one hard link: it
+ * would no longer be recognized as a denied file. */
 int hardlinks_judge_copied(const struct call *c, const struct resolved *p) {
-	if (c->b->plan->cow_dir == NULL || !c->b->asks_links) {
+	if (c->b->plan->cow_dir == NULL || !c->b->checks_links) {
 		return 0;
 	}
 	struct resolved file = *p;
@@ -321,18 +322,18 @@ int hardlinks_wait(const struct call *c, int fd) {
 		int64_t left = l->deadline - clock_ms();
 		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
 		if (left <= 0) {
-			end_search(l, FAILED); /* it was killed, or something holds it up */
+			end_search(l, FAILED); /* the search was killed, or hangs */
 			break;
 		}
-		/* However it ends: the loop looks again. */
+		/* Whatever it returns, the loop checks again. */
 		(void)syscall(SYS_futex, &l->state, FUTEX_WAIT, SEARCHING, &wait, NULL, 0);
 	}
 	ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, name.s, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	return fstat(fd, &st) != 0 ? -errno : answer(c, &st, path);
+	return fstat(fd, &st) != 0 ? -errno : decide(c, &st, path);
 }
 
-/* ---- what moves ---- */
+/* ---- renames during the search ---- */
 
 static bool is_directory(const struct resolved *p) {
 	struct stat st;
@@ -350,9 +351,9 @@ bool hardlinks_moving(struct broker *b, const struct resolved *from, const struc
 	return true;
 }
 
-/* It waits to be searched already.  The one that is being searched does not count: the
- * move may have come too late for it. */
-static bool is_told(const struct links *l, uint32_t at, const char *path) {
+/* The path is queued already.  The one that is being searched does not count: the search may
+ * have passed the renamed directory. */
+static bool is_queued(const struct links *l, uint32_t at, const char *path) {
 	for (uint32_t i = atomic_load(&l->followed) + 1; (int32_t)(at - i) > 0; i++) {
 		if (streq(l->paths[i % MOVED_MAX], path)) {
 			return true;
@@ -361,11 +362,11 @@ static bool is_told(const struct links *l, uint32_t at, const char *path) {
 	return false;
 }
 
-static void tell_moved(struct links *l, const char *path) {
+static void queue_moved(struct links *l, const char *path) {
 	uint32_t at = atomic_load(&l->moved);
 	size_t len = strlen(path);
 
-	if (is_told(l, at, path)) {
+	if (is_queued(l, at, path)) {
 		return;
 	}
 	if (at - atomic_load(&l->followed) >= MOVED_MAX || len >= sizeof l->paths[0]) {
@@ -379,7 +380,7 @@ static void tell_moved(struct links *l, const char *path) {
 void hardlinks_moved(struct broker *b, const struct resolved *from, const struct resolved *to) {
 	struct links *l = b->links;
 
-	tell_moved(l, to->real);
-	tell_moved(l, from->real); /* when they were exchanged; else there is nothing */
+	queue_moved(l, to->real);
+	queue_moved(l, from->real); /* RENAME_EXCHANGE; otherwise the path is empty */
 	atomic_store(&l->moving, 0);
 }

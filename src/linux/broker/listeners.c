@@ -1,13 +1,13 @@
-/* Which listening sockets of the host's loopback were made in this run.
+/* Finds out whether the listeners of a port on the host's loopback belong to this run.
  *
- * Without a network namespace the run shares the loopback with the whole host.
- * The kernel says which sockets listen at a port (sock_diag), by cookies, which it never
- * gives twice; the broker knows those of its own.  A kernel without sock_diag has the tables
- * of /proc/net, and there inodes, whose 32 bits begin again after four thousand million
- * sockets.
+ * Without a network namespace the run shares the loopback with the whole host.  sock_diag
+ * lists the sockets that listen on a port, with their cookies, which the kernel never reuses;
+ * the broker has recorded the cookies of the run's listeners.  On a kernel without sock_diag
+ * it reads /proc/net/tcp, which has inode numbers; these are 32 bits wide and wrap around
+ * after 2^32 sockets.
  *
- * Should:   say "ours" only when everybody who could get the connection is ours.
- * Must not: trust a port number: with SO_REUSEPORT two can listen at one.
+ * Should:   return PORT_OURS only when every socket that could get the connection is ours.
+ * Must not: trust a port number: with SO_REUSEPORT two sockets can listen on one.
  * Fails:    closed: where neither can be read there is no listener of ours. */
 #include "linux/broker/sockets.h"
 
@@ -24,13 +24,13 @@
 #define STATE_LISTEN 0x0a
 #define LINE_MAX_ 256 /* a row has at most 200 characters */
 
-/* What the rows of both tables say about one address and port. */
+/* Listeners for one address and port. */
 struct count {
-	unsigned ours, foreign;               /* at the address itself */
-	unsigned mapped_ours, mapped_foreign; /* at ::ffff:127.0.0.1, for those who asked for ::1 */
+	unsigned ours, foreign;               /* on the address itself */
+	unsigned mapped_ours, mapped_foreign; /* on ::ffff:127.0.0.1, if the address is ::1 */
 };
 
-/* Where a connection would go. */
+/* The destination of a connection. */
 struct wanted {
 	struct in6_addr at;
 	uint16_t port;
@@ -51,7 +51,7 @@ struct row {
 	struct in6_addr at;
 	uint16_t port;
 	unsigned state;
-	uint64_t cookie; /* 0: of a table without */
+	uint64_t cookie; /* 0: from /proc/net, which has none */
 	uint64_t inode;
 };
 
@@ -82,7 +82,7 @@ static uint64_t number(const char *s, unsigned base, const char **end) {
 	return n;
 }
 
-/* "0100007F" or four such words, each as the machine holds it. */
+/* "0100007F" or four such words, each in host byte order. */
 static const char *read_address(const char *s, struct in6_addr *ret) {
 	uint32_t words[4];
 	size_t n = 0;
@@ -151,7 +151,7 @@ static bool same(const struct in6_addr *a, const struct in6_addr *b) {
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Would this listener get a connection to that address?  "::" may take IPv4 as well. */
+/* Whether this listener could accept a connection to that address.  "::" may accept IPv4, too. */
 static bool listens_for(const struct row *r, const struct in6_addr *to) {
 	bool is4 = memcmp(to, &mapped_any, 12) == 0;
 
@@ -177,7 +177,7 @@ struct reader {
 	size_t at, len;
 };
 
-/* A line without its end; false at the end of the file. */
+/* Reads a line without its newline; false at end-of-file. */
 static bool read_line(struct reader *in, char *line) {
 	size_t n = 0;
 
@@ -210,9 +210,9 @@ static void count_table(const struct broker *b, const char *table, const struct 
 
 	in.fd = fd;
 	if (fd < 0 || !read_line(&in, line)) {
-		return; /* the first line has the names of the fields */
+		return; /* the first line is the header */
 	}
-	/* Those that listen stand before all others. */
+	/* The kernel lists listening sockets before all others. */
 	while (read_line(&in, line) && read_row(line, &r) && r.state == STATE_LISTEN) {
 		if (r.port == to->port) {
 			count_row(b, &r, &to->at, n);
@@ -222,13 +222,13 @@ static void count_table(const struct broker *b, const char *table, const struct 
 
 /* ---- sock_diag ---- */
 
-struct question {
+struct diag_request {
 	struct nlmsghdr head;
 	struct inet_diag_req_v2 body;
 };
 
-static int ask_listeners(int fd, int family, uint16_t port) {
-	const struct question q = {
+static int request_listeners(int fd, int family, uint16_t port) {
+	const struct diag_request q = {
 		.head = {.nlmsg_len = sizeof q,
 			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
@@ -258,7 +258,7 @@ static struct row row_of(const struct inet_diag_msg *m) {
 	return r;
 }
 
-/* 1: that was the last; 0: there is more; -1: the kernel has no answer. */
+/* 1: NLMSG_DONE; 0: more messages follow; -1: an error. */
 static int count_answers(const struct broker *b, const char *buf, size_t len,
 			 const struct wanted *to, struct count *n) {
 	struct nlmsghdr head;
@@ -287,7 +287,7 @@ static int count_listeners(const struct broker *b, int family, const struct want
 			   struct count *n) {
 	char buf[8192];
 	auto_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	int done = ask_listeners(fd, family, to->port);
+	int done = request_listeners(fd, family, to->port);
 
 	while (done == 0) {
 		ssize_t got = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
@@ -296,9 +296,9 @@ static int count_listeners(const struct broker *b, int family, const struct want
 	return done > 0 ? 0 : -1;
 }
 
-/* ---- the answer ---- */
+/* ---- the owner ---- */
 
-/* A plain IPv4 listener is not reached by ::1: those are counted apart. */
+/* AF_INET listeners, which ::1 does not reach, are also counted in *ret_plain4. */
 static void count_all(const struct broker *b, const struct wanted *to, struct count *n,
 		      unsigned *ret_plain4) {
 	*ret_plain4 = 0;
@@ -331,5 +331,5 @@ enum listener_owner listener_owner(const struct broker *b, const struct in6_addr
 	if (is6 && n.mapped_ours > plain4) {
 		return n.mapped_foreign > 0 ? PORT_FOREIGN : PORT_OURS_MAPPED;
 	}
-	return PORT_NOBODY;
+	return PORT_UNUSED;
 }

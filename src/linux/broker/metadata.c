@@ -1,11 +1,11 @@
-/* Marks on files: mode, owner, times, attributes.
+/* Serves system calls that change a file's mode, owner, timestamps and extended attributes.
  *
- * Landlock has no right for any of them, and a descriptor that was opened for
- * reading is enough to set them.
+ * Landlock has no access right for any of them, and a descriptor that was opened for reading
+ * is enough to change them.
  *
- * Should:   find the file once, judge it, and set the mark on its descriptor (K3).
- * Must not: set a set-user-id bit, which the filter refuses already, or a set-group-id bit
- *           of what is no directory, which the filter cannot know.
+ * Should:   resolve the file once, check it, and make the change on its descriptor (K3).
+ * Must not: set a set-user-id bit, which the filter refuses already, or a set-group-id bit on
+ *           a file that is not a directory, which the filter cannot check.
  * Fails:    closed. */
 #include "linux/broker/verdict.h"
 
@@ -27,16 +27,16 @@
 #define SET_GROUP_ID 02000
 #define USEC_PER_SEC 1000000
 
-static long result(long r) {
+static long or_errno(long r) {
 	return r < 0 ? -errno : 0;
 }
 
 /* ---- which file ---- */
 
-/* A path with the flags of the "at" calls; LINKS_LATER when another name of the file may be a
- * denied one. */
-static int marked_at(const struct call *c, int dirfd, uint64_t address, int flags,
-		     struct resolved *p) {
+/* Resolves and checks a path with the flags of the "at" calls: 0, -errno, or LINKS_LATER when
+ * another hard link of the file may be denied. */
+static int check_path(const struct call *c, int dirfd, uint64_t address, int flags,
+		      struct resolved *p) {
 	char path[PATH_MAX];
 
 	p->fd = -1;
@@ -59,45 +59,45 @@ static int marked_at(const struct call *c, int dirfd, uint64_t address, int flag
 	return r != 0 ? r : hardlinks_judge(c, p);
 }
 
-static int marked_fd(const struct call *c, int fd, struct resolved *p) {
+static int check_fd(const struct call *c, int fd, struct resolved *p) {
 	int r = fd < 0 ? -EBADF : resolve_fd(c, fd, p);
 
 	if (fd < 0) {
-		p->fd = -1; /* AT_FDCWD is no descriptor here */
+		p->fd = -1; /* AT_FDCWD is not a descriptor here */
 	}
 	if (r == 0) {
 		r = verdict_change(c, p);
 	}
-	/* It may stand for the file alone (O_PATH): then no open has judged it. */
+	/* An O_PATH descriptor was opened without a check. */
 	return r != 0 ? r : hardlinks_judge(c, p);
 }
 
-/* ---- the mark ---- */
+/* ---- making the change ---- */
 
 typedef long change(const struct call *c, const struct resolved *p, const void *arg);
 
-struct marking {
+struct pending_change {
 	const struct resolved *p;
 	change *set;
 	const void *arg;
 };
 
 static long set_when_known(const struct call *c, int fd, const void *arg) {
-	const struct marking *m = arg;
+	const struct pending_change *m = arg;
 	long r = hardlinks_wait(c, fd);
 
 	return r != 0 ? r : m->set(c, m->p, m->arg);
 }
 
-/* judged: what marked_at() or marked_fd() said. */
-static long mark(const struct call *c, const struct resolved *p, int judged, change *set,
-		 const void *arg) {
-	const struct marking m = {.p = p, .set = set, .arg = arg};
+/* checked: the result of check_path() or check_fd(). */
+static long apply(const struct call *c, const struct resolved *p, int checked, change *set,
+		  const void *arg) {
+	const struct pending_change m = {.p = p, .set = set, .arg = arg};
 
-	if (judged == LINKS_LATER) {
+	if (checked == LINKS_LATER) {
 		return helper_run(c, p->fd, -1, set_when_known, &m);
 	}
-	return judged != 0 ? judged : set(c, p, arg);
+	return checked != 0 ? checked : set(c, p, arg);
 }
 
 /* ---- mode ---- */
@@ -109,7 +109,7 @@ static long set_mode(const struct call *c, const struct resolved *p, const void 
 	if ((mode & SET_USER_ID) != 0 || ((mode & SET_GROUP_ID) != 0 && !S_ISDIR(p->mode))) {
 		return -EPERM;
 	}
-	long r = result(syscall(SYS_fchmodat, AT_FDCWD, path.s, mode));
+	long r = or_errno(syscall(SYS_fchmodat, AT_FDCWD, path.s, mode));
 	mode_t added = mode & ~p->mode;
 	if (r == 0 && added != 0 && S_ISREG(p->mode)) {
 		created_mode(c, p, added);
@@ -119,9 +119,9 @@ static long set_mode(const struct call *c, const struct resolved *p, const void 
 
 static long mode_at(const struct call *c, int dirfd, uint64_t path, mode_t mode, int flags) {
 	auto_place p;
-	int r = marked_at(c, dirfd, path, flags, &p);
+	int r = check_path(c, dirfd, path, flags, &p);
 
-	return mark(c, &p, r, set_mode, &mode);
+	return apply(c, &p, r, set_mode, &mode);
 }
 
 long serve_chmod(struct call *c) {
@@ -131,9 +131,9 @@ long serve_chmod(struct call *c) {
 long serve_fchmod(struct call *c) {
 	auto_place p;
 	mode_t mode = (mode_t)c->args[1];
-	int r = marked_fd(c, call_int(c, 0), &p);
+	int r = check_fd(c, call_int(c, 0), &p);
 
-	return mark(c, &p, r, set_mode, &mode);
+	return apply(c, &p, r, set_mode, &mode);
 }
 
 long serve_fchmodat(struct call *c) {
@@ -146,20 +146,20 @@ long serve_fchmodat2(struct call *c) {
 
 /* ---- owner ---- */
 
-/* arg: the two words. */
+/* arg: uid and gid. */
 static long set_owner(const struct call *c, const struct resolved *p, const void *arg) {
 	const uint64_t *ids = arg;
 	(void)c;
 
-	return result(
+	return or_errno(
 		syscall(SYS_fchownat, p->fd, "", (uid_t)ids[0], (gid_t)ids[1], AT_EMPTY_PATH));
 }
 
 static long owner_at(const struct call *c, int dirfd, int path, int flags) {
 	auto_place p;
-	int r = marked_at(c, dirfd, c->args[path], flags, &p);
+	int r = check_path(c, dirfd, c->args[path], flags, &p);
 
-	return mark(c, &p, r, set_owner, &c->args[path + 1]);
+	return apply(c, &p, r, set_owner, &c->args[path + 1]);
 }
 
 long serve_chown(struct call *c) {
@@ -176,14 +176,14 @@ long serve_fchownat(struct call *c) {
 
 long serve_fchown(struct call *c) {
 	auto_place p;
-	int r = marked_fd(c, call_int(c, 0), &p);
+	int r = check_fd(c, call_int(c, 0), &p);
 
-	return mark(c, &p, r, set_owner, &c->args[1]);
+	return apply(c, &p, r, set_owner, &c->args[1]);
 }
 
 /* ---- times ---- */
 
-/* The two times, however they were given. */
+/* atime and mtime, from any of the four calls. */
 struct times {
 	bool now; /* a null pointer */
 	struct timespec at[2];
@@ -193,7 +193,7 @@ static long set_times(const struct call *c, const struct resolved *p, const void
 	const struct times *t = arg;
 	(void)c;
 
-	return result(syscall(SYS_utimensat, p->fd, "", t->now ? NULL : t->at, AT_EMPTY_PATH));
+	return or_errno(syscall(SYS_utimensat, p->fd, "", t->now ? NULL : t->at, AT_EMPTY_PATH));
 }
 
 static int read_seconds(const struct call *c, uint64_t address, struct times *t) {
@@ -231,17 +231,18 @@ static int read_nanoseconds(const struct call *c, uint64_t address, struct times
 }
 
 /* A null path means the descriptor itself. */
-static int timed_at(const struct call *c, int flags, struct resolved *p) {
+static int check_timed(const struct call *c, int flags, struct resolved *p) {
 	if (c->args[1] == 0) {
 		return flags != 0 && flags != AT_EMPTY_PATH ? (p->fd = -1, -EINVAL)
-							    : marked_fd(c, call_int(c, 0), p);
+							    : check_fd(c, call_int(c, 0), p);
 	}
-	return marked_at(c, call_int(c, 0), c->args[1], flags, p);
+	return check_path(c, call_int(c, 0), c->args[1], flags, p);
 }
 
 typedef int read_times(const struct call *c, uint64_t address, struct times *t);
 
-/* The times stand behind the file, which is a path, or a directory and a path. */
+/* file_words: how many arguments name the file (a path, or a directory and a path); the times
+ * follow them. */
 static long times_at(const struct call *c, int file_words, int flags, read_times *read) {
 	struct times t;
 	auto_place p;
@@ -249,10 +250,10 @@ static long times_at(const struct call *c, int file_words, int flags, read_times
 	p.fd = -1;
 	int r = read(c, c->args[file_words], &t);
 	if (r == 0) {
-		r = file_words == 1 ? marked_at(c, AT_FDCWD, c->args[0], flags, &p)
-				    : timed_at(c, flags, &p);
+		r = file_words == 1 ? check_path(c, AT_FDCWD, c->args[0], flags, &p)
+				    : check_timed(c, flags, &p);
 	}
-	return mark(c, &p, r, set_times, &t);
+	return apply(c, &p, r, set_times, &t);
 }
 
 long serve_utime(struct call *c) {
@@ -279,7 +280,7 @@ static int read_name(const struct call *c, uint64_t address, char *name) {
 	return r == -ENAMETOOLONG || (r == 0 && name[0] == '\0') ? -ERANGE : r;
 }
 
-/* (file, name, value, size, flags), the file being judged. */
+/* Arguments: (file, name, value, size, flags); the file was checked. */
 static long set_attribute(const struct call *c, const struct resolved *p, const void *arg) {
 	static char value[XATTR_SIZE_MAX]; /* the guard has one thread */
 	char name[XATTR_NAME_MAX + 1];
@@ -297,9 +298,9 @@ static long set_attribute(const struct call *c, const struct resolved *p, const 
 	if (r != 0) {
 		return r;
 	}
-	long set = result(syscall(SYS_setxattr, path.s, name, value, size, call_int(c, 4)));
+	long set = or_errno(syscall(SYS_setxattr, path.s, name, value, size, call_int(c, 4)));
 	struct stat st;
-	/* An access list is a mode as well. */
+	/* A POSIX ACL changes the mode as well. */
 	if (set == 0 && S_ISREG(p->mode) && fstat(p->fd, &st) == 0 &&
 	    (st.st_mode & ~p->mode) != 0) {
 		created_mode(c, p, st.st_mode & ~p->mode);
@@ -314,21 +315,21 @@ static long remove_attribute(const struct call *c, const struct resolved *p, con
 
 	int r = read_name(c, c->args[1], name);
 
-	return r != 0 ? r : result(syscall(SYS_removexattr, path.s, name));
+	return r != 0 ? r : or_errno(syscall(SYS_removexattr, path.s, name));
 }
 
 static long attribute_at(const struct call *c, int flags, change *set) {
 	auto_place p;
-	int r = marked_at(c, AT_FDCWD, c->args[0], flags, &p);
+	int r = check_path(c, AT_FDCWD, c->args[0], flags, &p);
 
-	return mark(c, &p, r, set, NULL);
+	return apply(c, &p, r, set, NULL);
 }
 
 static long attribute_of(const struct call *c, change *set) {
 	auto_place p;
-	int r = marked_fd(c, call_int(c, 0), &p);
+	int r = check_fd(c, call_int(c, 0), &p);
 
-	return mark(c, &p, r, set, NULL);
+	return apply(c, &p, r, set, NULL);
 }
 
 long serve_setxattr(struct call *c) {

@@ -1,11 +1,12 @@
-/* What is read of a file without opening it: its attributes, and the words of a link.
+/* Serves getxattr, listxattr and readlink, which read from a file without opening it.
  *
- * Landlock has no right for either, and no mount covers a name that a pattern denies.
+ * Landlock has no access right for them, and no mount covers a name that a pattern denies.
  *
- * Should:   find the file once, judge it as an open for reading is judged, and ask its
+ * Should:   resolve the file once, check it like an open for reading, and make the call on its
  *           descriptor (K3).
- * Must not: tell of /proc/self what is true of the guard (K4).
- * Fails:    closed: what is not shown has no attributes, and its words are refused. */
+ * Must not: return the guard's own values for /proc/self (K4).
+ * Fails:    closed: a file that the plan does not show has no attributes (EOPNOTSUPP), and
+ *           readlink gets EACCES. */
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
@@ -22,8 +23,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Into the caller's memory; what was asked for is there, or the call fails. */
-static long hand_over(const struct call *c, uint64_t address, const char *data, size_t len) {
+/* Writes the data to the caller's memory; returns its length or -errno. */
+static long write_out(const struct call *c, uint64_t address, const char *data, size_t len) {
 	int r = len == 0 ? 0 : caller_write(c, address, data, len);
 
 	return r != 0 ? r : (long)len;
@@ -31,15 +32,15 @@ static long hand_over(const struct call *c, uint64_t address, const char *data, 
 
 /* ---- extended attributes ---- */
 
-struct question {
-	char name[XATTR_NAME_MAX + 1]; /* empty: all names are asked for */
+struct xattr_request {
+	char name[XATTR_NAME_MAX + 1]; /* empty: listxattr */
 	uint64_t address;
-	uint64_t size; /* 0: the length alone */
+	uint64_t size; /* 0: return only the length */
 };
 
-static long tell_attribute(const struct call *c, int fd, const void *arg) {
+static long read_attribute(const struct call *c, int fd, const void *arg) {
 	static char value[XATTR_SIZE_MAX]; /* the guard has one thread */
-	const struct question *q = arg;
+	const struct xattr_request *q = arg;
 	struct text path = caller_fd_path(fd);
 	size_t size = q->size < sizeof value ? (size_t)q->size : sizeof value;
 
@@ -48,27 +49,27 @@ static long tell_attribute(const struct call *c, int fd, const void *arg) {
 	if (n < 0) {
 		return -errno;
 	}
-	return size == 0 ? n : hand_over(c, q->address, value, (size_t)n);
+	return size == 0 ? n : write_out(c, q->address, value, (size_t)n);
 }
 
-/* As of a file system without attributes: who lists a directory asks about every name in it,
- * and takes any other error for a fault. */
+/* Like a file system without attributes: ls(1) reads the attributes of every name in a directory,
+ * and reports any other error. */
 static long none_if_refused(long r) {
 	return r == -EACCES ? -EOPNOTSUPP : r;
 }
 
-static long tell_when_known(const struct call *c, int fd, const void *arg) {
+static long read_when_known(const struct call *c, int fd, const void *arg) {
 	long r = hardlinks_wait(c, fd);
 
-	return r != 0 ? none_if_refused(r) : tell_attribute(c, fd, arg);
+	return r != 0 ? none_if_refused(r) : read_attribute(c, fd, arg);
 }
 
-static long attributes_at(struct call *c, bool follow, const struct question *q) {
+static long attributes_at(struct call *c, bool follow, const struct xattr_request *q) {
 	char path[PATH_MAX];
 	auto_place p;
 
 	p.fd = -1;
-	c->as_written = true; /* as stat(2), which is not asked about */
+	c->as_written = true; /* like stat(2), which the filter does not send to the broker */
 	int r = caller_string(c, c->args[0], path, sizeof path);
 	if (r == 0) {
 		r = resolve_file(c, AT_FDCWD, path, follow, &p);
@@ -79,14 +80,14 @@ static long attributes_at(struct call *c, bool follow, const struct question *q)
 	r = verdict_tell(c, &p);
 	r = r != 0 ? r : hardlinks_judge(c, &p);
 	if (r == LINKS_LATER) {
-		return helper_run(c, p.fd, -1, tell_when_known, q);
+		return helper_run(c, p.fd, -1, read_when_known, q);
 	}
-	return r != 0 ? none_if_refused(r) : tell_attribute(c, p.fd, q);
+	return r != 0 ? none_if_refused(r) : read_attribute(c, p.fd, q);
 }
 
 /* (file, name, value, size) */
 static long one_attribute(struct call *c, bool follow) {
-	struct question q = {.address = c->args[2], .size = c->args[3]};
+	struct xattr_request q = {.address = c->args[2], .size = c->args[3]};
 	int r = caller_string(c, c->args[1], q.name, sizeof q.name);
 
 	if (r == -ENAMETOOLONG || (r == 0 && q.name[0] == '\0')) {
@@ -97,7 +98,7 @@ static long one_attribute(struct call *c, bool follow) {
 
 /* (file, list, size) */
 static long all_attributes(struct call *c, bool follow) {
-	const struct question q = {.address = c->args[1], .size = c->args[2]};
+	const struct xattr_request q = {.address = c->args[1], .size = c->args[2]};
 
 	return attributes_at(c, follow, &q);
 }
@@ -118,57 +119,58 @@ long serve_llistxattr(struct call *c) {
 	return all_attributes(c, false);
 }
 
-/* ---- the words of a link ---- */
+/* ---- readlink ---- */
 
-static bool is_link(const struct call *c, const struct stat *st, const char *name) {
+static bool is_proc_entry(const struct call *c, const struct stat *st, const char *name) {
 	struct stat there;
 
 	return syscall(SYS_newfstatat, c->b->proc, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       there.st_ino == st->st_ino;
 }
 
-/* /proc/self and /proc/thread-self say who looks: -EAGAIN for any other link. */
-static int words_of_self(const struct call *c, const struct resolved *p, struct text *words) {
+/* The targets of /proc/self and /proc/thread-self for the caller: -EAGAIN for other symlinks. */
+static int target_of_self(const struct call *c, const struct resolved *p, struct text *target) {
 	struct stat st;
 
 	if (fstat(p->fd, &st) != 0) {
 		return -errno;
 	}
-	bool thread = is_link(c, &st, "thread-self");
-	if (st.st_dev != c->b->proc_dev || !(thread || is_link(c, &st, "self"))) {
+	bool thread = is_proc_entry(c, &st, "thread-self");
+	if (st.st_dev != c->b->proc_dev || !(thread || is_proc_entry(c, &st, "self"))) {
 		return -EAGAIN;
 	}
 	long process = caller_status(c, c->tid, "Tgid:", 10);
 	if (process < 0) {
 		return (int)process;
 	}
-	caller_text_number(words, (uint64_t)process);
+	caller_text_number(target, (uint64_t)process);
 	if (thread) {
-		caller_text_add(words, "/task/");
-		caller_text_number(words, (uint64_t)c->tid);
+		caller_text_add(target, "/task/");
+		caller_text_number(target, (uint64_t)c->tid);
 	}
 	return 0;
 }
 
-static long tell_words(const struct call *c, const struct resolved *p, uint64_t address, int size) {
-	char words[PATH_MAX];
+static long read_target(const struct call *c, const struct resolved *p, uint64_t address,
+			int size) {
+	char target[PATH_MAX];
 	struct text self = {.len = 0};
-	size_t room = (size_t)size < sizeof words ? (size_t)size : sizeof words;
-	int r = resolved_in_proc(p->fd) ? words_of_self(c, p, &self) : -EAGAIN;
+	size_t room = (size_t)size < sizeof target ? (size_t)size : sizeof target;
+	int r = resolved_in_proc(p->fd) ? target_of_self(c, p, &self) : -EAGAIN;
 
 	if (r == 0) {
-		return hand_over(c, address, self.s, self.len < room ? self.len : room);
+		return write_out(c, address, self.s, self.len < room ? self.len : room);
 	}
 	if (r != -EAGAIN) {
 		return r;
 	}
-	ssize_t n = syscall(SYS_readlinkat, p->fd, "", words, room);
-	return n < 0 ? -errno : hand_over(c, address, words, (size_t)n);
+	ssize_t n = syscall(SYS_readlinkat, p->fd, "", target, room);
+	return n < 0 ? -errno : write_out(c, address, target, (size_t)n);
 }
 
-/* Links of the system's own frame, such as /dev/fd and /var/run: paths inside lead through
- * them, and they say the same on every host. */
-static bool is_of_frame(const struct resolved *p) {
+/* Symlinks directly in /, /dev and /var, such as /dev/fd and /var/run: paths in the sandbox go
+ * through them, and their targets are the same on every host. */
+static bool is_system_symlink(const struct resolved *p) {
 	static const char *const dirs[] = {"/", "/dev/", "/var/"};
 	const char *name = strrchr(p->real, '/');
 	size_t len = name == NULL ? 0 : (size_t)(name - p->real) + 1;
@@ -181,8 +183,8 @@ static bool is_of_frame(const struct resolved *p) {
 	return false;
 }
 
-/* A directory above something that is shown. */
-static bool holds_shown(const struct plan *plan, const char *dir) {
+/* The plan has a mount at or beneath this directory. */
+static bool has_mount_beneath(const struct plan *plan, const char *dir) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		if (path_within(plan->mounts[i].target, dir)) {
 			return true;
@@ -191,7 +193,8 @@ static bool holds_shown(const struct plan *plan, const char *dir) {
 	return false;
 }
 
-/* Its end is shown, and so are its words no secret: a home that is a link, a current version. */
+/* The plan shows the file that the symlink leads to, so its target is no secret: a home that is a
+ * symlink, a "current version". */
 static bool leads_in(const struct call *c, const struct resolved *p) {
 	char end[REAL_MAX];
 	auto_fd fd = sys_openat2(AT_FDCWD, p->real, O_PATH, RESOLVE_NO_MAGICLINKS);
@@ -200,46 +203,47 @@ static bool leads_in(const struct call *c, const struct resolved *p) {
 		return false;
 	}
 	enum visibility sight = plan_visibility(c->b->plan, end);
-	return sight == VISIBILITY_NONE ? holds_shown(c->b->plan, end) : sight != VISIBILITY_DENIED;
+	return sight == VISIBILITY_NONE ? has_mount_beneath(c->b->plan, end)
+					: sight != VISIBILITY_DENIED;
 }
 
-/* Not shown itself, but what is shown lies behind it.  With namespaces the plan makes such
- * links, or there are none. */
-static bool is_on_the_way(const struct call *c, const struct resolved *p) {
+/* A symlink that the plan does not show, on the path to a file that it shows.  With namespaces the
+ * plan creates such symlinks itself. */
+static bool leads_to_shown(const struct call *c, const struct resolved *p) {
 	const struct plan *plan = c->b->plan;
 
 	return plan_lacks_namespaces(plan) &&
 	       plan_mount_visibility(plan, p->real) == VISIBILITY_NONE &&
-	       (is_of_frame(p) || leads_in(c, p));
+	       (is_system_symlink(p) || leads_in(c, p));
 }
 
-/* (directory, path, words, size): `first` is the path's place among the arguments. */
-static long words_at(struct call *c, int dirfd, int first) {
+/* Arguments: ([directory,] path, buffer, size); `first` is the index of the path. */
+static long readlink_at(struct call *c, int dirfd, int first) {
 	char path[PATH_MAX];
 	int size = call_int(c, first + 2);
 	auto_place p;
 
 	p.fd = -1;
-	c->as_written = true; /* a path leads through /tmp as well */
+	c->as_written = true; /* realpath(3) walks through /tmp itself */
 	int r = size <= 0 ? -EINVAL : caller_string(c, c->args[first], path, sizeof path);
 	if (r != 0) {
 		return r;
 	}
-	bool own = path[0] == '\0' && first == 1; /* the link that a descriptor stands for */
+	bool own = path[0] == '\0' && first == 1; /* the descriptor is the symlink itself */
 	r = own ? resolve_fd(c, dirfd, &p) : resolve_file(c, dirfd, path, false, &p);
 	if (r == 0 && !S_ISLNK(p.mode)) {
 		r = own ? -ENOENT : -EINVAL;
 	}
-	if (r == 0 && !is_on_the_way(c, &p)) {
+	if (r == 0 && !leads_to_shown(c, &p)) {
 		r = verdict_tell(c, &p);
 	}
-	return r != 0 ? r : tell_words(c, &p, c->args[first + 1], size);
+	return r != 0 ? r : read_target(c, &p, c->args[first + 1], size);
 }
 
 long serve_readlink(struct call *c) {
-	return words_at(c, AT_FDCWD, 0);
+	return readlink_at(c, AT_FDCWD, 0);
 }
 
 long serve_readlinkat(struct call *c) {
-	return words_at(c, call_int(c, 0), 1);
+	return readlink_at(c, call_int(c, 0), 1);
 }

@@ -1,9 +1,11 @@
-/* Whether a signal is pending for a caller that waits in a notification, by /proc/PID/status.
+/* Finds out from /proc/PID/status whether a signal is pending for a caller that waits in a
+ * notification.
  *
- * Should:   tell a signal that the calling thread will take for certain from one that another
- * thread of its process may take. Must not: call a signal certain that another thread may take: the
- * caller would see errno 512. Fails:    open: a status that cannot be read is no signal, and the
- * call goes on waiting. */
+ * Should:   distinguish a signal that the calling thread will certainly take from one that
+ *           another thread of its process may take.
+ * Must not: return SIGNAL_SURE for a signal that another thread may take: the caller would see
+ *           errno 512.
+ * Fails:    open: a status that cannot be read means no signal, and the call continues to wait. */
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
@@ -15,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* More than /proc/PID/status has, but for a caller with hundreds of groups. */
+/* More than /proc/PID/status has, except for a caller with hundreds of groups. */
 #define STATUS_MAX 4096
 
-/* A set of signals in /proc/PID/status; none when it is not told. */
+/* A hexadecimal signal set in /proc/PID/status; 0 when the field is missing. */
 static uint64_t signal_set(const char *text, const char *field) {
 	static const char digits[] = "0123456789abcdef";
 	const char *at = strstr(text, field), *digit;
@@ -31,7 +33,7 @@ static uint64_t signal_set(const char *text, const char *field) {
 	return set;
 }
 
-/* /proc/PID/status as a whole: the sets stand behind the groups.  Empty when it is gone. */
+/* All of /proc/PID/status: the signal sets come after the groups.  Empty: the process is gone. */
 static void read_status(const struct call *c, pid_t pid, char *text, size_t cap) {
 	struct text path = {.len = 0};
 
@@ -46,19 +48,19 @@ static uint64_t signal_bit(int number) {
 	return (uint64_t)1 << (number - 1);
 }
 
-/* Those of a terminal and its jobs. */
+/* Signals of terminals and job control. */
 static uint64_t job_signals(void) {
 	return signal_bit(SIGHUP) | signal_bit(SIGINT) | signal_bit(SIGQUIT) | signal_bit(SIGTERM) |
 	       signal_bit(SIGCONT) | signal_bit(SIGSTOP) | signal_bit(SIGTSTP) |
 	       signal_bit(SIGTTIN) | signal_bit(SIGTTOU) | signal_bit(SIGWINCH);
 }
 
-/* Where linux_dirent64 has the length of an entry, and its name. */
+/* Offsets of d_reclen and d_name in struct linux_dirent64. */
 #define ENTRY_LENGTH 16
 #define ENTRY_NAME 19
 
-/* Whether this thread may have been chosen for one of the signals: it is on its way then, or waits
- * in a call as ours does (D).  One that sleeps (S) was not. */
+/* Whether the kernel may have chosen this thread for one of the signals: then it is running, or
+ * waits unkillably like our caller (state D).  A sleeping thread (state S) was not chosen. */
 static bool may_take(const struct call *c, const char *name, uint64_t signals) {
 	char text[STATUS_MAX];
 	pid_t tid = 0;
@@ -95,9 +97,10 @@ static bool others_may_take(const struct call *c, uint64_t signals) {
 	return n != 0;
 }
 
-/* A job's signal is the first thread's, unless kill(2) named another one, or a timer has it: then
- * that one takes it.  It is ours for certain when it still waits after a look at all others. */
-static bool job_is_ours(const struct call *c, uint64_t signals) {
+/* A job control signal goes to the thread group leader, unless kill(2) named another thread or a
+ * timer sent it: then that thread takes it.  It is certainly the leader's when it is still pending
+ * after all other threads were checked. */
+static bool job_signal_is_ours(const struct call *c, uint64_t signals) {
 	char text[STATUS_MAX];
 
 	if (signals == 0 || others_may_take(c, signals)) {
@@ -107,27 +110,27 @@ static bool job_is_ours(const struct call *c, uint64_t signals) {
 	return (signal_set(text, "\nShdPnd:\t") & signals) == signals;
 }
 
-/* The kernel wakes one thread for a signal of the whole process.  That is the first one where it
- * does not block it, but for those of a child, which are its maker's, and those of timers, which
- * are of whoever runs; neither is a job's. */
+/* The kernel wakes one thread for a process-directed signal: the leader, if it does not block it.
+ * Exceptions are SIGCHLD, which goes to the thread that forked, and timer signals, which go to a
+ * running thread; neither is a job control signal. */
 enum pending_signal_of_caller pending_signal_of_caller(const struct call *c, uint64_t *ret_shared) {
 	char text[STATUS_MAX];
 
 	read_status(c, c->tid, text, sizeof text);
-	uint64_t heard = ~signal_set(text, "\nSigBlk:\t");
-	uint64_t shared = signal_set(text, "\nShdPnd:\t") & heard;
+	uint64_t unblocked = ~signal_set(text, "\nSigBlk:\t");
+	uint64_t shared = signal_set(text, "\nShdPnd:\t") & unblocked;
 	uint64_t likely = shared & ~signal_bit(SIGCHLD);
 	long process = caller_status_number(text, "Tgid:", 10);
 	bool alone = caller_status_number(text, "Threads:", 10) == 1, first = process == c->tid;
 
-	if ((signal_set(text, "\nSigPnd:\t") & heard) != 0 || (alone && shared != 0) ||
-	    (first && job_is_ours(c, shared & job_signals()))) {
+	if ((signal_set(text, "\nSigPnd:\t") & unblocked) != 0 || (alone && shared != 0) ||
+	    (first && job_signal_is_ours(c, shared & job_signals()))) {
 		return SIGNAL_SURE;
 	}
 	if (!first && process > 0) {
 		read_status(c, (pid_t)process, text, sizeof text);
 		if (strstr(text, "\nState:\tT") != NULL) {
-			return SIGNAL_SURE; /* it has stopped, which is for all threads */
+			return SIGNAL_SURE; /* the leader has stopped, so all threads must */
 		}
 		likely = shared & (signal_set(text, "\nSigBlk:\t") | signal_bit(SIGCHLD));
 	}

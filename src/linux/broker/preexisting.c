@@ -1,23 +1,25 @@
-/* What stood before the run stays where it is.
+/* Refuses to rename or remove files that existed before the run and that a rule protects, and
+ * directories that contain one (K6).
  *
- * A rule about names at any depth keeps a file by its name.  That is not enough: its
- * directory, or one further up, could be renamed and another put in its place.  The rule
- * for repositories is lost then, because a ".git" that the run makes is the run's own; and
- * of every other file the host misses what it had.  So a directory that holds something
- * that a rule keeps is not moved.  No list of such directories is made when the run begins:
- * a directory is searched when somebody wants to move it.
+ * A rule about names at any depth protects a file by its name.  That is not enough: the command
+ * could rename its directory, or one further up, and put another in its place.  The new ".git"
+ * would then be the run's own, and the rule for repositories would not apply to it; and every
+ * other protected file would be missing on the host.  So a directory that contains a protected
+ * file cannot be renamed.  There is no list of such directories at the start of a run: a
+ * directory is searched when the command renames it.
  *
- * A directory that is younger than the run holds nothing from before: nothing of that kind
- * is ever moved into it, but by the host.  Most that are moved are such (archives, installers,
- * compilers).  Its age is told by the host's clock: who sets that back makes files that are dated
- * into a later run, and count as young when that run has lasted as long.
+ * A directory that was created after the start of the run (statx birth time) contains no
+ * preexisting file, because none can be moved into it, except by the host.  Most renamed
+ * directories are such (archives, installers, compilers).  The birth time is the host's clock:
+ * if an administrator sets the clock back, existing files have birth times in the future, and
+ * count as new once a later run has reached that time.
  *
- * The search runs beside the command, which does not profit from it: what leads to a kept
- * file cannot be moved, so neither is it moved past the search.
+ * The search runs while the command runs, which cannot exploit that: no directory above a
+ * protected file can be renamed, so none can be moved past the search.
  *
- * Should:   find a name that a rule denies or protects, and a ".git" of somebody else.
- * Must not: search long in pid 1 (K5), or take the command's own repositories for others'.
- * Fails:    closed: what cannot be read, or has no end, is not moved. */
+ * Should:   find a name that a rule denies or protects, and a ".git" that the run did not create.
+ * Must not: search long in pid 1 (K5), or protect the command's own repositories.
+ * Fails:    closed: a directory that cannot be read completely is not renamed. */
 #include "linux/broker/preexisting.h"
 
 #include "base/auto.h"
@@ -40,21 +42,20 @@
 #define HEAD "HEAD"
 #define SHA1_DIGITS 40U
 
-/* Searched at once: less work than to start a helper. */
+/* Bounds of a search in the guard: less work than to start a helper. */
 #define AT_ONCE 256U
 #define AT_ONCE_MS 20
 
-/* Searched at all. */
+/* Bounds of a search in a helper. */
 #define ENTRIES_MAX 2000000U
 #define SEARCH_MS 30000
 
-/* File systems that tell when a file was made, by the host's clock, and whose word on it
- * nobody changes.  Not overlayfs: an old directory is made anew there when something in it
- * changes. */
-static const long tell_birth[] = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC,
-				  TMPFS_MAGIC};
+/* File systems with a birth time by the host's clock that cannot be changed.  Not overlayfs: a
+ * copy-up creates an old directory anew when a file in it changes. */
+static const long with_birth_time[] = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC,
+				       TMPFS_MAGIC};
 
-/* ---- what the run has made ---- */
+/* ---- repositories that the run created ---- */
 
 static bool is_made(const struct broker *b, const struct stat *st) {
 	for (size_t i = 0; i < BROKER_MADE && i < b->nmade; i++) {
@@ -65,7 +66,7 @@ static bool is_made(const struct broker *b, const struct stat *st) {
 	return false;
 }
 
-/* Where the path is in a ".git": how long it is up to there; 0 when it is not. */
+/* The length of the path up to its last ".git" component, included; 0: it has none. */
 static size_t repository_length(const char *path) {
 	static const char within[] = "/" REPOSITORY "/";
 	size_t found = 0;
@@ -76,13 +77,14 @@ static size_t repository_length(const char *path) {
 	return found;
 }
 
-/* Where submodules and linked work trees have theirs: new ones are made in an old ".git". */
+/* In .git/modules or .git/worktrees, where git creates new submodules and linked work trees in a
+ * preexisting ".git". */
 static bool is_of_part(const char *path, size_t repository) {
 	return repository > 0 && (str_starts(path + repository, "/modules/") ||
 				  str_starts(path + repository, "/worktrees/"));
 }
 
-/* What refs hold: an object's name in hexadecimal digits, or "ref:" and another ref. */
+/* The contents of a ref: an object id in hexadecimal digits, or "ref:" and another ref. */
 static bool is_ref(const char *text, size_t len) {
 	static const char digits[] = "0123456789abcdef";
 
@@ -90,7 +92,7 @@ static bool is_ref(const char *text, size_t len) {
 	       (len >= SHA1_DIGITS && strspn(text, digits) >= SHA1_DIGITS);
 }
 
-/* Whether the first `len` characters of the path name a directory with a "config" that is no
+/* Whether the first `len` characters of the path name a directory with a "config" that is not a
  * ref: a repository. */
 static bool holds_config(const char *path, size_t len) {
 	static const char config[] = "/config";
@@ -106,7 +108,7 @@ static bool holds_config(const char *path, size_t len) {
 	return n < 0 ? errno != EISDIR : !is_ref(text, (size_t)n);
 }
 
-/* Where the names of branches and tags begin in the path; NULL when they do not. */
+/* The branch or tag name in the path; NULL: there is none. */
 static const char *refs_in(const char *path) {
 	static const char *const kinds[] = {"/refs/heads/", "/refs/remotes/", "/refs/tags/"};
 	const char *first = NULL;
@@ -119,8 +121,8 @@ static const char *refs_in(const char *path) {
 	return first;
 }
 
-/* A branch or tag may have the name of a setting.  A submodule may also have the name of a
- * branch; its configuration, which cannot be taken away, tells that it is one. */
+/* A branch or tag may have the name of a protected file.  A submodule may have the name of a
+ * branch; but it has a "config", which the command cannot remove. */
 static bool is_branch(const char *path, size_t repository) {
 	const char *at = refs_in(path + repository);
 
@@ -132,8 +134,8 @@ static bool is_branch(const char *path, size_t repository) {
 	return refs_in(path + repository) != NULL;
 }
 
-/* Whether the run has made what the first `len` characters of the path name.  The path alone
- * may have become another's: what has it now must also hold the file that we hold. */
+/* Whether the run created the directory that the first `len` characters of the path name.  The
+ * path may have been renamed: so the rest of it must lead to the file that p->fd holds. */
 static bool is_in_made(const struct broker *b, const struct resolved *p, const char *held,
 		       size_t len) {
 	char at[REAL_MAX];
@@ -186,30 +188,32 @@ void preexisting_made(struct broker *b, const struct resolved *p) {
 	b->made[b->nmade++ % BROKER_MADE] = (struct made){.dev = st.st_dev, .ino = st.st_ino};
 }
 
-/* ---- what is younger than the run ---- */
+/* ---- files that are newer than the run ---- */
 
 static bool is_later(struct timespec a, struct timespec b) {
 	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
 }
 
-static bool tells_birth(int dir) {
+static bool has_birth_time(int dir) {
 	struct statfs fs;
 
-	for (size_t i = 0; syscall(SYS_fstatfs, dir, &fs) == 0 && i < ARRAY_LEN(tell_birth); i++) {
-		if ((long)fs.f_type == tell_birth[i]) {
+	for (size_t i = 0; syscall(SYS_fstatfs, dir, &fs) == 0 && i < ARRAY_LEN(with_birth_time);
+	     i++) {
+		if ((long)fs.f_type == with_birth_time[i]) {
 			return true;
 		}
 	}
 	return false;
 }
 
-/* By a clock that may be set: what seems to come from the future is as old as can be. */
-static bool is_young(const struct broker *b, int dir, const char *name) {
+/* Created by the run.  A birth time in the future counts as old: the clock may have been set
+ * back. */
+static bool is_new(const struct broker *b, int dir, const char *name) {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
 	struct timespec now = {0};
 	struct file_status st;
 
-	if (!tells_birth(dir) || sys_statx(dir, name, flags, FILE_STATUS_BORN, &st) != 0 ||
+	if (!has_birth_time(dir) || sys_statx(dir, name, flags, FILE_STATUS_BORN, &st) != 0 ||
 	    (st.mask & FILE_STATUS_BORN) == 0 || (st.attributes & FILE_ATTRIBUTE_MOUNT_ROOT) != 0) {
 		return false;
 	}
@@ -218,7 +222,7 @@ static bool is_young(const struct broker *b, int dir, const char *name) {
 	return is_later(born, b->began) && !is_later(born, now);
 }
 
-/* ---- what is kept ---- */
+/* ---- protected files ---- */
 
 static const char *last_name(const char *path) {
 	const char *slash = strrchr(path, '/');
@@ -226,19 +230,18 @@ static const char *last_name(const char *path) {
 	return slash == NULL ? path : slash + 1;
 }
 
-/* A ".git" that is there and that the run has not made.  Name: of dir; "" for what dir
- * itself stands for. */
+/* A preexisting ".git".  name: an entry of dir; "" for dir itself. */
 static bool is_kept(const struct broker *b, int dir, const char *name, const char *real,
 		    struct stat *ret) {
 	return strcasecmp(last_name(real), REPOSITORY) == 0 &&
 	       syscall(SYS_newfstatat, dir, name, ret, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 &&
 	       !is_made(b, ret) && rules_keep_repository(&b->plan->rules, real) &&
-	       !is_young(b, dir, name);
+	       !is_new(b, dir, name);
 }
 
-/* git takes a directory itself for a repository, if it has a HEAD and its ".git" is none; and
- * what makes a ".git" one (its own HEAD, objects, refs) the command may write.  A directory with
- * a kept ".git" is not moved, so its path is enough. */
+/* git treats a directory itself as a repository if it has a HEAD and its ".git" is not one; and
+ * the command may change the files that make a ".git" one (its HEAD, objects, refs).  A directory
+ * with a preexisting ".git" cannot be renamed, so its path is enough. */
 static bool keeps_head(const struct broker *b, const char *real) {
 	char at[REAL_MAX + sizeof REPOSITORY];
 	size_t len = (size_t)(last_name(real) - real);
@@ -262,20 +265,20 @@ bool preexisting_keeps_file(const struct broker *b, const struct resolved *p) {
 	       keeps_head(b, p->real);
 }
 
-static enum tree_step see(struct tree *t, int dir, const char *name, bool is_directory) {
+static enum tree_step visit(struct tree *t, int dir, const char *name, bool is_directory) {
 	struct stat st;
 	(void)is_directory;
 
 	if (strcasecmp(name, REPOSITORY) == 0 &&
 	    rules_keep_repository(&t->b->plan->rules, t->path)) {
-		/* In one of the run's own nothing is from before. */
+		/* A ".git" of the run's own contains no preexisting file. */
 		return is_kept(t->b, dir, name, t->path, &st) ? TREE_END : TREE_PAST;
 	}
 	struct ruling ruling = rules_judge(&t->b->plan->rules, t->path);
 	return ruling.deny != NULL || ruling.protect != NULL ? TREE_END : TREE_ON;
 }
 
-static enum tree_step see_closed(struct tree *t, int dir, const char *name) {
+static enum tree_step unreadable(struct tree *t, int dir, const char *name) {
 	(void)t, (void)dir, (void)name;
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? TREE_ON : TREE_END;
 }
@@ -295,8 +298,8 @@ static int search(const struct call *c, const struct resolved *p, uint32_t entri
 		return -errno;
 	}
 	s->tree.b = c->b;
-	s->tree.see = see;
-	s->tree.closed = see_closed;
+	s->tree.visit = visit;
+	s->tree.unreadable = unreadable;
 	s->tree.space = s->space;
 	s->tree.entries_max = entries;
 	s->tree.deadline = clock_ms() + ms;
@@ -322,8 +325,7 @@ int preexisting_judge(const struct call *c, const struct resolved *p) {
 		return -EBUSY;
 	}
 	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISDIR(st.st_mode) || is_young(c->b, p->fd, p->name) ||
-	    preexisting_in_made(c->b, p)) {
+	    !S_ISDIR(st.st_mode) || is_new(c->b, p->fd, p->name) || preexisting_in_made(c->b, p)) {
 		return 0;
 	}
 	return search(c, p, AT_ONCE, AT_ONCE_MS);

@@ -1,32 +1,31 @@
-/* What stood before the run under a name that a rule speaks of. */
+/* Protects files that existed before the run under a name that a rule protects (K6). */
 #ifndef CORRAL_LINUX_BROKER_PREEXISTING_H
 #define CORRAL_LINUX_BROKER_PREEXISTING_H
 
 #include "linux/broker/resolve.h"
 
-/* It may take long to find out: preexisting_search() in a process of its own. */
+/* The directory is large: call preexisting_search() in a helper process. */
 #define BEFORE_LATER 1
 
-/* A name was made: a ".git", a submodule's repository and what a ".git" has of a linked work
- * tree are remembered as the run's own. */
+/* Call it after a name was created: a ".git", a submodule's repository and the part of a ".git"
+ * that belongs to a linked work tree are recorded as the run's own. */
 void preexisting_made(struct broker *b, const struct resolved *p);
 
-/* Whether the run has made the repository that the place lies in, or its part of one. */
+/* Whether the path is in a repository that the run created, or in a part of one. */
 bool preexisting_in_made(const struct broker *b, const struct resolved *p);
 
-/* A file or link ".git", which leads git to a repository, that stood there before and is
- * kept as it is; and a HEAD beside any such ".git", which would make a repository of the
- * directory itself. */
+/* True for a preexisting file or symlink ".git", which leads git to a repository; and for a HEAD
+ * beside a preexisting ".git", which would make the directory itself a repository. */
 bool preexisting_keeps_file(const struct broker *b, const struct resolved *p);
 
-/* The name goes, or takes another: 0, -EBUSY when it is or holds what stood before and a
- * rule keeps, or BEFORE_LATER. */
+/* Before an entry is removed or renamed: 0, -EBUSY when it is or contains a protected
+ * preexisting file, or BEFORE_LATER. */
 int preexisting_judge(const struct call *c, const struct resolved *p);
 
-/* The name goes; a directory that is not empty stays anyway: 0 or -EBUSY. */
+/* Before an entry is removed: 0 or -EBUSY.  The kernel keeps a directory that is not empty. */
 int preexisting_remove(const struct call *c, const struct resolved *p);
 
-/* In a helper: as preexisting_judge(), without BEFORE_LATER. */
+/* In a helper: like preexisting_judge(), without BEFORE_LATER. */
 int preexisting_search(const struct call *c, const struct resolved *p);
 
 #endif

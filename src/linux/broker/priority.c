@@ -1,7 +1,7 @@
-/* Priorities and processors of processes, without a pid namespace.
+/* Serves system calls that set priorities and CPU affinity, where there is no pid namespace.
  *
- * Should:   set them for what descends from the guard, and for nothing else.
- * Must not: reach a group or a user: they have members outside.
+ * Should:   set them only for processes that descend from the guard.
+ * Must not: accept a process group or a user: they have members outside the run.
  * Fails:    closed: EPERM, as for another user's process. */
 #include "linux/broker/call.h"
 
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's largest set of processors is smaller. */
+/* More than the kernel's largest CPU mask. */
 #define MASK_MAX 1024
 /* struct sched_attr has grown to 56 bytes; it begins with its size. */
 #define ATTR_MAX 128
@@ -19,7 +19,7 @@
 #define WHICH_PROCESS 0  /* PRIO_PROCESS */
 #define IOPRIO_PROCESS 1 /* IOPRIO_WHO_PROCESS */
 
-static long result(long r) {
+static long or_errno(long r) {
 	return r < 0 ? -errno : r;
 }
 
@@ -34,7 +34,7 @@ long serve_sched_setaffinity(struct call *c) {
 	if (r == 0) {
 		r = caller_bytes(c, c->args[2], mask, len);
 	}
-	return r != 0 ? r : result(syscall(SYS_sched_setaffinity, call_int(c, 0), len, mask));
+	return r != 0 ? r : or_errno(syscall(SYS_sched_setaffinity, call_int(c, 0), len, mask));
 }
 
 long serve_sched_setparam(struct call *c) {
@@ -44,7 +44,7 @@ long serve_sched_setparam(struct call *c) {
 	if (r == 0) {
 		r = caller_bytes(c, c->args[1], &param, sizeof param);
 	}
-	return r != 0 ? r : result(syscall(SYS_sched_setparam, call_int(c, 0), &param));
+	return r != 0 ? r : or_errno(syscall(SYS_sched_setparam, call_int(c, 0), &param));
 }
 
 long serve_sched_setscheduler(struct call *c) {
@@ -55,8 +55,8 @@ long serve_sched_setscheduler(struct call *c) {
 		r = caller_bytes(c, c->args[2], &param, sizeof param);
 	}
 	return r != 0 ? r
-		      : result(syscall(SYS_sched_setscheduler, call_int(c, 0), call_int(c, 1),
-				       &param));
+		      : or_errno(syscall(SYS_sched_setscheduler, call_int(c, 0), call_int(c, 1),
+					 &param));
 }
 
 long serve_sched_setattr(struct call *c) {
@@ -68,7 +68,7 @@ long serve_sched_setattr(struct call *c) {
 		r = caller_bytes(c, c->args[1], &size, sizeof size);
 	}
 	if (r == 0 && size == 0) {
-		size = ATTR_MIN; /* as the kernel reads it */
+		size = ATTR_MIN; /* like the kernel */
 	}
 	if (r == 0 && (size < ATTR_MIN || size > sizeof attr)) {
 		r = -E2BIG;
@@ -79,22 +79,22 @@ long serve_sched_setattr(struct call *c) {
 	if (r != 0) {
 		return r;
 	}
-	memcpy(attr, &size, sizeof size); /* what was measured is what is used */
-	return result(syscall(SYS_sched_setattr, call_int(c, 0), attr, call_int(c, 2)));
+	memcpy(attr, &size, sizeof size); /* the caller may have changed it between the reads */
+	return or_errno(syscall(SYS_sched_setattr, call_int(c, 0), attr, call_int(c, 2)));
 }
 
 long serve_setpriority(struct call *c) {
 	int r = call_int(c, 0) == WHICH_PROCESS ? signals_caller_owns(c, call_int(c, 1)) : -EPERM;
 
 	return r != 0 ? r
-		      : result(syscall(SYS_setpriority, WHICH_PROCESS, call_int(c, 1),
-				       call_int(c, 2)));
+		      : or_errno(syscall(SYS_setpriority, WHICH_PROCESS, call_int(c, 1),
+					 call_int(c, 2)));
 }
 
 long serve_ioprio_set(struct call *c) {
 	int r = call_int(c, 0) == IOPRIO_PROCESS ? signals_caller_owns(c, call_int(c, 1)) : -EPERM;
 
 	return r != 0 ? r
-		      : result(syscall(SYS_ioprio_set, IOPRIO_PROCESS, call_int(c, 1),
-				       call_int(c, 2)));
+		      : or_errno(syscall(SYS_ioprio_set, IOPRIO_PROCESS, call_int(c, 1),
+					 call_int(c, 2)));
 }

@@ -1,14 +1,15 @@
-/* Saves onto a file that is granted by itself.
+/* Serves a rename onto a file that is granted by itself, by copying the content.
  *
  * Theory.  Programs save by writing a new file and renaming it over the old one.  A file that
  * is granted by itself (--write FILE) is a mount point, or its directory is not writable, so
- * rename(2) answers EBUSY, EXDEV or EROFS.  The broker then copies the new content into the
+ * rename(2) fails with EBUSY, EXDEV or EROFS.  The broker then copies the new content into the
  * granted file, reserves the space first, flushes it, and only then removes the new file.
- * This is no rename: FILE stays the same file with its mode and owner, a reader outside may
- * see both contents mixed for a moment, and a crash may leave it so.  The manual says that.
+ * This is not a rename: FILE keeps its inode, mode and owner, a reader on the host may see a
+ * mix of both contents for a moment, and a crash may leave such a mix.  The manual documents
+ * that.
  *
- * Should:   leave both files as they were when the space is not there.
- * Must not: read or change a file by another of its names: both files have one name alone.
+ * Should:   leave both files unchanged when there is no space.
+ * Must not: read or change a file with another hard link: both files must have st_nlink 1.
  * Fails:    closed, with the refusal of rename(2). */
 #include "linux/broker/replace.h"
 
@@ -21,7 +22,7 @@
 #include <linux/falloc.h>
 #include <sys/syscall.h>
 
-/* sendfile(2) moves no more at once. */
+/* sendfile(2) copies at most 2 GiB per call. */
 #define COPY_STEP 0x40000000
 
 #define OPENED (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
@@ -59,7 +60,7 @@ static long copy(int from, int to, off_t size) {
 			return -errno;
 		}
 		if (n == 0) {
-			return -EIO; /* somebody made it shorter meanwhile */
+			return -EIO; /* the file was truncated during the copy */
 		}
 	}
 	if (syscall(SYS_ftruncate, to, size) != 0 || syscall(SYS_fsync, to) != 0) {
@@ -68,7 +69,7 @@ static long copy(int from, int to, off_t size) {
 	return 0;
 }
 
-/* In a helper: a large file takes long, and flushing may too (K5). */
+/* In a helper: copying a large file takes long, and fsync(2) may, too (K5). */
 static long replace(const struct call *c, int fd, const void *arg) {
 	const struct replacing *r = arg;
 	struct stat st, old;

@@ -1,15 +1,14 @@
-/* Paths as the caller means them.
+/* Resolves a path as the kernel would for the caller.
  *
- * The fast way lets the kernel walk the path (openat2) and asks it afterwards
- * where it arrived.  That is wrong where a path means something else to us than
- * to the caller, which is in procfs alone: /proc/self is whoever looks.  There,
- * and where openat2 is not to be had, a walk name by name takes over, in which
- * "self" is the caller.
+ * Usually openat2() resolves the path, and readlink of /proc/self/fd/N returns the real path.
+ * That is wrong where a path means another file to the guard than to the caller, which is only
+ * the case in procfs: /proc/self is the process that opens it.  There, and where openat2 is
+ * not available, walk.c resolves component by component, with "self" as the caller.
  *
- * Should:   arrive where the kernel would have taken the caller.
- * Must not: follow a link out of the guard's own directory in /proc, or hand out
- *           what lies in it (K4): the kernel lets us in there, and never the caller.
- * Fails:    closed, with the error that the kernel would give. */
+ * Should:   resolve to the file that the kernel would open for the caller.
+ * Must not: follow a magic link in the guard's own /proc directory, or open a file in it (K4):
+ *           the kernel allows that to the guard, and never to the caller.
+ * Fails:    closed, with the kernel's error. */
 #include "linux/broker/resolve.h"
 
 #include "base/auto.h"
@@ -23,7 +22,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-/* ---- what a descriptor stands for ---- */
+/* ---- the file of a descriptor ---- */
 
 bool resolved_in_proc(int fd) {
 	struct statfs fs;
@@ -53,12 +52,12 @@ bool resolved_is_guards(const struct broker *b, int fd) {
 	if (!resolved_in_proc(fd)) {
 		return false;
 	}
-	/* Another mount of procfs has other numbers, or none for us. */
+	/* Another procfs mount may have other pids: treat all of it as the guard's. */
 	return fstat(fd, &st) != 0 || st.st_dev != b->proc_dev ||
 	       resolved_real_path(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
 }
 
-/* Fills in what is known of p->fd, which is not on procfs. */
+/* Fills p from p->fd, which is not on procfs. */
 static int describe_plain(const struct broker *b, struct resolved *p) {
 	struct stat st;
 
@@ -75,7 +74,7 @@ static int describe(const struct broker *b, struct resolved *p) {
 	return resolved_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
 }
 
-/* Makes p, which holds a directory, a name in it. */
+/* Turns p, a directory, into a name in it. */
 static int add_name(struct resolved *p, const char *name, size_t len, bool slash) {
 	size_t at = strlen(p->real);
 
@@ -99,14 +98,14 @@ static int add_name(struct resolved *p, const char *name, size_t len, bool slash
 	memcpy(p->real + at, name, len);
 	p->real[at + len] = '\0';
 	if (slash) {
-		memcpy(p->name + len, "/", 2); /* the kernel knows what that asks for */
+		memcpy(p->name + len, "/", 2); /* the kernel then requires a directory */
 	}
 	return 0;
 }
 
-/* ---- the fast way ---- */
+/* ---- by openat2 ---- */
 
-/* What stands before the last name, and that name. */
+/* The directory part of a path, and its last component. */
 struct halves {
 	char before[PATH_MAX];
 	const char *name;
@@ -142,7 +141,7 @@ static int fast_open(const struct broker *b, int base, const char *path, uint64_
 	return sys_openat2(base, path, O_PATH | flags, RESOLVE_NO_MAGICLINKS);
 }
 
-/* The directory before the last name; -EAGAIN when the walk has to find it. */
+/* Opens the directory of the last component; -EAGAIN: use walk.c. */
 static int fast_name(const struct call *c, int base, const struct halves *h, struct resolved *p) {
 	p->fd = fast_open(c->b, base, h->before, O_DIRECTORY);
 	if (p->fd < 0 || h->len == 0 || resolved_in_proc(p->fd)) {
@@ -164,8 +163,8 @@ static int name_kind(const struct resolved *p, mode_t *ret) {
 	return 0;
 }
 
-/* Is it only the last name that is missing?  Most missing files are such, and the
- * walk would cost many times as much. */
+/* Only the last component is missing, as with most missing files.  walk.c would cost many times
+ * as much. */
 static bool plainly_missing(const struct call *c, int base, const char *path, struct resolved *p) {
 	struct halves h;
 	mode_t mode;
@@ -180,9 +179,9 @@ static bool plainly_missing(const struct call *c, int base, const char *path, st
 	return missing;
 }
 
-/* ---- the frame of the caller ---- */
+/* ---- the start of a path ---- */
 
-/* Where a path begins: the root, or a directory of the caller's, which is `own` then. */
+/* The start of a path: the root, or a directory of the caller, which is opened as *own. */
 static int base_of(const struct call *c, int dirfd, const char *path, int *own) {
 	if (path[0] == '/') {
 		return c->b->root;
@@ -212,9 +211,9 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 	return r != 0 || !w.has_name ? r : add_name(p, w.name, strlen(w.name), w.slash);
 }
 
-/* ---- directories that are the host's, and have a stand-in of the run's own ---- */
+/* ---- /tmp and /dev/shm, where they are the host's ---- */
 
-/* The rest of path beneath dir: "" for dir itself; NULL when it is not there. */
+/* The rest of path beneath dir: "" for dir itself; NULL when path is not in dir. */
 static const char *beneath(const char *path, const char *dir) {
 	size_t len = strlen(dir);
 
@@ -224,10 +223,10 @@ static const char *beneath(const char *path, const char *dir) {
 	return path + len;
 }
 
-/* libc names shared memory by /dev/shm, and many programs temporary files by /tmp,
- * whatever TMPDIR says.  Calls that make and remove such names are asked about, and
- * get the run's own directory; what is not asked stays closed. */
-static const char *by_stand_in(const struct call *c, const char *path, char space[PATH_MAX]) {
+/* shm_open(3) uses /dev/shm, and many programs use /tmp and ignore TMPDIR.  The broker serves the
+ * calls that create and remove names there, and redirects them to the run's own directory; other
+ * calls on the host's /tmp are denied by Landlock. */
+static const char *redirect_tmp(const struct call *c, const char *path, char space[PATH_MAX]) {
 	const struct plan *plan = c->b->plan;
 	static const char *const dirs[] = {"/dev/shm", "/tmp", "/var/tmp"};
 	const char *at = plan->stand_in;
@@ -251,7 +250,7 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 		 struct resolved *ret) {
 	char space[PATH_MAX];
 
-	path = by_stand_in(c, path, space);
+	path = redirect_tmp(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -283,7 +282,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 	struct halves h;
 	char space[PATH_MAX];
 
-	path = by_stand_in(c, path, space);
+	path = redirect_tmp(c, path, space);
 	place_reset(ret);
 	if (path[0] == '\0') {
 		return -ENOENT;
@@ -306,11 +305,11 @@ int resolve_missing(const struct call *c, int dirfd, const char *path, struct re
 	mode_t mode;
 	char space[PATH_MAX];
 
-	path = by_stand_in(c, path, space);
+	path = redirect_tmp(c, path, space);
 	int r = resolve_name(c, dirfd, path, ret);
 
 	if (r != 0 || ret->slash) {
-		return r; /* a name to be made has no slash behind it; the caller sees to that */
+		return r; /* open_new() refuses a new name with a trailing slash */
 	}
 	r = name_kind(ret, &mode);
 	if (r == -ENOENT) {

@@ -1,15 +1,15 @@
-/* The opens of which a build makes thousands, in as few system calls as can be.
+/* Serves common opens, of which a build makes thousands, with as few system calls as possible.
  *
- * Where the mounts are our own a path means the same to us as to the caller, except in
- * /proc; so the kernel's word on where it leads is enough.  Whatever is not a plain file,
- * or is refused, or fails in a way that needs a closer look, is left to files.c.
+ * In an own mount namespace a path means the same to the guard as to the caller, except in
+ * /proc; so openat2() resolves it.  Opens of other than regular files, refusals, and errors
+ * that need a closer look are left to files.c.
  *
- * Should:   hold what was judged by a descriptor, as everywhere (K3); a file that is
- *           only read is opened first and judged then, because the caller gets nothing
- *           before that.
- * Must not: make or empty a file before it was judged and the caller was seen to wait
- *           (K2), or decide anything that files.c would decide otherwise.
- * Fails:    by leaving the call to files.c. */
+ * Should:   hold the checked file by a descriptor, as everywhere (K3); a file that is only
+ *           read is opened first and checked then, because the caller does not get the
+ *           descriptor before.
+ * Must not: create or truncate a file before the path was checked and the caller was seen to
+ *           wait (K2), or decide otherwise than files.c.
+ * Fails:    safe: leaves the call to files.c (QUICK_NOT). */
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
@@ -26,15 +26,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- where a path leads ---- */
+/* ---- resolving a path ---- */
 
-/* There "self" is whoever looks. */
+/* In /proc "self" depends on the process that opens it. */
 static bool is_proc(const char *real) {
 	return path_within(real, "/proc") || real[0] != '/';
 }
 
-/* Absolute, and without "//", "." and "..": where no symlink is on the way, it is the real
- * path itself. */
+/* Absolute, and without "//", "." and "..": if no component is a symlink, it is the real path. */
 static bool is_normal(const char *path) {
 	if (path[0] != '/' || path[1] == '\0') {
 		return false;
@@ -49,9 +48,9 @@ static bool is_normal(const char *path) {
 	return true;
 }
 
-/* What a relative path says, behind the caller's directory; false when it says more than
- * that, or that directory has no path.  A rename at the same moment by somebody outside
- * comes before or after, as it would in the kernel. */
+/* Makes a relative path absolute with the caller's working directory; false when it does not fit,
+ * or the directory has no path.  A rename by a host process at the same moment takes effect before
+ * or after, as it would in the kernel. */
 static bool from_directory(const struct call *c, const char *path, char out[PATH_MAX]) {
 	struct text link = {.len = 0};
 
@@ -70,8 +69,8 @@ static bool from_directory(const struct call *c, const char *path, char out[PATH
 	return true;
 }
 
-/* Without a symlink on the way.  -ESRCH: it is plainly missing; a directory that was
- * removed has a name that leads nowhere, and nothing in it. */
+/* Resolves a path without symlinks.  -ELOOP: it may have some.  -ESRCH: the file is missing (also
+ * in a removed working directory, whose path leads nowhere). */
 static int find_straight(const struct call *c, int dirfd, const char *path, int flags,
 			 struct resolved *p) {
 	char absolute[PATH_MAX];
@@ -87,13 +86,13 @@ static int find_straight(const struct call *c, int dirfd, const char *path, int 
 	}
 	p->fd = sys_openat2(c->b->root, path, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
 	if (p->fd < 0) {
-		return errno == ENOENT ? -ESRCH : -errno; /* no link hides what is missing */
+		return errno == ENOENT ? -ESRCH : -errno; /* no symlink was followed */
 	}
 	memcpy(p->real, path, strlen(path) + 1);
 	return 0;
 }
 
-/* Where a path begins, as a descriptor of our own. */
+/* The start of a path, as a descriptor of our own. */
 static int base_for(const struct call *c, int dirfd, const char *path) {
 	if (path[0] != '/') {
 		return caller_fd(c, dirfd);
@@ -117,7 +116,7 @@ static int find(const struct call *c, int dirfd, const char *path, int flags, st
 	return p->fd < 0 ? -errno : resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
 }
 
-/* The directory of a path's last name, in dir; returns that name. */
+/* Copies the directory part of a path to dir; returns the last component. */
 static const char *split(const char *path, char dir[PATH_MAX]) {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash == NULL ? 0 : (size_t)(slash - path);
@@ -130,19 +129,18 @@ static const char *split(const char *path, char dir[PATH_MAX]) {
 	return slash == NULL ? path : slash + 1;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing files ---- */
 
-/* What find_straight() does not tell: paths with a link or ".." on the way, as a linker and
- * a loader try them by the hundred.  Left to files.c, a miss takes twice as long. */
+/* For paths that find_straight() does not handle, with a symlink or "..": linkers and loaders try
+ * hundreds of them.  In files.c a miss takes twice as long. */
 
 /* Never 0. */
 static uint64_t hash_of(const char *text) {
 	return hash_fnv64(HASH_FNV64, text, strlen(text)) | 1;
 }
 
-/* The directory of the name that is missing is there, and not in /proc.  What is
- * remembered of it may have changed since; then the caller is told that a file is missing
- * which it has just put behind a link to /proc. */
+/* The directory of the missing name exists, and is not in /proc.  The cache may be stale: then
+ * the caller gets ENOENT for a file that it has just moved behind a symlink to /proc. */
 static bool is_plain(const struct call *c, int dirfd, const char *path, struct resolved *p) {
 	char dir[PATH_MAX];
 
@@ -159,7 +157,7 @@ static bool is_plain(const struct call *c, int dirfd, const char *path, struct r
 	return plain;
 }
 
-/* The name is not there, and no link of that name. */
+/* The last component does not exist, not even as a dangling symlink. */
 static bool is_absent(const struct call *c, int dirfd, const char *path) {
 	struct stat st;
 	auto_fd base = base_for(c, dirfd, path);
@@ -172,7 +170,7 @@ static long missing(const struct call *c, int dirfd, const char *path, struct re
 	return is_absent(c, dirfd, path) && is_plain(c, dirfd, path, p) ? -ENOENT : QUICK_NOT;
 }
 
-/* ---- what is only read ---- */
+/* ---- opens for reading ---- */
 
 static long give_read(const struct call *c, struct resolved *p, const struct opening *o) {
 	struct stat st;
@@ -187,8 +185,7 @@ static long give_read(const struct call *c, struct resolved *p, const struct ope
 	}
 	bool waits = (o->flags & O_NONBLOCK) == 0;
 	if (S_ISFIFO(st.st_mode) && waits) {
-		/* Who writes to it has been seen by our end already: it stays until the caller
-		 * has one. */
+		/* Our end has let a writer's open succeed: keep it until the caller has one. */
 		return caller_waits(c) ? helper_run_waiting(c, p->fd, -1, files_open_waiting, o)
 				       : -ESRCH;
 	}
@@ -204,7 +201,7 @@ static long give_read(const struct call *c, struct resolved *p, const struct ope
 static long open_reading(const struct call *c, int dirfd, const char *path,
 			 const struct opening *o) {
 	auto_place p;
-	/* Neither a FIFO nor a lease makes us wait. */
+	/* O_NONBLOCK: neither a FIFO nor a lease blocks us. */
 	int r = find(c, dirfd, path, o->flags | O_NONBLOCK | O_NOCTTY, &p);
 
 	if (r == -ESRCH) {
@@ -216,9 +213,9 @@ static long open_reading(const struct call *c, int dirfd, const char *path,
 	return r != 0 ? QUICK_NOT : give_read(c, &p, o);
 }
 
-/* ---- what is made ---- */
+/* ---- opens with O_CREAT ---- */
 
-/* The directory is held; the name becomes part of what is judged. */
+/* Turns p, a directory, into a name in it; false for "", "." and "..". */
 static bool add_name(struct resolved *p, const char *name) {
 	size_t at = strlen(p->real), len = strlen(name);
 
@@ -237,10 +234,10 @@ static bool add_name(struct resolved *p, const char *name) {
 	return true;
 }
 
-/* It is there already.  A plain file is at the path that was judged; one with several names
- * is files.c's, and not emptied before. */
-static int open_over(const struct call *c, const struct resolved *p, const struct opening *o,
-		     mode_t *ret_mode) {
+/* Opens a file that exists already.  A regular file is at the path that was checked; one with
+ * several hard links is left to files.c, before O_TRUNC takes effect. */
+static int open_existing(const struct call *c, const struct resolved *p, const struct opening *o,
+			 mode_t *ret_mode) {
 	struct stat st;
 
 	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -286,7 +283,7 @@ static long open_making(const struct call *c, int dirfd, const char *path,
 		preexisting_made(c->b, &p);
 		created_file(c, p.real, o->mode);
 	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
-		got = open_over(c, &p, o, &mode);
+		got = open_existing(c, &p, o, &mode);
 		if (got < 0) {
 			return QUICK_NOT;
 		}

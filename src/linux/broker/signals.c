@@ -1,9 +1,9 @@
-/* Signals without a pid namespace.
+/* Serves kill(2) and the like, and fcntl(F_SETOWN), where there is no pid namespace.
  *
- * Should:   send a signal to what descends from the guard, and to nothing else; let a
- *           descriptor's events signal nobody else either (F_SETOWN).
- * Must not: reach the guard itself, its group, or a process that got the number of
- *           one that was judged: a pidfd holds it (K3).
+ * Should:   send signals only to processes that descend from the guard; let a descriptor's
+ *           owner (F_SETOWN) be only such a process.
+ * Must not: signal the guard itself, its process group, or a process that reused the pid of
+ *           a checked one: a pidfd holds that (K3).
  * Fails:    closed: EPERM, as for another user's process. */
 #include "linux/broker/call.h"
 
@@ -17,18 +17,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Longer chains of parents than this are nobody's honest work. */
+/* Bound for the chain of parents; real programs stay far below. */
 #define GENERATIONS_MAX 4096
 
 #define CLIMBS 3
 
 #define SIGINFO_SIZE 128 /* the kernel's */
 
-static long result(long r) {
+static long or_errno(long r) {
 	return r < 0 ? -errno : 0;
 }
 
-/* ---- who is inside ---- */
+/* ---- processes of the run ---- */
 
 static bool is_inside(const struct call *c, pid_t pid) {
 	for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
@@ -49,8 +49,8 @@ int signals_caller_owns(const struct call *c, pid_t pid) {
 	if (caller_status(c, pid, "PPid:", 10) == -ESRCH) {
 		return -ESRCH;
 	}
-	/* A parent that ends while we climb breaks the chain; the next climb finds the
-	 * guard in its place. */
+	/* A parent that ends while we climb breaks the chain; in the next climb its children
+	 * are the guard's (child subreaper). */
 	for (int i = 0; i < CLIMBS; i++) {
 		if (is_inside(c, pid)) {
 			return 0;
@@ -59,7 +59,7 @@ int signals_caller_owns(const struct call *c, pid_t pid) {
 	return -EPERM;
 }
 
-/* Where linux_dirent64 has the length of an entry, and its name. */
+/* Offsets of d_reclen and d_name in struct linux_dirent64. */
 #define ENTRY_LENGTH 16
 #define ENTRY_NAME 19
 
@@ -78,8 +78,8 @@ static bool member_inside(const struct call *c, const char *name, pid_t group) {
 	return pid > 0 && syscall(SYS_getpgid, pid) == group && is_inside(c, pid);
 }
 
-/* A group belongs to one session, and who is in a session descends from who made
- * it or was there: one member inside means that all are. */
+/* A process group belongs to one session, and the members of a session descend from its leader:
+ * if one member descends from the guard, all do. */
 static bool group_is_inside(const struct call *c, pid_t group) {
 	char buf[4096];
 	uint16_t len;
@@ -105,18 +105,18 @@ static bool group_is_inside(const struct call *c, pid_t group) {
 
 /* ---- sending ---- */
 
-/* A signal to the caller itself would break off its wait for the answer where the
- * kernel lets signals do that; the call would start again, and send again. */
+/* Without WAIT_KILLABLE_RECV a signal to the caller itself interrupts its wait for the answer;
+ * the call would restart, and send the signal again. */
 static long send_after_answer(const struct call *c, pid_t pid, int sig) {
 	call_answer(c, 0);
-	(void)syscall(SYS_kill, pid, sig); /* the caller has its answer */
+	(void)syscall(SYS_kill, pid, sig); /* the call is answered */
 	return CALL_ANSWERED;
 }
 
 static long send_to_process(const struct call *c, pid_t pid, int sig, void *info) {
-	auto_fd held = (int)syscall(SYS_pidfd_open, pid, 0U);
+	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0U);
 
-	if (held < 0 && (errno == ESRCH || errno == EINVAL)) {
+	if (pidfd < 0 && (errno == ESRCH || errno == EINVAL)) {
 		return -ESRCH;
 	}
 	int r = signals_caller_owns(c, pid);
@@ -127,10 +127,10 @@ static long send_to_process(const struct call *c, pid_t pid, int sig, void *info
 	    caller_status(c, c->tid, "Tgid:", 10) == pid) {
 		return send_after_answer(c, pid, sig);
 	}
-	if (held >= 0) {
-		return result(syscall(SYS_pidfd_send_signal, held, sig, info, 0U));
+	if (pidfd >= 0) {
+		return or_errno(syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0U));
 	}
-	return info != NULL ? -EPERM : result(syscall(SYS_kill, pid, sig));
+	return info != NULL ? -EPERM : or_errno(syscall(SYS_kill, pid, sig));
 }
 
 static long send_to_group(const struct call *c, pid_t group, int sig) {
@@ -138,7 +138,7 @@ static long send_to_group(const struct call *c, pid_t group, int sig) {
 		bool none = group > 1 && syscall(SYS_kill, -group, 0) != 0 && errno == ESRCH;
 		return none ? -ESRCH : -EPERM;
 	}
-	return result(syscall(SYS_kill, -group, sig));
+	return or_errno(syscall(SYS_kill, -group, sig));
 }
 
 long serve_kill(struct call *c) {
@@ -149,7 +149,7 @@ long serve_kill(struct call *c) {
 		return send_to_process(c, pid, sig, NULL);
 	}
 	if (pid == -1 || pid == INT_MIN) {
-		return -EPERM; /* everybody of this user's */
+		return -EPERM; /* every process of the user */
 	}
 	if (pid < 0) {
 		return send_to_group(c, -pid, sig);
@@ -163,35 +163,35 @@ long serve_kill(struct call *c) {
 
 /* ---- threads ---- */
 
-/* The thread is judged; that it is the process's, the kernel checks. */
-static int judge_thread(const struct call *c, pid_t process, pid_t thread) {
+/* Checks the thread; the kernel checks that it belongs to the process. */
+static int check_thread(const struct call *c, pid_t process, pid_t thread) {
 	return process <= 0 || thread <= 0 ? -EINVAL : signals_caller_owns(c, thread);
 }
 
 long serve_tkill(struct call *c) {
 	pid_t thread = call_int(c, 0);
-	int r = judge_thread(c, thread, thread);
+	int r = check_thread(c, thread, thread);
 
-	return r != 0 ? r : result(syscall(SYS_tkill, thread, call_int(c, 1)));
+	return r != 0 ? r : or_errno(syscall(SYS_tkill, thread, call_int(c, 1)));
 }
 
 long serve_tgkill(struct call *c) {
 	pid_t process = call_int(c, 0), thread = call_int(c, 1);
 	int sig = call_int(c, 2);
-	int r = judge_thread(c, process, thread);
+	int r = check_thread(c, process, thread);
 
 	if (r != 0) {
 		return r;
 	}
 	if (!c->b->killable && thread == c->tid && sig != 0) {
 		call_answer(c, 0);
-		(void)syscall(SYS_tgkill, process, thread, sig); /* it has its answer */
+		(void)syscall(SYS_tgkill, process, thread, sig); /* the call is answered */
 		return CALL_ANSWERED;
 	}
-	return result(syscall(SYS_tgkill, process, thread, sig));
+	return or_errno(syscall(SYS_tgkill, process, thread, sig));
 }
 
-/* ---- with information ---- */
+/* ---- with siginfo_t ---- */
 
 struct information {
 	_Alignas(8) char bytes[SIGINFO_SIZE];
@@ -201,7 +201,7 @@ static int read_information(const struct call *c, uint64_t address, int sig,
 			    struct information *ret) {
 	int r = caller_bytes(c, address, ret->bytes, sizeof ret->bytes);
 
-	memcpy(ret->bytes, &sig, sizeof sig); /* si_signo: the kernel overwrites it as well */
+	memcpy(ret->bytes, &sig, sizeof sig); /* si_signo, which the kernel overwrites, too */
 	return r;
 }
 
@@ -220,13 +220,13 @@ long serve_rt_tgsigqueueinfo(struct call *c) {
 	int r = read_information(c, c->args[3], sig, &info);
 
 	if (r == 0) {
-		r = judge_thread(c, process, thread);
+		r = check_thread(c, process, thread);
 	}
 	return r != 0 ? r
-		      : result(syscall(SYS_rt_tgsigqueueinfo, process, thread, sig, info.bytes));
+		      : or_errno(syscall(SYS_rt_tgsigqueueinfo, process, thread, sig, info.bytes));
 }
 
-/* The process that a pidfd of the caller's stands for; -ESRCH once it has ended. */
+/* The pid of a pidfd of the caller; -ESRCH once the process has ended. */
 static long pidfd_process(const struct call *c, int fd) {
 	struct text path = {.len = 0};
 
@@ -255,36 +255,36 @@ long serve_pidfd_send_signal(struct call *c) {
 	if (r != 0) {
 		return r;
 	}
-	auto_fd held = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0U);
-	/* Still the same behind it: then ours is the same process as well. */
-	if (held < 0 || pidfd_process(c, fd) != pid || !caller_waits(c)) {
+	auto_fd pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0U);
+	/* The caller's pidfd still has the same pid: then ours is the same process. */
+	if (pidfd < 0 || pidfd_process(c, fd) != pid || !caller_waits(c)) {
 		return -ESRCH;
 	}
 	r = signals_caller_owns(c, (pid_t)pid);
 	return r != 0 ? r
-		      : result(syscall(SYS_pidfd_send_signal, held, sig,
-				       c->args[2] == 0 ? NULL : info.bytes, 0U));
+		      : or_errno(syscall(SYS_pidfd_send_signal, pidfd, sig,
+					 c->args[2] == 0 ? NULL : info.bytes, 0U));
 }
 
 /* ---- the owner of a descriptor ---- */
 
-/* F_SETOWN in the words of F_SETOWN_EX. */
+/* Reads the argument of F_SETOWN or F_SETOWN_EX as struct f_owner_ex. */
 static int read_owner(const struct call *c, struct f_owner_ex *ret) {
-	int who = call_int(c, 2);
+	int id = call_int(c, 2);
 
 	if (call_int(c, 1) == F_SETOWN_EX) {
 		return caller_bytes(c, c->args[2], ret, sizeof *ret);
 	}
-	if (who == INT_MIN) {
+	if (id == INT_MIN) {
 		return -EINVAL;
 	}
-	*ret = (struct f_owner_ex){.type = who < 0 ? F_OWNER_PGRP : F_OWNER_PID,
-				   .pid = who < 0 ? -who : who};
+	*ret = (struct f_owner_ex){.type = id < 0 ? F_OWNER_PGRP : F_OWNER_PID,
+				   .pid = id < 0 ? -id : id};
 	return 0;
 }
 
-/* No owner at all is anybody's choice. */
-static int judge_owner(const struct call *c, const struct f_owner_ex *owner) {
+/* pid 0 removes the owner, which is always allowed. */
+static int check_owner(const struct call *c, const struct f_owner_ex *owner) {
 	if (owner->pid == 0) {
 		return 0;
 	}
@@ -297,16 +297,17 @@ static int judge_owner(const struct call *c, const struct f_owner_ex *owner) {
 	return signals_caller_owns(c, owner->pid);
 }
 
-/* The kernel keeps the process and not its number; between the judgement and the call that may
- * have become another's, and then nobody is the owner. */
+/* The kernel stores the process, not its pid.  The pid may be reused between check and fcntl(2),
+ * so the owner is checked again afterwards, and removed if that fails. */
 long serve_fcntl(struct call *c) {
 	struct f_owner_ex owner, none = {.type = F_OWNER_PID};
 
 	if (call_int(c, 1) != F_SETOWN && call_int(c, 1) != F_SETOWN_EX) {
-		return call_let_pass(c); /* a number that is no pointer cannot change (K1) */
+		return call_let_pass(
+			c); /* the command is in a register, which cannot change (K1) */
 	}
 	int r = read_owner(c, &owner);
-	r = r == 0 ? judge_owner(c, &owner) : r;
+	r = r == 0 ? check_owner(c, &owner) : r;
 	if (r != 0) {
 		return r;
 	}
@@ -314,9 +315,10 @@ long serve_fcntl(struct call *c) {
 	if (fd < 0) {
 		return fd;
 	}
-	long done = result(syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner));
-	if (done == 0 && judge_owner(c, &owner) != 0) {
-		(void)syscall(SYS_fcntl, fd, F_SETOWN_EX, &none); /* it could be set */
+	long done = or_errno(syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner));
+	if (done == 0 && check_owner(c, &owner) != 0) {
+		(void)syscall(SYS_fcntl, fd, F_SETOWN_EX,
+			      &none); /* the same call succeeded above */
 		return -ESRCH;
 	}
 	return done;

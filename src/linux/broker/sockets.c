@@ -1,14 +1,14 @@
-/* connect(2), bind(2) and listen(2).
+/* Serves connect(2), bind(2), listen(2) and socketpair(2).
  *
- * A socket belongs to the network namespace in which it was made, wherever its descriptor is
- * passed to.  So the broker makes these calls itself on the caller's own socket (pidfd_getfd),
+ * A socket belongs to the network namespace in which it was created, whichever process has its
+ * descriptor.  So the broker makes these calls itself on the caller's own socket (pidfd_getfd),
  * after it has compared that namespace with the run's.
  *
- * Should:   connect and bind to an address that was copied and judged; without a network
- *           namespace, with the network closed, that is the loopback, and there only what
- *           listens in this run.  Unix sockets are unix_sockets.c's.
- * Must not: wait for a connection (K5), or let a wildcard address reach the host's; leave a
- *           connection pending that was judged by who listens at its port.
+ * Should:   connect and bind to a copied and checked address; without a network namespace, with
+ *           the network closed, that is the loopback, and there only a port on which this run
+ *           listens.  unix_sockets.c serves unix sockets.
+ * Must not: block in a connect (K5); bind a wildcard address of the host; leave a connect pending
+ *           that was allowed because of the listener of its port, which may change.
  * Fails:    closed: EPERM for a socket of another network namespace, ENETUNREACH as in an empty
  *           one, ECONNREFUSED on the loopback. */
 #include "linux/broker/sockets.h"
@@ -31,7 +31,7 @@
 
 #define SO_NETNS_COOKIE_ 71 /* Linux 5.14 */
 
-static long result(long r) {
+static long or_errno(long r) {
 	return r < 0 ? -errno : 0;
 }
 
@@ -64,8 +64,8 @@ uint64_t socket_cookie(int fd) {
 	return number_option(fd, SO_COOKIE);
 }
 
-/* A kernel before 5.14 tells no socket's namespace.  There nothing is refused here: what closes
- * the way by which such a socket would come is unix_sockets.c. */
+/* Kernels before 5.14 lack SO_NETNS_COOKIE.  There this accepts every socket; unix_sockets.c
+ * prevents that a socket of another namespace is received. */
 bool socket_network_is_own(struct broker *b, int fd) {
 	if (b->network == 0) {
 		auto_fd own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -93,14 +93,13 @@ static bool is_mapped(const struct in6_addr *a) {
 	return memcmp(a, &none, 12) == 0;
 }
 
-static struct in6_addr in_words(const struct socket_address *a) {
+static struct in6_addr as_in6(const struct socket_address *a) {
 	return a->any.sa_family == AF_INET6 ? a->in6.sin6_addr : mapped(a->in4.sin_addr.s_addr);
 }
 
-/* Where an address leads, in IPv6 words; "any" is the host itself. */
 struct in6_addr socket_address_leads(const struct socket_address *a) {
 	const struct in6_addr zero4 = mapped(0);
-	struct in6_addr to = in_words(a);
+	struct in6_addr to = as_in6(a);
 
 	if (memcmp(&to, &any6, sizeof to) == 0) {
 		return loopback6;
@@ -117,7 +116,7 @@ bool socket_address_is_inet(int domain) {
 }
 
 bool socket_address_is_whole(const struct socket_address *a, int domain) {
-	/* The kernel takes an IPv6 address without its scope as well. */
+	/* The kernel accepts an IPv6 address without sin6_scope_id as well. */
 	size_t in6 = offsetof(struct sockaddr_in6, sin6_scope_id);
 
 	return a->len >= (domain == AF_INET6 ? in6 : sizeof a->in4);
@@ -127,11 +126,11 @@ static bool only_v6(int fd) {
 	return socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
 }
 
-/* Binds to the loopback what is not bound yet.  Which socket is that only bind(2) tells:
- * getsockname(2) still has the port of a connection that was dissolved. */
+/* Binds an unbound socket to the loopback.  Only bind(2) shows whether a socket is bound:
+ * getsockname(2) still returns the port of a connection that was dissolved. */
 static long bind_loopback(int fd, const struct socket_address *a) {
 	struct socket_address own = {.len = sizeof own.all};
-	long r = result(syscall(SYS_bind, fd, &a->any, a->len));
+	long r = or_errno(syscall(SYS_bind, fd, &a->any, a->len));
 
 	if (r != -EINVAL) {
 		return r;
@@ -139,29 +138,29 @@ static long bind_loopback(int fd, const struct socket_address *a) {
 	if (syscall(SYS_getsockname, fd, &own.any, &own.len) != 0) {
 		return -errno;
 	}
-	/* IPV6_V6ONLY, set by another thread of the caller, is EINVAL too: then it is the wildcard.
-	 */
-	struct in6_addr at = in_words(&own);
+	/* EINVAL is also returned when another thread of the caller has set IPV6_V6ONLY: then the
+	 * address is the wildcard. */
+	struct in6_addr at = as_in6(&own);
 	return socket_address_is_loopback(&at) ? 0 : -EADDRNOTAVAIL;
 }
 
 /* ---- connect ---- */
 
-/* Its port is left to connect(2), which shares it among destinations. */
+/* Binds without a port: connect(2) chooses one, which several destinations can share. */
 static long bind_address(int fd, const struct socket_address *a) {
 	int before = socket_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT), yes = 1;
 
-	/* Where it fails the port is chosen early, which is none the worse for safety. */
+	/* If this fails, bind(2) chooses the port, which is as safe. */
 	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
 	long r = bind_loopback(fd, a);
 	if (before == 0) {
-		/* As above. */
+		/* Best effort, as above. */
 		(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &before, sizeof before);
 	}
 	return r;
 }
 
-static long hold6(int fd, const struct in6_addr *to) {
+static long bind_source6(int fd, const struct in6_addr *to) {
 	struct socket_address a = {.in6 = {.sin6_family = AF_INET6}, .len = sizeof a.in6};
 	bool both = !only_v6(fd);
 	int no = 0;
@@ -173,31 +172,31 @@ static long hold6(int fd, const struct in6_addr *to) {
 		r = bind_address(fd, &a);
 	}
 	if (both) {
-		/* The kernel has taken IPv4 away with ::1, and the next address may be one; to
-		 * fail is to stay so. */
+		/* Binding to ::1 sets IPV6_V6ONLY, and the next destination may be IPv4.  If this
+		 * fails, it stays set. */
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
 	}
 	return r;
 }
 
-/* The address alone, before it is connected.  A connection that is dissolved takes with it
- * what the kernel chose and leaves what was bound; shutdown(2) dissolves one in the making
- * without asking us, and listen(2) would find the wildcard. */
-static long hold_to_loopback(int fd, int domain, const struct in6_addr *to) {
+/* Binds the source address before the connect.  When a connection is dissolved, the kernel drops
+ * an address that it chose and keeps one that was bound.  shutdown(2), which the broker does not
+ * serve, dissolves a pending connect, and a later listen(2) would use the wildcard. */
+static long bind_source_to_loopback(int fd, int domain, const struct in6_addr *to) {
 	struct socket_address a = {.in4 = {.sin_family = AF_INET}, .len = sizeof a.in4};
 
 	a.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return domain == AF_INET6 ? hold6(fd, to) : bind_address(fd, &a);
+	return domain == AF_INET6 ? bind_source6(fd, to) : bind_address(fd, &a);
 }
 
 static long connect_now(int fd, const struct socket_address *a) {
-	long r = result(syscall(SYS_connect, fd, &a->any, a->len));
+	long r = or_errno(syscall(SYS_connect, fd, &a->any, a->len));
 
 	return r == -EINTR ? -EINPROGRESS : r;
 }
 
-/* Without waiting, whatever the caller's socket is set to; another thread of the
- * caller may see the flag for that moment, or take it away: then a timer ends the wait. */
+/* Connects without blocking, also on a blocking socket: sets O_NONBLOCK for the moment.  Another
+ * thread of the caller may see or clear the flag: then a timer interrupts the call. */
 static long connect_at_once(int fd, const struct socket_address *a, bool *ret_waits) {
 	int flags = fcntl(fd, F_GETFL);
 	struct patience timer;
@@ -209,8 +208,8 @@ static long connect_at_once(int fd, const struct socket_address *a, bool *ret_wa
 	caller_wait_limit(&timer);
 	long r = connect_now(fd, a);
 	if (*ret_waits && r == -EINPROGRESS) {
-		/* On the loopback the answer came while the kernel had the socket locked: who
-		 * asks again finds it. */
+		/* On the loopback the SYN-ACK arrives while the socket is locked; a second
+		 * connect(2) then returns the or_errno. */
 		r = connect_now(fd, a);
 		r = r == -EALREADY ? -EINPROGRESS : r;
 	}
@@ -221,7 +220,7 @@ static long connect_at_once(int fd, const struct socket_address *a, bool *ret_wa
 	return r;
 }
 
-/* How long connect(2) waits on this socket, in ms; 0: as long as it takes. */
+/* SO_SNDTIMEO in ms, which limits connect(2); 0: none. */
 static int64_t send_timeout(int fd) {
 	struct timeval limit = {0};
 	socklen_t len = sizeof limit;
@@ -234,27 +233,27 @@ static int64_t send_timeout(int fd) {
 	return ms == 0 && limit.tv_usec > 0 ? 1 : ms;
 }
 
-/* As the kernel: a wait with a limit of its own is not begun again after a signal, whatever
- * SA_RESTART says. */
+/* Like the kernel: with SO_SNDTIMEO a call is not restarted after a signal, also with
+ * SA_RESTART. */
 static long interrupted(const struct call *c, int fd, long r) {
 	return r == -EINTR && helper_stopped() && send_timeout(fd) != 0 ? call_done(c, -EINTR) : r;
 }
 
 struct begun {
 	struct socket_address a;
-	bool before; /* by an earlier call of the caller, which knows */
+	bool before; /* by an earlier connect(2) of the caller, and not by the gate */
 };
 
-/* In a helper: a second connect waits for the first.  The end of SO_SNDTIMEO is EINPROGRESS to
- * whoever made the first. */
+/* In a helper: a second connect(2) waits for the first.  When SO_SNDTIMEO expires, the call that
+ * began the connect gets EINPROGRESS. */
 static long connect_waiting(const struct call *c, int fd, const void *arg) {
 	const struct begun *b = arg;
-	long r = result(syscall(SYS_connect, fd, &b->a.any, b->a.len));
+	long r = or_errno(syscall(SYS_connect, fd, &b->a.any, b->a.len));
 
 	return r == -EALREADY && !b->before ? -EINPROGRESS : interrupted(c, fd, r);
 }
 
-static long connect_patiently(const struct call *c, int fd, const struct begun *begun, int held) {
+static long connect_or_wait(const struct call *c, int fd, const struct begun *begun, int held) {
 	struct begun b = *begun;
 	bool waits;
 	long r = connect_at_once(fd, &b.a, &waits);
@@ -267,16 +266,16 @@ static long connect_patiently(const struct call *c, int fd, const struct begun *
 }
 
 long socket_connect(const struct call *c, int fd, const struct socket_address *a, int held) {
-	return connect_patiently(c, fd, &(struct begun){.a = *a, .before = true}, held);
+	return connect_or_wait(c, fd, &(struct begun){.a = *a, .before = true}, held);
 }
 
 long socket_go_on(const struct call *c, int fd, const struct socket_address *a) {
-	return connect_patiently(c, fd, &(struct begun){.a = *a}, -1);
+	return connect_or_wait(c, fd, &(struct begun){.a = *a}, -1);
 }
 
-/* What was judged is what is connected to (K3): the kernel would take the wildcard for the
- * address that the socket is bound to. */
-static void lead_to(struct socket_address *a, const struct in6_addr *to) {
+/* Sets the checked address (K3): the kernel would connect a wildcard to the address that the socket
+ * is bound to. */
+static void set_destination(struct socket_address *a, const struct in6_addr *to) {
 	if (a->any.sa_family == AF_INET6) {
 		a->in6.sin6_addr = *to;
 	} else {
@@ -286,17 +285,17 @@ static void lead_to(struct socket_address *a, const struct in6_addr *to) {
 
 /* ---- connect, to the run's own servers on a loopback that is the host's ---- */
 
-/* How long a caller whose server does not accept is tried again; one that does not want to wait
- * has a loop to go back to.  The first is what the kernel would try on the whole. */
+/* How long a connect is retried while the server's backlog is full: on a blocking socket as long
+ * as the kernel retransmits a SYN; on a non-blocking one briefly, because its event loop waits. */
 #define TRIED_MS 127000
 #define TRIED_AT_ONCE_MS 100
 #define TRIED_EVERY_MS 10
 
 struct inward {
 	struct socket_address a;
-	struct in6_addr to; /* where it leads, as the port's owner was asked for it */
+	struct in6_addr to; /* the destination, for listener_owner() */
 	uint16_t port;
-	bool waits; /* the caller */
+	bool waits; /* the caller's socket is blocking */
 };
 
 static bool is_pending(int fd) {
@@ -310,19 +309,19 @@ static bool is_pending(int fd) {
 static void dissolve(int fd) {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
-	(void)syscall(SYS_connect, fd, &none, sizeof none); /* of TCP it does not fail */
+	(void)syscall(SYS_connect, fd, &none, sizeof none); /* does not fail for TCP */
 }
 
-/* A connection is there at once, or it is dissolved: a SYN that the kernel sends again later
- * would find whoever listens at the port then.  -EAGAIN: nobody accepts at the moment. */
-static long connect_judged(const struct broker *b, int fd, struct inward *in) {
+/* Connects at once or dissolves the connect: a SYN that the kernel retransmits later could reach
+ * another process's listener on that port.  -EAGAIN: the backlog is full. */
+static long connect_to_own(const struct broker *b, int fd, struct inward *in) {
 	long r = connect_at_once(fd, &in->a, &in->waits);
 
 	if (r == -EINPROGRESS && is_pending(fd)) {
 		dissolve(fd);
 		return -EAGAIN;
 	}
-	/* The port may have changed hands before the connection was made. */
+	/* Another process may have taken the port before the connection was made. */
 	bool made = r == 0 || r == -EINPROGRESS;
 	if (made && listener_owner(b, &in->to, in->port) == PORT_FOREIGN) {
 		dissolve(fd);
@@ -337,17 +336,17 @@ int socket_dial_port(const struct broker *b, int family, uint16_t port) {
 	in.a.any.sa_family = (sa_family_t)family;
 	in.a.in4.sin_port = htons(port);
 	in.a.len = family == AF_INET6 ? sizeof in.a.in6 : sizeof in.a.in4;
-	in.to = socket_address_leads(&in.a); /* of the wildcard: the loopback */
-	lead_to(&in.a, &in.to);
+	in.to = socket_address_leads(&in.a); /* the wildcard means the loopback */
+	set_destination(&in.a, &in.to);
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 || listener_owner(b, &in.to, port) != PORT_OURS) {
 		return -1;
 	}
-	long r = connect_judged(b, fd, &in);
+	long r = connect_to_own(b, fd, &in);
 	return r == 0 || r == -EINPROGRESS ? take_fd(&fd) : -1;
 }
 
-/* In a helper. */
+/* In a helper: retries until the server's backlog has room. */
 static long connect_again(const struct call *c, int fd, const void *arg) {
 	struct inward in = *(const struct inward *)arg;
 	bool waits = in.waits;
@@ -359,23 +358,24 @@ static long connect_again(const struct call *c, int fd, const void *arg) {
 		(void)poll(NULL, 0, TRIED_EVERY_MS); /* sleeps */
 		enum listener_owner owner = listener_owner(c->b, &in.to, in.port);
 		r = helper_stopped()                                ? -EINTR
-		    : owner == PORT_NOBODY || owner == PORT_FOREIGN ? -ECONNREFUSED
-								    : connect_judged(c->b, fd, &in);
+		    : owner == PORT_UNUSED || owner == PORT_FOREIGN ? -ECONNREFUSED
+								    : connect_to_own(c->b, fd, &in);
 	}
 	if (r != -EAGAIN) {
 		return interrupted(c, fd, r);
 	}
-	/* Not EINPROGRESS at the end of SO_SNDTIMEO: nothing is in progress any more. */
+	/* Not EINPROGRESS when SO_SNDTIMEO expires: the connect was dissolved. */
 	return waits ? -ETIMEDOUT : -ECONNREFUSED;
 }
 
-/* With the network closed: the loopback, and there only our own. */
+/* Without a network namespace, with the network closed: the gate's addresses, and the run's own
+ * listeners on the loopback. */
 static long connect_inside(const struct call *c, int fd, const struct socket_address *a) {
 	struct inward in = {.a = *a, .to = socket_address_leads(a), .port = ntohs(a->in4.sin_port)};
 	struct in6_addr to = in.to;
 
 	if (connect_is_gated(c->b, &to, in.port)) {
-		long r = hold_to_loopback(fd, a->any.sa_family, &to);
+		long r = bind_source_to_loopback(fd, a->any.sa_family, &to);
 		return r == 0 ? connect_forward(c, fd, &to, in.port) : r;
 	}
 	if (!socket_address_is_loopback(&to)) {
@@ -387,17 +387,18 @@ static long connect_inside(const struct call *c, int fd, const struct socket_add
 	case PORT_OURS_MAPPED:
 		to = mapped(htonl(INADDR_LOOPBACK));
 		break;
-	case PORT_NOBODY:
+	case PORT_UNUSED:
 	case PORT_FOREIGN:
 		return -ECONNREFUSED;
 	}
-	lead_to(&in.a, &to);
-	long r = hold_to_loopback(fd, a->any.sa_family, &to);
-	r = r == 0 ? connect_judged(c->b, fd, &in) : r;
+	set_destination(&in.a, &to);
+	long r = bind_source_to_loopback(fd, a->any.sa_family, &to);
+	r = r == 0 ? connect_to_own(c->b, fd, &in) : r;
 	return r == -EAGAIN ? helper_run_waiting(c, fd, -1, connect_again, &in) : r;
 }
 
-/* The caller's socket, which belongs to the run's network; the domain, or -errno. */
+/* Takes the caller's socket, which must belong to the run's network namespace; returns its domain
+ * or -errno. */
 static int take_socket(const struct call *c, int *ret_fd) {
 	*ret_fd = caller_take_fd(c, call_int(c, 0));
 	if (*ret_fd < 0) {
@@ -407,7 +408,7 @@ static int take_socket(const struct call *c, int *ret_fd) {
 	return domain >= 0 && !socket_network_is_own(c->b, *ret_fd) ? -EPERM : domain;
 }
 
-/* And the address that is beside it. */
+/* The same, and copies the address argument. */
 static int socket_and_address(const struct call *c, int *ret_fd, struct socket_address *ret) {
 	int domain = take_socket(c, ret_fd);
 	int r = domain < 0 ? domain : socket_address_read(c, ret);
@@ -437,7 +438,7 @@ long serve_connect(struct call *c) {
 		return -EINVAL;
 	}
 	if (a.any.sa_family == AF_UNSPEC) {
-		return socket_connect(c, fd, &a, -1); /* ends an association; leads nowhere */
+		return socket_connect(c, fd, &a, -1); /* AF_UNSPEC dissolves an association */
 	}
 	if (a.any.sa_family != domain) {
 		return domain == AF_UNIX ? -EINVAL : -EAFNOSUPPORT;
@@ -451,7 +452,7 @@ long serve_connect(struct call *c) {
 
 /* ---- bind ---- */
 
-/* The loopback in place of the wildcard. */
+/* Replaces the wildcard by the loopback. */
 static void loopback_for(int fd, int domain, struct socket_address *a) {
 	uint16_t port = a->in4.sin_port;
 
@@ -478,7 +479,7 @@ static bool is_wildcard(const struct socket_address *a, int domain) {
 }
 
 static long bind_inside(int fd, int domain, struct socket_address *a) {
-	/* For IPv4 the kernel takes AF_UNSPEC too, with the wildcard. */
+	/* For IPv4 the kernel accepts AF_UNSPEC, too, with the wildcard. */
 	bool unspecified = domain == AF_INET && a->any.sa_family == AF_UNSPEC;
 
 	if (!socket_address_is_whole(a, domain)) {
@@ -495,7 +496,7 @@ static long bind_inside(int fd, int domain, struct socket_address *a) {
 	if (!socket_address_is_loopback(&at)) {
 		return -EADDRNOTAVAIL;
 	}
-	return result(syscall(SYS_bind, fd, &a->any, a->len));
+	return or_errno(syscall(SYS_bind, fd, &a->any, a->len));
 }
 
 long serve_bind(struct call *c) {
@@ -513,12 +514,12 @@ long serve_bind(struct call *c) {
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX) {
 		return unix_socket_bind(c, fd, &a);
 	}
-	return result(syscall(SYS_bind, fd, &a.any, a.len));
+	return or_errno(syscall(SYS_bind, fd, &a.any, a.len));
 }
 
 /* ---- listen ---- */
 
-/* The kernel would give an unbound socket the wildcard. */
+/* listen(2) would bind an unbound socket to the wildcard. */
 static long bind_unbound(int fd, int domain) {
 	struct socket_address a;
 
@@ -538,7 +539,7 @@ long serve_listen(struct call *c) {
 		      plan_lacks_namespaces(c->b->plan);
 	long r = shared ? bind_unbound(fd, domain) : 0;
 	if (r == 0) {
-		r = result(syscall(SYS_listen, fd, call_int(c, 1)));
+		r = or_errno(syscall(SYS_listen, fd, call_int(c, 1)));
 	}
 	if (r == 0 && shared) {
 		listener_remember(c->b, fd);
@@ -551,8 +552,8 @@ long serve_listen(struct call *c) {
 
 /* ---- pairs ---- */
 
-/* A pair of packet sockets in the place of one of datagrams: it keeps messages apart
- * as well, and sends nowhere but to its other half, whatever address is given. */
+/* Returns a SOCK_SEQPACKET pair instead of a SOCK_DGRAM one: it preserves message boundaries as
+ * well, and sendto(2) reaches only its other end, whatever address is given. */
 long serve_socketpair(struct call *c) {
 	int pair[2], numbers[2];
 	int flags = call_int(c, 1) & (SOCK_NONBLOCK | SOCK_CLOEXEC);

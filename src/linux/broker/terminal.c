@@ -1,13 +1,13 @@
-/* The other end of a new terminal.
+/* Serves ioctl(TIOCGPTPEER), which opens the slave of a pty.
  *
- * A terminal that a command makes lies in the host's /dev/pts among those of the
- * user, which stay closed.  Whoever holds the one end may have the other; but to
- * open it is to open a file there, and Landlock lets neither the command nor us.
- * So the supervisor does, who is outside.
+ * Without namespaces a pty that the command creates is in the host's /dev/pts, among the user's
+ * other terminals, which Landlock denies.  A process that holds the master may have the slave;
+ * but opening it is an open in /dev/pts, which Landlock denies to the command and to the guard.
+ * So the supervisor, which is outside the domain, opens it.
  *
- * Should:   give the caller the peer of a terminal that it holds.
- * Must not: name a terminal by its number: it may be another's by now.
- * Fails:    closed: without a supervisor that listens there is none. */
+ * Should:   give the caller the slave of a pty whose master it holds.
+ * Must not: name a pty by its number, which may belong to another pty by now.
+ * Fails:    closed: without a supervisor that reads reports it returns EINVAL. */
 #include "linux/broker/call.h"
 
 #include "base/auto.h"

@@ -1,6 +1,8 @@
-/* Should:   show every name once, with its path and the directory that holds it.
- * Must not: follow a link, or go on without an end: depth, entries and time are bounded.
- * Fails:    closed: who asks is told that not all was seen. */
+/* Walks a directory tree with getdents64, without allocation.
+ *
+ * Should:   visit every entry once, with its path and its directory's descriptor.
+ * Must not: follow a symlink, or run without bounds on depth, entries and time.
+ * Fails:    closed: tree_walk() returns false when it has not visited everything. */
 #include "linux/broker/tree.h"
 
 #include "base/auto.h"
@@ -11,30 +13,30 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Where linux_dirent64 has the length of an entry, its type and its name. */
+/* Offsets of d_reclen, d_type and d_name in struct linux_dirent64. */
 #define ENTRY_LENGTH 16
 #define ENTRY_TYPE 18
 #define ENTRY_NAME 19
 #define TYPE_UNKNOWN 0
 #define TYPE_DIRECTORY 4
 
-/* Of an entry that the file system does not tell the type of. */
+/* For a file system that returns DT_UNKNOWN. */
 static bool is_directory(int dir, const char *name) {
 	struct stat st;
 
 	if (syscall(SYS_newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return errno != ENOENT; /* opening it says why */
+		return errno != ENOENT; /* openat() will fail with the reason */
 	}
 	return S_ISDIR(st.st_mode);
 }
 
 static bool walk(struct tree *t, int dir, size_t at, size_t depth);
 
-/* at: how long its path is. */
+/* at: the length of its path. */
 static bool walk_directory(struct tree *t, int dir, const char *name, size_t at, size_t depth) {
 	auto_fd fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd < 0 ? t->closed(t, dir, name) != TREE_END : walk(t, fd, at, depth);
+	return fd < 0 ? t->unreadable(t, dir, name) != TREE_END : walk(t, fd, at, depth);
 }
 
 static bool walk_entry(struct tree *t, int dir, const char *entry, size_t at, size_t depth) {
@@ -51,7 +53,7 @@ static bool walk_entry(struct tree *t, int dir, const char *entry, size_t at, si
 	t->path[at] = '/';
 	memcpy(t->path + at + 1, name, len + 1);
 	bool descends = type == TYPE_UNKNOWN ? is_directory(dir, name) : type == TYPE_DIRECTORY;
-	enum tree_step step = t->see(t, dir, name, descends);
+	enum tree_step step = t->visit(t, dir, name, descends);
 	if (step != TREE_ON || !descends) {
 		return step != TREE_END;
 	}

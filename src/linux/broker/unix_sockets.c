@@ -1,19 +1,20 @@
-/* Unix sockets: which socket files are the run's own.
+/* Serves connect(2) and bind(2) of unix sockets, and records which socket files are the run's own.
  *
- * A socket of the host, or of another run, may lie in the workspace or in a granted tree, and
- * whoever connects to it has all that its owner gives: also descriptors (SCM_RIGHTS), and with
- * them sockets of another network.  So connect(2) reaches a socket that was bound in this run,
- * and those that net.sockets names.
+ * A socket of the host, or of another run, may be in the workspace or in a granted tree, and its
+ * server may send descriptors to a client (SCM_RIGHTS), among them sockets of another network
+ * namespace.  So connect(2) reaches only sockets that were bound in this run, and those that
+ * net.sockets names.
  *
- * What binds a file to its socket is the inode, which is made by bind(2) and never bound again.
- * The broker keeps a descriptor of that inode, so that its number cannot become another's.  The
- * name may have gone to somebody else's socket between bind(2) and the look at it: so when the
- * socket begins to listen, a connection to the kept inode has to arrive at that very socket.
- * Who wins that race sees a connection without a byte, and no other.
+ * bind(2) creates an inode for the socket, which is never bound again.  The broker keeps an O_PATH
+ * descriptor of that inode, so that its number is not reused.  Between bind(2) and that open the
+ * name may have been replaced by another process's socket.  So after listen(2) the broker connects
+ * to the inode, and the connection has to arrive at the caller's socket.  A process that wins that
+ * race gets one connection without data.
  *
- * Should:   connect to what was judged and held (K3), also after a rename or by a hard link.
- * Must not: connect to a file that is not known to be the run's own.
- * Fails:    closed: ECONNREFUSED, as where nobody listens; EACCES for what is denied. */
+ * Should:   connect to the checked inode, by its descriptor (K3), also after a rename or by
+ *           another hard link.
+ * Must not: connect to a socket file that is not known to be the run's own.
+ * Fails:    closed: ECONNREFUSED, as without a listener; EACCES for a denied path. */
 #include "linux/broker/unix_sockets.h"
 
 #include "base/auto.h"
@@ -28,27 +29,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Socket files that are remembered, each with a descriptor; the oldest is forgotten first. */
+/* Socket files in the table, each with a descriptor; the oldest is overwritten first. */
 #define BOUND_MAX 256
 
-/* Others who may have connected before the broker does. */
+/* Other connections that may be queued before the broker's own. */
 #define STRANGERS 8
 
 struct bound {
-	uint64_t cookie; /* of the socket; 0: the place is free */
+	uint64_t cookie; /* SO_COOKIE of the socket; 0: the entry is free */
 	int file;        /* O_PATH: its inode */
 	bool proven;     /* a connection to the file arrives at the socket */
 };
 
 /* Not in struct broker: a run without such sockets does not touch these pages. */
 static struct bound bound[BOUND_MAX];
-static size_t bound_next; /* whose turn it is to be forgotten */
+static size_t bound_next; /* the entry to overwrite next, modulo BOUND_MAX */
 
-static long result(long r) {
+static long or_errno(long r) {
 	return r < 0 ? -errno : 0;
 }
 
-/* ---- what was bound here ---- */
+/* ---- bound sockets ---- */
 
 static void forget(struct bound *one) {
 	if (one->cookie != 0) {
@@ -57,7 +58,7 @@ static void forget(struct bound *one) {
 	}
 }
 
-/* A file without a name cannot be connected to any more. */
+/* An unlinked socket file cannot be connected to any more. */
 static bool is_removed(const struct bound *one) {
 	struct stat st;
 
@@ -87,13 +88,13 @@ static void remember(int fd, const struct resolved *p) {
 	auto_fd file = openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (file < 0 || cookie == 0) {
-		return; /* nobody will be connected to it */
+		return; /* connects to it will be refused */
 	}
 	struct bound *place = free_place();
 	*place = (struct bound){.cookie = cookie, .file = take_fd(&file)};
 }
 
-/* ---- and listens ---- */
+/* ---- listening sockets ---- */
 
 static void name_file(int file, struct socket_address *ret) {
 	struct text by_fd = caller_fd_path(file);
@@ -104,8 +105,8 @@ static void name_file(int file, struct socket_address *ret) {
 	ret->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + by_fd.len + 1);
 }
 
-/* The broker serves one call at a time: a connection that this process made is the one that is
- * looked for.  Others come from outside and are lost; they came before listen(2) returned. */
+/* Accepts until the broker's own connection arrives: it has this process's pid.  Other connections
+ * come from the host, before listen(2) has returned, and are closed. */
 static bool accepts_own(const struct broker *b, int listener) {
 	for (int i = 0; i < STRANGERS; i++) {
 		struct ucred peer = {0};
@@ -132,7 +133,7 @@ static bool leads_to(const struct broker *b, int file, int listener) {
 	if (probe < 0 || syscall(SYS_connect, probe, &a.any, a.len) != 0) {
 		return false;
 	}
-	/* The listener is the caller's, who may make it wait. */
+	/* The caller shares the listener, and may set it to blocking at any time. */
 	int flags = fcntl(listener, F_GETFL);
 	if (flags < 0 || fcntl(listener, F_SETFL, flags | O_NONBLOCK) != 0) {
 		return false;
@@ -140,7 +141,7 @@ static bool leads_to(const struct broker *b, int file, int listener) {
 	caller_wait_limit(&timer);
 	bool arrives = accepts_own(b, listener);
 	caller_wait_unlimited(&timer);
-	(void)fcntl(listener, F_SETFL, flags); /* it could be set */
+	(void)fcntl(listener, F_SETFL, flags); /* the same call succeeded above */
 	return arrives;
 }
 
@@ -155,7 +156,7 @@ void unix_socket_listens(const struct broker *b, int fd) {
 	}
 }
 
-/* Two descriptors hold both inodes: equal numbers are one inode. */
+/* Descriptors hold both inodes, so equal device and inode numbers mean the same inode. */
 static bool is_own(int file) {
 	struct stat st, own;
 
@@ -177,7 +178,7 @@ static bool has_path(const struct socket_address *a) {
 	return a->len > offsetof(struct sockaddr_un, sun_path) && a->un.sun_path[0] != '\0';
 }
 
-/* The path of a unix address, which need not end with NUL. */
+/* The path of a unix address, which may lack a NUL. */
 static void path_of(const struct socket_address *a, char *path) {
 	size_t n = a->len - offsetof(struct sockaddr_un, sun_path);
 
@@ -186,8 +187,8 @@ static void path_of(const struct socket_address *a, char *path) {
 	path[n] = '\0';
 }
 
-/* Of the host's sockets, the abstract ones are not in a network namespace of the run's own, or
- * Landlock judges them. */
+/* Abstract sockets of the host are not visible in the run's network namespace, or Landlock denies
+ * them (ABI 6).  Where neither holds, refuse. */
 static long connect_abstract(const struct call *c, int fd, const struct socket_address *a) {
 	const struct plan *plan = c->b->plan;
 	bool abstract = a->len > offsetof(struct sockaddr_un, sun_path);
@@ -196,13 +197,14 @@ static long connect_abstract(const struct call *c, int fd, const struct socket_a
 	return abstract && !judged ? -ECONNREFUSED : socket_connect(c, fd, a, -1);
 }
 
-/* Where Landlock judges datagrams, or their loss was accepted, only those have no proof. */
-static bool is_closed(const struct call *c, int fd, const struct resolved *p) {
+/* Datagram sockets do not listen, so there is no proof for them: they are left to Landlock (ABI 9),
+ * or the user accepted the gap. */
+static bool is_refused(const struct call *c, int fd, const struct resolved *p) {
 	return c->b->plan->engine >= ENGINE_LANDLOCK &&
 	       socket_option(fd, SOL_SOCKET, SO_TYPE) != SOCK_DGRAM && !is_own(p->fd);
 }
 
-/* A socket of the host that the policy names. */
+/* A socket of the host that net.sockets names, with the device and inode of the plan. */
 static bool is_named(const struct call *c, const struct resolved *p) {
 	const struct plan *plan = c->b->plan;
 	struct stat st;
@@ -228,21 +230,20 @@ long unix_socket_connect(const struct call *c, int fd, struct socket_address *a)
 		if (verdict_change(c, &p) != 0) {
 			return -EACCES;
 		}
-		if (is_closed(c, fd, &p)) {
+		if (is_refused(c, fd, &p)) {
 			return -ECONNREFUSED;
 		}
 	}
-	name_file(p.fd, a); /* what was judged is what is connected to (K3) */
+	name_file(p.fd, a); /* connect to the checked inode (K3) */
 	return socket_connect(c, fd, a, p.fd);
 }
 
 /* ---- bind ---- */
 
-/* The name's node in the caller's words where they mean the same to us, so that
- * getsockname(2) gives them back.  The words are resolved a second time then; nothing
- * can change under them meanwhile, because every call inside that could is waiting
- * for this process, or there is no rule inside the tree and Landlock's judgement of
- * the second time is all there is. */
+/* Binds by the caller's own path, so that getsockname(2) returns it.  The kernel then resolves the
+ * path a second time.  It cannot change meanwhile, because the command's calls that could change
+ * it wait for this process; or there is no rule inside the tree, and Landlock's check of the
+ * second resolution is enough. */
 static long bind_path(const struct call *c, int fd, const struct socket_address *a) {
 	char path[sizeof a->un.sun_path + 1];
 	auto_place p;
@@ -259,13 +260,13 @@ static long bind_path(const struct call *c, int fd, const struct socket_address 
 		return r;
 	}
 	if (p.by_proc) {
-		return -EACCES; /* a path through /proc/self would be ours */
+		return -EACCES; /* a path through /proc/self would be the guard's */
 	}
 	auto_fd cwd = path[0] == '/' ? -1 : caller_fd(c, AT_FDCWD);
 	if (path[0] != '/' && (cwd < 0 || fchdir(cwd) != 0)) {
 		return cwd < 0 ? cwd : -errno;
 	}
-	long done = result(syscall(SYS_bind, fd, &a->any, a->len));
+	long done = or_errno(syscall(SYS_bind, fd, &a->any, a->len));
 	if (path[0] != '/' && fchdir(c->b->root) != 0) {
 		return -errno;
 	}
@@ -277,5 +278,5 @@ static long bind_path(const struct call *c, int fd, const struct socket_address 
 }
 
 long unix_socket_bind(const struct call *c, int fd, const struct socket_address *a) {
-	return has_path(a) ? bind_path(c, fd, a) : result(syscall(SYS_bind, fd, &a->any, a->len));
+	return has_path(a) ? bind_path(c, fd, a) : or_errno(syscall(SYS_bind, fd, &a->any, a->len));
 }

@@ -1,14 +1,15 @@
-/* Unix sockets: those with a path are files, and of files only the run's own are connected to. */
+/* Serves connect(2) and bind(2) of unix sockets: only socket files that were bound in this run, or
+ * that net.sockets names, can be connected to. */
 #ifndef CORRAL_LINUX_BROKER_UNIX_SOCKETS_H
 #define CORRAL_LINUX_BROKER_UNIX_SOCKETS_H
 
 #include "linux/broker/sockets.h"
 
-/* Both get an address of AF_UNIX. */
+/* Both take an AF_UNIX address. */
 long unix_socket_connect(const struct call *c, int fd, struct socket_address *a);
 long unix_socket_bind(const struct call *c, int fd, const struct socket_address *a);
 
-/* This unix socket listens now. */
+/* Call it after listen(2) on a unix socket. */
 void unix_socket_listens(const struct broker *b, int fd);
 
 #endif

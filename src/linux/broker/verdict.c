@@ -1,10 +1,10 @@
-/* The plan's word on a place, by its real path.
+/* Checks a real path against the plan's mounts and rules.
  *
- * Should:   answer as the mounts of the other engine would: EACCES behind a mask,
- *           EROFS where nothing is to be written, EBUSY for a name that is pinned.
- * Must not: grant what Landlock does not: the call is made in the same domain, so
- *           that the kernel judges it once more.
- * Fails:    closed: a path that cannot be told is denied. */
+ * Should:   return the errors that the mounts of the namespaces engine would: EACCES behind a
+ *           mask, EROFS where the mount is read-only, EBUSY for a mount point.
+ * Must not: be the only check: the guard makes the call in the same Landlock domain, so that
+ *           the kernel checks it once more.
+ * Fails:    closed: a path that cannot be determined is denied. */
 #include "linux/broker/verdict.h"
 
 #include "base/auto.h"
@@ -28,7 +28,7 @@ bool verdict_is_nowhere(const struct resolved *p) {
 	if (str_starts(p->real, "/memfd:")) {
 		return p->nlink == 0;
 	}
-	/* "pipe:[7]"; but "(unreachable)/a" is a file of a mount that we do not see. */
+	/* "pipe:[7]"; but "(unreachable)/a" is a file on a mount that is not in our namespace. */
 	return p->real[0] != '/' && p->real[0] != '(' && p->real[0] != '\0';
 }
 
@@ -40,10 +40,10 @@ static enum visibility stricter(enum visibility a, enum visibility b) {
 	return rank[a] < rank[b] ? a : b;
 }
 
-/* ---- the plan's word ---- */
+/* ---- visibility of a path ---- */
 
-/* A read-only file in a writable tree: when the host replaces it, the kernel takes the
- * mount away, and it takes a moment to put another there (linux/follow.c). */
+/* A read-only file in a writable tree: when the host replaces it, the kernel detaches the mount,
+ * and linux/follow.c needs a moment to mount the new file. */
 static bool is_island(const struct plan *plan, const char *path) {
 	for (size_t i = 0; plan->islands && i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -55,8 +55,9 @@ static bool is_island(const struct plan *plan, const char *path) {
 	return false;
 }
 
-/* With namespaces the mounts speak for themselves, and only the rules are ours. */
-static enum visibility judged(const struct broker *b, const struct resolved *p, const char *path) {
+/* With namespaces the kernel enforces the mounts, and only the rules are checked here. */
+static enum visibility visibility_by_plan(const struct broker *b, const struct resolved *p,
+					  const char *path) {
 	const struct plan *plan = b->plan;
 	enum visibility sight = plan_lacks_namespaces(plan) ? plan_mount_visibility(plan, path)
 				: is_island(plan, path)     ? VISIBILITY_READ
@@ -91,16 +92,16 @@ static bool path_of_deny(const struct rule *r, char out[REAL_MAX]) {
 	return true;
 }
 
-/* As the rule is written, where that goes through links. */
+/* The path as written in the rule, if it goes through symlinks; else NULL. */
 static const char *written_as(const struct rule *r, const char *named) {
 	bool plain = r->set == NULL && r->written != NULL && r->written[0] == '/';
 
 	return plain && !streq(r->written, named) ? r->written : NULL;
 }
 
-/* Without mounts nothing covers what the host puts at a denied name: where that is a link, or
- * one on its way leads elsewhere now, its end is denied. */
-static bool is_denied_end(const struct broker *b, const char *path) {
+/* Without namespaces no mount covers a file that the host puts at a denied path: where the path is
+ * or goes through a symlink now, the file that it leads to is denied. */
+static bool is_target_of_denied(const struct broker *b, const char *path) {
 	const struct rules *rules = &b->plan->rules;
 	char named[REAL_MAX], end[REAL_MAX], word;
 
@@ -109,7 +110,7 @@ static bool is_denied_end(const struct broker *b, const char *path) {
 			continue;
 		}
 		const char *written = written_as(&rules->list[i], named);
-		/* A link is rare, and to judge a name takes as long as there are rules. */
+		/* First the cheap test: a symlink is rare, and rules_deny() compares every rule. */
 		if ((written == NULL && syscall(SYS_readlinkat, AT_FDCWD, named, &word, 1) < 0) ||
 		    !rules_deny(rules, named)) {
 			continue;
@@ -124,8 +125,8 @@ static bool is_denied_end(const struct broker *b, const char *path) {
 	return false;
 }
 
-/* A removed file is judged by the place that it had.  Its name says so, but a file
- * may also be called that: then both have to allow it. */
+/* A removed file is checked by its former path.  /proc appends " (deleted)", but a file's name may
+ * also end like that: then both paths must be allowed. */
 static enum visibility visibility_of(const struct call *c, const struct resolved *p,
 				     const char *path) {
 	char before[REAL_MAX];
@@ -134,16 +135,17 @@ static enum visibility visibility_of(const struct call *c, const struct resolved
 	if (path[0] != '/' || len >= sizeof before) {
 		return VISIBILITY_DENIED;
 	}
-	enum visibility sight = judged(c->b, p, path);
+	enum visibility sight = visibility_by_plan(c->b, p, path);
 	if (len > tail && streq(path + len - tail, DELETED)) {
 		memcpy(before, path, len - tail);
 		before[len - tail] = '\0';
-		sight = stricter(sight, judged(c->b, p, before));
+		sight = stricter(sight, visibility_by_plan(c->b, p, before));
 	}
-	bool asked = sight != VISIBILITY_DENIED && sight != VISIBILITY_NONE &&
-		     plan_lacks_namespaces(c->b->plan);
-	return asked && c->b->plan->rules.count > 0 && is_denied_end(c->b, path) ? VISIBILITY_DENIED
-										 : sight;
+	bool shown = sight != VISIBILITY_DENIED && sight != VISIBILITY_NONE;
+	return shown && plan_lacks_namespaces(c->b->plan) && c->b->plan->rules.count > 0 &&
+			       is_target_of_denied(c->b, path)
+		       ? VISIBILITY_DENIED
+		       : sight;
 }
 
 static int may_change(enum visibility sight) {
@@ -160,7 +162,7 @@ static int may_change(enum visibility sight) {
 	return -EROFS;
 }
 
-/* Rules that are about one path, and would be lost if the path led elsewhere. */
+/* Mounts that restrict one path, and would not apply if the path led to another file. */
 static bool is_restriction(const struct mount *m) {
 	switch (m->kind) {
 	case MOUNT_MASK_FILE:
@@ -198,8 +200,8 @@ int verdict_look(const struct call *c, const struct resolved *p) {
 		return 0;
 	}
 	enum visibility sight = visibility_of(c, p, p->real);
-	/* Landlock's rule is on the directory, wherever it is mounted: what the plan does
-	 * not show may be a denied file by another way.  Devices are Landlock's alone. */
+	/* A Landlock rule applies to the inode, on every mount of it: a path that the plan does not
+	 * show may be a denied file on another mount.  Devices are left to Landlock. */
 	bool elsewhere = sight == VISIBILITY_NONE && (S_ISREG(p->mode) || S_ISDIR(p->mode));
 	return sight == VISIBILITY_DENIED || elsewhere ? -EACCES : 0;
 }
@@ -218,7 +220,7 @@ int verdict_change(const struct call *c, const struct resolved *p) {
 
 int verdict_make(const struct call *c, const struct resolved *p) {
 	if (!plan_lacks_namespaces(c->b->plan)) {
-		return may_change(visibility_of(c, p, p->real)); /* a rule covers what is beneath */
+		return may_change(visibility_of(c, p, p->real)); /* rules include paths beneath */
 	}
 	int r = may_change(visibility_of(c, p, p->dir));
 
@@ -227,7 +229,7 @@ int verdict_make(const struct call *c, const struct resolved *p) {
 
 int verdict_remove(const struct call *c, const struct resolved *p) {
 	if (!plan_lacks_namespaces(c->b->plan)) {
-		return may_change(visibility_of(c, p, p->real)); /* the kernel keeps mount points */
+		return may_change(visibility_of(c, p, p->real)); /* EBUSY comes from the kernel */
 	}
 	int r = may_change(visibility_of(c, p, p->dir));
 
@@ -244,20 +246,20 @@ int verdict_missing(const struct call *c, const struct resolved *p, int error) {
 	return denied ? -EACCES : error;
 }
 
-int verdict_lead(const struct call *c, const struct resolved *p, const char *words) {
-	return rules_lead_astray(&c->b->plan->rules, p->real, words) ? -EBUSY : 0;
+int verdict_lead(const struct call *c, const struct resolved *p, const char *target) {
+	return rules_lead_astray(&c->b->plan->rules, p->real, target) ? -EBUSY : 0;
 }
 
 static int lead_moved(const struct call *c, const struct resolved *from,
 		      const struct resolved *to) {
-	char words[PATH_MAX];
-	ssize_t n = syscall(SYS_readlinkat, from->fd, from->name, words, sizeof words - 1);
+	char target[PATH_MAX];
+	ssize_t n = syscall(SYS_readlinkat, from->fd, from->name, target, sizeof target - 1);
 
 	if (n < 0) {
 		return -errno;
 	}
-	words[n] = '\0';
-	return verdict_lead(c, to, words);
+	target[n] = '\0';
+	return verdict_lead(c, to, target);
 }
 
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to) {

@@ -1,9 +1,9 @@
-/* The walk: what the kernel does with a path, done name by name.
+/* Resolves a path component by component, as the kernel would for the caller.
  *
- * Should:   keep to the kernel's rules: forty links, ".." that stays at the root,
- *           a slash at the end that asks for a directory.
- * Must not: take /proc/self for ourselves, or follow a magic link for the guard (K4).
- * Fails:    closed: a path that grows too long or links too often is an error. */
+ * Should:   follow the kernel's rules: at most 40 symlinks, ".." stays at the root, a trailing
+ *           slash requires a directory.
+ * Must not: resolve /proc/self to the guard, or follow a magic link of the guard (K4).
+ * Fails:    closed: ENAMETOOLONG for a path that grows too long, ELOOP for too many symlinks. */
 #include "linux/broker/walk.h"
 
 #include "base/auto.h"
@@ -20,15 +20,15 @@
 
 struct walker {
 	const struct call *call;
-	int at;    /* O_PATH: where we are */
+	int at;    /* O_PATH: the current directory of the walk */
 	int links; /* followed so far */
 	bool by_proc;
-	char rest[PATH_MAX]; /* still to go */
+	char rest[PATH_MAX]; /* components that are left */
 	char name[NAME_MAX + 1];
-	bool last, slash; /* nothing follows the name; but slashes do */
+	bool last, slash; /* no component follows the name; a slash follows it */
 };
 
-/* Takes the next name from the rest.  1, 0 when there is none, -errno. */
+/* Takes the next component from the rest: 1, 0 when there is none, -errno. */
 static int next_name(struct walker *w) {
 	size_t skip = 0;
 
@@ -54,11 +54,11 @@ static int next_name(struct walker *w) {
 	return 1;
 }
 
-/* What a link says stands before the rest. */
-static int put_before(struct walker *w, const char *text) {
+/* Prepends a symlink's target to the rest. */
+static int prepend_target(struct walker *w, const char *text) {
 	size_t n = strlen(text), rest = strlen(w->rest);
 
-	/* With the slash between them and the one that was behind the link. */
+	/* Room for the slash between them, and for one after the symlink. */
 	if (n + rest + 3 > sizeof w->rest) {
 		return -ENAMETOOLONG;
 	}
@@ -66,7 +66,7 @@ static int put_before(struct walker *w, const char *text) {
 	memcpy(w->rest, text, n);
 	w->rest[n] = '/';
 	if (w->last && !w->slash) {
-		w->rest[n] = '\0'; /* the link's own end decides whether a slash is there */
+		w->rest[n] = '\0'; /* the target's own end decides about a trailing slash */
 	}
 	return 0;
 }
@@ -80,7 +80,7 @@ static int go_to(struct walker *w, int fd) {
 	return 0;
 }
 
-/* "/proc/self" and "/proc/thread-self": the caller, not us. */
+/* "/proc/self" and "/proc/thread-self": the caller's, not the guard's. */
 static int follow_self(struct walker *w) {
 	struct text to = {.len = 0};
 	long process = caller_status(w->call, w->call->tid, "Tgid:", 10);
@@ -96,11 +96,11 @@ static int follow_self(struct walker *w) {
 		caller_text_add(&to, "/task/");
 		caller_text_number(&to, (uint64_t)w->call->tid);
 	}
-	return put_before(w, to.s);
+	return prepend_target(w, to.s);
 }
 
-/* A link of procfs beneath its root leads to a file, not to words: only the kernel
- * can follow it.  It stands in the directory of some process, as we got there. */
+/* A procfs symlink below the root is a magic link: only the kernel can follow it.  w->at is the
+ * /proc directory of a process. */
 static int follow_magic(struct walker *w, int link) {
 	if (resolved_is_guards(w->call->b, w->at) || resolved_is_guards(w->call->b, link)) {
 		return -EACCES;
@@ -108,7 +108,7 @@ static int follow_magic(struct walker *w, int link) {
 	return go_to(w, openat(w->at, w->name, O_PATH | O_CLOEXEC));
 }
 
-static int follow_words(struct walker *w, int link) {
+static int follow_target(struct walker *w, int link) {
 	char text[PATH_MAX];
 	ssize_t n = syscall(SYS_readlinkat, link, "", text, sizeof text - 1);
 
@@ -119,7 +119,7 @@ static int follow_words(struct walker *w, int link) {
 	if (n == 0) {
 		return -ENOENT;
 	}
-	int r = put_before(w, text);
+	int r = prepend_target(w, text);
 	if (r == 0 && text[0] == '/') {
 		r = go_to(w, open("/", O_PATH | O_CLOEXEC | O_DIRECTORY));
 	}
@@ -133,11 +133,11 @@ static int follow(struct walker *w, int link) {
 		return -ELOOP;
 	}
 	if (!resolved_in_proc(link)) {
-		return follow_words(w, link);
+		return follow_target(w, link);
 	}
 	w->by_proc = true;
 	if (fstat(w->at, &dir) != 0 || dir.st_dev != w->call->b->proc_dev) {
-		return -EACCES; /* another procfs has other numbers for us and the caller */
+		return -EACCES; /* another procfs mount may have other pids */
 	}
 	if (dir.st_ino != PROC_ROOT_INODE) {
 		return follow_magic(w, link);
@@ -145,10 +145,10 @@ static int follow(struct walker *w, int link) {
 	if (streq(w->name, "self") || streq(w->name, "thread-self")) {
 		return follow_self(w);
 	}
-	return follow_words(w, link);
+	return follow_target(w, link);
 }
 
-/* The walk ends before the last name. */
+/* The walk ends at the directory of the last component. */
 static int end_at_name(struct walker *w, struct walk_result *ret) {
 	ret->has_name = true;
 	ret->slash = w->slash;
@@ -156,7 +156,7 @@ static int end_at_name(struct walker *w, struct walk_result *ret) {
 	return 0;
 }
 
-/* One name.  1 to go on, 0 when the walk has ended, -errno. */
+/* One component.  1 to continue, 0 when the walk has ended, -errno. */
 static int step(struct walker *w, enum walk_end end, struct walk_result *ret) {
 	bool dots = streq(w->name, ".") || streq(w->name, "..");
 	struct stat st;
@@ -210,7 +210,7 @@ int walk_path(const struct call *c, int base, const char *path, enum walk_end en
 		return r;
 	}
 	if (!ret->has_name && end == WALK_NAME) {
-		/* The root, or a link that ended there: the kernel knows what to say of "/". */
+		/* The root, or a symlink to it: the call on "/" gets the kernel's own error. */
 		memcpy(ret->name, "/", 2);
 		ret->has_name = true;
 	}

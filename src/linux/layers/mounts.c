@@ -166,14 +166,14 @@ static int target_for(struct ground *g, const struct mount *m) {
 
 static int do_dir(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd fd = create_dir(g, m);
-	return fd < 0 ? fail(e, "cannot make the directory", m) : 0;
+	return fd < 0 ? fail(e, "cannot create the directory", m) : 0;
 }
 
 static int do_link(struct ground *g, const struct mount *m, struct err *e) {
 	const char *name;
 	int dir = parent_of(g, m->target, &name);
 	if (dir < 0 || (symlinkat(m->text, dir, name) != 0 && errno != EEXIST)) {
-		return fail(e, "cannot make the symlink", m);
+		return fail(e, "cannot create the symlink", m);
 	}
 	return 0;
 }
@@ -182,7 +182,7 @@ static int do_file(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd fd = create_file(g, m->target, m->mode == 0 ? 0444 : m->mode);
 	size_t len = strlen(m->text);
 	if (fd < 0 || (len > 0 && write(fd, m->text, len) != (ssize_t)len)) {
-		return fail(e, "cannot make the file", m);
+		return fail(e, "cannot create the file", m);
 	}
 	return 0;
 }
@@ -218,7 +218,7 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 
 static int attach_new(struct ground *g, const struct mount *m, int tree, struct err *e) {
 	if (tree < 0) {
-		return fail(e, "cannot make the file system for", m);
+		return fail(e, "cannot create a file system for", m);
 	}
 	auto_fd to = target_for(g, m);
 	if (to < 0) {
@@ -303,7 +303,7 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 		auto_fd at = create_dir(g, m);
 		/* It is a clone of our own root, which is nosuid, nodev and private. */
 		if (at < 0 || mount_tree_bind(at, at, 0) != 0) {
-			return fail(e, "cannot make the private directory", m);
+			return fail(e, "cannot create the private directory", m);
 		}
 		return 0;
 	}
@@ -358,7 +358,7 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd from = openat(g->root, TEXT_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m->mode);
 	size_t len = strlen(m->text);
 	if (from < 0 || write(from, m->text, len) != (ssize_t)len) {
-		return fail(e, "cannot make the copy of", m);
+		return fail(e, "cannot create the copy of", m);
 	}
 	auto_fd to = open_target(g, m, false);
 	if (to < 0) {
@@ -419,11 +419,11 @@ static int new_root(uint64_t size, struct err *e) {
 	 * mount namespace; absolute paths still resolve in the old one. */
 	if (root < 0 ||
 	    syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make the new root");
+		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot mount the new root");
 	}
 	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
 	if (mask < 0) {
-		return err_sys(e, "mounts", "cannot make the file that covers hidden files");
+		return err_sys(e, "mounts", "cannot create the file that covers hidden files");
 	}
 	return take_fd(&root);
 }

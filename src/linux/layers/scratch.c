@@ -63,7 +63,7 @@ static int make_file(const struct mount *m, struct err *e) {
 	int n = snprintf(draft, sizeof draft, "%s.%d", m->target, (int)getpid());
 	if (n < 0 || (size_t)n >= sizeof draft) {
 		errno = ENAMETOOLONG;
-		return err_sys_at(e, "scratch", "cannot make", m->target);
+		return err_sys_at(e, "scratch", "cannot create", m->target);
 	}
 	auto_fd fd = open_draft(draft);
 	if (fd < 0 && errno == ENOENT && make_parents(m->target, e) == 0) {
@@ -71,7 +71,7 @@ static int make_file(const struct mount *m, struct err *e) {
 	}
 	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0 ||
 	    rename(draft, m->target) != 0) {
-		return err_sys_at(e, "scratch", "cannot make", m->target);
+		return err_sys_at(e, "scratch", "cannot create", m->target);
 	}
 	return 0;
 }
@@ -80,7 +80,7 @@ static int make_file(const struct mount *m, struct err *e) {
 static int make_text(const struct mount *m, struct err *e) {
 	auto_fd fd = open(m->source, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0 || fd_write_all(fd, m->text, strlen(m->text)) != 0) {
-		return err_sys_at(e, "scratch", "cannot make the copy of", m->target);
+		return err_sys_at(e, "scratch", "cannot create the copy of", m->target);
 	}
 	return 0;
 }
@@ -164,7 +164,7 @@ static int check_parent(const struct plan *plan, struct err *e) {
 	if (path_parent(plan->run_dir, dir) && access(dir, W_OK) == 0) {
 		return 0;
 	}
-	err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
+	err_sys_at(e, "scratch", "cannot create the run's directory", plan->run_dir);
 	return err_fix(e, "set TMPDIR to a directory that you can write to");
 }
 
@@ -182,7 +182,7 @@ static int scratch_prepare(struct kit *k, struct err *e) {
 static int lock_run_dir(struct kit *k, struct err *e) {
 	const struct plan *plan = k->plan;
 	if (mkdir(plan->run_dir, 0700) != 0) {
-		return err_sys_at(e, "scratch", "cannot make the run's directory", plan->run_dir);
+		return err_sys_at(e, "scratch", "cannot create the run's directory", plan->run_dir);
 	}
 	/* Held by the inner warden and the guard as long as they live: see scratch_sweep(). */
 	k->lock_fd = open(plan->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -206,7 +206,7 @@ static int scratch_enter(struct kit *k, struct err *e) {
 		const struct mount *m = &plan->mounts[i];
 		bool beneath = m->kind == MOUNT_PRIVATE && !streq(m->target, plan->run_dir);
 		if (beneath && mkdir(m->target, 0700) != 0) {
-			return err_sys_at(e, "scratch", "cannot make", m->target);
+			return err_sys_at(e, "scratch", "cannot create", m->target);
 		}
 		if (m->kind == MOUNT_TEXT && make_text(m, e) != 0) {
 			return -1;
