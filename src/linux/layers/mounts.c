@@ -314,7 +314,7 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	return attach_new(g, m, tree, e);
 }
 
-/* hidepid=ptraceable hides pid 1, whose memory and command line are the caller's. */
+/* hidepid=ptraceable hides pid 1: its memory and command line are the caller's. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
 	auto_fd tree = tree_new("proc", options, ARRAY_LEN(options),

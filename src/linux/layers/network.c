@@ -1,4 +1,4 @@
-/* Configures the new network namespace, whose only interface is its loopback.
+/* Configures the new network namespace, which has only its loopback interface.
  *
  * Should:   bring up "lo", so that servers and clients in the sandbox can connect to each
  *           other, and set ping_group_range to the caller's group, as distributions do:
@@ -65,7 +65,7 @@ static const uint8_t own_address6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
 /* Best effort: without them getaddrinfo(3) with AI_ADDRCONFIG finds no name. */
 static void add_addresses(void) {
 	struct ifreq v4 = {.ifr_name = "lo:1"};
-	/* The kernel's struct in6_ifreq, whose header clashes with libc's: address, prefix
+	/* The kernel's struct in6_ifreq (its header clashes with libc's): address, prefix
 	 * length, interface index (lo has 1). */
 	const uint32_t prefix_and_interface[] = {128, 1};
 	uint8_t v6[sizeof own_address6 + sizeof prefix_and_interface];

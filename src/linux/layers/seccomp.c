@@ -20,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer than Debian 12's headers.  Only fatal signals wake a caller whose notification was
- * received; otherwise Go's preemption signals would restart its call for ever. */
+/* Newer than Debian 12's headers.  Only fatal signals wake a caller after its notification
+ * was received; otherwise Go's preemption signals would restart its call for ever. */
 #define FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 
 static int seccomp_prepare(struct kit *k, struct err *e) {
