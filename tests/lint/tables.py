@@ -1,8 +1,10 @@
 """Tables against what is written about them elsewhere: manual, help, schema, completion, header."""
 import json
+import os
 import re
+import sys
 
-from harness import append, check, replace
+from harness import ROOT, append, check, replace
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -165,3 +167,34 @@ def version(tree):
     header = re.search(r'CORRAL_VERSION "([^"]+)"', tree.whole().text("include/corral.h")).group(1)
     build = re.search(r"version: '([^']+)'", tree.whole().text("meson.build")).group(1)
     return [] if header == build else [f"corral.h says {header}, meson.build {build}"]
+
+
+MUTATION = "tests/mutation"
+
+
+def quotations(tree):
+    """(name, file below src, text) of every edit that tests/mutation makes."""
+    sys.path.insert(0, os.path.join(ROOT, MUTATION))
+    try:
+        import mutants
+        import switches
+    finally:
+        sys.path.pop(0)
+    for name, edits in switches.SWITCHES.items():
+        yield from ((name, file, old) for file, old, _ in edits)
+    for name, (edits, _, _) in mutants.STEPS.items():
+        yield from ((name, file, old) for file, old, _ in edits)
+    for name, (file, begin, *_) in mutants.TABLES.items():
+        yield name, file, begin
+
+
+@check("every text that a mutation replaces stands once in the sources",
+       replace("src/linux/layers/terminal.c", "if (setsid() < 0) {", "if (setsid() == -1) {"))
+def quoted(tree):
+    bad = []
+    for name, file, old in quotations(tree):
+        path = tree.path(f"src/{file}")
+        found = tree.whole().text(f"src/{file}").count(old) if os.path.exists(path) else 0
+        if found != 1:
+            bad.append(f"{MUTATION}: {name}: src/{file} has {found} of {old!r}")
+    return bad

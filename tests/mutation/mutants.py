@@ -148,8 +148,8 @@ STEPS = {
         "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;",
         ""),
     "mask file: read-only": step(
-        MOUNTS, "mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
-        "mount_tree_bind(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)",
+        MOUNTS, "if (from < 0 ||\n\t    mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID",
+        "if (from < 0 ||\n\t    mount_tree_bind(from, to, MOUNT_ATTR_NOSUID",
         "DN26 NS19 DN01b"),
     "mask directory: not listable": step(MOUNTS, '{"mode", "0111"}', '{"mode", "0777"}', "DN01a"),
     "mask directory: sealed": step(
@@ -167,9 +167,8 @@ STEPS = {
         "FS01 FS02 FS20 NS19", ("landlock",)),
     "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT26"),
     "pin: read-only": step(
-        MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);\n\treturn mount_tree_bind(at,"
-                " at",
-        "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\treturn mount_tree_bind(at, at",
+        MOUNTS, "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (closed ? MOUNT_ATTR_RDONLY : 0);",
+        "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\t(void)closed;",
         "PF02 NS07 NS19", ("landlock",)),
     "proc: hidepid": step(
         MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),',
@@ -233,15 +232,15 @@ STEPS = {
     "terminal: session": step("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {", "PR16 PR19"),
     # Pid 1.
     "init: kills what is left": step(
-        "linux/reaper.c", "\t\treaper_signal(r, SIGKILL);\n",
-        "",
+        "linux/reaper.c", "\tdo {\n\t\treaper_signal(r, SIGKILL);\n",
+        "\tdo {\n",
         "PR08 PR13"),
     "init: waits for the dead": step(
         "linux/reaper.c", "} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);",
         "} while (0);",
         "PR08"),
     "init: clock": step(
-        INIT, "in.deadline = now_ms() + k->plan->timeout_ms;",
+        INIT, "in.deadline = clock_ms() + k->plan->timeout_ms;",
         "(void)in.deadline;",
         "RS12 PR09", ("overdue",)),
     "init: kills after the grace": step(
@@ -272,7 +271,7 @@ STEPS = {
     # The plan: denies, protected paths, homes, grants.
     "deny: hard links are counted": step(MASKS, "||\n\t    check_other_names(b, e) != 0) {", ") {", "DN04"),
     "deny: other names of what a pattern denies": step(
-        LINKS, "S_ISREG(st.st_mode) && st.st_nlink > 1 ? note(b->links, &st) : 0;", "0;", "DN48"),
+        LINKS, "bool concerns = S_ISREG(st.st_mode) && st.st_nlink > 1;", "bool concerns = false;", "DN48"),
     "deny: a directory that was closed": step(
         LINKS, "st.st_uid != (uid_t)syscall(SYS_geteuid);", "true;", "DN48"),
     "deny: a name that was removed": step(LINKS, "return named ? 0 : -EACCES;", "return named ? 0 : 0;", "DN48"),
@@ -299,11 +298,11 @@ STEPS = {
         "",
         "DN07 DN08 DN35"),
     "protect: the project file": step(
-        MASKS, "\tprotect_project_file(b);\n\tif",
-        "\t(void)protect_project_file;\n\tif",
+        MASKS, "\town_keep_files(b);\n",
+        "\t(void)own_keep_files;\n",
         "SU25"),
     "git: what decides is kept": step(
-        MASKS, "\tgit_keep(b);\n",
+        MASKS, "\tgit_protect(b);\n",
         "\t(void)git_protect;\n",
         "PS01 PS03 PS04 PS05 PS07 PS08 PS09 PS21 PS34"),
     "git: the other side agrees": step(
@@ -337,8 +336,8 @@ STEPS = {
         VIEW, "\twhy = wrong_kind(s->seen.kind);\n", "\t(void)wrong_kind;\n",
         "MT22"),
     "mode: read-only workspace": step(
-        VIEW, "plan->workspace_at, !b->read_only, RANK_WORKSPACE",
-        "plan->workspace_at, true, RANK_WORKSPACE",
+        VIEW, "!b->read_only, RANK_WORKSPACE",
+        "true, RANK_WORKSPACE",
         "FS44"),
     "home: private": step(
         "plan/home.c", "\t\treturn;\n\t}\n\tshow_private_home(b);\n",

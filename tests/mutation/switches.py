@@ -118,13 +118,13 @@ SWITCHES = {
         ("plan/environment.c", "\tput_computed(b);\n", "\t(void)put_computed;\n"),
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
-    "hidepid": [(MOUNTS, 'new_fs("proc", options, ARRAY_LEN(options),', 'new_fs("proc", options, 0,')],
+    "hidepid": [(MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),', 'tree_new("proc", options, 0,')],
     "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
     "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [
         (SPAWN, "CLONE_NEWIPC | ", ""),
-        (MOUNTS, 'auto_fd tree =\n\t\tnew_fs("mqueue", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
+        (MOUNTS, 'auto_fd tree = tree_new("mqueue", NULL, 0,\n\t\t\t\tMOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
                  '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
     ],
     "sampling": [(SPAWN, "if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {", "if (run.pid > 0) {")],
@@ -136,11 +136,11 @@ SWITCHES = {
         ("linux/reaper.c", "\tif (!plan_lacks_namespaces(plan)) {\n\t\treturn 0;\n",
          "\tif (!plan_lacks_namespaces(plan)) {\n\t\tr->kill_all = false;\n"
          "\t\tr->children = open(\"/proc/thread-self/children\", O_RDONLY | O_CLOEXEC);\n\t\treturn 0;\n"),
-        (INIT, "\tsigset_t all, child;\n", "\tsigset_t all, child;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
+        (INIT, "\tsigset_t all;\n", "\tsigset_t all;\n\tif (getuid() == 0) {\n\t\t_exit(1);\n\t}\n"),
         (MOUNTS, "static int do_proc(struct ground *g, const struct mount *m, struct err *e) {\n", HOST_PROC),
     ],
     # Pid 1's clock, and the supervisor's behind it.
-    "clock": [(INIT, "in.deadline = now_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
+    "clock": [(INIT, "in.deadline = clock_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
     "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
     # Pid 1 ends when its supervisor does.
     "lifeline": [(INIT, "\tif (got < 0) {\n\t\tkill_all_and_exit(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
