@@ -2,7 +2,7 @@
 import os
 import re
 
-from harness import FLAGS, append, check, replace
+from harness import FLAGS, ROOT, Tree, append, check, replace
 
 # Who may include whom: a room sees the rooms to its left, and itself.
 ROOMS = {
@@ -27,6 +27,36 @@ PORTABLE = ("data", "policy", "plan", "net")
 
 def included(text):
     return re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)
+
+
+def graph(tree):
+    """{room: {room that it includes: how often}}"""
+    found = {room: {} for room in ROOMS}
+    for path in tree.whole().sources():
+        room = path.split("/")[1]
+        for target in included(tree.whole().text(path)):
+            other = target.split("/")[0]
+            if other in ROOMS and other != room:
+                found[room][other] = found[room].get(other, 0) + 1
+    return found
+
+
+def size(tree, room):
+    return sum(tree.whole().text(path).count("\n") for path in tree.whole().files(f"src/{room}/**/*.[ch]"))
+
+
+@check("ARCHITECTURE.md shows every room, its includes and its size",
+       replace("ARCHITECTURE.md", "| `src/cow` |", "| `src/cows` |"), append("src/cow/text.c", '#include "plan/plan.h"\n'))
+def table_of_rooms(tree):
+    rows = re.findall(r"^\| `src/(\w+)` \|[^|]*\|([^|]*)\| (\d+) \|$", tree.whole().text("ARCHITECTURE.md"), re.MULTILINE)
+    bad = sorted({room for room, _, _ in rows} ^ ROOMS.keys())
+    found = graph(tree)
+    for room, includes, lines in rows:
+        if room in ROOMS and set(includes.split()) != found[room].keys():
+            bad.append(f"{room} includes {' '.join(found[room])}")
+        if room in ROOMS and abs(size(tree, room) - int(lines)) > int(lines) / 5:
+            bad.append(f"{room} has {size(tree, room)} lines")
+    return bad
 
 
 @check("every include points the written way",
@@ -126,3 +156,9 @@ def heads(tree):
         if not told:
             bad.append(path)
     return bad
+
+
+if __name__ == "__main__":
+    HOUSE = Tree(ROOT, None)
+    for ROOM, OTHERS in graph(HOUSE).items():
+        print(f"{ROOM:9} {size(HOUSE, ROOM):6} lines  " + "  ".join(f"{other} {n}" for other, n in OTHERS.items()))
