@@ -1,12 +1,13 @@
-/* The directory of an agent that is granted for writing, such as ~/.codex.
+/* Protects the executable settings of an agent in its directory, such as ~/.codex, when that is
+ * granted for writing.
  *
- * An agent writes its sessions and histories there, and finds there what it starts: hooks,
- * servers, plug-ins, orders.  The agent on the host obeys these after the run.
+ * An agent writes its sessions and histories there.  The same directory has its hooks, servers,
+ * plug-ins and instructions, which the agent on the host runs or obeys after the run.
  *
- * Should:   keep those names as part of "@agents", in a granted directory of an agent and in
- *           one above it; and warn, whether they are kept or not.
- * Must not: take back a grant of such a file or directory itself.
- * Fails:    open: a directory that is not known is writable as it was granted. */
+ * Should:   protect those names as part of "@agents", in a granted directory of an agent and in
+ *           one above it; warn, whether they are protected or not.
+ * Must not: override a grant of such a file or directory itself.
+ * Fails:    open: a directory that is not in the table is writable as granted. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -18,8 +19,8 @@ static bool ends_with_dir(const char *path, const char *dir) {
 	return len > n && path[len - n - 1] == '/' && streq(path + len - n, dir);
 }
 
-/* The agent's directory, where the wish makes it writable; NULL.  A workspace is asked about
- * by its path alone: nothing is looked up for a plain run. */
+/* The agent's directory, where the request makes it writable; NULL.  A workspace is compared by
+ * its path only: a plain run needs no look-up. */
 static const char *directory_of(struct builder *b, const struct mount_request *w, const char *dir) {
 	if (ends_with_dir(w->m.source, dir)) {
 		return w->m.source;
@@ -32,7 +33,7 @@ static const char *directory_of(struct builder *b, const struct mount_request *w
 	return full != NULL && path_within(full, w->m.source) ? full : NULL;
 }
 
-/* A directory, and what in it is kept. */
+/* A directory, and the names in it that are protected. */
 struct agent {
 	const char *dir;
 	const struct agent_row *rows;
@@ -42,8 +43,8 @@ struct agent {
 typedef void agent_each(struct builder *b, const struct mount_request *w, const struct agent *a,
 			void *arg);
 
-static void each_of_wish(struct builder *b, const struct mount_request *w, agent_each *each,
-			 void *arg) {
+static void each_of_request(struct builder *b, const struct mount_request *w, agent_each *each,
+			    void *arg) {
 	for (size_t k = 0, n; k < agent_rows_count; k += n) {
 		const struct agent_row *rows = &agent_rows[k];
 		for (n = 1; k + n < agent_rows_count && streq(rows[n].dir, rows->dir); n++) {
@@ -55,13 +56,13 @@ static void each_of_wish(struct builder *b, const struct mount_request *w, agent
 	}
 }
 
-/* Each directory of an agent that a wish makes writable.  Few wishes do: the rows are not looked
- * at for the others. */
+/* Calls `each` for each directory of an agent that a request makes writable.  Few requests do: the
+ * table is not searched for the others. */
 static void each_directory(struct builder *b, agent_each *each, void *arg) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (w->m.writable && !w->m.is_file && pattern_ground_is(w)) {
-			each_of_wish(b, w, each, arg);
+			each_of_request(b, w, each, arg);
 		}
 	}
 }
@@ -84,7 +85,7 @@ void agents_keep(struct builder *b, struct rule r) {
 
 static void warn(struct builder *b, const struct mount_request *w, const struct agent *a,
 		 void *arg) {
-	/* A pattern is asked about as if it were a name. */
+	/* A pattern is checked as if it were a name. */
 	const char *path = plan_keep_join(b, compose_inside(b, w, a->dir), a->rows->name);
 	bool kept = rules_judge(&b->plan->rules, path).protect != NULL;
 	const char *names = a->rows->name;
@@ -95,9 +96,9 @@ static void warn(struct builder *b, const struct mount_request *w, const struct 
 	}
 	plan_warn(b, plan_keep_printf(
 			     b, "%s is the directory of an agent: %s (%s)%s", a->dir,
-			     kept ? "what the agent starts on this host stays as it is"
-				  : "the command can change what the agent starts on this host",
-			     names, kept ? "; --protect '!@agents' opens it" : ""));
+			     kept ? "files that the agent runs on this host are read-only"
+				  : "the command can change files that the agent runs on this host",
+			     names, kept ? "; to allow changes: --protect '!@agents'" : ""));
 }
 
 void agents_warn(struct builder *b) {

@@ -1,9 +1,9 @@
-/* Which system calls the seccomp filter sends to the broker, on the namespaces engine.
+/* Chooses the system calls that the seccomp filter sends to the broker, on the namespaces engine.
  *
- * Should:   have the broker asked about changes where a rule is about a writable tree, about
- *           opens where a pattern denies, and about sockets.
- * Must not: ask about what no rule is about: every question costs the command a round trip.
- * Fails:    closed: without a broker a note says so, and the guarantees are planned without it. */
+ * Should:   send changes where a rule applies to a writable tree, opens where a pattern denies,
+ *           and connects of unix sockets.
+ * Must not: send calls that no rule needs: every notification costs the command a round trip.
+ * Fails:    closed: without a broker there is a note, and the guarantees do not count on it. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -14,7 +14,7 @@ static bool is_about(const struct rule *r, const char *tree) {
 	return path_within(r->anchor, tree) || path_within(tree, r->anchor);
 }
 
-/* Whether a rule is about something that could be changed. */
+/* Whether a rule applies in the tree. */
 static bool rules_are_about(const struct builder *b, const struct mount_request *w) {
 	for (size_t i = 0; i < b->plan->rules.count; i++) {
 		if (is_about(&b->plan->rules.list[i], w->m.target)) {
@@ -26,8 +26,8 @@ static bool rules_are_about(const struct builder *b, const struct mount_request 
 
 unsigned broker_traits_set(const struct builder *b) {
 	unsigned traits = b->plan->rules.reads ? TRAIT_READS : 0;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && w->m.writable && rules_are_about(b, w)) {
 			return traits | TRAIT_CHANGES;
 		}
@@ -49,6 +49,7 @@ void broker_traits_needed(struct builder *b) {
 		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
 	}
 	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
-		plan_note(b, plan_keep_printf(b, "there is no broker: %s", b->h->notify_why));
+		plan_note(b,
+			  plan_keep_printf(b, "the broker is not available: %s", b->h->notify_why));
 	}
 }

@@ -1,10 +1,10 @@
-/* From wishes to the list of mounts.
+/* Composes the ordered list of mounts from the mount requests.
  *
- * Should:   leave one mount a target, parents first (L1), the same for every
- *           order of the rules (L2); pin every directory whose renaming would
- *           carry a masked or read-only path away.
- * Must not: let set-up create anything inside a tree of the host (L4).
- * Fails:    closed: a mount point that would have to be made there is an error. */
+ * Should:   keep one mount per target, parents first (L1), the same for every
+ *           order of the rules (L2); pin every directory whose rename would
+ *           move a masked or read-only path.
+ * Must not: create files inside a tree of the host (L4).
+ * Fails:    closed: a mount point that does not exist there is an error. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -18,8 +18,8 @@ static int text_order(const char *a, const char *b) {
 	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }
 
-/* Complete, so that equal wishes of two rules settle alike in either order. */
-static int wish_order(const void *left, const void *right) {
+/* A total order, so that equal requests of two rules give the same result in either order. */
+static int request_order(const void *left, const void *right) {
 	const struct mount_request *a = left, *b = right;
 	int order = path_order(a->m.target, b->m.target);
 	if (order == 0) {
@@ -48,33 +48,33 @@ static int wish_order(const void *left, const void *right) {
 
 void compose_settle(struct builder *b) {
 	size_t kept = 0;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		if (!b->wishes[i].dropped) {
-			b->wishes[kept++] = b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		if (!b->requests[i].dropped) {
+			b->requests[kept++] = b->requests[i];
 		}
 	}
-	b->nwishes = kept;
+	b->nrequests = kept;
 	if (kept == 0) {
 		return;
 	}
-	qsort(b->wishes, kept, sizeof *b->wishes, wish_order);
+	qsort(b->requests, kept, sizeof *b->requests, request_order);
 	kept = 1;
-	for (size_t i = 1; i < b->nwishes; i++) {
-		if (!streq(b->wishes[i].m.target, b->wishes[kept - 1].m.target)) {
-			b->wishes[kept++] = b->wishes[i];
+	for (size_t i = 1; i < b->nrequests; i++) {
+		if (!streq(b->requests[i].m.target, b->requests[kept - 1].m.target)) {
+			b->requests[kept++] = b->requests[i];
 		}
 	}
-	b->nwishes = kept;
+	b->nrequests = kept;
 }
 
 const struct mount_request *compose_at(const struct builder *b, size_t n, const char *path) {
 	const struct mount_request *best = NULL;
 	size_t longest = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct mount_request *w = &b->wishes[i];
+		const struct mount_request *w = &b->requests[i];
 		size_t len = strlen(w->m.target);
 		if (w->dropped || w->m.kind == MOUNT_PIN) {
-			continue; /* a pin shows what was there before it */
+			continue; /* a pin does not change the content */
 		}
 		if (len >= longest && path_within(path, w->m.target)) {
 			best = w;
@@ -97,16 +97,16 @@ const char *compose_inside(struct builder *b, const struct mount_request *w, con
 	return plan_keep_printf(b, "%s%s", streq(w->m.target, "/") ? "" : w->m.target, rest);
 }
 
-/* ---- what encloses what ---- */
+/* ---- enclosing requests ---- */
 
-/* Wishes are sorted, so those that enclose the present one form a stack. */
+/* Requests are sorted, so those that enclose the current one form a stack. */
 struct stack {
 	struct mount_request **items;
 	size_t n;
 };
 
 static int stack_init(struct builder *b, struct stack *s) {
-	*s = (struct stack){.items = arena_array(b->a, b->nwishes + 1, sizeof *s->items)};
+	*s = (struct stack){.items = arena_array(b->a, b->nrequests + 1, sizeof *s->items)};
 	return s->items == NULL ? -1 : 0;
 }
 
@@ -134,12 +134,12 @@ static const char *behind(struct builder *b, const struct mount_request *outer,
 
 static int no_mount_point(const struct mount_request *w, const struct mount_request *outer,
 			  struct err *e) {
-	err_set(e, ERR_USAGE, WHERE, "%s cannot be mounted: %s has no such %s to mount it on",
+	err_set(e, ERR_USAGE, WHERE, "%s cannot be mounted: %s has no such %s as a mount point",
 		w->m.target, outer->m.target, w->m.is_file ? "file" : "directory");
 	return err_fix(e, "choose a path that exists, or one outside %s", outer->m.target);
 }
 
-/* A tree inside a tree: says nothing new, or needs a mount point that exists. */
+/* A tree inside a tree: either redundant, or it needs an existing mount point. */
 static int prune_tree(struct builder *b, struct mount_request *w, const struct mount_request *outer,
 		      struct err *e) {
 	const char *host = behind(b, outer, w->m.target);
@@ -172,7 +172,7 @@ static int prune_in_tree(struct builder *b, struct mount_request *w,
 	case MOUNT_DIR:
 	case MOUNT_LINK:
 	case MOUNT_FILE:
-		w->dropped = true; /* nothing is made in a tree of the host */
+		w->dropped = true; /* no file is created in a tree of the host (L4) */
 		return 0;
 	default:
 		return 0;
@@ -203,8 +203,8 @@ static int prune(struct builder *b, struct err *e) {
 	if (stack_init(b, &s) != 0) {
 		return err_memory(e, WHERE);
 	}
-	for (size_t i = 0; i < b->nwishes; i++) {
-		struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		struct mount_request *w = &b->requests[i];
 		if (prune_one(b, w, stack_top(&s, w->m.target), e) != 0) {
 			return -1;
 		}
@@ -217,9 +217,9 @@ static int prune(struct builder *b, struct err *e) {
 
 /* ---- pins ---- */
 
-/* Directories between a writable tree and a restricted path in it: renaming
- * one would carry the mount away and leave its name free (DN05, DN06).  In a
- * read-only tree nothing can be renamed. */
+/* Pins the directories between a writable tree and a masked or read-only path in it: a rename of
+ * one would move the mount and leave its name free (DN05, DN06).  In a read-only tree nothing can
+ * be renamed. */
 static void pin_ancestors(struct builder *b, const char *target, const char *outer) {
 	const char *from = target + strlen(outer) + 1;
 	for (const char *p = strchr(from, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -228,7 +228,7 @@ static void pin_ancestors(struct builder *b, const char *target, const char *out
 			.kind = MOUNT_PIN,
 			.target = dir,
 			.writable = true,
-			.note = "holds a restricted path",
+			.note = "contains a protected path",
 		};
 		mount_request_add(b, m, RANK_PIN);
 	}
@@ -236,13 +236,13 @@ static void pin_ancestors(struct builder *b, const char *target, const char *out
 
 static int pin(struct builder *b, struct err *e) {
 	struct stack s;
-	size_t n = b->nwishes;
-	/* Pins are added behind these, which may move the array. */
+	size_t n = b->nrequests;
+	/* Adding pins may move the array. */
 	struct mount_request *fixed = arena_array(b->a, n + 1, sizeof *fixed);
 	if (fixed == NULL || stack_init(b, &s) != 0) {
 		return err_memory(e, WHERE);
 	}
-	memcpy(fixed, b->wishes, n * sizeof *fixed);
+	memcpy(fixed, b->requests, n * sizeof *fixed);
 	for (size_t i = 0; i < n; i++) {
 		const struct mount_request *outer = stack_top(&s, fixed[i].m.target);
 		bool restricts = hides(&fixed[i]) ||
@@ -256,24 +256,25 @@ static int pin(struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* ---- the end ---- */
+/* ---- the list of mounts ---- */
 
-/* May set-up make this mount point?  Only on ground that is ours. */
+/* Whether the mount point may be created: only in the run's own root or tmpfs, never in a tree of
+ * the host (L4). */
 static bool on_own_ground(const struct mount_request *outer) {
 	return outer == NULL || outer->own || outer->m.kind == MOUNT_PRIVATE ||
 	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR;
 }
 
-static int finish(struct builder *b, struct err *e) {
+static int list_mounts(struct builder *b, struct err *e) {
 	struct stack s;
 	struct plan *plan = b->plan;
-	plan->mounts = arena_array(b->a, b->nwishes + 1, sizeof *plan->mounts);
+	plan->mounts = arena_array(b->a, b->nrequests + 1, sizeof *plan->mounts);
 	if (plan->mounts == NULL || stack_init(b, &s) != 0) {
 		return err_memory(e, WHERE);
 	}
-	plan->mounts_cap = b->nwishes + 1;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		struct mount_request *w = &b->wishes[i];
+	plan->mounts_cap = b->nrequests + 1;
+	for (size_t i = 0; i < b->nrequests; i++) {
+		struct mount_request *w = &b->requests[i];
 		w->m.create = on_own_ground(stack_top(&s, w->m.target));
 		s.items[s.n++] = w;
 		plan->mounts[plan->nmounts++] = w->m;
@@ -294,5 +295,5 @@ int compose(struct builder *b, struct err *e) {
 	if (b->no_namespaces && no_namespaces_spread(b, e) != 0) {
 		return -1;
 	}
-	return b->out_of_memory ? err_memory(e, WHERE) : finish(b, e);
+	return b->out_of_memory ? err_memory(e, WHERE) : list_mounts(b, e);
 }

@@ -1,27 +1,31 @@
-/* Copy-on-write: the workspace inside is an overlay, and what the command changes
- * lands in a directory of Corral's own.
+/* Copy-on-write (--cow): the workspace is an overlayfs whose upper directory lies in Corral's
+ * state.
  *
- * Should:   say before anything runs why it cannot be had here.
- * Must not: let a second grant show the same files writable, past the overlay.
- * Fails:    closed: nothing runs on the workspace itself when a copy was asked for. */
+ * Should:   fail before the command starts when copy-on-write is not available.
+ * Must not: let a second grant show the same files writable, without the overlay.
+ * Fails:    closed: no command runs on the workspace itself when --cow is set. */
 #include "plan/internal.h"
 
 #include "base/path.h"
 #include "base/str.h"
 
-#define INSTEAD "leave --cow out"
+#define INSTEAD "remove --cow"
 
 static int refuse(const struct builder *b, const char *why, struct err *e) {
 	char origin[128];
-	return err_set(e, ERR_SETUP, WHERE, "fs.cow (%s) cannot be had: %s",
+	return err_set(e, ERR_SETUP, WHERE, "copy-on-write (%s) is not available: %s",
 		       policy_origin_text(&b->p->values[KEY_FS_COW].origin, origin, sizeof origin),
 		       why);
 }
 
-/* An overlay whose changes lie in what it shows would show itself. */
+/* An overlay whose upper directory lies in its lower directory would show itself. */
 static int state_in_workspace(const struct builder *b, struct err *e) {
-	(void)refuse(b, "the workspace holds Corral's own state, where the changes would go", e);
-	return err_fix(e, "choose a workspace that does not hold %s, or set XDG_STATE_HOME",
+	(void)refuse(b,
+		     "the workspace contains Corral's state directory, where the changes would go",
+		     e);
+	return err_fix(e,
+		       "choose a workspace that does not contain %s, or set XDG_STATE_HOME to a "
+		       "directory outside it",
 		       b->plan->own_dirs[0]);
 }
 
@@ -30,15 +34,15 @@ int cow_choose(struct builder *b, struct err *e) {
 		return 0;
 	}
 	if (b->read_only) {
-		plan_note(b, "fs.cow has nothing to keep apart: mode is read-only");
+		plan_note(b, "fs.cow has no effect: mode is read-only");
 		return 0;
 	}
 	if (b->no_namespaces) {
-		(void)refuse(b, "it needs mount namespaces, which this engine has not", e);
+		(void)refuse(b, "this engine has no mount namespace", e);
 		return err_fix(e, "use a host with user namespaces (`corral status`), or " INSTEAD);
 	}
 	if (b->h->cow_dir == NULL || b->h->state_closed) {
-		(void)refuse(b, "there is no state directory to keep changes in", e);
+		(void)refuse(b, "there is no writable state directory for the changes", e);
 		return err_fix(e, "set HOME or XDG_STATE_HOME to a directory that you can write, "
 				  "or " INSTEAD);
 	}
@@ -49,7 +53,7 @@ int cow_choose(struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* Where the tree m would show the workspace, or a part of it, besides the overlay. */
+/* Whether the mount m shows the workspace, or a part of it, without the overlay. */
 static bool shows_past(const struct builder *b, const struct mount *m) {
 	const struct plan *plan = b->plan;
 	if (m->kind != MOUNT_BIND || !m->writable) {
@@ -71,9 +75,9 @@ int cow_check(const struct builder *b, struct err *e) {
 		}
 		char origin[128];
 		err_set(e, ERR_USAGE, WHERE,
-			"%s (%s) shows the workspace writable a second time, past fs.cow",
+			"%s (%s) shows the workspace writable a second time, without copy-on-write",
 			m->target, policy_origin_text(&m->origin, origin, sizeof origin));
-		return err_fix(e, "leave that grant out, or " INSTEAD);
+		return err_fix(e, "remove that grant, or " INSTEAD);
 	}
 	return 0;
 }

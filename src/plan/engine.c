@@ -1,9 +1,9 @@
-/* Which engine carries the policy out on this host, and at which level.
+/* Chooses the engine (namespaces, Landlock, seccomp) and the level of a run.
  *
- * Should:   take the highest level that the host reaches, or exactly the one that
- *           was asked for.
- * Must not: clamp: more than the host has is an error that says what is missing.
- * Fails:    closed: below min_level, and at level none without the word for it. */
+ * Should:   take the highest level that the host reaches, or exactly the requested one.
+ * Must not: lower a requested level: a level that the host does not reach is an error that names
+ *           the missing kernel feature.
+ * Fails:    closed: below min_level, and at level none without --accept-no-sandbox. */
 #include "plan/internal.h"
 
 #include "base/str.h"
@@ -27,7 +27,7 @@ static enum level namespaces_level(const struct host *h) {
 	return h->landlock_abi >= LANDLOCK_ABI_FULL ? LEVEL_FULL : LEVEL_STANDARD;
 }
 
-/* The engine that gives exactly this level here; ENGINE_NONE when none does. */
+/* The engine that reaches exactly this level; ENGINE_NONE when none does. */
 static enum engine engine_for(const struct host *h, enum level level) {
 	bool namespaces = has_namespaces(h) && namespaces_level(h) == level;
 	switch (level) {
@@ -55,13 +55,13 @@ static enum level highest(const struct host *h) {
 	return level;
 }
 
-/* ---- what is missing ---- */
+/* ---- errors ---- */
 
 static const char *userns_why(const struct host *h) {
 	if (h->userns) {
 		return "user namespaces work";
 	}
-	return h->userns_why == NULL ? "user namespaces cannot be made" : h->userns_why;
+	return h->userns_why == NULL ? "user namespaces cannot be created" : h->userns_why;
 }
 
 static int not_reached(const struct host *h, enum level wanted, const char *what,
@@ -69,27 +69,27 @@ static int not_reached(const struct host *h, enum level wanted, const char *what
 	char origin[128];
 	if (h->landlock_abi == 0 && plan_caller_variable(h, "CORRAL_LEVEL") != NULL) {
 		(void)err_set(e, ERR_SETUP, WHERE,
-			      "this runs inside another Corral, which lets no sandbox be set up in "
-			      "it; %s %s is needed (%s)",
+			      "this process runs in a Corral sandbox, which forbids a nested "
+			      "sandbox; %s %s is required (%s)",
 			      what, plan_level_name(wanted),
 			      policy_origin_text(from, origin, sizeof origin));
-		return err_fix(e, "start the outer one with --allow-nested; or run the command "
-				  "without the inner one: the outer boundary holds for it");
+		return err_fix(e, "start the outer sandbox with --allow-nested, or run the command "
+				  "without the inner `corral run`: the outer sandbox confines it");
 	}
 	err_set(e, ERR_SETUP, WHERE,
-		"%s %s is asked for (%s) and this host reaches %s: seccomp %s, Landlock ABI %d, %s",
+		"%s %s is required (%s), but this host reaches %s: seccomp %s, Landlock ABI %d, %s",
 		what, plan_level_name(wanted), policy_origin_text(from, origin, sizeof origin),
-		plan_level_name(highest(h)), h->seccomp ? "is there" : "is missing",
-		h->landlock_abi, userns_why(h));
+		plan_level_name(highest(h)), h->seccomp ? "works" : "is missing", h->landlock_abi,
+		userns_why(h));
 	if (wanted == LEVEL_FULL && has_namespaces(h)) {
 		return err_fix(e, "use a kernel with Landlock ABI %d (Linux 6.7), or --level %s",
 			       LANDLOCK_ABI_FULL, plan_level_name(highest(h)));
 	}
-	return err_fix(e, "accept --level %s, or raise it: `corral status` says how",
+	return err_fix(e, "use --level %s; `corral status` lists how to reach a higher level",
 		       plan_level_name(highest(h)));
 }
 
-/* Below standard no file is protected: whoever names that loss may run there. */
+/* Below standard no file is protected: --allow-degraded fs.read and fs.write accept that. */
 static bool below_is_accepted(const struct policy *p, enum level least) {
 	return least <= LEVEL_STANDARD && plan_accepts_loss(p, "fs.read") &&
 	       plan_accepts_loss(p, "fs.write");
@@ -116,18 +116,18 @@ static int check_none(const struct policy *p, enum level level, struct err *e) {
 		return 0;
 	}
 	err_set(e, ERR_REFUSED, WHERE,
-		"level none would enforce nothing but limits, time-out and a clean environment");
-	return err_fix(e, "say --accept-no-sandbox if that is meant");
+		"level none enforces only limits, time-out and a clean environment");
+	return err_fix(e, "add --accept-no-sandbox to run without a sandbox");
 }
 
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
-	const struct value *asked = &p->values[KEY_LEVEL];
-	bool named = asked->set && asked->num != LEVEL_AUTO;
-	enum level level = named ? (enum level)asked->num : highest(h);
+	const struct value *requested = &p->values[KEY_LEVEL];
+	bool named = requested->set && requested->num != LEVEL_AUTO;
+	enum level level = named ? (enum level)requested->num : highest(h);
 	enum engine engine = engine_for(h, level);
 
 	if (engine == ENGINE_NONE && level != LEVEL_NONE) {
-		return not_reached(h, level, "level", &asked->origin, e);
+		return not_reached(h, level, "level", &requested->origin, e);
 	}
 	if (check_least(p, h, level, e) != 0 || check_none(p, level, e) != 0) {
 		return -1;

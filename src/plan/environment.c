@@ -1,10 +1,10 @@
-/* The environment of the command, built from nothing.
+/* Builds the environment of the command, starting from an empty one.
  *
- * Should:   hold what programs need to find each other and to print properly,
- *           what the policy names, and nothing else, sorted by name.
- * Must not: copy the caller's environment and take things out: a secret under
- *           an innocent name would stay (EV02).
- * Fails:    closed: a name that no row and no rule knows is not passed. */
+ * Should:   contain the variables of a table (PATH, HOME, locale, terminal), those that
+ *           the policy names, and no other, sorted by name.
+ * Must not: copy the caller's environment and remove entries: a secret with an
+ *           unknown name would stay (EV02).
+ * Fails:    closed: a name without a row and without a rule is not passed. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -30,12 +30,12 @@ static size_t name_length(const char *entry) {
 	return entry[n] == '=' ? n : 0;
 }
 
-/* Puts "NAME=VALUE", in the place of what the name held before. */
-static void put_entry(struct builder *b, const char *entry) {
+/* Adds "NAME=VALUE", or replaces the value of NAME. */
+static void set_entry(struct builder *b, const char *entry) {
 	struct plan *plan = b->plan;
 	size_t n = strcspn(entry, "=") + 1;
 	char *copy = arena_strdup(b->a, entry);
-	size_t used = plan->env == NULL ? 0 : plan->nenv + 1; /* the NULL at the end counts */
+	size_t used = plan->env == NULL ? 0 : plan->nenv + 1; /* with the NULL at the end */
 	if (copy == NULL ||
 	    arena_grow(b->a, &plan->env, used, &plan->env_cap, sizeof *plan->env) != 0) {
 		b->out_of_memory = true;
@@ -51,14 +51,14 @@ static void put_entry(struct builder *b, const char *entry) {
 	plan->env[plan->nenv] = NULL;
 }
 
-static void put(struct builder *b, const char *name, const char *value) {
+static void set_variable(struct builder *b, const char *name, const char *value) {
 	if (value == NULL) {
 		return;
 	}
-	put_entry(b, plan_keep_printf(b, "%s=%s", name, value));
+	set_entry(b, plan_keep_printf(b, "%s=%s", name, value));
 }
 
-static bool has(const struct plan *plan, const char *entry, size_t name) {
+static bool has_variable(const struct plan *plan, const char *entry, size_t name) {
 	for (size_t i = 0; i < plan->nenv; i++) {
 		if (strncmp(plan->env[i], entry, name + 1) == 0) {
 			return true;
@@ -85,14 +85,14 @@ static void pass_known(struct builder *b) {
 	for (size_t i = 0; b->h->environ != NULL && b->h->environ[i] != NULL; i++) {
 		const char *entry = b->h->environ[i];
 		size_t n = name_length(entry);
-		/* Of duplicates the first counts, as for getenv(). */
-		if (n != 0 && is_passed(entry, n) && !has(b->plan, entry, n)) {
-			put_entry(b, entry);
+		/* The first of duplicates counts, as for getenv(). */
+		if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {
+			set_entry(b, entry);
 		}
 	}
 }
 
-static void pass_asked(struct builder *b) {
+static void pass_named(struct builder *b) {
 	const struct value *names = &b->p->values[KEY_ENV_PASS];
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->items[i].str;
@@ -100,7 +100,7 @@ static void pass_asked(struct builder *b) {
 		if (value == NULL) {
 			continue;
 		}
-		put(b, name, value);
+		set_variable(b, name, value);
 		const struct env_row *row = environment_row_for(name);
 		if (row != NULL && row->class == ENV_SECRET) {
 			plan_note(b, plan_keep_printf(b, "%s is passed to the command: %s", name,
@@ -109,7 +109,7 @@ static void pass_asked(struct builder *b) {
 	}
 }
 
-/* The caller's search path without entries that depend on the directory. */
+/* The caller's PATH without relative entries. */
 static const char *search_path(struct builder *b) {
 	const char *given = policy_str(b->p, KEY_ENV_PATH);
 	const char *path = given != NULL ? given : plan_caller_variable(b->h, "PATH");
@@ -139,7 +139,7 @@ static const char *search_path(struct builder *b) {
 	return len == 0 ? DEFAULT_PATH : out;
 }
 
-/* The caller's shell, if it is a program of the system. */
+/* The caller's shell, if it lies in a system directory that is shown. */
 static const char *shell(const struct builder *b) {
 	const char *path = plan_caller_variable(b->h, "SHELL");
 	if (path == NULL || path[0] != '/' || strstr(path, "/../") != NULL) {
@@ -155,36 +155,36 @@ static const char *shell(const struct builder *b) {
 	return DEFAULT_SHELL;
 }
 
-static void put_computed(struct builder *b) {
+static void set_computed(struct builder *b) {
 	const struct plan *plan = b->plan;
-	put(b, "PATH", search_path(b));
-	put(b, "HOME", plan->home_at);
-	put(b, "TMPDIR", b->no_namespaces ? plan->run_dir : "/tmp");
+	set_variable(b, "PATH", search_path(b));
+	set_variable(b, "HOME", plan->home_at);
+	set_variable(b, "TMPDIR", b->no_namespaces ? plan->run_dir : "/tmp");
 	if (b->no_namespaces) {
-		put(b, "TMUX_TMPDIR", plan->run_dir); /* reads no other */
+		set_variable(b, "TMUX_TMPDIR", plan->run_dir); /* tmux does not read TMPDIR */
 	}
-	put(b, "USER", b->h->user);
-	put(b, "LOGNAME", b->h->user);
-	put(b, "SHELL", shell(b));
-	put(b, "PWD", plan->cwd);
-	put(b, "GIT_CONFIG_SYSTEM", b->identity_at);
-	if (!b->no_namespaces) { /* the host's own holds its sockets */
-		put(b, "XDG_RUNTIME_DIR", plan_keep_printf(b, "/run/user/%u", b->h->uid));
+	set_variable(b, "USER", b->h->user);
+	set_variable(b, "LOGNAME", b->h->user);
+	set_variable(b, "SHELL", shell(b));
+	set_variable(b, "PWD", plan->cwd);
+	set_variable(b, "GIT_CONFIG_SYSTEM", b->identity_at);
+	if (!b->no_namespaces) { /* the host's has its sockets */
+		set_variable(b, "XDG_RUNTIME_DIR", plan_keep_printf(b, "/run/user/%u", b->h->uid));
 	}
 }
 
 #define BY_TCP "use-vc"
 
-/* Datagrams are closed where there is no network of the run's own; the C library's
- * resolver is told so, besides whatever else it is told. */
-static void ask_by_tcp(struct builder *b) {
+/* Without a network namespace the filter allows no UDP; the option makes the C library's resolver
+ * use TCP.  Other options of the caller stay. */
+static void resolve_over_tcp(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nenv; i++) {
 		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
-			put_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
 			return;
 		}
 	}
-	put(b, "RES_OPTIONS", BY_TCP);
+	set_variable(b, "RES_OPTIONS", BY_TCP);
 }
 
 /* By name alone: no two entries share one. */
@@ -195,15 +195,15 @@ static int entry_order(const void *left, const void *right) {
 	return order != 0 ? order : (int)na - (int)nb;
 }
 
-/* How often package managers ask again. */
-static void put_retries(struct builder *b) {
+/* How often package managers retry a download. */
+static void set_retries(struct builder *b) {
 	const struct plan *plan = b->plan;
 	bool offline = plan->own_net && plan->net.mode == NET_NONE;
 	const char *const *list = offline ? env_offline : env_filtered;
 	bool any = offline || net_has_names(&plan->net);
 
 	for (; any && *list != NULL; list++) {
-		put_entry(b, *list);
+		set_entry(b, *list);
 	}
 }
 
@@ -212,24 +212,24 @@ int environment_build(struct builder *b, struct err *e) {
 	const struct value *set = &b->p->values[KEY_ENV_SET];
 
 	/* Later ones replace earlier ones of the same name. */
-	put_retries(b);
+	set_retries(b);
 	pass_known(b);
 	for (size_t i = 0; i < b->ntool_env; i++) {
-		put_entry(b, b->tool_env[i]);
+		set_entry(b, b->tool_env[i]);
 	}
-	pass_asked(b);
-	put_computed(b);
+	pass_named(b);
+	set_computed(b);
 	for (size_t i = 0; plan->net.proxy && env_proxies[i] != NULL; i++) {
-		put_entry(b, env_proxies[i]);
+		set_entry(b, env_proxies[i]);
 	}
 	for (size_t i = 0; i < set->count; i++) {
-		put_entry(b, set->items[i].str);
+		set_entry(b, set->items[i].str);
 	}
 	if (b->no_namespaces && net_has_names(&plan->net)) {
-		ask_by_tcp(b);
+		resolve_over_tcp(b);
 	}
-	put(b, "CORRAL_WORKSPACE", plan->workspace_at);
-	put(b, "CORRAL_LEVEL", plan_level_name(plan->level));
+	set_variable(b, "CORRAL_WORKSPACE", plan->workspace_at);
+	set_variable(b, "CORRAL_LEVEL", plan_level_name(plan->level));
 	if (b->out_of_memory) {
 		return err_memory(e, WHERE);
 	}

@@ -1,11 +1,11 @@
-/* The plan in words: for a person in a hurry, and as JSON with the same content.
+/* Prints the plan for `corral explain`, as text and as JSON with the same content.
  *
- * Should:   say level, workspace, network and home first; then every guarantee,
- *           every mount with its origin, and what a person should know.
+ * Should:   print level, workspace, network and home first; then every guarantee,
+ *           every mount with its origin, limits, warnings and notes.
  * Must not: print values of environment variables: some are secrets that the
- *           caller chose to pass; let a name of the host or of a project's file
- *           break out of its line, or reach a terminal as a command.
- * Fails:    out of memory shows as a failed buffer, which the caller checks. */
+ *           caller passes; print control characters of a file name, which could
+ *           forge a line or send an escape sequence to the terminal.
+ * Fails:    out of memory leaves a failed buffer, which the caller checks. */
 #include "plan/internal.h"
 
 #include "base/str.h"
@@ -61,7 +61,7 @@ static const char *home_kind(const struct plan *plan) {
 							 : "private, empty at every run";
 		}
 	}
-	return "the host's own, without credentials";
+	return "the host's, without credentials";
 }
 
 struct limit_row {
@@ -101,7 +101,7 @@ void explain_end_line(struct buf *out, size_t start) {
 	buf_puts(out, "\n");
 }
 
-static void text_promises(const struct plan *plan, struct buf *out) {
+static void text_guarantees(const struct plan *plan, struct buf *out) {
 	buf_puts(out, "\nguarantees\n");
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
 		const struct guarantee_report *p = &plan->guarantees[g];
@@ -137,7 +137,7 @@ static const char *effect_name(const struct rule *r) {
 	return r->effect == EFFECT_DENY ? "deny" : "protect";
 }
 
-/* The same item of the policy: one line, however many rules it became. */
+/* The same item of the policy: one line for all rules that it became. */
 static bool same_item(const struct rule *a, const struct rule *b) {
 	bool set = a->set != NULL && b->set != NULL && streq(a->set, b->set);
 	return a->effect == b->effect && a->origin.kind == b->origin.kind &&
@@ -201,7 +201,7 @@ static void text_places(const struct plan *plan, struct buf *out) {
 		   moved ? plan->workspace_at : "");
 	explain_end_line(out, start);
 	if (plan->cow_dir != NULL) {
-		buf_puts(out, "changes    kept apart (corral diff, apply, discard)\n");
+		buf_puts(out, "changes    copy-on-write (corral diff, apply, discard)\n");
 	}
 	start = out->len;
 	buf_printf(out, "directory  %s", plan->cwd);
@@ -216,7 +216,7 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 	buf_printf(out, "level      %s\nengine     %s\n", plan_level_name(plan->level),
 		   plan_engine_name(plan->engine));
 	text_places(plan, out);
-	text_promises(plan, out);
+	text_guarantees(plan, out);
 	buf_puts(out, "\nfiles\n");
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		text_mount(&plan->mounts[i], out);

@@ -1,19 +1,19 @@
-/* Whether a plan keeps what the system's [floor] says.
+/* Checks that a plan enforces the [floor] of /etc/corral/policy.toml.
  *
- * The policy holds the floor's values already.  Some levels, engines and hosts do not enforce
- * them all, and the caller may accept such losses by name; the floor does not.
+ * The policy contains the floor's values already.  Some levels, engines and hosts do not enforce
+ * all of them.  The caller may accept such a loss with --allow-degraded; the floor does not.
  *
- * Should:   refuse a run for every value of the floor's that would not be enforced (P4).
- * Must not: count what the caller accepts.
- * Fails:    closed. */
+ * Should:   refuse a run for every value of the floor that would not be enforced (P4).
+ * Must not: respect --allow-degraded.
+ * Fails:    closed: such a run does not start. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
 
-/* Which guarantee carries a key.  Limits of time, output, files and open files hold at every
- * level: the supervisor and rlimits keep them. */
+/* The guarantee that enforces a key.  Limits of time, output, file size and open files are
+ * enforced at every level, by the supervisor and by rlimits. */
 static const struct {
 	enum key_id key;
 	enum guarantee by;
@@ -43,8 +43,8 @@ static const struct {
 	{KEY_LIMITS_CPUS, GUARANTEE_LIMITS_CPU},
 };
 
-/* A floor at the loosest value there is asks for nothing. */
-static bool asks(enum key_id key, const struct value *floor) {
+/* Whether the floor's value restricts anything: the loosest value does not. */
+static bool restricts(enum key_id key, const struct value *floor) {
 	switch (key) {
 	case KEY_MODE:
 		return floor->num != MODE_FULL_ACCESS;
@@ -70,27 +70,28 @@ static bool asks(enum key_id key, const struct value *floor) {
 
 static int refuse(enum key_id key, const struct value *floor, const char *why, struct err *e) {
 	char origin[128];
-	err_set(e, ERR_REFUSED, WHERE, "%s (%s) would not be enforced here: %s", keys[key].name,
-		policy_origin_text(&floor->origin, origin, sizeof origin),
+	err_set(e, ERR_REFUSED, WHERE, "%s (%s) cannot be enforced on this host: %s",
+		keys[key].name, policy_origin_text(&floor->origin, origin, sizeof origin),
 		why == NULL ? "this host does not have it" : why);
-	return err_fix(e, "use a higher level (`corral status` says how); the floor cannot be set "
-			  "aside by an option");
+	return err_fix(e, "use a higher level (`corral status` lists how to reach one); no option "
+			  "overrides the floor");
 }
 
-/* Pinned to whole processors, a number that was rounded up is more than the floor allows. */
+/* CPU affinity counts whole processors; a number that was rounded up is more than the floor
+ * allows. */
 static bool holds_cpus(const struct plan *plan, int64_t millis) {
 	return plan->cpu_millis != LIMIT_NONE ||
 	       (plan->processors != 0 && plan->engine != ENGINE_NONE &&
 		plan->processors * 1000 <= millis);
 }
 
-/* Two keys whose guarantee may be carried by another key alone. */
+/* Two keys of guarantees that may be enforced because of another key only. */
 static int check_alone(const struct plan *plan, const struct policy *p, struct err *e) {
 	const struct value *tmp = policy_floor(p, KEY_LIMITS_TMP_SIZE);
 	const struct value *cpus = policy_floor(p, KEY_LIMITS_CPUS);
 	if (tmp != NULL && plan->engine != ENGINE_NAMESPACES) {
 		return refuse(KEY_LIMITS_TMP_SIZE, tmp,
-			      "only a mount namespace has a /tmp of its own", e);
+			      "only the namespaces engine has a private /tmp", e);
 	}
 	if (cpus != NULL && cpus->num != LIMIT_NONE && !holds_cpus(plan, cpus->num)) {
 		return refuse(KEY_LIMITS_CPUS, cpus, plan->guarantees[GUARANTEE_LIMITS_CPU].why, e);
@@ -103,18 +104,19 @@ int floor_check(const struct plan *plan, const struct policy *p, struct err *e) 
 		const struct value *floor = policy_floor(p, carriers[i].key);
 		const struct guarantee_report *made = &plan->guarantees[carriers[i].by];
 		bool lost = made->state == STATE_ABSENT || made->grave;
-		if (floor != NULL && lost && asks(carriers[i].key, floor)) {
+		if (floor != NULL && lost && restricts(carriers[i].key, floor)) {
 			return refuse(carriers[i].key, floor, made->why, e);
 		}
 	}
 	return check_alone(plan, p, e);
 }
 
-/* ---- grants of what the floor's patterns name ---- */
+/* ---- grants of paths that the floor's patterns match ---- */
 
-/* A pattern without a place holds beneath every granted tree.  Of the floor's, each once, as
- * it would hold beneath the root: a grant of the very file must not open it (P4).  In a tree
- * one with a place holds by itself; nobody asks about a socket outside of all trees. */
+/* Collects the floor's patterns.  One without a leading slash applies beneath every granted tree;
+ * here each is taken once and anchored at the root, because a grant of the matching file itself
+ * must not open it (P4).  An absolute one applies in a tree by itself; `placed` includes it, for a
+ * socket outside all trees, which the broker does not check. */
 static int rules_of_floor(struct builder *b, bool placed, struct rules *ret, struct err *e) {
 	const struct rules *all = &b->plan->rules;
 	*ret = (struct rules){.list = arena_array(b->a, all->count + 1, sizeof *ret->list)};
@@ -142,7 +144,7 @@ struct granted {
 static int check_granted(const struct rules *floor, struct granted g, struct err *e) {
 	const struct ruling ruling = rules_judge(floor, g.path);
 	const struct rule *r = ruling.deny;
-	char asked[128], origin[128];
+	char requested[128], origin[128];
 	if (r == NULL && g.writable) {
 		r = ruling.protect;
 	}
@@ -150,13 +152,14 @@ static int check_granted(const struct rules *floor, struct granted g, struct err
 		return 0;
 	}
 	err_set(e, ERR_REFUSED, WHERE, "%s %s (%s) goes beyond the system's floor: %s %s (%s)",
-		g.note, g.path, policy_origin_text(g.origin, asked, sizeof asked),
+		g.note, g.path, policy_origin_text(g.origin, requested, sizeof requested),
 		r->effect == EFFECT_DENY ? "fs.deny" : "fs.protect", r->written,
 		policy_origin_text(&r->origin, origin, sizeof origin));
-	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
+	return err_fix(e,
+		       "request less, or ask the administrator to relax /etc/corral/policy.toml");
 }
 
-/* By its path on the host, and by the one that was written. */
+/* Checks its path on the host and its path inside. */
 static int check_tree(const struct rules *floor, const struct mount *m, struct err *e) {
 	struct granted g = {m->source, m->note, &m->origin, m->writable};
 	if (check_granted(floor, g, e) != 0) {
@@ -176,8 +179,8 @@ int floor_grants(struct builder *b, struct err *e) {
 	    rules_of_floor(b, true, &for_sockets, e) != 0) {
 		return -1;
 	}
-	for (size_t i = 0; floor.count > 0 && i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; floor.count > 0 && i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (pattern_ground_is(w) && check_tree(&floor, &w->m, e) != 0) {
 			return -1;
 		}

@@ -1,17 +1,17 @@
-/* Which single files are followed when the host replaces them.
+/* Marks the single files that are mounted again when the host replaces them (rename over the name).
  *
- * A mount on a name of the host goes when the host puts another file there.  So does a
- * mask, and what it hid would be open: those are followed as well.  Over what replaces a
- * file that is read differently inside goes a mask, for nobody cleans the new one; but a
- * text that owes the file nothing goes over the new one too.
+ * A bind mount on a file of the host disappears when the host renames another file over its
+ * mount point.  So does a mask, and the new file would be readable: masks are followed as well.
+ * A new file in the place of one that is shown as a copy without credentials is masked, because
+ * no code cleans it; a text that does not depend on the file (steady) covers the new one too.
  *
- * A rule of Landlock holds a file as a mount does.  For a new file at a mount point
- * the kernel goes on to the directory that holds the mount point, so that directory
- * has to carry the right.  In a tree that is shown, or in the private home, it does.
- * A directory of our own root gets it, if that opens nothing else.
+ * A Landlock rule belongs to an inode.  For a new file at a mount point the kernel walks up to the
+ * directory of the mount point, so that directory must carry the right.  In a tree that is shown,
+ * or in the private home, it does.  A directory of the new root gets it (`door`) if no other file
+ * becomes accessible by that.
  *
- * Should:   follow every file that the plan shows by itself.
- * Must not: give a directory a right that something beneath it does not have.
+ * Should:   follow every single file that the plan shows.
+ * Must not: give a directory a right that a path beneath it does not have.
  * Fails:    to the file as it was at the start, with a note. */
 #include "plan/internal.h"
 
@@ -30,7 +30,7 @@ static const struct mount *around(const struct plan *plan, size_t n, const char 
 	return best;
 }
 
-/* What it has, or nothing that a right to files could open. */
+/* Whether the mount has the right already, or has no file that the right would open. */
 static bool has_more(const struct mount *m, enum reach reach) {
 	switch (m->kind) {
 	case MOUNT_DIR:
@@ -76,8 +76,9 @@ static void mark(struct builder *b, size_t at) {
 	b->plan->islands = b->plan->islands || (tree && outer->writable && !m->writable);
 }
 
-/* On ground of our own, an overlay too, nobody outside can take a mask away.  A steady text
- * hides nothing: without names to look up it only spares a wait, which no helper is worth. */
+/* In the run's own root, and in an overlay, no process outside can remove a mask.  A steady text
+ * hides nothing: when no names are resolved it only saves a time-out, which is not worth a helper
+ * process. */
 static void mark_cover(struct builder *b, struct mount *m, const struct mount *outer) {
 	if (m->steady && !net_has_names(&b->plan->net)) {
 		return;
@@ -86,7 +87,7 @@ static void mark_cover(struct builder *b, struct mount *m, const struct mount *o
 		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
 		m->follow = plan_keep_join(
 			b, "/", plan_keep_printf(b, "%s%s", outer->source, m->target + skip));
-		/* As it is written it may go through links, which the host turns elsewhere. */
+		/* The path as written may contain symlinks, which the host may change. */
 		const char *now = m->named == NULL ? NULL : host_fs_resolve(b, m->named);
 		m->follow = now != NULL && streq(now, m->follow) ? m->named : m->follow;
 	}
@@ -99,21 +100,21 @@ static void mark_one(struct builder *b, size_t at) {
 		mark_cover(b, m, around(b->plan, at, m->target));
 		return;
 	}
-	/* What has no reach is a socket: its service, when it starts again, makes another. */
+	/* A mount without reach is a socket: its service creates another one when it restarts. */
 	if (m->kind != MOUNT_BIND || !m->is_file || m->reach == REACH_NONE) {
 		return;
 	}
 	if (!b->no_namespaces) {
 		mark(b, at);
 	}
-	/* An entry of a tree that was spread is no grant of its own. */
+	/* An entry of a spread tree is not a grant of its own. */
 	bool own_grant = !b->no_namespaces || !m->maybe;
 	if (m->follow == NULL && own_grant && b->plan->engine >= ENGINE_LANDLOCK) {
-		plan_note(b, plan_keep_printf(b,
-					      "%s is shown as the file that it is now: if the host "
-					      "replaces it, the new one is not seen; grant its "
-					      "directory for that",
-					      m->target));
+		plan_note(b, plan_keep_printf(
+				     b,
+				     "%s is a single file: if the host replaces it, the sandbox "
+				     "keeps the old one; grant its directory to see the new one",
+				     m->target));
 	}
 }
 

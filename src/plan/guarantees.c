@@ -1,7 +1,7 @@
-/* What the plan promises, clause by clause, and by which mechanism.
+/* Reports for each guarantee whether the plan enforces it, and by which mechanism.
  *
  * Should:   give every guarantee a state and, below "enforced", the reason (L5).
- * Must not: promise what the host's kernel does not have.
+ * Must not: report as enforced a guarantee whose mechanism the kernel does not have.
  * Fails:    closed: a required guarantee that is not enforced refuses the run. */
 #include "plan/internal.h"
 
@@ -77,7 +77,7 @@ const char *plan_engine_name(enum engine n) {
 	return engine_names[n];
 }
 
-/* The mount namespace alone decides; Landlock says the grants a second time. */
+/* The mount namespace is sufficient; Landlock enforces the same grants a second time. */
 static struct guarantee_report files(bool landlock) {
 	return (struct guarantee_report){
 		.state = STATE_ENFORCED,
@@ -96,28 +96,25 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 		bool alone = plan_lacks_namespaces(plan) || plan->rules.hides;
 		if (alone && (plan->exceptions & TRAIT_READS) != 0) {
 			made.state = STATE_WEAKER;
-			made.why = "a hidden program can be executed where the broker hides it, "
-				   "and so what it maps can be read; that a hidden file exists can "
-				   "be seen";
+			made.why = "a program file that only the broker hides can still be "
+				   "executed, so its mapped content can be read; whether a hidden "
+				   "file exists can be seen";
 		}
 		return made;
 	}
 	made.state = plan->rules.asked ? STATE_ABSENT : STATE_WEAKER;
 	if (plan->rules.asked) {
-		made.why =
-			nested ? "patterns, and paths that do not exist yet, cannot be held where "
-				 "a sandbox inside is allowed"
-			       : "patterns, and paths that do not exist yet, cannot be held: "
-				 "nobody "
-				 "answers what the filter would ask";
+		made.why = nested ? "patterns, and rules for paths that do not exist yet, cannot "
+				    "be enforced when a nested sandbox is allowed"
+				  : "patterns, and rules for paths that do not exist yet, cannot "
+				    "be enforced: seccomp user notification is not available";
 		return made;
 	}
-	made.why =
-		nested ? "protected names that do not exist yet can be made, and a file that the "
-			 "host replaces is no longer held: a sandbox inside is allowed"
-		       : "protected names that do not exist yet can be made, and a file that the "
-			 "host replaces is no longer held: nobody answers what the filter would "
-			 "ask";
+	made.why = nested ? "protected names that do not exist yet can be created, and a file that "
+			    "the host replaces is no longer protected: a nested sandbox is allowed"
+			  : "protected names that do not exist yet can be created, and a file that "
+			    "the host replaces is no longer protected: seccomp user notification "
+			    "is not available";
 	return made;
 }
 
@@ -131,15 +128,15 @@ struct guarantee_report guarantee_deny(const struct plan *plan, const char *by) 
 	return made;
 }
 
-/* A socket is reached through its file, and connecting needs no right that a mount or Landlock
- * before ABI 9 could take away: there the broker judges it, which does not see where datagrams
- * go. */
+/* A unix socket is reached through its file.  No mount flag, and no Landlock right before ABI 9,
+ * forbids connect(2) to it: there the broker checks connect(2), but not the address of a
+ * datagram. */
 #define WHY_SOCKETS                                                                                \
 	"a socket of the host that lies in the workspace or in a granted directory can be "        \
 	"connected to"
 #define WHY_DATAGRAMS                                                                              \
 	"datagrams can be sent to a socket of the host that lies in the workspace or in a "        \
-	"granted directory: the loss of ipc is accepted"
+	"granted directory: --allow-degraded ipc accepts that"
 #define WHY_ABSTRACT                                                                               \
 	"abstract sockets of the host can be reached: net.mode is full, and the kernel has no "    \
 	"Landlock ABI 6"
@@ -175,8 +172,8 @@ static struct guarantee_report ipc(const struct plan *plan) {
 	return made;
 }
 
-/* A socket of another network namespace leads where that leads.  It can only come over a unix
- * socket, and who may connect to those of others is asked by nobody here. */
+/* A socket of another network namespace reaches that network.  A process can only receive one over
+ * a unix socket (SCM_RIGHTS), and without the broker nothing checks connects to unix sockets. */
 static struct guarantee_report net(const struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"netns", "seccomp"}};
 	if (!plan->own_net) {
@@ -186,14 +183,14 @@ static struct guarantee_report net(const struct plan *plan) {
 		made.by[2] = "broker";
 	} else if (plan->landlock_abi < LANDLOCK_ABI_UNIX) {
 		made.state = STATE_WEAKER;
-		made.why = "a socket of another network that is passed over a unix socket in a "
-			   "granted directory can be used: the broker is not asked";
+		made.why = "a socket of another network namespace that is passed over a unix "
+			   "socket in a granted directory can be used: no broker checks connects";
 	}
 	return made;
 }
 
-/* A limit that somebody asked for and that does not hold here is told at every
- * run; `require` is for who would rather not run at all. */
+/* A limit of the policy that this host does not enforce is a warning at every run; `require` makes
+ * it an error. */
 static const struct {
 	enum key_id key;
 	enum guarantee guarantee;
@@ -203,12 +200,12 @@ static const struct {
 	{KEY_LIMITS_PROCESSES, GUARANTEE_LIMITS_PROCESSES},
 };
 
-/* What a person has to read at every run. */
+/* Printed at every run. */
 static const char *level_warning(const struct plan *plan) {
 	switch (plan->level) {
 	case LEVEL_MINIMAL:
-		return "level minimal: the network is closed, files are NOT protected; "
-		       "`corral status` says what would raise it";
+		return "level minimal: the network is closed, files are NOT protected; `corral "
+		       "status` lists how to reach a higher level";
 	case LEVEL_NONE:
 		return "level none: NOTHING is protected; the command runs with all your rights";
 	default:
@@ -228,10 +225,10 @@ void guarantees_warn(struct builder *b) {
 		const struct value *v = &b->p->values[limits_of_groups[i].key];
 		const struct guarantee_report *made =
 			&plan->guarantees[limits_of_groups[i].guarantee];
-		bool asked = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
+		bool requested = v->set && v->num != LIMIT_NONE && v->origin.kind != ORIGIN_BUILTIN;
 		bool rounded = limits_of_groups[i].key == KEY_LIMITS_CPUS &&
 			       plan->processors * 1000 > v->num;
-		if (asked && (made->state == STATE_ABSENT || rounded)) {
+		if (requested && (made->state == STATE_ABSENT || rounded)) {
 			plan_warn(b, plan_keep_printf(
 					     b, "%s (%s) is not enforced here: %s",
 					     keys[limits_of_groups[i].key].name,
@@ -285,14 +282,16 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 			return 0;
 		}
 		char origin[128];
-		err_set(e, ERR_SETUP, WHERE, "%s is required (%s) and would be %s: %s", wanted->str,
-			policy_origin_text(&wanted->origin, origin, sizeof origin),
+		err_set(e, ERR_SETUP, WHERE, "%s is required (%s), but would be %s: %s",
+			wanted->str, policy_origin_text(&wanted->origin, origin, sizeof origin),
 			plan_state_name(made->state),
 			made->why == NULL ? "this host does not have it" : made->why);
-		return err_fix(e, "set what %s needs, or leave %s out of require", wanted->str,
-			       wanted->str);
+		return err_fix(e,
+			       "use a host that enforces %s (`corral status`), or remove %s from "
+			       "--require",
+			       wanted->str, wanted->str);
 	}
-	return err_set(e, ERR_USAGE, WHERE, "require names no guarantee: %s", wanted->str);
+	return err_set(e, ERR_USAGE, WHERE, "unknown guarantee in require: %s", wanted->str);
 }
 
 bool plan_accepts_loss(const struct policy *p, const char *name) {
@@ -314,9 +313,9 @@ static bool is_written(const struct value *list) {
 	return false;
 }
 
-/* What a policy asks for by its mode, its network or a rule.  At a level below
- * standard the loss of the files lies in the level's name. */
-static bool is_asked(const struct plan *plan, const struct policy *p, enum guarantee g) {
+/* Whether the policy requests the guarantee, by its mode, its network or a rule.  A level below
+ * standard does not protect files by definition. */
+static bool is_requested(const struct plan *plan, const struct policy *p, enum guarantee g) {
 	switch (g) {
 	case GUARANTEE_FS_WRITE:
 	case GUARANTEE_FS_READ:
@@ -332,16 +331,19 @@ static bool is_asked(const struct plan *plan, const struct policy *p, enum guara
 	}
 }
 
-static int check_asked(const struct plan *plan, const struct policy *p, struct err *e) {
+static int check_requested(const struct plan *plan, const struct policy *p, struct err *e) {
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
 		const struct guarantee_report *made = &plan->guarantees[g];
 		bool lost = made->state == STATE_ABSENT || made->grave;
-		if (!lost || !is_asked(plan, p, g) || plan_accepts_loss(p, guarantee_names[g])) {
+		if (!lost || !is_requested(plan, p, g) ||
+		    plan_accepts_loss(p, guarantee_names[g])) {
 			continue;
 		}
 		err_set(e, ERR_SETUP, WHERE, "%s would be %s: %s", guarantee_names[g],
 			plan_state_name(made->state), made->why);
-		return err_fix(e, "accept that with --allow-degraded %s, or see `corral status`",
+		return err_fix(e,
+			       "accept it with --allow-degraded %s; `corral status` lists the "
+			       "missing features",
 			       guarantee_names[g]);
 	}
 	return 0;
@@ -354,5 +356,5 @@ int guarantees_check(const struct plan *plan, const struct policy *p, struct err
 			return -1;
 		}
 	}
-	return floor_check(plan, p, e) != 0 ? -1 : check_asked(plan, p, e);
+	return floor_check(plan, p, e) != 0 ? -1 : check_requested(plan, p, e);
 }

@@ -1,16 +1,18 @@
-/* What is promised where processes, ipc and network are the host's.
+/* Reports the guarantees of the engines without namespaces, which share the host's processes, ipc
+ * and network.
  *
- * Should:   count as enforced only what no process inside can get around.
- * Must not: promise for the broker what the filter does not ask it.
+ * Should:   report a guarantee as enforced only when no process inside can bypass it.
+ * Must not: rely on the broker for a system call that the filter does not send to it.
  * Fails:    closed: a loss that lets the host's files be damaged is grave. */
 #include "plan/internal.h"
 
 #include "data/syscalls.h"
 
 #define WHY_OPEN "this level does not protect files"
-#define WHY_NOTHING "level none enforces limits, time-out and a clean environment only"
+#define WHY_NOTHING "level none enforces only limits, time-out and a clean environment"
+#define NO_BROKER "seccomp user notification is not available"
 
-static bool asks(const struct plan *plan, unsigned traits) {
+static bool has_traits(const struct plan *plan, unsigned traits) {
 	return (plan->traits & traits) == traits;
 }
 
@@ -24,12 +26,12 @@ static struct guarantee_report fs_write(const struct plan *plan) {
 	}
 	made.state = STATE_WEAKER;
 	made.by[1] = NULL;
-	made.why = "modes, owners, times and attributes of the caller's files can be changed "
-		   "anywhere: nobody answers what the filter would ask";
+	made.why = "modes, owners, times and attributes of all the caller's files can be "
+		   "changed: " NO_BROKER;
 	if (plan->landlock_abi < LANDLOCK_ABI_TRUNCATE) {
 		made.grave = true;
-		made.why = "the caller's files can be emptied anywhere: Landlock before ABI 3 does "
-			   "not judge truncation, and nobody answers what the filter would ask";
+		made.why = "all the caller's files can be truncated: Landlock before ABI 3 has no "
+			   "truncate right, and " NO_BROKER;
 	}
 	return made;
 }
@@ -42,8 +44,8 @@ static struct guarantee_report fs_read(const struct plan *plan) {
 	if (!plan->broker) {
 		made.state = STATE_WEAKER;
 		made.by[1] = NULL;
-		made.why = "attributes and the words of links can be read anywhere: nobody answers "
-			   "what the filter would ask";
+		made.why = "attributes and symlink targets of all the caller's files can be "
+			   "read: " NO_BROKER;
 	}
 	return made;
 }
@@ -67,19 +69,18 @@ static struct guarantee_report net(const struct plan *plan) {
 	if (!plan->own_net) {
 		return (struct guarantee_report){.state = STATE_ABSENT, .why = "net.mode is full"};
 	}
-	if (!asks(plan, TRAIT_SOCKETS)) {
+	if (!has_traits(plan, TRAIT_SOCKETS)) {
 		return (struct guarantee_report){.state = STATE_ENFORCED, .by = {"seccomp"}};
 	}
 	return (struct guarantee_report){
 		.state = STATE_WEAKER,
 		.by = {"seccomp", "broker"},
 		.why = net_has_names(&plan->net)
-			       ? "nothing leaves but to what is allowed, but a server inside "
-				 "listens on the host's loopback, where programs of the host can "
-				 "reach it"
-			       : "nothing leaves, but a server inside listens on the host's "
-				 "loopback, where "
-				 "programs of the host can reach it",
+			       ? "only allowed destinations are reached, but a server in the "
+				 "sandbox listens on the host's loopback, where programs of the "
+				 "host can reach it"
+			       : "no destination is reached, but a server in the sandbox listens "
+				 "on the host's loopback, where programs of the host can reach it",
 	};
 }
 
@@ -91,8 +92,8 @@ static struct guarantee_report names(const struct plan *plan) {
 	if (made.state == STATE_ENFORCED) {
 		made.state = STATE_WEAKER;
 		made.by[1] = "broker";
-		made.why = "names are asked for by TCP: the C library does so here, a program with "
-			   "a resolver of its own that knows UDP alone finds no name";
+		made.why = "DNS queries go over TCP: the C library is configured for that, but a "
+			   "program whose own resolver uses only UDP resolves no name";
 	}
 	return made;
 }
@@ -105,8 +106,8 @@ static struct guarantee_report ipc(const struct plan *plan) {
 			.why = "sockets and shared memory of the caller can be "
 			       "reached through their files"};
 	}
-	/* Without the broker no unix socket but a pair can be made. */
-	made.by[1] = asks(plan, TRAIT_SOCKETS) ? "broker" : NULL;
+	/* Without the broker the filter allows socketpair(2) only. */
+	made.by[1] = has_traits(plan, TRAIT_SOCKETS) ? "broker" : NULL;
 	return made;
 }
 
@@ -119,12 +120,12 @@ static struct guarantee_report pid(const struct plan *plan) {
 			.why = "memory and environment of the caller's processes "
 			       "can be read"};
 	}
-	made.by[1] = asks(plan, TRAIT_SIGNALS) ? "broker" : NULL;
-	made.why = scoped || asks(plan, TRAIT_SIGNALS)
+	made.by[1] = has_traits(plan, TRAIT_SIGNALS) ? "broker" : NULL;
+	made.why = scoped || has_traits(plan, TRAIT_SIGNALS)
 			   ? "other processes can be seen with their command lines, but neither "
 			     "signalled nor traced"
 			   : "other processes of the caller can be seen and signalled: Landlock "
-			     "before ABI 6 does not judge signals";
+			     "before ABI 6 does not restrict signals";
 	return made;
 }
 
@@ -142,13 +143,13 @@ static struct guarantee_report lifetime(const struct plan *plan) {
 	if (plan->landlock_abi >= LANDLOCK_ABI_SCOPES) {
 		return made;
 	}
-	bool judged = asks(plan, TRAIT_SIGNALS);
+	bool judged = has_traits(plan, TRAIT_SIGNALS);
 	made.state = STATE_WEAKER;
 	made.by[1] = judged ? "broker" : NULL;
-	made.why =
-		judged ? "processes are ended one by one, because Landlock before ABI 6 keeps no "
-			 "signals inside; a command that forks fast can outlive its guard"
-		       : "the command can kill the process that ends what it leaves behind";
+	made.why = judged ? "processes are killed one by one, because Landlock before ABI 6 does "
+			    "not restrict signals; a command that forks fast can outlive its guard"
+			  : "the command can kill the guard, the process that kills its remaining "
+			    "processes";
 	return made;
 }
 

@@ -1,10 +1,10 @@
-/* The home inside: a private one, or the host's where the view takes it over.
+/* Chooses HOME in the sandbox: a private directory, or the host's where the view shows it.
  *
- * Should:   give every workspace a home of its own that lasts from run to run, in which the
- *           directories above the workspace are read-only: work that a command puts beside
- *           the workspace (../result.txt) would vanish from the user's sight.
- * Must not: show the caller's home, or keep anything when the mode is read-only.
- * Fails:    open to an empty home, with a note, unless somebody asked for a kept one. */
+ * Should:   give every workspace its own home, kept between runs, in which the directories
+ *           above the workspace are read-only: a file that a command writes beside the
+ *           workspace (../result.txt) would not be where the user looks for it.
+ * Must not: show the caller's home, or keep files when the mode is read-only.
+ * Fails:    open to an empty home, with a note, unless the policy requires a kept one. */
 #include "plan/home.h"
 
 #include "base/path.h"
@@ -14,13 +14,13 @@
 #define NO_HOME "/home/corral"
 #define NO_HOME_IN_HOST_VIEW "/run/home" /* /home belongs to the host there */
 
-/* How much of the hash and of the workspace's name stand in a home's: at level standard this is
- * part of HOME, and programs put sockets there, whose paths have 108 bytes at most. */
+/* Length of the hash and of the workspace's name in the name of its home: at level standard the
+ * name is part of HOME, and programs put unix sockets there, whose paths have at most 108 bytes. */
 #define HASH_SHOWN 32
 #define NAME_SHOWN 18
 
-/* A stable name for the home that belongs to a workspace.  The hash has to be one for which
- * nobody finds a second path: whoever could would read another project's home. */
+/* A stable name for the home of a workspace.  The hash must be collision resistant: with a second
+ * path of the same hash a project would read another project's home. */
 static const char *home_name(struct builder *b) {
 	const char *workspace = b->plan->workspace;
 	char hash[65], name[NAME_SHOWN + 1];
@@ -35,7 +35,7 @@ static const char *home_name(struct builder *b) {
 	return plan_keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
 }
 
-/* True when the home can be kept between runs; notes why not when asked for. */
+/* True when the home is kept between runs; adds a note with the reason if it cannot be. */
 static bool home_is_kept(struct builder *b) {
 	const struct value *home = &b->p->values[KEY_FS_HOME];
 	if (home->num != HOME_PERSISTENT) {
@@ -48,10 +48,11 @@ static bool home_is_kept(struct builder *b) {
 		return false;
 	}
 	if (b->h->state_dir == NULL) {
-		plan_note(b, "the home is not kept: there is no state directory to keep it in");
+		plan_note(b, "the home is not kept: there is no state directory");
 		return false;
 	}
-	/* Who asked for it gets the error of making it; the default does without. */
+	/* A policy that sets fs.home gets the error of creating it; the default uses an empty
+	 * home. */
 	if (b->h->state_closed && home->origin.kind == ORIGIN_BUILTIN) {
 		plan_note(b, plan_keep_printf(b, "the home is not kept: %s cannot be written",
 					      b->h->state_dir));
@@ -74,8 +75,8 @@ bool home_is_for_tools(const char *name, size_t len) {
 	return false;
 }
 
-/* The directories between the private home and the workspace.  A grant of the same directory
- * stands above. */
+/* Makes the directories between the private home and the workspace read-only.  A grant of the same
+ * directory has a higher rank. */
 static void keep_parents(struct builder *b) {
 	const char *home = b->plan->home_at, *workspace = b->plan->workspace_at;
 	if (streq(home, workspace) || !path_within(workspace, home)) {
@@ -121,8 +122,7 @@ static void show_private_home(struct builder *b) {
 	mount_request_add(b, m, RANK_HOME)->own = true;
 }
 
-/* The host view takes the home over as it is, unless it lies where that view
- * does not look. */
+/* View host shows the caller's home, unless it lies in a directory that this view skips. */
 static bool host_shows_home(const struct builder *b) {
 	const char *home = b->h->home;
 	if (b->view != VIEW_HOST || home == NULL) {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether programs keep caches and settings of their own in the entry of a home that has this
- * name, of len bytes: .cache, .config, go. */
+/* Whether the entry of a home with this name, of len bytes, is one where programs keep caches and
+ * settings: .cache, .config, go. */
 bool home_is_for_tools(const char *name, size_t len);
 
 #endif

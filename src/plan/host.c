@@ -1,8 +1,8 @@
-/* Facts of the host's files, through the call-backs of struct host_fs.
+/* Reads the host's files through the call-backs of struct host_fs.
  *
- * Should:   look, resolve and read as the plan's rooms need it, with results in the plan's arena.
- * Must not: make a system call: a test or a recorded host answers in the kernel's place.
- * Fails:    closed: NULL for what cannot be resolved or read. */
+ * Should:   stat, resolve and read files for the other files of src/plan; results in the plan's
+ * arena. Must not: make a system call: tests replace the call-backs. Fails:    closed: NULL for a
+ * path that cannot be resolved or read. */
 #include "plan/host.h"
 
 #include "base/buf.h"

@@ -1,14 +1,14 @@
-/* Which limit is kept by which mechanism, and what is lost where none is.
+/* Assigns each limit to the mechanism that enforces it, and reports the loss where there is none.
  *
- * Should:   give every limit of the policy to the mechanism that keeps it for
- *           the whole command: supervisor, rlimit, tmpfs, control group, processor
- *           affinity, or, where there is none of these, a sampler.
+ * Should:   assign every limit of the policy to the mechanism that enforces it for the
+ *           whole command: supervisor, rlimit, tmpfs, cgroup, CPU affinity, or, where
+ *           there is none of these, a sampler.
  * Must not: use RLIMIT_AS (it counts reserved addresses: Go, Java and the
  *           sanitizers reserve terabytes that they never touch), or RLIMIT_NPROC
  *           outside a user namespace (there it counts all of the user's processes).
- * Fails:    open, and says so: a limit that this host cannot keep is an absent
- *           promise, one that is sampled a weaker one; `require` turns both into a
- *           refusal. */
+ * Fails:    open, with a warning: a limit that this host cannot enforce is an absent
+ *           guarantee, one that is sampled a weaker one; `require` turns both into an
+ *           error. */
 #include "plan/limits.h"
 
 #include "base/auto.h"
@@ -17,26 +17,23 @@
 #include <assert.h>
 #include <sys/resource.h>
 
-#define NOT_ASKED "not asked for: the policy sets no such limit"
+#define NOT_SET "no limit is set"
 
 /* The intervals are those of linux/sample_interval.h and linux/sampler.c. */
 #define SAMPLED_EVERY(shortest)                                                                    \
-	"sampled every " shortest                                                                  \
-	" to 100 ms, and the run is killed when it exceeds the limit: it may do so for a moment; " \
-	"`corral status` says how to get a control group"
+	"sampled every " shortest " to 100 ms; the run is killed after it exceeds the limit; "     \
+	"`corral status` lists how to get a cgroup"
 #define SAMPLED_DISK                                                                               \
-	"the growth of writable directories is sampled every 50 ms to 30 s, and the run is "       \
-	"killed "                                                                                  \
-	"when it exceeds the limit; removed files that are still open are not counted"
+	"the growth of writable directories is sampled every 50 ms to 30 s; the run is killed "    \
+	"after it exceeds the limit; removed files that are still open are not counted"
 
-/* pid 1 of the sandbox is ours and counts as one process: with less than two
- * the command itself could not start. */
+/* pid 1 of the sandbox counts as one process: with less than two the command could not start. */
 #define PROCESSES_MIN 2
 
 struct rlimit_key {
 	enum key_id key;
 	int resource;
-	int64_t unit; /* of the policy's number in one of the kernel's */
+	int64_t unit; /* the policy's units in one unit of the kernel */
 };
 
 static const struct rlimit_key rlimit_keys[] = {
@@ -49,8 +46,8 @@ static int64_t limit_of(const struct policy *p, enum key_id id) {
 	return p->values[id].set ? policy_num(p, id) : LIMIT_NONE;
 }
 
-/* Not only by the built-in default. */
-static bool is_asked(const struct policy *p, enum key_id id) {
+/* Set by a file, an option or the floor, not only by the built-in default. */
+static bool is_set(const struct policy *p, enum key_id id) {
 	return limit_of(p, id) != LIMIT_NONE &&
 	       (p->values[id].origin.kind != ORIGIN_BUILTIN || policy_floor(p, id) != NULL);
 }
@@ -68,27 +65,26 @@ static int check_values(const struct policy *p, struct err *e) {
 	for (enum key_id id = KEY_LIMITS_TIMEOUT; id <= KEY_LIMITS_TMP_SIZE; id++) {
 		int64_t value = limit_of(p, id);
 		if (value < 0 && value != LIMIT_NONE) {
-			return err_set(e, ERR_USAGE, "limits", "a limit of %lld is not possible",
+			return err_set(e, ERR_USAGE, "limits", "a limit cannot be negative: %lld",
 				       (long long)value);
 		}
 	}
 	return 0;
 }
 
-/* Limits that no key names. */
+/* Limits without a key of the policy. */
 static const struct rlimit_row standing[] = {
-	/* A core file would carry the command's memory, secrets included, to
-	 * wherever the host's core pattern sends it.  One byte, not none: a pattern
-	 * that pipes into a program ignores every limit but this one. */
+	/* A core file would carry the command's memory, secrets included, to the place that the
+	 * host's core_pattern names.  One byte, not none: a core_pattern that pipes into a program
+	 * ignores every limit but 1. */
 	{RLIMIT_CORE, 1},
-	/* The kernel charges these up the chain of user namespaces: what the run
-	 * takes, the host's user lacks.  Half of what it grants a user by default. */
+	/* The kernel charges these in all parent user namespaces: the run's use counts against the
+	 * host's user.  Half of the kernel's default. */
 	{RLIMIT_MSGQUEUE, 819200 / 2},
 	/* Timers count as well; a small part of the default, which grows with memory. */
 	{RLIMIT_SIGPENDING, 4096},
-	/* A caller that may have more does not hand it on: no real-time scheduler, no
-	 * negative nice value, and the kernel's default of memory that cannot be
-	 * swapped out. */
+	/* A privileged caller's higher limits are not inherited: no real-time scheduler, no
+	 * negative nice value, and the kernel's default of locked memory. */
 	{RLIMIT_RTPRIO, 0},
 	{RLIMIT_NICE, 0},
 	{RLIMIT_MEMLOCK, 8 << 20},
@@ -112,11 +108,11 @@ static void plan_rlimits(struct plan *plan, const struct policy *p) {
 static void plan_time(struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->timeout_ms == LIMIT_NONE && plan->idle_ms == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 	} else if (plan->timeout_ms == LIMIT_NONE) {
 		made.state = STATE_WEAKER;
-		made.why =
-			"only silence is bounded: a command that keeps printing may run for ever";
+		made.why = "only the time without output is limited: a command that keeps printing "
+			   "can run for ever";
 	}
 	report(plan, GUARANTEE_LIMITS_TIME, made);
 }
@@ -124,12 +120,12 @@ static void plan_time(struct plan *plan) {
 static void plan_output(struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->output_bytes == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 	}
 	report(plan, GUARANTEE_LIMITS_OUTPUT, made);
 }
 
-/* Of a limit on what processes use. */
+/* The report of a limit that only the sampler can enforce. */
 static struct guarantee_report guarantee_sampled(const struct host *h, const char *how) {
 	return h->sampling_why != NULL
 		       ? (struct guarantee_report){.state = STATE_ABSENT, .why = h->sampling_why}
@@ -140,7 +136,7 @@ static struct guarantee_report guarantee_sampled(const struct host *h, const cha
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
 	if (bytes == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 	} else if (!h->cgroup.memory) {
 		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
 		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
@@ -151,26 +147,26 @@ static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) 
 	report(plan, GUARANTEE_LIMITS_MEMORY, made);
 }
 
-/* Whole processors by affinity (linux/processors.h), rounded up: a quota needs a control group,
- * and stopping processes in turns would be seen by programs. */
+/* Whole processors by CPU affinity (linux/processors.h), rounded up: a quota needs a cgroup, and
+ * programs would notice SIGSTOP and SIGCONT. */
 static const char *pin(struct plan *plan, int64_t millis) {
 	plan->processors = millis / 1000 + (millis % 1000 != 0);
 	if (plan->engine == ENGINE_NONE) {
-		return "the command is pinned to so many processors, and may change that";
+		return "the command is pinned to that number of processors (CPU affinity), but can "
+		       "change it";
 	}
 	plan->traits |= TRAIT_PINNED;
-	return millis % 1000 != 0
-		       ? "without a cpu controller the command is pinned to whole processors: the "
-			 "number was rounded up"
-		       : "without a cpu controller the command is pinned to so many processors; "
-			 "the "
-			 "kernel drops that when all of them are taken offline";
+	return millis % 1000 != 0 ? "no cpu controller: the command is pinned to whole processors "
+				    "(CPU affinity), and the number was rounded up"
+				  : "no cpu controller: the command is pinned to that number of "
+				    "processors (CPU affinity); the kernel drops the affinity when "
+				    "all of them go offline";
 }
 
-/* Two different things share this promise: `cpus` bounds the rate of the whole
- * group, `cpu_time` the seconds of each process, and a fork begins at zero. */
+/* Two limits share this guarantee: `cpus` limits the rate of the whole cgroup, `cpu_time` the
+ * seconds of each process, and a fork starts at zero. */
 static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const struct host *h) {
-	bool asked = millis != LIMIT_NONE, rate = asked && h->cgroup.cpu;
+	bool wanted = millis != LIMIT_NONE, rate = wanted && h->cgroup.cpu;
 	struct guarantee_report made = {.state = STATE_WEAKER};
 	size_t n = 0;
 
@@ -178,39 +174,39 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 		plan->cpu_millis = millis;
 		plan->use_cgroup = true;
 		made.by[n++] = "cgroup";
-	} else if (asked) {
+	} else if (wanted) {
 		made.why = pin(plan, millis);
 		made.by[n++] = "affinity";
 	}
 	if (time_ms != LIMIT_NONE) {
 		made.by[n++] = "rlimit";
-		made.why = asked && !rate ? "processor time is bounded for each process, not for "
-					    "their sum, and processors are counted whole"
-					  : "processor time is bounded for each process, not for "
-					    "their sum";
+		made.why = wanted && !rate
+				   ? "CPU time is limited for each process, not for their sum, and "
+				     "the number of processors is rounded up"
+				   : "CPU time is limited for each process, not for their sum";
 	} else if (rate) {
 		made.state = STATE_ENFORCED;
-	} else if (!asked) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+	} else if (!wanted) {
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 	}
 	report(plan, GUARANTEE_LIMITS_CPU, made);
 }
 
-/* The built-in number is not sampled: that would cost every run. */
+/* The built-in limit is not sampled: that would make every run slower. */
 static struct guarantee_report sample_processes(struct plan *plan, const struct policy *p,
 						int64_t count, const struct host *h) {
 	struct guarantee_report made = guarantee_sampled(h, SAMPLED_EVERY("10"));
 
-	if (!is_asked(p, KEY_LIMITS_PROCESSES)) {
+	if (!is_set(p, KEY_LIMITS_PROCESSES)) {
 		return (struct guarantee_report){
 			.state = STATE_ABSENT,
 			.why = h->privileged
-				       ? "the kernel exempts root from its own process limit, and "
-					 "there is no pids controller to use: run as an ordinary "
-					 "user, or set --processes"
-				       : "without a user namespace the kernel would count all of "
-					 "this user's processes, and there is no pids controller "
-					 "to use: set --processes"};
+				       ? "RLIMIT_NPROC does not apply to root, and there is no "
+					 "usable pids controller; run as an ordinary user, or set "
+					 "--processes, which is sampled"
+				       : "without a user namespace RLIMIT_NPROC counts all "
+					 "processes of this user, and there is no usable pids "
+					 "controller; set --processes, which is sampled"};
 	}
 	plan->sampled.processes = made.state == STATE_ABSENT ? 0 : count;
 	return made;
@@ -218,14 +214,14 @@ static struct guarantee_report sample_processes(struct plan *plan, const struct 
 
 static void plan_processes(struct plan *plan, const struct policy *p, const struct host *h) {
 	int64_t count = limit_of(p, KEY_LIMITS_PROCESSES);
-	/* The kernel never applies RLIMIT_NPROC to kernel uid 0, not even in a user
-	 * namespace that it made; there only the pids controller counts. */
+	/* The kernel never applies RLIMIT_NPROC to kernel uid 0, not even in a user namespace that
+	 * it created; there only the pids controller counts. */
 	bool rlimit = plan->engine == ENGINE_NAMESPACES && !h->privileged;
 	struct guarantee_report made = {.state = STATE_ENFORCED,
 					.by = {rlimit ? "rlimit" : "cgroup"}};
 
 	if (count == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 		report(plan, GUARANTEE_LIMITS_PROCESSES, made);
 		return;
 	}
@@ -239,7 +235,8 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 	} else {
 		made = sample_processes(plan, p, count, h);
 	}
-	/* A group that exists for another reason counts as well, and says who refused. */
+	/* A cgroup that exists for another limit counts as well, and its pids.events records a
+	 * refused fork. */
 	if (plan->use_cgroup && h->cgroup.pids) {
 		plan->max_processes = count;
 		made.by[rlimit ? 1 : 0] = "cgroup";
@@ -266,15 +263,16 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 		made.by[n++] = "sampling";
 		made.why = SAMPLED_DISK;
 	} else if (files && tmpfs) {
-		made.why = "each file is bounded and private directories are sized; the workspace "
-			   "as a whole is not: set --disk";
+		made.why = "the size of each file and of private directories is limited, but not "
+			   "the sum of all files in the workspace; set --disk";
 	} else if (files) {
-		made.why = "each file is bounded; the number of files is not: set --disk";
-	} else if (tmpfs) {
 		made.why =
-			"private directories are sized; the workspace is not bounded: set --disk";
+			"the size of each file is limited, but not the number of files; set --disk";
+	} else if (tmpfs) {
+		made.why = "the size of private directories is limited, but not that of the "
+			   "workspace; set --disk";
 	} else {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_ASKED};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
 	}
 	report(plan, GUARANTEE_LIMITS_DISK, made);
 }
@@ -292,7 +290,7 @@ bool plan_wants_scope(const struct policy *p) {
 
 bool plan_wants_samples(const struct policy *p, const struct host *h) {
 	return (!h->cgroup.memory && limit_of(p, KEY_LIMITS_MEMORY) != LIMIT_NONE) ||
-	       (!h->cgroup.pids && is_asked(p, KEY_LIMITS_PROCESSES));
+	       (!h->cgroup.pids && is_set(p, KEY_LIMITS_PROCESSES));
 }
 
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
@@ -313,7 +311,7 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan_output(plan);
 	plan_memory(plan, limit_of(p, KEY_LIMITS_MEMORY), h);
 	plan_cpu(plan, limit_of(p, KEY_LIMITS_CPUS), limit_of(p, KEY_LIMITS_CPU_TIME), h);
-	/* After memory and cpu: they decide whether there is a group anyway. */
+	/* After memory and cpu, which decide whether there is a cgroup. */
 	plan_processes(plan, p, h);
 	plan_disk(plan, p);
 	return 0;

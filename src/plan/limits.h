@@ -1,16 +1,15 @@
-/* Limits of the policy, turned into what this host can hold a command to. */
+/* Assigns each limit of the policy to a mechanism of this host. */
 #ifndef CORRAL_PLAN_LIMITS_H
 #define CORRAL_PLAN_LIMITS_H
 
 #include "plan/plan.h"
 
-/* Fills the limits of the plan and the six guarantees limits.*.  plan->engine
- * must be known already: RLIMIT_NPROC means something else outside a user
- * namespace.  memory_bytes, cpu_millis and max_processes are set only when a
- * control group will enforce them. */
+/* Fills the limits of the plan and the six guarantees limits.*.  plan->engine must be known
+ * already: RLIMIT_NPROC counts other processes outside a user namespace.  memory_bytes, cpu_millis
+ * and max_processes are set only when a cgroup will enforce them. */
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 
-/* True when it depends on host->sampling_why; host->cgroup is known. */
+/* True when the plan for this policy depends on host->sampling_why; host->cgroup is known. */
 bool plan_wants_samples(const struct policy *p, const struct host *h);
 
 /* True when the plan for this policy depends on host->cgroup. */

@@ -1,8 +1,9 @@
-/* Where paths lead that do not exist, or not wholly: through links, and down to the deepest
- * directory that is there.
+/* Resolves paths that do not exist, or not completely: follows symlinks and finds the deepest
+ * existing directory.
  *
- * Should:   cost few look-ups, however deep a path is.
- * Must not: read or list anything. */
+ * Should:   need few look-ups for paths of any depth.
+ * Must not: read or list files.
+ * Fails:    closed: a loop of symlinks has no end (NULL). */
 #include "plan/internal.h"
 
 #include "base/str.h"
@@ -13,8 +14,8 @@ const char *link_cut_path(struct builder *b, const char *path, size_t len) {
 	return len == 0 ? "/" : plan_keep_printf(b, "%.*s", (int)len, path);
 }
 
-/* Where the path is cut between two lengths: at the slash nearest to the middle, `high` when
- * there is none. */
+/* The length of the path up to a slash between low and high, near the middle; `high` when there is
+ * none. */
 static size_t slash_between(const char *path, size_t low, size_t high) {
 	size_t at = low + (high - low) / 2;
 	while (at > low && path[at] != '/') {
@@ -26,7 +27,7 @@ static size_t slash_between(const char *path, size_t low, size_t high) {
 	return at < high ? at : high;
 }
 
-/* By halves: a directory that is missing has nothing beneath it, and a project's file may name
+/* A binary search: a missing directory has nothing beneath it, and a project's file may name
  * thousands of paths that are thousands of names deep. */
 struct link_ground_of link_ground_of(struct builder *b, const char *path) {
 	size_t high = (size_t)(strrchr(path, '/') - path);
@@ -82,5 +83,5 @@ const char *link_end(struct builder *b, const char *path) {
 		}
 		end = path = link_target(b, plan_keep_join(b, path, ".."), words);
 	}
-	return NULL; /* a ring: nothing can be made through it */
+	return NULL; /* a loop: no file can be created through it */
 }

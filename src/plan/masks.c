@@ -1,15 +1,16 @@
-/* What is hidden or read-only within the trees that are shown.
+/* Requests masks over hidden paths and read-only mounts over protected paths, within the trees that
+ * are shown.
  *
- * A path is looked up by its canonical place on the host and then masked
- * wherever a tree shows it: in the workspace at another path, in a grant, or
- * twice.  Tables hide what exists and the caller could reach; rules hide
- * whatever they name.
+ * A path is resolved to its canonical path on the host and then masked at each path inside at
+ * which a tree shows it: in the workspace at another path, in a grant, or twice.  The built-in
+ * tables hide paths that exist and that the caller can access; a rule hides every path that it
+ * names.
  *
- * Should:   hold for every name of the file inside (DN01, DN02).
- * Must not: depend on the order of rules: first all of them are collected, then
- *           the trees they remove, then the places that are left.
- * Fails:    closed: a denied path that cannot be looked at hides the nearest
- *           directory that can be. */
+ * Should:   apply to every name of the file inside (DN01, DN02).
+ * Must not: depend on the order of rules: first all of them are collected, then the trees that
+ *           they remove are dropped, then the remaining paths are masked.
+ * Fails:    closed: a denied path that cannot be looked up hides the nearest directory that
+ *           can be. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -27,8 +28,8 @@ static bool shows(const struct mount_request *w, const char *path) {
 }
 
 bool masks_is_shown(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		if (shows(&b->wishes[i], path)) {
+	for (size_t i = 0; i < b->nrequests; i++) {
+		if (shows(&b->requests[i], path)) {
 			return true;
 		}
 	}
@@ -66,11 +67,11 @@ void masks_hide_if_shown(struct builder *b, const char *path, const char *note) 
 	}
 }
 
-/* A private home shows nothing of the real one but what lies in these trees. */
+/* With a private home, only these trees can show files of the caller's home. */
 static bool home_is_shown(const struct builder *b) {
 	const char *home = b->h->home;
-	for (size_t i = 0; home != NULL && i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; home != NULL && i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) &&
 		    (path_within(w->m.source, home) || path_within(home, w->m.source))) {
 			return true;
@@ -79,11 +80,11 @@ static bool home_is_shown(const struct builder *b) {
 	return false;
 }
 
-/* The table is long, and a run mostly shows a few toolchains of the home. */
+/* Avoids look-ups: the table is long, and most runs show only a few toolchains of the home. */
 static bool home_shows(const struct builder *b, const char *row) {
 	const char *home = b->h->home;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (!mount_request_is_tree(w)) {
 			continue;
 		}
@@ -104,8 +105,8 @@ static void hide_in_home(struct builder *b, const char *row) {
 	}
 }
 
-/* What a variable of the caller's names: not the home, the workspace or what lies around
- * them, and not a place in the workspace, which is the project's own. */
+/* Hides the path in a variable of the caller; not the home, the workspace or a directory above
+ * them, and not a path in the workspace, which belongs to the project. */
 static void hide_named_one(struct builder *b, const char *path) {
 	const char *home = b->h->home, *workspace = b->plan->workspace;
 	const char *full = path[0] == '/' ? plan_keep_join(b, "/", path) : NULL;
@@ -144,7 +145,7 @@ static void hide_sensitive(struct builder *b) {
 	}
 }
 
-/* Root reads everything in /etc, also what is meant for root alone. */
+/* For a caller that is root: hides the entries of /etc that other users cannot read. */
 static void hide_for_root(void *arg, const char *name) {
 	struct builder *b = arg;
 	const char *path = plan_keep_join(b, "/etc", name);
@@ -156,7 +157,7 @@ static void hide_for_root(void *arg, const char *name) {
 	masks_hide(b, (struct hide){.path = path,
 				    .seen = seen,
 				    .rank = RANK_SENSITIVE,
-				    .note = "for root alone"});
+				    .note = "only for root"});
 }
 
 static void hide_other_home(void *arg, const char *name) {
@@ -180,16 +181,18 @@ static void hide_other_homes(struct builder *b) {
 
 /* ---- Corral's own files ---- */
 
-/* A directory that does not exist cannot be masked, and the command could make
- * it and write the rules of the next run into it. */
+/* A directory that does not exist cannot be masked: the command could create it and write the
+ * policy of the next run into it. */
 static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (!shows(w, dir) || !w->m.writable || w->m.kind == MOUNT_PROC) {
 			continue;
 		}
 		err_set(e, ERR_REFUSED, WHERE,
-			"the command could create %s, where Corral keeps its own files", dir);
+			"%s does not exist, and the command could create it with a policy for the "
+			"next run",
+			dir);
 		return err_fix(e, "create it first: mkdir -p %s", dir);
 	}
 	return 0;
@@ -226,24 +229,24 @@ static int against_workspace(const struct builder *b, const struct hide *h, stru
 	char rule[128], workspace[128];
 	policy_origin_text(&h->origin, rule, sizeof rule);
 	policy_origin_text(&b->p->values[KEY_WORKSPACE].origin, workspace, sizeof workspace);
-	err_set(e, ERR_USAGE, WHERE, "%s %s (%s) contradicts the workspace %s (%s) inside it",
-		key_of(h->rank), h->written, rule, b->plan->workspace, workspace);
+	err_set(e, ERR_USAGE, WHERE, "%s %s (%s) contains the workspace %s (%s)", key_of(h->rank),
+		h->written, rule, b->plan->workspace, workspace);
 	return err_fix(e, "remove the rule, or choose another workspace");
 }
 
-/* The directory of one process: inside there are others, with numbers of their own. */
+/* The /proc directory of one process: the sandbox has other processes, with other pids. */
 static bool is_process(const char *path) {
 	return str_starts(path, "/proc/") && path[6] >= '0' && path[6] <= '9';
 }
 
-/* What no run can do without, and what is not the host's inside. */
+/* Why a rule must not name this path: every run needs it, or it is not the host's path inside. */
 static const char *why_needed(const struct hide *h) {
 	if (is_process(h->path)) {
-		return "is a process of the host: no run sees it";
+		return "is a process of the host, which no run sees";
 	}
 	if (streq(h->path, "/proc") ||
 	    (h->rank == RANK_DENY && (streq(h->path, "/dev") || streq(h->path, "/dev/null")))) {
-		return "is made for each run, and no run can do without it";
+		return "is created for each run, and every run needs it";
 	}
 	return NULL;
 }
@@ -256,15 +259,15 @@ static int against_run(const struct hide *h, const char *why, struct err *e) {
 	return err_fix(e, "remove the rule");
 }
 
-/* The nearest directory above a missing path, if the caller cannot look into
- * it: what lies there may exist, and the command could open the door (DN15). */
+/* The nearest directory above a missing path, if the caller cannot search it: the path may exist,
+ * and the command could chmod the directory (DN15). */
 static const char *closed_parent(struct builder *b, const char *path) {
 	const char *dir = link_deepest_directory(b, path);
 	struct look seen = host_fs_look(b, dir);
 	return seen.kind == LOOK_DIR && !seen.reachable ? dir : NULL;
 }
 
-/* A rule about its name holds it, as soon as there is one. */
+/* A rule about its name applies as soon as the path exists. */
 static void note_missing(struct builder *b, const struct item *it, enum rank rank) {
 	if (!it->optional) {
 		char origin[128];
@@ -274,7 +277,7 @@ static void note_missing(struct builder *b, const struct item *it, enum rank ran
 	}
 }
 
-/* A mount cannot cover a link, only what it leads to; a rule about its name can. */
+/* A mount covers the target of a symlink, not the symlink; a rule about its name covers both. */
 static void note_link(struct builder *b, const struct item *it, enum rank rank) {
 	const char *parent = host_fs_resolve(b, plan_keep_join(b, it->str, ".."));
 	const char *name = strrchr(it->str, '/') + 1;
@@ -282,13 +285,12 @@ static void note_link(struct builder *b, const struct item *it, enum rank rank) 
 	if (b->plan->judges || link == NULL || host_fs_look(b, link).kind != LOOK_LINK) {
 		return;
 	}
-	for (size_t i = 0; i < b->nwishes; i++) {
-		if (shows(&b->wishes[i], link) && b->wishes[i].m.writable) {
-			plan_note(b,
-				  plan_keep_printf(b,
-						   "%s holds for what %s leads to; the link itself "
-						   "can be replaced",
-						   key_of(rank), it->str));
+	for (size_t i = 0; i < b->nrequests; i++) {
+		if (shows(&b->requests[i], link) && b->requests[i].m.writable) {
+			plan_note(b, plan_keep_printf(b,
+						      "%s applies to the target of %s; the symlink "
+						      "itself can be replaced",
+						      key_of(rank), it->str));
 			return;
 		}
 	}
@@ -350,8 +352,9 @@ static int name_order(const void *left, const void *right) {
 	return order != 0 ? order : strcmp(a->path, b->path);
 }
 
-/* Of the hides of one file, sorted by path: how many names they cover.  Two rules about
- * one name cover one, or a file that repeats a rule would open the other name (P3). */
+/* The number of names that the hides of one file cover; they are sorted by path.  Two rules about
+ * one name count once: otherwise a policy file that repeats a rule would leave the other name open
+ * (P3). */
 static uint64_t names_covered(const struct hide *const *run, size_t n) {
 	uint64_t covered = 1;
 	for (size_t i = 1; i < n; i++) {
@@ -368,18 +371,20 @@ static int check_names_of(const struct hide *const *run, size_t n, struct err *e
 			continue;
 		}
 		err_set(e, ERR_REFUSED, WHERE,
-			"%s cannot hold %s: the file has %llu names (hard links), and the rules "
-			"cover %llu",
+			"%s %s cannot be enforced: the file has %llu hard links, and the rules "
+			"name %llu of them",
 			h->note, h->written, (unsigned long long)h->seen.names,
 			(unsigned long long)covered);
-		return err_fix(e, "name the others too (find -samefile), or replace the file by a "
-				  "copy of its own");
+		return err_fix(e,
+			       "add rules for the others (find / -xdev -samefile %s), or replace "
+			       "the file by a copy",
+			       h->written);
 	}
 	return 0;
 }
 
-/* A mount covers a name, not the file: another name of it would stay open.  Only
- * a walk of every granted tree could find it, so the rules must name them all. */
+/* A mount covers a name, not the inode: another hard link would stay readable.  Only a walk of
+ * every granted tree could find it, so the rules must name them all. */
 static int check_other_names(const struct builder *b, struct err *e) {
 	const struct hide **files = arena_array(b->a, b->nhides + 1, sizeof(const struct hide *));
 	size_t n = 0, run;
@@ -403,7 +408,7 @@ static int check_other_names(const struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* ---- names that are built in, where nobody could judge them later ---- */
+/* ---- built-in names, where no broker can check them later ---- */
 
 /* The path of a rule about one name directly in the workspace; NULL for any other. */
 static const char *path_of_rule(struct builder *b, const struct rule *r) {
@@ -440,9 +445,8 @@ static void protect_existing_names(struct builder *b) {
 
 /* ---- applying ---- */
 
-/* Trees that a rule takes away as a whole need no mask.  A grant that is more
- * specific than a deny stays and re-opens its part (DN17); not of what is Corral's
- * own, or denied by the floor (P4). */
+/* Trees that a rule removes as a whole need no mask.  A grant beneath a denied path stays and
+ * re-opens its part (DN17), but not in Corral's own directories or where the floor denies (P4). */
 static bool takes_away(const struct hide *h, const struct mount_request *w) {
 	bool has_source = mount_request_is_tree(w) || w->m.kind == MOUNT_DEVICE;
 	if (!has_source || w->rank >= h->rank || !path_within(w->m.source, h->path)) {
@@ -461,12 +465,12 @@ static bool takes_away(const struct hide *h, const struct mount_request *w) {
 }
 
 static void apply_to_trees(struct builder *b, const struct hide *h) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		struct mount_request *w = &b->requests[i];
 		if (takes_away(h, w)) {
 			w->dropped = true;
 		}
-		/* Unlike a deny, a protected tree is not re-opened by a grant within it. */
+		/* A grant within a protected tree does not re-open it, unlike with a deny. */
 		if (h->rank == RANK_PROTECT && mount_request_is_tree(w) && w->m.writable &&
 		    path_within(w->m.source, h->path)) {
 			w->m.writable = false;
@@ -475,8 +479,8 @@ static void apply_to_trees(struct builder *b, const struct hide *h) {
 	}
 }
 
-/* A file of our own in its place: by a mount, or where nothing can be mounted by the
- * broker, which judges no path of a tree that is only read. */
+/* Whether a generated file can replace it: by a mount; without mounts by the broker, which does
+ * not check paths of a read-only tree. */
 static bool can_replace(const struct builder *b, const struct mount_request *w) {
 	return !b->no_namespaces || (b->plan->broker && w->m.writable);
 }
@@ -494,7 +498,8 @@ static struct mount cover(const struct builder *b, const struct hide *h,
 		.named = h->written,
 	};
 	if (h->rank == RANK_PROTECT && w->m.kind == MOUNT_PROC) {
-		m.kind = MOUNT_PIN; /* of the fresh procfs: the host's shows the host's processes */
+		m.kind = MOUNT_PIN; /* in the fresh procfs: a bind mount would show the host's
+				     * processes */
 	} else if (h->rank == RANK_PROTECT) {
 		m.kind = MOUNT_BIND;
 		m.source = h->path;
@@ -504,16 +509,16 @@ static struct mount cover(const struct builder *b, const struct hide *h,
 		m.mode = h->seen.mode & 0666;
 	} else {
 		m.kind = is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
-		m.maybe = h->rank == RANK_SENSITIVE; /* gone since: nothing is left to hide */
+		m.maybe = h->rank == RANK_SENSITIVE; /* removed meanwhile: no file to hide */
 	}
 	return m;
 }
 
-/* Our own tables hide this very place.  To protect it must not show it: anybody
- * may add such a rule, also a project's file that nobody pinned (P3). */
+/* Whether a built-in table hides this path.  A rule that protects it must not show it: even an
+ * untrusted project file may add such a rule (P3). */
 static bool is_masked(const struct builder *b, const char *place) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		bool mask = w->m.kind == MOUNT_MASK_DIR || w->m.kind == MOUNT_MASK_FILE;
 		if (mask && !w->dropped && streq(w->m.target, place)) {
 			return true;
@@ -522,17 +527,17 @@ static bool is_masked(const struct builder *b, const char *place) {
 	return false;
 }
 
-/* Masks the path wherever one of the first ntrees wishes shows it. */
+/* Masks the path at each place where one of the first ntrees requests shows it. */
 static void apply_to_places(struct builder *b, const struct hide *h, size_t ntrees) {
 	bool shown = false;
 	for (size_t i = 0; i < ntrees; i++) {
-		const struct mount_request *w = &b->wishes[i];
+		const struct mount_request *w = &b->requests[i];
 		if (!shows(w, h->path)) {
 			continue;
 		}
 		const char *place = compose_inside(b, w, h->path);
 		if (compose_at(b, ntrees, place) != w) {
-			continue; /* something more specific covers it there */
+			continue; /* a deeper mount covers it there */
 		}
 		shown = true;
 		bool wanted = h->rank != RANK_PROTECT || w->m.writable;
@@ -544,18 +549,18 @@ static void apply_to_places(struct builder *b, const struct hide *h, size_t ntre
 	if (!shown && h->written != NULL) {
 		char origin[128];
 		policy_origin_text(&h->origin, origin, sizeof origin);
-		plan_note(b, plan_keep_printf(b, "already outside the view: %s (%s)", h->written,
-					      origin));
+		plan_note(b, plan_keep_printf(b, "has no effect, the path is not mounted: %s (%s)",
+					      h->written, origin));
 	}
 }
 
 int masks_build(struct builder *b, struct err *e) {
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		return 0; /* nothing could hide anything, and the guarantees say so */
+		return 0; /* without Landlock no path can be hidden; the guarantees report that */
 	}
 	hide_sensitive(b);
 	hide_other_homes(b);
-	/* Entry by entry, where the gate's name server has to stand among them. */
+	/* With a gate, /etc may be mounted entry by entry, to add its resolv.conf. */
 	bool etc = masks_is_shown(b, "/etc") || b->plan->net.resolver != NULL;
 	if (b->h->privileged && etc) {
 		/* An /etc that root cannot list has nothing to hide. */
@@ -572,7 +577,7 @@ int masks_build(struct builder *b, struct err *e) {
 	for (size_t i = 0; i < b->nhides; i++) {
 		apply_to_trees(b, &b->hides[i]);
 	}
-	size_t ntrees = b->nwishes;
+	size_t ntrees = b->nrequests;
 	for (size_t i = 0; i < b->nhides; i++) {
 		apply_to_places(b, &b->hides[i], ntrees);
 	}

@@ -1,20 +1,22 @@
-/* Wishes: what the other files of this room ask the plan to hold.
+/* Adds mount requests, from which compose.c makes the list of mounts.
  *
- * Should:   make one wish of each kind, complete.
- * Must not: decide between wishes; compose.c does. */
+ * Should:   offer one function per kind of mount, which fills the whole request.
+ * Must not: choose between requests for the same target; compose.c does.
+ * Fails:    closed: out of memory sets a flag that stops the plan. */
 #include "plan/internal.h"
 
 #include "base/str.h"
 
 struct mount_request *mount_request_add(struct builder *b, struct mount m, enum rank rank) {
 	static struct mount_request nowhere; /* keeps callers free of checks; never read */
-	if (arena_grow(b->a, &b->wishes, b->nwishes, &b->wishes_cap, sizeof *b->wishes) != 0) {
+	if (arena_grow(b->a, &b->requests, b->nrequests, &b->requests_cap, sizeof *b->requests) !=
+	    0) {
 		b->out_of_memory = true;
 		nowhere = (struct mount_request){.dropped = true};
 		return &nowhere;
 	}
-	b->wishes[b->nwishes] = (struct mount_request){.m = m, .rank = rank};
-	return &b->wishes[b->nwishes++];
+	b->requests[b->nrequests] = (struct mount_request){.m = m, .rank = rank};
+	return &b->requests[b->nrequests++];
 }
 
 void mount_request_show(struct builder *b, const struct show *s) {
@@ -27,8 +29,8 @@ void mount_request_show(struct builder *b, const struct show *s) {
 		.is_file = s->seen.kind != LOOK_DIR,
 		.dev = s->seen.dev,
 		.ino = s->seen.ino,
-		/* An earlier command may have put something into the private home where
-		 * the toolchain would go; that must not stop the next one. */
+		/* An earlier command may have created a file in the private home at the mount
+		 * point of the toolchain; that must not stop the next run. */
 		.maybe = s->rank == RANK_TOOLCHAIN,
 		.origin = s->origin,
 		.note = s->note,
@@ -50,7 +52,7 @@ void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum 
 			  .target = path,
 			  .mode = mode,
 			  .reach = reach,
-			  .note = "skeleton"};
+			  .note = "mount point"};
 	mount_request_add(b, m, RANK_SYSTEM);
 }
 
@@ -67,7 +69,7 @@ void mount_request_file(struct builder *b, const char *path, const char *text, e
 		.mode = 0444,
 		.reach = reach,
 		.is_file = true,
-		.note = "made up",
+		.note = "generated",
 	};
 	mount_request_add(b, m, RANK_SYSTEM);
 }

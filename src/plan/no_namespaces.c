@@ -1,15 +1,15 @@
-/* The plan where there are no namespaces: the view is the host's own tree.
+/* Plans a run without namespaces, where the view is the host's own tree under Landlock.
  *
- * Theory.  Landlock grants a tree as a whole and knows no exception within it, and
- * what is granted above holds below.  So a path that has to be hidden or kept
- * within a granted tree is reached in one of two ways: a tree that is only read is
- * granted entry by entry, without that one (spread); in a tree that is written,
- * where new entries must be possible, the filter asks the broker about every call
- * that opens or changes a file (traits).
+ * Theory.  Landlock grants a tree as a whole and has no exception within it; a right
+ * on a directory applies to everything beneath it.  So there are two ways to hide or
+ * protect a path within a granted tree.  A read-only tree is granted entry by entry,
+ * without that path (spread).  In a writable tree, where new entries must be possible,
+ * the filter sends every system call that opens or changes a file to the broker (traits).
  *
- * Should:   leave every rule of the policy in force, or say which one is not.
- * Must not: name a path that is not the host's: nothing can be put elsewhere.
- * Fails:    closed: what needs a root of our own is an error with a remedy. */
+ * Should:   enforce every rule of the policy, or report which one is not enforced.
+ * Must not: use a path that is not the host's: without a mount namespace nothing can be
+ *           mounted elsewhere.
+ * Fails:    closed: a setting that needs a new root is an error with a remedy. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -17,16 +17,17 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 
-/* More entries than this, and starting would take longer than most commands. */
+/* With more entries the start would take longer than most commands. */
 #define SPREAD_MAX 4096
 
-/* ---- what cannot be had ---- */
+/* ---- settings that need namespaces ---- */
 
 static int needs_own_root(const struct builder *b, enum key_id key, const char *what,
 			  const char *instead, struct err *e) {
 	char origin[128];
-	err_set(e, ERR_SETUP, WHERE, "%s (%s) needs mount namespaces, and the engine here is %s",
-		what, policy_origin_text(&b->p->values[key].origin, origin, sizeof origin),
+	err_set(e, ERR_SETUP, WHERE,
+		"%s (%s) needs a mount namespace, which engine %s does not have", what,
+		policy_origin_text(&b->p->values[key].origin, origin, sizeof origin),
 		plan_engine_name(b->plan->engine));
 	return err_fix(e, "%s", instead);
 }
@@ -42,8 +43,7 @@ int no_namespaces_check(const struct builder *b, struct err *e) {
 	}
 	if (policy_str(b->p, KEY_FS_WORKSPACE_AT) != NULL) {
 		return needs_own_root(b, KEY_FS_WORKSPACE_AT, "fs.workspace_at",
-				      "leave the workspace at its own path, or use a host with "
-				      "user namespaces",
+				      "remove fs.workspace_at, or use a host with user namespaces",
 				      e);
 	}
 	if (policy_str(b->p, KEY_FS_AGENT) != NULL) {
@@ -55,7 +55,7 @@ int no_namespaces_check(const struct builder *b, struct err *e) {
 
 /* ---- the view ---- */
 
-/* The device that a namespace's root has as a link to the other one. */
+/* A device that the root of a mount namespace has as a symlink. */
 static const char *const more_devices[] = {"/dev/random"};
 
 static void show_device(struct builder *b, const char *path) {
@@ -90,14 +90,14 @@ void no_namespaces_skeleton(struct builder *b) {
 		show_device(b, more_devices[i]);
 	}
 	mount_request_private(b, b->plan->run_dir, 0700, RANK_WINDOW, "private");
-	/* New terminals; what lies in /dev/pts stays closed. */
+	/* For new terminals; existing ones in /dev/pts are not granted. */
 	show_device(b, "/dev/ptmx");
 	if (b->plan->broker && b->plan->engine == ENGINE_LANDLOCK) {
 		b->plan->stand_in = b->plan->run_dir;
 	}
 }
 
-/* Below Landlock no file is protected, and the plan says so. */
+/* Without Landlock no file is protected; the guarantees report that. */
 void no_namespaces_open_view(struct builder *b) {
 	struct mount m = {
 		.kind = MOUNT_BIND,
@@ -117,14 +117,14 @@ static bool hides(const struct mount_request *w) {
 	       w->m.kind == MOUNT_TEXT;
 }
 
-/* A read-only island in a writable tree. */
+/* A read-only path, possibly in a writable tree. */
 static bool keeps(const struct mount_request *w) {
 	return (w->m.kind == MOUNT_BIND || w->m.kind == MOUNT_PIN) && !w->m.writable;
 }
 
 static bool in_writable_tree(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && w->m.writable && path_within(path, w->m.target)) {
 			return true;
 		}
@@ -135,7 +135,7 @@ static bool in_writable_tree(const struct builder *b, const char *path) {
 struct spread {
 	struct builder *b;
 	const char *dir;
-	size_t nfixed; /* the wishes that were there before */
+	size_t nfixed; /* the requests that existed before */
 	struct mount tree;
 	size_t *count;
 };
@@ -143,7 +143,7 @@ struct spread {
 /* The mask at this path, or one beneath it; NULL when there is neither. */
 static const struct mount_request *mask_in(const struct spread *s, const char *path) {
 	for (size_t i = 0; i < s->nfixed; i++) {
-		const struct mount_request *w = &s->b->wishes[i];
+		const struct mount_request *w = &s->b->requests[i];
 		if (hides(w) && path_within(w->m.target, path)) {
 			return w;
 		}
@@ -176,24 +176,24 @@ static void spread_entry(void *arg, const char *name) {
 	m.dev = seen.dev;
 	m.ino = seen.ino;
 	m.maybe = true;
-	mount_request_add(b, m, RANK_PIN); /* a rule of its own for the path stands above it */
+	mount_request_add(b, m, RANK_PIN); /* a rule for the path itself has a higher rank */
 }
 
-/* Names can be listed there, and so can those in a hidden directory beneath. */
+/* Grants listing the directory, which also allows listing a hidden directory beneath. */
 static void spread_dir(struct spread *s) {
 	struct mount list = s->tree;
 	list.target = list.source = s->dir;
 	list.reach = REACH_LIST;
 	list.dev = list.ino = 0;
 	mount_request_add(s->b, list, RANK_PIN);
-	/* A directory that cannot be listed shows the command nothing either. */
+	/* The command cannot list such a directory either. */
 	(void)s->b->h->fs.list(s->b->h->fs.ctx, s->dir, spread_entry, s);
 }
 
 int no_namespaces_spread(struct builder *b, struct err *e) {
-	size_t n = b->nwishes, count = 0;
+	size_t n = b->nrequests, count = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct mount_request *w = &b->wishes[i];
+		struct mount_request *w = &b->requests[i];
 		if (!mount_request_is_tree(w) || w->m.writable || w->m.is_file ||
 		    in_writable_tree(b, w->m.target)) {
 			continue;
@@ -209,7 +209,7 @@ int no_namespaces_spread(struct builder *b, struct err *e) {
 	}
 	if (count > SPREAD_MAX) {
 		err_set(e, ERR_SETUP, WHERE,
-			"hiding paths in trees of more than %d entries needs mount namespaces",
+			"hiding paths in trees of more than %d entries needs a mount namespace",
 			SPREAD_MAX);
 		return err_fix(e, "grant smaller trees, or use a host with user namespaces");
 	}
@@ -217,12 +217,12 @@ int no_namespaces_spread(struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* ---- what the filter has to ask ---- */
+/* ---- the system calls that the filter sends to the broker ---- */
 
 static unsigned exceptions(const struct builder *b) {
 	unsigned traits = 0;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (w->dropped || !(hides(w) || keeps(w)) || !in_writable_tree(b, w->m.target)) {
 			continue;
 		}
@@ -231,7 +231,7 @@ static unsigned exceptions(const struct builder *b) {
 	return traits;
 }
 
-/* What the broker opens in the place of a file that is read differently inside. */
+/* The files that the broker opens instead of files that have another content in the sandbox. */
 static void place_texts(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nmounts; i++) {
 		struct mount *m = &b->plan->mounts[i];
@@ -247,7 +247,7 @@ void no_namespaces_traits(struct builder *b) {
 	unsigned traits = TRAIT_NO_NAMESPACES;
 
 	unsigned within = open ? 0 : exceptions(b);
-	/* No mount could hold these either. */
+	/* No mount could enforce these. */
 	plan->rules.asked = plan->rules.asked || within != 0;
 	plan->exceptions = open ? 0 : within | broker_traits_set(b);
 	traits |= plan->own_net ? TRAIT_NO_NET : 0;
@@ -263,6 +263,7 @@ void no_namespaces_traits(struct builder *b) {
 	plan->traits = traits;
 	place_texts(b);
 	if (plan->level != LEVEL_NONE && !plan->broker && b->h->notify_why != NULL) {
-		plan_note(b, plan_keep_printf(b, "there is no broker: %s", b->h->notify_why));
+		plan_note(b,
+			  plan_keep_printf(b, "the broker is not available: %s", b->h->notify_why));
 	}
 }

@@ -1,8 +1,9 @@
-/* The files that the policy is read from: what decides about the next run must not be written by
- * this one.
+/* Makes the policy files read-only in the sandbox: a command must not change the rules of the next
+ * run.
  *
- * Should:   keep each where it lies, with every link that leads to it.
- * Must not: hide it: a project's file, or one among dot files, is read by git. */
+ * Should:   protect each file, and every symlink that leads to it.
+ * Must not: hide it: git reads a project's file, and one among dot files.
+ * Fails:    closed: a policy file that does not exist yet is protected by a rule about its name. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -17,8 +18,8 @@ static void protect_file(struct builder *b, const char *path, const char *note) 
 	}
 }
 
-/* A file that a policy is read from, wherever links lead.  What lies in a directory of
- * Corral's own is hidden with it. */
+/* Protects a policy file behind any symlinks.  A file in a directory of Corral is hidden with that
+ * directory. */
 static void protect_policy_file(struct builder *b, const char *path) {
 	const char *end =
 		path == NULL || path[0] != '/' ? NULL : pattern_for_file(b, path, "corral");

@@ -1,12 +1,12 @@
-/* From the policy's words to rules about names.
+/* Turns fs.deny, fs.protect and fs.protect_names into rules about names, which the broker checks.
  *
- * A path that exists is covered by a mount (masks.c).  A mount is not enough where the
- * name may appear later, where the host replaces the file (that takes the mount away),
- * and where a pattern or an exception is involved: there a rule is made.
+ * A mount covers a path that exists (masks.c).  A mount is not enough when the name may be created
+ * later, when the host replaces the file (that removes the mount), and for patterns and exceptions:
+ * these become rules.
  *
- * Should:   anchor every rule where the view shows its ground, at each place.
- * Must not: walk a tree: a rule costs the same in a large one.
- * Fails:    closed: what nobody could judge at run time is not promised. */
+ * Should:   anchor every rule at each path inside at which its directory is mounted.
+ * Must not: walk a tree: a rule must cost the same in a large one.
+ * Fails:    closed: without a broker the guarantee is not reported as enforced. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -17,8 +17,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A pattern becomes a rule in each granted tree, so that two lists that are full would make
- * millions.  The broker compares each path with all of them. */
+/* A pattern becomes a rule in each granted tree, so two full lists would make millions.  The
+ * broker compares each path with all of them. */
 #define RULES_MAX ((size_t)16 * LIST_ITEMS_MAX)
 
 static void keep_rule(struct builder *b, struct rule r) {
@@ -38,7 +38,7 @@ static void keep_rule(struct builder *b, struct rule r) {
 static bool parse_rule(struct builder *b, struct rule *r, const char *pattern, bool fold) {
 	struct err e = {0};
 	if (glob_parse(b->a, pattern, fold, &r->glob, &e) != 0) {
-		b->out_of_memory = true; /* nothing else is left that could fail */
+		b->out_of_memory = true; /* the only remaining cause */
 		return false;
 	}
 	return true;
@@ -65,20 +65,20 @@ static bool folds(const struct builder *b, const char *dir) {
 	return b->h->fs.folds(b->h->fs.ctx, dir);
 }
 
-/* What the user shows of the host: a pattern without a place holds in each. */
+/* True for a tree that the user grants: a pattern without a leading slash applies in each. */
 bool pattern_ground_is(const struct mount_request *w) {
 	return mount_request_is_tree(w) && w->rank >= RANK_READ && w->rank <= RANK_WORKSPACE;
 }
 
 static void find_anchors(struct builder *b) {
 	struct rules *rules = &b->plan->rules;
-	rules->anchors = arena_array(b->a, b->nwishes + 1, sizeof *rules->anchors);
+	rules->anchors = arena_array(b->a, b->nrequests + 1, sizeof *rules->anchors);
 	if (rules->anchors == NULL) {
 		b->out_of_memory = true;
 		return;
 	}
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (pattern_ground_is(w)) {
 			rules->anchors[rules->nanchors++] = (struct anchor){
 				.path = w->m.target, .folds = folds(b, w->m.source)};
@@ -87,7 +87,7 @@ static void find_anchors(struct builder *b) {
 }
 
 static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
-	r.anywhere = r.group == GROUP_FLOOR; /* no grant leads away from the floor (P4) */
+	r.anywhere = r.group == GROUP_FLOOR; /* no grant overrides the floor (P4) */
 	r.floating = !r.anywhere;
 	for (size_t i = 0; i < b->plan->rules.nanchors; i++) {
 		r.anchor = b->plan->rules.anchors[i].path;
@@ -95,9 +95,9 @@ static void add_floating(struct builder *b, struct rule r, const char *pattern, 
 	}
 }
 
-/* A tree within the directory that is seen elsewhere: as fs.agent or fs.workspace_at, or by
- * the path of a link.  What the pattern still asks for behind the tree's own path, it asks for
- * there; behind a "**" that stands at more than one place. */
+/* A tree within the directory that is mounted at another path: fs.agent, fs.workspace_at, or the
+ * path of a symlink.  The part of the pattern after the tree's own path becomes a rule there;
+ * after a "**" there may be several such parts. */
 static void keep_moved(struct builder *b, struct rule r, const struct mount_request *w,
 		       const char *dir) {
 	const struct glob whole = r.glob;
@@ -115,11 +115,12 @@ static void keep_moved(struct builder *b, struct rule r, const struct mount_requ
 	}
 }
 
-/* At each place where a directory of the host, or a part of it, is seen; and at its own path. */
+/* Adds the rule at each path at which a directory of the host, or a part of it, is mounted, and at
+ * its own path. */
 static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
 	bool shown = false;
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && path_within(dir, w->m.source)) {
 			r.anchor = compose_inside(b, w, dir);
 			shown = shown || streq(r.anchor, dir);
@@ -145,7 +146,7 @@ void pattern_beneath(struct builder *b, struct rule r, const char *dir, const ch
 
 static void add_path(struct builder *b, struct rule r, const char *path) {
 	if (path[1] == '\0') {
-		return; /* the root is no name in a directory */
+		return; /* the root has no name in a directory */
 	}
 	pattern_beneath(b, r, plan_keep_join(b, path, ".."), escaped(b, strrchr(path, '/') + 1));
 }
@@ -162,8 +163,8 @@ void pattern_for_path(struct builder *b, const char *path, const char *note) {
 /* ---- links that a path goes through ---- */
 
 static bool can_be_replaced(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
 			return !streq(path, w->m.source);
 		}
@@ -177,9 +178,9 @@ static const char *link_words(struct builder *b, const char *path) {
 	return is_link ? plan_keep_printf(b, "%s", words) : NULL;
 }
 
-/* Keeps the link at a path with a canonical directory, and each that its words go through, as
- * the kernel would go; other names are none.  left: how many more the kernel would follow.
- * Returns where the path leads. */
+/* Protects the symlink at a path with a canonical directory, and each symlink that its target goes
+ * through, in the order in which the kernel follows them.  left: how many more the kernel would
+ * follow.  Returns the end of the path. */
 static const char *keep_chain(struct builder *b, struct rule r, const char *path, size_t *left) {
 	const char *words = *left == 0 ? NULL : link_words(b, path);
 	if (words == NULL) {
@@ -197,8 +198,8 @@ static const char *keep_chain(struct builder *b, struct rule r, const char *path
 	return at;
 }
 
-/* Another link in its place would lead to files that no rule speaks of; so for every link
- * that it leads through. */
+/* Another symlink in its place would lead to files that no rule covers; the same applies to every
+ * symlink on the way. */
 static void keep_link(struct builder *b, struct rule r, const char *path) {
 	size_t left = LINKS_MAX;
 	r.effect = EFFECT_PROTECT;
@@ -206,8 +207,8 @@ static void keep_link(struct builder *b, struct rule r, const char *path) {
 	(void)keep_chain(b, r, path, &left);
 }
 
-/* The directories of a path as it is written, down to the first that is missing or leads
- * nowhere. */
+/* Protects the symlinks among the directories of a path as written, down to the first that is
+ * missing or dangling. */
 static void keep_links(struct builder *b, struct rule r, const char *path) {
 	const char *dir = plan_keep_join(b, path, "..");
 	if (r.except || dir[1] == '\0') {
@@ -225,19 +226,19 @@ static void keep_links(struct builder *b, struct rule r, const char *path) {
 	for (; dir[1] != '\0'; dir = plan_keep_join(b, dir, "..")) {
 		keep_link(b, r, link_half_resolved(b, dir));
 		if (direct) {
-			return; /* above it there is no link */
+			return; /* no symlink above it */
 		}
 	}
 }
 
-/* The name as written, and what it leads to now, be that there or not. */
+/* Adds rules for the path as written and for its present target, whether that exists or not. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	const char *named = link_half_resolved(b, it->str), *full = host_fs_resolve(b, it->str);
 	keep_links(b, r, it->str);
 	if (full == NULL) {
 		full = link_end(b, named);
 	}
-	/* As the mounts have it; but nothing loosens the floor (P4). */
+	/* As with mounts a deeper grant re-opens its part; but nothing loosens the floor (P4). */
 	r.yields = r.effect == EFFECT_DENY && r.group != GROUP_FLOOR;
 	add_path(b, r, named);
 	if (full != NULL && !streq(full, named)) {
@@ -270,7 +271,7 @@ const char *pattern_for_file(struct builder *b, const char *path, const char *no
 
 /* ---- patterns ---- */
 
-/* How much of an absolute pattern means itself: whole directories. */
+/* The length of the leading directories of an absolute pattern that contain no wildcard. */
 static size_t literal_length(const char *pattern) {
 	size_t end = 0;
 	for (size_t at = 0; pattern[at] != '\0';) {
@@ -311,7 +312,7 @@ static void add_absolute(struct builder *b, struct rule r, const char *pattern) 
 		return;
 	}
 	const char *dir = unescaped(b, pattern, len), *full = host_fs_resolve(b, dir);
-	keep_links(b, r, plan_keep_join(b, dir, "x")); /* the directory itself is one of them */
+	keep_links(b, r, plan_keep_join(b, dir, "x")); /* "x": so that dir itself is included */
 	pattern_beneath(b, r, full != NULL ? full : link_half_resolved(b, dir), pattern + len);
 }
 
@@ -352,7 +353,7 @@ static void add_row(struct builder *b, struct rule r, const struct name_row *row
 		     true);
 }
 
-/* What a row excepts stays excepted when the whole set is taken back. */
+/* An exception of a row stays one when the policy excepts the whole set. */
 static void add_set(struct builder *b, struct rule r, const char *name) {
 	const struct name_set *set = name_set_find(name);
 	r.set = name;
@@ -382,8 +383,8 @@ static void find_exceptions(struct builder *b, enum key_id key) {
 	}
 }
 
-/* Whether its own group excepts something.  The exceptions of another group must not cost
- * it its mount, or its place behind the sets (P3). */
+/* Whether its own group has an exception.  Exceptions of another group must not remove its mount,
+ * or change its order after the sets (P3). */
 static bool excepts(const struct builder *b, enum key_id key, const struct item *it) {
 	return b->excepts[key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT][item_group(it)];
 }
@@ -392,8 +393,8 @@ bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item 
 	return it->kind != ITEM_PLAIN || excepts(b, key, it) || host_fs_resolve(b, it->str) == NULL;
 }
 
-/* A directory that is there is hidden by its mount, and stays where it is; a file is
- * replaced whenever an editor saves it.  Without mounts no_namespaces.c asks where it has to. */
+/* An existing directory is hidden by its mount and is not replaced; a file is replaced whenever an
+ * editor saves it.  Without mounts no_namespaces.c adds the trait where it is needed. */
 static bool wants_reads(struct builder *b, enum key_id key, const struct item *it) {
 	if (pattern_alone_covers(b, key, it)) {
 		return true;
@@ -437,8 +438,8 @@ static int item_order(const void *left, const void *right) {
 	return strcmp(a->str, b->str);
 }
 
-/* In the order of the list.  Where its group excepts nothing, paths come last and sorted: no
- * exception of a set undoes one, and their order means nothing (L2). */
+/* In the order of the list.  In a group without exceptions, paths come last and sorted: no
+ * exception of a set overrides one, and their order has no effect (L2). */
 static void add_list(struct builder *b, enum key_id key) {
 	const struct value *list = &b->p->values[key];
 	const struct item **paths = arena_array(b->a, list->count + 1, sizeof *paths);
@@ -475,18 +476,19 @@ static void add_names(struct builder *b) {
 	}
 }
 
-/* ---- names of sets that are links: the file of such a name may be elsewhere ---- */
+/* ---- names of sets that are symlinks: their files may be elsewhere ---- */
 
 static const struct mount_request *tree_at(const struct builder *b, const char *target) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		if (mount_request_is_tree(&b->wishes[i]) && streq(b->wishes[i].m.target, target)) {
-			return &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		if (mount_request_is_tree(&b->requests[i]) &&
+		    streq(b->requests[i].m.target, target)) {
+			return &b->requests[i];
 		}
 	}
 	return NULL;
 }
 
-/* Excepted since: the name that it would have speaks for it. */
+/* Whether no later exception applies to the name that it would have. */
 static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
 	for (; next < r->glob.count; next++) {
 		const struct glob_name *name = &r->glob.names[next];
@@ -509,10 +511,10 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 	keep_link(b, r, link);
 	r.floating = r.anywhere = false;
 	if (end == NULL || (next == r.glob.count && path_within(b->plan->workspace, end))) {
-		return; /* a ring; or all that the run is about */
+		return; /* a loop of symlinks; or it contains the whole workspace */
 	}
 	if (next == r.glob.count) {
-		plan_note(b, plan_keep_printf(b, "%s leads to %s, which is held like it (@%s)",
+		plan_note(b, plan_keep_printf(b, "%s leads to %s, which is protected as well (@%s)",
 					      link, end, r.set));
 		add_path(b, r, end);
 		return;
@@ -522,7 +524,7 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 	keep_beneath(b, r, end);
 }
 
-/* A name at any depth is looked for at the top alone: no tree is walked. */
+/* A name at any depth is searched at the top only: no tree is walked. */
 static void follow_rule(struct builder *b, struct rule r) {
 	char words[PATH_MAX];
 	const struct mount_request *w = tree_at(b, r.anchor);
@@ -555,10 +557,10 @@ int patterns_check(const struct builder *b, struct err *e) {
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE, WHERE,
-		      "fs.deny, fs.protect and fs.protect_names make more than %zu rules in the "
-		      "granted trees together",
+		      "fs.deny, fs.protect and fs.protect_names make more than %zu rules in all "
+		      "granted trees",
 		      RULES_MAX);
-	return err_fix(e, "grant fewer paths with fs.read and fs.write, or write fewer patterns");
+	return err_fix(e, "grant fewer paths with fs.read and fs.write, or use fewer patterns");
 }
 
 void patterns_build(struct builder *b) {
@@ -566,7 +568,7 @@ void patterns_build(struct builder *b) {
 	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
 	b->plan->judges = b->h->notify && !b->plan->nested;
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		return; /* nothing could hide anything, and the guarantees say so */
+		return; /* without Landlock no path can be hidden; the guarantees report that */
 	}
 	find_anchors(b);
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {

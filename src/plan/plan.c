@@ -1,9 +1,9 @@
-/* Policy and host in, plan out.
+/* Builds the plan of a run from a policy and the facts of a host.
  *
  * Should:   decide everything that can be decided before a process exists.
- * Must not: open, read or change anything: facts come from struct host alone,
- *           so that a plan for any other machine can be made and printed here.
- * Fails:    closed: what this host cannot do as asked is an error with a remedy. */
+ * Must not: open, read or change anything: facts come from struct host alone, so that a plan for
+ *           any other machine can be made and printed here.
+ * Fails:    closed: a setting that this host cannot enforce is an error with a remedy. */
 #include "plan/plan.h"
 
 #include "base/auto.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- small tools ---- */
+/* ---- functions that all files use ---- */
 
 const char *plan_keep_join(struct builder *b, const char *dir, const char *rest) {
 	const char *path = path_join(b->a, dir, rest);
@@ -63,7 +63,7 @@ void plan_note(struct builder *b, const char *text) {
 void plan_add_unkept(struct builder *b, const char *text) {
 	plan_note(b, text);
 	if (b->plan->unkept == NULL || strcmp(text, b->plan->unkept) < 0) {
-		b->plan->unkept = text; /* whatever the order (L2) */
+		b->plan->unkept = text; /* the smallest, for every order of rules (L2) */
 	}
 }
 
@@ -119,12 +119,12 @@ static int check_implemented(const struct policy *p, struct err *e) {
 	return 0;
 }
 
-/* ---- the rest ---- */
+/* ---- the steps ---- */
 
 /* The user's policy, in a directory of Corral's own. */
 #define POLICY_NAME "corral.toml"
 
-/* Where Corral keeps what decides about the next run. */
+/* The directories with Corral's state and policy files, which decide about the next run. */
 static void find_own_dirs(struct builder *b) {
 	const struct host *h = b->h;
 	const char *config = plan_caller_variable(h, "XDG_CONFIG_HOME");
@@ -137,7 +137,7 @@ static void find_own_dirs(struct builder *b) {
 		bool exists = dirs[i] != NULL && host_fs_look(b, dirs[i]).kind != LOOK_NOTHING;
 		const char *full = exists ? host_fs_resolve(b, dirs[i]) : NULL;
 		if (exists && full == NULL) {
-			full = link_end(b, dirs[i]); /* what a command could make */
+			full = link_end(b, dirs[i]); /* a command could create it */
 		}
 		b->plan->own_dirs[i] = full != NULL ? full : dirs[i];
 		if (exists && i > 0) {
@@ -167,7 +167,7 @@ static int note_order(const void *a, const void *b) {
 
 static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
-	plan->hostname = "localhost"; /* a name that resolves to itself, with every /etc/hosts */
+	plan->hostname = "localhost"; /* resolves with every /etc/hosts */
 	find_own_dirs(b);
 	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || net_choose(b, e) != 0) {
 		return -1;

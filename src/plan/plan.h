@@ -1,7 +1,8 @@
-/* What this host will do about a policy, in the kernel's words.
+/* The plan: the mounts, Landlock rights, seccomp traits, network rules, limits and environment of
+ * one run on this host.
  *
- * Pure data, printable, finished before any process is made.  plan_build() is
- * a function of its arguments: it opens nothing and asks only `host`.
+ * Pure data, printable, complete before any process is created.  plan_build() is a function of
+ * its arguments: it opens no file and reads the host through struct host only.
  *
  * Invariants, cited by tests:
  *  L1  mounts are ordered so that a path comes after every path above it;
@@ -9,8 +10,8 @@
  *  L3  a deny is never pierced by a grant above it or at the same path;
  *  L4  nothing is created beneath the workspace by set-up;
  *  L5  every guarantee is enforced, weaker or absent, with its reason;
- *  L6  a repository outside is shown only when it says itself that the workspace
- *      is its tree. */
+ *  L6  a repository outside is shown only when its own files name the workspace as
+ *      its working tree. */
 #ifndef CORRAL_PLAN_PLAN_H
 #define CORRAL_PLAN_PLAN_H
 
@@ -22,7 +23,7 @@
 #include "plan/rules.h"
 #include "policy/policy.h"
 
-/* What Landlock judges from which ABI on, where more than one file asks. */
+/* The Landlock ABI that introduced a right, where more than one file needs it. */
 #define LANDLOCK_ABI_TRUNCATE 3
 #define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets */
 #define LANDLOCK_ABI_UNIX 9   /* sockets with a path */
@@ -51,8 +52,8 @@ enum state { STATE_ABSENT, STATE_WEAKER, STATE_ENFORCED };
 struct guarantee_report {
 	enum state state;
 	const char *by[4]; /* mechanisms: "mount", "landlock", …; NULL-terminated when shorter */
-	const char *why;   /* weaker: what is lost; absent: why; enforced: NULL */
-	bool grave;        /* weaker by so much that nothing runs unless the loss is accepted */
+	const char *why;   /* weaker: the loss; absent: the reason; enforced: NULL */
+	bool grave; /* weaker by so much that the run is refused unless the loss is accepted */
 };
 
 enum mount_kind {
@@ -60,20 +61,20 @@ enum mount_kind {
 	MOUNT_LINK,      /* a symlink of the new root; text = its target */
 	MOUNT_FILE,      /* a small file of the new root; text = its content */
 	MOUNT_BIND,      /* source, recursive; writable or not */
-	MOUNT_COW,       /* source, whose changes go to a directory of Corral's state */
-	MOUNT_PRIVATE,   /* a writable window into the run's own tmpfs */
+	MOUNT_COW,       /* source under an overlay; changes go to a directory of Corral's state */
+	MOUNT_PRIVATE,   /* a writable directory of the run's own tmpfs */
 	MOUNT_PROC,      /* a fresh procfs */
 	MOUNT_DEVICE,    /* one device node of the host */
-	MOUNT_PTS,       /* a devpts of our own */
-	MOUNT_QUEUES,    /* the message queues of the new ipc namespace */
+	MOUNT_PTS,       /* a new devpts instance */
+	MOUNT_QUEUES,    /* mqueue: the POSIX message queues of the new ipc namespace */
 	MOUNT_MASK_FILE, /* an empty, unreadable file over the target */
 	MOUNT_MASK_DIR,  /* an empty directory over the target */
-	MOUNT_TEXT,      /* a small read-only file of our own over the target; text = its content */
-	MOUNT_PIN,       /* the target on itself, so that it cannot be renamed; writable = false
-			  * makes it read-only as well, true leaves its rights as they are */
+	MOUNT_TEXT,      /* a small read-only file of Corral over the target; text = its content */
+	MOUNT_PIN, /* a bind mount of the target on itself, so that it cannot be renamed; writable =
+		    * false makes it read-only as well, true leaves its rights as they are */
 };
 
-/* What Landlock grants beneath a target. */
+/* The rights that Landlock grants beneath a target. */
 enum reach { REACH_NONE, REACH_LIST, REACH_READ, REACH_EXEC, REACH_WRITE, REACH_DEVICE };
 
 struct mount {
@@ -83,18 +84,19 @@ struct mount {
 			     * file in the run's own directory that is opened instead */
 	const char *text;
 	enum reach reach;
-	uint32_t mode; /* of what is created */
+	uint32_t mode; /* of a created file or directory */
 	bool writable;
-	bool create;        /* the mount point may be made: it lies on our own ground */
-	bool maybe;         /* it need not be possible: then it is left out */
-	bool is_file;       /* the source is not a directory */
-	bool steady;        /* TEXT: it says nothing of the file that it covers, and covers what
-			     * replaces that as well; without, that is hidden */
-	const char *follow; /* where the host has one file that is shown or masked: what replaces
-			     * it there is treated likewise; NULL */
-	const char *named;  /* a mask: the path of the host that a rule names; NULL */
-	bool door;          /* and its directory, ours, carries its rights for the new one */
-	uint64_t dev, ino;  /* identity of the source when it was planned */
+	bool create;  /* the mount point may be created: it lies in the run's own root or tmpfs */
+	bool maybe;   /* a mount that fails is left out */
+	bool is_file; /* the source is not a directory */
+	bool steady; /* TEXT: the text does not depend on the covered file, so it also covers a file
+		      * that replaces it; false: such a new file is masked */
+	const char *follow; /* the host path of a single file that is shown or masked: when the host
+			     * replaces the file, the new one is treated alike; NULL */
+	const char *named;  /* a mask: the host path as the rule names it; NULL */
+	bool door; /* with `follow`: its directory, in the run's own root, carries the Landlock
+		    * right for the new file */
+	uint64_t dev, ino; /* identity of the source when it was planned */
 	struct origin origin;
 	const char *note; /* why, for explain: "system", "toolchain", "credential" */
 };
@@ -104,12 +106,12 @@ struct rlimit_row {
 	uint64_t value;
 };
 
-/* All but the first and the last share the host's processes, ipc and network with
- * it; their view is the host's own tree, so target and source are the same path. */
+/* Only ENGINE_NAMESPACES has pid, ipc and network namespaces.  In the other engines the view is
+ * the host's own tree, so target and source are the same path. */
 enum engine { ENGINE_NONE, ENGINE_SECCOMP, ENGINE_LANDLOCK, ENGINE_NAMESPACES };
 
-/* Limits that no mechanism of this host holds: measured while the command runs, which is
- * killed when it exceeds one (linux/sampler.h).  0 for none. */
+/* Limits that no kernel mechanism of this host enforces: a sampler measures the command and kills
+ * it when it exceeds one (linux/sampler.h).  0 for none. */
 struct sampled {
 	int64_t memory, processes, disk;
 };
@@ -121,8 +123,8 @@ struct plan {
 
 	struct mount *mounts;
 	size_t nmounts, mounts_cap;
-	struct mount *standby; /* a steady text that is mounted when the host replaces what
-				* leads to the right place now; NULL */
+	struct mount *standby; /* a steady text that is mounted when the host replaces the symlink
+				* that leads to the right file now; NULL */
 
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */
@@ -132,30 +134,31 @@ struct plan {
 	const char *home_own;     /* the caller's HOME on the host; NULL when the view has none */
 	const char *own_dirs[3];  /* state and configuration of Corral, which no grant shows; NULL
 				   * where unknown */
-	const char *own_files[2]; /* the policies in them, by the path that they are read by */
+	const char *own_files[2]; /* the policy files in them, as Corral opens them */
 	const char *cwd;          /* inside */
 	const char *hostname;
 
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
 
-	bool own_net; /* net.mode is not full: loopback alone, and what the gate lets through */
+	bool own_net; /* net.mode is not full: loopback, and the connections that the gate allows */
 	struct net_plan net;
-	bool broker;          /* what the filter asks is answered */
-	bool judges;          /* rules about names are judged when they are used */
-	bool nested;          /* a sandbox inside is allowed: then they are not */
+	bool broker;          /* a broker answers the filter's seccomp user notifications */
+	bool judges;          /* the broker checks rules about names at each system call */
+	bool nested;          /* a nested sandbox is allowed, so the broker does not check them */
 	unsigned traits;      /* of the filter: enum syscall_trait */
-	unsigned exceptions;  /* those that paths within a writable tree ask for */
+	unsigned exceptions;  /* the traits that protected or hidden paths within a writable tree
+			       * need */
 	struct rules rules;   /* about names that no mount can cover */
-	const char *stand_in; /* what the broker uses instead of /dev/shm and /tmp; NULL */
+	const char *stand_in; /* the directory that the broker uses instead of /dev/shm and /tmp;
+			       * NULL */
 	bool islands;         /* single files are read-only in a writable tree */
 	bool spread;          /* a tree was granted entry by entry, to leave one out */
-	const char *run_dir;  /* a directory for this run alone, made before and removed after it;
-			       * NULL with namespaces, where a tmpfs serves */
-	const char *
-		cow_dir; /* where changes of the workspace go, made before the run; NULL: into it */
-	int landlock_abi;  /* what to use; 0 for none */
-	uint64_t tmp_size; /* bytes; of the run's own tmpfs */
+	const char *run_dir; /* a directory for this run alone, created before and removed after it;
+			      * NULL with namespaces, which use a tmpfs */
+	const char *cow_dir; /* where changes of the workspace go; NULL: into it */
+	int landlock_abi;    /* the ABI to use; 0 for none */
+	uint64_t tmp_size;   /* bytes; of the run's own tmpfs */
 
 	struct rlimit_row rlimits[12];
 	size_t nrlimits;
@@ -165,22 +168,22 @@ struct plan {
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
 	struct sampled sampled;
-	int64_t processors; /* the command is pinned to so many; 0: to none in particular */
+	int64_t processors; /* CPU affinity: the number of processors; 0: not pinned */
 
 	const char *unkept; /* why a protection was not applied in full; NULL: none was left out */
-	const char **notes; /* what a person should know: skipped optional paths, … */
+	const char **notes; /* for `corral explain`: skipped optional paths, … */
 	size_t nnotes, notes_cap;
 
-	const char **warnings; /* what a person has to read at every run */
+	const char **warnings; /* printed at every run */
 	size_t nwarnings, warnings_cap;
 };
 
-/* All strings belong to the arena, the policy or the host.  Fails with ERR_SETUP
- * when the level or a required guarantee is out of this host's reach. */
+/* All strings belong to the arena, the policy or the host.  Fails with ERR_SETUP when this host
+ * cannot provide the level or a required guarantee. */
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
 	       struct err *e);
 
-/* The limit of memory, whoever holds it; LIMIT_NONE. */
+/* The memory limit, by the cgroup or by the sampler; LIMIT_NONE. */
 static inline int64_t plan_memory_bytes(const struct plan *plan) {
 	return plan->sampled.memory != 0 ? plan->sampled.memory : plan->memory_bytes;
 }
@@ -198,7 +201,7 @@ const char *plan_engine_name(enum engine n);
 /* "guarantees" as every report has them; NULL: there is no plan. */
 void guarantees_emit(struct emit *j, const struct guarantee_report guarantees[GUARANTEE_COUNT]);
 
-/* How a normal absolute path looks from inside.  Symlinks are not followed. */
+/* The access that the sandbox has to a normal absolute path.  Symlinks are not followed. */
 enum visibility {
 	VISIBILITY_NONE,    /* the view has nothing there */
 	VISIBILITY_DENIED,  /* a mask lies over it */
@@ -211,24 +214,24 @@ enum visibility plan_visibility(const struct plan *plan, const char *path);
 /* Whether a path inside is a socket of net.sockets that nothing hides. */
 bool plan_passes_socket(const struct plan *plan, const char *path);
 
-/* And whether it is the socket that was named: in a tree that the command writes it may have put
- * another under that name. */
+/* Whether it still is the socket that the policy names: in a writable tree the command may have
+ * put another one under that name. */
 bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino);
 
-/* The tree by which the host has what is written at this path; NULL for what is the
+/* The bind mount through which a write at this path reaches the host; NULL where the path is the
  * run's own or not writable. */
 const struct mount *plan_outside(const struct plan *plan, const char *path);
 
-/* As the mounts alone show it, without the rules about names. */
+/* By the mounts alone, without the rules about names. */
 enum visibility plan_mount_visibility(const struct plan *plan, const char *path);
 
-/* The rule behind that answer. */
+/* The rule that decides about a path. */
 struct visibility_rule {
-	const char *note; /* "fs.deny", "system", "credential"; NULL: nothing is shown there */
+	const char *note; /* "fs.deny", "system", "credential"; NULL: the path is not mounted */
 	const struct origin *origin; /* NULL with it */
 	const char *written;         /* the pattern, as it was written, and */
-	const char *reason;          /* why a table has it; NULL for what a mount says */
-	const char *at; /* where the mount is that says it; NULL for a rule about a name */
+	const char *reason;          /* why a table has it; both NULL when a mount decides */
+	const char *at; /* target of the mount that decides; NULL for a rule about a name */
 };
 struct visibility_rule plan_rule_of(const struct plan *plan, const char *path);
 

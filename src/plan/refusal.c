@@ -1,3 +1,8 @@
+/* Turns a verdict about a path into a reason and a remedy.
+ *
+ * Should:   have one table row per cause; quote paths in remedies for a shell.
+ * Must not: print an option that does not allow this path, or read the host.
+ * Fails:    closed: a path that no mount shows is refused; a text that is too long is cut. */
 #include "plan/refusal.h"
 
 #include "base/auto.h"
@@ -9,119 +14,120 @@
 
 /* ---- cause → sentence → remedy ---- */
 
-/* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} what it
- * speaks of; as words of a shell: {PATH}, {DIR} a directory above it, the nearest that is known to
- * exist, {OWN} the caller's file in place of the one in the private HOME, {EXCEPT} the exception
- * from the rule. write: the remedy for ACCESS_WRITE, where it differs.  by: the key that is named
- * instead of the rule of the path. */
+/* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} the file
+ * or directory that the rule is about; quoted for a shell: {PATH}, {DIR} the nearest directory
+ * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
+ * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
+ * write: the remedy for ACCESS_WRITE, where it differs.
+ * by: the key that is named instead of the rule of the path. */
 struct row {
 	enum err_kind kind;
-	enum key_id key; /* that the remedy is about */
+	enum key_id key; /* that the remedy changes */
 	const char *reason, *remedy, *write;
-	enum key_id by; /* KEY_PROFILE, which says nothing about paths: none */
+	enum key_id by; /* KEY_PROFILE, which has no rules about paths: none */
 };
 
-#define OUTSIDE "{path} is outside the boundary: "
+#define NOT_MOUNTED "{path} is not mounted in the sandbox"
 #define GRANT_NEW                                                                                  \
 	"--write {PATH}; if it does not exist yet, a directory above it that does: --write {DIR}"
-#define NO_OPTION "no option opens it: "
+#define NO_OPTION "no option allows it: "
 
 /* clang-format off */
 static const struct row rows[CAUSE_COUNT] = {
-	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, OUTSIDE "the view shows nothing there ({rule}, {origin})",
+	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
 		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW},
-	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, OUTSIDE "unix sockets of the host are closed ({rule}, {origin})",
+	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": it is a unix socket of the host ({rule}, {origin})",
 		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
-		"{path} is hidden: HOME is private ({rule}, {origin}), and the private one has no such file",
-		"show your own: --read {PATH}", "grant your own: " GRANT_NEW, KEY_FS_HOME},
+		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
+		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME},
 	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
-		"{path} does not exist: HOME is a private directory ({rule}, {origin}), not your own",
-		NO_OPTION "without namespaces your files keep their own paths; grant yours and use its path: --read {OWN}",
-		NO_OPTION "without namespaces your files keep their own paths; grant yours and use its path: --write {OWN}",
+		"{path} does not exist: HOME is a private directory ({rule}, {origin})",
+		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --read {OWN}",
+		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --write {OWN}",
 		KEY_FS_HOME},
 	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
-		"{path} is hidden: {at} is private to each run ({rule}, {origin}), and has no such file",
-		"show the host's: --read {PATH}", "grant the host's: " GRANT_NEW},
+		"{path} is hidden: {at} is private to each run ({rule}, {origin}) and has no such file",
+		"show the host's file: --read {PATH}", "grant the host's file: " GRANT_NEW},
 	[CAUSE_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
-		OUTSIDE "it belongs to one run alone and does not exist outside it ({rule})",
-		"keep what both are to see in {workspace}", NULL},
+		"{path} exists only inside a run ({rule}), not on the host",
+		"put the file in {workspace}, which commands and file tools share", NULL},
 	[CAUSE_TMP_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
-		OUTSIDE "it belongs to one run alone and does not exist outside it ({rule})",
-		"keep it in {workspace}, or grant the host's: --read {PATH}",
-		"keep it in {workspace}, or grant the host's: " GRANT_NEW},
+		"{path} exists only inside a run ({rule}), not on the host",
+		"put the file in {workspace}, or grant the host's: --read {PATH}",
+		"put the file in {workspace}, or grant the host's: " GRANT_NEW},
 	[CAUSE_LINK] = {ERR_OUTSIDE, KEY_FS_READ,
-		OUTSIDE "a symbolic link is on its way, and links are rejected",
-		"name the file by its own path", NULL},
+		"{path} contains a symbolic link, and links are rejected",
+		"use the path that the link resolves to", NULL},
 	[CAUSE_CREDENTIAL] = {ERR_SENSITIVE, KEY_FS_DENY,
-		"{path} is a sensitive file: hidden by {rule} ({origin})",
-		"grant it by name if the command may see it: --read {PATH}",
+		"{path} is a sensitive file, hidden by {rule} ({origin})",
+		"grant it by name if the command may read it: --read {PATH}",
 		"grant it by name if the command may change it: --write {PATH}"},
-	[CAUSE_OWN] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: it is one of Corral's own",
+	[CAUSE_OWN] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a file of Corral itself",
 		NO_OPTION "it decides about the next run", NULL},
-	[CAUSE_DENY] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: hidden by {rule} ({origin})",
-		"except it if the command may see it: --deny {EXCEPT}", NULL},
-	[CAUSE_DENY_BOUND] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a sensitive file: hidden by {rule} ({origin})",
-		NO_OPTION "the rule has to be changed where it is written ({origin})", NULL},
+	[CAUSE_DENY] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is denied by {rule} ({origin})",
+		"to allow access: --deny {EXCEPT}", NULL},
+	[CAUSE_DENY_BOUND] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is denied by {rule} ({origin})",
+		NO_OPTION "change the rule where it is written ({origin})", NULL},
 	[CAUSE_HARD_LINK] = {ERR_SENSITIVE, KEY_FS_DENY,
-		"{path} is a sensitive file: {rule} denies another name of it (a hard link)",
+		"{path} is denied: {rule} denies another hard link of the same file",
 		"replace it by a copy, or except the other name: --deny '!NAME'", NULL, KEY_FS_DENY},
 	[CAUSE_HARD_LINKS] = {ERR_SENSITIVE, KEY_FS_DENY,
-		"{path} may be a sensitive file: it has several names (hard links), and the search for one "
-		"that {rule} denies did not come to an end",
-		"replace it by a copy, or grant less: a directory cannot be read, or the tree is too large", NULL, KEY_FS_DENY},
+		"{path} is denied: it has several hard links, and {rule} may deny another one; the search was not complete",
+		"replace it by a copy, or grant a smaller tree that can be read completely", NULL, KEY_FS_DENY},
 	[CAUSE_MODE] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
 		"use --mode workspace-write", NULL, KEY_MODE},
 	[CAUSE_MODE_BOUND] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
-		NO_OPTION "the mode has to be changed where it is written ({origin})", NULL, KEY_MODE},
+		NO_OPTION "change the mode where it is written ({origin})", NULL, KEY_MODE},
 	[CAUSE_PROTECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
-		"except it if the command may change it: --protect {EXCEPT}", NULL},
+		"{path} is read-only: protected by {rule} ({origin})",
+		"to allow changes: --protect {EXCEPT}", NULL},
 	[CAUSE_PROTECT_BOUND] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
-		NO_OPTION "the rule has to be changed where it is written ({origin})", NULL},
+		"{path} is read-only: protected by {rule} ({origin})",
+		NO_OPTION "change the rule where it is written ({origin})", NULL},
 	[CAUSE_GIT_LINK] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} is a protected name: it leads git to a repository, which {rule} ({origin}) keeps",
-		"except it if the command may change it: --protect {EXCEPT}", NULL, KEY_FS_PROTECT},
+		"{path} is read-only: it leads git to a repository that {rule} ({origin}) protects",
+		"to allow changes: --protect {EXCEPT}", NULL, KEY_FS_PROTECT},
 	[CAUSE_GIT_HEAD] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} is a protected name: with it git may take its directory for a repository, in the place "
-		"of the one that {rule} ({origin}) keeps",
-		"use another name; --protect '!@git' gives up the protection of repositories", NULL, KEY_FS_PROTECT},
+		"{path} cannot be created: git would take its directory for a repository, instead of the one "
+		"that {rule} ({origin}) protects",
+		"use another name; --protect '!@git' removes the protection of repositories", NULL, KEY_FS_PROTECT},
 	[CAUSE_PROJECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} is a protected name: {rule} ({origin}) keeps it read-only",
-		NO_OPTION "it decides about the next run; change it outside", NULL},
+		"{path} is read-only: protected by {rule} ({origin})",
+		NO_OPTION "it decides about the next run; change it outside the sandbox", NULL},
 	[CAUSE_BESIDE] = {ERR_PROTECTED, KEY_FS_WRITE,
-		"{path} cannot be made: only {at} is writable in its directory",
-		"a program that saves it by a new file beside it needs --write {DIR}", NULL},
+		"{path} cannot be created: only {at} is writable in its directory",
+		"a program that saves a file by renaming a new one over it needs --write {DIR}", NULL},
 	[CAUSE_ABOVE] = {ERR_PROTECTED, KEY_FS_WRITE,
-		"{path} is read-only in the sandbox: it lies beside the workspace, in the private HOME and not in yours",
-		"grant your own directory: --write {DIR}; or one in it that exists", NULL},
+		"{path} is read-only in the sandbox: it lies beside the workspace, in the private HOME",
+		"grant your own directory: --write {DIR}; or an existing one in it", NULL},
 	[CAUSE_READ_ONLY] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only in the sandbox ({rule}, {origin})",
 		"grant it: --write {GRANT}", NULL},
 	[CAUSE_RIGHTS] = {ERR_PROTECTED, KEY_FS_WRITE,
-		"{path} is read-only in the sandbox ({rule}, {origin}), and outside you may not write it either",
-		NO_OPTION "do this step outside, with the rights that it needs", NULL},
-	[CAUSE_MADE] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only: Corral makes it for each run ({rule})",
+		"{path} is read-only in the sandbox ({rule}, {origin}), and you have no write permission on the host",
+		NO_OPTION "do this step outside, as a user that may write it", NULL},
+	[CAUSE_MADE] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only: Corral generates it for each run ({rule})",
 		NO_OPTION "do this step outside", NULL},
 	[CAUSE_COW] = {ERR_PROTECTED, KEY_FS_COW,
-		"{path} is kept as it is: {rule} ({origin}) keeps the changes of each run apart",
-		"change it by a command, or leave fs.cow out for the file tools", NULL, KEY_FS_COW},
+		"{path} is copy-on-write ({rule}, {origin}): file tools cannot write into the copy",
+		"change it with a command, or turn fs.cow off for the file tools", NULL, KEY_FS_COW},
 	[CAUSE_KEPT] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} cannot be moved: it is, or holds, what stays in its place until the run ends: "
-		"a granted tree, a repository of git, a protected or denied name",
-		"no option allows it: do this step outside", NULL, KEY_FS_PROTECT},
+		"{path} cannot be moved: it is or contains a mount point, a git repository, or a protected or "
+		"denied name, which cannot be renamed while the run lasts",
+		NO_OPTION "do this step outside", NULL, KEY_FS_PROTECT},
 };
 /* clang-format on */
 
-/* ---- filling a row in ---- */
+/* ---- expanding the text of a row ---- */
 
 struct words {
 	const struct refusal_question *q;
 	const struct verdict *v;
-	const char *at; /* what the rule speaks of, or the private directory */
+	const char *at; /* the path that the rule is about, or the private directory */
 };
 
-/* A word of a shell; what an exception begins with is no history expansion in quotes. */
+/* A word quoted for a shell.  The `!` of an exception is quoted as well: outside quotes a shell
+ * would expand its history. */
 static void put_word(struct buf *out, const char *mark, const char *s) {
 	bool plain = mark[0] == '\0' &&
 		     s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -151,16 +157,16 @@ static const struct mount *mount_of(const struct plan *plan, const char *path) {
 
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
-		if (!says_nothing && path_within(path, m->target)) {
+		bool keeps_rights = m->kind == MOUNT_PIN && m->writable;
+		if (!keeps_rights && path_within(path, m->target)) {
 			best = m; /* L1: deeper ones follow */
 		}
 	}
 	return best;
 }
 
-/* The directory between the private HOME and the workspace that the path lies in, or is; NULL. The
- * host has it too, and what the host has in it is not shown. */
+/* The directory between the private HOME and the workspace that the path lies in, or is; NULL.  It
+ * exists on the host too, but its entries there are not shown. */
 static const struct mount *above_workspace(const struct plan *plan, const char *path) {
 	const struct mount *m = mount_of(plan, path);
 	return m != NULL && m->kind == MOUNT_PIN && m->create ? m : NULL;
@@ -216,7 +222,7 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 #undef IS
 }
 
-static void fill(char *ret, size_t cap, const struct words *w, const char *text) {
+static void expand(char *ret, size_t cap, const struct words *w, const char *text) {
 	struct buf out;
 
 	buf_init(&out);
@@ -230,12 +236,12 @@ static void fill(char *ret, size_t cap, const struct words *w, const char *text)
 			text += len + 1;
 		}
 	}
-	/* May be cut, or empty when memory is out: it is a message. */
+	/* A message may be cut, or empty when memory is out. */
 	(void)snprintf(ret, cap, "%s", buf_failed(&out) || out.data == NULL ? "" : out.data);
 	buf_done(&out);
 }
 
-static void say(const struct words *w, enum refusal_cause cause, struct verdict *ret) {
+static void set_verdict(const struct words *w, enum refusal_cause cause, struct verdict *ret) {
 	const struct row *row = &rows[cause];
 	bool write = w->q->want == ACCESS_WRITE && row->write != NULL;
 
@@ -244,8 +250,8 @@ static void say(const struct words *w, enum refusal_cause cause, struct verdict 
 	ret->key = keys[row->key == KEY_FS_READ && w->q->want == ACCESS_WRITE ? KEY_FS_WRITE
 									      : row->key]
 			   .name;
-	fill(ret->reason, sizeof ret->reason, w, row->reason);
-	fill(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
+	expand(ret->reason, sizeof ret->reason, w, row->reason);
+	expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
 }
 
 /* ---- the rule ---- */
@@ -283,7 +289,7 @@ static bool ends_with(const char *s, const char *end) {
 	return n >= len && streq(s + n - len, end);
 }
 
-/* Nobody may look whether it is one. */
+/* By the name: the caller must not learn from a hint whether the host has such a file. */
 static bool is_socket_name(const char *path) {
 	const char *name = strrchr(path, '/');
 	return ends_with(path, ".sock") || ends_with(path, "_socket") ||
@@ -309,7 +315,7 @@ static enum refusal_cause cause_hidden(const struct visibility_rule *rule) {
 	return CAUSE_CREDENTIAL;
 }
 
-/* What would be writable in another mode. */
+/* Whether the path would be writable in another mode. */
 static bool is_mode(const struct refusal_question *q, const struct visibility_rule *rule) {
 	return policy_num(q->policy, KEY_MODE) == MODE_READ_ONLY && rule->note != NULL &&
 	       (streq(rule->note, "workspace") || names_key(rule, KEY_FS_WRITE));
@@ -419,8 +425,8 @@ static bool same_rule(const struct visibility_rule *a, const struct visibility_r
 	return a->note != NULL && b->note != NULL && streq(a->note, b->note) && written;
 }
 
-/* The topmost directory of which the rule says the same: to make or remove a file in it, the whole
- * has to be excepted. */
+/* The topmost directory that the same rule covers: to create or remove a file in it, the exception
+ * must name the whole directory. */
 static const char *place_of(const struct refusal_question *q, const struct visibility_rule *rule,
 			    char out[PATH_MAX]) {
 	enum visibility sight = plan_visibility(q->plan, q->path);
@@ -437,8 +443,8 @@ static const char *place_of(const struct refusal_question *q, const struct visib
 	return out;
 }
 
-static void say_by(const struct refusal_question *q, const struct visibility_rule *rule,
-		   enum refusal_cause cause, struct verdict *ret) {
+static void set_verdict_by(const struct refusal_question *q, const struct visibility_rule *rule,
+			   enum refusal_cause cause, struct verdict *ret) {
 	char place[PATH_MAX];
 	struct words w = {.q = q, .v = ret, .at = place_of(q, rule, place)};
 	const struct mount *m = mount_of(q->plan, q->path);
@@ -453,7 +459,7 @@ static void say_by(const struct refusal_question *q, const struct visibility_rul
 	if (cause == CAUSE_TMP && m != NULL) {
 		w.at = m->target;
 	}
-	say(&w, cause, ret);
+	set_verdict(&w, cause, ret);
 }
 
 void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret) {
@@ -462,7 +468,7 @@ void refusal_say(const struct refusal_question *q, enum refusal_cause cause, str
 	*ret = (struct verdict){.kind = ERR_NONE};
 	by_rule(q, &rule, ret);
 	if (cause != CAUSE_NONE) {
-		say_by(q, &rule, cause, ret);
+		set_verdict_by(q, &rule, cause, ret);
 	}
 }
 
@@ -476,7 +482,7 @@ void refusal_judge(const struct refusal_question *q, struct verdict *ret) {
 	refusal_say(q, cause_of(q, &rule), ret);
 }
 
-/* ---- what stays in its place ---- */
+/* ---- renames ---- */
 
 static bool holds_mount(const struct refusal_question *q) {
 	for (size_t i = 0; i < q->plan->nmounts; i++) {

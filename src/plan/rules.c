@@ -1,9 +1,9 @@
-/* Judging a path by rules.
+/* Matches a path against the rules about names.
  *
- * Should:   answer for every path beneath an anchor, whether it exists or not.
- * Must not: allocate or look at the file system: pid 1 asks while a program waits.
- * Fails:    closed: a rule that matches counts unless an exception of its own group
- *           stands behind it. */
+ * Should:   decide about every path beneath an anchor, whether it exists or not.
+ * Must not: allocate or read the file system: the broker in pid 1 calls it while a program waits.
+ * Fails:    closed: a rule that matches applies unless a later exception of its own group
+ *           matches. */
 #include "plan/rules.h"
 
 #include "base/path.h"
@@ -12,14 +12,14 @@
 #include <limits.h>
 #include <string.h>
 
-/* A directory, and what a link in it says. */
+/* A directory and the target of a symlink in it. */
 #define LED_MAX ((size_t)2 * PATH_MAX)
 
 static const char *rest_of(const char *path, const char *anchor) {
 	return streq(anchor, "/") ? path : path + strlen(anchor);
 }
 
-/* The deepest granted tree that holds the path; NULL when none does. */
+/* The deepest granted tree that contains the path; NULL when none does. */
 static const char *anchor_of(const struct rules *rules, const char *path) {
 	const char *best = NULL;
 	size_t longest = 0;
@@ -35,18 +35,18 @@ static const char *anchor_of(const struct rules *rules, const char *path) {
 	return best;
 }
 
-static bool speaks_of(const struct rule *r, const char *path, const char *anchor) {
+static bool applies_to(const struct rule *r, const char *path, const char *anchor) {
 	return r->floating ? r->anchor == anchor : path_within(path, r->anchor);
 }
 
-/* Neighbours mostly have the same anchor: what was found for one serves the next. */
+/* A cache: consecutive rules mostly have the same anchor. */
 struct ground {
 	const char *anchor;
 	bool holds;
 	size_t depth;
 };
 
-/* The granted tree itself lies in what the rule denies: its grant is the more specific. */
+/* The granted tree itself lies in the path that the rule denies: its grant is more specific. */
 static bool is_reopened(const struct rule *r, const char *deepest) {
 	return deepest != NULL && path_within(deepest, r->anchor) &&
 	       glob_matched(&r->glob, glob_walk(&r->glob, rest_of(deepest, r->anchor)));
@@ -73,8 +73,8 @@ static bool matches(const struct rule *r, const struct glob_path *names, size_t 
 	return glob_matches(&r->glob, names, depth);
 }
 
-/* Whether a rule behind it would say something else: an exception from a rule, a rule
- * after an exception, one without a condition after one that has one. */
+/* Whether a later rule could change the result: an exception after a rule, a rule after an
+ * exception, a rule without a condition after one with a condition. */
 static bool changes(const struct rule *r, const struct rule *before) {
 	bool holds = before != NULL && !before->except;
 
@@ -146,7 +146,7 @@ bool rules_except(const struct rules *rules, const char *path) {
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		if (r->effect == EFFECT_PROTECT && r->group == GROUP_OURS &&
-		    speaks_of(r, path, anchor) &&
+		    applies_to(r, path, anchor) &&
 		    glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)))) {
 			except = r->except;
 		}
@@ -158,11 +158,11 @@ bool rules_same_tree(const struct rules *rules, const char *a, const char *b) {
 	return anchor_of(rules, a) == anchor_of(rules, b);
 }
 
-/* Its ground lies beneath the path, or begins there; or one path is on it and the other
- * not; or they stand at different places of the pattern. */
+/* The anchor lies at or beneath one path; or only one path lies beneath the anchor; or the two
+ * paths match different prefixes of the pattern. */
 static bool differs(const struct rule *r, const char *a, const char *b, const char *anchor_a,
 		    const char *anchor_b) {
-	bool in_a = speaks_of(r, a, anchor_a), in_b = speaks_of(r, b, anchor_b);
+	bool in_a = applies_to(r, a, anchor_a), in_b = applies_to(r, b, anchor_b);
 
 	if (in_a != in_b || path_within(r->anchor, a) || path_within(r->anchor, b)) {
 		return true;
@@ -193,7 +193,7 @@ static bool same_glob(const struct glob *a, const struct glob *b) {
 	return same;
 }
 
-/* An exception behind the rule takes back all of it, or all that lies beneath the path. */
+/* A later exception cancels the rule, or cancels it for everything beneath the path. */
 static bool is_excepted(const struct rules *rules, size_t which, const char *path,
 			const char *anchor) {
 	const struct rule *r = &rules->list[which];
@@ -201,7 +201,7 @@ static bool is_excepted(const struct rules *rules, size_t which, const char *pat
 	for (size_t i = which + 1; i < rules->count; i++) {
 		const struct rule *e = &rules->list[i];
 		if (!e->except || e->effect != r->effect || e->group != r->group ||
-		    !speaks_of(e, path, anchor)) {
+		    !applies_to(e, path, anchor)) {
 			continue;
 		}
 		if ((e->anchor == r->anchor && same_glob(&e->glob, &r->glob)) ||
@@ -212,16 +212,16 @@ static bool is_excepted(const struct rules *rules, size_t which, const char *pat
 	return false;
 }
 
-/* What is beneath the path is judged by a place in the rule's pattern, and a link to a path
- * at the same place changes nothing.  Where that place is the pattern's start, as for names at
- * any depth, it holds in every granted tree if it floats; if not, what is outside of them all
- * is nothing that a command has made. */
+/* The set of matched prefixes of the pattern decides about paths beneath a directory, so a symlink
+ * to a directory with the same set changes nothing.  If that set is the start of the pattern, as
+ * for names at any depth, a floating rule applies in every granted tree; for another rule, a path
+ * outside all granted trees was not created by a command. */
 static bool leads_astray(const struct rule *r, const char *at, const char *anchor, const char *to,
 			 const char *anchor_to) {
 	if (path_within(r->anchor, at)) {
 		return true;
 	}
-	if (!speaks_of(r, at, anchor)) {
+	if (!applies_to(r, at, anchor)) {
 		return false;
 	}
 	glob_set set = glob_walk(&r->glob, rest_of(at, r->anchor));
@@ -232,10 +232,10 @@ static bool leads_astray(const struct rule *r, const char *at, const char *ancho
 	if (to == NULL || (begins && anchor_to == NULL)) {
 		return to == NULL;
 	}
-	return !speaks_of(r, to, anchor_to) || glob_walk(&r->glob, rest_of(to, r->anchor)) != set;
+	return !applies_to(r, to, anchor_to) || glob_walk(&r->glob, rest_of(to, r->anchor)) != set;
 }
 
-/* One name of a link's words goes behind the path; false when it has no room. */
+/* Appends one component of a symlink target to the path; false when there is no room. */
 static bool add_word(char path[LED_MAX], const char *word, size_t len) {
 	size_t at = strlen(path);
 
@@ -248,8 +248,8 @@ static bool add_word(char path[LED_MAX], const char *word, size_t len) {
 	return true;
 }
 
-/* Where the words lead by themselves, the directory of the link being without any.  False when only
- * the files could tell, which may change: ".." behind a name. */
+/* The path of a symlink target by its text alone; the directory of the symlink contains no
+ * symlink. False when only the file system could decide, which may change: ".." after a name. */
 static bool led_to(const char *link, const char *words, char out[LED_MAX]) {
 	bool named = words[0] == '/';
 	size_t dir = named ? 0 : (size_t)(strrchr(link, '/') - link);
@@ -289,7 +289,7 @@ bool rules_lead_astray(const struct rules *rules, const char *link, const char *
 
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
-		/* A repository that the run makes is its own, wherever it lies. */
+		/* A repository that the run creates belongs to it, at any path. */
 		if (!r->except && !r->until_made && leads_astray(r, link, anchor, to, anchor_to) &&
 		    !is_excepted(rules, i, link, anchor)) {
 			return true;

@@ -1,9 +1,9 @@
-/* Rules about names, judged when a name is used: for files that appear later, and
- * for patterns, which no mount can cover.
+/* Rules about names, which the broker checks at each system call: for files that are created later,
+ * and for patterns, which no mount can cover.
  *
- * A rule holds beneath its anchor.  Rules of one group are ordered, and the last that
- * matches decides; groups do not see each other's exceptions: the floor's rules and
- * those of an untrusted file stand for themselves. */
+ * A rule applies beneath its anchor.  Rules of one group are ordered, and the last that matches
+ * decides.  An exception applies to its own group only: it cannot weaken the floor's rules or those
+ * of another group. */
 #ifndef CORRAL_PLAN_RULES_H
 #define CORRAL_PLAN_RULES_H
 
@@ -15,13 +15,13 @@ enum rule_effect { EFFECT_DENY, EFFECT_PROTECT, EFFECT_COUNT };
 struct rule {
 	struct glob glob;
 	const char *anchor; /* absolute, inside */
-	bool floating;      /* it holds where its anchor is the deepest granted tree */
-	bool anywhere;      /* the floor's: granted trees themselves are held to it as well */
+	bool floating;      /* it applies where its anchor is the deepest granted tree */
+	bool anywhere;      /* of the floor: it applies to the granted trees themselves as well */
 	enum rule_effect effect;
 	enum rule_group group;
 	bool except;
-	bool yields;         /* a tree that is granted within what it denies is not its ground */
-	bool until_made;     /* what the run itself made of a ".git" is free of it */
+	bool yields;         /* a tree that is granted beneath the denied path is exempt */
+	bool until_made;     /* a ".git" that the run itself created is exempt */
 	const char *written; /* as the user or a table wrote it */
 	const char *set;     /* of data/names.c; NULL */
 	const char *reason;  /* of its row; NULL */
@@ -30,7 +30,7 @@ struct rule {
 
 struct anchor {
 	const char *path; /* inside */
-	bool folds;       /* its file system does not know case */
+	bool folds;       /* its file system is case-insensitive */
 };
 
 struct rules {
@@ -38,36 +38,36 @@ struct rules {
 	size_t count, cap;
 	struct anchor *anchors; /* the granted trees */
 	size_t nanchors;
-	bool reads; /* a rule denies: reading is asked about as well */
-	bool hides; /* a rule alone denies something */
-	bool asked; /* somebody wrote one that nothing but a rule can hold */
+	bool reads; /* a rule denies: the broker checks reads as well */
+	bool hides; /* a path is denied by a rule only, not by a mount */
+	bool asked; /* the policy has an item that only a rule can enforce */
 };
 
-/* What the rules say about a path; NULL where they say nothing. */
+/* The rules that deny and protect a path; NULL where none does. */
 struct ruling {
 	const struct rule *deny, *protect;
 };
 
 struct ruling rules_judge(const struct rules *rules, const char *path);
 
-/* Its first half, in less time. */
+/* Whether a rule denies the path; faster than rules_judge(). */
 bool rules_deny(const struct rules *rules, const char *path);
 
-/* Whether a rule keeps the configuration of a repository that is at this path. */
+/* Whether a rule protects the configuration of a git repository at this path. */
 bool rules_keep_repository(const struct rules *rules, const char *path);
 
-/* Whether the last that matches is an exception from protection that we made. */
+/* Whether the last match is an exception from protection in GROUP_OURS. */
 bool rules_except(const struct rules *rules, const char *path);
 
 /* Whether both lie in the same granted tree, or in none. */
 bool rules_same_tree(const struct rules *rules, const char *a, const char *b);
 
-/* Whether what lies beneath one directory is judged otherwise than what lies beneath
- * another: if not, the one may take the other's name. */
+/* Whether some rule treats paths beneath one directory differently from paths beneath the other:
+ * if not, one may be renamed to the other. */
 bool rules_differ_beneath(const struct rules *rules, const char *a, const char *b);
 
-/* Whether a link with these words would show, beneath itself, names that a rule speaks of
- * and does not find where the words lead. */
+/* Whether a symlink with the target `words` would show, beneath itself, names that a rule covers
+ * there but not at the target. */
 bool rules_lead_astray(const struct rules *rules, const char *link, const char *words);
 
 #endif

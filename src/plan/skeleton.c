@@ -1,9 +1,10 @@
-/* What every root needs besides the host's trees: devices, processes, windows.
+/* Requests the mounts that every new root needs besides the host's trees: /dev, /proc, /tmp.
  *
- * Should:   show the sandbox's own kernel interfaces and scratch space.
- * Must not: show a device, a process or a setting of the host that is not in a
+ * Should:   mount a fresh procfs, devpts and mqueue, the devices of a table, and private
+ *           writable directories.
+ * Must not: show a device, a process or a kernel setting of the host that is not in a
  *           table.
- * Fails:    closed: what has no row is not there. */
+ * Fails:    closed: a path without a row does not exist inside. */
 #include "plan/internal.h"
 
 #include "base/buf.h"
@@ -42,7 +43,7 @@ static void show_devices(struct builder *b) {
 	mount_request_add(b, pts, RANK_SYSTEM);
 }
 
-/* Whether this kernel has the entry is seen when the fresh procfs is there. */
+/* maybe: only the fresh procfs shows whether this kernel has the entry. */
 static void hide_in_proc(struct builder *b, const struct path_row *row) {
 	bool directory = (row->flags & PATH_DIRECTORY) != 0;
 	struct mount m = {
@@ -55,8 +56,8 @@ static void hide_in_proc(struct builder *b, const struct path_row *row) {
 	mount_request_add(b, m, RANK_SENSITIVE);
 }
 
-/* kuid 0 passes the permission checks of procfs; then Landlock is the second
- * wall.  Others write only what belongs to their own processes, and need to. */
+/* kuid 0 passes the permission checks of procfs, so Landlock makes it read-only.  Other users
+ * write only to files of their own processes, and need to. */
 static void show_proc(struct builder *b) {
 	bool root = b->h->privileged;
 	struct mount proc = {
@@ -183,7 +184,7 @@ void skeleton_show(struct builder *b) {
 	}
 	for (size_t i = 0; i < skeleton_links.count; i++) {
 		mount_request_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text,
-				   "skeleton");
+				   "system");
 	}
 	mount_request_dir(b, plan_keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
 }

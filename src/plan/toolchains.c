@@ -1,6 +1,7 @@
-/* The user's compilers and interpreters, readable inside a private home.
+/* Shows the user's compilers and interpreters (~/.cargo, ~/.nvm, PATH) read-only in the private
+ * home.
  *
- * Should:   show what programs are run from, and what they need beside it.
+ * Should:   show the directories of programs in PATH, and the directories that they need.
  * Must not: show the home as a whole, or credentials that lie in a toolchain.
  * Fails:    closed: a toolchain that is not found, or lies where secrets do, is
  *           not shown; the command then does not find the program. */
@@ -11,7 +12,7 @@
 
 #include <limits.h>
 
-/* ---- what may be shown ---- */
+/* ---- paths that may be shown ---- */
 
 static bool is_secret(const struct builder *b, const char *path) {
 	const char *home = b->h->home;
@@ -35,16 +36,16 @@ static bool acceptable(const struct builder *b, const char *path) {
 	       plan_own_dir(b, path) == NULL;
 }
 
-/* The workspace's own mount decides about what lies in it, and a toolchain
- * around it would show its neighbours. */
+/* The workspace has its own mount, and a toolchain above it would show other directories beside
+ * it. */
 static bool meets_workspace(const struct builder *b, const char *path) {
 	return path_within(path, b->plan->workspace) || path_within(b->plan->workspace, path);
 }
 
-/* Shown already as a part of something larger. */
+/* A tree that is shown already contains the path. */
 static bool covered(const struct builder *b, const char *path, enum rank rank) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && w->rank == rank && path_within(path, w->m.target)) {
 			return true;
 		}
@@ -66,7 +67,7 @@ static void scan_entry(void *arg, const char *name) {
 	}
 }
 
-/* Where HOME is another path, programs find the toolchain by a link in it. */
+/* Where HOME is another path, a symlink in it leads programs to the toolchain. */
 static void link_into_home(struct builder *b, const char *path, const char *full) {
 	const char *home = b->h->home;
 	if (streq(b->plan->home_at, home) || streq(path, home)) {
@@ -77,7 +78,7 @@ static void link_into_home(struct builder *b, const char *path, const char *full
 	mount_request_add(b, m, RANK_TOOLCHAIN)->alias = true;
 }
 
-/* `whole`: the root of a toolchain, where some keep their tokens. */
+/* `whole`: the root of a toolchain, where some programs keep their tokens. */
 static void show_tool(struct builder *b, const char *path, bool whole) {
 	struct look seen = host_fs_look(b, path);
 	if (seen.kind == LOOK_NOTHING) {
@@ -109,7 +110,7 @@ static void show_tool(struct builder *b, const char *path, bool whole) {
 	}
 	if (whole && s.seen.kind == LOOK_DIR) {
 		struct scan scan = {b, full};
-		/* An unreadable directory shows the command as little as it shows us. */
+		/* The command cannot read such a directory either. */
 		(void)b->h->fs.list(b->h->fs.ctx, full, scan_entry, &scan);
 	}
 }
@@ -152,7 +153,7 @@ static void show_toolchain(struct builder *b, const struct toolchain *t, bool in
 		return;
 	}
 	if (host_fs_look(b, base).kind == LOOK_NOTHING) {
-		return; /* one question instead of one a part */
+		return; /* one look-up instead of one per part */
 	}
 	for (size_t i = 0; i < TOOLCHAIN_PARTS && t->parts[i] != NULL; i++) {
 		show_tool(b, plan_keep_join(b, base, t->parts[i]), false);
@@ -180,8 +181,8 @@ static const char *root_of_programs(struct builder *b, const char *dir) {
 	return parent;
 }
 
-/* A program that is a link to a file elsewhere in the home, as a manager of dotfiles
- * makes them: that one file is shown as well. */
+/* Shows the target of a program that is a symlink to a file elsewhere in the home, as managers of
+ * dotfiles create them. */
 static void show_linked_program(void *arg, const char *name) {
 	const struct scan *s = arg;
 	struct builder *b = s->b;
@@ -210,12 +211,12 @@ static void show_path_entry(struct builder *b, const char *entry) {
 		const char *root = root_of_programs(b, dir);
 		show_tool(b, root, true);
 		if (!streq(root, dir)) {
-			show_tool(b, dir, false); /* it may be a link to elsewhere */
+			show_tool(b, dir, false); /* it may be a symlink to another directory */
 		}
 	}
 	if (covered(b, dir, RANK_TOOLCHAIN)) {
 		struct scan scan = {b, dir};
-		/* What cannot be listed has no programs for the command either. */
+		/* The command cannot list such a directory either. */
 		(void)b->h->fs.list(b->h->fs.ctx, dir, show_linked_program, &scan);
 	}
 }
@@ -237,8 +238,8 @@ static void show_path(struct builder *b) {
 	}
 }
 
-/* Which rows may have something in the home: one listing instead of a question
- * for every row. */
+/* Marks the rows that may have a directory in the home: one listing instead of a look-up per
+ * row. */
 static void mark_rows(void *arg, const char *name) {
 	bool *marks = arg;
 	size_t n = strlen(name);

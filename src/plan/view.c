@@ -1,6 +1,6 @@
-/* What is shown: system directories, workspace, home, grants, windows of our own.
+/* Requests the mounts that the sandbox sees: system directories, workspace, home, grants.
  *
- * Should:   start from nothing and add what the policy's view names.
+ * Should:   start from an empty root and add the trees that the policy's view names.
  * Must not: show /run, /dev, /proc or /sys of the host as a whole: they hold
  *           sockets, devices and kernel settings that a read-only mount does not
  *           close.
@@ -17,7 +17,7 @@
 
 #define AGENT_AT "/agent"
 
-/* A file or directory of the host at its own place, read-only. */
+/* A file or directory of the host at its own path, read-only. */
 static void show_system(struct builder *b, const char *path, struct look seen, enum reach reach,
 			const char *note) {
 	const char *full = host_fs_canonical(b, path, seen);
@@ -35,8 +35,8 @@ static void show_system(struct builder *b, const char *path, struct look seen, e
 	mount_request_show(b, &s);
 }
 
-/* A symlink keeps its text, so that programs see the host's layout; where it
- * leads is shown as well, unless a system root holds it already. */
+/* A symlink keeps its target, so that programs see the host's layout; the target is mounted as
+ * well, unless a system root contains it already. */
 static void show_link(struct builder *b, const char *path, enum reach reach, const char *note) {
 	char text[PATH_MAX];
 	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
@@ -68,8 +68,8 @@ static void show_system_or_link(struct builder *b, const char *path, enum reach 
 
 #define RESOLVER_FILE "/etc/resolv.conf"
 
-/* A name has to be put into /etc, which can be done in a directory of our own alone.  That
- * costs a mount for each entry of the host's: too much for a run that looks up no names. */
+/* A file must be added to /etc, which needs an own directory there and a bind mount for each entry
+ * of the host's /etc: too slow for a run that resolves no names. */
 static bool needs_own_etc(struct builder *b) {
 	return net_has_names(&b->plan->net) && b->plan->net.resolver != NULL &&
 	       host_fs_look(b, RESOLVER_FILE).kind == LOOK_NOTHING;
@@ -83,21 +83,21 @@ static void etc_entry(void *arg, const char *name) {
 static void show_own_etc(struct builder *b) {
 	mount_request_dir(b, "/etc", 0755, REACH_READ);
 	if (!b->h->fs.list(b->h->fs.ctx, "/etc", etc_entry, b)) {
-		plan_note(b, "/etc cannot be listed, and is empty inside");
+		plan_note(b, "/etc cannot be listed, so it is empty in the sandbox");
 	}
 }
 
-/* Where the text has to stand for RESOLVER_FILE to lead to it. */
+/* The path that RESOLVER_FILE resolves to, where the text must be. */
 static const char *resolver_place(struct builder *b) {
 	char text[PATH_MAX];
 	const char *full = host_fs_resolve(b, RESOLVER_FILE);
 	if (full != NULL || !b->h->fs.readlink(b->h->fs.ctx, RESOLVER_FILE, text, sizeof text)) {
 		return full != NULL ? full : RESOLVER_FILE;
 	}
-	return plan_keep_join(b, "/etc", text); /* leads nowhere on the host */
+	return plan_keep_join(b, "/etc", text); /* a dangling symlink on the host */
 }
 
-/* A link of the host's may become another one, or a file. */
+/* The host may replace its symlink by another one, or by a file. */
 static void stand_by(struct builder *b, const struct mount *text) {
 	struct look seen = host_fs_look(b, RESOLVER_FILE);
 	struct mount *m = seen.kind == LOOK_LINK ? arena_alloc(b->a, sizeof *m) : NULL;
@@ -113,7 +113,7 @@ static void stand_by(struct builder *b, const struct mount *text) {
 	b->plan->standby = m;
 }
 
-/* Over the host's file where its tree is shown, else a file of our own root. */
+/* Over the host's file where its tree is shown, else a file of the new root. */
 static void show_own_resolver(struct builder *b) {
 	const char *at = resolver_place(b);
 	struct look seen = host_fs_look(b, at);
@@ -123,7 +123,7 @@ static void show_own_resolver(struct builder *b) {
 			return;
 		}
 		plan_note(b, plan_keep_printf(
-				     b, "%s cannot be put at %s: programs find no name server",
+				     b, "%s cannot be placed at %s: programs find no name server",
 				     RESOLVER_FILE, at));
 		return;
 	}
@@ -165,7 +165,7 @@ static void show_roots(struct builder *b, unsigned only) {
 	}
 }
 
-/* Often a link into /run, which is not shown; the one file is. */
+/* Often a symlink into /run, which is not shown; this one file is. */
 static void show_resolver(struct builder *b) {
 	if (b->plan->net.resolver != NULL) {
 		show_own_resolver(b);
@@ -263,7 +263,7 @@ static int show_view(struct builder *b, struct err *e) {
 	case VIEW_HOST:
 		return host_view(b, e);
 	}
-	return err_set(e, ERR_USAGE, WHERE, "fs.view has a value that is not implemented");
+	return err_set(e, ERR_USAGE, WHERE, "this value of fs.view is not implemented");
 }
 
 /* ---- workspace and grants ---- */
@@ -271,7 +271,7 @@ static int show_view(struct builder *b, struct err *e) {
 static const char *wrong_kind(enum look_kind kind) {
 	switch (kind) {
 	case LOOK_SOCKET:
-		return "it is a socket; --socket passes one";
+		return "it is a socket; pass it with --socket";
 	case LOOK_DIR:
 	case LOOK_FILE:
 		return NULL;
@@ -283,12 +283,12 @@ static const char *wrong_kind(enum look_kind kind) {
 static int cannot_grant(const char *key, const char *path, const struct origin *o, const char *why,
 			struct err *e) {
 	char origin[128];
-	return err_set(e, ERR_USAGE, WHERE, "%s cannot hold %s (%s): %s", key, path,
+	return err_set(e, ERR_USAGE, WHERE, "%s %s (%s): %s", key, path,
 		       policy_origin_text(o, origin, sizeof origin), why);
 }
 
-/* The trees that commands can write, in canonical form: the workspace and fs.write.  Looked
- * up once, for each path that is granted is held against all of them. */
+/* The trees that commands can write, in canonical form: the workspace and fs.write.  Resolved
+ * once: every granted path is compared with all of them. */
 static void find_roots(struct builder *b) {
 	const struct value *writable = &b->p->values[KEY_FS_WRITE];
 	b->roots = arena_array(b->a, writable->count + 1, sizeof *b->roots);
@@ -305,7 +305,7 @@ static void find_roots(struct builder *b) {
 	}
 }
 
-/* Whether a root holds the directory, and not what the path ends at. */
+/* Whether a root contains the directory, but not the resolved path. */
 static bool is_left(const struct builder *b, const char *dir, const char *full) {
 	for (size_t i = 0; i < b->nroots; i++) {
 		if (path_within(dir, b->roots[i]) && !path_within(full, b->roots[i])) {
@@ -315,11 +315,11 @@ static bool is_left(const struct builder *b, const char *dir, const char *full) 
 	return false;
 }
 
-/* In a tree that commands can write, an earlier one may have put a link where
- * the rule names a path: the rule would open whatever that link leads to. */
+/* In a writable tree an earlier command may have created a symlink at the path that a rule names:
+ * the rule would grant the target of that symlink. */
 bool view_led_astray(struct builder *b, const char *path, const char *full) {
 	if (streq(path, full)) {
-		return false; /* no link is on the way */
+		return false; /* the path contains no symlink */
 	}
 	if (b->roots == NULL) {
 		find_roots(b);
@@ -334,7 +334,7 @@ bool view_led_astray(struct builder *b, const char *path, const char *full) {
 	return false;
 }
 
-/* Everything that may be wrong with a path that a rule wants to show. */
+/* Fails when a path must not be granted. */
 static int check_grant(struct builder *b, const struct show *s, struct err *e) {
 	const char *why = plan_reserved_reason(s->path);
 	if (why == NULL) {
@@ -348,8 +348,8 @@ static int check_grant(struct builder *b, const struct show *s, struct err *e) {
 	}
 	if (why == NULL && view_led_astray(b, s->path, s->canonical)) {
 		why = plan_keep_printf(b,
-				       "a link in a tree that commands can write leads it to %s; "
-				       "name that path itself if it is meant",
+				       "a symlink in a writable tree leads to %s; grant that path "
+				       "instead if you trust it",
 				       s->canonical);
 	}
 	return why == NULL ? 0 : cannot_grant(s->note, s->path, &s->origin, why, e);
@@ -367,7 +367,8 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 	}
 	if (full == NULL) {
 		cannot_grant(key, it->str, &it->origin, "it does not exist", e);
-		return err_fix(e, "create it, or write %s? to skip it when it is missing", it->str);
+		return err_fix(e, "create it, or append `?` to skip it when it is missing: %s?",
+			       it->str);
 	}
 	struct show s = {
 		.path = it->str,
@@ -400,7 +401,7 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 		       enum rank rank, struct err *e) {
 	const struct value *value = &b->p->values[key];
 	const char *name = key == KEY_WORKSPACE ? "workspace" : "fs.agent";
-	bool known = key == KEY_WORKSPACE; /* its canonical path stands in the plan already */
+	bool known = key == KEY_WORKSPACE; /* the plan has its canonical path already */
 	const char *full = known ? b->plan->workspace : host_fs_resolve(b, value->str);
 	struct look seen = {.kind = LOOK_NOTHING};
 	if (full != NULL) {
@@ -438,7 +439,7 @@ static int show_workspace(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	const char *given = policy_str(b->p, KEY_WORKSPACE);
 	if (given == NULL) {
-		return err_set(e, ERR_USAGE, WHERE, "there is no workspace");
+		return err_set(e, ERR_USAGE, WHERE, "no workspace is set");
 	}
 	const char *full = host_fs_resolve(b, given);
 	const char *at = policy_str(b->p, KEY_FS_WORKSPACE_AT);

@@ -1,7 +1,8 @@
-/* How a path looks from inside, by the plan alone: no file is asked.
+/* Computes from the plan which access the sandbox has to a path, and by which rule.
  *
- * What the host has at a path that the view does not show is not to be learnt
- * from an answer of ours. */
+ * Should:   apply the mounts in their order (L1), then the rules about names.
+ * Must not: read the host: a result must not reveal whether a path that is not shown exists there.
+ * Fails:    closed: a path that no mount shows is VISIBILITY_NONE. */
 #include "plan/plan.h"
 
 #include "base/path.h"
@@ -90,8 +91,8 @@ struct visibility_rule plan_rule_of(const struct plan *plan, const char *path) {
 
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		bool says_nothing = m->kind == MOUNT_PIN && m->writable;
-		if (!says_nothing && path_within(path, m->target)) {
+		bool keeps_rights = m->kind == MOUNT_PIN && m->writable;
+		if (!keeps_rights && path_within(path, m->target)) {
 			rule = (struct visibility_rule){
 				.note = m->note, .origin = &m->origin, .at = m->target};
 		}
@@ -103,12 +104,12 @@ struct visibility_rule plan_rule_of(const struct plan *plan, const char *path) {
 	if (ruling.deny != NULL) {
 		return rule_of_name(ruling.deny, KEY_FS_DENY);
 	}
-	/* In a tree that is read-only anyway no name is. */
+	/* In a read-only tree the mount decides, not the protected name. */
 	bool protected_here = ruling.protect != NULL && sight == VISIBILITY_WRITE;
 	return protected_here ? rule_of_name(ruling.protect, KEY_FS_PROTECT) : rule;
 }
 
-/* Mounted at the path as it was written, too, where that is another. */
+/* A passed socket is also mounted at the path as written, where that differs. */
 static bool is_mounted(const struct plan *plan, const char *path) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -120,8 +121,8 @@ static bool is_mounted(const struct plan *plan, const char *path) {
 	return false;
 }
 
-/* Without mounts a named socket lies in no tree that is shown.  The name reopens a path above
- * it that is denied; a pattern holds. */
+/* Without mounts a passed socket lies in no tree that is shown.  Passing it overrides a denied
+ * path above it, but not a pattern. */
 static bool is_denied_outside(const struct plan *plan, const char *path) {
 	const struct rule *deny = rules_judge(&plan->rules, path).deny;
 	return deny != NULL && !deny->yields;

@@ -49,7 +49,7 @@ def register(suite):
         equal(found["error"], "outside", "outside")
         contains(found["remedy"], "--read", "remedy")
         done = box.corral_("check", "path", "secret", *rules).exited(1)
-        for part in ("refused: ", "sensitive file", "fs.deny (--deny)", "remedy: "):
+        for part in ("refused: ", "is denied by ", "fs.deny (--deny)", "remedy: "):
             contains(done.out, part, "text")
 
     @test("check path follows links as a run does", root=True)
@@ -70,7 +70,7 @@ def register(suite):
         for path in ("/tmp/x", "/proc/self/environ", "/dev/null"):
             found = verdict(box, path)
             equal(found["error"], "outside", path)
-            contains(found["reason"], "one run alone", path)
+            contains(found["reason"], "only inside a run", path)
         home = f"{box.home}/notes"
         check(verdict(box, home, "--write")["allowed"], "a home that is kept can be written")
         equal(verdict(box, home, "--write", "--home", "ephemeral")["error"], "outside", "one that is not cannot")
@@ -98,7 +98,7 @@ def register(suite):
         equal([found["error"], found["rule"]], ["sensitive", "credential"], "in a granted HOME")
         contains(box.corral_("check", "path", f"{box.home}/new", "--write").exited(0).out, "in the private HOME and not in yours",
                  "text")
-        check(verdict(box, f"{box.home}/.config/corral/corral.toml")["remedy"].startswith("no option opens it"), "Corral's own")
+        check(verdict(box, f"{box.home}/.config/corral/corral.toml")["remedy"].startswith("no option allows it"), "Corral's own")
 
     @test("check path says where the mode of an allowed file refuses the caller")
     def _(box):
@@ -126,7 +126,7 @@ def register(suite):
             check(verdict(box, path, *rules, *more, *option)["allowed"], f"{option} does not open {path}: {found}")
         for path in ("/proc/version", "/etc/corral-new"):
             found = verdict(box, path, "--write")
-            check(box.user.uid == 0 or found["remedy"].startswith(("no option opens it", "keep what both")), f"{path}: {found}")
+            check(box.user.uid == 0 or found["remedy"].startswith(("no option allows it", "put the file in")), f"{path}: {found}")
 
     @test("check path holds whatever the level")
     def _(box):

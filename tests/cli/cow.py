@@ -413,10 +413,10 @@ def register(suite):
     def _(box):
         furnish(box)
         done = box.run("--cow", "--level", "standard", "-c", "echo ran >new")
-        done.exited(125).said("fs.cow (--cow) cannot be had", "mount namespaces", "remedy:")
-        box.run("--cow", "-w", box.home, "--any-workspace", "true").exited(125).said("holds Corral's own state")
+        done.exited(125).said("copy-on-write (--cow) is not available", "mount namespace", "remedy:")
+        box.run("--cow", "-w", box.home, "--any-workspace", "true").exited(125).said("contains Corral's state directory")
         box.run("--cow", "--write", f"{box.ws}", "--set", "fs.workspace_at=/workspace", "true").exited(2).said(
-            "past fs.cow")
+            "without copy-on-write")
         box.env["XDG_STATE_HOME"] = "/proc/nowhere"
         box.run("--cow", "true").exited(125).said("no state directory", "XDG_STATE_HOME")
         check(not box.exists("ws/new"), "it ran")

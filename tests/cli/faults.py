@@ -323,7 +323,7 @@ def register_messages(suite):
     @suite.test("fault: a Corral inside a Corral is refused in one sentence")
     def _(box):
         done = box.run("--read", box.corral, "--", box.corral, "run", "--", "true").exited(125)
-        done.said("inside another Corral", "--allow-nested")
+        done.said("in a Corral sandbox", "--allow-nested")
         check("sysctl" not in done.err, f"{done}")
 
 

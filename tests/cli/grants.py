@@ -172,7 +172,7 @@ def links(test, level):
         box.run("--level", level, "-c", f"ln -s {box.dir}/outside link; ln -s {box.dir}/outside/file file").exited(0)
         for grant in ("link", "file", "link/file"):
             done = box.run("--level", level, "--read", grant, "-c", f"cat {grant}").exited(2)
-            done.said("a link in a tree that commands can write", f"{box.dir}/outside")
+            done.said("a symlink in a writable tree", f"{box.dir}/outside")
 
 
 def replaced(test):
@@ -277,12 +277,12 @@ print(won)
             for name, settings, at in ((".codex", "config.toml", ".codex"), (".claude", "settings.json", "dotfiles/claude")):
                 path = f"{box.home}/{at}"
                 done = box.run("--level", level, "--write", f"{box.home}/{name}", "--", "sh", "-c", script, "sh", path, settings)
-                done.said(f"{path} is the directory of an agent", "stays as it is", settings[:8], "--protect '!@agents'")
+                done.said(f"{path} is the directory of an agent", "are read-only", settings[:8], "--protect '!@agents'")
                 equal(box.read(f"home/{at}/{settings}"), "kept\n", f"{level}: {settings}")
                 equal(sorted(os.listdir(path)), sorted([settings, "history.jsonl"]), f"{level}: {at}")
             done = box.run("--level", level, "--write", f"{box.home}/.codex", "--protect", "!@agents", "-c",
                            f"echo more >{box.home}/.codex/hooks.json; rm {box.home}/.codex/hooks.json").exited(0)
-            done.said("can change what the agent starts")
+            done.said("can change files that the agent runs")
             done = box.run("--level", level, "--read", f"{box.home}/.codex", "true").exited(0)
             check("agent" not in done.err, f"a warning without a grant for writing: {done.err}")
 
@@ -486,7 +486,7 @@ print(won)
     def _(box):
         path = box.write("granted/file", "old\n")
         done = box.corral_("explain", "--level", "standard", "--read", path).exited(0)
-        contains(done.out, f"{path} is shown as the file that it is now", "explain")
+        contains(done.out, f"{path} is a single file", "explain")
         reading = Reading(box, "granted/file", "--level", "standard", "--read", path)
         reading.sees("old")
         replace(box, "granted/file", "new")

@@ -91,7 +91,7 @@ def register(suite):
             helps(box, "fs.read", at("standard"), ("cat", path))
         for level in LEVELS:
             helps(box, "fs.read", at(level), ("cat", f"{box.dir}/beside"))
-        contains(says_none(box, "fs.home", at("standard"), sh("cat $HOME/notes")), "own paths", "text")
+        contains(says_none(box, "fs.home", at("standard"), sh("cat $HOME/notes")), "own path", "text")
         done = box.run(*at("full"), "--", "cat", f"{box.ws}/none")
         check("hint" not in done.err, f"a hint for a file that is missing in the workspace: {done}")
 

@@ -170,7 +170,7 @@ def register(suite):
     @test("what needs a root of our own is refused at level standard, with a remedy")
     def _(box):
         for words, said in ((("--agent-dir", "."), "fs.agent"), (("--set", "fs.workspace_at=/w"), "fs.workspace_at"),
-                            (("--set", "fs.view=minimal"), "fs.view"), (("--profile", "strict"), "mount namespaces")):
+                            (("--set", "fs.view=minimal"), "fs.view"), (("--profile", "strict"), "mount namespace")):
             box.run(*at("standard", *words, "-c", "touch ran")).exited(125).said(said, "remedy")
         check(not box.exists("ws/ran"), "it ran")
 

@@ -137,9 +137,9 @@ def register(suite):
         equal(box.read("asked"), "", "a run without the set")
         done = box.run("--allow-host", "@registries", "/bin/true").exited(0)
         equal(done.err, "", "a warning about a client that is only installed")
-        box.run("--allow-host", "@registries", "cargo").said("not configured: cargo", "--allow-host NAME")
+        box.run("--allow-host", "@registries", "cargo").said("no registry is known for cargo", "--allow-host NAME")
         box.write("ws/Cargo.toml", "")
-        box.run("--allow-host", "@registries", "/bin/true").exited(0).said("not configured: cargo", "--allow-host NAME")
+        box.run("--allow-host", "@registries", "/bin/true").exited(0).said("no registry is known for cargo", "--allow-host NAME")
         for _ in range(2):
             found = rules(explained(box, "--allow-host", "@registries"))
             contains(found, "default.example:443", "rules")
@@ -174,7 +174,7 @@ def register(suite):
         equal(plan["network"], "none", "by the option")
         contains("\n".join(plan["notes"]), "net.allow", "the note")
         done = box.run("--net", "full", "true").exited(0)
-        done.said("net.deny", "without effect")
+        done.said("net.deny", "has no effect")
 
     @test("an untrusted project adds to net.deny and opens nothing")
     def _(box):

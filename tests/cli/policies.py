@@ -230,7 +230,7 @@ def register(suite):
             equal(os.readlink(f"{box.ws}/dirchain"), "dir", "a link to the directory")
             os.unlink(config)
             os.symlink(f"{box.ws}/newdir", config)
-            box.run("--level", level, "-c", "mkdir newdir").exited(126).said("newdir", "Corral keeps its own files")
+            box.run("--level", level, "-c", "mkdir newdir").exited(126).said("newdir", "policy for the next run")
             os.unlink(config)
             box.mkdir("home/.config/corral")
             for name in ("p.toml", "./dir/../p.toml", f"{box.ws}/p.toml"):

@@ -113,9 +113,9 @@ SWITCHES = {
         (INIT, "(void)setpgid(0, 0);", ""),
     ],
     "environment": [
-        ("plan/environment.c", "if (n != 0 && is_passed(entry, n) && !has(b->plan, entry, n)) {",
-         "(void)is_passed;\n\t\t(void)n;\n\t\tif (!has(b->plan, entry, strcspn(entry, \"=\"))) {"),
-        ("plan/environment.c", "\tput_computed(b);\n", "\t(void)put_computed;\n"),
+        ("plan/environment.c", "if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {",
+         "(void)is_passed;\n\t\t(void)n;\n\t\tif (!has_variable(b->plan, entry, strcspn(entry, \"=\"))) {"),
+        ("plan/environment.c", "\tset_computed(b);\n", "\t(void)set_computed;\n"),
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),', 'tree_new("proc", options, 0,')],

@@ -296,7 +296,7 @@ def disagreement(op, inside, tool, world):
     if done[0] == "no":
         return "the tool did what the command could not" if made[0] == "ok" else None
     if made[0] == "no":
-        of_a_run = "belongs to one run alone" in tool
+        of_a_run = "exists only inside a run" in tool
         if of_a_run and (made[2].startswith("/proc") or in_private(done[3 if op[0] == "link" else 1], world)):
             return None
         if op[0] == "link" and (done[2] == "hangs" or (of_a_run and in_private(done[1], world))):

@@ -110,14 +110,14 @@ TEST(a_git_directory_that_cannot_be_read_is_read_only_as_a_whole) {
 	git_world(&w);
 	node(&w, WS "/.git", 'f', "gitdir: a\nb\n");
 	CHECK_INT(build(&w), 0);
-	CHECK(kept(&w, WS "/.git") && has_note(&w, "cannot be read as git would"));
+	CHECK(kept(&w, WS "/.git") && has_note(&w, "cannot read it as git does"));
 	world_done(&w);
 
 	git_world(&w);
 	node(&w, WS "/.git", 'f', "gitdir: sub/../x");
 	node(&w, WS "/x/HEAD", 'f', "");
 	CHECK_INT(build(&w), 0);
-	CHECK(kept(&w, WS "/.git") && has_note(&w, "cannot be read as git would"));
+	CHECK(kept(&w, WS "/.git") && has_note(&w, "cannot read it as git does"));
 	world_done(&w);
 
 	git_world(&w);
@@ -176,7 +176,7 @@ TEST(a_credential_in_the_configuration_is_not_seen) {
 	REQUIRE(kind_is(&w, WS "/.git/config", MOUNT_TEXT));
 	CHECK_STR(mount_at(&w, WS "/.git/config")->text,
 		  "[remote \"o\"]\n\turl = \"https://h/x\"\n");
-	CHECK(has_note(&w, "holds a credential"));
+	CHECK(has_note(&w, "contains a credential"));
 	CHECK_INT(plan_visibility(&w.plan, WS "/.git/config"), VISIBILITY_READ);
 	auto_free char *said = explained(&w, true);
 	CHECK(strstr(said, "u:p") == NULL && strstr(said, "\"copy\"") != NULL);
@@ -329,7 +329,7 @@ TEST(a_linked_work_tree_reaches_its_repository_when_both_say_so) {
 	CHECK(kept(&w, MAIN "/.git/worktrees/app/commondir"));
 	CHECK(writable(&w, MAIN "/.git/worktrees/app/index"));
 	CHECK(!writable(&w, MAIN "/src/x.c"));
-	CHECK(has_note(&w, "both say so"));
+	CHECK(has_note(&w, "is the repository of"));
 	check_shape(&w);
 	world_done(&w);
 }
@@ -345,7 +345,7 @@ TEST(a_planted_git_file_opens_no_other_repository) {
 	struct world w;
 	git_world(&w);
 	linked(&w, "/home/ann/work/other/.git\n");
-	is_not_shown(&w, "does not say that this is its tree");
+	is_not_shown(&w, "do not name this tree");
 
 	/* The planted directory agrees, but the common one knows nothing of it. */
 	git_world(&w);
@@ -353,12 +353,12 @@ TEST(a_planted_git_file_opens_no_other_repository) {
 	node(&w, WS "/.git", 'f', "gitdir: evil/worktrees/x\n");
 	node(&w, WS "/evil/worktrees/x/gitdir", 'f', WS "/.git\n");
 	node(&w, WS "/evil/worktrees/x/commondir", 'f', MAIN "/.git\n");
-	is_not_shown(&w, "does not say that this is its tree");
+	is_not_shown(&w, "do not name this tree");
 
 	git_world(&w);
 	repository(&w, MAIN "/.git", "[core]\n\tworktree = ../\n");
 	node(&w, WS "/.git", 'f', "gitdir: " MAIN "/.git\n");
-	is_not_shown(&w, "does not say that this is its tree");
+	is_not_shown(&w, "do not name this tree");
 
 	/* A link is the workspace's word as well. */
 	git_world(&w);

@@ -4,7 +4,7 @@
 #include "plan/git/clean.h"
 #include "test.h"
 
-#define GONE "; corral: a credential stood here"
+#define GONE "; corral: a credential was removed here"
 #define TOKEN "ghp_0123456789abcdefABCDEF0123456789abcd"
 
 static const struct {

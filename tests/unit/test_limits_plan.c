@@ -67,7 +67,7 @@ TEST(without_limits_every_promise_is_absent_and_says_not_asked_for) {
 	struct plan plan = PLAN_FOR(&ordinary, ENGINE_NAMESPACES, {KEY_LIMITS_TIMEOUT, LIMIT_NONE});
 	for (enum guarantee g = GUARANTEE_LIMITS_TIME; g <= GUARANTEE_LIMITS_DISK; g++) {
 		CHECK_INT(promised(&plan, g)->state, STATE_ABSENT);
-		CHECK_STR(promised(&plan, g)->why, "not asked for: the policy sets no such limit");
+		CHECK_STR(promised(&plan, g)->why, "no limit is set");
 	}
 	CHECK_INT(plan.nrlimits, 6);
 	CHECK_INT(planned_rlimit(&plan, RLIMIT_CORE), 1);
@@ -100,7 +100,7 @@ TEST(an_ordinary_run_needs_no_cgroup) {
 	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_TIME)->state, STATE_ENFORCED);
 	CHECK_STR(promised(&plan, GUARANTEE_LIMITS_OUTPUT)->by[0], "supervisor");
 	CHECK_INT(promised(&plan, GUARANTEE_LIMITS_DISK)->state, STATE_WEAKER);
-	CHECK(says(promised(&plan, GUARANTEE_LIMITS_DISK), "workspace as a whole"));
+	CHECK(says(promised(&plan, GUARANTEE_LIMITS_DISK), "sum of all files in the workspace"));
 }
 
 TEST(memory_without_a_controller_is_sampled_and_so_weaker) {
@@ -245,7 +245,7 @@ TEST(a_whole_number_of_processors_is_not_rounded) {
 	CHECK_INT(whole.processors, 2);
 	CHECK_INT(promised(&whole, GUARANTEE_LIMITS_CPU)->state, STATE_WEAKER);
 	CHECK(!says(promised(&whole, GUARANTEE_LIMITS_CPU), "rounded"));
-	CHECK(says(promised(&none, GUARANTEE_LIMITS_CPU), "may change"));
+	CHECK(says(promised(&none, GUARANTEE_LIMITS_CPU), "can change it"));
 	CHECK_INT(none.traits & TRAIT_PINNED, 0);
 }
 

@@ -95,9 +95,9 @@ TEST(what_a_later_mode_sets_aside_is_said) {
 	add_item(&w, KEY_NET_PUBLISH, "3000");
 	CHECK_INT(build(&w), 0);
 	CHECK(!w.plan.net.gate && w.plan.net.npublish == 0 && w.plan.net.nallow == 0);
-	CHECK(has_note(&w, "net.allow (--rule) is without effect: net.mode is full (--test)"));
+	CHECK(has_note(&w, "net.allow (--rule) has no effect: net.mode is full (--test)"));
 	CHECK(has_note(&w, "net.publish"));
-	CHECK(has_warning(&w, "net.deny (--rule) is without effect"));
+	CHECK(has_warning(&w, "net.deny (--rule) has no effect"));
 	world_done(&w);
 }
 
@@ -172,7 +172,7 @@ TEST(a_filtered_network_without_a_rule_is_noted) {
 	struct world w;
 	net_world(&w, NET_FILTERED);
 	CHECK_INT(build(&w), 0);
-	CHECK(has_note(&w, "nothing is allowed"));
+	CHECK(has_note(&w, "no host is allowed"));
 	world_done(&w);
 }
 
@@ -279,7 +279,7 @@ TEST(without_a_file_on_the_host_etc_is_a_directory_of_our_own) {
 	CHECK_INT(build(&w), 0);
 	CHECK(mount_at(&w, "/etc/closed") == NULL);
 	CHECK(kind_is(&w, "/etc/passwd", MOUNT_BIND));
-	CHECK(has_note(&w, "no name can be looked up"));
+	CHECK(has_note(&w, "only names of /etc/hosts"));
 	world_done(&w);
 }
 
@@ -306,7 +306,7 @@ TEST(without_namespaces_the_c_library_asks_by_tcp) {
 	const struct guarantee_report *names = &w.plan.guarantees[GUARANTEE_NET_NAMES];
 	CHECK_INT(names->state, STATE_WEAKER);
 	CHECK(strstr(names->why, "TCP") != NULL);
-	CHECK(strstr(w.plan.guarantees[GUARANTEE_NET].why, "what is allowed") != NULL);
+	CHECK(strstr(w.plan.guarantees[GUARANTEE_NET].why, "only allowed destinations") != NULL);
 	add_item(&w, KEY_ENV_SET, "RES_OPTIONS=timeout:1");
 	CHECK_INT(build(&w), 0);
 	CHECK_STR(env_of(&w, "RES_OPTIONS"), "timeout:1 use-vc");
@@ -402,10 +402,10 @@ TEST(only_what_is_a_socket_and_the_users_is_passed) {
 	static const struct {
 		const char *path, *why;
 	} rows[] = {
-		{"/run/none.sock", "does not exist"},
-		{"/etc/passwd", "no socket"},
+		{"/run/none.sock", "no such socket"},
+		{"/etc/passwd", "not a socket"},
 		{"/home/ann/.local/state/corral/s", "Corral itself"},
-		{"/home/ann/work/app/link", "leads there"},
+		{"/home/ann/work/app/link", "symlink in a writable tree"},
 		{"/run/docker.sock:/proc/x", "the command has its own"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -432,7 +432,7 @@ TEST(without_namespaces_the_broker_lets_sockets_pass_at_their_own_place) {
 	CHECK(!plan_passes_socket(&w.plan, "/run/other.sock"));
 	add_item(&w, KEY_NET_SOCKETS, "/run/docker.sock:/run/x");
 	CHECK_INT(build(&w), -1);
-	CHECK(strstr(w.e.what, "mount namespaces") != NULL);
+	CHECK(strstr(w.e.what, "mount namespace") != NULL);
 	world_done(&w);
 }
 
@@ -493,7 +493,7 @@ TEST(explain_shows_mode_rules_and_locals) {
 		"  allow    *   # every public name: net.mode is restricted, --test\n",
 		"  allow    [fd00::1]:22   # --rule\n",
 		"  deny     bad.example:*   # --rule\n",
-		"  private  10.0.0.0/8   # allowed names may lead there\n",
+		"  private  10.0.0.0/8   # allowed names may resolve to it\n",
 		"  publish  3000   # at 127.0.0.1:4000 of this host\n",
 		"  host     5432   # of this host's loopback\n",
 		"  proxy    127.0.0.1:3128, 127.0.0.1:1080   # HTTP, SOCKS5\n",

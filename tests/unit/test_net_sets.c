@@ -175,11 +175,11 @@ TEST(registries_are_what_the_hosts_clients_are_set_up_for) {
 	CHECK(rule_of(&w, "apt.example", 80) != NULL);
 	CHECK_INT(w.plan.net.nallow, 6);
 	CHECK_INT(w.plan.net.allow[5].kind, NET_RULE_NETWORK);
-	CHECK(has_note(&w, "npm (~/.npmrc): a variable in it has no value"));
+	CHECK(has_note(&w, "npm (~/.npmrc): a variable in the URL is not set"));
 	CHECK(has_note(&w, "--host-port 8081"));
 	CHECK(has_note(&w, "metadata"));
-	CHECK(has_note(&w, "cannot be read: a label is empty"));
-	CHECK(has_note(&w, "not configured: yarn, pip, uv; "));
+	CHECK(has_note(&w, "is not valid: a label is empty"));
+	CHECK(has_note(&w, "not installed: yarn, pip, uv; "));
 	for (int json = 0; json < 2; json++) {
 		char *text = explained(&w, json);
 		CHECK(strstr(text, "hunter2") == NULL);
@@ -200,8 +200,8 @@ TEST(settings_that_commands_can_write_do_not_count) {
 	allow_set(&w, "registries");
 	CHECK_INT(build(&w), 0);
 	CHECK_INT(w.plan.net.nallow, 0);
-	CHECK(has_note(&w, "npm (~/.npmrc): not read: commands can write it"));
-	CHECK(has_note(&w, "pip (PIP_CONFIG_FILE): not read"));
+	CHECK(has_note(&w, "npm (~/.npmrc): ignored: commands can write this file"));
+	CHECK(has_note(&w, "pip (PIP_CONFIG_FILE): ignored"));
 	world_done(&w);
 }
 
@@ -306,7 +306,7 @@ TEST(remotes_are_those_of_the_workspaces_own_repository) {
 	CHECK(rule_of(&w, "push.example", 22) != NULL);
 	CHECK(rule_of(&w, "long.example", 2222) != NULL);
 	CHECK(has_note(&w, "the address of near is a private network"));
-	CHECK(has_note(&w, "here is on this host's loopback: --host-port 3000"));
+	CHECK(has_note(&w, "here is on this host's loopback; to reach it: --host-port 3000"));
 	char *text = explained(&w, false);
 	CHECK(strstr(text, "hunter2") == NULL);
 	CHECK(strstr(text, "allow    code.example:443   # the remote origin, @remotes, --rule") !=
@@ -324,7 +324,7 @@ TEST(without_a_repository_of_its_own_a_workspace_has_no_remotes) {
 	allow_set(&w, "remotes");
 	CHECK_INT(build(&w), 0);
 	CHECK_INT(w.plan.net.nallow, 0);
-	CHECK(has_note(&w, "@remotes: the workspace has no repository"));
+	CHECK(has_note(&w, "@remotes: no host is allowed: the workspace has no"));
 	world_done(&w);
 }
 

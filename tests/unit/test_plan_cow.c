@@ -24,7 +24,7 @@ TEST(with_cow_the_workspace_is_an_overlay_and_rules_lie_on_it) {
 	CHECK(!mount_at(&w, "/home/ann/work/app/src")->writable);
 	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/x"), VISIBILITY_WRITE);
 	char *text = explained(&w, false);
-	CHECK(strstr(text, "changes    kept apart") != NULL);
+	CHECK(strstr(text, "changes    copy-on-write") != NULL);
 	CHECK(strstr(text, "  cow     /home/ann/work/app") != NULL);
 	free(text);
 	world_done(&w);
@@ -43,7 +43,7 @@ TEST(with_cow_a_grant_in_or_around_the_workspace_does_not_reach_past_it) {
 	set_str(&w, KEY_FS_WORKSPACE_AT, "/workspace");
 	REQUIRE(build(&w) != 0);
 	CHECK_INT(w.e.kind, ERR_USAGE);
-	CHECK(strstr(w.e.what, "past fs.cow") != NULL);
+	CHECK(strstr(w.e.what, "without copy-on-write") != NULL);
 	world_done(&w);
 }
 
@@ -53,14 +53,14 @@ TEST(cow_says_why_it_cannot_be_had) {
 	w.h.cow_dir = NULL;
 	REQUIRE(build(&w) != 0);
 	CHECK_INT(w.e.kind, ERR_SETUP);
-	CHECK(strstr(w.e.what, "no state directory") != NULL && w.e.fix[0] != '\0');
+	CHECK(strstr(w.e.what, "no writable state directory") != NULL && w.e.fix[0] != '\0');
 	world_done(&w);
 
 	world_with_cow(&w);
 	node(&w, "/home/ann/.local/state/corral/trusted", 'f', NULL);
 	set_str(&w, KEY_WORKSPACE, "/home/ann");
 	REQUIRE(build(&w) != 0);
-	CHECK(strstr(w.e.what, "the workspace holds Corral's own state") != NULL);
+	CHECK(strstr(w.e.what, "the workspace contains Corral's state") != NULL);
 	world_done(&w);
 
 	world_with_cow(&w);
@@ -68,7 +68,7 @@ TEST(cow_says_why_it_cannot_be_had) {
 	w.h.notify = w.h.sockets = true;
 	w.h.run_dir = "/tmp/corral-1000-0";
 	REQUIRE(build(&w) != 0);
-	CHECK(strstr(w.e.what, "needs mount namespaces") != NULL && w.e.fix[0] != '\0');
+	CHECK(strstr(w.e.what, "no mount namespace") != NULL && w.e.fix[0] != '\0');
 	world_done(&w);
 }
 
@@ -78,7 +78,7 @@ TEST(a_read_only_workspace_has_nothing_to_keep_apart) {
 	set_num(&w, KEY_MODE, MODE_READ_ONLY);
 	REQUIRE(build(&w) == 0);
 	CHECK(w.plan.cow_dir == NULL && kind_is(&w, "/home/ann/work/app", MOUNT_BIND));
-	CHECK(has_note(&w, "nothing to keep apart"));
+	CHECK(has_note(&w, "fs.cow has no effect"));
 	world_done(&w);
 }
 

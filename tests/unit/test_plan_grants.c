@@ -62,7 +62,7 @@ TEST(a_single_file_is_followed_where_that_opens_nothing_else) {
 	      !mount_at(&w, "/srv/two/file")->door);
 	CHECK(mount_at(&w, "/srv/two/tool")->follow);
 	/* The root holds everything. */
-	CHECK(mount_at(&w, "/top")->follow == NULL && has_note(&w, "/top is shown as the file"));
+	CHECK(mount_at(&w, "/top")->follow == NULL && has_note(&w, "/top is a single file"));
 	/* What the plan shows by itself is the same case. */
 	CHECK(mount_at(&w, "/run/systemd/resolve/stub-resolv.conf")->follow);
 	CHECK(mount_at(&w, "/usr")->follow == NULL);
@@ -102,7 +102,7 @@ TEST(a_single_file_is_not_followed_without_namespaces_and_that_is_said) {
 	set_num(&w, KEY_LEVEL, LEVEL_STANDARD);
 	REQUIRE(build(&w) == 0);
 	CHECK(mount_at(&w, "/srv/one/file")->follow == NULL);
-	CHECK(has_note(&w, "/srv/one/file is shown as the file"));
+	CHECK(has_note(&w, "/srv/one/file is a single file"));
 	world_done(&w);
 }
 
@@ -130,7 +130,7 @@ TEST(a_link_in_a_writable_tree_does_not_redirect_a_grant) {
 			add_item(&w, rows[i].key, rows[i].path);
 		}
 		CHECK_INT(build(&w), -1);
-		CHECK(strstr(w.e.what, "a link in a tree that commands can write") != NULL);
+		CHECK(strstr(w.e.what, "a symlink in a writable tree") != NULL);
 		world_done(&w);
 	}
 }
@@ -223,13 +223,13 @@ TEST(what_no_run_can_do_without_cannot_be_hidden) {
 		enum key_id key;
 		const char *path, *reason;
 	} rows[] = {
-		{KEY_FS_DENY, "/proc", "no run can do without it"},
-		{KEY_FS_PROTECT, "/proc", "no run can do without it"},
-		{KEY_FS_DENY, "/home/ann/work/app/link", "no run can do without it"},
+		{KEY_FS_DENY, "/proc", "every run needs it"},
+		{KEY_FS_PROTECT, "/proc", "every run needs it"},
+		{KEY_FS_DENY, "/home/ann/work/app/link", "every run needs it"},
 		{KEY_FS_DENY, "/proc/17", "a process of the host"},
 		{KEY_FS_PROTECT, "/proc/17/fd", "a process of the host"},
-		{KEY_FS_DENY, "/dev", "no run can do without it"},
-		{KEY_FS_DENY, "/dev/null", "no run can do without it"},
+		{KEY_FS_DENY, "/dev", "every run needs it"},
+		{KEY_FS_DENY, "/dev/null", "every run needs it"},
 		{KEY_FS_DENY, "/dev/tty", NULL},
 		{KEY_FS_DENY, "/proc/keys", NULL},
 		{KEY_FS_PROTECT, "/dev/null", NULL},

@@ -25,7 +25,7 @@ TEST(a_deny_hides_wherever_the_file_is_shown) {
 	      kind_is(&w, "/home/ann/work/app/deep/er", MOUNT_PIN));
 	CHECK(masked(&w, "/mnt/set/raw/x") && masked(&w, "/home/ann/set/raw/x"));
 	CHECK(kind_is(&w, "/usr/lib", MOUNT_MASK_DIR));
-	CHECK(has_note(&w, "already outside the view: /home/bob"));
+	CHECK(has_note(&w, "the path is not mounted: /home/bob"));
 	world_done(&w);
 }
 
@@ -135,7 +135,7 @@ TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
 	REQUIRE(build(&w) == 0);
 	check_shape(&w);
 	CHECK(mount_at(&w, "/var/tmp/x") == NULL);
-	CHECK(has_note(&w, "already outside the view: /var/tmp/x"));
+	CHECK(has_note(&w, "the path is not mounted: /var/tmp/x"));
 	world_done(&w);
 }
 
@@ -200,7 +200,7 @@ TEST(a_denied_file_with_another_name_is_refused_until_both_are_named) {
 	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/key");
 	CHECK_INT(build(&w), -1);
 	CHECK_INT(w.e.kind, ERR_REFUSED);
-	CHECK(strstr(w.e.what, "2 names") != NULL);
+	CHECK(strstr(w.e.what, "2 hard links") != NULL);
 	/* The same name once more, by anybody and however it is spelt, is one name. */
 	node(&w, "/home/ann/work/app/link", 'l', ".");
 	add_item(&w, KEY_FS_DENY, "/home/ann/work/app/key")->bound = true;
@@ -244,10 +244,10 @@ TEST(protect_is_read_only_even_over_a_more_specific_write) {
 	CHECK(kind_is(&w, "/home/ann/work/app/conf/envrc", MOUNT_BIND));
 	CHECK(kind_is(&w, "/home/ann/work/app/conf", MOUNT_PIN));
 	CHECK_INT(plan_visibility(&w.plan, "/home/ann/work/app/.envrc"), VISIBILITY_READ);
-	CHECK(!has_note(&w, "the link itself can be replaced"));
+	CHECK(!has_note(&w, "the symlink itself can be replaced"));
 	w.h.notify = false;
 	REQUIRE(build(&w) == 0);
-	CHECK(has_note(&w, "the link itself can be replaced"));
+	CHECK(has_note(&w, "the symlink itself can be replaced"));
 	world_done(&w);
 }
 

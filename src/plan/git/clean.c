@@ -1,15 +1,14 @@
-/* A repository's configuration without its credentials.
+/* Removes credentials from the text of a git configuration.
  *
- * Theory.  A credential stands in the userinfo of an address, in an entry whose
- * name says so, or begins as tokens of forges do.  The first is looked for in
- * every value, section head and comment, because an address may stand anywhere;
- * what is removed leaves the rest of its value, so that `git remote -v` still
- * says where a repository comes from.
+ * Theory.  A credential is the userinfo of a URL, an entry with a known name, or a token with the
+ * prefix of a known forge.  URLs are searched in every value, section head and comment, because
+ * they may be anywhere.  Only the credential is removed from a value, so that `git remote -v` still
+ * prints the URL of a repository.
  *
  * Should:   remove it in every form that git reads: quoted, escaped, continued.
  * Must not: change any other byte.
- * Fails:    closed: a file that git's syntax does not describe is closed when
- *           anything in it looks like a credential. */
+ * Fails:    closed: a file with a syntax error is hidden when any part of it looks like a
+ *           credential. */
 #include "plan/git/clean.h"
 
 #include "base/auto.h"
@@ -19,15 +18,15 @@
 
 #include <strings.h>
 
-#define REMOVED "; corral: a credential stood here"
+#define REMOVED "; corral: a credential was removed here"
 
-/* Names are shorter; tokens without a known beginning are not. */
+/* User names are shorter; tokens without a known prefix are not. */
 #define NAME_LENGTH 20
 
-/* What follows a token's beginning, at least. */
+/* The minimum length of a token after its prefix. */
 #define TOKEN_LENGTH 16
 
-/* Removing a part may join what stood around it. */
+/* Removing a part may join the text around it to a new credential. */
 #define ROUNDS_MAX 8
 
 struct span {
@@ -75,7 +74,7 @@ static bool is_token_char(char c) {
 	       c == '_' || c == '-';
 }
 
-/* How long the token is that begins here; 0 for none. */
+/* The length of the token that begins here; 0 for none. */
 static size_t token_length(const char *s, const char *end) {
 	for (size_t i = 0; i < token_prefixes_count; i++) {
 		size_t len = strlen(token_prefixes[i].prefix), n = len;
@@ -96,7 +95,7 @@ static size_t token_length(const char *s, const char *end) {
 
 #define BLANKS " \t\r\n\"'`<>|"
 
-/* How much of the userinfo at s is to go, with its "@"; 0 for none. */
+/* The length of the userinfo at s to remove, with its "@"; 0 for none. */
 static size_t userinfo_length(const char *s, const char *end) {
 	struct span authority = until(s, end, BLANKS "/?#"), rest = until(s, end, BLANKS);
 	long at = last_of(authority, '@');
@@ -106,7 +105,7 @@ static size_t userinfo_length(const char *s, const char *end) {
 			      token_length(info.s, info.s + info.len) > 0;
 		return secret ? info.len + 1 : 0;
 	}
-	/* A password with a slash in it: no port has such a number. */
+	/* A password with a slash in it: the part before the slash is not a port number. */
 	const char *colon = memchr(s, ':', authority.len);
 	at = last_of(rest, '@');
 	if (colon == NULL || s[0] == '[' || at < colon - s) {
@@ -121,7 +120,7 @@ static size_t userinfo_length(const char *s, const char *end) {
 	return 0;
 }
 
-/* The name of a key for ssh is no secret, and without it nobody gets in. */
+/* The user name of an ssh URL is not a secret, and ssh needs it. */
 static size_t kept_name(struct span before, const char *s, size_t removed) {
 	struct span name = until(s, s + removed, ":@");
 	return ends_with(before, "ssh") && name.len < NAME_LENGTH ? name.len : 0;
@@ -137,7 +136,7 @@ static bool query_is_secret(struct span query) {
 	return false;
 }
 
-/* From behind "://"; returns what follows. */
+/* From after "://"; returns the rest. */
 static const char *clean_address(struct span before, const char *s, const char *end,
 				 struct buf *out) {
 	size_t removed = userinfo_length(s, end);
@@ -152,12 +151,12 @@ static const char *clean_address(struct span before, const char *s, const char *
 	if (!query_is_secret(query)) {
 		return s;
 	}
-	/* The rest may hold another address: it is looked at in the next round. */
+	/* The rest may contain another URL: the next round reads it. */
 	buf_add(out, path.s, path.len);
 	return query.s + query.len;
 }
 
-/* One round; says whether anything was removed. */
+/* One round; returns whether anything was removed. */
 static bool clean_once(struct span in, bool proxy, struct buf *out) {
 	const char *s = in.s, *end = in.s + in.len;
 	size_t before = out->len;
@@ -180,8 +179,8 @@ static bool clean_once(struct span in, bool proxy, struct buf *out) {
 	return out->len - before != in.len;
 }
 
-/* Appends what may be read of a text; says whether it differs.  What does not come
- * to rest is left out as a whole. */
+/* Appends a text without its credentials; returns whether it differs.  A text that still changes
+ * after ROUNDS_MAX is left out as a whole. */
 static bool clean_text(struct span in, bool proxy, struct buf *out) {
 	struct buf from = {0}, to = {0};
 	bool changed = false, again = true;
@@ -221,7 +220,7 @@ static const struct gitkey_row *row_of(const char *section, const char *key) {
 	return NULL;
 }
 
-/* Switches that are named for what they switch. */
+/* A boolean, such as credential.useHttpPath: not a secret, despite the name of its key. */
 static bool is_switch(struct span value) {
 	static const char *const words[] = {"",   "true", "false", "yes", "no",
 					    "on", "off",  "0",     "1"};
@@ -250,7 +249,7 @@ static bool is_secret(const struct gitkey_row *row, struct span value) {
 
 struct cleaning {
 	const char *text;
-	size_t done; /* of it, up to here, out has everything */
+	size_t done; /* the text up to here has been written to out */
 	bool changed;
 	struct buf *out;
 };
@@ -279,7 +278,7 @@ static void copy_comment(struct cleaning *k, struct span comment) {
 	}
 }
 
-/* Blanks and comments up to here. */
+/* Copies blanks and comments up to this position. */
 static void copy_until(struct cleaning *k, size_t to) {
 	while (k->done < to) {
 		const char *s = k->text + k->done, *end = k->text + to;
@@ -294,7 +293,7 @@ static void copy_until(struct cleaning *k, size_t to) {
 	}
 }
 
-/* Puts the quoted text in the place of the bytes from `from` to `to`, if it differs. */
+/* Writes the quoted text instead of the bytes from `from` to `to`. */
 static void replace(struct cleaning *k, size_t from, size_t to, const struct buf *text) {
 	buf_add(k->out, k->text + k->done, from - k->done);
 	git_config_quote(text->data, text->len, k->out);
@@ -338,7 +337,7 @@ static void clean_entry(struct cleaning *k, const struct git_config *c) {
 	buf_done(&clean);
 }
 
-/* Without the syntax every word counts. */
+/* For a file with a syntax error: searches the whole text. */
 static bool seems_secret(struct span text) {
 	struct buf clean = {0};
 	bool secret = clean_text(text, false, &clean) || buf_failed(&clean);
@@ -349,7 +348,7 @@ static bool seems_secret(struct span text) {
 	return secret;
 }
 
-/* False where git would stop. */
+/* False at a syntax error. */
 static bool clean_events(struct cleaning *k, struct git_config *c) {
 	for (;;) {
 		enum gitconfig_event event = git_config_next(c);

@@ -1,9 +1,9 @@
-/* git's configuration syntax, as git's own parser has it.
+/* Parses git's configuration syntax as git does.
  *
  * Should:   agree with git about every byte: quotes, escapes, comments, continued
  *           lines, old and new section heads.
- * Must not: take a line that git refuses; guess where it was meant to end.
- * Fails:    closed: such a line is an event of its own, and the caller decides. */
+ * Must not: accept a line that git refuses, or guess its end.
+ * Fails:    closed: such a line is GITCONFIG_BAD, and the caller decides. */
 #include "plan/git/config.h"
 
 #include "base/str.h"
@@ -33,7 +33,7 @@ bool git_config_failed(const struct git_config *c) {
 	       buf_failed(&c->value);
 }
 
-/* ---- characters; git's own classes, whatever the locale ---- */
+/* ---- characters; git's classes, for every locale ---- */
 
 static bool is_blank(int c) {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -99,7 +99,7 @@ static bool read_sub(struct git_config *c) {
 	return next(c) == ']';
 }
 
-/* From behind "[". */
+/* From after "[". */
 static bool read_head(struct git_config *c) {
 	clear(&c->section);
 	clear(&c->sub);
@@ -125,7 +125,7 @@ static bool read_head(struct git_config *c) {
 
 /* ---- entries ---- */
 
-/* Behind a backslash; -1 for what git does not know, 0 for a line that goes on. */
+/* The character after a backslash; -1 for an unknown escape, 0 for a continued line. */
 static int escape(struct git_config *c) {
 	int ch = next(c);
 	switch (ch) {
@@ -146,7 +146,7 @@ static int escape(struct git_config *c) {
 }
 
 struct reading {
-	size_t blanks; /* count only when something follows */
+	size_t blanks; /* dropped at the end of the value */
 	bool quoted, comment;
 };
 
@@ -172,7 +172,7 @@ static bool take(struct git_config *c, struct reading *r, int ch) {
 	return true;
 }
 
-/* From behind "=" to the end of the line, which is left. */
+/* From after "=" to the end of the line, which is not consumed. */
 static bool read_value(struct git_config *c) {
 	struct reading r = {0};
 	c->value_at = c->value_end = c->at;
@@ -257,7 +257,7 @@ enum gitconfig_event git_config_next(struct git_config *c) {
 		bool good = read_head(c);
 		c->end = c->at;
 		if (!good) {
-			clear(&c->section); /* what follows belongs to no section that is known */
+			clear(&c->section); /* the section of the next entries is unknown */
 		}
 		return good ? GITCONFIG_SECTION : bad(c);
 	}

@@ -1,15 +1,14 @@
-/* Which repository git uses for a tree, found as git finds it.
+/* Finds the git repository of a working tree, by the same rules as git.
  *
- * Theory.  A tree has a directory .git, or a file of that name that leads to one: of
- * a linked work tree, of a submodule.  Either may lie outside of everything that is
- * shown, and without it no commit can be made.  The file lies in the workspace, so
- * an earlier command may have written it; the place that it leads to is shown only
- * when that place says, in files that no command could write, that this tree is its
- * own.
+ * Theory.  A working tree has a directory .git, or a file of that name ("gitdir: PATH") that leads
+ * to one: in a linked work tree and in a submodule.  That directory may lie outside all trees that
+ * are shown, and without it no commit can be made.  The file lies in the workspace, so an earlier
+ * command may have written it.  The directory is shown only when its own files, which no command
+ * could write, name this working tree (L6).
  *
- * Should:   find what git would use: links, relative paths, commondir.
- * Must not: show a repository on the workspace's word alone (L6).
- * Fails:    closed: what does not agree is not shown, and a note says so. */
+ * Should:   find the directories that git would use: symlinks, relative paths, commondir.
+ * Must not: show a repository because only the workspace names it (L6).
+ * Fails:    closed: a repository that does not name the tree is not shown, with a note. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -18,16 +17,16 @@
 
 #include <limits.h>
 
-/* git itself reads no longer .git file. */
+/* git does not read a longer .git file. */
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
 
-/* Directories of a workspace without a repository that are looked into: people keep
- * several beside each other.  Each costs a system call. */
+/* How many subdirectories of a workspace without a repository are searched for one: users keep
+ * several repositories beside each other.  Each costs a system call. */
 #define CHILDREN_MAX 512
 
 /* ---- small files ---- */
 
-/* One line without its end; NULL when it is not that. */
+/* The content of a file with one line, without the newline; NULL for any other file. */
 static const char *read_line(struct builder *b, const char *path) {
 	struct buf text;
 	const char *line = NULL;
@@ -47,7 +46,7 @@ static const char *read_line(struct builder *b, const char *path) {
 	return line;
 }
 
-/* ".." after a name leads back from where a link may have led to. */
+/* False for a ".." after a name: that name may be a symlink. */
 static bool is_straight(const char *path) {
 	bool named = path[0] == '/';
 	while (*path != '\0') {
@@ -67,7 +66,7 @@ const char *git_path(struct builder *b, const char *base, const char *path) {
 	return is_straight(path) ? plan_keep_join(b, base, path) : NULL;
 }
 
-/* The path that a file names behind `head`, as it is written; NULL when it names none. */
+/* The path after `head` in a file, as written; NULL when there is none. */
 static const char *named_by(struct builder *b, const char *file, const char *head,
 			    const char *base) {
 	const char *line = read_line(b, file);
@@ -82,7 +81,8 @@ const char *git_follow(struct builder *b, const char *file, const char *head, co
 	return path == NULL ? NULL : host_fs_resolve(b, path);
 }
 
-/* The directory that several work trees share, canonical; NULL when it cannot be told. */
+/* The directory that several work trees share (commondir), canonical; NULL when it cannot be
+ * resolved. */
 static const char *common_of(struct builder *b, const char *dir, const char **ret_named) {
 	const char *file = plan_keep_join(b, dir, "commondir");
 	if (host_fs_look(b, file).kind == LOOK_NOTHING) {
@@ -92,7 +92,7 @@ static const char *common_of(struct builder *b, const char *dir, const char **re
 	return *ret_named == NULL ? NULL : host_fs_resolve(b, *ret_named);
 }
 
-/* ---- what the other side says ---- */
+/* ---- the tree that a repository names ---- */
 
 /* core.worktree of a submodule's repository. */
 static const char *tree_named_by(struct builder *b, const char *dir) {
@@ -130,7 +130,8 @@ static bool agrees(struct builder *b, const struct repository *r) {
 		const char *tree = tree_named_by(b, r->dir);
 		return tree != NULL && streq(tree, r->tree);
 	}
-	/* A planted directory may name any other as the common one: that one has to hold it. */
+	/* A directory that a command created may name any other as its commondir, so the commondir
+	 * must contain it. */
 	if (!streq(parent_of(b, r->dir), plan_keep_join(b, r->common, "worktrees"))) {
 		return false;
 	}
@@ -141,8 +142,8 @@ static bool agrees(struct builder *b, const struct repository *r) {
 /* ---- showing it ---- */
 
 bool git_can_be_written(const struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && w->m.writable && path_within(path, w->m.source)) {
 			return true;
 		}
@@ -152,15 +153,15 @@ bool git_can_be_written(const struct builder *b, const char *path) {
 
 static const char *why_not(struct builder *b, const struct repository *r) {
 	if (path_within(r->tree, r->common)) {
-		return "it holds this tree, and others";
+		return "it contains this tree and others";
 	}
 	if (plan_reserved_reason(r->common) != NULL || plan_own_dir(b, r->common) != NULL) {
-		return "no rule may show that place";
+		return "no rule may show this path";
 	}
 	if (!floor_allows(b, KEY_FS_READ, r->common)) {
-		return "it lies outside of the system's floor";
+		return "the floor does not allow it";
 	}
-	return agrees(b, r) ? NULL : "that place does not say that this is its tree";
+	return agrees(b, r) ? NULL : "its files do not name this tree as their working tree";
 }
 
 /* A repository outside, for the work tree that is the workspace or a grant. */
@@ -170,14 +171,13 @@ static void show_outside(struct builder *b, const struct repository *r) {
 	}
 	const char *why = why_not(b, r);
 	if (why != NULL) {
-		plan_note(b,
-			  plan_keep_printf(b,
-					   "the repository of %s, %s, is not shown: %s; --write %s "
-					   "shows it",
-					   r->tree, r->common, why, r->common));
+		plan_note(b, plan_keep_printf(b,
+					      "the repository of %s, %s, is not shown: %s; to show "
+					      "it: --write %s",
+					      r->tree, r->common, why, r->common));
 		return;
 	}
-	/* Nobody granted it by name: with fs.cow a commit would reach the host. */
+	/* It is not granted by name; with fs.cow a commit would change the host. */
 	bool writable = !b->read_only && b->plan->cow_dir == NULL &&
 			floor_allows(b, KEY_FS_WRITE, r->common);
 	struct show s = {
@@ -190,21 +190,20 @@ static void show_outside(struct builder *b, const struct repository *r) {
 		.note = "repository",
 	};
 	mount_request_show(b, &s);
-	plan_note(b, plan_keep_printf(b, "%s is shown: it is the repository of %s, and both say so",
-				      r->common, r->tree));
+	plan_note(b, plan_keep_printf(b, "%s is shown: it is the repository of %s", r->common,
+				      r->tree));
 	if (b->plan->cow_dir != NULL) {
-		plan_note(b, plan_keep_printf(
-				     b,
-				     "%s is read-only: it lies outside the workspace, and "
-				     "fs.cow would not keep it apart; --write %s lets changes "
-				     "through",
-				     r->common, r->common));
+		plan_note(b,
+			  plan_keep_printf(b,
+					   "%s is read-only: it lies outside the workspace, where "
+					   "fs.cow has no effect; to allow changes: --write %s",
+					   r->common, r->common));
 	}
 }
 
 /* ---- finding it ---- */
 
-/* What a directory holds, one name after the other. */
+/* State while the entries of a directory are listed. */
 struct children {
 	struct builder *b;
 	const char *tree;
@@ -216,7 +215,8 @@ static bool has(const struct builder *b, const char *path) {
 	return host_fs_look(b, path).kind != LOOK_NOTHING;
 }
 
-/* Any of them: a command may have moved one away, for the next one to go unprotected. */
+/* Any of them: a command may have renamed one, so that the next run would not protect the
+ * repository. */
 static bool looks_used(struct builder *b, const char *dir) {
 	return has(b, plan_keep_join(b, dir, "HEAD")) || has(b, plan_keep_join(b, dir, "config")) ||
 	       has(b, plan_keep_join(b, dir, "hooks")) || has(b, plan_keep_join(b, dir, "objects"));
@@ -247,7 +247,7 @@ static void repository_add(struct builder *b, struct repository r) {
 	b->repositories[b->nrepositories++] = r;
 }
 
-/* A .git that is there, by its canonical path. */
+/* Adds the repository of an existing .git, by its canonical path. */
 static void found(struct builder *b, const char *tree, const char *path, const char *alias,
 		  bool show) {
 	struct look seen = host_fs_look(b, path);
@@ -257,12 +257,12 @@ static void found(struct builder *b, const char *tree, const char *path, const c
 		r.named = named_by(b, path, "gitdir: ", plan_keep_join(b, path, ".."));
 		r.dir = r.named == NULL ? NULL : host_fs_resolve(b, r.named);
 	} else if (seen.kind != LOOK_DIR) {
-		return; /* git does not take it either */
+		return; /* git ignores it as well */
 	}
 	bool open = r.dir != NULL && (!masks_is_shown(b, r.dir) || opens(b, r.dir));
 	r.common = open ? common_of(b, r.dir, &r.common_named) : NULL;
 	if (r.common == NULL) {
-		r.dir = path; /* git may find more in it than we do */
+		r.dir = path; /* git may be able to read more of it */
 	} else if (show) {
 		show_outside(b, &r);
 	}
@@ -307,7 +307,7 @@ static void look_at_tree(struct builder *b, const char *tree, bool show) {
 		repository_add(b, (struct repository){.tree = tree, .dir = tree, .common = tree});
 		return;
 	}
-	/* A tree that cannot be listed shows us nothing, nor the command. */
+	/* The command cannot list such a tree either. */
 	(void)b->h->fs.list(b->h->fs.ctx, tree, look_in_child, &c);
 	if (c.n > CHILDREN_MAX) {
 		plan_add_unkept(

@@ -1,14 +1,14 @@
-/* What a [user] section says of a name and an address.
+/* Reads user.name and user.email from a git configuration, and writes them as one.
  *
- * Should:   read as git does, but past a line that git would refuse.
- * Must not: take a value with a control character, or one that is cut short.
- * Fails:    open: what cannot be read is not there, and git says so itself. */
+ * Should:   parse as git does, but continue after a line that git would refuse.
+ * Must not: accept a value with a control character, or a truncated one.
+ * Fails:    open: a value that cannot be read is left out, and git reports that it is missing. */
 #include "plan/git/identity.h"
 
 #include "base/str.h"
 #include "plan/git/config.h"
 
-/* No control character, and not cut short. */
+/* No control character, and short enough. */
 static bool is_usable(const struct buf *value) {
 	bool usable = value->len < IDENTITY_MAX;
 	for (size_t i = 0; usable && i < value->len; i++) {
@@ -39,7 +39,7 @@ void identity_read(struct identity *id, const char *text) {
 	git_config_done(&c);
 }
 
-static void put(struct buf *out, const char *key, const char *text) {
+static void write_setting(struct buf *out, const char *key, const char *text) {
 	if (text[0] != '\0') {
 		buf_printf(out, "\t%s = ", key);
 		git_config_quote(text, strlen(text), out);
@@ -49,6 +49,6 @@ static void put(struct buf *out, const char *key, const char *text) {
 
 void identity_write(const struct identity *id, struct buf *out) {
 	buf_puts(out, "[include]\n\tpath = /etc/gitconfig\n[user]\n");
-	put(out, "name", id->name);
-	put(out, "email", id->email);
+	write_setting(out, "name", id->name);
+	write_setting(out, "email", id->email);
 }

@@ -1,6 +1,8 @@
-/* Should:   take every value once, whichever of them git would obey in the end.
- * Must not: read a file: who calls reads the included ones too.
- * Fails:    by saying that there is more. */
+/* Collects core.hooksPath and included files from the caller's git configuration.
+ *
+ * Should:   record every value once, also one that a later value overrides.
+ * Must not: read a file: the caller reads the included files too.
+ * Fails:    open: `more` records that values were left out, and the plan reports it. */
 #include "plan/git/obeyed.h"
 
 #include "base/path.h"
@@ -22,7 +24,7 @@ static void add(struct git_obeyed *o, const char **list, size_t *n, const char *
 	list[(*n)++] = value;
 }
 
-/* Another user's home is not looked for. */
+/* "~user/": another user's home is not resolved. */
 static bool is_of_other(const char *value) {
 	return value[0] == '~' && value[1] != '/';
 }

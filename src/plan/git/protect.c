@@ -1,16 +1,15 @@
-/* What of a repository decides about the next command of git, on the host.
+/* Makes the files of a repository read-only that decide which programs the next git command on the
+ * host runs.
  *
- * Theory.  Hooks and the configuration name programs that git runs; commondir,
- * gitdir and a work tree's .git file say where git looks for both.  They are kept as
- * they are; the rest of a repository stays writable, so that commits, branches,
- * stashes and new work trees can be made.  Submodules and linked work trees have the
- * same files once more.
+ * Theory.  Hooks are programs, and the configuration names programs; commondir, gitdir and a work
+ * tree's .git file name the directories of both.  These files are read-only; the rest of a
+ * repository stays writable, so that commits, branches, stashes and new work trees can be made.
+ * Submodules and linked work trees have the same files again.
  *
- * Should:   keep what exists by a mount; and every name by a rule too, because the host
- *           may replace a file, which takes its mount away, and because a name that
- *           is missing has none.
- * Must not: walk without a bound: a repository that has too many is kept as a whole.
- * Fails:    closed: what cannot be read is read-only. */
+ * Should:   protect existing files by a mount, and every name by a rule too: the host may replace a
+ *           file, which removes its mount, and a missing name has no mount.
+ * Must not: walk without a bound: a directory with too many entries becomes read-only as a whole.
+ * Fails:    closed: a repository that cannot be read is read-only. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -36,7 +35,7 @@ static const char *const tree_names[] = {"commondir", "config.worktree", "gitdir
 
 /* ---- one path ---- */
 
-/* A grant of this very path, by somebody who may give it. */
+/* Whether a trusted part of the policy grants this very path. */
 static bool is_granted(struct builder *b, enum key_id key, const char *path) {
 	const struct value *grants = &b->p->values[key];
 	for (size_t i = 0; i < grants->count; i++) {
@@ -48,8 +47,8 @@ static bool is_granted(struct builder *b, enum key_id key, const char *path) {
 	return false;
 }
 
-/* In which groups the set is in force; who takes it back wants git's files to be written.
- * An untrusted file takes back nothing but its own, and nobody what the floor says (P3, P4). */
+/* The groups in which the set @git is in force; '!@git' makes git's files writable.  An untrusted
+ * file can cancel only its own rules, and no file those of the floor (P3, P4). */
 struct force {
 	bool ours, others;
 };
@@ -67,10 +66,10 @@ static struct force in_force(const struct builder *b) {
 			      .others = kept[GROUP_FLOOR] || kept[GROUP_UNTRUSTED]};
 }
 
-/* An exception that the policy makes of this very path; it is one from our own rules. */
+/* Whether the policy excepts this very path from the rules of GROUP_OURS. */
 static bool is_excepted(struct builder *b, const char *path) {
-	for (size_t i = 0; i < b->nwishes; i++) {
-		const struct mount_request *w = &b->wishes[i];
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && path_within(path, w->m.source) &&
 		    rules_except(&b->plan->rules, compose_inside(b, w, path))) {
 			return true;
@@ -85,7 +84,7 @@ static void rule(struct builder *b, const char *path) {
 	}
 }
 
-/* What a link leads to that leads nowhere yet. */
+/* Protects the missing target of a dangling symlink. */
 static void keep_target(struct builder *b, const char *link) {
 	const char *end = link_end(b, link);
 	if (end != NULL) {
@@ -96,9 +95,10 @@ static void keep_target(struct builder *b, const char *link) {
 static void keep_file(struct builder *b, const char *path) {
 	struct look seen = host_fs_look(b, path);
 	if (path_within(b->plan->workspace, path)) {
-		plan_add_unkept(
-			b, plan_keep_printf(b, "git's hooks are all of %s: they are not protected",
-					    path));
+		plan_add_unkept(b, plan_keep_printf(b,
+						    "the git hooks directory is %s, which contains "
+						    "the workspace: hooks are not protected",
+						    path));
 		return;
 	}
 	rule(b, path);
@@ -106,11 +106,9 @@ static void keep_file(struct builder *b, const char *path) {
 		return;
 	}
 	if (seen.kind == LOOK_FILE && seen.names > 1 && masks_is_shown(b, path)) {
-		plan_add_unkept(b,
-				plan_keep_printf(b,
-						 "%s has other names (hard links), which are not "
-						 "protected",
-						 path));
+		plan_add_unkept(
+			b, plan_keep_printf(b, "%s has other hard links, which are not protected",
+					    path));
 	}
 	masks_hide(b,
 		   (struct hide){.path = path, .seen = seen, .rank = RANK_PROTECT, .note = NOTE});
@@ -135,8 +133,8 @@ static void keep(struct builder *b, const char *path) {
 	}
 }
 
-/* What a path leads to by links, as managers of dot files make them from HOME into a
- * workspace, and each of those links. */
+/* Protects the target of a path through symlinks, and each of those symlinks.  Managers of
+ * dotfiles create symlinks from HOME into a workspace. */
 static void keep_led(struct builder *b, const char *path) {
 	struct force force = in_force(b);
 	if (force.ours || force.others) {
@@ -148,7 +146,7 @@ static void keep_led(struct builder *b, const char *path) {
 	}
 }
 
-/* What a configuration names. */
+/* Protects a path that a configuration names. */
 static void keep_named(struct builder *b, const char *path) {
 	const char *named = link_half_resolved(b, path);
 	struct force force = in_force(b);
@@ -171,7 +169,7 @@ static void keep_all(struct builder *b, const char *dir, const char *const *name
 /* ---- configuration ---- */
 
 struct settings {
-	const char *base;  /* the work tree, from which hooksPath counts; NULL: not known */
+	const char *base;  /* the work tree, to which hooksPath is relative; NULL: not known */
 	const char *hooks; /* core.hooksPath as written, or NULL */
 	const char *tree;  /* core.worktree, or NULL */
 };
@@ -188,7 +186,7 @@ static const char *expand(struct builder *b, const char *base, const char *path)
 	return base == NULL ? NULL : plan_keep_join(b, base, path);
 }
 
-/* What the command reads instead, when the text holds a credential. */
+/* If the text contains a credential: requests a copy without it over the file. */
 static void clean(struct builder *b, const char *path, const struct buf *text) {
 	struct buf out;
 	buf_init(&out);
@@ -206,8 +204,8 @@ static void clean(struct builder *b, const char *path, const struct buf *text) {
 				      .text = readable ? plan_keep_printf(b, "%s", out.data) : NULL,
 			      });
 		plan_note(b, plan_keep_printf(b,
-					      "%s holds a credential, which the command does not "
-					      "see; --read %s shows it",
+					      "%s contains a credential, which the command cannot "
+					      "read; to show it: --read %s",
 					      path, path));
 	}
 	buf_done(&out);
@@ -246,11 +244,10 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 	}
 	buf_init(&text);
 	if (!b->h->fs.read(b->h->fs.ctx, full, GITCONFIG_MAX, &text) || buf_failed(&text)) {
-		plan_add_unkept(b,
-				plan_keep_printf(b,
-						 "%s cannot be read: hooks that it names are not "
-						 "protected",
-						 full));
+		plan_add_unkept(
+			b, plan_keep_printf(
+				   b, "%s cannot be read: hooks that it names are not protected",
+				   full));
 		buf_done(&text);
 		return;
 	}
@@ -275,7 +272,7 @@ static void keep_hooks_at(struct builder *b, const char *base, const char *hooks
 	}
 }
 
-/* Where the repository names none, the caller's own settings decide. */
+/* If the repository has no core.hooksPath, those of the caller's configuration apply. */
 static void keep_hooks(struct builder *b, const struct settings *s) {
 	const struct git_obeyed *o = &b->h->git_obeyed;
 	if (s->hooks != NULL) {
@@ -287,13 +284,13 @@ static void keep_hooks(struct builder *b, const struct settings *s) {
 	}
 }
 
-/* ---- many of them ---- */
+/* ---- listing ---- */
 
 struct names {
 	struct builder *b;
 	const char *dir;
 	const char *items[ENTRIES_MAX];
-	size_t n; /* more than there is room for: the rest was left out */
+	size_t n; /* more than ENTRIES_MAX: the rest was left out */
 };
 
 static void name_add(void *arg, const char *name) {
@@ -304,7 +301,8 @@ static void name_add(void *arg, const char *name) {
 	all->n++;
 }
 
-/* False when there are too many, or they cannot be told; then the directory is kept. */
+/* False when there are too many entries, or they cannot be listed; then the directory is protected
+ * as a whole. */
 static bool list(struct builder *b, const char *dir, struct names *all) {
 	*all = (struct names){.b = b, .dir = dir};
 	if (host_fs_look(b, dir).kind == LOOK_NOTHING) {
@@ -315,10 +313,10 @@ static bool list(struct builder *b, const char *dir, struct names *all) {
 
 static void keep_whole(struct builder *b, const char *dir) {
 	keep(b, dir);
-	plan_note(b, plan_keep_printf(b,
-				      "%s is read-only as a whole: it holds more than can be "
-				      "protected one by one",
-				      dir));
+	plan_note(b,
+		  plan_keep_printf(
+			  b, "%s is read-only as a whole: it has too many entries to protect each",
+			  dir));
 }
 
 /* ---- linked work trees ---- */
@@ -466,18 +464,18 @@ static void keep_new_modules(struct builder *b, const struct repository *r) {
 	}
 }
 
-/* A linked work tree has submodules of its own. */
+/* A linked work tree has its own submodules. */
 static void keep_modules_of_trees(struct builder *b, const char *common) {
 	struct names all;
 	if (!list(b, plan_keep_join(b, common, "worktrees"), &all)) {
-		return; /* keep_trees() keeps all of it */
+		return; /* keep_trees() protects all of it */
 	}
 	for (size_t i = 0; i < all.n; i++) {
 		keep_modules(b, all.items[i]);
 	}
 }
 
-/* The tree for which hooksPath counts; of a bare repository its own directory. */
+/* r->tree: hooksPath is relative to it; of a bare repository its own directory. */
 static void keep_found(struct builder *b, const struct repository *r) {
 	if (r->link != NULL) {
 		keep(b, r->link);
@@ -494,9 +492,9 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	}
 	if (r->common == NULL) {
 		keep(b, r->dir);
-		plan_note(b, plan_keep_printf(
-				     b, "%s is read-only: it cannot be read as git would read it",
-				     r->dir));
+		plan_note(b,
+			  plan_keep_printf(b, "%s is read-only: Corral cannot read it as git does",
+					   r->dir));
 		return;
 	}
 	if (!masks_is_shown(b, r->common)) {
@@ -507,11 +505,11 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	keep_new_modules(b, r);
 	keep_modules_of_trees(b, r->common);
 	if (!path_within(r->dir, r->common)) {
-		keep_modules(b, r->dir); /* of a work tree that lies elsewhere */
+		keep_modules(b, r->dir); /* of a work tree at another path */
 	}
 }
 
-/* The caller's settings, and what they include, are obeyed in every repository. */
+/* Git applies the caller's settings, and the files that they include, in every repository. */
 static void keep_obeyed(struct builder *b) {
 	const struct git_obeyed *o = &b->h->git_obeyed;
 	for (size_t i = 0; i < o->nfiles; i++) {
@@ -522,9 +520,8 @@ static void keep_obeyed(struct builder *b) {
 		}
 	}
 	if (o->more) {
-		plan_add_unkept(b,
-				"git's settings outside name more hooks or files than are looked "
-				"at: the rest is not protected");
+		plan_add_unkept(b, "the caller's git configuration names more hooks or files than "
+				   "Corral reads: the rest is not protected");
 	}
 }
 

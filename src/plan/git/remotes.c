@@ -1,13 +1,13 @@
-/* @remotes: the code hosts that the workspace's repository fetches from and pushes to.
+/* Expands @remotes in net.allow to the hosts that the workspace's repository fetches from and
+ * pushes to.
  *
- * The repository's configuration cannot be changed by a command, where the repository was
- * there before; one that a command made itself says what the command wrote, as a clone of
- * somebody else's directory says what they wrote.  So these hosts get nothing but a port,
- * and never lead to private addresses by themselves.
+ * A command cannot change the configuration of a repository that existed before.  But a command may
+ * have created the repository, or the user may have copied a directory from another person, so the
+ * configuration is not trusted: each host gets one port, and never a private address.
  *
  * Should:   read url, pushurl and url.*.insteadOf as git does.
- * Must not: look at other repositories than the workspace's own; show a login.
- * Fails:    closed: what is not understood opens nothing. */
+ * Must not: read other repositories than the workspace's own; print a login.
+ * Fails:    closed: a URL that cannot be parsed allows no host. */
 #include "plan/internal.h"
 
 #include "base/str.h"
@@ -15,11 +15,11 @@
 #include "plan/net/url_host.h"
 #include "plan/git/config.h"
 
-/* A remote's address, or what another one is replaced by. */
+/* The URL of a remote, or an insteadOf replacement. */
 struct line {
 	const char *remote; /* the remote's name; NULL: a replacement */
-	const char *text;   /* the address; of a replacement what it is put in the place of */
-	const char *base;   /* of a replacement: what is put there */
+	const char *text;   /* the URL; of a replacement: the prefix that it replaces */
+	const char *base;   /* of a replacement: the new prefix */
 };
 
 struct remotes {
@@ -67,7 +67,7 @@ static void read_config(struct remotes *r, const char *text) {
 	git_config_done(&c);
 }
 
-/* False for what is no other host. */
+/* False when the URL names no other host. */
 static bool allow(const struct remotes *r, const struct item *set, const char *remote,
 		  const char *url) {
 	struct builder *b = r->b;
@@ -76,17 +76,18 @@ static bool allow(const struct remotes *r, const struct item *set, const char *r
 		return false;
 	}
 	if (url_host_is_loopback(&a)) {
-		plan_note(b, plan_keep_printf(
-				     b, "@remotes: %s is on this host's loopback: --host-port %u",
-				     remote, a.port));
+		plan_note(b, plan_keep_printf(b,
+					      "@remotes: %s is on this host's loopback; to reach "
+					      "it: --host-port %u",
+					      remote, a.port));
 		return false;
 	}
 	bool name = a.host.kind == HOST_NAME;
 	const struct range *range = name ? NULL : range_of(&a.host.ip);
 	if (range != NULL) {
 		plan_note(b, plan_keep_printf(b,
-					      "@remotes: the address of %s is %s: --allow-host "
-					      "ADDRESS:%u if that is meant",
+					      "@remotes: the address of %s is %s; to allow it: "
+					      "--allow-host ADDRESS:%u",
 					      remote, range->name, a.port));
 		return false;
 	}
@@ -105,8 +106,7 @@ static bool allow(const struct remotes *r, const struct item *set, const char *r
 	return true;
 }
 
-/* The longest that the address begins with counts; whether for fetch or for push alone is
- * the same to a rule. */
+/* The longest matching prefix wins; a rule does not distinguish fetch and push. */
 static const char *replaced(const struct remotes *r, const char *url) {
 	const struct line *best = NULL;
 	for (size_t i = 0; i < r->n; i++) {
@@ -134,17 +134,16 @@ void remotes_add(struct builder *b, const struct item *set) {
 	struct remotes r = {.b = b};
 	const struct repository *own = own_repository(b);
 	if (b->plan->engine < ENGINE_LANDLOCK) {
-		plan_note(b,
-			  "@remotes: not read: at this level commands can write the repository's "
-			  "configuration");
+		plan_note(b, "@remotes: no host is allowed: at this level commands can write the "
+			     "repository's configuration");
 		return;
 	}
 	const char *text = own == NULL ? NULL
 				       : host_fs_text(b, plan_keep_join(b, own->common, "config"),
 						      GITCONFIG_MAX);
 	if (text == NULL) {
-		plan_note(b,
-			  "@remotes: the workspace has no repository of its own that can be read");
+		plan_note(b, "@remotes: no host is allowed: the workspace has no readable git "
+			     "repository");
 		return;
 	}
 	read_config(&r, text);

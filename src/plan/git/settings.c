@@ -1,8 +1,10 @@
-/* Should:   write each entry that has a row of data/gitsafe.c, in the order in which it was
- *           read, so that git lets the last one decide.
- * Must not: pass on an alias that a shell runs, a value with a control character, or one that
- *           seems to hold a credential.
- * Fails:    closed: an entry that cannot be judged is left out. */
+/* Copies the harmless settings of the caller's git configuration for git in the sandbox.
+ *
+ * Should:   write each entry that has a row in data/gitsafe.c, in the order in which it was
+ *           read, because in git the last one wins.
+ * Must not: copy an alias that a shell runs, a value with a control character, or one that
+ *           looks like a credential.
+ * Fails:    closed: an entry that cannot be parsed is left out. */
 #include "plan/git/settings.h"
 
 #include "base/str.h"
@@ -31,7 +33,7 @@ static bool is_safe(const struct git_config *c) {
 	return false;
 }
 
-/* A value of the form "!command" is for a shell; a key of an alias may stand in its value. */
+/* A shell runs an alias of the form "!command"; an alias without a value is left out as well. */
 static bool is_program(const struct git_config *c) {
 	return streq(c->section.data, "alias") && (!c->has_value || c->value.data[0] == '!');
 }

@@ -1,6 +1,6 @@
-/* The caller's settings of git that hold inside (data/gitsafe.h).
+/* The caller's git settings that git in the sandbox uses too (data/gitsafe.h).
  *
- * The caller's files are not shown inside: they may hold tokens and names of programs. */
+ * The caller's files themselves are not shown: they may contain tokens and names of programs. */
 #ifndef CORRAL_PLAN_GIT_SETTINGS_H
 #define CORRAL_PLAN_GIT_SETTINGS_H
 
@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-/* A longer value is left out, and what would make the whole longer. */
+/* A longer value is left out, and an entry that would make the whole longer. */
 #define GITSETTING_MAX 1024
 #define GITSETTINGS_MAX ((size_t)64 * 1024)
 /* A longer list of ignored names is left out. */
@@ -19,7 +19,7 @@ struct gitsettings {
 	char excludes[PATH_MAX]; /* core.excludesFile as written; "" without */
 };
 
-/* Takes what a configuration file says; later files come behind. */
+/* Copies the settings of a configuration file; called for the files in git's order. */
 void git_settings_read(struct gitsettings *s, const char *text);
 
 #endif

@@ -1,7 +1,9 @@
-/* The network of a plan in words, and as JSON with the same content.
+/* Prints the network rules of a plan for `corral explain`, as text and as JSON with the same
+ * content.
  *
- * Should:   show each rule with what it opens, why, and who said so.
- * Must not: show a login of an address; the rules hold none. */
+ * Should:   print each rule with its host, its reason and its origin.
+ * Must not: print a login of a URL; the rules contain none.
+ * Fails:    out of memory leaves a failed buffer, which the caller checks. */
 #include "plan/internal.h"
 
 #include "base/str.h"
@@ -11,15 +13,15 @@
 
 const char *explain_net_mode(const struct plan *plan) {
 	static const char *const words[] = {
-		[NET_NONE] = "none (loopback inside works)",
-		[NET_FILTERED] = "filtered (what is listed below)",
+		[NET_NONE] = "none (only the sandbox's own loopback)",
+		[NET_FILTERED] = "filtered (only the hosts listed below)",
 		[NET_RESTRICTED] = "restricted (public hosts at ports 80 and 443)",
 		[NET_FULL] = "full (the host's)",
 	};
 	return words[plan->net.mode];
 }
 
-/* What the rule is about, as it would be written. */
+/* The host of the rule, in the syntax of a policy. */
 static void host_text(const struct net_rule *r, char out[HOST_RULE_TEXT]) {
 	static const enum host_rule_kind kinds[] = {
 		[NET_RULE_NAME] = HOST_RULE_NAME,
@@ -62,7 +64,7 @@ static void text_locals(const struct net_plan *net, struct buf *out) {
 	char text[HOST_RULE_NETWORK_TEXT];
 	for (size_t i = 0; i < net->nreach; i++) {
 		(void)host_rule_network_text(&net->reach[i], text);
-		buf_printf(out, "  %-8s %s   # allowed names may lead there\n", "private", text);
+		buf_printf(out, "  %-8s %s   # allowed names may resolve to it\n", "private", text);
 	}
 	for (size_t i = 0; i < net->npublish; i++) {
 		buf_printf(out, "  %-8s %u   # at 127.0.0.1:%u of this host\n", "publish",

@@ -1,12 +1,12 @@
-/* The network: rules compiled from the policy and from what the host is set up for.
+/* Compiles the network rules of the gate from the policy and from the host's configuration.
  *
- * Theory.  The gate asks only plan->net.  Rules stand in an order of their own, so that
- * the order in which they were written cannot matter (L2); the gate takes any that allows,
- * and those that may lead to private addresses come first.  A deny without a port holds
- * for every port: who denies a host does not mean two of its ports.
+ * Theory.  The gate reads only plan->net.  Rules are sorted, so that the order in which they were
+ * written cannot matter (L2); any rule that allows is sufficient, and those that may resolve to
+ * private addresses come first.  A deny without a port applies to every port, an allow without a
+ * port to 80 and 443.
  *
- * Should:   refuse a network that this host's kernel cannot hold to its rules.
- * Must not: name a host that neither the user nor the host's own files named.
+ * Should:   refuse a network mode that this host's kernel cannot enforce.
+ * Must not: allow a host that neither the policy nor the host's own files name.
  * Fails:    closed: without a broker there is no gate, and without a gate no run. */
 #include "plan/net/net.h"
 
@@ -19,10 +19,8 @@
 
 #include <stdlib.h>
 
-/* The gate walks them for each connection, and all belong to one person's settings. */
+/* The gate searches the whole list for each connection. */
 #define RULES_MAX 4096
-
-/* glibc reads no more of the first; the second may hold a long list of blocked names. */
 
 /* ---- rules ---- */
 
@@ -53,7 +51,7 @@ static void add_written(struct builder *b, const struct item *it, bool deny) {
 	struct host_fault fault;
 
 	if (!host_rule_read(it->str, &read, &fault)) {
-		return; /* was read when it was put there */
+		return; /* the policy has parsed it already */
 	}
 	bool every = read.port == HOST_PORT_ANY || (deny && read.port == HOST_PORT_NONE);
 	struct net_rule rule = {
@@ -104,7 +102,7 @@ static int text_order(const char *a, const char *b) {
 	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }
 
-/* What the gate distinguishes: rules that agree in it are one. */
+/* Compares the fields that the gate reads: rules that are equal in these are one. */
 static int meaning_order(const struct net_rule *a, const struct net_rule *b) {
 	int order = (int)a->kind - (int)b->kind;
 	if (order == 0) {
@@ -187,7 +185,7 @@ static int fill_lists(struct builder *b, struct err *e) {
 	if (net->reach == NULL || net->publish == NULL || net->host_ports == NULL) {
 		return err_memory(e, WHERE);
 	}
-	/* All were read when they were put there. */
+	/* The policy has parsed them already: no error is possible. */
 	for (size_t i = 0; i < reach->count; i++) {
 		const char *text = reach->items[i].str;
 		net->nreach += ip_network_parse(text, strlen(text), &net->reach[net->nreach]);
@@ -207,17 +205,19 @@ static int fill_lists(struct builder *b, struct err *e) {
 	return 0;
 }
 
-/* Ports of the loopback inside that are Corral's own: the host's could not be reached there. */
+/* Ports of the loopback inside that Corral itself uses: the host's port could not be reached
+ * there. */
 static const struct {
 	uint16_t port;
-	bool proxy; /* with net.proxy alone */
-	const char *who, *remedy;
+	bool proxy; /* only with net.proxy */
+	const char *user, *remedy;
 } own_ports[] = {
-	{53, false, "the resolver of the run", "leave it out: names are resolved without it"},
-	{NET_PROXY_HTTP, true, "a proxy of net.proxy",
-	 "leave out --proxy: programs reach the network without it"},
-	{NET_PROXY_SOCKS, true, "a proxy of net.proxy",
-	 "leave out --proxy: programs reach the network without it"},
+	{53, false, "the sandbox's resolver",
+	 "remove --host-port 53: names are resolved without it"},
+	{NET_PROXY_HTTP, true, "the sandbox's HTTP proxy",
+	 "remove --proxy: programs reach the network without it"},
+	{NET_PROXY_SOCKS, true, "the sandbox's SOCKS proxy",
+	 "remove --proxy: programs reach the network without it"},
 };
 
 static int port_clash(const struct builder *b, struct err *e) {
@@ -226,15 +226,15 @@ static int port_clash(const struct builder *b, struct err *e) {
 		uint16_t port = net->host_ports[i / ARRAY_LEN(own_ports)];
 		size_t t = i % ARRAY_LEN(own_ports);
 		if (port == own_ports[t].port && (net->proxy || !own_ports[t].proxy)) {
-			err_set(e, ERR_USAGE, WHERE, "net.host_ports %u: %s stands there", port,
-				own_ports[t].who);
+			err_set(e, ERR_USAGE, WHERE, "--host-port %u: %s uses this port", port,
+				own_ports[t].user);
 			return err_fix(e, "%s", own_ports[t].remedy);
 		}
 	}
 	return 0;
 }
 
-/* ---- what the host is asked for ---- */
+/* ---- requirements ---- */
 
 static bool means(const struct builder *b, enum key_id key) {
 	return net_asked(b->p, key) != NULL && net_means(key, policy_num(b->p, KEY_NET_MODE));
@@ -246,8 +246,8 @@ static bool wants_gate(const struct builder *b) {
 	       means(b, KEY_NET_HOST_PORTS);
 }
 
-/* The key that made a gate necessary, for messages. */
-static const char *asker(const struct builder *b, const struct origin **ret_from) {
+/* The key that needs a gate, for messages. */
+static const char *key_of_gate(const struct builder *b, const struct origin **ret_from) {
 	int64_t mode = policy_num(b->p, KEY_NET_MODE);
 	enum key_id key = mode != NET_NONE                   ? KEY_NET_MODE
 			  : net_asked(b->p, KEY_NET_PUBLISH) ? KEY_NET_PUBLISH
@@ -260,25 +260,26 @@ static const char *asker(const struct builder *b, const struct origin **ret_from
 
 static int check_host(const struct builder *b, struct err *e) {
 	const struct origin *from;
-	const char *what = asker(b, &from);
+	const char *what = key_of_gate(b, &from);
 	char origin[128];
 
 	policy_origin_text(from, origin, sizeof origin);
 	if (policy_num(b->p, KEY_NESTED) != 0) {
 		err_set(e, ERR_USAGE, WHERE,
-			"%s (%s) contradicts nested: connections that Corral makes for the command "
-			"would not be held to the rules of a sandbox inside",
+			"%s (%s) contradicts --allow-nested: Corral makes the connections of the "
+			"command, so the rules of a nested sandbox would not apply to them",
 			what, origin);
-		return err_fix(e, "leave out --allow-nested, or use --net none or --net full");
+		return err_fix(e, "remove --allow-nested, or use --net none or --net full");
 	}
 	if (b->h->notify && b->h->sockets) {
 		return 0;
 	}
-	err_set(e, ERR_SETUP, WHERE, "%s (%s) cannot be held to here: %s", what, origin,
-		b->h->notify_why != NULL ? b->h->notify_why
-					 : "the command's sockets cannot be taken (pidfd_getfd)");
+	err_set(e, ERR_SETUP, WHERE, "%s (%s) cannot be enforced on this host: %s", what, origin,
+		b->h->notify_why != NULL
+			? b->h->notify_why
+			: "the command's sockets cannot be duplicated (pidfd_getfd)");
 	return err_fix(e,
-		       "use --net none or --net full; `corral status` says what this host lacks");
+		       "use --net none or --net full; `corral status` lists the missing features");
 }
 
 /* ---- texts ---- */
@@ -291,15 +292,15 @@ static void read_host_files(struct builder *b) {
 	net->resolv_conf = resolv == NULL ? "" : resolv;
 	net->hosts = hosts == NULL ? "" : hosts;
 	if (resolv == NULL) {
-		plan_note(b, "/etc/resolv.conf cannot be read: no name can be looked up but those "
-			     "of /etc/hosts");
+		plan_note(b, "/etc/resolv.conf cannot be read: only names of /etc/hosts can be "
+			     "resolved");
 	}
 	if (hosts == NULL && host_fs_look(b, "/etc/hosts").kind != LOOK_NOTHING) {
 		plan_note(b, "/etc/hosts cannot be read, or is larger than 1 MiB: it is not used");
 	}
 }
 
-/* The rest of a line behind its keyword; NULL when it is another line. */
+/* The rest of a line after its keyword; NULL for another line. */
 static const char *behind(const char *line, const char *word) {
 	size_t n = strlen(word);
 	return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t') ? line + n : NULL;
@@ -333,34 +334,34 @@ static const char *resolver_text(struct builder *b) {
 				dots == NULL ? "" : dots, dots == NULL ? "" : "\n");
 }
 
-/* Where no name can be looked up.  The server is an address for documentation (RFC 5737):
- * sending to it fails at once with ENETUNREACH, where a port of loopback that is closed tells
- * an unconnected socket nothing.  musl ignores that error and waits five seconds for an
- * answer; with a time-out of 0 it does not wait. */
-static const char no_resolver[] = "# written by Corral: this run can look up no names\n"
+/* For a run that can resolve no names.  The server is a documentation address (RFC 5737):
+ * sendto(2) fails at once with ENETUNREACH, whereas an unconnected socket gets no error from a
+ * closed port of loopback.  musl ignores that error and waits five seconds for an answer; with a
+ * time-out of 0 it does not wait. */
+static const char no_resolver[] = "# written by Corral: this run can resolve no names\n"
 				  "nameserver 192.0.2.1\n"
 				  "options timeout:0 attempts:1\n";
 
 /* ---- the steps ---- */
 
-/* What a later layer's mode sets aside.  A deny that does not hold is more than a note. */
-static void tell_set_aside(struct builder *b) {
-	static const enum key_id asked[] = {KEY_NET_ALLOW, KEY_NET_DENY,    KEY_NET_PRIVATE,
-					    KEY_NET_PROXY, KEY_NET_PUBLISH, KEY_NET_HOST_PORTS};
+/* Reports keys that net.mode makes ineffective.  For a deny that is a warning. */
+static void report_ineffective_keys(struct builder *b) {
+	static const enum key_id listed[] = {KEY_NET_ALLOW, KEY_NET_DENY,    KEY_NET_PRIVATE,
+					     KEY_NET_PROXY, KEY_NET_PUBLISH, KEY_NET_HOST_PORTS};
 	const struct value *mode = &b->p->values[KEY_NET_MODE];
 	char from[128], by[128];
 
-	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
-		const struct origin *o = net_asked(b->p, asked[i]);
-		if (o == NULL || net_means(asked[i], mode->num)) {
+	for (size_t i = 0; i < ARRAY_LEN(listed); i++) {
+		const struct origin *o = net_asked(b->p, listed[i]);
+		if (o == NULL || net_means(listed[i], mode->num)) {
 			continue;
 		}
 		const char *text = plan_keep_printf(
-			b, "%s (%s) is without effect: net.mode is %s (%s)", keys[asked[i]].name,
+			b, "%s (%s) has no effect: net.mode is %s (%s)", keys[listed[i]].name,
 			policy_origin_text(o, from, sizeof from),
 			keys[KEY_NET_MODE].choices[mode->num],
 			policy_origin_text(&mode->origin, by, sizeof by));
-		(asked[i] == KEY_NET_DENY ? plan_warn : plan_note)(b, text);
+		(listed[i] == KEY_NET_DENY ? plan_warn : plan_note)(b, text);
 	}
 }
 
@@ -370,8 +371,8 @@ int net_choose(struct builder *b, struct err *e) {
 	net->mode = (enum net)policy_num(b->p, KEY_NET_MODE);
 	net->resolv_conf = net->hosts = "";
 	b->plan->own_net = net->mode != NET_FULL;
-	tell_set_aside(b);
-	/* At level none nothing is enforced, and its promise says so. */
+	report_ineffective_keys(b);
+	/* At level none nothing is enforced; the guarantees report that. */
 	net->gate = b->plan->level != LEVEL_NONE && wants_gate(b);
 	net->resolver = b->no_namespaces || !b->plan->own_net ? NULL : no_resolver;
 	if (!net->gate) {
@@ -404,11 +405,12 @@ int net_finish(struct builder *b, struct err *e) {
 	settle(net->allow, &net->nallow);
 	settle(net->deny, &net->ndeny);
 	if (net->nallow > RULES_MAX || net->ndeny > RULES_MAX) {
-		return err_set(e, ERR_USAGE, WHERE,
-			       "net.allow and net.deny hold %d rules each at most", RULES_MAX);
+		return err_set(e, ERR_USAGE, WHERE, "net.allow or net.deny has more than %d rules",
+			       RULES_MAX);
 	}
 	if (net->nallow == 0) {
-		plan_note(b, "net.mode is filtered and nothing is allowed: --allow-host HOST");
+		plan_note(b, "net.mode is filtered, but no host is allowed; allow one: "
+			     "--allow-host HOST");
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* The network as the policy wants it: what the gate judges by.
+/* The network rules of a plan, by which the gate allows or refuses connections.
  *
  * Pure data; strings belong to the arena of the plan. */
 #ifndef CORRAL_PLAN_NET_NET_H
@@ -11,7 +11,7 @@ enum net_rule_kind {
 	NET_RULE_NAME,    /* exactly this name */
 	NET_RULE_BENEATH, /* "*.name": names beneath it, not the name itself */
 	NET_RULE_ANY,     /* "*": every public name (net.mode restricted) */
-	NET_RULE_NETWORK, /* an address or a network, written as such */
+	NET_RULE_NETWORK, /* an IP address or a network */
 };
 
 #define NET_PORT_WEB 0    /* written without a port: 80 and 443 */
@@ -22,7 +22,7 @@ struct net_rule {
 	const char *name;       /* lower case, without "*." */
 	struct network network; /* NET_RULE_NETWORK */
 	int port;
-	bool may_be_private; /* named by the host's own configuration: it may lead to RANGE_PRIVATE
+	bool may_be_private; /* from the host's own configuration: it may resolve to RANGE_PRIVATE
 			      */
 	const char *written; /* as the user wrote it, or "@registries" */
 	const char *note;    /* "npm's registry (~/.npmrc)"; NULL */
@@ -38,20 +38,20 @@ struct net_socket {
 	uint64_t dev, ino;   /* of the socket file when it was planned */
 	const char *source;  /* canonical */
 	const char *target;  /* inside */
-	const char *meaning; /* what it gives away; NULL: nothing is known of it */
+	const char *meaning; /* the access that it gives; NULL: not in the table */
 	struct origin origin;
 };
 
-/* The host's files for names; a longer one is not read. */
+/* Largest /etc/resolv.conf and /etc/hosts of the host that are read. */
 #define NET_RESOLV_CONF_MAX ((size_t)64 * 1024)
 #define NET_HOSTS_MAX ((size_t)1024 * 1024)
 
 struct net_plan {
-	bool gate; /* net.mode is filtered or restricted, or something local is passed through */
+	bool gate; /* net.mode is filtered or restricted, or a port is published or passed */
 	enum net mode;
 	struct net_rule *allow, *deny; /* deny wins */
 	size_t nallow, ndeny, allow_cap, deny_cap;
-	struct network *reach; /* net.private: where allowed names may lead */
+	struct network *reach; /* net.private: private networks that allowed names may resolve to */
 	size_t nreach;
 	bool proxy; /* HTTP and SOCKS listeners inside */
 	struct net_publish *publish;
@@ -59,12 +59,12 @@ struct net_plan {
 	uint16_t *host_ports; /* of the host's loopback */
 	size_t nhost_ports;
 	const char *resolv_conf, *hosts; /* texts of the host's files at the start; "" without */
-	const char *resolver;       /* what the run reads as /etc/resolv.conf; NULL: the host's */
-	struct net_socket *sockets; /* need no gate: the broker lets them be connected to */
+	const char *resolver;            /* the run's /etc/resolv.conf; NULL: the host's */
+	struct net_socket *sockets;      /* need no gate: the broker allows connect(2) */
 	size_t nsockets;
 };
 
-/* Names are resolved and judged: filtered or restricted, and a gate to do it. */
+/* The gate resolves names and checks them: net.mode filtered or restricted. */
 static inline bool net_has_names(const struct net_plan *net) {
 	return net->gate && (net->mode == NET_FILTERED || net->mode == NET_RESTRICTED);
 }
@@ -79,7 +79,7 @@ static inline bool net_passes_port(const struct net_plan *net, uint16_t port) {
 	return false;
 }
 
-/* Where the run finds them inside, on 127.0.0.1. */
+/* Ports of the proxies inside, on 127.0.0.1. */
 #define NET_PROXY_HTTP 3128
 #define NET_PROXY_SOCKS 1080
 

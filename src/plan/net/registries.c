@@ -1,13 +1,14 @@
-/* @registries: the package registries that this user's clients are set up for.
+/* Expands @registries in net.allow to the package registries that the user's clients (npm, pip,
+ * cargo, …) are configured for.
  *
- * Corral has no registry of its own, not even a well-known one: what a client uses is what
- * its files and variables say, so that a company's mirror works and nothing else is open.  A
- * client without settings is asked for its default, outside and once.
+ * Corral has no built-in registry, not even a well-known one: only the registries in a client's
+ * files and variables are allowed, so that a company's mirror works and no other host is reachable.
+ * For a client without settings, the client itself is run once on the host to print its default.
  *
  * Should:   read each client's own settings, of the user and of the system.
- * Must not: read a file that commands can write: an earlier one could have written it to
- *           open a host for the next; keep or show a login.
- * Fails:    closed: what is not understood opens nothing, and a note says so. */
+ * Must not: read a file that commands can write: an earlier command could use it to allow a
+ *           host for the next one; keep or print a login.
+ * Fails:    closed: a setting that cannot be parsed allows no host, with a note. */
 #include "plan/internal.h"
 
 #include "base/auto.h"
@@ -17,10 +18,10 @@
 #include "plan/net/url_host.h"
 #include "plan/net/registry_files.h"
 
-/* Larger files are no settings. */
+/* Settings files are smaller. */
 #define FILE_MAX ((size_t)1024 * 1024)
 
-/* No client takes a longer address. */
+/* No client accepts a longer URL. */
 #define ADDRESS_MAX ((size_t)4096)
 
 #define APT_PARTS "/etc/apt/sources.list.d"
@@ -49,7 +50,7 @@ struct setting_place {
 	enum client client;
 	enum registry_format format;
 	const char *variable; /* NULL: none */
-	const char *dir;      /* without it; "~" is the home */
+	const char *dir;      /* if the variable is not set; "~" is the home */
 	const char *name;
 };
 
@@ -76,7 +77,7 @@ static const struct setting_place places[] = {
 	{CLIENT_APT, REGISTRY_APT, NULL, "/etc/apt", "sources.list"},
 };
 
-/* A variable that holds addresses, or the path of a file. */
+/* A variable that contains URLs, or the path of a file. */
 struct setting_row {
 	enum client client;
 	enum registry_format format;
@@ -109,20 +110,20 @@ struct search {
 	enum client client;
 	const char *from; /* "~/.npmrc", "GOPROXY" */
 	bool found[CLIENT_COUNT];
-	bool there[CLIENT_COUNT]; /* not found, but installed */
+	bool installed[CLIENT_COUNT]; /* the client is installed */
 	bool in_mirrors;
 };
 
-/* ---- one address ---- */
+/* ---- one URL ---- */
 
-static void tell(const struct search *s, const char *what) {
+static void note(const struct search *s, const char *what) {
 	plan_note(s->b, plan_keep_printf(s->b, "@registries: %s (%s): %s", client_names[s->client],
 					 s->from, what));
 }
 
-/* "${NAME}", Maven's "${env.NAME}", "${NAME:-otherwise}": the clients fill them in from the
- * environment, so they are filled in from the caller's.  NULL when one has no value. */
-static const char *fill_in(const struct search *s, const char *word, size_t len) {
+/* Expands "${NAME}", Maven's "${env.NAME}" and "${NAME:-otherwise}" from the caller's environment,
+ * as the clients do.  NULL when one has no value. */
+static const char *expand_variables(const struct search *s, const char *word, size_t len) {
 	struct builder *b = s->b;
 	const char *done = "";
 	for (;;) {
@@ -171,31 +172,31 @@ static void allow(struct search *s, const struct url_host *a) {
 static void found(void *arg, const char *word, size_t len) {
 	struct search *s = arg;
 	struct url_host a;
-	const char *filled = len > ADDRESS_MAX ? NULL : fill_in(s, word, len);
+	const char *expanded = len > ADDRESS_MAX ? NULL : expand_variables(s, word, len);
 
 	if (len > ADDRESS_MAX) {
 		return;
 	}
-	if (filled == NULL) {
-		tell(s, "a variable in it has no value here");
+	if (expanded == NULL) {
+		note(s, "a variable in the URL is not set");
 		return;
 	}
-	if (str_starts(filled, "mirror+file:") && !s->in_mirrors) {
-		const char *path = filled + strlen("mirror+file:");
+	if (str_starts(expanded, "mirror+file:") && !s->in_mirrors) {
+		const char *path = expanded + strlen("mirror+file:");
 		const char *from = s->from;
-		s->in_mirrors = true; /* such a list leads to no other */
+		s->in_mirrors = true; /* such a list cannot name another */
 		s->from = path;
 		read_file(s, REGISTRY_MIRRORS, path, path);
 		s->in_mirrors = false;
 		s->from = from;
 		return;
 	}
-	switch (url_host_of_url(filled, strlen(filled), &a)) {
+	switch (url_host_of_url(expanded, strlen(expanded), &a)) {
 	case URL_HOST_NONE:
 		return;
 	case URL_HOST_BAD:
-		tell(s, plan_keep_printf(s->b, "the host of a registry cannot be read: %s",
-					 a.host.why));
+		note(s,
+		     plan_keep_printf(s->b, "the host of a registry is not valid: %s", a.host.why));
 		return;
 	case URL_HOST_HOST:
 		break;
@@ -203,11 +204,11 @@ static void found(void *arg, const char *word, size_t len) {
 	s->found[s->client] = true;
 	const struct range *range = a.host.kind == HOST_IP ? range_of(&a.host.ip) : NULL;
 	if (url_host_is_loopback(&a)) {
-		tell(s, plan_keep_printf(s->b, "it is on this host's loopback: --host-port %u",
-					 a.port));
+		note(s, plan_keep_printf(
+				s->b, "it is on this host's loopback; to reach it: --host-port %u",
+				a.port));
 	} else if (range != NULL && range->kind != RANGE_PRIVATE) {
-		tell(s,
-		     plan_keep_printf(s->b, "its address is %s, and is not allowed", range->name));
+		note(s, plan_keep_printf(s->b, "its address is not allowed: %s", range->name));
 	} else {
 		allow(s, &a);
 	}
@@ -220,7 +221,7 @@ static void read_text(struct search *s, enum registry_format format, const char 
 
 /* ---- files ---- */
 
-/* What a command can write is no word of the user's. */
+/* A file that commands can write is not trusted. */
 static bool is_writable(const struct plan *plan, const char *path) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -240,12 +241,12 @@ static void read_file(struct search *s, enum registry_format format, const char 
 	}
 	s->from = shown;
 	if (is_writable(b->plan, full)) {
-		tell(s, "not read: commands can write it");
+		note(s, "ignored: commands can write this file");
 		return;
 	}
 	const char *text = host_fs_text(b, full, FILE_MAX);
 	if (text == NULL) {
-		tell(s, "it cannot be read");
+		note(s, "the file cannot be read");
 		return;
 	}
 	read_text(s, format, text);
@@ -313,20 +314,20 @@ static void read_cargo_variables(struct search *s) {
 
 /* ---- defaults ---- */
 
-/* Where pip keeps its default; packages come from a second host. */
+/* Prints pip's default index, and the second host that packages come from. */
 #define PIP_DEFAULT                                                                                \
 	"from pip._internal.models.index import PyPI as p; "                                       \
 	"print(p.simple_url, 'https://' + p.file_storage_domain)"
 
-/* A client without settings is asked itself; one without words has no answer to give. */
-struct asking {
+/* The command that prints the default of a client; without words there is none. */
+struct default_query {
 	enum client client;
 	enum registry_format format;
 	const char *name, *program;
 	const char *words[QUERY_WORDS + 1];
 };
 
-static const struct asking askings[] = {
+static const struct default_query default_queries[] = {
 	{CLIENT_NPM, REGISTRY_LIST, "npm", "npm", {"config", "get", "registry"}},
 	{CLIENT_YARN, REGISTRY_LIST, "yarn", "yarn", {"config", "get", "registry"}},
 	{CLIENT_PIP, REGISTRY_LIST, "pip", "python3", {"-I", "-c", PIP_DEFAULT}},
@@ -338,7 +339,7 @@ static const struct asking askings[] = {
 	{CLIENT_MAVEN, REGISTRY_LIST, "maven", "mvn", {NULL}},
 };
 
-/* On the caller's PATH, but not where commands can write; NULL. */
+/* A program on the caller's PATH that commands cannot write; NULL. */
 static const char *find_program(struct builder *b, const char *name) {
 	const char *path = plan_caller_variable(b->h, "PATH");
 	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
@@ -356,7 +357,7 @@ static const char *find_program(struct builder *b, const char *name) {
 	return NULL;
 }
 
-/* Programs of the caller's PATH that commands cannot have written. */
+/* The directories of the caller's PATH that commands cannot write. */
 static const char *safe_path(struct builder *b) {
 	const char *path = plan_caller_variable(b->h, "PATH"), *safe = "";
 	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
@@ -370,12 +371,12 @@ static const char *safe_path(struct builder *b) {
 	return safe;
 }
 
-static void ask_default(struct search *s, const struct asking *row) {
+static void query_default(struct search *s, const struct default_query *row) {
 	struct builder *b = s->b;
 	const char *program = find_program(b, row->program);
-	struct buf answer;
+	struct buf output;
 
-	s->there[row->client] = s->there[row->client] || program != NULL;
+	s->installed[row->client] = s->installed[row->client] || program != NULL;
 	if (program == NULL || row->words[0] == NULL || b->h->ask == NULL) {
 		return;
 	}
@@ -388,23 +389,23 @@ static void ask_default(struct search *s, const struct asking *row) {
 	memcpy(q.words, row->words, sizeof q.words);
 	s->client = row->client;
 	s->from = "its default";
-	buf_init(&answer);
-	if (b->h->ask(b->h->ask_ctx, &q, &answer) && !buf_failed(&answer)) {
-		size_t len = answer.len;
-		while (len > 0 && (unsigned char)answer.data[len - 1] <= ' ') {
+	buf_init(&output);
+	if (b->h->ask(b->h->ask_ctx, &q, &output) && !buf_failed(&output)) {
+		size_t len = output.len;
+		while (len > 0 && (unsigned char)output.data[len - 1] <= ' ') {
 			len--;
 		}
-		read_text(s, row->format, plan_keep_printf(b, "%.*s", (int)len, answer.data));
+		read_text(s, row->format, plan_keep_printf(b, "%.*s", (int)len, output.data));
 	}
-	buf_done(&answer);
+	buf_done(&output);
 }
 
-static void ask_defaults(struct search *s) {
+static void query_defaults(struct search *s) {
 	bool set_up[CLIENT_COUNT];
 	memcpy(set_up, s->found, sizeof set_up);
-	for (size_t i = 0; i < ARRAY_LEN(askings); i++) {
-		if (!set_up[askings[i].client]) {
-			ask_default(s, &askings[i]);
+	for (size_t i = 0; i < ARRAY_LEN(default_queries); i++) {
+		if (!set_up[default_queries[i].client]) {
+			query_default(s, &default_queries[i]);
 		}
 	}
 }
@@ -413,7 +414,7 @@ static void ask_defaults(struct search *s) {
 
 #define SIGNS_MAX 8
 
-/* Files of a project, and programs, that use the client. */
+/* Project files and programs that show that a client is used. */
 struct signs {
 	const char *files[SIGNS_MAX + 1], *programs[SIGNS_MAX + 1];
 };
@@ -461,29 +462,29 @@ static bool is_used(const struct search *s, enum client client) {
 	       has_file(b, b->plan->workspace, of->files);
 }
 
-/* One that is installed and used is worth a warning: its commands will fail. */
-static void tell_missing(const struct search *s) {
+/* A client that is installed and used gets a warning: its commands will fail. */
+static void report_missing(const struct search *s) {
 	const char *warned = "", *noted = "";
 	for (enum client i = 0; i < CLIENT_COUNT; i++) {
 		if (s->found[i]) {
 			continue;
 		}
-		const char **list = s->there[i] && is_used(s, i) ? &warned : &noted;
+		const char **list = s->installed[i] && is_used(s, i) ? &warned : &noted;
 		*list = plan_keep_printf(s->b, "%s%s%s", *list, **list == '\0' ? "" : ", ",
 					 client_names[i]);
 	}
 	if (*warned != '\0') {
 		plan_warn(s->b,
 			  plan_keep_printf(s->b,
-					   "@registries: not configured: %s; asking for a default "
-					   "gave none; --allow-host NAME opens a host",
+					   "@registries: no registry is known for %s; allow one: "
+					   "--allow-host NAME",
 					   warned));
 	}
 	if (*noted != '\0') {
 		plan_note(s->b,
 			  plan_keep_printf(s->b,
-					   "@registries: not configured: %s; their defaults are "
-					   "unknown to Corral: --allow-host NAME",
+					   "@registries: not configured: %s; allow a registry: "
+					   "--allow-host NAME",
 					   noted));
 	}
 }
@@ -494,11 +495,11 @@ void registries_add(struct builder *b, const struct item *set) {
 		read_place(&s, &places[i]);
 	}
 	s.client = CLIENT_APT;
-	(void)b->h->fs.list(b->h->fs.ctx, APT_PARTS, read_part, &s); /* need not be there */
+	(void)b->h->fs.list(b->h->fs.ctx, APT_PARTS, read_part, &s); /* optional */
 	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
 		read_variable(&s, &variables[i]);
 	}
 	read_cargo_variables(&s);
-	ask_defaults(&s);
-	tell_missing(&s);
+	query_defaults(&s);
+	report_missing(&s);
 }

@@ -1,8 +1,8 @@
-/* Readers for the settings of package managers, one format each.
+/* Parses the settings files of package managers, one function per format.
  *
- * Should:   find every address that the client would fetch packages from.
- * Must not: judge an address, or expand variables; registries.c does.
- * Fails:    closed: what is not understood names no registry, and opens nothing. */
+ * Should:   find every URL that the client would fetch packages from.
+ * Must not: check a URL, or expand variables; registries.c does.
+ * Fails:    closed: a text that cannot be parsed names no registry, so no host is allowed. */
 #include "plan/net/registry_files.h"
 
 #include "base/auto.h"
@@ -47,20 +47,20 @@ static bool next_line(const char **text, struct span *ret) {
 	return true;
 }
 
-static void give(const struct registry_reader *r, struct span word) {
+static void report(const struct registry_reader *r, struct span word) {
 	word = unquote(word);
 	if (word.len > 0) {
 		r->found(r->arg, word.at, word.len);
 	}
 }
 
-static void give_words(const struct registry_reader *r, struct span s, const char *between) {
+static void report_words(const struct registry_reader *r, struct span s, const char *between) {
 	while (s.len > 0) {
 		size_t n = 0;
 		while (n < s.len && strchr(between, s.at[n]) == NULL) {
 			n++;
 		}
-		give(r, (struct span){s.at, n});
+		report(r, (struct span){s.at, n});
 		n += n < s.len;
 		s.at += n;
 		s.len -= n;
@@ -70,10 +70,10 @@ static void give_words(const struct registry_reader *r, struct span s, const cha
 /* ---- "key = value" ---- */
 
 struct keyed {
-	const char *between; /* what may stand between key and value */
+	const char *between; /* separators between key and value */
 	const char *comment;
-	const char *keys[5]; /* in lower case; "*" before one stands for anything */
-	bool continues;      /* a value may go on in indented lines */
+	const char *keys[5]; /* in lower case; a leading "*" matches any prefix */
+	bool continues;      /* indented lines continue the value */
 };
 
 static const struct keyed npm = {"=", ";#", {"registry", "*:registry"}, false};
@@ -83,7 +83,7 @@ static const struct keyed pip = {"=:", ";#", {"index-url", "extra-index-url", "f
 static const struct keyed go_proxy = {"=", "#", {"goproxy"}, false};
 static const struct keyed go_sumdb = {"=", "#", {"gosumdb"}, false};
 
-/* pip takes "index_url" for "index-url". */
+/* pip accepts "index_url" for "index-url". */
 static char folded(char c) {
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c == '_' ? '-' : c);
 }
@@ -114,7 +114,7 @@ static bool is_wanted(const struct keyed *k, struct span key) {
 typedef void take_value(const struct registry_reader *r, struct span value);
 
 static void take_words(const struct registry_reader *r, struct span value) {
-	give_words(r, value, BLANKS "\n,|");
+	report_words(r, value, BLANKS "\n,|");
 }
 
 static void read_keyed(const struct registry_reader *r, const struct keyed *k, const char *text,
@@ -143,7 +143,7 @@ static void read_keyed(const struct registry_reader *r, const struct keyed *k, c
 	}
 }
 
-/* "NAME", "NAME+KEY", or either and the address where it is served. */
+/* "NAME", "NAME+KEY", or either and the URL of the server. */
 static void take_sumdb(const struct registry_reader *r, struct span value) {
 	value = unquote(value);
 	size_t n = 0, name = 0;
@@ -151,7 +151,7 @@ static void take_sumdb(const struct registry_reader *r, struct span value) {
 		n++;
 	}
 	if (n < value.len) {
-		give(r, (struct span){value.at + n, value.len - n});
+		report(r, (struct span){value.at + n, value.len - n});
 		return;
 	}
 	while (name < n && value.at[name] != '+') {
@@ -161,7 +161,7 @@ static void take_sumdb(const struct registry_reader *r, struct span value) {
 	if (name > 0 && name < 256 && !off) {
 		char url[320];
 		int len = snprintf(url, sizeof url, "https://%.*s", (int)name, value.at);
-		give(r, (struct span){url, (size_t)len});
+		report(r, (struct span){url, (size_t)len});
 	}
 }
 
@@ -175,24 +175,25 @@ static const struct doc *child(const struct doc *table, const char *key) {
 	return d;
 }
 
-static void give_string(const struct registry_reader *r, const struct doc *d) {
+static void report_string(const struct registry_reader *r, const struct doc *d) {
 	if (d != NULL && d->type == DOC_STRING) {
-		give(r, (struct span){d->str, d->len});
+		report(r, (struct span){d->str, d->len});
 	}
 }
 
 /* key of each table in `tables`, which is a table or a list of them. */
-static void give_each(const struct registry_reader *r, const struct doc *tables, const char *key) {
+static void report_each(const struct registry_reader *r, const struct doc *tables,
+			const char *key) {
 	bool holds = tables != NULL && (tables->type == DOC_TABLE || tables->type == DOC_ARRAY);
 	for (const struct doc *d = holds ? tables->first : NULL; d != NULL; d = d->next) {
-		give_string(r, child(d, key));
+		report_string(r, child(d, key));
 	}
 }
 
-static void give_list(const struct registry_reader *r, const struct doc *d) {
+static void report_list(const struct registry_reader *r, const struct doc *d) {
 	bool list = d != NULL && d->type == DOC_ARRAY;
 	for (const struct doc *one = list ? d->first : NULL; one != NULL; one = one->next) {
-		give_string(r, one);
+		report_string(r, one);
 	}
 }
 
@@ -203,23 +204,23 @@ static void read_toml(const struct registry_reader *r, bool cargo, const char *t
 		return;
 	}
 	if (cargo) {
-		give_each(r, child(root, "registries"), "index");
-		give_each(r, child(root, "source"), "registry");
+		report_each(r, child(root, "registries"), "index");
+		report_each(r, child(root, "source"), "registry");
 		return;
 	}
 	const struct doc *tables[] = {root, child(root, "pip")};
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-		give_string(r, child(tables[i], "index-url"));
-		give_list(r, child(tables[i], "extra-index-url"));
-		give_list(r, child(tables[i], "find-links"));
-		give_each(r, child(tables[i], "index"), "url");
+		report_string(r, child(tables[i], "index-url"));
+		report_list(r, child(tables[i], "extra-index-url"));
+		report_list(r, child(tables[i], "find-links"));
+		report_each(r, child(tables[i], "index"), "url");
 	}
 }
 
 /* ---- the others ---- */
 
-/* Where a mirror ends that lets nothing through, as Maven's own against plain HTTP; NULL
- * when it is not that. */
+/* The end of a blocked <mirror>, such as Maven's own against plain HTTP; NULL when it is not
+ * one. */
 static const char *blocked_end(const char *text) {
 	const char *end = str_starts(text, "<mirror>") ? strstr(text, "</mirror>") : NULL;
 	const char *word = "<blocked>true</blocked>";
@@ -227,7 +228,7 @@ static const char *blocked_end(const char *text) {
 											     : NULL;
 }
 
-/* Mirrors, repositories and plug-in repositories alike. */
+/* Mirrors, repositories and plug-in repositories. */
 static void read_maven(const struct registry_reader *r, const char *text) {
 	while ((text = strchr(text, '<')) != NULL) {
 		const char *blocked = blocked_end(text);
@@ -241,7 +242,7 @@ static void read_maven(const struct registry_reader *r, const char *text) {
 		} else if (str_starts(text, "<url>")) {
 			text += strlen("<url>");
 			struct span s = {text, strcspn(text, "<")};
-			give_words(r, s, BLANKS "\n");
+			report_words(r, s, BLANKS "\n");
 		} else {
 			text++;
 		}
@@ -253,7 +254,7 @@ static void read_gem(const struct registry_reader *r, const char *text) {
 	while (next_line(&text, &line)) {
 		line = trim(line);
 		if (line.len > 2 && line.at[0] == '-' && line.at[1] == ' ') {
-			give(r, (struct span){line.at + 2, line.len - 2});
+			report(r, (struct span){line.at + 2, line.len - 2});
 		}
 	}
 }
@@ -280,7 +281,7 @@ static void read_apt(const struct registry_reader *r, const char *text) {
 		}
 		for (n = 0; n < rest.len && strchr(BLANKS, rest.at[n]) == NULL; n++) {
 		}
-		give(r, (struct span){rest.at, n});
+		report(r, (struct span){rest.at, n});
 	}
 }
 
@@ -293,8 +294,8 @@ static bool has_field(struct span line, const char *name, struct span *ret) {
 	return true;
 }
 
-/* One stanza, up to an empty line; returns where the next one begins.  First without
- * giving anything, to see whether it is switched off. */
+/* Reads one stanza, up to an empty line; returns the start of the next one.  r NULL: reports no
+ * URL, only whether the stanza is disabled. */
 static const char *read_stanza(const struct registry_reader *r, const char *text, bool *off) {
 	struct span line, value;
 	bool uris = false;
@@ -311,7 +312,7 @@ static const char *read_stanza(const struct registry_reader *r, const char *text
 			value = line;
 		}
 		if (r != NULL && uris && !comment) {
-			give_words(r, value, BLANKS);
+			report_words(r, value, BLANKS);
 		}
 	}
 	return text;
@@ -338,7 +339,7 @@ static void read_mirrors(const struct registry_reader *r, const char *text) {
 			n++;
 		}
 		if (n > 0 && line.at[0] != '#') {
-			give(r, (struct span){line.at, n});
+			report(r, (struct span){line.at, n});
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/* The settings of package managers, as far as they name registries. */
+/* Finds registry URLs in the settings files of package managers. */
 #ifndef CORRAL_PLAN_NET_REGISTRY_FILES_H
 #define CORRAL_PLAN_NET_REGISTRY_FILES_H
 
@@ -16,20 +16,20 @@ enum registry_format {
 	REGISTRY_GEM,     /* .gemrc */
 	REGISTRY_APT,     /* sources.list */
 	REGISTRY_SOURCES, /* *.sources */
-	REGISTRY_MIRRORS, /* what "mirror+file:" leads to */
-	REGISTRY_LIST,    /* the value of a variable: addresses, separated by blanks, "," or "|" */
-	REGISTRY_SUMDB,   /* and that of GOSUMDB */
+	REGISTRY_MIRRORS, /* the file after "mirror+file:" */
+	REGISTRY_LIST,    /* the value of a variable: URLs, separated by blanks, "," or "|" */
+	REGISTRY_SUMDB,   /* the value of GOSUMDB */
 	REGISTRY_FORMAT_COUNT
 };
 
-/* Called with each word that may be the address of a registry. */
+/* `found` is called with each word that may be the URL of a registry. */
 struct registry_reader {
-	struct arena *a; /* for what is taken apart */
+	struct arena *a; /* for the parsed document */
 	void (*found)(void *arg, const char *word, size_t len);
 	void *arg;
 };
 
-/* What cannot be understood names nothing. */
+/* A text that cannot be parsed names no registry. */
 void registry_read(const struct registry_reader *r, enum registry_format format, const char *text);
 
 #endif

@@ -1,12 +1,12 @@
-/* Unix sockets of the host that a command may reach.
+/* Passes unix sockets of the host (net.sockets, --socket) into the sandbox.
  *
- * With namespaces each is mounted at its place, read-only: connecting needs no right to
- * write, and the socket's own mode stays as it is.  Without them it is where it always was,
- * and the broker, which performs every connect(2), lets these pass.
+ * With namespaces each is bind mounted read-only: connect(2) works on a read-only mount, and the
+ * socket's mode still applies.  Without namespaces it keeps its path, and the broker, which
+ * performs every connect(2), allows these.
  *
- * Should:   say what a socket gives away, where data/sockets.c knows it.
- * Must not: pass one of Corral's own, or what a link that a command made leads to.
- * Fails:    closed: what is no socket now is an error. */
+ * Should:   warn about the access that a socket gives, where data/sockets.c has it.
+ * Must not: pass a socket of Corral, or the target of a symlink that a command created.
+ * Fails:    closed: a path that is not a socket is an error. */
 #include "plan/internal.h"
 
 #include "base/path.h"
@@ -18,7 +18,7 @@
 
 static int cannot_pass(const struct item *it, const char *why, const char *fix, struct err *e) {
 	char origin[128];
-	err_set(e, ERR_USAGE, WHERE, "net.sockets cannot hold %s (%s): %s", it->str,
+	err_set(e, ERR_USAGE, WHERE, "net.sockets %s (%s): %s", it->str,
 		policy_origin_text(&it->origin, origin, sizeof origin), why);
 	return err_fix(e, "%s", fix);
 }
@@ -26,17 +26,17 @@ static int cannot_pass(const struct item *it, const char *why, const char *fix, 
 static int check_socket(struct builder *b, const struct item *it, const char *path,
 			const char *full, struct err *e) {
 	if (full == NULL) {
-		return cannot_pass(it, "it does not exist", "start the service that makes it", e);
+		return cannot_pass(it, "no such socket", "start the service that creates it", e);
 	}
 	if (host_fs_look(b, full).kind != LOOK_SOCKET) {
-		return cannot_pass(it, "it is no socket", "use --read or --write for a file", e);
+		return cannot_pass(it, "not a socket", "use --read or --write for a file", e);
 	}
 	if (plan_own_dir(b, full) != NULL) {
-		return cannot_pass(it, "it belongs to Corral itself", "leave it out", e);
+		return cannot_pass(it, "it belongs to Corral itself", "remove it", e);
 	}
 	if (view_led_astray(b, path, full)) {
-		return cannot_pass(it, "a link in a tree that commands can write leads there",
-				   "name the socket itself if it is meant", e);
+		return cannot_pass(it, "the path goes through a symlink in a writable tree",
+				   "use the path of the socket itself, if you trust it", e);
 	}
 	return 0;
 }
@@ -45,14 +45,14 @@ static int check_place(const struct builder *b, const struct item *it, bool move
 		       const char *target, struct err *e) {
 	const char *why = moved ? plan_reserved_reason(target) : NULL;
 	if (moved && b->no_namespaces) {
-		return cannot_pass(it, "another place inside needs mount namespaces",
-				   "leave out :DEST, or use a host with user namespaces", e);
+		return cannot_pass(it, "another path inside needs a mount namespace",
+				   "remove :DEST, or use a host with user namespaces", e);
 	}
 	if (b->no_namespaces && !(b->h->notify && b->h->sockets)) {
-		return cannot_pass(it, "nobody answers what the filter would ask",
-				   "see `corral status`", e);
+		return cannot_pass(it, "seccomp user notification is not available",
+				   "`corral status` lists the missing features", e);
 	}
-	return why == NULL ? 0 : cannot_pass(it, why, "choose another place inside", e);
+	return why == NULL ? 0 : cannot_pass(it, why, "choose another path inside", e);
 }
 
 static void warn(struct builder *b, const struct net_socket *s) {
@@ -100,7 +100,7 @@ static int show(struct builder *b, const struct item *it, struct net_socket *ret
 		.dev = seen.dev,
 		.ino = seen.ino,
 	};
-	/* In the workspace it is there already. */
+	/* The mount of the workspace shows it already. */
 	if (b->no_namespaces || (split == NULL && path_within(full, b->plan->workspace))) {
 		return 0;
 	}

@@ -1,7 +1,7 @@
-/* Hosts out of URLs, with the grammar of base/hostname.c for the host itself.
+/* Finds the host and port in a URL; base/hostname.c parses the host itself.
  *
  * Should:   find the host that the client would connect to.
- * Must not: keep a login, or guess at what is not an address.
+ * Must not: keep a login, or guess a host in a text that is not a URL.
  * Fails:    closed: no host, no rule. */
 #include "plan/net/url_host.h"
 
@@ -31,8 +31,8 @@ static bool has_name(const char *s, size_t len, const char *name) {
 	return true;
 }
 
-/* "git+ssh" and "ssh+git" are the same; "sparse+https", "mirror+http" and "tor+https" say
- * how the one behind the plus is used. */
+/* "git+ssh" and "ssh+git" are the same; in "sparse+https", "mirror+http" and "tor+https" the part
+ * after the plus is the scheme. */
 static uint16_t port_of(const char *s, size_t len) {
 	const char *plus = memchr(s, '+', len);
 	uint16_t found = 0;
@@ -95,7 +95,7 @@ enum url_host_kind url_host_of_url(const char *s, size_t len, struct url_host *r
 	return take_authority(s, end, port, ret);
 }
 
-/* git takes for a path what has a slash before its first colon. */
+/* For git a text with a slash before its first colon is a path. */
 enum url_host_kind url_host_of_remote(const char *s, size_t len, struct url_host *ret) {
 	size_t end = 0;
 

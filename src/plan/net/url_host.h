@@ -1,4 +1,4 @@
-/* The host in an address of the kind that package managers and git are given. */
+/* Finds the host and port in a URL of a package manager or of git. */
 #ifndef CORRAL_PLAN_NET_URL_HOST_H
 #define CORRAL_PLAN_NET_URL_HOST_H
 
@@ -6,24 +6,24 @@
 
 enum url_host_kind {
 	URL_HOST_NONE, /* a path, or a scheme that reaches no host */
-	URL_HOST_BAD,  /* meant for a host, but that is none: host.why */
+	URL_HOST_BAD,  /* the host is not valid: host.why */
 	URL_HOST_HOST,
 };
 
 struct url_host {
 	enum url_host_kind kind;
 	struct hostname host;
-	uint16_t port; /* the scheme's own when none is written */
+	uint16_t port; /* the scheme's default when none is written */
 };
 
-/* "https://LOGIN@HOST:PORT/…", ssh, git, http; what stands before "+" is left out, as in
- * "sparse+https://".  The login is neither kept nor looked at. */
+/* "https://LOGIN@HOST:PORT/…", ssh, git, http; a prefix before "+" is ignored, as in
+ * "sparse+https://".  The login is not kept. */
 enum url_host_kind url_host_of_url(const char *s, size_t len, struct url_host *ret);
 
-/* That, or git's "LOGIN@HOST:PATH". */
+/* Such a URL, or git's "LOGIN@HOST:PATH". */
 enum url_host_kind url_host_of_remote(const char *s, size_t len, struct url_host *ret);
 
-/* Of the loopback, where no rule leads: --host-port does. */
+/* A loopback address or name, which no rule can allow; --host-port can. */
 bool url_host_is_loopback(const struct url_host *a);
 
 #endif
