@@ -122,7 +122,7 @@ static bool hides(const struct mount_request *w) {
 	       w->m.kind == MOUNT_TEXT;
 }
 
-/* The host's path behind a target that lies in the tree `outer`. */
+/* The host's path of a target that lies in the tree `outer`. */
 static const char *behind(struct builder *b, const struct mount_request *outer,
 			  const char *target) {
 	return plan_keep_join(
@@ -287,7 +287,7 @@ int compose(struct builder *b, struct err *e) {
 	if (prune(b, e) != 0) {
 		return -1;
 	}
-	compose_settle(b); /* leaves out what was pruned */
+	compose_settle(b); /* removes the pruned requests */
 	if (pin(b, e) != 0) {
 		return -1;
 	}

@@ -1,4 +1,4 @@
-/* Copy-on-write (--cow): the workspace is an overlayfs whose upper directory lies in Corral's
+/* Plans copy-on-write (--cow): an overlayfs over the workspace, its upper directory in Corral's
  * state.
  *
  * Should:   fail before the command starts when copy-on-write is not available.

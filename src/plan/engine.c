@@ -64,21 +64,21 @@ static const char *userns_why(const struct host *h) {
 	return h->userns_why == NULL ? "user namespaces cannot be created" : h->userns_why;
 }
 
-static int not_reached(const struct host *h, enum level wanted, const char *what,
+static int not_reached(const struct host *h, enum level wanted, const char *setting,
 		       const struct origin *from, struct err *e) {
 	char origin[128];
 	if (h->landlock_abi == 0 && plan_caller_variable(h, "CORRAL_LEVEL") != NULL) {
 		(void)err_set(e, ERR_SETUP, WHERE,
 			      "this process runs in a Corral sandbox, which forbids a nested "
 			      "sandbox; %s %s is required (%s)",
-			      what, plan_level_name(wanted),
+			      setting, plan_level_name(wanted),
 			      policy_origin_text(from, origin, sizeof origin));
 		return err_fix(e, "start the outer sandbox with --allow-nested, or run the command "
 				  "without the inner `corral run`: the outer sandbox confines it");
 	}
 	err_set(e, ERR_SETUP, WHERE,
 		"%s %s is required (%s), but this host reaches %s: seccomp %s, Landlock ABI %d, %s",
-		what, plan_level_name(wanted), policy_origin_text(from, origin, sizeof origin),
+		setting, plan_level_name(wanted), policy_origin_text(from, origin, sizeof origin),
 		plan_level_name(highest(h)), h->seccomp ? "works" : "is missing", h->landlock_abi,
 		userns_why(h));
 	if (wanted == LEVEL_FULL && has_namespaces(h)) {

@@ -1,7 +1,7 @@
 /* Reports for each guarantee whether the plan enforces it, and by which mechanism.
  *
  * Should:   give every guarantee a state and, below "enforced", the reason (L5).
- * Must not: report as enforced a guarantee whose mechanism the kernel does not have.
+ * Must not: report a guarantee as enforced if the kernel lacks its mechanism.
  * Fails:    closed: a required guarantee that is not enforced refuses the run. */
 #include "plan/internal.h"
 
@@ -102,8 +102,8 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 		}
 		return made;
 	}
-	made.state = plan->rules.asked ? STATE_ABSENT : STATE_WEAKER;
-	if (plan->rules.asked) {
+	made.state = plan->rules.required ? STATE_ABSENT : STATE_WEAKER;
+	if (plan->rules.required) {
 		made.why = nested ? "patterns, and rules for paths that do not exist yet, cannot "
 				    "be enforced when a nested sandbox is allowed"
 				  : "patterns, and rules for paths that do not exist yet, cannot "
@@ -172,8 +172,9 @@ static struct guarantee_report ipc(const struct plan *plan) {
 	return made;
 }
 
-/* A socket of another network namespace reaches that network.  A process can only receive one over
- * a unix socket (SCM_RIGHTS), and without the broker nothing checks connects to unix sockets. */
+/* A socket that belongs to another network namespace connects to that network.  A process can only
+ * receive one over a unix socket (SCM_RIGHTS), and without the broker nothing checks connects to
+ * unix sockets. */
 static struct guarantee_report net(const struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"netns", "seccomp"}};
 	if (!plan->own_net) {
@@ -204,8 +205,8 @@ static const struct {
 static const char *level_warning(const struct plan *plan) {
 	switch (plan->level) {
 	case LEVEL_MINIMAL:
-		return "level minimal: the network is closed, files are NOT protected; `corral "
-		       "status` lists how to reach a higher level";
+		return "level minimal: no network, but files are NOT protected; `corral status` "
+		       "lists how to reach a higher level";
 	case LEVEL_NONE:
 		return "level none: NOTHING is protected; the command runs with all your rights";
 	default:
@@ -230,9 +231,10 @@ void guarantees_warn(struct builder *b) {
 			       plan->processors * 1000 > v->num;
 		if (requested && (made->state == STATE_ABSENT || rounded)) {
 			plan_warn(b, plan_keep_printf(
-					     b, "%s (%s) is not enforced here: %s",
+					     b, "%s (%s) is %s: %s",
 					     keys[limits_of_groups[i].key].name,
 					     policy_origin_text(&v->origin, origin, sizeof origin),
+					     rounded ? "weaker" : "not enforced on this host",
 					     made->why));
 		}
 	}

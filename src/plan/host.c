@@ -1,8 +1,7 @@
 /* Reads the host's files through the call-backs of struct host_fs.
- *
- * Should:   stat, resolve and read files for the other files of src/plan; results in the plan's
- * arena. Must not: make a system call: tests replace the call-backs. Fails:    closed: NULL for a
- * path that cannot be resolved or read. */
+ * Should:   stat, resolve and read files for the rest of src/plan, with results in the arena.
+ * Must not: make a system call: tests replace the call-backs.
+ * Fails:    closed: NULL for a path that cannot be resolved or read. */
 #include "plan/host.h"
 
 #include "base/buf.h"

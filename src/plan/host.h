@@ -75,11 +75,11 @@ struct host {
 	const char *state_dir;        /* where Corral keeps its own state, or NULL */
 	bool state_closed;            /* it cannot be created or written */
 	const char *const *environ;   /* the caller's */
-	struct identity git;          /* how the caller signs commits */
-	const char *git_settings;     /* what else of the caller's settings holds inside; NULL */
+	struct identity git;          /* user.name and user.email of the caller */
+	const char *git_settings;     /* the caller's other git settings for the sandbox; NULL */
 	const char *git_ignores;      /* text of the caller's core.excludesFile; NULL */
-	struct git_obeyed git_obeyed; /* what the caller's settings name for every repository */
-	bool userns;                  /* user namespaces can be made */
+	struct git_obeyed git_obeyed; /* hooks and files that the caller's git settings name */
+	bool userns;                  /* user namespaces can be created */
 	const char *userns_why;       /* why not, with the remedy */
 	int landlock_abi;             /* 0: none */
 	bool seccomp;

@@ -30,7 +30,7 @@ enum rank {
 	RANK_PROTECT,
 	RANK_CLEAN, /* protected, and replaced by a copy without credentials */
 	RANK_DENY,
-	RANK_OWN, /* Corral's own files: nothing re-opens them */
+	RANK_OWN, /* Corral's own files: no grant re-opens them */
 };
 
 struct mount_request {
@@ -123,7 +123,7 @@ const char *host_fs_resolve(struct builder *b, const char *path);
  * canonical, that is not a symlink needs no look-up. */
 const char *host_fs_canonical(struct builder *b, const char *path, struct look seen);
 
-/* Corral's own directory that holds this path, or NULL. */
+/* The directory of Corral that contains this path, or NULL. */
 const char *plan_own_dir(const struct builder *b, const char *path);
 
 /* Why no rule and no variable may show this path, or NULL. */
@@ -146,7 +146,7 @@ struct show {
 };
 void mount_request_show(struct builder *b, const struct show *s);
 
-/* Entries of a root of our own. */
+/* Entries of the new root. */
 void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);
 void mount_request_link(struct builder *b, const char *path, const char *text, const char *note);
 /* reach: its own Landlock right, where no directory around it has one. */

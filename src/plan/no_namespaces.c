@@ -22,11 +22,11 @@
 
 /* ---- settings that need namespaces ---- */
 
-static int needs_own_root(const struct builder *b, enum key_id key, const char *what,
+static int needs_own_root(const struct builder *b, enum key_id key, const char *setting,
 			  const char *instead, struct err *e) {
 	char origin[128];
 	err_set(e, ERR_SETUP, WHERE,
-		"%s (%s) needs a mount namespace, which engine %s does not have", what,
+		"%s (%s) needs a mount namespace, which engine %s does not have", setting,
 		policy_origin_text(&b->p->values[key].origin, origin, sizeof origin),
 		plan_engine_name(b->plan->engine));
 	return err_fix(e, "%s", instead);
@@ -248,7 +248,7 @@ void no_namespaces_traits(struct builder *b) {
 
 	unsigned within = open ? 0 : exceptions(b);
 	/* No mount could enforce these. */
-	plan->rules.asked = plan->rules.asked || within != 0;
+	plan->rules.required = plan->rules.required || within != 0;
 	plan->exceptions = open ? 0 : within | broker_traits_set(b);
 	traits |= plan->own_net ? TRAIT_NO_NET : 0;
 	traits |= open ? TRAIT_OPEN : 0;

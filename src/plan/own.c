@@ -18,8 +18,8 @@ static void protect_file(struct builder *b, const char *path, const char *note) 
 	}
 }
 
-/* Protects a policy file behind any symlinks.  A file in a directory of Corral is hidden with that
- * directory. */
+/* Protects a policy file, also through symlinks.  A file in a directory of Corral is hidden with
+ * that directory. */
 static void protect_policy_file(struct builder *b, const char *path) {
 	const char *end =
 		path == NULL || path[0] != '/' ? NULL : pattern_for_file(b, path, "corral");

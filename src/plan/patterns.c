@@ -415,7 +415,8 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 		b->plan->rules.reads = true;
 	}
 	if (pattern_alone_covers(b, key, it)) {
-		b->plan->rules.asked = b->plan->rules.asked || it->origin.kind != ORIGIN_BUILTIN;
+		b->plan->rules.required =
+			b->plan->rules.required || it->origin.kind != ORIGIN_BUILTIN;
 		b->plan->rules.hides =
 			b->plan->rules.hides || (r.effect == EFFECT_DENY && !r.except);
 	}
@@ -470,7 +471,7 @@ static void add_names(struct builder *b) {
 			.written = list->items[i].str,
 			.origin = list->items[i].origin,
 		};
-		b->plan->rules.asked = true;
+		b->plan->rules.required = true;
 		add_floating(b, r, plan_keep_printf(b, "**/%s", escaped(b, list->items[i].str)),
 			     true);
 	}

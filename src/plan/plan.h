@@ -128,8 +128,8 @@ struct plan {
 
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */
-	const char *home_source;  /* private home on the host, made by the engine (0700) before the
-				   * run; NULL when the home is ephemeral or not private */
+	const char *home_source;  /* private home on the host, created by the engine (0700) before
+				     the run; NULL when the home is ephemeral or not private */
 	const char *home_at;
 	const char *home_own;     /* the caller's HOME on the host; NULL when the view has none */
 	const char *own_dirs[3];  /* state and configuration of Corral, which no grant shows; NULL

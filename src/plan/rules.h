@@ -38,9 +38,9 @@ struct rules {
 	size_t count, cap;
 	struct anchor *anchors; /* the granted trees */
 	size_t nanchors;
-	bool reads; /* a rule denies: the broker checks reads as well */
-	bool hides; /* a path is denied by a rule only, not by a mount */
-	bool asked; /* the policy has an item that only a rule can enforce */
+	bool reads;    /* a rule denies: the broker checks reads as well */
+	bool hides;    /* a path is denied by a rule only, not by a mount */
+	bool required; /* the policy has an item that only a rule can enforce */
 };
 
 /* The rules that deny and protect a path; NULL where none does. */

@@ -139,7 +139,7 @@ TEST(a_limit_that_was_asked_for_and_does_not_hold_is_a_warning) {
 	REQUIRE(build(&w) == 0);
 	REQUIRE(w.plan.nwarnings == 1);
 	CHECK_STR(w.plan.warnings[0],
-		  "limits.memory (--test) is not enforced here: nobody can look");
+		  "limits.memory (--test) is not enforced on this host: nobody can look");
 	w.h.cgroup = (struct host_cgroup){.kind = CGROUP_V2, .memory = true};
 	REQUIRE(build(&w) == 0);
 	CHECK_INT(w.plan.nwarnings, 0);
