@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "plan/limits.h"
 
 #define NAME_WIDTH 16
 
@@ -158,9 +159,9 @@ static void text_promise(const struct guarantee_report *p, struct buf *out) {
 	buf_puts(out, "\n");
 }
 
-/* Limits that nobody set are one line, so that all of it fits a screen. */
+/* Limits that are not set are one line, so that all of it fits a screen. */
 static bool unset(const struct guarantee_report *p) {
-	return p->state == STATE_ABSENT && p->why != NULL && str_starts(p->why, "not asked for");
+	return p->state == STATE_ABSENT && p->why != NULL && str_starts(p->why, LIMIT_UNSET);
 }
 
 static void text_promises(const struct status *s, struct buf *out) {

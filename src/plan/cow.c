@@ -42,7 +42,7 @@ int cow_choose(struct builder *b, struct err *e) {
 		return err_fix(e, "use a host with user namespaces (`corral status`), or " INSTEAD);
 	}
 	if (b->h->cow_dir == NULL || b->h->state_closed) {
-		(void)refuse(b, "there is no writable state directory for the changes", e);
+		(void)refuse(b, "there is no state directory that Corral can write", e);
 		return err_fix(e, "set HOME or XDG_STATE_HOME to a directory that you can write, "
 				  "or " INSTEAD);
 	}

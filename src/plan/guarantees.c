@@ -288,10 +288,12 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 			wanted->str, policy_origin_text(&wanted->origin, origin, sizeof origin),
 			plan_state_name(made->state),
 			made->why == NULL ? "this host does not have it" : made->why);
+		bool unset = g >= GUARANTEE_LIMITS_TIME && g <= GUARANTEE_LIMITS_DISK &&
+			     made->state == STATE_ABSENT;
 		return err_fix(e,
-			       "use a host that enforces %s (`corral status`), or remove %s from "
+			       "%suse a host that enforces %s (`corral status`), or remove %s from "
 			       "--require",
-			       wanted->str, wanted->str);
+			       unset ? "set that limit, or " : "", wanted->str, wanted->str);
 	}
 	return err_set(e, ERR_USAGE, WHERE, "unknown guarantee in require: %s", wanted->str);
 }

@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <sys/resource.h>
 
-#define NOT_SET "no limit is set"
+#define NOT_SET(option) LIMIT_UNSET " (" option ")"
 
 /* The intervals are those of linux/sample_interval.h and linux/sampler.c. */
 #define SAMPLED_EVERY(shortest)                                                                    \
@@ -108,7 +108,8 @@ static void plan_rlimits(struct plan *plan, const struct policy *p) {
 static void plan_time(struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->timeout_ms == LIMIT_NONE && plan->idle_ms == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT,
+						 .why = NOT_SET("--timeout")};
 	} else if (plan->timeout_ms == LIMIT_NONE) {
 		made.state = STATE_WEAKER;
 		made.why = "only the time without output is limited: a command that keeps printing "
@@ -120,7 +121,8 @@ static void plan_time(struct plan *plan) {
 static void plan_output(struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->output_bytes == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT,
+						 .why = NOT_SET("--max-output")};
 	}
 	report(plan, GUARANTEE_LIMITS_OUTPUT, made);
 }
@@ -136,7 +138,7 @@ static struct guarantee_report guarantee_sampled(const struct host *h, const cha
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
 	if (bytes == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--memory")};
 	} else if (!h->cgroup.memory) {
 		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
 		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
@@ -187,7 +189,7 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 	} else if (rate) {
 		made.state = STATE_ENFORCED;
 	} else if (!wanted) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--cpus")};
 	}
 	report(plan, GUARANTEE_LIMITS_CPU, made);
 }
@@ -221,7 +223,8 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 					.by = {rlimit ? "rlimit" : "cgroup"}};
 
 	if (count == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT,
+						 .why = NOT_SET("--processes")};
 		report(plan, GUARANTEE_LIMITS_PROCESSES, made);
 		return;
 	}
@@ -272,7 +275,7 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 		made.why = "the size of private directories is limited, but not that of the "
 			   "workspace; set --disk";
 	} else {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET};
+		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--disk")};
 	}
 	report(plan, GUARANTEE_LIMITS_DISK, made);
 }

@@ -4,6 +4,9 @@
 
 #include "plan/plan.h"
 
+/* How `why` of an absent guarantee begins when the policy sets no limit; an option follows. */
+#define LIMIT_UNSET "no limit is set"
+
 /* Fills the limits of the plan and the six guarantees limits.*.  plan->engine must be known
  * already: RLIMIT_NPROC counts other processes outside a user namespace.  memory_bytes, cpu_millis
  * and max_processes are set only when a cgroup will enforce them. */

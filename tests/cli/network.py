@@ -247,9 +247,9 @@ def register(suite):
         with UnixServer(f"{box.dir}/one"):
             done = box.run("--socket", f"{box.dir}/one:/run/here", "--", "python3", "-c", CONNECT, "/run/here")
             equal(done.exited(0).out, "hello\n", "inside")
-        box.run("--socket", f"{box.dir}/none", "true").exited(2).said("does not exist")
+        box.run("--socket", f"{box.dir}/none", "true").exited(2).said("no such socket")
         box.write("file", "x")
-        box.run("--socket", f"{box.dir}/file", "true").exited(2).said("no socket")
+        box.run("--socket", f"{box.dir}/file", "true").exited(2).said("not a socket")
 
     @test("a socket that gives the host away is passed with a warning")
     def _(box):

@@ -53,7 +53,7 @@ TEST(cow_says_why_it_cannot_be_had) {
 	w.h.cow_dir = NULL;
 	REQUIRE(build(&w) != 0);
 	CHECK_INT(w.e.kind, ERR_SETUP);
-	CHECK(strstr(w.e.what, "no writable state directory") != NULL && w.e.fix[0] != '\0');
+	CHECK(strstr(w.e.what, "no state directory") != NULL && w.e.fix[0] != '\0');
 	world_done(&w);
 
 	world_with_cow(&w);
