@@ -67,8 +67,8 @@ static void each_directory(struct builder *b, agent_each *each, void *arg) {
 	}
 }
 
-static void keep_rows(struct builder *b, const struct mount_request *w, const struct agent *a,
-		      void *arg) {
+static void protect_rows(struct builder *b, const struct mount_request *w, const struct agent *a,
+			 void *arg) {
 	struct rule r = *(const struct rule *)arg;
 	(void)w;
 
@@ -80,11 +80,11 @@ static void keep_rows(struct builder *b, const struct mount_request *w, const st
 }
 
 void agents_keep(struct builder *b, struct rule r) {
-	each_directory(b, keep_rows, &r);
+	each_directory(b, protect_rows, &r);
 }
 
-static void warn(struct builder *b, const struct mount_request *w, const struct agent *a,
-		 void *arg) {
+static void warn_about(struct builder *b, const struct mount_request *w, const struct agent *a,
+		       void *arg) {
 	/* A pattern is checked as if it were a name. */
 	const char *path = plan_keep_join(b, compose_inside(b, w, a->dir), a->rows->name);
 	bool kept = rules_judge(&b->plan->rules, path).protect != NULL;
@@ -102,5 +102,5 @@ static void warn(struct builder *b, const struct mount_request *w, const struct 
 }
 
 void agents_warn(struct builder *b) {
-	each_directory(b, warn, NULL);
+	each_directory(b, warn_about, NULL);
 }

@@ -123,8 +123,8 @@ static bool hides(const struct mount_request *w) {
 }
 
 /* The host's path of a target that lies in the tree `outer`. */
-static const char *behind(struct builder *b, const struct mount_request *outer,
-			  const char *target) {
+static const char *host_path_of(struct builder *b, const struct mount_request *outer,
+				const char *target) {
 	return plan_keep_join(
 		b, "/",
 		plan_keep_printf(b, "%s%s", outer->m.source, rest_of(target, outer->m.target)));
@@ -142,7 +142,7 @@ static int no_mount_point(const struct mount_request *w, const struct mount_requ
 /* A tree inside a tree: either redundant, or it needs an existing mount point. */
 static int prune_tree(struct builder *b, struct mount_request *w, const struct mount_request *outer,
 		      struct err *e) {
-	const char *host = behind(b, outer, w->m.target);
+	const char *host = host_path_of(b, outer, w->m.target);
 	if (streq(host, w->m.source)) {
 		w->dropped = w->m.kind != MOUNT_COW && w->m.writable == outer->m.writable &&
 			     w->m.reach <= outer->m.reach;
@@ -167,7 +167,7 @@ static int prune_in_tree(struct builder *b, struct mount_request *w,
 		return prune_tree(b, w, outer, e);
 	case MOUNT_PRIVATE:
 		w->dropped = !b->no_namespaces && /* there it lies in the run's own directory */
-			     host_fs_look(b, behind(b, outer, w->m.target)).kind != LOOK_DIR;
+			     host_fs_look(b, host_path_of(b, outer, w->m.target)).kind != LOOK_DIR;
 		return 0;
 	case MOUNT_DIR:
 	case MOUNT_LINK:
@@ -260,7 +260,7 @@ static int pin(struct builder *b, struct err *e) {
 
 /* Whether the mount point may be created: only in the run's own root or tmpfs, never in a tree of
  * the host (L4). */
-static bool on_own_ground(const struct mount_request *outer) {
+static bool may_create_mount_point(const struct mount_request *outer) {
 	return outer == NULL || outer->own || outer->m.kind == MOUNT_PRIVATE ||
 	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR;
 }
@@ -275,7 +275,7 @@ static int list_mounts(struct builder *b, struct err *e) {
 	plan->mounts_cap = b->nrequests + 1;
 	for (size_t i = 0; i < b->nrequests; i++) {
 		struct mount_request *w = &b->requests[i];
-		w->m.create = on_own_ground(stack_top(&s, w->m.target));
+		w->m.create = may_create_mount_point(stack_top(&s, w->m.target));
 		s.items[s.n++] = w;
 		plan->mounts[plan->nmounts++] = w->m;
 	}

@@ -77,7 +77,7 @@ bool home_is_for_tools(const char *name, size_t len) {
 
 /* Makes the directories between the private home and the workspace read-only.  A grant of the same
  * directory has a higher rank. */
-static void keep_parents(struct builder *b) {
+static void protect_parents(struct builder *b) {
 	const char *home = b->plan->home_at, *workspace = b->plan->workspace_at;
 	if (streq(home, workspace) || !path_within(workspace, home)) {
 		return;
@@ -153,5 +153,5 @@ void home_show(struct builder *b) {
 		return;
 	}
 	show_private_home(b);
-	keep_parents(b);
+	protect_parents(b);
 }

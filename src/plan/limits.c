@@ -57,7 +57,7 @@ static void add_rlimit(struct plan *plan, int resource, int64_t value) {
 	plan->rlimits[plan->nrlimits++] = (struct rlimit_row){resource, (uint64_t)value};
 }
 
-static void report(struct plan *plan, enum guarantee g, struct guarantee_report made) {
+static void set_guarantee(struct plan *plan, enum guarantee g, struct guarantee_report made) {
 	plan->guarantees[g] = made;
 }
 
@@ -115,7 +115,7 @@ static void plan_time(struct plan *plan) {
 		made.why = "only the time without output is limited: a command that keeps printing "
 			   "can run for ever";
 	}
-	report(plan, GUARANTEE_LIMITS_TIME, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_TIME, made);
 }
 
 static void plan_output(struct plan *plan) {
@@ -124,7 +124,7 @@ static void plan_output(struct plan *plan) {
 		made = (struct guarantee_report){.state = STATE_ABSENT,
 						 .why = NOT_SET("--max-output")};
 	}
-	report(plan, GUARANTEE_LIMITS_OUTPUT, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_OUTPUT, made);
 }
 
 /* The report of a limit that only the sampler can enforce. */
@@ -146,12 +146,12 @@ static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) 
 		plan->memory_bytes = bytes;
 		plan->use_cgroup = true;
 	}
-	report(plan, GUARANTEE_LIMITS_MEMORY, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_MEMORY, made);
 }
 
 /* Whole processors by CPU affinity (linux/processors.h), rounded up: a quota needs a cgroup, and
  * programs would notice SIGSTOP and SIGCONT. */
-static const char *pin(struct plan *plan, int64_t millis) {
+static const char *pin_processors(struct plan *plan, int64_t millis) {
 	plan->processors = millis / 1000 + (millis % 1000 != 0);
 	if (plan->engine == ENGINE_NONE) {
 		return "the command is pinned to that number of processors (CPU affinity), but can "
@@ -177,7 +177,7 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 		plan->use_cgroup = true;
 		made.by[n++] = "cgroup";
 	} else if (wanted) {
-		made.why = pin(plan, millis);
+		made.why = pin_processors(plan, millis);
 		made.by[n++] = "affinity";
 	}
 	if (time_ms != LIMIT_NONE) {
@@ -191,7 +191,7 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 	} else if (!wanted) {
 		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--cpus")};
 	}
-	report(plan, GUARANTEE_LIMITS_CPU, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_CPU, made);
 }
 
 /* The built-in limit is not sampled: that would make every run slower. */
@@ -225,7 +225,7 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 	if (count == LIMIT_NONE) {
 		made = (struct guarantee_report){.state = STATE_ABSENT,
 						 .why = NOT_SET("--processes")};
-		report(plan, GUARANTEE_LIMITS_PROCESSES, made);
+		set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, made);
 		return;
 	}
 	if (count < PROCESSES_MIN) {
@@ -244,7 +244,7 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 		plan->max_processes = count;
 		made.by[rlimit ? 1 : 0] = "cgroup";
 	}
-	report(plan, GUARANTEE_LIMITS_PROCESSES, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, made);
 }
 
 static void plan_disk(struct plan *plan, const struct policy *p) {
@@ -277,7 +277,7 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 	} else {
 		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--disk")};
 	}
-	report(plan, GUARANTEE_LIMITS_DISK, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_DISK, made);
 }
 
 bool plan_wants_groups(const struct policy *p, const struct host *h) {

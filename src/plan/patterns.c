@@ -21,7 +21,7 @@
  * broker compares each path with all of them. */
 #define RULES_MAX ((size_t)16 * LIST_ITEMS_MAX)
 
-static void keep_rule(struct builder *b, struct rule r) {
+static void append_rule(struct builder *b, struct rule r) {
 	struct rules *rules = &b->plan->rules;
 	if (rules->count >= RULES_MAX) {
 		b->too_many_rules = true;
@@ -46,7 +46,7 @@ static bool parse_rule(struct builder *b, struct rule *r, const char *pattern, b
 
 static void add_rule(struct builder *b, struct rule r, const char *pattern, bool fold) {
 	if (parse_rule(b, &r, pattern, fold)) {
-		keep_rule(b, r);
+		append_rule(b, r);
 	}
 }
 
@@ -98,8 +98,8 @@ static void add_floating(struct builder *b, struct rule r, const char *pattern, 
 /* A tree within the directory that is mounted at another path: fs.agent, fs.workspace_at, or the
  * path of a symlink.  The part of the pattern after the tree's own path becomes a rule there;
  * after a "**" there may be several such parts. */
-static void keep_moved(struct builder *b, struct rule r, const struct mount_request *w,
-		       const char *dir) {
+static void append_moved(struct builder *b, struct rule r, const struct mount_request *w,
+			 const char *dir) {
 	const struct glob whole = r.glob;
 	const char *rest = w->m.source + (dir[1] == '\0' ? 0 : strlen(dir));
 	glob_set at = glob_walk(&whole, rest);
@@ -110,35 +110,35 @@ static void keep_moved(struct builder *b, struct rule r, const struct mount_requ
 		if ((at >> i & 1) != 0 && !implied) {
 			r.glob.names = whole.names + i;
 			r.glob.count = whole.count - i; /* 0: all of the tree */
-			keep_rule(b, r);
+			append_rule(b, r);
 		}
 	}
 }
 
 /* Adds the rule at each path at which a directory of the host, or a part of it, is mounted, and at
  * its own path. */
-static void keep_beneath(struct builder *b, struct rule r, const char *dir) {
+static void append_beneath(struct builder *b, struct rule r, const char *dir) {
 	bool shown = false;
 	for (size_t i = 0; i < b->nrequests; i++) {
 		const struct mount_request *w = &b->requests[i];
 		if (mount_request_is_tree(w) && path_within(dir, w->m.source)) {
 			r.anchor = compose_inside(b, w, dir);
 			shown = shown || streq(r.anchor, dir);
-			keep_rule(b, r);
+			append_rule(b, r);
 		} else if (mount_request_is_tree(w) && path_within(w->m.source, dir) &&
 			   !streq(w->m.source, w->m.target)) {
-			keep_moved(b, r, w, dir);
+			append_moved(b, r, w, dir);
 		}
 	}
 	if (!shown) {
 		r.anchor = dir;
-		keep_rule(b, r);
+		append_rule(b, r);
 	}
 }
 
 void pattern_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern) {
 	if (parse_rule(b, &r, pattern, folds(b, dir))) {
-		keep_beneath(b, r, dir);
+		append_beneath(b, r, dir);
 	}
 }
 
@@ -181,7 +181,7 @@ static const char *link_words(struct builder *b, const char *path) {
 /* Protects the symlink at a path with a canonical directory, and each symlink that its target goes
  * through, in the order in which the kernel follows them.  left: how many more the kernel would
  * follow.  Returns the end of the path. */
-static const char *keep_chain(struct builder *b, struct rule r, const char *path, size_t *left) {
+static const char *protect_chain(struct builder *b, struct rule r, const char *path, size_t *left) {
 	const char *words = *left == 0 ? NULL : link_words(b, path);
 	if (words == NULL) {
 		return path;
@@ -193,23 +193,23 @@ static const char *keep_chain(struct builder *b, struct rule r, const char *path
 	const char *at = words[0] == '/' ? "/" : plan_keep_join(b, path, "..");
 	for (size_t len; *(words += strspn(words, "/")) != '\0'; words += len) {
 		len = strcspn(words, "/");
-		at = keep_chain(b, r, plan_keep_join(b, at, link_cut_path(b, words, len)), left);
+		at = protect_chain(b, r, plan_keep_join(b, at, link_cut_path(b, words, len)), left);
 	}
 	return at;
 }
 
 /* Another symlink in its place would lead to files that no rule covers; the same applies to every
  * symlink on the way. */
-static void keep_link(struct builder *b, struct rule r, const char *path) {
+static void protect_link(struct builder *b, struct rule r, const char *path) {
 	size_t left = LINKS_MAX;
 	r.effect = EFFECT_PROTECT;
 	r.floating = r.yields = r.anywhere = false;
-	(void)keep_chain(b, r, path, &left);
+	(void)protect_chain(b, r, path, &left);
 }
 
 /* Protects the symlinks among the directories of a path as written, down to the first that is
  * missing or dangling. */
-static void keep_links(struct builder *b, struct rule r, const char *path) {
+static void protect_links(struct builder *b, struct rule r, const char *path) {
 	const char *dir = plan_keep_join(b, path, "..");
 	if (r.except || dir[1] == '\0') {
 		return;
@@ -224,7 +224,7 @@ static void keep_links(struct builder *b, struct rule r, const char *path) {
 		dir = link_cut_path(b, path, ground.len);
 	}
 	for (; dir[1] != '\0'; dir = plan_keep_join(b, dir, "..")) {
-		keep_link(b, r, link_half_resolved(b, dir));
+		protect_link(b, r, link_half_resolved(b, dir));
 		if (direct) {
 			return; /* no symlink above it */
 		}
@@ -234,7 +234,7 @@ static void keep_links(struct builder *b, struct rule r, const char *path) {
 /* Adds rules for the path as written and for its present target, whether that exists or not. */
 static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	const char *named = link_half_resolved(b, it->str), *full = host_fs_resolve(b, it->str);
-	keep_links(b, r, it->str);
+	protect_links(b, r, it->str);
 	if (full == NULL) {
 		full = link_end(b, named);
 	}
@@ -243,7 +243,7 @@ static void add_plain(struct builder *b, struct rule r, const struct item *it) {
 	add_path(b, r, named);
 	if (full != NULL && !streq(full, named)) {
 		add_path(b, r, full);
-		keep_link(b, r, named);
+		protect_link(b, r, named);
 	}
 }
 
@@ -251,8 +251,8 @@ const char *pattern_for_links(struct builder *b, const char *path, const char *n
 	struct rule r = {
 		.effect = EFFECT_PROTECT, .group = GROUP_OURS, .written = path, .set = note};
 	const char *named = link_half_resolved(b, path);
-	keep_links(b, r, path);
-	keep_link(b, r, named);
+	protect_links(b, r, path);
+	protect_link(b, r, named);
 	return named;
 }
 
@@ -312,7 +312,7 @@ static void add_absolute(struct builder *b, struct rule r, const char *pattern) 
 		return;
 	}
 	const char *dir = unescaped(b, pattern, len), *full = host_fs_resolve(b, dir);
-	keep_links(b, r, plan_keep_join(b, dir, "x")); /* "x": so that dir itself is included */
+	protect_links(b, r, plan_keep_join(b, dir, "x")); /* "x": so that dir itself is included */
 	pattern_beneath(b, r, full != NULL ? full : link_half_resolved(b, dir), pattern + len);
 }
 
@@ -509,7 +509,7 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 	if (!still_holds(b, &r, compose_inside(b, w, link), next)) {
 		return;
 	}
-	keep_link(b, r, link);
+	protect_link(b, r, link);
 	r.floating = r.anywhere = false;
 	if (end == NULL || (next == r.glob.count && path_within(b->plan->workspace, end))) {
 		return; /* a loop of symlinks; or it contains the whole workspace */
@@ -522,7 +522,7 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 	}
 	r.glob.names += next;
 	r.glob.count -= next;
-	keep_beneath(b, r, end);
+	append_beneath(b, r, end);
 }
 
 /* A name at any depth is searched at the top only: no tree is walked. */

@@ -40,7 +40,7 @@ static bool applies_to(const struct rule *r, const char *path, const char *ancho
 }
 
 /* A cache: consecutive rules mostly have the same anchor. */
-struct ground {
+struct anchor_cache {
 	const char *anchor;
 	bool holds;
 	size_t depth;
@@ -52,15 +52,15 @@ static bool is_reopened(const struct rule *r, const char *deepest) {
 	       glob_matched(&r->glob, glob_walk(&r->glob, rest_of(deepest, r->anchor)));
 }
 
-static bool stands_on(struct ground *g, const struct rule *r, const char *path,
-		      const char *deepest) {
+static bool is_applicable(struct anchor_cache *g, const struct rule *r, const char *path,
+			  const char *deepest) {
 	if ((r->floating && r->anchor != deepest) || (r->yields && is_reopened(r, deepest))) {
 		return false;
 	}
 	if (g->anchor != r->anchor) {
-		*g = (struct ground){.anchor = r->anchor,
-				     .holds = path_within(path, r->anchor),
-				     .depth = path_depth(r->anchor)};
+		*g = (struct anchor_cache){.anchor = r->anchor,
+					   .holds = path_within(path, r->anchor),
+					   .depth = path_depth(r->anchor)};
 	}
 	return g->holds;
 }
@@ -95,7 +95,7 @@ static inline struct ruling judge(const struct rules *rules, const char *path, b
 	const struct rule *last[EFFECT_COUNT][RULE_GROUPS] = {0};
 	const char *anchor = anchor_of(rules, path);
 	struct ruling ruling = {0};
-	struct ground ground = {0};
+	struct anchor_cache ground = {0};
 	struct glob_path names;
 
 	glob_path_split(&names, path);
@@ -106,7 +106,7 @@ static inline struct ruling judge(const struct rules *rules, const char *path, b
 		if (deny_alone && r->effect != EFFECT_DENY) {
 			continue;
 		}
-		if (changes(r, *slot) && stands_on(&ground, r, path, anchor) &&
+		if (changes(r, *slot) && is_applicable(&ground, r, path, anchor) &&
 		    matches(r, &names, ground.depth, path)) {
 			*slot = r;
 		}

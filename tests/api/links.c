@@ -144,7 +144,7 @@ static void check_other_names(struct box *b) {
 	REQUIRE(chmod(path_in(b, "ws/closed"), 0) == 0);
 	refuses(b, "innocent", CORRAL_E_SENSITIVE);
 	refuses(b, "plain", CORRAL_E_SENSITIVE);
-	CHECK(strstr(b->err.message, "several names") != NULL);
+	CHECK(strstr(b->err.message, "several hard links") != NULL);
 	reads(b, "file", "text");
 	REQUIRE(chmod(path_in(b, "ws/closed"), 0700) == 0);
 }

@@ -211,25 +211,29 @@ struct children {
 	bool closed; /* it can be listed but not searched */
 };
 
-static bool has(const struct builder *b, const char *path) {
+static bool exists(const struct builder *b, const char *path) {
 	return host_fs_look(b, path).kind != LOOK_NOTHING;
 }
 
 /* Any of them: a command may have renamed one, so that the next run would not protect the
  * repository. */
 static bool looks_used(struct builder *b, const char *dir) {
-	return has(b, plan_keep_join(b, dir, "HEAD")) || has(b, plan_keep_join(b, dir, "config")) ||
-	       has(b, plan_keep_join(b, dir, "hooks")) || has(b, plan_keep_join(b, dir, "objects"));
+	return exists(b, plan_keep_join(b, dir, "HEAD")) ||
+	       exists(b, plan_keep_join(b, dir, "config")) ||
+	       exists(b, plan_keep_join(b, dir, "hooks")) ||
+	       exists(b, plan_keep_join(b, dir, "objects"));
 }
 
 static bool is_bare(struct builder *b, const char *dir) {
-	return has(b, plan_keep_join(b, dir, "HEAD")) &&
-	       has(b, plan_keep_join(b, dir, "objects")) && has(b, plan_keep_join(b, dir, "refs"));
+	return exists(b, plan_keep_join(b, dir, "HEAD")) &&
+	       exists(b, plan_keep_join(b, dir, "objects")) &&
+	       exists(b, plan_keep_join(b, dir, "refs"));
 }
 
 static void look_at_first(void *arg, const char *name) {
 	struct children *c = arg;
-	c->closed = c->closed || (c->n++ == 0 && !has(c->b, plan_keep_join(c->b, c->tree, name)));
+	c->closed =
+		c->closed || (c->n++ == 0 && !exists(c->b, plan_keep_join(c->b, c->tree, name)));
 }
 
 /* Whether a directory can be listed and searched. */
@@ -248,8 +252,8 @@ static void repository_add(struct builder *b, struct repository r) {
 }
 
 /* Adds the repository of an existing .git, by its canonical path. */
-static void found(struct builder *b, const char *tree, const char *path, const char *alias,
-		  bool show) {
+static void add_found(struct builder *b, const char *tree, const char *path, const char *alias,
+		      bool show) {
 	struct look seen = host_fs_look(b, path);
 	struct repository r = {.tree = tree, .alias = alias, .dir = path};
 	if (seen.kind == LOOK_FILE) {
@@ -281,7 +285,8 @@ static bool look_in(struct builder *b, const char *tree, bool show) {
 	}
 	const char *full = kind == LOOK_LINK ? host_fs_resolve(b, path) : path;
 	if (full != NULL) {
-		found(b, tree, full, kind == LOOK_LINK ? path : NULL, show && kind == LOOK_FILE);
+		add_found(b, tree, full, kind == LOOK_LINK ? path : NULL,
+			  show && kind == LOOK_FILE);
 	}
 	return true;
 }
@@ -289,7 +294,7 @@ static bool look_in(struct builder *b, const char *tree, bool show) {
 static void look_in_child(void *arg, const char *name) {
 	struct children *c = arg;
 	const char *path = plan_keep_join(c->b, c->tree, name);
-	if (c->n++ >= CHILDREN_MAX || !has(c->b, plan_keep_join(c->b, path, ".git"))) {
+	if (c->n++ >= CHILDREN_MAX || !exists(c->b, plan_keep_join(c->b, path, ".git"))) {
 		return;
 	}
 	const char *tree = host_fs_resolve(c->b, path);

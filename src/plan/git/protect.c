@@ -78,21 +78,21 @@ static bool is_excepted(struct builder *b, const char *path) {
 	return false;
 }
 
-static void rule(struct builder *b, const char *path) {
+static void add_name_rule(struct builder *b, const char *path) {
 	if (masks_is_shown(b, path)) {
 		pattern_for_path(b, path, NOTE);
 	}
 }
 
 /* Protects the missing target of a dangling symlink. */
-static void keep_target(struct builder *b, const char *link) {
+static void protect_target(struct builder *b, const char *link) {
 	const char *end = link_end(b, link);
 	if (end != NULL) {
-		rule(b, end);
+		add_name_rule(b, end);
 	}
 }
 
-static void keep_file(struct builder *b, const char *path) {
+static void protect_file(struct builder *b, const char *path) {
 	struct look seen = host_fs_look(b, path);
 	if (path_within(b->plan->workspace, path)) {
 		plan_add_unkept(b, plan_keep_printf(b,
@@ -101,7 +101,7 @@ static void keep_file(struct builder *b, const char *path) {
 						    path));
 		return;
 	}
-	rule(b, path);
+	add_name_rule(b, path);
 	if (seen.kind == LOOK_NOTHING) {
 		return;
 	}
@@ -114,55 +114,55 @@ static void keep_file(struct builder *b, const char *path) {
 		   (struct hide){.path = path, .seen = seen, .rank = RANK_PROTECT, .note = NOTE});
 }
 
-static void keep(struct builder *b, const char *path) {
+static void protect(struct builder *b, const char *path) {
 	const char *full = host_fs_resolve(b, path);
 	struct force force = in_force(b);
 	if (!force.others && (!force.ours || is_excepted(b, path))) {
 		return;
 	}
 	if (host_fs_look(b, path).kind != LOOK_LINK) {
-		keep_file(b, path);
+		protect_file(b, path);
 		return;
 	}
-	rule(b, path);
+	add_name_rule(b, path);
 	(void)pattern_for_links(b, path, NOTE);
 	if (full != NULL) {
-		keep_file(b, full);
+		protect_file(b, full);
 	} else {
-		keep_target(b, path);
+		protect_target(b, path);
 	}
 }
 
 /* Protects the target of a path through symlinks, and each of those symlinks.  Managers of
  * dotfiles create symlinks from HOME into a workspace. */
-static void keep_led(struct builder *b, const char *path) {
+static void protect_through_links(struct builder *b, const char *path) {
 	struct force force = in_force(b);
 	if (force.ours || force.others) {
 		const char *named = pattern_for_links(b, path, NOTE), *end = link_end(b, named);
 		end = end == NULL ? named : end;
 		if (git_can_be_written(b, end)) {
-			keep(b, end);
+			protect(b, end);
 		}
 	}
 }
 
 /* Protects a path that a configuration names. */
-static void keep_named(struct builder *b, const char *path) {
+static void protect_named(struct builder *b, const char *path) {
 	const char *named = link_half_resolved(b, path);
 	struct force force = in_force(b);
 	if (!masks_is_shown(b, named)) {
-		keep_led(b, path);
+		protect_through_links(b, path);
 		return;
 	}
 	if (force.ours || force.others) {
 		(void)pattern_for_links(b, path, NOTE);
 	}
-	keep(b, named);
+	protect(b, named);
 }
 
-static void keep_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
+static void protect_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
 	for (size_t i = 0; i < n; i++) {
-		keep(b, plan_keep_join(b, dir, names[i]));
+		protect(b, plan_keep_join(b, dir, names[i]));
 	}
 }
 
@@ -187,7 +187,7 @@ static const char *expand(struct builder *b, const char *base, const char *path)
 }
 
 /* If the text contains a credential: requests a copy without it over the file. */
-static void clean(struct builder *b, const char *path, const struct buf *text) {
+static void hide_credentials(struct builder *b, const char *path, const struct buf *text) {
 	struct buf out;
 	buf_init(&out);
 	enum git_clean got = git_clean(text->data, text->len, &out);
@@ -227,7 +227,7 @@ static void take_entry(struct builder *b, const char *path, struct settings *s, 
 	} else if (git_config_is(c, "include", "path") || git_config_is(c, "includeif", "path")) {
 		const char *other = expand(b, dir, c->value.data);
 		if (other != NULL && depth < INCLUDES_MAX) {
-			keep_named(b, other);
+			protect_named(b, other);
 			read_config(b, other, s, depth + 1);
 		}
 	}
@@ -252,7 +252,7 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 		return;
 	}
 	if (masks_is_shown(b, full)) {
-		clean(b, full, &text);
+		hide_credentials(b, full, &text);
 	}
 	git_config_init(&c, text.data, text.len);
 	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
@@ -265,22 +265,22 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 	buf_done(&text);
 }
 
-static void keep_hooks_at(struct builder *b, const char *base, const char *hooks) {
+static void protect_hooks_at(struct builder *b, const char *base, const char *hooks) {
 	const char *full = expand(b, base, hooks);
 	if (full != NULL) {
-		keep_named(b, full);
+		protect_named(b, full);
 	}
 }
 
 /* If the repository has no core.hooksPath, those of the caller's configuration apply. */
-static void keep_hooks(struct builder *b, const struct settings *s) {
+static void protect_hooks(struct builder *b, const struct settings *s) {
 	const struct git_obeyed *o = &b->h->git_obeyed;
 	if (s->hooks != NULL) {
-		keep_hooks_at(b, s->base, s->hooks);
+		protect_hooks_at(b, s->base, s->hooks);
 		return;
 	}
 	for (size_t i = 0; i < o->nhooks; i++) {
-		keep_hooks_at(b, s->base, o->hooks[i]);
+		protect_hooks_at(b, s->base, o->hooks[i]);
 	}
 }
 
@@ -303,7 +303,7 @@ static void name_add(void *arg, const char *name) {
 
 /* False when there are too many entries, or they cannot be listed; then the directory is protected
  * as a whole. */
-static bool list(struct builder *b, const char *dir, struct names *all) {
+static bool list_names(struct builder *b, const char *dir, struct names *all) {
 	*all = (struct names){.b = b, .dir = dir};
 	if (host_fs_look(b, dir).kind == LOOK_NOTHING) {
 		return true;
@@ -311,8 +311,8 @@ static bool list(struct builder *b, const char *dir, struct names *all) {
 	return b->h->fs.list(b->h->fs.ctx, dir, name_add, all) && all->n <= ENTRIES_MAX;
 }
 
-static void keep_whole(struct builder *b, const char *dir) {
-	keep(b, dir);
+static void protect_whole(struct builder *b, const char *dir) {
+	protect(b, dir);
 	plan_note(b,
 		  plan_keep_printf(
 			  b, "%s is read-only as a whole: it has too many entries to protect each",
@@ -321,50 +321,50 @@ static void keep_whole(struct builder *b, const char *dir) {
 
 /* ---- linked work trees ---- */
 
-static void keep_tree(struct builder *b, const char *dir, const char *hooks) {
+static void protect_tree(struct builder *b, const char *dir, const char *hooks) {
 	const char *link = git_follow(b, plan_keep_join(b, dir, "gitdir"), "", dir);
 	struct settings s = {.hooks = hooks};
 
 	if (host_fs_look(b, dir).kind != LOOK_DIR) {
 		return;
 	}
-	keep_all(b, dir, tree_names, ARRAY_LEN(tree_names));
+	protect_all(b, dir, tree_names, ARRAY_LEN(tree_names));
 	if (link != NULL && masks_is_shown(b, link)) {
-		keep(b, link);
+		protect(b, link);
 		s.base = plan_keep_join(b, link, "..");
 	}
 	read_config(b, plan_keep_join(b, dir, "config.worktree"), &s, 0);
-	keep_hooks(b, &s);
+	protect_hooks(b, &s);
 }
 
-static void keep_trees(struct builder *b, const char *common, const char *hooks) {
+static void protect_trees(struct builder *b, const char *common, const char *hooks) {
 	const char *dir = plan_keep_join(b, common, "worktrees");
 	struct names all;
-	if (!list(b, dir, &all)) {
-		keep_whole(b, dir);
+	if (!list_names(b, dir, &all)) {
+		protect_whole(b, dir);
 		return;
 	}
 	for (size_t i = 0; i < all.n; i++) {
-		keep_tree(b, all.items[i], hooks);
+		protect_tree(b, all.items[i], hooks);
 	}
 }
 
 /* ---- a repository, and those of its submodules ---- */
 
-static void keep_repository(struct builder *b, const char *dir, const char *tree) {
+static void protect_repository(struct builder *b, const char *dir, const char *tree) {
 	struct settings s = {.base = tree};
-	keep_all(b, dir, repository_names, ARRAY_LEN(repository_names));
+	protect_all(b, dir, repository_names, ARRAY_LEN(repository_names));
 	read_config(b, plan_keep_join(b, dir, "config"), &s, 0);
 	read_config(b, plan_keep_join(b, dir, "config.worktree"), &s, 0);
 	if (s.tree != NULL) {
 		const char *link = plan_keep_join(b, s.tree, ".git");
 		s.base = s.tree;
 		if (host_fs_look(b, link).kind != LOOK_DIR && masks_is_shown(b, link)) {
-			keep(b, link);
+			protect(b, link);
 		}
 	}
-	keep_hooks(b, &s);
-	keep_trees(b, dir, s.hooks);
+	protect_hooks(b, &s);
+	protect_trees(b, dir, s.hooks);
 }
 
 struct modules {
@@ -375,7 +375,7 @@ struct modules {
 /* False when there are too many. */
 static bool find_modules(struct builder *b, const char *dir, struct modules *found, int depth) {
 	struct names all;
-	if (depth > DEPTH_MAX || !list(b, dir, &all)) {
+	if (depth > DEPTH_MAX || !list_names(b, dir, &all)) {
 		return false;
 	}
 	for (size_t i = 0; i < all.n; i++) {
@@ -398,20 +398,20 @@ static bool find_modules(struct builder *b, const char *dir, struct modules *fou
 	return true;
 }
 
-static void keep_modules(struct builder *b, const char *common) {
+static void protect_modules(struct builder *b, const char *common) {
 	const char *dir = plan_keep_join(b, common, "modules");
 	struct modules found = {.n = 0};
 	if (!find_modules(b, dir, &found, 0)) {
-		keep_whole(b, dir);
+		protect_whole(b, dir);
 		return;
 	}
 	for (size_t i = 0; i < found.n; i++) {
-		keep_repository(b, found.dirs[i], NULL);
+		protect_repository(b, found.dirs[i], NULL);
 	}
 }
 
-/* A name in modules/, which the repository of a submodule may have.  A group of its own: an
- * exception here takes back no rule about what lies beneath. */
+/* Excepts a name in modules/, which the repository of a submodule may have.  The group is its
+ * own, so that the exception lifts no rule about the files beneath. */
 static void allow_module(struct builder *b, const char *dir, const char *name) {
 	const char *first = plan_keep_printf(b, "%.*s", (int)strcspn(name, "/"), name);
 	char *pattern = glob_escape(b->a, first);
@@ -427,7 +427,7 @@ static void allow_module(struct builder *b, const char *dir, const char *name) {
 	}
 }
 
-static void keep_other_modules(struct builder *b, const struct repository *r, const char *dir) {
+static void protect_other_modules(struct builder *b, const struct repository *r, const char *dir) {
 	const char *names[SUBMODULES_MAX];
 	size_t n = submodules_list(b, r, names);
 	struct names there;
@@ -435,7 +435,7 @@ static void keep_other_modules(struct builder *b, const struct repository *r, co
 		.effect = EFFECT_PROTECT, .group = GROUP_MODULES, .written = dir, .set = NOTE};
 
 	if (!masks_is_shown(b, dir) || !list(b, dir, &there)) {
-		return; /* keep_modules() keeps all of it */
+		return; /* protect_modules() protects all of it */
 	}
 	pattern_beneath(b, every, dir, "*");
 	for (size_t i = 0; i < n; i++) {
@@ -447,9 +447,9 @@ static void keep_other_modules(struct builder *b, const struct repository *r, co
 }
 
 /* "git submodule add" clones into modules/ and changes the index before it writes to
- * .gitmodules and the configuration, which are kept.  Where a new name is kept in modules/ as
- * well, it ends before anything has changed. */
-static void keep_new_modules(struct builder *b, const struct repository *r) {
+ * .gitmodules and the configuration, which are protected.  Where a new name in modules/ is
+ * protected as well, the command fails before it changes anything. */
+static void protect_new_modules(struct builder *b, const struct repository *r) {
 	const char *dir = plan_keep_join(b, r->common, "modules");
 	const char *file = r->tree == NULL ? NULL : plan_keep_join(b, r->tree, ".gitmodules");
 	struct force force = in_force(b);
@@ -458,31 +458,31 @@ static void keep_new_modules(struct builder *b, const struct repository *r) {
 		return;
 	}
 	if (r->has_submodules) {
-		keep_other_modules(b, r, dir);
+		protect_other_modules(b, r, dir);
 	} else if (host_fs_look(b, dir).kind == LOOK_NOTHING) {
-		keep(b, dir);
+		protect(b, dir);
 	}
 }
 
 /* A linked work tree has its own submodules. */
-static void keep_modules_of_trees(struct builder *b, const char *common) {
+static void protect_modules_of_trees(struct builder *b, const char *common) {
 	struct names all;
-	if (!list(b, plan_keep_join(b, common, "worktrees"), &all)) {
-		return; /* keep_trees() protects all of it */
+	if (!list_names(b, plan_keep_join(b, common, "worktrees"), &all)) {
+		return; /* protect_trees() protects all of it */
 	}
 	for (size_t i = 0; i < all.n; i++) {
-		keep_modules(b, all.items[i]);
+		protect_modules(b, all.items[i]);
 	}
 }
 
 /* r->tree: hooksPath is relative to it; of a bare repository its own directory. */
-static void keep_found(struct builder *b, const struct repository *r) {
+static void protect_found(struct builder *b, const struct repository *r) {
 	if (r->link != NULL) {
-		keep(b, r->link);
+		protect(b, r->link);
 	}
 	struct force force = in_force(b);
 	if (r->alias != NULL && (force.ours || force.others)) {
-		rule(b, r->alias);
+		add_name_rule(b, r->alias);
 	}
 	const char *const named[] = {r->alias, r->named, r->common_named};
 	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
@@ -491,7 +491,7 @@ static void keep_found(struct builder *b, const struct repository *r) {
 		}
 	}
 	if (r->common == NULL) {
-		keep(b, r->dir);
+		protect(b, r->dir);
 		plan_note(b,
 			  plan_keep_printf(b, "%s is read-only: Corral cannot read it as git does",
 					   r->dir));
@@ -500,23 +500,23 @@ static void keep_found(struct builder *b, const struct repository *r) {
 	if (!masks_is_shown(b, r->common)) {
 		return; /* the command cannot reach it */
 	}
-	keep_repository(b, r->common, r->tree);
-	keep_modules(b, r->common);
-	keep_new_modules(b, r);
-	keep_modules_of_trees(b, r->common);
+	protect_repository(b, r->common, r->tree);
+	protect_modules(b, r->common);
+	protect_new_modules(b, r);
+	protect_modules_of_trees(b, r->common);
 	if (!path_within(r->dir, r->common)) {
-		keep_modules(b, r->dir); /* of a work tree at another path */
+		protect_modules(b, r->dir); /* of a work tree at another path */
 	}
 }
 
 /* Git applies the caller's settings, and the files that they include, in every repository. */
-static void keep_obeyed(struct builder *b) {
+static void protect_obeyed(struct builder *b) {
 	const struct git_obeyed *o = &b->h->git_obeyed;
 	for (size_t i = 0; i < o->nfiles; i++) {
 		if (o->linked[i]) {
-			keep_led(b, o->files[i]);
+			protect_through_links(b, o->files[i]);
 		} else if (git_can_be_written(b, o->files[i])) {
-			keep(b, o->files[i]);
+			protect(b, o->files[i]);
 		}
 	}
 	if (o->more) {
@@ -526,8 +526,8 @@ static void keep_obeyed(struct builder *b) {
 }
 
 void git_protect(struct builder *b) {
-	keep_obeyed(b);
+	protect_obeyed(b);
 	for (size_t i = 0; i < b->nrepositories; i++) {
-		keep_found(b, &b->repositories[i]);
+		protect_found(b, &b->repositories[i]);
 	}
 }

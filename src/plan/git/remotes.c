@@ -28,7 +28,7 @@ struct remotes {
 	size_t n, cap;
 };
 
-static void keep(struct remotes *r, struct line line) {
+static void add_line(struct remotes *r, struct line line) {
 	if (arena_grow(r->b->a, &r->lines, r->n, &r->cap, sizeof *r->lines) != 0) {
 		r->b->out_of_memory = true;
 		return;
@@ -44,10 +44,10 @@ static void take_entry(struct remotes *r, const struct git_config *c) {
 	const char *sub = plan_keep_printf(b, "%s", c->sub.data);
 	const char *value = plan_keep_printf(b, "%s", c->value.data);
 	if (git_config_is(c, "remote", "url") || git_config_is(c, "remote", "pushurl")) {
-		keep(r, (struct line){.remote = sub, .text = value});
+		add_line(r, (struct line){.remote = sub, .text = value});
 	} else if (git_config_is(c, "url", "insteadof") ||
 		   git_config_is(c, "url", "pushinsteadof")) {
-		keep(r, (struct line){.text = value, .base = sub});
+		add_line(r, (struct line){.text = value, .base = sub});
 	}
 }
 

@@ -172,7 +172,7 @@ static int port_order(const void *left, const void *right) {
 	return (int)*(const uint16_t *)left - (int)*(const uint16_t *)right;
 }
 
-static int fill_lists(struct builder *b, struct err *e) {
+static int parse_lists(struct builder *b, struct err *e) {
 	struct net_plan *net = &b->plan->net;
 	const struct value *reach = &b->p->values[KEY_NET_PRIVATE];
 	const struct value *publish = &b->p->values[KEY_NET_PUBLISH];
@@ -301,7 +301,7 @@ static void read_host_files(struct builder *b) {
 }
 
 /* The rest of a line after its keyword; NULL for another line. */
-static const char *behind(const char *line, const char *word) {
+static const char *after_keyword(const char *line, const char *word) {
 	size_t n = strlen(word);
 	return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t') ? line + n : NULL;
 }
@@ -316,8 +316,8 @@ static const char *resolver_text(struct builder *b) {
 	const char *search = NULL, *dots = NULL;
 
 	for (const char *p = net->resolv_conf; *p != '\0';) {
-		const char *domain = behind(p, "domain"), *list = behind(p, "search");
-		const char *options = behind(p, "options");
+		const char *domain = after_keyword(p, "domain"), *list = after_keyword(p, "search");
+		const char *options = after_keyword(p, "options");
 		if (domain != NULL || list != NULL) { /* the last line of either counts */
 			search = line_text(b, domain != NULL ? domain : list);
 		}
@@ -379,7 +379,7 @@ int net_choose(struct builder *b, struct err *e) {
 		return 0;
 	}
 	net->proxy = means(b, KEY_NET_PROXY);
-	if (check_host(b, e) != 0 || fill_lists(b, e) != 0 || port_clash(b, e) != 0) {
+	if (check_host(b, e) != 0 || parse_lists(b, e) != 0 || port_clash(b, e) != 0) {
 		return -1;
 	}
 	if (net_has_names(net)) {

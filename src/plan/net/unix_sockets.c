@@ -55,7 +55,7 @@ static int check_place(const struct builder *b, const struct item *it, bool move
 	return why == NULL ? 0 : cannot_pass(it, why, "choose another path inside", e);
 }
 
-static void warn(struct builder *b, const struct net_socket *s) {
+static void warn_about(struct builder *b, const struct net_socket *s) {
 	const struct socket_row *row = socket_row_for(s->source);
 	if (row != NULL) {
 		char origin[128];
@@ -65,7 +65,8 @@ static void warn(struct builder *b, const struct net_socket *s) {
 	}
 }
 
-static void mount(struct builder *b, const struct net_socket *s, const char *at, bool alias) {
+static void mount_socket(struct builder *b, const struct net_socket *s, const char *at,
+			 bool alias) {
 	struct look seen = host_fs_look(b, s->source);
 	struct mount m = {
 		.kind = MOUNT_BIND,
@@ -80,7 +81,8 @@ static void mount(struct builder *b, const struct net_socket *s, const char *at,
 	mount_request_add(b, m, RANK_WRITE)->alias = alias;
 }
 
-static int show(struct builder *b, const struct item *it, struct net_socket *ret, struct err *e) {
+static int show_socket(struct builder *b, const struct item *it, struct net_socket *ret,
+		       struct err *e) {
 	const char *split = endpoint_socket_split(it->str);
 	size_t len = split == NULL ? strlen(it->str) : (size_t)(split - it->str);
 	const char *path = plan_keep_printf(b, "%.*s", (int)len, it->str);
@@ -104,9 +106,9 @@ static int show(struct builder *b, const struct item *it, struct net_socket *ret
 	if (b->no_namespaces || (split == NULL && path_within(full, b->plan->workspace))) {
 		return 0;
 	}
-	mount(b, ret, ret->target, false);
+	mount_socket(b, ret, ret->target, false);
 	if (split == NULL && !streq(path, full)) {
-		mount(b, ret, path, true);
+		mount_socket(b, ret, path, true);
 	}
 	return 0;
 }
@@ -126,14 +128,14 @@ int net_show(struct builder *b, struct err *e) {
 		return err_memory(e, WHERE);
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		if (show(b, &list->items[i], &net->sockets[net->nsockets], e) != 0) {
+		if (show_socket(b, &list->items[i], &net->sockets[net->nsockets], e) != 0) {
 			return -1;
 		}
 		net->nsockets++;
 	}
 	qsort(net->sockets, net->nsockets, sizeof *net->sockets, socket_order);
 	for (size_t i = 0; i < net->nsockets; i++) {
-		warn(b, &net->sockets[i]);
+		warn_about(b, &net->sockets[i]);
 	}
 	return 0;
 }
