@@ -336,8 +336,8 @@ STEPS = {
         VIEW, "\twhy = wrong_kind(s->seen.kind);\n", "\t(void)wrong_kind;\n",
         "MT22"),
     "mode: read-only workspace": step(
-        VIEW, "!b->read_only, RANK_WORKSPACE",
-        "true, RANK_WORKSPACE",
+        VIEW, "!b->read_only, RANK_WORKSPACE, e)",
+        "true, RANK_WORKSPACE, e)",
         "FS44"),
     "home: private": step(
         "plan/home.c", "\t\treturn;\n\t}\n\tshow_private_home(b);\n",
