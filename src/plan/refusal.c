@@ -36,7 +36,7 @@ struct row {
 static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
 		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW},
-	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": it is a unix socket of the host ({rule}, {origin})",
+	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": unix sockets of the host must be passed by name ({rule}, {origin})",
 		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
