@@ -54,10 +54,10 @@ struct force {
 };
 
 static struct force in_force(const struct builder *b) {
-	const struct value *protect = &b->p->values[KEY_FS_PROTECT];
+	const struct value *rules = &b->p->values[KEY_FS_PROTECT];
 	bool kept[RULE_GROUPS] = {false};
-	for (size_t i = 0; i < protect->count; i++) {
-		const struct item *it = &protect->items[i];
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct item *it = &rules->items[i];
 		if (it->kind == ITEM_SET && streq(it->str, NOTE)) {
 			kept[item_group(it)] = !it->except;
 		}
