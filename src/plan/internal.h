@@ -185,7 +185,8 @@ void follow_mark(struct builder *b);
 void home_choose(struct builder *b);
 void home_show(struct builder *b);
 void skeleton_show(struct builder *b);
-/* Requests a git configuration file with the caller's name and address, if git has any; after git_show(). */
+/* Requests a git configuration file with the caller's name and address, if git has any; after
+ * git_show(). */
 void skeleton_show_git_settings(struct builder *b);
 /* engine.c: chooses the engine; fails when it does not reach the requested level. */
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);

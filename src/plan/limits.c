@@ -287,8 +287,8 @@ bool plan_wants_groups(const struct policy *p, const struct host *h) {
 }
 
 bool plan_wants_scope(const struct policy *p) {
-	return is_asked(p, KEY_LIMITS_MEMORY) || is_asked(p, KEY_LIMITS_CPUS) ||
-	       is_asked(p, KEY_LIMITS_PROCESSES);
+	return is_set(p, KEY_LIMITS_MEMORY) || is_set(p, KEY_LIMITS_CPUS) ||
+	       is_set(p, KEY_LIMITS_PROCESSES);
 }
 
 bool plan_wants_samples(const struct policy *p, const struct host *h) {

@@ -271,7 +271,7 @@ static void add_found(struct builder *b, const char *tree, const char *path, con
 		show_outside(b, &r);
 	}
 	if (r.common == NULL || r.link != NULL || looks_used(b, r.common)) {
-		r.has_submodules = has(b, plan_keep_join(b, tree, ".gitmodules"));
+		r.has_submodules = exists(b, plan_keep_join(b, tree, ".gitmodules"));
 		repository_add(b, r);
 	}
 }

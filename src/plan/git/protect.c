@@ -434,7 +434,7 @@ static void protect_other_modules(struct builder *b, const struct repository *r,
 	struct rule every = {
 		.effect = EFFECT_PROTECT, .group = GROUP_MODULES, .written = dir, .set = NOTE};
 
-	if (!masks_is_shown(b, dir) || !list(b, dir, &there)) {
+	if (!masks_is_shown(b, dir) || !list_names(b, dir, &there)) {
 		return; /* protect_modules() protects all of it */
 	}
 	pattern_beneath(b, every, dir, "*");
