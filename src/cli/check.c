@@ -1,5 +1,9 @@
-/* `corral check path P` and `corral check url U`: verdicts on their own.  Exit 0 when the
- * path may be read (with --write: written) or the URL fetched, 1 when not. */
+/* `corral check path P` and `corral check url U`: the policy's verdict, without a run.
+ *
+ * Should:   exit with 0 when the path may be read (with --write: written) or the URL fetched,
+ *           1 when not, and name the rule.
+ * Must not: open the path or the URL.
+ * Fails:    closed: an error is never status 0. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -31,7 +35,7 @@ static int check_url(const struct invocation *inv, char **text, struct corral_er
 
 	if (inv->for_write) {
 		return usage_error(err, "corral check url URL",
-				   "--write is a question about paths");
+				   "--write applies only to `check path`");
 	}
 	if (corral_url_check(inv->words[1], &how, &checked, err) != 0) {
 		return -1;
@@ -42,7 +46,7 @@ static int check_url(const struct invocation *inv, char **text, struct corral_er
 	return rc != 0 ? -1 : refused;
 }
 
-/* What can be checked, and what a later capability brings: rejected by name. */
+/* A kind without a function is planned, and rejected by name. */
 static const struct kind {
 	const char *name;
 	const char *usage;
@@ -53,9 +57,9 @@ static const struct kind {
 	{"command", "corral check path PATH, or corral check url URL", NULL},
 };
 
-static const struct kind *find_kind(const char *asked) {
+static const struct kind *find_kind(const char *name) {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (streq(kinds[i].name, asked)) {
+		if (streq(kinds[i].name, name)) {
 			return &kinds[i];
 		}
 	}
@@ -64,19 +68,20 @@ static const struct kind *find_kind(const char *asked) {
 
 int verb_check(struct invocation *inv, struct corral_error *err) {
 	auto_free char *text = NULL;
-	const char *asked = inv->nwords > 0 ? inv->words[0] : "";
-	const struct kind *kind = find_kind(asked);
+	const char *name = inv->nwords > 0 ? inv->words[0] : "";
+	const struct kind *kind = find_kind(name);
 
 	if (kind == NULL) {
 		return usage_error(err, "corral check path PATH [--write], or corral check url URL",
-				   "check needs to know what: path or url, not \"%s\"", asked);
+				   "unknown check \"%s\": use path or url", name);
 	}
 	if (kind->check == NULL) {
 		return usage_error(err, kind->usage, "check %s is not implemented in this version",
-				   asked);
+				   name);
 	}
 	if (inv->nwords != 2) {
-		return usage_error(err, kind->usage, "one %s is needed", kind->name);
+		return usage_error(err, kind->usage, "`corral check %s` takes exactly one argument",
+				   kind->name);
 	}
 	int status = kind->check(inv, &text, err);
 	if (status < 0) {

@@ -25,7 +25,7 @@ struct invocation {
 	const char *command_string; /* -c, or NULL */
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run;
-	char **words; /* what is no option: the command, or files */
+	char **words; /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };
@@ -50,7 +50,7 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 extern const struct verb verbs[];
 extern const size_t verbs_count;
 
-/* The verb named by the first words; *ret_used says by how many.  NULL when
+/* The verb that the first one or two arguments name; *ret_used is their number.  NULL when
  * there is none, with *err filled. */
 const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
 			     struct corral_error *err);
@@ -58,34 +58,33 @@ const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
 /* Reads options and words into inv, whose verb and policy are set. */
 int options_parse(struct invocation *inv, char **words, size_t nwords, struct corral_error *err);
 
-/* The caller's words are wrong.  Fills *err and returns -1. */
+/* A usage error (exit status 2).  Fills *err and returns -1. */
 int usage_error(struct corral_error *err, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 #define usage_error(...) err_failed(usage_error(__VA_ARGS__))
 
-/* The program cannot work with what its caller gave it.  Likewise. */
+/* An inherited descriptor or resource limit is unusable (exit status 125).  Likewise. */
 int setup_error(struct corral_error *err, const char *remedy, const char *message);
 #define setup_error(...) err_failed(setup_error(__VA_ARGS__))
 
 int memory_error(struct corral_error *err);
 #define memory_error(...) err_failed(memory_error(__VA_ARGS__))
 
-/* Refuses a caller with more than one identity, for what calls no function of the
- * library that does. */
+/* Refuses a process whose real and effective ids differ.  Only for verbs that call no
+ * library function with this check. */
 int check_caller(struct corral_error *err);
 
 /* Writes text and a newline, where it lacks one, to stdout. */
 int print_text(const char *text, struct corral_error *err);
 
-/* One line for a person on stderr, "corral: " before it. */
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints one line on stderr, with the prefix "corral: ". */
+void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Runs argv for a person: streams passed on, a terminal of its own if asked. */
+/* Runs argv with the caller's stdin, stdout and stderr; with `terminal` on a pty. */
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err);
 
-/* The command line's words as an argv, or NULL in *ret when there is none; the
- * array is the caller's to free. */
+/* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);
 
 /* The acts of `corral test`, inside and outside; returns the exit status. */

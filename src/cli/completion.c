@@ -1,14 +1,16 @@
-/* `corral completion bash|zsh|fish`: scripts made from the verb table and the
- * option rows, so that they cannot know other options than the parser.
+/* `corral completion bash|zsh|fish`: prints completion scripts, generated from the verb table
+ * and the rows of data/options.c.
  *
- * Must not: put a text into a script unquoted. */
+ * Should:   offer exactly the options and values that the parser accepts.
+ * Must not: put a text into a script unquoted.
+ * Fails:    with an error for another shell's name. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
 #include "base/str.h"
 #include "data/profiles.h"
 
-/* What may follow an option. */
+/* The kind of value that follows an option. */
 enum follow { FOLLOW_NOTHING, FOLLOW_CHOICE, FOLLOW_DIR, FOLLOW_FILE, FOLLOW_TEXT };
 
 static bool names_profile(const struct option_row *row) {
@@ -81,8 +83,8 @@ static void put_choices(struct buf *out, const struct option_row *row) {
 	}
 }
 
-/* text with a backslash before each character of special, and ' made safe for a
- * single-quoted string of any of the three shells. */
+/* Appends text with a backslash before each character of special, and with ' escaped for a
+ * single-quoted string in any of the three shells. */
 static void put_escaped(struct buf *out, const char *text, const char *special) {
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '\'') {
@@ -267,7 +269,7 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 	} else if (streq(verb->name, "completion")) {
 		buf_puts(out, " \\\n\t\t'1:shell:(bash zsh fish)'");
 	} else if (streq(verb->name, "check")) {
-		buf_puts(out, " \\\n\t\t'1:what:(path url)' '2:path or URL:_files'");
+		buf_puts(out, " \\\n\t\t'1:kind:(path url)' '2:path or URL:_files'");
 	} else if (str_starts(verb->synopsis, "FILE")) {
 		buf_puts(out, " \\\n\t\t'*:file:_files'");
 	}
@@ -389,11 +391,11 @@ static const struct {
 };
 
 int verb_completion(struct invocation *inv, struct corral_error *err) {
-	const char *asked = inv->nwords == 1 ? inv->words[0] : "";
+	const char *shell = inv->nwords == 1 ? inv->words[0] : "";
 	struct buf out;
 
 	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
-		if (!streq(scripts[i].shell, asked)) {
+		if (!streq(scripts[i].shell, shell)) {
 			continue;
 		}
 		buf_init(&out);
@@ -403,5 +405,5 @@ int verb_completion(struct invocation *inv, struct corral_error *err) {
 		return rc;
 	}
 	return usage_error(err, "corral completion bash|zsh|fish",
-			   "one of bash, zsh and fish is needed");
+			   "`corral completion` takes the name of a shell: bash, zsh or fish");
 }

@@ -1,8 +1,8 @@
-/* `corral diff`, `corral apply`, `corral discard`: changes that were kept apart.
+/* `corral diff`, `corral apply`, `corral discard`: the changes of runs with --cow.
  *
- * Should:   give a patch to a pipe byte for byte.
- * Must not: give control characters of a changed file to a terminal.
- * Fails:    through the library's error. */
+ * Should:   write a patch to a pipe or file byte for byte.
+ * Must not: write control characters of a changed file to a terminal.
+ * Fails:    through the library's error; the workspace is then unchanged. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -18,7 +18,7 @@ static void hide_for_terminal(char *text) {
 	}
 }
 
-/* The words after the id, with a NULL behind them; freed by the caller. */
+/* The arguments after the id, NULL-terminated; the caller frees the array. */
 static const char **paths_of(const struct invocation *inv) {
 	const char **paths = calloc(inv->nwords + 1, sizeof *paths);
 	for (size_t i = 1; paths != NULL && i < inv->nwords; i++) {
@@ -31,11 +31,11 @@ static enum corral_format format_of(const struct invocation *inv) {
 	return inv->json ? CORRAL_JSON : CORRAL_TEXT;
 }
 
-static int give(char *text, const struct invocation *inv, struct corral_error *err) {
+static int print_changes(char *text, const struct invocation *inv, struct corral_error *err) {
 	if (!inv->json && isatty(STDOUT_FILENO)) {
 		hide_for_terminal(text);
 	}
-	/* A patch of nothing is nothing, and not an empty line. */
+	/* An empty patch prints nothing: print_text() would add a newline. */
 	return text[0] == '\0' ? 0 : print_text(text, err);
 }
 
@@ -49,7 +49,7 @@ int verb_diff(struct invocation *inv, struct corral_error *err) {
 	int rc = inv->nwords == 0
 			 ? corral_cow_list(format_of(inv), &text, err)
 			 : corral_cow_diff(inv->words[0], paths, format_of(inv), &text, err);
-	return rc != 0 ? -1 : give(text, inv, err);
+	return rc != 0 ? -1 : print_changes(text, inv, err);
 }
 
 int verb_apply(struct invocation *inv, struct corral_error *err) {
@@ -59,20 +59,20 @@ int verb_apply(struct invocation *inv, struct corral_error *err) {
 		return memory_error(err);
 	}
 	if (inv->nwords == 0) {
-		return usage_error(err, "`corral diff` lists what is pending", "no id given");
+		return usage_error(err, "list the pending runs: corral diff", "no id given");
 	}
 	struct corral_cow_options how = {.size = sizeof how, .paths = paths, .force = inv->force};
 	auto_free char *text = NULL;
 	if (corral_cow_apply(inv->policy, inv->words[0], &how, format_of(inv), &text, err) != 0) {
 		return -1;
 	}
-	return give(text, inv, err);
+	return print_changes(text, inv, err);
 }
 
 int verb_discard(struct invocation *inv, struct corral_error *err) {
 	if (inv->all != (inv->nwords == 0)) {
 		return usage_error(err, "corral discard ID..., or corral discard --all",
-				   inv->all ? "--all and an id exclude each other" : "no id given");
+				   inv->all ? "--all and ID cannot be combined" : "no id given");
 	}
 	if (inv->all) {
 		return corral_cow_discard(NULL, err);

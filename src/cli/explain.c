@@ -1,4 +1,8 @@
-/* `corral explain`: what a run with these options would enforce; runs nothing. */
+/* `corral explain`: prints the policy and the plan of a run with these options.
+ *
+ * Should:   print the plan that `corral run` with the same options would use.
+ * Must not: run the command.
+ * Fails:    through the library's error. */
 #include "cli/cli.h"
 
 #include "base/auto.h"

@@ -1,4 +1,8 @@
-/* --help, made from the verb table and the option rows. */
+/* `corral help` and --help, generated from the verb table and the rows of data/options.c.
+ *
+ * Should:   list every option that the verb accepts.
+ * Must not: list a profile that the policy rejects as not implemented.
+ * Fails:    with an error when stdout cannot be written. */
 #include "cli/cli.h"
 
 #include "base/str.h"
@@ -7,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for "  -w, --workspace DIR": texts to the right of it line up. */
+/* Width of the column of options, such as "  -w, --workspace DIR". */
 #define LEFT_WIDTH 30
 
-/* The widest verb with its synopsis stays on one line of a terminal. */
+/* Width of the column of verbs. */
 #define VERB_WIDTH 16
 
 static void put_option(const struct option_row *row, struct buf *out) {
@@ -32,8 +36,7 @@ static void put_option(const struct option_row *row, struct buf *out) {
 	}
 }
 
-/* The names that --profile takes.  One that the policy refuses as not implemented is left
- * out: the help lists what can be used. */
+/* The values of --profile, without those that are not implemented. */
 static void put_profiles(struct buf *out) {
 	for (size_t i = 0; i < profiles_count; i++) {
 		if (profile_is_usable(profiles[i].name)) {
@@ -73,20 +76,22 @@ static void put_verb(const struct verb *verb, struct buf *out) {
 static void put_overview(struct buf *out) {
 	buf_puts(
 		out,
-		"corral: run a command inside a kernel-enforced boundary\n\n"
+		"corral: run a command in a kernel-enforced sandbox\n\n"
 		"  corral run -- npm test           the system read-only, the workspace writable,\n"
 		"                                   no network, a private HOME and /tmp\n"
-		"  corral run --json -c 'make'      a tool call: one JSON object as the result\n"
-		"  corral explain                   what would be enforced here\n\n"
+		"  corral run --json -c 'make'      for programs: the result is one JSON object\n"
+		"  corral explain                   the rules that a run here would enforce\n\n"
 		"verbs:\n");
 	for (size_t i = 0; i < verbs_count; i++) {
 		buf_printf(out, "  %-*s %s\n", VERB_WIDTH, verbs[i].name, verbs[i].summary);
 	}
 	buf_puts(out,
-		 "\n`corral VERB --help` lists the options of a verb; `corral --version` the "
-		 "version.\n"
-		 "Exit status: the command's own; 2 wrong words; 124 timed out; 125 no sandbox;\n"
-		 "126 refused or not executable; 127 not found; 128+n killed by signal n.\n");
+		 "\nOptions of a verb: corral VERB --help.  Version: corral --version.\n"
+		 "Exit status: the command's own, or 2 usage error; 124 timed out; 125 sandbox "
+		 "could "
+		 "not be\n"
+		 "set up; 126 refused or not executable; 127 not found; 128+n killed by signal "
+		 "n.\n");
 }
 
 int help_print(const struct verb *verb, struct corral_error *err) {

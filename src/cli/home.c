@@ -1,9 +1,9 @@
-/* `corral home list`, `corral home clean`: the private homes of workspaces.
+/* `corral home list`, `corral home clean`: lists and removes the private homes of workspaces.
  *
- * Should:   ask a person before homes go that nobody named; be told by --yes where nobody can
- *           be asked, so that a script never waits.
+ * Should:   prompt before it removes homes that were not named on the command line; without a
+ *           terminal require --yes, so that a script never waits.
  * Must not: remove anything after any other answer than yes.
- * Fails:    through the library's error. */
+ * Fails:    through the library's error; a home that a run uses is kept (status 1). */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -23,8 +23,8 @@ int verb_home_list(struct invocation *inv, struct corral_error *err) {
 	auto_free char *text = NULL;
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "corral home list [--json]", "home list takes no words: %s",
-				   inv->words[0]);
+		return usage_error(err, "corral home list [--json]",
+				   "`corral home list` takes no argument: %s", inv->words[0]);
 	}
 	if (corral_home_list(format_of(inv), &text, err) != 0) {
 		return -1;
@@ -32,7 +32,7 @@ int verb_home_list(struct invocation *inv, struct corral_error *err) {
 	return print_text(text, err);
 }
 
-/* The words with a NULL behind them; freed by the caller. */
+/* The homes named on the command line, NULL-terminated; the caller frees the array. */
 static const char **names_of(const struct invocation *inv) {
 	const char **names = calloc(inv->nwords + 1, sizeof *names);
 	for (size_t i = 0; names != NULL && i < inv->nwords; i++) {
@@ -41,22 +41,24 @@ static const char **names_of(const struct invocation *inv) {
 	return names;
 }
 
-/* 1: yes; 0: no; -1: nobody can be asked. */
-static int ask(struct corral_error *err) {
+/* 1: yes; 0: no; -1: there is no terminal to prompt on. */
+static int prompt(struct corral_error *err) {
 	char answer[16] = "";
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		return usage_error(err, "add --yes, or look first with --dry-run",
-				   "home clean removes these homes only with --yes where no "
-				   "terminal can be asked");
+		return usage_error(
+			err,
+			"list them: corral home clean --dry-run; then remove them: corral "
+			"home clean --yes",
+			"home clean needs --yes when stdin or stderr is not a terminal");
 	}
-	(void)fprintf(stderr, "remove these private homes? [y/N] ");
+	(void)fprintf(stderr, "remove them? [y/N] ");
 	(void)fflush(stderr);
 	return fgets(answer, sizeof answer, stdin) != NULL &&
 	       (streq(answer, "y\n") || streq(answer, "yes\n"));
 }
 
-/* Shows what would go, and asks; 1 when it may. */
+/* Lists the homes to remove, and prompts; 1 when the answer is yes. */
 static int confirm(const struct corral_home_options *how, struct corral_error *err) {
 	struct corral_home_options look = *how;
 	auto_free char *text = NULL;
@@ -66,11 +68,11 @@ static int confirm(const struct corral_home_options *how, struct corral_error *e
 		return -1;
 	}
 	if (text[0] == '\0') {
-		return 1; /* nothing would */
+		return 1; /* nothing to remove */
 	}
-	say("to be removed:");
+	print_note("these private homes will be removed:");
 	(void)fprintf(stderr, "%s", text);
-	return ask(err);
+	return prompt(err);
 }
 
 int verb_home_clean(struct invocation *inv, struct corral_error *err) {
@@ -81,7 +83,7 @@ int verb_home_clean(struct invocation *inv, struct corral_error *err) {
 	}
 	if (inv->all && inv->nwords > 0) {
 		return usage_error(err, "corral home clean HOME..., or corral home clean --all",
-				   "--all and a home exclude each other");
+				   "--all and HOME cannot be combined");
 	}
 	struct corral_home_options how = {.size = sizeof how,
 					  .names = inv->nwords == 0 ? NULL : names,
@@ -98,7 +100,8 @@ int verb_home_clean(struct invocation *inv, struct corral_error *err) {
 		return -1;
 	}
 	if (left > 0 && !inv->dry_run) {
-		say("%zu of them in use by a run, and kept: corral ps", left);
+		print_note("kept %zu home%s that a run uses; list the runs: corral ps", left,
+			   left == 1 ? "" : "s");
 	}
 	return left > 0 && !inv->dry_run ? STATUS_LEFT : 0;
 }

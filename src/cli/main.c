@@ -1,10 +1,10 @@
-/* The verb table, and the only place that prints an error and picks an exit code.
+/* main(): the verb table, and the only place that prints an error and picks an exit code.
  *
  * Should:   have descriptors 0 to 2 open before anything else opens one; report
  *           a failure with its layer, its reason and its remedy.
  * Must not: print control characters that came from a file name or a policy.
- * Fails:    with the codes of corral(1): 2 wrong words, 125 no sandbox, 126
- *           refused or not executable, 127 not found. */
+ * Fails:    with the codes of corral(1): 2 usage error, 125 sandbox could not be set up,
+ *           126 refused or not executable, 127 not found. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -20,39 +20,38 @@
 #include <unistd.h>
 
 const struct verb verbs[] = {
-	{"run", FOR_RUN, true, "[options] [--] COMMAND [ARG...]", "run one command inside",
+	{"run", FOR_RUN, true, "[options] [--] COMMAND [ARG...]", "run a command in the sandbox",
 	 verb_run},
-	{"shell", FOR_SHELL, false, "[options]", "an interactive shell inside", verb_shell},
+	{"shell", FOR_SHELL, false, "[options]", "start an interactive shell in the sandbox",
+	 verb_shell},
 	{"explain", FOR_EXPLAIN, true, "[options] [--] [COMMAND [ARG...]]",
-	 "the resolved policy and plan; runs nothing", verb_explain},
+	 "print the resolved policy and plan; runs nothing", verb_explain},
 	{"status", FOR_STATUS, false, "[--json]",
-	 "what this host can enforce, and what would raise it", verb_status},
-	{"test", FOR_TEST, false, "[options]", "plant bait, and prove that the boundary holds",
+	 "print the protection that this host can enforce, and how to raise it", verb_status},
+	{"test", FOR_TEST, false, "[options]", "plant bait and try to break out; exit 1 on failure",
 	 verb_test},
 	{"check", FOR_CHECK, false, "path PATH [--write] [options] | url URL [options]",
-	 "may this path be read or written, this URL be fetched; and which rule says so",
-	 verb_check},
+	 "is this path or URL allowed, and by which rule", verb_check},
 	{"diff", FOR_DIFF, false, "[ID [PATH...]] [--json]",
-	 "what a run with --cow changed; without ID, what is pending", verb_diff},
+	 "print the changes of a run with --cow; without ID, list pending runs", verb_diff},
 	{"apply", FOR_APPLY, false, "ID [PATH...] [--force] [--json]",
-	 "put those changes into the workspace", verb_apply},
-	{"discard", FOR_DISCARD, false, "ID...|--all", "remove those changes", verb_discard},
-	{"ps", FOR_LIST, false, "[--json]", "your runs that are alive", verb_ps},
+	 "copy these changes into the workspace", verb_apply},
+	{"discard", FOR_DISCARD, false, "ID...|--all", "delete these changes", verb_discard},
+	{"ps", FOR_LIST, false, "[--json]", "list your runs that are alive", verb_ps},
 	{"home list", FOR_LIST, false, "[--json]",
-	 "the private homes of workspaces: size, last use, workspace", verb_home_list},
+	 "list the private homes: size, last use, workspace", verb_home_list},
 	{"home clean", FOR_CLEAN, false, "[HOME...|--all] [--yes] [--dry-run] [--json]",
-	 "remove private homes: those whose workspace is gone, or those that are named",
-	 verb_home_clean},
+	 "remove private homes; by default those whose workspace is gone", verb_home_clean},
 	{"policy show", FOR_POLICY, false, "[options]",
-	 "the resolved policy, each value with its origin", verb_policy_show},
+	 "print the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},
-	{"policy schema", FOR_PLAIN, false, "", "the JSON Schema of a policy file",
+	{"policy schema", FOR_PLAIN, false, "", "print the JSON Schema of a policy file",
 	 verb_policy_schema},
-	{"policy trust", FOR_PLAIN, false, "FILE", "pin a project file, so that it may widen",
-	 verb_policy_trust},
-	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "a completion script for a shell",
+	{"policy trust", FOR_PLAIN, false, "FILE",
+	 "trust a project file, so that it may widen the policy", verb_policy_trust},
+	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
-	{"help", FOR_PLAIN, false, "[VERB]", "this text, or that of a verb", verb_help},
+	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
 };
 
 const size_t verbs_count = ARRAY_LEN(verbs);
@@ -61,30 +60,30 @@ static const struct {
 	int status;
 	const char *why;
 } exits[] = {
-	[CORRAL_E_NONE] = {125, "a failure without a reason is a fault of ours"},
-	[CORRAL_E_USAGE] = {2, "as every tool answers to wrong words"},
+	[CORRAL_E_NONE] = {125, "a bug: every failure sets a kind"},
+	[CORRAL_E_USAGE] = {2, "usage error, as in other tools"},
 	[CORRAL_E_REFUSED] = {126, "refused by policy"},
 	[CORRAL_E_SETUP] = {125, "the sandbox could not be set up"},
-	[CORRAL_E_NOT_FOUND] = {127, "as a shell answers"},
-	[CORRAL_E_NOT_EXECUTABLE] = {126, "as a shell answers"},
+	[CORRAL_E_NOT_FOUND] = {127, "as in a shell"},
+	[CORRAL_E_NOT_EXECUTABLE] = {126, "as in a shell"},
 	[CORRAL_E_MEMORY] = {125, "the sandbox could not be set up"},
 	[CORRAL_E_OUTSIDE] = {126, "refused by policy"},
 	[CORRAL_E_SENSITIVE] = {126, "refused by policy"},
 	[CORRAL_E_PROTECTED] = {126, "refused by policy"},
-	[CORRAL_E_FILE_KIND] = {126, "the file tools do not do that"},
-	[CORRAL_E_TOO_LARGE] = {126, "the file tools do not do that"},
-	[CORRAL_E_NO_MATCH] = {126, "the file tools do not do that"},
-	[CORRAL_E_SEVERAL] = {126, "the file tools do not do that"},
+	[CORRAL_E_FILE_KIND] = {126, "the file tools do not support it"},
+	[CORRAL_E_TOO_LARGE] = {126, "the file tools do not support it"},
+	[CORRAL_E_NO_MATCH] = {126, "the file tools do not support it"},
+	[CORRAL_E_SEVERAL] = {126, "the file tools do not support it"},
 	[CORRAL_E_LEAK] = {126, "refused by policy"},
 	[CORRAL_E_FILE] = {126, "the system refused it"},
 };
 
-/* Below this the resolution of paths and policies could overflow the stack. */
+/* With less, path and policy resolution could overflow the stack. */
 #define STACK_MIN ((rlim_t)256 * 1024)
 
-/* With fewer than three open descriptors the next socket or file of ours would
- * become the command's stdin, stdout or stderr.  Output is opened for reading, so
- * that a write fails as it does on a closed descriptor. */
+/* If one of descriptors 0 to 2 is closed, the next socket or file that Corral opens would
+ * become the command's stdin, stdout or stderr.  /dev/null is opened read-only for stdout and
+ * stderr too, so that a write fails with EBADF as on a closed descriptor. */
 static int open_stdio(struct corral_error *err) {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		/* The lowest number that is free is this one; not close-on-exec. */
@@ -110,7 +109,7 @@ static int check_stack(struct corral_error *err) {
 			   "the stack limit (ulimit -s) is below 256 KiB");
 }
 
-/* musl has no text for some numbers, and says of them what it says of 0. */
+/* For an errno that musl does not know, strerror() returns the text of errno 0. */
 static const char *error_text(int number) {
 	const char *text = strerror(number);
 
@@ -170,22 +169,22 @@ static int needs_second_word(const char *group, struct corral_error *err) {
 			gap = '|';
 		}
 	}
-	return usage_error(err, remedy, "%s needs a second word", group);
+	return usage_error(err, remedy, "`corral %s` needs a subcommand", group);
 }
 
 static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	struct nearest n;
-	char asked[128], remedy[160];
-	/* "policy" alone is half a verb; what follows it decides. */
+	char given[128], remedy[160];
+	/* "policy" alone is half a verb; the next argument is the other half. */
 	bool group = is_group(words[0]);
 	bool two = group && nwords > 1 && words[1][0] != '-';
 
 	if (group && !two) {
 		return needs_second_word(words[0], err);
 	}
-	(void)snprintf(asked, sizeof asked, "%s%s%s", words[0], two ? " " : "",
+	(void)snprintf(given, sizeof given, "%s%s%s", words[0], two ? " " : "",
 		       two ? words[1] : "");
-	nearest_init(&n, asked);
+	nearest_init(&n, given);
 	for (size_t i = 0; i < verbs_count; i++) {
 		nearest_offer(&n, verbs[i].name);
 	}
@@ -195,9 +194,9 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);
 	} else {
 		(void)snprintf(remedy, sizeof remedy,
-			       "`corral help` lists the verbs; a command needs `corral run`");
+			       "run a command: corral run -- COMMAND; list the verbs: corral help");
 	}
-	return usage_error(err, remedy, "%s is not a verb", asked);
+	return usage_error(err, remedy, "%s is not a verb", given);
 }
 
 const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
@@ -215,8 +214,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	size_t used = 0;
 
 	if (nwords == 0) {
-		return usage_error(err, "corral run -- COMMAND; `corral help` tells more",
-				   "no verb given");
+		return usage_error(
+			err, "run a command: corral run -- COMMAND; list the verbs: corral help",
+			"no verb given");
 	}
 	if (streq(words[0], "--help") || streq(words[0], "-h")) {
 		return help_print(NULL, err);
@@ -242,7 +242,7 @@ int main(int argc, char **argv) {
 	struct corral_error err = {0};
 
 	if (open_stdio(&err) != 0 || check_stack(&err) != 0) {
-		print_error(&err); /* lost if it is stderr that is closed */
+		print_error(&err); /* not visible when stderr is the closed one */
 		return exits[CORRAL_E_SETUP].status;
 	}
 	struct invocation inv = {.policy = corral_policy_new()};

@@ -1,14 +1,17 @@
-/* Which known word a mistyped one is closest to, by the number of letters that
- * would have to be inserted, removed or replaced. */
+/* Finds the option or verb nearest to a mistyped one, by Levenshtein distance.
+ *
+ * Should:   find the candidate for one or two wrong letters.
+ * Must not: suggest an unrelated word.
+ * Fails:    with no suggestion (best is NULL). */
 #include "cli/cli.h"
 
 #include <string.h>
 
-/* Longer words are no typing errors of any option or verb. */
+/* No option or verb is longer. */
 #define WORD_MAX 31
 
-/* More than two letters off is another word, not a slip; of a short word, more than
- * one. */
+/* The largest distance that still counts as a typing error; 1 for words shorter than
+ * SHORT_WORD. */
 #define DISTANCE_MAX 2
 #define SHORT_WORD 4
 
@@ -46,7 +49,7 @@ void nearest_init(struct nearest *n, const char *word) {
 
 void nearest_offer(struct nearest *n, const char *candidate) {
 	size_t d = distance(n->word, candidate);
-	/* A word of which nothing is left is not near: "-x" is no "-v". */
+	/* A candidate with every letter replaced is no match: "-x" is not "-v". */
 	if (d < n->distance && d < strlen(candidate)) {
 		n->best = candidate;
 		n->distance = d;

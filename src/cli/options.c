@@ -1,8 +1,8 @@
-/* Words to options, by the rows of data/options.c.
+/* Parses the options of the command line by the rows of data/options.c.
  *
- * Should:   name the option as it was written in every error, and stop at once.
- * Must not: know what a policy key means; the library judges values.
- * Fails:    closed: nothing runs after a word that was not understood. */
+ * Should:   name the option as it was written in every error, and stop at the first error.
+ * Must not: interpret the values of policy keys; the library checks them.
+ * Fails:    closed: nothing runs after an argument that was not understood. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* The words that are still to be read. */
+/* The arguments; words[at] is the next one to read. */
 struct reader {
 	struct invocation *inv;
 	char **words;
@@ -71,7 +71,7 @@ static int apply_set(struct invocation *inv, const struct option_row *row, const
 
 	(void)row;
 	if (equals == NULL || equals == value) {
-		return usage_error(err, "such as --set limits.timeout=30s",
+		return usage_error(err, "example: --set limits.timeout=30s",
 				   "%s %s: KEY=VALUE expected", as, value);
 	}
 	key = strndup(value, (size_t)(equals - value));
@@ -89,14 +89,15 @@ static int apply_tty(struct invocation *inv, const struct option_row *row, const
 			return 0;
 		}
 	}
-	return usage_error(err, "auto, always or never", "%s: unknown value \"%s\"", as, value);
+	return usage_error(err, "use auto, always or never", "%s: unknown value \"%s\"", as, value);
 }
 
 static int apply_command_string(struct invocation *inv, const struct option_row *row,
 				const char *as, const char *value, struct corral_error *err) {
 	(void)row;
 	if (inv->command_string != NULL) {
-		return usage_error(err, "join them: -c 'ONE; TWO'", "%s is given twice", as);
+		return usage_error(err, "join the commands: -c 'ONE; TWO'", "%s is given twice",
+				   as);
 	}
 	inv->command_string = value;
 	return 0;
@@ -109,7 +110,7 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 	return corral_policy_file(inv->policy, value, err);
 }
 
-/* The options that only raise a flag. */
+/* The options that only set a flag. */
 static int apply_flag(struct invocation *inv, const struct option_row *row, const char *as,
 		      const char *value, struct corral_error *err) {
 	bool *const flags[OPTION_ID_COUNT] = {
@@ -154,7 +155,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_DRY_RUN] = apply_flag,
 };
 
-/* A name may mean one thing to one verb and another to the rest. */
+/* Two verbs may have different options of the same name; the verb's own row is preferred. */
 static const struct option_row *row_by_name(const struct verb *verb, const char *name, size_t len) {
 	const struct option_row *found = NULL;
 
@@ -202,14 +203,14 @@ static int unknown_option(const struct invocation *inv, const char *as, struct c
 	} else if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean --%s?", n.best);
 	} else {
-		(void)snprintf(remedy, sizeof remedy, "`corral %s --help` lists the options%s",
+		(void)snprintf(remedy, sizeof remedy, "list the options: corral %s --help%s",
 			       inv->verb->name,
-			       inv->verb->command ? "; those of the command follow it" : "");
+			       inv->verb->command ? "; options of the command go after it" : "");
 	}
 	return usage_error(err, remedy, "unknown option %s", as);
 }
 
-/* Finds out that an option cannot stand here, before its argument is looked at. */
+/* Rejects an unknown option, or one that the verb does not have, before its value is read. */
 static int check_row(const struct invocation *inv, const struct option_row *row, const char *as,
 		     struct corral_error *err) {
 	if (row == NULL) {
@@ -221,7 +222,7 @@ static int check_row(const struct invocation *inv, const struct option_row *row,
 	return 0;
 }
 
-/* value is what stood after "=" or the letter, or NULL: then the next word is it. */
+/* value is the text after "=" or after the letter; NULL: the next argument is the value. */
 static int apply_row(struct reader *r, const struct option_row *row, const char *as,
 		     const char *value, struct corral_error *err) {
 	if (row->argument == NULL) {
@@ -265,7 +266,7 @@ static int parse_letters(struct reader *r, const char *word, struct corral_error
 	return 0;
 }
 
-/* A lone "-" is a word: it stands for stdin where files are named. */
+/* A lone "-" is no option: it means stdin where files are named. */
 static bool is_option(const char *word) {
 	return word[0] == '-' && word[1] != '\0';
 }
@@ -274,8 +275,8 @@ int options_parse(struct invocation *inv, char **words, size_t nwords, struct co
 	struct reader r = {.inv = inv, .words = words, .nwords = nwords};
 	size_t kept = 0;
 
-	/* Words are moved to the front of the same array: there are never more of them
-	 * than were read.  A command keeps everything from its first word on. */
+	/* Arguments that are no options move to the front of the same array; they never
+	 * overtake r.at.  A command keeps everything from its first argument on. */
 	inv->words = words;
 	while (r.at < nwords) {
 		char *word = words[r.at++];

@@ -1,4 +1,9 @@
-/* What the command line prints besides errors. */
+/* Fills errors of the command line, and prints text to stdout and notes to stderr.
+ *
+ * Should:   write whole texts, also to a slow pipe.
+ * Must not: print control characters in a note.
+ * Fails:    with an error when stdout cannot be written; a note that cannot be written is
+ *           dropped. */
 #include "cli/cli.h"
 
 #include "base/credentials.h"
@@ -11,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void fill(struct corral_error *err, enum corral_error_kind kind, const char *layer) {
+static void begin_error(struct corral_error *err, enum corral_error_kind kind, const char *layer) {
 	*err = (struct corral_error){.kind = kind};
 	(void)snprintf(err->layer, sizeof err->layer, "%s", layer);
 }
@@ -19,7 +24,7 @@ static void fill(struct corral_error *err, enum corral_error_kind kind, const ch
 int(usage_error)(struct corral_error *err, const char *remedy, const char *fmt, ...) {
 	va_list ap;
 
-	fill(err, CORRAL_E_USAGE, "usage");
+	begin_error(err, CORRAL_E_USAGE, "usage");
 	va_start(ap, fmt);
 	(void)vsnprintf(err->message, sizeof err->message, fmt, ap); /* may be cut: a message */
 	va_end(ap);
@@ -28,14 +33,14 @@ int(usage_error)(struct corral_error *err, const char *remedy, const char *fmt, 
 }
 
 int(setup_error)(struct corral_error *err, const char *remedy, const char *message) {
-	fill(err, CORRAL_E_SETUP, "start");
+	begin_error(err, CORRAL_E_SETUP, "start");
 	(void)snprintf(err->message, sizeof err->message, "%s", message);
 	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
 	return -1;
 }
 
 int(memory_error)(struct corral_error *err) {
-	fill(err, CORRAL_E_MEMORY, "cli");
+	begin_error(err, CORRAL_E_MEMORY, "cli");
 	(void)snprintf(err->message, sizeof err->message, "out of memory");
 	return -1;
 }
@@ -46,7 +51,7 @@ int check_caller(struct corral_error *err) {
 	if (credentials_check(&e) == 0) {
 		return 0;
 	}
-	fill(err, CORRAL_E_SETUP, e.where);
+	begin_error(err, CORRAL_E_SETUP, e.where);
 	err->sys_errno = e.sys;
 	(void)snprintf(err->message, sizeof err->message, "%s", e.what);
 	(void)snprintf(err->remedy, sizeof err->remedy, "%s", e.fix);
@@ -62,13 +67,13 @@ int print_text(const char *text, struct corral_error *err) {
 		return 0;
 	}
 	int sys = errno;
-	fill(err, CORRAL_E_SETUP, "output");
+	begin_error(err, CORRAL_E_SETUP, "output");
 	err->sys_errno = sys;
 	(void)snprintf(err->message, sizeof err->message, "cannot write to stdout");
 	return -1;
 }
 
-void say(const char *fmt, ...) {
+void print_note(const char *fmt, ...) {
 	struct buf line;
 	char text[512];
 	va_list ap;
@@ -80,7 +85,7 @@ void say(const char *fmt, ...) {
 	buf_init(&line);
 	buf_printf(&line, "corral: %s\n", text);
 	if (!buf_failed(&line)) {
-		/* A remark that cannot be printed changes nothing about the run. */
+		/* A note that cannot be printed does not change the result of the run. */
 		(void)fd_write_all(STDERR_FILENO, line.data, line.len);
 	}
 	buf_done(&line);

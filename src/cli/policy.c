@@ -1,4 +1,9 @@
-/* `corral policy show|check|schema|trust`. */
+/* `corral policy show|check|schema|trust`: prints, validates and trusts policies.
+ *
+ * Should:   print a verdict on stdout for each file of `policy check`.
+ * Must not: print control characters of a file name or a policy.
+ * Fails:    `policy check` with status 2 when any file is invalid; else with the library's
+ *           error. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -9,7 +14,7 @@
 
 static int no_words(const struct invocation *inv, struct corral_error *err) {
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral %s` takes no word: %s", inv->verb->name,
+		return usage_error(err, "", "`corral %s` takes no argument: %s", inv->verb->name,
 				   inv->words[0]);
 	}
 	return 0;
@@ -38,8 +43,8 @@ int verb_policy_schema(struct invocation *inv, struct corral_error *err) {
 	return print_text(text, err);
 }
 
-/* A verdict for every file, on stdout; the errors are the answer that was asked
- * for and not a failure of the check. */
+/* Prints the verdict on one file.  An invalid file is a verdict, not a failure of the check:
+ * *err stays empty. */
 static int check_one(const char *path, bool *ret_ok, struct corral_error *err) {
 	struct corral_error found = {0};
 	struct buf line;
@@ -78,14 +83,15 @@ int verb_policy_check(struct invocation *inv, struct corral_error *err) {
 		bad += !ok;
 	}
 	if (bad > 0) {
-		return usage_error(err, "", "%zu of %zu files are not valid", bad, inv->nwords);
+		return usage_error(err, "", "%zu of %zu files are invalid", bad, inv->nwords);
 	}
 	return 0;
 }
 
 int verb_policy_trust(struct invocation *inv, struct corral_error *err) {
 	if (inv->nwords != 1) {
-		return usage_error(err, "corral policy trust FILE", "one file is needed");
+		return usage_error(err, "corral policy trust FILE",
+				   "`corral policy trust` takes exactly one file");
 	}
 	return corral_policy_trust(inv->words[0], err);
 }

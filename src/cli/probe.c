@@ -1,10 +1,11 @@
-/* The acts of `corral test`: each tries one thing and says how it went.
+/* The attack program of `corral test`: each act makes one attempt (open a file, connect,
+ * signal, stay alive) and prints the outcome.
  *
- * Should:   do exactly what its words say, inside as outside, and print the
- *           errno of the first call that failed.
- * Must not: judge: whether the act should have succeeded is the library's
- *           business (selftest/selftest.c), which looks at the host.
- * Fails:    with status 1 when the act was refused, 2 when it is not known. */
+ * Should:   do the same inside and outside the sandbox, and print the errno of the first
+ *           call that failed.
+ * Must not: decide whether the act should have succeeded: selftest/selftest.c does, by
+ *           looking at the host.
+ * Fails:    with status 1 when the act was refused, 2 when it is unknown. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -23,12 +24,12 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-/* Longer than any check waits, short enough to be gone soon if all else fails. */
+/* Longer than any check waits; short, so that a process that survives its run ends soon. */
 #define STAY_SECONDS 30
 
 #define READ_MAX ((size_t)1024 * 1024)
 
-static int put(const char *text) {
+static int print(const char *text) {
 	return fd_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
@@ -59,7 +60,7 @@ static int act_read(char **words) {
 	return print_file(words[0]);
 }
 
-/* A refusal may come at the socket as well as at the connection. */
+/* socket(), connect() or send() may be the call that is refused. */
 static int connect_to(const struct sockaddr *address, socklen_t len, int type) {
 	auto_fd fd = socket(address->sa_family, type | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, address, len) != 0) {
@@ -107,8 +108,8 @@ static int act_signal(char **words) {
 	return kill((pid_t)strtol(words[0], NULL, 10), SIGKILL);
 }
 
-/* The needle comes in two words, so that our own do not hold it. */
-static bool words_of(const char *pid, const char *needle) {
+/* True when the process's command line contains needle. */
+static bool cmdline_contains(const char *pid, const char *needle) {
 	char path[64], text[4096];
 	(void)snprintf(path, sizeof path, "/proc/%.20s/cmdline", pid);
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -124,11 +125,12 @@ static int act_find(char **words) {
 	if (proc == NULL) {
 		return -1;
 	}
+	/* Passed in two halves, so that this process's own command line does not match. */
 	(void)snprintf(needle, sizeof needle, "%s%s", words[0], words[1]);
 	while ((entry = readdir(proc)) != NULL) {
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    words_of(entry->d_name, needle)) {
-			return put(PROBE_FOUND);
+		    cmdline_contains(entry->d_name, needle)) {
+			return print(PROBE_FOUND);
 		}
 	}
 	errno = ESRCH;
@@ -137,18 +139,18 @@ static int act_find(char **words) {
 
 static int act_environment(char **words) {
 	for (char **variable = environ; *variable != NULL; variable++) {
-		if (put(*variable) != 0 || put("\n") != 0) {
+		if (print(*variable) != 0 || print("\n") != 0) {
 			return -1;
 		}
 	}
-	/* What another process keeps is as good as one's own, where it can be read. */
+	/* A secret in the environment of another process leaks as well, if /proc shows it. */
 	char parent[32];
 	(void)snprintf(parent, sizeof parent, "%d", (int)getppid());
 	const char *const others[] = {"self", "1", parent, words[0]};
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		char path[64];
 		(void)snprintf(path, sizeof path, "/proc/%.20s/environ", others[i]);
-		(void)print_file(path); /* a refusal is what this is about */
+		(void)print_file(path); /* a refusal is a good outcome */
 	}
 	return 0;
 }
@@ -173,13 +175,13 @@ static _Noreturn void stay(void) {
 	_exit(0);
 }
 
-static void be_stubborn(void) {
+static void ignore_signals(void) {
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 }
 
-/* Two forks down, in a session of its own.  Returns once it stays. */
+/* Starts a grandchild in its own session that stays alive; returns once it runs. */
 static int leave_one(void) {
 	int up[2];
 	char byte;
@@ -192,8 +194,8 @@ static int leave_one(void) {
 		if (setsid() < 0 || fork() != 0) {
 			_exit(0);
 		}
-		be_stubborn();
-		_exit(put(PROBE_STAYING) == 0 && write(up[1], "", 1) == 1 ? (stay(), 0) : 1);
+		ignore_signals();
+		_exit(print(PROBE_STAYING) == 0 && write(up[1], "", 1) == 1 ? (stay(), 0) : 1);
 	}
 	drop_fd(&up[1]);
 	bool stays = child > 0 && read(up[0], &byte, 1) == 1;
@@ -204,9 +206,9 @@ static int leave_one(void) {
 }
 
 static int act_stay(char **words) {
-	(void)words; /* the token is there to be found in /proc */
-	be_stubborn();
-	if (leave_one() != 0 || put(PROBE_STAYING) != 0) {
+	(void)words; /* the check looks for the token in /proc/PID/cmdline */
+	ignore_signals();
+	if (leave_one() != 0 || print(PROBE_STAYING) != 0) {
 		return -1;
 	}
 	stay();
@@ -242,18 +244,18 @@ static int do_act(char **words, size_t nwords) {
 			continue;
 		}
 		if (acts[i].act(words + 1) == 0) {
-			return put(PROBE_DONE) == 0 ? 0 : 1;
+			return print(PROBE_DONE) == 0 ? 0 : 1;
 		}
 		const char *name = errno_name(errno);
-		(void)put(PROBE_REFUSED);
-		(void)put(name == NULL ? "unknown" : name);
-		(void)put("\n");
+		(void)print(PROBE_REFUSED);
+		(void)print(name == NULL ? "unknown" : name);
+		(void)print("\n");
 		return 1;
 	}
 	return 2;
 }
 
-/* The status of the act in a grandchild with a session of its own. */
+/* Runs the act in a grandchild with its own session; returns its status. */
 static int do_below(char **words, size_t nwords) {
 	int status = 0;
 	pid_t child = fork();

@@ -1,9 +1,9 @@
-/* `corral run`: one command, for a person or as a tool call.
+/* `corral run`: runs one command in the sandbox, for a person or (--json) for a program.
  *
- * Should:   pass a person's streams through byte for byte, and give a program
- *           one JSON object whatever happened.
- * Must not: write to stdout itself without --json, or to stderr unless a person
- *           has to know why the run was cut short, or -v asks.
+ * Should:   pass a person's stdin, stdout and stderr through byte for byte, and print
+ *           exactly one JSON object with --json, also when the run fails.
+ * Must not: write to stdout without --json; write to stderr except notes about the end of
+ *           the run, or with -v.
  * Fails:    closed, through the library's error. */
 #include "cli/cli.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -c STRING is /bin/sh -c STRING; the words after it become $0, $1, … */
+/* -c STRING is /bin/sh -c STRING; the arguments after it become $0, $1, … */
 static const char *const shell_words[] = {"/bin/sh", "-c"};
 
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err) {
@@ -42,7 +42,7 @@ int command_argv(const struct invocation *inv, const char ***ret, struct corral_
 	return 0;
 }
 
-/* What will be enforced, before anything runs. */
+/* -v: prints the rules that the run enforces, before anything runs. */
 static int announce(const struct invocation *inv, struct corral_error *err) {
 	auto_free char *line = NULL;
 
@@ -53,17 +53,17 @@ static int announce(const struct invocation *inv, struct corral_error *err) {
 		return -1;
 	}
 	for (char *rest = line; rest != NULL;) {
-		say("%s", strsep(&rest, "\n"));
+		print_note("%s", strsep(&rest, "\n"));
 	}
 	return 0;
 }
 
-static void warn(void *arg, const char *text) {
+static void print_warning(void *arg, const char *text) {
 	(void)arg;
-	say("warning: %s", text);
+	print_note("warning: %s", text);
 }
 
-/* More than these, and nobody reads them. */
+/* Longer lists are not read. */
 #define CREATED_SHOWN 3
 #define STRAYS_SHOWN 5
 
@@ -88,8 +88,8 @@ static size_t count_created(const struct corral_result *result) {
 	return n;
 }
 
-/* The names are the command's own: nothing in them may look like words of ours. */
-static void put_created(struct buf *out, const char *path, const char *kind, bool first) {
+/* The command chose the file name: control characters in it could forge output of Corral. */
+static void append_created(struct buf *out, const char *path, const char *kind, bool first) {
 	auto_free char *shown = strdup(path);
 
 	if (shown != NULL) {
@@ -98,9 +98,9 @@ static void put_created(struct buf *out, const char *path, const char *kind, boo
 	}
 }
 
-/* What the run made that acts by itself is told unasked where a person reads; the rest with
- * -v. */
-static void tell_created(const struct invocation *inv, const struct corral_result *result) {
+/* Lists the created files that run later on the host (hooks, startup files): with -v always,
+ * without it only the grave kinds, and only on a terminal. */
+static void note_created(const struct invocation *inv, const struct corral_result *result) {
 	const char *path, *kind;
 	size_t n = count_created(result);
 	uint64_t more = corral_result_created_more(result);
@@ -114,7 +114,7 @@ static void tell_created(const struct invocation *inv, const struct corral_resul
 	buf_init(&line);
 	for (size_t i = 0; i < n && i < CREATED_SHOWN; i++) {
 		if (corral_result_created(result, i, &path, &kind) == 0) {
-			put_created(&line, path, kind, i == 0);
+			append_created(&line, path, kind, i == 0);
 		}
 	}
 	more += n > CREATED_SHOWN ? n - CREATED_SHOWN : 0;
@@ -122,13 +122,13 @@ static void tell_created(const struct invocation *inv, const struct corral_resul
 		buf_printf(&line, " and %llu more", (unsigned long long)more);
 	}
 	if (!buf_failed(&line)) {
-		say("made on the host, look before you use it: %s", line.data);
+		print_note("the command created files that run later on the host: %s", line.data);
 	}
 	buf_done(&line);
 }
 
-/* Work that a command put beside a workspace in HOME is not where a person looks for it. */
-static void tell_strays(const struct corral_result *result) {
+/* The command wrote files into the private HOME, where the user does not look for them. */
+static void note_strays(const struct corral_result *result) {
 	const char *name;
 	struct buf line;
 
@@ -145,15 +145,16 @@ static void tell_strays(const struct corral_result *result) {
 	}
 	if (!buf_failed(&line)) {
 		str_hide_controls(line.data, false);
-		say("made in the private HOME, not in yours: %s (kept in %s); --write DIR grants a "
-		    "directory of yours",
-		    line.data, corral_result_home(result));
+		print_note(
+			"the command created files in the private HOME, not in yours: %s (kept in "
+			"%s); to make a directory of yours writable: --write DIR",
+			line.data, corral_result_home(result));
 	}
 	buf_done(&line);
 }
 
-/* Changes that were kept apart are lost to who does not know of them. */
-static void tell_pending(const struct corral_result *result) {
+/* --cow kept the changes apart; the user has to know their id. */
+static void note_pending(const struct corral_result *result) {
 	int64_t changes = 0;
 	const char *id = corral_result_cow(result, &changes);
 
@@ -164,43 +165,44 @@ static void tell_pending(const struct corral_result *result) {
 	if (changes >= 0) {
 		(void)snprintf(count, sizeof count, "%lld", (long long)changes);
 	}
-	say("%s change%s pending: corral diff %s, corral apply %s, corral discard %s", count,
-	    changes == 1 ? "" : "s", id, id, id);
+	print_note("%s change%s pending: corral diff %s, corral apply %s, corral discard %s", count,
+		   changes == 1 ? "" : "s", id, id, id);
 }
 
-static void conclude(const struct invocation *inv, const struct corral_result *result) {
+static void print_notes(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
 	if (ending[0] != '\0' && !inv->json) {
-		say("ended by %s", ending);
+		print_note("ended by %s", ending);
 	}
 	if (!inv->json) {
-		tell_pending(result);
-		tell_strays(result);
+		note_pending(result);
+		note_strays(result);
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
-		say("hint: %s", corral_result_hint(result));
+		print_note("hint: %s", corral_result_hint(result));
 	}
 	if (!inv->json) {
-		tell_created(inv, result);
+		note_created(inv, result);
 	}
 	if (inv->verbose) {
-		say("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
-		    corral_result_status(result), (long long)corral_result_duration_ms(result),
-		    corral_result_level(result));
+		print_note("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
+			   corral_result_status(result),
+			   (long long)corral_result_duration_ms(result),
+			   corral_result_level(result));
 	}
 }
 
 #define STATUS_LOST 125
 
-/* A command whose streams were cut short has not succeeded, whatever it says. */
+/* A run with lost output has not succeeded, also when the command exits with 0. */
 static int person_status(const struct corral_result *result) {
 	int status = corral_result_status(result);
 	const char *stream = NULL;
 	int error = corral_result_lost(result, &stream);
 
 	if (error != 0) {
-		say("%s: %s; some of it was lost", stream, strerror(error));
+		print_note("%s: %s; part of the data was lost", stream, strerror(error));
 	}
 	return error != 0 && status == 0 ? STATUS_LOST : status;
 }
@@ -217,17 +219,17 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.forward = 1;
 	how.last = 1;
 	how.terminal = terminal;
-	how.warn = warn;
+	how.warn = print_warning;
 	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
 	}
-	conclude(inv, result);
+	print_notes(inv, result);
 	int status = person_status(result);
 	corral_result_free(result);
 	return status;
 }
 
-/* The caller's mistake is told on stderr alone; every other failure is a result. */
+/* A usage error goes to stderr alone; every other failure is a JSON result on stdout. */
 static int report_failure(struct invocation *inv, struct corral_error *err) {
 	struct corral_error unprintable;
 	auto_free char *text = NULL;
@@ -248,7 +250,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, err);
 	}
-	conclude(inv, result);
+	print_notes(inv, result);
 	int status = corral_result_status(result);
 	auto_free char *text = NULL;
 	int rc = corral_result_json(result, &text, err);
@@ -262,7 +264,7 @@ static bool at_terminal(void) {
 
 static int check_streams(const struct invocation *inv, struct corral_error *err) {
 	if (inv->pass_stdin && !inv->json) {
-		return usage_error(err, "leave it out: without --json stdin is always passed on",
+		return usage_error(err, "remove --stdin: without --json, stdin is always passed on",
 				   "--stdin needs --json");
 	}
 	if (inv->json && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) {
@@ -270,12 +272,12 @@ static int check_streams(const struct invocation *inv, struct corral_error *err)
 				   "--json: stdout is closed or not open for writing");
 	}
 	if (inv->tty == TTY_ALWAYS && inv->json) {
-		return usage_error(err, "leave one of them out",
-				   "--tty always and --json exclude each other");
+		return usage_error(err, "remove --tty always, or --json",
+				   "--tty always and --json cannot be combined");
 	}
 	if (inv->tty == TTY_ALWAYS && !at_terminal()) {
 		return usage_error(err, "use --tty auto",
-				   "--tty always: stdin and stdout are not terminals");
+				   "--tty always: stdin or stdout is not a terminal");
 	}
 	return 0;
 }

@@ -1,11 +1,15 @@
-/* `corral shell`: an interactive shell inside, on a terminal of its own. */
+/* `corral shell`: starts an interactive shell in the sandbox, on a pty of its own.
+ *
+ * Should:   start the user's SHELL if the sandbox can execute it, else bash or sh.
+ * Must not: run without a terminal.
+ * Fails:    closed, through the library's error. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
 
-/* Where a shell lies that is visible inside, whatever the view. */
+/* These trees are visible in the sandbox with every fs.view. */
 static const char *const system_roots[] = {"/bin", "/usr"};
 
 static const char *const fallbacks[] = {"/bin/bash", "/bin/sh"};
@@ -32,12 +36,13 @@ int verb_shell(struct invocation *inv, struct corral_error *err) {
 	const char *argv[] = {pick_shell(), NULL};
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "corral run -- COMMAND", "shell takes no command: %s",
-				   inv->words[0]);
+		return usage_error(err, "corral run -- COMMAND",
+				   "`corral shell` takes no command: %s", inv->words[0]);
 	}
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		return usage_error(err, "corral run -c 'STRING' runs a shell string without one",
-				   "shell needs a terminal on stdin and stdout");
+		return usage_error(err,
+				   "run a shell command without a terminal: corral run -c 'STRING'",
+				   "`corral shell` needs a terminal on stdin and stdout");
 	}
 	return run_for_person(inv, argv, true, err);
 }

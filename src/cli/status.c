@@ -1,5 +1,9 @@
-/* `corral status`: what this host can enforce, the level, and what would raise
- * it.  Exit 0 when a run with the defaults starts, 1 when it does not. */
+/* `corral status`: prints the kernel features of this host, the level that they give, and the
+ * remedies that raise it.
+ *
+ * Should:   exit with 0 when a run with the defaults would start, 1 when not.
+ * Must not: start a run.
+ * Fails:    through the library's error. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -9,7 +13,7 @@ int verb_status(struct invocation *inv, struct corral_error *err) {
 	int starts = 0;
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral status` takes no word: %s", inv->words[0]);
+		return usage_error(err, "", "`corral status` takes no argument: %s", inv->words[0]);
 	}
 	if (!inv->json) {
 		corral_policy_for_person(inv->policy); /* as `corral run` without --json */

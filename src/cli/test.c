@@ -1,9 +1,12 @@
-/* `corral test`: plants bait and proves that this host enforces what it reports.
- * Exit 1 when any check fails.
+/* `corral test`: plants bait files, sockets and processes, and checks that a sandboxed program
+ * cannot reach them.
  *
- * The probe that tries things is this program again, by an inner word that no
- * help lists: a shell has no sockets and no signals to a stranger's pid, and
- * what other programs a host has is not known. */
+ * The attacking program is this binary itself, started with a hidden verb (PROBE_WORD): a
+ * shell has no sockets, and no other program is certain to be installed.
+ *
+ * Should:   exit with 1 when any check fails.
+ * Must not: touch files of the user other than its own bait.
+ * Fails:    through the library's error. */
 #include "cli/cli.h"
 
 #include "base/auto.h"
@@ -16,7 +19,7 @@ int verb_test(struct invocation *inv, struct corral_error *err) {
 	int failed = 0;
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral test` takes no word: %s", inv->words[0]);
+		return usage_error(err, "", "`corral test` takes no argument: %s", inv->words[0]);
 	}
 	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	program[n < 0 ? 0 : n] = '\0';

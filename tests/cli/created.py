@@ -99,7 +99,7 @@ for n in range(6000):
         done.said(f"{box.ws}/t1 (executable), {box.ws}/t2 (executable), {box.ws}/t3 (executable) and 2 more")
         equal(box.run("--level", level, "-c", "echo >x.desktop").exited(0).err, "", "stderr")
         done = box.run("--level", level, "-v", "-c", f"rm t* x*; {program}; echo >x.desktop").exited(0)
-        done.said(f"corral: made on the host, look before you use it: {box.ws}/x.desktop (startup), ", " and 3 more")
+        done.said(f"corral: the command created files that run later on the host: {box.ws}/x.desktop (startup), ", " and 3 more")
 
 
 def register(suite):
