@@ -1,8 +1,8 @@
-/* What no policy may say, whoever says it.
+/* Rejects contradictions between keys, and values that no policy may have, from any layer.
  *
  * Should:   report a contradiction with the origins of both sides, so that it
  *           is clear which file or option to change.
- * Must not: repair anything; a policy is what was written, or an error.
+ * Must not: repair a policy: it is used as written, or it is an error.
  * Fails:    closed, before anything is planned. */
 #include "policy/internal.h"
 
@@ -20,11 +20,11 @@
 struct ground {
 	const char *path;
 	bool beneath; /* everything beneath it as well */
-	bool fine;    /* an exception from a row above it */
+	bool allowed; /* an exception from a row above it */
 	const char *reason;
 };
 
-/* Directories that are nobody's project.  The longest match speaks. */
+/* Directories that cannot be a workspace.  The longest match decides. */
 static const struct ground grounds[] = {
 	{"/", false, false, "the whole file system"},
 	{"/bin", true, false, "the system's programs"},
@@ -56,7 +56,7 @@ static const struct ground grounds[] = {
 	{"/var/tmp", false, false, "every program's temporary files"},
 };
 
-/* A row that ends in a slash speaks of what lies beneath, not of itself. */
+/* A row that ends in a slash matches the paths beneath the directory, not the directory. */
 static bool ground_matches(const struct ground *g, const char *path) {
 	size_t n = strlen(g->path);
 	if (n > 1 && g->path[n - 1] == '/') {
@@ -73,7 +73,7 @@ static const char *ground_reason(const char *path) {
 			best = &grounds[i];
 		}
 	}
-	return best == NULL || best->fine ? NULL : best->reason;
+	return best == NULL || best->allowed ? NULL : best->reason;
 }
 
 int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
@@ -81,15 +81,15 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 	char real[PATH_MAX], path[SHOWN_MAX], from[SHOWN_MAX];
 	const char *reason = ground_reason(workspace);
 	if (home != NULL && realpath(home, real) != NULL && path_within(real, workspace)) {
-		reason = streq(real, workspace) ? "the whole home" : "above the home";
+		reason = streq(real, workspace) ? "HOME" : "a directory above HOME";
 	}
 	if (reason == NULL) {
 		return 0;
 	}
-	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) is no workspace: it is %s",
+	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) cannot be the workspace: it is %s",
 		      value_shown(workspace, path, sizeof path),
 		      policy_origin_text(o, from, sizeof from), reason);
-	return err_fix(e, "name a project with --workspace DIR, or insist with --any-workspace");
+	return err_fix(e, "choose a project: --workspace DIR; to use it anyway: --any-workspace");
 }
 
 int check_contradiction(const char *a, const struct origin *oa, const char *b,
@@ -137,11 +137,12 @@ static int check_denied(const struct policy *p, struct err *e) {
 	char from[SHOWN_MAX];
 	for (size_t i = 0; i < deny->count; i++) {
 		if (deny->items[i].kind != ITEM_PLAIN) {
-			continue; /* a grant at the same place is an exception from it */
+			continue; /* a grant of the same path is an exception from the pattern */
 		}
 		if (streq(deny->items[i].str, "/")) {
 			return err_set(
-				e, ERR_USAGE, "policy", "fs.deny / (%s) leaves nothing to run",
+				e, ERR_USAGE, "policy",
+				"fs.deny / (%s) denies every file, so no command can start",
 				policy_origin_text(&deny->items[i].origin, from, sizeof from));
 		}
 		if (check_denied_item(p, &deny->items[i], e) != 0) {
@@ -166,7 +167,7 @@ static int check_mode(const struct policy *p, struct err *e) {
 static int check_level(const struct policy *p, struct err *e) {
 	const struct value *level = &p->values[KEY_LEVEL], *min = &p->values[KEY_MIN_LEVEL];
 	char a[40], b[40];
-	/* Who names a level has answered the built-in threshold. */
+	/* An explicit level overrides the built-in min_level. */
 	if (level->num == LEVEL_AUTO || min->num <= level->num ||
 	    min->origin.kind == ORIGIN_BUILTIN) {
 		return 0;
@@ -195,8 +196,7 @@ static int check_workspace_at(const struct policy *p, struct err *e) {
 	if (reason == NULL) {
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "policy",
-		       "fs.workspace_at %s (%s) would stand in the place of %s",
+	return err_set(e, ERR_USAGE, "policy", "fs.workspace_at %s (%s) would hide %s",
 		       value_shown(at->str, path, sizeof path),
 		       policy_origin_text(&at->origin, from, sizeof from), reason);
 }
@@ -209,12 +209,12 @@ static int missing_path(enum key_id key, const char *str, const struct origin *o
 		      policy_origin_text(o, from, sizeof from));
 	e->sys = sys;
 	return keys[key].type == TYPE_PATHS
-		       ? err_fix(e, "make it, or write \"%s?\" when it may be missing", path)
+		       ? err_fix(e, "create it; if it may be missing, write \"%s?\"", path)
 		       : err_fix(e, "name an existing directory");
 }
 
-/* A grant has to lead somewhere; a rule of fs.deny or fs.protect holds for what comes
- * later as well. */
+/* A granted path must exist; a path in fs.deny or fs.protect need not: the rule holds also
+ * for a file that is created later. */
 static int check_present(const struct policy *p, enum key_id key, struct err *e) {
 	const struct value *v = &p->values[key];
 	struct stat st;
@@ -250,14 +250,15 @@ static int check_chdir(const struct policy *p, struct err *e) {
 	    p->values[KEY_FS_VIEW].num == VIEW_HOST) {
 		return 0;
 	}
-	/* No grant helps where nothing is. */
+	/* A missing directory is reported as such: a grant would not help. */
 	if (check_directory(p, KEY_CHDIR, e) != 0) {
 		return -1;
 	}
 	(void)snprintf(a, sizeof a, "chdir %s", value_shown(dir->str, path, sizeof path));
 	(void)snprintf(b, sizeof b, "workspace %s", value_shown(ws->str, space, sizeof space));
 	(void)check_contradiction(a, &dir->origin, b, &ws->origin, e);
-	return err_fix(e, "stay in the workspace, or grant the directory with --read or --write");
+	return err_fix(e, "choose a directory in the workspace, or grant this one: --read %s",
+		       path);
 }
 
 static int check_paths(const struct policy *p, struct err *e) {
@@ -267,19 +268,19 @@ static int check_paths(const struct policy *p, struct err *e) {
 	    check_directory(p, KEY_FS_AGENT, e) != 0) {
 		return -1;
 	}
-	/* A path inside says nothing about the host; the plan knows both. */
+	/* A path beneath fs.workspace_at exists in the sandbox only; the plan checks it. */
 	return inside ? 0 : check_directory(p, KEY_CHDIR, e);
 }
 
-/* Variables that other keys decide. */
+/* Variables that other keys set. */
 static const struct {
 	const char *name;
 	const char *fix;
 } computed[] = {
-	{"HOME", "the home is private; fs.home says whether it is kept"},
+	{"HOME", "HOME is private; to keep it or not: fs.home (--home)"},
 	{"PATH", "use env.path"},
 	{"PWD", "use chdir"},
-	{"TMPDIR", "/tmp is private; limits.tmp_size sets its size"},
+	{"TMPDIR", "/tmp is private; to set its size: limits.tmp_size (--tmp-size)"},
 };
 
 static bool name_is_valid(const char *name, size_t len) {
@@ -307,21 +308,21 @@ static int check_name(const struct policy *p, enum key_id key, const struct item
 	char name[256], why[160];
 	size_t len = strcspn(item->str, "=");
 	if (len >= sizeof name || !name_is_valid(item->str, len)) {
-		(void)refuse_name(&keys[key], item, "not the name of a variable", e);
-		return err_fix(e, "names are letters, digits and _, and begin with no digit");
+		(void)refuse_name(&keys[key], item, "not a valid variable name", e);
+		return err_fix(e, "use letters, digits and _, and no digit first");
 	}
 	(void)snprintf(name, sizeof name, "%.*s", (int)len, item->str);
 	const struct env_row *row = environment_row_for(name);
 	if (row != NULL && row->class == ENV_RESERVED) {
 		(void)refuse_name(&keys[key], item, "the name is reserved for Corral's own use", e);
-		return err_fix(e, "take a name that does not begin with CORRAL_");
+		return err_fix(e, "use a name that does not begin with CORRAL_");
 	}
 	if (key == KEY_ENV_ALLOW_DANGEROUS) {
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(computed); i++) {
 		if (streq(computed[i].name, name)) {
-			(void)refuse_name(&keys[key], item, "another key decides this variable", e);
+			(void)refuse_name(&keys[key], item, "another key sets this variable", e);
 			return err_fix(e, "%s", computed[i].fix);
 		}
 	}
@@ -331,7 +332,7 @@ static int check_name(const struct policy *p, enum key_id key, const struct item
 	}
 	(void)snprintf(why, sizeof why, "dangerous: %s", row->reason);
 	(void)refuse_name(&keys[key], item, why, e);
-	return err_fix(e, "if that is meant, add \"%s\" to env.allow_dangerous", name);
+	return err_fix(e, "to allow it: --allow-dangerous-env %s (env.allow_dangerous)", name);
 }
 
 static int check_names(const struct policy *p, enum key_id key, struct err *e) {
@@ -360,7 +361,7 @@ static int check_set_and_passed(const struct policy *p, struct err *e) {
 	return 0;
 }
 
-/* An empty or relative component would be the directory the command is in. */
+/* execvp() takes an empty or relative component relative to the working directory. */
 static int check_search_path(const struct policy *p, struct err *e) {
 	const struct value *v = &p->values[KEY_ENV_PATH];
 	char path[80], from[SHOWN_MAX];

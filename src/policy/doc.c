@@ -1,8 +1,8 @@
-/* Which parser reads a document.
+/* Selects the parser of a document: TOML, JSON or YAML.
  *
- * Should:   decide by the name, and by the first character where a name says
- *           nothing (standard input, descriptors).
- * Must not: try one parser after another: what a file means would then depend
+ * Should:   decide by the file name's suffix, and by the first character for input
+ *           without a name (standard input, descriptors).
+ * Must not: try one parser after another: the meaning of a file would then depend
  *           on which of its mistakes came first.
  * Fails:    closed, with the chosen parser's error. */
 #include "policy/doc.h"
@@ -27,7 +27,7 @@ static bool ends_with(const char *s, const char *ending) {
 	return n >= k && streq(s + n - k, ending);
 }
 
-/* No TOML document begins with a brace, so nothing is lost by looking. */
+/* No TOML document begins with a brace: '{' always means JSON. */
 static bool begins_with_brace(const char *text, size_t len) {
 	size_t at = 0;
 	while (at < len && text[at] != '\0' && strchr(" \t\r\n", text[at]) != NULL) {

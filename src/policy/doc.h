@@ -1,7 +1,7 @@
-/* A parsed document, whatever format it was written in.
+/* A parsed document, independent of its format.
  *
- * TOML, JSON and YAML all become this tree, and only policy/layers.c gives it a
- * meaning; so the three formats cannot drift apart. */
+ * TOML, JSON and YAML all become this tree, and only policy/layers.c interprets it;
+ * so the three formats cannot drift apart. */
 #ifndef CORRAL_POLICY_DOC_H
 #define CORRAL_POLICY_DOC_H
 
@@ -35,7 +35,7 @@ struct doc {
 	struct doc *next;
 };
 
-/* Each parses len bytes of text; name is for messages only.  Strings hold
+/* Each parses len bytes of text; name is for messages only.  Strings contain
  * UTF-8 without NUL; duplicate keys, trailing text and nesting deeper than
  * DOC_DEPTH_MAX are errors.  Errors are ERR_USAGE, where "policy", and name
  * file and line. */
@@ -49,7 +49,7 @@ int doc_parse_yaml(struct arena *a, const char *name, const char *text, size_t l
 		   struct doc **ret, struct err *e);
 
 /* Picks the parser by the name's ending (.json, .yaml, .yml; TOML otherwise);
- * text that begins with '{' is JSON whatever its name (stdin, descriptors). */
+ * text that begins with '{' is JSON with any name (stdin, descriptors). */
 int doc_parse(struct arena *a, const char *name, const char *text, size_t len, struct doc **ret,
 	      struct err *e);
 

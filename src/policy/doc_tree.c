@@ -1,6 +1,6 @@
-/* Building a document: nodes, keys, depth, text.
+/* Builds a document tree: nodes, keys, depth and text checks.
  *
- * Should:   cost time in proportion to the text, whatever the text is.
+ * Should:   take time proportional to the text, for any text.
  * Must not: let a key stand twice in a table, or a tree grow deeper than
  *           DOC_DEPTH_MAX (readers recurse).
  * Fails:    closed, with file and line.
@@ -80,7 +80,7 @@ struct node *doc_tree_node(struct tree *t, enum doc_type type, int line) {
 	return n;
 }
 
-/* Past its end a key reads as zero bytes; keys hold none, so they stay apart. */
+/* Bytes after the end of a key count as NUL; keys contain no NUL, so they stay distinct. */
 static int side_of(const struct key_branch *b, const char *key, size_t len) {
 	unsigned char c = b->at < len ? (unsigned char)key[b->at] : 0;
 	return (c & b->bit) != 0;
@@ -205,7 +205,7 @@ bool doc_number_int(const char *digits, size_t len, unsigned base, bool negative
 double doc_number_float(const char *digits) {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (plain == (locale_t)0) {
-		return strtod(digits, NULL); /* only without memory, where the run ends anyway */
+		return strtod(digits, NULL); /* newlocale() failed: out of memory, the run ends */
 	}
 	double d = strtod_l(digits, NULL, plain);
 	freelocale(plain);

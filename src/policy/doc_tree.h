@@ -1,7 +1,7 @@
 /* How the three parsers build a struct doc: one set of rules for duplicate
  * keys, depth and text, so that no format is laxer than another.
  *
- * Readers of a document include policy/doc.h and never see this. */
+ * Readers of a document include policy/doc.h, not this header. */
 #ifndef CORRAL_POLICY_DOC_TREE_H
 #define CORRAL_POLICY_DOC_TREE_H
 
@@ -9,9 +9,9 @@
 
 struct key_branch;
 
-/* How a TOML table came to be, which decides what may still be added to it. */
+/* How a TOML table was defined, which decides whether lines may still add to it. */
 enum node_made {
-	MADE_PASSING, /* only named on the way to a deeper [table] */
+	MADE_PASSING, /* only named as the parent of a deeper [table] */
 	MADE_HEADER,  /* by [table] or [[table]] */
 	MADE_DOTTED,  /* by a dotted key; open to further dotted keys */
 	MADE_VALUE,   /* by { } or [ ]; complete, nothing may be added */
@@ -21,7 +21,7 @@ struct node {
 	struct doc doc; /* first, so that a reader's struct doc is the node */
 	int depth;      /* the document's own table has depth 0 */
 	enum node_made made;
-	struct key_branch *keys; /* finds the children of a table by key */
+	struct key_branch *keys; /* crit-bit tree of a table's children */
 };
 
 struct tree {

@@ -1,8 +1,8 @@
-/* Ports and sockets of net.publish, net.host_ports and net.sockets.
+/* Parses the ports and sockets of net.publish, net.host_ports and net.sockets.
  *
- * Should:   keep each in one form, so that two spellings are one element.
- * Must not: look whether anybody listens there.
- * Fails:    closed: what is not a port or a path to its last character is an error. */
+ * Should:   normalize each, so that two spellings become one element.
+ * Must not: check whether a program listens there.
+ * Fails:    closed: a text with any character that belongs to no port or path is an error. */
 #include "policy/endpoint.h"
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Digits up to `end`; returns where they end, NULL for no port. */
+/* Parses digits up to `end`; returns the end of the digits, NULL when they are no port. */
 static const char *read_port(const char *s, char end, uint16_t *ret) {
 	unsigned n = 0;
 	const char *p = s;
@@ -41,8 +41,8 @@ bool endpoint_port_pair(const char *text, uint16_t *ret_inside, uint16_t *ret_ou
 	return true;
 }
 
-static int put(const struct where *w, const struct key *k, const char *text, struct value *v,
-	       struct err *e) {
+static int append_item(const struct where *w, const struct key *k, const char *text,
+		       struct value *v, struct err *e) {
 	struct item item = {.str = text, .origin = w->origin};
 	return text == NULL ? err_memory(e, "policy") : value_put(w->a, k, v, &item, e);
 }
@@ -53,13 +53,13 @@ int endpoint_port_from_text(const struct where *w, const struct key *k, const ch
 	bool pairs = k->type == TYPE_PORT_PAIRS;
 
 	if (!endpoint_port_pair(text, &inside, &outside) || (!pairs && strchr(text, ':') != NULL)) {
-		(void)value_refuse(w, k, text, "no port from 1 to 65535", e);
+		(void)value_refuse(w, k, text, "not a port (1 to 65535)", e);
 		return err_fix(e, "write %s", pairs ? "PORT, or PORT:HOSTPORT" : "PORT");
 	}
-	return put(w, k,
-		   inside == outside ? arena_printf(w->a, "%u", inside)
-				     : arena_printf(w->a, "%u:%u", inside, outside),
-		   v, e);
+	return append_item(w, k,
+			   inside == outside ? arena_printf(w->a, "%u", inside)
+					     : arena_printf(w->a, "%u:%u", inside, outside),
+			   v, e);
 }
 
 const char *endpoint_socket_split(const char *text) {
@@ -86,8 +86,10 @@ int endpoint_socket_from_text(const struct where *w, const struct key *k, const 
 	}
 	if (endpoint_socket_split(path) != NULL ||
 	    (dest != NULL && endpoint_socket_split(dest) != NULL)) {
-		return value_refuse(w, k, text, "a path with \":/\" in it cannot be told apart", e);
+		return value_refuse(w, k, text,
+				    "a path must not contain \":/\": it separates PATH from DEST",
+				    e);
 	}
 	bool moved = dest != NULL && !streq(dest, path);
-	return put(w, k, moved ? arena_printf(w->a, "%s:%s", path, dest) : path, v, e);
+	return append_item(w, k, moved ? arena_printf(w->a, "%s:%s", path, dest) : path, v, e);
 }

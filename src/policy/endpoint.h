@@ -1,4 +1,4 @@
-/* What of this host is passed through: ports and sockets, as a policy holds them. */
+/* The texts of ports and unix sockets that a policy passes between host and sandbox. */
 #ifndef CORRAL_POLICY_ENDPOINT_H
 #define CORRAL_POLICY_ENDPOINT_H
 

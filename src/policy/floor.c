@@ -1,12 +1,13 @@
-/* The system's [floor], over everything that any other layer says (P4).
+/* Applies the [floor] of the system's file to the merged policy (P4).
  *
- * Of a number, a choice or a switch it is the loosest value; to a list that narrows its items
- * are added; of a list that grants it holds all that may be granted.  What the values alone
- * do not show, plan/floor.c looks at: whether this host and level enforce them.
+ * For a number, a choice or a switch the floor is the loosest permitted value.  To a list that
+ * restricts (fs.deny) the floor adds its items.  For a list that grants (fs.read) the floor
+ * is the list of all that may be granted.  Whether this host and level enforce the floor is
+ * checked in plan/floor.c.
  *
- * Should:   refuse what somebody asked for beyond the floor; lower what nobody asked for.
- * Must not: let a symbolic link, another key or a level lead past a bound.
- * Fails:    closed. */
+ * Should:   refuse a value that a layer set beyond the floor; lower a built-in value to it.
+ * Must not: let a symbolic link, another key or a level circumvent the floor.
+ * Fails:    closed: a value beyond the floor stops the run. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -29,17 +30,17 @@ bool floor_has_key(const struct key *k) {
 	       is_switch || is_bound(k);
 }
 
-static int refuse_floor(const char *what, const struct origin *asked, const struct origin *floor,
-			struct err *e) {
+static int refuse_floor(const char *setting, const struct origin *origin,
+			const struct origin *floor, struct err *e) {
 	char from[SHOWN_MAX], low[SHOWN_MAX];
-	(void)err_set(e, ERR_REFUSED, "policy", "%s (%s) goes beyond the system's floor (%s)", what,
-		      policy_origin_text(asked, from, sizeof from),
+	(void)err_set(e, ERR_REFUSED, "policy", "%s (%s) goes beyond the system's floor (%s)",
+		      setting, policy_origin_text(origin, from, sizeof from),
 		      policy_origin_text(floor, low, sizeof low));
-	return err_fix(e, "ask for less, or have the floor changed by who administers this system");
+	return err_fix(e, "request less, or have the administrator relax /etc/corral/policy.toml");
 }
 
-/* Nobody asked for a built-in value, so it gives way, also to the same value: from here on
- * it is the floor's.  What somebody asked for is refused rather than quietly made smaller. */
+/* A built-in value is replaced by the floor's, also by an equal one: its origin is then the
+ * floor.  A value that a layer set is refused instead of being lowered silently. */
 static int floor_scalar(const struct key *k, struct value *v, const struct value *floor,
 			struct err *e) {
 	char num[32], what[96];
@@ -58,10 +59,10 @@ static int floor_scalar(const struct key *k, struct value *v, const struct value
 	return refuse_floor(what, &v->origin, &floor->origin, e);
 }
 
-/* ---- what an item of a floor covers ---- */
+/* ---- whether an item of the floor contains an item of the policy ---- */
 
-/* A path as the kernel will see it, when it exists: a symlink inside the floor
- * may lead out of it.  Of a socket, its place on the host. */
+/* The path with symbolic links resolved, if it exists: a link beneath a directory of the floor
+ * may point out of it.  For a socket "PATH:DEST", PATH. */
 static const char *real_path(struct arena *a, const char *text) {
 	char real[PATH_MAX];
 	const char *end = endpoint_socket_split(text);
@@ -136,8 +137,8 @@ static int bounds_init(struct arena *a, const struct value *floor, struct bounds
 	return ret->real == NULL ? err_memory(e, "policy") : 0;
 }
 
-/* The item of the bounds that holds the path; NULL when none does. */
-static const struct item *bounds_hold(const struct bounds *b, const char *path) {
+/* The item of the floor that contains the path; NULL when none does. */
+static const struct item *bounds_find(const struct bounds *b, const char *path) {
 	const char *real = real_path(b->a, path);
 	for (size_t i = 0; real != NULL && i < b->floor->count; i++) {
 		if (b->floor->items[i].kind == ITEM_PLAIN && path_within(real, b->real[i])) {
@@ -162,29 +163,31 @@ static int floor_list(struct arena *a, const struct key *k, const struct value *
 		return -1;
 	}
 	for (size_t i = 0; i < v->count; i++) {
-		bool held = is_path(k) && bounds_hold(&b, v->items[i].str) != NULL;
-		for (size_t n = 0; !is_path(k) && !held && n < floor->count; n++) {
-			held = item_within(k, &v->items[i], &floor->items[n]);
+		bool within = is_path(k) && bounds_find(&b, v->items[i].str) != NULL;
+		for (size_t n = 0; !is_path(k) && !within && n < floor->count; n++) {
+			within = item_within(k, &v->items[i], &floor->items[n]);
 		}
-		if (!held) {
+		if (!within) {
 			return refuse_item(k, &v->items[i], floor, e);
 		}
 	}
 	return 0;
 }
 
-/* ---- what several keys say together ---- */
+/* ---- bounds that concern several keys ---- */
 
-static int hold_one(const struct bounds *b, enum key_id key, const struct value *v, struct err *e) {
+static int check_path_within(const struct bounds *b, enum key_id key, const struct value *v,
+			     struct err *e) {
 	struct item it = {.str = v->str, .origin = v->origin};
-	return !v->set || v->str == NULL || bounds_hold(b, v->str) != NULL
+	return !v->set || v->str == NULL || bounds_find(b, v->str) != NULL
 		       ? 0
 		       : refuse_item(&keys[key], &it, b->floor, e);
 }
 
-static int hold_all(const struct bounds *b, enum key_id key, const struct value *v, struct err *e) {
+static int check_paths_within(const struct bounds *b, enum key_id key, const struct value *v,
+			      struct err *e) {
 	for (size_t i = 0; i < v->count; i++) {
-		if (bounds_hold(b, v->items[i].str) == NULL) {
+		if (bounds_find(b, v->items[i].str) == NULL) {
 			return refuse_item(&keys[key], &v->items[i], b->floor, e);
 		}
 	}
@@ -199,7 +202,7 @@ static int floor_writes(struct arena *a, const struct value *v, const struct val
 	}
 	return bounds_init(a, floor, &b, e) != 0
 		       ? -1
-		       : hold_one(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e);
+		       : check_path_within(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e);
 }
 
 static int floor_reads(struct arena *a, const struct value *v, const struct value *floor,
@@ -211,17 +214,17 @@ static int floor_reads(struct arena *a, const struct value *v, const struct valu
 	if (bounds_init(a, floor, &b, e) != 0) {
 		return -1;
 	}
-	if (v[KEY_FS_VIEW].num == VIEW_HOST && bounds_hold(&b, "/") == NULL) {
+	if (v[KEY_FS_VIEW].num == VIEW_HOST && bounds_find(&b, "/") == NULL) {
 		return refuse_floor("fs.view = host", &v[KEY_FS_VIEW].origin, &floor->origin, e);
 	}
-	return hold_all(&b, KEY_FS_WRITE, &v[KEY_FS_WRITE], e) != 0 ||
-			       hold_one(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e) != 0 ||
-			       hold_one(&b, KEY_FS_AGENT, &v[KEY_FS_AGENT], e) != 0
+	return check_paths_within(&b, KEY_FS_WRITE, &v[KEY_FS_WRITE], e) != 0 ||
+			       check_path_within(&b, KEY_WORKSPACE, &v[KEY_WORKSPACE], e) != 0 ||
+			       check_path_within(&b, KEY_FS_AGENT, &v[KEY_FS_AGENT], e) != 0
 		       ? -1
 		       : 0;
 }
 
-/* A grant within a path that somebody denies opens its part of it; not of the floor's. */
+/* A grant beneath a denied path reopens its part of it; but not when the floor denies it. */
 static int floor_denies(struct arena *a, const struct value *v, const struct value *floor,
 			struct err *e) {
 	static const enum key_id grants[] = {KEY_FS_READ, KEY_FS_WRITE, KEY_NET_SOCKETS};
@@ -236,20 +239,21 @@ static int floor_denies(struct arena *a, const struct value *v, const struct val
 	for (size_t k = 0; k < ARRAY_LEN(grants); k++) {
 		for (size_t i = 0; i < v[grants[k]].count; i++) {
 			const struct item *it = &v[grants[k]].items[i];
-			if (bounds_hold(&b, it->str) != NULL) {
+			if (bounds_find(&b, it->str) != NULL) {
 				return refuse_item(&keys[grants[k]], it, floor, e);
 			}
 		}
 	}
-	if (agent->set && bounds_hold(&b, agent->str) != NULL) {
+	if (agent->set && bounds_find(&b, agent->str) != NULL) {
 		struct item it = {.str = agent->str, .origin = agent->origin};
 		return refuse_item(&keys[KEY_FS_AGENT], &it, floor, e);
 	}
 	return 0;
 }
 
-/* With "none" nothing is reached: neither a port nor a socket of the host, unless the floor
- * names it.  A list of hosts bounds the mode too: the wider ones reach every host. */
+/* A floor of net.mode none also forbids ports and sockets of the host, except those that the
+ * floor lists.  A floor of net.allow bounds the mode too: restricted and full reach every
+ * host. */
 static int floor_network(struct arena *a, const struct value *v, const struct value *floor,
 			 struct err *e) {
 	static const enum key_id reach[] = {KEY_NET_HOST_PORTS, KEY_NET_SOCKETS};
@@ -270,7 +274,7 @@ static int floor_network(struct arena *a, const struct value *v, const struct va
 	return 0;
 }
 
-/* Whoever names a level has answered the built-in threshold, and not the floor's. */
+/* An explicit level overrides the built-in min_level, but not the floor's. */
 static int floor_level(const struct value *v, const struct value *floor, struct err *e) {
 	const struct value *level = &v[KEY_LEVEL];
 	char what[40];

@@ -1,9 +1,9 @@
-/* One rule about hosts, from the words of a user.
+/* Parses one rule of net.allow, net.deny or net.private.
  *
- * Should:   say to whoever wrote a URL, a login, another spelling of an address or a
- *           wildcard in the middle what to write instead.
- * Must not: resolve a name, or repair what is written wrongly.
- * Fails:    closed: what is not understood to its last character is an error. */
+ * Should:   for a URL, a login, an unusual spelling of an address or a wildcard in the middle,
+ *           name the text to write instead.
+ * Must not: resolve a name, or accept a text that is only nearly right.
+ * Fails:    closed: a text that is not understood to its last character is an error. */
 #include "policy/host_rule.h"
 
 #include "base/auto.h"
@@ -20,7 +20,7 @@ static bool fault(struct host_fault *f, const char *why) {
 	return false;
 }
 
-__attribute__((format(printf, 2, 3))) static bool instead(struct host_fault *f, const char *fmt,
+__attribute__((format(printf, 2, 3))) static bool suggest(struct host_fault *f, const char *fmt,
 							  ...) {
 	va_list ap;
 	va_start(ap, fmt);
@@ -30,9 +30,9 @@ __attribute__((format(printf, 2, 3))) static bool instead(struct host_fault *f, 
 	return false;
 }
 
-/* ---- what is something else than a host ---- */
+/* ---- texts that are no hosts ---- */
 
-/* The authority of a URL without the login. */
+/* True for a URL or a login; the fault names the host in it. */
 static bool is_url(const char *text, struct host_fault *f) {
 	const char *at = strstr(text, "://");
 	const char *start = at == NULL ? text : at + 3;
@@ -47,18 +47,18 @@ static bool is_url(const char *text, struct host_fault *f) {
 	if (at == NULL && start == text) {
 		return false;
 	}
-	(void)fault(f, at != NULL ? "a URL; rules are about hosts"
-				  : "a login has no place in a rule about a host");
-	(void)instead(f, "write %.*s", (int)len, start);
+	(void)fault(f, at != NULL ? "this is a URL; a rule names a host"
+				  : "a rule names a host, without a login");
+	(void)suggest(f, "write %.*s", (int)len, start);
 	return true;
 }
 
-static bool is_foreign(const char *text, struct host_fault *f) {
+static bool is_non_ascii(const char *text, struct host_fault *f) {
 	for (const char *p = text; *p != '\0'; p++) {
 		if ((unsigned char)*p >= 0x80) {
-			(void)fault(f, "a name in other letters than ASCII");
-			(void)instead(f,
-				      "write it as DNS has it, with \"xn--\" (idn2 prints that)");
+			(void)fault(f, "the name has non-ASCII characters");
+			(void)suggest(f,
+				      "write its ASCII form (\"xn--...\"); to print it: idn2 NAME");
 			return true;
 		}
 	}
@@ -81,14 +81,14 @@ static bool read_port(const char *s, int *ret, struct host_fault *f) {
 	}
 	if (len == 0 || s[0] == '0' || n > UINT16_MAX) {
 		(void)fault(f, "its port is no number from 1 to 65535");
-		return instead(f, "write :PORT without zeros before it, or :* for every port");
+		return suggest(f, "write :PORT without leading zeros, or :* for every port");
 	}
 	*ret = n;
 	return true;
 }
 
-/* Where the host ends and ":PORT" begins, if there is one.  Several colons without brackets
- * are those of an address. */
+/* The length of the host before ":PORT".  Several colons without brackets belong to an IPv6
+ * address. */
 static size_t host_length(const char *text) {
 	const char *colon = strchr(text, ':');
 
@@ -113,12 +113,12 @@ size_t host_rule_network_text(const struct network *n, char out[HOST_RULE_NETWOR
 	return len;
 }
 
-static bool misspelt(const struct ip *ip, struct host_fault *f) {
+static bool ambiguous(const struct ip *ip, struct host_fault *f) {
 	char text[IP_TEXT];
 
 	(void)ip_text(ip, text);
-	(void)fault(f, "a spelling of an address that programs read differently");
-	return instead(f, "write %s if that is meant", text);
+	(void)fault(f, "ambiguous: programs parse this form of an address differently");
+	return suggest(f, "write %s if you mean that address", text);
 }
 
 static void clear_host_bits(struct network *n) {
@@ -127,7 +127,7 @@ static void clear_host_bits(struct network *n) {
 	}
 }
 
-/* Behind the slash: at most three digits, as many bits as the family has. */
+/* The prefix length: at most three digits, at most the bits of the address family. */
 static bool read_bits(const char *s, size_t len, bool four, unsigned *ret) {
 	unsigned n = 0;
 
@@ -148,21 +148,21 @@ static bool read_network(const char *s, size_t len, struct host_rule *ret, struc
 
 	if (!ip_parse(s, head, &n.ip)) {
 		if (ip_parse_any(s, head, &n.ip)) {
-			return misspelt(&n.ip, f);
+			return ambiguous(&n.ip, f);
 		}
-		(void)fault(f, "a path has no place in a rule about a host");
-		return instead(f, "write %.*s", (int)head, s);
+		(void)fault(f, "a rule names a host, without a path");
+		return suggest(f, "write %.*s", (int)head, s);
 	}
 	if (!read_bits(slash + 1, len - head - 1, ip_is4(&n.ip), &n.bits)) {
-		(void)fault(f, "what stands behind / is no length of a network");
-		return instead(f, "write 0 to 32 there, or 0 to 128 for IPv6");
+		(void)fault(f, "invalid prefix length after /");
+		return suggest(f, "write 0 to 32 for IPv4, 0 to 128 for IPv6");
 	}
 	if (!ip_network_parse(s, len, &ret->network)) {
 		char text[HOST_RULE_NETWORK_TEXT];
 		clear_host_bits(&n);
 		(void)host_rule_network_text(&n, text);
-		(void)fault(f, "a network whose address goes on behind its length");
-		return instead(f, "write %s for the network, %.*s for the one address", text,
+		(void)fault(f, "the address has host bits set");
+		return suggest(f, "write %s for the network, %.*s for the one address", text,
 			       (int)head, s);
 	}
 	ret->kind = HOST_RULE_NETWORK;
@@ -174,7 +174,7 @@ static bool read_address(const char *s, size_t len, const struct hostname *host,
 	struct ip ip;
 
 	if (!ip_parse(s, len, &ip)) {
-		return misspelt(&host->ip, f);
+		return ambiguous(&host->ip, f);
 	}
 	ret->kind = HOST_RULE_NETWORK;
 	ret->network = (struct network){.ip = ip, .bits = 128};
@@ -187,12 +187,12 @@ static bool read_wildcard(const char *s, size_t len, struct host_rule *ret, stru
 	struct hostname host;
 
 	if (len == 1) {
-		(void)fault(f, "every name");
-		return instead(f, "that is net.mode = \"restricted\" (--net restricted)");
+		(void)fault(f, "this would allow every name");
+		return suggest(f, "to allow every public host: --net restricted");
 	}
 	if (s[0] != '*' || s[1] != '.' || memchr(s + 1, '*', len - 1) != NULL) {
-		(void)fault(f, "* stands at the front, for whole names, or nowhere");
-		return instead(f, "write *.NAME for the names beneath NAME, and NAME for itself");
+		(void)fault(f, "* is allowed only as the first label, as in *.example.com");
+		return suggest(f, "write *.NAME for the names beneath NAME, and NAME for itself");
 	}
 	if (hostname_parse(s + 2, len - 2, &host) != HOST_NAME) {
 		return fault(f, host.kind == HOST_IP ? "an address has no names beneath it"
@@ -203,7 +203,7 @@ static bool read_wildcard(const char *s, size_t len, struct host_rule *ret, stru
 	return true;
 }
 
-/* len bytes of s, which are in brackets or not. */
+/* Parses len bytes of s, with or without brackets. */
 static bool read_host(const char *s, size_t len, struct host_rule *ret, struct host_fault *f) {
 	struct hostname host;
 	bool closed = len >= 2 && s[0] == '[' && s[len - 1] == ']';
@@ -240,13 +240,13 @@ bool host_rule_read(const char *text, struct host_rule *ret, struct host_fault *
 
 	*f = (struct host_fault){0};
 	if (*text == '\0') {
-		return fault(f, "a host must not be empty");
+		return fault(f, "the host is empty");
 	}
-	if (is_url(text, f) || is_foreign(text, f)) {
+	if (is_url(text, f) || is_non_ascii(text, f)) {
 		return false;
 	}
 	if (text[len] != '\0' && text[len] != ':') {
-		return fault(f, "something stands behind the bracket");
+		return fault(f, "unexpected characters after ]");
 	}
 	if ((text[len] == ':' && !read_port(text + len + 1, &rule.port, f)) ||
 	    !read_host(text, len, &rule, f)) {
@@ -273,9 +273,9 @@ void host_rule_text(const struct host_rule *r, char out[HOST_RULE_TEXT]) {
 		       six && *port != '\0' ? "]" : "", port);
 }
 
-/* ---- as values ---- */
+/* ---- policy values ---- */
 
-/* A login is shown to nobody. */
+/* Messages leave out the login before '@': it may be a password. */
 static int refuse(const struct where *w, const struct key *k, const char *text,
 		  const struct host_fault *f, struct err *e) {
 	const char *login = strrchr(text, '@');
@@ -288,27 +288,27 @@ static int refuse(const struct where *w, const struct key *k, const char *text,
 	return f->fix[0] == '\0' ? -1 : err_fix(e, "%s", f->fix);
 }
 
-static int put(const struct where *w, const struct key *k, const char *text, enum item_kind kind,
-	       struct value *v, struct err *e) {
+static int append_item(const struct where *w, const struct key *k, const char *text,
+		       enum item_kind kind, struct value *v, struct err *e) {
 	struct item item = {.kind = kind, .origin = w->origin};
 	item.str = arena_strdup(w->a, text);
 	return item.str == NULL ? err_memory(e, "policy") : value_put(w->a, k, v, &item, e);
 }
 
-static int put_set(const struct where *w, const struct key *k, const char *text, struct value *v,
-		   struct err *e) {
+static int append_set(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e) {
 	static const char *const sets[] = {"registries", "remotes"};
 	if (k != &keys[KEY_NET_ALLOW]) {
-		(void)value_refuse(w, k, text, "sets of hosts stand in net.allow", e);
-		return err_fix(e, "name the host itself");
+		(void)value_refuse(w, k, text, "only net.allow takes sets of hosts", e);
+		return err_fix(e, "write the name of the host");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		if (streq(text + 1, sets[i])) {
-			return put(w, k, sets[i], ITEM_SET, v, e);
+			return append_item(w, k, sets[i], ITEM_SET, v, e);
 		}
 	}
-	(void)value_refuse(w, k, text, "there is no set of that name", e);
-	return err_fix(e, "the sets are @registries and @remotes");
+	(void)value_refuse(w, k, text, "unknown set of hosts", e);
+	return err_fix(e, "use @registries or @remotes");
 }
 
 static bool is_loopback(const struct host_rule *r) {
@@ -318,7 +318,7 @@ static bool is_loopback(const struct host_rule *r) {
 		return len >= end && streq(r->name + len - end, "localhost") &&
 		       (len == end || r->name[len - end - 1] == '.');
 	}
-	/* 0.0.0.0 and :: are this host, too, when they are connected to. */
+	/* connect() to 0.0.0.0 or :: reaches this host, too. */
 	const struct range *range = range_of(&r->network.ip);
 	bool four = ip_is4(&r->network.ip);
 	return r->network.bits >= (four ? 96 + 8 : 128) &&
@@ -326,18 +326,18 @@ static bool is_loopback(const struct host_rule *r) {
 		(range != NULL && streq(range->name, "this host")));
 }
 
-/* What no rule of net.allow can mean. */
+/* False for a top-level domain and for loopback, which net.allow cannot open. */
 static bool can_be_allowed(const struct host_rule *r, struct host_fault *f) {
 	if (r->kind == HOST_RULE_BENEATH && strchr(r->name, '.') == NULL) {
-		(void)fault(f, "every name of a whole top-level domain");
-		return instead(f, "write *.NAME.%s", r->name);
+		(void)fault(f, "this would allow a whole top-level domain");
+		return suggest(f, "write *.NAME.%s", r->name);
 	}
 	if (!is_loopback(r)) {
 		return true;
 	}
-	(void)fault(f, "the loopback inside is the command's own and needs no rule");
-	return r->port > 0 ? instead(f, "--host-port %d reaches a service of this host", r->port)
-			   : instead(f, "--host-port PORT reaches a service of this host");
+	(void)fault(f, "the sandbox has its own loopback, which needs no rule");
+	return r->port > 0 ? suggest(f, "to reach a service of the host: --host-port %d", r->port)
+			   : suggest(f, "to reach a service of the host: --host-port PORT");
 }
 
 int host_rule_from_text(const struct where *w, const struct key *k, const char *text,
@@ -347,17 +347,17 @@ int host_rule_from_text(const struct where *w, const struct key *k, const char *
 	char written[HOST_RULE_TEXT];
 
 	if (text[0] == '@') {
-		return put_set(w, k, text, v, e);
+		return append_set(w, k, text, v, e);
 	}
 	if (!host_rule_read(text, &rule, &f) ||
 	    (k == &keys[KEY_NET_ALLOW] && !can_be_allowed(&rule, &f))) {
 		return refuse(w, k, text, &f, e);
 	}
 	host_rule_text(&rule, written);
-	return put(w, k, written, ITEM_PLAIN, v, e);
+	return append_item(w, k, written, ITEM_PLAIN, v, e);
 }
 
-/* Only what is private is opened by its network; everything else is named. */
+/* net.private takes private networks (RFC 1918, fc00::/7, ...) only. */
 static bool is_private(const struct network *n, struct host_fault *f) {
 	const struct range *range = range_of(&n->ip);
 	char why[120];
@@ -366,12 +366,12 @@ static bool is_private(const struct network *n, struct host_fault *f) {
 		return true;
 	}
 	if (range == NULL) {
-		(void)fault(f, "no private network");
-		return instead(f, "leave it out: allowed names may lead to public addresses");
+		(void)fault(f, "not a private network");
+		return suggest(f, "remove it: allowed names may resolve to public addresses");
 	}
-	(void)snprintf(why, sizeof why, "no private network but %s", range->name);
+	(void)snprintf(why, sizeof why, "not a private network but %s", range->name);
 	(void)fault(f, why);
-	return instead(f, "allow the one address itself: --allow-host ADDRESS:PORT");
+	return suggest(f, "allow the one address itself: --allow-host ADDRESS:PORT");
 }
 
 int host_rule_network_from_text(const struct where *w, const struct key *k, const char *text,
@@ -382,13 +382,13 @@ int host_rule_network_from_text(const struct where *w, const struct key *k, cons
 	bool read = host_rule_read(text, &rule, &f);
 
 	if (read && (rule.kind != HOST_RULE_NETWORK || rule.port != HOST_PORT_NONE)) {
-		read = fault(&f, rule.kind == HOST_RULE_NETWORK ? "a network has no port"
-								: "a name is no network");
-		(void)instead(&f, "write a network such as 10.0.0.0/8");
+		read = fault(&f, rule.kind == HOST_RULE_NETWORK ? "a network takes no port"
+								: "a name is not a network");
+		(void)suggest(&f, "write a network, such as 10.0.0.0/8");
 	}
 	if (!read || !is_private(&rule.network, &f)) {
 		return refuse(w, k, text, &f, e);
 	}
 	(void)host_rule_network_text(&rule.network, written);
-	return put(w, k, written, ITEM_PLAIN, v, e);
+	return append_item(w, k, written, ITEM_PLAIN, v, e);
 }

@@ -1,4 +1,4 @@
-/* What a rule about hosts says: one element of net.allow, net.deny or net.private. */
+/* A parsed rule about hosts: one element of net.allow, net.deny or net.private. */
 #ifndef CORRAL_POLICY_HOST_RULE_H
 #define CORRAL_POLICY_HOST_RULE_H
 
@@ -21,16 +21,16 @@ struct host_rule {
 	int port;
 };
 
-/* Why a text is no rule, and what to write instead; both may be cut. */
+/* The reason why a text is no rule, and the remedy; both may be truncated. */
 struct host_fault {
 	char why[160], fix[200];
 };
 
-/* "NAME", "*.NAME", "10.1.2.3", "10.0.0.0/8", "fd00::1", each with ":PORT" or ":*", what
- * has colons of its own in brackets then.  False with the fault for anything else. */
+/* Parses "NAME", "*.NAME", "10.1.2.3", "10.0.0.0/8" or "fd00::1", each optionally with ":PORT"
+ * or ":*" (IPv6 then in brackets).  False, with *fault filled, for anything else. */
 bool host_rule_read(const char *text, struct host_rule *ret, struct host_fault *fault);
 
-/* The one form that a rule is kept in: it reads back as the same rule. */
+/* The canonical text of a rule: it parses to the same rule. */
 #define HOST_RULE_TEXT (HOSTNAME_MAX + 16)
 void host_rule_text(const struct host_rule *r, char out[HOST_RULE_TEXT]);
 

@@ -1,6 +1,6 @@
-/* JSON documents, through jansson.
+/* Parses JSON documents with jansson.
  *
- * Should:   turn jansson's tree into ours, in the order of the file.
+ * Should:   convert jansson's tree to a struct doc, in the order of the file.
  * Must not: accept a duplicate key, text after the value, a NUL in a string
  *           or a value other than an object at the top.
  * Fails:    closed.  jansson keeps no line per value, so only errors of syntax
@@ -13,15 +13,15 @@ static void json_drop(json_t **j) {
 	json_decref(*j);
 }
 
-static int fill(struct tree *t, struct node *parent, json_t *from, struct err *e);
+static int add_children(struct tree *t, struct node *parent, json_t *from, struct err *e);
 
-static void fill_scalar(struct doc *d, const json_t *v) {
+static void copy_scalar(struct doc *d, const json_t *v) {
 	d->num = json_is_integer(v) ? json_integer_value(v) : 0;
 	d->real = json_is_real(v) ? json_real_value(v) : 0;
 	d->yes = json_is_true(v);
 }
 
-static int fill_string(struct tree *t, struct doc *d, const json_t *v, struct err *e) {
+static int copy_string(struct tree *t, struct doc *d, const json_t *v, struct err *e) {
 	d->len = json_string_length(v);
 	d->str = arena_strndup(t->a, json_string_value(v), d->len);
 	return d->str == NULL ? err_memory(e, "policy") : 0;
@@ -37,7 +37,8 @@ static struct node *node_for(struct tree *t, const json_t *v) {
 }
 
 /* The child is linked before it is filled: linking checks the depth. */
-static int add(struct tree *t, struct node *parent, const char *key, json_t *v, struct err *e) {
+static int add_child(struct tree *t, struct node *parent, const char *key, json_t *v,
+		     struct err *e) {
 	struct node *n = node_for(t, v);
 	const char *own = key == NULL ? NULL : arena_strdup(t->a, key);
 
@@ -49,26 +50,26 @@ static int add(struct tree *t, struct node *parent, const char *key, json_t *v, 
 		return -1;
 	}
 	if (json_is_string(v)) {
-		return fill_string(t, &n->doc, v, e);
+		return copy_string(t, &n->doc, v, e);
 	}
-	fill_scalar(&n->doc, v);
-	return fill(t, n, v, e);
+	copy_scalar(&n->doc, v);
+	return add_children(t, n, v, e);
 }
 
-static int fill(struct tree *t, struct node *parent, json_t *from, struct err *e) {
+static int add_children(struct tree *t, struct node *parent, json_t *from, struct err *e) {
 	json_t *v;
 	size_t i;
 
 	if (json_is_object(from)) {
 		const char *key;
 		json_object_foreach(from, key, v) {
-			if (add(t, parent, key, v, e) != 0) {
+			if (add_child(t, parent, key, v, e) != 0) {
 				return -1;
 			}
 		}
 	}
 	json_array_foreach(from, i, v) {
-		if (add(t, parent, NULL, v, e) != 0) {
+		if (add_child(t, parent, NULL, v, e) != 0) {
 			return -1;
 		}
 	}
@@ -98,7 +99,7 @@ int doc_parse_json(struct arena *a, const char *name, const char *text, size_t l
 	if (root == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (fill(&t, root, top, e) != 0) {
+	if (add_children(&t, root, top, e) != 0) {
 		return -1;
 	}
 	*ret = &root->doc;

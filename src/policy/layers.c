@@ -1,10 +1,10 @@
-/* Documents and settings become layers; layers become the policy.
+/* Converts documents and settings to layers, and merges layers into the policy.
  *
- * Should:   reject every key that no row of data/keys.c names (P2), hold an
- *           untrusted layer to narrowing (P3).
- * Must not: read files or know in which order layers come; that is resolve.c.
- * Fails:    closed.  An error leaves no half-applied layer behind, because the
- *           caller throws its policy away. */
+ * Should:   reject every key without a row in data/keys.c (P2); refuse a value of an
+ *           untrusted layer that loosens the policy (P3).
+ * Must not: read files or know the order of the layers; resolve.c does.
+ * Fails:    closed.  After an error the caller drops the whole policy, so a half-applied
+ *           layer is never used. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -13,13 +13,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Longer names than any key's are no slip of the finger. */
+/* No key is longer. */
 #define NAME_MAX_COMPARED 40
 
-/* Further apart than this, a suggestion is a guess. */
+/* The largest distance that still counts as a typing error. */
 #define DISTANCE_MAX 3
 
-/* Insertions, deletions and replacements from a to b. */
+/* Levenshtein distance. */
 static size_t edit_distance(const char *a, const char *b) {
 	size_t row[NAME_MAX_COMPARED + 1];
 	size_t nb = strlen(b);
@@ -42,8 +42,8 @@ static size_t edit_distance(const char *a, const char *b) {
 	return row[nb];
 }
 
-/* The key that was probably meant, or NULL.  A name without its table
- * ("timeout") is meant as the key that ends in it. */
+/* The nearest key, or NULL.  A name without its table ("timeout") matches the key that ends
+ * in it. */
 static const char *nearest_key(const char *name) {
 	const char *best = NULL;
 	size_t best_distance = DISTANCE_MAX + 1;
@@ -66,7 +66,7 @@ static int unknown_key(const struct origin *o, const char *name, struct err *e) 
 	const char *near = nearest_key(name);
 	(void)err_set(e, ERR_USAGE, "policy", "unknown key \"%s\" (%s)",
 		      value_shown(name, key, sizeof key), policy_origin_text(o, from, sizeof from));
-	return near == NULL ? err_fix(e, "see `corral policy schema` for the keys there are")
+	return near == NULL ? err_fix(e, "list the keys: corral policy schema")
 			    : err_fix(e, "did you mean \"%s\"?", near);
 }
 
@@ -135,7 +135,8 @@ static int check_version(const struct where *w, const struct doc *d, struct err 
 		return 0;
 	}
 	o.line = d->line;
-	return err_set(e, ERR_USAGE, "policy", "version (%s) must be 1: this Corral reads no other",
+	return err_set(e, ERR_USAGE, "policy",
+		       "version (%s) must be 1, the only version that this Corral reads",
 		       policy_origin_text(&o, from, sizeof from));
 }
 
@@ -145,9 +146,9 @@ static int apply_floor_table(const struct where *w, const struct doc *d, struct 
 	char from[SHOWN_MAX];
 	at.origin.line = d->line;
 	if (floor == NULL) {
-		(void)err_set(e, ERR_USAGE, "policy", "[floor] has no place in %s",
+		(void)err_set(e, ERR_USAGE, "policy", "[floor] is not allowed in %s",
 			      policy_origin_text(&at.origin, from, sizeof from));
-		return err_fix(e, "only the system's file sets a floor");
+		return err_fix(e, "move it to /etc/corral/policy.toml");
 	}
 	at.origin.kind = ORIGIN_FLOOR;
 	if (must_be_table(w, "floor", d, e) != 0 || apply_table(&at, NULL, d, floor, e) != 0) {
@@ -218,7 +219,7 @@ int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, s
 	return 0;
 }
 
-/* No limit is the largest limit. */
+/* For comparisons "none" is the largest limit. */
 static int64_t magnitude(int64_t num) {
 	return num == LIMIT_NONE ? INT64_MAX : num;
 }
@@ -228,8 +229,8 @@ bool layer_loosens(const struct key *k, const struct value *v, const struct valu
 					  : magnitude(v->num) > magnitude(than->num);
 }
 
-/* A value of any type in a few words, for messages. */
-static const char *in_words(const struct key *k, const struct value *v, char *out, size_t cap) {
+/* A value of any type, short, for messages. */
+static const char *summary(const struct key *k, const struct value *v, char *out, size_t cap) {
 	if (!v->set) {
 		return "unset";
 	}
@@ -242,17 +243,22 @@ static const char *in_words(const struct key *k, const struct value *v, char *ou
 
 static int refuse_loosening(const struct key *k, const struct value *v, const struct value *stands,
 			    struct err *e) {
-	char from[SHOWN_MAX], was[SHOWN_MAX], asked[48], old[48];
+	char from[SHOWN_MAX], was[SHOWN_MAX], new[48], old[48];
 	const char *file = v->origin.name;
-	(void)err_set(e, ERR_REFUSED, "policy",
-		      "%s: an untrusted project file may %s: %s = %s, %s %s (%s)",
-		      policy_origin_text(&v->origin, from, sizeof from),
-		      k->narrow == NARROW_NEVER ? "not set this key" : "only narrow", k->name,
-		      in_words(k, v, asked, sizeof asked),
-		      k->narrow == NARROW_NEVER ? "where it stands at" : "which is looser than",
-		      in_words(k, stands, old, sizeof old),
-		      policy_origin_text(&stands->origin, was, sizeof was));
-	return err_fix(e, "read the file, then pin it with `corral policy trust %s`",
+	policy_origin_text(&v->origin, from, sizeof from);
+	if (k->narrow == NARROW_NEVER) {
+		(void)err_set(e, ERR_REFUSED, "policy",
+			      "%s: an untrusted project file may not set %s", from, k->name);
+	} else {
+		(void)err_set(
+			e, ERR_REFUSED, "policy",
+			"%s: an untrusted project file may only narrow the policy: %s = %s is "
+			"looser than %s (%s)",
+			from, k->name, summary(k, v, new, sizeof new),
+			summary(k, stands, old, sizeof old),
+			policy_origin_text(&stands->origin, was, sizeof was));
+	}
+	return err_fix(e, "read the file; to trust it: corral policy trust %s",
 		       file == NULL ? PROJECT_FILE : file);
 }
 

@@ -1,10 +1,10 @@
-/* What the keys of net.* mean together: the mode that an allowed host implies, and
- * wishes that the mode cannot grant.
+/* Checks the keys of net.* against net.mode, and derives the mode filtered from net.allow.
  *
- * Should:   let what a later layer says of the mode set earlier wishes aside, as with
- *           every other key; the plan notes what is without effect.
- * Must not: widen a mode that anybody chose.
- * Fails:    closed: a wish that would have no effect is an error that names both sides. */
+ * Should:   let the mode of a later layer override keys of earlier layers; the plan prints a
+ *           note about keys without effect.
+ * Must not: widen a mode that a layer chose.
+ * Fails:    closed: a key of the same or a later layer that the mode makes ineffective is an
+ *           error that names both. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -24,7 +24,7 @@ void net_imply(struct policy *p) {
 
 struct needs {
 	enum key_id key;
-	bool none, full; /* whether it means something there */
+	bool none, full; /* whether the key has an effect with these modes */
 };
 
 static const struct needs all_needs[] = {
@@ -44,7 +44,7 @@ bool net_means(enum key_id key, int64_t mode) {
 	return true;
 }
 
-/* The last thing that was asked for with a key; NULL for nothing. */
+/* The origin of the last item, or of the value; NULL when the key is not set. */
 const struct origin *net_asked(const struct policy *p, enum key_id key) {
 	const struct value *v = &p->values[key];
 	const struct origin *last = NULL;
@@ -61,17 +61,24 @@ const struct origin *net_asked(const struct policy *p, enum key_id key) {
 
 static int check_need(const struct policy *p, enum key_id key, struct err *e) {
 	const struct value *mode = &p->values[KEY_NET_MODE];
-	const struct origin *asked = net_asked(p, key);
-	char what[40];
-	if (asked == NULL || net_means(key, mode->num) || asked->kind < mode->origin.kind) {
+	const struct origin *origin = net_asked(p, key);
+	char text[40], from[SHOWN_MAX];
+	if (origin == NULL || net_means(key, mode->num) || origin->kind < mode->origin.kind) {
 		return 0;
 	}
-	(void)snprintf(what, sizeof what, "net.mode %s", keys[KEY_NET_MODE].choices[mode->num]);
-	(void)check_contradiction(what, &mode->origin, keys[key].name, asked, e);
+	if (mode->origin.kind == ORIGIN_BUILTIN) {
+		(void)err_set(e, ERR_USAGE, "policy",
+			      "%s (%s) needs a network, but net.mode is %s (built-in)",
+			      keys[key].name, policy_origin_text(origin, from, sizeof from),
+			      keys[KEY_NET_MODE].choices[mode->num]);
+	} else {
+		(void)snprintf(text, sizeof text, "net.mode %s",
+			       keys[KEY_NET_MODE].choices[mode->num]);
+		(void)check_contradiction(text, &mode->origin, keys[key].name, origin, e);
+	}
 	return mode->num == NET_NONE
-		       ? err_fix(e,
-				 "say --net filtered with --allow-host HOST, or --net restricted")
-		       : err_fix(e, "leave out %s, or choose --net filtered or --net restricted",
+		       ? err_fix(e, "add --net filtered --allow-host HOST, or --net restricted")
+		       : err_fix(e, "remove %s, or use --net filtered or --net restricted",
 				 keys[key].name);
 }
 
@@ -83,7 +90,7 @@ static int ports_clash(enum key_id a, const struct item *x, enum key_id b, const
 	(void)snprintf(first, sizeof first, "%s %s", keys[a].name, x->str);
 	(void)snprintf(second, sizeof second, "%s %s", keys[b].name, y->str);
 	(void)check_contradiction(first, &x->origin, second, &y->origin, e);
-	return err_fix(e, "one port leads to one place: choose another for one of them");
+	return err_fix(e, "use another port for one of them");
 }
 
 static int check_published(const struct policy *p, const struct item *it, size_t from,
@@ -92,7 +99,7 @@ static int check_published(const struct policy *p, const struct item *it, size_t
 	const struct value *ports = &p->values[KEY_NET_HOST_PORTS];
 	uint16_t inside, outside, other, other_outside;
 
-	(void)endpoint_port_pair(it->str, &inside, &outside); /* was read when it was put there */
+	(void)endpoint_port_pair(it->str, &inside, &outside); /* valid: it was parsed before */
 	for (size_t i = from; i < publish->count; i++) {
 		(void)endpoint_port_pair(publish->items[i].str, &other, &other_outside);
 		if (outside == other_outside) {

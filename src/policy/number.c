@@ -1,8 +1,8 @@
-/* Numbers as people write them: sizes, times, processors; read, and written back.
+/* Parses and formats numbers with units: sizes ("4G"), times ("500ms"), processors ("1.5").
  *
- * Should:   read back what it wrote as the same number.
- * Must not: round, or look at a range; that is value.c's matter.
- * Fails:    closed: a sign, a space, an unknown unit or an overflow is no number. */
+ * Should:   parse its own output to the same number.
+ * Must not: round, or check a range; value.c does.
+ * Fails:    closed: a sign, a space, an unknown unit or an overflow is an error. */
 #include "policy/internal.h"
 
 #include "base/str.h"
@@ -62,7 +62,7 @@ const char *number_value(const struct key *k, int64_t num, char *out, size_t cap
 		return num != 0 ? "true" : "false";
 	}
 	if (k->type == TYPE_ENUM) {
-		assert(k->choices != NULL); /* the table's: test_policy looks at each row */
+		assert(k->choices != NULL); /* test_policy checks every row of the table */
 		return k->choices[num];
 	}
 	if (num == LIMIT_NONE) {

@@ -1,14 +1,14 @@
-/* What the user wants, in portable words.
+/* The resolved policy: the user's settings, independent of the host.
  *
  * A policy is one value per key of data/keys.c, each with its origin.  It is
  * resolved once from all layers (built-in < profile < /etc/corral < the user's
  * file < the project's file < command line), checked, and then never changed.
  *
  * Invariants, cited by tests:
- *  P1  every value names where it came from;
+ *  P1  every value has its origin;
  *  P2  an unknown key, a wrong type or an unimplemented value stops the run;
- *  P3  an untrusted project file never loosens what stood before it;
- *  P4  nothing loosens the floor of /etc/corral;
+ *  P3  an untrusted project file never loosens a value of a lower layer;
+ *  P4  no layer loosens the floor of /etc/corral;
  *  P5  the same inputs give the same policy and the same hash. */
 #ifndef CORRAL_POLICY_POLICY_H
 #define CORRAL_POLICY_POLICY_H
@@ -36,16 +36,16 @@ struct origin {
 	const char *name; /* file, profile or option; NULL for built-in */
 };
 
-/* What a rule of fs.deny or fs.protect speaks of. */
+/* The form of a rule of fs.deny or fs.protect. */
 enum item_kind {
 	ITEM_PLAIN,   /* a name or an absolute path */
 	ITEM_PATTERN, /* absolute, or with "**" first: beneath every granted tree */
 	ITEM_SET,     /* names of data/names.c */
 };
 
-/* Whose item it is.  Items of one group see each other's exceptions and replace each
- * other; between groups neither happens, so that nobody takes over a rule of somebody
- * above them by repeating it (P3, P4). */
+/* The source of an item.  An exception or a repetition affects items of its own group only:
+ * otherwise an untrusted file could take over a rule of a trusted layer by repeating it
+ * (P3, P4). */
 enum rule_group {
 	GROUP_OURS,
 	GROUP_FLOOR,
@@ -57,7 +57,7 @@ enum rule_group {
 struct item {
 	const char *str;
 	enum item_kind kind;
-	bool except;   /* written with '!': what it matches is taken out of the rules before it */
+	bool except;   /* written with '!': takes its matches out of the rules before it */
 	bool bound;    /* of an untrusted file: it excepts from that file's own rules alone */
 	bool optional; /* the path was written with a trailing '?' */
 	struct origin origin;
@@ -71,7 +71,7 @@ static inline enum rule_group item_group(const struct item *it) {
 }
 
 struct value {
-	bool set; /* false: no layer gave it and there is no default */
+	bool set; /* false: no layer sets it and there is no default */
 	int64_t num;
 	const char *str;
 	struct item *items;
@@ -81,12 +81,12 @@ struct value {
 
 struct policy {
 	struct value values[KEY_COUNT];
-	const struct value *floor; /* of each key what the system's [floor] says of it; or NULL */
-	const char *files[2];      /* the system's file and that of --policy, where there is one */
+	const struct value *floor; /* the values of the system's [floor], by key; or NULL */
+	const char *files[2];      /* the system's file and that of --policy; NULL without one */
 	char sha256[65];           /* of the canonical text, lower-case hex */
 };
 
-/* What the floor says of a key; NULL when it says nothing. */
+/* The floor's value of a key; NULL when the floor does not set it. */
 static inline const struct value *policy_floor(const struct policy *p, enum key_id id) {
 	return p->floor != NULL && p->floor[id].set ? &p->floor[id] : NULL;
 }
@@ -103,11 +103,11 @@ struct policy_inputs {
 	const char *home; /* the caller's home, for "~/"; NULL when there is none */
 	const char *system_file; /* "/etc/corral/policy.toml" */
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
-	const char *xdg_file;    /* that of XDG_CONFIG_HOME, where it is another; or NULL */
-	const char *trust_file;  /* pinned project files, or NULL */
+	const char *xdg_file;    /* below XDG_CONFIG_HOME, if another path; or NULL */
+	const char *trust_file;  /* hashes of trusted project files, or NULL */
 	const char *extra_file;  /* --policy: a path, "-" for stdin, "fd:N"; or NULL */
-	bool no_config;          /* read none of the three standing files but the floor (P4) */
-	bool skip_hash;          /* nobody will look at it: sha256 stays empty */
+	bool no_config;          /* read no configuration file, but still the floor (P4) */
+	bool skip_hash;          /* the caller does not need sha256: it stays empty */
 	bool tool_call;          /* the defaults of tool calls: 120 s, 1 MiB a stream */
 	const struct setting *settings;
 	size_t nsettings;
@@ -117,8 +117,8 @@ struct policy_inputs {
 #define PROJECT_FILE ".corral.toml"
 
 /* Upper bound of a list, all layers together.  Each item may become a mount, and the broker
- * compares each path with each rule, so far more than anybody writes by hand would make
- * every run slow; a project's file must not do that to its user. */
+ * compares each path with each rule: a huge list in a project's file would make every run
+ * slow. */
 #define LIST_ITEMS_MAX 4096
 
 /* Upper bound of a policy file: more is garbage, not policy. */
@@ -135,8 +135,8 @@ static inline const char *policy_str(const struct policy *p, enum key_id id) {
 	return p->values[id].set ? p->values[id].str : NULL;
 }
 
-/* Whether a key of net.* has an effect with that mode, and who asked for it last; NULL:
- * nobody did. */
+/* Whether a key of net.* has an effect with that mode; and the origin of the last layer that
+ * set the key, NULL when none did. */
 bool net_means(enum key_id key, int64_t mode);
 const struct origin *net_asked(const struct policy *p, enum key_id key);
 
@@ -153,13 +153,13 @@ void policy_schema(struct buf *out);
 /* Reads and checks one file on its own (`corral policy check FILE`). */
 int policy_check_file(struct arena *a, const char *path, struct err *e);
 
-/* owner.c: refuses a path, or the directory that holds it, that others own or could write. */
+/* owner.c: refuses a path, or its parent directory, that another user owns or can write. */
 int owner_check(const char *path, struct err *e);
 int owner_check_dir(const char *path, struct err *e);
 
 void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]);
 
-/* Pins the present content of a project file in trust_file. */
+/* Records the SHA-256 of a project file in trust_file. */
 int policy_trust(const char *trust_file, const char *path, struct err *e);
 
 #endif

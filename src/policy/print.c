@@ -1,9 +1,10 @@
-/* The resolved policy for people, for programs, and for its hash.
+/* Prints the resolved policy as TOML and as JSON, and computes its SHA-256.
  *
- * Should:   print text that reads back as a policy file and gives the same
+ * Should:   print text that parses as a policy file and gives the same
  *           policy; name the origin of every value (P1).
  * Must not: let a value or a file name break out of its line: control
- *           characters are escaped. */
+ *           characters are escaped.
+ * Fails:    only out of memory. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -32,7 +33,7 @@ const char *policy_origin_text(const struct origin *o, char *out, size_t cap) {
 		(void)snprintf(out, cap, "%s%s", name, line);
 		break;
 	}
-	str_hide_controls(out, false); /* a character that was cut leaves such bytes */
+	str_hide_controls(out, false); /* truncation may leave an incomplete character */
 	return out;
 }
 
@@ -58,8 +59,8 @@ static void put_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
 }
 
-/* An item as it would be written: pattern characters of a path get their
- * backslash back, a path that may be missing its '?'. */
+/* An item as a user writes it: with a backslash before pattern characters of a path, and with
+ * '?' after a path that may be missing. */
 static void item_written(const struct key *k, const struct item *item, struct buf *out) {
 	bool path = (k->type == TYPE_PATHS || k->type == TYPE_RULES) && item->kind == ITEM_PLAIN;
 	buf_puts(out, item->except ? "!" : "");
@@ -70,13 +71,13 @@ static void item_written(const struct key *k, const struct item *item, struct bu
 		}
 		buf_add(out, p, 1);
 	}
-	/* A pattern that ends in its only '?' would read back as a path that may be missing. */
+	/* A pattern that ends in its only '?' would parse as a path that may be missing. */
 	size_t len = strlen(item->str);
 	bool ends = item->kind == ITEM_PATTERN && len > 0 && item->str[len - 1] == '?';
 	buf_puts(out, ends ? "/" : item->optional ? "?" : "");
 }
 
-/* Numbers and switches stand bare; everything else is a string. */
+/* Numbers and booleans are not quoted; everything else is a string. */
 static void put_scalar(struct buf *out, const struct key *k, const struct value *v) {
 	char num[32];
 	if (v->str != NULL) {
@@ -109,8 +110,8 @@ static void print_map(struct buf *out, const struct key *k, const struct value *
 	}
 }
 
-/* An exception of the floor's, or of an untrusted file's, is one from its own rules.  Read
- * back from one list it would be one from all of them, so it stands there as a comment. */
+/* An exception in the floor or in an untrusted file concerns only rules of the same origin.
+ * Parsed from one list it would concern all rules, so it is printed as a comment. */
 static bool is_own_exception(const struct item *item) {
 	return item->except && item_group(item) != GROUP_OURS;
 }
@@ -125,7 +126,8 @@ static void print_item(struct buf *out, const struct key *k, const struct item *
 	put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &item->origin);
 }
 
-/* Ours come first: an exception of ours takes nothing out of the others' rules. */
+/* GROUP_OURS comes first: its exceptions must not follow, and so affect, rules of the other
+ * groups. */
 static void print_list(struct buf *out, const struct key *k, const struct value *v) {
 	buf_printf(out, "%-*s = [%s\n", KEY_WIDTH, k->name, v->count == 0 ? "]" : "");
 	for (enum rule_group g = 0; g < RULE_GROUPS; g++) {
@@ -158,7 +160,7 @@ static void print_text(const struct policy *p, struct buf *out) {
 	}
 }
 
-/* What of a list one member of the JSON form holds. */
+/* A member of a list's JSON object: items or origins, of common or own exceptions. */
 struct list_member {
 	const char *name;
 	bool origins, own;
@@ -269,7 +271,7 @@ static bool has_exceptions(const struct value *v) {
 	return false;
 }
 
-/* Where nothing is excepted the order means nothing, so it must not change the hash. */
+/* Without exceptions the order of a list has no meaning, so it must not change the hash. */
 static int hash_items(struct arena *a, const struct key *k, const struct value *v, struct buf *out,
 		      struct err *e) {
 	const struct item **sorted = arena_array(a, v->count + 1, sizeof *sorted);

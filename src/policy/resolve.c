@@ -1,17 +1,16 @@
-/* All layers, in their order, into one checked policy.
+/* Reads all policy files and merges the layers, in their order, into one checked policy.
  *
  * The order: built-in < profile < system < user (~/.config, then XDG_CONFIG_HOME) < project <
- * --policy < settings,
- * and then the floor of the system's file over everything.  The workspace and
- * the profile are settled before the rest: the first says where the project's
- * file and relative paths are, the second which rows lie beneath the files.
+ * --policy < settings; then the floor of the system's file is applied to the result.  The
+ * workspace and the profile are determined first: the workspace is the directory of the
+ * project's file and the base of relative paths, the profile is the layer beneath the files.
  *
- * Should:   read each file once, from a descriptor; what is hashed is what is
- *           parsed.
- * Must not: take a policy from a link in the workspace, or let the project's
+ * Should:   read each file once, from a descriptor, so that the hashed and the parsed
+ *           content are the same.
+ * Must not: follow a link in the workspace to a policy, or let the project's
  *           file choose workspace or floor.
- * Fails:    closed.  A missing standing file is no layer; one that is there and
- *           cannot be read, or is garbage, stops the run. */
+ * Fails:    closed.  A missing configuration file is no layer; one that exists and
+ *           cannot be read or parsed stops the run. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -49,8 +48,8 @@ struct resolver {
 	struct source sources[SOURCE_COUNT];
 	const char *workspace;
 	struct policy policy, floor;
-	/* A profile's row that asks for what is still to come: an error, unless a
-	 * file or a setting replaces the value. */
+	/* A profile's row with a value that is not implemented: an error, unless a file or a
+	 * setting replaces the value. */
 	const struct profile_row *pending[KEY_COUNT];
 };
 
@@ -64,17 +63,17 @@ int policy_file_error(struct err *e, const char *name, int sys) {
 	value_shown(name, file, sizeof file);
 	if (sys == ELOOP) {
 		(void)err_set(e, ERR_USAGE, "policy", "%s: is a symbolic link", file);
-		(void)err_fix(e, "put the file itself there");
+		(void)err_fix(e, "replace the link by the file");
 	} else if (sys == EFBIG) {
-		(void)err_set(e, ERR_USAGE, "policy", "%s: larger than %zu bytes, so not a policy",
-			      file, POLICY_FILE_MAX);
+		(void)err_set(e, ERR_USAGE, "policy",
+			      "%s: too large for a policy file (more than %zu bytes)", file,
+			      POLICY_FILE_MAX);
 	} else {
 		(void)err_set(e, ERR_USAGE, "policy", "cannot read %s", file);
 		e->sys = sys;
 		if (sys == EACCES) {
 			(void)err_fix(e, "make the file and its directory readable for this user "
-					 "(a workspace needs r and x); --no-config skips policy "
-					 "files");
+					 "(a workspace needs r and x), or use --no-config");
 		}
 	}
 	return -1;
@@ -93,10 +92,10 @@ int policy_file_read(int fd, const char *name, bool regular, struct buf *out, st
 	return fd_read_all(fd, POLICY_FILE_MAX, out) == 0 ? 0 : policy_file_error(e, name, errno);
 }
 
-/* Whether a directory is a project's, and brings the path: a link in it leads where the project
- * wants.  One that holds the home holds what is the user's own as well. */
-static bool brings(const struct resolver *r, const char *dir, const char *written,
-		   const char *real) {
+/* Whether the path, as written or resolved, is in the project directory `dir`, and so under the
+ * project's control.  A directory that contains HOME is not only the project's. */
+static bool is_controlled(const struct resolver *r, const char *dir, const char *written,
+			  const char *real) {
 	char home[PATH_MAX];
 	if (!path_within(written, dir) && !path_within(real, dir)) {
 		return false;
@@ -105,35 +104,36 @@ static bool brings(const struct resolver *r, const char *dir, const char *writte
 	       !path_within(home, dir);
 }
 
-/* Whoever sets a variable for a project, as direnv does, must not bring a policy or pins that
- * nobody of the user's wrote. */
-static bool is_projects(const struct resolver *r, const char *path) {
+/* Whether the project controls the file: a variable that a tool such as direnv sets for the
+ * project must not name a policy or a trust list that the user did not write. */
+static bool is_in_project(const struct resolver *r, const char *path) {
 	char real[PATH_MAX], cwd[PATH_MAX];
 	const char *written = path_normal(r->a, path);
 	if (realpath(path, real) == NULL) {
-		return false; /* nothing is read from there */
+		return false; /* it does not exist, so it is not read */
 	}
-	if (written == NULL || brings(r, r->workspace, written, real) ||
-	    brings(r, r->in->cwd, written, real)) {
+	if (written == NULL || is_controlled(r, r->workspace, written, real) ||
+	    is_controlled(r, r->in->cwd, written, real)) {
 		return true;
 	}
-	return realpath(r->in->cwd, cwd) != NULL && brings(r, cwd, written, real);
+	return realpath(r->in->cwd, cwd) != NULL && is_controlled(r, cwd, written, real);
 }
 
 static int find_trust(const struct resolver *r, const char *name, const char *sha256, bool *ret,
 		      struct err *e) {
 	const char *list = r->in->trust_file;
-	if (list != NULL && is_projects(r, list)) {
+	if (list != NULL && is_in_project(r, list)) {
 		(void)err_set(e, ERR_REFUSED, "policy",
-			      "%s lies in the workspace: a project must not bring the list of "
-			      "what is trusted",
+			      "%s lies in the workspace: a project must not control the trust list",
 			      list);
-		return err_fix(e, "unset XDG_STATE_HOME, or let it name a directory outside");
+		return err_fix(e, "unset XDG_STATE_HOME, or set it to a directory outside the "
+				  "workspace");
 	}
 	return trust_lookup(list, name, sha256, ret, e);
 }
 
-/* Reads and parses; the text is hashed for trust before it is let go. */
+/* Reads and parses a file; for the project's file looks the hash of the text up in the trust
+ * list. */
 static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
 		       bool regular, struct err *e) {
 	struct source *s = &r->sources[id];
@@ -142,7 +142,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	if (policy_file_read(fd, name, regular, &text, e) != 0) {
 		return -1;
 	}
-	/* The tree may point into the text, so that has to live as long as the tree. */
+	/* The tree may point into the text, so the text lives as long as the tree. */
 	char *kept = arena_strndup(r->a, text.data, text.len);
 	if (kept == NULL) {
 		return err_memory(e, "policy");
@@ -170,7 +170,7 @@ static int read_standing(struct resolver *r, enum source_id id, const char *path
 	return source_load(r, id, fd, path, true, e);
 }
 
-/* "fd:N" in full; -1 when it is not that. */
+/* N of "fd:N"; -1 for any other text. */
 static int descriptor_of(const char *name) {
 	char *end;
 	if (!str_starts(name, "fd:") || name[3] < '0' || name[3] > '9') {
@@ -203,8 +203,7 @@ static int read_extra(struct resolver *r, struct err *e) {
 		      : source_load(r, SOURCE_FILE, fd, path, true, e);
 }
 
-/* Only the workspace itself: a link, or a file further up, is not the
- * project's word. */
+/* Only a regular file directly in the workspace: no link, no file of a parent directory. */
 static int read_project(struct resolver *r, struct err *e) {
 	if (r->in->no_config) {
 		return 0;
@@ -250,7 +249,7 @@ static int early_from_doc(const struct resolver *r, enum source_id id, enum key_
 	return 0;
 }
 
-/* What the highest trusted layer says of a key; left alone when none does. */
+/* The value of a key in the highest trusted layer; *v stays when none sets it. */
 static int early_value(const struct resolver *r, enum key_id key, struct value *v, struct err *e) {
 	struct where w = where_setting(r);
 	struct policy layer = {0};
@@ -283,11 +282,11 @@ static int early_value(const struct resolver *r, enum key_id key, struct value *
 
 static int workspace_error(struct err *e, const struct value *v, int sys) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
-	(void)err_set(e, ERR_USAGE, "policy", "the workspace %s (%s) cannot be used",
+	(void)err_set(e, ERR_USAGE, "policy", "cannot use the workspace %s (%s)",
 		      value_shown(v->str, path, sizeof path),
 		      policy_origin_text(&v->origin, from, sizeof from));
 	e->sys = sys;
-	return err_fix(e, "name an existing directory with --workspace DIR");
+	return err_fix(e, "choose an existing directory: --workspace DIR");
 }
 
 static int settle_workspace(struct resolver *r, struct err *e) {
@@ -338,7 +337,7 @@ static int unknown_profile(const struct value *v, struct err *e) {
 	(void)err_set(e, ERR_USAGE, "policy", "unknown profile \"%s\" (%s)",
 		      value_shown(v->str, name, sizeof name),
 		      policy_origin_text(&v->origin, from, sizeof from));
-	return err_fix(e, "the profiles are %s", known);
+	return err_fix(e, "use one of %s", known);
 }
 
 static struct where where_profile(const struct resolver *r, const struct profile *profile) {
@@ -376,8 +375,8 @@ static int apply_profile(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-/* Called after all layers: a scalar that somebody replaced is settled, a list
- * only grows and therefore still holds what cannot be done. */
+/* Called after all layers.  A later layer may have replaced a scalar; a list only grows, so it
+ * still contains the unimplemented item. */
 static int reject_pending(struct resolver *r, struct err *e) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct profile_row *row = r->pending[i];
@@ -393,7 +392,7 @@ static int reject_pending(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-/* The project's file was found through the workspace, so it cannot move it. */
+/* The workspace determines the project's file, so the file cannot change the workspace. */
 static int project_keeps_workspace(const struct policy *layer, struct err *e) {
 	static const enum key_id fixed[] = {KEY_WORKSPACE, KEY_ANY_WORKSPACE};
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
@@ -401,16 +400,16 @@ static int project_keeps_workspace(const struct policy *layer, struct err *e) {
 		if (v->set) {
 			char from[SHOWN_MAX];
 			(void)err_set(e, ERR_USAGE, "policy",
-				      "%s (%s) has no place in a project's file",
+				      "%s (%s) is not allowed in a project's file",
 				      keys[fixed[i]].name,
 				      policy_origin_text(&v->origin, from, sizeof from));
-			return err_fix(e, "use --workspace DIR or the user's own file");
+			return err_fix(e, "use --workspace DIR, or ~/.config/corral/corral.toml");
 		}
 	}
 	return 0;
 }
 
-/* What an untrusted file excepts, it excepts from its own rules (P3). */
+/* An exception of an untrusted file concerns only that file's own rules (P3). */
 static void bind_exceptions(struct policy *layer) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		for (size_t n = 0; n < layer->values[i].count; n++) {
@@ -437,12 +436,12 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 		bind_exceptions(&layer);
 	}
 	if (id == SOURCE_SYSTEM && r->in->no_config) {
-		return 0; /* only its floor counts, and that was just read */
+		return 0; /* --no-config: only the floor counts, which was just read */
 	}
 	if (layer_merge(r->a, &r->policy, &layer, e) != 0) {
 		return -1;
 	}
-	net_imply(&r->policy); /* the next layer may narrow what it meant */
+	net_imply(&r->policy); /* before the next layer, which may narrow the mode */
 	return 0;
 }
 
@@ -465,7 +464,7 @@ static int apply_layers(struct resolver *r, struct err *e) {
 		return -1;
 	}
 	net_imply(&r->policy);
-	/* Settled before, by the same precedence, and the workspace is resolved. */
+	/* Determined before, by the same precedence; the workspace is also a real path. */
 	r->policy.values[KEY_WORKSPACE] = workspace;
 	r->policy.values[KEY_PROFILE] = profile;
 	return 0;
@@ -473,12 +472,13 @@ static int apply_layers(struct resolver *r, struct err *e) {
 
 static int keep_xdg_out(const struct resolver *r, struct err *e) {
 	const char *path = r->sources[SOURCE_XDG].name;
-	if (path == NULL || !is_projects(r, path)) {
+	if (path == NULL || !is_in_project(r, path)) {
 		return 0;
 	}
 	(void)err_set(e, ERR_REFUSED, "policy",
-		      "%s lies in the workspace: a project must not bring the user's policy", path);
-	return err_fix(e, "unset XDG_CONFIG_HOME, or let it name a directory outside");
+		      "%s lies in the workspace: a project must not control the user's policy",
+		      path);
+	return err_fix(e, "unset XDG_CONFIG_HOME, or set it to a directory outside the workspace");
 }
 
 static int read_user(struct resolver *r, struct err *e) {
@@ -496,7 +496,7 @@ static int read_user(struct resolver *r, struct err *e) {
 }
 
 static int read_sources(struct resolver *r, struct err *e) {
-	/* The floor binds also who wants no configuration (P4). */
+	/* The floor holds with --no-config, too (P4). */
 	if (read_standing(r, SOURCE_SYSTEM, r->in->system_file, e) != 0) {
 		return -1;
 	}
@@ -516,8 +516,9 @@ static int settle_policy(struct resolver *r, struct err *e) {
 		       : 0;
 }
 
-/* What is refused without an untrusted file is refused with it: by replacing one side of a
- * contradiction, or a profile's value that is not implemented, it would loosen (P3). */
+/* A policy that is refused without the untrusted file is refused with it as well: the file
+ * could otherwise loosen the policy by replacing one side of a contradiction, or a profile's
+ * value that is not implemented (P3). */
 static int settle_without_project(const struct resolver *r, struct err *e) {
 	const struct source *project = &r->sources[SOURCE_PROJECT];
 	if (project->doc == NULL || project->trusted) {

@@ -1,9 +1,9 @@
-/* One rule of fs.deny or fs.protect: a path, a pattern, a set, or an exception.
+/* Parses one rule of fs.deny or fs.protect: a path, a pattern, a set, or an exception.
  *
- * Should:   bring a pattern into one of two forms: absolute, or "**" and the rest,
- *           which holds beneath the workspace and every granted tree.
- * Must not: look at the file system: a rule is about what will be there as well.
- * Fails:    closed: what cannot be parsed is an error, never a rule without effect. */
+ * Should:   convert a pattern to one of two forms: absolute, or with "**" first,
+ *           which matches beneath the workspace and every granted tree.
+ * Must not: look at the file system: a rule also holds for files that are created later.
+ * Fails:    closed: a text that cannot be parsed is an error, never a rule without effect. */
 #include "policy/internal.h"
 
 #include "base/glob.h"
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* A '?' at the very end says that a path may be missing. */
+/* A '?' at the very end is no pattern: it means that the path may be missing. */
 static bool is_pattern(const char *text) {
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '\\') {
@@ -24,16 +24,16 @@ static bool is_pattern(const char *text) {
 	return false;
 }
 
-static int put(const struct where *w, const struct key *k, struct item item, struct value *v,
-	       struct err *e) {
+static int append_item(const struct where *w, const struct key *k, struct item item,
+		       struct value *v, struct err *e) {
 	item.origin = w->origin;
 	return value_put(w->a, k, v, &item, e);
 }
 
 /* ---- sets ---- */
 
-static int put_set(const struct where *w, const struct key *k, const char *name, bool except,
-		   struct value *v, struct err *e) {
+static int append_set(const struct where *w, const struct key *k, const char *name, bool except,
+		      struct value *v, struct err *e) {
 	if (name_set_find(name) == NULL) {
 		char known[200] = "";
 		size_t at = 0;
@@ -41,16 +41,17 @@ static int put_set(const struct where *w, const struct key *k, const char *name,
 			at += (size_t)snprintf(known + at, sizeof known - at, "%s@%s",
 					       i > 0 ? ", " : "", name_sets[i].name);
 		}
-		(void)value_refuse(w, k, name, "there is no set of that name", e);
-		return err_fix(e, "the sets are %s", known);
+		(void)value_refuse(w, k, name, "unknown set", e);
+		return err_fix(e, "use one of %s", known);
 	}
-	return put(w, k, (struct item){.str = name, .kind = ITEM_SET, .except = except}, v, e);
+	return append_item(w, k, (struct item){.str = name, .kind = ITEM_SET, .except = except}, v,
+			   e);
 }
 
 /* ---- patterns ---- */
 
-/* Without "//", "." and slashes at the end; NULL for "..", which no pattern can mean. */
-static char *tidy(struct arena *a, const char *text) {
+/* Removes "//", "." and trailing slashes; NULL for "..", which patterns do not support. */
+static char *normalize(struct arena *a, const char *text) {
 	char *out = arena_alloc(a, strlen(text) + 2);
 	size_t n = 0;
 	for (const char *p = text; out != NULL && *p != '\0';) {
@@ -70,8 +71,8 @@ static char *tidy(struct arena *a, const char *text) {
 	return out;
 }
 
-/* The two forms of a pattern. */
-static const char *placed(const struct where *w, const char *text) {
+/* The pattern made absolute, or with "**" first. */
+static const char *anchor(const struct where *w, const char *text) {
 	const char *base = w->base;
 	if (text[0] == '/' || str_starts(text, "**/") || streq(text, "**")) {
 		return text;
@@ -87,22 +88,22 @@ static const char *placed(const struct where *w, const char *text) {
 	return dir == NULL ? NULL : arena_printf(w->a, "%s/%s", streq(dir, "/") ? "" : dir, text);
 }
 
-static int put_pattern(const struct where *w, const struct key *k, const char *text, bool except,
-		       struct value *v, struct err *e) {
+static int append_pattern(const struct where *w, const struct key *k, const char *text, bool except,
+			  struct value *v, struct err *e) {
 	struct glob probe;
 	if (str_starts(text, "~/") && w->home == NULL) {
 		return value_refuse(w, k, text, "there is no home directory to expand ~ to", e);
 	}
-	char *clean = tidy(w->a, text);
+	char *clean = normalize(w->a, text);
 	if (clean == NULL) {
-		(void)value_refuse(w, k, text, "a pattern cannot hold ..", e);
-		return err_fix(e, "write the directory that it leads to");
+		(void)value_refuse(w, k, text, "a pattern must not contain ..", e);
+		return err_fix(e, "write the path without ..");
 	}
 	if (clean[0] == '\0') {
-		return value_refuse(w, k, text, "an empty pattern", e);
+		return value_refuse(w, k, text, "the pattern is empty", e);
 	}
 	struct err inner = {0};
-	const char *pattern = placed(w, clean);
+	const char *pattern = anchor(w, clean);
 	if (pattern == NULL) {
 		return err_memory(e, "policy");
 	}
@@ -110,14 +111,14 @@ static int put_pattern(const struct where *w, const struct key *k, const char *t
 		(void)value_refuse(w, k, text, inner.what, e);
 		return err_fix(e, "%s", inner.fix);
 	}
-	return put(w, k, (struct item){.str = pattern, .kind = ITEM_PATTERN, .except = except}, v,
-		   e);
+	return append_item(
+		w, k, (struct item){.str = pattern, .kind = ITEM_PATTERN, .except = except}, v, e);
 }
 
 /* ---- paths ---- */
 
-static int put_path(const struct where *w, const struct key *k, const char *text, struct value *v,
-		    struct err *e) {
+static int append_path(const struct where *w, const struct key *k, const char *text,
+		       struct value *v, struct err *e) {
 	char *plain = arena_alloc(w->a, strlen(text) + 1);
 	struct item item = {.kind = ITEM_PLAIN};
 	size_t len = 0;
@@ -126,9 +127,9 @@ static int put_path(const struct where *w, const struct key *k, const char *text
 	}
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '\\' && (p[1] == '\0' || strchr("*?[{\\!@", p[1]) == NULL)) {
-			return value_refuse(w, k, text,
-					    "a backslash stands before *, ?, [, {, !, @ or \\ only",
-					    e);
+			return value_refuse(
+				w, k, text,
+				"a backslash is allowed only before *, ?, [, {, !, @ or \\", e);
 		}
 		if (*p == '?' && p[1] == '\0') {
 			item.optional = true;
@@ -140,7 +141,7 @@ static int put_path(const struct where *w, const struct key *k, const char *text
 	if (value_path(w, k, plain, &item.str, e) != 0) {
 		return -1;
 	}
-	return put(w, k, item, v, e);
+	return append_item(w, k, item, v, e);
 }
 
 int rule_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
@@ -149,10 +150,11 @@ int rule_from_text(const struct where *w, const struct key *k, const char *text,
 	const char *rest = text + except;
 	if (rest[0] == '@') {
 		char *name = arena_strdup(w->a, rest + 1);
-		return name == NULL ? err_memory(e, "policy") : put_set(w, k, name, except, v, e);
+		return name == NULL ? err_memory(e, "policy")
+				    : append_set(w, k, name, except, v, e);
 	}
 	if (except || is_pattern(rest)) {
-		return put_pattern(w, k, rest, except, v, e);
+		return append_pattern(w, k, rest, except, v, e);
 	}
-	return put_path(w, k, rest, v, e);
+	return append_path(w, k, rest, v, e);
 }

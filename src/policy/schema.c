@@ -1,8 +1,9 @@
-/* The JSON Schema of a policy file, made from the rows of data/keys.c.
+/* Prints the JSON Schema of a policy file, generated from the rows of data/keys.c.
  *
- * Should:   accept what layers.c accepts, as far as a schema can say it, and
- *           leave out the values that are rejected by name.
- * Must not: know a key by itself; a new row appears here without a change. */
+ * Should:   accept the documents that layers.c accepts, as far as a schema can express it,
+ *           and leave out the values that are not implemented.
+ * Must not: name a key: a new row of data/keys.c appears here without a change.
+ * Fails:    only out of memory. */
 #include "policy/internal.h"
 
 #include "base/emit.h"
@@ -44,7 +45,7 @@ static void schema_pattern(struct emit *j, const char *pattern) {
 	emit_end_object(j);
 }
 
-/* A bare number counts `unit`s of what the row's range is written in. */
+/* A bare number is in `unit`s of the row's min and max: 1000 for seconds, kept in ms. */
 static void schema_integer(struct emit *j, const struct key *k, int64_t unit) {
 	emit_object(j, NULL);
 	emit_string(j, "type", "integer");
@@ -162,8 +163,8 @@ static void close_table(struct emit *j) {
 	emit_end_object(j);
 }
 
-/* Keys of one table stand together in the rows, so a table is opened when its
- * first key comes and closed when another table's does. */
+/* The rows of one table are adjacent: a table is opened at its first key and closed at the
+ * first key of another table. */
 static void schema_keys(struct emit *j, bool floor) {
 	char group[32] = "";
 	for (size_t i = 0; i < KEY_COUNT; i++) {

@@ -1,10 +1,10 @@
-/* Repeated items of a list become one.
+/* Merges repeated items of a list.
  *
- * Should:   cost n log n, whatever a file holds: a project's file decides about n.
+ * Should:   take n log n time for any list: a project's file chooses n.
  * Must not: let an item replace one of another group.  An untrusted file that repeats a rule
- *           of the user's would own it then, and could except it (P3); and nothing may
- *           take over what the floor says (P4).
- * Fails:    closed: a variable that a trusted layer set keeps its value, or nothing runs. */
+ *           of the user would own it then, and could except it (P3); and no layer may
+ *           take over a rule of the floor (P4).
+ * Fails:    closed: a variable that a trusted layer set keeps its value, or the run stops. */
 #include "policy/internal.h"
 
 #include "base/str.h"
@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An item and its place, which decides between equal ones. */
+/* An item and its index; of equal items the last stays. */
 struct item_place {
 	const struct item *item;
-	size_t name;  /* how much of the item's text says what it speaks of */
-	size_t after; /* how many exceptions of its group stand before it */
+	size_t name;  /* length of the compared part: a variable's name, or the whole text */
+	size_t after; /* number of exceptions of its group up to it */
 	size_t at;
 };
 
-/* A variable is one thing whoever sets it: the environment holds one value a name. */
+/* Variables are merged across groups: the environment has one value for each name. */
 static bool is_variable(const struct item_place *p) {
 	return p->item->str[p->name] == '=';
 }
@@ -58,7 +58,7 @@ static int refuse_variable(const struct key *k, const struct item_place *set,
 		      policy_origin_text(&set->item->origin, from, sizeof from), k->name,
 		      value_shown(copy, name, sizeof name),
 		      policy_origin_text(&stands->item->origin, was, sizeof was));
-	return err_fix(e, "read the file, then pin it with `corral policy trust %s`",
+	return err_fix(e, "read the file; to trust it: corral policy trust %s",
 		       set->item->origin.name == NULL ? PROJECT_FILE : set->item->origin.name);
 }
 
@@ -73,7 +73,8 @@ static int merge_equal(const struct key *k, const struct item_place *run, size_t
 		    !streq(run[i].item->str, last->item->str)) {
 			return refuse_variable(k, last, &run[i], e);
 		}
-		kept.optional = kept.optional && run[i].item->optional; /* one insists */
+		kept.optional =
+			kept.optional && run[i].item->optional; /* required by one: required */
 	}
 	for (size_t i = 1; i < n; i++) {
 		items[run[i].at].str = NULL;
@@ -92,7 +93,7 @@ static void close_holes(struct value *v) {
 	v->count = kept;
 }
 
-/* Every item at its place.  An exception counts itself: it equals no other exception. */
+/* Fills ret[] for all items.  An exception counts itself, so two exceptions are never equal. */
 static void find_places(const struct key *k, const struct item *items, size_t n,
 			struct item_place *ret) {
 	size_t after[RULE_GROUPS] = {0};

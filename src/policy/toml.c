@@ -1,15 +1,15 @@
-/* TOML 1.0 documents: keys, tables and arrays.
+/* Parses TOML 1.0 documents: keys, tables and arrays (toml_scalar.c: all other values).
  *
  * Should:   accept exactly TOML 1.0, in time proportional to the text.
- * Must not: let a later line change what an earlier one said: a table, a key
+ * Must not: let a later line change the meaning of an earlier one: a table, a key
  *           and an inline value are each defined once.
- * Fails:    closed, with the line and what was expected there.
+ * Fails:    closed, with the line and the expected token.
  *
- * By hand, because no C library for it is packaged where Corral is built.
- * Three bounds are ours and not the format's: 64-bit integers, no U+0000 in
+ * Written by hand, because the distributions that Corral is built on package no C library
+ * for TOML.  Three limits are Corral's and not the format's: 64-bit integers, no U+0000 in
  * strings, DOC_DEPTH_MAX levels.
  *
- * What may be added to a table depends on how it was made (enum node_made):
+ * Which lines may add to a table depends on how it was defined (enum node_made):
  *
  *                     [a]        [a.b]      a.b = 1
  *     MADE_PASSING    yes        yes        yes
@@ -17,9 +17,9 @@
  *     MADE_DOTTED     no         yes        yes
  *     MADE_VALUE      no         no         no
  *
- * The format lets only the section that made a dotted table add to it by
- * dotted keys.  That needs no check of its own: from any other section the way
- * there leads through the first one's table, which is MADE_HEADER. */
+ * TOML lets only the section that defined a dotted table add to it by dotted keys.  That
+ * needs no check of its own: from any other section the path to it contains the first
+ * section's table, which is MADE_HEADER. */
 #include "policy/toml.h"
 
 #include "base/auto.h"
@@ -62,7 +62,7 @@ static void skip_comment(struct toml *p) {
 	}
 }
 
-/* Past white space, comments and line ends; true when there was a line end. */
+/* Skips white space, comments and line ends; true when there was a line end. */
 static bool skip_lines(struct toml *p) {
 	bool any = false;
 	for (;;) {
@@ -132,7 +132,7 @@ static struct node *container(struct toml *p, enum doc_type type, enum node_made
 	return n;
 }
 
-/* key is NULL when the parent is an array; n is NULL when memory was out. */
+/* key is NULL when the parent is an array; n is NULL out of memory. */
 static int attach(struct toml *p, struct node *parent, const char *key, struct node *n,
 		  struct err *e) {
 	if (n == NULL) {
@@ -142,8 +142,8 @@ static int attach(struct toml *p, struct node *parent, const char *key, struct n
 			   : doc_tree_put(&p->tree, parent, key, n, e);
 }
 
-/* The table that a key's leading parts name: made where missing, entered only
- * where a dotted key may add to it. */
+/* Finds the table that the leading parts of a dotted key name, and creates missing ones; an
+ * error where a dotted key may not add to a table. */
 static int enter_dotted(struct toml *p, const struct path *path, struct node **table,
 			struct err *e) {
 	for (size_t i = 0; i + 1 < path->count; i++) {
@@ -255,8 +255,8 @@ static int read_value(struct toml *p, struct node *parent, const char *key, stru
 	return attach(p, parent, key, n, e);
 }
 
-/* The table in which a header's last part stands.  A header may pass through
- * any table, and through an array of tables by its last element. */
+/* Finds the parent table of a header's last part.  The path may contain any table, and of an
+ * array of tables its last element. */
 static int enter_header(struct toml *p, const struct path *path, struct node **ret, struct err *e) {
 	struct node *table = *ret;
 
@@ -272,7 +272,7 @@ static int enter_header(struct toml *p, const struct path *path, struct node **r
 		if (n->made == MADE_VALUE) {
 			return doc_tree_err(
 				&p->tree, path->line, e,
-				"a table cannot stand inside \"%.60s\", a value of line %d", key,
+				"a table header cannot add to \"%.60s\", a value of line %d", key,
 				n->doc.line);
 		}
 		table = n->doc.type == DOC_ARRAY ? (struct node *)n->doc.last : n;

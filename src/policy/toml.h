@@ -1,4 +1,4 @@
-/* What the two halves of the TOML parser share: a place in the text. */
+/* The parser state that toml.c and toml_scalar.c share. */
 #ifndef CORRAL_POLICY_TOML_H
 #define CORRAL_POLICY_TOML_H
 
@@ -9,7 +9,7 @@ struct toml {
 	struct tree tree;
 	const char *at, *end;
 	int line;
-	struct node *table; /* what key/value lines go into */
+	struct node *table; /* the table of the current section */
 	struct buf scratch; /* the string being decoded */
 };
 

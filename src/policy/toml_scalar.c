@@ -1,4 +1,4 @@
-/* TOML 1.0 scalars: strings, numbers, booleans, dates and times.
+/* Parses TOML 1.0 scalars: strings, numbers, booleans, dates and times.
  *
  * Should:   follow the grammar to the letter, and name the literal that fails.
  * Must not: depend on the locale, or guess: True, 01 and 1e5_ are errors.
@@ -48,15 +48,16 @@ static int read_code_point(struct toml *p, size_t digits, struct err *e) {
 		return doc_tree_err(&p->tree, p->line, e, "U+0000 is not allowed in a string");
 	}
 	if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) {
-		return doc_tree_err(&p->tree, p->line, e, "the escape names no character: U+%.*s",
-				    (int)digits, p->at);
+		return doc_tree_err(&p->tree, p->line, e,
+				    "the escape is not a Unicode character: U+%.*s", (int)digits,
+				    p->at);
 	}
 	add_utf8(&p->scratch, (uint32_t)code);
 	p->at += digits;
 	return 0;
 }
 
-/* A backslash at the end of a line swallows it and all white space after it.
+/* A backslash at the end of a line removes the line end and all white space after it.
  * False, and nothing consumed, when more than blanks follow on the line. */
 static bool skip_folded_line(struct toml *p) {
 	const char *start = p->at;
@@ -74,7 +75,7 @@ static bool skip_folded_line(struct toml *p) {
 	return true;
 }
 
-/* Stands behind the backslash. */
+/* The current position is after the backslash. */
 static int read_escape(struct toml *p, bool multi, struct err *e) {
 	static const char names[] = "btnfr\"\\", values[] = "\b\t\n\f\r\"\\";
 	int c = toml_peek(p);
@@ -120,7 +121,7 @@ static int unterminated(const struct toml *p, int quote, bool multi, int line, s
 			    quote);
 }
 
-/* Everything behind the opening quotes, up to and including the closing ones. */
+/* Parses from after the opening quotes up to and including the closing ones. */
 static int read_body(struct toml *p, int quote, bool multi, int first_line, struct err *e) {
 	for (;;) {
 		size_t run = 0;
@@ -166,7 +167,7 @@ static int read_string(struct toml *p, bool multi, const char **ret, size_t *ret
 	if (read_body(p, quote, multi, first_line, e) != 0) {
 		return -1;
 	}
-	/* An empty string may never have touched the buffer. */
+	/* For an empty string the buffer may not be allocated yet. */
 	const char *text = p->scratch.len == 0 ? "" : p->scratch.data;
 	*ret = buf_failed(&p->scratch) ? NULL : arena_strndup(p->tree.a, text, p->scratch.len);
 	*ret_len = p->scratch.len;
@@ -268,7 +269,7 @@ static size_t literal_length(const struct toml *p, size_t from) {
 }
 
 static int read_time(struct toml *p, size_t len, struct doc *d, struct err *e) {
-	/* A blank may stand for the T, but only with a time behind it. */
+	/* A space may replace the T, but only before a time. */
 	if (len == 10 && toml_ahead(p, 10) == ' ' && toml_ahead(p, 13) == ':') {
 		len = literal_length(p, 11);
 	}

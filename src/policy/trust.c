@@ -1,10 +1,9 @@
-/* Which project files the user has read and pinned.
+/* The trust list: the project files that the user has read and trusts, by SHA-256.
  *
- * Should:   hold one line a file, "sha256 path", in a file that only its owner
- *           can write; replace it as a whole or not at all.
- * Must not: trust a path without its content, or a content elsewhere.
- * Fails:    closed.  A file that others could have written pins nothing: it is
- *           an error. */
+ * Should:   keep one line a file, "sha256 path", in a file that only its owner
+ *           can write; replace the list atomically.
+ * Must not: trust a path with another content, or the content at another path.
+ * Fails:    closed.  A list that other users can write is an error. */
 #include "policy/internal.h"
 
 #include "base/auto.h"
@@ -21,7 +20,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* Thousands of projects; more is garbage. */
+/* Enough for thousands of projects; a larger file is not a trust list. */
 #define TRUST_FILE_MAX ((size_t)4 * 1024 * 1024)
 
 void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]) {
@@ -50,8 +49,8 @@ static int trust_read(const char *trust_file, struct buf *out, struct err *e) {
 	if (!S_ISREG(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
 	    (st.st_uid != geteuid() && st.st_uid != 0)) {
 		(void)err_set(e, ERR_USAGE, "policy",
-			      "%s: others could have written the list of trust", trust_file);
-		return err_fix(e, "look at it, then make it yours alone: chmod 600 %s", trust_file);
+			      "%s: the trust list is writable by other users", trust_file);
+		return err_fix(e, "check its content, then: chmod 600 %s", trust_file);
 	}
 	return fd_read_all(fd, TRUST_FILE_MAX, out) == 0 ? 0
 							 : policy_file_error(e, trust_file, errno);
@@ -120,16 +119,16 @@ static int make_parents(const char *path, struct err *e) {
 	return dirs_make_parents(path, failed) == 0 ? 0 : policy_file_error(e, failed, errno);
 }
 
-/* A new file beside the old one, renamed over it once it is on the disk: a
- * reader sees the old list or the new one. */
+/* Writes a new file, syncs it, and renames it over the old one: a reader sees the old list or
+ * the new one. */
 static int replace_file(const char *path, const struct buf *content, struct err *e) {
 	char fresh[PATH_MAX];
 	int n = snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)getpid());
 	if (n < 0 || (size_t)n >= sizeof fresh) {
 		return policy_file_error(e, path, ENAMETOOLONG);
 	}
-	(void)unlink(
-		fresh); /* left over by a process of the same number that died; O_EXCL decides */
+	/* Left by a killed process with the same pid; if it stays, O_EXCL fails below. */
+	(void)unlink(fresh);
 	auto_fd fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
 		return policy_file_error(e, fresh, errno);
@@ -137,13 +136,13 @@ static int replace_file(const char *path, const struct buf *content, struct err 
 	if (fd_write_all(fd, content->data, content->len) != 0 || fsync(fd) != 0 ||
 	    rename(fresh, path) != 0) {
 		int sys = errno;
-		(void)unlink(fresh); /* the first error is the one that matters */
+		(void)unlink(fresh); /* only the first error is reported */
 		return policy_file_error(e, path, sys);
 	}
 	return 0;
 }
 
-/* Two pins at one time must not lose one: the directory is the lock. */
+/* flock() on the directory: of two concurrent `policy trust` none is lost. */
 static int lock_directory(const char *trust_file, struct err *e) {
 	char dir[PATH_MAX];
 	if (!path_parent(trust_file, dir)) {
@@ -156,16 +155,16 @@ static int lock_directory(const char *trust_file, struct err *e) {
 	return take_fd(&fd);
 }
 
-/* The path by which resolve.c will find the file: its directory resolved, its
- * own name untouched. */
+/* The path under which resolve.c looks the file up: real path of the directory, and the
+ * file's own name. */
 static int pinned_path(const char *path, char ret[PATH_MAX], struct err *e) {
 	char dir[PATH_MAX], real[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
 	if (!streq(name, PROJECT_FILE)) {
-		(void)err_set(e, ERR_USAGE, "policy", "%s: only a project's %s can be pinned", path,
-			      PROJECT_FILE);
-		return err_fix(e, "other files are trusted by who names them with --policy");
+		(void)err_set(e, ERR_USAGE, "policy", "%s: only a project's %s can be trusted",
+			      path, PROJECT_FILE);
+		return err_fix(e, "pass other files with --policy: they need no trust");
 	}
 	int n = slash == NULL   ? snprintf(dir, sizeof dir, ".")
 		: slash == path ? snprintf(dir, sizeof dir, "/")
@@ -177,15 +176,17 @@ static int pinned_path(const char *path, char ret[PATH_MAX], struct err *e) {
 		return policy_file_error(e, dir, errno);
 	}
 	if (strchr(real, '\n') != NULL) {
-		return err_set(e, ERR_USAGE, "policy",
-			       "%s: a directory with a line break in its name cannot be pinned",
-			       path);
+		return err_set(
+			e, ERR_USAGE, "policy",
+			"%s: a file below a directory with a line break in its name cannot be "
+			"trusted",
+			path);
 	}
 	n = snprintf(ret, PATH_MAX, "%s/%s", streq(real, "/") ? "" : real, PROJECT_FILE);
 	return n < 0 || n >= PATH_MAX ? policy_file_error(e, path, ENAMETOOLONG) : 0;
 }
 
-/* Read once: what is checked is what is pinned. */
+/* Reads the file once, so that the checked and the hashed content are the same. */
 static int checked_hash(const char *path, char ret_hex[65], struct err *e) {
 	struct arena a;
 	struct doc *root;

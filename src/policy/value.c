@@ -1,8 +1,8 @@
-/* One value: from the words of a user or a document into the type of its key.
+/* Converts one value, from text or from a document, to the type of its key.
  *
- * Should:   name key, value, origin and range in every refusal.
- * Must not: look at the file system; whether a path exists is check.c's matter.
- * Fails:    closed.  What is not understood to its last character is an error,
+ * Should:   name key, value, origin and range in every error.
+ * Must not: look at the file system; check.c checks whether a path exists.
+ * Fails:    closed.  A text that is not understood to its last character is an error,
  *           and so is a value that this version does not implement. */
 #include "policy/internal.h"
 
@@ -23,7 +23,7 @@ const char *value_shown(const char *s, char *out, size_t cap) {
 	if (s[n] != '\0' && n >= 3) {
 		memcpy(out + n - 3, "...", 3);
 	}
-	str_hide_controls(out, false); /* last: a character that was cut leaves such bytes */
+	str_hide_controls(out, false); /* last: truncation may leave an incomplete character */
 	return out;
 }
 
@@ -54,7 +54,7 @@ static void choices_text(const struct key *k, char *out, size_t cap) {
 static void expected_text(const struct key *k, char *out, size_t cap) {
 	static const char *const words[] = {
 		[TYPE_BOOL] = "true or false",
-		[TYPE_STRING] = "words",
+		[TYPE_STRING] = "a string",
 		[TYPE_PATH] = "a path",
 		[TYPE_COUNT] = "a whole number",
 		[TYPE_BYTES] = "a size such as 512, 64K or 4G",
@@ -105,15 +105,15 @@ static int refuse_later(const struct where *w, const struct key *k, const char *
 			struct err *e) {
 	(void)value_refuse(w, k, text,
 			   k->type == TYPE_ENUM ? "not implemented in this version"
-						: "patterns are for fs.deny and fs.protect alone",
+						: "only fs.deny and fs.protect take patterns",
 			   e);
 	if (k->type == TYPE_ENUM) {
 		char list[200];
 		choices_text(k, list, sizeof list);
 		return err_fix(e, "use %s = %s", k->name, list);
 	}
-	return err_fix(e, "name each path in full; write a backslash before *, ? or [ where it "
-			  "belongs to the name");
+	return err_fix(e, "write each path in full; if *, ? or [ belongs to the name, put a "
+			  "backslash before it");
 }
 
 static int set_number(const struct where *w, int64_t num, struct value *v) {
@@ -167,7 +167,7 @@ static int parse_string(const struct where *w, const struct key *k, const char *
 
 static const char *base_of(const struct where *w, const struct key *k) {
 	if (k == &keys[KEY_FS_WORKSPACE_AT]) {
-		return NULL; /* a place inside: there is nothing on the host to start from */
+		return NULL; /* a path in the sandbox: the host has no base for it */
 	}
 	return k == &keys[KEY_WORKSPACE] ? w->cwd : w->base;
 }
@@ -188,11 +188,12 @@ int value_path(const struct where *w, const struct key *k, const char *text, con
 	       struct err *e) {
 	const char *base = base_of(w, k), *rest = text;
 	if (*text == '\0') {
-		return value_refuse(w, k, text, "a path must not be empty", e);
+		return value_refuse(w, k, text, "the path is empty", e);
 	}
 	if (text[0] == '~') {
 		if (text[1] != '\0' && text[1] != '/') {
-			return value_refuse(w, k, text, "only ~/ is expanded; write ./~ for a name",
+			return value_refuse(w, k, text,
+					    "only ~/ is expanded; for a file named ~, write ./~",
 					    e);
 		}
 		if (w->home == NULL) {
@@ -204,14 +205,14 @@ int value_path(const struct where *w, const struct key *k, const char *text, con
 	} else if (text[0] != '/' && base == NULL) {
 		return value_refuse(w, k, text, "must be an absolute path", e);
 	}
-	/* What follows "~/" stays beneath the home even when it begins with a slash. */
+	/* "~//x" stays beneath the home, too. */
 	const char *path = text[0] == '/' ? path_normal(w->a, text)
 					  : path_join(w->a, base, rest + strspn(rest, "/"));
 	if (path == NULL) {
 		return err_memory(e, "policy");
 	}
 	if (strlen(path) >= PATH_MAX || !names_fit(path)) {
-		return value_refuse(w, k, text, "the path is longer than the system allows", e);
+		return value_refuse(w, k, text, "the path or a name in it is too long", e);
 	}
 	*ret = path;
 	return 0;
@@ -236,7 +237,7 @@ int value_put(struct arena *a, const struct key *k, struct value *v, const struc
 		(void)err_set(e, ERR_USAGE, "policy", "%s (%s): a list holds at most %d items",
 			      k->name, policy_origin_text(&item->origin, from, sizeof from),
 			      LIST_ITEMS_MAX);
-		return err_fix(e, "write patterns, or directories in the place of their files");
+		return err_fix(e, "use patterns, or directories instead of their files");
 	}
 	if (arena_grow(a, &v->items, v->count, &v->cap, sizeof v->items[0]) != 0) {
 		return err_memory(e, "policy");
@@ -254,7 +255,7 @@ static int put_text(const struct where *w, const struct key *k, const char *text
 static int parse_name(const struct where *w, const struct key *k, const char *name, struct value *v,
 		      struct err *e) {
 	if (*name == '\0') {
-		return value_refuse(w, k, name, "a name must not be empty", e);
+		return value_refuse(w, k, name, "the name is empty", e);
 	}
 	if (k->choices != NULL && !listed(k->choices, name)) {
 		return refuse_value(w, k, name, e);
@@ -262,7 +263,7 @@ static int parse_name(const struct where *w, const struct key *k, const char *na
 	return put_text(w, k, name, false, v, e);
 }
 
-/* No name holds a comma, so "a,b" can only be two of them. */
+/* No name contains a comma, so "a,b" is two names. */
 static int parse_names(const struct where *w, const struct key *k, const char *text,
 		       struct value *v, struct err *e) {
 	for (;;) {
@@ -281,8 +282,8 @@ static int parse_names(const struct where *w, const struct key *k, const char *t
 	}
 }
 
-/* Takes the backslashes off and finds the final '?'.  A character that would
- * make a pattern of the path is refused where no backslash stands before it. */
+/* Removes the backslashes and the final '?'.  A pattern character without a backslash before
+ * it is an error. */
 static int read_pattern(const struct where *w, const struct key *k, const char *text,
 			bool *ret_optional, char **ret, struct err *e) {
 	char *plain = arena_alloc(w->a, strlen(text) + 1);
@@ -296,9 +297,9 @@ static int read_pattern(const struct where *w, const struct key *k, const char *
 		if (*p == '\\') {
 			one[0] = *++p;
 			if (one[0] != '\\' && !listed(k->later, one)) {
-				return value_refuse(w, k, text,
-						    "a backslash stands before *, ?, [ or \\ only",
-						    e);
+				return value_refuse(
+					w, k, text,
+					"a backslash is allowed only before *, ?, [ or \\", e);
 			}
 		} else if (*p == '?' && p[1] == '\0') {
 			*ret_optional = true;
@@ -370,7 +371,7 @@ const char *doc_type_name(enum doc_type type) {
 
 #define ONE(type) (1u << (type))
 
-/* Which documents' types a key takes, and how to say so. */
+/* The document types that a key accepts, and their names in messages. */
 static const struct {
 	unsigned accepted;
 	const char *words;
@@ -409,7 +410,7 @@ static int list_from_doc(const struct where *w, const struct key *k, const struc
 	struct where at = *w;
 	bool is_port = k->type == TYPE_PORTS || k->type == TYPE_PORT_PAIRS;
 	char number[32];
-	v->set = true; /* an empty list was given, too */
+	v->set = true; /* also by an empty list */
 	v->origin = w->origin;
 	for (const struct doc *child = d->first; child != NULL; child = child->next) {
 		const char *text = child->str;
@@ -423,14 +424,14 @@ static int list_from_doc(const struct where *w, const struct key *k, const struc
 		if (k->type == TYPE_MAP) {
 			if (strchr(child->key, '=') != NULL) {
 				return value_refuse(&at, k, child->key,
-						    "a name must not hold \"=\"", e);
+						    "a name must not contain \"=\"", e);
 			}
 			text = arena_printf(w->a, "%s=%s", child->key, child->str);
 			if (text == NULL) {
 				return err_memory(e, "policy");
 			}
 		}
-		/* In a list each element is one name, commas and all. */
+		/* An element of a list is one name: commas do not split it. */
 		int done = k->type == TYPE_NAMES ? parse_name(&at, k, text, v, e)
 						 : value_from_text(&at, k, text, v, e);
 		if (done != 0) {

@@ -1,10 +1,10 @@
-/* YAML documents, through libyaml's events.
+/* Parses YAML documents with libyaml's event parser.
  *
- * Should:   read the part of YAML 1.2 that JSON can say: one document of
+ * Should:   accept the part of YAML 1.2 that JSON can express: one document of
  *           mappings, sequences and scalars of the core schema.
  * Must not: accept anchors, aliases, tags, directives or keys that are not
- *           strings: each lets a short file mean something that a reader of
- *           the file does not see.
+ *           strings: with them a short file can have a meaning that its reader
+ *           does not see.
  * Fails:    closed, with the line. */
 #include "policy/doc_tree.h"
 
@@ -27,7 +27,7 @@ static const struct {
 	double real;
 	bool yes;
 } words[] = {
-	/* Empty first: "key:" with nothing behind it is null. */
+	/* The empty text: "key:" without a value is null. */
 	{"", DOC_NULL, 0, false},
 	{"~", DOC_NULL, 0, false},
 	{"null", DOC_NULL, 0, false},
@@ -153,12 +153,12 @@ static int resolve(struct reader *r, struct doc *d, struct err *e) {
 				    d->str);
 	}
 	if (is_int == 0) {
-		(void)resolve_float(d); /* whatever is no number either is a string */
+		(void)resolve_float(d); /* false: it stays a string */
 	}
 	return 0;
 }
 
-/* Refuses what hides meaning; both pointers are NULL in a plain file. */
+/* Refuses an anchor and a tag; both pointers are NULL in a plain file. */
 static int refuse_properties(struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor,
 			     const yaml_char_t *tag, struct err *e) {
 	if (anchor != NULL) {
@@ -350,7 +350,7 @@ int doc_parse_yaml(struct arena *a, const char *name, const char *text, size_t l
 	if (doc_tree_check_text(&r.tree, text, len, false, e) != 0) {
 		return -1;
 	}
-	/* Without this libyaml would guess, and read UTF-16 that no editor shows. */
+	/* Otherwise libyaml guesses the encoding, and would accept UTF-16. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	if (read_stream(&r, &root, e) != 0) {

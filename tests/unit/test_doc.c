@@ -207,8 +207,8 @@ TEST(toml_literals_outside_the_grammar_are_refused) {
 		{"a = 24:00:00", "not a valid date or time"},
 		{"a = 07:32:00Z", "not a valid date or time"},
 		{"a = 2001-01-01T00:00:00+24:00", "not a valid date or time"},
-		{"a = \"\\ud800\"", "names no character"},
-		{"a = \"\\U00110000\"", "names no character"},
+		{"a = \"\\ud800\"", "not a Unicode character"},
+		{"a = \"\\U00110000\"", "not a Unicode character"},
 		{"a = \"\\u0000\"", "U+0000 is not allowed"});
 }
 
@@ -218,11 +218,11 @@ TEST(toml_defines_each_key_and_table_once) {
 		{"[a]\n[b]\n[a]\n", "f:3: \"a\" is already defined in line 1"},
 		{"a.b = 1\n[a]\n", "f:2: \"a\" is already defined"},
 		{"[a.b]\n[a]\nb.c = 1\n", "f:3: a dotted key cannot add to \"b\""},
-		{"a = {}\n[a.b]\n", "f:2: a table cannot stand inside \"a\""},
+		{"a = {}\n[a.b]\n", "f:2: a table header cannot add to \"a\""},
 		{"a = {}\na.b = 1\n", "f:2: a dotted key cannot add to \"a\""},
 		{"a = {b = {}, b.c = 1}\n", "a dotted key cannot add to \"b\""},
 		{"a = []\n[[a]]\n", "f:2: \"a\" is already defined"},
-		{"a = [{}]\n[a.b]\n", "f:2: a table cannot stand inside \"a\""},
+		{"a = [{}]\n[a.b]\n", "f:2: a table header cannot add to \"a\""},
 		{"[[a]]\n[a]\n", "f:2: \"a\" is already defined"},
 		{"[a]\n[[a]]\n", "f:2: \"a\" is already defined"},
 		{"a = 1\na.b = 2\n", "a dotted key cannot add to \"a\""},

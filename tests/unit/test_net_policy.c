@@ -63,20 +63,20 @@ static const struct {
 	{"a.example/x", "path", "write a.example"},
 	{"*", "every name", "--net restricted"},
 	{"*.example", "top-level", "*.NAME.example"},
-	{"a.*.example", "front", "*.NAME"},
-	{"*a.example", "front", "*.NAME"},
-	{"*.*.example", "front", "*.NAME"},
+	{"a.*.example", "first label", "*.NAME"},
+	{"*a.example", "first label", "*.NAME"},
+	{"*.*.example", "first label", "*.NAME"},
 	{"*.10.0.0.1", "beneath", ""},
 	{"b\xc3\xbc"
 	 "cher.example",
 	 "ASCII", "xn--"},
-	{"0177.0.0.1", "spelling", "write 127.0.0.1"},
-	{"0x7f.1", "spelling", "write 127.0.0.1"},
-	{"2130706433", "spelling", "write 127.0.0.1"},
-	{"10.1.2.3.", "spelling", "write 10.1.2.3"},
-	{"012.0.0.0/8", "spelling", "write 10.0.0.0"},
-	{"10.1.2.3/8", "behind its length", "write 10.0.0.0/8 for the network, 10.1.2.3"},
-	{"fd00::1/8", "behind its length", "write fd00::/8"},
+	{"0177.0.0.1", "ambiguous", "write 127.0.0.1"},
+	{"0x7f.1", "ambiguous", "write 127.0.0.1"},
+	{"2130706433", "ambiguous", "write 127.0.0.1"},
+	{"10.1.2.3.", "ambiguous", "write 10.1.2.3"},
+	{"012.0.0.0/8", "ambiguous", "write 10.0.0.0"},
+	{"10.1.2.3/8", "host bits", "write 10.0.0.0/8 for the network, 10.1.2.3"},
+	{"fd00::1/8", "host bits", "write fd00::/8"},
 	{"10.0.0.0/33", "length", "0 to 32"},
 	{"10.0.0.0/08", "length", "0 to 32"},
 	{"10.0.0.0/", "length", "0 to 32"},
@@ -87,7 +87,7 @@ static const struct {
 	{"a.example:4294967376", "port", ":*"},
 	{"a.example:", "port", ":*"},
 	{"a.example:+80", "port", ":*"},
-	{"[fd00::1]443", "bracket", ""},
+	{"[fd00::1]443", "after ]", ""},
 	{"[fd00::1", "bracket", ""},
 	{"[a.example]:80", "brackets", ""},
 	{"fe80::1%eth0", "zone", ""},
@@ -102,7 +102,7 @@ static const struct {
 	{"127.0.0.0/8", "loopback", "--host-port"},
 	{"0.0.0.0:80", "loopback", "--host-port 80"},
 	{"::", "loopback", "--host-port"},
-	{"@nosuch", "no set", "@registries"},
+	{"@nosuch", "unknown set", "@registries"},
 };
 
 TEST(what_is_no_rule_about_a_host_is_refused_with_what_to_write) {
@@ -129,7 +129,7 @@ TEST(a_deny_may_be_wider_than_an_allow_and_has_no_sets) {
 	CHECK_OK(&w, try(&w, "net.deny", "*.example"));
 	CHECK_OK(&w, try(&w, "net.deny", "127.0.0.1"));
 	CHECK_FAILS(&w, try(&w, "net.deny", "@remotes"), ERR_USAGE, "net.deny", "net.allow");
-	CHECK_FAILS(&w, try(&w, "net.deny", "a.*.example"), ERR_USAGE, "front");
+	CHECK_FAILS(&w, try(&w, "net.deny", "a.*.example"), ERR_USAGE, "first label");
 }
 
 TEST(only_private_networks_are_opened_as_such) {
@@ -146,7 +146,7 @@ TEST(only_private_networks_are_opened_as_such) {
 		    "--allow-host");
 	CHECK_FAILS(&w, try(&w, "net.private", "127.0.0.0/8"), ERR_USAGE, "loopback");
 	CHECK_FAILS(&w, try(&w, "net.private", "0.0.0.0/0"), ERR_USAGE, "this host");
-	CHECK_FAILS(&w, try(&w, "net.private", "8.8.8.0/24"), ERR_USAGE, "leave it out");
+	CHECK_FAILS(&w, try(&w, "net.private", "8.8.8.0/24"), ERR_USAGE, "remove it");
 	CHECK_FAILS(&w, try(&w, "net.private", "a.example"), ERR_USAGE, "name", "10.0.0.0/8");
 	CHECK_FAILS(&w, try(&w, "net.private", "10.0.0.0/8:80"), ERR_USAGE, "port");
 	CHECK_FAILS(&w, try(&w, "net.private", "10.0.0.1/8"), ERR_USAGE, "10.0.0.0/8");
@@ -211,7 +211,7 @@ TEST(a_socket_is_a_path_and_perhaps_another_place) {
 	CHECK_OK(&w, try(&w, "net.sockets", "s.sock"));
 	CHECK_STR(w.p.values[KEY_NET_SOCKETS].items[0].str, arena_printf(&w.a, "%s/s.sock", w.ws));
 	CHECK_FAILS(&w, try(&w, "net.sockets", ""), ERR_USAGE, "empty");
-	CHECK_FAILS(&w, try(&w, "net.sockets", "/a:/b:/c"), ERR_USAGE, "told apart");
+	CHECK_FAILS(&w, try(&w, "net.sockets", "/a:/b:/c"), ERR_USAGE, "separates PATH from DEST");
 	CHECK(endpoint_socket_split("/a:b") == NULL);
 	CHECK_STR(endpoint_socket_split("/a:b:/c"), ":/c");
 }

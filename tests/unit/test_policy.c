@@ -261,7 +261,7 @@ TEST(a_file_that_is_there_and_unusable_stops_the_run) {
 	memset(large, '#', POLICY_FILE_MAX + 1);
 	large[POLICY_FILE_MAX + 1] = '\0';
 	write_file(w.user, large);
-	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "user.toml", "larger");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "user.toml", "too large");
 	if (geteuid() != 0) {
 		write_file(w.user, "");
 		REQUIRE(chmod(w.user, 0) == 0);
@@ -362,8 +362,8 @@ TEST(a_home_or_a_system_directory_is_no_workspace_without_insisting) {
 		CHECK_FAILS(&w, policy_check_workspace(bad[i], w.home, &o, &w.e), ERR_USAGE,
 			    "--workspace DIR", "--any-workspace", bad[i]);
 	}
-	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE, "whole home", "--any-workspace");
-	CHECK_FAILS(&w, try(&w, "workspace", w.dir), ERR_USAGE, "above the home");
+	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE, "cannot be the workspace: it is HOME", "--any-workspace");
+	CHECK_FAILS(&w, try(&w, "workspace", w.dir), ERR_USAGE, "a directory above HOME");
 	set(&w, "workspace", w.home, "--workspace");
 	set(&w, "any_workspace", "true", "--any-workspace");
 	CHECK_OK(&w, resolve(&w));
@@ -393,7 +393,7 @@ TEST(the_workspace_must_be_a_directory_and_is_resolved) {
 	CHECK_STR(policy_str(&w.p, KEY_WORKSPACE), w.ws);
 	REQUIRE(unlink(link) == 0);
 	REQUIRE(symlink(w.home, link) == 0);
-	CHECK_FAILS(&w, try(&w, "workspace", link), ERR_USAGE, "whole home");
+	CHECK_FAILS(&w, try(&w, "workspace", link), ERR_USAGE, "cannot be the workspace: it is HOME");
 }
 
 /* ---- contradictions ---- */
@@ -406,7 +406,7 @@ TEST(a_path_granted_and_denied_names_both_origins) {
 	CHECK_FAILS(&w, try(&w, "fs.write", "/usr"), ERR_USAGE, "fs.write /usr (--try)");
 	CHECK_FAILS(&w, try(&w, "fs.agent", "/usr"), ERR_USAGE, "fs.agent /usr (--try)");
 	CHECK_FAILS(&w, try(&w, "fs.deny", w.ws), ERR_USAGE, "workspace", "--try", "built-in");
-	CHECK_FAILS(&w, try(&w, "fs.deny", "/"), ERR_USAGE, "nothing to run");
+	CHECK_FAILS(&w, try(&w, "fs.deny", "/"), ERR_USAGE, "no command can start");
 	CHECK_OK(&w, try(&w, "fs.read", "/usr/bin"));
 }
 

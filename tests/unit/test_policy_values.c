@@ -196,7 +196,7 @@ TEST(paths_that_cannot_be_paths_are_refused) {
 	CHECK_FAILS(&w, try(&w, "fs.read", "?"), ERR_USAGE, "empty");
 	CHECK_FAILS(&w, try(&w, "chdir", ""), ERR_USAGE, "empty");
 	CHECK_FAILS(&w, try(&w, "fs.read", "~root/x"), ERR_USAGE, "only ~/");
-	CHECK_FAILS(&w, try(&w, "fs.read", lengthy), ERR_USAGE, "longer than");
+	CHECK_FAILS(&w, try(&w, "fs.read", lengthy), ERR_USAGE, "too long");
 	CHECK_FAILS(&w, try(&w, "fs.workspace_at", "work"), ERR_USAGE, "absolute");
 	w.in.home = NULL;
 	CHECK_FAILS(&w, try(&w, "fs.read", "~/x"), ERR_USAGE, "no home");
