@@ -1,3 +1,8 @@
+/* Captures a stream within bounds: the first and the last bytes, and a count of the rest.
+ *
+ * Should:   use memory only for bytes that came.
+ * Must not: fail while a command runs.
+ * Fails:    open: out of memory, bytes that cannot be kept are counted as dropped. */
 #include "run/capture.h"
 
 #include "base/auto.h"
@@ -13,7 +18,7 @@ static size_t least(size_t a, size_t b) {
 }
 
 size_t capture_head_share(int64_t limit) {
-	/* One byte below the top leaves place for the final NUL. */
+	/* One less than SIZE_MAX leaves room for the final NUL. */
 	return limit == LIMIT_NONE ? SIZE_MAX - 1 : (size_t)limit - (size_t)limit / 2;
 }
 
@@ -30,8 +35,8 @@ void capture_done(struct capture *c) {
 	*c = (struct capture){0};
 }
 
-/* Makes room for want bytes, at most max, by doubling.  When memory is out the
- * room stays as it is; the caller works with what there is. */
+/* Makes room for want bytes, at most max, by doubling.  Out of memory the room stays as it
+ * is, and the caller keeps fewer bytes. */
 static void grow(char **data, size_t *room, size_t want, size_t max) {
 	size_t size = *room > 0 ? *room : FIRST_ROOM;
 	char *larger;
@@ -43,7 +48,7 @@ static void grow(char **data, size_t *room, size_t want, size_t max) {
 		size = size > SIZE_MAX / 2 ? want : size * 2;
 	}
 	size = least(size, max);
-	/* One byte more, so that a head alone can be terminated in place. */
+	/* One byte more, for the NUL of a head without a tail. */
 	larger = realloc(*data, size + 1);
 	if (larger != NULL) {
 		*data = larger;
@@ -69,7 +74,7 @@ static size_t add_head(struct capture *c, const char *data, size_t len) {
 	return n;
 }
 
-/* Fills the tail up to its end; it is not a ring before that. */
+/* Fills the tail up to tail_max; only a full tail is a ring. */
 static size_t fill_tail(struct capture *c, const char *data, size_t len) {
 	size_t n = least(len, c->tail_max - c->tail_len);
 
@@ -88,7 +93,7 @@ static size_t fill_tail(struct capture *c, const char *data, size_t len) {
 	return n;
 }
 
-/* Each byte that comes into a full ring pushes the oldest out. */
+/* Each new byte in a full ring overwrites the oldest. */
 static void turn_ring(struct capture *c, const char *data, size_t len) {
 	size_t first;
 

@@ -1,9 +1,9 @@
-/* A stream kept within bounds: its head, its tail, and how much lay between.
+/* A bounded capture of a stream: its head, its tail, and the number of bytes between.
  *
  * Should:   keep the first head_max and the last tail_max bytes exactly, count
  *           every other byte, and use memory only for bytes that came.
- * Must not: fail while a command runs: when memory is out, what cannot be kept
- *           is counted as dropped. */
+ * Must not: fail while a command runs: out of memory, bytes that cannot be kept
+ *           are counted as dropped. */
 #ifndef CORRAL_RUN_CAPTURE_H
 #define CORRAL_RUN_CAPTURE_H
 
@@ -27,8 +27,8 @@ size_t capture_head_share(int64_t limit);
 
 void capture_add(struct capture *c, const char *data, size_t len);
 
-/* Hands over head and tail as one string (free it), NUL-terminated.  NULL when
- * memory is out and nothing could be kept.  dropped stays. */
+/* Returns head and tail as one string (the caller frees it), NUL-terminated.  NULL out of
+ * memory when nothing could be kept.  dropped stays. */
 char *capture_take(struct capture *c, size_t *ret_len);
 
 #endif

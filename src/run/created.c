@@ -1,6 +1,9 @@
-/* Should:   name each path once, by the kind that matters most.
- * Must not: follow a symlink on the way to a path: the command made the way.
- * Fails:    open: what there is no memory for is counted. */
+/* Lists the files that a run left on the host and that a program runs or reads later (hooks,
+ * startup files, setuid programs), from the journal of the broker.
+ *
+ * Should:   name each path once, by its gravest kind.
+ * Must not: follow a symlink in the directories of a path: the command may have made them.
+ * Fails:    open: out of memory, paths are only counted. */
 #include "run/created.h"
 
 #include "base/auto.h"
@@ -13,8 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Name by name, where a filter around us answers openat2 with ENOSYS. */
-static int open_slowly(const char *path) {
+/* Component by component, where an outer seccomp filter answers openat2() with ENOSYS. */
+static int open_by_components(const char *path) {
 	auto_fd at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (const char *p = path + 1; at >= 0; p++) {
 		char name[NAME_MAX + 1];
@@ -35,12 +38,12 @@ static int open_slowly(const char *path) {
 	return take_fd(&at);
 }
 
-/* A link at the end is the file that is meant; one on the way is an error. */
-static bool look(const char *path, struct stat *ret) {
+/* lstat() that fails if a directory of the path is a symlink. */
+static bool stat_no_symlinks(const char *path, struct stat *ret) {
 	auto_fd fd = sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW,
 				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 && errno == ENOSYS) {
-		fd = open_slowly(path);
+		fd = open_by_components(path);
 	}
 	return fd >= 0 && fstat(fd, ret) == 0;
 }
@@ -68,8 +71,8 @@ static bool is_still(enum lasting kind, const struct stat *st) {
 	return false;
 }
 
-/* Where the host has it; NULL when it does not, or memory is out. */
-static const char *outside(struct arena *a, const struct plan *plan, const char *path) {
+/* The path on the host; NULL when the host has none, or out of memory. */
+static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
 	const struct mount *m = plan_outside(plan, path);
 	if (m == NULL) {
 		return NULL;
@@ -90,7 +93,7 @@ static int by_weight(const void *left, const void *right) {
 	return order != 0 ? order : strcmp(a->path, b->path);
 }
 
-static void arrange(struct created *c) {
+static void sort_unique(struct created *c) {
 	size_t kept = 0;
 	if (c->count == 0) {
 		return;
@@ -113,8 +116,8 @@ void created_read(const struct plan *plan, const struct journal *j, struct creat
 	struct stat st;
 
 	while (journal_next(j, &at, &entry)) {
-		const char *path = outside(&c.arena, plan, entry.path);
-		if (path == NULL || !look(path, &st) || !is_still(entry.kind, &st)) {
+		const char *path = host_path(&c.arena, plan, entry.path);
+		if (path == NULL || !stat_no_symlinks(path, &st) || !is_still(entry.kind, &st)) {
 			continue;
 		}
 		if (arena_grow(&c.arena, &c.items, c.count, &cap, sizeof *c.items) != 0) {
@@ -123,7 +126,7 @@ void created_read(const struct plan *plan, const struct journal *j, struct creat
 		}
 		c.items[c.count++] = (struct created_item){.kind = entry.kind, .path = path};
 	}
-	arrange(&c);
+	sort_unique(&c);
 	*ret = c;
 }
 

@@ -1,4 +1,4 @@
-/* What a run left on the host that somebody runs or obeys later. */
+/* The files that a run left on the host and that a program runs or reads later. */
 #ifndef CORRAL_RUN_CREATED_H
 #define CORRAL_RUN_CREATED_H
 
@@ -6,7 +6,7 @@
 #include "linux/journal.h"
 #include "plan/plan.h"
 
-/* A longer list is read by nobody; the rest is counted. */
+/* The rest is counted. */
 #define CREATED_MAX 100
 
 struct created_item {
@@ -19,11 +19,11 @@ struct created {
 	struct created_item *items;
 	size_t count;
 	uint64_t more;
-	bool recorded; /* somebody wrote it down; else an empty list means nothing */
+	bool recorded; /* the run had a journal; without one an empty list means nothing */
 };
 
-/* Looks at every path of the journal again, on the host: what is gone, or is no longer
- * of its kind, is left out.  What matters most comes first.  j may be NULL. */
+/* Checks every path of the journal on the host, and leaves out the paths that are gone or no
+ * longer of their kind.  The gravest kind comes first.  j may be NULL. */
 void created_read(const struct plan *plan, const struct journal *j, struct created *ret);
 void created_done(struct created *c);
 

@@ -1,3 +1,9 @@
+/* Searches the last output of a failed command for the phrases of data/hints.c, and queries
+ * plan/refusal.c about the paths in the same line.
+ *
+ * Should:   return the first hint whose condition holds, with the remedy for the path.
+ * Must not: look up a path on the host that the sandbox does not show (hint.h).
+ * Fails:    open: without a match there is no hint. */
 #include "run/hint.h"
 
 #include "base/auto.h"
@@ -13,14 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void hint_listen(struct overheard *o, const char *data, size_t len) {
-	if (len >= OVERHEAR_MAX) {
-		memcpy(o->text, data + (len - OVERHEAR_MAX), OVERHEAR_MAX);
-		o->len = OVERHEAR_MAX;
+void hint_record(struct output_tail *o, const char *data, size_t len) {
+	if (len >= OUTPUT_TAIL_MAX) {
+		memcpy(o->text, data + (len - OUTPUT_TAIL_MAX), OUTPUT_TAIL_MAX);
+		o->len = OUTPUT_TAIL_MAX;
 		return;
 	}
-	if (len > OVERHEAR_MAX - o->len) {
-		size_t stay = OVERHEAR_MAX - len;
+	if (len > OUTPUT_TAIL_MAX - o->len) {
+		size_t stay = OUTPUT_TAIL_MAX - len;
 		memmove(o->text, o->text + (o->len - stay), stay);
 		o->len = stay;
 	}
@@ -34,7 +40,7 @@ struct span {
 	const char *at, *end;
 };
 
-static struct span line_around(const struct overheard *o, const char *at) {
+static struct span line_around(const struct output_tail *o, const char *at) {
 	const char *end = o->text + o->len;
 	struct span line = {.at = at, .end = at};
 
@@ -47,8 +53,8 @@ static struct span line_around(const struct overheard *o, const char *at) {
 	return line;
 }
 
-/* Bytes that end a word: what programs put around a path, typographic quotes
- * (E2 80 98, …) among them, and what no terminal should be sent. */
+/* Bytes that end a word: the punctuation that programs put around a path, typographic quotes
+ * (E2 80 98, …) too, and control characters. */
 static bool ends_word(const char *p, const char *end) {
 	unsigned char c = (unsigned char)*p;
 	bool quote = end - p >= 3 && memcmp(p, "\xe2\x80", 2) == 0 && (unsigned char)p[2] >= 0x98 &&
@@ -57,7 +63,7 @@ static bool ends_word(const char *p, const char *end) {
 	return quote || c <= ' ' || c == 0x7f || strchr("'\"`:,;()[]<>=", c) != NULL;
 }
 
-/* The next word at or after *at, which moves behind it; false at the end. */
+/* The next word at or after *at; advances *at past it; false at the end. */
 static bool next_word(const char **at, const char *end, struct span *ret) {
 	const char *p = *at;
 
@@ -83,30 +89,30 @@ static bool next_word(const char **at, const char *end, struct span *ret) {
 	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(ABOVE) | CAUSE(READ_ONLY) |      \
 	 CAUSE(MADE) | CAUSE(OWN))
 
-/* Which verdicts about a path of the line a row is about. */
-static const struct sought {
+/* For each condition of a hint: which paths in the line count, and which causes of a refusal. */
+static const struct path_match {
 	unsigned causes;
-	bool write;   /* it failed to write; else as the line says */
-	bool missing; /* it was not found */
-	bool move;    /* it failed to move or to remove */
-	bool any;     /* every word may be the path: such verdicts are rare */
+	bool write;   /* a write failed; false: line_writes() decides */
+	bool missing; /* the path was not found */
+	bool move;    /* a rename or removal failed */
+	bool any;     /* every word may be the path: such refusals are rare */
 	bool subject; /* the word beside the phrase may be a relative path */
-	bool speaker; /* the first word may be the path; else it is the program that speaks */
-} sought[] = {
-	[HINT_DENIED] = {.causes = HIDDEN, .any = true, .speaker = true},
-	[HINT_PROTECTED] = {.causes = KEPT, .write = true, .any = true, .speaker = true},
+	bool first;   /* the first word may be the path; false: it is the program's name */
+} path_matches_of[] = {
+	[HINT_DENIED] = {.causes = HIDDEN, .any = true, .first = true},
+	[HINT_PROTECTED] = {.causes = KEPT, .write = true, .any = true, .first = true},
 	[HINT_BUSY] = {.causes = KEPT | HIDDEN, .write = true, .move = true, .any = true},
-	[HINT_UNSEEN] = {.causes = NOT_SHOWN, .speaker = true},
+	[HINT_UNSEEN] = {.causes = NOT_SHOWN, .first = true},
 	[HINT_PRIVATE] = {.causes = NOT_THERE | CAUSE(SOCKET), .missing = true},
-	[HINT_REMOTE] = {.causes = NOT_SHOWN | NOT_THERE, .missing = true, .speaker = true},
-	[HINT_SOCKET] = {.causes = CAUSE(SOCKET), .missing = true, .speaker = true},
+	[HINT_REMOTE] = {.causes = NOT_SHOWN | NOT_THERE, .missing = true, .first = true},
+	[HINT_SOCKET] = {.causes = CAUSE(SOCKET), .missing = true, .first = true},
 	[HINT_BESIDE] = {.causes = CAUSE(BESIDE), .write = true, .any = true},
 	[HINT_READ_ONLY] = {.causes = READ_ONLY | CAUSE(RIGHTS), .write = true, .subject = true},
-	[HINT_CLOSED] = {.causes = NOT_SHOWN, .speaker = true},
+	[HINT_CLOSED] = {.causes = NOT_SHOWN, .first = true},
 	[HINT_LOCKED] = {.causes = READ_ONLY, .write = true, .subject = true},
 };
 
-struct listener {
+struct matcher {
 	const struct plan *plan;
 	const struct policy *policy;
 	const struct hint *hint;
@@ -117,7 +123,7 @@ static bool line_has(struct span line, const char *words) {
 	return memmem(line.at, (size_t)(line.end - line.at), words, strlen(words)) != NULL;
 }
 
-/* Whether the line is about something that was to be made or changed. */
+/* Whether the line reports a failed write or creation. */
 static bool line_writes(struct span line) {
 	static const char *const verbs[] = {
 		"cannot create", "cannot make",           "cannot touch", "cannot remove",
@@ -132,8 +138,9 @@ static bool line_writes(struct span line) {
 	return false;
 }
 
-/* Without namespaces the command sees as well which directories exist. */
-static void look_above(struct refusal_question *q, char dir[PATH_MAX]) {
+/* Finds the nearest existing parent directory.  Only without namespaces, where the command can
+ * see it as well. */
+static void find_existing_parent(struct refusal_question *q, char dir[PATH_MAX]) {
 	if (!plan_lacks_namespaces(q->plan) || !path_parent(q->path, dir)) {
 		return;
 	}
@@ -147,8 +154,9 @@ static void look_above(struct refusal_question *q, char dir[PATH_MAX]) {
 	q->exists = dir;
 }
 
-/* What the host says about a path that the view shows: the command may ask as well. */
-static void look(struct refusal_question *q) {
+/* Checks on the host whether the path exists and is writable; only a path that the sandbox
+ * shows, which the command can check as well. */
+static void check_host(struct refusal_question *q) {
 	char dir[PATH_MAX];
 	const char *parent = path_parent(q->path, dir) ? dir : "/";
 
@@ -166,8 +174,8 @@ static bool is_directory(const struct refusal_question *q) {
 	       S_ISDIR(st.st_mode);
 }
 
-static bool path_matches(const struct listener *l, const char *path, struct verdict *ret) {
-	const struct sought *s = &sought[l->hint->when];
+static bool path_matches(const struct matcher *l, const char *path, struct verdict *ret) {
+	const struct path_match *s = &path_matches_of[l->hint->when];
 	bool write = s->write || line_writes(l->line);
 	struct refusal_question q = {.plan = l->plan,
 				     .policy = l->policy,
@@ -176,11 +184,11 @@ static bool path_matches(const struct listener *l, const char *path, struct verd
 				     .missing = s->missing};
 	char above[PATH_MAX];
 
-	look(&q);
-	look_above(&q, above);
+	check_host(&q);
+	find_existing_parent(&q, above);
 	refusal_judge(&q, ret);
 	bool found = ret->kind != ERR_NONE && (s->causes & 1U << ret->cause) != 0;
-	/* A directory that a rule keeps is not moved with an exception either. */
+	/* A protected directory cannot be moved, even with an exception. */
 	bool moved = s->move || (found && line_has(l->line, "cannot move"));
 	if (moved && is_directory(&q)) {
 		refusal_judge_move(&q, ret);
@@ -191,14 +199,14 @@ static bool path_matches(const struct listener *l, const char *path, struct verd
 
 /* The word that a message puts beside its phrase: "touch: 'a': Read-only file system", and
  * "Read-only file system: 'a'". */
-static bool is_subject(const struct listener *l, struct span word) {
+static bool is_subject(const struct matcher *l, struct span word) {
 	const char *digit = word.at;
 
 	while (digit < word.end && *digit >= '0' && *digit <= '9') {
 		digit++;
 	}
 	if (digit == word.end) {
-		return false; /* a line of a script, an errno */
+		return false; /* a line number or an errno */
 	}
 	if (word.end <= l->phrase.at) {
 		struct span gap = {word.end, l->phrase.at};
@@ -211,8 +219,9 @@ static bool is_subject(const struct listener *l, struct span word) {
 	return next_word(&at, l->line.end, &first) && first.at == word.at;
 }
 
-/* The path in the place of its name, which stands before it; with what the rule is about. */
-static void write_verdict(const struct listener *l, const char *path, const struct verdict *v,
+/* Fills the advice from a verdict; the path is printed before the text, so it is removed from
+ * the beginning of the reason. */
+static void write_verdict(const struct matcher *l, const char *path, const struct verdict *v,
 			  struct advice *ret) {
 	size_t len = strlen(path);
 	const char *reason = v->reason;
@@ -229,10 +238,10 @@ static void write_verdict(const struct listener *l, const char *path, const stru
 	ret->rule = v->key;
 }
 
-/* speaker: the program that speaks, unless it is a socket. */
-static bool word_matches(const struct listener *l, struct span word, bool speaker,
+/* program: the word is the name of the program, so it counts only as a socket. */
+static bool word_matches(const struct matcher *l, struct span word, bool program,
 			 struct advice *ret) {
-	const struct sought *s = &sought[l->hint->when];
+	const struct path_match *s = &path_matches_of[l->hint->when];
 	char text[sizeof ret->path];
 	size_t len = (size_t)(word.end - word.at);
 	struct verdict v;
@@ -250,7 +259,7 @@ static bool word_matches(const struct listener *l, struct span word, bool speake
 	arena_init(&a);
 	const char *path = path_join(&a, l->plan->cwd, text);
 	bool found = path != NULL && strlen(path) < sizeof ret->path && path_matches(l, path, &v) &&
-		     (!speaker || v.cause == CAUSE_SOCKET);
+		     (!program || v.cause == CAUSE_SOCKET);
 	if (found) {
 		write_verdict(l, path, &v, ret);
 	}
@@ -258,18 +267,18 @@ static bool word_matches(const struct listener *l, struct span word, bool speake
 	return found;
 }
 
-/* Whether the first word names who speaks, and not what it failed on: "bin/cat: file: Permission
- * denied", where there is such a file in the view. */
-static bool first_speaks(const struct listener *l) {
+/* Whether the first word is the program's name and not the path that failed, as in "bin/cat: file:
+ * Permission denied" when the sandbox shows that file. */
+static bool first_is_program(const struct matcher *l) {
 	const char *at = l->line.at;
 	struct span first, word;
 	char text[PATH_MAX];
-	bool speaks = false;
+	bool found = false;
 
 	if (!next_word(&at, l->phrase.at, &first) || first.at != l->line.at || *first.end != ':') {
 		return false;
 	}
-	while (!speaks && next_word(&at, l->phrase.at, &word)) {
+	while (!found && next_word(&at, l->phrase.at, &word)) {
 		size_t len = (size_t)(word.end - word.at);
 		struct arena a;
 
@@ -280,32 +289,32 @@ static bool first_speaks(const struct listener *l) {
 		text[len] = '\0';
 		arena_init(&a);
 		const char *path = path_join(&a, l->plan->cwd, text);
-		speaks = path != NULL && plan_visibility(l->plan, path) != VISIBILITY_NONE &&
-			 faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
+		found = path != NULL && plan_visibility(l->plan, path) != VISIBILITY_NONE &&
+			faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 		arena_done(&a);
 	}
-	return speaks;
+	return found;
 }
 
-/* Whether the line names a path of the kind. */
-static bool line_names(const struct listener *l, struct advice *ret) {
+/* Whether a path in the line was refused for one of the causes of the hint. */
+static bool line_names(const struct matcher *l, struct advice *ret) {
 	const char *at = l->line.at;
-	bool skip = !sought[l->hint->when].speaker || first_speaks(l);
+	bool skip = !path_matches_of[l->hint->when].first || first_is_program(l);
 	struct span word;
 
 	while (next_word(&at, l->line.end, &word)) {
-		bool speaker = word.at == l->line.at && skip;
-		if (word_matches(l, word, speaker, ret)) {
+		bool program = word.at == l->line.at && skip;
+		if (word_matches(l, word, program, ret)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-/* ---- the network that is off ---- */
+/* ---- no network ---- */
 
 /* The name that follows the phrase: "Could not resolve host: example.com". */
-static bool name_behind(const struct listener *l, char *out, size_t cap) {
+static bool name_after_phrase(const struct matcher *l, char *out, size_t cap) {
 	const char *at = l->phrase.end;
 	struct span word;
 
@@ -338,7 +347,7 @@ static bool is_loopback(struct span word) {
 }
 
 /* "127.0.0.1:8080", "[::1]:8080", "localhost port 8080"; 0: the line names none. */
-static unsigned port_named(const struct listener *l) {
+static unsigned port_named(const struct matcher *l) {
 	const char *at = l->line.at;
 	struct span word;
 	bool expected = false;
@@ -362,19 +371,19 @@ static unsigned port_named(const struct listener *l) {
 }
 
 static bool is_bound(const struct policy *p, enum key_id key, struct advice *ret,
-		     const char *what) {
+		     const char *reason) {
 	const struct value *floor = policy_floor(p, key);
 	char origin[128];
 
 	if (floor == NULL) {
 		return false;
 	}
-	(void)snprintf(ret->text, sizeof ret->text, "%s; no option opens it (%s)", what,
+	(void)snprintf(ret->text, sizeof ret->text, "%s; no option opens it (%s)", reason,
 		       policy_origin_text(&floor->origin, origin, sizeof origin));
 	return true;
 }
 
-static bool advise_offline(const struct listener *l, struct advice *ret) {
+static bool advise_offline(const struct matcher *l, struct advice *ret) {
 	char name[HOSTNAME_MAX + 1];
 
 	if (!l->plan->own_net) {
@@ -382,32 +391,34 @@ static bool advise_offline(const struct listener *l, struct advice *ret) {
 	}
 	if (net_has_names(&l->plan->net)) {
 		ret->hint = &hint_unlisted;
-	} else if (!is_bound(l->policy, KEY_NET_MODE, ret, "the network is off inside") &&
-		   name_behind(l, name, sizeof name)) {
+	} else if (!is_bound(l->policy, KEY_NET_MODE, ret,
+			     "the sandbox has no network (net.mode none)") &&
+		   name_after_phrase(l, name, sizeof name)) {
 		(void)snprintf(ret->text, sizeof ret->text,
-			       "the network is off inside; open this host: --allow-host %s; or "
-			       "fetch what is needed outside first",
+			       "the sandbox has no network (net.mode none); to allow this host: "
+			       "--allow-host %s; or download the files before the run",
 			       name);
 	}
 	return true;
 }
 
-static bool advise_loopback(const struct listener *l, struct advice *ret) {
+static bool advise_loopback(const struct matcher *l, struct advice *ret) {
 	unsigned port = port_named(l);
 
 	if (l->plan->own_net && port != 0) {
-		(void)snprintf(ret->text, sizeof ret->text,
-			       "loopback is the sandbox's own inside; to reach the service of the "
-			       "host: --host-port %u",
-			       port);
+		(void)snprintf(
+			ret->text, sizeof ret->text,
+			"127.0.0.1 is the sandbox's own loopback; to reach the service of the "
+			"host: --host-port %u",
+			port);
 	}
 	return l->plan->own_net;
 }
 
 /* ---- the rows ---- */
 
-/* Fills the advice where it knows more than the row's own text. */
-static bool applies(const struct listener *l, struct advice *ret) {
+/* Whether the row applies; fills the advice when it is more precise than the row's text. */
+static bool applies(const struct matcher *l, struct advice *ret) {
 	switch (l->hint->when) {
 	case HINT_ALWAYS:
 		return true;
@@ -419,7 +430,7 @@ static bool applies(const struct listener *l, struct advice *ret) {
 		return hint_for_limit(l->plan, l->policy, l->hint, ret);
 	case HINT_READ_ONLY:
 	case HINT_BUSY:
-		(void)line_names(l, ret); /* a better answer, not a condition */
+		(void)line_names(l, ret); /* improves the text; not a condition */
 		return true;
 	case HINT_SHARED:
 		return plan_lacks_namespaces(l->plan);
@@ -438,12 +449,12 @@ static bool applies(const struct listener *l, struct advice *ret) {
 	return line_names(l, ret);
 }
 
-static bool heard(struct listener *l, const struct overheard *o, struct advice *ret) {
+static bool stream_matches(struct matcher *l, const struct output_tail *o, struct advice *ret) {
 	const char *end = o->text + o->len;
 	size_t len = strlen(l->hint->phrase);
 	bool nameless = false;
 
-	/* Once a line: its words are looked at from end to end. */
+	/* Once a line: applies() searches the whole line. */
 	for (const char *at = o->text;
 	     (at = memmem(at, (size_t)(end - at), l->hint->phrase, len)) != NULL;
 	     at = l->line.end) {
@@ -451,7 +462,7 @@ static bool heard(struct listener *l, const struct overheard *o, struct advice *
 		l->phrase = (struct span){at, at + len};
 		ret->hint = l->hint;
 		bool found = applies(l, ret);
-		/* npm says "EAI_AGAIN" first, and which host in a later line. */
+		/* npm prints "EAI_AGAIN" first, and the host in a later line. */
 		bool general = l->hint->when == HINT_OFFLINE && ret->hint == l->hint &&
 			       ret->text[0] == '\0';
 		if (found && !general) {
@@ -465,12 +476,12 @@ static bool heard(struct listener *l, const struct overheard *o, struct advice *
 }
 
 void hint_find(const struct plan *plan, const struct policy *policy,
-	       const struct overheard *const streams[], size_t nstreams, struct advice *ret) {
+	       const struct output_tail *const streams[], size_t nstreams, struct advice *ret) {
 	*ret = (struct advice){0};
 	for (size_t i = 0; i < hints_count; i++) {
-		struct listener l = {.plan = plan, .policy = policy, .hint = &hints[i]};
+		struct matcher l = {.plan = plan, .policy = policy, .hint = &hints[i]};
 		for (size_t s = 0; s < nstreams; s++) {
-			if (heard(&l, streams[s], ret)) {
+			if (stream_matches(&l, streams[s], ret)) {
 				return;
 			}
 		}
@@ -487,7 +498,7 @@ void hint_for_link(const struct journal *j, const struct plan *plan, const struc
 	}
 	struct refusal_question q = {.plan = plan, .policy = policy, .path = path};
 	struct verdict v;
-	const struct listener l = {.hint = &hint_link};
+	const struct matcher l = {.hint = &hint_link};
 	*ret = (struct advice){.hint = &hint_link};
 	refusal_say(&q, why == LINK_DENIED ? CAUSE_HARD_LINK : CAUSE_HARD_LINKS, &v);
 	write_verdict(&l, path, &v, ret);

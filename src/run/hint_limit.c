@@ -1,4 +1,8 @@
-/* Hints about limits: which value the run has, and the option that raises it. */
+/* Hints about resource limits: the value of the limit, and the option that doubles it.
+ *
+ * Should:   print a size with its unit, and an option that can be pasted.
+ * Must not: offer an option that the system's floor forbids.
+ * Fails:    open: without such a limit there is no hint. */
 #include "run/hint.h"
 
 #include "base/auto.h"
@@ -31,7 +35,7 @@ static uint64_t file_size_of(const struct plan *plan) {
 	return rlimit_of(plan, RLIMIT_FSIZE);
 }
 
-/* Without namespaces TMPDIR is a directory of the host's file system. */
+/* Without namespaces TMPDIR is on the host's file system, which has no such limit. */
 static uint64_t tmp_size_of(const struct plan *plan) {
 	return plan_lacks_namespaces(plan) ? 0 : plan->tmp_size;
 }
@@ -47,9 +51,26 @@ static const struct limit {
 	{KEY_LIMITS_TMP_SIZE, "--tmp-size", tmp_size_of},
 };
 
+#define VALUE_TEXT 32
+
+/* A size with the largest unit that divides it ("2M"), as the options take it. */
+static const char *value_text(enum key_id key, uint64_t value, char out[VALUE_TEXT]) {
+	static const char units[] = "\0KMGT";
+	size_t unit = 0;
+
+	while (keys[key].type == TYPE_BYTES && value >= 1024 && value % 1024 == 0 &&
+	       unit + 2 < sizeof units) {
+		value /= 1024;
+		unit++;
+	}
+	(void)snprintf(out, VALUE_TEXT, unit == 0 ? "%" PRIu64 : "%" PRIu64 "%c", value,
+		       units[unit]);
+	return out;
+}
+
 bool hint_for_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
 		    struct advice *ret) {
-	char origin[128];
+	char origin[128], now[VALUE_TEXT], more[VALUE_TEXT];
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct limit *l = &limits[i];
@@ -61,16 +82,18 @@ bool hint_for_limit(const struct plan *plan, const struct policy *policy, const 
 		const struct origin *from = &policy->values[l->key].origin;
 		(void)policy_origin_text(floor != NULL ? &floor->origin : from, origin,
 					 sizeof origin);
+		(void)value_text(l->key, value, now);
 		if (floor != NULL) {
 			(void)snprintf(ret->text, sizeof ret->text,
-				       "perhaps the limit of %" PRIu64 " (%s); no option raises it",
-				       value, origin);
+				       "perhaps the limit of %s (%s); no option raises it", now,
+				       origin);
 		} else {
 			(void)snprintf(ret->text, sizeof ret->text,
-				       "perhaps the limit of %" PRIu64
-				       " (%s); raise it: %s %" PRIu64,
-				       value, origin, l->option,
-				       value <= UINT64_MAX / 2 ? 2 * value : value);
+				       "perhaps the limit of %s (%s); to raise it: %s %s", now,
+				       origin, l->option,
+				       value_text(l->key,
+						  value <= UINT64_MAX / 2 ? 2 * value : value,
+						  more));
 		}
 		return true;
 	}

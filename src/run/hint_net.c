@@ -1,11 +1,16 @@
-/* Hints from the gate's decisions: what it saw is believed before what words may mean. */
+/* Hints from the gate's log: a recorded refusal is more certain than a phrase in the output.
+ *
+ * Should:   name the destination, the reason and the option that allows it.
+ * Must not: blame a rule when an allowed connection failed outside.
+ * Fails:    open: without a log there is no hint. */
 #include "run/hint.h"
 
 #include "base/str.h"
 
 #include <stdio.h>
 
-static bool is_said(const char *word, const struct overheard *const streams[], size_t nstreams) {
+static bool is_in_output(const char *word, const struct output_tail *const streams[],
+			 size_t nstreams) {
 	for (size_t i = 0; word != NULL && i < nstreams; i++) {
 		if (memmem(streams[i]->text, streams[i]->len, word, strlen(word)) != NULL) {
 			return true;
@@ -14,22 +19,22 @@ static bool is_said(const char *word, const struct overheard *const streams[], s
 	return false;
 }
 
-/* The first of those that the words name; else the first of all: what comes later is often a
- * second try, or the name with a search domain behind it. */
+/* The first refused destination that the output names; else the first of all: later ones are
+ * often retries, or the name with a search domain appended. */
 static const struct netlog_item *refusal(const struct netlog *n,
-					 const struct overheard *const streams[], size_t nstreams,
-					 bool *ret_said) {
+					 const struct output_tail *const streams[], size_t nstreams,
+					 bool *ret_named) {
 	const struct netlog_item *first = NULL;
 
-	*ret_said = false;
+	*ret_named = false;
 	for (size_t i = 0; i < n->count; i++) {
 		const struct netlog_item *item = &n->items[i];
 		if (item->outcome != NET_DENIED || (item->name == NULL && item->address == NULL)) {
 			continue;
 		}
-		if (is_said(item->name, streams, nstreams) ||
-		    is_said(item->address, streams, nstreams)) {
-			*ret_said = true;
+		if (is_in_output(item->name, streams, nstreams) ||
+		    is_in_output(item->address, streams, nstreams)) {
+			*ret_named = true;
 			return item;
 		}
 		first = first == NULL ? item : first;
@@ -37,7 +42,7 @@ static const struct netlog_item *refusal(const struct netlog *n,
 	return first;
 }
 
-/* Where a rule let it through, it was the other side that did not: no rule is to blame. */
+/* The first allowed connection or lookup that failed outside: no rule caused it. */
 static const struct netlog_item *failure(const struct netlog *n) {
 	for (size_t i = 0; i < n->count; i++) {
 		if (n->items[i].outcome == NET_FAILED) {
@@ -59,24 +64,25 @@ static void write_refusal(struct arena *a, const struct netlog_item *item, struc
 				       : item->rule == NULL        ? &hint_unlisted
 								   : &hint_forbidden};
 	(void)snprintf(ret->text, sizeof ret->text, "%s: %s%s%s%s%s%s", place, why,
-		       rule == NULL ? "" : " (the rule is ", rule == NULL ? "" : rule,
+		       rule == NULL ? "" : " (rule: ", rule == NULL ? "" : rule,
 		       rule == NULL ? "" : ")", todo[0] == '\0' ? "" : "; ", todo);
 }
 
-void hint_for_network(const struct netlog *n, const struct overheard *const streams[],
+void hint_for_network(const struct netlog *n, const struct output_tail *const streams[],
 		      size_t nstreams, struct advice *ret) {
-	bool said, other = ret->hint != NULL && strncmp(hint_advice_rule(ret), "net.", 4) != 0;
-	const struct netlog_item *item = refusal(n, streams, nstreams, &said);
+	bool named, other = ret->hint != NULL && strncmp(hint_advice_rule(ret), "net.", 4) != 0;
+	const struct netlog_item *item = refusal(n, streams, nstreams, &named);
 	const struct netlog_item *failed = failure(n);
 	struct arena a;
 
-	/* A search domain is tried behind a name that was not found; no rule has that one. */
+	/* After an allowed name was not found, the resolver tries it with a search domain, which
+	 * no rule allows: that refusal is not the cause. */
 	bool searched =
-		item != NULL && !said && failed != NULL && failed->cause == NET_CAUSE_UNRESOLVED;
+		item != NULL && !named && failed != NULL && failed->cause == NET_CAUSE_UNRESOLVED;
 	if ((item == NULL || searched) && failed != NULL && !other) {
 		*ret = (struct advice){0};
 		item = failed->cause == NET_CAUSE_UNRESOLVED ? failed : NULL;
-	} else if (other && !said) {
+	} else if (other && !named) {
 		item = NULL;
 	}
 	if (item == NULL) {

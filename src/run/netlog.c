@@ -1,7 +1,9 @@
-/* Should:   give a decision back as it was written, and say what would allow it.
- * Must not: believe the shared memory: the gate reads what hostile programs send, and what
- *           is told here reaches a terminal and a shell.
- * Fails:    open: what cannot be told is counted. */
+/* Reads the gate's log (gate/ledger.h) from shared memory, and adds cause and remedy.
+ *
+ * Should:   return each decision as the gate recorded it, and the option that would allow it.
+ * Must not: trust the shared memory: the gate parses input of hostile programs, and these texts
+ *           reach a terminal and are pasted into a shell.
+ * Fails:    open: an entry that is invalid, or does not fit in memory, is only counted. */
 #include "run/netlog.h"
 
 #include "base/auto.h"
@@ -28,7 +30,7 @@ const char *netlog_outcome_name(enum net_outcome outcome) {
 	return outcome_names[outcome];
 }
 
-/* A name of a host and nothing else: it is shown, and it is a word of a command line. */
+/* Only the characters of a host name: the remedy puts it into a command line. */
 static bool is_name(const char *s) {
 	return s[0] != '-' && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					  "0123456789.-_")] == '\0';
@@ -75,7 +77,7 @@ const char *netlog_place(struct arena *a, const struct netlog_item *item) {
 
 /* ---- cause → remedy ---- */
 
-/* The option takes one word: the place (name and port), or the address. */
+/* The option's argument is the name, or (by_address) the address, with or without the port. */
 static const struct remedy {
 	const char *option; /* NULL: none would help, or should be offered */
 	bool by_address, with_port;
@@ -84,30 +86,27 @@ static const struct remedy {
 	[NET_CAUSE_NONE] = {NULL, false, false, ""},
 	[NET_CAUSE_UNLISTED] = {"--allow-host", false, true, "allow it: "},
 	[NET_CAUSE_UNREAD] = {"--allow-host", true, true,
-			      "speak TLS with the server's name, or list the address, which Corral "
-			      "does not inspect: "},
-	[NET_CAUSE_PRIVATE] = {"--allow-private", true, false, "let allowed names lead there: "},
+			      "use TLS with the server's name, or allow the address, without "
+			      "inspection: "},
+	[NET_CAUSE_PRIVATE] = {"--allow-private", true, false, "let allowed names resolve to it: "},
 	[NET_CAUSE_LOOPBACK] =
 		{NULL, false, false,
-		 "no option lets a name lead to this host; --host-port PORT passes a "
-		 "port, which is 127.0.0.1:PORT inside"},
-	[NET_CAUSE_SPECIAL] = {"--allow-host", true, true, "list the address itself: "},
+		 "no option lets a name resolve to this host; to reach a port of the host as "
+		 "127.0.0.1:PORT: --host-port PORT"},
+	[NET_CAUSE_SPECIAL] = {"--allow-host", true, true, "allow the address: "},
 	[NET_CAUSE_METADATA] = {NULL, false, false,
-				"Corral offers no option for it: it gives out this machine's "
-				"credentials"},
-	[NET_CAUSE_DENIED] =
-		{NULL, false, false,
-		 "no option lifts it: change the rule; `corral explain` shows where it "
-		 "is written"},
+				"no option is offered: it hands out this machine's credentials"},
+	[NET_CAUSE_DENIED] = {NULL, false, false,
+			      "no option lifts it: change the rule; to find it: corral explain"},
 	[NET_CAUSE_PUBLISHED] = {NULL, false, false, ""},
 	[NET_CAUSE_UNRESOLVED] = {NULL, false, false,
-				  "a rule allows it and nothing inside refuses it: check the name, "
-				  "and the name servers of this host"},
+				  "the name is allowed; check its spelling and this host's name "
+				  "servers"},
 };
 
-/* A rule that was met forbids it, or allows it and something else does not hold: then another
- * changes nothing, except that what nobody reads, and what is this host, passes where the address
- * itself is listed. */
+/* With a rule, a further --allow-host does not help: the rule denies it, or allows it and another
+ * check failed.  Exceptions: traffic that Corral cannot inspect, and this host's own addresses,
+ * pass when the address itself is listed. */
 static enum net_cause cause_denied(const struct netlog_item *item, const struct range *special) {
 	if (item->op == NET_OP_PUBLISH) {
 		return NET_CAUSE_PUBLISHED;
@@ -162,7 +161,7 @@ const char *netlog_advice(struct arena *a, const struct netlog_item *item) {
 	return all == NULL ? "" : all;
 }
 
-/* As far as a number of the result goes. */
+/* JSON integers of the result are int64_t. */
 static uint64_t bounded(uint64_t n) {
 	return n < INT64_MAX ? n : INT64_MAX;
 }
@@ -172,7 +171,8 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	unsigned op, outcome;
 	unsigned char has_ip, unread, own;
 
-	/* Not as what they are declared to be before they are known to be that. */
+	/* Copied as integers first: an enum or bool with an invalid value is undefined behaviour.
+	 */
 	memcpy(&op, &e->op, sizeof op);
 	memcpy(&outcome, &e->outcome, sizeof outcome);
 	memcpy(&has_ip, &e->has_ip, sizeof has_ip);
@@ -205,14 +205,14 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 }
 
 static size_t entries_of(const struct ledger *l) {
-	/* Acquired before the entries are read: those are whole. */
+	/* Acquire: entries below `used` are complete. */
 	uint32_t used = atomic_load_explicit(&l->used, memory_order_acquire);
 	return used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
 }
 
 static void read_entries(const struct ledger *l, size_t used, struct netlog *n) {
 	for (size_t i = 0; i < used; i++) {
-		struct ledger_entry copy; /* once: it may change while it is looked at */
+		struct ledger_entry copy; /* the gate may change the entry while it is checked */
 		memcpy(&copy, &l->entries[i], sizeof copy);
 		if (n->items != NULL && read_entry(&n->arena, &copy, &n->items[n->count])) {
 			n->count++;

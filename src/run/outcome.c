@@ -1,8 +1,8 @@
-/* How a run ended: the one reason among those that may be true at once.
+/* Chooses the reason for the end of a run, when several hold at once.
  *
- * Should:   name what the sandbox did before what the command did.
- * Must not: touch the child: it is gone.
- * Fails:    not at all. */
+ * Should:   prefer an act of the sandbox (OOM, limit, time-out) to the command's own status.
+ * Must not: use the child: it is reaped.
+ * Fails:    never. */
 #include "run/run.h"
 
 #include <signal.h>
@@ -20,8 +20,8 @@ const char *outcome_reason_name(enum reason r) {
 	return reason_names[r];
 }
 
-/* Past the soft limit the kernel sends SIGXCPU; a command that catches it is
- * killed at the hard limit, which leaves only the time as evidence. */
+/* At the soft limit the kernel sends SIGXCPU; a command that catches it gets SIGKILL at the
+ * hard limit, and only its CPU time shows the reason. */
 static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
 		const struct rlimit_row *row = &plan->rlimits[i];
@@ -33,7 +33,7 @@ static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 	return false;
 }
 
-/* Anybody may send these signals; without a limit of the run's they are only that. */
+/* Any process may send these signals; they mean a limit only if the run has that limit. */
 static bool is_limited(const struct plan *plan, int resource) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
 		if (plan->rlimits[i].resource == resource) {

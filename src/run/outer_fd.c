@@ -1,8 +1,8 @@
-/* The caller's side of a stream: a descriptor that we share and must not change.
+/* Reads and writes the caller's descriptors, whose open file description others share.
  *
  * Should:   read and write without blocking.
- * Must not: change the flags of the caller's description (R1); so pipes and
- *           terminals are opened anew, and sockets are asked call by call.
+ * Must not: change the flags of the caller's open file description (R1); so pipes and
+ *           terminals are reopened, and sockets use MSG_DONTWAIT for each call.
  * Fails:    with errno, as read(2) and write(2) do. */
 #include "run/streams.h"
 
@@ -24,12 +24,13 @@ int outer_fd_reopen(int fd, int flags) {
 	int had = fcntl(fd, F_GETFL);
 	int mode = flags & O_ACCMODE;
 
-	/* /proc would grant what the inode allows; the caller gave only what it has. */
+	/* Reopening through /proc checks the inode's mode: do not gain an access mode that the
+	 * caller's descriptor does not have. */
 	if (had < 0 || ((had & O_ACCMODE) != mode && (had & O_ACCMODE) != O_RDWR)) {
 		return -1;
 	}
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* always fits */
-	/* Non-blocking at first: a named pipe without its other end would wait here. */
+	/* O_NONBLOCK at first: open() of a FIFO without its other end would block. */
 	auto_fd again = open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (again < 0) {
 		return -1;
@@ -45,7 +46,7 @@ void outer_fd_init(struct outer_fd *s, int fd, int mode) {
 
 	*s = (struct outer_fd){.fd = fd};
 	if (fstat(fd, &st) != 0) {
-		return; /* the first read or write says what is wrong with it */
+		return; /* the first read or write returns the error */
 	}
 	s->socket = S_ISSOCK(st.st_mode);
 	s->pipe = S_ISFIFO(st.st_mode);
@@ -61,14 +62,14 @@ void outer_fd_init(struct outer_fd *s, int fd, int mode) {
 
 void outer_fd_done(struct outer_fd *s) {
 	if (s->owned) {
-		(void)close(s->fd); /* our own description; nothing is lost */
+		(void)close(s->fd); /* only a reopened description; no data is lost */
 	}
 	*s = (struct outer_fd){.fd = -1};
 }
 
 ssize_t outer_fd_read(const struct outer_fd *s, char *data, size_t len) {
 	if (s->socket) {
-		/* Descriptors that come along are dropped. */
+		/* recv() drops SCM_RIGHTS descriptors. */
 		return recv(s->fd, data, len, MSG_DONTWAIT);
 	}
 	return read(s->fd, data, len);

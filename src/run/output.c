@@ -1,12 +1,13 @@
-/* The command's stdout and stderr: to the caller's descriptor, to a capture, or away.
+/* Relays the command's stdout and stderr to the caller's descriptor or to a capture, or
+ * discards them.
  *
- * Plain read and write: splice(2) refuses appending files, ignores non-blocking
- * requests on sockets, and cannot count for a cap.
+ * With read and write: splice(2) refuses files opened with O_APPEND, ignores non-blocking
+ * requests on sockets, and cannot count bytes for a cap.
  *
  * Should:   move every byte once, in order, as fast as the slower side.
  * Must not: block, or buffer more than one chunk and the capture (R2).
- * Fails:    a reader that is gone ends that stream inside (R4); other errors of
- *           the caller's descriptor are kept for the outcome. */
+ * Fails:    EPIPE outside closes the command's stream (R4); other errors of
+ *           the caller's descriptor are recorded for the outcome. */
 #include "run/streams.h"
 
 #include "base/auto.h"
@@ -31,7 +32,7 @@ void output_done(struct output *p) {
 	*p = OUTPUT_NONE;
 }
 
-/* Closing our end makes the command's next write fail as it would have outside (R4). */
+/* Closing the read end makes the command's next write fail with EPIPE, as outside (R4). */
 static void pump_fail(struct output *p) {
 	p->error = errno == EPIPE ? 0 : errno;
 	p->len = 0;
@@ -57,7 +58,7 @@ static bool pump_flush(struct output *p) {
 static void pump_accept(struct output *p, size_t len) {
 	size_t pass = p->capped ? least(len, p->pass) : len;
 
-	hint_listen(&p->heard, p->chunk, len);
+	hint_record(&p->recent, p->chunk, len);
 	if (p->to.fd < 0) {
 		if (p->keep) {
 			capture_add(&p->kept, p->chunk, len);
@@ -81,7 +82,7 @@ static bool pump_fill(struct output *p, int64_t now) {
 	}
 	if (n < 0 && errno == EIO && p->pty) {
 		p->rest_until =
-			now + RELAY_REST_MS; /* no process has it open; one may open it again */
+			now + RELAY_REST_MS; /* no process has the pty open; one may reopen it */
 		return false;
 	}
 	if (n <= 0) {
@@ -117,12 +118,12 @@ bool output_step(struct output *p, int64_t now, short seen) {
 	}
 	moved = pump_fill(p, now);
 	if (p->len > 0 && !p->to.may_block) {
-		(void)pump_flush(p); /* saves a poll; what does not fit waits */
+		(void)pump_flush(p); /* saves a poll; the rest waits for POLLOUT */
 	}
 	return moved;
 }
 
-/* The held tail takes the chunk's place and is written like any other. */
+/* Replaces the chunk by the captured tail, which is then written like any other chunk. */
 static void pump_stage_tail(struct output *p) {
 	size_t len = 0;
 	char *tail;
@@ -141,8 +142,8 @@ static void pump_stage_tail(struct output *p) {
 	p->len = len;
 }
 
-/* Everything inside is dead, so what a pipe holds now is all there will be.  A
- * process out here that got hold of the other end cannot prolong this. */
+/* All sandboxed processes are dead, so the pipe's present content is the rest.  A process outside
+ * that has the write end cannot prolong the drain. */
 static void pump_begin_drain(struct output *p) {
 	int waiting = 0;
 
@@ -151,17 +152,17 @@ static void pump_begin_drain(struct output *p) {
 	}
 	p->draining = true;
 	if (p->from >= 0 && !p->pty) {
-		(void)ioctl(p->from, FIONREAD, &waiting); /* a pipe always answers */
+		(void)ioctl(p->from, FIONREAD, &waiting); /* cannot fail on a pipe */
 		p->left = (size_t)waiting;
 	}
 }
 
-/* True while the caller's descriptor has yet to take something. */
+/* True while bytes wait for the caller's descriptor. */
 bool output_drain(struct output *p) {
 	pump_begin_drain(p);
 	while (p->from >= 0 && p->len == 0) {
 		struct pollfd slot = {.fd = p->from, .events = POLLIN};
-		/* Polling first makes the kernel deliver what is still inside a pty. */
+		/* poll() makes the kernel flush the pty's buffered output to the master. */
 		if (p->left == 0 || poll(&slot, 1, 0) <= 0 || !pump_fill(p, 0)) {
 			pump_end(p);
 		}

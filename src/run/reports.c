@@ -1,3 +1,8 @@
+/* Collects the reports that pid 1 of the sandbox sends to the supervisor.
+ *
+ * Should:   read every report before it treats the end of pid 1 as the end of the run.
+ * Must not: let a run continue after a sampler that enforces a limit has died.
+ * Fails:    closed: a run without a report of its end counts as killed. */
 #include "run/reports.h"
 
 #include "base/auto.h"
@@ -7,13 +12,13 @@
 #include <sys/wait.h>
 
 void reports_init(struct reports *s) {
-	/* Who never reports an end was killed. */
+	/* Without a report of the end: killed. */
 	*s = (struct reports){.pty = -1, .end.status = SIGKILL};
 }
 
 void reports_done(struct reports *s) {
 	if (s->pty >= 0) {
-		(void)close(take_fd(&s->pty)); /* a pty that nobody relayed */
+		(void)close(take_fd(&s->pty)); /* a pty that was never attached */
 	}
 }
 
@@ -77,8 +82,8 @@ void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
 	}
 }
 
-/* A sampler has ended.  Either it has killed the run; or it was killed itself, and then the
- * run must not go on without its limit. */
+/* A sampler has ended: it killed the run because of its limit; or it was killed itself, and the
+ * run must not continue without the limit. */
 static void sampler_ended(struct reports *s, const struct child *c) {
 	reports_read(s, c);
 	if (!s->over) {
@@ -93,7 +98,7 @@ void reports_step(struct reports *s, struct child *c, const struct pollfd slots[
 		reports_read(s, c);
 	}
 	if (slots[1].revents != 0) {
-		s->over = true; /* pid 1 is gone; all that it sent has been read */
+		s->over = true; /* pid 1 is dead, and all its reports are read */
 	}
 	for (size_t i = 0; i < SAMPLERS && !s->over; i++) {
 		if (slots[3 + i].revents != 0) {
@@ -122,12 +127,12 @@ int reports_check(const struct reports *s, struct err *e) {
 	}
 	if (!s->begun && s->end.forced) {
 		return err_set(e, ERR_SETUP, "run",
-			       "the run was ended (%s) before the command could start",
+			       "the run was ended (%s) before the command started",
 			       outcome_reason_name(s->end.force));
 	}
 	if (!s->begun) {
 		return err_set(e, ERR_SETUP, "run",
-			       "the sandbox's first process died before it could report");
+			       "pid 1 of the sandbox died before the command started");
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* What pid 1 has told so far. */
+/* The reports that pid 1 has sent so far. */
 #ifndef CORRAL_RUN_REPORTS_H
 #define CORRAL_RUN_REPORTS_H
 
@@ -8,12 +8,12 @@
 
 struct reports {
 	bool begun;   /* the command's execve succeeded */
-	bool ended;   /* pid 1 told its end: nothing else is left inside */
-	bool over;    /* nothing more will be told */
-	bool failed;  /* err says why nothing ran, or why supervision ended */
-	bool stopped; /* the command stopped or continued; cleared by who acts on it */
-	bool halted;  /* which of the two */
-	int pty;      /* the master, until somebody takes it; -1 */
+	bool ended;   /* pid 1 reported the end: no other process is left in the sandbox */
+	bool over;    /* no more reports will come */
+	bool failed;  /* err is set: nothing ran, or supervision failed */
+	bool stopped; /* the command stopped or continued; the reader clears it */
+	bool halted;  /* stopped: true; continued: false */
+	int pty;      /* the master, until it is attached; -1 */
 	struct ending end;
 	struct err err;
 };
@@ -24,16 +24,16 @@ void reports_done(struct reports *s);
 /* Reads every report that is waiting. */
 void reports_read(struct reports *s, const struct child *c);
 
-/* The descriptors on which every wait for a child waits: channel, first process, the gate's
- * line, samplers. */
+/* The descriptors to poll for a child: channel, pidfd of pid 1, the watch on resolv.conf,
+ * samplers. */
 #define REPORTS_SLOTS (3 + SAMPLERS)
 void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]);
 void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]);
 
-/* Completes the story by what the run's processes wrote down, when all have ended. */
+/* Completes the reports from the shared run state, when all processes have ended. */
 void reports_settle(struct reports *s, const struct run_state_copy *f);
 
-/* 0 when the command ran; else *e says why it did not. */
+/* 0 when the command ran; else *e has the reason. */
 int reports_check(const struct reports *s, struct err *e);
 
 #endif

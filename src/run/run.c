@@ -1,8 +1,8 @@
-/* Supervision: one loop over the child's reports, the streams, the signals and
+/* Supervises a run: one poll loop over pid 1's reports, the streams, the signals and
  * the clock, and one outcome at its end.
  *
- * Time-outs are pid 1's work; the deadlines here are the second line, for a
- * first process that no longer answers.
+ * pid 1 enforces time-outs; the deadlines here are the second line, for a pid 1 that no
+ * longer answers.
  *
  * Should:   call spawn_finish() exactly once for each child, restore the
  *           terminal and the signal mask on every path.
@@ -25,19 +25,19 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* What pid 1 may need beyond its grace to end everything and report. */
+/* Time for pid 1 after its grace period to kill all processes and report. */
 #define SLACK_MS 1000
-/* A second request to end within this time means that the first had no effect;
- * later it is a new one, as ^C at a prompt is. */
+/* A second SIGINT or SIGTERM within this time means that the first had no effect; a later one
+ * counts as the first again, as ^C at a prompt. */
 #define AGAIN_MS 5000
-#define COUNTED_MS 10 /* to wait for the end of a run of this length costs a few percent of it */
-#define FOREGROUND_MS 100 /* how often a background job looks for the terminal */
+#define COUNTED_MS 10 /* for a run of this length waiting for the teardown costs a few percent */
+#define FOREGROUND_MS 100 /* how often a background job checks whether it is in the foreground */
 
 static int64_t grace_of(const struct plan *plan) {
 	return plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
 }
 
-/* When a run that begins now is overdue; -1 for never. */
+/* The supervisor's own deadline of a run that begins now; -1 for never. */
 static int64_t overdue_at(const struct plan *plan, int64_t now) {
 	if (plan->timeout_ms == LIMIT_NONE) {
 		return -1;
@@ -76,7 +76,7 @@ static bool has_cpu_limit(const struct plan *plan) {
 	return false;
 }
 
-/* What was written down inside and at the gate; complete when all of it is dead. */
+/* The shared-memory logs of broker and gate; complete when all sandboxed processes are dead. */
 struct records {
 	struct journal *journal;
 	struct ledger *ledger, *refusals;
@@ -109,48 +109,49 @@ struct watch {
 	const struct run_request *r;
 	const struct plan *plan;
 	struct child child;
-	struct reports story;
+	struct reports reports;
 	struct streams streams;
 	struct terminal terminal;
 	struct signals signals;
-	int64_t overdue;   /* the second line behind pid 1's clock; -1 */
-	int64_t active_at; /* the last byte of output */
-	int64_t asked_at;  /* the last INT or TERM; -1 */
-	int64_t end_at;    /* everything was told to end; it is killed then; -1 */
+	int64_t overdue;        /* the second line behind pid 1's clock; -1 */
+	int64_t active_at;      /* the last byte of output */
+	int64_t interrupted_at; /* time of the last SIGINT or SIGTERM; -1 */
+	int64_t end_at;         /* after ORDER_END: when the supervisor kills the run; -1 */
 	struct job job;
 	int feed_error; /* why the caller's stdin could not be read, or 0 */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
-	w->story.end.forced = true;
-	w->story.end.force = why;
+	w->reports.end.forced = true;
+	w->reports.end.force = why;
 	w->end_at = now + grace_of(w->plan) + SLACK_MS;
-	(void)spawn_order(&w->child, ORDER_END, 0); /* end_at follows if it cannot be heard */
+	(void)spawn_order(&w->child, ORDER_END, 0); /* if it fails, end_at kills the run */
 }
 
 static void watch_kill(struct watch *w, enum reason why) {
-	if (!w->story.end.forced) {
-		w->story.end.forced = true;
-		w->story.end.force = why;
+	if (!w->reports.end.forced) {
+		w->reports.end.forced = true;
+		w->reports.end.force = why;
 	}
-	w->story.over = true;
+	w->reports.over = true;
 }
 
 static void watch_pass(struct watch *w, int number) {
-	/* An order waits in the channel until pid 1 has started the command. */
+	/* The channel keeps an order until pid 1 has started the command. */
 	if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
 		(void)sigaddset(&w->signals.late, number);
 	}
 }
 
-/* INT and TERM: once for the command, twice for pid 1, three times for us. */
-static void watch_asked(struct watch *w, int number, int64_t now) {
+/* SIGINT and SIGTERM: the first goes to the command, the second makes pid 1 end the run, the
+ * third makes the supervisor kill it. */
+static void watch_interrupt(struct watch *w, int number, int64_t now) {
 	if (w->end_at >= 0) {
 		watch_kill(w, REASON_CANCELLED);
-	} else if (w->asked_at >= 0 && now - w->asked_at < AGAIN_MS) {
+	} else if (w->interrupted_at >= 0 && now - w->interrupted_at < AGAIN_MS) {
 		watch_end(w, REASON_CANCELLED, now);
 	} else {
-		w->asked_at = now;
+		w->interrupted_at = now;
 		watch_pass(w, number);
 	}
 }
@@ -170,7 +171,7 @@ static void watch_signal(struct watch *w, int number, int64_t now) {
 	switch (number) {
 	case SIGINT:
 	case SIGTERM:
-		watch_asked(w, number, now);
+		watch_interrupt(w, number, now);
 		break;
 	case SIGWINCH:
 		terminal_resize(&w->terminal, watch_master(w));
@@ -185,13 +186,13 @@ static void watch_signal(struct watch *w, int number, int64_t now) {
 }
 
 static void watch_pty(struct watch *w) {
-	int master = take_fd(&w->story.pty);
+	int master = take_fd(&w->reports.pty);
 
 	w->streams.feed.modes = w->terminal.fd < 0 ? NULL : &w->terminal.before;
 	terminal_copy_modes(&w->terminal, master);
 	terminal_resize(&w->terminal, master);
-	if (streams_attach(&w->streams, master, &w->story.err) != 0) {
-		w->story.failed = w->story.over = true;
+	if (streams_attach(&w->streams, master, &w->reports.err) != 0) {
+		w->reports.failed = w->reports.over = true;
 		return;
 	}
 	terminal_raw(&w->terminal);
@@ -206,9 +207,9 @@ static void watch_job(struct watch *w, enum job_act act) {
 	}
 }
 
-/* Acts on what the reports brought. */
+/* Acts on new reports. */
 static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
-	struct reports *s = &w->story;
+	struct reports *s = &w->reports;
 
 	if (s->pty >= 0 && w->r->terminal) {
 		watch_pty(w);
@@ -224,11 +225,11 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 }
 
 static bool watch_idles(const struct watch *w) {
-	return w->plan->idle_ms != LIMIT_NONE && w->story.begun && w->end_at < 0;
+	return w->plan->idle_ms != LIMIT_NONE && w->reports.begun && w->end_at < 0;
 }
 
-/* A job that a shell brings to the foreground is not told so unless it was
- * stopped; until then we look again now and then. */
+/* A shell sends SIGCONT to a job that it brings to the foreground only if the job was stopped;
+ * otherwise the loop checks every FOREGROUND_MS. */
 static bool watch_in_background(const struct watch *w) {
 	return watch_master(w) >= 0 && w->terminal.fd >= 0 && !w->terminal.raw;
 }
@@ -240,7 +241,7 @@ static void watch_clock(struct watch *w, int64_t now) {
 	}
 	follow_look(w->child.follow, now);
 	if (streams_held(&w->streams)) {
-		w->active_at = now; /* the command has spoken; the reader outside is slow */
+		w->active_at = now; /* output waits for a slow reader: the command is not idle */
 	}
 	if (watch_idles(w) && now >= w->active_at + w->plan->idle_ms) {
 		watch_end(w, REASON_IDLE, now);
@@ -249,7 +250,7 @@ static void watch_clock(struct watch *w, int64_t now) {
 		watch_kill(w, REASON_TIMEOUT);
 	}
 	if (w->end_at >= 0 && now >= w->end_at) {
-		w->story.over = true;
+		w->reports.over = true;
 	}
 }
 
@@ -293,13 +294,13 @@ static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct re
 
 static void watch_turn(struct watch *w, int64_t now) {
 	struct pollfd slots[SLOT_COUNT];
-	bool had_begun = w->story.begun;
+	bool had_begun = w->reports.begun;
 	int number;
 
 	reports_poll(&w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
-	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->story) != 0) {
+	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->reports) != 0) {
 		return;
 	}
 	now = clock_ms();
@@ -307,16 +308,16 @@ static void watch_turn(struct watch *w, int64_t now) {
 		w->active_at = now;
 	}
 	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
-	reports_step(&w->story, &w->child, slots + SLOT_CHILD);
+	reports_step(&w->reports, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
-	/* What comes after the end is left for the caller's own handling. */
-	while (!w->story.over && (number = terminal_signals_next(&w->signals)) != 0) {
+	/* Signals after the end stay pending for the caller. */
+	while (!w->reports.over && (number = terminal_signals_next(&w->signals)) != 0) {
 		watch_signal(w, number, now);
 	}
 }
 
-/* The command is dead; its last words are not.  Without a time-out a reader
- * outside may take as long as it likes, as it may with any other program. */
+/* The command is dead; its last output still has to be written.  Without a time-out a reader may
+ * take any time, as with any other program. */
 static void watch_drain(struct watch *w) {
 	w->feed_error = w->streams.feed.error; /* the feed is closed first */
 	int64_t now = clock_ms();
@@ -326,12 +327,12 @@ static void watch_drain(struct watch *w) {
 		struct pollfd slots[1 + STREAM_SLOTS];
 		slots[0] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 		streams_poll(&w->streams, now, slots + 1);
-		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(until, now), &w->story) != 0 ||
+		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(until, now), &w->reports) != 0 ||
 		    terminal_signals_late(&w->signals)) {
 			return;
 		}
 		now = clock_ms();
-		(void)streams_step(&w->streams, now, slots + 1); /* nobody is idle any more */
+		(void)streams_step(&w->streams, now, slots + 1); /* idle time no longer counts */
 	}
 }
 
@@ -343,16 +344,16 @@ static int take_output(struct output *p, char **ret, size_t *ret_len, struct err
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
-/* Only a failure of the command's own: what the supervisor did has a name.  What was seen
- * to happen is believed before what words may mean. */
+/* Only for a failure of the command itself: an act of the supervisor has its own reason.  A
+ * recorded refusal replaces a guess from the output. */
 static void watch_advise(struct watch *w, const struct journal *j, struct outcome *o) {
-	struct overheard *out = &w->streams.pumps[0].heard, *err = &w->streams.pumps[1].heard;
-	const struct overheard *const streams[] = {err, out};
+	struct output_tail *out = &w->streams.pumps[0].recent, *err = &w->streams.pumps[1].recent;
+	const struct output_tail *const streams[] = {err, out};
 	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
 
 	if (filtered) {
-		static const char words[] = "Bad system call"; /* as a shell would say it */
-		hint_listen(err, words, strlen(words));
+		static const char words[] = "Bad system call"; /* a shell's text for SIGSYS */
+		hint_record(err, words, strlen(words));
 	}
 	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
 		const struct policy *policy = w->r->policy;
@@ -367,10 +368,10 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	struct output *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
 	struct outcome o = {0};
 
-	if (reports_check(&w->story, e) != 0) {
+	if (reports_check(&w->reports, e) != 0) {
 		return -1;
 	}
-	outcome_fill(&o, &w->story, u, w->plan);
+	outcome_fill(&o, &w->reports, u, w->plan);
 	netlog_read(records->ledger, records->refusals, &o.network);
 	watch_advise(w, records->journal, &o);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
@@ -414,16 +415,17 @@ static bool has_samplers(const struct child *c) {
 	return c->samplers.pidfd[SAMPLER_USE] >= 0 || c->samplers.pidfd[SAMPLER_DISK] >= 0;
 }
 
-/* Nothing is left but pid 1, and nobody asks what was used.  A group has to be removed, a sampler
- * reaped; a limit on processor time needs the figures, as does times(2) of the caller of a run
- * that was long. */
+/* Whether the program may exit without waiting for pid 1, the only process left.  Not with a
+ * cgroup to remove or a sampler to reap; not with a CPU limit, whose check needs the usage; and
+ * not after a long run, whose CPU time the caller may want from times(2). */
 static bool watch_may_leave(const struct watch *w, int64_t ms) {
-	bool told = w->story.begun && !w->story.failed && !w->story.end.forced && w->story.ended;
-	return w->r->last && told && ms < COUNTED_MS && !w->plan->use_cgroup &&
+	bool normal = w->reports.begun && !w->reports.failed && !w->reports.end.forced &&
+		      w->reports.ended;
+	return w->r->last && normal && ms < COUNTED_MS && !w->plan->use_cgroup &&
 	       !has_cpu_limit(w->plan) && !has_samplers(&w->child);
 }
 
-/* Streams, child, loop, drain: what happens between the two signal masks. */
+/* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
 static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
 	const struct run_request *r = w->r;
 	struct stream_wish wish = {
@@ -444,9 +446,9 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		return -1;
 	}
 	w->overdue = overdue_at(w->plan, began);
-	for (int64_t now = began; !w->story.over; now = clock_ms()) {
+	for (int64_t now = began; !w->reports.over; now = clock_ms()) {
 		watch_clock(w, now);
-		if (!w->story.over) {
+		if (!w->reports.over) {
 			watch_turn(w, now);
 		}
 	}
@@ -459,7 +461,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
-	reports_settle(&w->story, &usage.fate);
+	reports_settle(&w->reports, &usage.fate);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
@@ -467,7 +469,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	}
 	records_free(&records);
 	streams_done(&w->streams);
-	reports_done(&w->story);
+	reports_done(&w->reports);
 	return rc;
 }
 
@@ -475,12 +477,12 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	struct watch w = {.r = r,
 			  .plan = r->plan,
 			  .overdue = -1,
-			  .asked_at = -1,
+			  .interrupted_at = -1,
 			  .end_at = -1,
 			  .job = JOB_NONE};
 	int rc;
 
-	reports_init(&w.story);
+	reports_init(&w.reports);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
 	if (terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
 		return -1;
@@ -492,7 +494,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 
 /* ---- in two steps ---- */
 
-/* Waits until the story satisfies: begun, or over. */
+/* Waits until the command has begun, or the run is over. */
 static void running_wait(struct running *r, struct reports *s, bool until_begun) {
 	int64_t overdue = overdue_at(r->plan, r->started_ms);
 
@@ -517,14 +519,13 @@ static void running_wait(struct running *r, struct reports *s, bool until_begun)
 static int start_check(const struct run_request *r, struct err *e) {
 	if (r->terminal || r->in == RUN_CAPTURE || r->out == RUN_CAPTURE || r->err == RUN_CAPTURE) {
 		(void)err_set(e, ERR_USAGE, "run",
-			      "a command started without supervision can have neither a pty nor a "
-			      "capture");
-		return err_fix(e, "use corral_run, or give descriptors");
+			      "corral_spawn supports neither a pty nor captured output");
+		return err_fix(e, "use corral_run, or pass descriptors");
 	}
 	if (r->plan->idle_ms != LIMIT_NONE) {
-		(void)err_set(
-			e, ERR_USAGE, "run",
-			"an idle time-out needs a command whose output passes through Corral");
+		(void)err_set(e, ERR_USAGE, "run",
+			      "corral_spawn does not support limits.idle_timeout: it does not "
+			      "relay output");
 		return err_fix(e, "use corral_run, or set limits.idle_timeout to none");
 	}
 	return 0;
@@ -543,17 +544,17 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	};
 	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
 	struct usage usage;
-	struct reports story;
+	struct reports reports;
 
 	if (start_check(r, e) != 0 || spawn_start(a, &request, &run.child, e) != 0) {
 		return -1;
 	}
-	reports_init(&story);
-	running_wait(&run, &story, true);
-	reports_done(&story);
-	/* A command that ran and was killed at once has an end, for run_wait() to tell. */
-	story.begun = story.begun || run_state_read(run.child.fate).begun;
-	if (reports_check(&story, e) != 0) {
+	reports_init(&reports);
+	running_wait(&run, &reports, true);
+	reports_done(&reports);
+	/* A command that ran and was killed at once has an end, which run_wait() returns. */
+	reports.begun = reports.begun || run_state_read(run.child.fate).begun;
+	if (reports_check(&reports, e) != 0) {
 		spawn_finish(&run.child, &usage);
 		return -1;
 	}
@@ -564,18 +565,18 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	struct outcome o = {0};
 	struct usage usage = {0};
-	struct reports story;
+	struct reports reports;
 
-	reports_init(&story);
-	story.begun = true;
-	running_wait(r, &story, false);
+	reports_init(&reports);
+	reports.begun = true;
+	running_wait(r, &reports, false);
 	struct records records = take_records(&r->child);
 	spawn_finish(&r->child, &usage);
-	reports_done(&story);
-	reports_settle(&story, &usage.fate);
-	int rc = reports_check(&story, e);
+	reports_done(&reports);
+	reports_settle(&reports, &usage.fate);
+	int rc = reports_check(&reports, e);
 	if (rc == 0) {
-		outcome_fill(&o, &story, &usage, r->plan);
+		outcome_fill(&o, &reports, &usage, r->plan);
 		created_read(r->plan, records.journal, &o.created);
 		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;

@@ -1,9 +1,9 @@
-/* One command from start to result: streams, terminal, time, signals.
+/* Runs one command from start to result: streams, terminal, time, signals.
  *
  * Should:   relay or capture every byte, end when the command ends, leave the
  *           caller's descriptors, terminal modes and signal mask as they were.
  * Must not: wait for end-of-file on a pipe that a background child holds
- *           (everything inside is dead once pid 1 is);
+ *           (when pid 1 is dead, all its processes are);
  *           hand a terminal, a socket, a device or a regular file to the command.
  * Fails:    closed: when supervision cannot be set up, the child is killed. */
 #ifndef CORRAL_RUN_RUN_H
@@ -34,8 +34,8 @@ struct run_request {
 	const struct cow_fds *cow; /* for the plan's MOUNT_COW; NULL when it has none */
 	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
-	bool rehearse; /* everything but the command itself */
-	bool last;     /* the caller ends next: do not wait for an empty sandbox to be taken down */
+	bool rehearse; /* set the sandbox up, but do not execute the command */
+	bool last;     /* the caller exits next: do not wait for the teardown of the sandbox */
 };
 
 enum reason {
@@ -44,8 +44,8 @@ enum reason {
 	REASON_TIMEOUT,
 	REASON_IDLE,
 	REASON_OOM,
-	REASON_LIMIT,     /* CPU time, file size, or what a sampler measured: fate.overrun */
-	REASON_CANCELLED, /* the supervisor was told to stop */
+	REASON_LIMIT,     /* CPU time, file size, or a sampled limit: fate.overrun */
+	REASON_CANCELLED, /* by a signal to the supervisor */
 	REASON_LOST,      /* a process of the sandbox was killed, which ended the command */
 };
 
@@ -59,17 +59,17 @@ struct outcome {
 	uint64_t out_dropped, err_dropped;
 	int stream_errors[3]; /* errno of the caller's descriptor that lost bytes, or 0 */
 	struct usage usage;
-	struct advice advice; /* when it failed: what it may have met */
+	struct advice advice; /* after a failure: the rule that probably refused it */
 	struct created created;
 	struct netlog network;
 };
 
-/* Runs to the end.  0: the command ran, *ret tells how it ended.  -1: it did
- * not, *e says why (ERR_NOT_FOUND, ERR_NO_EXEC, ERR_SETUP). */
+/* Runs to the end.  0: the command ran, *ret is the outcome.  -1: it did
+ * not run, *e has the reason (ERR_NOT_FOUND, ERR_NO_EXEC, ERR_SETUP). */
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e);
 
-/* As two steps, for corral_spawn and corral_wait: descriptors are handed over
- * as they are, nothing is relayed.  The plan must outlive the command. */
+/* In two steps, for corral_spawn and corral_wait: the command inherits the descriptors
+ * themselves, without a relay.  The plan must outlive the command. */
 struct running {
 	struct child child;
 	const struct plan *plan;
@@ -77,22 +77,22 @@ struct running {
 };
 int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);
 
-/* Waits for the end; r is used up, whatever is returned. */
+/* Waits for the end; r is invalid afterwards, also after an error. */
 int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
 void outcome_done(struct outcome *o);
 const char *outcome_reason_name(enum reason r);
 
-/* How a command ended, as its first process told it. */
+/* How a command ended, as pid 1 reported it. */
 struct ending {
 	int status;     /* wait(2)'s */
 	bool timed_out; /* the wall clock ended it */
 	bool forced;    /* the supervisor ended it, for `force` */
 	enum reason force;
-	bool lost; /* nobody told it: a process of the sandbox was killed */
+	bool lost; /* no report: a process of the sandbox was killed */
 };
 
-/* The one word for it. */
+/* The reason of an ending. */
 enum reason outcome_reason(const struct ending *end, const struct usage *u,
 			   const struct plan *plan);
 

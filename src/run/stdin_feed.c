@@ -1,15 +1,15 @@
-/* The command's stdin.
+/* Relays the caller's stdin to the command.
  *
- * A command rarely reads all of what its caller has, and the caller may want the
- * rest: `while read line; do corral run ...; done <list`.  So the rest stays with
- * the caller (R3): a file's position is moved back, and a pipe is looked at with
- * tee(2) and taken from only when the command has really read.
+ * A command rarely reads its whole stdin, and the caller may want the rest: `while read line;
+ * do corral run ...; done <list`.  So the rest stays with the caller (R3): a file's offset is
+ * moved back with lseek(2); a pipe is copied with tee(2), and its bytes are consumed only
+ * after the command has read the copy.
  *
- * Should:   give the command what it reads, when it reads it.
- * Must not: hand the caller's pipe itself to the command, which could open it
- *           again for writing and speak to whoever reads it next.
- * Fails:    a source that cannot be read is end-of-file inside, and the outcome
- *           says so: what follows an input that was cut short is not a success. */
+ * Should:   relay bytes when the command reads them, not before.
+ * Must not: pass the caller's pipe itself to the command, which could reopen it
+ *           for writing and forge input of the next reader.
+ * Fails:    a read error is end-of-file for the command, and is recorded in the outcome: a run
+ *           with truncated input is no success. */
 #include "run/streams.h"
 
 #include "base/auto.h"
@@ -23,7 +23,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The command sees end-of-file; what it has not read yet can still be counted. */
+/* The command sees end-of-file; `unread` stays open to count the bytes it has not read. */
 void stdin_feed_end(struct stdin_feed *f) {
 	drop_fd(&f->to);
 }
@@ -35,31 +35,31 @@ void stdin_feed_give_back(int source, int pipe, size_t held, uint64_t given) {
 	if (pipe >= 0 && ioctl(pipe, FIONREAD, &waiting) == 0 && waiting > 0) {
 		back += (uint64_t)waiting;
 	}
-	/* The command may have written into its own stdin to make the count grow (R3). */
+	/* The command may have written into its stdin pipe, so FIONREAD can be too large (R3). */
 	if (back > given) {
 		back = given;
 	}
 	if (back > 0) {
-		(void)lseek(source, -(off_t)back, SEEK_CUR); /* it was seekable when we began */
+		(void)lseek(source, -(off_t)back, SEEK_CUR); /* seekable since the start */
 	}
 }
 
-/* ---- a pipe: shown with tee(2), and taken only when the command has read it ---- */
+/* ---- a pipe: copied with tee(2), consumed when the command has read the copy ---- */
 
-/* Takes from the caller's pipe what the command has read of the bytes it was shown. */
+/* Consumes the bytes of the caller's pipe that the command has read of the copy. */
 static void feed_take(struct stdin_feed *f) {
 	int waiting = 0;
 
 	if (ioctl(f->unread, FIONREAD, &waiting) != 0 || waiting < 0) {
 		waiting = 0;
 	}
-	/* The command may have written into its own stdin to make the count grow (R3). */
+	/* The command may have written into its stdin pipe, so FIONREAD can be too large (R3). */
 	size_t left = (size_t)waiting < f->ahead ? (size_t)waiting : f->ahead;
 	while (f->ahead > left) {
 		size_t most = f->ahead - left < RELAY_CHUNK ? f->ahead - left : RELAY_CHUNK;
 		ssize_t n = outer_fd_read(&f->from, f->chunk, most);
 		if (n <= 0 && !(n < 0 && errno == EINTR)) {
-			f->ahead = left; /* another reader of the caller's took them */
+			f->ahead = left; /* another reader of the caller's pipe consumed them */
 			return;
 		}
 		f->ahead -= n > 0 ? (size_t)n : 0;
@@ -70,7 +70,7 @@ static void feed_take(struct stdin_feed *f) {
 static void feed_stop_peeking(struct stdin_feed *f) {
 	f->peeks = false;
 	drop_fd(&f->unread);
-	(void)fcntl(f->to, F_SETPIPE_SZ, (int)RELAY_CHUNK); /* slower, but right, without it */
+	(void)fcntl(f->to, F_SETPIPE_SZ, (int)RELAY_CHUNK); /* only for speed; may fail */
 }
 
 static void feed_show(struct stdin_feed *f) {
@@ -86,8 +86,7 @@ static void feed_show(struct stdin_feed *f) {
 	f->ahead = (size_t)n;
 }
 
-/* Our pipe holds one buffer, so it has room exactly when the command has read
- * all of it. */
+/* The inner pipe has one buffer, so POLLOUT means that the command has read all of it. */
 static void feed_step_pipe(struct stdin_feed *f, short from, short to) {
 	if (f->ahead > 0 && (to & POLLOUT) != 0) {
 		feed_take(f);
@@ -140,8 +139,8 @@ static bool holds_key(const struct stdin_feed *f, int key) {
 	return byte != _POSIX_VDISABLE && memchr(f->chunk, byte, f->len) != NULL;
 }
 
-/* The pty inside acts on these; the supervisor has to know that a person typed them. */
-static void feed_look(struct stdin_feed *f) {
+/* The inner pty acts on ^Z, ^C and ^\; terminal.c needs to know that they were typed. */
+static void note_keys(struct stdin_feed *f) {
 	if (f->modes != NULL) {
 		f->typed_stop = f->typed_stop || holds_key(f, VSUSP);
 		f->typed_end = f->typed_end || holds_key(f, VINTR) || holds_key(f, VQUIT);
@@ -149,13 +148,13 @@ static void feed_look(struct stdin_feed *f) {
 }
 
 static void feed_fill(struct stdin_feed *f, int64_t now) {
-	/* A seekable source can take a large leftover back; of any other we read
-	 * only what a pipe with room is sure to take. */
+	/* Unread bytes of a seekable source can be given back; of any other source read at most
+	 * PIPE_BUF, which a writable pipe takes at once. */
 	size_t most = f->from.seekable ? RELAY_CHUNK : PIPE_BUF;
 	ssize_t n;
 
 	if (f->from.terminal && terminal_background(f->from.fd)) {
-		f->rest_until = now + RELAY_REST_MS; /* reading would stop us with SIGTTIN */
+		f->rest_until = now + RELAY_REST_MS; /* read() would raise SIGTTIN */
 		return;
 	}
 	n = outer_fd_read(&f->from, f->chunk, most);
@@ -170,12 +169,12 @@ static void feed_fill(struct stdin_feed *f, int64_t now) {
 	f->given += (uint64_t)n;
 	f->at = 0;
 	f->len = (size_t)n;
-	feed_look(f);
+	note_keys(f);
 	feed_flush(f);
 }
 
-/* First for room, then for data, then again: bytes that the command may never
- * want stay with the caller. */
+/* Polls alternately for room and for data, so that no byte is read before the command can take
+ * it. */
 void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *from,
 		     struct pollfd *to) {
 	bool rests = now < f->rest_until;
@@ -188,7 +187,7 @@ void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *fro
 		return;
 	}
 	if (!f->pty) {
-		*to = (struct pollfd){.fd = f->to}; /* POLLERR: the command closed its stdin */
+		*to = (struct pollfd){.fd = f->to}; /* for POLLERR: the command closed its stdin */
 	}
 	if (rests) {
 		return;

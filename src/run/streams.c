@@ -1,12 +1,12 @@
-/* Bytes between the caller's descriptors and the command's.
+/* Opens the pipes between the caller's descriptors and the command, and relays the bytes.
  *
- * Nothing of the caller's is handed on: everything passes through a pipe of ours.
- * A regular file could be truncated or rewritten, a socket can carry descriptors,
- * a terminal can be typed into by whoever holds it, and a pipe can be opened again
- * through /proc in the other direction, to read what others wrote into it.
+ * The command gets no descriptor of the caller, only ends of Corral's pipes.  With the
+ * descriptor itself it could truncate or rewrite a regular file, receive descriptors
+ * through a socket, type into a terminal (TIOCSTI), or reopen a pipe through /proc in the
+ * other direction and read the data of other writers.
  *
  * Should:   open, join and drain the three streams.
- * Must not: let a descriptor of the caller's become one of the command's.
+ * Must not: pass a descriptor of the caller to the command.
  * Fails:    closed: without its streams the command does not start. */
 #include "run/streams.h"
 
@@ -21,7 +21,7 @@
 
 #define ONE_BUFFER 4096
 
-/* The kernel's fixed number for /dev/null. */
+/* The device number of /dev/null. */
 #define NULL_MAJOR 1
 #define NULL_MINOR 3
 
@@ -35,13 +35,13 @@ static void streams_clear(struct streams *s) {
 	}
 }
 
-/* ours_writes: which end we keep. */
+/* ours_writes: Corral keeps the write end. */
 static int pipe_open(bool ours_writes, int *ret_ours, int *ret_inside, struct err *e) {
 	int ends[2];
 	int ours = ours_writes ? 1 : 0;
 
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		return err_sys(e, "run", "cannot make a pipe for the command's streams");
+		return err_sys(e, "run", "cannot create a pipe for the command's streams");
 	}
 	*ret_ours = ends[ours];
 	*ret_inside = ends[1 - ours];
@@ -56,8 +56,8 @@ static int chunk_new(char **ret, struct err *e) {
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
-/* The caller's /dev/null is as good as none: the command gets the sandbox's own,
- * which it can tell from a pipe, and nothing has to be relayed. */
+/* For the caller's /dev/null the command gets the sandbox's own /dev/null: no relay is needed,
+ * and a program that checks for a pipe sees none. */
 static int without_null(int fd) {
 	struct stat st;
 	bool null = fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
@@ -80,7 +80,8 @@ static int check_open(enum stream which, int fd, struct err *e) {
 	if (fd >= 0 && fcntl(fd, F_GETFD) >= 0) {
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "run", "descriptor %d, given for a stream, is not open", fd);
+	return err_set(e, ERR_USAGE, "run",
+		       "file descriptor %d for stdin, stdout or stderr is not open", fd);
 }
 
 static int open_feed(struct streams *s, int fd, struct err *e) {
@@ -94,10 +95,10 @@ static int open_feed(struct streams *s, int fd, struct err *e) {
 	    pipe_open(true, &f->to, &s->inside[STREAM_IN], e) != 0) {
 		return -1;
 	}
-	/* One buffer only: stdin_feed.c has to see when the command has read it. */
+	/* One buffer: POLLOUT then means that the command has read all of it (stdin_feed.c). */
 	f->peeks = f->from.pipe;
 	if (f->peeks && fcntl(f->to, F_SETPIPE_SZ, ONE_BUFFER) < 0) {
-		return err_sys(e, "run", "cannot size the pipe for the command's stdin");
+		return err_sys(e, "run", "cannot set the size of the command's stdin pipe");
 	}
 	return 0;
 }
@@ -111,7 +112,7 @@ static void pump_aim(struct output *p, int fd, int64_t limit) {
 	outer_fd_init(&p->to, fd, O_WRONLY);
 	p->capped = limit != LIMIT_NONE;
 	if (p->capped) {
-		/* The head goes straight through; the capture holds only the tail. */
+		/* The head is passed on at once; the capture keeps only the tail. */
 		p->pass = capture_head_share(limit);
 		p->kept.head_max = 0;
 	}
@@ -132,7 +133,7 @@ static int open_pump(struct streams *s, enum stream which, const struct stream_w
 	return pipe_open(false, &p->from, &s->inside[which], e);
 }
 
-/* stdout and stderr that go to one file share one pipe: their order stays. */
+/* stdout and stderr to the same file share one pipe, which keeps their order. */
 static int join_err(struct streams *s, struct err *e) {
 	s->inside[STREAM_ERR] = fcntl(s->inside[STREAM_OUT], F_DUPFD_CLOEXEC, 0);
 	if (s->inside[STREAM_ERR] < 0) {
@@ -223,8 +224,8 @@ bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STRE
 	moved = output_step(&s->pumps[0], now, slots[2].revents);
 	moved |= output_step(&s->pumps[1], now, slots[3].revents);
 	if (s->feed.pty && s->pumps[0].from < 0) {
-		stdin_feed_end(
-			&s->feed); /* its copy of the pty would keep the hang-up from the command */
+		/* Its duplicate of the master would delay the hang-up of the pty. */
+		stdin_feed_end(&s->feed);
 	}
 	return moved;
 }

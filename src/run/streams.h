@@ -1,13 +1,13 @@
-/* Bytes between the caller's descriptors and the command's.
+/* The relay between the caller's descriptors and the command's stdin, stdout and stderr.
  *
  * Invariants, cited by tests:
- *  R1  the flags of a description that the caller shares are never changed;
+ *  R1  the flags of the caller's open file descriptions are never changed;
  *  R2  nothing here blocks, and no more than one chunk a stream waits in
- *      memory (the capture's bounds come on top);
- *  R3  what the command did not read of a file stays with the caller, and of a
- *      pipe too unless it has read more than FEED_PEEK_MAX of it; a file's
- *      position never moves before where the run found it;
- *  R4  a reader that went away becomes SIGPIPE inside, never out here. */
+ *      memory (plus the capture, which has its own bound);
+ *  R3  bytes of a file that the command did not read stay with the caller, and bytes of a
+ *      pipe too unless the command has read more than FEED_PEEK_MAX of it; a file's
+ *      offset is never moved before its value at the start of the run;
+ *  R4  a reader that closed its end means SIGPIPE for the command, never for the supervisor. */
 #ifndef CORRAL_RUN_STREAMS_H
 #define CORRAL_RUN_STREAMS_H
 
@@ -22,11 +22,11 @@
 #include <sys/types.h>
 #include <termios.h>
 
-/* A pipe's usual capacity: larger reads would come back short. */
+/* The default capacity of a pipe: larger reads would return less. */
 #define RELAY_CHUNK ((size_t)65536)
 
-/* Looking before taking costs a round trip a page.  Who has read this much of a
- * pipe is not reading a line of a list; speed matters more then. */
+/* tee(2) before each read costs a round trip for each page.  A command that has read this much
+ * of a pipe does not read single lines of a list; then speed matters more. */
 #define FEED_PEEK_MAX ((uint64_t)1024 * 1024)
 
 /* The caller's side of a stream. */
@@ -43,36 +43,36 @@ struct outer_fd {
 /* From the caller's descriptor to the command. */
 struct stdin_feed {
 	struct outer_fd from;
-	int to;     /* our end of the pipe, or the pty; -1 when it is over */
-	int unread; /* seekable or a pipe: the command's end, kept to count what it left */
+	int to;     /* write end of the pipe, or the pty; -1 after the end */
+	int unread; /* seekable or a pipe: the read end, to count the bytes left in it */
 	bool pty;
-	const struct termios *modes; /* of the caller's terminal: its keys; NULL */
-	bool typed_stop, typed_end;  /* ^Z; ^C or ^\; cleared by who acts on it */
-	bool room;                   /* the pipe takes something: wait for data next */
+	const struct termios *modes; /* of the caller's terminal: which keys are ^Z, ^C; NULL */
+	bool typed_stop, typed_end;  /* ^Z; ^C or ^\; terminal_job_typed() clears them */
+	bool room;                   /* the pipe is writable: wait for data next */
 	int64_t rest_until;
 	uint64_t given; /* bytes read from the caller */
-	bool peeks;     /* a pipe that is shown before it is taken */
-	size_t ahead;   /* bytes shown to the command and not yet taken from the caller */
-	int error;      /* why the caller's descriptor gave no more, or 0 at its end */
+	bool peeks;     /* a pipe, copied with tee(2) before it is consumed */
+	size_t ahead;   /* bytes copied to the command and not yet consumed from the caller */
+	int error;      /* errno of the last read of the caller's descriptor; 0 at its end */
 	char *chunk;
 	size_t at, len;
 };
 
-/* From the command to the caller's descriptor, to a capture, or away. */
+/* From the command to the caller's descriptor, to a capture, or discarded. */
 struct output {
-	int from;           /* our end of the pipe, or the pty; -1 when it is over */
+	int from;           /* read end of the pipe, or the pty; -1 after the end */
 	struct outer_fd to; /* fd -1: keep or discard */
 	bool pty;
 	bool keep;     /* the caller wants the capture */
-	bool capped;   /* head to the descriptor, tail held until the end */
-	bool draining; /* everything inside is dead */
+	bool capped;   /* the head goes to the descriptor, the tail is kept until the end */
+	bool draining; /* all sandboxed processes are dead */
 	bool last;     /* the tail is being written */
-	size_t left;   /* draining: what the pipe still holds */
-	size_t pass;   /* capped: what the head still takes */
+	size_t left;   /* draining: bytes left in the pipe */
+	size_t pass;   /* capped: bytes left of the head's share */
 	int64_t rest_until;
 	struct capture kept;
-	struct overheard heard; /* the last that came, whoever it was for */
-	int error;              /* why the caller's descriptor took no more; EPIPE is not a fault */
+	struct output_tail recent; /* the last bytes, for hints */
+	int error;                 /* errno of the caller's descriptor; 0 for EPIPE */
 	char *chunk;
 	size_t at, len;
 };
@@ -80,7 +80,7 @@ struct output {
 enum stream { STREAM_IN, STREAM_OUT, STREAM_ERR, STREAM_COUNT };
 
 struct streams {
-	int inside[STREAM_COUNT]; /* what the command gets; -1: the sandbox's own /dev/null */
+	int inside[STREAM_COUNT]; /* the command's ends; -1: the sandbox's own /dev/null */
 	struct stdin_feed feed;
 	struct output pumps[2]; /* STREAM_OUT - 1, STREAM_ERR - 1 */
 };
@@ -88,42 +88,42 @@ struct streams {
 struct stream_wish {
 	int fds[STREAM_COUNT]; /* descriptor, RUN_NULL or RUN_CAPTURE */
 	int64_t limit;         /* bytes an output stream, or LIMIT_NONE */
-	bool watched;          /* every byte must pass through us: there is an idle time-out */
-	bool terminal;         /* streams_attach() follows when the pty is there */
+	bool watched;          /* relay also discarded output: there is an idle time-out */
+	bool terminal;         /* streams_attach() follows when pid 1 has opened the pty */
 };
 
 /* On failure nothing stays open; streams_done() is allowed then too. */
 int streams_open(struct streams *s, const struct stream_wish *given, struct err *e);
 
-/* The command has its copies now. */
+/* Call when the command has its copies: closes the inner ends. */
 void streams_started(struct streams *s);
 
-/* Takes the pty's master over. */
+/* Takes ownership of the pty's master. */
 int streams_attach(struct streams *s, int master, struct err *e);
 
 /* Poll slots: the feed uses two, each pump one. */
 #define STREAM_SLOTS 4
 void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STREAM_SLOTS]);
 
-/* Moves what the slots say can move; true when output came or went. */
+/* Relays bytes on the ready slots; true when output was read or written. */
 bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STREAM_SLOTS]);
 
-/* True while a reader outside holds the command's output up. */
+/* True while output waits for a slow reader outside. */
 bool streams_held(const struct streams *s);
 
-/* The earliest end of a rest that is still to come, or -1. */
+/* The earliest rest_until in the future, or -1. */
 int64_t streams_wake(const struct streams *s, int64_t now);
 
-/* After everything inside is dead: takes what is left in the pipes.  True when
- * some of it still waits for a reader outside (streams_poll, streams_step). */
+/* When all sandboxed processes are dead: reads the rest of the pipes.  True while
+ * some of it waits for a reader outside (streams_poll, streams_step). */
 bool streams_drain(struct streams *s);
 
 void streams_done(struct streams *s);
 
-/* ---- pieces, one file each ---- */
+/* ---- parts, one file each ---- */
 
-/* How long to look away from a terminal that another job has, or from a pty
- * that no process has open: neither can be polled without spinning. */
+/* How long to leave a terminal of another job, or a pty that no process has open, out of
+ * poll(): it would report both at once and spin. */
 #define RELAY_REST_MS 100
 
 void outer_fd_init(struct outer_fd *s, int fd, int mode);
@@ -131,7 +131,7 @@ void outer_fd_done(struct outer_fd *s);
 ssize_t outer_fd_read(const struct outer_fd *s, char *data, size_t len);
 ssize_t outer_fd_write(const struct outer_fd *s, const char *data, size_t len);
 
-/* After a failed call: nothing is wrong, it just cannot be now. */
+/* After a failed call: EAGAIN or EINTR. */
 bool outer_fd_try_later(void);
 
 #define FEED_NONE ((struct stdin_feed){.from.fd = -1, .to = -1, .unread = -1})
@@ -150,12 +150,12 @@ void output_done(struct output *p);
 /* Bytes that reached neither the caller's descriptor nor the capture. */
 uint64_t output_dropped(const struct output *p);
 
-/* Moves the caller's position back over what the command left unread: held
- * bytes of ours and what lies in the pipe, but never more than given. */
+/* Moves the caller's file offset back over the bytes that the command left unread: those in
+ * the chunk (held) and in the pipe, but never more than given. */
 void stdin_feed_give_back(int source, int pipe, size_t held, uint64_t given);
 
-/* A second description of the same pipe or terminal, so that its flags are our
- * own; -1 when the descriptor does not allow that access, or it cannot be. */
+/* Reopens a pipe or terminal, so that O_NONBLOCK does not affect the caller; -1 when the
+ * descriptor does not have that access mode, or open() fails. */
 int outer_fd_reopen(int fd, int flags);
 
 #endif

@@ -1,13 +1,12 @@
-/* The caller's terminal while the command has a pty of its own, and the signals
- * that a terminal, a shell or a person sends to us instead of to the command.
+/* Controls the caller's terminal while the command has its own pty, and forwards the signals
+ * that the supervisor gets in the command's place.
  *
- * The command's line discipline is the inner pty's, so the outer terminal only
- * carries bytes: raw mode while we run in the foreground, the old modes at
- * every other moment.
+ * The inner pty has the line discipline, so the outer terminal only carries bytes: it is in
+ * raw mode while Corral runs in the foreground, and in its old modes at every other time.
  *
- * Should:   put the modes and the mask back on every path, lose no signal, be a
- *           good job to the shell.
- * Must not: touch the terminal while another job has it; change a signal's
+ * Should:   restore the modes and the mask on every path, lose no signal, follow the
+ *           shell's job control.
+ * Must not: change the terminal while another job is in the foreground; change a signal's
  *           disposition or another thread's mask.
  * Fails:    open: a terminal that cannot be made raw is still relayed. */
 #include "run/terminal.h"
@@ -35,7 +34,7 @@ void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_c
 	struct winsize size = {.ws_row = 24, .ws_col = 80};
 
 	if (t->fd >= 0) {
-		(void)ioctl(t->fd, TIOCGWINSZ, &size); /* the classic size stands when it fails */
+		(void)ioctl(t->fd, TIOCGWINSZ, &size); /* if it fails, 24x80 stays */
 	}
 	*ret_rows = size.ws_row;
 	*ret_cols = size.ws_col;
@@ -44,14 +43,14 @@ void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_c
 bool terminal_background(int fd) {
 	pid_t front = tcgetpgrp(fd);
 
-	/* It fails for a terminal that is not our controlling one: no job control there. */
+	/* tcgetpgrp() fails for a terminal that is not the controlling one: no job control. */
 	return front > 0 && front != getpgrp();
 }
 
 void terminal_copy_modes(const struct terminal *t, int master) {
-	/* In the background the modes are another job's: a shell's own line editor. */
+	/* In the background the modes belong to another job, such as a shell's line editor. */
 	if (t->fd >= 0 && !terminal_background(t->fd)) {
-		(void)tcsetattr(master, TCSANOW, &t->before); /* the pty's own defaults work too */
+		(void)tcsetattr(master, TCSANOW, &t->before); /* if it fails, the defaults work */
 	}
 }
 
@@ -59,14 +58,14 @@ void terminal_resize(const struct terminal *t, int master) {
 	struct winsize size;
 
 	if (t->fd >= 0 && master >= 0 && ioctl(t->fd, TIOCGWINSZ, &size) == 0) {
-		(void)ioctl(master, TIOCSWINSZ, &size); /* fails only once the pty is gone */
+		(void)ioctl(master, TIOCSWINSZ, &size); /* fails only when the pty is closed */
 	}
 }
 
 static bool set_modes(int fd, const struct termios *modes) {
 	int rc;
 
-	/* Not "drain": a terminal stopped with ^S would hold us for ever. */
+	/* Not TCSADRAIN: a terminal stopped with ^S would block for ever. */
 	do {
 		rc = tcsetattr(fd, TCSANOW, modes);
 	} while (rc != 0 && errno == EINTR);
@@ -79,7 +78,7 @@ void terminal_raw(struct terminal *t) {
 	if (t->fd < 0 || t->raw || terminal_background(t->fd)) {
 		return;
 	}
-	/* Another job may have changed the modes while we were stopped. */
+	/* Another job may have changed the modes while this one was stopped. */
 	if (tcgetattr(t->fd, &t->before) != 0) {
 		return;
 	}
@@ -93,7 +92,7 @@ void terminal_restore(struct terminal *t) {
 		return;
 	}
 	t->raw = false;
-	/* In the background the shell has already set the modes of its own. */
+	/* In the background the shell has already set its own modes. */
 	if (!terminal_background(t->fd)) {
 		(void)set_modes(t->fd, &t->before); /* fails only when the terminal is gone */
 	}
@@ -106,9 +105,9 @@ void terminal_stop(struct terminal *t) {
 	(void)sigemptyset(&stop); /* these cannot fail with a valid signal */
 	(void)sigaddset(&stop, SIGTSTP);
 	signal_mask(SIG_BLOCK, &stop, &old);
-	/* The whole job, as ^Z does, so that a script around us stops too.  The
-	 * second signal is for this thread, which thereby stops at the unblocking
-	 * even if another thread takes the first; SIGCONT clears what is left. */
+	/* To the whole process group, as ^Z does, so that a calling script stops too.  The
+	 * second signal is for this thread: it stops at the unblocking even if another thread
+	 * takes the first; SIGCONT clears a pending one. */
 	(void)kill(0, SIGTSTP);
 	(void)raise(SIGTSTP);
 	signal_mask(SIG_UNBLOCK, &stop, NULL);
@@ -117,13 +116,13 @@ void terminal_stop(struct terminal *t) {
 
 /* ---- job control ---- */
 
-/* A key counts for a command that stops within this time of it: the kernel stops the command
- * before pid 1 reports it, so the key may be read first. */
+/* A typed ^Z is the cause of a stop within this time: the supervisor may read the key before
+ * pid 1 reports the stop. */
 #define TYPED_MS 1000
 
-/* The caller's job stops for a ^Z alone.  A command that stops itself waits for a
- * SIGCONT; meanwhile ^Z stops the job, and ^C or ^\ continues the command, which has the
- * terminal's SIGINT or SIGQUIT pending. */
+/* Only ^Z stops the caller's job.  A command that stopped itself waits for SIGCONT; meanwhile ^Z
+ * stops the job, and ^C or ^\ continues the command, which has the pty's SIGINT or SIGQUIT
+ * pending. */
 enum job_act terminal_job_typed(struct job *j, struct stdin_feed *f, int64_t now) {
 	bool stop = f->typed_stop, end = f->typed_end;
 
@@ -159,45 +158,45 @@ void terminal_job_continued(struct job *j) {
 struct signal_row {
 	int number;
 	bool terminal_only;
-	bool ends; /* asks a program to end */
+	bool ends; /* requests termination */
 	const char *why;
 };
 
 static const struct signal_row signal_rows[] = {
 	{SIGHUP, false, true, "the terminal or the connection is gone"},
-	{SIGINT, false, true, "a person wants it to end"},
-	{SIGQUIT, false, true, "a person wants it to end now"},
-	{SIGTERM, false, true, "a program wants it to end"},
-	{SIGUSR1, false, false, "the command's own meaning"},
-	{SIGUSR2, false, false, "the command's own meaning"},
-	{SIGALRM, false, false, "would end us; a timer of the command's caller"},
+	{SIGINT, false, true, "^C"},
+	{SIGQUIT, false, true, "^\\"},
+	{SIGTERM, false, true, "kill(1), a service manager"},
+	{SIGUSR1, false, false, "the command defines its meaning"},
+	{SIGUSR2, false, false, "the command defines its meaning"},
+	{SIGALRM, false, false, "its default action would kill the supervisor"},
 	{SIGVTALRM, false, false, "likewise"},
 	{SIGPROF, false, false, "likewise"},
-	{SIGIO, false, false, "would end us, with nothing wrong"},
+	{SIGIO, false, false, "likewise"},
 	{SIGPWR, false, false, "likewise"},
 	{SIGSTKFLT, false, false, "likewise"},
-	{SIGXCPU, false, false, "our own limit of processor time"},
-	{SIGWINCH, true, false, "the pty follows the window's size"},
+	{SIGXCPU, false, false, "the CPU limit of the supervisor itself"},
+	{SIGWINCH, true, false, "resize the pty"},
 	{SIGCONT, true, false, "raw mode again after a stop"},
-	{SIGTSTP, true, false, "the terminal's modes go back before we stop"},
+	{SIGTSTP, true, false, "restore the terminal's modes before the stop"},
 };
 
-/* From write(2) of our own: its errno says as much. */
+/* Raised by the supervisor's own write(2), which also returns an errno. */
 static const int quiet[] = {SIGPIPE, SIGXFSZ};
 
 static bool is_ignored(int number) {
 	struct sigaction now;
 
-	/* What nohup or a shell's background job ignores stays ignored. */
+	/* A signal that nohup or a shell's background job ignores stays ignored. */
 	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* glibc keeps 32 and 33 to itself; musl 34 as well, which this thread does not use. */
+/* glibc reserves 32 and 33; musl also 34, which this thread does not use. */
 #define FIRST_REAL_TIME 34
 #define WORD_BITS (8 * sizeof(unsigned long))
 
-/* Real-time signals have no meaning but the command's own.  By hand, because musl's
- * sigaddset() refuses 34, the first one of every glibc program. */
+/* Real-time signals are for the command.  Set by hand, because musl's sigaddset() refuses 34,
+ * which is SIGRTMIN of every glibc program. */
 static void add_real_time(sigset_t *set) {
 	unsigned long words[sizeof(sigset_t) / sizeof(unsigned long)];
 
@@ -232,7 +231,7 @@ int terminal_signals_block(struct signals *s, bool forward, bool terminal, struc
 	if (forward || terminal) {
 		s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 		if (s->fd < 0) {
-			return err_sys(e, "run", "cannot watch for signals");
+			return err_sys(e, "run", "cannot create a signalfd");
 		}
 	}
 	blocked = watched;
@@ -243,7 +242,7 @@ int terminal_signals_block(struct signals *s, bool forward, bool terminal, struc
 	return 0;
 }
 
-/* Takes what writes of our own left pending. */
+/* Removes pending SIGPIPE and SIGXFSZ of the supervisor's own writes. */
 static void drop_quiet(const struct signals *s) {
 	const struct timespec now = {0};
 
@@ -262,7 +261,7 @@ void terminal_signals_restore(struct signals *s) {
 	drop_quiet(s);
 	for (int n = 1; n <= SIGRTMAX; n++) {
 		if (sigismember(&s->late, n) == 1) {
-			(void)raise(n); /* delivered when the mask goes back */
+			(void)raise(n); /* delivered when the mask is restored */
 		}
 	}
 	drop_fd(&s->fd);
@@ -278,7 +277,7 @@ int terminal_signals_next(const struct signals *s) {
 	return (int)info.ssi_signo;
 }
 
-static bool asks_to_end(int number) {
+static bool is_termination(int number) {
 	for (size_t i = 0; i < ARRAY_LEN(signal_rows); i++) {
 		if (signal_rows[i].number == number) {
 			return signal_rows[i].ends;
@@ -293,7 +292,7 @@ bool terminal_signals_late(struct signals *s) {
 
 	while ((number = terminal_signals_next(s)) != 0) {
 		(void)sigaddset(&s->late, number);
-		ends |= asks_to_end(number);
+		ends |= is_termination(number);
 	}
 	return ends;
 }

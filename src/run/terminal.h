@@ -1,5 +1,5 @@
-/* The caller's terminal while the command has a pty of its own, and the signals
- * that reach us in the command's place. */
+/* The caller's terminal while the command has its own pty, and the signals that the
+ * supervisor gets in the command's place. */
 #ifndef CORRAL_RUN_TERMINAL_H
 #define CORRAL_RUN_TERMINAL_H
 
@@ -17,16 +17,16 @@ struct terminal {
 	struct termios before; /* valid while fd is */
 };
 
-/* fd may be anything: what is not a terminal leaves the object empty. */
+/* fd may be any descriptor or -1: without a terminal t->fd is -1. */
 void terminal_init(struct terminal *t, int fd);
 
-/* Size of the window, or the classic 24 by 80 when there is none. */
+/* Size of the window, or 24 rows by 80 columns without a terminal. */
 void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_cols);
 
-/* True when fd is our controlling terminal and another job has it. */
+/* True when fd is the controlling terminal and another job is in the foreground. */
 bool terminal_background(int fd);
 
-/* Gives the pty the modes that the caller's terminal had, if they were this job's. */
+/* Copies the modes of the caller's terminal to the pty, unless another job set them. */
 void terminal_copy_modes(const struct terminal *t, int master);
 void terminal_resize(const struct terminal *t, int master);
 
@@ -34,11 +34,11 @@ void terminal_resize(const struct terminal *t, int master);
 void terminal_raw(struct terminal *t);
 void terminal_restore(struct terminal *t);
 
-/* Restores the terminal and stops this job as ^Z would; returns when it is
- * continued, or at once where job control does not exist. */
+/* Restores the terminal and stops this job as ^Z would; returns after SIGCONT,
+ * or at once without job control. */
 void terminal_stop(struct terminal *t);
 
-/* What the supervisor does about a stop of the command. */
+/* The supervisor's reaction to a stop of the command. */
 enum job_act {
 	JOB_GO_ON,
 	JOB_STOP, /* stop the caller's job */
@@ -47,12 +47,12 @@ enum job_act {
 
 struct job {
 	int64_t typed_at;   /* when ^Z, ^C or ^\ was typed and no stop has been seen since; -1 */
-	enum job_act typed; /* what that key does to a stopped command */
+	enum job_act typed; /* the reaction to that key if the command is stopped */
 	bool halted;        /* the command stopped by itself, and has not continued */
 };
 #define JOB_NONE ((struct job){.typed_at = -1})
 
-/* Takes the keys that the feed saw. */
+/* Handles and clears the typed keys of the feed. */
 enum job_act terminal_job_typed(struct job *j, struct stdin_feed *f, int64_t now);
 
 /* The command stopped, or continued. */
@@ -60,24 +60,23 @@ enum job_act terminal_job_stopped(struct job *j, bool halted, int64_t now);
 void terminal_job_continued(struct job *j);
 
 struct signals {
-	int fd; /* becomes readable with one; -1: nothing is watched */
+	int fd; /* signalfd; -1: none */
 	sigset_t old;
-	sigset_t late;    /* read, but there was no command to get them */
-	sigset_t pending; /* before the run: not ours to take */
+	sigset_t late;    /* read after the command's end */
+	sigset_t pending; /* pending before the run: they stay pending */
 };
 
-/* Blocks SIGPIPE and SIGXFSZ in this thread, so that a reader that went away and a
- * file that may not grow are an errno, and what is to be forwarded; a terminal run
- * forwards always. */
+/* Blocks in this thread the signals to forward (always with a terminal), and SIGPIPE and
+ * SIGXFSZ, so that a write returns EPIPE or EFBIG instead. */
 int terminal_signals_block(struct signals *s, bool forward, bool terminal, struct err *e);
 
-/* Puts the mask back; late signals reach this thread then. */
+/* Restores the mask; late signals are then delivered to this thread. */
 void terminal_signals_restore(struct signals *s);
 
 /* The next signal, or 0. */
 int terminal_signals_next(const struct signals *s);
 
-/* Makes all that wait late ones; true when one of them asks a program to end. */
+/* Reads all waiting signals into `late`; true when one of them requests termination. */
 bool terminal_signals_late(struct signals *s);
 
 #endif

@@ -66,9 +66,9 @@ static void object_is_whole(struct corral_result *r) {
 }
 
 static void hint_is_harmless(struct corral_result *r) {
-	struct overheard words = {0};
-	const struct overheard *const streams[] = {&words};
-	hint_listen(&words, "connect EACCES 11.0.0.66:443", 28);
+	struct output_tail words = {0};
+	const struct output_tail *const streams[] = {&words};
+	hint_record(&words, "connect EACCES 11.0.0.66:443", 28);
 	hint_for_network(&r->outcome.network, streams, 1, &r->outcome.advice);
 	result_complete(r);
 	HOLDS(is_plain(corral_result_hint(r)));

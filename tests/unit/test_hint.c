@@ -10,21 +10,21 @@
 
 TEST(the_last_bytes_are_kept_however_they_come) {
 	unsigned seed = 7;
-	static char all[3 * OVERHEAR_MAX];
+	static char all[3 * OUTPUT_TAIL_MAX];
 
 	for (size_t i = 0; i < sizeof all; i++) {
 		all[i] = (char)rand_r(&seed);
 	}
 	for (int round = 0; round < 2000; round++) {
-		struct overheard o = {0};
+		struct output_tail o = {0};
 		size_t len = (size_t)rand_r(&seed) % sizeof all;
 		size_t most = 1 + (size_t)rand_r(&seed) % (round % 2 ? 64 : sizeof all);
 		for (size_t at = 0, n; at < len; at += n) {
 			n = 1 + (size_t)rand_r(&seed) % most;
 			n = n < len - at ? n : len - at;
-			hint_listen(&o, all + at, n);
+			hint_record(&o, all + at, n);
 		}
-		size_t want = len < OVERHEAR_MAX ? len : OVERHEAR_MAX;
+		size_t want = len < OUTPUT_TAIL_MAX ? len : OUTPUT_TAIL_MAX;
 		CHECK_INT(o.len, want);
 		CHECK(memcmp(o.text, all + len - want, want) == 0);
 	}
@@ -82,11 +82,11 @@ TEST(the_deepest_mount_decides_how_a_path_looks) {
 }
 
 static struct advice advice_for(const struct plan *p, const char *text) {
-	struct overheard o = {0};
-	const struct overheard *const streams[] = {&o};
+	struct output_tail o = {0};
+	const struct output_tail *const streams[] = {&o};
 	struct advice got;
 
-	hint_listen(&o, text, strlen(text));
+	hint_record(&o, text, strlen(text));
 	hint_find(p, &policy, streams, 1, &got);
 	return got;
 }
@@ -210,7 +210,7 @@ TEST(a_limit_is_named_with_its_value_and_the_option_that_raises_it) {
 	struct advice got = advice_for(&limited, "x: Too many open files\n");
 	REQUIRE(got.hint != NULL);
 	CHECK(strstr(hint_advice_text(&got),
-		     "limit of 64 (built-in); raise it: --open-files 128") != NULL);
+		     "limit of 64 (built-in); to raise it: --open-files 128") != NULL);
 }
 
 TEST(a_path_that_is_too_long_is_not_cut) {

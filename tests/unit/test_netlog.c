@@ -260,8 +260,8 @@ TEST(whatever_stands_in_the_ledger_is_read_within_its_bounds) {
 static struct advice advice_for(const struct row *rows, size_t nrows, const char *words,
 				const struct hint *before) {
 	struct ledger *l = new_ledger();
-	struct overheard o = {0};
-	const struct overheard *const streams[] = {&o};
+	struct output_tail o = {0};
+	const struct output_tail *const streams[] = {&o};
 	struct advice got = {.hint = before};
 	struct netlog n;
 
@@ -271,7 +271,7 @@ static struct advice advice_for(const struct row *rows, size_t nrows, const char
 	for (size_t i = 0; i < nrows; i++) {
 		(void)add(l, &rows[i]);
 	}
-	hint_listen(&o, words, strlen(words));
+	hint_record(&o, words, strlen(words));
 	netlog_read(l, NULL, &n);
 	hint_for_network(&n, streams, 1, &got);
 	netlog_done(&n);
@@ -290,12 +290,12 @@ TEST(a_hint_names_what_was_refused_and_how_to_allow_it) {
 	REQUIRE(got.hint != NULL);
 	CHECK_STR(got.hint->rule, "net.names");
 	CHECK_STR(hint_advice_text(&got),
-		  "bad.test:443: a rule denies it (the rule is bad.test); no option lifts it: "
-		  "change the rule; `corral explain` shows where it is written");
+		  "bad.test:443: a rule denies it (rule: bad.test); no option lifts it: "
+		  "change the rule; to find it: corral explain");
 	got = advice_for(&unread, 1, "", NULL);
 	CHECK_STR(hint_advice_text(&got),
-		  "good.test:50051: not judged; speak TLS with the server's name, or list the "
-		  "address, which Corral does not inspect: --allow-host 11.0.0.9:50051");
+		  "good.test:50051: not judged; use TLS with the server's name, or allow the "
+		  "address, without inspection: --allow-host 11.0.0.9:50051");
 	CHECK(advice_for(&allowed, 1, "", NULL).hint == NULL);
 	CHECK(advice_for(&failed, 1, "", NULL).hint == NULL);
 }
@@ -308,7 +308,7 @@ TEST(a_name_that_does_not_resolve_is_not_told_to_be_allowed) {
 	struct advice got = advice_for(&unknown, 1, "Could not resolve host: nx.test", &network);
 	REQUIRE(got.hint != NULL);
 	CHECK(str_starts(hint_advice_text(&got),
-			 "nx.test: the name does not exist; a rule allows it"));
+			 "nx.test: the name does not exist; the name is allowed"));
 	got = advice_for(searched, 2, "Could not resolve host: nx.test", &network);
 	CHECK(str_starts(hint_advice_text(&got), "nx.test: the name does not exist; "));
 }
