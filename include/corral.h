@@ -1,4 +1,4 @@
-/* libcorral: run a command inside a kernel-enforced boundary.
+/* libcorral: run a command in a kernel-enforced sandbox.
  *
  *     struct corral_error err;
  *     struct corral_policy *policy = corral_policy_new();
@@ -12,10 +12,10 @@
  *     corral_policy_free(policy);
  *
  * Every call that can fail returns 0 or -1 and fills *err (which may be NULL).
- * A handle or a place for an answer that is NULL is CORRAL_E_USAGE, and nothing is done;
- * what asks a NULL result, process or verdict is told -1, 0, "" or NULL.
- * Nothing here prints, exits, installs a signal handler or changes the calling
- * process.  Handles are not shared between threads without a lock; different
+ * A handle or an output pointer that is NULL is CORRAL_E_USAGE, and nothing is done;
+ * accessors of a NULL result, process or verdict return -1, 0, "" or NULL.
+ * No call prints, exits, installs a signal handler or changes the calling
+ * process.  A handle needs a lock to be shared between threads; different
  * handles may be used from different threads at once. */
 #ifndef CORRAL_H
 #define CORRAL_H
@@ -29,7 +29,7 @@ extern "C" {
 
 #define CORRAL_VERSION "0.1.0"
 
-/* The library is built with hidden symbols; what stands here is all it exports. */
+/* The library is built with hidden visibility; it exports only these functions. */
 #pragma GCC visibility push(default)
 
 /* ---- errors ---- */
@@ -37,21 +37,21 @@ extern "C" {
 enum corral_error_kind {
 	CORRAL_E_NONE = 0,
 	CORRAL_E_USAGE,     /* wrong option, key, value or file */
-	CORRAL_E_REFUSED,   /* the policy says no */
-	CORRAL_E_SETUP,     /* the sandbox, or a required guarantee, cannot be had; nothing ran */
-	CORRAL_E_NOT_FOUND, /* the command or the file does not exist inside */
+	CORRAL_E_REFUSED,   /* refused by policy */
+	CORRAL_E_SETUP,     /* no sandbox, or a required guarantee is not available; nothing ran */
+	CORRAL_E_NOT_FOUND, /* the command or the file does not exist in the sandbox */
 	CORRAL_E_NOT_EXECUTABLE, /* the command exists and cannot be executed */
 	CORRAL_E_MEMORY,
 	/* Of the file tools: */
-	CORRAL_E_OUTSIDE,   /* outside the boundary: the view does not show the path */
-	CORRAL_E_SENSITIVE, /* sensitive file: a rule hides it */
-	CORRAL_E_PROTECTED, /* protected name: it can be read and not changed */
-	CORRAL_E_FILE_KIND, /* a directory, FIFO, socket or device where a file is needed, … */
-	CORRAL_E_TOO_LARGE, /* more than the tool takes at once, or than limits.file_size */
+	CORRAL_E_OUTSIDE,   /* the sandbox does not show the path */
+	CORRAL_E_SENSITIVE, /* a rule hides the file */
+	CORRAL_E_PROTECTED, /* a protected name: readable, but not writable */
+	CORRAL_E_FILE_KIND, /* a directory, FIFO, socket or device instead of a file, … */
+	CORRAL_E_TOO_LARGE, /* larger than the tool's limit, or than limits.file_size */
 	CORRAL_E_NO_MATCH,  /* edit: the text is not in the file */
-	CORRAL_E_SEVERAL,   /* edit: the text is there more than once */
+	CORRAL_E_SEVERAL,   /* edit: the text occurs more than once */
 	CORRAL_E_LEAK,      /* send: the scanner refused the content */
-	CORRAL_E_FILE,      /* the system refused it: sys_errno says why */
+	CORRAL_E_FILE,      /* a system call failed: see sys_errno */
 };
 
 struct corral_error {
@@ -59,35 +59,34 @@ struct corral_error {
 	int sys_errno;     /* 0 when no system call failed */
 	char layer[24];    /* "policy", "mounts", "landlock", … */
 	char message[360]; /* one sentence */
-	char remedy[240];  /* what to do about it, or "" */
+	char remedy[240];  /* how to fix it, or "" */
 };
 
 /* ---- policy ---- */
 
 struct corral_policy;
 
-/* A policy that starts from the built-in defaults and reads the standing files
- * (/etc/corral, the user's, the workspace's) when it is used.  NULL when memory
- * is out. */
+/* A policy that starts from the built-in defaults and reads the configuration files
+ * (/etc/corral, the user's, the workspace's) when it is used.  NULL out of memory. */
 struct corral_policy *corral_policy_new(void);
 void corral_policy_free(struct corral_policy *policy);
 
 /* Sets one key by its dotted name (corral-policy(5)); lists and maps take one
  * element a call.  The strings are copied.  An unknown key fails here; the
- * value is judged when the policy is used, together with all the others. */
+ * value is checked when the policy is used, together with all the others. */
 int corral_policy_set(struct corral_policy *policy, const char *key, const char *value,
 		      struct corral_error *err);
 
-/* As corral_policy_set, with the words that `explain` shows as the origin. */
+/* As corral_policy_set, with the origin that `explain` and messages print. */
 int corral_policy_set_from(struct corral_policy *policy, const char *key, const char *value,
 			   const char *origin, struct corral_error *err);
 
-/* Adds one policy file above the standing ones: a path, "-" for stdin, "fd:N".
- * A path is read at each use.  "-" and "fd:N" can be read only once: that
- * happens at the first use, and from then on the policy is fixed. */
+/* Adds one policy file with precedence over the configuration files: a path, "-" for stdin,
+ * "fd:N".  A path is read at each use.  "-" and "fd:N" are read once, at the first use; after
+ * that the policy cannot be changed. */
 int corral_policy_file(struct corral_policy *policy, const char *path, struct corral_error *err);
 
-/* Reads none of the standing files; the floor of /etc/corral holds all the same. */
+/* Reads no configuration file; the floor of /etc/corral still holds. */
 void corral_policy_no_config(struct corral_policy *policy);
 
 /* A person at a terminal: no time-out and no cap on output unless set. */
@@ -101,7 +100,7 @@ int corral_policy_show(const struct corral_policy *policy, enum corral_format fo
 		       struct corral_error *err);
 int corral_policy_schema(char **text, struct corral_error *err);
 
-/* The resolved policy and the plan for this host, nothing run.  argv may be NULL. */
+/* The resolved policy and the plan for this host; runs nothing.  argv may be NULL. */
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
 		   enum corral_format format, char **text, struct corral_error *err);
 
@@ -112,36 +111,34 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 /* Checks one policy file on its own. */
 int corral_policy_check(const char *path, struct corral_error *err);
 
-/* Pins the present content of a project file: until it changes, it may widen. */
+/* Trusts the present content of a project file: until it changes, it may widen the policy. */
 int corral_policy_trust(const char *path, struct corral_error *err);
 
-/* ---- what this host has ---- */
+/* ---- features of this host ---- */
 
 struct corral_probe {
 	size_t size;         /* set by the caller to sizeof */
 	int landlock_abi;    /* 0: none */
-	int user_namespaces; /* 1 when they can be made */
+	int user_namespaces; /* 1 when they can be created */
 	int seccomp;
-	char userns_why[240]; /* why not, and the remedy */
+	char userns_why[240]; /* if not: the reason and the remedy */
 	char level[16];       /* "full", "standard", "minimal", "none" */
 };
 
 int corral_probe(struct corral_probe *probe, struct corral_error *err);
 
-/* Every mechanism of this host, tried out, and what a run with this policy gets
- * of them: level, engine, guarantees, and what would raise them.  The set-up of
- * such a run is gone through, without a command; *starts (may be NULL) is 1 when
- * it would start.  The text is freed with free(); corral(1) has the keys of the JSON. */
+/* Tries every mechanism of this host, and sets a run with this policy up, without a command.
+ * Reports level, engine, guarantees, and how to raise them.  *starts (may be NULL) is 1 when
+ * the run would start.  Free the text with free(); corral(1) has the keys of the JSON. */
 int corral_status(const struct corral_policy *policy, enum corral_format format, char **text,
 		  int *starts, struct corral_error *err);
 
-/* Plants bait on this host, tries it outside and inside runs with this policy,
- * and compares what the host then shows with what each run reported.  program is
- * the absolute path of the corral program, which is the probe.  *failed (may be
- * NULL) counts the checks that failed, those that could not be made although the
- * report claims their guarantee included.  The text is freed with free();
- * corral(1) has the keys of the JSON.  Starts child processes of its own and
- * waits for them. */
+/* Plants bait on this host, attacks it without a sandbox and in runs with this policy,
+ * and compares the effects on the host with the guarantees that each run reported.  program
+ * is the absolute path of the corral program, which makes the attempts.  *failed (may be
+ * NULL) counts the failed checks, including checks that could not be made although their
+ * guarantee is reported as enforced.  Free the text with free(); corral(1) has the keys of
+ * the JSON.  Starts child processes of its own and waits for them. */
 int corral_selftest(const struct corral_policy *policy, const char *program,
 		    enum corral_format format, char **text, int *failed, struct corral_error *err);
 
@@ -155,19 +152,19 @@ struct corral_options {
 	size_t size;    /* set by the caller to sizeof */
 	int in;         /* descriptor or CORRAL_NULL */
 	int out, err;   /* descriptor, CORRAL_NULL or CORRAL_CAPTURE */
-	const int *fds; /* further descriptors, numbered from 3 inside */
+	const int *fds; /* further descriptors, numbered from 3 in the sandbox */
 	size_t nfds;
 	int terminal; /* 1: a pty of its own, relayed to in and out, which are terminals */
 	int forward; /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command
 		      */
-	int last;    /* 1: this process ends next, so corral_run need not wait until the kernel has
-		      * taken the empty sandbox down; the result then has no usage */
+	int last;    /* 1: this process exits next, so corral_run need not wait for the kernel's
+		      * teardown of the empty sandbox; the result then has no usage */
 	void (*warn)(void *arg,
-		     const char *text); /* told of limits that do not hold here, or NULL */
+		     const char *text); /* called for limits not enforced on this host; or NULL */
 	void *warn_arg;
 };
 
-/* stdin from /dev/null, both streams captured, nothing else. */
+/* stdin from /dev/null, stdout and stderr captured. */
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
@@ -176,18 +173,17 @@ struct corral_options {
 
 struct corral_result;
 
-/* Runs argv, which ends with NULL, to its end.  0 when the command ran, however
- * it ended, and *result is the caller's to free; -1 when it did not.  options
- * NULL means CORRAL_OPTIONS_INIT.  Descriptors stay the caller's and are never
- * handed to the command: their bytes are relayed. */
+/* Runs argv, which ends with NULL, to its end.  0 when the command ran, with any
+ * ending; free *result with corral_result_free().  -1 when it did not run.  options
+ * NULL means CORRAL_OPTIONS_INIT.  The command never gets the caller's descriptors:
+ * their bytes are relayed. */
 int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       const struct corral_options *options, struct corral_result **result,
 	       struct corral_error *err);
 
-/* Starts argv and returns once it runs.  It ends at the latest with this process, whatever that has
- * forked.  Descriptors are handed over as they
- * are, so neither CORRAL_CAPTURE nor a terminal is possible here; options NULL
- * means CORRAL_NULL three times. */
+/* Starts argv and returns once it runs.  The command is killed when this process ends, also when
+ * children of this process live on.  The command inherits the descriptors themselves, so neither
+ * CORRAL_CAPTURE nor a terminal is possible; options NULL means CORRAL_NULL three times. */
 struct corral_process;
 int corral_spawn(const struct corral_policy *policy, const char *const *argv,
 		 const struct corral_options *options, struct corral_process **process,
@@ -203,7 +199,7 @@ int corral_process_signal(const struct corral_process *process, int signal);
 int corral_wait(struct corral_process *process, struct corral_result **result,
 		struct corral_error *err);
 
-/* Kills everything inside and frees the process. */
+/* Kills all processes of the sandbox and frees the process. */
 void corral_process_free(struct corral_process *process);
 
 /* ---- results ---- */
@@ -216,43 +212,42 @@ const char *corral_result_reason(const struct corral_result *result);
 int corral_result_exit_code(const struct corral_result *result); /* -1 when it did not exit */
 int corral_result_signal(const struct corral_result *result);    /* 0 when none */
 
-/* What a shell would report: the exit code, 124 after a time-out, 128+n. */
+/* The status as a shell reports it: the exit code, 124 after a time-out, 128+n. */
 int corral_result_status(const struct corral_result *result);
 
 int64_t corral_result_duration_ms(const struct corral_result *result);
 const char *corral_result_level(const struct corral_result *result); /* "full", "standard", … */
 
-/* What cut the run short, for people: "the time-out of 2 s (--timeout)"; ""
+/* What ended the run, as text: "the time-out of 2 s (--timeout)"; ""
  * when the command ended by itself. */
 const char *corral_result_ending(const struct corral_result *result);
 
-/* After a failure of the command: which rule of the sandbox it probably met and
- * what to do, judged by what it printed last; "" when nothing of that is known.
- * Advice, not a record of what was refused. */
+/* After a failure of the command: the rule of the sandbox that probably refused it, and the
+ * remedy, guessed from its last output; "" when unknown.  Advice, not a record of refusals. */
 const char *corral_result_hint(const struct corral_result *result);
 
-/* A descriptor of the caller's that could not be read or written, so that bytes
- * were lost: its errno, with "stdin", "stdout" or "stderr" in *stream; 0 when
+/* The errno of a caller's descriptor that could not be read or written, so that bytes
+ * were lost, with "stdin", "stdout" or "stderr" in *stream; 0 when
  * none failed.  A reader that closed its end is not a failure. */
 int corral_result_lost(const struct corral_result *result, const char **stream);
 
-/* What the run left on the host that could run or be obeyed later, the gravest first:
- * the n-th path and its kind, "setuid", "hook", "startup", "repository", "executable",
- * "symlink", "socket" or "fifo"; 0, and 1 behind the last.  Names are the command's
- * own and may hold any byte but NUL.  more counts what is not in the list. */
+/* The files that the run left on the host and that a program may run or read later, the gravest
+ * first: the n-th path and its kind, "setuid", "hook", "startup", "repository", "executable",
+ * "symlink", "socket" or "fifo".  Returns 0, or 1 after the last.  The command chose the names;
+ * they may contain any byte except NUL.  more counts the paths that are not in the list. */
 int corral_result_created(const struct corral_result *result, size_t n, const char **path,
 			  const char **kind);
 uint64_t corral_result_created_more(const struct corral_result *result);
 
-/* What the network's gate decided about one destination. */
+/* A decision of the network's gate about one destination. */
 struct corral_decision {
 	size_t size;            /* set by the caller to sizeof */
 	const char *op;         /* "connect", "resolve", "request", "proxy" or "publish" */
-	const char *name;       /* of the host; NULL when none was known */
-	const char *address;    /* NULL when it came to none */
+	const char *name;       /* of the host; NULL when not known */
+	const char *address;    /* NULL when not resolved */
 	int port;               /* 0: none */
 	const char *verdict;    /* "allowed", "denied", or "failed": allowed, and it did not work */
-	const char *rule;       /* as it was written; NULL when none speaks of it */
+	const char *rule;       /* as it was written; NULL when no rule matches */
 	const char *why;        /* one clause; NULL when it was allowed */
 	const char *allow_with; /* denied: the option that would allow it; NULL when none would */
 	uint64_t count;         /* how often */
@@ -262,33 +257,33 @@ struct corral_decision {
 #define CORRAL_DECISION_INIT                                                                       \
 	{ .size = sizeof(struct corral_decision) }
 
-/* The n-th decision, in the order in which they were made first; 0, and 1 behind the last.
- * The texts belong to the result.  more counts what is not in the list; recorded is 0
- * where no gate was there (net.mode none and full): an empty list then means nothing. */
+/* The n-th decision, in the order of their first occurrence; returns 0, or 1 after the last.
+ * The texts belong to the result.  more counts decisions that are not in the list; recorded is
+ * 0 for a run without a gate (net.mode none and full): an empty list then means nothing. */
 int corral_result_network(const struct corral_result *result, size_t n,
 			  struct corral_decision *decision);
 uint64_t corral_result_network_more(const struct corral_result *result);
 int corral_result_network_recorded(const struct corral_result *result);
 
-/* The gate ended before the run, which had no network from then on: what happened, for
- * people; what was decided last may not be in the list.  NULL when it did its work. */
+/* If the gate ended before the run, which then had no network: the reason, as text; the last
+ * decisions may be missing from the list.  NULL when the gate worked to the end. */
 const char *corral_result_network_failed(const struct corral_result *result);
 
-/* With fs.cow: the id of the changes that are pending, for the calls below, and how
- * many there are (changes may be NULL; -1 when they cannot be counted).  NULL when nothing was
- * changed, or nothing was kept apart.  Belongs to the result. */
+/* With fs.cow: the id of the pending changes, for the calls below, and their number
+ * (changes may be NULL; -1 when they cannot be counted).  NULL without changes, or without
+ * fs.cow.  Belongs to the result. */
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
 
-/* What the command made, and which files it changed, at the top of its private home or beside the
- * workspace there, and not in the caller's own, caches and settings of programs aside: the n-th
- * name, relative to the home, NULL behind the last.  Names are the command's own.  home is where
- * they are kept on the host; NULL when there are none. */
+/* Files that the command created or changed at the top of its private home, or beside the
+ * workspace there, instead of in the caller's home; without caches and settings of programs.  The
+ * n-th name, relative to the home, NULL after the last.  The command chose the names.  home is the
+ * path of the private home on the host; NULL when there are no such files. */
 const char *corral_result_stray(const struct corral_result *result, size_t n);
 const char *corral_result_home(const struct corral_result *result);
 
 /* Captured bytes, NUL-terminated, or NULL when the stream was not captured; they
- * belong to the result.  dropped counts what lies between the head and the tail
- * that were kept.  len and dropped may be NULL. */
+ * belong to the result.  dropped counts the bytes between the kept head and tail.
+ * len and dropped may be NULL. */
 const char *corral_result_stdout(const struct corral_result *result, size_t *len,
 				 uint64_t *dropped);
 const char *corral_result_stderr(const struct corral_result *result, size_t *len,
@@ -298,73 +293,73 @@ const char *corral_result_stderr(const struct corral_result *result, size_t *len
 int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err);
 
 /* The same object for a run that failed before it began: reason "setup" or
- * "refused", with the error; freed with free().  -1 when memory is out. */
+ * "refused", with the error; freed with free().  -1 out of memory. */
 int corral_error_json(const struct corral_error *failure, char **text);
 
 /* ---- file tools ---- */
 
-/* What an agent does with files without a command, within the boundary that its
- * commands have.  A path is what a command inside would write: absolute, or beneath
- * the directory that the command would start in.  It is walked through the same
- * view, links included, and what was judged is what is opened; no name is looked up
- * twice.  What a command could not read or write is refused with
- *   CORRAL_E_OUTSIDE    the view does not show it, or it belongs to one run alone
+/* File operations of an agent without a command, with the same access as its commands have.
+ * A path is the path in the sandbox: absolute, or relative to the directory in which a
+ * command would start.  It is resolved through the same mounts, with symbolic links; the
+ * file that was checked is the file that is opened, and no name is resolved twice.  A path
+ * that a command could not read or write is refused with
+ *   CORRAL_E_OUTSIDE    the sandbox does not show it, or it belongs to a single run
  *                       (/tmp, /proc, a home that is not kept);
- *   CORRAL_E_SENSITIVE  fs.deny or a table of credentials hides it, or a pattern of
- *                       fs.deny another name of the same file (a hard link);
- *   CORRAL_E_PROTECTED  it can be read and not changed.
- * The message names the rule and its origin, the remedy what would allow it.  The
- * boundary holds whatever level the host reaches. */
+ *   CORRAL_E_SENSITIVE  fs.deny or the table of credentials hides it, or a pattern of
+ *                       fs.deny hides another name of the same file (a hard link);
+ *   CORRAL_E_PROTECTED  it can be read but not changed.
+ * The message names the rule and its origin, the remedy the option that allows it.  The
+ * checks do not depend on the level of the host. */
 struct corral_files;
 
-/* Resolves the policy once, for all calls; each call looks at the host anew.  The
+/* Resolves the policy once, for all calls; each call plans anew on the present host.  The
  * policy has to outlive the handle. */
 int corral_files_new(const struct corral_policy *policy, struct corral_files **files,
 		     struct corral_error *err);
 void corral_files_free(struct corral_files *files);
 
-/* Refuse every path with a symbolic link on its way, wherever it leads. */
+/* Refuse every path with a symbolic link in it, regardless of its target. */
 void corral_files_reject_symlinks(struct corral_files *files);
 
-/* Do without openat2 and O_TMPFILE, as where they are missing: slower, the same answers. */
+/* Do not use openat2 and O_TMPFILE, as on kernels without them: slower, with equal results. */
 void corral_files_by_name(struct corral_files *files);
 
 /* A part of a file; length 0 means all from offset on. */
 struct corral_range {
 	uint64_t offset;
 	size_t length;
-	uint64_t size; /* stored by the call: of the whole file */
+	uint64_t size; /* stored by the call: size of the whole file */
 };
 
-/* Reads a regular file, or a part of it; range NULL means all.  Fewer bytes than
- * asked for come at its end.  *bytes has a NUL behind its *len bytes and is freed with
+/* Reads a regular file, or a part of it; range NULL means all.  At the end of the file fewer
+ * bytes are returned.  *bytes has a NUL after its *len bytes and is freed with
  * free().  More than 25 MiB at once is CORRAL_E_TOO_LARGE; a directory, FIFO, socket
  * or device is CORRAL_E_FILE_KIND, and is never opened. */
 int corral_files_read(const struct corral_files *files, const char *path,
 		      struct corral_range *range, char **bytes, size_t *len,
 		      struct corral_error *err);
 
-#define CORRAL_WRITE_PARENTS 1U /* make missing directories */
-#define CORRAL_WRITE_NEW 2U     /* fail with EEXIST when the file is there */
+#define CORRAL_WRITE_PARENTS 1U /* create missing directories */
+#define CORRAL_WRITE_NEW 2U     /* fail with EEXIST when the file exists */
 
-/* Replaces a file's content or makes the file.  A reader sees the old content or the
+/* Replaces a file's content or creates the file.  A reader sees the old content or the
  * new one; the mode stays, set-user-id bits aside, and a new file gets 0666 less the
  * umask.  Other names (hard links) and extended attributes of the file are not kept.
  * A file whose directory cannot be written, and one of another user, is written in
  * place.
- * A last link is followed when it leads to something that may be written. */
+ * A symbolic link as the last component is followed when its target may be written. */
 int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
 		       size_t len, unsigned flags, struct corral_error *err);
 
 struct corral_edit {
-	const char *old_text; /* to the byte, not empty */
+	const char *old_text; /* compared byte by byte; not empty */
 	const char *new_text;
-	int all; /* 1: wherever it is; 0: it has to be there once */
+	int all; /* 1: every occurrence; 0: it must occur exactly once */
 };
 
-/* Replaces text in a file as corral_files_write does; *count (may be NULL) says how
- * often.  CORRAL_E_NO_MATCH when it is not there, CORRAL_E_SEVERAL when it is there
- * more than once. */
+/* Replaces text in a file as corral_files_write does; *count (may be NULL) is the number
+ * of replacements.  CORRAL_E_NO_MATCH when the text does not occur, CORRAL_E_SEVERAL when
+ * it occurs more than once. */
 int corral_files_edit(const struct corral_files *files, const char *path,
 		      const struct corral_edit *edit, size_t *count, struct corral_error *err);
 
@@ -375,41 +370,40 @@ struct corral_entry {
 	unsigned mode; /* 07777 */
 };
 
-/* Lists a directory, sorted by the bytes of the names, as it looks from inside; the
- * root is one.  *entries is one block that is freed with free().  More than 100,000
+/* Lists a directory, also "/", as the sandbox shows it, sorted by the bytes of the names.
+ * *entries is one block that is freed with free().  More than 100,000
  * entries are CORRAL_E_TOO_LARGE. */
 int corral_files_list(const struct corral_files *files, const char *path,
 		      struct corral_entry **entries, size_t *count, struct corral_error *err);
 
-/* Sees the whole content; an answer that is not 0 refuses it. */
+/* Gets the whole content; a result other than 0 refuses it. */
 struct corral_scan {
 	int (*scan)(void *arg, const char *bytes, size_t n);
 	void *arg;
 };
 
-/* The whole of a regular file of at most 25 MiB, to be sent to somebody; scan may be
- * NULL.  What was scanned is what is stored in *bytes, which is freed with free();
- * a refusal is CORRAL_E_LEAK. */
+/* Reads a whole regular file of at most 25 MiB that is to be sent elsewhere; scan may be
+ * NULL.  *bytes is the same content that was scanned; free it with free().
+ * A refusal is CORRAL_E_LEAK. */
 int corral_files_send(const struct corral_files *files, const char *path,
 		      const struct corral_scan *scan, char **bytes, size_t *len,
 		      struct corral_error *err);
 
-/* Makes a symbolic link.  target is stored as it is written; it has to lead to
- * something inside that may be read, whether it exists or not, and programs on the host
- * that follow the link must arrive beneath a directory that commands may write: an
- * absolute path into a private HOME, /tmp, or /usr is CORRAL_E_OUTSIDE, and so is ".."
- * behind a name that does not exist. */
+/* Creates a symbolic link.  target is stored as given; it must name a path that may be read
+ * in the sandbox, whether it exists or not, and on the host it must resolve to a path beneath
+ * a directory that commands may write: an absolute path into a private HOME, /tmp, or /usr is
+ * CORRAL_E_OUTSIDE, and so is ".." after a name that does not exist. */
 int corral_files_symlink(const struct corral_files *files, const char *target, const char *path,
 			 struct corral_error *err);
 
 struct corral_check {
 	const char *path;
-	int write; /* 1: may it be written; 0: may it be read */
+	int write; /* 1: check for writing; 0: for reading */
 };
 
 /* The verdict alone: *allowed (may be NULL) is 1 or 0, and the text names the error,
  * the rule, its origin and the remedy; corral(1) has the keys of the JSON.  Freed with
- * free().  A path that the kernel would not walk is refused too; -1 when there is no
+ * free().  A path that the kernel would not resolve is refused, too; -1 when there is no
  * verdict, as for an empty path. */
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
 		       enum corral_format format, char **text, int *allowed,
@@ -417,27 +411,27 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 
 /* ---- URLs that a tool fetches outside the sandbox ---- */
 
-/* A tool that fetches what a model names can be led to the host's own services and
+/* Against SSRF: a tool that fetches a URL from a model could reach the host's own services and
  * networks.  Refused are
- *   what is neither http nor https;
- *   what two readers could take for two hosts: backslashes, user names, percent-encoded
- *   hosts, letters that are not ASCII, addresses in octal or as one number;
- *   names of local networks and of metadata services, one label alone;
- *   addresses that are not of the public internet, and this host's own, written so or as
- *   what a name leads to; one of several is enough.
- * Of a policy net.private and net.deny count; net.allow is about commands inside. */
+ *   schemes other than http and https;
+ *   URLs that two parsers could read as two hosts: with backslashes, user names,
+ *   percent-encoded hosts, non-ASCII letters, addresses in octal or as one number;
+ *   names of local networks and of metadata services, and names of a single label;
+ *   addresses that are not public, and this host's own, written in the URL or resolved from
+ *   its name; one such address of several is enough.
+ * Of a policy net.private and net.deny apply; net.allow concerns only sandboxed commands. */
 struct corral_url;
 
 struct corral_url_options {
 	size_t size;                        /* set by the caller to sizeof */
 	const struct corral_policy *policy; /* or NULL */
-	int text_only; /* 1: no name is looked up; there are no addresses then */
+	int text_only; /* 1: no name is resolved; then there are no addresses */
 };
 
-/* 0 with the verdict in *checked, be it a refusal; a name that leads nowhere is one.  -1
- * when there is none.  options may be NULL.  Takes as long as resolv.conf's time-outs.  Fetch
- * from the addresses of the verdict: a second look-up could give others.  Each redirect
- * is a URL to check. */
+/* 0 with the verdict in *checked, also for a refusal; a name that does not resolve is refused.
+ * -1 when there is no verdict.  options may be NULL.  Takes up to the time-outs of resolv.conf.
+ * Connect to the addresses of the verdict: a second lookup could return others (DNS
+ * rebinding).  Check the URL of each redirect again. */
 int corral_url_check(const char *url, const struct corral_url_options *options,
 		     struct corral_url **checked, struct corral_error *err);
 void corral_url_free(struct corral_url *checked);
@@ -449,57 +443,56 @@ int corral_url_allowed(const struct corral_url *checked);
 const char *corral_url_host(const struct corral_url *checked);
 unsigned corral_url_port(const struct corral_url *checked);
 
-/* The n-th address to connect to; NULL behind the last, and of what is refused. */
+/* The n-th address to connect to; NULL after the last, and for a refused URL. */
 const char *corral_url_address(const struct corral_url *checked, size_t n);
 
-/* Of a refusal: "form", "scheme", "host", "name", "address", "net.deny" or "lookup"; why; and
- * what to do.  "" of what is allowed. */
+/* Of a refusal: "form", "scheme", "host", "name", "address", "net.deny" or "lookup"; the
+ * reason; the remedy.  "" for an allowed URL. */
 const char *corral_url_rule(const struct corral_url *checked);
 const char *corral_url_reason(const struct corral_url *checked);
 const char *corral_url_remedy(const struct corral_url *checked);
 
-/* All of it; corral(1) has the keys of the JSON.  Freed with free(). */
+/* The whole verdict; corral(1) has the keys of the JSON.  Freed with free(). */
 int corral_url_show(const struct corral_url *checked, enum corral_format format, char **text,
 		    struct corral_error *err);
 
-/* ---- changes that were kept apart (fs.cow) ---- */
+/* ---- copy-on-write changes (fs.cow) ---- */
 
-/* All that are pending: id, workspace, when, how many changes.  The text is freed with
+/* All pending changes: id, workspace, start time, number of changes.  The text is freed with
  * free(); corral(1) has the keys of the JSON. */
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err);
 
-/* What a run changed, as a patch for git or as JSON, with every mode that apply would set;
+/* The changes of a run, as a git patch or as JSON, with every mode that apply would set;
  * at most 64 MiB of the files' text, the rest by name.  paths ends with NULL and may be
- * NULL for all; a path is absolute or, as a person types it, relative to the current
- * directory, and to the workspace where that lies outside it.  Fails while the run goes
- * on.  The text is freed with free(). */
+ * NULL for all; a path is absolute, or relative to the current directory if that is in the
+ * workspace, else to the workspace.  Fails while the run is alive.  The text is freed with
+ * free(). */
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
 		    char **text, struct corral_error *err);
 
 struct corral_cow_options {
 	size_t size;              /* set by the caller to sizeof */
 	const char *const *paths; /* as for corral_cow_diff; NULL for all */
-	int force;                /* 1: over what the host changed since, and protected names too */
+	int force;                /* 1: overwrite changes of the host, and protected names */
 };
 
-/* Puts changes into the workspace, each whole or not at all; CORRAL_E_REFUSED, with
- * nothing touched, when the host changed one of them meanwhile, or when the policy, as
- * it is for that workspace, protects one that paths does not name.  Killed at any
- * moment, or stopped by a full disk, the next call finishes; the remedy of the error then
- * says how far it came.  What remains pending keeps its id; with nothing left
- * the id is gone.  options NULL: all, not forced.  *text says what was done; free it
- * with free(). */
+/* Copies changes into the workspace, each file atomically.  CORRAL_E_REFUSED, with nothing
+ * changed, when a file was changed on the host since, or when the present policy of that
+ * workspace protects a file that paths does not name.  If the call is killed, or stopped by a
+ * full disk, the next call completes it; the remedy of the error then has the progress.
+ * Changes that remain pending keep their id; without any the id is removed.  options NULL:
+ * all, not forced.  *text lists the applied changes; free it with free(). */
 int corral_cow_apply(const struct corral_policy *policy, const char *id,
 		     const struct corral_cow_options *options, enum corral_format format,
 		     char **text, struct corral_error *err);
 
-/* Removes pending changes, and what an apply that was killed left in the workspace; id NULL
- * removes all whose run has ended. */
+/* Removes pending changes, and the temporary files of a killed apply in the workspace; id NULL
+ * removes those of all runs that have ended. */
 int corral_cow_discard(const char *id, struct corral_error *err);
 
 /* ---- live runs, and private homes ---- */
 
-/* The caller's runs that are alive: process, level, workspace, command, since when.  The text is
+/* The caller's runs that are alive: pid, level, workspace, command, start time.  The text is
  * freed with free(); corral(1) has the keys of the JSON. */
 int corral_runs(enum corral_format format, char **text, struct corral_error *err);
 
@@ -510,7 +503,7 @@ struct corral_home_options {
 	size_t size;              /* set by the caller to sizeof */
 	const char *const *names; /* ids or workspaces; ends with NULL, and may be NULL */
 	int all;                  /* 1: without names, every home */
-	int dry_run;              /* 1: say which would be removed */
+	int dry_run;              /* 1: only list the homes that would be removed */
 };
 
 /* Removes private homes: those that are named, all, or with options NULL those whose workspace

@@ -85,13 +85,11 @@ static void put_overview(struct buf *out) {
 	for (size_t i = 0; i < verbs_count; i++) {
 		buf_printf(out, "  %-*s %s\n", VERB_WIDTH, verbs[i].name, verbs[i].summary);
 	}
-	buf_puts(out,
-		 "\nOptions of a verb: corral VERB --help.  Version: corral --version.\n"
-		 "Exit status: the command's own, or 2 usage error; 124 timed out; 125 sandbox "
-		 "could "
-		 "not be\n"
-		 "set up; 126 refused or not executable; 127 not found; 128+n killed by signal "
-		 "n.\n");
+	buf_puts(out, "\nOptions of a verb: corral VERB --help.  Version: corral --version.\n"
+		      "Exit status: the command's own; 2 usage error; 124 timed out; 125 sandbox "
+		      "could not\n"
+		      "be set up; 126 refused or not executable; 127 not found; 128+n killed by "
+		      "signal n.\n");
 }
 
 int help_print(const struct verb *verb, struct corral_error *err) {

@@ -70,7 +70,7 @@ static int confirm(const struct corral_home_options *how, struct corral_error *e
 	if (text[0] == '\0') {
 		return 1; /* nothing to remove */
 	}
-	print_note("these private homes will be removed:");
+	print_note("these private homes would be removed:");
 	(void)fprintf(stderr, "%s", text);
 	return prompt(err);
 }

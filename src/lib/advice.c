@@ -1,11 +1,9 @@
-/* What would raise the level here, from what was found.
+/* The remedies of `corral status`: how to raise the level on this host.
  *
- * Should:   name the one switch, file or flag that stands in the way, for the
- *           person who may change it.
- * Must not: advise what would gain nothing: a row counts only when its condition
+ * Should:   name the one sysctl, file or flag that limits the level, as a command.
+ * Must not: advise a change without effect: a row applies only when its condition
  *           was observed on this host.
- * Fails:    open: a reason that no row knows has no advice, and the report still
- *           has the kernel's own words. */
+ * Fails:    open: a reason without a row has no advice; the report still has the errno. */
 #include "lib/status.h"
 
 #include "base/auto.h"
@@ -13,8 +11,8 @@
 
 #include <errno.h>
 
-/* From these ABIs on Landlock has rules for TCP, and keeps signals and abstract
- * sockets inside. */
+/* The first Landlock ABIs with rules for TCP, and with scopes for signals and abstract
+ * sockets. */
 #define ABI_NETWORK 4
 #define ABI_SCOPES 6
 
@@ -95,30 +93,30 @@ static const struct {
 			     "--security-opt systempaths=unconfined (podman: unmask=ALL); with "
 			     "AppArmor also --security-opt apparmor=unconfined"}},
 	{nested,
-	 {"user namespaces", "nothing from in here: this runs inside Corral, whose own boundary "
-			     "stays around it"}},
+	 {"user namespaces", "not possible here: this runs inside Corral, whose sandbox stays "
+			     "in force"}},
 	{landlock_off,
-	 {"landlock", "boot with landlock in the list of lsm=, such as "
+	 {"landlock", "add landlock to lsm= on the kernel command line, for example "
 		      "lsm=landlock,lockdown,yama,integrity,apparmor"}},
 	{landlock_missing,
-	 {"landlock", "use a kernel from 5.13 on with CONFIG_SECURITY_LANDLOCK; if it is one, an "
-		      "older filter around this process hides it"}},
+	 {"landlock", "use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK; if this is one, an "
+		      "outer seccomp filter hides Landlock"}},
 	{landlock_filtered,
-	 {"landlock", "let the filter around this process (a container's seccomp "
-		      "profile) pass landlock_create_ruleset, landlock_add_rule "
-		      "and landlock_restrict_self"}},
+	 {"landlock", "allow landlock_create_ruleset, landlock_add_rule and "
+		      "landlock_restrict_self in the outer seccomp filter (the container's "
+		      "seccomp profile)"}},
 	{landlock_without_network,
 	 {"level full", "use a kernel with Landlock ABI 4 (Linux 6.7) or later"}},
 	{landlock_without_scopes,
 	 {"ipc, pid",
-	  "use a kernel with Landlock ABI 6 (Linux 6.12) or later: it keeps signals and "
-	  "abstract sockets inside a second time"}},
+	  "use a kernel with Landlock ABI 6 (Linux 6.12) or later: it is a second barrier for "
+	  "signals and abstract sockets"}},
 	{no_filters, {"every level", "use a kernel with CONFIG_SECCOMP_FILTER"}},
 	{no_listener,
-	 {"the landlock engine", "let the filter around this process pass seccomp with "
-				 "a listener, and use a kernel from 5.9 on"}},
+	 {"the landlock engine", "use Linux 5.9 or later, and allow seccomp() with "
+				 "SECCOMP_FILTER_FLAG_NEW_LISTENER in the outer seccomp filter"}},
 	{dumps_to_socket,
-	 {"core dumps", "sysctl -w kernel.core_pattern=core (as root; the service behind the "
+	 {"core dumps", "sysctl -w kernel.core_pattern=core (as root; the service that owns the "
 			"socket sets it again when it starts)"}},
 };
 

@@ -1,5 +1,9 @@
-/* What leaves the library.  Errors: struct err is ours and may change, struct
- * corral_error is what programs were compiled against. */
+/* Converts struct err, which may change, to struct corral_error, which is part of the ABI; and
+ * returns texts to the caller.
+ *
+ * Should:   give every error a remedy if one is known for its errno.
+ * Must not: keep a pointer into struct err: all texts are copied.
+ * Fails:    never; long texts are truncated. */
 #include "lib/internal.h"
 
 #include "data/remedies.h"
@@ -28,7 +32,7 @@ int lib_fail(const struct err *e, struct corral_error *out) {
 	/* Truncation is acceptable in a message. */
 	(void)snprintf(out->layer, sizeof out->layer, "%s", e->where);
 	(void)snprintf(out->message, sizeof out->message, "%s", e->what);
-	const char *limit = remedy_for_limit(e->sys); /* nothing else would help */
+	const char *limit = remedy_for_limit(e->sys); /* the only remedy for this errno */
 	const char *fix = limit != NULL       ? limit
 			  : e->fix[0] != '\0' ? e->fix
 					      : remedy_for_error(e->where, e->sys);
@@ -36,13 +40,13 @@ int lib_fail(const struct err *e, struct corral_error *out) {
 	return -1;
 }
 
-int lib_need(const void *pointer, const char *what, struct corral_error *err) {
+int lib_need(const void *pointer, const char *name, struct corral_error *err) {
 	struct err e = {0};
 
 	if (pointer != NULL) {
 		return 0;
 	}
-	(void)err_set(&e, ERR_USAGE, "library", "%s is NULL", what);
+	(void)err_set(&e, ERR_USAGE, "library", "%s is NULL", name);
 	return lib_fail(&e, err);
 }
 

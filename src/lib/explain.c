@@ -1,11 +1,10 @@
-/* Everything that answers without running anything: the resolved policy, the
- * plan, the schema, the check and the pin of a file.
+/* The calls that run nothing: the resolved policy, the plan, the schema, the check of a policy
+ * file, and the trust in one.
  *
- * Should:   go through the same resolution and plan as a run, so that what is
- *           shown is what would be done.
- * Must not: start a command or write a file of the user's (corral_policy_trust
- *           alone does).
- * Fails:    with the error that a run would have met. */
+ * Should:   resolve and plan as a run does, so that the printed plan is the one that a run
+ *           would use.
+ * Must not: start a command or write a file of the user (only corral_policy_trust does).
+ * Fails:    with the error that a run would have. */
 #include "lib/internal.h"
 
 #include "base/credentials.h"
@@ -18,7 +17,7 @@ int corral_policy_show(const struct corral_policy *policy, enum corral_format fo
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
@@ -35,7 +34,7 @@ int corral_policy_schema(char **text, struct corral_error *err) {
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
@@ -43,7 +42,7 @@ int corral_policy_schema(char **text, struct corral_error *err) {
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
 }
 
-/* A list of its own, so that the words of a command stay apart. */
+/* As a JSON array, so that the arguments stay distinct. */
 static void put_command(const char *const *argv, struct buf *out) {
 	struct emit j;
 
@@ -82,7 +81,7 @@ int corral_explain(const struct corral_policy *policy, const char *const *argv,
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
@@ -100,7 +99,7 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
@@ -134,7 +133,8 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 		return -1;
 	}
 	arena_init(&a);
-	/* A message quotes the file, which another of the caller's ids may read. */
+	/* An error message quotes the file, which only one of the caller's ids may be able to
+	 * read. */
 	int rc = credentials_check(&e) == 0 ? policy_check_file(&a, path, &e) : -1;
 	arena_done(&a);
 	return rc == 0 ? 0 : lib_fail(&e, err);
@@ -149,7 +149,7 @@ static int trust(struct arena *a, const char *path, struct err *e) {
 	const char *pins = prepare_trust_file(a, &host);
 	if (pins == NULL) {
 		(void)err_set(e, ERR_SETUP, "policy",
-			      "there is no state directory to keep the pin in");
+			      "there is no state directory for the trust list");
 		return err_fix(e, "set HOME to an existing directory");
 	}
 	return policy_trust(pins, path, e);

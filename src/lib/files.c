@@ -1,10 +1,10 @@
-/* The file tools of corral.h.
+/* The file tools of corral.h: read, write, edit, list, send and check single files.
  *
- * Should:   keep the policy of the moment when the handle was made, and look at the
- *           host anew for every call, as a run at that moment would.
- * Must not: depend on what the host can enforce: the tools enforce their boundary
- *           themselves, so the plan is always that of a full sandbox.
- * Fails:    closed: without a plan nothing is touched. */
+ * Should:   keep the policy from the creation of the handle, and plan anew for every call, as
+ *           a run at that time would.
+ * Must not: depend on the host's kernel features: the tools check paths themselves, so the
+ *           plan is always that of level full.
+ * Fails:    closed: without a plan no file is opened. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -23,7 +23,7 @@ struct corral_files {
 	bool reject_links, slow;
 };
 
-/* A call: its plan, and the thread without the rights that root inside has not. */
+/* One call: its plan, and the thread's capabilities, dropped as they are in the sandbox. */
 struct task {
 	struct arena arena;
 	struct plan plan;
@@ -31,7 +31,7 @@ struct task {
 	struct rights rights;
 };
 
-/* Everything that a plan with namespaces asks of a host. */
+/* All features that a plan with namespaces needs from a host. */
 static void pretend_full(struct prepared *p) {
 	p->host.userns = p->host.seccomp = p->host.notify = p->host.sockets = true;
 	p->host.landlock_abi = INT_MAX;
@@ -41,8 +41,8 @@ static void pretend_full(struct prepared *p) {
 	p->policy.values[KEY_REQUIRE].count = 0;
 }
 
-/* The home of a workspace without a run so far is made, as a run would, when something is
- * written to it; before anything is read its record is looked at. */
+/* A path in the private home: a write creates the home, as a run would; a read checks its
+ * record first. */
 static int enter_home(const struct task *t, const char *path, bool write, struct err *e) {
 	struct arena a;
 
@@ -58,7 +58,7 @@ static int enter_home(const struct task *t, const char *path, bool write, struct
 	return rc;
 }
 
-/* `at`: a path that the call may make. */
+/* `at`: the path that the call reads or may create. */
 static int task_begin_as(const struct corral_files *files, const char *at, bool write,
 			 struct task *t, struct err *e) {
 	*t = (struct task){.view = {.plan = &t->plan}};
@@ -99,7 +99,7 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 	struct err e = {0};
 	struct task t;
 
-	if (lib_need(files, "the place for the handle", err) != 0) {
+	if (lib_need(files, "files", err) != 0) {
 		return -1;
 	}
 	struct corral_files *made = calloc(1, sizeof *made);
@@ -111,10 +111,10 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 	int rc = prepared_resolve(policy, true, &made->base, &e);
 	if (rc == 0) {
 		pretend_full(&made->base);
-		/* A name that no run has; the plan shows the workspace beneath it. */
+		/* An unused name: the plan of a run with --cow needs one. */
 		made->base.host.cow_dir =
 			cow_free_dir(&made->base.arena, made->base.host.state_dir);
-		rc = task_begin(made, "/", &t, &e); /* a policy that cannot be planned fails here */
+		rc = task_begin(made, "/", &t, &e); /* fails if the policy cannot be planned */
 		rc = task_end(&t, rc, &e, err);
 	} else {
 		(void)lib_fail(&e, err);
@@ -161,8 +161,7 @@ int corral_files_read(const struct corral_files *files, const char *path,
 	struct buf out;
 	uint64_t size;
 
-	if (lib_need(bytes, "the place for the bytes", err) != 0 ||
-	    lib_need(len, "the place for the length", err) != 0) {
+	if (lib_need(bytes, "bytes", err) != 0 || lib_need(len, "len", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
@@ -191,7 +190,7 @@ int corral_files_write(const struct corral_files *files, const char *path, const
 
 	int rc = task_begin_to_write(files, path, &t, &e);
 	if (rc == 0 && ((flags & ~known) != 0 || (bytes == NULL && len > 0))) {
-		rc = err_set(&e, ERR_USAGE, "library", "unknown flags, or no bytes to write");
+		rc = err_set(&e, ERR_USAGE, "library", "unknown flags, or bytes is NULL");
 	}
 	if (rc == 0) {
 		unsigned how = ((flags & CORRAL_WRITE_PARENTS) != 0 ? WRITE_PARENTS : 0U) |
@@ -209,7 +208,7 @@ int corral_files_edit(const struct corral_files *files, const char *path,
 
 	int rc = task_begin_to_write(files, path, &t, &e);
 	if (rc == 0 && (edit == NULL || edit->old_text == NULL || edit->new_text == NULL)) {
-		rc = err_set(&e, ERR_USAGE, "library", "an old and a new text are needed");
+		rc = err_set(&e, ERR_USAGE, "library", "edit, old_text or new_text is NULL");
 	}
 	if (rc == 0) {
 		struct replacement r = {
@@ -225,7 +224,7 @@ int corral_files_edit(const struct corral_files *files, const char *path,
 	return task_end(&t, rc, &e, err);
 }
 
-/* One block, the names behind the entries, so that free() takes all of it. */
+/* Entries and names in one block, so that the caller frees it with one free(). */
 static struct corral_entry *entries_of(const struct listing *list) {
 	size_t names = 0;
 
@@ -251,8 +250,7 @@ int corral_files_list(const struct corral_files *files, const char *path,
 	struct listing list = {0};
 	struct corral_entry *all = NULL;
 
-	if (lib_need(entries, "the place for the entries", err) != 0 ||
-	    lib_need(count, "the place for their count", err) != 0) {
+	if (lib_need(entries, "entries", err) != 0 || lib_need(count, "count", err) != 0) {
 		return -1;
 	}
 	int rc = task_begin(files, path, &t, &e);
@@ -278,8 +276,7 @@ int corral_files_send(const struct corral_files *files, const char *path,
 	struct scanner scanner = {0};
 	struct buf out;
 
-	if (lib_need(bytes, "the place for the bytes", err) != 0 ||
-	    lib_need(len, "the place for the length", err) != 0) {
+	if (lib_need(bytes, "bytes", err) != 0 || lib_need(len, "len", err) != 0) {
 		return -1;
 	}
 	if (scan != NULL) {
@@ -312,7 +309,7 @@ int corral_files_symlink(const struct corral_files *files, const char *target, c
 
 /* ---- the verdict alone ---- */
 
-/* A path that the kernel does not walk, as for too many links, is a verdict too. */
+/* A path that the kernel refuses to resolve (ELOOP, ENAMETOOLONG) is a verdict, not an error. */
 static int find_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
 			struct verdict *ret, struct err *e) {
 	if (place_find(v, check->path, 0, p, e) == 0) {
@@ -330,7 +327,7 @@ static int find_verdict(const struct lens *v, const struct corral_check *check, 
 	(void)snprintf(ret->origin, sizeof ret->origin, "%s",
 		       e->sys == 0 ? "-" : errno_name(e->sys));
 	(void)snprintf(ret->reason, sizeof ret->reason, "%s", e->what); /* may be cut: a message */
-	(void)snprintf(ret->remedy, sizeof ret->remedy, "name a path that can be walked");
+	(void)snprintf(ret->remedy, sizeof ret->remedy, "use another path");
 	p->path[0] = '\0';
 	return 0;
 }
@@ -367,8 +364,9 @@ static void print_text(const struct lens *v, const struct corral_check *check,
 			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
 			   home ? ", in the private HOME and not in yours" : "", verdict->rule,
 			   verdict->origin,
-			   verdict->closed ? "; but the file's mode refuses you, inside and outside"
-					   : "");
+			   verdict->closed
+				   ? "; but the file's mode bits deny it, with or without Corral"
+				   : "");
 		return;
 	}
 	const char *also = verdict->kind == ERR_FILE ? verdict->origin : "";
@@ -385,7 +383,7 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	struct verdict verdict = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);

@@ -1,7 +1,7 @@
-/* Private homes through the public calls: listed, and removed when they are not needed.
+/* corral_home_list() and corral_home_clean(): lists and removes private homes.
  *
- * Should:   say what each home is for, how large it is and when it was used last.
- * Must not: follow a link or recurse in a tree that a command has filled as it liked; remove a
+ * Should:   list workspace, size and last use of each home.
+ * Must not: follow a link or recurse without a bound: commands filled these trees; remove a
  *           home that a run uses (linux/home.h has the lock).
  * Fails:    closed: a home that cannot be locked is kept. */
 #include "lib/internal.h"
@@ -23,22 +23,22 @@
 
 #define WHERE "home"
 
-/* Removal begins with a new name, so that a home is whole or not there. */
+/* Removal begins with a rename, so that a home is complete or absent. */
 #define GONE ".gone-"
 
-/* One descriptor a level.  What lies deeper, or behind so many entries, is not measured. */
+/* One open directory a level.  Deeper levels, or more entries, are not measured. */
 #define DEPTH_MAX 100
 #define ENTRIES_MAX 20000000
 
-/* As much of an id as has to be typed. */
+/* The shortest accepted prefix of an id. */
 #define PREFIX_MIN 6
 
 struct home_line {
 	const char *id, *workspace; /* NULL: no record */
 	struct timespec used_at;
 	uint64_t bytes;
-	bool partial; /* there is more */
-	bool gone;    /* the workspace is */
+	bool partial; /* not all of it was measured */
+	bool gone;    /* the workspace does not exist */
 	bool in_use;
 	bool removed;
 };
@@ -46,19 +46,19 @@ struct home_line {
 struct homes {
 	struct arena arena;
 	struct host host;
-	int dir; /* of all; -1: there are none */
+	int dir; /* the directory of all homes; -1: none */
 	struct home_line *lines;
 	size_t n, cap;
 };
 
-/* ---- looking ---- */
+/* ---- find and measure ---- */
 
 struct tally {
 	uint64_t bytes, entries;
 	bool partial;
 };
 
-/* Opens the next directory downwards, or says that it was left out. */
+/* Opens a subdirectory, or sets partial when it cannot. */
 static DIR *descend(int dir, const char *name, struct tally *t) {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -69,7 +69,7 @@ static DIR *descend(int dir, const char *name, struct tally *t) {
 	return list;
 }
 
-/* The space on the disk beneath a directory. */
+/* Sums the disk usage beneath a directory. */
 static void measure(int dir, const char *name, struct tally *t) {
 	DIR *way[DEPTH_MAX];
 	size_t depth = 0;
@@ -82,7 +82,7 @@ static void measure(int dir, const char *name, struct tally *t) {
 		struct dirent *d = readdir(way[depth - 1]);
 		if (d == NULL || ++t->entries > ENTRIES_MAX) {
 			t->partial = t->partial || d != NULL;
-			(void)closedir(way[--depth]); /* it was read only */
+			(void)closedir(way[--depth]); /* opened for reading: no data is lost */
 			continue;
 		}
 		if (streq(d->d_name, ".") || streq(d->d_name, "..") ||
@@ -119,7 +119,7 @@ static bool is_gone(const char *path) {
 	return path != NULL && lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* A home of ours, opened; -1 when it is none. */
+/* Opens a home that the caller owns; -1 when it is none. */
 static int open_home(const struct homes *h, const char *id) {
 	struct stat st;
 	auto_fd dir = openat(h->dir, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -163,7 +163,7 @@ static int find_homes(struct homes *h, struct err *e) {
 	auto_dir list = own < 0 ? NULL : fdopendir(own);
 	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
 		if (str_starts(d->d_name, GONE)) {
-			(void)remove_tree(h->dir, d->d_name); /* somebody was killed there */
+			(void)remove_tree(h->dir, d->d_name); /* left by a killed `home clean` */
 		} else if (d->d_name[0] != '.' && add_home(h, d->d_name, e) != 0) {
 			return -1;
 		}
@@ -191,7 +191,7 @@ static void homes_done(struct homes *h) {
 	arena_done(&h->arena);
 }
 
-/* ---- telling ---- */
+/* ---- print ---- */
 
 static void measure_line(const struct homes *h, struct home_line *line) {
 	struct tally t = {0};
@@ -203,7 +203,7 @@ static void measure_line(const struct homes *h, struct home_line *line) {
 	line->partial = t.partial;
 }
 
-/* "12 KiB", "3.4 MiB", with ">" where some of it was not measured. */
+/* "12 KiB", "3.4 MiB"; with ">" before it if not all of it was measured. */
 static const char *size_text(const struct home_line *line, char out[32]) {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
 	double n = (double)line->bytes / 1024.0;
@@ -216,7 +216,7 @@ static const char *size_text(const struct home_line *line, char out[32]) {
 	return out;
 }
 
-static void tell_json(struct emit *j, const struct home_line *line, bool cleaning) {
+static void print_home_json(struct emit *j, const struct home_line *line, bool cleaning) {
 	char when[24];
 	cow_time_text(line->used_at, when);
 	emit_object(j, NULL);
@@ -233,7 +233,7 @@ static void tell_json(struct emit *j, const struct home_line *line, bool cleanin
 	emit_end_object(j);
 }
 
-static void tell_text(struct buf *out, const struct home_line *line, const char *mark) {
+static void print_home_text(struct buf *out, const struct home_line *line, const char *mark) {
 	char when[24], size[32];
 	cow_time_text(line->used_at, when);
 	buf_printf(out, "%-*s  %10s  %s  ", 40, line->id, size_text(line, size), when);
@@ -246,7 +246,7 @@ static void tell_text(struct buf *out, const struct home_line *line, const char 
 		   mark);
 }
 
-static void tell_list(struct homes *h, enum corral_format format, struct buf *out) {
+static void print_homes(struct homes *h, enum corral_format format, struct buf *out) {
 	struct emit j;
 	emit_init(&j, out, false);
 	if (format == CORRAL_JSON) {
@@ -257,9 +257,9 @@ static void tell_list(struct homes *h, enum corral_format format, struct buf *ou
 	for (size_t i = 0; i < h->n; i++) {
 		measure_line(h, &h->lines[i]);
 		if (format == CORRAL_JSON) {
-			tell_json(&j, &h->lines[i], false);
+			print_home_json(&j, &h->lines[i], false);
 		} else {
-			tell_text(out, &h->lines[i], "");
+			print_home_text(out, &h->lines[i], "");
 		}
 	}
 	if (format == CORRAL_JSON) {
@@ -275,13 +275,13 @@ int corral_home_list(enum corral_format format, char **text, struct corral_error
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
 	int rc = homes_init(&h, &e);
 	if (rc == 0) {
-		tell_list(&h, format, &out);
+		print_homes(&h, format, &out);
 		rc = lib_give(&out, text, &e);
 	}
 	buf_done(&out);
@@ -289,7 +289,7 @@ int corral_home_list(enum corral_format format, char **text, struct corral_error
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
-/* ---- removing ---- */
+/* ---- remove ---- */
 
 static bool is_path(const char *name) {
 	return strchr(name, '/') != NULL || streq(name, ".") || streq(name, "..");
@@ -302,7 +302,7 @@ static bool is_named(const struct home_line *line, const char *name, const char 
 	return streq(line->id, name) || (strlen(name) >= PREFIX_MIN && str_starts(line->id, name));
 }
 
-/* The home of that id, or of that workspace, there or not. */
+/* The home with that id, or of that workspace, which need not exist. */
 static struct home_line *find_named(struct homes *h, const char *name, struct err *e) {
 	char real[PATH_MAX];
 	struct home_line *found = NULL;
@@ -316,16 +316,17 @@ static struct home_line *find_named(struct homes *h, const char *name, struct er
 			continue;
 		}
 		if (found != NULL) {
-			(void)err_set(e, ERR_USAGE, WHERE, "more than one private home is %s",
+			(void)err_set(e, ERR_USAGE, WHERE, "%s matches more than one private home",
 				      name);
-			(void)err_fix(e, "write more of the id; `corral home list` has them");
+			(void)err_fix(e, "write more of the id; to list them: corral home list");
 			return NULL;
 		}
 		found = &h->lines[i];
 	}
 	if (found == NULL) {
-		(void)err_set(e, ERR_USAGE, WHERE, "there is no private home called %s", name);
-		(void)err_fix(e, "`corral home list` lists them; name one by its id or workspace");
+		(void)err_set(e, ERR_USAGE, WHERE, "no private home has the id or workspace %s",
+			      name);
+		(void)err_fix(e, "list them: corral home list");
 	}
 	return found;
 }
@@ -341,7 +342,7 @@ static int remove_home(const struct homes *h, const char *id, struct err *e) {
 			       ? lost
 			       : err_sys_at(e, WHERE, "cannot lock the private home", id);
 	}
-	/* Whoever renames a home holds its lock: from here on the name keeps its meaning. */
+	/* A rename needs the lock, which is held here: the name cannot change any more. */
 	if (fstat(dir, &held) != 0 || fstatat(h->dir, id, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    held.st_ino != named.st_ino || held.st_dev != named.st_dev) {
 		return 1; /* another call was faster */
@@ -350,7 +351,7 @@ static int remove_home(const struct homes *h, const char *id, struct err *e) {
 	if (n < 0 || (size_t)n >= sizeof gone || renameat(h->dir, id, h->dir, gone) != 0) {
 		return err_sys_at(e, WHERE, "cannot remove the private home", id);
 	}
-	drop_fd(&dir); /* a run that waits for the lock makes a new home */
+	drop_fd(&dir); /* a run that waits for the lock creates a new home */
 	return remove_tree(h->dir, gone) == 0
 		       ? 1
 		       : err_sys_at(e, WHERE, "cannot remove all of the private home", id);
@@ -405,7 +406,7 @@ static int clean_each(const struct homes *h, struct cleaning *c, struct err *e) 
 	return 0;
 }
 
-static void tell_cleaned(const struct cleaning *c, struct buf *out) {
+static void print_cleaned(const struct cleaning *c, struct buf *out) {
 	struct emit j;
 	emit_init(&j, out, false);
 	if (c->format == CORRAL_JSON) {
@@ -417,19 +418,19 @@ static void tell_cleaned(const struct cleaning *c, struct buf *out) {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct home_line *line = c->chosen[i];
 		if (c->format == CORRAL_JSON) {
-			tell_json(&j, line, true);
+			print_home_json(&j, line, true);
 		} else {
-			tell_text(out, line,
-				  line->removed     ? "  removed"
-				  : c->how->dry_run ? ""
-						    : "  kept");
+			print_home_text(out, line,
+					line->removed     ? "  removed"
+					: c->how->dry_run ? ""
+							  : "  kept");
 		}
 	}
 	if (c->format == CORRAL_JSON) {
 		emit_end_array(&j);
 		emit_end_object(&j);
 	}
-	buf_puts(out, ""); /* nothing was chosen: an empty text */
+	buf_puts(out, ""); /* allocates the empty text when no home was chosen */
 }
 
 int corral_home_clean(const struct corral_home_options *options, enum corral_format format,
@@ -440,7 +441,7 @@ int corral_home_clean(const struct corral_home_options *options, enum corral_for
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	if (c.how->size != sizeof gone) {
@@ -451,7 +452,7 @@ int corral_home_clean(const struct corral_home_options *options, enum corral_for
 	buf_init(&out);
 	int rc = homes_init(&h, &e);
 	if (rc == 0 && choose(&h, &c, &e) == 0 && clean_each(&h, &c, &e) == 0) {
-		tell_cleaned(&c, &out);
+		print_cleaned(&c, &out);
 		rc = lib_give(&out, text, &e);
 	} else {
 		rc = -1;

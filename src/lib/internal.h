@@ -1,9 +1,9 @@
-/* What stands behind the opaque handles of corral.h.
+/* The structs behind the opaque handles of corral.h, and the functions that lib's files share.
  *
- * Should:   translate: public words to policy settings, struct err to struct
+ * Should:   convert the caller's keys to policy settings, struct err to struct
  *           corral_error, an outcome to a result.
  * Must not: print, exit, or keep state outside the caller's handles.
- * Fails:    closed: what cannot be resolved or planned is not run. */
+ * Fails:    closed: a policy that cannot be resolved or planned runs nothing. */
 #ifndef CORRAL_LIB_INTERNAL_H
 #define CORRAL_LIB_INTERNAL_H
 
@@ -23,18 +23,17 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* A policy file that is a stream gives its bytes once.  The resolution is kept,
- * because a second read would find nothing, and nothing is a policy without the
- * caller's rules. */
+/* A policy file that is a stream can be read once.  The resolved policy is kept: a second
+ * read would return an empty policy, without the caller's rules. */
 struct stream_policy {
 	bool read; /* the stream was consumed, with or without success */
 	bool resolved;
-	struct arena arena; /* owns what policy points to */
+	struct arena arena; /* owns the memory of policy */
 	struct policy policy;
 };
 
-/* What the self-test puts in the place of the host's own, so that nothing of the
- * caller's is bait. */
+/* Environment and directories that the self-test uses instead of the caller's, so that no
+ * file of the caller is bait. */
 struct plant {
 	const char *const *environ;
 	const char *home, *state_dir;
@@ -75,20 +74,20 @@ struct stray_watch {
 	struct stray *names;
 	size_t n, cap;
 	bool local; /* the home has a .local */
-	bool blind; /* they could not all be had */
+	bool blind; /* not all names could be read */
 };
 
-/* What a run holds beside its sandbox. */
+/* The resources of a run outside its sandbox. */
 struct keeping {
 	struct home_use home;
 	struct stray_watch strays;
 	int listed; /* its line in `corral ps`; -1: none */
-	bool used;  /* changes are kept apart, in */
+	bool used;  /* copy-on-write: run and fds are valid */
 	struct cow_run run;
 	struct cow_fds fds;
 };
 
-/* What was enforced, copied out of the plan, which a result outlives. */
+/* The enforced limits and guarantees, copied from the plan, which a result outlives. */
 struct enforcement {
 	const char *level, *engine; /* names from tables, never freed */
 	char policy_sha256[65];
@@ -99,7 +98,7 @@ struct enforcement {
 	size_t nnotes;
 };
 
-/* What the command made at the top of its private home. */
+/* The files that the command created at the top of its private home. */
 #define STRAYS_MAX 16
 struct strays {
 	const char *path; /* of the home, on the host; NULL: there are none */
@@ -119,7 +118,7 @@ struct corral_result {
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
 
-/* What the gate refused, as members of "denials"; and all that it decided. */
+/* The refusals of the gate, as members of "denials"; and all its decisions. */
 void network_emit_denials(struct emit *j, const struct netlog *n);
 void network_emit(struct emit *j, const struct netlog *n);
 
@@ -127,13 +126,13 @@ void network_emit(struct emit *j, const struct netlog *n);
  * fails in one line. */
 int lib_fail(const struct err *e, struct corral_error *out);
 
-/* 0, or -1 with a usage error: a pointer that a call cannot do without is NULL. */
-int lib_need(const void *pointer, const char *what, struct corral_error *err);
+/* 0, or -1 with a usage error when a required pointer is NULL. */
+int lib_need(const void *pointer, const char *name, struct corral_error *err);
 
-/* Hands the text over to the caller, or reports that some of it is missing. */
+/* Moves the text to *text, or returns an error when out of memory. */
 int lib_give(struct buf *b, char **text, struct err *e);
 
-/* Fills host and policy; p->arena is the caller's to free, also on failure. */
+/* Fills host and policy; the caller frees p->arena, also on failure. */
 int prepared_resolve(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		     struct err *e);
 
@@ -141,46 +140,47 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e);
 
-/* After a run that failed: when the host refused a mechanism (ERR_NO_… in *e), plans
- * again without it.  0: another try is worth it; -1: *e stands, or says
- * why the policy cannot be kept without it. */
+/* After a failed run: when the host refused a mechanism of the plan (ERR_NO_… in *e), plans
+ * again without it.  0: try the new plan; -1: *e is unchanged, or has the reason why the
+ * policy cannot be enforced without the mechanism. */
 int prepared_replan(struct prepared *p, struct err *e);
 
-/* Goes through a run's set-up, and its fall-backs, without a command, so that the
- * plan is one that this host has carried out.  -1: a run would fail, and why. */
+/* Sets a sandbox up without a command, with all fall-backs, so that the plan has worked on
+ * this host.  -1: a run would fail with *e. */
 int prepared_rehearse(struct prepared *p, struct err *e);
 
-/* Makes the private home ready and lists the run; makes the place for changes ready, if the
- * plan keeps them apart, and names it in the request.  And gives all of it up when the run
- * is over or did not begin: result has the count of changes then, failure the remedy for
- * an overlay that the kernel refused.  Either may be NULL. */
+/* keeping_begin() prepares the private home, lists the run for `corral ps`, and with fs.cow
+ * creates the directory for the changes and names it in the request.  keeping_end() releases
+ * all of it after the run: it stores the number of changes in result, and in failure the
+ * remedy for an overlay that the kernel refused.  Either may be NULL. */
 int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e);
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);
 
-/* strays.c: before a run, and after it; r is NULL when there is nobody to tell. */
+/* strays.c: before a run, and after it; r is NULL when the run has no result. */
 void strays_begin(struct stray_watch *w, const struct plan *plan);
 void strays_end(struct stray_watch *w, struct corral_result *r);
 
-/* After a run that failed: says which rule hides the command, or names the interpreter, when the
- * command is a script whose interpreter is missing. */
+/* After a failed run: names in *e the rule that hides the command, or the missing interpreter of
+ * a script. */
 void missing_explain(struct prepared *p, const char *command, struct err *e);
 
-/* Removes every pending change of a state that is ours: the self-test's. */
+/* Removes all pending changes of the self-test's own state directory. */
 void pending_remove_all(const char *state_dir);
 
-/* A policy of our own that says what another says, to set keys on: it borrows the
- * other's strings, and ends with arena_done(&own->arena). */
+/* Copies a policy, to set further keys on the copy: it borrows the other's strings; release it
+ * with arena_done(&own->arena). */
 void policy_derive(const struct corral_policy *from, struct corral_policy *own);
 
-/* Where `policy trust` keeps its pins; NULL when the host has no state directory
- * or memory is out. */
+/* The path of the trust list of `policy trust`; NULL when the host has no state directory,
+ * or out of memory. */
 const char *prepare_trust_file(struct arena *a, const struct host *host);
 
-/* An empty result that knows what the plan enforces; NULL when memory is out. */
+/* A result with a copy of the plan's guarantees and limits, still without an outcome; NULL out
+ * of memory. */
 struct corral_result *result_new(const struct prepared *p);
 
-/* Computes what follows from the outcome, once it is in place. */
+/* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);
 
 #endif

@@ -1,10 +1,9 @@
-/* What a run holds beside its sandbox: its private home, its line in `corral ps`, and with
- * fs.cow the place for its changes before it, their count after.
+/* The resources of a run outside its sandbox: the private home, the entry of `corral ps`, and
+ * with fs.cow the directory of the changes before the run, their count after it.
  *
- * Should:   hand the engine descriptors, so that no path is looked up twice.
- * Must not: start anything when a place cannot be had.
- * Fails:    closed before the run; after it the changes stay, and the result says that
- *           there are some. */
+ * Should:   pass descriptors to the engine, so that no path is resolved twice.
+ * Must not: let a run start when the home or the directory cannot be prepared.
+ * Fails:    closed before the run; after it the changes stay, and the result has their id. */
 #include "lib/internal.h"
 
 #include "base/str.h"
@@ -48,7 +47,7 @@ int keeping_begin(const struct prepared *p, struct keeping *k, struct run_reques
 		  struct err *e) {
 	struct signals quiet;
 	*k = (struct keeping){.home = HOME_UNUSED, .listed = -1};
-	/* A file that may not grow is an errno, and not the end of the caller's program. */
+	/* With SIGXFSZ blocked a file over RLIMIT_FSIZE is EFBIG, not the end of the caller. */
 	if (terminal_signals_block(&quiet, false, false, e) != 0) {
 		return -1;
 	}
@@ -60,7 +59,7 @@ int keeping_begin(const struct prepared *p, struct keeping *k, struct run_reques
 	return rc;
 }
 
-/* The child can only tell errno. */
+/* The child's report has an errno but no remedy. */
 static void add_remedy(struct err *failure) {
 	const char *fix = remedy_for(COW_WHERE, failure->sys);
 	if (streq(failure->where, COW_WHERE) && failure->fix[0] == '\0' && fix != NULL) {
@@ -76,7 +75,7 @@ static void end_changes(struct keeping *k, struct corral_result *result, struct 
 	}
 	k->used = false;
 	if (cow_end(&k->run, &changes, &e) != 0) {
-		changes = -1; /* a command that ended has its result; `corral diff` says why */
+		changes = -1; /* the result is still returned; `corral diff` reports the reason */
 	}
 	if (result != NULL) {
 		result->cow = true;

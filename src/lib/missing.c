@@ -1,13 +1,13 @@
-/* Why a command that exists could not be found: the view does not show it, or its interpreter is
- * missing.
+/* Explains an ENOENT or EACCES of execve(2): the sandbox does not show the command, or the
+ * interpreter of a script is missing.
  *
- * execve(2) answers ENOENT for a script whose "#!" names no program, and the child
- * may not open files once the filter is loaded; so the supervisor looks afterwards.
+ * execve(2) returns ENOENT for a script whose "#!" names no program, and the child
+ * may not open files once the filter is loaded; so the supervisor checks afterwards.
  *
- * Should:   name the rule that hides the command, with its remedy; name the interpreter, and the
- *           carriage return that hides in one.
+ * Should:   name the rule that hides the command, with its remedy; name the interpreter, and a
+ *           carriage return at its end.
  * Must not: follow a symlink, or open anything but a regular file.
- * Fails:    open: the error stays what it was. */
+ * Fails:    open: the error stays unchanged. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -21,10 +21,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kernel reads no more of a first line. */
+/* The kernel reads no more of a "#!" line (BINPRM_BUF_SIZE). */
 #define FIRST_LINE 256
 
-/* The host's path of a path inside, by the mount that shows it; false: none does. */
+/* The host's path of a path in the sandbox, by its mount; false: no mount shows it. */
 static bool host_path(const struct plan *plan, const char *inside, char out[PATH_MAX]) {
 	const struct mount *shown = NULL;
 	size_t longest = 0;
@@ -58,8 +58,8 @@ static bool first_line(const char *path, char out[FIRST_LINE]) {
 	return out[0] == '#' && out[1] == '!';
 }
 
-/* Whether the view does not show it; in the words of `corral check path`, whether or not the host
- * has it. */
+/* True when a rule hides the path; fills *e with the reason of `corral check path`, which does not
+ * reveal whether the host has the file. */
 static bool explain_unseen(const struct prepared *p, const char *inside, struct err *e) {
 	char host[PATH_MAX];
 	bool there = host_path(&p->plan, inside, host) &&
@@ -75,7 +75,7 @@ static bool explain_unseen(const struct prepared *p, const char *inside, struct 
 		return false;
 	}
 	(void)err_set(e, e->kind, "exec", "cannot execute the command: %s", v.reason);
-	if (strlen(v.remedy) < sizeof e->fix) { /* half a path would be another one */
+	if (strlen(v.remedy) < sizeof e->fix) { /* a truncated path would name another file */
 		(void)err_fix(e, "%s", v.remedy);
 	}
 	return true;
@@ -94,13 +94,14 @@ static void explain_script(const struct plan *plan, const char *command, const c
 	bool carriage = interpreter[end] == '\r';
 	interpreter[end] = '\0';
 	(void)err_set(e, ERR_NOT_FOUND, "exec",
-		      carriage ? "%s cannot start: its first line ends with a carriage return, so "
-				 "no program is called %s\\r"
-			       : "%s cannot start: its interpreter %s does not exist inside",
+		      carriage
+			      ? "%s cannot start: its first line ends with a carriage return, and "
+				"there is no program %s\\r"
+			      : "%s cannot start: its interpreter %s does not exist in the sandbox",
 		      command, interpreter);
 	(void)err_fix(e,
-		      carriage ? "convert its line ends: sed -i 's/\\r$//' %s"
-			       : "install it, correct the first line, or grant it: --read %s",
+		      carriage ? "convert the line ends: sed -i 's/\\r$//' %s"
+			       : "install it, correct the first line, or add --read %s",
 		      carriage ? command : interpreter);
 }
 

@@ -1,8 +1,9 @@
-/* What the gate decided, in the result: for programs that link, and as JSON.
+/* The gate's decisions in the result: through the API, and as JSON.
  *
- * Should:   tell each decision with its rule, its reason and what would change it.
- * Must not: tell that nothing was tried where nobody looked: "network_recorded".
- * Fails:    as emit.c: a missing piece for want of memory fails the whole object. */
+ * Should:   report each decision with its rule, its reason and the option that changes it.
+ * Must not: report an empty list as "no connections" for a run without a gate:
+ *           "network_recorded" distinguishes them.
+ * Fails:    as emit.c: out of memory the whole object fails. */
 #include "lib/internal.h"
 
 #include <string.h>
@@ -60,7 +61,7 @@ static void put_port(struct emit *j, uint16_t port) {
 }
 
 static void put_denial(struct emit *j, const struct netlog_item *item) {
-	/* A lookup has no errno, and a request is refused after its connection was made. */
+	/* A lookup has no errno, and a request is refused after connect() succeeded. */
 	bool by_errno = item->op == NET_OP_CONNECT;
 
 	emit_object(j, NULL);

@@ -1,6 +1,6 @@
-/* Pending changes through the public calls: list, diff, apply, discard.
+/* The pending changes of runs with fs.cow: corral_cow_list(), _diff(), _apply(), _discard().
  *
- * Should:   judge protected names by the policy that a run in that workspace would
+ * Should:   check protected names by the policy that a run in that workspace would
  *           have now.
  * Must not: keep a lock longer than a call.
  * Fails:    closed: an entry that cannot be read can only be discarded. */
@@ -35,7 +35,7 @@ static void pending_done(struct pending *p) {
 	arena_done(&p->arena);
 }
 
-/* What every call does around its work, which writes what is to be told, if anything. */
+/* The common frame of all calls; `work` writes the text for the caller, if any. */
 typedef int pending_work(struct pending *p, const void *arg, struct buf *out, struct err *e);
 
 static int pending_call(pending_work *work, const void *arg, char **text,
@@ -59,14 +59,14 @@ static int pending_call(pending_work *work, const void *arg, char **text,
 
 static int pending_open(struct pending *p, const char *id, struct err *e) {
 	if (id == NULL) {
-		return err_set(e, ERR_USAGE, "library", "an id is needed");
+		return err_set(e, ERR_USAGE, "library", "the id is NULL");
 	}
 	return cow_open(&p->arena, p->host.state_dir, id, &p->cow, e);
 }
 
-/* ---- paths as people write them ---- */
+/* ---- paths from the command line ---- */
 
-/* Relative to the workspace, "" for itself. */
+/* The path relative to the workspace, "" for the workspace itself. */
 static const char *path_in(struct pending *p, const char *path, struct err *e) {
 	const char *workspace = p->cow.workspace, *cwd = p->host.cwd;
 	bool here = cwd != NULL && path_within(cwd, workspace);
@@ -115,7 +115,7 @@ struct listing {
 	size_t n;
 };
 
-/* One line of it; fault is why there is no more to say. */
+/* One line of the list; fault is the error of an entry that cannot be read. */
 struct line {
 	const char *id, *fault;
 	const struct cow *cow;
@@ -155,8 +155,8 @@ static void list_text(struct listing *l, const struct line *line) {
 	buf_puts(l->out, "\n");
 }
 
-/* What a run that was killed left without a change in it goes; what cannot be read is
- * listed, because it can be discarded. */
+/* Removes an empty entry that a killed run left; lists an entry that cannot be read, because
+ * it can be discarded. */
 static void list_one(struct listing *l, const char *id) {
 	struct pending *p = l->p;
 	struct cow_changes changes = {0};
@@ -205,9 +205,7 @@ static int list_all(struct pending *p, const void *arg, struct buf *out, struct 
 }
 
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err) {
-	return lib_need(text, "the place for the text", err) != 0
-		       ? -1
-		       : pending_call(list_all, &format, text, err);
+	return lib_need(text, "text", err) != 0 ? -1 : pending_call(list_all, &format, text, err);
 }
 
 /* ---- diff ---- */
@@ -233,14 +231,12 @@ static int diff(struct pending *p, const void *arg, struct buf *out, struct err 
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
 		    char **text, struct corral_error *err) {
 	const struct diffing d = {.id = id, .paths = paths, .format = format};
-	return lib_need(text, "the place for the text", err) != 0
-		       ? -1
-		       : pending_call(diff, &d, text, err);
+	return lib_need(text, "text", err) != 0 ? -1 : pending_call(diff, &d, text, err);
 }
 
 /* ---- apply ---- */
 
-/* Seen by less than the workspace itself is. */
+/* True for a path with less access than the workspace itself. */
 static bool is_protected(void *arg, const char *path) {
 	struct prepared *p = arg;
 	const char *at = path_join(&p->arena, p->plan.workspace_at, path);
@@ -281,7 +277,8 @@ static void put_list(struct emit *j, const char *key, const struct cow_change **
 	emit_end_array(j);
 }
 
-static void tell_json(const struct cow *c, const struct cow_applied *done, struct buf *out) {
+static void print_applied_json(const struct cow *c, const struct cow_applied *done,
+			       struct buf *out) {
 	struct emit j;
 	emit_init(&j, out, false);
 	emit_object(&j, NULL);
@@ -294,9 +291,10 @@ static void tell_json(const struct cow *c, const struct cow_applied *done, struc
 	emit_end_object(&j);
 }
 
-static void tell_text(const struct cow *c, const struct cow_applied *done, struct buf *out) {
+static void print_applied_text(const struct cow *c, const struct cow_applied *done,
+			       struct buf *out) {
 	for (size_t i = 0; i < done->nskipped; i++) {
-		buf_printf(out, "left out, %s: ", done->skipped[i]->cannot);
+		buf_printf(out, "not applied, %s: ", done->skipped[i]->cannot);
 		cow_quote(out, "", done->skipped[i]->path);
 		buf_puts(out, "\n");
 	}
@@ -313,8 +311,11 @@ static int check_options(const struct corral_cow_options *o, struct err *e) {
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE, "library",
-		      "corral_cow_options.size is %zu, this library knows %zu", o->size, sizeof *o);
-	return err_fix(e, "set it to sizeof, and use the header of this library");
+		      "corral_cow_options.size is %zu, but this library expects %zu", o->size,
+		      sizeof *o);
+	return err_fix(e,
+		       "set it to sizeof(struct corral_cow_options), and compile with the header "
+		       "of this library");
 }
 
 struct applying {
@@ -341,7 +342,8 @@ static int apply(struct pending *p, const void *arg, struct buf *out, struct err
 		rc = cow_apply(&p->cow, &how, &done, e);
 	}
 	if (rc == 0) {
-		(a->format == CORRAL_JSON ? tell_json : tell_text)(&p->cow, &done, out);
+		(a->format == CORRAL_JSON ? print_applied_json : print_applied_text)(&p->cow, &done,
+										     out);
 	}
 	arena_done(&prepared.arena);
 	return rc;
@@ -356,8 +358,7 @@ int corral_cow_apply(const struct corral_policy *policy, const char *id,
 				   .options = options == NULL ? &all : options,
 				   .format = format};
 	/* Before anything is applied. */
-	return lib_need(text, "the place for the text", err) != 0 ||
-			       lib_need(id, "the id", err) != 0
+	return lib_need(text, "text", err) != 0 || lib_need(id, "the id", err) != 0
 		       ? -1
 		       : pending_call(apply, &a, text, err);
 }
@@ -366,7 +367,7 @@ int corral_cow_apply(const struct corral_policy *policy, const char *id,
 
 static int discard(struct pending *p, const char *id, struct err *e) {
 	int rc = cow_open(&p->arena, p->host.state_dir, id, &p->cow, e);
-	/* One that cannot be read is discarded like any other. */
+	/* An entry that cannot be read is discarded, too. */
 	if (rc == 0 || (e->kind != ERR_REFUSED && e->kind != ERR_USAGE && p->cow.dir >= 0)) {
 		rc = cow_remove(&p->cow, e);
 	}
@@ -381,7 +382,7 @@ static int discard_all(struct pending *p, struct err *e) {
 		return -1;
 	}
 	for (size_t i = 0; i < n; i++) {
-		/* Running ones stay, and one that is gone need not be removed. */
+		/* ERR_REFUSED: its run is alive; ERR_USAGE: it is already removed. */
 		if (discard(p, ids[i], e) != 0 && e->kind != ERR_REFUSED && e->kind != ERR_USAGE) {
 			return -1;
 		}
@@ -394,15 +395,15 @@ void pending_remove_all(const char *state_dir) {
 			    .cow = {.parent = -1, .dir = -1, .upper = -1, .lower = -1}};
 	struct err e = {0};
 	arena_init(&p.arena);
-	(void)discard_all(&p, &e); /* what stays is noticed by who removes the state */
+	(void)discard_all(&p, &e); /* the removal of the state directory reports leftovers */
 	pending_done(&p);
 }
 
-static int discard_asked(struct pending *p, const void *id, struct buf *out, struct err *e) {
-	(void)out; /* there is nothing to tell */
+static int discard_work(struct pending *p, const void *id, struct buf *out, struct err *e) {
+	(void)out; /* prints nothing */
 	return id == NULL ? discard_all(p, e) : discard(p, id, e);
 }
 
 int corral_cow_discard(const char *id, struct corral_error *err) {
-	return pending_call(discard_asked, id, NULL, err);
+	return pending_call(discard_work, id, NULL, err);
 }

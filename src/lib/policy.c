@@ -1,8 +1,8 @@
-/* The policy handle: what the caller asked for, copied and not yet judged.
+/* The policy handle: the caller's settings, copied and not yet checked.
  *
- * Should:   keep settings in the order they were made; reject an unknown key at
- *           once, because the caller still knows where it came from.
- * Must not: read files or probe the host: that happens at each use (prepare.c).
+ * Should:   keep settings in the order of the calls; reject an unknown key at once, in the
+ *           call that set it.
+ * Must not: read files or probe the host: prepare.c does at each use.
  * Fails:    closed: a setting that cannot be stored is an error, never dropped. */
 #include "lib/internal.h"
 
@@ -28,17 +28,17 @@ void corral_policy_free(struct corral_policy *policy) {
 void policy_derive(const struct corral_policy *from, struct corral_policy *own) {
 	*own = *from;
 	arena_init(&own->arena);
-	own->settings_cap = own->nsettings; /* full: the first setting of ours moves the array */
+	own->settings_cap = own->nsettings; /* full: the next setting copies the array */
 }
 
-/* A setting after the stream was resolved would be silently without effect. */
+/* A setting after the stream was resolved would have no effect. */
 static int check_open(const struct corral_policy *policy, struct err *e) {
 	if (policy == NULL) {
 		return err_set(e, ERR_USAGE, "library", "the policy is NULL");
 	}
 	if (policy->stream != NULL && policy->stream->read) {
 		return err_set(e, ERR_USAGE, "library",
-			       "the policy was read from %s and can no longer be changed",
+			       "the policy was already read from %s; settings are too late",
 			       policy->file);
 	}
 	return 0;
@@ -64,13 +64,12 @@ static int set_key(struct corral_policy *policy, const struct setting *setting, 
 		return -1;
 	}
 	if (setting->key == NULL || setting->value == NULL || setting->origin == NULL) {
-		return err_set(e, ERR_USAGE, "library", "a key, a value and an origin are needed");
+		return err_set(e, ERR_USAGE, "library", "the key, the value or the origin is NULL");
 	}
 	if (key_by_name(setting->key) == NULL) {
 		(void)err_set(e, ERR_USAGE, "policy", "%s: unknown key \"%s\"", setting->origin,
 			      setting->key);
-		return err_fix(
-			e, "the keys are listed in corral-policy(5) and by `corral policy show`");
+		return err_fix(e, "list the keys: corral policy show, or man corral-policy");
 	}
 	return add_setting(policy, setting, e);
 }
@@ -97,7 +96,7 @@ static int set_file(struct corral_policy *policy, const char *path, struct err *
 	if (policy->file != NULL) {
 		(void)err_set(e, ERR_USAGE, "policy", "two policy files: %s and %s", policy->file,
 			      path);
-		return err_fix(e, "put everything into one file, or set single keys on top of it");
+		return err_fix(e, "merge them into one file, or use --set KEY=VALUE");
 	}
 	char *copy = arena_strdup(&policy->arena, path);
 	if (copy == NULL) {

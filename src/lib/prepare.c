@@ -1,9 +1,10 @@
-/* One use of a policy: probe the host, resolve all layers, build the plan.
+/* Prepares one use of a policy: probes the host, resolves all layers, builds the plan, and falls
+ * back to a weaker plan when the host refuses a mechanism.
  *
- * Should:   do it afresh for every call, so that a changed file, directory or
- *           environment counts at once.
+ * Should:   do it anew for every call, so that a changed file, directory or
+ *           environment has effect at once.
  * Must not: start a command.
- * Fails:    closed, with the error of the room where the reason is known. */
+ * Fails:    closed, with the error of the function that failed. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -28,8 +29,8 @@ const char *prepare_trust_file(struct arena *a, const struct host *host) {
 
 static int resolve_into(const struct corral_policy *policy, const struct host *host, bool to_run,
 			struct arena *a, struct policy *ret, struct err *e) {
-	/* A stream's policy outlives this call and the host with it: nothing that goes
-	 * in may belong to the host's arena. */
+	/* A stream's policy outlives this call and its struct host: all inputs are copied out of
+	 * the host's arena. */
 	struct policy_inputs in = {
 		.cwd = arena_strdup(a, host->cwd),
 		.system_file = SYSTEM_FILE,
@@ -71,7 +72,7 @@ static int resolve_stream(const struct corral_policy *policy, const struct host 
 	}
 	if (!s->resolved) {
 		return err_set(e, ERR_USAGE, "policy",
-			       "%s was read before and held no valid policy", policy->file);
+			       "%s was already read and was not a valid policy", policy->file);
 	}
 	*ret = s->policy;
 	return 0;
@@ -94,8 +95,9 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 
 /* ---- the plan ---- */
 
-/* The level is one that has no namespaces, or they cannot be made. */
-static bool may_share(const struct prepared *p) {
+/* True when the run may have no namespaces: the level needs none, or the host cannot create
+ * them. */
+static bool may_lack_namespaces(const struct prepared *p) {
 	int64_t level = policy_num(&p->policy, KEY_LEVEL);
 	return !p->host.userns || (level != LEVEL_AUTO && level != LEVEL_FULL);
 }
@@ -104,11 +106,12 @@ static int make_plan(struct prepared *p, struct err *e) {
 	if (!p->broker_refused) {
 		probe_broker(&p->host);
 	}
-	if (may_share(p) && probe_without_namespaces(&p->arena, &p->host, e) != 0) {
+	if (may_lack_namespaces(p) && probe_without_namespaces(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
-	/* Without a user namespace processes can be counted by a group alone. */
-	bool counts = may_share(p) && policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
+	/* Without a user namespace only a cgroup can limit the number of processes. */
+	bool counts = may_lack_namespaces(p) &&
+		      policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
 		probe_cgroups(&p->host);
 		if (plan_wants_scope(&p->policy)) {
@@ -121,7 +124,7 @@ static int make_plan(struct prepared *p, struct err *e) {
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
-/* The failure as the reason that a report shows. */
+/* The failure as the reason in the report: message, errno, remedy. */
 static const char *reason_of_failure(struct prepared *p, const struct err *e) {
 	const char *fix = remedy_for(e->where, e->sys);
 	char text[sizeof e->what + 512];
@@ -131,8 +134,8 @@ static const char *reason_of_failure(struct prepared *p, const struct err *e) {
 	return arena_strdup(&p->arena, text);
 }
 
-/* What a plan with namespaces does not promise, one without may: but only where
- * there are none to be had. */
+/* When a plan with namespaces fails, plans without them; but only if this host cannot create
+ * namespaces. */
 static int replan_refused(struct prepared *p, struct err *e) {
 	struct err refused = {0};
 	if (e->kind != ERR_SETUP || !p->host.userns || probe_makes_namespaces(&refused)) {
@@ -158,7 +161,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	if (policy_num(&p->policy, KEY_FS_COW)) {
 		p->host.cow_dir = cow_free_dir(&p->arena, p->host.state_dir);
 	}
-	/* A report tries; a run may know already that trying is no use. */
+	/* A report always tries namespaces; a run uses the cached failure. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
 		p->host.userns_why = userns_cache_find(&p->arena, &p->host);
 		p->host.userns = p->host.userns_why == NULL;
@@ -231,7 +234,7 @@ int prepared_replan(struct prepared *p, struct err *e) {
 	return -1;
 }
 
-/* The same plan without what outlasts a run: the kept home, and git's settings
+/* The same plan without the parts that outlast a run: the kept home, and git's settings
  * beside it. */
 static int stage_plan(struct prepared *p, struct plan *ret, struct err *e) {
 	const struct plan *plan = &p->plan;

@@ -1,12 +1,16 @@
-/* What this host offers, for programs that want to say so before a run. */
+/* corral_probe(): the kernel features of this host, and the level that a run gets.
+ *
+ * Should:   report a level that a trial set-up of a run has reached.
+ * Must not: read a policy file: the host alone decides.
+ * Fails:    with an error; a host without a sandbox is level none, not an error. */
 #include "lib/internal.h"
 
 #include <stdio.h>
 
-/* With built-in values and no file of anybody's: the host alone decides.  The
- * level is the one that a run gets, because the set-up of one was gone through. */
-static int fill(const struct corral_policy *policy, struct prepared *p, struct corral_probe *probe,
-		struct err *e) {
+/* With built-in values only.  prepared_plan() sets a sandbox up, so the level is the one that a
+ * run gets. */
+static int probe_with(const struct corral_policy *policy, struct prepared *p,
+		      struct corral_probe *probe, struct err *e) {
 	if (probe == NULL || probe->size != sizeof *probe) {
 		return err_set(e, ERR_USAGE, "library",
 			       "corral_probe.size is not sizeof(struct corral_probe)");
@@ -25,8 +29,8 @@ static int fill(const struct corral_policy *policy, struct prepared *p, struct c
 	return 0;
 }
 
-/* Any level is an answer. */
-static int fill_fresh(struct prepared *p, struct corral_probe *probe, struct err *e) {
+/* Accepts every level, also none. */
+static int probe_any_level(struct prepared *p, struct corral_probe *probe, struct err *e) {
 	struct corral_policy *policy = corral_policy_new();
 	if (policy == NULL) {
 		return err_memory(e, "library");
@@ -36,7 +40,7 @@ static int fill_fresh(struct prepared *p, struct corral_probe *probe, struct err
 		corral_policy_set(policy, "min_level", "none", NULL) == 0 &&
 				corral_policy_set(policy, "accept_no_sandbox", "true", NULL) == 0 &&
 				corral_policy_set(policy, "any_workspace", "true", NULL) == 0
-			? fill(policy, p, probe, e)
+			? probe_with(policy, p, probe, e)
 			: err_memory(e, "library");
 	corral_policy_free(policy);
 	return rc;
@@ -46,7 +50,7 @@ int corral_probe(struct corral_probe *probe, struct corral_error *err) {
 	struct prepared p = {0};
 	struct err e = {0};
 
-	int rc = fill_fresh(&p, probe, &e);
+	int rc = probe_any_level(&p, probe, &e);
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }

@@ -1,10 +1,10 @@
-/* How a run ended, and the one JSON object that says so.
+/* The result of a run: accessors, the text of its ending, and the JSON object.
  *
- * Should:   outlive policy and plan; keep the same keys in every object, whether
- *           the command ran or not, so that a program needs one reader.
- * Must not: claim more than was done: this version records no denials but the
- *           gate's and does not scan for leaks, and the object says that.
- * Fails:    a missing piece for want of memory fails the whole object. */
+ * Should:   outlive policy and plan; have the same keys in every JSON object, whether
+ *           the command ran or not, so that a program needs one parser.
+ * Must not: claim more than was done: this version records no denials except the gate's
+ *           and does not scan for leaks, and the object states both.
+ * Fails:    out of memory the whole object fails. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a shell reports for a command that `timeout` ended. */
+/* The exit status of timeout(1). */
 #define STATUS_TIMED_OUT 124
 #define STATUS_SIGNAL 128
 
@@ -103,7 +103,7 @@ static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
 	const struct run_state_copy *fate = &r->outcome.usage.fate;
 
 	if (r->enforcement.memory_bytes == LIMIT_NONE) {
-		(void)snprintf(out, cap, "the kernel, for want of memory");
+		(void)snprintf(out, cap, "the kernel's OOM killer");
 	} else if (fate->overrun == OVERRUN_MEMORY) {
 		(void)snprintf(out, cap,
 			       "the memory limit of %.1f MiB: a sample found %.1f MiB (raise it "
@@ -135,7 +135,7 @@ static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
 		break;
 	case OVERRUN_UNMEASURED:
 		(void)snprintf(out, cap,
-			       "the loss of the process that samples its limits (--memory, "
+			       "the death of the process that samples the limits (--memory, "
 			       "--processes, --disk)");
 		break;
 	case OVERRUN_NONE:
@@ -148,7 +148,7 @@ static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
 	}
 }
 
-/* The texts fit: each is shorter than struct corral_result's field. */
+/* The texts fit: each is shorter than the field `ending`. */
 static void complete_ending(struct corral_result *r) {
 	char text[32];
 	char *out = r->ending;
@@ -216,7 +216,7 @@ int corral_result_status(const struct corral_result *result) {
 	if (o->signal > 0) {
 		return STATUS_SIGNAL + o->signal;
 	}
-	/* Neither an exit nor a signal: pid 1 was killed, and the command with it. */
+	/* Neither an exit nor a signal: pid 1 was killed, and the command with it (SIGKILL). */
 	return o->exit_code >= 0 ? o->exit_code : STATUS_SIGNAL + SIGKILL;
 }
 
@@ -425,8 +425,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	struct emit j;
 	struct err e = {0};
 
-	if (lib_need(result, "the result", err) != 0 ||
-	    lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(result, "the result", err) != 0 || lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);

@@ -1,10 +1,9 @@
-/* Running and starting commands through the public calls.
+/* corral_run(), corral_spawn() and corral_wait().
  *
- * Should:   check what the caller passed before anything is built; allocate the
- *           result before the command runs, so that an ended command always has
- *           one.
- * Must not: touch the caller's descriptors, signals or directory.
- * Fails:    closed: an option that is not understood stops the run. */
+ * Should:   check the arguments before anything else; allocate the result before the command
+ *           runs, so that an ended command always has one.
+ * Must not: change the caller's descriptors, signal mask or working directory.
+ * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
 #include <errno.h>
@@ -21,37 +20,39 @@ struct corral_process {
 
 static int check_argv(const char *const *argv, struct err *e) {
 	if (argv == NULL || argv[0] == NULL) {
-		return err_set(e, ERR_USAGE, "library", "there is no command to run");
+		return err_set(e, ERR_USAGE, "library",
+			       "argv is empty: there is no command to run");
 	}
 	return 0;
 }
 
-static int check_fd(int fd, const char *what, struct err *e) {
+static int check_fd(int fd, const char *field, struct err *e) {
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0) {
-		return err_set(e, ERR_USAGE, "library", "%s: %d is not an open descriptor", what,
-			       fd);
+		return err_set(e, ERR_USAGE, "library", "%s: %d is not an open file descriptor",
+			       field, fd);
 	}
 	return 0;
 }
 
 /* CORRAL_CAPTURE is for the outputs of corral_run only. */
-static int check_stream(int fd, bool capture, const char *what, struct err *e) {
+static int check_stream(int fd, bool capture, const char *field, struct err *e) {
 	if (fd == CORRAL_NULL || (fd == CORRAL_CAPTURE && capture)) {
 		return 0;
 	}
 	if (fd == CORRAL_CAPTURE) {
-		return err_set(e, ERR_USAGE, "library", "%s cannot be captured here", what);
+		return err_set(e, ERR_USAGE, "library",
+			       "%s: CORRAL_CAPTURE is only for out and err of corral_run", field);
 	}
-	return check_fd(fd, what, e);
+	return check_fd(fd, field, e);
 }
 
 static int check_options(const struct corral_options *o, bool capture, struct err *e) {
 	if (o->size != sizeof *o) {
 		(void)err_set(e, ERR_USAGE, "library",
-			      "corral_options.size is %zu, this library knows %zu", o->size,
+			      "corral_options.size is %zu, but this library expects %zu", o->size,
 			      sizeof *o);
-		return err_fix(e,
-			       "start from CORRAL_OPTIONS_INIT and use the header of this library");
+		return err_fix(e, "start from CORRAL_OPTIONS_INIT, and compile with the header of "
+				  "this library");
 	}
 	if (check_stream(o->in, false, "in", e) != 0 ||
 	    check_stream(o->out, capture, "out", e) != 0 ||
@@ -59,7 +60,7 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 		return -1;
 	}
 	if (o->nfds > 0 && o->fds == NULL) {
-		return err_set(e, ERR_USAGE, "library", "nfds is %zu and fds is NULL", o->nfds);
+		return err_set(e, ERR_USAGE, "library", "nfds is %zu, but fds is NULL", o->nfds);
 	}
 	for (size_t i = 0; i < o->nfds; i++) {
 		if (check_fd(o->fds[i], "fds", e) != 0) {
@@ -68,15 +69,16 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 	}
 	if (o->terminal && !capture) {
 		return err_set(e, ERR_USAGE, "library",
-			       "a terminal needs corral_run, which relays it");
+			       "corral_spawn does not support a terminal; use corral_run");
 	}
 	if (o->terminal && (o->in < 0 || o->out < 0 || !isatty(o->in) || !isatty(o->out))) {
-		return err_set(e, ERR_USAGE, "library", "terminal is set and in or out is none");
+		return err_set(e, ERR_USAGE, "library",
+			       "terminal is set, but in or out is not a terminal");
 	}
 	return 0;
 }
 
-/* The caller's words are const and execve's are not: the run gets copies. */
+/* argv of the caller is const, that of execve() is not: the run gets copies. */
 static char **copy_argv(struct arena *a, const char *const *argv) {
 	size_t n = 0;
 	while (argv[n] != NULL) {
@@ -170,7 +172,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	struct err e = {0};
 
 	int rc = -1;
-	if (lib_need(result, "the place for the result", err) != 0) {
+	if (lib_need(result, "result", err) != 0) {
 		return -1;
 	}
 	if (check_argv(argv, &e) == 0 && check_options(o, true, &e) == 0 &&
@@ -184,7 +186,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
-/* Frees what a process holds besides the child. */
+/* Frees the process, except its child. */
 static void process_release(struct corral_process *process) {
 	corral_result_free(process->result);
 	arena_done(&process->prepared.arena);
@@ -266,7 +268,7 @@ int corral_spawn(const struct corral_policy *policy, const char *const *argv,
 		.size = sizeof defaults, .in = CORRAL_NULL, .out = CORRAL_NULL, .err = CORRAL_NULL};
 	struct err e = {0};
 
-	if (lib_need(process, "the place for the process", err) != 0) {
+	if (lib_need(process, "process", err) != 0) {
 		return -1;
 	}
 	int rc = spawn(policy, argv, options == NULL ? &defaults : options, process, &e);
@@ -292,7 +294,7 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 	if (lib_need(process, "the process", err) != 0) {
 		return -1;
 	}
-	if (lib_need(result, "the place for the result", err) != 0) {
+	if (lib_need(result, "result", err) != 0) {
 		corral_process_free(process);
 		return -1;
 	}

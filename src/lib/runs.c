@@ -1,7 +1,8 @@
-/* The user's live runs through the public calls.
+/* corral_runs(): lists the user's live runs.
  *
- * Should:   say of each run who supervises it, where and what it runs, and since when.
- * Must not: give control characters of a command to a terminal. */
+ * Should:   list pid of the supervisor, level, start time, workspace and command of each run.
+ * Must not: print control characters of a command.
+ * Fails:    with an error when the state directory is not the caller's. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -27,7 +28,7 @@ static void run_json(struct emit *j, const struct run_entry *r) {
 	emit_end_object(j);
 }
 
-/* A word as it is, or quoted where a person could not tell it from two. */
+/* An argument; quoted if it is empty or contains a space or a quote. */
 static void put_word(struct buf *out, const char *word) {
 	if (word[0] == '\0' || strpbrk(word, " '") != NULL) {
 		buf_printf(out, " '%s'", word);
@@ -54,8 +55,8 @@ static void run_text(struct buf *out, const struct run_entry *r) {
 	buf_done(&line);
 }
 
-static void tell(const struct run_entry *runs, size_t n, enum corral_format format,
-		 struct buf *out) {
+static void print_runs(const struct run_entry *runs, size_t n, enum corral_format format,
+		       struct buf *out) {
 	struct emit j;
 	if (format != CORRAL_JSON) {
 		buf_puts(out, n == 0 ? "no run is alive\n"
@@ -89,7 +90,7 @@ int corral_runs(enum corral_format format, char **text, struct corral_error *err
 	struct buf out;
 	size_t n = 0;
 
-	if (lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	arena_init(&a);
@@ -102,7 +103,7 @@ int corral_runs(enum corral_format format, char **text, struct corral_error *err
 		rc = runs_list(&a, host.state_dir, &runs, &n, &e);
 	}
 	if (rc == 0) {
-		tell(runs, n, format, &out);
+		print_runs(runs, n, format, &out);
 		rc = lib_give(&out, text, &e);
 	}
 	buf_done(&out);

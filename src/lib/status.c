@@ -1,18 +1,18 @@
-/* What this host can enforce, and what a run gets of it.
+/* corral_status(): the kernel features of this host, and the level and guarantees of a run.
  *
- * Should:   find out by doing: mechanisms are tried out one by one, and a run
- *           with this policy is planned and its set-up gone through.
+ * Should:   find out by trying: each mechanism by itself, and the set-up of a run with this
+ *           policy.
  * Must not: write into the workspace or the private home; claim a level that
- *           the trial run did not reach.
- * Fails:    only when there is nothing to report: a host on which nothing works
- *           is an answer. */
+ *           the trial set-up did not reach.
+ * Fails:    only for an invalid policy or out of memory; a host where no sandbox works is
+ *           reported as such. */
 #include "lib/status.h"
 
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "linux/probe.h"
 
-/* Nothing is written there: no command is started. */
+/* The workspace of the trial; no command is started, so nothing is written there. */
 #define NEUTRAL_PLACE "/usr"
 
 static int set(struct corral_policy *policy, const char *key, const char *value, struct err *e) {
@@ -23,8 +23,8 @@ static int set(struct corral_policy *policy, const char *key, const char *value,
 	return 0;
 }
 
-/* Asked for in a home or in "/", where no run is made, the answer is still about
- * the host: it is planned for a directory that every host has. */
+/* In HOME or in "/", which cannot be a workspace, the trial uses a directory that every host
+ * has: the report is about the host. */
 static bool plan_elsewhere(struct corral_policy *own, struct status *s) {
 	struct prepared there = {0};
 	struct err e = {0};
@@ -41,7 +41,7 @@ static bool plan_elsewhere(struct corral_policy *own, struct status *s) {
 	return true;
 }
 
-/* A policy whose level needs none has not tried them. */
+/* Tries namespaces when the policy's level did not need them. */
 static void try_namespaces(struct corral_policy *own, struct status *s) {
 	struct prepared p = {0};
 	struct err e = {0};
@@ -62,7 +62,7 @@ static void try_namespaces(struct corral_policy *own, struct status *s) {
 static int gather(const struct corral_policy *policy, struct status *s, struct err *e) {
 	struct corral_policy own = {0};
 
-	/* Nothing is kept of the trial; a policy from a stream is fixed as it is. */
+	/* The trial uses no kept home; a policy from a stream cannot be changed. */
 	policy_derive(policy, &own);
 	if (own.stream == NULL && set(&own, "fs.home", "ephemeral", e) != 0) {
 		arena_done(&own.arena);
@@ -74,11 +74,10 @@ static int gather(const struct corral_policy *policy, struct status *s, struct e
 	bool ours = s->starts || s->failure.kind != ERR_USAGE;
 	if (ours) {
 		try_namespaces(&own, s);
-		host_try_groups(&s->run.arena,
-				&s->run.host); /* the report names them, needed or not */
+		host_try_groups(&s->run.arena, &s->run.host); /* the report lists them in any case */
 		advice_find(s);
 	} else {
-		*e = s->failure; /* the policy is wrong, which says nothing about the host */
+		*e = s->failure; /* the policy is invalid: no statement about the host */
 	}
 	arena_done(&own.arena);
 	return ours ? 0 : -1;
@@ -89,12 +88,11 @@ int corral_status(const struct corral_policy *policy, enum corral_format format,
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(policy, "the policy", err) != 0 ||
-	    lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(policy, "the policy", err) != 0 || lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	if (credentials_check(&e) != 0) {
-		return lib_fail(&e, err); /* about the caller, not about the host */
+		return lib_fail(&e, err); /* an error of the caller, not of the host */
 	}
 	auto_free struct status *s = calloc(1, sizeof *s);
 	if (s == NULL) {

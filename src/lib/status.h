@@ -1,4 +1,4 @@
-/* What `corral status` found out, before it is put into words. */
+/* The findings of `corral status`, for status_print.c. */
 #ifndef CORRAL_LIB_STATUS_H
 #define CORRAL_LIB_STATUS_H
 
@@ -6,10 +6,10 @@
 
 #include "linux/mechanisms.h"
 
-/* One thing that would make a run stronger here. */
+/* One change of the host that would raise the level. */
 struct remedy {
-	const char *raises; /* what gets better */
-	const char *text;   /* what to do */
+	const char *raises; /* the mechanism or guarantee that it improves */
+	const char *text;   /* the command or change */
 };
 
 #define REMEDIES_MAX 14
@@ -17,9 +17,9 @@ struct remedy {
 struct status {
 	struct mechanisms mechanisms;
 	struct prepared run; /* the plan of a run with this policy, and the host it is for */
-	bool starts;         /* the set-up of that run was gone through */
-	struct err failure;  /* why not */
-	struct err here; /* why no run can be made in this directory; the report is for another */
+	bool starts;         /* the trial set-up succeeded */
+	struct err failure;  /* !starts: the reason */
+	struct err here; /* why this directory cannot be a workspace; then the trial used /usr */
 	struct remedy remedies[REMEDIES_MAX];
 	size_t nremedies;
 };

@@ -1,5 +1,8 @@
-/* `corral status` in words: text on one screen for people, one JSON object for
- * programs. */
+/* Prints `corral status`: text for one screen, or one JSON object.
+ *
+ * Should:   have the same facts in both forms.
+ * Must not: print control characters of labels and release names.
+ * Fails:    only out of memory. */
 #include "lib/status.h"
 
 #include "base/auto.h"
@@ -54,7 +57,7 @@ static size_t controllers(const struct status *s, const char *names[3]) {
 	return n;
 }
 
-/* RLIMIT_CORE stops the other kinds. */
+/* Core dumps to a socket ignore RLIMIT_CORE; the other kinds do not. */
 static bool dumps_leave(const struct status *s) {
 	const char *to = s->mechanisms.core_dumps;
 	return to != NULL && streq(to, "socket");
@@ -83,9 +86,9 @@ static void text_landlock(const struct status *s, struct buf *out) {
 	}
 	buf_printf(out, "ABI %d", m->landlock_abi);
 	if (m->landlock_errata == MECHANISM_UNKNOWN) {
-		buf_puts(out, ", errata not told by this kernel\n");
+		buf_puts(out, ", fixed errata: unknown (this kernel does not report them)\n");
 	} else {
-		buf_printf(out, ", errata mended: %#x\n", (unsigned)m->landlock_errata);
+		buf_printf(out, ", fixed errata: %#x\n", (unsigned)m->landlock_errata);
 	}
 }
 
@@ -99,10 +102,10 @@ static void text_seccomp(const struct status *s, struct buf *out) {
 	buf_printf(out, "filters%s%s%s; ", m->kill_process ? ", kill_process" : "",
 		   m->refuse ? ", errno" : "", m->notify ? ", user_notif" : "");
 	if (m->listener) {
-		buf_puts(out, "a listener works\n");
+		buf_puts(out, "user notification works\n");
 	} else {
 		const char *name = errno_name(m->listener_errno);
-		buf_printf(out, "no listener (%s)\n", name == NULL ? "unknown" : name);
+		buf_printf(out, "no user notification (%s)\n", name == NULL ? "unknown" : name);
 	}
 }
 
@@ -140,11 +143,12 @@ static void text_surroundings(const struct status *s, struct buf *out) {
 		   m->apparmor_restricts_userns == 0 ? "; does not restrict user namespaces" : "");
 	if (dumps_leave(s)) {
 		row(out, "core dumps");
-		buf_puts(out, "warning: the kernel sends them to a socket outside the sandbox; "
-			      "they hold registers and names, but no memory\n");
+		buf_puts(out,
+			 "warning: the kernel sends them to a socket outside the sandbox, with "
+			 "registers and names, but without memory\n");
 	}
-	row(out, "around us");
-	buf_printf(out, "%s%s\n", m->container == NULL ? "no container seen" : m->container,
+	row(out, "container");
+	buf_printf(out, "%s%s\n", m->container == NULL ? "none detected" : m->container,
 		   m->inside_corral ? ", inside Corral" : "");
 }
 
@@ -215,18 +219,17 @@ void status_text(const struct status *s, struct buf *out) {
 	text_landlock(s, out);
 	text_seccomp(s, out);
 	row(out, "user namespaces");
-	buf_printf(out, "%s%s\n",
-		   why == NULL ? "work" : "cannot be made: ", why == NULL ? "" : why);
+	buf_printf(out, "%s%s\n", why == NULL ? "work" : "not available: ", why == NULL ? "" : why);
 	text_groups(s, out);
 	text_surroundings(s, out);
 	(s->starts ? text_promises : text_failure)(s, out);
 	text_here(s, out);
 	for (size_t i = 0; i < s->nremedies; i++) {
-		buf_printf(out, "%s  %s: %s\n", i == 0 ? "\nwhat would raise it\n" : "",
+		buf_printf(out, "%s  %s: %s\n", i == 0 ? "\nhow to raise the level\n" : "",
 			   s->remedies[i].raises, s->remedies[i].text);
 	}
 	if (!buf_failed(out)) {
-		str_hide_controls(out->data, true); /* labels and releases are somebody else's */
+		str_hide_controls(out->data, true); /* labels and release names are not Corral's */
 	}
 }
 

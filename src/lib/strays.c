@@ -1,17 +1,17 @@
-/* Files that a command made or changed at the top of its private home, in its .local/bin, or
- * beside the workspace, where a person may look for them in vain: with the workspace at ~/proj or
- * at ~/go/src/proj, ../result.txt is one, and after `make install PREFIX=~/.local` a program that
- * the shell outside does not find.  Elsewhere the directories above the workspace are read-only
+/* Finds files that a command created or changed at the top of its private home, in its .local/bin,
+ * or beside the workspace, where the user does not find them: with the workspace at ~/proj or at
+ * ~/go/src/proj, ../result.txt is one, and after `make install PREFIX=~/.local` a program that the
+ * shell outside does not find.  Elsewhere the directories above the workspace are read-only
  * (plan/home.c).
  *
- * The names before the run and after it are compared, and of a name that was there before, inode
- * number, size and ctime.  A time alone would not do: two runs may follow each other within one
- * tick of the kernel's clock for them.  Of a directory the inode number alone is compared: programs
- * work in one that they made in an earlier run.
+ * Compares the names before and after the run; for a file with the same name also inode number,
+ * size and ctime.  The ctime alone is not enough: two runs may fall into one tick of the kernel's
+ * clock.  For a directory only the inode number is compared: programs work in directories of
+ * earlier runs.
  *
- * Should:   name what is new or changed, and where it is kept.
- * Must not: name caches and settings of programs, or what was mounted there.
- * Fails:    open: what cannot be looked at is not named. */
+ * Should:   list new and changed files, and the directory that contains them.
+ * Must not: list caches and settings of programs, or mount points.
+ * Fails:    open: a directory that cannot be read is not reported. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* With more than this a home is somebody's store, and nobody misses one more. */
+/* In a home with more entries a new one is not worth a note. */
 #define BEFORE_MAX 1000
 
 /* Programs that are installed for one user; looked at where the home has LOCAL. */
@@ -60,7 +60,7 @@ static bool is_known(const struct stray_watch *w, int dir, const char *entry, co
 	return false;
 }
 
-/* A mount point, or the way to one. */
+/* A mount point, or a parent directory of one. */
 static bool is_mounted(const struct plan *plan, const char *name) {
 	size_t home = strlen(plan->home_at), len = strlen(name);
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -87,7 +87,7 @@ static void remember(struct stray_watch *w, int dir, const char *entry, const ch
 	w->names[w->n++] = stray_at(dir, entry, kept);
 }
 
-static void tell(struct corral_result *r, const char *name) {
+static void report(struct corral_result *r, const char *name) {
 	struct strays *s = &r->strays;
 	const char *kept = s->n < STRAYS_MAX ? arena_strdup(&r->arena, name) : NULL;
 	if (kept == NULL) {
@@ -97,9 +97,9 @@ static void tell(struct corral_result *r, const char *name) {
 	s->names[s->n++] = kept;
 }
 
-/* The directory that holds the workspace, as a path beneath the home, where programs keep files of
- * their own in the home's entry that it lies in; NULL otherwise, and where a program would put its
- * settings and caches. */
+/* The parent directory of the workspace, relative to the home, if it lies in a directory of the
+ * home that home_is_for_tools() excludes from the search (such as go/); NULL otherwise, and for
+ * the directories of settings and caches. */
 static const char *beside_workspace(struct stray_watch *w) {
 	static const char *const shared[] = {".cache",       ".config",      ".local",
 					     ".local/share", ".local/state", ".local/lib"};
@@ -119,7 +119,7 @@ static const char *beside_workspace(struct stray_watch *w) {
 	return home_is_for_tools(rest, strcspn(rest, "/")) ? arena_strdup(&w->arena, rest) : NULL;
 }
 
-/* -1 with errno.  What lies in the home is the command's: no link is followed. */
+/* -1 with errno.  Follows no link: the command controls the content of the home. */
 static int open_place(const struct stray_watch *w, const char *beside) {
 	auto_fd home = open(w->plan->home_source, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
@@ -130,8 +130,8 @@ static int open_place(const struct stray_watch *w, const char *beside) {
 	return dir < 0 ? -1 : beneath_reopen(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Before the run r is NULL. */
-static void look_at(struct stray_watch *w, const char *beside, struct corral_result *r) {
+/* Records the names (r is NULL, before the run), or reports the new ones. */
+static void scan_dir(struct stray_watch *w, const char *beside, struct corral_result *r) {
 	int fd = open_place(w, beside);
 	auto_dir list = fd < 0 ? NULL : fdopendir(fd);
 	if (list == NULL) {
@@ -152,21 +152,21 @@ static void look_at(struct stray_watch *w, const char *beside, struct corral_res
 		if (r == NULL) {
 			remember(w, fd, d->d_name, name);
 		} else if (!is_known(w, fd, d->d_name, name)) {
-			tell(r, name);
+			report(r, name);
 		}
 	}
 }
 
-static void look(struct stray_watch *w, struct corral_result *r) {
+static void scan(struct stray_watch *w, struct corral_result *r) {
 	if (w->plan == NULL) {
 		return;
 	}
-	look_at(w, NULL, r);
+	scan_dir(w, NULL, r);
 	if (w->local) {
-		look_at(w, PROGRAMS, r);
+		scan_dir(w, PROGRAMS, r);
 	}
 	if (w->beside != NULL && !streq(w->beside, PROGRAMS)) {
-		look_at(w, w->beside, r);
+		scan_dir(w, w->beside, r);
 	}
 }
 
@@ -174,12 +174,12 @@ void strays_begin(struct stray_watch *w, const struct plan *plan) {
 	*w = (struct stray_watch){.plan = plan->home_source == NULL ? NULL : plan};
 	arena_init(&w->arena);
 	w->beside = w->plan == NULL ? NULL : beside_workspace(w);
-	look(w, NULL);
+	scan(w, NULL);
 }
 
 void strays_end(struct stray_watch *w, struct corral_result *r) {
 	if (r != NULL && !w->blind) {
-		look(w, r);
+		scan(w, r);
 		r->strays.path =
 			r->strays.n == 0 ? NULL : arena_strdup(&r->arena, w->plan->home_source);
 	}

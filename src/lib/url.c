@@ -1,8 +1,9 @@
-/* URLs that somebody wants fetched: their text, what their names lead to, and the verdict.
+/* corral_url_check(): parses a URL, resolves its name, and checks the addresses (against SSRF).
  *
- * Should:   hand out the addresses that were judged, so that nobody has to ask again.
- * Must not: fetch, or follow anything.
- * Fails:    closed: a name that nobody answers for is refused. */
+ * Should:   return the addresses that were checked, so that the caller connects to these and
+ *           does not resolve the name again (DNS rebinding).
+ * Must not: fetch the URL or follow a redirect.
+ * Fails:    closed: a name that does not resolve is refused. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
@@ -21,7 +22,7 @@
 struct corral_url {
 	char *text;
 	bool allowed;
-	const char *scheme; /* NULL: neither of the two */
+	const char *scheme; /* NULL: neither http nor https */
 	char host[HOSTNAME_MAX + 1];
 	uint16_t port;
 	char addresses[ADDRESSES_MAX][IP_TEXT];
@@ -30,7 +31,7 @@ struct corral_url {
 	char reason[HOSTNAME_MAX + 200];
 };
 
-/* ---- what the policy says ---- */
+/* ---- the policy's lists ---- */
 
 struct lists {
 	struct net_plan net; /* deny and reach alone */
@@ -69,7 +70,7 @@ static int read_reach(struct arena *a, const struct value *list, struct net_plan
 	for (size_t i = 0; net->reach != NULL && i < list->count; i++) {
 		const char *text = list->items[i].str;
 		if (!ip_network_parse(text, strlen(text), &net->reach[net->nreach++])) {
-			return err_set(e, ERR_USAGE, "net.private", "%s is no network", text);
+			return err_set(e, ERR_USAGE, "net.private", "%s is not a network", text);
 		}
 	}
 	return net->reach == NULL ? err_memory(e, "library") : 0;
@@ -89,7 +90,7 @@ static int read_lists(const struct corral_policy *policy, struct prepared *p, st
 	return 0;
 }
 
-/* ---- a refusal in words ---- */
+/* ---- refusals ---- */
 
 static void refuse(struct corral_url *u, enum url_rule rule, const char *remedy) {
 	u->allowed = false;
@@ -105,7 +106,7 @@ static void refuse_text(struct corral_url *u, const struct url *read, const stru
 	if (v->rule == URL_NAME) {
 		(void)snprintf(u->reason, sizeof u->reason, "%s is %s", u->host, v->what);
 	} else if (v->rule == URL_ADDRESS) {
-		(void)snprintf(u->reason, sizeof u->reason, "%s is not of the public internet: %s",
+		(void)snprintf(u->reason, sizeof u->reason, "%s is not a public address: %s",
 			       u->host, v->what);
 	} else {
 		(void)snprintf(u->reason, sizeof u->reason, "%s%s",
@@ -114,16 +115,17 @@ static void refuse_text(struct corral_url *u, const struct url *read, const stru
 	}
 }
 
-static void refuse_lead(struct corral_url *u, const char *address, const char *what) {
+static void refuse_address(struct corral_url *u, const char *address, const char *range) {
 	bool literal = strcmp(u->host, address) == 0;
 
-	(void)snprintf(u->reason, sizeof u->reason, "%s%s%s is not of the public internet: %s",
-		       literal ? "" : u->host, literal ? "" : " leads to ", address, what);
+	(void)snprintf(u->reason, sizeof u->reason, "%s%s%s%s not a public address: %s",
+		       literal ? "" : u->host, literal ? "" : " resolves to ", address,
+		       literal ? " is" : ",", range);
 }
 
 static void refuse_denied(struct corral_url *u, const struct net_rule *rule) {
-	refuse(u, URL_DENIED, "take the rule out of net.deny, or fetch from elsewhere");
-	(void)snprintf(u->reason, sizeof u->reason, "net.deny has %s", rule->written);
+	refuse(u, URL_DENIED, "remove the rule from net.deny, or use another host");
+	(void)snprintf(u->reason, sizeof u->reason, "denied by net.deny %s", rule->written);
 }
 
 /* ---- addresses ---- */
@@ -131,15 +133,15 @@ static void refuse_denied(struct corral_url *u, const struct net_rule *rule) {
 struct judging {
 	struct corral_url *url;
 	const struct lists *lists;
-	int routes; /* local_address.h's */
+	int routes; /* the netlink socket of local_address.h */
 };
 
-/* A connection to what this host has never passes the firewall in front of it. */
+/* A connection to an address of this host does not pass an external firewall. */
 static bool is_own(const struct judging *j, const struct ip *ip) {
 	return local_address_check(j->routes, (uint32_t)j->url->count, ip) != LOCAL_ADDRESS_NO;
 }
 
-/* Takes the address, or refuses all of it. */
+/* Adds the address, or refuses the URL. */
 static void take_address(const struct judging *j, const struct ip *ip) {
 	struct corral_url *u = j->url;
 	char text[IP_TEXT];
@@ -148,8 +150,8 @@ static void take_address(const struct judging *j, const struct ip *ip) {
 
 	ip_text(ip, text);
 	if (!v.allowed || is_own(j, ip)) {
-		refuse(u, URL_ADDRESS, v.allowed ? "fetch from another host" : v.remedy);
-		refuse_lead(u, text, v.allowed ? "an address of this host itself" : v.what);
+		refuse(u, URL_ADDRESS, v.allowed ? "use another host" : v.remedy);
+		refuse_address(u, text, v.allowed ? "an address of this host itself" : v.what);
 	} else if (deny != NULL) {
 		refuse_denied(u, deny);
 	} else if (u->count < ADDRESSES_MAX) {
@@ -171,11 +173,12 @@ static void take_answer(const struct judging *j, const struct dns_answer *a) {
 
 static const char *lookup_fault(int code) {
 	return code == DNS_NXDOMAIN  ? "does not exist"
-	       : code == DNS_NOERROR ? "leads to no address"
-				     : "is one that no name server answers for";
+	       : code == DNS_NOERROR ? "has no address"
+				     : "cannot be resolved: no name server answered";
 }
 
-/* An address that a name of net.deny leads to; where nobody answers for the name it may be. */
+/* Refuses a literal address that a name of net.deny resolves to, or might resolve to when the
+ * lookup fails. */
 static void take_literal(const struct judging *j, const struct ip *ip) {
 	const struct net_plan *net = &j->lists->net;
 	struct corral_url *u = j->url;
@@ -189,9 +192,11 @@ static void take_literal(const struct judging *j, const struct ip *ip) {
 		int rc = lookup_sync(net->deny[i].name, &found);
 		if (rc < 0 || found.code == DNS_SERVFAIL) {
 			refuse_denied(u, &net->deny[i]);
-			(void)snprintf(u->reason, sizeof u->reason,
-				       "net.deny has %s, whose addresses are not known",
-				       net->deny[i].written);
+			(void)snprintf(
+				u->reason, sizeof u->reason,
+				"net.deny has %s, which cannot be resolved, so its addresses are "
+				"not known",
+				net->deny[i].written);
 		} else if (judge_has_address(&found.v4, ip) || judge_has_address(&found.v6, ip)) {
 			refuse_denied(u, &net->deny[i]);
 		}
@@ -205,10 +210,10 @@ static int look_up(const struct judging *j, struct err *e) {
 
 	if (rc < 0) {
 		errno = -rc;
-		return err_sys_at(e, "lookup", "the host's resolver cannot be used for", u->host);
+		return err_sys_at(e, "lookup", "cannot use the host's resolver for", u->host);
 	}
 	if (found.v4.nips + found.v6.nips == 0) {
-		refuse(u, URL_LOOKUP, "check the name, and the name servers of this host");
+		refuse(u, URL_LOOKUP, "check the name, and this host's name servers");
 		(void)snprintf(u->reason, sizeof u->reason, "%s %s", u->host,
 			       lookup_fault(found.code));
 		return 0;
@@ -290,8 +295,9 @@ int corral_url_check(const char *url, const struct corral_url_options *options,
 
 	if (url == NULL || checked == NULL ||
 	    (options != NULL && options->size != sizeof *options)) {
-		(void)err_set(&e, ERR_USAGE, "library",
-			      "a URL is needed, and options of a known size");
+		(void)err_set(
+			&e, ERR_USAGE, "library",
+			"url or checked is NULL, or corral_url_options.size is not its sizeof");
 		return lib_fail(&e, err);
 	}
 	struct corral_url *u = calloc(1, sizeof *u);
@@ -392,8 +398,7 @@ int corral_url_show(const struct corral_url *checked, enum corral_format format,
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(checked, "the verdict", err) != 0 ||
-	    lib_need(text, "the place for the text", err) != 0) {
+	if (lib_need(checked, "the verdict", err) != 0 || lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);

@@ -1,10 +1,10 @@
-/* The bait of the self-test: made, put back after each control, and removed.
+/* Creates the bait of the self-test (files, sockets, a process, variables), restores it after
+ * each check, and removes it.
  *
- * Should:   keep everything in one fresh directory that only the caller may
- *           enter, named by a random token.
- * Must not: touch a file, process or variable of the caller's own.
- * Fails:    with the error of the first thing that cannot be planted; the caller
- *           removes what is there. */
+ * Should:   keep everything in one new directory with mode 0700, named by a random token.
+ * Must not: use or change a file, process or variable of the caller.
+ * Fails:    with the error of the first bait that cannot be created; bait_remove() removes
+ *           the rest. */
 #include "selftest/selftest.h"
 
 #include "base/auto.h"
@@ -27,26 +27,26 @@
 
 #define WHERE "test"
 
-/* The address of a socket has room for 107 bytes, and the bait's names for 45. */
+/* sun_path has room for 107 bytes, and the bait's names need 45. */
 #define TMPDIR_MAX 60
 
 static const char *const dirs[] = {"ws", "readable", "hidden", "home", "home/.ssh", "state"};
 
 static const struct {
 	const char *name;
-	bool secret; /* holds the token */
+	bool secret; /* contains the token */
 } files[] = {
 	{"ws/inside", false},       {"ws/denied", true},     {"ws/kept", false},
 	{"readable/file", false},   {"hidden/secret", true}, {"hidden/file", false},
 	{"home/.ssh/id_rsa", true},
 };
 
-/* Names that say "secret" to everybody, and one that says nothing to anybody. */
+/* A name without a meaning, and one that is known for a secret. */
 static const char *const variables[] = {"BAIT_OF_CORRAL_TEST", "AWS_SECRET_ACCESS_KEY"};
 
 struct bait_path bait_path(const struct bait *b, const char *name) {
 	struct bait_path path;
-	/* Both are short: the directory was made, and names are ours. */
+	/* It fits: dir has 256 bytes, and the names of this file are short. */
 	(void)snprintf(path.text, sizeof path.text, "%s/%s", b->dir, name);
 	return path;
 }
@@ -69,11 +69,11 @@ static int make_dir(struct bait *b, struct err *e) {
 
 	int len = snprintf(made, sizeof made, "%s/corral-selftest-XXXXXX", usable ? named : "/tmp");
 	if (len < 0 || (size_t)len >= sizeof made || mkdtemp(made) == NULL) {
-		(void)err_sys_at(e, WHERE, "cannot make a directory for the bait", made);
-		return err_fix(e, "set TMPDIR to a directory that can be written");
+		(void)err_sys_at(e, WHERE, "cannot create a directory for the bait", made);
+		return err_fix(e, "set TMPDIR to a writable directory");
 	}
 	memcpy(b->dir, made, strlen(made) + 1);
-	/* A link in the name of TMPDIR would make two names for one place. */
+	/* With a symlink in TMPDIR the directory would have two names. */
 	if (realpath(made, full) != NULL && strlen(full) < sizeof b->dir) {
 		memcpy(b->dir, full, strlen(full) + 1);
 	}
@@ -86,7 +86,7 @@ static int write_file(const char *path, const char *text) {
 }
 
 void bait_reset(const struct bait *b, const char *path) {
-	/* A file that cannot be put back makes the next control fail, which is told. */
+	/* If a file cannot be restored, the next control fails and is reported. */
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		if (streq(bait_path(b, files[i].name).text, path)) {
 			(void)write_file(path, files[i].secret ? b->token : "planted\n");
@@ -99,13 +99,13 @@ void bait_reset(const struct bait *b, const char *path) {
 static int plant_files(const struct bait *b, struct err *e) {
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		if (mkdir(bait_path(b, dirs[i]).text, 0700) != 0) {
-			return err_sys_at(e, WHERE, "cannot plant a directory", dirs[i]);
+			return err_sys_at(e, WHERE, "cannot create the bait directory", dirs[i]);
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		if (write_file(bait_path(b, files[i].name).text,
 			       files[i].secret ? b->token : "planted\n") != 0) {
-			return err_sys_at(e, WHERE, "cannot plant a file", files[i].name);
+			return err_sys_at(e, WHERE, "cannot create the bait file", files[i].name);
 		}
 	}
 	return 0;
@@ -141,7 +141,7 @@ static int listen_port(int type, unsigned *ret_port) {
 	return fd;
 }
 
-/* One that cannot be had is no error: its control fails, and the check says so. */
+/* A socket that cannot be created is no error: the control of its check fails. */
 static void plant_listeners(struct bait *b) {
 	b->listeners[LISTEN_HIDDEN] = listen_unix(bait_path(b, "hidden/sock").text, false);
 	b->listeners[LISTEN_WORKSPACE] = listen_unix(bait_path(b, "ws/sock").text, false);
@@ -193,7 +193,7 @@ int bait_sleeper(struct bait *b, struct err *e) {
 	if (failed != 0) {
 		b->sleeper = 0;
 		errno = failed;
-		return err_sys_at(e, WHERE, "cannot start the probe", b->program);
+		return err_sys_at(e, WHERE, "cannot start the test program", b->program);
 	}
 	return 0;
 }
@@ -215,13 +215,13 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	(void)st;
 	(void)kind;
 	(void)at;
-	(void)remove(path); /* the directory above then stays, and that is noticed */
+	(void)remove(path); /* if it fails, its directory stays, and bait_remove() returns false */
 	return 0;
 }
 
 bool bait_remove(struct bait *b) {
 	if (b->sleeper > 0) {
-		(void)kill(b->sleeper, SIGKILL); /* one that is gone already is reaped next */
+		(void)kill(b->sleeper, SIGKILL); /* a zombie is reaped by waitpid() below */
 		while (waitpid(b->sleeper, NULL, 0) < 0 && errno == EINTR) {
 		}
 		b->sleeper = 0;

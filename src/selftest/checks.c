@@ -1,9 +1,10 @@
-/* What the self-test tries, one row a check, and how the host shows that an
+/* The table of the self-test's checks, and the functions that detect on the host whether an
  * attempt succeeded.
  *
- * Should:   take every verdict from the host: the file, the listener, the
- *           process, the bytes that came out.
- * Must not: believe what the probe says about itself. */
+ * Should:   take every verdict from the host: the file, the listening socket, the
+ *           process, the captured output.
+ * Must not: trust the sandboxed program's own report.
+ * Fails:    an attempt that cannot be verified counts as not made. */
 #include "selftest/selftest.h"
 
 #include "base/auto.h"
@@ -22,7 +23,7 @@
 
 static void pause_ms(long ms) {
 	struct timespec t = {.tv_nsec = ms * 1000000};
-	(void)nanosleep(&t, NULL); /* a shorter pause only looks earlier */
+	(void)nanosleep(&t, NULL); /* after EINTR the caller checks earlier, no harm */
 }
 
 static bool file_marked(struct bait *b, const char *target, const char *out) {
@@ -47,7 +48,7 @@ static bool process_found(struct bait *b, const char *target, const char *out) {
 	return strstr(out, PROBE_FOUND) != NULL;
 }
 
-/* A connection or a datagram waits at one of the listeners. */
+/* One of the bait sockets has a connection or a datagram. */
 static bool listener_reached(struct bait *b, const char *target, const char *out) {
 	bool reached = false;
 	char byte;
@@ -64,7 +65,7 @@ static bool listener_reached(struct bait *b, const char *target, const char *out
 	return reached;
 }
 
-/* A signal that was accepted takes a moment to end its process. */
+/* After a successful kill() the process takes some time to end. */
 static bool sleeper_dead(struct bait *b, const char *target, const char *out) {
 	struct err unused;
 	int looks = strstr(out, PROBE_DONE) != NULL ? 100 : 1;
@@ -80,7 +81,7 @@ static bool sleeper_dead(struct bait *b, const char *target, const char *out) {
 	return false;
 }
 
-/* ---- checks that are more than one act ---- */
+/* ---- checks of more than one act ---- */
 
 static int count_lines(const char *text, const char *line) {
 	int n = 0;
@@ -90,7 +91,7 @@ static int count_lines(const char *text, const char *line) {
 	return n;
 }
 
-/* Killed processes are gone when they have been reaped, a moment later. */
+/* A killed process stays in /proc until it is reaped. */
 static size_t survivors(const char *token) {
 	size_t n = outside_count(token);
 	for (int i = 0; n > 0 && i < 100; i++) {
@@ -100,8 +101,8 @@ static size_t survivors(const char *token) {
 	return n;
 }
 
-/* `act` starts `processes` that stay; outside at least one of them outlives the
- * end of the first, inside none may. */
+/* The act starts `processes` that stay.  Outside at least one outlives its parent; in the sandbox
+ * none may. */
 static void try_outliving(struct selftest *t, struct finding *f, int processes,
 			  const char *const settings[][2]) {
 	struct seen *in = &f->inside, *out = &f->outside;
@@ -113,10 +114,10 @@ static void try_outliving(struct selftest *t, struct finding *f, int processes,
 			 arena_strdup(&t->arena, PROBE_WORD),
 			 arena_strdup(&t->arena, f->check->act[0]), token, NULL};
 	buf_init(&text);
-	(void)outside_run(&t->bait, words, processes, &text); /* judged by what is left */
+	(void)outside_run(&t->bait, words, processes, &text); /* outside_count() decides */
 	out->happened = count_lines(text.data, PROBE_STAYING) == processes;
 	out->effect = outside_count(token) > 0;
-	(void)snprintf(out->said, sizeof out->said, "a process outlived the end of its parent");
+	(void)snprintf(out->detail, sizeof out->detail, "a process outlived its parent");
 	outside_kill(token);
 	buf_done(&text);
 
@@ -128,7 +129,7 @@ static void try_outliving(struct selftest *t, struct finding *f, int processes,
 	in->happened = count_lines(captured, PROBE_STAYING) == processes;
 	size_t left = survivors(token);
 	in->effect = left > 0;
-	(void)snprintf(in->said, sizeof in->said, "%s after %lld ms, %zu processes left",
+	(void)snprintf(in->detail, sizeof in->detail, "%s after %lld ms, %zu processes left",
 		       corral_result_reason(result), (long long)corral_result_duration_ms(result),
 		       left);
 	if (settings != NULL && !streq(corral_result_reason(result), "timeout")) {
@@ -163,14 +164,14 @@ static void try_output(struct selftest *t, struct finding *f) {
 	buf_init(&text);
 	f->outside.happened = outside_run(&t->bait, words, 0, &text) == 0;
 	f->outside.effect = text.len >= OUTPUT_SPILT;
-	(void)snprintf(f->outside.said, sizeof f->outside.said, "%zu bytes came out", text.len);
+	(void)snprintf(f->outside.detail, sizeof f->outside.detail, "%zu bytes printed", text.len);
 	buf_done(&text);
 	struct corral_result *result = selftest_run(t, f, words, settings);
 	if (result != NULL) {
 		(void)corral_result_stdout(result, &len, &dropped);
 		f->inside.happened = len + dropped >= OUTPUT_SPILT;
 		f->inside.effect = len > OUTPUT_LIMIT;
-		(void)snprintf(f->inside.said, sizeof f->inside.said,
+		(void)snprintf(f->inside.detail, sizeof f->inside.detail,
 			       "%zu bytes kept, %llu dropped", len, (unsigned long long)dropped);
 		corral_result_free(result);
 	}
@@ -192,23 +193,22 @@ static bool can_connect(struct bait *b) {
 	       listener_reached(b, NULL, "");
 }
 
-/* This process itself, after all the runs; there is nothing to be inside of. */
+/* Checks this process itself after all runs; it has no outside control. */
 static void try_parent(struct selftest *t, struct finding *f) {
 	struct restraint now = outside_restraint();
 	bool writes = can_write(&t->bait), connects = can_connect(&t->bait);
 	bool same = now.seccomp == t->before.seccomp && now.no_new_privs == t->before.no_new_privs;
 
-	f->outside = (struct seen){.happened = true, .effect = true, .said = "not applicable"};
+	f->outside = (struct seen){.happened = true, .effect = true, .detail = "not applicable"};
 	f->inside.happened = true;
 	f->inside.effect = !writes || !connects || !same;
-	(void)snprintf(f->inside.said, sizeof f->inside.said,
+	(void)snprintf(f->inside.detail, sizeof f->inside.detail,
 		       "it %s, it %s, seccomp mode %ld and no_new_privs %ld%s",
 		       writes ? "writes" : "cannot write", connects ? "connects" : "cannot connect",
-		       now.seccomp, now.no_new_privs,
-		       same ? " as before" : ", which was otherwise before");
+		       now.seccomp, now.no_new_privs, same ? " as before" : ", which has changed");
 }
 
-/* Lines of the mount table, and groups named after this process. */
+/* A mount of the bait's directory is left. */
 static bool mounts_left(const struct bait *b) {
 	struct buf text;
 	buf_init(&text);
@@ -234,7 +234,7 @@ static bool groups_left(const struct selftest *t) {
 	return left;
 }
 
-/* Everything in the workspace was planted there. */
+/* The workspace has a file that is no bait. */
 static bool files_left(const struct bait *b) {
 	static const char *const planted[] = {".", "..", "inside", "denied", "kept", "sock"};
 	auto_dir dir = opendir(bait_path(b, "ws").text);
@@ -250,7 +250,7 @@ static bool files_left(const struct bait *b) {
 	return dir == NULL || all != known;
 }
 
-/* The directory of a run's own that engines without a private /tmp make. */
+/* The scratch directory of a run without a private /tmp is left. */
 static bool scratch_left(struct selftest *t, struct finding *f) {
 	char *words[] = {
 		arena_strdup(&t->arena, t->bait.program), arena_strdup(&t->arena, PROBE_WORD),
@@ -275,10 +275,10 @@ static void try_leftovers(struct selftest *t, struct finding *f) {
 	bool bait = !bait_remove(&t->bait);
 	size_t processes = survivors(t->bait.token);
 
-	f->outside = (struct seen){.happened = true, .effect = true, .said = "not applicable"};
+	f->outside = (struct seen){.happened = true, .effect = true, .detail = "not applicable"};
 	f->inside.happened = true;
 	f->inside.effect = scratch || mounts || groups || files || bait || processes > 0;
-	(void)snprintf(f->inside.said, sizeof f->inside.said, "%s%s%s%s%s%zu processes",
+	(void)snprintf(f->inside.detail, sizeof f->inside.detail, "%s%s%s%s%s%zu processes",
 		       scratch ? "a scratch directory, " : "", mounts ? "a mount, " : "",
 		       groups ? "a control group, " : "", files ? "files in the workspace, " : "",
 		       bait ? "the bait's directory, " : "", processes);
@@ -293,27 +293,27 @@ static void try_leftovers(struct selftest *t, struct finding *f) {
 
 /* clang-format off */
 const struct check checks[] = {
-	{"write-inside", "write to a file of the workspace", GUARANTEE_FS_WRITE,
+	{"write-inside", "write to a file in the workspace", GUARANTEE_FS_WRITE,
 	 {ACT_WRITE, "ws:inside"}, .by_policy = true, .effect = file_marked},
-	{"write-read-only", "write to a file in a directory that may only be read", GUARANTEE_FS_WRITE,
+	{"write-read-only", "write to a file in a read-only directory", GUARANTEE_FS_WRITE,
 	 WRITE_OUTSIDE, .effect = file_marked},
-	{"write-outside", "write to a file that nothing grants", GUARANTEE_FS_WRITE,
+	{"write-outside", "write to a file that is not granted", GUARANTEE_FS_WRITE,
 	 {ACT_WRITE, "dir:hidden/file"}, .effect = file_marked},
-	{"write-protected", "write to a protected file of the workspace", GUARANTEE_FS_DENY,
+	{"write-protected", "write to a protected file in the workspace", GUARANTEE_FS_DENY,
 	 {ACT_WRITE, "ws:kept"}, .effect = file_marked},
 	{"read-secret", "read ~/.ssh/id_rsa of a planted home", GUARANTEE_FS_READ,
 	 READ_SECRET, .effect = secret_out},
-	{"read-outside", "read a file that nothing grants", GUARANTEE_FS_READ,
+	{"read-outside", "read a file that is not granted", GUARANTEE_FS_READ,
 	 {ACT_READ, "dir:hidden/secret"}, .by_policy = true, .effect = secret_out},
-	{"read-denied", "read a denied file of the workspace", GUARANTEE_FS_DENY,
+	{"read-denied", "read a denied file in the workspace", GUARANTEE_FS_DENY,
 	 {ACT_READ, "ws:denied"}, .effect = secret_out},
-	{"tcp", "connect to a listener of the host on 127.0.0.1", GUARANTEE_NET,
+	{"tcp", "connect to a TCP port of the host on 127.0.0.1", GUARANTEE_NET,
 	 {ACT_TCP, "tcp:"}, .effect = listener_reached},
-	{"udp", "send a datagram to a socket of the host on 127.0.0.1", GUARANTEE_NET,
+	{"udp", "send a datagram to a UDP port of the host on 127.0.0.1", GUARANTEE_NET,
 	 {ACT_UDP, "udp:"}, .effect = listener_reached},
-	{"unix-socket", "connect to a socket of the host that nothing grants", GUARANTEE_IPC,
+	{"unix-socket", "connect to a unix socket of the host that is not granted", GUARANTEE_IPC,
 	 {ACT_UNIX, "dir:hidden/sock"}, .effect = listener_reached},
-	{"workspace-socket", "connect to a socket of the host in the workspace", GUARANTEE_IPC,
+	{"workspace-socket", "connect to a unix socket of the host in the workspace", GUARANTEE_IPC,
 	 {ACT_UNIX, "ws:sock"}, .effect = listener_reached, .known_by = "lies in the workspace"},
 	{"abstract-socket", "connect to an abstract socket of the host", GUARANTEE_IPC,
 	 {ACT_ABSTRACT, "abstract:"}, .effect = listener_reached,
@@ -322,7 +322,7 @@ const struct check checks[] = {
 	 {ACT_FIND, "head:", "tail:"}, .effect = process_found, .known_by = "can be seen"},
 	{"signal-process", "kill a process of the host", GUARANTEE_PID,
 	 {ACT_SIGNAL, "pid:"}, .effect = sleeper_dead, .known_by = "seen and signalled"},
-	{"environment", "find a variable of the caller's, in /proc too", GUARANTEE_ENV,
+	{"environment", "read an environment variable of the caller, also in /proc", GUARANTEE_ENV,
 	 {ACT_ENVIRONMENT, "pid:"}, .effect = secret_out, .known_by = "can be read in /proc"},
 	{"child-write", "write-read-only, in a grandchild with its own session", GUARANTEE_FS_WRITE,
 	 WRITE_OUTSIDE, .child = true, .effect = file_marked},
@@ -334,13 +334,13 @@ const struct check checks[] = {
 	 {ACT_UNIX, "dir:hidden/sock"}, .child = true, .effect = listener_reached},
 	{"child-signal", "signal-process, in a grandchild with its own session", GUARANTEE_PID,
 	 {ACT_SIGNAL, "pid:"}, .child = true, .effect = sleeper_dead, .known_by = "seen and signalled"},
-	{"time-out", "outlive a time-out, ignoring SIGTERM, and in another session", GUARANTEE_LIMITS_TIME,
+	{"time-out", "survive a time-out by ignoring SIGTERM and by a new session", GUARANTEE_LIMITS_TIME,
 	 {ACT_STAY}, .own = try_time_out},
-	{"lifetime", "leave a process in another session behind", GUARANTEE_LIFETIME,
+	{"lifetime", "leave a process in a new session behind", GUARANTEE_LIFETIME,
 	 {ACT_LEAVE}, .own = try_lifetime},
-	{"output", "print more than the limit", GUARANTEE_LIMITS_OUTPUT,
+	{"output", "print more than the output limit", GUARANTEE_LIMITS_OUTPUT,
 	 {ACT_SPILL}, .own = try_output},
-	{"parent", "the caller is as free after the runs as before", GUARANTEE_COUNT, .own = try_parent},
+	{"parent", "the caller is not restricted after the runs", GUARANTEE_COUNT, .own = try_parent},
 	{"nothing-left", "no process, mount, control group or file remains", GUARANTEE_COUNT,
 	 .own = try_leftovers},
 };

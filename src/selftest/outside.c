@@ -1,10 +1,10 @@
-/* The host as the self-test sees it: the probe without a sandbox, and what
- * /proc says.
+/* The host's side of the self-test: runs the test program without a sandbox (the control), and
+ * reads /proc.
  *
- * Should:   look at the host alone; what the probe inside says is not asked here.
- * Must not: end a process without the test's own token in its words.
- * Fails:    what cannot be looked at is counted as not there; each check has a
- *           control that would then fail. */
+ * Should:   observe the host only.
+ * Must not: kill a process without the test's own token in its command line.
+ * Fails:    a process that cannot be read counts as absent; then the check's control
+ *           fails. */
 #include "selftest/selftest.h"
 
 #include "base/auto.h"
@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-/* A control does one thing and ends; one that hangs is no control. */
+/* A control makes one attempt and ends; one that hangs counts as failed. */
 #define CONTROL_MS 3000
 #define OUTPUT_MAX ((size_t)256 * 1024)
 
@@ -82,7 +82,7 @@ int outside_run(const struct bait *b, char *const *words, int enough, struct buf
 	}
 	collect(from, enough, out);
 	if (enough > 1) {
-		(void)kill(pid, SIGKILL); /* it would stay; what it started is looked for */
+		(void)kill(pid, SIGKILL); /* it would stay; its children are counted later */
 	}
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR) {
@@ -100,8 +100,8 @@ static bool has_token(const char *pid, const char *token) {
 	return n > 0 && memmem(text, (size_t)n, token, strlen(token)) != NULL;
 }
 
-/* Ends what it finds with the signal; 0 only looks. */
-static size_t each_with(const char *token, int sig) {
+/* Sends the signal to each process with the token, and counts them; 0 only counts. */
+static size_t signal_token(const char *token, int sig) {
 	size_t found = 0;
 	const struct dirent *entry;
 	auto_dir proc = opendir("/proc");
@@ -117,11 +117,11 @@ static size_t each_with(const char *token, int sig) {
 }
 
 size_t outside_count(const char *token) {
-	return each_with(token, 0);
+	return signal_token(token, 0);
 }
 
 void outside_kill(const char *token) {
-	(void)each_with(token, SIGKILL);
+	(void)signal_token(token, SIGKILL);
 }
 
 static long field(const char *text, const char *name) {

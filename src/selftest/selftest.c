@@ -1,11 +1,11 @@
-/* Plants bait, has the probe try it outside and inside, and compares what the
- * host then shows with what the run reported.
+/* Runs the self-test: plants bait, runs the test program outside and in the sandbox, and
+ * compares the effects on the host with the guarantees that the run reported.
  *
- * Should:   use corral_run() as any caller does, and take the claim from the
- *           result of that very run; count a check that could not be made and
- *           that the report claims as failed.
+ * Should:   use corral_run() as any caller does, and take the guarantee from the
+ *           result of that same run; count a check as failed that could not be made, if its
+ *           guarantee is reported as enforced.
  * Must not: use the caller's own files, processes or variables as bait.
- * Fails:    -1 only when nothing could be tried; a broken boundary is a finding. */
+ * Fails:    -1 only when nothing could be tried; a broken sandbox is a finding. */
 #include "selftest/selftest.h"
 
 #include "base/auto.h"
@@ -31,13 +31,13 @@ const char *selftest_verdict_name(enum verdict v) {
 
 /* ---- verdicts ---- */
 
-static void conclude(struct finding *f, enum verdict v, const char *why, const char *more) {
+static void set_verdict(struct finding *f, enum verdict v, const char *why, const char *more) {
 	f->verdict = v;
 	(void)snprintf(f->reason, sizeof f->reason, "%s%s%s", why, more[0] == '\0' ? "" : ": ",
 		       more);
 }
 
-/* A weaker promise covers only what its reason says. */
+/* Whether the reported reason of a weaker guarantee names this very attempt. */
 static bool is_known(const struct finding *f) {
 	const char *why = f->reported.why == NULL ? "" : f->reported.why;
 	return f->reported.state == STATE_ABSENT ||
@@ -49,26 +49,28 @@ void selftest_finding_judge(struct finding *f) {
 
 	f->required = !promised || f->reported.state == STATE_ENFORCED;
 	if (!f->outside.happened || !f->outside.effect) {
-		conclude(f, VERDICT_SKIP, "the control outside does not succeed either",
-			 f->outside.said);
+		set_verdict(f, VERDICT_SKIP, "the control without a sandbox failed as well",
+			    f->outside.detail);
 	} else if (!f->inside.happened) {
-		conclude(f, VERDICT_SKIP, "the attempt did not take place", f->inside.said);
+		set_verdict(f, VERDICT_SKIP, "the attempt was not made", f->inside.detail);
 	} else if (f->granted) {
-		conclude(f, f->inside.effect ? VERDICT_PASS : VERDICT_FAIL,
-			 f->inside.effect ? "" : "the policy allows it, and it did not succeed",
-			 f->inside.effect ? "" : f->inside.said);
+		set_verdict(f, f->inside.effect ? VERDICT_PASS : VERDICT_FAIL,
+			    f->inside.effect ? "" : "the policy allows it, but it failed",
+			    f->inside.effect ? "" : f->inside.detail);
 	} else if (!f->inside.effect) {
-		conclude(f, VERDICT_PASS, "", "");
+		set_verdict(f, VERDICT_PASS, "", "");
 	} else if (!promised) {
-		conclude(f, VERDICT_FAIL, "it does not hold", f->inside.said);
+		set_verdict(f, VERDICT_FAIL, "it does not hold", f->inside.detail);
 	} else if (f->required) {
-		conclude(f, VERDICT_FAIL, "the report claims what this test disproves",
-			 f->inside.said);
+		set_verdict(f, VERDICT_FAIL,
+			    "the attempt succeeded, but the report claims enforced",
+			    f->inside.detail);
 	} else if (is_known(f)) {
-		conclude(f, VERDICT_LIMIT, "as reported", f->reported.why);
+		set_verdict(f, VERDICT_LIMIT, "as reported", f->reported.why);
 	} else {
-		conclude(f, VERDICT_FAIL, "it succeeded, and the report gives another weakness",
-			 f->reported.why == NULL ? "" : f->reported.why);
+		set_verdict(f, VERDICT_FAIL,
+			    "the attempt succeeded, but the report lists a different weakness",
+			    f->reported.why == NULL ? "" : f->reported.why);
 	}
 }
 
@@ -104,12 +106,12 @@ char *selftest_word(struct selftest *t, const char *word, bool inside) {
 	if (str_starts(word, "head:")) {
 		return arena_strndup(&t->arena, b->token, half);
 	}
-	/* The sleeper's own words, so that no other process of the test is found. */
+	/* The sleeper's own argument, so that no other process of the test matches. */
 	return str_starts(word, "tail:") ? arena_printf(&t->arena, "%s-sleeper", b->token + half)
 					 : arena_strdup(&t->arena, b->token);
 }
 
-/* NULL when memory is out. */
+/* The argv of an attempt; NULL out of memory. */
 static char **compose(struct selftest *t, const struct check *c, bool inside) {
 	size_t n = 0;
 	char **words = arena_array(&t->arena, ARRAY_LEN(c->act) + 4, sizeof *words);
@@ -133,29 +135,29 @@ static char **compose(struct selftest *t, const struct check *c, bool inside) {
 	return words;
 }
 
-/* What the probe printed last. */
-static void hear(struct seen *seen, const char *out) {
+/* Parses the outcome that the test program printed. */
+static void parse_output(struct seen *seen, const char *out) {
 	const char *refused = strstr(out, PROBE_REFUSED);
 
 	seen->happened = refused != NULL || strstr(out, PROBE_DONE) != NULL;
 	if (refused != NULL) {
 		refused += strlen(PROBE_REFUSED);
-		(void)snprintf(seen->said, sizeof seen->said, "%.*s", (int)strcspn(refused, "\n"),
-			       refused);
+		(void)snprintf(seen->detail, sizeof seen->detail, "%.*s",
+			       (int)strcspn(refused, "\n"), refused);
 	} else {
-		(void)snprintf(seen->said, sizeof seen->said, "%s",
-			       seen->happened ? "done" : "the probe said nothing");
+		(void)snprintf(seen->detail, sizeof seen->detail, "%s",
+			       seen->happened ? "done" : "no output of the test program");
 	}
 }
 
-/* A probe that the kernel killed had its act refused, as hard as can be. */
-static void hear_result(struct seen *seen, const struct corral_result *result) {
+/* Death by a signal (SIGSYS) is a refusal, too. */
+static void parse_result(struct seen *seen, const struct corral_result *result) {
 	const char *out = corral_result_stdout(result, NULL, NULL);
 
-	hear(seen, out == NULL ? "" : out);
+	parse_output(seen, out == NULL ? "" : out);
 	if (!seen->happened && corral_result_signal(result) > 0) {
 		seen->happened = true;
-		(void)snprintf(seen->said, sizeof seen->said, "killed by signal %d",
+		(void)snprintf(seen->detail, sizeof seen->detail, "killed by signal %d",
 			       corral_result_signal(result));
 	}
 }
@@ -190,18 +192,17 @@ struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *
 	if (set_all(&own, settings, &err) == 0 &&
 	    corral_run(&own, (const char *const *)words, NULL, &result, &err) == 0) {
 		take_report(t, f, result->enforcement.guarantees);
-		hear_result(&f->inside, result);
+		parse_result(&f->inside, result);
 	} else {
 		take_report(t, f, t->planned.plan.guarantees);
-		(void)snprintf(f->inside.said, sizeof f->inside.said, "%.20s: %.130s", err.layer,
-			       err.message);
+		(void)snprintf(f->inside.detail, sizeof f->inside.detail, "%.20s: %.130s",
+			       err.layer, err.message);
 	}
 	arena_done(&own.arena);
 	return result;
 }
 
-/* Whether the plan shows this very file of the host, and not another thing that
- * has its name inside. */
+/* Whether the sandbox shows this file of the host, and not another mount at the same path. */
 static bool plan_shows(const struct plan *plan, const char *path) {
 	const struct mount *over = NULL;
 
@@ -216,7 +217,7 @@ static bool plan_shows(const struct plan *plan, const char *path) {
 
 static bool policy_grants(const struct selftest *t, const struct check *c, const char *path) {
 	if (str_starts(c->act[1], "ws:")) {
-		/* What is kept apart does not reach the host. */
+		/* With copy-on-write the change does not reach the host. */
 		return policy_num(&t->planned.policy, KEY_MODE) != MODE_READ_ONLY &&
 		       t->planned.plan.cow_dir == NULL;
 	}
@@ -230,15 +231,15 @@ void selftest_attempt(struct selftest *t, struct finding *f) {
 	struct buf out;
 
 	if (outside == NULL || inside == NULL) {
-		return; /* nothing happened: a skip, which says so */
+		return; /* the check is reported as skipped */
 	}
 	buf_init(&out);
-	(void)outside_run(&t->bait, outside, 0, &out); /* judged by its effect */
+	(void)outside_run(&t->bait, outside, 0, &out); /* c->effect() decides */
 	const char *text = out.data == NULL ? "" : out.data;
-	hear(&f->outside, text);
+	parse_output(&f->outside, text);
 	f->outside.effect = c->effect(&t->bait, target, text);
 	buf_done(&out);
-	inside = compose(t, c, true); /* the control may have put another sleeper in place */
+	inside = compose(t, c, true); /* again: the control may have replaced the sleeper */
 	if (inside == NULL) {
 		return;
 	}
@@ -251,9 +252,9 @@ void selftest_attempt(struct selftest *t, struct finding *f) {
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- the whole test ---- */
 
-/* What the bait needs of the policy, above whatever the caller asked for. */
+/* Adds the settings that the bait needs to the caller's policy. */
 static int settle(struct selftest *t, struct corral_error *err) {
 	const struct bait_path ws = bait_path(&t->bait, "ws"),
 			       readable = bait_path(&t->bait, "readable");
@@ -261,14 +262,14 @@ static int settle(struct selftest *t, struct corral_error *err) {
 		{"workspace", ws.text},
 		{"fs.read", t->bait.program},
 		{"fs.read", readable.text},
-		{"limits.timeout", "10s"}, /* an attempt that hangs ends the test soon */
+		{"limits.timeout", "10s"}, /* ends an attempt that hangs */
 		{NULL, NULL},
 	};
 	return set_all(&t->policy, settings, err);
 }
 
-/* Denies and protections of ours, on hosts that cannot keep them as well: the
- * caller's own have been planned for without this excuse. */
+/* Adds the bait's denied and protected files, with allow_degraded for hosts that cannot enforce
+ * them.  The caller's own rules were planned before without allow_degraded. */
 static int settle_denials(struct selftest *t, struct corral_error *err) {
 	const struct bait_path denied = bait_path(&t->bait, "ws/denied"),
 			       kept = bait_path(&t->bait, "ws/kept");
@@ -299,7 +300,7 @@ static int plan(struct selftest *t, struct err *e) {
 	if (prepared_plan(&t->policy, false, &t->planned, e) != 0) {
 		return -1;
 	}
-	probe_cgroups(&t->planned.host); /* where a group could be left */
+	probe_cgroups(&t->planned.host); /* groups_left() needs the directories */
 	return 0;
 }
 
@@ -325,17 +326,19 @@ static int plant(struct selftest *t, const struct corral_policy *policy, const c
 
 static int check_inputs(const struct corral_policy *policy, const char *program, struct err *e) {
 	if (policy == NULL || program == NULL || program[0] != '/') {
-		return err_set(e, ERR_USAGE, "library",
-			       "a policy and the absolute path of the corral program are needed");
+		return err_set(
+			e, ERR_USAGE, "library",
+			"the policy is NULL, or the path of the corral program is not absolute");
 	}
 	if (policy->stream != NULL) {
-		(void)err_set(e, ERR_USAGE, "test",
-			      "a policy from %s is read once, and the test needs it many times",
-			      policy->file);
-		return err_fix(e, "put it into a file");
+		(void)err_set(
+			e, ERR_USAGE, "test",
+			"the policy from %s can be read only once, and the test needs it often",
+			policy->file);
+		return err_fix(e, "write it to a file: --policy FILE");
 	}
 	if (access(program, X_OK) != 0) {
-		return err_sys_at(e, "test", "the probe cannot be executed", program);
+		return err_sys_at(e, "test", "cannot execute the test program", program);
 	}
 	return credentials_check(e); /* before bait is planted */
 }
@@ -365,7 +368,7 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 
 	if (lib_need(policy, "the policy", err) != 0 ||
 	    lib_need(program, "the path of the program", err) != 0 ||
-	    lib_need(text, "the place for the text", err) != 0) {
+	    lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	auto_free struct selftest *t = calloc(1, sizeof *t);
@@ -375,7 +378,7 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 	}
 	buf_init(&out);
 	int rc = test_all(t, policy, program, &e);
-	(void)bait_remove(&t->bait); /* gone already, unless the test stopped half-way */
+	(void)bait_remove(&t->bait); /* the last check removed it, unless the test failed before */
 	if (rc == 0) {
 		(format == CORRAL_JSON ? selftest_json : selftest_text)(t, &out);
 		rc = lib_give(&out, text, &e);

@@ -1,5 +1,5 @@
-/* The self-test: bait on the host, an attempt on it outside and inside, and a
- * verdict that compares what the host then shows with what the run reported. */
+/* The self-test: plants bait on the host, attacks it without and with the sandbox, and compares
+ * the effects on the host with the guarantees that the run reported. */
 #ifndef CORRAL_SELFTEST_SELFTEST_H
 #define CORRAL_SELFTEST_SELFTEST_H
 
@@ -10,21 +10,21 @@
 
 /* ---- bait ---- */
 
-/* What is planted, all of it in one fresh directory (mode 0700):
+/* The bait, in one new directory (mode 0700):
  *
  *   ws/inside     a file in the workspace
  *   ws/denied     a secret in the workspace, denied by the policy
  *   ws/kept       a file in the workspace, protected by the policy
  *   ws/sock       a socket of the host in the workspace
  *   readable/file a file in a directory that the policy grants for reading
- *   hidden/secret a secret that nothing grants
- *   hidden/file   a file that nothing grants
+ *   hidden/secret a secret that is not granted
+ *   hidden/file   a file that is not granted
  *   hidden/sock   a socket of the host
  *   home/.ssh/id_rsa   a secret in the home of the caller
- *   state         where the runs keep the private home
+ *   state         the state directory of the runs (private home)
  *
- * and beside it an abstract socket, a TCP and a UDP port on 127.0.0.1, a
- * sleeping process and two variables that hold the secret. */
+ * and also an abstract socket, a TCP and a UDP port on 127.0.0.1, a
+ * sleeping process, and two environment variables with the secret. */
 enum listener {
 	LISTEN_HIDDEN,
 	LISTEN_WORKSPACE,
@@ -36,11 +36,11 @@ enum listener {
 
 struct bait {
 	char dir[256];
-	char token[33]; /* the secret; names whatever belongs to this test */
+	char token[33]; /* the secret; also marks the processes of this test */
 	int listeners[LISTENERS];
 	unsigned port[LISTENERS]; /* of TCP and UDP */
 	pid_t sleeper;            /* 0: none */
-	const char *program;      /* the probe */
+	const char *program;      /* the test program: corral itself */
 	char **environ;           /* the caller's, and two variables more */
 };
 
@@ -52,8 +52,8 @@ int bait_sleeper(struct bait *b, struct err *e);
 /* Writes the planted content of one file again. */
 void bait_reset(const struct bait *b, const char *path);
 
-/* Ends the process, closes the ports and removes the directory; false when
- * something of it is still there. */
+/* Kills the process, closes the sockets and removes the directory; false when
+ * the directory could not be removed. */
 bool bait_remove(struct bait *b);
 
 /* dir + "/" + name. */
@@ -62,20 +62,20 @@ struct bait_path {
 };
 struct bait_path bait_path(const struct bait *b, const char *name);
 
-/* ---- outside: the host as the verdict sees it ---- */
+/* ---- outside: runs without a sandbox, and the state of the host ---- */
 
-/* The probe without a sandbox.  Collects its output for at most limit_ms, or up
- * to `enough` times the line PROBE_STAYING when that is not 0; the process is
- * ended and reaped.  Its exit status, or -1 when it did not exit. */
+/* Runs the test program without a sandbox.  Collects its output for at most CONTROL_MS, or until
+ * PROBE_STAYING was printed `enough` times (if not 0); kills and reaps it.  Returns its exit
+ * status, or -1 when it did not exit. */
 int outside_run(const struct bait *b, char *const *words, int enough, struct buf *out);
 
-/* How many processes have the token in their words, ourselves not counted. */
+/* The number of processes with the token in their command line, without this one. */
 size_t outside_count(const char *token);
 
-/* Ends those processes, which are the test's own. */
+/* Kills those processes, which are the test's own. */
 void outside_kill(const char *token);
 
-/* How this very process is restricted. */
+/* The restrictions of this process, from /proc/thread-self/status. */
 struct restraint {
 	long seccomp, no_new_privs;
 };
@@ -83,11 +83,11 @@ struct restraint outside_restraint(void);
 
 /* ---- checks ---- */
 
-/* What one attempt showed. */
+/* The outcome of one attempt. */
 struct seen {
-	bool happened;  /* the act took place, whether or not it succeeded */
-	bool effect;    /* the host shows that it succeeded */
-	char said[160]; /* "done", the errno, or why it did not take place */
+	bool happened;    /* the attempt was made, with or without success */
+	bool effect;      /* the host shows that it succeeded */
+	char detail[160]; /* "done", the errno, or why the attempt was not made */
 };
 
 enum verdict { VERDICT_PASS, VERDICT_LIMIT, VERDICT_FAIL, VERDICT_SKIP, VERDICT_COUNT };
@@ -97,16 +97,16 @@ struct finding {
 	struct seen outside, inside;
 	struct guarantee_report reported; /* by the run itself; unused without a guarantee */
 	bool granted;                     /* this policy allows the act */
-	bool required;                    /* the report claims it, so a skip is a failure */
+	bool required;                    /* reported as enforced, so a skip is a failure */
 	enum verdict verdict;
-	char reason[320]; /* of every verdict but "pass" */
+	char reason[320]; /* for every verdict except "pass" */
 };
 
 struct selftest {
 	struct arena arena;
 	struct bait bait;
 	struct plant plant;
-	struct corral_policy policy; /* the caller's, with the bait's keys on top */
+	struct corral_policy policy; /* the caller's, with the bait's settings added */
 	struct prepared planned;
 	struct restraint before;
 	struct finding *findings;
@@ -116,22 +116,22 @@ struct selftest {
 
 struct check {
 	const char *name;
-	const char *tried;        /* for people, what was attempted */
+	const char *tried;        /* the attempt, as text */
 	enum guarantee guarantee; /* GUARANTEE_COUNT: none, and always required */
-	const char *act[3];       /* the probe's words; see selftest_word() */
+	const char *act[3];       /* arguments of the test program; see selftest_word() */
 	bool by_policy;           /* a policy may allow it: then it has to succeed */
-	bool child;               /* in a grandchild with a session of its own */
-	/* Whether the host shows that it succeeded; puts the bait back. */
+	bool child;               /* in a grandchild with its own session */
+	/* Whether the host shows that it succeeded; restores the bait. */
 	bool (*effect)(struct bait *b, const char *target, const char *out);
-	const char *known_by; /* a weaker promise covers this check when its reason has this word */
-	/* In place of the common way, for what is more than one act. */
+	const char *known_by; /* a weaker guarantee covers this check if its reason has this text */
+	/* Replaces selftest_attempt(), for checks of more than one act. */
 	void (*own)(struct selftest *t, struct finding *f);
 };
 
 extern const struct check checks[];
 extern const size_t checks_count;
 
-/* Decides about what was seen. */
+/* Sets the verdict from the two outcomes and the reported guarantee. */
 void selftest_finding_judge(struct finding *f);
 
 /* True when the finding makes the whole test fail. */
@@ -139,21 +139,20 @@ bool selftest_finding_fails(const struct finding *f);
 
 const char *selftest_verdict_name(enum verdict v);
 
-/* The common way: the act outside, then inside. */
+/* The default: the act without the sandbox, then in it. */
 void selftest_attempt(struct selftest *t, struct finding *f);
 
-/* Runs the probe inside with one more pair of settings (NULL: none), and fills
- * f->inside but for its effect, and f->reported.  The result is the caller's to
- * free; NULL when there was no run. */
+/* Runs the test program in the sandbox with further settings (NULL: none), and fills f->reported
+ * and f->inside, except its effect.  The caller frees the result; NULL when there was no run. */
 struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *const *words,
 				   const char *const settings[][2]);
 
-/* One word of an act: "ws:NAME" a path in the workspace, "dir:NAME" one in the
+/* Expands an argument of an act: "ws:NAME" a path in the workspace, "dir:NAME" one in the
  * bait, "tcp:" and "udp:" a port, "pid:" the sleeper, "head:" and "tail:" the
- * token in two halves, "abstract:" the name of that socket; else as it stands. */
+ * token in two halves, "abstract:" the name of that socket; any other is copied. */
 char *selftest_word(struct selftest *t, const char *word, bool inside);
 
-/* ---- words ---- */
+/* ---- print ---- */
 
 void selftest_text(const struct selftest *t, struct buf *out);
 void selftest_json(const struct selftest *t, struct buf *out);

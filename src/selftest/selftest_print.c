@@ -1,5 +1,8 @@
-/* The findings of `corral test` in words: a line a check for people, one JSON
- * object for programs. */
+/* Prints the findings of `corral test`: one line a check, or one JSON object.
+ *
+ * Should:   have the same facts in both forms.
+ * Must not: print control characters.
+ * Fails:    only out of memory. */
 #include "selftest/selftest.h"
 
 #include "base/emit.h"
@@ -27,14 +30,15 @@ static void text_finding(const struct finding *f, struct buf *out) {
 		   f->check->name, name == NULL ? "-" : name,
 		   name == NULL ? "" : plan_state_name(f->reported.state));
 	if (f->verdict == VERDICT_PASS) {
-		bool empty = streq(f->inside.said, "done") && !f->inside.effect;
+		bool empty = streq(f->inside.detail, "done") && !f->inside.effect;
 		buf_printf(out, "%s: %s\n", f->check->tried,
-			   empty ? "the host saw nothing of it" : f->inside.said);
+			   empty ? "no effect on the host" : f->inside.detail);
 		return;
 	}
 	buf_printf(out, "%s: %s%s\n", f->check->tried, f->reason,
-		   f->verdict == VERDICT_SKIP && f->required ? " (required, so it counts as failed)"
-							     : "");
+		   f->verdict == VERDICT_SKIP && f->required
+			   ? " (counts as failed: the report claims enforced)"
+			   : "");
 }
 
 void selftest_text(const struct selftest *t, struct buf *out) {
@@ -46,11 +50,10 @@ void selftest_text(const struct selftest *t, struct buf *out) {
 	}
 	buf_printf(out,
 		   "\nlevel %s, engine %s: %zu checks in %" PRId64
-		   " ms, %zu passed, %zu limits that "
-		   "the report names, %zu skipped, %zu failed\n",
+		   " ms, %zu passed, %zu known limit%s, %zu skipped, %zu failed\n",
 		   plan_level_name(t->planned.plan.level), plan_engine_name(t->planned.plan.engine),
-		   t->nfindings, t->duration_ms, n[VERDICT_PASS], n[VERDICT_LIMIT], n[VERDICT_SKIP],
-		   failed);
+		   t->nfindings, t->duration_ms, n[VERDICT_PASS], n[VERDICT_LIMIT],
+		   n[VERDICT_LIMIT] == 1 ? "" : "s", n[VERDICT_SKIP], failed);
 	if (!buf_failed(out)) {
 		str_hide_controls(out->data, true);
 	}
@@ -66,8 +69,8 @@ static void json_finding(struct emit *j, const struct finding *f) {
 	emit_string(j, "reported", name == NULL ? NULL : plan_state_name(f->reported.state));
 	emit_bool(j, "required", f->required);
 	emit_bool(j, "allowed", f->granted);
-	emit_string(j, "outside", f->outside.said);
-	emit_string(j, "inside", f->inside.said);
+	emit_string(j, "outside", f->outside.detail);
+	emit_string(j, "inside", f->inside.detail);
 	emit_bool(j, "succeeded_outside", f->outside.effect);
 	emit_bool(j, "succeeded_inside", f->inside.effect);
 	emit_string(j, "state", selftest_verdict_name(f->verdict));

@@ -373,7 +373,7 @@ def register(suite):
                       "'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'")
         contains(box.corral_("diff", name).out, "# never applied, it is a socket, a pipe or a device: sock", "diff")
         done = box.corral_("apply", name).exited(0)
-        contains(done.out, "left out, it is a socket, a pipe or a device: sock\n", "apply")
+        contains(done.out, "not applied, it is a socket, a pipe or a device: sock\n", "apply")
         equal(stat.S_IMODE(os.stat(f"{box.ws}/own").st_mode), 0o755, "mode")
         check(not box.exists("ws/sock") and not box.exists("ws/pipe"), "a socket was made")
         equal(kept(box), [], "kept")

@@ -255,7 +255,7 @@ def register_streams(suite):
 
 # A script, and the words that its failure needs.
 SCRIPTS = [
-    ("a missing interpreter", "#!/no/such/program -x\n", ["its interpreter /no/such/program does not exist inside"]),
+    ("a missing interpreter", "#!/no/such/program -x\n", ["its interpreter /no/such/program does not exist in the sandbox"]),
     ("an interpreter without a path", "#! python3.99\n", ["its interpreter python3.99 does not exist"]),
     ("line ends of DOS", "#!/bin/sh\r\necho x\r\n", ["carriage return", "sed -i"]),
 ]

@@ -11,7 +11,7 @@ from harness import Skip, check, contains, equal
 from network import CONNECT, UnixServer, WebServer
 
 LEVELS = ("full", "standard")
-NONE = re.compile(r"no (single )?option|do this step outside|Corral offers no option")
+NONE = re.compile(r"no (single )?option|do this step outside")
 
 
 def hint(done):

@@ -105,7 +105,7 @@ def register(suite):
         for name, path in places.items():
             mode = os.stat(path).st_mode & 0o7777
             os.chmod(path, mode | 0o002)
-            box.run("--", "touch", "ran").exited(126).said(path, "written by other users", "chmod go-w")
+            box.run("--", "touch", "ran").exited(126).said(path, "writable by other users", "chmod go-w")
             os.chmod(path, mode)
             if box.suite.root:
                 os.chown(path, 12345, -1)
@@ -121,11 +121,11 @@ def register(suite):
         os.symlink(f"{box.home}/elsewhere", places["config"])
         box.run("-c", "true").exited(0)
         os.chmod(f"{box.home}/elsewhere", 0o777)
-        box.run("--", "touch", "ran").exited(126).said("written by other users")
+        box.run("--", "touch", "ran").exited(126).said("writable by other users")
         os.chmod(f"{box.home}/elsewhere", 0o755)
         os.chmod(places["state"], 0o777)
         for words in (("diff",), ("policy", "show"), ("check", "path", "x")):
-            box.corral_(*words).exited(126).said("written by other users")
+            box.corral_(*words).exited(126).said("writable by other users")
         os.chmod(places["state"], 0o700)
         box.run("-c", "true").exited(0)
 

@@ -106,7 +106,7 @@ TEST(an_old_landlock_is_told_what_a_newer_one_adds) {
 TEST(filters_and_listeners_are_told_apart) {
 	struct status s = good();
 	s.mechanisms.listener = false;
-	CHECK(advises(s, "listener") && count(s) == 1);
+	CHECK(advises(s, "NEW_LISTENER") && count(s) == 1);
 	s.mechanisms.seccomp = false;
 	CHECK(advises(s, "CONFIG_SECCOMP_FILTER") && count(s) == 1);
 }

@@ -7,11 +7,11 @@ static const struct check named = {.name = "x", .guarantee = GUARANTEE_IPC, .kno
 static const struct check unnamed = {.name = "x", .guarantee = GUARANTEE_COUNT};
 
 #define YES                                                                                        \
-	{ .happened = true, .effect = true, .said = "done" }
+	{ .happened = true, .effect = true, .detail = "done" }
 #define NO                                                                                         \
-	{ .happened = true, .said = "EACCES" }
+	{ .happened = true, .detail = "EACCES" }
 #define NEVER                                                                                      \
-	{ .said = "not started" }
+	{ .detail = "not started" }
 #define REPORT(s, w) .check = &named, .reported = {.state = (s), .why = (w)}
 
 static const struct {
@@ -30,7 +30,7 @@ static const struct {
 	 {REPORT(STATE_ENFORCED, NULL), .outside = YES, .inside = YES},
 	 VERDICT_FAIL,
 	 true,
-	 "the report claims what this test disproves: done"},
+	 "the attempt succeeded, but the report claims enforced: done"},
 	{"weaker for this very reason",
 	 {REPORT(STATE_WEAKER, "abstract sockets can be reached"), .outside = YES, .inside = YES},
 	 VERDICT_LIMIT,
@@ -40,7 +40,8 @@ static const struct {
 	 {REPORT(STATE_WEAKER, "files of the workspace"), .outside = YES, .inside = YES},
 	 VERDICT_FAIL,
 	 true,
-	 "it succeeded, and the report gives another weakness: files of the workspace"},
+	 "the attempt succeeded, but the report lists a different weakness: files of the "
+	 "workspace"},
 	{"weaker, and refused all the same",
 	 {REPORT(STATE_WEAKER, "abstract sockets can be reached"), .outside = YES, .inside = NO},
 	 VERDICT_PASS,
@@ -55,23 +56,23 @@ static const struct {
 	 {REPORT(STATE_ENFORCED, NULL), .outside = NO, .inside = NO},
 	 VERDICT_SKIP,
 	 true,
-	 "the control outside does not succeed either: EACCES"},
+	 "the control without a sandbox failed as well: EACCES"},
 	{"absent, and the control fails: a skip that does not count",
 	 {REPORT(STATE_ABSENT, "net.mode is full"), .outside = NO, .inside = NO},
 	 VERDICT_SKIP,
 	 false,
-	 "the control outside does not succeed either: EACCES"},
+	 "the control without a sandbox failed as well: EACCES"},
 	{"claimed, and the attempt did not take place",
 	 {REPORT(STATE_ENFORCED, NULL), .outside = YES, .inside = NEVER},
 	 VERDICT_SKIP,
 	 true,
-	 "the attempt did not take place: not started"},
+	 "the attempt was not made: not started"},
 	{"a control that says done and has no effect is none",
-	 {REPORT(STATE_ENFORCED, NULL), .outside = {.happened = true, .said = "done"},
+	 {REPORT(STATE_ENFORCED, NULL), .outside = {.happened = true, .detail = "done"},
 	  .inside = NO},
 	 VERDICT_SKIP,
 	 true,
-	 "the control outside does not succeed either: done"},
+	 "the control without a sandbox failed as well: done"},
 	{"granted, and it succeeds",
 	 {REPORT(STATE_ENFORCED, NULL), .granted = true, .outside = YES, .inside = YES},
 	 VERDICT_PASS,
@@ -81,7 +82,7 @@ static const struct {
 	 {REPORT(STATE_ENFORCED, NULL), .granted = true, .outside = YES, .inside = NO},
 	 VERDICT_FAIL,
 	 true,
-	 "the policy allows it, and it did not succeed: EACCES"},
+	 "the policy allows it, but it failed: EACCES"},
 	{"no guarantee of the policy, and it does not hold",
 	 {.check = &unnamed, .outside = YES, .inside = YES},
 	 VERDICT_FAIL,
@@ -91,7 +92,7 @@ static const struct {
 	 {.check = &unnamed, .outside = YES, .inside = NEVER},
 	 VERDICT_SKIP,
 	 true,
-	 "the attempt did not take place: not started"},
+	 "the attempt was not made: not started"},
 };
 
 TEST(a_verdict_compares_what_was_seen_with_what_was_reported) {
