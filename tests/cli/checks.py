@@ -105,7 +105,7 @@ def register(suite):
         box.write("ws/closed", "x")
         os.chmod(f"{box.ws}/closed", 0)
         for more in ((), ("--write",)):
-            contains(box.corral_("check", "path", "closed", *more).exited(0).out, "mode refuses you", "closed")
+            contains(box.corral_("check", "path", "closed", *more).exited(0).out, "mode bits deny it", "closed")
             os.chmod(f"{box.ws}/closed", 0o600)
             check("mode refuses" not in box.corral_("check", "path", "closed", *more).exited(0).out, "open")
             os.chmod(f"{box.ws}/closed", 0)
@@ -144,10 +144,10 @@ def register(suite):
     @test("check wants one kind that is there, and one path")
     def _(box):
         box.corral_("check").exited(2).said("path", "url", "remedy")
-        box.corral_("check", "path").exited(2).said("one path")
-        box.corral_("check", "path", "a", "b").exited(2).said("one path")
+        box.corral_("check", "path").exited(2).said("exactly one argument")
+        box.corral_("check", "path", "a", "b").exited(2).said("exactly one argument")
         box.corral_("check", "path", "").exited(2).said("empty")
         box.corral_("check", "path", "a", "--write=b").exited(2).said("--write")
-        box.corral_("check", "url").exited(2).said("one url")
+        box.corral_("check", "url").exited(2).said("exactly one argument")
         box.corral_("check", "url", "http://a/", "--write").exited(2).said("--write")
         box.corral_("check", "command", "x").exited(2).said("command", "not implemented")

@@ -99,7 +99,7 @@ def register_status(test):
         for place in (box.home, "/"):
             found = status(box, cwd=place)
             check(found["starts"] and found["here"], f"in {place}: {found['here']}")
-            contains(found["here"]["message"], "no workspace", place)
+            contains(found["here"]["message"], "cannot be the workspace", place)
             contains(box.corral_("status", cwd=place).exited(0).out, "but not in this directory", place)
 
     @test("status leaves home and workspace as they were", root=True)

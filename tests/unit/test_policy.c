@@ -362,7 +362,8 @@ TEST(a_home_or_a_system_directory_is_no_workspace_without_insisting) {
 		CHECK_FAILS(&w, policy_check_workspace(bad[i], w.home, &o, &w.e), ERR_USAGE,
 			    "--workspace DIR", "--any-workspace", bad[i]);
 	}
-	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE, "cannot be the workspace: it is HOME", "--any-workspace");
+	CHECK_FAILS(&w, try(&w, "workspace", w.home), ERR_USAGE,
+		    "cannot be the workspace: it is HOME", "--any-workspace");
 	CHECK_FAILS(&w, try(&w, "workspace", w.dir), ERR_USAGE, "a directory above HOME");
 	set(&w, "workspace", w.home, "--workspace");
 	set(&w, "any_workspace", "true", "--any-workspace");
@@ -393,7 +394,8 @@ TEST(the_workspace_must_be_a_directory_and_is_resolved) {
 	CHECK_STR(policy_str(&w.p, KEY_WORKSPACE), w.ws);
 	REQUIRE(unlink(link) == 0);
 	REQUIRE(symlink(w.home, link) == 0);
-	CHECK_FAILS(&w, try(&w, "workspace", link), ERR_USAGE, "cannot be the workspace: it is HOME");
+	CHECK_FAILS(&w, try(&w, "workspace", link), ERR_USAGE,
+		    "cannot be the workspace: it is HOME");
 }
 
 /* ---- contradictions ---- */
