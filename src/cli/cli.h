@@ -36,7 +36,7 @@ typedef int verb_fn(struct invocation *inv, struct corral_error *err);
 struct verb {
 	const char *name;     /* one word, or two: "policy show" */
 	unsigned takes;       /* the FOR_ bit of its options */
-	bool command;         /* the first word that is no option begins a command */
+	bool command;         /* the first argument that is no option begins a command */
 	const char *synopsis; /* after the name */
 	const char *summary;
 	verb_fn *run;
@@ -55,7 +55,7 @@ extern const size_t verbs_count;
 const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
 			     struct corral_error *err);
 
-/* Reads options and words into inv, whose verb and policy are set. */
+/* Parses the options and the other arguments into inv; inv->verb and inv->policy are set. */
 int options_parse(struct invocation *inv, char **words, size_t nwords, struct corral_error *err);
 
 /* A usage error (exit status 2).  Fills *err and returns -1. */
@@ -93,7 +93,7 @@ int probe_main(char **words, size_t nwords);
 /* Prints the help of a verb; NULL for the overview. */
 int help_print(const struct verb *verb, struct corral_error *err);
 
-/* The candidate a mistyped word most likely meant, or NULL when none is near. */
+/* `best` is the candidate nearest to `word`, or NULL when none is near. */
 struct nearest {
 	const char *word;
 	const char *best;

@@ -98,7 +98,7 @@ static void put_escaped(struct buf *out, const char *text, const char *special) 
 	}
 }
 
-/* The words that verbs of two words begin with. */
+/* The first halves of verbs of two words. */
 static const struct {
 	const char *word, *help;
 } groups[] = {

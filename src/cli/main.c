@@ -130,7 +130,7 @@ static void print_error(struct corral_error *err) {
 	}
 }
 
-/* True when the words begin with the verb's own one or two words. */
+/* True when the first one or two arguments are the verb's name. */
 static bool verb_matches(const struct verb *verb, char **words, size_t nwords, size_t *ret_used) {
 	const char *second = strchr(verb->name, ' ');
 	size_t first_len = second == NULL ? strlen(verb->name) : (size_t)(second - verb->name);
@@ -145,7 +145,7 @@ static bool verb_matches(const struct verb *verb, char **words, size_t nwords, s
 	return true;
 }
 
-/* The word that verbs of two words begin with, as "policy" of "policy show". */
+/* True for the first half of a verb of two words, such as "policy" of "policy show". */
 static bool is_group(const char *word) {
 	size_t len = strlen(word);
 

@@ -110,10 +110,10 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 			   p.plan.workspace,
 			   keys[KEY_NET_MODE].choices[policy_num(&p.policy, KEY_NET_MODE)]);
 		for (int g = 0; g < GUARANTEE_COUNT; g++) {
-			const struct guarantee_report *promise = &p.plan.guarantees[g];
-			if (promise->state == STATE_WEAKER) {
+			const struct guarantee_report *report = &p.plan.guarantees[g];
+			if (report->state == STATE_WEAKER) {
 				buf_printf(&out, "\n%s is weaker: %s", guarantee_name(g),
-					   promise->why);
+					   report->why);
 			}
 		}
 		for (size_t i = 0; i < p.plan.nnotes; i++) {

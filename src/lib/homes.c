@@ -445,8 +445,9 @@ int corral_home_clean(const struct corral_home_options *options, enum corral_for
 		return -1;
 	}
 	if (c.how->size != sizeof gone) {
-		(void)err_set(&e, ERR_USAGE, "library", "corral_home_options.size is %zu",
-			      c.how->size);
+		(void)err_set(&e, ERR_USAGE, "library",
+			      "corral_home_options.size is %zu, but this library expects %zu",
+			      c.how->size, sizeof gone);
 		return lib_fail(&e, err);
 	}
 	buf_init(&out);

@@ -20,8 +20,8 @@
 #define STATUS_TIMED_OUT 124
 #define STATUS_SIGNAL 128
 
-static int copy_promise(struct arena *a, const struct guarantee_report *from,
-			struct guarantee_report *to) {
+static int copy_guarantee(struct arena *a, const struct guarantee_report *from,
+			  struct guarantee_report *to) {
 	to->state = from->state;
 	for (size_t i = 0; i < ARRAY_LEN(from->by) && from->by[i] != NULL; i++) {
 		to->by[i] = arena_strdup(a, from->by[i]);
@@ -63,8 +63,8 @@ struct corral_result *result_new(const struct prepared *p) {
 	};
 	memcpy(r->enforcement.policy_sha256, p->policy.sha256, sizeof r->enforcement.policy_sha256);
 	for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
-		if (copy_promise(&r->arena, &p->plan.guarantees[i],
-				 &r->enforcement.guarantees[i]) != 0) {
+		if (copy_guarantee(&r->arena, &p->plan.guarantees[i],
+				   &r->enforcement.guarantees[i]) != 0) {
 			corral_result_free(r);
 			return NULL;
 		}

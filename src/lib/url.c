@@ -110,7 +110,7 @@ static void refuse_text(struct corral_url *u, const struct url *read, const stru
 			       u->host, v->what);
 	} else {
 		(void)snprintf(u->reason, sizeof u->reason, "%s%s",
-			       grammar ? "its host is neither a name nor an address: " : "",
+			       grammar ? "the host is neither a name nor an address: " : "",
 			       v->why);
 	}
 }

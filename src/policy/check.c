@@ -154,13 +154,13 @@ static int check_denied(const struct policy *p, struct err *e) {
 
 static int check_mode(const struct policy *p, struct err *e) {
 	const struct value *mode = &p->values[KEY_MODE], *write = &p->values[KEY_FS_WRITE];
-	char what[SHOWN_MAX], path[80];
+	char grant[SHOWN_MAX], path[80];
 	if (mode->num != MODE_READ_ONLY || write->count == 0) {
 		return 0;
 	}
-	(void)snprintf(what, sizeof what, "fs.write %s",
+	(void)snprintf(grant, sizeof grant, "fs.write %s",
 		       value_shown(write->items[0].str, path, sizeof path));
-	return check_contradiction("mode read-only", &mode->origin, what, &write->items[0].origin,
+	return check_contradiction("mode read-only", &mode->origin, grant, &write->items[0].origin,
 				   e);
 }
 
@@ -210,7 +210,7 @@ static int missing_path(enum key_id key, const char *str, const struct origin *o
 	e->sys = sys;
 	return keys[key].type == TYPE_PATHS
 		       ? err_fix(e, "create it; if it may be missing, write \"%s?\"", path)
-		       : err_fix(e, "name an existing directory");
+		       : err_fix(e, "use an existing directory");
 }
 
 /* A granted path must exist; a path in fs.deny or fs.protect need not: the rule holds also

@@ -1,7 +1,7 @@
 /* Builds a document tree: nodes, keys, depth and text checks.
  *
  * Should:   take time proportional to the text, for any text.
- * Must not: let a key stand twice in a table, or a tree grow deeper than
+ * Must not: accept a duplicate key in a table, or a tree deeper than
  *           DOC_DEPTH_MAX (readers recurse).
  * Fails:    closed, with file and line.
  *

@@ -43,7 +43,7 @@ static int refuse_floor(const char *setting, const struct origin *origin,
  * floor.  A value that a layer set is refused instead of being lowered silently. */
 static int floor_scalar(const struct key *k, struct value *v, const struct value *floor,
 			struct err *e) {
-	char num[32], what[96];
+	char num[32], setting[96];
 	if (!layer_loosens(k, v, floor)) {
 		if (v->origin.kind == ORIGIN_BUILTIN && v->num == floor->num) {
 			*v = *floor;
@@ -54,9 +54,9 @@ static int floor_scalar(const struct key *k, struct value *v, const struct value
 		*v = *floor;
 		return 0;
 	}
-	(void)snprintf(what, sizeof what, "%s = %s", k->name,
+	(void)snprintf(setting, sizeof setting, "%s = %s", k->name,
 		       number_value(k, v->num, num, sizeof num));
-	return refuse_floor(what, &v->origin, &floor->origin, e);
+	return refuse_floor(setting, &v->origin, &floor->origin, e);
 }
 
 /* ---- whether an item of the floor contains an item of the policy ---- */
@@ -150,10 +150,10 @@ static const struct item *bounds_find(const struct bounds *b, const char *path) 
 
 static int refuse_item(const struct key *k, const struct item *it, const struct value *floor,
 		       struct err *e) {
-	char what[SHOWN_MAX], text[80];
-	(void)snprintf(what, sizeof what, "%s %s", k->name,
+	char setting[SHOWN_MAX], text[80];
+	(void)snprintf(setting, sizeof setting, "%s %s", k->name,
 		       value_shown(it->str, text, sizeof text));
-	return refuse_floor(what, &it->origin, &floor->origin, e);
+	return refuse_floor(setting, &it->origin, &floor->origin, e);
 }
 
 static int floor_list(struct arena *a, const struct key *k, const struct value *v,
@@ -266,10 +266,10 @@ static int floor_network(struct arena *a, const struct value *v, const struct va
 		}
 	}
 	if (allow->set && v[KEY_NET_MODE].num > NET_FILTERED) {
-		char what[40];
-		(void)snprintf(what, sizeof what, "net.mode = %s",
+		char setting[40];
+		(void)snprintf(setting, sizeof setting, "net.mode = %s",
 			       keys[KEY_NET_MODE].choices[v[KEY_NET_MODE].num]);
-		return refuse_floor(what, &v[KEY_NET_MODE].origin, &allow->origin, e);
+		return refuse_floor(setting, &v[KEY_NET_MODE].origin, &allow->origin, e);
 	}
 	return 0;
 }
@@ -277,12 +277,12 @@ static int floor_network(struct arena *a, const struct value *v, const struct va
 /* An explicit level overrides the built-in min_level, but not the floor's. */
 static int floor_level(const struct value *v, const struct value *floor, struct err *e) {
 	const struct value *level = &v[KEY_LEVEL];
-	char what[40];
+	char setting[40];
 	if (!floor->set || level->num == LEVEL_AUTO || level->num >= floor->num) {
 		return 0;
 	}
-	(void)snprintf(what, sizeof what, "level = %s", keys[KEY_LEVEL].choices[level->num]);
-	return refuse_floor(what, &level->origin, &floor->origin, e);
+	(void)snprintf(setting, sizeof setting, "level = %s", keys[KEY_LEVEL].choices[level->num]);
+	return refuse_floor(setting, &level->origin, &floor->origin, e);
 }
 
 static int floor_key(struct arena *a, const struct key *k, struct value *v,

@@ -80,7 +80,7 @@ static bool read_port(const char *s, int *ret, struct host_fault *f) {
 								  : UINT16_MAX + 1;
 	}
 	if (len == 0 || s[0] == '0' || n > UINT16_MAX) {
-		(void)fault(f, "its port is no number from 1 to 65535");
+		(void)fault(f, "the port is not a number from 1 to 65535");
 		return suggest(f, "write :PORT without leading zeros, or :* for every port");
 	}
 	*ret = n;

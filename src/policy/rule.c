@@ -92,7 +92,7 @@ static int append_pattern(const struct where *w, const struct key *k, const char
 			  struct value *v, struct err *e) {
 	struct glob probe;
 	if (str_starts(text, "~/") && w->home == NULL) {
-		return value_refuse(w, k, text, "there is no home directory to expand ~ to", e);
+		return value_refuse(w, k, text, "cannot expand ~: there is no home directory", e);
 	}
 	char *clean = normalize(w->a, text);
 	if (clean == NULL) {

@@ -187,7 +187,7 @@ static int read_key_value(struct toml *p, struct node *table, struct err *e) {
 
 static int read_array(struct toml *p, struct node *array, struct err *e) {
 	p->at++;
-	(void)skip_lines(p); /* line ends are free inside an array */
+	(void)skip_lines(p); /* an array may span lines */
 	while (toml_peek(p) != ']') {
 		if (read_value(p, array, NULL, e) != 0) {
 			return -1;

@@ -37,7 +37,7 @@ void toml_skip_blanks(struct toml *p);
 /* Any value that is not an array or an inline table; *ret has no parent yet. */
 int toml_scalar(struct toml *p, struct node **ret, struct err *e);
 
-/* A string on one line, as keys have it; stands at the opening quote. */
+/* A quoted key: a string on one line; the current position is the opening quote. */
 int toml_key_string(struct toml *p, const char **ret, struct err *e);
 
 #endif

@@ -34,7 +34,7 @@ void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]) {
 	ret_hex[64] = '\0';
 }
 
-/* The whole trust file, or nothing when there is none yet. */
+/* Reads the whole trust list; *out stays empty when the file does not exist. */
 static int trust_read(const char *trust_file, struct buf *out, struct err *e) {
 	struct stat st;
 	auto_fd fd = open(trust_file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

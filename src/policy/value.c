@@ -62,7 +62,7 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_CPUS] = "a number of processors such as 1.5",
 		[TYPE_NAMES] = "a name",
 		[TYPE_PATHS] = "a path",
-		[TYPE_RULES] = "a path, a pattern or @ and the name of a set",
+		[TYPE_RULES] = "a path, a pattern or @SET",
 		[TYPE_MAP] = "NAME=VALUE",
 		[TYPE_HOSTS] = "a host",
 		[TYPE_NETWORKS] = "a network",
@@ -110,7 +110,7 @@ static int refuse_later(const struct where *w, const struct key *k, const char *
 	if (k->type == TYPE_ENUM) {
 		char list[200];
 		choices_text(k, list, sizeof list);
-		return err_fix(e, "use %s = %s", k->name, list);
+		return err_fix(e, "set %s to one of %s", k->name, list);
 	}
 	return err_fix(e, "write each path in full; if *, ? or [ belongs to the name, put a "
 			  "backslash before it");
@@ -197,8 +197,8 @@ int value_path(const struct where *w, const struct key *k, const char *text, con
 					    e);
 		}
 		if (w->home == NULL) {
-			return value_refuse(w, k, text, "there is no home directory to expand ~ to",
-					    e);
+			return value_refuse(w, k, text,
+					    "cannot expand ~: there is no home directory", e);
 		}
 		base = w->home;
 		rest = text + (text[1] == '/' ? 2 : 1);

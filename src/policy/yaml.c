@@ -317,7 +317,7 @@ static int read_top(struct reader *r, struct node **ret, struct err *e) {
 	return 0;
 }
 
-/* Leaves *ret alone when the stream holds no document: an empty file. */
+/* *ret stays unchanged for an empty file, which has no document. */
 static int read_stream(struct reader *r, struct node **ret, struct err *e) {
 	auto_event stream = {0}, start = {0}, end = {0}, after = {0};
 

@@ -113,7 +113,7 @@ struct watch {
 	struct streams streams;
 	struct terminal terminal;
 	struct signals signals;
-	int64_t overdue;        /* the second line behind pid 1's clock; -1 */
+	int64_t overdue;        /* the supervisor's own deadline, after pid 1's; -1 */
 	int64_t active_at;      /* the last byte of output */
 	int64_t interrupted_at; /* time of the last SIGINT or SIGTERM; -1 */
 	int64_t end_at;         /* after ORDER_END: when the supervisor kills the run; -1 */

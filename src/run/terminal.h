@@ -30,7 +30,7 @@ bool terminal_background(int fd);
 void terminal_copy_modes(const struct terminal *t, int master);
 void terminal_resize(const struct terminal *t, int master);
 
-/* Both do nothing in the background, and nothing twice. */
+/* Both are idempotent, and do nothing in the background. */
 void terminal_raw(struct terminal *t);
 void terminal_restore(struct terminal *t);
 

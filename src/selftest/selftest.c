@@ -366,8 +366,7 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 	struct buf out;
 	int bad = 0;
 
-	if (lib_need(policy, "the policy", err) != 0 ||
-	    lib_need(program, "the path of the program", err) != 0 ||
+	if (lib_need(policy, "the policy", err) != 0 || lib_need(program, "program", err) != 0 ||
 	    lib_need(text, "text", err) != 0) {
 		return -1;
 	}
