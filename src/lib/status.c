@@ -74,7 +74,8 @@ static int gather(const struct corral_policy *policy, struct status *s, struct e
 	bool ours = s->starts || s->failure.kind != ERR_USAGE;
 	if (ours) {
 		try_namespaces(&own, s);
-		host_try_groups(&s->run.arena, &s->run.host); /* the report lists them in any case */
+		probe_try_cgroups(&s->run.arena,
+				&s->run.host); /* the report lists them in any case */
 		advice_find(s);
 	} else {
 		*e = s->failure; /* the policy is invalid: no statement about the host */

@@ -464,7 +464,7 @@ void probe_scope(struct host *h) {
 	}
 }
 
-void host_try_groups(struct arena *a, struct host *h) {
+void probe_try_cgroups(struct arena *a, struct host *h) {
 	struct scope scope = SCOPE_NONE;
 	char dir[HOST_CGROUP_PATH];
 	struct err e = {0};

@@ -30,7 +30,7 @@ void probe_cgroups(struct host *h);
 void probe_scope(struct host *h);
 
 /* Both for a report: systemd makes a scope, and ends it. */
-void host_try_groups(struct arena *a, struct host *h);
+void probe_try_cgroups(struct arena *a, struct host *h);
 
 /* Likewise plan_wants_samples(). */
 void probe_sampling(struct host *h);

@@ -179,7 +179,7 @@ TEST(registries_are_what_the_hosts_clients_are_set_up_for) {
 	CHECK(has_note(&w, "--host-port 8081"));
 	CHECK(has_note(&w, "metadata"));
 	CHECK(has_note(&w, "is not valid: a label is empty"));
-	CHECK(has_note(&w, "not installed: yarn, pip, uv; "));
+	CHECK(has_note(&w, "not configured: yarn, pip, uv"));
 	for (int json = 0; json < 2; json++) {
 		char *text = explained(&w, json);
 		CHECK(strstr(text, "hunter2") == NULL);
@@ -269,10 +269,10 @@ static size_t warned(const char *file, const char *command, const char *words) {
 TEST(a_client_without_registry_is_warned_about_where_the_workspace_or_the_command_uses_it) {
 	CHECK_INT(warned(NULL, NULL, ""), 0);
 	CHECK_INT(warned("/home/ann/work/app/package.json", "npm", ""), 0);
-	CHECK_INT(warned("/home/ann/work/app/pom.xml", NULL, "not configured: Maven; "), 1);
-	CHECK_INT(warned("/home/ann/work/app/Cargo.toml", "make", "not configured: cargo; "), 1);
-	CHECK_INT(warned(NULL, "/usr/bin/mvn", "not configured: Maven; "), 1);
-	CHECK_INT(warned(NULL, "cargo", "not configured: cargo; "), 1);
+	CHECK_INT(warned("/home/ann/work/app/pom.xml", NULL, "no registry is known for Maven; "), 1);
+	CHECK_INT(warned("/home/ann/work/app/Cargo.toml", "make", "no registry is known for cargo; "), 1);
+	CHECK_INT(warned(NULL, "/usr/bin/mvn", "no registry is known for Maven; "), 1);
+	CHECK_INT(warned(NULL, "cargo", "no registry is known for cargo; "), 1);
 	CHECK_INT(warned(NULL, "/usr/bin/cargo-x", ""), 0);
 }
 
