@@ -1,28 +1,27 @@
-/* What the probe of `corral test` can do, in the words that the library sends
- * and the program understands.  The same words are used inside the sandbox and,
- * as a control, outside of it. */
+/* The acts of the `corral test` probe: the arguments that the library passes and the program
+ * parses.  The probe runs with the same arguments in the sandbox and, as a control, outside. */
 #ifndef CORRAL_DATA_ACTS_H
 #define CORRAL_DATA_ACTS_H
 
-/* The first word of the probe.  No verb: it is in no help, and harmless, because
- * it does nothing that its caller could not do anyway. */
+/* The first argument of the probe.  It is not a documented verb, and harmless: the probe
+ * does nothing that its caller could not do. */
 #define PROBE_WORD "test-probe"
 
 /* Before an act: do it in a grandchild that leads a session of its own. */
 #define ACT_CHILD "child"
 
 #define ACT_WRITE "write"             /* PATH: append PROBE_MARK, making the file if need be */
-#define ACT_READ "read"               /* PATH: print what it holds */
+#define ACT_READ "read"               /* PATH: print its content */
 #define ACT_UNIX "unix"               /* PATH: connect to a socket */
 #define ACT_ABSTRACT "abstract"       /* NAME: connect to an abstract socket */
 #define ACT_TCP "tcp"                 /* PORT: connect to it on 127.0.0.1 */
 #define ACT_UDP "udp"                 /* PORT: send a datagram to it on 127.0.0.1 */
 #define ACT_SIGNAL "signal"           /* PID: SIGKILL it */
-#define ACT_FIND "find"               /* HEAD TAIL: look for a process with HEADTAIL in its words */
-#define ACT_ENVIRONMENT "environment" /* PID: print all variables that can be got at, its too */
+#define ACT_FIND "find"               /* HEAD TAIL: find a process with HEADTAIL in its argv */
+#define ACT_ENVIRONMENT "environment" /* PID: print every readable variable, also of PID */
 #define ACT_SPILL "spill"             /* N: print that many bytes */
 #define ACT_SLEEP "sleep"             /* TOKEN: one process that waits to be found or killed */
-#define ACT_STAY "stay"               /* TOKEN: two processes that will not end by themselves */
+#define ACT_STAY "stay"               /* TOKEN: two processes that do not end by themselves */
 #define ACT_LEAVE "leave"             /* TOKEN: end, and leave such a process behind */
 
 #define PROBE_MARK "a mark of the probe\n"

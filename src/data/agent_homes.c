@@ -2,7 +2,7 @@
  *
  * Should:   hold one row a name, sorted, each with its reason; part of "@agents" where the
  *           directory is granted, see plan/agents.c.
- * Must not: name what an agent writes while it works: sessions, histories, logs, caches.
+ * Must not: name files that an agent writes while it works: sessions, histories, logs, caches.
  * Fails:    a missing row leaves that name writable in a directory that is granted. */
 #include "data/agent_homes.h"
 
@@ -13,7 +13,7 @@
 #define HOOKS "programs that the agent runs by itself"
 #define ORDERS "orders and scripts that the agent follows"
 #define CODE "code that the agent loads"
-#define TRUST "what the agent may do without asking"
+#define TRUST "actions that the agent may take without confirmation"
 
 const struct agent_row agent_rows[] = {
 	{".agents", "skills", ORDERS},

@@ -1,4 +1,4 @@
-/* What in the directories of agents, in a home, names programs or gives orders. */
+/* Files in the agents' directories of a home that name programs or instructions. */
 #ifndef CORRAL_DATA_AGENT_HOMES_H
 #define CORRAL_DATA_AGENT_HOMES_H
 

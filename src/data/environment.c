@@ -1,8 +1,9 @@
-/* Environment variable names that mean something to a sandbox.
+/* Environment variables with a special treatment: passed, dangerous, secret, reserved.
  *
  * Should:   hold one row a name or prefix, sorted, with its reason.
- * Must not: decide; the environment is built from an allow list, and these
- *           rows say what is on it and what may not be put on it lightly. */
+ * Must not: decide; the plan builds the environment from an allow list.  The rows give the
+ *           class of each name: passed by default, dangerous, secret or reserved.
+ * Fails:    closed: a name without a row is not passed unless the policy names it. */
 #include "data/environment.h"
 
 #include "base/auto.h"
@@ -23,8 +24,8 @@ const struct env_row env_rows[] = {
 	{"BRAVE_SEARCH_API_KEY", ENV_SECRET, "a search service's key"},
 	{"BUNDLE_GEMFILE", ENV_DANGEROUS, "loads Ruby code"},
 	{"CARGO_REGISTRY_TOKEN", ENV_SECRET, "a package registry's token"},
-	{"CDPATH", ENV_DANGEROUS, "where a shell's cd goes"},
-	{"CI", ENV_PASSED, "tools stop asking questions"},
+	{"CDPATH", ENV_DANGEROUS, "redirects a shell's cd"},
+	{"CI", ENV_PASSED, "tools do not prompt"},
 	{"CI_JOB_TOKEN", ENV_SECRET, "a code host's token"},
 	{"CLASSPATH", ENV_DANGEROUS, "loads Java code"},
 	{"CLAUDE_CODE_OAUTH_TOKEN", ENV_SECRET, "a model provider's key"},
@@ -32,8 +33,8 @@ const struct env_row env_rows[] = {
 	{"CLICOLOR_FORCE", ENV_PASSED, "whether output is coloured"},
 	{"CLOUDFLARE_API_TOKEN", ENV_SECRET, "a cloud account"},
 	{"COHERE_API_KEY", ENV_SECRET, "a model provider's key"},
-	{"COLORTERM", ENV_PASSED, "what the terminal can show"},
-	{"COLUMNS", ENV_PASSED, "what the terminal can show"},
+	{"COLORTERM", ENV_PASSED, "capabilities and size of the terminal"},
+	{"COLUMNS", ENV_PASSED, "capabilities and size of the terminal"},
 	{"CORECLR_PROFILER*", ENV_DANGEROUS, "loads .NET code"},
 	{"CORRAL_*", ENV_RESERVED, "Corral's own names"},
 	{"COR_PROFILER*", ENV_DANGEROUS, "loads .NET code"},
@@ -93,10 +94,10 @@ const struct env_row env_rows[] = {
 	{"LD_*", ENV_DANGEROUS, "loads code into every program"},
 	{"LESSCLOSE", ENV_DANGEROUS, "runs a command when a file is shown"},
 	{"LESSOPEN", ENV_DANGEROUS, "runs a command when a file is shown"},
-	{"LINES", ENV_PASSED, "what the terminal can show"},
+	{"LINES", ENV_PASSED, "capabilities and size of the terminal"},
 	{"LOCALDOMAIN", ENV_DANGEROUS, "redirects name lookups"},
 	{"LOCPATH", ENV_DANGEROUS, "makes the C library read other files"},
-	{"LOGNAME", ENV_PASSED, "who the user is"},
+	{"LOGNAME", ENV_PASSED, "the user's name"},
 	{"LUA_CPATH", ENV_DANGEROUS, "loads Lua code"},
 	{"LUA_INIT", ENV_DANGEROUS, "loads Lua code"},
 	{"LUA_INIT_*", ENV_DANGEROUS, "loads Lua code"},
@@ -159,7 +160,7 @@ const struct env_row env_rows[] = {
 	{"STRIPE_SECRET_KEY", ENV_SECRET, "a service's key"},
 	{"TAVILY_API_KEY", ENV_SECRET, "a search service's key"},
 	{"TELEGRAM_BOT_TOKEN", ENV_SECRET, "a chat service's token"},
-	{"TERM", ENV_PASSED, "what the terminal can show"},
+	{"TERM", ENV_PASSED, "capabilities and size of the terminal"},
 	{"TERMCAP", ENV_DANGEROUS, "where terminal descriptions are read"},
 	{"TERMINFO", ENV_DANGEROUS, "where terminal descriptions are read"},
 	{"TERMINFO_DIRS", ENV_DANGEROUS, "where terminal descriptions are read"},
@@ -167,7 +168,7 @@ const struct env_row env_rows[] = {
 	{"TWINE_PASSWORD", ENV_SECRET, "a package registry's token"},
 	{"TZ", ENV_PASSED, "local time"},
 	{"TZDIR", ENV_DANGEROUS, "makes the C library read other files"},
-	{"USER", ENV_PASSED, "who the user is"},
+	{"USER", ENV_PASSED, "the user's name"},
 	{"VAULT_TOKEN", ENV_SECRET, "a service's key"},
 	{"VERCEL_TOKEN", ENV_SECRET, "a cloud account"},
 	{"XAI_API_KEY", ENV_SECRET, "a model provider's key"},
@@ -183,7 +184,7 @@ const char *const env_offline[] = {
 	NULL,
 };
 
-/* A host that no rule allows stays refused; npm would wait a minute between its tries. */
+/* The gate refuses a host without a rule every time; npm would wait a minute between retries. */
 const char *const env_filtered[] = {
 	"PIP_RETRIES=2",
 	"npm_config_fetch_retry_maxtimeout=2000",
@@ -191,7 +192,7 @@ const char *const env_filtered[] = {
 	NULL,
 };
 
-/* Not JAVA_TOOL_OPTIONS: each JVM reports on its standard error that it has read it. */
+/* Without JAVA_TOOL_OPTIONS: each JVM prints a line on stderr when it is set. */
 #define HTTP "http://127.0.0.1:3128"
 #define SOCKS "socks5h://127.0.0.1:1080"
 #define OWN "localhost,127.0.0.1,::1"
@@ -217,7 +218,7 @@ static size_t first_row(char letter) {
 	return low;
 }
 
-/* A name of its own beats a prefix, a longer prefix beats a shorter one. */
+/* An exact name wins over a prefix, a longer prefix over a shorter one. */
 const struct env_row *environment_row_for(const char *name) {
 	const struct env_row *best = NULL;
 	size_t best_len = 0;

@@ -1,11 +1,11 @@
-/* Environment variable names that mean something to a sandbox. */
+/* Environment variables with a special treatment: passed, dangerous, secret, reserved. */
 #ifndef CORRAL_DATA_ENVIRONMENT_H
 #define CORRAL_DATA_ENVIRONMENT_H
 
 #include <stddef.h>
 
 enum env_class {
-	ENV_PASSED,    /* taken over from the caller by default */
+	ENV_PASSED,    /* passed from the caller by default */
 	ENV_DANGEROUS, /* changes how programs load code: rejected unless env.allow_dangerous names
 			  it */
 	ENV_SECRET,    /* usually a credential: passing it is allowed and noted */
@@ -18,18 +18,18 @@ struct env_row {
 	const char *reason;
 };
 
-/* The row that speaks of this name, or NULL. */
+/* The row that matches this name, or NULL. */
 const struct env_row *environment_row_for(const char *name);
 
 extern const struct env_row env_rows[];
 extern const size_t env_rows_count;
 
-/* What a command without a network is given, so that it fails at once: package
- * managers ask again and again, up to a minute, for a name that nobody answers. */
+/* Set for a command without a network, so that it fails at once: package managers retry
+ * DNS lookups for up to a minute. */
 extern const char *const env_offline[];  /* "NAME=VALUE"; NULL-terminated */
-extern const char *const env_filtered[]; /* where the gate decides about names */
+extern const char *const env_filtered[]; /* with a filtered network */
 
-/* For clients that want a proxy, the same; plan/net/net.h has the ports. */
+/* Set with net.proxy, for clients that need one; plan/net/net.h has the ports. */
 extern const char *const env_proxies[];
 
 #endif

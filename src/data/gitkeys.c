@@ -1,9 +1,9 @@
-/* What in a repository's configuration is a credential.
+/* The keys of a git configuration that hold credentials, and the prefixes of tokens.
  *
  * Should:   hold one row a key or prefix, sorted, each with its reason.
  * Must not: name a key that git needs for work without a network.
- * Fails:    a missing row leaves its value readable; the address in it is still
- *           judged by its form. */
+ * Fails:    open: a missing row leaves its value readable; a URL in it is still checked for
+ *           a password (plan/git/clean.c). */
 #include "data/gitkeys.h"
 
 #include "base/auto.h"
@@ -11,17 +11,16 @@
 const struct gitkey_row gitkeys[] = {
 	{NULL, "accesskey", "a key of an object store", GITKEY_WHOLE},
 	{NULL, "apikey", "a key of a service", GITKEY_WHOLE},
-	{"http", "extraheader", "how build machines hand their token to git", GITKEY_WHOLE},
-	{"credential", "helper", "a program; some are written inline with the password",
-	 GITKEY_SCRIPT},
-	{NULL, "passphrase", "named for what it holds", GITKEY_WHOLE},
-	{NULL, "passwd", "named for what it holds", GITKEY_WHOLE},
-	{NULL, "password", "named for what it holds", GITKEY_WHOLE},
-	{NULL, "privatekey", "named for what it holds", GITKEY_WHOLE},
+	{"http", "extraheader", "carries the token of CI machines", GITKEY_WHOLE},
+	{"credential", "helper", "a program; some contain the password inline", GITKEY_SCRIPT},
+	{NULL, "passphrase", "its name says that it is secret", GITKEY_WHOLE},
+	{NULL, "passwd", "its name says that it is secret", GITKEY_WHOLE},
+	{NULL, "password", "its name says that it is secret", GITKEY_WHOLE},
+	{NULL, "privatekey", "its name says that it is secret", GITKEY_WHOLE},
 	{NULL, "proxy", "a proxy's address may hold its password", GITKEY_PROXY},
-	{NULL, "secret", "named for what it holds", GITKEY_WHOLE},
+	{NULL, "secret", "its name says that it is secret", GITKEY_WHOLE},
 	{"sendemail", "smtppass", "the password of a mail server", GITKEY_WHOLE},
-	{NULL, "token", "named for what it holds", GITKEY_WHOLE},
+	{NULL, "token", "its name says that it is secret", GITKEY_WHOLE},
 };
 const size_t gitkeys_count = ARRAY_LEN(gitkeys);
 

@@ -1,7 +1,7 @@
-/* What in a repository's configuration is a credential.
+/* The keys of a git configuration that hold credentials.
  *
- * Addresses are judged by their form (plan/git/clean.c); these tables name the
- * entries whose whole value is secret, and how tokens of forges begin. */
+ * plan/git/clean.c finds passwords in URLs by their syntax; these tables name the
+ * entries whose whole value is secret, and the prefixes of code hosts' tokens. */
 #ifndef CORRAL_DATA_GITKEYS_H
 #define CORRAL_DATA_GITKEYS_H
 
@@ -9,8 +9,8 @@
 
 enum gitkey_kind {
 	GITKEY_WHOLE,  /* the value is secret */
-	GITKEY_SCRIPT, /* it is when it is a shell's text that speaks of a secret */
-	GITKEY_PROXY,  /* an address that may come without its scheme */
+	GITKEY_SCRIPT, /* secret if it is a shell script that mentions one */
+	GITKEY_PROXY,  /* a URL that may lack its scheme */
 };
 
 struct gitkey_row {

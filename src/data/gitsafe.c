@@ -1,10 +1,11 @@
-/* Settings of git that only change how git itself behaves.
+/* The keys of the caller's git configuration that are copied into the sandbox: those that only
+ * change how git itself behaves.
  *
  * Should:   hold one row a key, sorted, each with its reason.
- * Must not: name a key whose value is a program, a path, an address or a credential
+ * Must not: name a key with a program, a path, a URL or a credential as its value
  *           (pager, editor, sshCommand, helper, external, filter, hooksPath, template, …),
- *           or that asks for a signature: keys and agents are not there inside.
- * Fails:    closed: a key without a row is not there inside, and git has its default. */
+ *           or a key that requires a signature: the sandbox has neither keys nor agents.
+ * Fails:    closed: a key without a row is not copied, and git uses its default. */
 #include "data/gitsafe.h"
 
 #include "base/auto.h"
@@ -12,10 +13,10 @@
 const struct gitsafe_row gitsafe_rows[] = {
 	{"advice", "*", "which advice git prints"},
 	{"alias", "*", "the caller's own commands; those that a shell runs are left out"},
-	{"apply", "whitespace", "what git does about blanks in patches"},
+	{"apply", "whitespace", "how git treats blanks in patches"},
 	{"blame", "date", "how dates are printed"},
-	{"branch", "autosetupmerge", "what a new branch follows"},
-	{"branch", "autosetuprebase", "what a new branch follows"},
+	{"branch", "autosetupmerge", "the upstream of a new branch"},
+	{"branch", "autosetuprebase", "the upstream of a new branch"},
 	{"branch", "sort", "the order of a list"},
 	{"checkout", "defaultremote", "which remote a name means"},
 	{"checkout", "guess", "whether a name may mean a remote's branch"},
@@ -23,20 +24,20 @@ const struct gitsafe_row gitsafe_rows[] = {
 	{"color", "*", "colours"},
 	{"column", "*", "how lists are printed"},
 	{"commit", "cleanup", "which lines of a message are kept"},
-	{"commit", "status", "what the message's template shows"},
-	{"commit", "verbose", "what the message's template shows"},
+	{"commit", "status", "content of the message's template"},
+	{"commit", "verbose", "content of the message's template"},
 	{"core", "abbrev", "how long a short hash is"},
-	{"core", "autocrlf", "ends of lines, which decide what a commit holds"},
+	{"core", "autocrlf", "line endings, which change the content of a commit"},
 	{"core", "commentchar", "which lines of a message are kept"},
-	{"core", "eol", "ends of lines"},
+	{"core", "eol", "line endings"},
 	{"core", "quotepath", "how file names are printed"},
-	{"core", "safecrlf", "ends of lines"},
+	{"core", "safecrlf", "line endings"},
 	{"core", "whitespace", "which blanks are errors"},
 	{"diff", "algorithm", "how changes are found"},
 	{"diff", "colormoved", "colours"},
 	{"diff", "colormovedws", "colours"},
 	{"diff", "context", "how many lines are printed"},
-	{"diff", "ignoresubmodules", "what a comparison leaves out"},
+	{"diff", "ignoresubmodules", "paths that a comparison leaves out"},
 	{"diff", "indentheuristic", "how changes are found"},
 	{"diff", "interhunkcontext", "how many lines are printed"},
 	{"diff", "mnemonicprefix", "how file names are printed"},
@@ -45,14 +46,14 @@ const struct gitsafe_row gitsafe_rows[] = {
 	{"diff", "renames", "how renames are found"},
 	{"diff", "statgraphwidth", "how a summary is printed"},
 	{"diff", "submodule", "how submodules are printed"},
-	{"diff", "wordregex", "what a word is"},
+	{"diff", "wordregex", "the definition of a word"},
 	{"diff", "wserrorhighlight", "colours"},
 	{"fetch", "fsckobjects", "objects are checked"},
-	{"fetch", "prune", "what a fetch removes"},
-	{"fetch", "prunetags", "what a fetch removes"},
+	{"fetch", "prune", "references that a fetch removes"},
+	{"fetch", "prunetags", "references that a fetch removes"},
 	{"format", "pretty", "how commits are printed"},
 	{"grep", "*", "how a search works and is printed"},
-	{"help", "autocorrect", "what git does about a misspelt command"},
+	{"help", "autocorrect", "how git treats a misspelt command"},
 	{"i18n", "commitencoding", "the encoding of messages"},
 	{"i18n", "logoutputencoding", "the encoding of messages"},
 	{"init", "defaultbranch", "the name of the first branch"},
@@ -63,16 +64,16 @@ const struct gitsafe_row gitsafe_rows[] = {
 	{"log", "showroot", "how commits are printed"},
 	{"merge", "conflictstyle", "how conflicts are written into files"},
 	{"merge", "ff", "whether a merge makes a commit"},
-	{"merge", "log", "what a merge's message holds"},
+	{"merge", "log", "content of a merge's message"},
 	{"merge", "renamelimit", "how renames are found"},
 	{"merge", "renames", "how renames are found"},
 	{"merge", "stat", "how a summary is printed"},
 	{"pretty", "*", "formats of commits by name"},
 	{"pull", "ff", "how a pull joins two histories"},
 	{"pull", "rebase", "how a pull joins two histories"},
-	{"push", "autosetupremote", "what a push means"},
-	{"push", "default", "what a push means"},
-	{"push", "followtags", "what a push sends"},
+	{"push", "autosetupremote", "the default target of a push"},
+	{"push", "default", "the default target of a push"},
+	{"push", "followtags", "which tags a push sends"},
 	{"rebase", "abbreviatecommands", "how the list of a rebase is written"},
 	{"rebase", "autosquash", "how a rebase works"},
 	{"rebase", "autostash", "how a rebase works"},
@@ -91,6 +92,6 @@ const struct gitsafe_row gitsafe_rows[] = {
 	{"tag", "sort", "the order of a list"},
 	{"transfer", "fsckobjects", "objects are checked"},
 	{"versionsort", "suffix", "the order of a list"},
-	{"worktree", "guessremote", "what a new work tree follows"},
+	{"worktree", "guessremote", "the upstream of a new work tree"},
 };
 const size_t gitsafe_rows_count = ARRAY_LEN(gitsafe_rows);

@@ -1,4 +1,4 @@
-/* Which settings of the caller's own git configuration hold inside. */
+/* The keys of the caller's git configuration that are copied into the sandbox. */
 #ifndef CORRAL_DATA_GITSAFE_H
 #define CORRAL_DATA_GITSAFE_H
 

@@ -1,39 +1,45 @@
+/* The table of hints: error messages of programs, and the rule of the sandbox that causes them.
+ *
+ * Should:   hold one row a phrase, with the rule and a remedy that can be pasted; the more
+ *           specific phrase first.
+ * Must not: allow or refuse anything: a hint is printed after the command has ended.
+ * Fails:    a missing row leaves the error of the program without a hint. */
 #include "data/hints.h"
 
 #include "base/auto.h"
 
 /* One line a reason, one line a phrase. */
 /* clang-format off */
-#define OFFLINE HINT_OFFLINE, "net.mode", "the network is off inside; --allow-host NAME opens one host, --profile coding your package registries, --net full the host's network; or fetch what is needed outside first"
-#define LOOPBACK HINT_LOOPBACK, "net.mode", "loopback is the sandbox's own inside; --host-port PORT reaches a service of the host's, --socket PATH a unix socket of it, --net full all of its network"
-#define RIGHTS HINT_ALWAYS, "privileges", "nothing gains rights inside: set-user-id is inert and no capability is held; do this step outside"
-#define SERVICES HINT_ALWAYS, "ipc", "the host's services (systemd, D-Bus, Docker) are out of reach inside; do this step outside, or pass the service's unix socket: --socket PATH"
-#define NESTED HINT_ALWAYS, "namespaces", "no namespace can be made inside; switch the program's own sandbox off, this one holds for it"
-#define COUNTERS HINT_ALWAYS, "system calls", "performance counters and tracing of the kernel are closed inside; measure outside"
-#define FOREIGN HINT_ALWAYS, "system calls", "32-bit programs and calls of a foreign architecture are ended inside; use a 64-bit build"
-#define SOCKETS HINT_ALWAYS, "system calls", "only unix, IPv4, IPv6 and route sockets can be made inside"
-#define OUTSIDE HINT_ALWAYS, "pid", "processes outside can be neither seen nor signalled"
-#define OWNERS HINT_ALWAYS, "ids", "no user or group but your own exists inside"
-#define LIMIT HINT_ALWAYS, "limits", "no limit can be raised inside; see the Limits options of corral run"
-#define WRITE HINT_READ_ONLY, "fs.write", "read-only inside, as all is but the workspace (unless the mode is read-only), /tmp and a private HOME; `corral check path PATH --write` names the rule and the option"
+#define OFFLINE HINT_OFFLINE, "net.mode", "the sandbox has no network (net.mode none); allow one host: --allow-host NAME; your package registries: --profile coding; the host's network: --net full"
+#define LOOPBACK HINT_LOOPBACK, "net.mode", "127.0.0.1 is the sandbox's own loopback; reach a port of the host: --host-port PORT; a unix socket: --socket PATH; the host's network: --net full"
+#define RIGHTS HINT_ALWAYS, "privileges", "no root in the sandbox: set-user-id has no effect and processes have no capabilities; do this step outside"
+#define SERVICES HINT_ALWAYS, "ipc", "the sandbox cannot reach services of the host (systemd, D-Bus, Docker); do this step outside, or pass the service's unix socket: --socket PATH"
+#define NESTED HINT_ALWAYS, "namespaces", "the sandbox does not allow new namespaces; turn off the program's own sandbox"
+#define COUNTERS HINT_ALWAYS, "system calls", "the sandbox refuses performance counters and kernel tracing; measure outside"
+#define FOREIGN HINT_ALWAYS, "system calls", "the sandbox kills 32-bit programs (system calls of another architecture); use a 64-bit build"
+#define SOCKETS HINT_ALWAYS, "system calls", "the sandbox allows only unix, IPv4, IPv6 and NETLINK_ROUTE sockets"
+#define OUTSIDE HINT_ALWAYS, "pid", "processes outside the sandbox cannot be seen or signalled"
+#define OWNERS HINT_ALWAYS, "ids", "the sandbox maps only your own user and group id"
+#define LIMIT HINT_ALWAYS, "limits", "a command cannot raise its limits; see Limits in `corral run --help`"
+#define WRITE HINT_READ_ONLY, "fs.write", "read-only in the sandbox; writable: workspace (not in mode read-only), /tmp, private HOME; `corral check path PATH --write` names the rule and the option"
 #define PROTECTED HINT_PROTECTED, "fs.protect", "protected by a rule; `corral check path PATH --write` names it"
-#define KEPT HINT_BUSY, "fs.protect", "it is, or holds, what stays in its place until the run ends: a granted tree, a repository of git, a protected or denied name; no single option allows it: do this step outside"
-#define DENIED HINT_DENIED, "fs.deny", "hidden by a rule; `corral check path PATH` names it"
-#define UNSEEN HINT_UNSEEN, "fs.read", "not part of the view inside; `corral check path PATH` names the option"
-#define PRIVATE HINT_PRIVATE, "fs.home", "not part of the view inside; `corral check path PATH` names the option"
-#define CLOSED HINT_CLOSED, "fs.read", "not part of the view inside; `corral check path PATH` names the option"
-#define LOCKED HINT_LOCKED, "fs.write", "read-only inside; `corral check path PATH --write` names the option"
-#define STREAMS HINT_SHARED, "net.mode", "without a network of its own a command has TCP, on the loopback and to hosts that --allow-host names; --net full gives the host's"
-#define FAR HINT_SHARED, "pid", "processes outside can be seen, but not signalled"
-#define FLAGS HINT_ALWAYS, "fs.write", "flags of files cannot be set inside; do this step outside"
-#define REMOTE HINT_REMOTE, "fs.read", "a repository that the view does not show; `corral check path PATH` names the option"
-#define SOCKET HINT_SOCKET, "net.sockets", "unix sockets of the host are closed inside; --socket PATH passes one"
-#define TMP_SIZE HINT_LIMIT, "limits.tmp_size", "/tmp and /dev/shm are private and bounded inside; raise the bound: --tmp-size"
-#define PROCESSES HINT_LIMIT, "limits.processes", "the limit on processes; raise it: --processes"
-#define OPEN_FILES HINT_LIMIT, "limits.open_files", "the limit on open files; raise it: --open-files"
-#define FILE_SIZE HINT_LIMIT, "limits.file_size", "the limit on the size of a file; raise it: --max-file-size"
-#define BESIDE HINT_BESIDE, "fs.write", "only single files of this directory are writable inside"
-#define SUBMODULE "git's lists of submodules are kept as they are inside: add the submodule outside, or let the command change them: --protect '!.gitmodules' --protect '!.git/config'"
+#define KEPT HINT_BUSY, "fs.protect", "it is or contains a mount point, a git repository, or a protected or denied name, which cannot be renamed or removed while the run lasts; do this step outside"
+#define DENIED HINT_DENIED, "fs.deny", "denied by a rule; `corral check path PATH` names it"
+#define UNSEEN HINT_UNSEEN, "fs.read", "not mounted in the sandbox; `corral check path PATH` names the option"
+#define PRIVATE HINT_PRIVATE, "fs.home", "not mounted in the sandbox; `corral check path PATH` names the option"
+#define CLOSED HINT_CLOSED, "fs.read", "not readable in the sandbox; `corral check path PATH` names the option"
+#define LOCKED HINT_LOCKED, "fs.write", "read-only in the sandbox; `corral check path PATH --write` names the option"
+#define STREAMS HINT_SHARED, "net.mode", "without a network namespace a command has only TCP, on the loopback and to hosts of --allow-host; the host's network: --net full"
+#define FAR HINT_SHARED, "pid", "processes outside the sandbox can be seen, but not signalled"
+#define FLAGS HINT_ALWAYS, "fs.write", "the sandbox does not allow setting file flags; do this step outside"
+#define REMOTE HINT_REMOTE, "fs.read", "this repository is not mounted in the sandbox; `corral check path PATH` names the option"
+#define SOCKET HINT_SOCKET, "net.sockets", "the sandbox cannot connect to unix sockets of the host; pass one: --socket PATH"
+#define TMP_SIZE HINT_LIMIT, "limits.tmp_size", "/tmp and /dev/shm of the sandbox have a size limit; raise it: --tmp-size SIZE"
+#define PROCESSES HINT_LIMIT, "limits.processes", "the limit on processes; raise it: --processes N"
+#define OPEN_FILES HINT_LIMIT, "limits.open_files", "the limit on open files; raise it: --open-files N"
+#define FILE_SIZE HINT_LIMIT, "limits.file_size", "the limit on the size of a file; raise it: --max-file-size SIZE"
+#define BESIDE HINT_BESIDE, "fs.write", "only single files of this directory are writable in the sandbox"
+#define SUBMODULE "git's submodule files are read-only in the sandbox: add the submodule outside, or allow changes: --protect '!.gitmodules' --protect '!.git/config'"
 
 const struct hint hints[] = {
 	/* names and routes */
@@ -81,7 +87,7 @@ const struct hint hints[] = {
 	{"CLONE_NEWUSER", NESTED},
 	{"newuidmap", NESTED},
 
-	/* rights that nobody has inside */
+	/* privileges: no process in the sandbox has any */
 	{"no new privileges", RIGHTS}, /* sudo */
 	{"effective uid is not 0", RIGHTS},
 	{"PERM_SUDOERS", RIGHTS},                        /* sudo, as root */
@@ -116,16 +122,16 @@ const struct hint hints[] = {
 	{"changing ownership of", OWNERS},
 	{"changing group of", OWNERS},
 
-	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "git's settings in your HOME are not shown inside; set user.name and user.email in the repository"},
+	{"Please tell me who you are", HINT_ALWAYS, "fs.home", "the sandbox does not show git's configuration in your HOME; set user.name and user.email in the repository"},
 	{"Failed to register submodule", HINT_ALWAYS, "fs.protect", SUBMODULE},
-	{"could not set 'core.worktree'", HINT_ALWAYS, "fs.protect", "git writes the configuration of each submodule anew, which is kept as it is inside: update it outside, or let the command change it: --protect '!.git/modules/**/config'"},
+	{"could not set 'core.worktree'", HINT_ALWAYS, "fs.protect", "git rewrites each submodule's config, which is read-only in the sandbox: update it outside, or allow changes: --protect '!.git/modules/**/config'"},
 	{"/.git/modules/", HINT_ALWAYS, "fs.protect", SUBMODULE},
-	{"failed to create link", HINT_ALWAYS, "fs.write", "no hard link is made from one mount to another, and a repository and each grant are mounts of their own: leave out --local, and git copies"},
-	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration names programs, so it is kept as it is inside; change it outside, or except it: --protect '!.git/config'"},
+	{"failed to create link", HINT_ALWAYS, "fs.write", "hard links cannot cross mounts, and a repository and each grant are mounts of their own; without --local git copies"},
+	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration can name programs, so it is read-only in the sandbox; change it outside, or allow changes: --protect '!.git/config'"},
 	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
 	{"does not appear to be a git repository", REMOTE},
 	{"fatal: repository '", REMOTE},                 /* "… does not exist" */
-	/* files; a line that names its path is believed before one that does not */
+	/* files; rows that need a path in the line stand before rows that do not */
 	{"Read-only file system", PROTECTED},
 	{"read-only file system", PROTECTED},            /* Go */
 	{"EROFS", PROTECTED},
@@ -135,7 +141,7 @@ const struct hint hints[] = {
 	{"Read-only file system", BESIDE},               /* the new file of an atomic save */
 	{"read-only file system", BESIDE},
 	{"EROFS", BESIDE},
-	{"couldn't open temporary file", BESIDE},        /* sed -i, where what is outside is not there */
+	{"couldn't open temporary file", BESIDE},        /* sed -i, where the directory is read-only */
 	{"cannot create", LOCKED},
 	{"cannot touch", LOCKED},
 	{"cannot remove", LOCKED},
@@ -187,7 +193,7 @@ const struct hint hints[] = {
 	{"ECONNREFUSED", LOOPBACK},
 	{"Couldn't connect to server", LOOPBACK},        /* curl */
 
-	/* said for so many reasons that everything above is more likely */
+	/* too general: every row above is more likely */
 	{"Operation not permitted", RIGHTS},
 	{"operation not permitted", RIGHTS},
 	{"EPERM", RIGHTS},
@@ -197,8 +203,8 @@ const struct hint hints[] = {
 const size_t hints_count = ARRAY_LEN(hints);
 
 /* clang-format off */
-const struct hint hint_link = {"", HINT_DENIED, "fs.deny", "a file with several names (hard links), of which a rule denies one"};
-const struct hint hint_unlisted = {"", HINT_ALWAYS, "net.allow", "only hosts that a rule allows are reached inside; add one with --allow-host NAME[:PORT]"};
-const struct hint hint_forbidden = {"", HINT_ALWAYS, "net.names", "refused although a rule speaks of it; corral explain shows the rules"};
-const struct hint hint_failed = {"", HINT_ALWAYS, "net.names", "a rule allows it, and it failed outside the sandbox"};
+const struct hint hint_link = {"", HINT_DENIED, "fs.deny", "a file with several hard links, one of which a rule denies"};
+const struct hint hint_unlisted = {"", HINT_ALWAYS, "net.allow", "no rule allows this host; allow it: --allow-host NAME[:PORT]"};
+const struct hint hint_forbidden = {"", HINT_ALWAYS, "net.names", "refused by a rule; `corral explain` lists the rules"};
+const struct hint hint_failed = {"", HINT_ALWAYS, "net.names", "a rule allows it; the connection failed outside the sandbox"};
 /* clang-format on */

@@ -1,11 +1,12 @@
-/* Every key a policy can hold, one row each, in the order of enum key_id.
+/* The table of policy keys, one row each, in the order of enum key_id.
  *
- * Should:   be the only place that knows a key's name, type, range, narrowing
- *           rule and what of it is still to come.
+ * Should:   be the only place that has a key's name, type, range, narrowing rule and the
+ *           values that are not implemented.
  * Must not: hold defaults; those are rows of data/profiles.c.
+ * Fails:    closed: a key without a row is an error in a policy.
  *
- * How `later` reads: for enums, the choices that are rejected by name; for
- * paths, the characters that would make a pattern of a path. */
+ * `later`: for enums, the choices that are rejected by name; for paths, the glob characters
+ * that are rejected. */
 #include "data/keys.h"
 
 #include <string.h>
@@ -14,10 +15,10 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-/* A year: more is meant as "none", and stays far from overflow in milliseconds. */
+/* A year: a longer one means "none", and milliseconds stay far from overflow. */
 #define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
 
-/* 2^60: more than any file system holds, and still free of overflow. */
+/* 2^60: more than any file system has, and sums do not overflow. */
 #define BYTES_MAX ((int64_t)1 << 60)
 
 static const char *const modes[] = {"read-only", "workspace-write", "full-access", NULL};
@@ -43,7 +44,7 @@ const struct key keys[KEY_COUNT] = {
 			.name = "profile",
 			.type = TYPE_STRING,
 			.narrow = NARROW_NEVER,
-			.help = "The named set of values that the policy starts from.",
+			.help = "The profile (a named set of values) that the policy starts from.",
 		},
 	[KEY_MODE] =
 		{
@@ -52,8 +53,7 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_LOWER,
 			.choices = modes,
 			.later = modes_later,
-			.help = "What the command may change: nothing, the workspace, or "
-				"everything.",
+			.help = "Which files the command may change: none, the workspace, or all.",
 		},
 	[KEY_WORKSPACE] =
 		{
@@ -98,7 +98,8 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_NAMES,
 			.narrow = NARROW_ADD,
 			.choices = guarantees,
-			.help = "Guarantees without whose full enforcement nothing runs.",
+			.help = "Guarantees that must be fully enforced; otherwise the run is "
+				"refused.",
 		},
 	[KEY_ALLOW_DEGRADED] =
 		{
@@ -106,23 +107,22 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_NAMES,
 			.narrow = NARROW_NEVER,
 			.choices = guarantees,
-			.help = "Guarantees that may be absent where the host cannot give them.",
+			.help = "Guarantees that may be missing if the host cannot give them.",
 		},
 	[KEY_ACCEPT_NO_SANDBOX] =
 		{
 			.name = "accept_no_sandbox",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_NEVER,
-			.help = "Accept level none: clean environment, limits and time-out only.",
+			.help = "Accept level none: only a clean environment, limits and time-out.",
 		},
 	[KEY_NESTED] =
 		{
 			.name = "nested",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_NEVER,
-			.help = "Let the command set up a Landlock sandbox of its own; names that "
-				"do "
-				"not exist yet are then not kept.",
+			.help = "Let the command set up its own Landlock sandbox; names that do "
+				"not exist yet are then not protected.",
 		},
 	[KEY_FS_VIEW] =
 		{
@@ -138,7 +138,7 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_PATHS,
 			.narrow = NARROW_NEVER,
 			.later = patterns_later,
-			.help = "Further paths that can be read.",
+			.help = "More paths that can be read.",
 		},
 	[KEY_FS_WRITE] =
 		{
@@ -146,7 +146,7 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_PATHS,
 			.narrow = NARROW_NEVER,
 			.later = patterns_later,
-			.help = "Further paths that can be written.",
+			.help = "More paths that can be written.",
 		},
 	[KEY_FS_DENY] =
 		{
@@ -160,15 +160,15 @@ const struct key keys[KEY_COUNT] = {
 			.name = "fs.protect",
 			.type = TYPE_RULES,
 			.narrow = NARROW_ADD,
-			.help = "Paths and patterns that can be read but never changed or made.",
+			.help = "Paths and patterns that can be read but not changed or created.",
 		},
 	[KEY_FS_PROTECT_NAMES] =
 		{
 			.name = "fs.protect_names",
 			.type = TYPE_NAMES,
 			.narrow = NARROW_ADD,
-			.help = "File names that can be read but never changed or made, in any "
-				"directory and in any case.",
+			.help = "File names that can be read but not changed or created, in every "
+				"directory and in upper or lower case.",
 		},
 	[KEY_FS_HOME] =
 		{
@@ -176,35 +176,37 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_LOWER,
 			.choices = homes,
-			.help = "Whether the private home outlives the run.",
+			.help = "Whether the private home is kept after the run.",
 		},
 	[KEY_FS_TOOLCHAINS] =
 		{
 			.name = "fs.toolchains",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_LOWER,
-			.help = "Show the toolchains of the caller's home, read-only.",
+			.help = "Mount the toolchains of the caller's home, read-only.",
 		},
 	[KEY_FS_WORKSPACE_AT] =
 		{
 			.name = "fs.workspace_at",
 			.type = TYPE_PATH,
 			.narrow = NARROW_NEVER,
-			.help = "Where the workspace stands inside; its own path if unset.",
+			.help = "The workspace's mount point in the sandbox; its own path if "
+				"unset.",
 		},
 	[KEY_FS_AGENT] =
 		{
 			.name = "fs.agent",
 			.type = TYPE_PATH,
 			.narrow = NARROW_NEVER,
-			.help = "A directory shown read-only at /agent.",
+			.help = "A directory that is mounted read-only at /agent.",
 		},
 	[KEY_FS_COW] =
 		{
 			.name = "fs.cow",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_HIGHER,
-			.help = "Keep changes of the workspace apart until they are applied.",
+			.help = "Copy-on-write: keep changes of the workspace apart until they are "
+				"applied.",
 		},
 	[KEY_NET_MODE] =
 		{
@@ -219,80 +221,79 @@ const struct key keys[KEY_COUNT] = {
 			.name = "net.allow",
 			.type = TYPE_HOSTS,
 			.narrow = NARROW_NEVER,
-			.help = "Hosts that a filtered network reaches.",
+			.help = "Hosts that a filtered network allows.",
 		},
 	[KEY_NET_DENY] =
 		{
 			.name = "net.deny",
 			.type = TYPE_HOSTS,
 			.narrow = NARROW_ADD,
-			.help = "Hosts that are not reached, whatever allows them.",
+			.help = "Hosts that are denied, also if net.allow lists them.",
 		},
 	[KEY_NET_PRIVATE] =
 		{
 			.name = "net.private",
 			.type = TYPE_NETWORKS,
 			.narrow = NARROW_NEVER,
-			.help = "Private networks that allowed names may lead to.",
+			.help = "Private networks that allowed names may resolve to.",
 		},
 	[KEY_NET_PROXY] =
 		{
 			.name = "net.proxy",
 			.type = TYPE_BOOL,
 			.narrow = NARROW_NEVER,
-			.help = "Offer HTTP and SOCKS proxies inside, by the same rules, and set "
-				"the variables that name them.",
+			.help = "Offer HTTP and SOCKS proxies with the same rules, and set "
+				"http_proxy and similar variables.",
 		},
 	[KEY_NET_PUBLISH] =
 		{
 			.name = "net.publish",
 			.type = TYPE_PORT_PAIRS,
 			.narrow = NARROW_NEVER,
-			.help = "Ports of servers inside that this host reaches on its loopback.",
+			.help = "Ports of the command that are published on this host's loopback.",
 		},
 	[KEY_NET_HOST_PORTS] =
 		{
 			.name = "net.host_ports",
 			.type = TYPE_PORTS,
 			.narrow = NARROW_NEVER,
-			.help = "Ports of this host's loopback that the command reaches on its "
-				"own.",
+			.help = "Ports of this host's loopback that the command reaches at its own "
+				"127.0.0.1.",
 		},
 	[KEY_NET_SOCKETS] =
 		{
 			.name = "net.sockets",
 			.type = TYPE_SOCKETS,
 			.narrow = NARROW_NEVER,
-			.help = "Unix sockets of this host that the command reaches.",
+			.help = "Unix sockets of this host that the command may connect to.",
 		},
 	[KEY_ENV_PASS] =
 		{
 			.name = "env.pass",
 			.type = TYPE_NAMES,
 			.narrow = NARROW_NEVER,
-			.help = "Further variables taken over from the caller.",
+			.help = "More variables to pass from the caller.",
 		},
 	[KEY_ENV_SET] =
 		{
 			.name = "env.set",
 			.type = TYPE_MAP,
 			.narrow = NARROW_FREE,
-			.help = "Variables set inside.",
+			.help = "Variables to set for the command.",
 		},
 	[KEY_ENV_ALLOW_DANGEROUS] =
 		{
 			.name = "env.allow_dangerous",
 			.type = TYPE_NAMES,
 			.narrow = NARROW_NEVER,
-			.help = "Variables that change how programs load code, "
-				"accepted all the same.",
+			.help = "Variables to accept although they change how programs load code.",
 		},
 	[KEY_ENV_PATH] =
 		{
 			.name = "env.path",
 			.type = TYPE_STRING,
 			.narrow = NARROW_NEVER,
-			.help = "The PATH inside: absolute directories, separated by colons.",
+			.help = "PATH of the command: absolute directories, separated by colons.",
 		},
 	[KEY_COMMANDS_DEFAULT] =
 		{
@@ -301,7 +302,7 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_LOWER,
 			.choices = verdicts,
 			.later = verdicts_later,
-			.help = "What happens to a command that no rule names.",
+			.help = "Whether a command without a rule is allowed or denied.",
 		},
 	[KEY_LIMITS_TIMEOUT] =
 		{
@@ -321,7 +322,7 @@ const struct key keys[KEY_COUNT] = {
 			.none_allowed = true,
 			.min = 1,
 			.max = DURATION_MAX,
-			.help = "The longest that a command may stay without output.",
+			.help = "The longest that a command may run without output.",
 		},
 	[KEY_LIMITS_GRACE] =
 		{
@@ -330,7 +331,7 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_LOWER,
 			.min = 0,
 			.max = (int64_t)3600 * 1000,
-			.help = "The time between asking a command to end and killing it.",
+			.help = "The time between SIGTERM and SIGKILL.",
 		},
 	[KEY_LIMITS_OUTPUT] =
 		{
@@ -357,7 +358,7 @@ const struct key keys[KEY_COUNT] = {
 			.name = "limits.open_files",
 			.type = TYPE_COUNT,
 			.narrow = NARROW_LOWER,
-			.min = 16,      /* fewer and the loader cannot start a program */
+			.min = 16,      /* with fewer the loader cannot start a program */
 			.max = 1048576, /* the kernel's default fs.nr_open */
 			.help = "The most open files of one process.",
 		},
@@ -387,7 +388,7 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_BYTES,
 			.narrow = NARROW_LOWER,
 			.none_allowed = true,
-			.min = MIB, /* less cannot hold a shell */
+			.min = MIB, /* a shell needs more */
 			.max = BYTES_MAX,
 			.help = "The memory of all processes together.",
 		},
@@ -409,14 +410,14 @@ const struct key keys[KEY_COUNT] = {
 			.none_allowed = true,
 			.min = 64 * KIB, /* a few blocks */
 			.max = BYTES_MAX,
-			.help = "How much a run may add to the directories that it writes to.",
+			.help = "How many bytes a run may add to its writable directories.",
 		},
 	[KEY_LIMITS_TMP_SIZE] =
 		{
 			.name = "limits.tmp_size",
 			.type = TYPE_BYTES,
 			.narrow = NARROW_LOWER,
-			.min = 64 * KIB, /* a few pages: the skeleton lives there too */
+			.min = 64 * KIB, /* a few pages: the skeleton is in it too */
 			.max = BYTES_MAX,
 			.help = "The size of the private /tmp and home together.",
 		},

@@ -1,5 +1,5 @@
-/* Every key a policy can hold: one row feeds the parsers, the command line,
- * `policy show`, `policy schema`, the narrowing rule and the manual's check. */
+/* The keys of a policy: the parsers, the command line, `policy show`, `policy schema`, the
+ * narrowing rule and the check of the manual read the same row. */
 #ifndef CORRAL_DATA_KEYS_H
 #define CORRAL_DATA_KEYS_H
 
@@ -79,17 +79,17 @@ enum key_type {
 	TYPE_SOCKETS,    /* items: "PATH", "PATH:DEST" */
 };
 
-/* What an untrusted project file may do with a key. */
+/* How an untrusted project file may change a key. */
 enum key_narrow {
 	NARROW_NEVER,  /* may not set it at all */
-	NARROW_LOWER,  /* a smaller number, or an earlier choice, than what stands */
-	NARROW_HIGHER, /* a later choice than what stands, or a switch turned on (min_level, fs.cow)
-			*/
+	NARROW_LOWER,  /* a smaller number, or an earlier choice, than the current value */
+	NARROW_HIGHER, /* a later choice than the current one, or a switch turned on
+			* (min_level, fs.cow) */
 	NARROW_ADD,    /* adding items makes the boundary tighter (deny, protect, require) */
-	NARROW_FREE,   /* cannot loosen anything (env.set: inside only) */
+	NARROW_FREE,   /* cannot loosen the boundary (env.set: the command's variables only) */
 };
 
-/* A limit that is not there. */
+/* No limit. */
 #define LIMIT_NONE ((int64_t)-1)
 
 struct key {
@@ -99,7 +99,7 @@ struct key {
 	bool none_allowed;          /* "none" means no limit */
 	int64_t min, max;           /* numbers only */
 	const char *const *choices; /* enums and closed name lists; NULL-terminated */
-	const char *const *later;   /* choices that a later capability brings: rejected by name */
+	const char *const *later;   /* choices that are not implemented: rejected by name */
 	const char *help;           /* one sentence, for the schema and the manual */
 };
 

@@ -1,9 +1,9 @@
-/* Names that somebody else obeys, wherever they lie.
+/* File names that programs on the host run or read as settings, in any directory.
  *
  * Should:   hold one row a name, each with its reason.
- * Must not: name what every build makes, or what packages contain: a list that is
- *           long after every run is read by nobody.
- * Fails:    a missing row leaves a file unmentioned, unless it can be executed. */
+ * Must not: name files that every build creates or that packages contain: a user does not
+ *           read a list that is long after every run.
+ * Fails:    open: a new file without a row is not reported, unless it is executable. */
 #include "data/lasting.h"
 
 #include "base/auto.h"
@@ -22,29 +22,29 @@ const char *lasting_name(enum lasting kind) {
 
 /* clang-format off */
 const struct lasting_row lasting_rows[] = {
-	{NULL, ".git", LASTING_REPOSITORY, "its settings name programs, and hooks lie in it"},
+	{NULL, ".git", LASTING_REPOSITORY, "its configuration names programs, and its hooks run"},
 	{".githooks", NULL, LASTING_HOOK, "a usual value of core.hooksPath"},
 	{".husky", NULL, LASTING_HOOK, "husky sets core.hooksPath to it"},
 	{"hooks", NULL, LASTING_HOOK, "git runs it"},
 
-	{"autostart", NULL, LASTING_STARTUP, "a desktop starts what it names"},
-	{NULL, "*.desktop", LASTING_STARTUP, "a desktop starts what it names"},
-	{NULL, "*.service", LASTING_STARTUP, "systemd starts what it names"},
-	{NULL, "*.timer", LASTING_STARTUP, "systemd starts what it names"},
+	{"autostart", NULL, LASTING_STARTUP, "a desktop starts the program that it names"},
+	{NULL, "*.desktop", LASTING_STARTUP, "a desktop starts the program that it names"},
+	{NULL, "*.service", LASTING_STARTUP, "systemd starts the program that it names"},
+	{NULL, "*.timer", LASTING_STARTUP, "systemd starts the program that it names"},
 	{NULL, ".Rprofile", LASTING_STARTUP, "R runs it when it starts there"},
 	{NULL, ".bash_login", LASTING_STARTUP, "a shell runs it"},
 	{NULL, ".bash_profile", LASTING_STARTUP, "a shell runs it"},
 	{NULL, ".bashrc", LASTING_STARTUP, "a shell runs it"},
 	{NULL, ".envrc", LASTING_STARTUP, "direnv runs it at cd"},
-	{NULL, ".exrc", LASTING_STARTUP, "vi obeys it"},
+	{NULL, ".exrc", LASTING_STARTUP, "vi runs its commands"},
 	{NULL, ".gdbinit", LASTING_STARTUP, "gdb runs it when it starts there"},
-	{NULL, ".gitconfig", LASTING_STARTUP, "git obeys it"},
+	{NULL, ".gitconfig", LASTING_STARTUP, "git runs programs that it names"},
 	{NULL, ".lldbinit", LASTING_STARTUP, "lldb runs it when it starts there"},
 	{NULL, ".mcp.json", LASTING_STARTUP, "names programs that agents start"},
-	{NULL, ".nvimrc", LASTING_STARTUP, "Neovim obeys it"},
+	{NULL, ".nvimrc", LASTING_STARTUP, "Neovim runs its commands"},
 	{NULL, ".profile", LASTING_STARTUP, "a shell runs it"},
-	{NULL, ".tmux.conf", LASTING_STARTUP, "tmux runs what it names"},
-	{NULL, ".vimrc", LASTING_STARTUP, "vim obeys it"},
+	{NULL, ".tmux.conf", LASTING_STARTUP, "tmux runs the commands in it"},
+	{NULL, ".vimrc", LASTING_STARTUP, "vim runs its commands"},
 	{NULL, ".zprofile", LASTING_STARTUP, "a shell runs it"},
 	{NULL, ".zshenv", LASTING_STARTUP, "a shell runs it"},
 	{NULL, ".zshrc", LASTING_STARTUP, "a shell runs it"},
@@ -71,7 +71,7 @@ static bool ends(const char *name, size_t len, const char *ending) {
 	return len > n && memcmp(name + len - n, ending, n) == 0;
 }
 
-/* "hooks" is the name of many directories: only one in a repository is meant. */
+/* Many directories are called "hooks": the row is about those in a git repository. */
 static bool in_repository(const char *path, const char *end) {
 	while (end > path) {
 		size_t len;

@@ -1,7 +1,6 @@
-/* What a command can leave behind that somebody else runs or obeys later.
+/* Files of a command that programs on the host run, or read as settings, after the run.
  *
- * Nothing is allowed or refused by these rows: they say what a person should look at
- * after the run. */
+ * The rows allow and refuse nothing: they select the new files that `corral run` reports. */
 #ifndef CORRAL_DATA_LASTING_H
 #define CORRAL_DATA_LASTING_H
 
@@ -12,19 +11,19 @@
 enum lasting {
 	LASTING_SETUID,     /* a set-group-id file; set-user-id is refused */
 	LASTING_HOOK,       /* git runs it */
-	LASTING_STARTUP,    /* a shell, a session, a debugger or an agent runs or obeys it */
-	LASTING_REPOSITORY, /* its settings name programs that git runs */
+	LASTING_STARTUP,    /* a shell, a session, a debugger or an agent runs or reads it */
+	LASTING_REPOSITORY, /* its configuration names programs that git runs */
 	LASTING_EXECUTABLE,
-	LASTING_SYMLINK, /* leads to what the command itself had no access to */
+	LASTING_SYMLINK, /* its target is outside of the command's view */
 	LASTING_SOCKET,
-	LASTING_FIFO, /* who opens it waits */
+	LASTING_FIFO, /* open(2) of it blocks */
 	LASTING_COUNT
 };
 
 /* "hook", "executable", … */
 const char *lasting_name(enum lasting kind);
 
-/* It acts by itself, and a person has to be told. */
+/* Runs without further action of the user, so that the report is a warning. */
 static inline bool lasting_is_grave(enum lasting kind) {
 	return kind <= LASTING_REPOSITORY;
 }
@@ -43,7 +42,7 @@ extern const size_t lasting_rows_count;
  * only. */
 const struct lasting_row *lasting_find(const char *path);
 
-/* An example that git itself puts there, and never runs. */
+/* A *.sample hook: git creates it, and never runs it. */
 bool lasting_is_sample(const char *path);
 
 #endif

@@ -1,10 +1,11 @@
-/* Names that mean something wherever a project keeps them.
+/* The "@" sets of patterns for fs.deny and fs.protect: secret files, and files that other
+ * programs run or read as settings.
  *
  * Should:   hold one row a pattern, each with its reason; exceptions after the
- *           patterns that they are made from.
- * Must not: name at any depth what published packages contain (.npmrc, .vscode):
- *           unpacking one would fail; name what agents are asked to write.
- * Fails:    a missing row leaves that name to the rules of the policy. */
+ *           patterns that they limit.
+ * Must not: match at any depth a file of published packages (.npmrc, .vscode):
+ *           unpacking one would fail; match files that agents are meant to write.
+ * Fails:    open: a missing row leaves that name to the other rules of the policy. */
 #include "data/names.h"
 
 #include "base/auto.h"
@@ -44,13 +45,13 @@ static const struct name_row agents_names[] = {
 };
 
 static const struct name_row corral_names[] = {
-	{"/.corral.toml", "decides about the next run"},
+	{"/.corral.toml", "the policy of the next run"},
 };
 
 static const struct name_row editors_names[] = {
 	{"/*.code-workspace", "settings and tasks of VS Code"},
-	{"/.devcontainer", "its first command runs on the host"},
-	{"/.devcontainer.json", "its first command runs on the host"},
+	{"/.devcontainer", "its initializeCommand runs on the host"},
+	{"/.devcontainer.json", "its initializeCommand runs on the host"},
 	{"/.dir-locals-2.el", "variables and code of Emacs"},
 	{"/.dir-locals.el", "variables and code of Emacs"},
 	{"/.exrc", "commands of vi"},
@@ -74,21 +75,21 @@ static const struct name_row git_names[] = {
 };
 
 static const struct name_row repository_rows[] = {
-	{"**/.git/commondir", "says where a repository's settings are"},
+	{"**/.git/commondir", "the path of a repository's configuration"},
 	{"**/.git/config", "git runs commands that it names"},
 	{"**/.git/config.worktree", "git runs commands that it names"},
-	{"**/.git/hooks", "git runs what is in it"},
-	{"**/.git/modules/**/commondir", "as of the repository, of a submodule"},
-	{"**/.git/modules/**/config", "as of the repository, of a submodule"},
-	{"**/.git/modules/**/config.worktree", "as of the repository, of a submodule"},
-	{"**/.git/modules/**/hooks", "as of the repository, of a submodule"},
-	{"**/.git/worktrees/*/commondir", "says where a work tree's settings are"},
+	{"**/.git/hooks", "git runs the programs in it"},
+	{"**/.git/modules/**/commondir", "the same, of a submodule"},
+	{"**/.git/modules/**/config", "the same, of a submodule"},
+	{"**/.git/modules/**/config.worktree", "the same, of a submodule"},
+	{"**/.git/modules/**/hooks", "the same, of a submodule"},
+	{"**/.git/worktrees/*/commondir", "the path of a work tree's configuration"},
 	{"**/.git/worktrees/*/config.worktree", "git runs commands that it names"},
-	{"**/.git/worktrees/*/gitdir", "says where a work tree is"},
-	{"**/.git/worktrees/*/modules/**/commondir", "as of a submodule, of a work tree"},
-	{"**/.git/worktrees/*/modules/**/config", "as of a submodule, of a work tree"},
-	{"**/.git/worktrees/*/modules/**/config.worktree", "as of a submodule, of a work tree"},
-	{"**/.git/worktrees/*/modules/**/hooks", "as of a submodule, of a work tree"},
+	{"**/.git/worktrees/*/gitdir", "the path of a work tree"},
+	{"**/.git/worktrees/*/modules/**/commondir", "the same, of a work tree's submodule"},
+	{"**/.git/worktrees/*/modules/**/config", "the same, of a work tree's submodule"},
+	{"**/.git/worktrees/*/modules/**/config.worktree", "the same, of a work tree's submodule"},
+	{"**/.git/worktrees/*/modules/**/hooks", "the same, of a work tree's submodule"},
 };
 
 static const struct name_row packages_names[] = {
@@ -98,7 +99,7 @@ static const struct name_row packages_names[] = {
 	{"/.condarc", "channels of conda"},
 	{"/.gemrc", "sources and options of RubyGems"},
 	{"/.mvn/extensions.xml", "code that Maven loads"},
-	{"/.mvn/jvm.config", "options of the machine that runs Maven"},
+	{"/.mvn/jvm.config", "options of the JVM that runs Maven"},
 	{"/.mvn/maven.config", "options of Maven"},
 	{"/.npmrc", "shell, options and registry of npm"},
 	{"/.pip/pip.conf", "index of pip"},
@@ -114,13 +115,13 @@ static const struct name_row packages_names[] = {
 };
 
 static const struct name_row secrets_names[] = {
-	{"*credential*", "named for what it holds"},
-	{"*passwd*", "named for what it holds"},
-	{"*password*", "named for what it holds"},
-	{"*secret*", "named for what it holds"},
-	{"!*.example", "shows the form without the content"},
-	{"!*.sample", "shows the form without the content"},
-	{"!*.template", "shows the form without the content"},
+	{"*credential*", "its name suggests a secret"},
+	{"*passwd*", "its name suggests a secret"},
+	{"*password*", "its name suggests a secret"},
+	{"*secret*", "its name suggests a secret"},
+	{"!*.example", "an example without real values"},
+	{"!*.sample", "an example without real values"},
+	{"!*.template", "an example without real values"},
 };
 
 static const struct name_row sensitive_names[] = {
@@ -152,11 +153,11 @@ static const struct name_row sensitive_names[] = {
 	{".vault-token", "a token of Vault"},
 	{"_netrc", "passwords of hosts in clear"},
 	{"client_secret*.json", "an application's secret"},
-	{"credentials.csv", "keys as a cloud hands them out"},
-	{"credentials.json", "named for what it holds"},
-	{"credentials.toml", "named for what it holds"},
-	{"credentials.yaml", "named for what it holds"},
-	{"credentials.yml", "named for what it holds"},
+	{"credentials.csv", "access keys in a cloud's download format"},
+	{"credentials.json", "its name suggests a secret"},
+	{"credentials.toml", "its name suggests a secret"},
+	{"credentials.yaml", "its name suggests a secret"},
+	{"credentials.yml", "its name suggests a secret"},
 	{"gcloud-key*.json", "a service account's key"},
 	{"id_dsa", "a private key of ssh"},
 	{"id_ecdsa", "a private key of ssh"},
@@ -165,24 +166,24 @@ static const struct name_row sensitive_names[] = {
 	{"id_ed25519_sk", "a private key of ssh"},
 	{"id_rsa", "a private key of ssh"},
 	{"kubeconfig", "tokens of a cluster"},
-	{"secrets.json", "named for what it holds"},
-	{"secrets.toml", "named for what it holds"},
-	{"secrets.yaml", "named for what it holds"},
-	{"secrets.yml", "named for what it holds"},
+	{"secrets.json", "its name suggests a secret"},
+	{"secrets.toml", "its name suggests a secret"},
+	{"secrets.yaml", "its name suggests a secret"},
+	{"secrets.yml", "its name suggests a secret"},
 	{"service-account*.json", "a service account's key"},
 	{"service_account*.json", "a service account's key"},
-	{"!*.example", "shows the form without the content"},
+	{"!*.example", "an example without real values"},
 	{"!*.pub", "the public half of a key"},
-	{"!*.sample", "shows the form without the content"},
-	{"!*.template", "shows the form without the content"},
-	{"!.env.defaults", "values for everybody"},
-	{"!.env.dist", "shows the form without the content"},
-	{"!.env.example.*", "shows the form without the content"},
-	{"!.env.schema", "shows the form without the content"},
+	{"!*.sample", "an example without real values"},
+	{"!*.template", "an example without real values"},
+	{"!.env.defaults", "default values, not secret"},
+	{"!.env.dist", "an example without real values"},
+	{"!.env.example.*", "an example without real values"},
+	{"!.env.schema", "an example without real values"},
 	{"!ca-bundle.*", "certificates of authorities"},
 	{"!ca-certificates.*", "certificates of authorities"},
-	{"!cacert.pem", "certificates of authorities, as certifi and curl have them"},
-	{"!roots.pem", "certificates of authorities, as gRPC has them"},
+	{"!cacert.pem", "certificates of authorities (certifi, curl)"},
+	{"!roots.pem", "certificates of authorities (gRPC)"},
 };
 
 static const struct name_row startup_names[] = {
@@ -195,7 +196,7 @@ static const struct name_row startup_names[] = {
 	{"/.bash_logout", "a shell runs it"},
 	{"/.bash_profile", "a shell runs it"},
 	{"/.bashrc", "a shell runs it"},
-	{"/.config/autostart", "a desktop starts what it names"},
+	{"/.config/autostart", "a desktop starts the programs that it names"},
 	{"/.config/direnv", "direnv reads its rules there"},
 	{"/.config/environment.d", "variables of a session"},
 	{"/.config/fish", "a shell runs it"},
@@ -205,7 +206,7 @@ static const struct name_row startup_names[] = {
 	{"/.cshrc", "a shell runs it"},
 	{"/.direnvrc", "direnv runs it"},
 	{"/.gdbinit", "gdb runs it when it starts here"},
-	{"/.inputrc", "keys of a shell can be bound to commands"},
+	{"/.inputrc", "it binds keys of a shell to commands"},
 	{"/.irbrc", "irb runs it when it starts"},
 	{"/.kshrc", "a shell runs it"},
 	{"/.lldbinit", "lldb runs it when it starts here"},
@@ -216,10 +217,10 @@ static const struct name_row startup_names[] = {
 	{"/.pam_environment", "variables of a session"},
 	{"/.profile", "a shell runs it"},
 	{"/.pryrc", "pry runs it when it starts here"},
-	{"/.screenrc", "screen runs what it names"},
+	{"/.screenrc", "screen runs the commands in it"},
 	{"/.ssh", "commands and keys of ssh"},
 	{"/.tcshrc", "a shell runs it"},
-	{"/.tmux.conf", "tmux runs what it names"},
+	{"/.tmux.conf", "tmux runs the commands in it"},
 	{"/.xinitrc", "a session runs it"},
 	{"/.xprofile", "a session runs it"},
 	{"/.xsession", "a session runs it"},
@@ -236,20 +237,19 @@ static const struct name_row startup_names[] = {
 	{ #id, about, id##_names, ARRAY_LEN(id##_names) }
 
 const struct name_set name_sets[] = {
-	SET(agents, "what other agents obey: settings, hooks, servers, permissions"),
+	SET(agents, "files that other agents read: settings, hooks, servers, permissions"),
 	SET(corral, "Corral's own project file"),
-	SET(editors, "what editors run or obey when a project is opened"),
-	SET(git,
-	    "git's files in the work tree; those of the repository are found as git finds them"),
-	SET(packages, "settings with which package managers run programs or fetch from elsewhere"),
-	SET(secrets, "every name that speaks of secrets, source files among them"),
+	SET(editors, "files that editors run or read when they open a project"),
+	SET(git, "git's files in the work tree; Corral locates the repository's files as git does"),
+	SET(packages, "settings that make package managers run programs or use another registry"),
+	SET(secrets, "every name that suggests a secret, source files included"),
 	SET(sensitive, "files that hold keys, tokens and passwords as data"),
-	SET(startup, "what a shell or a session runs when it starts, or enters a directory"),
+	SET(startup, "files that a shell or a session runs at its start or at cd"),
 };
 const size_t name_sets_count = ARRAY_LEN(name_sets);
 
 const struct name_set repository_names = {"repository",
-					  "kept in repositories that were there before",
+					  "protected in repositories that exist before the run",
 					  repository_rows, ARRAY_LEN(repository_rows)};
 
 const struct name_set *name_set_find(const char *name) {

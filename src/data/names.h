@@ -1,5 +1,5 @@
-/* Names that mean something wherever a project keeps them: data that is secret,
- * and files that somebody else's program obeys later.
+/* The "@" sets of fs.deny and fs.protect: files with secrets, and files that other programs
+ * run or read as settings after the run.
  *
  * A policy refers to a set as "@name".  Rows are patterns of fs.deny and
  * fs.protect: without a slash they match at any depth, with a leading slash
@@ -25,8 +25,8 @@ struct name_set {
 extern const struct name_set name_sets[];
 extern const size_t name_sets_count;
 
-/* What runs code in any repository that was there before, its submodules and linked work
- * trees included; part of "@git" where that protects. */
+/* Files that make git run code, in every repository that exists before the run, with its
+ * submodules and linked work trees; part of "@git" in fs.protect. */
 extern const struct name_set repository_names;
 
 /* The set of this name, without "@"; NULL when there is none. */

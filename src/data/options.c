@@ -1,5 +1,10 @@
-/* Every option, grouped as --help shows them.  An option that sets a policy key
- * holds no meaning of its own: the key's row in data/keys.c judges the value. */
+/* The table of command-line options, grouped as --help shows them.
+ *
+ * Should:   hold one row an option; the parser, --help, the completions and the check of the
+ *           manual read it.
+ * Must not: check the value of an option that sets a policy key: the key's row in data/keys.c
+ *           has the type and the range.
+ * Fails:    closed: an option without a row is a usage error. */
 #include "data/options.h"
 
 #include "base/auto.h"
@@ -27,60 +32,60 @@ const struct option_row options[] = {
 	{"read", 'r', "PATH", KEY(KEY_FS_READ), FILES, .help = "one more readable path; PATH? when it may be missing"},
 	{"write", 0, "PATH", KEY(KEY_FS_WRITE), .group = GROUP_FILES, .verbs = FOR_ALL, .help = "one more writable path"},
 	{"deny", 0, "PATH", KEY(KEY_FS_DENY), FILES, .help = "hide a path or pattern: secrets, '*.key', @sensitive, '!a.key'"},
-	{"protect", 0, "PATH", KEY(KEY_FS_PROTECT), FILES, .help = "keep a path or pattern from being changed or made"},
-	{"cow", 0, NULL, KEY(KEY_FS_COW), .fixed = "true", FILES, .help = "keep changes of the workspace apart; see corral diff"},
+	{"protect", 0, "PATH", KEY(KEY_FS_PROTECT), FILES, .help = "make a path or pattern read-only, also if it does not exist"},
+	{"cow", 0, NULL, KEY(KEY_FS_COW), .fixed = "true", FILES, .help = "copy-on-write workspace: review with corral diff, corral apply"},
 	{"home", 0, "KIND", KEY(KEY_FS_HOME), FILES, .help = "the private HOME: persistent (default) or ephemeral"},
-	{"no-toolchains", 0, NULL, KEY(KEY_FS_TOOLCHAINS), .fixed = "false", FILES, .help = "do not show the toolchains of your HOME"},
+	{"no-toolchains", 0, NULL, KEY(KEY_FS_TOOLCHAINS), .fixed = "false", FILES, .help = "do not mount the toolchains of your HOME"},
 	{"agent-dir", 0, "DIR", KEY(KEY_FS_AGENT), FILES, .help = "a directory that appears read-only at /agent"},
-	{"chdir", 0, "DIR", KEY(KEY_CHDIR), FILES, .help = "start in DIR inside"},
+	{"chdir", 0, "DIR", KEY(KEY_CHDIR), FILES, .help = "start the command in DIR"},
 
 	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile:"},
 	{"level", 0, "LEVEL", KEY(KEY_LEVEL), BOUNDARY, .help = "the level of enforcement to use (default: auto, the highest)"},
 	{"min-level", 0, "LEVEL", KEY(KEY_MIN_LEVEL), BOUNDARY, .help = "refuse to run below this level"},
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
-	{"allow-degraded", 0, "NAME[,NAME]", KEY(KEY_ALLOW_DEGRADED), .commas = true, BOUNDARY, .help = "run although these guarantees are absent here"},
-	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: nothing is enforced but limits"},
-	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock itself, as another Corral does"},
+	{"allow-degraded", 0, "NAME[,NAME]", KEY(KEY_ALLOW_DEGRADED), .commas = true, BOUNDARY, .help = "run although this host cannot give these guarantees"},
+	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: only limits are enforced"},
+	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock, as a nested Corral does"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
-	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "skip the standing policy files; the floor of /etc holds"},
-	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set any policy key; lists take one element a time"},
+	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "ignore user and project policy files; the floor of /etc holds"},
+	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set a policy key; for lists, one element per option"},
 
 	{"net", 0, "MODE", KEY(KEY_NET_MODE), NETWORK, .help = "the network: none (default), filtered, restricted or full"},
-	{"allow-host", 0, "HOST[:PORT]", KEY(KEY_NET_ALLOW), NETWORK, .help = "reach HOST: a name, *.name, address, network, @registries, @remotes"},
-	{"deny-host", 0, "HOST[:PORT]", KEY(KEY_NET_DENY), NETWORK, .help = "never reach HOST, whatever allows it"},
-	{"allow-private", 0, "NETWORK", KEY(KEY_NET_PRIVATE), NETWORK, .help = "a private network that allowed names may lead to: 10.0.0.0/8"},
-	{"proxy", 0, NULL, KEY(KEY_NET_PROXY), .fixed = "true", NETWORK, .help = "offer proxies inside too, and set http_proxy and its kin"},
-	{"publish", 'p', "PORT[:HOSTPORT]", KEY(KEY_NET_PUBLISH), NETWORK, .help = "let this host reach a server inside, on its loopback"},
-	{"host-port", 0, "PORT", KEY(KEY_NET_HOST_PORTS), NETWORK, .help = "let the command reach one service of this host's loopback"},
-	{"socket", 0, "PATH[:DEST]", KEY(KEY_NET_SOCKETS), NETWORK, .help = "let the command reach one unix socket of this host"},
+	{"allow-host", 0, "HOST[:PORT]", KEY(KEY_NET_ALLOW), NETWORK, .help = "allow HOST: a name, *.name, address, network, @registries, @remotes"},
+	{"deny-host", 0, "HOST[:PORT]", KEY(KEY_NET_DENY), NETWORK, .help = "deny HOST, also if another rule allows it"},
+	{"allow-private", 0, "NETWORK", KEY(KEY_NET_PRIVATE), NETWORK, .help = "let allowed names resolve to this private network: 10.0.0.0/8"},
+	{"proxy", 0, NULL, KEY(KEY_NET_PROXY), .fixed = "true", NETWORK, .help = "offer HTTP and SOCKS proxies too, and set http_proxy etc."},
+	{"publish", 'p', "PORT[:HOSTPORT]", KEY(KEY_NET_PUBLISH), NETWORK, .help = "publish a port of the command on this host's loopback"},
+	{"host-port", 0, "PORT", KEY(KEY_NET_HOST_PORTS), NETWORK, .help = "let the command connect to this port of the host's loopback"},
+	{"socket", 0, "PATH[:DEST]", KEY(KEY_NET_SOCKETS), NETWORK, .help = "let the command connect to this unix socket of the host"},
 
-	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "hand one of your variables to the command"},
+	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "pass one of your variables to the command"},
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
 	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
 
 	{"timeout", 't', "TIME", KEY(KEY_LIMITS_TIMEOUT), LIMITS, .help = "end after this long: 30, 500ms, 2m, none"},
 	{"idle-timeout", 0, "TIME", KEY(KEY_LIMITS_IDLE_TIMEOUT), LIMITS, .help = "end after this long without output"},
 	{"grace", 0, "TIME", KEY(KEY_LIMITS_GRACE), LIMITS, .help = "between SIGTERM and SIGKILL (default: 2s)"},
-	{"max-output", 0, "SIZE", KEY(KEY_LIMITS_OUTPUT), LIMITS, .help = "captured bytes a stream, head and tail kept"},
+	{"max-output", 0, "SIZE", KEY(KEY_LIMITS_OUTPUT), LIMITS, .help = "captured bytes per stream; head and tail are kept"},
 	{"memory", 'm', "SIZE", KEY(KEY_LIMITS_MEMORY), LIMITS, .help = "memory of all processes together"},
 	{"processes", 0, "N", KEY(KEY_LIMITS_PROCESSES), LIMITS, .help = "processes and threads at once"},
 	{"cpus", 0, "N", KEY(KEY_LIMITS_CPUS), LIMITS, .help = "processors, such as 1.5"},
 	{"cpu-time", 0, "TIME", KEY(KEY_LIMITS_CPU_TIME), LIMITS, .help = "processor time of each process"},
 	{"open-files", 0, "N", KEY(KEY_LIMITS_OPEN_FILES), LIMITS, .help = "open files of each process"},
-	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of any one file written"},
+	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of each file that is written"},
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
-	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further words become $0, $1, ..."},
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
-	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "ask whether it may be written (grants: --set fs.write=PATH)"},
-	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "a terminal of its own: auto (default), always, never"},
-	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "say on stderr what is enforced and how it ended"},
-	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply over changes of the host and to protected names too"},
+	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
+	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
+	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
+	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},
 	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
-	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask; needed where no terminal can be asked"},
-	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "say what would be removed, and remove nothing"},
+	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask for confirmation; needed without a terminal"},
+	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "list what would be removed, and remove nothing"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN, .help = "this text"},
 };
 /* clang-format on */

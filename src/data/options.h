@@ -35,8 +35,8 @@ enum option_group {
 	GROUP_COUNT
 };
 
-/* Which verbs take the option; no verb takes two of one name.  FOR_PLAIN are the verbs without a
- * policy. */
+/* The verbs that take the option; no verb takes two options of one name.  FOR_PLAIN: verbs
+ * without a policy. */
 enum {
 	FOR_RUN = 1,
 	FOR_SHELL = 2,
@@ -47,7 +47,7 @@ enum {
 	FOR_ALL_CHECK = 159, /* and check */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* no policy either, but a report */
-	FOR_CHECK = 128, /* a policy; --write is a question there */
+	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
 	FOR_DIFF = 256,  /* these three on pending changes */
 	FOR_APPLY = 512,
 	FOR_DISCARD = 1024,
@@ -74,7 +74,7 @@ extern const struct option_row options[];
 extern const size_t options_count;
 extern const char *const option_groups[GROUP_COUNT];
 
-/* What the argument may be: the row's own choices or its key's; NULL when free. */
+/* The allowed values of the argument: the row's own choices or its key's; NULL: any. */
 const char *const *option_choices(const struct option_row *row);
 
 #endif

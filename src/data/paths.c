@@ -1,9 +1,9 @@
-/* Paths that mean something to a sandbox.
+/* The tables of paths that the sandbox shows, hides or creates.
  *
  * Should:   hold one row a path, sorted, each with its reason.
- * Must not: decide; the plan looks which of them exist on the host.
- * Fails:    a missing row of a secret shows in the host view and in a workspace
- *           that is the home; the other views show only what is listed. */
+ * Must not: decide; the plan checks which of them exist on the host.
+ * Fails:    open for secrets: one without a row is visible in the host view and in a
+ *           workspace that is HOME; closed otherwise: the other views are allow lists. */
 #include "data/paths.h"
 
 #include "base/auto.h"
@@ -28,7 +28,7 @@ static const struct path_row system_roots_rows[] = {
 	 .reason = "software outside the distribution's packages",
 	 .flags = PATH_EXEC},
 	{.path = "/run/current-system",
-	 .reason = "the link through which NixOS finds its programs",
+	 .reason = "the symlink to the programs of NixOS",
 	 .flags = PATH_EXEC | PATH_MINIMAL},
 	{.path = "/sbin", .reason = "programs", .flags = PATH_EXEC | PATH_MINIMAL},
 	{.path = "/snap", .reason = "software of snap", .flags = PATH_EXEC},
@@ -47,7 +47,7 @@ const struct path_table system_roots = {"system_roots", system_roots_rows,
 					ARRAY_LEN(system_roots_rows)};
 
 static const struct path_row minimal_etc_rows[] = {
-	{.path = "/etc/alternatives", .reason = "links that /usr leads through"},
+	{.path = "/etc/alternatives", .reason = "targets of symlinks in /usr"},
 	{.path = "/etc/ca-certificates", .reason = "certificate authorities"},
 	{.path = "/etc/ld.so.cache", .reason = "the loader's cache"},
 	{.path = "/etc/ld.so.conf", .reason = "the loader's directories"},
@@ -55,25 +55,26 @@ static const struct path_row minimal_etc_rows[] = {
 	{.path = "/etc/localtime", .reason = "the time zone"},
 	{.path = "/etc/pki/tls/certs", .reason = "certificate authorities"},
 	{.path = "/etc/ssl/certs", .reason = "certificate authorities"},
-	{.path = "/etc/ssl/openssl.cnf", .reason = "without it openssl complains"},
+	{.path = "/etc/ssl/openssl.cnf", .reason = "openssl prints a warning without it"},
 };
 const struct path_table minimal_etc = {"minimal_etc", minimal_etc_rows,
 				       ARRAY_LEN(minimal_etc_rows)};
 
 static const struct path_row host_skipped_rows[] = {
-	{.path = "dev", .reason = "only the devices of our own table"},
-	{.path = "lost+found", .reason = "pieces of files that nobody should look at"},
-	{.path = "proc", .reason = "a fresh one that shows only the processes inside"},
-	{.path = "run", .reason = "holds the host's sockets, and connecting ignores read-only"},
-	{.path = "sys", .reason = "only the few parts that programs need"},
-	{.path = "tmp", .reason = "a private one"},
+	{.path = "dev", .reason = "the sandbox has its own /dev"},
+	{.path = "lost+found", .reason = "fragments of deleted files"},
+	{.path = "proc", .reason = "the sandbox has its own procfs, with its own processes only"},
+	{.path = "run",
+	 .reason = "holds the host's sockets, and a read-only mount does not stop connect(2)"},
+	{.path = "sys", .reason = "the sandbox shows only the parts that programs need"},
+	{.path = "tmp", .reason = "the sandbox has its own /tmp"},
 };
 const struct path_table host_skipped = {"host_skipped", host_skipped_rows,
 					ARRAY_LEN(host_skipped_rows)};
 
 static const struct path_row windows_rows[] = {
-	{.path = "/dev/shm", .reason = "shared memory between the processes inside", .mode = 01777},
-	{.path = "/run", .reason = "sockets and locks of the processes inside", .mode = 0755},
+	{.path = "/dev/shm", .reason = "shared memory of the sandbox's processes", .mode = 01777},
+	{.path = "/run", .reason = "sockets and locks of the sandbox's processes", .mode = 0755},
 	{.path = "/tmp", .reason = "temporary files", .mode = 01777},
 	{.path = "/var/tmp", .reason = "temporary files", .mode = 01777},
 };
@@ -82,7 +83,7 @@ const struct path_table windows = {"windows", windows_rows, ARRAY_LEN(windows_ro
 static const struct path_row skeleton_links_rows[] = {
 	{.path = "/dev/fd", .reason = "the shell's names for descriptors", .text = "/proc/self/fd"},
 	{.path = "/dev/ptmx",
-	 .reason = "new terminals come from our own devpts",
+	 .reason = "new terminals come from the sandbox's devpts",
 	 .text = "pts/ptmx"},
 	{.path = "/dev/random",
 	 .reason = "the kernel has one source of random bytes, under two names",
@@ -103,7 +104,7 @@ const struct path_table skeleton_links = {"skeleton_links", skeleton_links_rows,
 
 static const struct path_row devices_rows[] = {
 	{.path = "/dev/full", .reason = "always out of space, for tests"},
-	{.path = "/dev/null", .reason = "nothing"},
+	{.path = "/dev/null", .reason = "discards writes, reads as empty"},
 	{.path = "/dev/tty", .reason = "the command's own terminal, if it has one"},
 	{.path = "/dev/urandom", .reason = "random bytes"},
 	{.path = "/dev/zero", .reason = "zero bytes"},
@@ -115,7 +116,7 @@ static const struct path_row proc_readonly_rows[] = {
 	{.path = "/proc/fs", .reason = "settings of file systems"},
 	{.path = "/proc/irq", .reason = "which processor serves an interrupt"},
 	{.path = "/proc/pressure",
-	 .reason = "anybody may plant triggers in the kernel there",
+	 .reason = "every user may register PSI triggers in the kernel there",
 	 .flags = PATH_ALWAYS},
 	{.path = "/proc/sys",
 	 .reason = "kernel settings: kuid 0 may write them even without a capability",
@@ -131,24 +132,24 @@ static const struct path_row proc_hidden_rows[] = {
 	{.path = "/proc/asound",
 	 .reason = "the sound cards",
 	 .flags = PATH_ROOT_ONLY | PATH_DIRECTORY},
-	{.path = "/proc/kallsyms", .reason = "where the kernel lies in memory, and what is in it"},
+	{.path = "/proc/kallsyms", .reason = "addresses and symbols of the kernel"},
 	{.path = "/proc/kcore", .reason = "the whole memory", .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/key-users", .reason = "who holds kernel keys"},
+	{.path = "/proc/key-users", .reason = "which users hold kernel keys"},
 	{.path = "/proc/keys", .reason = "kernel keys of the caller"},
 	{.path = "/proc/kmsg", .reason = "the kernel's log", .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/kpagecgroup",
-	 .reason = "who uses which page of memory",
+	 .reason = "which processes use which page of memory",
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/kpagecount",
-	 .reason = "who uses which page of memory",
+	 .reason = "which processes use which page of memory",
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/kpageflags",
-	 .reason = "who uses which page of memory",
+	 .reason = "which processes use which page of memory",
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/latency_stats",
 	 .reason = "timing of other processes",
 	 .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/locks", .reason = "which files others lock"},
+	{.path = "/proc/locks", .reason = "which files other processes lock"},
 	{.path = "/proc/pagetypeinfo",
 	 .reason = "how the kernel lays out memory",
 	 .flags = PATH_ROOT_ONLY},
@@ -159,9 +160,7 @@ static const struct path_row proc_hidden_rows[] = {
 	 .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/sysrq-trigger", .reason = "restarts the machine", .flags = PATH_ROOT_ONLY},
 	{.path = "/proc/timer_list", .reason = "processes outside", .flags = PATH_ROOT_ONLY},
-	{.path = "/proc/vmallocinfo",
-	 .reason = "where the kernel lies in memory",
-	 .flags = PATH_ROOT_ONLY},
+	{.path = "/proc/vmallocinfo", .reason = "addresses of the kernel", .flags = PATH_ROOT_ONLY},
 };
 const struct path_table proc_hidden = {"proc_hidden", proc_hidden_rows,
 				       ARRAY_LEN(proc_hidden_rows)};
@@ -169,9 +168,8 @@ const struct path_table proc_hidden = {"proc_hidden", proc_hidden_rows,
 static const struct path_row sensitive_paths_rows[] = {
 	{.path = "/boot", .reason = "kernels and their passwords"},
 	{.path = "/etc/NetworkManager/system-connections", .reason = "passwords of networks"},
-	{.path = "/etc/corral",
-	 .reason = "the policy of this machine is not the command's business"},
-	{.path = "/etc/crypttab", .reason = "where keys of disks are kept"},
+	{.path = "/etc/corral", .reason = "the policy of this machine"},
+	{.path = "/etc/crypttab", .reason = "paths of disk encryption keys"},
 	{.path = "/etc/cups/ssl", .reason = "private keys"},
 	{.path = "/etc/docker/key.json", .reason = "a key of the container engine"},
 	{.path = "/etc/fstab.d", .reason = "mounts with passwords"},
@@ -196,15 +194,14 @@ static const struct path_row sensitive_paths_rows[] = {
 	{.path = "/etc/ssh/ssh_host_ed25519_key", .reason = "host key of this machine"},
 	{.path = "/etc/ssh/ssh_host_rsa_key", .reason = "host key of this machine"},
 	{.path = "/etc/ssl/private", .reason = "private keys"},
-	{.path = "/etc/sudoers", .reason = "who may become root"},
-	{.path = "/etc/sudoers.d", .reason = "who may become root", .flags = PATH_MILD},
+	{.path = "/etc/sudoers", .reason = "which users may become root"},
+	{.path = "/etc/sudoers.d", .reason = "which users may become root", .flags = PATH_MILD},
 	{.path = "/etc/vault.d", .reason = "a secret store's configuration"},
 	{.path = "/etc/wireguard", .reason = "keys of a private network"},
 	{.path = "/etc/wpa_supplicant", .reason = "passwords of networks"},
-	{.path = "/usr/local/etc/corral",
-	 .reason = "the policy of this machine is not the command's business"},
+	{.path = "/usr/local/etc/corral", .reason = "the policy of this machine"},
 	{.path = "/var/backups", .reason = "copies of password files"},
-	{.path = "/var/cache/debconf", .reason = "answers to installers, passwords among them"},
+	{.path = "/var/cache/debconf", .reason = "answers to installers, with passwords"},
 	{.path = "/var/crash", .reason = "memory of crashed programs"},
 	{.path = "/var/lib/NetworkManager", .reason = "leases and secrets of networks"},
 	{.path = "/var/lib/cloud", .reason = "start-up data of the machine, often with keys"},
@@ -216,7 +213,7 @@ static const struct path_row sensitive_paths_rows[] = {
 	{.path = "/var/lib/private", .reason = "state of services"},
 	{.path = "/var/lib/sss", .reason = "cached logins"},
 	{.path = "/var/lib/systemd/coredump", .reason = "memory of crashed programs"},
-	{.path = "/var/log", .reason = "what happened on this machine"},
+	{.path = "/var/log", .reason = "logs of this machine"},
 	{.path = "/var/mail", .reason = "mail"},
 	{.path = "/var/snap", .reason = "state and sockets of snaps"},
 	{.path = "/var/spool", .reason = "mail, jobs and print-outs"},
@@ -244,15 +241,16 @@ const struct path_table credential_names = {"credential_names", credential_names
 					    ARRAY_LEN(credential_names_rows)};
 
 static const struct path_row reserved_paths_rows[] = {
-	{.path = "/", .reason = "the whole file system has its own view: --profile host-read"},
-	{.path = "/dev", .reason = "the command has its own devices", .flags = PATH_BENEATH},
-	{.path = "/dev/shm", .reason = "the command has its own shared memory", .flags = PATH_OPEN},
+	{.path = "/", .reason = "to show the whole file system use --profile host-read"},
+	{.path = "/dev", .reason = "the sandbox has its own /dev", .flags = PATH_BENEATH},
+	{.path = "/dev/shm", .reason = "the sandbox has its own /dev/shm", .flags = PATH_OPEN},
 	{.path = "/proc",
-	 .reason = "the command has its own, which shows only its own processes",
+	 .reason = "the sandbox has its own procfs, with its own processes only",
 	 .flags = PATH_BENEATH},
 	{.path = "/run",
-	 .reason = "it holds the host's sockets; name the one directory that is needed"},
-	{.path = "/sys", .reason = "it controls the kernel; name the one directory that is needed"},
+	 .reason = "it holds the host's sockets; grant only the directory that is needed"},
+	{.path = "/sys",
+	 .reason = "it controls the kernel; grant only the directory that is needed"},
 };
 const struct path_table reserved_paths = {"reserved_paths", reserved_paths_rows,
 					  ARRAY_LEN(reserved_paths_rows)};
@@ -304,8 +302,8 @@ const struct toolchain toolchains[] = {
 	{.home = ".gem", .parts = {"ruby"}, .reason = "gems of the user, not the key beside them"},
 	{.home = ".ghcup", .variable = "GHCUP_INSTALL_BASE_PREFIX", .reason = "Haskell"},
 	{.home = ".goenv", .variable = "GOENV_ROOT", .reason = "Go"},
-	/* Not its caches: Gradle locks and writes them even when it only reads, and
-	 * does not start where it cannot.  Its own ones last with the private home. */
+	/* Not its caches: Gradle locks and writes them even when it only reads, and does not
+	 * start where it cannot.  It keeps its own caches in the private home. */
 	{.home = ".gradle", .parts = {"wrapper", "jdks"}, .reason = "Gradle"},
 	{.home = ".jenv", .variable = "JENV_ROOT", .reason = "Java"},
 	{.home = ".juliaup", .variable = "JULIAUP_DEPOT_PATH", .reason = "Julia"},

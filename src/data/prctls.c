@@ -1,10 +1,10 @@
 /* Which prctl(2) options a sandboxed command may use.
  *
  * Should:   have one row, with its reason, for each option that programs need.
- * Must not: list what reaches beyond the caller (core scheduling, merged memory), what
- *           changes what others see of it (PR_SET_MM), or what is for checkpoint tools.
- * Fails:    closed: what is not listed is EINVAL, the kernel's answer to an option that
- *           it does not know. */
+ * Must not: list an option that affects other processes (core scheduling, merged memory),
+ *           that changes /proc/PID (PR_SET_MM), or that only checkpoint tools need.
+ * Fails:    closed: an option that is not listed returns EINVAL, as the kernel does for an
+ *           unknown option. */
 #include "data/syscalls.h"
 
 #include "base/auto.h"
@@ -23,22 +23,22 @@ static const struct arg_answer rows[] = {
 	{16, LET_THROUGH, "PR_GET_NAME", "the thread's name"},
 	{21, LET_THROUGH, "PR_GET_SECCOMP", "whether a filter is there"},
 	{22, LET_THROUGH, "PR_SET_SECCOMP", "sandboxes of browsers and servers; a filter only narrows"},
-	{23, LET_THROUGH, "PR_CAPBSET_READ", "what libcap asks"},
-	{24, LET_THROUGH, "PR_CAPBSET_DROP", "drops what is not there; the error is the kernel's"},
+	{23, LET_THROUGH, "PR_CAPBSET_READ", "libcap reads it"},
+	{24, LET_THROUGH, "PR_CAPBSET_DROP", "the sandbox has no capability to drop; the kernel returns the error"},
 	{25, LET_THROUGH, "PR_GET_TSC", "whether the time stamp counter can be read"},
 	{26, LET_THROUGH, "PR_SET_TSC", "record and replay tools, for the caller alone"},
-	{27, LET_THROUGH, "PR_GET_SECUREBITS", "what libcap asks"},
-	{28, LET_THROUGH, "PR_SET_SECUREBITS", "the bits are locked; the error is the kernel's"},
+	{27, LET_THROUGH, "PR_GET_SECUREBITS", "libcap reads it"},
+	{28, LET_THROUGH, "PR_SET_SECUREBITS", "the bits are locked; the kernel returns the error"},
 	{29, LET_THROUGH, "PR_SET_TIMERSLACK", "how late the caller's timers may be"},
 	{30, LET_THROUGH, "PR_GET_TIMERSLACK", "as PR_SET_TIMERSLACK"},
-	{35, EPERM, "PR_SET_MM", "what /proc shows of a process: its command line, its program; the error is an ordinary user's"},
-	{36, LET_THROUGH, "PR_SET_CHILD_SUBREAPER", "supervisors of processes: orphans of the caller fall to it"},
+	{35, EPERM, "PR_SET_MM", "changes a process's command line and program in /proc; an ordinary user gets EPERM too"},
+	{36, LET_THROUGH, "PR_SET_CHILD_SUBREAPER", "process supervisors: the caller becomes the parent of orphaned descendants"},
 	{37, LET_THROUGH, "PR_GET_CHILD_SUBREAPER", "as PR_SET_CHILD_SUBREAPER"},
 	{38, LET_THROUGH, "PR_SET_NO_NEW_PRIVS", "sandboxes; it is set already"},
 	{39, LET_THROUGH, "PR_GET_NO_NEW_PRIVS", "as PR_SET_NO_NEW_PRIVS"},
 	{41, LET_THROUGH, "PR_SET_THP_DISABLE", "Redis and databases: no transparent huge pages"},
 	{42, LET_THROUGH, "PR_GET_THP_DISABLE", "as PR_SET_THP_DISABLE"},
-	{47, LET_THROUGH, "PR_CAP_AMBIENT", "what libcap asks; there is nothing to raise"},
+	{47, LET_THROUGH, "PR_CAP_AMBIENT", "libcap reads it; there is nothing to raise"},
 	{50, LET_THROUGH, "PR_SVE_SET_VL", "vector length of arm"},
 	{51, LET_THROUGH, "PR_SVE_GET_VL", "as PR_SVE_SET_VL"},
 	{52, LET_THROUGH, "PR_GET_SPECULATION_CTRL", "browsers and run-times, for the caller alone"},
@@ -46,7 +46,7 @@ static const struct arg_answer rows[] = {
 	{54, LET_THROUGH, "PR_PAC_RESET_KEYS", "pointer authentication of arm"},
 	{55, LET_THROUGH, "PR_SET_TAGGED_ADDR_CTRL", "memory tagging of arm: allocators"},
 	{56, LET_THROUGH, "PR_GET_TAGGED_ADDR_CTRL", "as PR_SET_TAGGED_ADDR_CTRL"},
-	{59, LET_THROUGH, "PR_SET_SYSCALL_USER_DISPATCH", "Wine; it only takes calls away from the kernel"},
+	{59, LET_THROUGH, "PR_SET_SYSCALL_USER_DISPATCH", "Wine; it only redirects calls of the caller to a signal handler"},
 	{60, LET_THROUGH, "PR_PAC_SET_ENABLED_KEYS", "as PR_PAC_RESET_KEYS"},
 	{61, LET_THROUGH, "PR_PAC_GET_ENABLED_KEYS", "as PR_PAC_RESET_KEYS"},
 	{63, LET_THROUGH, "PR_SME_SET_VL", "as PR_SVE_SET_VL"},

@@ -1,11 +1,10 @@
-/* The built-in values and the profiles, each row with its reason.
+/* The default values of a policy and the profiles, each row with its reason.
  *
  * Should:   hold values as a user would write them, so that one parser reads
  *           tables, files and options.
- * Must not: say what a value means; that is data/keys.c.
- *
- * A row may hold a value that a later capability brings.  The profile is then
- * refused by name, unless a higher layer replaces that value. */
+ * Must not: define types or ranges; those are in data/keys.c.
+ * Fails:    closed: a row may hold a value that is not implemented.  The profile is then
+ *           refused by name, unless a file or option sets another value. */
 #include "data/profiles.h"
 
 #include "base/auto.h"
@@ -15,42 +14,42 @@
 const struct default_row default_rows[] = {
 	{KEY_PROFILE, "workspace", NULL, "works for most commands with no configuration"},
 	{KEY_MODE, "workspace-write", NULL, "an agent that cannot write cannot work"},
-	{KEY_ANY_WORKSPACE, "false", NULL, "a whole home as workspace is nearly always a slip"},
-	{KEY_LEVEL, "auto", NULL, "the highest that the host has"},
-	{KEY_MIN_LEVEL, "standard", NULL, "files and network are the least that is worth its name"},
-	{KEY_ACCEPT_NO_SANDBOX, "false", NULL, "nothing runs unprotected unless somebody says so"},
-	{KEY_NESTED, "false", NULL,
-	 "who judges names from outside cannot know an inner sandbox's rules"},
-	{KEY_FS_VIEW, "system", NULL, "programs and libraries, and nobody's data"},
-	{KEY_FS_PROTECT, "@agents", NULL, "an agent must not write its own orders"},
-	{KEY_FS_PROTECT, "@corral", NULL, "what decides about the next run"},
-	{KEY_FS_PROTECT, "@editors", NULL, "opening a project must not run what a command wrote"},
-	{KEY_FS_PROTECT, "@git", NULL, "git runs what its hooks and settings say"},
-	{KEY_FS_PROTECT, "@packages", NULL, "package managers run what their settings say"},
-	{KEY_FS_PROTECT, "@startup", NULL, "shells run them when somebody starts one"},
-	{KEY_FS_HOME, "persistent", NULL, "caches survive, so builds stay fast"},
+	{KEY_ANY_WORKSPACE, "false", NULL, "HOME as workspace is nearly always a mistake"},
+	{KEY_LEVEL, "auto", NULL, "the highest level of this host"},
+	{KEY_MIN_LEVEL, "standard", NULL, "a sandbox must confine at least files and network"},
+	{KEY_ACCEPT_NO_SANDBOX, "false", NULL, "a run without a sandbox must be explicit"},
+	{KEY_NESTED, "false", NULL, "the broker cannot apply the rules of an inner sandbox"},
+	{KEY_FS_VIEW, "system", NULL, "programs and libraries, but no personal data"},
+	{KEY_FS_PROTECT, "@agents", NULL, "an agent must not change its own instructions"},
+	{KEY_FS_PROTECT, "@corral", NULL, "the policy of the next run"},
+	{KEY_FS_PROTECT, "@editors", NULL, "opening a project must not run code of a command"},
+	{KEY_FS_PROTECT, "@git", NULL, "git runs its hooks and programs of its configuration"},
+	{KEY_FS_PROTECT, "@packages", NULL, "package managers run programs of their settings"},
+	{KEY_FS_PROTECT, "@startup", NULL, "shells run them at start"},
+	{KEY_FS_HOME, "persistent", NULL, "caches stay, so that builds are fast"},
 	{KEY_FS_TOOLCHAINS, "true", NULL, "compilers in the home are needed and hold no secrets"},
-	{KEY_FS_COW, "false", NULL, "an editor outside and the command inside see one tree"},
-	{KEY_NET_MODE, "none", NULL, "nothing leaves unless somebody asked for it"},
-	{KEY_NET_PROXY, "false", NULL, "the gate needs no client's help"},
+	{KEY_FS_COW, "false", NULL, "an editor outside and the command see the same files"},
+	{KEY_NET_MODE, "none", NULL, "network access must be explicit"},
+	{KEY_NET_PROXY, "false", NULL, "the gate works without a proxy setting"},
 	{KEY_COMMANDS_DEFAULT, "allow", NULL, "the kernel is the boundary, not the command's name"},
-	{KEY_LIMITS_TIMEOUT, "none", "120s", "a person has ^C, a tool call has nobody"},
-	{KEY_LIMITS_IDLE_TIMEOUT, "none", NULL, "compilers are silent for long"},
+	{KEY_LIMITS_TIMEOUT, "none", "120s", "a person can press ^C, a tool call needs a limit"},
+	{KEY_LIMITS_IDLE_TIMEOUT, "none", NULL, "compilers can be silent for long"},
 	{KEY_LIMITS_GRACE, "2s", NULL, "long enough to remove a lock file"},
-	{KEY_LIMITS_OUTPUT, "none", "1M", "what a model is given has to be bounded"},
+	{KEY_LIMITS_OUTPUT, "none", "1M", "the output for a model must be bounded"},
 	{KEY_LIMITS_PROCESSES, "512", NULL, "parallel builds pass, fork bombs do not"},
 	{KEY_LIMITS_OPEN_FILES, "4096", NULL, "bundlers and JVMs need thousands"},
 	{KEY_LIMITS_FILE_SIZE, "8G", NULL, "large enough for images, too small for a full disk"},
-	{KEY_LIMITS_CPU_TIME, "none", NULL, "set where somebody pays for it"},
-	{KEY_LIMITS_MEMORY, "none", NULL, "set where somebody pays for it"},
-	{KEY_LIMITS_CPUS, "none", NULL, "set where somebody pays for it"},
-	{KEY_LIMITS_DISK, "none", NULL, "set where somebody pays for it"},
-	{KEY_LIMITS_TMP_SIZE, "1G", NULL, "a compiler's temporary files, not a machine's memory"},
+	{KEY_LIMITS_CPU_TIME, "none", NULL, "no default: it depends on the host"},
+	{KEY_LIMITS_MEMORY, "none", NULL, "no default: it depends on the host"},
+	{KEY_LIMITS_CPUS, "none", NULL, "no default: it depends on the host"},
+	{KEY_LIMITS_DISK, "none", NULL, "no default: it depends on the host"},
+	{KEY_LIMITS_TMP_SIZE, "1G", NULL,
+	 "room for a compiler's temporary files, less than the memory"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
 
 const struct profile profiles[] = {
-	{"campaign", "file tools bound to the root, command rules and a deny list"},
+	{"campaign", "file tools confined to the workspace, command rules and a deny list"},
 	{"coding", "a filtered network for package registries and the repository's remotes"},
 	{"data-analysis", "no network, more room in /tmp, more processes"},
 	{"host-read", "the whole file system readable, minus credentials, sockets and state"},
@@ -63,7 +62,7 @@ const size_t profiles_count = ARRAY_LEN(profiles);
 
 const struct profile_row profile_rows[] = {
 	{"campaign", KEY_FS_DENY, "@sensitive", "keys and passwords as data"},
-	{"campaign", KEY_FS_DENY, "@secrets", "named for what it holds"},
+	{"campaign", KEY_FS_DENY, "@secrets", "names that suggest a secret"},
 	{"campaign", KEY_COMMANDS_DEFAULT, "deny", "campaigns list their commands"},
 	{"coding", KEY_NET_MODE, "filtered", "registries and remotes by name, nothing else"},
 	{"coding", KEY_NET_ALLOW, "@registries", "as this host's package managers are set up"},
@@ -72,17 +71,19 @@ const struct profile_row profile_rows[] = {
 	{"data-analysis", KEY_LIMITS_PROCESSES, "1024", "numeric libraries start a thread a core"},
 	{"data-analysis", KEY_LIMITS_TMP_SIZE, "4G", "intermediate tables are large"},
 	{"host-read", KEY_FS_VIEW, "host", "tools that look all over the machine"},
-	{"minimal", KEY_FS_HOME, "ephemeral", "nothing is carried from run to run"},
-	{"minimal", KEY_FS_TOOLCHAINS, "false", "only what the system brings"},
+	{"minimal", KEY_FS_HOME, "ephemeral", "no state between runs"},
+	{"minimal", KEY_FS_TOOLCHAINS, "false", "only the system's programs"},
 	{"minimal", KEY_COMMANDS_DEFAULT, "deny", "only listed commands"},
-	{"readonly", KEY_MODE, "read-only", "what the profile is for"},
-	{"strict", KEY_REQUIRE, "pid,fs.read,fs.write,net", "the view is a promise, not an effort"},
+	{"readonly", KEY_MODE, "read-only", "the purpose of the profile"},
+	{"strict", KEY_REQUIRE, "pid,fs.read,fs.write,net",
+	 "the run must fail if these are not enforced"},
 	{"strict", KEY_FS_VIEW, "minimal", "a root made for the run"},
 	{"strict", KEY_FS_DENY, "@sensitive", "keys and passwords as data"},
-	{"strict", KEY_FS_DENY, "@secrets", "named for what it holds; except a file with \"!\""},
-	{"strict", KEY_FS_HOME, "ephemeral", "nothing is carried from run to run"},
-	{"strict", KEY_FS_TOOLCHAINS, "false", "the caller's home stays unseen"},
-	{"strict", KEY_FS_WORKSPACE_AT, "/workspace", "the host's paths stay unknown"},
+	{"strict", KEY_FS_DENY, "@secrets",
+	 "names that suggest a secret; except a file with \"!\""},
+	{"strict", KEY_FS_HOME, "ephemeral", "no state between runs"},
+	{"strict", KEY_FS_TOOLCHAINS, "false", "the caller's home stays hidden"},
+	{"strict", KEY_FS_WORKSPACE_AT, "/workspace", "the host's paths stay hidden"},
 	{"strict", KEY_ENV_PATH, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	 "the same on every host"},
 	{"strict", KEY_LIMITS_TIMEOUT, "120s", "small limits are part of the profile"},

@@ -1,10 +1,10 @@
-/* Where a policy starts: the built-in values, and the profiles over them. */
+/* The default values of a policy, and the profiles that override them. */
 #ifndef CORRAL_DATA_PROFILES_H
 #define CORRAL_DATA_PROFILES_H
 
 #include "data/keys.h"
 
-/* A built-in value, as it would be written in a file. */
+/* A default value, as written in a policy file. */
 struct default_row {
 	enum key_id key;
 	const char *person;    /* for a person at a terminal */
@@ -34,7 +34,7 @@ extern const size_t profile_rows_count;
 /* The profile with that name, or NULL. */
 const struct profile *profile_by_name(const char *name);
 
-/* False for a profile that holds a value which this version refuses by name. */
+/* False for a profile with a value that is not implemented and refused by name. */
 bool profile_is_usable(const char *name);
 
 #endif

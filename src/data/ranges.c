@@ -1,10 +1,10 @@
-/* The special ranges of IPv4 and IPv6, and the names that lead into them.
+/* The special-purpose ranges of IPv4 and IPv6, and the DNS names that resolve into them.
  *
  * Should:   hold IANA's special-purpose registries, the addresses of cloud metadata
  *           services, and everything of IPv6 that is not assigned to the public internet.
- * Must not: allocate or convert: the gate asks at every connection.
- * Fails:    a missing row makes that range public.  So the ranges of the registries that
- *           are in parts public are refused as a whole. */
+ * Must not: allocate or convert: the gate looks up every connection.
+ * Fails:    open: a missing row makes that range public.  So a registry's range that is
+ *           public in part is refused as a whole. */
 #include "data/ranges.h"
 
 #include "base/auto.h"
@@ -26,18 +26,15 @@
 			(n)                                                                        \
 	}
 
-#define PRIVATE(name) RANGE_PRIVATE, name, "it leads to " name ": net.private may list the network"
+#define BY_ADDRESS(name) "it resolves to " name ", which only a rule for the address itself allows"
+#define PRIVATE(name)                                                                              \
+	RANGE_PRIVATE, name, "it resolves to " name ", which net.private does not list"
 #define LOCAL(name)                                                                                \
 	RANGE_LOCAL, name,                                                                         \
-		"it leads to " name ": no name may (net.host_ports opens ports of this host)"
-#define LINK(name)                                                                                 \
-	RANGE_LOCAL, name, "it leads to " name ": no name may, only a rule with the address itself"
-#define METADATA(name)                                                                             \
-	RANGE_METADATA, name,                                                                      \
-		"it leads to " name ": no name may, only a rule with the address itself"
-#define RESERVED(name)                                                                             \
-	RANGE_RESERVED, name,                                                                      \
-		"it leads to " name ": no name may, only a rule with the address itself"
+		"it resolves to " name ", which no rule for a name allows (see net.host_ports)"
+#define LINK(name) RANGE_LOCAL, name, BY_ADDRESS(name)
+#define METADATA(name) RANGE_METADATA, name, BY_ADDRESS(name)
+#define RESERVED(name) RANGE_RESERVED, name, BY_ADDRESS(name)
 
 /* clang-format off */
 /* Sorted by address; the longest prefix that holds an address is its row. */
@@ -55,34 +52,34 @@ const struct range ranges[] = {
 	{V4(169, 254, 170, 2, 32), METADATA("a container's credential service")},
 	{V4(169, 254, 170, 23, 32), METADATA("a container's credential service")},
 	{V4(172, 16, 0, 0, 12), PRIVATE("a private network")},
-	{V4(192, 0, 0, 0, 24), RESERVED("an address of protocols")},
+	{V4(192, 0, 0, 0, 24), RESERVED("an IETF protocol address")},
 	{V4(192, 0, 0, 192, 32), METADATA("a cloud's metadata service")},
-	{V4(192, 0, 2, 0, 24), RESERVED("an address for documents")},
-	{V4(192, 88, 99, 0, 24), RESERVED("a relay between IPv4 and IPv6")},
+	{V4(192, 0, 2, 0, 24), RESERVED("a documentation address")},
+	{V4(192, 88, 99, 0, 24), RESERVED("a 6to4 relay")},
 	{V4(192, 168, 0, 0, 16), PRIVATE("a private network")},
-	{V4(198, 18, 0, 0, 15), PRIVATE("a network for measurements")},
-	{V4(198, 51, 100, 0, 24), RESERVED("an address for documents")},
-	{V4(203, 0, 113, 0, 24), RESERVED("an address for documents")},
+	{V4(198, 18, 0, 0, 15), PRIVATE("a network for benchmarks")},
+	{V4(198, 51, 100, 0, 24), RESERVED("a documentation address")},
+	{V4(203, 0, 113, 0, 24), RESERVED("a documentation address")},
 	{V4(224, 0, 0, 0, 4), RESERVED("a multicast address")},
 	{V4(240, 0, 0, 0, 4), RESERVED("a reserved address")},
 	{V4(255, 255, 255, 255, 32), RESERVED("the broadcast address")},
 
-	/* What lies outside of 2000::/3 is assigned to nobody, or stands below. */
-	{V6("::", 0, 0, 0, 0, 3), RESERVED("an address that nobody has")},
-	{V6("::", 0, 0, 0, 0, 96), RESERVED("an old form of IPv4 in IPv6")},
+	/* Everything outside of 2000::/3 is unassigned, or has a row below. */
+	{V6("::", 0, 0, 0, 0, 3), RESERVED("an unassigned address")},
+	{V6("::", 0, 0, 0, 0, 96), RESERVED("an IPv4-compatible IPv6 address")},
 	{V6("::", 0, 0, 0, 0, 128), LOCAL("this host")},
 	{V6("::1", 0, 0, 0, 1, 128), LOCAL("the loopback")},
-	/* Opens up to who lists it: on a host without IPv4 everything is behind it. */
-	{V6("64:ff9b::", 0x64, 0xff9b, 0, 0, 96), PRIVATE("a translator to IPv4")},
-	{V6("64:ff9b:1::", 0x64, 0xff9b, 1, 0, 48), RESERVED("a network's own translator to IPv4")},
-	{V6("100::", 0x100, 0, 0, 0, 64), RESERVED("an address that discards")},
-	{V6("2001::", 0x2001, 0, 0, 0, 23), RESERVED("an address of protocols")},
+	/* net.private may list it: a host without IPv4 reaches every IPv4 address through NAT64. */
+	{V6("64:ff9b::", 0x64, 0xff9b, 0, 0, 96), PRIVATE("a NAT64 translator")},
+	{V6("64:ff9b:1::", 0x64, 0xff9b, 1, 0, 48), RESERVED("a local NAT64 translator")},
+	{V6("100::", 0x100, 0, 0, 0, 64), RESERVED("a discard-only address")},
+	{V6("2001::", 0x2001, 0, 0, 0, 23), RESERVED("an IETF protocol address")},
 	{V6("2001::", 0x2001, 0, 0, 0, 32), RESERVED("a Teredo tunnel to IPv4")},
-	{V6("2001:db8::", 0x2001, 0xdb8, 0, 0, 32), RESERVED("an address for documents")},
+	{V6("2001:db8::", 0x2001, 0xdb8, 0, 0, 32), RESERVED("a documentation address")},
 	{V6("2002::", 0x2002, 0, 0, 0, 16), RESERVED("a 6to4 tunnel to IPv4")},
-	{V6("3fff::", 0x3fff, 0, 0, 0, 20), RESERVED("an address for documents")},
-	{V6("4000::", 0x4000, 0, 0, 0, 2), RESERVED("an address that nobody has")},
-	{V6("8000::", 0x8000, 0, 0, 0, 1), RESERVED("an address that nobody has")},
+	{V6("3fff::", 0x3fff, 0, 0, 0, 20), RESERVED("a documentation address")},
+	{V6("4000::", 0x4000, 0, 0, 0, 2), RESERVED("an unassigned address")},
+	{V6("8000::", 0x8000, 0, 0, 0, 1), RESERVED("an unassigned address")},
 	{V6("fc00::", 0xfc00, 0, 0, 0, 7), PRIVATE("a private network")},
 	{V6("fd00:42::42", 0xfd00, 0x42, 0, 0x42, 128), METADATA("a cloud's metadata service")},
 	{V6("fd00:ec2::23", 0xfd00, 0xec2, 0, 0x23, 128), METADATA("a container's credential service")},
@@ -109,7 +106,7 @@ static const struct range *row_of(const struct ip *ip) {
 	return best;
 }
 
-/* Where the prefixes that carry IPv4 have it; a Teredo client's is inverted. */
+/* The offset of the IPv4 address behind each prefix that embeds one; Teredo inverts its bits. */
 struct carrier {
 	uint8_t prefix[12];
 	size_t prefix_len;
@@ -144,17 +141,17 @@ const struct range *range_of(const struct ip *ip) {
 	const struct range *outer = row_of(ip);
 	struct ip inner;
 
-	/* A whole address of its own, "::1", is not a form of 0.0.0.1. */
+	/* A row for one address, "::1", is not the IPv4-compatible form of 0.0.0.1. */
 	if (outer == NULL || outer->network.bits == 128 || !range_inner(ip, &inner)) {
 		return outer;
 	}
 	const struct range *r = row_of(&inner);
-	/* Being private opens a range up; a form that is refused in any case must not gain by it.
-	 */
+	/* net.private can allow a private range; an outer form that is always refused must stay so
+	 * if it embeds a private address. */
 	return r != NULL && (r->kind != RANGE_PRIVATE || outer->kind == RANGE_PRIVATE) ? r : outer;
 }
 
-#define NAMED(what) what, "it is " what ": net.allow may list it by name"
+#define NAMED(kind) kind, "it is " kind "; net.allow must list it by name"
 #define METADATA_NAME NAMED("the name of a cloud's metadata service")
 #define LOCAL_NAME(of, end) NAMED("a name of " of " (" end ")")
 
@@ -182,7 +179,7 @@ const struct range_name range_names[] = {
 /* clang-format on */
 const size_t range_names_count = ARRAY_LEN(range_names);
 
-/* "x.local" and "local" for ".local"; only itself for a row without the dot. */
+/* Row ".local" matches "x.local" and "local"; a row without the dot only itself. */
 static bool ends_in(const char *name, size_t len, const char *row) {
 	size_t n = strlen(row);
 

@@ -1,3 +1,8 @@
+/* The table of remedies: the sysctl, profile or flag that resolves an errno of a layer.
+ *
+ * Should:   give each text as a command or a setting that can be pasted.
+ * Must not: change the error: a remedy is appended to its message.
+ * Fails:    without a row the message has no remedy. */
 #include "data/remedies.h"
 
 #include "base/auto.h"
@@ -7,50 +12,48 @@
 #include <string.h>
 
 #define IN_CONTAINER                                                                               \
-	"in a container, hide less of /proc: podman --security-opt unmask=ALL, docker "            \
+	"in a container, unmask /proc: podman --security-opt unmask=ALL, docker "                  \
 	"--security-opt systempaths=unconfined"
 #define APPARMOR                                                                                   \
 	"load the AppArmor profile packaging/apparmor/corral, or sysctl "                          \
 	"kernel.apparmor_restrict_unprivileged_userns=0"
 
-#define PROCESSES                                                                                  \
-	"raise the limit of processes: ulimit -u; or the pids.max of the control group that this " \
-	"runs in"
+#define PROCESSES "raise the limit of processes: ulimit -u, or pids.max of this process's cgroup"
 #define NULL_DEVICE "make the device (as root): mknod -m 666 /dev/null c 1 3"
 
 const struct remedy_row remedy_rows[] = {
 	{"", EMFILE, "raise the limit of open files: ulimit -n 1024"},
-	{"", ENFILE, "the whole system is out of file descriptors: sysctl fs.file-max"},
+	{"", ENFILE, "the system is out of file descriptors; raise fs.file-max (sysctl)"},
 	{"", ENOMEM, "free memory, or raise its limit: ulimit -v unlimited"},
 	{"", EDQUOT, "free space: the disk quota of this user is used up"},
 	{"", ETOOMANYREFS,
-	 "end the program that keeps your descriptors in flight in unix sockets, or "
+	 "end the program that has your descriptors in flight in unix sockets, or "
 	 "raise the limit: ulimit -n 65536"},
 	{"cow", EINVAL,
-	 "set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"},
-	{"cow", ENODEV, "load the module (as root): modprobe overlay; or leave --cow out"},
+	 "set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or run without --cow"},
+	{"cow", ENODEV, "load the module (as root): modprobe overlay; or run without --cow"},
 	{"cow", EPERM,
-	 "use a kernel from 5.11 on, which lets users mount an overlay, or leave --cow out"},
-	{"cow", 0, "leave --cow out"},
+	 "overlayfs in a user namespace needs Linux 5.11 or newer; or run without --cow"},
+	{"cow", 0, "run without --cow"},
 	{"descriptors", ENOENT, NULL_DEVICE},
 	{"descriptors", EACCES, NULL_DEVICE},
 	{"gate", EAGAIN, PROCESSES},
 	{"init", EAGAIN, PROCESSES},
 	{"mounts", EACCES, APPARMOR},
-	{"mounts", EINVAL, "in a chroot, use pivot_root instead"},
+	{"mounts", EINVAL, "this process is in a chroot; enter it with pivot_root instead"},
 	{"mounts", 0, IN_CONTAINER},
 	{"namespaces", ENOSPC,
-	 "raise user.max_user_namespaces (sysctl), or run outside another sandbox"},
+	 "raise user.max_user_namespaces (sysctl), or do not run in another sandbox"},
 	{"namespaces", 0,
 	 "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
-	 "kernel.apparmor_restrict_unprivileged_userns=0; in a container, let its seccomp profile "
-	 "allow clone, clone3 and unshare (packaging/seccomp); in a chroot there are none"},
+	 "kernel.apparmor_restrict_unprivileged_userns=0; in a container, allow clone, clone3 and "
+	 "unshare in its seccomp profile (packaging/seccomp); not possible in a chroot"},
 	{"network", EACCES, APPARMOR},
 	{"quotas", EACCES, APPARMOR},
 	{"quotas", 0, IN_CONTAINER},
 	{"spawn", EAGAIN, PROCESSES},
 	{"user", EPERM,
-	 "root needs CAP_SETFCAP to map its own id: keep that capability, or run as another user"},
+	 "root needs CAP_SETFCAP to map its own id: keep this capability, or run as another user"},
 	{"user", 0, APPARMOR},
 	{"warden", EAGAIN, PROCESSES},
 };

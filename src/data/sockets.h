@@ -1,4 +1,4 @@
-/* Unix sockets behind which a host gives itself away. */
+/* Unix sockets that let a command act outside of the sandbox. */
 #ifndef CORRAL_DATA_SOCKETS_H
 #define CORRAL_DATA_SOCKETS_H
 
@@ -7,7 +7,7 @@
 struct socket_row {
 	const char *pattern; /* fnmatch(3) with FNM_PATHNAME, of a canonical path */
 	const char *what;    /* "Docker's" */
-	const char *meaning; /* what whoever reaches it can do */
+	const char *meaning; /* the power that access to it gives: "it gives root on this host" */
 };
 
 extern const struct socket_row socket_rows[];

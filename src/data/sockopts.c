@@ -1,11 +1,11 @@
 /* Which setsockopt(2) options a sandboxed command may set, by level and name.
  *
  * Should:   have one row, with its reason, for each option that programs set.
- * Must not: list what loads code or programs into the kernel (ULP, BPF), what demands
- *           capabilities anyway, what belongs to routers, IPsec, packet filters and
- *           repair tools, or what sends packets elsewhere than to the address.
- * Fails:    closed: what is not listed is ENOPROTOOPT, the kernel's answer to an option
- *           that it does not know; every program handles that. */
+ * Must not: list an option that loads code into the kernel (ULP, BPF), that requires a
+ *           capability, that only routers, IPsec, packet filters and repair tools need, or
+ *           that sends packets elsewhere than to the destination address.
+ * Fails:    closed: an option that is not listed returns ENOPROTOOPT, as the kernel does
+ *           for an unknown option; every program handles that. */
 #include "data/syscalls.h"
 
 #include "base/auto.h"
@@ -24,16 +24,16 @@
 static const struct arg_answer rows[] = {
 	{IP_(1), LET_THROUGH, "IP_TOS", "quality of service: ssh, run-times"},
 	{IP_(2), LET_THROUGH, "IP_TTL", "traceroute"},
-	{IP_(6), LET_THROUGH, "IP_RECVOPTS", "what a datagram came with: name servers"},
+	{IP_(6), LET_THROUGH, "IP_RECVOPTS", "IP options of a received datagram: name servers"},
 	{IP_(7), LET_THROUGH, "IP_RETOPTS", "as IP_RECVOPTS"},
-	{IP_(8), LET_THROUGH, "IP_PKTINFO", "as IP_RECVOPTS: which address it came to"},
+	{IP_(8), LET_THROUGH, "IP_PKTINFO", "as IP_RECVOPTS: the destination address"},
 	{IP_(10), LET_THROUGH, "IP_MTU_DISCOVER", "QUIC, name servers"},
 	{IP_(11), LET_THROUGH, "IP_RECVERR", "errors of datagrams: resolvers, ping"},
 	{IP_(12), LET_THROUGH, "IP_RECVTTL", "as IP_RECVOPTS"},
 	{IP_(13), LET_THROUGH, "IP_RECVTOS", "as IP_RECVOPTS: QUIC"},
-	{IP_(15), LET_THROUGH, "IP_FREEBIND", "servers bind before their address is there"},
+	{IP_(15), LET_THROUGH, "IP_FREEBIND", "servers bind before their address is configured"},
 	{IP_(20), LET_THROUGH, "IP_RECVORIGDSTADDR", "as IP_RECVOPTS"},
-	{IP_(21), LET_THROUGH, "IP_MINTTL", "refuses datagrams from afar"},
+	{IP_(21), LET_THROUGH, "IP_MINTTL", "drops datagrams from distant hosts"},
 	{IP_(24), LET_THROUGH, "IP_BIND_ADDRESS_NO_PORT", "clients choose the port when they connect"},
 	{IP_(32), LET_THROUGH, "IP_MULTICAST_IF", "service discovery"},
 	{IP_(33), LET_THROUGH, "IP_MULTICAST_TTL", "as IP_MULTICAST_IF"},
@@ -57,29 +57,29 @@ static const struct arg_answer rows[] = {
 	{SO_(2), LET_THROUGH, "SO_REUSEADDR", "every server"},
 	{SO_(5), LET_THROUGH, "SO_DONTROUTE", "local networks only"},
 	{SO_(6), LET_THROUGH, "SO_BROADCAST", "service discovery"},
-	{SO_(7), LET_THROUGH, "SO_SNDBUF", "buffers, up to the host's bound"},
+	{SO_(7), LET_THROUGH, "SO_SNDBUF", "buffer size, up to the host's limit"},
 	{SO_(8), LET_THROUGH, "SO_RCVBUF", "as SO_SNDBUF"},
 	{SO_(9), LET_THROUGH, "SO_KEEPALIVE", "every client"},
 	{SO_(10), LET_THROUGH, "SO_OOBINLINE", "remote shells"},
 	{SO_(11), LET_THROUGH, "SO_NO_CHECK", "datagrams without a checksum"},
 	{SO_(12), LET_THROUGH, "SO_PRIORITY", "quality of service, as IP_TOS"},
-	{SO_(13), LET_THROUGH, "SO_LINGER", "how close(2) waits"},
+	{SO_(13), LET_THROUGH, "SO_LINGER", "how long close(2) waits"},
 	{SO_(14), LET_THROUGH, "SO_BSDCOMPAT", "old programs; it does nothing"},
 	{SO_(15), LET_THROUGH, "SO_REUSEPORT", "servers with several processes"},
-	{SO_(16), LET_THROUGH, "SO_PASSCRED", "who sent it: D-Bus, logs"},
-	{SO_(18), LET_THROUGH, "SO_RCVLOWAT", "how much makes it readable"},
+	{SO_(16), LET_THROUGH, "SO_PASSCRED", "credentials of the sender: D-Bus, logs"},
+	{SO_(18), LET_THROUGH, "SO_RCVLOWAT", "bytes that make the socket readable"},
 	{SO_(20), LET_THROUGH, "SO_RCVTIMEO", "time-outs"},
 	{SO_(21), LET_THROUGH, "SO_SNDTIMEO", "time-outs"},
 	{SO_(25), LET_THROUGH, "SO_BINDTODEVICE", "ping -I and curl --interface, within the run's own network"},
 	{SO_(29), LET_THROUGH, "SO_TIMESTAMP", "when it arrived: ping"},
 	{SO_(34), LET_THROUGH, "SO_PASSSEC", "as SO_PASSCRED: the label"},
 	{SO_(35), LET_THROUGH, "SO_TIMESTAMPNS", "as SO_TIMESTAMP"},
-	{SO_(36), EPERM, "SO_MARK", "chooses routes; the error is an ordinary user's, which VPN tools expect"},
+	{SO_(36), EPERM, "SO_MARK", "chooses routes; an ordinary user gets EPERM too, which VPN tools expect"},
 	{SO_(37), LET_THROUGH, "SO_TIMESTAMPING", "as SO_TIMESTAMP"},
 	{SO_(40), LET_THROUGH, "SO_RXQ_OVFL", "how many datagrams were dropped"},
-	{SO_(42), LET_THROUGH, "SO_PEEK_OFF", "where MSG_PEEK goes on"},
+	{SO_(42), LET_THROUGH, "SO_PEEK_OFF", "the offset of the next MSG_PEEK"},
 	{SO_(45), LET_THROUGH, "SO_SELECT_ERR_QUEUE", "as IP_RECVERR"},
-	{SO_(47), LET_THROUGH, "SO_MAX_PACING_RATE", "slower than the network could: video servers"},
+	{SO_(47), LET_THROUGH, "SO_MAX_PACING_RATE", "limits the rate: video servers"},
 	{SO_(62), LET_THROUGH, "SO_BINDTOIFINDEX", "as SO_BINDTODEVICE"},
 	{SO_(63), LET_THROUGH, "SO_TIMESTAMP_NEW", "as SO_TIMESTAMP"},
 	{SO_(64), LET_THROUGH, "SO_TIMESTAMPNS_NEW", "as SO_TIMESTAMP"},
@@ -87,7 +87,7 @@ static const struct arg_answer rows[] = {
 	{SO_(66), LET_THROUGH, "SO_RCVTIMEO_NEW", "as SO_RCVTIMEO"},
 	{SO_(67), LET_THROUGH, "SO_SNDTIMEO_NEW", "as SO_SNDTIMEO"},
 	{SO_(76), LET_THROUGH, "SO_PASSPIDFD", "as SO_PASSCRED"},
-	{SO_(83), LET_THROUGH, "SO_PASSRIGHTS", "refuses descriptors that others pass"},
+	{SO_(83), LET_THROUGH, "SO_PASSRIGHTS", "refuses SCM_RIGHTS descriptors"},
 
 	{TCP_(1), LET_THROUGH, "TCP_NODELAY", "every client"},
 	{TCP_(2), LET_THROUGH, "TCP_MAXSEG", "the segment's size"},
@@ -95,17 +95,17 @@ static const struct arg_answer rows[] = {
 	{TCP_(4), LET_THROUGH, "TCP_KEEPIDLE", "keepalive: database clients, run-times"},
 	{TCP_(5), LET_THROUGH, "TCP_KEEPINTVL", "as TCP_KEEPIDLE"},
 	{TCP_(6), LET_THROUGH, "TCP_KEEPCNT", "as TCP_KEEPIDLE"},
-	{TCP_(7), LET_THROUGH, "TCP_SYNCNT", "how often a connection is tried"},
+	{TCP_(7), LET_THROUGH, "TCP_SYNCNT", "how many SYNs are sent"},
 	{TCP_(8), LET_THROUGH, "TCP_LINGER2", "how long FIN_WAIT2 lasts"},
 	{TCP_(9), LET_THROUGH, "TCP_DEFER_ACCEPT", "web servers"},
-	{TCP_(10), LET_THROUGH, "TCP_WINDOW_CLAMP", "the window's bound"},
+	{TCP_(10), LET_THROUGH, "TCP_WINDOW_CLAMP", "the limit of the receive window"},
 	{TCP_(12), LET_THROUGH, "TCP_QUICKACK", "proxies, Java"},
-	{TCP_(13), LET_THROUGH, "TCP_CONGESTION", "of the algorithms that the host offers to everybody"},
+	{TCP_(13), LET_THROUGH, "TCP_CONGESTION", "one of the algorithms that the host allows for all users"},
 	{TCP_(18), LET_THROUGH, "TCP_USER_TIMEOUT", "gRPC, database clients"},
 	{TCP_(23), LET_THROUGH, "TCP_FASTOPEN", "of a server"},
 	{TCP_(25), LET_THROUGH, "TCP_NOTSENT_LOWAT", "HTTP/2 servers, browsers"},
 	{TCP_(30), LET_THROUGH, "TCP_FASTOPEN_CONNECT", "of a client, within the run's own network"},
-	{TCP_(36), LET_THROUGH, "TCP_INQ", "how much is there, with each read"},
+	{TCP_(36), LET_THROUGH, "TCP_INQ", "readable bytes, with each recvmsg(2)"},
 
 	{UDP_(1), LET_THROUGH, "UDP_CORK", "one datagram of several writes"},
 	{UDP_(103), LET_THROUGH, "UDP_SEGMENT", "QUIC"},
@@ -138,8 +138,8 @@ static const struct arg_answer rows[] = {
 	{IPV6_(62), LET_THROUGH, "IPV6_DONTFRAG", "as IP_MTU_DISCOVER: QUIC"},
 	{IPV6_(66), LET_THROUGH, "IPV6_RECVTCLASS", "as IP_RECVTOS"},
 	{IPV6_(67), LET_THROUGH, "IPV6_TCLASS", "as IP_TOS"},
-	{IPV6_(70), LET_THROUGH, "IPV6_AUTOFLOWLABEL", "whether a label is chosen"},
-	{IPV6_(72), LET_THROUGH, "IPV6_ADDR_PREFERENCES", "which of the caller's addresses is taken"},
+	{IPV6_(70), LET_THROUGH, "IPV6_AUTOFLOWLABEL", "whether the kernel chooses a flow label"},
+	{IPV6_(72), LET_THROUGH, "IPV6_ADDR_PREFERENCES", "which source address is used"},
 	{IPV6_(73), LET_THROUGH, "IPV6_MINHOPCOUNT", "as IP_MINTTL"},
 	{IPV6_(74), LET_THROUGH, "IPV6_RECVORIGDSTADDR", "as IP_RECVORIGDSTADDR"},
 	{IPV6_(76), LET_THROUGH, "IPV6_UNICAST_IF", "as IP_UNICAST_IF"},

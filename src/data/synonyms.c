@@ -1,3 +1,8 @@
+/* The options of other tools (Docker, bubblewrap, firejail), with Corral's option for each.
+ *
+ * Should:   hold one row a name, sorted.
+ * Must not: make the name work: the row only completes the usage error.
+ * Fails:    without a row the usage error has no suggestion from this table. */
 #include "data/synonyms.h"
 
 #include "base/auto.h"

@@ -1,4 +1,4 @@
-/* Options of other tools, and what they are called here. */
+/* Options of other tools, and Corral's option for each. */
 #ifndef CORRAL_DATA_SYNONYMS_H
 #define CORRAL_DATA_SYNONYMS_H
 

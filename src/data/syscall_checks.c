@@ -1,8 +1,9 @@
 /* The checks of syscalls.h: which arguments of a call are refused.
  *
- * Should:   say for every refusal which value it is about, and why.
- * Must not: rely on the build machine's headers for a constant.
- * Fails:    closed where a list names what is let through. */
+ * Should:   name for every refusal the value and the reason.
+ * Must not: use a constant of the build machine's headers.
+ * Fails:    closed where a list names the allowed values; open where it names the refused
+ *           ones, so that a new flag of the kernel needs a row. */
 #include "data/syscalls.h"
 
 #include "base/auto.h"
@@ -25,11 +26,11 @@ static const struct syscall_refusal refusals_clone[] = {
 	WHEN(ANY_BIT(0, 0x7e020000), EPERM, "a new namespace"),
 };
 
-/* The flags that stay: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM.  Named by what is
- * allowed and not by the CLONE_NEW* bits (0x7e020080), because Linux 7.1 gives
- * 0x100000 a meaning of its own here: an empty mount namespace. */
+/* The allowed flags: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM.  An allow list, and not the
+ * CLONE_NEW* bits (0x7e020080), because Linux 7.1 gives 0x100000 another meaning here: an
+ * empty mount namespace. */
 static const struct syscall_refusal refusals_unshare[] = {
-	WHEN(ANY_BIT(0, ~0x00050f00U), EPERM, "a new namespace, or a flag that is not known"),
+	WHEN(ANY_BIT(0, ~0x00050f00U), EPERM, "a new namespace, or an unknown flag"),
 };
 
 #define FIRST_PROCESS_ 1 /* pid 1 of the run's pid namespace; without one, the host's */
@@ -38,9 +39,9 @@ static const struct syscall_refusal refusals_first_process[] = {
 	WHEN(ONE_OF(0, ALL_BITS, FIRST_PROCESS_), EPERM, "pid 1"),
 };
 
-/* A process can join the group of pid 1, or of the guard, whose session it is in. */
+/* A process can join the process group of pid 1, or of the warden, if it is in that session. */
 static const struct syscall_refusal refusals_ioprio[] = {
-	WHEN(NONE_OF(0, ALL_BITS, 1), EPERM, "all but IOPRIO_WHO_PROCESS: groups and users, which pid 1 belongs to"),
+	WHEN(NONE_OF(0, ALL_BITS, 1), EPERM, "all but IOPRIO_WHO_PROCESS: groups and users include pid 1"),
 	WHEN(ONE_OF(1, ALL_BITS, FIRST_PROCESS_), EPERM, "pid 1"),
 };
 
@@ -58,7 +59,7 @@ static const struct syscall_refusal refusals_memfd[] = {
 };
 
 static const struct syscall_refusal refusals_mmap[] = {
-	WHEN(ANY_BIT(3, 0x40000), ENOMEM, "MAP_HUGETLB; the error of an empty pool, after which programs do without"),
+	WHEN(ANY_BIT(3, 0x40000), ENOMEM, "MAP_HUGETLB; the error of an empty pool, on which programs use normal pages"),
 };
 
 static const struct syscall_refusal refusals_shmget[] = {
@@ -66,7 +67,7 @@ static const struct syscall_refusal refusals_shmget[] = {
 };
 
 static const struct syscall_refusal refusals_personality[] = {
-	/* Linux; the question; PER_LINUX32; UNAME26 with either; ADDR_NO_RANDOMIZE, for debuggers. */
+	/* PER_LINUX; the query; PER_LINUX32; UNAME26 with either; ADDR_NO_RANDOMIZE, for debuggers. */
 	WHEN(NONE_OF(0, ALL_BITS, 0, 0xffffffff, 0x8, 0x20000, 0x20008, 0x40000), EPERM,
 	     "READ_IMPLIES_EXEC, address layouts and other systems' personalities"),
 };
@@ -84,18 +85,18 @@ static const struct syscall_refusal refusals_socket[] = {
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(1, TYPE_MASK, 1, 2), EPROTONOSUPPORT,
 	          "RDM, SEQPACKET (which is SCTP), DCCP, and PACKET, which the kernel turns into AF_PACKET"),
 	/* 0, ICMP, TCP, UDP, ICMPv6.  MPTCP 262, SCTP 132, DCCP 33, UDP-Lite 136, SMC 256,
-	 * L2TP 115 and what comes later are code that few use and that port rules do not see. */
+	 * L2TP 115 and later ones are rarely used kernel code that Landlock's port rules ignore. */
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_INET_, AF_INET6_), NONE_OF(2, ALL_BITS, 0, 1, 6, 17, 58), EPROTONOSUPPORT,
-	          "a protocol beside TCP, UDP and ping"),
+	          "a protocol other than TCP, UDP and ping"),
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, AF_NETLINK_), NONE_OF(2, ALL_BITS, 0), EPROTONOSUPPORT,
-	          "netlink beside ROUTE: xfrm, netfilter, audit, uevents, …"),
+	          "netlink other than ROUTE: xfrm, netfilter, audit, uevents, …"),
 };
 
 static const struct syscall_refusal refusals_socketpair[] = {
-	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets come in pairs"),
+	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets support socketpair(2)"),
 };
 
-/* Shared directories are made with set-group-id; of files the broker refuses it (metadata.c). */
+/* Set-group-id is usual for shared directories; for files the broker refuses it (metadata.c). */
 #define SET_USER_ID 04000
 #define SET_IDS 06000
 /* O_CREAT and the kernel's __O_TMPFILE: without either, the mode is not an argument. */
@@ -123,8 +124,8 @@ static const struct syscall_refusal refusals_rename[] = {
 	WHEN(ANY_BIT(4, ~3U), EINVAL, "neither RENAME_NOREPLACE nor RENAME_EXCHANGE"),
 };
 
-/* Stands first in every check of an open: what follows may ask the broker, and a base
- * comes after that. */
+/* First in every check of an open: later rows may send the call to the broker, and the rows
+ * of a base come after those. */
 #define SET_IDS_OF_OPEN(flags, mode) \
 	WHEN_BOTH(ANY_BIT(flags, CREATES), ANY_BIT(mode, SET_IDS), EPERM, "set-user-id, set-group-id")
 
@@ -136,7 +137,7 @@ static const struct syscall_refusal refusals_openat[] = {
 	SET_IDS_OF_OPEN(2, 3),
 };
 
-/* ---- of shared engines ---- */
+/* ---- engines without namespaces ---- */
 
 #define WRITES 020001103 /* O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, __O_TMPFILE */
 #define O_TRUNC_ 01000
@@ -161,8 +162,8 @@ static const struct syscall_refusal refusals_truncating_openat[] = {
 };
 
 static const struct syscall_refusal refusals_dumpable[] = {
-	/* PR_SET_DUMPABLE, 0.  Who is inside is one principal; cores are bounded away. */
-	WHEN_BOTH(ONE_OF(0, ALL_BITS, 4), ONE_OF(1, ALL_BITS, 0), LEFT_UNDONE, "closes the caller to its own siblings, and to us"),
+	/* PR_SET_DUMPABLE, 0.  All processes of the run are one principal; RLIMIT_CORE prevents dumps. */
+	WHEN_BOTH(ONE_OF(0, ALL_BITS, 4), ONE_OF(1, ALL_BITS, 0), LEFT_UNDONE, "hides the caller's memory from its siblings and from the broker"),
 };
 
 #define FASTOPEN 0x20000000 /* MSG_FASTOPEN */
@@ -179,8 +180,8 @@ static const struct syscall_refusal refusals_ioctl_broker[] = {
 	WHEN(ONE_OF(1, ALL_BITS, 0x5441), ASK_BROKER, "TIOCGPTPEER opens the other end of a new terminal"),
 };
 
-/* O_NOFOLLOW, and what never goes with shared memory: O_DIRECTORY, O_PATH.  musl
- * says O_LARGEFILE with every open, which is the other architecture's O_NOFOLLOW. */
+/* O_NOFOLLOW, and the flags that shm_open(3) never sets: O_DIRECTORY, O_PATH.  musl sets
+ * O_LARGEFILE in every open, which has the value of the other architecture's O_NOFOLLOW. */
 #define NOFOLLOW_ 0400000
 #define NO_MEMORY_ 010200000
 #define NOFOLLOW_ARM_ 0100000
@@ -189,27 +190,27 @@ static const struct syscall_refusal refusals_ioctl_broker[] = {
 
 static const struct syscall_refusal refusals_memory_open[] = {
 	SET_IDS_OF_OPEN(1, 2),
-	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
+	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock checks since ABI 3"),
 	WHEN_BOTH(ANY_BIT(1, NOFOLLOW_), ONE_OF(1, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(1, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
 static const struct syscall_refusal refusals_memory_openat[] = {
 	SET_IDS_OF_OPEN(2, 3),
-	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock checks since ABI 3"),
 	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_), ONE_OF(2, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
 static const struct syscall_refusal refusals_memory_openat_arm[] = {
 	SET_IDS_OF_OPEN(2, 3),
-	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock judges since ABI 3"),
+	WHEN_BOTH(ONE_OF(2, O_ACCMODE_, 0), ANY_BIT(2, O_TRUNC_), ASK_BROKER, "truncates through a descriptor for reading, which Landlock checks since ABI 3"),
 	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_ARM_), ONE_OF(2, NO_MEMORY_ARM_, 0), ASK_BROKER, "perhaps shared memory"),
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
 static const struct syscall_refusal refusals_memory_unlinkat[] = {
-	/* AT_FDCWD; beneath a directory that the caller has opened there is none. */
+	/* AT_FDCWD: shm_unlink(3) passes an absolute path. */
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, 0xffffff9c), ONE_OF(2, 0x200, 0), ASK_BROKER, "perhaps shared memory"),
 };
 
@@ -235,17 +236,18 @@ static const struct syscall_refusal refusals_owner[] = {
 
 static const struct syscall_refusal refusals_setsockopt_shared[] = {
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 6), ONE_OF(2, ALL_BITS, 30), EPERM, "TCP_FASTOPEN_CONNECT"),
-	/* Programs that set it just in case complain when they cannot; one that means to share
-	 * a port finds it in use. */
+	/* Programs that set it as a precaution report an error; one that needs a shared port gets
+	 * EADDRINUSE from bind(2). */
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 15), LEFT_UNDONE,
 	          "SO_REUSEPORT shares a port, and its connections, with a server of the host"),
 };
 
 static const struct syscall_refusal refusals_setsockopt_no_net[] = {
-	/* The address says where a connection ends, these where its packets go first; source
-	 * routes (IP_OPTIONS, IPV6_RTHDR) are in no list at all. */
+	/* These choose the interface of the packets, whatever their destination address; source
+	 * routes (IP_OPTIONS, IPV6_RTHDR) are in no list. */
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 1), ONE_OF(2, ALL_BITS, 25, 62), EPERM, "SO_BINDTODEVICE, SO_BINDTOIFINDEX"),
-	/* A stream has no use for a group, but the kernel tells the host's networks of it. */
+	/* TCP has no use for a multicast group, but the kernel announces it (IGMP) to the host's
+	 * networks. */
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 0), ONE_OF(2, ALL_BITS, 35, 39, 42, 46), EPERM,
 	          "IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP"),
 	WHEN_BOTH(ONE_OF(1, ALL_BITS, 41), ONE_OF(2, ALL_BITS, 20, 42, 46), EPERM,
@@ -270,8 +272,8 @@ static const struct syscall_refusal refusals_socket_broker_no_net[] = {
 };
 
 static const struct syscall_refusal refusals_socketpair_broker[] = {
-	/* The family first: what is no unix socket is none of the broker's. */
-	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets come in pairs"),
+	/* The family first: the broker handles only unix sockets. */
+	WHEN(NONE_OF(0, ALL_BITS, AF_UNIX_), EAFNOSUPPORT, "only unix sockets support socketpair(2)"),
 	WHEN(ONE_OF(1, TYPE_MASK, 2), ASK_BROKER, "datagrams"),
 	WHEN(NONE_OF(1, TYPE_MASK, 1, 5), EPROTONOSUPPORT, "neither streams nor packets"),
 };

@@ -1,9 +1,8 @@
-/* Which system calls a sandboxed command may make, as tables.
+/* The tables of the seccomp filter: which system calls a sandboxed command may make.
  *
- * A deny-list with a lid.  A call that is known (syscalls.inc) and has no rule
- * is allowed; a known call with a rule gets what the rule says; a number that
- * is in no row, above the newest or in a hole, is ENOSYS, so that a newer
- * kernel cannot open a way out behind our back. */
+ * A deny list with an upper bound.  A call that is known (syscalls.inc) and has no rule is
+ * allowed; a known call with a rule gets that rule; a number without a row, above the newest
+ * or in a hole, returns ENOSYS, so that a call of a newer kernel stays closed. */
 #ifndef CORRAL_DATA_SYSCALLS_H
 #define CORRAL_DATA_SYSCALLS_H
 
@@ -52,28 +51,27 @@ enum syscall_group {
 
 extern const char *const syscall_group_names[GROUP_COUNT];
 
-/* What a plan has or lacks, as far as the filter depends on it.  None of them: the
- * namespaces engine. */
+/* The properties of a plan that change the filter.  None of them: the namespaces engine. */
 enum syscall_trait {
 	TRAIT_NO_NAMESPACES = 1, /* no namespaces: processes, ipc and network are the host's */
 	TRAIT_OPEN = 2,          /* and no Landlock: files and other processes are open */
-	TRAIT_NO_NET = 4,        /* the filter is what closes the network */
-	TRAIT_BROKER = 8,        /* somebody answers what the filter asks */
-	TRAIT_SOCKETS = 16,      /* and can take the caller's sockets */
-	TRAIT_SIGNALS = 32,      /* and judges signals: Landlock does not */
-	TRAIT_TRUNCATE = 64,     /* and truncate(2): Landlock does not */
-	TRAIT_CHANGES = 128,     /* and what changes names and content of files */
-	TRAIT_READS = 256,       /* and what opens a file at all */
+	TRAIT_NO_NET = 4,        /* only the filter closes the network */
+	TRAIT_BROKER = 8,        /* the broker answers seccomp user notifications */
+	TRAIT_SOCKETS = 16,      /* and can take the caller's sockets (pidfd_getfd) */
+	TRAIT_SIGNALS = 32,      /* and checks signals, which Landlock does not */
+	TRAIT_TRUNCATE = 64,     /* and truncate(2), which Landlock does not */
+	TRAIT_CHANGES = 128,     /* and changes of file names and content */
+	TRAIT_READS = 256,       /* and every open of a file */
 	TRAIT_MEMORY = 512,      /* and keeps shared memory in a directory of the run's own */
-	TRAIT_MARKS = 1024,      /* and modes, owners, times and attributes of files */
-	TRAIT_GATE = 2048,       /* and hands connections to the gate */
+	TRAIT_MARKS = 1024,      /* and changes of modes, owners, times and attributes */
+	TRAIT_GATE = 2048,       /* and forwards connections to the gate */
 	TRAIT_DATAGRAMS =
-		4096,        /* unix datagrams: Landlock judges them, or their loss is accepted */
-	TRAIT_PINNED = 8192, /* limits.cpus is held by processor affinity, which must not change */
+		4096,        /* unix datagrams: Landlock checks them, or their loss is accepted */
+	TRAIT_PINNED = 8192, /* CPU affinity enforces limits.cpus, and must not change */
 };
 
-/* Questions about arguments; several calls share one when the argument that
- * matters stands at the same place.  Those of shared engines stand behind. */
+/* Checks of arguments; several calls share one if the argument has the same position.  The
+ * checks of engines without namespaces come last. */
 enum syscall_check_id {
 	CHECK_NONE,
 	CHECK_CLONE,
@@ -135,9 +133,9 @@ enum syscall_check_id {
 	CHECK_COUNT
 };
 
-/* What becomes of a call.  RULE_ALLOW is for the calls that a reader would look
- * for among the refused ones: the row says why they are not there.  RULE_ASK gives
- * it to the broker, which performs it or refuses. */
+/* The action for a call.  RULE_ALLOW is for calls that a reader would expect among the
+ * refused ones: the row has the reason.  RULE_ASK sends a seccomp user notification to the
+ * broker, which performs the call or refuses it. */
 enum syscall_verdict { RULE_ALLOW, RULE_REFUSE, RULE_CHECK, RULE_ASK };
 
 struct syscall_rule {
@@ -153,8 +151,8 @@ struct syscall_rule {
 extern const struct syscall_rule syscall_rules[];
 extern const size_t syscall_rules_count;
 
-/* In the place of those, or besides them, for a plan with all traits of `with` and
- * none of `without`; the first row that fits decides.  Sorted by call. */
+/* Replaces a row of syscall_rules, or adds one, for a plan with all traits of `with` and
+ * none of `without`; the first matching row decides.  Sorted by call. */
 struct shared_rule {
 	struct syscall_rule rule;
 	unsigned with, without;
@@ -164,8 +162,8 @@ struct shared_rule {
 extern const struct shared_rule shared_rules[];
 extern const size_t shared_rules_count;
 
-/* Arguments are judged by their low 32 bits: the kernel takes them as int or
- * unsigned int, so bits above that must not change the answer. */
+/* Tests compare the low 32 bits of an argument: the kernel takes it as int or unsigned int,
+ * so the bits above must not change the result. */
 enum arg_op {
 	ARG_ANY_BIT, /* arg & mask is not zero */
 	ARG_ONE_OF,  /* arg & mask is one of the values */
@@ -173,7 +171,7 @@ enum arg_op {
 };
 
 #define ARG_VALUES_MAX 10 /* longer lists are struct arg_answers */
-#define ARG_TESTS_MAX 2   /* no refusal looks at more than two arguments */
+#define ARG_TESTS_MAX 2   /* no refusal tests more than two arguments */
 
 struct arg_test {
 	uint8_t arg;
@@ -183,12 +181,11 @@ struct arg_test {
 	uint32_t values[ARG_VALUES_MAX];
 };
 
-/* The error of a refusal that is a question for the broker; and of one that the caller
- * is not told: the call returns 0 and does nothing. */
+/* In the place of an errno: send the call to the broker; return 0 without performing it. */
 #define ASK_BROKER (-1)
 #define LEFT_UNDONE 0
 
-/* Refused when all tests hold. */
+/* The call is refused if all tests are true. */
 struct syscall_refusal {
 	size_t count;
 	struct arg_test tests[ARG_TESTS_MAX];
@@ -196,39 +193,39 @@ struct syscall_refusal {
 	const char *reason;
 };
 
-/* The error of a value that an allow list has. */
+/* In the place of an errno: the call is allowed. */
 #define LET_THROUGH (-2)
 
-/* What becomes of a call for one value of an argument. */
+/* The action for one value of an argument. */
 struct arg_answer {
 	uint32_t value;
-	int error; /* LET_THROUGH, or that of a refusal */
+	int error; /* LET_THROUGH, or the errno of a refusal */
 	const char *name, *reason;
 };
 
-/* An allow list of an argument's values, sorted; the filter finds one by halving. */
+/* An allow list of an argument's values, sorted; the filter does a binary search. */
 struct arg_answers {
 	uint8_t arg;
 	bool pair;     /* the values are ARG_PAIR of this argument and the next */
-	int otherwise; /* the error of a value that is not in the list */
+	int otherwise; /* the errno of a value that is not in the list */
 	size_t count;
 	const struct arg_answer *rows;
 };
 
-/* Two arguments as one value; one that needs more than 16 bits is in no list. */
+/* Two arguments as one value; an argument of more than 16 bits is in no list. */
 #define ARG_PAIR(first, second) ((uint32_t)(first) << 16 | (second))
 
 #define ARG_ANSWERS_MAX 160 /* rows of the longest list, with room */
 
 extern const struct arg_answers ioctl_answers, prctl_answers, sockopt_answers;
 
-/* The first refusal that holds decides, those of `base` after its own, and after them
- * the allow list, of the last base alone; when none does, the call is allowed, or the
- * broker is asked. */
+/* The first matching refusal decides: its own first, then those of `base`, then the allow
+ * list of the last base.  If none matches, the call is allowed, or goes to the broker if
+ * `ask` is set. */
 struct syscall_check {
 	const struct syscall_refusal *refusals;
 	size_t count;
-	enum syscall_check_id base; /* CHECK_NONE, or what it adds to */
+	enum syscall_check_id base; /* the check that this one extends, or CHECK_NONE */
 	bool ask;
 	const struct arg_answers *answers; /* NULL: none */
 };

@@ -237,7 +237,7 @@ TEST(a_name_leads_to_public_addresses_only) {
 	CHECK(leads(&p, &p_allow[0], "2606::1", 0));
 	struct ip ip = ip_of("10.0.0.1");
 	CHECK_STR(judge_target(&p, &p_allow[0], &ip, 443).why,
-		  "it leads to a private network: net.private may list the network");
+		  "it resolves to a private network, which net.private does not list");
 }
 
 TEST(net_private_opens_private_networks_and_nothing_else) {

@@ -389,8 +389,8 @@ TEST(a_socket_is_mounted_read_only_and_warned_about) {
 	CHECK(mount_at(&w, "/run/mine/x.sock") == NULL);
 	CHECK_INT(w.plan.net.nsockets, 2);
 	CHECK(!w.plan.net.gate);
-	CHECK(has_warning(&w, "/run/docker.sock (--rule) is Docker's socket: whoever reaches it is "
-			      "root on this host"));
+	CHECK(has_warning(&w, "/run/docker.sock (--rule) is Docker's socket: it gives root on this "
+			      "host"));
 	CHECK_INT(w.plan.nwarnings, 1);
 	CHECK(plan_passes_socket(&w.plan, "/run/docker.sock"));
 	CHECK(plan_passes_socket(&w.plan, "/run/y.sock"));
@@ -406,7 +406,7 @@ TEST(only_what_is_a_socket_and_the_users_is_passed) {
 		{"/etc/passwd", "not a socket"},
 		{"/home/ann/.local/state/corral/s", "Corral itself"},
 		{"/home/ann/work/app/link", "symlink in a writable tree"},
-		{"/run/docker.sock:/proc/x", "the command has its own"},
+		{"/run/docker.sock:/proc/x", "the sandbox has its own"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct world w;
