@@ -1,3 +1,8 @@
+/* An arena allocator: zeroed blocks that are freed together.
+ *
+ * Should:   align every allocation for any type, and zero it.
+ * Must not: free or move a single allocation.
+ * Fails:    with NULL when malloc does; the arena stays usable. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -6,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan with its strings fits in one block; larger requests get their own. */
+/* A plan with its strings fits in one block; a larger request gets its own block. */
 #define BLOCK_SIZE ((size_t)32 * 1024)
 #define ALIGN _Alignof(max_align_t)
 
@@ -76,7 +81,7 @@ char *arena_strdup(struct arena *a, const char *s) {
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...) {
-	char small[256]; /* most texts fit, and are then formatted once */
+	char small[256]; /* most texts fit, and are formatted once */
 	va_list ap;
 	va_start(ap, fmt);
 	int len = vsnprintf(small, sizeof small, fmt, ap);

@@ -1,4 +1,4 @@
-/* One arena per run owns policy, plan and all they point to; it is freed once.
+/* An arena allocator: one arena per run owns policy, plan and everything that they point to.
  *
  * Memory is zeroed.  Every call returns NULL when memory is out; the caller
  * turns that into err_memory(). */

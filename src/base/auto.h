@@ -1,5 +1,5 @@
-/* Scoped ownership: what a local holds is released when the scope ends, and
- * leaves it only through take_ptr() or take_fd() at the return. */
+/* Scoped ownership (cleanup attribute): the compiler releases a local's memory, descriptor or
+ * directory at the end of its scope, unless take_ptr() or take_fd() passes it to the caller. */
 #ifndef CORRAL_BASE_AUTO_H
 #define CORRAL_BASE_AUTO_H
 

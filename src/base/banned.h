@@ -1,5 +1,5 @@
-/* Calls that this house does not make: unbounded, racy, or a shell in disguise.
- * Force-included by the build; using one is a compile error. */
+/* libc functions that are compile errors here: they write without a bound, race, or run a shell.
+ * The build includes this header in every file. */
 #ifndef CORRAL_BASE_BANNED_H
 #define CORRAL_BASE_BANNED_H
 

@@ -1,3 +1,8 @@
+/* A growing byte buffer.
+ *
+ * Should:   keep the bytes NUL-terminated.
+ * Must not: lose an allocation failure: it stays in `failed` until buf_done().
+ * Fails:    closed: after a failure every call is a no-op, and buf_failed() is true. */
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -19,7 +24,7 @@ bool buf_failed(const struct buf *b) {
 	return b->failed;
 }
 
-static bool room(struct buf *b, size_t more) {
+static bool reserve(struct buf *b, size_t more) {
 	if (b->failed || more > SIZE_MAX / 2 - b->len - 1) {
 		b->failed = true;
 		return false;
@@ -43,7 +48,7 @@ static bool room(struct buf *b, size_t more) {
 }
 
 void buf_add(struct buf *b, const void *data, size_t len) {
-	if (!room(b, len)) {
+	if (!reserve(b, len)) {
 		return;
 	}
 	if (len > 0) {
@@ -62,12 +67,12 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
 	va_start(ap, fmt);
 	int len = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	if (len < 0 || !room(b, (size_t)len)) {
+	if (len < 0 || !reserve(b, (size_t)len)) {
 		b->failed = true;
 		return;
 	}
 	va_start(ap, fmt);
-	(void)vsnprintf(b->data + b->len, (size_t)len + 1, fmt, ap); /* room() made it fit */
+	(void)vsnprintf(b->data + b->len, (size_t)len + 1, fmt, ap); /* reserve() made it fit */
 	va_end(ap);
 	b->len += (size_t)len;
 }

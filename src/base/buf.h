@@ -1,6 +1,6 @@
-/* A growing byte buffer for text and JSON that leaves the process.
+/* A growing byte buffer for text and JSON output.
  *
- * A failed allocation sticks: later calls do nothing and buf_failed() says so,
+ * After a failed allocation later calls do nothing and buf_failed() returns true,
  * so that writers need one check at the end. */
 #ifndef CORRAL_BASE_BUF_H
 #define CORRAL_BASE_BUF_H
@@ -22,7 +22,7 @@ void buf_add(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Hands the bytes over to the caller (free them); the buffer is empty again. */
+/* Returns the bytes, which the caller frees; the buffer is empty again. */
 char *buf_take(struct buf *b);
 
 #endif

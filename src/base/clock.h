@@ -1,4 +1,4 @@
-/* The clock that deadlines are told by: it never goes back. */
+/* CLOCK_MONOTONIC in milliseconds, for deadlines. */
 #ifndef CORRAL_BASE_CLOCK_H
 #define CORRAL_BASE_CLOCK_H
 

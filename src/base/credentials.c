@@ -1,3 +1,8 @@
+/* Compares the four user ids and four group ids of this process, and AT_SECURE.
+ *
+ * Should:   name all ids and the remedy in the error.
+ * Must not: change an id.
+ * Fails:    closed: also when an id cannot be read. */
 #include "base/credentials.h"
 
 #include "base/auto.h"
@@ -10,7 +15,7 @@
 
 #define WHERE "identity"
 
-/* Four ids of one kind; they have to be the same. */
+/* The four ids of one kind, which must be equal. */
 struct ids {
 	const char *kind, *fix;
 	unsigned real, effective, saved, filesystem;
@@ -27,15 +32,15 @@ static int check_equal(const struct ids *i, struct err *e) {
 	return err_fix(e, "%s", i->fix);
 }
 
-/* The kernel gives a new pipe the file-system ids of the thread that makes it.  (A socket
- * too, but a sandbox around this one may refuse sockets.) */
+/* A new pipe belongs to the file-system ids of the thread that creates it.  (So does a socket,
+ * but an outer sandbox may refuse sockets.) */
 static int filesystem_ids(struct stat *ret, struct err *e) {
 	int ends[2] = {-1, -1};
 	bool known = pipe2(ends, O_CLOEXEC) == 0 && fstat(ends[0], ret) == 0;
 	drop_fd(&ends[0]);
 	drop_fd(&ends[1]);
 	if (!known) {
-		return err_sys(e, WHERE, "cannot find out the file-system user id");
+		return err_sys(e, WHERE, "cannot read the file-system user id");
 	}
 	return 0;
 }

@@ -1,12 +1,11 @@
-/* Refuses a process that acts for two users at once.
+/* Refuses to run with different real, effective, saved or file-system ids, or set-user-id.
  *
- * A process whose real, effective, saved or file-system ids differ can take any of
- * them back, and so could the command.  A program that the kernel started with more
- * privileges than its caller has (AT_SECURE) reads an environment that the caller
- * chose.
+ * A process with different ids can switch between them, and so could the command.  A
+ * program that the kernel started with more privileges than its caller has (AT_SECURE)
+ * would read an environment that the caller chose.
  *
  * Should:   run before anything is read from HOME, the environment or a file.
- * Must not: call setfsuid(2) to ask for the id: service managers filter it.
+ * Must not: call setfsuid(2) to query the id: service managers filter it.
  * Fails:    closed. */
 #ifndef CORRAL_BASE_CREDENTIALS_H
 #define CORRAL_BASE_CREDENTIALS_H

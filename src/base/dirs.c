@@ -1,6 +1,8 @@
-/* Should:   make each missing directory of a path.
+/* mkdir -p: creates the missing directories of a path.
+ *
+ * Should:   create each with mode 0700.
  * Must not: change the mode of a directory that exists.
- * Fails:    with errno and the directory that could not be made. */
+ * Fails:    with errno and the directory that could not be created. */
 #include "base/dirs.h"
 
 #include <errno.h>

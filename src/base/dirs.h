@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-/* Makes path and every missing directory above it, mode 0700.  -1 with errno set and the directory
- * that could not be made in `failed`. */
+/* Creates path and every missing directory above it, mode 0700.  -1 with errno set and the
+ * directory that could not be created in `failed`. */
 int dirs_make(const char *path, char failed[PATH_MAX]);
 
 /* The same for the directories above path. */

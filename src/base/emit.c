@@ -1,3 +1,9 @@
+/* A JSON writer without a tree.
+ *
+ * Should:   produce valid JSON for any bytes.
+ * Must not: write control characters or bidirectional marks unescaped: a terminal interprets
+ *           them.
+ * Fails:    as buf.h: an allocation failure stays in the buffer. */
 #include "base/emit.h"
 
 #include "base/str.h"
@@ -19,7 +25,7 @@ static void newline(struct emit *j) {
 	}
 }
 
-/* Six characters, by a table: what a command prints may be all of them. */
+/* "\uXXXX", without printf: the output of a command may need it for every character. */
 static void put_code(struct buf *out, unsigned long code) {
 	static const char digits[] = "0123456789abcdef";
 	char text[6] = {'\\', 'u'};
@@ -45,7 +51,7 @@ static void escaped(struct buf *out, unsigned long code) {
 	}
 }
 
-/* One character that does not stand for itself, or one that is not ASCII. */
+/* One character that needs an escape or is not ASCII. */
 static size_t put_other(struct buf *out, const unsigned char *p, size_t left) {
 	unsigned long code = p[0];
 	size_t n = str_utf8_length(p, left);

@@ -1,8 +1,8 @@
-/* Writes JSON into a buf, one value after another, with no tree in between.
+/* A JSON writer: appends one value after another to a buf, without a tree.
  *
- * Strings may hold any bytes: control characters are escaped, bytes that are
- * not UTF-8 become U+FFFD, so the output is valid JSON whatever a sandboxed
- * program printed.  Parsing is jansson's work (policy/json.c), not ours. */
+ * Strings may hold any bytes: control characters are escaped, bytes that are not UTF-8
+ * become U+FFFD, so that the output of a sandboxed program cannot make the JSON invalid.
+ * jansson parses JSON (policy/json.c). */
 #ifndef CORRAL_BASE_EMIT_H
 #define CORRAL_BASE_EMIT_H
 
@@ -25,7 +25,7 @@ void emit_array(struct emit *j, const char *key);
 void emit_end_object(struct emit *j);
 void emit_end_array(struct emit *j);
 void emit_string(struct emit *j, const char *key, const char *s); /* NULL writes null */
-/* n of them, or as many as there are before the first NULL. */
+/* n strings, or fewer if the list has a NULL before. */
 void emit_strings(struct emit *j, const char *key, const char *const *list, size_t n);
 void emit_bytes(struct emit *j, const char *key, const void *data, size_t len);
 void emit_int(struct emit *j, const char *key, int64_t n);

@@ -1,3 +1,8 @@
+/* Fills struct err.
+ *
+ * Should:   record errno before any other call can change it.
+ * Must not: allocate or lock; err_sys() and err_sys_at() also do not format.
+ * Fails:    never: a text that is too long is truncated. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -6,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The functions' names stand in parentheses: they are macros too. */
+/* The parentheses around the functions' names stop the macros of err.h. */
 
-/* Bounded copy without libc's formatted output: usable between clone and exec. */
-static size_t put(char *dst, size_t cap, size_t at, const char *src) {
+/* Appends src at offset `at`, bounded, without printf: usable between clone and exec. */
+static size_t append(char *dst, size_t cap, size_t at, const char *src) {
 	while (at + 1 < cap && *src != '\0') {
 		dst[at++] = *src++;
 	}
@@ -22,7 +27,7 @@ static void begin(struct err *e, enum err_kind kind, int sys, const char *where)
 	e->sys = sys;
 	e->what[0] = '\0';
 	e->fix[0] = '\0';
-	put(e->where, sizeof e->where, 0, where);
+	append(e->where, sizeof e->where, 0, where);
 }
 
 int(err_set)(struct err *e, enum err_kind kind, const char *where, const char *fmt, ...) {
@@ -38,13 +43,13 @@ int(err_set)(struct err *e, enum err_kind kind, const char *where, const char *f
 
 int(err_sys)(struct err *e, const char *where, const char *what) {
 	begin(e, ERR_SETUP, errno, where);
-	put(e->what, sizeof e->what, 0, what);
+	append(e->what, sizeof e->what, 0, what);
 	return -1;
 }
 
 int(err_host)(struct err *e, enum err_kind lacking, const char *where, const char *what) {
 	begin(e, ERR_SETUP, errno, where);
-	put(e->what, sizeof e->what, 0, what);
+	append(e->what, sizeof e->what, 0, what);
 	switch (e->sys) {
 	case EPERM:
 	case EACCES:
@@ -68,15 +73,15 @@ int(err_sys_at)(struct err *e, const char *where, const char *what, const char *
 	size_t at;
 
 	begin(e, ERR_SETUP, errno, where);
-	at = put(e->what, sizeof e->what, 0, what);
-	at = put(e->what, sizeof e->what, at, " ");
-	put(e->what, sizeof e->what, at, object);
+	at = append(e->what, sizeof e->what, 0, what);
+	at = append(e->what, sizeof e->what, at, " ");
+	append(e->what, sizeof e->what, at, object);
 	return -1;
 }
 
 int(err_memory)(struct err *e, const char *where) {
 	begin(e, ERR_MEMORY, ENOMEM, where);
-	put(e->what, sizeof e->what, 0, "out of memory");
+	append(e->what, sizeof e->what, 0, "out of memory");
 	return -1;
 }
 

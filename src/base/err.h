@@ -1,4 +1,4 @@
-/* Why a call failed, in a form that survives fork().
+/* struct err: why a call failed, as one value that can cross fork().
  *
  * One fixed-size value and no pointers: the child fills it in after clone(),
  * sends it up the status channel in one write, and the parent prints it.
@@ -11,9 +11,9 @@
 
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_USAGE,   /* the caller's words are wrong: option, key, value, file */
-	ERR_REFUSED, /* the policy says no */
-	ERR_SETUP,   /* the sandbox could not be built as planned */
+	ERR_USAGE,   /* usage error: option, key, value, file */
+	ERR_REFUSED, /* the policy does not allow it */
+	ERR_SETUP,   /* the sandbox could not be set up as planned */
 
 	/* The host refuses one mechanism; the run is planned again without it (lib/prepare.c). */
 	ERR_NO_CLONE,      /* clone3() of the namespaces: trying again costs microseconds */
@@ -21,17 +21,17 @@ enum err_kind {
 	ERR_NO_BROKER,     /* seccomp user notification */
 	ERR_NO_SCOPE,      /* a scope from the user's systemd */
 
-	ERR_NOT_FOUND, /* the command or the file does not exist inside */
+	ERR_NOT_FOUND, /* the command or the file does not exist in the sandbox */
 	ERR_NO_EXEC,   /* the command exists and cannot be executed */
-	ERR_OUTSIDE,   /* a path that the view does not show */
-	ERR_SENSITIVE, /* a path that a rule hides */
-	ERR_PROTECTED, /* a path that can be read and not changed */
-	ERR_FILE_KIND, /* a file of another kind than the tool works on */
-	ERR_TOO_LARGE, /* more than the tool takes at once, or than a limit allows */
-	ERR_NO_MATCH,  /* the text to replace is not there */
-	ERR_SEVERAL,   /* and there it is more than once */
+	ERR_OUTSIDE,   /* a path that is not in the view */
+	ERR_SENSITIVE, /* a path that fs.deny hides */
+	ERR_PROTECTED, /* a path that can be read but not changed */
+	ERR_FILE_KIND, /* the tool does not support this file type */
+	ERR_TOO_LARGE, /* larger than the tool's or the policy's limit */
+	ERR_NO_MATCH,  /* the text to replace was not found */
+	ERR_SEVERAL,   /* the text to replace was found more than once */
 	ERR_LEAK,      /* the scanner refused the content */
-	ERR_FILE,      /* the system refused it; errno says why */
+	ERR_FILE,      /* a system call failed; see errno */
 	ERR_MEMORY,    /* out of memory */
 };
 
@@ -40,7 +40,7 @@ struct err {
 	int sys;        /* errno, or 0 */
 	char where[24]; /* layer or module: "landlock", "policy" */
 	char what[360]; /* one sentence, no newline, no full stop */
-	char fix[240];  /* what to do about it, or "" */
+	char fix[240];  /* the remedy, or "" */
 };
 
 /* All of these fill *e and return -1, so that failing is always one line.
@@ -50,17 +50,16 @@ int err_set(struct err *e, enum err_kind kind, const char *where, const char *fm
 	__attribute__((format(printf, 4, 5)));
 int err_sys(struct err *e, const char *where, const char *what);
 int err_sys_at(struct err *e, const char *where, const char *what, const char *object);
-/* As err_sys(), for a mechanism that a container, a kernel setting or a security module can take
- * away: of this kind when errno is one that those give, else ERR_SETUP. */
+/* As err_sys(), for a call that a container, a sysctl or an LSM may refuse: the kind is `lacking`
+ * if errno is one of those that they return, else ERR_SETUP. */
 int err_host(struct err *e, enum err_kind lacking, const char *where, const char *what);
 int err_memory(struct err *e, const char *where);
 
 /* Adds the remedy; returns -1 so that it can end the same line. */
 int err_fix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A compiler and an analyser see the caller without the body: this tells them
- * that the answer is -1, so that they do not follow a path on which a failure
- * was not one. */
+/* Compilers and static analysers do not see the bodies: the inline function shows them that the
+ * result is -1, so that they do not analyse paths on which a failure returns 0. */
 static inline int err_failed(int minus_one) {
 	(void)minus_one;
 	return -1;

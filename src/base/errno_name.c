@@ -1,3 +1,8 @@
+/* The names of Linux's errno values.
+ *
+ * Should:   have one row for each errno of x86-64 and aarch64; not the aliases (EWOULDBLOCK).
+ * Must not: depend on the locale or on libc's texts.
+ * Fails:    with NULL for an unknown number. */
 #include "base/errno_name.h"
 
 #include <errno.h>

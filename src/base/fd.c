@@ -1,3 +1,8 @@
+/* Reads and writes whole files, and closes ranges of descriptors.
+ *
+ * Should:   retry after EINTR and short writes.
+ * Must not: return a part of a file as the whole: a file above the limit is EFBIG.
+ * Fails:    with -1 and errno. */
 #include "base/fd.h"
 
 #include "base/auto.h"
@@ -45,7 +50,7 @@ int fd_read_all(int fd, size_t limit, struct buf *out) {
 		}
 		buf_add(out, chunk, (size_t)n);
 	}
-	buf_add(out, "", 0); /* terminated even when the file is empty */
+	buf_add(out, "", 0); /* NUL-terminated also for an empty file */
 	if (buf_failed(out)) {
 		errno = ENOMEM;
 		return -1;
@@ -65,7 +70,7 @@ void fd_close_all_but(const int *kept, size_t n) {
 	unsigned from = 0;
 
 	for (;;) {
-		unsigned next = UINT_MAX; /* the smallest that is kept and not passed yet */
+		unsigned next = UINT_MAX; /* the smallest kept descriptor from `from` on */
 
 		for (size_t i = 0; i < n; i++) {
 			if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next) {
@@ -73,7 +78,7 @@ void fd_close_all_but(const int *kept, size_t n) {
 			}
 		}
 		if (next > from) {
-			/* Since 5.9.  What stays open is closed by the process's end. */
+			/* Since Linux 5.9.  On an older kernel they stay open until exit. */
 			(void)syscall(SYS_close_range, from, next - 1, 0U);
 		}
 		if (next == UINT_MAX) {

@@ -1,21 +1,21 @@
-/* Descriptors and whole files.  Every descriptor is born close-on-exec. */
+/* Descriptors and whole files.  Every descriptor is opened close-on-exec. */
 #ifndef CORRAL_BASE_FD_H
 #define CORRAL_BASE_FD_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Writes all of it, through short writes and EINTR; -1 with errno set. */
+/* Writes all bytes, across short writes and EINTR; -1 with errno set. */
 int fd_write_all(int fd, const void *data, size_t len);
 
 /* Appends the whole of fd to out, at most limit bytes; a larger file is an
  * error (EFBIG), not a truncated read.  -1 with errno set. */
 int fd_read_all(int fd, size_t limit, struct buf *out);
 
-/* Opens, reads and closes; -1 with errno set (ENOENT when it is not there). */
+/* Opens, reads and closes; -1 with errno set (ENOENT for a missing file). */
 int fd_read_file(const char *path, size_t limit, struct buf *out);
 
-/* Closes every descriptor but these; a negative one is none.  System calls only. */
+/* Closes every descriptor but these; negative ones are ignored.  System calls only. */
 void fd_close_all_but(const int *kept, size_t n);
 
 #endif

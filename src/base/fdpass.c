@@ -1,3 +1,8 @@
+/* Sends and receives descriptors (SCM_RIGHTS) with one message.
+ *
+ * Should:   receive descriptors close-on-exec.
+ * Must not: wait, allocate, or leave a descriptor open after a failure.
+ * Fails:    closed: a message of another length, or with missing descriptors, is an error. */
 #include "base/fdpass.h"
 
 #include "base/auto.h"
@@ -12,7 +17,8 @@ union control {
 	struct cmsghdr align;
 };
 
-/* The padding may have room for one more, which the kernel uses when a sender has it. */
+/* The alignment padding may have room for one more descriptor, which the kernel fills if the
+ * sender passes it. */
 #define ROOM ((sizeof(union control) - CMSG_LEN(0)) / sizeof(int))
 
 int fdpass_send(int channel, struct iovec body, const int *fds, size_t n, int flags) {
@@ -26,7 +32,7 @@ int fdpass_send(int channel, struct iovec body, const int *fds, size_t n, int fl
 		memset(&control, 0, sizeof control);
 		msg.msg_control = control.space;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-		struct cmsghdr *c = &control.align; /* the first: it begins there */
+		struct cmsghdr *c = &control.align; /* CMSG_FIRSTHDR */
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n);
@@ -36,10 +42,10 @@ int fdpass_send(int channel, struct iovec body, const int *fds, size_t n, int fl
 	do {
 		sent = sendmsg(channel, &msg, MSG_NOSIGNAL | flags);
 	} while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0; /* a part of a message is never sent */
+	return sent < 0 ? -errno : 0; /* the kernel sends a message whole or not at all */
 }
 
-static size_t received(struct msghdr *msg, int fds[ROOM]) {
+static size_t descriptors_of(struct msghdr *msg, int fds[ROOM]) {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
 
 	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
@@ -64,8 +70,8 @@ int fdpass_receive(int channel, struct iovec body, int fds[FDPASS_MAX], size_t *
 	if (len < 0) {
 		return -errno;
 	}
-	size_t n = received(&msg, got);
-	/* A longer one arrives cut to this length. */
+	size_t n = descriptors_of(&msg, got);
+	/* The kernel truncates a longer message to this length. */
 	bool whole = (size_t)len == body.iov_len && (msg.msg_flags & MSG_TRUNC) == 0;
 	if (whole && n <= FDPASS_MAX && (msg.msg_flags & MSG_CTRUNC) == 0) {
 		memcpy(fds, got, n * sizeof(int));

@@ -1,11 +1,10 @@
-/* What Debian's archives expect of glibc and musl does not have.
+/* glibc functions that Debian's static libraries call and musl does not have.
  *
- * They are compiled with _FORTIFY_SOURCE, which turns some calls into checked
- * ones, and since glibc 2.38 with C23's strtoll().  The build takes this file only
- * with another C library than glibc.
+ * The libraries are compiled with _FORTIFY_SOURCE, which replaces some calls by checked
+ * ones, and since glibc 2.38 with C23's strtoll().  The build compiles this file only
+ * with a C library other than glibc.
  *
- * Should:   check the bound that the compiler passed, then do what the plain
- *           function does.
+ * Should:   check the bound that the compiler passed, then call the plain function.
  * Must not: be called by our own code.
  * Fails:    closed: a bound that does not hold ends the process, as in glibc. */
 #include <stdarg.h>
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names are glibc's, and reserved for it: standing in for them is the point.
+/* The names are reserved for glibc, which this file replaces.
  * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 int __snprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, ...);
 int __vsnprintf_chk(char *out, size_t cap, int flag, size_t size, const char *format, va_list ap);
@@ -63,7 +62,7 @@ void __explicit_bzero_chk(void *out, size_t len, size_t size) {
 	explicit_bzero(out, len);
 }
 
-/* jansson's base is 10, where C17 and C23 read the same. */
+/* jansson passes base 10, for which C17 and C23 agree. */
 long long __isoc23_strtoll(const char *text, char **ret_end, int base) {
 	return strtoll(text, ret_end, base);
 }

@@ -1,10 +1,10 @@
-/* Parsing and matching of patterns.
+/* Parses glob patterns and matches them against paths.
  *
- * Should:   take names as bytes; "?" and "[…]" see a UTF-8 character as one.
- * Must not: allocate, recurse or take more than the product of both lengths when it
- *           matches: the broker does it while a program waits.
- * Fails:    closed: what could be meant in two ways is an error, because a rule that
- *           silently matches nothing protects nothing. */
+ * Should:   take names as bytes; "?" and "[…]" match one UTF-8 character.
+ * Must not: allocate, recurse or take more time than the product of both lengths when it
+ *           matches: the broker does it while a system call of the command waits.
+ * Fails:    closed: an ambiguous pattern is an error, because a rule that silently matches
+ *           nothing protects nothing. */
 #include "base/glob.h"
 
 #include "base/auto.h"
@@ -14,7 +14,7 @@
 
 #define WHERE "pattern"
 
-/* Behind the last character: a byte that is no UTF-8 is a character of its own. */
+/* Above the last code point: a byte that is not UTF-8 counts as one character. */
 #define NOT_TEXT 0x110000U
 
 bool glob_has_magic(const char *text) {
@@ -92,7 +92,7 @@ static bool is_xdigit(unsigned c) {
 }
 
 static const struct {
-	const char *name; /* with what stands around it */
+	const char *name; /* with its brackets and colons */
 	bool (*has)(unsigned c);
 } classes[] = {
 	{"[:alnum:]", is_alnum}, {"[:alpha:]", is_alpha},   {"[:digit:]", is_digit},
@@ -132,8 +132,8 @@ static bool in_range(unsigned c, unsigned low, unsigned high, bool fold) {
 	return other >= low && other <= high;
 }
 
-/* The class that begins at p: its length, or 0 when it does not end or a range in it ends
- * before it begins.  *ret says whether it holds c. */
+/* The length of the class that begins at p, or 0 when it has no end or a range in it is
+ * reversed.  *ret: whether it contains c. */
 static size_t class_match(const char *p, size_t left, unsigned c, bool fold, bool *ret) {
 	size_t at = 1;
 	bool negated = left > 1 && (p[1] == '!' || p[1] == '^');
@@ -203,7 +203,7 @@ static size_t piece_match(struct bytes p, struct bytes text, bool fold, size_t *
 	return want == c || (fold && folded(want) == folded(c)) ? n : 0;
 }
 
-/* With one star to come back to: a later star never needs an earlier one changed. */
+/* Backtracks to the last star only: a match never needs an earlier star to grow. */
 static bool pattern_match(const struct glob_name *g, const char *s, size_t len, bool fold) {
 	const char *p = g->text;
 	size_t at = 0, in = 0, star = SIZE_MAX, star_in = 0, taken;
@@ -265,18 +265,18 @@ static int check_name(const char *whole, const char *p, size_t len, struct err *
 			n = class_match(p + at, len - at, 0, false, &has);
 			if (n == 0) {
 				return bad(whole,
-					   "a class that begins with [ does not end, or is empty",
+					   "a class that begins with [ has no end, or is empty",
 					   "close it with ], or write \\[ for the character", e);
 			}
 		} else if (p[at] == '{') {
-			return bad(whole, "braces are not part of patterns here",
+			return bad(whole, "patterns do not support braces",
 				   "write one pattern for each, or \\{ for the character", e);
 		} else if (p[at] == '*' && at + 1 < len && p[at + 1] == '*') {
 			return bad(whole, "** stands for whole names",
 				   "write it between slashes, as in **/*.key", e);
 		} else if (p[at] == '\\') {
 			if (at + 1 == len) {
-				return bad(whole, "a backslash has nothing behind it",
+				return bad(whole, "the pattern ends with a backslash",
 					   "write \\\\ for the character", e);
 			}
 			n = 2;
@@ -295,7 +295,7 @@ static bool is_plain(const char *p, size_t len) {
 	return true;
 }
 
-/* Without the backslashes: what is left means itself. */
+/* Removes the backslashes of a literal name. */
 static int unescape(struct arena *a, struct glob_name *g) {
 	char *out = arena_alloc(a, g->len + 1);
 	size_t n = 0;
@@ -350,10 +350,10 @@ int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, s
 	size_t count = count_names(text), n = 0;
 
 	if (count == 0) {
-		return bad(text, "an empty pattern", "name what it stands for", e);
+		return bad(text, "the pattern is empty", "write a name or a path", e);
 	}
 	if (count >= GLOB_NAMES_MAX) {
-		return bad(text, "more names than a pattern can have", "shorten it", e);
+		return bad(text, "the pattern has too many names", "shorten it", e);
 	}
 	char *copy = arena_strdup(a, text);
 	struct glob_name *names = arena_array(a, count + 1, sizeof *names);
@@ -369,12 +369,12 @@ int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, s
 		if (parse_name(a, p, len, &names[n]) != 0) {
 			return err_memory(e, WHERE);
 		}
-		/* A second "**" in a row says nothing. */
+		/* A second "**" in a row adds nothing. */
 		n += !(depth && n > 0 && names[n - 1].kind == GLOB_DEPTH);
 		p += len;
 	}
 	if (names[n - 1].kind == GLOB_DEPTH) {
-		names[n++] = any; /* what is beneath, not the directory itself */
+		names[n++] = any; /* matches entries of the directory, not itself */
 	}
 	*ret = (struct glob){.names = names, .count = n, .fold = fold};
 	return 0;
@@ -382,7 +382,7 @@ int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, s
 
 /* ---- walking ---- */
 
-/* "**" may also stand for nothing. */
+/* "**" also matches zero names. */
 static glob_set closed(const struct glob *g, glob_set at) {
 	for (size_t i = 0; i < g->count; i++) {
 		if ((at >> i & 1) != 0 && g->names[i].kind == GLOB_DEPTH) {
@@ -447,7 +447,7 @@ void glob_path_split(struct glob_path *p, const char *path) {
 	}
 }
 
-/* "**" and one name, which most patterns are. */
+/* The fast path for "**" and one name, the most frequent form. */
 static bool any_name_matches(const struct glob *g, const struct glob_path *p, size_t skip) {
 	for (size_t i = skip; i < p->count; i++) {
 		if (name_match(&g->names[1], p->names[i].at, p->names[i].len, g->fold)) {

@@ -1,12 +1,12 @@
-/* Patterns over paths, matched name by name.
+/* Glob patterns for paths, matched name by name.
  *
- * "*" and "?" and "[…]" stand for characters of one name, "**" as a whole name for
- * any number of names, "\" takes the meaning from the next character.  A pattern
- * that matches a directory holds for everything beneath it.
+ * "*", "?" and "[…]" match characters of one name, "**" as a whole name matches any number
+ * of names, "\" escapes the next character.  A pattern that matches a directory matches
+ * everything beneath it.
  *
- * A match is a walk over the names of a path with a set of places in the pattern
- * (one bit each): so it can stop at a directory, be compared with the set of
- * another directory, and go on. */
+ * Matching runs a nondeterministic automaton over the names of a path; the set of its states
+ * is a bit mask.  So a match can stop at a directory, be compared with the states of
+ * another directory, and continue. */
 #ifndef CORRAL_BASE_GLOB_H
 #define CORRAL_BASE_GLOB_H
 
@@ -17,12 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names in one pattern: places and the end have to fit into the bits of a set. */
+/* Names in one pattern: the states and the end must fit into the bits of a set. */
 #define GLOB_NAMES_MAX 62
 
 enum glob_kind {
 	GLOB_DEPTH,   /* "**" */
-	GLOB_LITERAL, /* the text is the name */
+	GLOB_LITERAL, /* compares with the text */
 	GLOB_ENDING,  /* "*" and a literal ending */
 	GLOB_PATTERN,
 };
@@ -36,22 +36,22 @@ struct glob_name {
 struct glob {
 	struct glob_name *names;
 	size_t count;
-	bool fold; /* the case of ASCII letters does not matter */
+	bool fold; /* ignore the case of ASCII letters */
 };
 
-/* Whether the text needs a glob: it has a character with a meaning of its own. */
+/* Whether the text has a special character. */
 bool glob_has_magic(const char *text);
 
-/* The text as a pattern that means itself; NULL when memory is out. */
+/* A pattern that matches exactly the text; NULL when memory is out. */
 char *glob_escape(struct arena *a, const char *text);
 
-/* A pattern without a slash at its start; slashes at the end are left out.  Fails with
+/* Parses a pattern without a leading slash; trailing slashes are ignored.  Fails with
  * ERR_USAGE for an empty pattern, an open class, a brace, or "**" within a name. */
 int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, struct err *e);
 
 typedef uint64_t glob_set;
 
-/* Before the first name, behind one more name, and at a match. */
+/* The states before the first name; after one more name; whether they are a match. */
 glob_set glob_start(const struct glob *g);
 glob_set glob_step(const struct glob *g, glob_set at, const char *name, size_t len);
 
@@ -59,7 +59,7 @@ static inline bool glob_matched(const struct glob *g, glob_set at) {
 	return (at >> g->count & 1) != 0;
 }
 
-/* A path taken apart, so that many patterns can be tried on it. */
+/* A path split into names once, to match many patterns. */
 #define GLOB_PATH_NAMES 64
 
 struct glob_path {
@@ -68,17 +68,16 @@ struct glob_path {
 		size_t len;
 	} names[GLOB_PATH_NAMES];
 	size_t count;
-	bool deeper; /* it has more names than fit */
+	bool deeper; /* the path has more names than fit */
 };
 
 void glob_path_split(struct glob_path *p, const char *path);
 
-/* Whether the pattern matches what follows the first `skip` names, or a directory above
- * it.  Not for a path that is deeper. */
+/* Whether the pattern matches the path after its first `skip` names, or a directory above
+ * it.  Not for a path with `deeper` set. */
 bool glob_matches(const struct glob *g, const struct glob_path *p, size_t skip);
 
-/* The set behind a relative path, which is empty for the start; after a match nothing
- * changes any more. */
+/* The states after a relative path ("": the start); a match stays a match. */
 glob_set glob_walk(const struct glob *g, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* FNV-1a, 32 and 64 bits, for tables and cache keys.
  *
- * Should:   spread short keys evenly and start at once.
+ * Should:   spread short keys evenly, without a set-up.
  * Must not: decide anything about security: an attacker can choose keys that collide.  Names that
  *           separate users' data are made with SHA-256.
  * Fails:    never. */

@@ -1,8 +1,8 @@
-/* The one grammar of hosts.
+/* Parses host names and addresses, with or without a port.
  *
- * Should:   give every reader the same answer about the same bytes.
- * Must not: allocate or call anything but memory functions; repair what is written wrongly:
- *           the next reader might repair it differently.
+ * Should:   give every caller the same result for the same bytes.
+ * Must not: allocate or call anything but memory functions; correct a malformed host:
+ *           another parser might correct it differently.
  * Fails:    closed: HOST_BAD, with the reason. */
 #include "base/hostname.h"
 
@@ -29,7 +29,8 @@ static bool in_label(char c) {
 	       c == '_';
 }
 
-/* Digits alone, or "0x" and hexadecimal ones: some readers take what ends so for an address. */
+/* Decimal digits, or "0x" and hexadecimal ones: some parsers take a name that ends so for an
+ * IPv4 address. */
 static bool is_number(const char *s, size_t len) {
 	size_t i = 0;
 	bool hex = len >= 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
@@ -52,7 +53,7 @@ static const char *label_fault(const char *s, size_t len) {
 			return "it has bytes that are not ASCII (write the name as \"xn--\")";
 		}
 		if (!in_label(s[i])) {
-			return "it has characters that no name of a host has";
+			return "it has characters that host names do not allow";
 		}
 	}
 	if (len > LABEL_MAX) {
@@ -95,7 +96,7 @@ static enum host_kind parse_name(const char *s, size_t len, struct hostname *ret
 	if (is_number(s + last, len - last)) {
 		return ip_parse_any(s, len, &ip)
 			       ? address(ret, &ip)
-			       : bad(ret, "it ends in a number and is no IPv4 address");
+			       : bad(ret, "it ends in a number and is not an IPv4 address");
 	}
 	*ret = (struct hostname){.kind = HOST_NAME};
 	for (size_t i = 0; i < len; i++) {
@@ -108,11 +109,11 @@ static enum host_kind parse_six(const char *s, size_t len, struct hostname *ret)
 	struct ip ip;
 
 	if (memchr(s, '%', len) != NULL) {
-		return bad(ret, "an IPv6 address with a zone is no host of a network");
+		return bad(ret, "an IPv6 address with a zone is not supported");
 	}
 	return memchr(s, ':', len) != NULL && ip_parse(s, len, &ip)
 		       ? address(ret, &ip)
-		       : bad(ret, "it is no IPv6 address");
+		       : bad(ret, "it is not an IPv6 address");
 }
 
 enum host_kind hostname_parse(const char *s, size_t len, struct hostname *ret) {
@@ -148,7 +149,8 @@ static bool read_port(const char *s, size_t len, uint16_t *ret) {
 	return true;
 }
 
-/* Where the host ends: at the bracket, or at the only colon.  Several are of an address. */
+/* The length of the host: up to the bracket, or to the only colon.  Several colons belong to an
+ * IPv6 address. */
 static size_t host_length(const char *s, size_t len) {
 	const char *end = memchr(s, s[0] == '[' ? ']' : ':', len);
 
@@ -168,7 +170,7 @@ enum host_kind hostname_parse_port(const char *s, size_t len, struct hostname *r
 	uint16_t port = 0;
 
 	if (n < len && (s[n] != ':' || !read_port(s + n + 1, len - n - 1, &port))) {
-		return bad(ret, "its port is no number from 1 to 65535");
+		return bad(ret, "its port is not a number from 1 to 65535");
 	}
 	if (hostname_parse(s, n, ret) != HOST_BAD) {
 		*ret_port = port;

@@ -1,6 +1,6 @@
-/* What stands where a host is named: bytes in, a name or an address out.
+/* Parses a host: a DNS name or an IP address.
  *
- * One strict grammar for everybody who reads a host: rules, DNS, TLS, HTTP, SOCKS, URLs. */
+ * One strict grammar for all protocols and rules: policy, DNS, TLS, HTTP, SOCKS, URLs. */
 #ifndef CORRAL_BASE_HOSTNAME_H
 #define CORRAL_BASE_HOSTNAME_H
 
@@ -18,9 +18,9 @@ struct hostname {
 };
 
 /* Labels of letters, digits, '-' and '_' (1 to 63 bytes, no '-' at either end), 253 bytes at
- * most, one trailing dot dropped, ASCII alone (IDN as "xn--"); or an address: in any
- * spelling of IPv4 (what ends in a number is never a name), IPv6 with or without
- * brackets and never with a zone.  Everything else is HOST_BAD. */
+ * most, one trailing dot dropped, ASCII only (IDN as "xn--"); or an address: in any
+ * spelling of IPv4 (a host that ends in a number is never a name), IPv6 with or without
+ * brackets and without a zone.  Everything else is HOST_BAD. */
 enum host_kind hostname_parse(const char *s, size_t len, struct hostname *ret);
 
 /* "HOST", "HOST:PORT", "[V6]:PORT"; *ret_port is 0 without one.  A port is 1 to 65535, in

@@ -1,10 +1,10 @@
-/* Reading and writing of internet addresses.
+/* Parses and prints IP addresses and networks.
  *
- * Should:   know every spelling that some resolver, browser or library takes for an IPv4
+ * Should:   accept every spelling that a resolver, browser or library takes for an IPv4
  *           address, so that none of them passes as a name.
- * Must not: allocate or call anything but memory functions: the gate reads hostile bytes
+ * Must not: allocate or call anything but memory functions: the gate parses hostile bytes
  *           with it.
- * Fails:    closed: what is not wholly an address is none. */
+ * Fails:    closed: a text with anything besides the address is an error. */
 #include "base/ip.h"
 
 #include <string.h>
@@ -261,7 +261,7 @@ static unsigned group_at(const struct ip *ip, size_t i) {
 	return (unsigned)ip->b[2 * i] << 8 | ip->b[2 * i + 1];
 }
 
-/* The first of the longest runs of zero groups; length 0 where "::" would shorten nothing. */
+/* The first of the longest runs of zero groups; length 0 if "::" would not shorten it. */
 static size_t zero_run(const struct ip *ip, size_t *ret_len) {
 	size_t best = 0, best_len = 1;
 
@@ -311,7 +311,7 @@ static bool same_prefix(const struct ip *a, const struct ip *b, unsigned bits) {
 	return rest == 0 || (a->b[whole] ^ b->b[whole]) >> (8 - rest) == 0;
 }
 
-/* Nothing but zeros behind the prefix. */
+/* Whether all host bits are zero. */
 static bool prefix_only(const struct ip *ip, unsigned bits) {
 	struct ip base = {0};
 	size_t whole = bits / 8;
@@ -332,7 +332,7 @@ bool ip_network_parse(const char *s, size_t len, struct network *ret) {
 	if (!ip_parse(s, address, &n.ip)) {
 		return false;
 	}
-	/* The mapped form is IPv4, but its prefix is written as IPv6's. */
+	/* ::ffff:a.b.c.d is IPv4, but its prefix length counts 128 bits. */
 	unsigned width = memchr(s, ':', address) != NULL ? 128 : 32;
 	bits = width;
 	if (slash != NULL && !read_decimal(slash + 1, len - address - 1, width, &bits)) {
@@ -347,7 +347,7 @@ bool ip_network_parse(const char *s, size_t len, struct network *ret) {
 }
 
 bool ip_network_holds(const struct network *n, const struct ip *ip) {
-	/* Otherwise "::/0" would hold all of IPv4, of which its writer said nothing. */
+	/* "::/0" covers IPv6 only, although IPv4 is stored as ::ffff:a.b.c.d. */
 	bool four = n->bits >= 8 * sizeof mapped && ip_is4(&n->ip);
 
 	return four == ip_is4(ip) && same_prefix(&n->ip, ip, n->bits);

@@ -1,3 +1,8 @@
+/* Lexical operations on absolute paths.
+ *
+ * Should:   compare whole components.
+ * Must not: touch the file system: symlinks are resolved elsewhere.
+ * Fails:    with NULL or false for a path that is not absolute or too long. */
 #include "base/path.h"
 
 #include <string.h>

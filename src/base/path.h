@@ -1,4 +1,4 @@
-/* Absolute paths, compared by component and never by prefix. */
+/* Absolute paths, compared by whole components, not by prefix. */
 #ifndef CORRAL_BASE_PATH_H
 #define CORRAL_BASE_PATH_H
 
@@ -16,17 +16,17 @@ bool path_within(const char *path, const char *dir);
  * slash.  NULL when memory is out or the path is not absolute. */
 char *path_normal(struct arena *a, const char *path);
 
-/* dir + "/" + rest, in normal form; rest may be absolute and then stands alone. */
+/* dir + "/" + rest, in normal form; an absolute rest replaces dir. */
 char *path_join(struct arena *a, const char *dir, const char *rest);
 
 /* Number of components: 0 for "/". */
 size_t path_depth(const char *path);
 
-/* Orders paths so that a directory stands directly before what lies in it: a separator
+/* Orders paths so that a directory comes directly before its entries: a separator
  * sorts before every other byte. */
 int path_order(const char *a, const char *b);
 
-/* The directory that holds an absolute path; false when that is the root, or too long. */
+/* The parent directory of an absolute path; false when that is the root, or too long. */
 bool path_parent(const char *path, char out[PATH_MAX]);
 
 #endif

@@ -1,9 +1,9 @@
-/* Removes directories by descriptor, whatever their modes, depth and entries.
+/* Removes directory trees by descriptor, of any mode and depth.
  *
  * Should:   remove as much as it can, and go on after an entry that cannot be removed.
  * Must not: follow a symlink, leave the file system, or recurse deeper than DEPTH_MAX: a directory
  *           below that is renamed to the top of the tree and removed from there.
- * Fails:    open: what stays lies in a directory of Corral's own, and the result says so. */
+ * Fails:    open: files that stay are in a directory of Corral's own; returns -1. */
 #include "base/remove_tree.h"
 
 #include "base/auto.h"
@@ -19,7 +19,7 @@
 /* One descriptor and one buffer of 4 KiB a level: threads of a host program have small stacks. */
 #define DEPTH_MAX 8
 
-/* Rounds over the top: each removes what the round before renamed to it. */
+/* Rounds over the top: each removes the directories that the round before moved there. */
 #define ROUNDS 100000
 
 /* Offsets of d_reclen and d_name in struct linux_dirent64. */
@@ -114,7 +114,7 @@ static int remove_entry(struct removal *r, int dir, const char *name, int depth)
 	return unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* Goes on after an entry that cannot be removed: the others are removed all the same. */
+/* Continues after an entry that cannot be removed. */
 static int empty(struct removal *r, int dir, int depth) {
 	char space[4096];
 	long n;

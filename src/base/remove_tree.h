@@ -2,8 +2,8 @@
 #ifndef CORRAL_BASE_REMOVE_TREE_H
 #define CORRAL_BASE_REMOVE_TREE_H
 
-/* Removes name in the directory `parent`, and everything beneath it.  -1 with errno set when
- * something stays; a tree that is gone already is 0. */
+/* Removes name in the directory `parent`, and everything beneath it.  -1 with errno set if
+ * something is left; 0 also for a tree that does not exist. */
 int remove_tree(int parent, const char *name);
 
 /* Empties an open directory. */

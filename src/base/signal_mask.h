@@ -1,7 +1,7 @@
-/* This thread's signal mask as the kernel has it.
+/* This thread's signal mask, by the raw system call.
  *
- * musl's pthread_sigmask() hides 34 from the mask that it returns, so putting that
- * mask back would unblock it. */
+ * musl's pthread_sigmask() removes signal 34 from the mask that it returns, so restoring
+ * that mask would unblock it. */
 #ifndef CORRAL_BASE_SIGNAL_MASK_H
 #define CORRAL_BASE_SIGNAL_MASK_H
 

@@ -1,3 +1,8 @@
+/* UTF-8 and control characters.
+ *
+ * Should:   find every character that a terminal interprets or that hides text.
+ * Must not: read past the given length or NUL.
+ * Fails:    closed: a byte that is not UTF-8 counts as a character of its own. */
 #include "base/str.h"
 
 size_t str_utf8_length(const unsigned char *p, size_t left) {
@@ -21,9 +26,9 @@ size_t str_utf8_length(const unsigned char *p, size_t left) {
 	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
 }
 
-/* What a terminal obeys, or what makes a line read otherwise than its bytes stand: C0, DEL,
- * C1, the bidirectional marks, embeddings, overrides and isolates, the separators of lines
- * and paragraphs, and the tags, which nobody sees. */
+/* Characters that a terminal interprets or that change the order of the text: C0, DEL, C1, the
+ * bidirectional marks, embeddings, overrides and isolates, the separators of lines and
+ * paragraphs, and the invisible tags. */
 static bool is_control(unsigned long code) {
 	static const struct {
 		unsigned long first, last;
@@ -52,7 +57,7 @@ size_t str_control_at(const unsigned char *p, size_t left, unsigned long *ret_co
 	if (left == 0 || (len == 1 && p[0] >= 0x20 && p[0] != 0x7F)) {
 		return 0;
 	}
-	/* A byte that begins no character: a terminal of 8 bits takes it for C1. */
+	/* A byte that is not UTF-8: an 8-bit terminal takes it for C1. */
 	unsigned long code = utf8_code(p, len);
 	if (!is_control(code)) {
 		return 0;

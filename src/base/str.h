@@ -17,20 +17,19 @@ static inline bool str_starts(const char *s, const char *prefix) {
  * overlong forms, surrogates and numbers past U+10FFFF are refused. */
 size_t str_utf8_length(const unsigned char *p, size_t left);
 
-/* Length of the control character that begins at p, and its number, or 0: C0, DEL, C1,
- * which a terminal obeys as it does an escape, be it in UTF-8 or one byte that is no part
- * of a character; and what turns the direction of a text, ends a line or is not seen. */
+/* Length of the control character that begins at p, and its code point, or 0: C0, DEL, C1
+ * (in UTF-8 or as one byte, which an 8-bit terminal interprets), and characters that change
+ * the text's direction, separate lines or are invisible. */
 size_t str_control_at(const unsigned char *p, size_t left, unsigned long *ret_code);
 
-/* The same of a string. */
+/* The same at the start of a string. */
 size_t str_control_length(const char *s);
 
-/* Length of the character that a string begins with, 1 for a byte that begins none; 0 at
- * its end. */
+/* Length of the first character of a string, 1 for a byte that is not UTF-8; 0 at its end. */
 size_t str_char_length(const char *s);
 
-/* Puts '?' in the place of every control character, or of all but newlines: the
- * text is somebody else's, and the terminal is a person's. */
+/* Replaces every control character by '?', newlines optionally not: untrusted text must not
+ * control the user's terminal. */
 void str_hide_controls(char *text, bool keep_newlines);
 
 #endif

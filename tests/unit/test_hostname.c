@@ -43,11 +43,11 @@ TEST(what_ends_in_a_number_is_never_a_name) {
 	CHECK_STR(parsed("0x7f.1."), "ip 127.0.0.1");
 	CHECK_STR(parsed("013.0.0.102"), "ip 11.0.0.102");
 	CHECK_STR(parsed("11.66"), "ip 11.0.0.66");
-	CHECK_STR(parsed("a.1"), "bad: it ends in a number and is no IPv4 address");
-	CHECK_STR(parsed("a.0x"), "bad: it ends in a number and is no IPv4 address");
-	CHECK_STR(parsed("1.2.3.08"), "bad: it ends in a number and is no IPv4 address");
-	CHECK_STR(parsed("1.2.3.4.5"), "bad: it ends in a number and is no IPv4 address");
-	CHECK_STR(parsed("1.2.3.256"), "bad: it ends in a number and is no IPv4 address");
+	CHECK_STR(parsed("a.1"), "bad: it ends in a number and is not an IPv4 address");
+	CHECK_STR(parsed("a.0x"), "bad: it ends in a number and is not an IPv4 address");
+	CHECK_STR(parsed("1.2.3.08"), "bad: it ends in a number and is not an IPv4 address");
+	CHECK_STR(parsed("1.2.3.4.5"), "bad: it ends in a number and is not an IPv4 address");
+	CHECK_STR(parsed("1.2.3.256"), "bad: it ends in a number and is not an IPv4 address");
 }
 
 TEST(ipv6_with_and_without_brackets) {
@@ -55,14 +55,14 @@ TEST(ipv6_with_and_without_brackets) {
 	CHECK_STR(parsed("::1"), "ip ::1");
 	CHECK_STR(parsed("[2001:DB8::A]"), "ip 2001:db8::a");
 	CHECK_STR(parsed("[::ffff:11.0.0.66]"), "ip 11.0.0.66");
-	CHECK_STR(parsed("[::1%lo]"), "bad: an IPv6 address with a zone is no host of a network");
+	CHECK_STR(parsed("[::1%lo]"), "bad: an IPv6 address with a zone is not supported");
 	CHECK_STR(parsed("[::1%25x.ok.test]"),
-		  "bad: an IPv6 address with a zone is no host of a network");
-	CHECK_STR(parsed("[1.2.3.4]"), "bad: it is no IPv6 address");
+		  "bad: an IPv6 address with a zone is not supported");
+	CHECK_STR(parsed("[1.2.3.4]"), "bad: it is not an IPv6 address");
 	CHECK_STR(parsed("[::1"), "bad: a bracket is not closed");
 	CHECK_STR(parsed("[]"), "bad: a bracket is not closed");
 	CHECK_STR(parsed("[::1]."), "bad: a bracket is not closed");
-	CHECK_STR(parsed("[[::1]]"), "bad: it is no IPv6 address");
+	CHECK_STR(parsed("[[::1]]"), "bad: it is not an IPv6 address");
 }
 
 TEST(bytes_that_no_name_has_are_refused) {
@@ -75,7 +75,7 @@ TEST(bytes_that_no_name_has_are_refused) {
 		CHECK_INT(hostname_parse(s, sizeof s - 1, &h) == HOST_NAME, fine);
 	}
 	CHECK_STR(parsed_bytes("evil.test\0.ok.test", 18),
-		  "bad: it has characters that no name of a host has");
+		  "bad: it has characters that host names do not allow");
 	CHECK_STR(parsed("\xd0\xb0llowed.test"),
 		  "bad: it has bytes that are not ASCII (write the name as \"xn--\")");
 	CHECK_STR(parsed("a\xe3\x80\x82test"),
@@ -136,11 +136,11 @@ TEST(a_port_is_a_plain_number) {
 					  "a: 1",    "a:1 ",  "a:0x50", "a:99999999999", "[::1]x",
 					  "[::1]80", "[::1]:"};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		CHECK_STR(with_port(bad[i]), "bad: its port is no number from 1 to 65535");
+		CHECK_STR(with_port(bad[i]), "bad: its port is not a number from 1 to 65535");
 	}
 	CHECK_STR(with_port(""), "bad: it is empty");
 	CHECK_STR(with_port(":80"), "bad: it is empty");
-	CHECK_STR(with_port("a:1:2"), "bad: it is no IPv6 address");
+	CHECK_STR(with_port("a:1:2"), "bad: it is not an IPv6 address");
 	CHECK_STR(with_port("[::1"), "bad: a bracket is not closed");
 }
 
