@@ -1,13 +1,12 @@
-/* Pending changes into the workspace.
+/* Applies pending changes to the workspace.
  *
- * Should:   judge everything before anything is touched; then open directories that their
- *           owner could not enter; then what comes, from the top down; what goes, from the
- *           bottom up; what takes the place of an emptied directory; and the modes of
- *           directories last.
- * Must not: touch what the host changed meanwhile, or a protected name, unless it was
- *           named or forced.
- * Fails:    closed, with how much was done and what to do; the next apply goes on from
- *           there (W4). */
+ * Should:   check every change before the first write; then, in this order: chmod directories
+ *           that the owner cannot enter; create and replace, top down; delete, bottom up;
+ *           replace emptied directories; set the modes of directories.
+ * Must not: change a path that the host changed since the run, or a protected name, unless the
+ *           user named it or used --force.
+ * Fails:    closed, with the number of applied changes and the next step; the next apply
+ *           continues there (W4). */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -21,8 +20,8 @@
 
 /* ---- which ---- */
 
-/* A directory that the one behind it in the list lies in has to be there. */
-static bool holds(const struct cow_change *change, const struct cow_change *next) {
+/* Whether `change` creates the directory of `next`, and must be applied with it. */
+static bool is_parent_of(const struct cow_change *change, const struct cow_change *next) {
 	bool made =
 		(change->kind == COW_ADDED || change->kind == COW_TYPE) && S_ISDIR(change->is.mode);
 	return made && next != NULL && path_within(next->path, change->path);
@@ -66,24 +65,26 @@ static int check(const struct cow *c, const struct cow_apply *how, const struct 
 		return 0;
 	}
 	(void)err_set(e, ERR_REFUSED, COW_WHERE, "nothing was applied: %s: %s%s", first->path,
-		      objection(how, first), n > 1 ? ", and others alike" : "");
+		      objection(how, first), n > 1 ? ", and other paths" : "");
 	return err_fix(e,
-		       "see `corral diff %s`; name the paths to apply, or use --force to "
-		       "overwrite what the host has",
-		       c->id);
+		       "see `corral diff %s`; name the paths to apply, or overwrite the host's "
+		       "changes: corral apply --force %s",
+		       c->id, c->id);
 }
 
 static int check_workspace(const struct cow *c, const struct cow_apply *how, struct err *e) {
 	if (c->lower < 0) {
-		(void)err_set(e, ERR_REFUSED, COW_WHERE, "the workspace %s is gone", c->workspace);
+		(void)err_set(e, ERR_REFUSED, COW_WHERE, "the workspace %s does not exist",
+			      c->workspace);
 		return err_fix(e,
-			       "make it again, and use --force; `corral diff %s` has the changes",
-			       c->id);
+			       "create it, then: corral apply --force %s; `corral diff %s` shows "
+			       "the changes",
+			       c->id, c->id);
 	}
 	if (c->replaced && !how->force) {
-		(void)err_set(e, ERR_REFUSED, COW_WHERE, "%s is another directory than the run had",
-			      c->workspace);
-		return err_fix(e, "use --force if it is meant");
+		(void)err_set(e, ERR_REFUSED, COW_WHERE,
+			      "%s was replaced by another directory since the run", c->workspace);
+		return err_fix(e, "to apply to the new directory: corral apply --force %s", c->id);
 	}
 	return 0;
 }
@@ -96,31 +97,32 @@ static int choose(struct cow *c, const struct cow_apply *how, const struct cow_c
 	if (ret->items == NULL || ret->skipped == NULL) {
 		return err_memory(e, COW_WHERE);
 	}
-	/* What lies in a directory stands right behind it, so that the last one chosen
-	 * tells, from the end, whether a directory is needed. */
+	/* Entries of a directory follow it in the list.  So, from the end, the last selected
+	 * change decides whether a directory is needed. */
 	const struct cow_change **slot = ret->items + changes->n, *next = NULL;
 	for (size_t i = changes->n; i > 0; i--) {
 		const struct cow_change *change = &changes->items[i - 1];
 		bool named = cow_selects(how->paths, how->npaths, change);
 		if (named && change->cannot != NULL) {
 			ret->skipped[ret->nskipped++] = change;
-		} else if (named || holds(change, next)) {
+		} else if (named || is_parent_of(change, next)) {
 			*--slot = next = change;
 			ret->n++;
 		}
 	}
 	ret->items = slot;
 	if (ret->n == 0 && how->npaths > 0) {
-		(void)err_set(e, ERR_USAGE, COW_WHERE, "no pending change is at %s", how->paths[0]);
+		(void)err_set(e, ERR_USAGE, COW_WHERE, "there is no pending change at %s",
+			      how->paths[0]);
 		return err_fix(e, "`corral diff %s` lists them", c->id);
 	}
 	return 0;
 }
 
-/* ---- in four passes ---- */
+/* ---- the passes ---- */
 
-/* A directory that gives way has to be emptied first. */
-static bool gives_way(const struct cow_change *change) {
+/* A directory that becomes a file or symlink has to be emptied first. */
+static bool replaces_dir(const struct cow_change *change) {
 	return change->kind == COW_TYPE && S_ISDIR(change->was.mode);
 }
 
@@ -141,7 +143,7 @@ static int put_one(struct cow_put *p, const struct cow_change *change, struct er
 	return 0;
 }
 
-/* The others are counted where they end: deleted, and modes of directories. */
+/* delete_all() counts deletions and renames, close_dir() directories. */
 static bool is_put_whole(const struct cow_change *change) {
 	return change->kind != COW_DELETED && change->kind != COW_RENAMED &&
 	       !S_ISDIR(change->is.mode);
@@ -149,7 +151,7 @@ static bool is_put_whole(const struct cow_change *change) {
 
 static int put_all(struct cow_put *p, const struct cow_applied *chosen, bool late, struct err *e) {
 	for (size_t i = 0; i < chosen->n; i++) {
-		if (gives_way(chosen->items[i]) != late) {
+		if (replaces_dir(chosen->items[i]) != late) {
 			continue;
 		}
 		if (put_one(p, chosen->items[i], e) != 0) {
@@ -193,8 +195,8 @@ static int delete_all(struct cow_put *p, const struct cow_applied *chosen, struc
 	return 0;
 }
 
-/* A directory of the workspace that its owner cannot enter, and is to be changed: what is
- * put into it has to get there. */
+/* Opens directories of the workspace that the owner cannot enter, so that changes in them can
+ * be applied; close_dirs() sets their final mode. */
 static int open_dirs(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct cow_change *change = chosen->items[i];
@@ -214,12 +216,12 @@ static int note_done(const struct cow *c, const struct cow_change *change, struc
 	return change->from == NULL ? 0 : cow_note(c, COW_DONE, change->from, e);
 }
 
-/* What its owner cannot enter the next walk cannot look into. */
+/* The next walk cannot read a directory that its owner cannot enter. */
 static bool is_closed(const struct cow_change *change) {
 	return S_ISDIR(change->is.mode) && (change->is.mode & 0500) != 0500;
 }
 
-/* Of a part: what this apply put into such a directory. */
+/* With selected paths: records the changes in such directories as applied. */
 static int note_enclosed(const struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
 	const struct cow_change *closed = NULL;
 	for (size_t i = 0; i < chosen->n && p->how->npaths > 0; i++) {
@@ -228,14 +230,14 @@ static int note_enclosed(const struct cow_put *p, const struct cow_applied *chos
 		if (within && note_done(p->c, change, e) != 0) {
 			return -1;
 		}
-		/* What lies in a directory stands right behind it. */
+		/* Entries of a directory follow it in the list. */
 		closed = within ? closed : is_closed(change) ? change : NULL;
 	}
 	return 0;
 }
 
-/* When all is applied, all in the directory is by now, also what an earlier apply put there:
- * directories are closed from the bottom up. */
+/* Without selected paths everything in the directory is applied at this point, also by an
+ * earlier apply: directories are closed bottom up. */
 static int close_dir(struct cow_put *p, const struct cow_change *change, struct err *e) {
 	if (is_closed(change) && p->how->npaths == 0 &&
 	    cow_note(p->c, COW_DONE_BENEATH, change->path, e) != 0) {
@@ -245,7 +247,7 @@ static int close_dir(struct cow_put *p, const struct cow_change *change, struct 
 	return cow_put_mode(p, change->path, change->is.mode, e);
 }
 
-/* A directory that becomes read-only could not be filled before. */
+/* Sets the modes of directories: a read-only one could not be filled. */
 static int close_dirs(struct cow_put *p, const struct cow_applied *chosen, struct err *e) {
 	if (note_enclosed(p, chosen, e) != 0) {
 		return -1;
@@ -259,23 +261,23 @@ static int close_dirs(struct cow_put *p, const struct cow_applied *chosen, struc
 	return 0;
 }
 
-/* Reads again what this apply has noted. */
+/* Reads the journal again, with the records of this apply. */
 static int reload(struct cow *c, struct err *e) {
 	c->done = NULL;
 	c->ndone = c->done_cap = 0;
 	return cow_load_journal(c, e);
 }
 
-/* The upper tree stays until the workspace is on the disk. */
-static int finish(struct cow *c, const struct cow_apply *how, struct cow_applied *done,
-		  struct err *e) {
+/* Syncs the workspace before the upper tree is removed. */
+static int sync_and_remove(struct cow *c, const struct cow_apply *how, struct cow_applied *done,
+			   struct err *e) {
 	struct cow_changes rest;
 	auto_fd workspace = cow_open_beneath(c->lower, "", O_RDONLY | O_DIRECTORY);
 	if (workspace < 0 || syncfs(workspace) != 0) {
 		return err_sys(e, COW_WHERE, "cannot write the changes to the disk");
 	}
 	for (size_t i = 0; i < done->n && how->npaths > 0; i++) {
-		/* Of a part alone: what the host does with it from here on is its affair. */
+		/* Selected paths only: a later change of the host there is no new conflict. */
 		if (note_done(c, done->items[i], e) != 0) {
 			return -1;
 		}
@@ -305,9 +307,8 @@ static int put_chosen(struct cow_put *p, const struct cow_applied *chosen, struc
 		       : 0;
 }
 
-/* The error says what failed; what is in the workspace by then, and what to do, stands
- * with it. */
-static int stopped(const struct cow *c, size_t done, size_t all, struct err *e) {
+/* Adds to the error how many changes were applied, and the next step. */
+static int fix_interrupted(const struct cow *c, size_t done, size_t all, struct err *e) {
 	bool full = e->sys == ENOSPC || e->sys == EDQUOT;
 	size_t left = done < all ? all - done : 0;
 	return err_fix(
@@ -315,7 +316,7 @@ static int stopped(const struct cow *c, size_t done, size_t all, struct err *e) 
 		"%zu of %zu changes were applied, %zu are still pending. %s, then run `corral "
 		"apply %s` to continue. `corral diff %s` shows the pending ones, `corral "
 		"discard %s` drops them",
-		done, all, left, full ? "Make room on the disk" : "Remove the cause", c->id, c->id,
+		done, all, left, full ? "Free space on the disk" : "Remove the cause", c->id, c->id,
 		c->id);
 }
 
@@ -327,13 +328,13 @@ int cow_apply(struct cow *c, const struct cow_apply *how, struct cow_applied *re
 	if (check_workspace(c, how, e) != 0) {
 		return -1;
 	}
-	cow_remove_drafts(c); /* before the walk, which would not see them, but a person would */
+	cow_remove_drafts(c); /* the walk ignores drafts, but the user would see them */
 	if (cow_walk(c, &changes, e) != 0 || choose(c, how, &changes, &chosen, e) != 0 ||
 	    check(c, how, &chosen, e) != 0) {
 		return -1;
 	}
-	if (put_chosen(&p, &chosen, e) != 0 || finish(c, how, &chosen, e) != 0) {
-		return stopped(c, p.done, chosen.n, e);
+	if (put_chosen(&p, &chosen, e) != 0 || sync_and_remove(c, how, &chosen, e) != 0) {
+		return fix_interrupted(c, p.done, chosen.n, e);
 	}
 	*ret = chosen;
 	return 0;

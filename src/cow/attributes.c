@@ -1,8 +1,8 @@
-/* Extended attributes of changed files: the user's own, and the access control list.
+/* Copies and shows the extended attributes of changed files: user.* and the POSIX ACL.
  *
- * Should:   know the same attributes when changes are shown and when they are applied.
- * Must not: carry the overlay's own marks into a workspace.
- * Fails:    open: what the workspace cannot hold it could not hold before either. */
+ * Should:   select the same attributes for diff and for apply.
+ * Must not: copy the overlay's own marks (user.overlay.*) into a workspace.
+ * Fails:    open: an attribute that the workspace's file system does not support is skipped. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -46,7 +46,7 @@ static bool is_same(int from, int to, const char *name) {
 void cow_show_attributes(const struct cow *c, const struct cow_change *change, struct buf *out) {
 	char names[NAMES_MAX];
 	if (!S_ISREG(change->is.mode) || change->kind == COW_MODE) {
-		return; /* of a mode alone nothing else is applied */
+		return; /* a change of the mode applies nothing else */
 	}
 	int flags = O_RDONLY | O_NONBLOCK;
 	auto_fd from = cow_open_upper(c, change->path, flags);

@@ -1,9 +1,9 @@
-/* Before and after a run whose changes are kept apart.
+/* Creates the upper directory before a copy-on-write run, and counts the changes after it.
  *
- * Should:   know before anything runs that an overlay can have its upper directory
- *           here, because the kernel's own answer has no reason in it.
- * Must not: leave a directory behind that holds no change.
- * Fails:    closed: without a place for changes nothing runs. */
+ * Should:   check before the run that overlayfs accepts the upper directory, because
+ *           mount(2) fails with EINVAL for every reason.
+ * Must not: leave a directory without changes behind.
+ * Fails:    closed: without an upper directory the command does not run. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -24,10 +24,10 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
-/* Long enough that two runs do not meet, short enough to be typed. */
+/* Long enough that two runs do not get the same id, short enough to type. */
 #define ID_LENGTH 6
 
-/* Larger tables of mounts are no reason to read on for ever. */
+/* An upper bound for /proc/self/mountinfo. */
 #define MOUNTS_MAX ((size_t)16 * 1024 * 1024)
 
 #ifndef FUSE_SUPER_MAGIC
@@ -38,7 +38,7 @@
 #endif
 
 const char *cow_free_dir(struct arena *a, const char *state_dir) {
-	/* Neither 0 nor o, neither 1 nor l; 32 of them, so that no letter is likelier. */
+	/* Without 0, o, 1 and l, which look alike; 32 letters, so that all are equally likely. */
 	static const char letters[] = "23456789abcdefghijkmnpqrstuvwxyz";
 	unsigned char random[ID_LENGTH];
 	char id[ID_LENGTH + 1];
@@ -54,9 +54,9 @@ const char *cow_free_dir(struct arena *a, const char *state_dir) {
 	return all == NULL ? NULL : path_join(a, all, id);
 }
 
-/* ---- whether it can be had ---- */
+/* ---- whether overlayfs works here ---- */
 
-/* What a kernel refuses as an upper directory, by the name a person knows. */
+/* File systems that overlayfs refuses as an upper directory. */
 static const struct {
 	unsigned long magic;
 	const char *name;
@@ -72,32 +72,33 @@ static const struct {
 };
 
 #define ELSEWHERE                                                                                  \
-	"set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or leave --cow out"
+	"set XDG_STATE_HOME to a directory on ext4, xfs, btrfs or tmpfs, or run without --cow"
 
-static int check_place(int upper, const char *dir, struct err *e) {
+static int check_file_system(int upper, const char *dir, struct err *e) {
 	struct statfs fs;
 	if (fstatfs(upper, &fs) != 0) {
-		return err_sys_at(e, COW_WHERE, "cannot look at the file system of", dir);
+		return err_sys_at(e, COW_WHERE, "cannot read the file system type of", dir);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(unfit); i++) {
 		if ((unsigned long)fs.f_type == unfit[i].magic) {
-			(void)err_set(e, ERR_SETUP, COW_WHERE,
-				      "changes cannot be kept in %s: it lies on %s, and an overlay "
-				      "needs a file system of its own kind there",
-				      dir, unfit[i].name);
+			(void)err_set(
+				e, ERR_SETUP, COW_WHERE,
+				"cannot store changes in %s: it is on %s, which overlayfs does "
+				"not support as upper directory",
+				dir, unfit[i].name);
 			return err_fix(e, ELSEWHERE);
 		}
 	}
 	if (fsetxattr(upper, "user.corral.probe", "", 0, 0) != 0) {
-		(void)err_sys_at(e, COW_WHERE, "no extended attributes can be kept in", dir);
+		(void)err_sys_at(e, COW_WHERE, "cannot set extended attributes in", dir);
 		return err_fix(e, ELSEWHERE);
 	}
 	return fremovexattr(upper, "user.corral.probe") == 0
 		       ? 0
-		       : err_sys_at(e, COW_WHERE, "an attribute cannot be removed in", dir);
+		       : err_sys_at(e, COW_WHERE, "cannot remove an extended attribute in", dir);
 }
 
-/* Mountinfo writes four characters so that a line stays one. */
+/* Mountinfo escapes four characters in octal. */
 static char next_char(const char **at) {
 	static const struct {
 		const char *text;
@@ -129,8 +130,8 @@ static bool mount_point(const char *line, char out[PATH_MAX]) {
 	return true;
 }
 
-/* An overlay shows what lies beneath a mount, not what is mounted: files would be
- * missing inside, and nobody would be told. */
+/* Overlayfs shows the directory below a mount point, not the mounted file system: files would
+ * be missing in the sandbox without an error. */
 static int check_mounts(const char *workspace, struct err *e) {
 	struct buf text;
 	char at[PATH_MAX];
@@ -138,18 +139,19 @@ static int check_mounts(const char *workspace, struct err *e) {
 
 	buf_init(&text);
 	if (fd_read_file("/proc/self/mountinfo", MOUNTS_MAX, &text) != 0) {
-		rc = err_sys(e, COW_WHERE, "cannot read which file systems are mounted");
+		rc = err_sys(e, COW_WHERE, "cannot read /proc/self/mountinfo");
 	}
 	for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end) {
 		end = line + strcspn(line, "\n");
 		end += *end == '\n';
 		if (mount_point(line, at) && !streq(at, workspace) && path_within(at, workspace)) {
-			(void)err_set(e, ERR_SETUP, COW_WHERE,
-				      "%s is mounted in the workspace, and an overlay would not "
-				      "show it",
-				      at);
-			rc = err_fix(e, "unmount it, choose a workspace beside it, or leave "
-					"--cow out");
+			(void)err_set(
+				e, ERR_SETUP, COW_WHERE,
+				"%s is mounted in the workspace, and overlayfs would not show "
+				"it",
+				at);
+			rc = err_fix(e, "unmount it, use a workspace without mounts, or run "
+					"without --cow");
 		}
 	}
 	buf_done(&text);
@@ -162,9 +164,9 @@ static int make_parents(const char *dir, struct err *e) {
 	char failed[PATH_MAX];
 
 	if (dirs_make_parents(dir, failed) != 0) {
-		(void)err_sys_at(e, COW_WHERE, "cannot make", failed);
-		return err_fix(e, "make the state directory writable, set XDG_STATE_HOME, or leave "
-				  "--cow out");
+		(void)err_sys_at(e, COW_WHERE, "cannot create", failed);
+		return err_fix(e, "make the state directory writable, set XDG_STATE_HOME, or run "
+				  "without --cow");
 	}
 	return 0;
 }
@@ -175,9 +177,9 @@ static int write_meta(int dir, const char *workspace, struct err *e) {
 	struct buf text;
 
 	if (stat(workspace, &st) != 0) {
-		return err_sys_at(e, COW_WHERE, "cannot look at the workspace", workspace);
+		return err_sys_at(e, COW_WHERE, "cannot stat the workspace", workspace);
 	}
-	/* The fine clock is never behind the one that files are stamped with. */
+	/* CLOCK_REALTIME is never behind the coarse clock of file times. */
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
 	buf_init(&text);
 	buf_printf(&text, "1 %" PRIu64 " %" PRId64 " %" PRId64 "\n%s", (uint64_t)st.st_ino,
@@ -197,13 +199,13 @@ static int open_part(int dir, const char *name) {
 		       : -1;
 }
 
-/* The workspace's own directory shows through with the mode of the upper one. */
+/* The root of the overlay has the mode of the upper directory. */
 static int copy_mode(int upper, const char *workspace) {
 	struct stat st;
 	return stat(workspace, &st) == 0 ? fchmod(upper, st.st_mode & 0777) : -1;
 }
 
-static int fill(struct cow_run *r, const char *workspace, struct err *e) {
+static int make_upper(struct cow_run *r, const char *workspace, struct err *e) {
 	r->lock = open(r->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) != 0) {
 		return err_sys_at(e, COW_WHERE, "cannot lock", r->dir);
@@ -211,9 +213,9 @@ static int fill(struct cow_run *r, const char *workspace, struct err *e) {
 	r->upper = open_part(r->lock, "upper");
 	r->work = open_part(r->lock, "work");
 	if (r->upper < 0 || r->work < 0 || copy_mode(r->upper, workspace) != 0) {
-		return err_sys_at(e, COW_WHERE, "cannot make a place for changes in", r->dir);
+		return err_sys_at(e, COW_WHERE, "cannot create the upper directory in", r->dir);
 	}
-	return check_place(r->upper, r->dir, e) != 0 ? -1 : write_meta(r->lock, workspace, e);
+	return check_file_system(r->upper, r->dir, e) != 0 ? -1 : write_meta(r->lock, workspace, e);
 }
 
 static int open_parent(const char *dir) {
@@ -234,12 +236,12 @@ int cow_begin(const char *dir, const char *workspace, struct cow_run *ret, struc
 		return -1;
 	}
 	if (mkdir(dir, 0700) != 0) {
-		return err_sys_at(e, COW_WHERE, "cannot make", dir);
+		return err_sys_at(e, COW_WHERE, "cannot create", dir);
 	}
-	if (fill(&r, workspace, e) != 0) {
+	if (make_upper(&r, workspace, e) != 0) {
 		run_close(&r);
 		auto_fd parent = open_parent(dir);
-		(void)remove_tree(parent, r.id); /* the first error is the one to tell */
+		(void)remove_tree(parent, r.id); /* the first error is reported */
 		return -1;
 	}
 	*ret = r;

@@ -1,10 +1,11 @@
-/* What the host did to the same paths since the run, and what a comparison may cost.
+/* Finds conflicts: paths that the host changed during or since the run, and budgets for
+ * comparisons.
  *
- * Should:   find a conflict wherever the host changed what the run changed as well.
- * Must not: make a change of a mode that the command did not set: the overlay copies a
- *           directory with its mode when something in it is written, and the host may
- *           have given it another one since.
- * Fails:    towards a conflict. */
+ * Should:   find a conflict wherever the host and the run changed the same path.
+ * Must not: report a mode that the command did not set: overlayfs copies a directory with
+ *           its mode when an entry of it is written, and the host may have changed that mode
+ *           since.
+ * Fails:    closed: in doubt it is a conflict. */
 #include "cow/cow.h"
 
 #include "base/clock.h"
@@ -36,12 +37,12 @@ static bool after(const struct cow_fact *f, const struct timespec *t) {
 	return f->sec > t->tv_sec || (f->sec == t->tv_sec && f->nsec > t->tv_nsec);
 }
 
-/* An apply that ended early made it, or opened it, and did not come to its mode. */
+/* An interrupted apply created or opened the directory, and did not set its final mode. */
 static bool is_half_applied(const struct cow *c, const struct cow_change *change) {
 	return c->begun && ((change->was.mode ^ (change->is.mode | 0700)) & 0777) == 0;
 }
 
-/* A directory has one mode in the end. */
+/* Directories are merged, but their modes can conflict. */
 static const char *conflict_of_modes(const struct cow *c, const struct cow_fact *was,
 				     const struct cow_change *change) {
 	const struct cow_fact *now = &change->was;
@@ -49,12 +50,12 @@ static const char *conflict_of_modes(const struct cow *c, const struct cow_fact 
 		return NULL;
 	}
 	if (was->mode == 0) {
-		return "the host has made it too, with another mode";
+		return "the host created it too, with another mode";
 	}
 	if (!same_mode(was, now)) {
-		return "the host has changed its mode since the run";
+		return "the host changed its mode since the run";
 	}
-	return after(was, &c->started) ? "the host has changed it during the run" : NULL;
+	return after(was, &c->started) ? "the host changed it during the run" : NULL;
 }
 
 static const char *conflict_of(const struct cow *c, const struct cow_change *change) {
@@ -64,26 +65,26 @@ static const char *conflict_of(const struct cow *c, const struct cow_change *cha
 	if (was == NULL) {
 		was = &nothing;
 	}
-	/* Of two directories there is one in the end, with all that was put into either. */
+	/* Two directories are merged: the result has the entries of both. */
 	if (S_ISDIR(now->mode) && (S_ISDIR(was->mode) || S_ISDIR(change->is.mode))) {
 		return change->kind == COW_MODE ? conflict_of_modes(c, was, change) : NULL;
 	}
 	if (was->mode == 0 && now->mode != 0) {
-		return "the host has made it too";
+		return "the host created it too";
 	}
 	if (was->mode != 0 && now->mode == 0) {
-		return "the host has deleted it";
+		return "the host deleted it";
 	}
 	if (now->mode == 0) {
 		return NULL;
 	}
 	if (was->ino != now->ino || was->sec != now->sec || was->nsec != now->nsec) {
-		return "the host has changed it since the run";
+		return "the host changed it since the run";
 	}
-	return after(was, &c->started) ? "the host has changed it during the run" : NULL;
+	return after(was, &c->started) ? "the host changed it during the run" : NULL;
 }
 
-/* The overlay's copy of a directory has the mode of the run's time. */
+/* A copy-up of overlayfs: the directory has the mode of the lower one at the time of the run. */
 static bool is_copy(const struct cow *c, const struct cow_change *change) {
 	const struct cow_fact *was = base_of(c, change->path);
 	return change->kind == COW_MODE && S_ISDIR(change->is.mode) && was != NULL &&

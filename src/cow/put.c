@@ -1,14 +1,15 @@
-/* One change into the workspace, by one system call each (W3).
+/* Applies one change to the workspace, with one final system call each (W3).
  *
- * A file, link or directory that takes a place is made complete under a draft's name
- * beside it, and then moved there: onto nothing, over what was judged, or in exchange
- * for something of another type, which then has the draft's name and is removed.
+ * A new file, symlink or directory is created complete as a draft in the same directory, and
+ * then renamed: with RENAME_NOREPLACE if there is no entry, over the entry that was checked,
+ * or with RENAME_EXCHANGE for an entry of another type, which is then removed under the
+ * draft's name.
  *
- * Should:   look once more, right before that call, that the host still has what the
- *           change was judged against.
+ * Should:   check again, right before that call, that the host's entry is the one that the
+ *           conflict check saw.
  * Must not: follow a symlink (W1), set more than the nine permission bits (W5).
- * Fails:    with the path; what was made under a draft's name is removed by us, or by
- *           the next apply through the journal. */
+ * Fails:    with the path; the draft is removed here, or by the next apply through the
+ *           journal. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -38,7 +39,7 @@ static void step(const struct cow_put *p) {
 	}
 }
 
-/* The directory that holds the last component, which *ret_name points to. */
+/* The parent directory of the last component, which *ret_name points to. */
 static int parent_of(const struct cow_put *p, const char *path, const char **ret_name) {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
@@ -53,14 +54,14 @@ static int parent_of(const struct cow_put *p, const char *path, const char **ret
 
 struct draft {
 	int parent;
-	const char *name; /* where it will be */
-	char own[32];     /* where it is made */
+	const char *name; /* the final name */
+	char own[32];     /* the name of the draft */
 };
 
 static int draft_init(struct cow_put *p, const char *path, struct draft *ret, struct err *e) {
 	struct draft d = {.parent = parent_of(p, path, &d.name)};
 	if (d.parent < 0) {
-		return fail(e, "cannot reach the directory of", path);
+		return fail(e, "cannot open the directory of", path);
 	}
 	(void)snprintf(d.own, sizeof d.own, ".corral-apply-%s", p->c->id);
 	const char *noted = arena_printf(p->c->a, "%.*s%s", (int)(d.name - path), path, d.own);
@@ -82,7 +83,7 @@ static int draft_init(struct cow_put *p, const char *path, struct draft *ret, st
 
 static void draft_remove(int parent, const char *name) {
 	if (unlinkat(parent, name, 0) != 0 && errno == EISDIR) {
-		/* What is not empty is nobody's draft. */
+		/* A directory that is not empty is not a draft. */
 		(void)unlinkat(parent, name, AT_REMOVEDIR);
 	}
 }
@@ -99,20 +100,20 @@ void cow_remove_drafts(const struct cow *c) {
 	}
 }
 
-/* What a path has now is what the change was judged against. */
+/* Whether the entry is still the one that the conflict check saw. */
 static bool unchanged(const struct draft *d, const struct cow_fact *was) {
 	struct stat st;
 	if (fstatat(d->parent, d->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		return errno == ENOENT && was->mode == 0;
 	}
 	struct cow_fact now = cow_fact_of(&st);
-	/* A directory changes with what is put into it. */
+	/* The ctime of a directory changes with its entries. */
 	bool dir = S_ISDIR(now.mode) && S_ISDIR(was->mode);
 	return now.ino == was->ino && (dir || (now.sec == was->sec && now.nsec == was->nsec));
 }
 
-/* A file system without the flags: a link does not replace either; directories have
- * none, and replace nothing that is not empty. */
+/* For a file system without renameat2 flags: link(2) does not replace an entry either;
+ * directories cannot be linked, and rename(2) replaces only an empty one. */
 static int move_plainly(const struct draft *d, const struct cow_fact *was, unsigned flags) {
 	if (flags == RENAME_NOREPLACE) {
 		int rc = linkat(d->parent, d->own, d->parent, d->name, 0);
@@ -132,7 +133,7 @@ static int move(const struct draft *d, const struct cow_fact *was, unsigned flag
 	return errno == EINVAL && flags != 0 ? move_plainly(d, was, flags) : -1;
 }
 
-/* The draft takes its place; then the draft's name is free again. */
+/* Renames the draft to its final name; then the draft's name is free again. */
 static int draft_place(const struct cow_put *p, const struct cow_change *change,
 		       const struct draft *d, const struct cow_fact *was, struct err *e) {
 	unsigned flags = was->mode == 0 ? RENAME_NOREPLACE : 0;
@@ -142,24 +143,23 @@ static int draft_place(const struct cow_put *p, const struct cow_change *change,
 	step(p);
 	if (!unchanged(d, was)) {
 		draft_remove(d->parent, d->own);
-		return err_set(e, ERR_REFUSED, COW_WHERE,
-			       "%s was changed on the host while changes were applied",
+		return err_set(e, ERR_REFUSED, COW_WHERE, "the host changed %s during the apply",
 			       change->path);
 	}
 	if (move(d, was, flags) != 0) {
-		(void)fail(e, "cannot put into place", change->path);
+		(void)fail(e, "cannot rename the new file to", change->path);
 		draft_remove(d->parent, d->own);
 		return -1;
 	}
 	step(p);
-	draft_remove(d->parent, d->own); /* of an exchange; otherwise there is none */
+	draft_remove(d->parent, d->own); /* exists only after RENAME_EXCHANGE */
 	return 0;
 }
 
-/* ---- what a draft is ---- */
+/* ---- the draft's content ---- */
 
-/* By hand: not every two file systems copy for us. */
-static int copy_by_hand(const struct cow_put *p, int from, int to, off_t at, off_t end) {
+/* With read and write: copy_file_range(2) does not work between all file systems. */
+static int copy_by_write(const struct cow_put *p, int from, int to, off_t at, off_t end) {
 	while (at < end) {
 		size_t want = end - at < (off_t)COW_CHUNK ? (size_t)(end - at) : COW_CHUNK;
 		ssize_t n = pread(from, p->chunk, want, at);
@@ -167,7 +167,7 @@ static int copy_by_hand(const struct cow_put *p, int from, int to, off_t at, off
 			continue;
 		}
 		if (n <= 0) {
-			return (int)n; /* shorter than it was: ftruncate() has the last word */
+			return (int)n; /* it became shorter: ftruncate() sets the final size */
 		}
 		if (lseek(to, at, SEEK_SET) != at || fd_write_all(to, p->chunk, (size_t)n) != 0) {
 			return -1;
@@ -177,31 +177,31 @@ static int copy_by_hand(const struct cow_put *p, int from, int to, off_t at, off
 	return 0;
 }
 
-static int copy_stretch(const struct cow_put *p, int from, int to, off_t at, off_t end) {
+static int copy_segment(const struct cow_put *p, int from, int to, off_t at, off_t end) {
 	off_t to_at = at;
 	while (at < end) {
 		ssize_t n = copy_file_range(from, &at, to, &to_at, (size_t)(end - at), 0);
 		if (n <= 0) {
-			return copy_by_hand(p, from, to, at, end);
+			return copy_by_write(p, from, to, at, end);
 		}
 	}
 	return 0;
 }
 
-/* Stretch by stretch of data, so that holes stay holes. */
+/* Copies data segments only, so that holes stay holes. */
 static int copy_bytes(const struct cow_put *p, int from, int to, off_t size) {
 	for (off_t at = 0; at < size;) {
 		off_t data = lseek(from, at, SEEK_DATA);
 		if (data < 0 && errno == ENXIO) {
 			break; /* a hole to the end */
 		}
-		off_t begin = data < 0 ? at : data; /* a file system that does not know of holes */
+		off_t begin = data < 0 ? at : data; /* a file system without SEEK_DATA */
 		off_t hole = data < 0 ? size : lseek(from, begin, SEEK_HOLE);
 		off_t end = hole < 0 || hole > size ? size : hole;
 		if (begin >= size) {
 			break;
 		}
-		if (copy_stretch(p, from, to, begin, end) != 0) {
+		if (copy_segment(p, from, to, begin, end) != 0) {
 			return -1;
 		}
 		at = end;
@@ -226,11 +226,11 @@ static int draft_file(const struct cow_put *p, const struct cow_change *change,
 	}
 	cow_copy_attributes(from, to);
 	if (fstatat(d->parent, d->name, &host, AT_SYMLINK_NOFOLLOW) == 0) {
-		/* The group of a shared file; a file of somebody else's becomes ours. */
+		/* Keeps the group of a shared file; the owner becomes this user. */
 		(void)!fchown(to, (uid_t)-1, host.st_gid);
 	}
 	const struct timespec times[] = {st.st_atim, st.st_mtim};
-	/* fchmod last: writing and changing the owner take bits away. */
+	/* fchmod last: write(2) and chown(2) clear mode bits. */
 	return futimens(to, times) != 0 || fchmod(to, change->is.mode & 0777) != 0 ? -1 : 0;
 }
 
@@ -247,7 +247,7 @@ static int draft_link(const struct cow_put *p, const struct cow_change *change,
 	return symlinkat(text, d->parent, d->own);
 }
 
-/* Open to us until everything is in it; cow_put_mode() has the last word. */
+/* Accessible to the owner until it is filled; cow_put_mode() sets the final mode. */
 static int draft_dir(const struct cow_put *p, const struct cow_change *change,
 		     const struct draft *d) {
 	step(p);
@@ -259,7 +259,7 @@ static int draft_dir(const struct cow_put *p, const struct cow_change *change,
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		return -1;
 	}
-	/* A set-group-id bit that the directory around it handed down stays. */
+	/* Keeps a set-group-id bit that is inherited from the parent directory. */
 	return fchmod(fd, (st.st_mode & 02000) | (change->is.mode & 0777) | 0700);
 }
 
@@ -272,12 +272,12 @@ int cow_put(struct cow_put *p, const struct cow_change *change, struct err *e) {
 		return -1;
 	}
 	auto_fd parent = d.parent;
-	draft_remove(parent, d.own); /* of an earlier apply, in this very directory */
+	draft_remove(parent, d.own); /* left by an earlier apply in this directory */
 	int rc = type == S_IFDIR   ? draft_dir(p, change, &d)
 		 : type == S_IFLNK ? draft_link(p, change, &d)
 				   : draft_file(p, change, &d);
 	if (rc != 0) {
-		(void)fail(e, "cannot make", change->path);
+		(void)fail(e, "cannot create", change->path);
 		draft_remove(parent, d.own);
 		return -1;
 	}
@@ -289,16 +289,16 @@ int cow_put_delete(struct cow_put *p, const struct cow_change *change, struct er
 	struct draft d = {.parent = parent_of(p, path, &d.name)};
 	auto_fd parent = d.parent;
 	if (parent < 0) {
-		return errno == ENOENT ? 0 : fail(e, "cannot reach the directory of", path);
+		return errno == ENOENT ? 0 : fail(e, "cannot open the directory of", path);
 	}
 	step(p);
 	if (!unchanged(&d, &change->was)) {
 		struct stat st;
 		if (fstatat(parent, d.name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
-			return 0; /* what was to be done is done */
+			return 0; /* it is already deleted */
 		}
-		return err_set(e, ERR_REFUSED, COW_WHERE,
-			       "%s was changed on the host while changes were applied", path);
+		return err_set(e, ERR_REFUSED, COW_WHERE, "the host changed %s during the apply",
+			       path);
 	}
 	if (unlinkat(parent, d.name, S_ISDIR(change->was.mode) ? AT_REMOVEDIR : 0) != 0) {
 		return fail(e, "cannot delete", path);
@@ -310,11 +310,11 @@ int cow_put_mode(struct cow_put *p, const char *path, uint32_t mode, struct err 
 	auto_fd fd = cow_open_beneath(p->c->lower, path, O_PATH);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		return fail(e, "cannot reach", path);
+		return fail(e, "cannot open", path);
 	}
 	if (((st.st_mode ^ mode) & S_IFMT) != 0) {
 		errno = ESTALE;
-		return fail(e, "was replaced on the host:", path);
+		return fail(e, "the host replaced", path);
 	}
 	if (((st.st_mode ^ mode) & 0777) == 0) {
 		return 0;

@@ -1,12 +1,13 @@
-/* Renames: a file that came with the content of one that went.
+/* Detects renames: an added file with the content of a deleted one.
  *
- * The overlay has no word for a file that was moved (a directory it refuses to move
- * at all, and programs copy it instead), so the content tells.
+ * Overlayfs does not record renames of files (and refuses to rename a directory, so that
+ * programs copy it), so the content is compared.
  *
  * Should:   pair each deleted file with one added file at most, the same at every call.
- * Must not: read more than a bound, of one file or of all, or for longer than a moment: a
- *           walk stands at the end of every run, and a wrong guess costs nothing but words.
- * Fails:    open: what is not paired is an addition and a deletion. */
+ * Must not: read more than BYTES_MAX of one file, or EFFORT_BYTES and EFFORT_MS in total: the
+ *           comparison runs at the end of every run, and a missed rename changes only the
+ *           report.
+ * Fails:    open: a file without a pair is reported as an addition and a deletion. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -17,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Comparisons, and bytes in one file, that are worth a nicer word. */
+/* The most comparisons, and the largest file to compare. */
 #define TRIES_MAX 4096
 #define BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 
-/* Of all of them together. */
+/* Of all comparisons together. */
 #define EFFORT_BYTES ((uint64_t)512 * 1024 * 1024)
 #define EFFORT_MS 2000
 
@@ -48,7 +49,7 @@ static bool same_bytes(const struct cow *c, struct cow_effort *effort,
 	return a >= 0 && b >= 0;
 }
 
-/* By size, and among equals by path, so that the first match is always the same. */
+/* By size, then by path, so that the first match is always the same. */
 static int size_order(const void *a, const void *b) {
 	const struct cow_change *left = *(struct cow_change *const *)a;
 	const struct cow_change *right = *(struct cow_change *const *)b;
@@ -76,7 +77,7 @@ static void pair(struct cow_change *added, struct cow_change *deleted) {
 	added->from = deleted->path;
 	added->was = deleted->was;
 	added->conflict = added->conflict != NULL ? added->conflict : deleted->conflict;
-	deleted->kind = COW_KINDS; /* it is told with the other */
+	deleted->kind = COW_KINDS; /* dropped from the list: `added` reports it */
 }
 
 static size_t collect(struct cow_changes *changes, struct cow_change **ret) {
@@ -105,7 +106,7 @@ static void pair_all(const struct cow *c, struct cow_changes *changes, struct co
 		for (size_t k = first_of_size(gone, n, added->is.size);
 		     k < n && gone[k]->was.size == added->is.size && tries < TRIES_MAX; k++) {
 			if (gone[k]->kind != COW_DELETED) {
-				continue; /* taken */
+				continue; /* already paired */
 			}
 			tries++;
 			if (same_bytes(c, &effort, added, gone[k])) {

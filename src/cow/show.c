@@ -1,10 +1,10 @@
-/* Changes in words: a patch that git reads, and one JSON object.
+/* Prints pending changes: as a patch for `git apply`, or as one JSON object.
  *
- * Should:   be what `git apply` takes, where git has a word for a change; the rest
- *           stands in lines that it skips.
+ * Should:   print every change that git's format supports so that `git apply` accepts it, and
+ *           the others as "#" lines, which it skips.
  * Must not: let a name break out of its line; hide a mode or an access control list that
- *           apply would set; hold more than TEXT_ALL in memory, whatever was changed.
- * Fails:    out of memory; a file that cannot be read any more is told as such. */
+ *           apply would set; hold more than TEXT_ALL in memory.
+ * Fails:    out of memory; a file that cannot be read is reported as such in the patch. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -17,17 +17,16 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* More is not read by a person, and would be held in memory three times. */
+/* The largest file to print: it is in memory three times. */
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
 
 /* Of all files together. */
 #define TEXT_ALL ((uint64_t)64 * 1024 * 1024)
 
-/* A file of this size is shown by one of its names (hard links). */
+/* From this size on, a file with several hard links is printed once. */
 #define REPEAT_MIN ((uint64_t)64 * 1024)
 #define SHOWN_MAX (TEXT_ALL / REPEAT_MIN)
 
-/* What is being shown. */
 struct show {
 	const struct cow *c;
 	uint64_t left; /* of TEXT_ALL */
@@ -36,7 +35,7 @@ struct show {
 		const char *path;
 	} shown[SHOWN_MAX];
 	size_t nshown;
-	bool binary; /* the last one is */
+	bool binary; /* the last file is binary */
 };
 
 void cow_time_text(struct timespec t, char out[24]) {
@@ -133,7 +132,7 @@ static uint64_t text_size(const struct cow_fact *f, bool side) {
 	return side && S_ISREG(f->mode) && f->size <= TEXT_MAX ? f->size : 0;
 }
 
-/* Another name of a file that was shown. */
+/* The path of a hard link to the same file that was printed already. */
 static const char *find_shown(const struct show *s, const struct cow_fact *is) {
 	for (size_t i = 0; i < s->nshown; i++) {
 		if (s->shown[i].ino == is->ino) {
@@ -150,7 +149,7 @@ static void note_shown(struct show *s, const struct cow_change *change) {
 	}
 }
 
-/* Of a change whose content is not the same. */
+/* Reads both sides of a change. */
 static void contents_read(struct show *s, const struct cow_change *change, bool was, bool is,
 			  struct contents *ret) {
 	uint64_t size = text_size(&change->was, was) + text_size(&change->is, is);
@@ -178,7 +177,7 @@ static void contents_done(struct contents *t) {
 
 /* ---- the patch ---- */
 
-/* Git has two modes for files and one for links. */
+/* Git has two modes for files and one for symlinks. */
 static unsigned git_mode(uint32_t mode) {
 	if (S_ISLNK(mode)) {
 		return 0120000;
@@ -227,14 +226,14 @@ static int put_hunks(struct buf *out, const char *path, const struct contents *t
 	return cow_text_diff(old, new, out, e);
 }
 
-/* One section; a change of type is a deletion and an addition, as git tells it. */
+/* One section of the patch; a change of type is a deletion and an addition, as in git. */
 static int put_section(struct show *s, const struct cow_change *change, bool was, bool is,
 		       struct buf *out, struct err *e) {
 	struct contents t;
 	unsigned old = git_mode(change->was.mode), new = git_mode(change->is.mode);
 
 	if ((!was || S_ISDIR(change->was.mode)) && (!is || S_ISDIR(change->is.mode))) {
-		return 0; /* git knows no directories */
+		return 0; /* git does not record directories */
 	}
 	put_header(out, change);
 	if (!was) {
@@ -279,14 +278,14 @@ static const char *type_name(uint32_t mode) {
 	}
 }
 
-/* What a reader takes for granted: git tells one bit of a file's mode. */
-static uint32_t told_mode(const struct cow_change *change) {
+/* The mode that the patch implies: git records only one bit of a file's mode. */
+static uint32_t implied_mode(const struct cow_change *change) {
 	return S_ISDIR(change->is.mode)   ? 0755
 	       : S_ISLNK(change->is.mode) ? 0777
 					  : git_mode(change->is.mode) & 0777;
 }
 
-/* What git has no word for, in lines that `git apply` skips. */
+/* Changes that git's format does not support, in lines that `git apply` skips. */
 static void put_remarks(struct buf *out, const struct cow_change *change) {
 	bool dirs = S_ISDIR(change->was.mode) || S_ISDIR(change->is.mode);
 	bool modes = change->is.mode != 0 && change->was.mode != 0 &&
@@ -301,7 +300,7 @@ static void put_remarks(struct buf *out, const struct cow_change *change) {
 		buf_printf(out, "# mode %04o was %04o: ", change->is.mode & 0777,
 			   change->was.mode & 0777);
 		put_names(out, "", "", change->path);
-	} else if (change->was.mode == 0 && (change->is.mode & 0777) != told_mode(change)) {
+	} else if (change->was.mode == 0 && (change->is.mode & 0777) != implied_mode(change)) {
 		buf_printf(out, "# mode %04o: ", change->is.mode & 0777);
 		put_names(out, "", "", change->path);
 	}
@@ -340,7 +339,7 @@ static void put_mode(struct emit *j, const char *key, uint32_t mode) {
 	emit_string(j, key, mode == 0 ? NULL : text);
 }
 
-/* A name that is not UTF-8 cannot stand in JSON: its bytes do, in hexadecimal. */
+/* A name that is not UTF-8 is not valid JSON: its bytes are added in hexadecimal. */
 static void put_path(struct emit *j, const char *key, const char *hex_key, const char *path) {
 	struct buf hex;
 	bool plain = true;
@@ -390,7 +389,7 @@ static int put_json(struct show *s, const struct cow_change *change, struct emit
 	return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all changes ---- */
 
 static int show_json(struct show *s, const struct cow_changes *changes, const struct cow_view *v,
 		     struct buf *out, struct err *e) {
@@ -422,7 +421,8 @@ static int show_text(struct show *s, const struct cow_changes *changes, const st
 		     struct buf *out, struct err *e) {
 	const struct cow *c = s->c;
 	if (c->lower < 0 || c->replaced) {
-		buf_printf(out, "# the workspace %s: ", c->lower < 0 ? "is gone" : "was replaced");
+		buf_printf(out, "# the workspace %s: ",
+			   c->lower < 0 ? "does not exist" : "was replaced");
 		put_names(out, "", "", c->workspace);
 	}
 	for (size_t i = 0; i < changes->n; i++) {

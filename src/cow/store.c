@@ -1,9 +1,9 @@
-/* The directories of changes in Corral's state, and the small files in each.
+/* Opens, reads and removes the directories of pending changes ($state/cow/ID) and their records.
  *
  * Should:   let one process at a time work on a directory (W2).
- * Must not: trust an id as a path, or a file here to be whole: a run may have been
- *           killed while it was written.
- * Fails:    closed: what cannot be read is named, and stays as it is. */
+ * Must not: use an id as a path unchecked, or expect a complete file: a run may have been
+ *           killed during the write.
+ * Fails:    closed: the error names the record that cannot be read, which stays unchanged. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -20,10 +20,10 @@
 #include <stdio.h>
 #include <sys/file.h>
 
-/* Removal begins with a new name, so that what is half gone is not listed. */
+/* Removal renames the directory first, so that a partly removed one is not listed. */
 #define GONE ".gone-"
 
-/* A line a changed path; more is no record of ours. */
+/* The largest record: one line a changed path. */
 #define FILE_MAX ((size_t)1024 * 1024 * 1024)
 
 struct cow_fact cow_fact_of(const struct stat *st) {
@@ -43,7 +43,7 @@ static int read_here(const struct cow *c, const char *name, struct buf *out) {
 	return fd < 0 ? -1 : fd_read_all(fd, FILE_MAX, out);
 }
 
-/* Reads n numbers with one blank behind each but the last; NULL when they are none. */
+/* Reads n numbers, separated by one blank; NULL for anything else. */
 static const char *read_numbers(const char *text, int64_t *out, size_t n) {
 	for (size_t i = 0; i < n; i++) {
 		char *end = NULL;
@@ -72,8 +72,9 @@ static int load_meta(struct cow *c, struct err *e) {
 	c->started = (struct timespec){.tv_sec = (time_t)n[2], .tv_nsec = (long)n[3]};
 	buf_done(&text);
 	if (!fine) {
-		(void)err_set(e, ERR_SETUP, COW_WHERE, "%s holds no record of a run", c->id);
-		return err_fix(e, "corral discard %s removes it", c->id);
+		(void)err_set(e, ERR_SETUP, COW_WHERE,
+			      "the pending changes %s have no valid record of their run", c->id);
+		return err_fix(e, "to remove them: corral discard %s", c->id);
 	}
 	if (c->workspace == NULL) {
 		return err_memory(e, COW_WHERE);
@@ -88,7 +89,7 @@ static int base_row(struct cow *c, const char *line) {
 	int64_t n[5];
 	const char *rest = read_numbers(line, n, ARRAY_LEN(n));
 	if (rest == NULL || *rest != ' ') {
-		return 0; /* of no use, and the path then counts as one that was not there */
+		return 0; /* invalid: the path then counts as one that did not exist */
 	}
 	struct cow_base_row row = {
 		.path = arena_strdup(c->a, rest + 1),
@@ -114,7 +115,7 @@ static int journal_row(struct cow *c, const char *line) {
 	}
 	const char ***list = done ? &c->done : &c->drafts;
 	size_t *n = done ? &c->ndone : &c->ndrafts, *cap = done ? &c->done_cap : &c->drafts_cap;
-	/* A slash at the end is in the list for what lies in the directory. */
+	/* A trailing slash means everything in the directory. */
 	char *path = arena_printf(c->a, "%s%s", line + (line[0] != '\0'), beneath ? "/" : "");
 	if (path == NULL || arena_grow(c->a, list, *n, cap, sizeof **list) != 0) {
 		return -1;
@@ -123,7 +124,7 @@ static int journal_row(struct cow *c, const char *line) {
 	return 0;
 }
 
-/* Records end with a zero byte; one that does not was being written. */
+/* Records end with a NUL byte; a write was interrupted in one without it. */
 static int each_record(struct cow *c, const char *name, int (*row)(struct cow *, const char *),
 		       struct err *e) {
 	struct buf text;
@@ -167,13 +168,13 @@ int cow_load(struct arena *a, int dir, const char *id, struct cow *ret, struct e
 	}
 	ret->upper = openat(dir, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (ret->upper < 0) {
-		return err_sys_at(e, COW_WHERE, "the changes cannot be opened:", id);
+		return err_sys_at(e, COW_WHERE, "cannot open the pending changes", id);
 	}
 	ret->settled = faccessat(dir, "base", F_OK, 0) == 0;
 	return each_record(ret, "base", base_row, e) == 0 ? cow_load_journal(ret, e) : -1;
 }
 
-/* Whole or not there: it says what the host had, and half of it would say wrong. */
+/* Written whole, by rename(2): half of the base would make false conflicts. */
 int cow_write_base(struct cow *c, struct err *e) {
 	struct buf out;
 	buf_init(&out);
@@ -188,7 +189,7 @@ int cow_write_base(struct cow *c, struct err *e) {
 	int rc = buf_failed(&out) ? err_memory(e, COW_WHERE) : 0;
 	if (rc == 0 && (fd < 0 || fd_write_all(fd, out.data, out.len) != 0 ||
 			renameat(c->dir, "base.new", c->dir, "base") != 0)) {
-		rc = err_sys(e, COW_WHERE, "cannot keep the record of what the workspace had");
+		rc = err_sys(e, COW_WHERE, "cannot write the record of the workspace's state");
 	}
 	buf_done(&out);
 	c->settled = rc == 0;
@@ -210,7 +211,7 @@ int cow_note(const struct cow *c, char kind, const char *path, struct err *e) {
 	return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all directories ---- */
 
 static int open_all(struct arena *a, const char *state_dir) {
 	const char *path = state_dir == NULL ? NULL : path_join(a, state_dir, "cow");
@@ -223,7 +224,7 @@ static int open_all(struct arena *a, const char *state_dir) {
 
 static int unknown(const char *id, struct err *e) {
 	(void)err_set(e, ERR_USAGE, COW_WHERE, "there are no pending changes called %s", id);
-	return err_fix(e, "`corral diff` lists the pending ones");
+	return err_fix(e, "to list pending changes: corral diff");
 }
 
 static bool is_id(const char *text) {
@@ -246,15 +247,16 @@ int cow_open(struct arena *a, const char *state_dir, const char *id, struct cow 
 	}
 	if (flock(dir, LOCK_EX | LOCK_NB) != 0) {
 		(void)err_set(e, ERR_REFUSED, COW_WHERE,
-			      "%s is in use: its run, or another command, is still at work", id);
-		return err_fix(e, "wait until that has ended");
+			      "the pending changes %s are in use by their run or another command",
+			      id);
+		return err_fix(e, "wait until it has ended; `corral ps` lists the runs");
 	}
-	/* It may have been taken away between the open and the lock. */
+	/* Another process may have removed it between open and flock. */
 	struct stat st;
 	if (fstat(dir, &st) != 0 || st.st_nlink == 0) {
 		return unknown(id, e);
 	}
-	/* Without success it is still good enough to be removed. */
+	/* On failure cow_remove() still works. */
 	int rc = cow_load(a, take_fd(&dir), id, ret, e);
 	ret->parent = take_fd(&all);
 	return rc;
@@ -262,7 +264,7 @@ int cow_open(struct arena *a, const char *state_dir, const char *id, struct cow 
 
 bool cow_is_abandoned(const struct cow *c) {
 	struct stat st;
-	/* Who is just being made is young. */
+	/* A young directory may just be in creation. */
 	return c->dir >= 0 && fstat(c->dir, &st) == 0 && time(NULL) - st.st_ctime > 10 &&
 	       faccessat(c->dir, "meta", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
@@ -271,8 +273,8 @@ void cow_close(struct cow *c) {
 	drop_fd(&c->upper);
 	drop_fd(&c->lower);
 	if (c->dir >= 0) {
-		/* In so many words: the first process of a run that has ended may still
-		 * have its copy of the descriptor, on its way out. */
+		/* Explicitly: pid 1 of an ended run may still have a copy of the descriptor
+		 * while it exits. */
 		(void)flock(c->dir, LOCK_UN);
 	}
 	drop_fd(&c->dir);
@@ -281,7 +283,7 @@ void cow_close(struct cow *c) {
 
 int cow_remove(struct cow *c, struct err *e) {
 	char gone[32];
-	cow_remove_drafts(c); /* nobody would know of them any more */
+	cow_remove_drafts(c); /* their names are in the journal, which is removed next */
 	(void)snprintf(gone, sizeof gone, GONE "%s", c->id);
 	if ((renameat(c->parent, c->id, c->parent, gone) != 0 && errno != ENOENT) ||
 	    remove_tree(c->parent, gone) != 0) {
@@ -303,7 +305,7 @@ int cow_ids(struct arena *a, const char *state_dir, const char ***ret, size_t *r
 	auto_dir list = own < 0 ? NULL : fdopendir(own);
 	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
 		if (str_starts(d->d_name, GONE)) {
-			(void)remove_tree(all, d->d_name); /* somebody was killed there */
+			(void)remove_tree(all, d->d_name); /* an interrupted removal */
 		}
 		if (!is_id(d->d_name)) {
 			continue;

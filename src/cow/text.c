@@ -1,9 +1,9 @@
-/* Two texts, line by line: the hunks of a unified diff.
+/* Compares two texts line by line: the hunks of a unified diff.
  *
- * The search is Myers' greedy one ("An O(ND) difference algorithm", 1986) on what is
- * left between the lines that both texts begin and end with.
+ * The search is Myers' greedy algorithm ("An O(ND) difference algorithm", 1986) on the
+ * lines between the common prefix and the common suffix.
  *
- * Should:   find the shortest script where it is short.
+ * Should:   find the shortest edit script if it is below EDITS_MAX.
  * Must not: take time or memory without a bound: texts that differ in more lines than
  *           EDITS_MAX, or that take more than EFFORT_MAX bytes of comparing, are shown as one
  *           replaced block.
@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The trace holds the square of it: 16 MiB. */
+/* The trace has its square in entries: 16 MiB. */
 #define EDITS_MAX 2000
 #define CONTEXT ((size_t)3)
 /* Lines that repeat can be compared with each other EDITS_MAX times. */
 #define EFFORT_MAX ((size_t)512 * 1024 * 1024)
-/* Each is held by 24 bytes. */
+/* Each takes 24 bytes. */
 #define LINES_MAX ((size_t)1000 * 1000)
 
 struct line {
@@ -50,7 +50,7 @@ bool cow_text_is_long(struct cow_text t) {
 	return n > LINES_MAX;
 }
 
-static int outer_fd_init(struct side *s, struct cow_text t) {
+static int side_init(struct side *s, struct cow_text t) {
 	size_t n = 0;
 	for (size_t i = 0; i < t.len; i++) {
 		n += t.data[i] == '\n' || i + 1 == t.len;
@@ -71,7 +71,7 @@ static int outer_fd_init(struct side *s, struct cow_text t) {
 	return 0;
 }
 
-static void outer_fd_done(struct side *s) {
+static void side_done(struct side *s) {
 	free(s->lines);
 	free(s->marked);
 }
@@ -82,8 +82,8 @@ static bool same(const struct line *a, const struct line *b) {
 
 /* ---- the search ---- */
 
-/* What is left of both sides between their common ends; x counts old lines from
- * its begin, y new ones, k = x - y. */
+/* The lines of both sides between their common prefix and suffix; x counts old lines, y new
+ * ones, k = x - y is the diagonal. */
 struct search {
 	const struct line *old, *new;
 	ptrdiff_t nold, nnew;
@@ -101,7 +101,7 @@ static ptrdiff_t slide(struct search *s, ptrdiff_t x, ptrdiff_t k) {
 	return x;
 }
 
-/* Whether the step to diagonal k with d edits comes from above: an added line. */
+/* Whether the step to diagonal k with d edits adds a line (comes from diagonal k + 1). */
 static bool from_above(const int32_t *reach, ptrdiff_t k, ptrdiff_t d) {
 	return k == -d || (k != d && reach[k - 1] < reach[k + 1]);
 }
@@ -187,13 +187,13 @@ static int mark(struct side *old, struct side *new) {
 
 /* ---- hunks ---- */
 
-/* A stretch of both sides, ends not included. */
+/* A range of lines on both sides, ends not included. */
 struct hunk {
 	size_t old, old_end, new, new_end;
 };
 
 static void put_range(struct buf *out, char sign, size_t from, size_t to) {
-	/* An empty range is named by the line before it. */
+	/* An empty range has the number of the line before it. */
 	buf_printf(out, "%c%zu", sign, to > from ? from + 1 : from);
 	if (to - from != 1) {
 		buf_printf(out, ",%zu", to - from);
@@ -264,14 +264,13 @@ static bool next_hunk(const struct side *old, const struct side *new, struct hun
 int cow_text_diff(struct cow_text was, struct cow_text is, struct buf *out, struct err *e) {
 	struct side old = {0}, new = {0};
 	struct hunk h = {0};
-	int rc = outer_fd_init(&old, was) != 0 || outer_fd_init(&new, is) != 0 ||
-				 mark(&old, &new) != 0
+	int rc = side_init(&old, was) != 0 || side_init(&new, is) != 0 || mark(&old, &new) != 0
 			 ? err_memory(e, COW_WHERE)
 			 : 0;
 	while (rc == 0 && next_hunk(&old, &new, &h)) {
 		put_hunk(out, &old, &new, &h);
 	}
-	outer_fd_done(&old);
-	outer_fd_done(&new);
+	side_done(&old);
+	side_done(&new);
 	return rc;
 }

@@ -1,9 +1,8 @@
-/* Opening, looking at and removing what a command has filled as it liked.
+/* Opens files of the upper tree and the workspace by descriptor, and reads overlayfs marks.
  *
- * Should:   reach every entry beneath a root by descriptor, whatever its mode.
- * Must not: follow a symlink, leave a file system while removing, or recurse on a
- *           stack that the command's nesting could use up.
- * Fails:    with errno; a tree that cannot be emptied stays. */
+ * Should:   open every entry beneath a root, of any mode.
+ * Must not: follow a symlink (W1).
+ * Fails:    with -1 and errno. */
 #include "cow/cow.h"
 
 #include "base/auto.h"
@@ -39,8 +38,8 @@ int cow_chmod(int fd, mode_t mode) {
 	return chmod(name, mode);
 }
 
-/* A directory that its owner cannot enter is opened up and its own mode written
- * beside it; a file gets its mode back at once. */
+/* Opens an entry that its mode closes to the owner.  A directory keeps u+rwx, and an attribute
+ * records its mode; a file gets its mode back at once. */
 static int open_closed(const struct cow *c, const char *path, int flags) {
 	auto_fd at = open_how(c->upper, path, O_PATH, 0);
 	struct stat st;
@@ -60,7 +59,7 @@ static int open_closed(const struct cow *c, const char *path, int flags) {
 	return fd;
 }
 
-/* A directory that can be listed but not searched hides what its names stand for. */
+/* Also true for a directory that can be listed but not searched: its entries have no stat(2). */
 static bool is_shut(int fd, int flags) {
 	struct stat st;
 

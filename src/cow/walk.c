@@ -1,13 +1,13 @@
-/* What the upper tree says about the workspace, as a list of changes.
+/* Compares the upper tree with the workspace, and lists the changes.
  *
  * A directory is read whole and closed before the next one is opened, by its path
- * from the root.  The directories on the way stand in an array, not on the stack: nesting
- * costs neither stack nor a descriptor, and what was read of one is freed when it is left.
+ * from the root.  The directories of the current path are in an array, not on the stack: depth
+ * costs neither stack nor descriptors, and the entries of a directory are freed after it.
  *
- * Should:   look at what was changed and no further: a directory of the workspace is
- *           read only where all of it was deleted or replaced.
- * Must not: change a thing, but for the mode of a directory of the upper tree that
- *           its owner could not enter.
+ * Should:   read only changed paths: a directory of the workspace is read only if all of it
+ *           was deleted or replaced.
+ * Must not: change anything except the mode of a directory in the upper tree that its owner
+ *           cannot enter.
  * Fails:    with the path that cannot be read. */
 #include "cow/cow.h"
 
@@ -21,8 +21,8 @@
 
 #define CHUNK ((size_t)64 * 1024)
 
-/* What is worth knowing that a file was written and has the old content; a walk stands at
- * the end of every run, where no time-out counts any more. */
+/* The budget to detect files that were written with the old content; the walk runs at the end
+ * of every run, after its time-out. */
 #define COMPARE_BYTES ((uint64_t)4 << 30)
 #define COMPARE_MS 10000
 
@@ -47,14 +47,14 @@ struct entries {
 	size_t n, cap;
 };
 
-/* A directory to look at. */
+/* A directory to visit. */
 struct walk_position {
 	const char *path;
 	bool upper; /* it is in the upper tree */
-	bool all;   /* what the workspace has there is gone unless the upper tree has it */
+	bool all;   /* entries of the workspace that are not in the upper tree are deleted */
 };
 
-/* A directory that is being gone through. */
+/* A directory that is being visited. */
 struct frame {
 	struct walk_position p;
 	struct arena own; /* of the entries */
@@ -128,23 +128,23 @@ static void sort_unique(struct entries *list) {
 	list->n = kept;
 }
 
-static bool look(int dir, const char *name, struct stat *ret) {
+static bool stat_entry(int dir, const char *name, struct stat *ret) {
 	return dir >= 0 && fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* An apply closes a directory when all is in it (W4): what lies there is done. */
+/* An apply closes a directory after everything in it is applied (W4). */
 static bool was_closed(const struct cow *c, const char *path) {
 	auto_fd fd = errno == EACCES ? cow_open_beneath(c->lower, path, O_PATH) : -1;
 	struct stat st;
 	return fd >= 0 && c->ndone > 0 && fstat(fd, &st) == 0 && (st.st_mode & 0500) != 0500;
 }
 
-static int read_place(struct walk *w, struct frame *f) {
+static int read_directory(struct walk *w, struct frame *f) {
 	const struct walk_position *p = &f->p;
 	struct entries *ret = &f->list;
 	int flags = O_RDONLY | O_DIRECTORY;
 	auto_fd upper = p->upper ? cow_open_upper(w->c, p->path, flags) : -1;
-	/* It need not be there, nor be a directory; then nothing in it is. */
+	/* The workspace may have no directory at this path; then no entry exists there. */
 	auto_fd lower = w->c->lower < 0 ? -1
 					: cow_open_beneath(w->c->lower, p->path,
 							   p->all ? flags : O_PATH | O_DIRECTORY);
@@ -164,8 +164,8 @@ static int read_place(struct walk *w, struct frame *f) {
 	sort_unique(ret);
 	for (size_t i = 0; i < ret->n; i++) {
 		struct entry *it = &ret->items[i];
-		it->in_upper = look(upper, it->name, &it->upper);
-		it->in_lower = look(lower, it->name, &it->lower);
+		it->in_upper = stat_entry(upper, it->name, &it->upper);
+		it->in_lower = stat_entry(lower, it->name, &it->lower);
 	}
 	return 0;
 }
@@ -192,7 +192,7 @@ static bool same_content(struct walk *w, const char *path, const struct entry *i
 		return false;
 	}
 	if (!cow_effort_take(&w->effort, (uint64_t)it->upper.st_size)) {
-		return false; /* it costs too much to know */
+		return false; /* the budget is used up */
 	}
 	auto_fd upper = cow_open_upper(w->c, path, O_RDONLY | O_NONBLOCK);
 	auto_fd lower = cow_open_beneath(w->c->lower, path, O_RDONLY | O_NONBLOCK);
@@ -206,7 +206,7 @@ static bool same_content(struct walk *w, const char *path, const struct entry *i
 			return true;
 		}
 	}
-	return false; /* what cannot be read is not known to be the same */
+	return false; /* unreadable: assume a difference */
 }
 
 static bool same_link(const struct walk *w, const char *path) {
@@ -241,7 +241,7 @@ static bool is_noted(const struct cow *c, const char *path) {
 	return false;
 }
 
-/* It was applied, or lies in a directory all of which was. */
+/* Whether it was applied, or is in a directory that was applied whole. */
 static bool is_done(const struct cow *c, const char *path) {
 	char above[PATH_MAX];
 	if (c->ndone == 0 || is_noted(c, path)) {
@@ -276,7 +276,7 @@ static int add_change(struct walk *w, enum cow_kind kind, const char *path,
 	}
 	bool special = change.is.mode != 0 && !S_ISREG(change.is.mode) &&
 		       !S_ISDIR(change.is.mode) && !S_ISLNK(change.is.mode);
-	change.cannot = special ? "it is a socket, a pipe or a device" : NULL;
+	change.cannot = special ? "it is a socket, a FIFO or a device" : NULL;
 	if (arena_grow(w->c->a, &found->items, found->n, &found->cap, sizeof *found->items) != 0) {
 		return err_memory(w->e, COW_WHERE);
 	}
@@ -284,8 +284,8 @@ static int add_change(struct walk *w, enum cow_kind kind, const char *path,
 	return 0;
 }
 
-/* Of a path that is in the upper tree, or deleted by it. */
-static int keep_base(struct walk *w, const char *path, const struct entry *it) {
+/* Records the workspace's entry for a path that the upper tree has or deletes. */
+static int record_base(struct walk *w, const char *path, const struct entry *it) {
 	struct cow *c = w->c;
 	if (c->settled) {
 		return 0;
@@ -301,7 +301,7 @@ static int keep_base(struct walk *w, const char *path, const struct entry *it) {
 	return 0;
 }
 
-/* What is in a directory comes next. */
+/* Visits the entries of a directory next. */
 static int descend(struct walk *w, struct walk_position p) {
 	if (arena_grow(w->c->a, &w->frames, w->depth, &w->cap, sizeof *w->frames) != 0) {
 		return err_memory(w->e, COW_WHERE);
@@ -309,7 +309,7 @@ static int descend(struct walk *w, struct walk_position p) {
 	struct frame *f = &w->frames[w->depth++];
 	*f = (struct frame){.p = p};
 	arena_init(&f->own);
-	return read_place(w, f);
+	return read_directory(w, f);
 }
 
 static int visit_deleted(struct walk *w, const char *path, const struct entry *it) {
@@ -323,7 +323,7 @@ static int visit_deleted(struct walk *w, const char *path, const struct entry *i
 	return S_ISDIR(it->lower.st_mode) ? descend(w, below) : 0;
 }
 
-/* Both are directories, or there is only the upper one. */
+/* Both sides are directories, or only the upper one exists. */
 static int visit_dir(struct walk *w, const char *path, struct entry *it, bool all) {
 	auto_fd fd = cow_open_upper(w->c, path, O_RDONLY | O_DIRECTORY);
 	struct walk_position below = {.path = path, .upper = true};
@@ -333,8 +333,8 @@ static int visit_dir(struct walk *w, const char *path, struct entry *it, bool al
 	it->upper.st_mode = cow_true_mode(fd, it->upper.st_mode);
 	below.all = it->in_lower && (all || cow_is_opaque(fd));
 	drop_fd(&fd);
-	bool told = !it->in_lower || !same_mode(it);
-	if (told && add_change(w, it->in_lower ? COW_MODE : COW_ADDED, path, it) != 0) {
+	bool changed = !it->in_lower || !same_mode(it);
+	if (changed && add_change(w, it->in_lower ? COW_MODE : COW_ADDED, path, it) != 0) {
 		return -1;
 	}
 	return descend(w, below);
@@ -365,7 +365,7 @@ static int visit_both(struct walk *w, const char *path, const struct entry *it) 
 		return same_link(w, path) ? 0 : add_change(w, COW_CHANGED, path, it);
 	}
 	if (type != S_IFREG) {
-		return 0; /* a socket or a pipe in the place of another */
+		return 0; /* a socket or FIFO replaced by another one */
 	}
 	if (!same_content(w, path, it)) {
 		return add_change(w, COW_CHANGED, path, it);
@@ -374,7 +374,7 @@ static int visit_both(struct walk *w, const char *path, const struct entry *it) 
 }
 
 static int visit(struct walk *w, const char *path, struct entry *it, bool all) {
-	if (keep_base(w, path, it) != 0) {
+	if (record_base(w, path, it) != 0) {
 		return -1;
 	}
 	if (!it->in_upper || cow_is_whiteout(&it->upper)) {
@@ -390,20 +390,20 @@ static int visit(struct walk *w, const char *path, struct entry *it, bool all) {
 	return same_type ? visit_both(w, path, it) : visit_type(w, path, it);
 }
 
-/* A path that no system call takes any more: shown, and never applied. */
+/* A path that is too long for a system call: listed, and never applied. */
 static int too_deep(struct walk *w, const char *path, const struct entry *it) {
 	size_t n = w->found->n;
 	if (add_change(w, COW_ADDED, path, it) != 0) {
 		return -1;
 	}
 	if (w->found->n > n) {
-		w->found->items[n].cannot = "its path is longer than the system takes";
+		w->found->items[n].cannot = "its path is longer than PATH_MAX";
 	}
 	return 0;
 }
 
 static int visit_next(struct walk *w, struct frame *f) {
-	/* The frame moves when another one is added. */
+	/* arena_grow() moves the frames: copy before descending. */
 	struct entry *it = &f->list.items[f->at++];
 	const struct walk_position p = f->p;
 	const char *path =

@@ -192,13 +192,13 @@ def register(suite):
         os.unlink(f"{box.ws}/flat")
         box.write("ws/gone", "still needed\n")
         before = contents(box.ws)
-        box.corral_("apply", name).exited(126).said("nothing was applied", "the host has", f"corral diff {name}",
+        box.corral_("apply", name).exited(126).said("nothing was applied", "the host ", f"corral diff {name}",
                                                     "--force")
         equal(contents(box.ws), before, "the workspace after a refusal")
         text = box.corral_("diff", name).out
-        for words in ("changed it since the run: text", "made it too: both", "deleted it: flat",
+        for words in ("changed it since the run: text", "created it too: both", "deleted it: flat",
                       "changed it since the run: gone"):
-            contains(text, f"# conflict, the host has {words}\n", "the diff")
+            contains(text, f"# conflict, the host {words}\n", "the diff")
         box.corral_("apply", name, "same", "mode").exited(0)
         equal(box.read("ws/same"), "same\ninside\n", "same")
         box.corral_("apply", "--force", name).exited(0)
@@ -257,7 +257,7 @@ def register(suite):
             process.wait()
         check(wait_until(lambda: not box.strays()), "something still runs")
         for entry in pending(box):
-            check(entry["fault"] is None or "holds no record" in entry["fault"], f"entry {entry}")
+            check(entry["fault"] is None or "no valid record" in entry["fault"], f"entry {entry}")
         equal(sorted(os.listdir(box.ws)), sorted({p.split("/")[0] for p in contents(box.ws)}), "names")
         check(not box.exists("ws/new") and box.exists("ws/gone"), "the workspace was changed")
         box.corral_("discard", "--all").exited(0)
@@ -371,9 +371,9 @@ def register(suite):
         needs(box, "python3")
         name = change(box, "cp /bin/sh own; chmod 6755 own; mkfifo pipe; python3 -c "
                       "'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'")
-        contains(box.corral_("diff", name).out, "# never applied, it is a socket, a pipe or a device: sock", "diff")
+        contains(box.corral_("diff", name).out, "# never applied, it is a socket, a FIFO or a device: sock", "diff")
         done = box.corral_("apply", name).exited(0)
-        contains(done.out, "not applied, it is a socket, a pipe or a device: sock\n", "apply")
+        contains(done.out, "not applied, it is a socket, a FIFO or a device: sock\n", "apply")
         equal(stat.S_IMODE(os.stat(f"{box.ws}/own").st_mode), 0o755, "mode")
         check(not box.exists("ws/sock") and not box.exists("ws/pipe"), "a socket was made")
         equal(kept(box), [], "kept")
@@ -430,7 +430,7 @@ def register(suite):
                             f"XDG_STATE_HOME={box.dir}/merged exec $CORRAL run --cow true")
         done.exited(125).said("it lies on overlayfs", "XDG_STATE_HOME")
         done = in_namespace(box, f"mount -t tmpfs t {box.ws}/dir; exec $CORRAL run --cow true")
-        done.exited(125).said(f"{box.ws}/dir is mounted in the workspace", "leave --cow out")
+        done.exited(125).said(f"{box.ws}/dir is mounted in the workspace", "without --cow")
 
     @test("--cow: the changes may lie on tmpfs", root=True)
     def _(box):
@@ -443,7 +443,7 @@ def register(suite):
             try:
                 os.setxattr(place, "user.probe", b"")
             except OSError as error:
-                box.run("--cow", "true").exited(125).said("no extended attributes", "XDG_STATE_HOME")
+                box.run("--cow", "true").exited(125).said("cannot set extended attributes", "XDG_STATE_HOME")
                 raise Skip(f"tmpfs has no user attributes here: {error}") from error
             furnish(box, "twin")
             box.run("-c", WORK, cwd=f"{box.dir}/twin").exited(0)
