@@ -1,3 +1,9 @@
+/* Decides whether a file tool may read or change a place.
+ *
+ * Should:   give the same answer as the kernel and the broker give a command, with the rule and
+ *           the remedy.
+ * Must not: reveal whether a hidden file exists.
+ * Fails:    closed: a place that no rule grants is refused. */
 #include "files/access.h"
 
 #include "base/str.h"
@@ -58,9 +64,9 @@ static bool in_overlay(const struct plan *plan, const char *path) {
 	return m != NULL && m->kind == MOUNT_COW;
 }
 
-/* A ".git" that is no directory leads git to a repository: as for commands, one that is there
- * stays as it is. */
-static bool leads_git(const struct lens *v, const struct place *p) {
+/* A ".git" file or symlink points git to a repository: as for commands, an existing one is
+ * read-only. */
+static bool is_git_link(const struct lens *v, const struct place *p) {
 	const char *slash = strrchr(p->path, '/');
 
 	return p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode) && slash != NULL &&
@@ -68,8 +74,8 @@ static bool leads_git(const struct lens *v, const struct place *p) {
 	       rules_keep_repository(&v->plan->rules, p->path);
 }
 
-/* A HEAD beside a ".git" makes a repository of the directory itself, for when the other is
- * none any more. */
+/* A HEAD beside a ".git" makes the directory itself a repository, which git uses when the other
+ * becomes invalid. */
 static bool makes_repository(const struct lens *v, const struct place *p) {
 	char at[PATH_MAX + sizeof REPOSITORY];
 	const char *slash = strrchr(p->path, '/');
@@ -85,11 +91,11 @@ static bool makes_repository(const struct lens *v, const struct place *p) {
 	return rules_keep_repository(&v->plan->rules, at);
 }
 
-/* What a file tool may not do although a command may: a command writes to a copy of the workspace,
- * and a hard link of a file that a pattern denies is opened by the broker. */
+/* Refusals of file tools that the plan's rules do not cover: with --cow a command writes to the
+ * overlay, and for commands the broker refuses hard links of denied files. */
 static enum refusal_cause cause_for_tools(const struct lens *v, const struct place *p,
 					  enum access want) {
-	if (want == ACCESS_WRITE && leads_git(v, p)) {
+	if (want == ACCESS_WRITE && is_git_link(v, p)) {
 		return CAUSE_GIT_LINK;
 	}
 	if (want == ACCESS_WRITE && makes_repository(v, p)) {
@@ -119,8 +125,8 @@ static void judge_shown(const struct lens *v, const struct place *p, enum access
 	}
 }
 
-/* The way to a grant in something denied can be seen, unless reading is asked about:
- * then the rule is judged by the name. */
+/* Directories above a grant in a denied tree are visible, unless the broker checks reads: then
+ * the deny rule applies to their name. */
 static bool denied_by_name(const struct lens *v, const struct place *p) {
 	return v->plan->rules.reads && rules_judge(&v->plan->rules, p->path).deny != NULL;
 }

@@ -1,8 +1,8 @@
-/* Whether a place may be read or changed, by which rule, and what would allow it.
+/* Whether a file tool may read or change a place, by which rule, and the option that allows it.
  *
- * Should:   say of every path what the kernel says to a command inside.
- * Must not: tell whether something hidden exists.
- * Fails:    closed: what no rule shows is outside. */
+ * Should:   give the same answer for every path as the kernel gives a command in the sandbox.
+ * Must not: reveal whether a hidden file exists.
+ * Fails:    closed: a path that no rule grants is outside. */
 #ifndef CORRAL_FILES_ACCESS_H
 #define CORRAL_FILES_ACCESS_H
 
@@ -12,23 +12,22 @@
 void access_judge(const struct lens *v, const struct place *p, enum access want,
 		  struct verdict *ret);
 
-/* After it: what the run's own directories do not have, and the host's may, is hidden, whether or
- * not the host has it.  A tool that reads it is told that it does not exist, as a command is. */
+/* After access_judge(): a path that is missing in the run's own directories, and may exist on the
+ * host, is hidden in both cases.  A tool that reads it gets ENOENT, as a command does. */
 void access_is_hidden(const struct lens *v, const struct place *p, enum access want,
 		      struct verdict *ret);
 
-/* Whether the mode of the file, or of the directory that it would be made in, refuses the caller.
- */
+/* Whether the mode of the file, or of the directory of a new file, refuses the caller. */
 bool access_is_closed(const struct place *p, enum access want);
 
-/* As access_judge(); -1 with *e when the place is refused. */
+/* As access_judge(); -1 with *e for a refusal. */
 int access_judge_or_fail(const struct lens *v, const struct place *p, enum access want,
 			 struct err *e);
 
-/* "outside", "sensitive", "protected", "unreachable": by name; NULL when allowed. */
+/* "outside", "sensitive", "protected", "unreachable"; NULL when allowed. */
 const char *access_refusal_name(enum err_kind kind);
 
-/* place_find() and the verdict; the place is the caller's only on success. */
+/* place_find() and access_judge(); the caller owns the place only on success. */
 int access_allowed(const struct lens *v, const char *path, unsigned how, enum access want,
 		   struct place *ret, struct err *e);
 

@@ -1,5 +1,7 @@
-/* Should:   give a descriptor of what lies there, or an error; never wait.
- * Must not: follow a link, or leave the directory by "..".
+/* Opens a path beneath a directory with openat2(2), or name by name.
+ *
+ * Should:   return an O_PATH descriptor or an errno, without blocking.
+ * Must not: follow a symlink, or leave the directory by "..".
  * Fails:    closed, with the kernel's errno. */
 #include "files/beneath.h"
 
@@ -17,14 +19,14 @@
 
 static int open_by_kernel(int dir, const char *path, int flags) {
 	struct open_how how = {
-		/* Not O_NOFOLLOW: a last link would be opened itself. */
+		/* Not O_NOFOLLOW, which with O_PATH would open a final symlink itself. */
 		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	return (int)syscall(SYS_openat2, dir, path[0] == '\0' ? "." : path, &how, sizeof how);
 }
 
-/* One name; what it names may not be a link. */
+/* Opens one name, which may not be a symlink. */
 static int open_name(int dir, const char *name, size_t len, int flags) {
 	char copy[NAME_MAX + 1];
 	struct stat st;
@@ -41,7 +43,7 @@ static int open_name(int dir, const char *name, size_t len, int flags) {
 	}
 	auto_fd fd = openat(dir, copy, O_PATH | O_NOFOLLOW | O_CLOEXEC | flags);
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		/* With O_DIRECTORY the kernel says of a link that it is none. */
+		/* With O_DIRECTORY the kernel returns ENOTDIR for a symlink. */
 		bool link = errno == ENOTDIR && fstatat(dir, copy, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			    S_ISLNK(st.st_mode);
 		errno = link ? ELOOP : errno;
@@ -77,7 +79,7 @@ static int open_by_names(int dir, const char *path, int flags) {
 int beneath_open(int dir, const char *path, int flags, bool fast) {
 	int fd = fast ? open_by_kernel(dir, path, flags) : -1;
 
-	/* Neither an old kernel nor a filter around us nor a rename meanwhile is an answer. */
+	/* ENOSYS: an old kernel; EPERM: an outer seccomp filter; EAGAIN: a concurrent rename. */
 	if (fd >= 0 || (fast && errno != ENOSYS && errno != EPERM && errno != EAGAIN)) {
 		return fd;
 	}

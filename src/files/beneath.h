@@ -1,7 +1,7 @@
-/* Opening a path beneath a directory without following a single link.
+/* Opens a path beneath a directory without following symlinks.
  *
- * Two ways that answer the same: the kernel's own (openat2), and name by name
- * where a kernel or an outer filter does not have it. */
+ * Two implementations with the same result: openat2(2), and name by name on an old kernel or
+ * under an outer seccomp filter. */
 #ifndef CORRAL_FILES_BENEATH_H
 #define CORRAL_FILES_BENEATH_H
 
@@ -9,15 +9,15 @@
 #include <stddef.h>
 
 /* O_PATH descriptor of `path` beneath dir; "" is dir itself.  flags may hold
- * O_DIRECTORY.  -1 with errno: ELOOP when a link is on the way or at the end,
- * EXDEV when the path would climb. */
+ * O_DIRECTORY.  -1 with errno: ELOOP for a symlink in the path, EXDEV for a path that
+ * leaves dir. */
 int beneath_open(int dir, const char *path, int flags, bool fast);
 
-/* What the kernel says a descriptor stands for, as a path of this process; -1 with
- * errno when it is too long or there is no procfs to ask. */
+/* The path of a descriptor, from /proc/self/fd; -1 with errno when it is too long or procfs
+ * is missing. */
 int beneath_real_path(int fd, char *out, size_t cap);
 
-/* The file behind an O_PATH descriptor, opened anew; the name is not used again. */
+/* Opens the file of an O_PATH descriptor through /proc/self/fd, without its name. */
 int beneath_reopen(int fd, int flags);
 
 #endif

@@ -1,7 +1,12 @@
-/* Making links.  A command may make one with any words.  A tool makes those alone that
- * lead to something inside and, on the host, to something beneath a root that commands
- * may write: a program outside that follows the link gets nothing that the sandbox keeps
- * from its command. */
+/* The symlink tool.
+ *
+ * A command may create a symlink with any target.  A tool creates only those with a target
+ * that is readable in the sandbox and, on the host, beneath a directory that commands may
+ * write: a program outside that follows the link reaches no file that the sandbox hides.
+ *
+ * Should:   resolve the target twice: through the plan's mounts, and on the host.
+ * Must not: replace an existing entry.
+ * Fails:    closed: a target that cannot be resolved is refused. */
 #include "files/tools.h"
 
 #include "base/auto.h"
@@ -14,16 +19,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Where the words lead from the directory that holds the link, there or not. */
-static int check_words(const struct lens *v, const struct place *p, const char *words,
-		       struct err *e) {
+/* The target, from the link's directory, must be readable in the sandbox; it may be missing. */
+static int check_inside(const struct lens *v, const struct place *p, const char *words,
+			struct err *e) {
 	char path[2 * PATH_MAX];
 	struct place to;
 
 	if (words[0] == '\0' || strlen(words) >= PATH_MAX) {
 		return err_set(e, ERR_USAGE, "files", "the symlink target is empty or too long");
 	}
-	/* The link is not there yet, so its directory is named by itself. */
+	/* The link does not exist yet, so a relative target starts at its directory. */
 	int dir = words[0] == '/' ? 0 : (int)(strrchr(p->path, '/') - p->path);
 	(void)snprintf(path, sizeof path, "%.*s/%s", dir, p->path, words); /* it fits */
 	if (access_allowed(v, path, 0, ACCESS_READ, &to, e) != 0) {
@@ -33,9 +38,9 @@ static int check_words(const struct lens *v, const struct place *p, const char *
 	return 0;
 }
 
-/* Whether this path of the host is seen inside by way of that mount, and not covered or
- * hidden there. */
-static bool shows(const struct plan *plan, const struct mount *m, const char *host) {
+/* Whether the sandbox shows this path of the host through that mount, not covered by another
+ * mount and not hidden. */
+static bool mount_shows(const struct plan *plan, const struct mount *m, const char *host) {
 	char inside[PATH_MAX], covered[PATH_MAX];
 
 	if (!mount_is_tree(m) || !path_within(host, m->source) ||
@@ -55,7 +60,7 @@ static bool shows(const struct plan *plan, const struct mount *m, const char *ho
 static bool in_writable_root(const struct plan *plan, const char *host) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->writable && shows(plan, m, host)) {
+		if (m->writable && mount_shows(plan, m, host)) {
 			return true;
 		}
 	}
@@ -72,10 +77,12 @@ static int check_on_host(const struct lens *v, const struct place *p, const char
 	}
 	(void)err_set(
 		e, ERR_OUTSIDE, "files",
-		"%s is outside the boundary: on the host it leads %s%s, not beneath a writable "
-		"directory of the policy",
-		words, r == 0 ? "to " : "nowhere that can be judged", r == 0 ? host : "");
-	return err_fix(e, "name a target in %s by a relative path", v->plan->workspace_at);
+		r == 0 ? "the symlink target %s is outside the boundary: on the host it is %s, "
+			 "which is not in a writable directory of the policy"
+		       : "the symlink target %s is outside the boundary: on the host it cannot "
+			 "be resolved%s",
+		words, r == 0 ? host : "");
+	return err_fix(e, "use a relative target in %s", v->plan->workspace_at);
 }
 
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e) {
@@ -86,15 +93,15 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 	}
 	int rc = 0;
 	if (p.kind != PLACE_MISSING) {
-		rc = place_failed(EEXIST, "make the link", p.path, e);
+		rc = place_failed(EEXIST, "create the symlink", p.path, e);
 	} else if (p.dir < 0) {
-		rc = place_failed(ENOENT, "make the link", p.path, e);
-	} else if (check_words(v, &p, words, e) != 0 || check_on_host(v, &p, words, e) != 0) {
+		rc = place_failed(ENOENT, "create the symlink", p.path, e);
+	} else if (check_inside(v, &p, words, e) != 0 || check_on_host(v, &p, words, e) != 0) {
 		rc = -1;
 	} else if (rules_lead_astray(&v->plan->rules, p.path, words)) {
-		rc = place_failed(EBUSY, "make the link", p.path, e); /* as a command is told */
+		rc = place_failed(EBUSY, "create the symlink", p.path, e); /* as for a command */
 	} else if (symlinkat(words, p.dir, p.name) != 0) {
-		rc = place_failed(errno, "make the link", p.path, e);
+		rc = place_failed(errno, "create the symlink", p.path, e);
 	}
 	place_done(&p);
 	return rc;

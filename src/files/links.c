@@ -1,3 +1,8 @@
+/* Searches the granted trees for a denied name (hard link) of a file.  links.h has the reason.
+ *
+ * Should:   read directories depth first, without recursion.
+ * Must not: read more than ENTRIES_MAX entries, or longer than SEARCH_MS.
+ * Fails:    closed: LINKS_UNKNOWN, which access.c refuses. */
 #include "files/links.h"
 
 #include "base/auto.h"
@@ -11,7 +16,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* The broker's bounds. */
+/* As in linux/broker/hardlinks.c. */
 #define ENTRIES_MAX 2000000U
 #define SEARCH_MS 30000
 
@@ -19,7 +24,7 @@ struct search {
 	const struct lens *v;
 	const struct place *p; /* the file */
 	struct arena a;
-	const char **dirs; /* inside, still to be read */
+	const char **dirs; /* paths in the sandbox, still to be read */
 	size_t n, cap;
 	unsigned entries;
 	int64_t deadline;
@@ -55,8 +60,9 @@ static int open_inside(const struct search *s, const char *path, int flags) {
 	return beneath_open(s->root, host + 1, flags, s->v->fast);
 }
 
-/* What others have closed a command cannot have closed.  Its own it may open again. */
-static bool may_be_left_out(const struct search *s, const char *path) {
+/* Whether a directory that cannot be read may be skipped.  A command cannot have closed a
+ * directory of another user; one of its own user it could open again. */
+static bool may_skip(const struct search *s, const char *path) {
 	struct stat st;
 
 	if (errno != EACCES) {
@@ -99,7 +105,7 @@ static int search_entry(struct search *s, int dir, const char *parent, const str
 		return -1;
 	}
 	if (mount_exactly(s->v->plan, path) != NULL) {
-		return 0; /* covered: what is there begins a search of its own */
+		return 0; /* covered by a mount, from which begin() starts */
 	}
 	unsigned char type = type_of(dir, d);
 	if (type == DT_DIR) {
@@ -114,9 +120,9 @@ static int search_dir(struct search *s, const char *path) {
 	auto_dir dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir == NULL) {
-		bool out = may_be_left_out(s, path);
+		bool skip = may_skip(s, path);
 		drop_fd(&fd);
-		return out ? 0 : -1;
+		return skip ? 0 : -1;
 	}
 	errno = 0;
 	for (struct dirent *d; !s->found && (d = readdir(dir)) != NULL; errno = 0) {
@@ -127,7 +133,7 @@ static int search_dir(struct search *s, const char *path) {
 	return s->found || errno == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* ---- all of them ---- */
+/* ---- all directories ---- */
 
 static bool in_anchor(const struct rules *rules, const char *path) {
 	for (size_t i = 0; i < rules->nanchors; i++) {
@@ -138,7 +144,7 @@ static bool in_anchor(const struct rules *rules, const char *path) {
 	return false;
 }
 
-/* A file that is mounted by itself may have a denied name there. */
+/* A mounted file may have a denied name as its mount point. */
 static int begin_at_mount(struct search *s, const struct mount *m) {
 	struct stat st;
 
@@ -151,7 +157,7 @@ static int begin_at_mount(struct search *s, const struct mount *m) {
 	return 0;
 }
 
-/* The granted trees, and what is mounted in them. */
+/* Starts at the granted trees, and at the mounts in them. */
 static int begin(struct search *s) {
 	const struct plan *plan = s->v->plan;
 	const struct rules *rules = &plan->rules;

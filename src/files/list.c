@@ -1,4 +1,8 @@
-/* Listing a directory: what the host has there, as the plan's mounts change it. */
+/* Lists a directory: the host's entries, with the plan's mounts on top.
+ *
+ * Should:   list a denied name as "denied", without its size and mode.
+ * Must not: read more than TOOL_ENTRIES_MAX entries.
+ * Fails:    closed: a directory that the policy does not show is refused. */
 #include "files/tools.h"
 
 #include "base/auto.h"
@@ -27,7 +31,7 @@ static void fill_by_mode(struct entry *entry, const struct stat *st) {
 	entry->mode = st->st_mode & 07777;
 }
 
-/* What set-up puts there. */
+/* The entry that the set-up of the sandbox creates. */
 static void fill_by_mount(struct entry *entry, const struct mount *m) {
 	struct stat st;
 
@@ -35,7 +39,7 @@ static void fill_by_mount(struct entry *entry, const struct mount *m) {
 	switch (m->kind) {
 	case MOUNT_BIND:
 	case MOUNT_COW:
-		/* Of a source that is gone there is nothing to say. */
+		/* The source may have been removed since. */
 		if (m->source != NULL && lstat(m->source, &st) == 0) {
 			fill_by_mode(entry, &st);
 		} else {
@@ -82,7 +86,7 @@ static void add(struct lister *l, const struct entry *entry) {
 	list->count++;
 }
 
-/* ---- of the host ---- */
+/* ---- entries of the host ---- */
 
 static void add_of_host(struct lister *l, const char *name) {
 	struct entry entry = {.name = name};
@@ -99,7 +103,7 @@ static void add_of_host(struct lister *l, const char *name) {
 	} else if (fstatat(l->p->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		fill_by_mode(&entry, &st);
 	} else {
-		return; /* gone since */
+		return; /* removed since */
 	}
 	add(l, &entry);
 }
@@ -114,7 +118,7 @@ static int list_host(struct lister *l, struct err *e) {
 		return place_failed(error, "list", l->p->path, e);
 	}
 	errno = 0;
-	/* What is more than the limit is neither judged nor looked at. */
+	/* Stops at the limit. */
 	for (struct dirent *d; !l->too_many && !l->out_of_memory && (d = readdir(dir)) != NULL;
 	     errno = 0) {
 		if (!streq(d->d_name, ".") && !streq(d->d_name, "..")) {
@@ -124,7 +128,7 @@ static int list_host(struct lister *l, struct err *e) {
 	return errno == 0 ? 0 : place_failed(errno, "list", l->p->path, e);
 }
 
-/* ---- of our own ---- */
+/* ---- entries of mounts ---- */
 
 static bool is_listed(const struct lister *l, const char *name, size_t len) {
 	for (size_t i = 0; i < l->list.count; i++) {
@@ -136,7 +140,7 @@ static bool is_listed(const struct lister *l, const char *name, size_t len) {
 	return false;
 }
 
-/* The first name beneath the directory on the way to this mount. */
+/* Adds the first name beneath the directory in the path of this mount. */
 static void add_of_mount(struct lister *l, const struct mount *m) {
 	const char *name = m->target + (streq(l->p->path, "/") ? 1 : strlen(l->p->path) + 1);
 	size_t len = strcspn(name, "/");
@@ -172,14 +176,14 @@ static int name_order(const void *a, const void *b) {
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-static int finish(struct lister *l, struct listing *ret, struct err *e) {
+static int sort_and_return(struct lister *l, struct listing *ret, struct err *e) {
 	if (l->out_of_memory) {
 		return err_memory(e, "files");
 	}
 	if (l->too_many) {
 		(void)err_set(e, ERR_TOO_LARGE, "files", "%s has more than %zu entries", l->p->path,
 			      TOOL_ENTRIES_MAX);
-		return err_fix(e, "list a directory in it, or let a command look");
+		return err_fix(e, "list a subdirectory, or run a command: ls, find");
 	}
 	if (l->list.count > 1) {
 		qsort(l->list.entries, l->list.count, sizeof *l->list.entries, name_order);
@@ -193,8 +197,8 @@ static int check_listable(const struct place *p, struct err *e) {
 		return place_failed(ENOENT, "list", p->path, e);
 	}
 	if (p->kind == PLACE_TEXT || (p->kind == PLACE_FILE && !S_ISDIR(p->st.st_mode))) {
-		(void)err_set(e, ERR_FILE_KIND, "files", "%s is no directory", p->path);
-		return err_fix(e, "read it, or list the directory that holds it");
+		(void)err_set(e, ERR_FILE_KIND, "files", "%s is not a directory", p->path);
+		return err_fix(e, "read it, or list its parent directory");
 	}
 	return 0;
 }
@@ -215,7 +219,7 @@ int tool_list(const struct lens *v, const char *path, struct arena *a, struct li
 		if (!l.too_many) {
 			list_mounts(&l);
 		}
-		rc = finish(&l, ret, e);
+		rc = sort_and_return(&l, ret, e);
 	}
 	place_done(&p);
 	return rc;

@@ -1,3 +1,8 @@
+/* Looks up paths in the plan's mounts.
+ *
+ * Should:   ignore pins: a pin shows the same file as the mount below it.
+ * Must not: touch the file system.
+ * Fails:    with NULL where no mount is. */
 #include "files/mounts.h"
 
 #include "base/path.h"

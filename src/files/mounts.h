@@ -1,4 +1,4 @@
-/* Questions to the plan's mounts, pins aside: a pin shows what was there before it. */
+/* Looks up paths in the plan's mounts, without pins: a pin shows the same file as before. */
 #ifndef CORRAL_FILES_MOUNTS_H
 #define CORRAL_FILES_MOUNTS_H
 
@@ -7,13 +7,13 @@
 /* The mount whose target is exactly this path; NULL. */
 const struct mount *mount_exactly(const struct plan *plan, const char *path);
 
-/* A mount lies beneath this path. */
+/* Whether a mount has its target beneath this path. */
 bool mounts_beneath(const struct plan *plan, const char *path);
 
-/* Files of the host, be their changes kept apart or not. */
+/* Whether it shows files of the host: a bind mount or a copy-on-write overlay. */
 bool mount_is_tree(const struct mount *m);
 
-/* The mount that decides what is seen at a path; NULL in the bare root. */
+/* The topmost mount that contains a path; NULL in the bare root. */
 const struct mount *mount_over(const struct plan *plan, const char *path);
 
 /* path beneath dir, without the slash between: "" for dir itself. */

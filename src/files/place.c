@@ -1,4 +1,8 @@
-/* The walk through the plan's mounts.  place.h has its theory. */
+/* Resolves a path through the plan's mounts, name by name.  place.h has the theory.
+ *
+ * Should:   use one openat2(2) for a path without symlinks.
+ * Must not: use a descriptor after its file was moved out of its mount: the walk starts again.
+ * Fails:    closed, with errno; a path of which a rule hides a part is PLACE_MASK. */
 #include "files/place.h"
 
 #include "base/auto.h"
@@ -13,28 +17,28 @@
 #include <stdio.h>
 #include <sys/vfs.h>
 
-#define LINKS_MAX 40    /* the kernel's own */
-#define STEPS_MAX 20000 /* names looked up for one path: a tree may ask for millions by ".." */
+#define LINKS_MAX 40    /* MAXSYMLINKS of the kernel */
+#define STEPS_MAX 20000 /* lookups for one path: symlinks with ".." could need millions */
 #define AGAIN_MAX 16    /* walks of a path that changes meanwhile */
-#define REST_MAX ((size_t)2 * PATH_MAX) /* a link's words before what was left */
+#define REST_MAX ((size_t)2 * PATH_MAX) /* a symlink's target and the rest of the path */
 
-/* Neither is an errno that the kernel gives a walk. */
+/* Results of a step besides -errno and 0. */
 enum { STEP_ON = 1, WALK_ENDS = 2 };
 
 struct walker {
 	const struct lens *v;
 	unsigned how;
-	struct place p; /* where we are; p.path is "" at the root */
+	struct place p; /* the current place; p.path is "" at the root */
 	int links, steps;
-	char rest[REST_MAX]; /* still to go */
+	char rest[REST_MAX]; /* the rest of the path */
 	char name[NAME_MAX + 1];
-	bool last, slash; /* nothing follows the name; but slashes do */
-	bool fresh;       /* the rest has new words: the kernel may be able to leap over them */
+	bool last, slash; /* no name follows; a slash follows */
+	bool fresh;       /* the rest has changed: one openat2(2) may resolve most of it */
 };
 
 /* ---- moving ---- */
 
-/* The source, if it is still the file that was planned. */
+/* Opens the mount's source; -EAGAIN if it is another file than at the time of the plan. */
 static int open_source(const struct lens *v, const struct mount *m) {
 	struct stat st;
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -89,7 +93,7 @@ static int enter(struct walker *w, const struct mount *m) {
 	w->p.fd = open_source(w->v, m);
 	if (w->p.fd == -ENOENT && w->v->plan->home_source != NULL &&
 	    streq(m->source, w->v->plan->home_source)) {
-		w->p.kind = PLACE_OURS; /* the first run will make it, empty */
+		w->p.kind = PLACE_OURS; /* the first run creates it, empty */
 		w->p.fd = -1;
 		return 0;
 	}
@@ -151,7 +155,7 @@ static int next_name(struct walker *w) {
 	return STEP_ON;
 }
 
-/* Words that stand before the rest; `slash` when a directory is meant by them. */
+/* Puts words before the rest; `slash`: they must name a directory. */
 static int put_before(struct walker *w, const char *words, bool slash) {
 	size_t n = strlen(words), rest = strlen(w->rest);
 
@@ -167,7 +171,7 @@ static int put_before(struct walker *w, const char *words, bool slash) {
 	return 0;
 }
 
-/* ---- links ---- */
+/* ---- symlinks ---- */
 
 static int follow_words(struct walker *w, const char *words) {
 	if (++w->links > LINKS_MAX) {
@@ -192,7 +196,7 @@ static int follow(struct walker *w, int link) {
 		w->p.kind = PLACE_LINK;
 		return WALK_ENDS;
 	}
-	/* Of procfs: it leads to a file, and its words may name another. */
+	/* A magic link of procfs: the kernel jumps to a file, and its text may name another. */
 	if (fstatfs(link, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
 		return -EACCES;
 	}
@@ -207,8 +211,8 @@ static int follow(struct walker *w, int link) {
 
 /* ---- one name ---- */
 
-/* The kernel looks "." and ".." up as it does a name: whoever may not search the
- * directory does not get there. */
+/* The kernel looks up "." and ".." like a name: that needs search permission on the
+ * directory. */
 static int may_search(const struct walker *w) {
 	if (w->p.kind != PLACE_FILE) {
 		return STEP_ON;
@@ -217,22 +221,23 @@ static int may_search(const struct walker *w) {
 	return here < 0 ? -errno : STEP_ON;
 }
 
-/* Up again from the root: what we came through is no link, and the directory above
+/* "..": walks again from the root.  The path so far has no symlink, and the parent directory
  * may belong to another mount. */
 static int go_up(struct walker *w) {
-	char way[PATH_MAX];
+	char parent[PATH_MAX];
 
 	pop_name(w);
-	memcpy(way, w->p.path, strlen(w->p.path) + 1);
-	int r = put_before(w, way, true);
+	memcpy(parent, w->p.path, strlen(w->p.path) + 1);
+	int r = put_before(w, parent, true);
 	if (r == 0) {
 		r = to_root(w);
 	}
 	return r == 0 ? STEP_ON : r;
 }
 
-/* Our own ground has what its mounts need; what else is there only a run knows. */
-static int step_on_own_ground(struct walker *w) {
+/* A directory that the run creates: it has the mount points; its other entries exist only
+ * during the run. */
+static int step_in_own_dir(struct walker *w) {
 	if (mounts_beneath(w->v->plan, w->p.path)) {
 		drop_fd(&w->p.dir);
 		w->p.kind = PLACE_OURS;
@@ -243,16 +248,15 @@ static int step_on_own_ground(struct walker *w) {
 	return WALK_ENDS;
 }
 
-/* The name is the file's: not that of one which was removed, to whose name the kernel
- * adds a word. */
+/* Whether the path is the file's: for a removed file the kernel appends " (deleted)". */
 static bool names_it(int fd, const char *real) {
 	struct stat held, named;
 	return fstat(fd, &held) == 0 && lstat(real, &named) == 0 && held.st_dev == named.st_dev &&
 	       held.st_ino == named.st_ino;
 }
 
-/* Is what we hold still where we came by?  -EAGAIN: start again. */
-static int settle(struct walker *w, int fd, const char *path) {
+/* Checks that the descriptor's file is still at the path of the walk.  -EAGAIN: walk again. */
+static int check_real_path(struct walker *w, int fd, const char *path) {
 	const struct mount *tree = w->p.tree;
 	char real[PATH_MAX], planned[PATH_MAX];
 
@@ -264,8 +268,7 @@ static int settle(struct walker *w, int fd, const char *path) {
 	if (r != 0 || streq(real, planned)) {
 		return r;
 	}
-	/* Moved, or a file system that takes several spellings for one name: then the
-	 * real one is judged. */
+	/* Moved, or a case-insensitive file system: then access.h checks the real path. */
 	if (!path_within(real, tree->source) || !names_it(fd, real)) {
 		return -EAGAIN;
 	}
@@ -279,10 +282,10 @@ static bool may_make(const struct walker *w) {
 	return sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE;
 }
 
-/* A directory that is missing on the way. */
+/* Creates a missing directory of the path. */
 static int make_dir(struct walker *w) {
 	pop_name(w);
-	int r = settle(w, w->p.fd, w->p.path);
+	int r = check_real_path(w, w->p.fd, w->p.path);
 	if (r == 0) {
 		r = push_name(w);
 	}
@@ -303,7 +306,7 @@ static int make_dir(struct walker *w) {
 static int missing_in_tree(struct walker *w) {
 	if (mounts_beneath(w->v->plan, w->p.path)) {
 		leave(w);
-		w->p.kind = PLACE_OURS; /* of the private home: set-up makes it */
+		w->p.kind = PLACE_OURS; /* in the private home: the set-up creates it */
 		return STEP_ON;
 	}
 	if (!w->last && (w->how & WALK_PARENTS) != 0) {
@@ -338,7 +341,7 @@ static int step_in_tree(struct walker *w) {
 	return STEP_ON;
 }
 
-/* What follows has to lie in a directory. */
+/* If a name or slash follows, this must be a directory. */
 static int check_directory(const struct walker *w) {
 	const struct place *p = &w->p;
 
@@ -362,7 +365,7 @@ static int step_to_name(struct walker *w) {
 	const struct mount *m = mount_exactly(w->v->plan, w->p.path);
 	if (m != NULL && m->kind == MOUNT_LINK) {
 		if (w->last && !w->slash && (w->how & WALK_STAY) != 0) {
-			w->p.kind = PLACE_TEXT; /* ours, and there already */
+			w->p.kind = PLACE_TEXT; /* a symlink that the set-up creates */
 			return WALK_ENDS;
 		}
 		pop_name(w);
@@ -372,7 +375,7 @@ static int step_to_name(struct walker *w) {
 		r = enter(w, m);
 		return r != 0 ? r : check_directory(w);
 	}
-	r = w->p.kind == PLACE_FILE ? step_in_tree(w) : step_on_own_ground(w);
+	r = w->p.kind == PLACE_FILE ? step_in_tree(w) : step_in_own_dir(w);
 	return r == STEP_ON ? check_directory(w) : r;
 }
 
@@ -388,7 +391,7 @@ static int step(struct walker *w) {
 	return r == STEP_ON && up ? go_up(w) : r;
 }
 
-/* ---- the fast way ---- */
+/* ---- the fast path ---- */
 
 static bool has_dots(const char *path) {
 	for (const char *p = path; *p != '\0'; p += strcspn(p, "/")) {
@@ -401,9 +404,9 @@ static bool has_dots(const char *path) {
 	return false;
 }
 
-/* Lets the kernel walk to the directory of the last name at once.  A link or
- * anything else on the way, and nothing has happened: the walk goes by names. */
-static void leap(struct walker *w) {
+/* Opens the directory of the last name with one openat2(2).  On any failure, such as a symlink,
+ * the state is unchanged and the walk continues name by name. */
+static void open_parent_at_once(struct walker *w) {
 	char path[PATH_MAX];
 	const char *rest = w->rest + strspn(w->rest, "/");
 	size_t end = strlen(rest);
@@ -443,8 +446,8 @@ static void leap(struct walker *w) {
 
 /* ---- the whole walk ---- */
 
-/* Where the walk ended early, what was still to go belongs to the path: a refusal
- * names all of it, unless it turns back. */
+/* Appends the rest of the path after an early end, so that a refusal names the whole path;
+ * not with "..". */
 static int add_rest(struct walker *w) {
 	char whole[PATH_MAX + REST_MAX];
 	struct arena a;
@@ -463,7 +466,7 @@ static int add_rest(struct walker *w) {
 	return fits ? 0 : -ENAMETOOLONG;
 }
 
-static int finish(struct walker *w) {
+static int complete(struct walker *w) {
 	struct place *p = &w->p;
 	int r = 0;
 
@@ -472,16 +475,16 @@ static int finish(struct walker *w) {
 		memcpy(p->path, "/", 2);
 	}
 	if (p->kind == PLACE_FILE) {
-		return settle(w, p->fd, p->path);
+		return check_real_path(w, p->fd, p->path);
 	}
 	if (p->kind != PLACE_MISSING || p->dir < 0) {
 		return add_rest(w);
 	}
 	if (w->slash) {
-		return -ENOENT; /* a file cannot be made where a directory is asked for */
+		return -ENOENT; /* a trailing slash names a directory, not a new file */
 	}
 	pop_name(w);
-	r = settle(w, p->dir, p->path[0] == '\0' ? "/" : p->path);
+	r = check_real_path(w, p->dir, p->path[0] == '\0' ? "/" : p->path);
 	return r != 0 ? r : push_name(w);
 }
 
@@ -495,7 +498,7 @@ static int walk_once(struct walker *w, const char *path) {
 	r = r == 0 ? STEP_ON : r;
 	while (r == STEP_ON) {
 		if (w->v->fast && w->fresh) {
-			leap(w);
+			open_parent_at_once(w);
 		}
 		w->fresh = false;
 		r = next_name(w);
@@ -503,7 +506,7 @@ static int walk_once(struct walker *w, const char *path) {
 			r = step(w);
 		}
 	}
-	return r < 0 ? r : finish(w);
+	return r < 0 ? r : complete(w);
 }
 
 int place_failed(int error, const char *doing, const char *path, struct err *e) {
@@ -513,17 +516,17 @@ int place_failed(int error, const char *doing, const char *path, struct err *e) 
 	return -1;
 }
 
-static int check_words(const char *path, struct err *e) {
+static int check_length(const char *path, struct err *e) {
 	if (path == NULL || path[0] == '\0') {
 		return err_set(e, ERR_USAGE, "files", "the path is empty");
 	}
 	if (strlen(path) >= PATH_MAX) {
-		return place_failed(ENAMETOOLONG, "walk a path that begins with", path, e);
+		return place_failed(ENAMETOOLONG, "resolve a path that begins with", path, e);
 	}
 	return 0;
 }
 
-/* A relative path begins where a command would. */
+/* A relative path starts at the command's working directory. */
 static int whole_path(const struct lens *v, const char *path, char out[REST_MAX]) {
 	const char *base = path[0] == '/' ? "" : v->plan->cwd;
 	int n = snprintf(out, REST_MAX, "%s/%s", base, path);
@@ -535,7 +538,7 @@ int place_find(const struct lens *v, const char *path, unsigned how, struct plac
 	struct walker w = {.v = v, .how = how, .p = {.fd = -1, .dir = -1}};
 	char whole[REST_MAX];
 
-	if (check_words(path, e) != 0) {
+	if (check_length(path, e) != 0) {
 		return -1;
 	}
 	int r = whole_path(v, path, whole);
@@ -551,17 +554,18 @@ int place_find(const struct lens *v, const char *path, unsigned how, struct plac
 		return 0;
 	}
 	leave(&w);
-	/* Which error it is would tell what lies behind a rule that hides. */
+	/* The errno would reveal whether a hidden file exists. */
 	if (add_rest(&w) == 0 && plan_visibility(v->plan, w.p.path) == VISIBILITY_DENIED) {
 		w.p.kind = PLACE_MASK;
 		*ret = w.p;
 		return 0;
 	}
 	if (r == -EAGAIN) {
-		return err_set(e, ERR_FILE, "files", "%s changes all the time: nothing was done",
+		return err_set(e, ERR_FILE, "files",
+			       "%s kept changing while it was being resolved; nothing was done",
 			       path);
 	}
-	return place_failed(-r, "reach", path, e);
+	return place_failed(-r, "resolve", path, e);
 }
 
 void place_done(struct place *p) {

@@ -1,20 +1,20 @@
-/* A path as a command inside would mean it, and what stands there.
+/* Resolves a path of the sandbox to a file of the host.
  *
- * Theory.  A file tool works outside the sandbox on behalf of whoever works
- * inside it, so a path is an inside path, and every step of its way is made
- * through the plan's mounts: a name that is a mount's target leads into that
- * mount's source, any other into the directory we hold, and the words of a link
- * are an inside path again.  So a link may lead anywhere that the view shows and
- * to nothing else, and what is hidden inside is hidden here, whatever the host has.
+ * Theory.  A file tool works outside the sandbox, for the agent that works in it.  So a
+ * path is a path of the sandbox, and each name is resolved through the plan's mounts: a
+ * name that is the target of a mount continues in that mount's source, any other name in
+ * the current directory, and a symlink's target is a path of the sandbox again.  So a
+ * symlink can point to any file in the view and to no other, and a file that is hidden in
+ * the sandbox is hidden here.
  *
- * What is held is descriptors.  When the walk has ended the kernel says what the
- * descriptor stands for, that path is judged (access.h), and the tool works on the
- * descriptor: no name is looked up twice, so there is nothing to swap between (F1).
+ * The walk holds O_PATH descriptors.  At its end /proc/self/fd gives the descriptor's path,
+ * access.h checks that path, and the tool works on the descriptor: no name is looked up
+ * twice, so that a swap between check and use is not possible (F1).
  *
- * Should:   arrive where the kernel would take a command inside.
- * Must not: open anything but by O_PATH, which neither waits nor reads; follow a
- *           magic link; tell what lies behind a mask.
- * Fails:    closed: a path that changes all the time is an error. */
+ * Should:   resolve a path to the same file as the kernel does for a command.
+ * Must not: open a file other than by O_PATH, which neither blocks nor reads; follow a
+ *           magic link of procfs; reveal entries behind a mask.
+ * Fails:    closed: a path that keeps changing is an error. */
 #ifndef CORRAL_FILES_PLACE_H
 #define CORRAL_FILES_PLACE_H
 
@@ -26,41 +26,41 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* What the tools look through. */
+/* The view of the file tools. */
 struct lens {
 	const struct plan *plan; /* of the namespaces engine */
 	const struct policy *policy;
-	bool fast;         /* use openat2 and O_TMPFILE where they are */
-	bool reject_links; /* any link on the way of a path refuses it */
+	bool fast;         /* use openat2 and O_TMPFILE if available */
+	bool reject_links; /* refuse a path with a symlink in it */
 };
 
 enum place_kind {
-	PLACE_FILE,    /* something of the host, of any kind: fd, st */
-	PLACE_MISSING, /* nothing; the name is free in dir, unless a directory is missing too */
-	PLACE_OURS,    /* a directory that every run makes anew, to hold its mounts */
-	PLACE_TEXT,    /* a small file that every run makes anew: tree->text */
-	PLACE_RUN,     /* in what belongs to one run alone: its /tmp, its processes, a device */
-	PLACE_MASK,    /* at or behind something hidden */
-	PLACE_LINK,    /* behind a link, and links are rejected */
+	PLACE_FILE,    /* a file of the host, of any type: fd, st */
+	PLACE_MISSING, /* does not exist; `dir` is -1 if its directory is missing too */
+	PLACE_OURS,    /* a directory that every run creates, for its mount points */
+	PLACE_TEXT,    /* a small file that every run creates: tree->text */
+	PLACE_RUN,     /* in a mount of one run: its /tmp, its procfs, a device */
+	PLACE_MASK,    /* at or beneath a hidden path */
+	PLACE_LINK,    /* behind a symlink, and reject_links is set */
 };
 
 struct place {
 	enum place_kind kind;
-	int fd;  /* O_PATH; -1 when there is none */
-	int dir; /* O_PATH of the directory that holds it; -1 at the root of a tree */
-	const struct mount *tree; /* that shows it; NULL in the bare root */
+	int fd;                   /* O_PATH; -1 when there is none */
+	int dir;                  /* O_PATH of its parent directory; -1 at the root of a tree */
+	const struct mount *tree; /* the mount that shows it; NULL in the bare root */
 	struct stat st;           /* PLACE_FILE */
 	char name[NAME_MAX + 1];  /* in dir */
-	char path[PATH_MAX];      /* inside, without links: what is judged */
+	char path[PATH_MAX];      /* in the sandbox, without symlinks: access.h checks it */
 };
 
 enum {
-	WALK_STAY = 1,    /* a last link is the file itself */
-	WALK_PARENTS = 2, /* missing directories are made on the way, where that is allowed */
+	WALK_STAY = 1,    /* do not follow a final symlink */
+	WALK_PARENTS = 2, /* create missing directories of the path, if the policy allows it */
 };
 
-/* Walks `path`, absolute or beneath plan->cwd.  0 with *ret, which place_done()
- * ends; -1 with *e for what is no path, or cannot be walked. */
+/* Resolves `path`, absolute or relative to plan->cwd.  0 with *ret, which place_done()
+ * releases; -1 with *e for an invalid path, or one that cannot be resolved. */
 int place_find(const struct lens *v, const char *path, unsigned how, struct place *ret,
 	       struct err *e);
 void place_done(struct place *p);

@@ -1,4 +1,8 @@
-/* Reading and sending. */
+/* The read and send tools.
+ *
+ * Should:   open regular files only, after the check of access.h.
+ * Must not: block on a FIFO or device (F3); hold more than TOOL_BYTES_MAX.
+ * Fails:    closed, with the path and the reason. */
 #include "files/tools.h"
 
 #include "base/auto.h"
@@ -22,7 +26,7 @@ static const char *kind_in_words(mode_t mode) {
 	case S_IFBLK:
 		return "a device";
 	default:
-		return "no regular file";
+		return "not a regular file";
 	}
 }
 
@@ -31,11 +35,10 @@ int tool_check_regular(const char *path, mode_t mode, struct err *e) {
 		return 0;
 	}
 	(void)err_set(e, ERR_FILE_KIND, "files", "%s is %s", path, kind_in_words(mode));
-	return err_fix(e, "name a regular file%s",
-		       S_ISDIR(mode) ? "; a directory can be listed" : "");
+	return err_fix(e, "use a regular file%s", S_ISDIR(mode) ? ", or list the directory" : "");
 }
 
-/* A file that every run makes has its bytes in the plan. */
+/* The plan has the content of a file that every run creates. */
 static int open_text(const char *text) {
 	auto_fd fd = memfd_create("corral", MFD_CLOEXEC);
 	if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0) {
@@ -108,7 +111,7 @@ static int read_some(int fd, uint64_t offset, size_t most, struct buf *out) {
 		buf_add(out, chunk, (size_t)n);
 		got += (size_t)n;
 	}
-	buf_add(out, "", 0); /* terminated even when there is nothing */
+	buf_add(out, "", 0); /* NUL-terminated also without content */
 	return 0;
 }
 
@@ -119,11 +122,11 @@ static int read_range(int fd, const char *path, struct range range, struct buf *
 
 	if (range.length > TOOL_BYTES_MAX) {
 		(void)err_set(e, ERR_TOO_LARGE, "files",
-			      "%zu bytes are more than can be read at once", range.length);
-		return err_fix(e, "read at most %zu", TOOL_BYTES_MAX);
+			      "%zu bytes are more than one call can read", range.length);
+		return err_fix(e, "read at most %zu bytes at once", TOOL_BYTES_MAX);
 	}
 	if (range.offset > (uint64_t)INT64_MAX - most) {
-		return err_set(e, ERR_USAGE, "files", "the offset is not one of a file");
+		return err_set(e, ERR_USAGE, "files", "the offset is out of range");
 	}
 	if (read_some(fd, range.offset, most, out) != 0) {
 		return place_failed(errno, "read", path, e);
@@ -151,7 +154,7 @@ int tool_read(const struct lens *v, const char *path, struct range range, struct
 	return rc;
 }
 
-/* What was scanned is what is sent: the file may change, these bytes do not. */
+/* Scans the bytes in memory and returns the same bytes: the file may change meanwhile. */
 int tool_send(const struct lens *v, const char *path, struct scanner scanner, struct buf *out,
 	      struct err *e) {
 	uint64_t size;
@@ -165,7 +168,7 @@ int tool_send(const struct lens *v, const char *path, struct scanner scanner, st
 	if (scanner.scan != NULL && scanner.scan(scanner.arg, out->data, out->len) != 0) {
 		(void)err_set(e, ERR_LEAK, "files",
 			      "%s was not sent: the scanner refused its content", path);
-		return err_fix(e, "take out what it found");
+		return err_fix(e, "remove the secrets that the scanner found");
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
-/* A caller that is root has rights that root inside has not: capabilities pass the
- * checks of file modes.  A tool does without them while it works, in this thread
- * alone, so that the kernel judges modes as it does inside. */
+/* Drops this thread's effective capabilities while a file tool works.
+ *
+ * The capabilities of a root caller bypass file modes; root in the sandbox has none.  Without
+ * them the kernel checks modes for the tool as it does for a command. */
 #ifndef CORRAL_FILES_RIGHTS_H
 #define CORRAL_FILES_RIGHTS_H
 
@@ -10,11 +11,11 @@
 #include <stdint.h>
 
 struct rights {
-	bool laid_down;
+	bool dropped;
 	uint32_t effective[2];
 };
 
-/* Both do nothing for a caller without capabilities.  -1 with *e: nothing is done then. */
+/* Both do nothing for a caller without capabilities.  -1 with *e: nothing was changed. */
 int rights_drop(struct rights *r, struct err *e);
 void rights_restore(struct rights *r);
 

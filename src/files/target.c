@@ -1,3 +1,8 @@
+/* Resolves a symlink target on the host, name by name.  target.h has the reason.
+ *
+ * Should:   stop at LINKS_MAX symlinks, as the kernel does.
+ * Must not: open a file other than by O_PATH, or follow a magic link of procfs.
+ * Fails:    closed, with -errno. */
 #include "files/target.h"
 
 #include "base/auto.h"
@@ -13,13 +18,13 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define LINKS_MAX 40 /* the kernel's own */
+#define LINKS_MAX 40 /* MAXSYMLINKS of the kernel */
 
 struct target {
-	int at; /* the last that exists; -1 with a failed open */
+	int at; /* the last existing directory or file; -1 after a failed open */
 	int links;
 	char rest[2 * PATH_MAX];
-	char missing[PATH_MAX]; /* beneath it, what does not exist */
+	char missing[PATH_MAX]; /* the path beneath it that does not exist */
 	char name[NAME_MAX + 1];
 };
 
@@ -71,7 +76,7 @@ static int follow(struct target *t, int link) {
 	if (++t->links > LINKS_MAX) {
 		return -ELOOP;
 	}
-	/* Of procfs: it leads to a file, and its words may name another. */
+	/* A magic link of procfs: the kernel jumps to a file, and its text may name another. */
 	if (fstatfs(link, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
 		return -EACCES;
 	}

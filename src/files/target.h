@@ -1,20 +1,20 @@
-/* Where the target of a symbolic link leads on the host.
+/* Resolves the target of a symlink on the host.
  *
- * A link that a file tool makes is followed by programs outside as well, and there the
- * same words may lead elsewhere: HOME and /tmp are others, and the workspace may have
- * another path.  So the target is resolved twice, through the view (place.h) and here.
+ * Programs outside the sandbox follow the symlinks of a file tool as well, and there the
+ * same target may be another file: HOME and /tmp differ, and the workspace may have another
+ * path.  So the target is resolved twice, through the plan's mounts (place.h) and here.
  *
- * Should:   give the path that the host's kernel would arrive at, links included.
- * Must not: open anything but by O_PATH; follow a magic link of procfs.
- * Fails:    closed, with -errno: ".." behind a name that does not exist is refused,
- *           because a link of that name, made later, would lead it anywhere. */
+ * Should:   return the path to which the host's kernel resolves the target.
+ * Must not: open a file other than by O_PATH; follow a magic link of procfs.
+ * Fails:    closed, with -errno: ".." after a name that does not exist is refused,
+ *           because a symlink of that name, created later, could point anywhere. */
 #ifndef CORRAL_FILES_TARGET_H
 #define CORRAL_FILES_TARGET_H
 
 #include <limits.h>
 
-/* `dir`: O_PATH of the directory that holds the link.  What does not exist is the rest of
- * the path as it is written.  0, or -errno. */
+/* `dir`: O_PATH of the symlink's directory.  Names that do not exist are appended unchanged.
+ * 0, or -errno. */
 int target_on_host(int dir, const char *words, char ret[PATH_MAX]);
 
 #endif

@@ -1,10 +1,10 @@
-/* The file tools: what an agent does with files, outside the sandbox, within its
- * boundary.  Paths are inside paths (place.h), and each verdict is access.h's.
+/* The file tools: an agent reads, writes, edits and lists files from outside the sandbox, with
+ * the sandbox's rules.  Paths are paths of the sandbox (place.h), and access.h checks them.
  *
- * Should:   do what a command inside could have done, or refuse (F2).
- * Must not: wait on a file: a FIFO, socket or device is refused before it is opened (F3);
- *           leave a half-written file where a whole one was.
- * Fails:    closed, with what was attempted on what, why, and the remedy. */
+ * Should:   do the same as a command in the sandbox could do, or refuse (F2).
+ * Must not: block on a file: a FIFO, socket or device is refused before it is opened (F3);
+ *           replace a file by a partly written one.
+ * Fails:    closed, with the action, the path, the reason and the remedy. */
 #ifndef CORRAL_FILES_TOOLS_H
 #define CORRAL_FILES_TOOLS_H
 
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* What a tool holds in memory at once. */
+/* The most bytes that a tool reads or writes at once. */
 #define TOOL_BYTES_MAX ((size_t)25 * 1024 * 1024)
 /* Entries of one directory. */
 #define TOOL_ENTRIES_MAX ((size_t)100000)
@@ -23,8 +23,8 @@ struct bytes {
 	size_t len;
 };
 
-/* Appends length bytes from offset on to out, fewer at the end of the file; 0: all of
- * them, ERR_TOO_LARGE when they are more than TOOL_BYTES_MAX.  size of the file. */
+/* Appends `length` bytes from `offset` to out, fewer at the end of the file; length 0: all,
+ * or ERR_TOO_LARGE above TOOL_BYTES_MAX.  *ret_size: the size of the file. */
 struct range {
 	uint64_t offset;
 	size_t length;
@@ -33,15 +33,15 @@ int tool_read(const struct lens *v, const char *path, struct range range, struct
 	      uint64_t *ret_size, struct err *e);
 
 enum {
-	WRITE_PARENTS = 1, /* make missing directories */
+	WRITE_PARENTS = 1, /* create missing directories */
 	WRITE_NEW = 2,     /* the file must not exist */
 };
 
-/* Replaces the whole content at once, or makes the file. */
+/* Replaces the whole content at once, or creates the file. */
 int tool_write(const struct lens *v, const char *path, struct bytes content, unsigned flags,
 	       struct err *e);
 
-/* Replaces `old`, which must be there exactly once unless all of them are meant. */
+/* Replaces `old`, which must occur exactly once unless `all` is set. */
 struct replacement {
 	struct bytes old, new;
 	bool all;
@@ -56,7 +56,7 @@ struct entry {
 	unsigned mode; /* 07777 */
 };
 
-/* Sorted by the bytes of the names; all of it belongs to the arena. */
+/* Sorted by the bytes of the names; the arena owns everything. */
 struct listing {
 	struct entry *entries;
 	size_t count, cap;
@@ -64,8 +64,8 @@ struct listing {
 int tool_list(const struct lens *v, const char *path, struct arena *a, struct listing *ret,
 	      struct err *e);
 
-/* The whole of a regular file, to be handed out; scan, when it is not NULL, sees all
- * of it first, and refuses it by an answer that is not 0. */
+/* Returns the whole content of a regular file; scan, if not NULL, gets all of it first, and
+ * refuses it with a result other than 0. */
 struct scanner {
 	int (*scan)(void *arg, const char *bytes, size_t n);
 	void *arg;
@@ -73,19 +73,19 @@ struct scanner {
 int tool_send(const struct lens *v, const char *path, struct scanner scanner, struct buf *out,
 	      struct err *e);
 
-/* Makes a link with these words, if they lead to something inside, there or not. */
+/* Creates a symlink with the target `words`, if the target is in the view; it may be missing. */
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e);
 
-/* ---- what the tools share ---- */
+/* ---- shared by the tools ---- */
 
 /* Opens a regular file that may be read. */
 int tool_open_to_read(const struct lens *v, const char *path, struct place *ret_place,
 		      struct stat *ret, struct err *e);
 
-/* Refuses what is no regular file, by what it is. */
+/* Refuses a file that is not regular, with its type. */
 int tool_check_regular(const char *path, mode_t mode, struct err *e);
 
-/* Puts content where the place is; the place was judged. */
+/* Writes content to a place that access.h has checked. */
 int tool_put_content(const struct lens *v, const struct place *p, struct bytes content,
 		     bool must_be_new, struct err *e);
 

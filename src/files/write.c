@@ -1,9 +1,13 @@
-/* Writing and editing.
+/* The write and edit tools.
  *
- * A file is replaced, not overwritten: the new content is written beside it and then
- * takes its name, so that a reader sees the old file or the new one, and a crash
- * leaves one of them.  Where only the file itself may be written, and not its
- * directory, or where it belongs to somebody else, it is written in place. */
+ * A file is replaced, not overwritten: the new content is written to a draft in the same
+ * directory, which is then renamed to the file, so that a reader sees the old file or the new
+ * one, and a crash leaves one of them.  A file in a directory that is not writable, or of
+ * another user, is written in place.
+ *
+ * Should:   keep the permission bits of the file.
+ * Must not: leave a draft behind; keep set-user-id or set-group-id bits.
+ * Fails:    closed, with errno; the old file stays, unless it is written in place. */
 #include "files/tools.h"
 
 #include "base/auto.h"
@@ -18,11 +22,11 @@
 
 #define DRAFT_PREFIX ".corral-"
 
-/* ---- a draft beside the file ---- */
+/* ---- a draft in the file's directory ---- */
 
 struct draft {
 	int fd;
-	bool named; /* it has a name already, which has to go when something fails */
+	bool named; /* it has a name, which draft_done() removes */
 	char name[sizeof DRAFT_PREFIX + 16];
 };
 
@@ -36,8 +40,7 @@ static int choose_name(struct draft *d) {
 	return 0;
 }
 
-/* Without a name where the file system can: then a process that is killed leaves
- * nothing behind. */
+/* O_TMPFILE where the file system supports it: a killed process leaves no file behind. */
 static int draft_open(struct draft *d, int dir, bool fast) {
 	errno = EOPNOTSUPP;
 	d->fd = fast ? openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
@@ -58,10 +61,10 @@ static int draft_link(const struct draft *d, int dir, const char *name) {
 	return linkat(AT_FDCWD, from, dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Gives the draft the name, over what has it, unless it must be free. */
+/* Renames the draft to the file's name; with must_be_new fails if the name exists. */
 static int draft_publish(struct draft *d, int dir, const char *name, bool must_be_new) {
 	if (must_be_new && d->named) {
-		/* The first name goes in the end, as after a failure. */
+		/* draft_done() removes the first name. */
 		return linkat(dir, d->name, dir, name, 0);
 	}
 	if (!d->named && draft_link(d, dir, name) == 0) {
@@ -84,21 +87,21 @@ static int draft_publish(struct draft *d, int dir, const char *name, bool must_b
 static void draft_done(struct draft *d, int dir) {
 	drop_fd(&d->fd);
 	if (d->named) {
-		(void)unlinkat(dir, d->name, 0); /* it may be gone with its directory */
+		(void)unlinkat(dir, d->name, 0); /* its directory may have been removed */
 	}
 }
 
-/* The bits that say who may do what; those that lend rights end with the content. */
+/* The nine permission bits; set-user-id and set-group-id do not outlive the content. */
 static int keep_mode(int fd, const struct place *p) {
 	return p->kind == PLACE_FILE ? fchmod(fd, p->st.st_mode & 0777) : 0;
 }
 
-/* The old file is whole on the disk until the new one is: only then it may go. */
-static int keep_safe(int fd, const struct place *p) {
+/* Syncs the draft before it replaces a file, so that a crash leaves one of them whole. */
+static int sync_draft(int fd, const struct place *p) {
 	return p->kind == PLACE_FILE ? fdatasync(fd) : 0;
 }
 
-/* 1: no draft can be made there, though the file itself may be writable. */
+/* 1: the directory is not writable, but the file may be. */
 static int replace(const struct place *p, struct bytes content, bool must_be_new, bool fast) {
 	struct draft d = {.fd = -1};
 	int rc = draft_open(&d, p->dir, fast);
@@ -109,7 +112,7 @@ static int replace(const struct place *p, struct bytes content, bool must_be_new
 	if (rc == 0) {
 		rc = fd_write_all(d.fd, content.data, content.len);
 	}
-	if (rc == 0 && (keep_mode(d.fd, p) != 0 || keep_safe(d.fd, p) != 0)) {
+	if (rc == 0 && (keep_mode(d.fd, p) != 0 || sync_draft(d.fd, p) != 0)) {
 		rc = -1;
 	}
 	if (rc == 0) {
@@ -136,8 +139,7 @@ static bool is_replaced(const struct place *p) {
 	return p->dir >= 0 && (p->kind == PLACE_MISSING || p->st.st_uid == geteuid());
 }
 
-/* A mode that forbids writing is its owner's word, though a directory that can be
- * written would let the name be taken. */
+/* Respects a read-only mode of the file, although rename(2) needs only a writable directory. */
 static int check_writable(const struct place *p) {
 	auto_fd fd = beneath_reopen(p->fd, O_WRONLY);
 	return fd < 0 ? -1 : 0;
@@ -154,7 +156,7 @@ static int check_size(const struct lens *v, const char *path, size_t len, struct
 	(void)err_set(e, ERR_TOO_LARGE, "files",
 		      "%s would be larger than limits.file_size, %lld bytes", path,
 		      (long long)most);
-	return err_fix(e, "write less, or raise it: --max-file-size");
+	return err_fix(e, "write less, or raise the limit: --max-file-size SIZE");
 }
 
 int tool_put_content(const struct lens *v, const struct place *p, struct bytes content,
@@ -164,14 +166,14 @@ int tool_put_content(const struct lens *v, const struct place *p, struct bytes c
 	}
 	if (p->kind == PLACE_MISSING && p->dir < 0) {
 		(void)place_failed(ENOENT, "write", p->path, e);
-		return err_fix(e, "make its directory first");
+		return err_fix(e, "create its directory first");
 	}
 	if (p->kind == PLACE_FILE) {
 		if (tool_check_regular(p->path, p->st.st_mode, e) != 0) {
 			return -1;
 		}
 		if (must_be_new) {
-			return place_failed(EEXIST, "make", p->path, e);
+			return place_failed(EEXIST, "create", p->path, e);
 		}
 		if (check_writable(p) != 0) {
 			return place_failed(errno, "write", p->path, e);
@@ -224,12 +226,12 @@ static void replace_all(struct bytes text, const struct replacement *r, struct b
 static int check_count(const char *path, size_t count, bool all, struct err *e) {
 	if (count == 0) {
 		(void)err_set(e, ERR_NO_MATCH, "files", "the text to replace is not in %s", path);
-		return err_fix(e, "read the file again, and take the text from it to the byte");
+		return err_fix(e, "read the file again, and copy the text exactly");
 	}
 	if (count > 1 && !all) {
-		(void)err_set(e, ERR_SEVERAL, "files", "the text to replace is %zu times in %s",
+		(void)err_set(e, ERR_SEVERAL, "files", "the text to replace occurs %zu times in %s",
 			      count, path);
-		return err_fix(e, "take more of what stands around it, or replace all");
+		return err_fix(e, "add more surrounding text, or replace all");
 	}
 	return 0;
 }

@@ -301,7 +301,7 @@ def disagreement(op, inside, tool, world):
             return None
         if op[0] == "link" and (done[2] == "hangs" or (of_a_run and in_private(done[1], world))):
             return None
-        if op[0] == "link" and "on the host it leads" in tool and (
+        if op[0] == "link" and "on the host it " in tool and (
                 world.at != world.ws or not any(within(done[1], root) for root in world.writable())):
             return None
         if os.geteuid() == 0 and tool.endswith("(13)") and world.beyond_closed():
