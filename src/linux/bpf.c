@@ -1,24 +1,23 @@
-/* The seccomp program: the tables of data/syscalls.c as classic BPF.
+/* Compiles the tables of data/syscalls.c into a seccomp program (classic BPF).
  *
- * Should:   kill a call that came through another architecture's entry, then
- *           find the number in a balanced tree over the runs of numbers that
- *           share an answer, then look at arguments where a check asks to.
- * Must not: load 64 bits of an argument (a check is about the low word), or
- *           look at an argument before the number is known.
- * Fails:    closed: a program that does not fit is an error, never cut short.
+ * Should:   kill a call of another architecture, then find the number in a balanced tree
+ *           over runs of consecutive numbers with the same action, then test arguments
+ *           if the rule has a check.
+ * Must not: load 64 bits of an argument (checks compare the low word), or load an argument
+ *           before the number is known.
+ * Fails:    closed: a program that does not fit is an error, never truncated.
  *
- * The program is written from its last instruction to its first.  Jumps in
- * classic BPF only go forward, so every target exists when a jump to it is
- * written and its distance is known; where a distance does not fit the eight
- * bits of a branch, a copy of the answer or an unconditional jump (32 bits) is
- * put within reach.
+ * The program is written from its last instruction to its first.  Jumps in classic BPF only
+ * go forward, so every target exists when a jump to it is written and its distance is known;
+ * if a distance does not fit the eight bits of a branch, a copy of the return instruction or
+ * an unconditional jump (32 bits) is written within reach.
  *
  * Invariants, cited by the tests:
- *  B1  the first thing that is loaded is the architecture;
- *  B2  x32 calls need no test of their own: their bit 30 puts them into the last
- *      run, which reaches to the highest number and answers ENOSYS;
- *  B3  an allowed number without a check is decided by arch and nr alone, so
- *      that the kernel can keep the answer in its bitmap and skip the program. */
+ *  B1  the first load is the architecture;
+ *  B2  x32 calls need no separate test: bit 30 of their number puts them into the last
+ *      run, which extends to the highest number and returns ENOSYS;
+ *  B3  an allowed number without a check depends on arch and nr only, so that the kernel
+ *      can cache the result in its bitmap and skip the program. */
 #include "linux/bpf.h"
 
 #include "base/auto.h"
@@ -30,10 +29,10 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 
-/* Several times what the tables need, and a quarter of the kernel's limit. */
+/* Several times the size of the current program, and a quarter of BPF_MAXINSNS. */
 #define PROGRAM_MAX 1024
 
-/* A branch's offset has eight bits; a test sets less, to need the long way often. */
+/* A branch's offset has eight bits; a test sets less, so that long jumps are frequent. */
 #ifndef JUMP_MAX
 #define JUMP_MAX 255
 #endif
@@ -43,8 +42,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 _Static_assert((int)BPF_ARCH_X86_64 == (int)SYSCALL_X86_64, "one numbering of architectures");
 _Static_assert((int)BPF_ARCH_AARCH64 == (int)SYSCALL_AARCH64, "one numbering of architectures");
 
-/* Where the tree ends: 0 is allow, then the checks, then one for every errno, and
- * last the question to the broker. */
+/* The leaves of the tree: 0 is allow, then the checks, then one for every errno, and last
+ * the notification of the broker (SECCOMP_RET_USER_NOTIF). */
 enum {
 	LEAF_ALLOW = 0,
 	LEAF_CHECK = 0,
@@ -53,14 +52,14 @@ enum {
 	LEAF_COUNT = 256,
 };
 
-/* Branches one after another that cost less than halving does: four values. */
+/* Up to this many runs (four values) a chain of branches is cheaper than a binary search. */
 #define CHAIN_MAX 9
 
 /* Either half of an ARG_PAIR. */
 #define PAIR_BITS 16
 #define PAIR_BOUND (1U << PAIR_BITS)
 
-/* A label is the number of instructions that stand behind it. */
+/* A label is the number of instructions after it. */
 #define NOT_WRITTEN UINT32_MAX
 
 struct program {
@@ -70,7 +69,7 @@ struct program {
 	struct sock_filter reverse[PROGRAM_MAX]; /* the last instruction first */
 };
 
-/* Numbers from first to the next run's first, which share a leaf. */
+/* The numbers from `first` to the next run's `first`, with the same leaf. */
 struct run {
 	uint32_t first;
 	uint8_t leaf;
@@ -90,7 +89,7 @@ static uint32_t distance(const struct program *p, uint32_t label) {
 	return p->len - label - 1;
 }
 
-/* Brings a label within reach of the next instruction. */
+/* A label within reach of the next instruction: the same, or that of a new long jump. */
 static uint32_t near(struct program *p, uint32_t label) {
 	const struct sock_filter *target = &p->reverse[label];
 
@@ -106,7 +105,7 @@ static uint32_t near(struct program *p, uint32_t label) {
 static uint32_t branch(struct program *p, uint16_t op, uint32_t k, uint32_t yes, uint32_t no) {
 	yes = near(p, yes);
 	no = near(p, no);
-	yes = near(p, yes); /* bringing the other one near may have pushed it away */
+	yes = near(p, yes); /* the jump for the other label may have moved it out of reach */
 	return emit(p, BPF_JMP | op | BPF_K, distance(p, yes), distance(p, no), k);
 }
 
@@ -119,7 +118,7 @@ static uint32_t load_arg(struct program *p, unsigned arg) {
 	return load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
 }
 
-/* The leaf's label within reach, so that all who ask here share one copy. */
+/* The leaf's label within reach; nearby branches share one copy of it. */
 static uint32_t leaf(struct program *p, unsigned id) {
 	if (p->leaf[id] == NOT_WRITTEN) {
 		assert(id >= LEAF_ERRNO);
@@ -161,7 +160,7 @@ static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t
 	return load_arg(p, t->arg);
 }
 
-/* The refusals of c, and what follows when none holds. */
+/* The refusals of c, and `next` if none matches. */
 static uint32_t write_refusals(struct program *p, const struct syscall_check *c, uint32_t next) {
 	for (size_t i = c->count; i-- > 0;) {
 		const struct syscall_refusal *r = &c->refusals[i];
@@ -175,7 +174,7 @@ static uint32_t write_refusals(struct program *p, const struct syscall_check *c,
 	return next;
 }
 
-/* One value of its own after another, with the same answer around them: one branch each. */
+/* Whether the runs are single values between runs with the same leaf: one branch each. */
 static bool is_chain(const struct run *r, size_t n) {
 	if (n % 2 == 0 || n < 3 || n > CHAIN_MAX) {
 		return false;
@@ -200,8 +199,8 @@ static uint32_t write_chain(struct program *p, const struct run *r, size_t n) {
 }
 
 static uint32_t write_tree(struct program *p, const struct run *r, size_t n) {
-	/* An even place, where most often the answer for everything else begins: the part
-	 * below is a chain then, with a last run that is never reached. */
+	/* Splits at an even index, where mostly the leaf of all other values begins: the lower
+	 * part is a chain then, with a last run that is never reached. */
 	size_t half = n > 3 ? n / 2 & ~(size_t)1 : n / 2;
 	uint32_t above, below;
 
@@ -226,7 +225,8 @@ static void add_run(struct run *runs, size_t *n, uint32_t first, uint8_t leaf) {
 	}
 }
 
-/* Two arguments as ARG_PAIR for what was written last, or `no` where one does not fit. */
+/* Loads two arguments as ARG_PAIR for the code written last, or jumps to `no` if one does not
+ * fit 16 bits. */
 static uint32_t write_pair(struct program *p, unsigned arg, uint32_t no) {
 	uint32_t next = emit(p, BPF_ALU | BPF_OR | BPF_X, 0, 0, 0);
 
@@ -238,7 +238,7 @@ static uint32_t write_pair(struct program *p, unsigned arg, uint32_t no) {
 	return load_arg(p, arg);
 }
 
-/* A tree over the values, which ends at `last` where one is let through. */
+/* A tree over the values; an allowed one jumps to `last`. */
 static uint32_t write_answers(struct program *p, const struct arg_answers *a, unsigned last) {
 	struct run runs[2 * ARG_ANSWERS_MAX + 1];
 	uint8_t otherwise = error_leaf(a->otherwise, last);
@@ -253,7 +253,7 @@ static uint32_t write_answers(struct program *p, const struct arg_answers *a, un
 			add_run(runs, &n, a->rows[i].value + 1, otherwise);
 		}
 	}
-	no = leaf(p, otherwise); /* before the tree: what loads has to stand right before that */
+	no = leaf(p, otherwise); /* before the tree: the load must come directly before the tree */
 	if (n == 1) {
 		return no;
 	}
@@ -261,7 +261,7 @@ static uint32_t write_answers(struct program *p, const struct arg_answers *a, un
 	return a->pair ? write_pair(p, a->arg, no) : load_arg(p, a->arg);
 }
 
-/* Its own refusals, before those of what it adds to, before an allow list. */
+/* The check's own refusals, then those of its base, then an allow list. */
 static uint32_t write_check(struct program *p, const struct syscall_check *c, unsigned last) {
 	uint32_t next = c->base != CHECK_NONE ? write_check(p, &syscall_checks[c->base], last)
 			: c->answers != NULL  ? write_answers(p, c->answers, last)
@@ -285,7 +285,7 @@ static uint8_t rule_leaf(const struct syscall_rule *r) {
 	return error_leaf(r->error, LEAF_ALLOW);
 }
 
-/* One above the newest number, for the run that reaches to the end of all. */
+/* One above the newest number, for the last run, which is unbounded. */
 #define ANSWERS (SYSCALL_NEWEST + 2)
 
 static bool applies(const struct shared_rule *r, const struct bpf_options *o) {
@@ -293,7 +293,7 @@ static bool applies(const struct shared_rule *r, const struct bpf_options *o) {
 	       (r->archs == 0 || (r->archs & 1U << o->arch) != 0);
 }
 
-/* From the last to the first, so that the first that applies decides. */
+/* From the last row to the first, so that the first matching row decides. */
 static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
 	for (size_t i = shared_rules_count; i-- > 0;) {
 		const struct shared_rule *r = &shared_rules[i];
@@ -305,7 +305,7 @@ static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
 	}
 }
 
-/* The answer for every number up to one above the newest, as runs. */
+/* The leaf of every number up to one above the newest, as runs. */
 static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 	uint8_t answer[ANSWERS];
 	enum bpf_arch arch = o->arch;
@@ -337,7 +337,7 @@ static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 	return n;
 }
 
-/* Only the checks that some number leads to. */
+/* Writes only the checks that a number uses. */
 static void write_checks(struct program *p, const struct run *runs, size_t nruns) {
 	bool used[CHECK_COUNT] = {false};
 

@@ -16,7 +16,7 @@ struct bpf_options {
 	unsigned traits; /* enum syscall_trait */
 };
 
-/* The architecture this was compiled for. */
+/* The architecture of this build. */
 enum bpf_arch bpf_native(void);
 
 /* The finished program, in the arena.  Any architecture's program can be built

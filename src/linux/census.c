@@ -1,7 +1,9 @@
-/* Should:   find every process of the run in one pass over /proc.
+/* Counts the processes, threads and memory of a run from /proc.
+ *
+ * Should:   find every process of the run in one pass over /proc.
  * Must not: block: stat and statm take no lock that a process could hold for long.
  *           smaps_rollup does (mmap_lock), so its caller sets a timer.
- * Fails:    closed: the caller is told that a sample could not be taken. */
+ * Fails:    closed: returns false when a sample could not be taken. */
 #include "linux/census.h"
 
 #include "base/auto.h"
@@ -18,10 +20,10 @@
 #define PIDS_MAX 4194304
 #define BITMAP_SIZE ((size_t)PIDS_MAX / 8)
 
-/* Processes of the run and new ones of others; memory is taken as it is touched. */
+/* Processes of the run and new foreign ones; the kernel allocates pages on first use. */
 #define ROWS_MAX ((size_t)65536)
 
-/* Until then a number is not given to another process, unless all others were used. */
+/* Within this time the kernel does not reuse a pid, unless all others were used. */
 #define FOREIGN_MS 1000
 
 #define ENTRY_LENGTH 16
@@ -51,11 +53,11 @@ static bool read_number(const char **at, uint64_t *ret) {
 	return true;
 }
 
-/* Positions behind the state, which is the first after the name. */
+/* Field numbers after the state, which is the first field after the name. */
 enum field { FIELD_PARENT = 1, FIELD_THREADS = 17, FIELD_RESIDENT = 21 };
 
 bool census_parse(const char *text, struct census_row *ret) {
-	const char *at = strrchr(text, ')'); /* the name may hold anything */
+	const char *at = strrchr(text, ')'); /* the name may contain any byte */
 	struct census_row row = {.pid = ret->pid};
 
 	if (at == NULL || at[1] != ' ' || at[2] == '\0') {
@@ -78,7 +80,7 @@ bool census_parse(const char *text, struct census_row *ret) {
 	return true;
 }
 
-/* The figure of a line "name:   12 kB". */
+/* The number in a line "name:   12 kB". */
 static bool line_value(const char *text, const char *name, uint64_t *ret) {
 	const char *at = strstr(text, name);
 
@@ -92,7 +94,7 @@ static bool line_value(const char *text, const char *name, uint64_t *ret) {
 bool census_parse_share(const char *text, uint64_t *ret) {
 	uint64_t anonymous = 0, shared = 0, swap = 0;
 
-	/* Before Linux 5.3 there is one figure, which has mapped files in it. */
+	/* Before Linux 5.3 there is only Pss, which includes mapped files. */
 	if (!line_value(text, "\nPss_Anon:", &anonymous) &&
 	    !line_value(text, "\nPss:", &anonymous)) {
 		return false;
@@ -139,7 +141,7 @@ static uint16_t entry_length(const char *entry) {
 	return length;
 }
 
-/* A process number; 0 for the other entries of /proc. */
+/* The pid of an entry; 0 for the other entries of /proc. */
 static pid_t entry_pid(const char *entry) {
 	const char *at = entry + ENTRY_NAME;
 	uint64_t n = 0;
@@ -147,8 +149,8 @@ static pid_t entry_pid(const char *entry) {
 	return read_number(&at, &n) && *at == '\0' && n < PIDS_MAX ? (pid_t)n : 0;
 }
 
-/* A thread that is alive although the first thread of its process has ended: the memory is
- * shown beside its number, and not beside the process's. */
+/* A live thread of a process with an ended first thread: /proc shows the memory under the
+ * thread's number, not under the process's. */
 static pid_t live_thread(const struct census *c, pid_t pid) {
 	char name[48], space[1024];
 	long n;
@@ -187,7 +189,7 @@ static bool read_row(const struct census *c, pid_t pid, struct census_row *ret) 
 	return true;
 }
 
-/* ---- who belongs to the run ---- */
+/* ---- membership ---- */
 
 static bool bit(const uint64_t *map, pid_t pid) {
 	return pid > 0 && pid < PIDS_MAX && (map[pid / 64] >> (pid % 64) & 1) != 0;
@@ -245,8 +247,8 @@ static bool list(struct census *c) {
 	return n == 0;
 }
 
-/* One pass; true when somebody's place was found.  A process whose parent ended while the
- * list was read stays open, and is looked at again by the next sample. */
+/* One pass; true if it classified a process.  If a parent ended during the scan, the process
+ * stays unclassified until the next sample. */
 static bool settle_pass(struct census *c) {
 	bool found = false;
 
@@ -275,7 +277,7 @@ bool census_take(struct census *c, struct census_sum *ret) {
 	if (!list(c)) {
 		return false;
 	}
-	/* Numbers mostly rise from parent to child, so two passes are the rule. */
+	/* A child mostly has a higher pid than its parent, so two passes are usual. */
 	while (settle_pass(c)) {
 	}
 	for (size_t i = 0; i < c->count; i++) {
@@ -291,7 +293,7 @@ bool census_take(struct census *c, struct census_sum *ret) {
 	return root;
 }
 
-/* ---- one process, more closely ---- */
+/* ---- the memory of one process ---- */
 
 static pid_t memory_of(const struct census *c, const struct census_row *row) {
 	return hides_memory(row) ? live_thread(c, row->pid) : row->pid;
@@ -319,6 +321,6 @@ uint64_t census_share(const struct census *c, const struct census_row *row) {
 	    census_parse_share(text, &share)) {
 		return share;
 	}
-	/* ESRCH, or nothing to read: it has ended. */
+	/* ESRCH, or an empty file: it has ended. */
 	return errno == EACCES || errno == EPERM ? row->pages * c->page : 0;
 }

@@ -1,11 +1,10 @@
-/* Which processes belong to a run, and how much memory they have.
+/* Finds the processes of a run in /proc, and measures their memory.
  *
- * Theory.  A process belongs to the run when its parent does: orphans fall to pid 1 inside,
- * or to the guard and the wardens, which are subreapers.  So membership never changes, and
- * /proc/PID/stat of every process tells it by its parent's number.  Processes that were seen
- * to be of somebody else are remembered for FOREIGN_MS, after which a number may have been
- * given to another one; so a sample costs one open(2) for each process of the run, and not
- * for each of the host. */
+ * Theory.  A process belongs to the run if its parent does: pid 1 of the sandbox, or the guard
+ * and the wardens, which are subreapers, become the parents of orphans.  So membership never
+ * changes, and the parent pid in /proc/PID/stat decides it.  Foreign processes are cached for
+ * FOREIGN_MS, after which the kernel may have reused a pid; so a sample costs one open(2) for
+ * each process of the run, and not for each process of the host. */
 #ifndef CORRAL_LINUX_CENSUS_H
 #define CORRAL_LINUX_CENSUS_H
 
@@ -26,8 +25,8 @@ struct census_row {
 
 struct census {
 	int proc;      /* /proc */
-	pid_t root;    /* pid 1 inside, or the outer warden */
-	uint64_t page; /* bytes of one */
+	pid_t root;    /* pid 1 of the sandbox, or the outer warden */
+	uint64_t page; /* page size in bytes */
 	int64_t refresh_at;
 	uint64_t *foreign, *ours; /* bitmaps of process numbers */
 	struct census_row *rows;
@@ -38,24 +37,24 @@ struct census_sum {
 	uint64_t pages, threads;
 };
 
-/* In the process that samples.  System calls only; false when /proc or memory is not to be had. */
+/* In the sampler process.  System calls only; false if /proc cannot be opened or mmap fails. */
 bool census_init(struct census *c, pid_t root, uint64_t page);
 
 /* False when /proc cannot be listed or the root is not in it. */
 bool census_take(struct census *c, struct census_sum *ret);
 
-/* Anonymous memory of one process, in pages: nothing of it is counted twice. */
+/* Anonymous memory of one process, in pages: no page is counted twice. */
 uint64_t census_private(const struct census *c, const struct census_row *row);
 
-/* Its proportional share of anonymous and shared memory, with what lies in swap, in bytes
- * (smaps_rollup).  Pages of mapped files are left out: the kernel can drop them.  A process
- * that may not be looked into counts with all its resident pages. */
+/* Its proportional share (PSS) of anonymous and shared memory and of swap, in bytes
+ * (smaps_rollup).  Pages of mapped files are excluded: the kernel can drop them.  A process
+ * with an unreadable smaps_rollup counts with all its resident pages. */
 uint64_t census_share(const struct census *c, const struct census_row *row);
 
-/* One line of /proc/PID/stat; false when it is none. */
+/* Parses /proc/PID/stat; false for invalid text. */
 bool census_parse(const char *text, struct census_row *ret);
 
-/* Bytes by the text of smaps_rollup; false when it has no such figures. */
+/* Parses smaps_rollup; false when it has no such lines. */
 bool census_parse_share(const char *text, uint64_t *ret);
 
 #endif

@@ -1,22 +1,21 @@
-/* Control groups, both versions, by plain file operations.
+/* Creates, limits, reads and removes the cgroup of a run, v1 and v2.
  *
- * A version 2 run has one group for all controllers, and its child is born in
- * it.  A version 1 run has one group per controller, and its child joins each
- * before it becomes the command.  Groups are made beneath the caller's own (or,
- * version 2, beside it), so that limits which already hold the caller hold the
- * run as well.
+ * A v2 run has one cgroup for all controllers, and CLONE_INTO_CGROUP starts its child in
+ * it.  A v1 run has one cgroup per controller, and its child joins each before it executes
+ * the command.  Cgroups are created beneath the caller's own (or, v2, beside it), so that
+ * the limits of the caller apply to the run as well.
  *
  * Invariants, cited by tests:
  *  G1  the probe (cgroup_probe.c) writes nothing;
  *  G2  a group is named corral-PID-RANDOM after the process that owns it;
- *  G3  nothing but a group of that form, whose owner is gone, is ever swept;
+ *  G3  the sweep removes only groups of that form with an owner that does not exist;
  *  G4  after cgroup_free(), and after a failed cgroup_new(), no group remains.
  *
- * One file outside our own group is written: a parent's cgroup.subtree_control,
- * when a controller that the plan needs is available there and not handed down.
- *
- * Fails: closed.  Only memory.swap.max and its version 1 cousin may be missing:
- *        the kernel has them exactly when there is swap to account for. */
+ * Should:   write the limits of the plan before the command runs.
+ * Must not: write a file outside the run's own group, with one exception: a parent's
+ *           cgroup.subtree_control, to enable a controller that the plan needs.
+ * Fails:    closed.  Only memory.swap.max and memory.memsw.limit_in_bytes may be missing:
+ *           the kernel has them only with swap accounting. */
 #include "linux/cgroup.h"
 
 #include "base/auto.h"
@@ -40,8 +39,8 @@
 #define NAME_SIZE 48   /* the prefix, a pid, a dash, the digits */
 #define PATH_SIZE (sizeof((struct host_cgroup *)0)->dir[0] + NAME_SIZE)
 
-/* The processes of a killed group die on their own time; half a second is
- * plenty for one that is not stuck in the kernel, and the next run sweeps. */
+/* Killed processes exit asynchronously; half a second is enough for one that does not hang in
+ * the kernel, and the next run sweeps the rest. */
 #define REMOVE_TRIES 500
 #define REMOVE_PAUSE_NS 1000000L
 
@@ -71,7 +70,7 @@ static int write_text(int dir, const char *file, const char *text) {
 	return fd_write_all(fd, text, strlen(text));
 }
 
-/* The number after "key " in a flat keyed file; -1 when it is not there. */
+/* The number after "key " in a flat keyed file; -1 without that key. */
 static int64_t keyed_number(const char *text, const char *key) {
 	size_t len = strlen(key);
 	for (const char *line = text; line != NULL && *line != '\0';) {
@@ -104,14 +103,14 @@ static pid_t name_owner(const char *name) {
 	return (pid_t)strtol(name, &end, 10);
 }
 
-/* Removes what killed runs left beside the new group.  A group that still has
- * processes cannot be removed (EBUSY), so a live run is safe whatever its name. */
+/* Removes the groups of killed runs beside the new group.  A group that still has processes
+ * cannot be removed (EBUSY), so a live run is safe even if the pid was reused. */
 static void sweep(const char *parent) {
 	auto_dir dir = opendir(parent);
 	const struct dirent *entry;
 
 	if (dir == NULL) {
-		return; /* tidying only: making our own group will tell if something is wrong */
+		return; /* only a clean-up: the creation of the group reports errors */
 	}
 	while ((entry = readdir(dir)) != NULL) {
 		pid_t owner = name_owner(entry->d_name);
@@ -121,7 +120,7 @@ static void sweep(const char *parent) {
 	}
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 enum amount { ZERO, ONE, BYTES, PROCESSES, BANDWIDTH, PERIOD, QUOTA };
 
@@ -130,19 +129,19 @@ struct knob {
 	enum controller controller;
 	const char *file;
 	enum amount amount;
-	bool optional; /* not there when the kernel has no swap accounting */
+	bool optional; /* missing if the kernel has no swap accounting */
 };
 
 static const struct knob knobs[] = {
 	{CGROUP_V2, MEMORY, "memory.max", BYTES, false},
-	/* Swap would only turn the limit into slowness for everybody. */
+	/* Without swap: a run above its limit would slow down the whole host. */
 	{CGROUP_V2, MEMORY, "memory.swap.max", ZERO, true},
-	/* Half a build that survived is worse than one that ended. */
+	/* The OOM killer ends all processes: a half-killed build is worse than an ended one. */
 	{CGROUP_V2, MEMORY, "memory.oom.group", ONE, false},
 	{CGROUP_V2, PIDS, "pids.max", PROCESSES, false},
 	{CGROUP_V2, CPU, "cpu.max", BANDWIDTH, false},
 	{CGROUP_V1, MEMORY, "memory.limit_in_bytes", BYTES, false},
-	/* Memory and swap together; never below the row above, so it comes after. */
+	/* Memory and swap together; must not be below the row above, so it comes after it. */
 	{CGROUP_V1, MEMORY, "memory.memsw.limit_in_bytes", BYTES, true},
 	{CGROUP_V1, PIDS, "pids.max", PROCESSES, false},
 	{CGROUP_V1, CPU, "cpu.cfs_period_us", PERIOD, false},
@@ -188,12 +187,12 @@ static int group_limit(const struct cgroup *c, const struct group *g, const stru
 		}
 		err_sys_at(e, "cgroup", "cannot write the limit", k->file);
 		return err_fix(e,
-			       "drop the limit, or set one that the group of this process allows");
+			       "run without the limit, or set one that the parent cgroup allows");
 	}
 	return 0;
 }
 
-/* Hands down to dir's children what the group needs and they do not have. */
+/* Enables the controllers that the group needs in the parent's cgroup.subtree_control. */
 static int hand_down(const char *parent, const bool need[CONTROLLERS], struct err *e) {
 	char given[256] = "", text[64];
 	int at = 0;
@@ -209,7 +208,8 @@ static int hand_down(const char *parent, const bool need[CONTROLLERS], struct er
 		}
 	}
 	if (at > 0 && write_text(dir, "cgroup.subtree_control", text) != 0) {
-		return err_sys_at(e, "cgroup", "cannot hand controllers down in", parent);
+		return err_sys_at(e, "cgroup",
+				  "cannot enable controllers (cgroup.subtree_control) in", parent);
 	}
 	return 0;
 }
@@ -223,12 +223,12 @@ static int group_make(struct cgroup *c, const char *parent, const char *name,
 	memcpy(g->has, has, sizeof g->has);
 	g->dir_fd = g->procs_fd = -1;
 	if (mkdir(g->path, 0755) != 0) {
-		return err_sys_at(e, "cgroup", "cannot make the control group", g->path);
+		return err_sys_at(e, "cgroup", "cannot create the cgroup", g->path);
 	}
 	c->ngroups++; /* from here on cgroup_free() removes it */
 	g->dir_fd = open(g->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir_fd < 0) {
-		return err_sys_at(e, "cgroup", "cannot open the control group", g->path);
+		return err_sys_at(e, "cgroup", "cannot open the cgroup", g->path);
 	}
 	g->procs_fd = openat(g->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (g->procs_fd < 0) {
@@ -261,14 +261,15 @@ static int check_needs(const struct plan *plan, const struct host_cgroup *host,
 	const bool has[CONTROLLERS] = {host->memory, host->pids, host->cpu};
 
 	if (host->kind == CGROUP_NONE) {
-		return err_set(e, ERR_SETUP, "cgroup", "no control group can be made: %s",
+		return err_set(e, ERR_SETUP, "cgroup", "cannot create a cgroup: %s",
 			       host->why != NULL ? host->why : "this host has none");
 	}
 	for (int i = 0; i < CONTROLLERS; i++) {
 		ret[i] = plan_value(plan, i) != LIMIT_NONE;
 		if (ret[i] && !has[i]) {
 			return err_set(e, ERR_SETUP, "cgroup",
-				       "there is no %s controller to use: %s", controller_names[i],
+				       "the cgroup controller %s is not available: %s",
+				       controller_names[i],
 				       host->why != NULL ? host->why : "this host has none");
 		}
 	}
@@ -285,7 +286,7 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 		return -1;
 	}
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
-		return err_sys(e, "cgroup", "cannot get random bytes for a name");
+		return err_sys(e, "cgroup", "cannot get random bytes for the cgroup's name");
 	}
 	(void)snprintf(name, sizeof name, NAME_PREFIX "%d-%016" PRIx64, (int)getpid(), random);
 
@@ -319,7 +320,7 @@ size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret) {
 	return joins ? c->ngroups : 0;
 }
 
-/* ---- what happened ---- */
+/* ---- usage ---- */
 
 static void memory_usage(const struct cgroup *c, const struct group *g, struct usage *u) {
 	const char *file = c->kind == CGROUP_V2 ? "memory.events" : "memory.oom_control";
@@ -353,9 +354,9 @@ void cgroup_usage(const struct cgroup *c, struct usage *u) {
 	}
 }
 
-/* ---- the end ---- */
+/* ---- removal ---- */
 
-/* Whole lines only: half a pid would name somebody else. */
+/* Whole lines only: a truncated pid would be another process. */
 static bool read_members(const struct group *g, char *out, size_t cap) {
 	if (!read_head(g->dir_fd, "cgroup.procs", out, cap)) {
 		return false;
@@ -371,17 +372,17 @@ static bool group_holds(const struct group *g, pid_t pid) {
 	return read_members(g, text, sizeof text) && has_word(text, word);
 }
 
-/* A pid may be given to a stranger between reading it and killing it, so the
- * process is pinned first and its membership read once more. */
+/* The kernel may reuse a pid between the read and the kill, so a pidfd pins the process first,
+ * and its membership is read again. */
 static void kill_member(const struct group *g, pid_t pid) {
 	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd >= 0 && group_holds(g, pid)) {
-		/* ESRCH: it was quicker. */
+		/* ESRCH: it has ended. */
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	}
 }
 
-/* One pass over the first members; group_remove() repeats it while it is busy. */
+/* One pass over the first members; group_remove() repeats it on EBUSY. */
 static void kill_members(const struct group *g) {
 	char text[1024];
 	char *at = text;
@@ -407,8 +408,7 @@ static void group_remove(const struct group *g) {
 	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
 	for (int i = 0; i < REMOVE_TRIES; i++) {
 		if (rmdir(g->path) == 0 || errno != EBUSY) {
-			return; /* any other error will not change; the next run's sweep tries again
-				 */
+			return; /* another error is permanent; the next run's sweep tries again */
 		}
 		kill_members(g);
 		(void)nanosleep(&pause, NULL); /* a signal only makes the wait shorter */

@@ -1,8 +1,8 @@
-/* One control group for one run: memory, processes and processor time.
+/* The cgroup of one run: memory, processes and processor time.
  *
- * Should:   make the group before the child exists, so that it is born inside;
- *           say why the kernel killed; leave no directory behind.
- * Must not: touch a group it did not make, but to hand controllers down to ours.
+ * Should:   create the group before the child, so that the child starts in it;
+ *           report OOM kills; leave no directory behind.
+ * Must not: change a group that it did not create, except to enable controllers for it.
  * Fails:    closed: a limit that cannot be written stops the run. */
 #ifndef CORRAL_LINUX_CGROUP_H
 #define CORRAL_LINUX_CGROUP_H
@@ -15,23 +15,24 @@
 struct cgroup;
 struct usage;
 
-/* What this process may use, into host->cgroup.  Never fails: reports why. */
+/* Finds the cgroups that this process may use, for host->cgroup.  Never fails: ret->why has the
+ * reason if there is none. */
 void cgroup_probe(struct host_cgroup *ret);
 
-/* Makes the group with the plan's limits; sweeps empty groups of dead runs. */
+/* Creates the group with the plan's limits; removes empty groups of killed runs. */
 int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct cgroup **ret,
 	       struct err *e);
 
 /* v2: a descriptor for CLONE_INTO_CGROUP; v1: -1, and the child joins by
- * cgroup_join_fds(): descriptors of files to which it writes "0".  `always`: v2
- * too, because the child was not made by clone3(). */
+ * cgroup_join_fds(): descriptors of files to which it writes "0".  `always`: also for v2,
+ * because the child was not created by clone3(). */
 int cgroup_fd(const struct cgroup *c);
 size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret);
 
-/* Reads oom and peak figures into *u. */
+/* Reads OOM kills and peak usage into *u. */
 void cgroup_usage(const struct cgroup *c, struct usage *u);
 
-/* Kills what is left, removes the directories, frees.  NULL is fine. */
+/* Kills the remaining processes, removes the directories, frees.  NULL is fine. */
 void cgroup_free(struct cgroup *c);
 
 #endif

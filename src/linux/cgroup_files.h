@@ -1,4 +1,4 @@
-/* The small files of a control group, read by the probe and by the group itself. */
+/* Reads the small files of a cgroup, for cgroup.c and cgroup_probe.c. */
 #ifndef CORRAL_LINUX_CGROUP_FILES_H
 #define CORRAL_LINUX_CGROUP_FILES_H
 
@@ -20,7 +20,7 @@ enum controller { MEMORY, PIDS, CPU, CONTROLLERS };
 
 static const char *const controller_names[CONTROLLERS] = {"memory", "pids", "cpu"};
 
-/* The first cap-1 bytes of a file, terminated; false when it cannot be read. */
+/* The first cap-1 bytes of a file, NUL-terminated; false when it cannot be read. */
 static inline bool read_head(int dir, const char *file, char *out, size_t cap) {
 	auto_fd fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {

@@ -1,8 +1,8 @@
-/* Which control groups this process may use.
+/* Finds out which cgroups and controllers this process may use.
  *
- * Should:   answer in a few reads of small files.
+ * Should:   need only a few reads of small files.
  * Must not: write anything (G1).
- * Fails:    never: what is missing is reported with its reason. */
+ * Fails:    never: `why` has the reason of a missing controller. */
 #include "linux/cgroup.h"
 
 #include "base/auto.h"
@@ -14,27 +14,24 @@
 
 #define CGROUP_MOUNT_HYBRID "/sys/fs/cgroup/unified"
 
-#define WHY_NO_MOUNT "no control groups are mounted at " CGROUP_MOUNT
-#define WHY_HIDDEN "this process's own control group is not visible under " CGROUP_MOUNT
-#define WHY_NOT_OURS "this user may not change any control group above this process"
+#define WHY_NO_MOUNT "no cgroup file system is mounted at " CGROUP_MOUNT
+#define WHY_HIDDEN "the cgroup of this process is not visible under " CGROUP_MOUNT
+#define WHY_NOT_OURS "this user has no write access to the cgroup of this process"
 #define WHY_PARTIAL                                                                                \
-	"not every control group controller is handed down to this user "                          \
+	"not every cgroup controller is delegated to this user "                                   \
 	"(systemd: Delegate=yes); missing: memory, pids or cpu"
-#define WHY_V1                                                                                     \
-	"control groups are version 1 here, and this process may not divide those of memory, "     \
-	"pids and cpu; only root may"
+#define WHY_V1 "this host has cgroup v1, and only root can create memory, pids and cpu cgroups"
 
 static bool writable(int dir, const char *path) {
 	return faccessat(dir, path, W_OK, AT_EACCESS) == 0;
 }
 
-/* Which controllers a new group beneath dir can have.  A group that itself
- * holds processes cannot hand controllers down, unless it is the real root,
- * which is the one without a cgroup.type. */
+/* The controllers that a new group beneath dir can have.  A group with processes cannot enable
+ * controllers for its children, unless it is the root cgroup, which has no cgroup.type. */
 static void usable_beneath(int dir, bool ret[CONTROLLERS]) {
 	char given[256] = "", available[256] = "", procs[16] = "";
 
-	(void)read_head(dir, "cgroup.subtree_control", given, sizeof given); /* "" says none */
+	(void)read_head(dir, "cgroup.subtree_control", given, sizeof given); /* "": none */
 	(void)read_head(dir, "cgroup.controllers", available, sizeof available);
 	bool may_add = writable(dir, "cgroup.subtree_control") &&
 		       (faccessat(dir, "cgroup.type", F_OK, 0) != 0 ||
@@ -55,9 +52,9 @@ static int count_controllers(const struct host_cgroup *h) {
 	return h->memory + h->pids + h->cpu;
 }
 
-/* Version 2: the nearest group at or above our own that we may divide, and
- * whose children can have the most controllers.  Moving a process needs write
- * access to cgroup.procs of the common ancestor, which is that group. */
+/* v2: the nearest group at or above our own that we may write and that offers its children
+ * the most controllers.  Moving a process needs write access to cgroup.procs of the common
+ * ancestor, which is that group. */
 static void probe_v2(const char *mount, const char *own, struct host_cgroup *ret) {
 	char path[sizeof ret->dir[0]];
 	int len = snprintf(path, sizeof path, "%s%s", mount, own);
@@ -91,8 +88,7 @@ static void probe_v2(const char *mount, const char *own, struct host_cgroup *ret
 	}
 }
 
-/* Version 1: our own group of each controller's hierarchy.  False when there is
- * no such hierarchy. */
+/* v1: our own group of each controller's hierarchy.  False without such a hierarchy. */
 static bool probe_v1(const char *self, struct host_cgroup *ret) {
 	bool has[CONTROLLERS] = {false};
 	bool any = false;
@@ -124,11 +120,11 @@ void cgroup_probe(struct host_cgroup *ret) {
 
 	*ret = (struct host_cgroup){.kind = CGROUP_NONE, .why = WHY_NO_MOUNT};
 	if (!read_head(AT_FDCWD, "/proc/self/cgroup", self, sizeof self)) {
-		ret->why = "/proc/self/cgroup cannot be read";
+		ret->why = "cannot read /proc/self/cgroup";
 		return;
 	}
 	bool unified = mounted(CGROUP_MOUNT, CGROUP2_SUPER_MAGIC);
-	/* On a hybrid host the controllers belong to version 1 if anybody has them. */
+	/* On a hybrid host v1 has the controllers. */
 	if (!unified && probe_v1(self, ret)) {
 		return;
 	}

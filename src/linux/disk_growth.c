@@ -1,7 +1,9 @@
-/* Should:   count what lies on the disk, by blocks, as `du` does.
- * Must not: follow a link, leave the file system of a root, or change anything.
- * Fails:    closed: where a directory that cannot be read has come, the fall of free space
- *           counts instead, whoever caused it. */
+/* Sums the disk blocks of the writable directories, as `du` does.
+ *
+ * Should:   count allocated blocks (st_blocks).
+ * Must not: follow a symlink, leave the file system of a root, or change anything.
+ * Fails:    closed: if there is a new unreadable directory, the loss of free space counts
+ *           instead, also that of other programs. */
 #include "linux/disk_growth.h"
 
 #include "base/auto.h"
@@ -46,7 +48,7 @@ static uint16_t entry_length(const char *entry) {
 	return length;
 }
 
-/* Each name of a file carries its part. */
+/* Divides the blocks among the hard links. */
 static int64_t bytes_of(const struct stat *st) {
 	int64_t bytes = (int64_t)st->st_blocks * BLOCK;
 
@@ -59,13 +61,13 @@ static int open_dir(int dir, const char *name) {
 
 static void walk_dir(struct walk *w, int dir, int depth);
 
-/* True when a directory was entered: then the entries in the buffer are another's. */
+/* True if a directory was entered: then the buffer has the entries of another directory. */
 static bool walk_entry(struct walk *w, int dir, const char *name, int depth) {
 	struct stat st;
 
 	if (streq(name, ".") || streq(name, "..") ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return false; /* it was removed meanwhile */
+		return false; /* removed meanwhile */
 	}
 	w->bytes += st.st_dev == w->dev ? bytes_of(&st) : 0;
 	if (!S_ISDIR(st.st_mode) || st.st_dev != w->dev) {
@@ -80,7 +82,7 @@ static bool walk_entry(struct walk *w, int dir, const char *name, int depth) {
 	return true;
 }
 
-/* One buffer serves every level: behind a subdirectory its parent is read on from there. */
+/* All levels share one buffer: after a subdirectory its parent is read again from that entry. */
 static void walk_dir(struct walk *w, int dir, int depth) {
 	long n;
 
@@ -103,7 +105,7 @@ static struct walk walk_all(const struct disk_growth *g) {
 		struct stat st;
 		auto_fd dir = open_dir(AT_FDCWD, g->roots[i].path);
 		if (dir < 0 || fstat(dir, &st) != 0) {
-			w.unread += errno != ENOENT; /* the run's own may not be there yet */
+			w.unread += errno != ENOENT; /* a directory of the run may not exist yet */
 			continue;
 		}
 		w.dev = st.st_dev;
@@ -140,7 +142,7 @@ int64_t disk_growth_fall(const struct disk_growth *g) {
 int64_t disk_growth_measure(struct disk_growth *g) {
 	int64_t fell = 0;
 
-	/* First: what is written during the walk counts for the next one. */
+	/* First: files that are written during the walk count in the next one. */
 	for (size_t i = 0; i < g->count; i++) {
 		struct disk_growth_root *r = &g->roots[i];
 		r->free_then = r->same ? 0 : free_at(r);
@@ -157,8 +159,8 @@ static bool is_kernels(const char *path) {
 	return path_within(path, "/proc") || path_within(path, "/sys") || path_within(path, "/dev");
 }
 
-/* No root lies in another.  "/" is not walked: who may write everything is held by
- * the workspace. */
+/* Keeps the roots disjoint.  "/" is not walked: if everything is writable, the workspace is
+ * measured. */
 static int add_root(struct disk_growth *g, const char *path, struct err *e) {
 	size_t kept = 0;
 
@@ -178,9 +180,9 @@ static int add_root(struct disk_growth *g, const char *path, struct err *e) {
 	g->count = kept;
 	if (g->count == GROWTH_ROOTS_MAX) {
 		(void)err_set(e, ERR_SETUP, WHERE,
-			      "limits.disk can measure %d writable directories, and there are more",
+			      "limits.disk can measure at most %d writable directories",
 			      GROWTH_ROOTS_MAX);
-		return err_fix(e, "grant fewer with --write, or leave --disk out");
+		return err_fix(e, "grant fewer with --write, or run without --disk");
 	}
 	g->roots[g->count++] = (struct disk_growth_root){.path = path};
 	return 0;

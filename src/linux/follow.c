@@ -1,11 +1,12 @@
-/* Should:   show the command, within half a second or so, the file that stands at a
- *           granted name now, hide the one that a hidden name leads to, and put a text
- *           of our own back over what stands at its name; leave descriptors of the old
- *           one as they are.
+/* Replaces bind mounts of single files when the host replaces the file.
+ *
+ * Should:   mount, within half a second or so, the host's current file at a granted name, a
+ *           mask over the current target of a hidden name, and a generated text over a file
+ *           that replaced it; leave open descriptors of the old file alone.
  * Must not: follow a symlink to show a file, show anything but a regular file of the same owner,
- *           root or the caller, or put it anywhere but over the old one.
- * Fails:    to the old file, which stays readable: what is not a plain file, is
- *           gone, or cannot be mounted is not shown. */
+ *           root or the caller, or mount it anywhere but over the old one.
+ * Fails:    to the old file, which stays readable: a file that is not regular, does not exist
+ *           or cannot be mounted is not shown. */
 #include "linux/follow.h"
 
 #include "base/signal_mask.h"
@@ -28,54 +29,54 @@
 
 #define NS_GET_USERNS _IO(0xb7, 1)
 
-/* Sooner than a person who saved a file looks for the effect. */
+/* Faster than a user notices after saving a file. */
 #define LOOK_EVERY_MS 400
-/* Where something is covered: what the host puts there is open until it is seen. */
+/* For masks: a new file of the host is readable until the next check. */
 #define LOOK_SOON_MS 50
-/* Of one file. */
+/* Failed helpers for one file. */
 #define TRIES_MAX 8
 /* A helper takes about a millisecond. */
 #define LOOK_AGAIN_MS 10
 
 #define COVER_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* Which file it is.  An inode's number is used again once nothing holds the file,
- * but hardly with the same time of birth; a plan knows the number alone.  Files that are
- * replaced many times a moment are born in the same one: what was found is held. */
+/* The identity of a file.  The kernel reuses an inode number once the file is unused, but
+ * hardly with the same birth time; a plan has only the number.  Files that are replaced in
+ * quick succession can have the same birth time: an O_PATH descriptor keeps the inode. */
 struct face {
-	int held; /* O_PATH, so that the number stays its own; 0: not held */
+	int held; /* O_PATH, so that the kernel does not reuse the number; 0: not held */
 	uint64_t dev, ino;
 	bool dated;
 	int64_t born_s;
 	uint32_t born_ns;
 	uint32_t uid;
-	uint32_t kind; /* of the mode; 0: there is nothing */
+	uint32_t kind; /* file type; 0: does not exist */
 };
 
 struct followed {
 	const struct mount *m;
-	struct face shown;   /* what is mounted */
-	struct face wanted;  /* what a helper is to mount */
-	struct face refused; /* what one could not mount: it is not tried for ever, */
-	int tries;           /* but again: the host may just have been in the middle of it */
+	struct face shown;   /* the mounted file */
+	struct face wanted;  /* the file that a helper mounts */
+	struct face refused; /* the file that a helper could not mount; TRIES_MAX attempts, */
+	int tries;           /* because the host may have been in the middle of a change */
 };
 
 struct follow {
-	int view;   /* the sandbox's mount namespace; -1 until it comes */
+	int view;   /* the sandbox's mount namespace; -1 until follow_begin() */
 	int helper; /* its pidfd; -1: none */
 	size_t at;  /* the file that it is for */
-	int every;  /* ms between two looks */
+	int every;  /* ms between two checks */
 	const struct plan *plan;
-	char target[PATH_MAX]; /* where the helper puts what it is for */
-	int64_t next;          /* when to look */
+	char target[PATH_MAX]; /* the mount point for the helper */
+	int64_t next;          /* the time of the next check */
 	size_t n;
 	struct followed files[];
 };
 
-/* ---- looking ---- */
+/* ---- checking ---- */
 
 static uint64_t device(const struct file_status *st) {
-	/* As the C library's makedev(3) packs it, without its code. */
+	/* The packing of makedev(3), without a call of libc. */
 	uint64_t major = st->dev_major, minor = st->dev_minor;
 	return (minor & 0xff) | (major & 0xfff) << 8 | (minor & ~0xffULL) << 12 |
 	       (major & ~0xfffULL) << 32;
@@ -98,19 +99,19 @@ static int look(int dir, const char *path, struct file_status *ret) {
 			 FILE_STATUS_BASIC | FILE_STATUS_BORN, ret);
 }
 
-/* Puts something of our own over what the host has there. */
+/* Whether the mount covers the host's file with a mask or a generated text. */
 static bool covers(const struct mount *m) {
 	return m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_TEXT;
 }
 
-/* What is hidden is hidden where a link leads to. */
-static bool leads(const struct mount *m) {
+/* Masks follow symlinks: they cover the target. */
+static bool follows_links(const struct mount *m) {
 	return covers(m) && !m->steady;
 }
 
 static int open_followed(const struct mount *m) {
-	return leads(m) ? sys_openat2(AT_FDCWD, m->follow, O_PATH, RESOLVE_NO_MAGICLINKS)
-			: open(m->follow, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return follows_links(m) ? sys_openat2(AT_FDCWD, m->follow, O_PATH, RESOLVE_NO_MAGICLINKS)
+				: open(m->follow, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static struct face face_at(const struct mount *m) {
@@ -118,14 +119,14 @@ static struct face face_at(const struct mount *m) {
 	if (look(AT_FDCWD, m->follow, &st) != 0) {
 		return (struct face){.kind = 0};
 	}
-	if ((st.mode & S_IFMT) != S_IFLNK || !leads(m)) {
-		return face_of(&st); /* links on the way were followed */
+	if ((st.mode & S_IFMT) != S_IFLNK || !follows_links(m)) {
+		return face_of(&st); /* symlinks before the last name were followed */
 	}
 	auto_fd fd = open_followed(m);
 	return fd >= 0 && look(fd, "", &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
 }
 
-/* The same, held; its number is never 0, which the caller's program has. */
+/* The same, with a descriptor, which is above the standard streams: 0 means none. */
 static struct face face_held(const struct mount *m) {
 	struct file_status st;
 	auto_fd fd = open_followed(m);
@@ -138,7 +139,7 @@ static struct face face_held(const struct mount *m) {
 	return found;
 }
 
-/* Takes the place of another. */
+/* Moves a face, and closes the descriptor of the old one. */
 static void face_take(struct face *place, struct face *from) {
 	if (place->held > 0) {
 		drop_fd(&place->held);
@@ -156,8 +157,8 @@ static bool same(const struct face *a, const struct face *b) {
 	return same_inode(a, b) && (!dated || (a->born_s == b->born_s && a->born_ns == b->born_ns));
 }
 
-/* Whatever the host puts there is hidden; shown is a file that the old one's owner, root
- * or the caller has put there. */
+/* A mask covers any new file; a new file is shown only if it belongs to the old one's owner,
+ * root or the caller. */
 static bool may_replace(const struct followed *f, const struct face *new) {
 	if (f->m->steady) {
 		return new->kind == S_IFREG || new->kind == S_IFLNK;
@@ -171,15 +172,16 @@ static bool may_replace(const struct followed *f, const struct face *new) {
 
 /* ---- helper: system calls only, it is a copy of a program that may have threads ---- */
 
-/* What covers another file: as layers/mounts.c has it. */
+/* Creates the covering file, as layers/mounts.c does. */
 static int new_file(int fs, const char *text, uint32_t mode) {
 	size_t len = strlen(text);
 	auto_fd file = openat(fs, "cover", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-	/* The mode at the end: the caller's mask does not count. */
+	/* fchmod last: the umask does not apply. */
 	if (file < 0 || write(file, text, len) != (ssize_t)len || fchmod(file, mode) != 0) {
 		return -1;
 	}
-	/* A part of a tree can be cloned where it is mounted: in our copy of the host's. */
+	/* open_tree(2) can clone a part only of an attached tree: attach it to our private copy
+	 * of the host's mounts. */
 	if (syscall(SYS_move_mount, fs, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
 		return -1;
 	}
@@ -187,7 +189,7 @@ static int new_file(int fs, const char *text, uint32_t mode) {
 }
 
 static int new_cover(const struct mount *m, bool directory) {
-	/* A text is no longer than the file that its lines were taken from. */
+	/* A text is not longer than the file from which its lines were taken. */
 	const struct fs_option options[] = {{"mode", directory ? "0111" : "0000"},
 					    {"size", "128k"}};
 	auto_fd fs = tree_new("tmpfs", options, ARRAY_LEN(options), COVER_ATTRIBUTES);
@@ -198,7 +200,7 @@ static int new_cover(const struct mount *m, bool directory) {
 	return m->steady ? new_file(fs, m->text, m->mode) : new_file(fs, "", 0);
 }
 
-/* The new file, from the host's own mounts; -1 when it is another one by now. */
+/* Clones the new file from the host's mounts; -1 if it is another file now. */
 static int clone_wanted(const struct followed *f) {
 	struct file_status st;
 
@@ -214,8 +216,8 @@ static int clone_wanted(const struct followed *f) {
 	return same(&now, &f->wanted) ? mount_tree_clone(fd, tree_attributes(f->m)) : -1;
 }
 
-/* The directory that holds the target.  A command can put a link into its own home,
- * and none is followed. */
+/* The target's parent directory, without following symlinks: a command can create some in its
+ * private home. */
 static int open_parent(int root, const char *target, const char **ret_name) {
 	char dir[PATH_MAX];
 	size_t len = (size_t)(strrchr(target, '/') - target);
@@ -233,8 +235,8 @@ static int open_place(int dir, const char *name) {
 	return sys_openat2(dir, name, O_PATH | O_NOFOLLOW, BENEATH);
 }
 
-/* The new one goes beneath the old, so that there is no moment without either.
- * Before Linux 6.5 there is one: an empty file is seen. */
+/* Mounts the new file beneath the old one (MOVE_MOUNT_BENEATH), so that there is no moment
+ * without either.  Before Linux 6.5 an empty file is visible for a moment. */
 static int replace(int tree, int dir, const char *name, int at) {
 	bool beneath = tree_move(tree, at, TREE_UNDERNEATH) == 0;
 
@@ -254,19 +256,19 @@ static int put(const struct followed *f, const char *target, int tree) {
 	auto_fd at = dir < 0 ? -1 : open_place(dir, name);
 
 	if (at < 0 || look(at, "", &st) != 0) {
-		return -1; /* the command took its own place away */
+		return -1; /* the command removed the mount point */
 	}
 	struct face now = face_of(&st);
 	bool mounted = (st.attributes & FILE_ATTRIBUTE_MOUNT_ROOT) != 0;
 	if (!mounted && (f->m->create || same_inode(&now, &f->wanted))) {
-		/* Bare: the kernel took the mount away with the old name, or the file was
-		 * gone when it should have been mounted. */
+		/* Not a mount point: the kernel removed the mount with the old name, or the
+		 * file did not exist at set-up. */
 		return mount_tree_attach(tree, at);
 	}
 	if (same_inode(&now, &f->wanted)) {
 		return covers(f->m) ? mount_tree_attach(tree, at) : 0;
 	}
-	/* On ground of our own nobody else mounts: it is one of a helper that did not get far. */
+	/* In a directory of the sandbox only helpers mount: it is left by an interrupted one. */
 	bool ours = f->m->create || same_inode(&now, &f->shown);
 	return mounted && ours ? replace(tree, dir, name, at) : -1;
 }
@@ -275,13 +277,13 @@ static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
 	const struct followed *file = &f->files[f->at];
 
 	fd_close_all_but(&f->view, 1);
-	/* The host's mounts again, but with the sandbox's powers over the copy. */
+	/* A copy of the host's mounts, owned by the sandbox's user namespace. */
 	int user = (int)syscall(SYS_ioctl, f->view, NS_GET_USERNS);
 	if (user < 0 || syscall(SYS_setns, user, CLONE_NEWUSER) != 0 ||
 	    syscall(SYS_unshare, CLONE_NEWNS) != 0) {
 		_exit(1);
 	}
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not before: new credentials clear it */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setns(2): new credentials clear it */
 	int tree = getppid() == parent ? clone_wanted(file) : -1;
 	bool done = tree >= 0 && syscall(SYS_setns, f->view, CLONE_NEWNS) == 0 &&
 		    put(file, f->target, tree) == 0;
@@ -290,7 +292,7 @@ static _Noreturn void follow_help(const struct follow *f, pid_t parent) {
 
 /* ---- supervisor ---- */
 
-/* Without an exit signal: the caller's own waiting never meets it. */
+/* Without an exit signal: the caller's own wait(2) never returns it. */
 static void start_helper(struct follow *f) {
 	int pidfd = -1;
 	pid_t self = getpid();
@@ -306,7 +308,7 @@ static void start_helper(struct follow *f) {
 	f->helper = pid < 0 ? -1 : pidfd;
 }
 
-/* True when no helper is under way. */
+/* True when no helper is running. */
 static bool helper_ended(struct follow *f, int flags) {
 	struct followed *file = &f->files[f->at];
 	siginfo_t info = {.si_pid = 0};
@@ -334,7 +336,7 @@ static void add(struct follow *f, const struct mount *m) {
 		return;
 	}
 	struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m);
-	/* With its time of birth while it is there: its number may soon be another's. */
+	/* With its birth time, as long as the file exists: its number may be reused soon. */
 	f->files[f->n++] =
 		(struct followed){.m = m, .shown = same_inode(&planned, &now) ? now : planned};
 	f->every = covers(m) ? LOOK_SOON_MS : f->every;
@@ -398,7 +400,7 @@ static bool may_try(const struct followed *f, const struct face *new) {
 	return !same(new, &f->refused) || f->tries < TRIES_MAX;
 }
 
-/* Where a path of the host is seen inside; false when it is not, or nothing more is known. */
+/* The path in the sandbox of a path of the host; false if the sandbox does not show it. */
 static bool find_inside(const struct plan *plan, const char *path, char out[PATH_MAX]) {
 	for (size_t i = plan->nmounts; i-- > 0;) { /* L1: deeper ones follow */
 		const struct mount *m = &plan->mounts[i];
@@ -413,11 +415,12 @@ static bool find_inside(const struct plan *plan, const char *path, char out[PATH
 	return false;
 }
 
-/* What is hidden may be elsewhere by now, behind a link; what is not seen inside is hidden. */
+/* The target of a hidden name may have moved, behind a symlink; a target that the sandbox does
+ * not show needs no mask. */
 static bool find_target(struct follow *f, struct followed *file) {
 	char number[32], path[PATH_MAX];
 	size_t len = strlen(file->m->target);
-	if (!leads(file->m)) {
+	if (!follows_links(file->m)) {
 		memcpy(f->target, file->m->target, len < PATH_MAX ? len + 1 : 0);
 		return len < PATH_MAX;
 	}
@@ -434,16 +437,16 @@ static bool find_target(struct follow *f, struct followed *file) {
 	return seen;
 }
 
-/* The first file of which the host has another one now. */
+/* Finds the first file that the host has replaced. */
 static bool find_new(struct follow *f) {
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *file = &f->files[i];
 		struct face now = face_at(file->m);
 		if (same(&now, &file->shown)) {
 			now.held = file->shown.held;
-			file->shown = now; /* with its time of birth and its owner */
+			file->shown = now; /* with its birth time and owner */
 		} else if (may_try(file, &now) && may_replace(file, &now)) {
-			now = face_held(file->m); /* or the one after it */
+			now = face_held(file->m); /* or an even newer one */
 			face_take(&file->wanted, &now);
 			f->at = i;
 			return file->wanted.kind != 0 && may_replace(file, &file->wanted) &&
@@ -457,7 +460,7 @@ void follow_look(struct follow *f, int64_t now) {
 	if (f == NULL || f->view < 0 || now < f->next) {
 		return;
 	}
-	bool first = f->next == 0; /* the command has just begun */
+	bool first = f->next == 0; /* the command has just started */
 	f->next = now + f->every;
 	if (first) {
 		return;

@@ -1,9 +1,9 @@
-/* The private home of a workspace: a directory of Corral's state that holds the home itself and,
- * out of the command's reach beside it, a record of the workspace that it belongs to.
+/* Creates and locks the private home of a workspace: a directory in Corral's state with the home
+ * itself and, not visible to the command, a record of the workspace's path.
  *
- * Should:   make both where they are missing, the record first.
- * Must not: open a home whose record names another workspace, or that has none: by whatever
- *           way it came there, another project's files would be in it.
+ * Should:   create both if they are missing, the record first.
+ * Must not: open a home without a record, or with the record of another workspace: it could
+ *           contain another project's files.
  * Fails:    closed. */
 #include "linux/home.h"
 
@@ -21,10 +21,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* A home that is removed again and again while a run begins. */
+/* Attempts to lock a home that another process keeps removing. */
 #define LOCK_TRIES 100
 
-/* Names of one home. */
+/* The paths of one home. */
 struct places {
 	char dir[PATH_MAX], record[PATH_MAX], draft[PATH_MAX];
 };
@@ -36,18 +36,18 @@ static int find_places(const char *home, struct places *ret, struct err *e) {
 			 fits ? ret->dir : "", (int)getpid());
 	if (!fits || n < 0 || m < 0 || (size_t)m >= sizeof ret->draft) {
 		errno = ENAMETOOLONG;
-		return err_sys_at(e, "home", "cannot make the private home", home);
+		return err_sys_at(e, "home", "cannot create the private home", home);
 	}
 	return 0;
 }
 
 static int refuse(const struct places *at, const char *why, const char *other, struct err *e) {
 	(void)err_set(e, ERR_REFUSED, "home", "the private home %s %s%s", at->dir, why, other);
-	return err_fix(e, "look at it, then remove it (rm -r %s), or use --home ephemeral",
+	return err_fix(e, "check its files, then remove it: rm -r %s; or use --home ephemeral",
 		       at->dir);
 }
 
-/* 1: the record names this workspace; 0: there is none; -1: refused. */
+/* 1: the record names this workspace; 0: no record; -1: refused. */
 static int read_record(const struct places *at, const char *workspace, struct err *e) {
 	struct stat st;
 	char text[PATH_MAX + 1];
@@ -63,7 +63,7 @@ static int read_record(const struct places *at, const char *workspace, struct er
 		    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 	ssize_t n = ours ? read(fd, text, sizeof text - 1) : -1;
 	if (n < 0) {
-		return refuse(at, "has a record that others could have written", "", e);
+		return refuse(at, "has a record that other users can write", "", e);
 	}
 	text[n] = '\0';
 	if (!streq(text, workspace)) {
@@ -73,9 +73,9 @@ static int read_record(const struct places *at, const char *workspace, struct er
 	return 1;
 }
 
-/* Complete or not there: a run that starts at the same time reads it too. */
+/* By link(2), complete or not at all: a concurrent run reads it too. */
 static int write_record(const struct places *at, const char *workspace, struct err *e) {
-	(void)unlink(at->draft); /* of a process of the same number that died; O_EXCL decides */
+	(void)unlink(at->draft); /* left by a killed process with the same pid; O_EXCL decides */
 	auto_fd fd = open(at->draft, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	bool done = fd >= 0 && fd_write_all(fd, workspace, strlen(workspace)) == 0 &&
 		    (link(at->draft, at->record) == 0 || errno == EEXIST);
@@ -83,7 +83,7 @@ static int write_record(const struct places *at, const char *workspace, struct e
 		err_sys_at(e, "home", "cannot write the record of the private home", at->record);
 		(void)err_fix(e, "use --home ephemeral, or make the state directory writable");
 	}
-	(void)unlink(at->draft); /* the record is a link of its own */
+	(void)unlink(at->draft); /* the record is another hard link */
 	return done ? 0 : -1;
 }
 
@@ -91,7 +91,7 @@ static int make_record(const struct places *at, const char *home, const char *wo
 		       struct err *e) {
 	struct stat st;
 	if (lstat(home, &st) == 0) {
-		/* Another first run may have made both since the record was looked for. */
+		/* A concurrent first run may have created both since. */
 		int found = read_record(at, workspace, e);
 		return found == 0 ? refuse(at, "has no record of its workspace", "", e)
 				  : (found > 0 ? 0 : -1);
@@ -127,7 +127,7 @@ int home_make(const struct plan *plan, struct err *e) {
 		return -1;
 	}
 	if (mkdir(home, 0700) != 0 && errno != EEXIST) {
-		err_sys_at(e, "home", "cannot make the private home", home);
+		err_sys_at(e, "home", "cannot create the private home", home);
 		return err_fix(e, "use --home ephemeral, or make the state directory writable");
 	}
 	return 0;
@@ -135,22 +135,22 @@ int home_make(const struct plan *plan, struct err *e) {
 
 /* ---- use by a run ---- */
 
-/* Where the file system has no such locks, a run does without. */
+/* On a file system without flock(2) the run continues without the lock. */
 static void lock_for(int dir, int kind) {
 	while (flock(dir, kind) != 0 && errno == EINTR) {
 	}
 }
 
-/* The directory was not removed between the open and the lock. */
+/* Whether the directory was not removed between open and flock. */
 static bool is_still(int dir, const char *path) {
 	struct stat held, named;
 	return fstat(dir, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
 	       held.st_ino == named.st_ino;
 }
 
-/* Removes the mount points that the last of several runs, or one that was killed, left.  The
- * lock is another one then, or lost: the kernel gives it up before it refuses the other.  True
- * when there were any. */
+/* With an exclusive lock, removes the mount points that the last of several runs, or a killed
+ * one, left.  The shared lock is converted, or lost: the kernel drops it before it refuses the
+ * other.  True if there were any. */
 static bool sweep_if_alone(int dir) {
 	if (!mount_points_left(dir)) {
 		return false;
@@ -180,20 +180,20 @@ int home_begin(const struct plan *plan, struct home_use *ret, struct err *e) {
 			lock_for(dir, LOCK_SH);
 		}
 		if (!is_still(dir, at.dir)) {
-			continue; /* it was removed since */
+			continue; /* removed since */
 		}
-		(void)futimens(dir, NULL); /* when it was used last; without it the list is wrong */
+		(void)futimens(dir, NULL); /* the time of the last use, for `corral home list` */
 		mount_points_make(plan, dir);
 		ret->dir = take_fd(&dir);
 		return 0;
 	}
-	return refuse(&at, "is removed again and again while a run begins", "", e);
+	return refuse(&at, "was removed repeatedly while the run started", "", e);
 }
 
 void home_end(struct home_use *u) {
 	if (u->dir >= 0) {
 		(void)sweep_if_alone(u->dir); /* the lock is not needed any more */
-		/* In so many words: a child that the caller's program forked has a copy. */
+		/* Explicitly: a child that the caller's program forked has a copy of it. */
 		(void)flock(u->dir, LOCK_UN);
 	}
 	drop_fd(&u->dir);

@@ -9,22 +9,22 @@
 #define HOME_NAME "home"
 #define HOME_RECORD "workspace"
 
-/* Makes the plan's private home, 0700, where it is missing.  A home that belongs to another
- * workspace is refused.  A plan without one is fine. */
+/* Creates the plan's private home, mode 0700, if it is missing.  Refuses a home of another
+ * workspace.  A plan without one is fine. */
 int home_make(const struct plan *plan, struct err *e);
 
-/* The second half alone: for who only reads. */
+/* Only the check of the record: for callers that do not write. */
 int home_check(const struct plan *plan, struct err *e);
 
-/* A run's use of its private home: a shared lock on the directory that holds it, so that
- * nobody removes the home meanwhile, and the last user removes the mount points. */
+/* A run's use of its private home: a shared lock on its directory, so that `corral home clean`
+ * does not remove the home meanwhile, and the last run removes the mount points. */
 struct home_use {
-	int dir; /* -1: the plan has no home of its own */
+	int dir; /* -1: the plan has no private home */
 };
 #define HOME_UNUSED                                                                                \
 	{ .dir = -1 }
 
-/* home_make(), and what the run needs in the home.  Waits for who removes the home. */
+/* home_make(), the lock, and the mount points.  Waits while another process removes the home. */
 int home_begin(const struct plan *plan, struct home_use *ret, struct err *e);
 void home_end(struct home_use *u);
 

@@ -1,6 +1,8 @@
-/* Should:   keep what fits, in the order in which it came, and count the rest.
+/* A log in shared memory of the files that the command created (data/lasting.h).
+ *
+ * Should:   keep the records that fit, in their order, and count the others.
  * Must not: allocate or lock in the writer; trust the content in the reader.
- * Fails:    open: what is not kept is counted, and the result says how many. */
+ * Fails:    open: a record that does not fit is counted, and the result has the count. */
 #include "linux/journal.h"
 
 #include "base/hash.h"
@@ -13,24 +15,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Places of records, found by a hash of kind and path. */
+/* Slots of the hash table, by kind and path. */
 #define SLOTS 4096
 
-/* Of the text and of the slots: kept free for what acts by itself. */
+/* One part in RESERVE, of text and slots, is reserved for grave kinds (lasting_is_grave). */
 #define RESERVE 4
 
-/* Of the path of a refused link: as much as a hint shows. */
+/* The most bytes of a refused hard link's path: as many as a hint prints. */
 #define LINK_PATH 256
 
 struct journal {
-	_Atomic uint32_t link; /* 0: none, 1: being written, 2: there */
+	_Atomic uint32_t link; /* 0: none, 1: being written, 2: complete */
 	uint32_t link_why;
 	char link_path[LINK_PATH];
-	_Atomic uint32_t used; /* bytes of text that are whole records */
+	_Atomic uint32_t used; /* bytes of complete records in text */
 	_Atomic uint32_t lost;
-	uint32_t filled;       /* slots */
-	uint32_t slots[SLOTS]; /* 1 + where a record begins; 0: free */
-	char text[];           /* kind, path, NUL; and again */
+	uint32_t filled;       /* used slots */
+	uint32_t slots[SLOTS]; /* 1 + offset of a record; 0: free */
+	char text[];           /* records: kind, path, NUL */
 };
 
 #define TEXT_SIZE (JOURNAL_SIZE - offsetof(struct journal, text))
@@ -39,7 +41,7 @@ int journal_new(struct journal **ret, struct err *e) {
 	void *place =
 		mmap(NULL, JOURNAL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (place == MAP_FAILED) {
-		return err_sys(e, "journal", "cannot make memory that both sides share");
+		return err_sys(e, "journal", "cannot map shared memory for the journal");
 	}
 	*ret = place;
 	return 0;
@@ -55,8 +57,7 @@ static uint32_t hash_of(char kind, const char *path) {
 	return hash_fnv32(hash_fnv32(HASH_FNV32, &kind, 1), path, strlen(path));
 }
 
-/* The slot that has this record, or the free one where it belongs.  There is one: the
- * table is never full. */
+/* The slot of this record, or the free slot for it.  There is one: the table is never full. */
 static uint32_t *slot_of(struct journal *j, char kind, const char *path) {
 	for (uint32_t i = hash_of(kind, path);; i++) {
 		uint32_t *slot = &j->slots[i % SLOTS];
@@ -89,7 +90,7 @@ void journal_add(struct journal *j, enum lasting kind, const char *path) {
 	memcpy(j->text + used + 1, path, len);
 	*slot = used + 1;
 	j->filled++;
-	/* Last, and not before: who reads after our death sees whole records. */
+	/* Last: if this process is killed, a reader sees only complete records. */
 	atomic_store_explicit(&j->used, used + 1 + (uint32_t)len, memory_order_release);
 }
 
@@ -128,7 +129,7 @@ void journal_refuse_link(struct journal *j, enum link_refusal why, const char *p
 	if (j == NULL || !atomic_compare_exchange_strong(&j->link, &none, 1)) {
 		return;
 	}
-	len = len < LINK_PATH ? len : 0; /* half a path is another's */
+	len = len < LINK_PATH ? len : 0; /* a truncated path would be another path */
 	j->link_why = why;
 	memcpy(j->link_path, path, len); /* zero bytes follow */
 	atomic_store_explicit(&j->link, 2, memory_order_release);
@@ -150,7 +151,7 @@ bool journal_next(const struct journal *j, size_t *at, struct journal_entry *ret
 	}
 	const char *record = j->text + *at;
 	const char *end = memchr(record, '\0', used - *at);
-	/* The first kind is 0, which looks like an end. */
+	/* The first kind is 0, like the NUL at the end of a path. */
 	end = end == record ? memchr(record + 1, '\0', used - *at - 1) : end;
 	if (end == NULL || (unsigned char)record[0] >= LASTING_COUNT || record[1] != '/') {
 		return false;

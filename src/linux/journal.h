@@ -1,8 +1,8 @@
-/* What the command made that lasts, written by pid 1 and read by the supervisor.
+/* The journal of files that the command created: pid 1 writes it, the supervisor reads it.
  *
- * A mapping that both share, made before the clone: what was written is there when
- * pid 1 is killed at any moment, and costs the supervisor nothing while the command
- * runs.  A record is whole or not there: the length is moved last. */
+ * A shared mapping, created before the clone: records survive when pid 1 is killed at any
+ * moment, and cost the supervisor nothing while the command runs.  A record is complete or
+ * absent: the length is stored last. */
 #ifndef CORRAL_LINUX_JOURNAL_H
 #define CORRAL_LINUX_JOURNAL_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All of it: enough for some thousand paths. */
+/* Enough for some thousand paths. */
 #define JOURNAL_SIZE ((size_t)256 * 1024)
 
 struct journal;
@@ -22,24 +22,25 @@ struct journal;
 int journal_new(struct journal **ret, struct err *e);
 void journal_free(struct journal *j);
 
-/* One path, once for each kind; what does not fit is counted.  A part of the room is
- * for what acts by itself, so that a thousand programs do not hide one hook.  By one
- * process; system calls only.  j may be NULL. */
+/* Adds one path, once for each kind; a record that does not fit is counted.  A part of the
+ * space is reserved for grave kinds, so that a thousand programs do not hide one hook.  One
+ * writer; system calls only.  j may be NULL. */
 void journal_add(struct journal *j, enum lasting kind, const char *path);
 
-/* Something was not looked at. */
+/* Counts a file that could not be examined. */
 void journal_lose(struct journal *j);
 
-/* A directory has another name: what was written about paths in it holds there. */
+/* A directory was renamed: changes the paths of the records in it. */
 void journal_move(struct journal *j, const char *from, const char *to);
 
-/* A file with several names was refused: one of them is denied, or nobody knows. */
+/* The broker refused a file with several hard links: one is denied, or the search for one was
+ * incomplete. */
 enum link_refusal { LINK_DENIED, LINK_UNKNOWN };
 
-/* The first one is kept.  By pid 1 and its helpers; system calls only.  j may be NULL. */
+/* Records the first one.  In pid 1 and its helpers; system calls only.  j may be NULL. */
 void journal_refuse_link(struct journal *j, enum link_refusal why, const char *path);
 
-/* Its path, as much as is kept of it; NULL when there was none.  j may be NULL. */
+/* Its path, "" if it was too long; NULL if there was none.  j may be NULL. */
 const char *journal_refused_link(const struct journal *j, enum link_refusal *ret_why);
 
 struct journal_entry {
@@ -47,11 +48,10 @@ struct journal_entry {
 	const char *path;
 };
 
-/* The next record from *at, which begins with 0; false at the end, and where the
- * content is not a journal's. */
+/* The next record from *at, which starts at 0; false at the end, and for invalid content. */
 bool journal_next(const struct journal *j, size_t *at, struct journal_entry *ret);
 
-/* How many did not fit. */
+/* The number of records that did not fit. */
 uint64_t journal_lost(const struct journal *j);
 
 #endif

@@ -13,7 +13,7 @@
 /* waitid(2) by pidfd, since 5.4.  libc may have it as an enumerator, which #ifndef does not see. */
 #define WAIT_PIDFD 3
 
-/* Landlock: our own names, so that every ABI can be planned on any build host. */
+/* Landlock access rights, so that the plan supports every ABI on any build host. */
 #define LL_FS_EXECUTE (1ULL << 0)
 #define LL_FS_WRITE_FILE (1ULL << 1)
 #define LL_FS_READ_FILE (1ULL << 2)
@@ -71,7 +71,7 @@ struct file_status {
 	uint64_t ino, size, blocks, attributes_known;
 	struct file_time accessed, born, changed, modified;
 	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
-	uint64_t room[14]; /* what later kernels tell */
+	uint64_t room[14]; /* fields of later kernels */
 };
 
 #define FILE_STATUS_BASIC 0x7ffU
@@ -83,7 +83,7 @@ static inline int sys_statx(int dir, const char *path, int flags, unsigned mask,
 	return (int)syscall(SYS_statx, dir, path, flags, mask, ret);
 }
 
-/* Opens by system call, with the kernel's own guards on how the path may resolve. */
+/* openat2(2), with RESOLVE_* flags. */
 static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve) {
 	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = resolve};
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);

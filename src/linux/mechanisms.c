@@ -1,3 +1,8 @@
+/* Tests the kernel's mechanisms for `corral status`: Landlock, seccomp, LSMs, sysctls.
+ *
+ * Should:   report the errno of a mechanism that does not work.
+ * Must not: leave a filter or a process behind: a separate process tests the listener.
+ * Fails:    never: an unknown value is MECHANISM_UNKNOWN. */
 #include "linux/mechanisms.h"
 
 #include "base/auto.h"
@@ -57,7 +62,7 @@ static bool action_available(uint32_t action) {
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* The call that is notified of in the trial: nothing else there makes it. */
+/* The call of the notification test: no other code there makes it. */
 #define TRIAL_CALL SYS_getpgid
 #define TRIAL_ANSWER 4711
 #define TRIAL_WAIT_MS 1000
@@ -66,8 +71,8 @@ static _Noreturn void ask(void) {
 	_exit(syscall(TRIAL_CALL, 0) == TRIAL_ANSWER ? 0 : EPROTO);
 }
 
-/* Answers one notification; the errno of what failed, or 0.  By system call,
- * because the C libraries differ about the type of a request. */
+/* Answers one notification; 0 or the errno of a failure.  By system call, because libcs differ
+ * in the type of ioctl's request. */
 static int answer(int listener) {
 	struct seccomp_notif asked = {0};
 	struct seccomp_notif_resp reply = {.val = TRIAL_ANSWER};
@@ -83,7 +88,7 @@ static int answer(int listener) {
 	return syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &reply) == 0 ? 0 : errno;
 }
 
-/* A process without an exit signal: the caller's own waiting never meets it. */
+/* A process without an exit signal: the caller's own wait(2) never returns it. */
 static pid_t quiet_fork(void) {
 	return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
 }
@@ -98,7 +103,7 @@ static int exit_of(pid_t pid) {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-/* In a process of its own, which keeps the filter: system calls only. */
+/* In a separate process, because a filter cannot be removed: system calls only. */
 static _Noreturn void try_listener(void) {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -125,14 +130,14 @@ static _Noreturn void try_listener(void) {
 	}
 	int failed = answer(listener);
 	if (failed != 0) {
-		(void)kill(asker, SIGKILL); /* it waits for an answer that will not come */
+		(void)kill(asker, SIGKILL); /* it waits for an answer that is never sent */
 	}
 	int asked = exit_of(asker);
 	_exit(failed != 0 ? failed : asked);
 }
 
 static void probe_seccomp(struct mechanisms *m) {
-	/* EFAULT: the filter would have been looked at, so the mode is there. */
+	/* EFAULT: the kernel read the filter's address, so it supports the mode. */
 	m->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, UINTPTR_MAX, 0, 0) != 0 &&
 		     errno == EFAULT;
 	m->kill_process = action_available(SECCOMP_RET_KILL_PROCESS);
@@ -146,7 +151,7 @@ static void probe_seccomp(struct mechanisms *m) {
 	m->listener = m->listener_errno == 0;
 }
 
-/* ---- what surrounds us ---- */
+/* ---- the environment ---- */
 
 static void probe_apparmor(struct mechanisms *m) {
 	char text[8];
@@ -154,7 +159,7 @@ static void probe_apparmor(struct mechanisms *m) {
 		      text[0] == 'Y';
 	m->apparmor_restricts_userns =
 		number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
-	/* The older file belongs to whichever module is first, so it is asked second. */
+	/* The older file belongs to the first LSM, whichever it is, so it is read second. */
 	if (m->apparmor &&
 	    !first_line("/proc/self/attr/apparmor/current", m->apparmor_label,
 			sizeof m->apparmor_label) &&
@@ -163,7 +168,7 @@ static void probe_apparmor(struct mechanisms *m) {
 	}
 }
 
-/* Each is a mark that its makers document; none of them is a proof. */
+/* Documented marks of container engines; none of them is a proof. */
 static const char *container_kind(void) {
 	static const struct {
 		const char *file, *variable, *kind;

@@ -1,24 +1,24 @@
-/* The kernel's mechanisms one by one, for a report to people: version, whether
- * it works, and if not, which of the usual reasons it is.
+/* The kernel's mechanisms one by one, for `corral status`: version, whether it works, and if
+ * not, the usual reason.
  *
- * Should:   try things out where a version number does not say whether they
- *           work; the listener is tried in a process of its own.
+ * Should:   test a mechanism if a version number does not show whether it works; the seccomp
+ *           listener is tested in a separate process.
  * Must not: decide anything: a run relies on struct host, never on this.
- * Fails:    never: what cannot be found out is a field that says so. */
+ * Fails:    never: an unknown value is MECHANISM_UNKNOWN. */
 #ifndef CORRAL_LINUX_MECHANISMS_H
 #define CORRAL_LINUX_MECHANISMS_H
 
 #include <stdbool.h>
 
-/* A number that the kernel does not tell. */
+/* A value that cannot be read. */
 #define MECHANISM_UNKNOWN (-1)
 
 struct mechanisms {
 	char kernel[128]; /* uname's release */
 
 	int landlock_abi;    /* 0: none */
-	int landlock_errno;  /* why there is none */
-	int landlock_errata; /* a bit for each erratum that is mended; MECHANISM_UNKNOWN */
+	int landlock_errno;  /* the reason of ABI 0 */
+	int landlock_errata; /* a bit for each fixed erratum; MECHANISM_UNKNOWN */
 
 	bool seccomp; /* filters can be loaded */
 	bool kill_process, refuse, notify;
@@ -37,8 +37,8 @@ struct mechanisms {
 
 	const char *core_dumps; /* where kernel.core_pattern sends them: file, pipe, socket; NULL */
 
-	const char *container; /* what kind we seem to be in; NULL when nothing says so */
-	bool inside_corral;    /* by the environment: a hint and no proof */
+	const char *container; /* the kind of container around this process; NULL: none found */
+	bool inside_corral;    /* by environment variables: not a proof */
 };
 
 void mechanisms_probe(struct mechanisms *ret);

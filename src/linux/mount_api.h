@@ -1,6 +1,6 @@
-/* Detached trees of mounts: cloned, restricted, attached.
+/* Wrappers of the mount API: open_tree(2), mount_setattr(2), move_mount(2), fsopen(2).
  *
- * Thin wrappers, safe between clone and exec.  All return -1 with errno. */
+ * Safe between clone and exec.  All return -1 with errno. */
 #ifndef CORRAL_LINUX_MOUNT_API_H
 #define CORRAL_LINUX_MOUNT_API_H
 
@@ -13,7 +13,7 @@
 
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-/* Linux 6.5: under what is mounted there, which hides it until it goes. */
+/* MOVE_MOUNT_BENEATH, Linux 6.5: the mount is hidden until the one above it is unmounted. */
 #define TREE_UNDERNEATH 0x00000200
 
 struct fs_option {
@@ -53,7 +53,7 @@ static inline int mount_tree_attach(int tree, int target) {
 	return tree_move(tree, target, 0);
 }
 
-/* A copy of the tree at `from` with these attributes, attached to nothing. */
+/* A detached copy of the tree at `from` with these attributes. */
 static inline int mount_tree_clone(int from, uint64_t attributes) {
 	auto_fd tree =
 		(int)syscall(SYS_open_tree, from, "",
@@ -70,8 +70,8 @@ static inline int mount_tree_bind(int from, int to, uint64_t attributes) {
 	return tree < 0 ? -1 : mount_tree_attach(tree, to);
 }
 
-/* A device stays usable on a read-only mount; its mode and owner do not, and
- * they are the host's. */
+/* A device on a read-only mount can be written, but its mode and owner, which are the host's,
+ * cannot be changed. */
 static inline uint64_t tree_attributes(const struct mount *m) {
 	if (m->kind == MOUNT_DEVICE) {
 		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;

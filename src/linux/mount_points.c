@@ -1,15 +1,17 @@
-/* Theory.  A grant in HOME (--read ~/data.csv) is mounted on a file of the private home, which
- * later runs without the grant would find there, empty.  So a point is removed when the last
- * run that uses the home has ended, or when the next one begins after that one was killed.
+/* Creates and removes the mount points for grants in the private home.
  *
- * A point is made under a name outside the home, its inode number and time of birth are
- * recorded, and it is moved to its place with RENAME_NOREPLACE.  So a record never names what
- * a command made, whenever the process is killed.
+ * Theory.  A grant in HOME (--read ~/data.csv) is mounted on a file of the private home, which
+ * later runs without the grant would find there, empty.  So a mount point is removed when the
+ * last run that uses the home has ended, or when the next run starts after that one was killed.
  *
- * Should:   remove what was made here, if it is the same inode and still empty.
- * Must not: follow a link: a command has filled the home as it liked.
- * Fails:    open: what stays is an empty file or directory of the private home; on a file
- *           system that knows no time of birth, every one. */
+ * A mount point is created as a draft outside the home, its inode number and birth time are
+ * recorded, and it is moved into the home with RENAME_NOREPLACE.  So a record never names a
+ * file of a command, whenever the process is killed.
+ *
+ * Should:   remove the recorded mount points, if the inode is the same and still empty.
+ * Must not: follow a symlink: the command controls the home's content.
+ * Fails:    open: an empty file or directory stays in the private home; on a file system
+ *           without birth times, all of them. */
 #include "linux/mount_points.h"
 
 #include "base/auto.h"
@@ -31,7 +33,7 @@
 #define RECORDS "points"
 #define DRAFT "point-"
 
-/* A line a point; more is no record of ours. */
+/* The largest record file: one record a mount point. */
 #define RECORDS_MAX ((size_t)16 * 1024 * 1024)
 
 #ifndef RENAME_NOREPLACE
@@ -40,7 +42,7 @@
 
 #define DIRECTORY (O_DIRECTORY | O_NOFOLLOW)
 
-/* What tells an inode from a later one of the same number. */
+/* Distinguishes an inode from a later one with the same number. */
 struct birth {
 	uint64_t ino;
 	int64_t sec;
@@ -57,7 +59,7 @@ static bool find_birth(int dir, const char *name, struct birth *ret, struct file
 	return true;
 }
 
-/* The directory that holds the last component of path, which is relative to the home. */
+/* The parent directory of path, which is relative to the home. */
 static int open_parent(int dir, const char *path, const char **ret_name) {
 	int at = openat(dir, HOME_NAME, O_PATH | DIRECTORY | O_CLOEXEC);
 	for (const char *slash; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1) {
@@ -76,7 +78,7 @@ static int open_parent(int dir, const char *path, const char **ret_name) {
 	return at;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static bool record(int dir, const struct birth *b, const char *path) {
 	char head[80];
@@ -101,7 +103,7 @@ static bool make_draft(int dir, const char *draft, bool is_file) {
 	return fd >= 0;
 }
 
-/* path, relative to the home, whose last component is missing in `parent`. */
+/* Creates path, relative to the home; its last component is missing in `parent`. */
 static bool make_point(int dir, int parent, const char *path, bool is_file) {
 	static _Atomic unsigned number;
 	const char *slash = strrchr(path, '/');
@@ -122,8 +124,8 @@ static bool make_point(int dir, int parent, const char *path, bool is_file) {
 	return false;
 }
 
-/* One component after the other; what is there stays as it is. */
-static void make_way(int dir, const char *path, bool is_file) {
+/* Creates the missing components one after the other. */
+static void make_path(int dir, const char *path, bool is_file) {
 	char part[PATH_MAX];
 	for (size_t i = 1; i < sizeof part && path[i - 1] != '\0'; i++) {
 		const char *name;
@@ -146,7 +148,7 @@ static void make_way(int dir, const char *path, bool is_file) {
 	}
 }
 
-/* Toolchains and the workspace are mounted in every run: their points stay. */
+/* Toolchains and the workspace are mounted in every run: their mount points stay. */
 static bool is_granted(const struct mount *m) {
 	return m->create && m->kind == MOUNT_BIND &&
 	       (streq(m->note, keys[KEY_FS_READ].name) || streq(m->note, keys[KEY_FS_WRITE].name) ||
@@ -159,7 +161,7 @@ void mount_points_make(const struct plan *plan, int dir) {
 		const struct mount *m = &plan->mounts[i];
 		if (is_granted(m) && path_within(m->target, plan->home_at) &&
 		    !streq(m->target, plan->home_at)) {
-			make_way(dir, m->target + skip, m->is_file);
+			make_path(dir, m->target + skip, m->is_file);
 		}
 	}
 }
@@ -180,9 +182,9 @@ static void remove_point(int dir, const struct birth *made, const char *path) {
 		return;
 	}
 	if (S_ISDIR(x.mode)) {
-		(void)unlinkat(parent, name, AT_REMOVEDIR); /* unless something is in it */
+		(void)unlinkat(parent, name, AT_REMOVEDIR); /* fails if it is not empty */
 	} else if (S_ISREG(x.mode) && x.size == 0) {
-		(void)unlinkat(parent, name, 0); /* what stays is an empty file */
+		(void)unlinkat(parent, name, 0); /* on failure an empty file stays */
 	}
 }
 
@@ -197,10 +199,10 @@ static void remove_recorded(int dir, const char *line) {
 	}
 }
 
-/* From the last to the first: a directory goes after what was made in it. */
+/* From the last to the first: a directory after the mount points in it. */
 static void remove_all(int dir, const struct buf *text) {
 	for (size_t end = text->len; end > 0;) {
-		size_t at = end - 1; /* of the byte that ends the record */
+		size_t at = end - 1; /* the NUL at the end of the record */
 		while (at > 0 && text->data[at - 1] != '\0') {
 			at--;
 		}
@@ -209,7 +211,7 @@ static void remove_all(int dir, const struct buf *text) {
 	}
 }
 
-/* Of processes that were killed between making a draft and moving it. */
+/* Removes the drafts of processes that were killed before the rename. */
 static void remove_drafts(int dir) {
 	int own = openat(dir, ".", O_RDONLY | DIRECTORY | O_CLOEXEC);
 	auto_dir list = own < 0 ? NULL : fdopendir(own);
@@ -225,11 +227,12 @@ void mount_points_sweep(int dir) {
 	struct buf text;
 	auto_fd fd = openat(dir, RECORDS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	buf_init(&text);
-	/* A record that was cut off by a full disk has no zero byte behind it: the buffer has. */
+	/* A record that a full disk truncated has no NUL; the buffer has one after it. */
 	if (fd >= 0 && fd_read_all(fd, RECORDS_MAX, &text) == 0 && text.data != NULL) {
 		remove_all(dir, &text);
 	}
 	buf_done(&text);
 	remove_drafts(dir);
-	(void)unlinkat(dir, RECORDS, 0); /* what it names is gone, or is the command's now */
+	(void)unlinkat(dir, RECORDS,
+		       0); /* its mount points are removed, or the command uses them */
 }

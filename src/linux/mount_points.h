@@ -1,18 +1,18 @@
-/* Mount points that a run needs in its private home, for what was granted there. */
+/* Mount points in the private home, for grants in HOME. */
 #ifndef CORRAL_LINUX_MOUNT_POINTS_H
 #define CORRAL_LINUX_MOUNT_POINTS_H
 
 #include "plan/plan.h"
 
-/* Makes the missing ones and records each.  dir is the directory that holds the home, with a
- * lock.  A point that cannot be made is left to the set-up of the mounts, which says why. */
+/* Creates the missing ones and records each.  dir is the home's parent directory, locked.  A
+ * mount point that cannot be created is left to the set-up of the mounts, which reports why. */
 void mount_points_make(const struct plan *plan, int dir);
 
-/* Whether some are recorded. */
+/* Whether there are records. */
 bool mount_points_left(int dir);
 
-/* Removes those that are recorded and still empty.  No run may be using the home: the kernel
- * takes a mount away whose mount point is removed. */
+/* Removes the recorded ones that are still empty.  No run may use the home: the kernel removes
+ * a mount with its mount point. */
 void mount_points_sweep(int dir);
 
 #endif

@@ -1,3 +1,9 @@
+/* Collects the facts about the host that the plan needs, from system calls, /proc and files.
+ *
+ * Should:   resolve paths and read files as the caller, for plan/host.h.
+ * Must not: change anything, or start a process, except in probe_makes_namespaces().
+ * Fails:    closed: for a deleted current directory, a missing procfs or mixed user ids; a
+ *           missing feature is a fact with its reason, not a failure. */
 #include "linux/probe.h"
 
 #include "base/auto.h"
@@ -30,7 +36,7 @@
 /* /etc/passwd on a machine with many users; more is not read. */
 #define PASSWD_MAX ((size_t)4 * 1024 * 1024)
 
-/* ---- the file system, as the plan asks about it ---- */
+/* ---- struct host_fs: the file system, for the plan ---- */
 
 static enum look_kind kind_of(mode_t mode) {
 	switch (mode & S_IFMT) {
@@ -47,8 +53,8 @@ static enum look_kind kind_of(mode_t mode) {
 	}
 }
 
-/* The mode decides most cases without another system call: who got as far as
- * lstat may pass every directory above.  An access list shows as group bits. */
+/* The mode decides most cases without another system call: a successful lstat(2) shows that
+ * every directory above can be searched.  An ACL shows in the group bits. */
 static bool reachable(const char *path, const struct stat *st) {
 	if ((st->st_mode & (S_IROTH | S_IWOTH)) != 0 || geteuid() == 0) {
 		return true;
@@ -90,8 +96,8 @@ static bool real_readlink(void *ctx, const char *path, char *out, size_t cap) {
 	return true;
 }
 
-/* Most paths hold no symlink, and the kernel can say so in one call.  The plan
- * asks about paths in normal form, so no "." or ".." hides in them. */
+/* Most paths have no symlink, which one openat2(2) shows.  The plan's paths are in normal form,
+ * without "." and "..". */
 static bool is_canonical(const char *path) {
 	auto_fd fd = sys_openat2(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS);
 	return fd >= 0;
@@ -108,7 +114,7 @@ static bool real_resolve(void *ctx, const char *path, char *out, size_t cap) {
 	return true;
 }
 
-/* File systems of systems that do not know case. */
+/* Case-insensitive file systems. */
 static const long folding[] = {
 	0x4d44,     /* FAT */
 	0x2011bab0, /* exFAT */
@@ -155,7 +161,7 @@ static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const
 static bool real_read(void *ctx, const char *path, size_t limit, struct buf *out) {
 	(void)ctx;
 	struct stat st;
-	/* A FIFO in its place must not make us wait. */
+	/* O_NONBLOCK: a FIFO there must not block. */
 	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       fd_read_all(fd, limit, out) == 0;
@@ -168,8 +174,8 @@ static const char *variable(const char *name) {
 	return value != NULL && value[0] == '/' ? value : NULL;
 }
 
-/* The line of /etc/passwd for this uid.  By hand, because libc's lookup loads
- * plug-ins, which a static program must not do. */
+/* The line of /etc/passwd for this uid.  Not getpwuid(3), because it loads NSS plug-ins, which a
+ * static program must not do. */
 static char *passwd_line(char *text, uint32_t uid) {
 	for (char *line = text; line != NULL && *line != '\0';) {
 		char *end = strchr(line, '\n');
@@ -178,7 +184,7 @@ static char *passwd_line(char *text, uint32_t uid) {
 		}
 		const char *p = strchr(line, ':');
 		p = p == NULL ? NULL : strchr(p + 1, ':');
-		/* Digits and nothing else: an empty field, as "+::::::" has it, is not root's. */
+		/* Digits only: an empty uid field, as in "+::::::", is not root. */
 		size_t digits = p == NULL ? 0 : strspn(p + 1, "0123456789");
 		if (digits > 0 && p[1 + digits] == ':' && strtoul(p + 1, NULL, 10) == uid) {
 			return line;
@@ -215,7 +221,7 @@ static int who_is_it(struct arena *a, struct host *h, const char **ret_home, str
 	return bad ? err_memory(e, "probe") : 0;
 }
 
-/* True when the directory is writable, or the nearest one above that exists is. */
+/* Whether the directory, or its nearest existing parent, is writable. */
 static bool can_be_made(const char *path) {
 	char part[PATH_MAX];
 	size_t len = strlen(path);
@@ -240,7 +246,7 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 		home = from_passwd;
 	}
 	if (home == NULL || home[0] != '/' || stat(home, &st) != 0 || !S_ISDIR(st.st_mode)) {
-		return 0; /* none: the private home has no state to live in */
+		return 0; /* none: there is no directory for a private home */
 	}
 	char full[PATH_MAX];
 	if (realpath(home, full) == NULL || streq(full, "/")) {
@@ -254,7 +260,7 @@ static int find_home(struct arena *a, struct host *h, const char *from_passwd, s
 	return h->home == NULL || h->state_dir == NULL ? err_memory(e, "probe") : 0;
 }
 
-/* One of those that git reads.  settings: NULL when only what it names is asked. */
+/* Reads one of git's configuration files.  settings NULL: only the paths that it names. */
 static void read_git(struct arena *a, struct host *h, struct gitsettings *settings, size_t which) {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	struct git_obeyed *o = &h->git_obeyed;
@@ -276,8 +282,8 @@ static void read_git(struct arena *a, struct host *h, struct gitsettings *settin
 	buf_done(&text);
 }
 
-/* A regular file that no link leads to: one in the workspace, which a command could have
- * turned, would show any file of the caller's. */
+/* A regular file, without following symlinks: a command could have put one into the workspace
+ * that points to any file of the caller. */
 static const char *read_ignores(struct arena *a, const char *path) {
 	struct stat st;
 	struct buf text;
@@ -298,7 +304,7 @@ static const char *read_ignores(struct arena *a, const char *path) {
 	return found;
 }
 
-/* A file that git reads because a variable of the caller's names it. */
+/* Adds a file that a variable of the caller names for git. */
 static void add_named(struct arena *a, struct host *h, const char *name) {
 	const char *value = getenv(name);
 	if (value != NULL && value[0] != '\0') {
@@ -306,10 +312,10 @@ static void add_named(struct arena *a, struct host *h, const char *name) {
 	}
 }
 
-/* The first two of the files that git reads: the caller's own. */
+/* The first two configuration files of git: the caller's own. */
 #define OWN_SETTINGS 2
 
-/* In git's own order: what the second file says overrides the first. */
+/* In git's order: the second file overrides the first. */
 static void find_git(struct arena *a, struct host *h) {
 	const char *config = variable("XDG_CONFIG_HOME");
 	struct gitsettings settings = {.excludes = ""};
@@ -346,24 +352,24 @@ static void find_git(struct arena *a, struct host *h) {
 static void probe_kernel(struct host *h) {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
 	h->landlock_abi = abi < 0 ? 0 : (int)abi;
-	/* EFAULT: the filter would have been looked at, so the mode is there.  The highest
-	 * address and not NULL, where MMAP_PAGE_ZERO has a page. */
+	/* EFAULT: the kernel read the filter's address, so it supports the mode.  The highest
+	 * address, and not NULL, which MMAP_PAGE_ZERO maps. */
 	h->seccomp = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, UINTPTR_MAX, 0, 0) != 0 &&
 		     errno == EFAULT;
-	h->userns = true; /* the run itself is the probe: clone3 says why it cannot */
+	h->userns = true; /* the run itself is the probe: clone3(2) fails with the reason */
 }
 
 /* ---- without namespaces ---- */
 
-/* Memory and descriptors of the command are read by its guard, its ancestor; from
- * ptrace_scope 2 on only root's capabilities would do. */
+/* The guard, an ancestor of the command, reads its memory and descriptors; from ptrace_scope 2
+ * on that needs CAP_SYS_PTRACE. */
 static bool tracing_is_closed(void) {
 	auto_fd fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 	char c = '0';
 	return fd >= 0 && read(fd, &c, 1) == 1 && c >= '2';
 }
 
-/* On ourselves: a filter around us answers the same. */
+/* Tests it on this process: an outer seccomp filter gives the same result. */
 static bool can_read_memory(void) {
 	char from = 'x', to = '\0';
 	struct iovec local = {&to, 1}, remote = {&from, 1};
@@ -379,23 +385,22 @@ static bool can_take_descriptors(void) {
 	return taken >= 0;
 }
 
-/* Whether a listener is granted shows when the filter is loaded: a filter cannot
- * be taken off again. */
+/* Does not test the seccomp listener: that needs a loaded filter, which cannot be removed. */
 void probe_broker(struct host *h) {
 	struct seccomp_notif_sizes sizes;
 	h->notify_why = NULL;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
-		h->notify_why = "this kernel has no seccomp notification";
+		h->notify_why = "this kernel has no seccomp user notification";
 	} else if (tracing_is_closed()) {
 		h->notify_why = "kernel.yama.ptrace_scope is 2 or more";
 	} else if (!can_read_memory()) {
-		h->notify_why = "a filter around this process refuses process_vm_readv";
+		h->notify_why = "an outer seccomp filter refuses process_vm_readv";
 	}
 	h->notify = h->notify_why == NULL;
 	h->sockets = h->notify && can_take_descriptors();
 }
 
-/* Short, because programs put sockets into it and their names are short. */
+/* A short path, because programs put unix sockets into it, which have at most 107 bytes. */
 static const char *find_run_dir(struct arena *a) {
 	static const char digits[] = "0123456789abcdef";
 	const char *base = variable("TMPDIR");
@@ -412,7 +417,7 @@ static const char *find_run_dir(struct arena *a) {
 	}
 	name[at] = '\0';
 	char full[PATH_MAX];
-	/* Inside another run without a root of its own /tmp cannot be written. */
+	/* In another run without a mount namespace /tmp is not writable. */
 	bool inside = base != NULL && getenv("CORRAL_LEVEL") != NULL;
 	if (!inside && realpath("/tmp", full) != NULL && access(full, W_OK) == 0) {
 		return path_join(a, full, name);
@@ -427,9 +432,9 @@ int probe_without_namespaces(struct arena *a, struct host *h, struct err *e) {
 	h->run_dir = find_run_dir(a);
 	if (h->run_dir == NULL) {
 		err_set(e, ERR_SETUP, "probe",
-			"no directory for temporary files: /tmp is not writable, and TMPDIR names "
-			"no other directory");
-		return err_fix(e, "set TMPDIR to a directory that you can write");
+			"no directory for temporary files: /tmp is not writable, and TMPDIR is not "
+			"set to a writable directory");
+		return err_fix(e, "set TMPDIR to a writable directory");
 	}
 	return 0;
 }
@@ -445,10 +450,10 @@ bool probe_makes_namespaces(struct err *ret_why) {
 	}
 	if (pid < 0) {
 		(void)err_host(ret_why, ERR_NO_CLONE, "namespaces",
-			       "the kernel refused to make the sandbox's namespaces");
+			       "the kernel refused to create the sandbox's namespaces");
 		return false;
 	}
-	(void)waitpid((pid_t)pid, NULL, __WALL); /* it is gone by itself */
+	(void)waitpid((pid_t)pid, NULL, __WALL); /* it exits by itself */
 	return true;
 }
 
@@ -478,8 +483,8 @@ void probe_try_cgroups(struct arena *a, struct host *h) {
 	scope_end(&scope);
 }
 
-/* With hidepid a process that is not dumpable is not in /proc for its own user: pid 1 of the
- * sandbox is one, and a command can make others. */
+/* With hidepid /proc hides processes that are not dumpable from their own user: pid 1 of the
+ * sandbox is one, and a command can create others. */
 static bool proc_hides(const char *mounts) {
 	for (const char *at = mounts; (at = strstr(at, " /proc ")) != NULL; at++) {
 		const char *end = strchr(at, '\n');
@@ -500,24 +505,23 @@ void probe_sampling(struct host *h) {
 		     proc_hides(mounts.data);
 	h->sampling_why = !hides || h->privileged
 				  ? NULL
-				  : "/proc is mounted with hidepid, so the processes of a run "
-				    "cannot be measured, and no control group can be used";
+				  : "/proc is mounted with hidepid, so that the processes of a run "
+				    "cannot be measured, and no cgroup is available";
 	buf_done(&mounts);
 }
 
-/* Relative paths of every option and policy start there, and so does the command. */
+/* Relative paths of options and policies start there, and so does the command. */
 static int find_cwd(char cwd[PATH_MAX], struct err *e) {
 	if (getcwd(cwd, PATH_MAX) != NULL && cwd[0] == '/') {
 		return 0;
 	}
 	(void)err_sys(e, "probe",
-		      errno == ENOENT ? "the current directory was deleted, and relative paths "
-					"start there"
-				      : "cannot find out the current directory");
+		      errno == ENOENT ? "the current directory was deleted"
+				      : "cannot read the current directory");
 	return err_fix(e, "change to a directory that exists: cd DIR");
 }
 
-/* Set-up needs it in many places, each of which would only say that a file is missing. */
+/* The set-up needs procfs in many places; each would fail with a bare ENOENT. */
 static int check_proc(struct err *e) {
 	if (faccessat(AT_FDCWD, "/proc/self/ns", F_OK, 0) == 0) {
 		return 0;
@@ -532,7 +536,7 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		.gid = getegid(),
 		.privileged = geteuid() == 0,
 		.environ = (const char *const *)environ,
-		.cgroup = {.why = "control groups were not looked at: nothing needs them"},
+		.cgroup = {.why = "cgroups were not checked: no limit needs them"},
 		.fs = {.look = real_look,
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,
@@ -543,7 +547,7 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 	char cwd[PATH_MAX];
 	const char *home;
 
-	/* First: nothing of HOME or the environment counts for a caller with two ids. */
+	/* First: HOME and the environment are not trusted if the user ids differ. */
 	if (credentials_check(e) != 0) {
 		return -1;
 	}

@@ -1,8 +1,9 @@
-/* What the real host is and has.
+/* Collects the facts about the host that the plan needs (struct host).
  *
- * Should:   ask the kernel, not the distribution; cost microseconds.
- * Must not: change anything, or make a process.
- * Fails:    only when memory is out; what is missing is a fact, not a failure. */
+ * Should:   query the kernel, not the distribution; cost microseconds.
+ * Must not: change anything, or start a process.
+ * Fails:    closed: without memory, a current directory or procfs; a missing feature is a
+ *           fact, not a failure. */
 #ifndef CORRAL_LINUX_PROBE_H
 #define CORRAL_LINUX_PROBE_H
 
@@ -10,20 +11,20 @@
 #include "base/err.h"
 #include "plan/host.h"
 
-/* What every run needs to know. */
+/* The facts that every run needs. */
 int probe_host(struct arena *a, struct host *ret, struct err *e);
 
-/* Whether the filter may ask, and somebody can answer. */
+/* Whether seccomp user notification is available, and the broker can read the caller. */
 void probe_broker(struct host *h);
 
-/* What a plan without namespaces needs to know besides; memory is the arena's. */
+/* The additional facts for a plan without namespaces; the arena owns the memory. */
 int probe_without_namespaces(struct arena *a, struct host *h, struct err *e);
 
-/* Whether the kernel makes a run's namespaces at all; what is set up in them may
- * still be refused.  Costs a process: for who has to know before a run tries. */
+/* Whether the kernel creates a run's namespaces; the set-up in them may still fail.  Costs a
+ * process: for callers that must know before a run. */
 bool probe_makes_namespaces(struct err *ret_why);
 
-/* What the plan needs when plan_wants_groups() says so. */
+/* The cgroups, if plan_wants_groups() is true. */
 void probe_cgroups(struct host *h);
 
 /* Where that found none, and plan_wants_scope() says so: a connection to this user's systemd. */
@@ -32,7 +33,7 @@ void probe_scope(struct host *h);
 /* Both for a report: systemd makes a scope, and ends it. */
 void probe_try_cgroups(struct arena *a, struct host *h);
 
-/* Likewise plan_wants_samples(). */
+/* Whether sampling works, if plan_wants_samples() is true. */
 void probe_sampling(struct host *h);
 
 #endif

@@ -1,4 +1,6 @@
-/* Should:   choose processors once, before the command exists.
+/* Chooses the CPU affinity mask of a run (sched_setaffinity).
+ *
+ * Should:   choose processors once, before the command exists.
  * Must not: choose one that the caller may not use.
  * Fails:    closed: an affinity that cannot be read stops the run. */
 #include "linux/processors.h"
@@ -40,7 +42,7 @@ static int64_t count_set(const unsigned char *mask, size_t len) {
 	return n;
 }
 
-/* The number of the n-th that is set. */
+/* The number of the n-th set bit. */
 static size_t nth(const unsigned char *mask, size_t len, int64_t n) {
 	size_t at = 0;
 
@@ -61,7 +63,7 @@ int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_
 	memset(mask, 0, MASK_SIZE);
 	long len = syscall(SYS_sched_getaffinity, 0, MASK_SIZE, mask);
 	if (len <= 0) {
-		return err_sys(e, WHERE, "cannot read which processors may be used");
+		return err_sys(e, WHERE, "cannot read the CPU affinity of this process");
 	}
 	int64_t all = count_set(mask, (size_t)len);
 	*ret = NULL;
@@ -72,7 +74,7 @@ int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_
 		return err_sys(e, WHERE, "cannot get random bytes to choose processors");
 	}
 	size_t first = nth(mask, (size_t)len, (int64_t)(random % (uint64_t)all));
-	(void)processors_keep(mask, (size_t)len, count, first); /* there are more than that */
+	(void)processors_keep(mask, (size_t)len, count, first); /* the mask has more than `count` */
 	*ret = mask;
 	*ret_len = (size_t)len;
 	return 0;

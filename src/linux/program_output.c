@@ -1,9 +1,9 @@
-/* Asks a program of the host's, such as npm, for a setting of its own.
+/* Runs a program of the host, such as npm, to read one of its settings, and caches the output.
  *
- * Should:   run it outside, in the root directory, with HOME and PATH alone, and for a few
- *           seconds at most; keep the answer, an empty one too, until the program changes.
- * Must not: believe a kept answer that another user could have written.
- * Fails:    to no answer. */
+ * Should:   run it outside the sandbox, in the root directory, with only HOME and PATH, and for
+ *           ANSWER_MS at most; cache the output, also an empty one, until the program changes.
+ * Must not: use a cache file that another user could have written.
+ * Fails:    with false: no output. */
 #include "linux/program_output.h"
 
 #include "base/auto.h"
@@ -25,14 +25,14 @@
 /* npm takes a second or two on a slow machine. */
 #define ANSWER_MS 15000
 #define WAIT_STEP_MS 10
-/* No setting is longer. */
+/* The longest output. */
 #define ANSWER_MAX ((size_t)16 * 1024)
 
 #define ASKED_DIR "asked"
 
-/* ---- kept answers ---- */
+/* ---- the cache ---- */
 
-/* Which program it was: another file, or a changed one, is asked again. */
+/* The identity of the program: another or a changed file runs again. */
 static void write_key(const struct program_query *q, struct buf *out) {
 	struct stat st;
 
@@ -79,11 +79,11 @@ static void keep(int dir, const struct program_query *q, const struct buf *key,
 	bool written = write(fd, key->data, key->len) == (ssize_t)key->len &&
 		       (out->len == 0 || write(fd, out->data, out->len) == (ssize_t)out->len);
 	if (!written || renameat(dir, name, dir, q->name) != 0) {
-		(void)unlinkat(dir, name, 0); /* it is asked again next time */
+		(void)unlinkat(dir, name, 0); /* the next call runs the program again */
 	}
 }
 
-/* -1: there is no state, and nothing is kept. */
+/* -1: there is no state directory, and nothing is cached. */
 static int open_kept(const char *state) {
 	struct stat st;
 
@@ -102,7 +102,7 @@ static int open_kept(const char *state) {
 
 /* ---- the program ---- */
 
-/* posix_spawn(3) does not write to them; its type is older than const. */
+/* posix_spawn(3) does not write to argv, but its type lacks const. */
 union words {
 	const char *const *given;
 	char *const *plain;
@@ -145,8 +145,8 @@ static int start(const struct program_query *q, int out, pid_t *ret) {
 	return bad == 0 ? 0 : -1;
 }
 
-/* To its end of file; false when that takes too long, or it says too much. */
-static bool listen_to(int fd, int64_t until, struct buf *out) {
+/* Reads to end of file; false when that takes too long, or is too long. */
+static bool read_output(int fd, int64_t until, struct buf *out) {
 	char piece[4096];
 
 	for (;;) {
@@ -166,16 +166,16 @@ static bool listen_to(int fd, int64_t until, struct buf *out) {
 	}
 }
 
-/* Whether it ended well in time; it is gone in any case. */
+/* Whether it exited with 0 in time; kills it otherwise. */
 static bool end(pid_t pid, int64_t until) {
 	int status = -1;
 	pid_t got;
 
 	while ((got = waitpid(pid, &status, WNOHANG)) == 0 && clock_ms() < until) {
-		(void)poll(NULL, 0, WAIT_STEP_MS); /* a pause; waitpid(2) tells */
+		(void)poll(NULL, 0, WAIT_STEP_MS); /* a pause before the next waitpid(2) */
 	}
 	if (got == 0) {
-		(void)kill(-pid, SIGKILL); /* its group: a script may have started others */
+		(void)kill(-pid, SIGKILL); /* its process group: a script may have started others */
 		got = waitpid(pid, &status, 0);
 	}
 	return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -191,11 +191,11 @@ static bool run(const struct program_query *q, struct buf *out) {
 	}
 	auto_fd from = ends[0];
 	int started = start(q, ends[1], &pid);
-	(void)close(ends[1]); /* the program has its own */
+	(void)close(ends[1]); /* the program has its own copy */
 	if (started != 0) {
 		return false;
 	}
-	bool heard = listen_to(from, until, out);
+	bool heard = read_output(from, until, out);
 	return end(pid, heard ? until : 0) && heard;
 }
 

@@ -1,6 +1,8 @@
-/* Should:   answer each question of the gate at once, with what differs from what it knows.
- * Must not: look while nobody asks; take what is being written for what was written.
- * Fails:    to what the gate knows: a file that is gone, empty, too long or names no server
+/* Sends the host's resolv.conf and hosts file to the gate when they have changed.
+ *
+ * Should:   answer each request of the gate at once, with the files that differ from its copy.
+ * Must not: read the files without a request; send a file that is being written.
+ * Fails:    to the gate's copy: a file that is missing, empty, too long or has no name server
  *           changes nothing. */
 #include "linux/resolv_watch.h"
 
@@ -12,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A file that was changed within this time may change again without a trace in its times, whose
- * grain is a few milliseconds, and a line without an end may get one. */
+/* A file that changed within this time may change again with the same mtime, which has a
+ * resolution of a few milliseconds, and an incomplete last line may be completed. */
 #define YOUNG_MS 1000
 
 static const struct {
@@ -54,11 +56,11 @@ static bool is_young(const struct teller_stamp *s) {
 
 static bool names_server(const char *text) {
 	struct resolv_conf s;
-	resolv_conf_read(&s, text, YOUNG_MS); /* any time-out will do */
+	resolv_conf_read(&s, text, YOUNG_MS); /* the time-out is not used */
 	return s.named;
 }
 
-/* Somebody has finished writing it, as far as can be seen. */
+/* Whether the file looks completely written. */
 static bool is_whole(enum teller_file which, const char *text, bool young) {
 	size_t len = strlen(text);
 	return len > 0 && (!young || text[len - 1] == '\n') &&
@@ -67,7 +69,7 @@ static bool is_whole(enum teller_file which, const char *text, bool young) {
 
 static const char *known(const struct teller *t, enum teller_file which) {
 	bool conf = which == TELLER_RESOLV_CONF;
-	if (t->files[which].told) {
+	if (t->files[which].sent) {
 		return conf ? t->news->resolv_conf : t->news->hosts;
 	}
 	return conf ? t->net->resolv_conf : t->net->hosts;
@@ -75,12 +77,12 @@ static const char *known(const struct teller *t, enum teller_file which) {
 
 static bool take(struct teller *t, enum teller_file which, const char *text) {
 	bool conf = which == TELLER_RESOLV_CONF;
-	/* The gate can write there; the comparison ends where the text does. */
+	/* The gate can write to the shared copy; the comparison ends with `text`. */
 	if (streq(text, known(t, which))) {
 		return false;
 	}
 	memcpy(conf ? t->news->resolv_conf : t->news->hosts, text, strlen(text) + 1);
-	t->files[which].told = true;
+	t->files[which].sent = true;
 	return true;
 }
 
@@ -113,12 +115,13 @@ static void answer(struct teller *t) {
 	for (enum teller_file i = 0; i < TELLER_FILES; i++) {
 		message |= look(t, i) ? rows[i].message : 0;
 	}
-	/* It takes one at a time, so there is room; if it is gone, the next receive says so. */
+	/* The gate has one request at a time, so the send does not block; if the gate has ended,
+	 * the next receive fails. */
 	(void)dns_update_send(t->line, message);
 }
 
 void resolv_watch_poll(const struct teller *t, struct pollfd *slot) {
-	*slot = (struct pollfd){.fd = t->unheard ? -1 : t->line, .events = POLLIN};
+	*slot = (struct pollfd){.fd = t->gate_ended ? -1 : t->line, .events = POLLIN};
 }
 
 void resolv_watch_step(struct teller *t, const struct pollfd *slot) {
@@ -127,7 +130,7 @@ void resolv_watch_step(struct teller *t, const struct pollfd *slot) {
 		return;
 	}
 	int got = dns_update_receive(t->line, &message);
-	t->unheard = got < 0;
+	t->gate_ended = got < 0;
 	if (got > 0) {
 		answer(t);
 	}

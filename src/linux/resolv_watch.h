@@ -1,4 +1,4 @@
-/* Tells the gate when the host's resolv.conf or hosts file has changed (gate/dns/update.h). */
+/* Sends changes of the host's resolv.conf and hosts file to the gate (gate/dns/update.h). */
 #ifndef CORRAL_LINUX_RESOLV_WATCH_H
 #define CORRAL_LINUX_RESOLV_WATCH_H
 
@@ -9,7 +9,7 @@
 
 enum teller_file { TELLER_RESOLV_CONF, TELLER_HOSTS, TELLER_FILES };
 
-/* Which file it was, and in which state. */
+/* The identity and state of a file. */
 struct teller_stamp {
 	uint64_t dev, ino;
 	int64_t size;
@@ -17,20 +17,20 @@ struct teller_stamp {
 };
 
 struct teller {
-	int line;                   /* to the gate, whose life hangs on it; -1: there is none */
-	bool unheard;               /* the gate is gone */
+	int line;                   /* socket to the gate, which ends with it; -1: no gate */
+	bool gate_ended;            /* the gate has ended */
 	struct dns_update *news;    /* shared with it */
-	const struct net_plan *net; /* what the gate has known from the start; outlives this */
+	const struct net_plan *net; /* the texts that the gate started with; outlives this */
 	struct {
-		bool told;    /* the text in `news` is what it knows */
-		bool settled; /* nothing to read while the stamp is the same */
+		bool sent;    /* the gate has the text in `news` */
+		bool settled; /* no need to read while the stamp is the same */
 		struct teller_stamp stamp;
 	} files[TELLER_FILES];
 };
 
 #define TELLER_NONE ((struct teller){.line = -1})
 
-/* For every wait while the gate lives. */
+/* For every poll(2) while the gate runs. */
 void resolv_watch_poll(const struct teller *t, struct pollfd *slot);
 void resolv_watch_step(struct teller *t, const struct pollfd *slot);
 

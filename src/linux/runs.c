@@ -1,6 +1,8 @@
-/* Should:   list every run of the user that is alive, and none that is not.
- * Must not: keep a run from starting, or cost it more than a few microseconds.
- * Fails:    open: a run that cannot be listed runs all the same. */
+/* Registers the runs of a user in a file of locked slots, for `corral ps`.
+ *
+ * Should:   list every live run of the user, and no other.
+ * Must not: prevent a run, or cost it more than a few microseconds.
+ * Fails:    open: a run that cannot be registered still runs. */
 #include "linux/runs.h"
 
 #include "base/auto.h"
@@ -21,11 +23,11 @@
 
 #define FILE_NAME "runs"
 
-/* A workspace of PATH_MAX bytes, and as many of the command's. */
+/* PATH_MAX bytes for the workspace, and as many for the command. */
 #define SLOT_SIZE 8192
-/* More runs at once than this are not all listed. */
+/* The most runs that are listed. */
 #define SLOTS 1024
-/* Of all words of the command, and of one: a script can be a megabyte. */
+/* The most bytes of all arguments, and of one: a script can be a megabyte. */
 #define WORDS_MAX ((size_t)3800)
 #define WORD_MAX ((size_t)1000)
 
@@ -43,7 +45,7 @@ static struct flock slot_lock(short type, long slot) {
 			      .l_len = SLOT_SIZE};
 }
 
-/* ---- one's own ---- */
+/* ---- this run ---- */
 
 static int open_file(const char *state_dir) {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
@@ -59,7 +61,7 @@ static int open_file(const char *state_dir) {
 	return fd;
 }
 
-/* Most often the first slot that is tried is free: the number of a process is its own. */
+/* Starts at a slot chosen by the pid, so that mostly the first one is free. */
 static long take_slot(int fd) {
 	for (long i = 0; i < SLOTS; i++) {
 		long slot = ((long)getpid() + i) % SLOTS;
@@ -76,11 +78,11 @@ static long take_slot(int fd) {
 
 static int64_t now_ms(void) {
 	struct timespec t;
-	(void)clock_gettime(CLOCK_REALTIME, &t); /* fails for no clock of this name */
+	(void)clock_gettime(CLOCK_REALTIME, &t); /* cannot fail for this clock */
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* "corral 1 PID SINCE CUT ARGC LEVEL", the workspace and the words, each with a zero byte. */
+/* "corral 1 PID SINCE CUT ARGC LEVEL", the workspace and the arguments, each with a NUL. */
 static void write_record(struct buf *out, const struct plan *plan, char *const *argv) {
 	struct buf words;
 	size_t argc = 0;
@@ -124,15 +126,15 @@ int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv
 void runs_leave(int *fd) {
 	struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 	if (*fd >= 0) {
-		/* In so many words: a child that the caller's program forked has a copy. */
+		/* Explicitly: a child that the caller's program forked has a copy of it. */
 		(void)fcntl(*fd, F_OFD_SETLK, &all);
 	}
 	drop_fd(fd);
 }
 
-/* ---- everybody's ---- */
+/* ---- all runs ---- */
 
-/* The string at *at, which moves behind it; NULL when it does not end in the slot. */
+/* The string at *at, which moves past it; NULL when it does not end in the slot. */
 static const char *next_string(const char **at, const char *end) {
 	const char *s = *at;
 	const char *zero = s < end ? memchr(s, '\0', (size_t)(end - s)) : NULL;
@@ -153,7 +155,7 @@ static bool parse_head(const char *text, struct run_entry *ret) {
 	return ret->pid > 0 && ret->argc <= SLOT_SIZE;
 }
 
-/* 1: an entry; 0: none; -1: memory is out.  slot is a copy that lasts. */
+/* 1: an entry; 0: none; -1: out of memory.  ret points into slot. */
 static int parse_slot(struct arena *a, const char *slot, size_t len, struct run_entry *ret) {
 	const char *at = slot, *end = slot + len;
 	struct run_entry entry;
@@ -175,8 +177,8 @@ static int parse_slot(struct arena *a, const char *slot, size_t len, struct run_
 	return 1;
 }
 
-/* The lock is taken before the record is written: in between the slot has an older one,
- * mostly of a process that has ended. */
+/* A run locks its slot before it writes the record: in between the slot has an older record,
+ * mostly of an ended process. */
 static bool is_alive(const struct run_entry *entry) {
 	return kill(entry->pid, 0) == 0 || errno == EPERM;
 }

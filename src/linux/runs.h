@@ -1,9 +1,9 @@
-/* The runs of one user that are alive, for `corral ps`.
+/* The list of live runs of one user, for `corral ps`.
  *
- * Theory.  Corral's state has one file of fixed size, in slots.  A run takes a lock on a free
- * slot (an open file description lock) and writes its record there; the kernel drops the lock
- * when the supervisor ends, however that happens.  So nothing has to be removed, a slot without
- * a lock says nothing, and a run costs three system calls. */
+ * Theory.  Corral's state has one file of fixed size, divided into slots.  A run locks a free
+ * slot (open file description lock) and writes its record there; the kernel drops the lock
+ * when the supervisor ends or is killed.  So no record has to be removed, a slot without a lock
+ * is free, and a run costs three system calls. */
 #ifndef CORRAL_LINUX_RUNS_H
 #define CORRAL_LINUX_RUNS_H
 
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Lists the run of this process until runs_leave(); -1 when it cannot be listed, which is no
- * reason not to run. */
+/* Registers the run of this process until runs_leave(); -1 on failure, which does not stop the
+ * run. */
 int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv);
 void runs_leave(int *fd);
 
@@ -25,10 +25,10 @@ struct run_entry {
 	const char *level, *workspace;
 	const char **argv;
 	size_t argc;
-	bool cut; /* there were more words, or longer ones */
+	bool cut; /* argv was truncated */
 };
 
-/* In the order of their start. */
+/* In the order of their start time. */
 int runs_list(struct arena *a, const char *state_dir, struct run_entry **ret, size_t *ret_n,
 	      struct err *e);
 

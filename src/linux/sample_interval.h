@@ -1,34 +1,34 @@
-/* When to sample next: the nearer the limit, the sooner.
+/* The interval to the next sample: the nearer the limit, the shorter.
  *
- * A sample is due before a run that grows at the assumed rate could reach the limit.  It
- * takes a fifth of one processor at most, unless the run has so many processes that a sample
- * takes longer than a quarter of PACE_MAX_MS: the limit comes first then.  A run that grows
- * faster exceeds the limit by its rate times PACE_MIN_MS and the time that a sample takes. */
+ * A sample is due before a run that grows at the assumed rate could reach the limit.  Sampling
+ * uses a fifth of one processor at most, unless the run has so many processes that a sample
+ * takes longer than a quarter of PACE_MAX_MS: then the limit has priority.  A run that grows
+ * faster exceeds the limit by its rate times the sum of PACE_MIN_MS and the time of a sample. */
 #ifndef CORRAL_LINUX_SAMPLE_INTERVAL_H
 #define CORRAL_LINUX_SAMPLE_INTERVAL_H
 
 #include <stdint.h>
 
-/* The plan says these two numbers in its report: plan/limits.c. */
+/* plan/limits.c prints these two numbers. */
 #define PACE_MIN_MS 5
 #define PACE_MAX_MS 100
-/* Of processes at least: a few more for a moment do less harm than memory. */
+/* The minimum for processes: a few too many for a moment do less harm than memory. */
 #define PACE_PROCESSES_MS 10
 
-/* Touching new memory for the first time: the kernel zeroes about this much in a
- * millisecond on each processor. */
+/* Page faults on new memory: the kernel zeroes about this much per millisecond and
+ * processor. */
 #define PACE_BYTES_MS ((int64_t)2 << 20)
 /* fork(2) and exit, in processes a millisecond. */
 #define PACE_FORKS_MS 5
 
-/* Of five parts of the time one may be spent on sampling. */
+/* The pause is at least this many times the cost: sampling takes a fifth of the time. */
 #define PACE_SHARE 4
 
 static inline int64_t sample_interval_between(int64_t value, int64_t low, int64_t high) {
 	return value < low ? low : value > high ? high : value;
 }
 
-/* Milliseconds until a run with this much left could be at its limit. */
+/* Milliseconds until a run could use the rest of its limit. */
 static inline int64_t sample_interval_memory(int64_t left, int64_t processors) {
 	return sample_interval_between(left / (PACE_BYTES_MS * processors), PACE_MIN_MS,
 				       PACE_MAX_MS);

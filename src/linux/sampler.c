@@ -1,7 +1,9 @@
-/* Should:   measure often enough that a run cannot take much more than its limit, with at
+/* The sampler processes: measure a run from outside, and kill it above a limit.
+ *
+ * Should:   measure often enough that a run cannot take much more than its limit, with at
  *           most a fifth of one processor.
- * Must not: run code of libc beyond system calls: it is a copy of a program that may have
- *           threads; keep a descriptor of the caller's.
+ * Must not: call libc beyond system calls: it is a fork of a program that may have threads;
+ *           keep a descriptor of the caller.
  * Fails:    closed: a sampler that cannot measure ends, and the supervisor ends the run. */
 #include "linux/sampler.h"
 
@@ -27,32 +29,32 @@
 #define WHERE "limits"
 #define CANNOT_MEASURE 1
 
-/* Three processes of Corral's own stand above the command without a pid namespace; pid 1,
- * which RLIMIT_NPROC and the pids controller count as well, is one. */
+/* Without a pid namespace three processes of Corral are above the command.  Only pid 1 counts,
+ * as with RLIMIT_NPROC and the pids controller. */
 #define WARDENS 2
 
-/* smaps_rollup waits for a process that changes its mappings.  After this time the timer's
- * signal ends the sampler, and with it the run, whose resident memory exceeds the limit. */
+/* smaps_rollup blocks while a process changes its mappings.  After this time SIGALRM ends the
+ * sampler, and with it the run, which has more resident memory than its limit. */
 #define SHARE_TIMEOUT_S 5
-/* Between two sums of shares, while they stay below the limit and resident memory does not. */
+/* Between two sums of PSS, while PSS is below the limit and resident memory is above. */
 #define SHARE_MS 50
 #define SHARE_MAX_MS 1000
 
-/* A sampler that was killed is gone by then. */
+/* The longest wait for a killed sampler. */
 #define END_MS 1000
 
-/* How often free space is asked for, and how often the tree is walked without need. */
+/* How often free space is read, and the share of time for walks of the tree. */
 #define DISK_LOOK_MS 50
 #define DISK_WALK_MIN_MS 1000
 #define DISK_WALK_MAX_MS 30000
-#define DISK_WALK_SHARE 20 /* of that many parts of the time one is spent on walks */
+#define DISK_WALK_SHARE 20 /* one part in 20 */
 
 struct sampler {
 	struct sampled_run run;
 	int64_t processors;
 	uint64_t page;
 	struct census census;
-	/* The last sum of shares, and what was resident then. */
+	/* The last sum of PSS, and resident memory at that time. */
 	int64_t share, share_resident, share_next;
 };
 
@@ -70,12 +72,12 @@ static _Noreturn void end_run(const struct sampler *s, enum overrun why, int64_t
 		fate->overrun_value = value;
 		fate->overrun = (uint32_t)why;
 	}
-	/* Either way: what it left behind is killed as well.  Or it is gone. */
+	/* Kills the rest of the run with it.  ESRCH: it has ended. */
 	(void)syscall(SYS_pidfd_send_signal, s->run.pidfd, SIGKILL, NULL, 0U);
 	_exit(0);
 }
 
-/* Ends with the run. */
+/* Sleeps; exits when the run ends. */
 static void sleep_ms(const struct sampler *s, int64_t ms) {
 	struct pollfd end = {.fd = s->run.pidfd, .events = POLLIN};
 
@@ -100,7 +102,7 @@ static int64_t sum_of_shares(const struct sampler *s) {
 	return (int64_t)sum;
 }
 
-/* The most anonymous memory of one process: a figure that counts nothing twice, and cheap. */
+/* The most anonymous memory of one process: counts no page twice, and is cheap to read. */
 static int64_t largest_private(const struct sampler *s, int64_t limit) {
 	int64_t most = 0;
 
@@ -114,13 +116,13 @@ static int64_t largest_private(const struct sampler *s, int64_t limit) {
 	return most;
 }
 
-/* True when shares have to be summed again: they may have reached the limit since. */
+/* Whether PSS has to be summed again: it may have reached the limit since. */
 static bool share_due(const struct sampler *s, int64_t resident, int64_t limit) {
 	return clock_ms() >= s->share_next || resident - s->share_resident >= limit - s->share;
 }
 
-/* What counts against the limit.  Resident memory counts a shared page in every process, so
- * it is the truth only below the limit; above it shares decide. */
+/* The memory that counts against the limit.  Resident memory counts a shared page in every
+ * process, so it is an upper bound; above the limit PSS decides. */
 static int64_t memory_used(struct sampler *s, int64_t resident, int64_t limit) {
 	if (resident < limit) {
 		s->share = s->share_next = 0;
@@ -212,7 +214,7 @@ static _Noreturn void become_sampler(struct sampler *s, int which) {
 	sigset_t alarm;
 
 	init_reset_signals();
-	(void)setsid(); /* a signal for the caller's group is not for a sampler */
+	(void)setsid();                           /* no signals for the caller's process group */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its memory is a copy of the caller's */
 	fd_close_all_but(&s->run.pidfd, 1);
 	sched_slice_shorten();
@@ -228,7 +230,7 @@ static int start(struct sampler *s, int which, int *ret, struct err *e) {
 	int pidfd = -1;
 	sigset_t all, before;
 
-	/* Signals stay blocked: the child has the caller's handlers at first. */
+	/* Signals stay blocked: the child starts with the caller's handlers. */
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
 	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
@@ -239,7 +241,7 @@ static int start(struct sampler *s, int which, int *ret, struct err *e) {
 	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;
-		return err_sys(e, WHERE, "the kernel refused to make a process that holds a limit");
+		return err_sys(e, WHERE, "cannot start the sampler process for a limit");
 	}
 	*ret = pidfd;
 	return 0;
@@ -280,13 +282,14 @@ void samplers_end(struct samplers *s) {
 		if (s->pidfd[i] < 0) {
 			continue;
 		}
-		(void)syscall(SYS_pidfd_send_signal, s->pidfd[i], SIGKILL, NULL, 0U); /* or gone */
-		/* One that waits in the kernel for a file system is left there. */
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd[i], SIGKILL, NULL,
+			      0U); /* or it has ended */
+		/* One that hangs in the kernel in a file system is not waited for. */
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
 		(void)syscall(SYS_waitid, WAIT_PIDFD, s->pidfd[i], &info,
 			      WEXITED | WNOHANG | __WALL,
-			      NULL); /* collects it, or it is not there yet */
+			      NULL); /* reaps it, or it has not exited yet */
 		drop_fd(&s->pidfd[i]);
 	}
 }

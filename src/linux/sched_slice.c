@@ -1,17 +1,19 @@
-/* Theory.  Under a fork storm hundreds of processes are runnable on each processor, and a
- * process that wakes waits for its turn among them: about a second.  Linux 6.12 orders waking
- * tasks by the length of their slice (EEVDF), so a task that asked for a short one runs next.
- * With CONFIG_SCHED_AUTOGROUP every session is scheduled as one entity, so this helps only a
- * process whose session has nothing else to run: init.c starts the command in its own.
+/* Sets the shortest scheduler slice for this process (sched_setattr).
  *
- * Should:   ask for the shortest slice.
+ * Theory.  Under a fork bomb hundreds of processes are runnable on each processor, and a
+ * process that wakes up waits about a second for its turn.  Linux 6.12 orders waking tasks
+ * by the length of their slice (EEVDF), so a task with a short one runs next.  With
+ * CONFIG_SCHED_AUTOGROUP the scheduler treats every session as one entity, so this helps only
+ * a process that is alone in its session: init.c starts the command in another one.
+ *
+ * Should:   set the shortest slice.
  * Must not: be called before the command is started: a slice is inherited.
  * Fails:    open: before Linux 6.12 the run ends later under such a load. */
 #include "linux/sched_slice.h"
 
 #include "linux/kernel_api.h"
 
-/* The shortest that the kernel takes. */
+/* The shortest that the kernel accepts. */
 #define SLICE_NS 100000U
 
 void sched_slice_shorten(void) {

@@ -1,8 +1,8 @@
-/* The directories of runs that have no root of their own, removed.
+/* Removes the scratch directories of runs without a mount namespace.
  *
- * Should:   remove the directory of a run that ended, and those of runs that were killed.
- * Must not: remove the directory of a run that is alive: such a run holds a lock on it.
- * Fails:    open: what stays is in a directory of the run's own, and harmless. */
+ * Should:   remove the directory of a run that ended, and those of killed runs.
+ * Must not: remove the directory of a live run, which holds a lock on it.
+ * Fails:    open: files stay in a scratch directory, and the next run tries again. */
 #include "linux/scratch.h"
 
 #include "base/auto.h"
@@ -29,12 +29,12 @@ static long entry_length(const char *entry) {
 	return length;
 }
 
-/* ---- runs that were killed ---- */
+/* ---- killed runs ---- */
 
 static void sweep_one(int parent, const char *name) {
 	auto_fd dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	/* Who is alive holds the lock; who is just being made is young. */
+	/* A live run holds the lock; a young directory may just be in creation. */
 	if (dir < 0 || fstat(dir, &st) != 0 || st.st_uid != geteuid() ||
 	    time(NULL) - st.st_ctime < 2 || flock(dir, LOCK_EX | LOCK_NB) != 0) {
 		return;

@@ -1,20 +1,20 @@
-/* The private home, and the directory of a run that has no root of its own. */
+/* The scratch directory of a run without a mount namespace. */
 #ifndef CORRAL_LINUX_SCRATCH_H
 #define CORRAL_LINUX_SCRATCH_H
 
 #include "base/err.h"
 
-/* A run's directory is called by this, the user's number, "-", and a random one. */
+/* The name of a scratch directory: this prefix, the uid, "-", and a random number. */
 #define SCRATCH_PREFIX "corral-"
 
-/* mkdir -p for our own state, private to the user. */
+/* mkdir -p for Corral's state, mode 0700. */
 int scratch_make_dirs(const char *path, struct err *e);
 
-/* Removes what runs that were killed left beside this one. */
+/* Removes the directories of killed runs beside this one. */
 void scratch_sweep(const char *run_dir);
 
-/* Removes the directory and all beneath it, following nothing; what cannot be
- * removed stays.  System calls only.  NULL is fine. */
+/* Removes the directory and everything beneath it, without following symlinks; files that
+ * cannot be removed stay.  System calls only.  NULL is fine. */
 void scratch_remove(const char *run_dir);
 
 #endif

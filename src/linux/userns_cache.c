@@ -1,3 +1,8 @@
+/* Caches in Corral's state that the set-up of namespaces fails on this host.
+ *
+ * Should:   key the entry by a hash of everything that may be the cause.
+ * Must not: cache a success.
+ * Fails:    open: without an entry the run tries namespaces first, and falls back. */
 #include "linux/userns_cache.h"
 
 #include "base/auto.h"
@@ -14,13 +19,13 @@
 #define FILE_NAME "namespaces"
 #define KEY_LEN 16
 
-/* The largest is /proc/self/status. */
+/* The largest file is /proc/self/status. */
 #define FACT_MAX ((size_t)8192)
 
-/* Longer than any reason of ours. */
+/* Longer than any reason. */
 #define TEXT_MAX ((size_t)1024)
 
-/* One file a possible cause; what is missing counts as such. */
+/* One file a possible cause; a missing file is part of the key too. */
 static const char *const causes[] = {
 	"/proc/sys/kernel/random/boot_id",
 	"/proc/sys/kernel/unprivileged_userns_clone",
@@ -29,18 +34,17 @@ static const char *const causes[] = {
 	"/proc/self/attr/current",
 };
 
-/* A container around us has others. */
+/* Files that differ between containers. */
 static const char *const surroundings[] = {
 	"/proc/self/ns/user",
 	"/proc/self/ns/mnt",
 	"/proc/self/ns/pid",
 };
 
-/* Lines of /proc/self/status: what a parent may have taken away. */
+/* Lines of /proc/self/status: privileges that a parent may have dropped. */
 static const char *const lines[] = {"CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp"};
 
-/* Adds one fact and a separator.  No security rests on it: whoever can write the file is the user.
- */
+/* Adds one fact and a separator.  FNV is enough: only the user can write the file. */
 static uint64_t mix(uint64_t hash, const char *data, size_t len) {
 	return hash_fnv64(hash_fnv64(hash, data, len), "\xff", 1);
 }
@@ -120,7 +124,7 @@ void userns_cache_keep(const struct host *h, const char *why) {
 	}
 	auto_fd fd = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
-		return; /* no state directory yet, or a closed one */
+		return; /* no state directory yet, or not writable */
 	}
 	make_key(h, key);
 	key[KEY_LEN] = '\n';
@@ -128,13 +132,13 @@ void userns_cache_keep(const struct host *h, const char *why) {
 		    fd_write_all(fd, why, strnlen(why, TEXT_MAX - KEY_LEN - 2)) == 0 &&
 		    rename(draft, path) == 0;
 	if (!kept) {
-		(void)unlink(draft); /* nothing is remembered then */
+		(void)unlink(draft); /* nothing is cached then */
 	}
 }
 
 void userns_cache_drop(const struct host *h) {
 	char path[PATH_MAX];
 	if (file_path(h, "", path)) {
-		(void)unlink(path); /* mostly there is none */
+		(void)unlink(path); /* mostly it does not exist */
 	}
 }

@@ -1,26 +1,24 @@
-/* What was learnt about this host at the last run: that namespaces cannot be set
- * up, although the kernel begins to make them.
+/* Caches that namespaces cannot be set up on this host, although clone(2) creates them.
  *
- * A security module or a container lets the set-up begin and fail in its middle;
- * that costs every run a millisecond or two.  Success is never remembered: the run
- * itself is the probe.
+ * An LSM or a container can let the set-up begin and then refuse a step; that costs every run
+ * a millisecond or two.  Success is never cached: the run itself is the probe.
  *
- * Should:   remember for one boot, and for processes in the same surroundings.
- * Must not: outlive a change of what may have been the cause: a kernel setting, a
- *           security label, a filter, a capability, a container around us.
- * Fails:    open: without memory the set-up is tried again, and falls back again. */
+ * Should:   hold for one boot, and for processes in the same environment.
+ * Must not: outlive a change of a possible cause: a sysctl, an LSM label, a seccomp filter, a
+ *           capability, a container.
+ * Fails:    open: without an entry the set-up is tried again, and falls back again. */
 #ifndef CORRAL_LINUX_USERNS_CACHE_H
 #define CORRAL_LINUX_USERNS_CACHE_H
 
 #include "base/arena.h"
 #include "plan/host.h"
 
-/* Why namespaces cannot be set up, as it was found; NULL when nothing is known. */
+/* The cached reason why namespaces cannot be set up; NULL without an entry. */
 const char *userns_cache_find(struct arena *a, const struct host *h);
 
 void userns_cache_keep(const struct host *h, const char *why);
 
-/* For who has just seen that they can be. */
+/* Removes the entry, after a successful set-up. */
 void userns_cache_drop(const struct host *h);
 
 #endif
