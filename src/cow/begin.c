@@ -83,8 +83,8 @@ static int check_file_system(int upper, const char *dir, struct err *e) {
 		if ((unsigned long)fs.f_type == unfit[i].magic) {
 			(void)err_set(
 				e, ERR_SETUP, COW_WHERE,
-				"cannot store changes in %s: it is on %s, which overlayfs does "
-				"not support as upper directory",
+				"cannot store changes in %s: it is on %s, which cannot be the "
+				"upper layer of an overlay",
 				dir, unfit[i].name);
 			return err_fix(e, ELSEWHERE);
 		}

@@ -176,7 +176,7 @@ def register(suite):
         equal(pending(box)[0]["changes"], before - 4, "pending")
         box.write("ws/text", "edited since\n")
         equal(pending(box)[0]["changes"], before - 4, "pending after an edit of what was applied")
-        box.corral_("apply", name, "nowhere").exited(2).said("no pending change is at nowhere")
+        box.corral_("apply", name, "nowhere").exited(2).said("there is no pending change at nowhere")
         box.corral_("apply", name, "/etc/passwd").exited(2).said("not in the workspace")
         box.corral_("apply", name, "y", cwd=f"{box.ws}/dir").exited(2)  # dir/y: relative to where one stands
         box.corral_("apply", name, "sub", cwd=f"{box.ws}/dir").exited(0)
@@ -428,7 +428,7 @@ def register(suite):
         done = in_namespace(box, f"mount -t overlay o -o lowerdir={box.dir}/lower,upperdir={box.dir}/upper,"
                             f"workdir={box.dir}/work {box.dir}/merged; "
                             f"XDG_STATE_HOME={box.dir}/merged exec $CORRAL run --cow true")
-        done.exited(125).said("it lies on overlayfs", "XDG_STATE_HOME")
+        done.exited(125).said("it is on overlayfs", "XDG_STATE_HOME")
         done = in_namespace(box, f"mount -t tmpfs t {box.ws}/dir; exec $CORRAL run --cow true")
         done.exited(125).said(f"{box.ws}/dir is mounted in the workspace", "without --cow")
 

@@ -77,7 +77,7 @@ def register(suite):
                 done = box.run(*run, "--", "sh", "-c", script)
                 done.said("hint: fs.protect: ", f"--protect '!{box.ws}/{name}'")
                 box.run(*run, "--protect", f"!{box.ws}/{name}", "--", "sh", "-c", f"{script} && rm -rf .envrc .vscode a.rc").exited(0)
-            box.run("--no-config", "--level", level, "mv", "sub", "gone").exited(1).said("hint: fs.protect: ", "it is, or holds, ")
+            box.run("--no-config", "--level", level, "mv", "sub", "gone").exited(1).said("hint: fs.protect: ", "it is or contains ")
 
     @test("a protection that is not applied makes fs.deny weaker, and the result says why")
     def _(box):

@@ -170,7 +170,8 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	CHECK(strstr(hint_advice_text(&got), "--host-port") != NULL);
 	got = advice_for(&plan, "curl: (6) Could not resolve host: x\n");
 	REQUIRE(got.hint != NULL);
-	CHECK(strstr(hint_advice_text(&got), "net.mode none); allow one host: --allow-host") != NULL);
+	CHECK(strstr(hint_advice_text(&got), "net.mode none); allow one host: --allow-host") !=
+	      NULL);
 	got = advice_for(&plan, "npm error code EAI_AGAIN\nnpm error syscall getaddrinfo\n"
 				"npm error reason: getaddrinfo EAI_AGAIN b.example\n");
 	CHECK(strstr(got.text, "--allow-host b.example") != NULL);

@@ -56,8 +56,7 @@ TEST(ipv6_with_and_without_brackets) {
 	CHECK_STR(parsed("[2001:DB8::A]"), "ip 2001:db8::a");
 	CHECK_STR(parsed("[::ffff:11.0.0.66]"), "ip 11.0.0.66");
 	CHECK_STR(parsed("[::1%lo]"), "bad: an IPv6 address with a zone is not supported");
-	CHECK_STR(parsed("[::1%25x.ok.test]"),
-		  "bad: an IPv6 address with a zone is not supported");
+	CHECK_STR(parsed("[::1%25x.ok.test]"), "bad: an IPv6 address with a zone is not supported");
 	CHECK_STR(parsed("[1.2.3.4]"), "bad: it is not an IPv6 address");
 	CHECK_STR(parsed("[::1"), "bad: a bracket is not closed");
 	CHECK_STR(parsed("[]"), "bad: a bracket is not closed");
