@@ -14,6 +14,10 @@
  * Every call that can fail returns 0 or -1 and fills *err (which may be NULL).
  * A handle or an output pointer that is NULL is CORRAL_E_USAGE, and nothing is done;
  * accessors of a NULL result, process or verdict return -1, 0, "" or NULL.
+ * A struct with a size: clear it, or begin with its _INIT, and set size to sizeof.  A program
+ * then works with every libcorral.so of the same number, older or newer than its header
+ * (libcorral(3), COMPATIBILITY): fields that the program does not have are zero, and a field
+ * that the library does not have is CORRAL_E_USAGE when it is set.
  * No call prints, exits, installs a signal handler or changes the calling
  * process.  A handle needs a lock to be shared between threads; different
  * handles may be used from different threads at once. */
@@ -257,7 +261,7 @@ struct corral_decision {
 #define CORRAL_DECISION_INIT                                                                       \
 	{ .size = sizeof(struct corral_decision) }
 
-/* The n-th decision, in the order of their first occurrence; returns 0, or 1 after the last.
+/* The n-th decision, in the order of their first occurrence; returns 0, 1 after the last, or -1 when its size is not set.
  * The texts belong to the result.  more counts decisions that are not in the list; recorded is
  * 0 for a run without a gate (net.mode none and full): an empty list then means nothing. */
 int corral_result_network(const struct corral_result *result, size_t n,
@@ -426,6 +430,7 @@ struct corral_url_options {
 	size_t size;                        /* set by the caller to sizeof */
 	const struct corral_policy *policy; /* or NULL */
 	int text_only; /* 1: no name is resolved; then there are no addresses */
+	int reserved;  /* 0 */
 };
 
 /* 0 with the verdict in *checked, also for a refusal; a name that does not resolve is refused.
@@ -474,6 +479,7 @@ struct corral_cow_options {
 	size_t size;              /* set by the caller to sizeof */
 	const char *const *paths; /* as for corral_cow_diff; NULL for all */
 	int force;                /* 1: overwrite changes of the host, and protected names */
+	int reserved;             /* 0 */
 };
 
 /* Copies changes into the workspace, each file atomically.  CORRAL_E_REFUSED, with nothing

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
+#include "lib/sized.h"
 #include "linux/probe.h"
 
 #include <errno.h>
@@ -435,8 +436,8 @@ static void print_cleaned(const struct cleaning *c, struct buf *out) {
 
 int corral_home_clean(const struct corral_home_options *options, enum corral_format format,
 		      char **text, size_t *left, struct corral_error *err) {
-	static const struct corral_home_options gone = {.size = sizeof gone};
-	struct cleaning c = {.how = options == NULL ? &gone : options, .format = format};
+	struct corral_home_options how = {.size = sizeof how}; /* those whose workspace is gone */
+	struct cleaning c = {.how = &how, .format = format};
 	struct homes h;
 	struct err e = {0};
 	struct buf out;
@@ -444,10 +445,7 @@ int corral_home_clean(const struct corral_home_options *options, enum corral_for
 	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
-	if (c.how->size != sizeof gone) {
-		(void)err_set(&e, ERR_USAGE, "library",
-			      "corral_home_options.size is %zu, but this library expects %zu",
-			      c.how->size, sizeof gone);
+	if (sized_in(&sized_home_options, options, &how, &e) != 0) {
 		return lib_fail(&e, err);
 	}
 	buf_init(&out);

@@ -6,11 +6,14 @@
  * Fails:    as emit.c: out of memory the whole object fails. */
 #include "lib/internal.h"
 
-#include <string.h>
+#include "lib/sized.h"
 
 int corral_result_network(const struct corral_result *result, size_t n,
 			  struct corral_decision *decision) {
-	if (result == NULL || decision == NULL) {
+	struct err unused = {0};
+
+	if (result == NULL || decision == NULL ||
+	    sized_check(&sized_decision, decision, &unused) != 0) {
 		return -1;
 	}
 	const struct netlog *log = &result->outcome.network;
@@ -18,8 +21,7 @@ int corral_result_network(const struct corral_result *result, size_t n,
 		return 1;
 	}
 	const struct netlog_item *item = &log->items[n];
-	struct corral_decision known = {
-		.size = decision->size,
+	const struct corral_decision known = {
 		.op = netlog_op_name(item->op),
 		.name = item->name,
 		.address = item->address,
@@ -32,8 +34,7 @@ int corral_result_network(const struct corral_result *result, size_t n,
 		.sent = item->sent,
 		.received = item->received,
 	};
-	memcpy(decision, &known, decision->size < sizeof known ? decision->size : sizeof known);
-	return 0;
+	return sized_out(&sized_decision, &known, decision, &unused);
 }
 
 uint64_t corral_result_network_more(const struct corral_result *result) {

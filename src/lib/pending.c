@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "lib/sized.h"
 #include "linux/probe.h"
 
 #include <limits.h>
@@ -306,16 +307,12 @@ static void print_applied_text(const struct cow *c, const struct cow_applied *do
 	buf_puts(out, "\n");
 }
 
-static int check_options(const struct corral_cow_options *o, struct err *e) {
-	if (o->size == sizeof *o) {
-		return 0;
-	}
-	(void)err_set(e, ERR_USAGE, "library",
-		      "corral_cow_options.size is %zu, but this library expects %zu", o->size,
-		      sizeof *o);
-	return err_fix(e,
-		       "set it to sizeof(struct corral_cow_options), and compile with the header "
-		       "of this library");
+/* ret holds the defaults, which stay when options is NULL. */
+static int take_options(const struct corral_cow_options *options, struct corral_cow_options *ret,
+			struct err *e) {
+	return sized_in(&sized_cow_options, options, ret, e) != 0
+		       ? -1
+		       : sized_reserved(&sized_cow_options, ret->reserved, e);
 }
 
 struct applying {
@@ -327,16 +324,16 @@ struct applying {
 
 static int apply(struct pending *p, const void *arg, struct buf *out, struct err *e) {
 	const struct applying *a = arg;
-	const struct corral_cow_options *o = a->options;
+	struct corral_cow_options o = {.size = sizeof o};
 	struct prepared prepared = {0};
 	struct cow_applied done;
-	struct cow_apply how = {
-		.force = o->force != 0, .is_protected = is_protected, .arg = &prepared};
+	struct cow_apply how = {.is_protected = is_protected, .arg = &prepared};
 
-	if (check_options(o, e) != 0 || pending_open(p, a->id, e) != 0 ||
-	    paths_in(p, o->paths, &how.paths, &how.npaths, e) != 0) {
+	if (take_options(a->options, &o, e) != 0 || pending_open(p, a->id, e) != 0 ||
+	    paths_in(p, o.paths, &how.paths, &how.npaths, e) != 0) {
 		return -1;
 	}
+	how.force = o.force != 0;
 	int rc = how.force ? 0 : plan_for(a->policy, p->cow.workspace, &prepared, e);
 	if (rc == 0) {
 		rc = cow_apply(&p->cow, &how, &done, e);
@@ -352,11 +349,8 @@ static int apply(struct pending *p, const void *arg, struct buf *out, struct err
 int corral_cow_apply(const struct corral_policy *policy, const char *id,
 		     const struct corral_cow_options *options, enum corral_format format,
 		     char **text, struct corral_error *err) {
-	static const struct corral_cow_options all = {.size = sizeof all};
-	const struct applying a = {.policy = policy,
-				   .id = id,
-				   .options = options == NULL ? &all : options,
-				   .format = format};
+	const struct applying a = {
+		.policy = policy, .id = id, .options = options, .format = format};
 	/* Before anything is applied. */
 	return lib_need(text, "text", err) != 0 || lib_need(id, "the id", err) != 0
 		       ? -1

@@ -5,16 +5,14 @@
  * Fails:    with an error; a host without a sandbox is level none, not an error. */
 #include "lib/internal.h"
 
+#include "lib/sized.h"
+
 #include <stdio.h>
 
 /* With built-in values only.  prepared_plan() sets a sandbox up, so the level is the one that a
  * run gets. */
 static int probe_with(const struct corral_policy *policy, struct prepared *p,
 		      struct corral_probe *probe, struct err *e) {
-	if (probe == NULL || probe->size != sizeof *probe) {
-		return err_set(e, ERR_USAGE, "library",
-			       "corral_probe.size is not sizeof(struct corral_probe)");
-	}
 	if (prepared_plan(policy, false, p, e) != 0) {
 		return -1;
 	}
@@ -47,10 +45,16 @@ static int probe_any_level(struct prepared *p, struct corral_probe *probe, struc
 }
 
 int corral_probe(struct corral_probe *probe, struct corral_error *err) {
+	struct corral_probe known = {0};
 	struct prepared p = {0};
 	struct err e = {0};
 
-	int rc = probe_any_level(&p, probe, &e);
+	if (lib_need(probe, "the place for the probe", err) != 0) {
+		return -1;
+	}
+	int rc = sized_check(&sized_probe, probe, &e) == 0 && probe_any_level(&p, &known, &e) == 0
+			 ? sized_out(&sized_probe, &known, probe, &e)
+			 : -1;
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }

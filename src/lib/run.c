@@ -6,6 +6,8 @@
  * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
+#include "lib/sized.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,13 +49,6 @@ static int check_stream(int fd, bool capture, const char *field, struct err *e) 
 }
 
 static int check_options(const struct corral_options *o, bool capture, struct err *e) {
-	if (o->size != sizeof *o) {
-		(void)err_set(e, ERR_USAGE, "library",
-			      "corral_options.size is %zu, but this library expects %zu", o->size,
-			      sizeof *o);
-		return err_fix(e, "start from CORRAL_OPTIONS_INIT, and compile with the header of "
-				  "this library");
-	}
 	if (check_stream(o->in, false, "in", e) != 0 ||
 	    check_stream(o->out, capture, "out", e) != 0 ||
 	    check_stream(o->err, capture, "err", e) != 0) {
@@ -76,6 +71,12 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 			       "terminal is set, but in or out is not a terminal");
 	}
 	return 0;
+}
+
+/* ret holds the defaults, which stay when options is NULL. */
+static int take_options(const struct corral_options *options, bool capture,
+			struct corral_options *ret, struct err *e) {
+	return sized_in(&sized_options, options, ret, e) != 0 ? -1 : check_options(ret, capture, e);
 }
 
 /* argv of the caller is const, that of execve() is not: the run gets copies. */
@@ -166,8 +167,7 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       const struct corral_options *options, struct corral_result **result,
 	       struct corral_error *err) {
-	static const struct corral_options defaults = CORRAL_OPTIONS_INIT;
-	const struct corral_options *o = options == NULL ? &defaults : options;
+	struct corral_options o = CORRAL_OPTIONS_INIT;
 	struct prepared p = {.command = argv == NULL ? NULL : argv[0]};
 	struct err e = {0};
 
@@ -175,9 +175,9 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	if (lib_need(result, "result", err) != 0) {
 		return -1;
 	}
-	if (check_argv(argv, &e) == 0 && check_options(o, true, &e) == 0 &&
+	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0 &&
 	    prepared_plan(policy, true, &p, &e) == 0) {
-		rc = run_prepared(&p, argv, o, result, &e);
+		rc = run_prepared(&p, argv, &o, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
 		}
@@ -244,15 +244,18 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 }
 
 static int spawn(const struct corral_policy *policy, const char *const *argv,
-		 const struct corral_options *o, struct corral_process **ret, struct err *e) {
-	if (check_argv(argv, e) != 0 || check_options(o, false, e) != 0) {
+		 const struct corral_options *options, struct corral_process **ret, struct err *e) {
+	struct corral_options o = {
+		.size = sizeof o, .in = CORRAL_NULL, .out = CORRAL_NULL, .err = CORRAL_NULL};
+
+	if (check_argv(argv, e) != 0 || take_options(options, false, &o, e) != 0) {
 		return -1;
 	}
 	struct corral_process *process = calloc(1, sizeof *process);
 	if (process == NULL) {
 		return err_memory(e, "library");
 	}
-	if (start(process, policy, argv, o, e) != 0) {
+	if (start(process, policy, argv, &o, e) != 0) {
 		missing_explain(&process->prepared, argv[0], e);
 		process_release(process);
 		return -1;
@@ -264,14 +267,12 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 int corral_spawn(const struct corral_policy *policy, const char *const *argv,
 		 const struct corral_options *options, struct corral_process **process,
 		 struct corral_error *err) {
-	static const struct corral_options defaults = {
-		.size = sizeof defaults, .in = CORRAL_NULL, .out = CORRAL_NULL, .err = CORRAL_NULL};
 	struct err e = {0};
 
 	if (lib_need(process, "process", err) != 0) {
 		return -1;
 	}
-	int rc = spawn(policy, argv, options == NULL ? &defaults : options, process, &e);
+	int rc = spawn(policy, argv, options, process, &e);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 

@@ -75,7 +75,7 @@ static int gather(const struct corral_policy *policy, struct status *s, struct e
 	if (ours) {
 		try_namespaces(&own, s);
 		probe_try_cgroups(&s->run.arena,
-				&s->run.host); /* the report lists them in any case */
+				  &s->run.host); /* the report lists them in any case */
 		advice_find(s);
 	} else {
 		*e = s->failure; /* the policy is invalid: no statement about the host */

@@ -7,9 +7,10 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
-#include "net/judge.h"
 #include "gate/dns/lookup_sync.h"
 #include "gate/local_address.h"
+#include "lib/sized.h"
+#include "net/judge.h"
 #include "net/url.h"
 #include "policy/host_rule.h"
 
@@ -278,12 +279,12 @@ static int check_url(const char *url, const struct corral_url_options *o, struct
 	struct lists lists = {0};
 
 	arena_init(&p.arena);
-	int rc = o == NULL ? 0 : read_lists(o->policy, &p, &lists, e);
+	int rc = read_lists(o->policy, &p, &lists, e);
 	if (rc == 0 && (u->text = strdup(url)) == NULL) {
 		rc = err_memory(e, "library");
 	}
 	if (rc == 0) {
-		rc = judge_all(u, &lists, o != NULL && o->text_only != 0, e);
+		rc = judge_all(u, &lists, o->text_only != 0, e);
 	}
 	arena_done(&p.arena);
 	return rc;
@@ -291,13 +292,15 @@ static int check_url(const char *url, const struct corral_url_options *o, struct
 
 int corral_url_check(const char *url, const struct corral_url_options *options,
 		     struct corral_url **checked, struct corral_error *err) {
+	struct corral_url_options how = {.size = sizeof how};
 	struct err e = {0};
 
-	if (url == NULL || checked == NULL ||
-	    (options != NULL && options->size != sizeof *options)) {
-		(void)err_set(
-			&e, ERR_USAGE, "library",
-			"url or checked is NULL, or corral_url_options.size is not its sizeof");
+	if (lib_need(url, "the URL", err) != 0 ||
+	    lib_need(checked, "the place for the verdict", err) != 0) {
+		return -1;
+	}
+	if (sized_in(&sized_url_options, options, &how, &e) != 0 ||
+	    sized_reserved(&sized_url_options, how.reserved, &e) != 0) {
 		return lib_fail(&e, err);
 	}
 	struct corral_url *u = calloc(1, sizeof *u);
@@ -306,7 +309,7 @@ int corral_url_check(const char *url, const struct corral_url_options *options,
 		return lib_fail(&e, err);
 	}
 	u->rule = u->remedy = "";
-	if (check_url(url, options, u, &e) != 0) {
+	if (check_url(url, &how, u, &e) != 0) {
 		corral_url_free(u);
 		return lib_fail(&e, err);
 	}

@@ -49,15 +49,6 @@ TEST(a_second_policy_file_is_refused) {
 	corral_policy_free(policy);
 }
 
-TEST(options_of_another_size_are_refused) {
-	struct corral_policy *policy = corral_policy_new();
-	struct corral_options options = CORRAL_OPTIONS_INIT;
-
-	options.size++;
-	CHECK_INT(kind_of_run(policy, argv_true, &options), CORRAL_E_USAGE);
-	corral_policy_free(policy);
-}
-
 TEST(a_closed_descriptor_is_refused) {
 	struct corral_policy *policy = corral_policy_new();
 	struct corral_options options = CORRAL_OPTIONS_INIT;
@@ -128,17 +119,6 @@ TEST(a_policy_from_a_stream_keeps_its_rules_for_every_use) {
 	corral_policy_free(policy);
 	close(ends[0]);
 	CHECK_INT(rmdir(dir), 0);
-}
-
-TEST(a_probe_of_another_size_is_refused) {
-	struct corral_probe probe = {.size = 1};
-	struct corral_error err = {0};
-
-	CHECK_INT(corral_probe(&probe, &err), -1);
-	CHECK_INT(err.kind, CORRAL_E_USAGE);
-	probe.size = sizeof probe;
-	CHECK_INT(corral_probe(&probe, &err), 0);
-	CHECK(probe.level[0] != '\0');
 }
 
 TEST(a_failure_becomes_the_same_object_with_its_error) {
