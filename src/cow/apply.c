@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -325,6 +326,7 @@ int cow_apply(struct cow *c, const struct cow_apply *how, struct cow_applied *re
 	struct cow_applied chosen;
 	struct cow_put p = {.c = c, .how = how};
 
+	assert(c->dir >= 0); /* W2: cow_open() has locked it */
 	if (check_workspace(c, how, e) != 0) {
 		return -1;
 	}

@@ -4,7 +4,13 @@
  * Should:   do the same as a command in the sandbox could do, or refuse (F2).
  * Must not: block on a file: a FIFO, socket or device is refused before it is opened (F3);
  *           replace a file by a partly written one.
- * Fails:    closed, with the action, the path, the reason and the remedy. */
+ * Fails:    closed, with the action, the path, the reason and the remedy.
+ *
+ * Invariants:
+ *  F1  the checked file is held by a descriptor, and the tool works on it; no name is resolved
+ *      twice;
+ *  F2  a tool refuses exactly the accesses that a command in the sandbox cannot make;
+ *  F3  a tool blocks on no file, and opens only regular files and directories. */
 #ifndef CORRAL_FILES_TOOLS_H
 #define CORRAL_FILES_TOOLS_H
 

@@ -292,7 +292,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	open_publishers(g, s);
 	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
 	if (set_alarm_handler() != 0 || gate_confine(s->landlock_abi) != 0) {
-		leave(FAILED);
+		leave(FAILED); /* without a lock or stdio (G5) */
 	}
 	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());
 	resolver_init(g->resolver, &g->loop, g->net->resolv_conf, g->net->hosts);

@@ -355,6 +355,18 @@ static void write_checks(struct program *p, const struct run *runs, size_t nruns
 	}
 }
 
+/* Neither loads nor computes: the accumulator stays the number. */
+static bool only_branches(const struct program *p, uint32_t from) {
+	for (uint32_t i = from; i < p->len; i++) {
+		unsigned class = BPF_CLASS(p->reverse[i].code);
+
+		if (class != BPF_JMP && class != BPF_RET) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static void write_program(struct program *p, const struct bpf_options *o) {
 	static const uint32_t audit_arch[] = {
 		[BPF_ARCH_X86_64] = AUDIT_ARCH_X86_64,
@@ -364,9 +376,12 @@ static void write_program(struct program *p, const struct bpf_options *o) {
 	size_t nruns = collect_runs(o, runs);
 	uint32_t native, kill;
 
+	assert(runs[nruns - 1].leaf == LEAF_ERRNO + ENOSYS); /* B2 */
 	p->leaf[LEAF_ALLOW] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 	write_checks(p, runs, nruns);
+	uint32_t tree = p->len;
 	write_tree(p, runs, nruns);
+	assert(only_branches(p, tree)); /* B3 */
 	native = load(p, offsetof(struct seccomp_data, nr));
 	kill = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
 	branch(p, BPF_JEQ, audit_arch[o->arch], native, kill);
@@ -402,6 +417,8 @@ int bpf_build(struct arena *a, const struct bpf_options *o, struct sock_fprog *r
 	for (uint32_t i = 0; i < p.len; i++) {
 		code[i] = p.reverse[p.len - 1 - i];
 	}
+	assert(code[0].code == (BPF_LD | BPF_W | BPF_ABS) &&
+	       code[0].k == offsetof(struct seccomp_data, arch)); /* B1 */
 	*ret = (struct sock_fprog){(unsigned short)p.len, code};
 	return 0;
 }

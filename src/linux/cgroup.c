@@ -6,10 +6,10 @@
  * the limits of the caller apply to the run as well.
  *
  * Invariants, cited by tests:
- *  G1  the probe (cgroup_probe.c) writes nothing;
- *  G2  a group is named corral-PID-RANDOM after the process that owns it;
- *  G3  the sweep removes only groups of that form with an owner that does not exist;
- *  G4  after cgroup_free(), and after a failed cgroup_new(), no group remains.
+ *  Q1  the probe (cgroup_probe.c) writes nothing;
+ *  Q2  a group is named corral-PID-RANDOM after the process that owns it;
+ *  Q3  the sweep removes only groups of that form with an owner that does not exist;
+ *  Q4  after cgroup_free(), and after a failed cgroup_new(), no group remains.
  *
  * Should:   write the limits of the plan before the command runs.
  * Must not: write a file outside the run's own group, with one exception: a parent's
@@ -24,6 +24,7 @@
 #include "linux/cgroup_files.h"
 #include "linux/spawn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -85,7 +86,7 @@ static int64_t keyed_number(const char *text, const char *key) {
 
 /* ---- sweep ---- */
 
-/* The owner's pid when name has the form of G2, else 0. */
+/* The owner's pid when name has the form of Q2, else 0. */
 static pid_t name_owner(const char *name) {
 	char *end;
 	if (!str_starts(name, NAME_PREFIX)) {
@@ -114,7 +115,7 @@ static void sweep(const char *parent) {
 	}
 	while ((entry = readdir(dir)) != NULL) {
 		pid_t owner = name_owner(entry->d_name);
-		if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
+		if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {        /* Q3 */
 			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR); /* EBUSY: later */
 		}
 	}
@@ -281,6 +282,7 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 	char name[NAME_SIZE];
 	bool need[CONTROLLERS];
 	uint64_t random;
+	pid_t owner = getpid();
 
 	if (check_needs(plan, host, need, e) != 0) {
 		return -1;
@@ -288,7 +290,8 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
 		return err_sys(e, "cgroup", "cannot get random bytes for the cgroup's name");
 	}
-	(void)snprintf(name, sizeof name, NAME_PREFIX "%d-%016" PRIx64, (int)getpid(), random);
+	(void)snprintf(name, sizeof name, NAME_PREFIX "%d-%016" PRIx64, (int)owner, random);
+	assert(name_owner(name) == owner); /* Q2 */
 
 	struct cgroup *c = calloc(1, sizeof *c);
 	if (c == NULL) {
@@ -296,7 +299,7 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 	}
 	c->kind = host->kind;
 	if (make_groups(c, host, name, need, e) != 0) {
-		goto remove;
+		goto remove; /* Q4 */
 	}
 	for (size_t i = 0; i < c->ngroups; i++) {
 		if (group_limit(c, &c->groups[i], plan, e) != 0) {

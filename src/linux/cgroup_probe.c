@@ -1,7 +1,7 @@
 /* Finds out which cgroups and controllers this process may use.
  *
  * Should:   need only a few reads of small files.
- * Must not: write anything (G1).
+ * Must not: write anything (Q1).
  * Fails:    never: `why` has the reason of a missing controller. */
 #include "linux/cgroup.h"
 

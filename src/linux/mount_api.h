@@ -76,7 +76,8 @@ static inline uint64_t tree_attributes(const struct mount *m) {
 	if (m->kind == MOUNT_DEVICE) {
 		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV /* E4 */
+	       | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
 }
 
 #endif

@@ -187,6 +187,7 @@ static void layers_done(struct kit *k) {
 
 /* ---- the clone ---- */
 
+/* From here to execve(2) and _exit(2): system calls only (E2). */
 static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
@@ -197,7 +198,7 @@ static _Noreturn void child_main(struct kit *k) {
 	for (size_t i = 0; layers[i] != NULL; i++) {
 		if (serves(layers[i], k) && layers[i]->enter != NULL &&
 		    layers[i]->enter(k, &e) != 0) {
-			init_fail(k, &e);
+			init_fail(k, &e); /* E1 */
 		}
 	}
 	init_run(k);
@@ -622,7 +623,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		gate_process_kill(&c->gate); /* a killed run has no data to deliver */
 	}
 	gate_process_end(&c->gate); /* after every process that can send data */
-	scratch_remove(c->run_dir);
+	scratch_remove(c->run_dir); /* E7 */
 	*c = (struct child){.pidfd = -1,
 			    .channel = -1,
 			    .scope = SCOPE_NONE,

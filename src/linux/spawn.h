@@ -3,7 +3,23 @@
  * The first process is pid 1 of a new pid namespace, or the outer warden where there is
  * none (linux/warden.h).  Supervisor and first process hold one end each of a
  * SOCK_SEQPACKET socket pair: reports go up, orders go down, and end-of-file means that
- * the other side died.  spawn.c explains the whole sequence. */
+ * the other side died.  spawn.c explains the whole sequence.
+ *
+ * Invariants of the engine:
+ *  E1  a layer that fails stops the run; nothing is skipped;
+ *  E2  between clone3(2) and execve(2) the child makes system calls and nothing else;
+ *  E3  set-up follows no symlink: sources by canonical path, targets beneath the new root,
+ *      both with RESOLVE_NO_SYMLINKS, and a source is compared with the file that was
+ *      planned;
+ *  E4  every mount is nosuid, nodev (device nodes: noexec) and private, down to its last
+ *      submount;
+ *  E5  the command starts with descriptors that its caller named, and no other;
+ *  E6  nothing inside outlives the command, the time-out, the supervisor, or any one or two
+ *      of the sandbox's own processes for longer than a second, and the reason that the
+ *      result gives is true;
+ *  E7  a run leaves no process, mount, cgroup or file behind, and nothing in the workspace
+ *      that the command did not write; nor when its processes were killed, except for the
+ *      control group and mount points in its private home, which the next run removes. */
 #ifndef CORRAL_LINUX_SPAWN_H
 #define CORRAL_LINUX_SPAWN_H
 

@@ -90,7 +90,8 @@ static struct conversation_result read_head(struct conversation *t, const uint8_
 		return bad("the request has no Host field");
 	}
 	begin_body(t, &head);
-	if (head.upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD && !t->not_first) {
+	if (head.upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD &&
+	    !t->not_first) { /* G8 */
 		t->state = CONVERSATION_SWITCH;
 		t->upgrade = head.upgrade;
 		websocket_accept(head.websocket_key, t->accept);

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- order ---- */
@@ -62,6 +63,8 @@ void compose_settle(struct builder *b) {
 	for (size_t i = 1; i < b->nrequests; i++) {
 		if (!streq(b->requests[i].m.target, b->requests[kept - 1].m.target)) {
 			b->requests[kept++] = b->requests[i];
+		} else {
+			assert(b->requests[kept - 1].rank >= b->requests[i].rank); /* L3 */
 		}
 	}
 	b->nrequests = kept;
@@ -275,6 +278,7 @@ static int list_mounts(struct builder *b, struct err *e) {
 	plan->mounts_cap = b->nrequests + 1;
 	for (size_t i = 0; i < b->nrequests; i++) {
 		struct mount_request *w = &b->requests[i];
+		assert(i == 0 || path_order(w[-1].m.target, w->m.target) < 0); /* L1 */
 		w->m.create = may_create_mount_point(stack_top(&s, w->m.target));
 		s.items[s.n++] = w;
 		plan->mounts[plan->nmounts++] = w->m;

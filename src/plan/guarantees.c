@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 
+#include <assert.h>
+
 static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_FS_WRITE] = "fs.write",
 	[GUARANTEE_FS_READ] = "fs.read",
@@ -355,6 +357,10 @@ static int check_requested(const struct plan *plan, const struct policy *p, stru
 
 int guarantees_check(const struct plan *plan, const struct policy *p, struct err *e) {
 	const struct value *require = &p->values[KEY_REQUIRE];
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct guarantee_report *made = &plan->guarantees[g];
+		assert(made->state == STATE_ENFORCED || made->why != NULL); /* L5 */
+	}
 	for (size_t i = 0; i < require->count; i++) {
 		if (check_one(plan, &require->items[i], e) != 0) {
 			return -1;

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "data/profiles.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -533,6 +534,16 @@ static int settle_without_project(const struct resolver *r, struct err *e) {
 	return settle_policy(without, e);
 }
 
+static bool has_origins(const struct policy *p) {
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct origin *o = &p->values[i].origin;
+		if (p->values[i].set && o->kind != ORIGIN_BUILTIN && o->name == NULL) {
+			return false;
+		}
+	}
+	return true;
+}
+
 int policy_resolve(struct arena *a, const struct policy_inputs *in, struct policy *ret,
 		   struct err *e) {
 	struct resolver *r = arena_alloc(a, sizeof *r);
@@ -546,6 +557,7 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	    settle_policy(r, e) != 0 || (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
 		return -1;
 	}
+	assert(has_origins(&r->policy)); /* P1 */
 	*ret = r->policy;
 	ret->floor = r->floor.values;
 	ret->files[0] = r->sources[SOURCE_SYSTEM].name;

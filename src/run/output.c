@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "data/keys.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/ioctl.h>
 
@@ -58,6 +59,7 @@ static bool pump_flush(struct output *p) {
 static void pump_accept(struct output *p, size_t len) {
 	size_t pass = p->capped ? least(len, p->pass) : len;
 
+	assert(p->len == 0 && len <= RELAY_CHUNK); /* R2 */
 	hint_record(&p->recent, p->chunk, len);
 	if (p->to.fd < 0) {
 		if (p->keep) {

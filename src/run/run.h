@@ -5,7 +5,13 @@
  * Must not: wait for end-of-file on a pipe that a background child holds
  *           (when pid 1 is dead, all its processes are);
  *           hand a terminal, a socket, a device or a regular file to the command.
- * Fails:    closed: when supervision cannot be set up, the child is killed. */
+ * Fails:    closed: when supervision cannot be set up, the child is killed.
+ *
+ * Invariants of supervision:
+ *  S1  corral_run() never hands a terminal, socket, device or regular file of the caller's
+ *      to the command; it relays the bytes;
+ *  S2  the caller's signal mask, terminal modes and descriptors are as before when the run
+ *      ends. */
 #ifndef CORRAL_RUN_RUN_H
 #define CORRAL_RUN_RUN_H
 

@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "run/terminal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -63,6 +64,7 @@ static void feed_take(struct stdin_feed *f) {
 			return;
 		}
 		f->ahead -= n > 0 ? (size_t)n : 0;
+		assert(f->ahead >= left); /* R3 */
 		f->given += n > 0 ? (uint64_t)n : 0;
 	}
 }

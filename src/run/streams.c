@@ -14,6 +14,7 @@
 #include "data/keys.h"
 #include "run/run.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -173,6 +174,9 @@ int streams_open(struct streams *s, const struct stream_wish *given, struct err 
 		streams_started(s);
 		streams_done(s);
 		return -1;
+	}
+	for (enum stream i = STREAM_IN; i < STREAM_COUNT; i++) {
+		assert(s->inside[i] < 0 || s->inside[i] != given->fds[i]); /* S1 */
 	}
 	return 0;
 }

@@ -265,7 +265,7 @@ void terminal_signals_restore(struct signals *s) {
 		}
 	}
 	drop_fd(&s->fd);
-	signal_mask(SIG_SETMASK, &s->old, NULL);
+	signal_mask(SIG_SETMASK, &s->old, NULL); /* S2 */
 }
 
 int terminal_signals_next(const struct signals *s) {

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True  # the clone stays as it is
 import rooms  # noqa: E402,F401
 import shape  # noqa: E402,F401
 import words  # noqa: E402,F401
+import invariants  # noqa: E402,F401
 import tables  # noqa: E402,F401
 import forges  # noqa: E402,F401
 import binary  # noqa: E402,F401

@@ -2,7 +2,7 @@
 import os
 import re
 
-from harness import append, check, replace
+from harness import append, check
 
 TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
          "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
@@ -135,32 +135,3 @@ def cited_limits(tree):
     text = tree.whole().text("docs/THREAT_MODEL.md")
     limits = {row for row in rows_of_escape(tree) if row.startswith("LM")} | limits_below_full(tree)
     return [row for row in sorted(limits) if not re.search(rf"\b{row}\b", text)]
-
-
-def invariants(tree):
-    return re.findall(r"^- ([PLEKFSWG]\d+) ", tree.whole().text("ARCHITECTURE.md"), re.MULTILINE)
-
-
-@check("every invariant that code cites is one", append("src/base/fd.c", "/* By L9. */\n"))
-def cited(tree):
-    known = set(invariants(tree))
-    return [f"{f}:{n}: {word}" for f, n, line in tree.lines("src/**/*.[ch]", "tests/unit/*.c")
-            for word in re.findall(r"(?<![\w/.])([PLEKFSWG]\d)\b", line) if word not in known]
-
-
-def proofs(tree):
-    """(invariant, file, test) of each row of invariants.txt."""
-    rows = tree.whole().text("tests/lint/invariants.txt").splitlines()
-    return [row.split(None, 2) for row in rows if row and not row.startswith("#")]
-
-
-@check("every invariant has a test that is there",
-       append("ARCHITECTURE.md", "- S9 an invariant without a test.\n"),
-       append("tests/lint/invariants.txt", "P1 tests/unit/test_policy.c no_such_test\n"))
-def proven(tree):
-    rows = proofs(tree)
-    whole = tree.whole()
-    missing = [f"{name} has no test" for name in invariants(tree) if name not in {row[0] for row in rows}]
-    return missing + [" ".join(row) for row in rows
-                      if row[0] not in invariants(tree) or not os.path.exists(tree.path(row[1]))
-                      or row[2] not in whole.text(row[1])]

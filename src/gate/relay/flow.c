@@ -125,7 +125,7 @@ void flow_fail(struct flow *f, int error) {
 }
 
 void flow_refuse(struct flow *f, enum net_op op, const struct net_verdict *v) {
-	(void)flow_record(f, op, NET_DENIED, v);
+	(void)flow_record(f, op, NET_DENIED, v); /* G6: before the answer */
 	flow_fail(f, EACCES);
 }
 
@@ -309,7 +309,7 @@ static bool move_up(struct flow *f) {
 static bool move_down(struct flow *f) {
 	uint64_t bytes = 0;
 
-	if (server_muted(f) || f->server.fd < 0 || f->client.fd < 0) {
+	if (server_muted(f) || f->server.fd < 0 || f->client.fd < 0) { /* G3 */
 		return true;
 	}
 	if (conversation_reads_server(&f->talk) && !inspect_answer(f)) {

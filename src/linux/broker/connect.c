@@ -316,7 +316,7 @@ static void handle_answer(struct broker *b, const struct wire *w) {
 	const struct call c = {.b = b, .id = call.id, .tid = call.tid};
 
 	if (c.id == 0) {
-		return;
+		return; /* G7 */
 	}
 	long answer = w->flags >= 0 && w->flags <= ERRNO_MAX ? -w->flags : -ECONNREFUSED;
 	if (w->flags == WIRE_CONTINUE && !plan_lacks_namespaces(b->plan)) {

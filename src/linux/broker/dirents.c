@@ -102,7 +102,7 @@ static int check_preexisting(const struct call *c, const struct moving *m, judge
  * the supervisor finds no file at the new path and drops the entry. */
 static long move_when_known(const struct call *c, int fd, const void *arg) {
 	const struct moving *m = arg;
-	int r = check_preexisting(c, m, preexisting_search);
+	int r = check_preexisting(c, m, preexisting_search); /* K6 */
 	(void)fd;
 
 	return r != 0 ? r

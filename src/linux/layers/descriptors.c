@@ -76,7 +76,7 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	    keep(&k->gate_fd, &last, e) != 0 || keep(&k->warden_fd, &last, e) != 0) {
 		return -1;
 	}
-	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {
+	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) { /* E5 */
 		return err_sys(e, "descriptors", "cannot close the caller's descriptors");
 	}
 	return 0;

@@ -190,7 +190,7 @@ static int do_file(struct ground *g, const struct mount *m, struct err *e) {
 /* Opens the source, if it still has the device and inode of the plan. */
 static int open_source(const struct mount *m, struct err *e) {
 	int fd = sys_openat2(AT_FDCWD, m->source, O_PATH,
-			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS); /* E3 */
 	if (fd < 0) {
 		return err_sys_at(e, "mounts", "cannot open", m->source);
 	}
