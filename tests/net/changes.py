@@ -28,7 +28,7 @@ class Names:
         self.etc = f"{visit.lab.folder}/etc"
         self.start = lambda: visit.gate(
             f"echo began; while read name; do {ASK} $name 2>&- || echo no; grep nameserver /etc/resolv.conf; echo .; done",
-            *options, seconds=40)
+            *options)
         self.running = None
         self.count = 0
 
@@ -140,7 +140,7 @@ def hosts_change(visit):
         names.text("hosts", f"{world.HOSTS}11.0.0.10 added.test\n")
         names.wait("11.0.0.10", "added.test")
         get = "until curl -sf http://added.test/; do sleep 0.3; done"
-        running = visit.gate(f"echo began; read x; timeout 8 sh -c '{get}'", "--allow-host", "added.test")
+        running = visit.gate(f"echo began; read x; timeout 40 sh -c '{get}'", "--allow-host", "added.test")
         names.text("hosts", f"{world.HOSTS}11.0.0.11 added.test\n")
         running.go()
         check("GET added.test" in running.finish(), "the new address is not reached")

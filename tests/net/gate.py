@@ -78,7 +78,7 @@ class Session(clients.Call):
 
     def __init__(self, suite, caller, options, script):
         self.options = options
-        row = clients.Row("GT01", "gate.py", {"command": script, "seconds": "40"})
+        row = clients.Row("GT01", "gate.py", {"command": script})
         super().__init__(suite, row, caller, "allowed.test", True)
 
     def corral(self):
@@ -107,7 +107,7 @@ class Visit:
             raise clients.Skipped(why)
 
     def outside(self, script):
-        row = clients.Row("GT01", "gate.py", {"command": script, "seconds": "40"})
+        row = clients.Row("GT01", "gate.py", {"command": script})
         return Done(clients.Call(self.suite, row, self.caller, "allowed.test", False))
 
     def gate(self, script, *options, seconds=PATIENCE):
@@ -357,15 +357,18 @@ def host_port(visit):
 @test("a server inside is published on the machine's loopback only", quick=True)
 def publish(visit):
     server = "/usr/bin/python3 -u -m http.server 8765 2>&1"
-    running = visit.gate(f"{server} & sleep 1; echo began; read x; kill $!", *BASE, "--publish", "8765")
+    running = visit.gate(f"{server} & echo began; read x; kill $!", *BASE, "--publish", "8765")
+    ask = [*visit.lab.words(), "curl", "-s", "-m", "60", "-o", "/dev/null", "-w", "%{http_code}"]
+
+    def answer(address):
+        return subprocess.run([*ask, f"http://{address}:8765/"], stdout=subprocess.PIPE, text=True, check=False).stdout
     try:
         check("began" in running.line or "Serving" in running.line, f"it does not begin: {running.line}")
-        time.sleep(1)
-        ask = [*visit.lab.words(), "curl", "-s", "-m", "3", "-o", "/dev/null", "-w", "%{http_code}"]
-        for address, wanted in (("127.0.0.1", "200"), ("11.0.0.1", "000")):
-            got = subprocess.run([*ask, f"http://{address}:8765/"], stdout=subprocess.PIPE, text=True,
-                                         check=False).stdout
-            check(got == wanted, f"{address} answers {got}")
+        end = time.monotonic() + PATIENCE
+        while (got := answer("127.0.0.1")) != "200" and time.monotonic() < end:
+            time.sleep(0.1)  # until the server listens
+        check(got == "200", f"127.0.0.1 answers {got}")
+        check((got := answer("11.0.0.1")) == "000", f"11.0.0.1 answers {got}")
     finally:
         running.go()
         running.finish()
@@ -375,7 +378,7 @@ def publish(visit):
 
 @test("every decision is in the result, with its bytes", quick=True)
 def records(visit):
-    done = visit.run("curl -s http://allowed.test/bytes/100000 -o /dev/null; curl -s http://evil.test/; curl -s -m 2 http://11.0.0.66/;"
+    done = visit.run("curl -s http://allowed.test/bytes/100000 -o /dev/null; curl -s http://evil.test/; curl -s -m 20 http://11.0.0.66/;"
                      " printf 'GET / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n' | $PROGRAMS/say.py allowed.test 80; true",
                      *BASE, "--json")
     check(done.decisions(op="resolve", name="evil.test", verdict="denied"), f"no refusal of the name: {done.out[-900:]}")
@@ -394,7 +397,7 @@ def looked_up(visit):
         check(found and found[0]["rule"] == rule, f"{name} is not recorded: {done.out[-600:]}")
 
 
-LEAVES = """import socket, struct, sys, time
+LEAVES = """import os, socket, struct, sys, time
 name = ("silent." + sys.argv[1] + ".dns.test").encode()
 labels = b"".join(bytes([len(part)]) + part for part in name.split(b".")) + b"\\0"
 asked = struct.pack(">6H", 1, 256, 1, 0, 0, 0) + labels + struct.pack(">2H", 1, 1)
@@ -407,7 +410,8 @@ elif sys.argv[1] == "tcp":
 else:
     sock = socket.create_connection(("127.0.0.1", 3128))
     sock.sendall(b"CONNECT " + name + b":443 HTTP/1.1\\r\\nHost: " + name + b":443\\r\\n\\r\\n")
-time.sleep(0.1)
+while not os.path.exists("go"):
+    time.sleep(0.02)
 if len(sys.argv) > 2:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
@@ -420,16 +424,22 @@ def left(visit):
     ways = [way for way in ("udp", "tcp", "proxy") if way != "udp" or visit.suite.options.level != "standard"]
     for way in ways:
         for gone in ("", "gone"):  # with the command, and before it
-            done = visit.run(f"/usr/bin/python3 -c '{LEAVES}' {way} {gone}", "--allow-host", "*.dns.test",
-                             "--proxy", "--json").good()
-            check([line for line in done.log if f"silent.{way}.dns.test" in line], f"nobody was asked: {done.log}")
-            found = done.decisions(name=f"silent.{way}.dns.test")
-            check(found and found[0]["rule"] == "*.dns.test", f"{way} {gone}: not recorded: {done.out[-600:]}")
+            since, name = visit.lab.mark(), f"silent.{way}.dns.test"
+            running = visit.told(f"/usr/bin/python3 -c '{LEAVES}' {way} {gone}", "--allow-host", "*.dns.test", "--proxy")
+            try:
+                asked = visit.lab.heard(re.escape(name), since, PATIENCE)
+                with open(f"{running.work}/go", "w", encoding="ascii"):
+                    pass
+            finally:
+                result = json.loads(running.finish())
+            check(asked, f"{way} {gone}: no question to the name server: {visit.lab.lines(since)}")
+            found = [entry for entry in result["network"] if entry["name"] == name]
+            check(found and found[0]["rule"] == "*.dns.test", f"{way} {gone}: not recorded: {result['network']}")
 
 
 @test("an address of the host's own is open to who lists it, also beside its network, as the refusal says", quick=True)
 def own_address(visit):
-    ask = "curl -sf -m 3 http://11.0.0.1/"
+    ask = "curl -sf -m 20 http://11.0.0.1/"
     done = visit.run(ask, "--allow-host", "11.0.0.0/24", "--json").bad()
     refused = [entry for entry in json.loads(done.out)["denials"] if "belongs to this host" in entry["why"]]
     check([entry["allow_with"] for entry in refused] == ["--allow-host 11.0.0.1:80"], f"no remedy: {done.out[-600:]}")
@@ -440,7 +450,7 @@ def own_address(visit):
 def flood_of_names(visit):
     python = ('import socket, concurrent.futures as c\ndef ask(n):\n try:\n  socket.getaddrinfo(f"n{n}.ok.test", 80)\n'
               ' except OSError: pass\nlist(c.ThreadPoolExecutor(8).map(ask, range(700)))\n')
-    done = visit.run(f"/usr/bin/python3 -c '{python}'; curl -s -m 3 http://evil.test/; curl -s -m 60 http://allowed.test/", *BASE,
+    done = visit.run(f"/usr/bin/python3 -c '{python}'; curl -s -m 20 http://evil.test/; curl -s -m 60 http://allowed.test/", *BASE,
                      "--allow-host", "*.ok.test", "--json")
     check(done.decisions(op="resolve", name="evil.test", verdict="denied"), "the refusal is not recorded")
     check(done.decisions(op="connect", name="allowed.test", verdict="allowed"), "the connection is not recorded")
@@ -509,7 +519,7 @@ def no_remedy(visit):
         check(said in text and "--allow-" not in text, f"{script}: {text}")
 
 
-STILL = "curl -sf -m 5 http://allowed.test/still"
+STILL = "curl -sf -m 60 http://allowed.test/still"
 
 
 def hostile(visit, python, *options):
@@ -748,7 +758,8 @@ def no_files(visit):
     python = ('import socket, resource, time\nresource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(7)[1],) * 2)\n'
               'all, bad = [], 0\nfor n in range(60):\n try:\n  all.append(socket.create_connection(("11.0.0.10", 7), 60))\n'
               ' except OSError as e:\n  bad += 1\n  print(type(e).__name__, e.errno)\n  for s in all: s.close()\n  all = []\n  time.sleep(0.5)\n'
-              'for s in all: s.close()\ntime.sleep(0.5)\ns = socket.create_connection(("11.0.0.10", 7), 60)\ns.sendall(b"back\\n")\nprint(s.recv(9), bad > 0)\n')
+              'for s in all: s.close()\nend = time.monotonic() + 60\nwhile True:\n try:\n  s = socket.create_connection(("11.0.0.10", 7), 60)\n  break\n'
+              ' except OSError:\n  if time.monotonic() > end: raise\n  time.sleep(0.1)\ns.sendall(b"back\\n")\nprint(s.recv(9), bad > 0)\n')
     done = Done(Limited(visit.suite, visit.caller, ("--net", "filtered", "--json", "--allow-host", "11.0.0.10:7"),
                         f"/usr/bin/python3 -c '{python}'"))
     result = json.loads(done.out)

@@ -8,10 +8,11 @@ import sys
 FOUR = socket.getaddrinfo("allowed.test", 80, socket.AF_INET)[0][4]
 SIX = socket.getaddrinfo("allowed.test", 80, socket.AF_INET6)[0][4]
 FAST_OPEN_CONNECT = 30
+PATIENCE = 60
 
 
 def get(sock):
-    sock.settimeout(5)
+    sock.settimeout(PATIENCE)
     sock.sendall(b"GET /x HTTP/1.0\r\nHost: allowed.test\r\n\r\n")
     data = b""
     while True:
@@ -22,12 +23,12 @@ def get(sock):
 
 
 def bound():
-    return get(socket.create_connection(FOUR, 5, ("", 40123))) and \
-        get(socket.create_connection(FOUR, 5, ("127.0.0.1", 40124)))
+    return get(socket.create_connection(FOUR, PATIENCE, ("", 40123))) and \
+        get(socket.create_connection(FOUR, PATIENCE, ("127.0.0.1", 40124)))
 
 
 def bound6():
-    return get(socket.create_connection(SIX[:2], 5, ("", 40125)))
+    return get(socket.create_connection(SIX[:2], PATIENCE, ("", 40125)))
 
 
 def asked_again():
@@ -35,7 +36,7 @@ def asked_again():
     sock = socket.socket()
     sock.setblocking(False)
     answers = {sock.connect_ex(FOUR)}
-    select.select([], [sock], [], 5)
+    select.select([], [sock], [], PATIENCE)
     answers.add(sock.connect_ex(FOUR))
     sock.setblocking(True)
     return answers <= {errno.EINPROGRESS, errno.EALREADY, errno.EISCONN, 0} and get(sock)
@@ -59,7 +60,7 @@ def selected():
     sock = socket.socket()
     sock.setblocking(False)
     begun = sock.connect_ex(FOUR)
-    ready = select.select([], [sock], [], 5)[1]
+    ready = select.select([], [sock], [], PATIENCE)[1]
     error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     return begun in (0, errno.EINPROGRESS) and ready and error == 0 and sock.getpeername() == FOUR and get(sock)
 
@@ -89,7 +90,7 @@ def interrupted():
     signal.siginterrupt(signal.SIGALRM, False)  # as those have it that send themselves signals all the time
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
     try:
-        return all(get(socket.create_connection(FOUR, 5)) for _ in range(50))
+        return all(get(socket.create_connection(FOUR, PATIENCE)) for _ in range(50))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
