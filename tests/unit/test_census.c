@@ -83,6 +83,9 @@ static pid_t child_of(void (*body)(void)) {
 	char byte;
 	CHECK(pipe(ready) == 0);
 	pid_t pid = fork();
+	if (pid < 0) {
+		abort(); /* end_group(-1) would kill every process of this user */
+	}
 	if (pid == 0) {
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		body();
@@ -201,6 +204,7 @@ TEST(memory_is_seen_when_the_first_thread_has_ended) {
 	char byte;
 	REQUIRE(pipe(ready) == 0);
 	pid_t pid = fork();
+	REQUIRE(pid >= 0);
 	if (pid == 0) {
 		pthread_t thread;
 		(void)pthread_create(&thread, NULL, stay, &ready[1]);
