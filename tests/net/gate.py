@@ -140,12 +140,11 @@ class Running:
 
     @functools.cached_property
     def pid(self):
-        """The gate's, while it lives; root alone may look."""
+        """The gate's, while it lives."""
         return gate_of(self.process.pid)
 
     def resident(self):
-        with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as source:
-            return next(int(line.split()[1]) for line in source if line.startswith("VmRSS:"))
+        return int(status_of(self.pid)["VmRSS"][0])
 
     def go(self):
         try:
@@ -168,26 +167,27 @@ class Running:
             self.process.wait()
 
 
-def waits_for_many(pid):
-    folder = f"/proc/{pid}/fd"
-    return any("eventpoll" in os.readlink(f"{folder}/{name}") for name in os.listdir(folder))
+def status_of(pid):
+    """What anybody may read of a process, also of one that is not dumpable: {field: words}."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as source:
+        return {name: rest.split() for name, _, rest in (line.partition(":") for line in source)}
 
 
 def find_gate(pid):
-    own = os.readlink(f"/proc/{pid}/ns/net")
+    own = status_of(pid)
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as source:
-                parent = source.read().rpartition(")")[2].split()[1]
-            if parent == str(pid) and os.readlink(f"/proc/{entry}/ns/net") == own and waits_for_many(entry):
-                return int(entry)
+            found = status_of(entry)
         except OSError:
             continue
+        if found["PPid"] == [str(pid)] and len(found["NSpid"]) == len(own["NSpid"]) and \
+                int(found["Seccomp_filters"][0]) > int(own["Seccomp_filters"][0]):
+            return int(entry)
     return None
 
 
 def gate_of(pid):
-    """The child of corral that is in corral's own network; on a loaded machine it begins later than the command."""
+    """The child of corral that has a filter and is outside; on a loaded machine it begins later than the command."""
     end = time.monotonic() + PATIENCE
     while (found := find_gate(pid)) is None:
         if time.monotonic() > end:
