@@ -89,7 +89,7 @@ def register(suite):
     @test("a caller without PATH, HOME and USER gets usable ones")
     def _(box):
         script = ("-c", "echo $PATH; ls / >/dev/null && cd \"$HOME\" && touch x && echo fine")
-        done = box.run("--home", "ephemeral", *script, env={}).exited(0)
+        done = box.run("--home", "ephemeral", *script, env={"XDG_STATE_HOME": f"{box.home}/state"}).exited(0)
         contains(done.out, "/usr/bin", "PATH")
         contains(done.out, "fine", "HOME")
 

@@ -148,6 +148,7 @@ def chosen(options):
 def groups_left(suite, before):
     """Control groups that stay.  What a supervisor left that was killed, the next run there removes."""
     subprocess.run([suite.corral, "run", "--no-config", *suite.ask, "--", "true"], cwd=suite.top, check=False,
+                   env={"PATH": "/usr/bin:/bin", "HOME": suite.top},  # its state goes with the scratch trees
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return traces.staying(traces.dead_cgroups, before)
 
