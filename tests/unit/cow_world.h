@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cow/cow.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -137,13 +138,9 @@ static inline char *told(const struct world *w) {
 	return buf_take(&out);
 }
 
-static struct buf *listing;
-static const char *listing_root;
-
-static inline int list_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+static inline void list_one(struct buf *out, const char *path, size_t root, const struct stat *st) {
 	struct buf text;
 	char link[256] = "";
-	(void)kind, (void)at;
 	buf_init(&text);
 	buf_puts(&text, "");
 	if (S_ISREG(st->st_mode)) {
@@ -151,10 +148,32 @@ static inline int list_one(const char *path, const struct stat *st, int kind, st
 	} else if (S_ISLNK(st->st_mode)) {
 		(void)!readlink(path, link, sizeof link - 1);
 	}
-	buf_printf(listing, "%s %o %s%s\n", path + strlen(listing_root), (unsigned)st->st_mode,
-		   text.data, link);
+	buf_printf(out, "%s %o %s%s\n", path + root, (unsigned)st->st_mode, text.data, link);
 	buf_done(&text);
-	return 0;
+}
+
+/* A directory that its owner may not search is opened for the look, as root's always is. */
+static inline void list_below(struct buf *out, const char *path, size_t root) {
+	struct dirent *one;
+	struct stat st;
+	if (lstat(path, &st) != 0) {
+		return;
+	}
+	list_one(out, path, root, &st);
+	bool closed = S_ISDIR(st.st_mode) && access(path, R_OK | X_OK) != 0;
+	DIR *dir =
+		!S_ISDIR(st.st_mode) || (closed && chmod(path, 0700) != 0) ? NULL : opendir(path);
+	while (dir != NULL && (one = readdir(dir)) != NULL) {
+		if (!streq(one->d_name, ".") && !streq(one->d_name, "..")) {
+			list_below(out, in(path, one->d_name).text, root);
+		}
+	}
+	if (dir != NULL) {
+		(void)closedir(dir);
+	}
+	if (closed) {
+		CHECK_INT(chmod(path, st.st_mode & 07777), 0);
+	}
 }
 
 static inline int line_order(const void *a, const void *b) {
@@ -168,9 +187,7 @@ static inline char *tree_of(const char *ws) {
 	size_t n = 0;
 	buf_init(&out);
 	buf_init(&sorted);
-	listing = &out;
-	listing_root = ws;
-	(void)nftw(ws, list_one, 64, FTW_PHYS);
+	list_below(&out, ws, strlen(ws));
 	for (char *p = strtok_r(out.data, "\n", &rest); p != NULL && n < ARRAY_LEN(lines);
 	     p = strtok_r(NULL, "\n", &rest)) {
 		lines[n++] = p;
