@@ -196,7 +196,8 @@ LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
 BESIDE = ("lint",)
 BESIDE_NICE = "5"  # not 19: beside somebody's busy loops that would be for ever
 AT_ONCE = 2  # suites, each of which runs some of its tests at a time
-CHECK_SECONDS = 1800  # a suite of `make check` that takes longer hangs: it is killed, and its last lines are shown
+CHECK_SECONDS = 1800  # a suite of `make check` that is silent for longer hangs: it is killed, and its last lines are shown
+LOOK_SECONDS = 5
 
 
 class Suite:
@@ -208,20 +209,29 @@ class Suite:
         before = ["nice", "-n", BESIDE_NICE] if name in BESIDE else []
         self.process = subprocess.Popen([*before, *argv], stdout=self.output, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL)
-        self.limit = threading.Timer(seconds, self.kill) if seconds else None
-        if self.limit:
-            self.limit.start()
+        self.over = threading.Event()
+        self.watcher = threading.Thread(target=self.watch, args=(seconds,)) if seconds else None
+        if self.watcher:
+            self.watcher.start()
 
-    def kill(self):
-        self.hung = True
-        os.kill(self.process.pid, signal.SIGKILL)
+    def watch(self, seconds):
+        """Kills it when its output has not grown for so long; how long the whole takes is the machine's affair."""
+        size, last = 0, time.monotonic()
+        while not self.over.wait(LOOK_SECONDS):
+            grown = os.fstat(self.output.fileno()).st_size
+            if grown != size:
+                size, last = grown, time.monotonic()
+            elif time.monotonic() - last > seconds:
+                self.hung = True
+                os.kill(self.process.pid, signal.SIGKILL)
+                return
 
     def wait(self):
         """Waits for its end, and keeps what it cost."""
         os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
-        if self.limit:
-            self.limit.cancel()  # before the process is reaped: until then its number is its own
-            self.limit.join()
+        if self.watcher:
+            self.over.set()  # before the process is reaped: until then its number is its own
+            self.watcher.join()
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.seconds, self.busy = time.monotonic() - self.start, usage.ru_utime + usage.ru_stime
@@ -232,7 +242,7 @@ class Suite:
             self.output.seek(0)
             text = self.output.read().decode("utf-8", "replace")
         if self.hung:
-            print(f"  {self.name}: killed after {self.seconds:.0f} s")
+            print(f"  {self.name}: killed after {self.seconds:.0f} s, of which {CHECK_SECONDS} without a line")
         counts = count(self.name, self.process.returncode, text, verbose)
         print("%-28s %5d passed %3d failed %3d skipped  %6.1f s, %6.1f s of processor" %
               (self.name, *counts, self.seconds, self.busy), flush=True)
