@@ -194,7 +194,7 @@ def register(suite):
         box.run(*at("none", "-c", "touch ran")).exited(126).said("level none", "--accept-no-sandbox")
         check(not box.exists("ws/ran"), "it ran")
         done = box.run(*at("none", "--accept-no-sandbox", "--timeout", "20s", "-c", "echo $SECRET_TOKEN$CORRAL_LEVEL"),
-                       env={"SECRET_TOKEN": "hunter2"}).exited(0)
+                       env={**box.env, "SECRET_TOKEN": "hunter2"}).exited(0)
         equal(done.out, "none\n", "the environment")
         done.said("NOTHING is protected")
 

@@ -87,7 +87,7 @@ class Services:
         data, sockets = self.own("postgres"), self.own("sockets")
         self.run(f"{bin_dir}/initdb", "-D", data, "-U", "me", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
         self.spawn("postgres-server", f"{bin_dir}/postgres", "-D", data, "-k", sockets, "-c", "listen_addresses=", "-c",
-                   "fsync=off")
+                   "fsync=off", "-c", "dynamic_shared_memory_type=mmap")  # it is killed, and would leave /dev/shm full
         return f"{sockets}/.s.PGSQL.5432"
 
     def redis(self):

@@ -12,6 +12,7 @@ was captured.  Prints TAP; a client that is not installed is skipped.
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -72,49 +73,57 @@ CLIENTS = [
     ("go", "allowed.test", "allowed.test", ["go", "run", "hello.go", GO]),
     ("java", "allowed.test", "allowed.test", ["java", "Hello.java", JAVA]),
 ]
-QUIET = 0.3  # seconds without a byte: that was all
+PATIENCE = 300  # seconds; go and java compile first, and a loaded machine is slow
 
 
 def capture(row, place):
     """What the client sends first."""
     _, name, _, argv = row
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(90)
+        listener.settimeout(PATIENCE)
         words = {"port": listener.getsockname()[1], "name": name}
         argv = [part.format(**words) for part in argv]
         if argv[0] in ("go", "java"):
             with open(f"{place}/{argv[-2]}", "w", encoding="utf-8") as out:
                 out.write(argv.pop())
-        env = dict(os.environ, HOME=place, GOCACHE=f"{place}/cache", GIT_SSL_NO_VERIFY="1", NO_PROXY="*", no_proxy="*")
+        env = dict(os.environ, HOME=place, GOCACHE=f"{place}/cache", GIT_SSL_NO_VERIFY="1", NO_PROXY="*", no_proxy="*",
+                   TMPDIR=place, JAVA_TOOL_OPTIONS="-XX:-UsePerfData")  # nothing of theirs stays in /tmp
         with subprocess.Popen(argv, cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as client:
+                              stderr=subprocess.DEVNULL, start_new_session=True) as client:
             try:
                 return first_bytes(listener)
             finally:
-                client.kill()
+                os.killpg(client.pid, signal.SIGKILL)  # with what it started
+
+
+def message_of(records):
+    """What the records carry."""
+    message, at = b"", 0
+    while at + 5 <= len(records):
+        length = struct.unpack(">H", records[at + 3:at + 5])[0]
+        message += records[at + 5:at + 5 + length]
+        at += 5 + length
+    return message
+
+
+def is_whole(message):
+    """Whether a handshake message has as many bytes as it says."""
+    return len(message) >= 4 and len(message) >= 4 + int.from_bytes(message[1:4], "big")
 
 
 def first_bytes(listener):
     taken, _ = listener.accept()
     with taken:
-        taken.settimeout(10)
-        got = taken.recv(65536)
-        taken.settimeout(QUIET)
-        try:
-            while more := taken.recv(65536):
-                got += more
-        except socket.timeout:
-            pass
+        taken.settimeout(PATIENCE)
+        got = b""
+        while not is_whole(message_of(got)) and (more := taken.recv(65536)):
+            got += more
         return got
 
 
 def cut(hello, size):
     """The same message in records of at most size bytes."""
-    message, at = b"", 0
-    while at < len(hello):
-        length = struct.unpack(">H", hello[at + 3:at + 5])[0]
-        message += hello[at + 5:at + 5 + length]
-        at += 5 + length
+    message = message_of(hello)
     parts = [message[n:n + size] for n in range(0, len(message), size)]
     return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(part)) + part for part in parts)
 
