@@ -31,20 +31,21 @@ PROOF = {
     "none": (["--quick", "--as", "user"], ["--quick", "--as", "user"]),
 }
 
-def programs(build, suffix, without=None):
-    """The test programs that a build made."""
+def programs(build, suffix, state, without=None):
+    """The test programs that a build made.  The library's state is kept where it goes again, not in the caller's home."""
     for path in sorted(glob.glob(f"{build}/tests/*/test_*") + glob.glob(f"{build}/tests/api/api_*")):
         name = os.path.basename(path)
         if os.path.isfile(path) and os.access(path, os.X_OK) and name != without:
-            yield name + suffix, [path]
+            yield name + suffix, ["env", f"XDG_STATE_HOME={state}", path]
 
 
 def common(build, sanitized, corral):
     """(name, argv) of what is run for either purpose."""
-    yield from programs(build, "")
+    state = f"{os.path.dirname(corral)}/state"
+    yield from programs(build, "", state)
     if sanitized:
         # The tripwire stands in for malloc, which is what the sanitizer does too.
-        yield from programs(sanitized, " (sanitized)", without="test_tripwire")
+        yield from programs(sanitized, " (sanitized)", state, without="test_tripwire")
     yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
