@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 
 /* Longer than any check waits; short, so that a process that survives its run ends soon. */
-#define STAY_SECONDS 30
+#define STAY_SECONDS 120
 
 #define READ_MAX ((size_t)1024 * 1024)
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 
 /* A control makes one attempt and ends; one that hangs counts as failed. */
-#define CONTROL_MS 3000
+#define CONTROL_MS 10000
 #define OUTPUT_MAX ((size_t)256 * 1024)
 
 static int lines_of(const struct buf *out, const char *line) {

@@ -185,8 +185,9 @@ def register_test(test):
 
     @test("test prints a line a check and a sum", root=True)
     def _(box):
-        done = box.corral_("test", env=with_place(box)).exited(0)
+        done = box.corral_("test", env=with_place(box))
         lines = done.out.splitlines()
+        check(done.status == 0, f"status {done.status}: {[line for line in lines if not line.startswith('pass')]}")
         for name in TRIED:
             check(any(re.match(rf"pass +{name} ", line) for line in lines), f"no line for {name}: {done}")
         check(re.search(r"^level \w+, engine \w+: \d+ checks in \d+ ms, .* 0 failed$", lines[-1]), lines[-1])
