@@ -344,6 +344,8 @@ def judge_once(suite, row, caller):
             raise Verdict(UNPROVEN, f"no lab: {suite.no_lab}")
         if "account" in needs and not caller.switch:
             raise Verdict(UNPROVEN, "needs an account that nobody uses")
+        if "processors" in needs and len(os.sched_getaffinity(0)) < 2:
+            raise Verdict(UNPROVEN, "on one processor everything is pinned to it")
         control_names = run_control(suite, row, caller)
         limit = row.limit(suite.level)
         if limit:

@@ -39,7 +39,7 @@ class Row(casefile.Row):
         "source": "where the attack was seen",
         "layers": "what stops it: groups that are all needed, a+b when either suffices; words of tests/mutation",
         "each": "one row for every word",
-        "need": "fixtures: victim tcp unix tty tty-stdin root account lab (tests/net: then $FILTERED and $PROXIED are options)",
+        "need": "fixtures: victim tcp unix tty tty-stdin root account processors lab (tests/net: then $FILTERED and $PROXIED are options)",
         "place": "tmp: the scratch tree lies in /tmp, where the sandbox has a tree of its own",
         "setup": "shell, outside, before either side; knows $T",
         "setup-as": "root, when the caller cannot make the bait",
