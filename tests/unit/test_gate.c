@@ -519,6 +519,10 @@ TEST(more_connections_than_there_is_room_for_fail) {
 	enum { MANY = 3000 };
 	static int programs[MANY];
 	size_t n = 0;
+	struct rlimit files;
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+	files.rlim_cur = files.rlim_max; /* an ordinary session begins with 1024 */
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
 	REQUIRE(world_begin(&w));
 	while (n < MANY && (programs[n] = ask(&w, w.port)) >= 0) {
 		struct pollfd p = {.fd = w.origin, .events = POLLIN};
@@ -531,16 +535,19 @@ TEST(more_connections_than_there_is_room_for_fail) {
 			break;
 		}
 	}
-	const struct ledger_entry *e = entry_of(&w, NET_FAILED);
-	if (n < 2048) {
-		SKIP("this process may not have so many descriptors");
+	bool enough = n >= 2048;
+	const struct ledger_entry *e = enough ? entry_of(&w, NET_FAILED) : NULL;
+	if (enough) {
+		REQUIRE(e != NULL);
+		CHECK_STR(e->why, "too many connections at once");
 	}
-	REQUIRE(e != NULL);
-	CHECK_STR(e->why, "too many connections at once");
 	while (n > 0) {
-		(void)close(programs[--n]);
+		(void)close(programs[--n]); /* a sanitizer needs some at the end */
 	}
 	CHECK_INT(world_end(&w), 0);
+	if (!enough) {
+		SKIP("this process may not have so many descriptors");
+	}
 }
 
 TESTS_MAIN
