@@ -60,7 +60,7 @@ WRONG = [
     (("run", "--publish", "0"), ["net.publish", "65535"], True),
     (("run", "--publish", "3000", "--host-port", "3000"), ["--publish", "--host-port"], True),
     (("run", "--host-port", "80:81"), ["net.host_ports"], True),
-    (("run", "--net", "filtered", "--allow-host", "a.example", "--host-port", "53"), ["net.host_ports 53", "resolver"], True),
+    (("run", "--net", "filtered", "--allow-host", "a.example", "--host-port", "53"), ["--host-port 53", "resolver"], True),
     (("run", "--deny", "a[b"), ["a[b", "class"], True),
     (("run", "--deny", "**.pem"), ["**.pem", "between slashes"], True),
     (("run", "--protect", "@nosuch"), ["nosuch", "@startup"], True),

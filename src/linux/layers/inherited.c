@@ -153,8 +153,9 @@ static int empty_dumps(struct err *e) {
 			   */
 	}
 	errno = error;
-	return err_sys_at(e, "inherited", "core_pattern sends dumps to a socket, and cannot clear",
-			  path);
+	return err_sys_at(
+		e, "inherited",
+		"core dumps go to a socket (kernel.core_pattern), and Corral cannot clear", path);
 }
 
 static int inherited_enter(struct kit *k, struct err *e) {
