@@ -1,4 +1,8 @@
-/* The sizes of public structs; sized.h has the rules. */
+/* Copies public structs of older and newer headers; sized.h has the rules.
+ *
+ * Should:   zero the fields that a smaller struct lacks.
+ * Must not: read or write beyond the size that the caller set.
+ * Fails:    closed: CORRAL_E_USAGE, with the struct and the byte that is set. */
 #include "lib/sized.h"
 
 #include "corral.h"

@@ -1,3 +1,8 @@
+/* Marshals D-Bus method calls, and reads messages.
+ *
+ * Should:   write into the caller's buffer; check every length of a message before it is used.
+ * Must not: allocate, or read beyond the message.
+ * Fails:    closed: a message that is not well formed is rejected. */
 #include "linux/dbus.h"
 
 #include <string.h>

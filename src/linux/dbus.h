@@ -1,13 +1,12 @@
-/* As much of D-Bus as one method call needs: marshal it, read what comes back.
+/* D-Bus, as far as one method call needs it: marshal the call, read the reply.
  *
- * A connection goes straight to the program that listens, without a bus.  The
- * integers are little-endian, as both architectures are; a message in the other
- * order is not read.
+ * The connection is peer-to-peer, without a bus daemon.  Integers are little-endian, as on both
+ * architectures; a big-endian message is rejected.
  *
- * Should:   write a call into a buffer of fixed size; read a message that somebody
- *           else wrote, of which every length is checked before it is used.
- * Must not: allocate, or keep a pointer beyond the buffer of its caller.
- * Fails:    closed: a message that is not well formed is no message. */
+ * Should:   write a call into a buffer of fixed size; check every length of a received message
+ *           before it is used.
+ * Must not: allocate, or keep a pointer beyond the caller's buffer.
+ * Fails:    closed: a message that is not well formed is rejected. */
 #ifndef CORRAL_LINUX_DBUS_H
 #define CORRAL_LINUX_DBUS_H
 

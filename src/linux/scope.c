@@ -1,3 +1,9 @@
+/* Requests a transient scope from the user's systemd with StartTransientUnit.
+ *
+ * Should:   connect to /run/user/UID/systemd/private, send one call, wait for JobRemoved, and end
+ *           the keeper with the run.
+ * Must not: follow an environment variable to the socket, or use a systemd of another user.
+ * Fails:    open: ERR_NO_SCOPE, and the run is planned again with sampled limits. */
 #include "linux/scope.h"
 
 #include "base/auto.h"

@@ -1,24 +1,24 @@
-/* A control group from the systemd of this user: a transient scope, delegated to us.
+/* A cgroup from the systemd of this user: a transient scope with Delegate=yes.
  *
- * A session's own group belongs to root, so an ordinary user can put limits on nothing
- * there, and the kernel lets him move no process from there into a group that is his.
- * His systemd has such groups, and has the process moved by the system's.  So the run's
- * first process is made as ever and waits; systemd makes a scope and moves it there,
- * together with a keeper; the run's group is made beneath the scope, and the first process
- * joins it (layers/groups.c) and goes on.
+ * The cgroup of a login session belongs to root.  An ordinary user cannot set limits there, and
+ * the kernel does not let the user move a process from there into a cgroup that the user owns.
+ * The user's systemd can: it asks the system's systemd to move the process.  So the supervisor
+ * clones the run's first process as usual, which then waits.  systemd creates a scope and moves
+ * the first process and a keeper into it.  The supervisor creates the run's cgroup beneath the
+ * scope, and the first process joins it (layers/cgroup.c).
  *
- *   corral-PID-RANDOM.scope     systemd's; removed by it when no process is left
- *     first                     the keeper, the outer warden of a run that has one
- *     corral-PID-RANDOM         the run's group: linux/cgroup.h
+ *   corral-PID-RANDOM.scope     systemd's; systemd removes it when it has no process
+ *     first                     the keeper, and the outer warden of a run that has one
+ *     corral-PID-RANDOM         the run's cgroup: linux/cgroup.h
  *
- * The keeper holds the scope until the supervisor has read how the run ended: systemd
- * removes the groups of an empty scope at once, with their counters.  It ends with the
- * supervisor, so a scope never outlives both.
+ * The keeper holds the scope until the supervisor has read memory.events: systemd removes the
+ * cgroups of an empty scope at once, with their counters.  The keeper exits with the supervisor,
+ * so a scope never outlives both.
  *
- * Should:   use only a systemd of this very user (owner of the directory, SO_PEERCRED), and
- *           believe the kernel (/proc/PID/cgroup) rather than the answer.
+ * Should:   use only a systemd of this user (owner of the directory, SO_PEERCRED), and trust
+ *           /proc/PID/cgroup rather than systemd's answer.
  * Must not: move the caller's process; wait longer than a second.
- * Fails:    open: the limits are sampled then, and the report says so. */
+ * Fails:    open: the limits are then sampled, and the report says so. */
 #ifndef CORRAL_LINUX_SCOPE_H
 #define CORRAL_LINUX_SCOPE_H
 

@@ -230,7 +230,7 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		args.flags |= CLONE_NEWNET;
 	}
 	if (k->waits) {
-		args.flags &= ~(uint64_t)CLONE_NEWCGROUP; /* layers/groups.c, where it has joined */
+		args.flags &= ~(uint64_t)CLONE_NEWCGROUP; /* layers/cgroup.c, after it has joined */
 	}
 	if (k->cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;

@@ -135,10 +135,10 @@ def prefixed(tree):
 CONTRACT = ("Should:", "Must not:", "Fails:")
 
 
-@check("every layer says what it should, must not, and how it fails",
+@check("every source file says what it should, must not, and how it fails",
        replace("src/linux/layers/landlock.c", "Must not:", "Never:"))
 def contracts(tree):
-    return [f"{path} lacks '{word}'" for path in tree.files("src/linux/layers/*.c") for word in CONTRACT
+    return [f"{path} lacks '{word}'" for path in tree.files("src/**/*.c") for word in CONTRACT
             if word not in tree.text(path).split("*/")[0]]
 
 
