@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # `make run`: Corral at work, in a workspace that is thrown away.
 #
 #     demo.sh CORRAL [COMMAND-STRING]

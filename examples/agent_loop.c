@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An agent's loop around libcorral: take a command from the model, run it inside, hand back the
  * result.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A hook that an agent calls before its shell tool runs a command.
 #
 # stdin:  one JSON object whose tool_input.command is the command.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libcorral: run a command in a kernel-enforced sandbox.
  *
  *     struct corral_error err;

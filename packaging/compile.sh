@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds everything with one compiler, from nothing; runs no tests, which need more than a container allows.
 #
 #     packaging/compile.sh gcc|clang|musl|arm64 [BUILD-DIRECTORY]

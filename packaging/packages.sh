@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
 #     packages.sh build|clang|arm64|check|proof|bench|kernels

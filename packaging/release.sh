@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Makes a release of the commit that is checked out.
 #
 #     packaging/release.sh VERSION [DIRECTORY]

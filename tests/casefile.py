@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of *.case files: what the escape and compatibility suites are made of.
 
 A file holds sections; a section is a row, or several when it has `each`:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The levels at which the suites run, and how corral is asked for each.
 
 A suite that is given no level asks for none, and gets the best that the host has.

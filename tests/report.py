@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/proof.md: what the suites found, counted, from the lines of their --report.
 
     tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] >docs/proof.md

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs every suite and adds up.  `make quick`, `make check` and `make proof` end with this program's last line.
 
 A suite is a program that speaks TAP.  It passes when every line is "ok", the

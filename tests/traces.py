@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Corral's runs leave on the host: control groups and directories.
 
 Should:   name only what stays: a run that is alive holds its directory and its control

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An arena allocator: zeroed blocks that are freed together.
  *
  * Should:   align every allocation for any type, and zero it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An arena allocator: one arena per run owns policy, plan and everything that they point to.
  *
  * Memory is zeroed.  Every call returns NULL when memory is out; the caller

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scoped ownership (cleanup attribute): the compiler releases a local's memory, descriptor or
  * directory at the end of its scope, unless take_ptr() or take_fd() passes it to the caller. */
 #ifndef CORRAL_BASE_AUTO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc functions that are compile errors here: they write without a bound, race, or run a shell.
  * The build includes this header in every file. */
 #ifndef CORRAL_BASE_BANNED_H

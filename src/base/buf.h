@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing byte buffer for text and JSON output.
  *
  * After a failed allocation later calls do nothing and buf_failed() returns true,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CLOCK_MONOTONIC in milliseconds, for deadlines. */
 #ifndef CORRAL_BASE_CLOCK_H
 #define CORRAL_BASE_CLOCK_H

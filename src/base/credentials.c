@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the four user ids and four group ids of this process, and AT_SECURE.
  *
  * Should:   name all ids and the remedy in the error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses to run with different real, effective, saved or file-system ids, or set-user-id.
  *
  * A process with different ids can switch between them, and so could the command.  A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mkdir -p: creates the missing directories of a path.
  *
  * Should:   create each with mode 0700.

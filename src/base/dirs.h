@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mkdir -p for Corral's own state, private to the user. */
 #ifndef CORRAL_BASE_DIRS_H
 #define CORRAL_BASE_DIRS_H

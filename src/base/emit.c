@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON writer without a tree.
  *
  * Should:   produce valid JSON for any bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON writer: appends one value after another to a buf, without a tree.
  *
  * Strings may hold any bytes: control characters are escaped, bytes that are not UTF-8

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fills struct err.
  *
  * Should:   record errno before any other call can change it.

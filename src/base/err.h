@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* struct err: why a call failed, as one value that can cross fork().
  *
  * One fixed-size value and no pointers: the child fills it in after clone(),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names of Linux's errno values.
  *
  * Should:   have one row for each errno of x86-64 and aarch64; not the aliases (EWOULDBLOCK).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes whole files, and closes ranges of descriptors.
  *
  * Should:   retry after EINTR and short writes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors and whole files.  Every descriptor is opened close-on-exec. */
 #ifndef CORRAL_BASE_FD_H
 #define CORRAL_BASE_FD_H

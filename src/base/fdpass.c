@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives descriptors (SCM_RIGHTS) with one message.
  *
  * Should:   receive descriptors close-on-exec.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes descriptors (SCM_RIGHTS) with a message over a SOCK_SEQPACKET or datagram socket.
  * System calls only: it runs on both sides of clone(2). */
 #ifndef CORRAL_BASE_FDPASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* glibc functions that Debian's static libraries call and musl does not have.
  *
  * The libraries are compiled with _FORTIFY_SOURCE, which replaces some calls by checked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses glob patterns and matches them against paths.
  *
  * Should:   take names as bytes; "?" and "[…]" match one UTF-8 character.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Glob patterns for paths, matched name by name.
  *
  * "*", "?" and "[…]" match characters of one name, "**" as a whole name matches any number

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FNV-1a, 32 and 64 bits, for tables and cache keys.
  *
  * Should:   spread short keys evenly, without a set-up.

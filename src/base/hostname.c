@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses host names and addresses, with or without a port.
  *
  * Should:   give every caller the same result for the same bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a host: a DNS name or an IP address.
  *
  * One strict grammar for all protocols and rules: policy, DNS, TLS, HTTP, SOCKS, URLs. */

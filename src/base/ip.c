@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses and prints IP addresses and networks.
  *
  * Should:   accept every spelling that a resolver, browser or library takes for an IPv4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* IP addresses and networks: one 128-bit form for both families. */
 #ifndef CORRAL_BASE_IP_H
 #define CORRAL_BASE_IP_H

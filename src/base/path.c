@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lexical operations on absolute paths.
  *
  * Should:   compare whole components.

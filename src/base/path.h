@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Absolute paths, compared by whole components, not by prefix. */
 #ifndef CORRAL_BASE_PATH_H
 #define CORRAL_BASE_PATH_H

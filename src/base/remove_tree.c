@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removes directory trees by descriptor, of any mode and depth.
  *
  * Should:   remove as much as it can, and go on after an entry that cannot be removed.

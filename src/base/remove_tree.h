@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rm -rf for a tree that a hostile command has filled.  System calls only. */
 #ifndef CORRAL_BASE_REMOVE_TREE_H
 #define CORRAL_BASE_REMOVE_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This thread's signal mask, by the raw system call.
  *
  * musl's pthread_sigmask() removes signal 34 from the mask that it returns, so restoring

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8 and control characters.
  *
  * Should:   find every character that a terminal interprets or that hides text.

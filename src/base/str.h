@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strings: comparison, UTF-8, control characters. */
 #ifndef CORRAL_BASE_STR_H
 #define CORRAL_BASE_STR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral check path P` and `corral check url U`: the policy's verdict, without a run.
  *
  * Should:   exit with 0 when the path may be read (with --write: written) or the URL fetched,

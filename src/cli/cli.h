@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line on top of libcorral, as any other program would use it.
  *
  * Should:   include corral.h, base/ and data/ and nothing else of this tree.

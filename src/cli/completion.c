@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral completion bash|zsh|fish`: prints completion scripts, generated from the verb table
  * and the rows of data/options.c.
  *

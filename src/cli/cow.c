@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral diff`, `corral apply`, `corral discard`: the changes of runs with --cow.
  *
  * Should:   write a patch to a pipe or file byte for byte.

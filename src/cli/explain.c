@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral explain`: prints the policy and the plan of a run with these options.
  *
  * Should:   print the plan that `corral run` with the same options would use.

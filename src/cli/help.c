@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral help` and --help, generated from the verb table and the rows of data/options.c.
  *
  * Should:   list every option that the verb accepts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral home list`, `corral home clean`: lists and removes the private homes of workspaces.
  *
  * Should:   prompt before it removes homes that were not named on the command line; without a

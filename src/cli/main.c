@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main(): the verb table, and the only place that prints an error and picks an exit code.
  *
  * Should:   have descriptors 0 to 2 open before anything else opens one; report

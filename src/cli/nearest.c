@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the option or verb nearest to a mistyped one, by Levenshtein distance.
  *
  * Should:   find the candidate for one or two wrong letters.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the options of the command line by the rows of data/options.c.
  *
  * Should:   name the option as it was written in every error, and stop at the first error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fills errors of the command line, and prints text to stdout and notes to stderr.
  *
  * Should:   write whole texts, also to a slow pipe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral policy show|check|schema|trust`: prints, validates and trusts policies.
  *
  * Should:   print a verdict on stdout for each file of `policy check`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The attack program of `corral test`: each act makes one attempt (open a file, connect,
  * signal, stay alive) and prints the outcome.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral ps`: lists the user's live runs.
  *
  * Should:   print one line a run, or JSON.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral run`: runs one command in the sandbox, for a person or (--json) for a program.
  *
  * Should:   pass a person's stdin, stdout and stderr through byte for byte, and print

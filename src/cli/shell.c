@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral shell`: starts an interactive shell in the sandbox, on a pty of its own.
  *
  * Should:   start the user's SHELL if the sandbox can execute it, else bash or sh.

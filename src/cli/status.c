@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral status`: prints the kernel features of this host, the level that they give, and the
  * remedies that raise it.
  *

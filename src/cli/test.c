@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral test`: plants bait files, sockets and processes, and checks that a sandboxed program
  * cannot reach them.
  *

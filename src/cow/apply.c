@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies pending changes to the workspace.
  *
  * Should:   check every change before the first write; then, in this order: chmod directories

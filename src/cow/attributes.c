@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and shows the extended attributes of changed files: user.* and the POSIX ACL.
  *
  * Should:   select the same attributes for diff and for apply.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates the upper directory before a copy-on-write run, and counts the changes after it.
  *
  * Should:   check before the run that overlayfs accepts the upper directory, because

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds conflicts: paths that the host changed during or since the run, and budgets for
  * comparisons.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copy-on-write runs (fs.cow): find, show, apply and discard the changes of a workspace.
  *
  * Theory.  A run with fs.cow sees the workspace through an overlayfs mount; the upper

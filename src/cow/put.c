@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies one change to the workspace, with one final system call each (W3).
  *
  * A new file, symlink or directory is created complete as a draft in the same directory, and

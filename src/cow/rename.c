@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detects renames: an added file with the content of a deleted one.
  *
  * Overlayfs does not record renames of files (and refuses to rename a directory, so that

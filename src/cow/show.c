@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints pending changes: as a patch for `git apply`, or as one JSON object.
  *
  * Should:   print every change that git's format supports so that `git apply` accepts it, and

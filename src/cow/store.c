@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens, reads and removes the directories of pending changes ($state/cow/ID) and their records.
  *
  * Should:   let one process at a time work on a directory (W2).

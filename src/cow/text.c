@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares two texts line by line: the hunks of a unified diff.
  *
  * The search is Myers' greedy algorithm ("An O(ND) difference algorithm", 1986) on the
@@ -19,7 +20,7 @@
 /* The trace has its square in entries: 16 MiB. */
 #define EDITS_MAX 2000
 #define CONTEXT ((size_t)3)
-/* Lines that repeat can be compared with each other EDITS_MAX times. */
+/* Bytes compared in one diff: a line that repeats may be compared EDITS_MAX times. */
 #define EFFORT_MAX ((size_t)512 * 1024 * 1024)
 /* Each takes 24 bytes. */
 #define LINES_MAX ((size_t)1000 * 1000)

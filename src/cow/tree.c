@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens files of the upper tree and the workspace by descriptor, and reads overlayfs marks.
  *
  * Should:   open every entry beneath a root, of any mode.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the upper tree with the workspace, and lists the changes.
  *
  * A directory is read whole and closed before the next one is opened, by its path

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The acts of the `corral test` probe: the arguments that the library passes and the program
  * parses.  The probe runs with the same arguments in the sandbox and, as a control, outside. */
 #ifndef CORRAL_DATA_ACTS_H

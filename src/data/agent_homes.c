@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files in an agent's own directory that decide what the agent starts on the host.
  *
  * Should:   hold one row a name, sorted, each with its reason; part of "@agents" where the

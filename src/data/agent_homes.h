@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files in the agents' directories of a home that name programs or instructions. */
 #ifndef CORRAL_DATA_AGENT_HOMES_H
 #define CORRAL_DATA_AGENT_HOMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The paths of credentials, in the home and at the paths that variables name.
  *
  * Cloud and hosting tools, code hosts, package managers, databases, agents, browsers,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Environment variables with a special treatment: passed, dangerous, secret, reserved.
  *
  * Should:   hold one row a name or prefix, sorted, with its reason.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Environment variables with a special treatment: passed, dangerous, secret, reserved. */
 #ifndef CORRAL_DATA_ENVIRONMENT_H
 #define CORRAL_DATA_ENVIRONMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a git configuration that hold credentials, and the prefixes of tokens.
  *
  * Should:   hold one row a key or prefix, sorted, each with its reason.

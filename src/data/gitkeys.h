@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a git configuration that hold credentials.
  *
  * plan/git/clean.c finds passwords in URLs by their syntax; these tables name the

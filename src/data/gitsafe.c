@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of the caller's git configuration that are copied into the sandbox: those that only
  * change how git itself behaves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of hints: error messages of programs, and the rule of the sandbox that causes them.
  *
  * Should:   hold one row a phrase, with the rule and a remedy that can be pasted; the more
@@ -38,7 +39,7 @@
 #define PROCESSES HINT_LIMIT, "limits.processes", "the limit on processes; raise it: --processes N"
 #define OPEN_FILES HINT_LIMIT, "limits.open_files", "the limit on open files; raise it: --open-files N"
 #define FILE_SIZE HINT_LIMIT, "limits.file_size", "the limit on the size of a file; raise it: --max-file-size SIZE"
-#define BESIDE HINT_BESIDE, "fs.write", "only single files of this directory are writable in the sandbox"
+#define BESIDE HINT_BESIDE, "fs.write", "only single files of this directory are writable in the sandbox, so no file can be created in it; grant the directory: --write DIR"
 #define SUBMODULE "git's submodule files are read-only in the sandbox: add the submodule outside, or allow changes: --protect '!.gitmodules' --protect '!.git/config'"
 
 const struct hint hints[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hints: which rule of the sandbox explains the error message of a failed command.
  *
  * A program whose system call the sandbox refused prints its own message, which never

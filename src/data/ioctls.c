@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which ioctl(2) requests a sandboxed command may make.
  *
  * Every driver and file system interprets a request number in its own way, most requests

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of policy keys, one row each, in the order of enum key_id.
  *
  * Should:   be the only place that has a key's name, type, range, narrowing rule and the
@@ -5,8 +6,8 @@
  * Must not: hold defaults; those are rows of data/profiles.c.
  * Fails:    closed: a key without a row is an error in a policy.
  *
- * `later`: for enums, the choices that are rejected by name; for paths, the glob characters
- * that are rejected. */
+ * `later`: values that are not implemented and are rejected by name.  For enums choices, for paths
+ * the glob characters that are rejected. */
 #include "data/keys.h"
 
 #include <string.h>

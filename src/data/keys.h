@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a policy: the parsers, the command line, `policy show`, `policy schema`, the
  * narrowing rule and the check of the manual read the same row. */
 #ifndef CORRAL_DATA_KEYS_H

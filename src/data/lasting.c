@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* File names that programs on the host run or read as settings, in any directory.
  *
  * Should:   hold one row a name, each with its reason.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a command that programs on the host run, or read as settings, after the run.
  *
  * The rows allow and refuse nothing: they select the new files that `corral run` reports. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The "@" sets of patterns for fs.deny and fs.protect: secret files, and files that other
  * programs run or read as settings.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The "@" sets of fs.deny and fs.protect: files with secrets, and files that other programs
  * run or read as settings after the run.
  *

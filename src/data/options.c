@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of command-line options, grouped as --help shows them.
  *
  * Should:   hold one row an option; the parser, --help, the completions and the check of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line: one row makes the parser, --help, the completions and the
  * manual's check. */
 #ifndef CORRAL_DATA_OPTIONS_H

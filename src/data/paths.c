@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of paths that the sandbox shows, hides or creates.
  *
  * Should:   hold one row a path, sorted, each with its reason.

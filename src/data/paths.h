@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of paths that the sandbox shows, hides or creates, and of toolchains.
  *
  * Every table is sorted by path and every row carries its reason; the plan checks which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which prctl(2) options a sandboxed command may use.
  *
  * Should:   have one row, with its reason, for each option that programs need.

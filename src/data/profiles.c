@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The default values of a policy and the profiles, each row with its reason.
  *
  * Should:   hold values as a user would write them, so that one parser reads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The default values of a policy, and the profiles that override them. */
 #ifndef CORRAL_DATA_PROFILES_H
 #define CORRAL_DATA_PROFILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The special-purpose ranges of IPv4 and IPv6, and the DNS names that resolve into them.
  *
  * Should:   hold IANA's special-purpose registries, the addresses of cloud metadata

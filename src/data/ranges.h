@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses that are not on the public internet, and DNS names that stand for such addresses. */
 #ifndef CORRAL_DATA_RANGES_H
 #define CORRAL_DATA_RANGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of remedies: the sysctl, profile or flag that resolves an errno of a layer.
  *
  * Should:   give each text as a command or a setting that can be pasted.

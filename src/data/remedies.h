@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Remedies: the sysctl, profile or flag that resolves an errno of a layer's set-up. */
 #ifndef CORRAL_DATA_REMEDIES_H
 #define CORRAL_DATA_REMEDIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of unix sockets that let a command act outside of the sandbox.
  *
  * Should:   hold one row a pattern, with the text of the warning for net.sockets.

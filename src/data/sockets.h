@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unix sockets that let a command act outside of the sandbox. */
 #ifndef CORRAL_DATA_SOCKETS_H
 #define CORRAL_DATA_SOCKETS_H

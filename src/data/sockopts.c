@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which setsockopt(2) options a sandboxed command may set, by level and name.
  *
  * Should:   have one row, with its reason, for each option that programs set.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of other tools (Docker, bubblewrap, firejail), with Corral's option for each.
  *
  * Should:   hold one row a name, sorted.

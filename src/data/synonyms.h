@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of other tools, and Corral's option for each. */
 #ifndef CORRAL_DATA_SYNONYMS_H
 #define CORRAL_DATA_SYNONYMS_H

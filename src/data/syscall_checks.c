@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checks of syscalls.h: which arguments of a call are refused.
  *
  * Should:   name for every refusal the value and the reason.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of the seccomp filter: one row a system call.
  *
  * Should:   give the reason of every refusal, and for every risky call that is allowed

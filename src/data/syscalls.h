@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the seccomp filter: which system calls a sandboxed command may make.
  *
  * A deny list with an upper bound.  A call that is known (syscalls.inc) and has no rule is

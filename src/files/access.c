@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether a file tool may read or change a place.
  *
  * Should:   give the same answer as the kernel and the broker give a command, with the rule and

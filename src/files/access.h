@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a file tool may read or change a place, by which rule, and the option that allows it.
  *
  * Should:   give the same answer for every path as the kernel gives a command in the sandbox.

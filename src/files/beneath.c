@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a path beneath a directory with openat2(2), or name by name.
  *
  * Should:   return an O_PATH descriptor or an errno, without blocking.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a path beneath a directory without following symlinks.
  *
  * Two implementations with the same result: openat2(2), and name by name on an old kernel or

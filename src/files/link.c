@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The symlink tool.
  *
  * A command may create a symlink with any target.  A tool creates only those with a target

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the granted trees for a denied name (hard link) of a file.  links.h has the reason.
  *
  * Should:   read directories depth first, without recursion.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses a file if another hard link of it has a denied name.
  *
  * A pattern denies a name, but the file may have other hard links.  For commands the broker

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists a directory: the host's entries, with the plan's mounts on top.
  *
  * Should:   list a denied name as "denied", without its size and mode.

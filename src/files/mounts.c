@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up paths in the plan's mounts.
  *
  * Should:   ignore pins: a pin shows the same file as the mount below it.

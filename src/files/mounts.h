@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up paths in the plan's mounts, without pins: a pin shows the same file as before. */
 #ifndef CORRAL_FILES_MOUNTS_H
 #define CORRAL_FILES_MOUNTS_H

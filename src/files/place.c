@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path through the plan's mounts, name by name.  place.h has the theory.
  *
  * Should:   use one openat2(2) for a path without symlinks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path of the sandbox to a file of the host.
  *
  * Theory.  A file tool works outside the sandbox, for the agent that works in it.  So a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The read and send tools.
  *
  * Should:   open regular files only, after the check of access.h.

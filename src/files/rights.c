@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drops and restores the effective capabilities of this thread.
  *
  * Should:   restore exactly the capabilities that the thread had.

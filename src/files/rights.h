@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drops this thread's effective capabilities while a file tool works.
  *
  * The capabilities of a root caller bypass file modes; root in the sandbox has none.  Without

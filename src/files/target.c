@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a symlink target on the host, name by name.  target.h has the reason.
  *
  * Should:   stop at LINKS_MAX symlinks, as the kernel does.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves the target of a symlink on the host.
  *
  * Programs outside the sandbox follow the symlinks of a file tool as well, and there the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file tools: an agent reads, writes, edits and lists files from outside the sandbox, with
  * the sandbox's rules.  Paths are paths of the sandbox (place.h), and access.h checks them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The write and edit tools.
  *
  * A file is replaced, not overwritten: the new content is written to a draft in the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's own sandbox: a seccomp filter, Landlock without any right, no capabilities.
  *
  * The gate parses bytes of hostile programs and hostile servers, in the host's network namespace

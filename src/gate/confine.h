@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate confines itself before it reads the first byte of a program. */
 #ifndef CORRAL_GATE_CONFINE_H
 #define CORRAL_GATE_CONFINE_H

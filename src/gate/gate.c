@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate process: its start, the broker's messages, and its end.
  *
  * Should:   serve one sandbox until its broker or its supervisor ends, and then deliver

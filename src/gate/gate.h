@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate: the process that connects the sandbox to the host's network.
  *
  * It has the host's network and nothing else: no files, no privileges, no other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's log of decisions in shared memory.
  *
  * Should:   keep every decision once, with a count; add up decisions that find no room in one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's log of decisions, which the supervisor reads after the run.
  *
  * A shared mapping, as linux/journal.h: entries survive when the gate is killed at any moment.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether an address belongs to this host, by rtnetlink.
  *
  * Theory.  RTM_GETROUTE returns the route to an address; any type but RTN_UNICAST (RTN_LOCAL,

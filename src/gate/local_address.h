@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether an address belongs to this host.  System calls only. */
 #ifndef CORRAL_GATE_LOCAL_ADDRESS_H
 #define CORRAL_GATE_LOCAL_ADDRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The epoll loop of the gate.
  *
  * Should:   call each watch that is ready and each alarm that is due, once a turn.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An epoll loop: a callback for each descriptor, and timers.
  *
  * Nothing allocates: watches and alarms are members of their owners. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversion between struct ip and struct sockaddr. */
 #ifndef CORRAL_GATE_SOCKADDR_H
 #define CORRAL_GATE_SOCKADDR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives messages between broker and gate.
  *
  * Should:   send and receive whole messages with their descriptors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol between the broker, which has the seccomp notifications, and the gate, which has
  * the network.
  *

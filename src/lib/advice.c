@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The remedies of `corral status`: how to raise the level on this host.
  *
  * Should:   name the one sysctl, file or flag that limits the level, as a command.
@@ -99,7 +100,7 @@ static const struct {
 	 {"landlock", "add landlock to lsm= on the kernel command line, for example "
 		      "lsm=landlock,lockdown,yama,integrity,apparmor"}},
 	{landlock_missing,
-	 {"landlock", "use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK; if this is one, an "
+	 {"landlock", "use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK; if this kernel has it, an "
 		      "outer seccomp filter hides Landlock"}},
 	{landlock_filtered,
 	 {"landlock", "allow landlock_create_ruleset, landlock_add_rule and "

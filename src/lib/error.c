@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts struct err, which may change, to struct corral_error, which is part of the ABI; and
  * returns texts to the caller.
  *

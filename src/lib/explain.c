@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that run nothing: the resolved policy, the plan, the schema, the check of a policy
  * file, and the trust in one.
  *

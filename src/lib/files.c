@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file tools of corral.h: read, write, edit, list, send and check single files.
  *
  * Should:   keep the policy from the creation of the handle, and plan anew for every call, as

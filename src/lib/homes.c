@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_home_list() and corral_home_clean(): lists and removes private homes.
  *
  * Should:   list workspace, size and last use of each home.

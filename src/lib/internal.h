@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The structs behind the opaque handles of corral.h, and the functions that lib's files share.
  *
  * Should:   convert the caller's keys to policy settings, struct err to struct

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resources of a run outside its sandbox: the private home, the entry of `corral ps`, and
  * with fs.cow the directory of the changes before the run, their count after it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Explains an ENOENT or EACCES of execve(2): the sandbox does not show the command, or the
  * interpreter of a script is missing.
  *

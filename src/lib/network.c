@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's decisions in the result: through the API, and as JSON.
  *
  * Should:   report each decision with its rule, its reason and the option that changes it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pending changes of runs with fs.cow: corral_cow_list(), _diff(), _apply(), _discard().
  *
  * Should:   check protected names by the policy that a run in that workspace would

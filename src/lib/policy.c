@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy handle: the caller's settings, copied and not yet checked.
  *
  * Should:   keep settings in the order of the calls; reject an unknown key at once, in the

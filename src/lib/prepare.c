@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prepares one use of a policy: probes the host, resolves all layers, builds the plan, and falls
  * back to a weaker plan when the host refuses a mechanism.
  *

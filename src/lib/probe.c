@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_probe(): the kernel features of this host, and the level that a run gets.
  *
  * Should:   report a level that a trial set-up of a run has reached.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result of a run: accessors, the text of its ending, and the JSON object.
  *
  * Should:   outlive policy and plan; have the same keys in every JSON object, whether

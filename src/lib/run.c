@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_run(), corral_spawn() and corral_wait().
  *
  * Should:   check the arguments before anything else; allocate the result before the command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_runs(): lists the user's live runs.
  *
  * Should:   list pid of the supervisor, level, start time, workspace and command of each run.

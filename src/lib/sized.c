@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies public structs of older and newer headers; sized.h has the rules.
  *
  * Should:   zero the fields that a smaller struct lacks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public structs that begin with their own size, so that program and library may be of
  * different versions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_status(): the kernel features of this host, and the level and guarantees of a run.
  *
  * Should:   find out by trying: each mechanism by itself, and the set-up of a run with this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The findings of `corral status`, for status_print.c. */
 #ifndef CORRAL_LIB_STATUS_H
 #define CORRAL_LIB_STATUS_H

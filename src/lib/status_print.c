@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints `corral status`: text for one screen, or one JSON object.
  *
  * Should:   have the same facts in both forms.

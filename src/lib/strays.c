@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds files that a command created or changed at the top of its private home, in its .local/bin,
  * or beside the workspace, where the user does not find them: with the workspace at ~/proj or at
  * ~/go/src/proj, ../result.txt is one, and after `make install PREFIX=~/.local` a program that the

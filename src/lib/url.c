@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* corral_url_check(): parses a URL, resolves its name, and checks the addresses (against SSRF).
  *
  * Should:   return the addresses that were checked, so that the caller connects to these and

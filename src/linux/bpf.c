@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the tables of data/syscalls.c into a seccomp program (classic BPF).
  *
  * Should:   kill a call of another architecture, then find the number in a balanced tree

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the seccomp program from the tables in data/syscalls.c. */
 #ifndef CORRAL_LINUX_BPF_H
 #define CORRAL_LINUX_BPF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts the processes, threads and memory of a run from /proc.
  *
  * Should:   find every process of the run in one pass over /proc.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the processes of a run in /proc, and measures their memory.
  *
  * Theory.  A process belongs to the run if its parent does: pid 1 of the sandbox, or the guard

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, limits, reads and removes the cgroup of a run, v1 and v2.
  *
  * A v2 run has one cgroup for all controllers, and CLONE_INTO_CGROUP starts its child in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cgroup of one run: memory, processes and processor time.
  *
  * Should:   create the group before the child, so that the child starts in it;

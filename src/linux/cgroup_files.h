@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the small files of a cgroup, for cgroup.c and cgroup_probe.c. */
 #ifndef CORRAL_LINUX_CGROUP_FILES_H
 #define CORRAL_LINUX_CGROUP_FILES_H

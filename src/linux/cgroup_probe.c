@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out which cgroups and controllers this process may use.
  *
  * Should:   need only a few reads of small files.

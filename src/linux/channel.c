@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives reports and orders on the status channel, a SOCK_SEQPACKET pair.
  *
  * Should:   deliver each message whole, with at most one descriptor.

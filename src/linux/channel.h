@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives reports and orders on the status channel, a SOCK_SEQPACKET pair. */
 #ifndef CORRAL_LINUX_CHANNEL_H
 #define CORRAL_LINUX_CHANNEL_H

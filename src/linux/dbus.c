@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marshals D-Bus method calls, and reads messages.
  *
  * Should:   write into the caller's buffer; check every length of a message before it is used.

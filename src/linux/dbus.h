@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* D-Bus, as far as one method call needs it: marshal the call, read the reply.
  *
  * The connection is peer-to-peer, without a bus daemon.  Integers are little-endian, as on both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums the disk blocks of the writable directories, as `du` does.
  *
  * Should:   count allocated blocks (st_blocks).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measures limits.disk: the growth of the directories that a run may write to.
  *
  * Theory.  The blocks of all files beneath these directories are summed before the command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces bind mounts of single files when the host replaces the file.
  *
  * Should:   mount, within half a second or so, the host's current file at a granted name, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Follows single files that are granted or hidden, when the host replaces them by rename.
  *
  * Theory.  A bind mount refers to a file, not to its name.  After a program outside has saved

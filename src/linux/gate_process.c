@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clones the gate's process, opens the listeners of --publish for it, and waits for its end.
  *
  * Should:   give the gate its channel, its ledger, its lifeline to the supervisor and its
@@ -225,7 +226,8 @@ void gate_process_end(struct gate_process *k) {
 		}
 		/* Usually it has exited. */
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0);
-		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) !=
+			       0 &&
 		       errno == EINTR) {
 		}
 		drop_fd(&k->pidfd);

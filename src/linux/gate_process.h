@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts and ends the gate's process (src/gate), which makes the upstream connections of a
  * sandbox with a filtered network. */
 #ifndef CORRAL_LINUX_GATE_PROCESS_H

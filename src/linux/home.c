@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates and locks the private home of a workspace: a directory in Corral's state with the home
  * itself and, not visible to the command, a record of the workspace's path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The private home of a workspace. */
 #ifndef CORRAL_LINUX_HOME_H
 #define CORRAL_LINUX_HOME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the command and serves it until it ends: as pid 1, or as the guard where there is
  * no pid namespace.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pid 1 of the sandbox: starts the command, reaps, forwards signals, enforces the timeout,
  * runs the broker, and reports. */
 #ifndef CORRAL_LINUX_INIT_H

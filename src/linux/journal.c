@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A log in shared memory of the files that the command created (data/lasting.h).
  *
  * Should:   keep the records that fit, in their order, and count the others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The journal of files that the command created: pid 1 writes it, the supervisor reads it.
  *
  * A shared mapping, created before the clone: records survive when pid 1 is killed at any

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel interfaces that Debian 12's headers (6.1) do not have or libc does not
  * wrap.  Thin inline wrappers only: all of them are safe between clone and exec. */
 #ifndef CORRAL_LINUX_KERNEL_API_H

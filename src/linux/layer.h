@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A layer turns one part of the plan into kernel state.
  *
  * prepare() runs in the parent and may allocate; enter() runs in the child

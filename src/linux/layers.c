@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the layers in the order in which the child enters them, with the reason for each place.
  *
  * The parent calls prepare() from top to bottom, the child enter().  A layer needs the

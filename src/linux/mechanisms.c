@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the kernel's mechanisms for `corral status`: Landlock, seccomp, LSMs, sysctls.
  *
  * Should:   report the errno of a mechanism that does not work.

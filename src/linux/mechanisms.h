@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's mechanisms one by one, for `corral status`: version, whether it works, and if
  * not, the usual reason.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wrappers of the mount API: open_tree(2), mount_setattr(2), move_mount(2), fsopen(2).
  *
  * Safe between clone and exec.  All return -1 with errno. */
@@ -76,8 +77,8 @@ static inline uint64_t tree_attributes(const struct mount *m) {
 	if (m->kind == MOUNT_DEVICE) {
 		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV /* E4 */
-	       | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+	/* E4 */
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
 }
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates and removes the mount points for grants in the private home.
  *
  * Theory.  A grant in HOME (--read ~/data.csv) is mounted on a file of the private home, which

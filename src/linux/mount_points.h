@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mount points in the private home, for grants in HOME. */
 #ifndef CORRAL_LINUX_MOUNT_POINTS_H
 #define CORRAL_LINUX_MOUNT_POINTS_H

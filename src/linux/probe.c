@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the facts about the host that the plan needs, from system calls, /proc and files.
  *
  * Should:   resolve paths and read files as the caller, for plan/host.h.

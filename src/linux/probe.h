@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the facts about the host that the plan needs (struct host).
  *
  * Should:   query the kernel, not the distribution; cost microseconds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the CPU affinity mask of a run (sched_setaffinity).
  *
  * Should:   choose processors once, before the command exists.

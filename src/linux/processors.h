@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enforces limits.cpus by CPU affinity, where no cgroup limits the processor time.
  *
  * Theory.  A process that may run on N processors uses at most N seconds of processor time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program of the host, such as npm, to read one of its settings, and caches the output.
  *
  * Should:   run it outside the sandbox, in the root directory, with only HOME and PATH, and for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program of the host for one of its settings, and caches the output. */
 #ifndef CORRAL_LINUX_PROGRAM_OUTPUT_H
 #define CORRAL_LINUX_PROGRAM_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kills and reaps every process of a run.
  *
  * Theory.  In a pid namespace kill(-1) reaches exactly the processes of the run.  Without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kills and reaps every process that a command has started. */
 #ifndef CORRAL_LINUX_REAPER_H
 #define CORRAL_LINUX_REAPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends the host's resolv.conf and hosts file to the gate when they have changed.
  *
  * Should:   answer each request of the gate at once, with the files that differ from its copy.

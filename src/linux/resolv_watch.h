@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends changes of the host's resolv.conf and hosts file to the gate (gate/dns/update.h). */
 #ifndef CORRAL_LINUX_RESOLV_WATCH_H
 #define CORRAL_LINUX_RESOLV_WATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps, reads and unmaps the shared record of a run's progress.
  *
  * Should:   be readable after every process of the run was killed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records how far a run got, in memory that its processes share with the supervisor.
  *
  * A report is lost when its sender is killed.  This record outlives every process of the

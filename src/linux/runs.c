@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registers the runs of a user in a file of locked slots, for `corral ps`.
  *
  * Should:   list every live run of the user, and no other.

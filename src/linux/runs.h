@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of live runs of one user, for `corral ps`.
  *
  * Theory.  Corral's state has one file of fixed size, divided into slots.  A run locks a free

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The interval to the next sample: the nearer the limit, the shorter.
  *
  * A sample is due before a run that grows at the assumed rate could reach the limit.  Sampling

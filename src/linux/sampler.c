@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler processes: measure a run from outside, and kill it above a limit.
  *
  * Should:   measure often enough that a run cannot take much more than its limit, with at
@@ -287,9 +288,9 @@ void samplers_end(struct samplers *s) {
 		/* One that hangs in the kernel in a file system is not waited for. */
 		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
 		}
+		/* Reaps it, or it has not exited yet. */
 		(void)syscall(SYS_waitid, WAIT_PIDFD, s->pidfd[i], &info,
-			      WEXITED | WNOHANG | __WALL,
-			      NULL); /* reaps it, or it has not exited yet */
+			      WEXITED | WNOHANG | __WALL, NULL);
 		drop_fd(&s->pidfd[i]);
 	}
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits without a cgroup: processes that measure a run and kill it.
  *
  *   supervisor ──┬── pid 1 of the sandbox, or the outer warden ── the command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets the shortest scheduler slice for this process (sched_setattr).
  *
  * Theory.  Under a fork bomb hundreds of processes are runnable on each processor, and a

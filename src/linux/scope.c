@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests a transient scope from the user's systemd with StartTransientUnit.
  *
  * Should:   connect to /run/user/UID/systemd/private, send one call, wait for JobRemoved, and end

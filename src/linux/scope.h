@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cgroup from the systemd of this user: a transient scope with Delegate=yes.
  *
  * The cgroup of a login session belongs to root.  An ordinary user cannot set limits there, and

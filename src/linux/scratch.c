@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removes the scratch directories of runs without a mount namespace.
  *
  * Should:   remove the directory of a run that ended, and those of killed runs.

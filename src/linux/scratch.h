@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scratch directory of a run without a mount namespace. */
 #ifndef CORRAL_LINUX_SCRATCH_H
 #define CORRAL_LINUX_SCRATCH_H

@@ -1,4 +1,5 @@
-/* Clones the sandbox's first process with clone3(), and ends it.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clones the sandbox's first process with clone3(); spawn_end.c ends it.
  *
  * Theory.  Processes:
  *
@@ -64,15 +65,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-/* Longer than the wardens need to kill everything and to wait for a slow device. */
-#define WARDEN_MS 3000
-/* A killed pid 1 may be in uninterruptible sleep until a file operation returns.  After this
- * time it is left there: no other process of the run is alive. */
-#define FIRST_MS 1500
-#define STEP_MS 50
-/* The same for the processes below a warden that was killed. */
-#define OTHERS_MS 1000
 
 /* ---- before the clone: struct kit ---- */
 
@@ -160,7 +152,9 @@ static int prepare_lock(struct kit *k, const struct spawn_request *r, struct err
 		return 0;
 	}
 	k->lock_fd = fcntl(r->cow->lock, F_DUPFD_CLOEXEC, 3);
-	return k->lock_fd < 0 ? err_sys(e, "cow", "cannot duplicate the lock of the copy") : 0;
+	return k->lock_fd < 0 ? err_sys(e, "cow",
+					"cannot duplicate the lock of the copy-on-write directory")
+			      : 0;
 }
 
 static bool serves(const struct layer *l, const struct kit *k) {
@@ -337,7 +331,7 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 	return 0;
 }
 
-static void free_records(struct child *c) {
+void spawn_free_records(struct child *c) {
 	follow_free(take_ptr(c->follow));
 	journal_free(take_ptr(c->journal));
 	ledger_free(take_ptr(c->ledger));
@@ -348,7 +342,7 @@ static void free_records(struct child *c) {
 /* For a failure before the clone: at most the gate runs. */
 static void undo_start(struct child *c) {
 	gate_process_end(&c->gate);
-	free_records(c);
+	spawn_free_records(c);
 	cgroup_free(c->cgroup);
 	scratch_remove(c->run_dir);
 	drop_fd(&c->channel);
@@ -479,157 +473,4 @@ int spawn_order(const struct child *c, enum order_kind kind, int value) {
 	return send(c->channel, &o, sizeof o, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof o
 		       ? 0
 		       : -1;
-}
-
-static int64_t milliseconds(struct timeval t) {
-	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
-}
-
-void spawn_leave(struct child *c) {
-	free_records(c);
-	drop_fd(&c->pidfd);
-	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
-	gate_process_end(&c->gate);
-	scratch_remove(c->run_dir);
-}
-
-/* poll(2) on one descriptor, continued after EINTR; false: timeout. */
-static bool wait_event(int fd, short events, int ms) {
-	struct pollfd slot = {.fd = fd, .events = events};
-	int64_t until = clock_ms() + ms;
-
-	for (int64_t left = ms; left >= 0; left = until - clock_ms()) {
-		int n = poll(&slot, 1, (int)left);
-		if (n >= 0 || errno != EINTR) {
-			return n > 0;
-		}
-	}
-	return false;
-}
-
-/* Reaps the first process; true when it exited by itself. */
-static bool reap_first(const struct child *c, struct usage *u) {
-	struct rusage r = {0};
-	siginfo_t info = {.si_code = 0};
-
-	/* The raw call: libc's waitid() has no rusage parameter. */
-	while (syscall(SYS_waitid, WAIT_PIDFD, c->pidfd, &info, WEXITED | __WALL, &r) != 0 &&
-	       errno == EINTR) {
-	}
-	u->cpu_ms = milliseconds(r.ru_utime) + milliseconds(r.ru_stime);
-	u->max_rss_kb = r.ru_maxrss;
-	return info.si_code == CLD_EXITED;
-}
-
-static void kill_first(const struct child *c) {
-	(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0); /* it may be gone */
-}
-
-/* The wardens and the guard poll the other end of the channel for POLLRDHUP, and end the run
- * when this end is shut down. */
-static void end_wardens(const struct child *c, struct usage *u) {
-	(void)shutdown(c->channel, SHUT_WR); /* fails only when all of them are gone */
-	if (!wait_event(c->pidfd, POLLIN, WARDEN_MS)) {
-		kill_first(c); /* the inner warden polls its pidfd, and ends the run */
-	}
-	if (!reap_first(c, u)) {
-		(void)wait_event(c->channel, 0, OTHERS_MS); /* POLLHUP: the last holder exited */
-	}
-}
-
-/* The parent of the process that has this pid now; -1: no such process.  The name in
- * /proc/PID/stat may contain anything and ends at the last parenthesis. */
-static long parent_of(pid_t pid) {
-	char path[64], text[512];
-
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (n <= 0) {
-		return -1;
-	}
-	text[n] = '\0';
-	const char *at = strrchr(text, ')');
-	return at == NULL || strlen(at) < strlen(") S 1") ? -1
-							  : strtol(at + strlen(") S "), NULL, 10);
-}
-
-/* While pid 1 dies, the kernel reaps its children and reuses their pids.  So the kill goes
- * to a pidfd, and only after the process with this pid was seen to be a child of pid 1,
- * which we have not reaped, and the pidfd was seen to be alive after that. */
-static void kill_child(const struct child *c, pid_t pid) {
-	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0U);
-
-	if (pidfd >= 0 && parent_of(pid) == c->pid &&
-	    syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0U) == 0) {
-		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0U); /* or it ended */
-	}
-}
-
-/* For a killed pid 1 in uninterruptible sleep: orphans become its children. */
-static void kill_children(const struct child *c) {
-	char path[64], text[4096];
-
-	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)c->pid, (int)c->pid);
-	auto_fd list = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = list < 0 ? -1 : read(list, text, sizeof text - 1);
-	if (n <= 0) {
-		return;
-	}
-	text[n] = '\0';
-	char *at = text, *end = text;
-	for (long pid; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end) {
-		kill_child(c, (pid_t)pid);
-	}
-}
-
-/* The kernel kills the pid namespace with pid 1, but only when pid 1 exits, which a file
- * operation in uninterruptible sleep delays. */
-static void end_first(const struct child *c, struct usage *u) {
-	int64_t until = clock_ms() + FIRST_MS;
-
-	kill_first(c);
-	while (!wait_event(c->pidfd, POLLIN, STEP_MS) && clock_ms() < until) {
-		kill_children(c);
-	}
-	if (wait_event(c->pidfd, POLLIN, 0)) {
-		(void)reap_first(c, u); /* its status is SIGKILL */
-	}
-}
-
-void spawn_finish(struct child *c, struct usage *ret) {
-	struct usage usage = {.processes_peak = -1};
-
-	/* First: the last holder of a mount namespace pays for tearing it down. */
-	follow_free(take_ptr(c->follow));
-	if (c->pidfd >= 0) {
-		(c->wardens ? end_wardens : end_first)(c, &usage);
-		drop_fd(&c->pidfd);
-	}
-	samplers_end(&c->samplers); /* before the run state, which they write */
-	usage.fate = run_state_read(c->fate);
-	if (!usage.fate.ended) {
-		/* No process waited for the command, so the rusage lacks its time and memory. */
-		usage.cpu_ms = usage.max_rss_kb = -1;
-	}
-	free_records(c);
-	if (c->cgroup != NULL) {
-		cgroup_usage(c->cgroup, &usage);
-		cgroup_free(c->cgroup);
-	}
-	scope_end(&c->scope); /* after its counters were read */
-	drop_fd(&c->channel);
-	if (!usage.fate.finished) {
-		gate_process_kill(&c->gate); /* a killed run has no data to deliver */
-	}
-	gate_process_end(&c->gate); /* after every process that can send data */
-	scratch_remove(c->run_dir); /* E7 */
-	*c = (struct child){.pidfd = -1,
-			    .channel = -1,
-			    .scope = SCOPE_NONE,
-			    .gate = GATE_PROCESS_NONE,
-			    .samplers = SAMPLERS_NONE};
-	if (ret != NULL) {
-		*ret = usage;
-	}
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clones the sandbox's first process, talks to it over a channel, and ends it.
  *
  * The first process is pid 1 of a new pid namespace, or the outer warden where there is
@@ -143,5 +144,8 @@ void spawn_finish(struct child *c, struct usage *ret);
  * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The kernel needs a tenth of a
  * short command's time to tear the namespaces down. */
 void spawn_leave(struct child *c);
+
+/* Frees the memory that supervisor and child shared; for spawn.c and spawn_end.c. */
+void spawn_free_records(struct child *c);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caches in Corral's state that the set-up of namespaces fails on this host.
  *
  * Should:   key the entry by a hash of everything that may be the cause.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caches that namespaces cannot be set up on this host, although clone(2) creates them.
  *
  * An LSM or a container can let the set-up begin and then refuse a step; that costs every run

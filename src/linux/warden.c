@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the two warden processes (warden.h has the theory): each polls the pidfds of its
  * neighbours and the channel, then kills the run and removes its directory.
  *
@@ -28,7 +29,8 @@
 #define SLACK_MS 300
 /* The outer warden lets the inner one end the run first, which takes one system call. */
 #define INNER_FIRST_MS 200
-/* The inner warden lets the guard end it first, where children are killed one by one. */
+/* Where kill(-1) is not confined, the inner warden gives the guard this long to kill its children
+ * one by one. */
 #define GUARD_FIRST_MS 200
 /* A killed process that still exists is in uninterruptible sleep, waiting for a device. */
 #define LINGER_MS 500

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two warden processes end a run that has no pid namespace, whichever process dies.
  *
  *   supervisor ── outer warden ── inner warden ── guard ── command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of conversation.h.
  *
  * Should:   return how many bytes of the client may be forwarded, and the host that they name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 /* The state machine that inspects a connection to a name: TLS, HTTP/1, WebSocket or another protocol.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser and writer of DNS messages.
  *
  * Should:   read queries of hostile programs and responses of hostile servers; write both.

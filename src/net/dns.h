@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser and writer of DNS messages (RFC 1035, EDNS of RFC 6891).  Pure. */
 #ifndef CORRAL_NET_DNS_H
 #define CORRAL_NET_DNS_H

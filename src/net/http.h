@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A strict parser of HTTP/1 requests.  Pure: no buffer, no descriptor. */
 #ifndef CORRAL_NET_HTTP_H
 #define CORRAL_NET_HTTP_H

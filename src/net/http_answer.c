@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the head of a server's response, to find out whether the protocol switches.
  *
  * Should:   read the status; of 100 to 199, which have no body, also the end of the head and

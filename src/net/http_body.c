@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the end of a request's body (Content-Length or chunked), and parses a status line.
  *
  * Should:   find the body's end to the byte: the bytes after it are another request and are

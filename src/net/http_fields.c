@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits an HTTP/1 head into lines, fields and list members.
  *
  * Should:   be the only splitter, so that the parser that judges a head and the writer that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines, fields and lists of an HTTP/1 head.  Only for net/http_*.c. */
 #ifndef CORRAL_NET_HTTP_FIELDS_H
 #define CORRAL_NET_HTTP_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rewrites the head of a proxy request for the origin server.
  *
  * Should:   copy the end-to-end fields unchanged and in order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses one HTTP/1 request head: its host, its length and the framing of its body.
  *
  * Should:   accept only heads that the strictest server accepts, so that every server that

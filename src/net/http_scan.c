@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds a request line in a request's body (request smuggling).
  *
  * A server that ignores the body of a request reads the next request where the body begins, with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detects HTTP/1 by the client's first line.
  *
  * Should:   return DONE for every line that a lenient server could take for a request, so that

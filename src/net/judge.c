@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the policy's network rules to names and addresses.
  *
  * Should:   let a deny win over every allow; name the missing kind of rule in each refusal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the rules of net.allow, net.deny and net.private to names and addresses.  Pure. */
 #ifndef CORRAL_NET_JUDGE_H
 #define CORRAL_NET_JUDGE_H

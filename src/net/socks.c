@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The proxy's side of the SOCKS handshake.
  *
  * Should:   accept CONNECT without authentication (RFC 1928; SOCKS 4 and 4a), and parse the

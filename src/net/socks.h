@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SOCKS 5, and 4 and 4a for old clients: the proxy's side of the handshake.  Pure. */
 #ifndef CORRAL_NET_SOCKS_H
 #define CORRAL_NET_SOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a TLS ClientHello for its server name (SNI).
  *
  * Should:   read the message across its records, wherever they are split, and accept only a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the server name (SNI) of a TLS ClientHello.  Pure. */
 #ifndef CORRAL_NET_TLS_HELLO_H
 #define CORRAL_NET_TLS_HELLO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a URL as far as its host and port, and judges the host.
  *
  * Should:   accept URLs that browsers, curl and Python's urllib all send to the same host and

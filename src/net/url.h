@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `corral check url`: whether a tool outside the sandbox may fetch a URL, without look-ups.  Pure.
  *
  * One program checks a URL and another fetches it, and parsers differ: in backslashes, in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WebSocket: Sec-WebSocket-Accept (base64 of the SHA-1 of the key and a fixed GUID), frame headers.
  *
  * The value shows that the server has really switched: a server that returns 101 because a request

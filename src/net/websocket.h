@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WebSocket (RFC 6455): the key of the handshake and Sec-WebSocket-Accept (4.2.2), and the headers
  * of a client's frames (5.2). */
 #ifndef CORRAL_NET_WEBSOCKET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protects the executable settings of an agent in its directory, such as ~/.codex, when that is
  * granted for writing.
  *

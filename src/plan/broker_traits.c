@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the system calls that the seccomp filter sends to the broker, on the namespaces engine.
  *
  * Should:   send changes where a rule applies to a writable tree, opens where a pattern denies,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Composes the ordered list of mounts from the mount requests.
  *
  * Should:   keep one mount per target, parents first (L1), the same for every

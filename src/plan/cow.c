@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans copy-on-write (--cow): an overlayfs over the workspace, its upper directory in Corral's
  * state.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the engine (namespaces, Landlock, seccomp) and the level of a run.
  *
  * Should:   take the highest level that the host reaches, or exactly the requested one.

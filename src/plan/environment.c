@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the environment of the command, starting from an empty one.
  *
  * Should:   contain the variables of a table (PATH, HOME, locale, terminal), those that

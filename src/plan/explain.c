@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the plan for `corral explain`, as text and as JSON with the same content.
  *
  * Should:   print level, workspace, network and home first; then every guarantee,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that a plan enforces the [floor] of /etc/corral/policy.toml.
  *
  * The policy contains the floor's values already.  Some levels, engines and hosts do not enforce

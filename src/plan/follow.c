@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marks the single files that are mounted again when the host replaces them (rename over the name).
  *
  * A bind mount on a file of the host disappears when the host renames another file over its
@@ -100,7 +101,8 @@ static void mark_one(struct builder *b, size_t at) {
 		mark_cover(b, m, around(b->plan, at, m->target));
 		return;
 	}
-	/* A mount without reach is a socket: its service creates another one when it restarts. */
+	/* A socket (no reach) is not followed: a client that connects after its service restarted
+	 * needs a new run. */
 	if (m->kind != MOUNT_BIND || !m->is_file || m->reach == REACH_NONE) {
 		return;
 	}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports for each guarantee whether the plan enforces it, and by which mechanism.
  *
  * Should:   give every guarantee a state and, below "enforced", the reason (L5).

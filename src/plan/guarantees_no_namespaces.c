@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports the guarantees of the engines without namespaces, which share the host's processes, ipc
  * and network.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses HOME in the sandbox: a private directory, or the host's where the view shows it.
  *
  * Should:   give every workspace its own home, kept between runs, in which the directories

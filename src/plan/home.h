@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names in a home. */
 #ifndef CORRAL_PLAN_HOME_H
 #define CORRAL_PLAN_HOME_H

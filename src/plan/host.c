@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the host's files through the call-backs of struct host_fs.
  * Should:   stat, resolve and read files for the rest of src/plan, with results in the arena.
  * Must not: make a system call: tests replace the call-backs.

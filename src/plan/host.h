@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The facts about a host that a plan depends on: kernel features, the caller, its files.
  *
  * linux/probe.c fills it for the real host, tests fill it for other hosts.  The plan reads nothing

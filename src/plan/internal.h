@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions and types that the files of src/plan share while they build a plan.
  *
  * Theory.  Every rule becomes a mount request: a mount with a target and a rank.  In a

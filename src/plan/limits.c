@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Assigns each limit to the mechanism that enforces it, and reports the loss where there is none.
  *
  * Should:   assign every limit of the policy to the mechanism that enforces it for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Assigns each limit of the policy to a mechanism of this host. */
 #ifndef CORRAL_PLAN_LIMITS_H
 #define CORRAL_PLAN_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves paths that do not exist, or not completely: follows symlinks and finds the deepest
  * existing directory.
  *

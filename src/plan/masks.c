@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests masks over hidden paths and read-only mounts over protected paths, within the trees that
  * are shown.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adds mount requests, from which compose.c makes the list of mounts.
  *
  * Should:   offer one function per kind of mount, which fills the whole request.

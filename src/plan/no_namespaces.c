@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a run without namespaces, where the view is the host's own tree under Landlock.
  *
  * Theory.  Landlock grants a tree as a whole and has no exception within it; a right

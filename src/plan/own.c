@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the policy files read-only in the sandbox: a command must not change the rules of the next
  * run.
  *

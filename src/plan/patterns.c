@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns fs.deny, fs.protect and fs.protect_names into rules about names, which the broker checks.
  *
  * A mount covers a path that exists (masks.c).  A mount is not enough when the name may be created

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the plan of a run from a policy and the facts of a host.
  *
  * Should:   decide everything that can be decided before a process exists.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: the mounts, Landlock rights, seccomp traits, network rules, limits and environment of
  * one run on this host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns a verdict about a path into a reason and a remedy.
  *
  * Should:   have one table row per cause; quote paths in remedies for a shell.
@@ -29,7 +30,8 @@ struct row {
 
 #define NOT_MOUNTED "{path} is not mounted in the sandbox"
 #define GRANT_NEW                                                                                  \
-	"--write {PATH}; if it does not exist yet, a directory above it that does: --write {DIR}"
+	"--write {PATH}; if it does not exist yet, grant an existing directory above it: --write " \
+	"{DIR}"
 #define NO_OPTION "no option allows it: "
 
 /* clang-format off */

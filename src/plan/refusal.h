@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why the sandbox refuses access to a path, and which option allows it: the only place that turns
  * a verdict into a sentence and a remedy, for `corral check path`, the file tools and the hints.
  *

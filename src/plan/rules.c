@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matches a path against the rules about names.
  *
  * Should:   decide about every path beneath an anchor, whether it exists or not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about names, which the broker checks at each system call: for files that are created later,
  * and for patterns, which no mount can cover.
  *

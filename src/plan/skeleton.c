@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests the mounts that every new root needs besides the host's trees: /dev, /proc, /tmp.
  *
  * Should:   mount a fresh procfs, devpts and mqueue, the devices of a table, and private

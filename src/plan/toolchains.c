@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the user's compilers and interpreters (~/.cargo, ~/.nvm, PATH) read-only in the private
  * home.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests the mounts that the sandbox sees: system directories, workspace, home, grants.
  *
  * Should:   start from an empty root and add the trees that the policy's view names.

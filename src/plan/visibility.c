@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes from the plan which access the sandbox has to a path, and by which rule.
  *
  * Should:   apply the mounts in their order (L1), then the rules about names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rejects contradictions between keys, and values that no policy may have, from any layer.
  *
  * Should:   report a contradiction with the origins of both sides, so that it

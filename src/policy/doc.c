@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selects the parser of a document: TOML, JSON or YAML.
  *
  * Should:   decide by the file name's suffix, and by the first character for input

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A parsed document, independent of its format.
  *
  * TOML, JSON and YAML all become this tree, and only policy/layers.c interprets it;

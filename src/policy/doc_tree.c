@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a document tree: nodes, keys, depth and text checks.
  *
  * Should:   take time proportional to the text, for any text.

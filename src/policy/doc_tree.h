@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the three parsers build a struct doc: one set of rules for duplicate
  * keys, depth and text, so that no format is laxer than another.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the ports and sockets of net.publish, net.host_ports and net.sockets.
  *
  * Should:   normalize each, so that two spellings become one element.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of ports and unix sockets that a policy passes between host and sandbox. */
 #ifndef CORRAL_POLICY_ENDPOINT_H
 #define CORRAL_POLICY_ENDPOINT_H

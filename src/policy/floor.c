@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the [floor] of the system's file to the merged policy (P4).
  *
  * For a number, a choice or a switch the floor is the loosest permitted value.  To a list that

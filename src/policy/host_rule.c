@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses one rule of net.allow, net.deny or net.private.
  *
  * Should:   for a URL, a login, an unusual spelling of an address or a wildcard in the middle,

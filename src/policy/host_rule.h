@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A parsed rule about hosts: one element of net.allow, net.deny or net.private. */
 #ifndef CORRAL_POLICY_HOST_RULE_H
 #define CORRAL_POLICY_HOST_RULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations shared by the files of src/policy only.
  *
  * A layer is a partial struct policy: it has only the keys that one file, profile or

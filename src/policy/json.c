@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses JSON documents with jansson.
  *
  * Should:   convert jansson's tree to a struct doc, in the order of the file.

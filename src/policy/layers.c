@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts documents and settings to layers, and merges layers into the policy.
  *
  * Should:   reject every key without a row in data/keys.c (P2); refuse a value of an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the keys of net.* against net.mode, and derives the mode filtered from net.allow.
  *
  * Should:   let the mode of a later layer override keys of earlier layers; the plan prints a

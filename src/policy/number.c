@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses and formats numbers with units: sizes ("4G"), times ("500ms"), processors ("1.5").
  *
  * Should:   parse its own output to the same number.

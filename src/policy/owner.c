@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that the caller or root owns a configuration file, and that no other user can write
  * it: these files decide how a run is confined.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resolved policy: the user's settings, independent of the host.
  *
  * A policy is one value per key of data/keys.c, each with its origin.  It is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the resolved policy as TOML and as JSON, and computes its SHA-256.
  *
  * Should:   print text that parses as a policy file and gives the same

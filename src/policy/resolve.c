@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads all policy files and merges the layers, in their order, into one checked policy.
  *
  * The order: built-in < profile < system < user (~/.config, then XDG_CONFIG_HOME) < project <

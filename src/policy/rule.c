@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses one rule of fs.deny or fs.protect: a path, a pattern, a set, or an exception.
  *
  * Should:   convert a pattern to one of two forms: absolute, or with "**" first,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the JSON Schema of a policy file, generated from the rows of data/keys.c.
  *
  * Should:   accept the documents that layers.c accepts, as far as a schema can express it,

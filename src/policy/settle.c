@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merges repeated items of a list.
  *
  * Should:   take n log n time for any list: a project's file chooses n.

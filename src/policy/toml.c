@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses TOML 1.0 documents: keys, tables and arrays (toml_scalar.c: all other values).
  *
  * Should:   accept exactly TOML 1.0, in time proportional to the text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parser state that toml.c and toml_scalar.c share. */
 #ifndef CORRAL_POLICY_TOML_H
 #define CORRAL_POLICY_TOML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses TOML 1.0 scalars: strings, numbers, booleans, dates and times.
  *
  * Should:   follow the grammar to the letter, and name the literal that fails.

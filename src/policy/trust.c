@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trust list: the project files that the user has read and trusts, by SHA-256.
  *
  * Should:   keep one line a file, "sha256 path", in a file that only its owner

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts one value, from text or from a document, to the type of its key.
  *
  * Should:   name key, value, origin and range in every error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses YAML documents with libyaml's event parser.
  *
  * Should:   accept the part of YAML 1.2 that JSON can express: one document of

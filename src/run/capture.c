@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Captures a stream within bounds: the first and the last bytes, and a count of the rest.
  *
  * Should:   use memory only for bytes that came.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bounded capture of a stream: its head, its tail, and the number of bytes between.
  *
  * Should:   keep the first head_max and the last tail_max bytes exactly, count

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the files that a run left on the host and that a program runs or reads later (hooks,
  * startup files, setuid programs), from the journal of the broker.
  *

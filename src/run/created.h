@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files that a run left on the host and that a program runs or reads later. */
 #ifndef CORRAL_RUN_CREATED_H
 #define CORRAL_RUN_CREATED_H

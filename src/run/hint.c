@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the last output of a failed command for the phrases of data/hints.c, and queries
  * plan/refusal.c about the paths in the same line.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guesses from the last output of a failed command which rule of the sandbox refused it.
  *
  * Should:   keep the last bytes of each stream, and search them only when the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hints about resource limits: the value of the limit, and the option that doubles it.
  *
  * Should:   print a size with its unit, and an option that can be pasted.

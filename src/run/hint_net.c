@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hints from the gate's log: a recorded refusal is more certain than a phrase in the output.
  *
  * Should:   name the destination, the reason and the option that allows it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the gate's log (gate/ledger.h) from shared memory, and adds cause and remedy.
  *
  * Should:   return each decision as the gate recorded it, and the option that would allow it.

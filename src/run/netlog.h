@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's decisions during a run, for the result and for hints. */
 #ifndef CORRAL_RUN_NETLOG_H
 #define CORRAL_RUN_NETLOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the reason for the end of a run, when several hold at once.
  *
  * Should:   prefer an act of the sandbox (OOM, limit, time-out) to the command's own status.

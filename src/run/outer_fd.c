@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes the caller's descriptors, whose open file description others share.
  *
  * Should:   read and write without blocking.

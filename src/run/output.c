@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relays the command's stdout and stderr to the caller's descriptor or to a capture, or
  * discards them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the reports that pid 1 of the sandbox sends to the supervisor.
  *
  * Should:   read every report before it treats the end of pid 1 as the end of the run.

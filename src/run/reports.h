@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reports that pid 1 has sent so far. */
 #ifndef CORRAL_RUN_REPORTS_H
 #define CORRAL_RUN_REPORTS_H

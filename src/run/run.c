@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Supervises a run: one poll loop over pid 1's reports, the streams, the signals and
  * the clock, and one outcome at its end.
  *

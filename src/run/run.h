@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs one command from start to result: streams, terminal, time, signals.
  *
  * Should:   relay or capture every byte, end when the command ends, leave the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relays the caller's stdin to the command.
  *
  * A command rarely reads its whole stdin, and the caller may want the rest: `while read line;

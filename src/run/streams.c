@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the pipes between the caller's descriptors and the command, and relays the bytes.
  *
  * The command gets no descriptor of the caller, only ends of Corral's pipes.  With the

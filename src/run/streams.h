@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The relay between the caller's descriptors and the command's stdin, stdout and stderr.
  *
  * Invariants, cited by tests:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Controls the caller's terminal while the command has its own pty, and forwards the signals
  * that the supervisor gets in the command's place.
  *

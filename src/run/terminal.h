@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's terminal while the command has its own pty, and the signals that the
  * supervisor gets in the command's place. */
 #ifndef CORRAL_RUN_TERMINAL_H

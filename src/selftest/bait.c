@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates the bait of the self-test (files, sockets, a process, variables), restores it after
  * each check, and removes it.
  *

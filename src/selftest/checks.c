@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the self-test's checks, and the functions that detect on the host whether an
  * attempt succeeded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of the self-test: runs the test program without a sandbox (the control), and
  * reads /proc.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the self-test: plants bait, runs the test program outside and in the sandbox, and
  * compares the effects on the host with the guarantees that the run reported.
  *

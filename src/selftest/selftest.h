@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The self-test: plants bait on the host, attacks it without and with the sandbox, and compares
  * the effects on the host with the guarantees that the run reported. */
 #ifndef CORRAL_SELFTEST_SELFTEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the findings of `corral test`: one line a check, or one JSON object.
  *
  * Should:   have the same facts in both forms.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A workspace with neighbours, for the tests of the file tools.  Every test is made
  * twice: with the kernel's walk, and name by name. */
 #ifndef CORRAL_TESTS_API_BOX_H

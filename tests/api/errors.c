@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the library says before it runs anything. */
 #include <corral.h>
 

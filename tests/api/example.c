@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program needs of libcorral, with nothing but the public header: run a
  * command, start one with pipes, and understand a failure. */
 #include <corral.h>

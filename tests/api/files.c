@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file tools, as a program that knows corral.h alone has them.  Every test is
  * made twice: with the kernel's walk, and name by name. */
 #include "box.h"

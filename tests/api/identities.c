@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process whose ids differ cannot run a command: the command could take any of them. */
 #include <corral.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that has forked: copies of its descriptors outlive it, and what it started does not. */
 #include <corral.h>
 

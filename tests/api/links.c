@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links and other second names, by the file tools: judged by where they lead. */
 #include "box.h"
 

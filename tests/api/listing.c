@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory with a million entries, which no file system has to hold: readdir(3) is ours,
  * and so is what looks at an entry. */
 #include <corral.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every function of corral.h with every pointer NULL, one at a time and all at once.
 
     tests/api/nulls.py --library build/src/libcorral.so [--header include/corral.h]

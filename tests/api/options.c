@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option table: every row can be reached, parsed and shown. */
 #include "data/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reports of libcorral: what the host has, and whether that is true. */
 #include <corral.h>
 

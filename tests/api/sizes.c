@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and libraries of different versions: the size at the head of public structs.
  *
  * This is the first version, so no header of an older one exists.  The first tests give the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A threaded program runs commands from many threads at once, while others hold
  * the locks of malloc and stdio: the child must need neither. */
 #include <corral.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checked URLs, as a program that knows corral.h alone has them.  No name is looked up
  * here: tests/cli/urls.py does that on a host of its own. */
 #include <corral.h>

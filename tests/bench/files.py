@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What rules about files cost: on a run, on a build, on unpacking.  Called by run.sh.
 
     files.py --corral PATH --latency PATH --tree PATH --place DIR [--big DIR] [--base PATH] [--rounds N] [--user NAME]

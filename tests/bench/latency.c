@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Added latency of sandboxes over a bare spawn, in one interleaved run.
  *
  *     latency ROUNDS NAME COMMAND... -- NAME COMMAND... -- ...

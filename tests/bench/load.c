@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP origin and the clients that measure the way to it.  Compiled by net.py.
  *
  *     load serve PORT

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the gate costs: one origin, reached without a sandbox, through Corral, through pasta and slirp4netns.
 
     net.py --corral PATH [--user NAME] [--rounds N] [--level LEVEL]

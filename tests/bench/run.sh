@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # `make bench`: what a sandbox adds to a bare spawn, against bubblewrap, in one
 # interleaved run as an unprivileged user.  Absolute times depend on the machine;
 # the last column is the one to look at.  Then what rules about files cost, files.py, and

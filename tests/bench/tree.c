@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tree of many small files, for measuring what rules cost on one.
  *
  *     tree DIR DIRECTORIES FILES

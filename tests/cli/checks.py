@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`corral check path`: the verdict of the file tools, and that a run agrees with it."""
 import os
 import shlex

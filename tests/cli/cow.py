@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--cow, and diff, apply and discard: changes of a workspace that are kept apart."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run leaves on the host that could run later is listed in the result."""
 import os
 

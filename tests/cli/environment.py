@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment inside is built from nothing."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exit statuses, words that reach the command, time-outs."""
 from harness import LONG, PATIENCE, check, contains, equal, in_time, wait_until
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callers in trouble: no /dev/null, no /proc, no room, closed streams, tiny limits.
 
 Every row runs at both levels, as the user and as root: the command runs, or one

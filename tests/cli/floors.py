@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The administrator's file and its floor, shown to corral in a mount namespace of the test's own."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grants: read-only islands, optional paths, links of dotfile managers, files that the host replaces."""
 import os
 import time

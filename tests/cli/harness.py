@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the behaviour suites share: TAP, an unprivileged caller, a scratch place.
 
 Should:   run every command with a time limit, as an ordinary user even when the

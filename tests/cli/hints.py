@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every kind of refusal, provoked for real: the remedy that the hint prints is applied, and the same command succeeds; or the
 hint says that no option opens it."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HOME: private, kept per workspace, toolchains shown, credentials not."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who the caller is: one user, one group, and no more privileges than its own."""
 import os
 import re

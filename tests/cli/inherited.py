@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a process inherits from a privileged caller: none of it reaches the command."""
 import ctypes
 import json

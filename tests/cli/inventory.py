@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Live runs and private homes, as `corral ps` and `corral home` tell of them and remove them."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels: what each gives, what it says of itself, and who may go below."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits hold, and where one cannot, that is said."""
 import os
 

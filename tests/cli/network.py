@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network as options and policies give it: modes, rules, sets, ports and sockets of the host."""
 import http.server
 import os

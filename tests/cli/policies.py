@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policy files: their order, what a project's may say, what is shown of them."""
 import json
 import os

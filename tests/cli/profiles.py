@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The named profiles do what their table says."""
 import itertools
 import json

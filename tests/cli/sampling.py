@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits where no control group can be made: they are sampled, and a run that exceeds one is killed."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signals to corral, and the death of everything inside with it."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the host has, and the proof of it: `corral status` and `corral test`."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes pass through untouched, in both directions."""
 import os
 import subprocess

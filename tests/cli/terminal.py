@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On a terminal: a pty of the command's own, job control, resize, modes put back."""
 import fcntl
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`corral check url`: which URLs a tool outside may fetch, and from which addresses."""
 import shutil
 

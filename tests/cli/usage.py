@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Words that are wrong: exit 2, the culprit named, nothing run, nothing left."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What rows find in their workspace: small projects, made once a run and copied.
 
 A fixture is a function that fills a directory, in the table FIXTURES of a module

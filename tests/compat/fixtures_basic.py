@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixtures of the shell, text, git and project rows."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages for pip and npm, made here so that no row needs a registry."""
 import base64
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Projects that the rows of the tool chains work on and that are made, not kept.
 
 What is a handful of files lies in fixtures/ as it is; here is what repeats.

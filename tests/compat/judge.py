@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a row comes to: run outside, run inside, compared."""
 import difflib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of the compatibility suite: what people and agents run, as data.
 
 tests/casefile.py has the syntax.  A row:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The compatibility suite: every row of *.case, outside and inside.  Speaks TAP.
 
 A row's command runs as the control in a scratch workspace of an ordinary

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One side of a row: a home with a workspace in it, and the call made there.
 
 Should:   give both sides the same paths but for one word of equal length, the

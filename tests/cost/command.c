@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command of the counted runs: a static program, which opens no libraries.
  *
  *     command          does nothing

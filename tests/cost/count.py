@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts the system calls of one run from the log of strace -f.
 
 Should:   count the calls of corral and of every process that it starts, until the command's own program is executed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kinds of system calls that have ceilings, and the calls that are not counted."""
 
 # A call that stands nowhere here is of the kind "other".  The names are strace's, of every architecture.

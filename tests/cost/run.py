@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The cost suite: a run makes no more system calls, mounts, processes and page faults than its ceilings.  Speaks TAP.
 
 Seconds depend on the machine and its load; counts do not.  Each row of ceilings.case is one run in a small root

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small machine that is the same on every host, for counting.
  *
  *     world TEMPLATE ROOT COMMAND [ARG...]

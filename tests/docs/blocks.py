@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The code blocks of a document, and what a shell makes of them.
 
 A block ```sh is run, and every command of it has to succeed; all blocks of a document are one script.

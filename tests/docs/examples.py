@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lies in examples/: compiled by the build, run here, each in a scratch project as an ordinary user."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Documents and examples, tried: their commands are run, their messages compared with the program's.  Speaks TAP.
 
     tests/docs/run.py --corral build/corral --build build [--user games] [--update] [PATTERN]

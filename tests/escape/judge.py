@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judges one row: control outside, attempt inside, twin inside, verdict here.
 
 CONTAINED   the control is found guilty by every verdict, the attempt by none

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of the escape suite: the catalogue of attempts, as data.
 
 tests/casefile.py has the syntax.  A row:

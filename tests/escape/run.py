@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The escape suite: every row of *.case against one corral binary.  Speaks TAP.
 
 A row is four things (see rows.py for the format): the attempt outside, which

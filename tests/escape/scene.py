@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One side of a row: a scratch tree with bait, and the calls made in it.
 
 $W  the workspace; $O  a sibling outside with `canary`, whose content is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Should:   know exactly the instructions that seccomp filters are made of.
  * Must not: guess: an instruction that it does not know makes a program invalid. */
 #include "interpret.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Classic BPF as the kernel runs it for seccomp, for programs of any
  * architecture on any host. */
 #ifndef CORRAL_TESTS_FILTER_INTERPRET_H

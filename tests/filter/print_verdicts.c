@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a golden file for review: print_verdicts x86_64|aarch64 [VARIANT] > golden_….txt */
 #include "verdicts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same policy built by libseccomp, and the same answers.
  *
  * Whole calls come from our rules; the conditions on arguments are written here

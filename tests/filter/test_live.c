@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filter in the kernel: loaded by the layer in a child, then real calls.
  *
  * Arguments are chosen so that the kernel's own answer differs from the

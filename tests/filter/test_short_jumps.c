@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same program with branches that reach only a few instructions: the
  * unconditional jumps and copies that a longer table would need. */
 #include "linux/bpf.h"

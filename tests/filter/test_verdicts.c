@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filter's answers for both architectures, through an interpreter. */
 #include "unit/test.h"
 

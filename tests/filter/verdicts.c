@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Should:   put the whole decision of a program into text that a person reviews.
  * Must not: look at the rules: only the program's answers count. */
 #include "verdicts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the filter answers, as text for the golden files. */
 #ifndef CORRAL_TESTS_FILTER_VERDICTS_H
 #define CORRAL_TESTS_FILTER_VERDICTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of the kernel about control groups, cut short or strange.
  *
  * An input is the text.  A group is this process's own only when a line says

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a hostile first process can write on the status channel.
  *
  * An input is a list of messages: whole reports with any fields, bytes of any

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a command line, one a line, through the program's own parser;
  * nothing is run.
  *

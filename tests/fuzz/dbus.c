@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes in the place of what systemd answers.
  *
  * An input is one message.  Every string that is read lies in it and ends in it; a scope counts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS messages of programs and servers, and the host's files about names.
  *
  * The first byte chooses: a question, an answer to our question for a.test (A or AAAA), or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The BPF builder on tables that nobody would write.
  *
  * The builder itself is included and reads tables of ours: other numbers for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every target shares: the entry that libFuzzer and replay.c call, the
  * properties, and a way to take an input apart.
  *

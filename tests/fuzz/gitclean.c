@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A repository's configuration, which anybody may have written.
  *
  * What is left reads as git reads it, holds nothing that would be removed once

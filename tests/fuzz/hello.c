@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TLS client's first bytes.
  *
  * The answer does not depend on how the bytes came, nor on what follows them, nor on

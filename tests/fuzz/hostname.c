@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts, ports and networks, from whoever writes them.
  *
  * A name has nothing but its letters and is no address to the C library; what is read and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/1 as a client may send it: heads, bodies, and what is forwarded of them.
  *
  * An answer depends neither on how the bytes came nor on what follows them.  What was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A person's git configuration, of which name, address and safe settings go inside.
  *
  * Nothing but a line of a [user] section may appear in the first, no control

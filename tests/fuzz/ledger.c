@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a gate that was taken over can write into the memory that the supervisor reads.
  *
  * An input is how many entries are said to be there, how many were lost, and the bytes of the

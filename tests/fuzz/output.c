@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a command prints, on its way into the result: head and tail of a stream,
  * then JSON.
  *

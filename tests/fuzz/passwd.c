@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /etc/passwd, by hand in the product because libc's look-up loads plug-ins.
  *
  * The first four bytes are the uid, the rest is the file.  The line that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths: two of them, a line each.  The normal form and "lies within" are
  * compared with lists of components, which know no prefix of a string. */
 #include "fuzz.h"

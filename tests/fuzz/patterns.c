@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that is matched with wildcards, against fnmatch(3).
  *
  * An input is a name.  As a variable: the row that speaks of it is the one with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any policy on any host.
  *
  * An input is a text, which plan_world.h explains.

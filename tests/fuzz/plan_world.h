@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host and a policy that a text describes, one fact a line:
  *
  *   d|f|l|s|o PATH [TEXT]     a directory, file, link, socket, other entry; of a

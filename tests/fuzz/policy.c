@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One document: given with --policy, found in a project, and set by the system.
  *
  * What must hold, whatever the document says:

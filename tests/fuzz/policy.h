@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A document of any format in each of the places where a policy is read. */
 #ifndef CORRAL_TESTS_FUZZ_POLICY_H
 #define CORRAL_TESTS_FUZZ_POLICY_H

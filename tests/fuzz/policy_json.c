@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Policy files in JSON: everything policy.c states. */
 #include "policy.h"
 

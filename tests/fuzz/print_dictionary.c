@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words as libFuzzer's -dict reads them. */
 #include "words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of package managers and the addresses in them.
  *
  * The first byte chooses the format.  Each word that is found lies in the text or is made

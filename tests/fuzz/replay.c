@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A target without libFuzzer: the kept inputs, then mutations of them.
  *
  * Should:   run the same inputs in the same order on every machine; name the

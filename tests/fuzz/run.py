@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the fuzz targets for a while, one after another, and adds up.
 
 What libFuzzer finds on its way stays in BUILD/corpus, so that a later run goes

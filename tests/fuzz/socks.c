@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SOCKS as a client may speak it.
  *
  * The conversation does not depend on how the bytes came; a host that is told is one, and its

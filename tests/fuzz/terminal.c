@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Somebody else's text on its way to a person's terminal.
  *
  * An input is a name: of a file, a key, a variable.  Whatever shows it, no

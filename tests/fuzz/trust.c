@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of pinned project files, damaged or written by somebody else.
  *
  * An input is the list.  A file is trusted when one whole line is its hash, a

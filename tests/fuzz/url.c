@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A URL that somebody wants fetched.
  *
  * What is accepted begins with a scheme of two, names its host in plain letters right behind

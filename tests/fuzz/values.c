@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, times, counts and processors as a user writes them.
  *
  * The first byte chooses the key, the rest is the text.  A number that is taken

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of the file tools: two lines, the words of a link and a path.
  *
  * The kernel knows the answer: where the plan shows one tree as the root, a path leads

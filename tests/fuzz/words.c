@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The dictionary: one row in a table of src/data is one word more here. */
 #include "words.h"
 

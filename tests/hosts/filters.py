@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether without.c takes away what its words say, and only that."""
 from harness import contains, equal
 

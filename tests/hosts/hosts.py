@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hosts: how each is made of this one, and what a run is on it.
 
 A host is a list of words before the command: outer filters (without.c), setpriv(1),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run remembers of a set-up that failed in its middle, and what makes it forget.
 
 The host is the outer filter `mounts`: a user namespace can be made, and no mount in it, as under

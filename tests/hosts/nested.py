@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run inside a run: the inner one may only narrow.
 
 Each row closes something with the outer run and asks the inner one to open it as

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The host suite: what corral run is on hosts that lack something.  Speaks TAP.
 
 Every host of hosts.py gets the same questions, and the answers are compared with

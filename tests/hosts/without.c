@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host that lacks something, made of one that has it.
  *
  *     without WORD[,WORD...] COMMAND [ARG...]

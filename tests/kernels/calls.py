@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which system calls a kernel has that the table of src/data/syscalls.inc does not.
 
 The machine tries every number without a row, with arguments that no call can

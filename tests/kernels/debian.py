@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian's packages without installing them: an apt of our own, beneath one directory.
 
 The archive is the one that this machine's apt already uses; only the suite and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulator: Debian's newest qemu for this release, unpacked beside the machines it will run.
 
 The release's own qemu 7.2 loses the flags of an emulated processor now and then

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs inside a test machine, started by init: the escape rows and the control groups, on this kernel.
 
 What it finds is one line on the console, REPORT and a JSON object; run.py, which

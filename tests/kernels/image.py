@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a test machine boots: a disk with a small Debian, and an initramfs that finds it.
 
 Nothing is installed or configured: packages are unpacked, the few files that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first process of a test machine: from the kernel's own root to a real one.
  *
  * Should:   load the modules in the order of their names, mount the disk, make it

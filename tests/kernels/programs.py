@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The static programs that a test machine gets: corral, the probe of the escape suite, and init.
 
 For this machine's own architecture they are the ones of the build; for another

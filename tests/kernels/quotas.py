@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether control groups of version 2 hold, for root and for a user they were handed to.
 
 A check is a pair: the limit is met by what exceeds it, and not by what does not.

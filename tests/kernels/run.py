@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Boots Debian's kernels in emulated machines and runs corral's tests in each.  `make kernels`.
 
 A machine is bounded: memory, processors and time.  Its console is kept in the

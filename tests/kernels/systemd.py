@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Boots a machine with Debian's systemd and checks the limits of a user who logged in.  `make systemd`.
 
 The machine is as run.py makes it, with systemd as its first process; what is

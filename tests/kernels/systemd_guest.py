@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs inside a test machine whose first process is systemd: limits in a scope of the user's manager.
 
 The caller is a user in a session of logind's, whose group belongs to root: there

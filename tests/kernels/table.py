@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/kernels.md and the lines that run.py prints, from the reports of the machines.
 
 Nothing is written here that no machine has found; a kernel without a report has

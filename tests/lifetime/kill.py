@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kills one or two processes of a run with SIGKILL, at a random moment, many times.
 
 Whatever is killed (supervisor, warden, guard or pid 1, gate, helper), the verdict comes from

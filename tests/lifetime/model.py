@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Has Spin try every order of deaths in src/linux/lifetime.pml, and again without edges that are needed."""
 import os
 import shutil

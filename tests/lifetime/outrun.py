@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A command forks for ever, each process in a session of its own, while Corral's processes are killed.
 
 Who kills such processes one by one is late.  Every two processes of the run are stopped,

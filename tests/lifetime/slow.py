@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A command removes, replaces and truncates a file with many extents, and its time-out comes in time all the same.
 
 The kernel frees the extents inside the call, which cannot be killed; the process that keeps

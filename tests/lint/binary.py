@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was built: the program, the library, and what a file's code can reach."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Other readers of the code: compilers, analysers, formatters.
 
 None of them has a list of accepted findings.  clang-tidy's selection, with its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What public forges read: workflows, owners, templates.  They run elsewhere, so a name that is wrong shows late."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every check stands on: a tree to look at, a table to be listed in, and
 a violation to plant, which proves that the check can fail."""
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbered invariants: defined once, listed, proven by a test and cited by the code that keeps them.
 
 A definition is a line of a comment in src: the number, two blanks, the sentence.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a script can see of the house style.  Speaks TAP.
 
     lint.py [--build DIR] [--quick | --thorough] [--only WORDS] [--times]

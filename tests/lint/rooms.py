@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which file may know which, and what stands where."""
 import os
 import re
@@ -132,6 +133,13 @@ def prefixed(tree):
             if not any(name == word or name.startswith(word + "_") for word in prefixes(path))]
 
 
+LICENSE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+
+
+def after_license(text):
+    return text.removeprefix(LICENSE).lstrip("\n")
+
+
 CONTRACT = ("Should:", "Must not:", "Fails:")
 
 
@@ -139,16 +147,16 @@ CONTRACT = ("Should:", "Must not:", "Fails:")
        replace("src/linux/layers/landlock.c", "Must not:", "Never:"))
 def contracts(tree):
     return [f"{path} lacks '{word}'" for path in tree.files("src/**/*.c") for word in CONTRACT
-            if word not in tree.text(path).split("*/")[0]]
+            if word not in after_license(tree.text(path)).split("*/")[0]]
 
 
 @check("every file begins by saying what it is for",
-       replace("src/linux/layers.c", "/*", "static int unsaid;\n/*"),
+       replace("src/linux/layers.c", LICENSE, "static int unsaid;\n"),
        append("src/base/planted.c", "/* SPDX-License-Identifier: Apache-2.0 */\nstatic int unsaid;\n"))
 def heads(tree):
     """A file without a comment at its head has a header of its name that has one.  The line of the license says nothing."""
     def begins(name):
-        return tree.text(name).removeprefix("/* SPDX-License-Identifier: Apache-2.0 */\n").lstrip("\n").startswith("/*")
+        return after_license(tree.text(name)).startswith("/*")
     bad = []
     for path in tree.sources() + tree.files("include/*.h"):
         header = path[:-1] + "h"

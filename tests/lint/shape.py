@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shape of functions, and the few calls that have a form of their own."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables against what is written about them elsewhere: manual, help, schema, completion, header."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text: documents against each other, and what no file may hold."""
 import os
 import re
@@ -155,3 +156,16 @@ def vague(tree):
         bad += [f"{found:.1f} of 1,000 words of {kind} are: {pattern}" for pattern, most in VAGUE.items()
                 if (found := 1000 * len(re.findall(rf"\b({pattern})\b", said, re.IGNORECASE)) / words) > most]
     return bad
+
+
+# Inputs of tests are compared to the byte, and have no line of their own.
+SOURCES = ("src/**/*.[ch]", "include/*.h", "examples/**/*.[ch]", "tests/**/*.[ch]", "tests/**/*.py", "**/*.sh")
+APART = ("tests/compat/fixtures/", "tests/fuzz/corpus/")
+
+
+@check("every source file names its license",
+       append("src/base/planted.c", "/* x */\n"), append("tests/lint/planted.py", "\"\"\"x\"\"\"\n"),
+       append("packaging/planted.sh", "#!/bin/sh\n# x\n"))
+def licenses(tree):
+    line = re.compile(r"(/\* SPDX-License-Identifier: Apache-2\.0 \*/|(#!.*\n)?# SPDX-License-Identifier: Apache-2\.0)\n")
+    return [name for name in tree.files(*SOURCES) if not name.startswith(APART) and not line.match(tree.text(name))]

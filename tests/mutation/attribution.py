@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks what `layers` says of every escape row by taking those layers away.  Speaks TAP.
 
 `layers` is one or more groups, separated by spaces, and every group is needed; in a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Judges rows with one binary, as an account that is not root; one JSON line each.
 
 Started by scratch.py as the first process of a pid namespace.

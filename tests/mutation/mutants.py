@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is taken out of Corral, one thing at a time, to see whether a test notices.
 
 TABLES are tables of the sources: each of their rows is one mutant, found by a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Takes one thing out of Corral at a time and asks which test notices.  Speaks TAP.
 
 For every mutant of mutants.py: build it, ask the escape rows that are most likely to

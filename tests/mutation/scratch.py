@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A scratch copy of the sources that is edited, built and run against rows.
 
 Mutants are programs with a hole in them.  They are only ever run as an account

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whether `corral test` sees a boundary with a hole in it.  Speaks TAP.
 
 Takes layers out of a scratch copy and leaves the report as it is, so that the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The layers that can be taken out of Corral, one at a time, and how.
 
 A switch is a list of edits: (file below src, the text that stands there, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documents: docs/attribution.md and docs/mutation.md, written from what was measured."""
 import os
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """busy.py PORT HABIT: a server that does not answer a call at once, because its queue is full.  Says "ready".
 
 serves: after half a second it takes who is there, and sends back what they say; the caller's kernel asks again

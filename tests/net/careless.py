@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proxies without rules, on the lab's machine: what a control needs to show that an attempt could succeed.
 
 HTTP (CONNECT and absolute form) and SOCKS 4, 4a, 5, at the ports where Corral's own listen inside.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Names while the host's resolv.conf and hosts file change, in the lab.  Speaks TAP.
 
 A machine that changes networks replaces these files, or writes them anew; a run that goes on has to find

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Real clients through the gate: every row of clients.case in the lab.  Speaks TAP.
 
 A row's command runs four times: on the lab's machine without a sandbox, to the allowed name

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the gate does for those it serves, in the lab: names, modes, records, failures, loads.  Speaks TAP.
 
 The clients of clients.case show that programs work; the escape rows that what is refused stays

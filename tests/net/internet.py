@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process that is the lab's internet, in namespaces of its own.  Started by lab.py.
 
     internet.py FOLDER UID GID [SERVICE…]

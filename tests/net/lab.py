@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The network lab: a machine with an internet of its own, in fresh namespaces.
 
     lab.py [--service NAME]… [--user NAME] -- COMMAND…    COMMAND on that machine

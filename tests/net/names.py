@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lab's name server: the world's names, and names whose first label says how to answer.
 
     to-10-9-0-5.X.dns.test        that address

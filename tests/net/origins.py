@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Origins that log what reaches them: HTTP, TLS, and TCP servers with one habit each.
 
 Should:   write one line for every request, hello, connection's data and datagram, with

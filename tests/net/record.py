@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """record FILE VERDICT TEXT…: whether the JSON result in FILE has a decision with that verdict and these words."""
 import json
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """rpc_server.py SOCKET [CERTIFICATE KEY]: a gRPC server that gives back what it is told, with TLS or without."""
 import concurrent.futures
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """say [OPTION…] HOST PORT: sends standard input to a host in an uncommon way, and prints what comes back.
 
     --ask NAME         looks this name up first

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Services that the lab borrows from Debian: an SSH server, PostgreSQL, Redis, git, rsync, gRPC, HTTP/2.
 
 Should:   start each only where its program is installed, behind a relay that logs; say

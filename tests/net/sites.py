@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the HTTP origins have to offer: pages, sizes, redirects, repositories, package registries.
 
     /…            one line that says which host and path were asked for

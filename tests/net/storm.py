@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The gate in states that nobody planned, in the lab.  Speaks TAP.
 
 A program inside does thousands of operations on sockets in an order of chance (programs/storm.py).  After

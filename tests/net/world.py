@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lab's internet as data: who lives where, and what the name server says.
 
 Public-looking addresses, because what is not public is refused; 11.0.0.0/8 and

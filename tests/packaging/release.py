@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """packaging/release.sh in a scratch clone: what it makes, and what it refuses without changing anything.  Speaks TAP."""
 import gzip
 import hashlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command's side of the parity test: what a program inside can do.
  *
  * "ok WHERE DIGEST": done, on the file that the kernel calls so; "other WHERE" when

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does to files what its standard input says, one call a line, and tells the answer.
  *
  *     doer ROOT

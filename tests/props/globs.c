@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns as base/glob sees them, for globs.py to compare with its own idea of them.
  *
  * Should:   answer a line "FOLD PATTERN PATH..." with "error", or with one 0 or 1 for

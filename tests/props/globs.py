@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Patterns: base/glob against the definition in patterns.py, and against rows by hand."""
 import fnmatch
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a layer can do that may only narrow: random hostile project files against what stands without them; and the
 floor of /etc/corral against options, files and levels that are all hostile.
 

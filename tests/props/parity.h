@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What both sides of the parity test share: operations on stdin, one a line,
  *
  *     read|write|list|create|link HEX [HEX]

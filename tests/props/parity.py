@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a file tool refuses a command inside cannot do, and the other way round.
 
     tests/props/parity.py --corral build/corral --build build [--worlds N] [--seed N | --world N]

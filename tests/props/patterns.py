@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a pattern means, written down a second time.
 
 The product walks names with a set of places; this is the definition instead: which

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a list of rules means for a path, written down a second time.
 
 A rule is a pattern; without a slash inside it holds at any depth.  A text in which

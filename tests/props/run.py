@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Properties of rules about files, over random patterns, trees, rules and calls, and of URLs.  Speaks TAP.
 
     tests/props/run.py --corral build/corral --build build [--trees N] [--seed N] [--levels full] [PATTERN]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Both sides of a workspace at the same time: the host edits it while a command runs in it.
 
 What either side does the other sees at once, a name that was looked up inside while

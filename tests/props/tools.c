@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tools' side of the parity test: the same operations through libcorral.
  *
  *     parity_tools [--by-name] KEY=VALUE... <operations

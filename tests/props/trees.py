@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random trees, rules and calls: the same calls inside and, where they are allowed, outside.
 
 Each tree exists twice.  In the first a program runs inside one `corral run`, in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* URLs as gate/url reads them, for urls.py to compare with what others read.
  *
  * Should:   answer each line, a URL in hexadecimal, with "refused RULE" or with "SCHEME HOST

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URLs: gate/url against Node's URL and Python's urlsplit.
 
 The product may refuse what they read.  What it accepts, all three read alike; what Node would

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small world for the broker's tests: a tree with a plan, a guard that serves, a
  * command that asks.
  *

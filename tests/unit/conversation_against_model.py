@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the gate's reading of whole connections with a model of it that shares no code.
 
     conversation_against_model.py SNIFF [SEED [COUNT]]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A workspace and changes of it, for the tests of src/cow.
  *
  * The upper tree is filled by hand as the kernel fills it: a character device 0/0 where

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the reader of DNS messages in src/gate with a second one, message by message.
 
     dns_against_python.py DNS_DUMP [SEED [COUNT]]

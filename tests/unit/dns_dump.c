@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS through the product's eyes, for tests that are written in Python.
  *
  *     dns_dump answers          stdin: "NAME TYPE ID LENGTH\n" and so many bytes, again and again;

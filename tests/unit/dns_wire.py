@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DNS messages a second time, by the RFCs and in Python: what the tests of src/gate compare it with."""
 import ipaddress
 import struct

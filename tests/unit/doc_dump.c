@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a document as tagged JSON: {"table":{"port":{"int":"80"}}}.
  *
  *     doc_dump toml|json|yaml FILE     one document; its error, and exit 1

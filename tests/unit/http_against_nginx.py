@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the gate's reading of HTTP/1 with nginx's, connection by connection.
 
     http_against_nginx.py SNIFF [--nginx PROGRAM] [--seed N] [--count N]

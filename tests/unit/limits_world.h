@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes under limits, for tests of control groups and of the layers. */
 #ifndef CORRAL_TESTS_UNIT_LIMITS_WORLD_H
 #define CORRAL_TESTS_UNIT_LIMITS_WORLD_H

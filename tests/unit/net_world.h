@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_world.h with a network. */
 #ifndef CORRAL_TESTS_UNIT_NET_WORLD_H
 #define CORRAL_TESTS_UNIT_NET_WORLD_H

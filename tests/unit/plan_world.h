@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A world for tests of the plan: a host whose file system is a table of paths, an
  * ordinary policy, and questions about the plan that comes out. */
 #ifndef CORRAL_TESTS_UNIT_PLAN_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A world for tests of the policy: directories and files of its own, settings, and the
  * policy or the error that comes out. */
 #ifndef CORRAL_TESTS_UNIT_POLICY_WORLD_H

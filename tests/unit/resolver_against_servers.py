@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The resolver of src/gate against real servers, good and bad, on port 53 of a network namespace.
 
     resolver_against_servers.py DNS_DUMP

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate's parsers say about bytes from outside: the other side of
  * tls_hello_of_clients.py, http_against_others.py, http_against_nginx.py and
  * conversation_against_model.py.

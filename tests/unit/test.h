@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests speak TAP: one line a test, and a plan at the end.
  *
  *     TEST(a_deny_beats_a_grant) { CHECK(...); CHECK_STR(got, "want"); }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `corral status` advises on hosts that this machine is not. */
 #include "base/auto.h"
 #include "lib/status.h"

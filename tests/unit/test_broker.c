@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker, call by call: what it allows has the same effect as the plain call;
  * what it refuses changes nothing, and succeeds without it. */
 #include "broker_world.h"

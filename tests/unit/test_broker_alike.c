@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker where the policy has nothing to say: errors and effects are the kernel's own. */
 #include "broker_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker, the guard that it lives in, and its callers: what is the guard's own, callers that
  * end or hide. */
 #include "broker_world.h"

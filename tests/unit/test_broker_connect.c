@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a gate that was taken over can answer: the calls that it was handed, once each, and never
  * with what would let another call go on. */
 #include "broker_world.h"

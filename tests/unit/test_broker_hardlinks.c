@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files with several names: which of them the broker refuses, and what it does when it
  * cannot know. */
 #include "broker_world.h"

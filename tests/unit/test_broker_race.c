@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker against callers that change what it looks at: the path in memory, the
  * tree under the path, the descriptor under the number.
  *

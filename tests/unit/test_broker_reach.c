@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker on what lies outside the tree: sockets.  The host's are made by the
  * test itself, and every refused attempt succeeds without the broker. */
 #include "broker_world.h"

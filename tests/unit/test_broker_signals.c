@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker on processes that are not the caller's.  The host's are made by the test itself,
  * and every refused attempt succeeds without the broker. */
 #include "broker_world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that wait in a helper of the broker: a FIFO, a lease, a server that does not accept; and
  * the signals that reach their callers meanwhile. */
 #include "broker_world.h"

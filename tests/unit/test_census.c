@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who belongs to a run, by its own processes; and when it is measured next. */
 #include "test.h"
 

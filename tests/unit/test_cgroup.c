@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module itself is included, so that its reading of trees which this host
  * does not have can be tested; everything else goes through its interface. */
 #include "linux/cgroup.c"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is left of the gate's process when it has confined itself.  Every act is tried without
  * the confinement first, in a process of its own. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The conversation state machine: conversation.h has the table. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes that were kept apart: the walk over the two trees, and apply, killed at each of
  * its steps.
  */

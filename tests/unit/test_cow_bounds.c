@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes that were kept apart, filled so as to cost whoever looks at them: nesting, hard
  * links, files that almost match; and what apply must keep or tell: modes, holes, drafts. */
 #include "cow_world.h"

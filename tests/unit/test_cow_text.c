@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes in words: the difference of two texts, and names as they are shown. */
 #include "test.h"
 

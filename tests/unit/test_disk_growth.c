@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much lies in the directories that a run may write to. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS messages: what is read of hostile ones, and what is written. */
 #include "test.h"
 

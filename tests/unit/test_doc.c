@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The document parsers: what each format means as a tree, and what is refused. */
 #include "policy/doc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names by heart: a row that is lost takes its meaning with it, and no run
  * would notice a secret that is no longer noted. */
 #include "base/auto.h"

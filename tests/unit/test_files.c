@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of the file tools: on a small world of mounts, and against somebody who
  * swaps directories and links under it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate process alone: the test acts as the broker and as the programs, and the origin servers
  * are listeners on the loopback that a rule lists by address. */
 #include "test.h"

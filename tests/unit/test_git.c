@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What git would use for a tree, on hosts that are a table of paths. */
 #include "plan_world.h"
 #include "base/path.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/auto.h"
 #include "base/str.h"
 #include "plan/refusal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a strict proxy takes for a request, and what it makes of it. */
 #include "net/http.h"
 

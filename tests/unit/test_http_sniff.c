@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is taken for HTTP by its first bytes, and how a server answered. */
 #include "net/http.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys ^Z, ^C and ^\ and a command that stops, in every order in which the supervisor can learn
  * of the two. */
 #include "run/terminal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pid 1 writes down, and what the supervisor makes of it, whatever stands there. */
 #include "test.h"
 

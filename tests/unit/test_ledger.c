@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's log of decisions: each one once, complete or not at all. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The layers that set limits, in processes that went through them. */
 #include "limits_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits in a plan: what is asked of the kernel on which host, and what is promised. */
 #include "plan/limits.h"
 

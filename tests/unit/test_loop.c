@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's loop: which callbacks run, when, and which no longer. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network of a plan: rules, their order, what the command sees of them, and which sockets
  * are passed. */
 #include "net_world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of net.*: the grammar of hosts, networks, ports and sockets; the mode that a
  * rule implies; wishes that a mode cannot grant; floor and layers. */
 #include "policy_world.h"

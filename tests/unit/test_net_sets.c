@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sets of rules that the host and the workspace are asked for. */
 #include "net_world.h"
 
@@ -269,8 +270,11 @@ static size_t warned(const char *file, const char *command, const char *words) {
 TEST(a_client_without_registry_is_warned_about_where_the_workspace_or_the_command_uses_it) {
 	CHECK_INT(warned(NULL, NULL, ""), 0);
 	CHECK_INT(warned("/home/ann/work/app/package.json", "npm", ""), 0);
-	CHECK_INT(warned("/home/ann/work/app/pom.xml", NULL, "no registry is known for Maven; "), 1);
-	CHECK_INT(warned("/home/ann/work/app/Cargo.toml", "make", "no registry is known for cargo; "), 1);
+	CHECK_INT(warned("/home/ann/work/app/pom.xml", NULL, "no registry is known for Maven; "),
+		  1);
+	CHECK_INT(
+		warned("/home/ann/work/app/Cargo.toml", "make", "no registry is known for cargo; "),
+		1);
 	CHECK_INT(warned(NULL, "/usr/bin/mvn", "no registry is known for Maven; "), 1);
 	CHECK_INT(warned(NULL, "cargo", "no registry is known for cargo; "), 1);
 	CHECK_INT(warned(NULL, "/usr/bin/cargo-x", ""), 0);

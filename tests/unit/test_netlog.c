@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the supervisor makes of the gate's ledger, whatever stands there. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans without namespaces: engines, levels, exceptions within trees, promises. */
 #include "plan_world.h"
 #include "base/path.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans for hosts that this machine is not: a table of paths is the file system. */
 #include "plan_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan whose changes are kept apart. */
 #include "plan_world.h"
 

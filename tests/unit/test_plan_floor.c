@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A floor is enforced, or the run is refused (P4). */
 #include "plan_world.h"
 

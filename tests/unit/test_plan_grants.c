@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a grant, a missing path or a link becomes in a plan. */
 #include "plan_world.h"
 

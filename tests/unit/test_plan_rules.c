@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What denials and protections become in a plan, and that any rules in any order give what is
  * documented. */
 #include "plan_world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Toolchains of the home, and programs on PATH, that the view shows. */
 #include "plan_world.h"
 

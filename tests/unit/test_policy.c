@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the values of a policy come from, which of them wins, and which do not go together. */
 #include "policy_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A policy printed, hashed, and described by its schema. */
 #include "policy_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who may loosen what: an untrusted project file, a pinned one, and the floor. */
 #include "policy_world.h"
 

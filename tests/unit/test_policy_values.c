@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which values, documents and variables a policy takes, and what it says of the others. */
 #include "policy_world.h"
 

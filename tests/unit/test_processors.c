@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which processors a command is pinned to. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resolver's tables, and what its askers may do while it calls them.
  *
  * resolver_against_servers.py has the rest: real servers on port 53. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What systemd may answer, over a real socket; a real systemd is in tests/kernels/systemd.py. */
 #include "linux/scope.c"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verdicts of the self-test: what was seen, against what was reported. */
 #include "base/auto.h"
 #include "selftest/selftest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A proxy's side of SOCKS. */
 #include "net/socks.h"
 

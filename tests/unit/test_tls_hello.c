@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ClientHellos, written byte by byte; tls_hello_of_clients.py has those of real clients. */
 #include "net/tls_hello.h"
 

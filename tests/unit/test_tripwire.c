@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Invariant E2: between clone3 and execve the child makes system calls only.
  *
  * This program's own malloc, stdio and locking functions stand before libc's.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads the first bytes of real TLS clients with the gate's parser.
 
     tls_hello_of_clients.py SNIFF [SAVE]

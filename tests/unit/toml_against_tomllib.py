@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares Corral's TOML parser with Python's tomllib, document by document.
 
     toml_against_tomllib.py DOC_DUMP [SEED [COUNT]]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resolver's cache: an LRU table of look-up results.
  *
  * Should:   keep RESOLVER_CACHE names, each until its TTL ends.

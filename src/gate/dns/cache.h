@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resolver's cache of look-up results, least recently used out first. */
 #ifndef CORRAL_GATE_DNS_CACHE_H
 #define CORRAL_GATE_DNS_CACHE_H

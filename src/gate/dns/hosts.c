@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of the host's /etc/hosts, and look-up by name and by address.
  *
  * Should:   return every address of a name, of both families.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's /etc/hosts as a hash table. */
 #ifndef CORRAL_GATE_DNS_HOSTS_H
 #define CORRAL_GATE_DNS_HOSTS_H

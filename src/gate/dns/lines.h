@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits /etc/hosts and resolv.conf into lines and words. */
 #ifndef CORRAL_GATE_DNS_LINES_H
 #define CORRAL_GATE_DNS_LINES_H

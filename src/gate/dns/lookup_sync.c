@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A blocking look-up with the gate's resolver, for other processes (`corral check url`).
  *
  * Should:   resolve as the gate does, so that a check has the gate's result.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocking name look-up outside the gate; reads /etc/resolv.conf and /etc/hosts itself. */
 #ifndef CORRAL_GATE_DNS_LOOKUP_SYNC_H
 #define CORRAL_GATE_DNS_LOOKUP_SYNC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bounded hash table from addresses to the names that the resolver returned them for.
  *
  * Should:   keep each pair once, the newest DNS_NAMES_MAX of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names that the sandbox's resolver returned each address for.
  *
  * connect(2) has an address only; its names decide which rule applies.  Two names may share an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One DNS query to the host's name servers.
  *
  * Each try goes to one server, with a new UDP socket, so that the kernel chooses a random source

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One DNS query to the host's name servers: tries, time-outs, UDP and TCP. */
 #ifndef CORRAL_GATE_DNS_QUERY_H
 #define CORRAL_GATE_DNS_QUERY_H

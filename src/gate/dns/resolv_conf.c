@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of resolv.conf(5).
  *
  * Should:   read the file as libc does: nameserver, and the options timeout, attempts, rotate,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's name servers and their options: resolv.conf(5). */
 #ifndef CORRAL_GATE_DNS_RESOLV_CONF_H
 #define CORRAL_GATE_DNS_RESOLV_CONF_H

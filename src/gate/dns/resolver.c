@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's stub resolver: hosts file, cache, then queries for A and AAAA.
  *
  * Should:   complete every look-up once: from the hosts file, from the cache, or with two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stub resolver on the host: /etc/hosts, then the name servers of resolv.conf.
  *
  * No NSS, no allocation: the tables are part of the structure, which its owner maps.

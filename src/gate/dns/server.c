@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The DNS server of the sandbox, on UDP and TCP port 53.
  *
  * Should:   answer for names that a rule allows, with the addresses that a rule allows, and

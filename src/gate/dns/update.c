@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives the one-byte messages of update.h.
  *
  * Should:   send or receive one byte, or return that it cannot.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the gate learns that the host's resolv.conf or hosts file has changed.
  *
  * Theory.  The gate opens no file.  When a program in the sandbox resolves a name, the gate sends a

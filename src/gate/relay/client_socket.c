@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program's own socket, of which the gate has a duplicate during connect(2).
  *
  * Should:   connect it to the relay, accept the other end, and close the duplicate.

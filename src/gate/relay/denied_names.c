@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses an address of net.allow that belongs to a name of net.deny.
  *
  * A deny wins over every allow: a rule that allows a network must not open the addresses of a

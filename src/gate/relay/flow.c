@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One flow: from connect(2) through forwarding to the close of both sockets.
  *
  * Should:   answer connect(2) when its result is known, a non-blocking one within

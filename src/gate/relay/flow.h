@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's state, and one flow: a TCP connection of a program in the sandbox, from its connect(2)
  * to the last byte.
  *

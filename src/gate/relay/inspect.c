@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inspects the client's bytes: the TLS server name and the host of every HTTP/1 request must be
  * allowed.  conversation.h has the states.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A listening socket in the loop, which pauses when the process is out of descriptors.
  *
  * Should:   accept connections for the owner of the watch.

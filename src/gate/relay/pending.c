@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pending connect(2): the program's socket stays in SYN-SENT while the gate dials the upstream.
  *
  * The gate connects the program's socket to a listener whose socket filter drops every SYN
@@ -10,10 +11,11 @@
  * gets nothing and times out by itself.
  *
  * Should:   let the program wait as it does without a sandbox: signals interrupt it, its own
- * time-out applies, and it can try another address. Must not: keep the caller's socket: with a
- * second descriptor it would stay in the program's epoll set after the program has closed it.
+ *           time-out applies, and it can try another address.
+ * Must not: keep the caller's socket: with a second descriptor it would stay in the program's
+ *           epoll set after the program has closed it.
  * Fails:    closed: without the broker's socket the program's SYN is not answered; when the gate
- * ends the call is refused. */
+ *           ends the call is refused. */
 #include "gate/relay/flow.h"
 
 #include "gate/sockaddr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's HTTP and SOCKS proxies, which apply the same rules as direct connections.
  *
  * Should:   answer with an HTTP status or a SOCKS reply, so that a program can tell a refusal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --publish: connections from the host to a server in the sandbox.
  *
  * Should:   forward every connection to the published port to the sandbox's listener.

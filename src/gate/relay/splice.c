@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forwards bytes from one socket to another with splice(2) through a pipe.
  *
  * Should:   buffer at most one pipe: a receiver that does not read stops the sender (G4).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses a pending connect(2) with a TCP RST, as a host does for a closed port.
  *
  * The program's socket is in SYN-SENT (pending.c) and accepts a RST only if it acknowledges its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The upstream: judges a destination and connects to it.
  *
  * Should:   connect to the program's address; where the program's connect(2) has already

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Receives seccomp user notifications, finds the handler of each call, and answers.
  *
  * Should:   answer every notification that it received, with the handler's result.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broker answers seccomp user notifications: it checks and performs system calls that
  * Landlock, mounts and the BPF filter cannot decide.
  *

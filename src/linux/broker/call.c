@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to a seccomp user notification: an errno, a descriptor, or "continue".
  *
  * Should:   send one answer to each notification.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* struct call is one seccomp user notification; functions that read its caller and answer it.
  *
  * Functions of this room return -errno, which becomes the caller's errno. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the caller's memory, descriptors, working directory and /proc/PID/status.
  *
  * Should:   copy each argument once (K2), and check afterwards that the caller still waits:

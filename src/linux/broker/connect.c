@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forwards connect(2) to the gate, sends the gate's answer to the caller, and serves
  * getpeername(2), so that it returns the original destination.
  *

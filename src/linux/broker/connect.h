@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* connect(2) calls that the broker forwards to the gate's process (src/gate), which makes the
  * upstream connections. */
 #ifndef CORRAL_LINUX_BROKER_CONNECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records in the journal the files that a served call created and that a program on the host
  * could execute or read as configuration after the run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records files that a served call created and that stay on the host, in the journal. */
 #ifndef CORRAL_LINUX_BROKER_CREATED_H
 #define CORRAL_LINUX_BROKER_CREATED_H

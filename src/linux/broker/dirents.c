@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves system calls that create, remove and rename directory entries: rename, link, unlink,
  * rmdir, symlink, mkdir, mknod.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves open, openat, creat, truncate and umask.
  *
  * Should:   open the checked file by its descriptor (K3), with the caller's flags and umask,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the handlers that open and create files. */
 #ifndef CORRAL_LINUX_BROKER_FILES_H
 #define CORRAL_LINUX_BROKER_FILES_H

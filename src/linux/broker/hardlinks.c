@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses files that have another hard link with a denied name.
  *
  * A pattern denies a name, and a file may have had a second hard link before the run.  Such a

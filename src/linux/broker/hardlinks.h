@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses files that have another hard link with a denied name (fs.deny). */
 #ifndef CORRAL_LINUX_BROKER_HARDLINKS_H
 #define CORRAL_LINUX_BROKER_HARDLINKS_H

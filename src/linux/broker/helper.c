@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Helper processes make system calls that may block, while the guard serves others (K5).
  *
  * A helper is two processes.  The worker makes the call and answers the notification.  The watcher,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out whether the listeners of a port on the host's loopback belong to this run.
  *
  * Without a network namespace the run shares the loopback with the whole host.  sock_diag

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves system calls that change a file's mode, owner, timestamps and extended attributes.
  *
  * Landlock has no access right for any of them, and a descriptor that was opened for reading

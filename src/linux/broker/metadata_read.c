@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves getxattr, listxattr and readlink, which read from a file without opening it.
  *
  * Landlock has no access right for them, and no mount covers a name that a pattern denies.

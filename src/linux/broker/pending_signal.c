@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out from /proc/PID/status whether a signal is pending for a caller that waits in a
  * notification.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses to rename or remove files that existed before the run and that a rule protects, and
  * directories that contain one (K6).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protects files that existed before the run under a name that a rule protects (K6). */
 #ifndef CORRAL_LINUX_BROKER_PREEXISTING_H
 #define CORRAL_LINUX_BROKER_PREEXISTING_H

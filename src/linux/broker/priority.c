@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves system calls that set priorities and CPU affinity, where there is no pid namespace.
  *
  * Should:   set them only for processes that descend from the guard.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves a rename onto a file that is granted by itself, by copying the content.
  *
  * Theory.  Programs save by writing a new file and renaming it over the old one.  A file that

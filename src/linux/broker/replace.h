@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves a rename onto a file that is granted by itself (--write FILE). */
 #ifndef CORRAL_LINUX_BROKER_REPLACE_H
 #define CORRAL_LINUX_BROKER_REPLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path as the kernel would for the caller.
  *
  * Usually openat2() resolves the path, and readlink of /proc/self/fd/N returns the real path.

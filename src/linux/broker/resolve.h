@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path of the caller to an O_PATH descriptor and a real path. */
 #ifndef CORRAL_LINUX_BROKER_RESOLVE_H
 #define CORRAL_LINUX_BROKER_RESOLVE_H

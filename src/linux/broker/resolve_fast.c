@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves common opens, of which a build makes thousands, with as few system calls as possible.
  *
  * In an own mount namespace a path means the same to the guard as to the caller, except in

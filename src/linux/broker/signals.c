@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves kill(2) and the like, and fcntl(F_SETOWN), where there is no pid namespace.
  *
  * Should:   send signals only to processes that descend from the guard; let a descriptor's

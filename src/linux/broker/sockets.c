@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves connect(2), bind(2), listen(2) and socketpair(2).
  *
  * A socket belongs to the network namespace in which it was created, whichever process has its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the handlers of socket calls; finds out which loopback ports belong to this run. */
 #ifndef CORRAL_LINUX_BROKER_SOCKETS_H
 #define CORRAL_LINUX_BROKER_SOCKETS_H

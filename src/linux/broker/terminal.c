@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves ioctl(TIOCGPTPEER), which opens the slave of a pty.
  *
  * Without namespaces a pty that the command creates is in the host's /dev/pts, among the user's

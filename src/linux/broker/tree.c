@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a directory tree with getdents64, without allocation.
  *
  * Should:   visit every entry once, with its path and its directory's descriptor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a directory tree and calls a function for each entry. */
 #ifndef CORRAL_LINUX_BROKER_TREE_H
 #define CORRAL_LINUX_BROKER_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves connect(2) and bind(2) of unix sockets, and records which socket files are the run's own.
  *
  * A socket of the host, or of another run, may be in the workspace or in a granted tree, and its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves connect(2) and bind(2) of unix sockets: only socket files that were bound in this run, or
  * that net.sockets names, can be connected to. */
 #ifndef CORRAL_LINUX_BROKER_UNIX_SOCKETS_H

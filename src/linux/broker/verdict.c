@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a real path against the plan's mounts and rules.
  *
  * Should:   return the errors that the mounts of the namespaces engine would: EACCES behind a

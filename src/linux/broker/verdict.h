@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a path against the plan: may it be read, changed, created, removed? */
 #ifndef CORRAL_LINUX_BROKER_VERDICT_H
 #define CORRAL_LINUX_BROKER_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path component by component, as the kernel would for the caller.
  *
  * Should:   follow the kernel's rules: at most 40 symlinks, ".." stays at the root, a trailing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path component by component, as the kernel would for the caller. */
 #ifndef CORRAL_LINUX_BROKER_WALK_H
 #define CORRAL_LINUX_BROKER_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drops all capabilities, locks the securebits and sets no_new_privs.
  *
  * Should:   empty every capability set, lock the securebits so that uid 0 has no special

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Joins the cgroups that clone3() has not joined: those of version 1, and one in a scope of the
  * user's systemd.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves the command's descriptors to 0, 1, 2, … and closes all others.
  *
  * Should:   dup kit->fds to 0, 1, 2, …; open the sandbox's own /dev/null for a stream that

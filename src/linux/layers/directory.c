@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets the command's working directory and umask.
  *
  * Should:   chdir to the working directory in the new root, by its path.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets the host name in the new UTS namespace, so that the command does not see the machine's.
  *
  * Should:   set the plan's host name, and no NIS domain name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes uid_map and gid_map of the new user namespace: the caller's own ids, and no other.
  *
  * Should:   map the caller's uid and gid to themselves, so that files keep their owner and
@@ -23,7 +24,8 @@ static int idmap_prepare(struct kit *k, struct err *e) {
 static int write_file(const char *file, const char *text, struct err *e) {
 	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "user", "cannot write the id maps of the new user namespace");
+		return err_host(e, ERR_NO_NAMESPACES, "user",
+				"cannot write the id maps of the new user namespace");
 	}
 	return 0;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resets inherited process attributes that give the command more than an ordinary process has.
  *
  * A process inherits its priorities, its oom_score_adj, its personality and its core dump

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enforces the plan's file rules with Landlock, and confines signals and abstract unix sockets.
  *
  * With namespaces the mount namespace contains only the plan's files already; this layer

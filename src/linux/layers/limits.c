@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets the rlimits and the CPU affinity of the command's process.
  *
  * Pid 1 and the guard enforce the timeout and run the broker, so they do not get the

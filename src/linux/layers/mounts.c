@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the new root from the plan's mounts, and pivots into it.
  *
  * Theory.  The new root is a tmpfs of our own.  Every source is opened by its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configures the new network namespace, which has only its loopback interface.
  *
  * Should:   bring up "lo", so that servers and clients in the sandbox can connect to each

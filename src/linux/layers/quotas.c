@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowers the ucount limits in /proc/sys/user of the new user namespace.
  *
  * The kernel charges namespaces and inotify instances to every user namespace

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates the run's directory and the private home's symlinks, where there are no namespaces.
  *
  * An earlier command may have put anything into the private home: no symlink in it is

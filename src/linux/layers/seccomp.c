@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builds and loads the seccomp filter: the system calls that the command may make.
  *
  * Pid 1 loads the filter and the command inherits it.  A filter with user notifications, and

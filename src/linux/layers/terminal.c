@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts a new session, and gives it a pty of its own as controlling terminal.
  *
  * Should:   leave the caller's session; on a terminal, open a pty in the sandbox's own

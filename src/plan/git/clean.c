@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removes credentials from the text of a git configuration.
  *
  * Theory.  A credential is the userinfo of a URL, an entry with a known name, or a token with the

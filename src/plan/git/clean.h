@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removes credentials from the text of a git configuration. */
 #ifndef CORRAL_PLAN_GIT_CLEAN_H
 #define CORRAL_PLAN_GIT_CLEAN_H

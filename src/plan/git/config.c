@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses git's configuration syntax as git does.
  *
  * Should:   agree with git about every byte: quotes, escapes, comments, continued

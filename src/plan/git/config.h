@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of git configuration files: one event per section head or entry.
  *
  * Between two events are only blanks and comments; the events have positions, so that the caller

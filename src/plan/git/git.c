@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the git repository of a working tree, by the same rules as git.
  *
  * Theory.  A working tree has a directory .git, or a file of that name ("gitdir: PATH") that leads

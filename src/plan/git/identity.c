@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads user.name and user.email from a git configuration, and writes them as one.
  *
  * Should:   parse as git does, but continue after a line that git would refuse.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The author of a commit: user.name and user.email of the caller's git configuration.
  *
  * The file itself is not shown, because it may contain tokens and names of programs; without these

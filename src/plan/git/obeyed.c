@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects core.hooksPath and included files from the caller's git configuration.
  *
  * Should:   record every value once, also one that a later value overrides.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hook directories and included files that the git configuration of the caller and of the host
  * names for every repository.  They may lie in a workspace. */
 #ifndef CORRAL_PLAN_GIT_OBEYED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the files of a repository read-only that decide which programs the next git command on the
  * host runs.
  *

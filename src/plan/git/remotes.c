@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expands @remotes in net.allow to the hosts that the workspace's repository fetches from and
  * pushes to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies the harmless settings of the caller's git configuration for git in the sandbox.
  *
  * Should:   write each entry that has a row in data/gitsafe.c, in the order in which it was

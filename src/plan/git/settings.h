@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's git settings that git in the sandbox uses too (data/gitsafe.h).
  *
  * The caller's files themselves are not shown: they may contain tokens and names of programs. */

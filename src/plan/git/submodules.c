@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Submodules of the workspace's repository, for git inside.
  *
  * Theory.  `git submodule init` copies the URL of each submodule from .gitmodules into

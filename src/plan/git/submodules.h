@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Submodules of the workspace's repository, for git inside. */
 #ifndef CORRAL_PLAN_GIT_SUBMODULES_H
 #define CORRAL_PLAN_GIT_SUBMODULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the network rules of a plan for `corral explain`, as text and as JSON with the same
  * content.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the network rules of the gate from the policy and from the host's configuration.
  *
  * Theory.  The gate reads only plan->net.  Rules are sorted, so that the order in which they were

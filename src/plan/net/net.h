@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network rules of a plan, by which the gate allows or refuses connections.
  *
  * Pure data; strings belong to the arena of the plan. */

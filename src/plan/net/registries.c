@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expands @registries in net.allow to the package registries that the user's clients (npm, pip,
  * cargo, …) are configured for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the settings files of package managers, one function per format.
  *
  * Should:   find every URL that the client would fetch packages from.

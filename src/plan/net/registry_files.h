@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds registry URLs in the settings files of package managers. */
 #ifndef CORRAL_PLAN_NET_REGISTRY_FILES_H
 #define CORRAL_PLAN_NET_REGISTRY_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes unix sockets of the host (net.sockets, --socket) into the sandbox.
  *
  * With namespaces each is bind mounted read-only: connect(2) works on a read-only mount, and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the host and port in a URL; base/hostname.c parses the host itself.
  *
  * Should:   find the host that the client would connect to.

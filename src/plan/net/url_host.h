@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the host and port in a URL of a package manager or of git. */
 #ifndef CORRAL_PLAN_NET_URL_HOST_H
 #define CORRAL_PLAN_NET_URL_HOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where an attempt goes, for the files that make connections. */
 #ifndef CORRAL_TESTS_ESCAPE_ADDRESS_H
 #define CORRAL_TESTS_ESCAPE_ADDRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same effects on a file by other calls: every variant that takes a
  * directory, a descriptor or a structure is a door of its own. */
 #include "probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts to get past a judge of connect(2): a destination that changes under his eyes, one that
  * no connect names, one that comes second, or at the same time by another way to the socket, or
  * one that lies on the way. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts on files: names, handles, descriptors, attributes. */
 #include "probe.h"
 

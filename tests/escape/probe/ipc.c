@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts on System V and POSIX objects and on kernel keyrings that somebody
  * outside left under a known name. */
 #include "probe.h"

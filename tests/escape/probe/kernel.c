@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts on the kernel's surface: raw calls with bad arguments, namespaces,
  * mounts, foreign system call tables.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts to use more than was granted; every one is bounded by its argument,
  * so that the control outside does no harm. */
 #include "probe.h"

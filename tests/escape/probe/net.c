@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts to get a few bytes to a listener of the host. */
 #include "probe.h"
 

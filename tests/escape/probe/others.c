@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts that name another process by its number, its group or its user, and
  * that do not read its memory: how it is scheduled, what it may use, what it is
  * told. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A socket changes hands: one process gives it over a unix socket, another uses it. */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts to use up what the kernel keeps once for a user or for the machine:
  * `drain` takes as much as it gets, up to a bound, and holds it; `one` asks for
  * a single piece, as any innocent program does. */

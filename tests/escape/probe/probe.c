@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The entry: finds the attempt by name in the tables of its siblings. */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One static program, many small attempts: `probe NAME ARG...`.
  *
  * Should:   make one call, print `result=ok` or `result=ERRNO`, and exit 0 when

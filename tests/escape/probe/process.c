@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts on other processes and on the terminal, and the victim they aim at.
  *
  * The program is linked statically at a fixed address, so the victim's secret

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ioctl(2) requests that change something through a descriptor for reading, or reach
  * others: by number alone, on a file, and for encrypted directories in earnest. */
 #include "probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts for where the network is the host's: a group of it is joined, the wildcard is said in
  * the place of an address, and a socket is changed while somebody else binds it to the loopback. */
 #include "probe.h"

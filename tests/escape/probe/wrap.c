@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Not attempts but starts: each prepares something that a child inherits and
  * then becomes the command after it, in the caller's place or the attacker's. */
 #include "probe.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """blocking.py HABIT HOST PORT: a call that blocks, and a signal half a second later; prints what becomes of both.
 
 HABIT is breaks (the signal ends the call), goes-on (the kernel goes on with it) or leaves (the handler does).

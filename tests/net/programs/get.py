@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """get.py urllib|requests|session|aiohttp|httpx|asyncio|many URL: one way after another in which Python fetches."""
 import asyncio
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """hinder.py linger SECONDS | hinder.py blocks SECONDS STALLS: makes a socket wait while somebody else works with it.
 
 linger: its last owner waits in close(2), and that may be who answers getpeername(2).

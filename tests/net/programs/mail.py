@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mail.py HOST PORT: Python's smtplib, which is spoken to first and changes to TLS in the middle."""
 import smtplib
 import ssl

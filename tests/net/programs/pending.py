@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """pending.py FAMILY HOST PORT SECONDS [OWN]: a call that does not block; prints what becomes of it.
 
 FAMILY is 4, 6 or mapped (IPv4 by a socket of IPv6).  With OWN the socket has that port, and a first one that had

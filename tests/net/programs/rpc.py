@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """rpc.py tls|plain HOST:PORT: two gRPC calls, one with a stream of answers; prints what came back."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways in which programs connect a socket; prints every way that did not work, and why."""
 import errno
 import select

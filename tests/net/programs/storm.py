@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """storm.py SEED SECONDS STALLS: operations on sockets in an order that nobody planned, the same for the same SEED.
 
 Says "open" with its last sockets as they are and waits for a line; closes all and says "closed N", N of its calls

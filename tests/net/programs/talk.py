@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
 """talk.py HABIT HOST PORT: a client for the servers with one habit each; prints what it saw."""
 import socket
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ws.py URL: a message over a web socket, and what comes back."""
 import asyncio
 import sys
