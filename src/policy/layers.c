@@ -244,13 +244,14 @@ static const char *summary(const struct key *k, const struct value *v, char *out
 
 static int refuse_loosening(const struct key *k, const struct value *v, const struct value *stands,
 			    struct err *e) {
-	char from[SHOWN_MAX], was[SHOWN_MAX], new[48], old[48];
+	char from[SHOWN_MAX];
 	const char *file = v->origin.name;
 	policy_origin_text(&v->origin, from, sizeof from);
 	if (k->narrow == NARROW_NEVER) {
 		(void)err_set(e, ERR_REFUSED, "policy",
 			      "%s: an untrusted project file may not set %s", from, k->name);
 	} else {
+		char was[SHOWN_MAX], new[48], old[48];
 		(void)err_set(
 			e, ERR_REFUSED, "policy",
 			"%s: an untrusted project file may only narrow the policy: %s = %s is "

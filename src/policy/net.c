@@ -63,16 +63,17 @@ const struct origin *net_asked(const struct policy *p, enum key_id key) {
 static int check_need(const struct policy *p, enum key_id key, struct err *e) {
 	const struct value *mode = &p->values[KEY_NET_MODE];
 	const struct origin *origin = net_asked(p, key);
-	char text[40], from[SHOWN_MAX];
 	if (origin == NULL || net_means(key, mode->num) || origin->kind < mode->origin.kind) {
 		return 0;
 	}
 	if (mode->origin.kind == ORIGIN_BUILTIN) {
+		char from[SHOWN_MAX];
 		(void)err_set(e, ERR_USAGE, "policy",
 			      "%s (%s) needs a network, but net.mode is %s (built-in)",
 			      keys[key].name, policy_origin_text(origin, from, sizeof from),
 			      keys[KEY_NET_MODE].choices[mode->num]);
 	} else {
+		char text[40];
 		(void)snprintf(text, sizeof text, "net.mode %s",
 			       keys[KEY_NET_MODE].choices[mode->num]);
 		(void)check_contradiction(text, &mode->origin, keys[key].name, origin, e);

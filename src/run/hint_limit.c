@@ -56,16 +56,15 @@ static const struct limit {
 
 /* A size with the largest unit that divides it ("2M"), as the options take it. */
 static const char *value_text(enum key_id key, uint64_t value, char out[VALUE_TEXT]) {
-	static const char units[] = "\0KMGT";
+	static const char *const units[] = {"", "K", "M", "G", "T"};
 	size_t unit = 0;
 
 	while (keys[key].type == TYPE_BYTES && value >= 1024 && value % 1024 == 0 &&
-	       unit + 2 < sizeof units) {
+	       unit + 1 < ARRAY_LEN(units)) {
 		value /= 1024;
 		unit++;
 	}
-	(void)snprintf(out, VALUE_TEXT, unit == 0 ? "%" PRIu64 : "%" PRIu64 "%c", value,
-		       units[unit]);
+	(void)snprintf(out, VALUE_TEXT, "%" PRIu64 "%s", value, units[unit]);
 	return out;
 }
 
