@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Turns of the loop, one millisecond each, until a condition counts as not met. */
-#define RELAY_TURNS 60000
+#define RELAY_TURNS 5000
 
 /* Turns after which something that must not happen has not happened: far more than the two or three
  * that the relay needs. */
