@@ -188,6 +188,25 @@ TEST(a_second_address_of_the_name_is_dialled_when_the_first_does_not_answer) {
 	relay_end(&w);
 }
 
+TEST(a_second_address_of_the_name_is_dialled_when_the_first_refuses_at_once) {
+	struct relay w;
+	REQUIRE(relay_begin(&w));
+	struct flow *f = dialling(&w, O_NONBLOCK);
+	int program = fcntl(f->caller, F_DUPFD_CLOEXEC, 0);
+	f->ip = relay_ip2;
+	f->by_name = true;
+	f->rule = &w.allow[4];
+	memcpy(f->name, "two.example", sizeof "two.example");
+	upstream_timeout(f); /* answers the call */
+	upstream_connect(f); /* no server listens on 127.0.0.2: connect(2) fails in the call */
+	int server = -1;
+	UNTIL(&w, server >= 0 || (server = relay_accept(&w)) >= 0);
+	UNTIL(&w, f->phase == PHASE_OPEN);
+	(void)close(program);
+	(void)close(server);
+	relay_end(&w);
+}
+
 TEST(a_second_address_that_is_not_allowed_is_not_dialled) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));

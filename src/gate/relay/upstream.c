@@ -298,7 +298,11 @@ void upstream_connect(struct flow *f) {
 		await_upstream(f);
 	} else {
 		drop_fd(&f->server.fd);
-		fail_dial(f, error);
+		if (try_other(f)) {
+			set_alarm(f);
+		} else {
+			fail_dial(f, error);
+		}
 	}
 }
 
