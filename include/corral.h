@@ -262,9 +262,10 @@ struct corral_decision {
 #define CORRAL_DECISION_INIT                                                                       \
 	{ .size = sizeof(struct corral_decision) }
 
-/* The n-th decision, in the order of their first occurrence; returns 0, 1 after the last, or -1 when its size is not set.
- * The texts belong to the result.  more counts decisions that are not in the list; recorded is
- * 0 for a run without a gate (net.mode none and full): an empty list then means nothing. */
+/* The n-th decision, in the order of their first occurrence; returns 0, 1 after the last, or -1
+ * when its size is not set. The texts belong to the result.  more counts decisions that are not in
+ * the list; recorded is 0 for a run without a gate (net.mode none and full): an empty list then
+ * means nothing. */
 int corral_result_network(const struct corral_result *result, size_t n,
 			  struct corral_decision *decision);
 uint64_t corral_result_network_more(const struct corral_result *result);

@@ -100,8 +100,9 @@ static const struct {
 	 {"landlock", "add landlock to lsm= on the kernel command line, for example "
 		      "lsm=landlock,lockdown,yama,integrity,apparmor"}},
 	{landlock_missing,
-	 {"landlock", "use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK; if this kernel has it, an "
-		      "outer seccomp filter hides Landlock"}},
+	 {"landlock",
+	  "use Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK; if this kernel has it, an "
+	  "outer seccomp filter hides Landlock"}},
 	{landlock_filtered,
 	 {"landlock", "allow landlock_create_ruleset, landlock_add_rule and "
 		      "landlock_restrict_self in the outer seccomp filter (the container's "

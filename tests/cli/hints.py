@@ -108,7 +108,7 @@ def register(suite):
             contains(text, f"--write {box.home}/top", text)
         check(f"--write {box.home}/top;" in hint(box.run(*at("full", "--workspace", f"{box.home}/top/ws"), "--", "touch", "../no/f/g"))[1],
               "not the directory above the workspace")
-        check(f"above it that does: --write {box.home}/top" in
+        check(f"existing directory above it: --write {box.home}/top" in
               hint(box.run(*at("standard", "--workspace", f"{box.home}/top/ws"), "--", "touch", f"{box.home}/top/no/g"))[1]
               + "\n", "not the nearest directory that exists")
         # At full the directory is one of the private HOME.
