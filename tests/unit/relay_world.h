@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The relay of the gate in the test's own process: the test drives its loop, and acts as the
  * broker, the programs and the origin server. */
 #ifndef CORRAL_TESTS_UNIT_RELAY_WORLD_H

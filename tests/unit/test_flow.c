@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A flow of the gate: from connect(2) through forwarding to the close of both sockets. */
 #include "relay_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inspection of a flow that a name allows: TLS server names and HTTP hosts. */
 #include "relay_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's HTTP and SOCKS proxies: their answers, and the bytes that the origin receives. */
 #include "relay_world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forwarding between two sockets: how many bytes are read, and which pipes are kept. */
 #include "relay_world.h"
 

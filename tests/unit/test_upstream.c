@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The upstream of a flow: which addresses the gate dials, and the result of a dial. */
 #include "relay_world.h"
 
