@@ -188,6 +188,18 @@ def replaced(test):
             replace(box, place, "end")
             equal(reading.finish(), ["old", "new", "end"], f"what was seen of {place}")
 
+    @test("a granted file in a directory without a search bit stops no run, and stays out of reach", root=True, user=False, base="/srv")
+    def _(box):
+        path = box.write("ws/closed/inner/file", "content\n")
+        words = ("--set", "fs.workspace_at=/workspace", "--set", "fs.view=host", "--deny", os.path.dirname(path),
+                 "--read", path, "-c", f"cat {path}; echo end")
+        os.chmod(f"{box.ws}/closed", 0o000)
+        equal(box.sh(f"cat {path}").out, "content\n", "root outside has capabilities")
+        inside = box.run(*words)
+        equal((inside.status, inside.out), (0, "end\n"), inside.err)
+        os.chmod(f"{box.ws}/closed", 0o755)
+        equal(box.run(*words).out, "content\nend\n", "with the search bit")
+
     @test("a linked dotfile is followed at both of its paths")
     def _(box):
         box.write("home/dotfiles/rc", "old\n")

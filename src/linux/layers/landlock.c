@@ -256,6 +256,9 @@ static int rule_for_followed(const struct kit *k, const struct mount *m, struct 
 		return err_sys_at(e, "landlock", "cannot open the directory of", m->target);
 	}
 	auto_fd fd = open(dir, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	if (fd < 0 && errno == EACCES) {
+		return 0; /* without capabilities the command cannot reach the file either */
+	}
 	if (fd < 0 || allow(k, fd, rights_of[m->reach] & RIGHTS_OF_FILES, false) != 0) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", dir);
 	}
