@@ -8,6 +8,7 @@
 #include "base/remove_tree.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -22,10 +23,6 @@
 
 /* Rounds over the top: each removes the directories that the round before moved there. */
 #define ROUNDS 100000
-
-/* Offsets of d_reclen and d_name in struct linux_dirent64. */
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
 
 struct removal {
 	int top;
@@ -122,12 +119,9 @@ static int empty(struct removal *r, int dir, int depth) {
 	int rc = 0;
 
 	while ((n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
-		uint16_t length;
+		for (long at = 0; at < n; at += dirent64_length(space + at)) {
+			const char *name = dirent64_name(space + at);
 
-		for (long at = 0; at < n; at += length) {
-			const char *name = space + at + ENTRY_NAME;
-
-			memcpy(&length, space + at + ENTRY_LENGTH, sizeof length);
 			if (!streq(name, ".") && !streq(name, "..") &&
 			    remove_entry(r, dir, name, depth) != 0) {
 				rc = -1;

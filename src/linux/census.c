@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/dirent64.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,6 @@
 
 /* Within this time the kernel does not reuse a pid, unless all others were used. */
 #define FOREIGN_MS 1000
-
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
 
 /* ---- text ---- */
 
@@ -136,15 +134,9 @@ static ssize_t read_file(const struct census *c, pid_t pid, const char *file, ch
 	return n;
 }
 
-static uint16_t entry_length(const char *entry) {
-	uint16_t length;
-	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
-	return length;
-}
-
 /* The pid of an entry; 0 for the other entries of /proc. */
 static pid_t entry_pid(const char *entry) {
-	const char *at = entry + ENTRY_NAME;
+	const char *at = dirent64_name(entry);
 	uint64_t n = 0;
 
 	return read_number(&at, &n) && *at == '\0' && n < PIDS_MAX ? (pid_t)n : 0;
@@ -159,7 +151,7 @@ static pid_t live_thread(const struct census *c, pid_t pid) {
 	name_file(name, pid, "task");
 	auto_fd dir = openat(c->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
-		for (long at = 0; at < n; at += entry_length(space + at)) {
+		for (long at = 0; at < n; at += dirent64_length(space + at)) {
 			pid_t thread = entry_pid(space + at);
 			if (thread > 0 && thread != pid) {
 				return thread;
@@ -237,7 +229,7 @@ static bool list(struct census *c) {
 		return false;
 	}
 	while ((n = syscall(SYS_getdents64, c->proc, space, sizeof space)) > 0) {
-		for (long at = 0; at < n; at += entry_length(space + at)) {
+		for (long at = 0; at < n; at += dirent64_length(space + at)) {
 			pid_t pid = entry_pid(space + at);
 			if (pid > 0 && !bit(c->foreign, pid) && c->count < ROWS_MAX &&
 			    read_row(c, pid, &c->rows[c->count])) {

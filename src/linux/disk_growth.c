@@ -8,6 +8,7 @@
 #include "linux/disk_growth.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -26,10 +27,6 @@
 #define SPACE_SIZE ((size_t)32 * 1024)
 #define BLOCK 512 /* the unit of st_blocks */
 
-#define ENTRY_OFFSET 8
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
-
 struct walk {
 	char *space;
 	dev_t dev;
@@ -39,14 +36,8 @@ struct walk {
 
 static int64_t entry_offset(const char *entry) {
 	int64_t offset;
-	memcpy(&offset, entry + ENTRY_OFFSET, sizeof offset);
+	memcpy(&offset, entry + DIRENT64_OFFSET, sizeof offset);
 	return offset;
-}
-
-static uint16_t entry_length(const char *entry) {
-	uint16_t length;
-	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
-	return length;
 }
 
 /* Divides the blocks among the hard links. */
@@ -88,9 +79,9 @@ static void walk_dir(struct walk *w, int dir, int depth) {
 	long n;
 
 	while ((n = syscall(SYS_getdents64, dir, w->space, SPACE_SIZE)) > 0) {
-		for (long at = 0; at < n; at += entry_length(w->space + at)) {
+		for (long at = 0; at < n; at += dirent64_length(w->space + at)) {
 			int64_t next = entry_offset(w->space + at);
-			if (walk_entry(w, dir, w->space + at + ENTRY_NAME, depth)) {
+			if (walk_entry(w, dir, dirent64_name(w->space + at), depth)) {
 				(void)syscall(SYS_lseek, dir, next, SEEK_SET); /* as seekdir(3) */
 				break;
 			}

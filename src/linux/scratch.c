@@ -7,6 +7,7 @@
 #include "linux/scratch.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
 
@@ -19,16 +20,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-/* Offsets of d_reclen and d_name in struct linux_dirent64. */
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
-
-static long entry_length(const char *entry) {
-	uint16_t length;
-	memcpy(&length, entry + ENTRY_LENGTH, sizeof length);
-	return length;
-}
 
 /* ---- killed runs ---- */
 
@@ -57,8 +48,8 @@ void scratch_sweep(const char *run_dir) {
 	parent_path[dir] = '\0';
 	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (parent >= 0 && (n = syscall(SYS_getdents64, parent, space, sizeof space)) > 0) {
-		for (long at = 0; at < n; at += entry_length(space + at)) {
-			const char *other = space + at + ENTRY_NAME;
+		for (long at = 0; at < n; at += dirent64_length(space + at)) {
+			const char *other = dirent64_name(space + at);
 			if (strncmp(other, name, common) == 0 && !streq(other, name)) {
 				sweep_one(parent, other);
 			}

@@ -10,6 +10,7 @@
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -56,10 +57,6 @@ static uint64_t job_signals(void) {
 	       signal_bit(SIGTTIN) | signal_bit(SIGTTOU) | signal_bit(SIGWINCH);
 }
 
-/* Offsets of d_reclen and d_name in struct linux_dirent64. */
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
-
 /* Whether the kernel may have chosen this thread for one of the signals: then it is running, or
  * waits unkillably like our caller (state D).  A sleeping thread (state S) was not chosen. */
 static bool may_take(const struct call *c, const char *name, uint64_t signals) {
@@ -81,16 +78,14 @@ static bool may_take(const struct call *c, const char *name, uint64_t signals) {
 static bool others_may_take(const struct call *c, uint64_t signals) {
 	char buf[1024];
 	struct text path = {.len = 0};
-	uint16_t len;
 	long n = -1;
 
 	caller_text_number(&path, (uint64_t)c->tid);
 	caller_text_add(&path, "/task");
 	auto_fd dir = openat(c->b->proc, path.s, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
-		for (long at = 0; at < n; at += len) {
-			memcpy(&len, buf + at + ENTRY_LENGTH, sizeof len);
-			if (may_take(c, buf + at + ENTRY_NAME, signals)) {
+		for (long at = 0; at < n; at += dirent64_length(buf + at)) {
+			if (may_take(c, dirent64_name(buf + at), signals)) {
 				return true;
 			}
 		}

@@ -9,6 +9,7 @@
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -60,10 +61,6 @@ int signals_caller_owns(const struct call *c, pid_t pid) {
 	return -EPERM;
 }
 
-/* Offsets of d_reclen and d_name in struct linux_dirent64. */
-#define ENTRY_LENGTH 16
-#define ENTRY_NAME 19
-
 static pid_t process_number(const char *name) {
 	long n = 0;
 
@@ -83,7 +80,6 @@ static bool member_inside(const struct call *c, const char *name, pid_t group) {
  * if one member descends from the guard, all do. */
 static bool group_is_inside(const struct call *c, pid_t group) {
 	char buf[4096];
-	uint16_t len;
 	long n;
 
 	if (group == syscall(SYS_getpgid, 0)) {
@@ -94,9 +90,8 @@ static bool group_is_inside(const struct call *c, pid_t group) {
 	}
 	auto_fd dir = openat(c->b->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
-		for (long at = 0; at < n; at += len) {
-			memcpy(&len, buf + at + ENTRY_LENGTH, sizeof len);
-			if (member_inside(c, buf + at + ENTRY_NAME, group)) {
+		for (long at = 0; at < n; at += dirent64_length(buf + at)) {
+			if (member_inside(c, dirent64_name(buf + at), group)) {
 				return true;
 			}
 		}

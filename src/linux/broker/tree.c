@@ -8,16 +8,13 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/dirent64.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-/* Offsets of d_reclen, d_type and d_name in struct linux_dirent64. */
-#define ENTRY_LENGTH 16
-#define ENTRY_TYPE 18
-#define ENTRY_NAME 19
 #define TYPE_UNKNOWN 0
 #define TYPE_DIRECTORY 4
 
@@ -41,8 +38,8 @@ static bool walk_directory(struct tree *t, int dir, const char *name, size_t at,
 }
 
 static bool walk_entry(struct tree *t, int dir, const char *entry, size_t at, size_t depth) {
-	const char *name = entry + ENTRY_NAME;
-	unsigned type = (unsigned char)entry[ENTRY_TYPE];
+	const char *name = dirent64_name(entry);
+	unsigned type = (unsigned char)entry[DIRENT64_TYPE];
 	size_t len = strlen(name);
 
 	if (streq(name, ".") || streq(name, "..")) {
@@ -72,9 +69,7 @@ static bool walk(struct tree *t, int dir, size_t at, size_t depth) {
 		if (clock_ms() >= t->deadline) {
 			return false;
 		}
-		uint16_t length;
-		for (long i = 0; i < n; i += length) {
-			memcpy(&length, space + i + ENTRY_LENGTH, sizeof length);
+		for (long i = 0; i < n; i += dirent64_length(space + i)) {
 			if (!walk_entry(t, dir, space + i, at, depth)) {
 				return false;
 			}
