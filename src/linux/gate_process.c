@@ -153,7 +153,7 @@ static int open_channels(struct gate_setup *s, struct gate_process *ret, struct 
 		return err_sys(e, WHERE, "cannot create the gate's lifeline");
 	}
 	s->lifeline = line[0];
-	ret->teller.line = line[1];
+	ret->resolv_watch.line = line[1];
 	return 0;
 }
 
@@ -182,14 +182,14 @@ int gate_process_start(const struct plan *plan, struct ledger *ledger, struct ga
 	}
 	struct gate *g = map(gate_size(), MAP_PRIVATE);
 	k.peers = map(sizeof *k.peers, MAP_SHARED);
-	k.teller.news = map(sizeof *k.teller.news, MAP_SHARED);
-	k.teller.net = &plan->net;
-	if (g == NULL || k.peers == NULL || k.teller.news == NULL) {
+	k.resolv_watch.update = map(sizeof *k.resolv_watch.update, MAP_SHARED);
+	k.resolv_watch.net = &plan->net;
+	if (g == NULL || k.peers == NULL || k.resolv_watch.update == NULL) {
 		(void)err_sys(e, WHERE, "cannot map the gate's memory");
 		goto failed;
 	}
 	s.peers = k.peers;
-	s.update = k.teller.news;
+	s.update = k.resolv_watch.update;
 	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
 	    start_process(g, &s, &k, e) != 0) {
 		goto failed;
@@ -232,9 +232,9 @@ void gate_process_end(struct gate_process *k) {
 		}
 		drop_fd(&k->pidfd);
 	}
-	drop_fd(&k->teller.line);
+	drop_fd(&k->resolv_watch.line);
 	unmap(k->peers, sizeof *k->peers);
-	unmap(k->teller.news, sizeof *k->teller.news);
+	unmap(k->resolv_watch.update, sizeof *k->resolv_watch.update);
 	k->peers = NULL;
-	k->teller.news = NULL;
+	k->resolv_watch.update = NULL;
 }

@@ -10,13 +10,15 @@
 #include "plan/plan.h"
 
 struct gate_process {
-	int pidfd;                /* of the gate; -1: there is none */
-	struct teller teller;     /* holds the lifeline: the gate exits at its end-of-file */
+	int pidfd; /* of the gate; -1: there is none */
+	/* Holds the lifeline: the gate exits at its end-of-file. */
+	struct resolv_watch resolv_watch;
 	int broker;               /* the broker's end of the channel, until pid 1 is cloned */
 	struct wire_peers *peers; /* memory shared by the gate and the broker */
 };
 
-#define GATE_PROCESS_NONE ((struct gate_process){.pidfd = -1, .teller = TELLER_NONE, .broker = -1})
+#define GATE_PROCESS_NONE                                                                          \
+	((struct gate_process){.pidfd = -1, .resolv_watch = RESOLV_WATCH_NONE, .broker = -1})
 
 /* The caller owns the ledger.  On failure no process is left behind. */
 int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gate_process *ret,

@@ -77,7 +77,7 @@ void reports_read(struct reports *s, const struct child *c) {
 void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
 	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
 	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
-	resolv_watch_poll(&c->gate.teller, &slots[2]);
+	resolv_watch_poll(&c->gate.resolv_watch, &slots[2]);
 	for (size_t i = 0; i < SAMPLERS; i++) {
 		slots[3 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
 	}
@@ -94,7 +94,7 @@ static void sampler_ended(struct reports *s, const struct child *c) {
 }
 
 void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]) {
-	resolv_watch_step(&c->gate.teller, &slots[2]);
+	resolv_watch_step(&c->gate.resolv_watch, &slots[2]);
 	if (slots[0].revents != 0 || slots[1].revents != 0) {
 		reports_read(s, c);
 	}

@@ -328,7 +328,7 @@ TEST(askers_may_forget_each_other_and_ask_again_while_they_are_called) {
 
 struct line {
 	int gate, supervisor;
-	struct dns_update *news;
+	struct dns_update *update;
 };
 
 static void line_begin(struct line *l) {
@@ -336,15 +336,16 @@ static void line_begin(struct line *l) {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		abort();
 	}
-	*l = (struct line){.gate = pair[0], .supervisor = pair[1], .news = zeroed(sizeof *l->news)};
-	resolver_set_updates(world.r, l->gate, l->news);
+	*l = (struct line){
+		.gate = pair[0], .supervisor = pair[1], .update = zeroed(sizeof *l->update)};
+	resolver_set_updates(world.r, l->gate, l->update);
 }
 
 static void line_end(struct line *l) {
 	drop_fd(&l->supervisor);
 	CHECK(!resolver_read_update(world.r));
 	(void)close(l->gate);
-	(void)munmap(l->news, sizeof *l->news);
+	(void)munmap(l->update, sizeof *l->update);
 }
 
 static bool is_asked(const struct line *l) {
@@ -366,7 +367,7 @@ TEST(a_new_hosts_file_answers_who_waits) {
 	resolver_lookup(world.r, "a.test", &a.wait);
 	resolver_lookup(world.r, "b.test", &b.wait);
 	CHECK(is_asked(&l) && !is_asked(&l)); /* once */
-	(void)snprintf(l.news->hosts, sizeof l.news->hosts, "10.0.0.9 a.test\n");
+	(void)snprintf(l.update->hosts, sizeof l.update->hosts, "10.0.0.9 a.test\n");
 	CHECK(answer(&l, DNS_UPDATE_HOSTS));
 	CHECK(a.calls == 1 && a.code == DNS_NOERROR);
 	CHECK(b.calls == 0 && b.wait.waiting);
@@ -389,7 +390,7 @@ TEST(new_servers_are_asked_what_the_old_ones_did_not_answer) {
 	resolver_lookup(world.r, "a.test", &again.wait);
 	CHECK(again.calls == 1 && again.code == DNS_SERVFAIL); /* cached, */
 	resolver_lookup(world.r, "late.test", &late.wait);
-	(void)snprintf(l.news->resolv_conf, sizeof l.news->resolv_conf,
+	(void)snprintf(l.update->resolv_conf, sizeof l.update->resolv_conf,
 		       "nameserver 127.99.99.98\nnameserver 127.99.99.97\n");
 	CHECK(answer(&l, DNS_UPDATE_RESOLV_CONF));
 	CHECK(late.calls == 0 && late.wait.waiting);
