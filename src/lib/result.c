@@ -101,16 +101,16 @@ static const char *time_text(int64_t ms, char *out, size_t cap) {
 #define MIB (1024.0 * 1024.0)
 
 static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
-	const struct run_state_copy *fate = &r->outcome.usage.fate;
+	const struct run_state_copy *run_state = &r->outcome.usage.run_state;
 
 	if (r->enforcement.memory_bytes == LIMIT_NONE) {
 		(void)snprintf(out, cap, "the kernel's OOM killer");
-	} else if (fate->overrun == OVERRUN_MEMORY) {
+	} else if (run_state->overrun == OVERRUN_MEMORY) {
 		(void)snprintf(out, cap,
 			       "the memory limit of %.1f MiB: a sample found %.1f MiB (raise it "
 			       "with --memory)",
 			       (double)r->enforcement.memory_bytes / MIB,
-			       (double)fate->overrun_value / MIB);
+			       (double)run_state->overrun_value / MIB);
 	} else {
 		(void)snprintf(out, cap, "the memory limit of %.1f MiB (--memory)",
 			       (double)r->enforcement.memory_bytes / MIB);
@@ -118,21 +118,21 @@ static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
 }
 
 static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
-	const struct run_state_copy *fate = &r->outcome.usage.fate;
+	const struct run_state_copy *run_state = &r->outcome.usage.run_state;
 	const struct sampled *limits = &r->enforcement.sampled;
 
-	switch (fate->overrun) {
+	switch (run_state->overrun) {
 	case OVERRUN_PROCESSES:
 		(void)snprintf(out, cap,
 			       "the limit of %" PRId64 " processes: a sample found %" PRId64
 			       " (raise it with --processes)",
-			       limits->processes, fate->overrun_value);
+			       limits->processes, run_state->overrun_value);
 		break;
 	case OVERRUN_DISK:
 		(void)snprintf(out, cap,
 			       "the limit of %.1f MiB on disk space: the run added %.1f MiB "
 			       "(raise it with --disk)",
-			       (double)limits->disk / MIB, (double)fate->overrun_value / MIB);
+			       (double)limits->disk / MIB, (double)run_state->overrun_value / MIB);
 		break;
 	case OVERRUN_UNMEASURED:
 		(void)snprintf(out, cap,

@@ -128,9 +128,9 @@ static int command_main(void *arg) {
 	if (k->rehearse) {
 		_exit(0);
 	}
-	k->fate->begun = 1;
+	k->run_state->begun = 1;
 	int error = try_candidates(k, &path);
-	k->fate->begun = 0;
+	k->run_state->begun = 0;
 	start_failed(k, error, path);
 }
 
@@ -166,7 +166,7 @@ static void terminate(struct init *in, bool timed_out) {
 	}
 	in->state = ENDING;
 	in->timed_out = timed_out;
-	in->kit->fate->timed_out = timed_out;
+	in->kit->run_state->timed_out = timed_out;
 	in->deadline = clock_ms() + in->kit->plan->grace_ms;
 	reaper_signal(&in->reaper, SIGTERM);
 	reaper_signal(&in->reaper, SIGCONT); /* a stopped process does not handle SIGTERM */
@@ -185,12 +185,12 @@ static void deadline_passed(struct init *in) {
 /* The command has ended: kills its descendants before reporting it, so that no process of
  * the run is alive when the supervisor reads the report (E6). */
 static _Noreturn void report_exit(struct init *in, int status) {
-	struct run_state *fate = in->kit->fate;
+	struct run_state *run_state = in->kit->run_state;
 
-	fate->status = status;
-	fate->ended = 1;
+	run_state->status = status;
+	run_state->ended = 1;
 	reaper_end(&in->reaper);
-	fate->finished = 1;
+	run_state->finished = 1;
 	send_report(in, REPORT_EXIT, status);
 	_exit(0);
 }

@@ -29,8 +29,8 @@ struct kit {
 	int lock_fd; /* flock(2)ed run directory or copy-on-write directory; -1: none */
 
 	/* wardens */
-	struct run_state *fate; /* shared with the parent */
-	int warden_fd;          /* pidfd of the warden or supervisor above; -1: none */
+	struct run_state *run_state; /* shared with the parent */
+	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
 	char uid_map[64], gid_map[64];

@@ -39,7 +39,7 @@ bool asked;     /* the guard, by the inner warden, to end the run */
 bool cancelled; /* three signals, or corral_process_free() */
 byte faults = FAULTS;
 
-/* struct fate, and the report in the channel */
+/* struct run_state, and the report in the channel */
 bool begun, ended, finished, timed_out, reported;
 
 /* What happened, for the judgement only */
@@ -118,7 +118,7 @@ active proctype supervisor() {
 	:: STEP(S, shut && told == NONE && GONE(O) && !alive[I] && !alive[G])
 		directory = false;
 		if
-#ifdef WITHOUT_fate
+#ifdef WITHOUT_run_state
 		:: reported -> told = (timed_out -> TIMEOUT : EXIT)
 		:: !reported && cancelled -> told = CANCELLED
 		:: !reported && !cancelled -> told = SETUP

@@ -67,11 +67,11 @@ static int64_t clock_us(void) {
 }
 
 static _Noreturn void end_run(const struct sampler *s, enum overrun why, int64_t value) {
-	struct run_state *fate = s->run.fate;
+	struct run_state *run_state = s->run.run_state;
 
-	if (!fate->ended) {
-		fate->overrun_value = value;
-		fate->overrun = (uint32_t)why;
+	if (!run_state->ended) {
+		run_state->overrun_value = value;
+		run_state->overrun = (uint32_t)why;
 	}
 	/* Kills the rest of the run with it.  ESRCH: it has ended. */
 	(void)syscall(SYS_pidfd_send_signal, s->run.pidfd, SIGKILL, NULL, 0U);
@@ -270,9 +270,9 @@ int samplers_start(const struct sampled_run *run, struct samplers *ret, struct e
 	return limits->disk == 0 ? 0 : start(&s, SAMPLER_DISK, &ret->pidfd[SAMPLER_DISK], e);
 }
 
-void samplers_lost(struct run_state *fate) {
-	if (!fate->ended && fate->overrun == OVERRUN_NONE) {
-		fate->overrun = OVERRUN_UNMEASURED;
+void samplers_lost(struct run_state *run_state) {
+	if (!run_state->ended && run_state->overrun == OVERRUN_NONE) {
+		run_state->overrun = OVERRUN_UNMEASURED;
 	}
 }
 

@@ -45,7 +45,7 @@ struct samplers {
  * limits.disk. */
 struct sampled_run {
 	const struct plan *plan;
-	struct run_state *fate;
+	struct run_state *run_state;
 	int pidfd;
 	pid_t pid;
 	struct disk_growth *growth;
@@ -54,7 +54,7 @@ struct sampled_run {
 int samplers_start(const struct sampled_run *run, struct samplers *ret, struct err *e);
 
 /* A sampler has ended during the run: records OVERRUN_UNMEASURED, unless it recorded a result. */
-void samplers_lost(struct run_state *fate);
+void samplers_lost(struct run_state *run_state);
 
 /* Kills and reaps them. */
 void samplers_end(struct samplers *s);

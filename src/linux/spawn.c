@@ -320,12 +320,12 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
-	if (run_state_new(&ret->fate, e) != 0 ||
+	if (run_state_new(&ret->run_state, e) != 0 ||
 	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
-	k->fate = ret->fate;
+	k->run_state = ret->run_state;
 	k->journal = ret->journal;
 	k->follow = ret->follow != NULL;
 	return 0;
@@ -336,7 +336,7 @@ void spawn_free_records(struct child *c) {
 	journal_free(take_ptr(c->journal));
 	ledger_free(take_ptr(c->ledger));
 	ledger_free(take_ptr(c->refusals));
-	run_state_free(take_ptr(c->fate));
+	run_state_free(take_ptr(c->run_state));
 }
 
 /* For a failure before the clone: at most the gate runs. */
@@ -383,7 +383,7 @@ static int measure_disk(struct arena *a, const struct spawn_request *r, struct d
 static int start_samplers(const struct spawn_request *r, struct disk_growth *growth,
 			  struct child *child, struct err *e) {
 	const struct sampled_run run = {.plan = r->plan,
-					.fate = child->fate,
+					.run_state = child->run_state,
 					.pidfd = child->pidfd,
 					.pid = child->pid,
 					.growth = growth};

@@ -99,7 +99,7 @@ struct child {
 	pid_t pid;    /* its pid in the caller's pid namespace */
 	int channel;  /* the supervisor's end */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
-	struct run_state *fate;
+	struct run_state *run_state;
 	struct cgroup *cgroup;   /* NULL: none */
 	struct scope scope;      /* systemd's scope around the cgroup; SCOPE_NONE: none */
 	struct follow *follow;   /* remounts files that the host replaces; NULL: none */
@@ -131,9 +131,9 @@ struct usage {
 	int64_t cpu_ms;
 	int64_t max_rss_kb;
 	int64_t processes_peak;
-	bool oom;                   /* the OOM killer killed in our cgroup */
-	bool processes_limited;     /* the pids controller refused a fork */
-	struct run_state_copy fate; /* read after every process of the run ended */
+	bool oom;                        /* the OOM killer killed in our cgroup */
+	bool processes_limited;          /* the pids controller refused a fork */
+	struct run_state_copy run_state; /* read after every process of the run ended */
 };
 
 /* Kills every process that is left in the sandbox, reaps the first one, reads the usage,

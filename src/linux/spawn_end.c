@@ -162,8 +162,8 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		drop_fd(&c->pidfd);
 	}
 	samplers_end(&c->samplers); /* before the run state, which they write */
-	usage.fate = run_state_read(c->fate);
-	if (!usage.fate.ended) {
+	usage.run_state = run_state_read(c->run_state);
+	if (!usage.run_state.ended) {
 		/* No process waited for the command, so the rusage lacks its time and memory. */
 		usage.cpu_ms = usage.max_rss_kb = -1;
 	}
@@ -174,7 +174,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	scope_end(&c->scope); /* after its counters were read */
 	drop_fd(&c->channel);
-	if (!usage.fate.finished) {
+	if (!usage.run_state.finished) {
 		gate_process_kill(&c->gate); /* a killed run has no data to deliver */
 	}
 	gate_process_end(&c->gate); /* after every process that can send data */

@@ -116,7 +116,7 @@ static _Noreturn void kill_all_and_exit(const struct warden *w) {
 		(void)wait_below(w, GUARD_FIRST_MS); /* either way everything is killed next */
 	}
 	/* A guard that has finished exits by itself, and is reaped for its rusage. */
-	if (w->kit->fate->finished && wait_below(w, LINGER_MS)) {
+	if (w->kit->run_state->finished && wait_below(w, LINGER_MS)) {
 		(void)reaper_collect(0); /* a helper may still be in uninterruptible sleep */
 	} else {
 		reaper_end_within(&w->reaper, LINGER_MS);
@@ -134,7 +134,7 @@ static _Noreturn void outer_run(struct warden *w) {
 	sched_slice_shorten();
 	if (wait_for_cause(w) != CAUSE_BELOW) {
 		(void)wait_below(w, INNER_FIRST_MS); /* either way everything is killed next */
-	} else if (!w->kit->fate->finished && !w->reaper.kill_all) {
+	} else if (!w->kit->run_state->finished && !w->reaper.kill_all) {
 		/* A living guard sees the same death, and kills its children more directly. */
 		(void)reaper_collect(INNER_FIRST_MS);
 	}
@@ -171,12 +171,12 @@ int warden_outer(struct kit *k, struct err *e) {
 static _Noreturn void inner_run(struct warden *w) {
 	const int kept[] = {w->kit->channel_fd, w->kit->lock_fd, w->above, w->below,
 			    w->reaper.children};
-	struct run_state *fate = w->kit->fate;
+	struct run_state *run_state = w->kit->run_state;
 
 	fd_close_all_but(kept, ARRAY_LEN(kept));
 	sched_slice_shorten();
-	if (wait_for_cause(w) == CAUSE_CLOCK && !fate->ended) {
-		fate->timed_out = 1;
+	if (wait_for_cause(w) == CAUSE_CLOCK && !run_state->ended) {
+		run_state->timed_out = 1;
 	}
 	kill_all_and_exit(w);
 }

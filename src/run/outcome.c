@@ -48,10 +48,10 @@ enum reason outcome_reason(const struct ending *end, const struct usage *u,
 			   const struct plan *plan) {
 	int sig = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 
-	if (u->oom || (end->lost && u->fate.overrun == OVERRUN_MEMORY)) {
+	if (u->oom || (end->lost && u->run_state.overrun == OVERRUN_MEMORY)) {
 		return REASON_OOM;
 	}
-	if (end->lost && u->fate.overrun != OVERRUN_NONE) {
+	if (end->lost && u->run_state.overrun != OVERRUN_NONE) {
 		return REASON_LIMIT;
 	}
 	if (end->timed_out) {

@@ -88,7 +88,7 @@ void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
 static void sampler_ended(struct reports *s, const struct child *c) {
 	reports_read(s, c);
 	if (!s->over) {
-		samplers_lost(c->fate);
+		samplers_lost(c->run_state);
 		s->over = true;
 	}
 }

@@ -462,7 +462,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	terminal_restore(&w->terminal);
-	reports_settle(&w->reports, &usage.fate);
+	reports_settle(&w->reports, &usage.run_state);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
@@ -554,7 +554,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	running_wait(&run, &reports, true);
 	reports_done(&reports);
 	/* A command that ran and was killed at once has an end, which run_wait() returns. */
-	reports.begun = reports.begun || run_state_read(run.child.fate).begun;
+	reports.begun = reports.begun || run_state_read(run.child.run_state).begun;
 	if (reports_check(&reports, e) != 0) {
 		spawn_finish(&run.child, &usage);
 		return -1;
@@ -574,7 +574,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	struct records records = take_records(&r->child);
 	spawn_finish(&r->child, &usage);
 	reports_done(&reports);
-	reports_settle(&reports, &usage.fate);
+	reports_settle(&reports, &usage.run_state);
 	int rc = reports_check(&reports, e);
 	if (rc == 0) {
 		outcome_fill(&o, &reports, &usage, r->plan);

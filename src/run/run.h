@@ -51,7 +51,7 @@ enum reason {
 	REASON_TIMEOUT,
 	REASON_IDLE,
 	REASON_OOM,
-	REASON_LIMIT,     /* CPU time, file size, or a sampled limit: fate.overrun */
+	REASON_LIMIT,     /* CPU time, file size, or a sampled limit: run_state.overrun */
 	REASON_CANCELLED, /* by a signal to the supervisor */
 	REASON_LOST,      /* a process of the sandbox was killed, which ended the command */
 };

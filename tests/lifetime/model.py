@@ -16,7 +16,7 @@ WAYS = ("SCOPED", "CHILD_BY_CHILD")
 # Without these a run outlives some order of two faults, or its end is told wrongly.  What is not
 # here alone is a second line: another edge sees the same death.
 NEEDED = (("inner_sees_guard",), ("inner_sees_channel",), ("inner_clock",), ("outer_sees_inner",),
-          ("supervisor_sees_outer",), ("outer_removes",), ("inner_removes",), ("fate",),
+          ("supervisor_sees_outer",), ("outer_removes",), ("inner_removes",), ("run_state",),
           ("guard_sees_inner", "guard_sees_channel"), ("guard_clock", "inner_clock"))
 
 
