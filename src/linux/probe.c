@@ -273,7 +273,7 @@ static void read_git(struct arena *a, struct host *h, struct gitsettings *settin
 	auto_fd led = o->linked[which] ? open(o->files[which], flags | O_CLOEXEC) : -1;
 	int fd = o->linked[which] ? led : direct;
 	buf_init(&text);
-	if (fd >= 0 && fd_read_all(fd, GITCONFIG_MAX, &text) == 0 && text.data != NULL) {
+	if (fd >= 0 && fd_read_all(fd, GIT_CONFIG_MAX, &text) == 0 && text.data != NULL) {
 		git_obeyed_read(o, a, h->home, o->files[which], text.data);
 		if (settings != NULL) {
 			identity_read(&h->git, text.data);

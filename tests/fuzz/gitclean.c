@@ -12,14 +12,14 @@
 /* Entries; -1 where git would stop. */
 static long count(const char *text, size_t len) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 	long n = 0;
 
 	git_config_init(&c, text, len);
-	while ((event = git_config_next(&c)) != GITCONFIG_END && n >= 0) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && n >= 0) {
 		HOLDS(c.start < c.end && c.end <= len);
-		n = event == GITCONFIG_BAD ? -1 : n + (event == GITCONFIG_ENTRY);
-		HOLDS(event != GITCONFIG_ENTRY ||
+		n = event == GIT_CONFIG_BAD ? -1 : n + (event == GIT_CONFIG_ENTRY);
+		HOLDS(event != GIT_CONFIG_ENTRY ||
 		      (c.start < c.value_at && c.value_at <= c.value_end && c.value_end <= c.end));
 	}
 	git_config_done(&c);
@@ -30,15 +30,15 @@ static void check(const char *text, size_t len, struct buf *out, struct buf *aga
 	enum git_clean got = git_clean(text, len, out);
 	long before = count(text, len);
 
-	HOLDS(before >= 0 || got != GITCLEAN_CHANGED);
-	HOLDS(before < 0 || got != GITCLEAN_CLOSED);
+	HOLDS(before >= 0 || got != GIT_CLEAN_CHANGED);
+	HOLDS(before < 0 || got != GIT_CLEAN_CLOSED);
 	if (before < 0) {
 		return;
 	}
-	HOLDS(got != GITCLEAN_SAME || (out->len == len && memcmp(out->data, text, len) == 0));
+	HOLDS(got != GIT_CLEAN_SAME || (out->len == len && memcmp(out->data, text, len) == 0));
 	long after = count(out->data, out->len);
 	HOLDS(after >= 0 && after <= before);
-	HOLDS(git_clean(out->data, out->len, again) == GITCLEAN_SAME);
+	HOLDS(git_clean(out->data, out->len, again) == GIT_CLEAN_SAME);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

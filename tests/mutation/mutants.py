@@ -311,7 +311,7 @@ STEPS = {
         "(void)agrees;\n\treturn true ? NULL",
         "PS08a"),
     "git: credentials are removed": step(
-        "plan/git/protect.c", "} else if (got != GITCLEAN_SAME && ",
+        "plan/git/protect.c", "} else if (got != GIT_CLEAN_SAME && ",
         "} else if (0 && ",
         "PS34"),
     "own files are hidden": step(MASKS, "if (hide_own(b, e) != 0 || ", "(void)hide_own;\n\tif (", "MT19"),

@@ -65,9 +65,9 @@ TEST(credentials_go_and_every_other_byte_stays) {
 		buf_init(&out);
 		buf_init(&again);
 		CHECK_INT(git_clean(cases[i].text, strlen(cases[i].text), &out),
-			  cases[i].want == NULL ? GITCLEAN_SAME : GITCLEAN_CHANGED);
+			  cases[i].want == NULL ? GIT_CLEAN_SAME : GIT_CLEAN_CHANGED);
 		CHECK_STR(out.data, want);
-		CHECK_INT(git_clean(out.data, out.len, &again), GITCLEAN_SAME);
+		CHECK_INT(git_clean(out.data, out.len, &again), GIT_CLEAN_SAME);
 		buf_done(&out);
 		buf_done(&again);
 	}
@@ -79,10 +79,10 @@ TEST(a_file_that_git_cannot_read_is_closed_when_it_seems_to_hold_one) {
 		size_t len;
 		enum git_clean want;
 	} bad[] = {
-		{"[a\nurl = https://u:p@h/\n", 0, GITCLEAN_CLOSED},
-		{"[a]\nk = \"x\ntoken = x\n", 0, GITCLEAN_CLOSED},
-		{"[a]\nx = \0\nurl = https://u:p@h/", 30, GITCLEAN_CLOSED},
-		{"[a\nurl = https://h/\n", 0, GITCLEAN_SAME},
+		{"[a\nurl = https://u:p@h/\n", 0, GIT_CLEAN_CLOSED},
+		{"[a]\nk = \"x\ntoken = x\n", 0, GIT_CLEAN_CLOSED},
+		{"[a]\nx = \0\nurl = https://u:p@h/", 30, GIT_CLEAN_CLOSED},
+		{"[a\nurl = https://h/\n", 0, GIT_CLEAN_SAME},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct buf out;

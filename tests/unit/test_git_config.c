@@ -8,15 +8,15 @@
 static char *dump(const char *text) {
 	struct git_config c;
 	struct buf out;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	buf_init(&out);
 	buf_puts(&out, "");
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) != GITCONFIG_END) {
-		if (event == GITCONFIG_BAD) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END) {
+		if (event == GIT_CONFIG_BAD) {
 			buf_puts(&out, "!\n");
-		} else if (event == GITCONFIG_ENTRY) {
+		} else if (event == GIT_CONFIG_ENTRY) {
 			buf_printf(&out, "%s%s%s.%s%s%s\n",
 				   c.section.data == NULL ? "" : c.section.data,
 				   c.has_sub ? "." : "", c.has_sub ? c.sub.data : "", c.key.data,
@@ -61,14 +61,14 @@ TEST(an_entry_and_its_value_can_be_found_again) {
 	struct git_config c;
 
 	git_config_init(&c, text, strlen(text));
-	CHECK_INT(git_config_next(&c), GITCONFIG_SECTION);
+	CHECK_INT(git_config_next(&c), GIT_CONFIG_SECTION);
 	CHECK(strncmp(text + c.start, "[a]", c.end - c.start) == 0);
-	CHECK_INT(git_config_next(&c), GITCONFIG_ENTRY);
+	CHECK_INT(git_config_next(&c), GIT_CONFIG_ENTRY);
 	CHECK(strncmp(text + c.start, "k-2 = ", 6) == 0 && text[c.end] == '\n');
 	CHECK_INT(c.value_end - c.value_at, strlen("\"v \" w"));
 	CHECK(strncmp(text + c.value_at, "\"v \" w", c.value_end - c.value_at) == 0);
 	CHECK(git_config_is(&c, "a", "k-2") && !git_config_is(&c, "a", "k"));
-	CHECK_INT(git_config_next(&c), GITCONFIG_END);
+	CHECK_INT(git_config_next(&c), GIT_CONFIG_END);
 	git_config_done(&c);
 }
 
@@ -81,8 +81,8 @@ TEST(what_is_quoted_reads_the_same) {
 	buf_puts(&text, "[a]\nk = ");
 	git_config_quote(value, strlen(value), &text);
 	git_config_init(&c, text.data, text.len);
-	CHECK_INT(git_config_next(&c), GITCONFIG_SECTION);
-	CHECK_INT(git_config_next(&c), GITCONFIG_ENTRY);
+	CHECK_INT(git_config_next(&c), GIT_CONFIG_SECTION);
+	CHECK_INT(git_config_next(&c), GIT_CONFIG_ENTRY);
 	CHECK_STR(c.value.data, value);
 	git_config_done(&c);
 	buf_done(&text);

@@ -263,7 +263,7 @@ static bool comment_is_secret(struct span comment) {
 		s++;
 	}
 	git_config_init(&c, s, (size_t)(end - s));
-	bool entry = git_config_next(&c) == GITCONFIG_ENTRY && !git_config_failed(&c);
+	bool entry = git_config_next(&c) == GIT_CONFIG_ENTRY && !git_config_failed(&c);
 	struct span value = {entry ? c.value.data : "", entry ? c.value.len : 0};
 	bool secret = entry && is_secret(row_of(NULL, c.key.data), value);
 	git_config_done(&c);
@@ -352,15 +352,15 @@ static bool seems_secret(struct span text) {
 /* False at a syntax error. */
 static bool clean_events(struct cleaning *k, struct git_config *c) {
 	for (;;) {
-		enum gitconfig_event event = git_config_next(c);
-		if (event == GITCONFIG_BAD || git_config_failed(c)) {
+		enum git_config_event event = git_config_next(c);
+		if (event == GIT_CONFIG_BAD || git_config_failed(c)) {
 			return false;
 		}
 		copy_until(k, c->start);
-		if (event == GITCONFIG_END) {
+		if (event == GIT_CONFIG_END) {
 			return true;
 		}
-		if (event == GITCONFIG_SECTION) {
+		if (event == GIT_CONFIG_SECTION) {
 			clean_head(k, c);
 		} else {
 			clean_entry(k, c);
@@ -378,7 +378,7 @@ enum git_clean git_clean(const char *text, size_t len, struct buf *out) {
 	out->failed |= git_config_failed(&c);
 	git_config_done(&c);
 	if (good) {
-		return k.changed ? GITCLEAN_CHANGED : GITCLEAN_SAME;
+		return k.changed ? GIT_CLEAN_CHANGED : GIT_CLEAN_SAME;
 	}
-	return seems_secret((struct span){text, len}) ? GITCLEAN_CLOSED : GITCLEAN_SAME;
+	return seems_secret((struct span){text, len}) ? GIT_CLEAN_CLOSED : GIT_CLEAN_SAME;
 }

@@ -6,9 +6,9 @@
 #include "base/buf.h"
 
 enum git_clean {
-	GITCLEAN_SAME,    /* there is no credential */
-	GITCLEAN_CHANGED, /* `out` is the text without credentials */
-	GITCLEAN_CLOSED,  /* git cannot parse it, and it looks like it contains a credential */
+	GIT_CLEAN_SAME,    /* there is no credential */
+	GIT_CLEAN_CHANGED, /* `out` is the text without credentials */
+	GIT_CLEAN_CLOSED,  /* git cannot parse it, and it looks like it contains a credential */
 };
 
 /* Appends to out; a failed allocation leaves it failed. */

@@ -4,7 +4,7 @@
  * Should:   agree with git about every byte: quotes, escapes, comments, continued
  *           lines, old and new section heads.
  * Must not: accept a line that git refuses, or guess its end.
- * Fails:    closed: such a line is GITCONFIG_BAD, and the caller decides. */
+ * Fails:    closed: such a line is GIT_CONFIG_BAD, and the caller decides. */
 #include "plan/git/config.h"
 
 #include "base/str.h"
@@ -231,14 +231,14 @@ static void skip_line(struct git_config *c) {
 	}
 }
 
-static enum gitconfig_event bad(struct git_config *c) {
+static enum git_config_event bad(struct git_config *c) {
 	c->at = c->start;
 	skip_line(c);
 	c->end = c->at;
-	return GITCONFIG_BAD;
+	return GIT_CONFIG_BAD;
 }
 
-enum gitconfig_event git_config_next(struct git_config *c) {
+enum git_config_event git_config_next(struct git_config *c) {
 	while (c->at < c->len) {
 		char ch = c->text[c->at];
 		if (is_blank((unsigned char)ch)) {
@@ -251,7 +251,7 @@ enum gitconfig_event git_config_next(struct git_config *c) {
 	}
 	c->start = c->end = c->at;
 	if (c->at >= c->len) {
-		return GITCONFIG_END;
+		return GIT_CONFIG_END;
 	}
 	if (c->text[c->at] == '[') {
 		c->at++;
@@ -260,12 +260,12 @@ enum gitconfig_event git_config_next(struct git_config *c) {
 		if (!good) {
 			clear(&c->section); /* the section of the next entries is unknown */
 		}
-		return good ? GITCONFIG_SECTION : bad(c);
+		return good ? GIT_CONFIG_SECTION : bad(c);
 	}
 	if (!is_letter((unsigned char)c->text[c->at])) {
 		return bad(c);
 	}
-	return read_entry(c) ? GITCONFIG_ENTRY : bad(c);
+	return read_entry(c) ? GIT_CONFIG_ENTRY : bad(c);
 }
 
 bool git_config_is(const struct git_config *c, const char *section, const char *key) {

@@ -9,13 +9,13 @@
 #include "base/buf.h"
 
 /* Larger files are not read; they are not written by hand. */
-#define GITCONFIG_MAX ((size_t)1024 * 1024)
+#define GIT_CONFIG_MAX ((size_t)1024 * 1024)
 
-enum gitconfig_event {
-	GITCONFIG_END,
-	GITCONFIG_SECTION,
-	GITCONFIG_ENTRY,
-	GITCONFIG_BAD, /* a syntax error for git; the next call continues with the next line */
+enum git_config_event {
+	GIT_CONFIG_END,
+	GIT_CONFIG_SECTION,
+	GIT_CONFIG_ENTRY,
+	GIT_CONFIG_BAD, /* a syntax error for git; the next call continues with the next line */
 };
 
 struct git_config {
@@ -34,7 +34,7 @@ void git_config_init(struct git_config *c, const char *text, size_t len);
 void git_config_done(struct git_config *c);
 
 /* The strings are valid until the next call. */
-enum gitconfig_event git_config_next(struct git_config *c);
+enum git_config_event git_config_next(struct git_config *c);
 
 /* Memory ran out: the result must not be used. */
 bool git_config_failed(const struct git_config *c);

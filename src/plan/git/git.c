@@ -99,18 +99,18 @@ static const char *common_of(struct builder *b, const char *dir, const char **re
 static const char *tree_named_by(struct builder *b, const char *dir) {
 	struct git_config c;
 	struct buf text;
-	enum gitconfig_event event;
+	enum git_config_event event;
 	const char *tree = NULL;
 
 	buf_init(&text);
-	bool good =
-		b->h->fs.read(b->h->fs.ctx, plan_keep_join(b, dir, "config"), GITCONFIG_MAX, &text);
+	bool good = b->h->fs.read(b->h->fs.ctx, plan_keep_join(b, dir, "config"), GIT_CONFIG_MAX,
+				  &text);
 	git_config_init(&c, good ? text.data : "", good ? text.len : 0);
-	while ((event = git_config_next(&c)) == GITCONFIG_SECTION || event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) == GIT_CONFIG_SECTION || event == GIT_CONFIG_ENTRY) {
 		if (git_config_failed(&c)) {
 			break;
 		}
-		if (event == GITCONFIG_ENTRY && git_config_is(&c, "core", "worktree") &&
+		if (event == GIT_CONFIG_ENTRY && git_config_is(&c, "core", "worktree") &&
 		    c.has_value) {
 			const char *path = git_path(b, dir, c.value.data);
 			tree = path == NULL ? NULL : host_fs_resolve(b, path);

@@ -29,11 +29,11 @@ static void take(struct identity *id, const struct git_config *c) {
 
 void identity_read(struct identity *id, const char *text) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
-		if (event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && !git_config_failed(&c)) {
+		if (event == GIT_CONFIG_ENTRY) {
 			take(id, &c);
 		}
 	}

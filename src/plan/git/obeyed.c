@@ -46,11 +46,11 @@ void git_obeyed_add(struct git_obeyed *o, const char *path) {
 void git_obeyed_read(struct git_obeyed *o, struct arena *a, const char *home, const char *path,
 		     const char *text) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
-		if (event != GITCONFIG_ENTRY || !c.has_value || c.value.len == 0 ||
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && !git_config_failed(&c)) {
+		if (event != GIT_CONFIG_ENTRY || !c.has_value || c.value.len == 0 ||
 		    is_of_other(c.value.data)) {
 			continue;
 		}

@@ -194,9 +194,9 @@ static void hide_credentials(struct builder *b, const char *path, const struct b
 	enum git_clean got = git_clean(text->data, text->len, &out);
 	if (buf_failed(&out)) {
 		b->out_of_memory = true;
-	} else if (got != GITCLEAN_SAME && !is_granted(b, KEY_FS_READ, path) &&
+	} else if (got != GIT_CLEAN_SAME && !is_granted(b, KEY_FS_READ, path) &&
 		   !is_granted(b, KEY_FS_WRITE, path) && !is_excepted(b, path)) {
-		bool readable = got == GITCLEAN_CHANGED;
+		bool readable = got == GIT_CLEAN_CHANGED;
 		masks_hide(b, (struct hide){
 				      .path = path,
 				      .seen = host_fs_look(b, path),
@@ -238,13 +238,13 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 	const char *full = host_fs_resolve(b, path);
 	struct git_config c;
 	struct buf text;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	if (full == NULL) {
 		return;
 	}
 	buf_init(&text);
-	if (!b->h->fs.read(b->h->fs.ctx, full, GITCONFIG_MAX, &text) || buf_failed(&text)) {
+	if (!b->h->fs.read(b->h->fs.ctx, full, GIT_CONFIG_MAX, &text) || buf_failed(&text)) {
 		plan_add_unkept(
 			b, plan_keep_printf(
 				   b, "%s cannot be read: hooks that it names are not protected",
@@ -256,8 +256,8 @@ static void read_config(struct builder *b, const char *path, struct settings *s,
 		hide_credentials(b, full, &text);
 	}
 	git_config_init(&c, text.data, text.len);
-	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
-		if (event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && !git_config_failed(&c)) {
+		if (event == GIT_CONFIG_ENTRY) {
 			take_entry(b, full, s, depth, &c);
 		}
 	}

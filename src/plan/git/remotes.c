@@ -54,14 +54,14 @@ static void take_entry(struct remotes *r, const struct git_config *c) {
 
 static void read_config(struct remotes *r, const char *text) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) == GITCONFIG_SECTION || event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) == GIT_CONFIG_SECTION || event == GIT_CONFIG_ENTRY) {
 		if (git_config_failed(&c)) {
 			r->b->out_of_memory = true;
 			break;
 		}
-		if (event == GITCONFIG_ENTRY) {
+		if (event == GIT_CONFIG_ENTRY) {
 			take_entry(r, &c);
 		}
 	}
@@ -141,7 +141,7 @@ void remotes_add(struct builder *b, const struct item *set) {
 	}
 	const char *text = own == NULL ? NULL
 				       : host_fs_text(b, plan_keep_join(b, own->common, "config"),
-						      GITCONFIG_MAX);
+						      GIT_CONFIG_MAX);
 	if (text == NULL) {
 		plan_note(b, "@remotes: no host is allowed: the workspace has no readable git "
 			     "repository");

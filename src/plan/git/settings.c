@@ -67,7 +67,7 @@ static void take(struct gitsettings *s, const struct git_config *c) {
 	buf_init(&cleaned);
 	write_entry(c, &entry);
 	if (!buf_failed(&entry) && s->text.len + entry.len < GITSETTINGS_MAX &&
-	    git_clean(entry.data, entry.len, &cleaned) == GITCLEAN_SAME) {
+	    git_clean(entry.data, entry.len, &cleaned) == GIT_CLEAN_SAME) {
 		buf_puts(&s->text, entry.data);
 	}
 	buf_done(&entry);
@@ -76,11 +76,11 @@ static void take(struct gitsettings *s, const struct git_config *c) {
 
 void git_settings_read(struct gitsettings *s, const char *text) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
-		if (event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && !git_config_failed(&c)) {
+		if (event == GIT_CONFIG_ENTRY) {
 			take(s, &c);
 		}
 	}

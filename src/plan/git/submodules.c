@@ -61,11 +61,11 @@ static void take_submodule(void *arg, const struct git_config *c) {
 static void read_entries(struct builder *b, const char *text,
 			 void (*take)(void *arg, const struct git_config *c), void *arg) {
 	struct git_config c;
-	enum gitconfig_event event;
+	enum git_config_event event;
 
 	git_config_init(&c, text, strlen(text));
-	while ((event = git_config_next(&c)) != GITCONFIG_END && !git_config_failed(&c)) {
-		if (event == GITCONFIG_ENTRY) {
+	while ((event = git_config_next(&c)) != GIT_CONFIG_END && !git_config_failed(&c)) {
+		if (event == GIT_CONFIG_ENTRY) {
 			take(arg, &c);
 		}
 	}
@@ -80,7 +80,7 @@ static void read_submodules(struct builder *b, const struct repository *r, struc
 	if (!r->has_submodules || host_fs_look(b, path).kind != LOOK_FILE) {
 		return; /* git reads no other */
 	}
-	const char *text = host_fs_text(b, path, GITCONFIG_MAX);
+	const char *text = host_fs_text(b, path, GIT_CONFIG_MAX);
 	if (text != NULL) {
 		read_entries(b, text, take_submodule, all);
 	}
@@ -135,7 +135,7 @@ static const char *inside(struct builder *b, const char *path) {
 
 static const char *base_url(struct builder *b, const struct repository *r) {
 	struct base base = {.b = b};
-	const char *text = host_fs_text(b, plan_keep_join(b, r->common, "config"), GITCONFIG_MAX);
+	const char *text = host_fs_text(b, plan_keep_join(b, r->common, "config"), GIT_CONFIG_MAX);
 
 	if (text == NULL) {
 		return NULL;
@@ -236,13 +236,13 @@ static const char *cleaned(struct builder *b, const struct buf *text) {
 
 	buf_init(&out);
 	switch (git_clean(text->data, text->len, &out)) {
-	case GITCLEAN_SAME:
+	case GIT_CLEAN_SAME:
 		kept = plan_keep_printf(b, "%s", text->data);
 		break;
-	case GITCLEAN_CHANGED:
+	case GIT_CLEAN_CHANGED:
 		kept = buf_failed(&out) ? NULL : plan_keep_printf(b, "%s", out.data);
 		break;
-	case GITCLEAN_CLOSED:
+	case GIT_CLEAN_CLOSED:
 		break;
 	}
 	b->out_of_memory = b->out_of_memory || buf_failed(&out);
