@@ -107,7 +107,7 @@ static void put_field(struct dbus_out *o, uint8_t code, const char *type, const 
 void dbus_begin(struct dbus_out *o, const struct dbus_method *m, uint32_t serial) {
 	*o = (struct dbus_out){.len = 0};
 	put(o, (const uint8_t[]){LITTLE_ENDIAN_MARK, DBUS_CALL, 0, PROTOCOL}, 4);
-	dbus_put_u32(o, 0); /* of the body: dbus_end() */
+	dbus_put_u32(o, 0); /* length of the body; dbus_end() sets it */
 	dbus_put_u32(o, serial);
 	size_t fields = dbus_open_array(o, 8);
 	put_field(o, FIELD_PATH, "o", m->path);
@@ -150,7 +150,7 @@ uint32_t dbus_take_u32(struct dbus_in *in) {
 	return p == NULL ? 0 : decode(p);
 }
 
-/* len bytes without a NUL among them, and one behind. */
+/* len bytes without NUL, followed by a NUL. */
 static const char *take_text(struct dbus_in *in, size_t len) {
 	const uint8_t *p = take(in, 1, len + 1);
 	if (p == NULL || memchr(p, '\0', len + 1) != p + len) {
@@ -187,7 +187,7 @@ size_t dbus_length(const uint8_t head[DBUS_HEAD]) {
 	return all <= DBUS_MESSAGE_MAX ? all : 0;
 }
 
-/* Fields whose type is another than these are not sent by systemd. */
+/* systemd sends no header field of another type. */
 static void read_field(struct dbus_in *in, struct dbus_message *m) {
 	(void)take(in, 8, 0);
 	uint8_t code = take_byte(in);
@@ -232,7 +232,7 @@ bool dbus_read(const uint8_t *bytes, size_t len, struct dbus_message *ret) {
 	while (!in.bad && in.at < in.len) {
 		read_field(&in, ret);
 	}
-	/* The body begins at a multiple of eight, so its own offsets align alike. */
+	/* The body begins at a multiple of 8, so offsets in it have the same alignment. */
 	ret->body = (struct dbus_in){.bytes = bytes + (len - body), .len = body};
 	return !in.bad;
 }

@@ -16,6 +16,7 @@
 #include "linux/cgroup_files.h"
 #include "linux/dbus.h"
 #include "linux/init.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,31 +30,27 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
 #define WHERE "scope"
 
-/* For all of it together: a person waits for the command. */
-#define PATIENCE_MS 1000
+/* Time-out of connection, call and job together: the command starts only after them. */
+#define TIMEOUT_MS 1000
 #define SERIAL 1
-/* Where systemd puts itself, beneath the group that was delegated to it. */
+/* The cgroup of the systemd process itself, beneath the cgroup that was delegated to it. */
 #define MANAGER_GROUP "/init.scope"
 #define FIRST_GROUP "first"
 
 #define WHY_NO_SYSTEMD                                                                             \
-	"this user may not change any control group above this process, and no systemd of this "   \
-	"user runs that could make one; have it started (as root): loginctl enable-linger USER"
+	"this user cannot change any cgroup above this process, and no systemd of this user runs " \
+	"that could create one; to start it, run as root: loginctl enable-linger USER"
 #define WHY_NO_ANSWER                                                                              \
-	"this user may not change any control group above this process, and this user's systemd "  \
-	"does not answer"
+	"this user cannot change any cgroup above this process, and this user's systemd does not " \
+	"answer"
 #define WHY_LIMITED                                                                                \
-	"the control group of this process has a limit of memory or processor time, which a run "  \
-	"in a group of this user's systemd would leave"
+	"the cgroup of this process limits memory or processor time; a run in a scope of this "    \
+	"user's systemd would not be under that limit"
 #define WHY_CONTROLLERS                                                                            \
-	"this user's systemd may not use every controller; give it all (as root): systemctl edit " \
-	"user@.service, with the lines [Service] and Delegate=cpu memory pids"
+	"this user's systemd has not all cgroup controllers; to delegate them, run as root: "      \
+	"systemctl edit user@.service, and add the lines [Service] and Delegate=cpu memory pids"
 
 struct manager {
 	int fd;
@@ -109,12 +106,12 @@ static int receive_all(const struct manager *m, uint8_t *out, size_t len) {
 	return 0;
 }
 
-/* The name of a user in this authentication is its number, in hexadecimal digits of its
- * decimal digits; the kernel has told the other side already. */
+/* SASL EXTERNAL: the identity is the uid, in decimal, each digit hex-encoded.  The server compares
+ * it with SO_PEERCRED. */
 static int authenticate(const struct manager *m) {
 	static const char begin[] = "BEGIN\r\n";
 	char number[16], line[64] = "", answer[2] = "";
-	size_t at = 1; /* the line begins behind a NUL byte */
+	size_t at = 1; /* the protocol starts with a NUL byte */
 
 	(void)snprintf(number, sizeof number, "%u", (unsigned)geteuid());
 	at += (size_t)snprintf(line + at, sizeof line - at, "AUTH EXTERNAL ");
@@ -129,7 +126,8 @@ static int authenticate(const struct manager *m) {
 		errno = EACCES;
 		return -1;
 	}
-	for (uint8_t byte = 0; byte != '\n';) { /* the server's id; time bounds it */
+	for (uint8_t byte = 0;
+	     byte != '\n';) { /* skips the server's id; m->until bounds the loop */
 		if (receive_all(m, &byte, 1) != 0) {
 			return -1;
 		}
@@ -137,8 +135,8 @@ static int authenticate(const struct manager *m) {
 	return send_all(m, begin, strlen(begin));
 }
 
-/* Fixed by systemd, and so not by a variable of the caller's: whoever set that chose whom we
- * ask. */
+/* The path is fixed by systemd.  XDG_RUNTIME_DIR is not used: its value could select a server that
+ * another user controls. */
 static bool private_socket(struct sockaddr_un *ret) {
 	char dir[32];
 	struct stat st;
@@ -154,13 +152,13 @@ static void manager_done(struct manager *m) {
 	drop_fd(&m->fd);
 }
 
-/* errno says why not: ENOENT, ECONNREFUSED: none is there. */
+/* On failure errno has the reason; ENOENT and ECONNREFUSED: no systemd of this user runs. */
 static int manager_init(struct manager *m) {
 	struct sockaddr_un at;
 	struct ucred peer = {.pid = 0};
 	socklen_t len = sizeof peer;
 
-	*m = (struct manager){.fd = -1, .until = clock_ms() + PATIENCE_MS};
+	*m = (struct manager){.fd = -1, .until = clock_ms() + TIMEOUT_MS};
 	if (!private_socket(&at)) {
 		errno = ENOENT;
 		return -1;
@@ -200,15 +198,15 @@ static bool is_limited(const char *group) {
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		(void)snprintf(path, sizeof path, CGROUP_MOUNT "%s/%s", group, files[i]);
 		if (read_head(AT_FDCWD, path, text, sizeof text) && !str_starts(text, "max")) {
-			return true; /* no such file: no such controller, no limit */
+			return true; /* without the controller there is no file, and no limit */
 		}
 	}
 	return false;
 }
 
-/* Limits that already hold the caller are to hold the run as well: between our group and the
- * first that is also above systemd's there may be none.  Not asked: the number of processes,
- * of which systemd gives every service a limit; the run has its own. */
+/* Whether a cgroup limits the caller and would not limit the run: one between our cgroup and the
+ * first that is also an ancestor of systemd's.  pids.max is ignored: systemd sets it for every
+ * service, and the run has its own. */
 static bool leaves_limit(const char *manager) {
 	char own[HOST_CGROUP_PATH];
 
@@ -280,7 +278,7 @@ static void put_properties(struct dbus_out *o, const pid_t pids[2]) {
 	dbus_put_string(o, "Command in a Corral sandbox");
 	put_property(o, "Delegate", "b");
 	dbus_put_u32(o, 1);
-	put_property(o, "CollectMode", "s"); /* no trace of one that failed */
+	put_property(o, "CollectMode", "s"); /* systemd also unloads a failed scope */
 	dbus_put_string(o, "inactive-or-failed");
 	put_property(o, "PIDs", "au");
 	size_t list = dbus_open_array(o, 4);
@@ -304,7 +302,7 @@ static int call_start(const struct manager *m, const char *unit, const pid_t pid
 
 	dbus_begin(&o, &method, SERIAL);
 	dbus_put_string(&o, unit);
-	dbus_put_string(&o, "fail"); /* rather than replace a unit of this name */
+	dbus_put_string(&o, "fail"); /* mode: an existing unit of this name is an error */
 	size_t properties = dbus_open_array(&o, 8);
 	put_properties(&o, pids);
 	dbus_close_array(&o, properties, 8);
@@ -318,7 +316,7 @@ static int call_start(const struct manager *m, const char *unit, const pid_t pid
 	return send_all(m, o.bytes, o.len);
 }
 
-/* 1: the unit's job is done; 0: a message about something else; -1. */
+/* 1: the unit's job is done; 0: an unrelated message; -1: the job failed. */
 static int judge_message(struct dbus_message *m, const char *unit, struct err *e) {
 	if (m->type == DBUS_ERROR && m->reply_to == SERIAL) {
 		const char *text = m->signature[0] == 's' ? dbus_take_string(&m->body) : "";
@@ -331,8 +329,8 @@ static int judge_message(struct dbus_message *m, const char *unit, struct err *e
 	    !streq(m->signature, "uoss")) {
 		return 0;
 	}
-	(void)dbus_take_u32(&m->body);    /* its number */
-	(void)dbus_take_string(&m->body); /* its path */
+	(void)dbus_take_u32(&m->body);    /* id of the job */
+	(void)dbus_take_string(&m->body); /* object path of the job */
 	if (!streq(dbus_take_string(&m->body), unit)) {
 		return 0;
 	}
@@ -346,7 +344,7 @@ static int judge_message(struct dbus_message *m, const char *unit, struct err *e
 	return -1;
 }
 
-/* systemd sends its signals to every connection of this kind. */
+/* Without Subscribe: systemd sends its signals to every peer-to-peer connection. */
 static int await_job(const struct manager *m, const char *unit, struct err *e) {
 	auto_free uint8_t *bytes = malloc(DBUS_MESSAGE_MAX);
 
@@ -381,7 +379,7 @@ static int join_first(const char *dir, const pid_t pids[2], struct err *e) {
 
 	(void)snprintf(path, sizeof path, "%s/" FIRST_GROUP, dir);
 	if (mkdir(path, 0755) != 0) {
-		return failed(e, "cannot make a control group in the scope");
+		return failed(e, "cannot create a cgroup in the scope");
 	}
 	(void)snprintf(path, sizeof path, "%s/" FIRST_GROUP "/cgroup.procs", dir);
 	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -394,7 +392,8 @@ static int join_first(const char *dir, const pid_t pids[2], struct err *e) {
 	return 0;
 }
 
-/* A group with processes of its own hands no controller down, so they move one further. */
+/* A cgroup that has processes cannot enable controllers for its children (the "no internal
+ * processes" rule), so the processes move into a child cgroup. */
 static int take_scope(const char *unit, const pid_t pids[2], char dir[HOST_CGROUP_PATH],
 		      struct err *e) {
 	char group[HOST_CGROUP_PATH], other[HOST_CGROUP_PATH];
@@ -420,11 +419,13 @@ static _Noreturn void keep(int supervisor) {
 	sigset_t none;
 
 	init_reset_signals();
-	(void)setsid(); /* a signal for the caller's group is not for the keeper */
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its memory is a copy of the caller's */
+	(void)setsid(); /* so that a signal to the caller's process group does not reach the keeper
+			 */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0,
+		    0); /* no ptrace: its memory is a copy of the caller's */
 	fd_close_all_but(&supervisor, 1);
 	sigemptyset(&none);
-	signal_mask(SIG_SETMASK, &none, NULL); /* systemd stops a scope by SIGTERM */
+	signal_mask(SIG_SETMASK, &none, NULL); /* systemd stops a scope with SIGTERM */
 	while (poll(&end, 1, -1) < 0 && errno == EINTR) {
 	}
 	_exit(0);
@@ -436,7 +437,7 @@ static int keeper_start(struct scope *ret, pid_t *ret_pid, struct err *e) {
 	auto_fd self = (int)syscall(SYS_pidfd_open, getpid(), 0U);
 
 	if (self < 0) {
-		return failed(e, "cannot make a descriptor of this process");
+		return failed(e, "cannot open a pidfd of this process");
 	}
 	/* Signals stay blocked: the child has the caller's handlers at first. */
 	sigfillset(&all);
@@ -449,7 +450,7 @@ static int keeper_start(struct scope *ret, pid_t *ret_pid, struct err *e) {
 	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;
-		return failed(e, "the kernel refused to make the process that keeps the scope");
+		return failed(e, "cannot create the process that keeps the scope alive");
 	}
 	ret->keeper = pidfd;
 	*ret_pid = (pid_t)pid;
@@ -462,8 +463,9 @@ void scope_end(struct scope *s) {
 	if (s->keeper < 0) {
 		return;
 	}
-	(void)syscall(SYS_pidfd_send_signal, s->keeper, SIGKILL, NULL, 0U); /* or it is gone */
-	while (syscall(SYS_waitid, P_PIDFD, s->keeper, &info, WEXITED | __WALL, NULL) != 0 &&
+	(void)syscall(SYS_pidfd_send_signal, s->keeper, SIGKILL, NULL,
+		      0U); /* fails only if the keeper has exited */
+	while (syscall(SYS_waitid, WAIT_PIDFD, s->keeper, &info, WEXITED | __WALL, NULL) != 0 &&
 	       errno == EINTR) {
 	}
 	drop_fd(&s->keeper);
@@ -477,7 +479,7 @@ int scope_begin(pid_t first, char dir[HOST_CGROUP_PATH], struct scope *ret, stru
 	uint64_t random;
 
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
-		return failed(e, "cannot get random bytes for a name");
+		return failed(e, "cannot get random bytes for the name of a scope");
 	}
 	(void)snprintf(unit, sizeof unit, "corral-%d-%016" PRIx64 ".scope", (int)getpid(), random);
 	if (manager_init(&m) != 0) {
@@ -485,7 +487,7 @@ int scope_begin(pid_t first, char dir[HOST_CGROUP_PATH], struct scope *ret, stru
 	}
 	int rc = keeper_start(&scope, &pids[0], e);
 	if (rc == 0 && call_start(&m, unit, pids) != 0) {
-		rc = failed(e, "cannot ask this user's systemd for a scope");
+		rc = failed(e, "cannot request a scope from this user's systemd");
 	}
 	if (rc == 0) {
 		rc = await_job(&m, unit, e) != 0 || take_scope(unit, pids, dir, e) != 0 ? -1 : 0;

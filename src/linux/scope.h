@@ -3,10 +3,10 @@
  *
  * The cgroup of a login session belongs to root.  An ordinary user cannot set limits there, and
  * the kernel does not let the user move a process from there into a cgroup that the user owns.
- * The user's systemd can: it asks the system's systemd to move the process.  So the supervisor
- * clones the run's first process as usual, which then waits.  systemd creates a scope and moves
- * the first process and a keeper into it.  The supervisor creates the run's cgroup beneath the
- * scope, and the first process joins it (layers/cgroup.c).
+ * The user's systemd can: it calls the system's systemd, which moves the process.  So the
+ * supervisor clones the run's first process as usual, which then waits.  systemd creates a scope
+ * and moves the first process and a keeper into it.  The supervisor creates the run's cgroup
+ * beneath the scope, and the first process joins it (layers/cgroup.c).
  *
  *   corral-PID-RANDOM.scope     systemd's; systemd removes it when it has no process
  *     first                     the keeper, and the outer warden of a run that has one
@@ -34,15 +34,15 @@ struct scope {
 
 #define SCOPE_NONE ((struct scope){.keeper = -1})
 
-/* Where cgroup_probe() found no group: whether systemd answers, and which controllers it has,
- * into *ret.  Makes no scope; ret->why says what is missing. */
+/* For a host where cgroup_probe() found no usable cgroup: fills *ret with the controllers that the
+ * user's systemd can delegate.  Creates no scope; ret->why names the missing part. */
 void scope_probe(struct host_cgroup *ret);
 
-/* Has the process `first` (0: none) moved into a new scope, whose directory goes to dir.
- * The error's kind is ERR_NO_SCOPE. */
+/* Creates a scope, moves the process `first` (0: none) into it, and writes the path of its cgroup
+ * to dir.  The error's kind is ERR_NO_SCOPE. */
 int scope_begin(pid_t first, char dir[HOST_CGROUP_PATH], struct scope *ret, struct err *e);
 
-/* Ends the keeper; systemd removes the scope. */
+/* Kills the keeper; systemd then removes the empty scope. */
 void scope_end(struct scope *s);
 
 #endif

@@ -5,10 +5,11 @@
 
 #include "plan/plan.h"
 
-/* How `why` of an absent guarantee begins when the policy sets no limit; an option follows. */
+/* `why` of an absent guarantee starts with this when the policy sets no limit; an option follows.
+ */
 #define LIMIT_UNSET "no limit is set"
 
-/* Fills the limits of the plan and the six guarantees limits.*.  plan->engine must be known
+/* Fills the limits of the plan and the six guarantees limits.*.  plan->engine must be set
  * already: RLIMIT_NPROC counts other processes outside a user namespace.  memory_bytes, cpu_millis
  * and max_processes are set only when a cgroup will enforce them. */
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
@@ -19,7 +20,7 @@ bool plan_wants_samples(const struct policy *p, const struct host *h);
 /* True when the plan for this policy depends on host->cgroup. */
 bool plan_wants_groups(const struct policy *p, const struct host *h);
 
-/* True when a limit was asked for that needs a group: systemd is not asked for less. */
+/* True when the policy sets a limit that needs a cgroup; without one Corral requests no scope. */
 bool plan_wants_scope(const struct policy *p);
 
 #endif

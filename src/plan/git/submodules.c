@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submodules of the workspace's repository, for git inside.
+/* Settings that make `git submodule update --init` work in the sandbox.
  *
  * Theory.  `git submodule init` copies the URL of each submodule from .gitmodules into
- * .git/config, which is kept as it is.  git inside finds these URLs in a settings file of
- * Corral's instead, by an includeIf for this one repository: another repository may have a
- * submodule of the same name.  Then init has nothing to write, and
- * `git submodule update --init` works.  The host's repository does not change by it.
+ * .git/config, which is read-only in the sandbox.  Corral generates a configuration file with
+ * these URLs.  An includeIf applies it to this one repository, because another repository may have
+ * a submodule of the same name.  Then init has nothing to write.  The host's repository does not
+ * change.
  *
  * Should:   give each submodule the URL that git would write.
  * Must not: show a credential of a remote's URL, or name a program (`update = !command`).
- * Fails:    open: a submodule whose URL cannot be told is left out; git fails to write to
- *           .git/config then, and a hint says so. */
+ * Fails:    open: a submodule whose URL cannot be determined is left out; for it, git fails to
+ *           write .git/config, and a hint gives the reason. */
 #include "plan/git/submodules.h"
 
 #include "base/auto.h"
@@ -78,7 +78,7 @@ static void read_submodules(struct builder *b, const struct repository *r, struc
 
 	*all = (struct submodules){.b = b};
 	if (!r->has_submodules || host_fs_look(b, path).kind != LOOK_FILE) {
-		return; /* git reads no other */
+		return; /* git reads .gitmodules only if it is a regular file */
 	}
 	const char *text = host_fs_text(b, path, GIT_CONFIG_MAX);
 	if (text != NULL) {
@@ -99,11 +99,11 @@ size_t submodules_list(struct builder *b, const struct repository *r,
 
 /* ---- URLs ---- */
 
-/* Against what git resolves a relative URL. */
+/* The URL against which git resolves a relative one. */
 struct base {
 	struct builder *b;
 	const char *url;
-	bool other; /* another remote than origin, of which git may take the URL */
+	bool other; /* there is a remote other than origin, which git may use instead */
 };
 
 static void take_remote(void *arg, const struct git_config *c) {
@@ -120,8 +120,8 @@ static void take_remote(void *arg, const struct git_config *c) {
 	}
 }
 
-/* "/a", "https://a/b", "a:b": not relative itself. */
-static bool is_whole(const char *url) {
+/* "/a", "https://a/b" and "a:b" are absolute. */
+static bool is_absolute(const char *url) {
 	const char *slash = strchr(url, '/'), *colon = strchr(url, ':');
 	return url[0] == '/' || (colon != NULL && (slash == NULL || colon < slash));
 }
@@ -142,11 +142,11 @@ static const char *base_url(struct builder *b, const struct repository *r) {
 	}
 	read_entries(b, text, take_remote, &base);
 	const char *url = base.url == NULL ? inside(b, r->tree) : base.url;
-	return base.other || !is_whole(url) ? NULL : url;
+	return base.other || !is_absolute(url) ? NULL : url;
 }
 
-/* As git does it: each "../" takes a name away, and behind the last one what stands before the
- * colon of host:path is left.  NULL when there are too many. */
+/* Resolves a relative URL as git does: each "../" removes the last component of base; of host:path
+ * the host remains.  NULL when there are too many "../". */
 static const char *joined(struct builder *b, const char *base, const char *url) {
 	size_t len = strlen(base);
 	char between = '/';
@@ -193,7 +193,7 @@ static const char *update_mode(const char *mode) {
 			return modes[i];
 		}
 	}
-	return mode == NULL ? NULL : "none"; /* what git makes of a command */
+	return mode == NULL ? NULL : "none"; /* git also replaces a command by none */
 }
 
 static void write_submodule(const struct submodule *s, const char *url, struct buf *out) {
@@ -229,7 +229,7 @@ static void write_submodules(struct builder *b, const struct repository *r, stru
 	}
 }
 
-/* The base of relative URLs may hold a credential. */
+/* The base of relative URLs may contain a credential. */
 static const char *cleaned(struct builder *b, const struct buf *text) {
 	const char *kept = NULL;
 	struct buf out;
