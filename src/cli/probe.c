@@ -13,16 +13,15 @@
 #include "base/errno_name.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/unix_address.h"
 #include "data/acts.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 /* Longer than any check waits; short, so that a process that survives its run ends soon. */
@@ -71,15 +70,10 @@ static int connect_to(const struct sockaddr *address, socklen_t len, int type) {
 }
 
 static int connect_unix(const char *name, bool abstract) {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t len = strlen(name);
-	if (len + 1 >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path + abstract, name, len);
-	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
-	return connect_to((const struct sockaddr *)&address, size, SOCK_STREAM);
+	struct sockaddr_un address;
+	socklen_t size = unix_address_set(&address, name, abstract);
+
+	return size == 0 ? -1 : connect_to((const struct sockaddr *)&address, size, SOCK_STREAM);
 }
 
 static int act_unix(char **words) {

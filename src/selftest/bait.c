@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/unix_address.h"
 #include "data/acts.h"
 
 #include <arpa/inet.h>
@@ -23,7 +24,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #define WHERE "test"
@@ -121,15 +121,10 @@ static int listen_at(const struct sockaddr *address, socklen_t len, int type) {
 }
 
 static int listen_unix(const char *name, bool abstract) {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t len = strlen(name);
-	if (len + 1 >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path + abstract, name, len);
-	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
-	return listen_at((const struct sockaddr *)&address, size, SOCK_STREAM);
+	struct sockaddr_un address;
+	socklen_t size = unix_address_set(&address, name, abstract);
+
+	return size == 0 ? -1 : listen_at((const struct sockaddr *)&address, size, SOCK_STREAM);
 }
 
 static int listen_port(int type, unsigned *ret_port) {

@@ -6,6 +6,7 @@
 #include "base/emit.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/unix_address.h"
 #include "test.h"
 
 #include <errno.h>
@@ -212,6 +213,23 @@ TEST(an_arena_grows_arrays_and_keeps_their_items) {
 		CHECK(items[i] == (int)i);
 	}
 	arena_done(&a);
+}
+
+TEST(an_address_of_a_unix_socket_has_the_length_of_its_name) {
+	struct sockaddr_un a;
+	char name[sizeof a.sun_path];
+
+	CHECK_INT(unix_address_set(&a, "/x", false), offsetof(struct sockaddr_un, sun_path) + 3);
+	CHECK_STR(a.sun_path, "/x");
+	CHECK_INT(unix_address_set(&a, "x", true), offsetof(struct sockaddr_un, sun_path) + 2);
+	CHECK(a.sun_path[0] == '\0' && a.sun_path[1] == 'x');
+	memset(name, 'x', sizeof name);
+	name[sizeof name - 2] = '\0';
+	CHECK_INT(unix_address_set(&a, name, true), sizeof a - 1);
+	name[sizeof name - 2] = 'x';
+	name[sizeof name - 1] = '\0';
+	errno = 0;
+	CHECK(unix_address_set(&a, name, true) == 0 && errno == ENAMETOOLONG);
 }
 
 TESTS_MAIN
