@@ -21,6 +21,9 @@
 /* TCP_KEEPIDLE, seconds: notices a peer that vanished without FIN or RST. */
 #define KEEPALIVE_AFTER 60
 
+/* Reads that empty the receive queue of a client that got a reply. */
+#define UNREAD_MAX 16
+
 /* ---- begin and end ---- */
 
 static void client_ready(struct loop_watch *w, uint32_t events);
@@ -107,6 +110,16 @@ void flow_close(struct flow *f) {
 
 void flow_reset(struct flow *f) {
 	flow_end(f, true);
+}
+
+void flow_close_replied(struct flow *f) {
+	uint8_t *data = f->gate->scratch;
+	ssize_t n = 1;
+
+	for (int i = 0; i < UNREAD_MAX && n > 0; i++) {
+		n = recv(f->client.fd, data, sizeof f->gate->scratch, MSG_DONTWAIT);
+	}
+	flow_close(f);
 }
 
 void flow_answer(struct flow *f, int error) {

@@ -205,6 +205,10 @@ void flow_continue(struct flow *f);
 void flow_close(struct flow *f);
 void flow_reset(struct flow *f);
 
+/* The same with FIN, after the gate itself has replied to the client: reads the queued bytes first,
+ * because close(2) with unread bytes sends RST, and an RST can discard the reply. */
+void flow_close_replied(struct flow *f);
+
 /* The call fails with this errno; if it was answered already, the connection is reset. */
 void flow_fail(struct flow *f, int error);
 

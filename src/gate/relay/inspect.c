@@ -14,9 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Reads that empty the receive queue before a refusal is sent. */
-#define UNREAD_MAX 16
-
 /* ---- names ---- */
 
 /* The resolver or the hosts file has this address for the name. */
@@ -64,12 +61,6 @@ static void send_forbidden(struct flow *f, const char *why) {
 	uint8_t *out = f->gate->scratch;
 	size_t len;
 
-	/* Read the queued bytes: close(2) with unread bytes would send RST. */
-	for (int i = 0; i < UNREAD_MAX; i++) {
-		if (recv(f->client.fd, out, sizeof f->gate->scratch, MSG_DONTWAIT) <= 0) {
-			break;
-		}
-	}
 	len = append(out, 0,
 		     "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
 		     "Content-Type: text/plain\r\n\r\ncorral: ");
@@ -86,7 +77,7 @@ static bool refuse_verdict(struct flow *f, const struct net_verdict *v) {
 	(void)flow_record(f, NET_OP_REQUEST, NET_DENIED, v);
 	if (by_http) {
 		send_forbidden(f, v->why);
-		flow_close(f);
+		flow_close_replied(f);
 	} else {
 		flow_fail(f, EACCES);
 	}

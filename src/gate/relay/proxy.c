@@ -78,7 +78,7 @@ static void refuse(struct flow *f, int error, const char *why) {
 	} else {
 		reply_status(f, answers[i].status, why);
 	}
-	flow_close(f);
+	flow_close_replied(f);
 }
 
 static void wait_or_close(struct flow *f, size_t seen) {
@@ -159,14 +159,14 @@ static void http_request(struct flow *f, const uint8_t *data, const struct http_
 		reply_status(
 			f, status_text(400),
 			"this is a proxy: the request target must be an http URL or HOST:PORT");
-		flow_close(f);
+		flow_close_replied(f);
 		return;
 	}
 	f->connects = head->connect;
 	if (!head->connect && !rewrite_head(f, data, head)) {
 		reply_status(f, "503 Service Unavailable",
 			     "the proxy is busy, or the request head is too long");
-		flow_close(f);
+		flow_close_replied(f);
 		return;
 	}
 	/* Remove the head from the queue; the body or the tunnel's bytes follow. */
@@ -198,7 +198,7 @@ static void http_step(struct flow *f, const uint8_t *data, size_t len) {
 		break;
 	}
 	reply_status(f, status_text(status), why);
-	flow_close(f);
+	flow_close_replied(f);
 }
 
 /* ---- SOCKS ---- */
@@ -215,7 +215,7 @@ static void socks_step(struct flow *f, const uint8_t *data, size_t len) {
 		reply(f, f->socks.answer, f->socks.answer_len);
 	}
 	if (result == SNIFF_BAD) {
-		flow_close(f);
+		flow_close_replied(f);
 	} else if (result == SNIFF_DONE) {
 		f->connects = true;
 		connect_host(f, &f->socks.host, f->socks.port);
