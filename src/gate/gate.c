@@ -8,13 +8,13 @@
  *           ones. */
 #include "gate/gate.h"
 
+#include "base/interrupt_timer.h"
 #include "gate/sockaddr.h"
 #include "gate/confine.h"
 #include "gate/relay/flow.h"
 #include "gate/local_address.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -236,23 +236,6 @@ static void open_publishers(struct gate *g, const struct gate_setup *s) {
 	}
 }
 
-/* SIGALRM only has to interrupt a system call that blocks (client_socket.c). */
-static void on_alarm(int number) {
-	(void)number;
-}
-
-static int set_alarm_handler(void) {
-	struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART */
-	sigset_t timer;
-
-	sigemptyset(&timer);
-	sigaddset(&timer, SIGALRM);
-	if (sigaction(SIGALRM, &action, NULL) != 0) {
-		return -1;
-	}
-	return (int)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &timer, NULL, _NSIG / 8);
-}
-
 static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->net = s->net;
 	g->ledger = s->ledger;
@@ -292,7 +275,8 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	}
 	open_publishers(g, s);
 	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
-	if (set_alarm_handler() != 0 || gate_confine(s->landlock_abi) != 0) {
+	interrupt_timer_init(NULL);             /* client_socket.c starts it around calls */
+	if (gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED); /* without a lock or stdio (G5) */
 	}
 	g->resolver = (struct resolver *)(void *)((char *)g + resolver_offset());

@@ -6,12 +6,12 @@
 
 #include "test.h"
 
+#include "base/interrupt_timer.h"
 #include "gate/local_address.h"
 #include "gate/relay/flow.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -141,14 +141,8 @@ static inline void relay_gate(struct relay *w, int channel, int relay, uint16_t 
 	resolver_init(g->resolver, &g->loop, w->net.resolv_conf, w->net.hosts);
 }
 
-/* client_socket.c sets a timer around the calls on a program's socket. */
-static inline void relay_on_alarm(int number) {
-	(void)number;
-}
-
 static inline bool relay_begin(struct relay *w) {
 	struct err e = {0};
-	struct sigaction action = {.sa_handler = relay_on_alarm};
 	int channel[2];
 	uint16_t relay_port = 0;
 
@@ -162,12 +156,13 @@ static inline bool relay_begin(struct relay *w) {
 	w->gate = mmap(NULL, gate_size(), PROT_READ | PROT_WRITE,
 		       MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE, -1, 0);
 	if (w->origin < 0 || w->refuses < 0 || relay < 0 || w->peers == MAP_FAILED ||
-	    w->gate == MAP_FAILED || sigaction(SIGALRM, &action, NULL) != 0 ||
-	    ledger_new(&w->ledger, &e) != 0 || loop_init(&w->gate->loop) != 0 ||
+	    w->gate == MAP_FAILED || ledger_new(&w->ledger, &e) != 0 ||
+	    loop_init(&w->gate->loop) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) {
 		return false;
 	}
 	w->broker = channel[0];
+	interrupt_timer_init(NULL); /* client_socket.c starts it around calls */
 	relay_gate(w, channel[1], relay, relay_port);
 	return true;
 }

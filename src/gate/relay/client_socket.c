@@ -5,19 +5,16 @@
  * Must not: connect it to anything but the relay and the listener of pending.c; block: the program
  *           shares the open file description and may change O_NONBLOCK or SO_LINGER at any time.
  * Fails:    closed: a connect(2) that cannot be served fails. */
+#include "base/interrupt_timer.h"
 #include "gate/sockaddr.h"
 #include "gate/relay/flow.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 /* Connections of other processes in the accept queue that are closed to find ours. */
 #define STRANGERS 64
-
-/* Far more than a call takes that does not block. */
-#define INTERRUPT_US 20000
 
 /* For an IPv6 socket and an IPv4 destination: ::ffff:127.0.0.1. */
 static socklen_t loopback_address(const struct flow *f, int which, uint16_t port,
@@ -67,29 +64,20 @@ static int accept_own(const struct flow *f, int which, const struct ip *own, uin
 	return -EAGAIN;
 }
 
-/* SIGALRM interrupts a call that blocks because the program has changed its socket (the handler is
- * in gate.c). */
-static void limit_call(bool limited) {
-	const struct timeval ms = {.tv_usec = limited ? INTERRUPT_US : 0};
-	const struct itimerval timer = {.it_interval = ms, .it_value = ms};
-
-	(void)setitimer(ITIMER_REAL, &timer, NULL); /* fails only for invalid arguments */
-}
-
 void client_socket_release(struct flow *f) {
 	if (f->caller >= 0) {
-		limit_call(true);
+		interrupt_timer_start();
 		drop_fd(&f->caller);
-		limit_call(false);
+		interrupt_timer_stop();
 	}
 }
 
 /* 0: connected, or in progress. */
 static int start_connect(int fd, const union sockaddr_any *to, socklen_t len) {
-	limit_call(true);
+	interrupt_timer_start();
 	bool started = connect(fd, &to->any, len) == 0 || errno == EINPROGRESS || errno == EINTR;
 	int error = started ? 0 : -errno;
-	limit_call(false);
+	interrupt_timer_stop();
 	return error;
 }
 

@@ -59,11 +59,11 @@ int caller_take_fd(const struct call *c, int fd);
 
 /* Around a call on a socket that the caller shares, and may set to blocking at any time: a
  * timer interrupts a call that blocks with EINTR (K5). */
-struct patience {
-	sigset_t before;
+struct wait_limit {
+	sigset_t before; /* signals are blocked otherwise */
 };
-void caller_wait_limit(struct patience *p);
-void caller_wait_unlimited(const struct patience *p);
+void caller_wait_limit(struct wait_limit *l);
+void caller_wait_unlimited(const struct wait_limit *l);
 
 /* close(2) that does not block (K5): ours may be the last reference to a socket with SO_LINGER. */
 void caller_give_back(const int *fd);

@@ -8,23 +8,19 @@
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
+#include "base/interrupt_timer.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 /* A string is read up to a page boundary: the next page may not be mapped. */
 #define PAGE ((uint64_t)4096)
-
-/* Far more than a non-blocking call needs. */
-#define PATIENCE_US 20000
 
 #define PIDFD_THREAD_ ((unsigned)O_EXCL) /* Linux 6.9 */
 
@@ -180,34 +176,18 @@ static int caller_pidfd(const struct call *c) {
 	return fd < 0 ? read_error(errno) : fd;
 }
 
-static void ignore_timer(int number) {
-	(void)number;
+void caller_wait_limit(struct wait_limit *l) {
+	interrupt_timer_init(&l->before);
+	interrupt_timer_start();
 }
 
-void caller_wait_limit(struct patience *p) {
-	const struct timeval soon = {.tv_usec = PATIENCE_US};
-	const struct itimerval timer = {.it_interval = soon, .it_value = soon};
-	const struct sigaction action = {.sa_handler = ignore_timer}; /* without SA_RESTART */
-	sigset_t unblocked;
-
-	sigemptyset(&unblocked);
-	sigaddset(&unblocked, SIGALRM);
-	/* These fail only for a bad argument. */
-	(void)sigaction(SIGALRM, &action, NULL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &unblocked, &p->before, _NSIG / 8);
-	(void)setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-void caller_wait_unlimited(const struct patience *p) {
-	const struct itimerval none = {0};
-
-	/* As above. */
-	(void)setitimer(ITIMER_REAL, &none, NULL);
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &p->before, NULL, _NSIG / 8);
+void caller_wait_unlimited(const struct wait_limit *l) {
+	interrupt_timer_stop();
+	signal_mask(SIG_SETMASK, &l->before, NULL);
 }
 
 void caller_give_back(const int *fd) {
-	struct patience timer;
+	struct wait_limit timer;
 
 	if (*fd < 0) {
 		return;

@@ -200,7 +200,7 @@ static long connect_now(int fd, const struct socket_address *a) {
  * thread of the caller may see or clear the flag: then a timer interrupts the call. */
 static long connect_at_once(int fd, const struct socket_address *a, bool *ret_waits) {
 	int flags = fcntl(fd, F_GETFL);
-	struct patience timer;
+	struct wait_limit timer;
 
 	*ret_waits = flags >= 0 && (flags & O_NONBLOCK) == 0;
 	if (*ret_waits && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {

@@ -126,7 +126,7 @@ static bool accepts_own(const struct broker *b, int listener) {
 
 static bool leads_to(const struct broker *b, int file, int listener) {
 	struct socket_address a;
-	struct patience timer;
+	struct wait_limit timer;
 	int type = socket_option(listener, SOL_SOCKET, SO_TYPE);
 	auto_fd probe = type < 0 ? -1 : socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 

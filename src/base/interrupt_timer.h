@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timer that interrupts a system call on a socket that another process shares.
+ *
+ * The other process can make the socket blocking, or set SO_LINGER, at any moment.  SIGALRM then
+ * ends the call with EINTR.  The timer repeats: its first signal may arrive before the call blocks.
+ */
+#ifndef CORRAL_BASE_INTERRUPT_TIMER_H
+#define CORRAL_BASE_INTERRUPT_TIMER_H
+
+#include "base/signal_mask.h"
+
+#include <sys/time.h>
+
+/* Far more than a call takes that does not block. */
+#define INTERRUPT_US 20000
+
+static inline void interrupt_timer_on_signal(int number) {
+	(void)number;
+}
+
+/* The handler, and a mask with which it runs; ret_before: the mask before, or NULL. */
+static inline void interrupt_timer_init(sigset_t *ret_before) {
+	const struct sigaction action = {.sa_handler =
+						 interrupt_timer_on_signal}; /* no SA_RESTART */
+	sigset_t alarm;
+
+	(void)sigemptyset(&alarm); /* these fail only for a bad argument, as below */
+	(void)sigaddset(&alarm, SIGALRM);
+	(void)sigaction(SIGALRM, &action, NULL);
+	signal_mask(SIG_UNBLOCK, &alarm, ret_before);
+}
+
+static inline void interrupt_timer_set(long us) {
+	const struct timeval interval = {.tv_usec = us};
+	const struct itimerval timer = {.it_interval = interval, .it_value = interval};
+
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static inline void interrupt_timer_start(void) {
+	interrupt_timer_set(INTERRUPT_US);
+}
+
+static inline void interrupt_timer_stop(void) {
+	interrupt_timer_set(0);
+}
+
+#endif
