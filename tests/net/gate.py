@@ -580,11 +580,25 @@ def held(visit):
 @test("who blocks hears signals, and goes on or leaves as without a sandbox")
 def interrupted(visit):
     visit.only_full("the call waits for the gate there, and with it every handler")
-    pairs = (("serves", "breaks"), ("serves", "goes-on"), ("leaves", "breaks"), ("never", "leaves"))
+    pairs = (("serves", "breaks"), ("serves", "goes-on"), ("serves", "limited"), ("leaves", "breaks"), ("never", "leaves"))
     told = at_busy(visit, [(server, f"blocking.py {habit} HERE", inside) for server, habit in pairs for inside in (False, True)])
     for (server, program, _), text in told.items():
         outside = told[server, program, False]
         check("signal" in outside and text == outside, f"{server}, {program}: {text!r} inside, {outside!r} outside")
+
+
+@test("SO_SNDTIMEO ends a blocking call with EINPROGRESS, and the connection completes later")
+def send_timeout(visit):
+    server = {"serves": "b'there and back\\n'\n", "leaves": "", "never": ""}
+    told = at_busy(visit, [(habit, f"limited.py {calls} HERE", inside) for habit in server for calls in (1, 2)
+                           for inside in (False, True)])
+    for (habit, program, inside), text in told.items():
+        outside = told[habit, program, False]
+        check(outside.startswith("EINPROGRESS in time\n") and outside.endswith(server[habit]), f"outside, {habit}, {program}: {outside}")
+        if inside and visit.suite.options.level == "standard":  # connected by then: corral-policy(5)
+            check(text.startswith("EINPROGRESS in time\n") and text.endswith(server[habit]), f"{habit}, {program}: {text}")
+        else:
+            check(text == outside, f"{habit}, {program}: {text!r} inside, {outside!r} outside")
 
 
 @test("a client's own time-out for the connection holds")

@@ -2,6 +2,8 @@
 /* The upstream of a flow: which addresses the gate dials, and the result of a dial. */
 #include "relay_world.h"
 
+#include "base/clock.h"
+
 /* A public address, which no test dials. */
 static const struct ip public_ip = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 93, 184, 216, 34}};
 
@@ -131,6 +133,7 @@ static struct flow *dialling(struct relay *w, int flags) {
 	f->id = 1;
 	f->family = AF_INET;
 	f->flags = flags;
+	f->answer_early = (flags & O_NONBLOCK) != 0;
 	f->ip = relay_ip;
 	f->port = w->port;
 	f->caller = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -163,6 +166,64 @@ TEST(a_non_blocking_call_is_answered_before_the_dial_has_a_result) {
 	upstream_timeout(f);
 	UNTIL(&w, inbox_ended(&in));
 	CHECK_INT(in.error, ECONNRESET);
+	(void)close(program);
+	relay_end(&w);
+}
+
+/* ---- SO_SNDTIMEO ---- */
+
+/* Fills the backlog of a listener: later SYNs are dropped, until it accepts. */
+static int fill_backlog(int listener, uint16_t port) {
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons(port),
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	CHECK_INT(listen(listener, 0), 0);
+	CHECK_INT(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+	return fd;
+}
+
+/* A blocking connect(2) to the origin, as call 1. */
+static int connect_limited(struct relay *w, long ms) {
+	const struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	const struct wire call = {
+		.kind = WIRE_CONNECT, .id = 1, .family = AF_INET, .to = relay_ip, .port = w->port};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	CHECK_INT(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+	flow_begin(w->gate, &call, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	return fd;
+}
+
+TEST(a_blocking_call_ends_with_einprogress_when_so_sndtimeo_expires_and_completes_later) {
+	struct relay w;
+	REQUIRE(relay_begin(&w));
+	int first = fill_backlog(w.origin, w.port);
+	int64_t start = clock_ms();
+	struct inbox in = {.fd = connect_limited(&w, 100)};
+	CHECK_INT(relay_await_answer(&w, 1), EINPROGRESS);
+	CHECK(clock_ms() - start >= 100);
+	CHECK_INT(fcntl(in.fd, F_GETFL) & O_NONBLOCK, 0); /* as the program has set it */
+	(void)close(relay_accept(&w));
+	struct inbox server = {.fd = -1};
+	/* The kernel retransmits the SYN. */
+	UNTIL(&w, server.fd >= 0 || (server.fd = relay_accept(&w)) >= 0);
+	CHECK(relay_send(in.fd, "there"));
+	UNTIL(&w, inbox_has(&server, 5));
+	CHECK(relay_send(server.fd, "back"));
+	UNTIL(&w, inbox_has(&in, 4));
+	(void)close(first);
+	(void)close(in.fd);
+	(void)close(server.fd);
+	relay_end(&w);
+}
+
+TEST(a_dial_with_a_result_before_so_sndtimeo_expires_answers_with_success) {
+	struct relay w;
+	REQUIRE(relay_begin(&w));
+	int program = connect_limited(&w, 60000);
+	CHECK_INT(relay_await_answer(&w, 1), 0);
 	(void)close(program);
 	relay_end(&w);
 }

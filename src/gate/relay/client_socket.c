@@ -136,6 +136,6 @@ bool client_socket_attach(struct flow *f) {
 	}
 	f->client.fd = fd;
 	client_socket_release(f);
-	flow_answer(f, flow_waits(f) ? 0 : EINPROGRESS);
+	flow_answer(f, flow_waits(f) && !f->answer_early ? 0 : EINPROGRESS);
 	return true;
 }

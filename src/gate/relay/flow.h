@@ -86,6 +86,7 @@ struct flow {
 	uint64_t id; /* the broker's number for the call; 0: answered */
 	uint16_t family;
 	int flags;           /* of the caller's open file description */
+	bool answer_early;   /* the alarm answers the call, before the dial has a result */
 	bool pending;        /* the call was answered, the socket is in SYN-SENT (pending.c) */
 	struct ip client_ip; /* pending: the source address */
 	uint16_t client_port;

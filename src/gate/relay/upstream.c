@@ -7,6 +7,7 @@
  * Must not: connect to an address that was not judged for this port (G1), or to one of this
  *           host unless a rule lists exactly that address.
  * Fails:    closed, with the kernel's errno, which a connect(2) that still waits returns. */
+#include "base/send_timeout.h"
 #include "gate/sockaddr.h"
 #include "gate/relay/flow.h"
 #include "gate/local_address.h"
@@ -203,6 +204,7 @@ static void fail_dial(struct flow *f, int error) {
 static void dialled(struct flow *f) {
 	upstream_end(f);
 	flow_reached(f);
+	f->answer_early = false;
 	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
 		loop_alarm_clear(&f->gate->loop, &f->alarm);
 		proxy_dialled(f);
@@ -266,11 +268,21 @@ static bool try_other(struct flow *f) {
 
 /* ---- connecting ---- */
 
-static void set_alarm(struct flow *f) {
-	bool unanswered = f->caller >= 0 && !flow_waits(f);
-	int ms = unanswered ? ANSWER_MS : may_try_other(f) ? DIAL_NEXT_MS : DIAL_MS;
+/* Where the caller's socket cannot be pending, the call is answered with EINPROGRESS after this
+ * time; 0: only with the result of the dial. */
+static int64_t answer_ms(const struct flow *f) {
+	if (f->caller < 0) {
+		return 0;
+	}
+	return flow_waits(f) ? send_timeout_ms(f->caller) : ANSWER_MS;
+}
 
-	(void)loop_alarm_set(&f->gate->loop, &f->alarm, ms);
+static void set_alarm(struct flow *f) {
+	int64_t answer = answer_ms(f);
+	int64_t dial = may_try_other(f) ? DIAL_NEXT_MS : DIAL_MS;
+
+	f->answer_early = answer > 0 && answer < dial;
+	(void)loop_alarm_set(&f->gate->loop, &f->alarm, f->answer_early ? answer : dial);
 }
 
 /* connect(2) is in progress: the caller's socket becomes pending where that is possible. */
@@ -307,7 +319,7 @@ void upstream_connect(struct flow *f) {
 }
 
 void upstream_timeout(struct flow *f) {
-	if (f->caller >= 0 && !flow_waits(f)) {
+	if (f->answer_early) {
 		if (client_socket_attach(f)) {
 			set_alarm(f);
 		}

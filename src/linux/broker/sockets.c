@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/send_timeout.h"
 #include "linux/broker/connect.h"
 #include "linux/broker/unix_sockets.h"
 
@@ -27,7 +28,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #define SO_NETNS_COOKIE_ 71 /* Linux 5.14 */
@@ -221,23 +221,11 @@ static long connect_at_once(int fd, const struct socket_address *a, bool *ret_wa
 	return r;
 }
 
-/* SO_SNDTIMEO in ms, which limits connect(2); 0: none. */
-static int64_t send_timeout(int fd) {
-	struct timeval limit = {0};
-	socklen_t len = sizeof limit;
-
-	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit, &len) != 0 ||
-	    limit.tv_sec > INT32_MAX) {
-		return 0;
-	}
-	int64_t ms = (int64_t)limit.tv_sec * 1000 + limit.tv_usec / 1000;
-	return ms == 0 && limit.tv_usec > 0 ? 1 : ms;
-}
-
 /* Like the kernel: with SO_SNDTIMEO a call is not restarted after a signal, also with
  * SA_RESTART. */
 static long interrupted(const struct call *c, int fd, long r) {
-	return r == -EINTR && helper_stopped() && send_timeout(fd) != 0 ? call_done(c, -EINTR) : r;
+	return r == -EINTR && helper_stopped() && send_timeout_ms(fd) != 0 ? call_done(c, -EINTR)
+									   : r;
 }
 
 struct begun {
@@ -351,7 +339,7 @@ int socket_dial_port(const struct broker *b, int family, uint16_t port) {
 static long connect_again(const struct call *c, int fd, const void *arg) {
 	struct inward in = *(const struct inward *)arg;
 	bool waits = in.waits;
-	int64_t limit = waits ? send_timeout(fd) : TRIED_AT_ONCE_MS;
+	int64_t limit = waits ? send_timeout_ms(fd) : TRIED_AT_ONCE_MS;
 	int64_t until = clock_ms() + (limit != 0 && limit < TRIED_MS ? limit : TRIED_MS);
 	long r = -EAGAIN;
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -I
 # SPDX-License-Identifier: Apache-2.0
-"""blocking.py HABIT HOST PORT: a call that blocks, and a signal half a second later; prints what becomes of both.
+"""blocking.py HABIT HOST PORT: a call that blocks, and a signal 0.2 s later; prints what becomes of both.
 
-HABIT is breaks (the signal ends the call), goes-on (the kernel goes on with it) or leaves (the handler does).
+HABIT is breaks (the signal ends the call), goes-on (the kernel goes on with it), limited (it does not, because of
+SO_SNDTIMEO) or leaves (the handler does).
 """
 import ctypes
 import errno
@@ -39,8 +40,10 @@ def call(sock):
 def main():
     sock = socket.socket()
     signal.signal(signal.SIGALRM, told)
-    signal.siginterrupt(signal.SIGALRM, HABIT != "goes-on")
-    signal.setitimer(signal.ITIMER_REAL, 0.4)
+    signal.siginterrupt(signal.SIGALRM, HABIT not in ("goes-on", "limited"))
+    if HABIT == "limited":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", 8, 0))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)  # the broker finds it a tenth of a second later
     try:
         if call(sock) == "EINTR":
             call(sock)
