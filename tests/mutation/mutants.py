@@ -310,6 +310,10 @@ STEPS = {
         "plan/git/git.c", "return agrees(b, r) ? NULL",
         "(void)agrees;\n\treturn true ? NULL",
         "PS08a"),
+    "git: configuration that variables name": step(
+        "linux/probe.c", '\tadd_named(a, h, "GIT_CONFIG_GLOBAL");\n\tadd_named(a, h, "GIT_CONFIG_SYSTEM");\n',
+        "\t(void)add_named;\n",
+        "PS21c"),
     "git: credentials are removed": step(
         "plan/git/protect.c", "} else if (got != GIT_CLEAN_SAME && ",
         "} else if (0 && ",
