@@ -116,6 +116,10 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 /* Checks one policy file on its own. */
 int corral_policy_check(const char *path, struct corral_error *err);
 
+/* The same, and one line for each of its values that makes the boundary wider, such as a network
+ * or a credential that is passed; "" when there is none.  Free the text with free(). */
+int corral_policy_review(const char *path, char **text, struct corral_error *err);
+
 /* Trusts the present content of a project file: until it changes, it may widen the policy. */
 int corral_policy_trust(const char *path, struct corral_error *err);
 

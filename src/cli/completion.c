@@ -105,6 +105,7 @@ static const struct {
 } groups[] = {
 	{"home", "private homes of workspaces"},
 	{"policy", "policy files"},
+	{"profile", "built-in profiles"},
 };
 
 static bool in_group(const struct verb *verb, const char *group) {

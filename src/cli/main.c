@@ -50,6 +50,10 @@ const struct verb verbs[] = {
 	 verb_policy_schema},
 	{"policy trust", FOR_PLAIN, false, "FILE",
 	 "trust a project file, so that it may widen the policy", verb_policy_trust},
+	{"profile list", FOR_LIST, false, "[--json]", "list the built-in profiles",
+	 verb_profile_list},
+	{"profile show", FOR_LIST, false, "NAME [--json]",
+	 "print a profile as a policy file, with a reason for each value", verb_profile_show},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
 	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
@@ -190,6 +194,7 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 		nearest_offer(&n, verbs[i].name);
 	}
 	nearest_offer(&n, "policy");
+	nearest_offer(&n, "profile");
 	nearest_offer(&n, "home");
 	if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);

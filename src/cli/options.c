@@ -104,6 +104,26 @@ static int apply_command_string(struct invocation *inv, const struct option_row 
 	return 0;
 }
 
+/* The path is one inside, so the caller's working directory is no base for it. */
+static int apply_shell(struct invocation *inv, const struct option_row *row, const char *as,
+		       const char *value, struct corral_error *err) {
+	struct buf variable;
+
+	(void)row;
+	if (value[0] != '/') {
+		return usage_error(err, "example: --shell /bin/bash",
+				   "%s %s: an absolute path is needed", as, value);
+	}
+	inv->shell = value;
+	buf_init(&variable);
+	buf_printf(&variable, "SHELL=%s", value);
+	int rc = buf_failed(&variable) ? memory_error(err)
+				       : corral_policy_set_from(inv->policy, keys[KEY_ENV_SET].name,
+								variable.data, as, err);
+	buf_done(&variable);
+	return rc;
+}
+
 static int apply_policy_file(struct invocation *inv, const struct option_row *row, const char *as,
 			     const char *value, struct corral_error *err) {
 	(void)row;
@@ -154,6 +174,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EVERY] = apply_flag,
 	[OPTION_YES] = apply_flag,
 	[OPTION_DRY_RUN] = apply_flag,
+	[OPTION_SHELL] = apply_shell,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

@@ -48,11 +48,15 @@ int verb_policy_schema(struct invocation *inv, struct corral_error *err) {
  * *err stays empty. */
 static int check_one(const char *path, bool *ret_ok, struct corral_error *err) {
 	struct corral_error found = {0};
+	auto_free char *warnings = NULL;
 	struct buf line;
 
-	*ret_ok = corral_policy_check(path, &found) == 0;
+	*ret_ok = corral_policy_review(path, &warnings, &found) == 0;
 	buf_init(&line);
 	buf_printf(&line, "%s: %s", path, *ret_ok ? "ok" : found.message);
+	if (warnings != NULL && warnings[0] != '\0') {
+		buf_printf(&line, "\n%s", warnings);
+	}
 	if (found.sys_errno != 0) {
 		buf_printf(&line, ": %s", strerror(found.sys_errno));
 	}

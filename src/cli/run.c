@@ -17,13 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -c STRING is /bin/sh -c STRING; the arguments after it become $0, $1, … */
-static const char *const shell_words[] = {"/bin/sh", "-c"};
+/* -c STRING is SHELL -c STRING; the arguments after it become $0, $1, … */
+#define DEFAULT_SHELL "/bin/sh"
+#define SHELL_WORDS 3
 
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err) {
-	size_t n = 0, extra = inv->command_string == NULL ? 0 : ARRAY_LEN(shell_words) + 1;
+	size_t n = 0, extra = inv->command_string == NULL ? 0 : SHELL_WORDS;
 
 	*ret = NULL;
+	if (inv->shell != NULL && inv->command_string == NULL) {
+		return usage_error(err, "corral run --shell PATH -c 'STRING'", "--shell needs -c");
+	}
 	if (inv->nwords + extra == 0) {
 		return 0;
 	}
@@ -32,8 +36,8 @@ int command_argv(const struct invocation *inv, const char ***ret, struct corral_
 		return memory_error(err);
 	}
 	if (inv->command_string != NULL) {
-		argv[n++] = shell_words[0];
-		argv[n++] = shell_words[1];
+		argv[n++] = inv->shell != NULL ? inv->shell : DEFAULT_SHELL;
+		argv[n++] = "-c";
 		argv[n++] = inv->command_string;
 	}
 	for (size_t i = 0; i < inv->nwords; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral shell`: starts an interactive shell in the sandbox, on a pty of its own.
  *
- * Should:   start the user's SHELL if the sandbox can execute it, else bash or sh.
+ * Should:   start the shell of --shell; else the user's SHELL if the sandbox can execute it,
+ *           else bash or sh.
  * Must not: run without a terminal.
  * Fails:    closed, through the library's error. */
 #include "cli/cli.h"
@@ -34,7 +35,7 @@ static const char *pick_shell(void) {
 }
 
 int verb_shell(struct invocation *inv, struct corral_error *err) {
-	const char *argv[] = {pick_shell(), NULL};
+	const char *argv[] = {inv->shell != NULL ? inv->shell : pick_shell(), NULL};
 
 	if (inv->nwords > 0) {
 		return usage_error(err, "corral run -- COMMAND",

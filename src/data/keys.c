@@ -268,6 +268,14 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_NEVER,
 			.help = "Unix sockets of this host that the command may connect to.",
 		},
+	[KEY_SECCOMP_EXTRA_DENY] =
+		{
+			.name = "seccomp.extra_deny",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_ADD,
+			.help = "System calls that fail with EPERM, besides those that the filter "
+				"refuses anyway.",
+		},
 	[KEY_ENV_PASS] =
 		{
 			.name = "env.pass",

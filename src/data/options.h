@@ -22,6 +22,7 @@ enum option_id {
 	OPTION_EVERY, /* --all */
 	OPTION_YES,
 	OPTION_DRY_RUN,
+	OPTION_SHELL, /* --shell PATH */
 	OPTION_ID_COUNT
 };
 

@@ -10,12 +10,39 @@
 #include "base/auto.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define SYSCALL(call, x86_64, aarch64) [CALL_##call] = {#call, {x86_64, aarch64}},
 const struct syscall_name syscall_names[CALL_COUNT] = {
 #include "data/syscalls.inc"
 };
 #undef SYSCALL
+
+enum syscall_id syscall_by_name(const char *name) {
+	size_t i = 0;
+	while (i < CALL_COUNT && strcmp(syscall_names[i].name, name) != 0) {
+		i++;
+	}
+	return (enum syscall_id)i;
+}
+
+const char *syscall_needed(enum syscall_id id) {
+	static const struct {
+		enum syscall_id id;
+		const char *why;
+	} needed[] = {
+		{CALL_execve, "no command could start"},
+		{CALL_exit, "no thread could end"},
+		{CALL_exit_group, "no process could end"},
+		{CALL_rt_sigreturn, "no signal handler could return"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
+		if (needed[i].id == id) {
+			return needed[i].why;
+		}
+	}
+	return NULL;
+}
 
 /* clang-format off */
 const char *const syscall_group_names[GROUP_COUNT] = {

@@ -30,6 +30,12 @@ struct syscall_name {
 
 extern const struct syscall_name syscall_names[CALL_COUNT];
 
+/* The call of that name; CALL_COUNT when there is none. */
+enum syscall_id syscall_by_name(const char *name);
+
+/* Why the policy may not deny the call: no program could start or end.  NULL: it may. */
+const char *syscall_needed(enum syscall_id id);
+
 enum syscall_group {
 	GROUP_NAMESPACES,
 	GROUP_MOUNT,

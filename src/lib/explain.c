@@ -141,6 +141,26 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
+int corral_policy_review(const char *path, char **text, struct corral_error *err) {
+	struct arena a;
+	struct err e = {0};
+	struct buf out;
+
+	if (lib_need(path, "the path", err) != 0 || lib_need(text, "text", err) != 0) {
+		return -1;
+	}
+	arena_init(&a);
+	buf_init(&out);
+	buf_puts(&out, ""); /* a text also without warnings */
+	int rc = credentials_check(&e) == 0 ? policy_review(&a, path, &out, &e) : -1;
+	if (rc == 0) {
+		rc = lib_give(&out, text, &e);
+	}
+	buf_done(&out);
+	arena_done(&a);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
 static int trust(struct arena *a, const char *path, struct err *e) {
 	struct host host = {0};
 

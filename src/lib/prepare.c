@@ -28,12 +28,22 @@ const char *prepare_trust_file(struct arena *a, const struct host *host) {
 	return host->state_dir == NULL ? NULL : path_join(a, host->state_dir, TRUST_FILE);
 }
 
+/* The caller's CORRAL_WORKSPACE, the default workspace; NULL when it has none.  In a sandbox Corral
+ * sets the variable itself, with CORRAL_LEVEL: there it reports the outer workspace, and the
+ * default of a nested run is the working directory. */
+static const char *chosen_workspace(const struct host *host) {
+	const char *dir = plan_caller_variable(host, "CORRAL_WORKSPACE");
+	bool reported = plan_caller_variable(host, "CORRAL_LEVEL") != NULL;
+	return dir == NULL || dir[0] == '\0' || reported ? NULL : dir;
+}
+
 static int resolve_into(const struct corral_policy *policy, const struct host *host, bool to_run,
 			struct arena *a, struct policy *ret, struct err *e) {
 	/* A stream's policy outlives this call and its struct host: all inputs are copied out of
 	 * the host's arena. */
 	struct policy_inputs in = {
 		.cwd = arena_strdup(a, host->cwd),
+		.workspace = chosen_workspace(host), /* the resolved value is a copy */
 		.system_file = SYSTEM_FILE,
 		.trust_file = prepare_trust_file(a, host),
 		.extra_file = policy->file,

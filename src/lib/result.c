@@ -37,10 +37,14 @@ static int copy_guarantee(struct arena *a, const struct guarantee_report *from,
 	return 0;
 }
 
+/* The warnings first: a person reads them on stderr, a program only here. */
 static int copy_notes(struct arena *a, const struct plan *plan, struct enforcement *to) {
-	to->notes = arena_array(a, plan->nnotes + 1, sizeof *to->notes);
-	for (size_t i = 0; to->notes != NULL && i < plan->nnotes; i++) {
-		to->notes[i] = arena_strdup(a, plan->notes[i]);
+	size_t n = plan->nwarnings + plan->nnotes;
+	to->notes = arena_array(a, n + 1, sizeof *to->notes);
+	for (size_t i = 0; to->notes != NULL && i < n; i++) {
+		const char *text =
+			i < plan->nwarnings ? plan->warnings[i] : plan->notes[i - plan->nwarnings];
+		to->notes[i] = arena_strdup(a, text);
 		if (to->notes[i] == NULL) {
 			return -1;
 		}

@@ -306,6 +306,19 @@ static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
 	}
 }
 
+/* The calls that the policy denies.  One that is refused anyway keeps its errno: ENOSYS of clone3
+ * makes every libc fall back to clone. */
+static void apply_denied(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
+	for (size_t i = 0; i < CALL_COUNT; i++) {
+		int nr = syscall_names[i].nr[o->arch];
+
+		if (nr >= 0 && o->denied[i] &&
+		    (answer[nr] < LEAF_ERRNO || answer[nr] == LEAF_ASK)) {
+			answer[nr] = LEAF_ERRNO + EPERM;
+		}
+	}
+}
+
 /* The leaf of every number up to one above the newest, as runs. */
 static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 	uint8_t answer[ANSWERS];
@@ -329,6 +342,9 @@ static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 	}
 	if (o->traits != 0) {
 		apply_shared(o, answer);
+	}
+	if (o->denied != NULL) {
+		apply_denied(o, answer);
 	}
 	for (uint32_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
 		if (n == 0 || runs[n - 1].leaf != answer[nr]) {

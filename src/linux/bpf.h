@@ -14,7 +14,8 @@ enum bpf_arch { BPF_ARCH_X86_64, BPF_ARCH_AARCH64 };
 
 struct bpf_options {
 	enum bpf_arch arch;
-	unsigned traits; /* enum syscall_trait */
+	unsigned traits;    /* enum syscall_trait */
+	const bool *denied; /* by enum syscall_id: also refused, with EPERM; NULL: none */
 };
 
 /* The architecture of this build. */

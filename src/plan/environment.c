@@ -104,7 +104,7 @@ static void pass_named(struct builder *b) {
 		set_variable(b, name, value);
 		const struct env_row *row = environment_row_for(name);
 		if (row != NULL && row->class == ENV_SECRET) {
-			plan_note(b, plan_keep_printf(b, "%s is passed to the command: %s", name,
+			plan_warn(b, plan_keep_printf(b, "%s is passed to the command: %s", name,
 						      row->reason));
 		}
 	}

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/syscalls.h"
 #include "plan/internal.h"
 #include "plan/limits.h"
 
@@ -112,6 +113,30 @@ const char *plan_reserved_reason(const char *path) {
 	return reason;
 }
 
+/* seccomp.extra_deny.  Level none has no filter. */
+static int deny_calls(struct builder *b, struct err *e) {
+	const struct value *v = &b->p->values[KEY_SECCOMP_EXTRA_DENY];
+	char origin[128];
+	if (v->count == 0) {
+		return 0;
+	}
+	if (b->plan->level == LEVEL_NONE) {
+		(void)err_set(e, ERR_SETUP, WHERE,
+			      "seccomp.extra_deny (%s) cannot be enforced at level none",
+			      policy_origin_text(&v->items[0].origin, origin, sizeof origin));
+		return err_fix(e, "use --level minimal or higher, or remove the key");
+	}
+	bool *denied = arena_array(b->a, CALL_COUNT, sizeof *denied);
+	if (denied == NULL) {
+		return err_memory(e, WHERE);
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		denied[syscall_by_name(v->items[i].str)] = true; /* valid: checked before */
+	}
+	b->plan->denied = denied;
+	return 0;
+}
+
 static int check_implemented(const struct policy *p, struct err *e) {
 	if (policy_num(p, KEY_MODE) == MODE_FULL_ACCESS) {
 		return err_set(e, ERR_USAGE, WHERE,
@@ -170,6 +195,9 @@ static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	plan->hostname = "localhost"; /* resolves with every /etc/hosts */
 	find_own_dirs(b);
+	if (deny_calls(b, e) != 0) {
+		return -1;
+	}
 	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || net_choose(b, e) != 0) {
 		return -1;
 	}

@@ -150,6 +150,7 @@ struct plan {
 	unsigned traits;      /* of the filter: enum syscall_trait */
 	unsigned exceptions;  /* the traits that protected or hidden paths within a writable tree
 			       * need */
+	const bool *denied;   /* system calls of seccomp.extra_deny, by enum syscall_id; NULL */
 	struct rules rules;   /* about names that no mount can cover */
 	const char *stand_in; /* the directory that the broker uses instead of /dev/shm and /tmp;
 			       * NULL */

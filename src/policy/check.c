@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/environment.h"
+#include "data/syscalls.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -380,6 +381,29 @@ static int check_search_path(const struct policy *p, struct err *e) {
 	return 0;
 }
 
+static int check_denied_call(const struct item *it, struct err *e) {
+	char name[48], from[SHOWN_MAX];
+	enum syscall_id id = syscall_by_name(it->str);
+	const char *why = id == CALL_COUNT ? "not the name of a system call" : syscall_needed(id);
+	if (why == NULL) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "policy", "seccomp.extra_deny %s (%s): %s",
+		      value_shown(it->str, name, sizeof name),
+		      policy_origin_text(&it->origin, from, sizeof from), why);
+	return id == CALL_COUNT ? err_fix(e, "write the name as in man 2 syscalls") : -1;
+}
+
+int policy_check_calls(const struct policy *p, struct err *e) {
+	const struct value *v = &p->values[KEY_SECCOMP_EXTRA_DENY];
+	for (size_t i = 0; i < v->count; i++) {
+		if (check_denied_call(&v->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int policy_check_environment(const struct policy *p, struct err *e) {
 	return check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
 			       check_names(p, KEY_ENV_PASS, e) != 0 ||
@@ -392,7 +416,8 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 int policy_check(const struct policy *p, struct err *e) {
 	return check_denied(p, e) != 0 || check_mode(p, e) != 0 || check_level(p, e) != 0 ||
 			       check_chdir(p, e) != 0 || check_workspace_at(p, e) != 0 ||
-			       policy_check_environment(p, e) != 0 || policy_check_net(p, e) != 0 ||
+			       policy_check_environment(p, e) != 0 ||
+			       policy_check_calls(p, e) != 0 || policy_check_net(p, e) != 0 ||
 			       check_paths(p, e) != 0
 		       ? -1
 		       : 0;

@@ -91,6 +91,7 @@ int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, s
 /* check.c: contradictions between keys, and values that no policy may have. */
 int policy_check(const struct policy *p, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
+int policy_check_calls(const struct policy *p, struct err *e); /* seccomp.extra_deny */
 /* "A (origin) contradicts B (origin)". */
 int check_contradiction(const char *a, const struct origin *oa, const char *b,
 			const struct origin *ob, struct err *e);
@@ -108,6 +109,9 @@ int policy_hash(struct arena *a, struct policy *p, struct err *e);
 /* resolve.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
 int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e);
 int policy_file_error(struct err *e, const char *name, int sys);
+
+/* resolve.c: "unknown profile", with the list of all. */
+int policy_unknown_profile(const struct value *v, struct err *e);
 
 /* trust.c */
 int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,

@@ -100,8 +100,9 @@ struct setting {
 };
 
 struct policy_inputs {
-	const char *cwd;  /* absolute; the default workspace and the base of relative paths */
-	const char *home; /* the caller's home, for "~/"; NULL when there is none */
+	const char *cwd;       /* absolute; the default workspace and the base of relative paths */
+	const char *home;      /* the caller's home, for "~/"; NULL when there is none */
+	const char *workspace; /* the default workspace instead of cwd, or NULL */
 	const char *system_file; /* "/etc/corral/policy.toml" */
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
 	const char *xdg_file;    /* below XDG_CONFIG_HOME, if another path; or NULL */
@@ -153,6 +154,9 @@ void policy_schema(struct buf *out);
 
 /* Reads and checks one file on its own (`corral policy check FILE`). */
 int policy_check_file(struct arena *a, const char *path, struct err *e);
+
+/* The same, and a line for each value that makes the boundary wider. */
+int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e);
 
 /* owner.c: refuses a path, or its parent directory, that another user owns or can write. */
 int owner_check(const char *path, struct err *e);

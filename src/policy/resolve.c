@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/profiles.h"
+#include "policy/foreign.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -149,7 +150,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	if (kept == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (doc_parse(r->a, name, kept, text.len, &s->doc, e) != 0) {
+	if (foreign_parse(r->a, name, kept, text.len, &s->doc, e) != 0) {
 		return -1;
 	}
 	s->name = name;
@@ -291,11 +292,27 @@ static int workspace_error(struct err *e, const struct value *v, int sys) {
 	return err_fix(e, "choose an existing directory: --workspace DIR");
 }
 
+/* CORRAL_WORKSPACE replaces the working directory as the default. */
+static int default_workspace(const struct resolver *r, struct value *v, struct err *e) {
+	*v = (struct value){0};
+	struct where w = where_setting(r);
+	w.origin = (struct origin){.kind = ORIGIN_OPTION, .name = "CORRAL_WORKSPACE"};
+	if (r->in->workspace[0] != '/') {
+		(void)value_refuse(&w, &keys[KEY_WORKSPACE], r->in->workspace,
+				   "must be an absolute path", e);
+		return err_fix(e, "export CORRAL_WORKSPACE=\"$PWD/DIR\", or use --workspace DIR");
+	}
+	return value_from_text(&w, &keys[KEY_WORKSPACE], r->in->workspace, v, e);
+}
+
 static int settle_workspace(struct resolver *r, struct err *e) {
 	struct value v = {.set = true, .str = r->in->cwd, .origin = {.kind = ORIGIN_BUILTIN}};
 	struct value any = {0};
 	struct stat st;
 	char real[PATH_MAX];
+	if (r->in->workspace != NULL && default_workspace(r, &v, e) != 0) {
+		return -1;
+	}
 	if (early_value(r, KEY_WORKSPACE, &v, e) != 0 ||
 	    early_value(r, KEY_ANY_WORKSPACE, &any, e) != 0) {
 		return -1;
@@ -329,7 +346,7 @@ static int apply_defaults(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-static int unknown_profile(const struct value *v, struct err *e) {
+int policy_unknown_profile(const struct value *v, struct err *e) {
 	char name[64], from[SHOWN_MAX], known[200] = "";
 	size_t at = 0;
 	for (size_t i = 0; i < profiles_count && at < sizeof known; i++) {
@@ -359,7 +376,7 @@ static int apply_profile(struct resolver *r, struct err *e) {
 	}
 	const struct profile *profile = profile_by_name(chosen->str);
 	if (profile == NULL) {
-		return unknown_profile(chosen, e);
+		return policy_unknown_profile(chosen, e);
 	}
 	struct where w = where_profile(r, profile);
 	for (size_t i = 0; i < profile_rows_count; i++) {
@@ -564,31 +581,4 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	ret->files[0] = r->sources[SOURCE_SYSTEM].name;
 	ret->files[1] = r->sources[SOURCE_FILE].name;
 	return 0;
-}
-
-int policy_check_file(struct arena *a, const char *path, struct err *e) {
-	struct policy layer = {0}, floor = {0};
-	struct doc *root;
-	auto_buf text = {0};
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		return policy_file_error(e, path, errno);
-	}
-	if (policy_file_read(fd, path, true, &text, e) != 0 ||
-	    doc_parse(a, path, text.data, text.len, &root, e) != 0) {
-		return -1;
-	}
-	struct where w = {.a = a,
-			  .origin = {.kind = ORIGIN_FILE, .name = path},
-			  .cwd = "/",
-			  .base = "/",
-			  .home = "/"};
-	if (layer_from_doc(&w, root, &layer, &floor, e) != 0) {
-		return -1;
-	}
-	const struct value *profile = &layer.values[KEY_PROFILE];
-	if (profile->set && profile_by_name(profile->str) == NULL) {
-		return unknown_profile(profile, e);
-	}
-	return policy_check_environment(&layer, e);
 }

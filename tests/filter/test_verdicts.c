@@ -450,6 +450,62 @@ TEST(building_takes_microseconds) {
 	CHECK(best < BUILD_BOUND_NS);
 }
 
+/* The filter's answer to a call with zero arguments. */
+static uint32_t answer_to(const struct sock_fprog *p, enum bpf_arch arch, int nr) {
+	struct seccomp_data d = {0};
+
+	entry_apply(arch, ENTRY_NATIVE, (uint32_t)nr, &d);
+	return program_run(p, &d).action;
+}
+
+/* seccomp.extra_deny. */
+TEST(denied_calls_are_refused_and_no_other_call_changes) {
+	bool denied[CALL_COUNT];
+
+	for (size_t i = 0; i < CALL_COUNT; i++) {
+		denied[i] = i % 3 == 0 || i == CALL_clone3 || i == CALL_ptrace;
+	}
+	for (size_t v = 0; v < variants_count; v++) {
+		EACH_ARCH(arch) {
+			struct bpf_options with = {
+				.arch = arch, .traits = variants[v].traits, .denied = denied};
+			struct sock_fprog narrow, wide = build_for(arch, variants[v].traits);
+			struct err e;
+
+			REQUIRE(bpf_build(&arena, &with, &narrow, &e) == 0);
+			for (size_t i = 0; i < CALL_COUNT; i++) {
+				int nr = syscall_names[i].nr[arch];
+				if (nr < 0) {
+					continue;
+				}
+				uint32_t before = answer_to(&wide, arch, nr);
+				uint32_t after = answer_to(&narrow, arch, nr);
+				bool refused =
+					(before & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO;
+				if (!denied[i]) {
+					CHECK_INT(after, before);
+				} else if (!refused) {
+					CHECK_INT(after, SECCOMP_RET_ERRNO | EPERM);
+				} else { /* by its row, or for these arguments */
+					CHECK((after & SECCOMP_RET_ACTION_FULL) ==
+					      SECCOMP_RET_ERRNO);
+				}
+			}
+			int clone3 = syscall_names[CALL_clone3].nr[arch];
+			CHECK_INT(answer_to(&narrow, arch, clone3), SECCOMP_RET_ERRNO | ENOSYS);
+		}
+	}
+}
+
+TEST(a_call_is_found_by_its_name) {
+	for (size_t i = 0; i < CALL_COUNT; i++) {
+		CHECK_INT(syscall_by_name(syscall_names[i].name), i);
+	}
+	CHECK_INT(syscall_by_name("gotuid"), CALL_COUNT);
+	CHECK_INT(syscall_by_name(""), CALL_COUNT);
+	CHECK(syscall_needed(CALL_execve) != NULL && syscall_needed(CALL_ptrace) == NULL);
+}
+
 TEST(memory_is_returned) {
 	arena_done(&arena);
 	CHECK(arena.blocks == NULL);

@@ -43,6 +43,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_NET_PUBLISH] = {"3000", false},
 	[KEY_NET_HOST_PORTS] = {"3000", false},
 	[KEY_NET_SOCKETS] = {"/run/x", false},
+	[KEY_SECCOMP_EXTRA_DENY] = {"ptrace", false},
 	[KEY_ENV_PASS] = {"EDITOR", false},
 	[KEY_ENV_SET] = {"EDITOR=vi", false},
 	[KEY_ENV_ALLOW_DANGEROUS] = {"PYTHONPATH", false},

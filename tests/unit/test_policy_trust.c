@@ -55,6 +55,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "net.publish = [3000]", "net.publish"},
 	{"", NULL, "net.host_ports = [5432]", "net.host_ports"},
 	{"", NULL, "net.sockets = [\"/run/x.sock\"]", "net.sockets"},
+	{"", "seccomp.extra_deny = [\"ptrace\"]", NULL, "seccomp.extra_deny"},
 };
 
 TEST(an_untrusted_project_file_narrows_and_never_loosens) {

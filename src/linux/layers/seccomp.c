@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds and loads the seccomp filter: the system calls that the command may make.
  *
- * Pid 1 loads the filter and the command inherits it.  A filter with user notifications, and
- * every filter of the engine without namespaces, is loaded by the command's own process: pid
- * 1 or the guard answers the notifications, so its own calls must not create any.  It gets
+ * Pid 1 loads the filter and the command inherits it.  A filter with user notifications or with
+ * calls of seccomp.extra_deny, and every filter of the engine without namespaces, is loaded by
+ * the command's own process: pid 1 or the guard answers the notifications, so its own calls must
+ * not create any.  It gets
  * the listener's descriptor because both processes share their descriptor table
  * (CLONE_FILES) until execve.
  *
@@ -26,7 +27,8 @@
 #define FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 
 static int seccomp_prepare(struct kit *k, struct err *e) {
-	const struct bpf_options options = {.arch = bpf_native(), .traits = k->plan->traits};
+	const struct bpf_options options = {
+		.arch = bpf_native(), .traits = k->plan->traits, .denied = k->plan->denied};
 
 	if (k->plan->level == LEVEL_NONE) {
 		return 0; /* the user acknowledged that nothing is enforced */
@@ -53,8 +55,9 @@ static int refused(struct err *e) {
 	return err_sys(e, "seccomp", "the kernel refused the filter");
 }
 
+/* A filter with calls of seccomp.extra_deny may lack a call that pid 1 needs. */
 static bool command_loads_it(const struct kit *k) {
-	return plan_lacks_namespaces(k->plan) || k->plan->broker;
+	return plan_lacks_namespaces(k->plan) || k->plan->broker || k->plan->denied != NULL;
 }
 
 static int seccomp_enter(struct kit *k, struct err *e) {

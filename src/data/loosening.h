@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values that make the boundary wider, for the warnings of `corral policy check`. */
+#ifndef CORRAL_DATA_LOOSENING_H
+#define CORRAL_DATA_LOOSENING_H
+
+#include "data/keys.h"
+
+struct loosening {
+	enum key_id key;
+	int64_t from, to; /* enums and switches: the values; lists: both 0, every item */
+	bool secrets;     /* only items that are names of the secret table */
+	const char *why;
+};
+
+extern const struct loosening loosenings[]; /* in the order of data/keys.c */
+extern const size_t loosenings_count;
+
+#endif

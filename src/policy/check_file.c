@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks one policy file on its own, and lists its values that make the boundary wider.
+ *
+ * Should:   find every error that does not depend on other layers or on the host.
+ * Must not: resolve names of the file system.
+ * Fails:    closed: the first error ends the check. */
+#include "policy/internal.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "data/environment.h"
+#include "data/loosening.h"
+#include "data/profiles.h"
+#include "policy/foreign.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+static int read_alone(struct arena *a, const char *path, struct policy *layer, struct err *e) {
+	struct policy floor = {0};
+	struct doc *root;
+	auto_buf text = {0};
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return policy_file_error(e, path, errno);
+	}
+	if (policy_file_read(fd, path, true, &text, e) != 0 ||
+	    foreign_parse(a, path, text.data, text.len, &root, e) != 0) {
+		return -1;
+	}
+	struct where w = {.a = a,
+			  .origin = {.kind = ORIGIN_FILE, .name = path},
+			  .cwd = "/",
+			  .base = "/",
+			  .home = "/"};
+	if (layer_from_doc(&w, root, layer, &floor, e) != 0) {
+		return -1;
+	}
+	const struct value *profile = &layer->values[KEY_PROFILE];
+	if (profile->set && profile_by_name(profile->str) == NULL) {
+		return policy_unknown_profile(profile, e);
+	}
+	return policy_check_environment(layer, e) != 0 ? -1 : policy_check_calls(layer, e);
+}
+
+int policy_check_file(struct arena *a, const char *path, struct err *e) {
+	struct policy layer = {0};
+	return read_alone(a, path, &layer, e);
+}
+
+static bool is_secret(const struct item *it) {
+	char name[256];
+	(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(it->str, "="), it->str);
+	const struct env_row *row = environment_row_for(name);
+	return row != NULL && row->class == ENV_SECRET;
+}
+
+static void put_warning(struct buf *out, const struct origin *o, const struct key *k,
+			const char *value, const char *why) {
+	char from[300], shown[120];
+	buf_printf(out, "%s: warning: %s = %s: %s\n", policy_origin_text(o, from, sizeof from),
+		   k->name, value_shown(value, shown, sizeof shown), why);
+}
+
+static void review_list(const struct loosening *row, const struct value *v, struct buf *out) {
+	for (size_t i = 0; i < v->count; i++) {
+		const struct item *it = &v->items[i];
+		char name[256];
+		/* Of a variable the name alone: its value may be the credential. */
+		size_t n =
+			keys[row->key].type == TYPE_MAP ? strcspn(it->str, "=") : strlen(it->str);
+		(void)snprintf(name, sizeof name, "%.*s", (int)n, it->str); /* may be cut */
+		if (!row->secrets || is_secret(it)) {
+			put_warning(out, &it->origin, &keys[row->key], name, row->why);
+		}
+	}
+}
+
+int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e) {
+	struct policy layer = {0};
+	if (read_alone(a, path, &layer, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < loosenings_count; i++) {
+		const struct loosening *row = &loosenings[i];
+		const struct key *k = &keys[row->key];
+		const struct value *v = &layer.values[row->key];
+		char text[32];
+		if (value_key_is_list(k)) {
+			review_list(row, v, out);
+		} else if (v->set && v->num >= row->from && v->num <= row->to) {
+			put_warning(out, &v->origin, k, number_value(k, v->num, text, sizeof text),
+				    row->why);
+		}
+	}
+	return 0;
+}
