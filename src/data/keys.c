@@ -23,7 +23,6 @@
 #define BYTES_MAX ((int64_t)1 << 60)
 
 static const char *const modes[] = {"read-only", "workspace-write", "full-access", NULL};
-static const char *const modes_later[] = {"full-access", NULL};
 static const char *const levels[] = {"none", "minimal", "standard", "full", "auto", NULL};
 static const char *const thresholds[] = {"none", "minimal", "standard", "full", NULL};
 static const char *const views[] = {"minimal", "system", "host", NULL};
@@ -53,8 +52,8 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_LOWER,
 			.choices = modes,
-			.later = modes_later,
-			.help = "Which files the command may change: none, the workspace, or all.",
+			.help = "Which files the command may change: none, the workspace, or all; "
+				"full-access protects nothing and needs accept_full_access.",
 		},
 	[KEY_WORKSPACE] =
 		{
@@ -116,6 +115,14 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_BOOL,
 			.narrow = NARROW_NEVER,
 			.help = "Accept level none: only a clean environment, limits and time-out.",
+		},
+	[KEY_ACCEPT_FULL_ACCESS] =
+		{
+			.name = "accept_full_access",
+			.type = TYPE_DATE,
+			.narrow = NARROW_NEVER,
+			.help = "The date on which you accepted mode full-access; only in your own "
+				"file or the administrator's.",
 		},
 	[KEY_NESTED] =
 		{

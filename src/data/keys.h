@@ -19,6 +19,7 @@ enum key_id {
 	KEY_REQUIRE,
 	KEY_ALLOW_DEGRADED,
 	KEY_ACCEPT_NO_SANDBOX,
+	KEY_ACCEPT_FULL_ACCESS,
 	KEY_NESTED,
 	KEY_FS_VIEW,
 	KEY_FS_READ,
@@ -69,6 +70,7 @@ enum key_type {
 	TYPE_BYTES,    /* num, from 512, "64K", "4G" */
 	TYPE_DURATION, /* num in milliseconds, from 30 (seconds), "500ms", "2m" */
 	TYPE_CPUS,     /* num in thousandths of a processor, from 1.5 */
+	TYPE_DATE,     /* str, "2026-11-17"; from an option also ACCEPTED_NOW */
 	/* Lists from here on. */
 	TYPE_NAMES,      /* items: names from `choices`, or free */
 	TYPE_PATHS,      /* items: paths, optional with a trailing '?' */
@@ -90,6 +92,9 @@ enum key_narrow {
 	NARROW_ADD,    /* adding items makes the boundary tighter (deny, protect, require) */
 	NARROW_FREE,   /* cannot loosen the boundary (env.set: the command's variables only) */
 };
+
+/* accept_full_access of --dangerously-allow-full-access. */
+#define ACCEPTED_NOW "now"
 
 /* No limit. */
 #define LIMIT_NONE ((int64_t)-1)

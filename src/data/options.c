@@ -29,7 +29,7 @@ static const char *const tty_choices[] = {"auto", "always", "never", NULL};
 const struct option_row options[] = {
 	{"workspace", 'w', "DIR", KEY(KEY_WORKSPACE), FILES, .help = "the directory the command works in (default: here)"},
 	{"any-workspace", 0, NULL, KEY(KEY_ANY_WORKSPACE), .fixed = "true", FILES, .help = "accept HOME or a system directory as workspace"},
-	{"mode", 0, "MODE", KEY(KEY_MODE), FILES, .help = "workspace-write (default) or read-only"},
+	{"mode", 0, "MODE", KEY(KEY_MODE), FILES, .help = "workspace-write (default), read-only, or full-access"},
 	{"read", 'r', "PATH", KEY(KEY_FS_READ), FILES, .help = "one more readable path; PATH? when it may be missing"},
 	{"write", 0, "PATH", KEY(KEY_FS_WRITE), .group = GROUP_FILES, .verbs = FOR_ALL, .help = "one more writable path"},
 	{"deny", 0, "PATH", KEY(KEY_FS_DENY), FILES, .help = "hide a path or pattern: secrets, '*.key', @sensitive, '!a.key'"},
@@ -46,6 +46,7 @@ const struct option_row options[] = {
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
 	{"allow-degraded", 0, "NAME[,NAME]", KEY(KEY_ALLOW_DEGRADED), .commas = true, BOUNDARY, .help = "run although this host cannot give these guarantees"},
 	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: only limits are enforced"},
+	{"dangerously-allow-full-access", 0, NULL, KEY(KEY_ACCEPT_FULL_ACCESS), .fixed = ACCEPTED_NOW, BOUNDARY, .help = "accept --mode full-access: NOTHING is protected"},
 	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock, as a nested Corral does"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "ignore user and project policy files; the floor of /etc holds"},

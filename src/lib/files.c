@@ -15,6 +15,7 @@
 #include "files/rights.h"
 #include "files/tools.h"
 #include "linux/home.h"
+#include "linux/probe.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -112,10 +113,16 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 	int rc = prepared_resolve(policy, true, &made->base, &e);
 	if (rc == 0) {
 		pretend_full(&made->base);
+		if (policy_num(&made->base.policy, KEY_MODE) == MODE_FULL_ACCESS) {
+			/* Such a plan names a directory of the run; none is made here. */
+			rc = probe_without_namespaces(&made->base.arena, &made->base.host, &e);
+		}
 		/* An unused name: the plan of a run with --cow needs one. */
 		made->base.host.cow_dir =
 			cow_free_dir(&made->base.arena, made->base.host.state_dir);
-		rc = task_begin(made, "/", &t, &e); /* fails if the policy cannot be planned */
+		rc = rc != 0 ? rc
+			     : task_begin(made, "/", &t,
+					  &e); /* fails if the policy cannot be planned */
 		rc = task_end(&t, rc, &e, err);
 	} else {
 		(void)lib_fail(&e, err);

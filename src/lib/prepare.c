@@ -110,7 +110,8 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
  * them. */
 static bool may_lack_namespaces(const struct prepared *p) {
 	int64_t level = policy_num(&p->policy, KEY_LEVEL);
-	return !p->host.userns || (level != LEVEL_AUTO && level != LEVEL_FULL);
+	return !p->host.userns || (level != LEVEL_AUTO && level != LEVEL_FULL) ||
+	       policy_num(&p->policy, KEY_MODE) == MODE_FULL_ACCESS;
 }
 
 static int make_plan(struct prepared *p, struct err *e) {

@@ -105,15 +105,18 @@ static int check_least(const struct policy *p, const struct host *h, enum level 
 	}
 	bool built_in = least->origin.kind == ORIGIN_BUILTIN;
 	bool named = p->values[KEY_LEVEL].set && policy_num(p, KEY_LEVEL) != LEVEL_AUTO;
-	if (!least->set || least->num <= (int64_t)level || (named && built_in) ||
+	bool open = policy_num(p, KEY_MODE) == MODE_FULL_ACCESS;
+	if (!least->set || least->num <= (int64_t)level || ((named || open) && built_in) ||
 	    (built_in && below_is_accepted(p, (enum level)least->num))) {
 		return 0;
 	}
 	return not_reached(h, (enum level)least->num, "min_level", &least->origin, e);
 }
 
+/* mode full-access was accepted by a key of its own. */
 static int check_none(const struct policy *p, enum level level, struct err *e) {
-	if (level != LEVEL_NONE || policy_num(p, KEY_ACCEPT_NO_SANDBOX)) {
+	if (level != LEVEL_NONE || policy_num(p, KEY_ACCEPT_NO_SANDBOX) ||
+	    policy_num(p, KEY_MODE) == MODE_FULL_ACCESS) {
 		return 0;
 	}
 	err_set(e, ERR_REFUSED, WHERE,
@@ -124,7 +127,10 @@ static int check_none(const struct policy *p, enum level level, struct err *e) {
 int engine_choose(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
 	const struct value *requested = &p->values[KEY_LEVEL];
 	bool named = requested->set && requested->num != LEVEL_AUTO;
-	enum level level = named ? (enum level)requested->num : highest(h);
+	plan->full_access = policy_num(p, KEY_MODE) == MODE_FULL_ACCESS;
+	enum level level = plan->full_access ? LEVEL_NONE
+			   : named           ? (enum level)requested->num
+					     : highest(h);
 	enum engine engine = engine_for(h, level);
 
 	if (engine == ENGINE_NONE && level != LEVEL_NONE) {

@@ -211,6 +211,10 @@ static const char *level_warning(const struct plan *plan) {
 		return "level minimal: no network, but files are NOT protected; `corral status` "
 		       "lists how to reach a higher level";
 	case LEVEL_NONE:
+		if (plan->full_access) {
+			return "mode full-access: NOTHING is protected; the command can change all "
+			       "your files and reach every host";
+		}
 		return "level none: NOTHING is protected; the command runs with all your rights";
 	default:
 		return NULL;

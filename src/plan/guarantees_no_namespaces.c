@@ -10,6 +10,7 @@
 #include "data/syscalls.h"
 
 #define WHY_OPEN "this level does not protect files"
+#define WHY_FULL_ACCESS "mode is full-access"
 #define WHY_NOTHING "level none enforces only limits, time-out and a clean environment"
 #define NO_BROKER "seccomp user notification is not available"
 
@@ -17,10 +18,15 @@ static bool has_traits(const struct plan *plan, unsigned traits) {
 	return (plan->traits & traits) == traits;
 }
 
+static struct guarantee_report open_files(const struct plan *plan) {
+	return (struct guarantee_report){.state = STATE_ABSENT,
+					 .why = plan->full_access ? WHY_FULL_ACCESS : WHY_OPEN};
+}
+
 static struct guarantee_report fs_write(const struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"landlock", "broker"}};
 	if (plan->engine != ENGINE_LANDLOCK) {
-		return (struct guarantee_report){.state = STATE_ABSENT, .why = WHY_OPEN};
+		return open_files(plan);
 	}
 	if (plan->broker) {
 		return made;
@@ -39,7 +45,7 @@ static struct guarantee_report fs_write(const struct plan *plan) {
 
 static struct guarantee_report fs_read(const struct plan *plan) {
 	if (plan->engine != ENGINE_LANDLOCK) {
-		return (struct guarantee_report){.state = STATE_ABSENT, .why = WHY_OPEN};
+		return open_files(plan);
 	}
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"landlock", "broker"}};
 	if (!plan->broker) {
@@ -53,7 +59,7 @@ static struct guarantee_report fs_read(const struct plan *plan) {
 
 static struct guarantee_report fs_deny(const struct plan *plan) {
 	if (plan->engine != ENGINE_LANDLOCK) {
-		return (struct guarantee_report){.state = STATE_ABSENT, .why = WHY_OPEN};
+		return open_files(plan);
 	}
 	struct guarantee_report made = guarantee_deny(plan, "landlock");
 	if (made.state == STATE_ENFORCED && plan->spread) {

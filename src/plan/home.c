@@ -150,6 +150,9 @@ void home_choose(struct builder *b) {
 }
 
 void home_show(struct builder *b) {
+	if (b->plan->full_access && b->h->home != NULL) {
+		return; /* the caller's own */
+	}
 	if (path_within(b->plan->home_at, b->plan->workspace_at) || host_shows_home(b)) {
 		return;
 	}

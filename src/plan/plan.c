@@ -137,14 +137,6 @@ static int deny_calls(struct builder *b, struct err *e) {
 	return 0;
 }
 
-static int check_implemented(const struct policy *p, struct err *e) {
-	if (policy_num(p, KEY_MODE) == MODE_FULL_ACCESS) {
-		return err_set(e, ERR_USAGE, WHERE,
-			       "mode full-access is not implemented in this version");
-	}
-	return 0;
-}
-
 /* ---- the steps ---- */
 
 /* The user's policy, in a directory of Corral's own. */
@@ -238,7 +230,7 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		.view = (enum view)policy_num(p, KEY_FS_VIEW),
 		.read_only = policy_num(p, KEY_MODE) == MODE_READ_ONLY,
 	};
-	if (check_implemented(p, e) != 0 || engine_choose(&plan, p, h, e) != 0) {
+	if (engine_choose(&plan, p, h, e) != 0) {
 		return -1;
 	}
 	b.no_namespaces = plan_lacks_namespaces(&plan);

@@ -120,6 +120,7 @@ struct sampled {
 struct plan {
 	enum engine engine;
 	enum level level;
+	bool full_access; /* mode: the caller accepted that nothing is protected */
 	struct guarantee_report guarantees[GUARANTEE_COUNT];
 
 	struct mount *mounts;

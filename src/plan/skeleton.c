@@ -153,7 +153,8 @@ void skeleton_show_git_settings(struct builder *b) {
 	struct git_files at;
 	struct buf text;
 
-	if (b->view == VIEW_MINIMAL || !any || !files_at(b, modules.text != NULL, &at)) {
+	if (b->view == VIEW_MINIMAL || b->plan->full_access || !any ||
+	    !files_at(b, modules.text != NULL, &at)) {
 		return;
 	}
 	buf_init(&text);

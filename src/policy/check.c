@@ -414,7 +414,8 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 }
 
 int policy_check(const struct policy *p, struct err *e) {
-	return check_denied(p, e) != 0 || check_mode(p, e) != 0 || check_level(p, e) != 0 ||
+	return policy_check_full_access(p, e) != 0 || check_denied(p, e) != 0 ||
+			       check_mode(p, e) != 0 || check_level(p, e) != 0 ||
 			       check_chdir(p, e) != 0 || check_workspace_at(p, e) != 0 ||
 			       policy_check_environment(p, e) != 0 ||
 			       policy_check_calls(p, e) != 0 || policy_check_net(p, e) != 0 ||

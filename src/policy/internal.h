@@ -96,6 +96,10 @@ int policy_check_calls(const struct policy *p, struct err *e); /* seccomp.extra_
 int check_contradiction(const char *a, const struct origin *oa, const char *b,
 			const struct origin *ob, struct err *e);
 
+/* full_access.c: mode full-access implies net.mode full when no layer chose a mode. */
+void full_access_imply(struct policy *p);
+int policy_check_full_access(const struct policy *p, struct err *e);
+
 /* net.c: net.allow implies net.mode filtered when no layer chose a mode. */
 void net_imply(struct policy *p);
 int policy_check_net(const struct policy *p, struct err *e);

@@ -127,6 +127,10 @@ static void schema_key(struct emit *j, const char *name, const struct key *k) {
 		emit_string(j, "type", "string");
 		emit_int(j, "minLength", 1);
 		break;
+	case TYPE_DATE:
+		emit_string(j, "type", "string");
+		emit_string(j, "pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$");
+		break;
 	case TYPE_NAMES:
 	case TYPE_PATHS:
 	case TYPE_RULES:

@@ -61,6 +61,7 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_BYTES] = "a size such as 512, 64K or 4G",
 		[TYPE_DURATION] = "a time such as 30, 500ms or 2m",
 		[TYPE_CPUS] = "a number of processors such as 1.5",
+		[TYPE_DATE] = "a date such as 2026-11-17",
 		[TYPE_NAMES] = "a name",
 		[TYPE_PATHS] = "a path",
 		[TYPE_RULES] = "a path, a pattern or @SET",
@@ -164,6 +165,25 @@ static int parse_string(const struct where *w, const struct key *k, const char *
 	}
 	v->str = arena_strdup(w->a, text);
 	return v->str == NULL ? err_memory(e, "policy") : set_number(w, 0, v);
+}
+
+/* YYYY-MM-DD. */
+static bool is_date(const char *s) {
+	static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	for (size_t i = 0; i < strlen("2026-11-17"); i++) {
+		bool dash = i == 4 || i == 7;
+		if (dash ? s[i] != '-' : s[i] < '0' || s[i] > '9') {
+			return false;
+		}
+	}
+	int month = (s[5] - '0') * 10 + s[6] - '0', day = (s[8] - '0') * 10 + s[9] - '0';
+	return s[10] == '\0' && month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
+}
+
+static int parse_date(const struct where *w, const struct key *k, const char *text, struct value *v,
+		      struct err *e) {
+	bool now = streq(text, ACCEPTED_NOW) && w->origin.kind == ORIGIN_OPTION;
+	return now || is_date(text) ? parse_string(w, k, text, v, e) : refuse_value(w, k, text, e);
 }
 
 static const char *base_of(const struct where *w, const struct key *k) {
@@ -347,6 +367,7 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 		[TYPE_BYTES] = parse_number,
 		[TYPE_DURATION] = parse_number,
 		[TYPE_CPUS] = parse_number,
+		[TYPE_DATE] = parse_date,
 		[TYPE_NAMES] = parse_names,
 		[TYPE_PATHS] = parse_paths,
 		[TYPE_RULES] = rule_from_text,
@@ -387,6 +408,7 @@ static const struct {
 	[TYPE_DURATION] = {ONE(DOC_INT) | ONE(DOC_STRING),
 			   "a whole number of seconds or a string such as \"500ms\""},
 	[TYPE_CPUS] = {ONE(DOC_INT) | ONE(DOC_FLOAT) | ONE(DOC_STRING), "a number"},
+	[TYPE_DATE] = {ONE(DOC_TIME) | ONE(DOC_STRING), "a date"},
 	[TYPE_NAMES] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_PATHS] = {ONE(DOC_ARRAY), "a list of strings"},
 	[TYPE_RULES] = {ONE(DOC_ARRAY), "a list of strings"},

@@ -23,6 +23,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_REQUIRE] = {"net", false},
 	[KEY_ALLOW_DEGRADED] = {"net", false},
 	[KEY_ACCEPT_NO_SANDBOX] = {"true", false},
+	[KEY_ACCEPT_FULL_ACCESS] = {"2026-11-17", false},
 	[KEY_NESTED] = {"true", false},
 	[KEY_FS_VIEW] = {"host", false},
 	[KEY_FS_READ] = {"/usr", false},
@@ -261,7 +262,7 @@ TEST(the_schema_is_json_and_describes_every_key) {
 TEST(the_schema_offers_no_value_that_is_refused) {
 	struct buf text = {0};
 	policy_schema(&text);
-	CHECK(strstr(text.data, "\"full-access\"") == NULL);
+	CHECK(strstr(text.data, "\"deny\",") == NULL);
 	CHECK(strstr(text.data, "\"workspace-write\"") != NULL);
 	buf_done(&text);
 }

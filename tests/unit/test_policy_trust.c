@@ -44,6 +44,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "level = \"auto\"", "level"},
 	{"", NULL, "allow_degraded = [\"net\"]", "allow_degraded"},
 	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
+	{"", NULL, "accept_full_access = 2026-11-17", "accept_full_access"},
 	{"", NULL, "nested = true", "nested"},
 	{"net.mode = \"restricted\"", "net.mode = \"filtered\"", "net.mode = \"full\"", "net.mode"},
 	{"net.allow = [\"a.example\"]", "net.mode = \"filtered\"", "net.mode = \"restricted\"",

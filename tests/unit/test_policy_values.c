@@ -107,7 +107,6 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	static const struct {
 		const char *key, *text;
 	} rows[] = {
-		{"mode", "full-access"},
 		{"commands.default", "deny"},
 	};
 	WORLD(w);
