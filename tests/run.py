@@ -51,6 +51,7 @@ def common(build, sanitized, corral):
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
     yield "tls_hello", [PYTHON, f"{HERE}/unit/tls_hello_of_clients.py", f"{build}/tests/unit/sniff"]
+    yield "leak kinds", [PYTHON, f"{HERE}/leak/kinds.py", f"{build}/tests/unit/leak_kinds_dump"]
     yield "http", [PYTHON, f"{HERE}/unit/http_against_others.py", f"{build}/tests/unit/sniff"]
     yield "conversation", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
