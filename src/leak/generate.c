@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the tables of the leak scanner as C source: a program of the build.
+ *
+ * Should:   compile every row of data/leak_kinds.c, and fill the hash table and the nibble masks
+ *           of the prefilter.
+ * Must not: be linked into the library.
+ * Fails:    by ending the build: a pattern outside of the subset, or without a window. */
+#include "leak/pattern.h"
+
+#include "data/leak_kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPS_MAX 60000
+#define SETS_MAX 4000
+#define WINDOWS_ALL 4000
+#define ENTRIES_MAX 60000
+#define BUCKETS (8 * LEAK_GROUPS)
+
+static struct leak_op ops[OPS_MAX];
+static struct leak_set sets[SETS_MAX];
+static struct leak_program programs[LEAK_KINDS_MAX];
+static struct leak_window windows[WINDOWS_ALL];
+static struct window shapes[WINDOWS_ALL];
+static struct leak_entry entries[ENTRIES_MAX];
+static struct leak_tables tables;
+static uint64_t first[256][LEAK_KINDS_MAX / 64];
+static size_t nwindows, nentries;
+static uint32_t longest, reach_max;
+
+static _Noreturn void die(const char *what, const char *of) {
+	(void)fprintf(stderr, "leak tables: %s: %s\n", of, what);
+	exit(1);
+}
+
+static void add_string(struct leak_set *set, const char *s) {
+	for (; *s != '\0'; s++) {
+		set->bits[(unsigned char)*s >> 6] |= UINT64_C(1) << (*s & 63);
+	}
+}
+
+static unsigned edge_set(struct program_builder *b, enum leak_edge edge) {
+	struct leak_set set = {{0}};
+
+	if (edge == LEAK_EDGE_NONE) {
+		return LEAK_NO_SET;
+	}
+	add_string(&set, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	add_string(&set, edge == LEAK_EDGE_WORD ? "" : edge == LEAK_EDGE_TOKEN ? "-" : "-+/=");
+	return builder_set(b, &set);
+}
+
+/* ---- the hash table ---- */
+
+static void add_entry(uint32_t folded, size_t window) {
+	for (size_t i = 0; i < nentries; i++) {
+		if (entries[i].folded == folded && entries[i].window == window) {
+			return;
+		}
+	}
+	if (nentries == ENTRIES_MAX) {
+		die("too many entries", "hash table");
+	}
+	entries[nentries++] = (struct leak_entry){folded, (uint32_t)window};
+	uint32_t h = leak_hash(folded);
+	tables.bitmap[h / 64] |= UINT64_C(1) << (h % 64);
+}
+
+static void enumerate(const struct window *w, size_t window, unsigned at, uint32_t value) {
+	bool seen[256] = {false};
+
+	if (at == LEAK_WINDOW) {
+		add_entry(value, window);
+		return;
+	}
+	for (unsigned c = 0; c < 256; c++) {
+		unsigned folded = c | 0x20;
+		if (leak_in(&w->sets[at], (unsigned char)c) && !seen[folded]) {
+			seen[folded] = true;
+			enumerate(w, window, at + 1, value | (uint32_t)folded << (8 * at));
+		}
+	}
+}
+
+static int by_slot(const void *a, const void *b) {
+	const struct leak_entry *x = a, *y = b;
+	uint32_t hx = leak_hash(x->folded), hy = leak_hash(y->folded);
+
+	if (hx != hy) {
+		return hx < hy ? -1 : 1;
+	}
+	if (x->folded != y->folded) {
+		return x->folded < y->folded ? -1 : 1;
+	}
+	return x->window < y->window ? -1 : x->window > y->window;
+}
+
+/* ---- the nibble masks ---- */
+
+struct bucket {
+	struct leak_set lo[LEAK_WINDOW], hi[LEAK_WINDOW]; /* 16 bits each */
+	unsigned lo_bits[LEAK_WINDOW], hi_bits[LEAK_WINDOW];
+	double cost;
+};
+
+static void nibbles_of(const struct leak_set *set, unsigned *lo, unsigned *hi) {
+	for (unsigned c = 0; c < 256; c++) {
+		if (leak_in(set, (unsigned char)c)) {
+			*lo |= 1U << (c & 15);
+			*hi |= 1U << (c >> 4);
+		}
+	}
+}
+
+static double mask_frequency(unsigned lo, unsigned hi) {
+	struct leak_set set = {{0}};
+
+	for (unsigned c = 0; c < 256; c++) {
+		if ((lo >> (c & 15) & 1) != 0 && (hi >> (c >> 4) & 1) != 0) {
+			set.bits[c >> 6] |= UINT64_C(1) << (c & 63);
+		}
+	}
+	return set_frequency(&set);
+}
+
+static double cost_with(const struct bucket *b, const struct window *w, struct bucket *ret) {
+	double cost = 1;
+
+	*ret = *b;
+	for (size_t k = 0; k < LEAK_WINDOW; k++) {
+		nibbles_of(&w->sets[k], &ret->lo_bits[k], &ret->hi_bits[k]);
+		cost *= mask_frequency(ret->lo_bits[k], ret->hi_bits[k]);
+	}
+	ret->cost = cost;
+	return cost;
+}
+
+static int by_cost(const void *a, const void *b) {
+	double x = shapes[*(const size_t *)a].cost, y = shapes[*(const size_t *)b].cost;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Greedy: the most frequent windows first, each to the bucket whose false hits grow least. */
+static double fill_buckets(void) {
+	static size_t order[WINDOWS_ALL];
+	static struct bucket buckets[BUCKETS];
+	double sum = 0;
+
+	for (size_t i = 0; i < nwindows; i++) {
+		order[i] = i;
+	}
+	qsort(order, nwindows, sizeof order[0], by_cost);
+	for (size_t i = 0; i < nwindows; i++) {
+		size_t best = 0;
+		double least = 1e9;
+		struct bucket made, chosen = {.cost = 0};
+		for (size_t b = 0; b < BUCKETS; b++) {
+			double grows =
+				cost_with(&buckets[b], &shapes[order[i]], &made) - buckets[b].cost;
+			if (grows < least) {
+				least = grows;
+				best = b;
+				chosen = made;
+			}
+		}
+		buckets[best] = chosen;
+	}
+	for (size_t b = 0; b < BUCKETS; b++) {
+		sum += buckets[b].cost;
+		for (size_t k = 0; k < LEAK_WINDOW; k++) {
+			struct leak_nibbles *n = &tables.nibbles[b / 8][k];
+			for (unsigned i = 0; i < 16; i++) {
+				n->lo[i] |= (unsigned char)((buckets[b].lo_bits[k] >> i & 1)
+							    << (b % 8));
+				n->hi[i] |= (unsigned char)((buckets[b].hi_bits[k] >> i & 1)
+							    << (b % 8));
+			}
+		}
+	}
+	return sum;
+}
+
+/* ---- one kind ---- */
+
+static void add_windows(size_t kind, const struct node *tree, struct leak_program *p) {
+	struct window found[WINDOWS_MAX];
+	size_t n = windows_choose(tree, found);
+
+	if (n == 0) {
+		die("no four successive bytes identify it", leak_kinds[kind].name);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (nwindows == WINDOWS_ALL) {
+			die("too many windows", leak_kinds[kind].name);
+		}
+		shapes[nwindows] = found[i];
+		windows[nwindows] = (struct leak_window){(uint16_t)kind, (uint16_t)found[i].near,
+							 (uint16_t)found[i].far};
+		uint32_t reach = found[i].far + LEAK_WINDOW;
+		p->reach = reach > p->reach ? reach : p->reach;
+		enumerate(&found[i], nwindows, 0, 0);
+		nwindows++;
+	}
+}
+
+static void add_kind(struct program_builder *b, size_t kind) {
+	const struct leak_kind *row = &leak_kinds[kind];
+	struct leak_program *p = &programs[kind];
+	const struct node *tree = pattern_parse(row->pattern);
+	bool empty, open;
+	struct leak_set begin = pattern_first(tree, &empty);
+
+	if (empty) {
+		die("matches nothing at all", row->name);
+	}
+	p->ops = (uint32_t)b->nops;
+	p->first = (uint16_t)builder_set(b, &begin);
+	p->before = (uint16_t)edge_set(b, row->before);
+	(void)builder_compile(b, tree, edge_set(b, row->after), &open);
+	p->open = open && row->check == LEAK_CHECK_NONE;
+	p->longest = (uint32_t)pattern_longest(tree);
+	longest = !p->open && p->longest > longest ? p->longest : longest;
+	add_windows(kind, tree, p);
+	reach_max = p->reach > reach_max ? p->reach : reach_max;
+	for (unsigned c = 0; c < 256; c++) {
+		if (leak_in(&begin, (unsigned char)c)) {
+			first[c][kind / 64] |= UINT64_C(1) << (kind % 64);
+		}
+	}
+}
+
+/* ---- output ---- */
+
+static void print_words(const uint64_t *words, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		printf("%s0x%llxU,", i % 8 == 0 ? "\n" : "", (unsigned long long)words[i]);
+	}
+}
+
+static void print_bytes(const unsigned char *bytes, size_t n) {
+	printf("{");
+	for (size_t i = 0; i < n; i++) {
+		printf("%u,", bytes[i]);
+	}
+	printf("},");
+}
+
+static void print_programs(const struct program_builder *b) {
+	printf("const struct leak_set leak_sets[] = {\n");
+	for (size_t i = 0; i < b->nsets; i++) {
+		printf("{{");
+		print_words(sets[i].bits, 4);
+		printf("}},\n");
+	}
+	printf("};\nconst struct leak_op leak_ops[] = {\n");
+	for (size_t i = 0; i < b->nops; i++) {
+		printf("{%u,%u,%u,%u},%s", ops[i].code, ops[i].a, ops[i].b, ops[i].c,
+		       i % 8 == 7 ? "\n" : "");
+	}
+	printf("};\nconst struct leak_program leak_programs[] = {\n");
+	for (size_t i = 0; i < leak_kind_count; i++) {
+		const struct leak_program *p = &programs[i];
+		printf("{%u,%u,%u,%u,%u,%d},\n", p->ops, p->reach, p->longest, p->first, p->before,
+		       p->open);
+	}
+	printf("};\n");
+}
+
+static void print_prefilter(void) {
+	printf("const struct leak_window leak_windows[] = {\n");
+	for (size_t i = 0; i < nwindows; i++) {
+		printf("{%u,%u,%u},\n", windows[i].kind, windows[i].near, windows[i].far);
+	}
+	printf("};\nconst struct leak_entry leak_entries[] = {\n");
+	for (size_t i = 0; i < nentries; i++) {
+		printf("{%uU,%u},%s", entries[i].folded, entries[i].window, i % 8 == 7 ? "\n" : "");
+	}
+	printf("};\nconst uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1] = {\n");
+	for (size_t slot = 0, i = 0; slot <= 1U << LEAK_SLOT_BITS; slot++) {
+		while (i < nentries &&
+		       leak_hash(entries[i].folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS) < slot) {
+			i++;
+		}
+		printf("%zu,%s", i, slot % 16 == 15 ? "\n" : "");
+	}
+	printf("};\nconst struct leak_tables leak_tables = {{");
+	print_words(tables.bitmap, sizeof tables.bitmap / 8);
+	printf("},\n{");
+	for (size_t g = 0; g < LEAK_GROUPS; g++) {
+		printf("{");
+		for (size_t k = 0; k < LEAK_WINDOW; k++) {
+			printf("{");
+			print_bytes(tables.nibbles[g][k].lo, 16);
+			print_bytes(tables.nibbles[g][k].hi, 16);
+			printf("},\n");
+		}
+		printf("},\n");
+	}
+	printf("}};\nconst uint64_t leak_first[256][8] = {\n");
+	for (size_t c = 0; c < 256; c++) {
+		printf("{");
+		print_words(first[c], LEAK_KINDS_MAX / 64);
+		printf("},\n");
+	}
+	printf("};\nconst uint32_t leak_longest = %u;\nconst uint32_t leak_reach_max = %u;\n",
+	       longest, reach_max);
+}
+
+/* With an argument: one line for each window, for a person who writes a pattern. */
+static void print_report(double false_hits, size_t nops) {
+	for (size_t i = 0; i < nwindows; i++) {
+		printf("%-32s %8.2g %4u %4u  ", leak_kinds[windows[i].kind].name, shapes[i].cost,
+		       windows[i].near, windows[i].far);
+		for (size_t k = 0; k < LEAK_WINDOW; k++) {
+			unsigned n = 0, last = 0;
+			for (unsigned c = 0; c < 256; c++) {
+				if (leak_in(&shapes[i].sets[k], (unsigned char)c)) {
+					n++;
+					last = c;
+				}
+			}
+			if (n <= 2 && last > 32) {
+				printf("%c", last);
+			} else {
+				printf("[%u]", n);
+			}
+		}
+		printf("\n");
+	}
+	printf("%zu kinds, %zu windows, %zu entries, %zu ops, longest %u, reach %u, false hits of "
+	       "the masks %.4f\n",
+	       leak_kind_count, nwindows, nentries, nops, longest, reach_max, false_hits);
+}
+
+int main(int argc, char **argv) {
+	struct program_builder b = {.ops = ops, .cap = OPS_MAX, .sets = sets};
+
+	(void)argv;
+	if (leak_kind_count > LEAK_KINDS_MAX) {
+		die("too many kinds", "table");
+	}
+	for (size_t i = 0; i < leak_kind_count; i++) {
+		add_kind(&b, i);
+		if (b.nsets > SETS_MAX - 64) {
+			die("too many sets", leak_kinds[i].name);
+		}
+	}
+	qsort(entries, nentries, sizeof entries[0], by_slot);
+	double false_hits = fill_buckets();
+	if (argc > 1) {
+		print_report(false_hits, b.nops);
+		return 0;
+	}
+	printf("/* Written by leak/generate.c. */\n#include \"leak/program.h\"\n");
+	print_programs(&b);
+	print_prefilter();
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}

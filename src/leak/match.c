@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A backtracking matcher for bounded patterns, with the results of PCRE2.
+ *
+ * Should:   return LEAK_MORE as soon as it needs a byte that is not known yet (PCRE2's hard partial
+ *           match), so that a result never depends on how a stream was cut.
+ * Must not: allocate, or take more than STEPS_MAX steps.
+ * Fails:    open at STEPS_MAX: no pattern of the table comes near. */
+#include "leak/match.h"
+
+#include "leak/leak.h"
+
+#define STEPS_MAX 200000U
+
+struct matcher {
+	const struct leak_op *ops;
+	const struct leak_text *text;
+	unsigned steps;
+	bool open;
+	struct leak_span *span;
+};
+
+static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at);
+
+/* True when only the end of the match follows this op. */
+static bool is_last(const struct matcher *m, unsigned pc) {
+	pc++;
+	while (m->ops[pc].code == LEAK_OP_SAVE) {
+		pc++;
+	}
+	return m->ops[pc].code == LEAK_OP_MATCH;
+}
+
+/* The last repetition of an open kind goes on without a bound of its own. */
+static enum leak_outcome run_open(struct matcher *m, unsigned pc, size_t at) {
+	const struct leak_text *t = m->text;
+	const struct leak_set *set = &leak_sets[m->ops[pc].a];
+	size_t from = at;
+
+	while (at < t->len && at - from < LEAK_BLOCK_MAX && leak_in(set, t->data[at])) {
+		at++;
+	}
+	if (at - from < m->ops[pc].b) {
+		return at == t->len && !t->final ? LEAK_MORE : LEAK_FAIL;
+	}
+	m->span->runs = at == t->len && !t->final && at - from < LEAK_BLOCK_MAX;
+	return run(m, pc + 1, at);
+}
+
+static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t at) {
+	const struct leak_text *t = m->text;
+	const struct leak_op *op = &m->ops[pc], *next = op + 1;
+	const struct leak_set *set = &leak_sets[op->a];
+	size_t n = 0, most = t->len - at < op->c ? t->len - at : op->c;
+
+	while (n < most && leak_in(set, t->data[at + n])) {
+		n++;
+	}
+	if (n == t->len - at && n < op->c && !t->final) {
+		return LEAK_MORE;
+	}
+	for (; n >= op->b; n--) {
+		bool hopeless = next->code == LEAK_OP_SET && at + n < t->len &&
+				!leak_in(&leak_sets[next->a], t->data[at + n]);
+		enum leak_outcome o = hopeless ? LEAK_FAIL : run(m, pc + 1, at + n);
+		if (o != LEAK_FAIL) {
+			return o;
+		}
+		if (n == 0) {
+			break;
+		}
+	}
+	return LEAK_FAIL;
+}
+
+static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
+	const struct leak_text *t = m->text;
+
+	while (++m->steps < STEPS_MAX) {
+		const struct leak_op *op = &m->ops[pc];
+		switch ((enum leak_opcode)op->code) {
+		case LEAK_OP_SET:
+			if (at == t->len) {
+				return t->final ? LEAK_FAIL : LEAK_MORE;
+			}
+			if (!leak_in(&leak_sets[op->a], t->data[at])) {
+				return LEAK_FAIL;
+			}
+			at++;
+			pc++;
+			break;
+		case LEAK_OP_REP:
+			return m->open && op->c >= LEAK_OPEN_MIN && is_last(m, pc)
+				       ? run_open(m, pc, at)
+				       : run_repetition(m, pc, at);
+		case LEAK_OP_SPLIT: {
+			enum leak_outcome o = run(m, op->a, at);
+			if (o != LEAK_FAIL) {
+				return o;
+			}
+			pc = op->b;
+			break;
+		}
+		case LEAK_OP_JUMP:
+			pc = op->a;
+			break;
+		case LEAK_OP_SAVE:
+			/* Set again on the way to the match that counts. */
+			*(op->a == 0 ? &m->span->secret : &m->span->secret_end) = at;
+			pc++;
+			break;
+		case LEAK_OP_EDGE:
+			if (at == t->len && !t->final) {
+				return LEAK_MORE;
+			}
+			if (at < t->len && leak_in(&leak_sets[op->a], t->data[at])) {
+				return LEAK_FAIL;
+			}
+			pc++;
+			break;
+		case LEAK_OP_MATCH:
+			m->span->end = at;
+			return LEAK_MATCHED;
+		}
+	}
+	return LEAK_FAIL;
+}
+
+/* In a JSON or C string the letter of \n is no part of the following word. */
+static bool is_escape_letter(const unsigned char *data, size_t at) {
+	return at > 0 && data[at - 1] == '\\' &&
+	       (data[at] == 'n' || data[at] == 't' || data[at] == 'r' || data[at] == 'f' ||
+		data[at] == 'b');
+}
+
+static bool edge_before(const struct leak_program *p, const struct leak_text *t, size_t start) {
+	return p->before == LEAK_NO_SET || start == 0 ||
+	       !leak_in(&leak_sets[p->before], t->data[start - 1]) ||
+	       is_escape_letter(t->data, start - 1);
+}
+
+enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
+			     struct leak_span *ret) {
+	const struct leak_program *p = &leak_programs[kind];
+	struct leak_span span = {
+		.start = start, .secret = SIZE_MAX, .secret_end = SIZE_MAX, .open = p->open};
+	struct matcher m = {&leak_ops[p->ops], text, 0, p->open && text->open, &span};
+
+	if (start < text->len && !leak_in(&leak_sets[p->first], text->data[start])) {
+		return LEAK_FAIL;
+	}
+	if (!edge_before(p, text, start)) {
+		return LEAK_FAIL;
+	}
+	enum leak_outcome o = run(&m, 0, start);
+	if (o == LEAK_MATCHED) {
+		if (span.secret == SIZE_MAX || span.secret_end == SIZE_MAX) {
+			span.secret = span.start;
+			span.secret_end = span.end;
+		}
+		*ret = span;
+	}
+	return o;
+}
+
+const struct leak_set *leak_open_set(size_t kind) {
+	const struct leak_op *op = &leak_ops[leak_programs[kind].ops];
+	const struct leak_op *last = op;
+
+	for (; op->code != LEAK_OP_MATCH; op++) {
+		last = op->code == LEAK_OP_REP ? op : last;
+	}
+	return &leak_sets[last->a];
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher: runs the program of a kind at one position of a text. */
+#ifndef CORRAL_LEAK_MATCH_H
+#define CORRAL_LEAK_MATCH_H
+
+#include "data/leak_kinds.h"
+#include "leak/program.h"
+
+/* Bytes that are searched: the stream itself, or decoded from it. */
+struct leak_text {
+	const unsigned char *data;
+	size_t len;
+	bool final; /* nothing follows */
+	bool open;  /* an open kind may match beyond the end */
+};
+
+enum leak_outcome {
+	LEAK_FAIL,    /* no match here, whatever follows */
+	LEAK_MORE,    /* depends on the bytes that follow */
+	LEAK_MATCHED, /* these bytes, whatever follows */
+};
+
+struct leak_span {
+	size_t start, end;
+	size_t secret, secret_end;
+	bool open; /* of an open kind */
+	bool runs; /* of an open kind: the bytes that follow may belong to it */
+};
+
+enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
+			     struct leak_span *ret);
+
+/* The set of the bytes that continue a match of an open kind. */
+const struct leak_set *leak_open_set(size_t kind);
+
+/* True when the check of the kind holds for the match. */
+bool leak_check_holds(const struct leak_kind *kind, const unsigned char *text,
+		      const struct leak_span *span);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns of data/leak_kinds.h as trees: only the generator of the tables uses them. */
+#ifndef CORRAL_LEAK_PATTERN_H
+#define CORRAL_LEAK_PATTERN_H
+
+#include "leak/program.h"
+
+/* A set, or a group of alternatives, each a list of nodes; repeated min to max times. */
+struct node {
+	bool group, captures;
+	struct leak_set set;
+	struct node *alternatives; /* of a group: list of lists, linked by `other` */
+	unsigned min, max;
+	struct node *next; /* in the same sequence */
+	struct node
+		*other; /* of a sequence's head (group with one alternative): next alternative */
+};
+
+/* Parses a pattern; on a fault it prints the pattern and exits: a fault stops the build. */
+struct node *pattern_parse(const char *pattern);
+
+size_t pattern_longest(const struct node *sequence);
+
+/* Appends the program of a pattern to ops and returns the number of its ops. */
+struct program_builder {
+	struct leak_op *ops;
+	size_t nops, cap;
+	struct leak_set *sets;
+	size_t nsets;
+};
+unsigned builder_set(struct program_builder *b, const struct leak_set *set);
+size_t builder_compile(struct program_builder *b, const struct node *sequence, unsigned after,
+		       bool *ret_open);
+
+/* The set of bytes with which a match can begin. */
+struct leak_set pattern_first(const struct node *sequence, bool *ret_empty);
+
+/* A window of a pattern. */
+struct window {
+	struct leak_set sets[LEAK_WINDOW];
+	unsigned near, far;
+	double cost; /* estimated hits a byte in ordinary text */
+};
+#define WINDOWS_MAX 64
+/* Every match contains one of the returned windows. */
+size_t windows_choose(const struct node *sequence, struct window out[WINDOWS_MAX]);
+
+/* Estimated frequency of the bytes of a set in source code and logs. */
+double set_frequency(const struct leak_set *set);
+
+#endif

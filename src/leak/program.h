@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiled table of kinds: programs of the matcher, and the tables of the prefilter.
+ *
+ * generate.c writes these tables as C source while the project is built, so that a scanner is
+ * ready without work at run time.  Each kind has windows: four successive positions of its
+ * pattern, each a set of bytes, of which one occurs in every match at a bounded distance from its
+ * start.  The prefilter finds windows; match.c runs the program of the kind there. */
+#ifndef CORRAL_LEAK_PROGRAM_H
+#define CORRAL_LEAK_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LEAK_WINDOW 4 /* bytes of a window */
+
+/* Hash of a window: its bytes with bit 5 set (letters become lower case). */
+#define LEAK_FOLD 0x20202020U
+#define LEAK_HASH_BITS 16
+
+static inline uint32_t leak_hash(uint32_t folded) {
+	return (folded * 0x9E3779B1U) >> (32 - LEAK_HASH_BITS);
+}
+
+static inline uint32_t leak_load(const unsigned char *p) {
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+struct leak_set {
+	uint64_t bits[4];
+};
+
+static inline bool leak_in(const struct leak_set *set, unsigned char c) {
+	return set->bits[c >> 6] >> (c & 63) & 1;
+}
+
+enum leak_opcode {
+	LEAK_OP_SET,   /* one byte of set a */
+	LEAK_OP_REP,   /* b to c bytes of set a, as many as possible */
+	LEAK_OP_SPLIT, /* continue at a; if that fails, at b */
+	LEAK_OP_JUMP,  /* continue at a */
+	LEAK_OP_SAVE,  /* the secret begins (a 0) or ends (a 1) here */
+	LEAK_OP_EDGE,  /* the next byte is not in set a */
+	LEAK_OP_MATCH
+};
+
+/* Targets count from the first op of the program. */
+struct leak_op {
+	uint16_t code, a, b, c;
+};
+
+struct leak_program {
+	uint32_t ops;   /* index in leak_ops */
+	uint32_t reach; /* a match is recognised by the prefilter when this many bytes are known */
+	uint32_t longest; /* of a match */
+	uint16_t first;   /* set of the first byte */
+	uint16_t before;  /* set of the bytes that must not precede; LEAK_NO_SET: none */
+	bool open;        /* a private key: its last repetition is not held back */
+};
+#define LEAK_NO_SET 0xffffU
+
+/* A repetition at the end of a pattern with at least this maximum makes the kind `open`. */
+#define LEAK_OPEN_MIN 4096
+
+struct leak_window {
+	uint16_t kind;
+	uint16_t near, far; /* least and greatest distance from the start of the match */
+};
+
+struct leak_entry {
+	uint32_t folded;
+	uint32_t window;
+};
+
+/* Two groups of eight buckets; a byte of lo and hi has one bit for each bucket. */
+#define LEAK_GROUPS 2
+struct leak_nibbles {
+	unsigned char lo[16], hi[16];
+};
+
+#define LEAK_SLOT_BITS 12
+struct leak_tables {
+	uint64_t bitmap[(1 << LEAK_HASH_BITS) / 64];
+	struct leak_nibbles nibbles[LEAK_GROUPS][LEAK_WINDOW];
+};
+
+extern const struct leak_set leak_sets[];
+extern const struct leak_op leak_ops[];
+extern const struct leak_program leak_programs[]; /* one for each row of leak_kinds */
+extern const struct leak_window leak_windows[];
+extern const struct leak_entry leak_entries[];
+extern const uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1]; /* the entries with a hash */
+extern const struct leak_tables leak_tables;
+extern const uint64_t leak_first[256][8]; /* which kinds may begin with this byte */
+extern const uint32_t leak_longest;       /* of all kinds that are not open */
+extern const uint32_t leak_reach_max;
+
+#define LEAK_KINDS_MAX 512 /* bits in a row of leak_first */
+
+#endif

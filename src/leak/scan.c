@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches a window of a stream: the bytes themselves, and each part that may be encoded.
+ *
+ * Should:   report each match with its place in the window, and the first byte that may begin a
+ *           match whose end is not known.
+ * Must not: report a match that begins before `low`: the window before reported it.
+ * Fails:    closed: without memory the stream stops. */
+#include "leak/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A text, and how it was decoded from the one around it. */
+struct level {
+	struct leak_text text;
+	const struct level *outer;
+	struct leak_region region;
+	unsigned depth;
+	struct leak_search *search;
+};
+
+/* Maps a part of a text to the window. */
+static void in_window(const struct level *l, size_t from, size_t to, size_t *ret_start,
+		      size_t *ret_end) {
+	for (; l->outer != NULL; l = l->outer) {
+		(void)leak_encoded(&l->outer->text, &l->region, from, to, &from, &to);
+	}
+	*ret_start = from;
+	*ret_end = to;
+}
+
+/* True when a match is encoded in each view around it.  The byte before the match counts: it
+ * decides whether the match is a word of its own. */
+static bool is_encoded(const struct level *l, size_t from, size_t to) {
+	from -= from > 0;
+	for (; l->outer != NULL; l = l->outer) {
+		if (!leak_encoded(&l->outer->text, &l->region, from, to, &from, &to)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A secret may begin at this byte.  A text that was cut before the end of the one around it knows
+ * nothing: that is not a part of the encoded secret. */
+static void note_live(const struct level *l, size_t at) {
+	struct leak_search *s = l->search;
+
+	for (; l->outer != NULL; l = l->outer) {
+		size_t end;
+		if (l->region.end < l->outer->text.len) {
+			return;
+		}
+		(void)leak_encoded(&l->outer->text, &l->region, at, at + 1, &at, &end);
+	}
+	if (at >= s->low && at < s->live) {
+		s->live = at;
+	}
+}
+
+static bool is_allowed(const struct leak_scanner *sc, const char *fingerprint) {
+	for (size_t i = 0; i < sc->nallow; i++) {
+		if (strcmp(sc->allow[i], fingerprint) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct leak_candidate *new_candidate(struct leak_search *s) {
+	if (s->nfound == s->cap) {
+		size_t cap = s->cap == 0 ? 64 : s->cap * 2;
+		struct leak_candidate *more = realloc(s->found, cap * sizeof *more);
+		if (more == NULL) {
+			s->failed = true;
+			return NULL;
+		}
+		s->found = more;
+		s->cap = cap;
+	}
+	return &s->found[s->nfound];
+}
+
+static void note_match(const struct level *l, size_t kind, const struct leak_span *span) {
+	struct leak_search *s = l->search;
+	struct leak_candidate *c = s->failed ? NULL : new_candidate(s);
+
+	if (c == NULL) {
+		return;
+	}
+	*c = (struct leak_candidate){
+		.kind = kind, .open = span->open && l->outer == NULL, .runs = span->runs};
+	in_window(l, span->start, span->end, &c->start, &c->end);
+	if (c->start < s->low || (!c->open && c->end - c->start > LEAK_HELD_MAX) ||
+	    !is_encoded(l, span->start, span->end)) {
+		return;
+	}
+	in_window(l, span->secret, span->secret_end, &c->secret, &c->secret_end);
+	if (l->outer != NULL) {
+		c->outer = l->outer->outer != NULL ? l->outer->region.view : l->region.view;
+		c->inner = l->outer->outer != NULL ? l->region.view : LEAK_RAW;
+	}
+	if (!c->open) {
+		leak_fingerprint(s->scanner->key, l->text.data + span->secret,
+				 span->secret_end - span->secret, c->fingerprint);
+		if (is_allowed(s->scanner, c->fingerprint)) {
+			return;
+		}
+	}
+	s->nfound++;
+}
+
+/* ---- kinds ---- */
+
+static bool is_wanted(const struct leak_scanner *sc, size_t kind) {
+	return sc->kinds[kind / 64] >> (kind % 64) & 1;
+}
+
+static void try_kind(const struct level *l, size_t kind, size_t start) {
+	struct leak_span span;
+
+	switch (leak_match(kind, &l->text, start, &span)) {
+	case LEAK_MATCHED:
+		if (leak_check_holds(&leak_kinds[kind], l->text.data, &span)) {
+			note_match(l, kind, &span);
+		}
+		break;
+	case LEAK_MORE:
+		note_live(l, start);
+		break;
+	case LEAK_FAIL:
+		break;
+	}
+}
+
+static void try_window(const struct level *l, const struct leak_window *w, size_t at) {
+	size_t far = w->far < at ? w->far : at;
+
+	if (!is_wanted(l->search->scanner, w->kind)) {
+		return;
+	}
+	if (l->outer == NULL && far > at - l->search->low) {
+		far = at - l->search->low;
+	}
+	for (size_t back = w->near; back <= far; back++) {
+		try_kind(l, w->kind, at - back);
+	}
+}
+
+/* ---- values ---- */
+
+static void try_exact(const struct level *l, size_t value, size_t start) {
+	const struct leak_exact *x = &l->search->scanner->exact[value];
+	const struct leak_text *t = &l->text;
+	size_t have = t->len - start < x->len ? t->len - start : x->len;
+
+	if (memcmp(t->data + start, x->data, have) != 0) {
+		return;
+	}
+	if (have < x->len) {
+		if (!t->final) {
+			note_live(l, start);
+		}
+		return;
+	}
+	struct leak_span span = {.start = start,
+				 .end = start + x->len,
+				 .secret = start,
+				 .secret_end = start + x->len};
+	note_match(l, LEAK_KINDS_MAX + value, &span);
+}
+
+static void hit(void *arg, size_t at, uint32_t folded) {
+	const struct level *l = arg;
+	const struct leak_scanner *sc = l->search->scanner;
+	uint32_t slot = leak_hash(folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS);
+
+	for (size_t i = leak_slots[slot]; i < leak_slots[slot + 1]; i++) {
+		if (leak_entries[i].folded == folded) {
+			try_window(l, &leak_windows[leak_entries[i].window], at);
+		}
+	}
+	for (size_t i = 0; i < sc->nexact; i++) {
+		if (sc->exact[i].folded == folded && at >= sc->exact[i].at) {
+			try_exact(l, i, at - sc->exact[i].at);
+		}
+	}
+}
+
+/* ---- the end of an unfinished text ---- */
+
+/* The window of a match that begins here may not be known yet. */
+static void try_end(const struct level *l, size_t start) {
+	const struct leak_scanner *sc = l->search->scanner;
+	size_t left = l->text.len - start;
+	const uint64_t *row = leak_first[l->text.data[start]];
+
+	for (size_t w = 0; w < LEAK_KINDS_MAX / 64; w++) {
+		for (uint64_t bits = row[w] & sc->kinds[w]; bits != 0; bits &= bits - 1) {
+			size_t kind = w * 64 + (size_t)__builtin_ctzll(bits);
+			if (left < leak_programs[kind].reach) {
+				try_kind(l, kind, start);
+			}
+		}
+	}
+	for (size_t i = 0; i < sc->nexact; i++) {
+		if (left < sc->exact[i].at + LEAK_WINDOW) {
+			try_exact(l, i, start);
+		}
+	}
+}
+
+static void search_end(const struct level *l, size_t from) {
+	size_t reach = l->search->scanner->reach;
+	size_t start = l->text.len > reach ? l->text.len - reach : 0;
+
+	/* A text that is not the end of the one around it has no end of its own. */
+	for (const struct level *k = l; k->outer != NULL; k = k->outer) {
+		if (k->region.end < k->outer->text.len) {
+			return;
+		}
+	}
+	for (start = start < from ? from : start; start < l->text.len; start++) {
+		try_end(l, start);
+	}
+}
+
+/* ---- views ---- */
+
+static void search_text(const struct level *l, size_t from, size_t low);
+
+/* Characters of a group that is not complete. */
+static size_t incomplete(const struct leak_region *r) {
+	switch (r->view) {
+	case LEAK_BASE64:
+		return 3;
+	case LEAK_URL:
+		return 2;
+	case LEAK_JSON:
+		return 5;
+	default:
+		return 1;
+	}
+}
+
+static bool has_incomplete(const struct leak_text *t, const struct leak_region *r) {
+	size_t n = incomplete(r);
+
+	if (r->view == LEAK_URL || r->view == LEAK_JSON) {
+		n = n < r->end - r->start ? n : r->end - r->start;
+		return memchr(t->data + r->end - n, r->view == LEAK_URL ? '%' : '\\', n) != NULL;
+	}
+	return true;
+}
+
+static void search_region(void *arg, const struct leak_region *region) {
+	const struct level *l = arg;
+	unsigned char *out = l->search->decoded[l->depth];
+	struct level inner = {
+		.outer = l, .region = *region, .depth = l->depth + 1, .search = l->search};
+	size_t back = incomplete(region);
+
+	if (!region->final && region->end == l->text.len && has_incomplete(&l->text, region)) {
+		note_live(l,
+			  region->end - region->start > back ? region->end - back : region->start);
+	}
+	inner.text =
+		(struct leak_text){out, leak_decode(&l->text, region, out), region->final, false};
+	search_text(&inner, 0, 0);
+}
+
+static void search_text(const struct level *l, size_t from, size_t low) {
+	struct leak_search *s = l->search;
+
+	leak_prefilter(s->scanner, l->text.data, low, l->text.len, hit, (void *)(uintptr_t)l);
+	if (!l->text.final) {
+		search_end(l, low);
+	}
+	if (s->scanner->views && l->depth < LEAK_DEPTH) {
+		leak_regions(&l->text, from, low, search_region, (void *)(uintptr_t)l);
+	}
+}
+
+void leak_search_run(struct leak_search *s, const struct leak_text *window) {
+	struct level l = {.text = *window, .search = s};
+	size_t from = s->low > LEAK_VIEW_BACK ? s->low - LEAK_VIEW_BACK : 0;
+
+	s->live = window->len;
+	s->nfound = 0;
+	search_text(&l, from, s->low);
+	if (window->len - s->live > LEAK_HELD_MAX) {
+		s->live = window->len - LEAK_HELD_MAX;
+	}
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search in one window of a stream, in all views. */
+#ifndef CORRAL_LEAK_SCAN_H
+#define CORRAL_LEAK_SCAN_H
+
+#include "leak/leak.h"
+#include "leak/view.h"
+
+/* A value with the window that the prefilter looks for. */
+struct leak_exact {
+	char *name;
+	unsigned char *data;
+	size_t len;
+	uint32_t folded;
+	size_t at; /* of the window in the value */
+};
+
+struct leak_scanner {
+	const struct leak_tables *tables; /* leak_tables, or `own` with windows of values */
+	struct leak_tables *own;
+	uint64_t kinds[LEAK_KINDS_MAX / 64];
+	struct leak_exact *exact;
+	size_t nexact;
+	unsigned char key[LEAK_KEY];
+	char (*allow)[LEAK_FINGERPRINT];
+	size_t nallow;
+	size_t reach; /* of kinds and values */
+	bool views;
+	bool avx2;
+};
+
+/* A match; indices are those of the window. */
+struct leak_candidate {
+	size_t start, end, secret, secret_end;
+	size_t kind; /* from LEAK_KINDS_MAX on: a value */
+	enum leak_view outer, inner;
+	bool open, runs;
+	char fingerprint[LEAK_FINGERPRINT];
+};
+
+#define LEAK_DEPTH 2
+
+struct leak_search {
+	const struct leak_scanner *scanner;
+	size_t low;  /* matches that begin before are known */
+	size_t live; /* the first byte that may begin a match that is not known yet */
+	struct leak_candidate *found;
+	size_t nfound, cap;
+	bool failed;                        /* no memory */
+	unsigned char *decoded[LEAK_DEPTH]; /* buffers as long as the window */
+};
+
+/* Finds every match that begins at `low` or later, and sets `live`. */
+void leak_search_run(struct leak_search *s, const struct leak_text *window);
+
+/* ---- the prefilter ---- */
+
+typedef void leak_hit_fn(void *arg, size_t at, uint32_t folded);
+
+/* Calls fn for the positions of data[from..len) where four bytes are those of a window.  Few of
+ * them are not. */
+void leak_prefilter(const struct leak_scanner *scanner, const unsigned char *data, size_t from,
+		    size_t len, leak_hit_fn *fn, void *arg);
+
+/* Adds a window to the tables of a scanner. */
+void leak_prefilter_add(struct leak_tables *tables, const unsigned char window[LEAK_WINDOW]);
+
+/* What the processor can do. */
+bool leak_prefilter_avx2(void);
+
+#endif

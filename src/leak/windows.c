@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the windows of a pattern: the rarest four successive positions that every match has.
+ *
+ * A pattern is a set of paths, one for each choice of alternatives.  A path is a list of cells: a
+ * position with a set of bytes, or a gap of variable length.  Each path gets the window with the
+ * lowest estimated frequency in source code and logs.
+ *
+ * Should:   prefer rare bytes and a known distance from the start of the match.
+ * Must not: be linked into the library.
+ * Fails:    by ending the build: a kind without a window would never be found. */
+#include "leak/pattern.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELLS_MAX 600
+#define COMBINATIONS_MAX 4096.0 /* entries of the hash table for one window */
+#define SPREAD_MAX 80U          /* starts that the matcher tries at one window */
+
+struct cell {
+	bool gap;
+	struct leak_set set;
+	unsigned min, max; /* of a gap */
+};
+
+struct path {
+	struct cell cells[CELLS_MAX];
+	size_t n;
+	bool full;
+};
+
+struct chooser {
+	struct window *out;
+	size_t n;
+	bool failed;
+	double cost;
+	bool branch; /* alternatives make paths; else they are gaps */
+};
+
+/* Bytes of a large body of C, Python, JavaScript, logs and JSON, per 10,000. */
+static double frequency(unsigned char c) {
+	static const char common[] = " etaoinsrlcdupmfhgby\nk_x0w1v";
+	static const unsigned short of_common[] = {
+		1500, 680, 520, 400, 390, 400, 400, 380, 370, 270, 230, 230, 190, 190,
+		160,  150, 150, 120, 100, 100, 300, 60,  200, 60,  180, 70,  120, 70};
+	const char *found = c == '\0' ? NULL : strchr(common, c);
+
+	if (found != NULL) {
+		return of_common[found - common] / 10000.0;
+	}
+	if (c >= '0' && c <= '9') {
+		return 0.0070;
+	}
+	if (c >= 'A' && c <= 'Z') {
+		return strchr("QXZJ", c) != NULL ? 0.0005 : 0.0030;
+	}
+	if (c >= 'a' && c <= 'z') {
+		return 0.0025; /* j q z */
+	}
+	return c == '\0' || strchr("./,:;-=()\"'*>", c) != NULL ? 0.0100
+	       : c < 128                                        ? 0.0020
+								: 0.0003;
+}
+
+double set_frequency(const struct leak_set *set) {
+	double sum = 0;
+
+	for (unsigned c = 0; c < 256; c++) {
+		sum += leak_in(set, (unsigned char)c) ? frequency((unsigned char)c) : 0;
+	}
+	return sum;
+}
+
+static double set_folded_size(const struct leak_set *set) {
+	double n = 0;
+
+	for (unsigned c = 0; c < 256; c++) {
+		bool twin = (c & 0x20) == 0; /* counted with bit 5 set */
+		n += (!twin &&
+		      (leak_in(set, (unsigned char)c) || leak_in(set, (unsigned char)(c & ~0x20U))))
+			     ? 1
+			     : 0;
+	}
+	return n;
+}
+
+/* ---- paths ---- */
+
+static void add_cell(struct path *p, const struct cell *c) {
+	if (p->n == CELLS_MAX) {
+		p->full = true;
+		return;
+	}
+	p->cells[p->n++] = *c;
+}
+
+static void add_gap(struct path *p, const struct leak_set *begins, size_t min, size_t max) {
+	if (max > 0) {
+		add_cell(p, &(struct cell){true, *begins, (unsigned)min, (unsigned)max});
+	}
+}
+
+/* A variable repetition has its gap before the last three positions, so that these and the
+ * following literal make a window. */
+static void add_set(struct path *p, const struct node *n) {
+	unsigned after = n->max > n->min ? (n->min < 3 ? n->min : 3) : 0;
+
+	for (unsigned i = 0; i < n->min - after; i++) {
+		add_cell(p, &(struct cell){.set = n->set});
+	}
+	add_gap(p, &n->set, 0, n->max - n->min);
+	for (unsigned i = 0; i < after; i++) {
+		add_cell(p, &(struct cell){.set = n->set});
+	}
+}
+
+static size_t shortest(const struct node *sequence) {
+	size_t sum = 0;
+
+	for (const struct node *n = sequence; n != NULL; n = n->next) {
+		size_t least = n->group ? SIZE_MAX : 1;
+		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;
+		     s = s->other) {
+			size_t len = shortest(s);
+			least = len < least ? len : least;
+		}
+		sum += least * n->min;
+	}
+	return sum;
+}
+
+static size_t longest_group(const struct node *n) {
+	size_t most = 0;
+
+	for (const struct node *s = n->alternatives; s != NULL; s = s->other) {
+		size_t len = pattern_longest(s);
+		most = len > most ? len : most;
+	}
+	return most;
+}
+
+static struct leak_set group_first(const struct node *n) {
+	struct node one = *n;
+	bool empty;
+
+	one.next = one.other = NULL;
+	return pattern_first(&one, &empty);
+}
+
+/* What remains of the pattern: the rest of a sequence, then the rest of the one around it. */
+struct rest {
+	const struct node *at;
+	unsigned again; /* further copies of the group that `at` belongs to */
+	const struct node *group;
+	const struct rest *outer;
+};
+
+static void finish(struct chooser *c, const struct path *p);
+
+static void walk(struct chooser *c, struct path *p, const struct rest *rest);
+
+static void walk_group(struct chooser *c, struct path *p, const struct node *n, unsigned copies,
+		       const struct rest *after) {
+	size_t saved = p->n;
+
+	for (const struct node *s = n->alternatives; s != NULL && !c->failed; s = s->other) {
+		struct cell last = saved > 0 ? p->cells[saved - 1] : (struct cell){0};
+		struct rest inner = {s, copies - 1, n, after};
+		walk(c, p, &inner);
+		p->n = saved;
+		if (saved > 0) {
+			p->cells[saved - 1] = last;
+		}
+	}
+}
+
+static void walk(struct chooser *c, struct path *p, const struct rest *rest) {
+	const struct node *n = rest->at;
+
+	while (n != NULL) {
+		struct rest after = {n->next, rest->again, rest->group, rest->outer};
+		bool branches = n->group && (n->alternatives->other == NULL || c->branch);
+		if (!n->group) {
+			add_set(p, n);
+		} else if (n->min > 0 && branches && n->min <= 8) {
+			walk_group(c, p, n, n->min, &after);
+			return;
+		} else {
+			size_t least = SIZE_MAX;
+			for (const struct node *s = n->alternatives; s != NULL; s = s->other) {
+				size_t len = shortest(s);
+				least = len < least ? len : least;
+			}
+			struct leak_set begins = group_first(n);
+			add_gap(p, &begins, least * n->min, longest_group(n) * n->max);
+		}
+		n = n->next;
+	}
+	if (rest->again > 0) {
+		walk_group(c, p, rest->group, rest->again, rest->outer);
+	} else if (rest->outer != NULL) {
+		if (rest->group != NULL && rest->group->max > rest->group->min) {
+			struct leak_set begins = group_first(rest->group);
+			add_gap(p, &begins, 0,
+				longest_group(rest->group) * (rest->group->max - rest->group->min));
+		}
+		walk(c, p, rest->outer);
+	} else {
+		finish(c, p);
+	}
+}
+
+/* ---- windows ---- */
+
+/* The sets of the window at cell i.  Its last position may be in a gap: then it is the next byte
+ * after the cell before, whichever part of the pattern that belongs to. */
+static bool window_sets(const struct path *p, size_t i, struct leak_set sets[LEAK_WINDOW]) {
+	for (size_t k = 0; k + 1 < LEAK_WINDOW; k++) {
+		if (p->cells[i + k].gap) {
+			return false;
+		}
+		sets[k] = p->cells[i + k].set;
+	}
+	struct leak_set last = {{0}};
+	for (size_t at = i + LEAK_WINDOW - 1; at < p->n; at++) {
+		const struct cell *c = &p->cells[at];
+		for (size_t w = 0; w < 4; w++) {
+			last.bits[w] |= c->set.bits[w];
+		}
+		if (!c->gap || c->min > 0) {
+			sets[LEAK_WINDOW - 1] = last;
+			return true;
+		}
+	}
+	return false;
+}
+
+static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned spread) {
+	double cost = 1, combinations = 1;
+
+	for (size_t i = 0; i < LEAK_WINDOW; i++) {
+		cost *= set_frequency(&sets[i]);
+		combinations *= set_folded_size(&sets[i]);
+	}
+	if (combinations > COMBINATIONS_MAX || spread > SPREAD_MAX) {
+		return INFINITY;
+	}
+	return cost * (1 + spread / 4.0) + combinations * 1e-9;
+}
+
+static void keep_window(struct chooser *c, const struct window *w) {
+	for (size_t i = 0; i < c->n; i++) {
+		struct window *have = &c->out[i];
+		if (memcmp(have->sets, w->sets, sizeof w->sets) == 0) {
+			have->near = w->near < have->near ? w->near : have->near;
+			have->far = w->far > have->far ? w->far : have->far;
+			return;
+		}
+	}
+	if (c->n == WINDOWS_MAX) {
+		c->failed = true;
+		return;
+	}
+	c->out[c->n++] = *w;
+	c->cost += w->cost;
+}
+
+static void finish(struct chooser *c, const struct path *p) {
+	struct window best = {.cost = INFINITY};
+	unsigned near = 0, far = 0;
+
+	for (size_t i = 0; i + LEAK_WINDOW <= p->n; i++) {
+		struct window w = {.near = near, .far = far};
+		w.cost = window_sets(p, i, w.sets) ? window_cost(w.sets, far - near) : INFINITY;
+		if (w.cost < best.cost) {
+			best = w;
+		}
+		near += p->cells[i].gap ? p->cells[i].min : 1;
+		far += p->cells[i].gap ? p->cells[i].max : 1;
+	}
+	if (best.cost == INFINITY) {
+		c->failed = true;
+		return;
+	}
+	keep_window(c, &best);
+}
+
+size_t windows_choose(const struct node *sequence, struct window out[WINDOWS_MAX]) {
+	static struct path path;
+	struct window tried[2][WINDOWS_MAX];
+	struct chooser c[2];
+
+	for (int branch = 0; branch < 2; branch++) {
+		c[branch] = (struct chooser){.out = tried[branch], .branch = branch == 1};
+		path.n = 0;
+		path.full = false;
+		walk(&c[branch], &path, &(struct rest){.at = sequence});
+	}
+	int use = c[0].failed || (!c[1].failed && c[1].cost < c[0].cost * 0.8) ? 1 : 0;
+	if (c[use].failed) {
+		return 0;
+	}
+	memcpy(out, tried[use], c[use].n * sizeof out[0]);
+	return c[use].n;
+}
