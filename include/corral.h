@@ -55,7 +55,7 @@ enum corral_error_kind {
 	CORRAL_E_TOO_LARGE, /* larger than the tool's limit, or than limits.file_size */
 	CORRAL_E_NO_MATCH,  /* edit: the text is not in the file */
 	CORRAL_E_SEVERAL,   /* edit: the text occurs more than once */
-	CORRAL_E_LEAK,      /* send: the scanner refused the content */
+	CORRAL_E_LEAK,      /* the scanner found a secret in the arguments, or in a file to send */
 	CORRAL_E_FILE,      /* a system call failed: see sys_errno */
 };
 
@@ -216,7 +216,8 @@ void corral_process_free(struct corral_process *process);
 void corral_result_free(struct corral_result *result);
 
 /* "exit", "signal", "timeout", "idle", "oom", "limit", "cancelled", or "lost": a process of
- * the sandbox was killed from outside, and Corral killed the command. */
+ * the sandbox was killed from outside, and Corral killed the command; "leak": the command printed
+ * a secret, and scan.output is kill. */
 const char *corral_result_reason(const struct corral_result *result);
 int corral_result_exit_code(const struct corral_result *result); /* -1 when it did not exit */
 int corral_result_signal(const struct corral_result *result);    /* 0 when none */
@@ -278,6 +279,28 @@ int corral_result_network_recorded(const struct corral_result *result);
 /* If the gate ended before the run, which then had no network: the reason, as text; the last
  * decisions may be missing from the list.  NULL when the gate worked to the end. */
 const char *corral_result_network_failed(const struct corral_result *result);
+
+/* A secret that the leak scanner found: its kind and its place, never its value. */
+struct corral_leak {
+	size_t size;             /* set by the caller to sizeof */
+	const char *kind;        /* "github-token", or the name of the variable that holds it */
+	const char *stream;      /* "arguments", "environment", "stdin", "stdout" or "stderr" */
+	const char *view;        /* how it was encoded: "raw", "base64", "url+hex", … */
+	const char *fingerprint; /* equal for equal secrets of this run */
+	const char *action;      /* "warned", "redacted", "blocked" or "killed" */
+	uint64_t offset, length; /* of its first occurrence in the command's own stream */
+	uint64_t count;          /* how often */
+};
+
+#define CORRAL_LEAK_INIT                                                                           \
+	{ .size = sizeof(struct corral_leak) }
+
+/* The n-th secret: 0, 1 after the last, or -1 when its size is not set.  The texts belong to the
+ * result.  more counts findings that are not in the list; scanned is 0 when the output was not
+ * scanned, or not to its end: an empty list then means nothing. */
+int corral_result_leak(const struct corral_result *result, size_t n, struct corral_leak *leak);
+uint64_t corral_result_leaks_more(const struct corral_result *result);
+int corral_result_leaks_scanned(const struct corral_result *result);
 
 /* With fs.cow: the id of the pending changes, for the calls below, and their number
  * (changes may be NULL; -1 when they cannot be counted).  NULL without changes, or without
@@ -393,8 +416,9 @@ struct corral_scan {
 };
 
 /* Reads a whole regular file of at most 25 MiB that is to be sent elsewhere; scan may be
- * NULL.  *bytes is the same content that was scanned; free it with free().
- * A refusal is CORRAL_E_LEAK. */
+ * NULL.  *bytes is the same content that was scanned; free it with free().  A refusal, of scan
+ * or, as scan.files says, of the leak scanner, is CORRAL_E_LEAK; with scan.files redact a secret
+ * is replaced in *bytes. */
 int corral_files_send(const struct corral_files *files, const char *path,
 		      const struct corral_scan *scan, char **bytes, size_t *len,
 		      struct corral_error *err);

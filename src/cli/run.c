@@ -71,6 +71,7 @@ static void print_warning(void *arg, const char *text) {
 /* Longer lists are not read. */
 #define CREATED_SHOWN 3
 #define STRAYS_SHOWN 5
+#define LEAKS_SHOWN 5
 
 static bool is_grave(const char *kind) {
 	static const char *const kinds[] = {"setuid", "hook", "startup", "repository"};
@@ -158,6 +159,31 @@ static void note_strays(const struct corral_result *result) {
 	buf_done(&line);
 }
 
+/* Lists the secrets that the leak scanner found; never their values. */
+static void note_leaks(const struct corral_result *result) {
+	struct corral_leak leak = CORRAL_LEAK_INIT;
+	struct buf line;
+
+	buf_init(&line);
+	for (size_t i = 0; corral_result_leak(result, i, &leak) == 0; i++) {
+		if (i == LEAKS_SHOWN) {
+			buf_puts(&line, ", ...");
+			break;
+		}
+		buf_printf(&line, "%s%s in %s (%s", i == 0 ? "" : ", ", leak.kind, leak.stream,
+			   leak.action);
+		if (leak.count > 1) {
+			buf_printf(&line, ", %llu times", (unsigned long long)leak.count);
+		}
+		buf_puts(&line, ")");
+	}
+	if (line.len > 0 && !buf_failed(&line)) {
+		str_hide_controls(line.data, false);
+		print_note("warning: the leak scanner found: %s", line.data);
+	}
+	buf_done(&line);
+}
+
 /* --cow kept the changes apart; the user has to know their id. */
 static void note_pending(const struct corral_result *result) {
 	int64_t changes = 0;
@@ -181,6 +207,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 		print_note("ended by %s", ending);
 	}
 	if (!inv->json) {
+		note_leaks(result);
 		note_pending(result);
 		note_strays(result);
 	}

@@ -30,12 +30,19 @@ static const char *const homes[] = {"ephemeral", "persistent", NULL};
 static const char *const nets[] = {"none", "filtered", "restricted", "full", NULL};
 static const char *const verdicts[] = {"deny", "allow", NULL};
 static const char *const verdicts_later[] = {"deny", NULL};
+/* One order for all four keys, so that "stricter" is one comparison; a value that a direction does
+ * not have is in its list of rejected values. */
+static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NULL};
+static const char *const scan_args_later[] = {"redact", "kill", NULL};
+static const char *const scan_files_later[] = {"warn", "kill", NULL};
+static const char *const scan_net_later[] = {"warn", "redact", "block", "kill", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
 static const char *const guarantees[] = {
 	"fs.write",    "fs.read",       "fs.deny",       "net",
 	"net.names",   "ipc",           "pid",           "env",
 	"limits.time", "limits.output", "limits.memory", "limits.processes",
-	"limits.cpu",  "limits.disk",   "lifetime",      NULL,
+	"limits.cpu",  "limits.disk",   "lifetime",      "leaks",
+	NULL,
 };
 
 const struct key keys[KEY_COUNT] = {
@@ -436,6 +443,45 @@ const struct key keys[KEY_COUNT] = {
 			.min = 64 * KIB, /* a few pages: the skeleton is in it too */
 			.max = BYTES_MAX,
 			.help = "The size of the private /tmp and home together.",
+		},
+	[KEY_SCAN_ARGS] =
+		{
+			.name = "scan.args",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = scans,
+			.later = scan_args_later,
+			.help = "A secret in the arguments, in env.set or in stdin: off, warn, or "
+				"block.",
+		},
+	[KEY_SCAN_OUTPUT] =
+		{
+			.name = "scan.output",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = scans,
+			.help = "A secret in stdout or stderr: off, warn, redact, block (drop the "
+				"rest "
+				"of the stream), or kill (end the run).",
+		},
+	[KEY_SCAN_FILES] =
+		{
+			.name = "scan.files",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = scans,
+			.later = scan_files_later,
+			.help = "A secret in a file that a file tool sends out: off, redact, or "
+				"block.",
+		},
+	[KEY_SCAN_NET] =
+		{
+			.name = "scan.net",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = scans,
+			.later = scan_net_later,
+			.help = "A secret in a request of plain HTTP: off.",
 		},
 };
 

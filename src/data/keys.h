@@ -58,6 +58,10 @@ enum key_id {
 	KEY_LIMITS_CPUS,
 	KEY_LIMITS_DISK,
 	KEY_LIMITS_TMP_SIZE,
+	KEY_SCAN_ARGS,
+	KEY_SCAN_OUTPUT,
+	KEY_SCAN_FILES,
+	KEY_SCAN_NET,
 	KEY_COUNT
 };
 
@@ -121,5 +125,9 @@ enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };
 enum home { HOME_EPHEMERAL, HOME_PERSISTENT };
 enum net { NET_NONE, NET_FILTERED, NET_RESTRICTED, NET_FULL };
 enum commands { COMMANDS_DENY, COMMANDS_ALLOW };
+
+/* What happens to a secret that the leak scanner finds; each one is stricter than the one before.
+ */
+enum leak_action { LEAK_OFF, LEAK_WARN, LEAK_REDACT, LEAK_BLOCK, LEAK_KILL };
 
 #endif

@@ -16,11 +16,13 @@
 #define BOUNDARY .group = GROUP_BOUNDARY, ALL
 #define NETWORK .group = GROUP_NETWORK, ALL
 #define ENVIRONMENT .group = GROUP_ENV, ALL
+#define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
-	[GROUP_ENV] = "Environment", [GROUP_LIMITS] = "Limits",     [GROUP_RUN] = "This call",
+	[GROUP_ENV] = "Environment", [GROUP_SECRETS] = "Secrets",   [GROUP_LIMITS] = "Limits",
+	[GROUP_RUN] = "This call",
 };
 
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
@@ -64,6 +66,9 @@ const struct option_row options[] = {
 	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "pass one of your variables to the command"},
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
 	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
+
+	{"scan-args", 0, "ACTION", KEY(KEY_SCAN_ARGS), SECRETS, .help = "a secret in the arguments or in --env: off, warn, block"},
+	{"scan-output", 0, "ACTION", KEY(KEY_SCAN_OUTPUT), SECRETS, .help = "a secret in the output: off, warn, redact, block, kill"},
 
 	{"timeout", 't', "TIME", KEY(KEY_LIMITS_TIMEOUT), LIMITS, .help = "end after this long: 30, 500ms, 2m, none"},
 	{"idle-timeout", 0, "TIME", KEY(KEY_LIMITS_IDLE_TIMEOUT), LIMITS, .help = "end after this long without output"},

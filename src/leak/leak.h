@@ -99,6 +99,9 @@ struct leak_stream;
 struct leak_stream *leak_stream_new(const struct leak_scanner *scanner, leak_found_fn *found,
 				    leak_output_fn *output, void *arg);
 
+/* From the first secret on the stream gives no output, not even a replacement. */
+void leak_stream_cut(struct leak_stream *s);
+
 /* Wipes the buffers. */
 void leak_stream_free(struct leak_stream *s);
 

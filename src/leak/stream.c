@@ -26,6 +26,7 @@ struct leak_stream {
 	leak_output_fn *output;
 	void *arg;
 	bool failed;
+	bool cuts, cut; /* leak_stream_cut(); and a secret was found */
 	size_t len, low;
 	size_t top;    /* the most bytes that were in the window */
 	size_t out;    /* redacting: the bytes before are in the output, or replaced */
@@ -44,7 +45,8 @@ struct leak_stream {
 /* ---- output ---- */
 
 static void put(struct leak_stream *s, const void *data, size_t len) {
-	if (!s->failed && s->output != NULL && len > 0 && s->output(s->arg, data, len) != 0) {
+	if (!s->failed && !s->cut && s->output != NULL && len > 0 &&
+	    s->output(s->arg, data, len) != 0) {
 		s->failed = true;
 	}
 }
@@ -67,6 +69,7 @@ static void replace(struct leak_stream *s, const struct leak_candidate *c) {
 	const char *name = kind_name(s, c->kind);
 
 	release(s, c->secret);
+	s->cut = s->cuts;
 	if (s->out < c->secret_end || c->runs) {
 		put(s, "[redacted:", strlen("[redacted:"));
 		put(s, name, strlen(name));
@@ -289,6 +292,10 @@ int leak_stream_flush(struct leak_stream *s) {
 
 /* ---- life ---- */
 
+void leak_stream_cut(struct leak_stream *s) {
+	s->cuts = true;
+}
+
 struct leak_stream *leak_stream_new(const struct leak_scanner *scanner, leak_found_fn *found,
 				    leak_output_fn *output, void *arg) {
 	struct leak_stream *s = NULL;
@@ -315,7 +322,7 @@ struct leak_stream *leak_stream_new(const struct leak_scanner *scanner, leak_fou
 
 void leak_stream_reset(struct leak_stream *s, void *arg) {
 	s->arg = arg;
-	s->failed = s->search.failed = false;
+	s->failed = s->search.failed = s->cut = false;
 	s->len = s->low = s->out = s->hidden = 0;
 	s->base = 0;
 	s->body = NULL;

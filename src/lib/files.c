@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "files/rights.h"
 #include "files/tools.h"
+#include "lib/leaks.h"
 #include "linux/home.h"
 #include "linux/probe.h"
 
@@ -294,6 +295,9 @@ int corral_files_send(const struct corral_files *files, const char *path,
 	int rc = task_begin(files, path, &t, &e);
 	if (rc == 0) {
 		rc = tool_send(&t.view, path, scanner, &out, &e);
+	}
+	if (rc == 0) {
+		rc = leaks_check_file(&files->base, path, &out, &e);
 	}
 	if (rc == 0) {
 		give_bytes(&out, bytes, len);

@@ -52,12 +52,14 @@ struct corral_policy {
 
 /* One use of a policy on this host, from its files to the finished plan. */
 struct prepared {
-	const char *command; /* argv[0], for warnings; NULL: none is run */
+	const char *command;    /* argv[0], for warnings; NULL: none is run */
+	bool streams_inherited; /* corral_spawn() */
 	struct arena arena;
 	struct host host;
 	struct policy policy;
 	struct plan plan;
-	bool broker_refused; /* the kernel gave no listener, whatever the probe found */
+	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
+	bool broker_refused;        /* the kernel gave no listener, whatever the probe found */
 };
 
 struct stray {
@@ -112,6 +114,7 @@ struct corral_result {
 	struct strays strays;
 	struct enforcement enforcement;
 	struct outcome outcome;
+	struct leak_log args_leaks;
 	bool cow;            /* changes were kept apart */
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */

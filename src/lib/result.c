@@ -3,14 +3,15 @@
  *
  * Should:   outlive policy and plan; have the same keys in every JSON object, whether
  *           the command ran or not, so that a program needs one parser.
- * Must not: claim more than was done: this version records no denials except the gate's
- *           and does not scan for leaks, and the object states both.
+ * Must not: claim more than was done: this version records no denials except the gate's,
+ *           and the object states it; "leaks_scanned" is false when a stream was not scanned.
  * Fails:    out of memory the whole object fails. */
 #include "lib/internal.h"
 
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/errno_name.h"
+#include "lib/leaks.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 
 /* The exit status of timeout(1). */
 #define STATUS_TIMED_OUT 124
+#define STATUS_REFUSED 126
 #define STATUS_SIGNAL 128
 
 static int copy_guarantee(struct arena *a, const struct guarantee_report *from,
@@ -85,6 +87,7 @@ void corral_result_free(struct corral_result *result) {
 	if (result == NULL) {
 		return;
 	}
+	leak_log_done(&result->args_leaks);
 	outcome_done(&result->outcome);
 	arena_done(&result->arena);
 	free(result);
@@ -174,6 +177,9 @@ static void complete_ending(struct corral_result *r) {
 	case REASON_LIMIT:
 		ending_limit(r, out, cap);
 		break;
+	case REASON_LEAK:
+		(void)snprintf(out, cap, "a secret in the output (--scan-output kill)");
+		break;
 	case REASON_LOST:
 		(void)snprintf(out, cap, "the death of a process of the sandbox");
 		break;
@@ -217,6 +223,9 @@ int corral_result_status(const struct corral_result *result) {
 	const struct outcome *o = &result->outcome;
 	if (o->reason == REASON_TIMEOUT || o->reason == REASON_IDLE) {
 		return STATUS_TIMED_OUT;
+	}
+	if (o->reason == REASON_LEAK) {
+		return STATUS_REFUSED;
 	}
 	if (o->signal > 0) {
 		return STATUS_SIGNAL + o->signal;
@@ -369,14 +378,22 @@ static void put_hint(struct emit *j, const struct advice *a) {
 	emit_end_object(j);
 }
 
-static void put_findings(struct emit *j, const struct netlog *network) {
+static void put_denials(struct emit *j, const struct netlog *network) {
 	emit_array(j, "denials");
 	network_emit_denials(j, network);
 	emit_end_array(j);
 	emit_bool(j, "denials_recorded", false);
-	emit_array(j, "leaks");
-	emit_end_array(j);
-	emit_bool(j, "leaks_scanned", false);
+}
+
+/* r is NULL when nothing ran. */
+static void put_leaks(struct emit *j, const struct corral_result *r) {
+	const struct leak_log *logs[2] = {0};
+
+	if (r != NULL) {
+		logs[0] = &r->args_leaks;
+		logs[1] = &r->outcome.leaks;
+	}
+	leaks_emit(j, logs, r != NULL && r->outcome.leaks_scanned);
 }
 
 static void put_created(struct emit *j, const struct created *c) {
@@ -439,7 +456,8 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
-	put_findings(&j, &result->outcome.network);
+	put_denials(&j, &result->outcome.network);
+	put_leaks(&j, result);
 	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
 	put_cow(&j, result);
@@ -456,6 +474,10 @@ static void put_error(struct emit *j, const struct corral_error *failure) {
 	emit_string(j, "errno", errno_name(failure->sys_errno));
 	emit_string(j, "remedy", failure->remedy[0] == '\0' ? NULL : failure->remedy);
 	emit_end_object(j);
+}
+
+static const char *failure_reason(enum corral_error_kind kind) {
+	return kind == CORRAL_E_REFUSED ? "refused" : kind == CORRAL_E_LEAK ? "leak" : "setup";
 }
 
 int corral_error_json(const struct corral_error *failure, char **text) {
@@ -475,10 +497,11 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	buf_init(&out);
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
-	put_ending(&j, failure->kind == CORRAL_E_REFUSED ? "refused" : "setup", &nothing);
+	put_ending(&j, failure_reason(failure->kind), &nothing);
 	put_enforcement(&j, NULL);
 	put_hint(&j, &nothing.advice);
-	put_findings(&j, &nothing.network);
+	put_denials(&j, &nothing.network);
+	put_leaks(&j, NULL);
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);
 	put_cow(&j, NULL);

@@ -7,6 +7,7 @@
  * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
+#include "lib/leaks.h"
 #include "lib/sized.h"
 
 #include <errno.h>
@@ -137,10 +138,13 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 static int run_once(struct prepared *p, const char *const *argv, const struct corral_options *o,
 		    struct corral_result **ret, struct err *e) {
 	struct run_request request;
+	struct leak_source leaks;
 
 	if (request_init(p, argv, o, &request, e) != 0) {
 		return -1;
 	}
+	leaks_source(&p->plan, &leaks);
+	request.leaks = &leaks;
 	struct corral_result *result = result_new(p);
 	if (result == NULL) {
 		return err_memory(e, "library");
@@ -150,6 +154,8 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		return -1;
 	}
 	result_complete(result);
+	result->args_leaks = p->args_leaks;
+	p->args_leaks = (struct leak_log){0};
 	*ret = result;
 	return 0;
 }
@@ -177,12 +183,14 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		return -1;
 	}
 	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0 &&
-	    prepared_plan(policy, true, &p, &e) == 0) {
+	    prepared_plan(policy, true, &p, &e) == 0 &&
+	    leaks_check_command(&p, argv, &p.args_leaks, &e) == 0) {
 		rc = run_prepared(&p, argv, &o, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
 		}
 	}
+	leak_log_done(&p.args_leaks);
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
@@ -190,6 +198,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 /* Frees the process, except its child. */
 static void process_release(struct corral_process *process) {
 	corral_result_free(process->result);
+	leak_log_done(&process->prepared.args_leaks);
 	arena_done(&process->prepared.arena);
 	free(process);
 }
@@ -238,7 +247,9 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
 	process->prepared.command = argv[0];
-	if (prepared_plan(policy, true, &process->prepared, e) != 0) {
+	process->prepared.streams_inherited = true;
+	if (prepared_plan(policy, true, &process->prepared, e) != 0 ||
+	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;
 	}
 	return start_prepared(process, argv, o, e);
@@ -304,6 +315,8 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 	keeping_end(&process->keeping, process->result, NULL);
 	if (rc == 0) {
 		result_complete(process->result);
+		process->result->args_leaks = process->prepared.args_leaks;
+		process->prepared.args_leaks = (struct leak_log){0};
 		*result = process->result;
 		process->result = NULL;
 	}

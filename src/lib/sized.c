@@ -35,6 +35,7 @@ const struct sized sized_decision = SIZED(corral_decision, 96);
 const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);
+const struct sized sized_leak = SIZED(corral_leak, 72);
 
 static size_t size_of(const void *s) {
 	size_t size;

@@ -28,6 +28,7 @@ static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_LIMITS_CPU] = "limits.cpu",
 	[GUARANTEE_LIMITS_DISK] = "limits.disk",
 	[GUARANTEE_LIFETIME] = "lifetime",
+	[GUARANTEE_LEAKS] = "leaks",
 };
 
 static const char *const state_names[] = {

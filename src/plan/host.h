@@ -73,6 +73,7 @@ struct host {
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
 	const char *command;          /* argv[0] of the run, for warnings; NULL: none is planned */
+	bool streams_inherited;       /* corral_spawn(): the run has no relay of its streams */
 	const char *state_dir;        /* where Corral keeps its own state, or NULL */
 	bool state_closed;            /* it cannot be created or written */
 	const char *const *environ;   /* the caller's */

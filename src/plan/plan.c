@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 #include "plan/internal.h"
+#include "plan/leaks.h"
 #include "plan/limits.h"
 
 #include <limits.h>
@@ -238,6 +239,7 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		return -1;
 	}
 	guarantees_make(&plan);
+	plan_leaks(&plan, p, h);
 	if (plan_limits(&plan, p, h, e) != 0 || guarantees_check(&plan, p, e) != 0) {
 		return -1;
 	}

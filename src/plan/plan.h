@@ -45,6 +45,7 @@ enum guarantee {
 	GUARANTEE_LIMITS_CPU,
 	GUARANTEE_LIMITS_DISK,
 	GUARANTEE_LIFETIME,
+	GUARANTEE_LEAKS,
 	GUARANTEE_COUNT
 };
 
@@ -171,6 +172,7 @@ struct plan {
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
 	struct sampled sampled;
+	enum leak_action scan_args, scan_output; /* a secret in the arguments; in the output */
 	int64_t processors; /* CPU affinity: the number of processors; 0: not pinned */
 
 	const char *unkept; /* why a protection was not applied in full; NULL: none was left out */

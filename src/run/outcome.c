@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the reason for the end of a run, when several hold at once.
+/* Chooses the reason for the end of a run, when several hold at once, and the advice after a
+ * failure.
  *
  * Should:   prefer an act of the sandbox (OOM, limit, time-out) to the command's own status.
  * Must not: use the child: it is reaped.
  * Fails:    never. */
 #include "run/run.h"
 
+#include "base/auto.h"
+
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 static const char *const reason_names[] = {
 	[REASON_EXIT] = "exit",           [REASON_SIGNAL] = "signal", [REASON_TIMEOUT] = "timeout",
 	[REASON_IDLE] = "idle",           [REASON_OOM] = "oom",       [REASON_LIMIT] = "limit",
-	[REASON_CANCELLED] = "cancelled", [REASON_LOST] = "lost",
+	[REASON_CANCELLED] = "cancelled", [REASON_LEAK] = "leak",     [REASON_LOST] = "lost",
 };
 
 const char *outcome_reason_name(enum reason r) {
@@ -34,8 +38,7 @@ static bool cpu_spent(const struct usage *u, const struct plan *plan) {
 	return false;
 }
 
-/* Any process may send these signals; they mean a limit only if the run has that limit. */
-static bool is_limited(const struct plan *plan, int resource) {
+bool outcome_limited(const struct plan *plan, int resource) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
 		if (plan->rlimits[i].resource == resource) {
 			return true;
@@ -63,12 +66,31 @@ enum reason outcome_reason(const struct ending *end, const struct usage *u,
 	if (end->lost) {
 		return REASON_LOST;
 	}
-	if ((sig == SIGXCPU && is_limited(plan, RLIMIT_CPU)) ||
-	    (sig == SIGXFSZ && is_limited(plan, RLIMIT_FSIZE)) ||
+	/* Any process may send these signals; they mean a limit only if the run has that limit. */
+	if ((sig == SIGXCPU && outcome_limited(plan, RLIMIT_CPU)) ||
+	    (sig == SIGXFSZ && outcome_limited(plan, RLIMIT_FSIZE)) ||
 	    (sig == SIGKILL && cpu_spent(u, plan))) {
 		return REASON_LIMIT;
 	}
 	return sig != 0 ? REASON_SIGNAL : REASON_EXIT;
+}
+
+/* Only for a failure of the command itself: an act of the supervisor has its own reason.  A
+ * recorded refusal replaces a guess from the output. */
+void outcome_advise(struct outcome *o, const struct plan *plan, const struct policy *policy,
+		    const struct journal *j, struct output_tail *const tails[2]) {
+	const struct output_tail *const streams[] = {tails[0], tails[1]};
+	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
+
+	if (filtered) {
+		static const char words[] = "Bad system call"; /* a shell's text for SIGSYS */
+		hint_record(tails[0], words, strlen(words));
+	}
+	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
+		hint_find(plan, policy, streams, ARRAY_LEN(streams), &o->advice);
+		hint_for_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
+		hint_for_link(j, plan, policy, &o->advice);
+	}
 }
 
 void outcome_done(struct outcome *o) {
@@ -77,4 +99,5 @@ void outcome_done(struct outcome *o) {
 	o->out = o->err = NULL;
 	created_done(&o->created);
 	netlog_done(&o->network);
+	leak_log_done(&o->leaks);
 }

@@ -30,6 +30,7 @@ void output_done(struct output *p) {
 	pump_end(p);
 	outer_fd_done(&p->to);
 	capture_done(&p->kept);
+	leak_tap_done(&p->tap);
 	free(p->chunk);
 	*p = OUTPUT_NONE;
 }
@@ -43,7 +44,7 @@ static void pump_fail(struct output *p) {
 }
 
 static bool pump_flush(struct output *p) {
-	ssize_t n = outer_fd_write(&p->to, p->chunk + p->at, p->len);
+	ssize_t n = outer_fd_write(&p->to, p->data + p->at, p->len);
 
 	if (n < 0 && outer_fd_try_later()) {
 		return false;
@@ -57,23 +58,46 @@ static bool pump_flush(struct output *p) {
 	return n > 0;
 }
 
-static void pump_accept(struct output *p, size_t len) {
+static void pump_accept(struct output *p, const char *data, size_t len) {
 	size_t pass = p->capped ? least(len, p->pass) : len;
 
-	assert(p->len == 0 && len <= RELAY_CHUNK); /* R2 */
-	hint_record(&p->recent, p->chunk, len);
+	assert(p->len == 0); /* R2 */
 	if (p->to.fd < 0) {
 		if (p->keep) {
-			capture_add(&p->kept, p->chunk, len);
+			capture_add(&p->kept, data, len);
 		}
 		return;
 	}
 	if (p->capped) {
-		capture_add(&p->kept, p->chunk + pass, len - pass);
+		capture_add(&p->kept, data + pass, len - pass);
 		p->pass -= pass;
 	}
+	p->data = data;
 	p->at = 0;
 	p->len = pass;
+}
+
+/* The bytes that the leak scanner released. */
+static void pump_accept_clean(struct output *p) {
+	struct buf *clean = &p->tap.clean;
+
+	if (!buf_failed(clean)) {
+		pump_accept(p, clean->data, clean->len);
+	}
+	clean->len = 0; /* the bytes stay until the next ones are fed, which is after the flush */
+}
+
+static void pump_take(struct output *p, size_t len, int64_t now) {
+	assert(len <= RELAY_CHUNK); /* R2 */
+	hint_record(&p->recent, p->chunk, len);
+	if (p->tap.watch != NULL) {
+		leak_tap_feed(&p->tap, p->chunk, len, now);
+	}
+	if (leak_tap_replaces(&p->tap)) {
+		pump_accept_clean(p);
+	} else {
+		pump_accept(p, p->chunk, len);
+	}
 }
 
 /* True when bytes came. */
@@ -95,7 +119,7 @@ static bool pump_fill(struct output *p, int64_t now) {
 	if (p->draining && !p->pty) {
 		p->left -= (size_t)n;
 	}
-	pump_accept(p, (size_t)n);
+	pump_take(p, (size_t)n, now);
 	return true;
 }
 
@@ -107,9 +131,19 @@ void output_poll(const struct output *p, int64_t now, struct pollfd *slot) {
 	}
 }
 
+/* A capture is read when the run has ended, so its bytes can wait until then. */
+int64_t output_due(const struct output *p) {
+	return p->to.fd < 0 || p->len > 0 ? -1 : leak_tap_due(&p->tap);
+}
+
 bool output_step(struct output *p, int64_t now, short seen) {
 	bool moved;
 
+	if (output_due(p) >= 0 && output_due(p) <= now) {
+		leak_tap_flush(&p->tap);
+		pump_accept_clean(p);
+		return true;
+	}
 	if (seen == 0) {
 		return false;
 	}
@@ -141,6 +175,7 @@ static void pump_stage_tail(struct output *p) {
 	}
 	free(p->chunk);
 	p->chunk = tail;
+	p->data = tail;
 	p->at = 0;
 	p->len = len;
 }
@@ -169,6 +204,10 @@ bool output_drain(struct output *p) {
 		if (p->left == 0 || poll(&slot, 1, 0) <= 0 || !pump_fill(p, 0)) {
 			pump_end(p);
 		}
+	}
+	if (p->from < 0 && p->len == 0 && leak_tap_replaces(&p->tap) && !p->tap.ended) {
+		leak_tap_end(&p->tap);
+		pump_accept_clean(p);
 	}
 	if (p->from < 0 && p->len == 0 && !p->last) {
 		pump_stage_tail(p);

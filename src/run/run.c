@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -68,15 +67,6 @@ static int poll_ms(int64_t at, int64_t now) {
 
 /* ---- one step ---- */
 
-static bool has_cpu_limit(const struct plan *plan) {
-	for (size_t i = 0; i < plan->nrlimits; i++) {
-		if (plan->rlimits[i].resource == RLIMIT_CPU) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* The shared-memory logs of broker and gate; complete when all sandboxed processes are dead. */
 struct records {
 	struct journal *journal;
@@ -114,10 +104,12 @@ struct watch {
 	struct streams streams;
 	struct terminal terminal;
 	struct signals signals;
-	int64_t overdue;        /* the supervisor's own deadline, after pid 1's; -1 */
-	int64_t active_at;      /* the last byte of output */
-	int64_t interrupted_at; /* time of the last SIGINT or SIGTERM; -1 */
-	int64_t end_at;         /* after ORDER_END: when the supervisor kills the run; -1 */
+	int64_t overdue;                /* the supervisor's own deadline, after pid 1's; -1 */
+	int64_t active_at;              /* the last byte of output */
+	int64_t interrupted_at;         /* time of the last SIGINT or SIGTERM; -1 */
+	int64_t end_at;                 /* after ORDER_END: when the supervisor kills the run; -1 */
+	struct leak_log found;          /* by either of these two */
+	struct leak_watch leaks, typed; /* the output; stdin */
 	struct job job;
 	int feed_error; /* why the caller's stdin could not be read, or 0 */
 };
@@ -308,6 +300,10 @@ static void watch_turn(struct watch *w, int64_t now) {
 	if (streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
 	}
+	/* A secret in stdin may be found before the command has begun; it cannot read it. */
+	if (w->reports.begun && (w->leaks.kill || w->typed.kill)) {
+		watch_kill(w, REASON_LEAK);
+	}
 	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
 	reports_step(&w->reports, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
@@ -345,25 +341,6 @@ static int take_output(struct output *p, char **ret, size_t *ret_len, struct err
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
-/* Only for a failure of the command itself: an act of the supervisor has its own reason.  A
- * recorded refusal replaces a guess from the output. */
-static void watch_advise(struct watch *w, const struct journal *j, struct outcome *o) {
-	struct output_tail *out = &w->streams.pumps[0].recent, *err = &w->streams.pumps[1].recent;
-	const struct output_tail *const streams[] = {err, out};
-	bool filtered = o->reason == REASON_SIGNAL && o->signal == SIGSYS;
-
-	if (filtered) {
-		static const char words[] = "Bad system call"; /* a shell's text for SIGSYS */
-		hint_record(err, words, strlen(words));
-	}
-	if (filtered || (o->reason == REASON_EXIT && o->exit_code > 0)) {
-		const struct policy *policy = w->r->policy;
-		hint_find(w->plan, policy, streams, ARRAY_LEN(streams), &o->advice);
-		hint_for_network(&o->network, streams, ARRAY_LEN(streams), &o->advice);
-		hint_for_link(j, w->plan, policy, &o->advice);
-	}
-}
-
 static int watch_result(struct watch *w, const struct records *records, struct outcome *ret,
 			const struct usage *u, struct err *e) {
 	struct output *out = &w->streams.pumps[0], *err = &w->streams.pumps[1];
@@ -374,12 +351,16 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	}
 	outcome_fill(&o, &w->reports, u, w->plan);
 	netlog_read(records->ledger, records->refusals, &o.network);
-	watch_advise(w, records->journal, &o);
+	struct output_tail *tails[] = {&err->recent, &out->recent};
+	outcome_advise(&o, w->plan, w->r->policy, records->journal, tails);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
 	    take_output(err, &o.err, &o.err_len, e) != 0) {
 		outcome_done(&o);
 		return -1;
 	}
+	o.leaks = w->found;
+	w->found = (struct leak_log){0};
+	o.leaks_scanned = w->leaks.source != NULL && !w->leaks.failed;
 	o.out_dropped = output_dropped(out);
 	o.err_dropped = output_dropped(err);
 	o.stream_errors[STREAM_IN] = w->feed_error;
@@ -423,7 +404,7 @@ static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	bool normal = w->reports.begun && !w->reports.failed && !w->reports.end.forced &&
 		      w->reports.ended;
 	return w->r->last && normal && ms < COUNTED_MS && !w->plan->use_cgroup &&
-	       !has_cpu_limit(w->plan) && !has_samplers(&w->child);
+	       !outcome_limited(w->plan, RLIMIT_CPU) && !has_samplers(&w->child);
 }
 
 /* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
@@ -434,6 +415,8 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		.limit = w->plan->output_bytes,
 		.watched = w->plan->idle_ms != LIMIT_NONE,
 		.terminal = r->terminal,
+		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
+		.typed = w->typed.source == NULL ? NULL : &w->typed,
 	};
 	int64_t began = clock_ms();
 	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
@@ -461,6 +444,9 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	}
 	int64_t ended = clock_ms();
 	watch_drain(w);
+	if (w->leaks.kill) {
+		watch_kill(w, REASON_LEAK); /* the last output had the secret */
+	}
 	terminal_restore(&w->terminal);
 	reports_settle(&w->reports, &usage.run_state);
 	rc = watch_result(w, &records, ret, &usage, e);
@@ -471,7 +457,28 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	records_free(&records);
 	streams_done(&w->streams);
 	reports_done(&w->reports);
+	leak_watch_done(&w->leaks);
+	leak_watch_done(&w->typed);
+	leak_log_done(&w->found);
 	return rc;
+}
+
+/* A secret in stdin ends the run before the command reads it.  A terminal is a person's, whose
+ * secret it may be. */
+static void watch_leaks(struct watch *w) {
+	const struct run_request *r = w->r;
+	bool reads = r->plan->scan_args == LEAK_BLOCK && !r->terminal;
+
+	w->leaks = (struct leak_watch){
+		.source = r->plan->scan_output == LEAK_OFF ? NULL : r->leaks,
+		.action = r->plan->scan_output,
+		.log = &w->found,
+	};
+	w->typed = (struct leak_watch){
+		.source = reads ? r->leaks : NULL,
+		.action = LEAK_KILL,
+		.log = &w->found,
+	};
 }
 
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e) {
@@ -483,6 +490,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 			  .job = JOB_NONE};
 	int rc;
 
+	watch_leaks(&w);
 	reports_init(&w.reports);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
 	if (terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {

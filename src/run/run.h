@@ -22,6 +22,7 @@
 #include "plan/plan.h"
 #include "run/created.h"
 #include "run/hint.h"
+#include "run/leak_tap.h"
 #include "run/netlog.h"
 
 #include <stdbool.h>
@@ -38,8 +39,9 @@ struct run_request {
 	int in, out, err; /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
 	const int *more_fds;
 	size_t nmore_fds;
-	const struct cow_fds *cow; /* for the plan's MOUNT_COW; NULL when it has none */
-	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
+	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
+	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
+	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool rehearse; /* set the sandbox up, but do not execute the command */
 	bool last;     /* the caller exits next: do not wait for the teardown of the sandbox */
@@ -53,6 +55,7 @@ enum reason {
 	REASON_OOM,
 	REASON_LIMIT,     /* CPU time, file size, or a sampled limit: run_state.overrun */
 	REASON_CANCELLED, /* by a signal to the supervisor */
+	REASON_LEAK,      /* scan.output is kill, and the command printed a secret */
 	REASON_LOST,      /* a process of the sandbox was killed, which ended the command */
 };
 
@@ -69,6 +72,8 @@ struct outcome {
 	struct advice advice; /* after a failure: the rule that probably refused it */
 	struct created created;
 	struct netlog network;
+	struct leak_log leaks;
+	bool leaks_scanned; /* the whole output was scanned */
 };
 
 /* Runs to the end.  0: the command ran, *ret is the outcome.  -1: it did
@@ -98,6 +103,14 @@ struct ending {
 	enum reason force;
 	bool lost; /* no report: a process of the sandbox was killed */
 };
+
+/* After a failure of the command: the rule that probably refused it, guessed from the last bytes of
+ * stderr and stdout, or from a refusal that broker or gate recorded. */
+void outcome_advise(struct outcome *o, const struct plan *plan, const struct policy *policy,
+		    const struct journal *j, struct output_tail *const tails[2]);
+
+/* Whether the run has a limit of setrlimit(2) for this resource. */
+bool outcome_limited(const struct plan *plan, int resource);
 
 /* The reason of an ending. */
 enum reason outcome_reason(const struct ending *end, const struct usage *u,

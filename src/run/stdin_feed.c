@@ -113,16 +113,18 @@ void stdin_feed_done(struct stdin_feed *f) {
 	if (f->unread >= 0 && f->peeks) {
 		feed_take(f);
 	} else if (f->unread >= 0) {
-		stdin_feed_give_back(f->from.fd, f->unread, f->len, f->given);
+		stdin_feed_give_back(f->from.fd, f->unread, f->len + leak_tap_held(&f->tap),
+				     f->given);
 	}
 	drop_fd(&f->unread);
 	outer_fd_done(&f->from);
+	leak_tap_done(&f->tap);
 	free(f->chunk);
 	*f = FEED_NONE;
 }
 
 static void feed_flush(struct stdin_feed *f) {
-	ssize_t n = write(f->to, f->chunk + f->at, f->len);
+	ssize_t n = f->len == 0 ? 0 : write(f->to, f->data + f->at, f->len);
 
 	if (n < 0 && outer_fd_try_later()) {
 		return;
@@ -134,20 +136,54 @@ static void feed_flush(struct stdin_feed *f) {
 	f->at += (size_t)n;
 	f->len -= (size_t)n;
 	f->room = false;
+	if (f->len == 0 && f->at_end) {
+		stdin_feed_end(f);
+	}
 }
 
-static bool holds_key(const struct stdin_feed *f, int key) {
+static bool holds_key(const struct stdin_feed *f, size_t len, int key) {
 	cc_t byte = f->modes->c_cc[key];
 
-	return byte != _POSIX_VDISABLE && memchr(f->chunk, byte, f->len) != NULL;
+	return byte != _POSIX_VDISABLE && memchr(f->chunk, byte, len) != NULL;
 }
 
 /* The inner pty acts on ^Z, ^C and ^\; terminal.c needs to know that they were typed. */
-static void note_keys(struct stdin_feed *f) {
+static void note_keys(struct stdin_feed *f, size_t len) {
 	if (f->modes != NULL) {
-		f->typed_stop = f->typed_stop || holds_key(f, VSUSP);
-		f->typed_end = f->typed_end || holds_key(f, VINTR) || holds_key(f, VQUIT);
+		f->typed_stop = f->typed_stop || holds_key(f, len, VSUSP);
+		f->typed_end = f->typed_end || holds_key(f, len, VINTR) || holds_key(f, len, VQUIT);
 	}
+}
+
+static void feed_stage(struct stdin_feed *f, const char *data, size_t len) {
+	f->data = data;
+	f->at = 0;
+	f->len = len;
+	feed_flush(f);
+}
+
+/* The bytes that the leak scanner released. */
+static void feed_stage_clean(struct stdin_feed *f) {
+	struct buf *clean = &f->tap.clean;
+	size_t len = buf_failed(clean) ? 0 : clean->len;
+
+	clean->len = 0; /* the bytes stay until the next ones are fed, which is after the flush */
+	feed_stage(f, clean->data, len);
+}
+
+/* The caller's end: the command sees it after the bytes that the scanner held back. */
+static void feed_finish(struct stdin_feed *f) {
+	if (!leak_tap_replaces(&f->tap)) {
+		stdin_feed_end(f);
+		return;
+	}
+	f->at_end = true;
+	leak_tap_end(&f->tap);
+	feed_stage_clean(f);
+}
+
+int64_t stdin_feed_due(const struct stdin_feed *f) {
+	return f->to < 0 || f->len > 0 ? -1 : leak_tap_due(&f->tap);
 }
 
 static void feed_fill(struct stdin_feed *f, int64_t now) {
@@ -166,14 +202,19 @@ static void feed_fill(struct stdin_feed *f, int64_t now) {
 	}
 	if (n <= 0) {
 		f->error = n < 0 ? errno : 0;
-		stdin_feed_end(f);
+		feed_finish(f);
 		return;
 	}
 	f->given += (uint64_t)n;
-	f->at = 0;
-	f->len = (size_t)n;
-	note_keys(f);
-	feed_flush(f);
+	note_keys(f, (size_t)n);
+	if (f->tap.watch != NULL) {
+		leak_tap_feed(&f->tap, f->chunk, (size_t)n, now);
+	}
+	if (leak_tap_replaces(&f->tap)) {
+		feed_stage_clean(f);
+	} else {
+		feed_stage(f, f->chunk, (size_t)n);
+	}
 }
 
 /* Polls alternately for room and for data, so that no byte is read before the command can take
@@ -204,6 +245,11 @@ void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *fro
 
 void stdin_feed_step(struct stdin_feed *f, int64_t now, short from, short to) {
 	if (f->to < 0) {
+		return;
+	}
+	if (stdin_feed_due(f) >= 0 && stdin_feed_due(f) <= now) {
+		leak_tap_flush(&f->tap);
+		feed_stage_clean(f);
 		return;
 	}
 	if ((to & (POLLERR | POLLNVAL)) != 0) {

@@ -86,7 +86,8 @@ static int check_open(enum stream which, int fd, struct err *e) {
 		       "file descriptor %d for stdin, stdout or stderr is not open", fd);
 }
 
-static int open_feed(struct streams *s, int fd, struct err *e) {
+static int open_feed(struct streams *s, const struct stream_wish *wish, struct err *e) {
+	int fd = wish->fds[STREAM_IN];
 	struct stdin_feed *f = &s->feed;
 
 	if (fd == RUN_NULL) {
@@ -98,15 +99,22 @@ static int open_feed(struct streams *s, int fd, struct err *e) {
 		return -1;
 	}
 	/* One buffer: POLLOUT then means that the command has read all of it (stdin_feed.c). */
-	f->peeks = f->from.pipe;
+	f->tap.watch = wish->typed;
+	f->tap.place = LEAK_IN_STDIN;
+	f->peeks = f->from.pipe && !leak_tap_replaces(&f->tap);
 	if (f->peeks && fcntl(f->to, F_SETPIPE_SZ, ONE_BUFFER) < 0) {
 		return err_sys(e, "run", "cannot set the size of the command's stdin pipe");
 	}
 	return 0;
 }
 
-static void pump_aim(struct output *p, int fd, int64_t limit) {
+static void pump_aim(struct output *p, enum stream which, const struct stream_wish *wish) {
+	int fd = wish->fds[which];
+	int64_t limit = wish->limit;
+
 	p->keep = fd == RUN_CAPTURE;
+	p->tap.place = which == STREAM_OUT ? LEAK_IN_STDOUT : LEAK_IN_STDERR;
+	p->tap.watch = fd == RUN_NULL ? NULL : wish->leaks; /* discarded output needs no scan */
 	capture_init(&p->kept, limit);
 	if (fd < 0) {
 		return;
@@ -128,7 +136,7 @@ static int open_pump(struct streams *s, enum stream which, const struct stream_w
 	if (fd == RUN_NULL && !wish->watched) {
 		return 0;
 	}
-	pump_aim(p, fd, wish->limit);
+	pump_aim(p, which, wish);
 	if (chunk_new(&p->chunk, e) != 0) {
 		return -1;
 	}
@@ -149,10 +157,10 @@ static int open_all(struct streams *s, const struct stream_wish *wish, struct er
 		if (wish->fds[STREAM_IN] >= 0) {
 			outer_fd_init(&s->feed.from, wish->fds[STREAM_IN], O_RDONLY);
 		}
-		pump_aim(&s->pumps[0], wish->fds[STREAM_OUT], wish->limit);
+		pump_aim(&s->pumps[0], STREAM_OUT, wish);
 		return 0;
 	}
-	if (open_feed(s, wish->fds[STREAM_IN], e) != 0 || open_pump(s, STREAM_OUT, wish, e) != 0) {
+	if (open_feed(s, wish, e) != 0 || open_pump(s, STREAM_OUT, wish, e) != 0) {
 		return -1;
 	}
 	if (s->pumps[0].to.fd >= 0 && same_file(wish->fds[STREAM_OUT], wish->fds[STREAM_ERR])) {
@@ -249,6 +257,16 @@ int64_t streams_wake(const struct streams *s, int64_t now) {
 	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
 		if (rests[i] > now && (first < 0 || rests[i] < first)) {
 			first = rests[i];
+		}
+	}
+	const int64_t dues[] = {
+		stdin_feed_due(&s->feed),
+		output_due(&s->pumps[0]),
+		output_due(&s->pumps[1]),
+	};
+	for (size_t i = 0; i < ARRAY_LEN(dues); i++) {
+		if (dues[i] >= 0 && (first < 0 || dues[i] < first)) {
+			first = dues[i];
 		}
 	}
 	return first;

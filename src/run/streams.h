@@ -4,7 +4,7 @@
  * Invariants, cited by tests:
  *  R1  the flags of the caller's open file descriptions are never changed;
  *  R2  nothing here blocks, and no more than one chunk a stream waits in
- *      memory (plus the capture, which has its own bound);
+ *      memory (plus the capture and the leak scanner, which have their own bounds);
  *  R3  bytes of a file that the command did not read stay with the caller, and bytes of a
  *      pipe too unless the command has read more than FEED_PEEK_MAX of it; a file's
  *      offset is never moved before its value at the start of the run;
@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "run/capture.h"
 #include "run/hint.h"
+#include "run/leak_tap.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -51,11 +52,14 @@ struct stdin_feed {
 	bool typed_stop, typed_end;  /* ^Z; ^C or ^\; terminal_job_typed() clears them */
 	bool room;                   /* the pipe is writable: wait for data next */
 	int64_t rest_until;
+	struct leak_tap tap;
 	uint64_t given; /* bytes read from the caller */
 	bool peeks;     /* a pipe, copied with tee(2) before it is consumed */
 	size_t ahead;   /* bytes copied to the command and not yet consumed from the caller */
 	int error;      /* errno of the last read of the caller's descriptor; 0 at its end */
+	bool at_end;    /* the caller's end was read; the last bytes are being written */
 	char *chunk;
+	const char *data; /* the bytes being written: the chunk, or the tap's clean bytes */
 	size_t at, len;
 };
 
@@ -73,8 +77,10 @@ struct output {
 	int64_t rest_until;
 	struct capture kept;
 	struct output_tail recent; /* the last bytes, for hints */
-	int error;                 /* errno of the caller's descriptor; 0 for EPIPE */
+	struct leak_tap tap;
+	int error; /* errno of the caller's descriptor; 0 for EPIPE */
 	char *chunk;
+	const char *data; /* what is being written: the chunk, or the tap's clean bytes */
 	size_t at, len;
 };
 
@@ -91,6 +97,7 @@ struct stream_wish {
 	int64_t limit;         /* bytes an output stream, or LIMIT_NONE */
 	bool watched;          /* relay also discarded output: there is an idle time-out */
 	bool terminal;         /* streams_attach() follows when pid 1 has opened the pty */
+	struct leak_watch *leaks, *typed; /* scan the output, and stdin; NULL: not scanned */
 };
 
 /* On failure nothing stays open; streams_done() is allowed then too. */
@@ -112,7 +119,7 @@ bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STRE
 /* True while output waits for a slow reader outside. */
 bool streams_held(const struct streams *s);
 
-/* The earliest rest_until in the future, or -1. */
+/* When a stream needs a step without an event; -1: never. */
 int64_t streams_wake(const struct streams *s, int64_t now);
 
 /* When all sandboxed processes are dead: reads the rest of the pipes.  True while
@@ -135,16 +142,21 @@ ssize_t outer_fd_write(const struct outer_fd *s, const char *data, size_t len);
 /* After a failed call: EAGAIN or EINTR. */
 bool outer_fd_try_later(void);
 
-#define FEED_NONE ((struct stdin_feed){.from.fd = -1, .to = -1, .unread = -1})
+#define FEED_NONE ((struct stdin_feed){.from.fd = -1, .to = -1, .unread = -1, .tap = LEAK_TAP_NONE})
 void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *from,
 		     struct pollfd *to);
 void stdin_feed_step(struct stdin_feed *f, int64_t now, short from, short to);
 void stdin_feed_end(struct stdin_feed *f);
+int64_t stdin_feed_due(const struct stdin_feed *f);
 void stdin_feed_done(struct stdin_feed *f);
 
-#define OUTPUT_NONE ((struct output){.from = -1, .to.fd = -1, .left = SIZE_MAX})
+#define OUTPUT_NONE                                                                                \
+	((struct output){.from = -1, .to.fd = -1, .left = SIZE_MAX, .tap = LEAK_TAP_NONE})
 void output_poll(const struct output *p, int64_t now, struct pollfd *slot);
 bool output_step(struct output *p, int64_t now, short seen);
+
+/* When held bytes have to be released; -1: never. */
+int64_t output_due(const struct output *p);
 bool output_drain(struct output *p);
 void output_done(struct output *p);
 

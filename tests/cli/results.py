@@ -7,14 +7,15 @@ import re
 from harness import LONG, PATIENCE, Skip, check, contains, equal, in_time, wait_until
 
 GUARANTEES = ["fs.write", "fs.read", "fs.deny", "net", "net.names", "ipc", "pid", "env", "limits.time",
-              "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime"]
+              "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime",
+              "leaks"]
 
 NUMBER, TEXT, NULL = int, str, type(None)
 KEYS = {
     "version": NUMBER, "reason": TEXT, "exit_code": (NUMBER, NULL), "signal": (NUMBER, NULL),
     "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
     "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL), "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list,
-    "leaks": list, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
+    "leaks": list, "leaks_more": NUMBER, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
 }
 
 

@@ -25,6 +25,10 @@ static const struct narrow_row narrow_rows[] = {
 	{"fs.cow = true", "fs.cow = true", "fs.cow = false", "fs.cow"},
 	{"net.mode = \"full\"", "net.mode = \"none\"", NULL, "net.mode"},
 	{"net.mode = \"none\"", "net.mode = \"none\"", "net.mode = \"full\"", "net.mode"},
+	{"scan.args = \"warn\"", "scan.args = \"block\"", "scan.args = \"off\"", "scan.args"},
+	{"scan.output = \"redact\"", "scan.output = \"kill\"", "scan.output = \"warn\"",
+	 "scan.output"},
+	{"scan.files = \"redact\"", "scan.files = \"block\"", "scan.files = \"off\"", "scan.files"},
 	{"min_level = \"standard\"", "min_level = \"full\"", "min_level = \"minimal\"",
 	 "min_level"},
 	{"", "require = [\"net\"]", NULL, "require"},
@@ -90,7 +94,7 @@ TEST(every_key_has_a_narrowing_test) {
 		/* No choice but the default is implemented, or project_keeps_workspace() refuses
 		 * first. */
 		static const char *const elsewhere[] = {"workspace", "any_workspace",
-							"commands.default", "chdir"};
+							"commands.default", "chdir", "scan.net"};
 		bool seen = limit;
 		for (size_t n = 0; n < ARRAY_LEN(narrow_rows); n++) {
 			seen |= streq(narrow_rows[n].key, keys[i].name);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The leak scanner in a run and in its result. */
+#ifndef CORRAL_LIB_LEAKS_H
+#define CORRAL_LIB_LEAKS_H
+
+#include "lib/internal.h"
+
+#include "run/leak_tap.h"
+
+/* Creates scanners for a run of this plan, which has to outlive them. */
+void leaks_source(const struct plan *plan, struct leak_source *ret);
+
+/* Scans the arguments and the variables of env.set for secrets, as scan.args says; the findings
+ * are added to *log.  -1 with ERR_LEAK: the command must not run. */
+int leaks_check_command(const struct prepared *p, const char *const *argv, struct leak_log *log,
+			struct err *e);
+
+/* The content of a file that is to be sent: scan.files decides whether a secret in it is replaced
+ * or refused (ERR_LEAK).  `path` is for the message. */
+int leaks_check_file(const struct prepared *p, const char *path, struct buf *content,
+		     struct err *e);
+
+/* "leaks", "leaks_more" and "leaks_scanned" of a result: of the arguments and of the streams;
+ * either may be NULL. */
+void leaks_emit(struct emit *j, const struct leak_log *logs[2], bool scanned);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the leak scanner does in a run, and the guarantee `leaks`. */
+#ifndef CORRAL_PLAN_LEAKS_H
+#define CORRAL_PLAN_LEAKS_H
+
+#include "plan/plan.h"
+
+/* Fills plan->scan and the guarantee. */
+void plan_leaks(struct plan *plan, const struct policy *p, const struct host *h);
+
+#endif

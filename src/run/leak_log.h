@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The secrets that the leak scanner found in a run, without their values.
+ *
+ * Should:   keep one record for each secret, place and view, with a count.
+ * Must not: hold a byte of a value, or grow with the number of findings. */
+#ifndef CORRAL_RUN_LEAK_LOG_H
+#define CORRAL_RUN_LEAK_LOG_H
+
+#include "data/keys.h"
+#include "leak/leak.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum leak_place { LEAK_IN_ARGS, LEAK_IN_ENV, LEAK_IN_STDIN, LEAK_IN_STDOUT, LEAK_IN_STDERR };
+
+#define LEAK_KIND_MAX 64 /* a kind's name, or a variable's, cut */
+#define LEAK_RECORDS 32
+
+struct leak_record {
+	char kind[LEAK_KIND_MAX];
+	enum leak_place place;
+	uint64_t offset, length; /* of the first occurrence */
+	char view[LEAK_VIEW_TEXT];
+	char fingerprint[LEAK_FINGERPRINT];
+	enum leak_action action;
+	uint64_t count;
+};
+
+struct leak_log {
+	struct leak_record *records; /* LEAK_RECORDS, allocated with the first finding; or NULL */
+	size_t n;
+	uint64_t more; /* findings without a record */
+};
+
+void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_place place,
+		  enum leak_action action);
+void leak_log_done(struct leak_log *log);
+
+/* "arguments", "environment", "stdin", "stdout", "stderr"; "warned", "redacted", "blocked",
+ * "killed". */
+const char *leak_place_name(enum leak_place place);
+const char *leak_action_name(enum leak_action action);
+
+#endif

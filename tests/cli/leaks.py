@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leak scanner in runs: arguments, output, records."""
+import base64
+import binascii
+import json
+import os
+import time
+import urllib.parse
+
+from harness import PATIENCE, check, contains, equal
+
+LEVELS = ("full", "standard")
+
+# Synthetic: the checksum is right, the token never existed.
+BODY = "16C7e42F292c6912E7710c838347Ae17"
+
+
+def base62(number):
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    text = ""
+    while number:
+        number, rest = divmod(number, 62)
+        text = digits[rest] + text
+    return text.rjust(6, "0")
+
+
+def github_token(body=BODY):
+    body = (body * 2)[:30]
+    return f"ghp_{body}{base62(binascii.crc32(body.encode()))}"
+
+
+TOKEN = github_token()
+KIND = "github-token"
+
+
+def views(token):
+    """How a program may print it."""
+    yield "raw", token
+    yield "url", urllib.parse.quote(token, safe="").replace("_", "%5F").replace("g", "%67", 1)
+    yield "base64", base64.b64encode(f"k={token}".encode()).decode()
+    yield "hex", token.encode().hex()
+    yield "json", token.replace("_", "\\u005f")
+
+
+def outputs(test, level):
+    @test(f"a secret in the output of a tool call is redacted, in every encoding, at level {level}", root=True)
+    def _(box):
+        for view, text in views(TOKEN):
+            box.write("ws/secret", f"before {text} after\n")
+            result = box.json("--level", level, "--", "cat", "secret")
+            contains(result["stdout"], "before ", f"{view}: before it")
+            contains(result["stdout"], " after\n", f"{view}: after it")
+            check(text not in result["stdout"], f"{view}: {result['stdout']!r}")
+            contains(result["stdout"], "[redacted:", view)
+            leaks = result["leaks"]
+            equal([leak["stream"] for leak in leaks], ["stdout"], f"{view}: {leaks}")
+            equal((leaks[0]["action"], leaks[0]["view"]), ("redacted", view), f"{leaks}")
+            check(7 <= leaks[0]["offset"] <= 10, f"{view}: where it begins: {leaks}")
+            check(TOKEN not in json.dumps(result) and TOKEN[:12] not in json.dumps(result), f"{view}: the result has it")
+            equal(result["leaks_scanned"], True, view)
+            plain = box.json("--level", level, "--scan-output", "off", "--", "cat", "secret")
+            equal(plain["stdout"], f"before {text} after\n", f"{view}: the twin without the scanner")
+            equal(plain["leaks_scanned"], False, view)
+
+
+def register(suite):
+    test = suite.test
+    for level in LEVELS:
+        outputs(test, level)
+
+    @test("a person's streams pass byte for byte, with a warning on stderr", root=True)
+    def _(box):
+        box.write("ws/secret", f"{TOKEN}\n")
+        done = box.run("--", "cat", "secret")
+        equal(done.out, f"{TOKEN}\n", "stdout")
+        contains(done.err, "the leak scanner found", "the warning")
+        check(TOKEN not in done.err, f"the warning has the value: {done.err!r}")
+        quiet = box.run("--scan-output", "off", "--", "cat", "secret")
+        equal((quiet.out, quiet.err), (f"{TOKEN}\n", ""), "off")
+
+    @test("--scan-output redact, block and kill")
+    def _(box):
+        box.write("ws/secret", f"before {TOKEN} after\n")
+        script = "cat secret; echo more; echo err >&2; touch ran"
+        done = box.run("--scan-output", "redact", "-c", script)
+        check(TOKEN not in done.out and done.out.startswith("before [redacted:") and done.out.endswith("] after\nmore\n"), done.out)
+        done = box.run("--scan-output", "block", "-c", script)
+        equal((done.status, done.out), (0, "before "), "block")
+        contains(done.err, "err\n", "the other stream")
+        os.unlink(f"{box.ws}/ran")
+        result = box.json("--scan-output", "kill", "-c", "cat secret; sleep 60; touch ran")
+        equal((result["reason"], result["stdout"]), ("leak", "before "), "kill")
+        check(not os.path.exists(f"{box.ws}/ran"), "the command went on")
+        equal(box.run("--scan-output", "kill", "-c", "cat secret").status, 126, "the status")
+
+    @test("a secret in the arguments of a tool call: nothing runs, status 126, reason leak", root=True)
+    def _(box):
+        done = box.run("--json", "-c", f"touch ran; echo {TOKEN}")
+        equal((done.status, done.json["reason"]), (126, "leak"), done.out)
+        check(TOKEN not in done.out + done.err, "the message has the value")
+        check(not os.path.exists(f"{box.ws}/ran"), "it ran")
+        done = box.run("--json", "--env", f"X={TOKEN}", "--", "touch", "ran")
+        equal((done.status, done.json["reason"]), (126, "leak"), "a variable of --env")
+        result = box.json("--scan-args", "warn", "-c", f"touch ran; : {TOKEN}")
+        equal([(leak["stream"], leak["action"]) for leak in result["leaks"]], [("arguments", "warned")], "warn")
+        check(os.path.exists(f"{box.ws}/ran"), "it did not run")
+        done = box.run("-c", f": {TOKEN}")
+        equal(done.status, 0, "a person is warned")
+        contains(done.err, "arguments", "the warning")
+
+    @test("a secret in stdin of a tool call does not reach the command, other input does", root=True)
+    def _(box):
+        script = "cat >got; sleep 1; touch ran"
+        for place, plain in (("pipe", True), ("file", True), ("pipe", False), ("file", False)):
+            text = f"first line\n{'plain' if plain else TOKEN}\n" * 3
+            box.write("input", text)
+            source = f"cat {box.dir}/input |" if place == "pipe" else ""
+            target = "" if place == "pipe" else f"<{box.dir}/input"
+            done = box.sh(f"{source} \"$CORRAL\" run --json --stdin -c '{script}' {target}")
+            got = box.read("ws/got") if os.path.exists(f"{box.ws}/got") else ""
+            if plain:
+                equal((done.status, got, done.json["leaks"]), (0, text, []), f"{place}: plain input")
+                os.unlink(f"{box.ws}/ran")
+            else:
+                equal((done.status, done.json["reason"]), (126, "leak"), f"{place}: {done.out}")
+                check(TOKEN not in got and TOKEN[:10] not in got, f"{place}: {got!r}")
+                equal([leak["stream"] for leak in done.json["leaks"]], ["stdin"], place)
+                check(not os.path.exists(f"{box.ws}/ran"), "it went on")
+
+    @test("the value of a passed variable with a secret's name is redacted, whatever its form", root=True)
+    def _(box):
+        box.env["DATABASE_PASSWORD"] = box.env["PLAIN_NAME"] = "correct-horse-7"
+        box.env["AWS_SECRET_ACCESS_KEY"] = "correct-horse-7"
+        result = box.json("--pass-env", "AWS_SECRET_ACCESS_KEY", "-c",
+                          'echo "$AWS_SECRET_ACCESS_KEY"; printf %s "xx$AWS_SECRET_ACCESS_KEY/longer" | base64')
+        check("correct-horse-7" not in json.dumps(result), result["stdout"])
+        check(base64.b64encode(b"xxcorrect-horse-7/longer").decode() not in result["stdout"], result["stdout"])
+        equal({leak["kind"] for leak in result["leaks"]}, {"AWS_SECRET_ACCESS_KEY"}, "the kind is the variable")
+        result = box.json("--pass-env", "PLAIN_NAME", "-c", 'echo "$PLAIN_NAME"')
+        equal(result["stdout"], "correct-horse-7\n", "the twin: a name that is no secret's")
+
+    @test("with redact a prompt without a newline appears at once, and a secret that comes in pieces does not")
+    def _(box):
+        box.write("ws/slow.sh", f"printf 'Password: '; until test -e go; do sleep 0.02; done; printf '{TOKEN[:20]}'; "
+                                f"printf '{TOKEN[20:]}\\n'\n")
+        process = box.start([box.corral, "run", "--scan-output", "redact", "--", "sh", "slow.sh"])
+        began = time.monotonic()
+        seen = os.read(process.stdout.fileno(), 100).decode()
+        check(time.monotonic() - began < PATIENCE, "the prompt was late")
+        equal(seen, "Password: ", "the prompt")
+        box.write("ws/go", "")
+        rest = process.communicate(timeout=PATIENCE)[0].decode()
+        check(TOKEN not in rest and "[redacted:" in rest, rest)
+
+    @test("a form that the scanner does not decode passes, as the threat model says")
+    def _(box):
+        box.write("ws/secret", TOKEN[::-1] + "\n")
+        result = box.json("--", "cat", "secret")
+        equal((result["stdout"], result["leaks"]), (TOKEN[::-1] + "\n", []), "backwards")
+
+    @test("a project file may make the scanner stricter, and not laxer")
+    def _(box):
+        box.write("ws/secret", f"{TOKEN}\n")
+        box.write("ws/.corral.toml", '[scan]\noutput = "kill"\n')
+        equal(box.json("--", "cat", "secret")["reason"], "leak", "stricter")
+        box.write("ws/.corral.toml", '[scan]\noutput = "off"\n')
+        equal(box.run("--json", "--", "cat", "secret").status, 126, "laxer")
+
+    @test("--require leaks refuses a run whose output is only watched")
+    def _(box):
+        equal(box.run("--require", "leaks", "--", "true").status, 125, "a person's default")
+        equal(box.run("--require", "leaks", "--scan-output", "redact", "--", "true").status, 0, "redact")
+        equal(box.run("--require", "leaks", "--json", "--", "true").status, 0, "a tool call")
