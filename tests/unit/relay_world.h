@@ -181,7 +181,12 @@ static inline void relay_end(struct relay *w) {
 		drop_fd(&g->pipes[g->npipes][0]);
 		drop_fd(&g->pipes[g->npipes][1]);
 	}
-	drop_fd(&g->relay[0].watch.fd);
+	for (int which = 0; which < 2; which++) {
+		drop_fd(&g->relay[which].watch.fd);
+		drop_fd(&g->pending_listener[which]);
+		drop_fd(&g->syn_socket[which]);
+	}
+	drop_fd(&g->dns.fd);
 	drop_fd(&g->channel.fd);
 	drop_fd(&g->route_socket);
 	drop_fd(&g->loop.epoll);
@@ -252,6 +257,18 @@ static inline bool relay_tcp_pair(struct relay *w, int ret[2]) {
 	}
 	ret[1] = relay_accept(w);
 	return ret[1] >= 0 && fcntl(ret[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+/* Fills the backlog of the origin: it drops later SYNs, until it accepts.  Returns the socket. */
+static inline int relay_fill_backlog(struct relay *w) {
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons(w->port),
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	CHECK_INT(listen(w->origin, 0), 0);
+	CHECK_INT(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+	return fd;
 }
 
 /* ---- bytes ---- */

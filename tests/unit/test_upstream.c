@@ -172,18 +172,6 @@ TEST(a_non_blocking_call_is_answered_before_the_dial_has_a_result) {
 
 /* ---- SO_SNDTIMEO ---- */
 
-/* Fills the backlog of a listener: later SYNs are dropped, until it accepts. */
-static int fill_backlog(int listener, uint16_t port) {
-	struct sockaddr_in a = {.sin_family = AF_INET,
-				.sin_port = htons(port),
-				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	CHECK_INT(listen(listener, 0), 0);
-	CHECK_INT(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
-	return fd;
-}
-
 /* A blocking connect(2) to the origin, as call 1. */
 static int connect_limited(struct relay *w, long ms) {
 	const struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
@@ -199,7 +187,7 @@ static int connect_limited(struct relay *w, long ms) {
 TEST(a_blocking_call_ends_with_einprogress_when_so_sndtimeo_expires_and_completes_later) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));
-	int first = fill_backlog(w.origin, w.port);
+	int first = relay_fill_backlog(&w);
 	int64_t start = clock_ms();
 	struct inbox in = {.fd = connect_limited(&w, 100)};
 	CHECK_INT(relay_await_answer(&w, 1), EINPROGRESS);
