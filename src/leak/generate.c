@@ -17,13 +17,17 @@
 #define SETS_MAX 4000
 #define WINDOWS_ALL 4000
 #define ENTRIES_MAX 60000
-#define BUCKETS (8 * LEAK_GROUPS)
+#define BUCKETS ((size_t)8 * LEAK_GROUPS)
+#define ROUNDS 2U
+#define HIT_COST 10.0 /* of a window, against a false hit of the masks */
 
 static struct leak_op ops[OPS_MAX];
 static struct leak_set sets[SETS_MAX];
 static struct leak_program programs[LEAK_KINDS_MAX];
 static struct leak_window windows[WINDOWS_ALL];
-static struct window shapes[WINDOWS_ALL];
+static struct choices choices[WINDOWS_ALL];
+static struct window shapes[WINDOWS_ALL]; /* the choice that was taken */
+static size_t bucket_of[WINDOWS_ALL];
 static struct leak_entry entries[ENTRIES_MAX];
 static struct leak_tables tables;
 static uint64_t first[256][LEAK_KINDS_MAX / 64];
@@ -100,10 +104,12 @@ static int by_slot(const void *a, const void *b) {
 /* ---- the nibble masks ---- */
 
 struct bucket {
-	struct leak_set lo[LEAK_WINDOW], hi[LEAK_WINDOW]; /* 16 bits each */
-	unsigned lo_bits[LEAK_WINDOW], hi_bits[LEAK_WINDOW];
+	unsigned lo[LEAK_WINDOW], hi[LEAK_WINDOW]; /* 16 bits each */
 	double cost;
 };
+
+static struct bucket buckets[BUCKETS];
+static double frequencies[16][16]; /* by high and low half */
 
 static void nibbles_of(const struct leak_set *set, unsigned *lo, unsigned *hi) {
 	for (unsigned c = 0; c < 256; c++) {
@@ -115,94 +121,129 @@ static void nibbles_of(const struct leak_set *set, unsigned *lo, unsigned *hi) {
 }
 
 static double mask_frequency(unsigned lo, unsigned hi) {
-	struct leak_set set = {{0}};
+	double sum = 0;
 
-	for (unsigned c = 0; c < 256; c++) {
-		if ((lo >> (c & 15) & 1) != 0 && (hi >> (c >> 4) & 1) != 0) {
-			set.bits[c >> 6] |= UINT64_C(1) << (c & 63);
+	for (unsigned h = 0; h < 16; h++) {
+		for (unsigned l = 0; (hi >> h & 1) != 0 && l < 16; l++) {
+			sum += (lo >> l & 1) != 0 ? frequencies[h][l] : 0;
 		}
 	}
-	return set_frequency(&set);
+	return sum;
 }
 
-static double cost_with(const struct bucket *b, const struct window *w, struct bucket *ret) {
-	double cost = 1;
+static struct bucket bucket_with(const struct bucket *b, const struct window *w) {
+	struct bucket made = *b;
 
-	*ret = *b;
+	made.cost = 1;
 	for (size_t k = 0; k < LEAK_WINDOW; k++) {
-		nibbles_of(&w->sets[k], &ret->lo_bits[k], &ret->hi_bits[k]);
-		cost *= mask_frequency(ret->lo_bits[k], ret->hi_bits[k]);
+		nibbles_of(&w->sets[k], &made.lo[k], &made.hi[k]);
+		made.cost *= mask_frequency(made.lo[k], made.hi[k]);
 	}
-	ret->cost = cost;
-	return cost;
+	return made;
+}
+
+/* The bucket and the choice with which the false hits grow least. */
+static void place(size_t i) {
+	double least = 1e9;
+	size_t best = 0, choice = 0;
+
+	for (size_t b = 0; b < BUCKETS; b++) {
+		for (size_t c = 0; c < choices[i].n; c++) {
+			const struct window *w = &choices[i].windows[c];
+			double grows = bucket_with(&buckets[b], w).cost - buckets[b].cost +
+				       HIT_COST * w->cost;
+			if (grows < least) {
+				least = grows;
+				best = b;
+				choice = c;
+			}
+		}
+	}
+	shapes[i] = choices[i].windows[choice];
+	bucket_of[i] = best;
+	buckets[best] = bucket_with(&buckets[best], &shapes[i]);
 }
 
 static int by_cost(const void *a, const void *b) {
-	double x = shapes[*(const size_t *)a].cost, y = shapes[*(const size_t *)b].cost;
+	double x = choices[*(const size_t *)a].windows[0].cost;
+	double y = choices[*(const size_t *)b].windows[0].cost;
 
 	return x > y ? -1 : x < y;
 }
 
-/* Greedy: the most frequent windows first, each to the bucket whose false hits grow least. */
+/* Takes a window out of its bucket. */
+static void remove_from_bucket(size_t i) {
+	size_t b = bucket_of[i];
+
+	buckets[b] = (struct bucket){.cost = 0};
+	for (size_t k = 0; k < nwindows; k++) {
+		if (k != i && bucket_of[k] == b) {
+			buckets[b] = bucket_with(&buckets[b], &shapes[k]);
+		}
+	}
+}
+
+/* Greedy, the most frequent windows first; then each window is placed again. */
 static double fill_buckets(void) {
 	static size_t order[WINDOWS_ALL];
-	static struct bucket buckets[BUCKETS];
 	double sum = 0;
 
+	for (unsigned c = 0; c < 256; c++) {
+		struct leak_set one = {{0}};
+		one.bits[c >> 6] = UINT64_C(1) << (c & 63);
+		frequencies[c >> 4][c & 15] = set_frequency(&one);
+	}
 	for (size_t i = 0; i < nwindows; i++) {
 		order[i] = i;
+		bucket_of[i] = BUCKETS;
 	}
 	qsort(order, nwindows, sizeof order[0], by_cost);
 	for (size_t i = 0; i < nwindows; i++) {
-		size_t best = 0;
-		double least = 1e9;
-		struct bucket made, chosen = {.cost = 0};
-		for (size_t b = 0; b < BUCKETS; b++) {
-			double grows =
-				cost_with(&buckets[b], &shapes[order[i]], &made) - buckets[b].cost;
-			if (grows < least) {
-				least = grows;
-				best = b;
-				chosen = made;
-			}
-		}
-		buckets[best] = chosen;
+		place(order[i]);
+	}
+	for (size_t i = 0; i < ROUNDS * nwindows; i++) {
+		remove_from_bucket(order[i % nwindows]);
+		place(order[i % nwindows]);
 	}
 	for (size_t b = 0; b < BUCKETS; b++) {
 		sum += buckets[b].cost;
 		for (size_t k = 0; k < LEAK_WINDOW; k++) {
 			struct leak_nibbles *n = &tables.nibbles[b / 8][k];
 			for (unsigned i = 0; i < 16; i++) {
-				n->lo[i] |= (unsigned char)((buckets[b].lo_bits[k] >> i & 1)
-							    << (b % 8));
-				n->hi[i] |= (unsigned char)((buckets[b].hi_bits[k] >> i & 1)
-							    << (b % 8));
+				n->lo[i] |= (unsigned char)((buckets[b].lo[k] >> i & 1) << (b % 8));
+				n->hi[i] |= (unsigned char)((buckets[b].hi[k] >> i & 1) << (b % 8));
 			}
 		}
 	}
 	return sum;
 }
 
+/* The windows that were chosen, in the tables. */
+static void finish_windows(void) {
+	for (size_t i = 0; i < nwindows; i++) {
+		struct leak_program *p = &programs[windows[i].kind];
+		uint32_t reach = shapes[i].far + LEAK_WINDOW;
+		windows[i].near = (uint16_t)shapes[i].near;
+		windows[i].far = (uint16_t)shapes[i].far;
+		p->reach = reach > p->reach ? reach : p->reach;
+		reach_max = reach > reach_max ? reach : reach_max;
+		enumerate(&shapes[i], i, 0, 0);
+	}
+}
+
 /* ---- one kind ---- */
 
-static void add_windows(size_t kind, const struct node *tree, struct leak_program *p) {
-	struct window found[WINDOWS_MAX];
-	size_t n = windows_choose(tree, found);
+static void add_windows(size_t kind, const struct node *tree) {
+	size_t n = windows_choose(tree, &choices[nwindows]);
 
 	if (n == 0) {
 		die("no four successive bytes identify it", leak_kinds[kind].name);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (nwindows == WINDOWS_ALL) {
-			die("too many windows", leak_kinds[kind].name);
-		}
-		shapes[nwindows] = found[i];
-		windows[nwindows] = (struct leak_window){(uint16_t)kind, (uint16_t)found[i].near,
-							 (uint16_t)found[i].far};
-		uint32_t reach = found[i].far + LEAK_WINDOW;
-		p->reach = reach > p->reach ? reach : p->reach;
-		enumerate(&found[i], nwindows, 0, 0);
-		nwindows++;
+		windows[nwindows++].kind = (uint16_t)kind;
+	}
+	if (nwindows > WINDOWS_ALL - WINDOWS_MAX) {
+		die("too many windows", leak_kinds[kind].name);
 	}
 }
 
@@ -223,8 +264,7 @@ static void add_kind(struct program_builder *b, size_t kind) {
 	p->open = open && row->check == LEAK_CHECK_NONE;
 	p->longest = (uint32_t)pattern_longest(tree);
 	longest = !p->open && p->longest > longest ? p->longest : longest;
-	add_windows(kind, tree, p);
-	reach_max = p->reach > reach_max ? p->reach : reach_max;
+	add_windows(kind, tree);
 	for (unsigned c = 0; c < 256; c++) {
 		if (leak_in(&begin, (unsigned char)c)) {
 			first[c][kind / 64] |= UINT64_C(1) << (kind % 64);
@@ -348,8 +388,9 @@ int main(int argc, char **argv) {
 			die("too many sets", leak_kinds[i].name);
 		}
 	}
-	qsort(entries, nentries, sizeof entries[0], by_slot);
 	double false_hits = fill_buckets();
+	finish_windows();
+	qsort(entries, nentries, sizeof entries[0], by_slot);
 	if (argc > 1) {
 		print_report(false_hits, b.nops);
 		return 0;

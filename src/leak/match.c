@@ -141,16 +141,14 @@ static bool edge_before(const struct leak_program *p, const struct leak_text *t,
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
 			     struct leak_span *ret) {
 	const struct leak_program *p = &leak_programs[kind];
+
+	if ((start < text->len && !leak_in(&leak_sets[p->first], text->data[start])) ||
+	    !edge_before(p, text, start)) {
+		return LEAK_FAIL;
+	}
 	struct leak_span span = {
 		.start = start, .secret = SIZE_MAX, .secret_end = SIZE_MAX, .open = p->open};
 	struct matcher m = {&leak_ops[p->ops], text, 0, p->open && text->open, &span};
-
-	if (start < text->len && !leak_in(&leak_sets[p->first], text->data[start])) {
-		return LEAK_FAIL;
-	}
-	if (!edge_before(p, text, start)) {
-		return LEAK_FAIL;
-	}
 	enum leak_outcome o = run(&m, 0, start);
 	if (o == LEAK_MATCHED) {
 		if (span.secret == SIZE_MAX || span.secret_end == SIZE_MAX) {

@@ -42,8 +42,14 @@ struct window {
 	double cost; /* estimated hits a byte in ordinary text */
 };
 #define WINDOWS_MAX 64
-/* Every match contains one of the returned windows. */
-size_t windows_choose(const struct node *sequence, struct window out[WINDOWS_MAX]);
+#define CHOICES_MAX 12
+/* Windows of which one is enough; the best is the first. */
+struct choices {
+	struct window windows[CHOICES_MAX];
+	size_t n;
+};
+/* Every match contains a window of one of the returned choices, whichever window is taken. */
+size_t windows_choose(const struct node *sequence, struct choices out[WINDOWS_MAX]);
 
 /* Estimated frequency of the bytes of a set in source code and logs. */
 double set_frequency(const struct leak_set *set);

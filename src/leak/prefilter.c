@@ -42,56 +42,104 @@ void leak_prefilter_add(struct leak_tables *t, const unsigned char window[LEAK_W
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2,bmi")))
+#define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
-struct masks {
-	__m256i lo[LEAK_GROUPS][LEAK_WINDOW], hi[LEAK_GROUPS][LEAK_WINDOW];
-};
+#define STEP 64U
 
-AVX2 static __m256i twice(const unsigned char table[16]) {
+AVX2 static inline __m256i twice(const unsigned char table[16]) {
 	__m128i half;
 
 	memcpy(&half, table, sizeof half);
 	return _mm256_broadcastsi128_si256(half);
 }
 
-AVX2 static void avx2(const struct leak_tables *t, const unsigned char *data, size_t from,
-		      size_t len, leak_hit_fn *fn, void *arg) {
-	const __m256i low4 = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
-	struct masks m;
-	size_t i = from;
+/* One position of a window, for 32 starts: the low and high halves of the bytes. */
+struct halves {
+	__m256i lo, hi;
+};
 
+AVX2 static inline struct halves halves_at(const unsigned char *p) {
+	const __m256i low4 = _mm256_set1_epi8(15);
+	__m256i v;
+
+	memcpy(&v, p, sizeof v);
+	return (struct halves){_mm256_and_si256(v, low4),
+			       _mm256_and_si256(_mm256_srli_epi16(v, 4), low4)};
+}
+
+AVX2 static inline __m256i buckets(__m256i lo, __m256i hi, const struct halves *h) {
+	return _mm256_and_si256(_mm256_shuffle_epi8(lo, h->lo), _mm256_shuffle_epi8(hi, h->hi));
+}
+
+/* Bits of the 64 starts from p on where all four bytes are in the sets of a bucket. */
+AVX2 static inline uint64_t starts_at(const struct leak_tables *t, const unsigned char *p) {
+	const __m256i zero = _mm256_setzero_si256();
+	struct halves a[LEAK_WINDOW], b[LEAK_WINDOW];
+	__m256i any_a = zero, any_b = zero;
+
+	for (size_t k = 0; k < LEAK_WINDOW; k++) {
+		a[k] = halves_at(p + k);
+		b[k] = halves_at(p + 32 + k);
+	}
 	for (size_t g = 0; g < LEAK_GROUPS; g++) {
+		__m256i in_a = _mm256_set1_epi8(-1), in_b = in_a;
 		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			m.lo[g][k] = twice(t->nibbles[g][k].lo);
-			m.hi[g][k] = twice(t->nibbles[g][k].hi);
+			__m256i lo = twice(t->nibbles[g][k].lo), hi = twice(t->nibbles[g][k].hi);
+			in_a = _mm256_and_si256(in_a, buckets(lo, hi, &a[k]));
+			in_b = _mm256_and_si256(in_b, buckets(lo, hi, &b[k]));
+		}
+		any_a = _mm256_or_si256(any_a, in_a);
+		any_b = _mm256_or_si256(any_b, in_b);
+	}
+	uint32_t none_a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any_a, zero));
+	uint32_t none_b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any_b, zero));
+	return ~(none_a | (uint64_t)none_b << 32);
+}
+
+#define BLOCK ((size_t)4096)
+
+/* Appends the positions of the bits.  Eight at a time without a branch for each: how many bits are
+ * set is hard to predict. */
+AVX2 static inline size_t flatten(uint64_t bits, uint32_t base, uint32_t *out) {
+	size_t n = (size_t)__builtin_popcountll(bits);
+
+	for (size_t done = 0; done < n; done += 8) {
+		for (size_t i = 0; i < 8; i++) {
+			out[done + i] = base + (uint32_t)_tzcnt_u64(bits);
+			bits = _blsr_u64(bits);
 		}
 	}
-	for (; i + 32 + LEAK_WINDOW <= len; i += 32) {
-		__m256i lo[LEAK_WINDOW], hi[LEAK_WINDOW], any = zero;
-		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			__m256i v;
-			memcpy(&v, data + i + k, sizeof v);
-			lo[k] = _mm256_and_si256(v, low4);
-			hi[k] = _mm256_and_si256(_mm256_srli_epi16(v, 4), low4);
+	return n;
+}
+
+AVX2 static size_t block(const struct leak_tables *t, const unsigned char *data, size_t len,
+			 uint32_t *out) {
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < len; i += STEP) {
+		n += flatten(starts_at(t, data + i), (uint32_t)i, out + n);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = out[i];
+		out[kept] = at;
+		kept += in_bitmap(t, leak_load(data + at) | LEAK_FOLD);
+	}
+	return kept;
+}
+
+AVX2 static void avx2(const struct leak_tables *t, const unsigned char *data, size_t from,
+		      size_t len, leak_hit_fn *fn, void *arg) {
+	uint32_t hits[BLOCK + 8];
+	size_t i = from;
+
+	while (i + STEP + LEAK_WINDOW <= len) {
+		size_t left = (len - LEAK_WINDOW - i) / STEP * STEP;
+		size_t size = left < BLOCK ? left : BLOCK;
+		size_t n = block(t, data + i, size, hits);
+		for (size_t k = 0; k < n; k++) {
+			fn(arg, i + hits[k], leak_load(data + i + hits[k]) | LEAK_FOLD);
 		}
-		for (size_t g = 0; g < LEAK_GROUPS; g++) {
-			__m256i in = _mm256_and_si256(_mm256_shuffle_epi8(m.lo[g][0], lo[0]),
-						      _mm256_shuffle_epi8(m.hi[g][0], hi[0]));
-			for (size_t k = 1; k < LEAK_WINDOW; k++) {
-				in = _mm256_and_si256(in, _mm256_shuffle_epi8(m.lo[g][k], lo[k]));
-				in = _mm256_and_si256(in, _mm256_shuffle_epi8(m.hi[g][k], hi[k]));
-			}
-			any = _mm256_or_si256(any, in);
-		}
-		uint32_t hits = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, zero));
-		for (; hits != 0; hits &= hits - 1) {
-			size_t at = i + (size_t)__builtin_ctz(hits);
-			uint32_t folded = leak_load(data + at) | LEAK_FOLD;
-			if (in_bitmap(t, folded)) {
-				fn(arg, at, folded);
-			}
-		}
+		i += size;
 	}
 	portable(t, data, i, len, fn, arg);
 }
@@ -99,7 +147,8 @@ AVX2 static void avx2(const struct leak_tables *t, const unsigned char *data, si
 
 bool leak_prefilter_avx2(void) {
 #ifdef __x86_64__
-	return __builtin_cpu_supports("avx2");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("popcnt");
 #else
 	return false;
 #endif

@@ -16,7 +16,7 @@
 
 /* Hash of a window: its bytes with bit 5 set (letters become lower case). */
 #define LEAK_FOLD 0x20202020U
-#define LEAK_HASH_BITS 16
+#define LEAK_HASH_BITS 18
 
 static inline uint32_t leak_hash(uint32_t folded) {
 	return (folded * 0x9E3779B1U) >> (32 - LEAK_HASH_BITS);
@@ -72,8 +72,8 @@ struct leak_entry {
 	uint32_t window;
 };
 
-/* Two groups of eight buckets; a byte of lo and hi has one bit for each bucket. */
-#define LEAK_GROUPS 2
+/* Groups of eight buckets; a byte of lo and hi has one bit for each bucket. */
+#define LEAK_GROUPS 3
 struct leak_nibbles {
 	unsigned char lo[16], hi[16];
 };

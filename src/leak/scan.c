@@ -142,8 +142,11 @@ static void try_window(const struct level *l, const struct leak_window *w, size_
 	if (l->outer == NULL && far > at - l->search->low) {
 		far = at - l->search->low;
 	}
+	const struct leak_set *first = &leak_sets[leak_programs[w->kind].first];
 	for (size_t back = w->near; back <= far; back++) {
-		try_kind(l, w->kind, at - back);
+		if (leak_in(first, l->text.data[at - back])) {
+			try_kind(l, w->kind, at - back);
+		}
 	}
 }
 

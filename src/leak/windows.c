@@ -32,7 +32,7 @@ struct path {
 };
 
 struct chooser {
-	struct window *out;
+	struct choices *out;
 	size_t n;
 	bool failed;
 	double cost;
@@ -247,15 +247,19 @@ static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned spre
 	if (combinations > COMBINATIONS_MAX || spread > SPREAD_MAX) {
 		return INFINITY;
 	}
-	return cost * (1 + spread / 4.0) + combinations * 1e-9;
+	return cost * (1 + spread) + combinations * 1e-8;
 }
 
-static void keep_window(struct chooser *c, const struct window *w) {
+/* Two paths with the same best window share it. */
+static void keep_choices(struct chooser *c, const struct choices *found) {
+	const struct window *w = &found->windows[0];
+
 	for (size_t i = 0; i < c->n; i++) {
-		struct window *have = &c->out[i];
+		struct window *have = &c->out[i].windows[0];
 		if (memcmp(have->sets, w->sets, sizeof w->sets) == 0) {
 			have->near = w->near < have->near ? w->near : have->near;
 			have->far = w->far > have->far ? w->far : have->far;
+			c->out[i].n = 1;
 			return;
 		}
 	}
@@ -263,33 +267,56 @@ static void keep_window(struct chooser *c, const struct window *w) {
 		c->failed = true;
 		return;
 	}
-	c->out[c->n++] = *w;
+	c->out[c->n++] = *found;
 	c->cost += w->cost;
 }
 
+/* Windows that are rare enough, the rarest first. */
+static void add_choice(struct choices *found, const struct window *w) {
+	size_t at = found->n;
+
+	while (at > 0 && found->windows[at - 1].cost > w->cost) {
+		at--;
+	}
+	if (at == CHOICES_MAX) {
+		return;
+	}
+	found->n += found->n < CHOICES_MAX;
+	memmove(&found->windows[at + 1], &found->windows[at],
+		(found->n - at - 1) * sizeof found->windows[0]);
+	found->windows[at] = *w;
+}
+
+#define RARE 2e-7 /* a window that is rarer than this costs nothing */
+
 static void finish(struct chooser *c, const struct path *p) {
-	struct window best = {.cost = INFINITY};
+	static struct choices found;
 	unsigned near = 0, far = 0;
 
+	found.n = 0;
 	for (size_t i = 0; i + LEAK_WINDOW <= p->n; i++) {
 		struct window w = {.near = near, .far = far};
 		w.cost = window_sets(p, i, w.sets) ? window_cost(w.sets, far - near) : INFINITY;
-		if (w.cost < best.cost) {
-			best = w;
+		if (w.cost < INFINITY) {
+			add_choice(&found, &w);
 		}
 		near += p->cells[i].gap ? p->cells[i].min : 1;
 		far += p->cells[i].gap ? p->cells[i].max : 1;
 	}
-	if (best.cost == INFINITY) {
+	if (found.n == 0) {
 		c->failed = true;
 		return;
 	}
-	keep_window(c, &best);
+	double most = found.windows[0].cost * 4 > RARE ? found.windows[0].cost * 4 : RARE;
+	while (found.windows[found.n - 1].cost > most) {
+		found.n--;
+	}
+	keep_choices(c, &found);
 }
 
-size_t windows_choose(const struct node *sequence, struct window out[WINDOWS_MAX]) {
+size_t windows_choose(const struct node *sequence, struct choices out[WINDOWS_MAX]) {
 	static struct path path;
-	struct window tried[2][WINDOWS_MAX];
+	static struct choices tried[2][WINDOWS_MAX];
 	struct chooser c[2];
 
 	for (int branch = 0; branch < 2; branch++) {
