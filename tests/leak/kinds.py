@@ -12,7 +12,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import table  # noqa: E402
+import kind_table  # noqa: E402
 
 # A published dummy token: the checksum of this test is npm's.
 PUBLISHED = b"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"
@@ -43,7 +43,7 @@ def faults(kind):
 
 
 def main():
-    kinds = table.load(sys.argv[1])
+    kinds = kind_table.load(sys.argv[1])
     failed = 0
     for number, kind in enumerate(kinds, 1):
         found = list(faults(kind))
@@ -51,7 +51,7 @@ def main():
         print(f"{'not ok' if found else 'ok'} {number} - {kind.name}")
         for fault in found:
             print(f"# {fault}")
-    good = table.base62_crc32(PUBLISHED[4:34]) == PUBLISHED[34:]
+    good = kind_table.base62_crc32(PUBLISHED[4:34]) == PUBLISHED[34:]
     failed += not good
     print(f"{'ok' if good else 'not ok'} {len(kinds) + 1} - the checksum of a published token")
     print(f"1..{len(kinds) + 1}")

@@ -4,6 +4,8 @@ import base64
 import json
 import math
 import re
+import re._constants as sre_constants
+import re._parser as sre_parser
 import subprocess
 import zlib
 
@@ -58,7 +60,7 @@ CHECKS = {"none": lambda match, row: True, "crc32": check_crc32, "jwt": check_jw
 class Kind:
     """One row; `find` gives its matches in bytes."""
 
-    def __init__(self, row):
+    def __init__(self, row, compile_regex):
         self.row = row
         self.name = row["name"]
         before, after = EDGES[row["before"]], EDGES[row["after"]]
@@ -67,7 +69,12 @@ class Kind:
             pattern = f"(?<![{before}])" + pattern
         if after:
             pattern += f"(?![{after}])"
-        self.regex = re.compile(pattern.encode())
+        self.regex = compile_regex(pattern.encode())
+        self.literals = [word.encode() for word in needed(row["pattern"]) or ()]
+
+    def may_match(self, lower):
+        """False for a file, in lower case, that lacks the literals of this kind."""
+        return not self.literals or any(word in lower for word in self.literals)
 
     def find(self, data):
         for match in self.regex.finditer(data):
@@ -75,6 +82,32 @@ class Kind:
                 yield match
 
 
-def load(dump):
+def load(dump, compile_regex=re.compile):
     """The rows, by the program leak_kinds_dump."""
-    return [Kind(row) for row in json.loads(subprocess.run([dump], capture_output=True, check=True).stdout)]
+    return [Kind(row, compile_regex) for row in json.loads(subprocess.run([dump], capture_output=True, check=True).stdout)]
+
+
+def needed(pattern):
+    """Lower-case literals of which every match contains one, or None: a file without them needs no regex."""
+    return required(sre_parser.parse(pattern))
+
+
+def required(tree):
+    best, run = None, ""
+    for op, value in [*tree, (None, None)]:
+        if op is sre_constants.LITERAL:
+            run += chr(value).lower()
+            continue
+        if run and (best is None or len(run) > min(map(len, best))):
+            best = {run}
+        run, found = "", None
+        if op is sre_constants.SUBPATTERN:
+            found = required(value[3])
+        elif op is sre_constants.BRANCH:
+            parts = [required(part) for part in value[1]]
+            found = None if None in parts else set().union(*parts)
+        elif op is sre_constants.MAX_REPEAT and value[0] > 0:
+            found = required(value[2])
+        if found and (best is None or min(map(len, found)) > min(map(len, best))):
+            best = found
+    return best
