@@ -27,7 +27,9 @@ struct invocation {
 	const char *shell;          /* --shell, or NULL */
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run;
-	char **words; /* the arguments that are no options: the command, or files */
+	bool redact, sarif, staged, list_kinds;
+	const char *allow; /* --allow, or NULL */
+	char **words;      /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };
@@ -47,7 +49,7 @@ struct verb {
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
 	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
 	verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion, verb_help,
-	verb_profile_list, verb_profile_show;
+	verb_profile_list, verb_profile_show, verb_scan;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

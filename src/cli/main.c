@@ -33,6 +33,8 @@ const struct verb verbs[] = {
 	 verb_test},
 	{"check", FOR_CHECK, false, "path PATH [--write] [options] | url URL [options]",
 	 "is this path or URL allowed, and by which rule", verb_check},
+	{"scan", FOR_SCAN, false, "[FILE|DIR...] [--redact] [--staged] [--json|--sarif]",
+	 "find secrets in files, in the staged change, or in stdin; exit 1 on findings", verb_scan},
 	{"diff", FOR_DIFF, false, "[ID [PATH...]] [--json]",
 	 "print the changes of a run with --cow; without ID, list pending runs", verb_diff},
 	{"apply", FOR_APPLY, false, "ID [PATH...] [--force] [--json]",

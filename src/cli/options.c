@@ -135,11 +135,19 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 static int apply_flag(struct invocation *inv, const struct option_row *row, const char *as,
 		      const char *value, struct corral_error *err) {
 	bool *const flags[OPTION_ID_COUNT] = {
-		[OPTION_HELP] = &inv->help,           [OPTION_JSON] = &inv->json,
-		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
-		[OPTION_FOR_WRITE] = &inv->for_write, [OPTION_FORCE] = &inv->force,
-		[OPTION_EVERY] = &inv->all,           [OPTION_YES] = &inv->yes,
+		[OPTION_HELP] = &inv->help,
+		[OPTION_JSON] = &inv->json,
+		[OPTION_VERBOSE] = &inv->verbose,
+		[OPTION_STDIN] = &inv->pass_stdin,
+		[OPTION_FOR_WRITE] = &inv->for_write,
+		[OPTION_FORCE] = &inv->force,
+		[OPTION_EVERY] = &inv->all,
+		[OPTION_YES] = &inv->yes,
 		[OPTION_DRY_RUN] = &inv->dry_run,
+		[OPTION_REDACT] = &inv->redact,
+		[OPTION_SARIF] = &inv->sarif,
+		[OPTION_STAGED] = &inv->staged,
+		[OPTION_LIST_KINDS] = &inv->list_kinds,
 	};
 	(void)as;
 	(void)value;
@@ -155,6 +163,16 @@ static int apply_no_config(struct invocation *inv, const struct option_row *row,
 	(void)value;
 	(void)err;
 	corral_policy_no_config(inv->policy);
+	return 0;
+}
+
+static int apply_allow(struct invocation *inv, const struct option_row *row, const char *as,
+		       const char *value, struct corral_error *err) {
+	(void)row;
+	if (inv->allow != NULL) {
+		return usage_error(err, "", "%s is given twice", as);
+	}
+	inv->allow = value;
 	return 0;
 }
 
@@ -175,6 +193,11 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_YES] = apply_flag,
 	[OPTION_DRY_RUN] = apply_flag,
 	[OPTION_SHELL] = apply_shell,
+	[OPTION_REDACT] = apply_flag,
+	[OPTION_SARIF] = apply_flag,
+	[OPTION_STAGED] = apply_flag,
+	[OPTION_LIST_KINDS] = apply_flag,
+	[OPTION_ALLOW] = apply_allow,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

@@ -85,7 +85,7 @@ const struct option_row options[] = {
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
@@ -94,7 +94,12 @@ const struct option_row options[] = {
 	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
 	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask for confirmation; needed without a terminal"},
 	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "list what would be removed, and remove nothing"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN, .help = "this text"},
+	{"redact", 0, NULL, .id = OPTION_REDACT, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "stdin to stdout: replace each secret by [redacted:KIND]"},
+	{"staged", 0, NULL, .id = OPTION_STAGED, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "scan the files of the staged change of this git repository"},
+	{"sarif", 0, NULL, .id = OPTION_SARIF, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "findings on stdout as SARIF 2.1.0"},
+	{"allow", 0, "FINGERPRINT", .id = OPTION_ALLOW, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "add a finding to your allow list; scans nothing"},
+	{"list-kinds", 0, NULL, .id = OPTION_LIST_KINDS, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "list the kinds of secrets; scans nothing"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

@@ -23,6 +23,11 @@ enum option_id {
 	OPTION_YES,
 	OPTION_DRY_RUN,
 	OPTION_SHELL, /* --shell PATH */
+	OPTION_REDACT,
+	OPTION_SARIF,
+	OPTION_STAGED,
+	OPTION_LIST_KINDS,
+	OPTION_ALLOW, /* --allow FINGERPRINT */
 	OPTION_ID_COUNT
 };
 
@@ -56,6 +61,7 @@ enum {
 	FOR_DISCARD = 1024,
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
+	FOR_SCAN = 8192,
 };
 
 struct option_row {

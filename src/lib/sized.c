@@ -24,6 +24,8 @@ ENDS_WITH(corral_options, warn_arg);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
+ENDS_WITH(corral_scan_options, no_config);
+ENDS_WITH(corral_scan_calls, arg);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -36,6 +38,8 @@ const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);
 const struct sized sized_leak = SIZED(corral_leak, 72);
+const struct sized sized_scan_options = SIZED(corral_scan_options, 48);
+const struct sized sized_scan_calls = SIZED(corral_scan_calls, 32);
 
 static size_t size_of(const void *s) {
 	size_t size;

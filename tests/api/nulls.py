@@ -29,6 +29,8 @@ OPTIONAL = {
     ("corral_files_edit", "count"), ("corral_files_send", "scan"), ("corral_files_check", "allowed"),
     ("corral_url_check", "options"), ("corral_cow_diff", "paths"), ("corral_cow_apply", "options"),
     ("corral_cow_discard", "id"), ("corral_home_clean", "options"), ("corral_home_clean", "left"),
+    ("corral_scanner_new", "options"), ("corral_scan_open", "calls"),
+    ("corral_scan_feed", "bytes"),  # of no bytes
 }
 
 
@@ -56,10 +58,18 @@ class Library:
         self.files = self.made("corral_files_new")
         self.result = self.made("corral_run", self.words(), None)
         self.verdict = self.made("corral_url_check", first=b"http://192.0.2.1/", options=None)
+        self.scanner = self.made_from("corral_scanner_new", None)
+        self.scan = self.made_from("corral_scan_open", ctypes.c_void_p(self.scanner), None)
 
     def made(self, name, *more, first=None, options=()):
         out = ctypes.c_void_p()
         begin = [ctypes.c_char_p(first), options] if first else [ctypes.c_void_p(self.policy), *more]
+        if getattr(self.c, name)(*begin, ctypes.byref(out), None) != 0:
+            sys.exit(f"{name} fails with nothing NULL")
+        return out.value
+
+    def made_from(self, name, *begin):
+        out = ctypes.c_void_p()
         if getattr(self.c, name)(*begin, ctypes.byref(out), None) != 0:
             sys.exit(f"{name} fails with nothing NULL")
         return out.value
@@ -82,14 +92,15 @@ class Library:
             return ctypes.c_size_t(0)
         handles = {"structcorral_policy*": lambda: self.policy, "structcorral_files*": lambda: self.files,
                    "structcorral_result*": lambda: self.result, "structcorral_url*": lambda: self.verdict,
-                   "structcorral_process*": self.process}
+                   "structcorral_process*": self.process, "structcorral_scanner*": lambda: self.scanner,
+                   "structcorral_scan_stream*": lambda: self.scan}
         if bare in handles:
             return ctypes.c_void_p(handles[bare]())
         if bare == "char*":
             return ctypes.c_char_p(b"x")
         if kind == "const char *const *":
             return self.words()
-        if bare.endswith("_options*"):
+        if bare.endswith(("_options*", "_calls*")):
             return None
         return self.room()
 

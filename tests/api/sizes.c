@@ -97,6 +97,8 @@ union caller {
 	struct corral_url_options url;
 	struct corral_cow_options cow;
 	struct corral_home_options home;
+	struct corral_scan_options scan;
+	struct corral_scan_calls calls;
 };
 
 static int call_run(const union caller *c, struct corral_error *err) {
@@ -158,13 +160,33 @@ static int call_home(const union caller *c, struct corral_error *err) {
 	return rc;
 }
 
+static int call_scanner(const union caller *c, struct corral_error *err) {
+	struct corral_scanner *scanner = NULL;
+	int rc = corral_scanner_new(&c->scan, &scanner, err);
+
+	corral_scanner_free(scanner);
+	return rc;
+}
+
+static int call_scan(const union caller *c, struct corral_error *err) {
+	struct corral_scanner *scanner = NULL;
+	struct corral_scan_stream *scan = NULL;
+	int rc = corral_scanner_new(NULL, &scanner, err);
+
+	rc = rc == 0 ? corral_scan_open(scanner, &c->calls, &scan, err) : rc;
+	corral_scan_close(scan);
+	corral_scanner_free(scanner);
+	return rc;
+}
+
 static const struct {
 	const struct sized *type;
 	int (*call)(const union caller *c, struct corral_error *err);
 } calls[] = {
 	{&sized_options, call_run},       {&sized_options, call_spawn},
 	{&sized_url_options, call_url},   {&sized_cow_options, call_cow},
-	{&sized_home_options, call_home},
+	{&sized_home_options, call_home}, {&sized_scan_options, call_scanner},
+	{&sized_scan_calls, call_scan},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
@@ -192,6 +214,8 @@ TEST(this_version_has_every_first_size_or_a_larger_one) {
 	CHECK_INT(sized_url_options.first, 24);
 	CHECK_INT(sized_cow_options.first, 24);
 	CHECK_INT(sized_home_options.first, 24);
+	CHECK_INT(sized_scan_options.first, 48);
+	CHECK_INT(sized_scan_calls.first, 32);
 }
 
 TEST(the_size_of_the_first_version_is_accepted) {

@@ -18,8 +18,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402  the path has to be set first
 
 GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "environment", "inherited",
-          "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices", "floors",
-          "profiles", "levels", "full_access", "network", "hints", "status", "checks", "urls", "leaks")
+          "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
+          "floors", "profiles", "levels", "full_access", "network", "hints", "status", "checks", "urls", "leaks",
+          "scans")
 
 
 def main():

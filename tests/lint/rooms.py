@@ -18,7 +18,7 @@ ROOMS = {
     "linux": ["base", "data", "policy", "plan", "net", "gate"],
     "cow": ["base", "data", "policy", "plan"],
     "run": ["base", "data", "policy", "plan", "net", "gate", "linux"],
-    "lib": ["base", "data", "policy", "plan", "files", "net", "gate", "linux", "cow", "run"],
+    "lib": ["base", "data", "policy", "plan", "leak", "files", "net", "gate", "linux", "cow", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }
