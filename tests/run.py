@@ -51,6 +51,8 @@ def common(build, sanitized, corral):
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
     yield "tls_hello", [PYTHON, f"{HERE}/unit/tls_hello_of_clients.py", f"{build}/tests/unit/sniff"]
+    yield "leak scan", [PYTHON, f"{HERE}/leak/against_python.py", f"{build}/tests/unit/leak_dump",
+                        f"{build}/tests/unit/leak_kinds_dump"]
     yield "leak kinds", [PYTHON, f"{HERE}/leak/kinds.py", f"{build}/tests/unit/leak_kinds_dump"]
     yield "http", [PYTHON, f"{HERE}/unit/http_against_others.py", f"{build}/tests/unit/sniff"]
     yield "conversation", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
