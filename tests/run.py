@@ -140,6 +140,7 @@ def proof_suites(build, corral, probe):
         yield f"lifetime ({level}, forks)", [PYTHON, f"{HERE}/lifetime/outrun.py", "--corral", corral, "--probe", probe,
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
+    yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

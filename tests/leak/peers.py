@@ -28,7 +28,7 @@ VIEWS = {
     "raw": lambda data: data,
     "url": percent,
     "base64": base64.b64encode,
-    "base64url": lambda data: base64.urlsafe_b64encode(b"x" + data).rstrip(b"="),
+    "base64url": lambda data: base64.urlsafe_b64encode(b" " + data).rstrip(b"="),
     "hex": lambda data: data.hex().encode(),
     "json": json_escapes,
     "utf-16": lambda data: data.decode().encode("utf-16-le"),
@@ -121,15 +121,19 @@ class Corral:
     def run(_place, folder, corral):
         if corral is None:
             raise Missing("--corral is not given")
+        if subprocess.run([corral, "scan", "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            raise Missing("this corral has no `scan`")
+        version = output_of([corral, "--version"], folder, (0,)).decode().split()[-1]
         found = set()
         for name in sorted(os.listdir(folder)):
             done = subprocess.run([corral, "scan", f"{folder}/{name}"], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=SCAN_SECONDS, check=False)
+            if done.returncode not in (0, 1):
+                raise ValueError(f"`corral scan` exits with {done.returncode}: {done.stderr.decode()[:200].strip()}")
             if done.returncode == 1:
                 found.add(name)
-            elif done.returncode != 0:
-                raise Missing(f"`corral scan` exits with {done.returncode}: {done.stderr.decode()[:200].strip()}")
-        return "", found
+        return version, found
 
 
 TOOLS = (Corral, Rows, Secretlint, Gitleaks)

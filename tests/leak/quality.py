@@ -43,6 +43,11 @@ def test(good, name, notes=()):
         print(f"# {note}")
 
 
+def skip(name, reason):
+    NUMBER["done"] += 1
+    print(f"ok {NUMBER['done']} - {name} # SKIP {reason}")
+
+
 def listed():
     """(verdict, kind, package, path pattern, reason) of each row."""
     rows = []
@@ -68,7 +73,12 @@ def scan(file):
 
 def false_matches(place, dump):
     """Markdown lines about the findings in ordinary text."""
-    sources.download(place, sources.PACKAGES)
+    try:
+        sources.download(place, sources.PACKAGES)
+    except sources.debian.Missing as reason:
+        skip("findings in ordinary text", reason)
+        yield f"Not run: {reason}"
+        return
     sources.build_logs(place)
     rows = listed()
     found, size, count = collections.Counter(), 0, 0
@@ -124,8 +134,7 @@ def recall(place, dump, corral):
     yield ""
     for tool, reason in skipped.items():
         yield f"Not run: {tool}, {reason}."
-        NUMBER["done"] += 1
-        print(f"ok {NUMBER['done']} - recall of {tool} # SKIP {reason}")
+        skip(f"recall of {tool}", reason)
 
 
 def main():
