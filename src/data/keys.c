@@ -19,6 +19,9 @@
 /* A year: a longer one means "none", and milliseconds stay far from overflow. */
 #define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
 
+/* The highest id; the one above it means "no change" to the kernel. */
+#define ID_MAX ((int64_t)UINT32_MAX - 1)
+
 /* 2^60: more than any file system has, and sums do not overflow. */
 #define BYTES_MAX ((int64_t)1 << 60)
 
@@ -26,7 +29,7 @@ static const char *const modes[] = {"read-only", "workspace-write", "full-access
 static const char *const levels[] = {"none", "minimal", "standard", "full", "auto", NULL};
 static const char *const thresholds[] = {"none", "minimal", "standard", "full", NULL};
 static const char *const views[] = {"minimal", "system", "host", NULL};
-static const char *const homes[] = {"ephemeral", "persistent", NULL};
+static const char *const homes[] = {"ephemeral", "persistent", "workspace", NULL};
 static const char *const nets[] = {"none", "filtered", "restricted", "full", NULL};
 static const char *const verdicts[] = {"deny", "allow", NULL};
 static const char *const verdicts_later[] = {"deny", NULL};
@@ -139,6 +142,25 @@ const struct key keys[KEY_COUNT] = {
 			.help = "Let the command set up its own Landlock sandbox; names that do "
 				"not exist yet are then not protected.",
 		},
+	[KEY_UID] =
+		{
+			.name = "uid",
+			.type = TYPE_COUNT,
+			.narrow = NARROW_NEVER,
+			.min = 1, /* programs would take themselves for root */
+			.max = ID_MAX,
+			.help = "The user id of the command in the sandbox; the caller's if unset.",
+		},
+	[KEY_GID] =
+		{
+			.name = "gid",
+			.type = TYPE_COUNT,
+			.narrow = NARROW_NEVER,
+			.min = 1,
+			.max = ID_MAX,
+			.help = "The group id of the command in the sandbox; the caller's if "
+				"unset.",
+		},
 	[KEY_FS_VIEW] =
 		{
 			.name = "fs.view",
@@ -191,7 +213,9 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_LOWER,
 			.choices = homes,
-			.help = "Whether the private home is kept after the run.",
+			.help = "Whether the private home is kept after the run, or the workspace "
+				"is the "
+				"home.",
 		},
 	[KEY_FS_TOOLCHAINS] =
 		{
@@ -317,6 +341,15 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_STRING,
 			.narrow = NARROW_NEVER,
 			.help = "PATH of the command: absolute directories, separated by colons.",
+		},
+	[KEY_ENV_PATH_PREPEND] =
+		{
+			.name = "env.path_prepend",
+			.type = TYPE_PATHS,
+			.narrow = NARROW_NEVER,
+			.later = patterns_later,
+			.help = "Directories before all others of PATH, which the command cannot "
+				"write.",
 		},
 	[KEY_COMMANDS_DEFAULT] =
 		{

@@ -140,6 +140,46 @@ static const char *search_path(struct builder *b) {
 	return len == 0 ? DEFAULT_PATH : out;
 }
 
+/* Refuses a directory of env.path_prepend in which the command could plant programs. */
+static int check_prepended(struct builder *b, const struct item *it, struct err *e) {
+	static const char *const reasons[] = {
+		[VISIBILITY_NONE] = "the sandbox does not show it",
+		[VISIBILITY_DENIED] = "a rule hides it",
+		[VISIBILITY_PRIVATE] = "a private directory of the run covers it",
+		[VISIBILITY_READ] = NULL,
+		[VISIBILITY_WRITE] = "the command can write it",
+	};
+	const char *full = host_fs_resolve(b, it->str);
+	const char *why = reasons[plan_visibility(b->plan, it->str)];
+	char origin[128];
+	if (why == NULL && full != NULL && !streq(full, it->str)) {
+		why = reasons[plan_visibility(b->plan, full)];
+	}
+	/* Without Landlock every file can be written, and the guarantees report it. */
+	if (why == NULL || b->plan->engine < ENGINE_LANDLOCK) {
+		return 0;
+	}
+	err_set(e, ERR_REFUSED, WHERE, "env.path_prepend %s (%s): %s", it->str,
+		policy_origin_text(&it->origin, origin, sizeof origin), why);
+	return err_fix(e, "use a directory that is read-only inside, and grant it: --read %s",
+		       it->str);
+}
+
+static int prepend_path(struct builder *b, const char **path, struct err *e) {
+	const struct value *v = &b->p->values[KEY_ENV_PATH_PREPEND];
+	for (size_t i = v->count; i-- > 0;) {
+		const struct item *it = &v->items[i];
+		if (it->optional && host_fs_resolve(b, it->str) == NULL) {
+			continue;
+		}
+		if (check_prepended(b, it, e) != 0) {
+			return -1;
+		}
+		*path = plan_keep_printf(b, "%s:%s", it->str, *path);
+	}
+	return 0;
+}
+
 /* The caller's shell, if it lies in a system directory that is shown. */
 static const char *shell(const struct builder *b) {
 	const char *path = plan_caller_variable(b->h, "SHELL");
@@ -156,22 +196,29 @@ static const char *shell(const struct builder *b) {
 	return DEFAULT_SHELL;
 }
 
-static void set_computed(struct builder *b) {
+static int set_computed(struct builder *b, struct err *e) {
 	const struct plan *plan = b->plan;
-	set_variable(b, "PATH", search_path(b));
+	const char *path = search_path(b);
+	if (prepend_path(b, &path, e) != 0) {
+		return -1;
+	}
+	set_variable(b, "PATH", path);
 	set_variable(b, "HOME", plan->home_at);
 	set_variable(b, "TMPDIR", b->no_namespaces ? plan->run_dir : "/tmp");
 	if (b->no_namespaces) {
 		set_variable(b, "TMUX_TMPDIR", plan->run_dir); /* tmux does not read TMPDIR */
 	}
-	set_variable(b, "USER", b->h->user);
-	set_variable(b, "LOGNAME", b->h->user);
+	/* The minimal view has one account. */
+	const char *user = b->view == VIEW_MINIMAL && !b->no_namespaces ? MINIMAL_USER : b->h->user;
+	set_variable(b, "USER", user);
+	set_variable(b, "LOGNAME", user);
 	set_variable(b, "SHELL", shell(b));
 	set_variable(b, "PWD", plan->cwd);
 	set_variable(b, "GIT_CONFIG_SYSTEM", b->identity_at);
 	if (!b->no_namespaces) { /* the host's has its sockets */
-		set_variable(b, "XDG_RUNTIME_DIR", plan_keep_printf(b, "/run/user/%u", b->h->uid));
+		set_variable(b, "XDG_RUNTIME_DIR", plan_keep_printf(b, "/run/user/%u", plan->uid));
 	}
+	return 0;
 }
 
 #define BY_TCP "use-vc"
@@ -219,7 +266,9 @@ int environment_build(struct builder *b, struct err *e) {
 		set_entry(b, b->tool_env[i]);
 	}
 	pass_named(b);
-	set_computed(b);
+	if (set_computed(b, e) != 0) {
+		return -1;
+	}
 	for (size_t i = 0; plan->net.proxy && env_proxies[i] != NULL; i++) {
 		set_entry(b, env_proxies[i]);
 	}

@@ -52,7 +52,7 @@ static bool restricts(enum key_id key, const struct value *floor) {
 	case KEY_FS_VIEW:
 		return floor->num != VIEW_HOST;
 	case KEY_FS_HOME:
-		return floor->num != HOME_PERSISTENT;
+		return floor->num != HOME_WORKSPACE;
 	case KEY_FS_TOOLCHAINS:
 		return floor->num == 0;
 	case KEY_FS_COW:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses HOME in the sandbox: a private directory, or the host's where the view shows it.
+/* Chooses HOME in the sandbox: a private directory, the workspace, or the host's home where the
+ * view shows it.
  *
  * Should:   give every workspace its own home, kept between runs, in which the directories
  *           above the workspace are read-only: a file that a command writes beside the
@@ -140,12 +141,13 @@ static bool host_shows_home(const struct builder *b) {
 }
 
 void home_choose(struct builder *b) {
+	bool shared = policy_num(b->p, KEY_FS_HOME) == HOME_WORKSPACE;
 	const char *home = b->view == VIEW_MINIMAL ? NULL : b->h->home;
 	if (home != NULL && plan_reserved_reason(home) != NULL) {
 		home = NULL;
 	}
 	const char *none = b->view == VIEW_HOST ? NO_HOME_IN_HOST_VIEW : NO_HOME;
-	b->plan->home_at = home == NULL ? none : home;
+	b->plan->home_at = shared ? b->plan->workspace_at : home == NULL ? none : home;
 	b->plan->home_own = home;
 }
 

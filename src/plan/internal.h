@@ -95,6 +95,9 @@ struct builder {
 
 #define WHERE "plan"
 
+/* User and group in the minimal view. */
+#define MINIMAL_USER "sandbox"
+
 /* Without namespaces: SHARED_HOME lies in the directory of the run; the other two lie in Corral's
  * state directory and are kept between runs. */
 #define SHARED_HOME ".home"
@@ -146,6 +149,9 @@ struct show {
 	const char *note;
 };
 void mount_request_show(struct builder *b, const struct show *s);
+
+/* mapped.c: mounts it at another path.  Returns why that is not possible; NULL: it is. */
+const char *mapped_show(struct builder *b, const struct show *s, const char *at);
 
 /* Entries of the new root. */
 void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);

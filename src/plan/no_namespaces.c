@@ -23,14 +23,35 @@
 
 /* ---- settings that need namespaces ---- */
 
+struct need {
+	enum key_id key;
+	const char *setting, *space, *instead;
+};
+
+static int needs_namespace(const struct builder *b, struct need n, struct err *e) {
+	char origin[128];
+	err_set(e, ERR_SETUP, WHERE, "%s (%s) needs a %s namespace, which engine %s does not have",
+		n.setting, policy_origin_text(&b->p->values[n.key].origin, origin, sizeof origin),
+		n.space, plan_engine_name(b->plan->engine));
+	return err_fix(e, "%s", n.instead);
+}
+
 static int needs_own_root(const struct builder *b, enum key_id key, const char *setting,
 			  const char *instead, struct err *e) {
-	char origin[128];
-	err_set(e, ERR_SETUP, WHERE,
-		"%s (%s) needs a mount namespace, which engine %s does not have", setting,
-		policy_origin_text(&b->p->values[key].origin, origin, sizeof origin),
-		plan_engine_name(b->plan->engine));
-	return err_fix(e, "%s", instead);
+	return needs_namespace(b, (struct need){key, setting, "mount", instead}, e);
+}
+
+/* Ids inside that differ from the caller's. */
+static const enum key_id mapped_ids[] = {KEY_UID, KEY_GID};
+
+static bool has_mapped_grant(const struct builder *b) {
+	const struct value *read = &b->p->values[KEY_FS_READ];
+	for (size_t i = 0; i < read->count; i++) {
+		if (read->items[i].at != NULL) {
+			return true;
+		}
+	}
+	return false;
 }
 
 int no_namespaces_check(const struct builder *b, struct err *e) {
@@ -46,6 +67,17 @@ int no_namespaces_check(const struct builder *b, struct err *e) {
 		return needs_own_root(b, KEY_FS_WORKSPACE_AT, "fs.workspace_at",
 				      "remove fs.workspace_at, or use a host with user namespaces",
 				      e);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(mapped_ids); i++) {
+		if (b->p->values[mapped_ids[i]].set) {
+			struct need n = {mapped_ids[i], keys[mapped_ids[i]].name, "user",
+					 "remove it, or use a host with user namespaces"};
+			return needs_namespace(b, n, e);
+		}
+	}
+	if (has_mapped_grant(b)) {
+		return needs_own_root(b, KEY_FS_READ, "fs.read PATH:DEST",
+				      "use --read PATH, which shows it at its own path", e);
 	}
 	if (policy_str(b->p, KEY_FS_AGENT) != NULL) {
 		return needs_own_root(b, KEY_FS_AGENT, "fs.agent",

@@ -235,6 +235,8 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		return -1;
 	}
 	b.no_namespaces = plan_lacks_namespaces(&plan);
+	plan.uid = p->values[KEY_UID].set ? (uint32_t)policy_num(p, KEY_UID) : h->uid;
+	plan.gid = p->values[KEY_GID].set ? (uint32_t)policy_num(p, KEY_GID) : h->gid;
 	if (build(&b, e) != 0) {
 		return -1;
 	}

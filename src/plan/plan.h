@@ -129,6 +129,7 @@ struct plan {
 	struct mount *standby; /* a steady text that is mounted when the host replaces the symlink
 				* that leads to the right file now; NULL */
 
+	uint32_t uid, gid;        /* of the command, inside */
 	const char *workspace;    /* on the host */
 	const char *workspace_at; /* inside */
 	const char *home_source;  /* private home on the host, created by the engine (0700) before

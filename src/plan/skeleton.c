@@ -188,5 +188,5 @@ void skeleton_show(struct builder *b) {
 		mount_request_link(b, skeleton_links.rows[i].path, skeleton_links.rows[i].text,
 				   "system");
 	}
-	mount_request_dir(b, plan_keep_printf(b, "/run/user/%u", b->h->uid), 0700, REACH_NONE);
+	mount_request_dir(b, plan_keep_printf(b, "/run/user/%u", b->plan->uid), 0700, REACH_NONE);
 }

@@ -185,35 +185,21 @@ static void show_resolver(struct builder *b) {
 	}
 }
 
-static const char *passwd_text(struct builder *b, const char *name) {
-	const char *home = b->plan->home_at;
-	if (b->h->uid == 0) {
-		return plan_keep_printf(b,
-					"root:x:0:0:root:%s:/bin/sh\n"
-					"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
-					home);
-	}
-	return plan_keep_printf(b,
-				"root:x:0:0:root:/root:/bin/sh\n"
-				"%s:x:%u:%u::%s:/bin/sh\n"
-				"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
-				name, b->h->uid, b->h->gid, home);
-}
-
-static const char *group_text(struct builder *b, const char *name) {
-	if (b->h->gid == 0) {
-		return "root:x:0:\nnogroup:x:65534:\n";
-	}
-	return plan_keep_printf(b, "root:x:0:\n%s:x:%u:\nnogroup:x:65534:\n", name, b->h->gid);
+/* The only user and group: the host's names and ids stay hidden. */
+static void show_accounts(struct builder *b) {
+	const struct plan *plan = b->plan;
+	mount_request_file(b, "/etc/passwd",
+			   plan_keep_printf(b, MINIMAL_USER ":x:%u:%u::%s:/bin/sh\n", plan->uid,
+					    plan->gid, plan->home_at),
+			   REACH_NONE);
+	mount_request_file(b, "/etc/group", plan_keep_printf(b, MINIMAL_USER ":x:%u:\n", plan->gid),
+			   REACH_NONE);
 }
 
 static void minimal_view(struct builder *b) {
-	const char *name =
-		b->h->user != NULL && strpbrk(b->h->user, ":\n") == NULL ? b->h->user : "corral";
 	show_roots(b, PATH_MINIMAL);
 	mount_request_dir(b, "/etc", 0755, REACH_READ);
-	mount_request_file(b, "/etc/passwd", passwd_text(b, name), REACH_NONE);
-	mount_request_file(b, "/etc/group", group_text(b, name), REACH_NONE);
+	show_accounts(b);
 	mount_request_file(b, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", REACH_NONE);
 	mount_request_file(b, "/etc/hostname", "localhost\n", REACH_NONE);
 	mount_request_file(b, "/etc/nsswitch.conf",
@@ -384,6 +370,10 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 	if (check_grant(b, &s, e) != 0) {
 		return -1;
 	}
+	if (it->at != NULL) {
+		const char *why = mapped_show(b, &s, it->at);
+		return why == NULL ? 0 : cannot_grant(key, it->at, &it->origin, why, e);
+	}
 	mount_request_show(b, &s);
 	return 0;
 }
@@ -436,7 +426,7 @@ static int show_mapped(struct builder *b, enum key_id key, const char *at, bool 
 	return 0;
 }
 
-static int show_workspace(struct builder *b, struct err *e) {
+static int place_workspace(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	const char *given = policy_str(b->p, KEY_WORKSPACE);
 	if (given == NULL) {
@@ -447,16 +437,21 @@ static int show_workspace(struct builder *b, struct err *e) {
 	plan->workspace = full == NULL ? given : full;
 	plan->workspace_at = at == NULL ? plan->workspace : plan_keep_join(b, "/", at);
 	const char *why = plan_reserved_reason(plan->workspace_at);
-	if (why != NULL) {
-		return cannot_grant("fs.workspace_at", plan->workspace_at,
-				    &b->p->values[KEY_FS_WORKSPACE_AT].origin, why, e);
-	}
+	return why == NULL ? 0
+			   : cannot_grant("fs.workspace_at", plan->workspace_at,
+					  &b->p->values[KEY_FS_WORKSPACE_AT].origin, why, e);
+}
+
+static int show_workspace(struct builder *b, struct err *e) {
 	return cow_choose(b, e) != 0 ? -1
-				     : show_mapped(b, KEY_WORKSPACE, plan->workspace_at,
+				     : show_mapped(b, KEY_WORKSPACE, b->plan->workspace_at,
 						   !b->read_only, RANK_WORKSPACE, e);
 }
 
 int view_build(struct builder *b, struct err *e) {
+	if (place_workspace(b, e) != 0) {
+		return -1;
+	}
 	home_choose(b); /* the minimal view writes it into passwd */
 	if (b->plan->engine < ENGINE_LANDLOCK) {
 		no_namespaces_open_view(b);

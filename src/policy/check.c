@@ -279,8 +279,8 @@ static const struct {
 	const char *name;
 	const char *fix;
 } computed[] = {
-	{"HOME", "HOME is private; to keep it or not: fs.home (--home)"},
-	{"PATH", "use env.path"},
+	{"HOME", "HOME is private; to keep it or not, or to use the workspace: fs.home (--home)"},
+	{"PATH", "use env.path or env.path_prepend"},
 	{"PWD", "use chdir"},
 	{"TMPDIR", "/tmp is private; to set its size: limits.tmp_size (--tmp-size)"},
 };
@@ -328,7 +328,10 @@ static int check_name(const struct policy *p, enum key_id key, const struct item
 			return err_fix(e, "%s", computed[i].fix);
 		}
 	}
-	if (row == NULL || row->class != ENV_DANGEROUS ||
+	/* The administrator's own value needs no second permission, as /usr/local/node/lib/… for
+	 * NODE_PATH; a value of another layer replaces it and is checked. */
+	bool administered = key == KEY_ENV_SET && item->origin.kind == ORIGIN_SYSTEM;
+	if (row == NULL || row->class != ENV_DANGEROUS || administered ||
 	    find_item(&p->values[KEY_ENV_ALLOW_DANGEROUS], name) != NULL) {
 		return 0;
 	}
@@ -404,11 +407,27 @@ int policy_check_calls(const struct policy *p, struct err *e) {
 	return 0;
 }
 
+/* PATH cannot quote a colon. */
+static int check_prepended(const struct policy *p, struct err *e) {
+	const struct value *v = &p->values[KEY_ENV_PATH_PREPEND];
+	char path[80], from[SHOWN_MAX];
+	for (size_t i = 0; i < v->count; i++) {
+		if (strchr(v->items[i].str, ':') != NULL) {
+			return err_set(e, ERR_USAGE, "policy",
+				       "env.path_prepend %s (%s): a directory of PATH has no colon",
+				       value_shown(v->items[i].str, path, sizeof path),
+				       policy_origin_text(&v->items[i].origin, from, sizeof from));
+		}
+	}
+	return 0;
+}
+
 int policy_check_environment(const struct policy *p, struct err *e) {
 	return check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
 			       check_names(p, KEY_ENV_PASS, e) != 0 ||
 			       check_names(p, KEY_ENV_SET, e) != 0 ||
-			       check_set_and_passed(p, e) != 0 || check_search_path(p, e) != 0
+			       check_set_and_passed(p, e) != 0 || check_search_path(p, e) != 0 ||
+			       check_prepended(p, e) != 0
 		       ? -1
 		       : 0;
 }

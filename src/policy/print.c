@@ -60,17 +60,26 @@ static void put_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
 }
 
+/* With a backslash before each pattern character, and before a ":" that would begin a DEST. */
+static void put_path(const struct key *k, const char *text, bool path, struct buf *out) {
+	bool mapped = k == &keys[KEY_FS_READ];
+	for (const char *p = text; *p != '\0'; p++) {
+		bool special = strchr("*?[{\\", *p) != NULL || (mapped && *p == ':' && p[1] == '/');
+		buf_puts(out, path && special ? "\\" : "");
+		buf_add(out, p, 1);
+	}
+}
+
 /* An item as a user writes it: with a backslash before pattern characters of a path, and with
  * '?' after a path that may be missing. */
 static void item_written(const struct key *k, const struct item *item, struct buf *out) {
 	bool path = (k->type == TYPE_PATHS || k->type == TYPE_RULES) && item->kind == ITEM_PLAIN;
 	buf_puts(out, item->except ? "!" : "");
 	buf_puts(out, item->kind == ITEM_SET ? "@" : "");
-	for (const char *p = item->str; *p != '\0'; p++) {
-		if (path && strchr("*?[{\\", *p) != NULL) {
-			buf_puts(out, "\\");
-		}
-		buf_add(out, p, 1);
+	put_path(k, item->str, path, out);
+	if (item->at != NULL) {
+		buf_puts(out, ":");
+		put_path(k, item->at, path, out);
 	}
 	/* A pattern that ends in its only '?' would parse as a path that may be missing. */
 	size_t len = strlen(item->str);
@@ -291,6 +300,10 @@ static int hash_items(struct arena *a, const struct key *k, const struct value *
 		const struct item *item = sorted[i];
 		buf_printf(out, "%s + ", k->name);
 		put_quoted(out, item->str);
+		if (item->at != NULL) {
+			buf_puts(out, " at ");
+			put_quoted(out, item->at);
+		}
 		buf_printf(out, "%s%s%s%s\n", kinds[item->kind], item->except ? " !" : "",
 			   item->bound ? " bound" : "", item->optional ? " ?" : "");
 	}

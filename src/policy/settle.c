@@ -26,6 +26,10 @@ static bool is_variable(const struct item_place *p) {
 	return p->item->str[p->name] == '=';
 }
 
+static const char *place_of(const struct item *it) {
+	return it->at == NULL ? "" : it->at;
+}
+
 static int thing_order(const struct item_place *a, const struct item_place *b) {
 	size_t len = a->name < b->name ? a->name : b->name;
 	int order = (int)a->item->kind - (int)b->item->kind;
@@ -41,7 +45,11 @@ static int thing_order(const struct item_place *a, const struct item_place *b) {
 	if (order == 0) {
 		order = strncmp(a->item->str, b->item->str, len);
 	}
-	return order != 0 ? order : (a->name > b->name) - (a->name < b->name);
+	if (order == 0) {
+		order = (a->name > b->name) - (a->name < b->name);
+	}
+	/* One path at two places is two grants. */
+	return order != 0 ? order : strcmp(place_of(a->item), place_of(b->item));
 }
 
 static int place_order(const void *left, const void *right) {

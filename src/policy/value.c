@@ -317,7 +317,8 @@ static int read_pattern(const struct where *w, const struct key *k, const char *
 		char one[2] = {*p, '\0'};
 		if (*p == '\\') {
 			one[0] = *++p;
-			if (one[0] != '\\' && !listed(k->later, one)) {
+			bool colon = one[0] == ':' && k == &keys[KEY_FS_READ];
+			if (one[0] != '\\' && !colon && !listed(k->later, one)) {
 				return value_refuse(
 					w, k, text,
 					"a backslash is allowed only before *, ?, [ or \\", e);
@@ -334,16 +335,51 @@ static int read_pattern(const struct where *w, const struct key *k, const char *
 	return 0;
 }
 
-static int parse_paths(const struct where *w, const struct key *k, const char *text,
-		       struct value *v, struct err *e) {
-	const char *path;
+/* The ":" of "PATH:DEST", which is followed by "/"; NULL without a DEST.  A backslash before the
+ * ":" makes it a part of the name. */
+static const char *find_dest(const struct key *k, const char *text) {
+	const char *p = k == &keys[KEY_FS_READ] ? text : "";
+	for (; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0') {
+			p++;
+		} else if (*p == ':' && p[1] == '/' && p > text) {
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static int parse_dest(const struct where *w, const struct key *k, const char *text,
+		      struct item *item, struct err *e) {
 	char *plain = NULL;
-	bool optional;
-	if (read_pattern(w, k, text, &optional, &plain, e) != 0 ||
-	    value_path(w, k, plain, &path, e) != 0) {
+	if (read_pattern(w, k, text, &item->optional, &plain, e) != 0 ||
+	    value_path(w, k, plain, &item->at, e) != 0) {
 		return -1;
 	}
-	return put_text(w, k, path, optional, v, e);
+	return find_dest(k, text) == NULL
+		       ? 0
+		       : value_refuse(w, k, text, "two \":/\": write \\: in a name", e);
+}
+
+static int parse_paths(const struct where *w, const struct key *k, const char *text,
+		       struct value *v, struct err *e) {
+	struct item item = {.origin = w->origin};
+	const char *dest = find_dest(k, text);
+	char *plain = NULL,
+	     *source =
+		     arena_strndup(w->a, text, dest == NULL ? strlen(text) : (size_t)(dest - text));
+	if (source == NULL) {
+		return err_memory(e, "policy");
+	}
+	if (read_pattern(w, k, source, &item.optional, &plain, e) != 0 ||
+	    value_path(w, k, plain, &item.str, e) != 0 ||
+	    (dest != NULL && parse_dest(w, k, dest + 1, &item, e) != 0)) {
+		return -1;
+	}
+	if (item.at != NULL && streq(item.at, item.str)) {
+		item.at = NULL;
+	}
+	return value_put(w->a, k, v, &item, e);
 }
 
 static int parse_map(const struct where *w, const struct key *k, const char *text, struct value *v,

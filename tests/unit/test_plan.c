@@ -246,8 +246,9 @@ TEST(the_minimal_view_is_made_up) {
 	REQUIRE(build(&w) == 0);
 	check_shape(&w);
 	CHECK(kind_is(&w, "/etc", MOUNT_DIR) && kind_is(&w, "/etc/passwd", MOUNT_FILE));
-	CHECK(strstr(mount_at(&w, "/etc/passwd")->text,
-		     "ann:x:1000:1000::/home/corral:/bin/sh\n") != NULL);
+	CHECK_STR(mount_at(&w, "/etc/passwd")->text, "sandbox:x:1000:1000::/home/corral:/bin/sh\n");
+	CHECK_STR(mount_at(&w, "/etc/group")->text, "sandbox:x:1000:\n");
+	CHECK_STR(env_of(&w, "USER"), "sandbox");
 	CHECK(kind_is(&w, "/etc/ld.so.cache", MOUNT_BIND) &&
 	      kind_is(&w, "/etc/localtime", MOUNT_LINK));
 	CHECK_STR(mount_at(&w, "/workspace")->source, "/home/ann/work/app");

@@ -492,4 +492,16 @@ TEST(a_dangling_link_can_be_denied_but_not_granted) {
 	CHECK_FAILS(&w, try(&w, "fs.read", "link"), ERR_USAGE, "No such file");
 }
 
+TEST(a_dangerous_variable_of_the_administrator_needs_no_second_permission) {
+	WORLD(w);
+	write_file(w.admin, "env.set.NODE_PATH = \"/usr/local/node/lib/node_modules\"\n");
+	CHECK_OK(&w, resolve(&w));
+	write_file(w.user, "env.set.NODE_PATH = \"/tmp/evil\"\n");
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "NODE_PATH", "dangerous");
+	write_file(w.user, "");
+	CHECK_FAILS(&w, try(&w, "env.set", "NODE_PATH=/tmp/evil"), ERR_USAGE, "NODE_PATH");
+	write_file(w.admin, "env.pass = [\"NODE_PATH\"]\n"); /* a value of the caller */
+	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "NODE_PATH");
+}
+
 TESTS_MAIN

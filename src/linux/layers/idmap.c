@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes uid_map and gid_map of the new user namespace: the caller's own ids, and no other.
+/* Writes uid_map and gid_map of the new user namespace: one uid and one gid, the caller's.
  *
  * Should:   map the caller's uid and gid to themselves, so that files keep their owner and
- *           git sees no "dubious ownership"; deny setgroups(2).
+ *           git sees no "dubious ownership", or to those of the policy; deny setgroups(2).
  * Must not: map an id to 0 that is not 0 outside, or map a second id.
  * Fails:    closed: without the maps the later layers have no capabilities. */
 #include "linux/layer.h"
@@ -16,8 +16,8 @@
 
 static int idmap_prepare(struct kit *k, struct err *e) {
 	(void)e;
-	(void)snprintf(k->uid_map, sizeof k->uid_map, "%u %u 1\n", k->host->uid, k->host->uid);
-	(void)snprintf(k->gid_map, sizeof k->gid_map, "%u %u 1\n", k->host->gid, k->host->gid);
+	(void)snprintf(k->uid_map, sizeof k->uid_map, "%u %u 1\n", k->plan->uid, k->host->uid);
+	(void)snprintf(k->gid_map, sizeof k->gid_map, "%u %u 1\n", k->plan->gid, k->host->gid);
 	return 0;
 }
 

@@ -373,9 +373,11 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* Mode 0111: searchable, for a more specific grant beneath it, but not listable. */
+/* Mode 0111: searchable, for a more specific grant beneath it, but not listable.  With a mode of
+ * its own it is a directory whose entries are mounted again, which can be listed. */
 static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
-	const struct fs_option options[] = {{"mode", "0111"}, {"size", "64k"}};
+	const struct fs_option options[] = {{"mode", m->mode != 0 ? "0755" : "0111"},
+					    {"size", "64k"}};
 	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
 				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
