@@ -351,6 +351,22 @@ const struct key keys[KEY_COUNT] = {
 			.help = "Directories before all others of PATH, which the command cannot "
 				"write.",
 		},
+	[KEY_ENV_PREFIX] =
+		{
+			.name = "env.prefix",
+			.type = TYPE_STRING,
+			.narrow = NARROW_NEVER,
+			.help = "The product whose names for ids and places are set too, such as "
+				"ASH for ASH_SANDBOX_ID.",
+		},
+	[KEY_ENV_LABELS] =
+		{
+			.name = "env.labels",
+			.type = TYPE_MAP,
+			.narrow = NARROW_NEVER,
+			.help = "Names of this run for the command, such as SESSION_ID, set with "
+				"env.prefix and as CORRAL_*.",
+		},
 	[KEY_COMMANDS_DEFAULT] =
 		{
 			.name = "commands.default",

@@ -171,6 +171,9 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.state_dir = policy->plant->state_dir;
 		p->host.state_closed = false;
 	}
+	if (p->policy.values[KEY_ENV_PREFIX].set && probe_sandbox_id(&p->arena, &p->host, e) != 0) {
+		return -1;
+	}
 	if (policy_num(&p->policy, KEY_FS_COW)) {
 		p->host.cow_dir = cow_free_dir(&p->arena, p->host.state_dir);
 	}

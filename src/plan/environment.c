@@ -11,6 +11,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/environment.h"
+#include "data/prefixes.h"
+#include "policy/endpoint.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -255,6 +257,68 @@ static void set_retries(struct builder *b) {
 	}
 }
 
+/* ---- the names of a host product ---- */
+
+static const char *label_of(const struct builder *b, const char *name) {
+	const struct value *labels = &b->p->values[KEY_ENV_LABELS];
+	size_t n = strlen(name);
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *text = labels->items[i].str;
+		if (strncmp(text, name, n) == 0 && text[n] == '=') {
+			return text + n + 1;
+		}
+	}
+	return "";
+}
+
+/* The path inside of the first socket; NULL without one. */
+static const char *first_socket(const struct builder *b) {
+	const struct value *sockets = &b->p->values[KEY_NET_SOCKETS];
+	if (sockets->count == 0) {
+		return NULL;
+	}
+	const char *split = endpoint_socket_split(sockets->items[0].str);
+	return split == NULL ? sockets->items[0].str : split + 1;
+}
+
+static const char *prefix_value(const struct builder *b, const struct prefix_row *row) {
+	switch (row->source) {
+	case SOURCE_SANDBOX_ID:
+		return b->h->sandbox_id;
+	case SOURCE_WORKSPACE:
+		return b->plan->workspace_at;
+	case SOURCE_AGENT:
+		return policy_str(b->p, KEY_FS_AGENT) == NULL ? NULL : AGENT_AT;
+	case SOURCE_SOCKET:
+		return first_socket(b);
+	case SOURCE_LABEL:
+		break;
+	}
+	return label_of(b, row->name);
+}
+
+static void set_prefixed(struct builder *b) {
+	const struct value *labels = &b->p->values[KEY_ENV_LABELS];
+	const char *prefix = policy_str(b->p, KEY_ENV_PREFIX);
+	for (size_t i = 0; i < labels->count; i++) {
+		set_entry(b, plan_keep_printf(b, "CORRAL_%s", labels->items[i].str));
+		if (prefix != NULL) {
+			set_entry(b, plan_keep_printf(b, "%s_%s", prefix, labels->items[i].str));
+		}
+	}
+	if (prefix == NULL) {
+		return;
+	}
+	set_variable(b, "CORRAL_SANDBOX_ID", b->h->sandbox_id);
+	const char *rows = prefix_rows_of(prefix);
+	for (size_t i = 0; i < prefix_rows_count; i++) {
+		if (streq(prefix_rows[i].prefix, rows)) {
+			set_variable(b, plan_keep_printf(b, "%s_%s", prefix, prefix_rows[i].name),
+				     prefix_value(b, &prefix_rows[i]));
+		}
+	}
+}
+
 int environment_build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	const struct value *set = &b->p->values[KEY_ENV_SET];
@@ -278,6 +342,7 @@ int environment_build(struct builder *b, struct err *e) {
 	if (b->no_namespaces && net_has_names(&plan->net)) {
 		resolve_over_tcp(b);
 	}
+	set_prefixed(b);
 	set_variable(b, "CORRAL_WORKSPACE", plan->workspace_at);
 	set_variable(b, "CORRAL_LEVEL", plan_level_name(plan->level));
 	if (b->out_of_memory) {

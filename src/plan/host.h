@@ -72,10 +72,11 @@ struct host {
 	const char *user; /* login name, or NULL */
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
-	const char *command;          /* argv[0] of the run, for warnings; NULL: none is planned */
-	bool streams_inherited;       /* corral_spawn(): the run has no relay of its streams */
-	const char *state_dir;        /* where Corral keeps its own state, or NULL */
-	bool state_closed;            /* it cannot be created or written */
+	const char *command;    /* argv[0] of the run, for warnings; NULL: none is planned */
+	bool streams_inherited; /* corral_spawn(): the run has no relay of its streams */
+	const char *sandbox_id; /* an id of this run, where the policy has env.prefix; or NULL */
+	const char *state_dir;  /* where Corral keeps its own state, or NULL */
+	bool state_closed;      /* it cannot be created or written */
 	const char *const *environ;   /* the caller's */
 	struct identity git;          /* user.name and user.email of the caller */
 	const char *git_settings;     /* the caller's other git settings for the sandbox; NULL */

@@ -95,6 +95,9 @@ struct builder {
 
 #define WHERE "plan"
 
+/* Where fs.agent is mounted. */
+#define AGENT_AT "/agent"
+
 /* User and group in the minimal view. */
 #define MINIMAL_USER "sandbox"
 

@@ -16,8 +16,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define AGENT_AT "/agent"
-
 /* A file or directory of the host at its own path, read-only. */
 static void show_system(struct builder *b, const char *path, struct look seen, enum reach reach,
 			const char *note) {

@@ -319,6 +319,10 @@ static int check_name(const struct policy *p, enum key_id key, const struct item
 		(void)refuse_name(&keys[key], item, "the name is reserved for Corral's own use", e);
 		return err_fix(e, "use a name that does not begin with CORRAL_");
 	}
+	if (prefix_reserves(p, name)) {
+		(void)refuse_name(&keys[key], item, "the names of env.prefix are reserved", e);
+		return err_fix(e, "use env.labels, or another name");
+	}
 	if (key == KEY_ENV_ALLOW_DANGEROUS) {
 		return 0;
 	}
@@ -423,7 +427,7 @@ static int check_prepended(const struct policy *p, struct err *e) {
 }
 
 int policy_check_environment(const struct policy *p, struct err *e) {
-	return check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
+	return policy_check_prefix(p, e) != 0 || check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
 			       check_names(p, KEY_ENV_PASS, e) != 0 ||
 			       check_names(p, KEY_ENV_SET, e) != 0 ||
 			       check_set_and_passed(p, e) != 0 || check_search_path(p, e) != 0 ||

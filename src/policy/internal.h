@@ -100,6 +100,10 @@ int check_contradiction(const char *a, const struct origin *oa, const char *b,
 void full_access_imply(struct policy *p);
 int policy_check_full_access(const struct policy *p, struct err *e);
 
+/* prefix.c: env.prefix and env.labels; whether the prefix reserves a variable. */
+int policy_check_prefix(const struct policy *p, struct err *e);
+bool prefix_reserves(const struct policy *p, const char *name);
+
 /* net.c: net.allow implies net.mode filtered when no layer chose a mode. */
 void net_imply(struct policy *p);
 int policy_check_net(const struct policy *p, struct err *e);

@@ -52,6 +52,8 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ENV_ALLOW_DANGEROUS] = {"PYTHONPATH", false},
 	[KEY_ENV_PATH] = {"/bin", false},
 	[KEY_ENV_PATH_PREPEND] = {"/bin", false},
+	[KEY_ENV_PREFIX] = {"ASH", false},
+	[KEY_ENV_LABELS] = {"SESSION_ID=s1", false},
 	[KEY_COMMANDS_DEFAULT] = {"deny", true},
 	[KEY_LIMITS_TIMEOUT] = {"7", false},
 	[KEY_LIMITS_IDLE_TIMEOUT] = {"7", false},

@@ -41,6 +41,8 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "env.allow_dangerous = [\"PYTHONPATH\"]", "env.allow_dangerous"},
 	{"", NULL, "env.path = \"/bin\"", "env.path"},
 	{"", NULL, "env.path_prepend = [\"/bin\"]", "env.path_prepend"},
+	{"", NULL, "env.prefix = \"ASH\"", "env.prefix"},
+	{"", NULL, "env.labels = {SESSION_ID = \"s1\"}", "env.labels"},
 	{"", NULL, "uid = 1000", "uid"},
 	{"", NULL, "gid = 1000", "gid"},
 	{"", NULL, "fs.home = \"workspace\"", "fs.home"},

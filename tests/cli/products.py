@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of host products: documents 002 (ASH_*) and 004 (OBEY_*), and any other."""
+import re
+import socket
+
+from harness import check, equal
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def inside(box, prefix, *words, **more):
+    done = box.run(*words, "--", "env", **more).exited(0)
+    pairs = (line.split("=", 1) for line in done.out.splitlines() if "=" in line)
+    return {name: value for name, value in pairs if name.startswith(prefix + "_")}
+
+
+def listener(box, name):
+    path = f"{box.dir}/{name}"
+    sock = socket.socket(socket.AF_UNIX)
+    sock.bind(path)
+    sock.listen()
+    box.own(path)
+    return sock, path
+
+
+def register(suite):
+    test = suite.test
+
+    @test("the set of document 002 is exact: names, values and a new id for each run", root=True)
+    def _(box):
+        sock, path = listener(box, "bridge.sock")
+        box.mkdir("agent")
+        words = ["--profile", "strict", "--set", "env.prefix=ASH", "--set", "env.labels=SESSION_ID=sess-7",
+                 "--agent-dir", f"{box.dir}/agent", "--socket", f"{path}:/run/bridge.sock"]
+        with sock:
+            found = inside(box, "ASH", *words)
+            again = inside(box, "ASH", *words)
+        check(UUID.fullmatch(found["ASH_SANDBOX_ID"]), found)
+        check(found["ASH_SANDBOX_ID"] != again["ASH_SANDBOX_ID"], "the id repeats")
+        del found["ASH_SANDBOX_ID"]
+        equal(found, {"ASH_BRIDGE_SOCKET": "/run/bridge.sock", "ASH_AGENT_DIR": "/agent",
+                      "ASH_WORKSPACE_DIR": "/workspace", "ASH_SESSION_ID": "sess-7"}, "variables")
+
+    @test("a session without an id has an empty one, and missing places have no variable", root=True)
+    def _(box):
+        for level in ("full", "standard"):
+            found = inside(box, "ASH", "--level", level, "--set", "env.prefix=ASH")
+            check(UUID.fullmatch(found.pop("ASH_SANDBOX_ID")), found)
+            equal(found, {"ASH_WORKSPACE_DIR": box.ws, "ASH_SESSION_ID": ""}, level)
+
+    @test("the set of document 004 is exact")
+    def _(box):
+        sock, path = listener(box, "daemon.sock")
+        labels = {"SESSION_ID": "sess_01JMXYZ", "CAMPAIGN_ID": "camp_ethdenver2026", "PROVIDER": "claude-code"}
+        words = ["--set", "env.prefix=OBEY", "--socket", path]
+        for name, value in labels.items():
+            words += ["--set", f"env.labels={name}={value}"]
+        caller = {**box.env, "OBEY_EVIL": "x", "OBEY_SESSION_ID": "stolen"}
+        with sock:
+            found = inside(box, "OBEY", *words, env=caller)
+            own = inside(box, "CORRAL", *words, env=caller)
+        equal(found, {"OBEY_CAMPAIGN_DIR": box.ws, "OBEY_DAEMON_SOCKET": path,
+                      **{f"OBEY_{name}": value for name, value in labels.items()}}, "variables")
+        check(UUID.fullmatch(own["CORRAL_SANDBOX_ID"]), own)
+        equal({name: own[f"CORRAL_{name}"] for name in labels}, labels, "beside CORRAL_*")
+
+    @test("another product uses its own names, and a run without a prefix has no id")
+    def _(box):
+        found = inside(box, "MY_TOOL2", "--set", "env.prefix=MY_TOOL2", "--set", "env.labels=TASK=t1")
+        equal(set(found), {f"MY_TOOL2_{name}" for name in ("SANDBOX_ID", "SESSION_ID", "TASK", "WORKSPACE_DIR")}, "names")
+        equal(set(inside(box, "CORRAL")), {"CORRAL_WORKSPACE", "CORRAL_LEVEL"}, "no prefix")
+
+    @test("no caller and no session sets a name of the prefix")
+    def _(box):
+        prefix = ("--set", "env.prefix=ASH")
+        box.run(*prefix, "--env", "ASH_SESSION_ID=other", "true").exited(2).said("reserved", "env.labels")
+        box.run(*prefix, "--pass-env", "ASH_ANY", "true").exited(2).said("reserved")
+        box.run(*prefix, "--set", "env.labels=SANDBOX_ID=x", "true").exited(2).said("the run itself")
+        box.run("--set", "env.labels=LEVEL=x", "true").exited(2).said("the run itself")
+        box.run("--set", "env.labels=session=x", "true").exited(2).said("capital")
+        box.write("ws/.corral.toml", 'env.labels.SESSION_ID = "planted"\n')
+        box.run("true").exited(126).said("may not set env.labels")
+
+    @test("a prefix whose names have a meaning already is refused")
+    def _(box):
+        for prefix in ("LD", "CORRAL", "AWS", "ash", "A-B", "1A", "ASH_", "MALLOC"):
+            box.run("--set", f"env.prefix={prefix}", "true").exited(2).said("env.prefix")
