@@ -49,7 +49,7 @@ struct verb {
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
 	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
 	verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion, verb_help,
-	verb_profile_list, verb_profile_show, verb_scan;
+	verb_profile_list, verb_profile_show, verb_scan, verb_policy_import;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

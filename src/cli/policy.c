@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral policy show|check|schema|trust`: prints, validates and trusts policies.
+/* `corral policy show|check|schema|import|trust`: prints, validates, converts and trusts policies.
  *
  * Should:   print a verdict on stdout for each file of `policy check`.
  * Must not: print control characters of a file name or a policy.
@@ -91,6 +91,16 @@ int verb_policy_check(struct invocation *inv, struct corral_error *err) {
 		return usage_error(err, "", "%zu of %zu files are invalid", bad, inv->nwords);
 	}
 	return 0;
+}
+
+int verb_policy_import(struct invocation *inv, struct corral_error *err) {
+	auto_free char *text = NULL;
+
+	if (inv->nwords != 1) {
+		return usage_error(err, "corral policy import FILE >corral.toml",
+				   "`corral policy import` takes exactly one file");
+	}
+	return corral_policy_import(inv->words[0], &text, err) != 0 ? -1 : print_text(text, err);
 }
 
 int verb_policy_trust(struct invocation *inv, struct corral_error *err) {

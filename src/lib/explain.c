@@ -141,7 +141,9 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
-int corral_policy_review(const char *path, char **text, struct corral_error *err) {
+/* A text about one file, whose errors quote it. */
+static int describe_file(int (*describe)(struct arena *, const char *, struct buf *, struct err *),
+			 const char *path, char **text, struct corral_error *err) {
 	struct arena a;
 	struct err e = {0};
 	struct buf out;
@@ -152,13 +154,21 @@ int corral_policy_review(const char *path, char **text, struct corral_error *err
 	arena_init(&a);
 	buf_init(&out);
 	buf_puts(&out, ""); /* a text also without warnings */
-	int rc = credentials_check(&e) == 0 ? policy_review(&a, path, &out, &e) : -1;
+	int rc = credentials_check(&e) == 0 ? describe(&a, path, &out, &e) : -1;
 	if (rc == 0) {
 		rc = lib_give(&out, text, &e);
 	}
 	buf_done(&out);
 	arena_done(&a);
 	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_policy_review(const char *path, char **text, struct corral_error *err) {
+	return describe_file(policy_review, path, text, err);
+}
+
+int corral_policy_import(const char *path, char **text, struct corral_error *err) {
+	return describe_file(policy_import, path, text, err);
 }
 
 static int trust(struct arena *a, const char *path, struct err *e) {

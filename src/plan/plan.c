@@ -191,6 +191,9 @@ static int build(struct builder *b, struct err *e) {
 	if (deny_calls(b, e) != 0) {
 		return -1;
 	}
+	for (size_t i = 0; i < b->p->nremarks; i++) {
+		plan_warn(b, b->p->remarks[i]);
+	}
 	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || net_choose(b, e) != 0) {
 		return -1;
 	}

@@ -20,14 +20,14 @@
 
 static int read_alone(struct arena *a, const char *path, struct policy *layer, struct err *e) {
 	struct policy floor = {0};
-	struct doc *root;
+	struct foreign f;
 	auto_buf text = {0};
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
 		return policy_file_error(e, path, errno);
 	}
 	if (policy_file_read(fd, path, true, &text, e) != 0 ||
-	    foreign_parse(a, path, text.data, text.len, &root, e) != 0) {
+	    foreign_parse_all(a, path, text.data, text.len, &f, e) != 0) {
 		return -1;
 	}
 	struct where w = {.a = a,
@@ -35,7 +35,7 @@ static int read_alone(struct arena *a, const char *path, struct policy *layer, s
 			  .cwd = "/",
 			  .base = "/",
 			  .home = "/"};
-	if (layer_from_doc(&w, root, layer, &floor, e) != 0) {
+	if (layer_from_doc(&w, f.root, layer, &floor, e) != 0) {
 		return -1;
 	}
 	const struct value *profile = &layer->values[KEY_PROFILE];

@@ -7,6 +7,7 @@
 #include "policy/foreign.h"
 
 #include "base/str.h"
+#include "data/foreign.h"
 #include "data/keys.h"
 #include "policy/internal.h"
 
@@ -14,6 +15,7 @@ struct conversion {
 	struct arena *a;
 	const char *name; /* of the file */
 	struct doc *root; /* the new tree */
+	struct foreign *found;
 	bool out_of_memory;
 };
 
@@ -44,24 +46,24 @@ static struct doc *add(struct conversion *c, struct doc *parent, const struct do
 	return d;
 }
 
-/* The table that holds "net.mode": the root's child "net", made when it is missing. */
+/* The table that holds the last name of a dotted key; made when it is missing. */
 static struct doc *table_for(struct conversion *c, const char *key, int line) {
-	const char *dot = strchr(key, '.');
 	const struct doc table = {.type = DOC_TABLE, .line = line};
-	if (dot == NULL) {
-		return c->root;
+	struct doc *at = c->root;
+	for (const char *dot; (dot = strchr(key, '.')) != NULL; key = dot + 1) {
+		const char *name = arena_strndup(c->a, key, (size_t)(dot - key));
+		if (name == NULL) {
+			c->out_of_memory = true;
+			return c->root;
+		}
+		struct doc *found = member(at, name);
+		at = found != NULL ? found : add(c, at, &table, name);
 	}
-	const char *group = arena_strndup(c->a, key, (size_t)(dot - key));
-	if (group == NULL) {
-		c->out_of_memory = true;
-		return c->root;
-	}
-	struct doc *found = member(c->root, group);
-	return found != NULL ? found : add(c, c->root, &table, group);
+	return at;
 }
 
 static struct doc *put(struct conversion *c, const char *key, const struct doc *value) {
-	const char *dot = strchr(key, '.');
+	const char *dot = strrchr(key, '.');
 	return add(c, table_for(c, key, value->line), value, dot == NULL ? key : dot + 1);
 }
 
@@ -122,21 +124,363 @@ static int convert_shown(struct conversion *c, const struct doc *root, struct er
 	return 0;
 }
 
-int foreign_parse(struct arena *a, const char *name, const char *text, size_t len, struct doc **ret,
-		  struct err *e) {
-	struct doc *root, *made;
+/* ---- sections of other products ---- */
+
+static void note_line(struct conversion *c, const struct foreign_line *line) {
+	struct foreign *f = c->found;
+	if (arena_grow(c->a, &f->lines, f->nlines, &f->cap, sizeof *f->lines) != 0) {
+		c->out_of_memory = true;
+		return;
+	}
+	f->lines[f->nlines++] = *line;
+}
+
+static const char *joined(struct conversion *c, const char *path, const char *name) {
+	const char *text = arena_printf(c->a, "%s.%s", path, name);
+	c->out_of_memory = c->out_of_memory || text == NULL;
+	return text == NULL ? "" : text;
+}
+
+/* A scalar as text, for the column `when`. */
+static const char *text_of(const struct doc *d) {
+	return d->type == DOC_STRING ? d->str
+	       : d->type == DOC_BOOL ? (d->yes ? "true" : "false")
+				     : "";
+}
+
+static const struct foreign_row *row_for(const char *path, const struct doc *d) {
+	for (size_t i = 0; i < foreign_rows_count; i++) {
+		const struct foreign_row *row = &foreign_rows[i];
+		if (streq(row->from, path) && (row->when == NULL || streq(row->when, text_of(d)))) {
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static const struct doc *string_at(struct conversion *c, int line, const char *text) {
+	struct doc *d = arena_alloc(c->a, sizeof *d);
+	if (d == NULL || text == NULL) {
+		c->out_of_memory = true;
+		return c->root;
+	}
+	*d = (struct doc){.type = DOC_STRING, .line = line, .str = text, .len = strlen(text)};
+	return d;
+}
+
+/* The value as the policy writes it: with its unit, and as a list where the key is one. */
+static const struct doc *value_for(struct conversion *c, const struct foreign_row *row,
+				   const struct doc *d) {
+	const struct key *k = key_by_name(row->key);
+	if (row->value != NULL) {
+		return string_at(c, d->line, row->value);
+	}
+	if (row->unit != NULL && d->type == DOC_INT) {
+		return string_at(c, d->line,
+				 arena_printf(c->a, "%lld%s", (long long)d->num, row->unit));
+	}
+	if (k != NULL && value_key_is_list(k) && d->type == DOC_STRING) {
+		struct doc *list = arena_alloc(c->a, sizeof *list);
+		if (list == NULL) {
+			c->out_of_memory = true;
+			return d;
+		}
+		*list = (struct doc){.type = DOC_ARRAY, .line = d->line};
+		add(c, list, d, NULL);
+		return list;
+	}
+	return d;
+}
+
+static void put_value(struct conversion *c, const struct foreign_line *line) {
+	put(c, line->key, line->value);
+	note_line(c, line);
+}
+
+static void convert_setting(struct conversion *c, const char *path, const struct doc *d) {
+	const struct foreign_row *row = row_for(path, d);
+	struct foreign_line line = {.from = path, .line = d->line};
+	if (row == NULL) {
+		line.kind = FOREIGN_LOST;
+		line.why = "Corral has no such setting, or not this value";
+		note_line(c, &line);
+		return;
+	}
+	line.why = row->why;
+	if (row->key == NULL) {
+		line.kind = FOREIGN_NEEDED;
+		note_line(c, &line);
+		return;
+	}
+	line.key = row->key;
+	line.value = value_for(c, row, d);
+	put_value(c, &line);
+}
+
+static void convert_table(struct conversion *c, const char *path, const struct doc *table) {
+	for (const struct doc *d = table->first; d != NULL; d = d->next) {
+		const char *inner = joined(c, path, d->key);
+		(d->type == DOC_TABLE ? convert_table : convert_setting)(c, inner, d);
+	}
+}
+
+/* [[agents]]: the sandbox of the one agent that has one. */
+static int convert_agents(struct conversion *c, const struct doc *agents, struct err *e) {
+	const struct doc *found = NULL;
+	for (const struct doc *d = agents->first; d != NULL; d = d->next) {
+		const struct doc *sandbox = member(d, "sandbox");
+		if (sandbox == NULL) {
+			continue;
+		}
+		if (found != NULL) {
+			(void)err_set(e, ERR_USAGE, "policy",
+				      "%s:%d: several agents have a sandbox section", c->name,
+				      sandbox->line);
+			return err_fix(e, "copy the [[agents]] entry of one agent into a file of "
+					  "its own");
+		}
+		found = sandbox;
+	}
+	if (found != NULL) {
+		convert_table(c, "agents.sandbox", found);
+	}
+	return 0;
+}
+
+static void convert_keys(struct conversion *c, const struct doc *table) {
+	for (const struct doc *d = table->first; d != NULL; d = d->next) {
+		const char *variable = "NAME";
+		for (size_t i = 0; i < provider_keys_count; i++) {
+			variable = streq(provider_keys[i].provider, d->key)
+					   ? provider_keys[i].variable
+					   : variable;
+		}
+		struct foreign_line line = {
+			.kind = FOREIGN_SECRET,
+			.from = joined(c, "api_keys", d->key),
+			.line = d->line,
+			.why = arena_printf(
+				c->a, "a key is not read from a policy; pass it: --pass-env %s",
+				variable),
+		};
+		note_line(c, &line);
+	}
+}
+
+/* "none", or a table with the lists "allowed" and "blocked". */
+static void convert_restrictions(struct conversion *c, const char *command, const char *from,
+				 const struct doc *d) {
+	for (const struct doc *list = d->type == DOC_TABLE ? d->first : NULL; list != NULL;
+	     list = list->next) {
+		bool known = streq(list->key, "allowed") || streq(list->key, "blocked");
+		struct foreign_line line = {.kind = known ? FOREIGN_VALUE : FOREIGN_LOST,
+					    .from = joined(c, from, list->key),
+					    .line = list->line,
+					    .key = joined(c, command, list->key),
+					    .value = list};
+		if (known) {
+			put_value(c, &line);
+		} else {
+			line.why = "only allowed and blocked are known";
+			note_line(c, &line);
+		}
+	}
+	bool none = d->type == DOC_STRING && streq(d->str, "none");
+	if (d->type != DOC_TABLE && !none) {
+		struct foreign_line line = {.kind = FOREIGN_LOST, .from = from, .line = d->line};
+		line.why = "\"none\", or a table with allowed and blocked, is expected";
+		note_line(c, &line);
+	}
+}
+
+/* A command without restrictions is an empty table: it is listed, so it may run. */
+static void convert_command(struct conversion *c, const struct doc *d) {
+	const char *from = joined(c, "commands", d->key);
+	const struct doc table = {.type = DOC_TABLE, .line = d->line};
+	struct foreign_line line = {
+		.from = from, .line = d->line, .key = from, .value = put(c, from, &table)};
+	const struct doc *about = member(d, "description");
+	line.why = about != NULL && about->type == DOC_STRING ? about->str : NULL;
+	note_line(c, &line);
+	for (const struct doc *m = d->type == DOC_TABLE ? d->first : NULL; m != NULL; m = m->next) {
+		const char *inner = joined(c, from, m->key);
+		struct foreign_line lost = {.kind = FOREIGN_LOST, .from = inner, .line = m->line};
+		lost.why = "only description and subcommand_restrictions are known";
+		if (streq(m->key, "subcommand_restrictions")) {
+			convert_restrictions(c, from, inner, m);
+		} else if (!streq(m->key, "description")) {
+			note_line(c, &lost);
+		}
+	}
+}
+
+static void convert_commands(struct conversion *c, const struct doc *commands) {
+	struct foreign_line line = {.from = "commands",
+				    .line = commands->line,
+				    .key = "commands.default",
+				    .value = string_at(c, commands->line, "deny"),
+				    .why = "only listed commands run"};
+	put_value(c, &line);
+	for (const struct doc *d = commands->first; d != NULL; d = d->next) {
+		convert_command(c, d);
+	}
+}
+
+/* A policy of Corral has a table "commands" as well; the other form has descriptions and
+ * restrictions. */
+static bool is_command_list(const struct doc *commands) {
+	for (const struct doc *d = commands->first; d != NULL; d = d->next) {
+		if (member(d, "description") != NULL ||
+		    member(d, "subcommand_restrictions") != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_sandbox(const struct doc *agents) {
+	const struct doc *d = agents->first;
+	while (d != NULL && member(d, "sandbox") == NULL) {
+		d = d->next;
+	}
+	return d != NULL;
+}
+
+static bool is_section(const struct doc *d) {
+	if (foreign_section_by_name(d->key) == NULL) {
+		return false;
+	}
+	return streq(d->key, "agents")     ? d->type == DOC_ARRAY && has_sandbox(d)
+	       : streq(d->key, "commands") ? d->type == DOC_TABLE && is_command_list(d)
+					   : d->type == DOC_TABLE;
+}
+
+static int convert_section(struct conversion *c, const struct doc *d, struct err *e) {
+	struct foreign *f = c->found;
+	f->sections[f->nsections++] = foreign_section_by_name(d->key);
+	if (streq(d->key, "agents")) {
+		return convert_agents(c, d, e);
+	}
+	if (streq(d->key, "commands")) {
+		convert_commands(c, d);
+	} else if (streq(d->key, "api_keys")) {
+		convert_keys(c, d);
+	} else {
+		convert_table(c, d->key, d);
+	}
+	return 0;
+}
+
+/* ---- any document ---- */
+
+/* Replaces "//" comments by spaces: settings.json of editors and agents has them. */
+static const char *without_comments(struct arena *a, const char *text, size_t len) {
+	char *copy = arena_strndup(a, text, len);
+	bool quoted = false;
+	for (size_t i = 0; copy != NULL && i < len; i++) {
+		if (quoted && copy[i] == '\\' && i + 1 < len) {
+			i++;
+		} else if (copy[i] == '"') {
+			quoted = !quoted;
+		} else if (!quoted && copy[i] == '/' && i + 1 < len && copy[i + 1] == '/') {
+			for (; i < len && copy[i] != '\n'; i++) {
+				copy[i] = ' ';
+			}
+		}
+	}
+	return copy;
+}
+
+static bool is_settings(const char *name) {
+	const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
+	return streq(base, "settings.json") || streq(base, "settings.local.json");
+}
+
+static int convert(struct conversion *c, const struct doc *root, struct err *e) {
+	if (c->found->shown) {
+		return convert_shown(c, root, e);
+	}
+	for (const struct doc *d = root->first; d != NULL; d = d->next) {
+		if (is_section(d) && convert_section(c, d, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static bool has_section(const struct doc *root) {
+	for (const struct doc *d = root->first; d != NULL; d = d->next) {
+		if (is_section(d)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+int foreign_parse(struct arena *a, const char *name, const char *text, size_t len,
+		  struct foreign *ret, struct err *e) {
+	struct doc *root;
+	*ret = (struct foreign){0};
+	if (is_settings(name)) {
+		text = without_comments(a, text, len);
+		if (text == NULL) {
+			return err_memory(e, "policy");
+		}
+	}
 	if (doc_parse(a, name, text, len, &root, e) != 0) {
 		return -1;
 	}
-	if (!is_shown(root)) {
-		*ret = root;
+	ret->root = root;
+	ret->shown = is_shown(root);
+	if (!ret->shown && !has_section(root)) {
 		return 0;
 	}
-	made = arena_alloc(a, sizeof *made); /* an empty table */
-	struct conversion c = {.a = a, .name = name, .root = made, .out_of_memory = made == NULL};
-	if (made != NULL && convert_shown(&c, root, e) != 0) {
+	struct conversion c = {.a = a, .name = name, .found = ret};
+	c.root = ret->root = arena_alloc(a, sizeof *c.root); /* an empty table */
+	if (c.root == NULL) {
+		return err_memory(e, "policy");
+	}
+	if (convert(&c, root, e) != 0) {
 		return -1;
 	}
-	*ret = made;
 	return c.out_of_memory ? err_memory(e, "policy") : 0;
+}
+
+int foreign_parse_all(struct arena *a, const char *name, const char *text, size_t len,
+		      struct foreign *ret, struct err *e) {
+	if (foreign_parse(a, name, text, len, ret, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < ret->nlines; i++) {
+		const struct foreign_line *l = &ret->lines[i];
+		char from[SHOWN_MAX], key[64];
+		struct origin o = {.kind = ORIGIN_FILE, .name = name, .line = l->line};
+		if (l->kind == FOREIGN_LOST) {
+			(void)err_set(e, ERR_USAGE, "policy", "%s (%s): %s",
+				      value_shown(l->from, key, sizeof key),
+				      policy_origin_text(&o, from, sizeof from), l->why);
+			return err_fix(e, "list all of them: corral policy import FILE");
+		}
+	}
+	return 0;
+}
+
+int foreign_remarks(struct arena *a, const char *name, const struct foreign *f, struct policy *p,
+		    struct err *e) {
+	p->remarks = arena_array(a, f->nlines + 1, sizeof *p->remarks);
+	for (size_t i = 0; p->remarks != NULL && i < f->nlines; i++) {
+		const struct foreign_line *l = &f->lines[i];
+		char key[64], file[SHOWN_MAX];
+		if (l->kind != FOREIGN_SECRET) {
+			continue;
+		}
+		const char *text = arena_printf(
+			a, "%s (%s:%d) is not used: %s", value_shown(l->from, key, sizeof key),
+			value_shown(name, file, sizeof file), l->line, l->why);
+		if (text == NULL) {
+			return err_memory(e, "policy");
+		}
+		p->remarks[p->nremarks++] = text;
+	}
+	return p->remarks == NULL ? err_memory(e, "policy") : 0;
 }

@@ -112,6 +112,7 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 			   struct err *e);
 
 /* print.c */
+void print_quoted(struct buf *out, const char *s);
 int policy_hash(struct arena *a, struct policy *p, struct err *e);
 
 /* resolve.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */

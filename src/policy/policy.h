@@ -86,6 +86,8 @@ struct policy {
 	const struct value *floor; /* the values of the system's [floor], by key; or NULL */
 	const char *files[2];      /* the system's file and that of --policy; NULL without one */
 	char sha256[65];           /* of the canonical text, lower-case hex */
+	const char **remarks;      /* about settings of another product that a run does not use */
+	size_t nremarks;
 };
 
 /* The floor's value of a key; NULL when the floor does not set it. */
@@ -158,6 +160,9 @@ int policy_check_file(struct arena *a, const char *path, struct err *e);
 
 /* The same, and a line for each value that makes the boundary wider. */
 int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e);
+
+/* Prints the configuration of another product as a policy file. */
+int policy_import(struct arena *a, const char *path, struct buf *out, struct err *e);
 
 /* owner.c: refuses a path, or its parent directory, that another user owns or can write. */
 int owner_check(const char *path, struct err *e);

@@ -44,7 +44,7 @@ void policy_origin_emit(struct emit *j, const char *key, const struct origin *o)
 }
 
 /* A TOML basic string. */
-static void put_quoted(struct buf *out, const char *s) {
+void print_quoted(struct buf *out, const char *s) {
 	buf_puts(out, "\"");
 	for (size_t n; *s != '\0'; s += n) {
 		unsigned long code = 0;
@@ -91,11 +91,11 @@ static void item_written(const struct key *k, const struct item *item, struct bu
 static void put_scalar(struct buf *out, const struct key *k, const struct value *v) {
 	char num[32];
 	if (v->str != NULL) {
-		put_quoted(out, v->str);
+		print_quoted(out, v->str);
 	} else if (k->type == TYPE_BOOL || (k->type == TYPE_COUNT && v->num != LIMIT_NONE)) {
 		buf_puts(out, number_value(k, v->num, num, sizeof num));
 	} else {
-		put_quoted(out, number_value(k, v->num, num, sizeof num));
+		print_quoted(out, number_value(k, v->num, num, sizeof num));
 	}
 }
 
@@ -115,7 +115,7 @@ static void print_map(struct buf *out, const struct key *k, const struct value *
 		size_t start = out->len;
 		size_t n = strcspn(v->items[i].str, "=");
 		buf_printf(out, "%s.%.*s = ", k->name, (int)n, v->items[i].str);
-		put_quoted(out, v->items[i].str + n + 1);
+		print_quoted(out, v->items[i].str + n + 1);
 		put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &v->items[i].origin);
 	}
 }
@@ -131,7 +131,7 @@ static void print_item(struct buf *out, const struct key *k, const struct item *
 	auto_buf text = {0};
 	item_written(k, item, &text);
 	buf_puts(out, is_own_exception(item) ? "# " : "  ");
-	put_quoted(out, text.data == NULL ? "" : text.data);
+	print_quoted(out, text.data == NULL ? "" : text.data);
 	buf_puts(out, ",");
 	put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &item->origin);
 }
@@ -299,10 +299,10 @@ static int hash_items(struct arena *a, const struct key *k, const struct value *
 	for (size_t i = 0; i < v->count; i++) {
 		const struct item *item = sorted[i];
 		buf_printf(out, "%s + ", k->name);
-		put_quoted(out, item->str);
+		print_quoted(out, item->str);
 		if (item->at != NULL) {
 			buf_puts(out, " at ");
-			put_quoted(out, item->at);
+			print_quoted(out, item->at);
 		}
 		buf_printf(out, "%s%s%s%s\n", kinds[item->kind], item->except ? " !" : "",
 			   item->bound ? " bound" : "", item->optional ? " ?" : "");

@@ -135,6 +135,21 @@ static int find_trust(const struct resolver *r, const char *name, const char *sh
 	return trust_lookup(list, name, sha256, ret, e);
 }
 
+/* The file of --policy may be another product's; the standing files are Corral's. */
+static int parse(struct resolver *r, enum source_id id, const char *name, const char *text,
+		 size_t len, struct err *e) {
+	struct foreign f;
+	struct doc **doc = &r->sources[id].doc;
+	if (id != SOURCE_FILE) {
+		return doc_parse(r->a, name, text, len, doc, e);
+	}
+	if (foreign_parse_all(r->a, name, text, len, &f, e) != 0) {
+		return -1;
+	}
+	*doc = f.root;
+	return foreign_remarks(r->a, name, &f, &r->policy, e);
+}
+
 /* Reads and parses a file; for the project's file looks the hash of the text up in the trust
  * list. */
 static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
@@ -150,7 +165,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	if (kept == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (foreign_parse(r->a, name, kept, text.len, &s->doc, e) != 0) {
+	if (parse(r, id, name, kept, text.len, e) != 0) {
 		return -1;
 	}
 	s->name = name;
