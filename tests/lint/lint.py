@@ -22,6 +22,7 @@ import words  # noqa: E402,F401
 import invariants  # noqa: E402,F401
 import tables  # noqa: E402,F401
 import forges  # noqa: E402,F401
+import archives  # noqa: E402,F401
 import binary  # noqa: E402,F401
 import compilers  # noqa: E402,F401
 from harness import CHECKS, LONGER, MINUTES, ROOT, SECONDS, Tree  # noqa: E402
