@@ -46,6 +46,20 @@ int endpoint_port_from_text(const struct where *w, const struct key *k, const ch
 int endpoint_socket_from_text(const struct where *w, const struct key *k, const char *text,
 			      struct value *v, struct err *e);
 
+/* The table of commands.default and commands.NAME. */
+#define COMMANDS_TABLE "commands"
+
+/* command_rule.c: the same for TYPE_COMMANDS; from "commands.NAME.MEMBER" and its value; whether
+ * the items of an untrusted layer only narrow; removes items that exceptions name. */
+int command_rule_from_text(const struct where *w, const struct key *k, const char *text,
+			   struct value *v, struct err *e);
+int command_rule_from_setting(const struct where *w, const char *key, const char *text,
+			      struct value *v, struct err *e);
+int command_rule_from_doc(const struct where *w, const struct doc *d, struct value *v,
+			  struct err *e);
+int command_rule_narrows(const struct policy *p, const struct value *v, struct err *e);
+void command_rule_settle(struct value *v);
+
 /* value.c: an error that names key, value and origin; a path made absolute and normal. */
 int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
 		 struct err *e);

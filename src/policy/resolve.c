@@ -510,12 +510,13 @@ static int read_sources(struct resolver *r, struct err *e) {
 }
 
 static int settle_policy(struct resolver *r, struct err *e) {
-	return apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
-			       reject_pending(r, e) != 0 ||
-			       floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
-			       policy_check(&r->policy, e) != 0
-		       ? -1
-		       : 0;
+	if (apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
+	    reject_pending(r, e) != 0 || floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
+	    policy_check(&r->policy, e) != 0) {
+		return -1;
+	}
+	command_rule_settle(&r->policy.values[KEY_COMMANDS]);
+	return 0;
 }
 
 /* A policy that is refused without the untrusted file is refused with it as well: the file

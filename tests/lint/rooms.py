@@ -10,6 +10,7 @@ ROOMS = {
     "base": [],
     "data": ["base"],
     "policy": ["base", "data"],
+    "command": ["base", "data", "policy"],
     "plan": ["base", "data", "policy"],
     "files": ["base", "data", "policy", "plan"],
     "net": ["base", "data", "policy", "plan"],
@@ -17,13 +18,13 @@ ROOMS = {
     "linux": ["base", "data", "policy", "plan", "net", "gate"],
     "cow": ["base", "data", "policy", "plan"],
     "run": ["base", "data", "policy", "plan", "net", "gate", "linux"],
-    "lib": ["base", "data", "policy", "plan", "files", "net", "gate", "linux", "cow", "run"],
+    "lib": ["base", "data", "policy", "command", "plan", "files", "net", "gate", "linux", "cow", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }
 
 # Rooms that compile for any operating system: they make no system call of Linux.
-PORTABLE = ("data", "policy", "plan", "net")
+PORTABLE = ("data", "policy", "command", "plan", "net")
 
 
 def included(text):

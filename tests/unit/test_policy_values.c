@@ -108,7 +108,6 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 		const char *key, *text;
 	} rows[] = {
 		{"mode", "full-access"},
-		{"commands.default", "deny"},
 	};
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about commands: which are refused before they run, and by which rule."""
+import json
+
+from harness import check, contains, equal
+
+# Document 004, verbatim.
+DEFAULT_LIST = """\
+commands:
+  fest:
+    description: "Festival CLI"
+    subcommand_restrictions: none
+  camp:
+    description: "Campaign CLI"
+    subcommand_restrictions: none
+  just:
+    description: "Task runner"
+    subcommand_restrictions: none
+  git:
+    description: "Version control"
+    subcommand_restrictions:
+      blocked:
+        - push --force
+        - reset --hard
+        - clean -fd
+"""
+
+GIT = "[commands.git]\nblocked = ['push --force', 'reset --hard', 'clean -fd']\n"
+
+REFUSED = ("push --force", "push -f", "push origin +main", "push --force-with-lease", "reset --hard", "clean -df", "clean -f -d",
+           "clean -ffdx", "-C . -c k=v push --force-with-lease", "push --forc", "reset --har")
+
+
+def register(suite):
+    test = suite.test
+
+    @test("a blocked subcommand is refused in every spelling, and nothing runs", root=True)
+    def _(box):
+        box.write("p.toml", GIT)
+        box.write("ws/keep", "mine\n")
+        for words in REFUSED:
+            done = box.run("--policy", f"{box.dir}/p.toml", "--", "git", *words.split()).exited(126)
+            done.said("the policy blocks", f"{box.dir}/p.toml:2", "--set commands.git.blocked=")
+            done = box.run("--policy", f"{box.dir}/p.toml", "-c", f"touch ran; git {words}").exited(126)
+            done.said("the policy blocks")
+        check(not box.exists("ws/ran"), "a command of the string ran")
+        result = box.json("--policy", f"{box.dir}/p.toml", "--", "git", "push", "-f")
+        equal(result["reason"], "refused", "the reason")
+        box.run("--policy", f"{box.dir}/p.toml", "--", "git", "--version").exited(0)
+        box.run("--policy", f"{box.dir}/p.toml", "--set", "commands.git.blocked=!push --force", "-c",
+                "git push -f 2>/dev/null; touch ran").exited(0)
+        check(box.exists("ws/ran"), "an exception has no effect")
+
+    @test("the rules of document 004 are read as they are written, in YAML, JSON and TOML", root=True)
+    def _(box):
+        box.write("list.yaml", DEFAULT_LIST)
+        entry = {"description": "Version control", "subcommand_restrictions": {"blocked": ["push --force", "reset --hard", "clean -fd"]}}
+        box.write("list.json", json.dumps({"commands": {"git": entry, "just": {"subcommand_restrictions": "none"}, "make": None}}))
+        box.write("list.toml", GIT + "[commands.just]\n[commands.make]\n")
+        for name in ("list.yaml", "list.json", "list.toml"):
+            box.corral_("policy", "check", f"{box.dir}/{name}").exited(0)
+            shown = box.corral_("policy", "show", "--policy", f"{box.dir}/{name}").exited(0).out
+            contains(shown, "commands.git.blocked = [", name)
+            contains(shown, "commands.just", name)
+            box.write("again.toml", shown)
+            again = box.corral_("policy", "show", "--no-config", "--policy", f"{box.dir}/again.toml").exited(0).out
+            equal(again.splitlines()[0], shown.splitlines()[0], f"the hash of {name}, read back")
+            box.corral_("check", "command", "--policy", f"{box.dir}/{name}", "--", "git", "push", "-f").exited(1)
+            box.corral_("check", "command", "--policy", f"{box.dir}/{name}", "--", "just", "build").exited(0)
+
+    @test("check command: text, JSON, and the status")
+    def _(box):
+        box.write("p.toml", GIT)
+        policy = ("--policy", f"{box.dir}/p.toml")
+        contains(box.corral_("check", "command", *policy, "--", "git", "status").exited(0).out, "allowed: git status", "text")
+        done = box.corral_("check", "command", *policy, "--json", "-c", "true && git push -f").exited(1).json
+        equal([done["allowed"], done["verdict"], done["command"], done["rule"]],
+              [False, "refused", "git push -f", "commands.git.blocked: push --force"], "JSON")
+        contains(done["origin"], "p.toml:2", "origin")
+        done = box.corral_("check", "command", *policy, "--json", "-c", "git push $x").exited(0).json
+        equal([done["allowed"], done["verdict"]], [True, "undecided"], "undecided")
+        box.corral_("check", "command", *policy).exited(2).said("no command given")
+        box.corral_("check", "command", "--write", "ls").exited(2).said("check path")
+        box.corral_("check", "path", "-c", "ls", "x").exited(2).said("check command")
+
+    @test("a command that cannot be decided is a note; strict and deny refuse it")
+    def _(box):
+        box.write("p.toml", GIT)
+        policy = ("--policy", f"{box.dir}/p.toml")
+        script = "x=true; $x"
+        notes = box.json(*policy, "-c", script)["notes"]
+        check(any("cannot decide" in note for note in notes), f"{notes}")
+        box.run(*policy, "-v", "-c", script).exited(0).said("undecided: $x")
+        check("undecided" not in box.run(*policy, "-c", script).exited(0).err, "a note without -v")
+        box.run(*policy, "--profile", "strict", "-c", script).exited(126).said("expansion")
+        box.run(*policy, "--set", "commands.default=deny", "-c", script).exited(126).said("expansion")
+        box.run(*policy, "--set", "commands.default=deny", "-c", "git 'x").exited(126).said("parsed")
+
+    @test("an untrusted project file narrows; to list a command it needs trust", root=True)
+    def _(box):
+        box.write("ws/.corral.toml", "[commands.git]\nblocked = ['log']\n")
+        box.run("git", "log").exited(126).said("the policy blocks", ".corral.toml:2")
+        box.write("ws/.corral.toml", "[commands.touch]\n")
+        box.run("--profile", "minimal", "true").exited(126).said("touch", "corral policy trust")
+        box.corral_("policy", "trust", f"{box.dir}/ws/.corral.toml").exited(0)
+        box.run("--profile", "minimal", "touch", "made").exited(0)
+        check(box.exists("ws/made"), "not written")
