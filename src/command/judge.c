@@ -77,34 +77,8 @@ bool command_has_rules(const struct policy *p) {
 	       policy_num(p, KEY_FS_TOOLS) == TOOLS_WORKSPACE;
 }
 
-/* A floor that denies by default, and lists commands, bounds the lists of every layer. */
-static bool floor_lists(const struct policy *p, const char *name, size_t len) {
-	const struct value *low = policy_floor(p, KEY_COMMANDS_DEFAULT);
-	const struct value *v = rules_of(p);
-	bool any = false;
-
-	if (low == NULL || low->num != COMMANDS_DENY) {
-		return true;
-	}
-	for (size_t i = 0; i < v->count; i++) {
-		struct command_rule r = command_rule_of(&v->items[i]);
-		if (item_group(r.item) != GROUP_FLOOR) {
-			continue;
-		}
-		any = true;
-		if (command_rule_is_for(&r, name, len)) {
-			return true;
-		}
-	}
-	return !any;
-}
-
-static bool is_listed(const struct policy *p, const char *name, size_t len) {
-	return command_rule_lists(p, name, len) && floor_lists(p, name, len);
-}
-
 bool command_is_listed(const struct policy *p, const char *name) {
-	return is_listed(p, name, strlen(name));
+	return command_rule_permits(p, name, strlen(name));
 }
 
 const char *judge_base_name(const char *path) {

@@ -36,7 +36,8 @@ static const char *const guarantees[] = {
 	"fs.write",    "fs.read",       "fs.deny",       "net",
 	"net.names",   "ipc",           "pid",           "env",
 	"limits.time", "limits.output", "limits.memory", "limits.processes",
-	"limits.cpu",  "limits.disk",   "lifetime",      NULL,
+	"limits.cpu",  "limits.disk",   "lifetime",      "exec",
+	NULL,
 };
 
 const struct key keys[KEY_COUNT] = {

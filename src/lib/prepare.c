@@ -153,6 +153,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		return -1;
 	}
 	p->host.command = p->command;
+	p->host.shell = p->shell;
 	if (policy->plant != NULL) {
 		p->host.environ = policy->plant->environ;
 		p->host.home = policy->plant->home;

@@ -70,6 +70,31 @@ bool command_rule_lists(const struct policy *p, const char *name, size_t len) {
 	return false;
 }
 
+static bool floor_permits(const struct policy *p, const char *name, size_t len) {
+	const struct value *low = policy_floor(p, KEY_COMMANDS_DEFAULT);
+	const struct value *v = &p->values[KEY_COMMANDS];
+	bool any = false;
+
+	if (low == NULL || low->num != COMMANDS_DENY) {
+		return true;
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		struct command_rule r = command_rule_of(&v->items[i]);
+		if (item_group(r.item) != GROUP_FLOOR) {
+			continue;
+		}
+		any = true;
+		if (command_rule_is_for(&r, name, len)) {
+			return true;
+		}
+	}
+	return !any;
+}
+
+bool command_rule_permits(const struct policy *p, const char *name, size_t len) {
+	return command_rule_lists(p, name, len) && floor_permits(p, name, len);
+}
+
 /* ---- parsing ---- */
 
 static int check_name(const struct where *w, const struct key *k, const char *name,

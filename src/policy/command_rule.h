@@ -39,4 +39,8 @@ bool command_rule_is_for(const struct command_rule *r, const char *name, size_t 
  * untrusted file list a command only if that file itself sets the deny. */
 bool command_rule_lists(const struct policy *p, const char *name, size_t len);
 
+/* The same, and the floor permits it: a floor that denies by default, and lists commands, bounds
+ * the lists of every layer. */
+bool command_rule_permits(const struct policy *p, const char *name, size_t len);
+
 #endif

@@ -105,3 +105,44 @@ def register(suite):
         box.corral_("policy", "trust", f"{box.dir}/ws/.corral.toml").exited(0)
         box.run("--profile", "minimal", "touch", "made").exited(0)
         check(box.exists("ws/made"), "not written")
+
+    @test("deny: the kernel executes listed programs only, also for descendants", root=True)
+    def _(box):
+        box.write("ws/script", "git --version\nls >list\n/usr/bin/touch made\ntouch made\necho ended\n")
+        listed = ("--set", "commands.default=deny", "--allow-command", "sh", "--allow-command", "git")
+        done = box.run(*listed, "sh", "script").exited(0)
+        contains(done.out, "git version", "a listed program")
+        contains(done.out, "ended", "the script")
+        check(not box.exists("ws/made"), "a program that is not listed ran")
+        equal(box.read("ws/list"), "", "output of a program that is not listed")
+        box.run(*listed, "--allow-command", "touch", "sh", "script").exited(0)
+        check(box.exists("ws/made"), "a listed program did not run")
+
+    @test("deny: git with its own programs, and a language runtime, work when they are listed")
+    def _(box):
+        listed = ("--set", "commands.default=deny", "--allow-command", "git", "--allow-command", "python3")
+        box.run(*listed, "-c", "git init -q . && git add . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x "
+                "&& git log --oneline && git gc -q").exited(0)
+        equal(box.run(*listed, "python3", "-c", "import json, math, sqlite3, ssl; print(1)").exited(0).out, "1\n", "python")
+
+    @test("--require exec: enforced at level full, refused at standard and where every program may run")
+    def _(box):
+        listed = ("--set", "commands.default=deny", "--allow-command", "true", "--require", "exec")
+        rows = {row["name"]: row for row in box.json("true")["guarantees"]}
+        equal(rows["exec"]["state"], "absent", "without deny")
+        box.run("--require", "exec", "true").exited(125).said("exec is required", "commands.default")
+        box.run(*listed, "--level", "standard", "true").exited(125).said("exec", "dynamic loader")
+        if box.json("true")["level"] == "full":
+            box.run(*listed, "true").exited(0)
+
+    @test("campaign: file tools and path arguments stay in the workspace", root=True)
+    def _(box):
+        box.write("ws/file", "text\n")
+        box.corral_("check", "path", "--profile", "campaign", "file").exited(0)
+        done = box.corral_("check", "path", "--profile", "campaign", "/etc/passwd").exited(1)
+        contains(done.out, "outside the workspace", "the reason")
+        equal(box.corral_("check", "path", "--json", "--profile", "campaign", "/usr").exited(1).json["error"], "outside", "error")
+        box.corral_("check", "path", "/etc/passwd").exited(0)
+        box.run("--profile", "campaign", "cat", "/etc/passwd").exited(126).said("/etc/passwd", "outside the workspace", "fs.tools")
+        box.run("--profile", "campaign", "-c", "cat file >/etc/x").exited(126).said("/etc/x")
+        equal(box.run("--profile", "campaign", "cat", "./file").exited(0).out, "text\n", "a path in the workspace")

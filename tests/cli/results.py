@@ -7,7 +7,8 @@ import re
 from harness import LONG, PATIENCE, Skip, check, contains, equal, in_time, wait_until
 
 GUARANTEES = ["fs.write", "fs.read", "fs.deny", "net", "net.names", "ipc", "pid", "env", "limits.time",
-              "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime"]
+              "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime",
+              "exec"]
 
 NUMBER, TEXT, NULL = int, str, type(None)
 KEYS = {
