@@ -119,9 +119,11 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 /* print.c */
 int policy_hash(struct arena *a, struct policy *p, struct err *e);
 
-/* resolve.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
+/* file.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
 int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e);
 int policy_file_error(struct err *e, const char *name, int sys);
+/* N of "fd:N"; -1 for any other text. */
+int policy_file_descriptor(const char *name);
 
 /* trust.c */
 int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,

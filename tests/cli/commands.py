@@ -25,6 +25,31 @@ commands:
         - clean -fd
 """
 
+CAMPAIGN = """\
+# .campaign/sandbox.yaml
+commands:
+  go:
+    description: "Go toolchain"
+    subcommand_restrictions:
+      allowed:
+        - build
+        - test
+        - vet
+        - mod
+      blocked:
+        - install  # don't install system-wide
+  npm:
+    description: "Node package manager"
+    subcommand_restrictions:
+      allowed:
+        - install
+        - test
+        - run
+        - build
+  make:
+    description: "Make build system"
+"""
+
 GIT = "[commands.git]\nblocked = ['push --force', 'reset --hard', 'clean -fd']\n"
 
 REFUSED = ("push --force", "push -f", "push origin +main", "push --force-with-lease", "reset --hard", "clean -df", "clean -f -d",
@@ -146,3 +171,25 @@ def register(suite):
         box.run("--profile", "campaign", "cat", "/etc/passwd").exited(126).said("/etc/passwd", "outside the workspace", "fs.tools")
         box.run("--profile", "campaign", "-c", "cat file >/etc/x").exited(126).said("/etc/x")
         equal(box.run("--profile", "campaign", "cat", "./file").exited(0).out, "text\n", "a path in the workspace")
+
+    @test("campaign: .campaign/sandbox.yaml of document 004 widens the list, so it needs trust", root=True)
+    def _(box):
+        box.write("ws/.campaign/sandbox.yaml", CAMPAIGN)
+        check_go = ("check", "command", "--profile", "campaign", "--", "go")
+        done = box.corral_(*check_go, "test", "./...").exited(126)
+        done.said("sandbox.yaml", "lists the command go", "corral policy trust")
+        box.run("--profile", "campaign", "cat", "/dev/null").exited(126).said("corral policy trust")
+        box.run("cat", "/dev/null").exited(0)  # other profiles do not read it
+        box.corral_("policy", "trust", f"{box.dir}/ws/.campaign/sandbox.yaml").exited(0)
+        box.corral_(*check_go, "test", "./...").exited(0)
+        for words, rule in ((("install", "x"), "commands.go.blocked"), (("run", "x"), "commands.go.allowed")):
+            done = box.corral_("check", "command", "--json", "--profile", "campaign", "--", "go", *words).exited(1).json
+            contains(done["rule"], rule, "the rule")
+            contains(done["origin"], "sandbox.yaml:", "the origin")
+        for words in (("npm", "run", "build"), ("make", "all"), ("git", "status")):
+            box.corral_("check", "command", "--profile", "campaign", "--", *words).exited(0)
+        for words in (("rm", "x"), ("npm", "publish"), ("git", "push", "-f"), ("go", "test", "/etc")):
+            box.corral_("check", "command", "--profile", "campaign", "--", *words).exited(1)
+        box.run("--profile", "campaign", "--allow-command", "touch", "touch", ".campaign/sandbox.yaml").exited(1)
+        box.write("ws/.campaign/sandbox.yaml", CAMPAIGN + "  rm:\n")
+        box.run("--profile", "campaign", "cat", "/dev/null").exited(126).said("corral policy trust")
