@@ -447,6 +447,14 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 		       enum corral_format format, char **text, int *allowed,
 		       struct corral_error *err);
 
+/* Whether the rules of commands.NAME and fs.tools allow a command; nothing runs.  *allowed (may be
+ * NULL) is 1 or 0; the text names command, rule, origin and remedy; corral(1) has the keys of the
+ * JSON.  Freed with free().  A command about which the rules cannot decide is refused in profile
+ * strict and with commands.default = deny, and allowed otherwise. */
+int corral_command_check(const struct corral_policy *policy, const char *const *argv,
+			 enum corral_format format, char **text, int *allowed,
+			 struct corral_error *err);
+
 /* ---- URLs that a tool fetches outside the sandbox ---- */
 
 /* Against SSRF: a tool that fetches a URL from a model could reach the host's own services and

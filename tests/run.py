@@ -48,6 +48,7 @@ def common(build, sanitized, corral):
         # The tripwire stands in for malloc, which is what the sanitizer does too.
         yield from programs(sanitized, " (sanitized)", state, without="test_tripwire")
     yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
+    yield "shells", [PYTHON, f"{HERE}/unit/shell_against_shells.py", f"{build}/tests/unit/shell_dump"]
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
     yield "dns", [PYTHON, f"{HERE}/unit/dns_against_python.py", f"{build}/tests/unit/dns_dump"]
     yield "tls_hello", [PYTHON, f"{HERE}/unit/tls_hello_of_clients.py", f"{build}/tests/unit/sniff"]

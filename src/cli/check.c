@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral check path P` and `corral check url U`: the policy's verdict, without a run.
+/* `corral check path P`, `corral check url U` and `corral check command -- C`: the policy's
+ * verdict, without a run.
  *
- * Should:   exit with 0 when the path may be read (with --write: written) or the URL fetched,
- *           1 when not, and name the rule.
- * Must not: open the path or the URL.
+ * Should:   exit with 0 when the path may be read (with --write: written), the URL fetched or the
+ *           command run, 1 when not, and name the rule.
+ * Must not: open the path or the URL, or run the command.
  * Fails:    closed: an error is never status 0. */
 #include "cli/cli.h"
 
@@ -47,15 +48,37 @@ static int check_url(const struct invocation *inv, char **text, struct corral_er
 	return rc != 0 ? -1 : refused;
 }
 
-/* A kind without a function is planned, and rejected by name. */
+static int check_command(const struct invocation *inv, char **text, struct corral_error *err) {
+	struct invocation rest = *inv;
+	auto_free const char **argv = NULL;
+	int allowed = 0;
+
+	rest.words++;
+	rest.nwords--;
+	if (inv->for_write) {
+		return usage_error(err, "corral check command -- COMMAND [ARG...]",
+				   "--write applies only to `check path`");
+	}
+	if (command_argv(&rest, &argv, err) != 0) {
+		return -1;
+	}
+	if (argv == NULL) {
+		return usage_error(err, "corral check command -- COMMAND [ARG...]",
+				   "no command given");
+	}
+	int rc = corral_command_check(inv->policy, argv, format_of(inv), text, &allowed, err);
+	return rc != 0 ? -1 : !allowed;
+}
+
 static const struct kind {
 	const char *name;
 	const char *usage;
 	check_fn *check;
+	bool any; /* any number of arguments, and -c */
 } kinds[] = {
-	{"path", "corral check path PATH [--write]", check_path},
-	{"url", "corral check url URL", check_url},
-	{"command", "corral check path PATH, or corral check url URL", NULL},
+	{"path", "corral check path PATH [--write]", check_path, false},
+	{"url", "corral check url URL", check_url, false},
+	{"command", "corral check command -- COMMAND [ARG...]", check_command, true},
 };
 
 static const struct kind *find_kind(const char *name) {
@@ -73,14 +96,16 @@ int verb_check(struct invocation *inv, struct corral_error *err) {
 	const struct kind *kind = find_kind(name);
 
 	if (kind == NULL) {
-		return usage_error(err, "corral check path PATH [--write], or corral check url URL",
-				   "unknown check \"%s\": use path or url", name);
+		return usage_error(
+			err,
+			"corral check path PATH [--write], corral check url URL, or corral check "
+			"command -- COMMAND",
+			"unknown check \"%s\": use path, url or command", name);
 	}
-	if (kind->check == NULL) {
-		return usage_error(err, kind->usage, "check %s is not implemented in this version",
-				   name);
+	if (inv->command_string != NULL && !kind->any) {
+		return usage_error(err, kind->usage, "-c applies only to `check command`");
 	}
-	if (inv->nwords != 2) {
+	if (inv->nwords != 2 && !kind->any) {
 		return usage_error(err, kind->usage, "`corral check %s` takes exactly one argument",
 				   kind->name);
 	}

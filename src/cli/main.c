@@ -31,8 +31,10 @@ const struct verb verbs[] = {
 	 "print the protection that this host can enforce, and how to raise it", verb_status},
 	{"test", FOR_TEST, false, "[options]", "plant bait and try to break out; exit 1 on failure",
 	 verb_test},
-	{"check", FOR_CHECK, false, "path PATH [--write] [options] | url URL [options]",
-	 "is this path or URL allowed, and by which rule", verb_check},
+	{"check", FOR_CHECK, false,
+	 "path PATH [--write] [options] | url URL [options] | command [options] [-c STRING] [--] "
+	 "[COMMAND]",
+	 "is this path, URL or command allowed, and by which rule", verb_check},
 	{"scan", FOR_SCAN, false, "[FILE|DIR...] [--redact] [--staged] [--json|--sarif]",
 	 "find secrets in files, in the staged change, or in stdin; exit 1 on findings", verb_scan},
 	{"diff", FOR_DIFF, false, "[ID [PATH...]] [--json]",

@@ -47,9 +47,13 @@ int command_argv(const struct invocation *inv, const char ***ret, struct corral_
 	return 0;
 }
 
+/* A command about which the command rules cannot decide. */
+#define UNDECIDED "undecided:"
+
 /* -v: prints the rules that the run enforces, before anything runs. */
-static int announce(const struct invocation *inv, struct corral_error *err) {
-	auto_free char *line = NULL;
+static int announce(const struct invocation *inv, const char *const *argv,
+		    struct corral_error *err) {
+	auto_free char *line = NULL, *checked = NULL;
 
 	if (!inv->verbose) {
 		return 0;
@@ -59,6 +63,14 @@ static int announce(const struct invocation *inv, struct corral_error *err) {
 	}
 	for (char *rest = line; rest != NULL;) {
 		print_note("%s", strsep(&rest, "\n"));
+	}
+	if (corral_command_check(inv->policy, argv, CORRAL_TEXT, &checked, NULL, err) != 0) {
+		return -1;
+	}
+	if (strncmp(checked, UNDECIDED, strlen(UNDECIDED)) == 0) {
+		checked[strcspn(checked, "\n")] = '\0';
+		str_hide_controls(checked, false);
+		print_note("%s", checked);
 	}
 	return 0;
 }
@@ -252,7 +264,8 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.last = 1;
 	how.terminal = terminal;
 	how.warn = print_warning;
-	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
+	if (announce(inv, argv, err) != 0 ||
+	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
 	}
 	print_notes(inv, result);
@@ -279,7 +292,8 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
-	if (announce(inv, err) != 0 || corral_run(inv->policy, argv, &how, &result, err) != 0) {
+	if (announce(inv, argv, err) != 0 ||
+	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, err);
 	}
 	print_notes(inv, result);

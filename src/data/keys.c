@@ -32,20 +32,21 @@ static const char *const views[] = {"minimal", "system", "host", NULL};
 static const char *const homes[] = {"ephemeral", "persistent", "workspace", NULL};
 static const char *const nets[] = {"none", "filtered", "restricted", "full", NULL};
 static const char *const verdicts[] = {"deny", "allow", NULL};
-static const char *const verdicts_later[] = {"deny", NULL};
 /* One order for all four keys, so that "stricter" is one comparison; a value that a direction does
  * not have is in its list of rejected values. */
 static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NULL};
 static const char *const scan_args_later[] = {"redact", "kill", NULL};
 static const char *const scan_files_later[] = {"warn", "kill", NULL};
 static const char *const scan_net_later[] = {"warn", "redact", "block", "kill", NULL};
+static const char *const reaches[] = {"workspace", "view", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
 static const char *const guarantees[] = {
-	"fs.write",    "fs.read",       "fs.deny",       "net",
-	"net.names",   "ipc",           "pid",           "env",
-	"limits.time", "limits.output", "limits.memory", "limits.processes",
-	"limits.cpu",  "limits.disk",   "lifetime",      "leaks",
-	NULL,
+	"fs.write",      "fs.read",       "fs.deny",
+	"net",           "net.names",     "ipc",
+	"pid",           "env",           "limits.time",
+	"limits.output", "limits.memory", "limits.processes",
+	"limits.cpu",    "limits.disk",   "lifetime",
+	"exec",          "leaks",         NULL,
 };
 
 const struct key keys[KEY_COUNT] = {
@@ -247,6 +248,15 @@ const struct key keys[KEY_COUNT] = {
 			.help = "Copy-on-write: keep changes of the workspace apart until they are "
 				"applied.",
 		},
+	[KEY_FS_TOOLS] =
+		{
+			.name = "fs.tools",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_LOWER,
+			.choices = reaches,
+			.help = "Where the file tools and path arguments may point: the workspace "
+				"only, or the whole view.",
+		},
 	[KEY_NET_MODE] =
 		{
 			.name = "net.mode",
@@ -373,8 +383,15 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_LOWER,
 			.choices = verdicts,
-			.later = verdicts_later,
 			.help = "Whether a command without a rule is allowed or denied.",
+		},
+	[KEY_COMMANDS] =
+		{
+			.name = "commands.NAME",
+			.type = TYPE_COMMANDS,
+			.narrow = NARROW_RULES,
+			.help = "A command that is listed, and which of its subcommands are "
+				"allowed or blocked.",
 		},
 	[KEY_LIMITS_TIMEOUT] =
 		{

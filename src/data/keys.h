@@ -34,6 +34,7 @@ enum key_id {
 	KEY_FS_WORKSPACE_AT,
 	KEY_FS_AGENT,
 	KEY_FS_COW,
+	KEY_FS_TOOLS,
 	KEY_NET_MODE,
 	KEY_NET_ALLOW,
 	KEY_NET_DENY,
@@ -51,6 +52,7 @@ enum key_id {
 	KEY_ENV_PREFIX,
 	KEY_ENV_LABELS,
 	KEY_COMMANDS_DEFAULT,
+	KEY_COMMANDS,
 	KEY_LIMITS_TIMEOUT,
 	KEY_LIMITS_IDLE_TIMEOUT,
 	KEY_LIMITS_GRACE,
@@ -90,6 +92,7 @@ enum key_type {
 	TYPE_PORTS,      /* items: "8080" */
 	TYPE_PORT_PAIRS, /* items: "3000", "3000:13000" */
 	TYPE_SOCKETS,    /* items: "PATH", "PATH:DEST" */
+	TYPE_COMMANDS,   /* items: rules of policy/command_rule.h */
 };
 
 /* How an untrusted project file may change a key. */
@@ -99,6 +102,7 @@ enum key_narrow {
 	NARROW_HIGHER, /* a later choice than the current one, or a switch turned on
 			* (min_level, fs.cow) */
 	NARROW_ADD,    /* adding items makes the boundary tighter (deny, protect, require) */
+	NARROW_RULES,  /* each group of rules is checked on its own; see command_rule.h */
 	NARROW_FREE,   /* cannot loosen the boundary (env.set: the command's variables only) */
 };
 
@@ -130,6 +134,7 @@ enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };
 enum home { HOME_EPHEMERAL, HOME_PERSISTENT, HOME_WORKSPACE };
 enum net { NET_NONE, NET_FILTERED, NET_RESTRICTED, NET_FULL };
 enum commands { COMMANDS_DENY, COMMANDS_ALLOW };
+enum tools { TOOLS_WORKSPACE, TOOLS_VIEW };
 
 /* What happens to a secret that the leak scanner finds; each one is stricter than the one before.
  */

@@ -52,6 +52,7 @@ const struct option_row options[] = {
 	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: only limits are enforced"},
 	{"dangerously-allow-full-access", 0, NULL, KEY(KEY_ACCEPT_FULL_ACCESS), .fixed = ACCEPTED_NOW, BOUNDARY, .help = "accept --mode full-access: NOTHING is protected"},
 	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock, as a nested Corral does"},
+	{"allow-command", 0, "NAME", KEY(KEY_COMMANDS), BOUNDARY, .help = "list a command, for commands.default = deny"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "ignore user and project policy files; the floor of /etc holds"},
 	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set a policy key; for lists, one element per option"},
@@ -85,7 +86,7 @@ const struct option_row options[] = {
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
-	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
 	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},

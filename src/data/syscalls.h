@@ -75,6 +75,7 @@ enum syscall_trait {
 	TRAIT_DATAGRAMS =
 		4096,        /* unix datagrams: Landlock checks them, or their loss is accepted */
 	TRAIT_PINNED = 8192, /* CPU affinity enforces limits.cpus, and must not change */
+	TRAIT_EXEC = 16384,  /* only listed programs may be executed */
 };
 
 /* Checks of arguments; several calls share one if the argument has the same position.  The
@@ -119,6 +120,7 @@ enum syscall_check_id {
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
 	CHECK_IOCTL_BROKER,
+	CHECK_MEMFD_SEALED,
 	CHECK_MEMORY_OPEN,
 	CHECK_MEMORY_OPENAT,
 	CHECK_MEMORY_OPENAT_ARM,

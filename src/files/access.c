@@ -7,6 +7,7 @@
  * Fails:    closed: a place that no rule grants is refused. */
 #include "files/access.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "files/links.h"
 #include "files/mounts.h"
@@ -164,7 +165,12 @@ void access_judge(const struct lens *v, const struct place *p, enum access want,
 	bool shown = p->kind == PLACE_FILE || p->kind == PLACE_MISSING;
 	bool ours = p->kind == PLACE_OURS || p->kind == PLACE_TEXT;
 
-	if (shown) {
+	const struct value *tools = &v->policy->values[KEY_FS_TOOLS];
+
+	if (tools->set && tools->num == TOOLS_WORKSPACE &&
+	    !path_within(p->path, v->plan->workspace_at)) {
+		refusal_say(&q, CAUSE_TOOLS, ret);
+	} else if (shown) {
 		judge_shown(v, p, want, ret);
 	} else if (p->kind == PLACE_MASK || (ours && denied_by_name(v, p))) {
 		refusal_hidden(&q, ret);

@@ -53,6 +53,7 @@ struct corral_policy {
 /* One use of a policy on this host, from its files to the finished plan. */
 struct prepared {
 	const char *command;    /* argv[0], for warnings; NULL: none is run */
+	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
 	bool streams_inherited; /* corral_spawn() */
 	struct arena arena;
 	struct host host;
@@ -168,6 +169,10 @@ void strays_end(struct stray_watch *w, struct corral_result *r);
 /* After a failed run: names in *e the rule that hides the command, or the missing interpreter of
  * a script. */
 void missing_explain(struct prepared *p, const char *command, struct err *e);
+
+/* command.c: refuses a command that the rules of commands.NAME refuse; one that they cannot decide
+ * about becomes a note of the plan. */
+int command_check(struct prepared *p, const char *const *argv, struct err *e);
 
 /* Removes all pending changes of the self-test's own state directory. */
 void pending_remove_all(const char *state_dir);

@@ -67,7 +67,7 @@ static int set_key(struct corral_policy *policy, const struct setting *setting, 
 	if (setting->key == NULL || setting->value == NULL || setting->origin == NULL) {
 		return err_set(e, ERR_USAGE, "library", "the key, the value or the origin is NULL");
 	}
-	if (key_by_name(setting->key) == NULL) {
+	if (key_by_name(setting->key) == NULL && !str_starts(setting->key, "commands.")) {
 		(void)err_set(e, ERR_USAGE, "policy", "%s: unknown key \"%s\"", setting->origin,
 			      setting->key);
 		return err_fix(e, "list the keys: corral policy show, or man corral-policy");

@@ -7,6 +7,7 @@
  * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
+#include "command/judge.h"
 #include "lib/leaks.h"
 #include "lib/sized.h"
 
@@ -182,9 +183,14 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	if (lib_need(result, "result", err) != 0) {
 		return -1;
 	}
-	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0 &&
-	    prepared_plan(policy, true, &p, &e) == 0 &&
-	    leaks_check_command(&p, argv, &p.args_leaks, &e) == 0) {
+	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0) {
+		p.shell = command_runs_string(argv) ? argv[0] : NULL;
+		rc = prepared_plan(policy, true, &p, &e) != 0 || command_check(&p, argv, &e) != 0 ||
+				     leaks_check_command(&p, argv, &p.args_leaks, &e) != 0
+			     ? -1
+			     : 0;
+	}
+	if (rc == 0) {
 		rc = run_prepared(&p, argv, &o, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
@@ -247,8 +253,10 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
 	process->prepared.command = argv[0];
+	process->prepared.shell = command_runs_string(argv) ? argv[0] : NULL;
 	process->prepared.streams_inherited = true;
 	if (prepared_plan(policy, true, &process->prepared, e) != 0 ||
+	    command_check(&process->prepared, argv, e) != 0 ||
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;
 	}

@@ -66,6 +66,22 @@ static inline int mount_tree_clone(int from, uint64_t attributes) {
 	return take_fd(&tree);
 }
 
+/* Mounts `at`, with the mounts beneath it, on itself, so that only this file or directory becomes
+ * executable, or is no more. */
+static inline int mount_tree_set_exec(int at, bool exec) {
+	struct mount_attr attr = {.attr_set = exec ? 0 : MOUNT_ATTR_NOEXEC,
+				  .attr_clr = exec ? MOUNT_ATTR_NOEXEC : 0,
+				  .propagation = MS_PRIVATE};
+	auto_fd tree =
+		(int)syscall(SYS_open_tree, at, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 ||
+	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof attr) != 0) {
+		return -1;
+	}
+	return tree_move(tree, at, 0);
+}
+
 static inline int mount_tree_bind(int from, int to, uint64_t attributes) {
 	auto_fd tree = mount_tree_clone(from, attributes);
 	return tree < 0 ? -1 : mount_tree_attach(tree, to);
@@ -78,7 +94,8 @@ static inline uint64_t tree_attributes(const struct mount *m) {
 		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
 	/* E4 */
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY) |
+	       (m->noexec ? MOUNT_ATTR_NOEXEC : 0);
 }
 
 #endif

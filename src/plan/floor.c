@@ -38,6 +38,7 @@ static const struct {
 	{KEY_NET_SOCKETS, GUARANTEE_IPC},
 	{KEY_ENV_PASS, GUARANTEE_ENV},
 	{KEY_ENV_ALLOW_DANGEROUS, GUARANTEE_ENV},
+	{KEY_COMMANDS_DEFAULT, GUARANTEE_EXEC},
 	{KEY_LIMITS_PROCESSES, GUARANTEE_LIMITS_PROCESSES},
 	{KEY_LIMITS_MEMORY, GUARANTEE_LIMITS_MEMORY},
 	{KEY_LIMITS_DISK, GUARANTEE_LIMITS_DISK},
@@ -55,6 +56,8 @@ static bool restricts(enum key_id key, const struct value *floor) {
 		return floor->num != HOME_WORKSPACE;
 	case KEY_FS_TOOLCHAINS:
 		return floor->num == 0;
+	case KEY_COMMANDS_DEFAULT:
+		return floor->num != COMMANDS_ALLOW;
 	case KEY_FS_COW:
 		return floor->num != 0;
 	case KEY_NET_MODE:

@@ -28,6 +28,7 @@ static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_LIMITS_CPU] = "limits.cpu",
 	[GUARANTEE_LIMITS_DISK] = "limits.disk",
 	[GUARANTEE_LIFETIME] = "lifetime",
+	[GUARANTEE_EXEC] = "exec",
 	[GUARANTEE_LEAKS] = "leaks",
 };
 
@@ -259,9 +260,50 @@ struct guarantee_report guarantees_named(const struct plan *plan) {
 	return (struct guarantee_report){.state = STATE_ENFORCED, .by = {"gate"}};
 }
 
+static struct guarantee_report exec_with_mounts(const struct plan *plan) {
+	struct guarantee_report made = {.state = STATE_ENFORCED,
+					.by = {"mount", "landlock", "seccomp"}};
+
+	if (plan->landlock_abi == 0) {
+		made.by[1] = "seccomp";
+		made.by[2] = NULL;
+		made.state = STATE_WEAKER;
+		made.why =
+			"programs in the directories of the loader can be executed: the kernel has "
+			"no Landlock";
+	} else if (plan->exec_why != NULL) {
+		made.state = STATE_WEAKER;
+		made.why = plan->exec_why;
+	}
+	return made;
+}
+
+static struct guarantee_report guarantee_exec(const struct plan *plan) {
+	if (!plan->exec_limited) {
+		return (struct guarantee_report){
+			.state = STATE_ABSENT,
+			.why = plan->level < LEVEL_STANDARD
+				       ? "this level does not restrict files"
+				       : "every program may be executed: commands.default is allow",
+		};
+	}
+	if (!plan_lacks_namespaces(plan)) {
+		return exec_with_mounts(plan);
+	}
+	return (struct guarantee_report){
+		.state = STATE_WEAKER,
+		.by = {"landlock", "seccomp"},
+		.why = "a program that is not listed can be run with the dynamic loader: without a "
+		       "mount "
+		       "namespace no mount is noexec",
+	};
+}
+
 void guarantees_make(struct plan *plan) {
 	struct guarantee_report *guarantees = plan->guarantees;
 	bool landlock = plan->landlock_abi > 0;
+
+	guarantees[GUARANTEE_EXEC] = guarantee_exec(plan);
 
 	if (plan_lacks_namespaces(plan)) {
 		guarantees_no_namespaces(plan);
@@ -296,12 +338,16 @@ static int check_one(const struct plan *plan, const struct item *wanted, struct 
 			wanted->str, policy_origin_text(&wanted->origin, origin, sizeof origin),
 			plan_state_name(made->state),
 			made->why == NULL ? "this host does not have it" : made->why);
+		bool unlimited = g == GUARANTEE_EXEC && made->state == STATE_ABSENT;
 		bool unset = g >= GUARANTEE_LIMITS_TIME && g <= GUARANTEE_LIMITS_DISK &&
 			     made->state == STATE_ABSENT;
 		return err_fix(e,
 			       "%suse a host that enforces %s (`corral status`), or remove %s from "
 			       "--require",
-			       unset ? "set that limit, or " : "", wanted->str, wanted->str);
+			       unset       ? "set that limit, or "
+			       : unlimited ? "set commands.default = deny, or "
+					   : "",
+			       wanted->str, wanted->str);
 	}
 	return err_set(e, ERR_USAGE, WHERE, "unknown guarantee in require: %s", wanted->str);
 }
@@ -338,6 +384,9 @@ static bool is_requested(const struct plan *plan, const struct policy *p, enum g
 		       is_written(&p->values[KEY_FS_PROTECT_NAMES]);
 	case GUARANTEE_NET:
 		return plan->own_net && plan->level >= LEVEL_MINIMAL;
+	case GUARANTEE_EXEC:
+		return p->values[KEY_COMMANDS_DEFAULT].set &&
+		       policy_num(p, KEY_COMMANDS_DEFAULT) == COMMANDS_DENY;
 	default:
 		return false;
 	}

@@ -41,6 +41,9 @@ struct host_fs {
 	/* Appends the whole of a regular file; false when it is another kind of file, unreadable
 	 * or longer than limit.  A final symlink is not followed. */
 	bool (*read)(void *ctx, const char *path, size_t limit, struct buf *out);
+	/* The first bytes of a regular file, at most cap; 0 when unreadable.  NULL: no file can be
+	 * read. */
+	size_t (*head)(void *ctx, const char *path, char *out, size_t cap);
 };
 
 #define QUERY_WORDS 6
@@ -73,6 +76,7 @@ struct host {
 	const char *home; /* absolute, existing, or NULL */
 	const char *cwd;
 	const char *command;    /* argv[0] of the run, for warnings; NULL: none is planned */
+	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
 	bool streams_inherited; /* corral_spawn(): the run has no relay of its streams */
 	const char *sandbox_id; /* an id of this run, where the policy has env.prefix; or NULL */
 	const char *state_dir;  /* where Corral keeps its own state, or NULL */

@@ -184,6 +184,9 @@ const char *compose_inside(struct builder *b, const struct mount_request *w, con
 /* Prunes, pins, decides where mount points may be created, fills plan->mounts. */
 int compose(struct builder *b, struct err *e);
 
+/* exec.c: which files may be executed, when commands.default is deny; after the environment. */
+void exec_build(struct builder *b);
+
 /* ---- follow.c ---- */
 
 /* Marks the files that are remounted when the host replaces them; adds a note for a file where

@@ -217,6 +217,7 @@ static int build(struct builder *b, struct err *e) {
 	if (net_finish(b, e) != 0 || environment_build(b, e) != 0) {
 		return -1;
 	}
+	exec_build(b);
 	if (plan->nnotes > 1) {
 		qsort(plan->notes, plan->nnotes, sizeof *plan->notes, note_order);
 	}

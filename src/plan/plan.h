@@ -45,6 +45,7 @@ enum guarantee {
 	GUARANTEE_LIMITS_CPU,
 	GUARANTEE_LIMITS_DISK,
 	GUARANTEE_LIFETIME,
+	GUARANTEE_EXEC,
 	GUARANTEE_LEAKS,
 	GUARANTEE_COUNT
 };
@@ -91,6 +92,7 @@ struct mount {
 	bool create;  /* the mount point may be created: it lies in the run's own root or tmpfs */
 	bool maybe;   /* a mount that fails is left out */
 	bool is_file; /* the source is not a directory */
+	bool noexec;  /* nothing on it can be executed, unless plan.execs names it */
 	bool steady; /* TEXT: the text does not depend on the covered file, so it also covers a file
 		      * that replaces it; false: such a new file is masked */
 	const char *follow; /* the host path of a single file that is shown or masked: when the host
@@ -101,6 +103,20 @@ struct mount {
 	uint64_t dev, ino; /* identity of the source when it was planned */
 	struct origin origin;
 	const char *note; /* why, for explain: "system", "toolchain", "credential" */
+};
+
+/* With commands.default = deny: what may be executed (exec.c).  The first kind wins at one path. */
+enum exec_kind {
+	EXEC_PROGRAM, /* a file that execve(2) may run: a listed command, its interpreter, a loader
+		       */
+	EXEC_TREE,    /* a directory whose programs a listed command runs */
+	EXEC_LIBRARIES, /* a directory whose files may be mapped with PROT_EXEC, but not executed */
+	EXEC_CLOSED,    /* a program in such a directory: neither */
+};
+
+struct exec_file {
+	const char *path; /* inside, without symlinks */
+	enum exec_kind kind;
 };
 
 struct rlimit_row {
@@ -163,7 +179,11 @@ struct plan {
 			      * NULL with namespaces, which use a tmpfs */
 	const char *cow_dir; /* where changes of the workspace go; NULL: into it */
 	int landlock_abi;    /* the ABI to use; 0 for none */
-	uint64_t tmp_size;   /* bytes; of the run's own tmpfs */
+	bool exec_limited;   /* only `execs` may be executed */
+	struct exec_file *execs; /* sorted by path */
+	size_t nexecs, execs_cap;
+	const char *exec_why; /* why that list is not complete; NULL */
+	uint64_t tmp_size;    /* bytes; of the run's own tmpfs */
 
 	struct rlimit_row rlimits[12];
 	size_t nrlimits;

@@ -117,6 +117,9 @@ static const struct row rows[CAUSE_COUNT] = {
 		"{path} cannot be moved: it is or contains a mount point, a git repository, or a protected or "
 		"denied name, which cannot be renamed while the run lasts",
 		NO_OPTION "do this step outside", NULL, KEY_FS_PROTECT},
+	[CAUSE_TOOLS] = {ERR_OUTSIDE, KEY_FS_TOOLS,
+		"{path} is outside the workspace, and the file tools are confined to it ({rule}, {origin})",
+		"put the file in {workspace}, or use --set fs.tools=view", NULL, KEY_FS_TOOLS},
 };
 /* clang-format on */
 

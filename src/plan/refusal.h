@@ -42,7 +42,8 @@ enum refusal_cause {
 	CAUSE_RIGHTS,    /* likewise, and the caller cannot write it on the host either */
 	CAUSE_MADE,      /* Corral generates it: /proc, /dev, a copy without credentials */
 	CAUSE_COW,       /* a file tool would write below the overlay */
-	CAUSE_KEPT, /* it cannot be renamed: it is or contains a mount point or a protected name */
+	CAUSE_KEPT,  /* it cannot be renamed: it is or contains a mount point or a protected name */
+	CAUSE_TOOLS, /* fs.tools: the file tools are confined to the workspace */
 	CAUSE_COUNT
 };
 

@@ -28,7 +28,7 @@ static bool is_bound(const struct key *k) {
 bool floor_has_key(const struct key *k) {
 	bool is_switch = k->narrow == NARROW_NEVER && k->type == TYPE_BOOL;
 	return k->narrow == NARROW_LOWER || k->narrow == NARROW_HIGHER || k->narrow == NARROW_ADD ||
-	       is_switch || is_bound(k);
+	       k->narrow == NARROW_RULES || is_switch || is_bound(k);
 }
 
 static int refuse_floor(const char *setting, const struct origin *origin,
@@ -291,8 +291,9 @@ static int floor_key(struct arena *a, const struct key *k, struct value *v,
 	if (is_bound(k)) {
 		return floor_list(a, k, v, floor, e);
 	}
-	return k->narrow == NARROW_ADD ? layer_list_add(a, k, v, floor, e)
-				       : floor_scalar(k, v, floor, e);
+	return k->narrow == NARROW_ADD || k->narrow == NARROW_RULES
+		       ? layer_list_add(a, k, v, floor, e)
+		       : floor_scalar(k, v, floor, e);
 }
 
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e) {

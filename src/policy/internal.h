@@ -46,6 +46,20 @@ int endpoint_port_from_text(const struct where *w, const struct key *k, const ch
 int endpoint_socket_from_text(const struct where *w, const struct key *k, const char *text,
 			      struct value *v, struct err *e);
 
+/* The table of commands.default and commands.NAME. */
+#define COMMANDS_TABLE "commands"
+
+/* command_rule.c: the same for TYPE_COMMANDS; from "commands.NAME.MEMBER" and its value; whether
+ * the items of an untrusted layer only narrow; removes items that exceptions name. */
+int command_rule_from_text(const struct where *w, const struct key *k, const char *text,
+			   struct value *v, struct err *e);
+int command_rule_from_setting(const struct where *w, const char *key, const char *text,
+			      struct value *v, struct err *e);
+int command_rule_from_doc(const struct where *w, const struct doc *d, struct value *v,
+			  struct err *e);
+int command_rule_narrows(const struct policy *p, const struct value *v, struct err *e);
+void command_rule_settle(struct value *v);
+
 /* value.c: an error that names key, value and origin; a path made absolute and normal. */
 int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
 		 struct err *e);
@@ -115,9 +129,11 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 void print_quoted(struct buf *out, const char *s);
 int policy_hash(struct arena *a, struct policy *p, struct err *e);
 
-/* resolve.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
+/* file.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
 int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e);
 int policy_file_error(struct err *e, const char *name, int sys);
+/* N of "fd:N"; -1 for any other text. */
+int policy_file_descriptor(const char *name);
 
 /* resolve.c: "unknown profile", with the list of all. */
 int policy_unknown_profile(const struct value *v, struct err *e);

@@ -105,6 +105,10 @@ static int apply_child(const struct where *w, const char *prefix, const struct d
 		return err_memory(e, "policy");
 	}
 	o.line = d->line;
+	/* [commands.NAME]: the name is any file name. */
+	if (prefix != NULL && streq(prefix, COMMANDS_TABLE) && !streq(d->key, "default")) {
+		return command_rule_from_doc(w, d, &layer->values[KEY_COMMANDS], e);
+	}
 	/* A quoted "fs.view" would be a second way to write one key. */
 	if (strchr(d->key, '.') != NULL) {
 		return unknown_key(&o, name, e);
@@ -184,6 +188,11 @@ int layer_from_setting(const struct where *w, const struct setting *s, struct po
 	struct where at = *w;
 	const struct key *k = key_by_name(s->key);
 	at.origin = (struct origin){.kind = ORIGIN_OPTION, .name = s->origin};
+	if (str_starts(s->key, COMMANDS_TABLE ".") && k != &keys[KEY_COMMANDS_DEFAULT] &&
+	    k != &keys[KEY_COMMANDS]) {
+		return command_rule_from_setting(&at, s->key, s->value,
+						 &layer->values[KEY_COMMANDS], e);
+	}
 	if (k == NULL) {
 		return unknown_key(&at.origin, s->key, e);
 	}
@@ -269,6 +278,12 @@ int layer_narrows(const struct policy *p, const struct policy *layer, struct err
 		const struct key *k = &keys[i];
 		const struct value *v = &layer->values[i], *stands = &p->values[i];
 		if (!v->set || k->narrow == NARROW_ADD || k->narrow == NARROW_FREE) {
+			continue;
+		}
+		if (k->narrow == NARROW_RULES) {
+			if (command_rule_narrows(p, v, e) != 0) {
+				return -1;
+			}
 			continue;
 		}
 		if (k->narrow == NARROW_NEVER || layer_loosens(k, v, stands)) {

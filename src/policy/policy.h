@@ -84,9 +84,9 @@ struct value {
 struct policy {
 	struct value values[KEY_COUNT];
 	const struct value *floor; /* the values of the system's [floor], by key; or NULL */
-	const char *files[2];      /* the system's file and that of --policy; NULL without one */
-	char sha256[65];           /* of the canonical text, lower-case hex */
-	const char **remarks;      /* about settings of another product that a run does not use */
+	const char *files[3]; /* the system's file, that of --policy and the campaign's; NULL */
+	char sha256[65];      /* of the canonical text, lower-case hex */
+	const char **remarks; /* about settings of another product that a run does not use */
 	size_t nremarks;
 };
 
@@ -120,6 +120,12 @@ struct policy_inputs {
 
 /* The name of the project's file, directly in the workspace. */
 #define PROJECT_FILE ".corral.toml"
+
+/* The same of profile campaign, which reads it after the project's file. */
+#define CAMPAIGN_PROFILE "campaign"
+#define CAMPAIGN_DIR ".campaign"
+#define CAMPAIGN_NAME "sandbox.yaml"
+#define CAMPAIGN_FILE CAMPAIGN_DIR "/" CAMPAIGN_NAME
 
 /* Upper bound of a list, all layers together.  Each item may become a mount, and the broker
  * compares each path with each rule: a huge list in a project's file would make every run

@@ -10,7 +10,9 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "policy/command_rule.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,6 +152,111 @@ static void print_list(struct buf *out, const struct key *k, const struct value 
 	buf_puts(out, v->count == 0 ? "" : "]\n");
 }
 
+/* The rules of another group are a list of their own, which a command must match as well.  Read
+ * back from one list, `allowed` would be wider: it is printed as a comment. */
+static bool is_own_list(const struct item *it) {
+	return item_group(it) != GROUP_OURS && command_rule_of(it).kind == COMMAND_ALLOWED;
+}
+
+static bool is_bare(const char *name, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		char c = name[i];
+		bool bare = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '_' || c == '-';
+		if (!bare) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* "commands.git.blocked", with a quoted name where TOML needs it. */
+static void put_command_key(struct buf *out, const struct command_rule *r, const char *member) {
+	char name[PATH_MAX + 1];
+	(void)snprintf(name, sizeof name, "%.*s", (int)r->name_len, r->name);
+	buf_puts(out, COMMANDS_TABLE ".");
+	if (is_bare(r->name, r->name_len)) {
+		buf_puts(out, name);
+	} else {
+		print_quoted(out, name);
+	}
+	buf_printf(out, "%s%s = ", member[0] == '\0' ? "" : ".", member);
+}
+
+/* The first item about the command of item i, with that kind. */
+static size_t first_like(const struct value *v, size_t i) {
+	struct command_rule r = command_rule_of(&v->items[i]);
+	for (size_t n = 0; n < i; n++) {
+		struct command_rule other = command_rule_of(&v->items[n]);
+		if (other.kind == r.kind && command_rule_is_for(&other, r.name, r.name_len)) {
+			return n;
+		}
+	}
+	return i;
+}
+
+static bool has_more(const struct value *v, const struct command_rule *r) {
+	for (size_t i = 0; i < v->count; i++) {
+		struct command_rule other = command_rule_of(&v->items[i]);
+		if (other.kind != COMMAND_LISTED && !is_own_list(&v->items[i]) &&
+		    command_rule_is_for(&other, r->name, r->name_len)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void print_patterns(struct buf *out, const struct value *v, size_t first) {
+	struct command_rule head = command_rule_of(&v->items[first]);
+	bool own = true;
+	for (size_t i = first; i < v->count; i++) {
+		own = own && (first_like(v, i) != first || is_own_list(&v->items[i]));
+	}
+	buf_puts(out, own ? "# " : "");
+	put_command_key(out, &head, command_rule_word(head.kind));
+	buf_puts(out, "[\n");
+	for (size_t i = first; i < v->count; i++) {
+		struct command_rule r = command_rule_of(&v->items[i]);
+		size_t start = out->len;
+		if (r.kind == head.kind && command_rule_is_for(&r, head.name, head.name_len)) {
+			buf_puts(out, is_own_list(r.item) ? "# " : "  ");
+			print_quoted(out, r.text);
+			buf_puts(out, ",");
+			put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &r.item->origin);
+		}
+	}
+	buf_puts(out, own ? "# ]\n" : "]\n");
+}
+
+static bool is_last_description(const struct value *v, size_t i) {
+	for (size_t n = i + 1; n < v->count; n++) {
+		if (first_like(v, n) == first_like(v, i) &&
+		    command_rule_of(&v->items[n]).kind == COMMAND_DESCRIPTION) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void print_commands(struct buf *out, const struct value *v) {
+	for (size_t i = 0; i < v->count; i++) {
+		struct command_rule r = command_rule_of(&v->items[i]);
+		size_t start = out->len;
+		bool pattern = r.kind == COMMAND_ALLOWED || r.kind == COMMAND_BLOCKED;
+		if (pattern && first_like(v, i) == i) {
+			print_patterns(out, v, i);
+		} else if (r.kind == COMMAND_DESCRIPTION && is_last_description(v, i)) {
+			put_command_key(out, &r, command_rule_word(r.kind));
+			print_quoted(out, r.text);
+			put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &r.item->origin);
+		} else if (r.kind == COMMAND_LISTED && first_like(v, i) == i && !has_more(v, &r)) {
+			put_command_key(out, &r, "");
+			buf_puts(out, "{}");
+			put_origin(out, start, KEY_WIDTH + 3 + VALUE_WIDTH, &r.item->origin);
+		}
+	}
+}
+
 static void print_text(const struct policy *p, struct buf *out) {
 	buf_printf(out, "# sha256 %s\n", p->sha256);
 	for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -158,7 +265,9 @@ static void print_text(const struct policy *p, struct buf *out) {
 		if (!v->set) {
 			continue;
 		}
-		if (keys[i].type == TYPE_MAP) {
+		if (keys[i].type == TYPE_COMMANDS) {
+			print_commands(out, v);
+		} else if (keys[i].type == TYPE_MAP) {
 			print_map(out, &keys[i], v);
 		} else if (value_key_is_list(&keys[i])) {
 			print_list(out, &keys[i], v);

@@ -2,7 +2,7 @@
 /* Reads all policy files and merges the layers, in their order, into one checked policy.
  *
  * The order: built-in < profile < system < user (~/.config, then XDG_CONFIG_HOME) < project <
- * --policy < settings; then the floor of the system's file is applied to the result.  The
+ * campaign < --policy < settings; then the floor of the system's file is applied to the result. The
  * workspace and the profile are determined first: the workspace is the directory of the
  * project's file and the base of relative paths, the profile is the layer beneath the files.
  *
@@ -15,7 +15,6 @@
 #include "policy/internal.h"
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/profiles.h"
@@ -35,6 +34,7 @@ enum source_id {
 	SOURCE_USER,
 	SOURCE_XDG,
 	SOURCE_PROJECT,
+	SOURCE_CAMPAIGN,
 	SOURCE_FILE,
 	SOURCE_COUNT
 };
@@ -57,43 +57,10 @@ struct resolver {
 };
 
 static const enum origin_kind source_origins[SOURCE_COUNT] = {
-	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,   [SOURCE_USER] = ORIGIN_USER, [SOURCE_XDG] = ORIGIN_USER,
-	[SOURCE_PROJECT] = ORIGIN_PROJECT, [SOURCE_FILE] = ORIGIN_FILE,
+	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,    [SOURCE_USER] = ORIGIN_USER,
+	[SOURCE_XDG] = ORIGIN_USER,         [SOURCE_PROJECT] = ORIGIN_PROJECT,
+	[SOURCE_CAMPAIGN] = ORIGIN_PROJECT, [SOURCE_FILE] = ORIGIN_FILE,
 };
-
-int policy_file_error(struct err *e, const char *name, int sys) {
-	char file[SHOWN_MAX];
-	value_shown(name, file, sizeof file);
-	if (sys == ELOOP) {
-		(void)err_set(e, ERR_USAGE, "policy", "%s: is a symbolic link", file);
-		(void)err_fix(e, "replace the link by the file");
-	} else if (sys == EFBIG) {
-		(void)err_set(e, ERR_USAGE, "policy",
-			      "%s: too large for a policy file (more than %zu bytes)", file,
-			      POLICY_FILE_MAX);
-	} else {
-		(void)err_set(e, ERR_USAGE, "policy", "cannot read %s", file);
-		e->sys = sys;
-		if (sys == EACCES) {
-			(void)err_fix(e, "make the file and its directory readable for this user "
-					 "(a workspace needs r and x), or use --no-config");
-		}
-	}
-	return -1;
-}
-
-int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e) {
-	struct stat st;
-	if (fstat(fd, &st) != 0) {
-		return policy_file_error(e, name, errno);
-	}
-	if (S_ISDIR(st.st_mode) || (regular && !S_ISREG(st.st_mode))) {
-		char file[SHOWN_MAX];
-		return err_set(e, ERR_USAGE, "policy", "%s: is not a regular file",
-			       value_shown(name, file, sizeof file));
-	}
-	return fd_read_all(fd, POLICY_FILE_MAX, out) == 0 ? 0 : policy_file_error(e, name, errno);
-}
 
 /* Whether the path, as written or resolved, is in the project directory `dir`, and so under the
  * project's control.  A directory that contains HOME is not only the project's. */
@@ -150,6 +117,11 @@ static int parse(struct resolver *r, enum source_id id, const char *name, const 
 	return foreign_remarks(r->a, name, &f, &r->policy, e);
 }
 
+/* The files of the workspace, which need trust. */
+static bool is_project(enum source_id id) {
+	return id == SOURCE_PROJECT || id == SOURCE_CAMPAIGN;
+}
+
 /* Reads and parses a file; for the project's file looks the hash of the text up in the trust
  * list. */
 static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
@@ -170,7 +142,7 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	}
 	s->name = name;
 	s->trusted = true;
-	if (id != SOURCE_PROJECT) {
+	if (!is_project(id)) {
 		return 0;
 	}
 	trust_sha256_hex(text.data, text.len, sha256);
@@ -188,17 +160,6 @@ static int read_standing(struct resolver *r, enum source_id id, const char *path
 	return source_load(r, id, fd, path, true, e);
 }
 
-/* N of "fd:N"; -1 for any other text. */
-static int descriptor_of(const char *name) {
-	char *end;
-	if (!str_starts(name, "fd:") || name[3] < '0' || name[3] > '9') {
-		return -1;
-	}
-	errno = 0;
-	long n = strtol(name + 3, &end, 10);
-	return errno != 0 || *end != '\0' || n > INT_MAX ? -1 : (int)n;
-}
-
 static int read_extra(struct resolver *r, struct err *e) {
 	const char *name = r->in->extra_file;
 	if (name == NULL) {
@@ -208,7 +169,7 @@ static int read_extra(struct resolver *r, struct err *e) {
 		return source_load(r, SOURCE_FILE, STDIN_FILENO, "standard input", false, e);
 	}
 	if (str_starts(name, "fd:")) {
-		int given = descriptor_of(name);
+		int given = policy_file_descriptor(name);
 		return given < 0 ? policy_file_error(e, name, EBADF)
 				 : source_load(r, SOURCE_FILE, given, name, false, e);
 	}
@@ -320,6 +281,30 @@ static int default_workspace(const struct resolver *r, struct value *v, struct e
 	return value_from_text(&w, &keys[KEY_WORKSPACE], r->in->workspace, v, e);
 }
 
+/* The profile must be known before this file is read, so the file cannot choose it. */
+static int read_campaign(struct resolver *r, struct err *e) {
+	struct value profile = {0};
+	if (r->in->no_config || early_value(r, KEY_PROFILE, &profile, e) != 0) {
+		return r->in->no_config ? 0 : -1;
+	}
+	if (!profile.set || !streq(profile.str, CAMPAIGN_PROFILE)) {
+		return 0;
+	}
+	const char *dir = path_join(r->a, r->workspace, CAMPAIGN_DIR);
+	const char *path = path_join(r->a, r->workspace, CAMPAIGN_FILE);
+	if (dir == NULL || path == NULL) {
+		return err_memory(e, "policy");
+	}
+	auto_fd at = open(dir, O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	auto_fd fd = at < 0 ? -1
+			    : openat(at, CAMPAIGN_NAME,
+				     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return errno == ENOENT ? 0 : policy_file_error(e, path, errno);
+	}
+	return source_load(r, SOURCE_CAMPAIGN, fd, path, true, e);
+}
+
 static int settle_workspace(struct resolver *r, struct err *e) {
 	struct value v = {.set = true, .str = r->in->cwd, .origin = {.kind = ORIGIN_BUILTIN}};
 	struct value any = {0};
@@ -426,10 +411,12 @@ static int reject_pending(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-/* The workspace determines the project's file, so the file cannot change the workspace. */
-static int project_keeps_workspace(const struct policy *layer, struct err *e) {
-	static const enum key_id fixed[] = {KEY_WORKSPACE, KEY_ANY_WORKSPACE};
-	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+/* The workspace determines the project's file, so the file cannot change the workspace; and the
+ * profile the campaign's. */
+static int project_keeps_workspace(const struct policy *layer, enum source_id id, struct err *e) {
+	static const enum key_id fixed[] = {KEY_WORKSPACE, KEY_ANY_WORKSPACE, KEY_PROFILE};
+	size_t n = ARRAY_LEN(fixed) - (id == SOURCE_CAMPAIGN ? 0 : 1);
+	for (size_t i = 0; i < n; i++) {
 		const struct value *v = &layer->values[fixed[i]];
 		if (v->set) {
 			char from[SHOWN_MAX];
@@ -462,11 +449,11 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 	if (layer_from_doc(&w, s->doc, &layer, id == SOURCE_SYSTEM ? &r->floor : NULL, e) != 0) {
 		return -1;
 	}
-	if (id == SOURCE_PROJECT && (project_keeps_workspace(&layer, e) != 0 ||
-				     (!s->trusted && layer_narrows(&r->policy, &layer, e) != 0))) {
+	if (is_project(id) && (project_keeps_workspace(&layer, id, e) != 0 ||
+			       (!s->trusted && layer_narrows(&r->policy, &layer, e) != 0))) {
 		return -1;
 	}
-	if (id == SOURCE_PROJECT && !s->trusted) {
+	if (is_project(id) && !s->trusted) {
 		bind_exceptions(&layer);
 	}
 	if (id == SOURCE_SYSTEM && r->in->no_config) {
@@ -547,15 +534,26 @@ static int settle_policy(struct resolver *r, struct err *e) {
 		return -1;
 	}
 	full_access_imply(&r->policy);
-	return floor_apply(r->a, &r->policy, &r->floor, e) != 0 ? -1 : policy_check(&r->policy, e);
+	if (floor_apply(r->a, &r->policy, &r->floor, e) != 0 || policy_check(&r->policy, e) != 0) {
+		return -1;
+	}
+	command_rule_settle(&r->policy.values[KEY_COMMANDS]);
+	return 0;
+}
+
+static bool is_untrusted(const struct resolver *r, enum source_id id) {
+	return r->sources[id].doc != NULL && !r->sources[id].trusted;
 }
 
 /* A policy that is refused without the untrusted file is refused with it as well: the file
  * could otherwise loosen the policy by replacing one side of a contradiction, or a profile's
  * value that is not implemented (P3). */
 static int settle_without_project(const struct resolver *r, struct err *e) {
-	const struct source *project = &r->sources[SOURCE_PROJECT];
-	if (project->doc == NULL || project->trusted) {
+	bool any = false;
+	for (enum source_id id = 0; id < SOURCE_COUNT; id++) {
+		any = any || is_untrusted(r, id);
+	}
+	if (!any) {
 		return 0;
 	}
 	struct resolver *without = arena_alloc(r->a, sizeof *without);
@@ -563,7 +561,11 @@ static int settle_without_project(const struct resolver *r, struct err *e) {
 		return err_memory(e, "policy");
 	}
 	*without = *r;
-	without->sources[SOURCE_PROJECT].doc = NULL;
+	for (enum source_id id = 0; id < SOURCE_COUNT; id++) {
+		if (is_untrusted(r, id)) {
+			without->sources[id].doc = NULL;
+		}
+	}
 	return settle_policy(without, e);
 }
 
@@ -586,8 +588,9 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	r->a = a;
 	r->in = in;
 	if (read_sources(r, e) != 0 || settle_workspace(r, e) != 0 || keep_xdg_out(r, e) != 0 ||
-	    read_project(r, e) != 0 || settle_without_project(r, e) != 0 ||
-	    settle_policy(r, e) != 0 || (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
+	    read_project(r, e) != 0 || read_campaign(r, e) != 0 ||
+	    settle_without_project(r, e) != 0 || settle_policy(r, e) != 0 ||
+	    (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
 		return -1;
 	}
 	assert(has_origins(&r->policy)); /* P1 */
@@ -595,5 +598,6 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	ret->floor = r->floor.values;
 	ret->files[0] = r->sources[SOURCE_SYSTEM].name;
 	ret->files[1] = r->sources[SOURCE_FILE].name;
+	ret->files[2] = r->sources[SOURCE_CAMPAIGN].name;
 	return 0;
 }

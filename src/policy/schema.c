@@ -156,10 +156,75 @@ static void schema_key(struct emit *j, const char *name, const struct key *k) {
 	emit_end_object(j);
 }
 
-static void open_table(struct emit *j, const char *name) {
+static void schema_strings(struct emit *j, const char *name) {
 	emit_object(j, name);
+	emit_string(j, "type", "array");
+	emit_object(j, "items");
+	emit_string(j, "type", "string");
+	emit_int(j, "minLength", 1);
+	emit_end_object(j);
+	emit_end_object(j);
+}
+
+/* The members of a command that are lists of patterns. */
+static void schema_patterns(struct emit *j) {
+	schema_strings(j, "allowed");
+	schema_strings(j, "blocked");
+}
+
+/* The value of [commands.NAME]. */
+static void schema_command(struct emit *j, const struct key *k) {
+	emit_object(j, "additionalProperties");
+	emit_string(j, "description", k->help);
+	emit_array(j, "type");
+	emit_string(j, NULL, "object");
+	emit_string(j, NULL, "null");
+	emit_end_array(j);
+	emit_bool(j, "additionalProperties", false);
+	emit_object(j, "properties");
+	emit_object(j, "description");
+	emit_string(j, "type", "string");
+	emit_end_object(j);
+	schema_patterns(j);
+	emit_object(j, "subcommand_restrictions");
+	emit_array(j, "anyOf");
+	emit_object(j, NULL);
+	emit_string(j, "const", "none");
+	emit_end_object(j);
+	emit_object(j, NULL);
 	emit_string(j, "type", "object");
 	emit_bool(j, "additionalProperties", false);
+	emit_object(j, "properties");
+	schema_patterns(j);
+	emit_end_object(j);
+	emit_end_object(j);
+	emit_end_array(j);
+	emit_end_object(j);
+	emit_end_object(j);
+	emit_end_object(j);
+}
+
+/* The key that gives a table members of any name; NULL. */
+static const struct key *free_members(const char *table) {
+	size_t n = strlen(table);
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (keys[i].type == TYPE_COMMANDS && strncmp(keys[i].name, table, n) == 0 &&
+		    keys[i].name[n] == '.') {
+			return &keys[i];
+		}
+	}
+	return NULL;
+}
+
+static void open_table(struct emit *j, const char *name) {
+	const struct key *any = free_members(name);
+	emit_object(j, name);
+	emit_string(j, "type", "object");
+	if (any != NULL) {
+		schema_command(j, any);
+	} else {
+		emit_bool(j, "additionalProperties", false);
+	}
 	emit_object(j, "properties");
 }
 
@@ -175,7 +240,7 @@ static void schema_keys(struct emit *j, bool floor) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const char *dot = strchr(keys[i].name, '.');
 		size_t n = dot == NULL ? 0 : (size_t)(dot - keys[i].name);
-		if (floor && !floor_has_key(&keys[i])) {
+		if ((floor && !floor_has_key(&keys[i])) || keys[i].type == TYPE_COMMANDS) {
 			continue;
 		}
 		if (strlen(group) != n || strncmp(group, keys[i].name, n) != 0) {

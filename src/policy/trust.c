@@ -162,9 +162,10 @@ static int pinned_path(const char *path, char ret[PATH_MAX], struct err *e) {
 	char dir[PATH_MAX], real[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
-	if (!streq(name, PROJECT_FILE)) {
-		(void)err_set(e, ERR_USAGE, "policy", "%s: only a project's %s can be trusted",
-			      path, PROJECT_FILE);
+	if (!streq(name, PROJECT_FILE) && !streq(name, CAMPAIGN_NAME)) {
+		(void)err_set(e, ERR_USAGE, "policy",
+			      "%s: only a project's %s or %s can be trusted", path, PROJECT_FILE,
+			      CAMPAIGN_FILE);
 		return err_fix(e, "pass other files with --policy: they need no trust");
 	}
 	int n = slash == NULL   ? snprintf(dir, sizeof dir, ".")
@@ -183,7 +184,12 @@ static int pinned_path(const char *path, char ret[PATH_MAX], struct err *e) {
 			"trusted",
 			path);
 	}
-	n = snprintf(ret, PATH_MAX, "%s/%s", streq(real, "/") ? "" : real, PROJECT_FILE);
+	const char *last = strrchr(real, '/') + 1;
+	if (streq(name, CAMPAIGN_NAME) && !streq(last, CAMPAIGN_DIR)) {
+		return err_set(e, ERR_USAGE, "policy", "%s is not in a directory %s", path,
+			       CAMPAIGN_DIR);
+	}
+	n = snprintf(ret, PATH_MAX, "%s/%s", streq(real, "/") ? "" : real, name);
 	return n < 0 || n >= PATH_MAX ? policy_file_error(e, path, ENAMETOOLONG) : 0;
 }
 

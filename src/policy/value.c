@@ -71,6 +71,7 @@ static void expected_text(const struct key *k, char *out, size_t cap) {
 		[TYPE_PORTS] = "a port",
 		[TYPE_PORT_PAIRS] = "PORT or PORT:HOSTPORT",
 		[TYPE_SOCKETS] = "the path of a socket",
+		[TYPE_COMMANDS] = "NAME, or NAME allowed|blocked PATTERN",
 	};
 	if (k->choices != NULL) {
 		char list[256];
@@ -413,6 +414,7 @@ int value_from_text(const struct where *w, const struct key *k, const char *text
 		[TYPE_PORTS] = endpoint_port_from_text,
 		[TYPE_PORT_PAIRS] = endpoint_port_from_text,
 		[TYPE_SOCKETS] = endpoint_socket_from_text,
+		[TYPE_COMMANDS] = command_rule_from_text,
 	};
 	return parse[k->type](w, k, text, v, e);
 }
@@ -454,6 +456,7 @@ static const struct {
 	[TYPE_PORTS] = {ONE(DOC_ARRAY), "a list of ports"},
 	[TYPE_PORT_PAIRS] = {ONE(DOC_ARRAY), "a list of ports or \"PORT:HOSTPORT\""},
 	[TYPE_SOCKETS] = {ONE(DOC_ARRAY), "a list of strings"},
+	[TYPE_COMMANDS] = {0, "a table"}, /* command_rule_from_doc() reads it */
 };
 
 static int refuse_type(const struct where *w, const struct key *k, enum doc_type got,

@@ -150,18 +150,23 @@ def register(suite):
         equal([rows[k]["value"] for k in ("limits.processes", "limits.tmp_size", "net.mode")], [1024, 4 << 30, "none"], "values")
         box.run("--profile", "data-analysis", "-c", "touch made").exited(0)
 
-    for name, culprit in (("minimal", "commands.default"), ("campaign", "commands.default")):
-        @test(f"{name} is refused as not implemented, with a remedy")
-        def _(box, name=name, culprit=culprit):
-            done = box.run("--profile", name, "--", "touch", "ran").exited(2)
-            done.said(name, culprit, "not implemented", "remedy")
+    for name in ("minimal", "campaign"):
+        @test(f"{name} runs listed commands and refuses others", root=True)
+        def _(box, name=name):
+            done = box.run("--profile", name, "--", "touch", "ran").exited(126)
+            done.said(f"profile {name}", "commands.default", "--allow-command touch")
             check(not box.exists("ws/ran"), "something ran")
+            box.write("ws/file", "text\n")
+            equal(box.run("--profile", name, "cat", "file").exited(0).out, "text\n", "a listed command")
+            box.run("--profile", name, "--allow-command", "touch", "touch", "ran").exited(0)
+            check(box.exists("ws/ran"), "the command that was listed did not run")
 
     @test("coding works once its network is replaced, and minimal once its rule is")
     def _(box):
         box.run("--profile", "coding", "--net", "none", "-c", "touch made").exited(0)
         check(box.exists("ws/made"), "not written")
-        box.run("--profile", "minimal", "--set", "commands.default=allow", "true").exited(0)
+        box.run("--profile", "minimal", "--set", "commands.default=allow", "touch", "also").exited(0)
+        check(box.exists("ws/also"), "not written")
 
     @test("--level full and --min-level full hold where the host reaches it")
     def _(box):

@@ -128,7 +128,7 @@ static const struct probe probes[] = {
 	P(setsockopt, 3, 0x10001, 2), P(setsockopt, 3, 1, 0x10002), P(setsockopt, 3, 282, 1), P(setsockopt, 3, 270, 1),
 	/* huge pages, and memory that is merged */
 	P(mmap, 0, 4096, 3, 0x22), P(mmap, 0, 4096, 3, 0x40022), P(mmap, 0, 4096, 3, HIGH | 0x40022), P(mmap, 0, 4096, 3, 0x78040022),
-	P(memfd_create, 0, 0), P(memfd_create, 0, 3), P(memfd_create, 0, 4), P(memfd_create, 0, HIGH | 5),
+	P(memfd_create, 0, 0), P(memfd_create, 0, 3), P(memfd_create, 0, 4), P(memfd_create, 0, HIGH | 5), P(memfd_create, 0, 8),
 	P(shmget, 0, 4096, 01600), P(shmget, 0, 4096, 05600), P(madvise, 0, 4096, 4), P(madvise, 0, 4096, 14), P(madvise, 0, 4096, 12),
 	P(madvise, 0, 4096, HIGH | 12),
 	/* pid 1, and groups and users that it belongs to */
@@ -150,6 +150,8 @@ const struct variant variants[] = {
 	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
 	{"_pinned", TRAIT_PINNED},
 	{"_pinned_standard", STANDARD | TRAIT_PINNED},
+	{"_exec", TRAIT_EXEC},
+	{"_exec_standard", STANDARD | TRAIT_EXEC},
 	{"_gate", TRAIT_BROKER | TRAIT_SOCKETS | TRAIT_GATE},
 	{"_gate_standard", STANDARD | TRAIT_GATE},
 	{"_alone", TRAIT_NO_NAMESPACES | TRAIT_NO_NET},

@@ -10,6 +10,7 @@ ROOMS = {
     "base": [],
     "data": ["base"],
     "policy": ["base", "data"],
+    "command": ["base", "data", "policy"],
     "plan": ["base", "data", "policy"],
     "leak": ["base", "data"],
     "files": ["base", "data", "policy", "plan"],
@@ -17,14 +18,14 @@ ROOMS = {
     "gate": ["base", "data", "policy", "plan", "net"],
     "linux": ["base", "data", "policy", "plan", "net", "gate"],
     "cow": ["base", "data", "policy", "plan"],
-    "run": ["base", "data", "policy", "plan", "net", "gate", "linux"],
-    "lib": ["base", "data", "policy", "plan", "leak", "files", "net", "gate", "linux", "cow", "run"],
+    "run": ["base", "data", "policy", "plan", "leak", "net", "gate", "linux"],
+    "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "cow", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }
 
 # Rooms that compile for any operating system: they make no system call of Linux.
-PORTABLE = ("data", "policy", "plan", "net", "leak")
+PORTABLE = ("data", "policy", "command", "plan", "net", "leak")
 
 
 def included(text):

@@ -152,20 +152,22 @@ TEST(the_other_profiles_differ_where_they_say) {
 	CHECK_INT(policy_num(&w.p, KEY_LIMITS_TMP_SIZE), (int64_t)4 << 30);
 }
 
-TEST(a_profile_that_needs_a_later_capability_is_refused_by_name) {
+TEST(profiles_that_list_commands) {
 	WORLD(w);
-	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_USAGE, "commands.default",
-		    "profile minimal", "not implemented");
-	CHECK_FAILS(&w, try(&w, "profile", "campaign"), ERR_USAGE, "commands.default",
-		    "profile campaign");
+	CHECK_OK(&w, try(&w, "profile", "minimal"));
+	CHECK_INT(policy_num(&w.p, KEY_COMMANDS_DEFAULT), COMMANDS_DENY);
+	CHECK_OK(&w, try(&w, "profile", "campaign"));
+	CHECK_INT(policy_num(&w.p, KEY_COMMANDS_DEFAULT), COMMANDS_DENY);
+	CHECK_INT(policy_num(&w.p, KEY_FS_TOOLS), TOOLS_WORKSPACE);
+	CHECK_STR(w.p.values[KEY_COMMANDS].items[0].origin.name, "campaign");
 }
 
-TEST(a_later_value_of_a_profile_can_be_replaced) {
+TEST(a_value_of_a_profile_can_be_replaced) {
 	WORLD(w);
 	set(&w, "profile", "campaign", "--profile");
 	set(&w, "commands.default", "allow", "--set");
 	CHECK_OK(&w, resolve(&w));
-	CHECK_INT(w.p.values[KEY_FS_DENY].items[0].kind, ITEM_SET);
+	CHECK_INT(policy_num(&w.p, KEY_COMMANDS_DEFAULT), COMMANDS_ALLOW);
 }
 
 TEST(an_unknown_profile_lists_the_known_ones) {

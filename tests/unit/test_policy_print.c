@@ -38,6 +38,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_FS_WORKSPACE_AT] = {"/work", false},
 	[KEY_FS_AGENT] = {"/usr", false},
 	[KEY_FS_COW] = {"true", false},
+	[KEY_FS_TOOLS] = {"workspace", false},
 	[KEY_NET_MODE] = {"full", false},
 	[KEY_NET_ALLOW] = {"a.example", false},
 	[KEY_NET_DENY] = {"a.example", false},
@@ -54,7 +55,8 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ENV_PATH_PREPEND] = {"/bin", false},
 	[KEY_ENV_PREFIX] = {"ASH", false},
 	[KEY_ENV_LABELS] = {"SESSION_ID=s1", false},
-	[KEY_COMMANDS_DEFAULT] = {"deny", true},
+	[KEY_COMMANDS_DEFAULT] = {"deny", false},
+	[KEY_COMMANDS] = {"git blocked push", false},
 	[KEY_LIMITS_TIMEOUT] = {"7", false},
 	[KEY_LIMITS_IDLE_TIMEOUT] = {"7", false},
 	[KEY_LIMITS_GRACE] = {"7", false},
@@ -252,10 +254,18 @@ TEST(the_schema_is_json_and_describes_every_key) {
 		(void)snprintf(name, sizeof name, "%s", keys[i].name);
 		char *dot = strchr(name, '.');
 		json_t *table = top;
+		if (keys[i].type == TYPE_COMMANDS) {
+			json_t *any = json_object_get(json_object_get(top, "commands"),
+						      "additionalProperties");
+			CHECK_STR(json_string_value(json_object_get(any, "description")),
+				  keys[i].help);
+			continue;
+		}
 		if (dot != NULL) {
 			*dot = '\0';
 			json_t *group = json_object_get(top, name);
-			CHECK(json_is_false(json_object_get(group, "additionalProperties")));
+			CHECK(streq(name, "commands") ||
+			      json_is_false(json_object_get(group, "additionalProperties")));
 			table = json_object_get(group, "properties");
 		}
 		json_t *one = json_object_get(table, dot == NULL ? name : dot + 1);

@@ -22,6 +22,11 @@ static const struct narrow_row narrow_rows[] = {
 	 "fs.home"},
 	{"fs.toolchains = false", "fs.toolchains = false", "fs.toolchains = true", "fs.toolchains"},
 	{"fs.cow = false", "fs.cow = true", NULL, "fs.cow"},
+	{"fs.tools = \"view\"", "fs.tools = \"workspace\"", NULL, "fs.tools"},
+	{"fs.tools = \"workspace\"", "fs.tools = \"workspace\"", "fs.tools = \"view\"", "fs.tools"},
+	{"commands.default = \"allow\"", "commands.default = \"deny\"", NULL, "commands.default"},
+	{"commands.default = \"deny\"", "commands.default = \"deny\"",
+	 "commands.default = \"allow\"", "commands.default"},
 	{"fs.cow = true", "fs.cow = true", "fs.cow = false", "fs.cow"},
 	{"net.mode = \"full\"", "net.mode = \"none\"", NULL, "net.mode"},
 	{"net.mode = \"none\"", "net.mode = \"none\"", "net.mode = \"full\"", "net.mode"},
@@ -97,10 +102,10 @@ TEST(every_key_has_a_narrowing_test) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		bool limit = str_starts(keys[i].name, "limits.");
 		CHECK(!limit || keys[i].narrow == NARROW_LOWER);
-		/* No choice but the default is implemented, or project_keeps_workspace() refuses
-		 * first. */
+		/* test_command.c has commands.NAME; project_keeps_workspace() refuses the first
+		 * two. */
 		static const char *const elsewhere[] = {"workspace", "any_workspace",
-							"commands.default", "chdir", "scan.net"};
+							"commands.NAME", "chdir", "scan.net"};
 		bool seen = limit;
 		for (size_t n = 0; n < ARRAY_LEN(narrow_rows); n++) {
 			seen |= streq(narrow_rows[n].key, keys[i].name);
@@ -147,11 +152,10 @@ TEST(what_is_refused_without_an_untrusted_file_is_refused_with_it) {
 	write_file(w.user, "[net]\nmode = \"full\"\ndeny = [\"a.example\"]\n");
 	write_file(w.project, "[net]\nmode = \"full\"\n");
 	CHECK_FAILS(&w, resolve(&w), ERR_USAGE, "net.mode full", "contradicts", "net.deny");
-	/* A profile asks for what is not implemented, and the file seems to replace it. */
 	write_file(w.user, "");
 	write_file(w.project, "commands.default = \"allow\"\n");
-	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_USAGE, "commands.default",
-		    "not implemented");
+	CHECK_FAILS(&w, try(&w, "profile", "minimal"), ERR_REFUSED, "commands.default",
+		    "looser than deny");
 	CHECK_OK(&w, resolve(&w));
 }
 

@@ -107,7 +107,7 @@ TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	static const struct {
 		const char *key, *text;
 	} rows[] = {
-		{"commands.default", "deny"},
+		{"scan.net", "block"},
 	};
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

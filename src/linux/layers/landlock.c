@@ -137,13 +137,36 @@ static int open_planned(const struct kit *k, const struct mount *m, struct err *
 	return take_fd(&fd);
 }
 
+/* The rights of a mount, without EXECUTE where the plan lists the executables. */
+static uint64_t rights_for(const struct kit *k, const struct mount *m) {
+	return rights_of[m->reach] & ~(k->plan->exec_limited ? LL_FS_EXECUTE : 0);
+}
+
+/* EXECUTE for the programs that the plan lists. */
+static int rules_for_exec(const struct kit *k, struct err *e) {
+	const struct plan *plan = k->plan;
+
+	for (size_t i = 0; i < plan->nexecs; i++) {
+		const struct exec_file *f = &plan->execs[i];
+		if (f->kind != EXEC_PROGRAM && f->kind != EXEC_TREE) {
+			continue;
+		}
+		auto_fd fd = open(f->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0 || add_rule(k->ruleset_fd, fd, LL_FS_EXECUTE) != 0) {
+			return err_sys_at(e, "landlock", "the kernel refused the rule for",
+					  f->path);
+		}
+	}
+	return 0;
+}
+
 static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
 	auto_fd fd = open_planned(k, m, e);
 	if (fd < 0) {
 		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
 	bool is_file = m->is_file || m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT;
-	if (allow(k, fd, rights_of[m->reach], is_file) != 0 ||
+	if (allow(k, fd, rights_for(k, m), is_file) != 0 ||
 	    (!is_file && allow_removal(k, fd, m->reach) != 0)) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
 	}
@@ -244,6 +267,9 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 			return -1;
 		}
 	}
+	if (plan_lacks_namespaces(k->plan) && rules_for_exec(k, e) != 0) {
+		return -1;
+	}
 	return rules_for_sockets(k, e);
 }
 
@@ -259,7 +285,7 @@ static int rule_for_followed(const struct kit *k, const struct mount *m, struct 
 	if (fd < 0 && errno == EACCES) {
 		return 0; /* without capabilities the command cannot reach the file either */
 	}
-	if (fd < 0 || allow(k, fd, rights_of[m->reach] & RIGHTS_OF_FILES, false) != 0) {
+	if (fd < 0 || allow(k, fd, rights_for(k, m) & RIGHTS_OF_FILES, false) != 0) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", dir);
 	}
 	return 0;
@@ -282,12 +308,12 @@ static int rules_of_own_root(struct kit *k, struct err *e) {
 			continue;
 		}
 		auto_fd fd = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {
+		if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {
 			return err_sys_at(e, "landlock", "the kernel refused the rule for",
 					  m->target);
 		}
 	}
-	return 0;
+	return rules_for_exec(k, e);
 }
 
 /* For files that the child created in the run's directory. */

@@ -453,6 +453,30 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 	return 0;
 }
 
+/* Makes all mounts noexec but the plan's executables.  A file that the host has on a noexec mount
+ * stays so: the kernel locks that flag. */
+static int limit_exec(const struct plan *plan, const struct ground *g, struct err *e) {
+	if (!plan->exec_limited) {
+		return 0;
+	}
+	if (mount_tree_restrict(g->root, MOUNT_ATTR_NOEXEC, AT_RECURSIVE) != 0) {
+		return err_sys(e, "mounts", "cannot make the mounts noexec");
+	}
+	for (size_t i = 0; i < plan->nexecs; i++) {
+		const struct exec_file *f = &plan->execs[i];
+		auto_fd at = sys_openat2(g->root, f->path + 1, O_PATH | O_NOFOLLOW, BENEATH);
+		bool locked = false;
+		if (at >= 0 && mount_tree_set_exec(at, f->kind != EXEC_CLOSED) != 0) {
+			locked = errno == EPERM && f->kind != EXEC_CLOSED;
+			drop_fd(&at);
+		}
+		if (at < 0 && !locked && (errno != ENOENT || f->kind == EXEC_CLOSED)) {
+			return err_sys_at(e, "mounts", "cannot set what can be executed:", f->path);
+		}
+	}
+	return 0;
+}
+
 static int leave_old_root(int root, struct err *e) {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot change the root");
@@ -471,7 +495,7 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 			return -1;
 		}
 	}
-	return seal(plan, g, e);
+	return seal(plan, g, e) != 0 ? -1 : limit_exec(plan, g, e);
 }
 
 /* For linux/follow.c, which mounts replaced files later.  Now, while the old root's procfs

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simple commands that the shell parser finds.  Each is printed as its words; a word with an
+ * expansion ends in "..", one that may split in "...". */
+#include "command/shell.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "test.h"
+
+static void put_command(struct buf *out, const struct shell_command *c) {
+	for (size_t i = 0; i < c->nwords; i++) {
+		const struct shell_word *w = &c->words[i];
+		buf_printf(out, "%s%s%s", i > 0 ? " " : "", w->text,
+			   w->splits    ? "..."
+			   : w->dynamic ? ".."
+					: "");
+	}
+	if (c->nwords == 0) {
+		buf_puts(out, "=");
+	}
+}
+
+static void check(const char *text, const char *want) {
+	struct arena a;
+	struct shell_script script;
+	struct shell_fault fault;
+	struct buf out;
+
+	arena_init(&a);
+	buf_init(&out);
+	if (shell_parse(&a, text, &script, &fault)) {
+		for (size_t i = 0; i < script.ncommands; i++) {
+			buf_puts(&out, i > 0 ? " | " : "");
+			put_command(&out, &script.commands[i]);
+		}
+	} else {
+		buf_puts(&out, "FAULT");
+		CHECK(fault.why != NULL && fault.at <= strlen(text));
+	}
+	if (strcmp(out.data == NULL ? "" : out.data, want) != 0) {
+		printf("# %s\n", text);
+	}
+	CHECK_STR(out.data == NULL ? "" : out.data, want);
+	buf_done(&out);
+	arena_done(&a);
+}
+
+struct row {
+	const char *text, *want;
+};
+
+static void check_rows(const struct row *rows, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		check(rows[i].text, rows[i].want);
+	}
+}
+
+TEST(lists_and_pipelines) {
+	static const struct row rows[] = {
+		{"", ""},
+		{"a", "a"},
+		{"a b  c", "a b c"},
+		{"a;b", "a | b"},
+		{"a; b;", "a | b"},
+		{"a & b", "a | b"},
+		{"a && b || c", "a | b | c"},
+		{"a |\n b", "a | b"},
+		{"a |& b", "a | b"},
+		{"! a", "a"},
+		{"time -p a", "a"},
+		{"a\nb\n\nc", "a | b | c"},
+		{"a # b; c", "a"},
+		{"a#b", "a#b"},
+		{"# a\nb", "b"},
+		{"a \\\n b", "a b"},
+		{"x=1", "="},
+		{"x=1 y=$z a", "a"},
+		{"a x=1", "a x=1"},
+		{"a;;b", "FAULT"},
+		{"a &&", "FAULT"},
+		{"| a", "FAULT"},
+		{"a | | b", "FAULT"},
+		{"a )", "FAULT"},
+		{"}", "FAULT"},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(quotes) {
+	static const struct row rows[] = {
+		{"'a b' c", "a b c"},
+		{"\"a b\"", "a b"},
+		{"a'b'\"c\"", "abc"},
+		{"g\\it", "git"},
+		{"g''it pu\"\"sh", "git push"},
+		{"'g'i\"t\"", "git"},
+		{"\"a\\\"b\\$c\"", "a\"b$c"},
+		{"\"a\\nb\"", "a\\nb"},
+		{"'a", "FAULT"},
+		{"\"a", "FAULT"},
+		{"$'a\\'b'", ".."},
+		{"$\"a\"", "a"},
+		{"a '' \"\"", "a  "},
+		{"'a\nb'", "a\nb"},
+		{"\"a\\\nb\"", "ab"},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(expansions) {
+	static const struct row rows[] = {
+		{"$a", "..."},
+		{"\"$a\"", ".."},
+		{"\"$@\"", "..."},
+		{"a$b", "a..."},
+		{"\"a$b\"", "a.."},
+		{"a ${b:-c d}", "a ..."},
+		{"\"${a[@]}\"", "..."},
+		{"a $1 $? $#", "a ... ... ..."},
+		{"a $", "a $"},
+		{"a *", "a .."},
+		{"a src/*.c", "a src/.."},
+		{"a [b]", "a .."},
+		{"[ a ]", "[ a ]"},
+		{"a {b,c}", "a ..."},
+		{"a x{1..3}", "a x..."},
+		{"a {b}", "a {b}"},
+		{"a ~/b", "a ~/b"},
+		{"a $((1 + 2))", "a ..."},
+		{"a $(( $(b) ))", "b | a ..."},
+		{"${a", "FAULT"},
+		{"a $'x' b", "a .. b"},
+		{"--f$x", "--f..."},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(substitutions) {
+	static const struct row rows[] = {
+		{"a $(b c)", "b c | a ..."},
+		{"a \"$(b)\"", "b | a .."},
+		{"a `b c`", "b c | a ..."},
+		{"a `b \\`c\\``", "c | b ... | a ..."},
+		{"$(a $(b))", "b | a ... | ..."},
+		{"\"${x:-$(rm y)}\"", "rm y | .."},
+		{"${x:-`rm y`}", "rm y | ..."},
+		{"a <(b) >(c)", "b | c | a .. .."},
+		{"a < <(b)", "b | a"},
+		{"x=$(a)", "a | ="},
+		{"x=$(a) b", "a | b"},
+		{"$( (a) )", "a | ..."},
+		{"$((a) )", "a | ..."},
+		{"a $(b; c | d)", "b | c | d | a ..."},
+		{"a $(b", "FAULT"},
+		{"a `b", "FAULT"},
+		{"a $(b))", "FAULT"},
+		{"a \"$(b \"$(c)\")\"", "c | b .. | a .."},
+		{"a $(# x\nb)", "b | a ..."},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(redirections_and_here_documents) {
+	static const struct row rows[] = {
+		{"a >b", "a"},
+		{"a >b c", "a c"},
+		{">b a", "a"},
+		{"a 2>&1 >&2 c", "a c"},
+		{"a 2 >b", "a 2"},
+		{"a &>b", "a"},
+		{"a <<<b c", "a c"},
+		{"a <<E\nrm x\nE\nb", "a | b"},
+		{"a <<E; b\n$(c)\nE\nd", "a | b | c | d"},
+		{"a <<'E'\n$(c)\nE\nd", "a | d"},
+		{"a <<\\E\n`c`\nE\nd", "a | d"},
+		{"a <<-E\n\tx\n\tE\nb", "a | b"},
+		{"a <<E <<F\n$(x)\nE\n`y`\nF\nb", "a | x | y | b"},
+		{"a <<E | b\nx\nE\nc", "a | b | c"},
+		{"a $(b <<E\nx\nE\n)", "b | a ..."},
+		{"a >$(b)", "b | a"},
+		{"a >", "FAULT"},
+		{"a <<", "FAULT"},
+		{"a <<E\n$(c", "FAULT"},
+		{"a <<E\nx", "a"},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(compound_commands) {
+	static const struct row rows[] = {
+		{"(a; b) | c", "a | b | c"},
+		{"{ a; b; } >c", "a | b"},
+		{"{ a }", "FAULT"},
+		{"()", "FAULT"},
+		{"if a; then b; elif c; then d; else e; fi", "a | b | c | d | e"},
+		{"if a; then fi", "FAULT"},
+		{"while a; do b; done <c", "a | b"},
+		{"until a\ndo b\ndone", "a | b"},
+		{"for i in $(a) b; do c $i; done", "a | c ..."},
+		{"for i do a; done", "a"},
+		{"for i; do a; done", "a"},
+		{"for ((i=0;i<$(a);i++)); do b; done", "a | b"},
+		{"case $(a) in b|c) d;; (*) e;& f) g;;& esac", "a | d | e | g"},
+		{"case a in esac", ""},
+		{"case a in b) c", "FAULT"},
+		{"f() { a; }; f", "a | f"},
+		{"f() (a)", "a"},
+		{"function f { a; }", "a"},
+		{"function f() { a; }", "a"},
+		{"f() a", "FAULT"},
+		{"select i in a; do b; done", "b"},
+		{"a=(b $(c)) d", "c | d"},
+		{"declare -a x=(1 $(y))", "y | declare -a x=.."},
+		{"if (a); then { b; }; fi", "a | b"},
+		{"echo if then fi", "echo if then fi"},
+		{"a && { b || c; } & d", "a | b | c | d"},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+/* Text that bash reads as one construct and dash as commands: both count. */
+TEST(text_that_dash_reads_otherwise) {
+	static const struct row rows[] = {
+		{"[[ a && rm b ]]", "[[ a | rm b ]]"}, {"[[ -f $(a) ]]", "a | a | [[ -f ... ]]"},
+		{"[[ $x =~ ^(a|b)$ ]]", ""},           {"((rm x))", "rm x"},
+		{"((i = $(a)))", "a | a | i = ..."},   {"[[ a", "FAULT"},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+TEST(hostile_text_ends_soon) {
+	char deep[4096];
+	struct arena a;
+	struct shell_script script;
+	struct shell_fault fault;
+	static const char *const units[] = {"$((",   "$(",    "(",   "{ ",
+					    "${x:-", "[[ $(", "if ", "\"$("};
+
+	for (size_t u = 0; u < ARRAY_LEN(units); u++) {
+		size_t n = 0, len = strlen(units[u]);
+		while (n + len < sizeof deep - 1) {
+			memcpy(deep + n, units[u], len);
+			n += len;
+		}
+		deep[n] = '\0';
+		arena_init(&a);
+		CHECK(!shell_parse(&a, deep, &script, &fault));
+		arena_done(&a);
+	}
+}
+
+TESTS_MAIN
