@@ -89,7 +89,7 @@ bool layer_loosens(const struct key *k, const struct value *v, const struct valu
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);
 
 /* check.c: contradictions between keys, and values that no policy may have. */
-int policy_check(const struct policy *p, struct err *e);
+int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
 /* "A (origin) contradicts B (origin)". */
 int check_contradiction(const char *a, const struct origin *oa, const char *b,
@@ -99,8 +99,12 @@ int check_contradiction(const char *a, const struct origin *oa, const char *b,
 void net_imply(struct policy *p);
 int policy_check_net(const struct policy *p, struct err *e);
 
+/* home is a real path, or NULL. */
 int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
 			   struct err *e);
+
+/* check.c: policy_fs.find() of fs, or of the file system itself when fs is NULL. */
+int policy_path_find(const struct policy_fs *fs, const char *path, char *ret_real, bool *ret_dir);
 
 /* print.c */
 int policy_hash(struct arena *a, struct policy *p, struct err *e);

@@ -294,16 +294,17 @@ static int workspace_error(struct err *e, const struct value *v, int sys) {
 static int settle_workspace(struct resolver *r, struct err *e) {
 	struct value v = {.set = true, .str = r->in->cwd, .origin = {.kind = ORIGIN_BUILTIN}};
 	struct value any = {0};
-	struct stat st;
+	bool dir = false;
 	char real[PATH_MAX];
 	if (early_value(r, KEY_WORKSPACE, &v, e) != 0 ||
 	    early_value(r, KEY_ANY_WORKSPACE, &any, e) != 0) {
 		return -1;
 	}
-	if (realpath(v.str, real) == NULL || stat(real, &st) != 0) {
-		return workspace_error(e, &v, errno);
+	int sys = policy_path_find(r->in->fs, v.str, real, &dir);
+	if (sys != 0) {
+		return workspace_error(e, &v, sys);
 	}
-	if (!S_ISDIR(st.st_mode)) {
+	if (!dir) {
 		return workspace_error(e, &v, ENOTDIR);
 	}
 	if (any.num == 0 && policy_check_workspace(real, r->in->home, &v.origin, e) != 0) {
@@ -513,7 +514,7 @@ static int settle_policy(struct resolver *r, struct err *e) {
 	return apply_defaults(r, e) != 0 || apply_profile(r, e) != 0 || apply_layers(r, e) != 0 ||
 			       reject_pending(r, e) != 0 ||
 			       floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
-			       policy_check(&r->policy, e) != 0
+			       policy_check(&r->policy, r->in->fs, e) != 0
 		       ? -1
 		       : 0;
 }
