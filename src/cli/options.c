@@ -119,7 +119,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
 		[OPTION_FOR_WRITE] = &inv->for_write, [OPTION_FORCE] = &inv->force,
 		[OPTION_EVERY] = &inv->all,           [OPTION_YES] = &inv->yes,
-		[OPTION_DRY_RUN] = &inv->dry_run,
+		[OPTION_DRY_RUN] = &inv->dry_run,     [OPTION_SNAPSHOT] = &inv->snapshot,
 	};
 	(void)as;
 	(void)value;
@@ -135,6 +135,16 @@ static int apply_no_config(struct invocation *inv, const struct option_row *row,
 	(void)value;
 	(void)err;
 	corral_policy_no_config(inv->policy);
+	return 0;
+}
+
+static int apply_host(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err) {
+	(void)row;
+	if (inv->host != NULL) {
+		return usage_error(err, "", "%s is given twice", as);
+	}
+	inv->host = value;
 	return 0;
 }
 
@@ -154,6 +164,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EVERY] = apply_flag,
 	[OPTION_YES] = apply_flag,
 	[OPTION_DRY_RUN] = apply_flag,
+	[OPTION_HOST] = apply_host,
+	[OPTION_SNAPSHOT] = apply_flag,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */
@@ -226,6 +238,9 @@ static int check_row(const struct invocation *inv, const struct option_row *row,
 /* value is the text after "=" or after the letter; NULL: the next argument is the value. */
 static int apply_row(struct reader *r, const struct option_row *row, const char *as,
 		     const char *value, struct corral_error *err) {
+	if ((row->verbs & FOR_STATUS) == 0 && r->inv->policy_option == NULL) {
+		r->inv->policy_option = row;
+	}
 	if (row->argument == NULL) {
 		return value == NULL ? handlers[row->id](r->inv, row, as, row->fixed, err)
 				     : usage_error(err, "", "%s takes no value", as);

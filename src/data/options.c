@@ -87,6 +87,8 @@ const struct option_row options[] = {
 	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
 	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask for confirmation; needed without a terminal"},
 	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "list what would be removed, and remove nothing"},
+	{"host", 0, "FILE", .id = OPTION_HOST, .group = GROUP_RUN, .verbs = FOR_EXPLAIN, .help = "plan for another host: a file that status --snapshot wrote"},
+	{"snapshot", 0, NULL, .id = OPTION_SNAPSHOT, .group = GROUP_RUN, .verbs = FOR_STATUS, .help = "print the facts for explain --host, with the options to explain"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN, .help = "this text"},
 };
 /* clang-format on */

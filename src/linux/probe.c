@@ -537,7 +537,7 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		.gid = getegid(),
 		.privileged = geteuid() == 0,
 		.environ = (const char *const *)environ,
-		.cgroup = {.why = "cgroups were not checked: no limit needs them"},
+		.cgroup = {.why = HOST_CGROUP_UNCHECKED},
 		.fs = {.look = real_look,
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,

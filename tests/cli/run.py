@@ -19,7 +19,7 @@ import harness  # noqa: E402  the path has to be set first
 
 GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "environment", "inherited",
           "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "floors", "profiles", "levels", "network",
-          "hints", "status", "checks", "urls")
+          "hints", "status", "snapshots", "checks", "urls")
 
 
 def main():
