@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "plan/git/obeyed.h"
 #include "plan/git/identity.h"
+#include "plan/name_filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,9 @@ struct host_fs {
 	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
 	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name),
 		     void *arg);
+	/* Adds the names in a directory that is small enough to be listed faster than looked into;
+	 * false, or NULL: look each name up. */
+	bool (*names)(void *ctx, const char *path, struct name_filter *out);
 	/* Whether names in this directory are case-insensitive. */
 	bool (*folds)(void *ctx, const char *path);
 	/* Appends the whole of a regular file; false when it is another kind of file, unreadable
