@@ -29,6 +29,7 @@ static void ask(struct snapshot *s, const struct policy *p, const struct host *h
 }
 
 static void ask_for_kernels(struct snapshot *s, const struct policy *p) {
+	ask(s, p, &s->host); /* no combination below, if it has half of a feature */
 	for (unsigned features = 0; features < 4; features++) {
 		struct host h = s->host;
 		h.userns = (features & 1) != 0;
