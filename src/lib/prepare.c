@@ -37,12 +37,20 @@ struct purpose {
 	const struct policy_fs *fs; /* NULL: this host's files */
 };
 
-/* The file of --policy belongs to the caller also if the host is a snapshot. */
-static const char *own_path(struct arena *a, const char *file) {
+/* The file of --policy is the caller's also if the host is a snapshot; a relative path would begin
+ * in the directory of the snapshot. */
+static int own_path(struct arena *a, const char *file, const char **ret, struct err *e) {
 	char cwd[PATH_MAX];
-	bool relative =
-		file != NULL && file[0] != '/' && !streq(file, "-") && !str_starts(file, "fd:");
-	return relative && getcwd(cwd, sizeof cwd) != NULL ? path_join(a, cwd, file) : file;
+	*ret = file;
+	if (file == NULL || file[0] == '/' || streq(file, "-") || str_starts(file, "fd:")) {
+		return 0;
+	}
+	if (getcwd(cwd, sizeof cwd) == NULL || cwd[0] != '/') {
+		(void)err_sys(e, "library", "cannot read the current directory");
+		return err_fix(e, "change to a directory that exists: cd DIR");
+	}
+	*ret = path_join(a, cwd, file);
+	return *ret == NULL ? err_memory(e, "library") : 0;
 }
 
 static int resolve_into(const struct corral_policy *policy, const struct host *host,
@@ -55,13 +63,16 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		.cwd = arena_strdup(a, host->cwd),
 		.system_file = purpose->recorded ? NULL : SYSTEM_FILE,
 		.trust_file = purpose->recorded ? NULL : prepare_trust_file(a, host),
-		.extra_file = purpose->recorded ? own_path(a, policy->file) : policy->file,
+		.extra_file = policy->file,
 		.no_config = policy->no_config || purpose->recorded,
 		.tool_call = !policy->person,
 		.skip_hash = purpose->to_run && policy->person, /* only JSON shows it */
 		.settings = policy->settings,
 		.nsettings = policy->nsettings,
 	};
+	if (purpose->recorded && own_path(a, policy->file, &in.extra_file, e) != 0) {
+		return -1;
+	}
 	if (host->home != NULL) {
 		in.home = arena_strdup(a, host->home);
 		in.user_file = path_join(a, host->home, USER_FILE);
