@@ -23,13 +23,15 @@ struct verb;
 struct invocation {
 	const struct verb *verb;
 	struct corral_policy *policy;
-	const char *command_string; /* -c, or NULL */
-	const char *shell;          /* --shell, or NULL */
+	const char *command_string;             /* -c, or NULL */
+	const char *shell;                      /* --shell, or NULL */
+	const char *host;                       /* --host, or NULL */
+	const char *allow;                      /* --allow, or NULL */
+	const struct option_row *policy_option; /* the first that `status` alone does not take */
 	enum tty_choice tty;
-	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run;
+	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
-	const char *allow; /* --allow, or NULL */
-	char **words;      /* the arguments that are no options: the command, or files */
+	char **words; /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };

@@ -271,7 +271,8 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 	} else if (streq(verb->name, "completion")) {
 		buf_puts(out, " \\\n\t\t'1:shell:(bash zsh fish)'");
 	} else if (streq(verb->name, "check")) {
-		buf_puts(out, " \\\n\t\t'1:kind:(path url command)' '2:path, URL or command:_files'");
+		buf_puts(out,
+			 " \\\n\t\t'1:kind:(path url command)' '2:path, URL or command:_files'");
 	} else if (str_starts(verb->synopsis, "FILE")) {
 		buf_puts(out, " \\\n\t\t'*:file:_files'");
 	}
@@ -370,7 +371,8 @@ static void fish_script(struct buf *out) {
 		      "complete -c corral -n __fish_use_subcommand -l version -d 'the version'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from completion' -f -a 'bash "
 		      "zsh fish'\n"
-		      "complete -c corral -n '__fish_seen_subcommand_from check' -a 'path url command'\n");
+		      "complete -c corral -n '__fish_seen_subcommand_from check' -a 'path url "
+		      "command'\n");
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
 		buf_printf(out, "complete -c corral -n __fish_use_subcommand -f -a %s -d '%s'\n",
 			   groups[i].word, groups[i].help);

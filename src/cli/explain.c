@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral explain`: prints the policy and the plan of a run with these options.
  *
- * Should:   print the plan that `corral run` with the same options would use.
+ * Should:   print the plan that `corral run` with the same options would use, here or, with
+ *           --host, on the host of a snapshot.
  * Must not: run the command.
  * Fails:    through the library's error. */
 #include "cli/cli.h"
@@ -15,10 +16,12 @@ int verb_explain(struct invocation *inv, struct corral_error *err) {
 	if (!inv->json) {
 		corral_policy_for_person(inv->policy); /* as `corral run` without --json */
 	}
-	if (command_argv(inv, &argv, err) != 0 ||
-	    corral_explain(inv->policy, argv, inv->json ? CORRAL_JSON : CORRAL_TEXT, &text, err) !=
-		    0) {
+	enum corral_format format = inv->json ? CORRAL_JSON : CORRAL_TEXT;
+	if (command_argv(inv, &argv, err) != 0) {
 		return -1;
 	}
-	return print_text(text, err);
+	int rc = inv->host != NULL
+			 ? corral_explain_host(inv->policy, inv->host, argv, format, &text, err)
+			 : corral_explain(inv->policy, argv, format, &text, err);
+	return rc != 0 ? -1 : print_text(text, err);
 }

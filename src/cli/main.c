@@ -27,7 +27,7 @@ const struct verb verbs[] = {
 	 verb_shell},
 	{"explain", FOR_EXPLAIN, true, "[options] [--] [COMMAND [ARG...]]",
 	 "print the resolved policy and plan; runs nothing", verb_explain},
-	{"status", FOR_STATUS, false, "[--json]",
+	{"status", FOR_STATUS | FOR_POLICY, false, "[--json] | --snapshot [options]",
 	 "print the protection that this host can enforce, and how to raise it", verb_status},
 	{"test", FOR_TEST, false, "[options]", "plant bait and try to break out; exit 1 on failure",
 	 verb_test},

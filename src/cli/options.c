@@ -148,6 +148,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_SARIF] = &inv->sarif,
 		[OPTION_STAGED] = &inv->staged,
 		[OPTION_LIST_KINDS] = &inv->list_kinds,
+		[OPTION_SNAPSHOT] = &inv->snapshot,
 	};
 	(void)as;
 	(void)value;
@@ -176,6 +177,16 @@ static int apply_allow(struct invocation *inv, const struct option_row *row, con
 	return 0;
 }
 
+static int apply_host(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err) {
+	(void)row;
+	if (inv->host != NULL) {
+		return usage_error(err, "", "%s is given twice", as);
+	}
+	inv->host = value;
+	return 0;
+}
+
 static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SETS_KEY] = apply_key,
 	[OPTION_HELP] = apply_flag,
@@ -198,6 +209,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_STAGED] = apply_flag,
 	[OPTION_LIST_KINDS] = apply_flag,
 	[OPTION_ALLOW] = apply_allow,
+	[OPTION_HOST] = apply_host,
+	[OPTION_SNAPSHOT] = apply_flag,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */
@@ -270,6 +283,9 @@ static int check_row(const struct invocation *inv, const struct option_row *row,
 /* value is the text after "=" or after the letter; NULL: the next argument is the value. */
 static int apply_row(struct reader *r, const struct option_row *row, const char *as,
 		     const char *value, struct corral_error *err) {
+	if ((row->verbs & FOR_STATUS) == 0 && r->inv->policy_option == NULL) {
+		r->inv->policy_option = row;
+	}
 	if (row->argument == NULL) {
 		return value == NULL ? handlers[row->id](r->inv, row, as, row->fixed, err)
 				     : usage_error(err, "", "%s takes no value", as);

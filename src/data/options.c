@@ -102,6 +102,8 @@ const struct option_row options[] = {
 	{"sarif", 0, NULL, .id = OPTION_SARIF, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "findings on stdout as SARIF 2.1.0"},
 	{"allow", 0, "FINGERPRINT", .id = OPTION_ALLOW, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "add a finding to your allow list; scans nothing"},
 	{"list-kinds", 0, NULL, .id = OPTION_LIST_KINDS, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "list the kinds of secrets; scans nothing"},
+	{"host", 0, "FILE", .id = OPTION_HOST, .group = GROUP_RUN, .verbs = FOR_EXPLAIN, .help = "plan for another host: a file that status --snapshot wrote"},
+	{"snapshot", 0, NULL, .id = OPTION_SNAPSHOT, .group = GROUP_RUN, .verbs = FOR_STATUS, .help = "print the facts for explain --host, with the options to explain"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */

@@ -27,7 +27,9 @@ enum option_id {
 	OPTION_SARIF,
 	OPTION_STAGED,
 	OPTION_LIST_KINDS,
-	OPTION_ALLOW, /* --allow FINGERPRINT */
+	OPTION_ALLOW,    /* --allow FINGERPRINT */
+	OPTION_HOST,     /* --host FILE */
+	OPTION_SNAPSHOT, /* --snapshot */
 	OPTION_ID_COUNT
 };
 
@@ -54,7 +56,7 @@ enum {
 	FOR_ALL = 31,
 	FOR_ALL_CHECK = 159, /* and check */
 	FOR_PLAIN = 32,
-	FOR_STATUS = 64, /* no policy either, but a report */
+	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
 	FOR_DIFF = 256,  /* these three on pending changes */
 	FOR_APPLY = 512,

@@ -3,13 +3,15 @@
  * file, and the trust in one.
  *
  * Should:   resolve and plan as a run does, so that the printed plan is the one that a run
- *           would use.
+ *           would use; for a snapshot, the plan of a run on that host.
  * Must not: start a command or write a file of the user (only corral_policy_trust does).
  * Fails:    with the error that a run would have. */
 #include "lib/internal.h"
 
+#include "base/auto.h"
 #include "base/credentials.h"
 #include "base/emit.h"
+#include "base/fd.h"
 #include "linux/probe.h"
 
 int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
@@ -76,21 +78,67 @@ static void explain_text(const struct prepared *p, const char *const *argv, stru
 	policy_print(&p->policy, false, out);
 }
 
+static int give_explanation(const struct prepared *p, const char *const *argv,
+			    enum corral_format format, char **text, struct err *e) {
+	struct buf out;
+
+	buf_init(&out);
+	(format == CORRAL_JSON ? explain_json : explain_text)(p, argv, &out);
+	return lib_give(&out, text, e);
+}
+
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
 		   enum corral_format format, char **text, struct corral_error *err) {
 	struct prepared p = {0};
 	struct err e = {0};
-	struct buf out;
 
 	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
-	buf_init(&out);
 	int rc = prepared_plan(policy, false, &p, &e);
 	if (rc == 0) {
-		(format == CORRAL_JSON ? explain_json : explain_text)(&p, argv, &out);
-		rc = lib_give(&out, text, &e);
+		rc = give_explanation(&p, argv, format, text, &e);
 	}
+	arena_done(&p.arena);
+	return rc == 0 ? 0 : lib_fail(&e, err);
+}
+
+static int read_snapshot(const char *path, struct arena *a, struct snapshot *s, struct err *e) {
+	struct buf text;
+	buf_init(&text);
+	/* Errors quote the file, which only one of the caller's ids may be able to read. */
+	int rc = credentials_check(e);
+	if (rc == 0 && fd_read_file(path, SNAPSHOT_MAX, &text) != 0) {
+		rc = err_sys_at(e, "snapshot", "cannot read the snapshot", path);
+		e->kind = ERR_USAGE;
+	}
+	if (rc == 0) {
+		rc = snapshot_read(s, a, path, &text, e);
+	}
+	buf_done(&text);
+	return rc;
+}
+
+int corral_explain_host(const struct corral_policy *policy, const char *path,
+			const char *const *argv, enum corral_format format, char **text,
+			struct corral_error *err) {
+	struct prepared p = {0};
+	struct err e = {0};
+
+	if (lib_need(policy, "the policy", err) != 0 || lib_need(path, "the path", err) != 0 ||
+	    lib_need(text, "text", err) != 0) {
+		return -1;
+	}
+	auto_free struct snapshot *s = calloc(1, sizeof *s);
+	if (s == NULL) {
+		(void)err_memory(&e, "library");
+		return lib_fail(&e, err);
+	}
+	arena_init(&p.arena);
+	int rc = read_snapshot(path, &p.arena, s, &e) == 0 &&
+				 prepared_plan_recorded(policy, s, &p, &e) == 0
+			 ? give_explanation(&p, argv, format, text, &e)
+			 : -1;
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }

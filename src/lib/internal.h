@@ -18,6 +18,7 @@
 #include "linux/home.h"
 #include "linux/runs.h"
 #include "plan/plan.h"
+#include "plan/snapshot.h"
 #include "policy/policy.h"
 #include "run/run.h"
 
@@ -29,6 +30,7 @@
 struct stream_policy {
 	bool read; /* the stream was consumed, with or without success */
 	bool resolved;
+	bool recorded;      /* for the host of a snapshot */
 	struct arena arena; /* owns the memory of policy */
 	struct policy policy;
 };
@@ -59,8 +61,9 @@ struct prepared {
 	struct host host;
 	struct policy policy;
 	struct plan plan;
-	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
-	bool broker_refused;        /* the kernel gave no listener, whatever the probe found */
+	struct leak_log args_leaks;      /* secrets in the arguments, until the result has them */
+	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
+	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
 };
 
 struct stray {
@@ -144,6 +147,16 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 /* As prepared_resolve, and the plan. */
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e);
+
+/* The same for the host of a snapshot: no fact and no file of this host is used, and no policy file
+ * but that of --policy. */
+int prepared_plan_recorded(const struct corral_policy *policy, struct snapshot *s,
+			   struct prepared *p, struct err *e);
+
+/* Resolves a policy again for a snapshot that is being recorded, so that it answers the questions
+ * about the paths of the policy; recorded: as prepared_plan_recorded() does. */
+int prepared_resolve_again(const struct corral_policy *policy, struct snapshot *s, bool recorded,
+			   struct policy *ret, struct err *e);
 
 /* After a failed run: when the host refused a mechanism of the plan (ERR_NO_… in *e), plans
  * again without it.  0: try the new plan; -1: *e is unchanged, or has the reason why the

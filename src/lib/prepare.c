@@ -4,7 +4,7 @@
  *
  * Should:   do it anew for every call, so that a changed file, directory or
  *           environment has effect at once.
- * Must not: start a command.
+ * Must not: start a command; use a fact of this host in a plan for a snapshot.
  * Fails:    closed, with the error of the function that failed. */
 #include "lib/internal.h"
 
@@ -17,7 +17,9 @@
 #include "linux/probe.h"
 #include "plan/limits.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define SYSTEM_FILE "/etc/corral/policy.toml"
 #define USER_FILE ".config/corral/corral.toml"
@@ -37,22 +39,50 @@ static const char *chosen_workspace(const struct host *host) {
 	return dir == NULL || dir[0] == '\0' || reported ? NULL : dir;
 }
 
-static int resolve_into(const struct corral_policy *policy, const struct host *host, bool to_run,
-			struct arena *a, struct policy *ret, struct err *e) {
+/* What a policy is resolved for. */
+struct purpose {
+	bool to_run;
+	bool recorded;              /* for a snapshot's host: policy files are not part of it */
+	const struct policy_fs *fs; /* NULL: this host's files */
+};
+
+/* The file of --policy is the caller's also if the host is a snapshot; a relative path would begin
+ * in the directory of the snapshot. */
+static int own_path(struct arena *a, const char *file, const char **ret, struct err *e) {
+	char cwd[PATH_MAX];
+	*ret = file;
+	if (file == NULL || file[0] == '/' || streq(file, "-") || str_starts(file, "fd:")) {
+		return 0;
+	}
+	if (getcwd(cwd, sizeof cwd) == NULL || cwd[0] != '/') {
+		(void)err_sys(e, "library", "cannot read the current directory");
+		return err_fix(e, "change to a directory that exists: cd DIR");
+	}
+	*ret = path_join(a, cwd, file);
+	return *ret == NULL ? err_memory(e, "library") : 0;
+}
+
+static int resolve_into(const struct corral_policy *policy, const struct host *host,
+			const struct purpose *purpose, struct arena *a, struct policy *ret,
+			struct err *e) {
 	/* A stream's policy outlives this call and its struct host: all inputs are copied out of
 	 * the host's arena. */
 	struct policy_inputs in = {
+		.fs = purpose->fs,
 		.cwd = arena_strdup(a, host->cwd),
 		.workspace = chosen_workspace(host), /* the resolved value is a copy */
-		.system_file = SYSTEM_FILE,
-		.trust_file = prepare_trust_file(a, host),
+		.system_file = purpose->recorded ? NULL : SYSTEM_FILE,
+		.trust_file = purpose->recorded ? NULL : prepare_trust_file(a, host),
 		.extra_file = policy->file,
-		.no_config = policy->no_config,
+		.no_config = policy->no_config || purpose->recorded,
 		.tool_call = !policy->person,
-		.skip_hash = to_run && policy->person, /* only JSON shows it */
+		.skip_hash = purpose->to_run && policy->person, /* only JSON shows it */
 		.settings = policy->settings,
 		.nsettings = policy->nsettings,
 	};
+	if (purpose->recorded && own_path(a, policy->file, &in.extra_file, e) != 0) {
+		return -1;
+	}
 	if (host->home != NULL) {
 		in.home = arena_strdup(a, host->home);
 		in.user_file = path_join(a, host->home, USER_FILE);
@@ -65,28 +95,39 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		in.xdg_file = same ? NULL : in.xdg_file;
 	}
 	if (in.cwd == NULL || (host->home != NULL && (in.home == NULL || in.user_file == NULL)) ||
-	    (host->state_dir != NULL && in.trust_file == NULL)) {
+	    (host->state_dir != NULL && !purpose->recorded && in.trust_file == NULL)) {
 		return err_memory(e, "library");
 	}
 	return policy_resolve(a, &in, ret, e);
 }
 
 static int resolve_stream(const struct corral_policy *policy, const struct host *host,
-			  struct policy *ret, struct err *e) {
+			  const struct purpose *purpose, struct policy *ret, struct err *e) {
 	struct stream_policy *s = policy->stream;
 	if (!s->read) {
 		s->read = true;
-		if (resolve_into(policy, host, false, &s->arena, &s->policy, e) != 0) {
+		s->recorded = purpose->recorded;
+		struct purpose any = {.recorded = purpose->recorded, .fs = purpose->fs};
+		if (resolve_into(policy, host, &any, &s->arena, &s->policy, e) != 0) {
 			return -1;
 		}
 		s->resolved = true;
 	}
-	if (!s->resolved) {
+	if (!s->resolved || s->recorded != purpose->recorded) {
 		return err_set(e, ERR_USAGE, "policy",
-			       "%s was already read and was not a valid policy", policy->file);
+			       s->resolved ? "%s was already read for another host"
+					   : "%s was already read and was not a valid policy",
+			       policy->file);
 	}
 	*ret = s->policy;
 	return 0;
+}
+
+static int resolve_for(const struct corral_policy *policy, const struct purpose *purpose,
+		       struct prepared *p, struct err *e) {
+	return policy->stream != NULL
+		       ? resolve_stream(policy, &p->host, purpose, &p->policy, e)
+		       : resolve_into(policy, &p->host, purpose, &p->arena, &p->policy, e);
 }
 
 int prepared_resolve(const struct corral_policy *policy, bool to_run, struct prepared *p,
@@ -98,10 +139,8 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 	if (probe_host(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
-	if (policy->stream != NULL) {
-		return resolve_stream(policy, &p->host, &p->policy, e);
-	}
-	return resolve_into(policy, &p->host, to_run, &p->arena, &p->policy, e);
+	struct purpose purpose = {.to_run = to_run};
+	return resolve_for(policy, &purpose, p, e);
 }
 
 /* ---- the plan ---- */
@@ -114,24 +153,51 @@ static bool may_lack_namespaces(const struct prepared *p) {
 	       policy_num(&p->policy, KEY_MODE) == MODE_FULL_ACCESS;
 }
 
+static void find_cgroups(struct prepared *p, bool with_scope) {
+	if (p->recorded != NULL) {
+		bool none = p->recorded->cgroup.kind == CGROUP_NONE;
+		p->host.cgroup = with_scope && none ? p->recorded->scope : p->recorded->cgroup;
+		return;
+	}
+	probe_cgroups(&p->host);
+	if (with_scope) {
+		probe_scope(&p->host);
+	}
+}
+
+static void find_sampling(struct prepared *p) {
+	if (p->recorded != NULL) {
+		p->host.sampling_why = p->recorded->sampling_why;
+	} else {
+		probe_sampling(&p->host);
+	}
+}
+
+static int find_run_dir(struct prepared *p, struct err *e) {
+	if (p->recorded == NULL) {
+		return probe_without_namespaces(&p->arena, &p->host, e);
+	}
+	return p->host.run_dir != NULL ? 0
+				       : err_set(e, ERR_SETUP, "snapshot",
+						 "the recorded host has no directory for temporary "
+						 "files (caller.run_dir)");
+}
+
 static int make_plan(struct prepared *p, struct err *e) {
-	if (!p->broker_refused) {
+	if (!p->broker_refused && p->recorded == NULL) {
 		probe_broker(&p->host);
 	}
-	if (may_lack_namespaces(p) && probe_without_namespaces(&p->arena, &p->host, e) != 0) {
+	if (may_lack_namespaces(p) && find_run_dir(p, e) != 0) {
 		return -1;
 	}
 	/* Without a user namespace only a cgroup can limit the number of processes. */
 	bool counts = may_lack_namespaces(p) &&
 		      policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
 	if (counts || plan_wants_groups(&p->policy, &p->host)) {
-		probe_cgroups(&p->host);
-		if (plan_wants_scope(&p->policy)) {
-			probe_scope(&p->host);
-		}
+		find_cgroups(p, plan_wants_scope(&p->policy));
 	}
 	if (plan_wants_samples(&p->policy, &p->host)) {
-		probe_sampling(&p->host);
+		find_sampling(p);
 	}
 	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
@@ -187,6 +253,40 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		return -1;
 	}
 	return to_run ? 0 : prepared_rehearse(p, e);
+}
+
+/* ---- the host of a snapshot ---- */
+
+/* An answer that the snapshot lacks is the cause of any later error. */
+static int check_answers(const struct snapshot *s, int rc, struct err *e) {
+	struct err missing = {0};
+	if (snapshot_check(s, &missing) != 0) {
+		*e = missing;
+		return -1;
+	}
+	return rc;
+}
+
+int prepared_resolve_again(const struct corral_policy *policy, struct snapshot *s, bool recorded,
+			   struct policy *ret, struct err *e) {
+	struct policy_fs fs = {.ctx = s, .find = snapshot_find};
+	struct purpose purpose = {.recorded = recorded, .fs = &fs};
+	return resolve_into(policy, &s->host, &purpose, s->a, ret, e);
+}
+
+int prepared_plan_recorded(const struct corral_policy *policy, struct snapshot *s,
+			   struct prepared *p, struct err *e) {
+	struct policy_fs fs = {.ctx = s, .find = snapshot_find};
+	struct purpose purpose = {.recorded = true, .fs = &fs};
+	p->host = s->host;
+	p->recorded = s;
+	if (check_answers(s, resolve_for(policy, &purpose, p, e), e) != 0) {
+		return -1;
+	}
+	if (policy_num(&p->policy, KEY_FS_COW) && p->host.state_dir != NULL) {
+		p->host.cow_dir = path_join(&p->arena, p->host.state_dir, "cow/recorded");
+	}
+	return check_answers(s, make_plan(p, e), e);
 }
 
 /* ---- falling back ---- */

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "linux/program_output.h"
 #include "linux/cgroup.h"
+#include "linux/dir_names.h"
 #include "linux/kernel_api.h"
 #include "linux/scope.h"
 #include "linux/scratch.h"
@@ -545,11 +546,12 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		.gid = getegid(),
 		.privileged = geteuid() == 0,
 		.environ = (const char *const *)environ,
-		.cgroup = {.why = "cgroups were not checked: no limit needs them"},
+		.cgroup = {.why = HOST_CGROUP_UNCHECKED},
 		.fs = {.look = real_look,
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,
 		       .list = real_list,
+		       .names = dir_names,
 		       .folds = real_folds,
 		       .read = real_read,
 		       .head = real_head},

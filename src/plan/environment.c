@@ -91,6 +91,7 @@ static void pass_known(struct builder *b) {
 		/* The first of duplicates counts, as for getenv(). */
 		if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {
 			set_entry(b, entry);
+			plan_variable_used(b->h, i, VARIABLE_PASSED);
 		}
 	}
 }
@@ -99,7 +100,7 @@ static void pass_named(struct builder *b) {
 	const struct value *names = &b->p->values[KEY_ENV_PASS];
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->items[i].str;
-		const char *value = plan_caller_variable(b->h, name);
+		const char *value = plan_variable_for(b->h, name, VARIABLE_PASSED);
 		if (value == NULL) {
 			continue;
 		}

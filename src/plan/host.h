@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "plan/git/obeyed.h"
 #include "plan/git/identity.h"
+#include "plan/name_filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,9 @@ struct host_fs {
 	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
 	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name),
 		     void *arg);
+	/* Adds the names in a directory that is small enough to be listed faster than looked into;
+	 * false, or NULL: look each name up. */
+	bool (*names)(void *ctx, const char *path, struct name_filter *out);
 	/* Whether names in this directory are case-insensitive. */
 	bool (*folds)(void *ctx, const char *path);
 	/* Appends the whole of a regular file; false when it is another kind of file, unreadable
@@ -55,6 +59,17 @@ struct program_query {
 	const char *words[QUERY_WORDS + 1];
 	const char *home, *path; /* "HOME=…", "PATH=…": its whole environment */
 };
+
+/* How a plan used a variable of the caller, for a snapshot. */
+enum variable_use {
+	VARIABLE_UNUSED,
+	VARIABLE_PASSED,   /* to the command: the plan does not depend on its value */
+	VARIABLE_EXPANDED, /* in a setting: it may be a password */
+	VARIABLE_READ,
+};
+
+/* host.cgroup.why before a probe. */
+#define HOST_CGROUP_UNCHECKED "cgroups were not checked: no limit needs them"
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
@@ -82,6 +97,7 @@ struct host {
 	const char *state_dir;  /* where Corral keeps its own state, or NULL */
 	bool state_closed;      /* it cannot be created or written */
 	const char *const *environ;   /* the caller's */
+	unsigned char *environ_used;  /* of each, an enum variable_use; NULL: not recorded */
 	struct identity git;          /* user.name and user.email of the caller */
 	const char *git_settings;     /* the caller's other git settings for the sandbox; NULL */
 	const char *git_ignores;      /* text of the caller's core.excludesFile; NULL */
@@ -111,5 +127,9 @@ struct host {
 
 /* The caller's variable, or NULL; the first of several wins. */
 const char *plan_caller_variable(const struct host *h, const char *name);
+/* The same for another use than VARIABLE_READ. */
+const char *plan_variable_for(const struct host *h, const char *name, enum variable_use use);
+/* Records a use of environ[i]. */
+void plan_variable_used(const struct host *h, size_t i, enum variable_use use);
 
 #endif

@@ -166,6 +166,8 @@ void mount_request_private(struct builder *b, const char *path, uint32_t mode, e
 
 /* True for a tree of the host, which has a source; false for the private home. */
 bool mount_request_is_tree(const struct mount_request *w);
+/* The tree that is mounted at a path; NULL. */
+const struct mount_request *mount_request_tree_at(const struct builder *b, const char *target);
 /* patterns.c: true for a tree that the user grants: a pattern without a slash applies in each. */
 bool pattern_ground_is(const struct mount_request *w);
 
@@ -231,6 +233,20 @@ void pattern_beneath(struct builder *b, struct rule r, const char *dir, const ch
 /* agents.c: granted directories of agents, as part of "@agents". */
 void agents_keep(struct builder *b, struct rule r);
 void agents_warn(struct builder *b);
+
+/* ---- tree_top.c ---- */
+
+/* The names at the top of a granted tree. */
+struct tree_top {
+	bool listed;
+	struct name_filter names;
+};
+
+/* Lists the trees of rules.anchors, by their index; NULL: look each name up. */
+const struct tree_top *tree_top_list(struct builder *b);
+/* Whether a list shows that the tree at the anchor has no such name. */
+bool tree_top_lacks(const struct builder *b, const struct tree_top *tops, const char *anchor,
+		    const struct glob_name *name);
 
 /* Protects one path, whether it exists or not. */
 void pattern_for_path(struct builder *b, const char *path, const char *note);

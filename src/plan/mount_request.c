@@ -87,3 +87,13 @@ void mount_request_private(struct builder *b, const char *path, uint32_t mode, e
 	};
 	mount_request_add(b, m, rank);
 }
+
+const struct mount_request *mount_request_tree_at(const struct builder *b, const char *target) {
+	for (size_t i = 0; i < b->nrequests; i++) {
+		if (mount_request_is_tree(&b->requests[i]) &&
+		    streq(b->requests[i].m.target, target)) {
+			return &b->requests[i];
+		}
+	}
+	return NULL;
+}

@@ -480,16 +480,6 @@ static void add_names(struct builder *b) {
 
 /* ---- names of sets that are symlinks: their files may be elsewhere ---- */
 
-static const struct mount_request *tree_at(const struct builder *b, const char *target) {
-	for (size_t i = 0; i < b->nrequests; i++) {
-		if (mount_request_is_tree(&b->requests[i]) &&
-		    streq(b->requests[i].m.target, target)) {
-			return &b->requests[i];
-		}
-	}
-	return NULL;
-}
-
 /* Whether no later exception applies to the name that it would have. */
 static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
 	for (; next < r->glob.count; next++) {
@@ -527,16 +517,18 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 }
 
 /* A name at any depth is searched at the top only: no tree is walked. */
-static void follow_rule(struct builder *b, struct rule r) {
+static void follow_rule(struct builder *b, const struct tree_top *tops, struct rule r) {
 	char words[PATH_MAX];
-	const struct mount_request *w = tree_at(b, r.anchor);
+	const struct mount_request *w = mount_request_tree_at(b, r.anchor);
 	if (w == NULL || r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
 		return;
 	}
 	const char *path = w->m.source;
-	for (size_t i = r.glob.names[0].kind == GLOB_DEPTH; i < r.glob.count; i++) {
+	size_t first = r.glob.names[0].kind == GLOB_DEPTH;
+	for (size_t i = first; i < r.glob.count; i++) {
 		const struct glob_name *name = &r.glob.names[i];
-		if (name->kind != GLOB_LITERAL) {
+		if (name->kind != GLOB_LITERAL ||
+		    (i == first && tree_top_lacks(b, tops, r.anchor, name))) {
 			return;
 		}
 		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
@@ -548,9 +540,10 @@ static void follow_rule(struct builder *b, struct rule r) {
 }
 
 static void follow_rules(struct builder *b) {
+	const struct tree_top *tops = tree_top_list(b);
 	size_t n = b->plan->rules.count;
 	for (size_t i = 0; i < n; i++) {
-		follow_rule(b, b->plan->rules.list[i]);
+		follow_rule(b, tops, b->plan->rules.list[i]);
 	}
 }
 

@@ -80,15 +80,26 @@ void plan_warn(struct builder *b, const char *text) {
 	plan->warnings[plan->nwarnings++] = text;
 }
 
-const char *plan_caller_variable(const struct host *h, const char *name) {
+void plan_variable_used(const struct host *h, size_t i, enum variable_use use) {
+	if (h->environ_used != NULL && h->environ_used[i] < use) {
+		h->environ_used[i] = (unsigned char)use;
+	}
+}
+
+const char *plan_variable_for(const struct host *h, const char *name, enum variable_use use) {
 	size_t len = strlen(name);
 	for (size_t i = 0; h->environ != NULL && h->environ[i] != NULL; i++) {
 		if (h->environ[i][0] == name[0] && strncmp(h->environ[i], name, len) == 0 &&
 		    h->environ[i][len] == '=') {
+			plan_variable_used(h, i, use);
 			return h->environ[i] + len + 1;
 		}
 	}
 	return NULL;
+}
+
+const char *plan_caller_variable(const struct host *h, const char *name) {
+	return plan_variable_for(h, name, VARIABLE_READ);
 }
 
 const char *plan_own_dir(const struct builder *b, const char *path) {

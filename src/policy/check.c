@@ -80,10 +80,10 @@ static const char *ground_reason(const char *path) {
 
 int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
 			   struct err *e) {
-	char real[PATH_MAX], path[SHOWN_MAX], from[SHOWN_MAX];
+	char path[SHOWN_MAX], from[SHOWN_MAX];
 	const char *reason = ground_reason(workspace);
-	if (home != NULL && realpath(home, real) != NULL && path_within(real, workspace)) {
-		reason = streq(real, workspace) ? "HOME" : "a directory above HOME";
+	if (home != NULL && path_within(home, workspace)) {
+		reason = streq(home, workspace) ? "HOME" : "a directory above HOME";
 	}
 	if (reason == NULL) {
 		return 0;
@@ -215,33 +215,52 @@ static int missing_path(enum key_id key, const char *str, const struct origin *o
 		       : err_fix(e, "use an existing directory");
 }
 
+int policy_path_find(const struct policy_fs *fs, const char *path, char *ret_real, bool *ret_dir) {
+	struct stat st;
+	if (fs != NULL) {
+		return fs->find(fs->ctx, path, ret_real, ret_dir);
+	}
+	if (ret_real != NULL && realpath(path, ret_real) == NULL) {
+		return errno;
+	}
+	if (stat(ret_real != NULL ? ret_real : path, &st) != 0) {
+		return errno;
+	}
+	*ret_dir = S_ISDIR(st.st_mode);
+	return 0;
+}
+
 /* A granted path must exist; a path in fs.deny or fs.protect need not: the rule holds also
  * for a file that is created later. */
-static int check_present(const struct policy *p, enum key_id key, struct err *e) {
+static int check_present(const struct policy *p, const struct policy_fs *fs, enum key_id key,
+			 struct err *e) {
 	const struct value *v = &p->values[key];
-	struct stat st;
+	bool dir;
 	for (size_t i = 0; i < v->count; i++) {
 		const struct item *item = &v->items[i];
-		if (stat(item->str, &st) != 0 && !item->optional) {
-			return missing_path(key, item->str, &item->origin, errno, e);
+		int sys = policy_path_find(fs, item->str, NULL, &dir);
+		if (sys != 0 && !item->optional) {
+			return missing_path(key, item->str, &item->origin, sys, e);
 		}
 	}
 	return 0;
 }
 
-static int check_directory(const struct policy *p, enum key_id key, struct err *e) {
+static int check_directory(const struct policy *p, const struct policy_fs *fs, enum key_id key,
+			   struct err *e) {
 	const struct value *v = &p->values[key];
-	struct stat st;
+	bool dir = false;
 	if (!v->set) {
 		return 0;
 	}
-	if (stat(v->str, &st) != 0) {
-		return missing_path(key, v->str, &v->origin, errno, e);
+	int sys = policy_path_find(fs, v->str, NULL, &dir);
+	if (sys != 0) {
+		return missing_path(key, v->str, &v->origin, sys, e);
 	}
-	return S_ISDIR(st.st_mode) ? 0 : missing_path(key, v->str, &v->origin, ENOTDIR, e);
+	return dir ? 0 : missing_path(key, v->str, &v->origin, ENOTDIR, e);
 }
 
-static int check_chdir(const struct policy *p, struct err *e) {
+static int check_chdir(const struct policy *p, const struct policy_fs *fs, struct err *e) {
 	const struct value *dir = &p->values[KEY_CHDIR], *ws = &p->values[KEY_WORKSPACE];
 	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT);
 	char a[SHOWN_MAX], b[SHOWN_MAX], path[80], space[80];
@@ -253,7 +272,7 @@ static int check_chdir(const struct policy *p, struct err *e) {
 		return 0;
 	}
 	/* A missing directory is reported as such: a grant would not help. */
-	if (check_directory(p, KEY_CHDIR, e) != 0) {
+	if (check_directory(p, fs, KEY_CHDIR, e) != 0) {
 		return -1;
 	}
 	(void)snprintf(a, sizeof a, "chdir %s", value_shown(dir->str, path, sizeof path));
@@ -263,15 +282,16 @@ static int check_chdir(const struct policy *p, struct err *e) {
 		       path);
 }
 
-static int check_paths(const struct policy *p, struct err *e) {
+static int check_paths(const struct policy *p, const struct policy_fs *fs, struct err *e) {
 	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT), *dir = policy_str(p, KEY_CHDIR);
 	bool inside = at != NULL && dir != NULL && path_within(dir, at);
-	if (check_present(p, KEY_FS_READ, e) != 0 || check_present(p, KEY_FS_WRITE, e) != 0 ||
-	    check_directory(p, KEY_FS_AGENT, e) != 0) {
+	if (check_present(p, fs, KEY_FS_READ, e) != 0 ||
+	    check_present(p, fs, KEY_FS_WRITE, e) != 0 ||
+	    check_directory(p, fs, KEY_FS_AGENT, e) != 0) {
 		return -1;
 	}
 	/* A path beneath fs.workspace_at exists in the sandbox only; the plan checks it. */
-	return inside ? 0 : check_directory(p, KEY_CHDIR, e);
+	return inside ? 0 : check_directory(p, fs, KEY_CHDIR, e);
 }
 
 /* Variables that other keys set. */
@@ -436,13 +456,13 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 		       : 0;
 }
 
-int policy_check(const struct policy *p, struct err *e) {
+int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e) {
 	return policy_check_full_access(p, e) != 0 || check_denied(p, e) != 0 ||
 			       check_mode(p, e) != 0 || check_level(p, e) != 0 ||
-			       check_chdir(p, e) != 0 || check_workspace_at(p, e) != 0 ||
+			       check_chdir(p, fs, e) != 0 || check_workspace_at(p, e) != 0 ||
 			       policy_check_environment(p, e) != 0 ||
 			       policy_check_calls(p, e) != 0 || policy_check_net(p, e) != 0 ||
-			       check_paths(p, e) != 0
+			       check_paths(p, fs, e) != 0
 		       ? -1
 		       : 0;
 }

@@ -103,7 +103,7 @@ bool layer_loosens(const struct key *k, const struct value *v, const struct valu
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);
 
 /* check.c: contradictions between keys, and values that no policy may have. */
-int policy_check(const struct policy *p, struct err *e);
+int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
 int policy_check_calls(const struct policy *p, struct err *e); /* seccomp.extra_deny */
 /* "A (origin) contradicts B (origin)". */
@@ -122,8 +122,12 @@ bool prefix_reserves(const struct policy *p, const char *name);
 void net_imply(struct policy *p);
 int policy_check_net(const struct policy *p, struct err *e);
 
+/* home is a real path, or NULL. */
 int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
 			   struct err *e);
+
+/* check.c: policy_fs.find() of fs, or of the file system itself when fs is NULL. */
+int policy_path_find(const struct policy_fs *fs, const char *path, char *ret_real, bool *ret_dir);
 
 /* print.c */
 void print_quoted(struct buf *out, const char *s);

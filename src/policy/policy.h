@@ -102,11 +102,19 @@ struct setting {
 	const char *origin; /* "--timeout", "corral_policy_set" */
 };
 
+/* A path of the host, symlinks resolved: 0 or an errno.  ret_real has room for PATH_MAX bytes, or
+ * is NULL.  NULL in struct policy_inputs: the file system itself. */
+struct policy_fs {
+	void *ctx;
+	int (*find)(void *ctx, const char *path, char *ret_real, bool *ret_dir);
+};
+
 struct policy_inputs {
+	const struct policy_fs *fs; /* for the paths that a policy names; policy files are opened */
 	const char *cwd;       /* absolute; the default workspace and the base of relative paths */
-	const char *home;      /* the caller's home, for "~/"; NULL when there is none */
+	const char *home;      /* the caller's home, canonical; NULL when there is none */
 	const char *workspace; /* the default workspace instead of cwd, or NULL */
-	const char *system_file; /* "/etc/corral/policy.toml" */
+	const char *system_file; /* "/etc/corral/policy.toml"; NULL: none */
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
 	const char *xdg_file;    /* below XDG_CONFIG_HOME, if another path; or NULL */
 	const char *trust_file;  /* hashes of trusted project files, or NULL */

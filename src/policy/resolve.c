@@ -308,7 +308,7 @@ static int read_campaign(struct resolver *r, struct err *e) {
 static int settle_workspace(struct resolver *r, struct err *e) {
 	struct value v = {.set = true, .str = r->in->cwd, .origin = {.kind = ORIGIN_BUILTIN}};
 	struct value any = {0};
-	struct stat st;
+	bool dir = false;
 	char real[PATH_MAX];
 	if (r->in->workspace != NULL && default_workspace(r, &v, e) != 0) {
 		return -1;
@@ -317,10 +317,11 @@ static int settle_workspace(struct resolver *r, struct err *e) {
 	    early_value(r, KEY_ANY_WORKSPACE, &any, e) != 0) {
 		return -1;
 	}
-	if (realpath(v.str, real) == NULL || stat(real, &st) != 0) {
-		return workspace_error(e, &v, errno);
+	int sys = policy_path_find(r->in->fs, v.str, real, &dir);
+	if (sys != 0) {
+		return workspace_error(e, &v, sys);
 	}
-	if (!S_ISDIR(st.st_mode)) {
+	if (!dir) {
 		return workspace_error(e, &v, ENOTDIR);
 	}
 	if (any.num == 0 && policy_check_workspace(real, r->in->home, &v.origin, e) != 0) {
@@ -534,7 +535,8 @@ static int settle_policy(struct resolver *r, struct err *e) {
 		return -1;
 	}
 	full_access_imply(&r->policy);
-	if (floor_apply(r->a, &r->policy, &r->floor, e) != 0 || policy_check(&r->policy, e) != 0) {
+	if (floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
+	    policy_check(&r->policy, r->in->fs, e) != 0) {
 		return -1;
 	}
 	command_rule_settle(&r->policy.values[KEY_COMMANDS]);

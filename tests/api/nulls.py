@@ -23,7 +23,7 @@ ROOM = 4096  # more than any structure of the header
 
 # What may be NULL by the header's own words.
 OPTIONAL = {
-    ("corral_explain", "argv"), ("corral_status", "starts"), ("corral_selftest", "failed"),
+    ("corral_explain", "argv"), ("corral_explain_host", "argv"), ("corral_status", "starts"), ("corral_selftest", "failed"),
     ("corral_run", "options"), ("corral_spawn", "options"), ("corral_files_read", "range"),
     ("corral_files_write", "bytes"),  # of no bytes
     ("corral_files_edit", "count"), ("corral_files_send", "scan"), ("corral_files_check", "allowed"),

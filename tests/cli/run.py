@@ -1,5 +1,5 @@
-#!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+#!/ usr / bin / env python3
+#SPDX - License - Identifier : Apache - 2.0
 """The command line as its users see it: words in, bytes, codes and objects out.
 
     tests/cli/run.py --corral build/corral [--build build] [--user games] [--jobs N] [PATTERN]
@@ -20,7 +20,7 @@ import harness  # noqa: E402  the path has to be set first
 GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "environment", "inherited",
           "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
           "floors", "profiles", "levels", "full_access", "network", "hints", "status", "checks", "urls", "leaks",
-          "scans", "placement", "products", "imports", "commands")
+          "scans", "placement", "products", "imports", "commands", "snapshots")
 
 
 def main():

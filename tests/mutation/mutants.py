@@ -357,7 +357,7 @@ STEPS = {
         CHECK, "if (check_denied_item(p, &deny->items[i], e) != 0) {",
         "(void)check_denied_item;\n\t\tif (0) {",
         "DN17 DN18"),
-    "policy: chdir": step(CHECK, "check_chdir(p, e) != 0 || ", "", "SU05"),
+    "policy: chdir": step(CHECK, "check_chdir(p, fs, e) != 0 || ", "", "SU05"),
     "policy: a workspace is a directory": step(VIEW, "if (seen.kind != LOOK_DIR) {", "if (0) {", "SU24"),
 }
 

@@ -138,8 +138,9 @@ static const char *expand_variables(const struct search *s, const char *word, si
 		const char *name = plan_keep_printf(
 			b, "%.*s", (int)(close - open - (ptrdiff_t)skip), open + skip);
 		const char *otherwise = strstr(name, ":-");
-		const char *value = plan_caller_variable(
-			b->h, plan_keep_printf(b, "%.*s", (int)strcspn(name, ":"), name));
+		const char *value = plan_variable_for(
+			b->h, plan_keep_printf(b, "%.*s", (int)strcspn(name, ":"), name),
+			VARIABLE_EXPANDED);
 		if (value == NULL && otherwise == NULL) {
 			return NULL;
 		}
@@ -308,6 +309,7 @@ static void read_cargo_variables(struct search *s) {
 		if (entry[n] == '=' && str_starts(name, "CARGO_REGISTRIES_") &&
 		    ends_in(name, "_INDEX")) {
 			s->from = name;
+			plan_variable_used(h, i, VARIABLE_READ);
 			read_text(s, REGISTRY_LIST, entry + n + 1);
 		}
 	}
