@@ -399,6 +399,9 @@ static int read_entry(const struct field_reader *r, const struct field_place *at
 		return snapshot_field_refuse(r, at,
 					     "the kind must be file, dir, link, socket or other");
 	}
+	if (path[1] == '\0' && kind != LOOK_DIR) {
+		return snapshot_field_refuse(r, at, "the root must be a directory");
+	}
 	n->seen = (struct look){
 		.kind = (enum look_kind)kind,
 		.dev = raw.id == 0 ? 1 : 2, /* an inode of its own, unless it has an id */

@@ -313,6 +313,8 @@ TEST(a_wrong_file_is_refused_and_the_place_is_named) {
 		 "files./w: the kind"},
 		{"\"mode\": \"0700\"", "\"text\": \"\"", "files./w: a key does not apply"},
 		{"\"names\": 3", "\"entries\": []", "files./w/f: a key does not apply"},
+		{"\"kind\": \"dir\", \"entries\": [\"w\", \"l\", \"loop\"]",
+		 "\"kind\": \"link\", \"to\": \"w\"", "files./: the root must be"},
 		{"[\"w\",", "[\"w/x\",", "files./.entries: the name of an entry"},
 		{"\"a\\\\x00b", "\"a\\\\x0gb", "files./w/f.text: an escape is wrong"},
 		{"\"/w/f\": {\"kind\": \"file\"", "\"/w/\\\\f\": {\"kind\": \"file\"",
