@@ -22,7 +22,7 @@ const struct prefix_row prefix_rows[] = {
 };
 const size_t prefix_rows_count = ARRAY_LEN(prefix_rows);
 
-const char *prefix_rows_of(const char *prefix) {
+const char *prefixes_rows_of(const char *prefix) {
 	for (size_t i = 0; i < prefix_rows_count; i++) {
 		if (strcmp(prefix_rows[i].prefix, prefix) == 0) {
 			return prefix_rows[i].prefix;
@@ -31,7 +31,7 @@ const char *prefix_rows_of(const char *prefix) {
 	return PREFIX_ANY;
 }
 
-bool prefix_computes(const char *name) {
+bool prefixes_compute(const char *name) {
 	static const char *const own[] = {"LEVEL", "WORKSPACE"}; /* of CORRAL_ */
 	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
 		if (strcmp(own[i], name) == 0) {

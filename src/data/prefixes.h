@@ -28,9 +28,9 @@ extern const struct prefix_row prefix_rows[]; /* sorted by prefix, then name */
 extern const size_t prefix_rows_count;
 
 /* The prefix whose rows apply: the same, or PREFIX_ANY. */
-const char *prefix_rows_of(const char *prefix);
+const char *prefixes_rows_of(const char *prefix);
 
 /* Whether a row, or Corral itself, sets "PREFIX_NAME" or "CORRAL_NAME" from the run. */
-bool prefix_computes(const char *name);
+bool prefixes_compute(const char *name);
 
 #endif

@@ -19,7 +19,7 @@ int probe_host(struct arena *a, struct host *ret, struct err *e);
 void probe_broker(struct host *h);
 
 /* sandbox_id.c: an id for this run, for a policy that reports one. */
-int probe_sandbox_id(struct arena *a, struct host *h, struct err *e);
+int sandbox_id_probe(struct arena *a, struct host *h, struct err *e);
 
 /* The additional facts for a plan without namespaces; the arena owns the memory. */
 int probe_without_namespaces(struct arena *a, struct host *h, struct err *e);

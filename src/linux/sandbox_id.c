@@ -10,7 +10,7 @@
 
 #define UUID_BYTES 16
 
-int probe_sandbox_id(struct arena *a, struct host *h, struct err *e) {
+int sandbox_id_probe(struct arena *a, struct host *h, struct err *e) {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char random[UUID_BYTES];
 	char text[2 * UUID_BYTES + 4 + 1];

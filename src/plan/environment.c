@@ -311,7 +311,7 @@ static void set_prefixed(struct builder *b) {
 		return;
 	}
 	set_variable(b, "CORRAL_SANDBOX_ID", b->h->sandbox_id);
-	const char *rows = prefix_rows_of(prefix);
+	const char *rows = prefixes_rows_of(prefix);
 	for (size_t i = 0; i < prefix_rows_count; i++) {
 		if (streq(prefix_rows[i].prefix, rows)) {
 			set_variable(b, plan_keep_printf(b, "%s_%s", prefix, prefix_rows[i].name),

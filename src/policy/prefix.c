@@ -55,7 +55,7 @@ static int check_label(const struct item *it, struct err *e) {
 	size_t n = strcspn(it->str, "=");
 	(void)snprintf(name, sizeof name, "%.*s", (int)n, it->str); /* may be cut */
 	const char *why = !is_upper_name(it->str, n) ? "capital letters, digits and _ are expected"
-			  : prefix_computes(name)    ? "the run itself sets this name"
+			  : prefixes_compute(name)   ? "the run itself sets this name"
 						     : NULL;
 	if (why == NULL) {
 		return 0;

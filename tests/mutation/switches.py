@@ -116,7 +116,7 @@ SWITCHES = {
     "environment": [
         ("plan/environment.c", "if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {",
          "(void)is_passed;\n\t\t(void)n;\n\t\tif (!has_variable(b->plan, entry, strcspn(entry, \"=\"))) {"),
-        ("plan/environment.c", "\tset_computed(b);\n", "\t(void)set_computed;\n"),
+        ("plan/environment.c", "\tif (set_computed(b, e) != 0) {\n", "\tif (set_computed == NULL) {\n"),
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),', 'tree_new("proc", options, 0,')],

@@ -376,10 +376,11 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 /* Mode 0111: searchable, for a more specific grant beneath it, but not listable.  With a mode of
  * its own it is a directory whose entries are mounted again, which can be listed. */
 static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
-	const struct fs_option options[] = {{"mode", m->mode != 0 ? "0755" : "0111"},
-					    {"size", "64k"}};
-	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	const struct fs_option hidden[] = {{"mode", "0111"}, {"size", "64k"}};
+	const struct fs_option listed[] = {{"mode", "0755"}, {"size", "64k"}};
+	const struct fs_option *options = m->mode == 0 ? hidden : listed;
+	auto_fd tree =
+		tree_new("tmpfs", options, ARRAY_LEN(hidden), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
 }
 
