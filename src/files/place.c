@@ -61,6 +61,7 @@ static void leave(struct walker *w) {
 
 static enum place_kind kind_of(const struct mount *m) {
 	switch (m->kind) {
+	case MOUNT_COVER:
 	case MOUNT_DIR:
 		return PLACE_OURS;
 	case MOUNT_FILE:

@@ -266,7 +266,8 @@ static int pin(struct builder *b, struct err *e) {
  * the host (L4). */
 static bool may_create_mount_point(const struct mount_request *outer) {
 	return outer == NULL || outer->own || outer->m.kind == MOUNT_PRIVATE ||
-	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR;
+	       outer->m.kind == MOUNT_DIR || outer->m.kind == MOUNT_MASK_DIR ||
+	       outer->m.kind == MOUNT_COVER;
 }
 
 static int list_mounts(struct builder *b, struct err *e) {

@@ -17,8 +17,8 @@ static const char *const kind_names[] = {
 	[MOUNT_DIR] = "directory",  [MOUNT_LINK] = "link",       [MOUNT_FILE] = "file",
 	[MOUNT_BIND] = "bind",      [MOUNT_PRIVATE] = "private", [MOUNT_PROC] = "proc",
 	[MOUNT_DEVICE] = "device",  [MOUNT_PTS] = "terminals",   [MOUNT_QUEUES] = "queues",
-	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_TEXT] = "copy",
-	[MOUNT_PIN] = "pin",        [MOUNT_COW] = "cow",
+	[MOUNT_MASK_FILE] = "mask", [MOUNT_MASK_DIR] = "mask",   [MOUNT_COVER] = "cover",
+	[MOUNT_TEXT] = "copy",      [MOUNT_PIN] = "pin",         [MOUNT_COW] = "cow",
 };
 
 static const char *const reach_names[] = {
@@ -34,6 +34,7 @@ static const char *rights(const struct mount *m) {
 		return "cow";
 	case MOUNT_PIN:
 		return m->writable ? "pin" : "ro";
+	case MOUNT_COVER:
 	case MOUNT_TEXT:
 		return "ro";
 	case MOUNT_MASK_FILE:

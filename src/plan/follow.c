@@ -34,6 +34,7 @@ static const struct mount *around(const struct plan *plan, size_t n, const char 
 /* Whether the mount has the right already, or has no file that the right would open. */
 static bool has_more(const struct mount *m, enum reach reach) {
 	switch (m->kind) {
+	case MOUNT_COVER:
 	case MOUNT_DIR:
 	case MOUNT_LINK:
 	case MOUNT_MASK_FILE:

@@ -67,7 +67,7 @@ static const char *split_directory(struct builder *b, const struct path_row *roo
 	struct split s = {
 		.b = b, .dir = dir, .reach = root->flags & PATH_EXEC ? REACH_EXEC : REACH_READ};
 	struct mount cover = {
-		.kind = MOUNT_MASK_DIR,
+		.kind = MOUNT_COVER,
 		.target = dir,
 		.mode = 0755,
 		.reach = REACH_LIST,

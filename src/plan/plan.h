@@ -72,6 +72,7 @@ enum mount_kind {
 	MOUNT_QUEUES,    /* mqueue: the POSIX message queues of the new ipc namespace */
 	MOUNT_MASK_FILE, /* an empty, unreadable file over the target */
 	MOUNT_MASK_DIR,  /* an empty directory over the target */
+	MOUNT_COVER,     /* the same, in which the target's entries are mounted again */
 	MOUNT_TEXT,      /* a small read-only file of Corral over the target; text = its content */
 	MOUNT_PIN, /* a bind mount of the target on itself, so that it cannot be renamed; writable =
 		    * false makes it read-only as well, true leaves its rights as they are */

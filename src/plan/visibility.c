@@ -26,6 +26,7 @@ static enum visibility visibility_of(const struct plan *plan, const struct mount
 			return VISIBILITY_PRIVATE;
 		}
 		return m->writable || m->kind == MOUNT_PRIVATE ? VISIBILITY_WRITE : VISIBILITY_READ;
+	case MOUNT_COVER:
 	case MOUNT_LINK:
 	case MOUNT_FILE:
 	case MOUNT_TEXT:

@@ -103,6 +103,8 @@ def register(suite):
                   "touch /usr/local/node/x /usr/local/x 2>/dev/null; ls -d /usr/local/bin/. >/dev/null && echo beside")
         done = box.run("--read", f"{node}:/usr/local/node", "-c", script).exited(0)
         equal(done.out.split(), sorted({*outside, "node"}) + ["module", "beside"], "stdout")
+        for path in ("/usr/local", "/usr/local/bin", "/usr/local/node/bin/node"):
+            box.corral_("check", "path", path, "--read", f"{node}:/usr/local/node").exited(0)
         check(not os.path.exists("/usr/local/x") and not os.path.exists(f"{node}/x"), "written")
         for place in ("/node", "/opt/a/b", "/srv/node"):
             done = box.run("--read", f"{node}:{place}", "cat", f"{place}/lib/node_modules/x.js").exited(0)

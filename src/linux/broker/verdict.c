@@ -174,6 +174,7 @@ static bool is_restriction(const struct mount *m) {
 	case MOUNT_BIND:
 	case MOUNT_COW:
 		return !m->writable;
+	case MOUNT_COVER:
 	case MOUNT_DIR:
 	case MOUNT_LINK:
 	case MOUNT_FILE:

@@ -373,20 +373,26 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-/* Mode 0111: searchable, for a more specific grant beneath it, but not listable.  With a mode of
- * its own it is a directory whose entries are mounted again, which can be listed. */
-static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
-	const struct fs_option hidden[] = {{"mode", "0111"}, {"size", "64k"}};
-	const struct fs_option listed[] = {{"mode", "0755"}, {"size", "64k"}};
-	const struct fs_option *options = m->mode == 0 ? hidden : listed;
-	auto_fd tree =
-		tree_new("tmpfs", options, ARRAY_LEN(hidden), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+static int do_empty(struct ground *g, const struct mount *m, const char *mode, struct err *e) {
+	const struct fs_option options[] = {{"mode", mode}, {"size", "64k"}};
+	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
+}
+
+/* Mode 0111: searchable, for a more specific grant beneath it, but not listable. */
+static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
+	return do_empty(g, m, "0111", e);
+}
+
+static int do_cover(struct ground *g, const struct mount *m, struct err *e) {
+	return do_empty(g, m, "0755", e);
 }
 
 /* seal() makes these read-only, after mount points were created beneath them. */
 static bool is_sealed_later(const struct mount *m) {
-	return m->kind == MOUNT_MASK_DIR || (m->kind == MOUNT_PIN && m->create && !m->writable);
+	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_COVER ||
+	       (m->kind == MOUNT_PIN && m->create && !m->writable);
 }
 
 /* Binds a path onto itself: a mount point cannot be renamed or removed. */
@@ -409,6 +415,7 @@ static int (*const makers[])(struct ground *g, const struct mount *m, struct err
 	[MOUNT_QUEUES] = do_queues,     [MOUNT_MASK_FILE] = do_mask_file,
 	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_TEXT] = do_text,
 	[MOUNT_PIN] = do_pin,           [MOUNT_COW] = do_cow,
+	[MOUNT_COVER] = do_cover,
 };
 
 /* ---- child: the root ---- */
