@@ -267,23 +267,22 @@ static void convert_keys(struct conversion *c, const struct doc *table) {
 	}
 }
 
-/* "none", or a table with the lists "allowed" and "blocked". */
-static void convert_restrictions(struct conversion *c, const char *command, const char *from,
+/* "none", or a table with the lists "allowed" and "blocked", which become those of `rules`. */
+static void convert_restrictions(struct conversion *c, struct doc *rules, const char *from,
 				 const struct doc *d) {
 	for (const struct doc *list = d->type == DOC_TABLE ? d->first : NULL; list != NULL;
 	     list = list->next) {
-		bool known = streq(list->key, "allowed") || streq(list->key, "blocked");
-		struct foreign_line line = {.kind = known ? FOREIGN_VALUE : FOREIGN_LOST,
-					    .from = joined(c, from, list->key),
+		struct foreign_line line = {.from = joined(c, from, list->key),
 					    .line = list->line,
-					    .key = joined(c, command, list->key),
+					    .key = joined(c, "commands", list->key),
 					    .value = list};
-		if (known) {
-			put_value(c, &line);
+		if (streq(list->key, "allowed") || streq(list->key, "blocked")) {
+			add(c, rules, list, list->key);
 		} else {
+			line.kind = FOREIGN_LOST;
 			line.why = "only allowed and blocked are known";
-			note_line(c, &line);
 		}
+		note_line(c, &line);
 	}
 	bool none = d->type == DOC_STRING && streq(d->str, "none");
 	if (d->type != DOC_TABLE && !none) {
@@ -293,12 +292,19 @@ static void convert_restrictions(struct conversion *c, const char *command, cons
 	}
 }
 
-/* A command without restrictions is an empty table: it is listed, so it may run. */
+/* A command without restrictions is an empty table: it is listed, so it may run.  Its name may have
+ * dots (python3.11), so it is no part of a dotted key. */
 static void convert_command(struct conversion *c, const struct doc *d) {
 	const char *from = joined(c, "commands", d->key);
 	const struct doc table = {.type = DOC_TABLE, .line = d->line};
-	struct foreign_line line = {
-		.from = from, .line = d->line, .key = from, .value = put(c, from, &table)};
+	if (streq(d->key, "default")) {
+		struct foreign_line lost = {.kind = FOREIGN_LOST, .from = from, .line = d->line};
+		lost.why = "commands.default has another meaning";
+		note_line(c, &lost);
+		return;
+	}
+	struct doc *rules = add(c, table_for(c, "commands.", d->line), &table, d->key);
+	struct foreign_line line = {.from = from, .line = d->line, .key = from, .value = rules};
 	const struct doc *about = member(d, "description");
 	line.why = about != NULL && about->type == DOC_STRING ? about->str : NULL;
 	note_line(c, &line);
@@ -307,7 +313,7 @@ static void convert_command(struct conversion *c, const struct doc *d) {
 		struct foreign_line lost = {.kind = FOREIGN_LOST, .from = inner, .line = m->line};
 		lost.why = "only description and subcommand_restrictions are known";
 		if (streq(m->key, "subcommand_restrictions")) {
-			convert_restrictions(c, from, inner, m);
+			convert_restrictions(c, rules, inner, m);
 		} else if (!streq(m->key, "description")) {
 			note_line(c, &lost);
 		}

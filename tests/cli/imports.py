@@ -190,6 +190,8 @@ def register(suite):
         equal(found["commands"], {"default": "deny", "make": {}, "npm": {"allowed": ["install", "test", "run", "build"]},
                                   "go": {"allowed": ["build", "test", "vet", "mod"], "blocked": ["install"]}}, "a campaign")
         contains(text, "[commands.go]  # commands.go, line 4: Go toolchain", "the description")
+        dots = imported(box, "dots.yaml", "commands:\n  python3.11:\n    subcommand_restrictions:\n      blocked: [-c]\n")[1]
+        equal(dots["commands"], {"default": "deny", "python3.11": {"blocked": ["-c"]}}, "a name with dots")
 
     @test("document 004: the limits of daemon.yaml, by import and as --policy")
     def _(box):
