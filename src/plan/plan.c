@@ -128,11 +128,11 @@ const char *plan_reserved_reason(const char *path) {
 /* seccomp.extra_deny.  Level none has no filter. */
 static int deny_calls(struct builder *b, struct err *e) {
 	const struct value *v = &b->p->values[KEY_SECCOMP_EXTRA_DENY];
-	char origin[128];
 	if (v->count == 0) {
 		return 0;
 	}
 	if (b->plan->level == LEVEL_NONE) {
+		char origin[128];
 		(void)err_set(e, ERR_SETUP, WHERE,
 			      "seccomp.extra_deny (%s) cannot be enforced at level none",
 			      policy_origin_text(&v->items[0].origin, origin, sizeof origin));

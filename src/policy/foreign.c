@@ -459,9 +459,9 @@ int foreign_parse_all(struct arena *a, const char *name, const char *text, size_
 	}
 	for (size_t i = 0; i < ret->nlines; i++) {
 		const struct foreign_line *l = &ret->lines[i];
-		char from[SHOWN_MAX], key[64];
-		struct origin o = {.kind = ORIGIN_FILE, .name = name, .line = l->line};
 		if (l->kind == FOREIGN_LOST) {
+			char from[SHOWN_MAX], key[64];
+			struct origin o = {.kind = ORIGIN_FILE, .name = name, .line = l->line};
 			(void)err_set(e, ERR_USAGE, "policy", "%s (%s): %s",
 				      value_shown(l->from, key, sizeof key),
 				      policy_origin_text(&o, from, sizeof from), l->why);

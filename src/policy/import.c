@@ -43,12 +43,13 @@ static void put_doc(struct buf *out, const struct doc *d) {
 }
 
 static void put_comment(struct buf *out, const struct foreign_line *l) {
-	char from[80], why[200];
+	char from[80];
 	buf_puts(out, value_shown(l->from, from, sizeof from));
 	if (l->line > 0) {
 		buf_printf(out, ", line %d", l->line);
 	}
 	if (l->why != NULL) {
+		char why[200];
 		buf_printf(out, ": %s", value_shown(l->why, why, sizeof why));
 	}
 	buf_puts(out, "\n");
