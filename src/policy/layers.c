@@ -105,9 +105,13 @@ static int apply_child(const struct where *w, const char *prefix, const struct d
 		return err_memory(e, "policy");
 	}
 	o.line = d->line;
-	/* [commands.NAME]: the name is any file name. */
+	/* [commands.NAME]: the name is any file name.  A list is all rules, as `policy show --json`
+	 * and `profile show` print them. */
 	if (prefix != NULL && streq(prefix, COMMANDS_TABLE) && !streq(d->key, "default")) {
-		return command_rule_from_doc(w, d, &layer->values[KEY_COMMANDS], e);
+		struct value *v = &layer->values[KEY_COMMANDS];
+		bool list = d->type == DOC_ARRAY && streq(name, keys[KEY_COMMANDS].name);
+		return list ? value_from_doc(w, &keys[KEY_COMMANDS], d, v, e)
+			    : command_rule_from_doc(w, d, v, e);
 	}
 	/* A quoted "fs.view" would be a second way to write one key. */
 	if (strchr(d->key, '.') != NULL) {

@@ -347,19 +347,6 @@ static int apply_defaults(struct resolver *r, struct err *e) {
 	return 0;
 }
 
-int policy_unknown_profile(const struct value *v, struct err *e) {
-	char name[64], from[SHOWN_MAX], known[200] = "";
-	size_t at = 0;
-	for (size_t i = 0; i < profiles_count && at < sizeof known; i++) {
-		at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i > 0 ? ", " : "",
-				       profiles[i].name);
-	}
-	(void)err_set(e, ERR_USAGE, "policy", "unknown profile \"%s\" (%s)",
-		      value_shown(v->str, name, sizeof name),
-		      policy_origin_text(&v->origin, from, sizeof from));
-	return err_fix(e, "use one of %s", known);
-}
-
 static struct where where_profile(const struct resolver *r, const struct profile *profile) {
 	return (struct where){
 		.a = r->a,

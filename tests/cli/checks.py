@@ -151,4 +151,4 @@ def register(suite):
         box.corral_("check", "path", "a", "--write=b").exited(2).said("--write")
         box.corral_("check", "url").exited(2).said("exactly one argument")
         box.corral_("check", "url", "http://a/", "--write").exited(2).said("--write")
-        box.corral_("check", "command", "x").exited(2).said("command", "not implemented")
+        box.corral_("check", "host", "x").exited(2).said("host")
