@@ -128,6 +128,25 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 	return 0;
 }
 
+/* The options of the vault: a text each. */
+static int apply_text(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err) {
+	const char **const texts[OPTION_ID_COUNT] = {
+		[OPTION_SECRET_AGENT] = &inv->agent,
+		[OPTION_SECRET_WORKSPACE] = &inv->scope_workspace,
+		[OPTION_SECRET_HOST] = &inv->host,
+		[OPTION_SECRET_EXPOSE] = &inv->expose,
+		[OPTION_SECRET_KEY] = &inv->key,
+		[OPTION_FROM_FILE] = &inv->from_file,
+		[OPTION_PASSPHRASE_FD] = &inv->passphrase_fd,
+	};
+	if (*texts[row->id] != NULL) {
+		return usage_error(err, "", "%s is given twice", as);
+	}
+	*texts[row->id] = value;
+	return 0;
+}
+
 static int apply_no_config(struct invocation *inv, const struct option_row *row, const char *as,
 			   const char *value, struct corral_error *err) {
 	(void)row;
@@ -154,6 +173,13 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EVERY] = apply_flag,
 	[OPTION_YES] = apply_flag,
 	[OPTION_DRY_RUN] = apply_flag,
+	[OPTION_SECRET_AGENT] = apply_text,
+	[OPTION_SECRET_WORKSPACE] = apply_text,
+	[OPTION_SECRET_HOST] = apply_text,
+	[OPTION_SECRET_EXPOSE] = apply_text,
+	[OPTION_SECRET_KEY] = apply_text,
+	[OPTION_FROM_FILE] = apply_text,
+	[OPTION_PASSPHRASE_FD] = apply_text,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

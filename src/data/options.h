@@ -22,6 +22,13 @@ enum option_id {
 	OPTION_EVERY, /* --all */
 	OPTION_YES,
 	OPTION_DRY_RUN,
+	OPTION_SECRET_AGENT, /* from here on: of the vault */
+	OPTION_SECRET_WORKSPACE,
+	OPTION_SECRET_HOST,
+	OPTION_SECRET_EXPOSE,
+	OPTION_SECRET_KEY,
+	OPTION_FROM_FILE,
+	OPTION_PASSPHRASE_FD,
 	OPTION_ID_COUNT
 };
 
@@ -54,6 +61,13 @@ enum {
 	FOR_DISCARD = 1024,
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
+	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
+	FOR_SECRET_LIST = 1 << 21,
+	FOR_SECRET_RM = 1 << 22,
+	FOR_SECRET_IMPORT = 1 << 23,
+	FOR_SECRET_REKEY = 1 << 24,
+	FOR_SECRET_EXPORT = 1 << 25,
+	FOR_SECRETS = 63 << 20, /* all six */
 };
 
 struct option_row {

@@ -78,7 +78,7 @@ static void explain_text(const struct prepared *p, const char *const *argv, stru
 
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
 		   enum corral_format format, char **text, struct corral_error *err) {
-	struct prepared p = {0};
+	struct prepared p = {.secrets_use = SECRETS_NAMED};
 	struct err e = {0};
 	struct buf out;
 

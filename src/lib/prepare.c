@@ -159,6 +159,9 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.state_dir = policy->plant->state_dir;
 		p->host.state_closed = false;
 	}
+	if (run_secrets_find(policy, p, e) != 0) {
+		return -1;
+	}
 	if (policy_num(&p->policy, KEY_FS_COW)) {
 		p->host.cow_dir = cow_free_dir(&p->arena, p->host.state_dir);
 	}

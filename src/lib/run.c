@@ -107,6 +107,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.policy = &p->policy,
 		.host = &p->host,
 		.argv = words,
+		.secrets = p->secrets.memory == NULL ? NULL : &p->secrets,
 		.in = o->in,
 		.out = o->out,
 		.err = o->err,
@@ -169,7 +170,8 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       const struct corral_options *options, struct corral_result **result,
 	       struct corral_error *err) {
 	struct corral_options o = CORRAL_OPTIONS_INIT;
-	struct prepared p = {.command = argv == NULL ? NULL : argv[0]};
+	struct prepared p = {.command = argv == NULL ? NULL : argv[0],
+			     .secrets_use = SECRETS_GIVEN};
 	struct err e = {0};
 
 	int rc = -1;
@@ -183,6 +185,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 			missing_explain(&p, argv[0], &e);
 		}
 	}
+	secrets_free(&p.secrets);
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
@@ -190,6 +193,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 /* Frees the process, except its child. */
 static void process_release(struct corral_process *process) {
 	corral_result_free(process->result);
+	secrets_free(&process->prepared.secrets);
 	arena_done(&process->prepared.arena);
 	free(process);
 }
@@ -238,6 +242,7 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
 	process->prepared.command = argv[0];
+	process->prepared.secrets_use = SECRETS_GIVEN;
 	if (prepared_plan(policy, true, &process->prepared, e) != 0) {
 		return -1;
 	}

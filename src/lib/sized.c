@@ -24,6 +24,7 @@ ENDS_WITH(corral_options, warn_arg);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
+ENDS_WITH(corral_secret_options, passphrase);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -35,6 +36,7 @@ const struct sized sized_decision = SIZED(corral_decision, 96);
 const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);
+const struct sized sized_secret_options = SIZED(corral_secret_options, 56);
 
 static size_t size_of(const void *s) {
 	size_t size;

@@ -32,7 +32,7 @@ static size_t name_length(const char *entry) {
 }
 
 /* Adds "NAME=VALUE", or replaces the value of NAME. */
-static void set_entry(struct builder *b, const char *entry) {
+void plan_set_entry(struct builder *b, const char *entry) {
 	struct plan *plan = b->plan;
 	size_t n = strcspn(entry, "=") + 1;
 	char *copy = arena_strdup(b->a, entry);
@@ -56,7 +56,7 @@ static void set_variable(struct builder *b, const char *name, const char *value)
 	if (value == NULL) {
 		return;
 	}
-	set_entry(b, plan_keep_printf(b, "%s=%s", name, value));
+	plan_set_entry(b, plan_keep_printf(b, "%s=%s", name, value));
 }
 
 static bool has_variable(const struct plan *plan, const char *entry, size_t name) {
@@ -88,7 +88,7 @@ static void pass_known(struct builder *b) {
 		size_t n = name_length(entry);
 		/* The first of duplicates counts, as for getenv(). */
 		if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {
-			set_entry(b, entry);
+			plan_set_entry(b, entry);
 		}
 	}
 }
@@ -181,7 +181,7 @@ static void set_computed(struct builder *b) {
 static void resolve_over_tcp(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nenv; i++) {
 		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
-			set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			plan_set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
 			return;
 		}
 	}
@@ -204,7 +204,7 @@ static void set_retries(struct builder *b) {
 	bool any = offline || net_has_names(&plan->net);
 
 	for (; any && *list != NULL; list++) {
-		set_entry(b, *list);
+		plan_set_entry(b, *list);
 	}
 }
 
@@ -216,16 +216,17 @@ int environment_build(struct builder *b, struct err *e) {
 	set_retries(b);
 	pass_known(b);
 	for (size_t i = 0; i < b->ntool_env; i++) {
-		set_entry(b, b->tool_env[i]);
+		plan_set_entry(b, b->tool_env[i]);
 	}
 	pass_named(b);
 	set_computed(b);
 	for (size_t i = 0; plan->net.proxy && env_proxies[i] != NULL; i++) {
-		set_entry(b, env_proxies[i]);
+		plan_set_entry(b, env_proxies[i]);
 	}
 	for (size_t i = 0; i < set->count; i++) {
-		set_entry(b, set->items[i].str);
+		plan_set_entry(b, set->items[i].str);
 	}
+	plan_secrets_variables(b);
 	if (b->no_namespaces && net_has_names(&plan->net)) {
 		resolve_over_tcp(b);
 	}
