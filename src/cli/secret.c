@@ -51,13 +51,24 @@ static int no_arguments(const struct invocation *inv, struct corral_error *err) 
 
 /* ---- values ---- */
 
-/* The value as it is read; static, so that it can be locked and wiped. */
-static char value[VALUE_MAX];
+/* The value as it is read, in a mapping that can be locked and wiped. */
+static char *value;
+
+static int map_value(struct corral_error *err) {
+	void *memory =
+		mmap(NULL, VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED) {
+		return memory_error(err);
+	}
+	(void)mlock(memory, VALUE_MAX); /* beyond RLIMIT_MEMLOCK it may be swapped */
+	value = memory;
+	return 0;
+}
 
 static int read_all(int fd, const char *from, size_t *ret_len, struct corral_error *err) {
 	size_t len = 0;
 	for (;;) {
-		ssize_t n = read(fd, value + len, sizeof value - len);
+		ssize_t n = read(fd, value + len, VALUE_MAX - len);
 		if (n < 0 && errno == EINTR) {
 			continue;
 		}
@@ -72,7 +83,7 @@ static int read_all(int fd, const char *from, size_t *ret_len, struct corral_err
 			return 0;
 		}
 		len += (size_t)n;
-		if (len == sizeof value) {
+		if (len == VALUE_MAX) {
 			return usage_error(err, "", "the value is larger than 64 KiB");
 		}
 	}
@@ -100,7 +111,7 @@ static int read_value(const struct invocation *inv, size_t *ret_len, struct corr
 		return read_file(inv->from_file, ret_len, err);
 	}
 	if (isatty(STDIN_FILENO)) {
-		long len = prompt_hidden("value: ", value, sizeof value - 1);
+		long len = prompt_hidden("value: ", value, VALUE_MAX - 1);
 		if (len < 0) {
 			return usage_error(err, "", "no value was given");
 		}
@@ -120,7 +131,6 @@ int verb_secret_set(struct invocation *inv, struct corral_error *err) {
 	size_t len = 0;
 
 	close_memory();
-	(void)mlock(value, sizeof value); /* beyond RLIMIT_MEMLOCK it may be swapped */
 	if (inv->nwords == 0) {
 		return usage_error(err, "corral secret set NAME <FILE", "no name given");
 	}
@@ -132,10 +142,13 @@ int verb_secret_set(struct invocation *inv, struct corral_error *err) {
 			"a value is never an argument, which every user of this host can "
 			"see");
 	}
+	if (map_value(err) != 0) {
+		return -1;
+	}
 	int rc = read_value(inv, &len, err) != 0
 			 ? -1
 			 : corral_secret_set(inv->words[0], value, len, &how, err);
-	explicit_bzero(value, sizeof value);
+	explicit_bzero(value, VALUE_MAX);
 	return rc;
 }
 

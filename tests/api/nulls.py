@@ -29,6 +29,9 @@ OPTIONAL = {
     ("corral_files_edit", "count"), ("corral_files_send", "scan"), ("corral_files_check", "allowed"),
     ("corral_url_check", "options"), ("corral_cow_diff", "paths"), ("corral_cow_apply", "options"),
     ("corral_cow_discard", "id"), ("corral_home_clean", "options"), ("corral_home_clean", "left"),
+    ("corral_secret_set", "options"), ("corral_secret_set", "value"),  # of no bytes
+    ("corral_secret_remove", "options"), ("corral_secret_list", "options"), ("corral_secret_import", "options"),
+    ("corral_secret_import", "count"), ("corral_secret_rekey", "options"), ("corral_secret_export", "options"),
 }
 
 

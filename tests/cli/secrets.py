@@ -2,11 +2,14 @@
 """The vault: what is stored, who gets it, and where its values are not."""
 import json
 import os
+import re
 import resource
 import signal
 import stat
+import termios
 
 from harness import LONG, Skip, check, contains, equal, wait_until
+from terminal import Terminal
 
 # Values that occur nowhere else; the second half of each makes a prefix of it no match.
 VALUE = "canary-7f3a9c-value"
@@ -306,6 +309,32 @@ def register(suite):
                            "MINE", "-c", script)
             contains(done.out, "done", "it ran")
             check("CRLVAULT" not in done.out and VALUE not in done.out, "it read the vault")
+
+    @test("a value and a passphrase are typed without an echo, and the terminal is as before")
+    def _(box):
+        terminal = Terminal(box, [box.corral, "secret", "set", "TYPED", "--key", "passphrase"])
+        terminal.expect("value: ")
+        terminal.send(VALUE + "x\x7f\r")
+        for prompt in ("new passphrase: ", "once more: "):
+            terminal.expect(prompt)
+            terminal.send("open sesame\r")
+        status, said = terminal.finish()
+        equal(status, 0, f"status, with {said!r}")
+        check(VALUE not in said and "sesame" not in said, "it was echoed")
+        equal(termios.tcgetattr(terminal.slave), terminal.before, "modes of the terminal")
+        terminal.close()
+        terminal = Terminal(box, [box.corral, "run", "--secret", "TYPED", "--tty", "never", "-c", "echo [$TYPED]"])
+        terminal.expect("passphrase: ")
+        terminal.send("open sesame\r")
+        terminal.expect(re.escape(f"[{VALUE}]"))
+        equal(terminal.finish()[0], 0, "status of the run")
+        terminal.close()
+        terminal = Terminal(box, [box.corral, "secret", "list"])
+        terminal.expect("passphrase: ")
+        terminal.send("\x03")
+        equal(terminal.finish()[0], 125, "status after ^C")
+        equal(termios.tcgetattr(terminal.slave), terminal.before, "modes after ^C")
+        terminal.close()
 
     @test("two writers do not lose each other's secrets")
     def _(box):
