@@ -539,11 +539,13 @@ int corral_home_clean(const struct corral_home_options *options, enum corral_for
  * not exist is empty; one that cannot be read, or was changed, is CORRAL_E_SETUP.  No call returns
  * or prints a value, except corral_secret_export(). */
 struct corral_secret_options {
-	size_t size;           /* set by the caller to sizeof */
-	const char *agent;     /* whose secret it is; NULL: shared */
-	const char *workspace; /* set, import: only for runs in this directory; NULL: any */
-	const char *host;      /* set, import: only on the host of this name; NULL: any */
-	const char *expose;    /* set, import: "env" (NULL), "file" or "never" */
+	size_t size;       /* set by the caller to sizeof */
+	const char *agent; /* whose secret it is; NULL: shared */
+	/* Of set and import; NULL: as the secret has it, or for a new one the default. */
+	const char
+		*workspace; /* only for runs in this directory or beneath; "", the default: any */
+	const char *host;   /* only on the host of this name; "", the default: any */
+	const char *expose; /* "env", the default, "file" or "never" */
 	const char *key; /* of a new vault, and for rekey: "file" (NULL), "keyring", "passphrase" */
 	const struct corral_passphrase *passphrase; /* or NULL */
 };

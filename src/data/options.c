@@ -17,6 +17,8 @@
 #define NETWORK .group = GROUP_NETWORK, ALL
 #define ENVIRONMENT .group = GROUP_ENV, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
+/* The other verbs with a policy give no secret to anything. */
+#define WITH_SECRETS FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
@@ -65,8 +67,8 @@ const struct option_row options[] = {
 	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "pass one of your variables to the command"},
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
 	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
-	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), ENVIRONMENT, .help = "give the command a secret of the vault, as a variable"},
-	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), ENVIRONMENT, .help = "give the command the secrets of this agent"},
+	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), .group = GROUP_ENV, .verbs = WITH_SECRETS, .help = "give the command a secret of the vault, as a variable"},
+	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), .group = GROUP_ENV, .verbs = WITH_SECRETS, .help = "give the command the secrets of this agent"},
 
 	{"timeout", 't', "TIME", KEY(KEY_LIMITS_TIMEOUT), LIMITS, .help = "end after this long: 30, 500ms, 2m, none"},
 	{"idle-timeout", 0, "TIME", KEY(KEY_LIMITS_IDLE_TIMEOUT), LIMITS, .help = "end after this long without output"},

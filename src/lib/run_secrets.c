@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The secrets of one run: selected from the vault, named in the plan, copied for the command.
  *
- * Should:   open the vault only if the policy names a secret or an agent; close it before any
- *           process is created.
+ * Should:   open the vault only if the policy names a secret or an agent, and never for the
+ *           self-test, whose home is not the caller's; close it before any process is created.
  * Must not: copy a value to any memory but the vault's and that of linux/secrets.h (V3).
  * Fails:    closed: a secret that the run cannot have stops it before anything runs. */
 #include "lib/internal.h"
@@ -144,8 +144,9 @@ static int copy_values(struct prepared *p, const struct selected *list, size_t n
 	return 0;
 }
 
-static int select_from(struct prepared *p, const struct vault *v, struct select_run *run,
+static int select_from(struct prepared *p, const struct vault *v, const struct select_run *wanted,
 		       struct err *e) {
+	struct select_run run = *wanted;
 	auto_free struct selected *list = NULL;
 	size_t n = 0;
 	char workspace[PATH_MAX];
@@ -155,9 +156,9 @@ static int select_from(struct prepared *p, const struct vault *v, struct select_
 		return err_sys_at(e, WHERE, "cannot resolve the workspace",
 				  given == NULL ? "" : given);
 	}
-	run->workspace = workspace;
-	run->host = host.nodename;
-	if (vault_select(v, run, &list, &n, e) != 0 || name_secrets(p, list, n, e) != 0) {
+	run.workspace = workspace;
+	run.host = host.nodename;
+	if (vault_select(v, &run, &list, &n, e) != 0 || name_secrets(p, list, n, e) != 0) {
 		return -1;
 	}
 	return n == 0 || p->secrets_use == SECRETS_NAMED ? 0 : copy_values(p, list, n, e);
@@ -167,8 +168,9 @@ int run_secrets_find(const struct corral_policy *policy, struct prepared *p, str
 	struct select_run run = {0};
 	struct vault_place place;
 	struct vault v;
-	if (p->secrets_use == SECRETS_IGNORED || (p->policy.values[KEY_ENV_SECRETS].count == 0 &&
-						  !p->policy.values[KEY_ENV_AGENT].set)) {
+	if (p->secrets_use == SECRETS_IGNORED || policy->plant != NULL ||
+	    (p->policy.values[KEY_ENV_SECRETS].count == 0 &&
+	     !p->policy.values[KEY_ENV_AGENT].set)) {
 		return 0;
 	}
 	if (read_wanted(p, &run, e) != 0 ||

@@ -39,7 +39,7 @@ struct use {
 static int read_workspace(struct use *u, struct err *e) {
 	char full[PATH_MAX];
 	u->scope.workspace = "";
-	if (u->options.workspace == NULL) {
+	if (u->options.workspace == NULL || u->options.workspace[0] == '\0') {
 		return 0;
 	}
 	if (realpath(u->options.workspace, full) == NULL) {
@@ -96,18 +96,29 @@ static int64_t now(void) {
 
 /* ---- set, remove, rekey ---- */
 
+/* A new value does not widen a secret: what the options leave open stays as it is. */
+static void scope_for(const struct use *u, struct secret *s) {
+	const struct corral_secret_options *o = &u->options;
+	const struct secret *have = vault_find(&u->vault, s->name, u->scope.agent);
+	s->agent = u->scope.agent;
+	s->workspace = o->workspace == NULL && have != NULL ? have->workspace : u->scope.workspace;
+	s->host = o->host == NULL && have != NULL ? have->host : u->scope.host;
+	s->expose = o->expose == NULL && have != NULL ? have->expose : u->scope.expose;
+	s->changed = now();
+}
+
+static int put_secret(struct use *u, struct secret *s, struct err *e) {
+	scope_for(u, s);
+	return secret_check(s, e) != 0 ? -1 : vault_put(&u->vault, s, e);
+}
+
 static int set(struct use *u, const struct corral_secret_options *o, struct secret *s,
 	       struct err *e) {
 	if (read_options(u, o, e) != 0) {
 		return -1;
 	}
-	s->agent = u->scope.agent;
-	s->workspace = u->scope.workspace;
-	s->host = u->scope.host;
-	s->expose = u->scope.expose;
-	s->changed = now();
-	if (secret_check(s, e) != 0 || secret_check_variable(s->name, e) != 0 ||
-	    use_begin(u, VAULT_WRITE, u->kind, e) != 0 || vault_put(&u->vault, s, e) != 0) {
+	if (secret_check_name(s->name, e) != 0 || secret_check_variable(s->name, e) != 0 ||
+	    use_begin(u, VAULT_WRITE, u->kind, e) != 0 || put_secret(u, s, e) != 0) {
 		return -1;
 	}
 	return vault_save(&u->vault, false, e);
@@ -275,16 +286,9 @@ static int read_import(const char *path, char *text, size_t *ret_len, struct err
 
 static int put_entry(struct use *u, const struct import *in, const struct import_entry *entry,
 		     struct err *e) {
-	struct secret s = u->scope;
+	struct secret s = {.name = entry->name, .value = entry->value, .len = entry->len};
 	struct err why = {0};
-	s.name = entry->name;
-	s.value = entry->value;
-	s.len = entry->len;
-	s.changed = now();
-	if (secret_check(&s, &why) != 0) {
-		return import_fail(in, entry->line, why.what, e);
-	}
-	return vault_put(&u->vault, &s, e);
+	return put_secret(u, &s, &why) == 0 ? 0 : import_fail(in, entry->line, why.what, e);
 }
 
 static int put_entries(struct use *u, const struct import *in, struct err *e) {

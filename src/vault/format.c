@@ -14,8 +14,9 @@
 #include <string.h>
 
 #define WHERE "vault"
-#define MAGIC "CRLVAULT"
 #define VERSION 1
+
+static const unsigned char magic[8] = {'C', 'R', 'L', 'V', 'A', 'U', 'L', 'T'};
 
 /* The plaintext is padded to whole pages: its length says little about the values. */
 #define PAGE ((size_t)4096)
@@ -56,7 +57,7 @@ static uint64_t get(const unsigned char *from, size_t bytes) {
 
 static void write_header(const struct format_header *h, unsigned char out[FORMAT_HEADER_BYTES]) {
 	memset(out, 0, FORMAT_HEADER_BYTES);
-	memcpy(out, MAGIC, 8);
+	memcpy(out, magic, sizeof magic);
 	out[8] = VERSION;
 	out[9] = (unsigned char)h->key.kind;
 	put(out + 12, h->key.ops, 4);
@@ -85,7 +86,7 @@ static int check_key(const struct vault_key *k, struct err *e) {
 int format_read_header(const unsigned char *file, size_t len, struct format_header *ret,
 		       struct err *e) {
 	struct format_header h = {0};
-	if (len < 8 || memcmp(file, MAGIC, 8) != 0) {
+	if (len < sizeof magic || memcmp(file, magic, sizeof magic) != 0) {
 		return damaged(e, "it does not begin like a vault");
 	}
 	if (len < FORMAT_HEADER_BYTES) {

@@ -60,7 +60,7 @@ static void skip_export(struct dotenv *d) {
 static char escaped(char c) {
 	static const char from[] = "nrt\"\\$`", to[] = "\n\r\t\"\\$`";
 	const char *known = c == '\0' ? NULL : strchr(from, c);
-	return known == NULL ? '\0' : to[known - from];
+	return to[known == NULL ? sizeof to - 1 : (size_t)(known - from)];
 }
 
 /* After the opening quote, up to the closing one; only a comment may follow it. */

@@ -22,8 +22,12 @@ static int fail(const struct json *j, const char *why, struct err *e) {
 	return import_fail(j->in, j->line, why, e);
 }
 
+static bool is_blank(unsigned char c) {
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static void skip_blanks(struct json *j) {
-	while (j->at < j->end && memchr(" \t\r\n", *j->at, 4) != NULL) {
+	while (j->at < j->end && is_blank(*j->at)) {
 		j->line += *j->at++ == '\n';
 	}
 }
@@ -140,8 +144,8 @@ static int read_string(struct json *j, unsigned char **ret, size_t *ret_len, str
 
 static int read_member(struct json *j, struct err *e) {
 	struct import_entry entry = {0};
-	unsigned char *name;
-	size_t len;
+	unsigned char *name = NULL;
+	size_t len = 0;
 	skip_blanks(j);
 	entry.line = j->line;
 	if (read_string(j, &name, &len, e) != 0) {
@@ -159,10 +163,10 @@ static int read_member(struct json *j, struct err *e) {
 }
 
 int import_json(char *text, size_t len, struct import *in, struct err *e) {
-	struct json j = {.in = in,
-			 .at = (unsigned char *)text,
-			 .end = (unsigned char *)text + len,
-			 .line = 1};
+	struct json j = {.in = in, .line = 1};
+	text[len] = '\0';
+	j.at = (unsigned char *)text;
+	j.end = j.at + len;
 	if (!take(&j, '{')) {
 		return fail(&j, "\"{\" was expected", e);
 	}

@@ -22,12 +22,12 @@
 #define PERMISSIONS 0x3f0b0000U
 
 struct description {
-	char text[sizeof "corral:vault:" + 2 * VAULT_KEY_ID_BYTES];
+	char text[sizeof "corral:vault:" + (size_t)2 * VAULT_KEY_ID_BYTES];
 };
 
 static struct description describe(const unsigned char id[VAULT_KEY_ID_BYTES]) {
 	struct description d;
-	char hex[2 * VAULT_KEY_ID_BYTES + 1];
+	char hex[(size_t)2 * VAULT_KEY_ID_BYTES + 1];
 	(void)sodium_bin2hex(hex, sizeof hex, id, VAULT_KEY_ID_BYTES);
 	(void)snprintf(d.text, sizeof d.text, "corral:vault:%s", hex);
 	return d;

@@ -66,7 +66,7 @@ static int check_dirs(const struct vault *v, struct err *e) {
 }
 
 static int take_lock(struct vault *v, struct err *e) {
-	struct name lock;
+	struct name lock = {""};
 	if (name_of(v, LOCK_NAME, &lock, e) != 0) {
 		return -1;
 	}
@@ -85,7 +85,7 @@ static int take_lock(struct vault *v, struct err *e) {
 
 /* The whole file; *ret is NULL where there is none. */
 static int read_file(struct vault *v, unsigned char **ret, size_t *ret_len, struct err *e) {
-	struct name file, old;
+	struct name file = {""}, old = {""};
 	struct stat st;
 	if (name_of(v, FILE_NAME, &file, e) != 0 || name_of(v, OLD_NAME, &old, e) != 0) {
 		return -1;
@@ -116,7 +116,7 @@ static int read_file(struct vault *v, unsigned char **ret, size_t *ret_len, stru
 }
 
 static int name_remedy(const struct vault *v, struct err *e) {
-	struct name file, old;
+	struct name file = {""}, old = {""};
 	struct err unused = {0};
 	struct stat st;
 	if (e->fix[0] != '\0' || name_of(v, FILE_NAME, &file, &unused) != 0 ||
@@ -222,7 +222,7 @@ static int keep_old(const struct name *file, const struct name *old, struct err 
 
 static int replace(const struct vault *v, const unsigned char *bytes, size_t len, bool forget,
 		   struct err *e) {
-	struct name file, old, next;
+	struct name file = {""}, old = {""}, next = {""};
 	if (name_of(v, FILE_NAME, &file, e) != 0 || name_of(v, OLD_NAME, &old, e) != 0 ||
 	    name_of(v, NEW_NAME, &next, e) != 0 || private_write(next.path, bytes, len, e) != 0 ||
 	    (!forget && keep_old(&file, &old, e) != 0)) {

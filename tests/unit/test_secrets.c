@@ -14,12 +14,11 @@
 /* Whether VmFlags of the mapping has this flag (proc(5)). */
 static bool has_flag(const void *memory, const char *flag) {
 	FILE *file = fopen("/proc/self/smaps", "re");
-	char line[512], head[32];
+	char line[512];
 	bool here = false, found = false;
 	if (file == NULL) {
 		return false;
 	}
-	(void)snprintf(head, sizeof head, "%lx-", (unsigned long)memory);
 	while (fgets(line, sizeof line, file) != NULL) {
 		unsigned long begin, end;
 		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
@@ -42,11 +41,19 @@ static struct secrets filled(void) {
 	return s;
 }
 
+/* Sanitizers replace mlock() by a function that does nothing. */
+static bool mlock_works(void) {
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool works = page != MAP_FAILED && mlock(page, 4096) == 0 && has_flag(page, " lo");
+	(void)munmap(page, 4096);
+	return works;
+}
+
 TEST(the_memory_is_in_no_core_dump_and_not_inherited) {
 	struct secrets s = filled();
 	CHECK(has_flag(s.memory, " dd"));
 	CHECK(has_flag(s.memory, " dc"));
-	CHECK(has_flag(s.memory, " lo"));
+	CHECK(has_flag(s.memory, " lo") || !mlock_works());
 	secrets_inherit(&s, true);
 	CHECK(!has_flag(s.memory, " dc"));
 	CHECK(has_flag(s.memory, " dd"));

@@ -187,7 +187,7 @@ static int count(struct world *w, struct err *e) {
 }
 
 TEST(a_missing_vault_is_empty_and_reading_creates_nothing) {
-	struct world w;
+	struct world w = {0};
 	struct err e;
 	world_init(&w);
 	CHECK_INT(count(&w, &e), 0);
@@ -196,7 +196,7 @@ TEST(a_missing_vault_is_empty_and_reading_creates_nothing) {
 }
 
 TEST(the_first_secret_makes_a_key_file_without_a_prompt) {
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	struct stat st;
 	world_init(&w);
@@ -211,7 +211,7 @@ TEST(the_first_secret_makes_a_key_file_without_a_prompt) {
 }
 
 TEST(V1_a_damaged_vault_is_an_error_that_names_the_previous_one) {
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	world_init(&w);
 	CHECK_INT(store(&w, "A", "one", &e), 0);
@@ -232,7 +232,7 @@ TEST(V1_a_damaged_vault_is_an_error_that_names_the_previous_one) {
 }
 
 TEST(a_vault_without_its_key_is_an_error_and_gets_no_new_key) {
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	world_init(&w);
 	CHECK_INT(store(&w, "A", "one", &e), 0);
@@ -259,7 +259,7 @@ TEST(files_that_others_can_read_or_write_are_refused) {
 		    {"state/vault/secrets", 0602, 0600},
 		    {"state/vault/secrets", 0644, 0600},
 		    {"state", 0707, 0700}};
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	world_init(&w);
 	CHECK_INT(store(&w, "A", "one", &e), 0);
@@ -314,7 +314,7 @@ static int opens(struct world *w, const char *word, struct err *e) {
 
 TEST(a_vault_changes_between_the_kinds_of_key) {
 	static const char *const words[2] = {"first", "second"};
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	world_init(&w);
 	CHECK_INT(store(&w, "A", "one", &e), 0);
@@ -340,7 +340,7 @@ TEST(a_vault_changes_between_the_kinds_of_key) {
 TEST(a_key_of_the_keyring_opens_the_vault_until_it_is_gone) {
 	static const char *const words[2] = {NULL, NULL};
 	unsigned char id[VAULT_KEY_ID_BYTES];
-	struct world w;
+	struct world w = {0};
 	struct vault v;
 	struct err e = {0};
 	world_init(&w);
@@ -374,7 +374,7 @@ static void copy(const char *from, const char *to) {
 TEST(V2_a_rekey_that_was_killed_leaves_a_key_for_the_vault) {
 	static const char *const words[2] = {NULL, NULL};
 	char vault[192], old_vault[192], old_key[192], new_key[192], next_key[192];
-	struct world w;
+	struct world w = {0};
 	struct err e = {0};
 	world_init(&w);
 	(void)snprintf(vault, sizeof vault, "%s", at(&w, "state/vault/secrets"));
