@@ -145,9 +145,14 @@ int verb_secret_set(struct invocation *inv, struct corral_error *err) {
 	if (map_value(err) != 0) {
 		return -1;
 	}
-	int rc = read_value(inv, &len, err) != 0
-			 ? -1
-			 : corral_secret_set(inv->words[0], value, len, &how, err);
+	int rc = read_value(inv, &len, err);
+	if (rc == 0 && len == 0) { /* stdin of a service is /dev/null */
+		rc = usage_error(err, "corral secret set NAME <FILE, or --from-file FILE",
+				 "the value is empty");
+	}
+	if (rc == 0) {
+		rc = corral_secret_set(inv->words[0], value, len, &how, err);
+	}
 	explicit_bzero(value, VALUE_MAX);
 	return rc;
 }

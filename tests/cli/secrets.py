@@ -8,6 +8,7 @@ import signal
 import stat
 import termios
 
+from floors import administered, with_floor
 from harness import LONG, Skip, check, contains, equal, wait_until
 from terminal import Terminal
 
@@ -162,6 +163,8 @@ def register(suite):
         store(box, "X", VALUE, "--expose", "proxy").exited(2).said("proxy", "not implemented")
         store(box, "1X", VALUE).exited(2)
         store(box, "LD_PRELOAD", VALUE).exited(2).said("LD_PRELOAD")
+        box.corral_("secret", "set", "X").exited(2).said("the value is empty")
+        store(box, "X", "\n").exited(2).said("the value is empty")
         equal(names(box), [], "nothing was stored")
 
     @test("secrets.json and .env are imported, and exported alike")
@@ -238,6 +241,17 @@ def register(suite):
         equal(box.run("-c", "echo $A").exited(0).out, f"{VALUE}\n", "trusted")
         box.write("ws/.corral.toml", "[env]\nagent = \"bot\"\n")
         box.run("true").exited(126).said("env.agent")
+
+    @test("the floor lists the secrets that a run may have, also those of an agent")
+    def _(box):
+        store(box, "A", "1", "--agent", "bot").exited(0)
+        store(box, "B", "2", "--agent", "bot").exited(0)
+        with_floor(box, "[floor]\nenv.secrets = [\"A\"]\n")
+        administered(box, "run", "--agent", "bot", "-c", "touch ran").exited(126).said("secret B", "floor")
+        administered(box, "run", "--secret", "B", "-c", "touch ran").exited(126).said("env.secrets", "floor")
+        check(not box.exists("ws/ran"), "it ran")
+        box.corral_("secret", "rm", "B", "--agent", "bot").exited(0)
+        equal(administered(box, "run", "--agent", "bot", "-c", "echo $A").exited(0).out, "1\n", "listed")
 
     @test("explain, JSON and state have names and no values", root=True)
     def _(box):
