@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define WHERE "vault"
 
@@ -28,6 +29,9 @@
 #define OLD_NAME "secrets.old"
 #define NEW_NAME "secrets.new"
 #define LOCK_NAME "lock"
+
+#define LOCK_WAIT_MS 60000
+#define LOCK_PAUSE_MS 5
 
 /* A rekey replaces vault and key one after the other: a reader between the two tries again. */
 #define TRIES 10
@@ -65,6 +69,22 @@ static int check_dirs(const struct vault *v, struct err *e) {
 	return private_check_dir(v->place.dir, e);
 }
 
+/* A writer holds the lock for milliseconds, or as long as its user types a passphrase. */
+static int wait_for_lock(int fd) {
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
+	for (int tries = 0; tries < LOCK_WAIT_MS / LOCK_PAUSE_MS; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			return 0;
+		}
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			return -1;
+		}
+		(void)nanosleep(&pause, NULL); /* a signal only makes it shorter */
+	}
+	errno = ETIMEDOUT;
+	return -1;
+}
+
 static int take_lock(struct vault *v, struct err *e) {
 	struct name lock = {""};
 	if (name_of(v, LOCK_NAME, &lock, e) != 0) {
@@ -74,10 +94,15 @@ static int take_lock(struct vault *v, struct err *e) {
 	if (fd < 0) {
 		return err_sys_at(e, WHERE, "cannot open", lock.path);
 	}
-	while (flock(fd, LOCK_EX) != 0) {
-		if (errno != EINTR) {
-			return err_sys_at(e, WHERE, "cannot lock", lock.path);
-		}
+	int rc = wait_for_lock(fd);
+	if (rc != 0 && errno == ETIMEDOUT) {
+		(void)err_set(e, ERR_SETUP, WHERE,
+			      "another process has been changing the vault for a minute");
+		return err_fix(e, "finish or end it; it may be waiting for a passphrase: fuser %s",
+			       lock.path);
+	}
+	if (rc != 0) {
+		return err_sys_at(e, WHERE, "cannot lock", lock.path);
 	}
 	v->lock = take_fd(&fd);
 	return 0;
