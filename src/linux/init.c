@@ -384,8 +384,8 @@ static int open_signals(const struct kit *k) {
 
 /* Clones the command's process; returns when it has called execve. */
 static void start_command(struct init *in) {
-	static char stack[COMMAND_STACK] __attribute__((aligned(16)));
 	struct kit *k = in->kit;
+	static char stack[COMMAND_STACK] __attribute__((aligned(16)));
 	struct err e = {0};
 
 	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
