@@ -31,6 +31,8 @@ struct invocation {
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
+	/* of the vault; NULL: not given */
+	const char *agent, *scope_workspace, *scope_host, *expose, *key, *from_file, *passphrase_fd;
 	char **words; /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
@@ -51,7 +53,8 @@ struct verb {
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
 	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
 	verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion, verb_help,
-	verb_profile_list, verb_profile_show, verb_scan, verb_policy_import;
+	verb_profile_list, verb_profile_show, verb_scan, verb_policy_import, verb_secret_set,
+	verb_secret_list, verb_secret_rm, verb_secret_import, verb_secret_rekey, verb_secret_export;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];
@@ -96,6 +99,13 @@ int command_argv(const struct invocation *inv, const char ***ret, struct corral_
 
 /* The acts of `corral test`, inside and outside; returns the exit status. */
 int probe_main(char **words, size_t nwords);
+
+/* prompt.c: reads a line from the terminal without echo, up to cap bytes; -1 when there is no
+ * terminal, or the user gave up. */
+long prompt_hidden(const char *text, char *out, size_t cap);
+
+/* Lets the library read the vault's passphrase from --passphrase-fd, or at the terminal. */
+void secret_offer_passphrase(struct invocation *inv);
 
 /* Prints the help of a verb; NULL for the overview. */
 int help_print(const struct verb *verb, struct corral_error *err);

@@ -47,6 +47,19 @@ const struct verb verbs[] = {
 	 "list the private homes: size, last use, workspace", verb_home_list},
 	{"home clean", FOR_CLEAN, false, "[HOME...|--all] [--yes] [--dry-run] [--json]",
 	 "remove private homes; by default those whose workspace is gone", verb_home_clean},
+	{"secret set", FOR_SECRET_SET, false, "NAME [options]",
+	 "store a secret in the vault; the value comes from stdin, a file or a prompt",
+	 verb_secret_set},
+	{"secret list", FOR_SECRET_LIST, false, "[--agent ID] [--json]",
+	 "list names and scopes of the secrets, never values", verb_secret_list},
+	{"secret rm", FOR_SECRET_RM, false, "NAME... [--agent ID]", "remove secrets",
+	 verb_secret_rm},
+	{"secret import", FOR_SECRET_IMPORT, false, "FILE [options]",
+	 "store the secrets of a secrets.json or .env file", verb_secret_import},
+	{"secret rekey", FOR_SECRET_REKEY, false, "[--key KIND]",
+	 "encrypt the vault under a new key", verb_secret_rekey},
+	{"secret export", FOR_SECRET_EXPORT, false, "[--agent ID] [--json] [--yes]",
+	 "print names and values, for a backup", verb_secret_export},
 	{"policy show", FOR_POLICY, false, "[options]",
 	 "print the resolved policy, each value with its origin", verb_policy_show},
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},
@@ -202,6 +215,7 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	nearest_offer(&n, "policy");
 	nearest_offer(&n, "profile");
 	nearest_offer(&n, "home");
+	nearest_offer(&n, "secret");
 	if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);
 	} else {
@@ -247,6 +261,7 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	if (inv->verb == NULL || options_parse(inv, words + used, nwords - used, err) != 0) {
 		return -1;
 	}
+	secret_offer_passphrase(inv);
 	return inv->help ? help_print(inv->verb, err) : inv->verb->run(inv, err);
 }
 

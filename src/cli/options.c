@@ -157,6 +157,27 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 	return 0;
 }
 
+/* The options whose value is a text that the verb reads. */
+static int apply_text(struct invocation *inv, const struct option_row *row, const char *as,
+		      const char *value, struct corral_error *err) {
+	const char **const texts[OPTION_ID_COUNT] = {
+		[OPTION_ALLOW] = &inv->allow,
+		[OPTION_HOST] = &inv->host,
+		[OPTION_SECRET_AGENT] = &inv->agent,
+		[OPTION_SECRET_WORKSPACE] = &inv->scope_workspace,
+		[OPTION_SECRET_HOST] = &inv->scope_host,
+		[OPTION_SECRET_EXPOSE] = &inv->expose,
+		[OPTION_SECRET_KEY] = &inv->key,
+		[OPTION_FROM_FILE] = &inv->from_file,
+		[OPTION_PASSPHRASE_FD] = &inv->passphrase_fd,
+	};
+	if (*texts[row->id] != NULL) {
+		return usage_error(err, "", "%s is given twice", as);
+	}
+	*texts[row->id] = value;
+	return 0;
+}
+
 static int apply_no_config(struct invocation *inv, const struct option_row *row, const char *as,
 			   const char *value, struct corral_error *err) {
 	(void)row;
@@ -164,26 +185,6 @@ static int apply_no_config(struct invocation *inv, const struct option_row *row,
 	(void)value;
 	(void)err;
 	corral_policy_no_config(inv->policy);
-	return 0;
-}
-
-static int apply_allow(struct invocation *inv, const struct option_row *row, const char *as,
-		       const char *value, struct corral_error *err) {
-	(void)row;
-	if (inv->allow != NULL) {
-		return usage_error(err, "", "%s is given twice", as);
-	}
-	inv->allow = value;
-	return 0;
-}
-
-static int apply_host(struct invocation *inv, const struct option_row *row, const char *as,
-		      const char *value, struct corral_error *err) {
-	(void)row;
-	if (inv->host != NULL) {
-		return usage_error(err, "", "%s is given twice", as);
-	}
-	inv->host = value;
 	return 0;
 }
 
@@ -208,9 +209,16 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SARIF] = apply_flag,
 	[OPTION_STAGED] = apply_flag,
 	[OPTION_LIST_KINDS] = apply_flag,
-	[OPTION_ALLOW] = apply_allow,
-	[OPTION_HOST] = apply_host,
+	[OPTION_ALLOW] = apply_text,
+	[OPTION_HOST] = apply_text,
 	[OPTION_SNAPSHOT] = apply_flag,
+	[OPTION_SECRET_AGENT] = apply_text,
+	[OPTION_SECRET_WORKSPACE] = apply_text,
+	[OPTION_SECRET_HOST] = apply_text,
+	[OPTION_SECRET_EXPOSE] = apply_text,
+	[OPTION_SECRET_KEY] = apply_text,
+	[OPTION_FROM_FILE] = apply_text,
+	[OPTION_PASSPHRASE_FD] = apply_text,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

@@ -377,6 +377,21 @@ const struct key keys[KEY_COUNT] = {
 			.help = "Names of this run for the command, such as SESSION_ID, set with "
 				"env.prefix and as CORRAL_*.",
 		},
+	[KEY_ENV_SECRETS] =
+		{
+			.name = "env.secrets",
+			.type = TYPE_NAMES,
+			.narrow = NARROW_NEVER,
+			.help = "Secrets of the vault that the command gets: NAME or "
+				"NAME=VARIABLE.",
+		},
+	[KEY_ENV_AGENT] =
+		{
+			.name = "env.agent",
+			.type = TYPE_STRING,
+			.narrow = NARROW_NEVER,
+			.help = "The agent whose secrets the command gets.",
+		},
 	[KEY_COMMANDS_DEFAULT] =
 		{
 			.name = "commands.default",

@@ -18,6 +18,8 @@
 #define ENVIRONMENT .group = GROUP_ENV, ALL
 #define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
+/* The other verbs with a policy give no secret to anything. */
+#define WITH_SECRETS FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
@@ -25,6 +27,8 @@ const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_RUN] = "This call",
 };
 
+static const char *const expose_choices[] = {"env", "file", "never", NULL};
+static const char *const key_choices[] = {"file", "keyring", "passphrase", NULL};
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
 
 /* clang-format off */
@@ -70,6 +74,8 @@ const struct option_row options[] = {
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
 	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
 
+	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command a secret of the vault, as a variable"},
+	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command the secrets of this agent"},
 	{"scan-args", 0, "ACTION", KEY(KEY_SCAN_ARGS), SECRETS, .help = "a secret in the arguments or in --env: off, warn, block"},
 	{"scan-output", 0, "ACTION", KEY(KEY_SCAN_OUTPUT), SECRETS, .help = "a secret in the output: off, warn, redact, block, kill"},
 
@@ -88,14 +94,14 @@ const struct option_row options[] = {
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},
 	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
-	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "do not ask for confirmation; needed without a terminal"},
+	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_SECRET_EXPORT, .help = "do not ask for confirmation; needed without a terminal"},
 	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "list what would be removed, and remove nothing"},
 	{"redact", 0, NULL, .id = OPTION_REDACT, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "stdin to stdout: replace each secret by [redacted:KIND]"},
 	{"staged", 0, NULL, .id = OPTION_STAGED, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "scan the files of the staged change of this git repository"},
@@ -104,7 +110,14 @@ const struct option_row options[] = {
 	{"list-kinds", 0, NULL, .id = OPTION_LIST_KINDS, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "list the kinds of secrets; scans nothing"},
 	{"host", 0, "FILE", .id = OPTION_HOST, .group = GROUP_RUN, .verbs = FOR_EXPLAIN, .help = "plan for another host: a file that status --snapshot wrote"},
 	{"snapshot", 0, NULL, .id = OPTION_SNAPSHOT, .group = GROUP_RUN, .verbs = FOR_STATUS, .help = "print the facts for explain --host, with the options to explain"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"agent", 0, "ID", .id = OPTION_SECRET_AGENT, .group = GROUP_RUN, .verbs = FOR_SECRETS & ~FOR_SECRET_REKEY, .help = "the secret of this agent instead of the shared one"},
+	{"workspace", 0, "DIR", .id = OPTION_SECRET_WORKSPACE, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT, .help = "only for runs whose workspace is DIR or beneath it"},
+	{"host", 0, "NAME", .id = OPTION_SECRET_HOST, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT, .help = "only for runs on the host of this name (uname -n)"},
+	{"expose", 0, "HOW", .id = OPTION_SECRET_EXPOSE, .choices = expose_choices, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT, .help = "env (default): a variable; file: NAME_FILE; never"},
+	{"from-file", 0, "FILE", .id = OPTION_FROM_FILE, .group = GROUP_RUN, .verbs = FOR_SECRET_SET, .help = "read the value from FILE, byte for byte, instead of stdin"},
+	{"key", 0, "KIND", .id = OPTION_SECRET_KEY, .choices = key_choices, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT | FOR_SECRET_REKEY, .help = "the vault's key: file (default), keyring or passphrase"},
+	{"passphrase-fd", 0, "N", .id = OPTION_PASSPHRASE_FD, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_RUN | FOR_SHELL | FOR_EXPLAIN, .help = "read the vault's passphrase from descriptor N, a line each"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

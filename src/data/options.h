@@ -30,6 +30,13 @@ enum option_id {
 	OPTION_ALLOW,    /* --allow FINGERPRINT */
 	OPTION_HOST,     /* --host FILE */
 	OPTION_SNAPSHOT, /* --snapshot */
+	OPTION_SECRET_AGENT, /* from here on: of the vault */
+	OPTION_SECRET_WORKSPACE,
+	OPTION_SECRET_HOST,
+	OPTION_SECRET_EXPOSE,
+	OPTION_SECRET_KEY,
+	OPTION_FROM_FILE,
+	OPTION_PASSPHRASE_FD,
 	OPTION_ID_COUNT
 };
 
@@ -64,6 +71,13 @@ enum {
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
+	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
+	FOR_SECRET_LIST = 1 << 21,
+	FOR_SECRET_RM = 1 << 22,
+	FOR_SECRET_IMPORT = 1 << 23,
+	FOR_SECRET_REKEY = 1 << 24,
+	FOR_SECRET_EXPORT = 1 << 25,
+	FOR_SECRETS = 63 << 20, /* all six */
 };
 
 struct option_row {

@@ -89,7 +89,7 @@ static int give_explanation(const struct prepared *p, const char *const *argv,
 
 int corral_explain(const struct corral_policy *policy, const char *const *argv,
 		   enum corral_format format, char **text, struct corral_error *err) {
-	struct prepared p = {0};
+	struct prepared p = {.secrets_use = SECRETS_NAMED};
 	struct err e = {0};
 
 	if (lib_need(text, "text", err) != 0) {

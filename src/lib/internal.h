@@ -17,10 +17,12 @@
 #include "cow/cow.h"
 #include "linux/home.h"
 #include "linux/runs.h"
+#include "linux/secrets.h"
 #include "plan/plan.h"
 #include "plan/snapshot.h"
 #include "policy/policy.h"
 #include "run/run.h"
+#include "vault/vault.h"
 
 #include <sys/types.h>
 #include <time.h>
@@ -49,8 +51,12 @@ struct corral_policy {
 	const char *file;             /* NULL when none was added */
 	struct stream_policy *stream; /* set when file is "-" or "fd:N" */
 	bool no_config, person;
-	const struct plant *plant; /* of the self-test; NULL */
+	struct passphrase_source passphrase; /* of the vault; read NULL: none */
+	const struct plant *plant;           /* of the self-test; NULL */
 };
+
+/* What a use of a policy does with its secrets: only a run reads the values. */
+enum secrets_use { SECRETS_IGNORED, SECRETS_NAMED, SECRETS_GIVEN };
 
 /* One use of a policy on this host, from its files to the finished plan. */
 struct prepared {
@@ -61,7 +67,9 @@ struct prepared {
 	struct host host;
 	struct policy policy;
 	struct plan plan;
-	struct leak_log args_leaks;      /* secrets in the arguments, until the result has them */
+	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
+	enum secrets_use secrets_use;
+	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
 	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
 };
@@ -157,6 +165,12 @@ int prepared_plan_recorded(const struct corral_policy *policy, struct snapshot *
  * about the paths of the policy; recorded: as prepared_plan_recorded() does. */
 int prepared_resolve_again(const struct corral_policy *policy, struct snapshot *s, bool recorded,
 			   struct policy *ret, struct err *e);
+/* run_secrets.c: opens the vault if the policy needs it, as p->secrets_use says. */
+int run_secrets_find(const struct corral_policy *policy, struct prepared *p, struct err *e);
+
+/* Where this user's vault and its key file are. */
+int run_secrets_place(struct arena *a, const struct host *h, struct vault_place *ret,
+		      struct err *e);
 
 /* After a failed run: when the host refused a mechanism of the plan (ERR_NO_… in *e), plans
  * again without it.  0: try the new plan; -1: *e is unchanged, or has the reason why the

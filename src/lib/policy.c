@@ -124,6 +124,14 @@ void corral_policy_no_config(struct corral_policy *policy) {
 	}
 }
 
+void corral_policy_passphrase(struct corral_policy *policy,
+			      const struct corral_passphrase *passphrase) {
+	if (policy != NULL && passphrase != NULL) {
+		policy->passphrase = (struct passphrase_source){.read = passphrase->read,
+								.arg = passphrase->arg};
+	}
+}
+
 void corral_policy_for_person(struct corral_policy *policy) {
 	if (policy != NULL) {
 		policy->person = true;

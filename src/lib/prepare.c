@@ -238,7 +238,9 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.state_dir = policy->plant->state_dir;
 		p->host.state_closed = false;
 	}
-	if (p->policy.values[KEY_ENV_PREFIX].set && sandbox_id_probe(&p->arena, &p->host, e) != 0) {
+	if (run_secrets_find(policy, p, e) != 0 ||
+	    (p->policy.values[KEY_ENV_PREFIX].set &&
+	     sandbox_id_probe(&p->arena, &p->host, e) != 0)) {
 		return -1;
 	}
 	if (policy_num(&p->policy, KEY_FS_COW)) {

@@ -109,6 +109,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.policy = &p->policy,
 		.host = &p->host,
 		.argv = words,
+		.secrets = p->secrets.memory == NULL ? NULL : &p->secrets,
 		.in = o->in,
 		.out = o->out,
 		.err = o->err,
@@ -176,7 +177,8 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       const struct corral_options *options, struct corral_result **result,
 	       struct corral_error *err) {
 	struct corral_options o = CORRAL_OPTIONS_INIT;
-	struct prepared p = {.command = argv == NULL ? NULL : argv[0]};
+	struct prepared p = {.command = argv == NULL ? NULL : argv[0],
+			     .secrets_use = SECRETS_GIVEN};
 	struct err e = {0};
 
 	int rc = -1;
@@ -197,6 +199,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		}
 	}
 	leak_log_done(&p.args_leaks);
+	secrets_free(&p.secrets);
 	arena_done(&p.arena);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
@@ -205,6 +208,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 static void process_release(struct corral_process *process) {
 	corral_result_free(process->result);
 	leak_log_done(&process->prepared.args_leaks);
+	secrets_free(&process->prepared.secrets);
 	arena_done(&process->prepared.arena);
 	free(process);
 }
@@ -255,6 +259,7 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	process->prepared.command = argv[0];
 	process->prepared.shell = command_runs_string(argv) ? argv[0] : NULL;
 	process->prepared.streams_inherited = true;
+	process->prepared.secrets_use = SECRETS_GIVEN;
 	if (prepared_plan(policy, true, &process->prepared, e) != 0 ||
 	    command_check(&process->prepared, argv, e) != 0 ||
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {

@@ -24,6 +24,7 @@
 #include "linux/run_state.h"
 #include "linux/reaper.h"
 #include "linux/sched_slice.h"
+#include "linux/secrets.h"
 #include "linux/warden.h"
 
 #include <errno.h>
@@ -381,8 +382,33 @@ static int open_signals(const struct kit *k) {
 	return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void init_run(struct kit *k) {
+/* Clones the command's process; returns when it has called execve. */
+static void start_command(struct init *in) {
+	struct kit *k = in->kit;
 	static char stack[COMMAND_STACK] __attribute__((aligned(16)));
+	struct err e = {0};
+
+	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
+	 * or has failed and sent REPORT_ERROR. */
+	int shared = k->plan->broker ? CLONE_FILES : 0; /* so that we get its seccomp listener */
+	in->command = clone(command_main, stack + sizeof stack,
+			    CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
+	if (in->command < 0) {
+		err_sys(&e, "init", "cannot start the command's process");
+		init_fail(k, &e);
+	}
+	if (k->start_failed) {
+		_exit(SETUP_FAILED);
+	}
+	if (k->secrets != NULL) {
+		secrets_wipe(k->secrets); /* execve has copied them */
+	}
+	/* The command has its own copies; ours would keep its pipes open after it
+	 * closed them. */
+	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
+}
+
+void init_run(struct kit *k) {
 	struct init in = {.kit = k, .deadline = LIMIT_NONE, .report_start_at = LIMIT_NONE};
 	struct err e = {0};
 	sigset_t all;
@@ -406,21 +432,7 @@ void init_run(struct kit *k) {
 	if (k->plan->timeout_ms != LIMIT_NONE) {
 		in.deadline = clock_ms() + k->plan->timeout_ms;
 	}
-	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
-	 * or has failed and sent REPORT_ERROR. */
-	int shared = k->plan->broker ? CLONE_FILES : 0; /* so that we get its seccomp listener */
-	in.command = clone(command_main, stack + sizeof stack,
-			   CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
-	if (in.command < 0) {
-		err_sys(&e, "init", "cannot start the command's process");
-		init_fail(k, &e);
-	}
-	if (k->start_failed) {
-		_exit(SETUP_FAILED);
-	}
-	/* The command has its own copies; ours would keep its pipes open after it
-	 * closed them. */
-	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
+	start_command(&in);
 	prepare_broker(&in);
 	in.report_start_at = k->report_start ? 0 : clock_ms() + REPORT_START_AFTER_MS;
 	if (plan_lacks_namespaces(k->plan)) {

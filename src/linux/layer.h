@@ -17,6 +17,7 @@
 struct run_state;
 struct journal;
 struct wire_peers;
+struct secrets;
 
 /* Everything that the parent prepared for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
@@ -75,7 +76,8 @@ struct kit {
 	/* exec */
 	char *const *argv;
 	char *const *envp;
-	char *const *candidates;    /* absolute paths to try, NULL-terminated */
+	const struct secrets *secrets; /* values in envp and in files; NULL: none */
+	char *const *candidates;       /* absolute paths to try, NULL-terminated */
 	char **shell_argv;          /* sh, slot for the path, arguments: for scripts without "#!" */
 	bool rehearse;              /* do not execve the command */
 	bool attended;              /* the supervisor answers REPORT_PEER */

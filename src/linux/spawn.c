@@ -54,6 +54,7 @@
 #include "linux/kernel_api.h"
 #include "linux/layer.h"
 #include "linux/scratch.h"
+#include "linux/secrets.h"
 #include "linux/warden.h"
 
 #include <errno.h>
@@ -122,7 +123,12 @@ static int prepare_command(struct kit *k, const struct spawn_request *r, struct 
 		return err_set(e, ERR_USAGE, "exec", "no command was given");
 	}
 	k->argv = r->argv;
-	k->envp = r->plan->env;
+	k->secrets = r->secrets;
+	k->envp = r->secrets == NULL ? r->plan->env
+				     : secrets_environment(k->arena, r->plan, r->secrets);
+	if (k->envp == NULL) {
+		return err_memory(e, "exec");
+	}
 	k->shell_argv = arena_array(k->arena, argc + 2, sizeof *k->shell_argv);
 	if (k->shell_argv == NULL) {
 		return err_memory(e, "exec");
@@ -241,11 +247,13 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	sigset_t all, before;
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
+	secrets_inherit(k->secrets, true);
 	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
 	}
 	int error = errno;
+	secrets_inherit(k->secrets, false);
 	signal_mask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		errno = error;

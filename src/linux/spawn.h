@@ -74,10 +74,13 @@ struct cow_fds {
 	int lock; /* flock(2)ed; the first process holds a copy as long as it lives */
 };
 
+struct secrets;
+
 struct spawn_request {
 	const struct plan *plan;
 	const struct host *host;
 	char *const *argv;
+	const struct secrets *secrets; /* the values of the plan's secrets; NULL: none */
 	int fds[3];          /* stdin, stdout, stderr for the command; ignored with terminal */
 	const int *more_fds; /* become 3, 4, ... of the command */
 	size_t nmore_fds;

@@ -34,7 +34,7 @@ static size_t name_length(const char *entry) {
 }
 
 /* Adds "NAME=VALUE", or replaces the value of NAME. */
-static void set_entry(struct builder *b, const char *entry) {
+void plan_set_entry(struct builder *b, const char *entry) {
 	struct plan *plan = b->plan;
 	size_t n = strcspn(entry, "=") + 1;
 	char *copy = arena_strdup(b->a, entry);
@@ -58,7 +58,7 @@ static void set_variable(struct builder *b, const char *name, const char *value)
 	if (value == NULL) {
 		return;
 	}
-	set_entry(b, plan_keep_printf(b, "%s=%s", name, value));
+	plan_set_entry(b, plan_keep_printf(b, "%s=%s", name, value));
 }
 
 static bool has_variable(const struct plan *plan, const char *entry, size_t name) {
@@ -90,7 +90,7 @@ static void pass_known(struct builder *b) {
 		size_t n = name_length(entry);
 		/* The first of duplicates counts, as for getenv(). */
 		if (n != 0 && is_passed(entry, n) && !has_variable(b->plan, entry, n)) {
-			set_entry(b, entry);
+			plan_set_entry(b, entry);
 			plan_variable_used(b->h, i, VARIABLE_PASSED);
 		}
 	}
@@ -231,7 +231,7 @@ static int set_computed(struct builder *b, struct err *e) {
 static void resolve_over_tcp(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nenv; i++) {
 		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
-			set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			plan_set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
 			return;
 		}
 	}
@@ -254,7 +254,7 @@ static void set_retries(struct builder *b) {
 	bool any = offline || net_has_names(&plan->net);
 
 	for (; any && *list != NULL; list++) {
-		set_entry(b, *list);
+		plan_set_entry(b, *list);
 	}
 }
 
@@ -302,9 +302,9 @@ static void set_prefixed(struct builder *b) {
 	const struct value *labels = &b->p->values[KEY_ENV_LABELS];
 	const char *prefix = policy_str(b->p, KEY_ENV_PREFIX);
 	for (size_t i = 0; i < labels->count; i++) {
-		set_entry(b, plan_keep_printf(b, "CORRAL_%s", labels->items[i].str));
+		plan_set_entry(b, plan_keep_printf(b, "CORRAL_%s", labels->items[i].str));
 		if (prefix != NULL) {
-			set_entry(b, plan_keep_printf(b, "%s_%s", prefix, labels->items[i].str));
+			plan_set_entry(b, plan_keep_printf(b, "%s_%s", prefix, labels->items[i].str));
 		}
 	}
 	if (prefix == NULL) {
@@ -328,18 +328,19 @@ int environment_build(struct builder *b, struct err *e) {
 	set_retries(b);
 	pass_known(b);
 	for (size_t i = 0; i < b->ntool_env; i++) {
-		set_entry(b, b->tool_env[i]);
+		plan_set_entry(b, b->tool_env[i]);
 	}
 	pass_named(b);
 	if (set_computed(b, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; plan->net.proxy && env_proxies[i] != NULL; i++) {
-		set_entry(b, env_proxies[i]);
+		plan_set_entry(b, env_proxies[i]);
 	}
 	for (size_t i = 0; i < set->count; i++) {
-		set_entry(b, set->items[i].str);
+		plan_set_entry(b, set->items[i].str);
 	}
+	plan_secrets_variables(b);
 	if (b->no_namespaces && net_has_names(&plan->net)) {
 		resolve_over_tcp(b);
 	}

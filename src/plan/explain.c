@@ -182,6 +182,19 @@ static void text_environment(const struct plan *plan, struct buf *out) {
 	buf_puts(out, "\n");
 }
 
+static void text_secrets(const struct plan *plan, struct buf *out) {
+	if (plan->nsecrets > 0) {
+		buf_puts(out, "\nsecrets\n");
+	}
+	for (size_t i = 0; i < plan->nsecrets; i++) {
+		const struct host_secret *s = &plan->secrets[i];
+		size_t start = out->len;
+		buf_printf(out, "  %-24s %s%s, %s%s", s->name, s->variable, s->file ? "_FILE" : "",
+			   s->agent[0] == '\0' ? "shared" : "agent ", s->agent);
+		explain_end_line(out, start);
+	}
+}
+
 static void text_limits(const struct plan *plan, struct buf *out) {
 	struct limit_row rows[LIMIT_ROWS];
 	limit_rows(plan, rows);
@@ -226,6 +239,7 @@ static void explain_text(const struct plan *plan, struct buf *out) {
 	text_rules(&plan->rules, out);
 	explain_net_text(plan, out);
 	text_environment(plan, out);
+	text_secrets(plan, out);
 	text_limits(plan, out);
 	text_list("warnings", plan->warnings, plan->nwarnings, out);
 	text_list("notes", plan->notes, plan->nnotes, out);
@@ -262,6 +276,20 @@ static void json_limits(struct emit *j, const struct plan *plan) {
 		}
 	}
 	emit_end_object(j);
+}
+
+static void json_secrets(struct emit *j, const struct plan *plan) {
+	emit_array(j, "secrets");
+	for (size_t i = 0; i < plan->nsecrets; i++) {
+		const struct host_secret *s = &plan->secrets[i];
+		emit_object(j, NULL);
+		emit_string(j, "name", s->name);
+		emit_string(j, "agent", s->agent[0] == '\0' ? NULL : s->agent);
+		emit_string(j, "variable", s->variable);
+		emit_string(j, "expose", s->file ? "file" : "env");
+		emit_end_object(j);
+	}
+	emit_end_array(j);
 }
 
 static void json_rules(struct emit *j, const struct rules *rules) {
@@ -317,6 +345,7 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 		emit_bytes(&j, NULL, plan->env[i], strcspn(plan->env[i], "="));
 	}
 	emit_end_array(&j);
+	json_secrets(&j, plan);
 	json_limits(&j, plan);
 	emit_strings(&j, "warnings", plan->warnings, plan->nwarnings);
 	emit_strings(&j, "notes", plan->notes, plan->nnotes);

@@ -71,6 +71,14 @@ enum variable_use {
 /* host.cgroup.why before a probe. */
 #define HOST_CGROUP_UNCHECKED "cgroups were not checked: no limit needs them"
 
+/* A secret of the vault that the run gets. */
+struct host_secret {
+	const char *name;
+	const char *agent;    /* whose it is; "": shared */
+	const char *variable; /* "NAME"; of a file the variable is NAME_FILE */
+	bool file;
+};
+
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
 #define HOST_CGROUP_PATH 256
@@ -118,6 +126,8 @@ struct host {
 	const char *scope_why; /* why systemd gave no scope when one was tried; NULL: try */
 	const char
 		*sampling_why; /* why processes cannot be measured from outside; NULL: they can */
+	const struct host_secret *secrets; /* lib/run_secrets.c selects them; NULL: none */
+	size_t nsecrets;
 	struct host_fs fs;
 	/* Appends the output of the program; false when there is none.  Cached: it runs once.
 	 * NULL: no program is run. */

@@ -17,6 +17,9 @@
 #include "data/paths.h"
 #include "plan/plan.h"
 
+/* Corral's own directory in the sandbox. */
+#define OWN_DIR "/.corral"
+
 /* At one target the highest rank wins. */
 enum rank {
 	RANK_PIN,
@@ -301,6 +304,13 @@ int view_build(struct builder *b, struct err *e);
 bool view_led_astray(struct builder *b, const char *path, const char *full);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
+/* environment.c: adds "NAME=VALUE", or replaces the value of NAME. */
+void plan_set_entry(struct builder *b, const char *entry);
+
+/* secrets.c: mounts for the secrets that are files; then the variables of all of them. */
+int plan_secrets_show(struct builder *b, struct err *e);
+void plan_secrets_variables(struct builder *b);
+
 int environment_build(struct builder *b, struct err *e);
 void guarantees_make(struct plan *plan);
 /* The state of fs.deny: enforced by the mechanism `by` and by the broker. */

@@ -209,7 +209,8 @@ static int build(struct builder *b, struct err *e) {
 		return -1;
 	}
 	if (view_build(b, e) != 0 || net_show(b, e) != 0 ||
-	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0)) {
+	    (policy_num(b->p, KEY_FS_TOOLCHAINS) && toolchains_show(b, e) != 0) ||
+	    plan_secrets_show(b, e) != 0) {
 		return -1;
 	}
 	compose_settle(b);

@@ -87,6 +87,7 @@ struct mount {
 	const char *source; /* canonical host path (BIND, COW, DEVICE); TEXT without namespaces: the
 			     * file in the run's own directory that is opened instead */
 	const char *text;
+	const char *secret; /* FILE: the variable of the secret that is its content; NULL: text */
 	enum reach reach;
 	uint32_t mode; /* of a created file or directory */
 	bool writable;
@@ -161,6 +162,9 @@ struct plan {
 
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
+
+	const struct host_secret *secrets; /* names; linux/secrets.h has the values */
+	size_t nsecrets;
 
 	bool own_net; /* net.mode is not full: loopback, and the connections that the gate allows */
 	struct net_plan net;

@@ -90,8 +90,6 @@ static void show_proc(struct builder *b) {
 
 /* ---- git's settings ---- */
 
-#define OWN_DIR "/.corral"
-
 /* How the caller signs commits, and other settings, for git inside. */
 struct git_files {
 	const char *settings, *ignores, *modules;

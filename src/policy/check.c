@@ -390,6 +390,56 @@ static int check_set_and_passed(const struct policy *p, struct err *e) {
 	return 0;
 }
 
+/* A secret's own name is checked when it is set. */
+static int check_secret(const struct policy *p, const struct item *item, struct err *e) {
+	static const enum key_id others[] = {KEY_ENV_SET, KEY_ENV_PASS};
+	size_t len = strcspn(item->str, "=");
+	struct item variable = *item;
+	char a[SHOWN_MAX], b[SHOWN_MAX];
+	if (!name_is_valid(item->str, len)) {
+		(void)refuse_name(&keys[KEY_ENV_SECRETS], item, "not a valid name of a secret", e);
+		return err_fix(e, "write NAME, or NAME=VARIABLE");
+	}
+	variable.str = item->str[len] == '=' ? item->str + len + 1 : item->str;
+	/* Not printed: it may be a value. */
+	if (!name_is_valid(variable.str, strlen(variable.str))) {
+		(void)refuse_name(&keys[KEY_ENV_SECRETS], item,
+				  "the text after \"=\" is not a variable name", e);
+		return err_fix(e,
+			       "write NAME=VARIABLE; a value comes from the vault: corral secret "
+			       "set NAME");
+	}
+	if (check_name(p, KEY_ENV_SECRETS, &variable, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		const struct value *v = &p->values[others[i]];
+		size_t n = strlen(variable.str);
+		for (size_t k = 0; k < v->count; k++) {
+			const char *other = v->items[k].str;
+			if (strncmp(other, variable.str, n) == 0 &&
+			    (other[n] == '\0' || other[n] == '=')) {
+				(void)snprintf(a, sizeof a, "env.secrets %.80s", variable.str);
+				(void)snprintf(b, sizeof b, "%s %.80s", keys[others[i]].name,
+					       variable.str);
+				return check_contradiction(a, &item->origin, b, &v->items[k].origin,
+							   e);
+			}
+		}
+	}
+	return 0;
+}
+
+static int check_secrets(const struct policy *p, struct err *e) {
+	const struct value *v = &p->values[KEY_ENV_SECRETS];
+	for (size_t i = 0; i < v->count; i++) {
+		if (check_secret(p, &v->items[i], e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* execvp() takes an empty or relative component relative to the working directory. */
 static int check_search_path(const struct policy *p, struct err *e) {
 	const struct value *v = &p->values[KEY_ENV_PATH];
@@ -450,8 +500,8 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 	return policy_check_prefix(p, e) != 0 || check_names(p, KEY_ENV_ALLOW_DANGEROUS, e) != 0 ||
 			       check_names(p, KEY_ENV_PASS, e) != 0 ||
 			       check_names(p, KEY_ENV_SET, e) != 0 ||
-			       check_set_and_passed(p, e) != 0 || check_search_path(p, e) != 0 ||
-			       check_prepended(p, e) != 0
+			       check_set_and_passed(p, e) != 0 || check_secrets(p, e) != 0 ||
+			       check_search_path(p, e) != 0 || check_prepended(p, e) != 0
 		       ? -1
 		       : 0;
 }

@@ -456,7 +456,8 @@ static const struct {
 	[TYPE_PORTS] = {ONE(DOC_ARRAY), "a list of ports"},
 	[TYPE_PORT_PAIRS] = {ONE(DOC_ARRAY), "a list of ports or \"PORT:HOSTPORT\""},
 	[TYPE_SOCKETS] = {ONE(DOC_ARRAY), "a list of strings"},
-	[TYPE_COMMANDS] = {ONE(DOC_ARRAY), "a list of rules"}, /* a table: command_rule_from_doc() */
+	[TYPE_COMMANDS] = {ONE(DOC_ARRAY),
+			   "a list of rules"}, /* a table: command_rule_from_doc() */
 };
 
 static int refuse_type(const struct where *w, const struct key *k, enum doc_type got,

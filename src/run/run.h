@@ -36,7 +36,8 @@ struct run_request {
 	const struct policy *policy; /* of the plan: hints name its origins */
 	const struct host *host;
 	char *const *argv;
-	int in, out, err; /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
+	const struct secrets *secrets; /* the values of the plan's secrets; NULL: none */
+	int in, out, err;              /* descriptor, RUN_NULL, or (out, err) RUN_CAPTURE */
 	const int *more_fds;
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */

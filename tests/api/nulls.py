@@ -31,6 +31,9 @@ OPTIONAL = {
     ("corral_cow_discard", "id"), ("corral_home_clean", "options"), ("corral_home_clean", "left"),
     ("corral_scanner_new", "options"), ("corral_scan_open", "calls"),
     ("corral_scan_feed", "bytes"),  # of no bytes
+    ("corral_secret_set", "options"), ("corral_secret_set", "value"),  # of no bytes
+    ("corral_secret_remove", "options"), ("corral_secret_list", "options"), ("corral_secret_import", "options"),
+    ("corral_secret_import", "count"), ("corral_secret_rekey", "options"), ("corral_secret_export", "options"),
 }
 
 

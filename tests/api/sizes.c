@@ -99,6 +99,7 @@ union caller {
 	struct corral_home_options home;
 	struct corral_scan_options scan;
 	struct corral_scan_calls calls;
+	struct corral_secret_options secret;
 };
 
 static int call_run(const union caller *c, struct corral_error *err) {
@@ -179,6 +180,14 @@ static int call_scan(const union caller *c, struct corral_error *err) {
 	return rc;
 }
 
+static int call_secret(const union caller *c, struct corral_error *err) {
+	char *text = NULL;
+
+	int rc = corral_secret_list(&c->secret, CORRAL_TEXT, &text, err);
+	free(text);
+	return rc;
+}
+
 static const struct {
 	const struct sized *type;
 	int (*call)(const union caller *c, struct corral_error *err);
@@ -186,7 +195,7 @@ static const struct {
 	{&sized_options, call_run},       {&sized_options, call_spawn},
 	{&sized_url_options, call_url},   {&sized_cow_options, call_cow},
 	{&sized_home_options, call_home}, {&sized_scan_options, call_scanner},
-	{&sized_scan_calls, call_scan},
+	{&sized_scan_calls, call_scan},   {&sized_secret_options, call_secret},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
@@ -216,6 +225,7 @@ TEST(this_version_has_every_first_size_or_a_larger_one) {
 	CHECK_INT(sized_home_options.first, 24);
 	CHECK_INT(sized_scan_options.first, 48);
 	CHECK_INT(sized_scan_calls.first, 32);
+	CHECK_INT(sized_secret_options.first, 56);
 }
 
 TEST(the_size_of_the_first_version_is_accepted) {

@@ -362,6 +362,7 @@ def register(suite):
                         ("[env]\npass = [\"GITHUB_TOKEN\"]\n", "env.pass"),
                         ("[env]\nallow_dangerous = [\"LD_PRELOAD\"]\n", "env.allow_dangerous"),
                         ("[env]\npath = \"/opt\"\n", "env.path"),
+                        ("[env]\nsecrets = [\"A\"]\n", "env.secrets"), ("[env]\nagent = \"bot\"\n", "env.agent"),
                         ("profile = \"host-read\"\n", "profile"), ("min_level = \"none\"\n", "min_level"),
                         ("level = \"auto\"\n", "level"), ("[fs]\nagent = \"/opt\"\n", "fs.agent")):
         @test(f"a project file may not widen {named}")

@@ -17,9 +17,10 @@ ROOMS = {
     "net": ["base", "data", "policy", "plan"],
     "gate": ["base", "data", "policy", "plan", "net"],
     "linux": ["base", "data", "policy", "plan", "net", "gate"],
+    "vault": ["base", "data"],
     "cow": ["base", "data", "policy", "plan"],
     "run": ["base", "data", "policy", "plan", "leak", "net", "gate", "linux"],
-    "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "cow", "run"],
+    "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "vault", "cow", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }

@@ -50,7 +50,8 @@ def options_of_manual(tree):
 @check("every option stands in the help and in each completion",
        append("src/data/options.c", '\t{"planted", 0, NULL, .help = "x"},\n'))
 def options_in_program(tree):
-    verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"))
+    verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
+             ("secret", "set"))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)
@@ -61,8 +62,8 @@ def options_in_program(tree):
        replace("src/data/options.c", '{"write", 0', '{"read", 0'),
        replace("src/data/options.c", "{\"write\", 0", "{\"write\", 'w'"))
 def options_unique(tree):
-    # What only `check` takes may have the name of another verb's option.
-    text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_CHECK,)', r"\1-of-check\2",
+    # What only `check` or the vault takes may have the name of another verb's option.
+    text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = (?:FOR_CHECK|FOR_SECRET\w*\b[^,]*),)', r"\1-of-these\2",
                   tree.whole().text("src/data/options.c"), flags=re.MULTILINE)
     rows = re.findall(r"^\t\{(?:\"([a-z-]+)\"|NULL), (?:'(\w)'|0), .*\.help = \"([^\"]+)\"", text, re.MULTILINE)
     bad = []

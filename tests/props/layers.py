@@ -73,7 +73,9 @@ KEYS = {
     "fs.cow": among(True, False), "net.mode": among("none", "filtered", "restricted", "full"), "net.allow": same,
     "net.deny": grown, "net.private": same, "net.proxy": same, "net.publish": same, "net.host_ports": same,
     "net.sockets": same, "env.pass": same, "env.set": grown, "env.allow_dangerous": same, "env.path": same,
-    "fs.tools": among("workspace", "view"), "commands.NAME": grown, "commands.default": among("deny", "allow"), "limits.timeout": smaller, "limits.idle_timeout": smaller, "limits.grace": smaller,
+    "env.secrets": same, "env.agent": same, "fs.tools": among("workspace", "view"), "commands.NAME": grown,
+    "commands.default": among("deny", "allow"), "limits.timeout": smaller, "limits.idle_timeout": smaller,
+    "limits.grace": smaller,
     "limits.output": smaller, "limits.processes": smaller, "limits.open_files": smaller, "limits.file_size": smaller,
     "limits.cpu_time": smaller, "limits.memory": smaller, "limits.cpus": smaller, "limits.disk": smaller,
     "limits.tmp_size": smaller,
@@ -95,6 +97,7 @@ SAYS = {
     "workspace": ['"."'], "any_workspace": ["true"], "fs.workspace_at": ['"/w"'], "fs.agent": ['"sub"'], "net.allow": ['["a.example"]'],
     "net.private": ['["10.0.0.0/8"]'], "net.proxy": ["true", "false"], "net.publish": ["[3000]"], "net.host_ports": ["[3000]"],
     "net.sockets": ['["/run/x"]'], "env.pass": ['["EDITOR"]'], "env.allow_dangerous": ['["LD_PRELOAD"]'], "env.path": ['"/bin"'],
+    "env.secrets": ['["A"]', "[]"], "env.agent": ['"bot"'],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -273,7 +276,7 @@ FLOORS = {
     "commands.default": ['"allow"'], "env.allow_dangerous": ["[]"], "fs.cow": ["true"], "fs.read": ['["/opt"]'], "fs.write": ["[]"],
     "limits.cpu_time": ["60"], "limits.cpus": ["1"], "limits.disk": ['"1G"'], "limits.grace": ["1"], "limits.idle_timeout": ["60"],
     "limits.memory": ['"1G"'], "limits.output": ['"1M"'], "limits.processes": ["100"], "limits.tmp_size": ['"1M"'],
-    "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"],
+    "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime")
@@ -281,7 +284,7 @@ AGAINST = [
     ["--level", "none", "--accept-no-sandbox"], ["--level", "minimal"], ["--level", "standard"], ["--allow-degraded", EVERYTHING],
     ["--min-level", "none"], ["--allow-nested"], ["--net", "full"], ["--net", "restricted"], ["--socket", "/run/x"],
     ["--host-port", "5433"], ["--publish", "3000"], ["--allow-host", "b.example"], ["--set", "fs.view=host"], ["--home", "persistent"],
-    ["--timeout", "none"], ["--set", "limits.open_files=4096"], ["--set", "limits.file_size=none"], ["--pass-env", "USER"],
+    ["--timeout", "none"], ["--set", "limits.open_files=4096"], ["--set", "limits.file_size=none"], ["--pass-env", "USER"], ["--secret", "A"],
     ["--set", "mode=workspace-write"], ["--no-config"], ["--profile", "host-read"], ["--profile", "data-analysis"], ["--deny", "!**"],
     ["--protect", "!**"], ["--protect", "!@editors"], ["--write", "."], ["--cow"], ["--read", "/usr"], ["--set", "fs.cow=false"],
     ["--set", "limits.memory=none"], ["--set", "limits.processes=none"], ["--set", "limits.disk=none"], ["--set", "limits.grace=9"],

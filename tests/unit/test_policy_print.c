@@ -51,6 +51,8 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ENV_PASS] = {"EDITOR", false},
 	[KEY_ENV_SET] = {"EDITOR=vi", false},
 	[KEY_ENV_ALLOW_DANGEROUS] = {"PYTHONPATH", false},
+	[KEY_ENV_SECRETS] = {"API_KEY=TOKEN", false},
+	[KEY_ENV_AGENT] = {"bot", false},
 	[KEY_ENV_PATH] = {"/bin", false},
 	[KEY_ENV_PATH_PREPEND] = {"/bin", false},
 	[KEY_ENV_PREFIX] = {"ASH", false},

@@ -103,9 +103,12 @@ int caller_write(const struct call *c, uint64_t address, const void *data, size_
 	return n == (long)len ? 0 : (n < 0 ? read_error(errno) : -EFAULT);
 }
 
-static bool has_nul(const char *s, size_t len) {
+/* Whether the string ends here.  Overwrites the bytes after it: they are the caller's, and in a new
+ * program its environment follows the arguments. */
+static bool has_nul(char *s, size_t len) {
 	for (size_t i = 0; i < len; i++) {
 		if (s[i] == '\0') {
+			memset(s + i, 0, len - i);
 			return true;
 		}
 	}

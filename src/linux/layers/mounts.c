@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "linux/channel.h"
 #include "linux/mount_api.h"
+#include "linux/secrets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -181,8 +182,15 @@ static int do_link(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_file(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd fd = create_file(g, m->target, m->mode == 0 ? 0444 : m->mode);
+	const char *text = m->text;
 	size_t len = strlen(m->text);
-	if (fd < 0 || (len > 0 && write(fd, m->text, len) != (ssize_t)len)) {
+	const struct secret_bytes *secret =
+		m->secret == NULL ? NULL : secrets_find(g->kit->secrets, m->secret);
+	if (secret != NULL) {
+		text = secret->bytes;
+		len = secret->len;
+	}
+	if (fd < 0 || (len > 0 && write(fd, text, len) != (ssize_t)len)) {
 		return fail(e, "cannot create the file", m);
 	}
 	return 0;

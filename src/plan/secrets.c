@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans the secrets of a run: a variable each, or a file on the sandbox's own tmpfs.
+ *
+ * Should:   plan names and places; linux/secrets.h fills in the values.
+ * Must not: hold a value: a plan is printed.
+ * Fails:    closed: without namespaces there is no tmpfs, and a secret that is exposed as a file
+ *           stops the run. */
+#include "plan/internal.h"
+
+#define SECRETS_DIR OWN_DIR "/secrets"
+
+int plan_secrets_show(struct builder *b, struct err *e) {
+	const struct host *h = b->h;
+	bool any = false;
+
+	b->plan->secrets = h->secrets;
+	b->plan->nsecrets = h->nsecrets;
+	for (size_t i = 0; i < h->nsecrets; i++) {
+		const struct host_secret *s = &h->secrets[i];
+		if (!s->file) {
+			continue;
+		}
+		if (b->no_namespaces) {
+			(void)err_set(e, ERR_SETUP, WHERE,
+				      "secret %s is exposed as a file, which needs a tmpfs of the "
+				      "sandbox's own, and this run has no namespaces",
+				      s->name);
+			return err_fix(e,
+				       "expose it as a variable: corral secret set %s --expose "
+				       "env",
+				       s->name);
+		}
+		struct mount m = {
+			.kind = MOUNT_FILE,
+			.target = plan_keep_printf(b, SECRETS_DIR "/%s", s->variable),
+			.text = "",
+			.secret = s->variable,
+			.mode = 0400,
+			.reach = REACH_READ,
+			.is_file = true,
+			.note = "secret",
+		};
+		mount_request_add(b, m, RANK_OWN);
+		any = true;
+	}
+	if (any) {
+		mount_request_dir(b, OWN_DIR, 0755, REACH_READ);
+		mount_request_dir(b, SECRETS_DIR, 0700, REACH_READ);
+	}
+	return 0;
+}
+
+void plan_secrets_variables(struct builder *b) {
+	for (size_t i = 0; i < b->plan->nsecrets; i++) {
+		const struct host_secret *s = &b->plan->secrets[i];
+		if (s->file) {
+			plan_set_entry(b, plan_keep_printf(b, "%s_FILE=" SECRETS_DIR "/%s",
+							   s->variable, s->variable));
+		} else {
+			plan_set_entry(b, plan_keep_printf(b, "%s=", s->variable));
+		}
+	}
+}
