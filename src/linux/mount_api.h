@@ -72,14 +72,12 @@ static inline int mount_tree_set_exec(int at, bool exec) {
 	struct mount_attr attr = {.attr_set = exec ? 0 : MOUNT_ATTR_NOEXEC,
 				  .attr_clr = exec ? MOUNT_ATTR_NOEXEC : 0,
 				  .propagation = MS_PRIVATE};
-	auto_fd tree =
-		(int)syscall(SYS_open_tree, at, "",
-			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	auto_fd tree = mount_tree_clone(at, 0);
 	if (tree < 0 ||
 	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof attr) != 0) {
 		return -1;
 	}
-	return tree_move(tree, at, 0);
+	return mount_tree_attach(tree, at);
 }
 
 static inline int mount_tree_bind(int from, int to, uint64_t attributes) {
@@ -89,13 +87,16 @@ static inline int mount_tree_bind(int from, int to, uint64_t attributes) {
 
 /* A device on a read-only mount can be written, but its mode and owner, which are the host's,
  * cannot be changed. */
-static inline uint64_t tree_attributes(const struct mount *m) {
+static inline uint64_t mount_attributes(const struct mount *m) {
 	if (m->kind == MOUNT_DEVICE) {
 		return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
 	/* E4 */
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY) |
-	       (m->noexec ? MOUNT_ATTR_NOEXEC : 0);
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->writable ? 0 : MOUNT_ATTR_RDONLY);
+}
+
+static inline uint64_t tree_attributes(const struct mount *m) {
+	return mount_attributes(m) | (m->noexec ? MOUNT_ATTR_NOEXEC : 0);
 }
 
 #endif

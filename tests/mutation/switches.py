@@ -71,8 +71,8 @@ HOST_PROC = """static int do_proc(struct ground *g, const struct mount *m, struc
 # What the host has no counterpart of is left out of the ruleset.
 LANDLOCK_WITHOUT_MOUNTS = (
     "linux/layers/landlock.c",
-    "if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {\n",
-    "if (fd < 0 || allow(k, fd, rights_of[m->reach], m->kind == MOUNT_FILE) != 0) {\n\t\t\tcontinue;\n")
+    "if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {\n",
+    "if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {\n\t\t\tcontinue;\n")
 
 HAND_OVER = ("run/run.c",
              ".fds = {w->streams.inside[0], w->streams.inside[1], w->streams.inside[2]},",
