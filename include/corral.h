@@ -477,6 +477,11 @@ int corral_command_check(const struct corral_policy *policy, const char *const *
 			 enum corral_format format, char **text, int *allowed,
 			 struct corral_error *err);
 
+/* Runs `command __manifest` in a sandbox without a network, where it can change nothing, and
+ * returns the subcommands that it lists as rules of a policy file, for review; no run uses a
+ * manifest. Freed with free().  CORRAL_E_REFUSED when the output is not a manifest. */
+int corral_commands_import(const char *command, char **text, struct corral_error *err);
+
 /* ---- URLs that a tool fetches outside the sandbox ---- */
 
 /* Against SSRF: a tool that fetches a URL from a model could reach the host's own services and

@@ -51,10 +51,11 @@ struct verb {
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
-	verb_policy_check, verb_policy_schema, verb_policy_trust, verb_diff, verb_apply,
-	verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion, verb_help,
-	verb_profile_list, verb_profile_show, verb_scan, verb_policy_import, verb_secret_set,
-	verb_secret_list, verb_secret_rm, verb_secret_import, verb_secret_rekey, verb_secret_export;
+	verb_policy_check, verb_commands_import, verb_policy_schema, verb_policy_trust, verb_diff,
+	verb_apply, verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion,
+	verb_help, verb_profile_list, verb_profile_show, verb_scan, verb_policy_import,
+	verb_secret_set, verb_secret_list, verb_secret_rm, verb_secret_import, verb_secret_rekey,
+	verb_secret_export;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -103,6 +103,7 @@ static void put_escaped(struct buf *out, const char *text, const char *special) 
 static const struct {
 	const char *word, *help;
 } groups[] = {
+	{"commands", "rules about commands"},
 	{"home", "private homes of workspaces"},
 	{"policy", "policy files"},
 	{"profile", "built-in profiles"},

@@ -73,6 +73,8 @@ const struct verb verbs[] = {
 	 verb_profile_list},
 	{"profile show", FOR_LIST, false, "NAME [--json]",
 	 "print a profile as a policy file, with a reason for each value", verb_profile_show},
+	{"commands import", FOR_PLAIN, false, "COMMAND",
+	 "print command rules from the output of COMMAND __manifest", verb_commands_import},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
 	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
@@ -216,6 +218,7 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	nearest_offer(&n, "profile");
 	nearest_offer(&n, "home");
 	nearest_offer(&n, "secret");
+	nearest_offer(&n, "commands");
 	if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);
 	} else {

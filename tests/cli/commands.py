@@ -193,3 +193,27 @@ def register(suite):
         box.run("--profile", "campaign", "--allow-command", "touch", "touch", ".campaign/sandbox.yaml").exited(1)
         box.write("ws/.campaign/sandbox.yaml", CAMPAIGN + "  rm:\n")
         box.run("--profile", "campaign", "cat", "/dev/null").exited(126).said("corral policy trust")
+
+    @test("commands import prints the manifest of a program as rules, and runs it without rights", root=True)
+    def _(box):
+        manifest = {"description": 'A "tool"', "subcommands": ["list", {"name": "show", "description": "one\nline"},
+                                                              {"name": "drop", "blocked": True}]}
+        box.write("ws/tool", "#!/bin/sh\ntest \"$1\" = __manifest || exit 3\necho x >made; cat <<'E'\n" + json.dumps(manifest) + "\nE\n", 0o755)
+        text = box.corral_("commands", "import", "./tool").exited(0).out
+        check(not box.exists("ws/made"), "the program wrote a file")
+        contains(text, 'allowed = [\n  "list",\n  "show",  # one?line\n]\nblocked = [\n  "drop",\n]', "the rules")
+        box.write("p.toml", text)
+        box.corral_("policy", "check", f"{box.dir}/p.toml").exited(0)
+        box.corral_("check", "command", "--policy", f"{box.dir}/p.toml", "--", "tool", "drop").exited(1)
+        box.corral_("check", "command", "--policy", f"{box.dir}/p.toml", "--", "tool", "show").exited(0)
+
+    @test("commands import refuses output that is no manifest")
+    def _(box):
+        for output in ("", "[]", "{}", '{"subcommands": [1]}', '{"subcommands": ["a b"]}', '{"subcommands": ["--x"]}',
+                       '{"subcommands": ["a\\"]"]}', '{"subcommands": [{"name": "a", "blocked": 1}]}', "no JSON"):
+            box.write("ws/tool", f"#!/bin/sh\ncat <<'E'\n{output}\nE\n", 0o755)
+            done = box.corral_("commands", "import", "./tool")
+            check(done.status in (2, 126) and done.out == "", f"{output}: {done}")
+        box.corral_("commands", "import", "true").exited(2)
+        box.corral_("commands", "import", "false").exited(126).said("no manifest")
+        box.corral_("commands", "import").exited(2).said("exactly one")
