@@ -301,6 +301,27 @@ static void check_read_only(struct box *b) {
 	CHECK(strstr(b->err.message, "mode (corral_policy_set)") != NULL);
 }
 
+static void set_campaign(struct box *b) {
+	rule(b, "profile", "campaign");
+}
+
+static void check_campaign(struct box *b) {
+	struct corral_entry *entries = NULL;
+	size_t count = 0;
+
+	reads(b, "file", "text");
+	refuses(b, "/etc/passwd", CORRAL_E_OUTSIDE);
+	CHECK(strstr(b->err.message, "fs.tools") != NULL);
+	refuses(b, "/usr/bin/env", CORRAL_E_OUTSIDE);
+	make_link(b, "/etc/passwd", "ws/led");
+	refuses(b, "led", CORRAL_E_OUTSIDE);
+	refuses_write(b, "/etc/x", CORRAL_E_OUTSIDE);
+	CHECK(corral_files_list(b->files, "/", &entries, &count, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_OUTSIDE);
+	CHECK(corral_files_list(b->files, ".", &entries, &count, &b->err) == 0);
+	free(entries);
+}
+
 static void check_small(struct box *b) {
 	CHECK_INT(write_kind(b, "file", "12345678", 0), CORRAL_E_NONE);
 	CHECK_INT(write_kind(b, "file", "123456789", 0), CORRAL_E_TOO_LARGE);
@@ -381,6 +402,10 @@ TEST(a_verdict_names_error_rule_and_origin) {
 
 TEST(a_read_only_mode_is_the_reason_that_is_told) {
 	both(set_read_only, check_read_only);
+}
+
+TEST(the_tools_of_a_campaign_stay_in_the_workspace) {
+	both(set_campaign, check_campaign);
 }
 
 TEST(a_file_does_not_grow_past_the_limit_of_commands) {

@@ -152,3 +152,4 @@ def register(suite):
         box.corral_("check", "url").exited(2).said("exactly one argument")
         box.corral_("check", "url", "http://a/", "--write").exited(2).said("--write")
         box.corral_("check", "host", "x").exited(2).said("host")
+        equal(box.corral_("check", "command", "x").exited(0).out, "allowed: x\n", "a policy without rules")

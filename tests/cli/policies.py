@@ -332,11 +332,12 @@ def register(suite):
         listed = set()
 
         def walk(node, prefix):
-            if prefix == "commands.":  # the name is a command's
-                equal(node["additionalProperties"].get("additionalProperties"), False, "of one command")
+            more = node.get("additionalProperties")
+            if prefix == "commands.":  # a table for each command, closed as well
+                equal(more["additionalProperties"], False, "additionalProperties of a command")
                 listed.add("commands.NAME")
             else:
-                equal(node.get("additionalProperties"), False, f"additionalProperties of {prefix or 'the root'}")
+                equal(more, False, f"additionalProperties of {prefix or 'the root'}")
             for name, child in node["properties"].items():
                 if child.get("type") == "object" and "properties" in child:
                     if name != "floor":
