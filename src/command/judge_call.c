@@ -40,6 +40,31 @@ static bool takes_argument(const struct command_prefix *p, const char *text) {
 	return false;
 }
 
+/* A variable that changes which file a name means, or which settings git has. */
+static void judge_variable(struct judge *j, const struct call *c, const char *text) {
+	static const char *const names[] = {
+		"PATH=", "PATH+=", "IFS=", "BASH_ENV=", "ENV=", "GIT_CONFIG"};
+
+	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+		if (str_starts(text, names[k])) {
+			judge_undecided(j, c,
+					"it sets %.*s, which changes the meaning of a command",
+					(int)strcspn(text, "+="), text);
+		}
+	}
+}
+
+/* export and similar builtins: their operands are assignments. */
+static void judge_export(struct judge *j, const struct call *c) {
+	static const char *const names[] = {"declare", "export", "local", "readonly", "typeset"};
+
+	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+		for (size_t i = 1; streq(c->words[0].text, names[k]) && i < c->n; i++) {
+			judge_variable(j, c, c->words[i].text);
+		}
+	}
+}
+
 static bool is_assignment(const char *text) {
 	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 	return n > 0 && text[n] == '=' && (text[0] < '0' || text[0] > '9');
@@ -76,7 +101,7 @@ static size_t inner_start(struct judge *j, const struct command_prefix *p, const
 			}
 			i += takes_argument(p, w->text) ? 1 : 0;
 		} else if (p->assignments && is_assignment(w->text)) {
-			continue;
+			judge_variable(j, c, w->text);
 		} else if (operands > 0) {
 			operands--;
 		} else {
@@ -243,6 +268,9 @@ static void judge_started(struct judge *j, const struct call *c, bool first) {
 		j->ret->shell = first ? name : j->ret->shell;
 		judge_string(j, c, c->words[string].dynamic ? NULL : c->words[string].text);
 	}
+	if (j->script != NULL) {
+		judge_export(j, c);
+	}
 	if (j->script != NULL && streq(name, "eval")) {
 		judge_text(j, c, 1, c->n);
 	}
@@ -277,19 +305,11 @@ void judge_call(struct judge *j, struct call c, bool first) {
 
 /* ---- strings ---- */
 
-/* A new PATH changes which file a name means. */
 static void judge_assigned(struct judge *j, const struct shell_command *command) {
-	static const char *const names[] = {"PATH=", "PATH+=", "IFS=", "BASH_ENV=", "ENV="};
 	struct call c = {command->words, command->nwords};
 
 	for (size_t i = 0; i < command->nassigned; i++) {
-		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
-			if (str_starts(command->assigned[i].text, names[k])) {
-				judge_undecided(j, &c,
-						"it sets %.*s, which changes what a name means",
-						(int)strcspn(names[k], "+="), names[k]);
-			}
-		}
+		judge_variable(j, &c, command->assigned[i].text);
 	}
 }
 

@@ -210,6 +210,15 @@ static void add_path(struct builder *b, const char *path, unsigned depth) {
 	}
 }
 
+/* Whether commands can change the program. */
+static bool is_writable(struct builder *b, const char *path) {
+	const char *host = host_fs_resolve(b, path);
+	const char *inside = host == NULL ? NULL : inside_of(b, host);
+	const struct mount *m = inside == NULL ? NULL : mount_of(b->plan, inside, false);
+
+	return m != NULL && m->writable;
+}
+
 static const char *search_path(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nenv; i++) {
 		if (str_starts(plan->env[i], "PATH=")) {
@@ -219,12 +228,14 @@ static const char *search_path(const struct plan *plan) {
 	return "";
 }
 
-/* Every file of that name in PATH: a program may reset PATH. */
+/* Every file of that name in PATH: a program may reset PATH.  But no file that an earlier run could
+ * have put there. */
 static void add_name(struct builder *b, const char *name, unsigned depth) {
 	for (const char *p = search_path(b->plan); *p != '\0';) {
 		size_t len = strcspn(p, ":");
-		if (len > 0 && p[0] == '/') {
-			add_path(b, plan_keep_printf(b, "%.*s/%s", (int)len, p, name), depth);
+		const char *path = plan_keep_printf(b, "%.*s/%s", (int)len, p, name);
+		if (len > 0 && p[0] == '/' && !is_writable(b, path)) {
+			add_path(b, path, depth);
 		}
 		p += len + (p[len] == ':');
 	}
@@ -242,6 +253,11 @@ static void add_command(struct builder *b, const char *name) {
 
 	if (name[0] == '/') {
 		add_path(b, name, 0);
+		if (is_writable(b, name)) {
+			b->plan->exec_why =
+				"a listed program lies in a directory that commands can "
+				"write, so they can replace it by any other";
+		}
 	} else {
 		add_name(b, name, 0);
 	}

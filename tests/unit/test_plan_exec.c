@@ -124,6 +124,20 @@ TEST(a_tree_that_can_be_written_is_never_executable) {
 	REQUIRE(build(&w) == 0);
 	CHECK_INT(kind_of(&w.plan, "/home/ann/work/app/bin/tool"), 'p');
 	CHECK_INT(kind_of(&w.plan, "/home/ann/work/app/lib"), '-');
+	/* The command can write the program, so the list is no longer what it executes. */
+	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_WEAKER);
+}
+
+TEST(a_name_is_not_looked_up_where_commands_can_write) {
+	WORLD(w);
+	host_with_programs(&w);
+	program(&w, "/home/ann/work/app/bin/git", "elf");
+	variable(&w, "PATH=/home/ann/work/app/bin:/usr/bin");
+	add_item(&w, KEY_COMMANDS, "git");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(kind_of(&w.plan, "/home/ann/work/app/bin/git"), '-');
+	CHECK_INT(kind_of(&w.plan, "/usr/bin/git"), 'p');
+	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_ENFORCED);
 }
 
 TEST(every_host_reports_what_it_enforces) {
