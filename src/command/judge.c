@@ -52,14 +52,13 @@ void judge_undecided(struct judge *j, const struct call *c, const char *fmt, ...
 	struct command_verdict *v = decide(j, JUDGED_UNDECIDED, c);
 	va_list ap;
 
-	if (v == NULL) {
-		return;
-	}
 	va_start(ap, fmt);
-	(void)vsnprintf(v->reason, sizeof v->reason, fmt, ap); /* may be cut: a message */
+	if (v != NULL) {
+		(void)vsnprintf(v->reason, sizeof v->reason, fmt, ap); /* may be cut: a message */
+		(void)snprintf(v->remedy, sizeof v->remedy,
+			       "write the command and its options without expansions");
+	}
 	va_end(ap);
-	(void)snprintf(v->remedy, sizeof v->remedy,
-		       "write the command and its options without expansions");
 }
 
 static void origin_of(struct command_verdict *v, const struct origin *o) {

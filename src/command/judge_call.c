@@ -157,21 +157,27 @@ static void judge_find(struct judge *j, const struct call *c) {
 	}
 }
 
+/* Whether an option of a shell takes the next word: -o, +O, --rcfile. */
+static bool shell_option_takes_word(const char *text) {
+	char last = text[strlen(text) - 1];
+
+	return text[1] == '-' ? streq(text, "--rcfile") || streq(text, "--init-file")
+			      : last == 'o' || last == 'O';
+}
+
 /* The index of the string after -c; 0 when there is none. */
 static size_t judge_shell_string(const struct call *c) {
 	bool wants = false;
 
-	for (size_t i = 1; i < c->n; i++) {
+	for (size_t i = 1; i < c->n && c->words[i].text != NULL; i++) {
 		const char *text = c->words[i].text;
-		if (text[0] == '-' && text[1] != '\0' && text[1] != '-') {
-			wants = wants || strchr(text, 'c') != NULL;
-			i += text[strlen(text) - 1] == 'o' || text[strlen(text) - 1] == 'O';
-		} else if (text[0] == '+' ||
-			   (text[0] == '-' && text[1] == '-' && text[2] != '\0')) {
-			continue;
-		} else {
-			return wants ? i : 0;
+		bool option = (text[0] == '-' || text[0] == '+') && text[1] != '\0';
+		if (!option || streq(text, "--")) {
+			i += option;
+			return wants && i < c->n ? i : 0;
 		}
+		wants = wants || (text[0] == '-' && text[1] != '-' && strchr(text, 'c') != NULL);
+		i += shell_option_takes_word(text);
 	}
 	return 0;
 }

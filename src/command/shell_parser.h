@@ -41,7 +41,10 @@ bool shell_fail(struct shell *s, const char *why);
 bool shell_no_memory(struct shell *s);
 
 static inline char shell_at(const struct shell *s, size_t n) {
-	return (size_t)(s->end - s->p) > n ? s->p[n] : '\0';
+	if ((size_t)(s->end - s->p) <= n) {
+		return '\0';
+	}
+	return s->p[n];
 }
 
 /* shell.c: commands up to a word or character that ends a list. */
