@@ -32,7 +32,7 @@ static struct leak_entry entries[ENTRIES_MAX];
 static struct leak_tables tables;
 static uint64_t first[256][LEAK_KINDS_MAX / 64];
 static size_t nwindows, nentries;
-static uint32_t longest, reach_max;
+static uint32_t longest, reach_max, shortest = UINT32_MAX;
 
 static _Noreturn void die(const char *what, const char *of) {
 	(void)fprintf(stderr, "leak tables: %s: %s\n", of, what);
@@ -263,6 +263,8 @@ static void add_kind(struct program_builder *b, size_t kind) {
 	(void)builder_compile(b, tree, edge_set(b, row->after), &open);
 	p->open = open && row->check == LEAK_CHECK_NONE;
 	p->longest = (uint32_t)pattern_longest(tree);
+	p->lines = pattern_has_break(tree);
+	shortest = pattern_shortest(tree) < shortest ? (uint32_t)pattern_shortest(tree) : shortest;
 	longest = !p->open && p->longest > longest ? p->longest : longest;
 	add_windows(kind, tree);
 	for (unsigned c = 0; c < 256; c++) {
@@ -303,8 +305,8 @@ static void print_programs(const struct program_builder *b) {
 	printf("};\nconst struct leak_program leak_programs[] = {\n");
 	for (size_t i = 0; i < leak_kind_count; i++) {
 		const struct leak_program *p = &programs[i];
-		printf("{%u,%u,%u,%u,%u,%d},\n", p->ops, p->reach, p->longest, p->first, p->before,
-		       p->open);
+		printf("{%u,%u,%u,%u,%u,%d,%d},\n", p->ops, p->reach, p->longest, p->first,
+		       p->before, p->lines, p->open);
 	}
 	printf("};\n");
 }
@@ -345,8 +347,9 @@ static void print_prefilter(void) {
 		print_words(first[c], LEAK_KINDS_MAX / 64);
 		printf("},\n");
 	}
-	printf("};\nconst uint32_t leak_longest = %u;\nconst uint32_t leak_reach_max = %u;\n",
-	       longest, reach_max);
+	printf("};\nconst uint32_t leak_longest = %u;\nconst uint32_t leak_reach_max = %u;\n"
+	       "const uint32_t leak_shortest = %u;\n",
+	       longest, reach_max, shortest);
 }
 
 /* With an argument: one line for each window, for a person who writes a pattern. */
@@ -370,9 +373,9 @@ static void print_report(double false_hits, size_t nops) {
 		}
 		printf("\n");
 	}
-	printf("%zu kinds, %zu windows, %zu entries, %zu ops, longest %u, reach %u, false hits of "
-	       "the masks %.4f\n",
-	       leak_kind_count, nwindows, nentries, nops, longest, reach_max, false_hits);
+	printf("%zu kinds, %zu windows, %zu entries, %zu ops, longest %u, shortest %u, reach %u, "
+	       "false hits of the masks %.4f\n",
+	       leak_kind_count, nwindows, nentries, nops, longest, shortest, reach_max, false_hits);
 }
 
 int main(int argc, char **argv) {

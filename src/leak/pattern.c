@@ -270,6 +270,36 @@ size_t pattern_longest(const struct node *sequence) {
 	return sum;
 }
 
+size_t pattern_shortest(const struct node *sequence) {
+	size_t sum = 0;
+
+	for (const struct node *n = sequence; n != NULL; n = n->next) {
+		size_t least = n->group ? SIZE_MAX : 1;
+		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;
+		     s = s->other) {
+			size_t len = pattern_shortest(s);
+			least = len < least ? len : least;
+		}
+		sum += least * n->min;
+	}
+	return sum;
+}
+
+bool pattern_has_break(const struct node *sequence) {
+	for (const struct node *n = sequence; n != NULL; n = n->next) {
+		if (!n->group && leak_in(&n->set, '\n')) {
+			return true;
+		}
+		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;
+		     s = s->other) {
+			if (pattern_has_break(s)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 struct leak_set pattern_first(const struct node *sequence, bool *ret_empty) {
 	struct leak_set set = {{0}};
 

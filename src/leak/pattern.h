@@ -20,6 +20,10 @@ struct node {
 struct node *pattern_parse(const char *pattern);
 
 size_t pattern_longest(const struct node *sequence);
+size_t pattern_shortest(const struct node *sequence);
+
+/* True when a match may contain a line break. */
+bool pattern_has_break(const struct node *sequence);
 
 /* Appends the program of a pattern to ops and returns the number of its ops. */
 struct program_builder {

@@ -55,6 +55,7 @@ struct leak_program {
 	uint32_t longest; /* of a match */
 	uint16_t first;   /* set of the first byte */
 	uint16_t before;  /* set of the bytes that must not precede; LEAK_NO_SET: none */
+	bool lines;       /* may contain a line break; its windows precede the first one */
 	bool open;        /* a private key: its last repetition is not held back */
 };
 #define LEAK_NO_SET 0xffffU
@@ -94,6 +95,7 @@ extern const struct leak_tables leak_tables;
 extern const uint64_t leak_first[256][8]; /* which kinds may begin with this byte */
 extern const uint32_t leak_longest;       /* of all kinds that are not open */
 extern const uint32_t leak_reach_max;
+extern const uint32_t leak_shortest; /* match of all kinds */
 
 #define LEAK_KINDS_MAX 512 /* bits in a row of leak_first */
 

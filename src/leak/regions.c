@@ -16,28 +16,47 @@
 /* \uXXXX; an escape directly before a secret counts. */
 #define ESCAPE_MAX 6U
 
-struct finder {
-	const struct leak_text *text;
-	size_t from, low;
-	leak_region_fn *fn;
-	void *arg;
+enum {
+	BASE64 = 1,
+	HEX = 2,
+	/* Base64: the character fits at this place of a group of three bytes of ASCII. */
+	FIRST = 4,
+	SECOND = 8,
+	THIRD = 16,
 };
 
-static bool is_base64(unsigned char c) {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '+' || c == '/' || c == '-' || c == '_';
-}
+/* clang-format off */
+static const unsigned char classes[256] = {
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1,
+	27, 27, 11, 11, 19, 19, 3, 3, 19, 19, 0, 0, 0, 0, 0, 0,
+	0, 31, 31, 15, 15, 31, 31, 13, 13, 21, 21, 5, 5, 21, 21, 5,
+	5, 29, 29, 13, 13, 29, 29, 13, 13, 21, 21, 0, 0, 0, 0, 1,
+	0, 7, 7, 23, 23, 7, 7, 25, 25, 9, 9, 25, 25, 9, 9, 17,
+	17, 1, 1, 17, 17, 1, 1, 25, 25, 9, 9, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+};
+/* clang-format on */
 
-static bool is_hex(unsigned char c) {
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+static bool is(unsigned char c, unsigned class) {
+	return (classes[c] & class) != 0;
 }
 
 /* The end of the characters of a class that begin at `at`, and of the lines that continue them. */
-static size_t part_end(const struct leak_text *t, size_t at, bool (*is)(unsigned char), size_t min,
-		       bool *ret_final) {
+static size_t part_end(const struct leak_text *t, size_t at, unsigned class, bool *ret_final) {
+	size_t min = class == BASE64 ? LEAK_BASE64_MIN : LEAK_HEX_MIN;
+
 	for (;;) {
 		size_t line = at;
-		while (at < t->len && is(t->data[at])) {
+		while (at < t->len && is(t->data[at], class)) {
 			at++;
 		}
 		size_t next = at;
@@ -51,7 +70,7 @@ static size_t part_end(const struct leak_text *t, size_t at, bool (*is)(unsigned
 			*ret_final = t->final;
 			return t->final ? at : next;
 		}
-		if (next == at || t->data[next - 1] != '\n' || !is(t->data[next])) {
+		if (next == at || t->data[next - 1] != '\n' || !is(t->data[next], class)) {
 			*ret_final = true;
 			return at;
 		}
@@ -59,32 +78,52 @@ static size_t part_end(const struct leak_text *t, size_t at, bool (*is)(unsigned
 	}
 }
 
-/* One region for each alignment: the first `count` characters begin one each. */
-static void each_alignment(const struct finder *f, enum leak_view view, size_t start, size_t end,
-			   bool final) {
+/* False when no secret can be in base64 of this alignment: every kind is ASCII, and bytes of ASCII
+ * leave three bits of each group of four characters 0.  Most names and paths fail here. */
+static bool may_be_ascii(const struct leak_finder *f, size_t at, size_t end) {
+	const unsigned char *p = f->text->data;
+	unsigned good = 0;
+
+	for (; at + 4 <= end; at += 4) {
+		bool ascii = (classes[p[at]] & FIRST) != 0 && (classes[p[at + 1]] & SECOND) != 0 &&
+			     (classes[p[at + 2]] & THIRD) != 0;
+		good = ascii ? good + 1 : 0;
+		if (good >= f->groups) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One region for each alignment: the first characters begin one each. */
+static void each_alignment(const struct leak_finder *f, enum leak_view view, size_t start,
+			   size_t end, bool final) {
+	const unsigned char *p = f->text->data;
 	unsigned count = view == LEAK_BASE64 ? 4 : 2;
+	bool check = view == LEAK_BASE64 && final && memchr(p + start, '\n', end - start) == NULL;
 
 	for (size_t at = start; at < end && count > 0; at++) {
-		unsigned char c = f->text->data[at];
-		if (c == '\n' || c == '\r') {
+		if (p[at] == '\n' || p[at] == '\r') {
 			continue;
 		}
-		f->fn(f->arg, &(struct leak_region){view, at, end, final});
+		if (!check || may_be_ascii(f, at, end)) {
+			f->fn(f->arg, &(struct leak_region){view, at, end, final});
+		}
 		count--;
 	}
 }
 
-static void hex_parts(const struct finder *f, size_t start, size_t end) {
+static void hex_parts(const struct leak_finder *f, size_t start, size_t end) {
 	const struct leak_text *t = f->text;
 
 	for (size_t at = start; at < end;) {
-		if (!is_hex(t->data[at])) {
+		if (!is(t->data[at], HEX)) {
 			at++;
 			continue;
 		}
 		bool final;
-		size_t first = at, line = at, stop = part_end(t, at, is_hex, LEAK_HEX_MIN, &final);
-		while (line < stop && is_hex(t->data[line])) {
+		size_t first = at, line = at, stop = part_end(t, at, HEX, &final);
+		while (line < stop && is(t->data[line], HEX)) {
 			line++;
 		}
 		if (line - first >= LEAK_HEX_MIN || (!final && stop == t->len)) {
@@ -95,13 +134,15 @@ static void hex_parts(const struct finder *f, size_t start, size_t end) {
 }
 
 /* A part that begins at start; returns its end. */
-static size_t base64_part(const struct finder *f, size_t start) {
+static size_t base64_part(const struct leak_finder *f, size_t start) {
 	bool final;
-	size_t end = part_end(f->text, start, is_base64, LEAK_BASE64_MIN, &final);
+	size_t end = part_end(f->text, start, BASE64, &final);
 
 	if (end > f->low) {
 		each_alignment(f, LEAK_BASE64, start, end, final);
-		hex_parts(f, start, end);
+		if (end - start >= LEAK_HEX_MIN || !final) {
+			hex_parts(f, start, end);
+		}
 	}
 	return end;
 }
@@ -113,28 +154,42 @@ static bool is_percent(const struct leak_text *t, size_t at) {
 		if (i >= t->len) {
 			return !t->final;
 		}
-		if (!is_hex(t->data[i])) {
+		if (!is(t->data[i], HEX)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Every escape but those of white space, which end a word in any case (match.c). */
-static bool is_backslash(const struct leak_text *t, size_t at) {
+/* Enough characters of base64 for a line that continues. */
+static bool ends_line(const struct leak_text *t, size_t at) {
+	size_t n = 0;
+
+	while (n < LEAK_BASE64_MIN && n < at && is(t->data[at - 1 - n], BASE64)) {
+		n++;
+	}
+	return n == LEAK_BASE64_MIN;
+}
+
+/* Escapes of white space end a word in any case (match.c): they count only after a line of base64,
+ * or if a kind that spans lines is near. */
+static bool is_backslash(const struct leak_finder *f, size_t at) {
+	const struct leak_text *t = f->text;
 	size_t before = 0;
 
-	while (before < 64 && before < at && t->data[at - 1 - before] == '\\') {
-		before++;
-	}
-	if (before % 2 != 0) {
-		return false;
-	}
 	if (at + 1 >= t->len) {
 		return !t->final;
 	}
 	unsigned char c = t->data[at + 1];
-	return c == '"' || c == '\\' || c == '/' || c == 'u' || c == 'n' || c == 't' || c == 'r';
+	bool blank = c == 'n' || c == 't' || c == 'r';
+	if (c != '"' && c != '\\' && c != '/' && c != 'u' &&
+	    !(blank && (f->breaks || ends_line(t, at)))) {
+		return false;
+	}
+	while (before < 64 && before < at && t->data[at - 1 - before] == '\\') {
+		before++;
+	}
+	return before % 2 == 0;
 }
 
 struct segment {
@@ -143,7 +198,7 @@ struct segment {
 	size_t start, last;
 };
 
-static void segment_done(const struct finder *f, struct segment *s) {
+static void segment_done(const struct leak_finder *f, struct segment *s) {
 	const struct leak_text *t = f->text;
 
 	if (!s->any) {
@@ -156,7 +211,7 @@ static void segment_done(const struct finder *f, struct segment *s) {
 	s->any = false;
 }
 
-static void segment_add(const struct finder *f, struct segment *s, size_t at) {
+static void segment_add(const struct leak_finder *f, struct segment *s, size_t at) {
 	if (at + ESCAPE_MAX < f->low) {
 		return;
 	}
@@ -184,7 +239,7 @@ static bool is_pair(const struct leak_text *t, size_t at, bool big) {
 }
 
 /* Both byte orders from a NUL on; returns where the search goes on. */
-static size_t utf16_part(const struct finder *f, size_t nul) {
+static size_t utf16_part(const struct leak_finder *f, size_t nul) {
 	const struct leak_text *t = f->text;
 	size_t next = nul + 1;
 
@@ -220,7 +275,7 @@ static uint64_t run_starts(uint64_t mask, uint64_t next) {
 }
 
 /* The masks of the bytes from `at` on; bytes beyond the end are NUL and not counted. */
-static void masks_at(const struct finder *f, leak_masks_fn *masks, size_t at,
+static void masks_at(const struct leak_finder *f, leak_masks_fn *masks, size_t at,
 		     struct leak_masks *ret) {
 	unsigned char part[64] = {0};
 	const struct leak_text *t = f->text;
@@ -239,7 +294,7 @@ struct progress {
 	struct segment url, json;
 };
 
-static void block(const struct finder *f, size_t at, const struct leak_masks *m, uint64_t next,
+static void block(const struct leak_finder *f, size_t at, const struct leak_masks *m, uint64_t next,
 		  struct progress *p) {
 	uint64_t starts = m->base64 == 0 ? 0 : run_starts(m->base64, next);
 
@@ -257,7 +312,7 @@ static void block(const struct finder *f, size_t at, const struct leak_masks *m,
 	}
 	for (uint64_t bits = m->backslash; bits != 0; bits &= bits - 1) {
 		size_t i = at + (size_t)__builtin_ctzll(bits);
-		if (is_backslash(f->text, i)) {
+		if (is_backslash(f, i)) {
 			segment_add(f, &p->json, i);
 		}
 	}
@@ -270,11 +325,11 @@ static void block(const struct finder *f, size_t at, const struct leak_masks *m,
 }
 
 /* Characters at the end of an unfinished text may become a part. */
-static void unfinished_base64(const struct finder *f, size_t done) {
+static void unfinished_base64(const struct leak_finder *f, size_t done) {
 	const struct leak_text *t = f->text;
 	size_t start = t->len;
 
-	while (start > f->from && is_base64(t->data[start - 1])) {
+	while (start > f->from && is(t->data[start - 1], BASE64)) {
 		start--;
 	}
 	if (start < t->len && start >= done) {
@@ -282,27 +337,26 @@ static void unfinished_base64(const struct finder *f, size_t done) {
 	}
 }
 
-void leak_regions(const struct leak_text *text, size_t from, size_t low, leak_region_fn *fn,
-		  void *arg) {
-	struct finder f = {text, from, low, fn, arg};
+void leak_regions(const struct leak_finder *f) {
+	const struct leak_text *text = f->text;
 	struct progress p = {.url = {.view = LEAK_URL}, .json = {.view = LEAK_JSON}};
 	leak_masks_fn *masks = leak_masks_choose();
 	struct leak_masks now, next = {0};
 
-	if (from < text->len) {
-		masks_at(&f, masks, from, &next);
+	if (f->from < text->len) {
+		masks_at(f, masks, f->from, &next);
 	}
-	for (size_t at = from; at < text->len; at += 64) {
+	for (size_t at = f->from; at < text->len; at += 64) {
 		now = next;
 		next = (struct leak_masks){0};
 		if (text->len - at > 64) {
-			masks_at(&f, masks, at + 64, &next);
+			masks_at(f, masks, at + 64, &next);
 		}
-		block(&f, at, &now, next.base64, &p);
+		block(f, at, &now, next.base64, &p);
 	}
-	segment_done(&f, &p.url);
-	segment_done(&f, &p.json);
+	segment_done(f, &p.url);
+	segment_done(f, &p.json);
 	if (!text->final) {
-		unfinished_base64(&f, p.base64);
+		unfinished_base64(f, p.base64);
 	}
 }

@@ -17,6 +17,7 @@ struct level {
 	struct leak_region region;
 	unsigned depth;
 	struct leak_search *search;
+	bool *breaks; /* a kind that spans lines is near */
 };
 
 /* Maps a part of a text to the window. */
@@ -139,6 +140,7 @@ static void try_window(const struct level *l, const struct leak_window *w, size_
 	if (!is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
+	*l->breaks = *l->breaks || leak_programs[w->kind].lines;
 	if (l->outer == NULL && far > at - l->search->low) {
 		far = at - l->search->low;
 	}
@@ -230,7 +232,7 @@ static void search_end(const struct level *l, size_t from) {
 
 /* ---- views ---- */
 
-static void search_text(const struct level *l, size_t from, size_t low);
+static void search_text(struct level *l, size_t from, size_t low);
 
 /* Characters of a group that is not complete. */
 static size_t incomplete(const struct leak_region *r) {
@@ -272,15 +274,24 @@ static void search_region(void *arg, const struct leak_region *region) {
 	search_text(&inner, 0, 0);
 }
 
-static void search_text(const struct level *l, size_t from, size_t low) {
-	struct leak_search *s = l->search;
+/* True for a short text without an escape, and too short for the other encodings. */
+static bool has_no_region(const struct leak_text *t) {
+	return t->final && t->len < LEAK_BASE64_MIN && memchr(t->data, '%', t->len) == NULL &&
+	       memchr(t->data, '\\', t->len) == NULL && memchr(t->data, 0, t->len) == NULL;
+}
 
-	leak_prefilter(s->scanner, l->text.data, low, l->text.len, hit, (void *)(uintptr_t)l);
+static void search_text(struct level *l, size_t from, size_t low) {
+	struct leak_search *s = l->search;
+	bool breaks = s->scanner->breaks;
+
+	l->breaks = &breaks;
+	leak_prefilter(s->scanner, l->text.data, low, l->text.len, hit, l);
 	if (!l->text.final) {
 		search_end(l, low);
 	}
-	if (s->scanner->views && l->depth < LEAK_DEPTH) {
-		leak_regions(&l->text, from, low, search_region, (void *)(uintptr_t)l);
+	if (s->scanner->views && l->depth < LEAK_DEPTH && !has_no_region(&l->text)) {
+		leak_regions(&(struct leak_finder){&l->text, from, low, breaks, s->scanner->groups,
+						   search_region, l});
 	}
 }
 

@@ -26,6 +26,8 @@ struct leak_scanner {
 	size_t nallow;
 	size_t reach; /* of kinds and values */
 	bool views;
+	bool breaks;     /* a value contains white space that JSON escapes */
+	unsigned groups; /* of struct leak_finder */
 	bool avx2;
 };
 

@@ -38,6 +38,26 @@ static unsigned rarity(const unsigned char *window) {
 /* Values are long; a window far from the start would hold back more bytes. */
 #define WINDOW_FROM_START 32U
 
+/* ASCII, as all kinds are. */
+static bool is_ascii(const struct leak_value *v) {
+	for (size_t i = 0; i < v->len; i++) {
+		if (((const unsigned char *)v->data)[i] > 0x7f) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Groups of three bytes that lie in every match, whatever its alignment. */
+static unsigned whole_groups(size_t len) {
+	return (unsigned)(len - 2) / 3;
+}
+
+static bool has_break(const struct leak_value *v) {
+	return memchr(v->data, '\n', v->len) != NULL || memchr(v->data, '\t', v->len) != NULL ||
+	       memchr(v->data, '\r', v->len) != NULL;
+}
+
 static int add_value(struct leak_scanner *sc, const struct leak_value *v, struct err *e) {
 	struct leak_exact *x = &sc->exact[sc->nexact];
 
@@ -58,6 +78,9 @@ static int add_value(struct leak_scanner *sc, const struct leak_value *v, struct
 	}
 	x->folded = leak_load(x->data + x->at) | LEAK_FOLD;
 	leak_prefilter_add(sc->own, x->data + x->at);
+	sc->breaks = sc->breaks || has_break(v);
+	unsigned groups = is_ascii(v) ? whole_groups(v->len) : 0;
+	sc->groups = groups < sc->groups ? groups : sc->groups;
 	sc->reach = x->at + LEAK_WINDOW > sc->reach ? x->at + LEAK_WINDOW : sc->reach;
 	return 0;
 }
@@ -102,6 +125,7 @@ static int fill(struct leak_scanner *sc, const struct leak_rules *r, struct err 
 	sc->tables = &leak_tables;
 	sc->reach = leak_reach_max;
 	sc->views = !r->raw_only;
+	sc->groups = whole_groups(leak_shortest);
 	sc->avx2 = leak_prefilter_avx2();
 	for (size_t i = 0; i < leak_kind_count; i++) {
 		if (r->kinds == NULL || r->kinds[i]) {

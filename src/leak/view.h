@@ -28,10 +28,19 @@ struct leak_region {
 
 typedef void leak_region_fn(void *arg, const struct leak_region *region);
 
-/* Calls fn for each region of the text from `from` on that matters for secrets that begin at
- * `low` or later.  Base64 and hexadecimal parts come once for each alignment. */
-void leak_regions(const struct leak_text *text, size_t from, size_t low, leak_region_fn *fn,
-		  void *arg);
+struct leak_finder {
+	const struct leak_text *text;
+	size_t from; /* regions before are not looked for */
+	size_t low;  /* secrets begin here or later */
+	bool breaks; /* also escapes of white space, such as \n */
+	unsigned
+		groups; /* base64: three bytes of ASCII, this often in a row, are in every secret */
+	leak_region_fn *fn;
+	void *arg;
+};
+
+/* Calls fn for each region.  Base64 and hexadecimal parts come once for each alignment. */
+void leak_regions(const struct leak_finder *finder);
 
 /* Decodes a region; the output is never longer than the region. */
 size_t leak_decode(const struct leak_text *text, const struct leak_region *region,

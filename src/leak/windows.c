@@ -116,21 +116,6 @@ static void add_set(struct path *p, const struct node *n) {
 	}
 }
 
-static size_t shortest(const struct node *sequence) {
-	size_t sum = 0;
-
-	for (const struct node *n = sequence; n != NULL; n = n->next) {
-		size_t least = n->group ? SIZE_MAX : 1;
-		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;
-		     s = s->other) {
-			size_t len = shortest(s);
-			least = len < least ? len : least;
-		}
-		sum += least * n->min;
-	}
-	return sum;
-}
-
 static size_t longest_group(const struct node *n) {
 	size_t most = 0;
 
@@ -190,7 +175,7 @@ static void walk(struct chooser *c, struct path *p, const struct rest *rest) {
 		} else {
 			size_t least = SIZE_MAX;
 			for (const struct node *s = n->alternatives; s != NULL; s = s->other) {
-				size_t len = shortest(s);
+				size_t len = pattern_shortest(s);
 				least = len < least ? len : least;
 			}
 			struct leak_set begins = group_first(n);
@@ -302,6 +287,9 @@ static void finish(struct chooser *c, const struct path *p) {
 		}
 		near += p->cells[i].gap ? p->cells[i].min : 1;
 		far += p->cells[i].gap ? p->cells[i].max : 1;
+		if (leak_in(&p->cells[i].set, '\n') && found.n > 0) {
+			break; /* the windows precede the first line break */
+		}
 	}
 	if (found.n == 0) {
 		c->failed = true;
