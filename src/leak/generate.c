@@ -225,6 +225,8 @@ static void finish_windows(void) {
 		uint32_t reach = shapes[i].far + LEAK_WINDOW;
 		windows[i].near = (uint16_t)shapes[i].near;
 		windows[i].far = (uint16_t)shapes[i].far;
+		windows[i].mask = shapes[i].mask;
+		windows[i].value = shapes[i].value;
 		p->reach = reach > p->reach ? reach : p->reach;
 		reach_max = reach > reach_max ? reach : reach_max;
 		enumerate(&shapes[i], i, 0, 0);
@@ -314,7 +316,9 @@ static void print_programs(const struct program_builder *b) {
 static void print_prefilter(void) {
 	printf("const struct leak_window leak_windows[] = {\n");
 	for (size_t i = 0; i < nwindows; i++) {
-		printf("{%u,%u,%u},\n", windows[i].kind, windows[i].near, windows[i].far);
+		printf("{0x%llxU,0x%llxU,%u,%u,%u},\n", (unsigned long long)windows[i].mask,
+		       (unsigned long long)windows[i].value, windows[i].kind, windows[i].near,
+		       windows[i].far);
 	}
 	printf("};\nconst struct leak_entry leak_entries[] = {\n");
 	for (size_t i = 0; i < nentries; i++) {

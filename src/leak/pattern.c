@@ -285,9 +285,13 @@ size_t pattern_shortest(const struct node *sequence) {
 	return sum;
 }
 
+bool set_has_break(const struct leak_set *set) {
+	return leak_in(set, '\n') && !leak_in(set, ' ');
+}
+
 bool pattern_has_break(const struct node *sequence) {
 	for (const struct node *n = sequence; n != NULL; n = n->next) {
-		if (!n->group && leak_in(&n->set, '\n')) {
+		if (!n->group && set_has_break(&n->set)) {
 			return true;
 		}
 		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;

@@ -22,7 +22,10 @@ struct node *pattern_parse(const char *pattern);
 size_t pattern_longest(const struct node *sequence);
 size_t pattern_shortest(const struct node *sequence);
 
-/* True when a match may contain a line break. */
+/* A line break, and not just white space. */
+bool set_has_break(const struct leak_set *set);
+
+/* True when a match may contain such a set. */
 bool pattern_has_break(const struct node *sequence);
 
 /* Appends the program of a pattern to ops and returns the number of its ops. */
@@ -43,7 +46,8 @@ struct leak_set pattern_first(const struct node *sequence, bool *ret_empty);
 struct window {
 	struct leak_set sets[LEAK_WINDOW];
 	unsigned near, far;
-	double cost; /* estimated hits a byte in ordinary text */
+	uint64_t mask, value; /* of struct leak_window */
+	double cost;          /* estimated hits a byte in ordinary text */
 };
 #define WINDOWS_MAX 64
 #define CHOICES_MAX 12

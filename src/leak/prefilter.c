@@ -2,8 +2,8 @@
 /* The prefilter: finds four successive bytes that a kind or a value must contain.
  *
  * A bitmap has one bit for each hash of four folded bytes.  The portable search looks up every
- * position.  With AVX2, nibble masks (as in Hyperscan's Teddy) first reduce 32 positions at once to
- * those where each byte is in a bucket's sets.
+ * position.  With AVX2 or AVX-512, nibble masks (as in Hyperscan's Teddy) first reduce 64 positions
+ * to those where each byte is in a bucket's sets.
  *
  * Should:   find every window, and be fast on text without secrets.
  * Must not: read beyond the text.
@@ -18,12 +18,17 @@ static inline bool in_bitmap(const struct leak_tables *t, uint32_t folded) {
 	return t->bitmap[h / 64] >> (h % 64) & 1;
 }
 
+struct listener {
+	leak_hit_fn *fn;
+	void *arg;
+};
+
 static void portable(const struct leak_tables *t, const unsigned char *data, size_t from,
-		     size_t len, leak_hit_fn *fn, void *arg) {
+		     size_t len, struct listener to) {
 	for (size_t i = from; i + LEAK_WINDOW <= len; i++) {
 		uint32_t folded = leak_load(data + i) | LEAK_FOLD;
 		if (in_bitmap(t, folded)) {
-			fn(arg, i, folded);
+			to.fn(to.arg, i, folded);
 		}
 	}
 }
@@ -112,55 +117,109 @@ AVX2 static inline size_t flatten(uint64_t bits, uint32_t base, uint32_t *out) {
 	return n;
 }
 
-AVX2 static size_t block(const struct leak_tables *t, const unsigned char *data, size_t len,
-			 uint32_t *out) {
-	size_t n = 0, kept = 0;
+/* Keeps the positions whose four bytes are in the bitmap. */
+AVX2 static inline size_t keep_hits(const struct leak_tables *t, const unsigned char *data,
+				    size_t n, uint32_t *hits) {
+	size_t kept = 0;
 
-	for (size_t i = 0; i < len; i += STEP) {
-		n += flatten(starts_at(t, data + i), (uint32_t)i, out + n);
-	}
 	for (size_t i = 0; i < n; i++) {
-		uint32_t at = out[i];
-		out[kept] = at;
+		uint32_t at = hits[i];
+		hits[kept] = at;
 		kept += in_bitmap(t, leak_load(data + at) | LEAK_FOLD);
 	}
 	return kept;
 }
 
-AVX2 static void avx2(const struct leak_tables *t, const unsigned char *data, size_t from,
-		      size_t len, leak_hit_fn *fn, void *arg) {
+AVX2 static size_t block_avx2(const struct leak_tables *t, const unsigned char *data, size_t len,
+			      uint32_t *out) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i += STEP) {
+		n += flatten(starts_at(t, data + i), (uint32_t)i, out + n);
+	}
+	return keep_hits(t, data, n, out);
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx2,bmi,popcnt")))
+
+/* As starts_at(), with the 64 starts in one register. */
+AVX512 static inline uint64_t starts_at_512(const struct leak_tables *t, const unsigned char *p) {
+	const __m512i low4 = _mm512_set1_epi8(15);
+	__m512i lo[LEAK_WINDOW], hi[LEAK_WINDOW], any = _mm512_setzero_si512();
+
+	for (size_t k = 0; k < LEAK_WINDOW; k++) {
+		__m512i v = _mm512_loadu_si512(p + k);
+		lo[k] = _mm512_and_si512(v, low4);
+		hi[k] = _mm512_and_si512(_mm512_srli_epi16(v, 4), low4);
+	}
+	for (size_t g = 0; g < LEAK_GROUPS; g++) {
+		__m512i in = _mm512_set1_epi8(-1);
+		for (size_t k = 0; k < LEAK_WINDOW; k++) {
+			__m128i a, b;
+			memcpy(&a, t->nibbles[g][k].lo, sizeof a);
+			memcpy(&b, t->nibbles[g][k].hi, sizeof b);
+			/* 0x80: the AND of all three. */
+			in = _mm512_ternarylogic_epi64(
+				in, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(a), lo[k]),
+				_mm512_shuffle_epi8(_mm512_broadcast_i32x4(b), hi[k]), 0x80);
+		}
+		any = _mm512_or_si512(any, in);
+	}
+	return _mm512_test_epi8_mask(any, any);
+}
+
+AVX512 static size_t block_avx512(const struct leak_tables *t, const unsigned char *data,
+				  size_t len, uint32_t *out) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i += STEP) {
+		n += flatten(starts_at_512(t, data + i), (uint32_t)i, out + n);
+	}
+	return keep_hits(t, data, n, out);
+}
+
+static void simd(const struct leak_scanner *sc, const unsigned char *data, size_t from, size_t len,
+		 struct listener to) {
+	const struct leak_tables *t = sc->tables;
 	uint32_t hits[BLOCK + 8];
 	size_t i = from;
 
 	while (i + STEP + LEAK_WINDOW <= len) {
 		size_t left = (len - LEAK_WINDOW - i) / STEP * STEP;
 		size_t size = left < BLOCK ? left : BLOCK;
-		size_t n = block(t, data + i, size, hits);
+		size_t n = (sc->simd == LEAK_AVX512 ? block_avx512 : block_avx2)(t, data + i, size,
+										 hits);
 		for (size_t k = 0; k < n; k++) {
-			fn(arg, i + hits[k], leak_load(data + i + hits[k]) | LEAK_FOLD);
+			to.fn(to.arg, i + hits[k], leak_load(data + i + hits[k]) | LEAK_FOLD);
 		}
 		i += size;
 	}
-	portable(t, data, i, len, fn, arg);
+	portable(t, data, i, len, to);
 }
 #endif
 
-bool leak_prefilter_avx2(void) {
+enum leak_simd leak_prefilter_choose(void) {
 #ifdef __x86_64__
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-	       __builtin_cpu_supports("popcnt");
+	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+		    __builtin_cpu_supports("popcnt");
+	if (avx2 && __builtin_cpu_supports("avx512bw")) {
+		return LEAK_AVX512;
+	}
+	return avx2 ? LEAK_AVX2 : LEAK_PORTABLE;
 #else
-	return false;
+	return LEAK_PORTABLE;
 #endif
 }
 
 void leak_prefilter(const struct leak_scanner *scanner, const unsigned char *data, size_t from,
 		    size_t len, leak_hit_fn *fn, void *arg) {
+	struct listener to = {fn, arg};
+
 #ifdef __x86_64__
-	if (scanner->avx2) {
-		avx2(scanner->tables, data, from, len, fn, arg);
+	if (scanner->simd != LEAK_PORTABLE) {
+		simd(scanner, data, from, len, to);
 		return;
 	}
 #endif
-	portable(scanner->tables, data, from, len, fn, arg);
+	portable(scanner->tables, data, from, len, to);
 }

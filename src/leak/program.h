@@ -64,9 +64,13 @@ struct leak_program {
 #define LEAK_OPEN_MIN 4096
 
 struct leak_window {
+	/* The eight bytes from the window on, with bit 5 set, where the pattern knows them: most
+	 * hits fail here. */
+	uint64_t mask, value;
 	uint16_t kind;
 	uint16_t near, far; /* least and greatest distance from the start of the match */
 };
+#define LEAK_CONTEXT 8
 
 struct leak_entry {
 	uint32_t folded;

@@ -134,10 +134,19 @@ static void try_kind(const struct level *l, size_t kind, size_t start) {
 	}
 }
 
+/* False when the bytes after the window are not those of the pattern. */
+static bool in_context(const struct leak_text *t, const struct leak_window *w, size_t at) {
+	if (t->len - at < LEAK_CONTEXT) {
+		return true;
+	}
+	uint64_t bytes = leak_load(t->data + at) | (uint64_t)leak_load(t->data + at + 4) << 32;
+	return ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
+}
+
 static void try_window(const struct level *l, const struct leak_window *w, size_t at) {
 	size_t far = w->far < at ? w->far : at;
 
-	if (!is_wanted(l->search->scanner, w->kind)) {
+	if (!in_context(&l->text, w, at) || !is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
 	*l->breaks = *l->breaks || leak_programs[w->kind].lines;

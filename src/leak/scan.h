@@ -15,6 +15,9 @@ struct leak_exact {
 	size_t at; /* of the window in the value */
 };
 
+/* Which instructions the prefilter uses. */
+enum leak_simd { LEAK_PORTABLE, LEAK_AVX2, LEAK_AVX512 };
+
 struct leak_scanner {
 	const struct leak_tables *tables; /* leak_tables, or `own` with windows of values */
 	struct leak_tables *own;
@@ -28,7 +31,7 @@ struct leak_scanner {
 	bool views;
 	bool breaks;     /* a value contains white space that JSON escapes */
 	unsigned groups; /* of struct leak_finder */
-	bool avx2;
+	enum leak_simd simd;
 };
 
 /* A match; indices are those of the window. */
@@ -67,7 +70,7 @@ void leak_prefilter(const struct leak_scanner *scanner, const unsigned char *dat
 /* Adds a window to the tables of a scanner. */
 void leak_prefilter_add(struct leak_tables *tables, const unsigned char window[LEAK_WINDOW]);
 
-/* What the processor can do. */
-bool leak_prefilter_avx2(void);
+/* The best for this processor. */
+enum leak_simd leak_prefilter_choose(void);
 
 #endif

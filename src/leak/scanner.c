@@ -126,7 +126,7 @@ static int fill(struct leak_scanner *sc, const struct leak_rules *r, struct err 
 	sc->reach = leak_reach_max;
 	sc->views = !r->raw_only;
 	sc->groups = whole_groups(leak_shortest);
-	sc->avx2 = leak_prefilter_avx2();
+	sc->simd = leak_prefilter_choose();
 	for (size_t i = 0; i < leak_kind_count; i++) {
 		if (r->kinds == NULL || r->kinds[i]) {
 			sc->kinds[i / 64] |= UINT64_C(1) << (i % 64);

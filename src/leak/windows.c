@@ -235,6 +235,40 @@ static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned spre
 	return cost * (1 + spread) + combinations * 1e-8;
 }
 
+/* The byte of a set, with bit 5 set, if there is only one. */
+static bool only_byte(const struct leak_set *set, unsigned *ret) {
+	unsigned n = 0;
+
+	for (unsigned c = 0; c < 256; c++) {
+		if ((c & 0x20) != 0 &&
+		    (leak_in(set, (unsigned char)c) || leak_in(set, (unsigned char)(c & ~0x20U)))) {
+			*ret = c;
+			n++;
+		}
+	}
+	return n == 1;
+}
+
+/* 0xff for each byte that is not 0. */
+static uint64_t differing(uint64_t bits) {
+	uint64_t mask = 0;
+
+	for (size_t k = 0; k < LEAK_CONTEXT; k++) {
+		mask |= (bits >> (8 * k) & 0xff) != 0 ? (uint64_t)0xff << (8 * k) : 0;
+	}
+	return mask;
+}
+
+static void set_context(struct window *w, const struct path *p, size_t at) {
+	for (size_t k = 0; k < LEAK_CONTEXT && at + k < p->n && !p->cells[at + k].gap; k++) {
+		unsigned byte = 0;
+		if (only_byte(&p->cells[at + k].set, &byte)) {
+			w->mask |= (uint64_t)0xff << (8 * k);
+			w->value |= (uint64_t)byte << (8 * k);
+		}
+	}
+}
+
 /* Two paths with the same best window share it. */
 static void keep_choices(struct chooser *c, const struct choices *found) {
 	const struct window *w = &found->windows[0];
@@ -244,6 +278,8 @@ static void keep_choices(struct chooser *c, const struct choices *found) {
 		if (memcmp(have->sets, w->sets, sizeof w->sets) == 0) {
 			have->near = w->near < have->near ? w->near : have->near;
 			have->far = w->far > have->far ? w->far : have->far;
+			have->mask &= w->mask & ~differing(have->value ^ w->value);
+			have->value &= have->mask;
 			c->out[i].n = 1;
 			return;
 		}
@@ -283,11 +319,12 @@ static void finish(struct chooser *c, const struct path *p) {
 		struct window w = {.near = near, .far = far};
 		w.cost = window_sets(p, i, w.sets) ? window_cost(w.sets, far - near) : INFINITY;
 		if (w.cost < INFINITY) {
+			set_context(&w, p, i);
 			add_choice(&found, &w);
 		}
 		near += p->cells[i].gap ? p->cells[i].min : 1;
 		far += p->cells[i].gap ? p->cells[i].max : 1;
-		if (leak_in(&p->cells[i].set, '\n') && found.n > 0) {
+		if (set_has_break(&p->cells[i].set) && found.n > 0) {
 			break; /* the windows precede the first line break */
 		}
 	}

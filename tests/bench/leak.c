@@ -160,9 +160,11 @@ int main(int argc, char **argv) {
 	printf("raw, redacting         %8.1f MB/s\n", best(raw, &text, true, rounds));
 	double views = best(all, &text, false, rounds);
 	printf("all views              %8.1f MB/s  %zu findings\n", views, findings);
-	raw->avx2 = false;
-	printf("raw, portable          %8.1f MB/s\n", best(raw, &text, false, rounds));
-	raw->avx2 = leak_prefilter_avx2();
+	static const char *const names[] = {"portable", "AVX2", "AVX-512"};
+	for (enum leak_simd i = LEAK_PORTABLE; i <= leak_prefilter_choose(); i++) {
+		raw->simd = i;
+		printf("raw, %-17s %8.1f MB/s\n", names[i], best(raw, &text, false, rounds));
+	}
 #ifdef HAVE_PCRE2
 	print_pcre2(&text, fast);
 #endif
