@@ -192,7 +192,9 @@ static void accept(struct leak_stream *s, const struct leak_candidate *c) {
 static bool resolve(struct leak_stream *s, size_t limit) {
 	struct leak_search *q = &s->search;
 
-	qsort(q->found, q->nfound, sizeof q->found[0], by_secret);
+	if (q->nfound > 1) {
+		qsort(q->found, q->nfound, sizeof q->found[0], by_secret);
+	}
 	for (size_t i = 0; i < q->nfound; i++) {
 		const struct leak_candidate *c = &q->found[i];
 		if (c->start >= limit) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "leak_world.h"
 
+#include "leak/scan.h"
+
 /* The example of a kind in other text, encoded once or twice. */
 static void example(size_t kind, enum encoding outer, enum encoding inner, size_t shift,
 		    struct buf *out) {
@@ -92,7 +94,8 @@ static void same_in_pieces(const struct leak_scanner *sc, const void *data, size
 	struct result whole;
 	result_init(&whole);
 	scan_pieces(sc, data, len, len, len, &whole);
-	for (size_t cut = 0; cut < len; cut++) {
+	/* Cut 0: every byte alone, which stops at every prefix. */
+	for (size_t cut = 0; cut < len; cut += 1 + len / 64) {
 		struct result r;
 		result_init(&r);
 		scan_pieces(sc, data, len, cut == 0 ? 1 : cut, cut == 0 ? 1 : len, &r);
@@ -111,19 +114,164 @@ static void same_in_pieces(const struct leak_scanner *sc, const void *data, size
 TEST(every_split_gives_the_result_of_one_piece) {
 	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
 	for (size_t i = 0; i < leak_kind_count; i++) {
-		for (enum encoding outer = 0; outer < ENC_COUNT; outer++) {
-			enum encoding inner =
-				(i + outer) % 5 == 0 ? (i + 3 * outer) % ENC_COUNT : 0;
-			struct buf text;
-			if (i % ENC_COUNT != outer && outer != 0) {
-				continue;
-			}
-			buf_init(&text);
-			example(i, outer, inner, i % 3, &text);
-			same_in_pieces(sc, text.data, text.len, leak_kinds[i].name);
-			buf_done(&text);
+		enum encoding outer = i % ENC_COUNT;
+		enum encoding inner = i % 5 == 0 ? (3 * i) % ENC_COUNT : ENC_RAW;
+		struct buf text;
+		buf_init(&text);
+		example(i, outer, inner, i % 3, &text);
+		same_in_pieces(sc, text.data, text.len, leak_kinds[i].name);
+		buf_done(&text);
+	}
+	leak_scanner_free(sc);
+}
+
+/* ---- streams ---- */
+
+/* The example of a kind by its name. */
+static const char *example_of(const char *name) {
+	for (size_t i = 0; i < leak_kind_count; i++) {
+		if (strcmp(leak_kinds[i].name, name) == 0) {
+			return leak_kinds[i].match;
 		}
 	}
+	return "";
+}
+
+static struct leak_stream *redacting(const struct leak_scanner *sc, struct result *r) {
+	result_init(r);
+	return leak_stream_new(sc, keep_finding, keep_output, r);
+}
+
+TEST(a_prompt_is_not_held_back) {
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	struct result r;
+	struct leak_stream *s = redacting(sc, &r);
+	CHECK(leak_stream_feed(s, "user@host:~$ ", 13) == 0);
+	CHECK_INT(leak_stream_held(s), 0);
+	CHECK_STR(r.out.data, "user@host:~$ ");
+	leak_stream_free(s);
+	result_done(&r);
+	leak_scanner_free(sc);
+}
+
+TEST(after_a_flush_the_rest_of_a_secret_is_replaced) {
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	struct result r;
+	struct leak_stream *s = redacting(sc, &r);
+	const char *token = example_of("github-token");
+	CHECK(leak_stream_feed(s, token, 10) == 0);
+	CHECK_INT(leak_stream_held(s), 10);
+	CHECK(leak_stream_flush(s) == 0);
+	CHECK_INT(r.out.len, 10);
+	CHECK(leak_stream_feed(s, token + 10, strlen(token) - 10) == 0);
+	CHECK(leak_stream_end(s) == 0);
+	CHECK_INT(r.count, 1);
+	CHECK_STR(r.out.data + 10, "[redacted:github-token]");
+	leak_stream_free(s);
+	result_done(&r);
+	leak_scanner_free(sc);
+}
+
+TEST(the_body_of_a_private_key_is_dropped_and_not_held) {
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	struct result r;
+	struct leak_stream *s = redacting(sc, &r);
+	static const char begin[] = "a -----BEGIN RSA PRIVATE "
+				    "KEY-----\n";
+	static const char end[] = "-----END RSA PRIVATE KEY----- b";
+	static const char line[] =
+		"MIIEowIBAAKCAQEAwJw3kd8sKq0l1Zs9mQeUq4p2sB7xYtGm0nVfLk6hJcR5aTz8\n";
+	CHECK(leak_stream_feed(s, begin, strlen(begin)) == 0);
+	for (size_t i = 0; i < 100; i++) {
+		CHECK(leak_stream_feed(s, line, strlen(line)) == 0);
+		CHECK_INT(leak_stream_held(s), 0);
+	}
+	CHECK(leak_stream_feed(s, end, strlen(end)) == 0);
+	CHECK(leak_stream_end(s) == 0);
+	CHECK_INT(r.count, 1);
+	CHECK(strstr(r.out.data, "MIIE") == NULL);
+	CHECK(strstr(r.out.data, "[redacted:private-key-rsa]-----END RSA") != NULL);
+	leak_stream_free(s);
+	result_done(&r);
+	leak_scanner_free(sc);
+}
+
+TEST(a_value_is_found_in_every_view_and_a_short_one_is_refused) {
+	static const char text[] = "the password is correct horse\nbattery today";
+	struct leak_value value = {"DB_PASSWORD", "correct horse\nbattery", 21};
+	struct leak_scanner *sc =
+		scanner_of(&(struct leak_rules){.key = test_key, .values = &value, .nvalues = 1});
+	struct err e = {0};
+	for (enum encoding how = 0; how < ENC_COUNT; how++) {
+		struct buf coded;
+		struct result r;
+		buf_init(&coded);
+		result_init(&r);
+		encode(how, text, strlen(text), &coded);
+		scan_pieces(sc, coded.data, coded.len, 1, 5, &r);
+		if (r.count != 1) {
+			printf("# %s\n", encodings[how]);
+		}
+		CHECK_INT(r.count, 1);
+		CHECK(r.count != 1 || strncmp(r.findings.data, "DB_PASSWORD ", 12) == 0);
+		buf_done(&coded);
+		result_done(&r);
+	}
+	leak_scanner_free(sc);
+	value.len = 7;
+	CHECK(leak_scanner_new(&(struct leak_rules){.values = &value, .nvalues = 1}, &e) == NULL);
+	CHECK_INT(e.kind, ERR_USAGE);
+}
+
+TEST(an_allowed_fingerprint_is_no_finding_and_depends_on_the_key) {
+	const char *token = example_of("github-token");
+	char mark[LEAK_FINGERPRINT], other[LEAK_FINGERPRINT];
+	const unsigned char second[LEAK_KEY] = "another key";
+	const char *allow[] = {mark};
+	struct result r;
+	leak_fingerprint(test_key, token, strlen(token), mark);
+	leak_fingerprint(second, token, strlen(token), other);
+	CHECK(strcmp(mark, other) != 0);
+	struct leak_scanner *sc =
+		scanner_of(&(struct leak_rules){.key = test_key, .allow = allow, .nallow = 1});
+	result_init(&r);
+	scan_pieces(sc, token, strlen(token), 3, 100, &r);
+	CHECK_INT(r.count, 0);
+	CHECK_STR(r.out.data, token);
+	result_done(&r);
+	leak_scanner_free(sc);
+}
+
+/* Every prefilter finds the same on the same bytes. */
+TEST(every_implementation_gives_the_same_result) {
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	struct buf text;
+	struct result want;
+	buf_init(&text);
+	for (size_t i = 0; i < leak_kind_count; i++) {
+		buf_printf(&text, "%s\n%s and words between them\n", leak_kinds[i].match,
+			   leak_kinds[i].miss);
+	}
+	result_init(&want);
+	sc->simd = LEAK_PORTABLE;
+	scan_pieces(sc, text.data, text.len, text.len, text.len, &want);
+	CHECK(want.count >= leak_kind_count * 9 / 10);
+	for (enum leak_simd simd = LEAK_AVX2; simd <= leak_prefilter_choose(); simd++) {
+		struct result r;
+		result_init(&r);
+		sc->simd = simd;
+		scan_pieces(sc, text.data, text.len, 1000, 4097, &r);
+		CHECK(result_same(&want, &r));
+		result_done(&r);
+	}
+	for (size_t at = 0; at + 64 <= text.len; at += 61) {
+		struct leak_masks a, b;
+		leak_masks_portable((const unsigned char *)text.data + at, &a);
+		leak_masks_choose()((const unsigned char *)text.data + at, &b);
+		CHECK(memcmp(&a, &b, sizeof a) == 0);
+	}
+	result_done(&want);
+	buf_done(&text);
 	leak_scanner_free(sc);
 }
 
