@@ -263,8 +263,9 @@ size_t leak_decode(const struct leak_text *text, const struct leak_region *regio
 	}
 }
 
-bool leak_encoded(const struct leak_text *text, const struct leak_region *region, size_t from,
-		  size_t to, size_t *ret_start, size_t *ret_end) {
+bool leak_encoded(const struct leak_text *text, const struct leak_region *region,
+		  struct leak_place decoded, struct leak_place *ret) {
+	size_t from = decoded.from, to = decoded.to;
 	struct cursor c = {.data = text->data,
 			   .at = region->start,
 			   .end = region->end,
@@ -288,7 +289,6 @@ bool leak_encoded(const struct leak_text *text, const struct leak_region *region
 			found = true;
 		}
 	}
-	*ret_start = start;
-	*ret_end = end;
+	*ret = (struct leak_place){start, end};
 	return found && !apart && (!escapes || end - last <= LEAK_ESCAPE_GAP);
 }

@@ -53,7 +53,7 @@ static unsigned edge_set(struct program_builder *b, enum leak_edge edge) {
 	}
 	add_string(&set, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
 	add_string(&set, edge == LEAK_EDGE_WORD ? "" : edge == LEAK_EDGE_TOKEN ? "-" : "-+/=");
-	return builder_set(b, &set);
+	return pattern_add_set(b, &set);
 }
 
 /* ---- the hash table ---- */
@@ -191,7 +191,7 @@ static double fill_buckets(void) {
 	for (unsigned c = 0; c < 256; c++) {
 		struct leak_set one = {{0}};
 		one.bits[c >> 6] = UINT64_C(1) << (c & 63);
-		frequencies[c >> 4][c & 15] = set_frequency(&one);
+		frequencies[c >> 4][c & 15] = windows_frequency(&one);
 	}
 	for (size_t i = 0; i < nwindows; i++) {
 		order[i] = i;
@@ -260,9 +260,9 @@ static void add_kind(struct program_builder *b, size_t kind) {
 		die("matches nothing at all", row->name);
 	}
 	p->ops = (uint32_t)b->nops;
-	p->first = (uint16_t)builder_set(b, &begin);
+	p->first = (uint16_t)pattern_add_set(b, &begin);
 	p->before = (uint16_t)edge_set(b, row->before);
-	(void)builder_compile(b, tree, edge_set(b, row->after), &open);
+	(void)pattern_compile(b, tree, edge_set(b, row->after), &open);
 	p->open = open && row->check == LEAK_CHECK_NONE;
 	p->longest = (uint32_t)pattern_longest(tree);
 	p->lines = pattern_has_break(tree);
@@ -356,24 +356,29 @@ static void print_prefilter(void) {
 	       longest, reach_max, shortest);
 }
 
+static void print_position(const struct leak_set *set) {
+	unsigned n = 0, last = 0;
+
+	for (unsigned c = 0; c < 256; c++) {
+		if (leak_in(set, (unsigned char)c)) {
+			n++;
+			last = c;
+		}
+	}
+	if (n <= 2 && last > 32) {
+		printf("%c", last);
+	} else {
+		printf("[%u]", n);
+	}
+}
+
 /* With an argument: one line for each window, for a person who writes a pattern. */
 static void print_report(double false_hits, size_t nops) {
 	for (size_t i = 0; i < nwindows; i++) {
 		printf("%-32s %8.2g %4u %4u  ", leak_kinds[windows[i].kind].name, shapes[i].cost,
 		       windows[i].near, windows[i].far);
 		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			unsigned n = 0, last = 0;
-			for (unsigned c = 0; c < 256; c++) {
-				if (leak_in(&shapes[i].sets[k], (unsigned char)c)) {
-					n++;
-					last = c;
-				}
-			}
-			if (n <= 2 && last > 32) {
-				printf("%c", last);
-			} else {
-				printf("[%u]", n);
-			}
+			print_position(&shapes[i].sets[k]);
 		}
 		printf("\n");
 	}

@@ -72,18 +72,24 @@ static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t a
 	return LEAK_FAIL;
 }
 
-static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
+/* Whether the byte at `at` is in the set, if it is known. */
+static enum leak_outcome look(const struct matcher *m, unsigned set, size_t at) {
 	const struct leak_text *t = m->text;
 
+	if (at == t->len) {
+		return t->final ? LEAK_FAIL : LEAK_MORE;
+	}
+	return leak_in(&leak_sets[set], t->data[at]) ? LEAK_MATCHED : LEAK_FAIL;
+}
+
+static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
 	while (++m->steps < STEPS_MAX) {
 		const struct leak_op *op = &m->ops[pc];
+		enum leak_outcome o;
 		switch ((enum leak_opcode)op->code) {
 		case LEAK_OP_SET:
-			if (at == t->len) {
-				return t->final ? LEAK_FAIL : LEAK_MORE;
-			}
-			if (!leak_in(&leak_sets[op->a], t->data[at])) {
-				return LEAK_FAIL;
+			if ((o = look(m, op->a, at)) != LEAK_MATCHED) {
+				return o;
 			}
 			at++;
 			pc++;
@@ -92,14 +98,12 @@ static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
 			return m->open && op->c >= LEAK_OPEN_MIN && is_last(m, pc)
 				       ? run_open(m, pc, at)
 				       : run_repetition(m, pc, at);
-		case LEAK_OP_SPLIT: {
-			enum leak_outcome o = run(m, op->a, at);
-			if (o != LEAK_FAIL) {
+		case LEAK_OP_SPLIT:
+			if ((o = run(m, op->a, at)) != LEAK_FAIL) {
 				return o;
 			}
 			pc = op->b;
 			break;
-		}
 		case LEAK_OP_JUMP:
 			pc = op->a;
 			break;
@@ -109,11 +113,8 @@ static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
 			pc++;
 			break;
 		case LEAK_OP_EDGE:
-			if (at == t->len && !t->final) {
-				return LEAK_MORE;
-			}
-			if (at < t->len && leak_in(&leak_sets[op->a], t->data[at])) {
-				return LEAK_FAIL;
+			if ((o = look(m, op->a, at)) != LEAK_FAIL) {
+				return o == LEAK_MORE ? o : LEAK_FAIL;
 			}
 			pc++;
 			break;

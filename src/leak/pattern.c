@@ -290,13 +290,13 @@ size_t pattern_shortest(const struct node *sequence) {
 	return sum;
 }
 
-bool set_has_break(const struct leak_set *set) {
+bool pattern_set_breaks(const struct leak_set *set) {
 	return leak_in(set, '\n') && !leak_in(set, ' ');
 }
 
 bool pattern_has_break(const struct node *sequence) {
 	for (const struct node *n = sequence; n != NULL; n = n->next) {
-		if (!n->group && set_has_break(&n->set)) {
+		if (!n->group && pattern_set_breaks(&n->set)) {
 			return true;
 		}
 		for (const struct node *s = n->group ? n->alternatives : NULL; s != NULL;
@@ -335,7 +335,7 @@ struct leak_set pattern_first(const struct node *sequence, bool *ret_empty) {
 
 /* ---- programs ---- */
 
-unsigned builder_set(struct program_builder *b, const struct leak_set *set) {
+unsigned pattern_add_set(struct program_builder *b, const struct leak_set *set) {
 	for (size_t i = 0; i < b->nsets; i++) {
 		if (memcmp(&b->sets[i], set, sizeof *set) == 0) {
 			return (unsigned)i;
@@ -405,14 +405,14 @@ static void compile_sequence(struct program_builder *b, const struct node *seque
 		if (n->group) {
 			compile_group(b, n, base);
 		} else if (n->min == 1 && n->max == 1) {
-			(void)emit(b, LEAK_OP_SET, builder_set(b, &n->set), 0, 0);
+			(void)emit(b, LEAK_OP_SET, pattern_add_set(b, &n->set), 0, 0);
 		} else {
-			(void)emit(b, LEAK_OP_REP, builder_set(b, &n->set), n->min, n->max);
+			(void)emit(b, LEAK_OP_REP, pattern_add_set(b, &n->set), n->min, n->max);
 		}
 	}
 }
 
-size_t builder_compile(struct program_builder *b, const struct node *sequence, unsigned after,
+size_t pattern_compile(struct program_builder *b, const struct node *sequence, unsigned after,
 		       bool *ret_open) {
 	size_t base = b->nops, last;
 

@@ -23,7 +23,7 @@ size_t pattern_longest(const struct node *sequence);
 size_t pattern_shortest(const struct node *sequence);
 
 /* A line break, and not just white space. */
-bool set_has_break(const struct leak_set *set);
+bool pattern_set_breaks(const struct leak_set *set);
 
 /* True when a match may contain such a set. */
 bool pattern_has_break(const struct node *sequence);
@@ -35,8 +35,8 @@ struct program_builder {
 	struct leak_set *sets;
 	size_t nsets;
 };
-unsigned builder_set(struct program_builder *b, const struct leak_set *set);
-size_t builder_compile(struct program_builder *b, const struct node *sequence, unsigned after,
+unsigned pattern_add_set(struct program_builder *b, const struct leak_set *set);
+size_t pattern_compile(struct program_builder *b, const struct node *sequence, unsigned after,
 		       bool *ret_open);
 
 /* The set of bytes with which a match can begin. */
@@ -60,6 +60,6 @@ struct choices {
 size_t windows_choose(const struct node *sequence, struct choices out[WINDOWS_MAX]);
 
 /* Estimated frequency of the bytes of a set in source code and logs. */
-double set_frequency(const struct leak_set *set);
+double windows_frequency(const struct leak_set *set);
 
 #endif

@@ -18,13 +18,8 @@ static inline bool in_bitmap(const struct leak_tables *t, uint32_t folded) {
 	return t->bitmap[h / 64] >> (h % 64) & 1;
 }
 
-struct listener {
-	leak_hit_fn *fn;
-	void *arg;
-};
-
 static void portable(const struct leak_tables *t, const unsigned char *data, size_t from,
-		     size_t len, struct listener to) {
+		     size_t len, struct leak_hits to) {
 	for (size_t i = from; i + LEAK_WINDOW <= len; i++) {
 		uint32_t folded = leak_load(data + i) | LEAK_FOLD;
 		if (in_bitmap(t, folded)) {
@@ -179,7 +174,7 @@ AVX512 static size_t block_avx512(const struct leak_tables *t, const unsigned ch
 }
 
 static void simd(const struct leak_scanner *sc, const unsigned char *data, size_t from, size_t len,
-		 struct listener to) {
+		 struct leak_hits to) {
 	const struct leak_tables *t = sc->tables;
 	uint32_t hits[BLOCK + 8];
 	size_t i = from;
@@ -211,15 +206,13 @@ enum leak_simd leak_prefilter_choose(void) {
 #endif
 }
 
-void leak_prefilter(const struct leak_scanner *scanner, const unsigned char *data, size_t from,
-		    size_t len, leak_hit_fn *fn, void *arg) {
-	struct listener to = {fn, arg};
-
+void leak_prefilter(const struct leak_scanner *scanner, const struct leak_text *text, size_t from,
+		    struct leak_hits to) {
 #ifdef __x86_64__
 	if (scanner->simd != LEAK_PORTABLE) {
-		simd(scanner, data, from, len, to);
+		simd(scanner, text->data, from, text->len, to);
 		return;
 	}
 #endif
-	portable(scanner->tables, data, from, len, to);
+	portable(scanner->tables, text->data, from, text->len, to);
 }

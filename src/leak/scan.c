@@ -21,21 +21,22 @@ struct level {
 };
 
 /* Maps a part of a text to the window. */
-static void in_window(const struct level *l, size_t from, size_t to, size_t *ret_start,
-		      size_t *ret_end) {
+static struct leak_place in_window(const struct level *l, size_t from, size_t to) {
+	struct leak_place at = {from, to};
+
 	for (; l->outer != NULL; l = l->outer) {
-		(void)leak_encoded(&l->outer->text, &l->region, from, to, &from, &to);
+		(void)leak_encoded(&l->outer->text, &l->region, at, &at);
 	}
-	*ret_start = from;
-	*ret_end = to;
+	return at;
 }
 
 /* True when a match is encoded in each view around it.  The byte before the match counts: it
  * decides whether the match is a word of its own. */
 static bool is_encoded(const struct level *l, size_t from, size_t to) {
-	from -= from > 0;
+	struct leak_place at = {from - (from > 0), to};
+
 	for (; l->outer != NULL; l = l->outer) {
-		if (!leak_encoded(&l->outer->text, &l->region, from, to, &from, &to)) {
+		if (!leak_encoded(&l->outer->text, &l->region, at, &at)) {
 			return false;
 		}
 	}
@@ -48,11 +49,12 @@ static void note_live(const struct level *l, size_t at) {
 	struct leak_search *s = l->search;
 
 	for (; l->outer != NULL; l = l->outer) {
-		size_t end;
 		if (l->region.end < l->outer->text.len) {
 			return;
 		}
-		(void)leak_encoded(&l->outer->text, &l->region, at, at + 1, &at, &end);
+		struct leak_place place = {at, at + 1};
+		(void)leak_encoded(&l->outer->text, &l->region, place, &place);
+		at = place.from;
 	}
 	if (at >= s->low && at < s->live) {
 		s->live = at;
@@ -91,12 +93,16 @@ static void note_match(const struct level *l, size_t kind, const struct leak_spa
 	}
 	*c = (struct leak_candidate){
 		.kind = kind, .open = span->open && l->outer == NULL, .runs = span->runs};
-	in_window(l, span->start, span->end, &c->start, &c->end);
+	struct leak_place match = in_window(l, span->start, span->end);
+	c->start = match.from;
+	c->end = match.to;
 	if (c->start < s->low || (!c->open && c->end - c->start > LEAK_HELD_MAX) ||
 	    !is_encoded(l, span->start, span->end)) {
 		return;
 	}
-	in_window(l, span->secret, span->secret_end, &c->secret, &c->secret_end);
+	struct leak_place secret = in_window(l, span->secret, span->secret_end);
+	c->secret = secret.from;
+	c->secret_end = secret.to;
 	if (l->outer != NULL) {
 		c->outer = l->outer->outer != NULL ? l->outer->region.view : l->region.view;
 		c->inner = l->outer->outer != NULL ? l->region.view : LEAK_RAW;
@@ -294,7 +300,7 @@ static void search_text(struct level *l, size_t from, size_t low) {
 	bool breaks = s->scanner->breaks;
 
 	l->breaks = &breaks;
-	leak_prefilter(s->scanner, l->text.data, low, l->text.len, hit, l);
+	leak_prefilter(s->scanner, &l->text, low, (struct leak_hits){hit, l});
 	if (!l->text.final) {
 		search_end(l, low);
 	}

@@ -62,10 +62,15 @@ void leak_search_run(struct leak_search *s, const struct leak_text *window);
 
 typedef void leak_hit_fn(void *arg, size_t at, uint32_t folded);
 
-/* Calls fn for the positions of data[from..len) where four bytes are those of a window.  Few of
- * them are not. */
-void leak_prefilter(const struct leak_scanner *scanner, const unsigned char *data, size_t from,
-		    size_t len, leak_hit_fn *fn, void *arg);
+struct leak_hits {
+	leak_hit_fn *fn;
+	void *arg;
+};
+
+/* Calls fn for the positions of the text, from `from` on, where four bytes are those of a window.
+ * Few of them are not. */
+void leak_prefilter(const struct leak_scanner *scanner, const struct leak_text *text, size_t from,
+		    struct leak_hits to);
 
 /* Adds a window to the tables of a scanner. */
 void leak_prefilter_add(struct leak_tables *tables, const unsigned char window[LEAK_WINDOW]);

@@ -176,7 +176,7 @@ static size_t settled(const struct leak_search *q, size_t limit) {
 	return limit;
 }
 
-static void accept(struct leak_stream *s, const struct leak_candidate *c) {
+static void take_match(struct leak_stream *s, const struct leak_candidate *c) {
 	struct leak_finding f = {.offset = s->base + c->secret,
 				 .length = c->secret_end - c->secret,
 				 .outer = c->outer,
@@ -210,7 +210,7 @@ static bool resolve(struct leak_stream *s, size_t limit) {
 			return true;
 		}
 		if (c->secret >= s->hidden) {
-			accept(s, c);
+			take_match(s, c);
 		}
 		/* A match that overlaps the one before is not reported, but replaced with it. */
 		s->hidden = s->hidden < c->secret_end ? c->secret_end : s->hidden;

@@ -48,8 +48,11 @@ size_t leak_decode(const struct leak_text *text, const struct leak_region *regio
 
 /* The encoded bytes of the decoded bytes from..to-1.  False when they are not encoded at all: no
  * escape in them, or too far apart.  The place is set in any case. */
-bool leak_encoded(const struct leak_text *text, const struct leak_region *region, size_t from,
-		  size_t to, size_t *ret_start, size_t *ret_end);
+struct leak_place {
+	size_t from, to;
+};
+bool leak_encoded(const struct leak_text *text, const struct leak_region *region,
+		  struct leak_place decoded, struct leak_place *ret);
 
 /* Masks of 64 bytes: base64 characters, and bytes that begin another encoding. */
 struct leak_masks {

@@ -64,7 +64,7 @@ static double frequency(unsigned char c) {
 								: 0.0003;
 }
 
-double set_frequency(const struct leak_set *set) {
+double windows_frequency(const struct leak_set *set) {
 	double sum = 0;
 
 	for (unsigned c = 0; c < 256; c++) {
@@ -226,7 +226,7 @@ static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned spre
 	double cost = 1, combinations = 1;
 
 	for (size_t i = 0; i < LEAK_WINDOW; i++) {
-		cost *= set_frequency(&sets[i]);
+		cost *= windows_frequency(&sets[i]);
 		combinations *= set_folded_size(&sets[i]);
 	}
 	if (combinations > COMBINATIONS_MAX || spread > SPREAD_MAX) {
@@ -324,7 +324,7 @@ static void finish(struct chooser *c, const struct path *p) {
 		}
 		near += p->cells[i].gap ? p->cells[i].min : 1;
 		far += p->cells[i].gap ? p->cells[i].max : 1;
-		if (set_has_break(&p->cells[i].set) && found.n > 0) {
+		if (pattern_set_breaks(&p->cells[i].set) && found.n > 0) {
 			break; /* the windows precede the first line break */
 		}
 	}

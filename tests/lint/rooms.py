@@ -132,7 +132,7 @@ def prefixes(path):
        append("src/base/fd.c", "\nint planted_read(void) {\n\treturn 0;\n}\n"))
 def prefixed(tree):
     return [f"{path}: {name}()" for path in tree.files("src/**/*.c") if not path.startswith("src/cli/")
-            for name in DEFINITION.findall(tree.text(path)) if not name.startswith("__")  # glibc's own, for musl
+            for name in DEFINITION.findall(tree.text(path)) if not name.startswith("__") and name != "main"  # glibc's own, for musl
             if not any(name == word or name.startswith(word + "_") for word in prefixes(path))]
 
 
