@@ -9,12 +9,13 @@
  * alignment, at least 24 characters), hexadecimal (at least 40), JSON string escapes, UTF-16, and
  * two of these nested.  Offsets and lengths are those of the encoded bytes in the stream.
  *
- * L1. The findings, and the output in redacting mode without leak_stream_flush(), depend only on
- *     the bytes of the stream, not on how leak_stream_feed() received them.
- * L2. A byte that cannot be part of a match is in the output when leak_stream_feed() returns.  At
- *     most LEAK_HELD_MAX bytes are held back.
- * L3. The memory of a stream does not grow with the length of the stream.
- * L4. A finding never contains a byte of the value: only a fingerprint under the caller's key.
+ * Invariants, cited by tests:
+ *  D1  the findings, and the output in redacting mode without leak_stream_flush(), depend only on
+ *      the bytes of the stream, not on how leak_stream_feed() received them;
+ *  D2  a byte that cannot be part of a match is in the output when leak_stream_feed() returns, and
+ *      at most LEAK_HELD_MAX bytes are held back;
+ *  D3  the memory of a stream does not grow with the length of the stream;
+ *  D4  a finding never contains a byte of the value, only a fingerprint under the caller's key.
  *
  * Should:   work on bytes alone: no file, no system call.
  * Must not: log, or keep a value longer than the stream or the scanner lives.

@@ -71,8 +71,9 @@ static int add_value(struct leak_scanner *sc, const struct leak_value *v, struct
 	if (x->name == NULL || x->data == NULL) {
 		return err_memory(e, "leak");
 	}
-	memcpy(x->data, v->data, v->len);
 	x->len = v->len;
+	(void)sodium_mlock(x->data, x->len); /* RLIMIT_MEMLOCK may forbid it */
+	memcpy(x->data, v->data, v->len);
 	for (size_t at = 1; at + LEAK_WINDOW <= v->len && at < WINDOW_FROM_START; at++) {
 		x->at = rarity(x->data + at) > rarity(x->data + x->at) ? at : x->at;
 	}
@@ -160,7 +161,7 @@ void leak_scanner_free(struct leak_scanner *sc) {
 	}
 	for (size_t i = 0; i < sc->nexact; i++) {
 		if (sc->exact[i].data != NULL) {
-			sodium_memzero(sc->exact[i].data, sc->exact[i].len);
+			(void)sodium_munlock(sc->exact[i].data, sc->exact[i].len); /* wipes it */
 		}
 		free(sc->exact[i].data);
 		free(sc->exact[i].name);

@@ -8,7 +8,7 @@
  * A private key is an open match: its body belongs to it up to the first byte that cannot, so the
  * body is dropped without being held back.
  *
- * Should:   keep L1 to L4 of leak.h.
+ * Should:   keep D1 to D4 of leak.h.
  * Must not: put a byte of a found secret out.
  * Fails:    closed: after an error the stream takes and gives nothing. */
 #include "leak/scan.h"

@@ -2,16 +2,18 @@
 /* The leak scanner in a run: which values it knows, the check of the arguments, and the findings
  * in the result.
  *
- * A variable of the command whose name is in the table of secrets (data/environment.c) is known to
- * the scanner by its value, in every encoding.
+ * The scanner knows two sorts of values, in every encoding: those of the command's variables whose
+ * names are in the table of secrets (data/environment.c), and those that the run gets from the
+ * vault.  While a run is scanned the supervisor keeps the latter in locked memory.
  *
  * Should:   check the arguments before anything runs.
  * Must not: put a value, or a part of one, into a message, a record or the result.
  * Fails:    closed: arguments that cannot be scanned are refused, unless scan.args is warn. */
 #include "lib/leaks.h"
 
-#include "base/str.h"
+#include "base/auto.h"
 #include "data/environment.h"
+#include "lib/scan.h"
 #include "lib/sized.h"
 
 #include <stdio.h>
@@ -39,31 +41,77 @@ static bool is_secret(const char *entry, struct leak_value *ret, char name[NAME_
 	       len <= LEAK_VALUE_MAX;
 }
 
-static struct leak_scanner *make_scanner(void *arg, struct err *e) {
-	const struct plan *plan = arg;
-	struct leak_value *values = calloc(plan->nenv + 1, sizeof *values);
-	char(*names)[NAME_MAX_KNOWN] = calloc(plan->nenv + 1, sizeof *names);
+/* A value of the vault: "VARIABLE=VALUE", or the content of a file. */
+static bool is_from_vault(const struct secret_bytes *b, struct leak_value *ret) {
+	size_t name = strlen(b->name);
+	bool variable =
+		b->len > name && memcmp(b->bytes, b->name, name) == 0 && b->bytes[name] == '=';
+	size_t skip = variable ? name + 1 : 0;
+
+	*ret = (struct leak_value){.name = b->name, .data = b->bytes + skip, .len = b->len - skip};
+	return ret->len >= LEAK_VALUE_MIN && ret->len <= LEAK_VALUE_MAX;
+}
+
+static void collect_values(const struct prepared *p, struct leak_value *values,
+			   char (*names)[NAME_MAX_KNOWN], size_t *ret) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->plan.nenv; i++) {
+		n += is_secret(p->plan.env[i], &values[n], names[n]);
+	}
+	for (size_t i = 0; i < p->secrets.n; i++) {
+		n += is_from_vault(&p->secrets.list[i], &values[n]);
+	}
+	*ret = n;
+}
+
+static struct leak_scanner *make_scanner(const struct prepared *p, struct err *e) {
+	size_t room = p->plan.nenv + p->secrets.n + 1;
+	auto_free struct leak_value *values = calloc(room, sizeof *values);
+	auto_free char(*names)[NAME_MAX_KNOWN] = calloc(room, sizeof *names);
+	struct leak_scanner *scanner = NULL;
 	struct leak_rules rules = {.values = values};
+	struct scan_config config;
+	struct arena a;
 
 	if (values == NULL || names == NULL) {
 		(void)err_memory(e, "leaks");
-		free(values);
-		free(names);
 		return NULL;
 	}
-	for (size_t i = 0; i < plan->nenv; i++) {
-		size_t n = rules.nvalues;
-		rules.nvalues += is_secret(plan->env[i], &values[n], names[n]);
+	collect_values(p, values, names, &rules.nvalues);
+	arena_init(&a);
+	if (scan_config_find(&a, &config, e) == 0) {
+		rules.key = config.has_key ? config.key : NULL;
+		rules.allow = config.allow;
+		rules.nallow = config.nallow;
+		scanner = leak_scanner_new(&rules, e);
 	}
-	struct leak_scanner *scanner = leak_scanner_new(&rules, e);
-	free(values);
-	free(names);
+	arena_done(&a);
 	return scanner;
 }
 
-void leaks_source(const struct plan *plan, struct leak_source *ret) {
-	/* make_scanner() only reads it. */
-	*ret = (struct leak_source){.make = make_scanner, .arg = (void *)(uintptr_t)plan};
+static const struct leak_scanner *give_scanner(void *arg) {
+	struct run_leaks *r = arg;
+	struct err unused = {0};
+
+	if (r->scanner == NULL) {
+		r->scanner = make_scanner(r->p, &unused);
+	}
+	return r->scanner;
+}
+
+int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
+	*r = (struct run_leaks){.p = p, .source = {.scanner = give_scanner, .arg = r}};
+	if (p->secrets.n > 0 && p->plan.scan_output != LEAK_OFF) {
+		r->scanner = make_scanner(p, e);
+		return r->scanner == NULL ? -1 : 0;
+	}
+	return 0;
+}
+
+void leaks_end(struct run_leaks *r) {
+	leak_scanner_free(r->scanner);
+	r->scanner = NULL;
 }
 
 /* ---- the arguments ---- */
@@ -148,7 +196,7 @@ int leaks_check_command(const struct prepared *p, const char *const *argv, struc
 	if (s.action == LEAK_OFF || !may_leak(p, argv)) {
 		return 0;
 	}
-	struct leak_scanner *scanner = make_scanner((void *)(uintptr_t)&p->plan, e);
+	struct leak_scanner *scanner = make_scanner(p, e);
 	if (scanner == NULL) {
 		return s.action >= LEAK_BLOCK ? -1 : 0;
 	}

@@ -7,8 +7,17 @@
 
 #include "run/leak_tap.h"
 
-/* Creates scanners for a run of this plan, which has to outlive them. */
-void leaks_source(const struct plan *plan, struct leak_source *ret);
+/* The scanner of one run. */
+struct run_leaks {
+	const struct prepared *p;
+	struct leak_scanner *scanner; /* NULL until it is needed */
+	struct leak_source source;    /* for the run's streams */
+};
+
+/* The prepared run has to outlive r.  If the run gets secrets of the vault, the scanner is created
+ * here: their values are wiped when the command is executed. */
+int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e);
+void leaks_end(struct run_leaks *r);
 
 /* Scans the arguments and the variables of env.set for secrets, as scan.args says; the findings
  * are added to *log.  -1 with ERR_LEAK: the command must not run. */

@@ -140,18 +140,19 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 static int run_once(struct prepared *p, const char *const *argv, const struct corral_options *o,
 		    struct corral_result **ret, struct err *e) {
 	struct run_request request;
-	struct leak_source leaks;
+	struct run_leaks leaks;
 
 	if (request_init(p, argv, o, &request, e) != 0) {
 		return -1;
 	}
-	leaks_source(&p->plan, &leaks);
-	request.leaks = &leaks;
 	struct corral_result *result = result_new(p);
 	if (result == NULL) {
 		return err_memory(e, "library");
 	}
-	if (run_and_keep(p, &request, result, e) != 0) {
+	request.leaks = &leaks.source;
+	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);
+	leaks_end(&leaks);
+	if (rc != 0) {
 		corral_result_free(result);
 		return -1;
 	}

@@ -17,6 +17,9 @@ struct scan_config {
 /* Reads both; creates the key (0600) when it is missing. */
 int scan_config_read(struct arena *a, struct scan_config *ret, struct err *e);
 
+/* The same for a run, which creates no file: without a key it uses none. */
+int scan_config_find(struct arena *a, struct scan_config *ret, struct err *e);
+
 /* Adds a line to the allow list. */
 int scan_config_allow(struct arena *a, const char *fingerprint, struct err *e);
 

@@ -124,23 +124,28 @@ static int read_allowed(struct arena *a, const char *path, struct scan_config *c
 	return rc;
 }
 
-int scan_config_read(struct arena *a, struct scan_config *ret, struct err *e) {
+static int read_config(struct arena *a, bool create, struct scan_config *ret, struct err *e) {
 	const char *key = config_path(a, KEY_FILE), *allow = config_path(a, ALLOW_FILE);
 	struct err ignored = {0};
 
 	*ret = (struct scan_config){0};
-	if (credentials_check(e) != 0) {
-		return -1;
-	}
 	if (key == NULL || allow == NULL) {
 		return 0;
 	}
 	/* A home that cannot be written has no key; then there is no allow list either. */
-	if (access(key, F_OK) != 0 && create_key(key, &ignored) != 0) {
+	if (access(key, F_OK) != 0 && (!create || create_key(key, &ignored) != 0)) {
 		return 0;
 	}
 	ret->has_key = true;
 	return read_key(key, ret->key, e) == 0 ? read_allowed(a, allow, ret, e) : -1;
+}
+
+int scan_config_read(struct arena *a, struct scan_config *ret, struct err *e) {
+	return credentials_check(e) != 0 ? -1 : read_config(a, true, ret, e);
+}
+
+int scan_config_find(struct arena *a, struct scan_config *ret, struct err *e) {
+	return read_config(a, false, ret, e);
 }
 
 int scan_config_allow(struct arena *a, const char *fingerprint, struct err *e) {

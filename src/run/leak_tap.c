@@ -12,11 +12,6 @@
 
 #include <assert.h>
 
-void leak_watch_done(struct leak_watch *w) {
-	leak_scanner_free(w->scanner);
-	w->scanner = NULL;
-}
-
 void leak_tap_done(struct leak_tap *t) {
 	leak_stream_free(t->stream);
 	buf_done(&t->clean);
@@ -44,10 +39,9 @@ static int on_output(void *arg, const void *data, size_t len) {
 
 static bool open_stream(struct leak_tap *t) {
 	struct leak_watch *w = t->watch;
-	struct err unused;
 
 	if (w->scanner == NULL && !w->failed) {
-		w->scanner = w->source->make(w->source->arg, &unused);
+		w->scanner = w->source->scanner(w->source->arg);
 	}
 	if (t->stream == NULL && w->scanner != NULL) {
 		t->stream = leak_stream_new(w->scanner, on_found,

@@ -15,9 +15,10 @@
 /* How long bytes that may begin a secret are held back from a reader outside. */
 #define LEAK_FLUSH_MS 50
 
-/* Creates the scanner of a run, with the first byte of a stream. */
+/* Gives the scanner of a run, with the first byte of a stream; NULL: there is none.  The scanner
+ * stays the source's and outlives the run. */
 struct leak_source {
-	struct leak_scanner *(*make)(void *arg, struct err *e);
+	const struct leak_scanner *(*scanner)(void *arg);
 	void *arg;
 };
 
@@ -25,13 +26,11 @@ struct leak_source {
 struct leak_watch {
 	const struct leak_source *source; /* NULL: not scanned */
 	enum leak_action action;
-	struct leak_scanner *scanner;
+	const struct leak_scanner *scanner;
 	struct leak_log *log;
 	bool kill;   /* LEAK_KILL, and a secret was found */
 	bool failed; /* no scanner, or no memory: nothing more is released */
 };
-
-void leak_watch_done(struct leak_watch *w);
 
 /* One stream. */
 struct leak_tap {

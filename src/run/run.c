@@ -458,8 +458,6 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	records_free(&records);
 	streams_done(&w->streams);
 	reports_done(&w->reports);
-	leak_watch_done(&w->leaks);
-	leak_watch_done(&w->typed);
 	leak_log_done(&w->found);
 	return rc;
 }

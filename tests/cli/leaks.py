@@ -139,6 +139,18 @@ def register(suite):
         result = box.json("--pass-env", "PLAIN_NAME", "-c", 'echo "$PLAIN_NAME"')
         equal(result["stdout"], "correct-horse-7\n", "the twin: a name that is no secret's")
 
+    @test("a secret of the vault is redacted in the output of the run that gets it", root=True)
+    def _(box):
+        value = "tr0ub4dor-and-3"
+        box.corral_("secret", "set", "DEPLOY", stdin=value.encode()).exited(0)
+        for level in LEVELS:
+            result = box.json("--level", level, "--secret", "DEPLOY", "-c", 'echo "it is $DEPLOY"; printf %s "$DEPLOY" | od -An -c')
+            check(value not in json.dumps(result), result["stdout"])
+            contains(result["stdout"], "it is [redacted:DEPLOY]", level)
+            equal([leak["kind"] for leak in result["leaks"]], ["DEPLOY"], level)
+        result = box.json("--secret", "DEPLOY", "--scan-output", "off", "-c", 'echo "$DEPLOY"')
+        equal(result["stdout"], value + "\n", "the twin without the scanner")
+
     @test("with redact a prompt without a newline appears at once, and a secret that comes in pieces does not")
     def _(box):
         box.write("ws/slow.sh", f"printf 'Password: '; until test -e go; do sleep 0.02; done; printf '{TOKEN[:20]}'; "

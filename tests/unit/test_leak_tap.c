@@ -10,13 +10,16 @@
 #define TEXT "before " SECRET " after\n"
 
 static unsigned created;
+static struct leak_scanner *scanner;
 
-static struct leak_scanner *make(void *arg, struct err *e) {
+static const struct leak_scanner *give(void *arg) {
 	const struct leak_value value = {"PASSWORD", SECRET, strlen(SECRET)};
 	const struct leak_rules rules = {.values = &value, .nvalues = 1};
+	struct err e = {0};
 
 	created++;
-	return arg != NULL ? NULL : leak_scanner_new(&rules, e);
+	scanner = arg != NULL ? NULL : leak_scanner_new(&rules, &e);
+	return scanner;
 }
 
 struct world {
@@ -27,7 +30,7 @@ struct world {
 };
 
 static void begin(struct world *w, enum leak_action action) {
-	*w = (struct world){.source = {.make = make}, .tap = LEAK_TAP_NONE};
+	*w = (struct world){.source = {.scanner = give}, .tap = LEAK_TAP_NONE};
 	w->watch = (struct leak_watch){.source = &w->source, .action = action, .log = &w->log};
 	w->tap.watch = &w->watch;
 	w->tap.place = LEAK_IN_STDOUT;
@@ -35,7 +38,8 @@ static void begin(struct world *w, enum leak_action action) {
 
 static void end(struct world *w) {
 	leak_tap_done(&w->tap);
-	leak_watch_done(&w->watch);
+	leak_scanner_free(scanner);
+	scanner = NULL;
 	leak_log_done(&w->log);
 }
 
