@@ -126,7 +126,7 @@ static int unreadable(struct targets *t, const char *dir, int sys, struct corral
 	return 0;
 }
 
-/* All files of a directory that is no work tree; a work tree beneath it is asked of git. */
+/* All files of a directory that is no work tree; git lists a work tree beneath it. */
 static int walk(struct targets *t, const char *dir, unsigned depth, struct corral_error *err) {
 	auto_free char *git = join(dir, ".git");
 

@@ -55,7 +55,7 @@ struct corral_policy {
 	const struct plant *plant;           /* of the self-test; NULL */
 };
 
-/* What a use of a policy does with its secrets: only a run reads the values. */
+/* How a use of a policy treats its secrets: only a run reads the values. */
 enum secrets_use { SECRETS_IGNORED, SECRETS_NAMED, SECRETS_GIVEN };
 
 /* One use of a policy on this host, from its files to the finished plan. */

@@ -39,7 +39,7 @@ static const char *chosen_workspace(const struct host *host) {
 	return dir == NULL || dir[0] == '\0' || reported ? NULL : dir;
 }
 
-/* What a policy is resolved for. */
+/* The use of a resolved policy. */
 struct purpose {
 	bool to_run;
 	bool recorded;              /* for a snapshot's host: policy files are not part of it */

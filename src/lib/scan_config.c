@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes leak.key and leak.allow in the user's configuration directory.
  *
- * A fingerprint is a keyed hash: without the key nobody can try likely values against it.
+ * A fingerprint is a keyed hash: guessing a value needs the key.
  *
  * Should:   create the key at the first use, for its user only.
  * Must not: use a key that another user can read or write.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans what the leak scanner does in a run, and reports the guarantee `leaks`.
+/* Plans the actions of the leak scanner in a run, and reports the guarantee `leaks`.
  *
  * Should:   report `leaks` as enforced only if no known secret reaches the caller.
  * Must not: depend on the engine: the supervisor scans the streams, at every level.

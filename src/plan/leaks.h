@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the leak scanner does in a run, and the guarantee `leaks`. */
+/* The leak scanner's actions in a run, and the guarantee `leaks`. */
 #ifndef CORRAL_PLAN_LEAKS_H
 #define CORRAL_PLAN_LEAKS_H
 

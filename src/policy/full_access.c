@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mode full-access: who accepted it, and the keys that it contradicts.
+/* Checks the acceptance of mode full-access, and the keys that contradict the mode.
  *
  * The mode protects no file and no host.  Environment and limits stay.  It needs an explicit
  * acceptance that no project can give: the option, or a dated line in a file of the user or of

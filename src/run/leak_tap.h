@@ -22,7 +22,7 @@ struct leak_source {
 	void *arg;
 };
 
-/* What the taps of one direction share. */
+/* The state that the taps of one direction share. */
 struct leak_watch {
 	const struct leak_source *source; /* NULL: not scanned */
 	enum leak_action action;

@@ -27,7 +27,7 @@ static bool is_private_group(const struct stat *st) {
 static int refuse_mode(struct err *e, const char *path, const struct stat *st, const char *fix) {
 	(void)err_set(e, ERR_REFUSED, WHERE, "%s is open to other users (mode %04o)", path,
 		      (unsigned)st->st_mode & 07777U);
-	return err_fix(e, "make sure that nobody else changed or read it, then: chmod %s %s", fix,
+	return err_fix(e, "check whether another user changed or read it, then: chmod %s %s", fix,
 		       path);
 }
 

@@ -46,7 +46,7 @@ enum vault_key_kind { VAULT_KEY_ANY, VAULT_KEY_FILE, VAULT_KEY_KEYRING, VAULT_KE
 enum vault_expose { EXPOSE_ENV, EXPOSE_FILE, EXPOSE_NEVER };
 
 /* Strings end with NUL and are "" when not set.  They belong to the vault's plaintext, or to the
- * caller who put the secret. */
+ * caller that put the secret. */
 struct secret {
 	const char *name;
 	const char *agent;     /* "": shared */
