@@ -45,6 +45,9 @@ static struct corral_policy *policy_with(const char *key, const char *value) {
 	corral_policy_no_config(policy);
 	CHECK(corral_policy_set(policy, "min_level", "minimal", &err) == 0);
 	CHECK(corral_policy_set(policy, key, value, &err) == 0);
+	/* These tests look at the values. */
+	CHECK(corral_policy_set(policy, "scan.args", "off", &err) == 0);
+	CHECK(corral_policy_set(policy, "scan.output", "off", &err) == 0);
 	return policy;
 }
 

@@ -45,6 +45,10 @@ static void as_grant(const char *text) {
 	if (value_from_text(&w, &keys[KEY_FS_READ], text, &v, &e) == 0) {
 		const struct item *item = &v.items[0];
 		HOLDS(v.count == 1 && item->str[0] == '/');
+		if (strstr(text, ":/") != NULL) {
+			arena_done(&a); /* PATH:DEST */
+			return;
+		}
 		auto_free char *pattern = strndup(text, strlen(text) - item->optional);
 		auto_free char *longer = malloc(strlen(item->str) + 2);
 		HOLDS(pattern != NULL && longer != NULL);

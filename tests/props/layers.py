@@ -64,12 +64,14 @@ def grown(old, new):
     return all(item in rest for item in old)
 
 
+STRICTEST = ("kill", "block", "redact", "warn", "off")  # of the leak scanner
+
 KEYS = {
-    "profile": same, "mode": among("read-only", "workspace-write"), "workspace": same, "any_workspace": same,
+    "profile": same, "mode": among("read-only", "workspace-write", "full-access"), "workspace": same, "any_workspace": same,
     "chdir": lambda old, new: True, "level": same, "min_level": among("full", "standard", "minimal", "none"), "require": grown,
     "allow_degraded": same, "accept_no_sandbox": same, "nested": same, "fs.view": among("minimal", "system", "host"),
     "fs.read": same, "fs.write": same, "fs.deny": grown, "fs.protect": grown, "fs.protect_names": grown,
-    "fs.home": among("ephemeral", "persistent"), "fs.toolchains": among(False, True), "fs.workspace_at": same, "fs.agent": same,
+    "fs.home": among("ephemeral", "persistent", "workspace"), "fs.toolchains": among(False, True), "fs.workspace_at": same, "fs.agent": same,
     "fs.cow": among(True, False), "net.mode": among("none", "filtered", "restricted", "full"), "net.allow": same,
     "net.deny": grown, "net.private": same, "net.proxy": same, "net.publish": same, "net.host_ports": same,
     "net.sockets": same, "env.pass": same, "env.set": grown, "env.allow_dangerous": same, "env.path": same,
@@ -78,7 +80,9 @@ KEYS = {
     "limits.grace": smaller,
     "limits.output": smaller, "limits.processes": smaller, "limits.open_files": smaller, "limits.file_size": smaller,
     "limits.cpu_time": smaller, "limits.memory": smaller, "limits.cpus": smaller, "limits.disk": smaller,
-    "limits.tmp_size": smaller,
+    "limits.tmp_size": smaller, "accept_full_access": same, "uid": same, "gid": same, "env.prefix": same, "env.labels": same,
+    "env.path_prepend": same, "seccomp.extra_deny": grown, "scan.args": among(*STRICTEST), "scan.output": among(*STRICTEST),
+    "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
 }
 
 # What a hostile file says of each key: as it stands, narrower, and what must be refused.
@@ -97,7 +101,10 @@ SAYS = {
     "workspace": ['"."'], "any_workspace": ["true"], "fs.workspace_at": ['"/w"'], "fs.agent": ['"sub"'], "net.allow": ['["a.example"]'],
     "net.private": ['["10.0.0.0/8"]'], "net.proxy": ["true", "false"], "net.publish": ["[3000]"], "net.host_ports": ["[3000]"],
     "net.sockets": ['["/run/x"]'], "env.pass": ['["EDITOR"]'], "env.allow_dangerous": ['["LD_PRELOAD"]'], "env.path": ['"/bin"'],
-    "env.secrets": ['["A"]', "[]"], "env.agent": ['"bot"'],
+    "env.secrets": ['["A"]', "[]"], "env.agent": ['"bot"'], "accept_full_access": ["2026-11-17"], "uid": ["1000"], "gid": ["1000"],
+    "env.prefix": ['"ASH"'], "env.labels": ['{A = "1"}'], "env.path_prepend": ['["/bin"]'], "seccomp.extra_deny": ["[]", '["ptrace"]'],
+    "scan.args": ['"off"', '"warn"', '"block"'], "scan.output": ['"off"', '"redact"', '"kill"'], "scan.files": ['"off"', '"block"'],
+    "scan.net": ['"off"'], "fs.tools": ['"view"', '"workspace"'],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -277,9 +284,11 @@ FLOORS = {
     "limits.cpu_time": ["60"], "limits.cpus": ["1"], "limits.disk": ['"1G"'], "limits.grace": ["1"], "limits.idle_timeout": ["60"],
     "limits.memory": ['"1G"'], "limits.output": ['"1M"'], "limits.processes": ["100"], "limits.tmp_size": ['"1M"'],
     "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
+    "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
+    "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"off"'],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
-              "limits.cpu,limits.disk,lifetime")
+              "limits.cpu,limits.disk,lifetime,exec,leaks")
 AGAINST = [
     ["--level", "none", "--accept-no-sandbox"], ["--level", "minimal"], ["--level", "standard"], ["--allow-degraded", EVERYTHING],
     ["--min-level", "none"], ["--allow-nested"], ["--net", "full"], ["--net", "restricted"], ["--socket", "/run/x"],
@@ -288,6 +297,7 @@ AGAINST = [
     ["--set", "mode=workspace-write"], ["--no-config"], ["--profile", "host-read"], ["--profile", "data-analysis"], ["--deny", "!**"],
     ["--protect", "!**"], ["--protect", "!@editors"], ["--write", "."], ["--cow"], ["--read", "/usr"], ["--set", "fs.cow=false"],
     ["--set", "limits.memory=none"], ["--set", "limits.processes=none"], ["--set", "limits.disk=none"], ["--set", "limits.grace=9"],
+    ["--scan-output", "off"], ["--scan-args", "off"], ["--set", "scan.files=off"], ["--set", "fs.tools=view"],
     ["--set", "limits.cpus=none"], ["--set", "limits.tmp_size=2G"], ["--allow-private", "10.0.0.0/8"], ["--proxy"],
 ]
 # Nothing is enforced at level none: what the floor says either needs nothing enforced, or refuses the run.
@@ -333,7 +343,7 @@ def within_floor(case, values):
         elif isinstance(bound, list):
             good = set(value) <= {str(item) for item in bound}
         elif KEYS[key] is same:
-            good = value == bound
+            good = value == bound or not (value or bound)  # a table without items is shown as a list
         else:
             good = KEYS[key](bound, value)
         if not good:
