@@ -332,16 +332,18 @@ static void convert_commands(struct conversion *c, const struct doc *commands) {
 	}
 }
 
-/* A policy of Corral has a table "commands" as well; the other form has descriptions and
- * restrictions. */
+/* A policy of Corral has a table "commands" as well, with the default and with lists of patterns;
+ * the other form has restrictions in a table of their own. */
 static bool is_command_list(const struct doc *commands) {
+	bool restricted = false;
 	for (const struct doc *d = commands->first; d != NULL; d = d->next) {
-		if (member(d, "description") != NULL ||
-		    member(d, "subcommand_restrictions") != NULL) {
-			return true;
+		if (streq(d->key, "default") || member(d, "allowed") != NULL ||
+		    member(d, "blocked") != NULL) {
+			return false;
 		}
+		restricted = restricted || member(d, "subcommand_restrictions") != NULL;
 	}
-	return false;
+	return restricted;
 }
 
 static bool has_sandbox(const struct doc *agents) {
