@@ -3,11 +3,18 @@
  *
  * git itself decides what .gitignore files, nested and global, exclude.
  *
- * Should:   pass options that keep the repository's configuration from running programs.
+ * The repository may be hostile: a sandboxed command can write its configuration.  git must not run
+ * a program that it names: options switch off the file system monitor and external diffs, and the
+ * environment forbids every transport, because a partial clone fetches missing objects with the
+ * program of remote.NAME.uploadpack.
+ *
+ * Should:   run git with an environment of its own: variables of git could name another
+ *           repository, and thus hide files from the scan.
  * Must not: change the repository.
  * Fails:    with an error for --staged; a directory that is no work tree is walked instead. */
 #include "cli/scan.h"
 
+#include "base/arena.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -20,8 +27,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-extern char **environ;
-
 #define LIST_LIMIT ((size_t)1 << 30)
 #define GIT_WORDS 24
 
@@ -32,22 +37,73 @@ static int git_error(struct corral_error *err, int sys) {
 	return -1;
 }
 
-static int start_git(const struct git_call *call, int out, pid_t *ret_pid) {
-	char *argv[GIT_WORDS] = {
-		(char *)(uintptr_t) "git", (char *)(uintptr_t) "--no-optional-locks",
-		(char *)(uintptr_t) "-c",  (char *)(uintptr_t) "core.fsmonitor=false",
-		(char *)(uintptr_t) "-c",  (char *)(uintptr_t) "diff.external="};
-	size_t n = 6;
-	posix_spawn_file_actions_t actions;
+/* A pre-commit hook gets these of git: the index of the commit may be another file. */
+static bool is_of_hook(const char *entry) {
+	static const char *const names[] = {"GIT_DIR=", "GIT_INDEX_FILE=", "GIT_WORK_TREE="};
 
-	if (call->dir != NULL) {
-		argv[n++] = (char *)(uintptr_t) "-C";
-		argv[n++] = (char *)(uintptr_t)call->dir;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (str_starts(entry, names[i])) {
+			return true;
+		}
 	}
+	return false;
+}
+
+/* The caller's environment without git's variables, and without transports.  NULL: no memory. */
+static char **git_environment(const struct git_call *call, struct arena *a) {
+	static const char *const fixed[] = {"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
+					    "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"};
+	size_t n = 0, kept = 0;
+
+	while (environ[n] != NULL) {
+		n++;
+	}
+	char **all = arena_array(a, n + ARRAY_LEN(fixed) + 1, sizeof *all);
+	for (size_t i = 0; all != NULL && i < n; i++) {
+		bool git = str_starts(environ[i], "GIT_");
+		if (!git || (call->dir == NULL && is_of_hook(environ[i]))) {
+			all[kept++] = environ[i];
+		}
+	}
+	for (size_t i = 0; all != NULL && i < ARRAY_LEN(fixed); i++) {
+		all[kept] = arena_strdup(a, fixed[i]);
+		if (all[kept++] == NULL) {
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static char **git_words(const struct git_call *call, struct arena *a) {
+	static const char *const fixed[] = {
+		"git", "--no-optional-locks",      "-c", "core.fsmonitor=false",
+		"-c",  "core.hooksPath=/dev/null", "-c", "diff.external=",
+		"-C"};
+	const char *words[GIT_WORDS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+		words[n++] = fixed[i];
+	}
+	words[n++] = call->dir == NULL ? "." : call->dir;
 	for (size_t i = 0; i < ARRAY_LEN(call->args) && call->args[i] != NULL; i++) {
-		argv[n++] = (char *)(uintptr_t)call->args[i];
+		words[n++] = call->args[i];
 	}
-	int rc = posix_spawn_file_actions_init(&actions);
+	char **argv = arena_array(a, n + 1, sizeof *argv);
+	for (size_t i = 0; argv != NULL && i < n; i++) {
+		argv[i] = arena_strdup(a, words[i]);
+		if (argv[i] == NULL) {
+			return NULL;
+		}
+	}
+	return argv;
+}
+
+static int spawn_git(const struct git_call *call, int out, struct arena *a, pid_t *ret_pid) {
+	posix_spawn_file_actions_t actions;
+	char **argv = git_words(call, a), **env = git_environment(call, a);
+	int rc = argv == NULL || env == NULL ? ENOMEM : posix_spawn_file_actions_init(&actions);
+
 	if (rc != 0) {
 		return rc;
 	}
@@ -57,9 +113,18 @@ static int start_git(const struct git_call *call, int out, pid_t *ret_pid) {
 						      O_WRONLY, 0);
 	}
 	if (rc == 0) {
-		rc = posix_spawnp(ret_pid, "git", &actions, NULL, argv, environ);
+		rc = posix_spawnp(ret_pid, "git", &actions, NULL, argv, env);
 	}
 	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
+	return rc;
+}
+
+static int start_git(const struct git_call *call, int out, pid_t *ret_pid) {
+	struct arena a;
+
+	arena_init(&a);
+	int rc = spawn_git(call, out, &a, ret_pid);
+	arena_done(&a);
 	return rc;
 }
 

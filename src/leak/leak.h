@@ -66,6 +66,7 @@ struct leak_rules {
 	const bool *kinds; /* one for each row of leak_kinds; NULL: all */
 	const struct leak_value *values;
 	size_t nvalues;
+	bool borrow; /* the bytes of the values are the caller's and outlive the scanner: no copy */
 	const unsigned char *key; /* LEAK_KEY bytes for the fingerprints; NULL: a random key */
 	const char *const *allow; /* fingerprints that are no finding */
 	size_t nallow;
@@ -74,7 +75,7 @@ struct leak_rules {
 
 struct leak_scanner;
 
-/* Copies everything.  The strings of the rules need not live on. */
+/* Copies everything but borrowed values.  The strings of the rules need not live on. */
 struct leak_scanner *leak_scanner_new(const struct leak_rules *rules, struct err *e);
 
 /* Wipes the values. */

@@ -133,10 +133,33 @@ static bool is_escape_letter(const unsigned char *data, size_t at) {
 		data[at] == 'b');
 }
 
+#define CSI_MAX 32 /* longer than any colour */
+
+/* The last byte of a terminal's control sequence, such as the m of ESC [ 31 m, is no part of the
+ * following word. */
+static bool ends_control(const unsigned char *data, size_t at) {
+	size_t i = at;
+
+	if (data[at] < 0x40 || data[at] > 0x7e) {
+		return false;
+	}
+	while (i > 0 && at - i < CSI_MAX && data[i - 1] >= 0x20 && data[i - 1] <= 0x3f) {
+		i--;
+	}
+	return i > 1 && data[i - 1] == '[' && data[i - 2] == 0x1b;
+}
+
+/* The sign before a line of a patch, or of a list. */
+static bool is_line_sign(const unsigned char *data, size_t at) {
+	return (data[at] == '-' || data[at] == '+') &&
+	       (at == 0 || data[at - 1] == '\n' || ends_control(data, at - 1));
+}
+
 static bool edge_before(const struct leak_program *p, const struct leak_text *t, size_t start) {
 	return p->before == LEAK_NO_SET || start == 0 ||
 	       !leak_in(&leak_sets[p->before], t->data[start - 1]) ||
-	       is_escape_letter(t->data, start - 1);
+	       is_escape_letter(t->data, start - 1) || ends_control(t->data, start - 1) ||
+	       is_line_sign(t->data, start - 1);
 }
 
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,

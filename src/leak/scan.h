@@ -9,7 +9,8 @@
 /* A value with the window that the prefilter looks for. */
 struct leak_exact {
 	char *name;
-	unsigned char *data;
+	const unsigned char *data; /* the copy, or the caller's memory */
+	unsigned char *copy;       /* NULL: the value is borrowed */
 	size_t len;
 	uint32_t folded;
 	size_t at; /* of the window in the value */

@@ -58,7 +58,8 @@ static bool has_break(const struct leak_value *v) {
 	       memchr(v->data, '\r', v->len) != NULL;
 }
 
-static int add_value(struct leak_scanner *sc, const struct leak_value *v, struct err *e) {
+static int add_value(struct leak_scanner *sc, const struct leak_value *v, bool borrow,
+		     struct err *e) {
 	struct leak_exact *x = &sc->exact[sc->nexact];
 
 	if (v->len < LEAK_VALUE_MIN || v->len > LEAK_VALUE_MAX) {
@@ -66,14 +67,16 @@ static int add_value(struct leak_scanner *sc, const struct leak_value *v, struct
 			       v->name, v->len, LEAK_VALUE_MIN, LEAK_VALUE_MAX);
 	}
 	x->name = strdup(v->name);
-	x->data = malloc(v->len);
+	x->copy = borrow ? NULL : malloc(v->len);
+	x->data = borrow ? v->data : x->copy;
+	x->len = v->len;
 	sc->nexact++; /* from here on leak_scanner_free() frees it */
 	if (x->name == NULL || x->data == NULL) {
 		return err_memory(e, "leak");
 	}
-	x->len = v->len;
-	(void)sodium_mlock(x->data, x->len); /* RLIMIT_MEMLOCK may forbid it */
-	memcpy(x->data, v->data, v->len);
+	if (!borrow) {
+		memcpy(x->copy, v->data, v->len);
+	}
 	for (size_t at = 1; at + LEAK_WINDOW <= v->len && at < WINDOW_FROM_START; at++) {
 		x->at = rarity(x->data + at) > rarity(x->data + x->at) ? at : x->at;
 	}
@@ -98,7 +101,7 @@ static int add_values(struct leak_scanner *sc, const struct leak_rules *r, struc
 	*sc->own = leak_tables;
 	sc->tables = sc->own;
 	for (size_t i = 0; i < r->nvalues; i++) {
-		if (add_value(sc, &r->values[i], e) != 0) {
+		if (add_value(sc, &r->values[i], r->borrow, e) != 0) {
 			return -1;
 		}
 	}
@@ -160,10 +163,10 @@ void leak_scanner_free(struct leak_scanner *sc) {
 		return;
 	}
 	for (size_t i = 0; i < sc->nexact; i++) {
-		if (sc->exact[i].data != NULL) {
-			(void)sodium_munlock(sc->exact[i].data, sc->exact[i].len); /* wipes it */
+		if (sc->exact[i].copy != NULL) {
+			sodium_memzero(sc->exact[i].copy, sc->exact[i].len);
 		}
-		free(sc->exact[i].data);
+		free(sc->exact[i].copy);
 		free(sc->exact[i].name);
 	}
 	if (sc->own != NULL) {

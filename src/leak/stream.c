@@ -51,7 +51,7 @@ static void put(struct leak_stream *s, const void *data, size_t len) {
 	}
 }
 
-/* The bytes before `to` may leave. */
+/* The bytes before `to` may leave, at once (D2). */
 static void release(struct leak_stream *s, size_t to) {
 	if (s->out < to) {
 		put(s, s->window + s->out, to - s->out);
@@ -78,6 +78,7 @@ static void replace(struct leak_stream *s, const struct leak_candidate *c) {
 	}
 }
 
+/* The finding has a fingerprint and no byte of the value (D4). */
 static void report(struct leak_stream *s, size_t kind, struct leak_finding *f) {
 	f->kind = kind_name(s, kind);
 	f->row = kind < LEAK_KINDS_MAX ? &leak_kinds[kind] : NULL;
@@ -187,8 +188,8 @@ static void take_match(struct leak_stream *s, const struct leak_candidate *c) {
 	report(s, c->kind, &f);
 }
 
-/* Reports the matches before `limit`.  True when an open one was among them: then the search
- * begins again at its end. */
+/* Reports the matches before `limit`, each once, in whatever pieces its bytes came (D1).  True when
+ * an open one was among them: then the search begins again at its end. */
 static bool resolve(struct leak_stream *s, size_t limit) {
 	struct leak_search *q = &s->search;
 
@@ -242,7 +243,7 @@ static void search(struct leak_stream *s, bool final) {
 	}
 }
 
-/* Makes room, once the window is more than half full. */
+/* Makes room, once the window is more than half full: it never grows (D3). */
 static void compact(struct leak_stream *s) {
 	size_t kept = s->output != NULL && s->out < s->low ? s->out : s->low;
 

@@ -25,67 +25,146 @@
 
 #define NAME_MAX_KNOWN 64 /* longer than any name in the table */
 
-/* "NAME=VALUE" of a variable that is usually a credential, with a value that is long enough. */
-static bool is_secret(const char *entry, struct leak_value *ret, char name[NAME_MAX_KNOWN]) {
+/* "NAME=VALUE" of a variable that is usually a credential. */
+static bool is_secret(const char *entry) {
+	char name[NAME_MAX_KNOWN];
 	size_t n = strcspn(entry, "=");
 
-	if (n >= NAME_MAX_KNOWN || entry[n] != '=') {
+	if (n >= sizeof name || entry[n] != '=') {
 		return false;
 	}
 	memcpy(name, entry, n);
 	name[n] = '\0';
 	const struct env_row *row = environment_row_for(name);
-	size_t len = strlen(entry + n + 1);
-	*ret = (struct leak_value){.name = name, .data = entry + n + 1, .len = len};
-	return row != NULL && row->class == ENV_SECRET && len >= LEAK_VALUE_MIN &&
-	       len <= LEAK_VALUE_MAX;
+	return row != NULL && row->class == ENV_SECRET;
 }
 
-/* A value of the vault: "VARIABLE=VALUE", or the content of a file. */
-static bool is_from_vault(const struct secret_bytes *b, struct leak_value *ret) {
+/* The values that the scanner looks for. */
+struct known_values {
+	struct leak_value *list;
+	size_t n, cap;
+	bool failed; /* no memory */
+};
+
+static void add_known(struct known_values *k, const char *name, const char *data, size_t len) {
+	if (len < LEAK_VALUE_MIN || k->failed) {
+		return;
+	}
+	if (k->n == k->cap) {
+		size_t cap = k->cap == 0 ? 16 : k->cap * 2;
+		struct leak_value *more = realloc(k->list, cap * sizeof *more);
+		if (more == NULL) {
+			k->failed = true;
+			return;
+		}
+		k->list = more;
+		k->cap = cap;
+	}
+	k->list[k->n++] = (struct leak_value){.name = name, .data = data, .len = len};
+}
+
+/* A shell drops newlines at the end, and a program may print single lines of a value: so the value
+ * without them is known, and each line.  A long value is known in parts. */
+static void add_value(struct known_values *k, const char *name, const char *data, size_t len) {
+	while (len > 0 && (data[len - 1] == '\n' || data[len - 1] == '\r')) {
+		len--;
+	}
+	for (size_t at = 0; at < len; at += LEAK_VALUE_MAX) {
+		add_known(k, name, data + at,
+			  len - at < LEAK_VALUE_MAX ? len - at : LEAK_VALUE_MAX);
+	}
+	if (memchr(data, '\n', len) == NULL) {
+		return;
+	}
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(data + at, '\n', len - at);
+		size_t line = end == NULL ? len - at : (size_t)(end - (data + at));
+		size_t text = line > 0 && data[at + line - 1] == '\r' ? line - 1 : line;
+		add_known(k, name, data + at, text < LEAK_VALUE_MAX ? text : LEAK_VALUE_MAX);
+		at += line + 1;
+	}
+}
+
+/* A secret of the vault: "VARIABLE=VALUE", or the content of a file. */
+static void add_from_vault(struct known_values *k, const struct secret_bytes *b) {
 	size_t name = strlen(b->name);
 	bool variable =
 		b->len > name && memcmp(b->bytes, b->name, name) == 0 && b->bytes[name] == '=';
 	size_t skip = variable ? name + 1 : 0;
 
-	*ret = (struct leak_value){.name = b->name, .data = b->bytes + skip, .len = b->len - skip};
-	return ret->len >= LEAK_VALUE_MIN && ret->len <= LEAK_VALUE_MAX;
+	add_value(k, b->name, b->bytes + skip, b->len - skip);
 }
 
-static void collect_values(const struct prepared *p, struct leak_value *values,
-			   char (*names)[NAME_MAX_KNOWN], size_t *ret) {
-	size_t n = 0;
-
+static int collect_values(const struct prepared *p, struct arena *a, struct known_values *ret,
+			  struct err *e) {
 	for (size_t i = 0; i < p->plan.nenv; i++) {
-		n += is_secret(p->plan.env[i], &values[n], names[n]);
+		const char *entry = p->plan.env[i];
+		if (is_secret(entry)) {
+			size_t n = strcspn(entry, "=");
+			const char *name = arena_strndup(a, entry, n);
+			ret->failed = ret->failed || name == NULL;
+			add_value(ret, name, entry + n + 1, strlen(entry + n + 1));
+		}
 	}
 	for (size_t i = 0; i < p->secrets.n; i++) {
-		n += is_from_vault(&p->secrets.list[i], &values[n]);
+		add_from_vault(ret, &p->secrets.list[i]);
 	}
-	*ret = n;
+	return ret->failed ? err_memory(e, "leaks") : 0;
 }
 
-static struct leak_scanner *make_scanner(const struct prepared *p, struct err *e) {
-	size_t room = p->plan.nenv + p->secrets.n + 1;
-	auto_free struct leak_value *values = calloc(room, sizeof *values);
-	auto_free char(*names)[NAME_MAX_KNOWN] = calloc(room, sizeof *names);
+/* The key and the allow list of `corral scan`.  An error of theirs stops a run that redacts, and
+ * leaves a run that warns without them. */
+static int read_config(const struct prepared *p, struct arena *a, struct leak_rules *rules,
+		       struct err *e) {
+	struct scan_config *config = arena_array(a, 1, sizeof *config);
+
+	if (config == NULL) {
+		return err_memory(e, "leaks");
+	}
+	if (scan_config_find(a, config, e) != 0) {
+		return p->plan.scan_output > LEAK_WARN ? -1 : 0;
+	}
+	rules->key = config->has_key ? config->key : NULL;
+	rules->allow = config->allow;
+	rules->nallow = config->nallow;
+	return 0;
+}
+
+/* Moves the values to memory that no child and no core dump has. */
+static int keep_values(struct known_values *known, struct secrets *ret, struct err *e) {
+	size_t size = 1;
+
+	for (size_t i = 0; i < known->n; i++) {
+		size += known->list[i].len;
+	}
+	if (secrets_new(size, ret, e) != 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < known->n; i++) {
+		struct leak_value *v = &known->list[i];
+		char *bytes = secrets_take(ret, v->len);
+		memcpy(bytes, v->data, v->len);
+		v->data = bytes;
+	}
+	return 0;
+}
+
+/* The values are in *values afterwards, which has to outlive the scanner. */
+static struct leak_scanner *make_scanner(const struct prepared *p, struct secrets *values,
+					 struct err *e) {
 	struct leak_scanner *scanner = NULL;
-	struct leak_rules rules = {.values = values};
-	struct scan_config config;
+	struct known_values known = {0};
+	struct leak_rules rules = {.borrow = true};
 	struct arena a;
 
-	if (values == NULL || names == NULL) {
-		(void)err_memory(e, "leaks");
-		return NULL;
-	}
-	collect_values(p, values, names, &rules.nvalues);
 	arena_init(&a);
-	if (scan_config_find(&a, &config, e) == 0) {
-		rules.key = config.has_key ? config.key : NULL;
-		rules.allow = config.allow;
-		rules.nallow = config.nallow;
+	if (collect_values(p, &a, &known, e) == 0 && read_config(p, &a, &rules, e) == 0 &&
+	    (known.n == 0 || keep_values(&known, values, e) == 0)) {
+		rules.values = known.list;
+		rules.nvalues = known.n;
 		scanner = leak_scanner_new(&rules, e);
 	}
+	free(known.list);
 	arena_done(&a);
 	return scanner;
 }
@@ -95,15 +174,16 @@ static const struct leak_scanner *give_scanner(void *arg) {
 	struct err unused = {0};
 
 	if (r->scanner == NULL) {
-		r->scanner = make_scanner(r->p, &unused);
+		r->scanner = make_scanner(r->p, &r->values, &unused);
 	}
 	return r->scanner;
 }
 
 int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
 	*r = (struct run_leaks){.p = p, .source = {.scanner = give_scanner, .arg = r}};
-	if (p->secrets.n > 0 && p->plan.scan_output != LEAK_OFF) {
-		r->scanner = make_scanner(p, e);
+	bool now = p->secrets.n > 0 && p->plan.scan_output != LEAK_OFF;
+	if (now || p->plan.scan_output > LEAK_WARN || p->plan.scan_args == LEAK_BLOCK) {
+		r->scanner = make_scanner(p, &r->values, e);
 		return r->scanner == NULL ? -1 : 0;
 	}
 	return 0;
@@ -111,6 +191,7 @@ int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
 
 void leaks_end(struct run_leaks *r) {
 	leak_scanner_free(r->scanner);
+	secrets_free(&r->values);
 	r->scanner = NULL;
 }
 
@@ -196,12 +277,14 @@ int leaks_check_command(const struct prepared *p, const char *const *argv, struc
 	if (s.action == LEAK_OFF || !may_leak(p, argv)) {
 		return 0;
 	}
-	struct leak_scanner *scanner = make_scanner(p, e);
-	if (scanner == NULL) {
-		return s.action >= LEAK_BLOCK ? -1 : 0;
+	struct secrets values = {0};
+	struct leak_scanner *scanner = make_scanner(p, &values, e);
+	int rc = s.action >= LEAK_BLOCK ? -1 : 0;
+	if (scanner != NULL) {
+		rc = scan_all(p, scanner, argv, &s, e);
 	}
-	int rc = scan_all(p, scanner, argv, &s, e);
 	leak_scanner_free(scanner);
+	secrets_free(&values);
 	return rc;
 }
 

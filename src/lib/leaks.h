@@ -11,11 +11,12 @@
 struct run_leaks {
 	const struct prepared *p;
 	struct leak_scanner *scanner; /* NULL until it is needed */
+	struct secrets values;        /* that the scanner looks for: locked, and not inherited */
 	struct leak_source source;    /* for the run's streams */
 };
 
-/* The prepared run has to outlive r.  If the run gets secrets of the vault, the scanner is created
- * here: their values are wiped when the command is executed. */
+/* The prepared run has to outlive r.  The scanner is created here if the run may not go on without
+ * it, or gets secrets of the vault: their values are wiped when the command is executed. */
 int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e);
 void leaks_end(struct run_leaks *r);
 

@@ -81,7 +81,8 @@ static void pump_accept(struct output *p, const char *data, size_t len) {
 static void pump_accept_clean(struct output *p) {
 	struct buf *clean = &p->tap.clean;
 
-	if (!buf_failed(clean)) {
+	if (!buf_failed(clean) && clean->len > 0) {
+		hint_record(&p->recent, clean->data, clean->len); /* a hint has no secret either */
 		pump_accept(p, clean->data, clean->len);
 	}
 	clean->len = 0; /* the bytes stay until the next ones are fed, which is after the flush */
@@ -89,14 +90,14 @@ static void pump_accept_clean(struct output *p) {
 
 static void pump_take(struct output *p, size_t len, int64_t now) {
 	assert(len <= RELAY_CHUNK); /* R2 */
-	hint_record(&p->recent, p->chunk, len);
 	if (p->tap.watch != NULL) {
 		leak_tap_feed(&p->tap, p->chunk, len, now);
 	}
 	if (leak_tap_replaces(&p->tap)) {
 		pump_accept_clean(p);
 	} else {
-		pump_accept(p, p->chunk, len);
+		hint_record(&p->recent, p->chunk, len);
+		pump_accept(p, p->chunk, len); /* T2 */
 	}
 }
 

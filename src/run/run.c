@@ -129,6 +129,13 @@ static void watch_kill(struct watch *w, enum reason why) {
 	w->reports.over = true;
 }
 
+/* A secret in stdin may be found before the command has begun; it cannot read it. */
+static void watch_leak(struct watch *w) {
+	if (w->reports.begun && (w->leaks.kill || w->typed.kill)) {
+		watch_kill(w, REASON_LEAK);
+	}
+}
+
 static void watch_pass(struct watch *w, int number) {
 	/* The channel keeps an order until pid 1 has started the command. */
 	if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
@@ -300,13 +307,10 @@ static void watch_turn(struct watch *w, int64_t now) {
 	if (streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
 	}
-	/* A secret in stdin may be found before the command has begun; it cannot read it. */
-	if (w->reports.begun && (w->leaks.kill || w->typed.kill)) {
-		watch_kill(w, REASON_LEAK);
-	}
 	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
 	reports_step(&w->reports, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
+	watch_leak(w); /* after the report that the command has begun */
 	/* Signals after the end stay pending for the caller. */
 	while (!w->reports.over && (number = terminal_signals_next(&w->signals)) != 0) {
 		watch_signal(w, number, now);
@@ -445,9 +449,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	}
 	int64_t ended = clock_ms();
 	watch_drain(w);
-	if (w->leaks.kill) {
-		watch_kill(w, REASON_LEAK); /* the last output had the secret */
-	}
+	watch_leak(w); /* the last output, or the last input, had a secret */
 	terminal_restore(&w->terminal);
 	reports_settle(&w->reports, &usage.run_state);
 	rc = watch_result(w, &records, ret, &usage, e);
@@ -458,7 +460,6 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	records_free(&records);
 	streams_done(&w->streams);
 	reports_done(&w->reports);
-	leak_log_done(&w->found);
 	return rc;
 }
 
@@ -496,6 +497,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 		return -1;
 	}
 	rc = watch_run(&w, a, ret, e);
+	leak_log_done(&w.found);
 	terminal_signals_restore(&w.signals);
 	return rc;
 }

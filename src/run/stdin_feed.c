@@ -177,13 +177,13 @@ static void feed_finish(struct stdin_feed *f) {
 		stdin_feed_end(f);
 		return;
 	}
-	f->at_end = true;
 	leak_tap_end(&f->tap);
+	/* After a secret the run is killed.  Until then the command waits: an end of file would let
+	 * it act on a part of its input. */
+	if (!f->tap.watch->kill) {
+		f->at_end = true;
+	}
 	feed_stage_clean(f);
-}
-
-int64_t stdin_feed_due(const struct stdin_feed *f) {
-	return f->to < 0 || f->len > 0 ? -1 : leak_tap_due(&f->tap);
 }
 
 static void feed_fill(struct stdin_feed *f, int64_t now) {
@@ -223,7 +223,7 @@ void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *fro
 		     struct pollfd *to) {
 	bool rests = now < f->rest_until;
 
-	if (f->to < 0) {
+	if (f->to < 0 || (f->tap.ended && f->len == 0)) {
 		return;
 	}
 	if (f->peeks) {
@@ -245,11 +245,6 @@ void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *fro
 
 void stdin_feed_step(struct stdin_feed *f, int64_t now, short from, short to) {
 	if (f->to < 0) {
-		return;
-	}
-	if (stdin_feed_due(f) >= 0 && stdin_feed_due(f) <= now) {
-		leak_tap_flush(&f->tap);
-		feed_stage_clean(f);
 		return;
 	}
 	if ((to & (POLLERR | POLLNVAL)) != 0) {

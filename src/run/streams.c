@@ -260,7 +260,6 @@ int64_t streams_wake(const struct streams *s, int64_t now) {
 		}
 	}
 	const int64_t dues[] = {
-		stdin_feed_due(&s->feed),
 		output_due(&s->pumps[0]),
 		output_due(&s->pumps[1]),
 	};

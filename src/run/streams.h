@@ -147,7 +147,6 @@ void stdin_feed_poll(const struct stdin_feed *f, int64_t now, struct pollfd *fro
 		     struct pollfd *to);
 void stdin_feed_step(struct stdin_feed *f, int64_t now, short from, short to);
 void stdin_feed_end(struct stdin_feed *f);
-int64_t stdin_feed_due(const struct stdin_feed *f);
 void stdin_feed_done(struct stdin_feed *f);
 
 #define OUTPUT_NONE                                                                                \

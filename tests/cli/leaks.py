@@ -127,6 +127,38 @@ def register(suite):
                 equal([leak["stream"] for leak in done.json["leaks"]], ["stdin"], place)
                 check(not os.path.exists(f"{box.ws}/ran"), "it went on")
 
+    @test("after a secret in stdin the command sees no end of its input, and the reason is leak", root=True)
+    def _(box):
+        box.write("input", f"delete everything but\n{TOKEN}\n")
+        for level in LEVELS:
+            done = box.sh(f'"$CORRAL" run --level {level} --json --stdin -c "cat; touch went-on" <{box.dir}/input')
+            equal((done.status, done.json["reason"]), (126, "leak"), f"{level}: {done.out}")
+            check(not box.exists("ws/went-on"), f"{level}: the command acted on a part of its input")
+
+    @test("colours and the signs of a patch do not hide a secret", root=True)
+    def _(box):
+        box.write("ws/coloured", f"a \x1b[01;31m\x1b[K{TOKEN}\x1b[m\x1b[K b\n-{TOKEN}\n+{TOKEN}\n\x1b[32m+\x1b[m\x1b[32m{TOKEN}\n")
+        out = box.json("--", "cat", "coloured")["stdout"]
+        check(TOKEN not in out, out)
+        equal(out.count("[redacted:"), 4, out)
+
+    @test("a hint does not repeat a secret that the output has", root=True)
+    def _(box):
+        box.write("ws/secret", TOKEN)
+        result = box.json("-c", 'cat "/srv/$(cat secret)"')
+        check(TOKEN not in json.dumps(result), json.dumps(result))
+        result = box.json("--scan-output", "off", "-c", 'cat "/srv/$(cat secret)"')
+        check(TOKEN in result["stderr"], "the twin: it was in the output")
+
+    @test("a key of the scanner that others can read stops a run that redacts", root=True)
+    def _(box):
+        key = box.write("home/.config/corral/leak.key", "k" * 32, 0o644)
+        done = box.run("--scan-output", "redact", "--", "touch", "ran").exited(126)
+        contains(done.err, "leak.key", "the message")
+        check(not box.exists("ws/ran"), "it ran")
+        os.chmod(key, 0o600)
+        box.run("--scan-output", "redact", "--", "touch", "ran").exited(0)
+
     @test("the value of a passed variable with a secret's name is redacted, whatever its form", root=True)
     def _(box):
         box.env["DATABASE_PASSWORD"] = box.env["PLAIN_NAME"] = "correct-horse-7"
@@ -148,6 +180,9 @@ def register(suite):
             check(value not in json.dumps(result), result["stdout"])
             contains(result["stdout"], "it is [redacted:DEPLOY]", level)
             equal([leak["kind"] for leak in result["leaks"]], ["DEPLOY"], level)
+        box.corral_("secret", "set", "LINES", stdin=b"first-line-of-it\nsecond-line-of-it\n").exited(0)
+        result = box.json("--secret", "LINES", "-c", 'printf "[%s]\\n" "$LINES"; printf %s "$LINES" | tail -n 1 | sed "s/^/> /"')
+        check("line-of-it" not in result["stdout"], result["stdout"])
         result = box.json("--secret", "DEPLOY", "--scan-output", "off", "-c", 'echo "$DEPLOY"')
         equal(result["stdout"], value + "\n", "the twin without the scanner")
 

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 
-from harness import PATIENCE, check, contains, equal, needs
+from harness import PATIENCE, Skip, check, contains, equal, needs
 
 KEYS = ["fingerprint", "file", "kind", "length", "line", "offset", "reason", "view"]
 
@@ -32,8 +32,43 @@ def findings(box, *words, **more):
     return found["findings"]
 
 
+def hostile_repository(box, mark):
+    """A partial clone whose configuration names a program that fetches a missing object."""
+    box.sh(f"""set -e
+        git init -q . && git config user.name x && git config user.email x@x
+        mkdir sub && echo x >sub/.gitignore && echo y >f && git add . && git commit -qm x
+        git update-index --skip-worktree sub/.gitignore && rm sub/.gitignore && touch sub/untracked
+        blob=$(git rev-parse HEAD:sub/.gitignore)
+        rm -f .git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)
+        git config core.repositoryformatversion 1 && git config extensions.partialclone origin
+        git config remote.origin.promisor true && git config remote.origin.url {box.dir}/nowhere
+        git config protocol.file.allow always
+        git config remote.origin.uploadpack "touch {mark}; false #\"""").exited(0)
+
+
 def register(suite):
     test = suite.test
+
+    @test("scan runs no program that the configuration of a scanned repository names", root=True)
+    def _(box):
+        needs("git")
+        mark = f"{box.dir}/ran"
+        hostile_repository(box, mark)
+        box.sh("git ls-files --others --exclude-standard >/dev/null 2>&1; true")
+        if not os.path.exists(mark):
+            raise Skip("this git does not fetch for ls-files")
+        os.unlink(mark)
+        for words in (["."], [".", "--json"], ["--staged"]):
+            box.corral_("scan", *words)
+            check(not os.path.exists(mark), f"scan {words} ran the program")
+
+    @test("variables of git do not hide files from a scan")
+    def _(box):
+        needs("git")
+        box.sh("git init -q other")
+        box.write("ws/secret", token(box))
+        env = {**box.env, "GIT_DIR": f"{box.ws}/other/.git", "GIT_WORK_TREE": f"{box.ws}/other"}
+        equal(len(findings(box, ".", env=env)), 1, "findings")
 
     @test("scan finds a secret in files, plain and encoded, with its line", root=True)
     def _(box):
