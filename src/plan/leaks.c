@@ -35,6 +35,8 @@ void plan_leaks(struct plan *plan, const struct policy *p, const struct host *h)
 	plan->scan_args = (enum leak_action)policy_num(p, KEY_SCAN_ARGS);
 	plan->scan_output =
 		h->streams_inherited ? LEAK_OFF : (enum leak_action)policy_num(p, KEY_SCAN_OUTPUT);
+	plan->scan_terminal = plan->scan_output == LEAK_WARN &&
+			      p->values[KEY_SCAN_OUTPUT].origin.kind == ORIGIN_BUILTIN;
 	plan->guarantees[GUARANTEE_LEAKS] = report_leaks(
 		(enum leak_action)policy_num(p, KEY_SCAN_OUTPUT), h->streams_inherited);
 }

@@ -198,6 +198,7 @@ struct plan {
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
 	struct sampled sampled;
+	bool scan_terminal; /* the default: of a person's streams only terminals are scanned */
 	enum leak_action scan_args, scan_output; /* a secret in the arguments; in the output */
 	int64_t processors; /* CPU affinity: the number of processors; 0: not pinned */
 

@@ -26,6 +26,7 @@ struct leak_source {
 struct leak_watch {
 	const struct leak_source *source; /* NULL: not scanned */
 	enum leak_action action;
+	bool terminal; /* scans only streams that go to a terminal */
 	const struct leak_scanner *scanner;
 	struct leak_log *log;
 	bool kill;   /* LEAK_KILL, and a secret was found */

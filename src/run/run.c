@@ -472,6 +472,7 @@ static void watch_leaks(struct watch *w) {
 	w->leaks = (struct leak_watch){
 		.source = r->plan->scan_output == LEAK_OFF ? NULL : r->leaks,
 		.action = r->plan->scan_output,
+		.terminal = r->plan->scan_terminal,
 		.log = &w->found,
 	};
 	w->typed = (struct leak_watch){

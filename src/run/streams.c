@@ -108,22 +108,25 @@ static int open_feed(struct streams *s, const struct stream_wish *wish, struct e
 	return 0;
 }
 
+/* Discarded output needs no scan; by default a person's needs one only on a terminal. */
+static bool is_scanned(const struct stream_wish *wish, int fd, const struct outer_fd *to) {
+	return wish->leaks != NULL && fd != RUN_NULL && (!wish->leaks->terminal || to->terminal);
+}
+
 static void pump_aim(struct output *p, enum stream which, const struct stream_wish *wish) {
 	int fd = wish->fds[which];
-	int64_t limit = wish->limit;
 
 	p->keep = fd == RUN_CAPTURE;
-	p->tap.place = which == STREAM_OUT ? LEAK_IN_STDOUT : LEAK_IN_STDERR;
-	p->tap.watch = fd == RUN_NULL ? NULL : wish->leaks; /* discarded output needs no scan */
-	capture_init(&p->kept, limit);
-	if (fd < 0) {
-		return;
+	capture_init(&p->kept, wish->limit);
+	if (fd >= 0) {
+		outer_fd_init(&p->to, fd, O_WRONLY);
 	}
-	outer_fd_init(&p->to, fd, O_WRONLY);
-	p->capped = limit != LIMIT_NONE;
+	p->tap.place = which == STREAM_OUT ? LEAK_IN_STDOUT : LEAK_IN_STDERR;
+	p->tap.watch = is_scanned(wish, fd, &p->to) ? wish->leaks : NULL;
+	p->capped = fd >= 0 && wish->limit != LIMIT_NONE;
 	if (p->capped) {
 		/* The head is passed on at once; the capture keeps only the tail. */
-		p->pass = capture_head_share(limit);
+		p->pass = capture_head_share(wish->limit);
 		p->kept.head_max = 0;
 	}
 }

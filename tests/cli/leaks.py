@@ -8,6 +8,7 @@ import time
 import urllib.parse
 
 from harness import PATIENCE, check, contains, equal
+from terminal import Terminal
 
 LEVELS = ("full", "standard")
 
@@ -71,12 +72,17 @@ def register(suite):
     @test("a person's streams pass byte for byte, with a warning on stderr", root=True)
     def _(box):
         box.write("ws/secret", f"{TOKEN}\n")
-        done = box.run("--", "cat", "secret")
+        done = box.run("--scan-output", "warn", "--", "cat", "secret")
         equal(done.out, f"{TOKEN}\n", "stdout")
         contains(done.err, "the leak scanner found", "the warning")
         check(TOKEN not in done.err, f"the warning has the value: {done.err!r}")
-        quiet = box.run("--scan-output", "off", "--", "cat", "secret")
-        equal((quiet.out, quiet.err), (f"{TOKEN}\n", ""), "off")
+        for words in (["--scan-output", "off"], []):  # by default only a terminal is scanned
+            quiet = box.run(*words, "--", "cat", "secret")
+            equal((quiet.out, quiet.err), (f"{TOKEN}\n", ""), f"{words}")
+        terminal = Terminal(box, [box.corral, "run", "--", "cat", "secret"])
+        terminal.expect(TOKEN)
+        terminal.expect("the leak scanner found")
+        terminal.process.wait(PATIENCE)
 
     @test("--scan-output redact, block and kill")
     def _(box):
