@@ -1,5 +1,5 @@
-#!/ usr / bin / env python3
-#SPDX - License - Identifier : Apache - 2.0
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The command line as its users see it: words in, bytes, codes and objects out.
 
     tests/cli/run.py --corral build/corral [--build build] [--user games] [--jobs N] [PATTERN]
