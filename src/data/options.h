@@ -27,9 +27,9 @@ enum option_id {
 	OPTION_SARIF,
 	OPTION_STAGED,
 	OPTION_LIST_KINDS,
-	OPTION_ALLOW,    /* --allow FINGERPRINT */
-	OPTION_HOST,     /* --host FILE */
-	OPTION_SNAPSHOT, /* --snapshot */
+	OPTION_ALLOW,        /* --allow FINGERPRINT */
+	OPTION_HOST,         /* --host FILE */
+	OPTION_SNAPSHOT,     /* --snapshot */
 	OPTION_SECRET_AGENT, /* from here on: of the vault */
 	OPTION_SECRET_WORKSPACE,
 	OPTION_SECRET_HOST,

@@ -304,7 +304,8 @@ static void set_prefixed(struct builder *b) {
 	for (size_t i = 0; i < labels->count; i++) {
 		plan_set_entry(b, plan_keep_printf(b, "CORRAL_%s", labels->items[i].str));
 		if (prefix != NULL) {
-			plan_set_entry(b, plan_keep_printf(b, "%s_%s", prefix, labels->items[i].str));
+			plan_set_entry(b,
+				       plan_keep_printf(b, "%s_%s", prefix, labels->items[i].str));
 		}
 	}
 	if (prefix == NULL) {
