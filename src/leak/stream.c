@@ -301,10 +301,10 @@ void leak_stream_cut(struct leak_stream *s) {
 
 struct leak_stream *leak_stream_new(const struct leak_scanner *scanner, leak_found_fn *found,
 				    leak_output_fn *output, void *arg) {
-	struct leak_stream *s = NULL;
-
 	/* BLAKE2b's state is aligned to 64 bytes. */
-	if (posix_memalign((void **)&s, 64, sizeof *s) != 0) {
+	struct leak_stream *s = aligned_alloc(_Alignof(struct leak_stream), sizeof *s);
+
+	if (s == NULL) {
 		return NULL;
 	}
 	memset(s, 0, sizeof *s);

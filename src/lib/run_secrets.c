@@ -147,8 +147,6 @@ static int copy_values(struct prepared *p, const struct selected *list, size_t n
 static int select_from(struct prepared *p, const struct vault *v, const struct select_run *wanted,
 		       struct err *e) {
 	struct select_run run = *wanted;
-	auto_free struct selected *list = NULL;
-	size_t n = 0;
 	char workspace[PATH_MAX];
 	struct utsname host;
 	const char *given = policy_str(&p->policy, KEY_WORKSPACE);
@@ -158,6 +156,8 @@ static int select_from(struct prepared *p, const struct vault *v, const struct s
 	}
 	run.workspace = workspace;
 	run.host = host.nodename;
+	auto_free struct selected *list = NULL;
+	size_t n = 0;
 	if (vault_select(v, &run, &list, &n, e) != 0 || name_secrets(p, list, n, e) != 0) {
 		return -1;
 	}
