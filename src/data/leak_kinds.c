@@ -11,16 +11,16 @@
 #include "base/auto.h"
 
 #define KIND(n, f, b, a, c, e, p, r, hit, near)                                                    \
-	{.name = n,                                                                                \
-	 .family = f,                                                                              \
-	 .pattern = p,                                                                             \
-	 .reason = r,                                                                              \
-	 .match = hit,                                                                             \
-	 .miss = near,                                                                             \
+	{.name = (n),                                                                              \
+	 .family = (f),                                                                            \
+	 .pattern = (p),                                                                           \
+	 .reason = (r),                                                                            \
+	 .match = (hit),                                                                           \
+	 .miss = (near),                                                                           \
 	 .before = LEAK_EDGE_##b,                                                                  \
 	 .after = LEAK_EDGE_##a,                                                                   \
 	 .check = LEAK_CHECK_##c,                                                                  \
-	 .entropy = e},
+	 .entropy = (e)},
 
 /* A row: name, family, edges before and after, check, entropy; pattern; reason; match; miss. */
 const struct leak_kind leak_kinds[] = {

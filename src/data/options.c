@@ -19,7 +19,7 @@
 #define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 /* The other verbs with a policy give no secret to anything. */
-#define WITH_SECRETS FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY
+#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY)
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",

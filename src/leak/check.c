@@ -99,10 +99,12 @@ static bool luhn_holds(const unsigned char *match, size_t len) {
 static double log2_of(double x) {
 	double log = 0, bit = 1;
 
-	for (; x >= 2; x /= 2) {
+	while (x >= 2) {
+		x /= 2;
 		log++;
 	}
-	for (; x < 1; x *= 2) {
+	while (x < 1) {
+		x *= 2;
 		log--;
 	}
 	for (int i = 0; i < 40; i++) {

@@ -272,7 +272,7 @@ bool leak_encoded(const struct leak_text *text, const struct leak_region *region
 			   .final = region->final};
 	bool escapes = region->view == LEAK_URL || region->view == LEAK_JSON;
 	bool found = !escapes, apart = false;
-	size_t start = region->end, end = region->end, last = 0;
+	size_t start = region->end, end = start, last = 0;
 
 	for (size_t i = 0; i < to && next(&c, region->view); i++) {
 		bool escaped = escapes && i >= from && c.to - c.from > 1;

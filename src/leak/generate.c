@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPS_MAX 60000
 #define SETS_MAX 4000
@@ -36,7 +37,7 @@ static uint32_t longest, reach_max, shortest = UINT32_MAX;
 
 static _Noreturn void die(const char *what, const char *of) {
 	(void)fprintf(stderr, "leak tables: %s: %s\n", of, what);
-	exit(1);
+	_exit(1);
 }
 
 static void add_string(struct leak_set *set, const char *s) {

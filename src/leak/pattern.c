@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct parser {
 	const char *whole, *at;
@@ -19,7 +20,7 @@ struct parser {
 static _Noreturn void bad(const struct parser *p, const char *why) {
 	(void)fprintf(stderr, "leak pattern %s: %s at offset %zu\n", p->whole, why,
 		      (size_t)(p->at - p->whole));
-	exit(1);
+	_exit(1);
 }
 
 #define NODES_MAX 20000
@@ -30,7 +31,7 @@ static struct node *new_node(void) {
 
 	if (used == NODES_MAX) {
 		(void)fprintf(stderr, "leak patterns: too many nodes\n");
-		exit(1);
+		_exit(1);
 	}
 	struct node *n = &nodes[used++];
 	n->min = n->max = 1;
@@ -349,7 +350,7 @@ static size_t emit(struct program_builder *b, enum leak_opcode code, unsigned a,
 		   unsigned y) {
 	if (b->nops == b->cap) {
 		(void)fprintf(stderr, "leak patterns: too many ops\n");
-		exit(1);
+		_exit(1);
 	}
 	b->ops[b->nops] = (struct leak_op){(uint16_t)code, (uint16_t)a, (uint16_t)x, (uint16_t)y};
 	return b->nops++;
@@ -382,7 +383,7 @@ static void compile_once(struct program_builder *b, const struct node *n, size_t
 }
 
 static void compile_group(struct program_builder *b, const struct node *n, size_t base) {
-	size_t splits[128], nsplits = 0;
+	size_t splits[128] = {0}, nsplits = 0;
 
 	for (unsigned i = 0; i < n->min; i++) {
 		compile_once(b, n, base);
@@ -390,7 +391,7 @@ static void compile_group(struct program_builder *b, const struct node *n, size_
 	for (unsigned i = n->min; i < n->max; i++) {
 		if (nsplits == sizeof splits / sizeof splits[0]) {
 			(void)fprintf(stderr, "leak patterns: group repeated too often\n");
-			exit(1);
+			_exit(1);
 		}
 		splits[nsplits++] = emit(b, LEAK_OP_SPLIT, (unsigned)(b->nops - base + 1), 0, 0);
 		compile_once(b, n, base);

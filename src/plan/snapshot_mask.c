@@ -158,13 +158,12 @@ static void hide_word(struct span w, enum keep keep) {
 	size_t scheme = scheme_length(w);
 	if (scheme > 0) {
 		hide_address(from(w, scheme), "/?#");
-	} else if (prefix_of_token(w.s, w.len) > 0) {
+	} else if (prefix_of_token(w.s, w.len) > 0 ||
+		   (keep == KEEP_NOTHING &&
+		    !is_one_of(kept_words, ARRAY_LEN(kept_words), w.s, w.len))) {
 		hide(w);
 	} else if (keep == KEEP_PATH && last_at(w) > 0) {
 		hide_address(w, ":/");
-	} else if (keep == KEEP_NOTHING &&
-		   !is_one_of(kept_words, ARRAY_LEN(kept_words), w.s, w.len)) {
-		hide(w);
 	}
 }
 
@@ -219,19 +218,14 @@ static void hide_line(struct span w, enum form form) {
 		return;
 	}
 	size_t key = key_length(w, indent > 0);
-	bool only_line = form == FORM_ONE_LINE;
-	if (form == FORM_XML) {
-		hide_words(w, KEEP_NOTHING);
-	} else if (w.s[0] == '[') {
+	if (form != FORM_XML && w.s[0] == '[') {
 		key = until(w, "]");
 		hide_words((struct span){w.s, key}, KEEP_KEY);
 		hide_words(from(w, key), KEEP_NOTHING);
-	} else if (strchr("#;<-", w.s[0]) != NULL || (key == w.len && !only_line)) {
-		hide_words(w, KEEP_NOTHING); /* a comment, an element, a continued value */
-	} else if (only_line && (w.s[0] == '.' || w.s[0] == '/')) {
+	} else if (form == FORM_ONE_LINE && (w.s[0] == '.' || w.s[0] == '/')) {
 		hide_words(w, KEEP_PATH); /* git keeps such a path in a file */
-	} else if (key == w.len) {
-		hide_words(w, KEEP_NOTHING);
+	} else if (form == FORM_XML || strchr("#;<-", w.s[0]) != NULL || key == w.len) {
+		hide_words(w, KEEP_NOTHING); /* a comment, an element, a continued value */
 	} else {
 		bool path = is_kept_key((struct span){w.s, key});
 		hide_words((struct span){w.s, key}, KEEP_KEY);
@@ -240,19 +234,28 @@ static void hide_line(struct span w, enum form form) {
 	}
 }
 
-void snapshot_mask(char *text, size_t len) {
-	struct span w = {text, len};
+static enum form form_of(struct span w) {
 	size_t start = 0;
-	while (start < len && isspace((unsigned char)text[start])) {
+	while (start < w.len && isspace((unsigned char)w.s[start])) {
 		start++;
 	}
-	enum form form = until(w, "\n") + 1 >= len ? FORM_ONE_LINE : FORM_LINES;
-	form = start < len && text[start] == '<' ? FORM_XML : form;
+	if (start < w.len && w.s[start] == '<') {
+		return FORM_XML;
+	}
+	return until(w, "\n") + 1 >= w.len ? FORM_ONE_LINE : FORM_LINES;
+}
+
+static void hide_lines(struct span w) {
+	enum form form = form_of(w);
 	while (w.len > 0) {
 		size_t n = until(w, "\n");
 		hide_line((struct span){w.s, n}, form);
 		w = from(w, n < w.len ? n + 1 : n);
 	}
+}
+
+void snapshot_mask(char *text, size_t len) {
+	hide_lines((struct span){text, len});
 }
 
 void snapshot_mask_value(const char *name, char *text, size_t len) {
