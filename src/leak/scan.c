@@ -7,7 +7,6 @@
  * Fails:    closed: without memory the stream stops. */
 #include "leak/scan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A text, and how it was decoded from the one around it. */
@@ -17,7 +16,7 @@ struct level {
 	struct leak_region region;
 	unsigned depth;
 	struct leak_search *search;
-	bool *breaks; /* a kind that spans lines is near */
+	bool breaks; /* a kind that spans lines is near */
 };
 
 /* Maps a part of a text to the window. */
@@ -70,51 +69,32 @@ static bool is_allowed(const struct leak_scanner *sc, const char *fingerprint) {
 	return false;
 }
 
-static struct leak_candidate *new_candidate(struct leak_search *s) {
-	if (s->nfound == s->cap) {
-		size_t cap = s->cap == 0 ? 64 : s->cap * 2;
-		struct leak_candidate *more = realloc(s->found, cap * sizeof *more);
-		if (more == NULL) {
-			s->failed = true;
-			return NULL;
-		}
-		s->found = more;
-		s->cap = cap;
-	}
-	return &s->found[s->nfound];
-}
-
 static void note_match(const struct level *l, size_t kind, const struct leak_span *span) {
 	struct leak_search *s = l->search;
-	struct leak_candidate *c = s->failed ? NULL : new_candidate(s);
-
-	if (c == NULL) {
-		return;
-	}
-	*c = (struct leak_candidate){
+	struct leak_candidate c = {
 		.kind = kind, .open = span->open && l->outer == NULL, .runs = span->runs};
 	struct leak_place match = in_window(l, span->start, span->end);
-	c->start = match.from;
-	c->end = match.to;
-	if (c->start < s->low || (!c->open && c->end - c->start > LEAK_HELD_MAX) ||
+	c.start = match.from;
+	c.end = match.to;
+	if (c.start < s->low || (!c.open && c.end - c.start > LEAK_HELD_MAX) ||
 	    !is_encoded(l, span->start, span->end)) {
 		return;
 	}
 	struct leak_place secret = in_window(l, span->secret, span->secret_end);
-	c->secret = secret.from;
-	c->secret_end = secret.to;
+	c.secret = secret.from;
+	c.secret_end = secret.to;
 	if (l->outer != NULL) {
-		c->outer = l->outer->outer != NULL ? l->outer->region.view : l->region.view;
-		c->inner = l->outer->outer != NULL ? l->region.view : LEAK_RAW;
+		c.outer = l->outer->outer != NULL ? l->outer->region.view : l->region.view;
+		c.inner = l->outer->outer != NULL ? l->region.view : LEAK_RAW;
 	}
-	if (!c->open) {
+	if (!c.open) {
 		leak_fingerprint(s->scanner->key, l->text.data + span->secret,
-				 span->secret_end - span->secret, c->fingerprint);
-		if (is_allowed(s->scanner, c->fingerprint)) {
+				 span->secret_end - span->secret, c.fingerprint);
+		if (is_allowed(s->scanner, c.fingerprint)) {
 			return;
 		}
 	}
-	s->nfound++;
+	leak_search_add(s, &c);
 }
 
 /* ---- kinds ---- */
@@ -149,13 +129,13 @@ static bool in_context(const struct leak_text *t, const struct leak_window *w, s
 	return ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
 }
 
-static void try_window(const struct level *l, const struct leak_window *w, size_t at) {
+static void try_window(struct level *l, const struct leak_window *w, size_t at) {
 	size_t far = w->far < at ? w->far : at;
 
 	if (!in_context(&l->text, w, at) || !is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
-	*l->breaks = *l->breaks || leak_programs[w->kind].lines;
+	l->breaks = l->breaks || leak_programs[w->kind].lines;
 	if (l->outer == NULL && far > at - l->search->low) {
 		far = at - l->search->low;
 	}
@@ -191,7 +171,7 @@ static void try_exact(const struct level *l, size_t value, size_t start) {
 }
 
 static void hit(void *arg, size_t at, uint32_t folded) {
-	const struct level *l = arg;
+	struct level *l = arg;
 	const struct leak_scanner *sc = l->search->scanner;
 	uint32_t slot = leak_hash(folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS);
 
@@ -297,16 +277,15 @@ static bool has_no_region(const struct leak_text *t) {
 
 static void search_text(struct level *l, size_t from, size_t low) {
 	struct leak_search *s = l->search;
-	bool breaks = s->scanner->breaks;
 
-	l->breaks = &breaks;
+	l->breaks = s->scanner->breaks;
 	leak_prefilter(s->scanner, &l->text, low, (struct leak_hits){hit, l});
 	if (!l->text.final) {
 		search_end(l, low);
 	}
 	if (s->scanner->views && l->depth < LEAK_DEPTH && !has_no_region(&l->text)) {
-		leak_regions(&(struct leak_finder){&l->text, from, low, breaks, s->scanner->groups,
-						   search_region, l});
+		leak_regions(&(struct leak_finder){&l->text, from, low, l->breaks,
+						   s->scanner->groups, search_region, l});
 	}
 }
 

@@ -59,6 +59,9 @@ struct leak_search {
 /* Finds every match that begins at `low` or later, and sets `live`. */
 void leak_search_run(struct leak_search *s, const struct leak_text *window);
 
+/* Keeps a match in memory of the stream; without memory the search has failed. */
+void leak_search_add(struct leak_search *s, const struct leak_candidate *c);
+
 /* ---- the prefilter ---- */
 
 typedef void leak_hit_fn(void *arg, size_t at, uint32_t folded);

@@ -163,6 +163,21 @@ static int by_secret(const void *a, const void *b) {
 	return 0;
 }
 
+void leak_search_add(struct leak_search *s, const struct leak_candidate *c) {
+	if (s->nfound == s->cap) {
+		size_t cap = s->cap == 0 ? 64 : s->cap * 2;
+		struct leak_candidate *more =
+			s->failed ? NULL : realloc(s->found, cap * sizeof *more);
+		if (more == NULL) {
+			s->failed = true;
+			return;
+		}
+		s->found = more;
+		s->cap = cap;
+	}
+	s->found[s->nfound++] = *c;
+}
+
 /* The matches that begin before the result are known with their secrets' beginnings. */
 static size_t settled(const struct leak_search *q, size_t limit) {
 	for (bool again = true; again;) {
