@@ -59,11 +59,6 @@ static const struct syscall_refusal refusals_memfd[] = {
 	WHEN(ANY_BIT(1, 0x4), EINVAL, "MFD_HUGETLB"),
 };
 
-/* MFD_NOEXEC_SEAL, Linux 6.3: the file can never be made executable. */
-static const struct syscall_refusal refusals_memfd_sealed[] = {
-	WHEN(NONE_OF(1, 0x8, 0x8), EACCES, "a memfd without MFD_NOEXEC_SEAL; the error of vm.memfd_noexec = 2"),
-};
-
 static const struct syscall_refusal refusals_mmap[] = {
 	WHEN(ANY_BIT(3, 0x40000), ENOMEM, "MAP_HUGETLB; the error of an empty pool, on which programs use normal pages"),
 };
@@ -300,7 +295,6 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_IOPRIO] = CHECK_ROWS(refusals_ioprio),
 	[CHECK_MADVISE] = CHECK_ROWS(refusals_madvise),
 	[CHECK_MEMFD] = CHECK_ROWS(refusals_memfd),
-	[CHECK_MEMFD_SEALED] = CHECK_ROWS_AND(refusals_memfd_sealed, CHECK_MEMFD),
 	[CHECK_MMAP] = CHECK_ROWS(refusals_mmap),
 	[CHECK_MODE_SECOND] = CHECK_ROWS(refusals_mode_second),
 	[CHECK_MODE_THIRD] = CHECK_ROWS(refusals_mode_third),

@@ -10,7 +10,8 @@
  *
  * The dynamic loader must be executable, because execve(2) of a dynamic program opens it with the
  * same check.  So a program in a directory of libraries could be run with `ld.so FILE`: such files
- * get a noexec mount each.  The filter refuses executable memfds.
+ * get a noexec mount each.  The filter refuses memfds: MFD_NOEXEC_SEAL prevents execve(2)
+ * of one, but not `ld.so /proc/self/fd/N`.
  *
  * Should:   find the file of each listed command, its "#!" interpreters, its loader and libraries.
  * Must not: make a tree executable that commands can write.
@@ -94,6 +95,27 @@ static const char *inside_of(struct builder *b, const char *host) {
 
 /* ---- programs ---- */
 
+/* Whether commands can change the file, by any of the paths at which the view shows it. */
+static bool is_writable(struct builder *b, const char *host) {
+	const struct plan *plan = b->plan;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (!m->writable || m->source == NULL ||
+		    (m->kind != MOUNT_BIND && m->kind != MOUNT_COW) ||
+		    !path_within(host, m->source)) {
+			continue;
+		}
+		const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
+		const char *path =
+			plan_keep_printf(b, "%s%s", streq(m->target, "/") ? "" : m->target, rest);
+		if (mount_of(plan, path, false) == m) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void add_path(struct builder *b, const char *path, unsigned depth);
 static void add_name(struct builder *b, const char *name, unsigned depth);
 
@@ -155,8 +177,7 @@ static void add_tree(struct builder *b, const char *path, enum exec_kind kind) {
 		return;
 	}
 	const char *inside = inside_of(b, host);
-	const struct mount *m = inside == NULL ? NULL : mount_of(b->plan, inside, false);
-	if (m != NULL && !m->writable) {
+	if (inside != NULL && !is_writable(b, host)) {
 		(void)add(b, inside, kind);
 	}
 }
@@ -202,21 +223,22 @@ static void add_program(struct builder *b, const char *host, unsigned depth) {
 	add_beside(b, host);
 }
 
+/* The "#!" interpreter or the loader of a listed program (depth > 0) is not listed itself. */
 static void add_path(struct builder *b, const char *path, unsigned depth) {
 	const char *host = host_fs_resolve(b, path);
 
-	if (host != NULL && host_fs_look(b, host).kind == LOOK_FILE) {
-		add_program(b, host, depth);
+	if (host == NULL || host_fs_look(b, host).kind != LOOK_FILE) {
+		return;
 	}
-}
-
-/* Whether commands can change the program. */
-static bool is_writable(struct builder *b, const char *path) {
-	const char *host = host_fs_resolve(b, path);
-	const char *inside = host == NULL ? NULL : inside_of(b, host);
-	const struct mount *m = inside == NULL ? NULL : mount_of(b->plan, inside, false);
-
-	return m != NULL && m->writable;
+	if (depth > 0 && is_writable(b, host)) {
+		plan_note(b,
+			  plan_keep_printf(b,
+					   "%s, which starts a listed program, cannot be executed: "
+					   "commands can write it",
+					   path));
+		return;
+	}
+	add_program(b, host, depth);
 }
 
 static const char *search_path(const struct plan *plan) {
@@ -234,7 +256,8 @@ static void add_name(struct builder *b, const char *name, unsigned depth) {
 	for (const char *p = search_path(b->plan); *p != '\0';) {
 		size_t len = strcspn(p, ":");
 		const char *path = plan_keep_printf(b, "%.*s/%s", (int)len, p, name);
-		if (len > 0 && p[0] == '/' && !is_writable(b, path)) {
+		const char *host = len > 0 && p[0] == '/' ? host_fs_resolve(b, path) : NULL;
+		if (host != NULL && !is_writable(b, host)) {
 			add_path(b, path, depth);
 		}
 		p += len + (p[len] == ':');
@@ -252,8 +275,9 @@ static void add_command(struct builder *b, const char *name) {
 	const char *base = strrchr(name, '/') == NULL ? name : strrchr(name, '/') + 1;
 
 	if (name[0] == '/') {
+		const char *host = host_fs_resolve(b, name);
 		add_path(b, name, 0);
-		if (is_writable(b, name)) {
+		if (host != NULL && is_writable(b, host)) {
 			b->plan->exec_why =
 				"a listed program lies in a directory that commands can "
 				"write, so they can replace it by any other";

@@ -140,6 +140,36 @@ TEST(a_name_is_not_looked_up_where_commands_can_write) {
 	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_ENFORCED);
 }
 
+TEST(an_interpreter_that_commands_can_write_is_not_executable) {
+	WORLD(w);
+	host_with_programs(&w);
+	program(&w, "/home/ann/work/app/run", "elf");
+	program(&w, "/home/ann/work/app/ld.so", "elf");
+	program(&w, "/usr/bin/tool", "#!/home/ann/work/app/run -x\n");
+	add_item(&w, KEY_COMMANDS, "tool");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(kind_of(&w.plan, "/usr/bin/tool"), 'p');
+	CHECK_INT(kind_of(&w.plan, "/home/ann/work/app/run"), '-');
+	CHECK(has_note(&w, "/home/ann/work/app/run, which starts a listed program"));
+	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_ENFORCED);
+	/* Listed itself, it is executable, and the guarantee weaker. */
+	add_item(&w, KEY_COMMANDS, "/home/ann/work/app/run");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(kind_of(&w.plan, "/home/ann/work/app/run"), 'p');
+	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_WEAKER);
+}
+
+TEST(a_program_that_a_second_mount_makes_writable) {
+	WORLD(w);
+	host_with_programs(&w);
+	program(&w, "/home/ann/work/app/bin/tool", "elf");
+	add_item(&w, KEY_COMMANDS, "/home/ann/work/app/bin/tool");
+	struct item *it = add_item(&w, KEY_FS_READ, "/home/ann/work/app/bin");
+	it->at = "/tools";
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(w.plan.guarantees[GUARANTEE_EXEC].state, STATE_WEAKER);
+}
+
 TEST(every_host_reports_what_it_enforces) {
 	static const struct {
 		bool deny, userns;
