@@ -46,6 +46,7 @@ static const struct name_row agents_names[] = {
 };
 
 static const struct name_row corral_names[] = {
+	{"/.campaign/sandbox.yaml", "the policy of the next run with profile campaign"},
 	{"/.corral.toml", "the policy of the next run"},
 };
 
