@@ -43,6 +43,7 @@ struct mount_request {
 	bool own;   /* a bind mount of a directory of Corral, not of a tree of the host: the private
 		     * home */
 	bool alias; /* the target is the path as written, which contains a symlink of the host */
+	bool mapped; /* a grant at another path than its own (mapped.c) */
 	bool dropped;
 };
 
@@ -158,6 +159,10 @@ void mount_request_show(struct builder *b, const struct show *s);
 
 /* mapped.c: mounts it at another path.  Returns why that is not possible; NULL: it is. */
 const char *mapped_show(struct builder *b, const struct show *s, const char *at);
+/* Fails when another grant, or the workspace, has the place of a mapped grant. */
+int mapped_check(const struct builder *b, struct err *e);
+/* Drops the mapped grants whose place, or a directory above it, the rule of fs.deny names. */
+void mapped_deny(struct builder *b, const struct item *it);
 
 /* Entries of the new root. */
 void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach);

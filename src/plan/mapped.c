@@ -5,7 +5,8 @@
  * nothing can be created: there an empty directory covers the deepest one that exists, such as
  * /usr/local, and its entries are mounted in it again, beside the new one.
  *
- * Should:   leave every other path of that directory as it is.
+ * Should:   leave every other path of that directory as it is; obey a rule about the place as
+ *           well as one about the source.
  * Must not: cover a system directory as a whole, or create a file in a tree of the host (L4).
  * Fails:    closed: a place that cannot be used is an error. */
 #include "plan/internal.h"
@@ -120,6 +121,52 @@ const char *mapped_show(struct builder *b, const struct show *s, const char *at)
 		.origin = s->origin,
 		.note = s->note,
 	};
-	mount_request_add(b, m, s->rank);
+	mount_request_add(b, m, s->rank)->mapped = true;
 	return NULL;
+}
+
+int mapped_check(const struct builder *b, struct err *e) {
+	char first[128], second[128];
+
+	for (size_t i = 0; i < b->nrequests; i++) {
+		const struct mount_request *w = &b->requests[i];
+		for (size_t k = 0; w->mapped && k < b->nrequests; k++) {
+			const struct mount_request *o = &b->requests[k];
+			if (o->rank < RANK_READ || o->m.source == NULL ||
+			    !streq(o->m.target, w->m.target) || streq(o->m.source, w->m.source)) {
+				continue;
+			}
+			return err_set(e, ERR_USAGE, WHERE,
+				       "fs.read %s:%s (%s) and %s %s (%s) have the same place: "
+				       "choose another DEST",
+				       w->m.source, w->m.target,
+				       policy_origin_text(&w->m.origin, first, sizeof first),
+				       o->m.note, o->m.source,
+				       policy_origin_text(&o->m.origin, second, sizeof second));
+		}
+	}
+	return 0;
+}
+
+/* Unlike a grant at its own path, a mapped one does not re-open a part of a denied directory: its
+ * place is a choice of the policy, so both cannot be meant. */
+void mapped_deny(struct builder *b, const struct item *it) {
+	const char *full = NULL;
+	char origin[128];
+
+	for (size_t i = 0; it->kind == ITEM_PLAIN && !it->except && i < b->nrequests; i++) {
+		struct mount_request *w = &b->requests[i];
+		if (!w->mapped || w->dropped) {
+			continue;
+		}
+		full = full != NULL ? full : link_half_resolved(b, it->str);
+		if (!path_within(w->m.target, it->str) && !path_within(w->m.target, full)) {
+			continue;
+		}
+		w->dropped = true;
+		plan_note(b, plan_keep_printf(
+				     b, "not mounted: fs.read %s:%s, because of fs.deny %s (%s)",
+				     w->m.source, w->m.target, it->str,
+				     policy_origin_text(&it->origin, origin, sizeof origin)));
+	}
 }

@@ -326,6 +326,9 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	for (size_t i = 0; i < list->count; i++) {
 		const struct item *it = &list->items[i];
 		bool missing = it->kind == ITEM_PLAIN && host_fs_resolve(b, it->str) == NULL;
+		if (rank == RANK_DENY) {
+			mapped_deny(b, it);
+		}
 		if (!missing && pattern_alone_covers(b, key, it)) {
 			continue;
 		}

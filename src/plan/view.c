@@ -469,7 +469,8 @@ int view_build(struct builder *b, struct err *e) {
 	    show_mapped(b, KEY_FS_AGENT, AGENT_AT, false, RANK_READ, e) != 0) {
 		return -1;
 	}
-	if (show_grants(b, KEY_FS_READ, e) != 0 || show_grants(b, KEY_FS_WRITE, e) != 0) {
+	if (show_grants(b, KEY_FS_READ, e) != 0 || show_grants(b, KEY_FS_WRITE, e) != 0 ||
+	    mapped_check(b, e) != 0) {
 		return -1;
 	}
 	git_show(b);

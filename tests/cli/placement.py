@@ -123,6 +123,26 @@ def register(suite):
         box.run("--read", f"{box.dir}/none:/data", "true").exited(2).said("none")
         box.run("--read", f"{box.dir}/none:/data?", "true").exited(0)
 
+    @test("a deny of DEST, of a directory above it or of a path in it wins over --read PATH:DEST")
+    def _(box):
+        box.write("tree/f", "content\n")
+        read = ("--read", f"{box.dir}/tree:/x")
+        equal(box.run(*read, "cat", "/x/f").exited(0).out, "content\n", "without a deny")
+        for denied in ("/x", "/x/", "/x/f"):
+            equal(box.run(*read, "--deny", denied, "cat", "/x/f").exited(1).out, "", denied)
+        deep = ("--read", f"{box.dir}/tree:/opt/a/b", "--deny", "/opt/a")
+        equal(box.run(*deep, "cat", "/opt/a/b/f").exited(1).out, "", "above")
+        contains(box.corral_("explain", *read, "--deny", "/x").exited(0).out, "not mounted: fs.read", "note")
+
+    @test("two grants for one DEST, and the workspace as DEST, are errors that name both")
+    def _(box):
+        box.mkdir("one"), box.mkdir("two")
+        one, two = f"{box.dir}/one", f"{box.dir}/two"
+        box.run("--read", f"{one}:/x", "--read", f"{two}:/x", "true").exited(2).said(one, two)
+        box.run("--read", f"{one}:{two}", "--write", two, "true").exited(2).said(one, two)
+        box.run("--read", f"{one}:{box.ws}", "true").exited(2).said(one, "workspace")
+        box.run("--read", f"{one}:/x", "--read", f"{one}:/x", "true").exited(0)
+
     @test("a mapped grant hides credentials of its source, and prints as it was written")
     def _(box):
         box.write("tree/.ssh/id_ed25519", "secret-key")

@@ -259,4 +259,69 @@ TEST(the_agent_directory_is_read_only_at_agent) {
 	world_done(&w);
 }
 
+/* "PATH:DEST" */
+static struct item *map(struct world *w, const char *path, const char *at) {
+	struct item *it = add_item(w, KEY_FS_READ, path);
+	it->at = at;
+	return it;
+}
+
+TEST(a_deny_of_the_place_of_a_mapped_grant_wins) {
+	static const struct {
+		const char *deny, *at;
+		bool shown;
+	} rows[] = {
+		{"/x", "/x", false},
+		{"/x", "/x/y", false},
+		{"/opt/new", "/opt/new", false},
+		{"/srv/b", "/x", true},
+		{"/x/one", "/x", true},
+		{"/bin/new", "/usr/bin/new", false},
+		{"/srv/a", "/x", false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/srv/a/one", 'f', NULL);
+		node(&w, "/srv/b/one", 'f', NULL);
+		node(&w, "/opt", 'd', NULL);
+		map(&w, "/srv/a", rows[i].at);
+		add_item(&w, KEY_FS_DENY, rows[i].deny);
+		REQUIRE(build(&w) == 0);
+		const struct mount *m = mount_at(&w, rows[i].at);
+		bool shown = m != NULL && m->source != NULL && streq(m->source, "/srv/a");
+		CHECK_INT(shown, rows[i].shown);
+		world_done(&w);
+	}
+}
+
+TEST(two_grants_at_one_place) {
+	static const struct {
+		const char *path, *at;
+		enum key_id other;
+		const char *other_path, *other_at;
+		int want;
+	} rows[] = {
+		{"/srv/a", "/x", KEY_FS_READ, "/srv/b", "/x", -1},
+		{"/srv/a", "/x", KEY_FS_READ, "/srv/a", "/x", 0},
+		{"/srv/a", "/x", KEY_FS_READ, "/srv/b", "/y", 0},
+		{"/srv/a", "/srv/b", KEY_FS_READ, "/srv/b", NULL, -1},
+		{"/srv/a", "/srv/b", KEY_FS_WRITE, "/srv/b", NULL, -1},
+		{"/srv/a", "/home/ann/work/app", KEY_FS_READ, "/srv/b", NULL, -1},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		world_init(&w);
+		node(&w, "/srv/a/one", 'f', NULL);
+		node(&w, "/srv/b/one", 'f', NULL);
+		map(&w, rows[i].path, rows[i].at);
+		add_item(&w, rows[i].other, rows[i].other_path)->at = rows[i].other_at;
+		CHECK_INT(build(&w), rows[i].want);
+		CHECK(rows[i].want == 0 ||
+		      (w.e.kind == ERR_USAGE && strstr(w.e.what, "/srv/a") != NULL &&
+		       strstr(w.e.what, "same place") != NULL));
+		world_done(&w);
+	}
+}
+
 TESTS_MAIN
