@@ -158,6 +158,9 @@ static int check_prepended(struct builder *b, const struct item *it, struct err 
 	if (why == NULL && full != NULL && !streq(full, it->str)) {
 		why = reasons[plan_visibility(b->plan, full)];
 	}
+	if (why == NULL && plan_writes_elsewhere(b->plan, it->str)) {
+		why = "the command can write it at another path, which the grant maps there";
+	}
 	/* Without Landlock every file can be written, and the guarantees report it. */
 	if (why == NULL || b->plan->engine < ENGINE_LANDLOCK) {
 		return 0;

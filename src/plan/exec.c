@@ -96,24 +96,8 @@ static const char *inside_of(struct builder *b, const char *host) {
 /* ---- programs ---- */
 
 /* Whether commands can change the file, by any of the paths at which the view shows it. */
-static bool is_writable(struct builder *b, const char *host) {
-	const struct plan *plan = b->plan;
-
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (!m->writable || m->source == NULL ||
-		    (m->kind != MOUNT_BIND && m->kind != MOUNT_COW) ||
-		    !path_within(host, m->source)) {
-			continue;
-		}
-		const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
-		const char *path =
-			plan_keep_printf(b, "%s%s", streq(m->target, "/") ? "" : m->target, rest);
-		if (mount_of(plan, path, false) == m) {
-			return true;
-		}
-	}
-	return false;
+static bool is_writable(const struct builder *b, const char *host) {
+	return plan_writes(b->plan, host, plan_mount_visibility);
 }
 
 static void add_path(struct builder *b, const char *path, unsigned depth);

@@ -62,6 +62,19 @@ static void split_entry(void *arg, const char *name) {
 	}
 }
 
+/* A text covers a file of the host, which the new directory does not have: there it is a file. */
+static void place_texts(struct builder *b, const char *dir) {
+	for (size_t i = 0; i < b->nrequests; i++) {
+		struct mount *m = &b->requests[i].m;
+		if (m->kind == MOUNT_TEXT && streq(plan_keep_join(b, m->target, ".."), dir)) {
+			m->kind = MOUNT_FILE;
+			m->reach = REACH_READ;
+			m->dev = 0;
+			m->ino = 0;
+		}
+	}
+}
+
 /* Covers the directory and mounts its entries again. */
 static const char *split_directory(struct builder *b, const struct path_row *root,
 				   const char *dir) {
@@ -75,6 +88,7 @@ static const char *split_directory(struct builder *b, const struct path_row *roo
 		.note = "system",
 	};
 	mount_request_add(b, cover, RANK_WINDOW); /* it may be the system directory itself */
+	place_texts(b, dir);
 	if (!b->h->fs.list(b->h->fs.ctx, dir, split_entry, &s)) {
 		return "the directory above it cannot be listed";
 	}

@@ -257,6 +257,15 @@ const struct mount *plan_outside(const struct plan *plan, const char *path);
 /* By the mounts alone, without the rules about names. */
 enum visibility plan_mount_visibility(const struct plan *plan, const char *path);
 
+/* Whether the command can write a path of the host, at any path inside that shows it, as one of the
+ * two functions above sees it. */
+bool plan_writes(const struct plan *plan, const char *host,
+		 enum visibility (*sees)(const struct plan *, const char *));
+
+/* Whether the command can write the file that the host has for this path inside, also at another
+ * path. */
+bool plan_writes_elsewhere(const struct plan *plan, const char *path);
+
 /* The rule that decides about a path. */
 struct visibility_rule {
 	const char *note; /* "fs.deny", "system", "credential"; NULL: the path is not mounted */

@@ -9,6 +9,9 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 static enum visibility visibility_of(const struct plan *plan, const struct mount *m,
 				     enum visibility above) {
 	switch (m->kind) {
@@ -62,6 +65,49 @@ enum visibility plan_visibility(const struct plan *plan, const char *path) {
 		return VISIBILITY_DENIED;
 	}
 	return ruling.protect != NULL ? VISIBILITY_READ : sight;
+}
+
+bool plan_writes(const struct plan *plan, const char *host,
+		 enum visibility (*sees)(const struct plan *, const char *)) {
+	char path[2 * PATH_MAX];
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool shows = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
+		if (!shows || !m->writable || !path_within(host, m->source)) {
+			continue;
+		}
+		const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
+		int len = snprintf(path, sizeof path, "%s%s",
+				   streq(m->target, "/") ? "" : m->target, rest);
+		if (len < 0 || (size_t)len >= sizeof path) {
+			return true;
+		}
+		enum visibility sight = sees(plan, len == 0 ? "/" : path);
+		if (sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool plan_writes_elsewhere(const struct plan *plan, const char *path) {
+	const struct mount *m = NULL;
+	char host[2 * PATH_MAX];
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *one = &plan->mounts[i];
+		if (one->kind != MOUNT_PIN && path_within(path, one->target)) {
+			m = one; /* L1: deeper ones follow */
+		}
+	}
+	if (m == NULL || (m->kind != MOUNT_BIND && m->kind != MOUNT_COW)) {
+		return false;
+	}
+	const char *rest = path + (streq(m->target, "/") ? 0 : strlen(m->target));
+	int len = snprintf(host, sizeof host, "%s%s", streq(m->source, "/") ? "" : m->source, rest);
+	return len < 0 || (size_t)len >= sizeof host ||
+	       plan_writes(plan, len == 0 ? "/" : host, plan_visibility);
 }
 
 const struct mount *plan_outside(const struct plan *plan, const char *path) {

@@ -106,7 +106,7 @@ def register(suite):
         for path in ("/usr/local", "/usr/local/bin", "/usr/local/node/bin/node"):
             box.corral_("check", "path", path, "--read", f"{node}:/usr/local/node").exited(0)
         check(not os.path.exists("/usr/local/x") and not os.path.exists(f"{node}/x"), "written")
-        for place in ("/node", "/opt/a/b", "/srv/node"):
+        for place in ("/node", "/opt/a/b", "/srv/node", "/etc/node"):
             done = box.run("--read", f"{node}:{place}", "cat", f"{place}/lib/node_modules/x.js").exited(0)
             equal(done.out, "module\n", place)
         done = box.run("--read", f"{node}/lib/node_modules/x.js:/data/x.js", "cat", "/data/x.js").exited(0)
@@ -171,4 +171,8 @@ def register(suite):
             box.run("--level", level, "--set", f"env.path_prepend={box.ws}/bin", "node").exited(126).said("can write it")
             box.run("--level", level, "--set", "env.path_prepend=/nowhere", "true").exited(126).said("does not show it")
             box.run("--level", level, "--set", "env.path_prepend=/nowhere?", "true").exited(0)
+        box.run("--read", f"{box.ws}/bin:/opt/tools", "--set", "env.path_prepend=/opt/tools", "node").exited(126).said(
+            "can write it at another path")
+        equal(box.run("--read", f"{node}/bin:/opt/tools", "--set", "env.path_prepend=/opt/tools", "node").exited(0).out,
+              "runtime /opt/tools/node\n", "mapped")
         box.run("--set", "env.path_prepend=/a:b", "true").exited(2).said("colon")
