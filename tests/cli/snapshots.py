@@ -163,6 +163,21 @@ def register_refusals(test):
         box.corral_("explain", "--host", box.dir).exited(2).said("cannot read the snapshot", box.dir)
         box.corral_("explain", "--host", f"{box.dir}/none").exited(2).said(f"{box.dir}/none", "No such file")
 
+    @test("a missing key is an error if the manual names it, and means none otherwise")
+    def _(box):
+        path, found = record(box)
+        needed = ("corral_snapshot", "kernel", "caller", "files", "kernel.landlock_abi", "kernel.seccomp",
+                  "kernel.user_namespaces", "kernel.notify", "kernel.sockets", "caller.uid", "caller.gid", "caller.cwd")
+        for name in needed + ("git", "kernel.release", "kernel.cgroup", "kernel.scope", "caller.user"):
+            copy = json.loads(json.dumps(found))
+            *above, last = name.split(".")
+            (copy[above[0]] if above else copy).pop(last, None)
+            done = box.corral_("explain", "--host", box.write("host.json", json.dumps(copy)))
+            if name in needed:
+                done.exited(2).said(f"{name}: the key is missing")
+            else:
+                done.exited(0)
+
     @test("a snapshot has no policy files; --policy is the caller's file")
     def _(box):
         path, _ = record(box)
