@@ -16,6 +16,7 @@
 #define RIGHTS HINT_ALWAYS, "privileges", "no root in the sandbox: set-user-id has no effect and processes have no capabilities; do this step outside"
 #define SERVICES HINT_ALWAYS, "ipc", "the sandbox cannot reach services of the host (systemd, D-Bus, Docker); do this step outside, or pass the service's unix socket: --socket PATH"
 #define NESTED HINT_ALWAYS, "namespaces", "the sandbox does not allow new namespaces; turn off the program's own sandbox"
+#define CALLS HINT_CALLS, "seccomp.extra_deny", "the policy refuses system calls by name, or the step needs root, which the sandbox does not have"
 #define COUNTERS HINT_ALWAYS, "system calls", "the sandbox refuses performance counters and kernel tracing; measure outside"
 #define FOREIGN HINT_ALWAYS, "system calls", "the sandbox kills 32-bit programs (system calls of another architecture); use a 64-bit build"
 #define SOCKETS HINT_ALWAYS, "system calls", "the sandbox allows only unix, IPv4, IPv6 and NETLINK_ROUTE sockets"
@@ -195,6 +196,9 @@ const struct hint hints[] = {
 	{"Couldn't connect to server", LOOPBACK},        /* curl */
 
 	/* too general: every row above is more likely */
+	{"Operation not permitted", CALLS},
+	{"operation not permitted", CALLS},
+	{"EPERM", CALLS},
 	{"Operation not permitted", RIGHTS},
 	{"operation not permitted", RIGHTS},
 	{"EPERM", RIGHTS},

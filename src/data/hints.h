@@ -17,6 +17,7 @@ enum hint_when {
 	HINT_LOOPBACK,  /* likewise, and the row is about a service on the host's loopback */
 	HINT_LIMIT,     /* the run has the limit that the row is about */
 	HINT_SHARED,    /* the engine has no namespaces */
+	HINT_CALLS,     /* the policy adds refused system calls: seccomp.extra_deny */
 	HINT_DENIED,    /* the line names a path that a rule hides */
 	HINT_PROTECTED, /* … a name that a rule protects, be it absolute or not */
 	HINT_BUSY,      /* … a path that cannot be renamed during the run, or no path */

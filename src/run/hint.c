@@ -416,6 +416,22 @@ static bool advise_loopback(const struct matcher *l, struct advice *ret) {
 	return l->plan->own_net;
 }
 
+/* The refused call is not in the message: the hint names the first of the list. */
+static bool advise_calls(const struct matcher *l, struct advice *ret) {
+	const struct value *v = &l->policy->values[KEY_SECCOMP_EXTRA_DENY];
+	char origin[128];
+
+	if (l->plan->denied == NULL || v->count == 0) {
+		return false;
+	}
+	(void)snprintf(ret->text, sizeof ret->text,
+		       "the policy refuses the system call %.40s%s (%s); if the command needs it, "
+		       "remove it from seccomp.extra_deny; a step that needs root: do it outside",
+		       v->items[0].str, v->count > 1 ? " and others" : "",
+		       policy_origin_text(&v->items[0].origin, origin, sizeof origin));
+	return true;
+}
+
 /* ---- the rows ---- */
 
 /* Whether the row applies; fills the advice when it is more precise than the row's text. */
@@ -433,6 +449,8 @@ static bool applies(const struct matcher *l, struct advice *ret) {
 	case HINT_BUSY:
 		(void)line_names(l, ret); /* improves the text; not a condition */
 		return true;
+	case HINT_CALLS:
+		return advise_calls(l, ret);
 	case HINT_SHARED:
 		return plan_lacks_namespaces(l->plan);
 	case HINT_CLOSED:

@@ -305,5 +305,15 @@ def register(suite):
         told, text = hint(box.run(*at("standard"), "kill", "-0", "1"))
         equal(told, "pid", text)
 
+    @test("hint: a call that seccomp.extra_deny refuses, by its name and origin")
+    def _(box):
+        words = ("/usr/bin/python3", "-c", "import os; os.getpgid(0)")
+        for level in LEVELS:
+            told, text = hint(box.run(*at(level), "--set", "seccomp.extra_deny=getpgid", *words))
+            equal(told, "seccomp.extra_deny", text)
+            contains(text, "getpgid (--set", "text")
+        told, text = hint(box.run("--set", "seccomp.extra_deny=ptrace", "chroot", "/", "true"))
+        contains(text, "needs root", "another cause")
+
 
 OPEN = ("/usr/bin/python3", "-c", "a = [open('/dev/null') for _ in range(80)]")
