@@ -283,9 +283,8 @@ static int scan_blob(struct target *t, struct corral_scan_stream *s) {
 	buf_init(&content);
 	if (git_output(&call, &content, &err) != 0) {
 		sys = EIO;
-	} else if (content.len > 0 && corral_scan_feed(s, content.data, content.len, NULL) != 0) {
-		sys = ENOMEM;
-	} else if (corral_scan_end(s, NULL) != 0) {
+	} else if ((content.len > 0 && corral_scan_feed(s, content.data, content.len, NULL) != 0) ||
+		   corral_scan_end(s, NULL) != 0) {
 		sys = ENOMEM;
 	} else {
 		count_lines(t, content.data, content.len, 0, 1);

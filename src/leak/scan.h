@@ -8,9 +8,10 @@
 
 /* A value with the window that the prefilter looks for. */
 struct leak_exact {
-	char *name;
-	const unsigned char *data; /* the copy, or the caller's memory */
-	unsigned char *copy;       /* NULL: the value is borrowed */
+	const char *name;          /* in `copy` */
+	const unsigned char *data; /* in `copy`, or the caller's memory */
+	unsigned char *copy;
+	size_t copied; /* bytes of the value in `copy`; 0: the value is borrowed */
 	size_t len;
 	uint32_t folded;
 	size_t at; /* of the window in the value */

@@ -60,23 +60,26 @@ static bool has_break(const struct leak_value *v) {
 
 static int add_value(struct leak_scanner *sc, const struct leak_value *v, bool borrow,
 		     struct err *e) {
-	struct leak_exact *x = &sc->exact[sc->nexact];
+	size_t name = strlen(v->name) + 1, kept = borrow ? 0 : v->len;
 
 	if (v->len < LEAK_VALUE_MIN || v->len > LEAK_VALUE_MAX) {
 		return err_set(e, ERR_USAGE, "leak", "the value of %s has %zu bytes, not %d to %zu",
 			       v->name, v->len, LEAK_VALUE_MIN, LEAK_VALUE_MAX);
 	}
-	x->name = strdup(v->name);
-	x->copy = borrow ? NULL : malloc(v->len);
-	x->data = borrow ? v->data : x->copy;
-	x->len = v->len;
-	sc->nexact++; /* from here on leak_scanner_free() frees it */
-	if (x->name == NULL || x->data == NULL) {
+	unsigned char *copy = malloc(kept + name);
+	if (copy == NULL) {
 		return err_memory(e, "leak");
 	}
-	if (!borrow) {
-		memcpy(x->copy, v->data, v->len);
-	}
+	memcpy(copy, v->data, kept);
+	memcpy(copy + kept, v->name, name);
+	struct leak_exact *x = &sc->exact[sc->nexact++];
+	*x = (struct leak_exact){
+		.name = (const char *)copy + kept,
+		.data = borrow ? v->data : copy,
+		.copy = copy,
+		.copied = kept,
+		.len = v->len,
+	};
 	for (size_t at = 1; at + LEAK_WINDOW <= v->len && at < WINDOW_FROM_START; at++) {
 		x->at = rarity(x->data + at) > rarity(x->data + x->at) ? at : x->at;
 	}
@@ -163,11 +166,8 @@ void leak_scanner_free(struct leak_scanner *sc) {
 		return;
 	}
 	for (size_t i = 0; i < sc->nexact; i++) {
-		if (sc->exact[i].copy != NULL) {
-			sodium_memzero(sc->exact[i].copy, sc->exact[i].len);
-		}
+		sodium_memzero(sc->exact[i].copy, sc->exact[i].copied);
 		free(sc->exact[i].copy);
-		free(sc->exact[i].name);
 	}
 	if (sc->own != NULL) {
 		sodium_memzero(sc->own, sizeof *sc->own);
