@@ -353,15 +353,19 @@ static void judge_string(struct judge *j, const struct call *c, const char *text
 		judge_undecided(j, c, "shell strings are nested too deeply");
 		return;
 	}
-	if (!shell_parse(j->a, text, &script, &fault)) {
-		j->out_of_memory = j->out_of_memory || fault.why == NULL;
-		if (fault.why != NULL) {
-			judge_undecided(j, c, "the shell string cannot be parsed: %s, at byte %zu",
-					fault.why, fault.at);
-		}
+	bool parsed = shell_parse(j->a, text, &script, &fault);
+	j->out_of_memory = j->out_of_memory || (!parsed && fault.why == NULL);
+	if (j->out_of_memory) {
 		return;
 	}
 	j->depth++;
 	judge_script(j, &script);
 	j->depth--;
+	if (!parsed) {
+		judge_undecided(j, c, "the shell string cannot be parsed: %s, at byte %zu",
+				fault.why, fault.at);
+	} else if (script.doubt.why != NULL) {
+		judge_undecided(j, c, "the shell string is ambiguous: %s, at byte %zu",
+				script.doubt.why, script.doubt.at);
+	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the commands of a shell string: lists, pipelines, compound commands, functions,
- * redirections and here-documents.
+/* Parses the commands of a shell string: lists, pipelines, simple commands.
  *
  * The grammar is that of POSIX (Shell Command Language, 2.10), with these extensions of bash:
  * `function`, `select`, [[ ]], (( )), |&, &>, <<<, <( ), arrays, ;& and ;;&.
@@ -23,19 +22,50 @@ bool shell_fail(struct shell *s, const char *why) {
 	return false;
 }
 
+void shell_doubt(struct shell *s, const char *why) {
+	struct shell_fault *doubt = &s->out->doubt;
+
+	if (doubt->why == NULL) {
+		*doubt = (struct shell_fault){why, (size_t)(s->p - s->text)};
+	}
+}
+
 bool shell_no_memory(struct shell *s) {
 	*s->fault = (struct shell_fault){NULL, 0};
 	return false;
 }
 
-/* ---- blanks, newlines, here-documents ---- */
+/* ---- blanks and newlines ---- */
+
+const char *shell_after_joins(const char *p, const char *end) {
+	while (end - p >= 2 && p[0] == '\\' && p[1] == '\n') {
+		p += 2;
+	}
+	return p;
+}
+
+/* A shell removes a backslash and a newline before it looks for tokens; this parser only between
+ * tokens and inside words. */
+void shell_join(struct shell *s) {
+	const char *next = shell_after_joins(s->p, s->end);
+	char before = s->p > s->text ? s->p[-1] : '\n';
+	char after = next < s->end ? *next : '\n';
+	bool blank = strchr(" \t\n", before) != NULL || strchr(" \t\n", after) != NULL;
+	bool separates = shell_is_meta(before) != shell_is_meta(after) && after != '(' &&
+			 after != '<' && after != '>';
+
+	if (!blank && !separates) {
+		shell_doubt(s, "a backslash and a newline are inside a token");
+	}
+	s->p = next;
+}
 
 void shell_blanks(struct shell *s) {
 	while (s->p < s->end) {
 		if (*s->p == ' ' || *s->p == '\t') {
 			s->p++;
 		} else if (*s->p == '\\' && shell_at(s, 1) == '\n') {
-			s->p += 2;
+			shell_join(s);
 		} else if (*s->p == '#') {
 			while (s->p < s->end && *s->p != '\n') {
 				s->p++;
@@ -46,26 +76,6 @@ void shell_blanks(struct shell *s) {
 	}
 }
 
-static bool read_heredoc(struct shell *s, const struct heredoc *h) {
-	const char *body = s->p;
-
-	while (s->p < s->end) {
-		const char *line = s->p;
-		const char *stop = memchr(line, '\n', (size_t)(s->end - line));
-		const char *eol = stop == NULL ? s->end : stop;
-		const char *word = line;
-		while (h->tabs && word < eol && *word == '\t') {
-			word++;
-		}
-		s->p = stop == NULL ? s->end : stop + 1;
-		if ((size_t)(eol - word) == strlen(h->delimiter) &&
-		    memcmp(word, h->delimiter, (size_t)(eol - word)) == 0) {
-			return h->quoted || shell_expansions(s, body, line);
-		}
-	}
-	return h->quoted || shell_expansions(s, body, s->end);
-}
-
 /* Consumes the newline, and the here-documents that begin after it. */
 bool shell_newline(struct shell *s) {
 	size_t n = s->npending;
@@ -74,7 +84,7 @@ bool shell_newline(struct shell *s) {
 	s->npending = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct heredoc h = s->pending[i];
-		if (!read_heredoc(s, &h)) {
+		if (!shell_heredoc(s, &h)) {
 			return false;
 		}
 	}
@@ -131,126 +141,6 @@ static bool at_list_end(const struct shell *s) {
 	return false;
 }
 
-/* ---- redirections ---- */
-
-static bool add_file(struct shell *s, const struct shell_word *w) {
-	struct shell_script *out = s->out;
-
-	if (arena_grow(s->a, &out->files, out->nfiles, &out->files_cap, sizeof *out->files) != 0) {
-		return shell_no_memory(s);
-	}
-	out->files[out->nfiles++] = *w;
-	return true;
-}
-
-/* The operator at the current place, after digits; 0 when there is none. */
-static size_t operator_length(const struct shell *s, size_t at) {
-	static const char *const operators[] = {"<<<", "<<-", "&>>", "<<", "<>", "<&",
-						">>",  ">&",  ">|",  "&>", "<",  ">"};
-
-	for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
-		size_t n = strlen(operators[i]);
-		if ((size_t)(s->end - s->p) >= at + n && memcmp(s->p + at, operators[i], n) == 0) {
-			bool process = n == 1 && shell_at(s, at + 1) == '(';
-			return process ? 0 : n;
-		}
-	}
-	return 0;
-}
-
-static size_t digits_at(const struct shell *s) {
-	size_t n = 0;
-	while (shell_at(s, n) >= '0' && shell_at(s, n) <= '9') {
-		n++;
-	}
-	return n;
-}
-
-static bool at_redirection(const struct shell *s) {
-	size_t n = digits_at(s);
-	return operator_length(s, n) > 0 && (n == 0 || s->p[n] != '&');
-}
-
-/* The word after << is not expanded. */
-static bool heredoc_word(struct shell *s, struct heredoc *h) {
-	char *out = arena_alloc(s->a, (size_t)(s->end - s->p) + 1);
-	size_t n = 0;
-	char quote = '\0';
-
-	if (out == NULL) {
-		return shell_no_memory(s);
-	}
-	const char *from = s->p;
-	for (; s->p < s->end && (quote != '\0' || !shell_is_meta(*s->p)); s->p++) {
-		char c = *s->p;
-		if (c == quote && quote != '\0') {
-			quote = '\0';
-		} else if (quote == '\0' && (c == '\'' || c == '"')) {
-			quote = c;
-			h->quoted = true;
-		} else if (c == '\\' && quote != '\'' && s->p + 1 < s->end) {
-			h->quoted = true;
-			out[n++] = *++s->p;
-		} else {
-			out[n++] = c;
-		}
-	}
-	if (quote != '\0' || s->p == from) {
-		return shell_fail(s, "a here-document has no delimiter");
-	}
-	h->delimiter = out;
-	return true;
-}
-
-static bool heredoc(struct shell *s, bool tabs) {
-	struct heredoc h = {.tabs = tabs};
-
-	if (s->npending == HEREDOCS_MAX) {
-		return shell_fail(s, "too many here-documents on one line");
-	}
-	if (!heredoc_word(s, &h)) {
-		return false;
-	}
-	s->pending[s->npending++] = h;
-	return true;
-}
-
-static bool redirection(struct shell *s) {
-	size_t digits = digits_at(s);
-	size_t n = operator_length(s, digits);
-	const char *op = s->p + digits;
-	struct shell_word w;
-
-	s->p += digits + n;
-	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t')) {
-		s->p++;
-	}
-	if (n >= 2 && op[0] == '<' && op[1] == '<' && (n == 2 || op[2] == '-')) {
-		return heredoc(s, n == 3);
-	}
-	const char *from = s->p;
-	if (!shell_word(s, &w)) {
-		return false;
-	}
-	if (s->p == from) {
-		return shell_fail(s, "a redirection has no target");
-	}
-	bool string = n == 3 && op[2] == '<';
-	return string || add_file(s, &w);
-}
-
-bool shell_redirections(struct shell *s) {
-	for (;;) {
-		shell_blanks(s);
-		if (s->p >= s->end || !at_redirection(s)) {
-			return true;
-		}
-		if (!redirection(s)) {
-			return false;
-		}
-	}
-}
-
 /* ---- simple commands ---- */
 
 /* Length of NAME= or NAME+= or NAME[...]= at the current place; 0. */
@@ -261,8 +151,7 @@ static size_t assignment_length(const struct shell *s) {
 	if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')) {
 		return 0;
 	}
-	while ((c = shell_at(s, n)) != '\0' && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-						c == '_' || (c >= '0' && c <= '9'))) {
+	while (shell_is_name(c = shell_at(s, n))) {
 		n++;
 	}
 	if (c == '[') {
@@ -339,14 +228,41 @@ static bool simple_part(struct shell *s, struct shell_command *c) {
 	} else if (s->p == from) {
 		return shell_fail(s, "unexpected character");
 	}
+	if (assigned > 0) {
+		bool subscript = memchr(from, '[', assigned) != NULL;
+		s->counts->evaluates = s->counts->evaluates || subscript;
+		s->counts->literal = s->counts->literal || s->p[-1] == '$' ||
+				     (s->p[-1] == '\'' && s->p[-2] == '$');
+	}
 	if (assigned > 0 && c->nwords == 0) {
 		return add_word(s, &c->assigned, &c->nassigned, &c->assigned_cap, &w);
 	}
 	return add_word(s, &c->words, &c->nwords, &c->words_cap, &w);
 }
 
+/* A builtin of bash that evaluates a subscript or arithmetic in the text of its arguments. */
+static bool evaluates(const struct shell_command *c) {
+	static const char *const names[] = {"let",    "declare", "typeset", "local", "readonly",
+					    "export", "unset",   "read",    "wait",  "getopts"};
+	bool names_variable = false, tests = false;
+
+	for (size_t i = 0; i < c->nwords; i++) {
+		const char *text = c->words[i].text;
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			if (streq(text, names[k])) {
+				return true;
+			}
+		}
+		tests = tests || streq(text, "printf") || streq(text, "test") || streq(text, "[");
+		names_variable = names_variable || str_starts(text, "-v") || streq(text, "-R");
+	}
+	return tests && names_variable;
+}
+
 static bool add_command(struct shell *s, const struct shell_command *c) {
 	struct shell_script *out = s->out;
+
+	s->counts->evaluates = s->counts->evaluates || evaluates(c);
 
 	if (out->ncommands == SHELL_COMMANDS_MAX) {
 		return shell_fail(s, "too many commands");
@@ -366,13 +282,13 @@ static bool simple(struct shell *s) {
 	for (;;) {
 		const char *end = s->p;
 		shell_blanks(s);
-		bool redirects = s->p < s->end && at_redirection(s);
+		bool redirects = s->p < s->end && shell_at_redirection(s);
 		bool process = !redirects && (shell_at(s, 0) == '<' || shell_at(s, 0) == '>');
 		if (s->p >= s->end || (!redirects && !process && shell_is_meta(*s->p))) {
 			c.len = (size_t)(end - c.source);
 			break;
 		}
-		if (redirects ? !redirection(s) : !simple_part(s, &c)) {
+		if (redirects ? !shell_redirection(s) : !simple_part(s, &c)) {
 			return false;
 		}
 		any = true;
@@ -404,10 +320,36 @@ static bool command(struct shell *s) {
 	return found || simple(s);
 }
 
+/* `time` of bash takes -p and --; with another option it is the program. */
+static bool take_time(struct shell *s) {
+	const char *from = s->p;
+
+	if (!shell_take_reserved(s, "time")) {
+		return false;
+	}
+	shell_blanks(s);
+	(void)shell_take_reserved(s, "-p");
+	shell_blanks(s);
+	(void)shell_take_reserved(s, "--");
+	shell_blanks(s);
+	if (shell_at(s, 0) == '-') {
+		s->p = from;
+		return false;
+	}
+	return true;
+}
+
+static bool take_coproc(struct shell *s) {
+	if (!shell_take_reserved(s, "coproc")) {
+		return false;
+	}
+	shell_doubt(s, "shells differ about `coproc`");
+	return true;
+}
+
 static bool pipeline(struct shell *s) {
-	for (shell_blanks(s); shell_take_reserved(s, "!") || shell_take_reserved(s, "time");) {
-		shell_blanks(s);
-		(void)shell_take_reserved(s, "-p");
+	shell_blanks(s);
+	while (shell_take_reserved(s, "!") || take_time(s) || take_coproc(s)) {
 		shell_blanks(s);
 	}
 	for (;;) {
@@ -468,22 +410,29 @@ bool shell_list(struct shell *s) {
 bool shell_parse(struct arena *a, const char *text, struct shell_script *ret,
 		 struct shell_fault *fault) {
 	size_t len = strlen(text);
-	unsigned attempts = 0;
+	struct shell_counts counts = {0};
 	struct shell s = {.a = a,
 			  .text = text,
 			  .p = text,
 			  .end = text + len,
 			  .out = ret,
 			  .fault = fault,
-			  .attempts = &attempts};
+			  .counts = &counts};
 
 	*ret = (struct shell_script){0};
 	*fault = (struct shell_fault){0};
 	if (len > SHELL_TEXT_MAX) {
 		return shell_fail(&s, "the text is too long");
 	}
-	if (!shell_list(&s)) {
+	bool ok = shell_list(&s);
+	if (counts.literal && counts.evaluates) {
+		shell_doubt(&s, "bash may evaluate a quoted $( or ` in arithmetic or a subscript");
+	}
+	if (!ok) {
 		return false;
+	}
+	if (s.npending > 0) {
+		shell_doubt(&s, "a here-document is not closed");
 	}
 	return s.p >= s.end || shell_fail(&s, "unexpected ), } or reserved word");
 }

@@ -27,6 +27,11 @@ struct shell_command {
 	size_t len;
 };
 
+struct shell_fault {
+	const char *why; /* NULL: out of memory */
+	size_t at;       /* offset in the text */
+};
+
 struct shell_script {
 	struct shell_command *commands;
 	size_t ncommands, commands_cap;
@@ -34,11 +39,7 @@ struct shell_script {
 	size_t nfunctions, functions_cap;
 	struct shell_word *files; /* the targets of redirections */
 	size_t nfiles, files_cap;
-};
-
-struct shell_fault {
-	const char *why; /* NULL: out of memory */
-	size_t at;       /* offset in the text */
+	struct shell_fault doubt; /* why != NULL: shells differ in the text, or bash evaluates it */
 };
 
 /* Deeper nesting is refused, so that the parser's own stack is bounded. */
@@ -47,10 +48,14 @@ struct shell_fault {
 /* More commands than a person or a model writes in one string. */
 #define SHELL_COMMANDS_MAX 4096
 
+/* Bounds the memory of attempts that read the text again. */
+#define SHELL_WORDS_MAX 65536
+
 /* The kernel's MAX_ARG_STRLEN: no argument is longer. */
 #define SHELL_TEXT_MAX ((size_t)128 * 1024)
 
 /* False: the text is not a complete program, or cannot be parsed here; *fault says why. */
+/* After a fault, *ret has the commands before it: a shell runs them before it reads the rest. */
 bool shell_parse(struct arena *a, const char *text, struct shell_script *ret,
 		 struct shell_fault *fault);
 

@@ -182,6 +182,7 @@ static bool case_clause(struct shell *s) {
 static bool conditional(struct shell *s) {
 	struct shell_word w;
 
+	s->counts->evaluates = true;
 	for (;;) {
 		if (!shell_newlines(s)) {
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations shared by shell.c and shell_word.c only. */
+/* Declarations shared by the files shell*.c only. */
 #ifndef CORRAL_COMMAND_SHELL_PARSER_H
 #define CORRAL_COMMAND_SHELL_PARSER_H
 
@@ -14,6 +14,15 @@ struct heredoc {
 	bool tabs;   /* <<-: leading tabs are removed */
 };
 
+/* Of the whole text, also of attempts that failed. */
+struct shell_counts {
+	unsigned attempts; /* at arithmetic */
+	size_t words;
+	bool literal;   /* a quoted $( or `: the text of a command, if bash evaluates it */
+	bool evaluates; /* arithmetic, subscripts, [[, or a builtin that takes the name of a
+			   variable */
+};
+
 struct shell {
 	struct arena *a;
 	const char *text, *p, *end;
@@ -22,8 +31,8 @@ struct shell {
 	struct shell_fault *fault;
 	struct heredoc pending[HEREDOCS_MAX];
 	size_t npending;
-	unsigned *attempts; /* at arithmetic, of the whole text */
-	bool plain;         /* [[ and (( are ordinary text, as in dash */
+	struct shell_counts *counts;
+	bool plain; /* [[ and (( are ordinary text, as in dash */
 };
 
 /* A place to return to after a failed attempt. */
@@ -40,6 +49,14 @@ void shell_rewind(struct shell *s, const struct shell_mark *m);
 bool shell_fail(struct shell *s, const char *why);
 bool shell_no_memory(struct shell *s);
 
+/* Records that the text has another reading; parsing continues. */
+void shell_doubt(struct shell *s, const char *why);
+
+/* The first place at or after p that is not a backslash and a newline. */
+const char *shell_after_joins(const char *p, const char *end);
+/* At a backslash and a newline, outside quotes: both tokens beside them may be one. */
+void shell_join(struct shell *s);
+
 static inline char shell_at(const struct shell *s, size_t n) {
 	if ((size_t)(s->end - s->p) <= n) {
 		return '\0';
@@ -52,10 +69,15 @@ bool shell_list(struct shell *s);
 bool shell_newline(struct shell *s);
 bool shell_newlines(struct shell *s);
 void shell_blanks(struct shell *s);
-bool shell_redirections(struct shell *s);
 bool shell_at_reserved(const struct shell *s, const char *word);
 bool shell_take_reserved(struct shell *s, const char *word);
 bool shell_need_reserved(struct shell *s, const char *word, const char *why);
+
+/* shell_redirect.c: the text of a here-document, which begins here; redirections. */
+bool shell_heredoc(struct shell *s, const struct heredoc *h);
+bool shell_at_redirection(const struct shell *s);
+bool shell_redirection(struct shell *s);
+bool shell_redirections(struct shell *s);
 
 /* shell_compound.c: a compound command with its redirections, if there is one at the current place;
  * the length of "name ()"; the body of a function. */
@@ -69,5 +91,6 @@ bool shell_expansions(struct shell *s, const char *from, const char *to);
 /* The text of (( )) after the two parentheses.  False: it is none, and nothing was consumed. */
 bool shell_arithmetic(struct shell *s);
 bool shell_is_meta(char c);
+bool shell_is_name(char c);
 
 #endif

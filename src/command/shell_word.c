@@ -18,9 +18,13 @@ struct builder {
 	size_t brace_at;
 	bool bracket; /* an unquoted '[' */
 	size_t bracket_at;
+	char last; /* character of the quoted or plain text */
+	bool literal;
 };
 
 static void put(struct builder *b, char c) {
+	b->literal = b->literal || c == '`' || (c == '(' && b->last == '$');
+	b->last = c;
 	if (!b->dynamic) {
 		buf_add(&b->text, &c, 1);
 	}
@@ -43,12 +47,12 @@ static bool is_name_start(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_name(char c) {
+bool shell_is_name(char c) {
 	return is_name_start(c) || (c >= '0' && c <= '9');
 }
 
 static bool dollar(struct shell *s, bool quoted, bool *ret_dynamic, bool *ret_splits);
-static bool backquote(struct shell *s);
+static bool backquote(struct shell *s, bool quoted, bool nested);
 static bool double_quoted(struct shell *s, struct builder *b);
 
 static bool single_quoted(struct shell *s, struct builder *b) {
@@ -66,8 +70,10 @@ static bool single_quoted(struct shell *s, struct builder *b) {
 	return true;
 }
 
-/* $'...': its escapes are not decoded. */
+/* $'...': its escapes are not decoded.  dash has no such quote: there it ends at the first '. */
 static bool ansi_quoted(struct shell *s) {
+	const char *plain_end = memchr(s->p, '\'', (size_t)(s->end - s->p));
+
 	for (; s->p < s->end && *s->p != '\''; s->p++) {
 		if (*s->p == '\\' && s->p + 1 < s->end) {
 			s->p++;
@@ -76,6 +82,9 @@ static bool ansi_quoted(struct shell *s) {
 	if (s->p >= s->end) {
 		return shell_fail(s, "a $' quote is not closed");
 	}
+	if (s->p != plain_end) {
+		shell_doubt(s, "shells differ in where the $' quote ends");
+	}
 	s->p++;
 	return true;
 }
@@ -83,11 +92,54 @@ static bool ansi_quoted(struct shell *s) {
 /* An expansion inside other text, of which only the commands matter. */
 static bool inner(struct shell *s, bool quoted) {
 	bool dynamic = false, splits = false;
-	return *s->p == '`' ? backquote(s) : dollar(s, quoted, &dynamic, &splits);
+	return *s->p == '`' ? backquote(s, quoted, true) : dollar(s, quoted, &dynamic, &splits);
+}
+
+static bool has_any(const char *from, const char *to, const char *set) {
+	for (; from < to; from++) {
+		if (*from != '\0' && strchr(set, *from) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A quote in ${...} in double quotes or a here-document: literal after some operators and in some
+ * shells.  Harmless when both readings end at the same place. */
+static bool quote_in_quoted(struct shell *s) {
+	const char *from = s->p;
+	struct shell_fault before = *s->fault;
+	bool ok = *from == '"' ? double_quoted(s, NULL) : single_quoted(s, NULL);
+
+	if (ok && !has_any(from + 1, s->p - 1, "'\"`$\\{}")) {
+		return true;
+	}
+	shell_doubt(s, "shells differ about quotes in ${ } in double quotes");
+	if (*from == '\'') {
+		*s->fault = before;
+		s->p = from + 1;
+		return true;
+	}
+	return ok;
+}
+
+/* ${ command; } and ${|command; } of newer shells; ${x@P}; subscripts and offsets. */
+static void judge_parameter(struct shell *s, const char *from, const char *to) {
+	if (from < to && strchr(" \t\n|", *from) != NULL) {
+		shell_doubt(s, "${ is followed by a command");
+	}
+	for (const char *p = from; p + 1 < to; p++) {
+		if (p[0] == '@' && p[1] == 'P') {
+			shell_doubt(s, "@P expands the value of a variable again");
+		}
+	}
+	s->counts->evaluates = s->counts->evaluates || has_any(from, to, "[:!");
 }
 
 /* ${...}, after "${". */
 static bool parameter(struct shell *s, bool quoted) {
+	const char *from = s->p;
+
 	while (s->p < s->end && *s->p != '}') {
 		bool ok = true;
 		switch (*s->p) {
@@ -95,10 +147,10 @@ static bool parameter(struct shell *s, bool quoted) {
 			s->p += s->p + 1 < s->end ? 2 : 1;
 			break;
 		case '\'':
-			ok = quoted ? (s->p++, true) : single_quoted(s, NULL);
+			ok = quoted ? quote_in_quoted(s) : single_quoted(s, NULL);
 			break;
 		case '"':
-			ok = double_quoted(s, NULL);
+			ok = quoted ? quote_in_quoted(s) : double_quoted(s, NULL);
 			break;
 		case '$':
 		case '`':
@@ -115,6 +167,7 @@ static bool parameter(struct shell *s, bool quoted) {
 	if (s->p >= s->end) {
 		return shell_fail(s, "${ is not closed");
 	}
+	judge_parameter(s, from, s->p);
 	s->p++;
 	return true;
 }
@@ -133,21 +186,34 @@ void shell_rewind(struct shell *s, const struct shell_mark *m) {
 	*s->fault = m->fault;
 }
 
+/* Shells differ about quotes in arithmetic. */
+static bool arithmetic_quote(struct shell *s) {
+	const char *from = s->p;
+	bool ok = *from != '"' || double_quoted(s, NULL);
+
+	if (*from != '"' || !ok || has_any(from + 1, s->p - 1, "()'`\\")) {
+		shell_doubt(s, "shells differ about quotes in arithmetic");
+	}
+	s->p += *from == '\'' ? 1 : *from == '\\' ? (s->p + 1 < s->end ? 2 : 1) : 0;
+	return ok;
+}
+
 static bool arithmetic_text(struct shell *s) {
 	for (size_t depth = 0; s->p < s->end;) {
 		char c = *s->p;
 		if (c == ')' && depth == 0) {
 			return shell_at(s, 1) == ')';
 		}
-		if (c == '$' || c == '`' || c == '"') {
-			if (c == '"' ? !double_quoted(s, NULL) : !inner(s, true)) {
+		if (strchr("$`\"'\\", c) != NULL) {
+			bool expansion = c == '$' || c == '`';
+			if (expansion ? !inner(s, true) : !arithmetic_quote(s)) {
 				return false;
 			}
 			continue;
 		}
 		depth += c == '(';
 		depth -= c == ')';
-		s->p += c == '\\' && s->p + 1 < s->end ? 2 : 1;
+		s->p++;
 	}
 	return false;
 }
@@ -158,7 +224,8 @@ static bool arithmetic_text(struct shell *s) {
 bool shell_arithmetic(struct shell *s) {
 	struct shell_mark start = shell_mark(s);
 
-	if (++*s->attempts <= ATTEMPTS_MAX && arithmetic_text(s)) {
+	s->counts->evaluates = true;
+	if (++s->counts->attempts <= ATTEMPTS_MAX && arithmetic_text(s)) {
 		s->p += 2;
 		return true;
 	}
@@ -171,6 +238,8 @@ static bool substitution(struct shell *s) {
 	if (s->depth >= SHELL_DEPTH_MAX) {
 		return shell_fail(s, "substitutions are nested too deeply");
 	}
+	const char *from = s->p;
+	size_t outside = s->npending;
 	s->depth++;
 	bool ok = shell_list(s);
 	s->depth--;
@@ -179,6 +248,10 @@ static bool substitution(struct shell *s) {
 	}
 	if (s->p >= s->end || *s->p != ')') {
 		return shell_fail(s, "$( is not closed");
+	}
+	bool across = outside > 0 && memchr(from, '\n', (size_t)(s->p - from)) != NULL;
+	if (across || s->npending > outside) {
+		shell_doubt(s, "a here-document and $( ) overlap");
 	}
 	s->p++;
 	return true;
@@ -198,7 +271,12 @@ static bool parenthesised(struct shell *s) {
 
 static bool dollar(struct shell *s, bool quoted, bool *ret_dynamic, bool *ret_splits) {
 	char c = shell_at(s, 1);
+	const char *next = shell_after_joins(s->p + 1, s->end);
+	const char *second = c == '(' ? shell_after_joins(s->p + 2, s->end) : s->end;
 
+	if (next > s->p + 1 || (second > s->p + 2 && second < s->end && *second == '(')) {
+		shell_doubt(s, "a backslash and a newline follow $");
+	}
 	*ret_dynamic = true;
 	*ret_splits = !quoted;
 	if (c == '(') {
@@ -217,7 +295,7 @@ static bool dollar(struct shell *s, bool quoted, bool *ret_dynamic, bool *ret_sp
 		return ansi_quoted(s);
 	}
 	if (is_name_start(c)) {
-		for (s->p++; s->p < s->end && is_name(*s->p); s->p++) {
+		for (s->p++; s->p < s->end && shell_is_name(*s->p); s->p++) {
 		}
 		return true;
 	}
@@ -231,14 +309,19 @@ static bool dollar(struct shell *s, bool quoted, bool *ret_dynamic, bool *ret_sp
 	return true;
 }
 
-/* The text between backquotes is a program of its own, once its escapes are removed. */
-static bool backquote(struct shell *s) {
+/* The text between backquotes is a program of its own, once its escapes are removed.  `nested`: in
+ * a here-document, ${...} or arithmetic, where shells differ about \". */
+static bool backquote(struct shell *s, bool quoted, bool nested) {
 	struct buf text;
 	const char *p = s->p + 1;
 
 	buf_init(&text);
 	for (; p < s->end && *p != '`'; p++) {
-		if (*p == '\\' && p + 1 < s->end && strchr("`\\$", p[1]) != NULL) {
+		if (*p == '\\' && p + 1 < s->end && p[1] == '"' && nested) {
+			shell_doubt(s, "shells differ about \\\" in backquotes");
+		}
+		if (*p == '\\' && p + 1 < s->end &&
+		    strchr(quoted ? "`\\$\"" : "`\\$", p[1]) != NULL) {
 			p++;
 		}
 		buf_add(&text, p, 1);
@@ -265,7 +348,7 @@ static bool backquote(struct shell *s) {
 			       .depth = s->depth + 1,
 			       .out = s->out,
 			       .fault = s->fault,
-			       .attempts = s->attempts,
+			       .counts = s->counts,
 			       .plain = s->plain};
 	if (!shell_list(&within)) {
 		return false;
@@ -273,13 +356,16 @@ static bool backquote(struct shell *s) {
 	if (within.p < within.end) {
 		return shell_fail(&within, "unexpected )");
 	}
+	if (within.npending > 0) {
+		shell_doubt(s, "a here-document is not closed");
+	}
 	s->p = p + 1;
 	return true;
 }
 
 static bool expand(struct shell *s, struct builder *b, bool quoted) {
 	bool dynamic = true, splits = !quoted;
-	bool ok = *s->p == '`' ? backquote(s) : dollar(s, quoted, &dynamic, &splits);
+	bool ok = *s->p == '`' ? backquote(s, quoted, false) : dollar(s, quoted, &dynamic, &splits);
 
 	if (ok && b != NULL && dynamic) {
 		make_dynamic(b, splits, b->text.len);
@@ -370,7 +456,7 @@ static bool piece(struct shell *s, struct builder *b) {
 			put(b, '\\');
 			s->p++;
 		} else if (s->p[1] == '\n') {
-			s->p += 2;
+			shell_join(s);
 		} else {
 			put(b, s->p[1]);
 			s->p += 2;
@@ -388,7 +474,7 @@ static bool at_process(const struct shell *s) {
 
 bool shell_word(struct shell *s, struct shell_word *ret) {
 	struct builder b = {0};
-	bool ok = true;
+	bool ok = ++s->counts->words <= SHELL_WORDS_MAX || shell_fail(s, "too many words");
 
 	buf_init(&b.text);
 	while (ok && s->p < s->end && (!shell_is_meta(*s->p) || at_process(s))) {
@@ -405,6 +491,7 @@ bool shell_word(struct shell *s, struct shell_word *ret) {
 	if (text == NULL) {
 		return shell_no_memory(s);
 	}
+	s->counts->literal = s->counts->literal || b.literal;
 	*ret = (struct shell_word){.text = text, .dynamic = b.dynamic, .splits = b.splits};
 	return true;
 }
@@ -417,7 +504,7 @@ bool shell_expansions(struct shell *s, const char *from, const char *to) {
 			       .depth = s->depth,
 			       .out = s->out,
 			       .fault = s->fault,
-			       .attempts = s->attempts,
+			       .counts = s->counts,
 			       .plain = s->plain};
 
 	while (within.p < within.end) {

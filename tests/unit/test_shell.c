@@ -33,6 +33,7 @@ static void check(const char *text, const char *want) {
 			buf_puts(&out, i > 0 ? " | " : "");
 			put_command(&out, &script.commands[i]);
 		}
+		buf_puts(&out, script.doubt.why != NULL ? " ?" : "");
 	} else {
 		buf_puts(&out, "FAULT");
 		CHECK(fault.why != NULL && fault.at <= strlen(text));
@@ -98,7 +99,7 @@ TEST(quotes) {
 		{"\"a\\nb\"", "a\\nb"},
 		{"'a", "FAULT"},
 		{"\"a", "FAULT"},
-		{"$'a\\'b'", ".."},
+		{"$'a\\'b'", ".. ?"},
 		{"$\"a\"", "a"},
 		{"a '' \"\"", "a  "},
 		{"'a\nb'", "a\nb"},
@@ -181,7 +182,7 @@ TEST(redirections_and_here_documents) {
 		{"a >", "FAULT"},
 		{"a <<", "FAULT"},
 		{"a <<E\n$(c", "FAULT"},
-		{"a <<E\nx", "a"},
+		{"a <<E\nx", "a ?"},
 	};
 	check_rows(rows, ARRAY_LEN(rows));
 }
@@ -226,6 +227,101 @@ TEST(text_that_dash_reads_otherwise) {
 		{"((i = $(a)))", "a | a | i = ..."},   {"[[ a", "FAULT"},
 	};
 	check_rows(rows, ARRAY_LEN(rows));
+}
+
+/* Text that shells read in different ways, or evaluate later, ends in " ?". */
+TEST(text_with_two_readings) {
+	static const struct row rows[] = {
+		{": \"${x#'\"'}\"; a; : \"b\" #}\"", ": .. ?"},
+		{"a \"${x%'}'}\"", "a .. ?"},
+		{"a \"${x:-it's}\"", "a .. ?"},
+		{"a \"${x:-\"}\"}\"", "a .. ?"},
+		{"a \"${x#'b'}\" \"${x:-\"c\"}\"", "a .. .."},
+		{"x=${y#'a'}", "="},
+		{"a ${x#'}'}", "a ..."},
+		{": $'\\'; a #'", ": .. ?"},
+		{": $'\\n' $'\\\\'", ": .. .."},
+		{"\"$\\\n(a)\"", "$(a) ?"},
+		{"a $\\\n{b}", "a ${b} ?"},
+		{"$\\\nf", "$f ?"},
+		{"a <<E\n$\\\n(b)\nE\n", "a ?"},
+		{"a $(\\\n(b))", "b | a ... ?"},
+		{"a $(\\\n b)", "b | a ..."},
+		{"a &\\\n& b", "FAULT"},
+		{"a;\\\nb", "a | b"},
+		{"a &&\\\nb |\\\n c", "a | b | c"},
+		{"a\\\nb c", "ab c ?"},
+		{"a <\\\n<E\nb\nE", "a | b | E ?"},
+		{"a 2\\\n>b", "a 2 ?"},
+		{": \"`a \\\"b\\\"`\"", "a b | : .."},
+		{": `a \\\"b\\\"`", "a \"b\" | : ..."},
+		{"a <<E\n`b \\\"c\\\"`\nE\n", "a | b c ?"},
+		{"a <<\"E\\F\"\nE\\F\nb", "a ?"},
+		{"a <<E\\\nOF\nEOF\nb", "a ?"},
+		{"a <<$'EOF'\n$EOF\nb", "a | b ?"},
+		{"a <<'E\nF'\nE\nF\nb", "a ?"},
+		{"a <<EOF\nEO\\\nF\nb\nEOF\n", "a ?"},
+		{"a <<E\nx \\\nE\nb\nE\n", "a | b | E ?"},
+		{"a <<E\nx \\\n y\nE\nb", "a | b"},
+		{"a <<'E'\nx \\\nE\nb", "a | b"},
+		{"echo $(cat <<E)\na\nE\n", "cat | echo ... ?"},
+		{"echo `cat <<E`\na\n", "cat | echo ... | a ?"},
+		{"a <<E $(b\nc)\nE\n", "FAULT"},
+		{"a <<E", "a ?"},
+		{"a -m \"$(cat <<'E'\nb $(c) `d`\nE\n)\"", "cat | a -m .."},
+		{"((1+'));x='))\na # '", "= ?"},
+		{": $((1+'));x='))\na # ')", "FAULT"},
+		{"a $(( \"$x\" + 1 ))", "a ..."},
+		{"a $(( \")\" ))", "a ... ?"},
+		{"((i++))", "i++"},
+		{"time -- a", "a"},
+		{"time -p -- a", "a"},
+		{"time -o x a", "time -o x a"},
+		{"{fd}>x a", "a ?"},
+		{"a {b}", "a {b}"},
+		{"coproc a b", "a b ?"},
+		{"coproc N { a; }", "FAULT"},
+		{"a ${ b; }", "a ... ?"},
+		{"a ${x@P} \"${x@Q}\"", "a ... ... ?"},
+		{"let 'a[$(b)]'", "let a[$(b)] ?"},
+		{"printf -v 'a[$(b)]' c", "printf -v a[$(b)] c ?"},
+		{"printf '%s' '$(b)'", "printf %s $(b)"},
+		{"test -v 'a[`b`]'", "test -v a[`b`] ?"},
+		{"[ -v 'a[$(b)]' ]", "[ -v a[$(b)] ] ?"},
+		{"declare -i x='a[$(b)]'", "declare -i x=a[$(b)] ?"},
+		{"declare x=1; export y=2", "declare x=1 | export y=2"},
+		{"x='a[$(b)]'; ((x))", "= | x ?"},
+		{"x='a[$'; y='(b)]'; z=$x$y; ((z))", "= | = | = | z ?"},
+		{"x='a[$(b)]'; echo ${y[x]}", "= | echo ... ?"},
+		{"read x <<<'a[$(b)]'", "read x ?"},
+		{"x='$(b)'; echo \"$x\"", "= | echo .."},
+		{"for f in *.c; do gcc -c \"$f\"; done", "gcc -c .."},
+	};
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+/* Attempts at arithmetic read the same words again. */
+TEST(words_are_bounded) {
+	static char text[SHELL_TEXT_MAX];
+	struct arena a;
+	struct shell_script script;
+	struct shell_fault fault;
+	size_t n = 0;
+
+	for (size_t i = 0; i < 200; i++) {
+		memcpy(text + n, "$((", 3);
+		n += 3;
+	}
+	memcpy(text + n, "$(a", 3);
+	for (n += 3; n + 3 < sizeof text; n += 2) {
+		memcpy(text + n, " a", 2);
+	}
+	text[n] = ')';
+	text[n + 1] = '\0';
+	arena_init(&a);
+	CHECK(!shell_parse(&a, text, &script, &fault));
+	CHECK_STR(fault.why, "too many words");
+	arena_done(&a);
 }
 
 TEST(hostile_text_ends_soon) {
