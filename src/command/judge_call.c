@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the commands that a command starts, and judges each: env, xargs, sh -c, find -exec, eval.
+/* Judges a command and the text that it runs: sh -c, eval, trap.
  *
- * Should:   find the inner command of every program in data/commands.c.
+ * Should:   judge every command of a shell string.
  * Must not: read files or variables.
  * Fails:    closed: an inner command that cannot be known is undecided. */
 #include "command/judging.h"
@@ -16,43 +16,10 @@
 /* sh -c 'sh -c "..."': deeper is refused. */
 #define STRINGS_MAX 8
 
-/* ---- programs that start another ---- */
+/* env env env ...: deeper is undecided. */
+#define CALLS_MAX 32
 
-static void judge_string(struct judge *j, const struct call *c, const char *text);
-
-static bool takes_argument(const struct command_prefix *p, const char *text) {
-	size_t len = strlen(text);
-
-	if (text[1] == '-') {
-		for (const char *const *l = p->longs; *l != NULL; l++) {
-			if (streq(*l, text)) {
-				return true;
-			}
-		}
-		return false;
-	}
-	/* The last letter takes the next word; an earlier one takes the rest of this one. */
-	for (size_t i = 1; i < len; i++) {
-		if (strchr(p->letters, text[i]) != NULL) {
-			return i + 1 == len;
-		}
-	}
-	return false;
-}
-
-/* A variable that changes which file a name means, or which settings git has. */
-static void judge_variable(struct judge *j, const struct call *c, const char *text) {
-	static const char *const names[] = {
-		"PATH=", "PATH+=", "IFS=", "BASH_ENV=", "ENV=", "GIT_CONFIG"};
-
-	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
-		if (str_starts(text, names[k])) {
-			judge_undecided(j, c,
-					"it sets %.*s, which changes the meaning of a command",
-					(int)strcspn(text, "+="), text);
-		}
-	}
-}
+/* ---- shells and builtins ---- */
 
 /* export and similar builtins: their operands are assignments. */
 static void judge_export(struct judge *j, const struct call *c) {
@@ -65,121 +32,79 @@ static void judge_export(struct judge *j, const struct call *c) {
 	}
 }
 
-static bool is_assignment(const char *text) {
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-	return n > 0 && text[n] == '=' && (text[0] < '0' || text[0] > '9');
+/* How a shell is started. */
+struct shell_call {
+	size_t operand; /* index of the first operand; n: there is none */
+	bool string;    /* -c: the operand is the text */
+	bool odd;       /* -s, an expansion, or options that shells read in different ways */
+	bool prints;    /* --version, --help */
+};
+
+/* The options of a shell: each o or O of a cluster takes a word.  Returns how many words. */
+static size_t shell_option(struct shell_call *ret, const char *text) {
+	const char *name = text + 1 + (text[1] == '-');
+	size_t words = 0;
+
+	if (streq(name, "rcfile") || streq(name, "init-file")) {
+		return 1;
+	}
+	if (text[1] == '-') {
+		ret->prints = ret->prints || streq(name, "version") || streq(name, "help");
+		return 0;
+	}
+	for (const char *p = name; *p != '\0'; p++) {
+		bool takes = *p == 'o' || *p == 'O';
+		words += takes;
+		ret->odd = ret->odd || (takes && p[1] != '\0') || (*p == 's' && text[0] == '-');
+		ret->string = ret->string || (*p == 'c' && text[0] == '-');
+	}
+	return words;
 }
 
-static bool is_script_option(const struct command_prefix *p, const char *text) {
-	return p->script_letter != NULL &&
-	       ((text[1] == p->script_letter[0] && text[2] == '\0') || streq(text, "--command"));
-}
-
-/* The index of the command in the arguments of a prefix; n when there is none, or SIZE_MAX when it
- * cannot be known. */
-static size_t inner_start(struct judge *j, const struct command_prefix *p, const struct call *c) {
-	size_t i = 1, operands = p->operands;
+static struct shell_call read_shell_call(const struct call *c) {
+	struct shell_call ret = {0};
+	size_t i = 1;
 
 	for (; i < c->n; i++) {
 		const struct shell_word *w = &c->words[i];
-		if (w->dynamic && (w->splits || w->text[0] == '\0' || w->text[0] == '-')) {
-			return SIZE_MAX;
+		bool option = (w->text[0] == '-' || w->text[0] == '+') && w->text[1] != '\0';
+		if (w->dynamic && (w->splits || w->text[0] == '\0' || option)) {
+			ret.odd = true;
+			break;
 		}
-		if (streq(w->text, "--")) {
+		if (streq(w->text, "--") || streq(w->text, "-")) {
 			i++;
 			break;
 		}
-		if (w->text[0] == '-' && w->text[1] != '\0') {
-			bool split = streq(p->name, "env") &&
-				     (str_starts(w->text, "-S") || str_starts(w->text, "--split"));
-			if (split) {
-				return SIZE_MAX;
-			}
-			if (is_script_option(p, w->text) && i + 1 < c->n) {
-				judge_string(j, c,
-					     c->words[i + 1].dynamic ? NULL : c->words[i + 1].text);
-			}
-			i += takes_argument(p, w->text) ? 1 : 0;
-		} else if (p->assignments && is_assignment(w->text)) {
-			judge_variable(j, c, w->text);
-		} else if (operands > 0) {
-			operands--;
-		} else {
+		if (!option) {
 			break;
 		}
+		i += shell_option(&ret, w->text);
 	}
-	return i < c->n ? i : c->n;
-}
-
-static void judge_inner(struct judge *j, const struct command_prefix *p, const struct call *c) {
-	size_t start = inner_start(j, p, c);
-
-	if (start == SIZE_MAX) {
-		judge_undecided(j, c, "the command that %s runs cannot be known", p->name);
-		return;
-	}
-	if (start >= c->n) {
-		return;
-	}
-	struct call inner = {c->words + start, c->n - start};
-	if (p->appends) {
-		struct shell_word *more = arena_array(j->a, inner.n + 1, sizeof *more);
-		if (more == NULL) {
-			j->out_of_memory = true;
-			return;
-		}
-		memcpy(more, inner.words, inner.n * sizeof *more);
-		more[inner.n] = (struct shell_word){.text = "", .dynamic = true, .splits = true};
-		inner = (struct call){more, inner.n + 1};
-	}
-	judge_call(j, inner, false);
-}
-
-/* find ... -exec COMMAND ... ; */
-static void judge_find(struct judge *j, const struct call *c) {
-	static const char *const actions[] = {"-exec", "-execdir", "-ok", "-okdir"};
-
-	for (size_t i = 1; i < c->n; i++) {
-		bool runs = false;
-		for (size_t k = 0; k < ARRAY_LEN(actions); k++) {
-			runs = runs || streq(c->words[i].text, actions[k]);
-		}
-		if (!runs || i + 1 >= c->n) {
-			continue;
-		}
-		size_t end = i + 1;
-		while (end < c->n && !streq(c->words[end].text, ";") &&
-		       !streq(c->words[end].text, "+")) {
-			end++;
-		}
-		judge_call(j, (struct call){c->words + i + 1, end - i - 1}, false);
-		i = end;
-	}
-}
-
-/* Whether an option of a shell takes the next word: -o, +O, --rcfile. */
-static bool shell_option_takes_word(const char *text) {
-	char last = text[strlen(text) - 1];
-
-	return text[1] == '-' ? streq(text, "--rcfile") || streq(text, "--init-file")
-			      : last == 'o' || last == 'O';
+	ret.operand = i < c->n ? i : c->n;
+	return ret;
 }
 
 /* The index of the string after -c; 0 when there is none. */
 static size_t judge_shell_string(const struct call *c) {
-	bool wants = false;
+	struct shell_call s = read_shell_call(c);
+	return s.string && s.operand < c->n ? s.operand : 0;
+}
 
-	for (size_t i = 1; i < c->n && c->words[i].text != NULL; i++) {
-		const char *text = c->words[i].text;
-		bool option = (text[0] == '-' || text[0] == '+') && text[1] != '\0';
-		if (!option || streq(text, "--")) {
-			i += option;
-			return wants && i < c->n ? i : 0;
-		}
-		wants = wants || (text[0] == '-' && text[1] != '-' && strchr(text, 'c') != NULL);
-		i += shell_option_takes_word(text);
+/* A shell whose text is not in its arguments.  `first`: its input is that of the whole run. */
+static void judge_shell_input(struct judge *j, const struct call *c, bool first) {
+	struct shell_call s = read_shell_call(c);
+	const char *script = s.operand < c->n ? c->words[s.operand].text : "";
+	bool input = s.operand == c->n && !first && !s.prints;
+
+	if (s.odd) {
+		judge_undecided(j, c, "the options of %s do not say which text it runs",
+				judge_base_name(c->words[0].text));
+	} else if (!s.string &&
+		   (input || str_starts(script, "/dev/") || str_starts(script, "/proc/"))) {
+		judge_undecided(j, c, "%s reads commands from its input",
+				judge_base_name(c->words[0].text));
 	}
-	return 0;
 }
 
 bool command_runs_string(const char *const *argv) {
@@ -192,6 +117,24 @@ bool command_runs_string(const char *const *argv) {
 	}
 	return n > 0 && command_is_shell(judge_base_name(argv[0])) &&
 	       judge_shell_string(&(struct call){words, n}) > 0;
+}
+
+/* Builtins of bash that run a command of their arguments, or bind a name to a file. */
+static void judge_builtin(struct judge *j, const struct call *c) {
+	static const struct {
+		const char *name;
+		char letter;
+	} rows[] = {{"hash", 'p'}, {"jobs", 'x'}};
+
+	for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+		for (size_t i = 1; streq(c->words[0].text, rows[k].name) && i < c->n; i++) {
+			const struct shell_word *w = &c->words[i];
+			if (w->dynamic || (w->text[0] == '-' && strchr(w->text, rows[k].letter))) {
+				judge_undecided(j, c, "%s -%c changes which command runs",
+						rows[k].name, rows[k].letter);
+			}
+		}
+	}
 }
 
 /* eval and trap: their arguments are text of the same shell. */
@@ -214,6 +157,19 @@ static void judge_text(struct judge *j, const struct call *c, size_t from, size_
 		judge_string(j, c, text.data);
 	}
 	buf_done(&text);
+}
+
+static void judge_evaluated(struct judge *j, const struct call *c) {
+	const char *name = c->words[0].text;
+	size_t from = c->n > 1 && streq(c->words[1].text, "--") ? 2 : 1;
+
+	if (streq(name, "eval")) {
+		judge_text(j, c, from, c->n);
+	}
+	if (streq(name, "trap") && from < c->n &&
+	    (from == 2 || c->words[from].dynamic || c->words[from].text[0] != '-')) {
+		judge_text(j, c, from, from + 1);
+	}
 }
 
 static bool is_function(const struct judge *j, const char *name) {
@@ -245,7 +201,22 @@ static bool is_exempt(const struct judge *j, const struct call *c, bool first) {
 	return first && command_is_shell(judge_base_name(name)) && judge_shell_string(c) > 0;
 }
 
-static void judge_arguments(struct judge *j, const struct call *c) {
+/* git-push, also in /usr/lib/git-core, is `git push`.  *c has the words in that form. */
+static bool as_git(struct judge *j, const char *base, struct call *c) {
+	struct shell_word *words = arena_array(j->a, c->n + 1, sizeof *words);
+
+	if (words == NULL) {
+		j->out_of_memory = true;
+		return false;
+	}
+	words[0] = (struct shell_word){.text = "git"};
+	words[1] = (struct shell_word){.text = base + 4};
+	memcpy(words + 2, c->words + 1, (c->n - 1) * sizeof *words);
+	*c = (struct call){words, c->n + 1};
+	return true;
+}
+
+static void judge_rules(struct judge *j, const struct call *c) {
 	const char *base = judge_base_name(c->words[0].text);
 	struct match_arguments m;
 
@@ -254,6 +225,16 @@ static void judge_arguments(struct judge *j, const struct call *c) {
 		return;
 	}
 	judge_patterns(j, c, &m);
+}
+
+static void judge_arguments(struct judge *j, const struct call *c) {
+	const char *base = judge_base_name(c->words[0].text);
+	struct call git = *c;
+
+	judge_rules(j, c);
+	if (str_starts(base, "git-") && base[4] != '\0' && as_git(j, base, &git)) {
+		judge_rules(j, &git);
+	}
 	for (size_t i = 1; i < c->n; i++) {
 		judge_word_path(j, c, &c->words[i]);
 	}
@@ -265,7 +246,10 @@ static void judge_started(struct judge *j, const struct call *c, bool first) {
 	size_t string = command_is_shell(base) ? judge_shell_string(c) : 0;
 
 	if (p != NULL && (!p->builtin || j->script != NULL || streq(name, "time"))) {
-		judge_inner(j, p, c);
+		judge_prefix(j, p, c);
+	}
+	if (command_is_runner(base)) {
+		judge_undecided(j, c, "the command that %s runs is not looked for", base);
 	}
 	if (streq(base, "find")) {
 		judge_find(j, c);
@@ -274,14 +258,13 @@ static void judge_started(struct judge *j, const struct call *c, bool first) {
 		j->ret->shell = first ? name : j->ret->shell;
 		judge_string(j, c, c->words[string].dynamic ? NULL : c->words[string].text);
 	}
+	if (command_is_shell(base)) {
+		judge_shell_input(j, c, first);
+	}
 	if (j->script != NULL) {
 		judge_export(j, c);
-	}
-	if (j->script != NULL && streq(name, "eval")) {
-		judge_text(j, c, 1, c->n);
-	}
-	if (j->script != NULL && streq(name, "trap") && c->n > 1 && c->words[1].text[0] != '-') {
-		judge_text(j, c, 1, 2);
+		judge_builtin(j, c);
+		judge_evaluated(j, c);
 	}
 }
 
@@ -290,6 +273,10 @@ void judge_call(struct judge *j, struct call c, bool first) {
 		return;
 	}
 	const struct shell_word *w = &c.words[0];
+	if (j->nested == CALLS_MAX) {
+		judge_undecided(j, &c, "commands that start commands are nested too deeply");
+		return;
+	}
 	if (w->dynamic) {
 		judge_undecided(j, &c, "the command itself is an expansion");
 		return;
@@ -306,7 +293,9 @@ void judge_call(struct judge *j, struct call c, bool first) {
 	if (!string) {
 		judge_arguments(j, &c);
 	}
+	j->nested++;
 	judge_started(j, &c, first);
+	j->nested--;
 }
 
 /* ---- strings ---- */
@@ -339,8 +328,7 @@ static void judge_script(struct judge *j, const struct shell_script *script) {
 	j->at = outer_at;
 }
 
-/* `text` NULL: it is an expansion. */
-static void judge_string(struct judge *j, const struct call *c, const char *text) {
+void judge_string(struct judge *j, const struct call *c, const char *text) {
 	struct shell_script script;
 	struct shell_fault fault;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations shared by judge.c and judge_call.c only. */
+/* Declarations shared by judge.c, judge_call.c and judge_prefix.c only. */
 #ifndef CORRAL_COMMAND_JUDGING_H
 #define CORRAL_COMMAND_JUDGING_H
 
@@ -13,7 +13,8 @@ struct judge {
 	struct command_verdict *ret;
 	const struct shell_script *script; /* NULL: argv, not a shell */
 	const struct shell_command *at;    /* of the script */
-	unsigned depth;
+	unsigned depth;                    /* of strings */
+	unsigned nested;                   /* commands that start commands */
 	bool out_of_memory;
 };
 
@@ -34,5 +35,13 @@ void judge_word_path(struct judge *j, const struct call *c, const struct shell_w
 
 /* judge_call.c: a command and the commands that it starts.  `first`: it is argv itself. */
 void judge_call(struct judge *j, struct call c, bool first);
+/* `text` NULL: it is an expansion. */
+void judge_string(struct judge *j, const struct call *c, const char *text);
+
+/* judge_prefix.c: the command in the arguments of another; an assignment of the environment. */
+struct command_prefix;
+void judge_prefix(struct judge *j, const struct command_prefix *p, const struct call *c);
+void judge_find(struct judge *j, const struct call *c);
+void judge_variable(struct judge *j, const struct call *c, const char *text);
 
 #endif

@@ -10,6 +10,7 @@
  * Fails:    closed: an abbreviation that is ambiguous matches. */
 #include "command/match.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 #include "data/commands.h"
 
@@ -25,13 +26,13 @@
 struct reader {
 	struct match_arguments *out;
 	const struct command_options *row; /* of the part that is read now; NULL: unknown */
-	bool known;                        /* the command has rows */
 	bool ended;                        /* after "--" */
+	bool maybe_ended;                  /* after a "--" that may be the argument of an option */
 	bool option_before;                /* the last word may take the next one as argument */
 };
 
-static bool in_longs(const struct command_options *row, const char *text, size_t len) {
-	for (const char *const *l = row == NULL ? NULL : row->longs; l != NULL && *l != NULL; l++) {
+static bool in_longs(const char *const *list, const char *text, size_t len) {
+	for (const char *const *l = list; l != NULL && *l != NULL; l++) {
 		if (strlen(*l) == len && memcmp(*l, text, len) == 0) {
 			return true;
 		}
@@ -44,14 +45,34 @@ static void become_wild(struct match_arguments *m) {
 	m->wild = true;
 }
 
-/* The value of git's -c: an alias or a forced refspec changes what the rest means. */
-static void read_git_setting(struct match_arguments *m, const char *value) {
-	static const char require[] = "clean.requireforce=";
+static void become_unknown(struct match_arguments *m) {
+	m->wild = true;
+	m->wild_at = 0;
+}
 
-	if (strncasecmp(value, "alias.", 6) == 0 || strstr(value, "=+") != NULL ||
-	    strcasestr(value, ".mirror") != NULL) {
-		m->wild = true;
-		m->wild_at = 0;
+/* The value of git's -c: an alias, another file of settings, a forced refspec, or a command that
+ * git runs changes what the rest means. */
+static void read_git_setting(struct match_arguments *m, const char *value) {
+	static const char require[] = "clean.requireforce=", pager[] = "core.pager=cat";
+	static const char *const keys[] = {
+		"alias.",        "core.askpass",   "core.editor",     "core.fsmonitor",
+		"core.gitproxy", "core.hookspath", "core.pager",      "core.sshcommand",
+		"credential.",   "diff.external",  "filter.",         "gpg.",
+		"include",       "pager.",         "sequence.editor",
+	};
+	static const char *const parts[] = {"=+",          ".mirror",   ".receivepack",
+					    ".uploadpack", ".textconv", ".command",
+					    ".cmd",        ".vcs",      ".driver"};
+
+	for (size_t i = 0; strcasecmp(value, pager) != 0 && i < ARRAY_LEN(keys); i++) {
+		if (strncasecmp(value, keys[i], strlen(keys[i])) == 0) {
+			become_unknown(m);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strcasestr(value, parts[i]) != NULL) {
+			become_unknown(m);
+		}
 	}
 	if (strncasecmp(value, require, sizeof require - 1) == 0) {
 		m->letters['f'] = true;
@@ -61,22 +82,25 @@ static void read_git_setting(struct match_arguments *m, const char *value) {
 static void read_value(struct reader *r, char letter, const struct shell_word *value) {
 	if (letter == 'c' && streq(r->out->name, "git") && r->out->noperands == 0) {
 		if (value->dynamic) {
-			r->out->wild = true;
-			r->out->wild_at = 0;
+			become_unknown(r->out);
 		} else {
 			read_git_setting(r->out, value->text);
 		}
 	}
 }
 
-/* Returns the number of words that the option takes: 0 or 1. */
+/* Returns the number of words that the option takes: 0 or 1.  After a letter without a row, the
+ * rest may be its argument. */
 static size_t read_letters(struct reader *r, const char *text, const struct shell_word *next) {
+	bool unknown = r->row == NULL;
+
 	for (const char *p = text + 1; *p != '\0'; p++) {
 		unsigned char c = (unsigned char)*p;
 		if (c < 128) {
 			r->out->letters[c] = true;
 		}
 		if (r->row == NULL || strchr(r->row->letters, *p) == NULL) {
+			unknown = unknown || strchr(r->row->flag_letters, *p) == NULL;
 			continue;
 		}
 		if (p[1] != '\0') {
@@ -87,9 +111,10 @@ static size_t read_letters(struct reader *r, const char *text, const struct shel
 		if (next != NULL) {
 			read_value(r, *p, next);
 		}
-		return 1;
+		r->option_before = unknown;
+		return unknown ? 0 : 1;
 	}
-	r->option_before = !r->known;
+	r->option_before = unknown;
 	return 0;
 }
 
@@ -97,13 +122,17 @@ static size_t read_long(struct reader *r, const char *text) {
 	size_t len = strcspn(text, "=");
 
 	r->out->longs[r->out->nlongs++] = text;
+	if (streq(r->out->name, "git") && r->out->noperands == 0 &&
+	    (str_starts(text, "--config-env") || str_starts(text, "--exec-path="))) {
+		become_unknown(r->out);
+	}
 	if (text[len] == '=') {
 		return 0;
 	}
-	if (in_longs(r->row, text, len)) {
+	if (r->row != NULL && in_longs(r->row->longs, text, len)) {
 		return 1;
 	}
-	r->option_before = !r->known;
+	r->option_before = r->row == NULL || !in_longs(r->row->flags, text, len);
 	return 0;
 }
 
@@ -113,7 +142,7 @@ static void read_operand(struct reader *r, const struct shell_word *w, bool befo
 	m->operands[m->noperands++] = (struct match_operand){
 		.text = w->text, .dynamic = w->dynamic, .maybe_argument = before};
 	if (m->noperands == 1) {
-		r->row = w->dynamic ? NULL : command_options_find(m->name, w->text);
+		r->row = w->dynamic || before ? NULL : command_options_find(m->name, w->text);
 	}
 }
 
@@ -132,8 +161,12 @@ static size_t read_word(struct reader *r, const struct shell_word *w,
 		return 0;
 	}
 	if (streq(w->text, "--")) {
-		r->ended = true;
+		r->ended = !before;
+		r->maybe_ended = before;
 		return 0;
+	}
+	if (r->maybe_ended) {
+		read_operand(r, w, true);
 	}
 	return w->text[1] == '-' ? read_long(r, w->text) : read_letters(r, w->text, next);
 }
@@ -148,7 +181,6 @@ bool match_arguments(struct arena *a, const char *name, const struct shell_word 
 	if (ret->operands == NULL || ret->longs == NULL) {
 		return false;
 	}
-	r.known = r.row != NULL;
 	for (size_t i = 0; i < n; i++) {
 		size_t taken = read_word(&r, &words[i], i + 1 < n ? &words[i + 1] : NULL);
 		/* An unquoted expansion may also be the argument and more. */
@@ -220,28 +252,41 @@ static enum match operand_matches(const struct match_arguments *m, const struct 
 	return wildcard(p->text, p->len, o->text) ? MATCH_YES : MATCH_NO;
 }
 
-static enum match operands_from(const struct match_arguments *m, const struct piece *list, size_t n,
-				size_t start) {
-	enum match result = MATCH_YES;
+/* Operands that may be arguments of unknown options are tried both ways; more are undecided. */
+#define OPERANDS_MAX 128
 
-	for (size_t i = 0; i < n; i++) {
-		enum match one = operand_matches(m, &list[i], start + i);
-		result = one < result ? one : result;
-	}
-	return result;
+static enum match lesser(enum match a, enum match b) {
+	return a < b ? a : b;
 }
 
-/* An operand that may be the argument of an unknown option is tried both ways. */
+static enum match greater(enum match a, enum match b) {
+	return a > b ? a : b;
+}
+
+/* Blocked: the best reading counts; allowed: the worst. */
 static enum match operands_match(const struct match_arguments *m, const struct piece *list,
 				 size_t n, bool allowed) {
-	enum match best = operands_from(m, list, n, 0), worst = best;
+	size_t last = m->noperands < OPERANDS_MAX ? m->noperands : OPERANDS_MAX;
+	enum match after[OPERANDS_MAX + 1], now[OPERANDS_MAX + 1];
 
-	for (size_t k = 0; k < m->noperands && m->operands[k].maybe_argument; k++) {
-		enum match other = operands_from(m, list, n, k + 1);
-		best = other > best ? other : best;
-		worst = other < worst ? other : worst;
+	/* now[k]: the pieces from i on against the operands from k on. */
+	for (size_t k = 0; k <= OPERANDS_MAX; k++) {
+		now[k] = MATCH_YES;
 	}
-	return allowed ? worst : best;
+	for (size_t i = n; i-- > 0;) {
+		memcpy(after, now, sizeof after);
+		bool more = last < m->noperands;
+		now[last] = lesser(more ? MATCH_MAYBE : operand_matches(m, &list[i], last),
+				   after[last]);
+		for (size_t k = last; k-- > 0;) {
+			now[k] = lesser(operand_matches(m, &list[i], k), after[k + 1]);
+			if (m->operands[k].maybe_argument) {
+				now[k] = allowed ? lesser(now[k], now[k + 1])
+						 : greater(now[k], now[k + 1]);
+			}
+		}
+	}
+	return now[0];
 }
 
 /* The option `text`, or an abbreviation of it, is among the arguments. */
@@ -283,8 +328,14 @@ static bool has_word(const struct match_arguments *m, const struct command_equal
 
 static bool is_row_for(const struct command_equal *row, const struct match_arguments *m,
 		       const struct piece *option) {
-	const char *sub = m->noperands > 0 && !m->operands[0].dynamic ? m->operands[0].text : NULL;
-	bool same = row->subcommand == NULL || (sub != NULL && streq(sub, row->subcommand));
+	bool same = row->subcommand == NULL;
+
+	for (size_t i = 0; !same && i < m->noperands; i++) {
+		same = !m->operands[i].dynamic && streq(m->operands[i].text, row->subcommand);
+		if (!m->operands[i].maybe_argument) {
+			break;
+		}
+	}
 
 	return same && streq(row->name, m->name) && strlen(row->option) == option->len &&
 	       memcmp(row->option, option->text, option->len) == 0;

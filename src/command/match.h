@@ -11,7 +11,7 @@ enum match { MATCH_NO, MATCH_MAYBE, MATCH_YES };
 struct match_operand {
 	const char *text; /* when dynamic, its beginning */
 	bool dynamic;
-	bool maybe_argument; /* of the option before it, whose row is unknown */
+	bool maybe_argument; /* of the option before it, which has no row */
 };
 
 struct match_arguments {

@@ -7,11 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A program or builtin that runs the command in its own arguments. */
+/* A program or builtin that runs the command in its own arguments.  An option that is not in the
+ * row makes the command undecided; abbreviations are not in it. */
 struct command_prefix {
 	const char *name;
 	const char *letters;       /* short options that take an argument */
+	const char *attached;      /* short options whose argument is only the rest of the word */
+	const char *flag_letters;  /* short options without an argument */
 	const char *const *longs;  /* long options that take an argument; NULL-terminated */
+	const char *const *flags;  /* long options without, or with one only after = */
 	size_t operands;           /* own operands before the command: timeout 5 CMD */
 	bool builtin;              /* of the shell; nothing is executed for it */
 	bool assignments;          /* NAME=VALUE may come before the command: env */
@@ -25,6 +29,8 @@ struct command_options {
 	const char *subcommand; /* NULL: options before the subcommand */
 	const char *letters;    /* short options that take an argument */
 	const char *const *longs;
+	const char *flag_letters; /* options without an argument; others may have one or not */
+	const char *const *flags;
 };
 
 /* `option` of a subcommand, and another word with the same effect.  `prefix`: the word begins
@@ -47,6 +53,9 @@ const struct command_options *command_options_find(const char *name, const char 
 
 /* Shells: their -c takes a string. */
 bool command_is_shell(const char *name);
+
+/* Programs that run a command of their arguments, without a row here. */
+bool command_is_runner(const char *name);
 
 /* Builtins of POSIX shells that change only the shell, or print. */
 bool command_is_builtin(const char *name);
