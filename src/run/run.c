@@ -16,6 +16,7 @@
 #include "data/keys.h"
 #include "linux/follow.h"
 #include "run/streams.h"
+#include "run/records.h"
 #include "run/reports.h"
 #include "run/terminal.h"
 
@@ -66,25 +67,6 @@ static int poll_ms(int64_t at, int64_t now) {
 }
 
 /* ---- one step ---- */
-
-/* The shared-memory logs of broker and gate; complete when all sandboxed processes are dead. */
-struct records {
-	struct journal *journal;
-	struct ledger *ledger, *refusals;
-};
-
-static struct records take_records(struct child *c) {
-	struct records r = {.journal = c->journal, .ledger = c->ledger, .refusals = c->refusals};
-	c->journal = NULL;
-	c->ledger = c->refusals = NULL;
-	return r;
-}
-
-static void records_free(struct records *r) {
-	journal_free(r->journal);
-	ledger_free(r->ledger);
-	ledger_free(r->refusals);
-}
 
 static void outcome_fill(struct outcome *o, const struct reports *s, const struct usage *u,
 			 const struct plan *plan) {
@@ -412,8 +394,7 @@ static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	       !outcome_limited(w->plan, RLIMIT_CPU) && !has_samplers(&w->child);
 }
 
-/* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
-static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
+static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 	const struct run_request *r = w->r;
 	struct stream_wish wish = {
 		.fds = {r->in, r->out, r->err},
@@ -423,15 +404,24 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
 		.typed = w->typed.source == NULL ? NULL : &w->typed,
 	};
-	int64_t began = clock_ms();
-	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
-	int rc;
 
 	if (streams_open(&w->streams, &wish, e) != 0) {
 		return -1;
 	}
 	if (watch_start(w, a, e) != 0) {
 		streams_done(&w->streams);
+		return -1;
+	}
+	return 0;
+}
+
+/* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
+static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
+	int64_t began = clock_ms();
+	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
+	int rc;
+
+	if (watch_open(w, a, e) != 0) {
 		return -1;
 	}
 	w->overdue = overdue_at(w->plan, began);
@@ -441,7 +431,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
-	struct records records = take_records(&w->child);
+	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
 		spawn_leave(&w->child);
 	} else {
@@ -582,7 +572,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	reports_init(&reports);
 	reports.begun = true;
 	running_wait(r, &reports, false);
-	struct records records = take_records(&r->child);
+	struct records records = records_take(&r->child);
 	spawn_finish(&r->child, &usage);
 	reports_done(&reports);
 	reports_settle(&reports, &usage.run_state);
