@@ -19,6 +19,10 @@
 /* env env env ...: deeper is undecided. */
 #define CALLS_MAX 32
 
+/* Of all calls: each level of a chain has the words of the next, and the kernel's ARG_MAX is large.
+ */
+#define CALL_WORDS_MAX ((size_t)512 * 1024)
+
 /* ---- shells and builtins ---- */
 
 /* export and similar builtins: their operands are assignments. */
@@ -273,7 +277,8 @@ void judge_call(struct judge *j, struct call c, bool first) {
 		return;
 	}
 	const struct shell_word *w = &c.words[0];
-	if (j->nested == CALLS_MAX) {
+	j->words += c.n;
+	if (j->nested == CALLS_MAX || (j->nested > 0 && j->words > CALL_WORDS_MAX)) {
 		judge_undecided(j, &c, "commands that start commands are nested too deeply");
 		return;
 	}

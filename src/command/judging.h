@@ -15,6 +15,7 @@ struct judge {
 	const struct shell_command *at;    /* of the script */
 	unsigned depth;                    /* of strings */
 	unsigned nested;                   /* commands that start commands */
+	size_t words;                      /* of all calls so far */
 	bool out_of_memory;
 };
 

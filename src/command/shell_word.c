@@ -136,8 +136,7 @@ static void judge_parameter(struct shell *s, const char *from, const char *to) {
 	s->counts->evaluates = s->counts->evaluates || has_any(from, to, "[:!");
 }
 
-/* ${...}, after "${". */
-static bool parameter(struct shell *s, bool quoted) {
+static bool parameter_text(struct shell *s, bool quoted) {
 	const char *from = s->p;
 
 	while (s->p < s->end && *s->p != '}') {
@@ -170,6 +169,17 @@ static bool parameter(struct shell *s, bool quoted) {
 	judge_parameter(s, from, s->p);
 	s->p++;
 	return true;
+}
+
+/* ${...}, after "${". */
+static bool parameter(struct shell *s, bool quoted) {
+	if (s->depth >= SHELL_DEPTH_MAX) {
+		return shell_fail(s, "expansions are nested too deeply");
+	}
+	s->depth++;
+	bool ok = parameter_text(s, quoted);
+	s->depth--;
+	return ok;
 }
 
 struct shell_mark shell_mark(const struct shell *s) {

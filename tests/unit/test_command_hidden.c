@@ -2,6 +2,8 @@
 /* Blocked commands that a reading of the text or of the options hides, and harmless neighbours. */
 #include "command_world.h"
 
+#include <sys/resource.h>
+
 TEST(text_that_hides_a_command) {
 	static const struct row rows[] = {
 		{'?', ": \"${x#'\"'}\"; git push --force; : \"a\" #}\""},
@@ -131,20 +133,24 @@ TEST(both_readings_of_an_option) {
 	check_rows(rows, ARRAY_LEN(rows));
 }
 
-/* Each level would copy the words of the next. */
+/* Each level has the words of the next. */
 TEST(long_chains_of_commands_are_undecided) {
-	static const char *argv[21003];
-	static const char *const names_of[] = {"xargs", "env", "nice"};
+	enum { LONGEST = 160000 }; /* about ARG_MAX */
+	static const char *argv[LONGEST + 3];
+	static const char *const chains[] = {"xargs", "env", "nice"};
 
 	begin("");
-	for (size_t k = 0; k < ARRAY_LEN(names_of); k++) {
-		for (size_t i = 0; i < 21000; i++) {
-			argv[i] = names_of[k];
+	for (size_t k = 0; k < ARRAY_LEN(chains); k++) {
+		for (size_t i = 0; i < LONGEST; i++) {
+			argv[i] = chains[k];
 		}
-		argv[21000] = "git";
-		argv[21001] = "push";
+		argv[LONGEST] = "git";
+		argv[LONGEST + 1] = "push";
 		CHECK_INT(judge(argv).kind, JUDGED_UNDECIDED);
 	}
+	struct rusage used;
+	REQUIRE(getrusage(RUSAGE_SELF, &used) == 0);
+	CHECK(used.ru_maxrss < 300L * 1024); /* KiB, of the three and a sanitizer */
 }
 
 TESTS_MAIN

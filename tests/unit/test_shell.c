@@ -325,12 +325,12 @@ TEST(words_are_bounded) {
 }
 
 TEST(hostile_text_ends_soon) {
-	char deep[4096];
+	static char deep[SHELL_TEXT_MAX];
 	struct arena a;
 	struct shell_script script;
 	struct shell_fault fault;
-	static const char *const units[] = {"$((",   "$(",    "(",   "{ ",
-					    "${x:-", "[[ $(", "if ", "\"$("};
+	static const char *const units[] = {"$((",   "$(",  "(",    "{ ", "${x:-",
+					    "[[ $(", "if ", "\"$(", "${", "\"${"};
 
 	for (size_t u = 0; u < ARRAY_LEN(units); u++) {
 		size_t n = 0, len = strlen(units[u]);
