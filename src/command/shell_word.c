@@ -319,42 +319,52 @@ static bool dollar(struct shell *s, bool quoted, bool *ret_dynamic, bool *ret_sp
 	return true;
 }
 
-/* The text between backquotes is a program of its own, once its escapes are removed.  `nested`: in
- * a here-document, ${...} or arithmetic, where shells differ about \". */
-static bool backquote(struct shell *s, bool quoted, bool nested) {
-	struct buf text;
+/* The text between backquotes without its escapes; NULL after a fault.  *ret_end is the closing
+ * backquote.  `nested`: in a here-document, ${...} or arithmetic, where shells differ about \". */
+static const char *backquoted_text(struct shell *s, bool quoted, bool nested,
+				   const char **ret_end) {
+	const char *escaped = quoted ? "`\\$\"" : "`\\$";
 	const char *p = s->p + 1;
+	struct buf text;
 
 	buf_init(&text);
 	for (; p < s->end && *p != '`'; p++) {
-		if (*p == '\\' && p + 1 < s->end && p[1] == '"' && nested) {
+		bool escape = *p == '\\' && p + 1 < s->end;
+		if (escape && p[1] == '"' && nested) {
 			shell_doubt(s, "shells differ about \\\" in backquotes");
 		}
-		if (*p == '\\' && p + 1 < s->end &&
-		    strchr(quoted ? "`\\$\"" : "`\\$", p[1]) != NULL) {
+		if (escape && strchr(escaped, p[1]) != NULL) {
 			p++;
 		}
 		buf_add(&text, p, 1);
 	}
-	if (p >= s->end) {
-		buf_done(&text);
-		return shell_fail(s, "a backquote is not closed");
-	}
-	char *copy = buf_failed(&text)
-			     ? NULL
-			     : arena_strndup(s->a, text.data == NULL ? "" : text.data, text.len);
-	size_t len = text.len;
+	const char *found = text.data == NULL ? "" : text.data;
+	char *copy = buf_failed(&text) ? NULL : arena_strndup(s->a, found, text.len);
 	buf_done(&text);
+	*ret_end = p;
 	if (copy == NULL) {
-		return shell_no_memory(s);
+		(void)shell_no_memory(s);
+	} else if (p >= s->end) {
+		(void)shell_fail(s, "a backquote is not closed");
+		return NULL;
+	}
+	return copy;
+}
+
+/* The text between backquotes is a program of its own, once its escapes are removed. */
+static bool backquote(struct shell *s, bool quoted, bool nested) {
+	const char *close = NULL, *text = backquoted_text(s, quoted, nested, &close);
+
+	if (text == NULL) {
+		return false;
 	}
 	if (s->depth >= SHELL_DEPTH_MAX) {
 		return shell_fail(s, "substitutions are nested too deeply");
 	}
 	struct shell within = {.a = s->a,
-			       .text = copy,
-			       .p = copy,
-			       .end = copy + len,
+			       .text = text,
+			       .p = text,
+			       .end = text + strlen(text),
 			       .depth = s->depth + 1,
 			       .out = s->out,
 			       .fault = s->fault,
@@ -369,7 +379,7 @@ static bool backquote(struct shell *s, bool quoted, bool nested) {
 	if (within.npending > 0) {
 		shell_doubt(s, "a here-document is not closed");
 	}
-	s->p = p + 1;
+	s->p = close + 1;
 	return true;
 }
 
