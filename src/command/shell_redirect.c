@@ -24,6 +24,16 @@ static bool continues(const struct heredoc *h, const char *word, const char *eol
 	return n % 2 == 1;
 }
 
+/* A command that the shell does not expand here, but may evaluate later. */
+static void note_literal(struct shell *s, const struct heredoc *h, const char *from,
+			 const char *to) {
+	for (const char *p = from; p + 1 < to; p++) {
+		bool escaped = p[0] == '\\' && (p[1] == '$' || p[1] == '`');
+		bool quoted = h->quoted && (p[0] == '`' || (p[0] == '$' && p[1] == '('));
+		s->counts->literal = s->counts->literal || escaped || quoted;
+	}
+}
+
 bool shell_heredoc(struct shell *s, const struct heredoc *h) {
 	const char *body = s->p;
 	bool joined = false;
@@ -45,6 +55,7 @@ bool shell_heredoc(struct shell *s, const struct heredoc *h) {
 			shell_doubt(s, "a backslash and a newline are beside a delimiter");
 		}
 		if (ends) {
+			note_literal(s, h, body, line);
 			return h->quoted || shell_expansions(s, body, line);
 		}
 		joined = goes_on;

@@ -73,12 +73,16 @@ static bool single_quoted(struct shell *s, struct builder *b) {
 /* $'...': its escapes are not decoded.  dash has no such quote: there it ends at the first '. */
 static bool ansi_quoted(struct shell *s) {
 	const char *plain_end = memchr(s->p, '\'', (size_t)(s->end - s->p));
+	bool literal = false;
 
 	for (; s->p < s->end && *s->p != '\''; s->p++) {
+		literal = literal || *s->p == '$' || *s->p == '`';
 		if (*s->p == '\\' && s->p + 1 < s->end) {
 			s->p++;
+			literal = literal || strchr("xuU01234567", *s->p) != NULL;
 		}
 	}
+	s->counts->literal = s->counts->literal || literal;
 	if (s->p >= s->end) {
 		return shell_fail(s, "a $' quote is not closed");
 	}
@@ -128,12 +132,14 @@ static void judge_parameter(struct shell *s, const char *from, const char *to) {
 	if (from < to && strchr(" \t\n|", *from) != NULL) {
 		shell_doubt(s, "${ is followed by a command");
 	}
+	bool evaluates = has_any(from, to, "[!");
 	for (const char *p = from; p + 1 < to; p++) {
 		if (p[0] == '@' && p[1] == 'P') {
 			shell_doubt(s, "@P expands the value of a variable again");
 		}
+		evaluates = evaluates || (p[0] == ':' && strchr("-=?+", p[1]) == NULL);
 	}
-	s->counts->evaluates = s->counts->evaluates || has_any(from, to, "[:!");
+	s->counts->evaluates = s->counts->evaluates || evaluates;
 }
 
 static bool parameter_text(struct shell *s, bool quoted) {

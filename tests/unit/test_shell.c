@@ -294,6 +294,12 @@ TEST(text_with_two_readings) {
 		{"x='a[$'; y='(b)]'; z=$x$y; ((z))", "= | = | = | z ?"},
 		{"x='a[$(b)]'; echo ${y[x]}", "= | echo ... ?"},
 		{"read x <<<'a[$(b)]'", "read x ?"},
+		{"x='a[$(b)]'; echo ${y:x}", "= | echo ... ?"},
+		{"x=$(cat <<'E'\na[$(b)]\nE\n); ((x))", "cat | = | x ?"},
+		{"x=$(cat <<E\na[\\$(b)]\nE\n); ((x))", "cat | = | x ?"},
+		{"x=$'a[\\x24(b)]'; ((x))", "= | x ?"},
+		{"x=$'\\n'; ((x))", "= | x"},
+		{"a -m 'b `c`' ${x:-d} ${x:+e}", "a -m b `c` ... ..."},
 		{"x='$(b)'; echo \"$x\"", "= | echo .."},
 		{"for f in *.c; do gcc -c \"$f\"; done", "gcc -c .."},
 	};
