@@ -309,6 +309,9 @@ static bool command(struct shell *s) {
 	if (shell_at_reserved(s, "!")) {
 		return shell_fail(s, "! stands before a pipeline");
 	}
+	if (at_list_end(s)) {
+		return shell_fail(s, "a command is missing");
+	}
 	if (head > 0) {
 		const char *at = s->p;
 		s->p += head;

@@ -82,6 +82,8 @@ TEST(lists_and_pipelines) {
 		{"| a", "FAULT"},
 		{"a | | b", "FAULT"},
 		{"a )", "FAULT"},
+		{"a | fi", "FAULT"},
+		{"a && done", "FAULT"},
 		{"}", "FAULT"},
 	};
 	check_rows(rows, ARRAY_LEN(rows));
