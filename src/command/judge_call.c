@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "data/commands.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* sh -c 'sh -c "..."': deeper is refused. */
@@ -71,6 +72,7 @@ static struct shell_call read_shell_call(const struct call *c) {
 
 	for (; i < c->n; i++) {
 		const struct shell_word *w = &c->words[i];
+		assert(w->text != NULL); /* every word of the parser has one */
 		bool option = (w->text[0] == '-' || w->text[0] == '+') && w->text[1] != '\0';
 		if (w->dynamic && (w->splits || w->text[0] == '\0' || option)) {
 			ret.odd = true;

@@ -100,8 +100,10 @@ static bool read_option(struct judge *j, const struct command_prefix *p, const s
 		judge_string(j, c, w->dynamic ? NULL : w->text);
 		return true;
 	}
-	struct shell_word pair[2] = {c->words[*i],
-				     last ? (struct shell_word){.text = ""} : c->words[*i + 1]};
+	struct shell_word pair[2] = {c->words[*i], {.text = ""}};
+	if (!last) {
+		pair[1] = c->words[*i + 1];
+	}
 	bool known = text[1] == '-' ? read_long(p, text, &words, ret)
 				    : read_letters(p, pair, &words, ret);
 	if (words > 0 && !last && (pair[1].splits || (pair[1].dynamic && ret->mark != NULL))) {

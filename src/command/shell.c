@@ -48,8 +48,13 @@ const char *shell_after_joins(const char *p, const char *end) {
  * tokens and inside words. */
 void shell_join(struct shell *s) {
 	const char *next = shell_after_joins(s->p, s->end);
-	char before = s->p > s->text ? s->p[-1] : '\n';
-	char after = next < s->end ? *next : '\n';
+	char before = '\n', after = '\n';
+	if (s->p > s->text) {
+		before = s->p[-1];
+	}
+	if (next < s->end) {
+		after = *next;
+	}
 	bool blank = strchr(" \t\n", before) != NULL || strchr(" \t\n", after) != NULL;
 	bool separates = shell_is_meta(before) != shell_is_meta(after) && after != '(' &&
 			 after != '<' && after != '>';

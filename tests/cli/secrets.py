@@ -10,7 +10,7 @@ import stat
 import termios
 
 from floors import administered, with_floor
-from harness import LONG, Skip, check, contains, equal, wait_until
+from harness import LONG, PATIENCE, Skip, check, contains, equal, wait_until
 from terminal import Terminal
 
 # Values that occur nowhere else; the second half of each makes a prefix of it no match.
@@ -297,8 +297,8 @@ def register(suite):
                 for name in ("environ", "cmdline"):
                     with open(f"/proc/{pid}/{name}", "rb") as file:
                         check(VALUE.encode() not in file.read(), f"/proc/{pid}/{name} has the value")
-            process.kill()
-            process.wait()
+            process.terminate()  # the command ends, and the run removes its cgroup
+            process.wait(PATIENCE)
 
     @test("a core dump of the supervisor has no value")
     def _(box):
