@@ -192,6 +192,54 @@ static void check_sending(struct box *b) {
 	CHECK_INT(b->err.kind, CORRAL_E_OUTSIDE);
 }
 
+/* Synthetic: an example of its vendor's documentation. */
+#define ACCESS_KEY                                                                                 \
+	"AKIAIOSFODNN7"                                                                            \
+	"EXAMPLE"
+
+static void put_key(struct box *b) {
+	put(b, "ws/keys", "id " ACCESS_KEY " end");
+}
+
+static void check_scan_block(struct box *b) {
+	char *bytes = NULL;
+	size_t len = 0;
+
+	put_key(b);
+	CHECK(corral_files_send(b->files, "keys", NULL, &bytes, &len, &b->err) != 0);
+	CHECK_INT(b->err.kind, CORRAL_E_LEAK);
+	CHECK(strstr(b->err.message, "aws-access-key-id") != NULL);
+	CHECK(strstr(b->err.message, ACCESS_KEY) == NULL);
+	reads(b, "keys", "id " ACCESS_KEY " end"); /* only sending is scanned */
+}
+
+static void set_scan_redact(struct box *b) {
+	rule(b, "scan.files", "redact");
+}
+
+static void set_scan_off(struct box *b) {
+	rule(b, "scan.files", "off");
+}
+
+static void sends(struct box *b, const char *wanted) {
+	char *bytes = NULL;
+	size_t len = 0;
+
+	put_key(b);
+	REQUIRE(corral_files_send(b->files, "keys", NULL, &bytes, &len, &b->err) == 0);
+	CHECK_STR(bytes, wanted);
+	CHECK_INT(len, strlen(wanted));
+	free(bytes);
+}
+
+static void check_scan_redact(struct box *b) {
+	sends(b, "id [redacted:aws-access-key-id] end");
+}
+
+static void check_scan_off(struct box *b) {
+	sends(b, "id " ACCESS_KEY " end");
+}
+
 static void check_ranges(struct box *b) {
 	struct corral_range range = {.offset = 1, .length = 2};
 	char *bytes = NULL;
@@ -386,6 +434,12 @@ TEST(what_is_no_regular_file_is_refused_without_waiting) {
 
 TEST(what_is_sent_was_scanned_and_is_small) {
 	both(NULL, check_sending);
+}
+
+TEST(a_file_with_a_secret_is_sent_as_scan_files_says) {
+	both(NULL, check_scan_block);
+	both(set_scan_redact, check_scan_redact);
+	both(set_scan_off, check_scan_off);
 }
 
 TEST(a_part_of_a_file_is_read_by_offset_and_length) {

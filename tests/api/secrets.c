@@ -97,6 +97,23 @@ TEST(a_spawned_command_gets_it_as_well) {
 	corral_policy_free(policy);
 }
 
+/* corral_spawn() hands the caller's descriptors over: the output cannot be scanned. */
+TEST(a_spawned_command_has_no_guarantee_about_leaks) {
+	const char *argv[] = {"true", NULL};
+	struct corral_process *process = NULL;
+	struct corral_result *result = NULL;
+	settle();
+	struct corral_policy *policy = policy_with("require", "leaks");
+	CHECK(corral_policy_set(policy, "scan.output", "redact", &err) == 0);
+	CHECK_INT(corral_spawn(policy, argv, NULL, &process, &err), -1);
+	CHECK_INT(err.kind, CORRAL_E_SETUP);
+	CHECK(strstr(err.message, "leaks") != NULL);
+	CHECK_INT(corral_run(policy, argv, NULL, &result, &err), 0); /* which can scan it */
+	CHECK_INT(corral_result_leaks_scanned(result), 1);
+	corral_result_free(result);
+	corral_policy_free(policy);
+}
+
 TEST(lists_have_names_and_exports_have_values) {
 	char *text = NULL;
 	size_t count = 9;
