@@ -109,7 +109,7 @@ def quick_suites(build, corral, probe):
     for name, argv in check_suites(build, corral, probe):
         if name in QUICK:
             yield name, argv + QUICK[name]
-    yield from programs(build, "")
+    yield from programs(build, "", f"{os.path.dirname(corral)}/state")
 
 
 def proof_suites(build, corral, probe):
@@ -203,6 +203,7 @@ LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
 
 # What only computes: it takes most of what the others, which mostly wait, leave of the processors.
 BESIDE = ("lint",)
+TIMED = ("test_verdicts",)  # compares times in a proof, so it has the machine to itself
 BESIDE_NICE = "5"  # not 19: beside somebody's busy loops that would be for ever
 AT_ONCE = 2  # suites, each of which runs some of its tests at a time
 CHECK_SECONDS = 1800  # a suite of `make check` that is silent for longer hangs: it is killed, and its last lines are shown
@@ -364,13 +365,14 @@ def main():
             counts = {name: journal.found[name] for name, _ in chosen if journal.passed(name)}
             chosen = [suite for suite in chosen if suite[0] not in counts]
         seconds = None if proof else CHECK_SECONDS
+        timed = Schedule([suite for suite in chosen if suite[0] in TIMED], journal, seconds, args.verbose)
+        timed.run(1)
         beside = [Suite(*suite, seconds) for suite in chosen if suite[0] in BESIDE]
-        schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE], journal, seconds, args.verbose)
-        # Some suites of a proof compare times: they have the machine to themselves.
-        schedule.run(1 if proof else AT_ONCE)
+        schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE + TIMED], journal, seconds, args.verbose)
+        schedule.run(AT_ONCE)
         for suite in beside:
             schedule.finish(suite)
-        counts |= schedule.counts
+        counts |= timed.counts | schedule.counts
     totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
     if proof and not args.only:
         write_report(build)
