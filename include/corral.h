@@ -306,6 +306,38 @@ int corral_result_network_recorded(const struct corral_result *result);
  * decisions may be missing from the list.  NULL when the gate worked to the end. */
 const char *corral_result_network_failed(const struct corral_result *result);
 
+/* An operation that the command was refused, and that its caller could have done on the host.  The
+ * command chose path and host; they may contain any byte except NUL. */
+struct corral_denial {
+	size_t size;            /* set by the caller to sizeof */
+	const char *op;         /* "open", "mkdir", "rename", "chmod", "connect", "resolve", … */
+	const char *access;     /* "read", "write", "create", "delete", "rename", "network", … */
+	const char *path;       /* as the command named it, absolute; NULL: not about a file */
+	const char *resolved;   /* without symlinks; NULL: the same, or not known */
+	const char *host;       /* the name or address; NULL: about a file */
+	const char *errno_name; /* "EROFS", …; NULL: the command got no errno */
+	const char *rule;       /* the policy key or table that refuses it, with its pattern */
+	const char *origin;     /* where that was written; NULL: not known */
+	const char *why;        /* one sentence */
+	const char *remedy;     /* what would allow it, or that nothing does; NULL: see allow_with */
+	const char *allow_with; /* the smallest option that would allow it; NULL: none, or none that
+				 * a program should add by itself (a credential) */
+	uint64_t count;         /* how often */
+	int port;               /* 0: none */
+	int sensitive;          /* a rule about credentials hides the path */
+};
+
+#define CORRAL_DENIAL_INIT                                                                         \
+	{ .size = sizeof(struct corral_denial) }
+
+/* The n-th denial, files and sockets first, then the network gate's: 0, 1 after the last, or -1
+ * when its size is not set.  The texts belong to the result.  more counts refusals that are not in
+ * the list; recorded is 0 for a run without a broker: an empty list then means nothing. */
+int corral_result_denial(const struct corral_result *result, size_t n,
+			 struct corral_denial *denial);
+uint64_t corral_result_denials_more(const struct corral_result *result);
+int corral_result_denials_recorded(const struct corral_result *result);
+
 /* A secret that the leak scanner found: its kind and its place, never its value. */
 struct corral_leak {
 	size_t size;             /* set by the caller to sizeof */

@@ -84,6 +84,7 @@ static void print_warning(void *arg, const char *text) {
 #define CREATED_SHOWN 3
 #define STRAYS_SHOWN 5
 #define LEAKS_SHOWN 5
+#define DENIALS_SHOWN 5
 
 static bool is_grave(const char *kind) {
 	static const char *const kinds[] = {"setuid", "hook", "startup", "repository"};
@@ -196,6 +197,58 @@ static void note_leaks(const struct corral_result *result) {
 	buf_done(&line);
 }
 
+/* "open for write /etc/x (EROFS, 3 times)" */
+static void put_denial(struct buf *line, const struct corral_denial *d) {
+	const char *object = d->path != NULL ? d->path : d->host;
+
+	buf_printf(line, "%s", d->op);
+	if (strcmp(d->op, "open") == 0) {
+		buf_printf(line, " for %s", d->access);
+	}
+	buf_printf(line, " %s", object == NULL ? "" : object);
+	if (d->path == NULL && d->port != 0) {
+		buf_printf(line, ":%d", d->port);
+	}
+	buf_printf(line, " (%s", d->errno_name == NULL ? "refused" : d->errno_name);
+	if (d->count > 1) {
+		buf_printf(line, ", %llu times", (unsigned long long)d->count);
+	}
+	buf_printf(line, "): %s", d->why == NULL ? "" : d->why);
+	if (d->remedy != NULL || d->allow_with != NULL) {
+		buf_printf(line, "; %s", d->remedy != NULL ? d->remedy : d->allow_with);
+	}
+}
+
+/* After a failure: the first refusals, each with its rule and remedy.  The hint says the same about
+ * one of them. */
+static bool note_denials(const struct corral_result *result) {
+	struct corral_denial d = CORRAL_DENIAL_INIT;
+	size_t n = 0;
+
+	if (corral_result_exit_code(result) == 0 ||
+	    strcmp(corral_result_reason(result), "exit") != 0) {
+		return false;
+	}
+	for (; corral_result_denial(result, n, &d) == 0; n++) {
+		struct buf line;
+
+		if (n >= DENIALS_SHOWN) {
+			continue;
+		}
+		buf_init(&line);
+		put_denial(&line, &d);
+		if (!buf_failed(&line)) {
+			str_hide_controls(line.data, false);
+			print_note("refused: %s", line.data);
+		}
+		buf_done(&line);
+	}
+	if (n > DENIALS_SHOWN) {
+		print_note("refused: %zu more; --json lists them", n - DENIALS_SHOWN);
+	}
+	return n > 0;
+}
+
 /* --cow kept the changes apart; the user has to know their id. */
 static void note_pending(const struct corral_result *result) {
 	int64_t changes = 0;
@@ -223,7 +276,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 		note_pending(result);
 		note_strays(result);
 	}
-	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
+	if (!inv->json && !note_denials(result) && corral_result_hint(result)[0] != '\0') {
 		print_note("hint: %s", corral_result_hint(result));
 	}
 	if (!inv->json) {

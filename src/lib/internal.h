@@ -134,8 +134,8 @@ struct corral_result {
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
 
-/* The refusals of the gate, as members of "denials"; and all its decisions. */
-void network_emit_denials(struct emit *j, const struct netlog *n);
+/* All refusals, as the member "denials"; all decisions of the gate. */
+void denials_emit(struct emit *j, const struct outcome *o);
 void network_emit(struct emit *j, const struct netlog *n);
 
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call

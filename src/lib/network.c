@@ -62,31 +62,6 @@ static void put_port(struct emit *j, uint16_t port) {
 	}
 }
 
-static void put_denial(struct emit *j, const struct netlog_item *item) {
-	/* A lookup has no errno, and a request is refused after connect() succeeded. */
-	bool by_errno = item->op == NET_OP_CONNECT;
-
-	emit_object(j, NULL);
-	emit_string(j, "op", netlog_op_name(item->op));
-	emit_string(j, "host", item->name != NULL ? item->name : item->address);
-	put_port(j, item->port);
-	emit_string(j, "access", "network");
-	emit_string(j, "errno", by_errno ? "EACCES" : NULL);
-	emit_string(j, "rule", item->rule);
-	emit_string(j, "why", item->why);
-	emit_string(j, "allow_with", item->remedy);
-	emit_int(j, "count", (int64_t)item->count);
-	emit_end_object(j);
-}
-
-void network_emit_denials(struct emit *j, const struct netlog *n) {
-	for (size_t i = 0; i < n->count; i++) {
-		if (n->items[i].outcome == NET_DENIED) {
-			put_denial(j, &n->items[i]);
-		}
-	}
-}
-
 static void put_decision(struct emit *j, const struct netlog_item *item) {
 	emit_object(j, NULL);
 	emit_string(j, "op", netlog_op_name(item->op));

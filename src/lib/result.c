@@ -3,8 +3,8 @@
  *
  * Should:   outlive policy and plan; have the same keys in every JSON object, whether
  *           the command ran or not, so that a program needs one parser.
- * Must not: claim more than was done: this version records no denials except the gate's,
- *           and the object states it; "leaks_scanned" is false when a stream was not scanned.
+ * Must not: claim more than was done: "denials_recorded" is false where no broker recorded them,
+ *           "leaks_scanned" when a stream was not scanned.
  * Fails:    out of memory the whole object fails. */
 #include "lib/internal.h"
 
@@ -378,13 +378,6 @@ static void put_hint(struct emit *j, const struct advice *a) {
 	emit_end_object(j);
 }
 
-static void put_denials(struct emit *j, const struct netlog *network) {
-	emit_array(j, "denials");
-	network_emit_denials(j, network);
-	emit_end_array(j);
-	emit_bool(j, "denials_recorded", false);
-}
-
 /* r is NULL when nothing ran. */
 static void put_leaks(struct emit *j, const struct corral_result *r) {
 	const struct leak_log *logs[2] = {0};
@@ -456,7 +449,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
-	put_denials(&j, &result->outcome.network);
+	denials_emit(&j, &result->outcome);
 	put_leaks(&j, result);
 	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
@@ -500,7 +493,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	put_ending(&j, failure_reason(failure->kind), &nothing);
 	put_enforcement(&j, NULL);
 	put_hint(&j, &nothing.advice);
-	put_denials(&j, &nothing.network);
+	denials_emit(&j, &nothing);
 	put_leaks(&j, NULL);
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);

@@ -35,6 +35,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 const struct sized sized_options = SIZED(corral_options, 72);
 const struct sized sized_probe = SIZED(corral_probe, 280);
 const struct sized sized_decision = SIZED(corral_decision, 96);
+const struct sized sized_denial = SIZED(corral_denial, 112);
 const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);

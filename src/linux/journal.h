@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of files that the command created: pid 1 writes it, the supervisor reads it.
+/* The journal of a run: files that the command created, and calls that the broker refused.  Pid 1
+ * writes it, the supervisor reads it.
  *
- * A shared mapping, created before the clone: records survive when pid 1 is killed at any
- * moment, and cost the supervisor nothing while the command runs.  A record is complete or
- * absent: the length is stored last. */
+ * A shared mapping (base/shared_log.h), created before the clone: records survive when pid 1 is
+ * killed at any moment, and cost the supervisor nothing while the command runs. */
 #ifndef CORRAL_LINUX_JOURNAL_H
 #define CORRAL_LINUX_JOURNAL_H
 
 #include "base/err.h"
+#include "base/shared_log.h"
+#include "data/denial_ops.h"
 #include "data/lasting.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+/* The most bytes of a refused hard link's path: as many as a hint prints. */
+#define JOURNAL_LINK_PATH 256
 
-/* Enough for some thousand paths. */
-#define JOURNAL_SIZE ((size_t)256 * 1024)
-
-struct journal;
+struct journal {
+	_Atomic uint32_t link; /* 0: none, 1: being written, 2: complete */
+	uint32_t link_why;
+	char link_path[JOURNAL_LINK_PATH];
+	struct shared_log created;
+	struct shared_log refused;
+};
 
 /* In the parent. */
 int journal_new(struct journal **ret, struct err *e);
@@ -54,5 +58,24 @@ bool journal_next(const struct journal *j, size_t *at, struct journal_entry *ret
 
 /* The number of records that did not fit. */
 uint64_t journal_lost(const struct journal *j);
+
+/* A call that was refused.  Equal ones are one record with a count. */
+struct journal_refusal {
+	enum denial_op op;
+	int error; /* errno */
+	/* Absolute paths, or an address as text; [1] is the second path of a call that has two.
+	 * named: as the caller wrote it; resolved: without links, "" where that is not known. */
+	const char *named[2], *resolved[2];
+	uint32_t count; /* ignored by journal_refuse() */
+};
+
+/* One writer; no system call.  j may be NULL. */
+void journal_refuse(struct journal *j, const struct journal_refusal *r);
+
+/* The next one from *at, which starts at 0; false at the end, and for invalid content. */
+bool journal_next_refusal(const struct journal *j, size_t *at, struct journal_refusal *ret);
+
+/* The number of refusals that did not fit. */
+uint64_t journal_refusals_lost(const struct journal *j);
 
 #endif

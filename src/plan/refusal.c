@@ -20,12 +20,14 @@
  * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
  * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
  * write: the remedy for ACCESS_WRITE, where it differs.
- * by: the key that is named instead of the rule of the path. */
+ * by: the key that is named instead of the rule of the path.
+ * option: the remedy's option; {OPEN} is --read or --write with the path that has to be named. */
 struct row {
 	enum err_kind kind;
 	enum key_id key; /* that the remedy changes */
 	const char *reason, *remedy, *write;
 	enum key_id by; /* KEY_PROFILE, which has no rules about paths: none */
+	const char *option;
 };
 
 #define NOT_MOUNTED "{path} is not mounted in the sandbox"
@@ -37,12 +39,12 @@ struct row {
 /* clang-format off */
 static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
-		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW},
+		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW, .option = "{OPEN}"},
 	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": unix sockets of the host must be passed by name ({rule}, {origin})",
-		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS},
+		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS, .option = "--socket {PATH}"},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
-		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME},
+		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME, .option = "{OPEN}"},
 	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} does not exist: HOME is a private directory ({rule}, {origin})",
 		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --read {OWN}",
@@ -50,7 +52,7 @@ static const struct row rows[CAUSE_COUNT] = {
 		KEY_FS_HOME},
 	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} is hidden: {at} is private to each run ({rule}, {origin}) and has no such file",
-		"show the host's file: --read {PATH}", "grant the host's file: " GRANT_NEW},
+		"show the host's file: --read {PATH}", "grant the host's file: " GRANT_NEW, .option = "{OPEN}"},
 	[CAUSE_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} exists only inside a run ({rule}), not on the host",
 		"put the file in {workspace}, which commands and file tools share", NULL},
@@ -68,7 +70,7 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OWN] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a file of Corral itself",
 		NO_OPTION "it decides about the next run", NULL},
 	[CAUSE_DENY] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is denied by {rule} ({origin})",
-		"to allow access: --deny {EXCEPT}", NULL},
+		"to allow access: --deny {EXCEPT}", NULL, .option = "--deny {EXCEPT}"},
 	[CAUSE_DENY_BOUND] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is denied by {rule} ({origin})",
 		NO_OPTION "change the rule where it is written ({origin})", NULL},
 	[CAUSE_HARD_LINK] = {ERR_SENSITIVE, KEY_FS_DENY,
@@ -78,18 +80,18 @@ static const struct row rows[CAUSE_COUNT] = {
 		"{path} is denied: it has several hard links, and {rule} may deny another one; the search was not complete",
 		"replace it by a copy, or grant a smaller tree that can be read completely", NULL, KEY_FS_DENY},
 	[CAUSE_MODE] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
-		"use --mode workspace-write", NULL, KEY_MODE},
+		"use --mode workspace-write", NULL, KEY_MODE, .option = "--mode workspace-write"},
 	[CAUSE_MODE_BOUND] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
 		NO_OPTION "change the mode where it is written ({origin})", NULL, KEY_MODE},
 	[CAUSE_PROTECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: protected by {rule} ({origin})",
-		"to allow changes: --protect {EXCEPT}", NULL},
+		"to allow changes: --protect {EXCEPT}", NULL, .option = "--protect {EXCEPT}"},
 	[CAUSE_PROTECT_BOUND] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: protected by {rule} ({origin})",
 		NO_OPTION "change the rule where it is written ({origin})", NULL},
 	[CAUSE_GIT_LINK] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: it leads git to a repository that {rule} ({origin}) protects",
-		"to allow changes: --protect {EXCEPT}", NULL, KEY_FS_PROTECT},
+		"to allow changes: --protect {EXCEPT}", NULL, KEY_FS_PROTECT, .option = "--protect {EXCEPT}"},
 	[CAUSE_GIT_HEAD] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} cannot be created: git would take its directory for a repository, instead of the one "
 		"that {rule} ({origin}) protects",
@@ -99,12 +101,12 @@ static const struct row rows[CAUSE_COUNT] = {
 		NO_OPTION "it decides about the next run; change it outside the sandbox", NULL},
 	[CAUSE_BESIDE] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} cannot be created: only {at} is writable in its directory",
-		"a program that saves a file by renaming a new one over it needs --write {DIR}", NULL},
+		"a program that saves a file by renaming a new one over it needs --write {DIR}", NULL, .option = "--write {DIR}"},
 	[CAUSE_ABOVE] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} is read-only in the sandbox: it lies beside the workspace, in the private HOME",
-		"grant your own directory: --write {DIR}; or an existing one in it", NULL},
+		"grant your own directory: --write {DIR}; or an existing one in it", NULL, .option = "--write {DIR}"},
 	[CAUSE_READ_ONLY] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only in the sandbox ({rule}, {origin})",
-		"grant it: --write {GRANT}", NULL},
+		"grant it: --write {GRANT}", NULL, .option = "{OPEN}"},
 	[CAUSE_RIGHTS] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} is read-only in the sandbox ({rule}, {origin}), and you have no write permission on the host",
 		NO_OPTION "do this step outside, as a user that may write it", NULL},
@@ -119,7 +121,7 @@ static const struct row rows[CAUSE_COUNT] = {
 		NO_OPTION "do this step outside", NULL, KEY_FS_PROTECT},
 	[CAUSE_TOOLS] = {ERR_OUTSIDE, KEY_FS_TOOLS,
 		"{path} is outside the workspace, and the file tools are confined to it ({rule}, {origin})",
-		"put the file in {workspace}, or use --set fs.tools=view", NULL, KEY_FS_TOOLS},
+		"put the file in {workspace}, or use --set fs.tools=view", NULL, KEY_FS_TOOLS, .option = "--set fs.tools=view"},
 };
 /* clang-format on */
 
@@ -198,6 +200,17 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 	put_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
+static void put_open(struct buf *out, const struct refusal_question *q) {
+	char dir[PATH_MAX];
+	bool write = q->want == ACCESS_WRITE;
+	const char *written = q->grant != NULL ? q->grant
+			      : q->missing     ? existing_dir(q, dir)
+					       : q->path;
+
+	buf_puts(out, write ? "--write " : "--read ");
+	put_word(out, "", write ? written : q->path);
+}
+
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
 	const struct refusal_question *q = w->q;
 	char dir[PATH_MAX];
@@ -221,6 +234,8 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 		put_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
+	} else if (IS("OPEN")) {
+		put_open(out, q);
 	} else if (IS("EXCEPT")) {
 		put_word(out, "!", w->at);
 	}
@@ -257,6 +272,7 @@ static void set_verdict(const struct words *w, enum refusal_cause cause, struct 
 			   .name;
 	expand(ret->reason, sizeof ret->reason, w, row->reason);
 	expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
+	expand(ret->option, sizeof ret->option, w, row->option == NULL ? "" : row->option);
 }
 
 /* ---- the rule ---- */

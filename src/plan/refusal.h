@@ -56,6 +56,9 @@ struct refusal_question {
 	bool rights;  /* the caller has no permission on the host either */
 	/* The nearest directory above it that exists, where the command may learn that; NULL. */
 	const char *exists;
+	/* What an option for writing would have to name: the path, or the nearest directory above
+	 * it that exists on the host; NULL: not known. */
+	const char *grant;
 };
 
 struct verdict {
@@ -68,7 +71,9 @@ struct verdict {
 	bool closed;        /* allowed, but the file's mode refuses the caller */
 	char origin[128];   /* where that was written */
 	char reason[360];   /* one sentence; "" when allowed */
-	char remedy[640];   /* the option as it can be pasted, or that there is none */
+	char remedy[640];   /* a sentence with the option as it can be pasted, or that there is none */
+	char option[640];   /* that option alone; "" when there is none, or it takes a decision that
+			     * no program should take (a credential) */
 };
 
 /* Decides by the plan. */

@@ -98,6 +98,7 @@ void outcome_done(struct outcome *o) {
 	free(o->err);
 	o->out = o->err = NULL;
 	created_done(&o->created);
+	denials_done(&o->denials);
 	netlog_done(&o->network);
 	leak_log_done(&o->leaks);
 }

@@ -446,6 +446,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
 		created_read(w->plan, records.journal, &ret->created);
+		denials_read(w->plan, w->r->policy, records.journal, &ret->denials);
 	}
 	records_free(&records);
 	streams_done(&w->streams);
@@ -544,7 +545,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.cow = r->cow,
 		.report_start = true,
 	};
-	struct running run = {.plan = r->plan, .started_ms = clock_ms()};
+	struct running run = {.plan = r->plan, .policy = r->policy, .started_ms = clock_ms()};
 	struct usage usage;
 	struct reports reports;
 
@@ -580,6 +581,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	if (rc == 0) {
 		outcome_fill(&o, &reports, &usage, r->plan);
 		created_read(r->plan, records.journal, &o.created);
+		denials_read(r->plan, r->policy, records.journal, &o.denials);
 		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;

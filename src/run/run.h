@@ -21,6 +21,7 @@
 #include "linux/spawn.h"
 #include "plan/plan.h"
 #include "run/created.h"
+#include "run/denials.h"
 #include "run/hint.h"
 #include "run/leak_tap.h"
 #include "run/netlog.h"
@@ -72,6 +73,7 @@ struct outcome {
 	struct usage usage;
 	struct advice advice; /* after a failure: the rule that probably refused it */
 	struct created created;
+	struct denials denials;
 	struct netlog network;
 	struct leak_log leaks;
 	bool leaks_scanned; /* the whole output was scanned */
@@ -82,10 +84,11 @@ struct outcome {
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e);
 
 /* In two steps, for corral_spawn and corral_wait: the command inherits the descriptors
- * themselves, without a relay.  The plan must outlive the command. */
+ * themselves, without a relay.  Plan and policy must outlive the command. */
 struct running {
 	struct child child;
 	const struct plan *plan;
+	const struct policy *policy;
 	int64_t started_ms;
 };
 int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);

@@ -172,14 +172,14 @@ TEST(whatever_stands_in_the_journal_is_read_within_its_bounds) {
 		journal_add(j, LASTING_SETUID, "/ws/two");
 		unsigned char *bytes = (unsigned char *)j;
 		unsigned seed = round * 2654435761U;
-		for (size_t i = 0; i < (round % 2 == 0 ? 4 : JOURNAL_SIZE); i++) {
+		for (size_t i = 0; i < (round % 2 == 0 ? 4 : sizeof *j); i++) {
 			seed = seed * 1103515245U + 12345U;
 			bytes[i] = (unsigned char)(seed >> 16);
 		}
 		struct journal_entry entry;
 		for (size_t at = 0; journal_next(j, &at, &entry);) {
 			CHECK((size_t)(entry.path - (const char *)j) + strlen(entry.path) <
-			      JOURNAL_SIZE);
+			      sizeof *j);
 		}
 		journal_free(j);
 	}

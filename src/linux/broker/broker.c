@@ -158,6 +158,7 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 	} else if (b->proc < 0 || c.tid <= 0) {
 		result = -EPERM;
 	} else {
+		c.call = broker_rows[row - 1].id;
 		result = broker_rows[row - 1].serve(&c);
 	}
 	if (result != CALL_ANSWERED) {

@@ -7,6 +7,7 @@
 #include "linux/broker/call.h"
 
 #include "base/auto.h"
+#include "linux/broker/refused.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,9 @@
 #include <sys/ioctl.h>
 
 void call_answer(const struct call *c, long result) {
+	if (result < 0) {
+		refused_record(c, (int)-result);
+	}
 	struct seccomp_notif_resp answer = {
 		.id = c->id,
 		.val = result < 0 ? 0 : result,

@@ -18,6 +18,7 @@ struct call {
 	struct broker *b;
 	uint64_t id;
 	pid_t tid; /* the calling thread, in the guard's pid namespace */
+	enum syscall_id call;
 	uint64_t args[6];
 	bool as_written; /* do not redirect /tmp to the run's own directory */
 };

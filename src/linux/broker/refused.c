@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records refused calls with their paths, for the list of denials in the result.
+ *
+ * The arguments are read once more, from the waiting caller: another thread may have changed them
+ * since, and then the record names another path.  Nothing is decided by it.
+ *
+ * Should:   record the path as the caller wrote it, made absolute, and without symlinks.
+ * Must not: change the answer, allocate or lock; resolve /proc/self to the guard (K4).
+ * Fails:    open: a call whose arguments cannot be read has no record. */
+#include "linux/broker/refused.h"
+
+#include "base/auto.h"
+#include "base/ip.h"
+#include "linux/broker/files.h"
+#include "linux/broker/resolve.h"
+#include "linux/broker/sockets.h"
+#include "linux/broker/walk.h"
+#include "linux/journal.h"
+#include "linux/kernel_api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* ---- where a call has its paths ---- */
+
+#define NONE (-1)
+#define CWD (-2) /* the path is relative to the working directory */
+
+/* Numbers of arguments.  dir without path: the descriptor itself; neither: a socket address. */
+struct shape {
+	enum syscall_id id;
+	enum denial_op op;
+	int8_t dir[2], path[2];
+};
+
+#define FIRST(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {0, NONE}}
+#define SECOND(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {1, NONE}}
+#define AT(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {1, NONE}}
+#define AT_SECOND(call, op) {CALL_##call, DENIAL_##op, {1, NONE}, {2, NONE}}
+#define TWO(call, op) {CALL_##call, DENIAL_##op, {CWD, CWD}, {0, 1}}
+#define TWO_AT(call, op) {CALL_##call, DENIAL_##op, {0, 2}, {1, 3}}
+#define BY_FD(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {NONE, NONE}}
+#define ADDRESS(call, op) {CALL_##call, DENIAL_##op, {NONE, NONE}, {NONE, NONE}}
+
+static const struct shape shapes[] = {
+	ADDRESS(bind, BIND),
+	FIRST(chmod, CHMOD),
+	FIRST(chown, CHOWN),
+	ADDRESS(connect, CONNECT),
+	FIRST(creat, CREATE),
+	BY_FD(fchmod, CHMOD),
+	AT(fchmodat, CHMOD),
+	AT(fchmodat2, CHMOD),
+	BY_FD(fchown, CHOWN),
+	AT(fchownat, CHOWN),
+	BY_FD(fremovexattr, XATTR),
+	BY_FD(fsetxattr, XATTR),
+	AT(futimesat, UTIME),
+	FIRST(lchown, CHOWN),
+	TWO(link, LINK),
+	TWO_AT(linkat, LINK),
+	FIRST(lremovexattr, XATTR),
+	FIRST(lsetxattr, XATTR),
+	FIRST(mkdir, MKDIR),
+	AT(mkdirat, MKDIR),
+	FIRST(mknod, MKNOD),
+	AT(mknodat, MKNOD),
+	FIRST(open, READ),
+	AT(openat, READ),
+	FIRST(removexattr, XATTR),
+	TWO(rename, RENAME),
+	TWO_AT(renameat, RENAME),
+	TWO_AT(renameat2, RENAME),
+	FIRST(rmdir, RMDIR),
+	FIRST(setxattr, XATTR),
+	SECOND(symlink, SYMLINK),
+	AT_SECOND(symlinkat, SYMLINK),
+	FIRST(truncate, TRUNCATE),
+	FIRST(unlink, UNLINK),
+	AT(unlinkat, UNLINK),
+	FIRST(utime, UTIME),
+	AT(utimensat, UTIME),
+	FIRST(utimes, UTIME),
+};
+
+/* The flags of open(2) tell what it wants. */
+static enum denial_op op_of(const struct call *c, const struct shape *s) {
+	int flags = s->id == CALL_open ? call_int(c, 1) : call_int(c, 2);
+
+	if (s->op != DENIAL_READ) {
+		return s->op;
+	}
+	return (flags & O_CREAT) != 0 ? DENIAL_CREATE
+	       : opening_writes(flags) ? DENIAL_WRITE
+				       : DENIAL_READ;
+}
+
+static bool has_address(const struct shape *s) {
+	return s->dir[0] == NONE;
+}
+
+static const struct shape *shape_of(enum syscall_id id) {
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		if (shapes[i].id == id) {
+			return &shapes[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- paths ---- */
+
+struct paths {
+	char named[2][PATH_MAX], resolved[2][REAL_MAX];
+};
+
+/* The path of the caller's descriptor or working directory; false: it is no file. */
+static bool path_of_fd(const struct call *c, int fd, char out[PATH_MAX]) {
+	struct text link = {.len = 0};
+
+	caller_text_number(&link, (uint64_t)c->tid);
+	caller_text_add(&link, fd == AT_FDCWD ? "/cwd" : "/fd/");
+	if (fd != AT_FDCWD) {
+		caller_text_number(&link, (uint64_t)fd);
+	}
+	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX - 1);
+	out[n < 0 ? 0 : n] = '\0';
+	return out[0] == '/';
+}
+
+/* Prepends the directory to a relative path. */
+static bool make_absolute(const struct call *c, int dir, char path[PATH_MAX]) {
+	char base[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (path[0] == '/') {
+		return true;
+	}
+	if (!path_of_fd(c, dir, base)) {
+		return false;
+	}
+	size_t head = strlen(base);
+	if (head + 1 + len + 1 > PATH_MAX) {
+		return false;
+	}
+	memmove(path + head + 1, path, len + 1);
+	memcpy(path, base, head);
+	path[head] = '/';
+	if (len == 0) {
+		path[head] = '\0'; /* AT_EMPTY_PATH */
+	}
+	return true;
+}
+
+static bool resolves_to(const struct broker *b, const char *path, uint64_t flags,
+			char out[REAL_MAX]) {
+	auto_fd fd = sys_openat2(b->root, path, O_PATH | flags, RESOLVE_NO_MAGICLINKS);
+
+	return fd >= 0 && !resolved_is_guards(b, fd) &&
+	       resolved_real_path(b, fd, out, REAL_MAX) == 0;
+}
+
+/* Without symlinks: the file if it exists, else its directory and its name; else "". */
+static void resolve(const struct broker *b, const char *path, char out[REAL_MAX]) {
+	const char *name = strrchr(path, '/') + 1;
+	char dir[PATH_MAX];
+	size_t len = (size_t)(name - path);
+
+	out[0] = '\0';
+	if (!b->fast || resolves_to(b, path, 0, out)) {
+		return;
+	}
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	if (!resolves_to(b, dir, O_DIRECTORY, out) || strlen(out) + 1 + strlen(name) >= PATH_MAX) {
+		out[0] = '\0';
+		return;
+	}
+	len = strlen(out);
+	out[len] = '/';
+	memcpy(out + (len == 1 ? 1 : len + 1), name, strlen(name) + 1);
+}
+
+/* One path of the call; false: it cannot be read. */
+static bool read_path(const struct call *c, const struct shape *s, int i, struct paths *p) {
+	int dir = s->dir[i] == CWD ? AT_FDCWD : call_int(c, s->dir[i]);
+	char *named = p->named[i];
+
+	if (s->path[i] == NONE) {
+		return path_of_fd(c, dir, named) && memcpy(p->resolved[i], named, PATH_MAX);
+	}
+	if (caller_copy(c, c->args[s->path[i]], named, PATH_MAX) != 0 ||
+	    !make_absolute(c, dir, named)) {
+		return false;
+	}
+	resolve(c->b, named, p->resolved[i]);
+	return true;
+}
+
+static bool read_paths(const struct call *c, const struct shape *s, struct paths *p) {
+	p->named[1][0] = p->resolved[1][0] = p->resolved[0][0] = '\0';
+	return read_path(c, s, 0, p) && (s->dir[1] == NONE || read_path(c, s, 1, p));
+}
+
+/* ---- socket addresses ---- */
+
+/* "192.0.2.1:443", "[2001:db8::1]:443" */
+static void write_inet(const struct socket_address *a, char *out) {
+	struct in6_addr to = socket_address_leads(a);
+	struct text port = {.len = 0};
+	struct ip ip;
+
+	memcpy(ip.b, &to, sizeof ip.b);
+	bool brackets = !ip_is4(&ip);
+	out[0] = '[';
+	size_t len = brackets + ip_text(&ip, out + brackets);
+	memcpy(out + len, brackets ? "]:" : ":", 3);
+	caller_text_number(&port, ntohs(a->in4.sin_port)); /* in both at the same place */
+	memcpy(out + len + 1 + brackets, port.s, port.len + 1);
+}
+
+/* The path of a socket file, "@" and an abstract name, or address and port. */
+static bool read_address(const struct call *c, struct paths *p) {
+	struct socket_address a;
+	char *at = p->named[0];
+
+	p->resolved[0][0] = p->named[1][0] = p->resolved[1][0] = '\0';
+	if (socket_address_read(c, &a) != 0) {
+		return false;
+	}
+	if (a.any.sa_family == AF_UNIX && a.len > offsetof(struct sockaddr_un, sun_path)) {
+		size_t len = a.len - offsetof(struct sockaddr_un, sun_path);
+		memcpy(at, a.un.sun_path, len);
+		at[len] = '\0';
+		if (at[0] == '\0') {
+			at[0] = '@';
+			return true;
+		}
+		if (!make_absolute(c, AT_FDCWD, at)) {
+			return false;
+		}
+		resolve(c->b, at, p->resolved[0]);
+		return true;
+	}
+	if (!socket_address_is_inet(a.any.sa_family) || c->b->gate >= 0) {
+		return false; /* the gate has its own log */
+	}
+	write_inet(&a, at);
+	return true;
+}
+
+/* ---- errors ---- */
+
+/* An error that a rule may have caused: of a call with paths, or with an address. */
+static bool is_refusal(int error, bool address) {
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return true;
+	case EROFS:
+	case EBUSY:
+	case EXDEV:
+	case ENOENT: /* in a directory that the sandbox does not have, and the host may have */
+		return !address;
+	case ENETUNREACH:
+	case ECONNREFUSED:
+	case EADDRNOTAVAIL:
+		return address;
+	default:
+		return false;
+	}
+}
+
+static bool is_plain_miss(const struct call *c, int error, const char *path) {
+	if (error != ENOENT) {
+		return false;
+	}
+	enum visibility sight = plan_visibility(c->b->plan, path);
+	return sight == VISIBILITY_READ || sight == VISIBILITY_WRITE;
+}
+
+void refused_record(const struct call *c, int error) {
+	const struct shape *s = c->b->journal == NULL ? NULL : shape_of(c->call);
+	struct paths p;
+
+	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != c->b->self) {
+		return;
+	}
+	if (has_address(s) ? !read_address(c, &p)
+			   : !read_paths(c, s, &p) || is_plain_miss(c, error, p.named[0])) {
+		return;
+	}
+	if (caller_waits(c)) {
+		journal_refuse(c->b->journal, &(struct journal_refusal){
+						      .op = op_of(c, s),
+						      .error = error,
+						      .named = {p.named[0], p.named[1]},
+						      .resolved = {p.resolved[0], p.resolved[1]},
+					      });
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records calls that the broker answered with an error, in the journal. */
+#ifndef CORRAL_LINUX_BROKER_REFUSED_H
+#define CORRAL_LINUX_BROKER_REFUSED_H
+
+#include "linux/broker/call.h"
+
+/* Call it before the answer: the caller's memory still has the arguments.  Errors that no rule
+ * causes are not recorded, and neither are calls of helpers; the supervisor decides later which
+ * records are denials (run/denials.h). */
+void refused_record(const struct call *c, int error);
+
+#endif

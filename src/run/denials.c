@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the broker's records of refused calls into denials with rule, origin and remedy.
+ *
+ * Should:   keep a refusal that the caller would not have met on the host, once, with its rule.
+ * Must not: reveal by its presence whether a file that a rule about credentials hides exists: such
+ *           a path is listed in either case; open or follow anything on the host.
+ * Fails:    open: out of memory, denials are only counted. */
+#include "run/denials.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/refusal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the same operation on the host ---- */
+
+/* The host's path for a path inside: by the mount that shows it, else by its own name. */
+static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
+	const struct mount *shown = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool tree = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
+		if (tree && m->source != NULL && path_within(path, m->target)) {
+			shown = m; /* L1: deeper ones follow */
+		}
+	}
+	if (shown == NULL || streq(shown->source, shown->target)) {
+		bool own = plan->home_own != NULL && path_within(path, plan->home_at);
+		return own ? arena_printf(a, "%s%s", plan->home_own, path + strlen(plan->home_at))
+			   : path;
+	}
+	size_t skip = streq(shown->target, "/") ? 0 : strlen(shown->target);
+	return arena_printf(a, "%s%s", streq(shown->source, "/") ? "" : shown->source, path + skip);
+}
+
+static bool has_right(const char *path, int mode) {
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
+static bool is_owned(const char *path) {
+	struct stat st;
+	return stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid());
+}
+
+static bool is_socket(const char *path) {
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && has_right(path, W_OK);
+}
+
+static bool works_on_host(enum denial_op op, const char *path) {
+	char dir[PATH_MAX];
+	const char *above = path_parent(path, dir) ? dir : "/";
+
+	switch (denial_ops[op].need) {
+	case NEED_EXISTS:
+		return has_right(path, F_OK);
+	case NEED_READ:
+		return has_right(path, R_OK);
+	case NEED_WRITE:
+		return has_right(path, W_OK);
+	case NEED_EXEC:
+		return has_right(path, X_OK);
+	case NEED_DIRECTORY:
+		/* An existing file is opened for writing instead of created. */
+		return op == DENIAL_CREATE && has_right(path, F_OK) ? has_right(path, W_OK)
+								    : has_right(above, W_OK | X_OK);
+	case NEED_OWNER:
+		return is_owned(path);
+	case NEED_SOCKET:
+		return is_socket(path);
+	}
+	return false;
+}
+
+/* ---- the option ---- */
+
+/* The path itself if the host has it, else the nearest directory above it that exists.  NULL: that
+ * would be the caller's HOME, a directory above it, or the root. */
+static const char *grantable(struct arena *a, const struct plan *plan, const char *path) {
+	const char *home = plan->home_own != NULL ? plan->home_own : plan->home_at;
+	char *at = arena_strdup(a, path);
+
+	while (at != NULL && !has_right(at, F_OK)) {
+		char *slash = strrchr(at, '/');
+		if (slash == NULL || slash == at) {
+			return NULL;
+		}
+		*slash = '\0';
+	}
+	return at == NULL || (home != NULL && path_within(home, at)) ? NULL : at;
+}
+
+/* ---- the rule ---- */
+
+struct judging {
+	struct arena *a;
+	const struct plan *plan;
+	const struct policy *policy;
+};
+
+static const char *rule_text(struct arena *a, const struct verdict *v) {
+	return v->detail == NULL ? arena_strdup(a, v->rule == NULL ? "" : v->rule)
+				 : arena_printf(a, "%s %s", v->rule, v->detail);
+}
+
+static bool is_about_secrets(const struct verdict *v) {
+	return v->cause == CAUSE_CREDENTIAL || v->cause == CAUSE_OWN;
+}
+
+/* Judges one path of the record; false: no rule refuses it, or the host would have, too. */
+static bool judge_path(const struct judging *g, const struct journal_refusal *r, int i,
+		       struct denial *ret) {
+	bool known = r->resolved[i][0] == '/';
+	const char *path = path_normal(g->a, known ? r->resolved[i] : r->named[i]);
+	const char *host = path == NULL ? NULL : host_path(g->a, g->plan, path);
+	struct refusal_question q = {
+		.plan = g->plan,
+		.policy = g->policy,
+		.path = path,
+		.want = denial_ops[r->op].changes ? ACCESS_WRITE : ACCESS_READ,
+		.missing = r->error == ENOENT,
+	};
+	struct verdict v;
+
+	if (host == NULL) {
+		return false;
+	}
+	q.grant = grantable(g->a, g->plan, host);
+	if (r->op == DENIAL_CONNECT) {
+		refusal_say(&q, CAUSE_SOCKET, &v);
+	} else if (r->error == EBUSY || r->error == EXDEV) {
+		refusal_judge_move(&q, &v);
+	} else {
+		refusal_judge(&q, &v);
+	}
+	bool hidden = is_about_secrets(&v);
+	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, host))) {
+		return false;
+	}
+	bool broad = q.want == ACCESS_WRITE && q.grant == NULL && str_starts(v.option, "--write");
+	const char *option = hidden || broad || v.option[0] == '\0' ? NULL : v.option;
+	*ret = (struct denial){
+		.op = r->op,
+		.path = arena_strdup(g->a, r->named[i]),
+		.resolved = known && !streq(path, r->named[i]) ? path : NULL,
+		.error = r->error,
+		.rule = rule_text(g->a, &v),
+		.origin = arena_strdup(g->a, v.origin),
+		.why = arena_strdup(g->a, v.reason),
+		.remedy = arena_strdup(g->a, v.remedy),
+		.allow_with = option == NULL ? NULL : arena_strdup(g->a, option),
+		.sensitive = hidden,
+		.count = r->count,
+	};
+	return ret->path != NULL && ret->rule != NULL && ret->why != NULL && ret->remedy != NULL;
+}
+
+/* A connect to an address, where no gate decides: there is no network. */
+static bool judge_address(const struct judging *g, const struct journal_refusal *r,
+			  struct denial *ret) {
+	const struct origin *origin = &g->policy->values[KEY_NET_MODE].origin;
+	bool floor = origin->kind == ORIGIN_FLOOR;
+	char text[128];
+
+	if (!g->plan->own_net || r->op != DENIAL_CONNECT || r->error == ECONNREFUSED) {
+		return false;
+	}
+	policy_origin_text(origin, text, sizeof text);
+	*ret = (struct denial){
+		.op = r->op,
+		.host = arena_strdup(g->a, r->named[0]),
+		.error = r->error,
+		.rule = "net.mode none",
+		.origin = arena_strdup(g->a, text),
+		.why = arena_printf(g->a, "the sandbox has no network (net.mode none, %s)", text),
+		.remedy = floor ? arena_printf(g->a, "no option allows it: change net.mode where it "
+						     "is written (%s)",
+					       text)
+				: arena_printf(g->a, "allow the host: --allow-host %s", r->named[0]),
+		.allow_with =
+			floor ? NULL : arena_printf(g->a, "--allow-host %s", r->named[0]),
+		.count = r->count,
+	};
+	return ret->host != NULL && ret->why != NULL && ret->remedy != NULL;
+}
+
+static bool judge(const struct judging *g, const struct journal_refusal *r, struct denial *ret) {
+	if (r->named[0][0] == '@') {
+		return false; /* an abstract socket: the host's are in another namespace */
+	}
+	if (r->named[0][0] != '/') {
+		return judge_address(g, r, ret);
+	}
+	return judge_path(g, r, 0, ret) || (r->named[1][0] == '/' && judge_path(g, r, 1, ret));
+}
+
+void denials_read(const struct plan *plan, const struct policy *policy, const struct journal *j,
+		  struct denials *ret) {
+	struct denials d = {.recorded = j != NULL, .more = journal_refusals_lost(j)};
+	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy};
+	struct journal_refusal r;
+	struct denial one;
+	size_t cap = 0;
+
+	for (size_t at = 0; policy != NULL && journal_next_refusal(j, &at, &r);) {
+		if (!judge(&g, &r, &one)) {
+			continue;
+		}
+		if (d.count == DENIALS_MAX ||
+		    arena_grow(&d.arena, &d.items, d.count, &cap, sizeof *d.items) != 0) {
+			d.more++;
+			continue;
+		}
+		d.items[d.count++] = one;
+	}
+	*ret = d;
+}
+
+void denials_done(struct denials *d) {
+	arena_done(&d->arena);
+	*d = (struct denials){0};
+}
