@@ -16,15 +16,9 @@ bool path_within(const char *path, const char *dir) {
 	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-char *path_normal(struct arena *a, const char *path) {
-	if (path[0] != '/') {
-		return NULL;
-	}
-	char *out = arena_alloc(a, strlen(path) + 2);
-	if (out == NULL) {
-		return NULL;
-	}
+void path_normalize(const char *path, char *out) {
 	size_t len = 0;
+
 	for (const char *p = path; *p != '\0';) {
 		while (*p == '/') {
 			p++;
@@ -35,7 +29,7 @@ char *path_normal(struct arena *a, const char *path) {
 			}
 		} else if (n > 0 && !(n == 1 && p[0] == '.')) {
 			out[len++] = '/';
-			memcpy(out + len, p, n);
+			memmove(out + len, p, n); /* they may be the same text */
 			len += n;
 		}
 		p += n;
@@ -44,6 +38,14 @@ char *path_normal(struct arena *a, const char *path) {
 		out[len++] = '/';
 	}
 	out[len] = '\0';
+}
+
+char *path_normal(struct arena *a, const char *path) {
+	char *out = path[0] == '/' ? arena_alloc(a, strlen(path) + 2) : NULL;
+
+	if (out != NULL) {
+		path_normalize(path, out);
+	}
 	return out;
 }
 

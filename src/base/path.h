@@ -17,6 +17,9 @@ bool path_within(const char *path, const char *dir);
  * slash.  NULL when memory is out or the path is not absolute. */
 char *path_normal(struct arena *a, const char *path);
 
+/* The same into `out`, which has room for the path and two bytes, or is the path itself. */
+void path_normalize(const char *path, char *out);
+
 /* dir + "/" + rest, in normal form; an absolute rest replaces dir. */
 char *path_join(struct arena *a, const char *dir, const char *rest);
 

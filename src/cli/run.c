@@ -197,15 +197,17 @@ static void note_leaks(const struct corral_result *result) {
 	buf_done(&line);
 }
 
-/* "open for write /etc/x (EROFS, 3 times)" */
+/* "open for write (EROFS, 3 times): /etc/x is read-only; grant it: --write /etc/x" */
 static void put_denial(struct buf *line, const struct corral_denial *d) {
-	const char *object = d->path != NULL ? d->path : d->host;
-
 	buf_printf(line, "%s", d->op);
 	if (strcmp(d->op, "open") == 0) {
 		buf_printf(line, " for %s", d->access);
 	}
-	buf_printf(line, " %s", object == NULL ? "" : object);
+	if (d->path == NULL) {
+		buf_printf(line, " %s", d->host == NULL ? "" : d->host);
+	} else if (d->resolved != NULL) { /* the reason names that path */
+		buf_printf(line, " %s", d->path);
+	}
 	if (d->path == NULL && d->port != 0) {
 		buf_printf(line, ":%d", d->port);
 	}
@@ -219,10 +221,16 @@ static void put_denial(struct buf *line, const struct corral_denial *d) {
 	}
 }
 
-/* After a failure: the first refusals, each with its rule and remedy.  The hint says the same about
- * one of them. */
+static bool names(const char *text, const char *object) {
+	return object != NULL && strstr(text, object) != NULL;
+}
+
+/* After a failure: the first refusals, each with its rule and remedy.  True: one of them is what
+ * the hint is about. */
 static bool note_denials(const struct corral_result *result) {
 	struct corral_denial d = CORRAL_DENIAL_INIT;
+	const char *hint = corral_result_hint(result);
+	bool known = false;
 	size_t n = 0;
 
 	if (corral_result_exit_code(result) == 0 ||
@@ -235,6 +243,8 @@ static bool note_denials(const struct corral_result *result) {
 		if (n >= DENIALS_SHOWN) {
 			continue;
 		}
+		known = known || names(hint, d.path) || names(hint, d.resolved) ||
+			names(hint, d.host);
 		buf_init(&line);
 		put_denial(&line, &d);
 		if (!buf_failed(&line)) {
@@ -246,7 +256,7 @@ static bool note_denials(const struct corral_result *result) {
 	if (n > DENIALS_SHOWN) {
 		print_note("refused: %zu more; --json lists them", n - DENIALS_SHOWN);
 	}
-	return n > 0;
+	return known;
 }
 
 /* --cow kept the changes apart; the user has to know their id. */

@@ -35,6 +35,7 @@ static const char *const verdicts[] = {"deny", "allow", NULL};
 /* One order for all four keys, so that "stricter" is one comparison; a value that a direction does
  * not have is in its list of rejected values. */
 static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NULL};
+static const char *const recorded[] = {"off", "changes", "all", NULL};
 static const char *const scan_args_later[] = {"redact", "kill", NULL};
 static const char *const scan_files_later[] = {"warn", "kill", NULL};
 static const char *const scan_net_later[] = {"warn", "redact", "block", "kill", NULL};
@@ -563,6 +564,16 @@ const struct key keys[KEY_COUNT] = {
 			.choices = scans,
 			.later = scan_net_later,
 			.help = "A secret in a request of plain HTTP: off.",
+		},
+	[KEY_DENIALS] =
+		{
+			.name = "denials",
+			.type = TYPE_ENUM,
+			.narrow = NARROW_HIGHER,
+			.choices = recorded,
+			.help = "Which refused operations the result lists: off, changes (of files, "
+				"and connections), or all (reads and executions too, which costs a "
+				"round trip for each file that is opened).",
 		},
 };
 

@@ -71,6 +71,7 @@ enum key_id {
 	KEY_SCAN_OUTPUT,
 	KEY_SCAN_FILES,
 	KEY_SCAN_NET,
+	KEY_DENIALS,
 	KEY_COUNT
 };
 
@@ -136,6 +137,7 @@ enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };
 enum home { HOME_EPHEMERAL, HOME_PERSISTENT, HOME_WORKSPACE };
 enum net { NET_NONE, NET_FILTERED, NET_RESTRICTED, NET_FULL };
 enum commands { COMMANDS_DENY, COMMANDS_ALLOW };
+enum denials_recorded { DENIALS_OFF, DENIALS_CHANGES, DENIALS_ALL };
 enum tools { TOOLS_WORKSPACE, TOOLS_VIEW };
 
 /* What happens to a secret that the leak scanner finds; each one is stricter than the one before.

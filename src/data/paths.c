@@ -8,6 +8,7 @@
 #include "data/paths.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 
 #include <string.h>
 
@@ -378,6 +379,20 @@ const struct path_row *path_table_find(const struct path_table *t, const char *p
 			low = middle + 1;
 		} else {
 			high = middle;
+		}
+	}
+	return NULL;
+}
+
+const struct path_row *path_credential(const char *home, const char *path) {
+	if (home == NULL || !path_within(path, home)) {
+		return NULL;
+	}
+	const char *rest = path + strlen(home);
+	for (size_t i = 0; *rest == '/' && i < credential_paths.count; i++) {
+		const struct path_row *row = &credential_paths.rows[i];
+		if ((row->flags & PATH_MIXED) == 0 && path_within(rest + 1, row->path)) {
+			return row;
 		}
 	}
 	return NULL;

@@ -54,6 +54,9 @@ extern const struct path_table proc_hidden;
 extern const struct path_table sensitive_paths;
 /* The same, relative to the caller's home. */
 extern const struct path_table credential_paths;
+/* The row of credential_paths that covers the path; NULL: none, or one that also holds other files
+ * (PATH_MIXED).  home may be NULL. */
+const struct path_row *path_credential(const char *home, const char *path);
 /* Variables of the caller that name such a path; .path is the name of the variable. */
 extern const struct path_table credential_variables;
 /* File names that hold credentials at the root of a toolchain. */

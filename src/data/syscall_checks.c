@@ -154,6 +154,16 @@ static const struct syscall_refusal refusals_change_openat[] = {
 	WHEN(ANY_BIT(2, WRITES), ASK_BROKER, "a change"),
 };
 
+/* For records of hidden files: a path from a directory's descriptor, as in tree walks, begins in a
+ * directory that the sandbox shows.  AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH: lstat(2), fstat(2). */
+#define FROM_CWD ONE_OF(0, ALL_BITS, 0xffffff9c)
+#define NOT_BY_NAME 0x1100
+
+static const struct syscall_refusal refusals_watch_openat[] = {
+	SET_IDS_OF_OPEN(2, 3),
+	WHEN(FROM_CWD, ASK_BROKER, "a file by its name"),
+};
+
 static const struct syscall_refusal refusals_truncating_open[] = {
 	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
 };
@@ -175,6 +185,18 @@ static const struct syscall_refusal refusals_fast_second[] = {
 
 static const struct syscall_refusal refusals_fast_third[] = {
 	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
+};
+
+static const struct syscall_refusal refusals_from_cwd[] = {
+	WHEN(FROM_CWD, ASK_BROKER, "a file by its name"),
+};
+
+static const struct syscall_refusal refusals_following_third[] = {
+	WHEN_BOTH(FROM_CWD, ONE_OF(2, NOT_BY_NAME, 0), ASK_BROKER, "a file by its name"),
+};
+
+static const struct syscall_refusal refusals_following_fourth[] = {
+	WHEN_BOTH(FROM_CWD, ONE_OF(3, NOT_BY_NAME, 0), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_ioctl_broker[] = {
@@ -327,6 +349,9 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
+	[CHECK_FOLLOWING_FOURTH] = CHECK_ROWS(refusals_following_fourth),
+	[CHECK_FOLLOWING_THIRD] = CHECK_ROWS(refusals_following_third),
+	[CHECK_FROM_CWD] = CHECK_ROWS(refusals_from_cwd),
 	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),
 	[CHECK_MEMORY_OPEN] = CHECK_ROWS(refusals_memory_open),
 	[CHECK_MEMORY_OPENAT] = CHECK_ROWS(refusals_memory_openat),
@@ -346,5 +371,6 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_SOCKETPAIR_SHARED] = CHECK_ROWS_AND(refusals_socketpair_shared, CHECK_SOCKETPAIR),
 	[CHECK_TRUNCATING_OPEN] = CHECK_ROWS_AND(refusals_truncating_open, CHECK_OPEN),
 	[CHECK_TRUNCATING_OPENAT] = CHECK_ROWS_AND(refusals_truncating_openat, CHECK_OPENAT),
+	[CHECK_WATCH_OPENAT] = CHECK_ROWS_AND(refusals_watch_openat, CHECK_CHANGE_OPENAT),
 };
 /* clang-format on */

@@ -76,6 +76,7 @@ enum syscall_trait {
 		4096,        /* unix datagrams: Landlock checks them, or their loss is accepted */
 	TRAIT_PINNED = 8192, /* CPU affinity enforces limits.cpus, and must not change */
 	TRAIT_EXEC = 16384,  /* only listed programs may be executed */
+	TRAIT_WATCH = 32768, /* the broker records reads of hidden files; it checks nothing */
 };
 
 /* Checks of arguments; several calls share one if the argument has the same position.  The
@@ -119,6 +120,9 @@ enum syscall_check_id {
 	CHECK_DUMPABLE,
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
+	CHECK_FOLLOWING_FOURTH,
+	CHECK_FOLLOWING_THIRD,
+	CHECK_FROM_CWD,
 	CHECK_IOCTL_BROKER,
 	CHECK_MEMORY_OPEN,
 	CHECK_MEMORY_OPENAT,
@@ -138,6 +142,7 @@ enum syscall_check_id {
 	CHECK_SOCKETPAIR_SHARED,
 	CHECK_TRUNCATING_OPEN,
 	CHECK_TRUNCATING_OPENAT,
+	CHECK_WATCH_OPENAT,
 	CHECK_COUNT
 };
 

@@ -303,7 +303,8 @@ static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 
 /* Only where the filter sends every call that creates a name to the broker. */
 static bool keeps_journal(const struct spawn_request *r) {
-	return r->plan->broker && (r->plan->traits & TRAIT_CHANGES) != 0 && !r->rehearse;
+	return r->plan->broker && (r->plan->traits & (TRAIT_CHANGES | TRAIT_WATCH)) != 0 &&
+	       !r->rehearse;
 }
 
 /* Before the clone: it creates the channel that pid 1 inherits. */

@@ -36,6 +36,13 @@ unsigned broker_traits_set(const struct builder *b) {
 	return traits;
 }
 
+unsigned broker_traits_watch(const struct builder *b) {
+	const struct plan *plan = b->plan;
+	bool served = plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0; /* of openat(2) */
+
+	return served && policy_num(b->p, KEY_DENIALS) == DENIALS_ALL ? TRAIT_WATCH : 0;
+}
+
 void broker_traits_needed(struct builder *b) {
 	struct plan *plan = b->plan;
 	plan->exceptions = broker_traits_set(b);
@@ -49,6 +56,7 @@ void broker_traits_needed(struct builder *b) {
 			plan->landlock_abi >= LANDLOCK_ABI_UNIX || plan_accepts_loss(b->p, "ipc");
 		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
 	}
+	plan->traits |= broker_traits_watch(b);
 	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
 		plan_note(b,
 			  plan_keep_printf(b, "the broker is not available: %s", b->h->notify_why));

@@ -493,6 +493,11 @@ void refusal_say(const struct refusal_question *q, enum refusal_cause cause, str
 	}
 }
 
+void refusal_rule(const struct verdict *v, char *out, size_t cap) {
+	const struct words w = {.v = v};
+	expand(out, cap, &w, "{rule}");
+}
+
 void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {
 	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
 	refusal_say(q, cause_hidden(&rule), ret);

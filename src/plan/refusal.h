@@ -85,6 +85,9 @@ void refusal_judge_move(const struct refusal_question *q, struct verdict *ret);
 /* The sentences for a cause that the caller determined; CAUSE_NONE: allowed, and by which rule. */
 void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret);
 
+/* The rule as the reason names it: "fs.deny *.pem (keys)", "fs.protect @git". */
+void refusal_rule(const struct verdict *v, char *out, size_t cap);
+
 /* Likewise for a path that is known to be hidden, by any rule. */
 void refusal_hidden(const struct refusal_question *q, struct verdict *ret);
 

@@ -15,25 +15,10 @@
 
 /* ---- paths that may be shown ---- */
 
-static bool is_secret(const struct builder *b, const char *path) {
-	const char *home = b->h->home;
-	if (home == NULL || !path_within(path, home)) {
-		return false;
-	}
-	const char *rest = path + strlen(home);
-	for (size_t i = 0; *rest == '/' && i < credential_paths.count; i++) {
-		const struct path_row *row = &credential_paths.rows[i];
-		if ((row->flags & PATH_MIXED) == 0 && path_within(rest + 1, row->path)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* A directory that a variable or PATH names: not the home, not above it. */
 static bool acceptable(const struct builder *b, const char *path) {
 	bool holds_home = b->h->home != NULL && path_within(b->h->home, path);
-	return !holds_home && plan_reserved_reason(path) == NULL && !is_secret(b, path) &&
+	return !holds_home && plan_reserved_reason(path) == NULL && path_credential(b->h->home, path) == NULL &&
 	       plan_own_dir(b, path) == NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/paths.h"
 #include "plan/refusal.h"
 
 #include <errno.h>
@@ -24,6 +25,10 @@
 static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
 	const struct mount *shown = NULL;
 
+	if (plan->home_own != NULL && path_within(path, plan->home_at) &&
+	    plan_mount_visibility(plan, path) == VISIBILITY_PRIVATE) {
+		return arena_printf(a, "%s%s", plan->home_own, path + strlen(plan->home_at));
+	}
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
 		bool tree = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
@@ -32,9 +37,7 @@ static const char *host_path(struct arena *a, const struct plan *plan, const cha
 		}
 	}
 	if (shown == NULL || streq(shown->source, shown->target)) {
-		bool own = plan->home_own != NULL && path_within(path, plan->home_at);
-		return own ? arena_printf(a, "%s%s", plan->home_own, path + strlen(plan->home_at))
-			   : path;
+		return path;
 	}
 	size_t skip = streq(shown->target, "/") ? 0 : strlen(shown->target);
 	return arena_printf(a, "%s%s", streq(shown->source, "/") ? "" : shown->source, path + skip);
@@ -106,12 +109,31 @@ struct judging {
 };
 
 static const char *rule_text(struct arena *a, const struct verdict *v) {
-	return v->detail == NULL ? arena_strdup(a, v->rule == NULL ? "" : v->rule)
-				 : arena_printf(a, "%s %s", v->rule, v->detail);
+	char text[256];
+
+	refusal_rule(v, text, sizeof text);
+	return arena_strdup(a, text);
 }
 
 static bool is_about_secrets(const struct verdict *v) {
 	return v->cause == CAUSE_CREDENTIAL || v->cause == CAUSE_OWN;
+}
+
+/* The rule that refuses it.  A credential in the hidden HOME is one as well as in a shown HOME. */
+static void find_rule(const struct refusal_question *q, const struct journal_refusal *r,
+		      const char *host, struct verdict *ret) {
+	if (r->op == DENIAL_CONNECT) {
+		refusal_say(q, CAUSE_SOCKET, ret);
+	} else if (r->error == EBUSY || r->error == EXDEV) {
+		refusal_judge_move(q, ret);
+	} else {
+		refusal_judge(q, ret);
+	}
+	bool outside = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
+		       ret->cause == CAUSE_OUTSIDE;
+	if (outside && path_credential(q->plan->home_own, host) != NULL) {
+		refusal_say(q, CAUSE_CREDENTIAL, ret);
+	}
 }
 
 /* Judges one path of the record; false: no rule refuses it, or the host would have, too. */
@@ -133,13 +155,7 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 		return false;
 	}
 	q.grant = grantable(g->a, g->plan, host);
-	if (r->op == DENIAL_CONNECT) {
-		refusal_say(&q, CAUSE_SOCKET, &v);
-	} else if (r->error == EBUSY || r->error == EXDEV) {
-		refusal_judge_move(&q, &v);
-	} else {
-		refusal_judge(&q, &v);
-	}
+	find_rule(&q, r, host, &v);
 	bool hidden = is_about_secrets(&v);
 	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, host))) {
 		return false;

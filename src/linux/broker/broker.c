@@ -96,6 +96,14 @@ const struct broker_row broker_rows[] = {
 	ROW(BROKER_PRIORITY, sched_setparam, "as ioprio_set"),
 	ROW(BROKER_PRIORITY, sched_setscheduler, "as ioprio_set"),
 	ROW(BROKER_PRIORITY, setpriority, "as ioprio_set"),
+
+	ROW(BROKER_WATCH, access, "a hidden file is recorded as a denial; no check"),
+	ROW(BROKER_WATCH, chdir, "as access"),
+	ROW(BROKER_WATCH, faccessat, "as access"),
+	ROW(BROKER_WATCH, faccessat2, "as access"),
+	ROW(BROKER_WATCH, newfstatat, "as access"),
+	ROW(BROKER_WATCH, stat, "as access"),
+	ROW(BROKER_WATCH, statx, "as access"),
 };
 /* clang-format on */
 

@@ -12,7 +12,8 @@
  *  K1  no handler answers SECCOMP_USER_NOTIF_FLAG_CONTINUE where the check is the
  *      protection: the caller can change the arguments after the check, so the guard must
  *      do exactly the call that it checked (handlers that continue check nothing: O_PATH
- *      and umask, see files.c; getpeername, see connect.c);
+ *      and umask, see files.c; getpeername, see connect.c; calls that are only recorded,
+ *      see watched.c);
  *  K2  a pointer of the caller is read once;
  *  K3  the checked file is held by a descriptor, and the call is made on it;
  *  K4  no call on a caller's behalf reaches the guard's own /proc entries, descriptors or
@@ -45,6 +46,7 @@ enum broker_family {
 	BROKER_SOCKETS = 1 << 3,  /* always */
 	BROKER_SIGNALS = 1 << 4,  /* Landlock < 6 */
 	BROKER_PRIORITY = 1 << 5, /* always */
+	BROKER_WATCH = 1 << 6,    /* denials = all: reads of hidden files are recorded */
 };
 
 /* Listening sockets in the table; the oldest is overwritten first. */

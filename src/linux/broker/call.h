@@ -211,6 +211,14 @@ long serve_sched_setparam(struct call *c);
 long serve_sched_setscheduler(struct call *c);
 long serve_setpriority(struct call *c);
 
+long serve_access(struct call *c);
+long serve_chdir(struct call *c);
+long serve_faccessat(struct call *c);
+long serve_faccessat2(struct call *c);
+long serve_newfstatat(struct call *c);
+long serve_stat(struct call *c);
+long serve_statx(struct call *c);
+
 long serve_fcntl(struct call *c);
 long serve_kill(struct call *c);
 long serve_tkill(struct call *c);

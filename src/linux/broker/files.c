@@ -15,6 +15,7 @@
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/created.h"
 #include "linux/broker/verdict.h"
+#include "linux/broker/watched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -287,6 +288,10 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	 * real path. */
 	if ((o.flags & O_PATH) != 0) {
 		return call_let_pass(c);
+	}
+	if (!creates(o.flags) && !opening_writes(o.flags) &&
+	    (c->b->plan->traits & (TRAIT_WATCH | TRAIT_READS)) == TRAIT_WATCH) {
+		return watched_pass(c, dirfd, address, DENIAL_READ);
 	}
 	int r = caller_copy(c, address, path, sizeof path);
 	if (r != 0) {

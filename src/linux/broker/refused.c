@@ -129,8 +129,7 @@ static bool path_of_fd(const struct call *c, int fd, char out[PATH_MAX]) {
 	return out[0] == '/';
 }
 
-/* Prepends the directory to a relative path. */
-static bool make_absolute(const struct call *c, int dir, char path[PATH_MAX]) {
+bool refused_make_absolute(const struct call *c, int dir, char path[PATH_MAX]) {
 	char base[PATH_MAX];
 	size_t len = strlen(path);
 
@@ -191,7 +190,7 @@ static bool read_path(const struct call *c, const struct shape *s, int i, struct
 		return path_of_fd(c, dir, named) && memcpy(p->resolved[i], named, PATH_MAX);
 	}
 	if (caller_copy(c, c->args[s->path[i]], named, PATH_MAX) != 0 ||
-	    !make_absolute(c, dir, named)) {
+	    !refused_make_absolute(c, dir, named)) {
 		return false;
 	}
 	resolve(c->b, named, p->resolved[i]);
@@ -237,7 +236,7 @@ static bool read_address(const struct call *c, struct paths *p) {
 			at[0] = '@';
 			return true;
 		}
-		if (!make_absolute(c, AT_FDCWD, at)) {
+		if (!refused_make_absolute(c, AT_FDCWD, at)) {
 			return false;
 		}
 		resolve(c->b, at, p->resolved[0]);

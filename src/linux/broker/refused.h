@@ -10,4 +10,7 @@
  * records are denials (run/denials.h). */
 void refused_record(const struct call *c, int error);
 
+/* Prepends the caller's directory to a relative path; false: it is no file, or too long. */
+bool refused_make_absolute(const struct call *c, int dir, char path[PATH_MAX]);
+
 #endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records reads of hidden files, for `denials = all`.
+ *
+ * The kernel refuses these calls by itself (a mount namespace without the file, Landlock), and
+ * nobody is told.  So the filter sends them here, the path is copied, and the call continues: the
+ * caller waits only for the copy.  Whether the file exists on the host is not known here; the
+ * supervisor looks after the run (run/denials.h).
+ *
+ * execve(2) is not among them: the command's own first execve is made by a process that shares the
+ * memory of the guard, which cannot answer until then.  Shells look a program up by stat(2) first.
+ *
+ * Should:   answer first, then look at the path.
+ * Must not: decide anything (K1), allocate or lock; resolve a path on the caller's behalf.
+ * Fails:    open: a path that cannot be read has no record. */
+#include "linux/broker/watched.h"
+
+#include "base/path.h"
+#include "linux/broker/refused.h"
+#include "linux/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A relative path that may leave the directory that the caller works in, which is visible: by "..",
+ * or by a dot file of a private HOME. */
+static bool may_be_hidden(const char *path) {
+	return path[0] == '/' || (path[0] == '.' && path[1] != '/' && path[1] != '\0') ||
+	       strstr(path, "/..") != NULL;
+}
+
+/* The error of the kernel; 0: it lets the call succeed, or fail as on the host. */
+static int error_of(const struct broker *b, const char *path, enum denial_op op) {
+	bool landlock = plan_lacks_namespaces(b->plan);
+
+	switch (plan_mount_visibility(b->plan, path)) {
+	case VISIBILITY_DENIED:
+		return EACCES;
+	case VISIBILITY_NONE:
+		/* Landlock has no right for stat(2). */
+		return !landlock ? ENOENT : op == DENIAL_STAT ? 0 : EACCES;
+	case VISIBILITY_PRIVATE:
+		return ENOENT;
+	case VISIBILITY_READ:
+	case VISIBILITY_WRITE:
+		break;
+	}
+	return 0;
+}
+
+/* The sandbox has a file of that name all the same: in the private HOME, or a mount point. */
+static bool exists_inside(const struct broker *b, const char *path) {
+	return syscall(SYS_faccessat, b->root, path, F_OK) == 0;
+}
+
+long watched_pass(const struct call *c, int dirfd, uint64_t address, enum denial_op op) {
+	char path[PATH_MAX];
+	const struct broker *b = c->b;
+	bool copied = b->journal != NULL && caller_copy(c, address, path, sizeof path) == 0 &&
+		      may_be_hidden(path) && refused_make_absolute(c, dirfd, path);
+
+	(void)call_let_pass(c);
+	if (copied) {
+		path_normalize(path, path);
+	}
+	int error = copied ? error_of(b, path, op) : 0;
+	if (error != 0 && (error != ENOENT || !exists_inside(b, path))) {
+		journal_refuse(b->journal, &(struct journal_refusal){
+						   .op = op, .error = error, .named = {path}});
+	}
+	return CALL_ANSWERED;
+}
+
+long serve_access(struct call *c) {
+	return watched_pass(c, AT_FDCWD, c->args[0], DENIAL_STAT);
+}
+
+long serve_chdir(struct call *c) {
+	return watched_pass(c, AT_FDCWD, c->args[0], DENIAL_STAT);
+}
+
+long serve_faccessat(struct call *c) {
+	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
+}
+
+long serve_faccessat2(struct call *c) {
+	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
+}
+
+long serve_newfstatat(struct call *c) {
+	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
+}
+
+long serve_stat(struct call *c) {
+	return watched_pass(c, AT_FDCWD, c->args[0], DENIAL_STAT);
+}
+
+long serve_statx(struct call *c) {
+	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
+}
