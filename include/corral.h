@@ -319,7 +319,7 @@ struct corral_denial {
 	const char *rule;       /* the policy key or table that refuses it, with its pattern */
 	const char *origin;     /* where that was written; NULL: not known */
 	const char *why;        /* one sentence */
-	const char *remedy;     /* what would allow it, or that nothing does; NULL: see allow_with */
+	const char *remedy; /* what would allow it, or that nothing does; NULL: see allow_with */
 	const char *allow_with; /* the smallest option that would allow it; NULL: none, or none that
 				 * a program should add by itself (a credential) */
 	uint64_t count;         /* how often */

@@ -24,9 +24,9 @@ struct shared_record {
 
 /* All zero is an empty log. */
 struct shared_log {
-	_Atomic uint32_t used; /* bytes of complete records */
-	_Atomic uint32_t lost; /* records that did not fit */
-	uint32_t filled;       /* used slots */
+	_Atomic uint32_t used;            /* bytes of complete records */
+	_Atomic uint32_t lost;            /* records that did not fit */
+	uint32_t filled;                  /* used slots */
 	uint32_t slots[SHARED_LOG_SLOTS]; /* 1 + offset of a record; 0: free */
 	_Alignas(8) char records[SHARED_LOG_BYTES];
 };

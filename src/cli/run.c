@@ -221,30 +221,35 @@ static void put_denial(struct buf *line, const struct corral_denial *d) {
 	}
 }
 
-static bool names(const char *text, const char *object) {
-	return object != NULL && strstr(text, object) != NULL;
+/* The hint is about this refusal. */
+static bool is_in_hint(const char *hint, const struct corral_denial *d) {
+	bool path = (d->path != NULL && strstr(hint, d->path) != NULL) ||
+		    (d->resolved != NULL && strstr(hint, d->resolved) != NULL);
+
+	return path || (d->host != NULL && strncmp(hint, "net.", 4) == 0);
 }
 
-/* After a failure: the first refusals, each with its rule and remedy.  True: one of them is what
- * the hint is about. */
-static bool note_denials(const struct corral_result *result) {
+/* After a failure: the first refusals, each with its rule and remedy. */
+static void note_denials(const struct corral_result *result) {
 	struct corral_denial d = CORRAL_DENIAL_INIT;
 	const char *hint = corral_result_hint(result);
-	bool known = false;
-	size_t n = 0;
+	size_t shown = 0, more = 0;
 
 	if (corral_result_exit_code(result) == 0 ||
 	    strcmp(corral_result_reason(result), "exit") != 0) {
-		return false;
+		return;
 	}
-	for (; corral_result_denial(result, n, &d) == 0; n++) {
+	for (size_t i = 0; corral_result_denial(result, i, &d) == 0; i++) {
 		struct buf line;
 
-		if (n >= DENIALS_SHOWN) {
+		if (is_in_hint(hint, &d)) {
 			continue;
 		}
-		known = known || names(hint, d.path) || names(hint, d.resolved) ||
-			names(hint, d.host);
+		if (shown == DENIALS_SHOWN) {
+			more++;
+			continue;
+		}
+		shown++;
 		buf_init(&line);
 		put_denial(&line, &d);
 		if (!buf_failed(&line)) {
@@ -253,10 +258,9 @@ static bool note_denials(const struct corral_result *result) {
 		}
 		buf_done(&line);
 	}
-	if (n > DENIALS_SHOWN) {
-		print_note("refused: %zu more; --json lists them", n - DENIALS_SHOWN);
+	if (more > 0) {
+		print_note("refused: %zu more; --json lists them", more);
 	}
-	return known;
 }
 
 /* --cow kept the changes apart; the user has to know their id. */
@@ -286,7 +290,10 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 		note_pending(result);
 		note_strays(result);
 	}
-	if (!inv->json && !note_denials(result) && corral_result_hint(result)[0] != '\0') {
+	if (!inv->json) {
+		note_denials(result);
+	}
+	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
 		print_note("hint: %s", corral_result_hint(result));
 	}
 	if (!inv->json) {

@@ -35,6 +35,7 @@ enum denial_need {
 	NEED_WRITE,     /* it can be written */
 	NEED_EXEC,      /* it can be executed */
 	NEED_DIRECTORY, /* names in its directory can be created and removed */
+	NEED_ENTRY,     /* … and it exists */
 	NEED_OWNER,     /* it belongs to the caller */
 	NEED_SOCKET,    /* a socket that can be connected to */
 };

@@ -571,7 +571,8 @@ const struct key keys[KEY_COUNT] = {
 			.type = TYPE_ENUM,
 			.narrow = NARROW_HIGHER,
 			.choices = recorded,
-			.help = "Which refused operations the result lists: off, changes (of files, "
+			.help = "Which refused operations the result lists: off, changes (of "
+				"files, "
 				"and connections), or all (reads and executions too, which costs a "
 				"round trip for each file that is opened).",
 		},

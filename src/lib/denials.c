@@ -72,8 +72,7 @@ int corral_result_denial(const struct corral_result *result, size_t n,
 	struct err unused = {0};
 	struct corral_denial known;
 
-	if (result == NULL || denial == NULL ||
-	    sized_check(&sized_denial, denial, &unused) != 0) {
+	if (result == NULL || denial == NULL || sized_check(&sized_denial, denial, &unused) != 0) {
 		return -1;
 	}
 	return denial_at(&result->outcome, n, &known)

@@ -19,8 +19,8 @@
 #define RESERVE 4
 
 int journal_new(struct journal **ret, struct err *e) {
-	void *place =
-		mmap(NULL, sizeof(struct journal), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *place = mmap(NULL, sizeof(struct journal), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (place == MAP_FAILED) {
 		return err_sys(e, "journal", "cannot map shared memory for the journal");
 	}

@@ -40,7 +40,7 @@ unsigned broker_traits_watch(const struct builder *b) {
 	const struct plan *plan = b->plan;
 	bool served = plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0; /* of openat(2) */
 
-	return served && policy_num(b->p, KEY_DENIALS) == DENIALS_ALL ? TRAIT_WATCH : 0;
+	return served && plan->denials == DENIALS_ALL ? TRAIT_WATCH : 0;
 }
 
 void broker_traits_needed(struct builder *b) {

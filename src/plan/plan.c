@@ -219,6 +219,7 @@ static int build(struct builder *b, struct err *e) {
 	    compose(b, e) != 0 || cow_check(b, e) != 0) {
 		return -1;
 	}
+	b->plan->denials = (enum denials_recorded)policy_num(b->p, KEY_DENIALS);
 	if (b->no_namespaces) {
 		no_namespaces_traits(b);
 	} else {

@@ -168,12 +168,13 @@ struct plan {
 
 	bool own_net; /* net.mode is not full: loopback, and the connections that the gate allows */
 	struct net_plan net;
-	bool broker;          /* a broker answers the filter's seccomp user notifications */
-	bool judges;          /* the broker checks rules about names at each system call */
-	bool nested;          /* a nested sandbox is allowed, so the broker does not check them */
-	unsigned traits;      /* of the filter: enum syscall_trait */
-	unsigned exceptions;  /* the traits that protected or hidden paths within a writable tree
-			       * need */
+	bool broker;         /* a broker answers the filter's seccomp user notifications */
+	bool judges;         /* the broker checks rules about names at each system call */
+	bool nested;         /* a nested sandbox is allowed, so the broker does not check them */
+	unsigned traits;     /* of the filter: enum syscall_trait */
+	unsigned exceptions; /* the traits that protected or hidden paths within a writable tree
+			      * need */
+	enum denials_recorded denials; /* which refusals the broker records */
 	const bool *denied;   /* system calls of seccomp.extra_deny, by enum syscall_id; NULL */
 	struct rules rules;   /* about names that no mount can cover */
 	const char *stand_in; /* the directory that the broker uses instead of /dev/shm and /tmp;
@@ -245,6 +246,10 @@ enum visibility plan_visibility(const struct plan *plan, const char *path);
 
 /* Whether a path inside is a socket of net.sockets that nothing hides. */
 bool plan_passes_socket(const struct plan *plan, const char *path);
+
+/* A file of the host at this path is not shown: no mount has it, a mask covers it, or the directory
+ * is the run's own (a private HOME or /tmp). */
+bool plan_hides_host(const struct plan *plan, const char *path);
 
 /* Whether it still is the socket that the policy names: in a writable tree the command may have
  * put another one under that name. */

@@ -71,7 +71,8 @@ struct verdict {
 	bool closed;        /* allowed, but the file's mode refuses the caller */
 	char origin[128];   /* where that was written */
 	char reason[360];   /* one sentence; "" when allowed */
-	char remedy[640];   /* a sentence with the option as it can be pasted, or that there is none */
+	char remedy[640];   /* a sentence with the option as it can be pasted, or that there is none
+			     */
 	char option[640];   /* that option alone; "" when there is none, or it takes a decision that
 			     * no program should take (a credential) */
 };

@@ -67,6 +67,18 @@ enum visibility plan_visibility(const struct plan *plan, const char *path) {
 	return ruling.protect != NULL ? VISIBILITY_READ : sight;
 }
 
+bool plan_hides_host(const struct plan *plan, const char *path) {
+	enum visibility sight = plan_mount_visibility(plan, path);
+	bool window = false;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(path, plan->mounts[i].target)) {
+			window = plan->mounts[i].kind == MOUNT_PRIVATE; /* L1: deeper ones follow */
+		}
+	}
+	return window || (sight != VISIBILITY_READ && sight != VISIBILITY_WRITE);
+}
+
 bool plan_writes(const struct plan *plan, const char *host,
 		 enum visibility (*sees)(const struct plan *, const char *)) {
 	char path[2 * PATH_MAX];

@@ -47,6 +47,11 @@ static bool has_right(const char *path, int mode) {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
 }
 
+static bool exists(const char *path) {
+	struct stat st;
+	return lstat(path, &st) == 0;
+}
+
 static bool is_owned(const char *path) {
 	struct stat st;
 	return stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid());
@@ -57,11 +62,14 @@ static bool is_socket(const char *path) {
 	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && has_right(path, W_OK);
 }
 
-static bool works_on_host(enum denial_op op, const char *path) {
+/* second: the new name of a call with two paths. */
+static bool works_on_host(enum denial_op op, bool second, const char *path) {
 	char dir[PATH_MAX];
 	const char *above = path_parent(path, dir) ? dir : "/";
 
-	switch (denial_ops[op].need) {
+	bool writes_names = has_right(above, W_OK | X_OK);
+
+	switch (second ? NEED_DIRECTORY : denial_ops[op].need) {
 	case NEED_EXISTS:
 		return has_right(path, F_OK);
 	case NEED_READ:
@@ -73,7 +81,9 @@ static bool works_on_host(enum denial_op op, const char *path) {
 	case NEED_DIRECTORY:
 		/* An existing file is opened for writing instead of created. */
 		return op == DENIAL_CREATE && has_right(path, F_OK) ? has_right(path, W_OK)
-								    : has_right(above, W_OK | X_OK);
+								    : writes_names;
+	case NEED_ENTRY:
+		return writes_names && exists(path);
 	case NEED_OWNER:
 		return is_owned(path);
 	case NEED_SOCKET:
@@ -124,10 +134,11 @@ static void find_rule(const struct refusal_question *q, const struct journal_ref
 		      const char *host, struct verdict *ret) {
 	if (r->op == DENIAL_CONNECT) {
 		refusal_say(q, CAUSE_SOCKET, ret);
-	} else if (r->error == EBUSY || r->error == EXDEV) {
-		refusal_judge_move(q, ret);
 	} else {
 		refusal_judge(q, ret);
+	}
+	if (ret->kind == ERR_NONE && (r->error == EBUSY || r->error == EXDEV)) {
+		refusal_judge_move(q, ret);
 	}
 	bool outside = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
 		       ret->cause == CAUSE_OUTSIDE;
@@ -155,9 +166,13 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 		return false;
 	}
 	q.grant = grantable(g->a, g->plan, host);
+	if (!exists(host)) {
+		q.missing = true;
+		q.exists = q.grant;
+	}
 	find_rule(&q, r, host, &v);
 	bool hidden = is_about_secrets(&v);
-	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, host))) {
+	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, i == 1, host))) {
 		return false;
 	}
 	bool broad = q.want == ACCESS_WRITE && q.grant == NULL && str_starts(v.option, "--write");
@@ -196,12 +211,13 @@ static bool judge_address(const struct judging *g, const struct journal_refusal 
 		.rule = "net.mode none",
 		.origin = arena_strdup(g->a, text),
 		.why = arena_printf(g->a, "the sandbox has no network (net.mode none, %s)", text),
-		.remedy = floor ? arena_printf(g->a, "no option allows it: change net.mode where it "
-						     "is written (%s)",
-					       text)
-				: arena_printf(g->a, "allow the host: --allow-host %s", r->named[0]),
-		.allow_with =
-			floor ? NULL : arena_printf(g->a, "--allow-host %s", r->named[0]),
+		.remedy =
+			floor ? arena_printf(g->a,
+					     "no option allows it: change net.mode where it "
+					     "is written (%s)",
+					     text)
+			      : arena_printf(g->a, "allow the host: --allow-host %s", r->named[0]),
+		.allow_with = floor ? NULL : arena_printf(g->a, "--allow-host %s", r->named[0]),
 		.count = r->count,
 	};
 	return ret->host != NULL && ret->why != NULL && ret->remedy != NULL;
@@ -219,7 +235,8 @@ static bool judge(const struct judging *g, const struct journal_refusal *r, stru
 
 void denials_read(const struct plan *plan, const struct policy *policy, const struct journal *j,
 		  struct denials *ret) {
-	struct denials d = {.recorded = j != NULL, .more = journal_refusals_lost(j)};
+	bool recorded = j != NULL && plan->denials != DENIALS_OFF;
+	struct denials d = {.recorded = recorded, .more = journal_refusals_lost(j)};
 	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy};
 	struct journal_refusal r;
 	struct denial one;

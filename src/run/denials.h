@@ -25,8 +25,9 @@ struct denial {
 	const char *origin;   /* where that was written */
 	const char *why;      /* one sentence */
 	const char *remedy;   /* a sentence with the option that allows it, or that there is none */
-	const char *allow_with; /* the option alone; NULL: none, or none that a program should add */
-	bool sensitive;         /* a rule about credentials hides the path */
+	const char
+		*allow_with; /* the option alone; NULL: none, or none that a program should add */
+	bool sensitive;      /* a rule about credentials hides the path */
 	uint64_t count;
 };
 

@@ -7,6 +7,8 @@
 #include "linux/journal.h"
 #include "run/created.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,8 +183,89 @@ TEST(whatever_stands_in_the_journal_is_read_within_its_bounds) {
 			CHECK((size_t)(entry.path - (const char *)j) + strlen(entry.path) <
 			      sizeof *j);
 		}
+		struct journal_refusal r;
+		for (size_t at = 0; journal_next_refusal(j, &at, &r);) {
+			CHECK((size_t)(r.resolved[1] - (const char *)j) + strlen(r.resolved[1]) <
+			      sizeof *j);
+		}
 		journal_free(j);
 	}
+}
+
+/* ---- refused calls ---- */
+
+static struct journal_refusal refusal(enum denial_op op, int error, const char *path) {
+	return (struct journal_refusal){.op = op, .error = error, .named = {path}};
+}
+
+TEST(equal_refusals_are_one_with_a_count) {
+	struct journal *j = new_journal();
+	struct journal_refusal one = refusal(DENIAL_MKDIR, EROFS, "/etc/d"), got;
+	const struct journal_refusal two = {.op = DENIAL_RENAME,
+					    .error = EBUSY,
+					    .named = {"/ws/a", "/ws/b"},
+					    .resolved = {"/ws/r", "/ws/s"}};
+	size_t at = 0;
+
+	REQUIRE(j != NULL);
+	journal_refuse(NULL, &one);
+	for (int i = 0; i < 3; i++) {
+		journal_refuse(j, &one);
+	}
+	journal_refuse(j, &two);
+	one.error = EACCES;
+	journal_refuse(j, &one);
+	REQUIRE(journal_next_refusal(j, &at, &got));
+	CHECK(got.op == DENIAL_MKDIR && got.error == EROFS && got.count == 3);
+	CHECK_STR(got.named[0], "/etc/d");
+	CHECK_STR(got.named[1], "");
+	REQUIRE(journal_next_refusal(j, &at, &got));
+	CHECK(got.op == DENIAL_RENAME && got.count == 1);
+	CHECK_STR(got.named[1], "/ws/b");
+	CHECK_STR(got.resolved[0], "/ws/r");
+	CHECK_STR(got.resolved[1], "/ws/s");
+	REQUIRE(journal_next_refusal(j, &at, &got));
+	CHECK(got.error == EACCES && got.count == 1);
+	CHECK(!journal_next_refusal(j, &at, &got) && !journal_next_refusal(NULL, &at, &got));
+	CHECK_INT((int)journal_refusals_lost(j), 0);
+	CHECK_INT((int)count(j), 0); /* the other log is untouched */
+	journal_free(j);
+}
+
+TEST(a_flood_of_refusals_is_counted_and_hides_no_created_file) {
+	struct journal *j = new_journal();
+	struct journal_refusal got;
+	char path[64];
+	size_t at = 0, kept = 0;
+
+	REQUIRE(j != NULL);
+	for (int i = 0; i < 20000; i++) {
+		(void)snprintf(path, sizeof path, "/etc/some/longer/directory/file-%d", i);
+		const struct journal_refusal r = refusal(DENIAL_CREATE, EROFS, path);
+		journal_refuse(j, &r);
+	}
+	while (journal_next_refusal(j, &at, &got)) {
+		kept++;
+	}
+	CHECK(kept > 1000);
+	CHECK_INT((int)(journal_refusals_lost(j) + kept), 20000);
+	journal_add(j, LASTING_HOOK, "/ws/.git/hooks/pre-commit");
+	CHECK(holds(j, LASTING_HOOK, "/ws/.git/hooks/pre-commit"));
+	journal_free(j);
+}
+
+TEST(a_path_that_is_too_long_is_counted) {
+	struct journal *j = new_journal();
+	char longer[PATH_MAX + 8];
+
+	REQUIRE(j != NULL);
+	memset(longer, 'a', sizeof longer - 1);
+	longer[0] = '/';
+	longer[sizeof longer - 1] = '\0';
+	const struct journal_refusal r = refusal(DENIAL_CREATE, EROFS, longer);
+	journal_refuse(j, &r);
+	CHECK_INT((int)journal_refusals_lost(j), 1);
+	journal_free(j);
 }
 
 /* ---- what becomes of it ---- */

@@ -33,6 +33,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"scan.args = \"warn\"", "scan.args = \"block\"", "scan.args = \"off\"", "scan.args"},
 	{"scan.output = \"redact\"", "scan.output = \"kill\"", "scan.output = \"warn\"",
 	 "scan.output"},
+	{"denials = \"changes\"", "denials = \"all\"", "denials = \"off\"", "denials"},
 	{"scan.files = \"redact\"", "scan.files = \"block\"", "scan.files = \"off\"", "scan.files"},
 	{"min_level = \"standard\"", "min_level = \"full\"", "min_level = \"minimal\"",
 	 "min_level"},

@@ -34,14 +34,54 @@ struct shape {
 	int8_t dir[2], path[2];
 };
 
-#define FIRST(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {0, NONE}}
-#define SECOND(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {1, NONE}}
-#define AT(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {1, NONE}}
-#define AT_SECOND(call, op) {CALL_##call, DENIAL_##op, {1, NONE}, {2, NONE}}
-#define TWO(call, op) {CALL_##call, DENIAL_##op, {CWD, CWD}, {0, 1}}
-#define TWO_AT(call, op) {CALL_##call, DENIAL_##op, {0, 2}, {1, 3}}
-#define BY_FD(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {NONE, NONE}}
-#define ADDRESS(call, op) {CALL_##call, DENIAL_##op, {NONE, NONE}, {NONE, NONE}}
+#define FIRST(call, op)                                                                            \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {CWD, NONE}, {                                           \
+			0, NONE                                                                    \
+		}                                                                                  \
+	}
+#define SECOND(call, op)                                                                           \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {CWD, NONE}, {                                           \
+			1, NONE                                                                    \
+		}                                                                                  \
+	}
+#define AT(call, op)                                                                               \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {0, NONE}, {                                             \
+			1, NONE                                                                    \
+		}                                                                                  \
+	}
+#define AT_SECOND(call, op)                                                                        \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {1, NONE}, {                                             \
+			2, NONE                                                                    \
+		}                                                                                  \
+	}
+#define TWO(call, op)                                                                              \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {CWD, CWD}, {                                            \
+			0, 1                                                                       \
+		}                                                                                  \
+	}
+#define TWO_AT(call, op)                                                                           \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {0, 2}, {                                                \
+			1, 3                                                                       \
+		}                                                                                  \
+	}
+#define BY_FD(call, op)                                                                            \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {0, NONE}, {                                             \
+			NONE, NONE                                                                 \
+		}                                                                                  \
+	}
+#define ADDRESS(call, op)                                                                          \
+	{                                                                                          \
+		CALL_##call, DENIAL_##op, {NONE, NONE}, {                                          \
+			NONE, NONE                                                                 \
+		}                                                                                  \
+	}
 
 static const struct shape shapes[] = {
 	ADDRESS(bind, BIND),
@@ -91,7 +131,7 @@ static enum denial_op op_of(const struct call *c, const struct shape *s) {
 	if (s->op != DENIAL_READ) {
 		return s->op;
 	}
-	return (flags & O_CREAT) != 0 ? DENIAL_CREATE
+	return (flags & O_CREAT) != 0  ? DENIAL_CREATE
 	       : opening_writes(flags) ? DENIAL_WRITE
 				       : DENIAL_READ;
 }
@@ -256,8 +296,8 @@ static bool is_refusal(int error, bool address) {
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return true;
 	case EROFS:
+		return true;
 	case EBUSY:
 	case EXDEV:
 	case ENOENT: /* in a directory that the sandbox does not have, and the host may have */
@@ -272,18 +312,16 @@ static bool is_refusal(int error, bool address) {
 }
 
 static bool is_plain_miss(const struct call *c, int error, const char *path) {
-	if (error != ENOENT) {
-		return false;
-	}
-	enum visibility sight = plan_visibility(c->b->plan, path);
-	return sight == VISIBILITY_READ || sight == VISIBILITY_WRITE;
+	return error == ENOENT && !plan_hides_host(c->b->plan, path);
 }
 
 void refused_record(const struct call *c, int error) {
-	const struct shape *s = c->b->journal == NULL ? NULL : shape_of(c->call);
+	const struct broker *b = c->b;
+	bool records = b->journal != NULL && b->plan->denials != DENIALS_OFF;
+	const struct shape *s = records ? shape_of(c->call) : NULL;
 	struct paths p;
 
-	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != c->b->self) {
+	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != b->self) {
 		return;
 	}
 	if (has_address(s) ? !read_address(c, &p)
@@ -291,11 +329,11 @@ void refused_record(const struct call *c, int error) {
 		return;
 	}
 	if (caller_waits(c)) {
-		journal_refuse(c->b->journal, &(struct journal_refusal){
-						      .op = op_of(c, s),
-						      .error = error,
-						      .named = {p.named[0], p.named[1]},
-						      .resolved = {p.resolved[0], p.resolved[1]},
-					      });
+		journal_refuse(b->journal, &(struct journal_refusal){
+						   .op = op_of(c, s),
+						   .error = error,
+						   .named = {p.named[0], p.named[1]},
+						   .resolved = {p.resolved[0], p.resolved[1]},
+					   });
 	}
 }

@@ -33,21 +33,23 @@ static bool may_be_hidden(const char *path) {
 
 /* The error of the kernel; 0: it lets the call succeed, or fail as on the host. */
 static int error_of(const struct broker *b, const char *path, enum denial_op op) {
-	bool landlock = plan_lacks_namespaces(b->plan);
-
+	if (!plan_hides_host(b->plan, path)) {
+		return 0;
+	}
 	switch (plan_mount_visibility(b->plan, path)) {
 	case VISIBILITY_DENIED:
 		return EACCES;
 	case VISIBILITY_NONE:
-		/* Landlock has no right for stat(2). */
-		return !landlock ? ENOENT : op == DENIAL_STAT ? 0 : EACCES;
-	case VISIBILITY_PRIVATE:
+		if (plan_lacks_namespaces(b->plan)) {
+			return op == DENIAL_STAT ? 0 : EACCES; /* Landlock ignores stat(2) */
+		}
 		return ENOENT;
+	case VISIBILITY_PRIVATE:
 	case VISIBILITY_READ:
 	case VISIBILITY_WRITE:
 		break;
 	}
-	return 0;
+	return ENOENT;
 }
 
 /* The sandbox has a file of that name all the same: in the private HOME, or a mount point. */
