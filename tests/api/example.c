@@ -78,7 +78,7 @@ TEST(a_result_becomes_one_line_of_json) {
 	CHECK(strstr(text, "{\"version\":1,\"reason\":\"exit\",\"exit_code\":0,\"signal\":null,") ==
 	      text);
 	CHECK(strstr(text, "\"stdout\":\"a\\u0001b\"") != NULL);
-	CHECK(strstr(text, "\"denials_recorded\":false") != NULL);
+	CHECK(strstr(text, "\"denials_recorded\":true") != NULL);
 	CHECK(strstr(text, "\"name\":\"fs.write\",\"state\":\"enforced\"") != NULL);
 	CHECK(strchr(text, '\n') == NULL);
 	free(text);

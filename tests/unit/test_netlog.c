@@ -391,7 +391,7 @@ TEST(the_object_lists_decisions_and_denials) {
 	CHECK(strstr(text, "\"network_more\":0,\"network_recorded\":true") != NULL);
 	CHECK(strstr(text, "\"denials\":[{\"op\":\"connect\",\"host\":\"evil.test\",\"port\":443,"
 			   "\"access\":\"network\",\"errno\":\"EACCES\",\"rule\":null,"
-			   "\"why\":\"no rule allows it\","
+			   "\"origin\":null,\"why\":\"no rule allows it\",\"remedy\":null,"
 			   "\"allow_with\":\"--allow-host evil.test:443\",\"count\":1},"
 			   "{\"op\":\"resolve\",\"host\":\"name.test\",\"port\":null,"
 			   "\"access\":\"network\",\"errno\":null,") != NULL);
