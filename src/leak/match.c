@@ -155,11 +155,14 @@ static bool is_line_sign(const unsigned char *data, size_t at) {
 	       (at == 0 || data[at - 1] == '\n' || ends_control(data, at - 1));
 }
 
+bool leak_is_mark(const struct leak_text *t, size_t start) {
+	return is_escape_letter(t->data, start - 1) || ends_control(t->data, start - 1) ||
+	       is_line_sign(t->data, start - 1);
+}
+
 static bool edge_before(const struct leak_program *p, const struct leak_text *t, size_t start) {
 	return p->before == LEAK_NO_SET || start == 0 ||
-	       !leak_in(&leak_sets[p->before], t->data[start - 1]) ||
-	       is_escape_letter(t->data, start - 1) || ends_control(t->data, start - 1) ||
-	       is_line_sign(t->data, start - 1);
+	       !leak_in(&leak_sets[p->before], t->data[start - 1]) || leak_is_mark(t, start);
 }
 
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,

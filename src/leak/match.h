@@ -30,6 +30,10 @@ struct leak_span {
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
 			     struct leak_span *ret);
 
+/* True when the byte before `start` is no part of the word there, although it looks like one: the
+ * letter of an escape such as \\n, the end of a terminal's control sequence, a sign of a patch. */
+bool leak_is_mark(const struct leak_text *text, size_t start);
+
 /* The set of the bytes that continue a match of an open kind. */
 const struct leak_set *leak_open_set(size_t kind);
 

@@ -120,19 +120,25 @@ static void try_kind(const struct level *l, size_t kind, size_t start) {
 	}
 }
 
-/* False when the bytes after the window are not those of the pattern. */
+static bool passes(const struct leak_text *t, const struct leak_probe *probe, size_t at) {
+	return leak_in(&leak_sets[probe->set], t->data[(ptrdiff_t)at + probe->at]);
+}
+
+/* False when the bytes around the window are not those of the pattern. */
 static bool in_context(const struct leak_text *t, const struct leak_window *w, size_t at) {
-	if (t->len - at < LEAK_CONTEXT) {
+	if (t->len - at < LEAK_PROBE_MAX) {
 		return true;
 	}
 	uint64_t bytes = leak_load(t->data + at) | (uint64_t)leak_load(t->data + at + 4) << 32;
-	return ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
+	return ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value &&
+	       passes(t, &w->probes[0], at) && passes(t, &w->probes[1], at);
 }
 
 static void try_window(struct level *l, const struct leak_window *w, size_t at) {
 	size_t far = w->far < at ? w->far : at;
 
-	if (!in_context(&l->text, w, at) || !is_wanted(l->search->scanner, w->kind)) {
+	if (at < w->near || !in_context(&l->text, w, at) ||
+	    !is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
 	l->breaks = l->breaks || leak_programs[w->kind].lines;
@@ -191,16 +197,19 @@ static void hit(void *arg, size_t at, uint32_t folded) {
 
 /* The window of a match that begins here may not be known yet. */
 static void try_end(const struct level *l, size_t start) {
+	static const uint64_t none[LEAK_KINDS_WORDS];
 	const struct leak_scanner *sc = l->search->scanner;
 	size_t left = l->text.len - start;
-	const uint64_t *row = leak_first[l->text.data[start]];
+	const uint64_t *first = leak_first[l->text.data[start]];
+	const uint64_t *waiting = left > LEAK_REACH_MAX ? none : leak_waiting[left];
+	const uint64_t *forbidden = start == 0 || leak_is_mark(&l->text, start)
+					    ? none
+					    : leak_forbidden[l->text.data[start - 1]];
 
-	for (size_t w = 0; w < LEAK_KINDS_MAX / 64; w++) {
-		for (uint64_t bits = row[w] & sc->kinds[w]; bits != 0; bits &= bits - 1) {
-			size_t kind = w * 64 + (size_t)__builtin_ctzll(bits);
-			if (left < leak_programs[kind].reach) {
-				try_kind(l, kind, start);
-			}
+	for (size_t w = 0; w < LEAK_KINDS_WORDS; w++) {
+		uint64_t bits = first[w] & waiting[w] & ~forbidden[w] & sc->kinds[w];
+		for (; bits != 0; bits &= bits - 1) {
+			try_kind(l, w * 64 + (size_t)__builtin_ctzll(bits), start);
 		}
 	}
 	for (size_t i = 0; i < sc->nexact; i++) {

@@ -23,7 +23,7 @@ enum leak_simd { LEAK_PORTABLE, LEAK_AVX2, LEAK_AVX512 };
 struct leak_scanner {
 	const struct leak_tables *tables; /* leak_tables, or `own` with windows of values */
 	struct leak_tables *own;
-	uint64_t kinds[LEAK_KINDS_MAX / 64];
+	uint64_t kinds[LEAK_KINDS_WORDS];
 	struct leak_exact *exact;
 	size_t nexact;
 	unsigned char key[LEAK_KEY];
