@@ -153,9 +153,12 @@ static void add_kind(struct program_builder *b, size_t kind) {
 		die("matches nothing at all", row->name);
 	}
 	p->ops = (uint32_t)b->nops;
-	p->first = (uint16_t)pattern_add_set(b, &begin);
 	p->before = (uint16_t)edge_set(b, row->before);
 	(void)pattern_compile(b, tree, edge_set(b, row->after), &open);
+	for (unsigned i = 0; i < LEAK_HEAD; i++) {
+		struct leak_set set = pattern_byte(b, &b->ops[p->ops], i);
+		p->head[i] = (uint16_t)pattern_add_set(b, &set);
+	}
 	p->open = open && row->check == LEAK_CHECK_NONE;
 	p->longest = (uint32_t)pattern_longest(tree);
 	p->lines = pattern_has_break(tree);
@@ -203,8 +206,11 @@ static void print_programs(const struct program_builder *b) {
 	printf("};\nconst struct leak_program leak_programs[] = {\n");
 	for (size_t i = 0; i < leak_kind_count; i++) {
 		const struct leak_program *p = &programs[i];
-		printf("{%u,%u,%u,%u,%u,%d,%d},\n", p->ops, p->reach, p->longest, p->first,
-		       p->before, p->lines, p->open);
+		printf("{%u,%u,%u,{", p->ops, p->reach, p->longest);
+		for (size_t k = 0; k < LEAK_HEAD; k++) {
+			printf("%u,", p->head[k]);
+		}
+		printf("},%u,%d,%d},\n", p->before, p->lines, p->open);
 	}
 	printf("};\n");
 }
@@ -257,10 +263,9 @@ static void print_prefilter(void) {
 	for (size_t i = 0; i < nentries; i++) {
 		printf("{%uU,%u},%s", entries[i].folded, entries[i].window, i % 8 == 7 ? "\n" : "");
 	}
-	printf("};\nconst uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1] = {\n");
+	printf("{0,0},{0,0}};\nconst uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1] = {\n");
 	for (size_t slot = 0, i = 0; slot <= 1U << LEAK_SLOT_BITS; slot++) {
-		while (i < nentries &&
-		       leak_hash(entries[i].folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS) < slot) {
+		while (i < nentries && leak_slot(entries[i].folded) < slot) {
 			i++;
 		}
 		printf("%zu,%s", i, slot % 16 == 15 ? "\n" : "");

@@ -46,9 +46,17 @@ static enum leak_outcome run_open(struct matcher *m, unsigned pc, size_t at) {
 	return run(m, pc + 1, at);
 }
 
+/* True when the op needs another byte than the one that is there. */
+static bool is_hopeless(const struct matcher *m, unsigned pc, size_t at) {
+	const struct leak_op *op = &m->ops[pc];
+
+	return op->code == LEAK_OP_SET && at < m->text->len &&
+	       !leak_in(&leak_sets[op->a], m->text->data[at]);
+}
+
 static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t at) {
 	const struct leak_text *t = m->text;
-	const struct leak_op *op = &m->ops[pc], *next = op + 1;
+	const struct leak_op *op = &m->ops[pc];
 	const struct leak_set *set = &leak_sets[op->a];
 	size_t n = 0, most = t->len - at < op->c ? t->len - at : op->c;
 
@@ -59,9 +67,8 @@ static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t a
 		return LEAK_MORE;
 	}
 	for (; n >= op->b; n--) {
-		bool hopeless = next->code == LEAK_OP_SET && at + n < t->len &&
-				!leak_in(&leak_sets[next->a], t->data[at + n]);
-		enum leak_outcome o = hopeless ? LEAK_FAIL : run(m, pc + 1, at + n);
+		enum leak_outcome o =
+			is_hopeless(m, pc + 1, at + n) ? LEAK_FAIL : run(m, pc + 1, at + n);
 		if (o != LEAK_FAIL) {
 			return o;
 		}
@@ -99,7 +106,7 @@ static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
 				       ? run_open(m, pc, at)
 				       : run_repetition(m, pc, at);
 		case LEAK_OP_SPLIT:
-			if ((o = run(m, op->a, at)) != LEAK_FAIL) {
+			if (!is_hopeless(m, op->a, at) && (o = run(m, op->a, at)) != LEAK_FAIL) {
 				return o;
 			}
 			pc = op->b;
@@ -165,12 +172,23 @@ static bool edge_before(const struct leak_program *p, const struct leak_text *t,
 	       !leak_in(&leak_sets[p->before], t->data[start - 1]) || leak_is_mark(t, start);
 }
 
+/* Most runs of a program end at the first bytes: a test without a run. */
+static bool has_head(const struct leak_program *p, const struct leak_text *t, size_t start) {
+	size_t n = t->len - start < LEAK_HEAD ? t->len - start : LEAK_HEAD;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!leak_in(&leak_sets[p->head[i]], t->data[start + i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
 			     struct leak_span *ret) {
 	const struct leak_program *p = &leak_programs[kind];
 
-	if ((start < text->len && !leak_in(&leak_sets[p->first], text->data[start])) ||
-	    !edge_before(p, text, start)) {
+	if (!has_head(p, text, start) || !edge_before(p, text, start)) {
 		return LEAK_FAIL;
 	}
 	struct leak_span span = {

@@ -42,6 +42,10 @@ size_t pattern_compile(struct program_builder *b, const struct node *sequence, u
 /* The set of bytes with which a match can begin. */
 struct leak_set pattern_first(const struct node *sequence, bool *ret_empty);
 
+/* The bytes that a match of the program may have at a place; all bytes when it may be shorter. */
+struct leak_set pattern_byte(const struct program_builder *b, const struct leak_op *program,
+			     unsigned place);
+
 /* A byte near to a window; see struct leak_probe. */
 struct probe {
 	int at;

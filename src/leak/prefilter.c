@@ -153,7 +153,7 @@ AVX2 static size_t block_avx2(const struct leak_tables *t, const unsigned char *
 _Static_assert(LEAK_GROUPS == 3 && LEAK_WINDOW == 4, "starts_at_512() has three groups of four");
 
 /* As starts_at(), with the 64 starts in one register. */
-AVX512 static inline uint64_t starts_at_512(const __m512i t[LEAK_GROUPS][LEAK_WINDOW],
+AVX512 static inline uint64_t starts_at_512(__m512i t[LEAK_GROUPS][LEAK_WINDOW],
 					    const unsigned char *p) {
 	__m512i v0 = _mm512_loadu_si512(p), v1 = _mm512_loadu_si512(p + 1),
 		v2 = _mm512_loadu_si512(p + 2), v3 = _mm512_loadu_si512(p + 3);
@@ -220,9 +220,8 @@ static void search(const struct leak_scanner *sc, const unsigned char *data, siz
 	for (size_t at = 0; at < len; at += BLOCK) {
 		size_t size = len - at < BLOCK ? len - at : BLOCK;
 		size_t n = block(sc->tables, data + at, size, hits);
-		for (size_t i = 0; i < n; i++) {
-			size_t hit = at + hits[i];
-			to->fn(to->arg, from + hit, leak_load(data + hit) | LEAK_FOLD);
+		if (n > 0) {
+			to->fn(to->arg, from + at, hits, n);
 		}
 	}
 }

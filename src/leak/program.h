@@ -49,14 +49,16 @@ struct leak_op {
 	uint16_t code, a, b, c;
 };
 
+#define LEAK_HEAD 8
+
 struct leak_program {
 	uint32_t ops;   /* index in leak_ops */
 	uint32_t reach; /* a match is recognised by the prefilter when this many bytes are known */
-	uint32_t longest; /* of a match */
-	uint16_t first;   /* set of the first byte */
-	uint16_t before;  /* set of the bytes that must not precede; LEAK_NO_SET: none */
-	bool lines;       /* may contain a line break; its windows precede the first one */
-	bool open;        /* a private key: its last repetition is not held back */
+	uint32_t longest;         /* of a match */
+	uint16_t head[LEAK_HEAD]; /* sets of the first bytes; every match has as many */
+	uint16_t before;          /* set of the bytes that must not precede; LEAK_NO_SET: none */
+	bool lines;               /* may contain a line break; its windows precede the first one */
+	bool open;                /* a private key: its last repetition is not held back */
 };
 #define LEAK_NO_SET 0xffffU
 
@@ -93,6 +95,10 @@ struct leak_nibbles {
 };
 
 #define LEAK_SLOT_BITS 12
+static inline uint32_t leak_slot(uint32_t folded) {
+	return leak_hash(folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS);
+}
+
 struct leak_tables {
 	uint64_t bitmap[(1 << LEAK_HASH_BITS) / 64];
 	struct leak_nibbles nibbles[LEAK_GROUPS][LEAK_WINDOW]; /* by half of a byte */
@@ -103,7 +109,7 @@ extern const struct leak_set leak_sets[];
 extern const struct leak_op leak_ops[];
 extern const struct leak_program leak_programs[]; /* one for each row of leak_kinds */
 extern const struct leak_window leak_windows[];
-extern const struct leak_entry leak_entries[];
+extern const struct leak_entry leak_entries[]; /* sorted by slot, and two that are empty */
 extern const uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1]; /* the entries with a hash */
 extern const struct leak_tables leak_tables;
 
