@@ -3,6 +3,16 @@
 
 #include "leak/scan.h"
 
+/* The example of a kind by its name. */
+static const char *example_of(const char *name) {
+	for (size_t i = 0; i < leak_kind_count; i++) {
+		if (strcmp(leak_kinds[i].name, name) == 0) {
+			return leak_kinds[i].match;
+		}
+	}
+	return "";
+}
+
 /* The example of a kind in other text, encoded once or twice. */
 static void example(size_t kind, enum encoding outer, enum encoding inner, size_t shift,
 		    struct buf *out) {
@@ -127,17 +137,41 @@ TEST(every_split_gives_the_result_of_one_piece) {
 	leak_scanner_free(sc);
 }
 
-/* ---- streams ---- */
-
-/* The example of a kind by its name. */
-static const char *example_of(const char *name) {
-	for (size_t i = 0; i < leak_kind_count; i++) {
-		if (strcmp(leak_kinds[i].name, name) == 0) {
-			return leak_kinds[i].match;
-		}
+/* Three secrets on three lines look like one wrapped text.  42 bytes need no padding. */
+static void check_three_lines(const struct leak_scanner *sc, enum encoding how, const char *eol) {
+	struct buf line, text;
+	struct result r;
+	buf_init(&line);
+	buf_init(&text);
+	result_init(&r);
+	buf_printf(&line, "a=%s", example_of("github-token"));
+	for (int i = 0; i < 3; i++) {
+		encode(how, line.data, line.len, &text);
+		buf_puts(&text, eol);
 	}
-	return "";
+	scan_pieces(sc, text.data, text.len, text.len, text.len, &r);
+	if (r.count != 3) {
+		printf("# %s: %s\n", encodings[how], r.findings.data);
+	}
+	CHECK_INT(r.count, 3);
+	same_in_pieces(sc, text.data, text.len, encodings[how]);
+	result_done(&r);
+	buf_done(&text);
+	buf_done(&line);
 }
+
+TEST(encoded_secrets_on_consecutive_lines_are_all_found) {
+	static const enum encoding ways[] = {ENC_RAW, ENC_BASE64, ENC_BASE64URL, ENC_HEX,
+					     ENC_URL_ALL};
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+		check_three_lines(sc, ways[i], "\n");
+		check_three_lines(sc, ways[i], "\r\n");
+	}
+	leak_scanner_free(sc);
+}
+
+/* ---- streams ---- */
 
 static struct leak_stream *redacting(const struct leak_scanner *sc, struct result *r) {
 	result_init(r);
