@@ -30,20 +30,60 @@ static bool is_last(const struct matcher *m, unsigned pc) {
 	return m->ops[pc].code == LEAK_OP_MATCH;
 }
 
+/* ---- bodies of open matches ---- */
+
+#define MARK_MAX 12U /* longer than the numbers of cat -n and grep -n */
+
+static bool is_mark_byte(unsigned char c) {
+	return c == '-' || c == '+' || c == '>' || c == '|' || c == ':' || c == ' ' || c == '\t' ||
+	       (c >= '0' && c <= '9');
+}
+
+/* True in the signs and numbers before a line of a patch, a quotation, cat -n or grep -n. */
+static bool is_line_mark(const unsigned char *data, size_t at) {
+	size_t i = at;
+
+	if (!is_mark_byte(data[at])) {
+		return false;
+	}
+	while (i > 0 && at - i < MARK_MAX && is_mark_byte(data[i - 1])) {
+		i--;
+	}
+	return i > 0 && data[i - 1] == '\n';
+}
+
+size_t leak_body_end(const struct leak_set *set, const struct leak_text *t, struct leak_body body,
+		     bool *ret_runs) {
+	size_t at = body.from;
+	bool ends = false;
+
+	for (; at < t->len && at - body.from < body.most; at++) {
+		if (leak_in(set, t->data[at])) {
+			continue;
+		}
+		/* Two '-' begin the END line; whether there are two may not be known yet. */
+		bool dash = t->data[at] == '-', last = at + 1 == t->len;
+		ends = !is_line_mark(t->data, at) ||
+		       (dash && (last ? t->final : t->data[at + 1] == '-'));
+		if (ends || (dash && last)) {
+			break;
+		}
+	}
+	*ret_runs = !ends && !t->final && at - body.from < body.most;
+	return at;
+}
+
 /* The last repetition of an open kind goes on without a bound of its own. */
 static enum leak_outcome run_open(struct matcher *m, unsigned pc, size_t at) {
-	const struct leak_text *t = m->text;
-	const struct leak_set *set = &leak_sets[m->ops[pc].a];
-	size_t from = at;
+	bool runs;
+	size_t end = leak_body_end(&leak_sets[m->ops[pc].a], m->text,
+				   (struct leak_body){at, LEAK_BLOCK_MAX}, &runs);
 
-	while (at < t->len && at - from < LEAK_BLOCK_MAX && leak_in(set, t->data[at])) {
-		at++;
+	if (end - at < m->ops[pc].b) {
+		return runs ? LEAK_MORE : LEAK_FAIL;
 	}
-	if (at - from < m->ops[pc].b) {
-		return at == t->len && !t->final ? LEAK_MORE : LEAK_FAIL;
-	}
-	m->span->runs = at == t->len && !t->final && at - from < LEAK_BLOCK_MAX;
-	return run(m, pc + 1, at);
+	m->span->runs = runs;
+	return run(m, pc + 1, end);
 }
 
 /* True when the op needs another byte than the one that is there. */

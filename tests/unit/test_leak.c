@@ -232,6 +232,46 @@ TEST(the_body_of_a_private_key_is_dropped_and_not_held) {
 	leak_scanner_free(sc);
 }
 
+/* A key whose lines have marks: a patch, a quotation, cat -n, grep -n. */
+TEST(a_private_key_behind_marks_is_found_and_dropped_to_its_end) {
+	static const char *const marks[] = {"-",      "+",   "> ",  "> > ", "| ",
+					    "  %d\t", "%d:", "%d-", "  "};
+	static const char *const lines[] = {
+		"-----BEGIN RSA PRIVATE "
+		"KEY-----",
+		"MIIEowIBAAKCAQEAwJw3kd8sKq0l1Zs9mQeUq4p2sB7xYtGm0nVfLk6hJcR5aTz8",
+		"Qw8sKq0l1Zs9mQeUq4p2sB7xYtGm0nVfLk6hJcR5aTz8wJw3kd8sKq0l1Zs9mQeU",
+		"4p2sB7xYtGm0nVfLk6hJcR5aTz8wJw==", "-----END RSA PRIVATE KEY-----"};
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+		struct buf text;
+		struct result r;
+		buf_init(&text);
+		result_init(&r);
+		buf_puts(&text, "before\n");
+		for (int k = 0; k < 5; k++) {
+			char mark[16];
+			const char *number = strstr(marks[i], "%d");
+			(void)snprintf(mark, sizeof mark, "%.*s%d%s",
+				       number == NULL ? 0 : (int)(number - marks[i]), marks[i],
+				       k + 8, number == NULL ? "" : number + 2);
+			buf_puts(&text, number == NULL ? marks[i] : mark);
+			buf_puts(&text, lines[k]);
+			buf_puts(&text, "\n");
+		}
+		buf_puts(&text, "after\n");
+		scan_pieces(sc, text.data, text.len, text.len, text.len, &r);
+		CHECK_INT(r.count, 1);
+		CHECK(strstr(r.out.data, "wJw3kd8") == NULL &&
+		      strstr(r.out.data, "4p2sB7x") == NULL);
+		CHECK(strstr(r.out.data, "-----END RSA PRIVATE KEY-----\nafter") != NULL);
+		same_in_pieces(sc, text.data, text.len, marks[i]);
+		result_done(&r);
+		buf_done(&text);
+	}
+	leak_scanner_free(sc);
+}
+
 TEST(a_value_is_found_in_every_view_and_a_short_one_is_refused) {
 	static const char text[] = "the password is correct horse\nbattery today";
 	struct leak_value value = {"DB_PASSWORD", "correct horse\nbattery", 21};
