@@ -25,7 +25,6 @@ struct target {
 struct targets {
 	struct target *items;
 	size_t n, cap;
-	const char *git_dir; /* where git runs for blobs */
 };
 
 void targets_done(struct targets *t);
@@ -46,6 +45,7 @@ int targets_staged(struct targets *t, struct corral_error *err);
  * options that keep a repository from running programs. */
 struct git_call {
 	const char *dir; /* or NULL */
+	const char *top; /* the work tree, whatever the repository says; or NULL */
 	const char *args[12];
 	bool quiet; /* no messages of git */
 };

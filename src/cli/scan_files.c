@@ -59,10 +59,29 @@ static char *join(const char *dir, const char *name) {
 	return asprintf(&path, "%s%s%s", dir, slash ? "" : "/", name) < 0 ? NULL : path;
 }
 
+/* The nearest directory with a .git entry: the directory itself, or one above.  NULL: none. */
+static char *work_tree(const char *dir) {
+	auto_free char *top = realpath(dir, NULL);
+
+	while (top != NULL) {
+		auto_free char *git = join(top, ".git");
+		if (git != NULL && access(git, F_OK) == 0) {
+			return take_ptr(top);
+		}
+		char *slash = strrchr(top, '/');
+		if (git == NULL || slash[1] == '\0') {
+			return NULL;
+		}
+		slash[slash == top] = '\0';
+	}
+	return NULL;
+}
+
 /* A directory that is ignored itself was named on purpose. */
-static bool is_ignored(const char *dir) {
+static bool is_ignored(const char *dir, const char *top) {
 	struct buf out;
-	struct git_call call = {.dir = dir, .args = {"check-ignore", "."}, .quiet = true};
+	struct git_call call = {
+		.dir = dir, .top = top, .args = {"check-ignore", "."}, .quiet = true};
 	struct corral_error ignored;
 
 	buf_init(&out);
@@ -71,35 +90,51 @@ static bool is_ignored(const char *dir) {
 	return found;
 }
 
+static int walk(struct targets *t, const char *dir, unsigned depth, struct corral_error *err);
+
+/* An entry of git's list.  A directory is a repository of its own: a submodule, or one that is not
+ * tracked. */
+static int add_listed(struct targets *t, char *path, unsigned depth, struct corral_error *err) {
+	struct stat st;
+
+	/* Tracked and deleted, or a link: nothing to read. */
+	if (path != NULL &&
+	    (lstat(path, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))) {
+		free(path);
+		return 0;
+	}
+	if (path == NULL || S_ISREG(st.st_mode)) {
+		return targets_add(t, path, NULL, err);
+	}
+	size_t len = strlen(path);
+	path[len - (path[len - 1] == '/')] = '\0';
+	int rc = walk(t, path, depth + 1, err);
+	free(path);
+	return rc;
+}
+
 /* The files that git tracks or would add; 1 when this is no work tree. */
-static int walk_git(struct targets *t, const char *dir, struct corral_error *err) {
+static int walk_git(struct targets *t, const char *dir, unsigned depth, struct corral_error *err) {
+	auto_free char *top = work_tree(dir);
 	struct buf out;
 	struct git_call call = {.dir = dir,
+				.top = top,
 				.args = {"ls-files", "-z", "--cached", "--others",
 					 "--exclude-standard", "--deduplicate"},
 				.quiet = true};
 	struct corral_error ignored;
 
 	buf_init(&out);
-	int rc = git_output(&call, &out, &ignored) == 0 ? 0 : 1;
-	if (rc == 0 && out.len == 0 && is_ignored(dir)) {
+	int rc = top != NULL && git_output(&call, &out, &ignored) == 0 ? 0 : 1;
+	if (rc == 0 && out.len == 0 && is_ignored(dir, top)) {
 		rc = 1;
 	}
 	for (size_t at = 0; rc == 0 && at < out.len; at += strlen(out.data + at) + 1) {
-		char *path = join(dir, out.data + at);
-		struct stat st;
-		/* Tracked and deleted, a submodule, or a link: nothing to read. */
-		if (path != NULL && (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))) {
-			free(path);
-			continue;
-		}
-		rc = targets_add(t, path, NULL, err);
+		rc = add_listed(t, join(dir, out.data + at), depth, err);
 	}
 	buf_done(&out);
 	return rc;
 }
-
-static int walk(struct targets *t, const char *dir, unsigned depth, struct corral_error *err);
 
 static int walk_entry(struct targets *t, const char *dir, const char *name, unsigned depth,
 		      struct corral_error *err) {
@@ -137,7 +172,7 @@ static int walk(struct targets *t, const char *dir, unsigned depth, struct corra
 		return unreadable(t, dir, ELOOP, err);
 	}
 	if (access(git, F_OK) == 0 || depth == 0) {
-		int rc = walk_git(t, dir, err);
+		int rc = walk_git(t, dir, depth, err);
 		if (rc <= 0) {
 			return rc;
 		}
@@ -194,19 +229,10 @@ void target_found(void *arg, const struct corral_finding *f) {
 	(void)snprintf(h->fingerprint, sizeof h->fingerprint, "%s", f->fingerprint);
 }
 
-/* Lines of the findings, which are in the order of their offsets but for private keys. */
-static void count_lines(struct target *t, const char *piece, size_t len, uint64_t offset,
-			uint64_t line) {
-	for (size_t i = 0; i < t->nhits; i++) {
-		struct hit *h = &t->hits[i];
-		if (h->offset < offset || h->offset >= offset + len) {
-			continue;
-		}
-		h->line = line;
-		for (size_t k = 0; k < h->offset - offset; k++) {
-			h->line += piece[k] == '\n';
-		}
-	}
+static int by_offset(const void *a, const void *b) {
+	const struct hit *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static uint64_t newlines(const char *piece, size_t len) {
@@ -218,14 +244,39 @@ static uint64_t newlines(const char *piece, size_t len) {
 	return n;
 }
 
+/* Counts lines up to the findings, each byte once. */
+struct line_count {
+	uint64_t offset, line; /* the line at this offset */
+	size_t hit;            /* the next one that has no line yet */
+};
+
+/* The findings come in the order of their offsets, but for private keys. */
+static struct line_count line_count(struct target *t) {
+	if (t->nhits > 1) {
+		qsort(t->hits, t->nhits, sizeof t->hits[0], by_offset);
+	}
+	return (struct line_count){.line = 1};
+}
+
+static void count_lines(struct line_count *c, struct target *t, const char *piece, size_t len) {
+	size_t at = 0;
+
+	for (; c->hit < t->nhits && t->hits[c->hit].offset < c->offset + len; c->hit++) {
+		size_t to = (size_t)(t->hits[c->hit].offset - c->offset);
+		c->line += newlines(piece + at, to - at);
+		t->hits[c->hit].line = c->line;
+		at = to;
+	}
+	c->line += newlines(piece + at, len - at);
+	c->offset += len;
+}
+
 static void find_lines(struct target *t, int fd, char *piece) {
-	uint64_t offset = 0, line = 1;
+	struct line_count c = line_count(t);
 	ssize_t n;
 
-	while (t->nhits > 0 && (n = pread(fd, piece, PIECE, (off_t)offset)) > 0) {
-		count_lines(t, piece, (size_t)n, offset, line);
-		line += newlines(piece, (size_t)n);
-		offset += (uint64_t)n;
+	while (c.hit < t->nhits && (n = pread(fd, piece, PIECE, (off_t)c.offset)) > 0) {
+		count_lines(&c, t, piece, (size_t)n);
 	}
 }
 
@@ -287,7 +338,8 @@ static int scan_blob(struct target *t, struct corral_scan_stream *s) {
 		   corral_scan_end(s, NULL) != 0) {
 		sys = ENOMEM;
 	} else {
-		count_lines(t, content.data, content.len, 0, 1);
+		struct line_count c = line_count(t);
+		count_lines(&c, t, content.data, content.len);
 	}
 	buf_done(&content);
 	return sys;

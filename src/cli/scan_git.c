@@ -6,7 +6,9 @@
  * The repository may be hostile: a sandboxed command can write its configuration.  git must not run
  * a program that it names: options switch off the file system monitor and external diffs, and the
  * environment forbids every transport, because a partial clone fetches missing objects with the
- * program of remote.NAME.uploadpack.
+ * program of remote.NAME.uploadpack.  core.worktree would replace the tree that is scanned by
+ * another one: the caller names the work tree.  A directory that only looks like a repository is
+ * none (safe.bareRepository).
  *
  * Should:   run git with an environment of its own: variables of git could name another
  *           repository, and thus hide files from the scan.
@@ -76,9 +78,9 @@ static char **git_environment(const struct git_call *call, struct arena *a) {
 
 static char **git_words(const struct git_call *call, struct arena *a) {
 	static const char *const fixed[] = {
-		"git", "--no-optional-locks",      "-c", "core.fsmonitor=false",
-		"-c",  "core.hooksPath=/dev/null", "-c", "diff.external=",
-		"-C"};
+		"git", "--no-optional-locks",          "-c", "core.fsmonitor=false",
+		"-c",  "core.hooksPath=/dev/null",     "-c", "diff.external=",
+		"-c",  "safe.bareRepository=explicit", "-C"};
 	const char *words[GIT_WORDS];
 	size_t n = 0;
 
@@ -86,6 +88,10 @@ static char **git_words(const struct git_call *call, struct arena *a) {
 		words[n++] = fixed[i];
 	}
 	words[n++] = call->dir == NULL ? "." : call->dir;
+	if (call->top != NULL) {
+		words[n++] = "--work-tree";
+		words[n++] = call->top;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(call->args) && call->args[i] != NULL; i++) {
 		words[n++] = call->args[i];
 	}

@@ -16,22 +16,17 @@
 
 #define OPS_MAX 60000
 #define SETS_MAX 4000
-#define WINDOWS_ALL 4000
 #define ENTRIES_MAX 60000
-#define BUCKETS ((size_t)8 * LEAK_GROUPS)
-#define ROUNDS 2U
-#define HIT_COST 10.0 /* of a window, against a false hit of the masks */
 
 static struct leak_op ops[OPS_MAX];
 static struct leak_set sets[SETS_MAX];
 static struct leak_program programs[LEAK_KINDS_MAX];
 static struct leak_window windows[WINDOWS_ALL];
 static struct choices choices[WINDOWS_ALL];
-static struct window shapes[WINDOWS_ALL]; /* the choice that was taken */
-static size_t bucket_of[WINDOWS_ALL];
 static struct leak_entry entries[ENTRIES_MAX];
 static struct leak_tables tables;
-static uint64_t first[256][LEAK_KINDS_MAX / 64];
+static uint64_t first[256][LEAK_KINDS_WORDS], forbidden[256][LEAK_KINDS_WORDS];
+static uint64_t waiting[LEAK_REACH_MAX + 1][LEAK_KINDS_WORDS];
 static size_t nwindows, nentries;
 static uint32_t longest, reach_max, shortest = UINT32_MAX;
 
@@ -102,135 +97,32 @@ static int by_slot(const void *a, const void *b) {
 	return x->window < y->window ? -1 : x->window > y->window;
 }
 
-/* ---- the nibble masks ---- */
-
-struct bucket {
-	unsigned lo[LEAK_WINDOW], hi[LEAK_WINDOW]; /* 16 bits each */
-	double cost;
-};
-
-static struct bucket buckets[BUCKETS];
-static double frequencies[16][16]; /* by high and low half */
-
-static void nibbles_of(const struct leak_set *set, unsigned *lo, unsigned *hi) {
-	for (unsigned c = 0; c < 256; c++) {
-		if (leak_in(set, (unsigned char)c)) {
-			*lo |= 1U << (c & 15);
-			*hi |= 1U << (c >> 4);
-		}
-	}
-}
-
-static double mask_frequency(unsigned lo, unsigned hi) {
-	double sum = 0;
-
-	for (unsigned h = 0; h < 16; h++) {
-		for (unsigned l = 0; (hi >> h & 1) != 0 && l < 16; l++) {
-			sum += (lo >> l & 1) != 0 ? frequencies[h][l] : 0;
-		}
-	}
-	return sum;
-}
-
-static struct bucket bucket_with(const struct bucket *b, const struct window *w) {
-	struct bucket made = *b;
-
-	made.cost = 1;
-	for (size_t k = 0; k < LEAK_WINDOW; k++) {
-		nibbles_of(&w->sets[k], &made.lo[k], &made.hi[k]);
-		made.cost *= mask_frequency(made.lo[k], made.hi[k]);
-	}
-	return made;
-}
-
-/* The bucket and the choice with which the false hits grow least. */
-static void place(size_t i) {
-	double least = 1e9;
-	size_t best = 0, choice = 0;
-
-	for (size_t b = 0; b < BUCKETS; b++) {
-		for (size_t c = 0; c < choices[i].n; c++) {
-			const struct window *w = &choices[i].windows[c];
-			double grows = bucket_with(&buckets[b], w).cost - buckets[b].cost +
-				       HIT_COST * w->cost;
-			if (grows < least) {
-				least = grows;
-				best = b;
-				choice = c;
-			}
-		}
-	}
-	shapes[i] = choices[i].windows[choice];
-	bucket_of[i] = best;
-	buckets[best] = bucket_with(&buckets[best], &shapes[i]);
-}
-
-static int by_cost(const void *a, const void *b) {
-	double x = choices[*(const size_t *)a].windows[0].cost;
-	double y = choices[*(const size_t *)b].windows[0].cost;
-
-	return x > y ? -1 : x < y;
-}
-
-/* Takes a window out of its bucket. */
-static void remove_from_bucket(size_t i) {
-	size_t b = bucket_of[i];
-
-	buckets[b] = (struct bucket){.cost = 0};
-	for (size_t k = 0; k < nwindows; k++) {
-		if (k != i && bucket_of[k] == b) {
-			buckets[b] = bucket_with(&buckets[b], &shapes[k]);
-		}
-	}
-}
-
-/* Greedy, the most frequent windows first; then each window is placed again. */
-static double fill_buckets(void) {
-	static size_t order[WINDOWS_ALL];
-	double sum = 0;
-
-	for (unsigned c = 0; c < 256; c++) {
-		struct leak_set one = {{0}};
-		one.bits[c >> 6] = UINT64_C(1) << (c & 63);
-		frequencies[c >> 4][c & 15] = windows_frequency(&one);
-	}
-	for (size_t i = 0; i < nwindows; i++) {
-		order[i] = i;
-		bucket_of[i] = BUCKETS;
-	}
-	qsort(order, nwindows, sizeof order[0], by_cost);
-	for (size_t i = 0; i < nwindows; i++) {
-		place(order[i]);
-	}
-	for (size_t i = 0; i < ROUNDS * nwindows; i++) {
-		remove_from_bucket(order[i % nwindows]);
-		place(order[i % nwindows]);
-	}
-	for (size_t b = 0; b < BUCKETS; b++) {
-		sum += buckets[b].cost;
-		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			struct leak_nibbles *n = &tables.nibbles[b / 8][k];
-			for (unsigned i = 0; i < 16; i++) {
-				n->lo[i] |= (unsigned char)((buckets[b].lo[k] >> i & 1) << (b % 8));
-				n->hi[i] |= (unsigned char)((buckets[b].hi[k] >> i & 1) << (b % 8));
-			}
-		}
-	}
-	return sum;
-}
-
 /* The windows that were chosen, in the tables. */
-static void finish_windows(void) {
+static void finish_windows(struct program_builder *b) {
 	for (size_t i = 0; i < nwindows; i++) {
+		const struct window *shape = &choices[i].windows[0];
 		struct leak_program *p = &programs[windows[i].kind];
-		uint32_t reach = shapes[i].far + LEAK_WINDOW;
-		windows[i].near = (uint16_t)shapes[i].near;
-		windows[i].far = (uint16_t)shapes[i].far;
-		windows[i].mask = shapes[i].mask;
-		windows[i].value = shapes[i].value;
+		uint32_t reach = shape->far + LEAK_WINDOW;
+		windows[i].near = (uint16_t)shape->near;
+		windows[i].far = (uint16_t)shape->far;
+		windows[i].mask = shape->mask;
+		windows[i].value = shape->value;
+		for (size_t k = 0; k < LEAK_PROBES; k++) {
+			windows[i].probes[k].at = (int16_t)shape->probes[k].at;
+			windows[i].probes[k].set =
+				(uint16_t)pattern_add_set(b, &shape->probes[k].set);
+		}
 		p->reach = reach > p->reach ? reach : p->reach;
 		reach_max = reach > reach_max ? reach : reach_max;
-		enumerate(&shapes[i], i, 0, 0);
+		enumerate(shape, i, 0, 0);
+	}
+	if (reach_max > LEAK_REACH_MAX) {
+		die("too far from the start of its match", "a window");
+	}
+	for (size_t kind = 0; kind < leak_kind_count; kind++) {
+		for (size_t known = 0; known < programs[kind].reach; known++) {
+			waiting[known][kind / 64] |= UINT64_C(1) << (kind % 64);
+		}
 	}
 }
 
@@ -261,9 +153,12 @@ static void add_kind(struct program_builder *b, size_t kind) {
 		die("matches nothing at all", row->name);
 	}
 	p->ops = (uint32_t)b->nops;
-	p->first = (uint16_t)pattern_add_set(b, &begin);
 	p->before = (uint16_t)edge_set(b, row->before);
 	(void)pattern_compile(b, tree, edge_set(b, row->after), &open);
+	for (unsigned i = 0; i < LEAK_HEAD; i++) {
+		struct leak_set set = pattern_byte(b, &b->ops[p->ops], i);
+		p->head[i] = (uint16_t)pattern_add_set(b, &set);
+	}
 	p->open = open && row->check == LEAK_CHECK_NONE;
 	p->longest = (uint32_t)pattern_longest(tree);
 	p->lines = pattern_has_break(tree);
@@ -273,6 +168,9 @@ static void add_kind(struct program_builder *b, size_t kind) {
 	for (unsigned c = 0; c < 256; c++) {
 		if (leak_in(&begin, (unsigned char)c)) {
 			first[c][kind / 64] |= UINT64_C(1) << (kind % 64);
+		}
+		if (p->before != LEAK_NO_SET && leak_in(&sets[p->before], (unsigned char)c)) {
+			forbidden[c][kind / 64] |= UINT64_C(1) << (kind % 64);
 		}
 	}
 }
@@ -308,32 +206,27 @@ static void print_programs(const struct program_builder *b) {
 	printf("};\nconst struct leak_program leak_programs[] = {\n");
 	for (size_t i = 0; i < leak_kind_count; i++) {
 		const struct leak_program *p = &programs[i];
-		printf("{%u,%u,%u,%u,%u,%d,%d},\n", p->ops, p->reach, p->longest, p->first,
-		       p->before, p->lines, p->open);
+		printf("{%u,%u,%u,{", p->ops, p->reach, p->longest);
+		for (size_t k = 0; k < LEAK_HEAD; k++) {
+			printf("%u,", p->head[k]);
+		}
+		printf("},%u,%d,%d},\n", p->before, p->lines, p->open);
 	}
 	printf("};\n");
 }
 
-static void print_prefilter(void) {
-	printf("const struct leak_window leak_windows[] = {\n");
-	for (size_t i = 0; i < nwindows; i++) {
-		printf("{0x%llxU,0x%llxU,%u,%u,%u},\n", (unsigned long long)windows[i].mask,
-		       (unsigned long long)windows[i].value, windows[i].kind, windows[i].near,
-		       windows[i].far);
+static void print_kinds(const char *name, uint64_t rows[][LEAK_KINDS_WORDS], size_t n) {
+	printf("const uint64_t %s[LEAK_KINDS_WORDS] = {\n", name);
+	for (size_t i = 0; i < n; i++) {
+		printf("{");
+		print_words(rows[i], LEAK_KINDS_WORDS);
+		printf("},\n");
 	}
-	printf("};\nconst struct leak_entry leak_entries[] = {\n");
-	for (size_t i = 0; i < nentries; i++) {
-		printf("{%uU,%u},%s", entries[i].folded, entries[i].window, i % 8 == 7 ? "\n" : "");
-	}
-	printf("};\nconst uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1] = {\n");
-	for (size_t slot = 0, i = 0; slot <= 1U << LEAK_SLOT_BITS; slot++) {
-		while (i < nentries &&
-		       leak_hash(entries[i].folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS) < slot) {
-			i++;
-		}
-		printf("%zu,%s", i, slot % 16 == 15 ? "\n" : "");
-	}
-	printf("};\nconst struct leak_tables leak_tables = {{");
+	printf("};\n");
+}
+
+static void print_tables(void) {
+	printf("const struct leak_tables leak_tables = {{");
 	print_words(tables.bitmap, sizeof tables.bitmap / 8);
 	printf("},\n{");
 	for (size_t g = 0; g < LEAK_GROUPS; g++) {
@@ -346,13 +239,43 @@ static void print_prefilter(void) {
 		}
 		printf("},\n");
 	}
-	printf("}};\nconst uint64_t leak_first[256][8] = {\n");
-	for (size_t c = 0; c < 256; c++) {
+	printf("},\n{");
+	for (size_t g = 0; g < LEAK_GROUPS; g++) {
 		printf("{");
-		print_words(first[c], LEAK_KINDS_MAX / 64);
+		for (size_t k = 0; k < LEAK_WINDOW; k++) {
+			print_bytes(tables.low6[g][k], 64);
+		}
 		printf("},\n");
 	}
-	printf("};\nconst uint32_t leak_longest = %u;\nconst uint32_t leak_reach_max = %u;\n"
+	printf("}};\n");
+}
+
+static void print_prefilter(void) {
+	printf("const struct leak_window leak_windows[] = {\n");
+	for (size_t i = 0; i < nwindows; i++) {
+		const struct leak_window *w = &windows[i];
+		printf("{0x%llxU,0x%llxU,{{%d,%u},{%d,%u}},%u,%u,%u},\n",
+		       (unsigned long long)w->mask, (unsigned long long)w->value, w->probes[0].at,
+		       w->probes[0].set, w->probes[1].at, w->probes[1].set, w->kind, w->near,
+		       w->far);
+	}
+	printf("};\nconst struct leak_entry leak_entries[] = {\n");
+	for (size_t i = 0; i < nentries; i++) {
+		printf("{%uU,%u},%s", entries[i].folded, entries[i].window, i % 8 == 7 ? "\n" : "");
+	}
+	printf("{0,0},{0,0}};\nconst uint16_t leak_slots[(1 << LEAK_SLOT_BITS) + 1] = {\n");
+	for (size_t slot = 0, i = 0; slot <= 1U << LEAK_SLOT_BITS; slot++) {
+		while (i < nentries && leak_slot(entries[i].folded) < slot) {
+			i++;
+		}
+		printf("%zu,%s", i, slot % 16 == 15 ? "\n" : "");
+	}
+	printf("};\n");
+	print_tables();
+	print_kinds("leak_first[256]", first, 256);
+	print_kinds("leak_forbidden[256]", forbidden, 256);
+	print_kinds("leak_waiting[LEAK_REACH_MAX + 1]", waiting, LEAK_REACH_MAX + 1);
+	printf("const uint32_t leak_longest = %u;\nconst uint32_t leak_reach_max = %u;\n"
 	       "const uint32_t leak_shortest = %u;\n",
 	       longest, reach_max, shortest);
 }
@@ -374,18 +297,19 @@ static void print_position(const struct leak_set *set) {
 }
 
 /* With an argument: one line for each window, for a person who writes a pattern. */
-static void print_report(double false_hits, size_t nops) {
+static void print_report(const struct candidates *estimate, size_t nops) {
 	for (size_t i = 0; i < nwindows; i++) {
-		printf("%-32s %8.2g %4u %4u  ", leak_kinds[windows[i].kind].name, shapes[i].cost,
-		       windows[i].near, windows[i].far);
+		printf("%-32s %8.2g %4u %4u  ", leak_kinds[windows[i].kind].name,
+		       choices[i].windows[0].cost, windows[i].near, windows[i].far);
 		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			print_position(&shapes[i].sets[k]);
+			print_position(&choices[i].windows[0].sets[k]);
 		}
 		printf("\n");
 	}
 	printf("%zu kinds, %zu windows, %zu entries, %zu ops, longest %u, shortest %u, reach %u, "
-	       "false hits of the masks %.4f\n",
-	       leak_kind_count, nwindows, nentries, nops, longest, shortest, reach_max, false_hits);
+	       "candidates a byte: AVX2 %.4f, AVX-512 %.4f\n",
+	       leak_kind_count, nwindows, nentries, nops, longest, shortest, reach_max,
+	       estimate->halves, estimate->low6);
 }
 
 int main(int argc, char **argv) {
@@ -401,11 +325,11 @@ int main(int argc, char **argv) {
 			die("too many sets", leak_kinds[i].name);
 		}
 	}
-	double false_hits = fill_buckets();
-	finish_windows();
+	struct candidates estimate = buckets_fill(&tables, choices, nwindows);
+	finish_windows(&b);
 	qsort(entries, nentries, sizeof entries[0], by_slot);
 	if (argc > 1) {
-		print_report(false_hits, b.nops);
+		print_report(&estimate, b.nops);
 		return 0;
 	}
 	printf("/* Written by leak/generate.c. */\n#include \"leak/program.h\"\n");

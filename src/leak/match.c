@@ -30,25 +30,73 @@ static bool is_last(const struct matcher *m, unsigned pc) {
 	return m->ops[pc].code == LEAK_OP_MATCH;
 }
 
+/* ---- bodies of open matches ---- */
+
+#define MARK_MAX 12U /* longer than the numbers of cat -n and grep -n */
+
+static bool is_mark_byte(unsigned char c) {
+	return c == '-' || c == '+' || c == '>' || c == '|' || c == ':' || c == ' ' || c == '\t' ||
+	       (c >= '0' && c <= '9');
+}
+
+/* True in the signs and numbers before a line of a patch, a quotation, cat -n or grep -n. */
+static bool is_line_mark(const unsigned char *data, size_t at) {
+	size_t i = at;
+
+	if (!is_mark_byte(data[at])) {
+		return false;
+	}
+	while (i > 0 && at - i < MARK_MAX && is_mark_byte(data[i - 1])) {
+		i--;
+	}
+	return i > 0 && data[i - 1] == '\n';
+}
+
+size_t leak_body_end(const struct leak_set *set, const struct leak_text *t, struct leak_body body,
+		     bool *ret_runs) {
+	size_t at = body.from;
+	bool ends = false;
+
+	for (; at < t->len && at - body.from < body.most; at++) {
+		if (leak_in(set, t->data[at])) {
+			continue;
+		}
+		/* Two '-' begin the END line; whether there are two may not be known yet. */
+		bool dash = t->data[at] == '-', last = at + 1 == t->len;
+		ends = !is_line_mark(t->data, at) ||
+		       (dash && (last ? t->final : t->data[at + 1] == '-'));
+		if (ends || (dash && last)) {
+			break;
+		}
+	}
+	*ret_runs = !ends && !t->final && at - body.from < body.most;
+	return at;
+}
+
 /* The last repetition of an open kind goes on without a bound of its own. */
 static enum leak_outcome run_open(struct matcher *m, unsigned pc, size_t at) {
-	const struct leak_text *t = m->text;
-	const struct leak_set *set = &leak_sets[m->ops[pc].a];
-	size_t from = at;
+	bool runs;
+	size_t end = leak_body_end(&leak_sets[m->ops[pc].a], m->text,
+				   (struct leak_body){at, LEAK_BLOCK_MAX}, &runs);
 
-	while (at < t->len && at - from < LEAK_BLOCK_MAX && leak_in(set, t->data[at])) {
-		at++;
+	if (end - at < m->ops[pc].b) {
+		return runs ? LEAK_MORE : LEAK_FAIL;
 	}
-	if (at - from < m->ops[pc].b) {
-		return at == t->len && !t->final ? LEAK_MORE : LEAK_FAIL;
-	}
-	m->span->runs = at == t->len && !t->final && at - from < LEAK_BLOCK_MAX;
-	return run(m, pc + 1, at);
+	m->span->runs = runs;
+	return run(m, pc + 1, end);
+}
+
+/* True when the op needs another byte than the one that is there. */
+static bool is_hopeless(const struct matcher *m, unsigned pc, size_t at) {
+	const struct leak_op *op = &m->ops[pc];
+
+	return op->code == LEAK_OP_SET && at < m->text->len &&
+	       !leak_in(&leak_sets[op->a], m->text->data[at]);
 }
 
 static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t at) {
 	const struct leak_text *t = m->text;
-	const struct leak_op *op = &m->ops[pc], *next = op + 1;
+	const struct leak_op *op = &m->ops[pc];
 	const struct leak_set *set = &leak_sets[op->a];
 	size_t n = 0, most = t->len - at < op->c ? t->len - at : op->c;
 
@@ -59,9 +107,8 @@ static enum leak_outcome run_repetition(struct matcher *m, unsigned pc, size_t a
 		return LEAK_MORE;
 	}
 	for (; n >= op->b; n--) {
-		bool hopeless = next->code == LEAK_OP_SET && at + n < t->len &&
-				!leak_in(&leak_sets[next->a], t->data[at + n]);
-		enum leak_outcome o = hopeless ? LEAK_FAIL : run(m, pc + 1, at + n);
+		enum leak_outcome o =
+			is_hopeless(m, pc + 1, at + n) ? LEAK_FAIL : run(m, pc + 1, at + n);
 		if (o != LEAK_FAIL) {
 			return o;
 		}
@@ -99,7 +146,7 @@ static enum leak_outcome run(struct matcher *m, unsigned pc, size_t at) {
 				       ? run_open(m, pc, at)
 				       : run_repetition(m, pc, at);
 		case LEAK_OP_SPLIT:
-			if ((o = run(m, op->a, at)) != LEAK_FAIL) {
+			if (!is_hopeless(m, op->a, at) && (o = run(m, op->a, at)) != LEAK_FAIL) {
 				return o;
 			}
 			pc = op->b;
@@ -155,19 +202,33 @@ static bool is_line_sign(const unsigned char *data, size_t at) {
 	       (at == 0 || data[at - 1] == '\n' || ends_control(data, at - 1));
 }
 
+bool leak_is_mark(const struct leak_text *t, size_t start) {
+	return is_escape_letter(t->data, start - 1) || ends_control(t->data, start - 1) ||
+	       is_line_sign(t->data, start - 1);
+}
+
 static bool edge_before(const struct leak_program *p, const struct leak_text *t, size_t start) {
 	return p->before == LEAK_NO_SET || start == 0 ||
-	       !leak_in(&leak_sets[p->before], t->data[start - 1]) ||
-	       is_escape_letter(t->data, start - 1) || ends_control(t->data, start - 1) ||
-	       is_line_sign(t->data, start - 1);
+	       !leak_in(&leak_sets[p->before], t->data[start - 1]) || leak_is_mark(t, start);
+}
+
+/* Most runs of a program end at the first bytes: a test without a run. */
+static bool has_head(const struct leak_program *p, const struct leak_text *t, size_t start) {
+	size_t n = t->len - start < LEAK_HEAD ? t->len - start : LEAK_HEAD;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!leak_in(&leak_sets[p->head[i]], t->data[start + i])) {
+			return false;
+		}
+	}
+	return true;
 }
 
 enum leak_outcome leak_match(size_t kind, const struct leak_text *text, size_t start,
 			     struct leak_span *ret) {
 	const struct leak_program *p = &leak_programs[kind];
 
-	if ((start < text->len && !leak_in(&leak_sets[p->first], text->data[start])) ||
-	    !edge_before(p, text, start)) {
+	if (!has_head(p, text, start) || !edge_before(p, text, start)) {
 		return LEAK_FAIL;
 	}
 	struct leak_span span = {

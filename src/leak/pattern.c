@@ -430,3 +430,60 @@ size_t pattern_compile(struct program_builder *b, const struct node *sequence, u
 	(void)emit(b, LEAK_OP_MATCH, 0, 0, 0);
 	return b->nops - base;
 }
+
+static void add_bytes(const struct program_builder *b, const struct leak_op *program, unsigned pc,
+		      unsigned place, struct leak_set *ret);
+
+/* The byte may be in the repetition, or after 0 to `place` bytes of it. */
+static void add_repeated(const struct program_builder *b, const struct leak_op *program,
+			 unsigned pc, unsigned place, struct leak_set *ret) {
+	const struct leak_op *op = &program[pc];
+
+	for (size_t i = 0; op->c > place && i < 4; i++) {
+		ret->bits[i] |= b->sets[op->a].bits[i];
+	}
+	for (unsigned n = op->b; n <= place && n <= op->c; n++) {
+		add_bytes(b, program, pc + 1, place - n, ret);
+	}
+}
+
+static void add_bytes(const struct program_builder *b, const struct leak_op *program, unsigned pc,
+		      unsigned place, struct leak_set *ret) {
+	const struct leak_op *op = &program[pc];
+
+	switch ((enum leak_opcode)op->code) {
+	case LEAK_OP_SET:
+		for (size_t i = 0; place == 0 && i < 4; i++) {
+			ret->bits[i] |= b->sets[op->a].bits[i];
+		}
+		if (place > 0) {
+			add_bytes(b, program, pc + 1, place - 1, ret);
+		}
+		break;
+	case LEAK_OP_REP:
+		add_repeated(b, program, pc, place, ret);
+		break;
+	case LEAK_OP_SPLIT:
+		add_bytes(b, program, op->a, place, ret);
+		add_bytes(b, program, op->b, place, ret);
+		break;
+	case LEAK_OP_JUMP:
+		add_bytes(b, program, op->a, place, ret);
+		break;
+	case LEAK_OP_SAVE:
+		add_bytes(b, program, pc + 1, place, ret);
+		break;
+	case LEAK_OP_EDGE:
+	case LEAK_OP_MATCH:
+		memset(ret, 0xff, sizeof *ret);
+		break;
+	}
+}
+
+struct leak_set pattern_byte(const struct program_builder *b, const struct leak_op *program,
+			     unsigned place) {
+	struct leak_set set = {{0}};
+
+	add_bytes(b, program, 0, place, &set);
+	return set;
+}

@@ -42,14 +42,27 @@ size_t pattern_compile(struct program_builder *b, const struct node *sequence, u
 /* The set of bytes with which a match can begin. */
 struct leak_set pattern_first(const struct node *sequence, bool *ret_empty);
 
+/* The bytes that a match of the program may have at a place; all bytes when it may be shorter. */
+struct leak_set pattern_byte(const struct program_builder *b, const struct leak_op *program,
+			     unsigned place);
+
+/* A byte near to a window; see struct leak_probe. */
+struct probe {
+	int at;
+	struct leak_set set;
+	double cost; /* the part of ordinary text that passes */
+};
+
 /* A window of a pattern. */
 struct window {
 	struct leak_set sets[LEAK_WINDOW];
 	unsigned near, far;
 	uint64_t mask, value; /* of struct leak_window */
-	double cost;          /* estimated hits a byte in ordinary text */
+	struct probe probes[LEAK_PROBES];
+	double cost; /* estimated hits a byte in ordinary text */
 };
 #define WINDOWS_MAX 64
+#define WINDOWS_ALL 4000 /* of all kinds */
 #define CHOICES_MAX 12
 /* Windows of which one is enough; the best is the first. */
 struct choices {
@@ -59,7 +72,14 @@ struct choices {
 /* Every match contains a window of one of the returned choices, whichever window is taken. */
 size_t windows_choose(const struct node *sequence, struct choices out[WINDOWS_MAX]);
 
-/* Estimated frequency of the bytes of a set in source code and logs. */
-double windows_frequency(const struct leak_set *set);
+/* Takes one window of each choice, and fills the tables of the prefilter. */
+struct candidates {
+	double halves, low6; /* estimated candidates a byte, with each table */
+};
+struct candidates buckets_fill(struct leak_tables *tables, struct choices *choices, size_t n);
+
+/* Estimated frequency of the bytes of a set in source code and logs, and of four in a row. */
+double frequency_of(const struct leak_set *set);
+double frequency_of_window(const struct leak_set sets[LEAK_WINDOW]);
 
 #endif

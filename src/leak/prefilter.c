@@ -2,8 +2,8 @@
 /* The prefilter: finds four successive bytes that a kind or a value must contain.
  *
  * A bitmap has one bit for each hash of four folded bytes.  The portable search looks up every
- * position.  With AVX2 or AVX-512, nibble masks (as in Hyperscan's Teddy) first reduce 64 positions
- * to those where each byte is in a bucket's sets.
+ * position.  With AVX2 or AVX-512, lookups in registers (as in Hyperscan's Teddy) first reduce 64
+ * positions to the few candidates whose four bytes are all in the sets of a bucket.
  *
  * Should:   find every window, and be fast on text without secrets.
  * Must not: read beyond the text.
@@ -18,14 +18,20 @@ static inline bool in_bitmap(const struct leak_tables *t, uint32_t folded) {
 	return t->bitmap[h / 64] >> (h % 64) & 1;
 }
 
-static void portable(const struct leak_tables *t, const unsigned char *data, size_t from,
-		     size_t len, struct leak_hits to) {
-	for (size_t i = from; i + LEAK_WINDOW <= len; i++) {
-		uint32_t folded = leak_load(data + i) | LEAK_FOLD;
-		if (in_bitmap(t, folded)) {
-			to.fn(to.arg, i, folded);
-		}
+/* Positions of a block fit in 16 bits, and are written up to 64 at a time. */
+#define BLOCK ((size_t)4096)
+#define HITS_MAX (BLOCK + 64)
+
+/* Without a branch for each position: which ones are hits is hard to predict. */
+static size_t block_portable(const struct leak_tables *t, const unsigned char *data, size_t len,
+			     uint16_t *out) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		out[n] = (uint16_t)i;
+		n += in_bitmap(t, leak_load(data + i) | LEAK_FOLD);
 	}
+	return n;
 }
 
 void leak_prefilter_add(struct leak_tables *t, const unsigned char window[LEAK_WINDOW]) {
@@ -36,6 +42,7 @@ void leak_prefilter_add(struct leak_tables *t, const unsigned char window[LEAK_W
 		struct leak_nibbles *n = &t->nibbles[0][k];
 		n->lo[window[k] & 15] |= 1;
 		n->hi[window[k] >> 4] |= 1;
+		t->low6[0][k][window[k] & 63] |= 1;
 	}
 }
 
@@ -96,29 +103,27 @@ AVX2 static inline uint64_t starts_at(const struct leak_tables *t, const unsigne
 	return ~(none_a | (uint64_t)none_b << 32);
 }
 
-#define BLOCK ((size_t)4096)
-
 /* Appends the positions of the bits.  Eight at a time without a branch for each: how many bits are
  * set is hard to predict. */
-AVX2 static inline size_t flatten(uint64_t bits, uint32_t base, uint32_t *out) {
+AVX2 static inline size_t flatten(uint64_t bits, size_t base, uint16_t *out) {
 	size_t n = (size_t)__builtin_popcountll(bits);
 
 	for (size_t done = 0; done < n; done += 8) {
 		for (size_t i = 0; i < 8; i++) {
-			out[done + i] = base + (uint32_t)_tzcnt_u64(bits);
+			out[done + i] = (uint16_t)(base + _tzcnt_u64(bits));
 			bits = _blsr_u64(bits);
 		}
 	}
 	return n;
 }
 
-/* Keeps the positions whose four bytes are in the bitmap. */
-AVX2 static inline size_t keep_hits(const struct leak_tables *t, const unsigned char *data,
-				    size_t n, uint32_t *hits) {
+/* Keeps the candidates whose four bytes are in the bitmap. */
+static inline size_t keep_hits(const struct leak_tables *t, const unsigned char *data, size_t n,
+			       uint16_t *hits) {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t at = hits[i];
+		uint16_t at = hits[i];
 		hits[kept] = at;
 		kept += in_bitmap(t, leak_load(data + at) | LEAK_FOLD);
 	}
@@ -126,70 +131,67 @@ AVX2 static inline size_t keep_hits(const struct leak_tables *t, const unsigned 
 }
 
 AVX2 static size_t block_avx2(const struct leak_tables *t, const unsigned char *data, size_t len,
-			      uint32_t *out) {
+			      uint16_t *out) {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i += STEP) {
-		n += flatten(starts_at(t, data + i), (uint32_t)i, out + n);
+		n += flatten(starts_at(t, data + i), i, out + n);
 	}
 	return keep_hits(t, data, n, out);
 }
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx2,bmi,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")))
+
+/* The bits of a group for the 64 starts from p on.  VPERMB uses the low six bits of a byte. */
+#define GROUP(g)                                                                                   \
+	_mm512_ternarylogic_epi64(_mm512_permutexvar_epi8(v0, t[g][0]),                            \
+				  _mm512_permutexvar_epi8(v1, t[g][1]),                            \
+				  _mm512_and_si512(_mm512_permutexvar_epi8(v2, t[g][2]),           \
+						   _mm512_permutexvar_epi8(v3, t[g][3])),          \
+				  0x80) /* the AND of all three */
+
+_Static_assert(LEAK_GROUPS == 3 && LEAK_WINDOW == 4, "starts_at_512() has three groups of four");
 
 /* As starts_at(), with the 64 starts in one register. */
-AVX512 static inline uint64_t starts_at_512(const struct leak_tables *t, const unsigned char *p) {
-	const __m512i low4 = _mm512_set1_epi8(15);
-	__m512i lo[LEAK_WINDOW], hi[LEAK_WINDOW], any = _mm512_setzero_si512();
+AVX512 static inline uint64_t starts_at_512(__m512i t[LEAK_GROUPS][LEAK_WINDOW],
+					    const unsigned char *p) {
+	__m512i v0 = _mm512_loadu_si512(p), v1 = _mm512_loadu_si512(p + 1),
+		v2 = _mm512_loadu_si512(p + 2), v3 = _mm512_loadu_si512(p + 3);
+	__m512i any = _mm512_or_si512(_mm512_or_si512(GROUP(0), GROUP(1)), GROUP(2));
 
-	for (size_t k = 0; k < LEAK_WINDOW; k++) {
-		__m512i v = _mm512_loadu_si512(p + k);
-		lo[k] = _mm512_and_si512(v, low4);
-		hi[k] = _mm512_and_si512(_mm512_srli_epi16(v, 4), low4);
-	}
-	for (size_t g = 0; g < LEAK_GROUPS; g++) {
-		__m512i in = _mm512_set1_epi8(-1);
-		for (size_t k = 0; k < LEAK_WINDOW; k++) {
-			__m128i a, b;
-			memcpy(&a, t->nibbles[g][k].lo, sizeof a);
-			memcpy(&b, t->nibbles[g][k].hi, sizeof b);
-			/* 0x80: the AND of all three. */
-			in = _mm512_ternarylogic_epi64(
-				in, _mm512_shuffle_epi8(_mm512_broadcast_i32x4(a), lo[k]),
-				_mm512_shuffle_epi8(_mm512_broadcast_i32x4(b), hi[k]), 0x80);
-		}
-		any = _mm512_or_si512(any, in);
-	}
 	return _mm512_test_epi8_mask(any, any);
 }
 
-AVX512 static size_t block_avx512(const struct leak_tables *t, const unsigned char *data,
-				  size_t len, uint32_t *out) {
-	size_t n = 0;
+/* Appends the positions of the bits, 32 at a time. */
+AVX512 static inline size_t flatten_512(uint64_t bits, size_t base, uint16_t *out) {
+	static const unsigned char counting[64] = {
+		0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+		16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+		32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+		48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+	const __m512i add = _mm512_set1_epi16((short)base);
+	__m512i at = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(counting));
+	size_t n = (size_t)__builtin_popcountll(bits);
 
-	for (size_t i = 0; i < len; i += STEP) {
-		n += flatten(starts_at_512(t, data + i), (uint32_t)i, out + n);
+	_mm512_storeu_si512(
+		out, _mm512_add_epi16(add, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(at))));
+	if (n > 32) {
+		__m256i rest = _mm512_extracti64x4_epi64(at, 1);
+		_mm512_storeu_si512(out + 32, _mm512_add_epi16(add, _mm512_cvtepu8_epi16(rest)));
 	}
-	return keep_hits(t, data, n, out);
+	return n;
 }
 
-static void simd(const struct leak_scanner *sc, const unsigned char *data, size_t from, size_t len,
-		 struct leak_hits to) {
-	const struct leak_tables *t = sc->tables;
-	uint32_t hits[BLOCK + 8];
-	size_t i = from;
+AVX512 static size_t block_avx512(const struct leak_tables *tables, const unsigned char *data,
+				  size_t len, uint16_t *out) {
+	__m512i t[LEAK_GROUPS][LEAK_WINDOW];
+	size_t n = 0;
 
-	while (i + STEP + LEAK_WINDOW <= len) {
-		size_t left = (len - LEAK_WINDOW - i) / STEP * STEP;
-		size_t size = left < BLOCK ? left : BLOCK;
-		size_t n = (sc->simd == LEAK_AVX512 ? block_avx512 : block_avx2)(t, data + i, size,
-										 hits);
-		for (size_t k = 0; k < n; k++) {
-			to.fn(to.arg, i + hits[k], leak_load(data + i + hits[k]) | LEAK_FOLD);
-		}
-		i += size;
+	memcpy(t, tables->low6, sizeof t);
+	for (size_t i = 0; i < len; i += STEP) {
+		n += flatten_512(starts_at_512(t, data + i), i, out + n);
 	}
-	portable(t, data, i, len, to);
+	return keep_hits(tables, data, n, out);
 }
 #endif
 
@@ -197,7 +199,8 @@ enum leak_simd leak_prefilter_choose(void) {
 #ifdef __x86_64__
 	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
 		    __builtin_cpu_supports("popcnt");
-	if (avx2 && __builtin_cpu_supports("avx512bw")) {
+	if (avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
+	    __builtin_cpu_supports("avx512vbmi2")) {
 		return LEAK_AVX512;
 	}
 	return avx2 ? LEAK_AVX2 : LEAK_PORTABLE;
@@ -206,13 +209,38 @@ enum leak_simd leak_prefilter_choose(void) {
 #endif
 }
 
+/* Finds the hits among the positions 0 to len-1 of the data; four bytes are there at each. */
+typedef size_t block_fn(const struct leak_tables *t, const unsigned char *data, size_t len,
+			uint16_t *out);
+
+static void search(const struct leak_scanner *sc, const unsigned char *data, size_t len,
+		   block_fn *block, const struct leak_hits *to, size_t from) {
+	uint16_t hits[HITS_MAX];
+
+	for (size_t at = 0; at < len; at += BLOCK) {
+		size_t size = len - at < BLOCK ? len - at : BLOCK;
+		size_t n = block(sc->tables, data + at, size, hits);
+		if (n > 0) {
+			to->fn(to->arg, from + at, hits, n);
+		}
+	}
+}
+
 void leak_prefilter(const struct leak_scanner *scanner, const struct leak_text *text, size_t from,
 		    struct leak_hits to) {
-#ifdef __x86_64__
-	if (scanner->simd != LEAK_PORTABLE) {
-		simd(scanner, text->data, from, text->len, to);
+	if (text->len < from + LEAK_WINDOW) {
 		return;
 	}
+	size_t starts = text->len - from - LEAK_WINDOW + 1;
+#ifdef __x86_64__
+	static block_fn *const blocks[] = {block_portable, block_avx2, block_avx512};
+	size_t whole = (starts - 1) / STEP * STEP; /* each step reads three bytes more */
+
+	if (scanner->simd != LEAK_PORTABLE) {
+		search(scanner, text->data + from, whole, blocks[scanner->simd], &to, from);
+		from += whole;
+		starts -= whole;
+	}
 #endif
-	portable(scanner->tables, text->data, from, text->len, to);
+	search(scanner, text->data + from, starts, block_portable, &to, from);
 }

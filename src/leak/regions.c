@@ -2,9 +2,10 @@
 /* Finds the parts of a text that may be encoded.
  *
  * Base64: LEAK_BASE64_MIN characters of either alphabet.  A line break joins two lines when that
- * many characters stand directly before it (base64(1) wraps its output).  Hexadecimal lies inside
- * of such a part.  Percent-encoding and JSON escapes: the text around each escape.  UTF-16: every
- * second byte is NUL.
+ * many characters stand directly before it (base64(1) wraps its output); each line is also a part
+ * of its own, because two secrets may stand on two lines.  Hexadecimal lies inside of such a part.
+ * Percent-encoding and JSON escapes: the text around each escape.  UTF-16: every second byte is
+ * NUL.
  *
  * Should:   find every encoded secret of view.h, also one whose end is not known yet.
  * Must not: depend on where the text was cut, beyond LEAK_VIEW_BACK bytes.
@@ -50,9 +51,13 @@ static bool is(unsigned char c, unsigned class) {
 	return (classes[c] & class) != 0;
 }
 
+static size_t least(unsigned class) {
+	return class == BASE64 ? LEAK_BASE64_MIN : LEAK_HEX_MIN;
+}
+
 /* The end of the characters of a class that begin at `at`, and of the lines that continue them. */
 static size_t part_end(const struct leak_text *t, size_t at, unsigned class, bool *ret_final) {
-	size_t min = class == BASE64 ? LEAK_BASE64_MIN : LEAK_HEX_MIN;
+	size_t min = least(class);
 
 	for (;;) {
 		size_t line = at;
@@ -113,6 +118,31 @@ static void each_alignment(const struct leak_finder *f, enum leak_view view, siz
 	}
 }
 
+/* The whole part, and each of its lines if there are several. */
+static void each_line(const struct leak_finder *f, enum leak_view view, size_t start, size_t end,
+		      bool final) {
+	const unsigned char *p = f->text->data;
+	unsigned class = view == LEAK_BASE64 ? BASE64 : HEX;
+
+	each_alignment(f, view, start, end, final);
+	if (memchr(p + start, '\n', end - start) == NULL) {
+		return;
+	}
+	for (size_t at = start; at < end;) {
+		size_t line = at;
+		while (at < end && is(p[at], class)) {
+			at++;
+		}
+		bool known = final || at < end;
+		if (at > f->low && at > line && (at - line >= least(class) || !known)) {
+			each_alignment(f, view, line, at, known);
+		}
+		while (at < end && !is(p[at], class)) {
+			at++;
+		}
+	}
+}
+
 static void hex_parts(const struct leak_finder *f, size_t start, size_t end) {
 	const struct leak_text *t = f->text;
 
@@ -127,7 +157,7 @@ static void hex_parts(const struct leak_finder *f, size_t start, size_t end) {
 			line++;
 		}
 		if (line - first >= LEAK_HEX_MIN || (!final && stop == t->len)) {
-			each_alignment(f, LEAK_HEX, first, stop, final);
+			each_line(f, LEAK_HEX, first, stop, final);
 		}
 		at = stop > at ? stop : at + 1;
 	}
@@ -139,7 +169,7 @@ static size_t base64_part(const struct leak_finder *f, size_t start) {
 	size_t end = part_end(f->text, start, BASE64, &final);
 
 	if (end > f->low) {
-		each_alignment(f, LEAK_BASE64, start, end, final);
+		each_line(f, LEAK_BASE64, start, end, final);
 		if (end - start >= LEAK_HEX_MIN || !final) {
 			hex_parts(f, start, end);
 		}

@@ -120,26 +120,35 @@ static void try_kind(const struct level *l, size_t kind, size_t start) {
 	}
 }
 
-/* False when the bytes after the window are not those of the pattern. */
-static bool in_context(const struct leak_text *t, const struct leak_window *w, size_t at) {
-	if (t->len - at < LEAK_CONTEXT) {
-		return true;
-	}
+static bool passes(const struct leak_text *t, const struct leak_probe *probe, size_t at) {
+	return leak_in(&leak_sets[probe->set], t->data[(ptrdiff_t)at + probe->at]);
+}
+
+/* Whether the bytes around a window are those of the pattern; without a branch. */
+static inline bool in_context(const struct leak_text *t, const struct leak_window *w, size_t at) {
 	uint64_t bytes = leak_load(t->data + at) | (uint64_t)leak_load(t->data + at + 4) << 32;
-	return ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
+	bool known = ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
+
+	return known & passes(t, &w->probes[0], at) & passes(t, &w->probes[1], at);
+}
+
+/* False when probes would look at bytes outside of the text. */
+static bool has_context(const struct leak_text *t, size_t at) {
+	return at >= LEAK_PROBE_MAX && t->len - at >= LEAK_PROBE_MAX;
 }
 
 static void try_window(struct level *l, const struct leak_window *w, size_t at) {
 	size_t far = w->far < at ? w->far : at;
 
-	if (!in_context(&l->text, w, at) || !is_wanted(l->search->scanner, w->kind)) {
+	if ((has_context(&l->text, at) && !in_context(&l->text, w, at)) ||
+	    !is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
 	l->breaks = l->breaks || leak_programs[w->kind].lines;
 	if (l->outer == NULL && far > at - l->search->low) {
 		far = at - l->search->low;
 	}
-	const struct leak_set *first = &leak_sets[leak_programs[w->kind].first];
+	const struct leak_set *first = &leak_sets[leak_programs[w->kind].head[0]];
 	for (size_t back = w->near; back <= far; back++) {
 		if (leak_in(first, l->text.data[at - back])) {
 			try_kind(l, w->kind, at - back);
@@ -170,10 +179,12 @@ static void try_exact(const struct level *l, size_t value, size_t start) {
 	note_match(l, LEAK_KINDS_MAX + value, &span);
 }
 
-static void hit(void *arg, size_t at, uint32_t folded) {
-	struct level *l = arg;
+/* ---- hits of the prefilter ---- */
+
+static void try_hit(struct level *l, size_t at) {
 	const struct leak_scanner *sc = l->search->scanner;
-	uint32_t slot = leak_hash(folded) >> (LEAK_HASH_BITS - LEAK_SLOT_BITS);
+	uint32_t folded = leak_load(l->text.data + at) | LEAK_FOLD;
+	uint32_t slot = leak_slot(folded);
 
 	for (size_t i = leak_slots[slot]; i < leak_slots[slot + 1]; i++) {
 		if (leak_entries[i].folded == folded) {
@@ -187,20 +198,52 @@ static void hit(void *arg, size_t at, uint32_t folded) {
 	}
 }
 
+/* False for most hits that have one or two windows, and none in whose context they are.  No branch
+ * depends on the text: the processor works on several hits at a time. */
+static inline bool is_likely(const struct leak_text *t, size_t at) {
+	uint32_t folded = leak_load(t->data + at) | LEAK_FOLD, slot = leak_slot(folded);
+	const struct leak_entry *e = &leak_entries[leak_slots[slot]];
+	unsigned n = leak_slots[slot + 1] - leak_slots[slot];
+	bool one = (e[0].folded == folded) & in_context(t, &leak_windows[e[0].window], at);
+	bool two = (e[1].folded == folded) & in_context(t, &leak_windows[e[1].window], at);
+
+	return one | two | (n > 2);
+}
+
+static void try_hits(void *arg, size_t base, uint16_t *at, size_t n) {
+	struct level *l = arg;
+	size_t likely = n;
+
+	if (l->search->scanner->nexact == 0 && has_context(&l->text, base) &&
+	    has_context(&l->text, base + at[n - 1])) {
+		likely = 0;
+		for (size_t i = 0; i < n; i++) {
+			at[likely] = at[i];
+			likely += is_likely(&l->text, base + at[i]);
+		}
+	}
+	for (size_t i = 0; i < likely; i++) {
+		try_hit(l, base + at[i]);
+	}
+}
+
 /* ---- the end of an unfinished text ---- */
 
 /* The window of a match that begins here may not be known yet. */
 static void try_end(const struct level *l, size_t start) {
+	static const uint64_t none[LEAK_KINDS_WORDS];
 	const struct leak_scanner *sc = l->search->scanner;
 	size_t left = l->text.len - start;
-	const uint64_t *row = leak_first[l->text.data[start]];
+	const uint64_t *first = leak_first[l->text.data[start]];
+	const uint64_t *waiting = left > LEAK_REACH_MAX ? none : leak_waiting[left];
+	const uint64_t *forbidden = start == 0 || leak_is_mark(&l->text, start)
+					    ? none
+					    : leak_forbidden[l->text.data[start - 1]];
 
-	for (size_t w = 0; w < LEAK_KINDS_MAX / 64; w++) {
-		for (uint64_t bits = row[w] & sc->kinds[w]; bits != 0; bits &= bits - 1) {
-			size_t kind = w * 64 + (size_t)__builtin_ctzll(bits);
-			if (left < leak_programs[kind].reach) {
-				try_kind(l, kind, start);
-			}
+	for (size_t w = 0; w < LEAK_KINDS_WORDS; w++) {
+		uint64_t bits = first[w] & waiting[w] & ~forbidden[w] & sc->kinds[w];
+		for (; bits != 0; bits &= bits - 1) {
+			try_kind(l, w * 64 + (size_t)__builtin_ctzll(bits), start);
 		}
 	}
 	for (size_t i = 0; i < sc->nexact; i++) {
@@ -279,7 +322,7 @@ static void search_text(struct level *l, size_t from, size_t low) {
 	struct leak_search *s = l->search;
 
 	l->breaks = s->scanner->breaks;
-	leak_prefilter(s->scanner, &l->text, low, (struct leak_hits){hit, l});
+	leak_prefilter(s->scanner, &l->text, low, (struct leak_hits){try_hits, l});
 	if (!l->text.final) {
 		search_end(l, low);
 	}

@@ -23,7 +23,7 @@ enum leak_simd { LEAK_PORTABLE, LEAK_AVX2, LEAK_AVX512 };
 struct leak_scanner {
 	const struct leak_tables *tables; /* leak_tables, or `own` with windows of values */
 	struct leak_tables *own;
-	uint64_t kinds[LEAK_KINDS_MAX / 64];
+	uint64_t kinds[LEAK_KINDS_WORDS];
 	struct leak_exact *exact;
 	size_t nexact;
 	unsigned char key[LEAK_KEY];
@@ -65,14 +65,15 @@ void leak_search_add(struct leak_search *s, const struct leak_candidate *c);
 
 /* ---- the prefilter ---- */
 
-typedef void leak_hit_fn(void *arg, size_t at, uint32_t folded);
+/* Positions base + at[0], ... of the text; the function may change the array. */
+typedef void leak_hits_fn(void *arg, size_t base, uint16_t *at, size_t n);
 
 struct leak_hits {
-	leak_hit_fn *fn;
+	leak_hits_fn *fn;
 	void *arg;
 };
 
-/* Calls fn for the positions of the text, from `from` on, where four bytes are those of a window.
+/* Calls fn with the positions of the text, from `from` on, where four bytes are those of a window.
  * Few of them are not. */
 void leak_prefilter(const struct leak_scanner *scanner, const struct leak_text *text, size_t from,
 		    struct leak_hits to);

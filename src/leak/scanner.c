@@ -181,9 +181,14 @@ void leak_scanner_free(struct leak_scanner *sc) {
 
 const char *leak_view_text(const struct leak_finding *f, char ret[LEAK_VIEW_TEXT]) {
 	static const char *const names[LEAK_VIEW_COUNT] = {
-		[LEAK_RAW] = "raw",   [LEAK_URL] = "url",          [LEAK_BASE64] = "base64",
-		[LEAK_HEX] = "hex",   [LEAK_UTF16LE] = "utf-16le", [LEAK_UTF16BE] = "utf-16be",
+		[LEAK_RAW] = "raw",
+		[LEAK_URL] = "url",
+		[LEAK_BASE64] = "base64",
+		[LEAK_HEX] = "hex",
 		[LEAK_JSON] = "json",
+		/* Inside of ASCII both byte orders are the same bytes. */
+		[LEAK_UTF16LE] = "utf-16",
+		[LEAK_UTF16BE] = "utf-16",
 	};
 	size_t n = strlen(names[f->outer]);
 

@@ -116,17 +116,16 @@ static void body_end(struct leak_stream *s) {
 
 /* Drops the bytes of the body; true when it has ended. */
 static bool body_go_on(struct leak_stream *s, bool final) {
-	size_t at = s->low;
+	struct leak_text text = {s->window, s->len, final, true};
+	bool runs;
+	size_t at = leak_body_end(s->body, &text,
+				  (struct leak_body){s->low, LEAK_BLOCK_MAX - s->body_len}, &runs);
 
-	while (at < s->len && s->body_len + (at - s->low) < LEAK_BLOCK_MAX &&
-	       leak_in(s->body, s->window[at])) {
-		at++;
-	}
 	(void)crypto_generichash_update(&s->body_hash, s->window + s->low, at - s->low);
 	s->body_len += at - s->low;
 	s->low = s->hidden = at;
 	s->out = s->out < at ? at : s->out;
-	if (at == s->len && !final && s->body_len < LEAK_BLOCK_MAX) {
+	if (runs) {
 		return false;
 	}
 	body_end(s);

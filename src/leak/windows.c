@@ -39,40 +39,6 @@ struct chooser {
 	bool branch; /* alternatives make paths; else they are gaps */
 };
 
-/* Bytes of a large body of C, Python, JavaScript, logs and JSON, per 10,000. */
-static double frequency(unsigned char c) {
-	static const char common[] = " etaoinsrlcdupmfhgby\nk_x0w1v";
-	static const unsigned short of_common[] = {
-		1500, 680, 520, 400, 390, 400, 400, 380, 370, 270, 230, 230, 190, 190,
-		160,  150, 150, 120, 100, 100, 300, 60,  200, 60,  180, 70,  120, 70};
-	const char *found = c == '\0' ? NULL : strchr(common, c);
-
-	if (found != NULL) {
-		return of_common[found - common] / 10000.0;
-	}
-	if (c >= '0' && c <= '9') {
-		return 0.0070;
-	}
-	if (c >= 'A' && c <= 'Z') {
-		return strchr("QXZJ", c) != NULL ? 0.0005 : 0.0030;
-	}
-	if (c >= 'a' && c <= 'z') {
-		return 0.0025; /* j q z */
-	}
-	return c == '\0' || strchr("./,:;-=()\"'*>", c) != NULL ? 0.0100
-	       : c < 128                                        ? 0.0020
-								: 0.0003;
-}
-
-double windows_frequency(const struct leak_set *set) {
-	double sum = 0;
-
-	for (unsigned c = 0; c < 256; c++) {
-		sum += leak_in(set, (unsigned char)c) ? frequency((unsigned char)c) : 0;
-	}
-	return sum;
-}
-
 static double set_folded_size(const struct leak_set *set) {
 	double n = 0;
 
@@ -199,8 +165,25 @@ static void walk(struct chooser *c, struct path *p, const struct rest *rest) {
 
 /* ---- windows ---- */
 
-/* The sets of the window at cell i.  Its last position may be in a gap: then it is the next byte
- * after the cell before, whichever part of the pattern that belongs to. */
+/* The set of the byte at cell i.  In a gap it is the next byte after the cell before, whichever
+ * part of the pattern that belongs to.  False at the end of the pattern. */
+static bool next_set(const struct path *p, size_t i, struct leak_set *ret) {
+	struct leak_set set = {{0}};
+
+	for (; i < p->n; i++) {
+		const struct cell *c = &p->cells[i];
+		for (size_t w = 0; w < 4; w++) {
+			set.bits[w] |= c->set.bits[w];
+		}
+		if (!c->gap || c->min > 0) {
+			*ret = set;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The sets of the window at cell i.  Its last position may be in a gap. */
 static bool window_sets(const struct path *p, size_t i, struct leak_set sets[LEAK_WINDOW]) {
 	for (size_t k = 0; k + 1 < LEAK_WINDOW; k++) {
 		if (p->cells[i + k].gap) {
@@ -208,31 +191,23 @@ static bool window_sets(const struct path *p, size_t i, struct leak_set sets[LEA
 		}
 		sets[k] = p->cells[i + k].set;
 	}
-	struct leak_set last = {{0}};
-	for (size_t at = i + LEAK_WINDOW - 1; at < p->n; at++) {
-		const struct cell *c = &p->cells[at];
-		for (size_t w = 0; w < 4; w++) {
-			last.bits[w] |= c->set.bits[w];
-		}
-		if (!c->gap || c->min > 0) {
-			sets[LEAK_WINDOW - 1] = last;
-			return true;
-		}
-	}
-	return false;
+	return next_set(p, i + LEAK_WINDOW - 1, &sets[LEAK_WINDOW - 1]);
 }
 
-static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned spread) {
-	double cost = 1, combinations = 1;
+/* A window far from the start of the match has to be waited for at each end of a piece. */
+#define FAR_COST 2e-8
+
+static double window_cost(const struct leak_set sets[LEAK_WINDOW], unsigned near, unsigned far) {
+	double combinations = 1;
+	unsigned spread = far - near;
 
 	for (size_t i = 0; i < LEAK_WINDOW; i++) {
-		cost *= windows_frequency(&sets[i]);
 		combinations *= set_folded_size(&sets[i]);
 	}
 	if (combinations > COMBINATIONS_MAX || spread > SPREAD_MAX) {
 		return INFINITY;
 	}
-	return cost * (1 + spread) + combinations * 1e-8;
+	return frequency_of_window(sets) * (1 + spread) + combinations * 1e-8 + far * FAR_COST;
 }
 
 /* The byte of a set, with bit 5 set, if there is only one. */
@@ -269,6 +244,64 @@ static void set_context(struct window *w, const struct path *p, size_t at) {
 	}
 }
 
+static const struct probe no_probe = {.set = {{~0ULL, ~0ULL, ~0ULL, ~0ULL}}, .cost = 1};
+
+/* Keeps the most selective probes. */
+static void add_probe(struct window *w, int at, const struct leak_set *set) {
+	struct probe made = {at, *set, frequency_of(set)};
+
+	for (size_t i = 0; i < LEAK_PROBES; i++) {
+		if (made.cost < w->probes[i].cost) {
+			struct probe less = w->probes[i];
+			w->probes[i] = made;
+			made = less;
+		}
+	}
+}
+
+/* Bytes after the window up to the first gap, and bytes before it if their distance is fixed. */
+static void set_probes(struct window *w, const struct path *p, size_t at) {
+	struct leak_set set;
+	size_t k = LEAK_WINDOW - 1;
+
+	for (size_t i = 0; i < LEAK_PROBES; i++) {
+		w->probes[i] = no_probe;
+	}
+	while (k < LEAK_PROBE_MAX && next_set(p, at + k, &set)) {
+		if (k >= LEAK_CONTEXT || (w->mask >> (8 * k) & 0xff) == 0) {
+			add_probe(w, (int)k, &set);
+		}
+		if (p->cells[at + k].gap) {
+			break;
+		}
+		k++;
+	}
+	for (k = 1; w->near == w->far && k <= at && k < LEAK_PROBE_MAX; k++) {
+		if (p->cells[at - k].gap) {
+			break;
+		}
+		add_probe(w, -(int)k, &p->cells[at - k].set);
+	}
+}
+
+/* A probe of two windows accepts the bytes of both. */
+static void merge_probes(struct window *have, const struct window *w) {
+	for (size_t i = 0; i < LEAK_PROBES; i++) {
+		struct probe *mine = &have->probes[i];
+		const struct probe *other = NULL;
+		for (size_t k = 0; k < LEAK_PROBES; k++) {
+			other = w->probes[k].at == mine->at ? &w->probes[k] : other;
+		}
+		if (other == NULL || (mine->at < 0 && have->near != have->far)) {
+			*mine = no_probe;
+			continue;
+		}
+		for (size_t k = 0; k < 4; k++) {
+			mine->set.bits[k] |= other->set.bits[k];
+		}
+	}
+}
+
 /* Two paths with the same best window share it. */
 static void keep_choices(struct chooser *c, const struct choices *found) {
 	const struct window *w = &found->windows[0];
@@ -280,6 +313,7 @@ static void keep_choices(struct chooser *c, const struct choices *found) {
 			have->far = w->far > have->far ? w->far : have->far;
 			have->mask &= w->mask & ~differing(have->value ^ w->value);
 			have->value &= have->mask;
+			merge_probes(have, w);
 			c->out[i].n = 1;
 			return;
 		}
@@ -317,9 +351,10 @@ static void finish(struct chooser *c, const struct path *p) {
 	found.n = 0;
 	for (size_t i = 0; i + LEAK_WINDOW <= p->n; i++) {
 		struct window w = {.near = near, .far = far};
-		w.cost = window_sets(p, i, w.sets) ? window_cost(w.sets, far - near) : INFINITY;
+		w.cost = window_sets(p, i, w.sets) ? window_cost(w.sets, near, far) : INFINITY;
 		if (w.cost < INFINITY) {
 			set_context(&w, p, i);
+			set_probes(&w, p, i);
 			add_choice(&found, &w);
 		}
 		near += p->cells[i].gap ? p->cells[i].min : 1;

@@ -146,6 +146,43 @@ def register(suite):
         equal([os.path.basename(one["file"]) for one in findings(box, f"{box.ws}/repo")], ["seen"], "findings")
         equal(len(findings(box, f"{box.ws}/repo/build")), 1, "an ignored directory that is named")
 
+    @test("scan goes into repositories inside of a repository: a submodule, and one that is not tracked")
+    def _(box):
+        needs(box, "git")
+        for name in ("repo/seen", "repo/inner/seen", "repo/inner/ignored", "repo/inner/deep/seen", "module/seen"):
+            box.write(f"ws/{name}", f"{token(box)}\n")
+        box.write("ws/repo/inner/.gitignore", "ignored\n")
+        box.sh(f"""set -e
+            git config --global user.name x; git config --global user.email x@x
+            cd {box.ws}/module && git init -q && git add . && git commit -qm x
+            cd {box.ws}/repo && git init -q && git init -q inner && git init -q inner/deep
+            git -c protocol.file.allow=always submodule --quiet add {box.ws}/module sub""").exited(0)
+        equal(sorted(os.path.relpath(one["file"], box.ws) for one in findings(box, f"{box.ws}/repo")),
+              ["repo/inner/deep/seen", "repo/inner/seen", "repo/seen", "repo/sub/seen"], "findings")
+
+    @test("core.worktree of a scanned repository, and a directory that looks like one, hide no file")
+    def _(box):
+        needs(box, "git")
+        for name in ("repo/seen", "outside/other", "bare/seen"):
+            box.write(f"ws/{name}", f"{token(box)}\n")
+        box.sh(f"""set -e
+            cd {box.ws}/repo && git init -q && git config core.worktree {box.ws}/outside
+            git init -q --bare {box.ws}/bare && cd {box.ws}/bare
+            git config core.bare false && git config core.worktree {box.ws}/outside""").exited(0)
+        for place in ("repo", "bare"):
+            equal([os.path.relpath(one["file"], box.ws) for one in findings(box, f"{box.ws}/{place}")],
+                  [f"{place}/seen"], place)
+
+    @test("the lines of 20,000 findings in one file are counted in one pass, and right")
+    def _(box):
+        box.write("ws/many", (f"x {token(box)}\n" + "y" * 100 + "\n") * 20000)
+        equal([one["line"] for one in findings(box, f"{box.ws}/many")], list(range(1, 40001, 2)), "lines")
+        # A pipe has no lines to count: processor time in seconds, of both.
+        script = 'TIMEFORMAT=%U; time "$CORRAL" scan --json {} >/dev/null'
+        seconds = [float(box.execute(["bash", "-c", script.format(words)]).err.split()[-1])
+                   for words in (f"{box.ws}/many", f"<{box.ws}/many")]
+        check(seconds[0] < 4 * seconds[1] + 0.2, f"seconds for the file and for the pipe: {seconds}")
+
     @test("scan --staged scans the staged content, not the file")
     def _(box):
         needs(box, "git")

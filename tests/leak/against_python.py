@@ -40,6 +40,24 @@ def starts(text, at, edge):
     return at > 1 and text[at - 2:at - 1] == b"\\" and text[at - 1:at] in (b"n", b"t", b"r", b"f", b"b")
 
 
+MARK = re.compile(rb"\n[-+>|: \t0-9]{0,12}\Z")
+
+
+def body_end(text, pattern, at):
+    """The end of a private key: its body may have a sign or a number before each line."""
+    body = re.search(r"(\[[^][]*\])\{\d+,(?:8192|6000)\}\)$", pattern)
+    if not body:
+        return at
+    byte = re.compile(body.group(1).encode())
+    while at < len(text):
+        one = text[at:at + 1]
+        mark = one in (b"-", b">", b"|", b":", b"+") and MARK.search(text, max(0, at - 13), at)
+        if not byte.match(one) and not (mark and text[at:at + 2] not in (b"--", b"-")):
+            break
+        at += 1
+    return at
+
+
 def secrets(text, row, regex, edge, check):
     """Places of the secrets, as the scanner reports them: of two that overlap only the first."""
     matches = []
@@ -47,7 +65,8 @@ def secrets(text, row, regex, edge, check):
         match = regex.match(text, at)
         if match and starts(text, at, edge) and check(match, row):
             group = 1 if regex.groups and match.group(1) is not None else 0
-            matches.append(match.span(group))
+            begin, end = match.span(group)
+            matches.append((begin, body_end(text, row["pattern"], end)))
     found, hidden = set(), 0
     for begin, end in sorted(matches, key=lambda span: (span[0], -span[1])):
         if begin >= hidden:
