@@ -37,7 +37,7 @@ static const char *const verdicts[] = {"deny", "allow", NULL};
 static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NULL};
 static const char *const scan_args_later[] = {"redact", "kill", NULL};
 static const char *const scan_files_later[] = {"warn", "kill", NULL};
-static const char *const scan_net_later[] = {"warn", "redact", "block", "kill", NULL};
+static const char *const scan_net_later[] = {"redact", NULL};
 static const char *const reaches[] = {"workspace", "view", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
 static const char *const guarantees[] = {
@@ -532,6 +532,8 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_args_later,
+			.later_why = "a changed argument is another command, and a refused command "
+				     "has nothing to end; the nearest action is block",
 			.help = "A secret in the arguments, in env.set or in stdin: off, warn, or "
 				"block.",
 		},
@@ -552,6 +554,8 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_files_later,
+			.later_why = "a file tool has no record for a warning and no run to end; "
+				     "the nearest action is redact, or block",
 			.help = "A secret in a file that a file tool sends out: off, redact, or "
 				"block.",
 		},
@@ -562,7 +566,11 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_net_later,
-			.help = "A secret in a request of plain HTTP: off.",
+			.later_why = "a changed request is another request; the nearest action is "
+				     "block",
+			.help = "A secret in a plain HTTP request through the gate: off, warn, "
+				"block "
+				"(refuse the request), or kill (end the run).",
 		},
 };
 

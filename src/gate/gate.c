@@ -253,6 +253,18 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->lifeline = (struct loop_watch){.fd = s->lifeline, .ready = lifeline_ready};
 }
 
+static void open_scanner(struct gate *g, const struct gate_setup *s) {
+	if (s->scanner < 0) {
+		return;
+	}
+	g->scans = true;
+	g->scan_holds = s->scan_holds;
+	g->scanner = (struct loop_watch){.fd = s->scanner, .ready = scan_ready};
+	if (loop_add(&g->loop, &g->scanner, EPOLLIN) != 0) {
+		leave(FAILED);
+	}
+}
+
 /* Records names that were sent to a name server and not answered before the end. */
 static void record_lookups(struct gate *g) {
 	dns_server_end(g);
@@ -274,6 +286,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 		take_relay(g, 1, listen_loopback(AF_INET6));
 	}
 	open_publishers(g, s);
+	open_scanner(g, s);
 	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
 	interrupt_timer_init(NULL);             /* client_socket.c starts it around calls */
 	if (gate_confine(s->landlock_abi) != 0) {

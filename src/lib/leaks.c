@@ -122,7 +122,7 @@ static int read_config(const struct prepared *p, struct arena *a, struct leak_ru
 		return err_memory(e, "leaks");
 	}
 	if (scan_config_find(a, config, e) != 0) {
-		return p->plan.scan_output > LEAK_WARN ? -1 : 0;
+		return p->plan.scan_output > LEAK_WARN || p->plan.scan_net > LEAK_WARN ? -1 : 0;
 	}
 	rules->key = config->has_key ? config->key : NULL;
 	rules->allow = config->allow;
@@ -181,8 +181,11 @@ static const struct leak_scanner *give_scanner(void *arg) {
 
 int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
 	*r = (struct run_leaks){.p = p, .source = {.scanner = give_scanner, .arg = r}};
-	bool now = p->secrets.n > 0 && p->plan.scan_output != LEAK_OFF;
-	if (now || p->plan.scan_output > LEAK_WARN || p->plan.scan_args == LEAK_BLOCK) {
+	const struct plan *plan = &p->plan;
+	bool now =
+		p->secrets.n > 0 && (plan->scan_output != LEAK_OFF || plan->scan_net != LEAK_OFF);
+	if (now || plan->scan_output > LEAK_WARN || plan->scan_net > LEAK_WARN ||
+	    plan->scan_args >= LEAK_BLOCK) {
 		r->scanner = make_scanner(p, &r->values, e);
 		return r->scanner == NULL ? -1 : 0;
 	}
@@ -210,7 +213,7 @@ static void on_found(void *arg, const struct leak_finding *f) {
 	if (s->kind[0] == '\0') {
 		(void)snprintf(s->kind, sizeof s->kind, "%s", f->kind); /* may be cut */
 	}
-	leak_log_add(s->log, f, s->place, s->action);
+	leak_log_add(s->log, f, s->place, s->action, NULL);
 }
 
 static bool is_long(const char *text) {
@@ -359,6 +362,9 @@ static void emit_record(struct emit *j, const struct leak_record *r) {
 	emit_string(j, "fingerprint", r->fingerprint);
 	emit_string(j, "action", leak_action_name(r->action));
 	emit_int(j, "count", (int64_t)r->count);
+	if (r->host[0] != '\0') {
+		emit_string(j, "host", r->host);
+	}
 	emit_end_object(j);
 }
 
@@ -375,6 +381,20 @@ void leaks_emit(struct emit *j, const struct leak_log *logs[2], bool scanned) {
 	emit_end_array(j);
 	emit_int(j, "leaks_more", (int64_t)more);
 	emit_bool(j, "leaks_scanned", scanned);
+}
+
+const char *leaks_ending(const struct leak_log *log) {
+	const char *text = "a secret in the output (--scan-output kill)";
+
+	for (size_t i = 0; i < log->n; i++) {
+		enum leak_place place = log->records[i].place;
+		if (log->records[i].action == LEAK_KILL) {
+			text = place == LEAK_IN_STDIN  ? "a secret in stdin (--scan-args block)"
+			       : place >= LEAK_IN_LINE ? "a secret in a request (--scan-net kill)"
+						       : text;
+		}
+	}
+	return text;
 }
 
 static const struct leak_record *record_at(const struct corral_result *r, size_t n) {
@@ -408,6 +428,7 @@ int corral_result_leak(const struct corral_result *result, size_t n, struct corr
 		.offset = r->offset,
 		.length = r->length,
 		.count = r->count,
+		.host = r->host,
 	};
 	return sized_out(&sized_leak, &known, leak, &unused);
 }

@@ -30,6 +30,9 @@ int leaks_check_command(const struct prepared *p, const char *const *argv, struc
 int leaks_check_file(const struct prepared *p, const char *path, struct buf *content,
 		     struct err *e);
 
+/* The secret that ended a run with REASON_LEAK: where it was, and the option. */
+const char *leaks_ending(const struct leak_log *log);
+
 /* "leaks", "leaks_more" and "leaks_scanned" of a result: of the arguments and of the streams;
  * either may be NULL. */
 void leaks_emit(struct emit *j, const struct leak_log *logs[2], bool scanned);
