@@ -146,8 +146,10 @@ static void begin_end(struct gate *g) {
 	g->ending = true;
 	loop_drop(&g->loop, &g->channel);
 	(void)loop_alarm_set(&g->loop, &g->drained, DRAIN_MS);
-	for (size_t i = 0; i < GATE_FLOWS; i++) {
+	size_t left = g->nflows; /* the pages of unused flows are not touched */
+	for (size_t i = 0; i < GATE_FLOWS && left > 0; i++) {
 		struct flow *f = &g->flows[i];
+		left -= f->phase != PHASE_FREE;
 		if (f->phase == PHASE_OPEN) {
 			flow_step(f, STEP_BOTH);
 		} else if (f->phase != PHASE_FREE && (f->client.fd < 0 || f->phase != PHASE_DIAL)) {
@@ -268,8 +270,10 @@ static void open_scanner(struct gate *g, const struct gate_setup *s) {
 /* Records names that were sent to a name server and not answered before the end. */
 static void record_lookups(struct gate *g) {
 	dns_server_end(g);
-	for (size_t i = 0; i < GATE_FLOWS; i++) {
+	size_t left = g->nflows;
+	for (size_t i = 0; i < GATE_FLOWS && left > 0; i++) {
 		if (g->flows[i].phase != PHASE_FREE) {
+			left--;
 			upstream_end(&g->flows[i]);
 		}
 	}
