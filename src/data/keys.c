@@ -534,8 +534,9 @@ const struct key keys[KEY_COUNT] = {
 			.later = scan_args_later,
 			.later_why = "a changed argument is another command, and a refused command "
 				     "has nothing to end; the nearest action is block",
-			.help = "A secret in the arguments, in env.set or in stdin: off, warn, or "
-				"block.",
+			.help = "A secret in the arguments, in env.set, in env.pass or in stdin: "
+				"off, "
+				"warn, or block.",
 		},
 	[KEY_SCAN_OUTPUT] =
 		{

@@ -21,6 +21,8 @@
  * stays the source's and outlives the run. */
 struct leak_source {
 	const struct leak_scanner *(*scanner)(void *arg);
+	/* Copies a name of a host without secrets; true: it had one.  NULL: names are kept. */
+	bool (*clean)(void *arg, const char *name, char *ret, size_t cap);
 	void *arg;
 };
 

@@ -248,6 +248,25 @@ void netlog_read(const struct ledger *l, const struct ledger *refusals, struct n
 	*ret = n;
 }
 
+/* A name that a rule has is the user's own. */
+static bool is_chosen(const struct netlog_item *item) {
+	return item->name != NULL && (item->rule == NULL || strcmp(item->rule, item->name) != 0);
+}
+
+void netlog_clean(struct netlog *n, const struct leak_source *source) {
+	char clean[HOSTNAME_MAX + 1];
+
+	for (size_t i = 0; source != NULL && i < n->count; i++) {
+		struct netlog_item *item = &n->items[i];
+		if (is_chosen(item) &&
+		    source->clean(source->arg, item->name, clean, sizeof clean)) {
+			item->name = arena_strdup(&n->arena, clean);
+			item->remedy = NULL;
+			item->cause = NET_CAUSE_NONE;
+		}
+	}
+}
+
 void netlog_done(struct netlog *n) {
 	arena_done(&n->arena);
 	*n = (struct netlog){0};

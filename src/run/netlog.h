@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "gate/ledger.h"
+#include "run/leak_tap.h"
 
 /* The cause of a refusal or failure; netlog.c has the remedy for each. */
 enum net_cause {
@@ -52,6 +53,10 @@ struct netlog {
  * (refusals).  Both may be NULL. */
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
 void netlog_done(struct netlog *n);
+
+/* Removes secrets from names that the command chose, and the remedies for these names.  Without a
+ * source nothing is removed. */
+void netlog_clean(struct netlog *n, const struct leak_source *source);
 
 /* "connect", …; "allowed", "denied", "failed". */
 const char *netlog_op_name(enum net_op op);

@@ -339,6 +339,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	}
 	outcome_fill(&o, &w->reports, u, w->plan);
 	netlog_read(records->ledger, records->refusals, &o.network);
+	netlog_clean(&o.network, w->net.watch.source);
 	struct output_tail *tails[] = {&err->recent, &out->recent};
 	outcome_advise(&o, w->plan, w->r->policy, records->journal, tails);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
@@ -474,7 +475,7 @@ static void watch_leaks(struct watch *w) {
 		.log = &w->found,
 	};
 	w->net.watch = (struct leak_watch){
-		.source = r->leaks,
+		.source = w->leaks.source != NULL || r->plan->scan_net > LEAK_OFF ? r->leaks : NULL,
 		.action = r->plan->scan_net,
 		.log = &w->found,
 	};
