@@ -202,6 +202,7 @@ def register(suite):
             check(TOKEN[:4].encode() not in server.all(), f"kill: the server got {server.all()!r}")
             done = box.run("--host-port", str(server.port), "--scan-args", "off", "--scan-net", "kill", "-c", f"curl -s {words}")
             contains(done.err, "a secret in a request (--scan-net kill)", "the message")
+            contains(done.err, "github-token in http-body to 127.0.0.1 (killed)", "the warning")
 
     @test("the value of a passed secret is found in a request, encoded too, and a large body without one arrives whole")
     def _(box):
