@@ -342,12 +342,14 @@ int corral_result_denials_recorded(const struct corral_result *result);
 struct corral_leak {
 	size_t size;             /* set by the caller to sizeof */
 	const char *kind;        /* "github-token", or the name of the variable that holds it */
-	const char *stream;      /* "arguments", "environment", "stdin", "stdout" or "stderr" */
+	const char *stream;      /* "arguments", "environment", "stdin", "stdout", "stderr"; of a
+				  * plain HTTP request "http-line", "http-header", "http-body" */
 	const char *view;        /* how it was encoded: "raw", "base64", "url+hex", … */
 	const char *fingerprint; /* equal for equal secrets of this run */
 	const char *action;      /* "warned", "redacted", "blocked" or "killed" */
 	uint64_t offset, length; /* of its first occurrence in the command's own stream */
 	uint64_t count;          /* how often */
+	const char *host;        /* of a request: the server; "" */
 };
 
 #define CORRAL_LEAK_INIT                                                                           \

@@ -183,8 +183,8 @@ static void note_leaks(const struct corral_result *result) {
 			buf_puts(&line, ", ...");
 			break;
 		}
-		buf_printf(&line, "%s%s in %s (%s", i == 0 ? "" : ", ", leak.kind, leak.stream,
-			   leak.action);
+		buf_printf(&line, "%s%s in %s%s%s (%s", i == 0 ? "" : ", ", leak.kind, leak.stream,
+			   leak.host[0] == '\0' ? "" : " to ", leak.host, leak.action);
 		if (leak.count > 1) {
 			buf_printf(&line, ", %llu times", (unsigned long long)leak.count);
 		}

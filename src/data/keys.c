@@ -38,7 +38,7 @@ static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NU
 static const char *const recorded[] = {"off", "changes", "all", NULL};
 static const char *const scan_args_later[] = {"redact", "kill", NULL};
 static const char *const scan_files_later[] = {"warn", "kill", NULL};
-static const char *const scan_net_later[] = {"warn", "redact", "block", "kill", NULL};
+static const char *const scan_net_later[] = {"redact", NULL};
 static const char *const reaches[] = {"workspace", "view", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
 static const char *const guarantees[] = {
@@ -533,8 +533,11 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_args_later,
-			.help = "A secret in the arguments, in env.set or in stdin: off, warn, or "
-				"block.",
+			.later_why = "a changed argument is another command, and a refused command "
+				     "has nothing to end; the nearest action is block",
+			.help = "A secret in the arguments, in env.set, in env.pass or in stdin: "
+				"off, "
+				"warn, or block.",
 		},
 	[KEY_SCAN_OUTPUT] =
 		{
@@ -553,6 +556,8 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_files_later,
+			.later_why = "a file tool has no record for a warning and no run to end; "
+				     "the nearest action is redact, or block",
 			.help = "A secret in a file that a file tool sends out: off, redact, or "
 				"block.",
 		},
@@ -563,7 +568,11 @@ const struct key keys[KEY_COUNT] = {
 			.narrow = NARROW_HIGHER,
 			.choices = scans,
 			.later = scan_net_later,
-			.help = "A secret in a request of plain HTTP: off.",
+			.later_why = "a changed request is another request; the nearest action is "
+				     "block",
+			.help = "A secret in a plain HTTP request through the gate: off, warn, "
+				"block "
+				"(refuse the request), or kill (end the run).",
 		},
 	[KEY_DENIALS] =
 		{

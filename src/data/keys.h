@@ -123,6 +123,7 @@ struct key {
 	int64_t min, max;           /* numbers only */
 	const char *const *choices; /* enums and closed name lists; NULL-terminated */
 	const char *const *later;   /* choices that are not implemented: rejected by name */
+	const char *later_why;      /* why a key of this type cannot have them; NULL: not yet */
 	const char *help;           /* one sentence, for the schema and the manual */
 };
 

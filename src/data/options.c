@@ -78,6 +78,7 @@ const struct option_row options[] = {
 	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command a secret of the vault, as a variable"},
 	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command the secrets of this agent"},
 	{"scan-args", 0, "ACTION", KEY(KEY_SCAN_ARGS), SECRETS, .help = "a secret in the arguments or in --env: off, warn, block"},
+	{"scan-net", 0, "ACTION", KEY(KEY_SCAN_NET), SECRETS, .help = "a secret in a plain HTTP request: off, warn, block, kill"},
 	{"scan-output", 0, "ACTION", KEY(KEY_SCAN_OUTPUT), SECRETS, .help = "a secret in the output: off, warn, redact, block, kill"},
 
 	{"timeout", 't', "TIME", KEY(KEY_LIMITS_TIMEOUT), LIMITS, .help = "end after this long: 30, 500ms, 2m, none"},

@@ -50,7 +50,7 @@ const struct default_row default_rows[] = {
 	{KEY_SCAN_ARGS, "warn", "block", "a model must not copy a secret into a command"},
 	{KEY_SCAN_OUTPUT, "warn", "redact", "a person sees each byte, a model no secret"},
 	{KEY_SCAN_FILES, "block", NULL, "a file that leaves the machine must hold no secret"},
-	{KEY_SCAN_NET, "off", NULL, "requests are not scanned"},
+	{KEY_SCAN_NET, "off", NULL, "most requests are TLS, which is not read"},
 	{KEY_DENIALS, "changes", NULL, "the broker answers these calls anyway"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);

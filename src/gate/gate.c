@@ -146,8 +146,10 @@ static void begin_end(struct gate *g) {
 	g->ending = true;
 	loop_drop(&g->loop, &g->channel);
 	(void)loop_alarm_set(&g->loop, &g->drained, DRAIN_MS);
-	for (size_t i = 0; i < GATE_FLOWS; i++) {
+	size_t left = g->nflows; /* the pages of unused flows are not touched */
+	for (size_t i = 0; i < GATE_FLOWS && left > 0; i++) {
 		struct flow *f = &g->flows[i];
+		left -= f->phase != PHASE_FREE;
 		if (f->phase == PHASE_OPEN) {
 			flow_step(f, STEP_BOTH);
 		} else if (f->phase != PHASE_FREE && (f->client.fd < 0 || f->phase != PHASE_DIAL)) {
@@ -253,11 +255,25 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->lifeline = (struct loop_watch){.fd = s->lifeline, .ready = lifeline_ready};
 }
 
+static void open_scanner(struct gate *g, const struct gate_setup *s) {
+	if (s->scanner < 0) {
+		return;
+	}
+	g->scans = true;
+	g->scan_holds = s->scan_holds;
+	g->scanner = (struct loop_watch){.fd = s->scanner, .ready = scan_ready};
+	if (loop_add(&g->loop, &g->scanner, EPOLLIN) != 0) {
+		leave(FAILED);
+	}
+}
+
 /* Records names that were sent to a name server and not answered before the end. */
 static void record_lookups(struct gate *g) {
 	dns_server_end(g);
-	for (size_t i = 0; i < GATE_FLOWS; i++) {
+	size_t left = g->nflows;
+	for (size_t i = 0; i < GATE_FLOWS && left > 0; i++) {
 		if (g->flows[i].phase != PHASE_FREE) {
+			left--;
 			upstream_end(&g->flows[i]);
 		}
 	}
@@ -274,6 +290,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 		take_relay(g, 1, listen_loopback(AF_INET6));
 	}
 	open_publishers(g, s);
+	open_scanner(g, s);
 	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
 	interrupt_timer_init(NULL);             /* client_socket.c starts it around calls */
 	if (gate_confine(s->landlock_abi) != 0) {

@@ -41,6 +41,8 @@ struct gate_setup {
 	int landlock_abi;   /* for the gate's own confinement */
 	int channel;        /* to the broker */
 	int lifeline;       /* to the supervisor: dns/update.h's messages; EOF ends the gate */
+	int scanner;        /* scan.net: to the supervisor (gate/scan.h); -1: nothing is scanned */
+	bool scan_holds;    /* a request leaves only after it was scanned */
 	int publish[GATE_PUBLISH_MAX]; /* listeners on the host, one for each of net->publish */
 };
 

@@ -67,6 +67,7 @@ static uint32_t hash_of(const struct ledger_entry *d) {
 static bool same(const struct ledger_entry *a, const struct ledger_entry *b) {
 	return a->op == b->op && a->outcome == b->outcome && a->port == b->port &&
 	       a->has_ip == b->has_ip && a->unread == b->unread && a->own == b->own &&
+	       a->leak == b->leak &&
 	       (!a->has_ip || memcmp(a->ip.b, b->ip.b, sizeof a->ip.b) == 0) &&
 	       strncmp(a->name, b->name, sizeof a->name - 1) == 0 &&
 	       strncmp(a->rule, b->rule, sizeof a->rule - 1) == 0 &&
@@ -117,6 +118,7 @@ static void write_entry(struct ledger_entry *to, const struct ledger_entry *from
 	to->port = from->port;
 	to->unread = from->unread;
 	to->own = from->own;
+	to->leak = from->leak;
 	copy_text(to->name, from->name, sizeof to->name);
 	copy_text(to->rule, from->rule, sizeof to->rule);
 	copy_text(to->why, from->why, sizeof to->why);

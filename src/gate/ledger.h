@@ -29,6 +29,7 @@ struct ledger_entry {
 	bool unread; /* refused: the protocol cannot be inspected; a rule for the address would help
 		      */
 	bool own;    /* refused: an address of this host; a rule for the address would help */
+	bool leak;   /* refused: the request has a secret (scan.net) */
 	_Atomic uint64_t sent, received; /* bytes from the command, and to it */
 	_Atomic uint32_t count;
 };

@@ -68,6 +68,7 @@ struct prepared {
 	struct policy policy;
 	struct plan plan;
 	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
+	char **shown_argv;          /* the command line without secrets; NULL: it has none */
 	enum secrets_use secrets_use;
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */

@@ -39,7 +39,8 @@ static int begin_all(const struct prepared *p, struct keeping *k, struct run_req
 		return -1;
 	}
 	if (!request->rehearse && !p->host.state_closed) {
-		k->listed = runs_enter(p->host.state_dir, request->plan, request->argv);
+		k->listed = runs_enter(p->host.state_dir, request->plan,
+				       p->shown_argv != NULL ? p->shown_argv : request->argv);
 	}
 	return 0;
 }

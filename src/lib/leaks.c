@@ -122,7 +122,7 @@ static int read_config(const struct prepared *p, struct arena *a, struct leak_ru
 		return err_memory(e, "leaks");
 	}
 	if (scan_config_find(a, config, e) != 0) {
-		return p->plan.scan_output > LEAK_WARN ? -1 : 0;
+		return p->plan.scan_output > LEAK_WARN || p->plan.scan_net > LEAK_WARN ? -1 : 0;
 	}
 	rules->key = config->has_key ? config->key : NULL;
 	rules->allow = config->allow;
@@ -130,12 +130,13 @@ static int read_config(const struct prepared *p, struct arena *a, struct leak_ru
 	return 0;
 }
 
-/* Moves the values to memory that no child and no core dump has. */
-static int keep_values(struct known_values *known, struct secrets *ret, struct err *e) {
+/* Moves the values to memory that no child and no core dump has; with room for `copies` of them. */
+static int keep_values(struct known_values *known, size_t copies, struct secrets *ret,
+		       struct err *e) {
 	size_t size = 1;
 
 	for (size_t i = 0; i < known->n; i++) {
-		size += known->list[i].len;
+		size += known->list[i].len * copies;
 	}
 	if (secrets_new(size, ret, e) != 0) {
 		return -1;
@@ -149,9 +150,10 @@ static int keep_values(struct known_values *known, struct secrets *ret, struct e
 	return 0;
 }
 
-/* The values are in *values afterwards, which has to outlive the scanner. */
+/* The values are in *values afterwards, which has to outlive the scanners.  ret_names: NULL, or for
+ * a scanner of names, if there are values. */
 static struct leak_scanner *make_scanner(const struct prepared *p, struct secrets *values,
-					 struct err *e) {
+					 struct leak_scanner **ret_names, struct err *e) {
 	struct leak_scanner *scanner = NULL;
 	struct known_values known = {0};
 	struct leak_rules rules = {.borrow = true};
@@ -159,14 +161,21 @@ static struct leak_scanner *make_scanner(const struct prepared *p, struct secret
 
 	arena_init(&a);
 	if (collect_values(p, &a, &known, e) == 0 && read_config(p, &a, &rules, e) == 0 &&
-	    (known.n == 0 || keep_values(&known, values, e) == 0)) {
+	    (known.n == 0 || keep_values(&known, ret_names == NULL ? 1 : 2, values, e) == 0)) {
 		rules.values = known.list;
 		rules.nvalues = known.n;
 		scanner = leak_scanner_new(&rules, e);
 	}
+	if (scanner != NULL && known.n > 0 && ret_names != NULL) {
+		*ret_names = leak_names_scanner(known.list, known.n, values, e);
+	}
 	free(known.list);
 	arena_done(&a);
 	return scanner;
+}
+
+static void make_scanners(struct run_leaks *r, struct err *e) {
+	r->scanner = make_scanner(r->p, &r->values, r->p->plan.net.gate ? &r->names : NULL, e);
 }
 
 static const struct leak_scanner *give_scanner(void *arg) {
@@ -174,16 +183,20 @@ static const struct leak_scanner *give_scanner(void *arg) {
 	struct err unused = {0};
 
 	if (r->scanner == NULL) {
-		r->scanner = make_scanner(r->p, &r->values, &unused);
+		make_scanners(r, &unused);
 	}
 	return r->scanner;
 }
 
 int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
-	*r = (struct run_leaks){.p = p, .source = {.scanner = give_scanner, .arg = r}};
-	bool now = p->secrets.n > 0 && p->plan.scan_output != LEAK_OFF;
-	if (now || p->plan.scan_output > LEAK_WARN || p->plan.scan_args == LEAK_BLOCK) {
-		r->scanner = make_scanner(p, &r->values, e);
+	*r = (struct run_leaks){
+		.p = p, .source = {.scanner = give_scanner, .clean = leak_names_clean, .arg = r}};
+	const struct plan *plan = &p->plan;
+	bool now =
+		p->secrets.n > 0 && (plan->scan_output != LEAK_OFF || plan->scan_net != LEAK_OFF);
+	if (now || plan->scan_output > LEAK_WARN || plan->scan_net > LEAK_WARN ||
+	    plan->scan_args >= LEAK_BLOCK) {
+		make_scanners(r, e);
 		return r->scanner == NULL ? -1 : 0;
 	}
 	return 0;
@@ -191,8 +204,9 @@ int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e) {
 
 void leaks_end(struct run_leaks *r) {
 	leak_scanner_free(r->scanner);
+	leak_scanner_free(r->names);
 	secrets_free(&r->values);
-	r->scanner = NULL;
+	r->scanner = r->names = NULL;
 }
 
 /* ---- the arguments ---- */
@@ -210,16 +224,31 @@ static void on_found(void *arg, const struct leak_finding *f) {
 	if (s->kind[0] == '\0') {
 		(void)snprintf(s->kind, sizeof s->kind, "%s", f->kind); /* may be cut */
 	}
-	leak_log_add(s->log, f, s->place, s->action);
+	leak_log_add(s->log, f, s->place, s->action, NULL);
 }
 
 static bool is_long(const char *text) {
 	return strnlen(text, TEXT_MIN) == TEXT_MIN;
 }
 
+/* The value of a variable that env.pass names; NULL: it is not set, or its name says that it is a
+ * secret, which the caller then means to give to the command. */
+static const char *passed_value(const struct prepared *p, const char *name) {
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < p->plan.nenv; i++) {
+		const char *entry = p->plan.env[i];
+		if (strncmp(entry, name, n) == 0 && entry[n] == '=') {
+			return is_secret(entry) ? NULL : entry + n + 1;
+		}
+	}
+	return NULL;
+}
+
 /* A short command, such as `true` or `make test`, needs no scanner. */
 static bool may_leak(const struct prepared *p, const char *const *argv) {
 	const struct value *set = &p->policy.values[KEY_ENV_SET];
+	const struct value *pass = &p->policy.values[KEY_ENV_PASS];
 
 	for (size_t i = 0; argv[i] != NULL; i++) {
 		if (is_long(argv[i])) {
@@ -231,13 +260,22 @@ static bool may_leak(const struct prepared *p, const char *const *argv) {
 			return true;
 		}
 	}
+	for (size_t i = 0; i < pass->count; i++) {
+		const char *value = passed_value(p, pass->items[i].str);
+		if (value != NULL && is_long(value)) {
+			return true;
+		}
+	}
 	return false;
 }
 
 static int refuse(const struct args_scan *s, const char *what, struct err *e) {
 	(void)err_set(e, ERR_LEAK, "leaks", "%s contains a secret (%s); the command was not run",
 		      what, s->kind);
-	return err_fix(e, "pass it as a variable: --pass-env NAME; or allow it: --scan-args warn");
+	return err_fix(e,
+		       "give it as a secret of the vault: --secret NAME; or pass a variable whose "
+		       "name is a known secret's: --pass-env GITHUB_TOKEN; or allow it: "
+		       "--scan-args warn");
 }
 
 static int scan_text(const struct leak_scanner *scanner, struct args_scan *s, const char *text,
@@ -246,6 +284,21 @@ static int scan_text(const struct leak_scanner *scanner, struct args_scan *s, co
 		return s->action >= LEAK_BLOCK ? err_memory(e, "leaks") : 0;
 	}
 	return s->kind[0] != '\0' && s->action >= LEAK_BLOCK ? refuse(s, what, e) : 0;
+}
+
+static int scan_passed(const struct prepared *p, const struct leak_scanner *scanner,
+		       struct args_scan *s, struct err *e) {
+	const struct value *pass = &p->policy.values[KEY_ENV_PASS];
+	char what[128];
+
+	for (size_t i = 0; i < pass->count; i++) {
+		const char *value = passed_value(p, pass->items[i].str);
+		(void)snprintf(what, sizeof what, "the variable %s", pass->items[i].str); /* cut */
+		if (value != NULL && scan_text(scanner, s, value, what, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
 }
 
 static int scan_all(const struct prepared *p, const struct leak_scanner *scanner,
@@ -267,10 +320,10 @@ static int scan_all(const struct prepared *p, const struct leak_scanner *scanner
 			return -1;
 		}
 	}
-	return 0;
+	return scan_passed(p, scanner, s, e);
 }
 
-int leaks_check_command(const struct prepared *p, const char *const *argv, struct leak_log *log,
+int leaks_check_command(struct prepared *p, const char *const *argv, struct leak_log *log,
 			struct err *e) {
 	struct args_scan s = {.log = log, .action = p->plan.scan_args};
 
@@ -278,10 +331,14 @@ int leaks_check_command(const struct prepared *p, const char *const *argv, struc
 		return 0;
 	}
 	struct secrets values = {0};
-	struct leak_scanner *scanner = make_scanner(p, &values, e);
+	struct leak_scanner *scanner = make_scanner(p, &values, NULL, e);
 	int rc = s.action >= LEAK_BLOCK ? -1 : 0;
 	if (scanner != NULL) {
 		rc = scan_all(p, scanner, argv, &s, e);
+	}
+	if (rc == 0 && s.kind[0] != '\0') { /* `corral ps` shows it */
+		p->shown_argv = leaks_clean_argv(&p->arena, scanner, argv);
+		rc = p->shown_argv == NULL ? err_memory(e, "leaks") : 0;
 	}
 	leak_scanner_free(scanner);
 	secrets_free(&values);
@@ -359,6 +416,9 @@ static void emit_record(struct emit *j, const struct leak_record *r) {
 	emit_string(j, "fingerprint", r->fingerprint);
 	emit_string(j, "action", leak_action_name(r->action));
 	emit_int(j, "count", (int64_t)r->count);
+	if (r->host[0] != '\0') {
+		emit_string(j, "host", r->host);
+	}
 	emit_end_object(j);
 }
 
@@ -375,6 +435,20 @@ void leaks_emit(struct emit *j, const struct leak_log *logs[2], bool scanned) {
 	emit_end_array(j);
 	emit_int(j, "leaks_more", (int64_t)more);
 	emit_bool(j, "leaks_scanned", scanned);
+}
+
+const char *leaks_ending(const struct leak_log *log) {
+	const char *text = "a secret in the output (--scan-output kill)";
+
+	for (size_t i = 0; i < log->n; i++) {
+		enum leak_place place = log->records[i].place;
+		if (log->records[i].action == LEAK_KILL) {
+			text = place == LEAK_IN_STDIN  ? "a secret in stdin (--scan-args block)"
+			       : place >= LEAK_IN_LINE ? "a secret in a request (--scan-net kill)"
+						       : text;
+		}
+	}
+	return text;
 }
 
 static const struct leak_record *record_at(const struct corral_result *r, size_t n) {
@@ -408,6 +482,7 @@ int corral_result_leak(const struct corral_result *result, size_t n, struct corr
 		.offset = r->offset,
 		.length = r->length,
 		.count = r->count,
+		.host = r->host,
 	};
 	return sized_out(&sized_leak, &known, leak, &unused);
 }

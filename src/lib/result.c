@@ -178,7 +178,7 @@ static void complete_ending(struct corral_result *r) {
 		ending_limit(r, out, cap);
 		break;
 	case REASON_LEAK:
-		(void)snprintf(out, cap, "a secret in the output (--scan-output kill)");
+		(void)snprintf(out, cap, "%s", leaks_ending(&r->outcome.leaks));
 		break;
 	case REASON_LOST:
 		(void)snprintf(out, cap, "the death of a process of the sandbox");

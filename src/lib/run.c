@@ -255,6 +255,17 @@ static int start_prepared(struct corral_process *process, const char *const *arg
 	return 0;
 }
 
+/* The supervisor scans the requests in its loop, which a spawned command does not have. */
+static int check_scan(const struct plan *plan, struct err *e) {
+	if (plan->scan_net == LEAK_OFF) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "library",
+		      "corral_spawn does not support scan.net: the caller's process scans the "
+		      "requests while it waits for the command");
+	return err_fix(e, "use corral_run, or set scan.net to off");
+}
+
 static int start(struct corral_process *process, const struct corral_policy *policy,
 		 const char *const *argv, const struct corral_options *o, struct err *e) {
 	process->prepared.command = argv[0];
@@ -262,6 +273,7 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	process->prepared.streams_inherited = true;
 	process->prepared.secrets_use = SECRETS_GIVEN;
 	if (prepared_plan(policy, true, &process->prepared, e) != 0 ||
+	    check_scan(&process->prepared.plan, e) != 0 ||
 	    command_check(&process->prepared, argv, e) != 0 ||
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;

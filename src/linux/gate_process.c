@@ -9,6 +9,7 @@
 #include "linux/gate_process.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/signal_mask.h"
 #include "linux/kernel_api.h"
 #include "linux/init.h"
@@ -99,9 +100,9 @@ static int open_published(const struct plan *plan, struct gate_setup *s, struct 
 /* ---- the process ---- */
 
 static void keep_descriptors(const struct gate_setup *s) {
-	int kept[2 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline};
+	int kept[3 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline, s->scanner};
 
-	memcpy(kept + 2, s->publish, sizeof s->publish);
+	memcpy(kept + 3, s->publish, sizeof s->publish);
 	fd_close_all_but(kept, ARRAY_LEN(kept)); /* opens none: RLIMIT_NOFILE may be reached */
 }
 
@@ -157,16 +158,34 @@ static int open_channels(struct gate_setup *s, struct gate_process *ret, struct 
 	return 0;
 }
 
+static int open_scanner(const struct plan *plan, struct gate_setup *s, struct gate_process *ret,
+			struct err *e) {
+	int line[2];
+
+	if (plan->scan_net == LEAK_OFF) {
+		return 0;
+	}
+	if (ret->scanner.serve == NULL ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
+		return err_sys(e, WHERE, "cannot create the channel of the leak scanner");
+	}
+	s->scanner = line[0];
+	s->scan_holds = plan->scan_net > LEAK_WARN;
+	ret->scan_line = line[1];
+	return 0;
+}
+
 static void close_setup(struct gate_setup *s) {
 	drop_fd(&s->channel);
 	drop_fd(&s->lifeline);
+	drop_fd(&s->scanner);
 	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
 		drop_fd(&s->publish[i]);
 	}
 }
 
-int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gate_process *ret,
-		       struct err *e) {
+int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner,
+		       struct ledger *ledger, struct gate_process *ret, struct err *e) {
 	struct gate_process k = GATE_PROCESS_NONE;
 	struct gate_setup s = {
 		.net = &plan->net,
@@ -175,6 +194,7 @@ int gate_process_start(const struct plan *plan, struct ledger *ledger, struct ga
 		.landlock_abi = plan->landlock_abi,
 		.channel = -1,
 		.lifeline = -1,
+		.scanner = -1,
 	};
 
 	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
@@ -190,8 +210,9 @@ int gate_process_start(const struct plan *plan, struct ledger *ledger, struct ga
 	}
 	s.peers = k.peers;
 	s.update = k.resolv_watch.update;
-	if (open_channels(&s, &k, e) != 0 || open_published(plan, &s, e) != 0 ||
-	    start_process(g, &s, &k, e) != 0) {
+	k.scanner = *scanner;
+	if (open_channels(&s, &k, e) != 0 || open_scanner(plan, &s, &k, e) != 0 ||
+	    open_published(plan, &s, e) != 0 || start_process(g, &s, &k, e) != 0) {
 		goto failed;
 	}
 	unmap(g, gate_size()); /* MAP_PRIVATE: the gate has its own copy */
@@ -216,14 +237,40 @@ void gate_process_kill(const struct gate_process *k) {
 	}
 }
 
+void gate_process_scan_poll(const struct gate_process *k, struct pollfd *slot) {
+	*slot = (struct pollfd){.fd = k->scan_line, .events = POLLIN};
+}
+
+void gate_process_scan_step(struct gate_process *k, const struct pollfd *slot) {
+	if ((slot->revents & POLLIN) != 0) {
+		k->scanner.serve(k->scanner.arg, k->scan_line);
+	} else if (slot->revents != 0) {
+		drop_fd(&k->scan_line); /* the gate has ended */
+	}
+}
+
+/* Waits for the exit.  The last requests may still have to be scanned. */
+static void wait_exit(struct gate_process *k) {
+	int64_t until = clock_ms() + END_MS;
+
+	for (int64_t left = END_MS; left > 0; left = until - clock_ms()) {
+		struct pollfd slots[2] = {{.fd = k->pidfd, .events = POLLIN}};
+		gate_process_scan_poll(k, &slots[1]);
+		int n = poll(slots, ARRAY_LEN(slots), (int)left);
+		if (n > 0 && slots[0].revents == 0) {
+			gate_process_scan_step(k, &slots[1]);
+		} else if (n >= 0 || errno != EINTR) {
+			return;
+		}
+	}
+}
+
 void gate_process_end(struct gate_process *k) {
 	drop_fd(&k->broker);
 	if (k->pidfd >= 0) {
-		struct pollfd end = {.fd = k->pidfd, .events = POLLIN};
 		siginfo_t info;
 
-		while (poll(&end, 1, END_MS) < 0 && errno == EINTR) {
-		}
+		wait_exit(k);
 		/* Usually it has exited. */
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0);
 		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) !=
@@ -233,6 +280,7 @@ void gate_process_end(struct gate_process *k) {
 		drop_fd(&k->pidfd);
 	}
 	drop_fd(&k->resolv_watch.line);
+	drop_fd(&k->scan_line);
 	unmap(k->peers, sizeof *k->peers);
 	unmap(k->resolv_watch.update, sizeof *k->resolv_watch.update);
 	k->peers = NULL;

@@ -9,23 +9,38 @@
 #include "linux/resolv_watch.h"
 #include "plan/plan.h"
 
+/* Serves the gate's questions about requests (gate/scan.h), while the gate runs and while it
+ * ends. */
+struct gate_scanner {
+	void (*serve)(void *arg, int line); /* NULL: nothing is scanned */
+	void *arg;
+};
+
 struct gate_process {
 	int pidfd; /* of the gate; -1: there is none */
 	/* Holds the lifeline: the gate exits at its end-of-file. */
 	struct resolv_watch resolv_watch;
+	struct gate_scanner scanner;
+	int scan_line;            /* the gate's questions arrive here; -1: nothing is scanned */
 	int broker;               /* the broker's end of the channel, until pid 1 is cloned */
 	struct wire_peers *peers; /* memory shared by the gate and the broker */
 };
 
 #define GATE_PROCESS_NONE                                                                          \
-	((struct gate_process){.pidfd = -1, .resolv_watch = RESOLV_WATCH_NONE, .broker = -1})
+	((struct gate_process){                                                                    \
+		.pidfd = -1, .resolv_watch = RESOLV_WATCH_NONE, .scan_line = -1, .broker = -1})
 
-/* The caller owns the ledger.  On failure no process is left behind. */
-int gate_process_start(const struct plan *plan, struct ledger *ledger, struct gate_process *ret,
-		       struct err *e);
+/* The caller owns the ledger.  scanner: for plan->scan_net.  On failure no process is left
+ * behind. */
+int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner,
+		       struct ledger *ledger, struct gate_process *ret, struct err *e);
 
 /* Closes the broker's end, of which pid 1 has a copy after the clone. */
 void gate_process_handed(struct gate_process *k);
+
+/* For every poll(2) while the gate runs. */
+void gate_process_scan_poll(const struct gate_process *k, struct pollfd *slot);
+void gate_process_scan_step(struct gate_process *k, const struct pollfd *slot);
 
 /* For a run that was killed: the gate does not deliver data that is still queued. */
 void gate_process_kill(const struct gate_process *k);

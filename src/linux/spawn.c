@@ -314,7 +314,7 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 		return 0;
 	}
 	if (ledger_new(&ret->ledger, e) != 0 ||
-	    gate_process_start(r->plan, ret->ledger, &ret->gate, e) != 0) {
+	    gate_process_start(r->plan, &r->scanner, ret->ledger, &ret->gate, e) != 0) {
 		return -1;
 	}
 	/* After the gate's clone, so that the gate does not share this memory. */

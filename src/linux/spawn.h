@@ -84,7 +84,8 @@ struct spawn_request {
 	int fds[3];          /* stdin, stdout, stderr for the command; ignored with terminal */
 	const int *more_fds; /* become 3, 4, ... of the command */
 	size_t nmore_fds;
-	const struct cow_fds *cow; /* for MOUNT_COW; NULL when the plan has none */
+	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
+	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */

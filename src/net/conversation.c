@@ -67,6 +67,16 @@ static void begin_body(struct conversation *t, const struct http_head *head) {
 						: CONVERSATION_HEAD;
 }
 
+static void enter_switch(struct conversation *t, const struct http_head *head) {
+	if (head->upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD &&
+	    !t->not_first) { /* G8 */
+		t->state = CONVERSATION_SWITCH;
+		t->upgrade = head->upgrade;
+		websocket_accept(head->websocket_key, t->accept);
+	}
+	t->not_first = true;
+}
+
 static struct conversation_result read_head(struct conversation *t, const uint8_t *data,
 					    size_t len) {
 	struct http_head head;
@@ -82,23 +92,20 @@ static struct conversation_result read_head(struct conversation *t, const uint8_
 	case SNIFF_DONE:
 		break;
 	}
-	if (head.connect) {
+	if (head.connect && !t->unjudged) {
 		return bad("CONNECT was sent to a host that is not a proxy");
 	}
 	/* Without Host a server may use the target's host or its default: only Host is unambiguous.
 	 */
-	if (!head.has_host) {
+	if (!head.has_host && !t->unjudged) {
 		return bad("the request has no Host field");
 	}
 	begin_body(t, &head);
-	if (head.upgrade != UPGRADE_NONE && t->state == CONVERSATION_HEAD &&
-	    !t->not_first) { /* G8 */
-		t->state = CONVERSATION_SWITCH;
-		t->upgrade = head.upgrade;
-		websocket_accept(head.websocket_key, t->accept);
-	}
-	t->not_first = true;
+	enter_switch(t, &head);
+	t->state = head.connect ? CONVERSATION_OPAQUE : t->state;
 	struct conversation_result result = pass(head.len);
+	result.part = PART_HEAD;
+	result.line = head.target + head.target_len;
 	result.names = true;
 	result.host = head.host;
 	result.port = head.port;
@@ -113,11 +120,12 @@ static struct conversation_result read_body(struct conversation *t, const uint8_
 	if (taken < 0) {
 		return bad("the request body has malformed chunks");
 	}
-	if (!http_scan_take(&t->scan, data, (size_t)taken)) {
+	if (!t->unjudged && !http_scan_take(&t->scan, data, (size_t)taken)) {
 		return bad("the request body begins like another request");
 	}
 	struct conversation_result result = pass((uint64_t)taken);
-	if (t->body.kind == BODY_LENGTH && http_scan_over(&t->scan)) {
+	result.part = PART_BODY;
+	if (t->body.kind == BODY_LENGTH && http_scan_over(&t->scan) && !t->whole) {
 		result.pass += t->body.left;
 		end = true;
 	}
@@ -159,10 +167,11 @@ static bool is_request_line(const uint8_t *data, size_t len) {
 
 static struct conversation_result read_first(struct conversation *t, const uint8_t *data,
 					     size_t len) {
-	if (tls_hello_begins(data, len)) {
+	bool tls = tls_hello_begins(data, len);
+	if (tls && !t->unjudged) {
 		return read_hello(t, data, len);
 	}
-	enum sniff two = http_sniff_http2(data, len), one = http_sniff(data, len);
+	enum sniff two = http_sniff_http2(data, len), one = tls ? SNIFF_BAD : http_sniff(data, len);
 	if (two == SNIFF_DONE) {
 		return unread("HTTP/2 without TLS cannot be inspected");
 	}
@@ -228,6 +237,10 @@ static struct conversation_result read_answer(struct conversation *t, const uint
 
 static struct conversation_result enter_websocket(struct conversation *t,
 						  const struct http_answer *a) {
+	if (t->unjudged) {
+		t->state = CONVERSATION_OPAQUE;
+		return pass(UINT64_MAX);
+	}
 	if (t->upgrade != UPGRADE_WEBSOCKET) {
 		return unread("the server switched to a protocol that cannot be inspected");
 	}

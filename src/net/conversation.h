@@ -49,7 +49,11 @@
  *     line, unless 64 bytes are there whose first word contains a character that no method has (XMPP and
  *     JSON send no newline) or that word contains a control character (binary protocols send none
  *     either);
- *   - HEAD after a status other than 101: RFC 9110, 15.2.2: only 101 switches. */
+ *   - HEAD after a status other than 101: RFC 9110, 15.2.2: only 101 switches.
+ *
+ * A connection that is allowed by address is read only if the leak scanner reads its requests (scan.net);
+ * `unjudged`: TLS, a tunnel after CONNECT and a switched protocol are then OPAQUE at once, and a request
+ * needs no Host. */
 /* clang-format on */
 #ifndef CORRAL_NET_CONVERSATION_H
 #define CORRAL_NET_CONVERSATION_H
@@ -78,6 +82,8 @@ struct conversation {
 	bool not_first; /* the server has sent a byte, or a request was forwarded: no SWITCH */
 	bool single;    /* the request in progress is the last one */
 	bool http;      /* the client speaks HTTP */
+	bool unjudged;  /* allowed by address: the names of hosts decide nothing */
+	bool whole;     /* each byte of a body is read: the caller scans it (scan.net) */
 	struct http_body body;
 	struct http_scan scan;
 	enum http_upgrade upgrade;     /* SWITCH: the requested protocol, */
@@ -91,8 +97,12 @@ enum conversation_verdict {
 	VERDICT_BAD,
 };
 
+enum conversation_part { PART_OTHER, PART_HEAD, PART_BODY };
+
 struct conversation_result {
 	enum conversation_verdict verdict;
+	enum conversation_part part; /* PASS: of a request, or neither */
+	size_t line;                 /* PART_HEAD: where the target of the request line ends */
 	uint64_t pass; /* PASS: bytes to forward, which may exceed data; UINT64_MAX: all */
 	bool names;    /* PASS: only if the caller allows this host, */
 	bool tls;      /* from a ClientHello */

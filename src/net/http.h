@@ -71,6 +71,14 @@ enum sniff http_head_read(const uint8_t *data, size_t len, struct http_head *ret
  * -1: malformed chunks.  A chunk's line has 4096 bytes at most, all trailers 8192. */
 long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end);
 
+/* The parts of a body: its content; text in the framing that a sender may choose (a chunk's
+ * extension, a trailer), one line each; sizes and line ends. */
+enum http_piece { HTTP_PIECE_DATA, HTTP_PIECE_TEXT, HTTP_PIECE_FRAME };
+
+/* The same, one part at a time: returns how many of these bytes belong to the next part; 0: the
+ * body is complete. */
+long http_body_next(struct http_body *b, const uint8_t *data, size_t len, enum http_piece *ret);
+
 /* Scanner for a request line in a body, which a server that ignores the body would serve. */
 struct http_scan {
 	bool first_line; /* the method has content: scan only the first line that is not empty */

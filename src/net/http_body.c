@@ -120,20 +120,57 @@ static size_t take_data(struct http_body *b, size_t len) {
 	return n;
 }
 
-static long take_chunked(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end) {
+static enum http_piece piece_of(uint8_t state) {
+	return state == CHUNK_EXTENSION || state == TRAILER_NAME || state == TRAILER_VALUE
+		       ? HTTP_PIECE_TEXT
+		       : HTTP_PIECE_FRAME;
+}
+
+static long chunked_next(struct http_body *b, const uint8_t *data, size_t len,
+			 enum http_piece *ret) {
 	size_t at = 0;
-	while (at < len && b->state != CHUNK_OVER && b->state != CHUNK_BROKEN) {
-		if (b->state != CHUNK_DATA) {
-			b->state = (uint8_t)frame_byte(b, data[at++]);
-			continue;
+
+	if (b->state == CHUNK_DATA) {
+		*ret = HTTP_PIECE_DATA;
+		at = take_data(b, len);
+		b->state = b->left == 0 ? CHUNK_DATA_CR : CHUNK_DATA;
+		return (long)at;
+	}
+	while (at < len && b->state != CHUNK_OVER && b->state != CHUNK_DATA) {
+		struct http_body next = *b;
+		next.state = (uint8_t)frame_byte(&next, data[at]);
+		if (next.state == CHUNK_BROKEN) {
+			return -1;
 		}
-		at += take_data(b, len - at);
-		if (b->left == 0) {
-			b->state = CHUNK_DATA_CR;
+		if (at > 0 && piece_of(next.state) != *ret) {
+			break;
 		}
+		*ret = piece_of(next.state);
+		*b = next;
+		at++;
+	}
+	return (long)at;
+}
+
+long http_body_next(struct http_body *b, const uint8_t *data, size_t len, enum http_piece *ret) {
+	if (b->kind == BODY_CHUNKED) {
+		return chunked_next(b, data, len, ret);
+	}
+	*ret = HTTP_PIECE_DATA;
+	return b->kind == BODY_LENGTH ? (long)take_data(b, len) : 0;
+}
+
+static long take_chunked(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end) {
+	enum http_piece piece;
+	size_t at = 0;
+	long n = 1;
+
+	while (at < len && n > 0) {
+		n = chunked_next(b, data + at, len - at, &piece);
+		at += n > 0 ? (size_t)n : 0;
 	}
 	*ret_end = b->state == CHUNK_OVER;
-	return b->state == CHUNK_BROKEN ? -1 : (long)at;
+	return n < 0 ? -1 : (long)at;
 }
 
 long http_body_take(struct http_body *b, const uint8_t *data, size_t len, bool *ret_end) {

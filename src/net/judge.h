@@ -16,6 +16,7 @@ struct net_verdict {
 	const char *why;             /* refused: one clause */
 	bool unread; /* refused: the protocol cannot be inspected; a rule for the address allows it
 		      */
+	bool leak;   /* refused: the request has a secret */
 	bool own; /* refused: an address of this host; a rule for exactly this address allows it */
 };
 

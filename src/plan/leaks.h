@@ -5,7 +5,7 @@
 
 #include "plan/plan.h"
 
-/* Fills plan->scan and the guarantee. */
-void plan_leaks(struct plan *plan, const struct policy *p, const struct host *h);
+/* Fills plan->scan_* and the guarantee. */
+int plan_leaks(struct plan *plan, const struct policy *p, const struct host *h, struct err *e);
 
 #endif

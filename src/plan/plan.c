@@ -258,8 +258,8 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		return -1;
 	}
 	guarantees_make(&plan);
-	plan_leaks(&plan, p, h);
-	if (plan_limits(&plan, p, h, e) != 0 || guarantees_check(&plan, p, e) != 0) {
+	if (plan_leaks(&plan, p, h, e) != 0 || plan_limits(&plan, p, h, e) != 0 ||
+	    guarantees_check(&plan, p, e) != 0) {
 		return -1;
 	}
 	guarantees_warn(&b);

@@ -201,7 +201,8 @@ struct plan {
 	struct sampled sampled;
 	bool scan_terminal; /* the default: of a person's streams only terminals are scanned */
 	enum leak_action scan_args, scan_output; /* a secret in the arguments; in the output */
-	int64_t processors; /* CPU affinity: the number of processors; 0: not pinned */
+	enum leak_action scan_net; /* in a request of plain HTTP; LEAK_OFF without a gate */
+	int64_t processors;        /* CPU affinity: the number of processors; 0: not pinned */
 
 	const char *unkept; /* why a protection was not applied in full; NULL: none was left out */
 	const char **notes; /* for `corral explain`: skipped optional paths, … */

@@ -107,8 +107,9 @@ static int refuse_value(const struct where *w, const struct key *k, const char *
 static int refuse_later(const struct where *w, const struct key *k, const char *text,
 			struct err *e) {
 	(void)value_refuse(w, k, text,
-			   k->type == TYPE_ENUM ? "not implemented in this version"
-						: "only fs.deny and fs.protect take patterns",
+			   k->later_why != NULL   ? k->later_why
+			   : k->type == TYPE_ENUM ? "not implemented in this version"
+						  : "only fs.deny and fs.protect take patterns",
 			   e);
 	if (k->type == TYPE_ENUM) {
 		char list[200];

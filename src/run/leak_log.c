@@ -13,8 +13,10 @@
 #include <string.h>
 
 static const char *const places[] = {
-	[LEAK_IN_ARGS] = "arguments", [LEAK_IN_ENV] = "environment", [LEAK_IN_STDIN] = "stdin",
-	[LEAK_IN_STDOUT] = "stdout",  [LEAK_IN_STDERR] = "stderr",
+	[LEAK_IN_ARGS] = "arguments",     [LEAK_IN_ENV] = "environment",
+	[LEAK_IN_STDIN] = "stdin",        [LEAK_IN_STDOUT] = "stdout",
+	[LEAK_IN_STDERR] = "stderr",      [LEAK_IN_LINE] = "http-line",
+	[LEAK_IN_HEADER] = "http-header", [LEAK_IN_BODY] = "http-body",
 };
 
 static const char *const actions[] = {
@@ -34,7 +36,8 @@ static struct leak_record *find_record(struct leak_log *log, const struct leak_r
 	for (size_t i = 0; i < log->n; i++) {
 		struct leak_record *r = &log->records[i];
 		if (r->place == like->place && streq(r->fingerprint, like->fingerprint) &&
-		    streq(r->kind, like->kind) && streq(r->view, like->view)) {
+		    streq(r->kind, like->kind) && streq(r->view, like->view) &&
+		    streq(r->host, like->host)) {
 			return r;
 		}
 	}
@@ -42,7 +45,7 @@ static struct leak_record *find_record(struct leak_log *log, const struct leak_r
 }
 
 void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_place place,
-		  enum leak_action action) {
+		  enum leak_action action, const char *host) {
 	struct leak_record new = {
 		.place = place,
 		.offset = f->offset,
@@ -50,8 +53,9 @@ void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_
 		.action = action,
 		.count = 1,
 	};
-	(void)snprintf(new.kind, sizeof new.kind, "%s", f->kind); /* may be cut */
-	(void)leak_view_text(f, new.view);                        /* returns new.view */
+	(void)snprintf(new.kind, sizeof new.kind, "%s", f->kind);                  /* may be cut */
+	(void)snprintf(new.host, sizeof new.host, "%s", host == NULL ? "" : host); /* likewise */
+	(void)leak_view_text(f, new.view); /* returns new.view */
 	memcpy(new.fingerprint, f->fingerprint, sizeof new.fingerprint);
 	struct leak_record *known = find_record(log, &new);
 	if (log->records == NULL) {

@@ -12,10 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum leak_place { LEAK_IN_ARGS, LEAK_IN_ENV, LEAK_IN_STDIN, LEAK_IN_STDOUT, LEAK_IN_STDERR };
+enum leak_place {
+	LEAK_IN_ARGS,
+	LEAK_IN_ENV,
+	LEAK_IN_STDIN,
+	LEAK_IN_STDOUT,
+	LEAK_IN_STDERR,
+	LEAK_IN_LINE,   /* of a plain HTTP request: its request line, */
+	LEAK_IN_HEADER, /* a field, a chunk extension or a trailer, */
+	LEAK_IN_BODY,   /* its content */
+};
 
 #define LEAK_KIND_MAX 64 /* a kind's name, or a variable's, cut */
 #define LEAK_RECORDS 32
+#define LEAK_HOST_MAX 128 /* a server's name without its secrets, cut */
 
 struct leak_record {
 	char kind[LEAK_KIND_MAX];
@@ -25,6 +35,7 @@ struct leak_record {
 	char fingerprint[LEAK_FINGERPRINT];
 	enum leak_action action;
 	uint64_t count;
+	char host[LEAK_HOST_MAX]; /* of a request: the server; "": none */
 };
 
 struct leak_log {
@@ -33,12 +44,13 @@ struct leak_log {
 	uint64_t more; /* findings without a record */
 };
 
+/* host: NULL for none. */
 void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_place place,
-		  enum leak_action action);
+		  enum leak_action action, const char *host);
 void leak_log_done(struct leak_log *log);
 
-/* "arguments", "environment", "stdin", "stdout", "stderr"; "warned", "redacted", "blocked",
- * "killed". */
+/* "arguments", "environment", "stdin", "stdout", "stderr", "http-line", "http-header",
+ * "http-body"; "warned", "redacted", "blocked", "killed". */
 const char *leak_place_name(enum leak_place place);
 const char *leak_action_name(enum leak_action action);
 

@@ -26,7 +26,7 @@ static void on_found(void *arg, const struct leak_finding *finding) {
 	struct leak_tap *t = arg;
 	struct leak_watch *w = t->watch;
 
-	leak_log_add(w->log, finding, t->place, w->action);
+	leak_log_add(w->log, finding, t->place, w->action, NULL);
 	w->kill = w->kill || w->action == LEAK_KILL;
 }
 

@@ -5,7 +5,9 @@
  *  T1  with redact, block or kill no byte of a secret that the scanner found is released,
  *      unless leak_tap_flush() had released its beginning;
  *  T2  with warn every byte passes unchanged, when it came;
- *  T3  a run that reads and prints nothing creates no scanner. */
+ *  T3  a run that reads and prints nothing creates no scanner;
+ *  T4  with block or kill for scan.net no byte of a secret that the scanner finds in a request
+ *      leaves the gate (net_tap.c, gate/relay/scan.c). */
 #ifndef CORRAL_RUN_LEAK_TAP_H
 #define CORRAL_RUN_LEAK_TAP_H
 
@@ -19,6 +21,8 @@
  * stays the source's and outlives the run. */
 struct leak_source {
 	const struct leak_scanner *(*scanner)(void *arg);
+	/* Copies a name of a host without secrets; true: it had one.  NULL: names are kept. */
+	bool (*clean)(void *arg, const char *name, char *ret, size_t cap);
 	void *arg;
 };
 

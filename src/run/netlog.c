@@ -99,6 +99,9 @@ static const struct remedy {
 				"no option is offered: it hands out this machine's credentials"},
 	[NET_CAUSE_DENIED] = {NULL, false, false,
 			      "no option lifts it: change the rule; to find it: corral explain"},
+	[NET_CAUSE_LEAK] = {NULL, false, false,
+			    "remove the secret from the request, or allow its fingerprint: corral "
+			    "scan --allow FINGERPRINT"},
 	[NET_CAUSE_PUBLISHED] = {NULL, false, false, ""},
 	[NET_CAUSE_UNRESOLVED] = {NULL, false, false,
 				  "the name is allowed; check its spelling and this host's name "
@@ -111,6 +114,9 @@ static const struct remedy {
 static enum net_cause cause_denied(const struct netlog_item *item, const struct range *special) {
 	if (item->op == NET_OP_PUBLISH) {
 		return NET_CAUSE_PUBLISHED;
+	}
+	if (item->leak) {
+		return NET_CAUSE_LEAK;
 	}
 	if (item->rule != NULL && !item->unread && !item->own) {
 		return NET_CAUSE_DENIED;
@@ -170,7 +176,7 @@ static uint64_t bounded(uint64_t n) {
 static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_item *ret) {
 	bool failed = false;
 	unsigned op, outcome;
-	unsigned char has_ip, unread, own;
+	unsigned char has_ip, unread, own, leak;
 
 	/* Copied as integers first: an enum or bool with an invalid value is undefined behaviour.
 	 */
@@ -179,6 +185,7 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	memcpy(&has_ip, &e->has_ip, sizeof has_ip);
 	memcpy(&unread, &e->unread, sizeof unread);
 	memcpy(&own, &e->own, sizeof own);
+	memcpy(&leak, &e->leak, sizeof leak);
 	if (op >= ARRAY_LEN(op_names) || outcome >= ARRAY_LEN(outcome_names)) {
 		return false;
 	}
@@ -195,6 +202,7 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 		.received = bounded(e->received),
 		.unread = unread != 0,
 		.own = own != 0,
+		.leak = leak != 0,
 	};
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;
@@ -238,6 +246,25 @@ void netlog_read(const struct ledger *l, const struct ledger *refusals, struct n
 		n.ended = atomic_load(&refusals->ended);
 	}
 	*ret = n;
+}
+
+/* A name that a rule has is the user's own. */
+static bool is_chosen(const struct netlog_item *item) {
+	return item->name != NULL && (item->rule == NULL || strcmp(item->rule, item->name) != 0);
+}
+
+void netlog_clean(struct netlog *n, const struct leak_source *source) {
+	char clean[HOSTNAME_MAX + 1];
+
+	for (size_t i = 0; source != NULL && i < n->count; i++) {
+		struct netlog_item *item = &n->items[i];
+		if (is_chosen(item) &&
+		    source->clean(source->arg, item->name, clean, sizeof clean)) {
+			item->name = arena_strdup(&n->arena, clean);
+			item->remedy = NULL;
+			item->cause = NET_CAUSE_NONE;
+		}
+	}
 }
 
 void netlog_done(struct netlog *n) {

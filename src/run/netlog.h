@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "gate/ledger.h"
+#include "run/leak_tap.h"
 
 /* The cause of a refusal or failure; netlog.c has the remedy for each. */
 enum net_cause {
@@ -16,6 +17,7 @@ enum net_cause {
 	NET_CAUSE_SPECIAL, /* … to an address that only a rule of its own opens; this host's own */
 	NET_CAUSE_METADATA,   /* a cloud's metadata service: no option is offered */
 	NET_CAUSE_DENIED,     /* a rule forbids it, or allows it for another host */
+	NET_CAUSE_LEAK,       /* the request has a secret (scan.net) */
 	NET_CAUSE_PUBLISHED,  /* from outside */
 	NET_CAUSE_UNRESOLVED, /* a rule allows the name, and the host's servers do not know it */
 	NET_CAUSE_COUNT
@@ -33,6 +35,7 @@ struct netlog_item {
 	enum net_cause cause;
 	uint64_t count, sent, received;
 	bool unread; /* refused: Corral cannot inspect the protocol; an address rule needs none */
+	bool leak;   /* refused: the request has a secret */
 	bool own;    /* refused: an address of this host; a rule with the address allows it */
 };
 
@@ -50,6 +53,10 @@ struct netlog {
  * (refusals).  Both may be NULL. */
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
 void netlog_done(struct netlog *n);
+
+/* Removes secrets from names that the command chose, and the remedies for these names.  Without a
+ * source nothing is removed. */
+void netlog_clean(struct netlog *n, const struct leak_source *source);
 
 /* "connect", …; "allowed", "denied", "failed". */
 const char *netlog_op_name(enum net_op op);

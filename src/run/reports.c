@@ -78,8 +78,9 @@ void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
 	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
 	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
 	resolv_watch_poll(&c->gate.resolv_watch, &slots[2]);
+	gate_process_scan_poll(&c->gate, &slots[3]);
 	for (size_t i = 0; i < SAMPLERS; i++) {
-		slots[3 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
+		slots[4 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
 	}
 }
 
@@ -95,6 +96,7 @@ static void sampler_ended(struct reports *s, const struct child *c) {
 
 void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]) {
 	resolv_watch_step(&c->gate.resolv_watch, &slots[2]);
+	gate_process_scan_step(&c->gate, &slots[3]);
 	if (slots[0].revents != 0 || slots[1].revents != 0) {
 		reports_read(s, c);
 	}
@@ -102,7 +104,7 @@ void reports_step(struct reports *s, struct child *c, const struct pollfd slots[
 		s->over = true; /* pid 1 is dead, and all its reports are read */
 	}
 	for (size_t i = 0; i < SAMPLERS && !s->over; i++) {
-		if (slots[3 + i].revents != 0) {
+		if (slots[4 + i].revents != 0) {
 			sampler_ended(s, c);
 		}
 	}

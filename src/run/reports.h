@@ -26,8 +26,8 @@ void reports_done(struct reports *s);
 void reports_read(struct reports *s, const struct child *c);
 
 /* The descriptors to poll for a child: channel, pidfd of pid 1, the watch on resolv.conf,
- * samplers. */
-#define REPORTS_SLOTS (3 + SAMPLERS)
+ * questions of the gate, samplers. */
+#define REPORTS_SLOTS (4 + SAMPLERS)
 void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]);
 void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]);
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "data/keys.h"
 #include "linux/follow.h"
+#include "run/net_tap.h"
 #include "run/streams.h"
 #include "run/records.h"
 #include "run/reports.h"
@@ -90,8 +91,9 @@ struct watch {
 	int64_t active_at;              /* the last byte of output */
 	int64_t interrupted_at;         /* time of the last SIGINT or SIGTERM; -1 */
 	int64_t end_at;                 /* after ORDER_END: when the supervisor kills the run; -1 */
-	struct leak_log found;          /* by either of these two */
+	struct leak_log found;          /* by any of these */
 	struct leak_watch leaks, typed; /* the output; stdin */
+	struct net_tap net;             /* requests */
 	struct job job;
 	int feed_error; /* why the caller's stdin could not be read, or 0 */
 };
@@ -113,7 +115,7 @@ static void watch_kill(struct watch *w, enum reason why) {
 
 /* A secret in stdin may be found before the command has begun; it cannot read it. */
 static void watch_leak(struct watch *w) {
-	if (w->reports.begun && (w->leaks.kill || w->typed.kill)) {
+	if (w->reports.begun && (w->leaks.kill || w->typed.kill || w->net.watch.kill)) {
 		watch_kill(w, REASON_LEAK);
 	}
 }
@@ -337,6 +339,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	}
 	outcome_fill(&o, &w->reports, u, w->plan);
 	netlog_read(records->ledger, records->refusals, &o.network);
+	netlog_clean(&o.network, w->net.watch.source);
 	struct output_tail *tails[] = {&err->recent, &out->recent};
 	outcome_advise(&o, w->plan, w->r->policy, records->journal, tails);
 	if (take_output(out, &o.out, &o.out_len, e) != 0 ||
@@ -346,7 +349,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	}
 	o.leaks = w->found;
 	w->found = (struct leak_log){0};
-	o.leaks_scanned = w->leaks.source != NULL && !w->leaks.failed;
+	o.leaks_scanned = w->leaks.source != NULL && !w->leaks.failed && !w->net.watch.failed;
 	o.out_dropped = output_dropped(out);
 	o.err_dropped = output_dropped(err);
 	o.stream_errors[STREAM_IN] = w->feed_error;
@@ -367,6 +370,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
+		.scanner = {net_tap_serve, &w->net},
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
 		.attended = true,
@@ -458,7 +462,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
  * secret it may be. */
 static void watch_leaks(struct watch *w) {
 	const struct run_request *r = w->r;
-	bool reads = r->plan->scan_args == LEAK_BLOCK && !r->terminal;
+	bool reads = r->plan->scan_args >= LEAK_BLOCK && !r->terminal;
 
 	w->leaks = (struct leak_watch){
 		.source = r->plan->scan_output == LEAK_OFF ? NULL : r->leaks,
@@ -469,6 +473,11 @@ static void watch_leaks(struct watch *w) {
 	w->typed = (struct leak_watch){
 		.source = reads ? r->leaks : NULL,
 		.action = LEAK_KILL,
+		.log = &w->found,
+	};
+	w->net.watch = (struct leak_watch){
+		.source = w->leaks.source != NULL || r->plan->scan_net > LEAK_OFF ? r->leaks : NULL,
+		.action = r->plan->scan_net,
 		.log = &w->found,
 	};
 }
@@ -489,6 +498,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 		return -1;
 	}
 	rc = watch_run(&w, a, ret, e);
+	net_tap_done(&w.net);
 	leak_log_done(&w.found);
 	terminal_signals_restore(&w.signals);
 	return rc;

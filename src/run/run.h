@@ -42,7 +42,7 @@ struct run_request {
 	const int *more_fds;
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
-	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
+	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool rehearse; /* set the sandbox up, but do not execute the command */
@@ -57,7 +57,7 @@ enum reason {
 	REASON_OOM,
 	REASON_LIMIT,     /* CPU time, file size, or a sampled limit: run_state.overrun */
 	REASON_CANCELLED, /* by a signal to the supervisor */
-	REASON_LEAK,      /* scan.output is kill, and the command printed a secret */
+	REASON_LEAK,      /* scan.output or scan.net is kill, and the command let a secret out */
 	REASON_LOST,      /* a process of the sandbox was killed, which ended the command */
 };
 

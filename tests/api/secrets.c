@@ -114,6 +114,21 @@ TEST(a_spawned_command_has_no_guarantee_about_leaks) {
 	corral_policy_free(policy);
 }
 
+TEST(a_spawned_command_cannot_have_its_requests_scanned) {
+	const char *argv[] = {"true", NULL};
+	struct corral_process *process = NULL;
+	struct corral_result *result = NULL;
+	settle();
+	struct corral_policy *policy = policy_with("scan.net", "block");
+	CHECK(corral_policy_set(policy, "net.host_ports", "9", &err) == 0);
+	CHECK_INT(corral_spawn(policy, argv, NULL, &process, &err), -1);
+	CHECK_INT(err.kind, CORRAL_E_USAGE);
+	CHECK(strstr(err.message, "scan.net") != NULL);
+	CHECK_INT(corral_run(policy, argv, NULL, &result, &err), 0);
+	corral_result_free(result);
+	corral_policy_free(policy);
+}
+
 TEST(lists_have_names_and_exports_have_values) {
 	char *text = NULL;
 	size_t count = 9;

@@ -127,6 +127,22 @@ static size_t body(const struct http_body *begin, const uint8_t *data, size_t si
 	return taken < 0 || !end ? size : (size_t)taken;
 }
 
+/* Piece by piece as in one: what a scanner reads and what is forwarded have the same framing. */
+static void pieces(const struct http_body *begin, const uint8_t *data, size_t size) {
+	struct http_body whole = *begin, b = *begin;
+	bool end = false;
+	long taken = http_body_take(&whole, data, size, &end), n = 1;
+	size_t at = 0;
+	while (at < size && n > 0) {
+		enum http_piece piece;
+		n = http_body_next(&b, data + at, size - at, &piece);
+		HOLDS(n <= (long)(size - at));
+		at += n > 0 ? (size_t)n : 0;
+	}
+	HOLDS(size == 0 || (n < 0) == (taken < 0));
+	HOLDS(taken < 0 || (at == (size_t)taken && b.left == whole.left && b.state == whole.state));
+}
+
 static void status_in_parts(const uint8_t *data, size_t size) {
 	int status = 0, part = 0;
 	enum sniff whole = http_status_read(data, size, &status), told = SNIFF_MORE;
@@ -153,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 		HOLDS(h.len <= size && h.len <= HTTP_HEAD_MAX);
 		is_plain(data, &h);
 		is_forwarded(data, &h);
+		pieces(&h.body, data + h.len, size - h.len);
 		size_t used = h.len + body(&h.body, data + h.len, size - h.len);
 		data += used;
 		size -= used;

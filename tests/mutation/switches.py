@@ -158,7 +158,7 @@ SWITCHES = {
          "\tif (f->talk.state != CONVERSATION_OPAQUE) {\n\t\tstop_waiting(f);\n\t\tf->talk.state = CONVERSATION_OPAQUE;\n"
          "\t\tf->up.allow = ALLOW_ALL;\n\t\treturn true;\n\t}\n"
          "\tssize_t n = peek(f);\n\n\tif (n < 0 && errno"),
-        ("gate/relay/flow.c", "f->talk.strict = f->port == 80 || f->port == 443;", "f->talk.strict = false;"),
+        ("gate/relay/flow.c", "f->talk.strict = f->by_name && (f->port == 80 || f->port == 443);", "f->talk.strict = false;"),
     ],
 }
 

@@ -308,6 +308,32 @@ def sockets(visit):
     check(done.out == "", f"not all work: {done.out}")
 
 
+# ---- the leak scanner (scan.net) ----
+
+# Synthetic: the checksum is right, the token never existed.
+SECRET = "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"
+
+
+@test("a secret in a plain HTTP request to a name is refused, direct and through the proxies", quick=True)
+def scanned(visit):
+    ways = ("", "-x http://127.0.0.1:3128", "-p -x http://127.0.0.1:3128", "-x socks5h://127.0.0.1:1080")
+    for way in ways:
+        for words in (f"-d note={SECRET}", f"-H 'X-Note: {SECRET}'", f"-G -d note={SECRET}"):
+            since = visit.lab.mark()
+            script = f"curl -s -m 20 {way} {words} http://allowed.test/scanned"
+            done = visit.run(script, *BASE, "--proxy", "--json", "--scan-args", "off", "--scan-output", "off", "--scan-net", "block").good()
+            check("contains a secret" in json.loads(done.out)["stdout"], f"{script}: {done}")
+            leaks = json.loads(done.out)["leaks"]
+            check([(leak["kind"], leak["host"]) for leak in leaks] == [("github-token", "allowed.test")], f"{script}: {leaks}")
+            check(not [line for line in visit.lab.lines(since) if SECRET[:8] in line], f"{script}: it reached the origin")
+            since = visit.lab.mark()
+            visit.run(script, *BASE, "--proxy", "--scan-args", "off").good("POST" if words.startswith("-d") else "GET")
+            if not words.startswith("-d"):  # the log of the lab has no bodies
+                check([line for line in visit.lab.lines(since) if SECRET in line], f"{script}: the control did not reach the origin")
+        visit.run(f"curl -sf -m 20 {way} -d note=plain http://allowed.test/", *BASE, "--proxy", "--scan-net", "block").good()
+        visit.run(f"curl -sf -m 20 {way} https://allowed.test/", *BASE, "--proxy", "--scan-net", "block").good()
+
+
 # ---- rules and modes ----
 
 @test("addresses and networks can be allowed", quick=True)

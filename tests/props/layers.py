@@ -105,7 +105,7 @@ SAYS = {
     "env.secrets": ['["A"]', "[]"], "env.agent": ['"bot"'], "accept_full_access": ["2026-11-17"], "uid": ["1000"], "gid": ["1000"],
     "env.prefix": ['"ASH"'], "env.labels": ['{A = "1"}'], "env.path_prepend": ['["/bin"]'], "seccomp.extra_deny": ["[]", '["ptrace"]'],
     "scan.args": ['"off"', '"warn"', '"block"'], "scan.output": ['"off"', '"redact"', '"kill"'], "scan.files": ['"off"', '"block"'],
-    "scan.net": ['"off"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
+    "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -286,7 +286,7 @@ FLOORS = {
     "limits.memory": ['"1G"'], "limits.output": ['"1M"'], "limits.processes": ["100"], "limits.tmp_size": ['"1M"'],
     "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
-    "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"off"'], "denials": ['"changes"', '"all"'],
+    "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,leaks")

@@ -354,4 +354,38 @@ TEST(nothing_follows_the_one_request_of_a_proxy) {
 	CHECK_INT(talk.state, CONVERSATION_OVER);
 }
 
+/* ---- allowed by address, and read by the leak scanner ---- */
+
+static void begin_unjudged(void) {
+	talk = (struct conversation){.unjudged = true, .whole = true};
+}
+
+TEST(a_request_to_an_address_needs_no_host_and_is_read_to_its_end) {
+	begin_unjudged();
+	struct conversation_result said = say("POST /a HTTP/1.0\r\nContent-Length: 9\r\n\r\n");
+	CHECK_INT(said.verdict, VERDICT_PASS);
+	CHECK_INT(said.part, PART_HEAD);
+	CHECK_INT(said.line, strlen("POST /a"));
+	said = say("GET / HT");
+	CHECK_INT(said.part, PART_BODY);
+	CHECK_INT(said.pass, 8); /* not the byte that has not come, and no request is looked for */
+	CHECK_INT(talk.state, CONVERSATION_BODY);
+	CHECK_INT(say("x").pass, 1);
+	CHECK_INT(talk.state, CONVERSATION_HEAD);
+}
+
+TEST(tls_a_tunnel_and_another_protocol_to_an_address_are_opaque) {
+	begin_unjudged();
+	CHECK_INT(say("\x16\x03").pass, UINT64_MAX);
+	begin_unjudged();
+	struct conversation_result said =
+		say("CONNECT b.test:443 HTTP/1.1\r\nHost: b.test\r\n\r\n");
+	CHECK_INT(said.part, PART_HEAD);
+	CHECK_INT(talk.state, CONVERSATION_OPAQUE);
+	begin_unjudged();
+	CHECK_INT(passes(SOCKET), strlen(SOCKET));
+	CHECK_INT(answer(SWITCHED).pass, UINT64_MAX);
+	CHECK_INT(talk.state, CONVERSATION_OPAQUE);
+}
+
 TESTS_MAIN

@@ -91,6 +91,7 @@ static bool world_begin(struct world *w) {
 			       .host_loopback = true,
 			       .channel = channel[1],
 			       .lifeline = line[0],
+			       .scanner = -1,
 			       .publish = {published}};
 	(void)fflush(stdout);
 	w->gate = fork();

@@ -410,6 +410,29 @@ TEST(where_a_chunked_body_ends) {
 	chunks("0\r\n\r", -2);
 }
 
+/* One letter for each byte: d content, t text, f framing. */
+static void check_pieces(const char *text, const char *want) {
+	for (size_t step = 1; step <= strlen(text); step++) {
+		struct http_body b = {.kind = BODY_CHUNKED};
+		char got[128] = "";
+		long n = 1;
+		for (size_t at = 0; at < strlen(text) && n > 0; at += (size_t)n) {
+			size_t left = strlen(text) - at;
+			enum http_piece piece = HTTP_PIECE_FRAME;
+			n = http_body_next(&b, (const uint8_t *)text + at,
+					   left < step ? left : step, &piece);
+			CHECK(n > 0);
+			memset(got + at, "dtf"[piece], (size_t)n);
+		}
+		CHECK_STR(got, want);
+	}
+}
+
+TEST(content_and_text_of_a_chunked_body_are_told_from_its_framing) {
+	check_pieces("3\r\nabc\r\n0\r\n\r\n", "fffdddfffffff");
+	check_pieces("2;x=y\r\nab\r\n0\r\nT: v\r\n\r\n", "fttttffddfffffttttffff");
+}
+
 TEST(broken_chunks) {
 	static const char *const broken[] = {
 		"\r\n",

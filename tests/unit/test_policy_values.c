@@ -105,14 +105,18 @@ TEST(switches_and_choices_take_their_words_only) {
 
 TEST(values_of_later_capabilities_are_refused_by_name_with_a_remedy) {
 	static const struct {
-		const char *key, *text;
+		const char *key, *text, *why;
 	} rows[] = {
-		{"scan.net", "block"},
+		{"scan.net", "redact", "nearest action is block"},
+		{"scan.args", "redact", "nearest action is block"},
+		{"scan.args", "kill", "nearest action is block"},
+		{"scan.files", "warn", "nearest action is redact"},
+		{"scan.files", "kill", "no run to end"},
 	};
 	WORLD(w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CHECK_FAILS(&w, try(&w, rows[i].key, rows[i].text), ERR_USAGE, rows[i].key,
-			    rows[i].text, "not implemented in this version");
+			    rows[i].text, rows[i].why);
 		CHECK(w.e.fix[0] != '\0');
 	}
 	CHECK_FAILS(&w, try(&w, "fs.read", "/data/[ab]"), ERR_USAGE, "fs.read", "patterns");

@@ -87,6 +87,7 @@ static void flow_end(struct flow *f, bool reset) {
 	if (f->stash != 0) {
 		g->stash_used[f->stash - 1] = false;
 	}
+	scan_end(f);
 	f->phase = PHASE_FREE;
 	g->free_flows[g->nfree_flows++] = (size_t)(f - g->flows);
 	g->nflows--;
@@ -221,7 +222,6 @@ static void begin_host(struct flow *f) {
 	const struct net_verdict v = {.allowed = true};
 
 	f->entry = flow_record(f, NET_OP_CONNECT, NET_ALLOWED, &v);
-	f->talk.state = CONVERSATION_OPAQUE;
 	upstream_connect(f);
 }
 
@@ -289,7 +289,7 @@ static bool server_muted(const struct flow *f) {
 /* The client's next bytes have to be inspected before they are forwarded. */
 static bool must_inspect(const struct flow *f) {
 	return conversation_reads_client(&f->talk) && f->up.allow == 0 && f->up.buffered == 0 &&
-	       !f->up.eof;
+	       !f->up.eof && !scan_pauses(f);
 }
 
 static bool move_up(struct flow *f) {
@@ -332,8 +332,12 @@ static bool move_down(struct flow *f) {
 	if (conversation_reads_server(&f->talk)) {
 		return true; /* undecided */
 	}
+	if (f->talk.whole && !f->server_sent && !scan_answer(f)) {
+		return false;
+	}
 	enum moved moved = splice_move(f->gate, &f->down, f->server.fd, f->client.fd, &bytes);
 	f->server_sent = f->server_sent || bytes > 0;
+	f->scan.received += bytes;
 	if (f->entry != NULL) {
 		f->entry->received += bytes;
 	}
@@ -355,8 +359,9 @@ static void update_events(struct flow *f) {
 	bool reads = must_inspect(f) || f->up.allow > 0;
 	uint32_t client = (can_read(&f->up) && reads && f->stash == 0 ? INPUT : 0U) |
 			  (f->down.buffered > 0 ? EPOLLOUT : 0U);
-	uint32_t server = (can_read(&f->down) && !server_muted(f) ? INPUT : 0U) |
-			  (f->up.buffered > 0 || f->stash != 0 ? EPOLLOUT : 0U);
+	bool writes = f->up.buffered > 0 || (f->stash != 0 && !scan_pauses(f));
+	uint32_t server =
+		(can_read(&f->down) && !server_muted(f) ? INPUT : 0U) | (writes ? EPOLLOUT : 0U);
 
 	if (loop_want(l, &f->client, client) != 0 || loop_want(l, &f->server, server) != 0) {
 		flow_reset(f);
@@ -369,7 +374,8 @@ static bool over(const struct direction *dir) {
 
 /* The client's EOF was forwarded, or the last byte of the one request that a proxy serves. */
 static bool up_done(const struct flow *f) {
-	bool served = f->talk.state == CONVERSATION_OVER && f->up.allow == 0 && f->stash == 0;
+	bool served = f->talk.state == CONVERSATION_OVER && f->up.allow == 0 && f->stash == 0 &&
+		      f->scan.ahead == 0;
 
 	return f->up.buffered == 0 && (f->up.eof || served);
 }
@@ -405,8 +411,10 @@ void flow_reached(struct flow *f) {
 void flow_open(struct flow *f) {
 	f->phase = PHASE_OPEN;
 	loop_alarm_clear(&f->gate->loop, &f->alarm);
-	if (f->by_name && f->talk.state == CONVERSATION_FIRST) {
-		f->talk.strict = f->port == 80 || f->port == 443;
+	scan_open(f);
+	if ((f->by_name || f->talk.whole) && f->talk.state == CONVERSATION_FIRST) {
+		f->talk.unjudged = !f->by_name;
+		f->talk.strict = f->by_name && (f->port == 80 || f->port == 443);
 		f->up.allow = 0;
 		if (f->talk.strict) {
 			(void)loop_alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
@@ -514,7 +522,8 @@ struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcom
 				     .ip = f->ip,
 				     .port = f->port,
 				     .unread = v->unread,
-				     .own = v->own};
+				     .own = v->own,
+				     .leak = v->leak};
 
 	set_text(entry.name, sizeof entry.name, f->name);
 	set_text(entry.rule, sizeof entry.rule, v->rule == NULL ? NULL : v->rule->written);

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "gate/gate.h"
+#include "gate/scan.h"
 #include "gate/dns/names.h"
 #include "net/http.h"
 #include "net/judge.h"
@@ -119,6 +120,21 @@ struct flow {
 	struct socks socks;
 	bool connects;                     /* the proxy request is CONNECT or SOCKS: a tunnel */
 	size_t stash, stash_at, stash_len; /* 1 + index of a buffer with a rewritten HTTP head */
+
+	/* scan.c: the request that the leak scanner reads. */
+	struct {
+		uint32_t slot;       /* 1 + its index; 0: none */
+		enum scan_part part; /* of the last question */
+		bool asked;          /* the answer is awaited */
+		bool stalled;        /* a slot is awaited */
+		bool head_clean;     /* the rewritten head of a proxy request may leave */
+		bool in_line;        /* a line of SCAN_TEXT has begun */
+		size_t ahead; /* inspected bytes in the client's queue that may not leave yet */
+		struct http_body from;       /* the framing at the first of them */
+		uint64_t clean, sent;        /* bytes of content that may leave, and that did */
+		char host[HOSTNAME_MAX + 1]; /* that the request names; "": none */
+		uint64_t received, interim;  /* bytes of the server; of those a 100 Continue */
+	} scan;
 };
 
 /* Cache of local_address_check(), which makes system calls. */
@@ -184,6 +200,12 @@ struct gate {
 	uint8_t scratch[TLS_HELLO_MAX]; /* for MSG_PEEK */
 	uint8_t stash[GATE_STASHES][STASH_SIZE];
 	bool stash_used[GATE_STASHES];
+	bool scans, scan_holds; /* scan.net is not off; and not warn */
+	struct loop_watch scanner;
+	bool scan_slots[SCAN_SLOTS];      /* in use */
+	size_t nasked, nstalled;          /* questions without an answer; flows without a slot */
+	struct loop_alarm scan_wake;      /* a slot is free */
+	uint8_t scan_text[TLS_HELLO_MAX]; /* the content of chunks */
 };
 
 /* ---- flow.c ---- */
@@ -321,6 +343,9 @@ bool inspect(struct flow *f);
 /* UNSURE_MS is over: forwards a first line of an unknown protocol. */
 void inspect_unsure(struct flow *f);
 
+/* Refuses a request that has a secret.  Returns false: the flow is over. */
+bool inspect_refuse_leak(struct flow *f);
+
 /* Reads the server's answer while the client waits (conversation_reads_server()). */
 bool inspect_answer(struct flow *f);
 
@@ -329,6 +354,31 @@ bool inspect_answer(struct flow *f);
 void proxy_step(struct flow *f);    /* PHASE_REQUEST of FLOW_HTTP and FLOW_SOCKS */
 void proxy_dialled(struct flow *f); /* the upstream is connected, or f->dial_error is set */
 bool proxy_flush(struct flow *f);   /* sends the rewritten head; false: a part is left */
+
+/* ---- scan.c: the leak scanner reads requests of plain HTTP ---- */
+
+void scan_open(struct flow *f);                         /* before the client's first byte is read */
+void scan_ready(struct loop_watch *w, uint32_t events); /* the supervisor's answers */
+
+/* The next bytes of the client must not be inspected now: an answer or a slot is awaited. */
+bool scan_pauses(const struct flow *f);
+
+/* inspect() has read a head or a part of a body in f->gate->scratch; `before` is the state before
+ * that.  Sets f->up.allow, now or when the answer comes.  False: the flow is over. */
+bool scan_request(struct flow *f, const struct conversation *before,
+		  const struct conversation_result *result);
+
+/* The rewritten head of a proxy request: true when it may leave. */
+bool scan_proxy_head(struct flow *f);
+
+/* The server's first bytes: a client that waits for 100 Continue sends its body afterwards.
+ * False: the flow is over. */
+bool scan_answer(struct flow *f);
+
+/* No byte of a final answer was forwarded. */
+bool scan_unanswered(const struct flow *f);
+
+void scan_end(struct flow *f); /* the flow ends */
 
 /* ---- dns/server.c ---- */
 

@@ -72,7 +72,7 @@ static void send_forbidden(struct flow *f, const char *why) {
 }
 
 static bool refuse_verdict(struct flow *f, const struct net_verdict *v) {
-	bool by_http = f->client.fd >= 0 && !f->server_sent && f->talk.http;
+	bool by_http = f->client.fd >= 0 && scan_unanswered(f) && f->talk.http;
 
 	(void)flow_record(f, NET_OP_REQUEST, NET_DENIED, v);
 	if (by_http) {
@@ -100,6 +100,15 @@ static bool refuse(struct flow *f, const char *why) {
 static bool refuse_uninspected(struct flow *f, const char *why) {
 	const struct net_verdict v = {
 		.rule = f->rule, .why = why, .unread = f->kind == FLOW_DIRECT};
+
+	return refuse_verdict(f, &v);
+}
+
+bool inspect_refuse_leak(struct flow *f) {
+	const struct net_verdict v = {
+		.rule = f->rule,
+		.leak = true,
+		.why = "the request contains a secret (scan.net); the rest was not sent"};
 
 	return refuse_verdict(f, &v);
 }
@@ -189,8 +198,9 @@ static bool judge_host(struct flow *f, const struct conversation_result *result)
 	return judge_server(f, &result->host);
 }
 
-static bool pass(struct flow *f, const struct conversation_result *result) {
-	if (result->names &&
+static bool pass(struct flow *f, const struct conversation *before,
+		 const struct conversation_result *result) {
+	if (result->names && f->by_name &&
 	    !(result->tls ? judge_server(f, &result->host) : judge_host(f, result))) {
 		return false;
 	}
@@ -198,9 +208,24 @@ static bool pass(struct flow *f, const struct conversation_result *result) {
 	if (conversation_reads_server(&f->talk)) {
 		flow_set_low_water(f->server.fd, conversation_wants(&f->talk));
 	}
+	if (f->talk.whole && result->part != PART_OTHER) {
+		return scan_request(f, before, result);
+	}
 	f->up.allow = result->pass == UINT64_MAX ? ALLOW_ALL : result->pass - f->npassed;
 	f->npassed = 0;
 	return true;
+}
+
+/* The bytes cannot be parsed.  Where only the leak scanner reads them, and it would only warn, they
+ * pass. */
+static bool reject(struct flow *f, const struct conversation_result *result) {
+	if (f->talk.unjudged && !f->gate->scan_holds) {
+		stop_waiting(f);
+		f->talk.state = CONVERSATION_OPAQUE;
+		f->up.allow = ALLOW_ALL;
+		return true;
+	}
+	return result->unread ? refuse_uninspected(f, result->why) : refuse(f, result->why);
 }
 
 /* ---- the client's bytes ---- */
@@ -226,9 +251,16 @@ bool inspect(struct flow *f) {
 	if (n <= 0) {
 		return n < 0 || take_eof(f);
 	}
+	size_t ahead = f->scan.ahead;
+	if ((size_t)n <= ahead) {
+		return flow_wait_for_more(f, ahead)
+			       ? true
+			       : refuse(f, "the client closed in the middle of a request");
+	}
 	f->talk.not_first = f->talk.not_first || f->server_sent;
-	struct conversation_result result =
-		conversation_client(&f->talk, f->gate->scratch, f->npassed + (size_t)n);
+	const struct conversation before = f->talk;
+	struct conversation_result result = conversation_client(&f->talk, f->gate->scratch + ahead,
+								f->npassed + (size_t)n - ahead);
 	switch (result.verdict) {
 	case VERDICT_MORE:
 		return wait_for_more(f, (size_t)n);
@@ -236,11 +268,11 @@ bool inspect(struct flow *f) {
 		wait_unsure(f, (size_t)n);
 		return true;
 	case VERDICT_PASS:
-		return pass(f, &result);
+		return pass(f, &before, &result);
 	case VERDICT_BAD:
 		break;
 	}
-	return result.unread ? refuse_uninspected(f, result.why) : refuse(f, result.why);
+	return reject(f, &result);
 }
 
 /* ---- the server's answer to a TLS hello or an Upgrade ---- */

@@ -263,6 +263,9 @@ bool proxy_flush(struct flow *f) {
 	if (f->stash == 0) {
 		return true;
 	}
+	if (!scan_proxy_head(f)) {
+		return false;
+	}
 	ssize_t n = send(f->server.fd, f->gate->stash[f->stash - 1] + f->stash_at,
 			 f->stash_len - f->stash_at, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0) {
