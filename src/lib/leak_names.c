@@ -77,8 +77,8 @@ bool leak_names_clean(void *arg, const char *name, char *ret, size_t cap) {
 /* More than one secret of an argument may be replaced by a longer text; the rest is cut. */
 #define LONGER 256
 
-char **leaks_clean_argv(struct arena *a, const struct leak_scanner *scanner,
-			const char *const *argv) {
+char **leak_names_clean_argv(struct arena *a, const struct leak_scanner *scanner,
+			     const char *const *argv) {
 	size_t n = 0;
 
 	while (argv[n] != NULL) {

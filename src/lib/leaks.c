@@ -337,7 +337,7 @@ int leaks_check_command(struct prepared *p, const char *const *argv, struct leak
 		rc = scan_all(p, scanner, argv, &s, e);
 	}
 	if (rc == 0 && s.kind[0] != '\0') { /* `corral ps` shows it */
-		p->shown_argv = leaks_clean_argv(&p->arena, scanner, argv);
+		p->shown_argv = leak_names_clean_argv(&p->arena, scanner, argv);
 		rc = p->shown_argv == NULL ? err_memory(e, "leaks") : 0;
 	}
 	leak_scanner_free(scanner);

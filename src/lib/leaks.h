@@ -37,8 +37,8 @@ struct leak_scanner *leak_names_scanner(const struct leak_value *values, size_t 
 bool leak_names_clean(void *arg, const char *name, char *ret, size_t cap);
 
 /* The command line without secrets; NULL without memory. */
-char **leaks_clean_argv(struct arena *a, const struct leak_scanner *scanner,
-			const char *const *argv);
+char **leak_names_clean_argv(struct arena *a, const struct leak_scanner *scanner,
+			     const char *const *argv);
 
 /* ---- leaks.c ---- */
 
