@@ -197,13 +197,17 @@ struct corral_options {
 	void (*warn)(void *arg,
 		     const char *text); /* called for limits not enforced on this host; or NULL */
 	void *warn_arg;
+	char *id; /* or NULL: CORRAL_ID_SIZE bytes that get the id of the run, also when the run
+		   * fails; "" for a failure before it had one */
 };
+
+#define CORRAL_ID_SIZE 16
 
 /* stdin from /dev/null, stdout and stderr captured. */
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL                                                     \
+			0, 0, 0, 0, NULL, NULL, NULL                                               \
 	}
 
 struct corral_result;
@@ -253,6 +257,27 @@ int corral_result_status(const struct corral_result *result);
 
 int64_t corral_result_duration_ms(const struct corral_result *result);
 const char *corral_result_level(const struct corral_result *result); /* "full", "standard", … */
+
+/* Which run it was. */
+struct corral_identity {
+	size_t size;           /* set by the caller to sizeof */
+	const char *id;        /* the same in `corral ps`, `corral diff` and `corral audit` */
+	const char *started;   /* RFC 3339, UTC, with milliseconds */
+	const char *workspace; /* on the host */
+	const char *mode;      /* "read-only", "workspace-write" or "full-access" */
+	const char *net;       /* "none", "filtered", "restricted" or "full" */
+	const char *agent;     /* env.agent, or the label AGENT_ID; NULL: neither is set */
+	const char *session;   /* the label SESSION_ID of env.labels; NULL: it is not set */
+};
+
+#define CORRAL_IDENTITY_INIT                                                                       \
+	{ .size = sizeof(struct corral_identity) }
+
+/* 0, or -1 when the size is not set.  The texts belong to the result. */
+int corral_result_identity(const struct corral_result *result, struct corral_identity *identity);
+
+/* The n-th warning or remark on the plan; NULL after the last. */
+const char *corral_result_note(const struct corral_result *result, size_t n);
 
 /* What ended the run, as text: "the time-out of 2 s (--timeout)"; ""
  * when the command ended by itself. */
@@ -354,6 +379,9 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 /* The same object for a run that failed before it began: reason "setup" or
  * "refused", with the error; freed with free().  -1 out of memory. */
 int corral_error_json(const struct corral_error *failure, char **text);
+
+/* The same with the id that corral_options.id received, and the start time. */
+int corral_failure_json(const struct corral_error *failure, const char *id, char **text);
 
 /* ---- file tools ---- */
 

@@ -118,9 +118,9 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 			/* Such a plan names a directory of the run; none is made here. */
 			rc = probe_without_namespaces(&made->base.arena, &made->base.host, &e);
 		}
-		/* An unused name: the plan of a run with --cow needs one. */
+		/* The plan of a run with --cow needs a name; nothing is created. */
 		made->base.host.cow_dir =
-			cow_free_dir(&made->base.arena, made->base.host.state_dir);
+			cow_dir_of(&made->base.arena, made->base.host.state_dir, "none");
 		rc = rc != 0 ? rc
 			     : task_begin(made, "/", &t,
 					  &e); /* fails if the policy cannot be planned */

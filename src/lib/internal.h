@@ -14,6 +14,8 @@
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/err.h"
+#include "base/rfc3339.h"
+#include "base/run_id.h"
 #include "cow/cow.h"
 #include "linux/home.h"
 #include "linux/runs.h"
@@ -113,6 +115,13 @@ struct enforcement {
 	size_t nnotes;
 };
 
+/* Which run it is, for its result and its audit records. */
+struct identity_report {
+	char id[RUN_ID_LENGTH + 1], started[RFC3339_LENGTH + 1];
+	const char *workspace, *mode, *net;
+	const char *agent, *session; /* NULL: not set */
+};
+
 /* The files that the command created at the top of its private home. */
 #define STRAYS_MAX 16
 struct strays {
@@ -125,6 +134,7 @@ struct corral_result {
 	struct arena arena; /* owns the strings of enforcement and strays */
 	struct strays strays;
 	struct enforcement enforcement;
+	struct identity_report identity;
 	struct outcome outcome;
 	struct leak_log args_leaks;
 	bool cow;            /* changes were kept apart */
@@ -133,6 +143,13 @@ struct corral_result {
 	char ending[192];
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
+
+/* identity.c: borrows the strings of p; and with copies of them in the arena. */
+struct identity_report identity_of(const struct prepared *p);
+int identity_copy(struct arena *a, const struct identity_report *from, struct identity_report *ret);
+/* The fields of a result; NULL: nothing ran, and id, which may be NULL too, is all that is known.
+ */
+void identity_emit(struct emit *j, const struct identity_report *r, const char *id);
 
 /* The refusals of the gate, as members of "denials"; and all its decisions. */
 void network_emit_denials(struct emit *j, const struct netlog *n);

@@ -39,7 +39,7 @@ static int begin_all(const struct prepared *p, struct keeping *k, struct run_req
 		return -1;
 	}
 	if (!request->rehearse && !p->host.state_closed) {
-		k->listed = runs_enter(p->host.state_dir, request->plan, request->argv);
+		k->listed = runs_enter(&p->host, request->plan, request->argv);
 	}
 	return 0;
 }

@@ -76,7 +76,9 @@ struct corral_result *result_new(const struct prepared *p) {
 			return NULL;
 		}
 	}
-	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0) {
+	const struct identity_report identity = identity_of(p);
+	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0 ||
+	    identity_copy(&r->arena, &identity, &r->identity) != 0) {
 		corral_result_free(r);
 		return NULL;
 	}
@@ -454,6 +456,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
 	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
+	identity_emit(&j, &result->identity, NULL);
 	put_enforcement(&j, &result->enforcement);
 	put_hint(&j, &result->outcome.advice);
 	put_denials(&j, &result->outcome.network);
@@ -481,6 +484,10 @@ static const char *failure_reason(enum corral_error_kind kind) {
 }
 
 int corral_error_json(const struct corral_error *failure, char **text) {
+	return corral_failure_json(failure, NULL, text);
+}
+
+int corral_failure_json(const struct corral_error *failure, const char *id, char **text) {
 	static char empty[] = "";
 	const struct outcome nothing = {
 		.exit_code = -1,
@@ -498,6 +505,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
 	put_ending(&j, failure_reason(failure->kind), &nothing);
+	identity_emit(&j, NULL, id);
 	put_enforcement(&j, NULL);
 	put_hint(&j, &nothing.advice);
 	put_denials(&j, &nothing.network);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -80,6 +81,14 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 static int take_options(const struct corral_options *options, bool capture,
 			struct corral_options *ret, struct err *e) {
 	return sized_in(&sized_options, options, ret, e) != 0 ? -1 : check_options(ret, capture, e);
+}
+
+/* The id, for a caller that wants it also after a failure. */
+static void give_id(const struct corral_options *o, const struct prepared *p) {
+	if (o->id != NULL) {
+		(void)snprintf(o->id, CORRAL_ID_SIZE, "%s",
+			       p->host.run_id == NULL ? "" : p->host.run_id); /* it fits */
+	}
 }
 
 /* argv of the caller is const, that of execve() is not: the run gets copies. */
@@ -199,6 +208,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 			missing_explain(&p, argv[0], &e);
 		}
 	}
+	give_id(&o, &p);
 	leak_log_done(&p.args_leaks);
 	secrets_free(&p.secrets);
 	arena_done(&p.arena);
@@ -281,7 +291,9 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 	if (process == NULL) {
 		return err_memory(e, "library");
 	}
-	if (start(process, policy, argv, &o, e) != 0) {
+	int rc = start(process, policy, argv, &o, e);
+	give_id(&o, &process->prepared);
+	if (rc != 0) {
 		missing_explain(&process->prepared, argv[0], e);
 		process_release(process);
 		return -1;

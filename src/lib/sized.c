@@ -20,7 +20,7 @@
 			       sizeof(struct type),                                                \
 		       #type " ends with padding")
 
-ENDS_WITH(corral_options, warn_arg);
+ENDS_WITH(corral_options, id);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
@@ -35,6 +35,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 const struct sized sized_options = SIZED(corral_options, 72);
 const struct sized sized_probe = SIZED(corral_probe, 280);
 const struct sized sized_decision = SIZED(corral_decision, 96);
+const struct sized sized_identity = SIZED(corral_identity, 64);
 const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/run_id.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -17,12 +18,13 @@
 
 /* Registers the run of this process until runs_leave(); -1 on failure, which does not stop the
  * run. */
-int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv);
+int runs_enter(const struct host *host, const struct plan *plan, char *const *argv);
 void runs_leave(int *fd);
 
 struct run_entry {
 	pid_t pid;        /* of the supervisor */
 	int64_t since_ms; /* since 1970 */
+	char id[RUN_ID_LENGTH + 1];
 	const char *level, *workspace;
 	const char **argv;
 	size_t argc;
