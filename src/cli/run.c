@@ -212,6 +212,15 @@ static void note_pending(const struct corral_result *result) {
 		   changes == 1 ? "" : "s", id, id, id);
 }
 
+/* A person learns it with -v, and when the policy needs the log. */
+static void note_audit(const struct invocation *inv, const struct corral_result *result) {
+	const char *why = "";
+
+	if (inv->verbose && corral_result_audited(result, &why) < 0) {
+		print_note("warning: the run is not in the audit log: %s", why);
+	}
+}
+
 static void print_notes(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
@@ -221,6 +230,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 	if (!inv->json) {
 		note_leaks(result);
 		note_pending(result);
+		note_audit(inv, result);
 		note_strays(result);
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {

@@ -564,6 +564,20 @@ const struct key keys[KEY_COUNT] = {
 			.later = scan_net_later,
 			.help = "A secret in a request of plain HTTP: off.",
 		},
+	[KEY_AUDIT_ENABLED] =
+		{
+			.name = "audit.enabled",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_HIGHER,
+			.help = "Write a record of each run and each decision to the audit log.",
+		},
+	[KEY_AUDIT_REQUIRED] =
+		{
+			.name = "audit.required",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_HIGHER,
+			.help = "Refuse to run when the audit log cannot be written.",
+		},
 };
 
 const struct key *key_by_name(const char *name) {

@@ -51,6 +51,8 @@ const struct default_row default_rows[] = {
 	{KEY_SCAN_OUTPUT, "warn", "redact", "a person sees each byte, a model no secret"},
 	{KEY_SCAN_FILES, "block", NULL, "a file that leaves the machine must hold no secret"},
 	{KEY_SCAN_NET, "off", NULL, "requests are not scanned"},
+	{KEY_AUDIT_ENABLED, "true", NULL, "someone will ask later what an agent did"},
+	{KEY_AUDIT_REQUIRED, "false", NULL, "a full disk must not stop the work"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
 

@@ -10,6 +10,7 @@
 
 #include "corral.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/emit.h"
@@ -69,7 +70,8 @@ struct prepared {
 	struct host host;
 	struct policy policy;
 	struct plan plan;
-	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
+	struct leak_log args_leaks;  /* secrets in the arguments, until the result has them */
+	const char *const *redacted; /* argv without secrets, for the audit log; NULL: as it is */
 	enum secrets_use secrets_use;
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
@@ -98,8 +100,10 @@ struct stray_watch {
 struct keeping {
 	struct home_use home;
 	struct stray_watch strays;
-	int listed; /* its line in `corral ps`; -1: none */
-	bool used;  /* copy-on-write: run and fds are valid */
+	int listed;               /* its line in `corral ps`; -1: none */
+	struct prepared *audited; /* the run that is recorded at its end; NULL: none */
+	const char *const *argv;
+	bool used; /* copy-on-write: run and fds are valid */
 	struct cow_run run;
 	struct cow_fds fds;
 };
@@ -130,6 +134,9 @@ struct strays {
 	size_t n, more;
 };
 
+/* Whether the log has the record of a run. */
+enum audit_state { AUDIT_OFF, AUDIT_WRITTEN, AUDIT_FAILED };
+
 struct corral_result {
 	struct arena arena; /* owns the strings of enforcement and strays */
 	struct strays strays;
@@ -140,6 +147,8 @@ struct corral_result {
 	bool cow;            /* changes were kept apart */
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
+	enum audit_state audit;
+	char audit_error[400]; /* why the record is missing */
 	char ending[192];
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
@@ -202,9 +211,24 @@ int prepared_rehearse(struct prepared *p, struct err *e);
  * creates the directory for the changes and names it in the request.  keeping_end() releases
  * all of it after the run: it stores the number of changes in result, and in failure the
  * remedy for an overlay that the kernel refused.  Either may be NULL. */
-int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
+int keeping_begin(struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e);
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);
+
+/* audit.c.  Before the run: copies argv without the secrets that the leak scanner finds. */
+void audit_redact(struct prepared *p, const char *const *argv);
+/* With audit.required: whether a record can be written; fd is that of runs_open(), or -1. */
+int audit_begin(struct prepared *p, int fd, struct err *e);
+/* After it; result NULL: the caller ended the run. */
+void audit_end(const struct keeping *k, struct corral_result *result);
+/* For a run that failed or was refused. */
+void audit_failure(struct prepared *p, const char *const *argv, const struct err *failure);
+/* For a decision of the user. */
+void audit_trust(const struct host *host, const char *path, const char *sha256);
+/* For a refusal of a file tool; the denial of a run is in its result. */
+void audit_denied(const struct prepared *p, const struct audit_denial *d);
+/* The log of this host; head is -1. */
+int audit_find(struct arena *a, const struct host *host, struct audit_place *ret, struct err *e);
 
 /* strays.c: before a run, and after it; r is NULL when the run has no result. */
 void strays_begin(struct stray_watch *w, const struct plan *plan);

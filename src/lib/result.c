@@ -355,7 +355,7 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 }
 
 /* n is NULL when there was no plan. */
-static void put_enforcement(struct emit *j, const struct enforcement *n) {
+static void put_enforcement(struct emit *j, const struct enforcement *n, const char *audit_error) {
 	emit_string(j, "level", n == NULL ? NULL : n->level);
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
 	emit_string(j, "policy_sha256",
@@ -364,6 +364,9 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_array(j, "notes");
 	for (size_t i = 0; n != NULL && i < n->nnotes; i++) {
 		emit_string(j, NULL, n->notes[i]);
+	}
+	if (audit_error[0] != '\0') {
+		emit_string(j, NULL, audit_error);
 	}
 	emit_end_array(j);
 }
@@ -457,7 +460,8 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	emit_object(&j, NULL);
 	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
 	identity_emit(&j, &result->identity, NULL);
-	put_enforcement(&j, &result->enforcement);
+	put_enforcement(&j, &result->enforcement,
+			result->audit == AUDIT_FAILED ? result->audit_error : "");
 	put_hint(&j, &result->outcome.advice);
 	put_denials(&j, &result->outcome.network);
 	put_leaks(&j, result);
@@ -466,6 +470,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_cow(&j, result);
 	put_strays(&j, result);
 	put_usage(&j, &result->outcome.usage);
+	emit_bool(&j, "audited", result->audit == AUDIT_WRITTEN);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
 }
@@ -506,7 +511,7 @@ int corral_failure_json(const struct corral_error *failure, const char *id, char
 	emit_object(&j, NULL);
 	put_ending(&j, failure_reason(failure->kind), &nothing);
 	identity_emit(&j, NULL, id);
-	put_enforcement(&j, NULL);
+	put_enforcement(&j, NULL, "");
 	put_hint(&j, &nothing.advice);
 	put_denials(&j, &nothing.network);
 	put_leaks(&j, NULL);
@@ -515,6 +520,7 @@ int corral_failure_json(const struct corral_error *failure, const char *id, char
 	put_cow(&j, NULL);
 	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
+	emit_bool(&j, "audited", false);
 	put_error(&j, failure);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e);

@@ -203,10 +203,14 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 			     : 0;
 	}
 	if (rc == 0) {
+		audit_redact(&p, argv);
 		rc = run_prepared(&p, argv, &o, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
 		}
+	}
+	if (rc != 0) {
+		audit_failure(&p, argv, &e);
 	}
 	give_id(&o, &p);
 	leak_log_done(&p.args_leaks);
@@ -276,6 +280,7 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;
 	}
+	audit_redact(&process->prepared, argv);
 	return start_prepared(process, argv, o, e);
 }
 
@@ -295,6 +300,7 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 	give_id(&o, &process->prepared);
 	if (rc != 0) {
 		missing_explain(&process->prepared, argv[0], e);
+		audit_failure(&process->prepared, argv, e);
 		process_release(process);
 		return -1;
 	}

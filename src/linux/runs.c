@@ -28,6 +28,7 @@
 #define SLOT_SIZE 8192
 /* The most runs that are listed. */
 #define SLOTS 1024
+_Static_assert(RUNS_SIZE == (off_t)SLOTS * SLOT_SIZE, "the size of all slots");
 /* The most bytes of all arguments, and of one: a script can be a megabyte. */
 #define WORDS_MAX ((size_t)3800)
 #define WORD_MAX ((size_t)1000)
@@ -48,16 +49,17 @@ static struct flock slot_lock(short type, long slot) {
 
 /* ---- this run ---- */
 
-static int open_file(const char *state_dir) {
+int runs_open(const char *state_dir) {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	char path[PATH_MAX];
 	struct err unused = {0};
 	if (!file_path(state_dir, path)) {
 		return -1;
 	}
-	int fd = open(path, flags | O_CLOEXEC, 0600);
+	/* openat: open(2) of musl sets FD_CLOEXEC a second time. */
+	int fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == ENOENT && scratch_make_dirs(state_dir, &unused) == 0) {
-		fd = open(path, flags | O_CLOEXEC, 0600);
+		fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
 	}
 	return fd;
 }
@@ -111,7 +113,7 @@ static void write_record(struct buf *out, const struct entering *r) {
 
 int runs_enter(const struct host *host, const struct plan *plan, char *const *argv) {
 	const struct entering r = {.pid = getpid(), .host = host, .plan = plan, .argv = argv};
-	auto_fd fd = host->state_dir == NULL ? -1 : open_file(host->state_dir);
+	auto_fd fd = host->state_dir == NULL ? -1 : runs_open(host->state_dir);
 	struct buf record;
 	long slot = fd < 0 ? -1 : take_slot(fd, r.pid);
 

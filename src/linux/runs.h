@@ -16,6 +16,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The size of the slots; the bytes behind them are free for another use (the audit log's head). */
+#define RUNS_SIZE ((off_t)8 * 1024 * 1024)
+
+/* The file, open for reading and writing; -1 with errno. */
+int runs_open(const char *state_dir);
+
 /* Registers the run of this process until runs_leave(); -1 on failure, which does not stop the
  * run. */
 int runs_enter(const struct host *host, const struct plan *plan, char *const *argv);

@@ -82,7 +82,8 @@ KEYS = {
     "limits.cpu_time": smaller, "limits.memory": smaller, "limits.cpus": smaller, "limits.disk": smaller,
     "limits.tmp_size": smaller, "accept_full_access": same, "uid": same, "gid": same, "env.prefix": same, "env.labels": same,
     "env.path_prepend": same, "seccomp.extra_deny": grown, "scan.args": among(*STRICTEST), "scan.output": among(*STRICTEST),
-    "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
+    "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST), "audit.enabled": among(True, False),
+    "audit.required": among(True, False),
 }
 
 # What a hostile file says of each key: as it stands, narrower, and what must be refused.
@@ -104,7 +105,7 @@ SAYS = {
     "env.secrets": ['["A"]', "[]"], "env.agent": ['"bot"'], "accept_full_access": ["2026-11-17"], "uid": ["1000"], "gid": ["1000"],
     "env.prefix": ['"ASH"'], "env.labels": ['{A = "1"}'], "env.path_prepend": ['["/bin"]'], "seccomp.extra_deny": ["[]", '["ptrace"]'],
     "scan.args": ['"off"', '"warn"', '"block"'], "scan.output": ['"off"', '"redact"', '"kill"'], "scan.files": ['"off"', '"block"'],
-    "scan.net": ['"off"'], "fs.tools": ['"view"', '"workspace"'],
+    "scan.net": ['"off"'], "fs.tools": ['"view"', '"workspace"'], "audit.enabled": ["true", "false"], "audit.required": ["false", "true"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -286,6 +287,7 @@ FLOORS = {
     "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"off"'],
+    "audit.enabled": ["true"], "audit.required": ["true", "false"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,leaks")
