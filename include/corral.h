@@ -197,13 +197,17 @@ struct corral_options {
 	void (*warn)(void *arg,
 		     const char *text); /* called for limits not enforced on this host; or NULL */
 	void *warn_arg;
+	char *id; /* or NULL: CORRAL_ID_SIZE bytes that get the id of the run, also when the run
+		   * fails; "" for a failure before it had one */
 };
+
+#define CORRAL_ID_SIZE 16
 
 /* stdin from /dev/null, stdout and stderr captured. */
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL                                                     \
+			0, 0, 0, 0, NULL, NULL, NULL                                               \
 	}
 
 struct corral_result;
@@ -253,6 +257,27 @@ int corral_result_status(const struct corral_result *result);
 
 int64_t corral_result_duration_ms(const struct corral_result *result);
 const char *corral_result_level(const struct corral_result *result); /* "full", "standard", … */
+
+/* Which run it was. */
+struct corral_identity {
+	size_t size;           /* set by the caller to sizeof */
+	const char *id;        /* the same in `corral ps`, `corral diff` and `corral audit` */
+	const char *started;   /* RFC 3339, UTC, with milliseconds */
+	const char *workspace; /* on the host */
+	const char *mode;      /* "read-only", "workspace-write" or "full-access" */
+	const char *net;       /* "none", "filtered", "restricted" or "full" */
+	const char *agent;     /* env.agent, or the label AGENT_ID; NULL: neither is set */
+	const char *session;   /* the label SESSION_ID of env.labels; NULL: it is not set */
+};
+
+#define CORRAL_IDENTITY_INIT                                                                       \
+	{ .size = sizeof(struct corral_identity) }
+
+/* 0, or -1 when the size is not set.  The texts belong to the result. */
+int corral_result_identity(const struct corral_result *result, struct corral_identity *identity);
+
+/* The n-th warning or remark on the plan; NULL after the last. */
+const char *corral_result_note(const struct corral_result *result, size_t n);
 
 /* What ended the run, as text: "the time-out of 2 s (--timeout)"; ""
  * when the command ended by itself. */
@@ -362,6 +387,10 @@ int corral_result_leak(const struct corral_result *result, size_t n, struct corr
 uint64_t corral_result_leaks_more(const struct corral_result *result);
 int corral_result_leaks_scanned(const struct corral_result *result);
 
+/* Whether the audit log has the record of this run: 1; 0: audit.enabled is false; -1: it could not
+ * be written, and *why (which may be NULL) says why. */
+int corral_result_audited(const struct corral_result *result, const char **why);
+
 /* With fs.cow: the id of the pending changes, for the calls below, and their number
  * (changes may be NULL; -1 when they cannot be counted).  NULL without changes, or without
  * fs.cow.  Belongs to the result. */
@@ -388,6 +417,9 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 /* The same object for a run that failed before it began: reason "setup" or
  * "refused", with the error; freed with free().  -1 out of memory. */
 int corral_error_json(const struct corral_error *failure, char **text);
+
+/* The same with the id that corral_options.id received, and the start time. */
+int corral_failure_json(const struct corral_error *failure, const char *id, char **text);
 
 /* ---- file tools ---- */
 
@@ -670,6 +702,50 @@ int corral_scan_allow(const char *fingerprint, struct corral_error *err);
 
 /* The kinds: name, family, reason.  Free the text with free(). */
 int corral_scan_kinds(enum corral_format format, char **text, struct corral_error *err);
+
+/* ---- audit log ---- */
+
+enum corral_audit_form {
+	CORRAL_AUDIT_TEXT,   /* one line a record */
+	CORRAL_AUDIT_DETAIL, /* all members of a record, one a line */
+	CORRAL_AUDIT_JSON,   /* the records as they are, one JSON object a line */
+	CORRAL_AUDIT_OTLP,   /* one ExportLogsServiceRequest of OpenTelemetry, as JSON */
+	CORRAL_AUDIT_OCSF,   /* one event of the Open Cybersecurity Schema Framework a line */
+};
+
+/* Which records, and how they are printed.  NULL and 0: no restriction. */
+struct corral_audit_options {
+	size_t size; /* set by the caller to sizeof */
+	const char *since,
+		*until; /* RFC 3339 in UTC, as "2026-11-17T09:30", or an age: "2h", "7d" */
+	const char *id; /* of a run, or the last characters of it */
+	const char *session, *agent, *verdict;
+	const char *path; /* this path or beneath it: refused, or the directory of a run */
+	const char *host; /* this name and its subdomains, or an address */
+	const char *kind; /* "run", "deny.net", …; "deny" is all kinds that begin with it */
+	uint64_t last;    /* only the last records of these */
+	int fd;           /* where corral_audit_print() writes */
+	int colour;       /* 1: of text */
+	int follow;       /* 1: waits for new records, until the reader closes fd */
+	enum corral_audit_form form;
+};
+
+#define CORRAL_AUDIT_OPTIONS_INIT                                                                  \
+	{ .size = sizeof(struct corral_audit_options), .fd = 1 }
+
+/* Prints records of the user's log, the oldest first; *count (may be NULL) is their number. */
+int corral_audit_print(const struct corral_audit_options *options, uint64_t *count,
+		       struct corral_error *err);
+
+/* Runs over time, denials by rule, hosts, the slowest runs.  options may be NULL.  The text is
+ * freed with free(); corral(1) has the keys of the JSON. */
+int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,
+		       char **text, struct corral_error *err);
+
+/* Checks the hash chain of the whole log against its head: *intact (may be NULL) is 0 when a record
+ * was edited, removed, moved or cut off.  The text names each; it is freed with free(). */
+int corral_audit_verify(enum corral_format format, char **text, int *intact,
+			struct corral_error *err);
 
 /* ---- live runs, and private homes ---- */
 

@@ -81,6 +81,7 @@ def check_suites(build, corral, probe):
         yield f"lifetime ({level}, {net})", [PYTHON, f"{HERE}/lifetime/kill.py", "--corral", corral, "--level", level,
                                              "--net", net, "--rounds", "40"]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "60", "--seed", "1"]
+    yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
@@ -144,6 +145,7 @@ def proof_suites(build, corral, probe):
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
+    yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "1000", "--calls"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

@@ -48,6 +48,10 @@ static bool reserve(struct buf *b, size_t more) {
 	return true;
 }
 
+void buf_reserve(struct buf *b, size_t more) {
+	(void)reserve(b, more); /* a failure stays in the buffer */
+}
+
 void buf_add(struct buf *b, const void *data, size_t len) {
 	if (!reserve(b, len)) {
 		return;

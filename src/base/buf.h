@@ -19,6 +19,8 @@ void buf_init(struct buf *b);
 void buf_done(struct buf *b);
 bool buf_failed(const struct buf *b);
 
+/* Makes room for so many more bytes. */
+void buf_reserve(struct buf *b, size_t more);
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -164,3 +164,8 @@ void emit_null(struct emit *j, const char *key) {
 	before(j, key);
 	buf_puts(j->out, "null");
 }
+
+void emit_raw(struct emit *j, const char *key, const char *json, size_t len) {
+	before(j, key);
+	buf_add(j->out, json, len);
+}

@@ -32,5 +32,7 @@ void emit_bytes(struct emit *j, const char *key, const void *data, size_t len);
 void emit_int(struct emit *j, const char *key, int64_t n);
 void emit_bool(struct emit *j, const char *key, bool b);
 void emit_null(struct emit *j, const char *key);
+/* A value that is JSON already. */
+void emit_raw(struct emit *j, const char *key, const char *json, size_t len);
 
 #endif

@@ -33,6 +33,9 @@ struct invocation {
 	bool redact, sarif, staged, list_kinds;
 	/* of the vault; NULL: not given */
 	const char *agent, *scope_workspace, *scope_host, *expose, *key, *from_file, *passphrase_fd;
+	/* of the audit log; NULL: not given */
+	const char *since, *until, *session, *verdict, *path, *kind, *format;
+	bool follow;
 	char **words; /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
@@ -55,7 +58,8 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_apply, verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion,
 	verb_help, verb_profile_list, verb_profile_show, verb_scan, verb_policy_import,
 	verb_secret_set, verb_secret_list, verb_secret_rm, verb_secret_import, verb_secret_rekey,
-	verb_secret_export;
+	verb_secret_export, verb_audit_list, verb_audit_tail, verb_audit_show, verb_audit_stats,
+	verb_audit_verify, verb_audit_export;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

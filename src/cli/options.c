@@ -149,6 +149,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_STAGED] = &inv->staged,
 		[OPTION_LIST_KINDS] = &inv->list_kinds,
 		[OPTION_SNAPSHOT] = &inv->snapshot,
+		[OPTION_AUDIT_FOLLOW] = &inv->follow,
 	};
 	(void)as;
 	(void)value;
@@ -170,6 +171,13 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_SECRET_KEY] = &inv->key,
 		[OPTION_FROM_FILE] = &inv->from_file,
 		[OPTION_PASSPHRASE_FD] = &inv->passphrase_fd,
+		[OPTION_AUDIT_SINCE] = &inv->since,
+		[OPTION_AUDIT_UNTIL] = &inv->until,
+		[OPTION_AUDIT_SESSION] = &inv->session,
+		[OPTION_AUDIT_VERDICT] = &inv->verdict,
+		[OPTION_AUDIT_PATH] = &inv->path,
+		[OPTION_AUDIT_KIND] = &inv->kind,
+		[OPTION_AUDIT_FORMAT] = &inv->format,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -219,6 +227,14 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SECRET_KEY] = apply_text,
 	[OPTION_FROM_FILE] = apply_text,
 	[OPTION_PASSPHRASE_FD] = apply_text,
+	[OPTION_AUDIT_SINCE] = apply_text,
+	[OPTION_AUDIT_UNTIL] = apply_text,
+	[OPTION_AUDIT_SESSION] = apply_text,
+	[OPTION_AUDIT_VERDICT] = apply_text,
+	[OPTION_AUDIT_PATH] = apply_text,
+	[OPTION_AUDIT_KIND] = apply_text,
+	[OPTION_AUDIT_FORMAT] = apply_text,
+	[OPTION_AUDIT_FOLLOW] = apply_flag,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

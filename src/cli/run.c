@@ -279,6 +279,15 @@ static void note_pending(const struct corral_result *result) {
 		   changes == 1 ? "" : "s", id, id, id);
 }
 
+/* A person learns it with -v, and when the policy needs the log. */
+static void note_audit(const struct invocation *inv, const struct corral_result *result) {
+	const char *why = "";
+
+	if (inv->verbose && corral_result_audited(result, &why) < 0) {
+		print_note("warning: the run is not in the audit log: %s", why);
+	}
+}
+
 static void print_notes(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
@@ -288,6 +297,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 	if (!inv->json) {
 		note_leaks(result);
 		note_pending(result);
+		note_audit(inv, result);
 		note_strays(result);
 	}
 	if (!inv->json) {
@@ -345,11 +355,11 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 }
 
 /* A usage error goes to stderr alone; every other failure is a JSON result on stdout. */
-static int report_failure(struct invocation *inv, struct corral_error *err) {
+static int report_failure(struct invocation *inv, const char *id, struct corral_error *err) {
 	struct corral_error unprintable;
 	auto_free char *text = NULL;
 
-	if (err->kind != CORRAL_E_USAGE && corral_error_json(err, &text) == 0) {
+	if (err->kind != CORRAL_E_USAGE && corral_failure_json(err, id, &text) == 0) {
 		inv->reported = print_text(text, &unprintable) == 0;
 	}
 	return -1;
@@ -359,12 +369,14 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 			 struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
 	struct corral_result *result = NULL;
+	char id[CORRAL_ID_SIZE] = "";
 
+	how.id = id;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
 	if (announce(inv, argv, err) != 0 ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
-		return report_failure(inv, err);
+		return report_failure(inv, id, err);
 	}
 	print_notes(inv, result);
 	int status = corral_result_status(result);

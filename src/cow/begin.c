@@ -21,12 +21,8 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
-
-/* Long enough that two runs do not get the same id, short enough to type. */
-#define ID_LENGTH 6
 
 /* An upper bound for /proc/self/mountinfo. */
 #define MOUNTS_MAX ((size_t)16 * 1024 * 1024)
@@ -38,20 +34,8 @@
 #define CIFS_SUPER_MAGIC 0xFF534D42
 #endif
 
-const char *cow_free_dir(struct arena *a, const char *state_dir) {
-	/* Without 0, o, 1 and l, which look alike; 32 letters, so that all are equally likely. */
-	static const char letters[] = "23456789abcdefghijkmnpqrstuvwxyz";
-	unsigned char random[ID_LENGTH];
-	char id[ID_LENGTH + 1];
-
-	if (state_dir == NULL || getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-		return NULL;
-	}
-	for (size_t i = 0; i < ID_LENGTH; i++) {
-		id[i] = letters[random[i] % (sizeof letters - 1)];
-	}
-	id[ID_LENGTH] = '\0';
-	const char *all = path_join(a, state_dir, "cow");
+const char *cow_dir_of(struct arena *a, const char *state_dir, const char *id) {
+	const char *all = state_dir == NULL ? NULL : path_join(a, state_dir, "cow");
 	return all == NULL ? NULL : path_join(a, all, id);
 }
 

@@ -36,8 +36,8 @@
 
 /* ---- begin.c: around a run ---- */
 
-/* A free name for a run's changes; NULL without state_dir or memory. */
-const char *cow_free_dir(struct arena *a, const char *state_dir);
+/* The directory of a run's changes; NULL without state_dir or memory. */
+const char *cow_dir_of(struct arena *a, const char *state_dir, const char *id);
 
 struct cow_run {
 	const char *dir, *id; /* id points into dir */

@@ -585,6 +585,20 @@ const struct key keys[KEY_COUNT] = {
 				"and connections), or all (reads and executions too, which costs a "
 				"round trip for each file that is opened).",
 		},
+	[KEY_AUDIT_ENABLED] =
+		{
+			.name = "audit.enabled",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_HIGHER,
+			.help = "Write a record of each run and each decision to the audit log.",
+		},
+	[KEY_AUDIT_REQUIRED] =
+		{
+			.name = "audit.required",
+			.type = TYPE_BOOL,
+			.narrow = NARROW_HIGHER,
+			.help = "Refuse to run when the audit log cannot be written.",
+		},
 };
 
 const struct key *key_by_name(const char *name) {

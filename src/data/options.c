@@ -28,6 +28,9 @@ const char *const option_groups[GROUP_COUNT] = {
 };
 
 static const char *const expose_choices[] = {"env", "file", "never", NULL};
+static const char *const verdict_choices[] = {"allowed",  "denied",  "failed", "warned",
+					      "redacted", "blocked", "killed", NULL};
+static const char *const format_choices[] = {"otlp", "ocsf", NULL};
 static const char *const key_choices[] = {"file", "keyring", "passphrase", NULL};
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
 
@@ -96,7 +99,7 @@ const struct option_row options[] = {
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
@@ -119,7 +122,17 @@ const struct option_row options[] = {
 	{"from-file", 0, "FILE", .id = OPTION_FROM_FILE, .group = GROUP_RUN, .verbs = FOR_SECRET_SET, .help = "read the value from FILE, byte for byte, instead of stdin"},
 	{"key", 0, "KIND", .id = OPTION_SECRET_KEY, .choices = key_choices, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT | FOR_SECRET_REKEY, .help = "the vault's key: file (default), keyring or passphrase"},
 	{"passphrase-fd", 0, "N", .id = OPTION_PASSPHRASE_FD, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_RUN | FOR_SHELL | FOR_EXPLAIN, .help = "read the vault's passphrase from descriptor N, a line each"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"since", 0, "TIME", .id = OPTION_AUDIT_SINCE, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records from TIME on: 2026-11-17T09:30 (UTC), 2h, 7d"},
+	{"until", 0, "TIME", .id = OPTION_AUDIT_UNTIL, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records before TIME"},
+	{"session", 0, "ID", .id = OPTION_AUDIT_SESSION, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this session (label SESSION_ID)"},
+	{"agent", 0, "ID", .id = OPTION_SECRET_AGENT, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this agent"},
+	{"verdict", 0, "WORD", .id = OPTION_AUDIT_VERDICT, .choices = verdict_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records with this verdict: allowed, denied, failed, redacted, ..."},
+	{"kind", 0, "KIND", .id = OPTION_AUDIT_KIND, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this kind: run, deny, deny.net, leak, trust, ..."},
+	{"path", 0, "PATH", .id = OPTION_AUDIT_PATH, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of PATH or beneath it, and runs in it"},
+	{"host", 0, "NAME", .id = OPTION_SECRET_HOST, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of this host and its subdomains"},
+	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
+	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL, .help = "wait for new records"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

@@ -37,6 +37,14 @@ enum option_id {
 	OPTION_SECRET_KEY,
 	OPTION_FROM_FILE,
 	OPTION_PASSPHRASE_FD,
+	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
+	OPTION_AUDIT_UNTIL,
+	OPTION_AUDIT_SESSION,
+	OPTION_AUDIT_VERDICT,
+	OPTION_AUDIT_PATH,
+	OPTION_AUDIT_KIND,
+	OPTION_AUDIT_FORMAT,
+	OPTION_AUDIT_FOLLOW,
 	OPTION_ID_COUNT
 };
 
@@ -78,6 +86,10 @@ enum {
 	FOR_SECRET_REKEY = 1 << 24,
 	FOR_SECRET_EXPORT = 1 << 25,
 	FOR_SECRETS = 63 << 20, /* all six */
+	FOR_AUDIT_LIST = 1 << 27,
+	FOR_AUDIT_TAIL = 1 << 28,
+	FOR_AUDIT_EXPORT = 1 << 29,
+	FOR_AUDIT = 7 << 27, /* the verbs with filters */
 };
 
 struct option_row {

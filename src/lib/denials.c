@@ -55,7 +55,7 @@ static const struct netlog_item *refused(const struct netlog *log, size_t n) {
 	return NULL;
 }
 
-static bool denial_at(const struct outcome *o, size_t n, struct corral_denial *ret) {
+bool denials_get(const struct outcome *o, size_t n, struct corral_denial *ret) {
 	if (n < o->denials.count) {
 		*ret = denial_of_file(&o->denials.items[n]);
 		return true;
@@ -75,7 +75,7 @@ int corral_result_denial(const struct corral_result *result, size_t n,
 	if (result == NULL || denial == NULL || sized_check(&sized_denial, denial, &unused) != 0) {
 		return -1;
 	}
-	return denial_at(&result->outcome, n, &known)
+	return denials_get(&result->outcome, n, &known)
 		       ? sized_out(&sized_denial, &known, denial, &unused)
 		       : 1;
 }
@@ -117,7 +117,7 @@ void denials_emit(struct emit *j, const struct outcome *o) {
 	struct corral_denial d;
 
 	emit_array(j, "denials");
-	for (size_t i = 0; denial_at(o, i, &d); i++) {
+	for (size_t i = 0; denials_get(o, i, &d); i++) {
 		put_denial(j, &d);
 	}
 	emit_end_array(j);

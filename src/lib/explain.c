@@ -14,6 +14,9 @@
 #include "base/fd.h"
 #include "linux/probe.h"
 
+/* policy_trust() refuses larger ones. */
+#define TRUSTED_MAX ((size_t)64 * 1024 * 1024)
+
 int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
 		       struct corral_error *err) {
 	struct prepared p = {0};
@@ -219,6 +222,20 @@ int corral_policy_import(const char *path, char **text, struct corral_error *err
 	return describe_file(policy_import, path, text, err);
 }
 
+/* The audit log has the content that is trusted from now on. */
+static void record_trust(const struct host *host, const char *path) {
+	auto_free char *real = realpath(path, NULL);
+	char sha256[65];
+	struct buf text;
+
+	buf_init(&text);
+	if (real != NULL && fd_read_file(real, TRUSTED_MAX, &text) == 0) {
+		trust_sha256_hex(text.data == NULL ? "" : text.data, text.len, sha256);
+		audit_trust(host, real, sha256);
+	}
+	buf_done(&text);
+}
+
 static int trust(struct arena *a, const char *path, struct err *e) {
 	struct host host = {0};
 
@@ -231,7 +248,11 @@ static int trust(struct arena *a, const char *path, struct err *e) {
 			      "there is no state directory for the trust list");
 		return err_fix(e, "set HOME to an existing directory");
 	}
-	return policy_trust(pins, path, e);
+	if (policy_trust(pins, path, e) != 0) {
+		return -1;
+	}
+	record_trust(&host, path);
+	return 0;
 }
 
 int corral_policy_trust(const char *path, struct corral_error *err) {

@@ -32,6 +32,9 @@ struct task {
 	struct plan plan;
 	struct lens view;
 	struct rights rights;
+	const struct corral_files *files; /* for the audit log: whose call, on which path */
+	const char *at;
+	bool write;
 };
 
 /* All features that a plan with namespaces needs from a host. */
@@ -66,6 +69,9 @@ static int task_begin_as(const struct corral_files *files, const char *at, bool 
 			 struct task *t, struct err *e) {
 	*t = (struct task){.view = {.plan = &t->plan}};
 	arena_init(&t->arena);
+	t->files = files;
+	t->at = at;
+	t->write = write;
 	if (files == NULL || at == NULL) {
 		return err_set(e, ERR_USAGE, "library", "the handle or the path is NULL");
 	}
@@ -89,8 +95,28 @@ static int task_begin_to_write(const struct corral_files *files, const char *at,
 	return task_begin_as(files, at, true, t, e);
 }
 
+/* A path that a rule refuses, for the audit log; not one that does not exist. */
+static void record_refusal(const struct task *t, const struct err *e) {
+	if (e->kind != ERR_OUTSIDE && e->kind != ERR_SENSITIVE && e->kind != ERR_PROTECTED) {
+		return;
+	}
+	const struct audit_denial d = {
+		.what = AUDIT_DENIED_PATH,
+		.op = t->write ? "write" : "read",
+		.object = t->at,
+		.access = t->write ? "write" : "read",
+		.why = e->what,
+		.allow_with = e->fix[0] == '\0' ? NULL : e->fix,
+		.count = 1,
+	};
+	audit_denied(&t->files->base, &d);
+}
+
 static int task_end(struct task *t, int rc, const struct err *e, struct corral_error *err) {
 	rights_restore(&t->rights);
+	if (rc != 0 && t->files != NULL) {
+		record_refusal(t, e);
+	}
 	arena_done(&t->arena);
 	return rc == 0 ? 0 : lib_fail(e, err);
 }
@@ -118,9 +144,9 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 			/* Such a plan names a directory of the run; none is made here. */
 			rc = probe_without_namespaces(&made->base.arena, &made->base.host, &e);
 		}
-		/* An unused name: the plan of a run with --cow needs one. */
+		/* The plan of a run with --cow needs a name; nothing is created. */
 		made->base.host.cow_dir =
-			cow_free_dir(&made->base.arena, made->base.host.state_dir);
+			cow_dir_of(&made->base.arena, made->base.host.state_dir, "none");
 		rc = rc != 0 ? rc
 			     : task_begin(made, "/", &t,
 					  &e); /* fails if the policy cannot be planned */

@@ -10,10 +10,13 @@
 
 #include "corral.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/emit.h"
 #include "base/err.h"
+#include "base/rfc3339.h"
+#include "base/run_id.h"
 #include "cow/cow.h"
 #include "linux/home.h"
 #include "linux/runs.h"
@@ -97,8 +100,10 @@ struct stray_watch {
 struct keeping {
 	struct home_use home;
 	struct stray_watch strays;
-	int listed; /* its line in `corral ps`; -1: none */
-	bool used;  /* copy-on-write: run and fds are valid */
+	int listed;               /* its line in `corral ps`; -1: none */
+	struct prepared *audited; /* the run that is recorded at its end; NULL: none */
+	const char *const *argv;
+	bool used; /* copy-on-write: run and fds are valid */
 	struct cow_run run;
 	struct cow_fds fds;
 };
@@ -114,6 +119,13 @@ struct enforcement {
 	size_t nnotes;
 };
 
+/* Which run it is, for its result and its audit records. */
+struct identity_report {
+	char id[RUN_ID_LENGTH + 1], started[RFC3339_LENGTH + 1];
+	const char *workspace, *mode, *net;
+	const char *agent, *session; /* NULL: not set */
+};
+
 /* The files that the command created at the top of its private home. */
 #define STRAYS_MAX 16
 struct strays {
@@ -122,20 +134,35 @@ struct strays {
 	size_t n, more;
 };
 
+/* Whether the log has the record of a run. */
+enum audit_state { AUDIT_OFF, AUDIT_WRITTEN, AUDIT_FAILED };
+
 struct corral_result {
 	struct arena arena; /* owns the strings of enforcement and strays */
 	struct strays strays;
 	struct enforcement enforcement;
+	struct identity_report identity;
 	struct outcome outcome;
 	struct leak_log args_leaks;
 	bool cow;            /* changes were kept apart */
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
+	enum audit_state audit;
+	char audit_error[400]; /* why the record is missing */
 	char ending[192];
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };
 
-/* All refusals, as the member "denials"; all decisions of the gate. */
+/* identity.c: borrows the strings of p; and with copies of them in the arena. */
+struct identity_report identity_of(const struct prepared *p);
+int identity_copy(struct arena *a, const struct identity_report *from, struct identity_report *ret);
+/* The fields of a result; NULL: nothing ran, and id, which may be NULL too, is all that is known.
+ */
+void identity_emit(struct emit *j, const struct identity_report *r, const char *id);
+
+/* The n-th refusal, of the broker or of the gate; false: there is none. */
+bool denials_get(const struct outcome *o, size_t n, struct corral_denial *ret);
+/* All of them, as the member "denials"; all decisions of the gate. */
 void denials_emit(struct emit *j, const struct outcome *o);
 void network_emit(struct emit *j, const struct netlog *n);
 
@@ -186,9 +213,24 @@ int prepared_rehearse(struct prepared *p, struct err *e);
  * creates the directory for the changes and names it in the request.  keeping_end() releases
  * all of it after the run: it stores the number of changes in result, and in failure the
  * remedy for an overlay that the kernel refused.  Either may be NULL. */
-int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
+int keeping_begin(struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e);
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);
+
+/* audit.c.  Before the run: copies argv without the secrets that the leak scanner finds. */
+void audit_redact(struct prepared *p, const char *const *argv);
+/* With audit.required: whether a record can be written; fd is that of runs_open(), or -1. */
+int audit_begin(struct prepared *p, int fd, struct err *e);
+/* After it; result NULL: the caller ended the run. */
+void audit_end(const struct keeping *k, struct corral_result *result);
+/* For a run that failed or was refused. */
+void audit_failure(struct prepared *p, const char *const *argv, const struct err *failure);
+/* For a decision of the user. */
+void audit_trust(const struct host *host, const char *path, const char *sha256);
+/* For a refusal of a file tool; the denial of a run is in its result. */
+void audit_denied(const struct prepared *p, const struct audit_denial *d);
+/* The log of this host; head is -1. */
+int audit_find(struct arena *a, const struct host *host, struct audit_place *ret, struct err *e);
 
 /* strays.c: before a run, and after it; r is NULL when the run has no result. */
 void strays_begin(struct stray_watch *w, const struct plan *plan);

@@ -29,7 +29,20 @@ static int begin_changes(const struct prepared *p, struct keeping *k, struct run
 	return 0;
 }
 
-static int begin_all(const struct prepared *p, struct keeping *k, struct run_request *request,
+/* The last step: after it nothing fails. */
+static int begin_audit(struct prepared *p, struct keeping *k, const struct run_request *request,
+		       struct err *e) {
+	if (audit_begin(p, k->listed, e) != 0) {
+		struct corral_result *none = NULL;
+		keeping_end(k, none, e);
+		return -1;
+	}
+	k->audited = p;
+	k->argv = (const char *const *)request->argv;
+	return 0;
+}
+
+static int begin_all(struct prepared *p, struct keeping *k, struct run_request *request,
 		     struct err *e) {
 	if (home_begin(request->plan, &k->home, e) != 0) {
 		return -1;
@@ -39,13 +52,13 @@ static int begin_all(const struct prepared *p, struct keeping *k, struct run_req
 		return -1;
 	}
 	if (!request->rehearse && !p->host.state_closed) {
-		k->listed = runs_enter(p->host.state_dir, request->plan,
+		k->listed = runs_enter(&p->host, request->plan,
 				       p->shown_argv != NULL ? p->shown_argv : request->argv);
 	}
-	return 0;
+	return request->rehearse ? 0 : begin_audit(p, k, request, e);
 }
 
-int keeping_begin(const struct prepared *p, struct keeping *k, struct run_request *request,
+int keeping_begin(struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e) {
 	struct signals quiet;
 	*k = (struct keeping){.home = HOME_UNUSED, .listed = -1};
@@ -91,6 +104,9 @@ static void end_changes(struct keeping *k, struct corral_result *result, struct 
 }
 
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure) {
+	if (failure == NULL) {
+		audit_end(k, result);
+	}
 	runs_leave(&k->listed);
 	home_end(&k->home);
 	strays_end(&k->strays, result);

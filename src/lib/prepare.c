@@ -238,13 +238,11 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 		p->host.state_dir = policy->plant->state_dir;
 		p->host.state_closed = false;
 	}
-	if (run_secrets_find(policy, p, e) != 0 ||
-	    (p->policy.values[KEY_ENV_PREFIX].set &&
-	     sandbox_id_probe(&p->arena, &p->host, e) != 0)) {
+	if (run_secrets_find(policy, p, e) != 0 || run_id_probe(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
 	if (policy_num(&p->policy, KEY_FS_COW)) {
-		p->host.cow_dir = cow_free_dir(&p->arena, p->host.state_dir);
+		p->host.cow_dir = cow_dir_of(&p->arena, p->host.state_dir, p->host.run_id);
 	}
 	/* A report always tries namespaces; a run uses the cached failure. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {

@@ -76,7 +76,9 @@ struct corral_result *result_new(const struct prepared *p) {
 			return NULL;
 		}
 	}
-	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0) {
+	const struct identity_report identity = identity_of(p);
+	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0 ||
+	    identity_copy(&r->arena, &identity, &r->identity) != 0) {
 		corral_result_free(r);
 		return NULL;
 	}
@@ -353,7 +355,7 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 }
 
 /* n is NULL when there was no plan. */
-static void put_enforcement(struct emit *j, const struct enforcement *n) {
+static void put_enforcement(struct emit *j, const struct enforcement *n, const char *audit_error) {
 	emit_string(j, "level", n == NULL ? NULL : n->level);
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
 	emit_string(j, "policy_sha256",
@@ -362,6 +364,9 @@ static void put_enforcement(struct emit *j, const struct enforcement *n) {
 	emit_array(j, "notes");
 	for (size_t i = 0; n != NULL && i < n->nnotes; i++) {
 		emit_string(j, NULL, n->notes[i]);
+	}
+	if (audit_error[0] != '\0') {
+		emit_string(j, NULL, audit_error);
 	}
 	emit_end_array(j);
 }
@@ -447,7 +452,9 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
 	put_ending(&j, outcome_reason_name(result->outcome.reason), &result->outcome);
-	put_enforcement(&j, &result->enforcement);
+	identity_emit(&j, &result->identity, NULL);
+	put_enforcement(&j, &result->enforcement,
+			result->audit == AUDIT_FAILED ? result->audit_error : "");
 	put_hint(&j, &result->outcome.advice);
 	denials_emit(&j, &result->outcome);
 	put_leaks(&j, result);
@@ -456,6 +463,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_cow(&j, result);
 	put_strays(&j, result);
 	put_usage(&j, &result->outcome.usage);
+	emit_bool(&j, "audited", result->audit == AUDIT_WRITTEN);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
 }
@@ -474,6 +482,10 @@ static const char *failure_reason(enum corral_error_kind kind) {
 }
 
 int corral_error_json(const struct corral_error *failure, char **text) {
+	return corral_failure_json(failure, NULL, text);
+}
+
+int corral_failure_json(const struct corral_error *failure, const char *id, char **text) {
 	static char empty[] = "";
 	const struct outcome nothing = {
 		.exit_code = -1,
@@ -491,7 +503,8 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
 	put_ending(&j, failure_reason(failure->kind), &nothing);
-	put_enforcement(&j, NULL);
+	identity_emit(&j, NULL, id);
+	put_enforcement(&j, NULL, "");
 	put_hint(&j, &nothing.advice);
 	denials_emit(&j, &nothing);
 	put_leaks(&j, NULL);
@@ -500,6 +513,7 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 	put_cow(&j, NULL);
 	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
+	emit_bool(&j, "audited", false);
 	put_error(&j, failure);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -80,6 +81,14 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 static int take_options(const struct corral_options *options, bool capture,
 			struct corral_options *ret, struct err *e) {
 	return sized_in(&sized_options, options, ret, e) != 0 ? -1 : check_options(ret, capture, e);
+}
+
+/* The id, for a caller that wants it also after a failure. */
+static void give_id(const struct corral_options *o, const struct prepared *p) {
+	if (o->id != NULL) {
+		(void)snprintf(o->id, CORRAL_ID_SIZE, "%s",
+			       p->host.run_id == NULL ? "" : p->host.run_id); /* it fits */
+	}
 }
 
 /* argv of the caller is const, that of execve() is not: the run gets copies. */
@@ -194,11 +203,16 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 			     : 0;
 	}
 	if (rc == 0) {
+		audit_redact(&p, argv);
 		rc = run_prepared(&p, argv, &o, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
 		}
 	}
+	if (rc != 0) {
+		audit_failure(&p, argv, &e);
+	}
+	give_id(&o, &p);
 	leak_log_done(&p.args_leaks);
 	secrets_free(&p.secrets);
 	arena_done(&p.arena);
@@ -278,6 +292,7 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;
 	}
+	audit_redact(&process->prepared, argv);
 	return start_prepared(process, argv, o, e);
 }
 
@@ -293,8 +308,11 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 	if (process == NULL) {
 		return err_memory(e, "library");
 	}
-	if (start(process, policy, argv, &o, e) != 0) {
+	int rc = start(process, policy, argv, &o, e);
+	give_id(&o, &process->prepared);
+	if (rc != 0) {
 		missing_explain(&process->prepared, argv[0], e);
+		audit_failure(&process->prepared, argv, e);
 		process_release(process);
 		return -1;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corral_runs(): lists the user's live runs.
  *
- * Should:   list pid of the supervisor, level, start time, workspace and command of each run.
+ * Should:   list id, pid of the supervisor, level, start time, workspace and command of each run.
  * Must not: print control characters of a command.
  * Fails:    with an error when the state directory is not the caller's. */
 #include "lib/internal.h"
@@ -20,6 +20,7 @@ static void run_json(struct emit *j, const struct run_entry *r) {
 	char when[24];
 	cow_time_text(started(r), when);
 	emit_object(j, NULL);
+	emit_string(j, "id", r->id);
 	emit_int(j, "pid", r->pid);
 	emit_string(j, "level", r->level);
 	emit_string(j, "workspace", r->workspace);
@@ -43,7 +44,8 @@ static void run_text(struct buf *out, const struct run_entry *r) {
 	char when[24];
 	cow_time_text(started(r), when);
 	buf_init(&line);
-	buf_printf(&line, "%7d  %-8s  %s  %s ", (int)r->pid, r->level, when, r->workspace);
+	buf_printf(&line, "%7d  %s  %-8s  %s  %s ", (int)r->pid, r->id, r->level, when,
+		   r->workspace);
 	for (size_t i = 0; i < r->argc; i++) {
 		put_word(&line, r->argv[i]);
 	}
@@ -61,7 +63,8 @@ static void print_runs(const struct run_entry *runs, size_t n, enum corral_forma
 	struct emit j;
 	if (format != CORRAL_JSON) {
 		buf_puts(out, n == 0 ? "no run is alive\n"
-				     : "    PID  LEVEL     SINCE                 WORKSPACE  "
+				     : "    PID  ID            LEVEL     SINCE                 "
+				       "WORKSPACE  "
 				       "COMMAND\n");
 	}
 	emit_init(&j, out, false);

@@ -20,13 +20,14 @@
 			       sizeof(struct type),                                                \
 		       #type " ends with padding")
 
-ENDS_WITH(corral_options, warn_arg);
+ENDS_WITH(corral_options, id);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
 ENDS_WITH(corral_scan_options, no_config);
 ENDS_WITH(corral_scan_calls, arg);
 ENDS_WITH(corral_secret_options, passphrase);
+ENDS_WITH(corral_audit_options, form);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -35,7 +36,9 @@ ENDS_WITH(corral_secret_options, passphrase);
 const struct sized sized_options = SIZED(corral_options, 72);
 const struct sized sized_probe = SIZED(corral_probe, 280);
 const struct sized sized_decision = SIZED(corral_decision, 96);
+const struct sized sized_audit_options = SIZED(corral_audit_options, 104);
 const struct sized sized_denial = SIZED(corral_denial, 112);
+const struct sized sized_identity = SIZED(corral_identity, 64);
 const struct sized sized_url_options = SIZED(corral_url_options, 24);
 const struct sized sized_cow_options = SIZED(corral_cow_options, 24);
 const struct sized sized_home_options = SIZED(corral_home_options, 24);

@@ -18,8 +18,8 @@ int probe_host(struct arena *a, struct host *ret, struct err *e);
 /* Whether seccomp user notification is available, and the broker can read the caller. */
 void probe_broker(struct host *h);
 
-/* sandbox_id.c: an id for this run, for a policy that reports one. */
-int sandbox_id_probe(struct arena *a, struct host *h, struct err *e);
+/* run_id.c: the ids and the start time of this run. */
+int run_id_probe(struct arena *a, struct host *h, struct err *e);
 
 /* The additional facts for a plan without namespaces; the arena owns the memory. */
 int probe_without_namespaces(struct arena *a, struct host *h, struct err *e);

@@ -19,8 +19,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <string.h>
+#include <unistd.h>
 
 #define FILE_NAME "runs"
 
@@ -28,11 +28,12 @@
 #define SLOT_SIZE 8192
 /* The most runs that are listed. */
 #define SLOTS 1024
+_Static_assert(RUNS_SIZE == (off_t)SLOTS * SLOT_SIZE, "the size of all slots");
 /* The most bytes of all arguments, and of one: a script can be a megabyte. */
 #define WORDS_MAX ((size_t)3800)
 #define WORD_MAX ((size_t)1000)
 
-#define MARK "corral 1"
+#define MARK "corral 2"
 
 static bool file_path(const char *state_dir, char out[PATH_MAX]) {
 	int n = snprintf(out, PATH_MAX, "%s/" FILE_NAME, state_dir);
@@ -48,24 +49,25 @@ static struct flock slot_lock(short type, long slot) {
 
 /* ---- this run ---- */
 
-static int open_file(const char *state_dir) {
+int runs_open(const char *state_dir) {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	char path[PATH_MAX];
 	struct err unused = {0};
 	if (!file_path(state_dir, path)) {
 		return -1;
 	}
-	int fd = open(path, flags | O_CLOEXEC, 0600);
+	/* openat: open(2) of musl sets FD_CLOEXEC a second time. */
+	int fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == ENOENT && scratch_make_dirs(state_dir, &unused) == 0) {
-		fd = open(path, flags | O_CLOEXEC, 0600);
+		fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
 	}
 	return fd;
 }
 
 /* Starts at a slot chosen by the pid, so that mostly the first one is free. */
-static long take_slot(int fd) {
+static long take_slot(int fd, pid_t pid) {
 	for (long i = 0; i < SLOTS; i++) {
-		long slot = ((long)getpid() + i) % SLOTS;
+		long slot = ((long)pid + i) % SLOTS;
 		struct flock lock = slot_lock(F_WRLCK, slot);
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
 			return slot;
@@ -77,14 +79,17 @@ static long take_slot(int fd) {
 	return -1;
 }
 
-static int64_t now_ms(void) {
-	struct timespec t;
-	(void)clock_gettime(CLOCK_REALTIME, &t); /* cannot fail for this clock */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+/* Who runs what. */
+struct entering {
+	pid_t pid;
+	const struct host *host;
+	const struct plan *plan;
+	char *const *argv;
+};
 
-/* "corral 1 PID SINCE CUT ARGC LEVEL", the workspace and the arguments, each with a NUL. */
-static void write_record(struct buf *out, const struct plan *plan, char *const *argv) {
+/* "corral 2 PID SINCE CUT ARGC ID LEVEL", the workspace and the arguments, each with a NUL. */
+static void write_record(struct buf *out, const struct entering *r) {
+	char *const *argv = r->argv;
 	struct buf words;
 	size_t argc = 0;
 	bool cut = false;
@@ -96,27 +101,27 @@ static void write_record(struct buf *out, const struct plan *plan, char *const *
 		buf_add(&words, argv[argc], len);
 		buf_add(&words, "", 1);
 	}
-	buf_printf(out, MARK " %d %" PRId64 " %d %zu %s", (int)getpid(), now_ms(),
-		   cut || argv[argc] != NULL, argc, plan_level_name(plan->level));
+	buf_printf(out, MARK " %d %" PRId64 " %d %zu %s %s", (int)r->pid, r->host->started_ms,
+		   cut || argv[argc] != NULL, argc, r->host->run_id,
+		   plan_level_name(r->plan->level));
 	buf_add(out, "", 1);
-	buf_add(out, plan->workspace, strlen(plan->workspace) + 1);
+	buf_add(out, r->plan->workspace, strlen(r->plan->workspace) + 1);
 	buf_add(out, words.data, words.len);
 	out->failed = out->failed || buf_failed(&words);
 	buf_done(&words);
 }
 
-int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv) {
-	auto_fd fd = state_dir == NULL ? -1 : open_file(state_dir);
+int runs_enter(const struct host *host, const struct plan *plan, char *const *argv) {
+	const struct entering r = {.pid = getpid(), .host = host, .plan = plan, .argv = argv};
+	auto_fd fd = host->state_dir == NULL ? -1 : runs_open(host->state_dir);
 	struct buf record;
-	struct stat st;
-	long slot = fd < 0 ? -1 : take_slot(fd);
+	long slot = fd < 0 ? -1 : take_slot(fd, r.pid);
 
-	if (slot < 0 || fstat(fd, &st) != 0 ||
-	    (st.st_size == 0 && ftruncate(fd, (off_t)SLOTS * SLOT_SIZE) != 0)) {
+	if (slot < 0) {
 		return -1;
 	}
 	buf_init(&record);
-	write_record(&record, plan, argv);
+	write_record(&record, &r);
 	bool done =
 		!buf_failed(&record) && record.len <= SLOT_SIZE &&
 		pwrite(fd, record.data, record.len, (off_t)slot * SLOT_SIZE) == (ssize_t)record.len;
@@ -152,7 +157,14 @@ static bool parse_head(const char *text, struct run_entry *ret) {
 	ret->since_ms = strtoll(end, &end, 10);
 	ret->cut = strtol(end, &end, 10) != 0;
 	ret->argc = strtoul(end, &end, 10);
-	ret->level = *end == ' ' ? end + 1 : "";
+	const char *id = *end == ' ' ? end + 1 : "";
+	size_t len = strcspn(id, " ");
+	if (len != RUN_ID_LENGTH || id[len] != ' ') {
+		return false;
+	}
+	memcpy(ret->id, id, len);
+	ret->id[len] = '\0';
+	ret->level = id + len + 1;
 	return ret->pid > 0 && ret->argc <= SLOT_SIZE;
 }
 

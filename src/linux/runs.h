@@ -10,19 +10,27 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/run_id.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The size of the slots; the bytes behind them are free for another use (the audit log's head). */
+#define RUNS_SIZE ((off_t)8 * 1024 * 1024)
+
+/* The file, open for reading and writing; -1 with errno. */
+int runs_open(const char *state_dir);
+
 /* Registers the run of this process until runs_leave(); -1 on failure, which does not stop the
  * run. */
-int runs_enter(const char *state_dir, const struct plan *plan, char *const *argv);
+int runs_enter(const struct host *host, const struct plan *plan, char *const *argv);
 void runs_leave(int *fd);
 
 struct run_entry {
 	pid_t pid;        /* of the supervisor */
 	int64_t since_ms; /* since 1970 */
+	char id[RUN_ID_LENGTH + 1];
 	const char *level, *workspace;
 	const char **argv;
 	size_t argc;

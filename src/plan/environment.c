@@ -288,7 +288,7 @@ static const char *first_socket(const struct builder *b) {
 static const char *prefix_value(const struct builder *b, const struct prefix_row *row) {
 	switch (row->source) {
 	case SOURCE_SANDBOX_ID:
-		return b->h->sandbox_id;
+		return b->h->run_uuid;
 	case SOURCE_WORKSPACE:
 		return b->plan->workspace_at;
 	case SOURCE_AGENT:
@@ -314,7 +314,7 @@ static void set_prefixed(struct builder *b) {
 	if (prefix == NULL) {
 		return;
 	}
-	set_variable(b, "CORRAL_SANDBOX_ID", b->h->sandbox_id);
+	set_variable(b, "CORRAL_SANDBOX_ID", b->h->run_id);
 	const char *rows = prefixes_rows_of(prefix);
 	for (size_t i = 0; i < prefix_rows_count; i++) {
 		if (streq(prefix_rows[i].prefix, rows)) {

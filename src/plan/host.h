@@ -101,7 +101,9 @@ struct host {
 	const char *command;    /* argv[0] of the run, for warnings; NULL: none is planned */
 	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
 	bool streams_inherited; /* corral_spawn(): the run has no relay of its streams */
-	const char *sandbox_id; /* an id of this run, where the policy has env.prefix; or NULL */
+	const char *run_id;     /* of this run (base/run_id.h); NULL for the host of a snapshot */
+	const char *run_uuid;   /* for the variables of env.prefix; or NULL */
+	int64_t started_ms;     /* since 1970 */
 	const char *state_dir;  /* where Corral keeps its own state, or NULL */
 	bool state_closed;      /* it cannot be created or written */
 	const char *const *environ;   /* the caller's */

@@ -506,13 +506,25 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 		       : 0;
 }
 
+static int check_audit(const struct policy *p, struct err *e) {
+	char from[SHOWN_MAX];
+
+	if (policy_num(p, KEY_AUDIT_REQUIRED) == 0 || policy_num(p, KEY_AUDIT_ENABLED) != 0) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "policy",
+		      "audit.enabled is false, but audit.required (%s) is true",
+		      policy_origin_text(&p->values[KEY_AUDIT_REQUIRED].origin, from, sizeof from));
+	return err_fix(e, "remove one of the two");
+}
+
 int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e) {
 	return policy_check_full_access(p, e) != 0 || check_denied(p, e) != 0 ||
 			       check_mode(p, e) != 0 || check_level(p, e) != 0 ||
 			       check_chdir(p, fs, e) != 0 || check_workspace_at(p, e) != 0 ||
 			       policy_check_environment(p, e) != 0 ||
 			       policy_check_calls(p, e) != 0 || policy_check_net(p, e) != 0 ||
-			       check_paths(p, fs, e) != 0
+			       check_audit(p, e) != 0 || check_paths(p, fs, e) != 0
 		       ? -1
 		       : 0;
 }

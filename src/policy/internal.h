@@ -131,7 +131,6 @@ int policy_path_find(const struct policy_fs *fs, const char *path, char *ret_rea
 
 /* print.c */
 void print_quoted(struct buf *out, const char *s);
-int policy_hash(struct arena *a, struct policy *p, struct err *e);
 
 /* file.c: reads a whole policy file; ERR_USAGE when it is too large or no file. */
 int policy_file_read(int fd, const char *name, bool regular, struct buf *out, struct err *e);

@@ -184,6 +184,9 @@ int owner_check_dir(const char *path, struct err *e);
 
 void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]);
 
+/* Computes p->sha256 (P5), for a policy that was resolved with skip_hash. */
+int policy_hash(struct arena *a, struct policy *p, struct err *e);
+
 /* Records the SHA-256 of a project file in trust_file. */
 int policy_trust(const char *trust_file, const char *path, struct err *e);
 

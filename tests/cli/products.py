@@ -5,6 +5,7 @@ import socket
 
 from harness import check, equal
 
+RUN_ID = re.compile(r"[2-9a-km-np-z]{12}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -61,7 +62,7 @@ def register(suite):
             own = inside(box, "CORRAL", *words, env=caller)
         equal(found, {"OBEY_CAMPAIGN_DIR": box.ws, "OBEY_DAEMON_SOCKET": path,
                       **{f"OBEY_{name}": value for name, value in labels.items()}}, "variables")
-        check(UUID.fullmatch(own["CORRAL_SANDBOX_ID"]), own)
+        check(RUN_ID.fullmatch(own["CORRAL_SANDBOX_ID"]), own)
         equal({name: own[f"CORRAL_{name}"] for name in labels}, labels, "beside CORRAL_*")
 
     @test("another product uses its own names, and a run without a prefix has no id")

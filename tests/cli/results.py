@@ -14,7 +14,9 @@ NUMBER, TEXT, NULL = int, str, type(None)
 KEYS = {
     "version": NUMBER, "reason": TEXT, "exit_code": (NUMBER, NULL), "signal": (NUMBER, NULL),
     "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
-    "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL), "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list,
+    "id": (TEXT, NULL), "started": (TEXT, NULL), "workspace": (TEXT, NULL), "mode": (TEXT, NULL), "net": (TEXT, NULL),
+    "agent": (TEXT, NULL), "session": (TEXT, NULL), "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL),
+    "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list,
     "leaks": list, "leaks_more": NUMBER, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
 }
 

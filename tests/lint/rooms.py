@@ -19,8 +19,9 @@ ROOMS = {
     "linux": ["base", "data", "policy", "plan", "net", "gate"],
     "vault": ["base", "data"],
     "cow": ["base", "data", "policy", "plan"],
+    "audit": ["base", "data"],
     "run": ["base", "data", "policy", "plan", "leak", "net", "gate", "linux"],
-    "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "vault", "cow", "run"],
+    "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "vault", "cow", "audit", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "cli": ["base", "data"],
 }

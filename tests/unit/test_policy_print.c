@@ -76,6 +76,8 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_SCAN_FILES] = {"redact", false},
 	[KEY_SCAN_NET] = {"block", false},
 	[KEY_DENIALS] = {"all", false},
+	[KEY_AUDIT_ENABLED] = {"false", false},
+	[KEY_AUDIT_REQUIRED] = {"true", false},
 };
 
 TEST(every_key_changes_the_hash) {

@@ -76,6 +76,9 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "net.host_ports = [5432]", "net.host_ports"},
 	{"", NULL, "net.sockets = [\"/run/x.sock\"]", "net.sockets"},
 	{"", "seccomp.extra_deny = [\"ptrace\"]", NULL, "seccomp.extra_deny"},
+	{"", "audit.enabled = true", "audit.enabled = false", "audit.enabled"},
+	{"", "audit.required = true", NULL, "audit.required"},
+	{"audit.required = true", NULL, "audit.required = false", "audit.required"},
 };
 
 TEST(an_untrusted_project_file_narrows_and_never_loosens) {

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the records that pass a filter, in one of the forms.
+ *
+ * Should:   write in large pieces; with `last` read the log twice, so that memory is bounded.
+ * Must not: fail when the reader closes its end, as `head` does.
+ * Fails:    with the error of a file that cannot be read, or of the output. */
+#include "audit/print.h"
+
+#include "base/fd.h"
+#include "base/rfc3339.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE ((size_t)256 * 1024)
+#define FOLLOW_NS (200 * 1000 * 1000)
+
+int64_t audit_time(const struct audit_fields *f) {
+	struct audit_field text = audit_unquote(f->at[AUDIT_TIME]);
+	char copy[RFC3339_LENGTH + 1] = "";
+	int64_t ms = 0;
+
+	if (text.len != RFC3339_LENGTH) {
+		return 0;
+	}
+	memcpy(copy, text.text, text.len);
+	return rfc3339_read(copy, &ms) == 0 ? ms : 0;
+}
+
+struct printing {
+	const struct audit_print *p;
+	struct audit_filter filter;
+	enum audit_member needs;
+	struct buf out;
+	uint64_t seen, skip, printed;
+	bool counting; /* the first of two passes */
+	bool closed;   /* the reader is gone */
+	int error;     /* errno of the output */
+};
+
+static int flush(struct printing *s) {
+	if (s->out.len > 0 && fd_write_all(s->p->fd, s->out.data, s->out.len) != 0) {
+		s->closed = errno == EPIPE;
+		s->error = errno;
+		return 1;
+	}
+	s->out.len = 0;
+	return buf_failed(&s->out) ? 1 : 0;
+}
+
+static void put_record(struct printing *s, const struct audit_line *l,
+		       const struct audit_fields *f) {
+	switch (s->p->form) {
+	case AUDIT_AS_TEXT:
+		audit_text_line(l, f, s->p->colour, &s->out);
+		break;
+	case AUDIT_AS_DETAIL:
+		audit_detail(l, &s->out);
+		break;
+	case AUDIT_AS_JSON:
+		buf_add(&s->out, l->text, l->len);
+		if (!buf_failed(&s->out)) {
+			audit_clean(&s->out, s->out.len - l->len);
+		}
+		buf_puts(&s->out, "\n");
+		break;
+	case AUDIT_AS_OTLP:
+		audit_otlp_record(l, f, s->printed == 0, &s->out);
+		break;
+	case AUDIT_AS_OCSF:
+		audit_ocsf_event(s->p, l, f, &s->out);
+		break;
+	}
+}
+
+static int on_line(void *arg, const struct audit_line *l, const struct audit_cursor *where) {
+	struct printing *s = arg;
+	struct audit_fields f;
+
+	(void)where;
+	/* A line that is no record is not printed; `verify` reports it. */
+	if (audit_fields_read(l, s->needs, &f) != 0 || !audit_filter_passes(&s->filter, &f)) {
+		return 0;
+	}
+	s->seen++;
+	if (s->counting || s->seen <= s->skip) {
+		return 0;
+	}
+	put_record(s, l, &f);
+	s->printed++;
+	return s->out.len >= PIECE ? flush(s) : 0;
+}
+
+static int pass(struct printing *s, struct audit_cursor *cursor, struct err *e) {
+	int rc = audit_each_line(s->p->dir, cursor, on_line, s, e);
+	return rc < 0 ? -1 : 0;
+}
+
+static int follow(struct printing *s, struct audit_cursor *cursor, struct err *e) {
+	const struct timespec wait = {.tv_nsec = FOLLOW_NS};
+
+	while (flush(s) == 0) {
+		(void)nanosleep(&wait, NULL); /* a signal only shortens the wait */
+		if (pass(s, cursor, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int print_all(struct printing *s, struct err *e) {
+	struct audit_cursor cursor = {0};
+
+	if (s->p->last > 0) {
+		s->counting = true;
+		if (pass(s, &cursor, e) != 0) {
+			return -1;
+		}
+		s->skip = s->seen > s->p->last ? s->seen - s->p->last : 0;
+		s->counting = false;
+		s->seen = 0;
+		cursor = (struct audit_cursor){0};
+	}
+	if (s->p->form == AUDIT_AS_OTLP) {
+		audit_otlp_begin(s->p, &s->out);
+	}
+	if (pass(s, &cursor, e) != 0 || (s->p->follow && follow(s, &cursor, e) != 0)) {
+		return -1;
+	}
+	if (s->p->form == AUDIT_AS_OTLP) {
+		audit_otlp_end(&s->out);
+	}
+	return 0;
+}
+
+int audit_print(const struct audit_print *p, const struct audit_query *q, uint64_t *ret_count,
+		struct err *e) {
+	struct printing s = {.p = p};
+
+	if (audit_filter_init(&s.filter, q, e) != 0) {
+		return -1;
+	}
+	buf_init(&s.out);
+	s.needs = p->form == AUDIT_AS_TEXT || p->form == AUDIT_AS_JSON
+			  ? audit_filter_needs(&s.filter)
+			  : AUDIT_MEMBERS;
+	int rc = print_all(&s, e);
+	if (rc == 0 && s.error == 0) {
+		(void)flush(&s); /* checked below */
+	}
+	if (rc == 0 && buf_failed(&s.out)) {
+		rc = err_memory(e, AUDIT_WHERE);
+	} else if (rc == 0 && s.error != 0 && !s.closed) {
+		errno = s.error;
+		rc = err_sys(e, AUDIT_WHERE, "cannot write the output");
+	}
+	*ret_count = s.printed;
+	buf_done(&s.out);
+	audit_filter_done(&s.filter);
+	return rc;
+}

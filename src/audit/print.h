@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The output of `corral audit`: lines for people, the records as they are, and two formats of other
+ * systems. */
+#ifndef CORRAL_AUDIT_PRINT_H
+#define CORRAL_AUDIT_PRINT_H
+
+#include "audit/read.h"
+
+enum audit_form {
+	AUDIT_AS_TEXT,   /* one line a record */
+	AUDIT_AS_DETAIL, /* all members, one a line */
+	AUDIT_AS_JSON,   /* the lines of the log */
+	AUDIT_AS_OTLP,   /* one ExportLogsServiceRequest */
+	AUDIT_AS_OCSF,   /* one event a line */
+};
+
+struct audit_print {
+	const char *dir; /* $state/audit */
+	enum audit_form form;
+	int fd;      /* where it is written */
+	bool colour; /* of text */
+	size_t last; /* only the last records of those that pass; 0: all */
+	bool follow; /* goes on until the reader closes fd */
+	const char *host_name;
+};
+
+/* 0, also when the reader closed its end.  *ret_count is the number of records. */
+int audit_print(const struct audit_print *p, const struct audit_query *q, uint64_t *ret_count,
+		struct err *e);
+
+/* Counts, and charts for people. */
+int audit_stats(const struct audit_print *p, const struct audit_query *q, struct buf *out,
+		struct err *e);
+
+/* list.c */
+void audit_text_line(const struct audit_line *l, const struct audit_fields *f, bool colour,
+		     struct buf *out);
+/* Replaces control characters from `from` on. */
+void audit_clean(struct buf *out, size_t from);
+void audit_detail(const struct audit_line *l, struct buf *out);
+/* export.c */
+void audit_otlp_begin(const struct audit_print *p, struct buf *out);
+void audit_otlp_record(const struct audit_line *l, const struct audit_fields *f, bool first,
+		       struct buf *out);
+void audit_otlp_end(struct buf *out);
+/* ocsf.c */
+void audit_ocsf_event(const struct audit_print *p, const struct audit_line *l,
+		      const struct audit_fields *f, struct buf *out);
+
+/* The number of milliseconds since 1970 of a record; 0 when its time is not one. */
+int64_t audit_time(const struct audit_fields *f);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `corral audit stats`: runs over time, refusals by rule, hosts, the slowest runs.
+ *
+ * Should:   read the log once, and hold at most a few hundred names.
+ * Must not: print a control character.
+ * Fails:    with the error of a file that cannot be read. */
+#include "audit/print.h"
+
+#include "base/auto.h"
+#include "base/emit.h"
+#include "base/rfc3339.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 24
+#define NAMES 256 /* more different ones are counted together */
+#define SHOWN 8
+#define BAR 40
+#define HEIGHT 6
+
+struct tally {
+	char name[96];
+	uint64_t count;
+};
+
+struct tallies {
+	struct tally items[NAMES];
+	size_t n;
+	uint64_t more;
+};
+
+struct slow {
+	int64_t ms;
+	char id[16];
+	char command[80];
+};
+
+struct stats {
+	struct audit_filter filter;
+	struct tallies kinds, rules, hosts, verdicts;
+	struct slow slowest[SHOWN];
+	int64_t first_ms, last_ms;
+	uint64_t runs[COLUMNS];
+	bool drawing; /* the second pass: the range of time is known */
+	uint64_t records, nruns;
+};
+
+static void copy_text(char *out, size_t cap, struct audit_field f) {
+	size_t n = f.len < cap ? f.len : cap - 1;
+
+	memcpy(out, f.len == 0 ? "" : f.text, n);
+	out[n] = '\0';
+}
+
+static void tally(struct tallies *t, struct audit_field text, uint64_t count) {
+	char name[sizeof t->items[0].name];
+
+	copy_text(name, sizeof name, text);
+	for (size_t i = 0; i < t->n; i++) {
+		if (strcmp(t->items[i].name, name) == 0) {
+			t->items[i].count += count;
+			return;
+		}
+	}
+	if (t->n == NAMES) {
+		t->more += count;
+		return;
+	}
+	memcpy(t->items[t->n].name, name, sizeof name);
+	t->items[t->n++].count = count;
+}
+
+static void keep_slow(struct stats *s, const struct audit_fields *f) {
+	int64_t ms = audit_number(f->at[AUDIT_DURATION], 0);
+	size_t at = SHOWN;
+
+	while (at > 0 && s->slowest[at - 1].ms < ms) {
+		at--;
+	}
+	if (at == SHOWN) {
+		return;
+	}
+	memmove(&s->slowest[at + 1], &s->slowest[at], (SHOWN - at - 1) * sizeof s->slowest[0]);
+	s->slowest[at].ms = ms;
+	copy_text(s->slowest[at].id, sizeof s->slowest[at].id, audit_unquote(f->at[AUDIT_ID]));
+	copy_text(s->slowest[at].command, sizeof s->slowest[at].command, f->at[AUDIT_COMMAND]);
+}
+
+static struct audit_field first_of(struct audit_field a, struct audit_field b) {
+	static const char none[] = "no rule";
+	struct audit_field text = audit_unquote(a);
+
+	text = text.len > 0 ? text : audit_unquote(b);
+	return text.len > 0 ? text : (struct audit_field){none, sizeof none - 1};
+}
+
+static void count(struct stats *s, const struct audit_fields *f, bool run) {
+	uint64_t times = (uint64_t)audit_number(f->at[AUDIT_COUNT], 1);
+	int64_t ms = audit_time(f);
+
+	s->records++;
+	s->first_ms = s->first_ms == 0 || ms < s->first_ms ? ms : s->first_ms;
+	s->last_ms = ms > s->last_ms ? ms : s->last_ms;
+	tally(&s->kinds, audit_unquote(f->at[AUDIT_KIND]), 1);
+	tally(&s->verdicts, audit_unquote(f->at[AUDIT_VERDICT]), 1);
+	if (run) {
+		s->nruns++;
+		keep_slow(s, f);
+	}
+	struct audit_field kind = audit_unquote(f->at[AUDIT_KIND]);
+	if (kind.len > 5 && memcmp(kind.text, "deny.", 5) == 0) {
+		tally(&s->rules, first_of(f->at[AUDIT_RULE], f->at[AUDIT_WHY]), times);
+	}
+	if (audit_unquote(f->at[AUDIT_HOST]).len > 0) {
+		tally(&s->hosts, audit_unquote(f->at[AUDIT_HOST]), times);
+	}
+}
+
+static int on_line(void *arg, const struct audit_line *l, const struct audit_cursor *where) {
+	struct stats *s = arg;
+	struct audit_fields f;
+
+	(void)where;
+	if (audit_fields_read(l, audit_filter_needs(&s->filter), &f) != 0 ||
+	    !audit_filter_passes(&s->filter, &f)) {
+		return 0;
+	}
+	bool run = f.at[AUDIT_COMMAND].len > 0;
+	if (!s->drawing) {
+		count(s, &f, run);
+	} else if (run) {
+		int64_t range = s->last_ms - s->first_ms + 1;
+		int64_t at = (audit_time(&f) - s->first_ms) * COLUMNS / (range > 0 ? range : 1);
+		s->runs[at < 0 ? 0 : at >= COLUMNS ? COLUMNS - 1 : at]++;
+	}
+	return 0;
+}
+
+static int by_count(const void *left, const void *right) {
+	const struct tally *a = left, *b = right;
+	return a->count > b->count ? -1 : a->count < b->count;
+}
+
+/* ---- output ---- */
+
+static uint64_t highest(const uint64_t *numbers, size_t n) {
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		most = numbers[i] > most ? numbers[i] : most;
+	}
+	return most;
+}
+
+static void draw_time(const struct stats *s, struct buf *out) {
+	char first[RFC3339_LENGTH + 1], last[RFC3339_LENGTH + 1];
+	uint64_t most = highest(s->runs, COLUMNS);
+
+	buf_printf(out, "runs over time (most in a column: %" PRIu64 ")\n", most);
+	for (int row = HEIGHT; row > 0 && most > 0; row--) {
+		buf_puts(out, "  |");
+		for (size_t i = 0; i < COLUMNS; i++) {
+			bool full = s->runs[i] * HEIGHT >= most * (uint64_t)row;
+			bool some = row == 1 && s->runs[i] > 0;
+			buf_puts(out, full ? " ##" : some ? " --" : "   ");
+		}
+		buf_puts(out, "\n");
+	}
+	rfc3339_text(s->first_ms, first);
+	rfc3339_text(s->last_ms, last);
+	buf_printf(out, "   %-.19sZ%*s%.19sZ\n", first, COLUMNS * 3 - 40, "", last);
+}
+
+static void draw_tallies(const char *title, const struct tallies *t, struct buf *out) {
+	uint64_t most = t->n == 0 ? 0 : t->items[0].count;
+
+	if (t->n == 0) {
+		return;
+	}
+	buf_printf(out, "\n%s\n", title);
+	for (size_t i = 0; i < t->n && i < SHOWN; i++) {
+		int len = (int)(t->items[i].count * BAR / most);
+		buf_printf(out, "  %-40.40s %8" PRIu64 " ", t->items[i].name, t->items[i].count);
+		for (int k = 0; k < (len == 0 ? 1 : len) && k < BAR; k++) {
+			buf_puts(out, "#");
+		}
+		buf_puts(out, "\n");
+	}
+	if (t->n > SHOWN) {
+		buf_printf(out, "  and %zu more\n", t->n - SHOWN);
+	}
+}
+
+/* Names come from records: a control character is only in an edited log. */
+static void clean_lines(struct buf *out) {
+	for (size_t i = 0; i < out->len; i++) {
+		unsigned char c = (unsigned char)out->data[i];
+		out->data[i] = (c < 0x20 && c != '\n') || c == 0x7f ? '?' : out->data[i];
+	}
+}
+
+static void put_text(const struct stats *s, struct buf *out) {
+	buf_printf(out, "%" PRIu64 " records, %" PRIu64 " runs\n", s->records, s->nruns);
+	if (s->records == 0) {
+		return;
+	}
+	buf_puts(out, "\n");
+	draw_time(s, out);
+	draw_tallies("records by kind", &s->kinds, out);
+	draw_tallies("denials by rule", &s->rules, out);
+	draw_tallies("top hosts", &s->hosts, out);
+	buf_puts(out, s->nruns > 0 ? "\nslowest runs\n" : "");
+	for (size_t i = 0; i < SHOWN && s->slowest[i].id[0] != '\0'; i++) {
+		buf_printf(out, "  %10" PRId64 " ms  %s  %s\n", s->slowest[i].ms, s->slowest[i].id,
+			   s->slowest[i].command);
+	}
+	if (!buf_failed(out)) {
+		clean_lines(out);
+	}
+}
+
+static void put_tallies(struct emit *j, const char *key, const struct tallies *t) {
+	emit_array(j, key);
+	for (size_t i = 0; i < t->n; i++) {
+		emit_object(j, NULL);
+		emit_string(j, "name", t->items[i].name);
+		emit_int(j, "count", (int64_t)t->items[i].count);
+		emit_end_object(j);
+	}
+	emit_end_array(j);
+}
+
+static void put_json(const struct stats *s, struct buf *out) {
+	char first[RFC3339_LENGTH + 1], last[RFC3339_LENGTH + 1];
+	struct emit j;
+
+	rfc3339_text(s->first_ms, first);
+	rfc3339_text(s->last_ms, last);
+	emit_init(&j, out, false);
+	emit_object(&j, NULL);
+	emit_int(&j, "version", 1);
+	emit_int(&j, "records", (int64_t)s->records);
+	emit_int(&j, "runs", (int64_t)s->nruns);
+	emit_string(&j, "first", s->records == 0 ? NULL : first);
+	emit_string(&j, "last", s->records == 0 ? NULL : last);
+	emit_array(&j, "runs_over_time");
+	for (size_t i = 0; i < COLUMNS; i++) {
+		emit_int(&j, NULL, (int64_t)s->runs[i]);
+	}
+	emit_end_array(&j);
+	put_tallies(&j, "kinds", &s->kinds);
+	put_tallies(&j, "verdicts", &s->verdicts);
+	put_tallies(&j, "denials_by_rule", &s->rules);
+	put_tallies(&j, "hosts", &s->hosts);
+	emit_array(&j, "slowest");
+	for (size_t i = 0; i < SHOWN && s->slowest[i].id[0] != '\0'; i++) {
+		emit_object(&j, NULL);
+		emit_string(&j, "id", s->slowest[i].id);
+		emit_int(&j, "duration_ms", s->slowest[i].ms);
+		emit_end_object(&j);
+	}
+	emit_end_array(&j);
+	emit_end_object(&j);
+}
+
+static int collect(struct stats *s, const char *dir, struct err *e) {
+	struct audit_cursor from = {0};
+
+	if (audit_each_line(dir, &from, on_line, s, e) < 0) {
+		return -1;
+	}
+	s->drawing = true;
+	from = (struct audit_cursor){0};
+	if (audit_each_line(dir, &from, on_line, s, e) < 0) {
+		return -1;
+	}
+	struct tallies *const all[] = {&s->kinds, &s->verdicts, &s->rules, &s->hosts};
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		qsort(all[i]->items, all[i]->n, sizeof all[i]->items[0], by_count);
+	}
+	return 0;
+}
+
+int audit_stats(const struct audit_print *p, const struct audit_query *q, struct buf *out,
+		struct err *e) {
+	auto_free struct stats *s = calloc(1, sizeof *s);
+
+	if (s == NULL) {
+		return err_memory(e, AUDIT_WHERE);
+	}
+	if (audit_filter_init(&s->filter, q, e) != 0) {
+		return -1;
+	}
+	int rc = collect(s, p->dir, e);
+	if (rc == 0) {
+		(p->form == AUDIT_AS_JSON ? put_json : put_text)(s, out);
+	}
+	audit_filter_done(&s->filter);
+	return rc;
+}

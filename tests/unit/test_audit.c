@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The audit log: the chain, rotation, killed writers, and each way to change a log. */
+#include "audit/audit.h"
+#include "audit/print.h"
+#include "audit/verify.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/remove_tree.h"
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A log in a directory of its own. */
+struct world {
+	char dir[64], log[80];
+	struct audit_place place;
+};
+
+static void world_init(struct world *w) {
+	char head[80];
+	*w = (struct world){0};
+	(void)snprintf(w->dir, sizeof w->dir, "/tmp/corral-audit-XXXXXX");
+	if (mkdtemp(w->dir) == NULL) {
+		abort();
+	}
+	(void)snprintf(w->log, sizeof w->log, "%s/audit", w->dir);
+	(void)snprintf(head, sizeof head, "%s/head", w->dir);
+	w->place = (struct audit_place){.dir = w->log,
+					.head = open(head, O_RDWR | O_CREAT | O_CLOEXEC, 0600),
+					.head_at = 4096};
+}
+
+static void world_done(struct world *w) {
+	(void)close(w->place.head);
+	auto_fd tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK_INT(remove_tree(tmp, w->dir + strlen("/tmp/")), 0);
+}
+
+static void world_done_(struct world *w) {
+	world_done(w);
+}
+#define WORLD(w)                                                                                   \
+	__attribute__((cleanup(world_done_))) struct world w;                                      \
+	world_init(&w)
+
+static int append(struct world *w, const char *id) {
+	const struct audit_run_facts f = {.id = id, .session = "s", .policy = "p"};
+	const char *const argv[] = {"echo", "\x1b[31m\n\"", NULL};
+	const struct audit_run r = {
+		.verdict = "allowed", .reason = "exit", .argv = argv, .level = "full"};
+	struct err e = {0};
+	struct buf out;
+	buf_init(&out);
+	audit_put_run(&out, &f, &r);
+	int rc = audit_append(&w->place, &out, &e);
+	if (rc != 0) {
+		printf("# %s\n", e.what);
+	}
+	buf_done(&out);
+	audit_unlock(&w->place);
+	return rc;
+}
+
+static void append_many(struct world *w, int n) {
+	char id[16];
+	for (int i = 0; i < n; i++) {
+		(void)snprintf(id, sizeof id, "run%09d", i);
+		CHECK_INT(append(w, id), 0);
+	}
+}
+
+static struct audit_report verify(struct world *w) {
+	struct audit_report r;
+	struct err e = {0};
+	CHECK_INT(audit_verify(&w->place, &r, &e), 0);
+	return r;
+}
+
+/* ---- the text of a file, and a new one ---- */
+
+static void read_log(struct world *w, uint64_t number, struct buf *out) {
+	char path[PATH_MAX];
+	CHECK(audit_file_path(w->log, number, path));
+	buf_init(out);
+	CHECK_INT(fd_read_file(path, 1 << 24, out), 0);
+}
+
+static void write_log(struct world *w, uint64_t number, const char *text, size_t len) {
+	char path[PATH_MAX];
+	CHECK(audit_file_path(w->log, number, path));
+	auto_fd fd = open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0600);
+	CHECK_INT(fd_write_all(fd, text, len), 0);
+}
+
+/* The n-th line, from 0, with its newline. */
+static struct audit_line line_of(const struct buf *text, int n) {
+	const char *at = text->data;
+	while (n-- > 0) {
+		at = strchr(at, '\n') + 1;
+	}
+	return (struct audit_line){at, (size_t)(strchr(at, '\n') - at) + 1};
+}
+
+static void check_one(struct world *w, enum audit_fault fault, uint64_t seq) {
+	struct audit_report r = verify(w);
+	CHECK_INT(r.n, 1);
+	CHECK_INT(r.faults, fault < AUDIT_TORN);
+	CHECK_INT(r.findings[0].fault, fault);
+	CHECK_INT(r.findings[0].seq, seq);
+}
+
+TEST(an_untouched_log_is_intact) {
+	WORLD(w);
+	append_many(&w, 20);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.n, 0);
+	CHECK_INT(r.records, 20);
+	CHECK_INT(r.head.seq, 20);
+}
+
+TEST(a_log_without_records_is_intact) {
+	WORLD(w);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.n, 0);
+	CHECK_INT(r.records, 0);
+}
+
+TEST(an_edited_line_is_found_and_only_that) {
+	WORLD(w);
+	struct buf text;
+	append_many(&w, 9);
+	read_log(&w, 1, &text);
+	struct audit_line l = line_of(&text, 4);
+	memcpy(strstr(text.data + (l.text - text.data), "\"exit\""), "\"EXIT\"", 6);
+	write_log(&w, 1, text.data, text.len);
+	buf_done(&text);
+	check_one(&w, AUDIT_EDITED, 5);
+}
+
+/* Writes the lines in the order of a list of numbers that ends with -1. */
+static void rearrange(struct world *w, const int *order) {
+	struct buf text, out;
+	read_log(w, 1, &text);
+	buf_init(&out);
+	for (; *order >= 0; order++) {
+		struct audit_line l = line_of(&text, *order);
+		buf_add(&out, l.text, l.len);
+	}
+	write_log(w, 1, out.data == NULL ? "" : out.data, out.len);
+	buf_done(&text);
+	buf_done(&out);
+}
+
+TEST(a_removed_line_is_found) {
+	WORLD(w);
+	append_many(&w, 6);
+	rearrange(&w, (const int[]){0, 1, 3, 4, 5, -1});
+	check_one(&w, AUDIT_REMOVED, 4);
+}
+
+TEST(a_removed_first_line_is_found) {
+	WORLD(w);
+	append_many(&w, 4);
+	rearrange(&w, (const int[]){1, 2, 3, -1});
+	check_one(&w, AUDIT_REMOVED, 2);
+}
+
+TEST(a_moved_line_is_found_and_no_other) {
+	WORLD(w);
+	append_many(&w, 6);
+	rearrange(&w, (const int[]){0, 1, 3, 2, 4, 5, -1});
+	check_one(&w, AUDIT_REORDERED, 3);
+}
+
+TEST(a_cut_off_end_is_found) {
+	WORLD(w);
+	append_many(&w, 6);
+	rearrange(&w, (const int[]){0, 1, 2, 3, -1});
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.findings[0].fault, AUDIT_CUT);
+	CHECK_INT(r.findings[0].seq, 4);
+	CHECK_INT(r.findings[0].count, 2);
+	/* Also after the next record. */
+	append_many(&w, 1);
+	check_one(&w, AUDIT_REMOVED, 7);
+}
+
+TEST(a_log_whose_lines_are_all_gone_is_cut_off) {
+	WORLD(w);
+	append_many(&w, 3);
+	rearrange(&w, (const int[]){-1});
+	check_one(&w, AUDIT_CUT, 0);
+}
+
+TEST(a_line_that_is_no_record_is_found) {
+	WORLD(w);
+	struct buf text;
+	append_many(&w, 2);
+	read_log(&w, 1, &text);
+	struct audit_line l = line_of(&text, 0);
+	struct buf out;
+	buf_init(&out);
+	buf_add(&out, l.text, l.len);
+	buf_puts(&out, "{\"kind\":\"run\"}\n");
+	buf_add(&out, l.text + l.len, text.len - l.len);
+	write_log(&w, 1, out.data, out.len);
+	buf_done(&out);
+	buf_done(&text);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.findings[0].fault, AUDIT_NO_RECORD);
+	CHECK_INT(r.findings[0].line, 2);
+}
+
+TEST(a_lost_head_is_found_now_and_after_the_next_record) {
+	WORLD(w);
+	append_many(&w, 3);
+	CHECK_INT(ftruncate(w.place.head, 0), 0);
+	check_one(&w, AUDIT_HEAD_LOST, 3);
+	append_many(&w, 1);
+	check_one(&w, AUDIT_HEAD_LOST, 4);
+}
+
+/* ---- killed writers ---- */
+
+/* Puts the head back to where it was before the last record. */
+static void forget_head(struct world *w, const char text[AUDIT_HEAD_SIZE]) {
+	CHECK_INT(pwrite(w->place.head, text, AUDIT_HEAD_SIZE, w->place.head_at), AUDIT_HEAD_SIZE);
+}
+
+TEST(a_record_that_the_head_lacks_is_taken_over) {
+	WORLD(w);
+	char head[AUDIT_HEAD_SIZE];
+	append_many(&w, 3);
+	CHECK_INT(pread(w.place.head, head, sizeof head, w.place.head_at), sizeof head);
+	append_many(&w, 1);
+	forget_head(&w, head);
+	check_one(&w, AUDIT_UNFINISHED, 4);
+	append_many(&w, 1);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.n, 0);
+	CHECK_INT(r.records, 5);
+}
+
+TEST(a_part_of_a_record_is_removed_and_the_next_one_says_so) {
+	WORLD(w);
+	struct buf text;
+	append_many(&w, 3);
+	read_log(&w, 1, &text);
+	buf_puts(&text, "{\"time\":\"2026-");
+	write_log(&w, 1, text.data, text.len);
+	buf_done(&text);
+	check_one(&w, AUDIT_UNFINISHED, 3);
+	append_many(&w, 1);
+	check_one(&w, AUDIT_TORN, 4);
+	CHECK_INT(verify(&w).findings[0].count, 14);
+	CHECK_INT(verify(&w).records, 4);
+}
+
+TEST(lines_that_follow_no_hash_are_not_taken_over) {
+	WORLD(w);
+	struct buf text;
+	append_many(&w, 2);
+	read_log(&w, 1, &text);
+	struct audit_line l = line_of(&text, 1);
+	buf_add(&text, l.text, l.len);
+	write_log(&w, 1, text.data, text.len);
+	buf_done(&text);
+	append_many(&w, 1);
+	check_one(&w, AUDIT_TORN, 3);
+}
+
+/* ---- rotation ---- */
+
+TEST(the_chain_goes_on_through_files_and_the_oldest_are_removed) {
+	WORLD(w);
+	uint64_t first = 0, last = 0;
+	w.place.file_max = 2000;
+	w.place.files = 3;
+	append_many(&w, 60);
+	CHECK(audit_find_files(w.log, &first, &last));
+	CHECK_INT(last - first, 2);
+	CHECK(first > 1);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.n, 0);
+	CHECK_INT(r.files, 3);
+	CHECK_INT(r.head.seq, 60);
+	CHECK(r.head.first_seq > 1);
+}
+
+TEST(a_removed_file_is_found) {
+	WORLD(w);
+	char path[PATH_MAX];
+	w.place.file_max = 2000;
+	append_many(&w, 20);
+	CHECK(audit_file_path(w.log, 2, path));
+	CHECK_INT(unlink(path), 0);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.findings[0].fault, AUDIT_REMOVED);
+}
+
+TEST(the_oldest_file_that_was_removed_by_hand_is_found) {
+	WORLD(w);
+	char path[PATH_MAX];
+	w.place.file_max = 2000;
+	append_many(&w, 20);
+	CHECK(audit_file_path(w.log, 1, path));
+	CHECK_INT(unlink(path), 0);
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.findings[0].fault, AUDIT_REMOVED);
+}
+
+/* ---- writers at once ---- */
+
+TEST(writers_at_once_make_one_chain) {
+	WORLD(w);
+	char head[80];
+	(void)snprintf(head, sizeof head, "%s/head", w.dir);
+	for (int n = 0; n < 4; n++) {
+		if (fork() == 0) {
+			/* A lock belongs to the open file description: each has its own. */
+			w.place.head = open(head, O_RDWR | O_CLOEXEC);
+			for (int i = 0; i < 50; i++) {
+				if (append(&w, "x") != 0) {
+					_exit(1);
+				}
+			}
+			_exit(0);
+		}
+	}
+	for (int n = 0; n < 4; n++) {
+		int status = -1;
+		CHECK(wait(&status) > 0);
+		CHECK_INT(status, 0);
+	}
+	struct audit_report r = verify(&w);
+	CHECK_INT(r.n, 0);
+	CHECK_INT(r.records, 200);
+}
+
+/* ---- readers ---- */
+
+TEST(a_line_holds_no_control_character) {
+	WORLD(w);
+	struct buf text;
+	append_many(&w, 1);
+	read_log(&w, 1, &text);
+	for (size_t i = 0; i + 1 < text.len; i++) {
+		CHECK((unsigned char)text.data[i] >= 0x20);
+	}
+	CHECK_INT(text.data[text.len - 1], '\n');
+	buf_done(&text);
+}
+
+TEST(an_edited_line_prints_no_control_character) {
+	static const char line[] =
+		"{\"time\":\"2026-11-17T00:00:00.000Z\",\"seq\":1,\"kind\":\"r\x1b[2J\xc2\x9bun\"}";
+	struct audit_line l = {line, sizeof line - 1};
+	struct audit_fields f;
+	struct buf out;
+	buf_init(&out);
+	CHECK_INT(audit_fields_read(&l, AUDIT_COMMAND, &f), 0);
+	audit_text_line(&l, &f, false, &out);
+	audit_detail(&l, &out);
+	CHECK(strchr(out.data, '\x1b') == NULL && strstr(out.data, "\xc2\x9b") == NULL);
+	buf_done(&out);
+}
+
+TEST(a_line_that_is_not_json_has_no_fields) {
+	static const char *const wrong[] = {"",        "{",          "[]",           "{\"a\"",
+					    "{\"a\":", "{\"a\":\"b", "{\"a\":[1,{}", "{\"a\":1}x",
+					    "{a:1}",   "null"};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct audit_line l = {wrong[i], strlen(wrong[i])};
+		struct audit_fields f;
+		CHECK_INT(audit_fields_read(&l, AUDIT_MEMBERS, &f), -1);
+		CHECK_INT(audit_line_seq(&l), 0);
+		CHECK(audit_line_hash(&l) == NULL);
+	}
+}
+
+TEST(filters_compare_whole_names) {
+	static const char line[] =
+		"{\"time\":\"2026-11-17T10:00:00.000Z\",\"seq\":1,\"kind\":\"deny."
+		"net\",\"id\":\"3r7s6m5772hq\",\"session\":\"s\",\"agent\":null,"
+		"\"verdict\":\"denied\",\"path\":\"/a/bc\",\"host\":\"x.example.org\"}";
+	static const struct {
+		struct audit_query q;
+		bool passes;
+	} rows[] = {
+		{{0}, true},
+		{{.kind = "deny"}, true},
+		{{.kind = "deny.net"}, true},
+		{{.kind = "den"}, false},
+		{{.host = "example.org"}, true},
+		{{.host = "ample.org"}, false},
+		{{.path = "/a"}, true},
+		{{.path = "/"}, true},
+		{{.path = "/a/b"}, false},
+		{{.path = "/a/bc/"}, true},
+		{{.id = "72hq"}, true},
+		{{.id = "72hx"}, false},
+		{{.agent = "a"}, false},
+		{{.session = "s", .verdict = "denied"}, true},
+		{{.since_ms = INT64_C(1794909600000)}, true},
+		{{.since_ms = INT64_C(1794909600001)}, false},
+		{{.until_ms = INT64_C(1794909600000)}, false},
+		{{.until_ms = INT64_C(1794909600001)}, true},
+	};
+	struct audit_line l = {line, sizeof line - 1};
+	struct audit_fields f;
+	CHECK_INT(audit_fields_read(&l, AUDIT_MEMBERS, &f), 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct audit_filter filter;
+		struct err e = {0};
+		CHECK_INT(audit_filter_init(&filter, &rows[i].q, &e), 0);
+		if (audit_filter_passes(&filter, &f) != rows[i].passes) {
+			test_failed = true;
+			printf("# row %zu\n", i);
+		}
+		audit_filter_done(&filter);
+	}
+}
+
+TESTS_MAIN
