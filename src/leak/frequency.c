@@ -137,7 +137,7 @@ static size_t members(const struct leak_set *set, unsigned char ret[256]) {
 
 double frequency_of_window(const struct leak_set sets[LEAK_WINDOW]) {
 	unsigned char from[257], to[257];
-	double have[256], next[256], sum = 0;
+	double have[256] = {0}, next[256] = {0}, sum = 0;
 	size_t n = members(&sets[0], from);
 
 	if (chain['a']['a'] == 0) {

@@ -214,9 +214,7 @@ static bool edge_before(const struct leak_program *p, const struct leak_text *t,
 
 /* Most runs of a program end at the first bytes: a test without a run. */
 static bool has_head(const struct leak_program *p, const struct leak_text *t, size_t start) {
-	size_t n = t->len - start < LEAK_HEAD ? t->len - start : LEAK_HEAD;
-
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < LEAK_HEAD && start + i < t->len; i++) {
 		if (!leak_in(&leak_sets[p->head[i]], t->data[start + i])) {
 			return false;
 		}

@@ -213,15 +213,20 @@ enum leak_simd leak_prefilter_choose(void) {
 typedef size_t block_fn(const struct leak_tables *t, const unsigned char *data, size_t len,
 			uint16_t *out);
 
-static void search(const struct leak_scanner *sc, const unsigned char *data, size_t len,
-		   block_fn *block, const struct leak_hits *to, size_t from) {
+struct part {
+	const unsigned char *data; /* of the whole text */
+	size_t from, to;           /* the positions that are searched */
+};
+
+static void search(const struct leak_tables *t, block_fn *block, const struct part *part,
+		   const struct leak_hits *to) {
 	uint16_t hits[HITS_MAX];
 
-	for (size_t at = 0; at < len; at += BLOCK) {
-		size_t size = len - at < BLOCK ? len - at : BLOCK;
-		size_t n = block(sc->tables, data + at, size, hits);
+	for (size_t at = part->from; at < part->to; at += BLOCK) {
+		size_t size = part->to - at < BLOCK ? part->to - at : BLOCK;
+		size_t n = block(t, part->data + at, size, hits);
 		if (n > 0) {
-			to->fn(to->arg, from + at, hits, n);
+			to->fn(to->arg, at, hits, n);
 		}
 	}
 }
@@ -231,16 +236,16 @@ void leak_prefilter(const struct leak_scanner *scanner, const struct leak_text *
 	if (text->len < from + LEAK_WINDOW) {
 		return;
 	}
-	size_t starts = text->len - from - LEAK_WINDOW + 1;
+	size_t end = text->len - LEAK_WINDOW + 1;
 #ifdef __x86_64__
 	static block_fn *const blocks[] = {block_portable, block_avx2, block_avx512};
-	size_t whole = (starts - 1) / STEP * STEP; /* each step reads three bytes more */
+	size_t whole = from + (end - from - 1) / STEP * STEP; /* each step reads three bytes more */
 
 	if (scanner->simd != LEAK_PORTABLE) {
-		search(scanner, text->data + from, whole, blocks[scanner->simd], &to, from);
-		from += whole;
-		starts -= whole;
+		struct part steps = {text->data, from, whole};
+		search(scanner->tables, blocks[scanner->simd], &steps, &to);
+		from = whole;
 	}
 #endif
-	search(scanner, text->data + from, starts, block_portable, &to, from);
+	search(scanner->tables, block_portable, &(struct part){text->data, from, end}, &to);
 }

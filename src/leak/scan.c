@@ -120,14 +120,15 @@ static void try_kind(const struct level *l, size_t kind, size_t start) {
 	}
 }
 
-static bool passes(const struct leak_text *t, const struct leak_probe *probe, size_t at) {
+static unsigned passes(const struct leak_text *t, const struct leak_probe *probe, size_t at) {
 	return leak_in(&leak_sets[probe->set], t->data[(ptrdiff_t)at + probe->at]);
 }
 
 /* Whether the bytes around a window are those of the pattern; without a branch. */
-static inline bool in_context(const struct leak_text *t, const struct leak_window *w, size_t at) {
+static inline unsigned in_context(const struct leak_text *t, const struct leak_window *w,
+				  size_t at) {
 	uint64_t bytes = leak_load(t->data + at) | (uint64_t)leak_load(t->data + at + 4) << 32;
-	bool known = ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
+	unsigned known = ((bytes | LEAK_FOLD | (uint64_t)LEAK_FOLD << 32) & w->mask) == w->value;
 
 	return known & passes(t, &w->probes[0], at) & passes(t, &w->probes[1], at);
 }
@@ -140,7 +141,7 @@ static bool has_context(const struct leak_text *t, size_t at) {
 static void try_window(struct level *l, const struct leak_window *w, size_t at) {
 	size_t far = w->far < at ? w->far : at;
 
-	if ((has_context(&l->text, at) && !in_context(&l->text, w, at)) ||
+	if ((has_context(&l->text, at) && in_context(&l->text, w, at) == 0) ||
 	    !is_wanted(l->search->scanner, w->kind)) {
 		return;
 	}
@@ -204,10 +205,11 @@ static inline bool is_likely(const struct leak_text *t, size_t at) {
 	uint32_t folded = leak_load(t->data + at) | LEAK_FOLD, slot = leak_slot(folded);
 	const struct leak_entry *e = &leak_entries[leak_slots[slot]];
 	unsigned n = leak_slots[slot + 1] - leak_slots[slot];
-	bool one = (e[0].folded == folded) & in_context(t, &leak_windows[e[0].window], at);
-	bool two = (e[1].folded == folded) & in_context(t, &leak_windows[e[1].window], at);
+	unsigned one = (e[0].folded == folded) & in_context(t, &leak_windows[e[0].window], at);
+	unsigned two = (e[1].folded == folded) & in_context(t, &leak_windows[e[1].window], at);
+	unsigned more = n > 2;
 
-	return one | two | (n > 2);
+	return (one | two | more) != 0;
 }
 
 static void try_hits(void *arg, size_t base, uint16_t *at, size_t n) {

@@ -32,6 +32,11 @@ LISTED = f"{HERE}/listed.txt"
 VERDICTS = ("key", "false")
 NUMBER = {"done": 0, "failed": 0}
 
+LIMITS = (
+    "The scanner does not find a secret that is compressed, encrypted, reversed, shifted (ROT13), quoted-printable, or",
+    "has other characters between its own. It also does not find one under three nested encodings. Reversed text would",
+    "need a second prefilter and a second matcher over every byte, which halves the throughput.")
+
 KINDS = []  # of each worker process
 
 
@@ -100,8 +105,8 @@ def false_matches(place, dump):
          [" ".join(row[:4]) for row in rows if row not in by_row])
     totals = {verdict: sum(hits for row, hits in by_row.items() if row[0] == verdict) for verdict in VERDICTS}
     yield f"{len(sources.PACKAGES)} source packages and {len(sources.BUILDS)} build logs, {count} files, " \
-          f"{size / 1e6:.0f} MB: {totals['key']} findings are keys and passwords of tests, " \
-          f"{totals['false']} are false matches, {sum(unlisted.values())} are not listed."
+          f"{size / 1e6:.0f} MB: {totals['key']} findings are keys and"
+    yield f"passwords of tests, {totals['false']} are false matches, {sum(unlisted.values())} are not listed."
     yield ""
     yield "| verdict | kind | package | files | findings | reason |"
     yield "|---|---|---|---|---:|---|"
@@ -127,7 +132,7 @@ def recall(place, dump, corral):
     for tool, hits in results.items():
         shares = [len(hits & written[view]) / len(written[view]) for view in peers.VIEWS]
         cells = [f"{100 * share:.1f} %" for share in [*shares, sum(shares) / len(shares)]]
-        yield f"| {tool} {versions[tool]} | " + " | ".join(cells) + " |"
+        yield f"| {tool} {versions[tool]}".rstrip() + " | " + " | ".join(cells) + " |"
         if tool == "corral":
             missing = sorted(set().union(*written.values()) - hits)
             test(not missing, "corral finds every example under every view", missing[:40])
@@ -148,12 +153,13 @@ def main():
     os.makedirs(place, exist_ok=True)
     dump = f"{args.build}/tests/unit/leak_kinds_dump"
     lines = ["# Leak kinds, as last measured", "",
-             "`tests/leak/quality.py --build build --corral build/corral --write docs/leaks.md` writes this file; nobody",
-             "edits it."]
+             "`tests/leak/quality.py --build build --corral build/corral --write docs/leaks.md` writes this file. Do not",
+             "edit it."]
     if args.only != "recall":
         lines += ["", "## Findings in ordinary text", "", *false_matches(place, dump)]
     if args.only != "sources":
         lines += ["", "## Recall", "", *recall(place, dump, args.corral)]
+    lines += ["", "## Limits", "", *LIMITS]
     print("\n".join("# " + line for line in lines))
     if args.write:
         with open(args.write, "w", encoding="utf-8") as out:
