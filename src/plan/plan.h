@@ -266,6 +266,13 @@ bool plan_writes(const struct plan *plan, const char *host,
  * path. */
 bool plan_writes_elsewhere(const struct plan *plan, const char *path);
 
+/* Whether the command may execute the file at a path inside, if it may read it. */
+bool plan_executes(const struct plan *plan, const char *path);
+
+/* Whether a table of credentials names a path of the host or one above it; the path is normal.  No
+ * grant is proposed for such a path. */
+bool plan_is_credential(const struct host *h, const char *path);
+
 /* The rule that decides about a path. */
 struct visibility_rule {
 	const char *note; /* "fs.deny", "system", "credential"; NULL: the path is not mounted */

@@ -10,6 +10,8 @@
 
 #include "plan/plan.h"
 
+#include <limits.h>
+
 enum access { ACCESS_READ, ACCESS_WRITE };
 
 enum refusal_cause {
@@ -69,7 +71,11 @@ struct verdict {
 	char origin[128];   /* where that was written */
 	char reason[360];   /* one sentence; "" when allowed */
 	char remedy[640];   /* the option as it can be pasted, or that there is none */
+	char at[PATH_MAX];  /* refused: the topmost path that the rule covers, for an exception */
 };
+
+/* The rule, its pattern and the reason, as far as they are known: "fs.deny *.pem (keys)". */
+void refusal_put_rule(struct buf *out, const struct verdict *v);
 
 /* Decides by the plan. */
 void refusal_judge(const struct refusal_question *q, struct verdict *ret);

@@ -51,6 +51,9 @@ struct netlog {
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
 void netlog_done(struct netlog *n);
 
+/* Sets cause and remedy of an item; ip: its address, or NULL.  False: out of memory. */
+bool netlog_complete(struct arena *a, struct netlog_item *item, const struct ip *ip);
+
 /* "connect", …; "allowed", "denied", "failed". */
 const char *netlog_op_name(enum net_op op);
 const char *netlog_outcome_name(enum net_outcome outcome);

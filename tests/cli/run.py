@@ -19,7 +19,7 @@ import harness  # noqa: E402  the path has to be set first
 
 GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "environment", "inherited",
           "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
-          "floors", "profiles", "levels", "full_access", "network", "hints", "status", "checks", "urls", "leaks",
+          "floors", "profiles", "levels", "full_access", "network", "hints", "status", "checks", "whys", "urls", "leaks",
           "scans", "placement", "products", "imports", "commands", "snapshots", "secrets")
 
 
