@@ -98,7 +98,7 @@ void corral_policy_no_config(struct corral_policy *policy);
 void corral_policy_for_person(struct corral_policy *policy);
 
 /* Text for people; one JSON object for programs; one paragraph for a language model, of
- * corral_why(): elsewhere it is CORRAL_TEXT. */
+ * corral_explain(), corral_explain_host() and corral_why(): elsewhere it is CORRAL_TEXT. */
 enum corral_format { CORRAL_TEXT, CORRAL_JSON, CORRAL_PROMPT };
 
 /* Reads the passphrase of a vault: stores it in out without a NUL and returns its length, or -1

@@ -121,6 +121,21 @@ static bool is_credential(const struct why_ask *ask, const char *path) {
 
 /* ---- the grants ---- */
 
+/* The path as a policy has it: with a backslash before each character of a pattern. */
+static const char *escaped(struct why_ask *ask, const char *mark, const char *path) {
+	struct buf out;
+
+	buf_init(&out);
+	buf_puts(&out, mark);
+	for (const char *p = path; *p != '\0'; p++) {
+		buf_puts(&out, strchr("*?[\\", *p) != NULL ? "\\" : "");
+		buf_add(&out, p, 1);
+	}
+	const char *text = buf_failed(&out) ? NULL : arena_strdup(&ask->p.arena, out.data);
+	buf_done(&out);
+	return text;
+}
+
 /* Too much for one file: /, HOME and the directories above it, the host's /tmp. */
 static bool is_wide(const struct why_ask *ask, const char *dir) {
 	const char *home = ask->p.host.home;
@@ -131,12 +146,12 @@ static bool is_wide(const struct why_ask *ask, const char *dir) {
 
 static void propose_write(struct why_ask *ask, const struct path_facts *f) {
 	if (f->existing[0] != '\0' && !is_wide(ask, f->existing)) {
-		why_propose(ask, KEY_FS_WRITE, f->existing);
+		why_propose(ask, KEY_FS_WRITE, escaped(ask, "", f->existing));
 	}
 }
 
 static void propose_except(struct why_ask *ask, const struct path_facts *f, enum key_id key) {
-	why_propose(ask, key, arena_printf(&ask->p.arena, "!%s", f->verdict.at));
+	why_propose(ask, key, escaped(ask, "!", f->verdict.at));
 }
 
 static void propose(struct why_ask *ask, const struct path_facts *f) {
@@ -149,7 +164,7 @@ static void propose(struct why_ask *ask, const struct path_facts *f) {
 		if (write) {
 			propose_write(ask, f);
 		} else {
-			why_propose(ask, KEY_FS_READ, f->own);
+			why_propose(ask, KEY_FS_READ, escaped(ask, "", f->own));
 		}
 		break;
 	case CAUSE_READ_ONLY:
@@ -239,7 +254,7 @@ static void judge_exec(struct why_ask *ask, struct path_facts *f, struct why_ans
 		why_propose(ask, KEY_COMMANDS, path);
 	} else {
 		ret->reason = "the sandbox shows this tree without the right to execute";
-		why_propose(ask, KEY_FS_READ, f->own);
+		why_propose(ask, KEY_FS_READ, escaped(ask, "", f->own));
 	}
 }
 
@@ -264,7 +279,7 @@ static void answer_allowed(struct why_ask *ask, struct path_facts *f, struct why
 	}
 	if (own) {
 		enum key_id key = f->access == CORRAL_ACCESS_WRITE ? KEY_FS_WRITE : KEY_FS_READ;
-		why_propose(ask, key, f->own);
+		why_propose(ask, key, escaped(ask, "", f->own));
 	}
 	if (f->access == CORRAL_ACCESS_EXEC) {
 		judge_exec(ask, f, ret);

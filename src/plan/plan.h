@@ -283,6 +283,9 @@ struct visibility_rule {
 };
 struct visibility_rule plan_rule_of(const struct plan *plan, const char *path);
 
+/* The boundary as one paragraph for the system prompt of a language model. */
+void plan_prompt(const struct plan *plan, const struct policy *p, struct buf *out);
+
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);
 
