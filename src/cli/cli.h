@@ -97,6 +97,11 @@ void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err);
 
+/* banner.c: with -v on a terminal, the header and the footer of a run; banner_end() returns false
+ * when it printed nothing. */
+void banner_begin(const struct invocation *inv, const char *const *argv);
+bool banner_end(const struct invocation *inv, const struct corral_result *result);
+
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);
 
