@@ -97,8 +97,9 @@ void corral_policy_no_config(struct corral_policy *policy);
 /* A person at a terminal: no time-out and no cap on output unless set. */
 void corral_policy_for_person(struct corral_policy *policy);
 
-/* Text for people, one JSON object for programs. */
-enum corral_format { CORRAL_TEXT, CORRAL_JSON };
+/* Text for people; one JSON object for programs; one paragraph for a language model, of
+ * corral_explain(), corral_explain_host() and corral_why(): elsewhere it is CORRAL_TEXT. */
+enum corral_format { CORRAL_TEXT, CORRAL_JSON, CORRAL_PROMPT };
 
 /* Reads the passphrase of a vault: stores it in out without a NUL and returns its length, or -1
  * when there is none.  fresh is 1 for the new one of corral_secret_rekey() or of a new vault. */
@@ -542,6 +543,26 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 int corral_command_check(const struct corral_policy *policy, const char *const *argv,
 			 enum corral_format format, char **text, int *allowed,
 			 struct corral_error *err);
+
+enum corral_subject { CORRAL_SUBJECT_PATH, CORRAL_SUBJECT_HOST, CORRAL_SUBJECT_COMMAND };
+enum corral_access { CORRAL_ACCESS_READ, CORRAL_ACCESS_WRITE, CORRAL_ACCESS_EXEC };
+
+struct corral_question {
+	size_t size;             /* set by the caller to sizeof */
+	const char *text;        /* a path in the sandbox; or HOST, HOST:PORT or a URL */
+	const char *const *argv; /* a command; ends with NULL */
+	int subject;             /* enum corral_subject: which of them */
+	int access;              /* enum corral_access, to a path */
+};
+
+/* Whether a run with this policy on this host would be allowed it, by which rule, where that was
+ * written, and the smallest grant that allows it.  A grant was tried: the plan with it allows the
+ * same access.  No grant is proposed for a credential, for Corral's own files, for a metadata
+ * service, or where a floor forbids it.  Resolves the name of a host that a rule allows.  Runs
+ * nothing.  *allowed (may be NULL) is 1 or 0; corral(1) has the keys of the JSON.  Free the text
+ * with free().  The answer has the caller's rights, so it is not for the command inside. */
+int corral_why(const struct corral_policy *policy, const struct corral_question *question,
+	       enum corral_format format, char **text, int *allowed, struct corral_error *err);
 
 /* Runs `command __manifest` in a sandbox without a network, where it can change nothing, and
  * returns the subcommands that it lists as rules of a policy file, for review; no run uses a

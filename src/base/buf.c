@@ -87,3 +87,15 @@ char *buf_take(struct buf *b) {
 	*b = (struct buf){0};
 	return data;
 }
+
+void buf_shell_word(struct buf *b, const char *mark, const char *s) {
+	bool plain = mark[0] == '\0' && s[0] != '\0' &&
+		     s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789/._-+@%,:=")] == '\0';
+
+	buf_printf(b, "%s%s", plain ? "" : "'", mark);
+	for (; *s != '\0'; s++) {
+		buf_add(b, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
+	}
+	buf_puts(b, plain ? "" : "'");
+}

@@ -25,6 +25,10 @@ void buf_add(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Appends mark and s as one word of a shell, quoted where it has to be.  With a mark it always is:
+ * a shell expands the "!" of an exception otherwise. */
+void buf_shell_word(struct buf *b, const char *mark, const char *s);
+
 /* Returns the bytes, which the caller frees; the buffer is empty again. */
 char *buf_take(struct buf *b);
 

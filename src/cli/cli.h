@@ -31,6 +31,8 @@ struct invocation {
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
+	bool for_exec, as_path, as_host, as_command, prompt;
+	bool dashes; /* "--" stands before all arguments that are no options */
 	/* of the vault; NULL: not given */
 	const char *agent, *scope_workspace, *scope_host, *expose, *key, *from_file, *passphrase_fd;
 	/* of the audit log; NULL: not given */
@@ -53,8 +55,8 @@ struct verb {
 	verb_fn *run;
 };
 
-verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_policy_show,
-	verb_policy_check, verb_commands_import, verb_policy_schema, verb_policy_trust, verb_diff,
+verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_why,
+	verb_policy_show, verb_policy_check, verb_commands_import, verb_policy_schema, verb_policy_trust, verb_diff,
 	verb_apply, verb_discard, verb_ps, verb_home_list, verb_home_clean, verb_completion,
 	verb_help, verb_profile_list, verb_profile_show, verb_scan, verb_policy_import,
 	verb_secret_set, verb_secret_list, verb_secret_rm, verb_secret_import, verb_secret_rekey,
@@ -98,6 +100,11 @@ void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Runs argv with the caller's stdin, stdout and stderr; with `terminal` on a pty. */
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err);
+
+/* banner.c: with -v on a terminal, the header and the footer of a run; banner_end() returns false
+ * when it printed nothing. */
+void banner_begin(const struct invocation *inv, const char *const *argv);
+bool banner_end(const struct invocation *inv, const struct corral_result *result);
 
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);

@@ -274,7 +274,7 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 	} else if (streq(verb->name, "check")) {
 		buf_puts(out,
 			 " \\\n\t\t'1:kind:(path url command)' '2:path, URL or command:_files'");
-	} else if (str_starts(verb->synopsis, "FILE")) {
+	} else if (str_starts(verb->synopsis, "FILE") || str_starts(verb->synopsis, "PATH")) {
 		buf_puts(out, " \\\n\t\t'*:file:_files'");
 	}
 	buf_puts(out, " ;;\n");

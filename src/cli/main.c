@@ -35,6 +35,10 @@ const struct verb verbs[] = {
 	 "path PATH [--write] [options] | url URL [options] | command [options] [-c STRING] [--] "
 	 "[COMMAND]",
 	 "is this path, URL or command allowed, and by which rule", verb_check},
+	{"why", FOR_WHY, false,
+	 "PATH [--write|--exec] [options] | HOST[:PORT] [options] | [options] [-c STRING] -- "
+	 "COMMAND [ARG...]",
+	 "is it allowed in a run, by which rule, and which option grants it", verb_why},
 	{"scan", FOR_SCAN, false, "[FILE|DIR...] [--redact] [--staged] [--json|--sarif]",
 	 "find secrets in files, in the staged change, or in stdin; exit 1 on findings", verb_scan},
 	{"diff", FOR_DIFF, false, "[ID [PATH...]] [--json]",

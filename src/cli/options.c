@@ -150,6 +150,11 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_LIST_KINDS] = &inv->list_kinds,
 		[OPTION_SNAPSHOT] = &inv->snapshot,
 		[OPTION_AUDIT_FOLLOW] = &inv->follow,
+		[OPTION_FOR_EXEC] = &inv->for_exec,
+		[OPTION_AS_PATH] = &inv->as_path,
+		[OPTION_AS_HOST] = &inv->as_host,
+		[OPTION_AS_COMMAND] = &inv->as_command,
+		[OPTION_PROMPT] = &inv->prompt,
 	};
 	(void)as;
 	(void)value;
@@ -235,6 +240,11 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_AUDIT_KIND] = apply_text,
 	[OPTION_AUDIT_FORMAT] = apply_text,
 	[OPTION_AUDIT_FOLLOW] = apply_flag,
+	[OPTION_FOR_EXEC] = apply_flag,
+	[OPTION_AS_PATH] = apply_flag,
+	[OPTION_AS_HOST] = apply_flag,
+	[OPTION_AS_COMMAND] = apply_flag,
+	[OPTION_PROMPT] = apply_flag,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */
@@ -366,6 +376,7 @@ int options_parse(struct invocation *inv, char **words, size_t nwords, struct co
 	while (r.at < nwords) {
 		char *word = words[r.at++];
 		if (streq(word, "--")) {
+			inv->dashes = kept == 0;
 			break;
 		}
 		if (!is_option(word)) {

@@ -61,6 +61,7 @@ static int announce(const struct invocation *inv, const char *const *argv,
 	if (corral_summary(inv->policy, &line, err) != 0) {
 		return -1;
 	}
+	banner_begin(inv, argv);
 	for (char *rest = line; rest != NULL;) {
 		print_note("%s", strsep(&rest, "\n"));
 	}
@@ -309,7 +310,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 	if (!inv->json) {
 		note_created(inv, result);
 	}
-	if (inv->verbose) {
+	if (inv->verbose && !banner_end(inv, result)) {
 		print_note("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
 			   corral_result_status(result),
 			   (long long)corral_result_duration_ms(result),

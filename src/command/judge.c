@@ -61,6 +61,21 @@ void judge_undecided(struct judge *j, const struct call *c, const char *fmt, ...
 	va_end(ap);
 }
 
+/* A value that is cut would be another rule: then there is none. */
+static void grant(struct command_verdict *v, const char *value, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void grant(struct command_verdict *v, const char *value, const char *fmt, ...) {
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vsnprintf(v->key, sizeof v->key, fmt, ap);
+	va_end(ap);
+	int n = snprintf(v->value, sizeof v->value, "%s", value);
+	if (len < 0 || (size_t)len >= sizeof v->key || n < 0 || (size_t)n >= sizeof v->value) {
+		v->key[0] = v->value[0] = '\0';
+	}
+}
+
 static void origin_of(struct command_verdict *v, const struct origin *o) {
 	policy_origin_text(o, v->origin, sizeof v->origin);
 }
@@ -141,6 +156,9 @@ void judge_refuse_unlisted(struct judge *j, const struct call *c) {
 		floor ? "have the administrator list it in /etc/corral/policy.toml"
 		      : "--allow-command %s, or a table [commands.%s] in a policy file of yours",
 		shown, shown);
+	if (!floor) {
+		grant(v, name, "%s", keys[KEY_COMMANDS].name);
+	}
 }
 
 /* ---- patterns ---- */
@@ -159,6 +177,10 @@ static void refuse_blocked(struct judge *j, const struct call *c, const struct c
 	if (item_group(r->item) == GROUP_OURS) {
 		(void)snprintf(v->remedy, sizeof v->remedy, "--set commands.%.*s.blocked='!%s'",
 			       (int)r->name_len, r->name, r->text);
+		char except[sizeof v->value];
+		(void)snprintf(except, sizeof except, "!%s", r->text);
+		grant(v, strlen(r->text) + 1 < sizeof except ? except : "", "commands.%.*s.blocked",
+		      (int)r->name_len, r->name);
 	} else {
 		(void)snprintf(v->remedy, sizeof v->remedy, "change the rule in %s", v->origin);
 	}
@@ -178,6 +200,9 @@ static void refuse_unmatched(struct judge *j, const struct call *c, const struct
 	if (item_group(r->item) == GROUP_OURS) {
 		(void)snprintf(v->remedy, sizeof v->remedy,
 			       "--set commands.%.*s.allowed=SUBCOMMAND", (int)r->name_len, r->name);
+		bool word = c->n > 1 && !c->words[1].dynamic && c->words[1].text[0] != '-';
+		grant(v, word ? c->words[1].text : "", "commands.%.*s.allowed", (int)r->name_len,
+		      r->name);
 	} else {
 		(void)snprintf(v->remedy, sizeof v->remedy, "add it to the list in %s", v->origin);
 	}
@@ -292,6 +317,7 @@ static void judge_path(struct judge *j, const struct call *c, const char *text) 
 		       j->q->workspace, v->origin);
 	(void)snprintf(v->remedy, sizeof v->remedy,
 		       "use a path in the workspace, or --set fs.tools=view");
+	grant(v, keys[KEY_FS_TOOLS].choices[TOOLS_VIEW], "%s", keys[KEY_FS_TOOLS].name);
 }
 
 void judge_word_path(struct judge *j, const struct call *c, const struct shell_word *w) {

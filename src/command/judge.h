@@ -28,6 +28,8 @@ struct command_verdict {
 	char origin[200];  /* of the rule; "" */
 	char reason[360];
 	char remedy[240];
+	char key[160];     /* refused: a policy key, and the value of it that would allow the */
+	char value[200];   /* command; "": none does */
 	const char *shell; /* the shell that a listed command needs not list: "sh"; NULL */
 };
 

@@ -97,11 +97,16 @@ const struct option_row options[] = {
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
-	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK | FOR_WHY, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
-	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
+	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK | FOR_WHY, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
+	{"exec", 0, NULL, .id = OPTION_FOR_EXEC, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "check execution instead of reading"},
+	{"path", 0, NULL, .id = OPTION_AS_PATH, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a path"},
+	{"host", 0, NULL, .id = OPTION_AS_HOST, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a host: NAME, NAME:PORT, address or URL"},
+	{"command", 0, NULL, .id = OPTION_AS_COMMAND, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the arguments are a command, as after --"},
+	{"prompt", 0, NULL, .id = OPTION_PROMPT, .group = GROUP_RUN, .verbs = FOR_EXPLAIN | FOR_WHY, .help = "one paragraph of plain words for a language model"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},
@@ -132,7 +137,7 @@ const struct option_row options[] = {
 	{"host", 0, "NAME", .id = OPTION_SECRET_HOST, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of this host and its subdomains"},
 	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
 	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL, .help = "wait for new records"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

@@ -37,6 +37,11 @@ enum option_id {
 	OPTION_SECRET_KEY,
 	OPTION_FROM_FILE,
 	OPTION_PASSPHRASE_FD,
+	OPTION_FOR_EXEC, /* --exec */
+	OPTION_AS_PATH,  /* --path, --host, --command of why */
+	OPTION_AS_HOST,
+	OPTION_AS_COMMAND,
+	OPTION_PROMPT, /* --prompt */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,
@@ -69,7 +74,7 @@ enum {
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
 	FOR_ALL = 31,
-	FOR_ALL_CHECK = 159, /* and check */
+	FOR_ALL_CHECK = 159 | 1 << 18, /* and check, why */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
@@ -79,6 +84,7 @@ enum {
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
+	FOR_WHY = 1 << 18,        /* as check: --write selects the question */
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
 	FOR_SECRET_LIST = 1 << 21,
 	FOR_SECRET_RM = 1 << 22,

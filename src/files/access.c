@@ -103,7 +103,7 @@ static enum refusal_cause cause_for_tools(const struct lens *v, const struct pla
 	if (want == ACCESS_WRITE && makes_repository(v, p)) {
 		return CAUSE_GIT_HEAD;
 	}
-	if (want == ACCESS_WRITE && in_overlay(v->plan, p->path)) {
+	if (want == ACCESS_WRITE && !v->for_command && in_overlay(v->plan, p->path)) {
 		return CAUSE_COW;
 	}
 	switch (links_of(v, p)) {
@@ -137,6 +137,27 @@ static bool in_home(const struct lens *v, const struct place *p) {
 	return plan_visibility(v->plan, p->path) == VISIBILITY_PRIVATE;
 }
 
+/* A file of one run, for a command in that run. */
+static void judge_in_run(const struct lens *v, const struct place *p, enum access want,
+			 struct verdict *ret) {
+	struct refusal_question q = question(v, p, want);
+	bool device =
+		p->tree != NULL && (p->tree->kind == MOUNT_DEVICE || p->tree->kind == MOUNT_PTS ||
+				    p->tree->kind == MOUNT_QUEUES);
+	bool ours = p->kind == PLACE_OURS || p->kind == PLACE_TEXT;
+
+	if (device || (ours && want == ACCESS_READ)) {
+		refusal_say(&q, CAUSE_NONE, ret);
+	} else if (ours && !in_home(v, p)) {
+		refusal_say(&q, CAUSE_MADE, ret);
+	} else {
+		/* Only the run's own /tmp is empty; a name in /proc may exist. */
+		q.missing =
+			want == ACCESS_READ && p->tree != NULL && p->tree->kind == MOUNT_PRIVATE;
+		refusal_judge(&q, ret);
+	}
+}
+
 static enum refusal_cause cause_of_place(const struct lens *v, const struct place *p,
 					 enum access want) {
 	switch (p->kind) {
@@ -167,13 +188,15 @@ void access_judge(const struct lens *v, const struct place *p, enum access want,
 
 	const struct value *tools = &v->policy->values[KEY_FS_TOOLS];
 
-	if (tools->set && tools->num == TOOLS_WORKSPACE &&
+	if (!v->for_command && tools->set && tools->num == TOOLS_WORKSPACE &&
 	    !path_within(p->path, v->plan->workspace_at)) {
 		refusal_say(&q, CAUSE_TOOLS, ret);
 	} else if (shown) {
 		judge_shown(v, p, want, ret);
 	} else if (p->kind == PLACE_MASK || (ours && denied_by_name(v, p))) {
 		refusal_hidden(&q, ret);
+	} else if (v->for_command && p->kind != PLACE_LINK) {
+		judge_in_run(v, p, want, ret);
 	} else {
 		refusal_say(&q, cause_of_place(v, p, want), ret);
 	}

@@ -29,10 +29,12 @@
 
 /* The view of the file tools. */
 struct lens {
-	const struct plan *plan; /* of the namespaces engine */
+	const struct plan *plan; /* of the namespaces engine; for_command: of any */
 	const struct policy *policy;
 	bool fast;         /* use openat2 and O_TMPFILE if available */
 	bool reject_links; /* refuse a path with a symlink in it */
+	bool for_command; /* judge for a command in a run, which has a /tmp, a procfs and an overlay
+			   */
 };
 
 enum place_kind {

@@ -4,14 +4,13 @@
  * Should:   judge with PATH, directory and workspace of the plan that would run the command.
  * Must not: run anything.
  * Fails:    closed: a refused command is an error of the run. */
-#include "lib/internal.h"
+#include "lib/command_verdict.h"
 
 #include "base/str.h"
-#include "command/judge.h"
 
 #include <stdio.h>
 
-static const char *path_of(const struct plan *plan) {
+const char *command_search_path(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nenv; i++) {
 		if (str_starts(plan->env[i], "PATH=")) {
 			return plan->env[i] + strlen("PATH=");
@@ -20,11 +19,11 @@ static const char *path_of(const struct plan *plan) {
 	return "";
 }
 
-static int judge(struct prepared *p, const char *const *argv, struct command_verdict *ret,
-		 struct err *e) {
+int command_decide(struct prepared *p, const char *const *argv, struct command_verdict *ret,
+		   struct err *e) {
 	struct command_question q = {
 		.policy = &p->policy,
-		.path = path_of(&p->plan),
+		.path = command_search_path(&p->plan),
 		.cwd = p->plan.cwd,
 		.workspace = p->plan.workspace_at,
 		.home = p->plan.home_at,
@@ -52,7 +51,7 @@ int command_check(struct prepared *p, const char *const *argv, struct err *e) {
 	if (!command_has_rules(&p->policy)) {
 		return 0;
 	}
-	if (judge(p, argv, &v, e) != 0) {
+	if (command_decide(p, argv, &v, e) != 0) {
 		return -1;
 	}
 	if (v.kind == JUDGED_UNDECIDED) {
@@ -126,7 +125,7 @@ int corral_command_check(const struct corral_policy *policy, const char *const *
 	buf_init(&out);
 	int rc = prepared_plan(policy, true, &p, &e);
 	if (rc == 0) {
-		rc = judge(&p, argv, &v, &e);
+		rc = command_decide(&p, argv, &v, &e);
 	}
 	if (rc == 0) {
 		if (format == CORRAL_JSON) {

@@ -86,7 +86,11 @@ static int give_explanation(const struct prepared *p, const char *const *argv,
 	struct buf out;
 
 	buf_init(&out);
-	(format == CORRAL_JSON ? explain_json : explain_text)(p, argv, &out);
+	if (format == CORRAL_PROMPT) {
+		plan_prompt(&p->plan, &p->policy, &out);
+	} else {
+		(format == CORRAL_JSON ? explain_json : explain_text)(p, argv, &out);
+	}
 	return lib_give(&out, text, e);
 }
 

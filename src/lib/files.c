@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "files/rights.h"
 #include "files/tools.h"
+#include "lib/file_verdict.h"
 #include "lib/leaks.h"
 #include "linux/home.h"
 #include "linux/probe.h"
@@ -347,9 +348,8 @@ int corral_files_symlink(const struct corral_files *files, const char *target, c
 
 /* ---- the verdict alone ---- */
 
-/* A path that the kernel refuses to resolve (ELOOP, ENAMETOOLONG) is a verdict, not an error. */
-static int find_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
-			struct verdict *ret, struct err *e) {
+int file_verdict(const struct lens *v, const struct corral_check *check, struct place *p,
+		 struct verdict *ret, struct err *e) {
 	if (place_find(v, check->path, 0, p, e) == 0) {
 		enum access want = check->write ? ACCESS_WRITE : ACCESS_READ;
 		access_judge(v, p, want, ret);
@@ -427,7 +427,7 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	buf_init(&out);
 	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
 	if (rc == 0) {
-		rc = find_verdict(&t.view, check, &p, &verdict, &e);
+		rc = file_verdict(&t.view, check, &p, &verdict, &e);
 	}
 	if (rc == 0) {
 		if (format == CORRAL_JSON) {

@@ -28,6 +28,7 @@ ENDS_WITH(corral_scan_options, no_config);
 ENDS_WITH(corral_scan_calls, arg);
 ENDS_WITH(corral_secret_options, passphrase);
 ENDS_WITH(corral_audit_options, form);
+ENDS_WITH(corral_question, access);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -46,6 +47,7 @@ const struct sized sized_leak = SIZED(corral_leak, 72);
 const struct sized sized_scan_options = SIZED(corral_scan_options, 48);
 const struct sized sized_scan_calls = SIZED(corral_scan_calls, 32);
 const struct sized sized_secret_options = SIZED(corral_secret_options, 56);
+const struct sized sized_question = SIZED(corral_question, 32);
 
 static size_t size_of(const void *s) {
 	size_t size;

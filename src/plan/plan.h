@@ -272,6 +272,13 @@ bool plan_writes(const struct plan *plan, const char *host,
  * path. */
 bool plan_writes_elsewhere(const struct plan *plan, const char *path);
 
+/* Whether the command may execute the file at a path inside, if it may read it. */
+bool plan_executes(const struct plan *plan, const char *path);
+
+/* Whether a table of credentials names a path of the host or one above it; the path is normal.  No
+ * grant is proposed for such a path. */
+bool plan_is_credential(const struct host *h, const char *path);
+
 /* The rule that decides about a path. */
 struct visibility_rule {
 	const char *note; /* "fs.deny", "system", "credential"; NULL: the path is not mounted */
@@ -281,6 +288,9 @@ struct visibility_rule {
 	const char *at; /* target of the mount that decides; NULL for a rule about a name */
 };
 struct visibility_rule plan_rule_of(const struct plan *plan, const char *path);
+
+/* The boundary as one paragraph for the system prompt of a language model. */
+void plan_prompt(const struct plan *plan, const struct policy *p, struct buf *out);
 
 /* The plan with the origin of each rule; text for people, JSON for programs. */
 void plan_explain(const struct plan *plan, const struct policy *p, bool json, struct buf *out);

@@ -130,26 +130,14 @@ static const struct row rows[CAUSE_COUNT] = {
 struct words {
 	const struct refusal_question *q;
 	const struct verdict *v;
-	const char *at; /* the path that the rule is about, or the private directory */
+	const char *at;    /* the path that the rule is about, or the private directory */
+	const char *place; /* the topmost path that the rule covers */
 };
 
-/* A word quoted for a shell.  The `!` of an exception is quoted as well: outside quotes a shell
- * would expand its history. */
-static void put_word(struct buf *out, const char *mark, const char *s) {
-	bool plain = mark[0] == '\0' &&
-		     s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				 "0123456789/._-+@%,:=")] == '\0';
-
-	buf_printf(out, "%s%s", plain ? "" : "'", mark);
-	for (; *s != '\0'; s++) {
-		buf_add(out, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
-	}
-	buf_puts(out, plain ? "" : "'");
-}
-
-/* "fs.deny *.pem (keys)", as far as it is known. */
-static void put_rule(struct buf *out, const struct verdict *v) {
-	bool set = v->rule != NULL && name_set_find(v->rule) != NULL;
+void refusal_put_rule(struct buf *out, const struct verdict *v) {
+	/* A table of paths may have the name of a set: "sensitive". */
+	bool set =
+		v->cause != CAUSE_CREDENTIAL && v->rule != NULL && name_set_find(v->rule) != NULL;
 
 	buf_puts(out, set ? "fs.protect @" : "");
 	buf_puts(out, v->rule == NULL ? "?" : v->rule);
@@ -197,7 +185,7 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
 				     q->path + strlen(plan->home_at));
 
-	put_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+	buf_shell_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
 static void put_open(struct buf *out, const struct refusal_question *q) {
@@ -219,7 +207,7 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	if (IS("path")) {
 		buf_puts(out, q->path);
 	} else if (IS("rule")) {
-		put_rule(out, w->v);
+		refusal_put_rule(out, w->v);
 	} else if (IS("origin")) {
 		buf_puts(out, w->v->origin);
 	} else if (IS("at")) {
@@ -227,17 +215,17 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("workspace")) {
 		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
 	} else if (IS("PATH")) {
-		put_word(out, "", q->path);
+		buf_shell_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		put_word(out, "", existing_dir(q, dir));
+		buf_shell_word(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		put_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
+		buf_shell_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("EXCEPT")) {
-		put_word(out, "!", w->at);
+		buf_shell_word(out, "!", w->at);
 	}
 #undef IS
 }
@@ -267,6 +255,7 @@ static void set_verdict(const struct words *w, enum refusal_cause cause, struct 
 
 	ret->cause = cause;
 	ret->kind = row->kind;
+	(void)snprintf(ret->at, sizeof ret->at, "%s", w->place);
 	ret->key = keys[row->key == KEY_FS_READ && w->q->want == ACCESS_WRITE ? KEY_FS_WRITE
 									      : row->key]
 			   .name;
@@ -467,7 +456,7 @@ static const char *place_of(const struct refusal_question *q, const struct visib
 static void set_verdict_by(const struct refusal_question *q, const struct visibility_rule *rule,
 			   enum refusal_cause cause, struct verdict *ret) {
 	char place[PATH_MAX];
-	struct words w = {.q = q, .v = ret, .at = place_of(q, rule, place)};
+	struct words w = {.q = q, .v = ret, .at = place_of(q, rule, place), .place = place};
 	const struct mount *m = mount_of(q->plan, q->path);
 
 	if (rows[cause].by != KEY_PROFILE) {
@@ -491,11 +480,6 @@ void refusal_say(const struct refusal_question *q, enum refusal_cause cause, str
 	if (cause != CAUSE_NONE) {
 		set_verdict_by(q, &rule, cause, ret);
 	}
-}
-
-void refusal_rule(const struct verdict *v, char *out, size_t cap) {
-	const struct words w = {.v = v};
-	expand(out, cap, &w, "{rule}");
 }
 
 void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {

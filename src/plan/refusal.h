@@ -10,6 +10,8 @@
 
 #include "plan/plan.h"
 
+#include <limits.h>
+
 enum access { ACCESS_READ, ACCESS_WRITE };
 
 enum refusal_cause {
@@ -75,7 +77,11 @@ struct verdict {
 			     */
 	char option[640];   /* that option alone; "" when there is none, or it takes a decision that
 			     * no program should take (a credential) */
+	char at[PATH_MAX];  /* refused: the topmost path that the rule covers, for an exception */
 };
+
+/* The rule, its pattern and the reason, as far as they are known: "fs.deny *.pem (keys)". */
+void refusal_put_rule(struct buf *out, const struct verdict *v);
 
 /* Decides by the plan. */
 void refusal_judge(const struct refusal_question *q, struct verdict *ret);
@@ -85,9 +91,6 @@ void refusal_judge_move(const struct refusal_question *q, struct verdict *ret);
 
 /* The sentences for a cause that the caller determined; CAUSE_NONE: allowed, and by which rule. */
 void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret);
-
-/* The rule as the reason names it: "fs.deny *.pem (keys)", "fs.protect @git". */
-void refusal_rule(const struct verdict *v, char *out, size_t cap);
 
 /* Likewise for a path that is known to be hidden, by any rule. */
 void refusal_hidden(const struct refusal_question *q, struct verdict *ret);

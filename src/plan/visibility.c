@@ -122,6 +122,36 @@ bool plan_writes_elsewhere(const struct plan *plan, const char *path) {
 	       plan_writes(plan, len == 0 ? "/" : host, plan_visibility);
 }
 
+/* commands.default = deny: by the list alone. */
+static bool is_listed_to_execute(const struct plan *plan, const char *path) {
+	const struct exec_file *best = NULL;
+
+	for (size_t i = 0; i < plan->nexecs; i++) {
+		if (path_within(path, plan->execs[i].path)) {
+			best = &plan->execs[i]; /* sorted: deeper ones follow */
+		}
+	}
+	return best != NULL &&
+	       (best->kind == EXEC_TREE || (best->kind == EXEC_PROGRAM && streq(best->path, path)));
+}
+
+bool plan_executes(const struct plan *plan, const char *path) {
+	if (plan->exec_limited) {
+		return is_listed_to_execute(plan, path);
+	}
+	if (plan->landlock_abi == 0) {
+		return true;
+	}
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool runs = m->reach == REACH_EXEC || m->reach == REACH_WRITE;
+		if (runs && path_within(path, m->target)) {
+			return true; /* Landlock adds the rights of all directories above */
+		}
+	}
+	return false;
+}
+
 const struct mount *plan_outside(const struct plan *plan, const char *path) {
 	const struct mount *best = NULL;
 

@@ -8,6 +8,7 @@
 #include "run/denials.h"
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/paths.h"
@@ -119,10 +120,13 @@ struct judging {
 };
 
 static const char *rule_text(struct arena *a, const struct verdict *v) {
-	char text[256];
+	struct buf text;
 
-	refusal_rule(v, text, sizeof text);
-	return arena_strdup(a, text);
+	buf_init(&text);
+	refusal_put_rule(&text, v);
+	const char *copy = buf_failed(&text) ? NULL : arena_strdup(a, text.data);
+	buf_done(&text);
+	return copy;
 }
 
 static bool is_about_secrets(const struct verdict *v) {

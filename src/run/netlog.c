@@ -162,6 +162,11 @@ static bool write_remedy(struct arena *a, struct netlog_item *item) {
 	return item->remedy != NULL;
 }
 
+bool netlog_complete(struct arena *a, struct netlog_item *item, const struct ip *ip) {
+	item->cause = cause_of(item, ip == NULL ? NULL : range_of(ip));
+	return write_remedy(a, item);
+}
+
 const char *netlog_advice(struct arena *a, const struct netlog_item *item) {
 	const char *text = remedies[item->cause].text;
 	const char *all = item->remedy == NULL ? text : arena_printf(a, "%s%s", text, item->remedy);
@@ -207,10 +212,8 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 	if (failed || (item.name != NULL && !is_name(item.name))) {
 		return false;
 	}
-	item.cause = cause_of(&item, has_ip == 0 ? NULL : range_of(&e->ip));
-	failed = failed || !write_remedy(a, &item);
 	*ret = item;
-	return !failed;
+	return netlog_complete(a, ret, has_ip == 0 ? NULL : &e->ip);
 }
 
 static size_t entries_of(const struct ledger *l) {

@@ -54,6 +54,8 @@ struct netlog {
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
 void netlog_done(struct netlog *n);
 
+/* Sets cause and remedy of an item; ip: its address, or NULL.  False: out of memory. */
+bool netlog_complete(struct arena *a, struct netlog_item *item, const struct ip *ip);
 /* Removes secrets from names that the command chose, and the remedies for these names.  Without a
  * source nothing is removed. */
 void netlog_clean(struct netlog *n, const struct leak_source *source);

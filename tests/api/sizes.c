@@ -100,6 +100,7 @@ union caller {
 	struct corral_scan_options scan;
 	struct corral_scan_calls calls;
 	struct corral_secret_options secret;
+	struct corral_question question;
 };
 
 static int call_run(const union caller *c, struct corral_error *err) {
@@ -188,6 +189,21 @@ static int call_secret(const union caller *c, struct corral_error *err) {
 	return rc;
 }
 
+static int call_why(const union caller *c, struct corral_error *err) {
+	union caller own = *c;
+	struct corral_policy *policy = corral_policy_new();
+	char *text = NULL;
+
+	corral_policy_no_config(policy);
+	if (own.size >= sizeof own.question) {
+		own.question.text = "/";
+	}
+	int rc = corral_why(policy, &own.question, CORRAL_JSON, &text, NULL, err);
+	free(text);
+	corral_policy_free(policy);
+	return rc;
+}
+
 static const struct {
 	const struct sized *type;
 	int (*call)(const union caller *c, struct corral_error *err);
@@ -196,6 +212,7 @@ static const struct {
 	{&sized_url_options, call_url},   {&sized_cow_options, call_cow},
 	{&sized_home_options, call_home}, {&sized_scan_options, call_scanner},
 	{&sized_scan_calls, call_scan},   {&sized_secret_options, call_secret},
+	{&sized_question, call_why},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
@@ -228,6 +245,7 @@ TEST(this_version_has_every_first_size_or_a_larger_one) {
 	CHECK_INT(sized_secret_options.first, 56);
 	CHECK_INT(sized_identity.first, 64);
 	CHECK_INT(sized_audit_options.first, 104);
+	CHECK_INT(sized_question.first, 32);
 }
 
 TEST(the_size_of_the_first_version_is_accepted) {

@@ -104,6 +104,24 @@ BASH = ["/bin/bash", "--norc", "--noprofile", "-i"]
 def register(suite):
     test = suite.test
 
+    @test("-v on a terminal has a header and a footer, in colour unless NO_COLOR or TERM says no", root=True)
+    def _(box):
+        for variables, colour in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            box.env.update(variables)
+            for script, end in (("exit 0", r"completed in \d+\.\d s \(sandbox: full\)"),
+                                ("exit 3", r"exit, status 3, after \d+\.\d s \(sandbox: full\)")):
+                with Terminal(box, [box.corral, "run", "-v", "--level", "full", "--", "sh", "-c", f"{script} # \x1b[5m"]) as screen:
+                    status, said = screen.finish()
+                equal(status, int(script[-1]), "status")
+                paint = (r"\x1b\[1m", r"\x1b\[3[12]m", r"\x1b\[0m") if colour else ("", "", "")
+                check(re.search(f"corral: {paint[0]}sandboxed: sh -c '{script} # \\?\\[5m'{paint[2]}\n", said), f"header: {said!r}")
+                check(re.search(f"corral: {paint[1]}{end}{paint[2]}\n", said), f"footer: {said!r}")
+                check("level full (namespaces), workspace" in said, f"the rules: {said!r}")
+            box.env.pop("NO_COLOR", None)
+            box.env["TERM"] = "xterm"
+        done = box.run("-v", "--", "true").exited(0)
+        check("\x1b" not in done.err and "sandboxed:" not in done.err, f"in a pipe: {done}")
+
     @test("on a terminal the command has a terminal of its own", root=True)
     def _(box):
         with terminal(box, "run", "tty") as t:

@@ -820,6 +820,34 @@ def ends(visit):
     check(not os.path.exists(f"/proc/{pid}"), "it is still there")
 
 
+@test("why: the grant for a name, an address and a name with a private address opens it", quick=True)
+def why(visit):
+    level = ladder.ASK[visit.suite.options.level]
+
+    def answer(*words):
+        done = subprocess.run([*visit.lab.words(visit.suite.top), *visit.caller.setpriv(), visit.suite.corral, "why", "--json", "--no-config",
+                               *level, "--workspace", f"{visit.suite.top}/programs", *words],
+                              env={"PATH": clients.PATH, "HOME": "/nonexistent"}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        check(done.returncode in (0, 1), f"{words}: {done}")
+        return json.loads(done.stdout)
+
+    for host, url, grant in (("allowed.test:80", "http://allowed.test/", "--allow-host allowed.test:80"),
+                             ("11.0.0.10:80", "http://11.0.0.10/", "--allow-host 11.0.0.10:80"),
+                             ("listed-private.test:80", "http://listed-private.test/",
+                              "--allow-host listed-private.test:80 --allow-private 10.9.0.5")):
+        visit.run(f"curl -sf -m 20 {url}", mode=None).bad()
+        found = answer(host)
+        check(not found["allowed"] and found["grant"] == grant, f"{host}: {found}")
+        after = answer(*[word for one in found["settings"] for word in ("--set", f"{one['key']}={one['value']}")], host)
+        check(after["allowed"], f"{grant} does not help: {after}")
+        visit.run(f"curl -sf -m 60 {url}", *grant.split(), mode=None).good("GET")
+    for host in ("metadata.google.internal:80", "169.254.169.254"):
+        found = answer(host)
+        check(not found["allowed"] and found["grant"] is None, f"{host}: {found}")
+    # A rule allows the name; its address is the metadata service's.
+    check(answer("--allow-host", "metadata.google.internal", "metadata.google.internal:80")["forbidden_by"] == "metadata", "a name")
+
+
 # ---- the suite ----
 
 def judge(suite, caller, number, item):
