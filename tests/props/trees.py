@@ -361,6 +361,13 @@ class World:
                           for at in walked.through)
         return walked
 
+    def leaves(self, name, words):
+        """Whether a call leads out of the workspace, as through a relative link that was moved."""
+        words = words[1:] if name in ("symlink", "hold") else words[:2] if name in MOVING else words[:1]
+        walks = [self.walk(word, name in (*FOLLOWING, "hold") or (name == "nameless" and number == 0))
+                 for number, word in enumerate(words)]
+        return any(walked.target and walked.rel is None for walked in walks)
+
     def judge(self, name, words):
         if name in ("rename", "exchange"):
             return self.judge_rename(name, *words)
@@ -555,6 +562,8 @@ class Match:
     def step(self):
         world = self.world
         name, words = world.call()
+        if world.leaves(name, words):
+            return  # the two sides have different files there
         wanted, before, places = world.judge(name, words), world.guarded(), world.places()
         self.counts[wanted] += 1
         answer = self.inside.make(name, *words)
