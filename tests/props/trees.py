@@ -150,6 +150,8 @@ class World:
         self.add_repositories()
         self.link_hard()
         self.stood = {self.inode(path) for path in self.all() if self.kind(path) != FREE or self.is_kept(path)}
+        self.pinned = self.directories_above_places()
+        self.mounts = bool(self.rules.places) or self.finds_repository()
         self.stand = {"": Standing(self.root), "0": Standing(self.root), "1": Standing(self.root)}
         self.learn()
 
@@ -301,6 +303,21 @@ class World:
         return (path is not None and os.path.basename(path) == GIT and not self.is_excepted(path + b"/config")
                 and (self.stood is None or self.stands(path)))
 
+    def directories_above_places(self):
+        """Inodes of the directories above each path of a rule that is there: they are mount points, and the kernel
+        removes none of them, not even after the host has removed the file."""
+        found = set()
+        for place in self.rules.places:
+            while self.inode(place) and os.path.dirname(place):
+                place = os.path.dirname(place)
+                found.add(self.inode(place))
+        return found
+
+    def finds_repository(self):
+        """Whether a run sees a repository when it begins, and mounts its files: directly in a directory of the
+        workspace.  That is also the end of a link, whose directory may be further down."""
+        return any(os.path.lexists(os.path.join(self.root, name, GIT)) for name in os.listdir(self.root))
+
     def places(self):
         """Where what stood there before is, and has to stay."""
         return {path: self.inode(path) for path in self.all() if self.stands(path)}
@@ -406,7 +423,7 @@ class World:
         """A name in a directory that is guarded itself, or a directory that holds something guarded."""
         if name not in NAMING or walked.rel is None:
             return False
-        if self.kind(os.path.dirname(walked.rel)) != FREE:
+        if self.kind(os.path.dirname(walked.rel)) != FREE or self.inode(walked.rel) in self.pinned:
             return True
         info = lstat(walked.target)
         return bool(info and stat.S_ISDIR(info.st_mode)) and any(self.kind(p) != FREE for p in self.all(walked.rel))
@@ -582,7 +599,7 @@ class Match:
             self.moved(name, words)
 
     def between_mounts(self, name, answer):
-        return self.world.rules.mounts and name in MOVING and answer[0] == errno.EXDEV
+        return self.world.mounts and name in MOVING and answer[0] == errno.EXDEV
 
     @staticmethod
     def same(name, answer, control):
