@@ -24,6 +24,7 @@ class Rule:
             self.anchored = not self.special(pattern) or b"/" in pattern.rstrip(b"/")
         self.plain = not self.special(pattern)
         pattern = pattern.removeprefix(b"./")
+        self.place = pattern.rstrip(b"/") if self.plain else None
         self.parsed = patterns.parse(pattern)
         if not self.anchored:
             self.parsed = ["**", *self.parsed]
@@ -44,7 +45,7 @@ class Rules:
         self.protect = [Rule(text, top) for text in protect]
         self.anchored = any(rule.anchored for rule in self.deny + self.protect)
         # A path that is there may be covered by mounts, between which nothing is moved or linked.
-        self.mounts = any(rule.plain for rule in self.deny + self.protect)
+        self.places = [rule.place for rule in self.deny + self.protect if rule.plain]
         self.known = {}
 
     @staticmethod

@@ -43,6 +43,7 @@ CHANGING = ("append", "create", "exclusive", "empty", "rewrite", "truncate", "mk
 NAMING = ("create", "exclusive", "mkdir", "fifo", "socket", "unlink", "rmdir", "rename", "exchange", "link", "symlink", "nameless")
 MOVING = ("rename", "exchange", "link", "nameless")
 READING = ("read", "openat2", "reopen", "map", "list", "exec")
+OPENING = (*READING, "append", "create", "empty", "rewrite", "truncate")
 
 
 class Side:
@@ -150,6 +151,9 @@ class World:
         self.add_repositories()
         self.link_hard()
         self.stood = {self.inode(path) for path in self.all() if self.kind(path) != FREE or self.is_kept(path)}
+        self.pinned = self.directories_above_places()
+        self.mounts = bool(self.rules.places) or self.finds_repository()
+        self.unsearched = False
         self.stand = {"": Standing(self.root), "0": Standing(self.root), "1": Standing(self.root)}
         self.learn()
 
@@ -285,10 +289,12 @@ class World:
         at = len(parts) - parts[::-1].index(GIT)
         top = b"/".join(parts[:at])
         info = lstat(os.path.join(self.root, top))
-        if info is None or (self.stood is not None and not self.stands(top)) or self.is_excepted(path):
+        if info is None or (self.stood is not None and not self.stands(top)):
             return FREE
         if at == len(parts):
-            return FREE if stat.S_ISDIR(info.st_mode) else rules.PROTECTED
+            return FREE if stat.S_ISDIR(info.st_mode) or self.is_given_up(path) else rules.PROTECTED
+        if self.is_excepted(path):
+            return FREE
         return rules.PROTECTED if parts[at] in KEPT_IN_GIT else FREE
 
     def is_excepted(self, path):
@@ -296,10 +302,34 @@ class World:
         holding = [rule for rule in self.rules.protect if rule.holds(path)]
         return bool(holding) and holding[-1].exception
 
+    def is_given_up(self, path):
+        """Whether exceptions let the command change both the configuration and the hooks of a repository."""
+        return all(self.is_excepted(path + name) for name in (b"/config", b"/hooks"))
+
     def is_kept(self, path):
         """A repository that was there before, which is neither removed nor moved."""
-        return (path is not None and os.path.basename(path) == GIT and not self.is_excepted(path + b"/config")
+        return (path is not None and os.path.basename(path) == GIT and not self.is_given_up(path)
                 and (self.stood is None or self.stands(path)))
+
+    def directories_above_places(self):
+        """Inodes of the directories above each path of a rule that is there: they are mount points, and the kernel
+        removes none of them, not even after the host has removed the file."""
+        found = set()
+        for place in self.rules.places:
+            while self.inode(place) and os.path.dirname(place):
+                place = os.path.dirname(place)
+                found.add(self.inode(place))
+        return found
+
+    def finds_repository(self):
+        """Whether a run sees a repository when it begins, and mounts its files: directly in a directory of the
+        workspace.  That is also the end of a link, whose directory may be further down."""
+        return any(os.path.lexists(os.path.join(self.root, name, GIT)) for name in os.listdir(self.root))
+
+    def has_closed(self, top=b""):
+        """Whether the owner cannot list or search a directory, top or one beneath it."""
+        infos = (lstat(os.path.join(self.root, path)) for path in (top, *self.all(top)))
+        return any(stat.S_ISDIR(info.st_mode) and info.st_mode & 0o500 != 0o500 for info in infos)
 
     def places(self):
         """Where what stood there before is, and has to stay."""
@@ -361,6 +391,13 @@ class World:
                           for at in walked.through)
         return walked
 
+    def leaves(self, name, words):
+        """Whether a call leads out of the workspace, as through a relative link that was moved."""
+        words = words[1:] if name in ("symlink", "hold") else words[:2] if name in MOVING else words[:1]
+        walks = [self.walk(word, name in (*FOLLOWING, "hold") or (name == "nameless" and number == 0))
+                 for number, word in enumerate(words)]
+        return any(walked.target and walked.rel is None for walked in walks)
+
     def judge(self, name, words):
         if name in ("rename", "exchange"):
             return self.judge_rename(name, *words)
@@ -387,9 +424,20 @@ class World:
             return FORBIDDEN
         if any(walked.past for walked in found) or self.in_guarded(name, found[-1]):
             return EITHER
+        if name in OPENING and self.may_have_denied_name(found[0]):
+            return EITHER
         if name == "symlink" or (name == "link" and self.is_link(found[0].rel)):
             return EITHER if self.rules.anchored else OPEN
         return OPEN
+
+    def may_have_denied_name(self, walked):
+        """A file with several hard links is refused after the search for denied names among them has failed.  The
+        search begins when the first such file is opened, and fails at a directory that the command has closed."""
+        info = lstat(walked.target) if walked.target and self.rules.deny else None
+        if info is None or not stat.S_ISREG(info.st_mode) or info.st_nlink < 2:
+            return False
+        self.unsearched = self.unsearched or self.has_closed()
+        return self.unsearched
 
     def is_link(self, path):
         """Where a rule names a place, a link is perhaps not made that leads past it."""
@@ -399,7 +447,7 @@ class World:
         """A name in a directory that is guarded itself, or a directory that holds something guarded."""
         if name not in NAMING or walked.rel is None:
             return False
-        if self.kind(os.path.dirname(walked.rel)) != FREE:
+        if self.kind(os.path.dirname(walked.rel)) != FREE or self.inode(walked.rel) in self.pinned:
             return True
         info = lstat(walked.target)
         return bool(info and stat.S_ISDIR(info.st_mode)) and any(self.kind(p) != FREE for p in self.all(walked.rel))
@@ -423,6 +471,8 @@ class World:
                 return FORBIDDEN
             if any(self.stands(path) for path in self.all(old)):
                 return FORBIDDEN  # what was there before stays where it is
+            if self.has_closed(old):
+                answer = EITHER  # it cannot be searched for names that stay where they are
             # A rule that names a place may keep what leads to the place.
             if self.rules.anchored or GIT in (old + b"/" + new).split(b"/") or any(before != FREE for before, _ in kinds):
                 answer = EITHER
@@ -555,6 +605,8 @@ class Match:
     def step(self):
         world = self.world
         name, words = world.call()
+        if world.leaves(name, words):
+            return  # the two sides have different files there
         wanted, before, places = world.judge(name, words), world.guarded(), world.places()
         self.counts[wanted] += 1
         answer = self.inside.make(name, *words)
@@ -573,7 +625,7 @@ class Match:
             self.moved(name, words)
 
     def between_mounts(self, name, answer):
-        return self.world.rules.mounts and name in MOVING and answer[0] == errno.EXDEV
+        return self.world.mounts and name in MOVING and answer[0] == errno.EXDEV
 
     @staticmethod
     def same(name, answer, control):
