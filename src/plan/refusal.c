@@ -196,7 +196,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 					       : q->path;
 
 	buf_puts(out, write ? "--write " : "--read ");
-	put_word(out, "", write ? written : q->path);
+	buf_shell_word(out, "", write ? written : q->path);
 }
 
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
