@@ -164,7 +164,7 @@ void audit_detail(const struct audit_line *l, struct buf *out) {
 		struct audit_field text = audit_unquote(value);
 		put_padded(out, key, 14);
 		buf_puts(out, " ");
-		put(out, text.len > 0 ? text : value);
+		put(out, value.text[0] == '"' ? text : value);
 		if (!buf_failed(out)) {
 			audit_clean(out, from);
 		}
