@@ -81,7 +81,8 @@ def check_suites(build, corral, probe):
         yield f"lifetime ({level}, {net})", [PYTHON, f"{HERE}/lifetime/kill.py", "--corral", corral, "--level", level,
                                              "--net", net, "--rounds", "40"]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "60", "--seed", "1"]
-    yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1"]
+    yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1",
+                               "--calls"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]

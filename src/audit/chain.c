@@ -9,7 +9,9 @@
  * Fails:    a line that is not of this form has no number and no hash. */
 #include "audit/audit.h"
 
+#include "base/auto.h"
 #include "base/rfc3339.h"
+#include "base/str.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -60,17 +62,27 @@ static bool is_hash(const char *text) {
 }
 
 bool audit_head_read(const char *text, size_t len, struct audit_head *ret) {
-	char copy[AUDIT_HEAD_SIZE + 1] = "", hash[AUDIT_HASH + 1];
+	char copy[AUDIT_HEAD_SIZE + 1] = "";
 	struct audit_head h = {0};
+	uint64_t *const numbers[] = {&h.first_file, &h.first_seq, &h.file, &h.seq, &h.length};
 
 	memcpy(copy, text, len < AUDIT_HEAD_SIZE ? len : AUDIT_HEAD_SIZE);
-	if (sscanf(copy,
-		   HEAD_MARK " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %64s",
-		   &h.first_file, &h.first_seq, &h.file, &h.seq, &h.length, hash) != 6 ||
-	    !is_hash(hash) || h.file < h.first_file || h.first_file == 0) {
+	if (!str_starts(copy, HEAD_MARK " ")) {
 		return false;
 	}
-	memcpy(h.hash, hash, sizeof h.hash);
+	char *at = copy + strlen(HEAD_MARK);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		char *end = at;
+		*numbers[i] = strtoull(at, &end, 10);
+		if (end == at || *end != ' ') {
+			return false;
+		}
+		at = end;
+	}
+	if (!is_hash(at + 1) || h.file < h.first_file || h.first_file == 0) {
+		return false;
+	}
+	memcpy(h.hash, at + 1, AUDIT_HASH);
 	*ret = h;
 	return true;
 }

@@ -15,7 +15,7 @@ static const struct {
 	const char *name;
 	size_t len;
 } names[AUDIT_MEMBERS] = {
-#define NAME(member, text) [member] = {text, sizeof text - 1}
+#define NAME(member, text) [member] = {(text), sizeof(text) - 1}
 	NAME(AUDIT_TIME, "time"),
 	NAME(AUDIT_SEQ, "seq"),
 	NAME(AUDIT_KIND, "kind"),

@@ -114,7 +114,9 @@ void audit_clean(struct buf *out, size_t from) {
 		unsigned char c = (unsigned char)out->data[i];
 		if (c < 0x20 || c >= 0x7f) {
 			for (size_t k = from; k < out->len; k++) {
-				out->data[k] = out->data[k] == '\0' ? '?' : out->data[k];
+				if (out->data[k] == '\0') {
+					out->data[k] = '?';
+				}
 			}
 			str_hide_controls(out->data + from, false);
 			return;
@@ -162,7 +164,7 @@ void audit_detail(const struct audit_line *l, struct buf *out) {
 		struct audit_field text = audit_unquote(value);
 		put_padded(out, key, 14);
 		buf_puts(out, " ");
-		put(out, text.len > 0 ? text : value);
+		put(out, value.text[0] == '"' ? text : value);
 		if (!buf_failed(out)) {
 			audit_clean(out, from);
 		}

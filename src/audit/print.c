@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define PIECE ((size_t)256 * 1024)
-#define FOLLOW_NS (200 * 1000 * 1000)
+#define FOLLOW_NS 200000000L
 
 int64_t audit_time(const struct audit_fields *f) {
 	struct audit_field text = audit_unquote(f->at[AUDIT_TIME]);

@@ -197,7 +197,9 @@ static void draw_tallies(const char *title, const struct tallies *t, struct buf 
 static void clean_lines(struct buf *out) {
 	for (size_t i = 0; i < out->len; i++) {
 		unsigned char c = (unsigned char)out->data[i];
-		out->data[i] = (c < 0x20 && c != '\n') || c == 0x7f ? '?' : out->data[i];
+		if ((c < 0x20 && c != '\n') || c == 0x7f) {
+			out->data[i] = '?';
+		}
 	}
 }
 

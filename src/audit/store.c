@@ -24,7 +24,7 @@
 
 /* How long another writer may hold the lock: a thousand times longer than it needs. */
 #define LOCK_TRIES 500
-#define LOCK_WAIT_NS (2 * 1000 * 1000)
+#define LOCK_WAIT_NS 2000000L
 
 /* More than the records of one run: a longer rest is no work of Corral. */
 #define LEFT_MAX ((size_t)16 * 1024 * 1024)

@@ -116,7 +116,7 @@ static void check_end(struct checking *c, const struct audit_place *p) {
 	uint64_t size = size_of_file(p->dir, h->file);
 	if (c->seq < h->seq) {
 		find(c, AUDIT_CUT, c->seq, h->seq - c->seq);
-	} else if (c->seq == h->seq && memcmp(c->hash, h->hash, AUDIT_HASH)) {
+	} else if (c->seq == h->seq && memcmp(c->hash, h->hash, AUDIT_HASH) != 0) {
 		find(c, AUDIT_HEAD_OTHER, c->seq, 0);
 	} else if (c->seq > h->seq || size > h->length) {
 		find(c, AUDIT_UNFINISHED, c->seq, size > h->length ? size - h->length : 0);

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
@@ -79,16 +78,25 @@ static bool complete(const char *text, char out[RFC3339_LENGTH + 1]) {
 	return true;
 }
 
+static int number_at(const char *text, int digits) {
+	int n = 0;
+
+	for (int i = 0; i < digits; i++) {
+		n = n * 10 + (text[i] - '0');
+	}
+	return n;
+}
+
 int rfc3339_read(const char *text, int64_t *ret_ms) {
 	char full[RFC3339_LENGTH + 1], again[RFC3339_LENGTH + 1];
-	int year, month, day, hour, minute, second, milli;
 
-	if (!complete(text, full) || sscanf(full, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &year, &month,
-					    &day, &hour, &minute, &second, &milli) != 7) {
+	if (!complete(text, full)) {
 		return -1;
 	}
-	int64_t ms = days_of(year, month, day) * DAY_MS + (int64_t)hour * 3600000 +
-		     (int64_t)minute * 60000 + (int64_t)second * 1000 + milli;
+	int64_t days = days_of(number_at(full, 4), number_at(full + 5, 2), number_at(full + 8, 2));
+	int64_t seconds = (int64_t)number_at(full + 11, 2) * 3600 +
+			  (int64_t)number_at(full + 14, 2) * 60 + number_at(full + 17, 2);
+	int64_t ms = days * DAY_MS + seconds * 1000 + number_at(full + 20, 3);
 	/* The 30th of February, the 25th hour: they format as another time. */
 	rfc3339_text(ms, again);
 	if (strcmp(full, again) != 0) {

@@ -63,7 +63,7 @@ static bool read_age(const char *text, int64_t *ret_ms) {
 	}
 	int64_t n = strtoll(text, &end, 10);
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		if (end[0] == units[i].unit && end[1] == '\0' && n <= 100 * 365 * (int64_t)86400) {
+		if (end[0] == units[i].unit && end[1] == '\0' && n <= (int64_t)100 * 365 * 86400) {
 			(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
 			int64_t ms = (int64_t)now.tv_sec * 1000 - n * units[i].ms;
 			*ret_ms = ms < 1 ? 1 : ms;

@@ -449,8 +449,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
-		created_read(w->plan, records.journal, &ret->created);
-		denials_read(w->plan, w->r->policy, records.journal, &ret->denials);
+		outcome_read_journal(ret, w->plan, w->r->policy, records.journal);
 	}
 	records_free(&records);
 	streams_done(&w->streams);
@@ -590,8 +589,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	int rc = reports_check(&reports, e);
 	if (rc == 0) {
 		outcome_fill(&o, &reports, &usage, r->plan);
-		created_read(r->plan, records.journal, &o.created);
-		denials_read(r->plan, r->policy, records.journal, &o.denials);
+		outcome_read_journal(&o, r->plan, r->policy, records.journal);
 		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;

@@ -96,6 +96,10 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 /* Waits for the end; r is invalid afterwards, also after an error. */
 int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
+/* The files that the run left, and the calls that it was refused. */
+void outcome_read_journal(struct outcome *o, const struct plan *plan, const struct policy *policy,
+			  const struct journal *j);
+
 void outcome_done(struct outcome *o);
 const char *outcome_reason_name(enum reason r);
 

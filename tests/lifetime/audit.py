@@ -80,23 +80,32 @@ def random_kills(log, dice, times):
     return {"rounds": times, "finished": len(finished), "killed": len(killed), "traces": torn}
 
 
+CALLS = ("prlimit64", "fcntl", "pread64", "openat", "fstat", "write", "pwrite64", "close")
+LAST = 8  # of each kind: the log is written at the end of a run
+
+
+def count_calls(log, name):
+    """How many calls of each kind the supervisor makes."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as trace:
+        log.start(name, ("strace", "-o", trace.name)).wait()
+        words = [line.partition("(")[0] for line in trace]
+    return {call: words.count(call) for call in CALLS}
+
+
 def kills_at_every_call(log):
-    """Kills the supervisor at each call of the kinds that the writer makes."""
-    finished, killed, hits = set(), set(), 0
-    for call, most in (("pread64", 12), ("write", 12), ("pwrite64", 6), ("openat", 30), ("fstat", 60), ("prlimit64", 6),
-                       ("fcntl", 400)):
-        last = [number for number in range(1, most + 1)]
-        for number in (last if most <= 60 else last[-120:]):
-            name = f"{call}{number}"
-            process = log.start(name, ("strace", "-o", "/dev/null", "-e", f"inject={call}:signal=SIGKILL:when={number}"))
-            status = process.wait()
+    """Kills the supervisor when it enters each of the last calls of each kind that the writer makes."""
+    finished, killed, traces = set(log.names()) | {"counted"}, set(), 0
+    for call, total in count_calls(log, "counted").items():
+        for number in range(max(1, total - LAST + 1), total + 1):
+            name = f"{call}-{number}"
+            inject = f"inject={call}:signal=SIGKILL:when={number}"
+            status = log.start(name, ("strace", "-o", "/dev/null", "-e", inject)).wait()
             (finished if status == 0 else killed).add(name)
-            hits += status != 0
-            log.report()
-            if status == 0:
-                break  # it makes no more calls of this kind
+            traces += bool(log.report()["findings"])
     check_names(log, finished, killed)
-    return {"calls": hits}
+    if not killed:
+        raise RuntimeError("no call was hit")
+    return {"killed": len(killed), "recorded": len(killed & set(log.names())), "traces": traces}
 
 
 def main():
