@@ -152,6 +152,7 @@ class World:
         self.stood = {self.inode(path) for path in self.all() if self.kind(path) != FREE or self.is_kept(path)}
         self.pinned = self.directories_above_places()
         self.mounts = bool(self.rules.places) or self.finds_repository()
+        self.unsearched = False
         self.stand = {"": Standing(self.root), "0": Standing(self.root), "1": Standing(self.root)}
         self.learn()
 
@@ -318,6 +319,11 @@ class World:
         workspace.  That is also the end of a link, whose directory may be further down."""
         return any(os.path.lexists(os.path.join(self.root, name, GIT)) for name in os.listdir(self.root))
 
+    def has_closed(self, top=b""):
+        """Whether the owner cannot list or search a directory, top or one beneath it."""
+        infos = (lstat(os.path.join(self.root, path)) for path in (top, *self.all(top)))
+        return any(stat.S_ISDIR(info.st_mode) and info.st_mode & 0o500 != 0o500 for info in infos)
+
     def places(self):
         """Where what stood there before is, and has to stay."""
         return {path: self.inode(path) for path in self.all() if self.stands(path)}
@@ -411,9 +417,21 @@ class World:
             return FORBIDDEN
         if any(walked.past for walked in found) or self.in_guarded(name, found[-1]):
             return EITHER
+        if name in FOLLOWING and self.may_have_denied_name(found[0]):
+            return EITHER
         if name == "symlink" or (name == "link" and self.is_link(found[0].rel)):
             return EITHER if self.rules.anchored else OPEN
         return OPEN
+
+    def may_have_denied_name(self, walked):
+        """A file with several hard links is refused after the search for denied names among them has failed.  The
+        search begins with the first such file that is opened or changed, and fails at a directory that the command
+        has closed."""
+        info = lstat(walked.target) if walked.target and self.rules.deny else None
+        if info is None or not stat.S_ISREG(info.st_mode) or info.st_nlink < 2:
+            return False
+        self.unsearched = self.unsearched or self.has_closed()
+        return self.unsearched
 
     def is_link(self, path):
         """Where a rule names a place, a link is perhaps not made that leads past it."""
@@ -447,6 +465,8 @@ class World:
                 return FORBIDDEN
             if any(self.stands(path) for path in self.all(old)):
                 return FORBIDDEN  # what was there before stays where it is
+            if self.has_closed(old):
+                answer = EITHER  # it cannot be searched for names that stay where they are
             # A rule that names a place may keep what leads to the place.
             if self.rules.anchored or GIT in (old + b"/" + new).split(b"/") or any(before != FREE for before, _ in kinds):
                 answer = EITHER
