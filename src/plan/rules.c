@@ -7,6 +7,7 @@
  *           matches. */
 #include "plan/rules.h"
 
+#include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -128,16 +129,23 @@ bool rules_deny(const struct rules *rules, const char *path) {
 }
 
 bool rules_keep_repository(const struct rules *rules, const char *path) {
-	static const char config[] = "/config";
+	/* git runs the programs that these name or hold. */
+	static const char *const files[] = {"/config", "/hooks"};
 	char at[LED_MAX];
 	size_t len = strlen(path);
 
-	if (len + sizeof config > sizeof at) {
-		return true;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		size_t more = strlen(files[i]) + 1;
+		if (len + more > sizeof at) {
+			return true;
+		}
+		memcpy(at, path, len);
+		memcpy(at + len, files[i], more);
+		if (rules_judge(rules, at).protect != NULL) {
+			return true;
+		}
 	}
-	memcpy(at, path, len + 1);
-	memcpy(at + len, config, sizeof config);
-	return rules_judge(rules, at).protect != NULL;
+	return false;
 }
 
 bool rules_except(const struct rules *rules, const char *path) {

@@ -54,7 +54,9 @@ struct ruling rules_judge(const struct rules *rules, const char *path);
 /* Whether a rule denies the path; faster than rules_judge(). */
 bool rules_deny(const struct rules *rules, const char *path);
 
-/* Whether a rule protects the configuration of a git repository at this path. */
+/* Whether a rule protects the configuration or the hooks of a git repository at this path.  Only an
+ * exception for both gives up the repository: one for the configuration says nothing about a ".git"
+ * file, which may lead to a repository outside. */
 bool rules_keep_repository(const struct rules *rules, const char *path);
 
 /* Whether the last match is an exception from protection in GROUP_OURS. */

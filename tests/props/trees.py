@@ -288,10 +288,12 @@ class World:
         at = len(parts) - parts[::-1].index(GIT)
         top = b"/".join(parts[:at])
         info = lstat(os.path.join(self.root, top))
-        if info is None or (self.stood is not None and not self.stands(top)) or self.is_excepted(path):
+        if info is None or (self.stood is not None and not self.stands(top)):
             return FREE
         if at == len(parts):
-            return FREE if stat.S_ISDIR(info.st_mode) else rules.PROTECTED
+            return FREE if stat.S_ISDIR(info.st_mode) or self.is_given_up(path) else rules.PROTECTED
+        if self.is_excepted(path):
+            return FREE
         return rules.PROTECTED if parts[at] in KEPT_IN_GIT else FREE
 
     def is_excepted(self, path):
@@ -299,9 +301,13 @@ class World:
         holding = [rule for rule in self.rules.protect if rule.holds(path)]
         return bool(holding) and holding[-1].exception
 
+    def is_given_up(self, path):
+        """Whether exceptions let the command change both the configuration and the hooks of a repository."""
+        return all(self.is_excepted(path + name) for name in (b"/config", b"/hooks"))
+
     def is_kept(self, path):
         """A repository that was there before, which is neither removed nor moved."""
-        return (path is not None and os.path.basename(path) == GIT and not self.is_excepted(path + b"/config")
+        return (path is not None and os.path.basename(path) == GIT and not self.is_given_up(path)
                 and (self.stood is None or self.stands(path)))
 
     def directories_above_places(self):

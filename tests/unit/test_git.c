@@ -462,6 +462,23 @@ TEST(more_submodules_than_can_be_kept_one_by_one_are_kept_as_a_whole) {
 	world_done(&w);
 }
 
+TEST(a_repository_is_kept_until_configuration_and_hooks_are_both_excepted) {
+	static const char *const names[] = {"**/config", "**/hooks"};
+	struct world w;
+	git_world(&w);
+	CHECK_INT(build(&w), 0);
+	CHECK(rules_keep_repository(&w.plan.rules, WS "/a/.git"));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct item *it = add_item(&w, KEY_FS_PROTECT, names[i]);
+		it->kind = ITEM_PATTERN;
+		it->except = true;
+		CHECK_INT(build(&w), 0);
+		CHECK_INT(rules_keep_repository(&w.plan.rules, WS "/a/.git"), i == 0);
+	}
+	CHECK(rules_judge(&w.plan.rules, WS "/a/.git/config").protect == NULL);
+	world_done(&w);
+}
+
 /* ---- what does not exist yet ---- */
 
 TEST(what_is_missing_or_a_link_is_kept_by_a_rule) {
