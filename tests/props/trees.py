@@ -382,6 +382,7 @@ class World:
         else:
             base = self.stand["" if how == "c" else how.removeprefix("p")].path()
         walked = Walk(base, rest, follow)
+        walked.dots = os.path.basename(rest) in (b".", b"..")
         walked.kind = FREE
         walked.rel = self.relative(walked.target) if walked.target else None
         if walked.rel is not None:
@@ -447,6 +448,8 @@ class World:
         """A name in a directory that is guarded itself, or a directory that holds something guarded."""
         if name not in NAMING or walked.rel is None:
             return False
+        if walked.dots:
+            return True  # the kernel makes and removes no such name, but a pattern may match it first
         if self.kind(os.path.dirname(walked.rel)) != FREE or self.inode(walked.rel) in self.pinned:
             return True
         info = lstat(walked.target)
