@@ -43,7 +43,6 @@ CHANGING = ("append", "create", "exclusive", "empty", "rewrite", "truncate", "mk
 NAMING = ("create", "exclusive", "mkdir", "fifo", "socket", "unlink", "rmdir", "rename", "exchange", "link", "symlink", "nameless")
 MOVING = ("rename", "exchange", "link", "nameless")
 READING = ("read", "openat2", "reopen", "map", "list", "exec")
-OPENING = (*READING, "append", "create", "empty", "rewrite", "truncate")
 
 
 class Side:
@@ -383,6 +382,7 @@ class World:
         else:
             base = self.stand["" if how == "c" else how.removeprefix("p")].path()
         walked = Walk(base, rest, follow)
+        walked.dots = os.path.basename(rest) in (b".", b"..")
         walked.kind = FREE
         walked.rel = self.relative(walked.target) if walked.target else None
         if walked.rel is not None:
@@ -424,7 +424,7 @@ class World:
             return FORBIDDEN
         if any(walked.past for walked in found) or self.in_guarded(name, found[-1]):
             return EITHER
-        if name in OPENING and self.may_have_denied_name(found[0]):
+        if name in FOLLOWING and self.may_have_denied_name(found[0]):
             return EITHER
         if name == "symlink" or (name == "link" and self.is_link(found[0].rel)):
             return EITHER if self.rules.anchored else OPEN
@@ -432,7 +432,8 @@ class World:
 
     def may_have_denied_name(self, walked):
         """A file with several hard links is refused after the search for denied names among them has failed.  The
-        search begins when the first such file is opened, and fails at a directory that the command has closed."""
+        search begins with the first such file that is opened or changed, and fails at a directory that the command
+        has closed."""
         info = lstat(walked.target) if walked.target and self.rules.deny else None
         if info is None or not stat.S_ISREG(info.st_mode) or info.st_nlink < 2:
             return False
@@ -447,6 +448,8 @@ class World:
         """A name in a directory that is guarded itself, or a directory that holds something guarded."""
         if name not in NAMING or walked.rel is None:
             return False
+        if walked.dots:
+            return True  # the kernel makes and removes no such name, but a pattern may match it first
         if self.kind(os.path.dirname(walked.rel)) != FREE or self.inode(walked.rel) in self.pinned:
             return True
         info = lstat(walked.target)
