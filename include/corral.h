@@ -564,6 +564,12 @@ struct corral_question {
 int corral_why(const struct corral_policy *policy, const struct corral_question *question,
 	       enum corral_format format, char **text, int *allowed, struct corral_error *err);
 
+/* The refusals of one run, from the audit log of the user: each as corral_why() prints an answer,
+ * with the rule of that time.  id NULL: the last run; else the id, or its last characters, at least
+ * four.  *count (may be NULL) is their number.  Free the text with free(). */
+int corral_why_run(const char *id, enum corral_format format, char **text, uint64_t *count,
+		   struct corral_error *err);
+
 /* Runs `command __manifest` in a sandbox without a network, where it can change nothing, and
  * returns the subcommands that it lists as rules of a policy file, for review; no run uses a
  * manifest. Freed with free().  CORRAL_E_REFUSED when the output is not a manifest. */

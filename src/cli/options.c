@@ -155,6 +155,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AS_HOST] = &inv->as_host,
 		[OPTION_AS_COMMAND] = &inv->as_command,
 		[OPTION_PROMPT] = &inv->prompt,
+		[OPTION_LAST_RUN] = &inv->last_run,
 	};
 	(void)as;
 	(void)value;
@@ -183,6 +184,7 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AUDIT_PATH] = &inv->path,
 		[OPTION_AUDIT_KIND] = &inv->kind,
 		[OPTION_AUDIT_FORMAT] = &inv->format,
+		[OPTION_RUN_ID] = &inv->run_id,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -245,6 +247,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_AS_HOST] = apply_flag,
 	[OPTION_AS_COMMAND] = apply_flag,
 	[OPTION_PROMPT] = apply_flag,
+	[OPTION_LAST_RUN] = apply_flag,
+	[OPTION_RUN_ID] = apply_text,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral why PATH`, `corral why HOST[:PORT]` and `corral why -- COMMAND`: whether a run with these
- * options would be allowed it, by which rule, and the smallest grant.
+ * options would be allowed it, by which rule, and the smallest grant.  `corral why --last` and
+ * `--run ID`: what a run was refused.
  *
  * Should:   exit with 0 when it is allowed and 1 when it is refused; read one argument as a path
  *           or as a host by rules that corral(1) lists, and refuse to guess otherwise.
@@ -19,7 +20,7 @@
 
 #define USAGE                                                                                      \
 	"corral why PATH [--write|--exec], corral why HOST[:PORT], or corral why -- COMMAND "      \
-	"[ARG...]"
+	"[ARG...]; corral why --last or --run ID for the refusals of a run"
 
 static bool is_path(const char *word) {
 	return word[0] == '.' || word[0] == '~' ||
@@ -80,6 +81,27 @@ static int check_options(const struct invocation *inv, struct corral_error *err)
 	return 0;
 }
 
+static enum corral_format format_of(const struct invocation *inv) {
+	return inv->json ? CORRAL_JSON : inv->prompt ? CORRAL_PROMPT : CORRAL_TEXT;
+}
+
+/* Status 0: nothing was refused. */
+static int why_run(const struct invocation *inv, struct corral_error *err) {
+	auto_free char *text = NULL;
+	uint64_t count = 0;
+	bool other = inv->nwords > 0 || inv->command_string != NULL || inv->for_write ||
+		     inv->for_exec || inv->as_path || inv->as_host || inv->as_command;
+
+	if (other || (inv->last_run && inv->run_id != NULL)) {
+		return usage_error(err, USAGE, "--last and --run take no other question");
+	}
+	if (corral_why_run(inv->run_id, format_of(inv), &text, &count, err) != 0 ||
+	    print_text(text, err) != 0) {
+		return -1;
+	}
+	return count > 0 ? 1 : 0;
+}
+
 int verb_why(struct invocation *inv, struct corral_error *err) {
 	auto_free const char **argv = NULL;
 	auto_free char *text = NULL;
@@ -87,6 +109,9 @@ int verb_why(struct invocation *inv, struct corral_error *err) {
 
 	if (check_options(inv, err) != 0) {
 		return -1;
+	}
+	if (inv->last_run || inv->run_id != NULL) {
+		return why_run(inv, err);
 	}
 	int subject = subject_of(inv, err);
 	if (subject < 0) {
@@ -104,10 +129,7 @@ int verb_why(struct invocation *inv, struct corral_error *err) {
 		return usage_error(err, USAGE, "no command given");
 	}
 	q.argv = argv;
-	enum corral_format format = inv->json     ? CORRAL_JSON
-				    : inv->prompt ? CORRAL_PROMPT
-						  : CORRAL_TEXT;
-	if (corral_why(inv->policy, &q, format, &text, &allowed, err) != 0 ||
+	if (corral_why(inv->policy, &q, format_of(inv), &text, &allowed, err) != 0 ||
 	    print_text(text, err) != 0) {
 		return -1;
 	}

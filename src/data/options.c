@@ -106,6 +106,8 @@ const struct option_row options[] = {
 	{"path", 0, NULL, .id = OPTION_AS_PATH, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a path"},
 	{"host", 0, NULL, .id = OPTION_AS_HOST, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a host: NAME, NAME:PORT, address or URL"},
 	{"command", 0, NULL, .id = OPTION_AS_COMMAND, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the arguments are a command, as after --"},
+	{"last", 0, NULL, .id = OPTION_LAST_RUN, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "what the last run was refused, from the audit log"},
+	{"run", 0, "ID", .id = OPTION_RUN_ID, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "what the run with this id was refused"},
 	{"prompt", 0, NULL, .id = OPTION_PROMPT, .group = GROUP_RUN, .verbs = FOR_EXPLAIN | FOR_WHY, .help = "one paragraph of plain words for a language model"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},

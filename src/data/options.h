@@ -41,7 +41,9 @@ enum option_id {
 	OPTION_AS_PATH,  /* --path, --host, --command of why */
 	OPTION_AS_HOST,
 	OPTION_AS_COMMAND,
-	OPTION_PROMPT, /* --prompt */
+	OPTION_PROMPT,   /* --prompt */
+	OPTION_LAST_RUN, /* --last, --run of why */
+	OPTION_RUN_ID,
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,

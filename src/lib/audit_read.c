@@ -4,7 +4,7 @@
  * Should:   read the log of the caller only.
  * Must not: lock the log, or change it.
  * Fails:    closed: an option that cannot be read prints nothing. */
-#include "lib/internal.h"
+#include "lib/audit_read.h"
 
 #include "audit/print.h"
 #include "audit/verify.h"
@@ -18,19 +18,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/utsname.h>
 #include <time.h>
 
-/* One call. */
-struct reading {
-	struct arena arena;
-	struct host host;
-	struct audit_place place;
-	struct utsname name;
-};
-
-static int reading_begin(struct reading *r, struct err *e) {
-	*r = (struct reading){.place = {.head = -1}};
+int audit_reading_begin(struct audit_reading *r, struct err *e) {
+	*r = (struct audit_reading){.place = {.head = -1}};
 	arena_init(&r->arena);
 	if (probe_host(&r->arena, &r->host, e) != 0 ||
 	    audit_find(&r->arena, &r->host, &r->place, e) != 0 ||
@@ -41,7 +32,8 @@ static int reading_begin(struct reading *r, struct err *e) {
 	return 0;
 }
 
-static int reading_end(struct reading *r, int rc, const struct err *e, struct corral_error *err) {
+int audit_reading_end(struct audit_reading *r, int rc, const struct err *e,
+		      struct corral_error *err) {
 	drop_fd(&r->place.head);
 	arena_done(&r->arena);
 	return rc == 0 ? 0 : lib_fail(e, err);
@@ -152,14 +144,14 @@ int corral_audit_print(const struct corral_audit_options *options, uint64_t *cou
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
 	struct audit_query q;
 	struct audit_print p = {0};
-	struct reading r;
+	struct audit_reading r;
 	struct err e = {0};
 	uint64_t n = 0;
 
 	if (lib_need(options, "options", err) != 0) {
 		return -1;
 	}
-	int rc = reading_begin(&r, &e);
+	int rc = audit_reading_begin(&r, &e);
 	if (rc == 0 && (sized_in(&sized_audit_options, options, &o, &e) != 0 ||
 			query_of(&o, &q, &e) != 0 || form_of(o.form, &p.form, &e) != 0)) {
 		rc = -1;
@@ -176,7 +168,7 @@ int corral_audit_print(const struct corral_audit_options *options, uint64_t *cou
 	if (rc == 0 && count != NULL) {
 		*count = n;
 	}
-	return reading_end(&r, rc, &e, err);
+	return audit_reading_end(&r, rc, &e, err);
 }
 
 int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,
@@ -184,7 +176,7 @@ int corral_audit_stats(const struct corral_audit_options *options, enum corral_f
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
 	struct audit_print p = {.form = format == CORRAL_JSON ? AUDIT_AS_JSON : AUDIT_AS_TEXT};
 	struct audit_query q;
-	struct reading r;
+	struct audit_reading r;
 	struct err e = {0};
 	struct buf out;
 
@@ -192,7 +184,7 @@ int corral_audit_stats(const struct corral_audit_options *options, enum corral_f
 		return -1;
 	}
 	buf_init(&out);
-	int rc = reading_begin(&r, &e);
+	int rc = audit_reading_begin(&r, &e);
 	if (rc == 0 &&
 	    (sized_in(&sized_audit_options, options, &o, &e) != 0 || query_of(&o, &q, &e) != 0)) {
 		rc = -1;
@@ -205,7 +197,7 @@ int corral_audit_stats(const struct corral_audit_options *options, enum corral_f
 		rc = lib_give(&out, text, &e);
 	}
 	buf_done(&out);
-	return reading_end(&r, rc, &e, err);
+	return audit_reading_end(&r, rc, &e, err);
 }
 
 static void report_text(const struct audit_report *r, struct buf *out) {
@@ -273,7 +265,7 @@ static void report_json(const struct audit_report *r, struct buf *out) {
 int corral_audit_verify(enum corral_format format, char **text, int *intact,
 			struct corral_error *err) {
 	struct audit_report report;
-	struct reading r;
+	struct audit_reading r;
 	struct err e = {0};
 	struct buf out;
 
@@ -281,7 +273,7 @@ int corral_audit_verify(enum corral_format format, char **text, int *intact,
 		return -1;
 	}
 	buf_init(&out);
-	int rc = reading_begin(&r, &e);
+	int rc = audit_reading_begin(&r, &e);
 	if (rc == 0) {
 		r.place.head = runs_open(r.host.state_dir);
 		rc = audit_verify(&r.place, &report, &e);
@@ -294,5 +286,5 @@ int corral_audit_verify(enum corral_format format, char **text, int *intact,
 		*intact = report.faults == 0;
 	}
 	buf_done(&out);
-	return reading_end(&r, rc, &e, err);
+	return audit_reading_end(&r, rc, &e, err);
 }

@@ -27,7 +27,7 @@ OPTIONAL = {
     ("corral_run", "options"), ("corral_spawn", "options"), ("corral_files_read", "range"),
     ("corral_files_write", "bytes"),  # of no bytes
     ("corral_files_edit", "count"), ("corral_files_send", "scan"), ("corral_files_check", "allowed"),
-    ("corral_command_check", "allowed"), ("corral_why", "allowed"),
+    ("corral_command_check", "allowed"), ("corral_why", "allowed"), ("corral_why_run", "id"), ("corral_why_run", "count"),
     ("corral_url_check", "options"), ("corral_cow_diff", "paths"), ("corral_cow_apply", "options"),
     ("corral_cow_discard", "id"), ("corral_home_clean", "options"), ("corral_home_clean", "left"),
     ("corral_audit_print", "count"), ("corral_audit_stats", "options"), ("corral_audit_verify", "intact"),

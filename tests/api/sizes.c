@@ -243,6 +243,7 @@ TEST(this_version_has_every_first_size_or_a_larger_one) {
 	CHECK_INT(sized_scan_options.first, 48);
 	CHECK_INT(sized_scan_calls.first, 32);
 	CHECK_INT(sized_secret_options.first, 56);
+	CHECK_INT(sized_denial.first, 112);
 	CHECK_INT(sized_identity.first, 64);
 	CHECK_INT(sized_audit_options.first, 104);
 	CHECK_INT(sized_question.first, 32);

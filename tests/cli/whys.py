@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corral why`: the same question is put to Corral and to a real run; each printed grant is applied by script and makes both
 allow it, and what no grant may open prints none."""
+import json
 import os
 import shlex
 import shutil
@@ -274,6 +275,32 @@ def register(suite):
             done = box.corral_("why", f"{far}/a\nb").exited(1)
             contains(done.out, "--json prints it", "a grant that cannot be pasted")
             contains(why(box, f"{far}/a\nb")["grant"], "a\nb", "the JSON has it")
+        finally:
+            shutil.rmtree(far)
+
+    @test("why --last and --run: the refusals of a run, from the audit log", root=True)
+    def _(box):
+        box.corral_("why", "--last").exited(2).said("the audit log has no run", "corral audit list")
+        far = elsewhere(box)
+        try:
+            script = f"mkdir {far}/d; mkdir {far}/d; echo x >.envrc; exit 3"
+            first = box.json("--no-config", "--read", far, "--", *sh(script))
+            equal(len(first["denials"]), 2, "refusals")
+            text = box.corral_("why", "--last").exited(1).out
+            for part in (first["id"], f"{far}/d (2 times)", f"--write {far}", ".envrc", "--protect"):
+                contains(text, part, "text")
+            box.run("--no-config", "--", "true").exited(0)
+            contains(box.corral_("why", "--last").exited(0).out, "no refusal", "the last run")
+            told = json.loads(box.corral_("why", "--json", "--run", first["id"][-6:]).exited(1).out)
+            equal(told["id"], first["id"], "id")
+            equal([(d["object"], d["grant"], d["count"]) for d in told["denials"]],
+                  [(d["path"], d["allow_with"], d["count"]) for d in first["denials"]], "the same records")
+            prompt = box.corral_("why", "--prompt", "--run", first["id"]).exited(1).out
+            contains(prompt, f"ask the user to start the run with the option --write {far}", "prompt")
+            for words in (("--last", "x"), ("--last", "--run", "abcdef"), ("--last", "--write"), ("--run", "abc"), ("--run", "zzzzzz")):
+                box.corral_("why", *words).exited(2)
+            grants = [word for d in first["denials"] for word in shlex.split(d["allow_with"])]
+            box.run("--no-config", "--read", far, *grants, "--", *sh(f"mkdir {far}/d && echo x >.envrc")).exited(0)
         finally:
             shutil.rmtree(far)
 

@@ -421,6 +421,19 @@ TEST(a_program_that_links_reads_the_same) {
 	CHECK_INT(corral_result_network(&r, 1, &d), 1);
 	CHECK_INT(corral_result_network_more(&r), 0);
 	CHECK_INT(corral_result_network_recorded(&r), 1);
+
+	struct corral_denial denial = CORRAL_DENIAL_INIT, unsized = {.port = 7};
+	CHECK_INT(corral_result_denial(&r, 0, &denial), 0);
+	CHECK_STR(denial.op, "connect");
+	CHECK_STR(denial.access, "network");
+	CHECK_STR(denial.host, "evil.test");
+	CHECK_STR(denial.allow_with, "--allow-host evil.test:443");
+	CHECK(denial.path == NULL && denial.port == 443);
+	CHECK_INT(corral_result_denial(&r, 1, &denial), 1);
+	CHECK_INT(corral_result_denial(&r, 0, &unsized), -1);
+	CHECK_INT(corral_result_denial(NULL, 0, &denial), -1);
+	CHECK_INT(corral_result_denials_recorded(&r), 0); /* no broker */
+	CHECK_INT(corral_result_denials_more(&r), 0);
 	CHECK(corral_result_network_failed(&r) == NULL);
 	r.outcome.network.ended = true; /* the gate died */
 	CHECK(corral_result_network_failed(&r) != NULL);
