@@ -31,6 +31,7 @@ struct invocation {
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
+	bool replay;
 	bool for_exec, as_path, as_host, as_command, prompt, last_run;
 	const char *run_id;
 	bool dashes; /* "--" stands before all arguments that are no options */
@@ -57,7 +58,7 @@ struct verb {
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_why,
-	verb_policy_show, verb_policy_check, verb_commands_import, verb_policy_schema,
+	verb_learn, verb_policy_show, verb_policy_check, verb_commands_import, verb_policy_schema,
 	verb_policy_trust, verb_diff, verb_apply, verb_discard, verb_ps, verb_home_list,
 	verb_home_clean, verb_completion, verb_help, verb_profile_list, verb_profile_show,
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,

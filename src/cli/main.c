@@ -39,6 +39,8 @@ const struct verb verbs[] = {
 	 "PATH [--write|--exec] [options] | HOST[:PORT] [options] | [options] [-c STRING] -- "
 	 "COMMAND [ARG...]",
 	 "is it allowed in a run, by which rule, and which option grants it", verb_why},
+	{"learn", FOR_LEARN, true, "[options] [--replay] [--] COMMAND [ARG...]",
+	 "run a command, and propose the grants that it needs as a policy file", verb_learn},
 	{"scan", FOR_SCAN, false, "[FILE|DIR...] [--redact] [--staged] [--json|--sarif]",
 	 "find secrets in files, in the staged change, or in stdin; exit 1 on findings", verb_scan},
 	{"diff", FOR_DIFF, false, "[ID [PATH...]] [--json]",

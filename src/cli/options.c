@@ -156,6 +156,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AS_COMMAND] = &inv->as_command,
 		[OPTION_PROMPT] = &inv->prompt,
 		[OPTION_LAST_RUN] = &inv->last_run,
+		[OPTION_REPLAY] = &inv->replay,
 	};
 	(void)as;
 	(void)value;
@@ -248,6 +249,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_AS_COMMAND] = apply_flag,
 	[OPTION_PROMPT] = apply_flag,
 	[OPTION_LAST_RUN] = apply_flag,
+	[OPTION_REPLAY] = apply_flag,
 	[OPTION_RUN_ID] = apply_text,
 };
 

@@ -19,7 +19,7 @@
 #define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 /* The other verbs with a policy give no secret to anything. */
-#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY)
+#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_LEARN)
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
@@ -97,7 +97,7 @@ const struct option_row options[] = {
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
-	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK | FOR_WHY, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK | FOR_WHY | FOR_LEARN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL, .help = "the shell of -c, or of `corral shell`: an absolute path"},
 	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
@@ -106,6 +106,7 @@ const struct option_row options[] = {
 	{"path", 0, NULL, .id = OPTION_AS_PATH, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a path"},
 	{"host", 0, NULL, .id = OPTION_AS_HOST, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a host: NAME, NAME:PORT, address or URL"},
 	{"command", 0, NULL, .id = OPTION_AS_COMMAND, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the arguments are a command, as after --"},
+	{"replay", 0, NULL, .id = OPTION_REPLAY, .group = GROUP_RUN, .verbs = FOR_LEARN, .help = "run it again with the learned grants, until it passes"},
 	{"last", 0, NULL, .id = OPTION_LAST_RUN, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "what the last run was refused, from the audit log"},
 	{"run", 0, "ID", .id = OPTION_RUN_ID, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "what the run with this id was refused"},
 	{"prompt", 0, NULL, .id = OPTION_PROMPT, .group = GROUP_RUN, .verbs = FOR_EXPLAIN | FOR_WHY, .help = "one paragraph of plain words for a language model"},

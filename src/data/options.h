@@ -44,6 +44,7 @@ enum option_id {
 	OPTION_PROMPT,   /* --prompt */
 	OPTION_LAST_RUN, /* --last, --run of why */
 	OPTION_RUN_ID,
+	OPTION_REPLAY,      /* --replay */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,
@@ -75,8 +76,8 @@ enum {
 	FOR_EXPLAIN = 4,
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
-	FOR_ALL = 31,
-	FOR_ALL_CHECK = 159 | 1 << 18, /* and check, why */
+	FOR_ALL = 31 | 1 << 19,
+	FOR_ALL_CHECK = 159 | 3 << 18, /* and check, why */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
@@ -86,7 +87,8 @@ enum {
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
-	FOR_WHY = 1 << 18,        /* as check: --write selects the question */
+	FOR_WHY = 1 << 18, /* as check: --write selects the question */
+	FOR_LEARN = 1 << 19,
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
 	FOR_SECRET_LIST = 1 << 21,
 	FOR_SECRET_RM = 1 << 22,

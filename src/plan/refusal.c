@@ -16,7 +16,8 @@
 /* ---- cause → sentence → remedy ---- */
 
 /* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} the file
- * or directory that the rule is about; quoted for a shell: {PATH}, {DIR} the nearest directory
+ * or directory that the rule is about; quoted for a shell, {SOCKET} the path; and with the
+ * characters of patterns escaped: {PATH}, {DIR} the nearest directory
  * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
  * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
  * write: the remedy for ACCESS_WRITE, where it differs.
@@ -41,7 +42,7 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
 		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW, .option = "{OPEN}"},
 	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": unix sockets of the host must be passed by name ({rule}, {origin})",
-		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS, .option = "--socket {PATH}"},
+		"pass it: --socket {SOCKET}", NULL, KEY_NET_SOCKETS, .option = "--socket {SOCKET}"},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
 		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME, .option = "{OPEN}"},
@@ -176,6 +177,21 @@ static const char *existing_dir(const struct refusal_question *q, char dir[PATH_
 	return q->exists != NULL ? q->exists : path_parent(q->path, dir) ? dir : "/";
 }
 
+/* A path as an option takes it: the characters of patterns escaped, quoted for a shell. */
+static void put_path(struct buf *out, const char *mark, const char *path) {
+	char escaped[2 * PATH_MAX];
+	size_t n = 0;
+
+	for (const char *p = path; *p != '\0' && n + 2 < sizeof escaped; p++) {
+		if (strchr("*?[\\", *p) != NULL) {
+			escaped[n++] = '\\';
+		}
+		escaped[n++] = *p;
+	}
+	escaped[n] = '\0';
+	buf_shell_word(out, mark, escaped);
+}
+
 /* The same path in the caller's own HOME. */
 static void put_own(struct buf *out, const struct refusal_question *q) {
 	const struct plan *plan = q->plan;
@@ -185,7 +201,7 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
 				     q->path + strlen(plan->home_at));
 
-	buf_shell_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+	put_path(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
 static void put_open(struct buf *out, const struct refusal_question *q) {
@@ -196,7 +212,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 					       : q->path;
 
 	buf_puts(out, write ? "--write " : "--read ");
-	buf_shell_word(out, "", write ? written : q->path);
+	put_path(out, "", write ? written : q->path);
 }
 
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
@@ -215,17 +231,19 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("workspace")) {
 		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
 	} else if (IS("PATH")) {
+		put_path(out, "", q->path);
+	} else if (IS("SOCKET")) {
 		buf_shell_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		buf_shell_word(out, "", existing_dir(q, dir));
+		put_path(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		buf_shell_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
+		put_path(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("EXCEPT")) {
-		buf_shell_word(out, "!", w->at);
+		put_path(out, "!", w->at);
 	}
 #undef IS
 }

@@ -26,6 +26,7 @@ CHANGES = [
     ("os.open('{far}/link', os.O_WRONLY)", "open", "write", "{far}/link", True),
     ("os.truncate('{far}/f', 0)", "truncate", "write", "{far}/f", True),
     ("os.mkdir('{far}/d')", "mkdir", "create", "{far}/d", True),
+    ("os.open('{far}/a*[b', os.O_WRONLY)", "open", "write", "{far}/a*[b", True),
     ("os.mkfifo('{far}/p')", "mknod", "create", "{far}/p", True),
     ("os.symlink('x', '{far}/s')", "symlink", "create", "{far}/s", True),
     ("os.link('{far}/f', '{far}/h')", "link", "create", "{far}/f", None),
@@ -107,6 +108,8 @@ class World:
         for path in (self.far, self.dark):
             box.own(os.mkdir(f"{path}/sub") or f"{path}/sub")
             os.symlink("f", f"{path}/link")
+            with open(f"{path}/a*[b", "w", encoding="utf-8"):
+                box.own(f"{path}/a*[b")
         box.write("home/notes", "x\n")
         box.write("home/docs/a", "x\n")
         box.write("home/.ssh/id_rsa", "x\n")
