@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "data/paths.h"
 #include "plan/refusal.h"
+#include "run/leak_tap.h"
+#include "run/leak_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,6 +260,31 @@ void denials_read(const struct plan *plan, const struct policy *policy, const st
 		d.items[d.count++] = one;
 	}
 	*ret = d;
+}
+
+static void clean_one(struct arena *a, const struct leak_scanner *scanner, struct denial *d) {
+	char text[PATH_MAX + 256];
+	const char *resolved = d->resolved == NULL ? d->path : d->resolved;
+
+	if (d->path == NULL || (!leak_text_clean(scanner, resolved, text, sizeof text) &&
+				!leak_text_clean(scanner, d->path, text, sizeof text))) {
+		return;
+	}
+	d->path = arena_strdup(a, text);
+	d->path = d->path == NULL ? "" : d->path; /* out of memory */
+	d->resolved = NULL;
+	d->why = "the sandbox refused it; its name contains a secret";
+	d->remedy = "no option is printed for a name that contains a secret";
+	d->allow_with = NULL;
+}
+
+void denials_clean(struct denials *d, const struct leak_source *source) {
+	const struct leak_scanner *scanner =
+		source == NULL || d->count == 0 ? NULL : source->scanner(source->arg);
+
+	for (size_t i = 0; scanner != NULL && i < d->count; i++) {
+		clean_one(&d->arena, scanner, &d->items[i]);
+	}
 }
 
 void denials_done(struct denials *d) {

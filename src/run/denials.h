@@ -42,6 +42,12 @@ struct denials {
 /* In the order of the first refusal.  j may be NULL. */
 void denials_read(const struct plan *plan, const struct policy *policy, const struct journal *j,
 		  struct denials *ret);
+
+/* Removes secrets from paths, which the command chose, and with them reason and remedy.  Without a
+ * source nothing is removed. */
+struct leak_source;
+void denials_clean(struct denials *d, const struct leak_source *source);
+
 void denials_done(struct denials *d);
 
 #endif

@@ -450,6 +450,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
 		outcome_read_journal(ret, w->plan, w->r->policy, records.journal);
+		denials_clean(&ret->denials, w->net.watch.source);
 	}
 	records_free(&records);
 	streams_done(&w->streams);

@@ -277,6 +277,24 @@ def register(suite):
         finally:
             shutil.rmtree(far)
 
+    @test("denials: a secret in a path is in no record, result or log")
+    def _(box):
+        far, value = elsewhere(box), "s3cret-" + os.urandom(12).hex()
+        try:
+            box.env["GITHUB_TOKEN"] = value
+            words = ("--no-config", "--pass-env", "GITHUB_TOKEN", "--read", far, "--")
+            script = f"import os\ntry: os.mkdir('{far}/x-' + os.environ['GITHUB_TOKEN'])\nexcept OSError: raise SystemExit(4)"
+            result = box.run("--json", *words, "python3", "-c", script)
+            check(value not in result.out, f"in the result: {result}")
+            equal([(d["op"], d["allow_with"]) for d in result.json["denials"]], [("mkdir", None)], "record")
+            contains(result.json["denials"][0]["path"], "redacted", "path")
+            done = box.run(*words, "python3", "-c", script).exited(4)
+            check(value not in done.err, f"on stderr: {done}")
+            check(value not in box.corral_("audit", "list", "--json").out, "in the audit log")
+            check(value not in box.corral_("why", "--last").out, "in why")
+        finally:
+            shutil.rmtree(far)
+
     @test("denials: off records nothing and says so; changes records no reads")
     def _(box):
         box.write("home/notes", "x\n")
