@@ -337,10 +337,10 @@ const char *corral_result_network_failed(const struct corral_result *result);
 struct corral_denial {
 	size_t size;            /* set by the caller to sizeof */
 	const char *op;         /* "open", "mkdir", "rename", "chmod", "connect", "resolve", … */
-	const char *access;     /* "read", "write", "create", "delete", "rename", "network", … */
+	const char *access;     /* "read", "write", "create", "delete", "network", "syscall", … */
 	const char *path;       /* as the command named it, absolute; NULL: not about a file */
 	const char *resolved;   /* without symlinks; NULL: the same, or not known */
-	const char *host;       /* the name or address; NULL: about a file */
+	const char *host;       /* the name or address; NULL: about a file or a system call */
 	const char *errno_name; /* "EROFS", …; NULL: the command got no errno */
 	const char *rule;       /* the policy key or table that refuses it, with its pattern */
 	const char *origin;     /* where that was written; NULL: not known */

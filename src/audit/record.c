@@ -20,7 +20,7 @@
 #define TEXT_MAX ((size_t)1024)
 
 const char *const audit_kinds[] = {
-	"run",  "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd",
+	"run",  "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd", "deny.syscall",
 	"leak", "secret.used",     "trust",    NULL};
 
 static void put_text(struct emit *j, const char *key, const char *text) {

@@ -93,7 +93,10 @@ static char *describe(const struct corral_denial *d) {
 	struct buf out;
 
 	buf_init(&out);
-	buf_printf(&out, "%s for %s %s", d->op, d->access, d->path != NULL ? d->path : d->host);
+	buf_printf(&out, "%s for %s %s", d->op, d->access,
+		   d->path != NULL   ? d->path
+		   : d->host != NULL ? d->host
+				     : "");
 	if (d->path == NULL && d->port != 0) {
 		buf_printf(&out, ":%d", d->port);
 	}

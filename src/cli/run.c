@@ -204,8 +204,8 @@ static void put_denial(struct buf *line, const struct corral_denial *d) {
 	if (strcmp(d->op, "open") == 0) {
 		buf_printf(line, " for %s", d->access);
 	}
-	if (d->path == NULL) {
-		buf_printf(line, " %s", d->host == NULL ? "" : d->host);
+	if (d->path == NULL && d->host != NULL) {
+		buf_printf(line, " %s", d->host);
 	} else if (d->resolved != NULL) { /* the reason names that path */
 		buf_printf(line, " %s", d->path);
 	}

@@ -25,19 +25,21 @@ enum denial_op {
 	DENIAL_EXEC,
 	DENIAL_CONNECT,
 	DENIAL_BIND,
+	DENIAL_SYSCALL, /* refused by the filter, whatever its arguments */
 	DENIAL_COUNT
 };
 
 /* The right that the caller needs on the host for the same operation. */
 enum denial_need {
-	NEED_EXISTS,    /* the file exists */
-	NEED_READ,      /* it can be read */
-	NEED_WRITE,     /* it can be written */
-	NEED_EXEC,      /* it can be executed */
-	NEED_DIRECTORY, /* names in its directory can be created and removed */
-	NEED_ENTRY,     /* … and it exists */
-	NEED_OWNER,     /* it belongs to the caller */
-	NEED_SOCKET,    /* a socket that can be connected to */
+	NEED_EXISTS,     /* the file exists */
+	NEED_READ,       /* it can be read */
+	NEED_WRITE,      /* it can be written */
+	NEED_EXEC,       /* it can be executed */
+	NEED_DIRECTORY,  /* names in its directory can be created and removed */
+	NEED_ENTRY,      /* … and it exists */
+	NEED_OWNER,      /* it belongs to the caller */
+	NEED_CAPABILITY, /* for most such calls */
+	NEED_SOCKET,     /* a socket that can be connected to */
 };
 
 struct denial_op_row {

@@ -179,15 +179,23 @@ static void put_secrets(struct recording *r) {
 	}
 }
 
+static enum audit_denied denied_kind(const struct corral_denial *d) {
+	return d->path != NULL   ? AUDIT_DENIED_PATH
+	       : d->host != NULL ? AUDIT_DENIED_NET
+				 : AUDIT_DENIED_SYSCALL;
+}
+
 static uint64_t put_denials(struct recording *r, const struct outcome *o) {
 	uint64_t all = o->denials.more;
 	struct corral_denial d;
 
 	for (size_t i = 0; denials_get(o, i, &d); i++) {
 		const struct audit_denial record = {
-			.what = d.path != NULL ? AUDIT_DENIED_PATH : AUDIT_DENIED_NET,
+			.what = denied_kind(&d),
 			.op = d.op,
-			.object = d.path != NULL ? d.path : d.host,
+			.object = d.path != NULL   ? d.path
+				  : d.host != NULL ? d.host
+						   : d.op,
 			.port = (unsigned)d.port,
 			.access = d.access,
 			.error = d.errno_name,

@@ -86,9 +86,9 @@ static int check_kind(const char *kind, struct err *e) {
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE, AUDIT_WHERE, "there are no records of kind \"%s\"", kind);
-	return err_fix(e,
-		       "use run, unsandboxed_run, degraded, deny, deny.path, deny.net, deny.cmd, "
-		       "leak, secret.used or trust");
+	return err_fix(e, "use run, unsandboxed_run, degraded, deny, deny.path, deny.net, "
+			  "deny.cmd, deny.syscall, "
+			  "leak, secret.used or trust");
 }
 
 static int check_verdict(const char *verdict, struct err *e) {

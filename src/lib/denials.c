@@ -14,7 +14,7 @@
 
 static struct corral_denial denial_of_file(const struct denial *d) {
 	return (struct corral_denial){
-		.op = denial_ops[d->op].op,
+		.op = d->call != NULL ? d->call : denial_ops[d->op].op,
 		.access = denial_ops[d->op].access,
 		.path = d->path,
 		.resolved = d->resolved,

@@ -319,6 +319,11 @@ static void apply_denied(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
 	}
 }
 
+/* The broker has no row for such a call: it records it, and returns the errno of the rule. */
+static bool refusal_is_recorded(const struct bpf_options *o, const struct syscall_rule *r) {
+	return (o->traits & TRAIT_WATCH) != 0 && r->verdict == RULE_REFUSE && r->error == EPERM;
+}
+
 /* The leaf of every number up to one above the newest, as runs. */
 static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 	uint8_t answer[ANSWERS];
@@ -337,7 +342,9 @@ static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
 		int nr = syscall_names[syscall_rules[i].id].nr[arch];
 
 		if (nr >= 0) {
-			answer[nr] = rule_leaf(&syscall_rules[i]);
+			answer[nr] = refusal_is_recorded(o, &syscall_rules[i])
+					     ? LEAF_ASK
+					     : rule_leaf(&syscall_rules[i]);
 		}
 	}
 	if (o->traits != 0) {

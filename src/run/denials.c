@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/paths.h"
+#include "data/syscalls.h"
 #include "plan/refusal.h"
 #include "run/leak_tap.h"
 #include "run/leak_text.h"
@@ -91,6 +92,8 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
 		return is_owned(path);
 	case NEED_SOCKET:
 		return is_socket(path);
+	case NEED_CAPABILITY:
+		break;
 	}
 	return false;
 }
@@ -229,7 +232,42 @@ static bool judge_address(const struct judging *g, const struct journal_refusal 
 	return ret->host != NULL && ret->why != NULL && ret->remedy != NULL;
 }
 
+/* Mounts, namespaces, modules, clocks: without capabilities the host refuses these as well. */
+static bool needs_capability(enum syscall_group group) {
+	return group == GROUP_NAMESPACES || group == GROUP_MOUNT || group == GROUP_SYSTEM ||
+	       group == GROUP_HANDLES;
+}
+
+static bool judge_call(const struct judging *g, const struct journal_refusal *r,
+		       struct denial *ret) {
+	const struct syscall_rule *rule = NULL;
+
+	for (size_t i = 0; rule == NULL && i < syscall_rules_count; i++) {
+		if (streq(syscall_names[syscall_rules[i].id].name, r->named[0])) {
+			rule = &syscall_rules[i];
+		}
+	}
+	if (rule == NULL || (geteuid() != 0 && needs_capability(rule->group))) {
+		return false;
+	}
+	*ret = (struct denial){
+		.op = r->op,
+		.call = syscall_names[rule->id].name,
+		.error = r->error,
+		.rule = "seccomp",
+		.origin = "built-in",
+		.why = arena_printf(g->a, "the filter refuses %s: %s", syscall_names[rule->id].name,
+				    rule->reason),
+		.remedy = "no option allows it",
+		.count = r->count,
+	};
+	return ret->why != NULL;
+}
+
 static bool judge(const struct judging *g, const struct journal_refusal *r, struct denial *ret) {
+	if (r->op == DENIAL_SYSCALL) {
+		return judge_call(g, r, ret);
+	}
 	if (r->named[0][0] == '@') {
 		return false; /* an abstract socket: the host's are in another namespace */
 	}

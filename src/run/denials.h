@@ -17,6 +17,7 @@
 
 struct denial {
 	enum denial_op op;
+	const char *call;     /* the system call; NULL: not about one */
 	const char *path;     /* as the command named it, absolute; NULL: not about a file */
 	const char *resolved; /* without symlinks; NULL: the same, or not known */
 	const char *host;     /* address and port; NULL: not about the network */

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 
-from harness import check, contains, equal
+from harness import Skip, check, contains, equal
 from hints import elsewhere
 from network import UnixServer
 
@@ -294,6 +294,23 @@ def register(suite):
             check(value not in box.corral_("why", "--last").out, "in why")
         finally:
             shutil.rmtree(far)
+
+    @test("denials: a refused system call, and none that the host refuses as well", root=True)
+    def _(box):
+        script = ("import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+                  "key = libc.syscall(250, 0, -3, 0, 0, 0)\nassert key == -1 and ctypes.get_errno() == 1, ctypes.get_errno()\n"
+                  "new = libc.mount(b'none', b'/mnt', b'tmpfs', 0, None)\nassert new == -1 and ctypes.get_errno() == 1\nsys.exit(5)")
+        if os.uname().machine != "x86_64":
+            raise Skip("the numbers are of x86-64")
+        for level in LEVELS:
+            result = box.json("--no-config", "--level", level, "--denials", "all", "--", "python3", "-c", script)
+            equal(result["exit_code"], 5, f"at {level}: {result['stderr']}")
+            calls = [(d["op"], d["access"], d["errno"], d["rule"]) for d in result["denials"] if d["access"] == "syscall"]
+            wanted = [("keyctl", "syscall", "EPERM", "seccomp")]
+            if box.user.uid == 0:
+                wanted.append(("mount", "syscall", "EPERM", "seccomp"))
+            equal(calls, wanted, f"at {level}")
+            contains(box.corral_("audit", "list", "--kind", "deny.syscall").out, "keyctl", "the audit log")
 
     @test("denials: off records nothing and says so; changes records no reads")
     def _(box):

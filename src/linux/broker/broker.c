@@ -4,12 +4,14 @@
  * Should:   answer every notification that it received, with the handler's result.
  * Must not: allocate, lock, or call libc beyond thin system call wrappers: this runs in the
  *           guard, whose memory is a copy of a program that may have had other threads.
- * Fails:    closed: a call without a row gets ENOSYS, and without /proc all get EPERM. */
+ * Fails:    closed: a call without a row gets the errno of its rule in the filter, or ENOSYS, and
+ *           without /proc all get EPERM. */
 #include "linux/broker/broker.h"
 
 #include "base/auto.h"
 #include "linux/bpf.h"
 #include "linux/broker/call.h"
+#include "linux/broker/refused.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>
@@ -162,7 +164,7 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 
 	memcpy(c.args, n->data.args, sizeof c.args);
 	if (row == 0) {
-		result = -ENOSYS;
+		result = refused_call(&c, n->data.nr);
 	} else if (b->proc < 0 || c.tid <= 0) {
 		result = -EPERM;
 	} else {

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/ip.h"
+#include "linux/bpf.h"
 #include "linux/broker/files.h"
 #include "linux/broker/resolve.h"
 #include "linux/broker/sockets.h"
@@ -336,4 +337,19 @@ void refused_record(const struct call *c, int error) {
 						   .resolved = {p.resolved[0], p.resolved[1]},
 					   });
 	}
+}
+
+long refused_call(const struct call *c, int nr) {
+	for (size_t i = 0; i < syscall_rules_count; i++) {
+		const struct syscall_rule *r = &syscall_rules[i];
+		if (syscall_names[r->id].nr[bpf_native()] != nr || r->verdict != RULE_REFUSE) {
+			continue;
+		}
+		journal_refuse(c->b->journal,
+			       &(struct journal_refusal){.op = DENIAL_SYSCALL,
+							 .error = r->error,
+							 .named = {syscall_names[r->id].name}});
+		return -r->error;
+	}
+	return -ENOSYS;
 }

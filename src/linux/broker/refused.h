@@ -10,6 +10,10 @@
  * records are denials (run/denials.h). */
 void refused_record(const struct call *c, int error);
 
+/* For a call that the filter refuses and sends to the broker for the record alone: returns the
+ * -errno of its rule; -ENOSYS for every other call. */
+long refused_call(const struct call *c, int nr);
+
 /* Prepends the caller's directory to a relative path; false: it is no file, or too long. */
 bool refused_make_absolute(const struct call *c, int dir, char path[PATH_MAX]);
 
