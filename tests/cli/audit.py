@@ -310,7 +310,7 @@ def register(suite):
 
     @test("audit export prints an ExportLogsServiceRequest")
     def _(box):
-        box.run("--set", "env.labels=SESSION_ID=s", "-c", "exit 3", "x\x1by")
+        box.run("--json", "--set", "env.labels=SESSION_ID=s", "-c", "exit 3", "x\x1by")  # with --json the usage is known
         done = json.loads(box.corral_("audit", "export", "--format", "otlp").exited(0).out)
         (resource,) = done["resourceLogs"]
         names = {a["key"]: a["value"] for a in resource["resource"]["attributes"]}
