@@ -222,10 +222,25 @@ static void put_denial(struct buf *line, const struct corral_denial *d) {
 	}
 }
 
+/* The path, or its last two names, as programs print a path in the workspace. */
+static bool names_path(const char *text, const char *path) {
+	const char *from = path;
+
+	if (path == NULL) {
+		return false;
+	}
+	for (const char *p = path, *next; (next = strchr(p, '/')) != NULL; p = next + 1) {
+		const char *after = strchr(next + 1, '/');
+		if (after != NULL && strchr(after + 1, '/') == NULL) {
+			from = next + 1;
+		}
+	}
+	return strstr(text, path) != NULL || strstr(text, from) != NULL;
+}
+
 /* The hint is about this refusal. */
 static bool is_in_hint(const char *hint, const struct corral_denial *d) {
-	bool path = (d->path != NULL && strstr(hint, d->path) != NULL) ||
-		    (d->resolved != NULL && strstr(hint, d->resolved) != NULL);
+	bool path = names_path(hint, d->path) || names_path(hint, d->resolved);
 
 	return path || (d->host != NULL && strncmp(hint, "net.", 4) == 0);
 }
