@@ -108,20 +108,28 @@ static const char *colour_of(const struct audit_fields *f) {
 	return is_word(f->at[AUDIT_VERDICT], "denied") ? RED : YELLOW;
 }
 
-/* Removes control characters from the bytes after `from`; almost every line is ASCII. */
-void audit_clean(struct buf *out, size_t from) {
-	for (size_t i = from; i < out->len; i++) {
-		unsigned char c = (unsigned char)out->data[i];
+/* Almost every line is. */
+static bool is_plain_ascii(const char *text, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
 		if (c < 0x20 || c >= 0x7f) {
-			for (size_t k = from; k < out->len; k++) {
-				if (out->data[k] == '\0') {
-					out->data[k] = '?';
-				}
-			}
-			str_hide_controls(out->data + from, false);
-			return;
+			return false;
 		}
 	}
+	return true;
+}
+
+/* Removes control characters from the bytes after `from`. */
+void audit_clean(struct buf *out, size_t from) {
+	if (is_plain_ascii(out->data + from, out->len - from)) {
+		return;
+	}
+	for (size_t i = from; i < out->len; i++) {
+		if (out->data[i] == '\0') {
+			out->data[i] = '?';
+		}
+	}
+	str_hide_controls(out->data + from, false);
 }
 
 void audit_text_line(const struct audit_line *l, const struct audit_fields *f, bool colour,

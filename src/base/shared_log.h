@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARED_LOG_BYTES ((uint32_t)192 * 1024)
-#define SHARED_LOG_SLOTS ((uint32_t)4096)
+#define SHARED_LOG_BYTES 196608U /* 192 KiB */
+#define SHARED_LOG_SLOTS 4096U
 
 struct shared_record {
 	const char *bytes;

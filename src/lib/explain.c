@@ -229,11 +229,11 @@ int corral_policy_import(const char *path, char **text, struct corral_error *err
 /* The audit log has the content that is trusted from now on. */
 static void record_trust(const struct host *host, const char *path) {
 	auto_free char *real = realpath(path, NULL);
-	char sha256[65];
 	struct buf text;
 
 	buf_init(&text);
 	if (real != NULL && fd_read_file(real, TRUSTED_MAX, &text) == 0) {
+		char sha256[65];
 		trust_sha256_hex(text.data == NULL ? "" : text.data, text.len, sha256);
 		audit_trust(host, real, sha256);
 	}

@@ -19,7 +19,7 @@
 /* ---- names of hosts ---- */
 
 static char lower(char c) {
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 struct leak_scanner *leak_names_scanner(const struct leak_value *values, size_t n,

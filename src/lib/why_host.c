@@ -136,7 +136,6 @@ static int refuse(struct why_ask *ask, struct netlog_item *item, const struct ip
 /* A verdict of net/judge.h; ip: the address that it is about, or NULL. */
 static int take(struct why_ask *ask, const struct host_question *q, const struct net_verdict *v,
 		const struct ip *ip, struct err *e) {
-	char text[IP_TEXT];
 	struct netlog_item item = {
 		.name = q->host.kind == HOST_NAME ? arena_strdup(&ask->p.arena, q->host.name)
 						  : NULL,
@@ -147,6 +146,7 @@ static int take(struct why_ask *ask, const struct host_question *q, const struct
 	};
 
 	if (ip != NULL) {
+		char text[IP_TEXT];
 		(void)ip_text(ip, text); /* it fits */
 		item.address = arena_strdup(&ask->p.arena, text);
 		ask->answer.resolved = item.name == NULL ? NULL : item.address;

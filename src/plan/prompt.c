@@ -214,7 +214,7 @@ static void put_limits(const struct plan *plan, struct buf *out) {
 	}
 	if (memory != LIMIT_NONE) {
 		(void)snprintf(text, sizeof text, "%lld MiB of memory",
-			       (long long)memory / (1024 * 1024));
+			       (long long)memory / 1024 / 1024);
 		list_add(&l, text);
 	}
 	if (plan->max_processes != LIMIT_NONE) {

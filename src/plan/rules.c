@@ -139,7 +139,7 @@ bool rules_keep_repository(const struct rules *rules, const char *path) {
 		if (len + more > sizeof at) {
 			return true;
 		}
-		memcpy(at, path, len);
+		memcpy(at, path, len + 1);
 		memcpy(at + len, files[i], more);
 		if (rules_judge(rules, at).protect != NULL) {
 			return true;

@@ -265,7 +265,7 @@ static bool read_address(const struct call *c, struct paths *p) {
 	struct socket_address a;
 	char *at = p->named[0];
 
-	p->resolved[0][0] = p->named[1][0] = p->resolved[1][0] = '\0';
+	at[0] = p->resolved[0][0] = p->named[1][0] = p->resolved[1][0] = '\0';
 	if (socket_address_read(c, &a) != 0) {
 		return false;
 	}
