@@ -322,6 +322,7 @@ void refused_record(const struct call *c, int error) {
 	const struct shape *s = records ? shape_of(c->call) : NULL;
 	struct paths p;
 
+	p.named[0][0] = '\0';
 	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != b->self) {
 		return;
 	}
