@@ -6,6 +6,8 @@
  * Fails:    closed: on ports 80 and 443 an unknown protocol is refused. */
 #include "net/conversation.h"
 
+#include "net/http_fields.h"
+
 #include <string.h>
 
 /* The type of a TLS record and the first byte of its version. */
@@ -102,7 +104,8 @@ static struct conversation_result read_head(struct conversation *t, const uint8_
 	}
 	begin_body(t, &head);
 	enter_switch(t, &head);
-	t->state = head.connect ? CONVERSATION_OPAQUE : t->state;
+	/* A tunnel may have requests too, and a server that is no proxy reads the next one. */
+	t->state = head.connect ? CONVERSATION_FIRST : t->state;
 	struct conversation_result result = pass(head.len);
 	result.part = PART_HEAD;
 	result.line = head.target + head.target_len;
@@ -165,6 +168,23 @@ static bool is_request_line(const uint8_t *data, size_t len) {
 	return http_sniff(line, len + 1) == SNIFF_DONE;
 }
 
+/* Any first word with a path or URL: the version may come later.  A caller that scans requests may
+ * not forward the target before. */
+static bool is_target_begun(const uint8_t *data, size_t len) {
+	size_t at = 0;
+
+	while (at < len && (gap_char(data[at]) || data[at] == '\n')) {
+		at++;
+	}
+	while (at < len && !gap_char(data[at])) {
+		at++;
+	}
+	while (at < len && gap_char(data[at])) {
+		at++;
+	}
+	return at < len && (data[at] == '/' || memmem(data + at, len - at, "://", 3) != NULL);
+}
+
 static struct conversation_result read_first(struct conversation *t, const uint8_t *data,
 					     size_t len) {
 	bool tls = tls_hello_begins(data, len);
@@ -179,7 +199,8 @@ static struct conversation_result read_first(struct conversation *t, const uint8
 		return read_head(t, data, len);
 	}
 	if (one == SNIFF_MORE || two == SNIFF_MORE) {
-		if (!t->strict && len <= CONVERSATION_UNSURE_MAX && !is_request_line(data, len)) {
+		if (!t->strict && len <= CONVERSATION_UNSURE_MAX && !is_request_line(data, len) &&
+		    !(t->whole && is_target_begun(data, len))) {
 			return (struct conversation_result){.verdict = VERDICT_UNSURE};
 		}
 		return len >= HTTP_HEAD_MAX ? bad("the request head is too long") : more();

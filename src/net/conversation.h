@@ -52,8 +52,9 @@
  *   - HEAD after a status other than 101: RFC 9110, 15.2.2: only 101 switches.
  *
  * A connection that is allowed by address is read only if the leak scanner reads its requests (scan.net);
- * `unjudged`: TLS, a tunnel after CONNECT and a switched protocol are then OPAQUE at once, and a request
- * needs no Host. */
+ * `unjudged`: TLS and a switched protocol are then OPAQUE at once, a request needs no Host, and the bytes
+ * after CONNECT are first bytes again (FIRST): a tunnel may have requests, and a server that is no proxy
+ * takes them for its next request. */
 /* clang-format on */
 #ifndef CORRAL_NET_CONVERSATION_H
 #define CORRAL_NET_CONVERSATION_H

@@ -58,6 +58,27 @@ for rest in ("5;x=%s\r\nhello\r\n0\r\n\r\n" % token, "5\r\nhello\r\n0\r\nX-Note:
     print(s.recv(99).split()[1].decode())
 """
 
+# Requests that are sent in parts with pauses; the server must not get a part of the token.
+PARTS = r"""
+import socket, sys, time
+port, token = int(sys.argv[1]), sys.argv[2]
+chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+tunnel = "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n"
+for parts in ((chunked, "5;x=" + token[:-1], token[-1] + "\r\n!!!!!\r\n0\r\n\r\n"),
+              (chunked, "5\r\n!!!!!\r\n0\r\nX: " + token[:-1], token[-1] + "\r\n\r\n"),
+              ("note ", "/" + token[:20], token[20:], " HTTP/1.1\r\nHost: a\r\n\r\n"),
+              (tunnel + "GET /" + token + " HTTP/1.1\r\nHost: a\r\n\r\n",)):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for part in parts:
+        s.sendall(part.encode())
+        time.sleep(0.4)  # longer than UNSURE_MS
+    try:
+        print(s.recv(99).split()[1].decode())
+    except OSError as error:
+        print(error)
+"""
+
 NODE = ("const r = require('http').request({port: +process.argv[2], method: 'POST'}, a => console.log(a.statusCode));"
         "for (const c of process.argv[3]) r.write(c); r.end();")
 
@@ -186,6 +207,16 @@ def register(suite):
                 equal(result["stdout"], answers, f"{action}: {result['stderr']}")
                 equal([(leak["stream"], leak["count"]) for leak in result["leaks"]], [("http-header", 2)], action)
                 equal(TOKEN.encode() in server.all(), action == "warn", f"{action}: {server.all()!r}")
+
+    @test("no part of a secret leaves in an unfinished line, nor a request after CONNECT unread")
+    def _(box):
+        box.write("ws/parts.py", PARTS)
+        with Recorder() as server:
+            result = box.json("--host-port", str(server.port), "--scan-args", "off", "--scan-output", "off", "--scan-net", "block", "--",
+                              "/usr/bin/python3", "parts.py", str(server.port), TOKEN)
+            check(TOKEN[:4].encode() not in server.all(), f"the server got {server.all()!r}")
+            equal([leak["count"] for leak in result["leaks"] if leak["stream"] == "http-header"], [2], f"{result['leaks']}")
+            equal([leak["count"] for leak in result["leaks"] if leak["stream"] == "http-line"], [2], f"{result['leaks']}")
 
     @test("scan.net = warn sends the request and records the secret; kill ends the run")
     def _(box):

@@ -374,14 +374,30 @@ TEST(a_request_to_an_address_needs_no_host_and_is_read_to_its_end) {
 	CHECK_INT(talk.state, CONVERSATION_HEAD);
 }
 
-TEST(tls_a_tunnel_and_another_protocol_to_an_address_are_opaque) {
+TEST(a_request_after_connect_to_an_address_is_read) {
+	static const char tunnel[] = "CONNECT b.test:443 HTTP/1.1\r\nHost: b.test\r\n\r\n";
+
+	begin_unjudged();
+	CHECK_INT(say(tunnel).part, PART_HEAD);
+	CHECK_INT(say("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").part, PART_HEAD);
+	begin_unjudged();
+	CHECK_INT(say(tunnel).part, PART_HEAD);
+	CHECK_INT(say("\x16\x03").pass, UINT64_MAX);
+	CHECK_INT(talk.state, CONVERSATION_OPAQUE);
+}
+
+TEST(a_target_whose_version_is_missing_waits_if_requests_are_scanned) {
+	begin_unjudged();
+	CHECK_INT(say("note").verdict, VERDICT_UNSURE);
+	CHECK_INT(say("note /a").verdict, VERDICT_MORE);
+	CHECK_INT(say(" note http://a").verdict, VERDICT_MORE);
+	talk.whole = false;
+	CHECK_INT(say("note /a").verdict, VERDICT_UNSURE);
+}
+
+TEST(tls_and_another_protocol_to_an_address_are_opaque) {
 	begin_unjudged();
 	CHECK_INT(say("\x16\x03").pass, UINT64_MAX);
-	begin_unjudged();
-	struct conversation_result said =
-		say("CONNECT b.test:443 HTTP/1.1\r\nHost: b.test\r\n\r\n");
-	CHECK_INT(said.part, PART_HEAD);
-	CHECK_INT(talk.state, CONVERSATION_OPAQUE);
 	begin_unjudged();
 	CHECK_INT(passes(SOCKET), strlen(SOCKET));
 	CHECK_INT(answer(SWITCHED).pass, UINT64_MAX);

@@ -2,8 +2,9 @@
 /* Holds plain HTTP requests back until the leak scanner has read them (scan.net).
  *
  * The bytes stay in the client's receive queue: `ahead` counts those at its front that inspect()
- * has read and that wait for an answer.  A head leaves as a whole.  Of a body leaves the part that
- * cannot belong to a secret; its end releases the rest.  With `warn` nothing waits.
+ * has read and that wait for an answer.  A head leaves as a whole, and so does the line of a chunk
+ * extension or trailer.  Of a body leaves the part that cannot belong to a secret; its end releases
+ * the rest.  With `warn` nothing waits.
  *
  * Should:   send the scanner every byte of a request's head, content, chunk extensions and
  *           trailers, in the order in which the server reads them.
@@ -177,6 +178,9 @@ static size_t clean_bytes(struct flow *f, const uint8_t *data, size_t len) {
 		long n = http_body_next(&next, data + at, len - at, &piece);
 		if (n <= 0) {
 			break;
+		}
+		if (piece == HTTP_PIECE_TEXT && at + (size_t)n == len) {
+			break; /* T4: the line goes on, and may begin with a part of a secret */
 		}
 		if (piece == HTTP_PIECE_DATA && (uint64_t)n > clean) {
 			n = http_body_next(&f->scan.from, data + at, (size_t)clean, &piece);
