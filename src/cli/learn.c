@@ -73,9 +73,22 @@ static char *unquote(const char *word) {
 	return out;
 }
 
+/* Programs probe for limits and devices there, and do without them. */
+static bool is_of_kernel(const char *path) {
+	static const char *const trees[] = {"/proc/", "/sys/", "/dev/"};
+
+	for (size_t i = 0; path != NULL && i < ARRAY_LEN(trees); i++) {
+		if (str_starts(path, trees[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The row of the option that allows it; ARRAY_LEN(grantable): none, or not one to grant alone. */
 static size_t kind_of(const struct corral_denial *d, const char **ret_value) {
-	size_t i = d->allow_with == NULL || d->sensitive ? ARRAY_LEN(grantable) : 0;
+	bool never = d->allow_with == NULL || d->sensitive || is_of_kernel(d->path);
+	size_t i = never ? ARRAY_LEN(grantable) : 0;
 
 	for (; i < ARRAY_LEN(grantable); i++) {
 		size_t len = strlen(grantable[i].option);

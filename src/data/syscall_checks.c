@@ -155,9 +155,9 @@ static const struct syscall_refusal refusals_change_openat[] = {
 };
 
 /* For records of hidden files: a path from a directory's descriptor, as in tree walks, begins in a
- * directory that the sandbox shows.  AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH: lstat(2), fstat(2). */
+ * directory that the sandbox shows.  AT_EMPTY_PATH: fstat(2). */
 #define FROM_CWD ONE_OF(0, ALL_BITS, 0xffffff9c)
-#define NOT_BY_NAME 0x1100
+#define EMPTY_PATH 0x1000
 
 static const struct syscall_refusal refusals_watch_openat[] = {
 	SET_IDS_OF_OPEN(2, 3),
@@ -191,12 +191,12 @@ static const struct syscall_refusal refusals_from_cwd[] = {
 	WHEN(FROM_CWD, ASK_BROKER, "a file by its name"),
 };
 
-static const struct syscall_refusal refusals_following_third[] = {
-	WHEN_BOTH(FROM_CWD, ONE_OF(2, NOT_BY_NAME, 0), ASK_BROKER, "a file by its name"),
+static const struct syscall_refusal refusals_named_third[] = {
+	WHEN_BOTH(FROM_CWD, ONE_OF(2, EMPTY_PATH, 0), ASK_BROKER, "a file by its name"),
 };
 
-static const struct syscall_refusal refusals_following_fourth[] = {
-	WHEN_BOTH(FROM_CWD, ONE_OF(3, NOT_BY_NAME, 0), ASK_BROKER, "a file by its name"),
+static const struct syscall_refusal refusals_named_fourth[] = {
+	WHEN_BOTH(FROM_CWD, ONE_OF(3, EMPTY_PATH, 0), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_ioctl_broker[] = {
@@ -349,14 +349,14 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
-	[CHECK_FOLLOWING_FOURTH] = CHECK_ROWS(refusals_following_fourth),
-	[CHECK_FOLLOWING_THIRD] = CHECK_ROWS(refusals_following_third),
 	[CHECK_FROM_CWD] = CHECK_ROWS(refusals_from_cwd),
 	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),
 	[CHECK_MEMORY_OPEN] = CHECK_ROWS(refusals_memory_open),
 	[CHECK_MEMORY_OPENAT] = CHECK_ROWS(refusals_memory_openat),
 	[CHECK_MEMORY_OPENAT_ARM] = CHECK_ROWS(refusals_memory_openat_arm),
 	[CHECK_MEMORY_UNLINKAT] = CHECK_ROWS(refusals_memory_unlinkat),
+	[CHECK_NAMED_FOURTH] = CHECK_ROWS(refusals_named_fourth),
+	[CHECK_NAMED_THIRD] = CHECK_ROWS(refusals_named_third),
 	[CHECK_OTHER_IOPRIO] = CHECK_ROWS_AND(refusals_other_priority, CHECK_IOPRIO),
 	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),
 	[CHECK_OTHER_SETPRIORITY] = CHECK_ROWS_AND(refusals_other_priority, CHECK_SETPRIORITY),

@@ -46,6 +46,7 @@ CHANGES = [
     ("os.replace('{far}/f', 'conf')", "rename", "rename", "{far}/f", None),
     ("import socket; socket.socket(socket.AF_UNIX).bind('{far}/p')", "bind", "create", "{far}/p", True),
     ("os.rename('{dark}/f', 'x')", "rename", "rename", "{dark}/f", None),
+    ("os.rename('conf', '{dark}/g')", "rename", "rename", "{dark}/g", None),
     ("os.symlink('x', '{dark}/s')", "symlink", "create", "{dark}/s", True),
     ("os.chmod('{dark}/f', 0o600)", "chmod", "mode", "{dark}/f", True),
     ("os.utime('{dark}/f', (1, 1))", "utime", "times", "{dark}/f", True),
@@ -69,6 +70,7 @@ READS = [
 LOOKUPS = [
     ("os.stat('{dark}/f')", "stat", "read", "{dark}/f", True),
     ("os.stat('{home}/notes')", "stat", "read", "{home}/notes", True),
+    ("os.lstat('{home}/notes')", "stat", "read", "{home}/notes", True),
     ("os.chdir('{home}/docs')", "stat", "read", "{home}/docs", True),
     ("os.access('{home}/notes', os.R_OK) or 1 / 0", "stat", "read", "{home}/notes", True),
 ]

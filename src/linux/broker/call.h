@@ -215,6 +215,7 @@ long serve_access(struct call *c);
 long serve_chdir(struct call *c);
 long serve_faccessat(struct call *c);
 long serve_faccessat2(struct call *c);
+long serve_lstat(struct call *c);
 long serve_newfstatat(struct call *c);
 long serve_stat(struct call *c);
 long serve_statx(struct call *c);

@@ -312,8 +312,12 @@ static bool is_refusal(int error, bool address) {
 	}
 }
 
-static bool is_plain_miss(const struct call *c, int error, const char *path) {
-	return error == ENOENT && !plan_hides_host(c->b->plan, path);
+/* No path of the call is in a directory that the sandbox hides. */
+static bool is_plain_miss(const struct call *c, int error, const struct paths *p) {
+	const struct plan *plan = c->b->plan;
+
+	return error == ENOENT && !plan_hides_host(plan, p->named[0]) &&
+	       (p->named[1][0] == '\0' || !plan_hides_host(plan, p->named[1]));
 }
 
 void refused_record(const struct call *c, int error) {
@@ -327,7 +331,7 @@ void refused_record(const struct call *c, int error) {
 		return;
 	}
 	if (has_address(s) ? !read_address(c, &p)
-			   : !read_paths(c, s, &p) || is_plain_miss(c, error, p.named[0])) {
+			   : !read_paths(c, s, &p) || is_plain_miss(c, error, &p)) {
 		return;
 	}
 	if (caller_waits(c)) {
