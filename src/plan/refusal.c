@@ -41,7 +41,7 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
 		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW, .option = "{OPEN}"},
 	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": unix sockets of the host must be passed by name ({rule}, {origin})",
-		"pass it: --socket {PATH}", NULL, KEY_NET_SOCKETS, .option = "--socket {PATH}"},
+		"pass it: --socket {SOCKET}", NULL, KEY_NET_SOCKETS, .option = "--socket {SOCKET}"},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
 		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME, .option = "{OPEN}"},
@@ -176,6 +176,21 @@ static const char *existing_dir(const struct refusal_question *q, char dir[PATH_
 	return q->exists != NULL ? q->exists : path_parent(q->path, dir) ? dir : "/";
 }
 
+/* The path as a policy has it, with a backslash before each character of a pattern, and quoted. */
+static void put_written(struct buf *out, const char *mark, const char *path) {
+	char escaped[2 * PATH_MAX];
+	size_t len = 0;
+
+	for (; *path != '\0' && len + 2 < sizeof escaped; path++) {
+		if (strchr("*?[\\", *path) != NULL) {
+			escaped[len++] = '\\';
+		}
+		escaped[len++] = *path;
+	}
+	escaped[len] = '\0';
+	buf_shell_word(out, mark, escaped);
+}
+
 /* The same path in the caller's own HOME. */
 static void put_own(struct buf *out, const struct refusal_question *q) {
 	const struct plan *plan = q->plan;
@@ -185,7 +200,7 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
 				     q->path + strlen(plan->home_at));
 
-	buf_shell_word(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+	put_written(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
 static void put_open(struct buf *out, const struct refusal_question *q) {
@@ -196,7 +211,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 					       : q->path;
 
 	buf_puts(out, write ? "--write " : "--read ");
-	buf_shell_word(out, "", write ? written : q->path);
+	put_written(out, "", write ? written : q->path);
 }
 
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
@@ -215,22 +230,25 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("workspace")) {
 		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
 	} else if (IS("PATH")) {
+		put_written(out, "", q->path);
+	} else if (IS("SOCKET")) {
 		buf_shell_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		buf_shell_word(out, "", existing_dir(q, dir));
+		put_written(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		buf_shell_word(out, "", q->missing ? existing_dir(q, dir) : q->path);
+		put_written(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("EXCEPT")) {
-		buf_shell_word(out, "!", w->at);
+		put_written(out, "!", w->at);
 	}
 #undef IS
 }
 
-static void expand(char *ret, size_t cap, const struct words *w, const char *text) {
+/* A message may be cut, or empty when memory is out; false: it is. */
+static bool expand(char *ret, size_t cap, const struct words *w, const char *text) {
 	struct buf out;
 
 	buf_init(&out);
@@ -244,9 +262,10 @@ static void expand(char *ret, size_t cap, const struct words *w, const char *tex
 			text += len + 1;
 		}
 	}
-	/* A message may be cut, or empty when memory is out. */
-	(void)snprintf(ret, cap, "%s", buf_failed(&out) || out.data == NULL ? "" : out.data);
+	bool failed = buf_failed(&out) || out.data == NULL;
+	int len = snprintf(ret, cap, "%s", failed ? "" : out.data);
 	buf_done(&out);
+	return !failed && len >= 0 && (size_t)len < cap;
 }
 
 static void set_verdict(const struct words *w, enum refusal_cause cause, struct verdict *ret) {
@@ -259,9 +278,11 @@ static void set_verdict(const struct words *w, enum refusal_cause cause, struct 
 	ret->key = keys[row->key == KEY_FS_READ && w->q->want == ACCESS_WRITE ? KEY_FS_WRITE
 									      : row->key]
 			   .name;
-	expand(ret->reason, sizeof ret->reason, w, row->reason);
-	expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
-	expand(ret->option, sizeof ret->option, w, row->option == NULL ? "" : row->option);
+	(void)expand(ret->reason, sizeof ret->reason, w, row->reason);
+	(void)expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
+	if (!expand(ret->option, sizeof ret->option, w, row->option == NULL ? "" : row->option)) {
+		ret->option[0] = '\0'; /* a part of a path is another path */
+	}
 }
 
 /* ---- the rule ---- */
