@@ -435,7 +435,7 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 		}
 		return is_socket_name(q->path) ? CAUSE_SOCKET : CAUSE_OUTSIDE;
 	case VISIBILITY_DENIED:
-		return cause_hidden(rule);
+		return is_own(q->plan, q->path) ? CAUSE_OWN : cause_hidden(rule);
 	case VISIBILITY_READ:
 		if (q->want == ACCESS_WRITE) {
 			return cause_kept(q, rule);

@@ -247,6 +247,16 @@ def register(suite):
         box.write("home/.netrc", "x\n")
         equal(box.json(*words)["denials"], before, "denials")
 
+    @test("denials: no option is proposed for Corral's own files in a granted HOME")
+    def _(box):
+        box.write("home/.config/corral/config.toml", "")
+        box.run("true").exited(0)  # creates the state directory
+        path = f"{box.home}/.local/state/corral/audit/0000000001.jsonl"
+        for level in LEVELS:
+            found = box.json("--no-config", "--level", level, "--write", box.home, "--", "sh", "-c", f"echo x >>{path}; exit 1")["denials"]
+            own = [d for d in found if d["path"] == path]
+            equal([(d["allow_with"], d["remedy"].split(":")[0]) for d in own], [(None, "no option allows it")], f"{level}: {found}")
+
     @test("denials: connections without a network, through the gate, and to a socket file")
     def _(box):
         connect = "import socket; socket.create_connection(('192.0.2.1', 443), 5)"
