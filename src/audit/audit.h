@@ -10,8 +10,9 @@
  * A writer locks the head, reads it, appends its lines with one write(2) and stores the new head.
  * A writer that is killed in between leaves bytes behind the length of the head.  The next writer
  * takes over the lines there that continue the chain.  It removes the rest, a part of a line, and
- * its own first record has "torn", the number of bytes.  A writer that finds no head, but a log,
- * goes on after the last line, and its first record has "headless".
+ * its own first record has "torn", the number of bytes.  Other lines there are not the work of a
+ * writer: they stay, and `verify` finds them.  A writer that finds no head, but a log, goes on
+ * after the last line, and its first record has "headless".
  *
  * The user who owns the files can write a new chain: the log shows changes only to someone who
  * knows an earlier head.  docs/THREAT_MODEL.md says the same.

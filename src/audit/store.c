@@ -155,31 +155,8 @@ static size_t adopt(struct audit_head *h, const struct buf *text) {
 	return at;
 }
 
-/* A writer was killed: takes over whole lines behind the head, and removes the rest (A2). */
-static int take_over(struct writing *w, uint64_t size, struct err *e) {
-	struct buf left;
-	int rc = 0;
-
-	buf_init(&left);
-	if (size - w->head.length <= LEFT_MAX &&
-	    (lseek(w->fd, (off_t)w->head.length, SEEK_SET) < 0 ||
-	     fd_read_all(w->fd, LEFT_MAX, &left) != 0)) {
-		rc = failed(e, "cannot read the audit log", w->path);
-	}
-	if (rc == 0) {
-		w->head.length += adopt(&w->head, &left);
-		w->torn = (size_t)(size - w->head.length);
-		if (w->torn > 0 && ftruncate(w->fd, (off_t)w->head.length) != 0) {
-			rc = failed(e, "cannot remove an incomplete record from the audit log",
-				    w->path);
-		}
-	}
-	buf_done(&left);
-	return rc;
-}
-
-/* The file is shorter than the head says: the chain has a gap, which `verify` finds.  The next
- * line begins on a line of its own. */
+/* The chain has a gap here, which `verify` finds: the file is shorter than the head says, or has
+ * lines behind it that no writer left.  The next line begins on a line of its own. */
 static int end_line(struct writing *w, uint64_t size, struct err *e) {
 	char last = '\n';
 
@@ -192,6 +169,37 @@ static int end_line(struct writing *w, uint64_t size, struct err *e) {
 	}
 	w->head.length++;
 	return write(w->fd, "\n", 1) == 1 ? 0 : failed(e, "cannot write the audit log", w->path);
+}
+
+/* Takes over the lines of a killed writer, and removes the part of a line after them (A2).  A rest
+ * with whole lines is not the work of a writer: it stays, for `verify`. */
+static int adopt_rest(struct writing *w, const struct buf *left, uint64_t size, struct err *e) {
+	size_t whole = adopt(&w->head, left);
+
+	w->head.length += whole;
+	if (whole < left->len && memchr(left->data + whole, '\n', left->len - whole) != NULL) {
+		return end_line(w, size, e);
+	}
+	w->torn = (size_t)(size - w->head.length);
+	if (w->torn > 0 && ftruncate(w->fd, (off_t)w->head.length) != 0) {
+		return failed(e, "cannot remove an incomplete record from the audit log", w->path);
+	}
+	return 0;
+}
+
+static int take_over(struct writing *w, uint64_t size, struct err *e) {
+	struct buf left;
+
+	if (size - w->head.length > LEFT_MAX) {
+		return end_line(w, size, e);
+	}
+	buf_init(&left);
+	int rc = lseek(w->fd, (off_t)w->head.length, SEEK_SET) < 0 ||
+				 fd_read_all(w->fd, LEFT_MAX, &left) != 0
+			 ? failed(e, "cannot read the audit log", w->path)
+			 : adopt_rest(w, &left, size, e);
+	buf_done(&left);
+	return rc;
 }
 
 static int check_length(struct writing *w, struct err *e) {

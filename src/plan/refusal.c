@@ -16,8 +16,7 @@
 /* ---- cause → sentence → remedy ---- */
 
 /* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} the file
- * or directory that the rule is about; quoted for a shell, {SOCKET} the path; and with the
- * characters of patterns escaped: {PATH}, {DIR} the nearest directory
+ * or directory that the rule is about; quoted for a shell: {PATH}, {DIR} the nearest directory
  * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
  * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
  * write: the remedy for ACCESS_WRITE, where it differs.
@@ -177,18 +176,18 @@ static const char *existing_dir(const struct refusal_question *q, char dir[PATH_
 	return q->exists != NULL ? q->exists : path_parent(q->path, dir) ? dir : "/";
 }
 
-/* A path as an option takes it: the characters of patterns escaped, quoted for a shell. */
-static void put_path(struct buf *out, const char *mark, const char *path) {
+/* The path as a policy has it, with a backslash before each character of a pattern, and quoted. */
+static void put_written(struct buf *out, const char *mark, const char *path) {
 	char escaped[2 * PATH_MAX];
-	size_t n = 0;
+	size_t len = 0;
 
-	for (const char *p = path; *p != '\0' && n + 2 < sizeof escaped; p++) {
-		if (strchr("*?[\\", *p) != NULL) {
-			escaped[n++] = '\\';
+	for (; *path != '\0' && len + 2 < sizeof escaped; path++) {
+		if (strchr("*?[\\", *path) != NULL) {
+			escaped[len++] = '\\';
 		}
-		escaped[n++] = *p;
+		escaped[len++] = *path;
 	}
-	escaped[n] = '\0';
+	escaped[len] = '\0';
 	buf_shell_word(out, mark, escaped);
 }
 
@@ -201,7 +200,7 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
 				     q->path + strlen(plan->home_at));
 
-	put_path(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+	put_written(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
 static void put_open(struct buf *out, const struct refusal_question *q) {
@@ -212,7 +211,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 					       : q->path;
 
 	buf_puts(out, write ? "--write " : "--read ");
-	put_path(out, "", write ? written : q->path);
+	put_written(out, "", write ? written : q->path);
 }
 
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
@@ -231,24 +230,25 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("workspace")) {
 		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
 	} else if (IS("PATH")) {
-		put_path(out, "", q->path);
+		put_written(out, "", q->path);
 	} else if (IS("SOCKET")) {
 		buf_shell_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		put_path(out, "", existing_dir(q, dir));
+		put_written(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		put_path(out, "", q->missing ? existing_dir(q, dir) : q->path);
+		put_written(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("EXCEPT")) {
-		put_path(out, "!", w->at);
+		put_written(out, "!", w->at);
 	}
 #undef IS
 }
 
-static void expand(char *ret, size_t cap, const struct words *w, const char *text) {
+/* A message may be cut, or empty when memory is out; false: it is. */
+static bool expand(char *ret, size_t cap, const struct words *w, const char *text) {
 	struct buf out;
 
 	buf_init(&out);
@@ -262,9 +262,10 @@ static void expand(char *ret, size_t cap, const struct words *w, const char *tex
 			text += len + 1;
 		}
 	}
-	/* A message may be cut, or empty when memory is out. */
-	(void)snprintf(ret, cap, "%s", buf_failed(&out) || out.data == NULL ? "" : out.data);
+	bool failed = buf_failed(&out) || out.data == NULL;
+	int len = snprintf(ret, cap, "%s", failed ? "" : out.data);
 	buf_done(&out);
+	return !failed && len >= 0 && (size_t)len < cap;
 }
 
 static void set_verdict(const struct words *w, enum refusal_cause cause, struct verdict *ret) {
@@ -277,9 +278,11 @@ static void set_verdict(const struct words *w, enum refusal_cause cause, struct 
 	ret->key = keys[row->key == KEY_FS_READ && w->q->want == ACCESS_WRITE ? KEY_FS_WRITE
 									      : row->key]
 			   .name;
-	expand(ret->reason, sizeof ret->reason, w, row->reason);
-	expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
-	expand(ret->option, sizeof ret->option, w, row->option == NULL ? "" : row->option);
+	(void)expand(ret->reason, sizeof ret->reason, w, row->reason);
+	(void)expand(ret->remedy, sizeof ret->remedy, w, write ? row->write : row->remedy);
+	if (!expand(ret->option, sizeof ret->option, w, row->option == NULL ? "" : row->option)) {
+		ret->option[0] = '\0'; /* a part of a path is another path */
+	}
 }
 
 /* ---- the rule ---- */
@@ -432,7 +435,7 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 		}
 		return is_socket_name(q->path) ? CAUSE_SOCKET : CAUSE_OUTSIDE;
 	case VISIBILITY_DENIED:
-		return cause_hidden(rule);
+		return is_own(q->plan, q->path) ? CAUSE_OWN : cause_hidden(rule);
 	case VISIBILITY_READ:
 		if (q->want == ACCESS_WRITE) {
 			return cause_kept(q, rule);

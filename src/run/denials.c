@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "data/paths.h"
 #include "data/syscalls.h"
 #include "plan/refusal.h"
 #include "run/leak_tap.h"
@@ -20,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,12 +116,24 @@ static const char *grantable(struct arena *a, const struct plan *plan, const cha
 	return at == NULL || (home != NULL && path_within(home, at)) ? NULL : at;
 }
 
+/* To remove or rename a file, the directory has to be writable: the grant of a file is a mount of
+ * it, which cannot be moved. */
+static const char *granted(struct arena *a, enum denial_op op, const char *path) {
+	const char *slash = strrchr(path, '/');
+
+	if (denial_ops[op].need != NEED_ENTRY || slash == path) {
+		return path;
+	}
+	return arena_printf(a, "%.*s", (int)(slash - path), path);
+}
+
 /* ---- the rule ---- */
 
 struct judging {
 	struct arena *a;
 	const struct plan *plan;
 	const struct policy *policy;
+	const struct host *host;
 };
 
 static const char *rule_text(struct arena *a, const struct verdict *v) {
@@ -138,9 +150,17 @@ static bool is_about_secrets(const struct verdict *v) {
 	return v->cause == CAUSE_CREDENTIAL || v->cause == CAUSE_OWN;
 }
 
+/* As `corral why`: by its name, or by that of the file that a symlink of the host leads to. */
+static bool is_credential(const struct host *h, const char *path) {
+	char real[PATH_MAX];
+
+	return plan_is_credential(h, path) ||
+	       (realpath(path, real) != NULL && plan_is_credential(h, real));
+}
+
 /* The rule that refuses it.  A credential in the hidden HOME is one as well as in a shown HOME. */
 static void find_rule(const struct refusal_question *q, const struct journal_refusal *r,
-		      const char *host, struct verdict *ret) {
+		      bool credential, struct verdict *ret) {
 	if (r->op == DENIAL_CONNECT) {
 		refusal_say(q, CAUSE_SOCKET, ret);
 	} else {
@@ -151,7 +171,7 @@ static void find_rule(const struct refusal_question *q, const struct journal_ref
 	}
 	bool outside = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
 		       ret->cause == CAUSE_OUTSIDE;
-	if (outside && path_credential(q->plan->home_own, host) != NULL) {
+	if (outside && credential) {
 		refusal_say(q, CAUSE_CREDENTIAL, ret);
 	}
 }
@@ -174,12 +194,13 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 	if (host == NULL) {
 		return false;
 	}
-	q.grant = grantable(g->a, g->plan, host);
-	if (!exists(host)) {
+	q.grant = grantable(g->a, g->plan, granted(g->a, r->op, host));
+	/* What a private directory has does not depend on the host's file of that name. */
+	if (!exists(host) && plan_mount_visibility(g->plan, path) != VISIBILITY_PRIVATE) {
 		q.missing = true;
 		q.exists = q.grant;
 	}
-	find_rule(&q, r, host, &v);
+	find_rule(&q, r, is_credential(g->host, host), &v);
 	bool hidden = is_about_secrets(&v);
 	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, i == 1, host))) {
 		return false;
@@ -277,11 +298,11 @@ static bool judge(const struct judging *g, const struct journal_refusal *r, stru
 	return judge_path(g, r, 0, ret) || (r->named[1][0] == '/' && judge_path(g, r, 1, ret));
 }
 
-void denials_read(const struct plan *plan, const struct policy *policy, const struct journal *j,
-		  struct denials *ret) {
+void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
+		  const struct journal *j, struct denials *ret) {
 	bool recorded = j != NULL && plan->denials != DENIALS_OFF;
 	struct denials d = {.recorded = recorded, .more = journal_refusals_lost(j)};
-	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy};
+	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy, .host = host};
 	struct journal_refusal r;
 	struct denial one;
 	size_t cap = 0;

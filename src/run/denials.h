@@ -41,8 +41,8 @@ struct denials {
 };
 
 /* In the order of the first refusal.  j may be NULL. */
-void denials_read(const struct plan *plan, const struct policy *policy, const struct journal *j,
-		  struct denials *ret);
+void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
+		  const struct journal *j, struct denials *ret);
 
 /* Removes secrets from paths, which the command chose, and with them reason and remedy.  Without a
  * source nothing is removed. */

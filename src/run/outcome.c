@@ -94,9 +94,9 @@ void outcome_advise(struct outcome *o, const struct plan *plan, const struct pol
 }
 
 void outcome_read_journal(struct outcome *o, const struct plan *plan, const struct policy *policy,
-			  const struct journal *j) {
+			  const struct host *host, const struct journal *j) {
 	created_read(plan, j, &o->created);
-	denials_read(plan, policy, j, &o->denials);
+	denials_read(plan, policy, host, j, &o->denials);
 }
 
 void outcome_done(struct outcome *o) {

@@ -2,8 +2,7 @@
 /* Supervises a run: one poll loop over pid 1's reports, the streams, the signals and
  * the clock, and one outcome at its end.
  *
- * pid 1 enforces time-outs; the deadlines here are the second line, for a pid 1 that no
- * longer answers.
+ * pid 1 enforces time-outs; the deadlines here are for a pid 1 that no longer answers.
  *
  * Should:   call spawn_finish() exactly once for each child, restore the
  *           terminal and the signal mask on every path.
@@ -449,7 +448,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
 		ret->duration_ms = ended - began;
-		outcome_read_journal(ret, w->plan, w->r->policy, records.journal);
+		outcome_read_journal(ret, w->plan, w->r->policy, w->r->host, records.journal);
 		denials_clean(&ret->denials, w->net.watch.source);
 	}
 	records_free(&records);
@@ -555,7 +554,8 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.cow = r->cow,
 		.report_start = true,
 	};
-	struct running run = {.plan = r->plan, .policy = r->policy, .started_ms = clock_ms()};
+	struct running run = {
+		.plan = r->plan, .policy = r->policy, .host = r->host, .started_ms = clock_ms()};
 	struct usage usage;
 	struct reports reports;
 
@@ -590,7 +590,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	int rc = reports_check(&reports, e);
 	if (rc == 0) {
 		outcome_fill(&o, &reports, &usage, r->plan);
-		outcome_read_journal(&o, r->plan, r->policy, records.journal);
+		outcome_read_journal(&o, r->plan, r->policy, r->host, records.journal);
 		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;

@@ -84,11 +84,12 @@ struct outcome {
 int run_command(struct arena *a, const struct run_request *r, struct outcome *ret, struct err *e);
 
 /* In two steps, for corral_spawn and corral_wait: the command inherits the descriptors
- * themselves, without a relay.  Plan and policy must outlive the command. */
+ * themselves, without a relay.  Plan, policy and host must outlive the command. */
 struct running {
 	struct child child;
 	const struct plan *plan;
 	const struct policy *policy;
+	const struct host *host;
 	int64_t started_ms;
 };
 int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);
@@ -98,7 +99,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
 /* The files that the run left, and the calls that it was refused. */
 void outcome_read_journal(struct outcome *o, const struct plan *plan, const struct policy *policy,
-			  const struct journal *j);
+			  const struct host *host, const struct journal *j);
 
 void outcome_done(struct outcome *o);
 const char *outcome_reason_name(enum reason r);

@@ -29,10 +29,10 @@ CHANGES = [
     ("os.open('{far}/a*[b', os.O_WRONLY)", "open", "write", "{far}/a*[b", True),
     ("os.mkfifo('{far}/p')", "mknod", "create", "{far}/p", True),
     ("os.symlink('x', '{far}/s')", "symlink", "create", "{far}/s", True),
-    ("os.link('{far}/f', '{far}/h')", "link", "create", "{far}/f", None),
-    ("os.rename('{far}/f', '{far}/g')", "rename", "rename", "{far}/f", None),
-    ("os.unlink('{far}/f')", "unlink", "delete", "{far}/f", None),
-    ("os.rmdir('{far}/sub')", "rmdir", "delete", "{far}/sub", None),
+    ("os.link('{far}/f', '{far}/h')", "link", "create", "{far}/f", True),
+    ("os.rename('{far}/f', '{far}/g')", "rename", "rename", "{far}/f", True),
+    ("os.unlink('{far}/f')", "unlink", "delete", "{far}/f", True),
+    ("os.rmdir('{far}/sub')", "rmdir", "delete", "{far}/sub", True),
     ("os.chmod('{far}/f', 0o600)", "chmod", "mode", "{far}/f", True),
     ("os.chmod(os.open('{far}/f', os.O_RDONLY), 0o600)", "chmod", "mode", "{far}/f", True),
     ("os.chown('{far}/f', -1, -1)", "chown", "owner", "{far}/f", True),
@@ -53,7 +53,7 @@ CHANGES = [
     ("os.open('{dark}/f', os.O_WRONLY)", "open", "write", "{dark}/f", True),
     ("os.open('{dark}/new', os.O_WRONLY | os.O_CREAT)", "open", "create", "{dark}/new", True),
     ("os.mkdir('{dark}/d')", "mkdir", "create", "{dark}/d", True),
-    ("os.unlink('{dark}/f')", "unlink", "delete", "{dark}/f", None),
+    ("os.unlink('{dark}/f')", "unlink", "delete", "{dark}/f", True),
 ]
 
 READS = [
@@ -64,6 +64,7 @@ READS = [
     ("os.open('../home/notes', os.O_RDONLY)", "open", "read", "{home}/notes", True),
     ("os.open('{home}/.ssh/id_rsa', os.O_RDONLY)", "open", "read", "{home}/.ssh/id_rsa", False),
     ("os.open('{home}/.aws/credentials', os.O_RDONLY)", "open", "read", "{home}/.aws/credentials", False),
+    ("os.open('{home}/.config/gh/hosts.yml', os.O_RDONLY)", "open", "read", "{home}/.config/gh/hosts.yml", False),
 ]
 
 # At level standard Landlock lets stat(2) of a hidden file succeed.
@@ -116,6 +117,7 @@ class World:
         box.write("home/docs/a", "x\n")
         box.write("home/.ssh/id_rsa", "x\n")
         box.write("home/.aws/credentials", "x\n")
+        box.write("home/.config/gh/hosts.yml", "x\n")
         for name in ("a.key", "secret/f", "conf", ".vscode/settings.json", ".claude/notes"):
             box.write(f"ws/{name}", "x\n")
         box.execute(["git", "init", "-q", box.ws]).exited(0)
@@ -240,6 +242,25 @@ def register(suite):
             found = box.json("--no-config", "--level", "full", "--denials", "all", "--", "cat", f"{box.home}/.netrc")["denials"]
             equal([d["path"] for d in found], [f"{box.home}/.netrc"], f"exists {exists}")
             equal(found[0]["allow_with"], None, "option")
+
+    @test("denials: a failed rename to the name of a credential leaves the same records whether it exists or not")
+    def _(box):
+        box.write("ws/f", "x\n")
+        call = f"import os; os.rename('f', '{box.home}/.netrc')"
+        words = ("--no-config", "--level", "full", "--denials", "all", "--", "/usr/bin/python3", "-I", "-c", call)
+        before = box.json(*words)["denials"]
+        box.write("home/.netrc", "x\n")
+        equal(box.json(*words)["denials"], before, "denials")
+
+    @test("denials: no option is proposed for Corral's own files in a granted HOME")
+    def _(box):
+        box.write("home/.config/corral/config.toml", "")
+        box.run("true").exited(0)  # creates the state directory
+        path = f"{box.home}/.local/state/corral/audit/0000000001.jsonl"
+        for level in LEVELS:
+            found = box.json("--no-config", "--level", level, "--write", box.home, "--", "sh", "-c", f"echo x >>{path}; exit 1")["denials"]
+            own = [d for d in found if d["path"] == path]
+            equal([(d["allow_with"], d["remedy"].split(":")[0]) for d in own], [(None, "no option allows it")], f"{level}: {found}")
 
     @test("denials: connections without a network, through the gate, and to a socket file")
     def _(box):

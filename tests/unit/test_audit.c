@@ -261,7 +261,7 @@ TEST(a_part_of_a_record_is_removed_and_the_next_one_says_so) {
 	CHECK_INT(verify(&w).records, 4);
 }
 
-TEST(lines_that_follow_no_hash_are_not_taken_over) {
+TEST(a_line_that_follows_no_hash_stays_and_is_found) {
 	WORLD(w);
 	struct buf text;
 	append_many(&w, 2);
@@ -272,7 +272,24 @@ TEST(lines_that_follow_no_hash_are_not_taken_over) {
 	write_log(&w, 1, text.data, text.len);
 	buf_done(&text);
 	append_many(&w, 1);
-	check_one(&w, AUDIT_TORN, 3);
+	check_one(&w, AUDIT_REORDERED, 2);
+	CHECK_INT(verify(&w).records, 4);
+}
+
+/* The head of another, shorter log: a directory was swapped or restored from a backup. */
+TEST(a_head_of_another_log_removes_no_record) {
+	WORLD(w);
+	char head[AUDIT_HEAD_SIZE];
+	struct audit_head h;
+	append_many(&w, 9);
+	CHECK_INT(audit_read_head(&w.place, &h), true);
+	h.length = 40; /* within the first line */
+	memset(h.hash, 'a', AUDIT_HASH);
+	audit_head_text(&h, head);
+	forget_head(&w, head);
+	append_many(&w, 1);
+	CHECK_INT(verify(&w).records, 10);
+	check_one(&w, AUDIT_EDITED, 10);
 }
 
 /* ---- rotation ---- */

@@ -204,6 +204,26 @@ TEST(a_remedy_is_quoted_for_a_shell) {
 	CHECK_STR(v.remedy, "grant it: --read '/a b/c'\\''s'");
 }
 
+TEST(an_option_names_one_path_and_no_pattern) {
+	struct refusal_question q = {.plan = &plan, .policy = &policy, .path = "/a/*?[b]\\c"};
+	struct verdict v;
+
+	refusal_judge(&q, &v);
+	CHECK_STR(v.option, "--read '/a/\\*\\?\\[b]\\\\c'");
+	refusal_say(&q, CAUSE_PROTECT, &v);
+	CHECK_STR(v.option, "--protect '!/a/\\*\\?\\[b]\\\\c'");
+}
+
+TEST(an_option_that_does_not_fit_is_left_out) {
+	char path[sizeof((struct verdict *)NULL)->option + 10] = "/";
+	struct refusal_question q = {.plan = &plan, .policy = &policy, .path = path};
+	struct verdict v;
+
+	memset(path + 1, 'a', sizeof path - 2);
+	refusal_judge(&q, &v);
+	CHECK_STR(v.option, "");
+}
+
 TEST(a_limit_is_named_with_its_value_and_the_option_that_raises_it) {
 	struct plan limited = plan;
 
