@@ -76,6 +76,10 @@ struct corral_policy;
 struct corral_policy *corral_policy_new(void);
 void corral_policy_free(struct corral_policy *policy);
 
+/* A policy that begins with the settings of another one, which has to live longer and must not be
+ * changed meanwhile; NULL when memory is out. */
+struct corral_policy *corral_policy_derive(const struct corral_policy *policy);
+
 /* Sets one key by its dotted name (corral-policy(5)); lists and maps take one
  * element a call.  The strings are copied.  An unknown key fails here; the
  * value is checked when the policy is used, together with all the others. */

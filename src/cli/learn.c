@@ -167,16 +167,42 @@ static int learn_one(struct lesson *l, const struct corral_denial *d, struct cor
 
 /* ---- runs ---- */
 
-static int grant_new(struct invocation *inv, const struct lesson *l, size_t from,
-		     struct corral_error *err) {
-	for (size_t i = from; i < l->n; i++) {
-		const struct grant *g = &l->grants[i];
-		if (corral_policy_set_from(inv->policy, grantable[g->kind].key, g->value, ORIGIN,
-					   err) != 0) {
-			return -1;
+/* By one of the first n: a file that is granted for reading would stay read-only in a directory
+ * that is granted for writing. */
+static bool is_covered(const struct lesson *l, size_t n, const struct grant *g) {
+	bool reads = streq(grantable[g->kind].option, "--read");
+
+	for (size_t i = 0; reads && i < n; i++) {
+		const struct grant *other = &l->grants[i];
+		size_t len = strlen(other->value);
+		if (streq(grantable[other->kind].option, "--write") &&
+		    strncmp(g->value, other->value, len) == 0 &&
+		    (g->value[len] == '/' || g->value[len] == '\0')) {
+			return true;
 		}
 	}
-	return 0;
+	return false;
+}
+
+/* The policy of the next run: the caller's, and the grants so far. */
+static struct corral_policy *policy_with(const struct invocation *inv, const struct lesson *l,
+					 struct corral_error *err) {
+	struct corral_policy *policy = corral_policy_derive(inv->policy);
+
+	if (policy == NULL) {
+		(void)memory_error(err);
+		return NULL;
+	}
+	for (size_t i = 0; inv->replay && i < l->n; i++) {
+		const struct grant *g = &l->grants[i];
+		if (!is_covered(l, l->n, g) &&
+		    corral_policy_set_from(policy, grantable[g->kind].key, g->value, ORIGIN, err) !=
+			    0) {
+			corral_policy_free(policy);
+			return NULL;
+		}
+	}
+	return policy;
 }
 
 /* Runs the command once and collects its refusals; *ret_new is the number of new grants. */
@@ -185,14 +211,20 @@ static int run_round(struct invocation *inv, const char *const *argv, struct les
 	struct corral_options how = CORRAL_OPTIONS_INIT;
 	struct corral_result *result = NULL;
 	struct corral_denial d = CORRAL_DENIAL_INIT;
+	struct corral_policy *policy = policy_with(inv, l, err);
 	size_t before = l->n;
 	int rc = 0;
 
+	if (policy == NULL) {
+		return -1;
+	}
 	how.in = STDIN_FILENO;
 	how.out = STDERR_FILENO; /* stdout has the proposal */
 	how.err = STDERR_FILENO;
 	how.forward = 1;
-	if (corral_run(inv->policy, argv, &how, &result, err) != 0) {
+	int ran = corral_run(policy, argv, &how, &result, err);
+	corral_policy_free(policy);
+	if (ran != 0) {
 		return -1;
 	}
 	l->rounds++;
@@ -224,8 +256,7 @@ static int learn(struct invocation *inv, const char *const *argv, struct lesson 
 	}
 	do {
 		size_t known = l->n;
-		if (run_round(inv, argv, l, &new, err) != 0 ||
-		    (inv->replay && grant_new(inv, l, known, err) != 0)) {
+		if (run_round(inv, argv, l, &new, err) != 0) {
 			return -1;
 		}
 		l->needed = l->passed ? known : l->n;
@@ -255,7 +286,7 @@ static void put_list(struct buf *out, const struct lesson *l, size_t kind) {
 	bool any = false;
 
 	for (size_t i = 0; i < l->needed; i++) {
-		if (l->grants[i].kind != kind) {
+		if (l->grants[i].kind != kind || is_covered(l, l->needed, &l->grants[i])) {
 			continue;
 		}
 		if (!any) {

@@ -18,7 +18,7 @@ void corral_policy_free(struct corral_policy *policy) {
 	if (policy == NULL) {
 		return;
 	}
-	if (policy->stream != NULL) {
+	if (policy->stream != NULL && !policy->derived) {
 		arena_done(&policy->stream->arena);
 		free(policy->stream);
 	}
@@ -30,6 +30,16 @@ void policy_derive(const struct corral_policy *from, struct corral_policy *own) 
 	*own = *from;
 	arena_init(&own->arena);
 	own->settings_cap = own->nsettings; /* full: the next setting copies the array */
+}
+
+struct corral_policy *corral_policy_derive(const struct corral_policy *policy) {
+	struct corral_policy *own = policy == NULL ? NULL : calloc(1, sizeof *own);
+
+	if (own != NULL) {
+		policy_derive(policy, own);
+		own->derived = true;
+	}
+	return own;
 }
 
 /* A setting after the stream was resolved would have no effect. */

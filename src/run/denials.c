@@ -223,6 +223,14 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 	return ret->path != NULL && ret->rule != NULL && ret->why != NULL && ret->remedy != NULL;
 }
 
+/* The name is not known, and an option for the address of the server would not help. */
+static bool is_lookup(const char *address) {
+	static const char port[] = ":53";
+	size_t len = strlen(address);
+
+	return len >= sizeof port && streq(address + len - (sizeof port - 1), port);
+}
+
 /* A connect to an address, where no gate decides: there is no network. */
 static bool judge_address(const struct judging *g, const struct journal_refusal *r,
 			  struct denial *ret) {
@@ -230,7 +238,8 @@ static bool judge_address(const struct judging *g, const struct journal_refusal 
 	bool floor = origin->kind == ORIGIN_FLOOR;
 	char text[128];
 
-	if (!g->plan->own_net || r->op != DENIAL_CONNECT || r->error == ECONNREFUSED) {
+	if (!g->plan->own_net || r->op != DENIAL_CONNECT || r->error == ECONNREFUSED ||
+	    is_lookup(r->named[0])) {
 		return false;
 	}
 	policy_origin_text(origin, text, sizeof text);

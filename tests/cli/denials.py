@@ -269,6 +269,8 @@ def register(suite):
             record = box.json("--no-config", "--level", level, "--", "python3", "-c", connect)["denials"]
             equal([(d["op"], d["host"], d["allow_with"]) for d in record],
                   [("connect", "192.0.2.1:443", "--allow-host 192.0.2.1:443")], level)
+        lookup = "import socket; socket.create_connection(('name.example.org', 443), 5)"
+        equal(box.json("--no-config", "--", "python3", "-c", lookup)["denials"], [], "a look-up without a network")
         refused = box.json("--no-config", "--allow-host", "allowed.example.org", "--", "python3", "-c", connect)["denials"]
         equal([(d["op"], d["host"], d["port"], d["allow_with"]) for d in refused],
               [("connect", "192.0.2.1", 443, "--allow-host 192.0.2.1:443")], "the gate's")
