@@ -54,7 +54,7 @@ struct corral_policy {
 	const char *file;             /* NULL when none was added */
 	struct stream_policy *stream; /* set when file is "-" or "fd:N" */
 	bool no_config, person;
-	bool derived; /* the stream belongs to another policy */
+	bool derived;                        /* the stream belongs to another policy */
 	struct passphrase_source passphrase; /* of the vault; read NULL: none */
 	const struct plant *plant;           /* of the self-test; NULL */
 };
