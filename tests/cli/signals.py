@@ -41,6 +41,10 @@ def inside(box):
     return [pid for pid in box.strays() if pid not in mine]
 
 
+def has_stopped(pid):
+    return any(line.startswith("State:\tT") for line in lines_of(f"/proc/{pid}/status"))
+
+
 STUBBORN = "trap '' TERM HUP INT; setsid sleep 600 & (setsid sleep 600 &); echo ready; while :; do sleep 0.05; done"
 
 
@@ -117,6 +121,14 @@ def register(suite):
         process = begin(box, "-c", "echo ready; exec sleep 600")
         process.send_signal(signal.SIGTERM)
         equal(ended(process), 143, "status")
+
+    @test("a command that has stopped ends by the first SIGTERM, as with timeout(1)")
+    def _(box):
+        for level in ("full", "standard"):
+            process = begin(box, "--level", level, "-c", "echo ready; kill -STOP $$; exit 3")
+            check(wait_until(lambda: any(has_stopped(pid) for pid in inside(box))), f"{level}: it has not stopped")
+            process.send_signal(signal.SIGTERM)
+            equal(ended(process), 128 + signal.SIGTERM, level)
 
     @test("a command that ignores the first request is ended by the second and third")
     def _(box):
