@@ -153,7 +153,7 @@ static int learn_one(struct lesson *l, const struct corral_denial *d, struct cor
 	if (reason == NULL || (word != NULL && value == NULL)) {
 		return memory_error(err);
 	}
-	if (kind == ARRAY_LEN(grantable) || l->n == GRANTS_MAX) {
+	if (kind == ARRAY_LEN(grantable) || value == NULL || l->n == GRANTS_MAX) {
 		add_undecided(l, d, reason);
 		return 0;
 	}

@@ -235,7 +235,7 @@ static void execute_order(struct init *in, const struct order *o) {
 	if (o->kind == ORDER_SIGNAL) {
 		(void)kill(-in->command, o->value); /* ESRCH: the command has just ended */
 		if (o->value == SIGTERM || o->value == SIGHUP) { /* as timeout(1) does */
-			(void)kill(-in->command, SIGCONT); /* likewise */
+			(void)kill(-in->command, SIGCONT);       /* likewise */
 		}
 	} else if (o->kind == ORDER_END) {
 		terminate(in, false);

@@ -202,7 +202,9 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 	}
 	find_rule(&q, r, is_credential(g->host, host), &v);
 	bool hidden = is_about_secrets(&v);
-	if (v.kind == ERR_NONE || (!hidden && !works_on_host(r->op, i == 1, host))) {
+	/* Of the caller's own secrets a list must not show which exist. */
+	bool either = hidden && g->plan->home_own != NULL && path_within(host, g->plan->home_own);
+	if (v.kind == ERR_NONE || (!either && !works_on_host(r->op, i == 1, host))) {
 		return false;
 	}
 	bool broad = q.want == ACCESS_WRITE && q.grant == NULL && str_starts(v.option, "--write");
