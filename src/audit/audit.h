@@ -39,7 +39,7 @@
 
 /* ---- record.c: one line a record, without time, number and hash ---- */
 
-/* What every record says about its run; NULL: not known. */
+/* The members of every record that identify its run; NULL: not known. */
 struct audit_run_facts {
 	const char *id, *session, *agent;
 	const char *policy; /* SHA-256 of the policy */
@@ -59,7 +59,7 @@ struct audit_run {
 	const char *error;                          /* why nothing ran; or NULL */
 };
 
-/* What was refused. */
+/* The kind of the refused object. */
 enum audit_denied {
 	AUDIT_DENIED_PATH,    /* deny.path */
 	AUDIT_DENIED_NET,     /* deny.net */

@@ -74,7 +74,7 @@ static void put_run(struct buf *out, const struct audit_fields *f) {
 	put_words(out, f->at[AUDIT_COMMAND]);
 }
 
-/* What a record that is no run is about. */
+/* The object of a record other than that of a run: path, host, program, leak, secret. */
 static void put_object(struct buf *out, const struct audit_fields *f) {
 	static const enum audit_member members[] = {
 		AUDIT_OP,     AUDIT_PATH,   AUDIT_HOST,   AUDIT_PROGRAM, AUDIT_SYSCALL, AUDIT_LEAK,

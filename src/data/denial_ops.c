@@ -24,7 +24,6 @@ const struct denial_op_row denial_ops[DENIAL_COUNT] = {
 	[DENIAL_XATTR] = {"setxattr", "attributes", NEED_OWNER, true},
 	[DENIAL_TRUNCATE] = {"truncate", "write", NEED_WRITE, true},
 	[DENIAL_STAT] = {"stat", "read", NEED_EXISTS, false},
-	[DENIAL_EXEC] = {"execve", "exec", NEED_EXEC, false},
 	[DENIAL_CONNECT] = {"connect", "connect", NEED_SOCKET, false},
 	[DENIAL_SYSCALL] = {"syscall", "syscall", NEED_CAPABILITY, false},
 	[DENIAL_BIND] = {"bind", "create", NEED_DIRECTORY, true},

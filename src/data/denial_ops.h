@@ -22,7 +22,6 @@ enum denial_op {
 	DENIAL_XATTR,
 	DENIAL_TRUNCATE,
 	DENIAL_STAT,
-	DENIAL_EXEC,
 	DENIAL_CONNECT,
 	DENIAL_BIND,
 	DENIAL_SYSCALL, /* refused by the filter, whatever its arguments */
@@ -34,7 +33,6 @@ enum denial_need {
 	NEED_EXISTS,     /* the file exists */
 	NEED_READ,       /* it can be read */
 	NEED_WRITE,      /* it can be written */
-	NEED_EXEC,       /* it can be executed */
 	NEED_DIRECTORY,  /* names in its directory can be created and removed */
 	NEED_ENTRY,      /* … and it exists */
 	NEED_OWNER,      /* it belongs to the caller */

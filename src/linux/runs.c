@@ -79,7 +79,7 @@ static long take_slot(int fd, pid_t pid) {
 	return -1;
 }
 
-/* Who runs what. */
+/* A run that is entered in the list. */
 struct entering {
 	pid_t pid;
 	const struct host *host;

@@ -8,7 +8,7 @@
  *           gate is an error. */
 #include "plan/leaks.h"
 
-/* What is enforced, by the action for requests; without a network there is nothing to add. */
+/* The guarantee for requests, by the action of scan.net; a run without a network makes none. */
 static const char *network_text(const struct plan *plan) {
 	if (!plan->net.gate && plan->own_net) {
 		return NULL;

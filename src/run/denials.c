@@ -2,8 +2,8 @@
 /* Turns the broker's records of refused calls into denials with rule, origin and remedy.
  *
  * Should:   keep a refusal that the caller would not have met on the host, once, with its rule.
- * Must not: reveal by its presence whether a file that a rule about credentials hides exists: such
- *           a path is listed in either case; open or follow anything on the host.
+ * Must not: reveal by its presence whether a credential of HOME exists: such a path is listed in
+ *           either case; open a file of the host.
  * Fails:    open: out of memory, denials are only counted. */
 #include "run/denials.h"
 
@@ -70,7 +70,6 @@ static bool is_socket(const char *path) {
 static bool works_on_host(enum denial_op op, bool second, const char *path) {
 	char dir[PATH_MAX];
 	const char *above = path_parent(path, dir) ? dir : "/";
-
 	bool writes_names = has_right(above, W_OK | X_OK);
 
 	switch (second ? NEED_DIRECTORY : denial_ops[op].need) {
@@ -80,8 +79,6 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
 		return has_right(path, R_OK);
 	case NEED_WRITE:
 		return has_right(path, W_OK);
-	case NEED_EXEC:
-		return has_right(path, X_OK);
 	case NEED_DIRECTORY:
 		/* An existing file is opened for writing instead of created. */
 		return op == DENIAL_CREATE && has_right(path, F_OK) ? has_right(path, W_OK)
@@ -104,7 +101,7 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
  * would be the caller's HOME, a directory above it, or the root. */
 static const char *grantable(struct arena *a, const struct plan *plan, const char *path) {
 	const char *home = plan->home_own != NULL ? plan->home_own : plan->home_at;
-	char *at = arena_strdup(a, path);
+	char *at = path == NULL ? NULL : arena_strdup(a, path);
 
 	while (at != NULL && !has_right(at, F_OK)) {
 		char *slash = strrchr(at, '/');
@@ -195,7 +192,7 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 		return false;
 	}
 	q.grant = grantable(g->a, g->plan, granted(g->a, r->op, host));
-	/* What a private directory has does not depend on the host's file of that name. */
+	/* The content of a private directory does not depend on the host's file of that name. */
 	if (!exists(host) && plan_mount_visibility(g->plan, path) != VISIBILITY_PRIVATE) {
 		q.missing = true;
 		q.exists = q.grant;

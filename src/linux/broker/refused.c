@@ -35,54 +35,15 @@ struct shape {
 	int8_t dir[2], path[2];
 };
 
-#define FIRST(call, op)                                                                            \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {CWD, NONE}, {                                           \
-			0, NONE                                                                    \
-		}                                                                                  \
-	}
-#define SECOND(call, op)                                                                           \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {CWD, NONE}, {                                           \
-			1, NONE                                                                    \
-		}                                                                                  \
-	}
-#define AT(call, op)                                                                               \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {0, NONE}, {                                             \
-			1, NONE                                                                    \
-		}                                                                                  \
-	}
-#define AT_SECOND(call, op)                                                                        \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {1, NONE}, {                                             \
-			2, NONE                                                                    \
-		}                                                                                  \
-	}
-#define TWO(call, op)                                                                              \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {CWD, CWD}, {                                            \
-			0, 1                                                                       \
-		}                                                                                  \
-	}
-#define TWO_AT(call, op)                                                                           \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {0, 2}, {                                                \
-			1, 3                                                                       \
-		}                                                                                  \
-	}
-#define BY_FD(call, op)                                                                            \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {0, NONE}, {                                             \
-			NONE, NONE                                                                 \
-		}                                                                                  \
-	}
-#define ADDRESS(call, op)                                                                          \
-	{                                                                                          \
-		CALL_##call, DENIAL_##op, {NONE, NONE}, {                                          \
-			NONE, NONE                                                                 \
-		}                                                                                  \
-	}
+/* clang-format off */
+#define FIRST(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {0, NONE}}
+#define SECOND(call, op) {CALL_##call, DENIAL_##op, {CWD, NONE}, {1, NONE}}
+#define AT(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {1, NONE}}
+#define AT_SECOND(call, op) {CALL_##call, DENIAL_##op, {1, NONE}, {2, NONE}}
+#define TWO(call, op) {CALL_##call, DENIAL_##op, {CWD, CWD}, {0, 1}}
+#define TWO_AT(call, op) {CALL_##call, DENIAL_##op, {0, 2}, {1, 3}}
+#define BY_FD(call, op) {CALL_##call, DENIAL_##op, {0, NONE}, {NONE, NONE}}
+#define ADDRESS(call, op) {CALL_##call, DENIAL_##op, {NONE, NONE}, {NONE, NONE}}
 
 static const struct shape shapes[] = {
 	ADDRESS(bind, BIND),
@@ -124,6 +85,7 @@ static const struct shape shapes[] = {
 	AT(utimensat, UTIME),
 	FIRST(utimes, UTIME),
 };
+/* clang-format on */
 
 /* The flags of open(2) tell what it wants. */
 static enum denial_op op_of(const struct call *c, const struct shape *s) {

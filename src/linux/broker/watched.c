@@ -2,9 +2,9 @@
 /* Records reads of hidden files, for `denials = all`.
  *
  * The kernel refuses these calls by itself (a mount namespace without the file, Landlock), and
- * nobody is told.  So the filter sends them here, the path is copied, and the call continues: the
- * caller waits only for the copy.  Whether the file exists on the host is not known here; the
- * supervisor looks after the run (run/denials.h).
+ * reports that to no process.  So the filter sends them here, the path is copied, and the call
+ * continues: the caller waits only for the copy.  Whether the file exists on the host is not known
+ * here; the supervisor looks after the run (run/denials.h).
  *
  * execve(2) is not among them: the command's own first execve is made by a process that shares the
  * memory of the guard, which cannot answer until then.  Shells look a program up by stat(2) first.
