@@ -75,6 +75,14 @@ enum reason outcome_reason(const struct ending *end, const struct usage *u,
 	return sig != 0 ? REASON_SIGNAL : REASON_EXIT;
 }
 
+void outcome_fill(struct outcome *o, const struct ending *end, const struct usage *u,
+		  const struct plan *plan) {
+	o->usage = *u;
+	o->reason = outcome_reason(end, u, plan);
+	o->exit_code = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : -1;
+	o->signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
+}
+
 /* Only for a failure of the command itself: an act of the supervisor has its own reason.  A
  * recorded refusal replaces a guess from the output. */
 void outcome_advise(struct outcome *o, const struct plan *plan, const struct policy *policy,

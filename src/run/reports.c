@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "linux/follow.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -136,6 +137,21 @@ int reports_check(const struct reports *s, struct err *e) {
 	if (!s->begun) {
 		return err_set(e, ERR_SETUP, "run",
 			       "pid 1 of the sandbox died before the command started");
+	}
+	return 0;
+}
+
+int reports_wait(struct reports *s, struct pollfd *slots, nfds_t count, int timeout) {
+	if (poll(slots, count, timeout) >= 0) {
+		return 0;
+	}
+	for (nfds_t i = 0; i < count; i++) {
+		slots[i].revents = 0;
+	}
+	if (errno != EINTR) {
+		(void)err_sys(&s->err, "run", "cannot wait for the command");
+		s->failed = s->over = true;
+		return -1;
 	}
 	return 0;
 }

@@ -31,6 +31,9 @@ void reports_read(struct reports *s, const struct child *c);
 void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]);
 void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]);
 
+/* poll(2).  0, with no events after a signal; -1: supervision has failed. */
+int reports_wait(struct reports *s, struct pollfd *slots, nfds_t count, int timeout);
+
 /* Completes the reports from the shared run state, when all processes have ended. */
 void reports_settle(struct reports *s, const struct run_state_copy *f);
 

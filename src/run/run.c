@@ -14,69 +14,23 @@
 #include "base/clock.h"
 #include "data/keys.h"
 #include "linux/follow.h"
+#include "run/deadline.h"
 #include "run/net_tap.h"
 #include "run/streams.h"
 #include "run/records.h"
 #include "run/reports.h"
 #include "run/terminal.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* Time for pid 1 after its grace period to kill all processes and report. */
-#define SLACK_MS 1000
 /* A second SIGINT or SIGTERM within this time means that the first had no effect; a later one
  * counts as the first again, as ^C at a prompt. */
 #define AGAIN_MS 5000
 #define COUNTED_MS 10 /* for a run of this length waiting for the teardown costs a few percent */
 #define FOREGROUND_MS 100 /* how often a background job checks whether it is in the foreground */
-
-static int64_t grace_of(const struct plan *plan) {
-	return plan->grace_ms == LIMIT_NONE ? 0 : plan->grace_ms;
-}
-
-/* The supervisor's own deadline of a run that begins now; -1 for never. */
-static int64_t overdue_at(const struct plan *plan, int64_t now) {
-	if (plan->timeout_ms == LIMIT_NONE) {
-		return -1;
-	}
-	return now + plan->timeout_ms + grace_of(plan) + SLACK_MS;
-}
-
-static void sooner(int64_t *at, int64_t candidate) {
-	if (candidate >= 0 && (*at < 0 || candidate < *at)) {
-		*at = candidate;
-	}
-}
-
-/* poll's time-out until at. */
-static int poll_ms(int64_t at, int64_t now) {
-	const int64_t longest =
-		(int64_t)3600 * 1000; /* fits an int; the loop just goes round again */
-
-	if (at < 0) {
-		return -1;
-	}
-	if (at <= now) {
-		return 0;
-	}
-	return (int)(at - now < longest ? at - now : longest);
-}
-
-/* ---- one step ---- */
-
-static void outcome_fill(struct outcome *o, const struct reports *s, const struct usage *u,
-			 const struct plan *plan) {
-	o->usage = *u;
-	o->reason = outcome_reason(&s->end, u, plan);
-	o->exit_code = WIFEXITED(s->end.status) ? WEXITSTATUS(s->end.status) : -1;
-	o->signal = WIFSIGNALED(s->end.status) ? WTERMSIG(s->end.status) : 0;
-}
-
-/* ---- the loop ---- */
 
 struct watch {
 	const struct run_request *r;
@@ -100,7 +54,7 @@ struct watch {
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
 	w->reports.end.forced = true;
 	w->reports.end.force = why;
-	w->end_at = now + grace_of(w->plan) + SLACK_MS;
+	w->end_at = now + deadline_of_end(w->plan);
 	(void)spawn_order(&w->child, ORDER_END, 0); /* if it fails, end_at kills the run */
 }
 
@@ -198,7 +152,7 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 		watch_pty(w);
 	}
 	if (s->begun && !had_begun) {
-		w->overdue = overdue_at(w->plan, now);
+		w->overdue = deadline_of_run(w->plan, now);
 		w->active_at = now;
 	}
 	if (s->stopped && w->r->terminal && !s->over) {
@@ -240,17 +194,17 @@ static void watch_clock(struct watch *w, int64_t now) {
 static int watch_timeout(const struct watch *w, int64_t now) {
 	int64_t at = -1;
 
-	sooner(&at, w->overdue);
-	sooner(&at, w->end_at);
-	sooner(&at, follow_wake(w->child.follow));
-	sooner(&at, streams_wake(&w->streams, now));
+	deadline_sooner(&at, w->overdue);
+	deadline_sooner(&at, w->end_at);
+	deadline_sooner(&at, follow_wake(w->child.follow));
+	deadline_sooner(&at, streams_wake(&w->streams, now));
 	if (watch_idles(w)) {
-		sooner(&at, w->active_at + w->plan->idle_ms);
+		deadline_sooner(&at, w->active_at + w->plan->idle_ms);
 	}
 	if (watch_in_background(w)) {
-		sooner(&at, now + FOREGROUND_MS);
+		deadline_sooner(&at, now + FOREGROUND_MS);
 	}
-	return poll_ms(at, now);
+	return deadline_poll_ms(at, now);
 }
 
 enum slot {
@@ -260,21 +214,6 @@ enum slot {
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
 };
 
-static int wait_slots(struct pollfd *slots, nfds_t count, int timeout, struct reports *s) {
-	if (poll(slots, count, timeout) >= 0) {
-		return 0;
-	}
-	for (nfds_t i = 0; i < count; i++) {
-		slots[i].revents = 0;
-	}
-	if (errno != EINTR) {
-		(void)err_sys(&s->err, "run", "cannot wait for the command");
-		s->failed = s->over = true;
-		return -1;
-	}
-	return 0;
-}
-
 static void watch_turn(struct watch *w, int64_t now) {
 	struct pollfd slots[SLOT_COUNT];
 	bool had_begun = w->reports.begun;
@@ -283,7 +222,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	reports_poll(&w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
-	if (wait_slots(slots, SLOT_COUNT, watch_timeout(w, now), &w->reports) != 0) {
+	if (reports_wait(&w->reports, slots, SLOT_COUNT, watch_timeout(w, now)) != 0) {
 		return;
 	}
 	now = clock_ms();
@@ -305,13 +244,14 @@ static void watch_turn(struct watch *w, int64_t now) {
 static void watch_drain(struct watch *w) {
 	w->feed_error = w->streams.feed.error; /* the feed is closed first */
 	int64_t now = clock_ms();
-	int64_t until = overdue_at(w->plan, 0) >= 0 ? now + grace_of(w->plan) + SLACK_MS : -1;
+	int64_t until = deadline_of_run(w->plan, 0) >= 0 ? now + deadline_of_end(w->plan) : -1;
 
 	while (streams_drain(&w->streams) && (until < 0 || now < until)) {
 		struct pollfd slots[1 + STREAM_SLOTS];
 		slots[0] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 		streams_poll(&w->streams, now, slots + 1);
-		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(until, now), &w->reports) != 0 ||
+		if (reports_wait(&w->reports, slots, ARRAY_LEN(slots),
+				 deadline_poll_ms(until, now)) != 0 ||
 		    terminal_signals_late(&w->signals)) {
 			return;
 		}
@@ -336,7 +276,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	if (reports_check(&w->reports, e) != 0) {
 		return -1;
 	}
-	outcome_fill(&o, &w->reports, u, w->plan);
+	outcome_fill(&o, &w->reports.end, u, w->plan);
 	netlog_read(records->ledger, records->refusals, &o.network);
 	netlog_clean(&o.network, w->net.watch.source);
 	struct output_tail *tails[] = {&err->recent, &out->recent};
@@ -427,7 +367,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (watch_open(w, a, e) != 0) {
 		return -1;
 	}
-	w->overdue = overdue_at(w->plan, began);
+	w->overdue = deadline_of_run(w->plan, began);
 	for (int64_t now = began; !w->reports.over; now = clock_ms()) {
 		watch_clock(w, now);
 		if (!w->reports.over) {
@@ -500,101 +440,5 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	net_tap_done(&w.net);
 	leak_log_done(&w.found);
 	terminal_signals_restore(&w.signals);
-	return rc;
-}
-
-/* ---- in two steps ---- */
-
-/* Waits until the command has begun, or the run is over. */
-static void running_wait(struct running *r, struct reports *s, bool until_begun) {
-	int64_t overdue = overdue_at(r->plan, r->started_ms);
-
-	while (!s->over && !(until_begun && s->begun)) {
-		struct pollfd slots[REPORTS_SLOTS];
-		int64_t now = clock_ms();
-		if (overdue >= 0 && now >= overdue) {
-			s->end.forced = s->over = true;
-			s->end.force = REASON_TIMEOUT;
-			return;
-		}
-		follow_look(r->child.follow, now);
-		int64_t at = overdue;
-		sooner(&at, follow_wake(r->child.follow));
-		reports_poll(&r->child, slots);
-		if (wait_slots(slots, ARRAY_LEN(slots), poll_ms(at, now), s) == 0) {
-			reports_step(s, &r->child, slots);
-		}
-	}
-}
-
-static int start_check(const struct run_request *r, struct err *e) {
-	if (r->terminal || r->in == RUN_CAPTURE || r->out == RUN_CAPTURE || r->err == RUN_CAPTURE) {
-		(void)err_set(e, ERR_USAGE, "run",
-			      "corral_spawn supports neither a pty nor captured output");
-		return err_fix(e, "use corral_run, or pass descriptors");
-	}
-	if (r->plan->idle_ms != LIMIT_NONE) {
-		(void)err_set(e, ERR_USAGE, "run",
-			      "corral_spawn does not support limits.idle_timeout: it does not "
-			      "relay output");
-		return err_fix(e, "use corral_run, or set limits.idle_timeout to none");
-	}
-	return 0;
-}
-
-int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e) {
-	struct spawn_request request = {
-		.plan = r->plan,
-		.host = r->host,
-		.argv = r->argv,
-		.secrets = r->secrets,
-		.fds = {r->in, r->out, r->err},
-		.more_fds = r->more_fds,
-		.nmore_fds = r->nmore_fds,
-		.cow = r->cow,
-		.report_start = true,
-	};
-	struct running run = {
-		.plan = r->plan, .policy = r->policy, .host = r->host, .started_ms = clock_ms()};
-	struct usage usage;
-	struct reports reports;
-
-	if (start_check(r, e) != 0 || spawn_start(a, &request, &run.child, e) != 0) {
-		return -1;
-	}
-	reports_init(&reports);
-	running_wait(&run, &reports, true);
-	reports_done(&reports);
-	/* A command that ran and was killed at once has an end, which run_wait() returns. */
-	reports.begun = reports.begun || run_state_read(run.child.run_state).begun;
-	if (reports_check(&reports, e) != 0) {
-		spawn_finish(&run.child, &usage);
-		return -1;
-	}
-	*ret = run;
-	return 0;
-}
-
-int run_wait(struct running *r, struct outcome *ret, struct err *e) {
-	struct outcome o = {0};
-	struct usage usage = {0};
-	struct reports reports;
-
-	reports_init(&reports);
-	reports.begun = true;
-	running_wait(r, &reports, false);
-	struct records records = records_take(&r->child);
-	spawn_finish(&r->child, &usage);
-	reports_done(&reports);
-	reports_settle(&reports, &usage.run_state);
-	int rc = reports_check(&reports, e);
-	if (rc == 0) {
-		outcome_fill(&o, &reports, &usage, r->plan);
-		outcome_read_journal(&o, r->plan, r->policy, r->host, records.journal);
-		netlog_read(records.ledger, records.refusals, &o.network);
-		o.duration_ms = clock_ms() - r->started_ms;
-		*ret = o;
-	}
-	records_free(&records);
 	return rc;
 }

@@ -121,6 +121,10 @@ void outcome_advise(struct outcome *o, const struct plan *plan, const struct pol
 /* Whether the run has a limit of setrlimit(2) for this resource. */
 bool outcome_limited(const struct plan *plan, int resource);
 
+/* Usage, reason, exit code and signal. */
+void outcome_fill(struct outcome *o, const struct ending *end, const struct usage *u,
+		  const struct plan *plan);
+
 /* The reason of an ending. */
 enum reason outcome_reason(const struct ending *end, const struct usage *u,
 			   const struct plan *plan);
