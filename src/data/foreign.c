@@ -69,10 +69,3 @@ const struct foreign_section *foreign_section_by_name(const char *name) {
 	}
 	return NULL;
 }
-
-const struct provider_key provider_keys[] = {
-	{"anthropic", "ANTHROPIC_API_KEY"}, {"claude-code", "ANTHROPIC_API_KEY"},
-	{"codex", "OPENAI_API_KEY"},        {"openai", "OPENAI_API_KEY"},
-	{"openai-api", "OPENAI_API_KEY"},   {"openclaw", "OPENCLAW_API_KEY"},
-};
-const size_t provider_keys_count = ARRAY_LEN(provider_keys);

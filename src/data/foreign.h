@@ -32,12 +32,4 @@ extern const size_t foreign_sections_count;
 /* The section of that name, or NULL. */
 const struct foreign_section *foreign_section_by_name(const char *name);
 
-/* The variable of a provider's key: "anthropic" has ANTHROPIC_API_KEY. */
-struct provider_key {
-	const char *provider, *variable;
-};
-
-extern const struct provider_key provider_keys[]; /* sorted */
-extern const size_t provider_keys_count;
-
 #endif

@@ -10,6 +10,8 @@
  * the glob characters that are rejected. */
 #include "data/keys.h"
 
+#include "data/providers.h"
+
 #include <string.h>
 
 #define KIB ((int64_t)1024)
@@ -132,6 +134,14 @@ const struct key keys[KEY_COUNT] = {
 		.narrow = NARROW_NEVER,
 		.help = "Let the command set up its own Landlock sandbox; names that do "
 			"not exist yet are then not protected.",
+	},
+	[KEY_PROVIDERS] = {
+		.name = "providers",
+		.type = TYPE_NAMES,
+		.narrow = NARROW_NEVER,
+		.choices = provider_names,
+		.help = "Model providers and agents that the command works with: their "
+			"hosts, keys and settings.",
 	},
 	[KEY_UID] = {
 		.name = "uid",

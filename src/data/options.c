@@ -80,6 +80,7 @@ const struct option_row options[] = {
 
 	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command a secret of the vault, as a variable"},
 	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command the secrets of this agent"},
+	{"provider", 0, "NAME[,NAME]", KEY(KEY_PROVIDERS), .commas = true, SECRETS, .help = "work with a model provider or agent: its hosts, key, settings"},
 	{"scan-args", 0, "ACTION", KEY(KEY_SCAN_ARGS), SECRETS, .help = "a secret in the arguments or in --env: off, warn, block"},
 	{"scan-net", 0, "ACTION", KEY(KEY_SCAN_NET), SECRETS, .help = "a secret in a plain HTTP request: off, warn, block, kill"},
 	{"scan-output", 0, "ACTION", KEY(KEY_SCAN_OUTPUT), SECRETS, .help = "a secret in the output: off, warn, redact, block, kill"},

@@ -53,6 +53,7 @@ static int read_wanted(struct prepared *p, struct select_run *run, struct err *e
 		if (split(&p->arena, names->items[i].str, &list[i]) != 0) {
 			return err_memory(e, WHERE);
 		}
+		list[i].optional = names->items[i].optional;
 	}
 	run->agent = policy_str(&p->policy, KEY_ENV_AGENT);
 	run->wanted = list;

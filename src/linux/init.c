@@ -352,6 +352,7 @@ static void prepare_broker(struct init *in) {
 	in->broker.killable = k->killable;
 	in->broker.journal = k->journal;
 	in->broker.gate = k->gate_fd;
+	in->broker.beneath = k->beneath_fd;
 	in->broker.peers = k->peers;
 	in->broker.refusals = k->refusals;
 	in->broker.peer = k->attended ? request_peer : NULL;

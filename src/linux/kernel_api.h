@@ -72,11 +72,13 @@ struct file_status {
 	uint64_t ino, size, blocks, attributes_known;
 	struct file_time accessed, born, changed, modified;
 	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
-	uint64_t room[14]; /* fields of later kernels */
+	uint64_t mount;    /* the id of the mount, with FILE_STATUS_MOUNT */
+	uint64_t room[13]; /* fields of later kernels */
 };
 
 #define FILE_STATUS_BASIC 0x7ffU
 #define FILE_STATUS_BORN 0x800U
+#define FILE_STATUS_MOUNT 0x1000U
 #define FILE_ATTRIBUTE_MOUNT_ROOT 0x2000U
 
 static inline int sys_statx(int dir, const char *path, int flags, unsigned mask,

@@ -43,6 +43,7 @@ struct kit {
 	bool follow; /* send the mount namespace to the supervisor (linux/follow.c) */
 	/* overlayfs upperdir and workdir; -1: none */
 	int cow_upper, cow_work;
+	int beneath_fd; /* the workspace's .git beneath the mount that pins it; -1: none */
 
 	/* mounts, directory */
 	mode_t umask; /* the caller's */

@@ -419,6 +419,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.channel_fd = -1,
 		.gate_fd = -1,
 		.warden_fd = -1,
+		.beneath_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,

@@ -100,7 +100,9 @@ static void pass_named(struct builder *b) {
 	const struct value *names = &b->p->values[KEY_ENV_PASS];
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->items[i].str;
-		const char *value = plan_variable_for(b->h, name, VARIABLE_PASSED);
+		const char *value = plan_secrets_has(b->h, name)
+					    ? NULL /* the vault's value is used */
+					    : plan_variable_for(b->h, name, VARIABLE_PASSED);
 		if (value == NULL) {
 			continue;
 		}

@@ -318,6 +318,8 @@ void plan_set_entry(struct builder *b, const char *entry);
 /* secrets.c: mounts for the secrets that are files; then the variables of all of them. */
 int plan_secrets_show(struct builder *b, struct err *e);
 void plan_secrets_variables(struct builder *b);
+/* Whether the vault gives this run a secret for that variable. */
+bool plan_secrets_has(const struct host *h, const char *variable);
 
 int environment_build(struct builder *b, struct err *e);
 void guarantees_make(struct plan *plan);

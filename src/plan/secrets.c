@@ -7,6 +7,9 @@
  *           stops the run. */
 #include "plan/internal.h"
 
+#include "base/str.h"
+#include "data/providers.h"
+
 #define SECRETS_DIR OWN_DIR "/secrets"
 
 int plan_secrets_show(struct builder *b, struct err *e) {
@@ -50,7 +53,50 @@ int plan_secrets_show(struct builder *b, struct err *e) {
 	return 0;
 }
 
+bool plan_secrets_has(const struct host *h, const char *variable) {
+	for (size_t i = 0; i < h->nsecrets; i++) {
+		if (streq(h->secrets[i].variable, variable)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_key(const struct builder *b, const struct provider *row) {
+	for (size_t i = 0; i < PROVIDER_ITEMS && row->variables[i] != NULL; i++) {
+		size_t n = strlen(row->variables[i]);
+		if (plan_secrets_has(b->h, row->variables[i])) {
+			return true;
+		}
+		for (size_t k = 0; k < b->plan->nenv; k++) {
+			const char *entry = b->plan->env[k];
+			if (strncmp(entry, row->variables[i], n) == 0 && entry[n] == '=') {
+				return true;
+			}
+		}
+	}
+	return row->variables[0] == NULL;
+}
+
+/* A provider whose key is nowhere, unless the login of an account is granted. */
+static void warn_without_key(struct builder *b, const struct provider *row) {
+	const char *login = row->login == NULL || b->h->home == NULL
+				    ? NULL
+				    : plan_keep_printf(b, "%s/%s", b->h->home, row->login);
+	if (has_key(b, row) ||
+	    (login != NULL && plan_visibility(b->plan, login) >= VISIBILITY_READ)) {
+		return;
+	}
+	plan_warn(b, plan_keep_printf(b,
+				      "provider %s has no key: %s is neither in the vault nor in "
+				      "your environment; store it: corral secret set %s%s%s",
+				      row->name, row->variables[0], row->variables[0],
+				      row->login == NULL ? "" : "; or grant the login: --read ~/",
+				      row->login == NULL ? "" : row->login));
+}
+
 void plan_secrets_variables(struct builder *b) {
+	const struct value *names = &b->p->values[KEY_PROVIDERS];
 	for (size_t i = 0; i < b->plan->nsecrets; i++) {
 		const struct host_secret *s = &b->plan->secrets[i];
 		if (s->file) {
@@ -58,6 +104,12 @@ void plan_secrets_variables(struct builder *b) {
 							   s->variable, s->variable));
 		} else {
 			plan_set_entry(b, plan_keep_printf(b, "%s=", s->variable));
+		}
+	}
+	for (size_t i = 0; i < names->count; i++) {
+		const struct provider *row = provider_by_name(names->items[i].str);
+		if (row != NULL) {
+			warn_without_key(b, row);
 		}
 	}
 }

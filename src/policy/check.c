@@ -381,7 +381,7 @@ static int check_set_and_passed(const struct policy *p, struct err *e) {
 		(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(set->items[i].str, "="),
 			       set->items[i].str);
 		const struct item *passed = find_item(pass, name);
-		if (passed != NULL) {
+		if (passed != NULL && !passed->optional) {
 			(void)snprintf(a, sizeof a, "env.set %.80s", name);
 			(void)snprintf(b, sizeof b, "env.pass %.80s", name);
 			return check_contradiction(a, &set->items[i].origin, b, &passed->origin, e);
@@ -417,7 +417,10 @@ static int check_secret(const struct policy *p, const struct item *item, struct 
 		size_t n = strlen(variable.str);
 		for (size_t k = 0; k < v->count; k++) {
 			const char *other = v->items[k].str;
-			if (strncmp(other, variable.str, n) == 0 &&
+			/* "NAME?": the plan takes the vault's value, or else the caller's. */
+			bool either = others[i] == KEY_ENV_PASS &&
+				      (item->optional || v->items[k].optional);
+			if (!either && strncmp(other, variable.str, n) == 0 &&
 			    (other[n] == '\0' || other[n] == '=')) {
 				(void)snprintf(a, sizeof a, "env.secrets %.80s", variable.str);
 				(void)snprintf(b, sizeof b, "%s %.80s", keys[others[i]].name,

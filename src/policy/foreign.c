@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "data/foreign.h"
 #include "data/keys.h"
+#include "data/providers.h"
 #include "policy/internal.h"
 
 struct conversion {
@@ -249,19 +250,14 @@ static int convert_agents(struct conversion *c, const struct doc *agents, struct
 
 static void convert_keys(struct conversion *c, const struct doc *table) {
 	for (const struct doc *d = table->first; d != NULL; d = d->next) {
-		const char *variable = "NAME";
-		for (size_t i = 0; i < provider_keys_count; i++) {
-			variable = streq(provider_keys[i].provider, d->key)
-					   ? provider_keys[i].variable
-					   : variable;
-		}
+		bool known = provider_by_name(d->key) != NULL;
 		struct foreign_line line = {
 			.kind = FOREIGN_SECRET,
 			.from = joined(c, "api_keys", d->key),
 			.line = d->line,
-			.why = arena_printf(
-				c->a, "a key is not read from a policy; pass it: --pass-env %s",
-				variable),
+			.why = arena_printf(c->a, "a key is not read from a policy; pass it: %s %s",
+					    known ? "--provider" : "--pass-env",
+					    known ? d->key : "NAME"),
 		};
 		note_line(c, &line);
 	}

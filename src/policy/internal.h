@@ -60,6 +60,9 @@ int command_rule_from_doc(const struct where *w, const struct doc *d, struct val
 int command_rule_narrows(const struct policy *p, const struct value *v, struct err *e);
 void command_rule_settle(struct value *v);
 
+/* provider.c: adds the hosts, variables, files and commands of `providers` to the layer. */
+int provider_expand(const struct where *w, struct policy *layer, struct err *e);
+
 /* value.c: an error that names key, value and origin; a path made absolute and normal. */
 int value_refuse(const struct where *w, const struct key *k, const char *text, const char *why,
 		 struct err *e);

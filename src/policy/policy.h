@@ -60,7 +60,7 @@ struct item {
 	enum item_kind kind;
 	bool except;    /* written with '!': takes its matches out of the rules before it */
 	bool bound;     /* of an untrusted file: it excepts from that file's own rules alone */
-	bool optional;  /* the path was written with a trailing '?' */
+	bool optional;  /* written with a trailing '?': may be missing */
 	const char *at; /* fs.read "PATH:DEST": the path inside; NULL: its own */
 	struct origin origin;
 };

@@ -441,6 +441,9 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 			       (!s->trusted && layer_narrows(&r->policy, &layer, e) != 0))) {
 		return -1;
 	}
+	if (provider_expand(&w, &layer, e) != 0) {
+		return -1;
+	}
 	if (is_project(id) && !s->trusted) {
 		bind_exceptions(&layer);
 	}
@@ -469,7 +472,7 @@ static int apply_layers(struct resolver *r, struct err *e) {
 			return -1;
 		}
 	}
-	if (layer_merge(r->a, &r->policy, &layer, e) != 0) {
+	if (provider_expand(&w, &layer, e) != 0 || layer_merge(r->a, &r->policy, &layer, e) != 0) {
 		return -1;
 	}
 	net_imply(&r->policy);

@@ -275,6 +275,11 @@ static int put_text(const struct where *w, const struct key *k, const char *text
 	return value_put(w->a, k, v, &item, e);
 }
 
+/* "NAME?": the vault's value if it has one, or else the caller's variable. */
+static bool may_be_missing(const struct key *k) {
+	return k == &keys[KEY_ENV_SECRETS] || k == &keys[KEY_ENV_PASS];
+}
+
 static int parse_name(const struct where *w, const struct key *k, const char *name, struct value *v,
 		      struct err *e) {
 	if (*name == '\0') {
@@ -283,7 +288,10 @@ static int parse_name(const struct where *w, const struct key *k, const char *na
 	if (k->choices != NULL && !listed(k->choices, name)) {
 		return refuse_value(w, k, name, e);
 	}
-	return put_text(w, k, name, false, v, e);
+	size_t n = strlen(name);
+	bool optional = may_be_missing(k) && n > 1 && name[n - 1] == '?';
+	const char *kept = optional ? arena_strndup(w->a, name, n - 1) : name;
+	return kept == NULL ? err_memory(e, "policy") : put_text(w, k, kept, optional, v, e);
 }
 
 /* No name contains a comma, so "a,b" is two names. */

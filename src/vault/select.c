@@ -75,10 +75,13 @@ static int add_named(const struct vault *v, const struct select_run *run,
 		     const struct select_wanted *w, struct choice *c, struct err *e) {
 	const struct secret *s = run->agent == NULL ? NULL : vault_find(v, w->name, run->agent);
 	s = s != NULL ? s : vault_find(v, w->name, "");
+	const char *why = s == NULL ? NULL : excluded(s, run);
+	if (w->optional && (s == NULL || why != NULL)) {
+		return 0;
+	}
 	if (s == NULL) {
 		return unknown(v, run, w->name, e);
 	}
-	const char *why = excluded(s, run);
 	if (why != NULL) {
 		(void)err_set(e, ERR_REFUSED, WHERE, "secret %s is not for this run: %s", w->name,
 			      why);

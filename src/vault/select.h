@@ -8,6 +8,7 @@
 struct select_wanted {
 	const char *name;
 	const char *variable; /* NULL: the name */
+	bool optional;        /* left out if the vault has no such secret for this run */
 };
 
 struct select_run {

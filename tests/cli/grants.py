@@ -390,7 +390,7 @@ print(won)
         for level in LEVELS:
             done = box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--local", lib, "copy")
             check(done.status != 0 and not box.exists("ws/copy"), "half a clone is left")
-            done.said("a repository and each grant are mounts of their own; without --local")
+            done.said("each grant is a mount of its own; without --local")
             box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--no-hardlinks", lib, f"{level}-copied").exited(0)
             box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", lib, level).exited(0)
             check(box.exists(f"ws/{level}/.git/HEAD"), "no clone")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of host products: documents 002 (ASH_*) and 004 (OBEY_*), and any other."""
+"""The names of host products: documents 002 (ASH_*) and 004 (OBEY_*), and any other; the providers of models."""
+import json
+import os
 import re
 import socket
 
-from harness import check, equal
+from floors import administered, with_floor
+from harness import check, contains, equal
 
 RUN_ID = re.compile(r"[2-9a-km-np-z]{12}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -86,3 +89,52 @@ def register(suite):
     def _(box):
         for prefix in ("LD", "CORRAL", "AWS", "ash", "A-B", "1A", "ASH_", "MALLOC"):
             box.run("--set", f"env.prefix={prefix}", "true").exited(2).said("env.prefix")
+
+    @test("a provider gives its key, hosts and settings, and the vault comes before the environment", root=True)
+    def _(box):
+        box.mkdir("home/.codex")
+        box.write("home/.codex/config.toml", "model = 1\n")
+        box.write("home/.codex/auth.json", "{}\n")
+        key, stored = "given-by-the-caller-1", "kept-in-the-vault-2"
+        caller = {**box.env, "OPENAI_API_KEY": key, "GROQ_API_KEY": "of-another-provider"}
+        show = f"echo $OPENAI_API_KEY.$GROQ_API_KEY; cat {box.home}/.codex/config.toml; cat {box.home}/.codex/auth.json"
+        for level in ("full", "standard"):
+            words = ("--level", level, "--scan-output", "off")
+            done = box.run(*words, "-c", show, env=caller)
+            equal(done.out, ".\n", f"{level}: without a provider")
+            done = box.run(*words, "--provider", "codex", "-c", show, env=caller)
+            equal(done.out, f"{key}.\nmodel = 1\n", f"{level}: key and settings, but no login")
+            box.run(*words, "--provider", "codex", "true").exited(0).said("provider codex has no key", "corral secret set OPENAI_API_KEY",
+                                                                          "--read ~/.codex/auth.json")
+            done = box.run(*words, "--provider", "codex", "--read", f"{box.home}/.codex/auth.json", "true").exited(0)
+            check("has no key" not in done.err, done.err)
+        box.corral_("secret", "set", "OPENAI_API_KEY", stdin=stored).exited(0)
+        for level in ("full", "standard"):
+            words = ("--level", level, "--scan-output", "off", "--provider", "codex")
+            equal(box.run(*words, "-c", show, env=caller).out, f"{stored}.\nmodel = 1\n", f"{level}: the vault's value")
+            equal(box.run(*words, "-c", show).out, f"{stored}.\nmodel = 1\n", f"{level}: without a variable")
+            for more in (("--secret", "OPENAI_API_KEY"), ("--pass-env", "OPENAI_API_KEY")):
+                equal(box.run(*words, *more, "-c", show, env=caller).out, f"{stored}.\nmodel = 1\n", f"{level}: {more}")
+        explained = box.corral_("explain", "--provider", "codex", env=caller).exited(0).out
+        check(re.search(r"api\.openai\.com +# --provider codex", explained), explained)
+        check(key not in explained and stored not in explained, "explain prints a key")
+        shown = box.corral_("policy", "show", "--json", "--provider", "codex,groq").exited(0).out
+        box.write("read-back.json", shown)
+        again = box.corral_("policy", "show", "--json", "--policy", f"{box.dir}/read-back.json").exited(0).out
+        values = [{k: v["value"] for k, v in json.loads(text)["values"].items()} for text in (shown, again)]
+        equal(values[0], values[1], "policy show --json, read back")
+
+    @test("no project names a provider")
+    def _(box):
+        box.write("ws/.corral.toml", 'providers = ["codex"]\n')
+        box.run("true").exited(126).said("may not set providers", "corral policy trust")
+        contains(box.corral_("policy", "check", ".corral.toml").exited(0).out, "providers = codex: the command gets the provider's key", "policy check")
+        os.unlink(f"{box.ws}/.corral.toml")
+        box.run("--provider", "nobody", "true").exited(2).said("providers", "nobody", "codex")
+        box.run("--net", "none", "--provider", "codex", "true").exited(2).said("net.mode none", "--provider codex")
+
+    @test("a floor bounds what a provider gives", root=True, user=False)
+    def _(box):
+        with_floor(box, '[floor]\nnet.allow = ["api.anthropic.com"]\n')
+        administered(box, "run", "--provider", "codex", "true").exited(126).said("api.openai.com (--provider codex)", "floor")
+        administered(box, "run", "--provider", "anthropic", "true").exited(0)

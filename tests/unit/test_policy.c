@@ -4,6 +4,7 @@
 
 #include "data/environment.h"
 #include "data/profiles.h"
+#include "data/providers.h"
 
 /* ---- the tables ---- */
 
@@ -49,6 +50,26 @@ TEST(environment_rows_are_sorted_unique_and_reasoned) {
 		CHECK(env_rows[i].reason != NULL && env_rows[i].reason[0] != '\0');
 		CHECK(i == 0 || strcmp(env_rows[i - 1].pattern, env_rows[i].pattern) < 0);
 	}
+}
+
+TEST(providers_are_sorted_and_their_variables_are_secrets) {
+	for (size_t i = 0; i < providers_count; i++) {
+		const struct provider *row = &providers[i];
+		REQUIRE(provider_names[i] != NULL);
+		CHECK_STR(provider_names[i], row->name);
+		CHECK(i == 0 || strcmp(providers[i - 1].name, row->name) < 0);
+		CHECK(row->variables[0] != NULL || row->command != NULL);
+		for (size_t k = 0; k < PROVIDER_ITEMS && row->variables[k] != NULL; k++) {
+			const struct env_row *known = environment_row_for(row->variables[k]);
+			CHECK(known != NULL && known->class == ENV_SECRET);
+		}
+		for (size_t k = 0; k < PROVIDER_ITEMS && row->files[k] != NULL; k++) {
+			CHECK(row->login == NULL || strcmp(row->files[k], row->login) != 0);
+			CHECK(row->files[k][0] != '/');
+		}
+	}
+	CHECK(provider_names[providers_count] == NULL);
+	CHECK(provider_by_name("anthropic") != NULL && provider_by_name("nobody") == NULL);
 }
 
 TEST(a_name_beats_a_prefix_and_a_prefix_covers_its_names) {

@@ -25,6 +25,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ACCEPT_NO_SANDBOX] = {"true", false},
 	[KEY_ACCEPT_FULL_ACCESS] = {"2026-11-17", false},
 	[KEY_NESTED] = {"true", false},
+	[KEY_PROVIDERS] = {"anthropic", false},
 	[KEY_UID] = {"1000", false},
 	[KEY_GID] = {"1000", false},
 	[KEY_FS_VIEW] = {"host", false},

@@ -65,6 +65,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "accept_no_sandbox = true", "accept_no_sandbox"},
 	{"", NULL, "accept_full_access = 2026-11-17", "accept_full_access"},
 	{"", NULL, "nested = true", "nested"},
+	{"", NULL, "providers = [\"anthropic\"]", "providers"},
 	{"net.mode = \"restricted\"", "net.mode = \"filtered\"", "net.mode = \"full\"", "net.mode"},
 	{"net.allow = [\"a.example\"]", "net.mode = \"filtered\"", "net.mode = \"restricted\"",
 	 "net.mode"},

@@ -2,7 +2,36 @@
 /* Which values, documents and variables a policy takes, and what it says of the others. */
 #include "policy_world.h"
 
+#include "data/providers.h"
+
 /* ---- values ---- */
+
+TEST(every_provider_expands_to_values_that_say_where_they_come_from) {
+	WORLD(w);
+	for (size_t i = 0; i < providers_count; i++) {
+		const struct provider *row = &providers[i];
+		CHECK_OK(&w, try(&w, "providers", row->name));
+		size_t hosts = 0, variables = 0, files = 0;
+		for (; hosts < PROVIDER_ITEMS && row->hosts[hosts] != NULL; hosts++) {
+		}
+		for (; variables < PROVIDER_ITEMS && row->variables[variables] != NULL;
+		     variables++) {
+		}
+		for (; files < PROVIDER_ITEMS && row->files[files] != NULL; files++) {
+		}
+		CHECK_INT(w.p.values[KEY_NET_ALLOW].count, hosts);
+		CHECK_INT(w.p.values[KEY_ENV_PASS].count, variables);
+		CHECK_INT(w.p.values[KEY_ENV_SECRETS].count, variables);
+		CHECK_INT(w.p.values[KEY_FS_READ].count, files);
+		CHECK_INT(w.p.values[KEY_COMMANDS].count, row->command != NULL);
+		CHECK_INT(policy_num(&w.p, KEY_NET_MODE), hosts > 0 ? NET_FILTERED : NET_NONE);
+		for (size_t k = 0; k < variables; k++) {
+			const struct item *it = &w.p.values[KEY_ENV_SECRETS].items[k];
+			CHECK(it->optional && strstr(it->origin.name, row->name) != NULL);
+		}
+	}
+	CHECK(try(&w, "providers", "nobody") != 0);
+}
 
 TEST(sizes_are_binary_in_every_spelling) {
 	static const struct {

@@ -142,6 +142,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
 	b->gate = -1;
+	b->beneath = -1;
 	b->checks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
 	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
 	 * that was created just before the run would seem to be newer. */

@@ -92,7 +92,8 @@ struct broker {
 	int (*peer)(void *arg, int master, int flags);
 	void *peer_arg;
 
-	int gate; /* the channel to the gate; -1: none */
+	int gate;    /* the channel to the gate; -1: none */
+	int beneath; /* the workspace's .git beneath the mount that pins it, O_PATH; -1: none */
 	struct wire_peers
 		*peers; /* original destinations of sockets that the gate connected; NULL */
 	struct ledger *refusals; /* connects refused because the gate has ended; NULL */

@@ -16,6 +16,7 @@
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/created.h"
 #include "linux/broker/replace.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +220,58 @@ static int link_of_link(const struct call *c, const struct resolved *from,
 	return verdict_lead(c, to, target);
 }
 
+/* Whether the file of the descriptor is on the mount of that directory. */
+static bool is_on_mount(int fd, int dir) {
+	struct file_status file, top;
+
+	return sys_statx(fd, "", AT_EMPTY_PATH, FILE_STATUS_MOUNT, &file) == 0 &&
+	       sys_statx(dir, "", AT_EMPTY_PATH, FILE_STATUS_MOUNT, &top) == 0 &&
+	       (file.mask & top.mask & FILE_STATUS_MOUNT) != 0 && file.mount == top.mount;
+}
+
+static bool is_same_file(int a, int b) {
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* Opens a file of the workspace's repository beneath the mount that pins .git, where it is on the
+ * mount of the workspace: no hard link leads from one mount to another.  -1 if .git itself does
+ * not show the file on its own writable mount: a protected file has a mount of its own. */
+static int open_beneath(const struct call *c, const struct resolved *from) {
+	static const char name[] = "/.git/";
+	const struct broker *b = c->b;
+	size_t n = strlen(b->plan->workspace_at);
+	int fd = -1;
+
+	if (b->beneath < 0 || !S_ISREG(from->mode) ||
+	    strncmp(from->real, b->plan->workspace_at, n) != 0 ||
+	    strncmp(from->real + n, name, sizeof name - 1) != 0) {
+		return -1;
+	}
+	char path[PATH_MAX];
+	memcpy(path, from->real, n + sizeof name - 2);
+	path[n + sizeof name - 2] = '\0';
+	int top = sys_openat2(b->root, path + 1, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	if (top >= 0 && is_on_mount(from->fd, top)) {
+		fd = sys_openat2(b->beneath, from->real + n + sizeof name - 1, O_PATH | O_NOFOLLOW,
+				 RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+	}
+	drop_fd(&top);
+	if (fd >= 0 && !is_same_file(fd, from->fd)) {
+		drop_fd(&fd); /* it was renamed meanwhile */
+	}
+	return fd;
+}
+
+/* By its descriptor: the file that was checked, whatever its name means now. */
+static long link_file(int fd, const struct resolved *to) {
+	struct text path = caller_fd_path(fd);
+
+	return or_errno(syscall(SYS_linkat, AT_FDCWD, path.s, to->fd, to->name, AT_SYMLINK_FOLLOW));
+}
+
 static long make_link(const struct call *c, struct pair at, int flags) {
 	auto_place from, to;
 
@@ -247,9 +300,13 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 			       ? -EXDEV /* as between two mounts */
 			       : r;
 	}
-	struct text path = caller_fd_path(from.fd);
-	long made =
-		or_errno(syscall(SYS_linkat, AT_FDCWD, path.s, to.fd, to.name, AT_SYMLINK_FOLLOW));
+	long made = link_file(from.fd, &to);
+	if (made == -EXDEV) {
+		int beneath = open_beneath(c, &from);
+
+		made = beneath < 0 ? made : link_file(beneath, &to);
+		drop_fd(&beneath);
+	}
 	if (made == 0) {
 		preexisting_made(c->b, &to);
 	}

@@ -58,7 +58,7 @@ static int fail_unless_maybe(struct err *e, const char *what, const struct mount
  * same parent as the one before. */
 struct ground {
 	int root;
-	const struct kit *kit;
+	struct kit *kit;
 	int last_fd;
 	const char *last; /* the path of last_fd: last_len bytes of a target */
 	size_t last_len;
@@ -403,7 +403,14 @@ static bool is_sealed_later(const struct mount *m) {
 	       (m->kind == MOUNT_PIN && m->create && !m->writable);
 }
 
-/* Binds a path onto itself: a mount point cannot be renamed or removed. */
+/* The repository of the workspace. */
+static bool is_repository(const struct plan *plan, const char *path) {
+	size_t n = strlen(plan->workspace_at);
+	return strncmp(path, plan->workspace_at, n) == 0 && strcmp(path + n, "/.git") == 0;
+}
+
+/* Binds a path onto itself: a mount point cannot be renamed or removed.  The broker keeps the
+ * repository beneath its mount: only there a hard link to an object can leave .git. */
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd at = m->create ? create_dir(g, m) : open_target(g, m, false);
 	if (at < 0) {
@@ -412,7 +419,13 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	bool closed = !m->writable && !is_sealed_later(m);
 	uint64_t attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (closed ? MOUNT_ATTR_RDONLY : 0);
-	return mount_tree_bind(at, at, attributes) == 0 ? 0 : fail(e, "cannot protect", m);
+	if (mount_tree_bind(at, at, attributes) != 0) {
+		return fail(e, "cannot protect", m);
+	}
+	if (m->writable && g->kit->plan->broker && is_repository(g->kit->plan, m->target)) {
+		g->kit->beneath_fd = take_fd(&at);
+	}
+	return 0;
 }
 
 static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
