@@ -12,7 +12,7 @@
 
 /* As it is in the log. */
 struct stored {
-	_Atomic uint32_t count;
+	struct shared_counters counters;
 	uint32_t len;
 	char bytes[];
 };
@@ -45,28 +45,41 @@ static uint32_t reduced(uint32_t whole, uint32_t reserve) {
 	return reserve == 0 ? whole : whole - whole / reserve;
 }
 
-bool shared_log_add(struct shared_log *l, const void *bytes, size_t len, uint32_t reserve) {
+static struct shared_counters *count_again(struct shared_log *l, const uint32_t *slot) {
+	struct stored *r = stored_at(l, *slot - 1);
+
+	atomic_fetch_add_explicit(&r->counters.count, 1, memory_order_relaxed);
+	return &r->counters;
+}
+
+struct shared_counters *shared_log_repeat(struct shared_log *l, const void *bytes, size_t len) {
+	const uint32_t *slot = slot_of(l, bytes, len);
+	return *slot == 0 ? NULL : count_again(l, slot);
+}
+
+struct shared_counters *shared_log_add(struct shared_log *l, const void *bytes, size_t len,
+				       uint32_t reserve) {
 	uint32_t used = atomic_load_explicit(&l->used, memory_order_relaxed);
 	uint32_t *slot = slot_of(l, bytes, len);
 
 	if (*slot != 0) {
-		atomic_fetch_add_explicit(&stored_at(l, *slot - 1)->count, 1, memory_order_relaxed);
-		return true;
+		return count_again(l, slot);
 	}
 	if (len > SHARED_LOG_BYTES || end_of(used, len) > reduced(SHARED_LOG_BYTES, reserve) ||
 	    l->filled >= reduced(SHARED_LOG_SLOTS - 1, reserve)) {
 		shared_log_lose(l);
-		return false;
+		return NULL;
 	}
 	struct stored *r = stored_at(l, used);
-	atomic_store_explicit(&r->count, 1, memory_order_relaxed);
+	/* The sums are 0: the memory was never written. */
+	atomic_store_explicit(&r->counters.count, 1, memory_order_relaxed);
 	r->len = (uint32_t)len;
 	memcpy(r->bytes, bytes, len);
 	*slot = used + 1;
 	l->filled++;
 	/* Last: if this process is killed, a reader sees only complete records. */
 	atomic_store_explicit(&l->used, (uint32_t)end_of(used, len), memory_order_release);
-	return true;
+	return &r->counters;
 }
 
 void shared_log_lose(struct shared_log *l) {
@@ -80,7 +93,10 @@ bool shared_log_next(const struct shared_log *l, size_t *at, struct shared_recor
 		return false;
 	}
 	const struct stored *r = (const struct stored *)(const void *)(l->records + *at);
-	*ret = (struct shared_record){.bytes = r->bytes, .len = r->len, .count = r->count};
+	*ret = (struct shared_record){.bytes = r->bytes,
+				      .len = r->len,
+				      .count = r->counters.count,
+				      .sums = {r->counters.sums[0], r->counters.sums[1]}};
 	if (ret->len > used || end_of(*at, ret->len) > used) {
 		return false;
 	}

@@ -47,7 +47,7 @@ void journal_add(struct journal *j, enum lasting kind, const char *path) {
 	}
 	record[0] = (char)kind;
 	memcpy(record + 1, path, len);
-	(void)shared_log_add(&j->created, record, 1 + len, /* false: counted */
+	(void)shared_log_add(&j->created, record, 1 + len, /* NULL: counted */
 			     lasting_is_grave(kind) ? 0 : RESERVE);
 }
 
@@ -149,7 +149,7 @@ void journal_refuse(struct journal *j, const struct journal_refusal *r) {
 		memcpy(record + used, text, len);
 		used += len;
 	}
-	(void)shared_log_add(&j->refused, record, used, 0); /* false: counted */
+	(void)shared_log_add(&j->refused, record, used, 0); /* NULL: counted */
 }
 
 /* The next string of a record; NULL: the record ends without one. */

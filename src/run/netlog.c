@@ -217,22 +217,28 @@ static bool read_entry(struct arena *a, struct ledger_entry *e, struct netlog_it
 }
 
 static size_t entries_of(const struct ledger *l) {
-	/* Acquire: entries below `used` are complete. */
-	uint32_t used = atomic_load_explicit(&l->used, memory_order_acquire);
-	return used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES;
+	struct ledger_entry e;
+	size_t at = 0, n = 0;
+
+	while (n < LEDGER_ENTRIES && ledger_next(l, &at, &e)) {
+		n++;
+	}
+	return n;
 }
 
+/* At most `used`: a compromised gate may have added entries after they were counted. */
 static void read_entries(const struct ledger *l, size_t used, struct netlog *n) {
-	for (size_t i = 0; i < used; i++) {
-		struct ledger_entry copy; /* the gate may change the entry while it is checked */
-		memcpy(&copy, &l->entries[i], sizeof copy);
-		if (n->items != NULL && read_entry(&n->arena, &copy, &n->items[n->count])) {
+	struct ledger_entry e;
+	size_t at = 0;
+
+	for (size_t i = 0; i < used && ledger_next(l, &at, &e); i++) {
+		if (n->items != NULL && read_entry(&n->arena, &e, &n->items[n->count])) {
 			n->count++;
 		} else {
 			n->more++;
 		}
 	}
-	n->more += atomic_load_explicit(&l->lost, memory_order_relaxed);
+	n->more += atomic_load_explicit(&l->log.lost, memory_order_relaxed);
 }
 
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a gate that was taken over can write into the memory that the supervisor reads.
  *
- * An input is how many entries are said to be there, how many were lost, and the bytes of the
- * first entries.  Whatever they are, the result is one JSON object, every text in it is
+ * An input is how many records are said to be there, how many were lost, and the bytes of the
+ * log.  Whatever they are, the result is one JSON object, every text in it is
  * whole, and what is told to a terminal or offered as an option is made of harmless bytes. */
 #include "fuzz.h"
 
@@ -75,6 +75,29 @@ static void hint_is_harmless(struct corral_result *r) {
 	HOLDS(is_plain(corral_result_hint(r)));
 }
 
+/* A record in the log: a count and a pad of 4 bytes each, two sums of 8, its length, and the
+ * decision, filled up to a multiple of 8. */
+#define RECORD_LEN 524U
+#define RECORD_LEN_AT 24U
+#define RECORD_STEP 560U
+
+/* The entries up to the first record of another length. */
+static size_t entries_in(const struct shared_log *log) {
+	size_t n = 0;
+	if (log->used > SHARED_LOG_BYTES) {
+		return 0;
+	}
+	for (size_t at = 0; n < LEDGER_ENTRIES && at + RECORD_STEP <= log->used; n++) {
+		uint32_t len;
+		memcpy(&len, log->records + at + RECORD_LEN_AT, sizeof len);
+		if (len != RECORD_LEN) {
+			break;
+		}
+		at += RECORD_STEP;
+	}
+	return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	static struct ledger *l;
 	struct input in = {data, size};
@@ -83,16 +106,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 	HOLDS(l != NULL || ledger_new(&l, &e) == 0);
 	uint8_t kind = input_byte(&in);
-	uint32_t used = kind == 255 ? input_word(&in) : kind;
-	l->lost = input_byte(&in);
-	size_t most = in.left < sizeof l->entries ? in.left : sizeof l->entries;
-	memset(l->entries, 0, sizeof l->entries);
-	memcpy(l->entries, in.at, most);
-	l->used = used;
+	struct shared_log *log = &l->log;
+	log->used = kind == 255 ? input_word(&in) : kind * RECORD_STEP;
+	log->lost = input_byte(&in);
+	size_t most = in.left < sizeof log->records ? in.left : sizeof log->records;
+	memset(log->records, 0, sizeof log->records);
+	memcpy(log->records, in.at, most);
 	netlog_read(l, NULL, &r.outcome.network);
 	const struct netlog *n = &r.outcome.network;
 	HOLDS(n->recorded);
-	HOLDS(n->count + n->more == (used < LEDGER_ENTRIES ? used : LEDGER_ENTRIES) + l->lost);
+	HOLDS(n->count + n->more == entries_in(log) + log->lost);
 	for (size_t i = 0; i < n->count; i++) {
 		item_is_harmless(&n->items[i]);
 	}

@@ -9,6 +9,7 @@
 #include "base/interrupt_timer.h"
 #include "gate/local_address.h"
 #include "gate/relay/flow.h"
+#include "ledger_read.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -320,13 +321,7 @@ static inline void relay_send_reset(int fd) {
 
 static inline const struct ledger_entry *relay_entry(const struct relay *w, enum net_op op,
 						     enum net_outcome outcome) {
-	for (uint32_t i = 0; i < w->ledger->used; i++) {
-		const struct ledger_entry *e = &w->ledger->entries[i];
-		if (e->op == op && e->outcome == outcome) {
-			return e;
-		}
-	}
-	return NULL;
+	return ledger_find(w->ledger, (int)op, outcome);
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "gate/gate.h"
+#include "ledger_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,10 +164,9 @@ static bool is_connected(int fd) {
 
 static const struct ledger_entry *entry_of(const struct world *w, enum net_outcome outcome) {
 	for (int i = 0; i < PATIENCE_MS / 10; i++) {
-		for (uint32_t n = 0; n < w->ledger->used; n++) {
-			if (w->ledger->entries[n].outcome == outcome) {
-				return &w->ledger->entries[n];
-			}
+		const struct ledger_entry *e = ledger_find(w->ledger, -1, outcome);
+		if (e != NULL) {
+			return e;
 		}
 		(void)usleep(10000);
 	}
@@ -533,7 +533,7 @@ TEST(more_connections_than_there_is_room_for_fail) {
 			(void)close(accept(w.origin, NULL, NULL));
 		}
 		n++;
-		if (w.ledger->used > 1) {
+		if (ledger_entries(w.ledger) > 1) {
 			break;
 		}
 	}

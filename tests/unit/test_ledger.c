@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "gate/ledger.h"
+#include "ledger_read.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,15 +25,22 @@ TEST(equal_decisions_are_one_entry_with_a_count) {
 	struct ledger *l = new_ledger();
 	REQUIRE(l != NULL);
 	struct ledger_entry d = decision(NET_ALLOWED, "one.test", 443);
-	struct ledger_entry *first = ledger_add(l, &d);
+	struct shared_counters *first = ledger_add(l, &d);
 	REQUIRE(first != NULL);
 	CHECK(ledger_add(l, &d) == first && ledger_add(l, &d) == first);
 	CHECK_INT(first->count, 3);
-	CHECK_INT(l->used, 1);
-	CHECK_STR(first->name, "one.test");
-	first->sent += 7;
+	CHECK_INT(ledger_entries(l), 1);
+	struct ledger_entry got;
+	REQUIRE(ledger_entry_at(l, 0, &got));
+	CHECK_STR(got.name, "one.test");
+	CHECK_INT(got.count, 3);
+	first->sums[LEDGER_SENT] += 7;
+	first->sums[LEDGER_RECEIVED] += 9;
 	CHECK(ledger_add(l, &d) == first);
-	CHECK_INT(first->sent, 7);
+	REQUIRE(ledger_entry_at(l, 0, &got));
+	CHECK_INT(got.count, 4);
+	CHECK_INT(got.sent, 7);
+	CHECK_INT(got.received, 9);
 	ledger_free(l);
 }
 
@@ -65,9 +73,10 @@ TEST(decisions_that_differ_in_anything_are_apart) {
 	d = base;
 	d.why[0] = 'w';
 	CHECK(ledger_add(l, &d) != NULL);
-	CHECK_INT(l->used, 9);
+	CHECK_INT(ledger_entries(l), 9);
 	for (size_t i = 0; i < 9; i++) {
-		CHECK_INT(l->entries[i].count, 1);
+		REQUIRE(ledger_entry_at(l, i, &d));
+		CHECK_INT(d.count, 1);
 	}
 	ledger_free(l);
 }
@@ -79,7 +88,7 @@ TEST(an_address_that_is_not_there_does_not_count) {
 	(void)ledger_add(l, &d);
 	d.ip.b[3] = 9; /* left over from something else */
 	(void)ledger_add(l, &d);
-	CHECK_INT(l->used, 1);
+	CHECK_INT(ledger_entries(l), 1);
 	ledger_free(l);
 }
 
@@ -96,10 +105,10 @@ static size_t fill(struct ledger *l, enum net_outcome outcome, const char *word,
 
 /* How many of the entries are for one decision each. */
 static size_t listed(const struct ledger *l, enum net_outcome outcome, enum net_op op) {
-	size_t n = 0;
-	for (uint32_t i = 0; i < l->used; i++) {
-		const struct ledger_entry *e = &l->entries[i];
-		n += e->outcome == outcome && e->op == op && e->name[0] != '\0';
+	struct ledger_entry e;
+	size_t at = 0, n = 0;
+	while (ledger_next(l, &at, &e)) {
+		n += e.outcome == outcome && e.op == op && e.name[0] != '\0';
 	}
 	return n;
 }
@@ -115,15 +124,16 @@ TEST(a_flood_of_names_that_are_looked_up_hides_neither_refusals_nor_connections)
 		CHECK(ledger_add(l, &d) != NULL);
 	}
 	CHECK_INT(listed(l, NET_ALLOWED, NET_OP_RESOLVE), 64 + 96);
-	CHECK_INT(l->lost, 5000 - 160);
+	CHECK_INT(l->log.lost, 5000 - 160);
 	CHECK_INT(fill(l, NET_DENIED, "b", 100), 100);
 	CHECK_INT(fill(l, NET_ALLOWED, "c", 100), 100);
 	CHECK_INT(listed(l, NET_DENIED, NET_OP_CONNECT), 100);
 	CHECK_INT(listed(l, NET_ALLOWED, NET_OP_CONNECT), 100);
 	/* What is not listed is counted by its rule. */
+	struct ledger_entry e;
 	uint64_t more = 0;
-	for (uint32_t i = 0; i < l->used; i++) {
-		more += l->entries[i].name[0] == '\0' ? l->entries[i].count : 0;
+	for (size_t at = 0; ledger_next(l, &at, &e);) {
+		more += e.name[0] == '\0' ? e.count : 0;
 	}
 	CHECK_INT(more, 5000 - 160);
 	ledger_free(l);
@@ -140,10 +150,10 @@ TEST(a_flood_of_one_kind_leaves_room_for_the_other) {
 		CHECK_INT(fill(l, second, "b", 5000), 5000);
 		CHECK_INT(listed(l, first, NET_OP_CONNECT), own + 96);
 		CHECK_INT(listed(l, second, NET_OP_CONNECT), 320 - own);
-		CHECK_INT(l->lost, 10000 - 416);
+		CHECK_INT(l->log.lost, 10000 - 416);
 		struct ledger_entry known =
 			decision(turn == 0 ? NET_DENIED : NET_ALLOWED, "a3.test", 443);
-		struct ledger_entry *e = ledger_add(l, &known); /* what is there is counted on */
+		struct shared_counters *e = ledger_add(l, &known); /* what is there is counted on */
 		REQUIRE(e != NULL);
 		CHECK_INT(e->count, 2);
 		ledger_free(l);
@@ -157,10 +167,12 @@ TEST(texts_without_an_end_are_cut_and_still_equal) {
 	memset(d.name, 'n', sizeof d.name);
 	memset(d.rule, 'r', sizeof d.rule);
 	memset(d.why, 'w', sizeof d.why);
-	struct ledger_entry *e = ledger_add(l, &d);
+	struct shared_counters *e = ledger_add(l, &d);
 	REQUIRE(e != NULL);
-	CHECK_INT(strlen(e->name), HOSTNAME_MAX);
-	CHECK_INT(strlen(e->rule), LEDGER_TEXT - 1);
+	struct ledger_entry got;
+	REQUIRE(ledger_entry_at(l, 0, &got));
+	CHECK_INT(strlen(got.name), HOSTNAME_MAX);
+	CHECK_INT(strlen(got.rule), LEDGER_TEXT - 1);
 	CHECK(ledger_add(l, &d) == e);
 	ledger_free(l);
 }
@@ -189,14 +201,15 @@ TEST(a_writer_that_is_killed_leaves_whole_entries) {
 		(void)usleep((useconds_t)round * 50);
 		(void)kill(writer, SIGKILL);
 		(void)waitpid(writer, NULL, 0);
-		CHECK(l->used <= LEDGER_ENTRIES);
-		for (uint32_t i = 0; i < l->used && i < LEDGER_ENTRIES; i++) {
-			if (l->entries[i].name[0] == '\0') {
+		CHECK(ledger_entries(l) <= LEDGER_ENTRIES);
+		struct ledger_entry e;
+		for (size_t at = 0; ledger_next(l, &at, &e);) {
+			if (e.name[0] == '\0') {
 				continue; /* one for many */
 			}
-			CHECK_INT(strlen(l->entries[i].name), 40);
-			CHECK_INT(atoll(l->entries[i].name), atoll(l->entries[i].why));
-			CHECK_INT(l->entries[i].count, 1);
+			CHECK_INT(strlen(e.name), 40);
+			CHECK_INT(atoll(e.name), atoll(e.why));
+			CHECK_INT(e.count, 1);
 		}
 		ledger_free(l);
 	}

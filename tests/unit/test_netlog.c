@@ -27,7 +27,7 @@ struct row {
 	bool unread, own;
 };
 
-static struct ledger_entry *add(struct ledger *l, const struct row *row) {
+static struct shared_counters *add(struct ledger *l, const struct row *row) {
 	static const uint8_t none[4];
 	struct ledger_entry d = {.op = row->op,
 				 .outcome = row->outcome,
@@ -64,10 +64,10 @@ TEST(decisions_are_told_as_they_were_written) {
 	struct ledger *l = new_ledger();
 	struct netlog n;
 	REQUIRE(l != NULL);
-	struct ledger_entry *entry = add(l, &allowed);
+	struct shared_counters *entry = add(l, &allowed);
 	REQUIRE(entry != NULL);
-	entry->sent = 10;
-	entry->received = 2000;
+	entry->sums[LEDGER_SENT] = 10;
+	entry->sums[LEDGER_RECEIVED] = 2000;
 	(void)add(l, &allowed);
 	(void)add(l, &failed);
 	netlog_read(l, NULL, &n);
@@ -240,7 +240,7 @@ TEST(whatever_stands_in_the_ledger_is_read_within_its_bounds) {
 					   ? 'a'
 					   : (unsigned char)(seed >> 16);
 		}
-		l->used = round % 2 == 0 ? UINT32_MAX : LEDGER_ENTRIES;
+		l->log.used = round % 2 == 0 ? UINT32_MAX : SHARED_LOG_BYTES;
 		netlog_read(l, NULL, &n);
 		CHECK(n.count <= LEDGER_ENTRIES);
 		for (size_t i = 0; i < n.count; i++) {

@@ -310,12 +310,12 @@ static bool move_up(struct flow *f) {
 			break;
 		}
 		if (f->entry != NULL) {
-			f->entry->sent += bytes;
+			f->entry->sums[LEDGER_SENT] += bytes;
 		}
 		bytes = 0;
 	}
 	if (f->entry != NULL) {
-		f->entry->sent += bytes;
+		f->entry->sums[LEDGER_SENT] += bytes;
 	}
 	return true;
 }
@@ -339,7 +339,7 @@ static bool move_down(struct flow *f) {
 	f->server_sent = f->server_sent || bytes > 0;
 	f->scan.received += bytes;
 	if (f->entry != NULL) {
-		f->entry->received += bytes;
+		f->entry->sums[LEDGER_RECEIVED] += bytes;
 	}
 	if (moved != MOVED_ALL) {
 		flow_reset(f);
@@ -514,8 +514,8 @@ static void set_text(char *out, size_t cap, const char *s) {
 	out[len] = '\0';
 }
 
-struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
-				 const struct net_verdict *v) {
+struct shared_counters *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
+				    const struct net_verdict *v) {
 	struct ledger_entry entry = {.op = op,
 				     .outcome = outcome,
 				     .has_ip = true,

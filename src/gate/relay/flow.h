@@ -99,7 +99,7 @@ struct flow {
 	uint16_t port;
 	char name[HOSTNAME_MAX + 1]; /* "": by address */
 	const struct net_rule *rule;
-	struct ledger_entry *entry;
+	struct shared_counters *entry;
 	bool by_name; /* allowed by name: TLS and HTTP must name an allowed host (inspect.c) */
 	int dial_error;
 	bool tried_other; /* a second address of the name was looked for */
@@ -272,8 +272,8 @@ void flow_step(struct flow *f, int directions);
 void flow_begin(struct gate *g, const struct wire *w, int socket);
 
 /* Records a decision about this flow in the ledger. */
-struct ledger_entry *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
-				 const struct net_verdict *v);
+struct shared_counters *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
+				    const struct net_verdict *v);
 
 /* ---- client_socket.c: the program's socket ---- */
 
