@@ -9,9 +9,11 @@
  * Fails:    as buf.h. */
 #include "audit/print.h"
 
+#include "audit/bytes.h"
 #include "base/auto.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define RED "\033[31m"
@@ -19,34 +21,38 @@
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-static void put(struct buf *out, struct audit_field f) {
-	buf_add(out, f.text, f.len);
+/* Of a line that is printed: padding, separators, units and colours, without what the record has.
+ */
+#define EXTRA ((size_t)256)
+
+/* A line is made in memory that was reserved for it: each member of the record is in it at most
+ * once, so it has at most the record's length and EXTRA. */
+struct pen {
+	char *at;
+};
+
+static void put(struct pen *out, struct audit_field f) {
+	out->at = bytes_copy(out->at, f.text, f.len);
 }
 
-static void put_padded(struct buf *out, struct audit_field f, size_t width) {
-	static const char spaces[] = "                ";
+#define PUT(out, literal) ((out)->at = bytes_copy((out)->at, (literal), sizeof(literal) - 1))
 
+static void put_padded(struct pen *out, struct audit_field f, size_t width) {
 	put(out, f);
-	if (f.len < width) {
-		buf_add(out, spaces, width - f.len < sizeof spaces ? width - f.len : 1);
+	for (size_t i = f.len; i < width; i++) {
+		*out->at++ = ' ';
 	}
 }
 
 /* ["npm","test"] as: npm test */
-static void put_words(struct buf *out, struct audit_field list) {
-	bool inside = false;
+static void put_words(struct pen *out, struct audit_field list) {
+	struct audit_field word;
+	size_t at = 0;
 
-	for (size_t i = 0, from = 0; i < list.len; i++) {
-		if (list.text[i] == '\\' && inside) {
-			i++;
-		} else if (list.text[i] == '"') {
-			if (inside) {
-				buf_add(out, " ", 1);
-				buf_add(out, list.text + from, i - from);
-			}
-			inside = !inside;
-			from = i + 1;
-		}
+	while (audit_element_next(&list, &at, &word) == 1) {
+		struct audit_field text = audit_unquote(word);
+		PUT(out, " ");
+		put(out, text);
 	}
 }
 
@@ -55,27 +61,27 @@ static bool is_word(struct audit_field f, const char *word) {
 	return text.len == strlen(word) && memcmp(text.text, word, text.len) == 0;
 }
 
-static void put_run(struct buf *out, const struct audit_fields *f) {
+static void put_run(struct pen *out, const struct audit_fields *f) {
 	if (is_word(f->at[AUDIT_REASON], "exit")) {
-		buf_puts(out, "exit ");
+		PUT(out, "exit ");
 		put(out, f->at[AUDIT_EXIT]);
 	} else {
 		put(out, audit_unquote(f->at[AUDIT_REASON]));
 		if (audit_number(f->at[AUDIT_SIGNAL], 0) > 0) {
-			buf_puts(out, " ");
+			PUT(out, " ");
 			put(out, f->at[AUDIT_SIGNAL]);
 		}
 	}
-	buf_puts(out, "  ");
+	PUT(out, "  ");
 	put(out, f->at[AUDIT_DURATION]);
-	buf_puts(out, " ms  ");
+	PUT(out, " ms  ");
 	put(out, audit_unquote(f->at[AUDIT_LEVEL]));
-	buf_puts(out, " ");
+	PUT(out, " ");
 	put_words(out, f->at[AUDIT_COMMAND]);
 }
 
 /* The object of a record other than that of a run: path, host, program, leak, secret. */
-static void put_object(struct buf *out, const struct audit_fields *f) {
+static void put_object(struct pen *out, const struct audit_fields *f) {
 	static const enum audit_member members[] = {
 		AUDIT_OP,     AUDIT_PATH,   AUDIT_HOST,   AUDIT_PROGRAM, AUDIT_SYSCALL, AUDIT_LEAK,
 		AUDIT_SECRET, AUDIT_STREAM, AUDIT_ACCESS, AUDIT_LEVEL,   AUDIT_RULE,    AUDIT_WHY};
@@ -86,18 +92,22 @@ static void put_object(struct buf *out, const struct audit_fields *f) {
 		if (text.len == 0) {
 			continue;
 		}
-		buf_puts(out, first ? "" : members[i] == AUDIT_WHY ? ": " : " ");
+		if (!first && members[i] == AUDIT_WHY) {
+			PUT(out, ": ");
+		} else if (!first) {
+			PUT(out, " ");
+		}
 		put(out, text);
 		if (members[i] == AUDIT_HOST && audit_number(f->at[AUDIT_PORT], 0) > 0) {
-			buf_puts(out, ":");
+			PUT(out, ":");
 			put(out, f->at[AUDIT_PORT]);
 		}
 		first = false;
 	}
 	if (audit_number(f->at[AUDIT_COUNT], 1) > 1) {
-		buf_puts(out, " (");
+		PUT(out, " (");
 		put(out, f->at[AUDIT_COUNT]);
-		buf_puts(out, " times)");
+		PUT(out, " times)");
 	}
 }
 
@@ -108,21 +118,10 @@ static const char *colour_of(const struct audit_fields *f) {
 	return is_word(f->at[AUDIT_VERDICT], "denied") ? RED : YELLOW;
 }
 
-/* Almost every line is. */
-static bool is_plain_ascii(const char *text, size_t len) {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c < 0x20 || c >= 0x7f) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* Removes control characters from the bytes after `from`. */
 void audit_clean(struct buf *out, size_t from) {
-	if (is_plain_ascii(out->data + from, out->len - from)) {
-		return;
+	if (bytes_are_plain(out->data + from, out->len - from)) {
+		return; /* almost every line is */
 	}
 	for (size_t i = from; i < out->len; i++) {
 		if (out->data[i] == '\0') {
@@ -135,28 +134,47 @@ void audit_clean(struct buf *out, size_t from) {
 void audit_text_line(const struct audit_line *l, const struct audit_fields *f, bool colour,
 		     struct buf *out) {
 	const char *paint = colour ? colour_of(f) : "";
-	struct audit_field time = audit_unquote(f->at[AUDIT_TIME]);
 
-	(void)l;
-	buf_puts(out, paint);
-	size_t from = out->len;
-	put_padded(out, time, 24);
-	buf_puts(out, "  ");
-	put_padded(out, audit_unquote(f->at[AUDIT_ID]), 12);
-	buf_puts(out, "  ");
-	put_padded(out, audit_unquote(f->at[AUDIT_KIND]), 11);
-	buf_puts(out, " ");
-	put_padded(out, audit_unquote(f->at[AUDIT_VERDICT]), 8);
-	buf_puts(out, "  ");
-	if (f->at[AUDIT_COMMAND].len > 0) {
-		put_run(out, f);
-	} else {
-		put_object(out, f);
+	buf_reserve(out, l->len + EXTRA);
+	if (buf_failed(out)) {
+		return;
 	}
+	struct pen pen = {out->data + out->len};
+	pen.at = bytes_copy(pen.at, paint, strlen(paint));
+	size_t from = (size_t)(pen.at - out->data);
+	put_padded(&pen, audit_unquote(f->at[AUDIT_TIME]), 24);
+	PUT(&pen, "  ");
+	put_padded(&pen, audit_unquote(f->at[AUDIT_ID]), 12);
+	PUT(&pen, "  ");
+	put_padded(&pen, audit_unquote(f->at[AUDIT_KIND]), 11);
+	PUT(&pen, " ");
+	put_padded(&pen, audit_unquote(f->at[AUDIT_VERDICT]), 8);
+	PUT(&pen, "  ");
+	(f->at[AUDIT_COMMAND].len > 0 ? put_run : put_object)(&pen, f);
+	*pen.at = '\0'; /* for audit_clean() */
+	out->len = (size_t)(pen.at - out->data);
+	assert(out->len - from <= l->len + EXTRA / 2);
+	audit_clean(out, from);
+	if (paint[0] != '\0') {
+		buf_puts(out, PLAIN);
+	}
+	out->data[out->len++] = '\n'; /* EXTRA has room for it */
+	out->data[out->len] = '\0';
+}
+
+static void put_detail(struct buf *out, struct audit_field key, struct audit_field value) {
+	size_t from = out->len;
+
+	buf_add(out, key.text, key.len);
+	for (size_t i = key.len; i < 15; i++) {
+		buf_puts(out, " ");
+	}
+	value = value.text[0] == '"' ? audit_unquote(value) : value;
+	buf_add(out, value.text, value.len);
 	if (!buf_failed(out)) {
 		audit_clean(out, from);
 	}
-	buf_puts(out, paint[0] == '\0' ? "\n" : PLAIN "\n");
+	buf_puts(out, "\n");
 }
 
 void audit_detail(const struct audit_line *l, struct buf *out) {
@@ -164,19 +182,9 @@ void audit_detail(const struct audit_line *l, struct buf *out) {
 	size_t at = 0;
 
 	while (audit_member_next(l, &at, &key, &value) == 1) {
-		bool null = value.len == 4 && memcmp(value.text, "null", 4) == 0;
-		if (null) {
-			continue;
+		if (value.len != 4 || memcmp(value.text, "null", 4) != 0) {
+			put_detail(out, key, value);
 		}
-		size_t from = out->len;
-		struct audit_field text = audit_unquote(value);
-		put_padded(out, key, 14);
-		buf_puts(out, " ");
-		put(out, value.text[0] == '"' ? text : value);
-		if (!buf_failed(out)) {
-			audit_clean(out, from);
-		}
-		buf_puts(out, "\n");
 	}
 	buf_puts(out, "\n");
 }

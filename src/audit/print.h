@@ -50,4 +50,12 @@ void audit_ocsf_event(const struct audit_print *p, const struct audit_line *l,
 /* The number of milliseconds since 1970 of a record; 0 when its time is not one. */
 int64_t audit_time(const struct audit_fields *f);
 
+/* The same for one record after the other: most have the minute of the one before. */
+#define AUDIT_MINUTE 16
+struct audit_minute {
+	char text[AUDIT_MINUTE]; /* "2026-11-17T09:30" */
+	int64_t ms;              /* 0: none */
+};
+int64_t audit_time_next(struct audit_minute *m, const struct audit_fields *f);
+
 #endif

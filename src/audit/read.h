@@ -35,8 +35,10 @@ enum audit_member {
 	AUDIT_SYSCALL,
 	AUDIT_PORT,
 	AUDIT_ACCESS,
+	AUDIT_ERRNO,
 	AUDIT_RULE,
 	AUDIT_WHY,
+	AUDIT_ALLOW_WITH,
 	AUDIT_COUNT,
 	AUDIT_LEAK,
 	AUDIT_STREAM,
@@ -47,11 +49,17 @@ enum audit_member {
 
 struct audit_fields {
 	struct audit_field at[AUDIT_MEMBERS];
+	size_t next, expected; /* where audit_fields_more() goes on */
+	bool counted;          /* "count" was read */
 };
 
 /* The members of a line up to `last`, which comes no later than it does in record.c; -1 when the
- * line is not a JSON object. */
+ * line is not a JSON object.  Where the record has "count", the members after it are not read: they
+ * are in no table.  AUDIT_MEMBERS: the whole line. */
 int audit_fields_read(const struct audit_line *l, enum audit_member last, struct audit_fields *ret);
+/* Goes on to a later one. */
+int audit_fields_more(const struct audit_line *l, enum audit_member last,
+		      struct audit_fields *fields);
 
 /* One after the other; *at moves.  1: a member; 0: the end; -1: not JSON. */
 int audit_member_next(const struct audit_line *l, size_t *at, struct audit_field *ret_key,
@@ -83,14 +91,16 @@ struct audit_query {
 struct audit_filter {
 	char since[25], until[25]; /* "": no bound */
 	struct buf texts[7];       /* escaped as in a line */
-	bool by_path;
+	enum audit_member needs;   /* the last member that is compared */
 };
 
 int audit_filter_init(struct audit_filter *f, const struct audit_query *q, struct err *e);
 void audit_filter_done(struct audit_filter *f);
 bool audit_filter_passes(const struct audit_filter *f, const struct audit_fields *fields);
-/* The last member that the filter needs. */
-enum audit_member audit_filter_needs(const struct audit_filter *f);
+/* Reads a line: its members up to the last one that the filter needs, and if it passes up to
+ * `last`.  False for a line that does not pass or is no record. */
+bool audit_filter_line(const struct audit_filter *f, const struct audit_line *l,
+		       enum audit_member last, struct audit_fields *ret);
 
 /* ---- the files ---- */
 

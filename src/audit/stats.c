@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral audit stats`: runs over time, refusals by rule, hosts, the slowest runs.
  *
- * Should:   read the log once, and hold at most a few hundred names.
+ * Should:   read the log once, in fixed memory: a few hundred names, and a histogram whose columns
+ *           become wider when the range of time grows.
  * Must not: print a control character.
  * Fails:    with the error of a file that cannot be read. */
 #include "audit/print.h"
 
+#include "audit/bytes.h"
 #include "base/auto.h"
 #include "base/emit.h"
 #include "base/rfc3339.h"
@@ -15,13 +17,16 @@
 #include <string.h>
 
 #define COLUMNS 24
-#define NAMES 256 /* more different ones are counted together */
+#define NAMES 256  /* more different ones are counted together */
+#define SLOTS 1024 /* of the hash table, a power of two: a quarter is used */
+#define FINE 4096  /* columns of the histogram, before it is drawn with COLUMNS */
 #define SHOWN 8
 #define BAR 40
 #define HEIGHT 6
 
 struct tally {
 	char name[96];
+	size_t len;
 	uint64_t count;
 };
 
@@ -29,6 +34,15 @@ struct tallies {
 	struct tally items[NAMES];
 	size_t n;
 	uint64_t more;
+	uint16_t slots[SLOTS]; /* the number of an item; 0: none */
+};
+
+/* Runs by time.  A column has 1 << shift milliseconds; the first begins at (base << shift). */
+struct histogram {
+	uint64_t counts[FINE];
+	int64_t base;
+	int shift;
+	bool used;
 };
 
 struct slow {
@@ -42,8 +56,9 @@ struct stats {
 	struct tallies kinds, rules, hosts, verdicts;
 	struct slow slowest[SHOWN];
 	int64_t first_ms, last_ms;
+	struct histogram times;
 	uint64_t runs[COLUMNS];
-	bool drawing; /* the second pass: the range of time is known */
+	struct audit_minute minute;
 	uint64_t records, nruns;
 };
 
@@ -54,13 +69,25 @@ static void copy_text(char *out, size_t cap, struct audit_field f) {
 	out[n] = '\0';
 }
 
-static void tally(struct tallies *t, struct audit_field text, uint64_t count) {
-	char name[sizeof t->items[0].name];
+static size_t slot_of(const char *text, size_t len) {
+	uint64_t hash = len;
 
-	copy_text(name, sizeof name, text);
-	for (size_t i = 0; i < t->n; i++) {
-		if (strcmp(t->items[i].name, name) == 0) {
-			t->items[i].count += count;
+	for (size_t i = 0; i < len; i += 16) {
+		struct bytes_key key = bytes_key(text + i, len - i < 16 ? len - i : 16);
+		hash = (hash ^ key.low) * 0x9e3779b97f4a7c15u;
+		hash = (hash ^ hash >> 32 ^ key.high) * 0x9e3779b97f4a7c15u;
+	}
+	return (size_t)(hash >> 40) % SLOTS;
+}
+
+static void tally(struct tallies *t, struct audit_field text, uint64_t count) {
+	size_t len = text.len < sizeof t->items[0].name ? text.len : sizeof t->items[0].name - 1;
+	size_t slot = slot_of(text.text, len);
+
+	for (; t->slots[slot] != 0; slot = (slot + 1) % SLOTS) {
+		struct tally *item = &t->items[t->slots[slot] - 1];
+		if (item->len == len && bytes_equal(item->name, text.text, len)) {
+			item->count += count;
 			return;
 		}
 	}
@@ -68,8 +95,67 @@ static void tally(struct tallies *t, struct audit_field text, uint64_t count) {
 		t->more += count;
 		return;
 	}
-	memcpy(t->items[t->n].name, name, sizeof name);
-	t->items[t->n++].count = count;
+	t->slots[slot] = (uint16_t)(t->n + 1);
+	t->items[t->n].len = len;
+	t->items[t->n].count = count;
+	copy_text(t->items[t->n++].name, sizeof t->items[0].name, text);
+}
+
+/* ---- runs over time ---- */
+
+/* Columns of twice the width. */
+static void widen(struct histogram *h) {
+	uint64_t old[FINE];
+	int64_t base = h->base / 2;
+
+	memcpy(old, h->counts, sizeof old);
+	memset(h->counts, 0, sizeof h->counts);
+	for (int64_t i = 0; i < FINE; i++) {
+		h->counts[(h->base + i) / 2 - base] += old[i];
+	}
+	h->base = base;
+	h->shift++;
+}
+
+/* Time went back, or the clock was set: the first column moves as far as the last is empty. */
+static bool move_back(struct histogram *h, int64_t column) {
+	int64_t by = h->base - column, used = FINE;
+
+	while (used > 0 && h->counts[used - 1] == 0) {
+		used--;
+	}
+	if (by + used > FINE) {
+		return false;
+	}
+	memmove(h->counts + by, h->counts, (size_t)used * sizeof h->counts[0]);
+	memset(h->counts, 0, (size_t)by * sizeof h->counts[0]);
+	h->base = column;
+	return true;
+}
+
+static void add_time(struct histogram *h, int64_t ms) {
+	if (!h->used) {
+		h->used = true;
+		h->base = ms;
+	}
+	while ((ms >> h->shift) >= h->base + FINE ||
+	       ((ms >> h->shift) < h->base && !move_back(h, ms >> h->shift))) {
+		widen(h);
+	}
+	h->counts[(ms >> h->shift) - h->base]++;
+}
+
+/* A fine column belongs to the column in which it begins, so a run may be counted one column too
+ * early, if it is at the border by less than a two-thousandth of the range. */
+static void draw_columns(struct stats *s) {
+	const struct histogram *h = &s->times;
+	int64_t range = s->last_ms - s->first_ms + 1;
+
+	for (int64_t i = 0; i < FINE; i++) {
+		int64_t ms = (h->base + i) << h->shift;
+		int64_t at = ms <= s->first_ms ? 0 : (ms - s->first_ms) * COLUMNS / range;
+		s->runs[at >= COLUMNS ? COLUMNS - 1 : at] += h->counts[i];
+	}
 }
 
 static void keep_slow(struct stats *s, const struct audit_fields *f) {
@@ -96,25 +182,31 @@ static struct audit_field first_of(struct audit_field a, struct audit_field b) {
 	return text.len > 0 ? text : (struct audit_field){none, sizeof none - 1};
 }
 
-static void count(struct stats *s, const struct audit_fields *f, bool run) {
+static void count(struct stats *s, const struct audit_fields *f) {
 	uint64_t times = (uint64_t)audit_number(f->at[AUDIT_COUNT], 1);
-	int64_t ms = audit_time(f);
+	struct audit_field kind = audit_unquote(f->at[AUDIT_KIND]);
+	struct audit_field host = audit_unquote(f->at[AUDIT_HOST]);
+	int64_t ms = audit_time_next(&s->minute, f);
 
 	s->records++;
-	s->first_ms = s->first_ms == 0 || ms < s->first_ms ? ms : s->first_ms;
-	s->last_ms = ms > s->last_ms ? ms : s->last_ms;
-	tally(&s->kinds, audit_unquote(f->at[AUDIT_KIND]), 1);
+	if (ms > 0) {
+		s->first_ms = s->first_ms == 0 || ms < s->first_ms ? ms : s->first_ms;
+		s->last_ms = ms > s->last_ms ? ms : s->last_ms;
+	}
+	tally(&s->kinds, kind, 1);
 	tally(&s->verdicts, audit_unquote(f->at[AUDIT_VERDICT]), 1);
-	if (run) {
+	if (f->at[AUDIT_COMMAND].len > 0) {
 		s->nruns++;
 		keep_slow(s, f);
 	}
-	struct audit_field kind = audit_unquote(f->at[AUDIT_KIND]);
+	if (f->at[AUDIT_COMMAND].len > 0 && ms > 0) {
+		add_time(&s->times, ms);
+	}
 	if (kind.len > 5 && memcmp(kind.text, "deny.", 5) == 0) {
 		tally(&s->rules, first_of(f->at[AUDIT_RULE], f->at[AUDIT_WHY]), times);
 	}
-	if (audit_unquote(f->at[AUDIT_HOST]).len > 0) {
-		tally(&s->hosts, audit_unquote(f->at[AUDIT_HOST]), times);
+	if (host.len > 0) {
+		tally(&s->hosts, host, times);
 	}
 }
 
@@ -123,17 +215,8 @@ static int on_line(void *arg, const struct audit_line *l, const struct audit_cur
 	struct audit_fields f;
 
 	(void)where;
-	if (audit_fields_read(l, audit_filter_needs(&s->filter), &f) != 0 ||
-	    !audit_filter_passes(&s->filter, &f)) {
-		return 0;
-	}
-	bool run = f.at[AUDIT_COMMAND].len > 0;
-	if (!s->drawing) {
-		count(s, &f, run);
-	} else if (run) {
-		int64_t range = s->last_ms - s->first_ms + 1;
-		int64_t at = (audit_time(&f) - s->first_ms) * COLUMNS / (range > 0 ? range : 1);
-		s->runs[at < 0 ? 0 : at >= COLUMNS ? COLUMNS - 1 : at]++;
+	if (audit_filter_line(&s->filter, l, AUDIT_COMMAND, &f)) {
+		count(s, &f);
 	}
 	return 0;
 }
@@ -273,11 +356,7 @@ static int collect(struct stats *s, const char *dir, struct err *e) {
 	if (audit_each_line(dir, &from, on_line, s, e) < 0) {
 		return -1;
 	}
-	s->drawing = true;
-	from = (struct audit_cursor){0};
-	if (audit_each_line(dir, &from, on_line, s, e) < 0) {
-		return -1;
-	}
+	draw_columns(s);
 	struct tallies *const all[] = {&s->kinds, &s->verdicts, &s->rules, &s->hosts};
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		qsort(all[i]->items, all[i]->n, sizeof all[i]->items[0], by_count);

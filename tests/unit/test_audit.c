@@ -401,6 +401,115 @@ TEST(a_line_that_is_not_json_has_no_fields) {
 	}
 }
 
+/* ---- large logs ---- */
+
+static int count_line(void *arg, const struct audit_line *l, const struct audit_cursor *where) {
+	uint64_t *counts = arg;
+
+	(void)where;
+	counts[0]++;
+	counts[1] += l->len + 1;
+	CHECK(l->text[0] == '{' && l->text[l->len - 1] == '}');
+	return 0;
+}
+
+/* Lines cross the ends of the pieces that are read, and one is longer than a piece. */
+TEST(every_line_of_a_large_file_is_read_once) {
+	WORLD(w);
+	struct audit_cursor from = {0};
+	uint64_t counts[2] = {0};
+	struct err e = {0};
+	struct buf text;
+	buf_init(&text);
+	for (int i = 0; i < 3000; i++) {
+		buf_printf(&text, "{\"seq\":%d,\"x\":\"%0*d\"}\n", i,
+			   i == 1500 ? 900000 : 1 + i % 700, i);
+	}
+	append_many(&w, 1);
+	write_log(&w, 1, text.data, text.len);
+	CHECK_INT(audit_each_line(w.log, &from, count_line, counts, &e), 0);
+	CHECK_INT(counts[0], 3000);
+	CHECK_INT(counts[1], text.len);
+	CHECK_INT(from.at, text.len);
+	buf_done(&text);
+}
+
+/* What `audit tail` prints: the last records, wherever their group begins. */
+TEST(the_last_records_are_printed_and_no_other) {
+	static const size_t numbers[] = {1, 2, 3, 5, 6, 7, 10, 12, 13, 20};
+	WORLD(w);
+	char path[80];
+	append_many(&w, 12);
+	(void)snprintf(path, sizeof path, "%s/out", w.dir);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		auto_fd fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		const struct audit_print p = {
+			.dir = w.log, .form = AUDIT_AS_TEXT, .fd = fd, .last = numbers[i]};
+		const struct audit_query q = {0};
+		uint64_t count = 0;
+		char id[16];
+		struct err e = {0};
+		struct buf text;
+		buf_init(&text);
+		CHECK_INT(audit_print(&p, &q, &count, &e), 0);
+		CHECK_INT(count, numbers[i] < 12 ? numbers[i] : 12);
+		CHECK_INT(fd_read_file(path, 1 << 16, &text), 0);
+		(void)snprintf(id, sizeof id, "run%09d", (int)(12 - count));
+		CHECK(strstr(line_of(&text, 0).text, id) != NULL);
+		buf_done(&text);
+	}
+}
+
+static int64_t time_of(struct audit_minute *m, const char *text) {
+	char quoted[40];
+	(void)snprintf(quoted, sizeof quoted, "\"%s\"", text);
+	struct audit_fields f = {.at[AUDIT_TIME] = {quoted, strlen(quoted)}};
+	CHECK_INT(audit_time_next(m, &f), audit_time(&f));
+	return audit_time(&f);
+}
+
+TEST(a_time_after_another_is_read_as_alone) {
+	struct audit_minute m = {0};
+	CHECK_INT(time_of(&m, "2026-11-17T10:00:00.000Z"), INT64_C(1794909600000));
+	CHECK_INT(time_of(&m, "2026-11-17T10:00:59.999Z"), INT64_C(1794909659999));
+	CHECK_INT(time_of(&m, "2026-11-17T10:00:60.000Z"), 0);
+	CHECK_INT(time_of(&m, "2026-11-17T10:00:0x.000Z"), 0);
+	CHECK_INT(time_of(&m, "2026-11-17T10:00:01.000z"), 0);
+	CHECK_INT(time_of(&m, "2026-02-30T10:00:01.000Z"), 0);
+	CHECK_INT(time_of(&m, "2026-02-30T10:00:02.000Z"), 0);
+	CHECK_INT(time_of(&m, "2026-11-17T10:01:00.001Z"), INT64_C(1794909660001));
+	CHECK_INT(time_of(&m, "yesterday"), 0);
+	CHECK_INT(time_of(&m, "2025-01-01T00:00:00.000Z"), INT64_C(1735689600000));
+}
+
+/* Runs with a clock that is set back and forth: none is lost, and each is in its column. */
+TEST(stats_put_each_run_into_its_column) {
+	static const char *const times[] = {"2026-11-17T12:00", "2026-11-17T00:00",
+					    "2026-11-18T00:00", "2026-11-17T06:00",
+					    "2026-11-17T23:59"};
+	WORLD(w);
+	struct buf text, out;
+	buf_init(&text);
+	buf_init(&out);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		buf_printf(&text,
+			   "{\"time\":\"%s:00.000Z\",\"seq\":%zu,\"kind\":\"run\",\"id\":\"i%zu\","
+			   "\"command\":[\"x\"]}\n",
+			   times[i], i + 1, i);
+	}
+	append_many(&w, 1);
+	write_log(&w, 1, text.data, text.len);
+	const struct audit_print p = {.dir = w.log, .form = AUDIT_AS_JSON};
+	const struct audit_query q = {0};
+	struct err e = {0};
+	CHECK_INT(audit_stats(&p, &q, &out, &e), 0);
+	CHECK(strstr(out.data,
+		     "\"runs_over_time\":[1,0,0,0,0,1,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,2]") !=
+	      NULL);
+	buf_done(&text);
+	buf_done(&out);
+}
+
 TEST(filters_compare_whole_names) {
 	static const char line[] =
 		"{\"time\":\"2026-11-17T10:00:00.000Z\",\"seq\":1,\"kind\":\"deny."
@@ -436,7 +545,9 @@ TEST(filters_compare_whole_names) {
 		struct audit_filter filter;
 		struct err e = {0};
 		CHECK_INT(audit_filter_init(&filter, &rows[i].q, &e), 0);
-		if (audit_filter_passes(&filter, &f) != rows[i].passes) {
+		struct audit_fields read;
+		if (audit_filter_passes(&filter, &f) != rows[i].passes ||
+		    audit_filter_line(&filter, &l, AUDIT_COMMAND, &read) != rows[i].passes) {
 			test_failed = true;
 			printf("# row %zu\n", i);
 		}
