@@ -131,7 +131,7 @@ static void outcome_is_told(const struct reports *s, const struct model *m) {
 	const struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
 	struct corral_result result = {0};
 	char *text = NULL;
-	outcome_fill(&result.outcome, s, &usage, &plan);
+	outcome_fill(&result.outcome, &s->end, &usage, &plan);
 	result_complete(&result);
 	bool success =
 		m->ended && WIFEXITED(m->status) && WEXITSTATUS(m->status) == 0 && !m->timed_out;
