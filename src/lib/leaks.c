@@ -268,14 +268,21 @@ static const char *passed_value(const struct prepared *p, const char *name) {
 }
 
 /* A short command, such as `true` or `make test`, needs no scanner. */
+bool leaks_may_show(const char *const *argv) {
+	size_t i = 0;
+
+	while (argv[i] != NULL && !is_long(argv[i])) {
+		i++;
+	}
+	return argv[i] != NULL;
+}
+
 static bool may_leak(const struct prepared *p, const char *const *argv) {
 	const struct value *set = &p->policy.values[KEY_ENV_SET];
 	const struct value *pass = &p->policy.values[KEY_ENV_PASS];
 
-	for (size_t i = 0; argv[i] != NULL; i++) {
-		if (is_long(argv[i])) {
-			return true;
-		}
+	if (leaks_may_show(argv)) {
+		return true;
 	}
 	for (size_t i = 0; i < set->count; i++) {
 		if (is_long(set->items[i].str)) {

@@ -149,15 +149,20 @@ def register(suite):
     @test("corral ps shows a command line without its secrets", root=True)
     def _(box):
         script = f": {TOKEN}; touch ready; while [ ! -e go ]; do sleep 0.02; done"
-        process = box.start([box.corral, "run", "-c", script])
-        check(wait_until(lambda: box.exists("ws/ready")), "the run has not begun")
-        shown = box.corral_("ps").exited(0).out
-        state = box.sh("find \"$HOME\" -type f -exec cat {} +").out
-        box.write("ws/go", "")
-        process.communicate(timeout=PATIENCE)
-        contains(shown, "[redacted:github-token]", "the list")
-        check(TOKEN[:12] not in shown, shown)
-        check("touch ready" in state and TOKEN[:12] not in state, "the state has the value, or no record")
+        quiet = ["--scan-args", "off", "--scan-output", "off"]
+        for words in ([], quiet, [*quiet, "--set", "audit.enabled=false"]):
+            process = box.start([box.corral, "run", *words, "-c", script])
+            check(wait_until(lambda: box.exists("ws/ready")), "the run has not begun")
+            shown = box.corral_("ps").exited(0).out
+            state = box.sh("find \"$HOME\" -type f -exec cat {} +").out
+            box.write("ws/go", "")
+            process.communicate(timeout=PATIENCE)
+            state += box.sh("find \"$HOME\" -type f -exec cat {} +").out
+            contains(shown, "[redacted:github-token]", f"{words}: the list")
+            check(TOKEN[:12] not in shown, shown)
+            check("touch ready" in state and TOKEN[:12] not in state, f"{words}: the state has the value, or no record")
+            os.unlink(f"{box.ws}/go")
+            os.unlink(f"{box.ws}/ready")
 
     @test("a secret in stdin of a tool call does not reach the command, other input does", root=True)
     def _(box):
