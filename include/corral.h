@@ -148,8 +148,10 @@ int corral_policy_check(const char *path, struct corral_error *err);
 int corral_policy_review(const char *path, char **text, struct corral_error *err);
 
 /* The configuration of another product as the text of a policy file (TOML), with a comment for
- * each value and for each setting that has no equivalent.  Free the text with free(). */
-int corral_policy_import(const char *path, char **text, struct corral_error *err);
+ * each value and for each setting that has no equivalent.  `agent` chooses one of several agents with
+ * a sandbox section; NULL if there is one.  Free the text with free(). */
+int corral_policy_import(const char *path, const char *agent, char **text,
+			 struct corral_error *err);
 
 /* Trusts the present content of a project file: until it changes, it may widen the policy. */
 int corral_policy_trust(const char *path, struct corral_error *err);

@@ -84,7 +84,7 @@ const struct verb verbs[] = {
 	{"policy check", FOR_PLAIN, false, "FILE...", "validate policy files", verb_policy_check},
 	{"policy schema", FOR_PLAIN, false, "", "print the JSON Schema of a policy file",
 	 verb_policy_schema},
-	{"policy import", FOR_PLAIN, false, "FILE",
+	{"policy import", FOR_POLICY_IMPORT, false, "[--agent ID] FILE",
 	 "print another product's sandbox settings as a policy file", verb_policy_import},
 	{"policy trust", FOR_PLAIN, false, "FILE",
 	 "trust a project file, so that it may widen the policy", verb_policy_trust},

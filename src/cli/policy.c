@@ -97,10 +97,12 @@ int verb_policy_import(struct invocation *inv, struct corral_error *err) {
 	auto_free char *text = NULL;
 
 	if (inv->nwords != 1) {
-		return usage_error(err, "corral policy import FILE >corral.toml",
+		return usage_error(err, "corral policy import [--agent ID] FILE >corral.toml",
 				   "`corral policy import` takes exactly one file");
 	}
-	return corral_policy_import(inv->words[0], &text, err) != 0 ? -1 : print_text(text, err);
+	return corral_policy_import(inv->words[0], inv->agent, &text, err) != 0
+		       ? -1
+		       : print_text(text, err);
 }
 
 int verb_policy_trust(struct invocation *inv, struct corral_error *err) {

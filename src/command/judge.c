@@ -287,33 +287,48 @@ static bool is_path_like(const char *text) {
 	       (strlen(text) > 3 && streq(text + strlen(text) - 3, "/.."));
 }
 
-static void judge_path(struct judge *j, const struct call *c, const char *text) {
-	const char *rest = text[0] == '~' && (text[1] == '/' || text[1] == '\0') ? text + 1 : NULL;
-	const char *home = j->q->home == NULL ? "/" : j->q->home;
+/* The path that the argument names for the kernel; if it cannot be resolved and looks like a path,
+ * by its text.  NULL: it is no path. */
+static const char *path_of(struct judge *j, const char *text, bool cut) {
+	bool home = text[0] == '~' && (text[1] == '/' || text[1] == '\0');
+	const char *written = text, *base = j->q->home == NULL ? "/" : j->q->home;
+	char *real = arena_alloc(j->a, PATH_MAX);
 
-	if (!is_path_like(text) || j->q->workspace == NULL) {
-		return;
+	if (home) {
+		written = arena_printf(j->a, "%s/%s", base, text + 1);
 	}
-	const char *path = rest == NULL ? path_join(j->a, j->q->cwd, text)
-					: path_join(j->a, home, rest + strspn(rest, "/"));
-	if (path == NULL) {
+	if (real == NULL || written == NULL) {
 		j->out_of_memory = true;
-		return;
+		return NULL;
 	}
-	if (is_open_path(j, path)) {
-		return;
+	if (!cut && j->q->resolve != NULL && j->q->resolve(j->q->ctx, written, real, PATH_MAX)) {
+		return real;
 	}
+	if (!is_path_like(text)) {
+		return NULL;
+	}
+	const char *path = path_join(j->a, j->q->cwd, written);
+	j->out_of_memory = j->out_of_memory || path == NULL;
+	return path;
+}
+
+static void refuse_path(struct judge *j, const struct call *c, const char *text, const char *path) {
 	struct command_verdict *v = decide(j, JUDGED_REFUSED, c);
+	char shown[90], real[90];
+
 	if (v == NULL) {
 		return;
 	}
 	(void)snprintf(v->rule, sizeof v->rule, "fs.tools: workspace");
 	origin_of(v, &j->q->policy->values[KEY_FS_TOOLS].origin);
-	char shown[120];
 	(void)snprintf(shown, sizeof shown, "%s", text); /* may be cut: a message */
+	(void)snprintf(real, sizeof real, "%s", path);
 	str_hide_controls(shown, false);
+	str_hide_controls(real, false);
+	bool leads = !streq(text, path);
 	(void)snprintf(v->reason, sizeof v->reason,
-		       "the argument %s is outside the workspace %.80s (fs.tools, %.80s)", shown,
+		       "the argument %s %s%s%s outside the workspace %.60s (fs.tools, %.60s)",
+		       shown, leads ? "leads to " : "is", leads ? real : "", leads ? "," : "",
 		       j->q->workspace, v->origin);
 	(void)snprintf(v->remedy, sizeof v->remedy,
 		       "use a path in the workspace, or --set fs.tools=view");
@@ -322,9 +337,15 @@ static void judge_path(struct judge *j, const struct call *c, const char *text) 
 
 void judge_word_path(struct judge *j, const struct call *c, const struct shell_word *w) {
 	const char *value = w->text[0] == '-' ? strchr(w->text, '=') : NULL;
+	const char *text = value == NULL ? w->text : value + 1;
 
-	if (policy_num(j->q->policy, KEY_FS_TOOLS) == TOOLS_WORKSPACE) {
-		judge_path(j, c, value == NULL ? w->text : value + 1);
+	if (policy_num(j->q->policy, KEY_FS_TOOLS) != TOOLS_WORKSPACE || j->q->workspace == NULL ||
+	    text[0] == '\0') {
+		return;
+	}
+	const char *path = path_of(j, text, w->dynamic);
+	if (path != NULL && !is_open_path(j, path)) {
+		refuse_path(j, c, text, path);
 	}
 }
 

@@ -19,6 +19,10 @@ struct command_question {
 	const char *cwd;       /* inside */
 	const char *workspace; /* inside */
 	const char *home;      /* inside; NULL */
+	/* Resolves a path inside, absolute or relative to cwd, as the kernel would: symlinks and
+	 * "..".  False when it cannot be resolved; NULL: paths are compared as text. */
+	bool (*resolve)(void *ctx, const char *path, char *ret, size_t cap);
+	void *ctx;
 };
 
 struct command_verdict {

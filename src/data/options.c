@@ -134,6 +134,7 @@ const struct option_row options[] = {
 	{"since", 0, "TIME", .id = OPTION_AUDIT_SINCE, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records from TIME on: 2026-11-17T09:30 (UTC), 2h, 7d"},
 	{"until", 0, "TIME", .id = OPTION_AUDIT_UNTIL, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records before TIME"},
 	{"session", 0, "ID", .id = OPTION_AUDIT_SESSION, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this session (label SESSION_ID)"},
+	{"agent", 0, "ID", .id = OPTION_SECRET_AGENT, .group = GROUP_RUN, .verbs = FOR_POLICY_IMPORT, .help = "the agent of the file whose sandbox is imported"},
 	{"agent", 0, "ID", .id = OPTION_SECRET_AGENT, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this agent"},
 	{"verdict", 0, "WORD", .id = OPTION_AUDIT_VERDICT, .choices = verdict_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records with this verdict: allowed, denied, failed, redacted, ..."},
 	{"kind", 0, "KIND", .id = OPTION_AUDIT_KIND, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this kind: run, deny, deny.net, leak, trust, ..."},
@@ -141,7 +142,7 @@ const struct option_row options[] = {
 	{"host", 0, "NAME", .id = OPTION_SECRET_HOST, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of this host and its subdomains"},
 	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
 	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL, .help = "wait for new records"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_POLICY_IMPORT | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

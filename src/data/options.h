@@ -96,6 +96,7 @@ enum {
 	FOR_SECRET_REKEY = 1 << 24,
 	FOR_SECRET_EXPORT = 1 << 25,
 	FOR_SECRETS = 63 << 20, /* all six */
+	FOR_POLICY_IMPORT = 1 << 26,
 	FOR_AUDIT_LIST = 1 << 27,
 	FOR_AUDIT_TAIL = 1 << 28,
 	FOR_AUDIT_EXPORT = 1 << 29,

@@ -90,8 +90,9 @@ void audit_redact(struct prepared *p, const char *const *argv) {
 	struct run_leaks leaks;
 	struct err unused = {0};
 
-	/* leaks_check_command() has scanned the arguments, unless scan.args is off. */
-	if (p->shown_argv != NULL || !is_enabled(p) ||
+	/* leaks_check_command() has scanned the arguments, unless scan.args is off.  Without the
+	 * log, the list of `corral ps` still keeps them, also after the run. */
+	if (p->shown_argv != NULL || p->host.run_id == NULL || !leaks_may_show(argv) ||
 	    (p->args_leaks.n == 0 && p->plan.scan_args != LEAK_OFF)) {
 		return;
 	}

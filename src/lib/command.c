@@ -7,6 +7,7 @@
 #include "lib/command_verdict.h"
 
 #include "base/str.h"
+#include "files/place.h"
 
 #include <stdio.h>
 
@@ -19,6 +20,21 @@ const char *command_search_path(const struct plan *plan) {
 	return "";
 }
 
+/* A name that does not exist yet is resolved up to its last directory that does. */
+static bool resolve(void *ctx, const char *path, char *ret, size_t cap) {
+	const struct prepared *p = ctx;
+	struct lens v = {.plan = &p->plan, .policy = &p->policy, .fast = true, .for_command = true};
+	struct place found;
+	struct err ignored;
+
+	if (place_find(&v, path, 0, &found, &ignored) != 0) {
+		return false;
+	}
+	int n = snprintf(ret, cap, "%s", found.path[0] == '\0' ? "/" : found.path);
+	place_done(&found);
+	return n > 0 && (size_t)n < cap;
+}
+
 int command_decide(struct prepared *p, const char *const *argv, struct command_verdict *ret,
 		   struct err *e) {
 	struct command_question q = {
@@ -27,6 +43,8 @@ int command_decide(struct prepared *p, const char *const *argv, struct command_v
 		.cwd = p->plan.cwd,
 		.workspace = p->plan.workspace_at,
 		.home = p->plan.home_at,
+		.resolve = resolve,
+		.ctx = p,
 	};
 	return command_judge(&p->arena, &q, argv, ret, e);
 }

@@ -197,19 +197,28 @@ int corral_policy_check(const char *path, struct corral_error *err) {
 }
 
 /* A text about one file, whose errors quote it. */
-static int describe_file(int (*describe)(struct arena *, const char *, struct buf *, struct err *),
-			 const char *path, char **text, struct corral_error *err) {
+struct described {
+	const char *path, *agent;
+	bool import;
+};
+
+static int describe(struct arena *a, const struct described *d, struct buf *out, struct err *e) {
+	return d->import ? policy_import(a, d->path, d->agent, out, e)
+			 : policy_review(a, d->path, out, e);
+}
+
+static int describe_file(const struct described *d, char **text, struct corral_error *err) {
 	struct arena a;
 	struct err e = {0};
 	struct buf out;
 
-	if (lib_need(path, "the path", err) != 0 || lib_need(text, "text", err) != 0) {
+	if (lib_need(d->path, "the path", err) != 0 || lib_need(text, "text", err) != 0) {
 		return -1;
 	}
 	arena_init(&a);
 	buf_init(&out);
 	buf_puts(&out, ""); /* a text also without warnings */
-	int rc = credentials_check(&e) == 0 ? describe(&a, path, &out, &e) : -1;
+	int rc = credentials_check(&e) == 0 ? describe(&a, d, &out, &e) : -1;
 	if (rc == 0) {
 		rc = lib_give(&out, text, &e);
 	}
@@ -219,11 +228,12 @@ static int describe_file(int (*describe)(struct arena *, const char *, struct bu
 }
 
 int corral_policy_review(const char *path, char **text, struct corral_error *err) {
-	return describe_file(policy_review, path, text, err);
+	return describe_file(&(struct described){.path = path}, text, err);
 }
 
-int corral_policy_import(const char *path, char **text, struct corral_error *err) {
-	return describe_file(policy_import, path, text, err);
+int corral_policy_import(const char *path, const char *agent, char **text,
+			 struct corral_error *err) {
+	return describe_file(&(struct described){path, agent, true}, text, err);
 }
 
 /* The audit log has the content that is trusted from now on. */

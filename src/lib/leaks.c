@@ -43,7 +43,8 @@ static bool is_secret(const char *entry) {
 struct known_values {
 	struct leak_value *list;
 	size_t n, cap;
-	bool failed; /* no memory */
+	size_t forward; /* the first of them as they are; the others are to be reversed */
+	bool failed;    /* no memory */
 };
 
 static void add_known(struct known_values *k, const char *name, const char *data, size_t len) {
@@ -85,6 +86,23 @@ static void add_value(struct known_values *k, const char *name, const char *data
 	}
 }
 
+/* Each value is also known backwards: rev(1) is the shortest way to hide one.  A palindrome is
+ * known already. */
+static void add_reversed(struct known_values *k) {
+	k->forward = k->n;
+	for (size_t i = 0; i < k->forward && !k->failed; i++) {
+		const struct leak_value v = k->list[i];
+		const char *data = v.data;
+		size_t at = 0;
+		while (at < v.len / 2 && data[at] == data[v.len - 1 - at]) {
+			at++;
+		}
+		if (at < v.len / 2) {
+			add_known(k, v.name, v.data, v.len);
+		}
+	}
+}
+
 /* A secret of the vault: "VARIABLE=VALUE", or the content of a file. */
 static void add_from_vault(struct known_values *k, const struct secret_bytes *b) {
 	size_t name = strlen(b->name);
@@ -109,6 +127,7 @@ static int collect_values(const struct prepared *p, struct arena *a, struct know
 	for (size_t i = 0; i < p->secrets.n; i++) {
 		add_from_vault(ret, &p->secrets.list[i]);
 	}
+	add_reversed(ret);
 	return ret->failed ? err_memory(e, "leaks") : 0;
 }
 
@@ -143,8 +162,11 @@ static int keep_values(struct known_values *known, size_t copies, struct secrets
 	}
 	for (size_t i = 0; i < known->n; i++) {
 		struct leak_value *v = &known->list[i];
+		const char *from = v->data;
 		char *bytes = secrets_take(ret, v->len);
-		memcpy(bytes, v->data, v->len);
+		for (size_t k = 0; k < v->len; k++) {
+			bytes[k] = from[i < known->forward ? k : v->len - 1 - k];
+		}
 		v->data = bytes;
 	}
 	return 0;
@@ -167,7 +189,7 @@ static struct leak_scanner *make_scanner(const struct prepared *p, struct secret
 		scanner = leak_scanner_new(&rules, e);
 	}
 	if (scanner != NULL && known.n > 0 && ret_names != NULL) {
-		*ret_names = leak_names_scanner(known.list, known.n, values, e);
+		*ret_names = leak_names_scanner(known.list, known.forward, values, e);
 	}
 	free(known.list);
 	arena_done(&a);
@@ -246,14 +268,21 @@ static const char *passed_value(const struct prepared *p, const char *name) {
 }
 
 /* A short command, such as `true` or `make test`, needs no scanner. */
+bool leaks_may_show(const char *const *argv) {
+	size_t i = 0;
+
+	while (argv[i] != NULL && !is_long(argv[i])) {
+		i++;
+	}
+	return argv[i] != NULL;
+}
+
 static bool may_leak(const struct prepared *p, const char *const *argv) {
 	const struct value *set = &p->policy.values[KEY_ENV_SET];
 	const struct value *pass = &p->policy.values[KEY_ENV_PASS];
 
-	for (size_t i = 0; argv[i] != NULL; i++) {
-		if (is_long(argv[i])) {
-			return true;
-		}
+	if (leaks_may_show(argv)) {
+		return true;
 	}
 	for (size_t i = 0; i < set->count; i++) {
 		if (is_long(set->items[i].str)) {

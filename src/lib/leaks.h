@@ -21,6 +21,9 @@ struct run_leaks {
 int leaks_begin(struct run_leaks *r, const struct prepared *p, struct err *e);
 void leaks_end(struct run_leaks *r);
 
+/* Whether an argument is long enough to hold a secret. */
+bool leaks_may_show(const char *const *argv);
+
 /* Scans the arguments and the variables of env.set and env.pass for secrets, as scan.args says; the
  * findings are added to *log.  A variable of env.pass whose name is in the table of secrets is
  * meant to be one.  -1 with ERR_LEAK: the command must not run.  Sets p->shown_argv. */

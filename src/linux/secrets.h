@@ -7,7 +7,8 @@
  * on only the command has the values.  The plan has names alone.
  *
  * Should:   hold every byte of a value that exists between the vault and execve(2).
- * Must not: be written to a file, except to one on the sandbox's own tmpfs.
+ * Must not: be written to a file, except to one on the sandbox's own tmpfs, or without namespaces
+ *           in the run's own directory.
  * Fails:    closed: without the mapping there is no run.  Locking it may fail (RLIMIT_MEMLOCK);
  *           that is no error. */
 #ifndef CORRAL_LINUX_SECRETS_H

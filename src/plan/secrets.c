@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans the secrets of a run: a variable each, or a file on the sandbox's own tmpfs.
+/* Plans the secrets of a run: a variable each, or a file on the sandbox's own tmpfs, or without
+ * namespaces in the run's own directory.
  *
  * Should:   plan names and places; linux/secrets.h fills in the values.
  * Must not: hold a value: a plan is printed.
- * Fails:    closed: without namespaces there is no tmpfs, and a secret that is exposed as a file
- *           stops the run. */
+ * Fails:    closed: without Landlock other sandboxes could read the file, and a secret that is
+ *           exposed as a file stops the run. */
 #include "plan/internal.h"
 
 #include "base/str.h"
 #include "data/providers.h"
 
 #define SECRETS_DIR OWN_DIR "/secrets"
+
+/* Without namespaces the run's directory is the only place that other sandboxes do not have. */
+static const char *path_of(struct builder *b, const struct host_secret *s) {
+	return b->no_namespaces
+		       ? plan_keep_printf(b, "%s/.secret-%s", b->plan->run_dir, s->variable)
+		       : plan_keep_printf(b, SECRETS_DIR "/%s", s->variable);
+}
 
 int plan_secrets_show(struct builder *b, struct err *e) {
 	const struct host *h = b->h;
@@ -23,10 +31,10 @@ int plan_secrets_show(struct builder *b, struct err *e) {
 		if (!s->file) {
 			continue;
 		}
-		if (b->no_namespaces) {
+		if (b->plan->engine < ENGINE_LANDLOCK) {
 			(void)err_set(e, ERR_SETUP, WHERE,
-				      "secret %s is exposed as a file, which needs a tmpfs of the "
-				      "sandbox's own, and this run has no namespaces",
+				      "secret %s is exposed as a file, which needs namespaces or "
+				      "Landlock: other sandboxes could read it",
 				      s->name);
 			return err_fix(e,
 				       "expose it as a variable: corral secret set %s --expose "
@@ -35,7 +43,7 @@ int plan_secrets_show(struct builder *b, struct err *e) {
 		}
 		struct mount m = {
 			.kind = MOUNT_FILE,
-			.target = plan_keep_printf(b, SECRETS_DIR "/%s", s->variable),
+			.target = path_of(b, s),
 			.text = "",
 			.secret = s->variable,
 			.mode = 0400,
@@ -46,7 +54,7 @@ int plan_secrets_show(struct builder *b, struct err *e) {
 		mount_request_add(b, m, RANK_OWN);
 		any = true;
 	}
-	if (any) {
+	if (any && !b->no_namespaces) {
 		mount_request_dir(b, OWN_DIR, 0755, REACH_READ);
 		mount_request_dir(b, SECRETS_DIR, 0700, REACH_READ);
 	}
@@ -100,8 +108,8 @@ void plan_secrets_variables(struct builder *b) {
 	for (size_t i = 0; i < b->plan->nsecrets; i++) {
 		const struct host_secret *s = &b->plan->secrets[i];
 		if (s->file) {
-			plan_set_entry(b, plan_keep_printf(b, "%s_FILE=" SECRETS_DIR "/%s",
-							   s->variable, s->variable));
+			plan_set_entry(
+				b, plan_keep_printf(b, "%s_FILE=%s", s->variable, path_of(b, s)));
 		} else {
 			plan_set_entry(b, plan_keep_printf(b, "%s=", s->variable));
 		}

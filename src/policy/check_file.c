@@ -40,7 +40,8 @@ static int read_alone(struct arena *a, const char *path, struct policy *layer, s
 		return policy_file_error(e, path, errno);
 	}
 	if (policy_file_read(fd, path, true, &text, e) != 0 ||
-	    foreign_parse_all(a, path, text.data, text.len, &f, e) != 0) {
+	    foreign_parse_all(a, &(struct foreign_text){path, text.data, text.len, NULL}, &f, e) !=
+		    0) {
 		return -1;
 	}
 	struct where w = {.a = a,

@@ -6,16 +6,20 @@
  * Fails:    closed: a member that is not understood is an error. */
 #include "policy/foreign.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 #include "data/foreign.h"
 #include "data/keys.h"
 #include "data/providers.h"
 #include "policy/internal.h"
 
+#include <stdio.h>
+
 struct conversion {
 	struct arena *a;
-	const char *name; /* of the file */
-	struct doc *root; /* the new tree */
+	const char *name;  /* of the file */
+	const char *agent; /* of [[agents]], or NULL */
+	struct doc *root;  /* the new tree */
 	struct foreign *found;
 	bool out_of_memory;
 };
@@ -225,39 +229,79 @@ static void convert_table(struct conversion *c, const char *path, const struct d
 	}
 }
 
-/* [[agents]]: the sandbox of the one agent that has one. */
-static int convert_agents(struct conversion *c, const struct doc *agents, struct err *e) {
-	const struct doc *found = NULL;
+/* The id of an agent; "?" without one. */
+static const char *agent_id(const struct doc *agent) {
+	static const char *const names[] = {"id", "name"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct doc *id = member(agent, names[i]);
+		if (id != NULL && id->type == DOC_STRING) {
+			return id->str;
+		}
+	}
+	return "?";
+}
+
+/* The agents with a sandbox section, by their ids. */
+static void list_agents(const struct doc *agents, char *out, size_t cap) {
+	size_t len = 0;
 	for (const struct doc *d = agents->first; d != NULL; d = d->next) {
-		const struct doc *sandbox = member(d, "sandbox");
-		if (sandbox == NULL) {
+		char id[40];
+		if (member(d, "sandbox") == NULL || len >= cap) {
 			continue;
 		}
-		if (found != NULL) {
-			(void)err_set(e, ERR_USAGE, "policy",
-				      "%s:%d: several agents have a sandbox section", c->name,
-				      sandbox->line);
-			return err_fix(e, "copy the [[agents]] entry of one agent into a file of "
-					  "its own");
+		int n = snprintf(out + len, cap - len, "%s%s", len == 0 ? "" : ", ",
+				 value_shown(agent_id(d), id, sizeof id));
+		len += n < 0 ? 0 : (size_t)n;
+	}
+}
+
+static int refuse_agents(const struct conversion *c, const struct doc *agents, const char *why,
+			 struct err *e) {
+	char list[120] = "", file[64];
+	list_agents(agents, list, sizeof list); /* may be cut */
+	(void)err_set(e, ERR_USAGE, "policy", "%s:%d: %s: %s",
+		      value_shown(c->name, file, sizeof file), agents->first->line, why, list);
+	return err_fix(e, "choose one of them: --agent ID");
+}
+
+/* [[agents]]: the sandbox of the chosen agent, or of the one agent that has one. */
+static int convert_agents(struct conversion *c, const struct doc *agents, struct err *e) {
+	const struct doc *found = NULL;
+	size_t n = 0;
+	for (const struct doc *d = agents->first; d != NULL; d = d->next) {
+		const struct doc *sandbox = member(d, "sandbox");
+		if (sandbox != NULL && (c->agent == NULL || streq(agent_id(d), c->agent))) {
+			found = sandbox;
+			n++;
 		}
-		found = sandbox;
 	}
-	if (found != NULL) {
-		convert_table(c, "agents.sandbox", found);
+	if (n > 1) {
+		return refuse_agents(c, agents,
+				     c->agent == NULL ? "several agents have a sandbox section"
+						      : "several agents have this id",
+				     e);
 	}
+	if (found == NULL) {
+		return refuse_agents(c, agents, "no agent with this id has a sandbox section", e);
+	}
+	convert_table(c, "agents.sandbox", found);
 	return 0;
 }
 
 static void convert_keys(struct conversion *c, const struct doc *table) {
 	for (const struct doc *d = table->first; d != NULL; d = d->next) {
-		bool known = provider_by_name(d->key) != NULL;
+		const struct provider *row = provider_by_name(d->key);
+		const char *variable = row == NULL ? NULL : row->variables[0];
 		struct foreign_line line = {
 			.kind = FOREIGN_SECRET,
 			.from = joined(c, "api_keys", d->key),
 			.line = d->line,
-			.why = arena_printf(c->a, "a key is not read from a policy; pass it: %s %s",
-					    known ? "--provider" : "--pass-env",
-					    known ? d->key : "NAME"),
+			.why = variable == NULL
+				       ? "a key is not read from a policy; pass it: --pass-env NAME"
+				       : arena_printf(c->a,
+						      "a key is not read from a policy; store it: "
+						      "corral secret set %s; use it: --provider %s",
+						      variable, row->name),
 		};
 		note_line(c, &line);
 	}
@@ -421,17 +465,18 @@ static bool has_section(const struct doc *root) {
 	return false;
 }
 
-int foreign_parse(struct arena *a, const char *name, const char *text, size_t len,
-		  struct foreign *ret, struct err *e) {
+int foreign_parse(struct arena *a, const struct foreign_text *t, struct foreign *ret,
+		  struct err *e) {
 	struct doc *root;
+	const char *text = t->text;
 	*ret = (struct foreign){0};
-	if (is_settings(name)) {
-		text = without_comments(a, text, len);
+	if (is_settings(t->name)) {
+		text = without_comments(a, text, t->len);
 		if (text == NULL) {
 			return err_memory(e, "policy");
 		}
 	}
-	if (doc_parse(a, name, text, len, &root, e) != 0) {
+	if (doc_parse(a, t->name, text, t->len, &root, e) != 0) {
 		return -1;
 	}
 	ret->root = root;
@@ -439,7 +484,7 @@ int foreign_parse(struct arena *a, const char *name, const char *text, size_t le
 	if (!ret->shown && !has_section(root)) {
 		return 0;
 	}
-	struct conversion c = {.a = a, .name = name, .found = ret};
+	struct conversion c = {.a = a, .name = t->name, .agent = t->agent, .found = ret};
 	c.root = ret->root = arena_alloc(a, sizeof *c.root); /* an empty table */
 	if (c.root == NULL) {
 		return err_memory(e, "policy");
@@ -450,16 +495,16 @@ int foreign_parse(struct arena *a, const char *name, const char *text, size_t le
 	return c.out_of_memory ? err_memory(e, "policy") : 0;
 }
 
-int foreign_parse_all(struct arena *a, const char *name, const char *text, size_t len,
-		      struct foreign *ret, struct err *e) {
-	if (foreign_parse(a, name, text, len, ret, e) != 0) {
+int foreign_parse_all(struct arena *a, const struct foreign_text *t, struct foreign *ret,
+		      struct err *e) {
+	if (foreign_parse(a, t, ret, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; i < ret->nlines; i++) {
 		const struct foreign_line *l = &ret->lines[i];
 		if (l->kind == FOREIGN_LOST) {
 			char from[SHOWN_MAX], key[64];
-			struct origin o = {.kind = ORIGIN_FILE, .name = name, .line = l->line};
+			struct origin o = {.kind = ORIGIN_FILE, .name = t->name, .line = l->line};
 			(void)err_set(e, ERR_USAGE, "policy", "%s (%s): %s",
 				      value_shown(l->from, key, sizeof key),
 				      policy_origin_text(&o, from, sizeof from), l->why);
@@ -467,6 +512,15 @@ int foreign_parse_all(struct arena *a, const char *name, const char *text, size_
 		}
 	}
 	return 0;
+}
+
+const char *foreign_agent(const struct setting *settings, size_t n) {
+	const char *agent = NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool names = streq(settings[i].key, keys[KEY_ENV_AGENT].name);
+		agent = names ? settings[i].value : agent;
+	}
+	return agent;
 }
 
 int foreign_remarks(struct arena *a, const char *name, const struct foreign *f, struct policy *p,

@@ -35,8 +35,19 @@ struct foreign {
 	size_t nlines, cap;
 };
 
-int foreign_parse(struct arena *a, const char *name, const char *text, size_t len,
-		  struct foreign *ret, struct err *e);
+struct foreign_text {
+	const char *name; /* of the file */
+	const char *text;
+	size_t len;
+	const char *agent; /* whose sandbox of [[agents]] counts; NULL: there must be one */
+};
+
+/* --agent also chooses the agent of another product's file; NULL without it. */
+struct setting;
+const char *foreign_agent(const struct setting *settings, size_t n);
+
+int foreign_parse(struct arena *a, const struct foreign_text *t, struct foreign *ret,
+		  struct err *e);
 
 /* Texts for the warnings of a run: a credential that is not used. */
 struct policy;
@@ -44,7 +55,7 @@ int foreign_remarks(struct arena *a, const char *name, const struct foreign *f, 
 		    struct err *e);
 
 /* The same for a document whose every setting must have an equivalent. */
-int foreign_parse_all(struct arena *a, const char *name, const char *text, size_t len,
-		      struct foreign *ret, struct err *e);
+int foreign_parse_all(struct arena *a, const struct foreign_text *t, struct foreign *ret,
+		      struct err *e);
 
 #endif

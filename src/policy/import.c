@@ -135,12 +135,14 @@ static int read_file(const char *path, struct buf *text, struct err *e) {
 		      : policy_file_read(fd, path, true, text, e);
 }
 
-int policy_import(struct arena *a, const char *path, struct buf *out, struct err *e) {
+int policy_import(struct arena *a, const char *path, const char *agent, struct buf *out,
+		  struct err *e) {
 	struct foreign f;
 	auto_buf text = {0};
 	char shown[SHOWN_MAX];
 	if (read_file(path, &text, e) != 0 ||
-	    foreign_parse(a, path, text.data, text.len, &f, e) != 0) {
+	    foreign_parse(a, &(struct foreign_text){path, text.data, text.len, agent}, &f, e) !=
+		    0) {
 		return -1;
 	}
 	if (f.nsections == 0) {

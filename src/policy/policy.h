@@ -175,8 +175,10 @@ int policy_check_file(struct arena *a, const char *path, struct err *e);
 /* The same, and a line for each value that makes the boundary wider. */
 int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e);
 
-/* Prints the configuration of another product as a policy file. */
-int policy_import(struct arena *a, const char *path, struct buf *out, struct err *e);
+/* Prints the configuration of another product as a policy file; of several agents that of `agent`,
+ * or NULL. */
+int policy_import(struct arena *a, const char *path, const char *agent, struct buf *out,
+		  struct err *e);
 
 /* owner.c: refuses a path, or its parent directory, that another user owns or can write. */
 int owner_check(const char *path, struct err *e);

@@ -110,7 +110,9 @@ static int parse(struct resolver *r, enum source_id id, const char *name, const 
 	if (id != SOURCE_FILE) {
 		return doc_parse(r->a, name, text, len, doc, e);
 	}
-	if (foreign_parse_all(r->a, name, text, len, &f, e) != 0) {
+	const struct foreign_text t = {name, text, len,
+				       foreign_agent(r->in->settings, r->in->nsettings)};
+	if (foreign_parse_all(r->a, &t, &f, e) != 0) {
 		return -1;
 	}
 	*doc = f.root;

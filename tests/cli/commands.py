@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about commands: which are refused before they run, and by which rule."""
 import json
+import os
 
 from harness import check, contains, equal
 
@@ -171,6 +172,29 @@ def register(suite):
         box.run("--profile", "campaign", "cat", "/etc/passwd").exited(126).said("/etc/passwd", "outside the workspace", "fs.tools")
         box.run("--profile", "campaign", "-c", "cat file >/etc/x").exited(126).said("/etc/x")
         equal(box.run("--profile", "campaign", "cat", "./file").exited(0).out, "text\n", "a path in the workspace")
+
+    @test("path arguments are resolved as the kernel does: symlinks, .. behind them, files that do not exist yet", root=True)
+    def _(box):
+        box.mkdir("ws/sub/deep")
+        box.write("ws/file", "text\n")
+        for name, target in (("out", "/etc"), ("out-file", "/etc/passwd"), ("in", "sub/deep"), ("here", f"{box.ws}/file"),
+                             ("chain", "out-file"), ("nowhere", "/no/such"), ("loop", "loop")):
+            os.symlink(target, f"{box.ws}/{name}")
+        for level in ("full", "standard"):
+            words = ("--level", level, "--profile", "campaign", "--allow-command", "touch", "cat")
+            for bad, leads in (("out-file", "/etc/passwd"), ("./out-file", "/etc/passwd"), ("chain", "/etc/passwd"), ("out/new", "/etc/new"),
+                               ("out/../etc/passwd", "/etc/passwd"), ("in/../../../../../../../../etc/passwd", "/etc/passwd"), ("nowhere", "/no/such"),
+                               (f"{box.ws}/out-file", "/etc/passwd")):
+                done = box.run(*words, bad).exited(126)
+                done.said(f"the argument {bad} leads to {leads}, outside the workspace", "fs.tools", "use a path in the workspace")
+                box.run(*words[:-1], "-c", f"cat <{bad}").exited(126).said(leads)
+            for good in ("file", "here", "in/../../file", "./in/../deep/../../file", f"{box.ws}/sub/../file"):
+                equal(box.run(*words, good).exited(0).out, "text\n", f"{level}: {good}")
+            box.run(*words[:-1], "touch", "in/made").exited(0)
+            check(box.exists("ws/sub/deep/made"), "a new file behind a symlink that stays inside")
+            os.unlink(f"{box.ws}/sub/deep/made")
+            box.run(*words, "loop").exited(1)
+            box.run("--level", level, "cat", "out-file").exited(0)  # without fs.tools = workspace
 
     @test("campaign: .campaign/sandbox.yaml of document 004 widens the list, so it needs trust", root=True)
     def _(box):

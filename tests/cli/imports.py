@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration of other products: read by `policy import` and by --policy.  The texts are the documents' own."""
 import json
+import os
 import tomllib
 
 from harness import check, contains, equal
@@ -140,8 +141,24 @@ def register(suite):
         done = box.run("--policy", box.write("off.toml", text.replace('"enabled"', '"disabled"')), "touch", "ran")
         done.exited(126).said("full-access", "--dangerously-allow-full-access")
         box.run("--policy", f"{box.dir}/off.toml", "--dangerously-allow-full-access", "true").exited(0)
-        two = box.write("two.toml", text + text.replace("main", "second"))
-        box.run("--policy", two, "true").exited(2).said("several agents")
+
+    @test("document 000: of several agents with a sandbox one is chosen by its id, and the error lists them", root=True)
+    def _(box):
+        mine, other = box.mkdir("mine"), box.mkdir("other")
+        text = AGENTS.replace("/home/user/projects/myapp", mine)
+        text += text.replace("main", "second").replace(mine, other) + '[[agents]]\nid = "plain"\n'
+        two = box.write("two.toml", text)
+        for words in (("run", "--policy", two, "true"), ("policy", "import", two)):
+            box.corral_(*words).exited(2).said("several agents have a sandbox section: main, second", "--agent ID")
+        equal(box.corral_("policy", "check", two).exited(2).out.count("main, second"), 1, "policy check")
+        for agent, place in (("main", mine), ("second", other)):
+            equal(tomllib.loads(box.corral_("policy", "import", "--agent", agent, two).exited(0).out)["fs"]["write"], [place], agent)
+            for level in ("full", "standard"):
+                box.run("--level", level, "--policy", two, "--agent", agent, "-c", f"touch {mine}/{agent}; touch {other}/{agent}; true").exited(0)
+        equal((sorted(os.listdir(mine)), sorted(os.listdir(other))), (["main"], ["second"]), "only the grants of the chosen agent")
+        for agent in ("third", "plain"):
+            box.run("--policy", two, "--agent", agent, "true").exited(2).said("no agent with this id has a sandbox section: main, second")
+        box.corral_("policy", "import", "--agent", "main", box.write("twice.toml", text + text)).exited(2).said("several agents have this id")
 
     @test("document 002: settings.json with its comments, by import and as --policy")
     def _(box):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The leak scanner in runs: arguments, output, records."""
 import base64
+import collections
 import binascii
 import json
 import os
@@ -148,15 +149,20 @@ def register(suite):
     @test("corral ps shows a command line without its secrets", root=True)
     def _(box):
         script = f": {TOKEN}; touch ready; while [ ! -e go ]; do sleep 0.02; done"
-        process = box.start([box.corral, "run", "-c", script])
-        check(wait_until(lambda: box.exists("ws/ready")), "the run has not begun")
-        shown = box.corral_("ps").exited(0).out
-        state = box.sh("find \"$HOME\" -type f -exec cat {} +").out
-        box.write("ws/go", "")
-        process.communicate(timeout=PATIENCE)
-        contains(shown, "[redacted:github-token]", "the list")
-        check(TOKEN[:12] not in shown, shown)
-        check("touch ready" in state and TOKEN[:12] not in state, "the state has the value, or no record")
+        quiet = ["--scan-args", "off", "--scan-output", "off"]
+        for words in ([], quiet, [*quiet, "--set", "audit.enabled=false"]):
+            process = box.start([box.corral, "run", *words, "-c", script])
+            check(wait_until(lambda: box.exists("ws/ready")), "the run has not begun")
+            shown = box.corral_("ps").exited(0).out
+            state = box.sh("find \"$HOME\" -type f -exec cat {} +").out
+            box.write("ws/go", "")
+            process.communicate(timeout=PATIENCE)
+            state += box.sh("find \"$HOME\" -type f -exec cat {} +").out
+            contains(shown, "[redacted:github-token]", f"{words}: the list")
+            check(TOKEN[:12] not in shown, shown)
+            check("touch ready" in state and TOKEN[:12] not in state, f"{words}: the state has the value, or no record")
+            os.unlink(f"{box.ws}/go")
+            os.unlink(f"{box.ws}/ready")
 
     @test("a secret in stdin of a tool call does not reach the command, other input does", root=True)
     def _(box):
@@ -220,6 +226,25 @@ def register(suite):
         equal({leak["kind"] for leak in result["leaks"]}, {"AWS_SECRET_ACCESS_KEY"}, "the kind is the variable")
         result = box.json("--pass-env", "PLAIN_NAME", "-c", 'echo "$PLAIN_NAME"')
         equal(result["stdout"], "correct-horse-7\n", "the twin: a name that is no secret's")
+
+    @test("a value that the run got is found backwards: by lines, encoded, in pieces; a palindrome once", root=True)
+    def _(box):
+        value, lines, same = "tr0ub4dor-and-more-3", "first-line-1\nsecond-line-2\n", "12345654321"
+        for name, text in (("DEPLOY", value), ("LINES", lines), ("SAME", same)):
+            box.corral_("secret", "set", name, stdin=text.encode()).exited(0)
+        script = ('printf "%s\\n" "$DEPLOY" | rev; printf %s "$LINES" | rev; echo; printf %s "$DEPLOY" | rev | base64; echo "$SAME"; '
+                  'for c in $(printf "%s\\n" "$DEPLOY" | rev | sed "s/./& /g"); do printf %s "$c"; done; echo; echo "$FREE" | rev')
+        for level in LEVELS:
+            result = box.json("--level", level, "--secret", "DEPLOY", "--secret", "LINES", "--secret", "SAME", "--env", "FREE=not-a-secret-at-all",
+                              "-c", script)
+            encoded = base64.b64encode(value[::-1].encode()).decode()
+            for text in (value[::-1], "1-enil-tsrif", "2-enil-dnoces", encoded, same):
+                check(text not in json.dumps(result), f"{level}: {text} in {result['stdout']}")
+            contains(result["stdout"], "lla-ta-terces-a-ton", "the twin: a value that is no secret")
+            found = collections.Counter()
+            for leak in result["leaks"]:
+                found[leak["kind"]] += leak["count"]
+            equal(found, {"DEPLOY": 3, "LINES": 2, "SAME": 1}, "findings")
 
     @test("a secret of the vault is redacted in the output of the run that gets it", root=True)
     def _(box):

@@ -145,7 +145,7 @@ def register(suite):
         done = box.run("--secret", f"HERE={VALUE}", "true").exited(2)
         check(VALUE not in done.err, "a value on the command line was printed")
 
-    @test("a secret is a file on a tmpfs of the sandbox, or an error")
+    @test("with namespaces a secret is a file on a tmpfs of the sandbox")
     def _(box):
         box.write("ws/in", b"line\n\0line\n")
         box.corral_("secret", "set", "CERT", "--from-file", "in", "--expose", "file").exited(0)
@@ -153,8 +153,37 @@ def register(suite):
         script = "stat -c %a,%U $CERT_FILE; stat -f -c %T $CERT_FILE; od -An -c $CERT_FILE; echo x >$CERT_FILE || echo no; echo [$CERT]"
         done = box.run("--level", "full", "--secret", "CERT", "-c", script).exited(0)
         equal(done.out.split(), ["400," + box.user.name, "tmpfs", *r"l i n e \n \0 l i n e \n no []".split()], "the file")
-        box.run("--level", "standard", "--secret", "CERT", "true").exited(125).said("CERT", "no namespaces")
         box.corral_("secret", "set", "NUL", "--from-file", "in").exited(2).said("NUL byte")
+
+    @test("without namespaces a secret is a file of the run's own, which no other sandbox reads, and which goes with the run")
+    def _(box):
+        words = level_of(box, "standard")
+        store(box, "CERT", VALUE, "--expose", "file").exited(0)
+        script = "stat -c %a,%U $CERT_FILE; cat $CERT_FILE; echo; echo x >$CERT_FILE || echo no; echo [$CERT]; echo $CERT_FILE"
+        out = box.run(*words, "--scan-output", "off", "--secret", "CERT", "-c", script).exited(0).out.split()
+        equal(out[:-1], ["400," + box.user.name, VALUE, "no", "[]"], "the file")
+        check(not os.path.lexists(out[-1]) and not os.path.lexists(os.path.dirname(out[-1])), "the file stays")
+        script = f"echo $CERT_FILE >place.new; mv place.new place; exec sleep {LONG}"
+        process = box.start([box.corral, "run", *words, "--secret", "CERT", "-c", script])
+        check(wait_until(lambda: box.exists("ws/place")), "the run has not begun")
+        place = box.read("ws/place").strip()
+        equal(box.sh(f"cat {place}").out, VALUE, "the control: the same user outside reads it")
+        for level in LEVELS:
+            done = box.run("--level", level, "-c", f"cat {place} || ls {os.path.dirname(place)}")
+            check(done.status != 0 and VALUE not in done.out, f"{level}: another sandbox reads it")
+            equal(box.run("--level", level, "--scan-output", "off", "--secret", "CERT", "-c", "cat $CERT_FILE").exited(0).out, VALUE,
+                  f"{level}: the twin reads its own")
+        process.kill()
+        process.wait()
+        check(wait_until(lambda: not os.path.lexists(os.path.dirname(place))), "a killed supervisor leaves the file")
+        box.run("--level", "minimal", "--min-level", "minimal", "--secret", "CERT", "true").exited(125).said("CERT", "Landlock")
+
+    @test("a secret in a file is found in the output as one in a variable", root=True)
+    def _(box):
+        store(box, "CERT", VALUE, "--expose", "file").exited(0)
+        for level in LEVELS:
+            done = box.run(*level_of(box, level), "--scan-output", "redact", "--secret", "CERT", "-c", "cat $CERT_FILE").exited(0)
+            check(VALUE not in done.out and "redacted" in done.out, f"{level}: {done.out}")
 
     @test("a value is never an argument")
     def _(box):

@@ -33,9 +33,10 @@ VERDICTS = ("key", "false")
 NUMBER = {"done": 0, "failed": 0}
 
 LIMITS = (
-    "The scanner does not find a secret that is compressed, encrypted, reversed, shifted (ROT13), quoted-printable, or",
-    "has other characters between its own. It also does not find one under three nested encodings. Reversed text would",
-    "need a second prefilter and a second matcher over every byte, which halves the throughput.")
+    "The scanner does not find a secret that is compressed, encrypted, shifted (ROT13), quoted-printable, or has other",
+    "characters between its own. It also does not find one under three nested encodings. Of reversed text it finds the",
+    "values that a run got itself; the kinds would need a second prefilter and a second matcher over every byte, which",
+    "halves the throughput.")
 
 KINDS = []  # of each worker process
 

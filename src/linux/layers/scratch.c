@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/layer.h"
+#include "linux/secrets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +87,16 @@ static int make_text(const struct mount *m, struct err *e) {
 	return 0;
 }
 
+/* A secret, in the run's directory.  A run that is only planned has no values. */
+static int make_secret(const struct kit *k, const struct mount *m, struct err *e) {
+	const struct secret_bytes *secret = secrets_find(k->secrets, m->secret);
+	auto_fd fd = open(m->target, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, m->mode);
+	if (fd < 0 || (secret != NULL && fd_write_all(fd, secret->bytes, secret->len) != 0)) {
+		return err_sys_at(e, "scratch", "cannot create the file of secret", m->secret);
+	}
+	return 0;
+}
+
 /* The parent directory of path, beneath the home; missing components are created.  -1: a
  * component is not a directory. */
 static int parent_beneath(const char *home, const char *path, const char **ret_name) {
@@ -149,7 +160,7 @@ static void link_toolchains(const struct plan *plan) {
 static int make_state(const struct plan *plan, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind == MOUNT_FILE && make_file(m, e) != 0) {
+		if (m->kind == MOUNT_FILE && m->secret == NULL && make_file(m, e) != 0) {
 			return -1;
 		}
 	}
@@ -210,6 +221,9 @@ static int scratch_enter(struct kit *k, struct err *e) {
 			return err_sys_at(e, "scratch", "cannot create", m->target);
 		}
 		if (m->kind == MOUNT_TEXT && make_text(m, e) != 0) {
+			return -1;
+		}
+		if (m->secret != NULL && make_secret(k, m, e) != 0) {
 			return -1;
 		}
 	}
