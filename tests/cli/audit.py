@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit log: what is recorded, what is not, who finds a change of it, and what a full disk does."""
+import fcntl
 import glob
 import json
 import os
 import pty
 import re
 import stat
+import struct
 
 from harness import Skip, check, contains, equal, wait_until
 from leaks import TOKEN
@@ -204,6 +206,7 @@ def register(suite):
         got = box.json("-c", "echo ran")
         equal([got["stdout"], got["exit_code"], got["audited"]], ["ran\n", 0, False], "without the key")
         check(any("audit" in note for note in got["notes"]), f"{got['notes']}")
+        equal(box.run("echo", "ran").exited(0).err.count("the run is not in the audit log: "), 1, "for a person")
         done = box.run("--set", "audit.required=true", "-c", f"touch {box.ws}/ran").exited(125)
         contains(done.err, "audit", "message")
         check(not box.exists("ws/ran"), "the command ran")
@@ -211,6 +214,19 @@ def register(suite):
         box.run("--set", "audit.required=true", "-c", f"touch {box.ws}/ran").exited(0)
         check(box.exists("ws/ran"), "the command did not run")
         equal(box.json("true")["audited"], True, "recorded")
+
+    @test("audit: a lock that a stopped process holds stops no run, a person is told, and the next run is recorded")
+    def _(box):
+        box.run("true").exited(0)
+        with open(f"{state(box)}/runs", "r+b") as file:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, HEAD_AT, 192, 0))
+            for _n in range(2):
+                done = box.run("echo", "ran").exited(0)
+                equal([done.out, len(done.err.splitlines())], ["ran\n", 1], done.err)
+                contains(done.err, "another process holds the lock of the audit log; remedy: ", "message")
+            equal(box.run("--set", "audit.required=true", "echo", "no").exited(125).out, "", "required")
+        equal(box.run("echo", "ran").exited(0).err, "", "the lock is free")
+        equal([len(records(box)), verify(box)["findings"]], [2, []], "records")
 
     @test("audit: a full disk stops no run, and with audit.required every run", root=True)
     def _(box):
