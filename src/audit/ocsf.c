@@ -2,7 +2,8 @@
 /* Records as events of the Open Cybersecurity Schema Framework 1.3, one JSON object a line.
  *
  * A row of the table maps a kind to its class.  Members without a place in the schema are in
- * "unmapped", so no information is lost.
+ * "unmapped", so no information is lost.  The schema has no null: an attribute without a value is
+ * left out.  tests/cli/ocsf.py has the attributes, types and constraints of the classes.
  *
  * Should:   set every required attribute of the class.
  * Must not: write JSON that is not valid, also when a line was edited.
@@ -13,6 +14,7 @@
 #include "base/emit.h"
 #include "base/str.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum class {
@@ -59,6 +61,28 @@ static const struct row *row_of(struct audit_field kind) {
 	return &unknown;
 }
 
+/* A string that is known. */
+static void put_text(struct emit *j, const char *key, struct audit_field value) {
+	if (audit_unquote(value).len > 0) {
+		audit_emit_value(j, key, value);
+	}
+}
+
+static void put_number(struct emit *j, const char *key, struct audit_field value) {
+	if (audit_number(value, 0) > 0) {
+		audit_emit_value(j, key, value);
+	}
+}
+
+/* A required string. */
+static void put_string(struct emit *j, const char *key, struct audit_field value) {
+	if (audit_unquote(value).len > 0) {
+		audit_emit_value(j, key, value);
+	} else {
+		emit_string(j, key, "unknown");
+	}
+}
+
 static void put_base(struct emit *j, const struct row *r, const struct audit_fields *f) {
 	emit_int(j, "class_uid", r->class);
 	emit_int(j, "category_uid", r->class / 1000);
@@ -73,8 +97,10 @@ static void put_base(struct emit *j, const struct row *r, const struct audit_fie
 	emit_string(j, "name", "corral");
 	emit_string(j, "vendor_name", "Corral");
 	emit_end_object(j);
-	audit_emit_value(j, "uid", f->at[AUDIT_ID]);
-	audit_emit_value(j, "sequence", f->at[AUDIT_SEQ]);
+	/* "actor" and "device", and the attributes of put_verdict(). */
+	emit_strings(j, "profiles", (const char *const[]){"host", "security_control"}, 2);
+	put_text(j, "uid", f->at[AUDIT_ID]);
+	put_number(j, "sequence", f->at[AUDIT_SEQ]);
 	emit_end_object(j);
 }
 
@@ -97,18 +123,20 @@ static void put_process(struct emit *j, const char *key, const struct audit_fiel
 		first = f->at[AUDIT_PROGRAM].len > 0 ? f->at[AUDIT_PROGRAM] : f->at[AUDIT_ID];
 	}
 	emit_object(j, key);
-	audit_emit_value(j, "name", first);
+	put_text(j, "name", first);
 	if (f->at[AUDIT_COMMAND].len > 0) {
 		emit_bytes(j, "cmd_line", f->at[AUDIT_COMMAND].text, f->at[AUDIT_COMMAND].len);
 	}
-	audit_emit_value(j, "uid", f->at[AUDIT_ID]);
+	put_string(j, "uid", f->at[AUDIT_ID]);
 	emit_end_object(j);
 }
 
 static void put_actor(struct emit *j, const struct audit_fields *f) {
 	emit_object(j, "actor");
 	emit_string(j, "app_name", "corral");
-	put_process(j, "process", f);
+	if (audit_unquote(f->at[AUDIT_ID]).len > 0) {
+		put_process(j, "process", f);
+	}
 	if (audit_unquote(f->at[AUDIT_SESSION]).len > 0) {
 		emit_object(j, "session");
 		audit_emit_value(j, "uid", f->at[AUDIT_SESSION]);
@@ -122,33 +150,81 @@ static void put_actor(struct emit *j, const struct audit_fields *f) {
 	emit_end_object(j);
 }
 
-static void put_file(struct emit *j, const struct audit_fields *f) {
-	struct audit_field path = audit_unquote(f->at[AUDIT_PATH]);
+/* The last part of a path, from its escaped text; "/" and an unknown path have none. */
+static void put_file_name(struct emit *j, struct audit_field path) {
+	struct buf name;
 	size_t from = path.len;
 
 	while (from > 0 && path.text[from - 1] != '/') {
 		from--;
 	}
+	buf_init(&name);
+	buf_puts(&name, "\"");
+	buf_add(&name, from == path.len ? "/" : path.text + from,
+		from == path.len ? 1 : path.len - from);
+	buf_puts(&name, "\"");
+	if (buf_failed(&name)) {
+		emit_string(j, "name", "unknown");
+	} else {
+		audit_emit_value(j, "name", (struct audit_field){name.data, name.len});
+	}
+	buf_done(&name);
+}
+
+static void put_file(struct emit *j, const struct audit_fields *f) {
 	emit_object(j, "file");
-	emit_bytes(j, "name", path.text + from, path.len - from);
-	audit_emit_value(j, "path", f->at[AUDIT_PATH]);
+	put_file_name(j, audit_unquote(f->at[AUDIT_PATH]));
+	put_text(j, "path", f->at[AUDIT_PATH]);
 	emit_int(j, "type_id", 0); /* Unknown */
 	emit_end_object(j);
 }
 
+static bool consists_of(struct audit_field text, const char *characters) {
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.text[i] == '\0' || strchr(characters, text.text[i]) == NULL) {
+			return false;
+		}
+	}
+	return text.len > 0;
+}
+
+/* A hostname has letters, digits, and between them dots and hyphens. */
+static bool is_hostname(struct audit_field text) {
+	char before = '.';
+
+	for (size_t i = 0; i <= text.len; i++) {
+		char c = '.';
+		if (i < text.len) {
+			c = text.text[i];
+		}
+		bool sign = c == '.' || c == '-';
+		if ((!sign && !isalnum((unsigned char)c)) || (before == '.' && sign) ||
+		    (before == '-' && c == '.')) {
+			return false;
+		}
+		before = c;
+	}
+	return true;
+}
+
+static const char *host_key(struct audit_field text) {
+	bool address = consists_of(text, "0123456789.") ||
+		       (consists_of(text, "0123456789abcdefABCDEF:.") &&
+			memchr(text.text, ':', text.len) != NULL);
+	return address ? "ip" : is_hostname(text) ? "hostname" : "name";
+}
+
 static void put_endpoint(struct emit *j, const struct audit_fields *f) {
 	emit_object(j, "dst_endpoint");
-	audit_emit_value(j, "hostname", f->at[AUDIT_HOST]);
-	if (audit_number(f->at[AUDIT_PORT], 0) > 0) {
-		audit_emit_value(j, "port", f->at[AUDIT_PORT]);
-	}
+	put_string(j, host_key(audit_unquote(f->at[AUDIT_HOST])), f->at[AUDIT_HOST]);
+	put_number(j, "port", f->at[AUDIT_PORT]);
 	emit_end_object(j);
 }
 
 static void put_finding(struct emit *j, const struct audit_fields *f) {
 	emit_object(j, "finding_info");
-	audit_emit_value(j, "title", f->at[AUDIT_LEAK]);
-	audit_emit_value(j, "uid", f->at[AUDIT_FINGERPRINT]);
+	put_string(j, "title", f->at[AUDIT_LEAK]);
+	put_string(j, "uid", f->at[AUDIT_FINGERPRINT]);
 	emit_string(j, "desc", "the leak scanner found a secret");
 	emit_end_object(j);
 }
@@ -201,9 +277,7 @@ void audit_ocsf_event(const struct audit_print *p, const struct audit_line *l,
 		put_endpoint(&j, f);
 		break;
 	}
-	if (audit_number(f->at[AUDIT_COUNT], 0) > 0) {
-		audit_emit_value(&j, "count", f->at[AUDIT_COUNT]);
-	}
+	put_number(&j, "count", f->at[AUDIT_COUNT]);
 	put_unmapped(&j, l);
 	emit_end_object(&j);
 	buf_puts(out, "\n");

@@ -22,9 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long another writer may hold the lock: a thousand times longer than it needs. */
-#define LOCK_TRIES 500
-#define LOCK_WAIT_NS 2000000L
+/* How long another writer may hold the lock: a thousand times longer than it needs.  If the log has
+ * not changed since an earlier writer gave up, the holder is probably stopped: then this one gives
+ * up sooner, so that a stopped process does not delay every run. */
+#define LOCK_MS 500
+#define LOCK_STUCK_MS 20
+#define LOCK_STEP_MS 2
 
 /* More than the records of one run: a longer rest is no work of Corral. */
 #define LEFT_MAX ((size_t)16 * 1024 * 1024)
@@ -75,21 +78,48 @@ static struct flock head_lock(const struct audit_place *p, short type) {
 			      .l_len = AUDIT_HEAD_SIZE};
 }
 
-static int lock_head(const struct audit_place *p, struct err *e) {
-	const struct timespec wait = {.tv_nsec = LOCK_WAIT_NS};
-	struct flock lock = head_lock(p, F_WRLCK);
+/* After the head is a copy of it, from the writer that gave up last. */
+static bool is_stuck(const struct audit_place *p) {
+	char text[2 * AUDIT_HEAD_SIZE] = "";
+	ssize_t n = pread(p->head, text, sizeof text, p->head_at);
+	return n == (ssize_t)sizeof text &&
+	       memcmp(text, text + AUDIT_HEAD_SIZE, AUDIT_HEAD_SIZE) == 0;
+}
 
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (fcntl(p->head, F_OFD_SETLK, &lock) == 0) {
-			return 0;
-		}
+static void mark_stuck(const struct audit_place *p) {
+	char text[AUDIT_HEAD_SIZE] = "";
+
+	if (pread(p->head, text, sizeof text, p->head_at) < 0 ||
+	    pwrite(p->head, text, sizeof text, p->head_at + AUDIT_HEAD_SIZE) < 0) {
+		return; /* the next writer waits as long as this one did */
+	}
+}
+
+static int try_lock(const struct audit_place *p) {
+	struct flock lock = head_lock(p, F_WRLCK);
+	return fcntl(p->head, F_OFD_SETLK, &lock);
+}
+
+static int lock_head(const struct audit_place *p, struct err *e) {
+	const struct timespec wait = {.tv_nsec = LOCK_STEP_MS * 1000000L};
+	int left = -1;
+
+	while (try_lock(p) != 0) {
 		if (errno != EAGAIN && errno != EACCES) {
 			return err_sys(e, AUDIT_WHERE, "cannot lock the head of the audit log");
 		}
+		left = left >= 0 ? left : is_stuck(p) ? LOCK_STUCK_MS : LOCK_MS;
+		if (left < LOCK_STEP_MS) {
+			mark_stuck(p);
+			(void)err_set(e, ERR_SETUP, AUDIT_WHERE,
+				      "another process holds the lock of the audit log");
+			return err_fix(e, "end or continue the stopped corral process that "
+					  "`ps -C corral -o pid,stat,args` shows with the state T");
+		}
+		left -= LOCK_STEP_MS;
 		(void)nanosleep(&wait, NULL); /* a signal only shortens the wait */
 	}
-	(void)err_set(e, ERR_SETUP, AUDIT_WHERE, "another process holds the lock of the audit log");
-	return err_fix(e, "find a stopped corral process: ps -C corral");
+	return 0;
 }
 
 void audit_unlock(const struct audit_place *p) {

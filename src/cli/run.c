@@ -295,11 +295,11 @@ static void note_pending(const struct corral_result *result) {
 		   changes == 1 ? "" : "s", id, id, id);
 }
 
-/* A person learns it with -v, and when the policy needs the log. */
-static void note_audit(const struct invocation *inv, const struct corral_result *result) {
+/* The log is complete only if a missing record is noticed. */
+static void note_audit(const struct corral_result *result) {
 	const char *why = "";
 
-	if (inv->verbose && corral_result_audited(result, &why) < 0) {
+	if (corral_result_audited(result, &why) < 0) {
 		print_note("warning: the run is not in the audit log: %s", why);
 	}
 }
@@ -313,7 +313,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 	if (!inv->json) {
 		note_leaks(result);
 		note_pending(result);
-		note_audit(inv, result);
+		note_audit(result);
 		note_strays(result);
 	}
 	if (!inv->json) {

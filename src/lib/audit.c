@@ -268,9 +268,9 @@ void audit_end(const struct keeping *k, struct corral_result *result) {
 	int rc = recording_end(&r, k->listed, &e);
 	if (result != NULL) {
 		result->audit = rc == 0 ? AUDIT_WRITTEN : AUDIT_FAILED;
-		(void)snprintf(result->audit_error, sizeof result->audit_error, "%s%s%s", e.what,
-			       e.sys == 0 ? "" : ": ",
-			       e.sys == 0 ? "" : errno_name(e.sys)); /* may be cut */
+		(void)snprintf(result->audit_error, sizeof result->audit_error, "%s%s%s%s%s",
+			       e.what, e.sys == 0 ? "" : ": ", e.sys == 0 ? "" : errno_name(e.sys),
+			       e.fix[0] == '\0' ? "" : "; remedy: ", e.fix); /* may be cut */
 	}
 }
 

@@ -149,7 +149,7 @@ struct corral_result {
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
 	enum audit_state audit;
-	char audit_error[400]; /* why the record is missing */
+	char audit_error[640]; /* why the record is missing, and the remedy */
 	char ending[192];
 	char hint[ADVICE_TEXT + 64]; /* a rule and the text */
 };

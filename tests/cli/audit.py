@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit log: what is recorded, what is not, who finds a change of it, and what a full disk does."""
+import fcntl
 import glob
 import json
 import os
 import pty
 import re
 import stat
+import struct
 
 from harness import Skip, check, contains, equal, wait_until
+import ocsf
+import otlp
 from leaks import TOKEN
 
 HEAD_AT = 8 * 1024 * 1024
@@ -45,6 +49,37 @@ def rewrite(box, new):
 def four_runs(box):
     for status in range(4):
         box.run("-c", f"exit {status}").exited(status)
+
+
+KINDS = {"run", "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd", "deny.syscall", "leak", "secret.used",
+         "trust"}
+
+
+def every_kind(box):
+    """A log with real records of this host, and one line of each other kind; some have no id, some were edited."""
+    box.run("--mode", "full-access", "--dangerously-allow-full-access", "true").exited(0)
+    box.run("--json", "--scan-args", "warn", "--set", "env.labels=SESSION_ID=s", "--set", "env.labels=AGENT_ID=a", "echo", TOKEN)
+    box.write("p.toml", "[commands.git]\nblocked = ['push']\n")
+    box.run("--policy", f"{box.dir}/p.toml", "git", "push").exited(126)
+    denied = '"verdict":"denied","op":"connect"'
+    made = ['"kind":"degraded","id":"abcd","session":null,"agent":null,"verdict":"allowed","level":"standard","why":"x"',
+            '"kind":"deny.path","id":null,"session":null,"agent":null,"verdict":"denied","op":"open","path":"/a/b\\"c","count":2',
+            '"kind":"deny.syscall","id":"abcd","session":"s","agent":"a","verdict":"denied","op":"keyctl","syscall":"keyctl"',
+            f'"kind":"deny.net","id":"abcd",{denied},"host":"evil.test","port":443,"count":1',
+            f'"kind":"deny.net","id":"abcd",{denied},"host":"2001:db8::1","port":null,"count":1',
+            f'"kind":"deny.net","id":null,{denied},"host":"192.0.2.1","port":1,"count":1',
+            f'"kind":"deny.net","id":null,{denied},"host":"_a.b","port":0,"count":1',
+            '"kind":"secret.used","id":"abcd","session":null,"agent":null,"verdict":"allowed","secret":"NAME","how":"env"',
+            '"kind":"trust","id":null,"session":null,"agent":null,"verdict":"allowed","path":"/","sha256":"00"',
+            '"kind":"run","id":7,"verdict":null,"exit":-1,"command":"x","usage":{"a":[{"b":[[1.5]]}]},"ok":true',
+            '"kind":"new.kind"', '"kind":"leak","id":"a\\x","leak":null,"fingerprint":null,"verdict":"warned"']
+    with open(files(box)[0], "a", encoding="utf-8") as file:
+        for seq, line in enumerate(made, 100):
+            print(f'{{"time":"2026-11-17T10:00:00.000Z","seq":{seq},{line}}}', file=file)
+
+
+def printed(box):
+    return len(box.corral_("audit", "list").exited(0).out.splitlines())
 
 
 def register(suite):
@@ -204,6 +239,7 @@ def register(suite):
         got = box.json("-c", "echo ran")
         equal([got["stdout"], got["exit_code"], got["audited"]], ["ran\n", 0, False], "without the key")
         check(any("audit" in note for note in got["notes"]), f"{got['notes']}")
+        equal(box.run("echo", "ran").exited(0).err.count("the run is not in the audit log: "), 1, "for a person")
         done = box.run("--set", "audit.required=true", "-c", f"touch {box.ws}/ran").exited(125)
         contains(done.err, "audit", "message")
         check(not box.exists("ws/ran"), "the command ran")
@@ -211,6 +247,19 @@ def register(suite):
         box.run("--set", "audit.required=true", "-c", f"touch {box.ws}/ran").exited(0)
         check(box.exists("ws/ran"), "the command did not run")
         equal(box.json("true")["audited"], True, "recorded")
+
+    @test("audit: a lock that a stopped process holds stops no run, a person is told, and the next run is recorded")
+    def _(box):
+        box.run("true").exited(0)
+        with open(f"{state(box)}/runs", "r+b") as file:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, HEAD_AT, 192, 0))
+            for _n in range(2):
+                done = box.run("echo", "ran").exited(0)
+                equal([done.out, len(done.err.splitlines())], ["ran\n", 1], done.err)
+                contains(done.err, "another process holds the lock of the audit log; remedy: ", "message")
+            equal(box.run("--set", "audit.required=true", "echo", "no").exited(125).out, "", "required")
+        equal(box.run("echo", "ran").exited(0).err, "", "the lock is free")
+        equal([len(records(box)), verify(box)["findings"]], [2, []], "records")
 
     @test("audit: a full disk stops no run, and with audit.required every run", root=True)
     def _(box):
@@ -327,22 +376,35 @@ def register(suite):
         empty = json.loads(box.corral_("audit", "export", "--format", "otlp", "--until", "2020-01-01").exited(0).out)
         equal(empty["resourceLogs"][0]["scopeLogs"][0]["logRecords"], [], "no record")
 
-    @test("audit export prints OCSF events with the required attributes of their class")
+    @test("audit export prints OTLP as protobuf's JSON mapping wants it, for each kind of record and for edited ones")
     def _(box):
-        box.run("-c", "exit 3")
-        box.run("--scan-args", "warn", "echo", TOKEN)
-        box.write("p.toml", "[commands.git]\nblocked = ['push']\n")
-        box.run("--policy", f"{box.dir}/p.toml", "git", "push")
+        every_kind(box)
+        request = json.loads(box.corral_("audit", "export", "--format", "otlp").exited(0).out)
+        equal(otlp.faults(request), [], "faults")
+        written = request["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+        equal(len(written), printed(box), "records")
+        check(KINDS <= {record["body"].get("stringValue") for record in written}, "kinds")
+        # The check itself finds what is wrong.
+        written[0]["timeUnixNano"] = int(written[0]["timeUnixNano"])
+        written[1]["traceId"] = "abc"
+        written[2]["time_unix_nano"] = "1"
+        equal(len(otlp.faults(request)), 3, "control")
+
+    @test("audit export prints OCSF events with the attributes, types and constraints of their class, for each kind")
+    def _(box):
+        every_kind(box)
         events = [json.loads(line) for line in box.corral_("audit", "export", "--format", "ocsf").exited(0).out.splitlines()]
-        equal({e["class_uid"] for e in events}, {1007, 2004}, "classes")
-        for event in events:
-            for key in ("activity_id", "category_uid", "class_uid", "metadata", "severity_id", "time", "type_uid"):
-                check(key in event, f"{key}: {event}")
-            equal(event["type_uid"], event["class_uid"] * 100 + event["activity_id"], "type_uid")
-            equal(event["category_uid"], event["class_uid"] // 1000, "category_uid")
-            equal(event["metadata"]["product"]["vendor_name"], "Corral", "product")
-            if event["class_uid"] == 1007:
-                check({"device", "actor", "process"} <= event.keys() and "name" in event["process"], f"{event}")
-            else:
-                check({"title", "uid"} <= event["finding_info"].keys(), f"{event}")
-        equal([e["action_id"] for e in events if e["unmapped"]["kind"] == "deny.cmd"], [2], "denied")
+        equal([fault for event in events for fault in ocsf.faults(event)], [], "faults")
+        equal(len(events), printed(box), "events")
+        check(KINDS <= {event["unmapped"]["kind"] for event in events}, "kinds")
+        equal({event["class_uid"] for event in events}, {1001, 1007, 2004, 4001}, "classes")
+        by_kind = {event["unmapped"]["kind"]: event for event in reversed(events)}
+        equal([by_kind[kind]["action_id"] for kind in ("deny.cmd", "run")], [2, 1], "denied and allowed")
+        equal(by_kind["deny.path"]["file"]["name"], 'b"c', "the name of a file")
+        equal([event["dst_endpoint"] for event in events if event["class_uid"] == 4001],
+              [{"hostname": "evil.test", "port": 443}, {"ip": "2001:db8::1"}, {"ip": "192.0.2.1", "port": 1}, {"name": "_a.b"}],
+              "hosts")
+        # The check itself finds what is wrong.
+        wrong = [{**events[0], "type_uid": 1}, {**events[0], "time": "now"}, {**events[0], "color": 1},
+                 {key: value for key, value in events[0].items() if key != "severity_id"}]
+        equal([len(ocsf.faults(event)) for event in wrong], [1, 1, 1, 1], "control")

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A log in a directory of its own. */
@@ -358,6 +359,39 @@ TEST(writers_at_once_make_one_chain) {
 	struct audit_report r = verify(&w);
 	CHECK_INT(r.n, 0);
 	CHECK_INT(r.records, 200);
+}
+
+static double seconds(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A stopped process holds the lock: the first writer waits for it, the next ones hardly. */
+TEST(a_lock_that_is_held_delays_one_writer_and_no_record_is_lost_later) {
+	WORLD(w);
+	append_many(&w, 1);
+	char head[80];
+	(void)snprintf(head, sizeof head, "%s/head", w.dir);
+	auto_fd other = open(head, O_RDWR | O_CLOEXEC);
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_start = w.place.head_at, .l_len = AUDIT_HEAD_SIZE};
+	for (int round = 0; round < 2; round++) {
+		lock.l_type = F_WRLCK;
+		CHECK_INT(fcntl(other, F_OFD_SETLK, &lock), 0);
+		double start = seconds();
+		CHECK_INT(append(&w, "waits"), -1);
+		double first = seconds() - start;
+		start = seconds();
+		CHECK_INT(append(&w, "gives up"), -1);
+		CHECK(first >= 0.4 && seconds() - start < first);
+		lock.l_type = F_UNLCK;
+		CHECK_INT(fcntl(other, F_OFD_SETLK, &lock), 0);
+		/* The log changes: the mark of the stopped process is no longer valid. */
+		append_many(&w, 1);
+	}
+	CHECK_INT(verify(&w).n, 0);
+	CHECK_INT(verify(&w).records, 3);
 }
 
 /* ---- readers ---- */
