@@ -16,6 +16,26 @@ bool path_within(const char *path, const char *dir) {
 	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
+static bool is_root(const char *path) {
+	return path[0] == '/' && path[1] == '\0';
+}
+
+const char *path_rest(const char *path, const char *dir) {
+	return is_root(dir) ? path + is_root(path) : path + strlen(dir);
+}
+
+bool path_rebase(const char *path, const char *dir, const char *to, char *out, size_t cap) {
+	const char *rest = path_rest(path, dir);
+	size_t head = is_root(to) && *rest != '\0' ? 0 : strlen(to), tail = strlen(rest) + 1;
+
+	if (head + tail > cap) {
+		return false;
+	}
+	memcpy(out, to, head);
+	memcpy(out + head, rest, tail);
+	return true;
+}
+
 void path_normalize(const char *path, char *out) {
 	size_t len = 0;
 

@@ -23,6 +23,13 @@ void path_normalize(const char *path, char *out);
 /* dir + "/" + rest, in normal form; an absolute rest replaces dir. */
 char *path_join(struct arena *a, const char *dir, const char *rest);
 
+/* The part of a path that follows dir, which it lies within: "" or "/…". */
+const char *path_rest(const char *path, const char *dir);
+
+/* Replaces dir at the start of a path that lies within it; false: the result is too long.  No
+ * system call. */
+bool path_rebase(const char *path, const char *dir, const char *to, char *out, size_t cap);
+
 /* Number of components: 0 for "/". */
 size_t path_depth(const char *path);
 

@@ -62,7 +62,7 @@ static struct refusal_question question(const struct lens *v, const struct place
 }
 
 static bool in_overlay(const struct plan *plan, const char *path) {
-	const struct mount *m = mount_over(plan, path);
+	const struct mount *m = plan_mount_over(plan, path);
 	return m != NULL && m->kind == MOUNT_COW;
 }
 

@@ -45,16 +45,14 @@ static bool mount_shows(const struct plan *plan, const struct mount *m, const ch
 	char inside[PATH_MAX], covered[PATH_MAX];
 
 	if (!mount_is_tree(m) || !path_within(host, m->source) ||
-	    mount_path_put(inside, sizeof inside, m->target, mount_path_rest(host, m->source)) !=
-		    0) {
+	    !path_rebase(host, m->source, m->target, inside, sizeof inside)) {
 		return false;
 	}
-	const struct mount *over = mount_over(plan, inside);
+	const struct mount *over = plan_mount_over(plan, inside);
 	enum visibility sight = plan_visibility(plan, inside);
 	return over != NULL && mount_is_tree(over) && sight != VISIBILITY_NONE &&
 	       sight != VISIBILITY_DENIED &&
-	       mount_path_put(covered, sizeof covered, over->source,
-			      mount_path_rest(inside, over->target)) == 0 &&
+	       path_rebase(inside, over->target, over->source, covered, sizeof covered) &&
 	       streq(covered, host);
 }
 

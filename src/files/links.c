@@ -46,16 +46,15 @@ static int add_dir(struct search *s, const char *path) {
 /* ---- one directory ---- */
 
 static int open_inside(const struct search *s, const char *path, int flags) {
-	const struct mount *m = mount_over(s->v->plan, path);
+	const struct mount *m = plan_mount_over(s->v->plan, path);
 	char host[PATH_MAX];
 
 	if (m == NULL || !mount_is_tree(m)) {
 		errno = ENOENT;
 		return -1;
 	}
-	int r = mount_path_put(host, sizeof host, m->source, mount_path_rest(path, m->target));
-	if (r != 0) {
-		errno = -r;
+	if (!path_rebase(path, m->target, m->source, host, sizeof host)) {
+		errno = ENAMETOOLONG;
 		return -1;
 	}
 	return beneath_open(s->root, host + 1, flags, s->v->fast);

@@ -37,21 +37,9 @@ bool mount_is_tree(const struct mount *m) {
 	return m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
 }
 
-const struct mount *mount_over(const struct plan *plan, const char *path) {
-	const struct mount *over = NULL;
-
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
-			over = m; /* L1: deeper ones follow */
-		}
-	}
-	return over;
-}
-
 const char *mount_path_rest(const char *path, const char *dir) {
-	size_t len = streq(dir, "/") ? 0 : strlen(dir);
-	return path + len + (path[len] == '/');
+	const char *rest = path_rest(path, dir);
+	return rest + (*rest == '/');
 }
 
 int mount_path_put(char *out, size_t cap, const char *dir, const char *rest) {

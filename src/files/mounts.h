@@ -14,9 +14,6 @@ bool mounts_beneath(const struct plan *plan, const char *path);
 /* Whether it shows files of the host: a bind mount or a copy-on-write overlay. */
 bool mount_is_tree(const struct mount *m);
 
-/* The topmost mount that contains a path; NULL in the bare root. */
-const struct mount *mount_over(const struct plan *plan, const char *path);
-
 /* path beneath dir, without the slash between: "" for dir itself. */
 const char *mount_path_rest(const char *path, const char *dir);
 

@@ -265,18 +265,20 @@ static int check_real_path(struct walker *w, int fd, const char *path) {
 	if (beneath_real_path(fd, real, sizeof real) != 0) {
 		return -errno;
 	}
-	int r = mount_path_put(planned, sizeof planned, tree->source,
-			       mount_path_rest(path, tree->target));
-	if (r != 0 || streq(real, planned)) {
-		return r;
+	if (!path_rebase(path, tree->target, tree->source, planned, sizeof planned)) {
+		return -ENAMETOOLONG;
+	}
+	if (streq(real, planned)) {
+		return 0;
 	}
 	/* Moved, or a case-insensitive file system: then access.h checks the real path. */
 	if (!path_within(real, tree->source) || !names_it(fd, real)) {
 		return -EAGAIN;
 	}
-	r = mount_path_put(w->p.path, sizeof w->p.path, tree->target,
-			   mount_path_rest(real, tree->source));
-	return r != 0 ? r : mount_over(w->v->plan, w->p.path) == tree ? 0 : -EAGAIN;
+	if (!path_rebase(real, tree->source, tree->target, w->p.path, sizeof w->p.path)) {
+		return -ENAMETOOLONG;
+	}
+	return plan_mount_over(w->v->plan, w->p.path) == tree ? 0 : -EAGAIN;
 }
 
 static bool may_make(const struct walker *w) {
@@ -427,7 +429,7 @@ static void open_parent_at_once(struct walker *w) {
 	path[at] = '/';
 	memcpy(path + at + 1, rest, end - 1);
 	path[at + end] = '\0';
-	const struct mount *m = mount_over(w->v->plan, path);
+	const struct mount *m = plan_mount_over(w->v->plan, path);
 	if (m == NULL || !mount_is_tree(m) || streq(m->target, path)) {
 		return;
 	}

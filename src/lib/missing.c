@@ -18,32 +18,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* The kernel reads no more of a "#!" line (BINPRM_BUF_SIZE). */
 #define FIRST_LINE 256
-
-/* The host's path of a path in the sandbox, by its mount; false: no mount shows it. */
-static bool host_path(const struct plan *plan, const char *inside, char out[PATH_MAX]) {
-	const struct mount *shown = NULL;
-	size_t longest = 0;
-
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		size_t len = strlen(m->target);
-		bool beneath = strncmp(inside, m->target, len) == 0 &&
-			       (inside[len] == '/' || inside[len] == '\0');
-		bool tree = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
-		if (beneath && tree && m->source != NULL && len >= longest) {
-			shown = m;
-			longest = len;
-		}
-	}
-	return shown != NULL &&
-	       snprintf(out, PATH_MAX, "%s%s", shown->source, inside + longest) < PATH_MAX;
-}
 
 static bool first_line(const char *path, char out[FIRST_LINE]) {
 	struct stat st;
@@ -63,7 +42,7 @@ static bool first_line(const char *path, char out[FIRST_LINE]) {
  * reveal whether the host has the file. */
 static bool explain_unseen(const struct prepared *p, const char *inside, struct err *e) {
 	char host[PATH_MAX];
-	bool there = host_path(&p->plan, inside, host) &&
+	bool there = plan_host_path(&p->plan, inside, host) &&
 		     faccessat(AT_FDCWD, host, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 	struct refusal_question q = {.plan = &p->plan,
 				     .policy = &p->policy,
@@ -86,7 +65,7 @@ static void explain_script(const struct plan *plan, const char *command, const c
 			   struct err *e) {
 	char host[PATH_MAX], line[FIRST_LINE];
 
-	if (!host_path(plan, inside, host) || !first_line(host, line)) {
+	if (!plan_host_path(plan, inside, host) || !first_line(host, line)) {
 		return;
 	}
 	char *interpreter = line + 2 + strspn(line + 2, " \t");

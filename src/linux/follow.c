@@ -408,10 +408,7 @@ static bool find_inside(const struct plan *plan, const char *path, char out[PATH
 		if (m->kind != MOUNT_BIND || !path_within(path, m->source)) {
 			continue;
 		}
-		const char *rest = path + (streq(m->source, "/") ? 0 : strlen(m->source));
-		int n = snprintf(out, PATH_MAX, "%s%s", streq(m->target, "/") ? "" : m->target,
-				 rest);
-		return n > 0 && n < PATH_MAX;
+		return path_rebase(path, m->source, m->target, out, PATH_MAX);
 	}
 	return false;
 }

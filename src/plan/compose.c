@@ -88,17 +88,8 @@ const struct mount_request *compose_at(const struct builder *b, size_t n, const 
 	return best;
 }
 
-/* The rest of path beneath dir: "" or "/…". */
-static const char *rest_of(const char *path, const char *dir) {
-	return streq(dir, "/") ? path : path + strlen(dir);
-}
-
 const char *compose_inside(struct builder *b, const struct mount_request *w, const char *path) {
-	const char *rest = rest_of(path, w->m.source);
-	if (*rest == '\0') {
-		return w->m.target;
-	}
-	return plan_keep_printf(b, "%s%s", streq(w->m.target, "/") ? "" : w->m.target, rest);
+	return plan_keep_rebased(b, path, w->m.source, w->m.target);
 }
 
 /* ---- enclosing requests ---- */
@@ -129,9 +120,7 @@ static bool hides(const struct mount_request *w) {
 /* The host's path of a target that lies in the tree `outer`. */
 static const char *host_path_of(struct builder *b, const struct mount_request *outer,
 				const char *target) {
-	return plan_keep_join(
-		b, "/",
-		plan_keep_printf(b, "%s%s", outer->m.source, rest_of(target, outer->m.target)));
+	return plan_keep_rebased(b, target, outer->m.target, outer->m.source);
 }
 
 /* ---- pruning ---- */

@@ -87,9 +87,7 @@ static const char *inside_of(struct builder *b, const char *host) {
 	if (m == NULL) {
 		return NULL;
 	}
-	const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
-	const char *path =
-		plan_keep_printf(b, "%s%s", streq(m->target, "/") ? "" : m->target, rest);
+	const char *path = plan_keep_rebased(b, host, m->source, m->target);
 	return mount_of(b->plan, path, false) == m ? path : NULL;
 }
 
@@ -335,10 +333,8 @@ static void close_libraries(struct builder *b) {
 		if (f->kind != EXEC_LIBRARIES || m == NULL || m->source == NULL) {
 			continue;
 		}
-		const char *rest = f->path + (streq(m->target, "/") ? 0 : strlen(m->target));
-		struct walk w = {b,       plan_keep_printf(b, "%s%s", m->source, rest),
-				 f->path, &entries,
-				 &closed, 0};
+		const char *host = plan_keep_rebased(b, f->path, m->target, m->source);
+		struct walk w = {b, host, f->path, &entries, &closed, 0};
 		close_programs(&w);
 	}
 	if (entries > ENTRIES_MAX || closed >= CLOSED_MAX) {

@@ -86,9 +86,7 @@ static void mark_cover(struct builder *b, struct mount *m, const struct mount *o
 		return;
 	}
 	if (outer != NULL && outer->kind == MOUNT_BIND) {
-		size_t skip = streq(outer->target, "/") ? 0 : strlen(outer->target);
-		m->follow = plan_keep_join(
-			b, "/", plan_keep_printf(b, "%s%s", outer->source, m->target + skip));
+		m->follow = plan_keep_rebased(b, m->target, outer->target, outer->source);
 		/* The path as written may contain symlinks, which the host may change. */
 		const char *now = m->named == NULL ? NULL : host_fs_resolve(b, m->named);
 		m->follow = now != NULL && streq(now, m->follow) ? m->named : m->follow;

@@ -32,6 +32,18 @@ const char *plan_keep_join(struct builder *b, const char *dir, const char *rest)
 	return path;
 }
 
+const char *plan_keep_rebased(struct builder *b, const char *path, const char *dir,
+			      const char *to) {
+	size_t cap = strlen(to) + strlen(path) + 1;
+	char *s = arena_alloc(b->a, cap);
+	if (s == NULL) {
+		b->out_of_memory = true;
+		return "";
+	}
+	(void)path_rebase(path, dir, to, s, cap); /* it fits */
+	return s;
+}
+
 const char *plan_keep_printf(struct builder *b, const char *fmt, ...) {
 	va_list ap;
 	va_start(ap, fmt);
@@ -183,12 +195,9 @@ static void choose_cwd(struct builder *b) {
 		bool inside = b->h->cwd != NULL && path_within(b->h->cwd, plan->workspace);
 		dir = inside ? b->h->cwd : plan->workspace;
 	}
-	if (!path_within(dir, plan->workspace)) {
-		plan->cwd = dir;
-		return;
-	}
-	size_t skip = streq(plan->workspace, "/") ? 0 : strlen(plan->workspace);
-	plan->cwd = plan_keep_printf(b, "%s%s", plan->workspace_at, dir + skip);
+	plan->cwd = path_within(dir, plan->workspace)
+			    ? plan_keep_rebased(b, dir, plan->workspace, plan->workspace_at)
+			    : dir;
 }
 
 static int note_order(const void *a, const void *b) {

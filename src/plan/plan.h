@@ -24,6 +24,8 @@
 #include "plan/rules.h"
 #include "policy/policy.h"
 
+#include <limits.h>
+
 /* The Landlock ABI that introduced a right, where more than one file needs it. */
 #define LANDLOCK_ABI_TRUNCATE 3
 #define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets */
@@ -255,6 +257,13 @@ bool plan_hides_host(const struct plan *plan, const char *path);
 /* Whether it still is the socket that the policy names: in a writable tree the command may have
  * put another one under that name. */
 bool plan_socket_stands(const struct plan *plan, const char *path, uint64_t dev, uint64_t ino);
+
+/* The mount that shows the path: the deepest one, pins apart; NULL: none. */
+const struct mount *plan_mount_over(const struct plan *plan, const char *path);
+
+/* The host's path for a path inside, by the deepest tree of the host that it lies in, even if a
+ * mask covers it there; false: it lies in none, or the result is too long. */
+bool plan_host_path(const struct plan *plan, const char *path, char out[PATH_MAX]);
 
 /* The bind mount through which a write at this path reaches the host; NULL where the path is the
  * run's own or not writable. */

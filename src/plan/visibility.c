@@ -10,7 +10,6 @@
 #include "base/str.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 static enum visibility visibility_of(const struct plan *plan, const struct mount *m,
 				     enum visibility above) {
@@ -79,23 +78,48 @@ bool plan_hides_host(const struct plan *plan, const char *path) {
 	return window || (sight != VISIBILITY_READ && sight != VISIBILITY_WRITE);
 }
 
+const struct mount *plan_mount_over(const struct plan *plan, const char *path) {
+	const struct mount *over = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
+			over = m; /* L1: deeper ones follow */
+		}
+	}
+	return over;
+}
+
+/* A directory or file of the host, or a copy-on-write view of one. */
+static bool is_tree(const struct mount *m) {
+	return m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
+}
+
+bool plan_host_path(const struct plan *plan, const char *path, char out[PATH_MAX]) {
+	const struct mount *tree = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (is_tree(m) && m->source != NULL && path_within(path, m->target)) {
+			tree = m; /* L1: deeper ones follow */
+		}
+	}
+	return tree != NULL && path_rebase(path, tree->target, tree->source, out, PATH_MAX);
+}
+
 bool plan_writes(const struct plan *plan, const char *host,
 		 enum visibility (*sees)(const struct plan *, const char *)) {
 	char path[2 * PATH_MAX];
 
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		bool shows = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
-		if (!shows || !m->writable || !path_within(host, m->source)) {
+		if (!is_tree(m) || !m->writable || !path_within(host, m->source)) {
 			continue;
 		}
-		const char *rest = host + (streq(m->source, "/") ? 0 : strlen(m->source));
-		int len = snprintf(path, sizeof path, "%s%s",
-				   streq(m->target, "/") ? "" : m->target, rest);
-		if (len < 0 || (size_t)len >= sizeof path) {
+		if (!path_rebase(host, m->source, m->target, path, sizeof path)) {
 			return true;
 		}
-		enum visibility sight = sees(plan, len == 0 ? "/" : path);
+		enum visibility sight = sees(plan, path);
 		if (sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE) {
 			return true;
 		}
@@ -104,22 +128,14 @@ bool plan_writes(const struct plan *plan, const char *host,
 }
 
 bool plan_writes_elsewhere(const struct plan *plan, const char *path) {
-	const struct mount *m = NULL;
+	const struct mount *m = plan_mount_over(plan, path);
 	char host[2 * PATH_MAX];
 
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *one = &plan->mounts[i];
-		if (one->kind != MOUNT_PIN && path_within(path, one->target)) {
-			m = one; /* L1: deeper ones follow */
-		}
-	}
-	if (m == NULL || (m->kind != MOUNT_BIND && m->kind != MOUNT_COW)) {
+	if (m == NULL || !is_tree(m)) {
 		return false;
 	}
-	const char *rest = path + (streq(m->target, "/") ? 0 : strlen(m->target));
-	int len = snprintf(host, sizeof host, "%s%s", streq(m->source, "/") ? "" : m->source, rest);
-	return len < 0 || (size_t)len >= sizeof host ||
-	       plan_writes(plan, len == 0 ? "/" : host, plan_visibility);
+	return !path_rebase(path, m->target, m->source, host, sizeof host) ||
+	       plan_writes(plan, host, plan_visibility);
 }
 
 /* commands.default = deny: by the list alone. */
@@ -153,14 +169,8 @@ bool plan_executes(const struct plan *plan, const char *path) {
 }
 
 const struct mount *plan_outside(const struct plan *plan, const char *path) {
-	const struct mount *best = NULL;
+	const struct mount *best = plan_mount_over(plan, path);
 
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		if (m->kind != MOUNT_PIN && path_within(path, m->target)) {
-			best = m; /* L1: deeper ones follow */
-		}
-	}
 	if (best == NULL || best->kind != MOUNT_BIND || !best->writable) {
 		return NULL;
 	}

@@ -74,12 +74,10 @@ static bool is_still(enum lasting kind, const struct stat *st) {
 
 /* The path on the host; NULL when the host has none, or out of memory. */
 static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
-	const struct mount *m = plan_outside(plan, path);
-	if (m == NULL) {
-		return NULL;
-	}
-	size_t skip = streq(m->target, "/") ? 0 : strlen(m->target);
-	return arena_printf(a, "%s%s", streq(m->source, "/") ? "" : m->source, path + skip);
+	char host[PATH_MAX];
+	bool outside = plan_outside(plan, path) != NULL && plan_host_path(plan, path, host);
+
+	return outside ? arena_strdup(a, host) : NULL;
 }
 
 static int by_path(const void *left, const void *right) {

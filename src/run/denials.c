@@ -27,24 +27,13 @@
 
 /* The host's path for a path inside: by the mount that shows it, else by its own name. */
 static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
-	const struct mount *shown = NULL;
+	char host[PATH_MAX];
 
 	if (plan->home_own != NULL && path_within(path, plan->home_at) &&
 	    plan_mount_visibility(plan, path) == VISIBILITY_PRIVATE) {
-		return arena_printf(a, "%s%s", plan->home_own, path + strlen(plan->home_at));
+		return arena_printf(a, "%s%s", plan->home_own, path_rest(path, plan->home_at));
 	}
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		bool tree = m->kind == MOUNT_BIND || m->kind == MOUNT_COW;
-		if (tree && m->source != NULL && path_within(path, m->target)) {
-			shown = m; /* L1: deeper ones follow */
-		}
-	}
-	if (shown == NULL || streq(shown->source, shown->target)) {
-		return path;
-	}
-	size_t skip = streq(shown->target, "/") ? 0 : strlen(shown->target);
-	return arena_printf(a, "%s%s", streq(shown->source, "/") ? "" : shown->source, path + skip);
+	return plan_host_path(plan, path, host) ? arena_strdup(a, host) : path;
 }
 
 static bool has_right(const char *path, int mode) {

@@ -20,6 +20,33 @@ TEST(a_sibling_with_the_same_prefix_is_not_within) {
 	CHECK(path_within("/anything", "/"));
 }
 
+TEST(a_path_is_moved_to_another_directory) {
+	static const struct {
+		const char *path, *dir, *to, *moved;
+	} rows[] = {
+		{"/ws/a/b", "/ws", "/home/u/p", "/home/u/p/a/b"},
+		{"/ws", "/ws", "/p", "/p"},
+		{"/ws", "/ws", "/", "/"},
+		{"/ws/a", "/ws", "/", "/a"},
+		{"/a/b", "/", "/p", "/p/a/b"},
+		{"/", "/", "/p", "/p"},
+		{"/", "/", "/", "/"},
+		{"/a", "/", "/", "/a"},
+	};
+	char out[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK(path_rebase(rows[i].path, rows[i].dir, rows[i].to, out, sizeof out));
+		CHECK_STR(out, rows[i].moved);
+		size_t exact = strlen(rows[i].moved) + 1;
+		CHECK(path_rebase(rows[i].path, rows[i].dir, rows[i].to, out, exact));
+		CHECK(!path_rebase(rows[i].path, rows[i].dir, rows[i].to, out, exact - 1));
+	}
+	CHECK_STR(path_rest("/ws/a", "/ws"), "/a");
+	CHECK_STR(path_rest("/ws", "/ws"), "");
+	CHECK_STR(path_rest("/", "/"), "");
+}
+
 TEST(normal_form_has_no_dots_and_no_double_slashes) {
 	struct arena a;
 	arena_init(&a);

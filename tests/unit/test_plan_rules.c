@@ -577,4 +577,38 @@ TEST(the_order_of_rules_does_not_change_the_plan) {
 	}
 }
 
+/* By the deepest tree; a mask above it hides the file, and does not change its path. */
+TEST(a_path_inside_has_the_path_of_its_tree_on_the_host) {
+	struct mount mounts[] = {
+		{.kind = MOUNT_BIND, .source = "/usr", .target = "/usr"},
+		{.kind = MOUNT_PRIVATE, .target = "/tmp"},
+		{.kind = MOUNT_BIND, .source = "/home/u/p", .target = "/ws"},
+		{.kind = MOUNT_COW, .source = "/srv/data", .target = "/ws/data"},
+		{.kind = MOUNT_MASK_FILE, .target = "/ws/.env"},
+		{.kind = MOUNT_BIND, .source = "/", .target = "/host"},
+	};
+	const struct plan plan = {.mounts = mounts, .nmounts = ARRAY_LEN(mounts)};
+	static const struct {
+		const char *inside, *host;
+	} rows[] = {
+		{"/usr/bin/cc", "/usr/bin/cc"},
+		{"/ws", "/home/u/p"},
+		{"/ws/.env", "/home/u/p/.env"},
+		{"/ws/data/x", "/srv/data/x"},
+		{"/host/etc", "/etc"},
+		{"/host", "/"},
+		{"/tmp/x", NULL},
+		{"/etc", NULL},
+		{"/wsx", NULL},
+	};
+	char host[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool found = plan_host_path(&plan, rows[i].inside, host);
+		CHECK_STR(found ? host : "none", rows[i].host == NULL ? "none" : rows[i].host);
+	}
+	CHECK(plan_mount_over(&plan, "/ws/.env") == &mounts[4]);
+	CHECK(plan_mount_over(&plan, "/etc") == NULL);
+}
+
 TESTS_MAIN
