@@ -206,6 +206,9 @@ struct corral_options {
 	void *warn_arg;
 	char *id; /* or NULL: CORRAL_ID_SIZE bytes that get the id of the run, also when the run
 		   * fails; "" for a failure before it had one */
+	char **failure; /* or NULL: gets the JSON object of a run that failed, as
+			 * corral_failure_json() and with the denial of a refused command; NULL for
+			 * a run that did not fail, and out of memory; free() it */
 };
 
 #define CORRAL_ID_SIZE 16
@@ -214,7 +217,7 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL                                               \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL                                         \
 	}
 
 struct corral_result;
@@ -357,6 +360,9 @@ struct corral_denial {
 	uint64_t count;         /* how often */
 	int port;               /* 0: none */
 	int sensitive;          /* a rule about credentials hides the path */
+	const char *command;    /* the simple command that a rule refuses; NULL */
+	const char *limit;      /* the key of a limit that was reached, "limits.memory"; NULL */
+	const char *value;      /* of that limit, as its option takes it; NULL */
 };
 
 #define CORRAL_DENIAL_INIT                                                                         \

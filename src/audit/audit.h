@@ -65,6 +65,7 @@ enum audit_denied {
 	AUDIT_DENIED_NET,     /* deny.net */
 	AUDIT_DENIED_COMMAND, /* deny.cmd */
 	AUDIT_DENIED_SYSCALL, /* deny.syscall */
+	AUDIT_DENIED_LIMIT,   /* deny.limit */
 };
 
 /* One refusal, from the broker, the gate, a file tool or the command rules. */

@@ -42,6 +42,7 @@ static const struct row {
 	{"deny.net", CLASS_NETWORK, 5, SEVERITY_LOW, "Refuse"},
 	{"deny.cmd", CLASS_PROCESS, 1, SEVERITY_LOW, "Launch"},
 	{"deny.syscall", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "System call"},
+	{"deny.limit", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "Limit"},
 	{"leak", CLASS_FINDING, 1, SEVERITY_HIGH, "Create"},
 	{"secret.used", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_INFORMATIONAL, "Secret used"},
 	{"trust", CLASS_FILE, ACTIVITY_OTHER, SEVERITY_MEDIUM, "Trust"},

@@ -19,9 +19,9 @@
 /* Of a path, a reason, a rule. */
 #define TEXT_MAX ((size_t)1024)
 
-const char *const audit_kinds[] = {
-	"run",  "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd", "deny.syscall",
-	"leak", "secret.used",     "trust",    NULL};
+const char *const audit_kinds[] = {"run",      "unsandboxed_run", "degraded",     "deny.path",
+				   "deny.net", "deny.cmd",        "deny.syscall", "deny.limit",
+				   "leak",     "secret.used",     "trust",        NULL};
 
 static void put_text(struct emit *j, const char *key, const char *text) {
 	if (text == NULL) {
@@ -115,6 +115,7 @@ void audit_put_denial(struct buf *out, const struct audit_run_facts *f,
 		[AUDIT_DENIED_NET] = {"deny.net", "host"},
 		[AUDIT_DENIED_COMMAND] = {"deny.cmd", "program"},
 		[AUDIT_DENIED_SYSCALL] = {"deny.syscall", "syscall"},
+		[AUDIT_DENIED_LIMIT] = {"deny.limit", "limit"},
 	};
 	struct emit j;
 

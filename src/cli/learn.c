@@ -106,10 +106,14 @@ static char *describe(const struct corral_denial *d) {
 	struct buf out;
 
 	buf_init(&out);
-	buf_printf(&out, "%s for %s %s", d->op, d->access,
-		   d->path != NULL   ? d->path
-		   : d->host != NULL ? d->host
-				     : "");
+	if (d->limit != NULL) {
+		buf_printf(&out, "limit %s of %s", d->limit, d->value);
+	} else {
+		buf_printf(&out, "%s for %s %s", d->op, d->access,
+			   d->path != NULL   ? d->path
+			   : d->host != NULL ? d->host
+					     : "");
+	}
 	if (d->path == NULL && d->port != 0) {
 		buf_printf(&out, ":%d", d->port);
 	}
@@ -235,7 +239,7 @@ static int run_round(struct invocation *inv, const char *const *argv, struct les
 	}
 	if (rc >= 0 && !corral_result_denials_recorded(result)) {
 		print_note("warning: this run recorded no refusals of files: the host has no "
-			   "broker, or nothing is writable");
+			   "broker");
 	}
 	const char *pending = corral_result_cow(result, NULL);
 	if (rc >= 0 && pending != NULL && corral_cow_discard(pending, err) != 0) {

@@ -371,11 +371,13 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 }
 
 /* A usage error goes to stderr alone; every other failure is a JSON result on stdout. */
-static int report_failure(struct invocation *inv, const char *id, struct corral_error *err) {
+static int report_failure(struct invocation *inv, const struct corral_options *how, char *failure,
+			  struct corral_error *err) {
 	struct corral_error unprintable;
-	auto_free char *text = NULL;
+	auto_free char *text = failure;
 
-	if (err->kind != CORRAL_E_USAGE && corral_failure_json(err, id, &text) == 0) {
+	if (err->kind != CORRAL_E_USAGE &&
+	    (text != NULL || corral_failure_json(err, how->id, &text) == 0)) {
 		inv->reported = print_text(text, &unprintable) == 0;
 	}
 	return -1;
@@ -385,14 +387,15 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 			 struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
 	struct corral_result *result = NULL;
-	char id[CORRAL_ID_SIZE] = "";
+	char id[CORRAL_ID_SIZE] = "", *failure = NULL;
 
 	how.id = id;
+	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
 	if (announce(inv, argv, err) != 0 ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
-		return report_failure(inv, id, err);
+		return report_failure(inv, &how, failure, err);
 	}
 	print_notes(inv, result);
 	int status = corral_result_status(result);

@@ -25,6 +25,8 @@ const struct denial_op_row denial_ops[DENIAL_COUNT] = {
 	[DENIAL_TRUNCATE] = {"truncate", "write", NEED_WRITE, true},
 	[DENIAL_STAT] = {"stat", "read", NEED_EXISTS, false},
 	[DENIAL_CONNECT] = {"connect", "connect", NEED_SOCKET, false},
+	[DENIAL_EXEC] = {"execve", "execute", NEED_EXECUTE, false},
+	[DENIAL_LIMIT] = {"limit", "limit", NEED_CAPABILITY, false},
 	[DENIAL_SYSCALL] = {"syscall", "syscall", NEED_CAPABILITY, false},
 	[DENIAL_BIND] = {"bind", "create", NEED_DIRECTORY, true},
 };

@@ -24,6 +24,8 @@ enum denial_op {
 	DENIAL_STAT,
 	DENIAL_CONNECT,
 	DENIAL_BIND,
+	DENIAL_EXEC,
+	DENIAL_LIMIT,   /* a limit that was reached */
 	DENIAL_SYSCALL, /* refused by the filter, whatever its arguments */
 	DENIAL_COUNT
 };
@@ -37,6 +39,7 @@ enum denial_need {
 	NEED_ENTRY,      /* … and it exists */
 	NEED_OWNER,      /* it belongs to the caller */
 	NEED_CAPABILITY, /* for most such calls */
+	NEED_EXECUTE,    /* a program that can be executed */
 	NEED_SOCKET,     /* a socket that can be connected to */
 };
 

@@ -164,6 +164,10 @@ static const struct syscall_refusal refusals_watch_openat[] = {
 	WHEN(FROM_CWD, ASK_BROKER, "a file by its name"),
 };
 
+static const struct syscall_refusal refusals_execve[] = {
+	WHEN(NONE_OF(3, ALL_BITS, SYSCALL_FIRST_EXEC), ASK_BROKER, "a program of the command"),
+};
+
 static const struct syscall_refusal refusals_truncating_open[] = {
 	WHEN_BOTH(ONE_OF(1, O_ACCMODE_, 0), ANY_BIT(1, O_TRUNC_), EACCES, "truncates through a descriptor for reading"),
 };
@@ -347,6 +351,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
+	[CHECK_EXECVE] = CHECK_ROWS(refusals_execve),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
 	[CHECK_FROM_CWD] = CHECK_ROWS(refusals_from_cwd),

@@ -229,6 +229,8 @@ const struct shared_rule shared_rules[] = {
 	IN(MARKS, ASK(MARKS, chown, "as chmod")),
 	IN(TRAIT_SOCKETS, ASK(SOCKETS, connect, "a socket file of the host, an address outside, or a socket of another network namespace; the gate decides about addresses outside")),
 	IN(CHANGES, EXAMINE(FILES, creat, ASK_NODE_SECOND, "Landlock cannot except a path from a tree that it grants")),
+	IN(TRAIT_WATCH_EXEC, EXAMINE(EXECUTION, execve, EXECVE, "a program that may not be executed is recorded as a denial; no check")),
+	IN(TRAIT_WATCH_EXEC, ASK(EXECUTION, execveat, "as execve")),
 	IN(TRAIT_WATCH, EXAMINE(FILES, faccessat, FROM_CWD, "as access")),
 	IN(TRAIT_WATCH, EXAMINE(FILES, faccessat2, FROM_CWD, "as access")),
 	IN(MARKS, EXAMINE(MARKS, fchmod, ASK_MODE_SECOND, "as chmod; a descriptor for reading is enough for it")),

@@ -77,6 +77,7 @@ enum syscall_trait {
 	TRAIT_PINNED = 8192, /* CPU affinity enforces limits.cpus, and must not change */
 	TRAIT_EXEC = 16384,  /* only listed programs may be executed */
 	TRAIT_WATCH = 32768, /* the broker records reads of hidden files; it checks nothing */
+	TRAIT_WATCH_EXEC = 65536, /* likewise programs that may not be executed */
 };
 
 /* Checks of arguments; several calls share one if the argument has the same position.  The
@@ -118,6 +119,7 @@ enum syscall_check_id {
 	CHECK_CHANGE_OPEN,
 	CHECK_CHANGE_OPENAT,
 	CHECK_DUMPABLE,
+	CHECK_EXECVE,
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
 	CHECK_FROM_CWD,
@@ -244,5 +246,10 @@ struct syscall_check {
 };
 
 extern const struct syscall_check syscall_checks[CHECK_COUNT];
+
+/* The fourth argument, which the kernel ignores, of the execve(2) that starts the command: the
+ * process shares the memory of the broker until then, and the broker cannot answer.  A command that
+ * passes it too is not recorded (TRAIT_WATCH_EXEC); it is restricted all the same. */
+#define SYSCALL_FIRST_EXEC 0x636f7272U
 
 #endif

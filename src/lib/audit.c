@@ -180,10 +180,26 @@ static void put_secrets(struct recording *r) {
 	}
 }
 
-static enum audit_denied denied_kind(const struct corral_denial *d) {
-	return d->path != NULL   ? AUDIT_DENIED_PATH
-	       : d->host != NULL ? AUDIT_DENIED_NET
-				 : AUDIT_DENIED_SYSCALL;
+/* The kind of the record, and the object that it names. */
+static enum audit_denied denied_kind(const struct corral_denial *d, const char **ret_object) {
+	const struct {
+		bool is;
+		enum audit_denied kind;
+		const char *object;
+	} rows[] = {
+		{d->limit != NULL, AUDIT_DENIED_LIMIT, d->limit},
+		{streq(d->access, "execute"), AUDIT_DENIED_COMMAND, d->path},
+		{d->path != NULL, AUDIT_DENIED_PATH, d->path},
+		{d->host != NULL, AUDIT_DENIED_NET, d->host},
+		{true, AUDIT_DENIED_SYSCALL, d->op},
+	};
+	size_t i = 0;
+
+	while (!rows[i].is) {
+		i++;
+	}
+	*ret_object = rows[i].object;
+	return rows[i].kind;
 }
 
 static uint64_t put_denials(struct recording *r, const struct outcome *o) {
@@ -191,12 +207,12 @@ static uint64_t put_denials(struct recording *r, const struct outcome *o) {
 	struct corral_denial d;
 
 	for (size_t i = 0; denials_get(o, i, &d); i++) {
+		const char *object = NULL;
+		enum audit_denied what = denied_kind(&d, &object);
 		const struct audit_denial record = {
-			.what = denied_kind(&d),
+			.what = what,
 			.op = d.op,
-			.object = d.path != NULL   ? d.path
-				  : d.host != NULL ? d.host
-						   : d.op,
+			.object = object,
 			.port = (unsigned)d.port,
 			.access = d.access,
 			.error = d.errno_name,
@@ -282,15 +298,16 @@ static const char *reason_of(const struct err *failure) {
 					    : "setup";
 }
 
-static void put_refused_command(struct recording *r, const char *const *argv,
-				const struct err *failure) {
+static void put_refused_command(struct recording *r, const char *const *argv) {
+	const struct corral_denial *by = &r->p->refused->denial;
 	const struct audit_denial d = {
 		.what = AUDIT_DENIED_COMMAND,
-		.op = "execute",
+		.op = by->op,
 		.object = argv[0],
-		.access = "execute",
-		.why = failure->what,
-		.allow_with = failure->fix[0] == '\0' ? NULL : failure->fix,
+		.access = by->access,
+		.rule = by->rule,
+		.why = by->why,
+		.allow_with = by->allow_with,
 		.count = 1,
 	};
 	audit_put_denial(&r->out, &r->facts, &d);
@@ -312,8 +329,8 @@ void audit_failure(struct prepared *p, const char *const *argv, const struct err
 		failure->kind == ERR_REFUSED || failure->kind == ERR_LEAK ? "denied" : "failed";
 	run.reason = reason_of(failure);
 	run.error = failure->what;
-	if (failure->kind == ERR_REFUSED && streq(failure->where, "command")) {
-		put_refused_command(&r, argv, failure);
+	if (p->refused != NULL) {
+		put_refused_command(&r, argv);
 		run.denials = 1;
 	}
 	run.leaks = put_leaks(&r, &p->args_leaks);

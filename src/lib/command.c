@@ -10,6 +10,7 @@
 #include "files/place.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *command_search_path(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nenv; i++) {
@@ -63,6 +64,67 @@ static int note(struct prepared *p, const struct command_verdict *v, struct err 
 	return 0;
 }
 
+/* The option that sets the key; NULL: none does. */
+static const char *option_of(struct arena *a, const char *key, const char *value) {
+	const char *set = arena_printf(a, "%s=", key);
+	struct buf out;
+
+	if (set == NULL || key[0] == '\0' || value[0] == '\0') {
+		return NULL;
+	}
+	buf_init(&out);
+	if (streq(key, keys[KEY_COMMANDS].name)) {
+		buf_puts(&out, "--allow-command ");
+		buf_shell_word(&out, "", value);
+	} else {
+		buf_puts(&out, "--set ");
+		buf_shell_word(&out, set, value);
+	}
+	const char *text = buf_failed(&out) ? NULL : arena_strdup(a, out.data);
+	buf_done(&out);
+	return text;
+}
+
+/* For the JSON of the failure and the audit log; without memory there is none. */
+static void keep_refusal(struct prepared *p, const struct command_verdict *v) {
+	struct arena *a = &p->arena;
+	struct refused_command *r = arena_array(a, 1, sizeof *r);
+
+	if (r == NULL) {
+		return;
+	}
+	r->key = arena_strdup(a, v->key);
+	r->value = arena_strdup(a, v->value);
+	r->denial = (struct corral_denial){
+		.op = "execute",
+		.access = "execute",
+		.command = arena_strdup(a, v->command),
+		.rule = arena_strdup(a, v->rule),
+		.origin = arena_strdup(a, v->origin),
+		.why = arena_strdup(a, v->reason),
+		.remedy = arena_strdup(a, v->remedy),
+		.count = 1,
+	};
+	p->refused = r->key == NULL || r->value == NULL ? NULL : r;
+}
+
+void command_propose(const struct corral_policy *policy, const char *const *argv,
+		     struct prepared *p) {
+	struct refused_command *r = p->refused;
+	struct corral_policy *wider = r == NULL ? NULL : corral_policy_derive(policy);
+	char *unused = NULL;
+	int allowed = 0;
+
+	if (wider != NULL &&
+	    corral_policy_set_from(wider, r->key, r->value, "proposal", NULL) == 0 &&
+	    corral_command_check(wider, argv, CORRAL_TEXT, &unused, &allowed, NULL) == 0 &&
+	    allowed != 0) {
+		r->denial.allow_with = option_of(&p->arena, r->key, r->value);
+	}
+	free(unused);
+	corral_policy_free(wider);
+}
+
 int command_check(struct prepared *p, const char *const *argv, struct err *e) {
 	struct command_verdict v;
 
@@ -78,6 +140,7 @@ int command_check(struct prepared *p, const char *const *argv, struct err *e) {
 	if (v.kind == JUDGED_ALLOWED) {
 		return 0;
 	}
+	keep_refusal(p, &v);
 	(void)err_set(e, ERR_REFUSED, "command", "%s: %s", v.command, v.reason);
 	return err_fix(e, "%s", v.remedy);
 }

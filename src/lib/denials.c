@@ -19,7 +19,9 @@ static struct corral_denial denial_of_file(const struct denial *d) {
 		.path = d->path,
 		.resolved = d->resolved,
 		.host = d->host,
-		.errno_name = errno_name(d->error),
+		.limit = d->limit,
+		.value = d->value,
+		.errno_name = d->error == 0 ? NULL : errno_name(d->error),
 		.rule = d->rule,
 		.origin = d->origin,
 		.why = d->why,
@@ -88,10 +90,13 @@ int corral_result_denials_recorded(const struct corral_result *result) {
 	return result != NULL && result->outcome.denials.recorded;
 }
 
-static void put_denial(struct emit *j, const struct corral_denial *d) {
-	emit_object(j, NULL);
-	emit_string(j, "op", d->op);
-	if (d->path != NULL) {
+static void put_object(struct emit *j, const struct corral_denial *d) {
+	if (d->limit != NULL) {
+		emit_string(j, "limit", d->limit);
+		emit_string(j, "value", d->value);
+	} else if (d->command != NULL) {
+		emit_string(j, "command", d->command);
+	} else if (d->path != NULL) {
 		emit_string(j, "path", d->path);
 		emit_string(j, "resolved", d->resolved == NULL ? d->path : d->resolved);
 	} else {
@@ -102,6 +107,12 @@ static void put_denial(struct emit *j, const struct corral_denial *d) {
 			emit_int(j, "port", d->port);
 		}
 	}
+}
+
+static void put_denial(struct emit *j, const struct corral_denial *d) {
+	emit_object(j, NULL);
+	emit_string(j, "op", d->op);
+	put_object(j, d);
 	emit_string(j, "access", d->access);
 	emit_string(j, "errno", d->errno_name);
 	emit_string(j, "rule", d->rule);
@@ -113,14 +124,17 @@ static void put_denial(struct emit *j, const struct corral_denial *d) {
 	emit_end_object(j);
 }
 
-void denials_emit(struct emit *j, const struct outcome *o) {
+void denials_emit(struct emit *j, const struct outcome *o, const struct corral_denial *refused) {
 	struct corral_denial d;
 
 	emit_array(j, "denials");
+	if (refused != NULL) {
+		put_denial(j, refused);
+	}
 	for (size_t i = 0; denials_get(o, i, &d); i++) {
 		put_denial(j, &d);
 	}
 	emit_end_array(j);
 	emit_int(j, "denials_more", (int64_t)o->denials.more);
-	emit_bool(j, "denials_recorded", o->denials.recorded);
+	emit_bool(j, "denials_recorded", refused != NULL || o->denials.recorded);
 }

@@ -62,6 +62,12 @@ struct corral_policy {
 /* How a use of a policy treats its secrets: only a run reads the values. */
 enum secrets_use { SECRETS_IGNORED, SECRETS_NAMED, SECRETS_GIVEN };
 
+/* A command that the command rules refuse, and the key that would allow it; "": none does. */
+struct refused_command {
+	struct corral_denial denial;
+	const char *key, *value;
+};
+
 /* One use of a policy on this host, from its files to the finished plan. */
 struct prepared {
 	const char *command;    /* argv[0], for warnings; NULL: none is run */
@@ -71,8 +77,9 @@ struct prepared {
 	struct host host;
 	struct policy policy;
 	struct plan plan;
-	struct leak_log args_leaks; /* secrets in the arguments, until the result has them */
-	char **shown_argv;          /* the command line without secrets; NULL: it has none */
+	struct leak_log args_leaks;      /* secrets in the arguments, until the result has them */
+	char **shown_argv;               /* the command line without secrets; NULL: it has none */
+	struct refused_command *refused; /* the command rules refuse the command; NULL */
 	enum secrets_use secrets_use;
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
@@ -163,8 +170,9 @@ void identity_emit(struct emit *j, const struct identity_report *r, const char *
 
 /* The n-th refusal, of the broker or of the gate; false: there is none. */
 bool denials_get(const struct outcome *o, size_t n, struct corral_denial *ret);
-/* All of them, as the member "denials"; all decisions of the gate. */
-void denials_emit(struct emit *j, const struct outcome *o);
+/* All of them, as the member "denials", after that of a refused command, which may be NULL; all
+ * decisions of the gate. */
+void denials_emit(struct emit *j, const struct outcome *o, const struct corral_denial *refused);
 void network_emit(struct emit *j, const struct netlog *n);
 
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call
@@ -244,6 +252,9 @@ void missing_explain(struct prepared *p, const char *command, struct err *e);
 /* command.c: refuses a command that the rules of commands.NAME refuse; one that they cannot decide
  * about becomes a note of the plan. */
 int command_check(struct prepared *p, const char *const *argv, struct err *e);
+/* Adds the option to the denial of a refused command, after it was tried on a second plan. */
+void command_propose(const struct corral_policy *policy, const char *const *argv,
+		     struct prepared *p);
 
 /* Removes all pending changes of the self-test's own state directory. */
 void pending_remove_all(const char *state_dir);
@@ -262,5 +273,9 @@ struct corral_result *result_new(const struct prepared *p);
 
 /* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);
+
+/* The JSON object of a run that failed.  id and refused may be NULL. */
+int result_failure_json(const struct corral_error *failure, const char *id,
+			const struct corral_denial *refused, char **text);
 
 #endif

@@ -456,7 +456,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_enforcement(&j, &result->enforcement,
 			result->audit == AUDIT_FAILED ? result->audit_error : "");
 	put_hint(&j, &result->outcome.advice);
-	denials_emit(&j, &result->outcome);
+	denials_emit(&j, &result->outcome, NULL);
 	put_leaks(&j, result);
 	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
@@ -486,6 +486,11 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 }
 
 int corral_failure_json(const struct corral_error *failure, const char *id, char **text) {
+	return result_failure_json(failure, id, NULL, text);
+}
+
+int result_failure_json(const struct corral_error *failure, const char *id,
+			const struct corral_denial *refused, char **text) {
 	static char empty[] = "";
 	const struct outcome nothing = {
 		.exit_code = -1,
@@ -506,7 +511,7 @@ int corral_failure_json(const struct corral_error *failure, const char *id, char
 	identity_emit(&j, NULL, id);
 	put_enforcement(&j, NULL, "");
 	put_hint(&j, &nothing.advice);
-	denials_emit(&j, &nothing);
+	denials_emit(&j, &nothing, refused);
 	put_leaks(&j, NULL);
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);

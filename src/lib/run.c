@@ -91,6 +91,26 @@ static void give_id(const struct corral_options *o, const struct prepared *p) {
 	}
 }
 
+static void give_no_failure(const struct corral_options *o) {
+	if (o->failure != NULL) {
+		*o->failure = NULL;
+	}
+}
+
+/* Records a run that failed, and gives its JSON to a caller that wants it. */
+static void give_failure(const struct corral_options *o, const struct corral_policy *policy,
+			 const char *const *argv, struct prepared *p, const struct err *e) {
+	const struct corral_denial *refused = p->refused == NULL ? NULL : &p->refused->denial;
+	struct corral_error failure;
+
+	command_propose(policy, argv, p);
+	audit_failure(p, argv, e);
+	if (o->failure != NULL) {
+		(void)lib_fail(e, &failure);
+		(void)result_failure_json(&failure, p->host.run_id, refused, o->failure);
+	}
+}
+
 /* argv of the caller is const, that of execve() is not: the run gets copies. */
 static char **copy_argv(struct arena *a, const char *const *argv) {
 	size_t n = 0;
@@ -196,6 +216,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		return -1;
 	}
 	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0) {
+		give_no_failure(&o);
 		p.shell = command_runs_string(argv) ? argv[0] : NULL;
 		rc = prepared_plan(policy, true, &p, &e) != 0 || command_check(&p, argv, &e) != 0 ||
 				     leaks_check_command(&p, argv, &p.args_leaks, &e) != 0
@@ -210,7 +231,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		}
 	}
 	if (rc != 0) {
-		audit_failure(&p, argv, &e);
+		give_failure(&o, policy, argv, &p, &e);
 	}
 	give_id(&o, &p);
 	leak_log_done(&p.args_leaks);
@@ -304,6 +325,7 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 	if (check_argv(argv, e) != 0 || take_options(options, false, &o, e) != 0) {
 		return -1;
 	}
+	give_no_failure(&o);
 	struct corral_process *process = calloc(1, sizeof *process);
 	if (process == NULL) {
 		return err_memory(e, "library");
@@ -312,7 +334,7 @@ static int spawn(const struct corral_policy *policy, const char *const *argv,
 	give_id(&o, &process->prepared);
 	if (rc != 0) {
 		missing_explain(&process->prepared, argv[0], e);
-		audit_failure(&process->prepared, argv, e);
+		give_failure(&o, policy, argv, &process->prepared, e);
 		process_release(process);
 		return -1;
 	}

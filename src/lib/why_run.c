@@ -108,7 +108,7 @@ static int parse_found(struct arena *a, struct finding *f, struct err *e) {
 }
 
 static struct why_answer answer_of(const struct doc *record) {
-	static const char *const objects[] = {"path", "host", "program", "syscall"};
+	static const char *const objects[] = {"path", "host", "program", "syscall", "limit"};
 	const char *object = NULL;
 
 	for (size_t i = 0; object == NULL && i < ARRAY_LEN(objects); i++) {

@@ -326,12 +326,27 @@ size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret) {
 
 /* ---- usage ---- */
 
+static int64_t number_in(const struct group *g, const char *file) {
+	char text[32];
+	return read_head(g->dir_fd, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
+}
+
+/* Version 1 has no such counter: failcnt stays zero where swap is limited as well. */
+static bool peak_is_limit(const struct group *g) {
+	int64_t limit = number_in(g, "memory.limit_in_bytes");
+	return limit > 0 && (number_in(g, "memory.max_usage_in_bytes") >= limit ||
+			     number_in(g, "memory.memsw.max_usage_in_bytes") >= limit);
+}
+
+/* oom_kill counts the OOM killer of the whole host as well; `oom` is about this cgroup. */
 static void memory_usage(const struct cgroup *c, const struct group *g, struct usage *u) {
-	const char *file = c->kind == CGROUP_V2 ? "memory.events" : "memory.oom_control";
+	bool v2 = c->kind == CGROUP_V2;
 	char text[512];
-	if (read_head(g->dir_fd, file, text, sizeof text)) {
-		u->oom = keyed_number(text, "oom_kill") > 0;
+	if (!read_head(g->dir_fd, v2 ? "memory.events" : "memory.oom_control", text, sizeof text)) {
+		return;
 	}
+	u->oom = keyed_number(text, "oom_kill") > 0;
+	u->memory_limited = u->oom && (v2 ? keyed_number(text, "oom") > 0 : peak_is_limit(g));
 }
 
 static void pids_usage(const struct group *g, struct usage *u) {
@@ -346,7 +361,7 @@ static void pids_usage(const struct group *g, struct usage *u) {
 
 void cgroup_usage(const struct cgroup *c, struct usage *u) {
 	u->processes_peak = -1;
-	u->oom = u->processes_limited = false;
+	u->oom = u->memory_limited = u->processes_limited = false;
 	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
 		const struct group *g = &c->groups[i];
 		if (g->has[MEMORY]) {

@@ -17,6 +17,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "data/syscalls.h"
 #include "linux/broker/broker.h"
 #include "gate/wire.h"
 #include "linux/broker/connect.h"
@@ -76,15 +77,21 @@ static _Noreturn void start_failed(struct kit *k, int error, const char *path) {
 	init_fail(k, &e);
 }
 
+/* execve(2) with a mark, by which the filter recognizes it: the broker does not run yet. */
+static void execute(const char *path, char *const *argv, char *const *envp) {
+	(void)syscall(SYS_execve, path, argv, envp,
+		      (unsigned long)SYSCALL_FIRST_EXEC); /* returns only on failure */
+}
+
 /* Searches like execvp(3), but in the paths that the parent prepared. */
 static int try_candidates(struct kit *k, const char **ret_path) {
 	int error = ENOENT;
 	for (char *const *path = k->candidates; *path != NULL; path++) {
-		(void)execve(*path, k->argv, k->envp); /* returns only on failure */
+		execute(*path, k->argv, k->envp);
 		if (errno == ENOEXEC) {
 			/* A script without "#!": run it with sh, as shells do. */
 			k->shell_argv[1] = *path;
-			(void)execve("/bin/sh", k->shell_argv, k->envp);
+			execute("/bin/sh", k->shell_argv, k->envp);
 		}
 		if (errno != ENOENT && errno != ENOTDIR && error != EACCES) {
 			error = errno;

@@ -301,10 +301,11 @@ static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 		       : err_sys(e, "channel", "cannot send the first process its cgroup");
 }
 
-/* Only where the filter sends every call that creates a name to the broker. */
+/* Only where the filter sends every call that creates a name to the broker, or every execve(2). */
 static bool keeps_journal(const struct spawn_request *r) {
-	return r->plan->broker && (r->plan->traits & (TRAIT_CHANGES | TRAIT_WATCH)) != 0 &&
-	       !r->rehearse;
+	const unsigned kept = TRAIT_CHANGES | TRAIT_WATCH | TRAIT_WATCH_EXEC;
+
+	return r->plan->broker && (r->plan->traits & kept) != 0 && !r->rehearse;
 }
 
 /* Before the clone: it creates the channel that pid 1 inherits. */

@@ -136,6 +136,7 @@ struct usage {
 	int64_t max_rss_kb;
 	int64_t processes_peak;
 	bool oom;                        /* the OOM killer killed in our cgroup */
+	bool memory_limited;             /* … because of the limit of this cgroup */
 	bool processes_limited;          /* the pids controller refused a fork */
 	struct run_state_copy run_state; /* read after every process of the run ended */
 };

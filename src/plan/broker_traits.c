@@ -36,11 +36,23 @@ unsigned broker_traits_set(const struct builder *b) {
 	return traits;
 }
 
-unsigned broker_traits_watch(const struct builder *b) {
+/* In mode read-only the kernel refuses changes without the broker, which then records none. */
+static unsigned recorded(const struct builder *b) {
 	const struct plan *plan = b->plan;
-	bool served = plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0; /* of openat(2) */
+	bool records = plan->broker && plan->judges && plan->denials != DENIALS_OFF;
 
-	return served && plan->denials == DENIALS_ALL ? TRAIT_WATCH : 0;
+	return records && b->read_only ? TRAIT_CHANGES | TRAIT_MARKS : 0;
+}
+
+unsigned broker_traits_watch(const struct builder *b, unsigned traits) {
+	const struct plan *plan = b->plan;
+
+	traits |= recorded(b);
+	/* TRAIT_CHANGES: the broker serves openat(2) for another reason. */
+	if (plan->broker && (traits & TRAIT_CHANGES) != 0 && plan->denials == DENIALS_ALL) {
+		traits |= TRAIT_WATCH | TRAIT_WATCH_EXEC;
+	}
+	return traits;
 }
 
 void broker_traits_needed(struct builder *b) {
@@ -56,7 +68,7 @@ void broker_traits_needed(struct builder *b) {
 			plan->landlock_abi >= LANDLOCK_ABI_UNIX || plan_accepts_loss(b->p, "ipc");
 		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
 	}
-	plan->traits |= broker_traits_watch(b);
+	plan->traits = broker_traits_watch(b, plan->traits);
 	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
 		plan_note(b,
 			  plan_keep_printf(b, "the broker is not available: %s", b->h->notify_why));

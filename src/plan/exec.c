@@ -358,6 +358,9 @@ void exec_build(struct builder *b) {
 	}
 	plan->exec_limited = true;
 	plan->traits |= TRAIT_EXEC;
+	if (plan->broker && plan->judges && plan->denials != DENIALS_OFF) {
+		plan->traits |= TRAIT_WATCH_EXEC;
+	}
 	for (size_t i = 0; i < v->count; i++) {
 		struct command_rule r = command_rule_of(&v->items[i]);
 		if (command_rule_permits(b->p, r.name, r.name_len)) {

@@ -234,8 +234,8 @@ int patterns_check(const struct builder *b, struct err *e);
  * broker. */
 unsigned broker_traits_set(const struct builder *b);
 
-/* The trait for denials = all; 0 without a broker. */
-unsigned broker_traits_watch(const struct builder *b);
+/* Adds the traits that the records of denials need; none without a broker. */
+unsigned broker_traits_watch(const struct builder *b, unsigned traits);
 void broker_traits_needed(struct builder *b);
 /* True when the broker alone enforces the item, and no mount is made for it. */
 bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item *it);

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 #include "plan/refusal.h"
+#include "run/denials_judge.h"
 #include "run/leak_tap.h"
 #include "run/leak_text.h"
 
@@ -25,8 +26,7 @@
 
 /* ---- the same operation on the host ---- */
 
-/* The host's path for a path inside: by the mount that shows it, else by its own name. */
-static const char *host_path(struct arena *a, const struct plan *plan, const char *path) {
+const char *denials_host_path(struct arena *a, const struct plan *plan, const char *path) {
 	char host[PATH_MAX];
 
 	if (plan->home_own != NULL && path_within(path, plan->home_at) &&
@@ -78,6 +78,8 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
 		return is_owned(path);
 	case NEED_SOCKET:
 		return is_socket(path);
+	case NEED_EXECUTE:
+		return denied_exec_works(path);
 	case NEED_CAPABILITY:
 		break;
 	}
@@ -114,13 +116,6 @@ static const char *granted(struct arena *a, enum denial_op op, const char *path)
 }
 
 /* ---- the rule ---- */
-
-struct judging {
-	struct arena *a;
-	const struct plan *plan;
-	const struct policy *policy;
-	const struct host *host;
-};
 
 static const char *rule_text(struct arena *a, const struct verdict *v) {
 	struct buf text;
@@ -167,7 +162,7 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 		       struct denial *ret) {
 	bool known = r->resolved[i][0] == '/';
 	const char *path = path_normal(g->a, known ? r->resolved[i] : r->named[i]);
-	const char *host = path == NULL ? NULL : host_path(g->a, g->plan, path);
+	const char *host = path == NULL ? NULL : denials_host_path(g->a, g->plan, path);
 	struct refusal_question q = {
 		.plan = g->plan,
 		.policy = g->policy,
@@ -211,45 +206,6 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 	return ret->path != NULL && ret->rule != NULL && ret->why != NULL && ret->remedy != NULL;
 }
 
-/* The name is not known, and an option for the address of the server would not help. */
-static bool is_lookup(const char *address) {
-	static const char port[] = ":53";
-	size_t len = strlen(address);
-
-	return len >= sizeof port && streq(address + len - (sizeof port - 1), port);
-}
-
-/* A connect to an address, where no gate decides: there is no network. */
-static bool judge_address(const struct judging *g, const struct journal_refusal *r,
-			  struct denial *ret) {
-	const struct origin *origin = &g->policy->values[KEY_NET_MODE].origin;
-	bool floor = origin->kind == ORIGIN_FLOOR;
-	char text[128];
-
-	if (!g->plan->own_net || r->op != DENIAL_CONNECT || r->error == ECONNREFUSED ||
-	    is_lookup(r->named[0])) {
-		return false;
-	}
-	policy_origin_text(origin, text, sizeof text);
-	*ret = (struct denial){
-		.op = r->op,
-		.host = arena_strdup(g->a, r->named[0]),
-		.error = r->error,
-		.rule = "net.mode none",
-		.origin = arena_strdup(g->a, text),
-		.why = arena_printf(g->a, "the sandbox has no network (net.mode none, %s)", text),
-		.remedy =
-			floor ? arena_printf(g->a,
-					     "no option allows it: change net.mode where it "
-					     "is written (%s)",
-					     text)
-			      : arena_printf(g->a, "allow the host: --allow-host %s", r->named[0]),
-		.allow_with = floor ? NULL : arena_printf(g->a, "--allow-host %s", r->named[0]),
-		.count = r->count,
-	};
-	return ret->host != NULL && ret->why != NULL && ret->remedy != NULL;
-}
-
 /* Mounts, namespaces, modules, clocks: without capabilities the host refuses these as well. */
 static bool needs_capability(enum syscall_group group) {
 	return group == GROUP_NAMESPACES || group == GROUP_MOUNT || group == GROUP_SYSTEM ||
@@ -286,13 +242,26 @@ static bool judge(const struct judging *g, const struct journal_refusal *r, stru
 	if (r->op == DENIAL_SYSCALL) {
 		return judge_call(g, r, ret);
 	}
+	if (r->op == DENIAL_LIMIT) {
+		return denied_limits_judge(g, r, ret);
+	}
 	if (r->named[0][0] == '@') {
 		return false; /* an abstract socket: the host's are in another namespace */
 	}
 	if (r->named[0][0] != '/') {
-		return judge_address(g, r, ret);
+		return denied_net_judge(g, r, ret);
 	}
-	return judge_path(g, r, 0, ret) || (r->named[1][0] == '/' && judge_path(g, r, 1, ret));
+	return judge_path(g, r, 0, ret) || (r->named[1][0] == '/' && judge_path(g, r, 1, ret)) ||
+	       (r->op == DENIAL_EXEC && denied_exec_judge(g, r, ret));
+}
+
+void denials_add(struct denials *d, const struct denial *one) {
+	if (d->count == DENIALS_MAX ||
+	    arena_grow(&d->arena, &d->items, d->count, &d->cap, sizeof *d->items) != 0) {
+		d->more++;
+		return;
+	}
+	d->items[d->count++] = *one;
 }
 
 void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
@@ -302,18 +271,11 @@ void denials_read(const struct plan *plan, const struct policy *policy, const st
 	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy, .host = host};
 	struct journal_refusal r;
 	struct denial one;
-	size_t cap = 0;
 
 	for (size_t at = 0; policy != NULL && journal_next_refusal(j, &at, &r);) {
-		if (!judge(&g, &r, &one)) {
-			continue;
+		if (judge(&g, &r, &one)) {
+			denials_add(&d, &one);
 		}
-		if (d.count == DENIALS_MAX ||
-		    arena_grow(&d.arena, &d.items, d.count, &cap, sizeof *d.items) != 0) {
-			d.more++;
-			continue;
-		}
-		d.items[d.count++] = one;
 	}
 	*ret = d;
 }

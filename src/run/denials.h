@@ -21,6 +21,8 @@ struct denial {
 	const char *path;     /* as the command named it, absolute; NULL: not about a file */
 	const char *resolved; /* without symlinks; NULL: the same, or not known */
 	const char *host;     /* address and port; NULL: not about the network */
+	const char *limit;    /* the key of a limit that was reached; NULL: not about one */
+	const char *value;    /* of the limit, as its option takes it */
 	int error;            /* errno that the command got */
 	const char *rule;     /* the policy key or table that decides, with its pattern */
 	const char *origin;   /* where that was written */
@@ -35,7 +37,7 @@ struct denial {
 struct denials {
 	struct arena arena; /* owns the rest */
 	struct denial *items;
-	size_t count;
+	size_t count, cap;
 	uint64_t more;
 	bool recorded; /* the run had a journal; without one an empty list means nothing */
 };
@@ -43,6 +45,9 @@ struct denials {
 /* In the order of the first refusal.  j may be NULL. */
 void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
 		  const struct journal *j, struct denials *ret);
+
+/* Adds a denial; the rest beyond DENIALS_MAX is counted. */
+void denials_add(struct denials *d, const struct denial *one);
 
 /* Removes secrets from paths, which the command chose, and with them reason and remedy.  Without a
  * source nothing is removed. */

@@ -56,4 +56,9 @@ void hint_for_network(const struct netlog *n, const struct output_tail *const st
 const char *hint_advice_text(const struct advice *a);
 const char *hint_advice_rule(const struct advice *a);
 
+/* The value of a limit as its option takes it: a size with the largest unit that divides it ("2M"),
+ * a time in seconds or with "ms". */
+#define HINT_LIMIT_TEXT 32
+const char *hint_limit_text(enum key_id key, uint64_t value, char out[HINT_LIMIT_TEXT]);
+
 #endif

@@ -52,25 +52,27 @@ static const struct limit {
 	{KEY_LIMITS_TMP_SIZE, "--tmp-size", tmp_size_of},
 };
 
-#define VALUE_TEXT 32
-
-/* A size with the largest unit that divides it ("2M"), as the options take it. */
-static const char *value_text(enum key_id key, uint64_t value, char out[VALUE_TEXT]) {
+const char *hint_limit_text(enum key_id key, uint64_t value, char out[HINT_LIMIT_TEXT]) {
 	static const char *const units[] = {"", "K", "M", "G", "T"};
+	bool duration = keys[key].type == TYPE_DURATION;
+	const char *suffix = duration && value % 1000 != 0 ? "ms" : "";
 	size_t unit = 0;
 
+	if (duration && value % 1000 == 0) {
+		value /= 1000;
+	}
 	while (keys[key].type == TYPE_BYTES && value >= 1024 && value % 1024 == 0 &&
 	       unit + 1 < ARRAY_LEN(units)) {
 		value /= 1024;
 		unit++;
 	}
-	(void)snprintf(out, VALUE_TEXT, "%" PRIu64 "%s", value, units[unit]);
+	(void)snprintf(out, HINT_LIMIT_TEXT, "%" PRIu64 "%s%s", value, units[unit], suffix);
 	return out;
 }
 
 bool hint_for_limit(const struct plan *plan, const struct policy *policy, const struct hint *hint,
 		    struct advice *ret) {
-	char origin[128], now[VALUE_TEXT], more[VALUE_TEXT];
+	char origin[128], now[HINT_LIMIT_TEXT], more[HINT_LIMIT_TEXT];
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct limit *l = &limits[i];
@@ -82,7 +84,7 @@ bool hint_for_limit(const struct plan *plan, const struct policy *policy, const 
 		const struct origin *from = &policy->values[l->key].origin;
 		(void)policy_origin_text(floor != NULL ? &floor->origin : from, origin,
 					 sizeof origin);
-		(void)value_text(l->key, value, now);
+		(void)hint_limit_text(l->key, value, now);
 		if (floor != NULL) {
 			(void)snprintf(ret->text, sizeof ret->text,
 				       "perhaps the limit of %s (%s); no option raises it", now,
@@ -91,9 +93,9 @@ bool hint_for_limit(const struct plan *plan, const struct policy *policy, const 
 			(void)snprintf(ret->text, sizeof ret->text,
 				       "perhaps the limit of %s (%s); to raise it: %s %s", now,
 				       origin, l->option,
-				       value_text(l->key,
-						  value <= UINT64_MAX / 2 ? 2 * value : value,
-						  more));
+				       hint_limit_text(l->key,
+						       value <= UINT64_MAX / 2 ? 2 * value : value,
+						       more));
 		}
 		return true;
 	}

@@ -8,6 +8,7 @@
 #include "run/run.h"
 
 #include "base/auto.h"
+#include "run/denied_limits.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -105,6 +106,7 @@ void outcome_read_journal(struct outcome *o, const struct plan *plan, const stru
 			  const struct host *host, const struct journal *j) {
 	created_read(plan, j, &o->created);
 	denials_read(plan, policy, host, j, &o->denials);
+	denied_limits_add(o, plan, policy);
 }
 
 void outcome_done(struct outcome *o) {

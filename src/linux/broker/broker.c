@@ -101,6 +101,8 @@ const struct broker_row broker_rows[] = {
 
 	ROW(BROKER_WATCH, access, "a hidden file is recorded as a denial; no check"),
 	ROW(BROKER_WATCH, chdir, "as access"),
+	ROW(BROKER_WATCH, execve, "a program that may not be executed is recorded as a denial; no check"),
+	ROW(BROKER_WATCH, execveat, "as execve"),
 	ROW(BROKER_WATCH, faccessat, "as access"),
 	ROW(BROKER_WATCH, faccessat2, "as access"),
 	ROW(BROKER_WATCH, lstat, "as access"),

@@ -42,6 +42,10 @@ static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
 	};
 	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
+	if (got < 0 && errno == EMFILE) {
+		refused_open_files(c);
+		return -EMFILE;
+	}
 	return got < 0 ? -errno : got;
 }
 

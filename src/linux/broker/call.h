@@ -213,6 +213,8 @@ long serve_setpriority(struct call *c);
 
 long serve_access(struct call *c);
 long serve_chdir(struct call *c);
+long serve_execve(struct call *c);
+long serve_execveat(struct call *c);
 long serve_faccessat(struct call *c);
 long serve_faccessat2(struct call *c);
 long serve_lstat(struct call *c);

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* ---- where a call has its paths ---- */
 
@@ -163,8 +164,7 @@ static bool resolves_to(const struct broker *b, const char *path, uint64_t flags
 	       resolved_real_path(b, fd, out, REAL_MAX) == 0;
 }
 
-/* Without symlinks: the file if it exists, else its directory and its name; else "". */
-static void resolve(const struct broker *b, const char *path, char out[REAL_MAX]) {
+void refused_resolve(const struct broker *b, const char *path, char out[REAL_MAX]) {
 	const char *name = strrchr(path, '/') + 1;
 	char dir[PATH_MAX];
 	size_t len = (size_t)(name - path);
@@ -196,7 +196,7 @@ static bool read_path(const struct call *c, const struct shape *s, int i, struct
 	    !refused_make_absolute(c, dir, named)) {
 		return false;
 	}
-	resolve(c->b, named, p->resolved[i]);
+	refused_resolve(c->b, named, p->resolved[i]);
 	return true;
 }
 
@@ -242,7 +242,7 @@ static bool read_address(const struct call *c, struct paths *p) {
 		if (!refused_make_absolute(c, AT_FDCWD, at)) {
 			return false;
 		}
-		resolve(c->b, at, p->resolved[0]);
+		refused_resolve(c->b, at, p->resolved[0]);
 		return true;
 	}
 	if (!socket_address_is_inet(a.any.sa_family) || c->b->gate >= 0) {
@@ -319,4 +319,24 @@ long refused_call(const struct call *c, int nr) {
 		return -r->error;
 	}
 	return -ENOSYS;
+}
+
+void refused_open_files(const struct call *c) {
+	const struct broker *b = c->b;
+	const struct plan *plan = b->plan;
+	struct rlimit now;
+
+	if (b->journal == NULL || plan->denials == DENIALS_OFF || getpid() != b->self ||
+	    syscall(SYS_prlimit64, c->tid, RLIMIT_NOFILE, NULL, &now) != 0) {
+		return;
+	}
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == RLIMIT_NOFILE &&
+		    now.rlim_cur >= plan->rlimits[i].value) {
+			journal_refuse(b->journal,
+				       &(struct journal_refusal){.op = DENIAL_LIMIT,
+								 .error = EMFILE,
+								 .named = {"open files"}});
+		}
+	}
 }

@@ -3,7 +3,7 @@
 #ifndef CORRAL_LINUX_BROKER_REFUSED_H
 #define CORRAL_LINUX_BROKER_REFUSED_H
 
-#include "linux/broker/call.h"
+#include "linux/broker/resolve.h"
 
 /* Call it before the answer: the caller's memory still has the arguments.  Errors that no rule
  * causes are not recorded, and neither are calls of helpers; the supervisor decides later which
@@ -16,5 +16,12 @@ long refused_call(const struct call *c, int nr);
 
 /* Prepends the caller's directory to a relative path; false: it is no file, or too long. */
 bool refused_make_absolute(const struct call *c, int dir, char path[PATH_MAX]);
+
+/* Writes the path without symlinks: the file if it exists, else its directory and its name; else
+ * "". */
+void refused_resolve(const struct broker *b, const char *path, char out[REAL_MAX]);
+
+/* The caller has no descriptor left: records the limit of open files, unless it set a lower one. */
+void refused_open_files(const struct call *c);
 
 #endif

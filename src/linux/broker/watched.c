@@ -6,8 +6,9 @@
  * continues: the caller waits only for the copy.  Whether the file exists on the host is not known
  * here; the supervisor looks after the run (run/denials.h).
  *
- * execve(2) is not among them: the command's own first execve is made by a process that shares the
- * memory of the guard, which cannot answer until then.  Shells look a program up by stat(2) first.
+ * execve(2) is among them also where commands.default is deny: the kernel refuses a program that is
+ * not listed.  The execve(2) that starts the command is not: the process shares the memory of the
+ * guard until then, which cannot answer (SYSCALL_FIRST_EXEC).
  *
  * Should:   answer first, then look at the path.
  * Must not: decide anything (K1), allocate or lock; resolve a path on the caller's behalf.
@@ -16,6 +17,7 @@
 
 #include "base/path.h"
 #include "linux/broker/refused.h"
+#include "linux/broker/resolve.h"
 #include "linux/journal.h"
 
 #include <errno.h>
@@ -57,6 +59,18 @@ static bool exists_inside(const struct broker *b, const char *path) {
 	return syscall(SYS_faccessat, b->root, path, F_OK) == 0;
 }
 
+/* The path is absolute.  Returns whether it is hidden. */
+static bool record_hidden(const struct broker *b, char path[PATH_MAX], enum denial_op op) {
+	path_normalize(path, path);
+	int error = error_of(b, path, op);
+	if (error == 0 || (error == ENOENT && exists_inside(b, path))) {
+		return false;
+	}
+	journal_refuse(b->journal,
+		       &(struct journal_refusal){.op = op, .error = error, .named = {path}});
+	return true;
+}
+
 long watched_pass(const struct call *c, int dirfd, uint64_t address, enum denial_op op) {
 	char path[PATH_MAX];
 	const struct broker *b = c->b;
@@ -65,12 +79,33 @@ long watched_pass(const struct call *c, int dirfd, uint64_t address, enum denial
 
 	(void)call_let_pass(c);
 	if (copied) {
-		path_normalize(path, path);
+		(void)record_hidden(b, path, op);
 	}
-	int error = copied ? error_of(b, path, op) : 0;
-	if (error != 0 && (error != ENOENT || !exists_inside(b, path))) {
-		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = op, .error = error, .named = {path}});
+	return CALL_ANSWERED;
+}
+
+/* A program that the sandbox shows, and that Landlock or a noexec mount does not let execute. */
+static void record_unlisted(const struct broker *b, const char *path) {
+	char real[REAL_MAX];
+
+	refused_resolve(b, path, real);
+	if (real[0] == '/' && !plan_executes(b->plan, real)) {
+		journal_refuse(b->journal, &(struct journal_refusal){.op = DENIAL_EXEC,
+								     .error = EACCES,
+								     .named = {path},
+								     .resolved = {real}});
+	}
+}
+
+static long watched_exec(const struct call *c, int dirfd, uint64_t address) {
+	char path[PATH_MAX];
+	const struct broker *b = c->b;
+	bool copied = b->journal != NULL && caller_copy(c, address, path, sizeof path) == 0 &&
+		      refused_make_absolute(c, dirfd, path);
+
+	(void)call_let_pass(c);
+	if (copied && !record_hidden(b, path, DENIAL_EXEC)) {
+		record_unlisted(b, path);
 	}
 	return CALL_ANSWERED;
 }
@@ -81,6 +116,14 @@ long serve_access(struct call *c) {
 
 long serve_chdir(struct call *c) {
 	return watched_pass(c, AT_FDCWD, c->args[0], DENIAL_STAT);
+}
+
+long serve_execve(struct call *c) {
+	return watched_exec(c, AT_FDCWD, c->args[0]);
+}
+
+long serve_execveat(struct call *c) {
+	return watched_exec(c, call_int(c, 0), c->args[1]);
 }
 
 long serve_faccessat(struct call *c) {
