@@ -67,6 +67,26 @@ static double best(const struct leak_scanner *sc, const struct buf *text, bool r
 	return most;
 }
 
+/* The values of a run, and each of them backwards: twice as many. */
+#define VALUES 16
+
+static double with_values(const struct buf *text, size_t n, int rounds) {
+	static char space[VALUES][32];
+	struct leak_value values[VALUES];
+	struct err e = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		(void)snprintf(space[i], sizeof space[i], "%zuqT-%08zx-Zv%zu", i, i * 2654435761U,
+			       i);
+		values[i] = (struct leak_value){"value", space[i], strlen(space[i])};
+	}
+	struct leak_scanner *sc = leak_scanner_new(
+		&(struct leak_rules){.raw_only = true, .values = values, .nvalues = n}, &e);
+	double rate = sc == NULL ? 0 : best(sc, text, false, rounds);
+	leak_scanner_free(sc);
+	return rate;
+}
+
 #ifdef HAVE_PCRE2
 static const char *edge_class(enum leak_edge edge) {
 	return edge == LEAK_EDGE_WORD    ? "[A-Za-z0-9_]"
@@ -160,6 +180,9 @@ int main(int argc, char **argv) {
 	printf("raw, redacting         %8.1f MB/s\n", best(raw, &text, true, rounds));
 	double views = best(all, &text, false, rounds);
 	printf("all views              %8.1f MB/s  %zu findings\n", views, findings);
+	for (size_t n = VALUES / 2; n <= VALUES; n *= 2) {
+		printf("raw, %2zu values         %8.1f MB/s\n", n, with_values(&text, n, rounds));
+	}
 	static const char *const names[] = {"portable", "AVX2", "AVX-512"};
 	for (enum leak_simd i = LEAK_PORTABLE; i <= leak_prefilter_choose(); i++) {
 		raw->simd = i;

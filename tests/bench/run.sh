@@ -10,7 +10,7 @@
 #
 # BENCH_TREE names a directory for the tree of 300,000 files, which then stays; else
 # it is made in BENCH_PLACE (/var/tmp) and removed at the end.  BENCH_BASE names a corral
-# from before there were rules, to compare with.
+# from before there were rules, to compare with.  BENCH_ONLY=leak runs the leak scanner alone.
 set -eu
 
 build=$(readlink -f "$1")
@@ -25,6 +25,20 @@ files=$(readlink -f "$(dirname "$0")/files.py")
 net=$(readlink -f "$(dirname "$0")/net.py")
 audit=$(readlink -f "$(dirname "$0")/audit.py")
 leak=$(readlink -f "$(dirname "$0")/leak.c")
+# The leak scanner against PCRE2-JIT with the same patterns (libpcre2-dev), on Corral's own sources.
+bench_leak() {
+	root=$(dirname "$(dirname "$(dirname "$leak")")")
+	pcre2=$(pkg-config --libs libpcre2-8 2>/dev/null || true)
+	# shellcheck disable=SC2086  # the libraries are words
+	${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE ${pcre2:+-DHAVE_PCRE2} -I"$root/include" -I"$root/src" -o "$scratch/leak" \
+		"$leak" "$build/src/libcorral.a" -lsodium $pcre2
+	find "$root/src" "$root/tests" "$root/docs" -name '*.[ch]' -o -name '*.py' -o -name '*.md' | sort | xargs cat >"$scratch/text"
+	"$scratch/leak" "$scratch/text"
+}
+if [ "${BENCH_ONLY-}" = leak ]; then
+	bench_leak
+	exit
+fi
 mkdir "$scratch/ws" "$scratch/home"
 
 as_user=
@@ -61,12 +75,4 @@ chmod 755 "$place"
 	--place "$place" --user "${user:-games}" ${BENCH_TREE:+--big "$BENCH_TREE"} ${BENCH_BASE:+--base "$BENCH_BASE"}
 /usr/bin/python3 "$net" --corral "$scratch/corral" --user "${user:-games}"
 /usr/bin/python3 "$audit" --corral "$scratch/corral" --place "$place"
-
-# The leak scanner against PCRE2-JIT with the same patterns (libpcre2-dev), on Corral's own sources.
-root=$(dirname "$(dirname "$(dirname "$leak")")")
-pcre2=$(pkg-config --libs libpcre2-8 2>/dev/null || true)
-# shellcheck disable=SC2086  # the libraries are words
-${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE ${pcre2:+-DHAVE_PCRE2} -I"$root/include" -I"$root/src" -o "$scratch/leak" \
-	"$leak" "$build/src/libcorral.a" -lsodium $pcre2
-find "$root/src" "$root/tests" "$root/docs" -name '*.[ch]' -o -name '*.py' -o -name '*.md' | sort | xargs cat >"$scratch/text"
-"$scratch/leak" "$scratch/text"
+bench_leak

@@ -3,53 +3,8 @@
 import json
 import os
 
+from document_004 import CAMPAIGN, DEFAULT_LIST
 from harness import check, contains, equal
-
-# Document 004, verbatim.
-DEFAULT_LIST = """\
-commands:
-  fest:
-    description: "Festival CLI"
-    subcommand_restrictions: none
-  camp:
-    description: "Campaign CLI"
-    subcommand_restrictions: none
-  just:
-    description: "Task runner"
-    subcommand_restrictions: none
-  git:
-    description: "Version control"
-    subcommand_restrictions:
-      blocked:
-        - push --force
-        - reset --hard
-        - clean -fd
-"""
-
-CAMPAIGN = """\
-# .campaign/sandbox.yaml
-commands:
-  go:
-    description: "Go toolchain"
-    subcommand_restrictions:
-      allowed:
-        - build
-        - test
-        - vet
-        - mod
-      blocked:
-        - install  # don't install system-wide
-  npm:
-    description: "Node package manager"
-    subcommand_restrictions:
-      allowed:
-        - install
-        - test
-        - run
-        - build
-  make:
-    description: "Make build system"
-"""
 
 GIT = "[commands.git]\nblocked = ['push --force', 'reset --hard', 'clean -fd']\n"
 

@@ -379,6 +379,15 @@ def register(suite):
         check(not box.exists("ws/sock") and not box.exists("ws/pipe"), "a socket was made")
         equal(kept(box), [], "kept")
 
+    @test("--cow: git clones the workspace by copies, because an overlay has no hard links of a file below")
+    def _(box):
+        needs(box, "git")
+        box.sh("git init -q && git -c user.email=a@b -c user.name=n commit -q --allow-empty -m 1").exited(0)
+        done = box.run("--cow", "-c", "git clone -q . copy && git -C copy log --oneline && git clone -q --local . linked").exited(128)
+        contains(done.out, " 1\n", "the clone")
+        done.said("failed to create link", "without --local git copies")
+        box.run("-c", "git clone -q --local . linked").exited(0)  # the control, without an overlay
+
     @test("--cow: git and make work on it, at any name of a workspace", root=True)
     def _(box):
         needs(box, "git", "make")

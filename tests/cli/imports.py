@@ -4,6 +4,7 @@ import json
 import os
 import tomllib
 
+from document_004 import API_KEYS, CAMPAIGN, DEFAULT_LIST, LIMITS
 from harness import check, contains, equal
 
 AGENTS = """\
@@ -45,67 +46,6 @@ write = ["/tmp/builds"]               # additional writable paths
 policy = "deny"                       # deny | proxy
 # proxy_socket = "/tmp/localgpt.sock" # for future proxy support
 """
-
-DEFAULT_COMMANDS = """\
-commands:
-  fest:
-    description: "Festival CLI"
-    subcommand_restrictions: none
-  camp:
-    description: "Campaign CLI"
-    subcommand_restrictions: none
-  just:
-    description: "Task runner"
-    subcommand_restrictions: none
-  git:
-    description: "Version control"
-    subcommand_restrictions:
-      blocked:
-        - push --force
-        - reset --hard
-        - clean -fd
-"""
-
-CAMPAIGN = """\
-# .campaign/sandbox.yaml
-commands:
-  go:
-    description: "Go toolchain"
-    subcommand_restrictions:
-      allowed:
-        - build
-        - test
-        - vet
-        - mod
-      blocked:
-        - install  # don't install system-wide
-  npm:
-    description: "Node package manager"
-    subcommand_restrictions:
-      allowed:
-        - install
-        - test
-        - run
-        - build
-  make:
-    description: "Make build system"
-"""
-
-LIMITS = """\
-session_limits:
-  max_memory_mb: 4096      # memory limit
-  max_cpu_seconds: 3600     # CPU time limit
-  max_file_size_mb: 100     # largest file a session can create
-  max_open_files: 256       # file descriptor limit
-  max_processes: 50         # subprocess limit
-"""
-
-API_KEYS = """\
-api_keys:
-  anthropic:
-    sk-ant-secret-value
-"""
-
 
 def imported(box, name, text):
     """The text that is printed, and the same as values."""
@@ -200,7 +140,7 @@ def register(suite):
 
     @test("document 004: the lists of commands are imported as [commands.NAME]")
     def _(box):
-        found = imported(box, "commands.yaml", DEFAULT_COMMANDS)[1]["commands"]
+        found = imported(box, "commands.yaml", DEFAULT_LIST)[1]["commands"]
         equal(found, {"default": "deny", "fest": {}, "camp": {}, "just": {},
                       "git": {"blocked": ["push --force", "reset --hard", "clean -fd"]}}, "the default list")
         text, found = imported(box, ".campaign/sandbox.yaml", CAMPAIGN)

@@ -62,10 +62,11 @@ def options_in_program(tree):
        replace("src/data/options.c", '{"write", 0', '{"read", 0'),
        replace("src/data/options.c", "{\"write\", 0", "{\"write\", 'w'"))
 def options_unique(tree):
-    # What only `check`, `why`, the vault or the audit log takes may have the name of another verb's option.
+    # What only `check`, `why`, `policy import`, the vault or the audit log takes may have the name of another verb's option.
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = (?:FOR_CHECK \| FOR_WHY|FOR_SECRET\w*\b[^,]*),)', r"\1-of-these\2",
                   tree.whole().text("src/data/options.c"), flags=re.MULTILINE)
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_WHY,)', r"\1-of-why\2", text, flags=re.MULTILINE)
+    text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_POLICY_IMPORT,)', r"\1-of-import\2", text, flags=re.MULTILINE)
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_AUDIT\w*,)', r"\1-of-audit\2", text, flags=re.MULTILINE)
     rows = re.findall(r"^\t\{(?:\"([a-z-]+)\"|NULL), (?:'(\w)'|0), .*\.help = \"([^\"]+)\"", text, re.MULTILINE)
     bad = []

@@ -35,7 +35,8 @@ static int move_above_targets(struct kit *k, struct err *e) {
 	int *ours[] = {&k->channel_fd, &k->scope_fd,  &k->lock_fd,
 		       &k->gate_fd,    &k->warden_fd, &k->beneath_fd};
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		int lifted = *ours[i] < 0 ? -1 : fcntl(*ours[i], F_DUPFD_CLOEXEC, floor);
+		bool above = *ours[i] < 0 || *ours[i] >= floor; /* no dup3() hits it */
+		int lifted = above ? *ours[i] : fcntl(*ours[i], F_DUPFD_CLOEXEC, floor);
 		if (lifted < 0 && *ours[i] >= 0) {
 			/* The channel keeps its old number: the error is sent on it. */
 			return err_sys(e, "descriptors", "cannot duplicate a descriptor of pid 1");

@@ -410,7 +410,8 @@ static bool is_repository(const struct plan *plan, const char *path) {
 }
 
 /* Binds a path onto itself: a mount point cannot be renamed or removed.  The broker keeps the
- * repository beneath its mount: only there a hard link to an object can leave .git. */
+ * repository beneath its mount: only there a hard link to an object can leave .git.  Not with an
+ * overlay: it copies a linked file, and git refuses a link that is another inode. */
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	auto_fd at = m->create ? create_dir(g, m) : open_target(g, m, false);
 	if (at < 0) {
@@ -422,7 +423,9 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 	if (mount_tree_bind(at, at, attributes) != 0) {
 		return fail(e, "cannot protect", m);
 	}
-	if (m->writable && g->kit->plan->broker && is_repository(g->kit->plan, m->target)) {
+	const struct plan *plan = g->kit->plan;
+	if (m->writable && plan->broker && plan->cow_dir == NULL &&
+	    is_repository(plan, m->target)) {
 		g->kit->beneath_fd = take_fd(&at);
 	}
 	return 0;
