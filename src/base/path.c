@@ -36,6 +36,54 @@ bool path_rebase(const char *path, const char *dir, const char *to, char *out, s
 	return true;
 }
 
+bool path_is_dots(const char *name, size_t len) {
+	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
+}
+
+bool path_has_dots(const char *path) {
+	for (const char *p = path; *p != '\0';) {
+		p += strspn(p, "/");
+		size_t len = strcspn(p, "/");
+		if (path_is_dots(p, len)) {
+			return true;
+		}
+		p += len;
+	}
+	return false;
+}
+
+bool path_is_normal(const char *path) {
+	if (path[0] != '/' || path[1] == '\0') {
+		return false;
+	}
+	for (const char *p = path; *p != '\0';) {
+		size_t len = strcspn(++p, "/");
+		if (len == 0 || path_is_dots(p, len)) {
+			return false;
+		}
+		p += len;
+	}
+	return true;
+}
+
+bool path_push(char *path, size_t cap, const char *name) {
+	size_t at = strlen(path), len = strlen(name);
+
+	if (at + len + 2 > cap) {
+		return false;
+	}
+	path[at] = '/';
+	memcpy(path + at + 1, name, len + 1);
+	return true;
+}
+
+void path_pop(char *path) {
+	char *slash = strrchr(path, '/');
+	if (slash != NULL) {
+		*slash = '\0';
+	}
+}
+
 void path_normalize(const char *path, char *out) {
 	size_t len = 0;
 

@@ -37,6 +37,22 @@ size_t path_depth(const char *path);
  * sorts before every other byte. */
 int path_order(const char *a, const char *b);
 
+/* Whether a component is "." or "..". */
+bool path_is_dots(const char *name, size_t len);
+
+/* Whether a path has such a component. */
+bool path_has_dots(const char *path);
+
+/* Whether it is absolute, not the root, and in normal form: if no component is a symlink, it is
+ * canonical. */
+bool path_is_normal(const char *path);
+
+/* Appends a component to a path in normal form, of which "" is the root; false: it does not fit. */
+bool path_push(char *path, size_t cap, const char *name);
+
+/* Removes the last component; the root stays. */
+void path_pop(char *path);
+
 /* The parent directory of an absolute path; false when that is the root, or too long. */
 bool path_parent(const char *path, char out[PATH_MAX]);
 

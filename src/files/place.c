@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/path_cursor.h"
 #include "base/str.h"
 #include "files/beneath.h"
 #include "files/mounts.h"
@@ -18,23 +19,19 @@
 #include <stdio.h>
 #include <sys/vfs.h>
 
-#define LINKS_MAX 40    /* MAXSYMLINKS of the kernel */
 #define STEPS_MAX 20000 /* lookups for one path: symlinks with ".." could need millions */
 #define AGAIN_MAX 16    /* walks of a path that changes meanwhile */
-#define REST_MAX ((size_t)2 * PATH_MAX) /* a symlink's target and the rest of the path */
 
 /* Results of a step besides -errno and 0. */
-enum { STEP_ON = 1, WALK_ENDS = 2 };
+enum { STEP_ON = 1 /* of path_cursor_next(), too */, WALK_ENDS = 2 };
 
 struct walker {
 	const struct lens *v;
 	unsigned how;
 	struct place p; /* the current place; p.path is "" at the root */
-	int links, steps;
-	char rest[REST_MAX]; /* the rest of the path */
-	char name[NAME_MAX + 1];
-	bool last, slash; /* no name follows; a slash follows */
-	bool fresh;       /* the rest has changed: one openat2(2) may resolve most of it */
+	struct path_cursor c;
+	int steps;
+	bool fresh; /* the rest has changed: one openat2(2) may resolve most of it */
 };
 
 /* ---- moving ---- */
@@ -119,70 +116,17 @@ static int to_root(struct walker *w) {
 }
 
 static int push_name(struct walker *w) {
-	size_t at = strlen(w->p.path), len = strlen(w->name);
-
-	if (at + len + 2 > sizeof w->p.path) {
-		return -ENAMETOOLONG;
-	}
-	w->p.path[at] = '/';
-	memcpy(w->p.path + at + 1, w->name, len + 1);
-	return 0;
-}
-
-static void pop_name(struct walker *w) {
-	char *slash = strrchr(w->p.path, '/');
-	if (slash != NULL) {
-		*slash = '\0';
-	}
-}
-
-/* Takes the next name from the rest.  STEP_ON, 0 when there is none, -errno. */
-static int next_name(struct walker *w) {
-	const char *from = w->rest + strspn(w->rest, "/");
-	size_t len = strcspn(from, "/");
-
-	if (len == 0) {
-		return 0;
-	}
-	if (len > NAME_MAX) {
-		return -ENAMETOOLONG;
-	}
-	memcpy(w->name, from, len);
-	w->name[len] = '\0';
-	const char *after = from + len;
-	w->slash = *after == '/';
-	after += strspn(after, "/");
-	w->last = *after == '\0';
-	memmove(w->rest, after, strlen(after) + 1);
-	return STEP_ON;
-}
-
-/* Puts words before the rest; `slash`: they must name a directory. */
-static int put_before(struct walker *w, const char *words, bool slash) {
-	size_t n = strlen(words), rest = strlen(w->rest);
-
-	if (n + rest + 2 > sizeof w->rest) {
-		return -ENAMETOOLONG;
-	}
-	memmove(w->rest + n + 1, w->rest, rest + 1);
-	memcpy(w->rest, words, n);
-	w->rest[n] = '/';
-	if (rest == 0 && !slash) {
-		w->rest[n] = '\0';
-	}
-	return 0;
+	return path_push(w->p.path, sizeof w->p.path, w->c.name) ? 0 : -ENAMETOOLONG;
 }
 
 /* ---- symlinks ---- */
 
 static int follow_words(struct walker *w, const char *words) {
-	if (++w->links > LINKS_MAX) {
-		return -ELOOP;
+	int r = path_cursor_count_link(&w->c);
+
+	if (r == 0) {
+		r = path_cursor_splice(&w->c, words);
 	}
-	if (words[0] == '\0') {
-		return -ENOENT;
-	}
-	int r = put_before(w, words, !w->last || w->slash);
 	if (r == 0 && words[0] == '/') {
 		r = to_root(w);
 	}
@@ -207,7 +151,7 @@ static int follow(struct walker *w, int link) {
 		return n < 0 ? -errno : -ENAMETOOLONG;
 	}
 	words[n] = '\0';
-	pop_name(w);
+	path_pop(w->p.path);
 	return follow_words(w, words);
 }
 
@@ -228,9 +172,9 @@ static int may_search(const struct walker *w) {
 static int go_up(struct walker *w) {
 	char parent[PATH_MAX];
 
-	pop_name(w);
+	path_pop(w->p.path);
 	memcpy(parent, w->p.path, strlen(w->p.path) + 1);
-	int r = put_before(w, parent, true);
+	int r = path_cursor_prepend(&w->c, parent);
 	if (r == 0) {
 		r = to_root(w);
 	}
@@ -288,7 +232,7 @@ static bool may_make(const struct walker *w) {
 
 /* Creates a missing directory of the path. */
 static int make_dir(struct walker *w) {
-	pop_name(w);
+	path_pop(w->p.path);
 	int r = check_real_path(w, w->p.fd, w->p.path);
 	if (r == 0) {
 		r = push_name(w);
@@ -300,11 +244,11 @@ static int make_dir(struct walker *w) {
 		w->p.kind = PLACE_MISSING;
 		return WALK_ENDS;
 	}
-	if (mkdirat(w->p.fd, w->name, 0777) != 0 && errno != EEXIST) {
+	if (mkdirat(w->p.fd, w->c.name, 0777) != 0 && errno != EEXIST) {
 		return -errno;
 	}
-	pop_name(w);
-	return put_before(w, w->name, true) == 0 ? STEP_ON : -ENAMETOOLONG;
+	path_pop(w->p.path);
+	return path_cursor_prepend(&w->c, w->c.name) == 0 ? STEP_ON : -ENAMETOOLONG;
 }
 
 static int missing_in_tree(struct walker *w) {
@@ -313,12 +257,12 @@ static int missing_in_tree(struct walker *w) {
 		w->p.kind = PLACE_OURS; /* in the private home: the set-up creates it */
 		return STEP_ON;
 	}
-	if (!w->last && (w->how & WALK_PARENTS) != 0) {
+	if (!w->c.last && (w->how & WALK_PARENTS) != 0) {
 		return make_dir(w);
 	}
 	w->p.kind = PLACE_MISSING;
 	drop_fd(&w->p.dir);
-	if (w->last) {
+	if (w->c.last) {
 		w->p.dir = take_fd(&w->p.fd);
 	}
 	drop_fd(&w->p.fd);
@@ -327,7 +271,7 @@ static int missing_in_tree(struct walker *w) {
 
 static int step_in_tree(struct walker *w) {
 	struct stat st;
-	auto_fd next = openat(w->p.fd, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd next = openat(w->p.fd, w->c.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (next < 0) {
 		return errno == ENOENT ? missing_in_tree(w) : -errno;
@@ -335,7 +279,7 @@ static int step_in_tree(struct walker *w) {
 	if (fstat(next, &st) != 0) {
 		return -errno;
 	}
-	if (S_ISLNK(st.st_mode) && (!w->last || w->slash || (w->how & WALK_STAY) == 0)) {
+	if (S_ISLNK(st.st_mode) && (path_cursor_needs_dir(&w->c) || (w->how & WALK_STAY) == 0)) {
 		return follow(w, next);
 	}
 	drop_fd(&w->p.dir);
@@ -349,7 +293,7 @@ static int step_in_tree(struct walker *w) {
 static int check_directory(const struct walker *w) {
 	const struct place *p = &w->p;
 
-	if ((w->last && !w->slash) || p->kind == PLACE_OURS) {
+	if (!path_cursor_needs_dir(&w->c) || p->kind == PLACE_OURS) {
 		return STEP_ON;
 	}
 	if (p->kind == PLACE_FILE) {
@@ -368,11 +312,11 @@ static int step_to_name(struct walker *w) {
 	}
 	const struct mount *m = mount_exactly(w->v->plan, w->p.path);
 	if (m != NULL && m->kind == MOUNT_LINK) {
-		if (w->last && !w->slash && (w->how & WALK_STAY) != 0) {
+		if (!path_cursor_needs_dir(&w->c) && (w->how & WALK_STAY) != 0) {
 			w->p.kind = PLACE_TEXT; /* a symlink that the set-up creates */
 			return WALK_ENDS;
 		}
-		pop_name(w);
+		path_pop(w->p.path);
 		return follow_words(w, m->text);
 	}
 	if (m != NULL) {
@@ -387,32 +331,20 @@ static int step(struct walker *w) {
 	if (++w->steps > STEPS_MAX) {
 		return -ELOOP;
 	}
-	bool up = streq(w->name, "..");
-	if (!up && !streq(w->name, ".")) {
+	if (!path_cursor_at_dots(&w->c)) {
 		return step_to_name(w);
 	}
 	int r = may_search(w);
-	return r == STEP_ON && up ? go_up(w) : r;
+	return r == STEP_ON && w->c.name[1] == '.' ? go_up(w) : r;
 }
 
 /* ---- the fast path ---- */
-
-static bool has_dots(const char *path) {
-	for (const char *p = path; *p != '\0'; p += strcspn(p, "/")) {
-		p += strspn(p, "/");
-		size_t n = strcspn(p, "/");
-		if (p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.'))) {
-			return true;
-		}
-	}
-	return false;
-}
 
 /* Opens the directory of the last name with one openat2(2).  On any failure, such as a symlink,
  * the state is unchanged and the walk continues name by name. */
 static void open_parent_at_once(struct walker *w) {
 	char path[PATH_MAX];
-	const char *rest = w->rest + strspn(w->rest, "/");
+	const char *rest = w->c.rest + strspn(w->c.rest, "/");
 	size_t end = strlen(rest);
 
 	while (end > 0 && rest[end - 1] == '/') {
@@ -422,7 +354,8 @@ static void open_parent_at_once(struct walker *w) {
 		end--;
 	}
 	size_t at = strlen(w->p.path);
-	if (end == 0 || at + end >= sizeof path || has_dots(rest) || strstr(rest, "//") != NULL) {
+	if (end == 0 || at + end >= sizeof path || path_has_dots(rest) ||
+	    strstr(rest, "//") != NULL) {
 		return;
 	}
 	memcpy(path, w->p.path, at);
@@ -445,7 +378,7 @@ static void open_parent_at_once(struct walker *w) {
 	w->p.tree = m;
 	w->p.fd = take_fd(&dir);
 	memcpy(w->p.path, path, at + end + 1);
-	memmove(w->rest, rest + end, strlen(rest + end) + 1);
+	memmove(w->c.rest, rest + end, strlen(rest + end) + 1);
 }
 
 /* ---- the whole walk ---- */
@@ -453,13 +386,13 @@ static void open_parent_at_once(struct walker *w) {
 /* Appends the rest of the path after an early end, so that a refusal names the whole path;
  * not with "..". */
 static int add_rest(struct walker *w) {
-	char whole[PATH_MAX + REST_MAX];
+	char whole[PATH_MAX + PATH_CURSOR_REST];
 	struct arena a;
 
-	if (w->rest[0] == '\0' || has_dots(w->rest)) {
+	if (w->c.rest[0] == '\0' || path_has_dots(w->c.rest)) {
 		return 0;
 	}
-	(void)snprintf(whole, sizeof whole, "%s/%s", w->p.path, w->rest); /* it fits */
+	(void)snprintf(whole, sizeof whole, "%s/%s", w->p.path, w->c.rest); /* it fits */
 	arena_init(&a);
 	const char *normal = path_normal(&a, whole);
 	bool fits = normal != NULL && strlen(normal) < sizeof w->p.path;
@@ -474,7 +407,7 @@ static int complete(struct walker *w) {
 	struct place *p = &w->p;
 	int r = 0;
 
-	memcpy(p->name, w->name, sizeof p->name);
+	memcpy(p->name, w->c.name, sizeof p->name);
 	if (p->path[0] == '\0') {
 		memcpy(p->path, "/", 2);
 	}
@@ -484,28 +417,28 @@ static int complete(struct walker *w) {
 	if (p->kind != PLACE_MISSING || p->dir < 0) {
 		return add_rest(w);
 	}
-	if (w->slash) {
+	if (w->c.slash) {
 		return -ENOENT; /* a trailing slash names a directory, not a new file */
 	}
-	pop_name(w);
+	path_pop(w->p.path);
 	r = check_real_path(w, p->dir, p->path[0] == '\0' ? "/" : p->path);
 	return r != 0 ? r : push_name(w);
 }
 
 static int walk_once(struct walker *w, const char *path) {
-	w->links = w->steps = 0;
-	w->name[0] = '\0';
-	w->last = true;
-	w->slash = false;
-	memcpy(w->rest, path, strlen(path) + 1);
-	int r = to_root(w);
+	int r = path_cursor_begin(&w->c, path);
+
+	w->steps = 0;
+	if (r == 0) {
+		r = to_root(w);
+	}
 	r = r == 0 ? STEP_ON : r;
 	while (r == STEP_ON) {
 		if (w->v->fast && w->fresh) {
 			open_parent_at_once(w);
 		}
 		w->fresh = false;
-		r = next_name(w);
+		r = path_cursor_next(&w->c);
 		if (r == STEP_ON) {
 			r = step(w);
 		}
@@ -531,16 +464,16 @@ static int check_length(const char *path, struct err *e) {
 }
 
 /* A relative path starts at the command's working directory. */
-static int whole_path(const struct lens *v, const char *path, char out[REST_MAX]) {
+static int whole_path(const struct lens *v, const char *path, char out[PATH_CURSOR_REST]) {
 	const char *base = path[0] == '/' ? "" : v->plan->cwd;
-	int n = snprintf(out, REST_MAX, "%s/%s", base, path);
-	return n < 0 || (size_t)n >= REST_MAX ? -ENAMETOOLONG : 0;
+	int n = snprintf(out, PATH_CURSOR_REST, "%s/%s", base, path);
+	return n < 0 || (size_t)n >= PATH_CURSOR_REST ? -ENAMETOOLONG : 0;
 }
 
 int place_find(const struct lens *v, const char *path, unsigned how, struct place *ret,
 	       struct err *e) {
 	struct walker w = {.v = v, .how = how, .p = {.fd = -1, .dir = -1}};
-	char whole[REST_MAX];
+	char whole[PATH_CURSOR_REST];
 
 	if (check_length(path, e) != 0) {
 		return -1;

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/path_cursor.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <stdio.h>
 
 #define SLOTS_FIRST 1024
-#define HOPS_MAX 40 /* MAXSYMLINKS of the kernel */
 
 static void unknown(struct snapshot *s, const char *path) {
 	if (s->unknown[0] == '\0') {
@@ -124,90 +124,54 @@ static struct snapshot_entry *entry_of(struct snapshot *s, const char *path) {
 
 struct walk {
 	char done[PATH_MAX]; /* canonical, "" for the root */
-	char rest[PATH_MAX]; /* still to resolve */
-	int hops;
+	struct path_cursor c;
 };
+
+static struct snapshot_entry *entry_done(struct snapshot *s, const struct walk *w) {
+	return entry_of(s, w->done[0] == '\0' ? "/" : w->done);
+}
 
 /* Replaces the symlink at the end of `done` by its target. */
 static bool follow(struct walk *w, const struct snapshot_entry *link) {
-	char rest[PATH_MAX];
-	const char *to = link->to;
-	if (to == NULL || to[0] == '\0' || ++w->hops > HOPS_MAX) {
+	if (link->to == NULL || path_cursor_count_link(&w->c) != 0 ||
+	    path_cursor_splice(&w->c, link->to) != 0) {
 		return false;
 	}
-	int n = snprintf(rest, sizeof rest, "%s/%s", to, w->rest);
-	if (n < 0 || (size_t)n >= sizeof rest) {
-		return false;
+	path_pop(w->done);
+	if (link->to[0] == '/') {
+		w->done[0] = '\0';
 	}
-	memcpy(w->rest, rest, (size_t)n + 1);
-	char *slash = strrchr(w->done, '/');
-	if (to[0] == '/' || slash == NULL) {
-		slash = w->done;
-	}
-	*slash = '\0';
 	return true;
-}
-
-/* Takes the next name off `rest`, into name; false at the end. */
-static bool next_name(struct walk *w, char name[NAME_MAX + 1], bool *ret_too_long) {
-	size_t skip = strspn(w->rest, "/"), len = strcspn(w->rest + skip, "/");
-	*ret_too_long = len > NAME_MAX;
-	if (len == 0 || len > NAME_MAX) {
-		return false;
-	}
-	memcpy(name, w->rest + skip, len);
-	name[len] = '\0';
-	memmove(w->rest, w->rest + skip + len, strlen(w->rest + skip + len) + 1);
-	return true;
-}
-
-static bool at_end(const struct walk *w) {
-	return w->rest[strspn(w->rest, "/")] == '\0';
 }
 
 /* One component; NULL: it does not exist. */
-static struct snapshot_entry *step(struct snapshot *s, struct walk *w, const char *name) {
-	size_t len = strlen(w->done);
-	if (streq(name, ".") || streq(name, "..")) {
-		char *slash = name[1] == '\0' ? NULL : strrchr(w->done, '/');
-		if (slash != NULL) {
-			*slash = '\0';
-		}
-		return entry_of(s, w->done[0] == '\0' ? "/" : w->done);
-	}
-	if (len + 1 + strlen(name) >= sizeof w->done) {
+static struct snapshot_entry *step(struct snapshot *s, struct walk *w) {
+	const char *name = w->c.name;
+	if (streq(name, "..")) {
+		path_pop(w->done);
+	} else if (!streq(name, ".") && !path_push(w->done, sizeof w->done, name)) {
 		return NULL;
 	}
-	w->done[len] = '/';
-	memcpy(w->done + len + 1, name, strlen(name) + 1);
-	return entry_of(s, w->done);
+	return entry_done(s, w);
 }
 
 /* The entry that a path leads to, through a symlink at its end only if `last`. */
 static struct snapshot_entry *resolve(struct snapshot *s, const char *path, bool last,
 				      struct walk *w) {
-	char name[NAME_MAX + 1];
-	bool too_long = false;
 	struct snapshot_entry *at = entry_of(s, "/");
-	if (strlen(path) >= sizeof w->rest) {
-		return NULL;
-	}
+	int r = path_cursor_begin(&w->c, path);
 	w->done[0] = '\0';
-	w->hops = 0;
-	memcpy(w->rest, path, strlen(path) + 1);
-	while (at != NULL && next_name(w, name, &too_long)) {
+	while (r == 0 && at != NULL && (r = path_cursor_next(&w->c)) == 1) {
 		if (at->seen.kind != LOOK_DIR) {
 			return NULL;
 		}
-		at = step(s, w, name);
-		if (at != NULL && at->seen.kind == LOOK_LINK && (last || !at_end(w))) {
-			if (!follow(w, at)) {
-				return NULL;
-			}
-			at = entry_of(s, w->done[0] == '\0' ? "/" : w->done);
+		at = step(s, w);
+		if (at != NULL && at->seen.kind == LOOK_LINK && (last || !w->c.last)) {
+			at = follow(w, at) ? entry_done(s, w) : NULL;
 		}
+		r = 0;
 	}
-	return too_long ? NULL : at;
+	return r < 0 ? NULL : at;
 }
 
 /* ---- the call-backs ---- */

@@ -10,6 +10,7 @@
 #include "linux/broker/created.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/tree.h"
 #include "linux/journal.h"
@@ -95,48 +96,20 @@ void created_node(const struct call *c, const char *path, mode_t mode) {
 
 /* ---- symlinks ---- */
 
-/* Appends one component to the path, lexically; false when it does not fit. */
-static bool append_name(char *out, size_t *len, const char *name, size_t n) {
-	if (n == 0 || (n == 1 && name[0] == '.')) {
-		return true;
-	}
-	if (n == 2 && memcmp(name, "..", 2) == 0) {
-		while (*len > 0 && out[--*len] != '/') {
-		}
-		return true;
-	}
-	if (*len + n + 2 > REAL_MAX) {
-		return false;
-	}
-	out[(*len)++] = '/';
-	memcpy(out + *len, name, n);
-	*len += n;
-	return true;
-}
-
-static bool append_names(char *out, size_t *len, const char *path) {
-	while (*path != '\0') {
-		size_t n = strcspn(path, "/");
-		if (!append_name(out, len, path, n)) {
-			return false;
-		}
-		path += n + (path[n] == '/');
-	}
-	return true;
-}
-
 /* The target is a path that the command can neither read nor write in the sandbox: on the host
  * another file has that path. */
 static bool leads_out(const struct plan *plan, const char *dir, const char *target) {
-	char to[REAL_MAX];
-	size_t len = 0;
+	char to[REAL_MAX + PATH_MAX];
+	size_t len = target[0] == '/' ? 0 : strlen(dir);
 
-	if ((target[0] != '/' && !append_names(to, &len, dir)) || !append_names(to, &len, target)) {
+	if (len + strlen(target) + 2 > sizeof to) {
 		return true;
 	}
-	to[len] = '\0';
-	return plan_outside(plan, len == 0 ? "/" : to) == NULL &&
-	       plan_mount_visibility(plan, len == 0 ? "/" : to) != VISIBILITY_READ;
+	memcpy(to, dir, len);
+	to[len] = '/';
+	memcpy(to + len + 1, target, strlen(target) + 1);
+	path_normalize(to, to);
+	return plan_outside(plan, to) == NULL && plan_mount_visibility(plan, to) != VISIBILITY_READ;
 }
 
 void created_symlink(const struct call *c, const struct resolved *p, const char *target) {

@@ -75,8 +75,7 @@ static int describe(const struct broker *b, struct resolved *p) {
 	return resolved_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
 }
 
-/* Turns p, a directory, into a name in it. */
-static int add_name(struct resolved *p, const char *name, size_t len, bool slash) {
+int resolved_add_name(struct resolved *p, const char *name, size_t len, bool slash) {
 	size_t at = strlen(p->real);
 
 	if (len > NAME_MAX) {
@@ -151,7 +150,7 @@ static int fast_name(const struct call *c, int base, const struct halves *h, str
 	}
 	p->mode = S_IFDIR;
 	int r = resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
-	return r != 0 ? r : add_name(p, h->name, h->len, h->slash);
+	return r != 0 ? r : resolved_add_name(p, h->name, h->len, h->slash);
 }
 
 static int name_kind(const struct resolved *p, mode_t *ret) {
@@ -209,7 +208,7 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 	p->fd = w.fd;
 	p->by_proc = w.by_proc;
 	r = describe(c->b, p);
-	return r != 0 || !w.has_name ? r : add_name(p, w.name, strlen(w.name), w.slash);
+	return r != 0 || !w.has_name ? r : resolved_add_name(p, w.name, strlen(w.name), w.slash);
 }
 
 /* ---- /tmp and /dev/shm, where they are the host's ---- */

@@ -34,21 +34,6 @@ static bool is_proc(const char *real) {
 	return path_within(real, "/proc") || real[0] != '/';
 }
 
-/* Absolute, and without "//", "." and "..": if no component is a symlink, it is the real path. */
-static bool is_normal(const char *path) {
-	if (path[0] != '/' || path[1] == '\0') {
-		return false;
-	}
-	for (const char *p = path; *p != '\0';) {
-		size_t len = strcspn(++p, "/");
-		if (len == 0 || (p[0] == '.' && (len == 1 || (len == 2 && p[1] == '.')))) {
-			return false;
-		}
-		p += len;
-	}
-	return true;
-}
-
 /* Makes a relative path absolute with the caller's working directory; false when it does not fit,
  * or the directory has no path.  A rename by a host process at the same moment takes effect before
  * or after, as it would in the kernel. */
@@ -82,7 +67,7 @@ static int find_straight(const struct call *c, int dirfd, const char *path, int 
 		}
 		path = absolute;
 	}
-	if (!is_normal(path) || path_within(path, "/proc")) {
+	if (!path_is_normal(path) || path_within(path, "/proc")) {
 		return -ELOOP;
 	}
 	p->fd = sys_openat2(c->b->root, path, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
@@ -218,21 +203,10 @@ static long open_reading(const struct call *c, int dirfd, const char *path,
 
 /* Turns p, a directory, into a name in it; false for "", "." and "..". */
 static bool add_name(struct resolved *p, const char *name) {
-	size_t at = strlen(p->real), len = strlen(name);
+	size_t len = strlen(name);
 
-	if (len == 0 || len > NAME_MAX || streq(name, ".") || streq(name, "..") ||
-	    at + len + 2 > sizeof p->real) {
-		return false;
-	}
-	memcpy(p->dir, p->real, at + 1);
-	memcpy(p->name, name, len + 1);
-	p->has_name = true;
 	p->mode = S_IFDIR;
-	if (at > 1) {
-		p->real[at++] = '/';
-	}
-	memcpy(p->real + at, name, len + 1);
-	return true;
+	return len != 0 && !path_is_dots(name, len) && resolved_add_name(p, name, len, false) == 0;
 }
 
 /* Opens a file that exists already.  A regular file is at the path that was checked; one with

@@ -22,6 +22,10 @@ struct walk_result {
 int walk_path(const struct call *c, int base, const char *path, enum walk_end end,
 	      struct walk_result *ret);
 
+/* In resolve.c: turns p, a directory, into a name in it; 0 or -errno. */
+struct resolved;
+int resolved_add_name(struct resolved *p, const char *name, size_t len, bool slash);
+
 /* In resolve.c: whether the file is on procfs; its real path; whether it is in the guard's own
  * /proc directory. */
 bool resolved_in_proc(int fd);
