@@ -148,8 +148,8 @@ int corral_policy_check(const char *path, struct corral_error *err);
 int corral_policy_review(const char *path, char **text, struct corral_error *err);
 
 /* The configuration of another product as the text of a policy file (TOML), with a comment for
- * each value and for each setting that has no equivalent.  `agent` chooses one of several agents with
- * a sandbox section; NULL if there is one.  Free the text with free(). */
+ * each value and for each setting that has no equivalent.  `agent` chooses one of several agents
+ * with a sandbox section; NULL if there is one.  Free the text with free(). */
 int corral_policy_import(const char *path, const char *agent, char **text,
 			 struct corral_error *err);
 
@@ -209,6 +209,9 @@ struct corral_options {
 	char **failure; /* or NULL: gets the JSON object of a run that failed, as
 			 * corral_failure_json() and with the denial of a refused command; NULL for
 			 * a run that did not fail, and out of memory; free() it */
+	int live; /* 1: if err is a terminal, and in is none or `terminal` is set: a line there with
+		   * time, processes, memory and refused calls, while the command is quiet */
+	int reserved; /* 0 */
 };
 
 #define CORRAL_ID_SIZE 16
@@ -217,7 +220,7 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL                                         \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0                                   \
 	}
 
 struct corral_result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header and the footer of `corral run -v` on a terminal.
  *
- * Should:   print the command before the run, and how it ended after it; in colour unless NO_COLOR
- *           is set or the terminal is dumb.
+ * Should:   print the command before the run, and how it ended after it; in colour, and with a live
+ *           line in between (run/live.h), unless NO_COLOR is set or the terminal is dumb.
  * Must not: print anything without -v; print a control character of the command line; change the
  *           plain lines that a pipe or a file gets.
  * Fails:    open: a line that cannot be printed is dropped. */
@@ -38,6 +38,10 @@ static void put_line(const char *colour, const char *text) {
 	bool paint = has_colour();
 
 	(void)fprintf(stderr, "corral: %s%s%s\n", paint ? colour : "", text, paint ? PLAIN : "");
+}
+
+bool banner_is_live(const struct invocation *inv) {
+	return is_terminal(inv) && has_colour();
 }
 
 void banner_begin(const struct invocation *inv, const char *const *argv) {

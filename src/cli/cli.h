@@ -107,6 +107,8 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
  * when it printed nothing. */
 void banner_begin(const struct invocation *inv, const char *const *argv);
 bool banner_end(const struct invocation *inv, const struct corral_result *result);
+/* Whether there is a live line between them. */
+bool banner_is_live(const struct invocation *inv);
 
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);

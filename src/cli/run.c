@@ -360,6 +360,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.last = 1;
 	how.terminal = terminal;
 	how.warn = print_warning;
+	how.live = banner_is_live(inv);
 	if (announce(inv, argv, err) != 0 ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;

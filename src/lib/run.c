@@ -147,6 +147,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.terminal = o->terminal != 0,
 		.forward = o->forward != 0,
 		.last = o->last != 0,
+		.live = o->live != 0 && isatty(o->err) && (o->terminal != 0 || !isatty(o->in)),
 	};
 	for (size_t i = 0; o->warn != NULL && i < p->plan.nwarnings; i++) {
 		o->warn(o->warn_arg, p->plan.warnings[i]);

@@ -212,6 +212,19 @@ bool census_init(struct census *c, pid_t root, uint64_t page) {
 	return c->proc >= 0 && c->foreign != NULL && c->ours != NULL && c->rows != NULL;
 }
 
+void census_done(struct census *c) {
+	void *const maps[] = {c->foreign, c->ours, c->rows};
+	const size_t sizes[] = {BITMAP_SIZE, BITMAP_SIZE, ROWS_MAX * sizeof *c->rows};
+
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
+		if (maps[i] != NULL) {
+			(void)munmap(maps[i], sizes[i]); /* cannot fail for a mapping of our own */
+		}
+	}
+	drop_fd(&c->proc);
+	*c = (struct census){.proc = -1};
+}
+
 static void forget_foreign(struct census *c) {
 	if (clock_ms() >= c->refresh_at) {
 		/* Cannot fail for a mapping of our own; stale bits would hide a process. */

@@ -38,8 +38,10 @@ struct census_sum {
 	uint64_t pages, threads;
 };
 
-/* In the sampler process.  System calls only; false if /proc cannot be opened or mmap fails. */
+/* System calls only; false if /proc cannot be opened or mmap fails. */
 bool census_init(struct census *c, pid_t root, uint64_t page);
+
+void census_done(struct census *c);
 
 /* False when /proc cannot be listed or the root is not in it. */
 bool census_take(struct census *c, struct census_sum *ret);

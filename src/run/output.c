@@ -72,6 +72,7 @@ static void pump_accept(struct output *p, const char *data, size_t len) {
 		capture_add(&p->kept, data + pass, len - pass);
 		p->pass -= pass;
 	}
+	live_output(p->live, data, pass);
 	p->data = data;
 	p->at = 0;
 	p->len = pass;

@@ -15,6 +15,7 @@
 #include "data/keys.h"
 #include "linux/follow.h"
 #include "run/deadline.h"
+#include "run/live.h"
 #include "run/net_tap.h"
 #include "run/streams.h"
 #include "run/records.h"
@@ -48,7 +49,8 @@ struct watch {
 	struct leak_watch leaks, typed; /* the output; stdin */
 	struct net_tap net;             /* requests */
 	struct job job;
-	int feed_error; /* why the caller's stdin could not be read, or 0 */
+	struct live live; /* the line of a long run with -v */
+	int feed_error;   /* why the caller's stdin could not be read, or 0 */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
@@ -137,6 +139,7 @@ static void watch_pty(struct watch *w) {
 
 static void watch_job(struct watch *w, enum job_act act) {
 	if (act == JOB_STOP) {
+		live_erase(&w->live);
 		terminal_stop(&w->terminal);
 		watch_continue(w);
 	} else if (act == JOB_WAKE) {
@@ -179,6 +182,8 @@ static void watch_clock(struct watch *w, int64_t now) {
 	follow_look(w->child.follow, now);
 	if (streams_held(&w->streams)) {
 		w->active_at = now; /* output waits for a slow reader: the command is not idle */
+	} else {
+		live_tick(&w->live, now);
 	}
 	if (watch_idles(w) && now >= w->active_at + w->plan->idle_ms) {
 		watch_end(w, REASON_IDLE, now);
@@ -197,6 +202,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 	deadline_sooner(&at, w->overdue);
 	deadline_sooner(&at, w->end_at);
 	deadline_sooner(&at, follow_wake(w->child.follow));
+	deadline_sooner(&at, live_wake(&w->live));
 	deadline_sooner(&at, streams_wake(&w->streams, now));
 	if (watch_idles(w)) {
 		deadline_sooner(&at, w->active_at + w->plan->idle_ms);
@@ -320,6 +326,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		return -1;
 	}
 	streams_started(&w->streams);
+	live_begin(&w->live, &w->child, clock_ms());
 	return 0;
 }
 
@@ -346,6 +353,7 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 		.terminal = r->terminal,
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
 		.typed = w->typed.source == NULL ? NULL : &w->typed,
+		.live = w->live.fd < 0 ? NULL : &w->live,
 	};
 
 	if (streams_open(&w->streams, &wish, e) != 0) {
@@ -374,6 +382,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
+	live_end(&w->live);
 	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
 		spawn_leave(&w->child);
@@ -433,6 +442,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	watch_leaks(&w);
 	reports_init(&w.reports);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
+	live_init(&w.live, r->live ? r->err : -1, r->terminal);
 	if (terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
 		return -1;
 	}

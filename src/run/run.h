@@ -45,6 +45,7 @@ struct run_request {
 	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
+	bool live;     /* err is a terminal: draw the live line there (live.h) */
 	bool rehearse; /* set the sandbox up, but do not execute the command */
 	bool last;     /* the caller exits next: do not wait for the teardown of the sandbox */
 };

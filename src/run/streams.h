@@ -16,6 +16,7 @@
 #include "run/capture.h"
 #include "run/hint.h"
 #include "run/leak_tap.h"
+#include "run/live.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -77,6 +78,7 @@ struct output {
 	int64_t rest_until;
 	struct capture kept;
 	struct output_tail recent; /* the last bytes, for hints */
+	struct live *live;         /* on the same terminal; NULL: none */
 	struct leak_tap tap;
 	int error; /* errno of the caller's descriptor; 0 for EPIPE */
 	char *chunk;
@@ -98,6 +100,7 @@ struct stream_wish {
 	bool watched;          /* relay also discarded output: there is an idle time-out */
 	bool terminal;         /* streams_attach() follows when pid 1 has opened the pty */
 	struct leak_watch *leaks, *typed; /* scan the output, and stdin; NULL: not scanned */
+	struct live *live;                /* the live line; NULL: none */
 };
 
 /* On failure nothing stays open; streams_done() is allowed then too. */
