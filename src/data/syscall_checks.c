@@ -187,6 +187,12 @@ static const struct syscall_refusal refusals_fast_second[] = {
 	WHEN(ANY_BIT(2, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
 
+/* The low word of the address of the destination: not zero, except by chance. */
+static const struct syscall_refusal refusals_watch_sendto[] = {
+	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
+	WHEN(NONE_OF(4, ALL_BITS, 0), ASK_BROKER, "a destination"),
+};
+
 static const struct syscall_refusal refusals_fast_third[] = {
 	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
@@ -377,5 +383,6 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_TRUNCATING_OPEN] = CHECK_ROWS_AND(refusals_truncating_open, CHECK_OPEN),
 	[CHECK_TRUNCATING_OPENAT] = CHECK_ROWS_AND(refusals_truncating_openat, CHECK_OPENAT),
 	[CHECK_WATCH_OPENAT] = CHECK_ROWS_AND(refusals_watch_openat, CHECK_CHANGE_OPENAT),
+	[CHECK_WATCH_SENDTO] = CHECK_ROWS(refusals_watch_sendto),
 };
 /* clang-format on */

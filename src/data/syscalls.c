@@ -338,6 +338,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmmsg, FAST_THIRD, "TCP Fast Open connects without connect(2)")),
 	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendmsg, FAST_SECOND, "as sendmmsg")),
+	IN_BUT(TRAIT_SOCKETS | TRAIT_WATCH, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendto, WATCH_SENDTO, "as sendmmsg; and a datagram without a route is recorded as a denial")),
 	IN_BUT(TRAIT_SOCKETS, TRAIT_NO_NAMESPACES, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(SHARED | TRAIT_NO_NET, EXAMINE(SOCKETS, sendto, FAST_THIRD, "as sendmmsg")),
 	IN(ASKED, EXAMINE(PROCESSES, setpriority, ASK_SETPRIORITY, "as ioprio_set")),

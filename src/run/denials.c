@@ -245,9 +245,6 @@ static bool judge(const struct judging *g, const struct journal_refusal *r, stru
 	if (r->op == DENIAL_LIMIT) {
 		return denied_limits_judge(g, r, ret);
 	}
-	if (r->named[0][0] == '@') {
-		return false; /* an abstract socket: the host's are in another namespace */
-	}
 	if (r->named[0][0] != '/') {
 		return denied_net_judge(g, r, ret);
 	}
