@@ -252,3 +252,14 @@ def register(suite):
                   "a.sendto(b'x', a.getsockname()); assert a.recv(9) == b'x'; raise SystemExit(3)")
         result = box.json("--no-config", "--level", "full", "--denials", "all", "--", *PYTHON, inside)
         equal((result["exit_code"], result["denials"]), (3, []), "the run's own loopback")
+
+    @test("shared memory of the run can be opened for reading")
+    def _(box):
+        code = ("import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); flags = os.O_RDWR | os.O_CREAT | os.O_EXCL; "
+                "name = b'/corral-test-%d' % os.getpid(); fd = libc.shm_open(name, flags, 0o600); os.write(fd, b'here'); "
+                "read = libc.shm_open(name, os.O_RDONLY, 0); libc.shm_unlink(name); print(os.read(read, 9).decode())")
+        equal(box.execute((*PYTHON, code)).exited(0).out, "here\n", "outside")
+        for level in LEVELS:
+            for which in ("off", "changes", "all"):
+                done = box.run("--no-config", "--level", level, "--denials", which, "--", *PYTHON, code)
+                equal(done.exited(0).out, "here\n", f"{level}, {which}")
