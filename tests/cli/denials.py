@@ -249,6 +249,29 @@ def register(suite):
             equal([d["path"] for d in found], [f"{box.home}/.netrc"], f"exists {exists}")
             equal(found[0]["allow_with"], None, "option")
 
+    @test("denials: a file of .config that holds no credential is none; an unknown one is")
+    def _(box):
+        ignored, token = f"{box.home}/.config/git/ignore", f"{box.home}/.config/unknown-program/token"
+        words = ("--no-config", "--level", "full", "--denials", "all")
+        equal(box.json(*words, "--", "cat", ignored)["denials"], [], "the host has none either")
+        box.write("home/.config/git/ignore", "*.o\n")
+        found = box.json(*words, "--", "cat", ignored)["denials"]
+        equal([(d["path"], d["allow_with"]) for d in found], [(ignored, f"--read {ignored}")], "the host has one")
+        equal(box.run(*words, *shlex.split(found[0]["allow_with"]), "--", "cat", ignored).exited(0).out, "*.o\n", "granted")
+        found = box.json(*words, "--", "cat", token)["denials"]
+        equal([(d["path"], d["allow_with"]) for d in found], [(token, None)], "an unknown program's")
+
+    @test("denials: hint, denial and why agree about a credential of the hidden HOME")
+    def _(box):
+        box.write("home/.netrc", "x\n")
+        path = f"{box.home}/.netrc"
+        for level in LEVELS:
+            words = ("--no-config", "--level", level, "--denials", "all")
+            result = box.json(*words, "--", "cat", path)
+            contains(result["hint"]["text"], "sensitive file", f"hint at {level}")
+            equal([(d["allow_with"], "sensitive file" in d["why"]) for d in result["denials"]], [(None, True)], f"denials at {level}")
+            contains(box.corral_("why", "--no-config", "--level", level, path).out, "no grant: it holds credentials", f"why at {level}")
+
     @test("denials: a failed rename to the name of a credential leaves the same records whether it exists or not")
     def _(box):
         box.write("ws/f", "x\n")
