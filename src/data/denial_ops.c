@@ -27,6 +27,8 @@ const struct denial_op_row denial_ops[DENIAL_COUNT] = {
 	[DENIAL_CONNECT] = {"connect", "connect", NEED_SOCKET, false},
 	[DENIAL_EXEC] = {"execve", "execute", NEED_EXECUTE, false},
 	[DENIAL_LIMIT] = {"limit", "limit", NEED_CAPABILITY, false},
+	[DENIAL_DATAGRAM] = {"connect", "datagram", NEED_SOCKET, false},
+	[DENIAL_SEND] = {"sendto", "datagram", NEED_SOCKET, false},
 	[DENIAL_SYSCALL] = {"syscall", "syscall", NEED_CAPABILITY, false},
 	[DENIAL_BIND] = {"bind", "create", NEED_DIRECTORY, true},
 };

@@ -23,6 +23,8 @@ enum denial_op {
 	DENIAL_TRUNCATE,
 	DENIAL_STAT,
 	DENIAL_CONNECT,
+	DENIAL_DATAGRAM, /* connect(2) of a socket for datagrams */
+	DENIAL_SEND,     /* a datagram */
 	DENIAL_BIND,
 	DENIAL_EXEC,
 	DENIAL_LIMIT,   /* a limit that was reached */

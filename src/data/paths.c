@@ -360,10 +360,11 @@ const struct toolchain toolchains[] = {
 const size_t toolchains_count = ARRAY_LEN(toolchains);
 
 const struct path_table *const path_tables[] = {
-	&credential_names, &credential_paths, &credential_variables, &devices,
-	&generic_parents,  &host_skipped,     &minimal_etc,          &proc_hidden,
-	&proc_readonly,    &reserved_paths,   &sensitive_paths,      &skeleton_links,
-	&system_roots,     &windows,
+	&credential_names, &credential_paths, &credential_variables,
+	&devices,          &generic_parents,  &harmless_paths,
+	&host_skipped,     &minimal_etc,      &proc_hidden,
+	&proc_readonly,    &reserved_paths,   &sensitive_paths,
+	&skeleton_links,   &system_roots,     &windows,
 };
 const size_t path_tables_count = ARRAY_LEN(path_tables);
 
@@ -384,16 +385,34 @@ const struct path_row *path_table_find(const struct path_table *t, const char *p
 	return NULL;
 }
 
-const struct path_row *path_credential(const char *home, const char *path) {
-	if (home == NULL || !path_within(path, home)) {
-		return NULL;
-	}
-	const char *rest = path + strlen(home);
-	for (size_t i = 0; *rest == '/' && i < credential_paths.count; i++) {
-		const struct path_row *row = &credential_paths.rows[i];
-		if ((row->flags & PATH_MIXED) == 0 && path_within(rest + 1, row->path)) {
-			return row;
+/* The rest of path beneath home; NULL. */
+static const char *beneath_home(const char *home, const char *path) {
+	size_t len = home == NULL ? 0 : strlen(home);
+
+	return len > 0 && path_within(path, home) && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+bool path_is_harmless(const char *home, const char *path) {
+	const char *rest = beneath_home(home, path);
+
+	for (size_t i = 0; rest != NULL && i < harmless_paths.count; i++) {
+		if (path_within(rest, harmless_paths.rows[i].path)) {
+			return true;
 		}
 	}
-	return NULL;
+	return false;
+}
+
+const struct path_row *path_credential(const char *home, const char *path) {
+	const char *rest = path_is_harmless(home, path) ? NULL : beneath_home(home, path);
+	const struct path_row *found = NULL;
+
+	for (size_t i = 0; rest != NULL && i < credential_paths.count; i++) {
+		const struct path_row *row = &credential_paths.rows[i];
+		bool mixed = (row->flags & PATH_MIXED) != 0;
+		if (path_within(rest, row->path) && (found == NULL || !mixed)) {
+			found = row;
+		}
+	}
+	return found;
 }

@@ -54,9 +54,12 @@ extern const struct path_table proc_hidden;
 extern const struct path_table sensitive_paths;
 /* The same, relative to the caller's home. */
 extern const struct path_table credential_paths;
-/* The row of credential_paths that covers the path; NULL: none, or one that also holds other files
- * (PATH_MIXED).  home may be NULL. */
+/* Paths in its directories of many programs (PATH_MIXED) that hold no credential. */
+extern const struct path_table harmless_paths;
+/* The row of credential_paths that covers the path, one without PATH_MIXED if there are two; NULL:
+ * none, or the path is one of harmless_paths.  home may be NULL. */
 const struct path_row *path_credential(const char *home, const char *path);
+bool path_is_harmless(const char *home, const char *path);
 /* Variables of the caller that name such a path; .path is the name of the variable. */
 extern const struct path_table credential_variables;
 /* File names that hold credentials at the root of a toolchain. */

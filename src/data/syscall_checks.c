@@ -154,14 +154,19 @@ static const struct syscall_refusal refusals_change_openat[] = {
 	WHEN(ANY_BIT(2, WRITES), ASK_BROKER, "a change"),
 };
 
-/* For records of hidden files: a path from a directory's descriptor, as in tree walks, begins in a
- * directory that the sandbox shows.  AT_EMPTY_PATH: fstat(2). */
+/* For records of hidden files; each notification is a round trip, so those that tell little are left
+ * out.  A path from a directory's descriptor, as in tree walks, begins in a directory that the
+ * sandbox shows.  AT_EMPTY_PATH: fstat(2).  AT_SYMLINK_NOFOLLOW: lstat(3), with which git and others
+ * examine thousands of their own files.  O_NOCTTY: compilers open a header in each directory of the
+ * search path with it, after they examined these directories by stat(3). */
 #define FROM_CWD ONE_OF(0, ALL_BITS, 0xffffff9c)
 #define EMPTY_PATH 0x1000
+#define NOFOLLOW_AT 0x100
+#define NOCTTY 0400
 
 static const struct syscall_refusal refusals_watch_openat[] = {
 	SET_IDS_OF_OPEN(2, 3),
-	WHEN(FROM_CWD, ASK_BROKER, "a file by its name"),
+	WHEN_BOTH(FROM_CWD, ONE_OF(2, NOCTTY, 0), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_execve[] = {
@@ -187,6 +192,12 @@ static const struct syscall_refusal refusals_fast_second[] = {
 	WHEN(ANY_BIT(2, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
 
+/* The low word of the address of the destination: not zero, except by chance. */
+static const struct syscall_refusal refusals_watch_sendto[] = {
+	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
+	WHEN(NONE_OF(4, ALL_BITS, 0), ASK_BROKER, "a destination"),
+};
+
 static const struct syscall_refusal refusals_fast_third[] = {
 	WHEN(ANY_BIT(3, FASTOPEN), EOPNOTSUPP, "TCP Fast Open"),
 };
@@ -200,7 +211,7 @@ static const struct syscall_refusal refusals_named_third[] = {
 };
 
 static const struct syscall_refusal refusals_named_fourth[] = {
-	WHEN_BOTH(FROM_CWD, ONE_OF(3, EMPTY_PATH, 0), ASK_BROKER, "a file by its name"),
+	WHEN_BOTH(FROM_CWD, ONE_OF(3, EMPTY_PATH | NOFOLLOW_AT, 0), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_ioctl_broker[] = {
@@ -348,6 +359,9 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_ASK_RENAME] = CHECK_THEN_ASK(CHECK_RENAME),
 	[CHECK_ASK_PROCESS] = CHECK_ROWS(refusals_ask_process),
 	[CHECK_ASK_SETPRIORITY] = CHECK_ROWS_AND(refusals_ask_priority, CHECK_SETPRIORITY),
+	[CHECK_CHANGE_MEMORY_OPEN] = CHECK_ROWS_AND(refusals_memory_open, CHECK_CHANGE_OPEN),
+	[CHECK_CHANGE_MEMORY_OPENAT] = CHECK_ROWS_AND(refusals_memory_openat, CHECK_CHANGE_OPENAT),
+	[CHECK_CHANGE_MEMORY_OPENAT_ARM] = CHECK_ROWS_AND(refusals_memory_openat_arm, CHECK_CHANGE_OPENAT),
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
@@ -377,5 +391,6 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_TRUNCATING_OPEN] = CHECK_ROWS_AND(refusals_truncating_open, CHECK_OPEN),
 	[CHECK_TRUNCATING_OPENAT] = CHECK_ROWS_AND(refusals_truncating_openat, CHECK_OPENAT),
 	[CHECK_WATCH_OPENAT] = CHECK_ROWS_AND(refusals_watch_openat, CHECK_CHANGE_OPENAT),
+	[CHECK_WATCH_SENDTO] = CHECK_ROWS(refusals_watch_sendto),
 };
 /* clang-format on */

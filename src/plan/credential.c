@@ -13,20 +13,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-static bool in_home(const struct host *h, const char *path) {
-	size_t len = h->home == NULL ? 0 : strlen(h->home);
-
-	if (len == 0 || !path_within(path, h->home) || path[len] != '/') {
-		return false;
-	}
-	for (size_t i = 0; i < credential_paths.count; i++) {
-		if (path_within(path + len + 1, credential_paths.rows[i].path)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* A variable that names the home, or a directory above it, hides nothing (masks.c). */
 static bool in_list(const struct host *h, const char *list, const char *path) {
 	char one[PATH_MAX];
@@ -51,8 +37,12 @@ bool plan_is_credential(const struct host *h, const char *path) {
 			return true;
 		}
 	}
-	if (in_home(h, path)) {
+	if (path_credential(h->home, path) != NULL) {
 		return true;
+	}
+	/* Before XDG_CONFIG_HOME, which names the directory of many programs. */
+	if (path_is_harmless(h->home, path)) {
+		return false;
 	}
 	for (size_t i = 0; i < credential_variables.count; i++) {
 		const char *name = credential_variables.rows[i].path;

@@ -18,8 +18,9 @@
 /* A directory that a variable or PATH names: not the home, not above it. */
 static bool acceptable(const struct builder *b, const char *path) {
 	bool holds_home = b->h->home != NULL && path_within(b->h->home, path);
+	const struct path_row *row = path_credential(b->h->home, path);
 	return !holds_home && plan_reserved_reason(path) == NULL &&
-	       path_credential(b->h->home, path) == NULL && plan_own_dir(b, path) == NULL;
+	       (row == NULL || (row->flags & PATH_MIXED) != 0) && plan_own_dir(b, path) == NULL;
 }
 
 /* The workspace has its own mount, and a toolchain above it would show other directories beside

@@ -238,6 +238,40 @@ static bool judge_call(const struct judging *g, const struct journal_refusal *r,
 	return ret->why != NULL;
 }
 
+/* A rename or link between two trees: a grant is a mount of its own, so the call fails with EXDEV
+ * also when both are granted; programs then copy the file, and that has records of its own. */
+static void drop_option(const struct judging *g, const struct journal_refusal *r, int i,
+			struct denial *d) {
+	char dir[PATH_MAX];
+	const char *first = path_normal(g->a, r->named[i]);
+	const char *other = path_normal(g->a, r->named[1 - i]);
+	bool writes = d->allow_with != NULL && str_starts(d->allow_with, "--write");
+
+	if (!writes || first == NULL || other == NULL ||
+	    (path_parent(first, dir) && path_within(other, dir))) {
+		return;
+	}
+	d->allow_with = NULL;
+	d->remedy = "no option allows it between two trees: copy the file, and grant the directory "
+		    "of the copy with --write";
+}
+
+/* By the first path that a rule is about. */
+static bool judge_paths(const struct judging *g, const struct journal_refusal *r,
+			struct denial *ret) {
+	bool two = r->named[1][0] == '/';
+
+	for (int i = 0; i < (two ? 2 : 1); i++) {
+		if (judge_path(g, r, i, ret)) {
+			if (two) {
+				drop_option(g, r, i, ret);
+			}
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool judge(const struct judging *g, const struct journal_refusal *r, struct denial *ret) {
 	if (r->op == DENIAL_SYSCALL) {
 		return judge_call(g, r, ret);
@@ -245,14 +279,10 @@ static bool judge(const struct judging *g, const struct journal_refusal *r, stru
 	if (r->op == DENIAL_LIMIT) {
 		return denied_limits_judge(g, r, ret);
 	}
-	if (r->named[0][0] == '@') {
-		return false; /* an abstract socket: the host's are in another namespace */
-	}
 	if (r->named[0][0] != '/') {
 		return denied_net_judge(g, r, ret);
 	}
-	return judge_path(g, r, 0, ret) || (r->named[1][0] == '/' && judge_path(g, r, 1, ret)) ||
-	       (r->op == DENIAL_EXEC && denied_exec_judge(g, r, ret));
+	return judge_paths(g, r, ret) || (r->op == DENIAL_EXEC && denied_exec_judge(g, r, ret));
 }
 
 void denials_add(struct denials *d, const struct denial *one) {

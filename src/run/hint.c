@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/paths.h"
 #include "plan/refusal.h"
 
 #include <errno.h>
@@ -175,6 +176,29 @@ static bool is_directory(const struct refusal_question *q) {
 	       S_ISDIR(st.st_mode);
 }
 
+/* A credential in a HOME that is hidden as a whole is named as one, as in denials and by `corral
+ * why`; without namespaces by its path on the host, which an option would have to name. */
+static void name_credential(const struct refusal_question *q, struct verdict *ret) {
+	const struct plan *plan = q->plan;
+	bool hidden = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
+		      ret->cause == CAUSE_OUTSIDE;
+	bool inside = plan->home_at != NULL && path_within(q->path, plan->home_at);
+	struct refusal_question own = *q;
+	char path[PATH_MAX];
+
+	if (!hidden || plan->home_own == NULL) {
+		return;
+	}
+	if (inside) {
+		int len = snprintf(path, sizeof path, "%s%s", plan->home_own,
+				   q->path + strlen(plan->home_at));
+		own.path = len > 0 && (size_t)len < sizeof path ? path : q->path;
+	}
+	if (path_credential(plan->home_own, own.path) != NULL) {
+		refusal_say(&own, CAUSE_CREDENTIAL, ret);
+	}
+}
+
 static bool path_matches(const struct matcher *l, const char *path, struct verdict *ret) {
 	const struct path_match *s = &path_matches_of[l->hint->when];
 	bool write = s->write || line_writes(l->line);
@@ -189,6 +213,9 @@ static bool path_matches(const struct matcher *l, const char *path, struct verdi
 	find_existing_parent(&q, above);
 	refusal_judge(&q, ret);
 	bool found = ret->kind != ERR_NONE && (s->causes & 1U << ret->cause) != 0;
+	if (found) {
+		name_credential(&q, ret);
+	}
 	/* A protected directory cannot be moved, even with an exception. */
 	bool moved = s->move || (found && line_has(l->line, "cannot move"));
 	if (moved && is_directory(&q)) {

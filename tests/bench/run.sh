@@ -3,7 +3,7 @@
 # `make bench`: what a sandbox adds to a bare spawn, against bubblewrap, in one
 # interleaved run as an unprivileged user.  Absolute times depend on the machine;
 # the last column is the one to look at.  Then what rules about files cost, files.py, and
-# what the network's gate costs, net.py, and the readers of a large audit log, audit.py.  At the end the
+# what the network's gate costs, net.py, records of denials, denials.py, and the readers of a large audit log, audit.py.  At the end the
 # throughput of the leak scanner, leak.c.
 #
 #     run.sh BUILD [ROUNDS]
@@ -23,6 +23,7 @@ ${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE -o "$scratch/latency" "$(dirname "$0")/l
 ${CC:-gcc} -O2 -std=gnu17 -D_GNU_SOURCE -o "$scratch/tree" "$(dirname "$0")/tree.c"
 files=$(readlink -f "$(dirname "$0")/files.py")
 net=$(readlink -f "$(dirname "$0")/net.py")
+denials=$(readlink -f "$(dirname "$0")/denials.py")
 audit=$(readlink -f "$(dirname "$0")/audit.py")
 leak=$(readlink -f "$(dirname "$0")/leak.c")
 # The leak scanner against PCRE2-JIT with the same patterns (libpcre2-dev), on Corral's own sources.
@@ -74,5 +75,8 @@ chmod 755 "$place"
 /usr/bin/python3 "$files" --corral "$scratch/corral" --latency "$scratch/latency" --tree "$scratch/tree" \
 	--place "$place" --user "${user:-games}" ${BENCH_TREE:+--big "$BENCH_TREE"} ${BENCH_BASE:+--base "$BENCH_BASE"}
 /usr/bin/python3 "$net" --corral "$scratch/corral" --user "${user:-games}"
+for level in full standard; do
+	/usr/bin/python3 "$denials" --corral "$scratch/corral" --user "${user:-games}" --level "$level"
+done
 /usr/bin/python3 "$audit" --corral "$scratch/corral" --place "$place"
 bench_leak

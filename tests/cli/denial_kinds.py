@@ -3,9 +3,11 @@
 
 Each has its control (the same operation succeeds outside, or below the limit), and where the record names an option, the
 same command succeeds with it."""
+import contextlib
 import os
 import shlex
 import shutil
+import socket
 
 from floors import administered, with_floor
 from harness import check, contains, equal
@@ -181,3 +183,83 @@ def register(suite):
             record = only(done.json, words)
             equal((record["limit"], record["allow_with"]), ("limits.timeout", "--timeout 1" if words else None), words)
         contains(record["why"], "500ms", "the option's value")
+
+    @contextlib.contextmanager
+    def listener(family, address):
+        with socket.socket(family, socket.SOCK_STREAM) as server:
+            server.bind(address)
+            server.listen(8)
+            yield server
+
+    @test("denials: an abstract unix socket of the host")
+    def _(box):
+        name = f"corral-test-{os.getpid()}-{box.user.uid}"
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')"
+        for level in LEVELS:
+            with listener(socket.AF_UNIX, f"\0{name}"):
+                box.execute((*PYTHON, code)).exited(0)
+                result = box.json("--no-config", "--level", level, "--", *PYTHON, code)
+                check(result["exit_code"] != 0, f"it connects at {level}")
+                record = only(result, level)
+                equal((record["op"], record["path"], record["rule"], record["allow_with"]),
+                      ("connect", f"@{name}", "net.sockets", None), level)
+                complete(record, level)
+            equal(box.json("--no-config", "--level", level, "--", *PYTHON, code)["denials"], [], f"{level}: the host has none")
+            own = (f"import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0{name}'); s.listen(1); {code}; "
+                   "raise SystemExit(3)")
+            result = box.json("--no-config", "--level", level, "--", *PYTHON, own)
+            equal((result["exit_code"], result["denials"]), (3, []), f"{level}: the run's own")
+
+    @test("denials: a port of the host's loopback, and the option that passes it")
+    def _(box):
+        for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            for level in LEVELS:
+                for words in ((), ("--allow-host", "allowed.example.org")):
+                    with listener(family, (host, 0)) as server:
+                        port = server.getsockname()[1]
+                        code = f"import socket; socket.create_connection(('{host}', {port}), 5)"
+                        box.execute((*PYTHON, code)).exited(0)
+                        what = f"{host} at {level} {words}"
+                        result = box.json("--no-config", "--level", level, *words, "--", *PYTHON, code)
+                        check(result["exit_code"] != 0, f"it connects: {what}")
+                        record = only(result, what)
+                        equal((record["op"], record["host"].rsplit(":", 1)[1], record["allow_with"]),
+                              ("connect", str(port), f"--host-port {port}"), what)
+                        complete(record, what)
+                        passed = box.run("--no-config", "--level", level, *words, *shlex.split(record["allow_with"]), "--", *PYTHON, code)
+                        equal(passed.status, 0, f"{what}: {passed}")
+                    equal(box.json("--no-config", "--level", level, *words, "--", *PYTHON, code)["denials"], [], f"{what}: the host has none")
+
+    @test("denials: datagrams without a route")
+    def _(box):
+        connect = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('192.0.2.1', 443))"
+        send = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 443))"
+        rows = [
+            (connect, ("--denials", "changes"), "connect", "net.mode none"),
+            (send, ("--denials", "all"), "sendto", "net.mode none"),
+            (send, ("--denials", "all", "--allow-host", "allowed.example.org"), "sendto", "net.mode filtered"),
+        ]
+        for code, words, op, rule in rows:
+            result = box.json("--no-config", "--level", "full", *words, "--", *PYTHON, code)
+            # With a gate the kernel accepts the datagram and drops it.
+            error = None if "--allow-host" in words else "ENETUNREACH"
+            equal(result["exit_code"], 0 if error is None else 1, code)
+            record = only(result, code)
+            equal((record["op"], record["access"], record["host"], record["errno"], record["rule"], record["allow_with"]),
+                  (op, "datagram", "192.0.2.1:443", error, rule, None), code)
+            complete(record, code)
+        inside = ("import socket; a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.bind(('127.0.0.1', 0)); "
+                  "a.sendto(b'x', a.getsockname()); assert a.recv(9) == b'x'; raise SystemExit(3)")
+        result = box.json("--no-config", "--level", "full", "--denials", "all", "--", *PYTHON, inside)
+        equal((result["exit_code"], result["denials"]), (3, []), "the run's own loopback")
+
+    @test("shared memory of the run can be opened for reading")
+    def _(box):
+        code = ("import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); flags = os.O_RDWR | os.O_CREAT | os.O_EXCL; "
+                "name = b'/corral-test-%d' % os.getpid(); fd = libc.shm_open(name, flags, 0o600); os.write(fd, b'here'); "
+                "read = libc.shm_open(name, os.O_RDONLY, 0); libc.shm_unlink(name); print(os.read(read, 9).decode())")
+        equal(box.execute((*PYTHON, code)).exited(0).out, "here\n", "outside")
+        for level in LEVELS:
+            for which in ("off", "changes", "all"):
+                done = box.run("--no-config", "--level", level, "--denials", which, "--", *PYTHON, code)
+                equal(done.exited(0).out, "here\n", f"{level}, {which}")

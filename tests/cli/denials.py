@@ -13,6 +13,8 @@ from network import UnixServer
 
 LEVELS = ("full", "standard")
 
+NO_OPTION = "none"  # a rename or link between two trees: none helps
+
 # A call of Python, so that it is one system call; its words; op, access and path of its record; whether the option
 # of the record lets the call succeed.  {far} is readable for the row, {dark} not granted at all.
 CHANGES = [
@@ -41,12 +43,12 @@ CHANGES = [
     ("os.removexattr('{far}/f', 'user.a')", "setxattr", "attributes", "{far}/f", None),
     ("os.lchown('{far}/f', os.getuid(), -1)", "chown", "owner", "{far}/f", True),
     ("os.mknod('{far}/new')", "mknod", "create", "{far}/new", True),
-    ("os.rename('conf', '{far}/g')", "rename", "rename", "{far}/g", None),
-    ("os.link('conf', '{far}/h')", "link", "create", "{far}/h", None),
-    ("os.replace('{far}/f', 'conf')", "rename", "rename", "{far}/f", None),
+    ("os.rename('conf', '{far}/g')", "rename", "rename", "{far}/g", NO_OPTION),
+    ("os.link('conf', '{far}/h')", "link", "create", "{far}/h", NO_OPTION),
+    ("os.replace('{far}/f', 'conf')", "rename", "rename", "{far}/f", NO_OPTION),
     ("import socket; socket.socket(socket.AF_UNIX).bind('{far}/p')", "bind", "create", "{far}/p", True),
-    ("os.rename('{dark}/f', 'x')", "rename", "rename", "{dark}/f", None),
-    ("os.rename('conf', '{dark}/g')", "rename", "rename", "{dark}/g", None),
+    ("os.rename('{dark}/f', 'x')", "rename", "rename", "{dark}/f", NO_OPTION),
+    ("os.rename('conf', '{dark}/g')", "rename", "rename", "{dark}/g", NO_OPTION),
     ("os.symlink('x', '{dark}/s')", "symlink", "create", "{dark}/s", True),
     ("os.chmod('{dark}/f', 0o600)", "chmod", "mode", "{dark}/f", True),
     ("os.utime('{dark}/f', (1, 1))", "utime", "times", "{dark}/f", True),
@@ -54,6 +56,8 @@ CHANGES = [
     ("os.open('{dark}/new', os.O_WRONLY | os.O_CREAT)", "open", "create", "{dark}/new", True),
     ("os.mkdir('{dark}/d')", "mkdir", "create", "{dark}/d", True),
     ("os.unlink('{dark}/f')", "unlink", "delete", "{dark}/f", True),
+    ("os.rename('{far}/f', '{dark}/g')", "rename", "rename", "{far}/f", NO_OPTION),
+    ("os.rename('{far}/f', '{far}/sub/g')", "rename", "rename", "{far}/f", True),
 ]
 
 READS = [
@@ -71,7 +75,6 @@ READS = [
 LOOKUPS = [
     ("os.stat('{dark}/f')", "stat", "read", "{dark}/f", True),
     ("os.stat('{home}/notes')", "stat", "read", "{home}/notes", True),
-    ("os.lstat('{home}/notes')", "stat", "read", "{home}/notes", True),
     ("os.chdir('{home}/docs')", "stat", "read", "{home}/docs", True),
     ("os.access('{home}/notes', os.R_OK) or 1 / 0", "stat", "read", "{home}/notes", True),
 ]
@@ -193,6 +196,8 @@ def register(suite):
                 fits(world, record, row, op, access, path)
                 if opens is False:
                     equal((record["allow_with"], "sensitive" in record["why"]), (None, True), f"{row}: a credential")
+                elif opens == NO_OPTION:
+                    equal(record["allow_with"], None, f"{row}: option")
                 elif opens:
                     check(record["allow_with"], f"{row}: no option: {record}")
                     helps(world, level, (), text, record["allow_with"])
@@ -242,6 +247,29 @@ def register(suite):
             found = box.json("--no-config", "--level", "full", "--denials", "all", "--", "cat", f"{box.home}/.netrc")["denials"]
             equal([d["path"] for d in found], [f"{box.home}/.netrc"], f"exists {exists}")
             equal(found[0]["allow_with"], None, "option")
+
+    @test("denials: a file of .config that holds no credential is none; an unknown one is")
+    def _(box):
+        ignored, token = f"{box.home}/.config/git/ignore", f"{box.home}/.config/unknown-program/token"
+        words = ("--no-config", "--level", "full", "--denials", "all")
+        equal(box.json(*words, "--", "cat", ignored)["denials"], [], "the host has none either")
+        box.write("home/.config/git/ignore", "*.o\n")
+        found = box.json(*words, "--", "cat", ignored)["denials"]
+        equal([(d["path"], d["allow_with"]) for d in found], [(ignored, f"--read {ignored}")], "the host has one")
+        equal(box.run(*words, *shlex.split(found[0]["allow_with"]), "--", "cat", ignored).exited(0).out, "*.o\n", "granted")
+        found = box.json(*words, "--", "cat", token)["denials"]
+        equal([(d["path"], d["allow_with"]) for d in found], [(token, None)], "an unknown program's")
+
+    @test("denials: hint, denial and why agree about a credential of the hidden HOME")
+    def _(box):
+        box.write("home/.netrc", "x\n")
+        path = f"{box.home}/.netrc"
+        for level in LEVELS:
+            words = ("--no-config", "--level", level, "--denials", "all")
+            result = box.json(*words, "--", "cat", path)
+            contains(result["hint"]["text"], "sensitive file", f"hint at {level}")
+            equal([(d["allow_with"], "sensitive file" in d["why"]) for d in result["denials"]], [(None, True)], f"denials at {level}")
+            contains(box.corral_("why", "--no-config", "--level", level, path).out, "no grant: it holds credentials", f"why at {level}")
 
     @test("denials: a failed rename to the name of a credential leaves the same records whether it exists or not")
     def _(box):

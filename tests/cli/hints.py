@@ -87,9 +87,11 @@ def register(suite):
         box.write("home/.ssh/id_rsa", "key\n")
         box.write("home/notes", "x\n")
         box.write("beside", "x\n")
-        for path in (f"{box.home}/.ssh/id_rsa", f"{box.home}/notes"):
-            helps(box, "fs.home", at("full"), ("cat", path))
-            helps(box, "fs.read", at("standard"), ("cat", path))
+        helps(box, "fs.home", at("full"), ("cat", f"{box.home}/notes"))
+        helps(box, "fs.read", at("standard"), ("cat", f"{box.home}/notes"))
+        for level in LEVELS:
+            helps(box, "fs.deny", at(level), ("cat", f"{box.home}/.ssh/id_rsa"))
+        contains(hint(box.run(*at("standard"), "--", *sh("cat $HOME/.ssh/id_rsa")))[1], f"--read {box.home}/.ssh/id_rsa", "text")
         for level in LEVELS:
             helps(box, "fs.read", at(level), ("cat", f"{box.dir}/beside"))
         contains(says_none(box, "fs.home", at("standard"), sh("cat $HOME/notes")), "own path", "text")

@@ -23,8 +23,9 @@ int main(int argc, char **argv) {
 	const struct variant *v = variant_named(argc > 2 ? argv[2] : "");
 	if (argc < 2 || v == NULL || (!streq(argv[1], "x86_64") && !streq(argv[1], "aarch64"))) {
 		fprintf(stderr, "usage: print_verdicts x86_64|aarch64 "
-				"[_standard|_names|_patterns|_exceptions|_alone|_minimal|_gate|_"
-				"gate_standard|_pinned|_pinned_standard|_exec|_exec_standard]\n");
+				"[_standard|_names|_patterns|_exceptions|_changes_standard|_watch|"
+				"_alone|_minimal|_gate|_gate_standard|_pinned|_pinned_standard|"
+				"_exec|_exec_standard]\n");
 		return 2;
 	}
 	options.traits = v->traits;

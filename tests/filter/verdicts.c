@@ -29,6 +29,11 @@ struct probe {
 
 /* clang-format off */
 static const struct probe probes[] = {
+	/* records of denials: a program of the command and the first one; datagrams; look-ups, lstat, opens by name */
+	P(execve, 0x1000, 0, 0, 0), P(execve, 0x1000, 0, 0, SYSCALL_FIRST_EXEC), P(execve, 0x1000, 0, 0, HIGH | SYSCALL_FIRST_EXEC),
+	P(sendto, 3, 0, 0, 0, 0), P(sendto, 3, 0, 0, 0, 0x1000), P(sendto, 3, 0, 0, 0x20000000, 0x1000),
+	P(newfstatat, 0xffffff9c, 0, 0, 0), P(newfstatat, 0xffffff9c, 0, 0, 0x100), P(newfstatat, 3, 0, 0, 0),
+	P(openat, 0xffffff9c, 0, 0x80000), P(openat, 0xffffff9c, 0, 0400), P(openat, 0xffffff9c, 0, 0401),
 	/* namespaces: each flag alone, two together, beside harmless ones, under high bits */
 	P(unshare, 0x80), P(unshare, 0x20000), P(unshare, 0x2000000), P(unshare, 0x4000000),
 	P(unshare, 0x8000000), P(unshare, 0x10000000), P(unshare, 0x20000000), P(unshare, 0x40000000),
@@ -148,6 +153,9 @@ const struct variant variants[] = {
 	{"_names", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_MARKS | TRAIT_SOCKETS},
 	{"_patterns", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_READS | TRAIT_MARKS | TRAIT_SOCKETS},
 	{"_exceptions", STANDARD | TRAIT_CHANGES | TRAIT_READS | TRAIT_SIGNALS | TRAIT_TRUNCATE},
+	{"_changes_standard", STANDARD | TRAIT_CHANGES},
+	{"_watch", TRAIT_BROKER | TRAIT_CHANGES | TRAIT_MARKS | TRAIT_SOCKETS | TRAIT_WATCH |
+			   TRAIT_WATCH_EXEC},
 	{"_pinned", TRAIT_PINNED},
 	{"_pinned_standard", STANDARD | TRAIT_PINNED},
 	{"_exec", TRAIT_EXEC},

@@ -289,7 +289,8 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if ((o.flags & O_PATH) != 0) {
 		return call_let_pass(c);
 	}
-	if (!creates(o.flags) && !opening_writes(o.flags) &&
+	bool redirected = !c->as_written && c->b->plan->stand_in != NULL;
+	if (!creates(o.flags) && !opening_writes(o.flags) && !redirected &&
 	    (c->b->plan->traits & (TRAIT_WATCH | TRAIT_READS)) == TRAIT_WATCH) {
 		return watched_pass(c, dirfd, address, DENIAL_READ);
 	}

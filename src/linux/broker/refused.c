@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -222,6 +223,14 @@ static void write_inet(const struct socket_address *a, char *out) {
 	memcpy(out + len + 1 + brackets, port.s, port.len + 1);
 }
 
+/* The gate has its own log.  Datagrams do not reach it: but the resolver of the C library connects
+ * such sockets in order to sort addresses, and sends nothing. */
+static bool is_gates(const struct broker *b, const struct socket_address *a) {
+	struct in6_addr to = socket_address_leads(a);
+
+	return b->plan->net.gate && !socket_address_is_loopback(&to);
+}
+
 /* The path of a socket file, "@" and an abstract name, or address and port. */
 static bool read_address(const struct call *c, struct paths *p) {
 	struct socket_address a;
@@ -245,11 +254,18 @@ static bool read_address(const struct call *c, struct paths *p) {
 		refused_resolve(c->b, at, p->resolved[0]);
 		return true;
 	}
-	if (!socket_address_is_inet(a.any.sa_family) || c->b->gate >= 0) {
-		return false; /* the gate has its own log */
+	if (!socket_address_is_inet(a.any.sa_family) || is_gates(c->b, &a)) {
+		return false;
 	}
 	write_inet(&a, at);
 	return true;
+}
+
+/* connect(2) of a socket for datagrams. */
+static bool is_datagram(const struct call *c) {
+	auto_taken fd = caller_take_fd(c, call_int(c, 0));
+
+	return fd >= 0 && socket_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM;
 }
 
 /* ---- errors ---- */
@@ -296,13 +312,41 @@ void refused_record(const struct call *c, int error) {
 			   : !read_paths(c, s, &p) || is_plain_miss(c, error, &p)) {
 		return;
 	}
+	bool inet = has_address(s) && p.named[0][0] != '/' && p.named[0][0] != '@';
+	bool datagram = inet && s->op == DENIAL_CONNECT && is_datagram(c);
 	if (caller_waits(c)) {
 		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = op_of(c, s),
+						   .op = datagram ? DENIAL_DATAGRAM : op_of(c, s),
 						   .error = error,
 						   .named = {p.named[0], p.named[1]},
 						   .resolved = {p.resolved[0], p.resolved[1]},
 					   });
+	}
+}
+
+void refused_at_once(const struct call *c, int fd) {
+	bool records = c->b->journal != NULL && c->b->plan->denials != DENIALS_OFF;
+	uint8_t state = 0; /* the first byte of struct tcp_info */
+	socklen_t len = sizeof state;
+
+	if (records && getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &len) == 0 &&
+	    state == TCP_CLOSE) {
+		refused_record(c, ECONNREFUSED);
+	}
+}
+
+void refused_send(const struct call *c, const struct socket_address *a) {
+	const struct broker *b = c->b;
+	struct in6_addr to = socket_address_leads(a);
+	char address[PATH_MAX];
+
+	if (b->journal != NULL && socket_address_is_whole(a, a->any.sa_family) &&
+	    !socket_address_is_loopback(&to)) {
+		write_inet(a, address);
+		journal_refuse(b->journal, &(struct journal_refusal){
+						   .op = DENIAL_SEND,
+						   .error = b->plan->net.gate ? 0 : ENETUNREACH,
+						   .named = {address}});
 	}
 }
 

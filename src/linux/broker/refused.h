@@ -24,4 +24,12 @@ void refused_resolve(const struct broker *b, const char *path, char out[REAL_MAX
 /* The caller has no descriptor left: records the limit of open files, unless it set a lower one. */
 void refused_open_files(const struct call *c);
 
+/* Records a datagram to this internet address, for which the run has no route. */
+struct socket_address;
+void refused_send(const struct call *c, const struct socket_address *a);
+
+/* connect(2) of a non-blocking socket has returned EINPROGRESS.  On the loopback the answer has
+ * arrived meanwhile: records a refusal. */
+void refused_at_once(const struct call *c, int fd);
+
 #endif

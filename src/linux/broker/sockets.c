@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/send_timeout.h"
+#include "linux/broker/refused.h"
 #include "linux/broker/connect.h"
 #include "linux/broker/unix_sockets.h"
 
@@ -250,6 +251,9 @@ static long connect_or_wait(const struct call *c, int fd, const struct begun *be
 	b.before = b.before && r == -EALREADY;
 	if (waits && (r == -EINPROGRESS || r == -EAGAIN || r == -EALREADY)) {
 		return helper_run_waiting(c, fd, held, connect_waiting, &b);
+	}
+	if (r == -EINPROGRESS && c->b->plan->own_net) {
+		refused_at_once(c, fd);
 	}
 	return r;
 }
