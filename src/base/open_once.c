@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 
+/* The caller says whether it is close-on-exec. */
 int open(const char *path, int flags, ...) {
 	mode_t mode = 0;
 
@@ -19,5 +20,5 @@ int open(const char *path, int flags, ...) {
 		mode = va_arg(ap, mode_t);
 		va_end(ap);
 	}
-	return openat(AT_FDCWD, path, flags, mode);
+	return openat(AT_FDCWD, path, flags, mode); /* close-on-exec as the caller says */
 }

@@ -3,8 +3,8 @@
  *
  * The build compiles this file only with a C library other than glibc, whose functions are
  * faster still, and tells the compiler to make no library call of a loop: it would call the
- * function that the loop implements.  The linker finds these before musl's, for our code, for musl's own and for the
- * libraries.  They make no call, so they are safe between clone and exec.
+ * function that the loop implements.  The linker finds these before musl's, for our code, for
+ * musl's own and for the libraries.  They make no call, so they are safe between clone and exec.
  *
  * Should:   behave as the C standard says, also for areas that memmove(3) lets overlap.
  * Must not: read a page that the string or area does not reach.
