@@ -67,6 +67,10 @@ int fd_read_file(const char *path, size_t limit, struct buf *out) {
 	return fd_read_all(fd, limit, out);
 }
 
+int fd_duplicate(int fd, int from) {
+	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+}
+
 void fd_close_all_but(const int *kept, size_t n) {
 	unsigned from = 0;
 

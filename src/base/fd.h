@@ -16,6 +16,10 @@ int fd_read_all(int fd, size_t limit, struct buf *out);
 /* Opens, reads and closes; -1 with errno set (ENOENT for a missing file). */
 int fd_read_file(const char *path, size_t limit, struct buf *out);
 
+/* A duplicate, close-on-exec, with a number of at least `from`.  One system call: musl's fcntl(3)
+ * sets FD_CLOEXEC again. */
+int fd_duplicate(int fd, int from);
+
 /* Closes every descriptor but these; negative ones are ignored.  System calls only. */
 void fd_close_all_but(const int *kept, size_t n);
 

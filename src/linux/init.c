@@ -29,6 +29,7 @@
 #include "linux/warden.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -151,13 +152,44 @@ void init_fail(const struct kit *k, const struct err *e) {
 	_exit(SETUP_FAILED);
 }
 
+/* The set of signals behind `name` in /proc/self/status; all if it is not there. */
+static uint64_t signals_of(const char *status, const char *name) {
+	const char *at = strstr(status, name);
+	uint64_t set = 0;
+	size_t n = 0;
+
+	for (at = at == NULL ? "" : at + strlen(name); n < 16; n++, at++) {
+		int digit = *at >= '0' && *at <= '9'   ? *at - '0'
+			    : *at >= 'a' && *at <= 'f' ? *at - 'a' + 10
+						       : -1;
+		if (digit < 0) {
+			return UINT64_MAX;
+		}
+		set = set << 4 | (uint64_t)digit;
+	}
+	return set;
+}
+
+/* The signals that are ignored or have a handler: one file instead of a call for each signal. */
+static uint64_t signals_in_use(void) {
+	char status[4096];
+	auto_fd fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof status - 1);
+
+	status[n < 0 ? 0 : n] = '\0';
+	return signals_of(status, "\nSigIgn:\t") | signals_of(status, "\nSigCgt:\t");
+}
+
 void init_reset_signals(void) {
 	/* Raw, because libc refuses to change its two internal signals.  execve would reset
 	 * handlers, but an ignored signal would stay ignored. */
 	static const unsigned long kernel_default[4];
+	uint64_t in_use = signals_in_use();
 	for (int n = 1; n < _NSIG; n++) {
-		(void)syscall(SYS_rt_sigaction, n, kernel_default, NULL,
-			      _NSIG / 8); /* EINVAL for SIGKILL and SIGSTOP */
+		if ((in_use >> (n - 1) & 1) != 0) {
+			(void)syscall(SYS_rt_sigaction, n, kernel_default, NULL,
+				      _NSIG / 8); /* EINVAL for SIGKILL and SIGSTOP */
+		}
 	}
 }
 

@@ -13,6 +13,7 @@
 
 #include <linux/filter.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 struct run_state;
 struct journal;
@@ -48,6 +49,9 @@ struct kit {
 	/* mounts, directory */
 	mode_t umask; /* the caller's */
 
+	/* mounts, landlock */
+	int *rule_fds; /* for each mount its source or its root, for a rule; -1: not open */
+
 	/* landlock */
 	int ruleset_fd; /* the plan's file rules; -1: none */
 	int scope_fd;   /* second ruleset: the guard cannot signal its warden, nor the command its
@@ -58,6 +62,10 @@ struct kit {
 	/* seccomp */
 	struct sock_fprog filter; /* len 0: none */
 	int listener_fd;          /* seccomp user notifications; -1: not yet, or no broker */
+
+	/* A layer leaves its descriptors below this number open: layer descriptors closes all with
+	 * one call.  0: each is closed at once. */
+	int leave_below;
 
 	/* descriptors: these become 0..nfds-1 of the command */
 	int *fds;
@@ -97,6 +105,14 @@ struct kit {
 	bool waits;     /* for ORDER_JOIN: systemd moves the first process before set-up */
 	int scope_join; /* which came with it; join_fds is this one then */
 };
+
+/* For a descriptor that no layer needs any more; -1 is ignored.  Not for one that is open for
+ * writing on a mount that becomes read-only (EBUSY). */
+static inline void kit_leave_fd(const struct kit *k, int fd) {
+	if (fd >= 0 && fd >= k->leave_below) {
+		(void)close(fd); /* nothing useful can be done about a failing close */
+	}
+}
 
 struct layer {
 	const char *name;

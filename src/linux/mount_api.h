@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 
 #include <linux/mount.h>
+#include <string.h>
 #include <sys/mount.h>
 
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -21,9 +22,30 @@ struct fs_option {
 	const char *name, *value; /* value NULL: a flag */
 };
 
-/* A new file system, detached; -1 with errno. */
-static inline int tree_new(const char *type, const struct fs_option *options, size_t n,
-			   unsigned attrs) {
+/* Decimal without stdio. */
+static inline const char *decimal(uint64_t n, char out[24]) {
+	char *p = out + 23;
+	*p = '\0';
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n != 0);
+	return p;
+}
+
+/* A descriptor as a mount option: needs no escaping, resolves no path twice, and shows no
+ * host path in /proc/self/mountinfo. */
+static inline const char *fd_name(int fd, char out[40]) {
+	static const char dir[] = "/proc/self/fd/";
+	char digits[24];
+	const char *number = decimal((uint64_t)fd, digits);
+	memcpy(out, dir, sizeof dir - 1);
+	memcpy(out + sizeof dir - 1, number, strlen(number) + 1);
+	return out;
+}
+
+/* The context of a new file system; -1 with errno. */
+static inline int fs_new(const char *type, const struct fs_option *options, size_t n) {
 	auto_fd fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 	if (fs < 0) {
 		return -1;
@@ -37,7 +59,18 @@ static inline int tree_new(const char *type, const struct fs_option *options, si
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0) {
 		return -1;
 	}
-	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
+	return take_fd(&fs);
+}
+
+static inline int fs_mount(int fs, unsigned attributes) {
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
+}
+
+/* A new file system, detached; -1 with errno. */
+static inline int tree_new(const char *type, const struct fs_option *options, size_t n,
+			   unsigned attributes) {
+	auto_fd fs = fs_new(type, options, n);
+	return fs < 0 ? -1 : fs_mount(fs, attributes);
 }
 
 static inline int mount_tree_restrict(int tree, uint64_t set, unsigned flags) {

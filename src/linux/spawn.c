@@ -39,6 +39,7 @@
 #include "linux/spawn.h"
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/clock.h"
 #include "base/signal_mask.h"
 #include "base/str.h"
@@ -157,7 +158,7 @@ static int prepare_lock(struct kit *k, const struct spawn_request *r, struct err
 	if (r->cow == NULL) {
 		return 0;
 	}
-	k->lock_fd = fcntl(r->cow->lock, F_DUPFD_CLOEXEC, 3);
+	k->lock_fd = fd_duplicate(r->cow->lock, 3);
 	return k->lock_fd < 0 ? err_sys(e, "cow",
 					"cannot duplicate the lock of the copy-on-write directory")
 			      : 0;
@@ -405,6 +406,18 @@ static int start_samplers(const struct spawn_request *r, struct disk_growth *gro
 	return -1;
 }
 
+/* The lower half of the numbers: half of them stay free for set-up.  Without namespaces the first
+ * process becomes a warden, which must hold no descriptor of the set-up. */
+static int leave_below(const struct plan *plan) {
+	struct rlimit most;
+	const rlim_t enough = 512;
+
+	if (plan_lacks_namespaces(plan) || getrlimit(RLIMIT_NOFILE, &most) != 0) {
+		return 0;
+	}
+	return (int)(most.rlim_cur / 2 < enough ? most.rlim_cur / 2 : enough);
+}
+
 static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 	return (struct kit){
 		.plan = r->plan,
@@ -428,6 +441,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.rehearse = r->rehearse,
 		.attended = r->attended,
 		.report_start = r->report_start,
+		.leave_below = leave_below(r->plan),
 	};
 }
 

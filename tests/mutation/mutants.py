@@ -149,8 +149,8 @@ STEPS = {
         "return MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;",
         ""),
     "mask file: read-only": step(
-        MOUNTS, "if (from < 0 ||\n\t    mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID",
-        "if (from < 0 ||\n\t    mount_tree_bind(from, to, MOUNT_ATTR_NOSUID",
+        MOUNTS, "g->masked ? 0 : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID",
+        "g->masked ? 0 : MOUNT_ATTR_NOSUID",
         "DN26 NS19 DN01b"),
     "mask directory: not listable": step(MOUNTS, 'do_empty(g, m, "0111", e)', 'do_empty(g, m, "0777", e)', "DN01a"),
     "mask directory: sealed": step(
@@ -161,7 +161,7 @@ STEPS = {
         MOUNTS, "mount_tree_restrict(g->root, MOUNT_ATTR_RDONLY, 0) != 0) {",
         "0) {",
         "NS19", ("landlock",)),
-    "root: size": step(MOUNTS, '{"size", decimal(size, digits)}, ', "", "RS04"),
+    "root: size": step(MOUNTS, '{"size", decimal(k->plan->tmp_size, digits)},', "", "RS04"),
     "root: the old one is left": step(
         MOUNTS, 'umount2(".", MNT_DETACH) != 0 || ',
         "",
@@ -172,8 +172,8 @@ STEPS = {
         "MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;\n\t(void)closed;",
         "PF02 NS07 NS19", ("landlock",)),
     "proc: hidepid": step(
-        MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),',
-        'tree_new("proc", options, 0,',
+        MOUNTS, '"proc", options, ARRAY_LEN(options),',
+        '"proc", options, 0,',
         "MT25"),
     "source: no symlink": step(
         MOUNTS, "O_PATH,\n\t\t\t     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);",
@@ -266,8 +266,9 @@ STEPS = {
     "limits: message queues": step("plan/limits.c", "\t{RLIMIT_MSGQUEUE, 819200 / 2},\n", "", "RS09"),
     "limits: timers": step("plan/limits.c", "\t{RLIMIT_SIGPENDING, 4096},\n", "", "RS09"),
     "limits: the hard limit": step(
-        "linux/layers/limits.c", "next.rlim_max = next.rlim_cur;",
-        "next.rlim_max = now.rlim_max;",
+        "linux/layers/limits.c", "next = {(rlim_t)row->value, (rlim_t)row->value + extra};",
+        "next;\n\t(void)prlimit(0, row->resource, NULL, &now);\n"
+        "\tnext = (struct rlimit){(rlim_t)row->value, now.rlim_max - 0 * extra};",
         "RS13 PR22"),
     # The plan: denies, protected paths, homes, grants.
     "deny: hard links are counted": step(MASKS, "||\n\t    check_other_names(b, e) != 0) {", ") {", "DN04"),

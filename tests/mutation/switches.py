@@ -71,8 +71,8 @@ HOST_PROC = """static int do_proc(struct ground *g, const struct mount *m, struc
 # What the host has no counterpart of is left out of the ruleset.
 LANDLOCK_WITHOUT_MOUNTS = (
     "linux/layers/landlock.c",
-    "if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {\n",
-    "if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {\n\t\t\tcontinue;\n")
+    "if (fd < 0 || allow(k, fd, rights_for(k, m), is_file(m)) != 0) {\n",
+    "if (fd < 0 || allow(k, fd, rights_for(k, m), is_file(m)) != 0) {\n\t\treturn 0;\n")
 
 HAND_OVER = ("run/run.c",
              ".fds = {w->streams.inside[0], w->streams.inside[1], w->streams.inside[2]},",
@@ -119,13 +119,13 @@ SWITCHES = {
         ("plan/environment.c", "\tif (set_computed(b, e) != 0) {\n", "\tif (set_computed == NULL) {\n"),
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
-    "hidepid": [(MOUNTS, 'tree_new("proc", options, ARRAY_LEN(options),', 'tree_new("proc", options, 0,')],
+    "hidepid": [(MOUNTS, '"proc", options, ARRAY_LEN(options),', '"proc", options, 0,')],
     "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
     "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [
         (SPAWN, "CLONE_NEWIPC | ", ""),
-        (MOUNTS, 'auto_fd tree = tree_new("mqueue", NULL, 0,\n\t\t\t\tMOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
+        (MOUNTS, 'int tree = new_tree(g->kit, "mqueue", NULL, 0,\n\t\t\t    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
                  '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
     ],
     "sampling": [(SPAWN, "if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {", "if (run.pid > 0) {")],

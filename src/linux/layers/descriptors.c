@@ -9,15 +9,26 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* A number above the target range; -1 with errno. */
+static int lift(int fd, int floor) {
+	return fd >= floor ? fd : fd_duplicate(fd, floor);
+}
+
 /* Duplicates every descriptor above the target range, so that dup3() cannot overwrite one
  * that is still needed. */
 static int move_above_targets(struct kit *k, struct err *e) {
-	int floor = (int)k->nfds + 6;
+	int *ours[] = {&k->channel_fd, &k->scope_fd,  &k->lock_fd,
+		       &k->gate_fd,    &k->warden_fd, &k->beneath_fd};
+	int floor = (int)k->nfds; /* behind the last target */
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		floor += *ours[i] >= 0;
+	}
 	for (size_t i = 0; i < k->nfds; i++) {
 		int fd = k->fds[i] >= 0
 				 ? k->fds[i]
@@ -26,17 +37,14 @@ static int move_above_targets(struct kit *k, struct err *e) {
 			return err_sys(e, "descriptors",
 				       "cannot open /dev/null for a stream of the command");
 		}
-		k->fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, floor);
+		k->fds[i] = lift(fd, floor);
 		if (k->fds[i] < 0) {
 			return err_sys(e, "descriptors",
 				       "cannot duplicate a descriptor for the command");
 		}
 	}
-	int *ours[] = {&k->channel_fd, &k->scope_fd,  &k->lock_fd,
-		       &k->gate_fd,    &k->warden_fd, &k->beneath_fd};
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		bool above = *ours[i] < 0 || *ours[i] >= floor; /* no dup3() hits it */
-		int lifted = above ? *ours[i] : fcntl(*ours[i], F_DUPFD_CLOEXEC, floor);
+		int lifted = *ours[i] < 0 ? -1 : lift(*ours[i], floor);
 		if (lifted < 0 && *ours[i] >= 0) {
 			/* The channel keeps its old number: the error is sent on it. */
 			return err_sys(e, "descriptors", "cannot duplicate a descriptor of pid 1");

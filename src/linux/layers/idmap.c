@@ -21,12 +21,13 @@ static int idmap_prepare(struct kit *k, struct err *e) {
 	return 0;
 }
 
-static int write_file(const char *file, const char *text, struct err *e) {
-	auto_fd fd = open(file, O_WRONLY | O_CLOEXEC);
+static int write_file(const struct kit *k, const char *file, const char *text, struct err *e) {
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "user",
 				"cannot write the id maps of the new user namespace");
 	}
+	kit_leave_fd(k, fd);
 	return 0;
 }
 
@@ -37,9 +38,9 @@ static int idmap_enter(struct kit *k, struct err *e) {
 		return err_sys(e, "user", "cannot make the child dumpable");
 	}
 	/* The kernel accepts an unprivileged gid_map only after setgroups is denied. */
-	if (write_file("/proc/self/setgroups", "deny", e) != 0 ||
-	    write_file("/proc/self/gid_map", k->gid_map, e) != 0 ||
-	    write_file("/proc/self/uid_map", k->uid_map, e) != 0) {
+	if (write_file(k, "/proc/self/setgroups", "deny", e) != 0 ||
+	    write_file(k, "/proc/self/gid_map", k->gid_map, e) != 0 ||
+	    write_file(k, "/proc/self/uid_map", k->uid_map, e) != 0) {
 		return -1;
 	}
 	/* From here on no process of the sandbox can ptrace pid 1 or read its memory, which is

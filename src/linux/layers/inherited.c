@@ -40,7 +40,8 @@
 /* ---- priorities ---- */
 
 /* Raw: musl's sched_* return ENOSYS, because Linux applies them to one thread. */
-static int lower_scheduler(struct err *e) {
+static int lower_scheduler(const struct kit *k, struct err *e) {
+	(void)k;
 	const struct sched_param ordinary = {.sched_priority = 0};
 	long policy = syscall(SYS_sched_getscheduler, 0) & ~(long)SCHED_RESET_ON_FORK;
 
@@ -53,7 +54,8 @@ static int lower_scheduler(struct err *e) {
 }
 
 /* The raw call returns 20 - nice. */
-static int lower_nice(struct err *e) {
+static int lower_nice(const struct kit *k, struct err *e) {
+	(void)k;
 	if (syscall(SYS_getpriority, PRIO_PROCESS, 0) <= 20) {
 		return 0;
 	}
@@ -62,7 +64,8 @@ static int lower_nice(struct err *e) {
 		       : err_sys(e, "inherited", "cannot raise a negative nice value to 0");
 }
 
-static int lower_io(struct err *e) {
+static int lower_io(const struct kit *k, struct err *e) {
+	(void)k;
 	long priority = syscall(SYS_ioprio_get, IO_WHO_PROCESS, 0);
 
 	if (priority < 0 || IO_CLASS(priority) != IO_CLASS_RT) {
@@ -77,7 +80,8 @@ static int lower_io(struct err *e) {
 
 /* Keeps the bits that the seccomp filter lets a command set; the others switch off memory
  * protections. */
-static int reset_personality(struct err *e) {
+static int reset_personality(const struct kit *k, struct err *e) {
+	(void)k;
 	long now = syscall(SYS_personality, 0xffffffffUL);
 	long kept = now & (UNAME26 | ADDR_NO_RANDOMIZE);
 
@@ -93,7 +97,8 @@ static int reset_personality(struct err *e) {
 }
 
 /* KSM: write timing on merged pages reveals the contents of other processes' memory. */
-static int stop_merging(struct err *e) {
+static int stop_merging(const struct kit *k, struct err *e) {
+	(void)k;
 	if (prctl(PR_GET_MEMORY_MERGE, 0, 0, 0, 0) <= 0) {
 		return 0; /* off, or unknown to this kernel */
 	}
@@ -117,14 +122,15 @@ static int open_own(const char *path, int flags) {
 }
 
 /* Raising the value needs no privilege. */
-static int raise_oom_score(struct err *e) {
+static int raise_oom_score(const struct kit *k, struct err *e) {
 	static const char path[] = "/proc/self/oom_score_adj";
 	char text[16] = "";
-	auto_fd now = open_own(path, O_RDONLY);
+	int now = open_own(path, O_RDONLY);
 
 	if (now < 0 || read(now, text, sizeof text - 1) <= 0) {
 		return err_sys_at(e, "inherited", "cannot read", path);
 	}
+	kit_leave_fd(k, now);
 	if (text[0] != '-') {
 		return 0;
 	}
@@ -141,11 +147,12 @@ static int dumps_go_to_socket(void) {
 	return fd >= 0 && read(fd, &first, 1) == 1 && first == '@';
 }
 
-static int empty_dumps(struct err *e) {
+static int empty_dumps(const struct kit *k, struct err *e) {
 	static const char path[] = "/proc/self/coredump_filter";
-	auto_fd fd = open_own(path, O_WRONLY);
+	int fd = open_own(path, O_WRONLY);
 
 	if (fd >= 0 && write(fd, "0", 1) == 1) {
+		kit_leave_fd(k, fd);
 		return 0;
 	}
 	int error = errno;
@@ -160,14 +167,13 @@ static int empty_dumps(struct err *e) {
 }
 
 static int inherited_enter(struct kit *k, struct err *e) {
-	static int (*const steps[])(struct err *) = {
+	static int (*const steps[])(const struct kit *, struct err *) = {
 		lower_scheduler, lower_nice,      lower_io,    reset_personality,
 		stop_merging,    raise_oom_score, empty_dumps,
 	};
 
-	(void)k;
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-		if (steps[i](e) != 0) {
+		if (steps[i](k, e) != 0) {
 			return -1;
 		}
 	}

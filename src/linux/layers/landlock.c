@@ -107,13 +107,18 @@ static const char *place_of(const struct mount *m) {
 	return m->source != NULL ? m->source : m->target;
 }
 
-/* Host trees exist before the clone, so the parent adds their rules; the child creates the
- * rest: its root, or without namespaces the run's directory. */
+/* Without namespaces: host trees exist before the clone, so the parent adds their rules; the
+ * child creates the run's directory. */
 static bool exists_before_clone(const struct kit *k, const struct mount *m) {
-	if (plan_lacks_namespaces(k->plan)) {
-		return k->plan->run_dir == NULL || !path_within(place_of(m), k->plan->run_dir);
-	}
+	return k->plan->run_dir == NULL || !path_within(place_of(m), k->plan->run_dir);
+}
+
+static bool is_host_tree(const struct mount *m) {
 	return m->kind == MOUNT_BIND || m->kind == MOUNT_DEVICE;
+}
+
+static bool is_file(const struct mount *m) {
+	return m->is_file || m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT;
 }
 
 static bool has_rule(const struct mount *m) {
@@ -165,9 +170,8 @@ static int rule_for(struct kit *k, const struct mount *m, struct err *e) {
 	if (fd < 0) {
 		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
-	bool is_file = m->is_file || m->kind == MOUNT_FILE || m->kind == MOUNT_TEXT;
-	if (allow(k, fd, rights_for(k, m), is_file) != 0 ||
-	    (!is_file && allow_removal(k, fd, m->reach) != 0)) {
+	if (allow(k, fd, rights_for(k, m), is_file(m)) != 0 ||
+	    (!is_file(m) && allow_removal(k, fd, m->reach) != 0)) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
 	}
 	return 0;
@@ -246,6 +250,27 @@ static uint64_t denied_tcp_rights(const struct plan *plan) {
 	return closed && plan->landlock_abi >= 4 ? LL_NET_BIND_TCP | LL_NET_CONNECT_TCP : 0;
 }
 
+static int rules_before_clone(struct kit *k, struct err *e) {
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		const struct mount *m = &k->plan->mounts[i];
+		if (exists_before_clone(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
+			return -1;
+		}
+	}
+	return rules_for_exec(k, e);
+}
+
+static int prepare_rule_fds(struct kit *k, struct err *e) {
+	k->rule_fds = arena_array(k->arena, k->plan->nmounts + 1, sizeof *k->rule_fds);
+	if (k->rule_fds == NULL) {
+		return err_memory(e, "landlock");
+	}
+	for (size_t i = 0; i < k->plan->nmounts; i++) {
+		k->rule_fds[i] = -1;
+	}
+	return 0;
+}
+
 static int landlock_prepare(struct kit *k, struct err *e) {
 	if (k->plan->landlock_abi == 0) {
 		return 0;
@@ -261,13 +286,8 @@ static int landlock_prepare(struct kit *k, struct err *e) {
 	    rule_for_parent(k, e) != 0) {
 		return -1;
 	}
-	for (size_t i = 0; i < k->plan->nmounts; i++) {
-		const struct mount *m = &k->plan->mounts[i];
-		if (exists_before_clone(k, m) && has_rule(m) && rule_for(k, m, e) != 0) {
-			return -1;
-		}
-	}
-	if (plan_lacks_namespaces(k->plan) && rules_for_exec(k, e) != 0) {
+	if (plan_lacks_namespaces(k->plan) ? rules_before_clone(k, e) != 0
+					   : prepare_rule_fds(k, e) != 0) {
 		return -1;
 	}
 	return rules_for_sockets(k, e);
@@ -291,11 +311,40 @@ static int rule_for_followed(const struct kit *k, const struct mount *m, struct 
 	return 0;
 }
 
-/* For mounts that the child created: the root and private directories on it, procfs, and an
- * overlay, whose inodes differ from those of its lower directory. */
+/* The descriptor that layer mounts had of the source or of the mount's root; where it has left
+ * none, the mount point, if the host's file with the planned inode is there. */
+static int open_mounted(const struct kit *k, const struct mount *m) {
+	struct stat st;
+	int fd = k->rule_fds[m - k->plan->mounts];
+	if (fd >= 0) {
+		return fd;
+	}
+	auto_fd at = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (at >= 0 && is_host_tree(m) && m->ino != 0 &&
+	    (fstat(at, &st) != 0 || st.st_dev != m->dev || st.st_ino != m->ino)) {
+		errno = ESTALE;
+		return -1;
+	}
+	return take_fd(&at);
+}
+
+static int rule_for_mounted(const struct kit *k, const struct mount *m, struct err *e) {
+	int fd = open_mounted(k, m);
+	if (fd < 0 && errno == ENOENT && m->maybe && is_host_tree(m)) {
+		return 0; /* layer mounts has left it out */
+	}
+	if (fd < 0 || allow(k, fd, rights_for(k, m), is_file(m)) != 0) {
+		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
+	}
+	kit_leave_fd(k, fd);
+	return 0;
+}
+
+/* For the mounts, and for the root: an overlay's inodes differ from those of its lower directory,
+ * and the child created private directories and procfs. */
 static int rules_of_own_root(struct kit *k, struct err *e) {
 	/* Directories above the mount points can be listed; each mount has its own rule. */
-	auto_fd root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	int root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (root < 0 || allow(k, root, RIGHTS_LIST, false) != 0) {
 		return err_sys(e, "landlock", "the kernel refused the rule for the new root");
 	}
@@ -304,15 +353,11 @@ static int rules_of_own_root(struct kit *k, struct err *e) {
 		if (m->door && rule_for_followed(k, m, e) != 0) {
 			return -1;
 		}
-		if (exists_before_clone(k, m) || !has_rule(m)) {
-			continue;
-		}
-		auto_fd fd = open(m->target, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0 || allow(k, fd, rights_for(k, m), m->kind == MOUNT_FILE) != 0) {
-			return err_sys_at(e, "landlock", "the kernel refused the rule for",
-					  m->target);
+		if (has_rule(m) && rule_for_mounted(k, m, e) != 0) {
+			return -1;
 		}
 	}
+	kit_leave_fd(k, root);
 	return rules_for_exec(k, e);
 }
 

@@ -7,12 +7,14 @@
  * truncates files on a caller's behalf.
  *
  * Should:   apply the plan's limits to the command's process, and so to its descendants.
- * Must not: raise a limit above the caller's, or run before the last layer that opens
- *           descriptors: their numbers may be above RLIMIT_NOFILE.
+ * Must not: raise a limit above the caller's (so it runs behind layer capabilities), or run
+ *           before the last layer that opens descriptors: their numbers may be above
+ *           RLIMIT_NOFILE.
  * Fails:    closed. */
 #include "linux/layer.h"
 #include "linux/processors.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,20 +24,21 @@ static rlim_t lower(rlim_t a, rlim_t b) {
 }
 
 static int limit(const struct rlimit_row *row, struct err *e) {
-	struct rlimit now, next;
+	/* SIGXCPU first, so that the result can distinguish the limit from a plain kill; SIGKILL a
+	 * second later for a command that catches it. */
+	rlim_t extra = row->resource == RLIMIT_CPU ? 1 : 0;
+	struct rlimit now, next = {(rlim_t)row->value, (rlim_t)row->value + extra};
 
-	if (prlimit(0, row->resource, NULL, &now) != 0) {
+	/* Layer capabilities has dropped CAP_SYS_RESOURCE, so this cannot raise a hard limit: the
+	 * kernel returns EPERM where the caller's is smaller.  That one stays: it is stricter. */
+	if (prlimit(0, row->resource, &next, NULL) == 0) {
+		return 0;
+	}
+	if (errno != EPERM || prlimit(0, row->resource, NULL, &now) != 0) {
 		return err_sys(e, "limits", "cannot read a resource limit");
 	}
-	/* A smaller hard limit of the caller stays: it is stricter than the policy, and raising
-	 * it needs CAP_SYS_RESOURCE. */
-	next.rlim_cur = lower((rlim_t)row->value, now.rlim_max);
-	next.rlim_max = next.rlim_cur;
-	if (row->resource == RLIMIT_CPU) {
-		/* SIGXCPU first, so that the result can distinguish the limit from a plain
-		 * kill; SIGKILL a second later for a command that catches it. */
-		next.rlim_max = lower((rlim_t)row->value + 1, now.rlim_max);
-	}
+	next.rlim_cur = lower(next.rlim_cur, now.rlim_max);
+	next.rlim_max = lower(next.rlim_max, now.rlim_max);
 	if (prlimit(0, row->resource, &next, NULL) != 0) {
 		return err_sys(e, "limits", "cannot set a resource limit");
 	}

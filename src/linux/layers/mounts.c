@@ -18,6 +18,7 @@
 
 #include "base/auto.h"
 #include "linux/channel.h"
+#include "linux/layers/mount_exec.h"
 #include "linux/mount_api.h"
 #include "linux/secrets.h"
 
@@ -44,6 +45,15 @@ static int fail(struct err *e, const char *what, const struct mount *m) {
 	return err_sys_at(e, "mounts", what, m->target);
 }
 
+/* A new file system, detached; -1 with errno. */
+static int new_tree(const struct kit *k, const char *type, const struct fs_option *options,
+		    size_t n, unsigned attributes) {
+	int fs = fs_new(type, options, n);
+	int tree = fs < 0 ? -1 : fs_mount(fs, attributes);
+	kit_leave_fd(k, fs);
+	return tree;
+}
+
 /* `maybe` marks built-in paths that a kernel or host may lack, and toolchains whose path in
  * the private home is occupied.  A path that the policy names never has it: it stops the
  * run. */
@@ -57,7 +67,9 @@ static int fail_unless_maybe(struct err *e, const char *what, const struct mount
 /* The new root, and the last parent directory: the plan is sorted, so most targets have the
  * same parent as the one before. */
 struct ground {
-	int root;
+	int root; /* also the parent of "/x" */
+	int mask; /* MASK_NAME, or the last mount of it */
+	bool masked;
 	struct kit *kit;
 	int last_fd;
 	const char *last; /* the path of last_fd: last_len bytes of a target */
@@ -83,21 +95,37 @@ static int step(int dir, const char *name, mode_t mode) {
 	return -1;
 }
 
-/* Opens the directory `path`, len bytes, from the root; creates missing components. */
-static int walk(int root, const char *path, size_t len) {
-	int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
-	for (size_t at = 1; dir >= 0 && at < len;) {
+static void leave_parent(const struct ground *g, int fd) {
+	if (fd != g->root) {
+		kit_leave_fd(g->kit, fd);
+	}
+}
+
+/* Opens a directory that mostly exists already. */
+static int enter_dir(int dir, const char *name) {
+	int fd = sys_openat2(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, BENEATH);
+	return fd >= 0 ? fd : step(dir, name, 0755);
+}
+
+/* Opens the directory `path`, len bytes; creates missing components.  Begins at the last parent
+ * where that is above: a mount on it was made before something was created in it (L1). */
+static int walk(const struct ground *g, const char *path, size_t len) {
+	bool below = g->last_fd >= 0 && g->last_len < len && path[g->last_len] == '/' &&
+		     memcmp(g->last, path, g->last_len) == 0;
+	int dir = below ? g->last_fd : g->root;
+	for (size_t at = below ? g->last_len + 1 : 1; dir >= 0 && at < len;) {
 		char name[NAME_MAX + 1];
 		size_t n = strcspn(path + at, "/");
 		if (n > NAME_MAX) {
-			drop_fd(&dir);
 			errno = ENAMETOOLONG;
 			return -1;
 		}
 		memcpy(name, path + at, n);
 		name[n] = '\0';
-		int next = step(dir, name, 0755);
-		drop_fd(&dir);
+		int next = enter_dir(dir, name);
+		if (dir != g->last_fd) {
+			leave_parent(g, dir);
+		}
 		dir = next;
 		at += n + 1;
 	}
@@ -112,8 +140,9 @@ static int parent_of(struct ground *g, const char *target, const char **ret_name
 	if (g->last_fd >= 0 && g->last_len == len && memcmp(g->last, target, len) == 0) {
 		return g->last_fd;
 	}
-	drop_fd(&g->last_fd);
-	g->last_fd = walk(g->root, target, len);
+	int parent = walk(g, target, len);
+	leave_parent(g, g->last_fd);
+	g->last_fd = parent;
 	g->last = target;
 	g->last_len = len;
 	return g->last_fd;
@@ -134,12 +163,12 @@ static int create_dir(struct ground *g, const struct mount *m) {
 /* Creates a file to write into or to mount on.  In the private home it may exist already,
  * and another run may have a mount on it: then it is used as it is, because removing it
  * would detach that mount. */
-static int create_file(struct ground *g, const char *target, mode_t mode) {
+static int create_file(struct ground *g, const char *target, int access, mode_t mode) {
 	const char *name;
 	int dir = parent_of(g, target, &name);
 	for (int tries = 0; dir >= 0 && tries < 3; tries++) {
-		int fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
-				mode);
+		int fd =
+			openat(dir, name, O_CREAT | O_EXCL | access | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd >= 0 || errno != EEXIST) {
 			return fd;
 		}
@@ -161,12 +190,17 @@ static int target_for(struct ground *g, const struct mount *m) {
 	if (!m->create) {
 		return open_target(g, m, !m->is_file);
 	}
-	return m->is_file ? create_file(g, m->target, 0600) : create_dir(g, m);
+	return m->is_file ? create_file(g, m->target, O_RDONLY, 0600) : create_dir(g, m);
 }
 
 /* ---- child: one function per kind of mount ---- */
 
 static int do_dir(struct ground *g, const struct mount *m, struct err *e) {
+	const char *name;
+	int dir = parent_of(g, m->target, &name);
+	if (dir >= 0 && mkdirat(dir, name, m->mode == 0 ? 0755 : m->mode) == 0) {
+		return 0; /* not opened */
+	}
 	auto_fd fd = create_dir(g, m);
 	return fd < 0 ? fail(e, "cannot create the directory", m) : 0;
 }
@@ -181,7 +215,7 @@ static int do_link(struct ground *g, const struct mount *m, struct err *e) {
 }
 
 static int do_file(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd fd = create_file(g, m->target, m->mode == 0 ? 0444 : m->mode);
+	auto_fd fd = create_file(g, m->target, O_WRONLY, m->mode == 0 ? 0444 : m->mode);
 	const char *text = m->text;
 	size_t len = strlen(m->text);
 	const struct secret_bytes *secret =
@@ -213,49 +247,55 @@ static int open_source(const struct mount *m, struct err *e) {
 	return fd;
 }
 
+/* For layer landlock, which then need not open it by its name. */
+static void keep_for_rule(const struct ground *g, const struct mount *m, int fd) {
+	const struct kit *k = g->kit;
+	if (k->rule_fds != NULL && fd < k->leave_below) {
+		k->rule_fds[m - k->plan->mounts] = fd;
+	}
+}
+
+/* Takes all three descriptors; from: -1 for a new file system, and for `to` itself. */
+static int attach(const struct ground *g, const struct mount *m, int from, int tree, int to) {
+	int rc = tree < 0 || to < 0 ? -1 : mount_tree_attach(tree, to);
+	keep_for_rule(g, m, from >= 0 ? from : tree);
+	kit_leave_fd(g->kit, from);
+	kit_leave_fd(g->kit, tree);
+	kit_leave_fd(g->kit, to);
+	return rc;
+}
+
+/* Takes both descriptors, which may be the same. */
+static int bind_tree(const struct ground *g, const struct mount *m, int from, int to,
+		     uint64_t attributes) {
+	int tree = mount_tree_clone(from, attributes);
+	return attach(g, m, from == to ? -1 : from, tree, to);
+}
+
 static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd from = open_source(m, e);
+	int from = open_source(m, e);
 	if (from < 0) {
 		return m->maybe && e->sys == ENOENT ? 0 : -1;
 	}
-	auto_fd to = target_for(g, m);
+	int to = target_for(g, m);
 	if (to < 0) {
+		kit_leave_fd(g->kit, from);
 		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
-	return mount_tree_bind(from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
+	return bind_tree(g, m, from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
+/* Takes the descriptor of the tree. */
 static int attach_new(struct ground *g, const struct mount *m, int tree, struct err *e) {
 	if (tree < 0) {
 		return fail(e, "cannot create a file system for", m);
 	}
-	auto_fd to = target_for(g, m);
+	int to = target_for(g, m);
 	if (to < 0) {
+		kit_leave_fd(g->kit, tree);
 		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
-	return mount_tree_attach(tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
-}
-
-/* Decimal without stdio. */
-static const char *decimal(uint64_t n, char out[24]) {
-	char *p = out + 23;
-	*p = '\0';
-	do {
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-	} while (n != 0);
-	return p;
-}
-
-/* A descriptor as a mount option: needs no escaping, resolves no path twice, and shows no
- * host path in /proc/self/mountinfo. */
-static const char *fd_name(int fd, char out[40]) {
-	static const char dir[] = "/proc/self/fd/";
-	char digits[24];
-	const char *number = decimal((uint64_t)fd, digits);
-	memcpy(out, dir, sizeof dir - 1);
-	memcpy(out + sizeof dir - 1, number, strlen(number) + 1);
-	return out;
+	return attach(g, m, -1, tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 /* overlayfs accepts only directories of this mount namespace, so the parent's descriptor is
@@ -297,8 +337,8 @@ static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
 		{"volatile", NULL},
 		{"xino", "off"},
 	};
-	auto_fd tree = tree_new("overlay", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = new_tree(g->kit, "overlay", options, ARRAY_LEN(options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (tree < 0) {
 		return err_sys_at(e, "cow", "the kernel refused an overlay of", m->source);
 	}
@@ -309,25 +349,25 @@ static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
  * Inside a host tree: a tmpfs of its own. */
 static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
-		auto_fd at = create_dir(g, m);
+		int at = create_dir(g, m);
 		/* It is a clone of our own root, which is nosuid, nodev and private. */
-		if (at < 0 || mount_tree_bind(at, at, 0) != 0) {
+		if (at < 0 || bind_tree(g, m, at, at, 0) != 0) {
 			return fail(e, "cannot create the private directory", m);
 		}
 		return 0;
 	}
 	const struct fs_option options[] = {
 		{"mode", "1777"}, {"size", "64m"}, {"nr_inodes", TMPFS_INODES}};
-	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = new_tree(g->kit, "tmpfs", options, ARRAY_LEN(options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
 }
 
 /* hidepid=ptraceable hides pid 1: its memory and command line are the caller's. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
-	auto_fd tree = tree_new("proc", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	int tree = new_tree(g->kit, "proc", options, ARRAY_LEN(options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (tree < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
 	}
@@ -336,29 +376,34 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0620"}, {"ptmxmode", "0666"}};
-	auto_fd tree = tree_new("devpts", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	int tree = new_tree(g->kit, "devpts", options, ARRAY_LEN(options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	return attach_new(g, m, tree, e);
 }
 
 /* Landlock checks mq_open(3) by the mqueue mount, even where no program uses the directory. */
 static int do_queues(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd tree = tree_new("mqueue", NULL, 0,
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	int tree = new_tree(g->kit, "mqueue", NULL, 0,
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return attach_new(g, m, tree, e);
 }
 
 static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd from = sys_openat2(g->root, MASK_NAME, O_PATH, BENEATH);
-	auto_fd to = open_target(g, m, false);
+	int to = open_target(g, m, false);
 	if (to < 0) {
 		return fail_unless_maybe(e, "cannot open the path to hide", m);
 	}
-	if (from < 0 ||
-	    mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
-		    0) {
+	/* A clone has the attributes of its origin: the second one, of the first one. */
+	uint64_t attributes =
+		g->masked ? 0 : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	int tree = mount_tree_clone(g->mask, attributes);
+	if (tree < 0 || mount_tree_attach(tree, to) != 0) {
 		return fail(e, "cannot hide", m);
 	}
+	kit_leave_fd(g->kit, to);
+	kit_leave_fd(g->kit, g->mask);
+	g->mask = tree;
+	g->masked = true;
 	return 0;
 }
 
@@ -369,13 +414,12 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	if (from < 0 || write(from, m->text, len) != (ssize_t)len) {
 		return fail(e, "cannot create the copy of", m);
 	}
-	auto_fd to = open_target(g, m, false);
+	int to = open_target(g, m, false);
 	if (to < 0) {
 		return fail(e, "cannot open the file to cover", m);
 	}
-	if (mount_tree_bind(from, to, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) !=
-		    0 ||
-	    unlinkat(g->root, TEXT_NAME, 0) != 0) {
+	int tree = mount_tree_clone(from, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (attach(g, m, -1, tree, to) != 0 || unlinkat(g->root, TEXT_NAME, 0) != 0) {
 		return fail(e, "cannot cover", m);
 	}
 	return 0;
@@ -383,8 +427,8 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_empty(struct ground *g, const struct mount *m, const char *mode, struct err *e) {
 	const struct fs_option options[] = {{"mode", mode}, {"size", "64k"}};
-	auto_fd tree = tree_new("tmpfs", options, ARRAY_LEN(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = new_tree(g->kit, "tmpfs", options, ARRAY_LEN(options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return attach_new(g, m, tree, e);
 }
 
@@ -413,20 +457,25 @@ static bool is_repository(const struct plan *plan, const char *path) {
  * repository beneath its mount: only there a hard link to an object can leave .git.  Not with an
  * overlay: it copies a linked file, and git refuses a link that is another inode. */
 static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
-	auto_fd at = m->create ? create_dir(g, m) : open_target(g, m, false);
+	int at = m->create ? create_dir(g, m) : open_target(g, m, false);
 	if (at < 0) {
 		return fail_unless_maybe(e, "cannot open the path to protect", m);
 	}
 	bool closed = !m->writable && !is_sealed_later(m);
 	uint64_t attributes =
 		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (closed ? MOUNT_ATTR_RDONLY : 0);
-	if (mount_tree_bind(at, at, attributes) != 0) {
+	int tree = mount_tree_clone(at, attributes);
+	if (tree < 0 || mount_tree_attach(tree, at) != 0) {
 		return fail(e, "cannot protect", m);
 	}
+	keep_for_rule(g, m, tree);
+	kit_leave_fd(g->kit, tree);
 	const struct plan *plan = g->kit->plan;
 	if (m->writable && plan->broker && plan->cow_dir == NULL &&
 	    is_repository(plan, m->target)) {
-		g->kit->beneath_fd = take_fd(&at);
+		g->kit->beneath_fd = at;
+	} else {
+		kit_leave_fd(g->kit, at);
 	}
 	return 0;
 }
@@ -444,11 +493,12 @@ static int (*const makers[])(struct ground *g, const struct mount *m, struct err
 
 /* ---- child: the root ---- */
 
-static int new_root(uint64_t size, struct err *e) {
+static int new_root(const struct kit *k, int *ret_mask, struct err *e) {
 	char digits[24];
-	const struct fs_option options[] = {
-		{"mode", "0755"}, {"size", decimal(size, digits)}, {"nr_inodes", TMPFS_INODES}};
-	auto_fd root = tree_new("tmpfs", options, ARRAY_LEN(options),
+	const struct fs_option options[] = {{"mode", "0755"},
+					    {"size", decimal(k->plan->tmp_size, digits)},
+					    {"nr_inodes", TMPFS_INODES}};
+	auto_fd root = new_tree(k, "tmpfs", options, ARRAY_LEN(options),
 				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	/* Attached on top of the old root, so that cloned trees of it belong to this
 	 * mount namespace; absolute paths still resolve in the old one. */
@@ -456,8 +506,8 @@ static int new_root(uint64_t size, struct err *e) {
 	    syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot mount the new root");
 	}
-	auto_fd mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-	if (mask < 0) {
+	*ret_mask = openat(root, MASK_NAME, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
+	if (*ret_mask < 0) {
 		return err_sys(e, "mounts", "cannot create the file that covers hidden files");
 	}
 	return take_fd(&root);
@@ -485,30 +535,6 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 	return 0;
 }
 
-/* Makes all mounts noexec but the plan's executables.  A file that the host has on a noexec mount
- * stays so: the kernel locks that flag. */
-static int limit_exec(const struct plan *plan, const struct ground *g, struct err *e) {
-	if (!plan->exec_limited) {
-		return 0;
-	}
-	if (mount_tree_restrict(g->root, MOUNT_ATTR_NOEXEC, AT_RECURSIVE) != 0) {
-		return err_sys(e, "mounts", "cannot make the mounts noexec");
-	}
-	for (size_t i = 0; i < plan->nexecs; i++) {
-		const struct exec_file *f = &plan->execs[i];
-		auto_fd at = sys_openat2(g->root, f->path + 1, O_PATH | O_NOFOLLOW, BENEATH);
-		bool locked = false;
-		if (at >= 0 && mount_tree_set_exec(at, f->kind != EXEC_CLOSED) != 0) {
-			locked = errno == EPERM && f->kind != EXEC_CLOSED;
-			drop_fd(&at);
-		}
-		if (at < 0 && !locked && (errno != ENOENT || f->kind == EXEC_CLOSED)) {
-			return err_sys_at(e, "mounts", "cannot set what can be executed:", f->path);
-		}
-	}
-	return 0;
-}
-
 static int leave_old_root(int root, struct err *e) {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot change the root");
@@ -527,7 +553,7 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 			return -1;
 		}
 	}
-	return seal(plan, g, e) != 0 ? -1 : limit_exec(plan, g, e);
+	return seal(plan, g, e) != 0 ? -1 : mount_exec_limit(plan, g->root, e);
 }
 
 /* For linux/follow.c, which mounts replaced files later.  Now, while the old root's procfs
@@ -551,14 +577,19 @@ static int mounts_enter(struct kit *k, struct err *e) {
 	if (send_namespace(k, e) != 0) {
 		return -1;
 	}
-	auto_fd root = new_root(k->plan->tmp_size, e);
+	int mask = -1;
+	int root = new_root(k, &mask, e);
 	if (root < 0) {
 		return -1;
 	}
-	struct ground g = {.root = root, .kit = k, .last_fd = -1};
-	int rc = build(&g, k->plan, e);
-	drop_fd(&g.last_fd);
-	return rc == 0 ? leave_old_root(root, e) : -1;
+	struct ground g = {.root = root, .mask = mask, .kit = k, .last_fd = -1};
+	if (build(&g, k->plan, e) != 0 || leave_old_root(root, e) != 0) {
+		return -1;
+	}
+	leave_parent(&g, g.last_fd);
+	kit_leave_fd(k, g.mask);
+	kit_leave_fd(k, root);
+	return 0;
 }
 
 const struct layer layer_mounts = {.name = "mounts", .namespaces = true, .enter = mounts_enter};

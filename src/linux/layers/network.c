@@ -35,8 +35,8 @@ static int network_prepare(struct kit *k, struct err *e) {
 	return 0;
 }
 
-static int bring_up_loopback(struct err *e) {
-	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+static int bring_up_loopback(const struct kit *k, struct err *e) {
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "network",
 				"cannot open a socket in the new namespace");
@@ -46,15 +46,17 @@ static int bring_up_loopback(struct err *e) {
 		return err_host(e, ERR_NO_NAMESPACES, "network",
 				"cannot bring up the loopback interface");
 	}
+	kit_leave_fd(k, fd);
 	return 0;
 }
 
 /* Best effort: /proc/sys may be read-only in a container; then ping fails with EACCES. */
-static void set_sysctl(const char *path, const char *value) {
-	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
+static void set_sysctl(const struct kit *k, const char *path, const char *value) {
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)!write(fd, value, strlen(value)); /* best effort */
 	}
+	kit_leave_fd(k, fd);
 }
 
 /* ---- sockets for the gate ---- */
@@ -184,7 +186,7 @@ static int send_sockets(int gate, const int made[WIRE_SOCKET_COUNT]) {
 static int connect_gate(struct kit *k, struct err *e) {
 	add_addresses();
 	/* A host's BBR would pace every packet, which costs throughput on a loopback. */
-	set_sysctl(CONGESTION, "reno");
+	set_sysctl(k, CONGESTION, "reno");
 	auto_fd resolver = make_resolver();
 	auto_fd relay = make_listener(AF_INET, false), pending = make_listener(AF_INET, true);
 	/* A kernel without IPv6 has no sockets for it either. */
@@ -204,10 +206,10 @@ static int network_enter(struct kit *k, struct err *e) {
 	if (!k->plan->own_net) {
 		return 0; /* net.mode is full: the caller's own network */
 	}
-	if (bring_up_loopback(e) != 0) {
+	if (bring_up_loopback(k, e) != 0) {
 		return -1;
 	}
-	set_sysctl(ECHO_GROUPS, k->echo_groups);
+	set_sysctl(k, ECHO_GROUPS, k->echo_groups);
 	return k->gate_fd < 0 ? 0 : connect_gate(k, e);
 }
 

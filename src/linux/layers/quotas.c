@@ -39,9 +39,9 @@ static const struct quota quotas[] = {
 	{"max_inotify_instances", "64", true},
 };
 
-static int write_quota(int dir, const struct quota *q, struct err *e) {
+static int write_quota(const struct kit *k, int dir, const struct quota *q, struct err *e) {
 	size_t len = strlen(q->value);
-	auto_fd fd = openat(dir, q->file, O_WRONLY | O_CLOEXEC);
+	int fd = openat(dir, q->file, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT && q->optional) {
 		return 0;
@@ -54,20 +54,21 @@ static int write_quota(int dir, const struct quota *q, struct err *e) {
 		return err_host(e, ERR_NO_NAMESPACES, "quotas",
 				"cannot lower the quotas in " QUOTA_DIR);
 	}
+	kit_leave_fd(k, fd);
 	return 0;
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
-	(void)k;
-	auto_fd dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		if (write_quota(dir, &quotas[i], e) != 0) {
+		if (write_quota(k, dir, &quotas[i], e) != 0) {
 			return -1;
 		}
 	}
+	kit_leave_fd(k, dir);
 	return 0;
 }
 
