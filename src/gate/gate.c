@@ -301,6 +301,8 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	resolver_set_updates(g->resolver, g->lifeline.fd, s->update);
 	loop_run(&g->loop);
 	record_lookups(g);
+	(void)close(
+		g->lifeline.fd); /* the ledger is complete: gate_process_leave() reads its end */
 	for (;;) {
 		leave(0);
 	}

@@ -249,33 +249,40 @@ void gate_process_scan_step(struct gate_process *k, const struct pollfd *slot) {
 	}
 }
 
-/* Waits for the exit.  The last requests may still have to be scanned. */
-static void wait_exit(struct gate_process *k) {
+/* Waits for the exit, or for the end of the lifeline (`line`; -1: not).  The last requests may
+ * still have to be scanned. */
+static void wait_exit(struct gate_process *k, int line) {
 	int64_t until = clock_ms() + END_MS;
 
 	for (int64_t left = END_MS; left > 0; left = until - clock_ms()) {
-		struct pollfd slots[2] = {{.fd = k->pidfd, .events = POLLIN}};
-		gate_process_scan_poll(k, &slots[1]);
+		struct pollfd slots[3] = {{.fd = k->pidfd, .events = POLLIN},
+					  {.fd = line}}; /* POLLHUP needs no request */
+		gate_process_scan_poll(k, &slots[2]);
 		int n = poll(slots, ARRAY_LEN(slots), (int)left);
-		if (n > 0 && slots[0].revents == 0) {
-			gate_process_scan_step(k, &slots[1]);
+		if (n > 0 && slots[0].revents == 0 && slots[1].revents == 0) {
+			gate_process_scan_step(k, &slots[2]);
 		} else if (n >= 0 || errno != EINTR) {
 			return;
 		}
 	}
 }
 
-void gate_process_end(struct gate_process *k) {
+static void reap(struct gate_process *k) {
+	siginfo_t info;
+
+	while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) != 0 &&
+	       errno == EINTR) {
+	}
+}
+
+static void end(struct gate_process *k, bool leave) {
 	drop_fd(&k->broker);
 	if (k->pidfd >= 0) {
-		siginfo_t info;
-
-		wait_exit(k);
-		/* Usually it has exited. */
+		wait_exit(k, leave ? k->resolv_watch.line : -1);
+		/* Usually it has exited, or is about to. */
 		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGKILL, NULL, 0);
-		while (syscall(SYS_waitid, WAIT_PIDFD, k->pidfd, &info, WEXITED | __WALL, NULL) !=
-			       0 &&
-		       errno == EINTR) {
+		if (!leave) {
+			reap(k);
 		}
 		drop_fd(&k->pidfd);
 	}
@@ -285,4 +292,12 @@ void gate_process_end(struct gate_process *k) {
 	unmap(k->resolv_watch.update, sizeof *k->resolv_watch.update);
 	k->peers = NULL;
 	k->resolv_watch.update = NULL;
+}
+
+void gate_process_end(struct gate_process *k) {
+	end(k, false);
+}
+
+void gate_process_leave(struct gate_process *k) {
+	end(k, true);
 }

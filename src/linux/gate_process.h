@@ -49,4 +49,8 @@ void gate_process_kill(const struct gate_process *k);
  * The ledger is complete then.  Call it after the sandbox has ended.  Safe in any state. */
 void gate_process_end(struct gate_process *k);
 
+/* The same for a caller that exits next: waits until the ledger is complete, but not for the exit,
+ * in which the kernel frees the gate's tables and sockets. */
+void gate_process_leave(struct gate_process *k);
+
 #endif

@@ -44,7 +44,7 @@ void spawn_leave(struct child *c) {
 	spawn_free_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
-	gate_process_end(&c->gate);
+	gate_process_leave(&c->gate);
 	scratch_remove(c->run_dir);
 }
 
