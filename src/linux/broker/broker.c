@@ -137,10 +137,13 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	} else {
 		b->proc_dev = st.st_dev;
 	}
-	int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
-	b->fast = probe >= 0;
-	drop_fd(&probe);
-	b->quick = b->fast && !plan_lacks_namespaces(plan);
+	b->fast = !plan_lacks_namespaces(plan); /* layer mounts has used openat2(2) */
+	if (!b->fast) {
+		int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
+		b->fast = probe >= 0;
+		drop_fd(&probe);
+	}
+	b->quick = !plan_lacks_namespaces(plan);
 	b->watches_umask = (plan->traits & TRAIT_CHANGES) != 0;
 	b->umask_holder = -1;
 	b->gate = -1;

@@ -288,7 +288,8 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 		return -ENOENT;
 	}
 	if (c->b->quick && resolve_fast_name(c, dirfd, path, ret) == 0) {
-		return 0;
+		/* The working directory was read by the caller's pid. */
+		return path[0] == '/' || caller_waits(c) ? 0 : -ESRCH;
 	}
 	place_reset(ret);
 	auto_fd own = -1;

@@ -14,6 +14,7 @@
 #include "linux/broker/files.h"
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -34,21 +35,21 @@ static bool is_proc(const char *real) {
 	return path_within(real, "/proc") || real[0] != '/';
 }
 
-/* Makes a relative path absolute with the caller's working directory; false when it does not fit,
- * or the directory has no path.  A rename by a host process at the same moment takes effect before
- * or after, as it would in the kernel. */
+/* Makes a relative path absolute with the caller's working directory, which "." is alone; false
+ * when it does not fit, or the directory has no path.  A rename by a host process at the same
+ * moment takes effect before or after, as it would in the kernel. */
 static bool from_directory(const struct call *c, const char *path, char out[PATH_MAX]) {
 	struct text link = {.len = 0};
 
 	caller_text_number(&link, (uint64_t)c->tid);
 	caller_text_add(&link, "/cwd");
 	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
-	path += str_starts(path, "./") ? 2 : 0;
+	path += streq(path, ".") ? 1 : str_starts(path, "./") ? 2 : 0;
 	size_t len = strlen(path);
 	if (n <= 0 || (size_t)n + len + 2 > PATH_MAX || out[0] != '/') {
 		return false;
 	}
-	if (n > 1) {
+	if (n > 1 && len > 0) {
 		out[n++] = '/';
 	}
 	memcpy(out + n, path, len + 1);
@@ -83,7 +84,7 @@ static int base_for(const struct call *c, int dirfd, const char *path) {
 	if (path[0] != '/') {
 		return caller_fd(c, dirfd);
 	}
-	int fd = fcntl(c->b->root, F_DUPFD_CLOEXEC, 0);
+	int fd = fd_duplicate(c->b->root, 0);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -7,6 +7,7 @@
 #include "linux/broker/walk.h"
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path_cursor.h"
 #include "base/str.h"
 
@@ -147,7 +148,7 @@ int walk_path(const struct call *c, int base, const char *path, enum walk_end en
 	}
 	w.call = c;
 	w.by_proc = false;
-	w.at = fcntl(base, F_DUPFD_CLOEXEC, 0);
+	w.at = fd_duplicate(base, 0);
 	if (w.at < 0) {
 		return -errno;
 	}
