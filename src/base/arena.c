@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan with its strings fits in one block; a larger request gets its own block. */
-#define BLOCK_SIZE ((size_t)32 * 1024)
+/* A plan with its strings fits in one block: one mmap(2), and only pages that are used cost
+ * memory.  A larger request gets its own block. */
+#define BLOCK_SIZE ((size_t)240 * 1024)
 #define ALIGN _Alignof(max_align_t)
 
 struct arena_block {
@@ -81,21 +82,25 @@ char *arena_strdup(struct arena *a, const char *s) {
 	return arena_strndup(a, s, strlen(s));
 }
 
-char *arena_printf(struct arena *a, const char *fmt, ...) {
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) {
 	char small[256]; /* most texts fit, and are formatted once */
+	va_list again;
+	va_copy(again, ap);
+	int len = vsnprintf(small, sizeof small, fmt, ap);
+	char *s = len < 0 ? NULL : arena_alloc(a, (size_t)len + 1);
+	if (s != NULL && (size_t)len < sizeof small) {
+		memcpy(s, small, (size_t)len + 1);
+	} else if (s != NULL) {
+		(void)vsnprintf(s, (size_t)len + 1, fmt, again); /* the length is known to fit */
+	}
+	va_end(again);
+	return s;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...) {
 	va_list ap;
 	va_start(ap, fmt);
-	int len = vsnprintf(small, sizeof small, fmt, ap);
-	va_end(ap);
-	if (len < 0) {
-		return NULL;
-	}
-	char *s = arena_alloc(a, (size_t)len + 1);
-	if (s == NULL || (size_t)len < sizeof small) {
-		return s == NULL ? NULL : memcpy(s, small, (size_t)len + 1);
-	}
-	va_start(ap, fmt);
-	(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
+	char *s = arena_vprintf(a, fmt, ap);
 	va_end(ap);
 	return s;
 }

@@ -16,6 +16,7 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/dirent64.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "files/beneath.h"
@@ -26,6 +27,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* In a home with more entries a new one is not worth a note. */
 #define BEFORE_MAX 1000
@@ -131,31 +134,46 @@ static int open_place(const struct stray_watch *w, const char *beside) {
 	return dir < 0 ? -1 : beneath_reopen(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Records the names (r is NULL, before the run), or reports the new ones. */
-static void scan_dir(struct stray_watch *w, const char *beside, struct corral_result *r) {
-	int fd = open_place(w, beside);
-	auto_dir list = fd < 0 ? NULL : fdopendir(fd);
-	if (list == NULL) {
-		w->blind = w->blind || beside == NULL || errno != ENOENT;
-		drop_fd(&fd);
+struct place {
+	int fd;
+	const char *beside; /* its path in the home; NULL: the home itself */
+};
+
+static void scan_entry(struct stray_watch *w, const struct place *p, const char *entry,
+		       struct corral_result *r) {
+	char name[PATH_MAX];
+	bool home = p->beside == NULL;
+	int len = home ? snprintf(name, sizeof name, "%s", entry)
+		       : snprintf(name, sizeof name, "%s/%s", p->beside, entry);
+
+	w->local = w->local || (home && streq(entry, LOCAL));
+	if (streq(entry, ".") || streq(entry, "..") ||
+	    (home && home_is_for_tools(name, strlen(name))) || len < 0 ||
+	    (size_t)len >= sizeof name || is_mounted(w->plan, name)) {
 		return;
 	}
-	for (struct dirent *d; (d = readdir(list)) != NULL && !w->blind;) {
-		char name[PATH_MAX];
-		bool dots = streq(d->d_name, ".") || streq(d->d_name, "..");
-		int len = snprintf(name, sizeof name, "%s%s%s", beside == NULL ? "" : beside,
-				   beside == NULL ? "" : "/", d->d_name);
-		w->local = w->local || (beside == NULL && streq(d->d_name, LOCAL));
-		if (dots || (beside == NULL && home_is_for_tools(name, strlen(name))) || len < 0 ||
-		    (size_t)len >= sizeof name || is_mounted(w->plan, name)) {
-			continue;
-		}
-		if (r == NULL) {
-			remember(w, fd, d->d_name, name);
-		} else if (!is_known(w, fd, d->d_name, name)) {
-			report(r, name);
+	if (r == NULL) {
+		remember(w, p->fd, entry, name);
+	} else if (!is_known(w, p->fd, entry, name)) {
+		report(r, name);
+	}
+}
+
+/* Records the names (r is NULL, before the run), or reports the new ones. */
+static void scan_dir(struct stray_watch *w, const char *beside, struct corral_result *r) {
+	char space[4096]; /* opendir(3) would allocate one */
+	long n = 0;
+	auto_fd fd = open_place(w, beside);
+	if (fd < 0) {
+		w->blind = w->blind || beside == NULL || errno != ENOENT;
+		return;
+	}
+	while (!w->blind && (n = syscall(SYS_getdents64, fd, space, sizeof space)) > 0) {
+		for (long at = 0; at < n && !w->blind; at += dirent64_length(space + at)) {
+			scan_entry(w, &(struct place){fd, beside}, dirent64_name(space + at), r);
 		}
 	}
+	w->blind = w->blind || n < 0;
 }
 
 static void scan(struct stray_watch *w, struct corral_result *r) {

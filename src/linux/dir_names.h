@@ -5,6 +5,9 @@
 
 #include "plan/name_filter.h"
 
+/* Whether names that differ in case only are one file in this directory; false if unknown. */
+bool dir_folds(int dir);
+
 bool dir_names(void *ctx, const char *path, struct name_filter *out);
 
 #endif

@@ -120,6 +120,8 @@ const char *plan_keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* path_rebase(): the path with dir replaced by to. */
 const char *plan_keep_rebased(struct builder *b, const char *path, const char *dir, const char *to);
+/* dir + "/" + name, len bytes, as they are */
+const char *plan_keep_child(struct builder *b, const char *dir, const char *name, size_t len);
 void plan_note(struct builder *b, const char *text);
 void plan_warn(struct builder *b, const char *text);
 

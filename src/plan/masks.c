@@ -131,11 +131,22 @@ static void hide_named(struct builder *b, const char *list) {
 	}
 }
 
+/* Whether a list of /etc shows that the host has no such path, as of most in the table. */
+static bool etc_lacks(const struct name_filter *names, const char *path) {
+	const char *name = path + strlen("/etc/");
+	return str_starts(path, "/etc/") && !name_filter_may_have(names, name, strcspn(name, "/"));
+}
+
 static void hide_sensitive(struct builder *b) {
 	bool home = home_is_shown(b);
+	struct name_filter etc = {0};
+	bool listed = b->h->fs.names != NULL && masks_is_shown(b, "/etc") &&
+		      b->h->fs.names(b->h->fs.ctx, "/etc", &etc);
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
-		if (!b->no_namespaces || (sensitive_paths.rows[i].flags & PATH_MILD) == 0) {
-			masks_hide_if_shown(b, sensitive_paths.rows[i].path, "sensitive");
+		const struct path_row *row = &sensitive_paths.rows[i];
+		if (!(b->no_namespaces && (row->flags & PATH_MILD) != 0) &&
+		    !(listed && etc_lacks(&etc, row->path))) {
+			masks_hide_if_shown(b, row->path, "sensitive");
 		}
 	}
 	for (size_t i = 0; home && i < credential_paths.count; i++) {
@@ -426,7 +437,7 @@ static const char *path_of_rule(struct builder *b, const struct rule *r) {
 		if (name->kind != GLOB_LITERAL) {
 			return NULL;
 		}
-		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_child(b, path, name->text, name->len);
 	}
 	return path;
 }

@@ -484,7 +484,7 @@ static void add_names(struct builder *b) {
 static bool still_holds(struct builder *b, const struct rule *r, const char *path, size_t next) {
 	for (; next < r->glob.count; next++) {
 		const struct glob_name *name = &r->glob.names[next];
-		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_child(b, path, name->text, name->len);
 	}
 	struct ruling ruling = rules_judge(&b->plan->rules, path);
 	return (r->effect == EFFECT_DENY ? ruling.deny : ruling.protect) != NULL;
@@ -531,7 +531,7 @@ static void follow_rule(struct builder *b, const struct tree_top *tops, struct r
 		    (i == first && tree_top_lacks(b, tops, r.anchor, name))) {
 			return;
 		}
-		path = plan_keep_printf(b, "%s/%.*s", path, (int)name->len, name->text);
+		path = plan_keep_child(b, path, name->text, name->len);
 		if (b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
 			follow_link(b, r, w, path, i + 1);
 			return;

@@ -47,16 +47,22 @@ const char *plan_keep_rebased(struct builder *b, const char *path, const char *d
 const char *plan_keep_printf(struct builder *b, const char *fmt, ...) {
 	va_list ap;
 	va_start(ap, fmt);
-	int len = vsnprintf(NULL, 0, fmt, ap);
+	const char *s = arena_vprintf(b->a, fmt, ap);
 	va_end(ap);
-	char *s = len < 0 ? NULL : arena_alloc(b->a, (size_t)len + 1);
+	b->out_of_memory = b->out_of_memory || s == NULL;
+	return s == NULL ? "" : s;
+}
+
+const char *plan_keep_child(struct builder *b, const char *dir, const char *name, size_t len) {
+	size_t above = strlen(dir);
+	char *s = arena_alloc(b->a, above + len + 2);
 	if (s == NULL) {
 		b->out_of_memory = true;
 		return "";
 	}
-	va_start(ap, fmt);
-	(void)vsnprintf(s, (size_t)len + 1, fmt, ap); /* the length is known to fit */
-	va_end(ap);
+	memcpy(s, dir, above);
+	s[above] = '/';
+	memcpy(s + above + 1, name, len); /* the arena's memory is zeroed */
 	return s;
 }
 

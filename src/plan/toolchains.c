@@ -239,6 +239,29 @@ static void mark_rows(void *arg, const char *name) {
 	}
 }
 
+/* Clears the marks of rows in ~/.local/share that a list of it does not have: a third of the rows
+ * is there. */
+static void check_shared(struct builder *b, bool *marks) {
+	static const char shared[] = ".local/share/";
+	struct name_filter names = {0};
+	bool listed = false;
+
+	for (size_t i = 0; i < toolchains_count; i++) {
+		const char *home = toolchains[i].home;
+		if (!marks[i] || !str_starts(home, shared) || b->h->fs.names == NULL) {
+			continue;
+		}
+		if (!listed &&
+		    !b->h->fs.names(b->h->fs.ctx, plan_keep_join(b, b->h->home, ".local/share"),
+				    &names)) {
+			return;
+		}
+		listed = true;
+		const char *name = home + strlen(shared);
+		marks[i] = name_filter_may_have(&names, name, strcspn(name, "/"));
+	}
+}
+
 int toolchains_show(struct builder *b, struct err *e) {
 	bool *marks = arena_array(b->a, toolchains_count, sizeof *marks);
 	if (marks == NULL) {
@@ -246,6 +269,7 @@ int toolchains_show(struct builder *b, struct err *e) {
 	}
 	bool listed =
 		b->h->home != NULL && b->h->fs.list(b->h->fs.ctx, b->h->home, mark_rows, marks);
+	check_shared(b, marks);
 	for (size_t i = 0; i < toolchains_count; i++) {
 		bool unlisted = b->h->home != NULL && !listed && toolchains[i].home != NULL;
 		show_toolchain(b, &toolchains[i], marks[i] || unlisted);

@@ -12,6 +12,7 @@
 #include "run/streams.h"
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "data/keys.h"
 #include "run/run.h"
 
@@ -58,32 +59,21 @@ static int chunk_new(char **ret, struct err *e) {
 	return *ret != NULL ? 0 : err_memory(e, "run");
 }
 
-/* For the caller's /dev/null the command gets the sandbox's own /dev/null: no relay is needed,
- * and a program that checks for a pipe sees none. */
-static int without_null(int fd) {
-	struct stat st;
-	bool null = fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-		    st.st_rdev == makedev(NULL_MAJOR, NULL_MINOR);
-
-	return null ? RUN_NULL : fd;
-}
-
-static bool same_file(int a, int b) {
-	struct stat x, y;
-
-	return a >= 0 && b >= 0 && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-static int check_open(enum stream which, int fd, struct err *e) {
-	if (fd == RUN_NULL || (fd == RUN_CAPTURE && which != STREAM_IN)) {
+/* Checks that a stream of the caller is open, and writes its file to ret.  For the caller's
+ * /dev/null the command gets the sandbox's own /dev/null: no relay is needed, and a program that
+ * checks for a pipe sees none. */
+static int examine(enum stream which, int *fd, struct stat *ret, struct err *e) {
+	if (*fd == RUN_NULL || (*fd == RUN_CAPTURE && which != STREAM_IN)) {
 		return 0;
 	}
-	if (fd >= 0 && fcntl(fd, F_GETFD) >= 0) {
-		return 0;
+	if (*fd < 0 || fstat(*fd, ret) != 0) {
+		return err_set(e, ERR_USAGE, "run",
+			       "file descriptor %d for stdin, stdout or stderr is not open", *fd);
 	}
-	return err_set(e, ERR_USAGE, "run",
-		       "file descriptor %d for stdin, stdout or stderr is not open", fd);
+	if (S_ISCHR(ret->st_mode) && ret->st_rdev == makedev(NULL_MAJOR, NULL_MINOR)) {
+		*fd = RUN_NULL;
+	}
+	return 0;
 }
 
 static int open_feed(struct streams *s, const struct stream_wish *wish, struct err *e) {
@@ -149,14 +139,15 @@ static int open_pump(struct streams *s, enum stream which, const struct stream_w
 
 /* stdout and stderr to the same file share one pipe, which keeps their order. */
 static int join_err(struct streams *s, struct err *e) {
-	s->inside[STREAM_ERR] = fcntl(s->inside[STREAM_OUT], F_DUPFD_CLOEXEC, 0);
+	s->inside[STREAM_ERR] = fd_duplicate(s->inside[STREAM_OUT], 0);
 	if (s->inside[STREAM_ERR] < 0) {
 		return err_sys(e, "run", "cannot duplicate the command's output pipe");
 	}
 	return 0;
 }
 
-static int open_all(struct streams *s, const struct stream_wish *wish, struct err *e) {
+static int open_all(struct streams *s, const struct stream_wish *wish, bool one_output,
+		    struct err *e) {
 	if (wish->terminal) {
 		if (wish->fds[STREAM_IN] >= 0) {
 			outer_fd_init(&s->feed.from, wish->fds[STREAM_IN], O_RDONLY);
@@ -167,7 +158,7 @@ static int open_all(struct streams *s, const struct stream_wish *wish, struct er
 	if (open_feed(s, wish, e) != 0 || open_pump(s, STREAM_OUT, wish, e) != 0) {
 		return -1;
 	}
-	if (s->pumps[0].to.fd >= 0 && same_file(wish->fds[STREAM_OUT], wish->fds[STREAM_ERR])) {
+	if (s->pumps[0].to.fd >= 0 && wish->fds[STREAM_ERR] >= 0 && one_output) {
 		return join_err(s, e);
 	}
 	return open_pump(s, STREAM_ERR, wish, e);
@@ -175,15 +166,17 @@ static int open_all(struct streams *s, const struct stream_wish *wish, struct er
 
 int streams_open(struct streams *s, const struct stream_wish *given, struct err *e) {
 	struct stream_wish wish = *given;
+	struct stat files[STREAM_COUNT] = {0};
 
 	streams_clear(s);
 	for (enum stream i = STREAM_IN; i < STREAM_COUNT; i++) {
-		if (check_open(i, wish.fds[i], e) != 0) {
+		if (examine(i, &wish.fds[i], &files[i], e) != 0) {
 			return -1;
 		}
-		wish.fds[i] = without_null(wish.fds[i]);
 	}
-	if (open_all(s, &wish, e) != 0) {
+	const struct stat *out = &files[STREAM_OUT], *err = &files[STREAM_ERR];
+	bool one_output = out->st_dev == err->st_dev && out->st_ino == err->st_ino;
+	if (open_all(s, &wish, one_output, e) != 0) {
 		streams_started(s);
 		streams_done(s);
 		return -1;
@@ -218,7 +211,7 @@ int streams_attach(struct streams *s, int master, struct err *e) {
 	if (f->from.fd < 0) {
 		return 0;
 	}
-	f->to = fcntl(master, F_DUPFD_CLOEXEC, 0);
+	f->to = fd_duplicate(master, 0);
 	if (f->to < 0) {
 		return err_sys(e, "run", "cannot duplicate the pty");
 	}
