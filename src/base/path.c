@@ -8,16 +8,20 @@
 
 #include <string.h>
 
-bool path_within(const char *path, const char *dir) {
-	size_t n = strlen(dir);
-	if (n == 1 && dir[0] == '/') {
-		return true;
-	}
-	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 static bool is_root(const char *path) {
 	return path[0] == '/' && path[1] == '\0';
+}
+
+/* A plan makes thousands of these comparisons, and most end in the first component. */
+bool path_within(const char *path, const char *dir) {
+	if (is_root(dir)) {
+		return true;
+	}
+	while (*dir != '\0' && *dir == *path) {
+		dir++;
+		path++;
+	}
+	return *dir == '\0' && (*path == '\0' || *path == '/');
 }
 
 const char *path_rest(const char *path, const char *dir) {
