@@ -17,13 +17,13 @@ arm64="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
 # The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
-# python3-yaml: the workflows are checked.
+# python3-yaml: the workflows are checked.  strace, valgrind: the cost of a run is counted.
 # openssl, dropbear-bin, iproute2: the network lab's certificates, its SSH server, its cable.
 # python3-grpcio: both ends of gRPC there.  e2fsprogs: lsattr, which a verdict asks.
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3 python3-yaml
-	git gdb strace python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
+	git gdb strace valgrind python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
 	openssh-client openssl dropbear-bin python3-grpcio gnupg tmux patch psmisc rsync
 	util-linux libcap2-bin netcat-openbsd e2fsprogs"
 

@@ -68,5 +68,7 @@ OTHER_COUNTS = {
     "notifications": "calls of the command that the broker answered",
     "filter": "instructions of the longest seccomp filter",
     "faults": "page faults without input or output, of all processes",
+    "instructions": "that plan_build() executes, with all that it calls",
+    "allocations": "calls of malloc, calloc and realloc, until `corral explain` has printed the plan",
     "mapped": "bytes that the kernel maps for the binary when it starts",
 }

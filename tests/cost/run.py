@@ -3,9 +3,10 @@
 """The cost suite: a run makes no more system calls, mounts, processes and page faults than its ceilings.  Speaks TAP.
 
 Seconds depend on the machine and its load; counts do not.  Each row of ceilings.case is one run in a small root
-(world.c) that is the same on every host, traced by strace.  A count above its ceiling fails, and so does one so far
-below it that the ceiling no longer guards it: then the ceiling is lowered.  The counts depend on the kernel and on
-the compiler a little; on others than those of [HO01] a ceiling has some slack, and nothing is too low.
+(world.c) that is the same on every host, traced by strace; or one plan for a recorded host, counted by callgrind.  A
+count above its ceiling fails, and so does one so far below it that the ceiling no longer guards it: then the ceiling is
+lowered.  The counts depend on the kernel and on the compiler a little; on others than those of [HO01] a ceiling has
+some slack, and nothing is too low.
 """
 import argparse
 import concurrent.futures
@@ -24,17 +25,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 from casefile import Row, read_rows  # noqa: E402  the paths have to be set first
+import callgrind  # noqa: E402
 from count import count  # noqa: E402
 from kinds import KINDS, OTHER_COUNTS  # noqa: E402
 
 ELSEWHERE = 0.05  # slack on another kernel, or of another compiler
 PROGRAM = "/usr/bin/corral"
+SNAPSHOTS = os.path.join(os.path.dirname(HERE), "hosts", "snapshots")
 ENVIRONMENT = {"HOME": "/home/user", "PATH": "/usr/bin:/bin", "USER": "user", "LANG": "C.UTF-8"}
 SECONDS = 300  # for one traced run, on a machine that is busy with others
 JOBS = 2
 ATTEMPTS = 3  # what happens on the host may disturb one count, but not three
 # How far below its ceiling a count may be.  Of some the kernel or the linker decides a part.
-SLACK = {"faults": 0.08, "mapped": 0.02}
+SLACK = {"faults": 0.08, "mapped": 0.02, "instructions": 0.02}
 SLACK_OF_CALLS = 0.01
 
 FILES = {
@@ -59,8 +62,9 @@ class Ceilings(Row):
 
     KEYS = {
         "title": "what is run",
-        "run": "the words behind `corral run`",
+        "run": "the words behind `corral run`, or behind `corral explain --host FILE`",
         "project": "empty or git: what the workspace holds",
+        "plan": "a file of tests/hosts/snapshots: the row is about the plan for that host, and nothing is run",
         "binary": "yes: the row is about the binary itself, and nothing is run",
         "ceilings": "lines of NAME NUMBER REASON",
         "kernel": "of [HO01]: release and machine of the kernel that the counts were taken on",
@@ -89,7 +93,7 @@ class World:
     """Where the runs are made: templates of the root, one for each kind of project."""
 
     def __init__(self, place, corral, build):
-        self.place, self.corral = place, corral
+        self.place, self.corral = place, os.path.abspath(corral)
         self.program = shutil.copy(f"{build}/tests/cost/world", place)
         self.command = f"{build}/tests/cost/command"
         self.root = os.path.join(place, "root")  # of all runs: each mounts its own in a namespace of its own
@@ -131,12 +135,28 @@ class World:
         """Every count of one row."""
         if row["binary"]:
             return binary_counts(self.corral)
+        if row["plan"]:
+            return self.plan_counts(row)
         log = os.path.join(self.place, f"{row.ident}.log")
         done = self.execute(["strace", "-f", "-o", log], row["project"] or "empty", "run", *row.words("run"))
         with open(log, encoding="utf-8", errors="replace") as lines:
             found = count(lines.read().splitlines(), PROGRAM)
         found["faults"] = int(re.search(r"^faults (\d+)$", done.stderr, re.MULTILINE)[1])
         return found
+
+
+    def plan_counts(self, row):
+        if shutil.which("valgrind") is None:
+            raise Skip("valgrind is not installed (packaging/packages.sh check)")
+        host, profile = f"{SNAPSHOTS}/{row['plan']}", os.path.join(self.place, f"{row.ident}.profile")
+        words = [self.corral, "explain", "--host", host, *row.words("run")]
+        done = subprocess.run([*callgrind.command(profile), *words], env=ENVIRONMENT, cwd=self.place,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=SECONDS, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"exit status {done.returncode}: {done.stderr.strip()[-500:]}")
+        with open(profile, encoding="utf-8") as lines:
+            return callgrind.count(lines)
 
 
 def binary_counts(path):
@@ -185,7 +205,7 @@ class Suite:
 
     def complaints(self, row, found):
         kernel, compiler = self.strange
-        exact = not (compiler if row["binary"] else kernel)
+        exact = not (compiler if row["binary"] or row["plan"] else kernel)
         for ceiling in row.ceilings():
             slack = SLACK.get(ceiling[0], SLACK_OF_CALLS)
             yield judge(ceiling, found.get(ceiling[0], 0), slack, exact)
