@@ -128,24 +128,11 @@ static bool is_cut(const struct cursor *c, size_t digit, size_t len) {
 	return left < len;
 }
 
-static bool next_url(struct cursor *c) {
-	const unsigned char *p = c->data + c->at;
-
-	if (c->at == c->end) {
-		return false;
-	}
-	c->from = c->at;
-	c->byte = p[0];
-	if (p[0] == '%' && !c->final && is_cut(c, 1, 3)) {
-		return false;
-	}
-	c->at++;
-	if (p[0] == '%' && c->end - c->from >= 3 && digits[p[1]] < 16 && digits[p[2]] < 16) {
+static void url_escape(struct cursor *c, const unsigned char *p) {
+	if (c->end - c->from >= 3 && digits[p[1]] < 16 && digits[p[2]] < 16) {
 		c->byte = (unsigned char)(digits[p[1]] << 4 | digits[p[2]]);
 		c->at += 2;
 	}
-	c->to = c->at;
-	return true;
 }
 
 static void json_escape(struct cursor *c, const unsigned char *p) {
@@ -172,7 +159,15 @@ static void json_escape(struct cursor *c, const unsigned char *p) {
 	c->at += 5;
 }
 
-static bool next_json(struct cursor *c) {
+/* More bytes of this escape may follow the end. */
+static bool is_open(const struct cursor *c, const unsigned char *p) {
+	if (p[0] == '%') {
+		return is_cut(c, 1, 3);
+	}
+	return c->end - c->at < 2 || (p[1] == 'u' && is_cut(c, 2, 6));
+}
+
+static bool next_escaped(struct cursor *c, unsigned char escape) {
 	const unsigned char *p = c->data + c->at;
 
 	if (c->at == c->end) {
@@ -180,12 +175,12 @@ static bool next_json(struct cursor *c) {
 	}
 	c->from = c->at;
 	c->byte = p[0];
-	if (p[0] == '\\' && !c->final && (c->end - c->at < 2 || (p[1] == 'u' && is_cut(c, 2, 6)))) {
+	if (p[0] == escape && !c->final && is_open(c, p)) {
 		return false;
 	}
 	c->at++;
-	if (p[0] == '\\') {
-		json_escape(c, p);
+	if (p[0] == escape) {
+		(escape == '%' ? url_escape : json_escape)(c, p);
 	}
 	c->to = c->at;
 	return true;
@@ -198,9 +193,9 @@ static bool next(struct cursor *c, enum leak_view view) {
 	case LEAK_HEX:
 		return next_hex(c);
 	case LEAK_URL:
-		return next_url(c);
+		return next_escaped(c, '%');
 	case LEAK_JSON:
-		return next_json(c);
+		return next_escaped(c, '\\');
 	case LEAK_UTF16LE:
 		return next_utf16(c, 0);
 	case LEAK_UTF16BE:
@@ -242,12 +237,16 @@ static size_t copy_plain(struct cursor *c, unsigned char escape, unsigned char *
 	return n;
 }
 
+static struct cursor cursor_at(const struct leak_text *text, const struct leak_region *region) {
+	return (struct cursor){.data = text->data,
+			       .at = region->start,
+			       .end = region->end,
+			       .final = region->final};
+}
+
 size_t leak_decode(const struct leak_text *text, const struct leak_region *region,
 		   unsigned char *out) {
-	struct cursor c = {.data = text->data,
-			   .at = region->start,
-			   .end = region->end,
-			   .final = region->final};
+	struct cursor c = cursor_at(text, region);
 	size_t n = 0;
 
 	for (;;) {
@@ -266,10 +265,7 @@ size_t leak_decode(const struct leak_text *text, const struct leak_region *regio
 bool leak_encoded(const struct leak_text *text, const struct leak_region *region,
 		  struct leak_place decoded, struct leak_place *ret) {
 	size_t from = decoded.from, to = decoded.to;
-	struct cursor c = {.data = text->data,
-			   .at = region->start,
-			   .end = region->end,
-			   .final = region->final};
+	struct cursor c = cursor_at(text, region);
 	bool escapes = region->view == LEAK_URL || region->view == LEAK_JSON;
 	bool found = !escapes, apart = false;
 	size_t start = region->end, end = start, last = 0;

@@ -181,6 +181,23 @@ static int read_value(const struct field_reader *r, const struct field_place *at
 
 #define FIELDS_MAX 16
 
+int snapshot_field_each(const struct field_reader *r, const struct field_place *at,
+			const struct doc *all, enum doc_type type, field_read *read, void *arg) {
+	bool object = type == DOC_TABLE;
+
+	if (all != NULL && all->type != type) {
+		return snapshot_field_refuse(
+			r, at, object ? "an object is expected" : "an array is expected");
+	}
+	for (const struct doc *d = all == NULL ? NULL : all->first; d != NULL; d = d->next) {
+		struct field_place inner = {at, object ? d->key : NULL};
+		if (read(r, &inner, d, arg) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int snapshot_field_object(const struct field_reader *r, const struct field_place *at,
 			  const struct doc *object, const struct field *fields, void *to) {
 	bool seen[FIELDS_MAX] = {false};

@@ -49,6 +49,14 @@ int snapshot_field_refuse(const struct field_reader *r, const struct field_place
 int snapshot_field_object(const struct field_reader *r, const struct field_place *at,
 			  const struct doc *object, const struct field *fields, void *to);
 
+/* Reads one element of an array, or one member of an object. */
+typedef int field_read(const struct field_reader *r, const struct field_place *at,
+		       const struct doc *d, void *arg);
+
+/* Each element or member of `all`, which is of that type or NULL (none). */
+int snapshot_field_each(const struct field_reader *r, const struct field_place *at,
+			const struct doc *all, enum doc_type type, field_read *read, void *arg);
+
 /* A string with its escapes resolved; NULL when one is wrong, or out of memory. */
 const char *snapshot_field_unescaped(const struct field_reader *r, const char *s, size_t len,
 				     size_t *ret_len);

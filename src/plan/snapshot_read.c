@@ -8,6 +8,7 @@
 #include "plan/snapshot_field.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/snapshot_format.h"
 
@@ -134,34 +135,41 @@ static const struct field caller_fields[] = {
 	{NULL, FIELD_BOOL, 0, false},
 };
 
-static int read_environ(const struct field_reader *r, const struct field_place *at,
-			const struct doc *object) {
-	const char **list = NULL;
-	size_t n = 0, cap = 0;
-	if (object != NULL && object->type != DOC_TABLE) {
-		return snapshot_field_refuse(r, at, "an object is expected");
-	}
-	for (const struct doc *d = object == NULL ? NULL : object->first; d != NULL; d = d->next) {
-		struct field_place inner = {at, d->key};
-		const char *value = NULL;
-		if (d->key[0] == '\0' || strchr(d->key, '=') != NULL || n >= VARIABLES_MAX) {
-			return snapshot_field_refuse(r, &inner,
-						     "the name of a variable is expected");
-		}
-		if (snapshot_field_string(r, &inner, d, &value) != 0) {
-			return -1;
-		}
-		char *entry = arena_printf(r->s->a, "%s=%s", d->key, value);
-		if (entry == NULL || arena_grow(r->s->a, &list, n, &cap, sizeof *list) != 0) {
-			return err_memory(r->e, "snapshot");
-		}
-		list[n++] = entry;
-	}
-	if (arena_grow(r->s->a, &list, n, &cap, sizeof *list) != 0) {
+struct variables {
+	const char **list;
+	size_t n, cap;
+};
+
+static int add_variable(const struct field_reader *r, struct variables *v, const char *entry) {
+	if (arena_grow(r->s->a, &v->list, v->n, &v->cap, sizeof *v->list) != 0) {
 		return err_memory(r->e, "snapshot");
 	}
-	list[n] = NULL;
-	r->s->host.environ = list;
+	v->list[v->n++] = entry;
+	return 0;
+}
+
+static int read_variable(const struct field_reader *r, const struct field_place *at,
+			 const struct doc *d, void *arg) {
+	struct variables *v = arg;
+	const char *value = NULL;
+	if (d->key[0] == '\0' || strchr(d->key, '=') != NULL || v->n >= VARIABLES_MAX) {
+		return snapshot_field_refuse(r, at, "the name of a variable is expected");
+	}
+	if (snapshot_field_string(r, at, d, &value) != 0) {
+		return -1;
+	}
+	const char *entry = arena_printf(r->s->a, "%s=%s", d->key, value);
+	return entry == NULL ? err_memory(r->e, "snapshot") : add_variable(r, v, entry);
+}
+
+static int read_environ(const struct field_reader *r, const struct field_place *at,
+			const struct doc *object) {
+	struct variables v = {0};
+	if (snapshot_field_each(r, at, object, DOC_TABLE, read_variable, &v) != 0 ||
+	    add_variable(r, &v, NULL) != 0) {
+		return -1;
+	}
+	r->s->host.environ = v.list;
 	return 0;
 }
 
@@ -215,43 +223,28 @@ static const struct field git_file_fields[] = {
 	{NULL, FIELD_BOOL, 0, false},
 };
 
-static int read_hooks(const struct field_reader *r, const struct field_place *at,
-		      const struct doc *array) {
-	struct git_obeyed *o = &r->s->host.git_obeyed;
-	struct field_place inner = {at, NULL};
-	if (array != NULL && array->type != DOC_ARRAY) {
-		return snapshot_field_refuse(r, at, "an array is expected");
+static int read_hook(const struct field_reader *r, const struct field_place *at,
+		     const struct doc *d, void *arg) {
+	struct git_obeyed *o = arg;
+	if (o->nhooks == GITOBEYED_MAX) {
+		return snapshot_field_refuse(r, at->outer, "too many elements");
 	}
-	for (const struct doc *d = array == NULL ? NULL : array->first; d != NULL; d = d->next) {
-		if (o->nhooks == GITOBEYED_MAX) {
-			return snapshot_field_refuse(r, at, "too many elements");
-		}
-		if (snapshot_field_string(r, &inner, d, &o->hooks[o->nhooks++]) != 0) {
-			return -1;
-		}
-	}
-	return 0;
+	return snapshot_field_string(r, at, d, &o->hooks[o->nhooks++]);
 }
 
-static int read_git_files(const struct field_reader *r, const struct field_place *at,
-			  const struct doc *array) {
-	struct git_obeyed *o = &r->s->host.git_obeyed;
-	struct field_place inner = {at, NULL};
-	if (array != NULL && array->type != DOC_ARRAY) {
-		return snapshot_field_refuse(r, at, "an array is expected");
+static int read_git_file(const struct field_reader *r, const struct field_place *at,
+			 const struct doc *d, void *arg) {
+	struct git_obeyed *o = arg;
+	struct raw_git_file raw = {0};
+	if (snapshot_field_object(r, at, d, git_file_fields, &raw) != 0) {
+		return -1;
 	}
-	for (const struct doc *d = array == NULL ? NULL : array->first; d != NULL; d = d->next) {
-		struct raw_git_file raw = {0};
-		if (snapshot_field_object(r, &inner, d, git_file_fields, &raw) != 0) {
-			return -1;
-		}
-		if (o->nfiles == GITOBEYED_MAX || raw.path == NULL) {
-			return snapshot_field_refuse(r, at,
-						     "too many elements, or one without a path");
-		}
-		o->files[o->nfiles] = raw.path;
-		o->linked[o->nfiles++] = raw.linked;
+	if (o->nfiles == GITOBEYED_MAX || raw.path == NULL) {
+		return snapshot_field_refuse(r, at->outer,
+					     "too many elements, or one without a path");
 	}
+	o->files[o->nfiles] = raw.path;
+	o->linked[o->nfiles++] = raw.linked;
 	return 0;
 }
 
@@ -264,7 +257,9 @@ static int read_git(const struct field_reader *r, const struct field_place *at,
 		return 0;
 	}
 	if (snapshot_field_object(r, at, d, git_fields, &raw) != 0 ||
-	    read_hooks(r, &hooks, raw.hooks) != 0 || read_git_files(r, &files, raw.files) != 0) {
+	    snapshot_field_each(r, &hooks, raw.hooks, DOC_ARRAY, read_hook, &h->git_obeyed) != 0 ||
+	    snapshot_field_each(r, &files, raw.files, DOC_ARRAY, read_git_file, &h->git_obeyed) !=
+		    0) {
 		return -1;
 	}
 	/* The snapshot has no name and no address; any text gives the same plan. */
@@ -278,24 +273,17 @@ static int read_git(const struct field_reader *r, const struct field_place *at,
 
 /* ---- programs ---- */
 
-static int read_outputs(const struct field_reader *r, const struct field_place *at,
-			const struct doc *object) {
-	struct snapshot *s = r->s;
-	if (object != NULL && object->type != DOC_TABLE) {
-		return snapshot_field_refuse(r, at, "an object is expected");
+static int read_output(const struct field_reader *r, const struct field_place *at,
+		       const struct doc *d, void *arg) {
+	struct snapshot *s = arg;
+	struct snapshot_output o = {.name = d->key};
+	if (snapshot_field_pointer(r, at, d, false, &o.text) != 0) {
+		return -1;
 	}
-	for (const struct doc *d = object == NULL ? NULL : object->first; d != NULL; d = d->next) {
-		struct field_place inner = {at, d->key};
-		struct snapshot_output o = {.name = d->key};
-		if (snapshot_field_pointer(r, &inner, d, false, &o.text) != 0) {
-			return -1;
-		}
-		if (arena_grow(s->a, &s->outputs, s->noutputs, &s->outputs_cap,
-			       sizeof *s->outputs) != 0) {
-			return err_memory(r->e, "snapshot");
-		}
-		s->outputs[s->noutputs++] = o;
+	if (arena_grow(s->a, &s->outputs, s->noutputs, &s->outputs_cap, sizeof *s->outputs) != 0) {
+		return err_memory(r->e, "snapshot");
 	}
+	s->outputs[s->noutputs++] = o;
 	return 0;
 }
 
@@ -325,24 +313,16 @@ static const struct field entry_fields[] = {
 	{NULL, FIELD_BOOL, 0, false},
 };
 
-static int read_names(const struct field_reader *r, const struct field_place *at,
-		      const struct doc *array, struct snapshot_entry *n) {
-	struct field_place inner = {at, NULL};
-	if (array->type != DOC_ARRAY) {
-		return snapshot_field_refuse(r, at, "an array is expected");
+static int read_name(const struct field_reader *r, const struct field_place *at,
+		     const struct doc *d, void *arg) {
+	const char *name = NULL;
+	if (snapshot_field_string(r, at, d, &name) != 0) {
+		return -1;
 	}
-	n->list_known = KNOWN_YES;
-	for (const struct doc *d = array->first; d != NULL; d = d->next) {
-		const char *name = NULL;
-		if (snapshot_field_string(r, &inner, d, &name) != 0) {
-			return -1;
-		}
-		if (name[0] == '\0' || strchr(name, '/') != NULL || streq(name, ".") ||
-		    streq(name, "..")) {
-			return snapshot_field_refuse(r, at, "the name of an entry is expected");
-		}
-		snapshot_add_name(r->s, n, name);
+	if (name[0] == '\0' || strchr(name, '/') != NULL || path_is_dots(name, strlen(name))) {
+		return snapshot_field_refuse(r, at->outer, "the name of an entry is expected");
 	}
+	snapshot_add_name(r->s, arg, name);
 	return 0;
 }
 
@@ -363,7 +343,8 @@ static int read_content(const struct field_reader *r, const struct field_place *
 	    snapshot_field_text(r, &text, raw->text, &n->text, &n->text_len) != 0) {
 		return -1;
 	}
-	return raw->entries == NULL ? 0 : read_names(r, &entries, raw->entries, n);
+	n->list_known = raw->entries == NULL ? n->list_known : KNOWN_YES;
+	return snapshot_field_each(r, &entries, raw->entries, DOC_ARRAY, read_name, n);
 }
 
 /* A path that is not in the snapshot yet. */
@@ -382,7 +363,8 @@ static int new_entry(const struct field_reader *r, const struct field_place *at,
 }
 
 static int read_entry(const struct field_reader *r, const struct field_place *at,
-		      const struct doc *d) {
+		      const struct doc *d, void *arg) {
+	(void)arg; /* the reader has the snapshot */
 	struct raw_entry raw = {.mode = UINT32_MAX, .names = 1, .reachable = true};
 	struct snapshot_entry *n = NULL;
 	size_t len = 0;
@@ -415,35 +397,11 @@ static int read_entry(const struct field_reader *r, const struct field_place *at
 	return read_content(r, at, &raw, n);
 }
 
-static int read_files(const struct field_reader *r, const struct field_place *at,
-		      const struct doc *object) {
-	if (object->type != DOC_TABLE) {
-		return snapshot_field_refuse(r, at, "an object is expected");
-	}
-	for (const struct doc *d = object->first; d != NULL; d = d->next) {
-		struct field_place inner = {at, d->key};
-		if (read_entry(r, &inner, d) != 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
 static int read_absent(const struct field_reader *r, const struct field_place *at,
-		       const struct doc *array) {
-	if (array != NULL && array->type != DOC_ARRAY) {
-		return snapshot_field_refuse(r, at, "an array is expected");
-	}
-	for (const struct doc *d = array == NULL ? NULL : array->first; d != NULL; d = d->next) {
-		struct field_place inner = {at, NULL};
-		struct snapshot_entry *n = NULL; /* zeroed: LOOK_NOTHING */
-		const char *path = NULL;
-		if (snapshot_field_string(r, &inner, d, &path) != 0 ||
-		    new_entry(r, &inner, path, &n) != 0) {
-			return -1;
-		}
-	}
-	return 0;
+		       const struct doc *d, void *arg) {
+	struct snapshot_entry **n = arg; /* zeroed: LOOK_NOTHING */
+	const char *path = NULL;
+	return snapshot_field_string(r, at, d, &path) != 0 ? -1 : new_entry(r, at, path, n);
 }
 
 /* ---- the whole ---- */
@@ -480,6 +438,7 @@ int snapshot_read(struct snapshot *s, struct arena *a, const char *name, const s
 	struct field_reader r = {.s = s, .file = name, .e = e};
 	struct raw_snapshot raw = {0};
 	struct doc *top = NULL;
+	struct snapshot_entry *gone = NULL;
 	struct field_place at = {NULL, "the snapshot"}, kernel = {NULL, "kernel"},
 			   git = {NULL, "git"};
 	struct field_place caller = {NULL, "caller"}, outputs = {NULL, "outputs"};
@@ -498,8 +457,9 @@ int snapshot_read(struct snapshot *s, struct arena *a, const char *name, const s
 	assert(raw.version == SNAPSHOT_VERSION); /* check_version(), and the key is required */
 	if (read_kernel(&r, &kernel, raw.kernel) != 0 ||
 	    read_caller(&r, &caller, raw.caller) != 0 || read_git(&r, &git, raw.git) != 0 ||
-	    read_outputs(&r, &outputs, raw.outputs) != 0 ||
-	    read_absent(&r, &absent, raw.absent) != 0 || read_files(&r, &files, raw.files) != 0) {
+	    snapshot_field_each(&r, &outputs, raw.outputs, DOC_TABLE, read_output, s) != 0 ||
+	    snapshot_field_each(&r, &absent, raw.absent, DOC_ARRAY, read_absent, &gone) != 0 ||
+	    snapshot_field_each(&r, &files, raw.files, DOC_TABLE, read_entry, NULL) != 0) {
 		return -1;
 	}
 	s->host.cgroup.why = HOST_CGROUP_UNCHECKED;

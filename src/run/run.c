@@ -46,7 +46,7 @@ struct watch {
 	int64_t interrupted_at;         /* time of the last SIGINT or SIGTERM; -1 */
 	int64_t end_at;                 /* after ORDER_END: when the supervisor kills the run; -1 */
 	struct leak_log found;          /* by any of these */
-	struct leak_watch leaks, typed; /* the output; stdin */
+	struct leak_watch leaks, input; /* the output; stdin */
 	struct net_tap net;             /* requests */
 	struct job job;
 	struct live live; /* the line of a long run with -v */
@@ -70,7 +70,7 @@ static void watch_kill(struct watch *w, enum reason why) {
 
 /* A secret in stdin may be found before the command has begun; it cannot read it. */
 static void watch_leak(struct watch *w) {
-	if (w->reports.begun && (w->leaks.kill || w->typed.kill || w->net.watch.kill)) {
+	if (w->reports.begun && (w->leaks.kill || w->input.kill || w->net.watch.kill)) {
 		watch_kill(w, REASON_LEAK);
 	}
 }
@@ -352,7 +352,7 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 		.watched = w->plan->idle_ms != LIMIT_NONE,
 		.terminal = r->terminal,
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
-		.typed = w->typed.source == NULL ? NULL : &w->typed,
+		.input = w->input.source == NULL ? NULL : &w->input,
 		.live = w->live.fd < 0 ? NULL : &w->live,
 	};
 
@@ -418,7 +418,7 @@ static void watch_leaks(struct watch *w) {
 		.terminal = r->plan->scan_terminal,
 		.log = &w->found,
 	};
-	w->typed = (struct leak_watch){
+	w->input = (struct leak_watch){
 		.source = reads ? r->leaks : NULL,
 		.action = LEAK_KILL,
 		.log = &w->found,

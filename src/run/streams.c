@@ -89,7 +89,7 @@ static int open_feed(struct streams *s, const struct stream_wish *wish, struct e
 		return -1;
 	}
 	/* One buffer: POLLOUT then means that the command has read all of it (stdin_feed.c). */
-	f->tap.watch = wish->typed;
+	f->tap.watch = wish->input;
 	f->tap.place = LEAK_IN_STDIN;
 	f->peeks = f->from.pipe && !leak_tap_replaces(&f->tap);
 	if (f->peeks && fcntl(f->to, F_SETPIPE_SZ, ONE_BUFFER) < 0) {

@@ -99,7 +99,7 @@ struct stream_wish {
 	int64_t limit;         /* bytes an output stream, or LIMIT_NONE */
 	bool watched;          /* relay also discarded output: there is an idle time-out */
 	bool terminal;         /* streams_attach() follows when pid 1 has opened the pty */
-	struct leak_watch *leaks, *typed; /* scan the output, and stdin; NULL: not scanned */
+	struct leak_watch *leaks, *input; /* scan the output, and stdin; NULL: not scanned */
 	struct live *live;                /* the live line; NULL: none */
 };
 
