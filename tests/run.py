@@ -131,6 +131,7 @@ def proof_suites(build, corral, probe):
         yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
                                          *of_escape, *asked, f"{build}/escape-{level}.jsonl"]
     for level in ("full", "standard"):
+        yield name_of("grants", level), [PYTHON, f"{HERE}/net/grants.py", "--corral", corral, "--level", level]
         yield name_of("clients", level), [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--level", level]
         yield name_of("gate", level), [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--as", "both", "--level", level]
         yield name_of("changes", level), [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--as", "both", "--level",
@@ -144,6 +145,7 @@ def proof_suites(build, corral, probe):
         yield f"lifetime ({level}, forks)", [PYTHON, f"{HERE}/lifetime/outrun.py", "--corral", corral, "--probe", probe,
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
+    yield "learn", [PYTHON, f"{HERE}/learn/projects.py", "--corral", corral, "--place", f"{build}/projects"]
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "1000", "--calls"]

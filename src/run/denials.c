@@ -69,9 +69,11 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
 	case NEED_WRITE:
 		return has_right(path, W_OK);
 	case NEED_DIRECTORY:
-		/* An existing file is opened for writing instead of created. */
-		return op == DENIAL_CREATE && has_right(path, F_OK) ? has_right(path, W_OK)
-								    : writes_names;
+		/* An existing file is opened for writing instead of created, and an existing
+		 * directory is what `mkdir -p` wants, whoever owns the one above it. */
+		return (op == DENIAL_CREATE || op == DENIAL_MKDIR) && has_right(path, F_OK)
+			       ? has_right(path, W_OK)
+			       : writes_names;
 	case NEED_ENTRY:
 		return writes_names && exists(path);
 	case NEED_OWNER:

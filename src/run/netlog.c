@@ -241,6 +241,33 @@ static void read_entries(const struct ledger *l, size_t used, struct netlog *n) 
 	n->more += atomic_load_explicit(&l->log.lost, memory_order_relaxed);
 }
 
+static bool is_refused_name(const struct netlog_item *item) {
+	return item->op == NET_OP_RESOLVE && item->outcome == NET_DENIED && item->name != NULL;
+}
+
+/* A resolver that was refused NAME tries NAME.DOMAIN with each domain of `search`.  That is refused
+ * as well, and a rule for it would help nobody. */
+static bool is_search(const struct netlog *n, const struct netlog_item *item) {
+	for (size_t i = 0; i < n->count; i++) {
+		const struct netlog_item *first = &n->items[i];
+		size_t len = first == item || !is_refused_name(first) ? 0 : strlen(first->name);
+		if (len > 0 && strncmp(item->name, first->name, len) == 0 &&
+		    item->name[len] == '.') {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void forget_searches(struct netlog *n) {
+	for (size_t i = 0; i < n->count; i++) {
+		struct netlog_item *item = &n->items[i];
+		if (is_refused_name(item) && is_search(n, item)) {
+			item->remedy = NULL;
+		}
+	}
+}
+
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret) {
 	struct netlog n = {.recorded = l != NULL};
 	size_t used = l == NULL ? 0 : entries_of(l);
@@ -254,6 +281,7 @@ void netlog_read(const struct ledger *l, const struct ledger *refusals, struct n
 		read_entries(refusals, after, &n);
 		n.ended = atomic_load(&refusals->ended);
 	}
+	forget_searches(&n);
 	*ret = n;
 }
 

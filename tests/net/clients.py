@@ -208,7 +208,8 @@ def demand_refused(call):
         raise Failed(f"the other name is not recorded with its remedy: {call.denials()}")
 
 
-def judge(suite, row, caller):
+def prepare(suite, row):
+    """Skips a row that lacks something, and builds what it needs."""
     for name in row.words("needs"):
         if not (os.path.exists(name) if name.startswith("/") else shutil.which(name, path=PATH)):
             raise Skipped(f"{name} is not installed")
@@ -217,6 +218,10 @@ def judge(suite, row, caller):
             raise Skipped(suite.lab.absent[name])
     for what in row.words("builds"):
         suite.build(what)
+
+
+def judge(suite, row, caller):
+    prepare(suite, row)
     outside = {}
     for host in (ALLOWED, DENIED):
         outside[host] = Call(suite, row, caller, host, False)

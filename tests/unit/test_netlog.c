@@ -117,6 +117,29 @@ TEST(a_refusal_names_the_option_that_would_allow_it) {
 	ledger_free(l);
 }
 
+/* The resolver completes a refused name with the domains of `search`. */
+TEST(a_name_of_a_search_list_is_recorded_without_an_option) {
+	static const char *const names[] = {"name.test", "name.test.search.test",
+					    "name.testing.test", "other.name.test"};
+	struct ledger *l = new_ledger();
+	struct netlog n;
+	REQUIRE(l != NULL);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct row row = lookup;
+		row.name = names[i];
+		(void)add(l, &row);
+	}
+	netlog_read(l, NULL, &n);
+	REQUIRE(n.count == 4);
+	CHECK_STR(n.items[0].remedy, "--allow-host name.test");
+	CHECK_STR(n.items[1].name, "name.test.search.test");
+	CHECK(n.items[1].remedy == NULL);
+	CHECK_STR(n.items[2].remedy, "--allow-host name.testing.test");
+	CHECK_STR(n.items[3].remedy, "--allow-host other.name.test");
+	netlog_done(&n);
+	ledger_free(l);
+}
+
 TEST(an_address_that_is_not_public_is_allowed_as_its_range_can_be_or_not_at_all) {
 	static const struct row rows[] = {
 		{NET_OP_CONNECT, NET_DENIED, "db.test", {10, 1, 2, 3}, 5432, NULL, "it is private"},
