@@ -148,8 +148,8 @@ int corral_policy_check(const char *path, struct corral_error *err);
 int corral_policy_review(const char *path, char **text, struct corral_error *err);
 
 /* The configuration of another product as the text of a policy file (TOML), with a comment for
- * each value and for each setting that has no equivalent.  `agent` chooses one of several agents with
- * a sandbox section; NULL if there is one.  Free the text with free(). */
+ * each value and for each setting that has no equivalent.  `agent` chooses one of several agents
+ * with a sandbox section; NULL if there is one.  Free the text with free(). */
 int corral_policy_import(const char *path, const char *agent, char **text,
 			 struct corral_error *err);
 
@@ -190,6 +190,12 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 #define CORRAL_NULL (-1)    /* /dev/null */
 #define CORRAL_CAPTURE (-2) /* kept in the result, up to limits.output a stream */
 
+enum corral_ask {
+	CORRAL_ASK_NO,       /* they fail */
+	CORRAL_ASK_TERMINAL, /* the user, on the controlling terminal; needs forward or terminal */
+	CORRAL_ASK_FD,       /* a program, by lines of JSON on ask_fd */
+};
+
 struct corral_options {
 	size_t size;    /* set by the caller to sizeof */
 	int in;         /* descriptor or CORRAL_NULL */
@@ -209,6 +215,9 @@ struct corral_options {
 	char **failure; /* or NULL: gets the JSON object of a run that failed, as
 			 * corral_failure_json() and with the denial of a refused command; NULL for
 			 * a run that did not fail, and out of memory; free() it */
+	int ask;        /* enum corral_ask: who decides about refused operations; corral_run only */
+	int ask_fd; /* with CORRAL_ASK_FD: a connected stream socket; libcorral(3) has the protocol
+		     */
 };
 
 #define CORRAL_ID_SIZE 16
@@ -217,7 +226,7 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL                                         \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, CORRAL_ASK_NO, 0                       \
 	}
 
 struct corral_result;
