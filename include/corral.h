@@ -190,6 +190,12 @@ int corral_selftest(const struct corral_policy *policy, const char *program,
 #define CORRAL_NULL (-1)    /* /dev/null */
 #define CORRAL_CAPTURE (-2) /* kept in the result, up to limits.output a stream */
 
+enum corral_ask {
+	CORRAL_ASK_NO,       /* they fail */
+	CORRAL_ASK_TERMINAL, /* the user, on the controlling terminal; needs forward or terminal */
+	CORRAL_ASK_FD,       /* a program, by lines of JSON on ask_fd */
+};
+
 struct corral_options {
 	size_t size;    /* set by the caller to sizeof */
 	int in;         /* descriptor or CORRAL_NULL */
@@ -211,6 +217,9 @@ struct corral_options {
 			 * a run that did not fail, and out of memory; free() it */
 	int live; /* 1: if err is a terminal, and in is none or `terminal` is set: a line there with
 		   * time, processes, memory and refused calls, while the command is quiet */
+	int ask;  /* enum corral_ask: who decides about refused operations; corral_run only */
+	int ask_fd; /* with CORRAL_ASK_FD: a connected stream socket; libcorral(3) has the protocol
+		     */
 	int reserved; /* 0 */
 };
 
@@ -220,7 +229,7 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0                                   \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0                 \
 	}
 
 struct corral_result;

@@ -88,6 +88,17 @@ struct audit_leak {
 	uint64_t count;
 };
 
+/* One answer to a question of --ask. */
+struct audit_grant {
+	bool allowed, host;
+	const char *op, *object; /* the real path, or the host */
+	const char *answer;      /* "once", "run", "always", "deny" */
+	const char *by;          /* "user", "timeout", "ended", "error" */
+	const char *options;     /* what "run" and "always" allow */
+	int64_t waited_ms;
+	uint64_t count; /* calls that it was for */
+};
+
 /* Each adds one line to `out`; f may not be NULL, its fields may. */
 void audit_put_run(struct buf *out, const struct audit_run_facts *f, const struct audit_run *r);
 void audit_put_denial(struct buf *out, const struct audit_run_facts *f,
@@ -98,6 +109,7 @@ void audit_put_degraded(struct buf *out, const struct audit_run_facts *f, const 
 /* `how` is "env" or "file". */
 void audit_put_secret(struct buf *out, const struct audit_run_facts *f, const char *name,
 		      const char *how);
+void audit_put_grant(struct buf *out, const struct audit_run_facts *f, const struct audit_grant *g);
 void audit_put_trust(struct buf *out, const struct audit_run_facts *f, const char *path,
 		     const char *sha256);
 

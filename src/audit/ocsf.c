@@ -45,6 +45,7 @@ static const struct row {
 	{"deny.limit", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "Limit"},
 	{"leak", CLASS_FINDING, 1, SEVERITY_HIGH, "Create"},
 	{"secret.used", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_INFORMATIONAL, "Secret used"},
+	{"grant", CLASS_FILE, ACTIVITY_OTHER, SEVERITY_MEDIUM, "Grant"},
 	{"trust", CLASS_FILE, ACTIVITY_OTHER, SEVERITY_MEDIUM, "Trust"},
 };
 static const struct row unknown = {"", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_INFORMATIONAL,

@@ -21,7 +21,8 @@
 
 const char *const audit_kinds[] = {"run",      "unsandboxed_run", "degraded",     "deny.path",
 				   "deny.net", "deny.cmd",        "deny.syscall", "deny.limit",
-				   "leak",     "secret.used",     "trust",        NULL};
+				   "leak",     "secret.used",     "trust",        "grant",
+				   NULL};
 
 static void put_text(struct emit *j, const char *key, const char *text) {
 	if (text == NULL) {
@@ -163,6 +164,21 @@ void audit_put_secret(struct buf *out, const struct audit_run_facts *f, const ch
 	begin(&j, out, f, (const char *const[]){"secret.used", "allowed"});
 	put_text(&j, "secret", name);
 	emit_string(&j, "how", how);
+	end(&j, f);
+}
+
+void audit_put_grant(struct buf *out, const struct audit_run_facts *f,
+		     const struct audit_grant *g) {
+	struct emit j;
+
+	begin(&j, out, f, (const char *const[]){"grant", g->allowed ? "allowed" : "denied"});
+	emit_string(&j, "op", g->op);
+	put_text(&j, g->host ? "host" : "path", g->object);
+	emit_string(&j, "answer", g->answer);
+	emit_string(&j, "by", g->by);
+	put_text(&j, "grant", g->options);
+	emit_int(&j, "waited_ms", g->waited_ms);
+	emit_int(&j, "count", (int64_t)g->count);
 	end(&j, f);
 }
 

@@ -32,6 +32,8 @@ struct invocation {
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
 	bool replay;
+	bool ask;
+	const char *ask_fd; /* --ask-fd, or NULL */
 	bool for_exec, as_path, as_host, as_command, prompt, last_run;
 	const char *run_id;
 	bool dashes; /* "--" stands before all arguments that are no options */

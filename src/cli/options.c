@@ -157,6 +157,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_PROMPT] = &inv->prompt,
 		[OPTION_LAST_RUN] = &inv->last_run,
 		[OPTION_REPLAY] = &inv->replay,
+		[OPTION_ASK] = &inv->ask,
 	};
 	(void)as;
 	(void)value;
@@ -186,6 +187,7 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AUDIT_KIND] = &inv->kind,
 		[OPTION_AUDIT_FORMAT] = &inv->format,
 		[OPTION_RUN_ID] = &inv->run_id,
+		[OPTION_ASK_FD] = &inv->ask_fd,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -248,6 +250,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_AS_HOST] = apply_flag,
 	[OPTION_AS_COMMAND] = apply_flag,
 	[OPTION_PROMPT] = apply_flag,
+	[OPTION_ASK] = apply_flag,
+	[OPTION_ASK_FD] = apply_text,
 	[OPTION_LAST_RUN] = apply_flag,
 	[OPTION_REPLAY] = apply_flag,
 	[OPTION_RUN_ID] = apply_text,

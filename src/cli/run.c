@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -347,6 +348,29 @@ static int person_status(const struct corral_result *result) {
 	return error != 0 && status == 0 ? STATUS_LOST : status;
 }
 
+/* --ask and --ask-fd. */
+static int set_ask(const struct invocation *inv, struct corral_options *how,
+		   struct corral_error *err) {
+	char *end = NULL;
+
+	if (inv->ask && inv->ask_fd != NULL) {
+		return usage_error(err, "use one of them", "--ask and --ask-fd cannot be combined");
+	}
+	if (inv->ask_fd == NULL) {
+		how->ask = inv->ask ? CORRAL_ASK_TERMINAL : CORRAL_ASK_NO;
+		return 0;
+	}
+	long fd = strtol(inv->ask_fd, &end, 10);
+	if (end == inv->ask_fd || *end != '\0' || fd < 0 || fd > 1 << 20 ||
+	    fcntl((int)fd, F_GETFD) < 0) {
+		return usage_error(err, "pass a socket of the calling program: --ask-fd 3",
+				   "--ask-fd: %s is not an open descriptor", inv->ask_fd);
+	}
+	how->ask = CORRAL_ASK_FD;
+	how->ask_fd = (int)fd;
+	return 0;
+}
+
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
@@ -361,7 +385,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.terminal = terminal;
 	how.warn = print_warning;
 	how.live = banner_is_live(inv);
-	if (announce(inv, argv, err) != 0 ||
+	if (set_ask(inv, &how, err) != 0 || announce(inv, argv, err) != 0 ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
 	}
@@ -394,7 +418,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
-	if (announce(inv, argv, err) != 0 ||
+	if (set_ask(inv, &how, err) != 0 || announce(inv, argv, err) != 0 ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, &how, failure, err);
 	}

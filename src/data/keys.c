@@ -533,6 +533,14 @@ const struct key keys[KEY_COUNT] = {
 			"and connections), or all (reads and executions too, which costs a "
 			"round trip for each file that is opened).",
 	},
+	[KEY_ASK_TIMEOUT] = {
+		.name = "ask.timeout",
+		.type = TYPE_DURATION,
+		.narrow = NARROW_LOWER,
+		.min = 1,
+		.max = DURATION_MAX,
+		.help = "How long a question of --ask waits for its answer; then it is denied.",
+	},
 	[KEY_AUDIT_ENABLED] = {
 		.name = "audit.enabled",
 		.type = TYPE_BOOL,

@@ -44,7 +44,9 @@ enum option_id {
 	OPTION_PROMPT,   /* --prompt */
 	OPTION_LAST_RUN, /* --last, --run of why */
 	OPTION_RUN_ID,
-	OPTION_REPLAY,      /* --replay */
+	OPTION_REPLAY, /* --replay */
+	OPTION_ASK,    /* --ask, --ask-fd N */
+	OPTION_ASK_FD,
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,

@@ -52,6 +52,7 @@ const struct default_row default_rows[] = {
 	{KEY_SCAN_FILES, "block", NULL, "a file that leaves the machine must hold no secret"},
 	{KEY_SCAN_NET, "off", NULL, "most requests are TLS, which is not read"},
 	{KEY_DENIALS, "changes", NULL, "the broker answers these calls anyway"},
+	{KEY_ASK_TIMEOUT, "60s", NULL, "time to read a question and to think about it"},
 	{KEY_AUDIT_ENABLED, "true", NULL, "someone will ask later what an agent did"},
 	{KEY_AUDIT_REQUIRED, "false", NULL, "a full disk must not stop the work"},
 };

@@ -253,6 +253,7 @@ static void gate_init(struct gate *g, const struct gate_setup *s) {
 	g->nfree_flows = GATE_FLOWS;
 	g->channel = (struct loop_watch){.fd = s->channel, .ready = channel_ready};
 	g->lifeline = (struct loop_watch){.fd = s->lifeline, .ready = lifeline_ready};
+	ask_init(g, s);
 }
 
 static void open_scanner(struct gate *g, const struct gate_setup *s) {
@@ -282,7 +283,8 @@ static void record_lookups(struct gate *g) {
 void gate_main(struct gate *g, const struct gate_setup *s) {
 	gate_init(g, s);
 	if (loop_init(&g->loop) != 0 || loop_add(&g->loop, &g->channel, EPOLLIN) != 0 ||
-	    loop_add(&g->loop, &g->lifeline, EPOLLIN) != 0) {
+	    loop_add(&g->loop, &g->lifeline, EPOLLIN) != 0 ||
+	    (g->asker.fd >= 0 && loop_add(&g->loop, &g->asker, EPOLLIN) != 0)) {
 		leave(FAILED);
 	}
 	if (g->host_loopback) {

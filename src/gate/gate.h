@@ -24,6 +24,7 @@
 #ifndef CORRAL_GATE_GATE_H
 #define CORRAL_GATE_GATE_H
 
+#include "gate/ask.h"
 #include "gate/ledger.h"
 #include "gate/dns/update.h"
 #include "gate/wire.h"
@@ -42,7 +43,9 @@ struct gate_setup {
 	int channel;        /* to the broker */
 	int lifeline;       /* to the supervisor: dns/update.h's messages; EOF ends the gate */
 	int scanner;        /* scan.net: to the supervisor (gate/scan.h); -1: nothing is scanned */
-	bool scan_holds;    /* a request leaves only after it was scanned */
+	int asker;          /* --ask: to the supervisor (gate/ask.h); -1: nothing is asked */
+	struct net_rule *live_rules;   /* with asker: net->allow, and room for GATE_LIVE_RULES */
+	bool scan_holds;               /* a request leaves only after it was scanned */
 	int publish[GATE_PUBLISH_MAX]; /* listeners on the host, one for each of net->publish */
 };
 

@@ -248,6 +248,24 @@ static uint64_t put_leaks(struct recording *r, const struct leak_log *log) {
 	return all;
 }
 
+static void put_grants(struct recording *r, const struct grants *list) {
+	for (size_t i = 0; i < list->count; i++) {
+		const struct grant *g = &list->items[i];
+		const struct audit_grant record = {
+			.allowed = g->reply > ASK_REPLY_DENY,
+			.host = g->host,
+			.op = g->op,
+			.object = g->name,
+			.answer = ask_reply_name(g->reply),
+			.by = g->by,
+			.options = g->options,
+			.waited_ms = g->waited_ms,
+			.count = g->count,
+		};
+		audit_put_grant(&r->out, &r->facts, &record);
+	}
+}
+
 static void put_result(struct recording *r, struct audit_run *run,
 		       const struct corral_result *result) {
 	const struct outcome *o = &result->outcome;
@@ -259,6 +277,7 @@ static void put_result(struct recording *r, struct audit_run *run,
 	run->cpu_ms = o->usage.cpu_ms;
 	run->max_rss_kb = o->usage.max_rss_kb;
 	run->processes_peak = o->usage.processes_peak;
+	put_grants(r, &o->grants);
 	run->denials = put_denials(r, o);
 	run->leaks = put_leaks(r, &r->p->args_leaks) + put_leaks(r, &o->leaks);
 }

@@ -73,6 +73,7 @@ struct prepared {
 	const char *command;    /* argv[0], for warnings; NULL: none is run */
 	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
 	bool streams_inherited; /* corral_spawn() */
+	bool asks;              /* --ask */
 	struct arena arena;
 	struct host host;
 	struct policy policy;
@@ -173,6 +174,8 @@ bool denials_get(const struct outcome *o, size_t n, struct corral_denial *ret);
 /* All of them, as the member "denials", after that of a refused command, which may be NULL; all
  * decisions of the gate. */
 void denials_emit(struct emit *j, const struct outcome *o, const struct corral_denial *refused);
+/* The answers of --ask, as the member "grants"; null without --ask. */
+void grants_emit(struct emit *j, const struct grants *g);
 void network_emit(struct emit *j, const struct netlog *n);
 
 /* Copies e field by field; out may be NULL.  Returns -1, so that a public call

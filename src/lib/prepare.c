@@ -231,6 +231,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	}
 	p->host.command = p->command;
 	p->host.streams_inherited = p->streams_inherited;
+	p->host.asks = p->asks;
 	p->host.shell = p->shell;
 	if (policy->plant != NULL) {
 		p->host.environ = policy->plant->environ;

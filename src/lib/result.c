@@ -457,6 +457,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 			result->audit == AUDIT_FAILED ? result->audit_error : "");
 	put_hint(&j, &result->outcome.advice);
 	denials_emit(&j, &result->outcome, NULL);
+	grants_emit(&j, &result->outcome.grants);
 	put_leaks(&j, result);
 	network_emit(&j, &result->outcome.network);
 	put_created(&j, &result->outcome.created);
@@ -512,6 +513,7 @@ int result_failure_json(const struct corral_error *failure, const char *id,
 	put_enforcement(&j, NULL, "");
 	put_hint(&j, &nothing.advice);
 	denials_emit(&j, &nothing, refused);
+	grants_emit(&j, &nothing.grants);
 	put_leaks(&j, NULL);
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);

@@ -8,6 +8,7 @@
 #include "lib/internal.h"
 
 #include "command/judge.h"
+#include "lib/ask.h"
 #include "lib/leaks.h"
 #include "lib/sized.h"
 
@@ -65,6 +66,13 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 		if (check_fd(o->fds[i], "fds", e) != 0) {
 			return -1;
 		}
+	}
+	if (o->ask != CORRAL_ASK_NO && !capture) {
+		return err_set(e, ERR_USAGE, "library",
+			       "corral_spawn does not support ask; use corral_run");
+	}
+	if (o->ask == CORRAL_ASK_FD && check_fd(o->ask_fd, "ask_fd", e) != 0) {
+		return -1;
 	}
 	if (o->terminal && !capture) {
 		return err_set(e, ERR_USAGE, "library",
@@ -146,7 +154,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.nmore_fds = o->nfds,
 		.terminal = o->terminal != 0,
 		.forward = o->forward != 0,
-		.last = o->last != 0,
+		.last = o->last != 0 && o->ask == CORRAL_ASK_NO,
 		.live = o->live != 0 && isatty(o->err) && (o->terminal != 0 || !isatty(o->in)),
 	};
 	for (size_t i = 0; o->warn != NULL && i < p->plan.nwarnings; i++) {
@@ -168,7 +176,7 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 
 /* One attempt with the plan as it is. */
 static int run_once(struct prepared *p, const char *const *argv, const struct corral_options *o,
-		    struct corral_result **ret, struct err *e) {
+		    const struct ask_request *ask, struct corral_result **ret, struct err *e) {
 	struct run_request request;
 	struct run_leaks leaks;
 
@@ -180,6 +188,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		return err_memory(e, "library");
 	}
 	request.leaks = &leaks.source;
+	request.ask = ask;
 	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);
 	leaks_end(&leaks);
 	if (rc != 0) {
@@ -195,13 +204,16 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 
 /* Each round gives up one mechanism that the host refused. */
 static int run_prepared(struct prepared *p, const char *const *argv, const struct corral_options *o,
-			struct corral_result **ret, struct err *e) {
-	while (run_once(p, argv, o, ret, e) != 0) {
+			struct asking *ask, struct corral_result **ret, struct err *e) {
+	int rc;
+
+	while ((rc = ask_check_plan(ask, e)) == 0 &&
+	       (rc = run_once(p, argv, o, ask_request_of(ask), ret, e)) != 0) {
 		if (prepared_replan(p, e) != 0) {
-			return -1;
+			break;
 		}
 	}
-	return 0;
+	return rc;
 }
 
 int corral_run(const struct corral_policy *policy, const char *const *argv,
@@ -210,13 +222,15 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	struct corral_options o = CORRAL_OPTIONS_INIT;
 	struct prepared p = {.command = argv == NULL ? NULL : argv[0],
 			     .secrets_use = SECRETS_GIVEN};
+	struct asking ask = {.p = NULL};
 	struct err e = {0};
 
 	int rc = -1;
-	if (lib_need(result, "result", err) != 0) {
+	if (lib_need(result, "result", err) != 0 || lib_need(policy, "the policy", err) != 0) {
 		return -1;
 	}
-	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0) {
+	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0 &&
+	    ask_setup(&ask, policy, &p, &o, &e) == 0) {
 		give_no_failure(&o);
 		p.shell = command_runs_string(argv) ? argv[0] : NULL;
 		rc = prepared_plan(policy, true, &p, &e) != 0 || command_check(&p, argv, &e) != 0 ||
@@ -226,7 +240,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	}
 	if (rc == 0) {
 		audit_redact(&p, argv);
-		rc = run_prepared(&p, argv, &o, result, &e);
+		rc = run_prepared(&p, argv, &o, &ask, result, &e);
 		if (rc != 0) {
 			missing_explain(&p, argv[0], &e);
 		}
@@ -235,6 +249,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		give_failure(&o, policy, argv, &p, &e);
 	}
 	give_id(&o, &p);
+	ask_teardown(&ask);
 	leak_log_done(&p.args_leaks);
 	secrets_free(&p.secrets);
 	arena_done(&p.arena);

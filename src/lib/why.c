@@ -26,7 +26,23 @@ void why_propose(struct why_ask *ask, enum key_id key, const char *value) {
 		(struct why_grant){.settings = {{keys[key].name, copy}}, .n = 1};
 }
 
-static int put_question(const struct corral_policy *policy, struct why_ask *ask, struct err *e) {
+/* The engine of the run, also if only its start has shown that this host refuses namespaces. */
+static int plan_as_run(const struct corral_policy *policy, struct why_ask *ask, struct err *e) {
+	struct err refused = {.kind = ERR_NO_CLONE};
+
+	if (prepared_plan(policy, ask->run != NULL, &ask->p, e) != 0) {
+		return -1;
+	}
+	bool other = ask->run != NULL && plan_lacks_namespaces(ask->run) &&
+		     !plan_lacks_namespaces(&ask->p.plan);
+	if (other && prepared_replan(&ask->p, &refused) != 0) {
+		*e = refused;
+		return -1;
+	}
+	return 0;
+}
+
+int why_put_question(const struct corral_policy *policy, struct why_ask *ask, struct err *e) {
 	static int (*const subjects[])(struct why_ask *, struct err *) = {
 		[CORRAL_SUBJECT_PATH] = why_path,
 		[CORRAL_SUBJECT_HOST] = why_host,
@@ -37,8 +53,7 @@ static int put_question(const struct corral_policy *policy, struct why_ask *ask,
 		ask->p.command = ask->q->argv[0];
 		ask->p.shell = command_runs_string(ask->q->argv) ? ask->q->argv[0] : NULL;
 	}
-	if (prepared_plan(policy, false, &ask->p, e) != 0 ||
-	    subjects[ask->q->subject](ask, e) != 0) {
+	if (plan_as_run(policy, ask, e) != 0 || subjects[ask->q->subject](ask, e) != 0) {
 		return -1;
 	}
 	ask->answer.level = plan_level_name(ask->p.plan.level);
@@ -47,17 +62,17 @@ static int put_question(const struct corral_policy *policy, struct why_ask *ask,
 
 /* ---- the grant ---- */
 
-static int set_all(struct corral_policy *policy, const struct why_grant *g) {
+int why_set_all(struct corral_policy *policy, const struct why_grant *g, const char *origin) {
 	for (size_t i = 0; i < g->n; i++) {
-		if (corral_policy_set_from(policy, g->settings[i].key, g->settings[i].value,
-					   "corral why", NULL) != 0) {
+		if (corral_policy_set_from(policy, g->settings[i].key, g->settings[i].value, origin,
+					   NULL) != 0) {
 			return -1;
 		}
 	}
 	return 0;
 }
 
-static bool append(struct arena *a, struct why_grant *to, const struct why_grant *from) {
+bool why_append(struct arena *a, struct why_grant *to, const struct why_grant *from) {
 	if (to->n + from->n > WHY_SETTINGS) {
 		return false;
 	}
@@ -72,38 +87,41 @@ static bool append(struct arena *a, struct why_grant *to, const struct why_grant
 	return true;
 }
 
-/* An allowed access to a private HOME or /tmp has a grant that shows the host's own file. */
-static bool is_solved(const struct why_answer *before, const struct why_answer *after) {
+bool why_is_solved(const struct why_answer *before, const struct why_answer *after) {
 	return after->verdict == WHY_ALLOWED && (before->verdict == WHY_REFUSED || !after->apart);
 }
 
-/* The first candidate with which the same question is answered "allowed", if need be together with
- * a second grant.  *ret belongs to arena a. */
 static bool find_grant(const struct corral_policy *policy, const struct why_ask *ask,
 		       unsigned rounds, struct arena *a, struct why_grant *ret) {
 	bool found = false;
 
 	for (size_t i = 0; !found && i < ask->ncandidates; i++) {
 		struct corral_policy with;
-		struct why_ask again = {.q = ask->q, .lookup = ask->lookup};
+		struct why_ask again = {.q = ask->q, .lookup = ask->lookup, .run = ask->run};
 		struct why_grant rest = {0};
 		struct err e = {0};
 
 		policy_derive(policy, &with);
-		if (set_all(&with, &ask->candidates[i]) == 0 &&
-		    put_question(&with, &again, &e) == 0) {
-			found = is_solved(&ask->answer, &again.answer) ||
+		if (why_set_all(&with, &ask->candidates[i], "corral why") == 0 &&
+		    why_put_question(&with, &again, &e) == 0) {
+			found = why_is_solved(&ask->answer, &again.answer) ||
 				(rounds > 1 && again.answer.verdict == WHY_REFUSED &&
 				 find_grant(&with, &again, rounds - 1, a, &rest));
 		}
 		if (found) {
 			*ret = (struct why_grant){0};
-			found = append(a, ret, &ask->candidates[i]) && append(a, ret, &rest);
+			found = why_append(a, ret, &ask->candidates[i]) &&
+				why_append(a, ret, &rest);
 		}
 		arena_done(&again.p.arena);
 		arena_done(&with.arena);
 	}
 	return found;
+}
+
+bool why_find_grant(const struct corral_policy *policy, const struct why_ask *ask, struct arena *a,
+		    struct why_grant *ret) {
+	return find_grant(policy, ask, GRANT_ROUNDS, a, ret);
 }
 
 /* Candidates, and none helps. */
@@ -128,7 +146,7 @@ static int add_grant(const struct corral_policy *policy, struct why_ask *ask, st
 	struct why_answer *a = &ask->answer;
 	struct buf out;
 
-	if (!find_grant(policy, ask, GRANT_ROUNDS, &ask->p.arena, &a->grant)) {
+	if (!why_find_grant(policy, ask, &ask->p.arena, &a->grant)) {
 		a->grant = (struct why_grant){0};
 		explain_no_grant(ask);
 		return 0;
@@ -173,7 +191,8 @@ int corral_why(const struct corral_policy *policy, const struct corral_question 
 	}
 	ask.lookup = why_lookup_new();
 	buf_init(&out);
-	int rc = ask.lookup == NULL ? err_memory(&e, "library") : put_question(policy, &ask, &e);
+	int rc =
+		ask.lookup == NULL ? err_memory(&e, "library") : why_put_question(policy, &ask, &e);
 	if (rc == 0) {
 		rc = add_grant(policy, &ask, &e);
 	}

@@ -47,12 +47,32 @@ struct why_answer {
 /* One question with the plan of a run. */
 struct why_ask {
 	struct prepared p;
+	/* A run that has begun: nothing is set up to try the plan, and it has this engine.  NULL:
+	 * no run. */
+	const struct plan *run;
 	const struct corral_question *q;
 	struct why_lookup *lookup; /* shared by all plans of one question */
 	struct why_answer answer;
 	struct why_grant candidates[WHY_CANDIDATES]; /* the smallest first */
 	size_t ncandidates;
 };
+
+/* Plans a run and puts the question of ask->q. */
+int why_put_question(const struct corral_policy *policy, struct why_ask *ask, struct err *e);
+
+/* The first candidate with which the same question is answered "allowed", if need be together with
+ * a second grant.  *ret belongs to arena a. */
+bool why_find_grant(const struct corral_policy *policy, const struct why_ask *ask, struct arena *a,
+		    struct why_grant *ret);
+
+/* An allowed access to a private HOME or /tmp has a grant that shows the host's own file. */
+bool why_is_solved(const struct why_answer *before, const struct why_answer *after);
+
+/* Adds the settings of a grant to a policy: 0 or -1. */
+int why_set_all(struct corral_policy *policy, const struct why_grant *g, const char *origin);
+
+/* Copies the settings into an arena; false: out of memory or of room. */
+bool why_append(struct arena *a, struct why_grant *to, const struct why_grant *from);
 
 /* Each fills ask->answer and the candidates by ask->p.  -1 with *e: the question is not valid. */
 int why_path(struct why_ask *ask, struct err *e);

@@ -281,6 +281,11 @@ static void answer_allowed(struct why_ask *ask, struct path_facts *f, struct why
 		enum key_id key = f->access == CORRAL_ACCESS_WRITE ? KEY_FS_WRITE : KEY_FS_READ;
 		why_propose(ask, key, escaped(ask, "", f->own));
 	}
+	/* A run was refused to create it: the directory exists on the host only. */
+	if (ask->run != NULL && ret->apart && !own && f->access == CORRAL_ACCESS_WRITE &&
+	    !exists(f->own) && !is_credential(ask, f->own)) {
+		propose_write(ask, f);
+	}
 	if (f->access == CORRAL_ACCESS_EXEC) {
 		judge_exec(ask, f, ret);
 	}

@@ -100,9 +100,9 @@ static int open_published(const struct plan *plan, struct gate_setup *s, struct 
 /* ---- the process ---- */
 
 static void keep_descriptors(const struct gate_setup *s) {
-	int kept[3 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline, s->scanner};
+	int kept[4 + GATE_PUBLISH_MAX] = {s->channel, s->lifeline, s->scanner, s->asker};
 
-	memcpy(kept + 3, s->publish, sizeof s->publish);
+	memcpy(kept + 4, s->publish, sizeof s->publish);
 	fd_close_all_but(kept, ARRAY_LEN(kept)); /* opens none: RLIMIT_NOFILE may be reached */
 }
 
@@ -175,16 +175,37 @@ static int open_scanner(const struct plan *plan, struct gate_setup *s, struct ga
 	return 0;
 }
 
+/* The list of rules gets room for those of the user's answers. */
+static int open_asker(const struct plan *plan, struct gate_setup *s, struct gate_process *ret,
+		      struct err *e) {
+	const struct net_plan *net = &plan->net;
+	int line[2];
+
+	s->live_rules = map((net->nallow + GATE_LIVE_RULES) * sizeof *s->live_rules, MAP_PRIVATE);
+	if (s->live_rules == NULL ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
+		return err_sys(e, WHERE, "cannot create the channel of --ask");
+	}
+	if (net->nallow > 0) {
+		memcpy(s->live_rules, net->allow, net->nallow * sizeof *net->allow);
+	}
+	s->asker = line[0];
+	ret->ask_line = line[1];
+	return 0;
+}
+
 static void close_setup(struct gate_setup *s) {
 	drop_fd(&s->channel);
 	drop_fd(&s->lifeline);
 	drop_fd(&s->scanner);
+	drop_fd(&s->asker);
+	unmap(s->live_rules, (s->net->nallow + GATE_LIVE_RULES) * sizeof *s->live_rules);
 	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
 		drop_fd(&s->publish[i]);
 	}
 }
 
-int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner,
+int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner, bool asks,
 		       struct ledger *ledger, struct gate_process *ret, struct err *e) {
 	struct gate_process k = GATE_PROCESS_NONE;
 	struct gate_setup s = {
@@ -195,6 +216,7 @@ int gate_process_start(const struct plan *plan, const struct gate_scanner *scann
 		.channel = -1,
 		.lifeline = -1,
 		.scanner = -1,
+		.asker = -1,
 	};
 
 	for (size_t i = 0; i < GATE_PUBLISH_MAX; i++) {
@@ -212,6 +234,7 @@ int gate_process_start(const struct plan *plan, const struct gate_scanner *scann
 	s.update = k.resolv_watch.update;
 	k.scanner = *scanner;
 	if (open_channels(&s, &k, e) != 0 || open_scanner(plan, &s, &k, e) != 0 ||
+	    (asks && net_has_names(&plan->net) && open_asker(plan, &s, &k, e) != 0) ||
 	    open_published(plan, &s, e) != 0 || start_process(g, &s, &k, e) != 0) {
 		goto failed;
 	}
@@ -288,6 +311,7 @@ static void end(struct gate_process *k, bool leave) {
 	}
 	drop_fd(&k->resolv_watch.line);
 	drop_fd(&k->scan_line);
+	drop_fd(&k->ask_line);
 	unmap(k->peers, sizeof *k->peers);
 	unmap(k->resolv_watch.update, sizeof *k->resolv_watch.update);
 	k->peers = NULL;

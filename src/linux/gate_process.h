@@ -22,17 +22,21 @@ struct gate_process {
 	struct resolv_watch resolv_watch;
 	struct gate_scanner scanner;
 	int scan_line;            /* the gate's questions arrive here; -1: nothing is scanned */
+	int ask_line;             /* --ask: the gate's questions about hosts; -1: none */
 	int broker;               /* the broker's end of the channel, until pid 1 is cloned */
 	struct wire_peers *peers; /* memory shared by the gate and the broker */
 };
 
 #define GATE_PROCESS_NONE                                                                          \
-	((struct gate_process){                                                                    \
-		.pidfd = -1, .resolv_watch = RESOLV_WATCH_NONE, .scan_line = -1, .broker = -1})
+	((struct gate_process){.pidfd = -1,                                                        \
+			       .resolv_watch = RESOLV_WATCH_NONE,                                  \
+			       .scan_line = -1,                                                    \
+			       .ask_line = -1,                                                     \
+			       .broker = -1})
 
-/* The caller owns the ledger.  scanner: for plan->scan_net.  On failure no process is left
- * behind. */
-int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner,
+/* The caller owns the ledger.  scanner: for plan->scan_net.  asks: the caller answers ask_line.  On
+ * failure no process is left behind. */
+int gate_process_start(const struct plan *plan, const struct gate_scanner *scanner, bool asks,
 		       struct ledger *ledger, struct gate_process *ret, struct err *e);
 
 /* Closes the broker's end, of which pid 1 has a copy after the clone. */

@@ -18,6 +18,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "data/syscalls.h"
+#include "linux/broker/ask.h"
 #include "linux/broker/broker.h"
 #include "gate/wire.h"
 #include "linux/broker/connect.h"
@@ -327,14 +328,16 @@ static int request_peer(void *arg, int master, int flags) {
 static int time_left(const struct init *in) {
 	const int64_t longest = 3600000; /* fits an int; the loop then polls again */
 	int64_t at = in->deadline;
+	int sweep = ask_wake(&in->broker, in->broker.ask < 0 ? 0 : clock_ms());
 
 	if (in->report_start_at != LIMIT_NONE && (at == LIMIT_NONE || in->report_start_at < at)) {
 		at = in->report_start_at;
 	}
 	if (at == LIMIT_NONE) {
-		return -1;
+		return sweep;
 	}
 	int64_t left = at - clock_ms();
+	left = sweep >= 0 && sweep < left ? sweep : left;
 	return left < 0 ? 0 : (int)(left < longest ? left : longest);
 }
 
@@ -348,6 +351,7 @@ static void check_clock(struct init *in) {
 	if (in->deadline != LIMIT_NONE && now >= in->deadline) {
 		deadline_passed(in);
 	}
+	ask_sweep(&in->broker, now);
 }
 
 static _Noreturn void event_loop(struct init *in) {
@@ -355,7 +359,8 @@ static _Noreturn void event_loop(struct init *in) {
 			       {.fd = in->kit->channel_fd, .events = POLLIN},
 			       {.fd = in->kit->listener_fd, .events = POLLIN},
 			       {.fd = in->broker.gate, .events = POLLIN},
-			       {.fd = in->kit->warden_fd, .events = POLLIN}};
+			       {.fd = in->kit->warden_fd, .events = POLLIN},
+			       {.fd = in->broker.ask, .events = POLLIN}};
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), time_left(in));
 		if (n < 0 && errno != EINTR) {
@@ -380,6 +385,11 @@ static _Noreturn void event_loop(struct init *in) {
 		if (n > 0 && fds[1].revents != 0) {
 			receive_order(in);
 		}
+		/* After the orders: ^C at a question is a signal first, and a denial then. */
+		if (n > 0 && fds[5].revents != 0) {
+			ask_answered(&in->broker);
+			fds[5].fd = in->broker.ask;
+		}
 		check_clock(in);
 	}
 }
@@ -392,6 +402,7 @@ static void prepare_broker(struct init *in) {
 	in->broker.journal = k->journal;
 	in->broker.gate = k->gate_fd;
 	in->broker.beneath = k->beneath_fd;
+	in->broker.ask = k->ask_fd;
 	in->broker.peers = k->peers;
 	in->broker.refusals = k->refusals;
 	in->broker.peer = k->attended ? request_peer : NULL;

@@ -41,7 +41,7 @@ struct kit {
 	char echo_groups[32]; /* value for net.ipv4.ping_group_range */
 
 	/* mounts */
-	bool follow; /* send the mount namespace to the supervisor (linux/follow.c) */
+	bool follow; /* send the mount namespace to the supervisor (linux/follow.c, ask_file.c) */
 	/* overlayfs upperdir and workdir; -1: none */
 	int cow_upper, cow_work;
 	int beneath_fd; /* the workspace's .git beneath the mount that pins it; -1: none */
@@ -75,6 +75,7 @@ struct kit {
 	/* broker */
 	struct journal *journal;  /* shared with the parent; NULL: none */
 	int gate_fd;              /* the channel to the gate; -1: none */
+	int ask_fd;               /* the channel of --ask to the supervisor; -1: none */
 	struct wire_peers *peers; /* shared with the gate */
 	struct ledger *refusals;  /* shared with the parent; NULL without a gate */
 

@@ -316,7 +316,7 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 		return 0;
 	}
 	if (ledger_new(&ret->ledger, e) != 0 ||
-	    gate_process_start(r->plan, &r->scanner, ret->ledger, &ret->gate, e) != 0) {
+	    gate_process_start(r->plan, &r->scanner, r->asks, ret->ledger, &ret->gate, e) != 0) {
 		return -1;
 	}
 	/* After the gate's clone, so that the gate does not share this memory. */
@@ -338,7 +338,7 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 	}
 	k->run_state = ret->run_state;
 	k->journal = ret->journal;
-	k->follow = ret->follow != NULL;
+	k->follow = ret->follow != NULL || r->asks;
 	return 0;
 }
 
@@ -357,11 +357,13 @@ static void undo_start(struct child *c) {
 	cgroup_free(c->cgroup);
 	scratch_remove(c->run_dir);
 	drop_fd(&c->channel);
+	drop_fd(&c->ask);
 }
 
 static struct child child_of(const struct plan *plan) {
 	return (struct child){.pidfd = -1,
 			      .channel = -1,
+			      .ask = -1,
 			      .wardens = plan_lacks_namespaces(plan),
 			      .scope = SCOPE_NONE,
 			      .gate = GATE_PROCESS_NONE,
@@ -380,6 +382,21 @@ static int open_channel(struct kit *k, struct child *c, struct err *e) {
 	/* A caller that forked leaves a copy of our end in the fork, so the channel alone does
 	 * not show our death.  -1 is no error: then the channel has to do. */
 	k->warden_fd = (int)syscall(SYS_pidfd_open, getpid(), 0U);
+	return 0;
+}
+
+/* Questions of the command's opens have a pair of their own (linux/ask.h). */
+static int open_ask(const struct spawn_request *r, struct kit *k, struct child *c, struct err *e) {
+	int pair[2];
+
+	if (!r->asks) {
+		return 0;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "channel", "cannot create the channel of --ask");
+	}
+	k->ask_fd = pair[1];
+	c->ask = pair[0];
 	return 0;
 }
 
@@ -432,6 +449,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.listener_fd = -1,
 		.channel_fd = -1,
 		.gate_fd = -1,
+		.ask_fd = -1,
 		.warden_fd = -1,
 		.beneath_fd = -1,
 		.cgroup_fd = -1,
@@ -456,14 +474,15 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	if (open_channel(&k, &child, e) != 0) {
 		return -1;
 	}
-	int failed = prepare_lock(&k, r, e) != 0 || prepare_records(&k, r, &child, e) != 0 ||
-		     prepare_layers(&k, e) != 0 || measure_disk(a, r, &growth, e) != 0 ||
-		     make_cgroup(&k, &child, e) != 0 || start_gate(&k, r, &child, e) != 0 ||
-		     start_child(&k, &child, e) != 0;
+	int failed = open_ask(r, &k, &child, e) != 0 || prepare_lock(&k, r, e) != 0 ||
+		     prepare_records(&k, r, &child, e) != 0 || prepare_layers(&k, e) != 0 ||
+		     measure_disk(a, r, &growth, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
+		     start_gate(&k, r, &child, e) != 0 || start_child(&k, &child, e) != 0;
 	layers_done(&k);
 	gate_process_handed(&child.gate);
 	drop_fd(&k.channel_fd);
 	drop_fd(&k.warden_fd);
+	drop_fd(&k.ask_fd);
 	if (failed) {
 		undo_start(&child);
 		return -1;

@@ -88,6 +88,7 @@ struct spawn_request {
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
+	bool asks;         /* the caller answers the questions of child.ask */
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
@@ -102,6 +103,7 @@ struct child {
 	int pidfd;    /* of the first process: pid 1, or the outer warden */
 	pid_t pid;    /* its pid in the caller's pid namespace */
 	int channel;  /* the supervisor's end */
+	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
 	struct run_state *run_state;
 	struct cgroup *cgroup;   /* NULL: none */

@@ -43,6 +43,7 @@ static int64_t milliseconds(struct timeval t) {
 void spawn_leave(struct child *c) {
 	spawn_free_records(c);
 	drop_fd(&c->pidfd);
+	drop_fd(&c->ask);
 	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
 	gate_process_leave(&c->gate);
 	scratch_remove(c->run_dir);
@@ -173,6 +174,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 		cgroup_free(c->cgroup);
 	}
 	scope_end(&c->scope); /* after its counters were read */
+	drop_fd(&c->ask);
 	drop_fd(&c->channel);
 	if (!usage.run_state.finished) {
 		gate_process_kill(&c->gate); /* a killed run has no data to deliver */

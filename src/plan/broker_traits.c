@@ -55,10 +55,16 @@ unsigned broker_traits_watch(const struct builder *b, unsigned traits) {
 	return traits;
 }
 
+unsigned broker_traits_ask(const struct builder *b) {
+	bool served = b->plan->broker && b->plan->judges && b->h->asks;
+
+	return served ? TRAIT_READS | TRAIT_CHANGES | TRAIT_MARKS : 0;
+}
+
 void broker_traits_needed(struct builder *b) {
 	struct plan *plan = b->plan;
 	plan->exceptions = broker_traits_set(b);
-	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets);
+	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets || b->h->asks);
 	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
 	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
 		plan->traits |= TRAIT_MARKS;
@@ -68,7 +74,7 @@ void broker_traits_needed(struct builder *b) {
 			plan->landlock_abi >= LANDLOCK_ABI_UNIX || plan_accepts_loss(b->p, "ipc");
 		plan->traits |= TRAIT_SOCKETS | (open ? TRAIT_DATAGRAMS : 0);
 	}
-	plan->traits = broker_traits_watch(b, plan->traits);
+	plan->traits = broker_traits_watch(b, plan->traits | broker_traits_ask(b));
 	if (plan->exceptions != 0 && !b->h->notify && b->h->notify_why != NULL) {
 		plan_note(b,
 			  plan_keep_printf(b, "the broker is not available: %s", b->h->notify_why));

@@ -234,13 +234,15 @@ static int set_computed(struct builder *b, struct err *e) {
 /* Without a network namespace the filter allows no UDP; the option makes the C library's resolver
  * use TCP.  Other options of the caller stay. */
 static void resolve_over_tcp(struct builder *b) {
+	const char *options = b->h->asks ? BY_TCP " " NET_PATIENT : BY_TCP;
+
 	for (size_t i = 0; i < b->plan->nenv; i++) {
 		if (str_starts(b->plan->env[i], "RES_OPTIONS=")) {
-			plan_set_entry(b, plan_keep_printf(b, "%s " BY_TCP, b->plan->env[i]));
+			plan_set_entry(b, plan_keep_printf(b, "%s %s", b->plan->env[i], options));
 			return;
 		}
 	}
-	set_variable(b, "RES_OPTIONS", BY_TCP);
+	set_variable(b, "RES_OPTIONS", options);
 }
 
 /* By name alone: no two entries share one. */

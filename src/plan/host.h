@@ -100,6 +100,7 @@ struct host {
 	const char *cwd;
 	const char *command;    /* argv[0] of the run, for warnings; NULL: none is planned */
 	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
+	bool asks;              /* --ask: the supervisor decides about refused opens */
 	bool streams_inherited; /* corral_spawn(): the run has no relay of its streams */
 	const char *run_id;     /* of this run (base/run_id.h); NULL for the host of a snapshot */
 	const char *run_uuid;   /* for the variables of env.prefix; or NULL */

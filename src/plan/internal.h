@@ -236,6 +236,9 @@ int patterns_check(const struct builder *b, struct err *e);
  * broker. */
 unsigned broker_traits_set(const struct builder *b);
 
+/* The traits for --ask: every open; 0 without a broker. */
+unsigned broker_traits_ask(const struct builder *b);
+
 /* Adds the traits that the records of denials need; none without a broker. */
 unsigned broker_traits_watch(const struct builder *b, unsigned traits);
 void broker_traits_needed(struct builder *b);

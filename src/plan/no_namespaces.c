@@ -293,7 +293,7 @@ void no_namespaces_traits(struct builder *b) {
 		traits |= plan->landlock_abi < LANDLOCK_ABI_SCOPES ? TRAIT_SIGNALS : 0;
 		traits |= !open && plan->landlock_abi < LANDLOCK_ABI_TRUNCATE ? TRAIT_TRUNCATE : 0;
 	}
-	plan->traits = open ? traits : broker_traits_watch(b, traits);
+	plan->traits = open ? traits : broker_traits_watch(b, traits | broker_traits_ask(b));
 	place_texts(b);
 	if (plan->level != LEVEL_NONE && !plan->broker && b->h->notify_why != NULL) {
 		plan_note(b,

@@ -115,6 +115,7 @@ void outcome_done(struct outcome *o) {
 	o->out = o->err = NULL;
 	created_done(&o->created);
 	denials_done(&o->denials);
+	ask_grants_done(&o->grants);
 	netlog_done(&o->network);
 	leak_log_done(&o->leaks);
 }

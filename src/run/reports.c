@@ -10,18 +10,18 @@
 #include "linux/follow.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 void reports_init(struct reports *s) {
 	/* Without a report of the end: killed. */
-	*s = (struct reports){.pty = -1, .end.status = SIGKILL};
+	*s = (struct reports){.pty = -1, .view = -1, .end.status = SIGKILL};
 }
 
 void reports_done(struct reports *s) {
-	if (s->pty >= 0) {
-		(void)close(take_fd(&s->pty)); /* a pty that was never attached */
-	}
+	drop_fd(&s->pty);  /* a pty that was never attached */
+	drop_fd(&s->view); /* likewise */
 }
 
 static void reports_take(struct reports *s, const struct child *c, const struct report *report,
@@ -42,6 +42,9 @@ static void reports_take(struct reports *s, const struct child *c, const struct 
 		spawn_give_peer(c, take_fd(&master), report->status);
 		break;
 	case REPORT_VIEW:
+		if (c->ask >= 0 && s->view < 0) {
+			s->view = fcntl(master, F_DUPFD_CLOEXEC, 3);
+		}
 		follow_begin(c->follow, take_fd(&master));
 		break;
 	case REPORT_STARTED:

@@ -49,6 +49,7 @@ struct watch {
 	struct leak_watch leaks, input; /* the output; stdin */
 	struct net_tap net;             /* requests */
 	struct job job;
+	struct asker ask;
 	struct live live; /* the line of a long run with -v */
 	int feed_error;   /* why the caller's stdin could not be read, or 0 */
 };
@@ -93,6 +94,7 @@ static void watch_interrupt(struct watch *w, int number, int64_t now) {
 		w->interrupted_at = now;
 		watch_pass(w, number);
 	}
+	ask_interrupt(&w->ask, now);
 }
 
 static int watch_master(const struct watch *w) {
@@ -154,6 +156,9 @@ static void watch_reports(struct watch *w, bool had_begun, int64_t now) {
 	if (s->pty >= 0 && w->r->terminal) {
 		watch_pty(w);
 	}
+	if (s->view >= 0 && w->r->ask != NULL) {
+		w->r->ask->calls.take_view(w->r->ask->calls.arg, take_fd(&s->view));
+	}
 	if (s->begun && !had_begun) {
 		w->overdue = deadline_of_run(w->plan, now);
 		w->active_at = now;
@@ -180,7 +185,13 @@ static void watch_clock(struct watch *w, int64_t now) {
 		terminal_resize(&w->terminal, watch_master(w));
 	}
 	follow_look(w->child.follow, now);
-	if (streams_held(&w->streams)) {
+	ask_clock(&w->ask, now);
+	bool drawn = w->streams.paused;
+	w->streams.paused = ask_has_terminal(&w->ask);
+	if (drawn && !w->streams.paused && w->r->terminal) {
+		watch_pass(w, SIGWINCH); /* a full-screen program draws itself again */
+	}
+	if (streams_held(&w->streams) || w->streams.paused) {
 		w->active_at = now; /* output waits for a slow reader: the command is not idle */
 	} else {
 		live_tick(&w->live, now);
@@ -202,8 +213,9 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 	deadline_sooner(&at, w->overdue);
 	deadline_sooner(&at, w->end_at);
 	deadline_sooner(&at, follow_wake(w->child.follow));
-	deadline_sooner(&at, live_wake(&w->live));
-	deadline_sooner(&at, streams_wake(&w->streams, now));
+	deadline_sooner(&at, w->streams.paused ? -1 : live_wake(&w->live));
+	deadline_sooner(&at, w->streams.paused ? -1 : streams_wake(&w->streams, now));
+	deadline_sooner(&at, ask_due(&w->ask));
 	if (watch_idles(w)) {
 		deadline_sooner(&at, w->active_at + w->plan->idle_ms);
 	}
@@ -217,7 +229,8 @@ enum slot {
 	SLOT_CHILD,
 	SLOT_SIGNALS = REPORTS_SLOTS,
 	SLOT_STREAMS,
-	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
+	SLOT_ASK = SLOT_STREAMS + STREAM_SLOTS,
+	SLOT_COUNT = SLOT_ASK + ASK_SLOTS
 };
 
 static void watch_turn(struct watch *w, int64_t now) {
@@ -228,6 +241,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	reports_poll(&w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
+	ask_poll(&w->ask, slots + SLOT_ASK);
 	if (reports_wait(&w->reports, slots, SLOT_COUNT, watch_timeout(w, now)) != 0) {
 		return;
 	}
@@ -238,6 +252,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
 	reports_step(&w->reports, &w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
+	ask_step(&w->ask, slots + SLOT_ASK, now);
 	watch_leak(w); /* after the report that the command has begun */
 	/* Signals after the end stay pending for the caller. */
 	while (!w->reports.over && (number = terminal_signals_next(&w->signals)) != 0) {
@@ -319,6 +334,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
 		.attended = true,
+		.asks = r->ask != NULL,
 	};
 
 	terminal_size(&w->terminal, &request.rows, &request.cols);
@@ -326,6 +342,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		return -1;
 	}
 	streams_started(&w->streams);
+	ask_attach(&w->ask, w->child.ask, w->child.gate.ask_line);
 	live_begin(&w->live, &w->child, clock_ms());
 	return 0;
 }
@@ -382,6 +399,9 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
+	struct grants grants;
+	ask_end_run(&w->ask, &grants);
+	w->streams.paused = false;
 	live_end(&w->live);
 	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
@@ -396,9 +416,13 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	reports_settle(&w->reports, &usage.run_state);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
+		ret->grants = grants;
 		ret->duration_ms = ended - began;
 		outcome_read_journal(ret, w->plan, w->r->policy, w->r->host, records.journal);
 		denials_clean(&ret->denials, w->net.watch.source);
+	}
+	if (rc != 0) {
+		ask_grants_done(&grants);
 	}
 	records_free(&records);
 	streams_done(&w->streams);
@@ -442,11 +466,15 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	watch_leaks(&w);
 	reports_init(&w.reports);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
-	live_init(&w.live, r->live ? r->err : -1, r->terminal);
-	if (terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
+	live_init(&w.live, r->live && r->ask == NULL ? r->err : -1, r->terminal);
+	struct grants none;
+	if (ask_begin_run(&w.ask, r->ask, e) != 0 ||
+	    terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
+		ask_end_run(&w.ask, &none);
 		return -1;
 	}
 	rc = watch_run(&w, a, ret, e);
+	ask_end_run(&w.ask, &none); /* of a run that did not start */
 	net_tap_done(&w.net);
 	leak_log_done(&w.found);
 	terminal_signals_restore(&w.signals);

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "linux/spawn.h"
 #include "plan/plan.h"
+#include "run/ask.h"
 #include "run/created.h"
 #include "run/denials.h"
 #include "run/hint.h"
@@ -43,6 +44,7 @@ struct run_request {
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
 	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
+	const struct ask_request *ask;   /* --ask; NULL: nothing is asked */
 	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool live;     /* err is a terminal: draw the live line there (live.h) */
@@ -75,6 +77,7 @@ struct outcome {
 	struct advice advice; /* after a failure: the rule that probably refused it */
 	struct created created;
 	struct denials denials;
+	struct grants grants;
 	struct netlog network;
 	struct leak_log leaks;
 	bool leaks_scanned; /* the whole output was scanned */

@@ -222,17 +222,27 @@ void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STRE
 	for (size_t i = 0; i < STREAM_SLOTS; i++) {
 		slots[i] = (struct pollfd){.fd = -1};
 	}
-	stdin_feed_poll(&s->feed, now, &slots[0], &slots[1]);
-	output_poll(&s->pumps[0], now, &slots[2]);
-	output_poll(&s->pumps[1], now, &slots[3]);
+	if (!(s->paused && s->feed.from.terminal)) {
+		stdin_feed_poll(&s->feed, now, &slots[0], &slots[1]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
+		if (!(s->paused && s->pumps[i].to.terminal)) {
+			output_poll(&s->pumps[i], now, &slots[2 + i]);
+		}
+	}
 }
 
 bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STREAM_SLOTS]) {
-	bool moved;
+	bool moved = false;
 
-	stdin_feed_step(&s->feed, now, slots[0].revents, slots[1].revents);
-	moved = output_step(&s->pumps[0], now, slots[2].revents);
-	moved |= output_step(&s->pumps[1], now, slots[3].revents);
+	if (!(s->paused && s->feed.from.terminal)) {
+		stdin_feed_step(&s->feed, now, slots[0].revents, slots[1].revents);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
+		if (!(s->paused && s->pumps[i].to.terminal)) {
+			moved |= output_step(&s->pumps[i], now, slots[2 + i].revents);
+		}
+	}
 	if (s->feed.pty && s->pumps[0].from < 0) {
 		/* Its duplicate of the master would delay the hang-up of the pty. */
 		stdin_feed_end(&s->feed);

@@ -92,6 +92,7 @@ struct streams {
 	int inside[STREAM_COUNT]; /* the command's ends; -1: the sandbox's own /dev/null */
 	struct stdin_feed feed;
 	struct output pumps[2]; /* STREAM_OUT - 1, STREAM_ERR - 1 */
+	bool paused;            /* terminals are neither read nor written: a question is on one */
 };
 
 struct stream_wish {

@@ -45,11 +45,15 @@ def with_floor(box, text):
         file.write(text)
 
 
-def administered(box, *words):
+def prefix(box):
+    """What to put before a command, run by root, so that it runs as the box's user with that /etc."""
     script = (f"mount --bind {box.dir}/etc /etc && exec setpriv --reuid {box.user.uid} --regid {box.user.gid} "
               "--clear-groups \"$@\"")
-    return box.execute(["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", box.corral, *words],
-                       user=0, group=0)
+    return ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh"]
+
+
+def administered(box, *words):
+    return box.execute([*prefix(box), box.corral, *words], user=0, group=0)
 
 
 def shown(box, *words):

@@ -16,7 +16,7 @@ KEYS = {
     "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
     "id": (TEXT, NULL), "started": (TEXT, NULL), "workspace": (TEXT, NULL), "mode": (TEXT, NULL), "net": (TEXT, NULL),
     "agent": (TEXT, NULL), "session": (TEXT, NULL), "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL),
-    "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list,
+    "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list, "grants": (list, NULL),
     "leaks": list, "leaks_more": NUMBER, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
 }
 

@@ -19,7 +19,7 @@ import harness  # noqa: E402  the path has to be set first
 
 GROUPS = ("exits", "identities", "usage", "streams", "results", "signals", "terminal", "live", "environment", "inherited",
           "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
-          "floors", "profiles", "levels", "full_access", "network", "hints", "denials", "denial_kinds", "status", "checks", "whys",
+          "floors", "profiles", "levels", "full_access", "network", "hints", "denials", "denial_kinds", "ask", "status", "checks", "whys",
           "learns", "programs", "urls", "leaks", "requests", "scans", "placement", "products", "imports", "commands",
           "snapshots", "secrets", "runids", "audit")
 

@@ -84,6 +84,7 @@ KEYS = {
     "env.path_prepend": same, "seccomp.extra_deny": grown, "scan.args": among(*STRICTEST), "scan.output": among(*STRICTEST),
     "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
     "denials": among("all", "changes", "off"),
+    "ask.timeout": smaller,
     "audit.enabled": among(True, False), "audit.required": among(True, False),
 }
 
@@ -107,7 +108,7 @@ SAYS = {
     "env.prefix": ['"ASH"'], "env.labels": ['{A = "1"}'], "env.path_prepend": ['["/bin"]'], "seccomp.extra_deny": ["[]", '["ptrace"]'],
     "scan.args": ['"off"', '"warn"', '"block"'], "scan.output": ['"off"', '"redact"', '"kill"'], "scan.files": ['"off"', '"block"'],
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
-    "audit.enabled": ["true", "false"], "audit.required": ["false", "true"],
+    "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -289,7 +290,7 @@ FLOORS = {
     "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
-    "audit.enabled": ["true"], "audit.required": ["true", "false"],
+    "audit.enabled": ["true"], "audit.required": ["true", "false"], "ask.timeout": ["30"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,leaks")

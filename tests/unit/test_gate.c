@@ -93,6 +93,7 @@ static bool world_begin(struct world *w) {
 			       .channel = channel[1],
 			       .lifeline = line[0],
 			       .scanner = -1,
+			       .asker = -1,
 			       .publish = {published}};
 	(void)fflush(stdout);
 	w->gate = fork();

@@ -78,6 +78,7 @@ static const struct narrow_row narrow_rows[] = {
 	{"", NULL, "net.sockets = [\"/run/x.sock\"]", "net.sockets"},
 	{"", "seccomp.extra_deny = [\"ptrace\"]", NULL, "seccomp.extra_deny"},
 	{"", "audit.enabled = true", "audit.enabled = false", "audit.enabled"},
+	{"", "ask.timeout = 30", "ask.timeout = 90", "ask.timeout"},
 	{"", "audit.required = true", NULL, "audit.required"},
 	{"audit.required = true", NULL, "audit.required = false", "audit.required"},
 };

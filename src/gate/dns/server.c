@@ -168,8 +168,12 @@ static void serve(struct lookup *l) {
 		answer_code(l, DNS_NXDOMAIN);
 		return;
 	}
+	ask_expire(l->gate);
 	l->verdict = judge_name(l->gate->net, name, 0);
 	if (!l->verdict.allowed && !is_localhost(name)) {
+		if (address && ask_lookup(l)) {
+			return;
+		}
 		if (address) {
 			record(l, NET_DENIED, &l->verdict, NULL);
 		}
@@ -183,6 +187,10 @@ static void serve(struct lookup *l) {
 	}
 	l->wait.found = name_resolved;
 	resolver_lookup(l->gate->resolver, name, &l->wait);
+}
+
+void dns_server_resume(struct lookup *l) {
+	serve(l);
 }
 
 static struct lookup *lookup_new(struct gate *g) {

@@ -100,7 +100,9 @@ struct flow {
 	char name[HOSTNAME_MAX + 1]; /* "": by address */
 	const struct net_rule *rule;
 	struct shared_counters *entry;
-	bool by_name; /* allowed by name: TLS and HTTP must name an allowed host (inspect.c) */
+	bool by_name;    /* allowed by name: TLS and HTTP must name an allowed host (inspect.c) */
+	uint64_t asking; /* the question about it that waits (ask.c); 0: none */
+	bool asked;      /* it was answered */
 	int dial_error;
 	bool tried_other; /* a second address of the name was looked for */
 	struct resolver_wait lookup;
@@ -152,6 +154,8 @@ struct lookup {
 	struct gate *gate;
 	struct resolver_wait wait;
 	bool used;
+	bool asked; /* as in struct flow */
+	uint64_t asking;
 	struct flow *flow; /* by TCP; NULL: by UDP */
 	struct dns_question question;
 	struct net_verdict verdict;
@@ -206,6 +210,15 @@ struct gate {
 	size_t nasked, nstalled;          /* questions without an answer; flows without a slot */
 	struct loop_alarm scan_wake;      /* a slot is free */
 	uint8_t scan_text[TLS_HELLO_MAX]; /* the content of chunks */
+	struct loop_watch asker;          /* --ask; fd -1: nothing is asked */
+	const struct net_plan *net_given; /* the plan's; live has the rules of answers, too */
+	struct net_plan live;
+	struct net_rule *live_rules;
+	size_t nlive;
+	int64_t live_until[GATE_LIVE_RULES]; /* 0: it does not expire */
+	char live_names[GATE_LIVE_RULES][HOSTNAME_MAX + 1];
+	uint64_t ask_id;
+	struct gate_question asks[GATE_ASKS];
 };
 
 /* ---- flow.c ---- */
@@ -306,6 +319,18 @@ void upstream_end(struct flow *f); /* cancels the look-up and the second dial */
 
 /* Resolves f->name, judges each address, and connects to the first that is allowed. */
 void upstream_connect_name(struct flow *f);
+
+/* ---- ask.c: hosts that no rule allows ---- */
+
+void ask_init(struct gate *g, const struct gate_setup *s);
+void ask_ready(struct loop_watch *w, uint32_t events);
+/* Before a name or address is judged: removes the rules of answers "once". */
+void ask_expire(struct gate *g);
+/* True: the supervisor decides, and the look-up or connect(2) waits. */
+bool ask_lookup(struct lookup *l);
+bool ask_connect(struct flow *f);
+/* dns/server.c: judges the name again. */
+void dns_server_resume(struct lookup *l);
 
 /* ---- denied_names.c ---- */
 

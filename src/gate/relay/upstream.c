@@ -113,8 +113,13 @@ struct net_verdict upstream_judge(struct flow *f) {
 }
 
 void upstream_open(struct flow *f) {
+	ask_expire(f->gate);
 	struct net_verdict v = upstream_judge(f);
 
+	if (!v.allowed && v.rule == NULL && !v.own && f->gate->asker.fd >= 0 &&
+	    !is_local(f->gate, &f->ip) && ask_connect(f)) {
+		return;
+	}
 	if (!v.allowed) {
 		flow_refuse(f, NET_OP_CONNECT, &v);
 		return;

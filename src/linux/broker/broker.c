@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "linux/bpf.h"
+#include "linux/broker/ask.h"
 #include "linux/broker/call.h"
 #include "linux/broker/refused.h"
 #include "linux/kernel_api.h"
@@ -148,6 +149,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->umask_holder = -1;
 	b->gate = -1;
 	b->beneath = -1;
+	b->ask = -1;
 	b->checks_links = (plan->traits & TRAIT_READS) != 0 && plan->rules.hides;
 	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
 	 * that was created just before the run would seem to be newer. */
@@ -178,7 +180,7 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 		c.call = broker_rows[row - 1].id;
 		result = broker_rows[row - 1].serve(&c);
 	}
-	if (result != CALL_ANSWERED) {
+	if (result != CALL_ANSWERED && !(result < 0 && ask_begin(&c, (int)-result))) {
 		call_answer(&c, result);
 	}
 }

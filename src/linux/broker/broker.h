@@ -98,6 +98,8 @@ struct broker {
 		*peers; /* original destinations of sockets that the gate connected; NULL */
 	struct ledger *refusals; /* connects refused because the gate has ended; NULL */
 
+	int ask; /* the channel to the supervisor for --ask; -1: none */
+
 	struct journal *journal; /* lasting files that the command created; NULL: none */
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */

@@ -329,10 +329,11 @@ static const char *resolver_text(struct builder *b) {
 		p += strcspn(p, "\n");
 		p += *p == '\n';
 	}
-	return plan_keep_printf(b, "nameserver " NET_RESOLVER "\n%s%s%s%s%s%s",
+	return plan_keep_printf(b, "nameserver " NET_RESOLVER "\n%s%s%s%s%s%s%s",
 				search == NULL ? "" : "search ", search == NULL ? "" : search,
 				search == NULL ? "" : "\n", dots == NULL ? "" : "options ",
-				dots == NULL ? "" : dots, dots == NULL ? "" : "\n");
+				dots == NULL ? "" : dots, dots == NULL ? "" : "\n",
+				b->h->asks ? "options " NET_PATIENT "\n" : "");
 }
 
 /* For a run that can resolve no names.  The server is a documentation address (RFC 5737):

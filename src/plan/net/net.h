@@ -87,4 +87,7 @@ static inline bool net_passes_port(const struct net_plan *net, uint16_t port) {
 /* Where the resolver listens with namespaces. */
 #define NET_RESOLVER "127.0.0.53"
 
+/* With --ask a look-up waits for a person: options of resolv.conf(5). */
+#define NET_PATIENT "timeout:30 attempts:4"
+
 #endif

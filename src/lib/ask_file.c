@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the file of a refused open on the host, holds it, and opens it after the answer.
+ *
+ * The file is resolved once, on the host, to an O_PATH descriptor.  Its real path is judged and
+ * shown, and the answer opens this very file: a name that leads elsewhere by then is refused.
+ *
+ * Should:   resolve with the rights of the caller's user, without capabilities, as in the sandbox.
+ * Must not: open a device, a FIFO or a socket; follow a magic link of /proc; give a directory
+ *           where that would lead out of a mount namespace.
+ * Fails:    closed: what cannot be found or has changed is not asked, or not opened. */
+#include "lib/ask.h"
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "files/rights.h"
+#include "linux/host_open.h"
+#include "linux/kernel_api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- paths ---- */
+
+/* The mount that shows this path of the sandbox, or of the host (`outside`). */
+static const struct mount *mount_of(const struct plan *plan, const char *path, bool outside) {
+	const struct mount *found = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		bool tree = (m->kind == MOUNT_BIND || m->kind == MOUNT_COW) && m->source != NULL;
+		const char *at = outside ? m->source : m->target;
+		if (tree && path_within(path, at) && strlen(at) >= longest) {
+			found = m;
+			longest = strlen(at);
+		}
+	}
+	return found;
+}
+
+static const char *moved(struct arena *a, const char *path, const char *from, const char *to) {
+	const char *rest = path + (streq(from, "/") ? 0 : strlen(from));
+
+	return arena_printf(a, "%s%s", streq(to, "/") ? "" : to, rest);
+}
+
+const char *ask_file_inside(struct arena *a, const struct plan *plan, const char *real) {
+	const struct mount *m = mount_of(plan, real, true);
+
+	return m == NULL || streq(m->source, m->target) ? real
+							: moved(a, real, m->source, m->target);
+}
+
+/* The host's path for a path inside.  In a private HOME it is that of the caller's own HOME. */
+static const char *outside(struct arena *a, const struct plan *plan, const char *path) {
+	if (plan->home_own != NULL && plan->home_at != NULL && path_within(path, plan->home_at) &&
+	    plan_mount_visibility(plan, path) == VISIBILITY_PRIVATE) {
+		return moved(a, path, plan->home_at, plan->home_own);
+	}
+	const struct mount *m = mount_of(plan, path, false);
+	return m == NULL || streq(m->source, m->target) ? path
+							: moved(a, path, m->target, m->source);
+}
+
+static bool is_text(const char *s) {
+	for (const unsigned char *p = (const unsigned char *)s; *p != '\0';) {
+		size_t n = str_utf8_length(p, strlen((const char *)p));
+		if (n == 0) {
+			return false;
+		}
+		p += n;
+	}
+	return true;
+}
+
+static bool real_path(int fd, char out[PATH_MAX]) {
+	char link[32];
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* it fits */
+	ssize_t n = readlink(link, out, PATH_MAX);
+	if (n <= 0 || n >= PATH_MAX || out[0] != '/') {
+		return false;
+	}
+	out[n] = '\0';
+	return is_text(out);
+}
+
+/* ---- finding ---- */
+
+static bool is_kernels(const char *path) {
+	return path_within(path, "/proc") || path_within(path, "/sys") || path_within(path, "/dev");
+}
+
+static bool has_right(int fd, int mode) {
+	char link[32];
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* it fits */
+	return faccessat(AT_FDCWD, link, mode, AT_EACCESS) == 0;
+}
+
+static int wanted(int flags) {
+	int reads = (flags & O_ACCMODE) != O_WRONLY ? R_OK : 0;
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+
+	return reads | (writes ? W_OK : 0);
+}
+
+static bool check_existing(const struct asking *a, const struct ask_question *q,
+			   struct ask_file *f) {
+	struct stat st;
+
+	if (fstat(f->fd, &st) != 0 || st.st_nlink == 0 ||
+	    (q->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+		return false;
+	}
+	f->exists = true;
+	f->directory = S_ISDIR(st.st_mode);
+	(void)snprintf(f->real, sizeof f->real, "%s", f->dir); /* it fits */
+	/* A directory of another mount namespace has a way up into all of the host's files. */
+	bool listing =
+		f->directory && plan_lacks_namespaces(&a->p->plan) && wanted(q->flags) == R_OK;
+	return (S_ISREG(st.st_mode) ? (q->flags & O_DIRECTORY) == 0 : listing) &&
+	       has_right(f->fd, wanted(q->flags));
+}
+
+static bool check_missing(struct ask_file *f, const char *name) {
+	struct stat st;
+	int n = snprintf(f->real, sizeof f->real, "%s/%s", streq(f->dir, "/") ? "" : f->dir, name);
+
+	if (n < 0 || n >= PATH_MAX || name[0] == '\0' || streq(name, ".") || streq(name, "..") ||
+	    !is_text(name)) {
+		return false;
+	}
+	f->name = f->real + n - strlen(name);
+	/* Not even a dangling symlink: O_EXCL would refuse it. */
+	return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT &&
+	       has_right(f->fd, W_OK | X_OK);
+}
+
+static bool find(const struct asking *a, const char *path, const struct ask_question *q,
+		 struct ask_file *f) {
+	uint64_t flags = O_PATH | (q->flags & O_NOFOLLOW);
+	char up[PATH_MAX];
+
+	f->fd = sys_openat2(AT_FDCWD, path, flags, RESOLVE_NO_MAGICLINKS);
+	if (f->fd >= 0) {
+		return real_path(f->fd, f->dir) && !is_kernels(f->dir) && check_existing(a, q, f);
+	}
+	if (errno != ENOENT || (q->flags & O_CREAT) == 0) {
+		return false;
+	}
+	const char *name = strrchr(path, '/') + 1;
+	size_t len = (size_t)(name - path);
+	memcpy(up, path, len);
+	up[len] = '\0';
+	f->fd = sys_openat2(AT_FDCWD, up, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
+	return f->fd >= 0 && real_path(f->fd, f->dir) && !is_kernels(f->dir) &&
+	       check_missing(f, name);
+}
+
+/* The changes of a copy-on-write run are not on the host. */
+static bool is_in_overlay(const struct plan *plan, const char *real) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind == MOUNT_COW && m->source != NULL && path_within(real, m->source)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ask_file_find(const struct asking *a, const struct ask_question *q, struct ask_file *f) {
+	struct arena arena;
+	struct rights rights;
+	struct err unused = {0};
+	char normal[PATH_MAX + 2];
+	bool found = false;
+
+	*f = (struct ask_file){.fd = -1};
+	path_normalize(q->path, normal);
+	/* By its name, before the host is looked at: the time that an answer takes must not tell
+	 * whether a credential exists. */
+	if (q->path[0] != '/' || plan_is_credential(&a->p->host, normal)) {
+		return false;
+	}
+	arena_init(&arena);
+	const char *path =
+		strstr(q->path, "/..") != NULL ? q->path : outside(&arena, &a->p->plan, q->path);
+	if (path != NULL && strlen(path) < PATH_MAX && rights_drop(&rights, &unused) == 0) {
+		found = find(a, path, q, f);
+		rights_restore(&rights);
+	}
+	arena_done(&arena);
+	return found && !is_in_overlay(&a->p->plan, f->real);
+}
+
+/* ---- opening ---- */
+
+int ask_file_open(const struct asking *a, const struct ask_file *f, const struct ask_question *q) {
+	char now[PATH_MAX];
+	struct rights rights;
+	struct err unused = {0};
+	const struct host_open o = {
+		.view = a->view,
+		.held = f->fd,
+		.real = f->dir,
+		.name = f->exists ? NULL : f->name,
+		.flags = q->flags,
+		.mode = (mode_t)q->mode & 0777,
+		.noexec = a->p->plan.exec_limited,
+	};
+
+	if (a->view < 0 && !plan_lacks_namespaces(&a->p->plan)) {
+		return -EPERM; /* a descriptor on a mount of the host is an escape */
+	}
+	if (!real_path(f->fd, now) || !streq(now, f->dir)) {
+		return -ESTALE; /* it was moved: another path than the one that was shown */
+	}
+	if (rights_drop(&rights, &unused) != 0) {
+		return -EPERM;
+	}
+	int got = host_open(&o);
+	rights_restore(&rights);
+	return got;
+}
