@@ -379,15 +379,16 @@ static _Noreturn void event_loop(struct init *in) {
 			connect_answered(&in->broker);
 			fds[3].fd = in->broker.gate;
 		}
-		if (n > 0 && fds[5].revents != 0) {
-			ask_answered(&in->broker);
-			fds[5].fd = in->broker.ask;
-		}
 		if (n > 0 && fds[0].revents != 0) {
 			read_signal(in);
 		}
 		if (n > 0 && fds[1].revents != 0) {
 			receive_order(in);
+		}
+		/* After the orders: ^C at a question is a signal first, and a denial then. */
+		if (n > 0 && fds[5].revents != 0) {
+			ask_answered(&in->broker);
+			fds[5].fd = in->broker.ask;
 		}
 		check_clock(in);
 	}

@@ -49,9 +49,9 @@ struct watch {
 	struct leak_watch leaks, input; /* the output; stdin */
 	struct net_tap net;             /* requests */
 	struct job job;
-	struct live live; /* the line of a long run with -v */
 	struct asker ask;
-	int feed_error; /* why the caller's stdin could not be read, or 0 */
+	struct live live; /* the line of a long run with -v */
+	int feed_error;   /* why the caller's stdin could not be read, or 0 */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
@@ -86,7 +86,6 @@ static void watch_pass(struct watch *w, int number) {
 /* SIGINT and SIGTERM: the first goes to the command, the second makes pid 1 end the run, the
  * third makes the supervisor kill it. */
 static void watch_interrupt(struct watch *w, int number, int64_t now) {
-	ask_interrupt(&w->ask, now);
 	if (w->end_at >= 0) {
 		watch_kill(w, REASON_CANCELLED);
 	} else if (w->interrupted_at >= 0 && now - w->interrupted_at < AGAIN_MS) {
@@ -95,6 +94,7 @@ static void watch_interrupt(struct watch *w, int number, int64_t now) {
 		w->interrupted_at = now;
 		watch_pass(w, number);
 	}
+	ask_interrupt(&w->ask, now);
 }
 
 static int watch_master(const struct watch *w) {
@@ -213,7 +213,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 	deadline_sooner(&at, w->overdue);
 	deadline_sooner(&at, w->end_at);
 	deadline_sooner(&at, follow_wake(w->child.follow));
-	deadline_sooner(&at, live_wake(&w->live));
+	deadline_sooner(&at, w->streams.paused ? -1 : live_wake(&w->live));
 	deadline_sooner(&at, w->streams.paused ? -1 : streams_wake(&w->streams, now));
 	deadline_sooner(&at, ask_due(&w->ask));
 	if (watch_idles(w)) {
@@ -342,8 +342,8 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		return -1;
 	}
 	streams_started(&w->streams);
-	live_begin(&w->live, &w->child, clock_ms());
 	ask_attach(&w->ask, w->child.ask, w->child.gate.ask_line);
+	live_begin(&w->live, &w->child, clock_ms());
 	return 0;
 }
 
@@ -399,10 +399,10 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
-	live_end(&w->live);
 	struct grants grants;
 	ask_end_run(&w->ask, &grants);
 	w->streams.paused = false;
+	live_end(&w->live);
 	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
 		spawn_leave(&w->child);
@@ -466,7 +466,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 	watch_leaks(&w);
 	reports_init(&w.reports);
 	terminal_init(&w.terminal, r->terminal ? r->in : -1);
-	live_init(&w.live, r->live ? r->err : -1, r->terminal);
+	live_init(&w.live, r->live && r->ask == NULL ? r->err : -1, r->terminal);
 	struct grants none;
 	if (ask_begin_run(&w.ask, r->ask, e) != 0 ||
 	    terminal_signals_block(&w.signals, r->forward, r->terminal, e) != 0) {
