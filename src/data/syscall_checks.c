@@ -247,6 +247,19 @@ static const struct syscall_refusal refusals_memory_openat_arm[] = {
 	WHEN(ANY_BIT(2, O_EXCL_), ASK_BROKER, "sem_open(3) of glibc"),
 };
 
+/* Beside the rows for changes: shm_open(3) for reading. */
+static const struct syscall_refusal refusals_read_memory_open[] = {
+	WHEN_BOTH(ANY_BIT(1, NOFOLLOW_), ONE_OF(1, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
+};
+
+static const struct syscall_refusal refusals_read_memory_openat[] = {
+	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_), ONE_OF(2, NO_MEMORY_, 0), ASK_BROKER, "perhaps shared memory"),
+};
+
+static const struct syscall_refusal refusals_read_memory_openat_arm[] = {
+	WHEN_BOTH(ANY_BIT(2, NOFOLLOW_ARM_), ONE_OF(2, NO_MEMORY_ARM_, 0), ASK_BROKER, "perhaps shared memory"),
+};
+
 static const struct syscall_refusal refusals_memory_unlinkat[] = {
 	/* AT_FDCWD: shm_unlink(3) passes an absolute path. */
 	WHEN_BOTH(ONE_OF(0, ALL_BITS, 0xffffff9c), ONE_OF(2, 0x200, 0), ASK_BROKER, "perhaps shared memory"),
@@ -359,9 +372,9 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_ASK_RENAME] = CHECK_THEN_ASK(CHECK_RENAME),
 	[CHECK_ASK_PROCESS] = CHECK_ROWS(refusals_ask_process),
 	[CHECK_ASK_SETPRIORITY] = CHECK_ROWS_AND(refusals_ask_priority, CHECK_SETPRIORITY),
-	[CHECK_CHANGE_MEMORY_OPEN] = CHECK_ROWS_AND(refusals_memory_open, CHECK_CHANGE_OPEN),
-	[CHECK_CHANGE_MEMORY_OPENAT] = CHECK_ROWS_AND(refusals_memory_openat, CHECK_CHANGE_OPENAT),
-	[CHECK_CHANGE_MEMORY_OPENAT_ARM] = CHECK_ROWS_AND(refusals_memory_openat_arm, CHECK_CHANGE_OPENAT),
+	[CHECK_CHANGE_MEMORY_OPEN] = CHECK_ROWS_AND(refusals_read_memory_open, CHECK_CHANGE_OPEN),
+	[CHECK_CHANGE_MEMORY_OPENAT] = CHECK_ROWS_AND(refusals_read_memory_openat, CHECK_CHANGE_OPENAT),
+	[CHECK_CHANGE_MEMORY_OPENAT_ARM] = CHECK_ROWS_AND(refusals_read_memory_openat_arm, CHECK_CHANGE_OPENAT),
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
