@@ -139,8 +139,12 @@ static inline bool bytes_equal(const char *a, const char *b, size_t len) {
 static inline char *bytes_copy(char *to, const char *from, size_t len) {
 	size_t i = 0;
 
-	for (; len - i >= 8; i += 8) {
+	for (; len - i > 8; i += 8) {
 		memcpy(to + i, from + i, 8);
+	}
+	if (len >= 8) {
+		memcpy(to + len - 8, from + len - 8, 8); /* some bytes a second time */
+		return to + len;
 	}
 	for (; i < len; i++) {
 		to[i] = from[i];

@@ -10,6 +10,7 @@
 #include "audit/read.h"
 
 #include <inttypes.h>
+#include <sodium/core.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -159,6 +160,9 @@ int audit_verify(const struct audit_place *p, struct audit_report *ret, struct e
 	struct checking c = {.report = ret};
 
 	*ret = (struct audit_report){0};
+	if (sodium_init() < 0) { /* chooses the fastest BLAKE2b of this processor */
+		return err_set(e, ERR_SETUP, AUDIT_WHERE, "cannot start libsodium");
+	}
 	ret->has_head = p->head >= 0 && audit_read_head(p, &ret->head);
 	begin(&c);
 	struct audit_cursor cursor = {.file = ret->has_head ? ret->head.first_file : 0};
