@@ -15,6 +15,8 @@
  * Every call that can fail returns 0 or -1 and fills *err (which may be NULL).
  * A handle or an output pointer that is NULL is CORRAL_E_USAGE, and nothing is done;
  * accessors of a NULL result, process or verdict return -1, 0, "" or NULL.
+ * A text that a call stores in *text is freed with free(), that of corral_secret_export() with
+ * corral_secret_free().  corral(1) has the keys of each JSON object.
  * A struct with a size: clear it, or begin with its _INIT, and set size to sizeof.  A program
  * then works with every libcorral.so of the same number, older or newer than its header
  * (libcorral(3), COMPATIBILITY): fields that the program does not have are zero, and a field
@@ -117,7 +119,6 @@ struct corral_passphrase {
 void corral_policy_passphrase(struct corral_policy *policy,
 			      const struct corral_passphrase *passphrase);
 
-/* Each stores a string that the caller frees with free(). */
 int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
 		       struct corral_error *err);
 int corral_policy_schema(char **text, struct corral_error *err);
@@ -144,12 +145,12 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 int corral_policy_check(const char *path, struct corral_error *err);
 
 /* The same, and one line for each of its values that makes the boundary wider, such as a network
- * or a credential that is passed; "" when there is none.  Free the text with free(). */
+ * or a credential that is passed; "" when there is none. */
 int corral_policy_review(const char *path, char **text, struct corral_error *err);
 
 /* The configuration of another product as the text of a policy file (TOML), with a comment for
  * each value and for each setting that has no equivalent.  `agent` chooses one of several agents
- * with a sandbox section; NULL if there is one.  Free the text with free(). */
+ * with a sandbox section; NULL if there is one. */
 int corral_policy_import(const char *path, const char *agent, char **text,
 			 struct corral_error *err);
 
@@ -170,17 +171,16 @@ struct corral_probe {
 int corral_probe(struct corral_probe *probe, struct corral_error *err);
 
 /* Tries every mechanism of this host, and sets a run with this policy up, without a command.
- * Reports level, engine, guarantees, and how to raise them.  *starts (may be NULL) is 1 when
- * the run would start.  Free the text with free(); corral(1) has the keys of the JSON. */
+ * Reports level, engine, guarantees, and how to raise them.  *starts (may be NULL) is 1 when the
+ * run would start. */
 int corral_status(const struct corral_policy *policy, enum corral_format format, char **text,
 		  int *starts, struct corral_error *err);
 
-/* Plants bait on this host, attacks it without a sandbox and in runs with this policy,
- * and compares the effects on the host with the guarantees that each run reported.  program
- * is the absolute path of the corral program, which makes the attempts.  *failed (may be
- * NULL) counts the failed checks, including checks that could not be made although their
- * guarantee is reported as enforced.  Free the text with free(); corral(1) has the keys of
- * the JSON.  Starts child processes of its own and waits for them. */
+/* Plants bait on this host, attacks it without a sandbox and in runs with this policy, and
+ * compares the effects on the host with the guarantees that each run reported.  program is the
+ * absolute path of the corral program, which makes the attempts.  *failed (may be NULL) counts the
+ * failed checks, including checks that could not be made although their guarantee is reported as
+ * enforced.  Starts child processes of its own and waits for them. */
 int corral_selftest(const struct corral_policy *policy, const char *program,
 		    enum corral_format format, char **text, int *failed, struct corral_error *err);
 
@@ -436,11 +436,11 @@ const char *corral_result_stdout(const struct corral_result *result, size_t *len
 const char *corral_result_stderr(const struct corral_result *result, size_t *len,
 				 uint64_t *dropped);
 
-/* The one-line JSON object of corral(1); freed with free(). */
+/* The one-line JSON object of corral(1). */
 int corral_result_json(const struct corral_result *result, char **text, struct corral_error *err);
 
-/* The same object for a run that failed before it began: reason "setup" or
- * "refused", with the error; freed with free().  -1 out of memory. */
+/* The same object for a run that failed before it began: reason "setup" or "refused", with the
+ * error.  -1 out of memory. */
 int corral_error_json(const struct corral_error *failure, char **text);
 
 /* The same with the id that corral_options.id received, and the start time. */
@@ -552,18 +552,17 @@ struct corral_check {
 	int write; /* 1: check for writing; 0: for reading */
 };
 
-/* The verdict alone: *allowed (may be NULL) is 1 or 0, and the text names the error,
- * the rule, its origin and the remedy; corral(1) has the keys of the JSON.  Freed with
- * free().  A path that the kernel would not resolve is refused, too; -1 when there is no
- * verdict, as for an empty path. */
+/* The verdict alone: *allowed (may be NULL) is 1 or 0, and the text names the error, the rule, its
+ * origin and the remedy.  A path that the kernel would not resolve is refused, too; -1 when there
+ * is no verdict, as for an empty path. */
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,
 		       enum corral_format format, char **text, int *allowed,
 		       struct corral_error *err);
 
 /* Whether the rules of commands.NAME and fs.tools allow a command; nothing runs.  *allowed (may be
- * NULL) is 1 or 0; the text names command, rule, origin and remedy; corral(1) has the keys of the
- * JSON.  Freed with free().  A command about which the rules cannot decide is refused in profile
- * strict and with commands.default = deny, and allowed otherwise. */
+ * NULL) is 1 or 0; the text names command, rule, origin and remedy.  A command about which the
+ * rules cannot decide is refused in profile strict and with commands.default = deny, and allowed
+ * otherwise. */
 int corral_command_check(const struct corral_policy *policy, const char *const *argv,
 			 enum corral_format format, char **text, int *allowed,
 			 struct corral_error *err);
@@ -583,20 +582,20 @@ struct corral_question {
  * written, and the smallest grant that allows it.  A grant was tried: the plan with it allows the
  * same access.  No grant is proposed for a credential, for Corral's own files, for a metadata
  * service, or where a floor forbids it.  Resolves the name of a host that a rule allows.  Runs
- * nothing.  *allowed (may be NULL) is 1 or 0; corral(1) has the keys of the JSON.  Free the text
- * with free().  The answer has the caller's rights, so it is not for the command inside. */
+ * nothing.  *allowed (may be NULL) is 1 or 0.  The answer has the caller's rights, so it is not
+ * for the command inside. */
 int corral_why(const struct corral_policy *policy, const struct corral_question *question,
 	       enum corral_format format, char **text, int *allowed, struct corral_error *err);
 
 /* The refusals of one run, from the audit log of the user: each as corral_why() prints an answer,
  * with the rule of that time.  id NULL: the last run; else the id, or its last characters, at least
- * four.  *count (may be NULL) is their number.  Free the text with free(). */
+ * four.  *count (may be NULL) is their number. */
 int corral_why_run(const char *id, enum corral_format format, char **text, uint64_t *count,
 		   struct corral_error *err);
 
 /* Runs `command __manifest` in a sandbox without a network, where it can change nothing, and
  * returns the subcommands that it lists as rules of a policy file, for review; no run uses a
- * manifest. Freed with free().  CORRAL_E_REFUSED when the output is not a manifest. */
+ * manifest.  CORRAL_E_REFUSED when the output is not a manifest. */
 int corral_commands_import(const char *command, char **text, struct corral_error *err);
 
 /* ---- URLs that a tool fetches outside the sandbox ---- */
@@ -643,21 +642,19 @@ const char *corral_url_rule(const struct corral_url *checked);
 const char *corral_url_reason(const struct corral_url *checked);
 const char *corral_url_remedy(const struct corral_url *checked);
 
-/* The whole verdict; corral(1) has the keys of the JSON.  Freed with free(). */
+/* The whole verdict. */
 int corral_url_show(const struct corral_url *checked, enum corral_format format, char **text,
 		    struct corral_error *err);
 
 /* ---- copy-on-write changes (fs.cow) ---- */
 
-/* All pending changes: id, workspace, start time, number of changes.  The text is freed with
- * free(); corral(1) has the keys of the JSON. */
+/* All pending changes: id, workspace, start time, number of changes. */
 int corral_cow_list(enum corral_format format, char **text, struct corral_error *err);
 
-/* The changes of a run, as a git patch or as JSON, with every mode that apply would set;
- * at most 64 MiB of the files' text, the rest by name.  paths ends with NULL and may be
- * NULL for all; a path is absolute, or relative to the current directory if that is in the
- * workspace, else to the workspace.  Fails while the run is alive.  The text is freed with
- * free(). */
+/* The changes of a run, as a git patch or as JSON, with every mode that apply would set; at most
+ * 64 MiB of the files' text, the rest by name.  paths ends with NULL and may be NULL for all; a
+ * path is absolute, or relative to the current directory if that is in the workspace, else to the
+ * workspace.  Fails while the run is alive. */
 int corral_cow_diff(const char *id, const char *const *paths, enum corral_format format,
 		    char **text, struct corral_error *err);
 
@@ -669,11 +666,11 @@ struct corral_cow_options {
 };
 
 /* Copies changes into the workspace, each file atomically.  CORRAL_E_REFUSED, with nothing
- * changed, when a file was changed on the host since, or when the present policy of that
- * workspace protects a file that paths does not name.  If the call is killed, or stopped by a
- * full disk, the next call completes it; the remedy of the error then has the progress.
- * Changes that remain pending keep their id; without any the id is removed.  options NULL:
- * all, not forced.  *text lists the applied changes; free it with free(). */
+ * changed, when a file was changed on the host since, or when the present policy of that workspace
+ * protects a file that paths does not name.  If the call is killed, or stopped by a full disk, the
+ * next call completes it; the remedy of the error then has the progress.  Changes that remain
+ * pending keep their id; without any the id is removed.  options NULL: all, not forced.  *text
+ * lists the applied changes. */
 int corral_cow_apply(const struct corral_policy *policy, const char *id,
 		     const struct corral_cow_options *options, enum corral_format format,
 		     char **text, struct corral_error *err);
@@ -751,7 +748,7 @@ int corral_scan_again(struct corral_scan_stream *scan, struct corral_error *err)
 /* Adds a fingerprint to the allow list of the user's configuration. */
 int corral_scan_allow(const char *fingerprint, struct corral_error *err);
 
-/* The kinds: name, family, reason.  Free the text with free(). */
+/* The kinds: name, family, reason. */
 int corral_scan_kinds(enum corral_format format, char **text, struct corral_error *err);
 
 /* ---- audit log ---- */
@@ -788,23 +785,21 @@ struct corral_audit_options {
 int corral_audit_print(const struct corral_audit_options *options, uint64_t *count,
 		       struct corral_error *err);
 
-/* Runs over time, denials by rule, hosts, the slowest runs.  options may be NULL.  The text is
- * freed with free(); corral(1) has the keys of the JSON. */
+/* Runs over time, denials by rule, hosts, the slowest runs.  options may be NULL. */
 int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,
 		       char **text, struct corral_error *err);
 
-/* Checks the hash chain of the whole log against its head: *intact (may be NULL) is 0 when a record
- * was edited, removed, moved or cut off.  The text names each; it is freed with free(). */
+/* Checks the hash chain of the whole log against its head: *intact (may be NULL) is 0 when a
+ * record was edited, removed, moved or cut off.  The text names each. */
 int corral_audit_verify(enum corral_format format, char **text, int *intact,
 			struct corral_error *err);
 
 /* ---- live runs, and private homes ---- */
 
-/* The caller's runs that are alive: pid, level, workspace, command, start time.  The text is
- * freed with free(); corral(1) has the keys of the JSON. */
+/* The caller's runs that are alive: pid, level, workspace, command, start time. */
 int corral_runs(enum corral_format format, char **text, struct corral_error *err);
 
-/* The private homes of workspaces: id, size, last use, workspace.  Likewise. */
+/* The private homes of workspaces: id, size, last use, workspace. */
 int corral_home_list(enum corral_format format, char **text, struct corral_error *err);
 
 struct corral_home_options {
@@ -814,9 +809,9 @@ struct corral_home_options {
 	int dry_run;              /* 1: only list the homes that would be removed */
 };
 
-/* Removes private homes: those that are named, all, or with options NULL those whose workspace
- * is gone.  A home that a run uses is kept and counted in *left, which may be NULL.  *text has
- * a line for each; free it with free(). */
+/* Removes private homes: those that are named, all, or with options NULL those whose workspace is
+ * gone.  A home that a run uses is kept and counted in *left, which may be NULL.  *text has a line
+ * for each. */
 int corral_home_clean(const struct corral_home_options *options, enum corral_format format,
 		      char **text, size_t *left, struct corral_error *err);
 
@@ -850,8 +845,7 @@ int corral_secret_set(const char *name, const void *value, size_t len,
 int corral_secret_remove(const char *name, const struct corral_secret_options *options,
 			 struct corral_error *err);
 
-/* Names, scopes and times; all of them, or those of options->agent.  Free the text with free();
- * corral(1) has the keys of the JSON. */
+/* Names, scopes and times; all of them, or those of options->agent. */
 int corral_secret_list(const struct corral_secret_options *options, enum corral_format format,
 		       char **text, struct corral_error *err);
 

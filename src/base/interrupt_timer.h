@@ -24,7 +24,7 @@ static inline void interrupt_timer_init(sigset_t *ret_before) {
 						 interrupt_timer_on_signal}; /* no SA_RESTART */
 	sigset_t alarm;
 
-	(void)sigemptyset(&alarm); /* these fail only for a bad argument, as below */
+	(void)sigemptyset(&alarm); /* fails only for an invalid pointer, as the next two */
 	(void)sigaddset(&alarm, SIGALRM);
 	(void)sigaction(SIGALRM, &action, NULL);
 	signal_mask(SIG_UNBLOCK, &alarm, ret_before);

@@ -159,7 +159,8 @@ static inline const char *policy_str(const struct policy *p, enum key_id id) {
 bool net_means(enum key_id key, int64_t mode);
 const struct origin *net_asked(const struct policy *p, enum key_id key);
 
-/* "built-in", "profile strict", "/etc/corral/policy.toml:12", "--write". */
+/* Where a value was set, as text: "built-in", "profile strict", "/etc/corral/policy.toml:12",
+ * "--write". */
 const char *policy_origin_text(const struct origin *o, char *out, size_t cap);
 void policy_origin_emit(struct emit *j, const char *key, const struct origin *o);
 

@@ -77,7 +77,7 @@ struct broker {
 	const struct plan *plan;
 	int listener;  /* seccomp notification descriptor */
 	bool signals;  /* the filter sends kill(2) and the like to the broker */
-	bool killable; /* the listener has WAIT_KILLABLE_RECV; init.c clears it where it has not */
+	bool killable; /* the filter has SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
 	bool quick;    /* own mount namespace: outside /proc a path means the same to the guard */
 	bool watches_umask; /* the filter sends umask(2) to the broker */
 	bool umask_differs; /* a process has set a umask other than the following */

@@ -472,7 +472,7 @@ static bool is_wildcard(const struct socket_address *a, int domain) {
 }
 
 static long bind_inside(int fd, int domain, struct socket_address *a) {
-	/* For IPv4 the kernel accepts AF_UNSPEC, too, with the wildcard. */
+	/* bind(2) of an IPv4 socket also accepts AF_UNSPEC, with INADDR_ANY. */
 	bool unspecified = domain == AF_INET && a->any.sa_family == AF_UNSPEC;
 
 	if (!socket_address_is_whole(a, domain)) {
