@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import resource
+import signal
 
 from harness import Skip, check, equal
 
@@ -26,6 +27,8 @@ print(json.dumps({
     "nicelimit": resource.getrlimit(resource.RLIMIT_NICE)[1],
     "memlock": resource.getrlimit(resource.RLIMIT_MEMLOCK)[1],
     "affinity": sorted(os.sched_getaffinity(0)),
+    "ignored": [n for n in (1, 10, 12, 15, 37, 64)
+                if int(open("/proc/self/status").read().split("SigIgn:")[1].split()[0], 16) >> (n - 1) & 1],
 }))
 """
 
@@ -34,6 +37,13 @@ def write(path, text):
     fd = os.open(path, os.O_WRONLY)
     os.write(fd, text.encode())
     os.close(fd)
+
+
+def ignore(*numbers):
+    def prepare():
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+    return prepare
 
 
 def raise_limit(which, value):
@@ -47,6 +57,7 @@ def merge():
 
 # Name, what the caller does, the key, the value outside (None: any), the value inside.
 ROWS = [
+    ("signals that are ignored", ignore(1, 10, 37, 64), "ignored", [1, 10, 37, 64], []),
     ("SCHED_FIFO", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)), "policy", 1, 0),
     ("SCHED_RR", lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10)), "policy", 2, 0),
     ("SCHED_RR that ends at fork",
@@ -111,6 +122,19 @@ def register(suite):
         for level in ("full", "standard"):
             found = show(box, lambda: write("/proc/self/coredump_filter", "0x7f"), secret, "run", "--level", level, "--")
             equal(found["dump"], 0, level)
+
+    @suite.test("a caller with few descriptors has as many grants as another", root=True)
+    def _(box):
+        names = [f"{box.dir}/grant-{n}" for n in range(60)]
+        grants = [word for name in names for word in ("--read", name)]
+        for name in names:
+            os.mkdir(name)
+        for most in (40, 1024):
+            few = raise_limit(resource.RLIMIT_NOFILE, most)
+            done = box.execute([box.corral, "run", "--level", "full", *grants, "--", "/bin/sh", "-c",
+                                'ls -d "$1"/grant-* | wc -l; ls /proc/self/fd', "sh", box.dir],
+                               user=None, group=None, extra_groups=None, preexec_fn=launcher(few, box.user))
+            equal(done.exited(0).out.split(), ["60", "0", "1", "2", "3"], f"limit {most}")
 
     @suite.test("core dumps that go to a socket and cannot be emptied: no run", user=False, root=True)
     def _(box):

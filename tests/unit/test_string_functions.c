@@ -13,8 +13,8 @@
 /* Two pages with an inaccessible one behind them: a read or write past the end is a SIGSEGV. */
 static unsigned char *guarded(void) {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	unsigned char *at = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *at =
+		mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED || mprotect(at + 2 * page, page, PROT_NONE) != 0) {
 		return NULL;
 	}
