@@ -328,10 +328,17 @@ static int open_mounted(const struct kit *k, const struct mount *m) {
 	return take_fd(&at);
 }
 
+/* Layer mounts leaves out a tree that is gone, or whose mount point in the private home is
+ * occupied; what is there instead has the rule of the home. */
+static bool was_left_out(const struct mount *m, int error) {
+	return m->maybe && is_host_tree(m) &&
+	       (error == ENOENT || error == ENOTDIR || error == ESTALE);
+}
+
 static int rule_for_mounted(const struct kit *k, const struct mount *m, struct err *e) {
 	int fd = open_mounted(k, m);
-	if (fd < 0 && errno == ENOENT && m->maybe && is_host_tree(m)) {
-		return 0; /* layer mounts has left it out */
+	if (fd < 0 && was_left_out(m, errno)) {
+		return 0;
 	}
 	if (fd < 0 || allow(k, fd, rights_for(k, m), is_file(m)) != 0) {
 		return err_sys_at(e, "landlock", "the kernel refused the rule for", m->target);
