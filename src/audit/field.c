@@ -50,7 +50,7 @@ static const char names[AUDIT_MEMBERS][KEY_MAX] = {
 
 /* The position after the string that begins at `at`; 0 when it does not end. */
 static size_t after_string(const char *t, size_t len, size_t at) {
-	for (size_t i = at + 1; i < len; i += 2) { /* 2: a backslash and what it escapes */
+	for (size_t i = at + 1; i < len; i += 2) { /* 2: a backslash and the escaped character */
 		i = bytes_find(t, i, len, "\"\\");
 		if (i < len && t[i] == '"') {
 			return i + 1;

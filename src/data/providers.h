@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model providers and agents: what a command needs to work with one of them. */
+/* Model providers and agents: command, key variables, hosts and settings of each. */
 #ifndef CORRAL_DATA_PROVIDERS_H
 #define CORRAL_DATA_PROVIDERS_H
 

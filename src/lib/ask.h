@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--ask` for a run of the library: which refusals become questions, and what an answer allows. */
+/* `--ask` for a run of the library: which refusals become questions, and the grant of an answer. */
 #ifndef CORRAL_LIB_ASK_H
 #define CORRAL_LIB_ASK_H
 

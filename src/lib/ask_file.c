@@ -7,7 +7,8 @@
  * Should:   resolve with the rights of the caller's user, without capabilities, as in the sandbox.
  * Must not: open a device, a FIFO or a socket; follow a magic link of /proc; give a directory
  *           where that would lead out of a mount namespace.
- * Fails:    closed: what cannot be found or has changed is not asked, or not opened. */
+ * Fails:    closed: a file that cannot be found is not asked, one that has changed is not opened.
+ */
 #include "lib/ask.h"
 
 #include "base/auto.h"

@@ -30,7 +30,7 @@ struct ask_question {
 	uint32_t kind;
 	int32_t flags; /* of open(2) */
 	uint32_t mode; /* of a new file, after the caller's umask */
-	int32_t error; /* what the call returns when it is denied */
+	int32_t error; /* errno of the call when it is denied */
 	int32_t pid;   /* of the caller, in the sandbox */
 	uint32_t unused;
 	char path[PATH_MAX]; /* absolute, as the caller wrote it; ASK_OPEN */

@@ -181,21 +181,29 @@ static int read_value(const struct field_reader *r, const struct field_place *at
 
 #define FIELDS_MAX 16
 
-int snapshot_field_each(const struct field_reader *r, const struct field_place *at,
-			const struct doc *all, enum doc_type type, field_read *read, void *arg) {
-	bool object = type == DOC_TABLE;
-
-	if (all != NULL && all->type != type) {
-		return snapshot_field_refuse(
-			r, at, object ? "an object is expected" : "an array is expected");
-	}
+static int read_each(const struct field_reader *r, const struct field_place *at,
+		     const struct doc *all, field_read *read, void *arg) {
 	for (const struct doc *d = all == NULL ? NULL : all->first; d != NULL; d = d->next) {
-		struct field_place inner = {at, object ? d->key : NULL};
+		struct field_place inner = {at, all->type == DOC_TABLE ? d->key : NULL};
 		if (read(r, &inner, d, arg) != 0) {
 			return -1;
 		}
 	}
 	return 0;
+}
+
+int snapshot_field_members(const struct field_reader *r, const struct field_place *at,
+			   const struct doc *object, field_read *read, void *arg) {
+	return object != NULL && object->type != DOC_TABLE
+		       ? snapshot_field_refuse(r, at, "an object is expected")
+		       : read_each(r, at, object, read, arg);
+}
+
+int snapshot_field_elements(const struct field_reader *r, const struct field_place *at,
+			    const struct doc *array, field_read *read, void *arg) {
+	return array != NULL && array->type != DOC_ARRAY
+		       ? snapshot_field_refuse(r, at, "an array is expected")
+		       : read_each(r, at, array, read, arg);
 }
 
 int snapshot_field_object(const struct field_reader *r, const struct field_place *at,

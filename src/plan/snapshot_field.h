@@ -53,9 +53,11 @@ int snapshot_field_object(const struct field_reader *r, const struct field_place
 typedef int field_read(const struct field_reader *r, const struct field_place *at,
 		       const struct doc *d, void *arg);
 
-/* Each element or member of `all`, which is of that type or NULL (none). */
-int snapshot_field_each(const struct field_reader *r, const struct field_place *at,
-			const struct doc *all, enum doc_type type, field_read *read, void *arg);
+/* Reads each member of an object, each element of an array; NULL has none. */
+int snapshot_field_members(const struct field_reader *r, const struct field_place *at,
+			   const struct doc *object, field_read *read, void *arg);
+int snapshot_field_elements(const struct field_reader *r, const struct field_place *at,
+			    const struct doc *array, field_read *read, void *arg);
 
 /* A string with its escapes resolved; NULL when one is wrong, or out of memory. */
 const char *snapshot_field_unescaped(const struct field_reader *r, const char *s, size_t len,

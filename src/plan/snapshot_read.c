@@ -165,7 +165,7 @@ static int read_variable(const struct field_reader *r, const struct field_place 
 static int read_environ(const struct field_reader *r, const struct field_place *at,
 			const struct doc *object) {
 	struct variables v = {0};
-	if (snapshot_field_each(r, at, object, DOC_TABLE, read_variable, &v) != 0 ||
+	if (snapshot_field_members(r, at, object, read_variable, &v) != 0 ||
 	    add_variable(r, &v, NULL) != 0) {
 		return -1;
 	}
@@ -257,9 +257,8 @@ static int read_git(const struct field_reader *r, const struct field_place *at,
 		return 0;
 	}
 	if (snapshot_field_object(r, at, d, git_fields, &raw) != 0 ||
-	    snapshot_field_each(r, &hooks, raw.hooks, DOC_ARRAY, read_hook, &h->git_obeyed) != 0 ||
-	    snapshot_field_each(r, &files, raw.files, DOC_ARRAY, read_git_file, &h->git_obeyed) !=
-		    0) {
+	    snapshot_field_elements(r, &hooks, raw.hooks, read_hook, &h->git_obeyed) != 0 ||
+	    snapshot_field_elements(r, &files, raw.files, read_git_file, &h->git_obeyed) != 0) {
 		return -1;
 	}
 	/* The snapshot has no name and no address; any text gives the same plan. */
@@ -344,7 +343,7 @@ static int read_content(const struct field_reader *r, const struct field_place *
 		return -1;
 	}
 	n->list_known = raw->entries == NULL ? n->list_known : KNOWN_YES;
-	return snapshot_field_each(r, &entries, raw->entries, DOC_ARRAY, read_name, n);
+	return snapshot_field_elements(r, &entries, raw->entries, read_name, n);
 }
 
 /* A path that is not in the snapshot yet. */
@@ -457,9 +456,9 @@ int snapshot_read(struct snapshot *s, struct arena *a, const char *name, const s
 	assert(raw.version == SNAPSHOT_VERSION); /* check_version(), and the key is required */
 	if (read_kernel(&r, &kernel, raw.kernel) != 0 ||
 	    read_caller(&r, &caller, raw.caller) != 0 || read_git(&r, &git, raw.git) != 0 ||
-	    snapshot_field_each(&r, &outputs, raw.outputs, DOC_TABLE, read_output, s) != 0 ||
-	    snapshot_field_each(&r, &absent, raw.absent, DOC_ARRAY, read_absent, &gone) != 0 ||
-	    snapshot_field_each(&r, &files, raw.files, DOC_TABLE, read_entry, NULL) != 0) {
+	    snapshot_field_members(&r, &outputs, raw.outputs, read_output, s) != 0 ||
+	    snapshot_field_elements(&r, &absent, raw.absent, read_absent, &gone) != 0 ||
+	    snapshot_field_members(&r, &files, raw.files, read_entry, NULL) != 0) {
 		return -1;
 	}
 	s->host.cgroup.why = HOST_CGROUP_UNCHECKED;

@@ -40,7 +40,7 @@ void ask_grants_done(struct grants *g) {
 	*g = (struct grants){0};
 }
 
-/* ---- what was denied ---- */
+/* ---- denied questions ---- */
 
 static uint64_t hash_of(const struct ask_object *o) {
 	uint64_t hash = hash_fnv64(HASH_FNV64, o->op, strlen(o->op) + 1);
@@ -137,7 +137,7 @@ static void settle(struct asker *a, struct question *q, enum ask_reply answer, c
 	}
 	if (answer >= ASK_REPLY_RUN) {
 		(void)a->r->calls.keep(a->r->calls.arg, &q->object, answer == ASK_REPLY_ALWAYS,
-				       note, sizeof note); /* the note says what failed */
+				       note, sizeof note); /* the note has the error */
 		a->ndenied = 0;                            /* the grant may cover one of them */
 	}
 	for (size_t i = 0; i < ARRAY_LEN(a->waiters); i++) {

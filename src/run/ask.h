@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the user about refused operations (`--ask`, `--ask-fd`).
  *
- * The broker and the gate send what they would refuse and wait (linux/ask.h).  Calls of the
- * library judge it (struct ask_calls): what no grant could open is denied at once, what an earlier
- * answer covers is granted at once, and the rest becomes a question.  One of two front ends shows
- * it: ask_terminal.c on the caller's terminal, ask_line.c as a line of JSON.
+ * The broker and the gate send the calls that they would refuse and wait (linux/ask.h).  Calls of
+ * the library judge it (struct ask_calls): what no grant could open is denied at once, what an
+ * earlier answer covers is granted at once, and the rest becomes a question.  One of two front ends
+ * shows it: ask_terminal.c on the caller's terminal, ask_line.c as a line of JSON.
  *
  * Invariants, cited by tests:
  *  Y1  only a valid answer of the user, to the question as it is shown, grants; a time-out, an end

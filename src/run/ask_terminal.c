@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows a question on the caller's terminal and reads the answer (`--ask`).
  *
- * The command has a pty or pipes of its own; what it prints reaches this terminal through the
+ * The command has a pty or pipes of its own; its output reaches this terminal through the
  * supervisor, which relays nothing while a question is shown (Y2).  Before, the command may have
  * drawn a question of its own, hidden the real one by colours, or made the terminal send bytes (a
  * status report).  None of that grants anything: an answer that allows has to contain a number,
@@ -11,7 +11,7 @@
  * Should:   restore the modes of the terminal after each question.
  * Must not: block; write a control character of a name; let a typed-ahead key or a report of the
  *           terminal answer; draw while another job has the terminal.
- * Fails:    closed (Y1): what cannot be drawn whole is denied, and so is any line but a valid one.
+ * Fails:    closed (Y1): a question that cannot be drawn whole is denied, and so is any line but a valid one.
  */
 #include "run/ask.h"
 

@@ -22,7 +22,7 @@ struct live {
 	const struct child *child; /* NULL before the run */
 	int64_t began, due;        /* when it may be drawn next; -1: never, or after more output */
 	bool drawn;
-	/* What the command left on the screen. */
+	/* State of the screen after the output of the command. */
 	bool foreign;    /* it controls the screen */
 	bool line_start; /* the cursor is in the first column */
 	bool coloured;   /* a colour is still set */

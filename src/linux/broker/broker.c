@@ -117,15 +117,11 @@ const size_t broker_rows_count = ARRAY_LEN(broker_rows);
 
 _Static_assert(ARRAY_LEN(broker_rows) < UINT8_MAX, "row_of holds a row's number and one");
 
-void broker_init(struct broker *b, const struct plan *plan, int listener) {
+/* Without one of these directories the broker refuses every call. */
+static void open_places(struct broker *b) {
 	struct text self = {.len = 0};
 	struct stat st;
 
-	memset(b, 0, sizeof *b);
-	b->plan = plan;
-	b->listener = listener;
-	b->signals = plan->landlock_abi < 6;
-	b->killable = true;
 	b->self = getpid();
 	caller_text_add(&self, "/proc/");
 	caller_text_number(&self, (uint64_t)b->self);
@@ -134,10 +130,29 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->fds = open("/proc/self/fd", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	b->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (b->fds < 0 || b->root < 0 || fstat(b->proc, &st) != 0) {
-		drop_fd(&b->proc); /* every call is refused then */
+		drop_fd(&b->proc);
 	} else {
 		b->proc_dev = st.st_dev;
 	}
+}
+
+static void number_rows(struct broker *b) {
+	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
+		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
+
+		if (nr >= 0) {
+			b->row_of[nr] = (uint8_t)(i + 1);
+		}
+	}
+}
+
+void broker_init(struct broker *b, const struct plan *plan, int listener) {
+	memset(b, 0, sizeof *b);
+	b->plan = plan;
+	b->listener = listener;
+	b->signals = plan->landlock_abi < 6;
+	b->killable = true;
+	open_places(b);
 	b->fast = !plan_lacks_namespaces(plan); /* layer mounts has used openat2(2) */
 	if (!b->fast) {
 		int probe = sys_openat2(b->root, ".", O_PATH, RESOLVE_NO_MAGICLINKS);
@@ -156,13 +171,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	(void)clock_gettime(CLOCK_REALTIME, &b->began);
 	b->umask = umask(0); /* layer directory set the same one for the command */
 	(void)umask(b->umask);
-	for (size_t i = 0; i < ARRAY_LEN(broker_rows); i++) {
-		int nr = syscall_names[broker_rows[i].id].nr[bpf_native()];
-
-		if (nr >= 0) {
-			b->row_of[nr] = (uint8_t)(i + 1);
-		}
-	}
+	number_rows(b);
 	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP); /* best effort */
 }
 

@@ -329,7 +329,7 @@ static int open_mounted(const struct kit *k, const struct mount *m) {
 }
 
 /* Layer mounts leaves out a tree that is gone, or whose mount point in the private home is
- * occupied; what is there instead has the rule of the home. */
+ * occupied; the file that is there instead has the rule of the home. */
 static bool was_left_out(const struct mount *m, int error) {
 	return m->maybe && is_host_tree(m) &&
 	       (error == ENOENT || error == ENOTDIR || error == ESTALE);

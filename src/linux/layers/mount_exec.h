@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of layer mounts that limits what can be executed. */
+/* The part of layer mounts that limits the programs that can be executed. */
 #ifndef CORRAL_LINUX_LAYERS_MOUNT_EXEC_H
 #define CORRAL_LINUX_LAYERS_MOUNT_EXEC_H
 
