@@ -140,8 +140,8 @@ static void settle(struct asker *a, struct question *q, enum ask_reply answer, c
 				       note, sizeof note); /* the note has the error */
 		a->ndenied = 0;                            /* the grant may cover one of them */
 	}
-	for (size_t i = 0; i < ARRAY_LEN(a->waiters); i++) {
-		struct ask_waiter *w = &a->waiters[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->waiters); i++) {
+		struct ask_waiter *w = &a->t->waiters[i];
 		if (w->question == q->id) {
 			grant_or_deny(a, &q->object, &w->call, answer);
 			w->question = 0;
@@ -156,17 +156,17 @@ static void settle(struct asker *a, struct question *q, enum ask_reply answer, c
 }
 
 static void settle_all(struct asker *a, const char *by) {
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		if (a->questions[i].id != 0) {
-			settle(a, &a->questions[i], ASK_REPLY_DENY, by);
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		if (a->t->questions[i].id != 0) {
+			settle(a, &a->t->questions[i], ASK_REPLY_DENY, by);
 		}
 	}
 }
 
 static struct question *find(struct asker *a, uint64_t id) {
-	for (size_t i = 0; id != 0 && i < ARRAY_LEN(a->questions); i++) {
-		if (a->questions[i].id == id) {
-			return &a->questions[i];
+	for (size_t i = 0; id != 0 && i < ARRAY_LEN(a->t->questions); i++) {
+		if (a->t->questions[i].id == id) {
+			return &a->t->questions[i];
 		}
 	}
 	return NULL;
@@ -175,9 +175,9 @@ static struct question *find(struct asker *a, uint64_t id) {
 /* ---- showing ---- */
 
 static struct question *shown(struct asker *a) {
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		if (a->questions[i].id != 0 && a->questions[i].shown) {
-			return &a->questions[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		if (a->t->questions[i].id != 0 && a->t->questions[i].shown) {
+			return &a->t->questions[i];
 		}
 	}
 	return NULL;
@@ -187,8 +187,8 @@ static struct question *shown(struct asker *a) {
 static struct question *next(struct asker *a) {
 	struct question *first = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		struct question *q = &a->questions[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		struct question *q = &a->t->questions[i];
 		if (q->id != 0 && !q->shown && (first == NULL || q->id < first->id)) {
 			first = q;
 		}
@@ -221,8 +221,8 @@ static void show_next(struct asker *a, int64_t now) {
 /* ---- new calls ---- */
 
 static struct question *equal(struct asker *a, const struct ask_object *o) {
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		struct question *q = &a->questions[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		struct question *q = &a->t->questions[i];
 		if (q->id != 0 && streq(q->object.op, o->op) && streq(q->object.name, o->name)) {
 			return q;
 		}
@@ -234,20 +234,20 @@ static struct question *add(struct asker *a, const struct ask_object *o, int64_t
 	if (a->asked == ASK_QUESTIONS_MAX) {
 		return NULL; /* Y3 */
 	}
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		if (a->questions[i].id == 0) {
-			a->questions[i] = (struct question){
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		if (a->t->questions[i].id == 0) {
+			a->t->questions[i] = (struct question){
 				.id = ++a->asked, .object = *o, .asked_at = now, .until = -1};
-			return &a->questions[i];
+			return &a->t->questions[i];
 		}
 	}
 	return NULL;
 }
 
 static void wait_for(struct asker *a, const struct question *q, const struct ask_question *call) {
-	for (size_t i = 0; i < ARRAY_LEN(a->waiters); i++) {
-		if (a->waiters[i].question == 0) {
-			a->waiters[i] = (struct ask_waiter){.question = q->id, .call = *call};
+	for (size_t i = 0; i < ARRAY_LEN(a->t->waiters); i++) {
+		if (a->t->waiters[i].question == 0) {
+			a->t->waiters[i] = (struct ask_waiter){.question = q->id, .call = *call};
 			return;
 		}
 	}
@@ -288,15 +288,15 @@ static void forget(struct asker *a, uint64_t ticket) {
 	uint64_t id = 0;
 	bool others = false;
 
-	for (size_t i = 0; i < ARRAY_LEN(a->waiters); i++) {
-		struct ask_waiter *w = &a->waiters[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->waiters); i++) {
+		struct ask_waiter *w = &a->t->waiters[i];
 		if (w->question != 0 && w->call.ticket == ticket) {
 			id = w->question;
 			w->question = 0;
 		}
 	}
-	for (size_t i = 0; i < ARRAY_LEN(a->waiters); i++) {
-		others |= id != 0 && a->waiters[i].question == id;
+	for (size_t i = 0; i < ARRAY_LEN(a->t->waiters); i++) {
+		others |= id != 0 && a->t->waiters[i].question == id;
 	}
 	struct question *q = others ? NULL : find(a, id);
 	if (q != NULL) {
@@ -371,7 +371,8 @@ int ask_begin_run(struct asker *a, const struct ask_request *r, struct err *e) {
 		return 0;
 	}
 	a->denied = calloc(DENIED_MAX, sizeof *a->denied);
-	if (a->denied == NULL) {
+	a->t = calloc(1, sizeof *a->t);
+	if (a->denied == NULL || a->t == NULL) {
 		return err_memory(e, "ask");
 	}
 	return r->fd >= 0 ? ask_line_open(&a->front, r->fd, e) : ask_terminal_open(&a->front, e);
@@ -429,8 +430,8 @@ void ask_clock(struct asker *a, int64_t now) {
 	if (a->r == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(a->questions); i++) {
-		struct question *q = &a->questions[i];
+	for (size_t i = 0; i < ARRAY_LEN(a->t->questions); i++) {
+		struct question *q = &a->t->questions[i];
 		if (q->id != 0 && q->until >= 0 && now >= q->until) {
 			settle(a, q, ASK_REPLY_DENY, "timeout");
 		}
@@ -441,9 +442,9 @@ void ask_clock(struct asker *a, int64_t now) {
 int64_t ask_due(const struct asker *a) {
 	int64_t at = a->r == NULL ? -1 : a->again_at;
 
-	for (size_t i = 0; a->r != NULL && i < ARRAY_LEN(a->questions); i++) {
-		if (a->questions[i].id != 0) {
-			deadline_sooner(&at, a->questions[i].until);
+	for (size_t i = 0; a->r != NULL && i < ARRAY_LEN(a->t->questions); i++) {
+		if (a->t->questions[i].id != 0) {
+			deadline_sooner(&at, a->t->questions[i].until);
 		}
 	}
 	return at;
@@ -464,11 +465,14 @@ void ask_interrupt(struct asker *a, int64_t now) {
 
 void ask_end_run(struct asker *a, struct grants *ret) {
 	if (a->r != NULL) {
-		settle_all(a, "ended");
+		if (a->t != NULL) {
+			settle_all(a, "ended");
+		}
 		if (a->front.calls != NULL) {
 			a->front.calls->done(&a->front);
 		}
 		free(a->denied);
+		free(a->t);
 	}
 	*ret = a->log;
 	*a = (struct asker){.channel = -1};

@@ -151,17 +151,22 @@ struct ask_waiter {
 	struct ask_question call;
 };
 
+/* Allocated for a run that asks: the calls are large. */
+struct ask_tables {
+	struct question questions[ASK_WAITING];
+	struct ask_waiter waiters[ASK_WAITING];
+};
+
 struct asker {
 	const struct ask_request *r; /* NULL: the run does not ask */
 	struct ask_front front;
 	bool failed; /* the front end: everything is denied from now on */
 	int channel; /* of the broker; borrowed, as the gate's; -1 */
 	int gate;
-	struct question questions[ASK_WAITING];
-	struct ask_waiter waiters[ASK_WAITING];
-	uint64_t asked;   /* questions so far */
-	int64_t again_at; /* when to try to show a question again; -1 */
-	uint64_t *denied; /* hashes of denied objects: they are not asked again */
+	struct ask_tables *t; /* NULL: the run does not ask */
+	uint64_t asked;       /* questions so far */
+	int64_t again_at;     /* when to try to show a question again; -1 */
+	uint64_t *denied;     /* hashes of denied objects: they are not asked again */
 	size_t ndenied;
 	struct grants log;
 };

@@ -184,6 +184,8 @@ struct gate {
 	uint32_t serial;    /* of the next flow */
 	struct loop loop;
 	struct loop_watch channel, lifeline, dns;
+	struct loop_watch asker;                /* --ask; fd -1: no questions */
+	bool asks;                              /* it had one: the rules of answers are below */
 	struct listener relay[2];               /* IPv4, IPv6; likewise below */
 	int pending_listener[2], syn_socket[2]; /* pending.c, tcp_reset.c; -1 */
 	uint64_t pending_by_port[2]
@@ -210,7 +212,6 @@ struct gate {
 	size_t nasked, nstalled;          /* questions without an answer; flows without a slot */
 	struct loop_alarm scan_wake;      /* a slot is free */
 	uint8_t scan_text[TLS_HELLO_MAX]; /* the content of chunks */
-	struct loop_watch asker;          /* --ask; fd -1: nothing is asked */
 	const struct net_plan *net_given; /* the plan's; live has the rules of answers, too */
 	struct net_plan live;
 	struct net_rule *live_rules;
