@@ -20,7 +20,7 @@
 /* ---- rules ---- */
 
 void ask_expire(struct gate *g) {
-	for (size_t i = 0; g->asks && i < g->nlive; i++) {
+	for (size_t i = 0; g->asking && i < g->nlive; i++) {
 		struct net_rule *r = &g->live_rules[g->net_given->nallow + i];
 		if (g->live_until[i] != 0 && g->loop.now >= g->live_until[i]) {
 			g->live_until[i] = 0;
@@ -188,7 +188,7 @@ void ask_init(struct gate *g, const struct gate_setup *s) {
 	if (s->asker < 0) {
 		return;
 	}
-	g->asks = true;
+	g->asking = true;
 	g->net_given = s->net;
 	g->live = *s->net;
 	g->live_rules = g->live.allow = s->live_rules;

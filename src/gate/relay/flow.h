@@ -185,7 +185,7 @@ struct gate {
 	struct loop loop;
 	struct loop_watch channel, lifeline, dns;
 	struct loop_watch asker;                /* --ask; fd -1: no questions */
-	bool asks;                              /* it had one: the rules of answers are below */
+	bool asking;                            /* it had one: the rules of answers are below */
 	struct listener relay[2];               /* IPv4, IPv6; likewise below */
 	int pending_listener[2], syn_socket[2]; /* pending.c, tcp_reset.c; -1 */
 	uint64_t pending_by_port[2]
