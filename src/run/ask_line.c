@@ -64,7 +64,7 @@ static bool take_number(struct scan *s, uint64_t *ret) {
 		digits++;
 	}
 	*ret = n;
-	return digits > 0;
+	return digits > 0 && s->p[-(ptrdiff_t)digits] != '0'; /* an id begins at 1 */
 }
 
 static enum ask_reply reply_of(const char *word) {

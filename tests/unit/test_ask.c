@@ -23,6 +23,7 @@ TEST(only_an_object_with_an_id_and_a_known_answer_is_an_answer) {
 		{"{\"id\":1}", ASK_REPLY_NONE},
 		{"{\"answer\":\"once\"}", ASK_REPLY_NONE},
 		{"{\"id\":0,\"answer\":\"once\"}", ASK_REPLY_NONE},
+		{"{\"id\":01,\"answer\":\"once\"}", ASK_REPLY_NONE},
 		{"{\"id\":-1,\"answer\":\"once\"}", ASK_REPLY_NONE},
 		{"{\"id\":\"1\",\"answer\":\"once\"}", ASK_REPLY_NONE},
 		{"{\"id\":1,\"answer\":\"Once\"}", ASK_REPLY_NONE},
