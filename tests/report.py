@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/proof.md: what the suites found, counted, from the lines of their --report.
 
-    tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] >docs/proof.md
+    tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] [--missing NAME...] >docs/proof.md
 
 A line is one judgement: level, id, category, caller, result, reason; of the corpus
 also its tier.  Nothing is written here that no suite has found.
@@ -210,33 +210,47 @@ def commit():
                           check=False).stdout.strip() or "unknown"
 
 
-def document(escape, compat, hosts, suites):
+def missing_part(missing):
+    yield "## Not run"
+    yield ""
+    yield "The proof was interrupted. `make proof` of the same tree goes on from here; these suites have proven nothing yet:"
+    yield textwrap.fill(", ".join(missing) + ".", 118, break_long_words=False)
+    yield ""
+
+
+def document(escape, compat, hosts, suites, missing):
     yield "# The proof, as last run"
     yield ""
-    yield "`make proof` writes this file; nobody edits it. Which layer stops what is in"
-    yield "[attribution.md](attribution.md), what the rows notice when one rule is taken out in"
-    yield "[mutation.md](mutation.md), what is promised and what is not in [THREAT_MODEL.md](THREAT_MODEL.md)."
+    yield "`make proof` writes this file after each suite; do not edit it. [attribution.md](attribution.md) lists the layer that"
+    yield "stops each attack, [mutation.md](mutation.md) the test that fails when a rule is removed,"
+    yield "[THREAT_MODEL.md](THREAT_MODEL.md) the promises and their limits."
     yield ""
     yield f"Commit {commit()}, Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
     yield ""
-    yield from matrix_part(escape, compat)
+    if missing:
+        yield from missing_part(missing)
+    if escape or compat:
+        yield from matrix_part(escape, compat)
     if hosts:
         yield from hosts_part(hosts)
-    yield from escape_part(escape)
-    yield from compat_part(compat)
+    if escape:
+        yield from escape_part(escape)
+    if compat:
+        yield from compat_part(compat)
     if suites:
         yield from suites_part(suites)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--escape", required=True, nargs="+")
-    parser.add_argument("--compat", required=True, nargs="+")
+    parser.add_argument("--escape", default=[], nargs="*")
+    parser.add_argument("--compat", default=[], nargs="*")
     parser.add_argument("--hosts")
     parser.add_argument("--suites")
+    parser.add_argument("--missing", default=[], nargs="*")
     options = parser.parse_args()
     hosts, suites = (read([path] if path else []) for path in (options.hosts, options.suites))
-    print("\n".join(document(read(options.escape), read(options.compat), hosts, suites)).rstrip("\n"))
+    print("\n".join(document(read(options.escape), read(options.compat), hosts, suites, options.missing)).rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -115,15 +115,12 @@ def quick_suites(build, corral, probe):
 
 
 def proof_suites(build, corral, probe):
-    """Everything; each leaves its lines where the report finds them."""
+    """Everything; each leaves its lines where the report finds them.  Attacks first: a proof may be interrupted."""
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--thorough"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
     yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
-    yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
-    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
-                    "--patterns", "200000", "--layers", "2000"]
     for level, (of_compat, of_escape) in PROOF.items():
         asked = ["--level", level, "--report"]
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, *of_compat,
@@ -145,6 +142,9 @@ def proof_suites(build, corral, probe):
         yield f"lifetime ({level}, forks)", [PYTHON, f"{HERE}/lifetime/outrun.py", "--corral", corral, "--probe", probe,
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
+    yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
+                    "--patterns", "200000", "--layers", "2000"]
     yield "learn", [PYTHON, f"{HERE}/learn/projects.py", "--corral", corral, "--place", f"{build}/projects"]
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
@@ -174,6 +174,7 @@ class Journal:
 
     def __init__(self, build):
         self.path, self.tree, self.found = f"{build}/suites.jsonl", tree_of(), {}
+        self.names = []  # of all suites of a proof
         if self.tree and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as lines:
                 for line in map(json.loads, lines):
@@ -194,14 +195,18 @@ class Journal:
     def add(self, name, counts):
         self.found[name] = counts
         self.write()
+        self.report()
 
-
-def write_report(build):
-    with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
-        files = {suite: [f"{build}/{suite}-{level}.jsonl" for level in PROOF] for suite in ("escape", "compat")}
-        subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"],
-                        "--hosts", f"{build}/hosts.jsonl", "--suites", f"{build}/suites.jsonl"],
-                       stdout=out, check=True)
+    def report(self):
+        """docs/proof.md, of the suites that ended: an interrupted proof lists the others as not run."""
+        build = os.path.dirname(self.path)
+        files = {suite: [f"{build}/{suite}-{level}.jsonl" for level in PROOF if name_of(suite, level) in self.found]
+                 for suite in ("escape", "compat")}
+        hosts = ["--hosts", f"{build}/hosts.jsonl"] if "hosts" in self.found else []
+        missing = [name for name in self.names if name not in self.found]
+        with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
+            subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"], *hosts,
+                            "--suites", self.path, "--missing", *missing], stdout=out, check=True)
 
 
 LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
@@ -366,6 +371,8 @@ def main():
         chosen = list(SELECTIONS[args.selection](build, corral, probe))
         if args.selection != "quick":
             chosen += common(build, args.sanitized and os.path.abspath(args.sanitized), corral)
+        if journal:
+            journal.names = [name for name, _ in chosen]
         chosen = [suite for suite in chosen if not args.only or suite[0] in args.only]
         if journal:
             counts = {name: journal.found[name] for name, _ in chosen if journal.passed(name)}
@@ -380,8 +387,8 @@ def main():
             schedule.finish(suite)
         counts |= timed.counts | schedule.counts
     totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
-    if proof and not args.only:
-        write_report(build)
+    if journal:
+        journal.report()
     print("%d passed, %d failed, %d skipped" % tuple(totals))
     return 1 if totals[1] or not totals[0] else 0
 
