@@ -121,7 +121,8 @@ class World:
         return root
 
     def execute(self, before, project, *words):
-        argv = [*before, self.program, self.templates[project], self.root, PROGRAM, *words]
+        # A background job of a shell ignores SIGINT and SIGQUIT, and a run resets each signal that is ignored.
+        argv = ["env", "--default-signal", *before, self.program, self.templates[project], self.root, PROGRAM, *words]
         done = subprocess.run(argv, env=ENVIRONMENT,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=SECONDS, check=False)

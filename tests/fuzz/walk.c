@@ -49,11 +49,15 @@ static void make_tree(void) {
 	HOLDS(file >= 0);
 }
 
-/* The kernel's answer; false when there is none. */
+/* The kernel's answer; false when there is none.  It returns EAGAIN for "..", if any process of
+ * the machine renames or mounts something meanwhile. */
 static bool by_kernel(const char *path, struct stat *ret) {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	auto_fd fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+	auto_fd fd = -1;
+	do {
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+	} while (fd < 0 && errno == EAGAIN);
 	return fd >= 0 && fstat(fd, ret) == 0;
 }
 

@@ -188,7 +188,7 @@ TEST(a_blocking_call_ends_with_einprogress_when_so_sndtimeo_expires_and_complete
 	struct relay w;
 	REQUIRE(relay_begin(&w));
 	int first = relay_fill_backlog(&w);
-	int64_t start = clock_ms();
+	int64_t start = w.gate->loop.now; /* the gate counts from the begin of its turn */
 	struct inbox in = {.fd = connect_limited(&w, 100)};
 	CHECK_INT(relay_await_answer(&w, 1), EINPROGRESS);
 	CHECK(clock_ms() - start >= 100);
