@@ -437,6 +437,14 @@ void ask_clock(struct asker *a, int64_t now) {
 		}
 	}
 	show_next(a, now);
+	if (next(a) == NULL) {
+		a->front.calm_at = 0;
+	}
+}
+
+void ask_output(struct asker *a, bool piped, bool unread) {
+	a->front.piped = piped;
+	a->front.unread = unread;
 }
 
 int64_t ask_due(const struct asker *a) {
@@ -451,11 +459,11 @@ int64_t ask_due(const struct asker *a) {
 }
 
 bool ask_has_terminal(const struct asker *a) {
-	return a->front.drawn;
+	return a->front.drawn || a->front.calm_at > 0;
 }
 
 void ask_interrupt(struct asker *a, int64_t now) {
-	struct question *q = ask_has_terminal(a) ? shown(a) : NULL;
+	struct question *q = a->front.drawn ? shown(a) : NULL;
 
 	if (q != NULL) {
 		settle(a, q, ASK_REPLY_DENY, "user");

@@ -128,6 +128,8 @@ struct ask_front {
 	/* ask_terminal.c */
 	struct termios before;
 	bool drawn, spoiled;
+	bool piped, unread; /* another program may print the command's output here (ask_output()) */
+	int64_t calm_at; /* when its last output is on the terminal; 0: no question waits for it */
 	uint64_t id;
 	char code[4];
 	char typed[ASK_TYPED + 1];
@@ -183,7 +185,10 @@ void ask_step(struct asker *a, const struct pollfd slots[ASK_SLOTS], int64_t now
 void ask_clock(struct asker *a, int64_t now);
 /* When ask_clock() is due; -1: never. */
 int64_t ask_due(const struct asker *a);
-/* A question is on the terminal: nothing else is written to it or read from it. */
+/* Output goes to a pipe or a socket, and its reader has not taken all of it: before ask_clock(). */
+void ask_output(struct asker *a, bool piped, bool unread);
+/* A question is on the terminal, or waits for the last output: nothing else is written to the
+ * terminal, or to a program that may write to it, and nothing is read from it. */
 bool ask_has_terminal(const struct asker *a);
 /* ^C: the question on the terminal is denied. */
 void ask_interrupt(struct asker *a, int64_t now);

@@ -2,16 +2,17 @@
 /* Shows a question on the caller's terminal and reads the answer (`--ask`).
  *
  * The command has a pty or pipes of its own; its output reaches this terminal through the
- * supervisor, which relays nothing while a question is shown (Y2).  Before, the command may have
- * drawn a question of its own, hidden the real one by colours, or made the terminal send bytes (a
- * status report).  None of that grants anything: an answer that allows has to contain a number,
- * which is chosen after the output was stopped and typed input was discarded.  An answer to a
- * question that the command drew is ordinary input of the command.
+ * supervisor, which relays nothing while a question is shown (Y2), not even to a pipe.  Before, the
+ * command may have drawn a question of its own, hidden the real one by colours, or made the
+ * terminal send bytes (a status report).  None of that grants anything: an answer that allows has
+ * to contain a number, which is chosen after the output was stopped and typed input was discarded.
+ * An answer to a question that the command drew is ordinary input of the command.
  *
  * Should:   restore the modes of the terminal after each question.
  * Must not: block; write a control character of a name; let a typed-ahead key or a report of the
  *           terminal answer; draw while another job has the terminal.
- * Fails:    closed (Y1): a question that cannot be drawn whole is denied, and so is any line but a valid one.
+ * Fails:    closed (Y1): a question that cannot be drawn whole is denied, and so is any line but a
+ *           valid one.
  */
 #include "run/ask.h"
 
@@ -31,6 +32,8 @@
 #define NAME_SHOWN_MAX 800
 /* How long a terminal may take the text: one that ^S stopped takes none. */
 #define DRAW_MS 500
+/* How long a program such as tee may take to print what it has read. */
+#define CALM_MS 200
 
 #define KEY_BACKSPACE 0x08
 #define KEY_LINE_KILL 0x15
@@ -60,8 +63,9 @@ void ask_put_name(struct buf *out, const char *name) {
 
 /* Ends a sequence that the command left open, and resets colours, margins, character sets, insert
  * mode and the palette; then the last line. */
-static const char reset[] = "\030\033\\\033[0m\033[4l\033[?6l\033[?7h\033[?25h\033[r\017\033(B"
-			    "\033]104\033\\\033]110\033\\\033]111\033\\\033[999;1H";
+static const char reset[] =
+	"\030\033\\\033[0m\033[4l\033[?6l\033[?69l\033[?7h\033[?25h\033[r\017\033(B"
+	"\033]104\033\\\033]110\033\\\033]111\033\\\033[999;1H";
 
 static bool has_sequences(void) {
 	const char *term = getenv("TERM");
@@ -147,11 +151,31 @@ static void end_question(struct ask_front *f, const char *text) {
 	f->drawn = false;
 }
 
+/* `corral run --ask … | tee log`: the output comes to this terminal by another program.  It would
+ * draw over the question, so it is stopped first, and the question waits until that program has
+ * taken all of it. */
+static bool is_calm(struct ask_front *f) {
+	int64_t now = clock_ms();
+
+	if (f->piped && (f->calm_at == 0 || f->unread)) {
+		f->calm_at = now + CALM_MS;
+	}
+	if (f->calm_at > now) {
+		return false;
+	}
+	f->calm_at = 0;
+	return true;
+}
+
 static enum ask_shown terminal_show(struct ask_front *f, const struct question *q,
 				    int64_t timeout_ms) {
 	struct buf out;
 
 	if (terminal_background(f->fd)) {
+		f->calm_at = 0;
+		return ASK_SHOWN_LATER;
+	}
+	if (!is_calm(f)) {
 		return ASK_SHOWN_LATER;
 	}
 	if (strlen(q->object.name) > NAME_SHOWN_MAX || strlen(q->object.options) > NAME_SHOWN_MAX ||

@@ -185,6 +185,9 @@ static void watch_clock(struct watch *w, int64_t now) {
 		terminal_resize(&w->terminal, watch_master(w));
 	}
 	follow_look(w->child.follow, now);
+	if (w->r->ask != NULL) {
+		ask_output(&w->ask, streams_piped(&w->streams), streams_unread(&w->streams));
+	}
 	ask_clock(&w->ask, now);
 	bool drawn = w->streams.paused;
 	w->streams.paused = ask_has_terminal(&w->ask);

@@ -19,6 +19,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -218,6 +219,28 @@ int streams_attach(struct streams *s, int master, struct err *e) {
 	return chunk_new(&f->chunk, e);
 }
 
+/* Itself, or by a program at the other end, such as tee. */
+static bool may_reach_terminal(const struct outer_fd *to) {
+	return to->terminal || to->pipe || to->socket;
+}
+
+bool streams_piped(const struct streams *s) {
+	return s->pumps[0].to.pipe || s->pumps[0].to.socket || s->pumps[1].to.pipe ||
+	       s->pumps[1].to.socket;
+}
+
+bool streams_unread(const struct streams *s) {
+	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
+		const struct outer_fd *to = &s->pumps[i].to;
+		int left = 0;
+		if ((to->pipe && ioctl(to->fd, FIONREAD, &left) == 0 && left > 0) ||
+		    (to->socket && ioctl(to->fd, TIOCOUTQ, &left) == 0 && left > 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STREAM_SLOTS]) {
 	for (size_t i = 0; i < STREAM_SLOTS; i++) {
 		slots[i] = (struct pollfd){.fd = -1};
@@ -226,7 +249,7 @@ void streams_poll(const struct streams *s, int64_t now, struct pollfd slots[STRE
 		stdin_feed_poll(&s->feed, now, &slots[0], &slots[1]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
-		if (!(s->paused && s->pumps[i].to.terminal)) {
+		if (!(s->paused && may_reach_terminal(&s->pumps[i].to))) {
 			output_poll(&s->pumps[i], now, &slots[2 + i]);
 		}
 	}
@@ -239,7 +262,7 @@ bool streams_step(struct streams *s, int64_t now, const struct pollfd slots[STRE
 		stdin_feed_step(&s->feed, now, slots[0].revents, slots[1].revents);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
-		if (!(s->paused && s->pumps[i].to.terminal)) {
+		if (!(s->paused && may_reach_terminal(&s->pumps[i].to))) {
 			moved |= output_step(&s->pumps[i], now, slots[2 + i].revents);
 		}
 	}

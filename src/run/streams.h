@@ -92,7 +92,9 @@ struct streams {
 	int inside[STREAM_COUNT]; /* the command's ends; -1: the sandbox's own /dev/null */
 	struct stdin_feed feed;
 	struct output pumps[2]; /* STREAM_OUT - 1, STREAM_ERR - 1 */
-	bool paused;            /* terminals are neither read nor written: a question is on one */
+	/* A question is on the terminal: it is neither read nor written, and neither is a program
+	 * that may write to it. */
+	bool paused;
 };
 
 struct stream_wish {
@@ -112,6 +114,11 @@ void streams_started(struct streams *s);
 
 /* Takes ownership of the pty's master. */
 int streams_attach(struct streams *s, int master, struct err *e);
+
+/* Some output goes to another program, which may print it on the terminal. */
+bool streams_piped(const struct streams *s);
+/* That program has not taken all of it. */
+bool streams_unread(const struct streams *s);
 
 /* Poll slots: the feed uses two, each pump one. */
 #define STREAM_SLOTS 4

@@ -472,6 +472,19 @@ for name, attempt in (
         terminal.expect("LATER")
         terminal.expect("end")
         leave(terminal, 0)
+        # Also when another program prints it on the terminal, be it slow.
+        slow = "import os, time; [(time.sleep(0.1), os.write(1, d)) for d in iter(lambda: os.read(0, 4096), b\"\")]"
+        for reader in ("cat", f"{labs.PYTHON} -c '{slow}'"):
+            terminal = Terminal(box, ["/bin/sh", "-c", f"\"$CORRAL\" run --no-config --ask -c 'seq 4000; (sleep 0.5; echo LATER) & "
+                                      f"cat {path}; wait; echo end' | {reader}"])
+            terminal.expect("answer within .. s: ")
+            while terminal.read(1.5):
+                pass
+            equal(terminal.seen, b"", f"output over the question, by {reader}")
+            terminal.send("n\r")
+            terminal.expect("LATER")
+            terminal.expect("end")
+            leave(terminal, 0)
 
     @test("a terminal's question ends with ^C, the time-out and the run; nobody answers for it", root=True)
     def endings(box):
