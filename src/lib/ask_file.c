@@ -163,6 +163,99 @@ static bool find(const struct asking *a, const char *path, const struct ask_ques
 	       check_missing(f, name);
 }
 
+/* How many symlinks the kernel follows. */
+#define LINKS_MAX 40
+
+/* A path that is being resolved, component by component. */
+struct walk {
+	char done[PATH_MAX];           /* absolute, without symlinks; "": the root */
+	char rest[2 * PATH_MAX];       /* of the path */
+	char whole[3 * PATH_MAX];      /* both */
+	char normal[3 * PATH_MAX + 2]; /* the same, normalized */
+};
+
+static bool walk_is_credential(const struct asking *a, struct walk *w) {
+	(void)snprintf(w->whole, sizeof w->whole, "%s/%s", w->done, w->rest); /* it fits */
+	path_normalize(w->whole, w->normal);
+	return plan_is_credential(&a->p->host, w->normal);
+}
+
+/* False: the symlink leads too far, or to a credential. */
+static bool walk_follow(const struct asking *a, struct walk *w, const char *to, size_t base) {
+	char rest[sizeof w->rest];
+	int n = snprintf(rest, sizeof rest, "%s/%s", to, w->rest);
+
+	if (n < 0 || (size_t)n >= sizeof rest) {
+		return false;
+	}
+	memcpy(w->rest, rest, (size_t)n + 1);
+	w->done[to[0] == '/' ? 0 : base] = '\0';
+	return !walk_is_credential(a, w);
+}
+
+/* The sandbox has this directory, be it as another one. */
+static bool is_shown(const struct plan *plan, const char *dir) {
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(plan->mounts[i].target, dir)) {
+			return true;
+		}
+	}
+	return plan_lacks_namespaces(plan) || !plan_hides_host(plan, dir);
+}
+
+/* ".." of a directory that the sandbox does not show would tell whether it exists: the file behind
+ * it may be one that is granted. */
+static bool walk_up(const struct asking *a, struct walk *w) {
+	char *slash = strrchr(w->done, '/');
+
+	if (slash == NULL) {
+		return true;
+	}
+	if (plan_is_credential(&a->p->host, w->done) || !is_shown(&a->p->plan, w->done)) {
+		return false;
+	}
+	*slash = '\0';
+	return true;
+}
+
+/* Whether the host may be asked for the path: neither it nor what its symlinks lead to is a
+ * credential by its name.  So the time that an answer takes does not tell whether one exists. */
+static bool may_look(const struct asking *a, const char *path) {
+	struct walk w = {.done = ""};
+	char to[PATH_MAX];
+	int links = 0;
+
+	(void)snprintf(w.rest, sizeof w.rest, "%s", path); /* it fits */
+	if (walk_is_credential(a, &w)) {
+		return false;
+	}
+	for (;;) {
+		size_t skip = strspn(w.rest, "/"), len = strcspn(w.rest + skip, "/");
+		size_t base = strlen(w.done);
+		const char *name = w.rest + skip;
+		if (len == 0) {
+			return true;
+		}
+		bool dot = len == 1 && name[0] == '.', up = len == 2 && memcmp(name, "..", 2) == 0;
+		if (base + 1 + len >= sizeof w.done || (up && !walk_up(a, &w))) {
+			return false;
+		}
+		if (!dot && !up) {
+			w.done[base] = '/';
+			memcpy(w.done + base + 1, name, len);
+			w.done[base + 1 + len] = '\0';
+		}
+		memmove(w.rest, name + len, strlen(name + len) + 1);
+		ssize_t n = dot || up ? -1 : readlink(w.done, to, sizeof to - 1);
+		if (n > 0) {
+			to[n] = '\0';
+			if (++links > LINKS_MAX || !walk_follow(a, &w, to, base)) {
+				return false;
+			}
+		}
+	}
+}
+
 /* The changes of a copy-on-write run are not on the host. */
 static bool is_in_overlay(const struct plan *plan, const char *real) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -178,21 +271,17 @@ bool ask_file_find(const struct asking *a, const struct ask_question *q, struct 
 	struct arena arena;
 	struct rights rights;
 	struct err unused = {0};
-	char normal[PATH_MAX + 2];
 	bool found = false;
 
 	*f = (struct ask_file){.fd = -1};
-	path_normalize(q->path, normal);
-	/* By its name, before the host is looked at: the time that an answer takes must not tell
-	 * whether a credential exists. */
-	if (q->path[0] != '/' || plan_is_credential(&a->p->host, normal)) {
+	if (q->path[0] != '/') {
 		return false;
 	}
 	arena_init(&arena);
 	const char *path =
 		strstr(q->path, "/..") != NULL ? q->path : outside(&arena, &a->p->plan, q->path);
 	if (path != NULL && strlen(path) < PATH_MAX && rights_drop(&rights, &unused) == 0) {
-		found = find(a, path, q, f);
+		found = may_look(a, path) && find(a, path, q, f);
 		rights_restore(&rights);
 	}
 	arena_done(&arena);

@@ -384,6 +384,21 @@ for name, attempt in (
         check(all(r["waited_ms"] >= 0 and r["count"] == 1 and r["grant"] == f"--read {path}" for r in records), "fields")
         box.corral_("audit", "verify").exited(0)
 
+    @test("the way to a granted file does not tell which hidden directories exist", root=True)
+    def ways(box):
+        path = outside_file(box)
+        there, missing = (f"{os.path.dirname(path)}/{name}/../file" for name in ("hidden", "none"))
+        box.write("data/hidden/x", "")
+        box.write("home/.aws/credentials", "")
+        box.outside.sh(f"cat {there}").exited(0)  # the control
+        box.outside.sh(f"cat {missing}").exited(1)
+        os.symlink(f"{box.home}/.aws/../../data/file", f"{box.ws}/link")
+        for level in LEVELS:
+            words = f"cat {path} ../{os.path.basename(os.path.dirname(path))}/file; cat {missing}; cat link; "
+            asked, result = run(box, "run", "--level", level, "-c", words + (f"cat {there}" if level == "full" else ""))
+            equal(result["stdout"], "of the host\n" * 2, f"granted at {level}")
+            equal([q["path"] for q in asked.questions], [path], f"questions at {level}")
+
     # ---- the network, in the lab ----
 
     @test("a host waits for its answer, before any name server gets the name", root=True)
