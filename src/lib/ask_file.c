@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/paths.h"
 #include "files/rights.h"
 #include "linux/host_open.h"
 #include "linux/kernel_api.h"
@@ -174,10 +175,22 @@ struct walk {
 	char normal[3 * PATH_MAX + 2]; /* the same, normalized */
 };
 
+/* Of the caller, or in the HOME of another user: root, and others where it is readable. */
+static bool is_credential(const struct asking *a, const char *path) {
+	char home[PATH_MAX] = "/root";
+
+	if (str_starts(path, "/home/")) {
+		size_t len = strlen("/home/") + strcspn(path + strlen("/home/"), "/");
+		memcpy(home, path, len);
+		home[len] = '\0';
+	}
+	return plan_is_credential(&a->p->host, path) || path_credential(home, path) != NULL;
+}
+
 static bool walk_is_credential(const struct asking *a, struct walk *w) {
 	(void)snprintf(w->whole, sizeof w->whole, "%s/%s", w->done, w->rest); /* it fits */
 	path_normalize(w->whole, w->normal);
-	return plan_is_credential(&a->p->host, w->normal);
+	return is_credential(a, w->normal);
 }
 
 /* False: the symlink leads too far, or to a credential. */
@@ -211,7 +224,7 @@ static bool walk_up(const struct asking *a, struct walk *w) {
 	if (slash == NULL) {
 		return true;
 	}
-	if (plan_is_credential(&a->p->host, w->done) || !is_shown(&a->p->plan, w->done)) {
+	if (is_credential(a, w->done) || !is_shown(&a->p->plan, w->done)) {
 		return false;
 	}
 	*slash = '\0';
@@ -285,7 +298,7 @@ bool ask_file_find(const struct asking *a, const struct ask_question *q, struct 
 		rights_restore(&rights);
 	}
 	arena_done(&arena);
-	return found && !is_in_overlay(&a->p->plan, f->real);
+	return found && !is_credential(a, f->real) && !is_in_overlay(&a->p->plan, f->real);
 }
 
 /* ---- opening ---- */

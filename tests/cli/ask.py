@@ -399,6 +399,17 @@ for name, attempt in (
             equal(result["stdout"], "of the host\n" * 2, f"granted at {level}")
             equal([q["path"] for q in asked.questions], [path], f"questions at {level}")
 
+    @test("a credential in the HOME of another user is not asked about", root=True)
+    def others(box):
+        if box.user.drop:
+            raise Skip("only root can make a home")
+        make = 'mount -t tmpfs t /home && mkdir -p /home/o/.aws && echo key >/home/o/.aws/credentials && echo n >/home/o/notes && exec "$@"'
+        before = ["unshare", "-m", "sh", "-c", make, "sh"]
+        for level in LEVELS:
+            asked, result = run(box, "once", "--level", level, "-c", "cat /home/o/notes; cat /home/o/.aws/credentials", before=before)
+            equal([q["path"] for q in asked.questions], ["/home/o/notes"], f"questions at {level}")
+            equal(result["stdout"], "n\n", f"output at {level}")
+
     # ---- the network, in the lab ----
 
     @test("a host waits for its answer, before any name server gets the name", root=True)
