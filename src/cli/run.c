@@ -316,8 +316,6 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 		note_pending(result);
 		note_audit(result);
 		note_strays(result);
-	}
-	if (!inv->json) {
 		note_denials(result);
 	}
 	if (corral_result_hint(result)[0] != '\0' && !inv->json) {

@@ -156,12 +156,10 @@ static const struct syscall_refusal refusals_change_openat[] = {
 
 /* For records of hidden files; each notification is a round trip, so those that tell little are left
  * out.  A path from a directory's descriptor, as in tree walks, begins in a directory that the
- * sandbox shows.  AT_EMPTY_PATH: fstat(2).  AT_SYMLINK_NOFOLLOW: lstat(3), with which git and others
- * examine thousands of their own files.  O_NOCTTY: compilers open a header in each directory of the
- * search path with it, after they examined these directories by stat(3). */
+ * sandbox shows.  AT_EMPTY_PATH: fstat(2).  O_NOCTTY: compilers open a header in each directory of
+ * the search path with it, after they examined these directories by stat(3). */
 #define FROM_CWD ONE_OF(0, ALL_BITS, 0xffffff9c)
 #define EMPTY_PATH 0x1000
-#define NOFOLLOW_AT 0x100
 #define NOCTTY 0400
 
 static const struct syscall_refusal refusals_watch_openat[] = {
@@ -211,7 +209,7 @@ static const struct syscall_refusal refusals_named_third[] = {
 };
 
 static const struct syscall_refusal refusals_named_fourth[] = {
-	WHEN_BOTH(FROM_CWD, ONE_OF(3, EMPTY_PATH | NOFOLLOW_AT, 0), ASK_BROKER, "a file by its name"),
+	WHEN_BOTH(FROM_CWD, ONE_OF(3, EMPTY_PATH, 0), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_ioctl_broker[] = {

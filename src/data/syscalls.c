@@ -275,6 +275,7 @@ const struct shared_rule shared_rules[] = {
 	IN(SEEN, ASK(MARKS, llistxattr, "as getxattr")),
 	IN(MARKS, ASK(MARKS, lremovexattr, "as chmod")),
 	IN(MARKS, ASK(MARKS, lsetxattr, "as chmod")),
+	IN(TRAIT_WATCH, ASK(FILES, lstat, "as access")),
 	IN(TRAIT_EXEC, REFUSE(MEMORY, memfd_create, ENOSYS, "a file without a mount: neither Landlock nor noexec restricts its execve, and MFD_NOEXEC_SEAL not its mmap by the dynamic loader; programs fall back as on an old kernel")),
 	IN(CHANGES, EXAMINE(FILES, mkdir, ASK_MODE_SECOND, "as creat")),
 	IN(MEMORY, EXAMINE(FILES, mkdir, ASK_MODE_SECOND, "mkdtemp(3) with a template in /tmp")),

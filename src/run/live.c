@@ -183,7 +183,7 @@ static void draw(struct live *l, int64_t now) {
 	len = len < cap ? len : cap;
 	memcpy(line + at, text, len);
 	at += len;
-	memcpy(line + at, "\033[K\r", 4);
+	memcpy(line + at, "\033[K\r", sizeof "\033[K\r"); /* cap leaves room for it */
 	l->drawn = put(l, line, at + 4) || l->drawn;
 }
 

@@ -75,6 +75,7 @@ READS = [
 LOOKUPS = [
     ("os.stat('{dark}/f')", "stat", "read", "{dark}/f", True),
     ("os.stat('{home}/notes')", "stat", "read", "{home}/notes", True),
+    ("os.lstat('{home}/notes')", "stat", "read", "{home}/notes", True),
     ("os.chdir('{home}/docs')", "stat", "read", "{home}/docs", True),
     ("os.access('{home}/notes', os.R_OK) or 1 / 0", "stat", "read", "{home}/notes", True),
 ]

@@ -106,6 +106,7 @@ const struct broker_row broker_rows[] = {
 	ROW(BROKER_WATCH, execveat, "as execve"),
 	ROW(BROKER_WATCH, faccessat, "as access"),
 	ROW(BROKER_WATCH, faccessat2, "as access"),
+	ROW(BROKER_WATCH, lstat, "as access"),
 	ROW(BROKER_WATCH, newfstatat, "as access"),
 	ROW(BROKER_WATCH, sendto, "a datagram without a route is recorded as a denial; no check"),
 	ROW(BROKER_WATCH, stat, "as access"),

@@ -217,6 +217,7 @@ long serve_execve(struct call *c);
 long serve_execveat(struct call *c);
 long serve_faccessat(struct call *c);
 long serve_faccessat2(struct call *c);
+long serve_lstat(struct call *c);
 long serve_newfstatat(struct call *c);
 long serve_sendto(struct call *c);
 long serve_stat(struct call *c);

@@ -338,10 +338,11 @@ void refused_at_once(const struct call *c, int fd) {
 void refused_send(const struct call *c, const struct socket_address *a) {
 	const struct broker *b = c->b;
 	struct in6_addr to = socket_address_leads(a);
-	char address[PATH_MAX];
 
 	if (b->journal != NULL && socket_address_is_whole(a, a->any.sa_family) &&
 	    !socket_address_is_loopback(&to)) {
+		char address[PATH_MAX];
+
 		write_inet(a, address);
 		journal_refuse(b->journal, &(struct journal_refusal){
 						   .op = DENIAL_SEND,

@@ -135,6 +135,10 @@ long serve_faccessat2(struct call *c) {
 	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
 }
 
+long serve_lstat(struct call *c) {
+	return watched_pass(c, AT_FDCWD, c->args[0], DENIAL_STAT);
+}
+
 long serve_newfstatat(struct call *c) {
 	return watched_pass(c, call_int(c, 0), c->args[1], DENIAL_STAT);
 }
