@@ -129,6 +129,7 @@ const struct hint hints[] = {
 	{"could not set 'core.worktree'", HINT_ALWAYS, "fs.protect", "git rewrites each submodule's config, which is read-only in the sandbox: update it outside, or allow changes: --protect '!.git/modules/**/config'"},
 	{"/.git/modules/", HINT_ALWAYS, "fs.protect", SUBMODULE},
 	{"failed to create link", HINT_ALWAYS, "fs.write", "hard links cannot cross mounts, and each grant is a mount of its own; without --local git copies"},
+	{"could not lock config file", HINT_ALWAYS, "fs.protect", "git's configuration can name programs, so it is read-only in the sandbox; change it outside, or allow changes: --protect '!.git/config'"},
 	{"could not write config file", HINT_ALWAYS, "fs.protect", "git's configuration can name programs, so it is read-only in the sandbox; change it outside, or allow changes: --protect '!.git/config'"},
 	{"not a git repository: ", UNSEEN},              /* a worktree of a repository elsewhere */
 	{"does not appear to be a git repository", REMOTE},

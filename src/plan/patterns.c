@@ -325,6 +325,15 @@ static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
 	}
 }
 
+/* Who may change a configuration of git also needs its lock, a name of the set @git. */
+static void except_lock(struct builder *b, struct rule r, const char *pattern) {
+	const char *slash = strrchr(pattern, '/'), *name = slash == NULL ? pattern : slash + 1;
+	if (r.except && r.effect == EFFECT_PROTECT &&
+	    (streq(name, "config") || streq(name, "config.worktree"))) {
+		add_pattern(b, r, plan_keep_printf(b, "%s.lock", pattern));
+	}
+}
+
 /* ---- sets ---- */
 
 static void add_repositories(struct builder *b, struct rule r) {
@@ -427,6 +436,7 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 		break;
 	case ITEM_PATTERN:
 		add_pattern(b, r, it->str);
+		except_lock(b, r, it->str);
 		break;
 	case ITEM_SET:
 		add_set(b, r, it->str);

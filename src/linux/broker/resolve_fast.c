@@ -35,6 +35,15 @@ static bool is_proc(const char *real) {
 	return path_within(real, "/proc") || real[0] != '/';
 }
 
+/* The text that the kernel adds to the path of a removed directory.  Another directory may have
+ * that name. */
+static bool is_removed(const char *path, size_t len) {
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof mark - 1;
+
+	return len >= n && memcmp(path + len - n, mark, n) == 0;
+}
+
 /* Makes a relative path absolute with the caller's working directory, which "." is alone; false
  * when it does not fit, or the directory has no path.  A rename by a host process at the same
  * moment takes effect before or after, as it would in the kernel. */
@@ -46,7 +55,8 @@ static bool from_directory(const struct call *c, const char *path, char out[PATH
 	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
 	path += streq(path, ".") ? 1 : str_starts(path, "./") ? 2 : 0;
 	size_t len = strlen(path);
-	if (n <= 0 || (size_t)n + len + 2 > PATH_MAX || out[0] != '/') {
+	if (n <= 0 || (size_t)n + len + 2 > PATH_MAX || out[0] != '/' ||
+	    is_removed(out, (size_t)n)) {
 		return false;
 	}
 	if (n > 1 && len > 0) {
@@ -56,8 +66,7 @@ static bool from_directory(const struct call *c, const char *path, char out[PATH
 	return true;
 }
 
-/* Resolves a path without symlinks.  -ELOOP: it may have some.  -ESRCH: the file is missing (also
- * in a removed working directory, whose path leads nowhere). */
+/* Resolves a path without symlinks.  -ELOOP: it may have some.  -ESRCH: the file is missing. */
 static int find_straight(const struct call *c, int dirfd, const char *path, int flags,
 			 struct resolved *p) {
 	char absolute[PATH_MAX];

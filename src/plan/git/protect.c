@@ -21,6 +21,7 @@
 #include "plan/git/submodules.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define NOTE "git"
 
@@ -161,9 +162,25 @@ static void protect_named(struct builder *b, const char *path) {
 	protect(b, named);
 }
 
+/* The host's git writes a new configuration to the lock, and renames it: who has opened or linked
+ * the lock could change the configuration afterwards.  By its name alone: it exists for a moment.
+ * In a ".git" the rows of data/names.c have it. */
+static void protect_lock(struct builder *b, const char *config) {
+	const char *path = plan_keep_printf(b, "%s.lock", config);
+	struct force force = in_force(b);
+	if (strstr(path, "/.git/") == NULL &&
+	    (force.others || (force.ours && !is_excepted(b, path)))) {
+		add_name_rule(b, path);
+	}
+}
+
 static void protect_all(struct builder *b, const char *dir, const char *const *names, size_t n) {
 	for (size_t i = 0; i < n; i++) {
-		protect(b, plan_keep_join(b, dir, names[i]));
+		const char *path = plan_keep_join(b, dir, names[i]);
+		protect(b, path);
+		if (str_starts(names[i], "config")) {
+			protect_lock(b, path);
+		}
 	}
 }
 
