@@ -98,8 +98,10 @@ static inline struct bytes_key bytes_key(const char *t, size_t len) {
 	if (len >= 8) {
 		key.low = bytes_load(t);
 		/* The last eight bytes of a text with up to 16, or the second eight. */
-		size_t more = len - 8 > 8 ? 8 : len - 8;
-		key.high = more == 0 ? 0 : bytes_load(t + more) >> (64 - 8 * more);
+		size_t more = len < 16 ? len - 8 : 8;
+		if (more > 0) {
+			key.high = bytes_load(t + more) >> (64 - 8 * more);
+		}
 		return key;
 	}
 	for (size_t i = 0; i < len; i++) {

@@ -210,15 +210,17 @@ static int piece_lines(struct pass *p) {
  * never put together from before and after a writer shortened the file. */
 static int read_file(struct pass *p, const char *path, struct err *e) {
 	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool more = fd >= 0;
+	bool more;
 	int rc = 0;
 
-	if (fd < 0 && errno == ENOENT) {
-		return 0;
+	if (fd < 0) {
+		return errno == ENOENT
+			       ? 0
+			       : err_sys_at(e, AUDIT_WHERE, "cannot read the audit log", path);
 	}
 	do {
 		uint64_t before = p->at->at;
-		if (fd < 0 || piece_read(p, fd) != 0) {
+		if (piece_read(p, fd) != 0) {
 			return err_sys_at(e, AUDIT_WHERE, "cannot read the audit log", path);
 		}
 		rc = piece_lines(p);

@@ -42,7 +42,7 @@ size_t strlen(const char *text) {
 char *__strchrnul(const char *text, int byte);
 
 char *__strchrnul(const char *text, int byte) {
-	return (char *)(uintptr_t)string_find_or_end(text, byte);
+	return string_not_const(string_find_or_end(text, byte));
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
@@ -52,7 +52,7 @@ char *strchrnul(const char *text, int byte) {
 
 char *strchr(const char *text, int byte) {
 	const char *found = string_find_or_end(text, byte);
-	return *found == (char)byte ? (char *)(uintptr_t)found : NULL;
+	return *found == (char)byte ? string_not_const(found) : NULL;
 }
 
 int strncmp(const char *one, const char *other, size_t n) {

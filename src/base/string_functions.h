@@ -18,6 +18,15 @@ typedef uint32_t any32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t any64 __attribute__((may_alias, aligned(1)));
 typedef uint64_t any128 __attribute__((vector_size(16), may_alias, aligned(1)));
 
+/* memchr(3) and strchr(3) take a const pointer and return one that is not. */
+static inline void *string_not_const(const void *p) {
+	union {
+		const void *in;
+		void *out;
+	} both = {.in = p};
+	return both.out;
+}
+
 #define EACH_BYTE (UINT64_MAX / 255) /* 0x0101…01 */
 #define SMALLEST_PAGE 4096
 
@@ -155,12 +164,12 @@ static inline void *string_find_byte(const void *bytes, int byte, size_t n) {
 	for (; n >= 8; at += 8, n -= 8) {
 		uint64_t found = has_zero(*(const any64 *)at ^ mask);
 		if (found != 0) {
-			return (void *)(uintptr_t)(at + first_byte(found));
+			return string_not_const(at + first_byte(found));
 		}
 	}
 	for (; n > 0; n--, at++) {
 		if (*at == wanted) {
-			return (void *)(uintptr_t)at;
+			return string_not_const(at);
 		}
 	}
 	return NULL;

@@ -56,9 +56,6 @@ static int announce(const struct invocation *inv, const char *const *argv,
 		    struct corral_error *err) {
 	auto_free char *line = NULL, *checked = NULL;
 
-	if (!inv->verbose) {
-		return 0;
-	}
 	if (corral_summary(inv->policy, &line, err) != 0) {
 		return -1;
 	}
@@ -383,7 +380,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.terminal = terminal;
 	how.warn = print_warning;
 	how.live = banner_is_live(inv);
-	if (set_ask(inv, &how, err) != 0 || announce(inv, argv, err) != 0 ||
+	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
 	}
@@ -416,7 +413,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
-	if (set_ask(inv, &how, err) != 0 || announce(inv, argv, err) != 0 ||
+	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, &how, failure, err);
 	}

@@ -156,15 +156,17 @@ static const struct syscall_refusal refusals_change_openat[] = {
 
 /* For records of hidden files; each notification is a round trip, so those that tell little are left
  * out.  A path from a directory's descriptor, as in tree walks, begins in a directory that the
- * sandbox shows.  AT_EMPTY_PATH: fstat(2).  O_NOCTTY: compilers open a header in each directory of
- * the search path with it, after they examined these directories by stat(3). */
+ * sandbox shows.  AT_EMPTY_PATH: fstat(2).  O_NOCTTY without O_NONBLOCK: compilers open a header in
+ * each directory of the search path with it, after they examined these directories by stat(3). */
 #define FROM_CWD ONE_OF(0, ALL_BITS, 0xffffff9c)
 #define EMPTY_PATH 0x1000
 #define NOCTTY 0400
+#define NONBLOCK 04000
 
 static const struct syscall_refusal refusals_watch_openat[] = {
 	SET_IDS_OF_OPEN(2, 3),
 	WHEN_BOTH(FROM_CWD, ONE_OF(2, NOCTTY, 0), ASK_BROKER, "a file by its name"),
+	WHEN_BOTH(FROM_CWD, ANY_BIT(2, NONBLOCK), ASK_BROKER, "a file by its name"),
 };
 
 static const struct syscall_refusal refusals_execve[] = {

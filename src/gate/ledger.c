@@ -27,7 +27,7 @@ _Static_assert(192 + 128 + 64 + SHARED_PLACES + SUMS == LEDGER_ENTRIES, "every p
 
 _Static_assert(RECORD == sizeof(enum net_op) + sizeof(enum net_outcome) + sizeof(struct ip) +
 				 sizeof(uint16_t) + 4 * sizeof(bool) + HOSTNAME_MAX + 1 +
-				 2 * LEDGER_TEXT,
+				 (size_t)2 * LEDGER_TEXT,
 	       "no padding: records are compared as bytes");
 _Static_assert((RECORD + sizeof(struct shared_counters) + 16) * LEDGER_ENTRIES <= SHARED_LOG_BYTES,
 	       "a record fits for each place");

@@ -62,7 +62,8 @@ const char *plan_keep_child(struct builder *b, const char *dir, const char *name
 	}
 	memcpy(s, dir, above);
 	s[above] = '/';
-	memcpy(s + above + 1, name, len); /* the arena's memory is zeroed */
+	memcpy(s + above + 1, name, len);
+	s[above + 1 + len] = '\0';
 	return s;
 }
 

@@ -50,9 +50,8 @@ static uint64_t hash_of(const struct ask_object *o) {
 
 static bool was_denied(const struct asker *a, const struct ask_object *o) {
 	uint64_t hash = hash_of(o);
-	size_t n = a->ndenied < DENIED_MAX ? a->ndenied : DENIED_MAX;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < a->ndenied && i < DENIED_MAX; i++) {
 		if (a->denied[i] == hash) {
 			return true;
 		}

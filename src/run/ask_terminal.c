@@ -249,13 +249,11 @@ static bool type(struct ask_front *f, char c) {
 	} else if (c == KEY_LINE_KILL) {
 		rub_out(f, f->ntyped);
 		f->spoiled = false;
-	} else if (c < ' ' || c > '~') {
-		f->spoiled = true; /* a key without a letter, or a report of the terminal */
-	} else if (f->ntyped < ASK_TYPED) {
+	} else if (c >= ' ' && c <= '~' && f->ntyped < ASK_TYPED) {
 		f->typed[f->ntyped++] = c;
 		echo(f, &c, 1);
 	} else {
-		f->spoiled = true;
+		f->spoiled = true; /* too long, a key without a letter, a report of the terminal */
 	}
 	return false;
 }

@@ -240,34 +240,14 @@ static bool judge_call(const struct judging *g, const struct journal_refusal *r,
 	return ret->why != NULL;
 }
 
-/* A rename or link between two trees: a grant is a mount of its own, so the call fails with EXDEV
- * also when both are granted; programs then copy the file, and that has records of its own. */
-static void drop_option(const struct judging *g, const struct journal_refusal *r, int i,
-			struct denial *d) {
-	char dir[PATH_MAX];
-	const char *first = path_normal(g->a, r->named[i]);
-	const char *other = path_normal(g->a, r->named[1 - i]);
-	bool writes = d->allow_with != NULL && str_starts(d->allow_with, "--write");
-
-	if (!writes || first == NULL || other == NULL ||
-	    (path_parent(first, dir) && path_within(other, dir))) {
-		return;
-	}
-	d->allow_with = NULL;
-	d->remedy = "no option allows it between two trees: copy the file, and grant the directory "
-		    "of the copy with --write";
-}
-
-/* By the first path that a rule is about. */
+/* By the first path that a rule is about.  Between two trees the call still fails with EXDEV when
+ * the option is given, because a grant is a mount of its own; programs then copy the file. */
 static bool judge_paths(const struct judging *g, const struct journal_refusal *r,
 			struct denial *ret) {
 	bool two = r->named[1][0] == '/';
 
 	for (int i = 0; i < (two ? 2 : 1); i++) {
 		if (judge_path(g, r, i, ret)) {
-			if (two) {
-				drop_option(g, r, i, ret);
-			}
 			return true;
 		}
 	}

@@ -92,7 +92,7 @@ static bool limit_describe(const struct judging *g, const struct limit *l, uint6
 	const struct value *set = &g->policy->values[l->key];
 	const struct value *floor = policy_floor(g->policy, l->key);
 	uint64_t value = (uint64_t)set->num, more;
-	char origin[128], now[HINT_LIMIT_TEXT], then[HINT_LIMIT_TEXT];
+	char origin[128], now[HINT_LIMIT_TEXT];
 
 	if (!set->set || set->num == LIMIT_NONE) {
 		return false;
@@ -114,6 +114,7 @@ static bool limit_describe(const struct judging *g, const struct limit *l, uint6
 		.count = 1,
 	};
 	if (more != 0) {
+		char then[HINT_LIMIT_TEXT];
 		ret->allow_with =
 			arena_printf(g->a, "%s %s", l->option, hint_limit_text(l->key, more, then));
 	}

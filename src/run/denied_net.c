@@ -41,11 +41,11 @@ static bool is_listener(const char *line, const void *wanted) {
 		"0100007F", "00000000", "00000000000000000000000000000000",
 		"00000000000000000000000001000000", "0000000000000000FFFF00000100007F"};
 	const unsigned *port = wanted;
-	char address[33];
-	unsigned number, state;
+	char address[33], number[5], state[3];
 
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x", address, &number, &state) != 3 ||
-	    number != *port || state != 0x0a) {
+	if (sscanf(line, " %*u: %32[0-9A-F]:%4[0-9A-F] %*[0-9A-F]:%*x %2s", address, number,
+		   state) != 3 ||
+	    strtoul(number, NULL, 16) != *port || !streq(state, "0A")) {
 		return false;
 	}
 	for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {

@@ -182,17 +182,15 @@ static void name_credential(const struct refusal_question *q, struct verdict *re
 	const struct plan *plan = q->plan;
 	bool hidden = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
 		      ret->cause == CAUSE_OUTSIDE;
-	bool inside = plan->home_at != NULL && path_within(q->path, plan->home_at);
 	struct refusal_question own = *q;
 	char path[PATH_MAX];
 
 	if (!hidden || plan->home_own == NULL) {
 		return;
 	}
-	if (inside) {
-		int len = snprintf(path, sizeof path, "%s%s", plan->home_own,
-				   q->path + strlen(plan->home_at));
-		own.path = len > 0 && (size_t)len < sizeof path ? path : q->path;
+	if (plan->home_at != NULL && path_within(q->path, plan->home_at) &&
+	    path_rebase(q->path, plan->home_at, plan->home_own, path, sizeof path)) {
+		own.path = path;
 	}
 	if (path_credential(plan->home_own, own.path) != NULL) {
 		refusal_say(&own, CAUSE_CREDENTIAL, ret);

@@ -13,8 +13,6 @@ from network import UnixServer
 
 LEVELS = ("full", "standard")
 
-NO_OPTION = "none"  # a rename or link between two trees: none helps
-
 # A call of Python, so that it is one system call; its words; op, access and path of its record; whether the option
 # of the record lets the call succeed.  {far} is readable for the row, {dark} not granted at all.
 CHANGES = [
@@ -43,12 +41,12 @@ CHANGES = [
     ("os.removexattr('{far}/f', 'user.a')", "setxattr", "attributes", "{far}/f", None),
     ("os.lchown('{far}/f', os.getuid(), -1)", "chown", "owner", "{far}/f", True),
     ("os.mknod('{far}/new')", "mknod", "create", "{far}/new", True),
-    ("os.rename('conf', '{far}/g')", "rename", "rename", "{far}/g", NO_OPTION),
-    ("os.link('conf', '{far}/h')", "link", "create", "{far}/h", NO_OPTION),
-    ("os.replace('{far}/f', 'conf')", "rename", "rename", "{far}/f", NO_OPTION),
+    ("os.rename('conf', '{far}/g')", "rename", "rename", "{far}/g", None),
+    ("os.link('conf', '{far}/h')", "link", "create", "{far}/h", None),
+    ("os.replace('{far}/f', 'conf')", "rename", "rename", "{far}/f", None),
     ("import socket; socket.socket(socket.AF_UNIX).bind('{far}/p')", "bind", "create", "{far}/p", True),
-    ("os.rename('{dark}/f', 'x')", "rename", "rename", "{dark}/f", NO_OPTION),
-    ("os.rename('conf', '{dark}/g')", "rename", "rename", "{dark}/g", NO_OPTION),
+    ("os.rename('{dark}/f', 'x')", "rename", "rename", "{dark}/f", None),
+    ("os.rename('conf', '{dark}/g')", "rename", "rename", "{dark}/g", None),
     ("os.symlink('x', '{dark}/s')", "symlink", "create", "{dark}/s", True),
     ("os.chmod('{dark}/f', 0o600)", "chmod", "mode", "{dark}/f", True),
     ("os.utime('{dark}/f', (1, 1))", "utime", "times", "{dark}/f", True),
@@ -56,7 +54,7 @@ CHANGES = [
     ("os.open('{dark}/new', os.O_WRONLY | os.O_CREAT)", "open", "create", "{dark}/new", True),
     ("os.mkdir('{dark}/d')", "mkdir", "create", "{dark}/d", True),
     ("os.unlink('{dark}/f')", "unlink", "delete", "{dark}/f", True),
-    ("os.rename('{far}/f', '{dark}/g')", "rename", "rename", "{far}/f", NO_OPTION),
+    ("os.rename('{far}/f', '{dark}/g')", "rename", "rename", "{far}/f", None),
     ("os.rename('{far}/f', '{far}/sub/g')", "rename", "rename", "{far}/f", True),
 ]
 
@@ -197,8 +195,6 @@ def register(suite):
                 fits(world, record, row, op, access, path)
                 if opens is False:
                     equal((record["allow_with"], "sensitive" in record["why"]), (None, True), f"{row}: a credential")
-                elif opens == NO_OPTION:
-                    equal(record["allow_with"], None, f"{row}: option")
                 elif opens:
                     check(record["allow_with"], f"{row}: no option: {record}")
                     helps(world, level, (), text, record["allow_with"])

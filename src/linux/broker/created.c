@@ -100,14 +100,15 @@ void created_node(const struct call *c, const char *path, mode_t mode) {
  * another file has that path. */
 static bool leads_out(const struct plan *plan, const char *dir, const char *target) {
 	char to[REAL_MAX + PATH_MAX];
-	size_t len = target[0] == '/' ? 0 : strlen(dir);
+	size_t len = target[0] == '/' ? 0 : strlen(dir), n = strlen(target);
 
-	if (len + strlen(target) + 2 > sizeof to) {
+	if (len + n + 2 > sizeof to) {
 		return true;
 	}
 	memcpy(to, dir, len);
 	to[len] = '/';
-	memcpy(to + len + 1, target, strlen(target) + 1);
+	memcpy(to + len + 1, target, n);
+	to[len + 1 + n] = '\0';
 	path_normalize(to, to);
 	return plan_outside(plan, to) == NULL && plan_mount_visibility(plan, to) != VISIBILITY_READ;
 }

@@ -80,6 +80,7 @@ static int find_straight(const struct call *c, int dirfd, const char *path, int 
 	if (!path_is_normal(path) || path_within(path, "/proc")) {
 		return -ELOOP;
 	}
+	p->real[0] = '\0';
 	p->fd = sys_openat2(c->b->root, path, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
 	if (p->fd < 0) {
 		return errno == ENOENT ? -ESRCH : -errno; /* no symlink was followed */
