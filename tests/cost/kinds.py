@@ -43,6 +43,7 @@ LEFT_OUT = {
 
 # The same for calls whose arguments and results match.
 LEFT_OUT_MATCHING = {
+    r"^SIGRT(MIN|_1), ": "glibc's posix_spawn(3), as of make(1), ignores its own signals in a child, and pid 1 resets these",
     r"^PR_CAPBSET_DROP,": "one for each capability that the kernel has",
     r'^AT_FDCWD, "/etc/resolv.conf", AT_STATX': "the supervisor looks for a new one at each wake-up",
     r"FIONREAD": "the end of a stream is found so, or by a read",
