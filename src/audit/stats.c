@@ -74,8 +74,8 @@ static size_t slot_of(const char *text, size_t len) {
 
 	for (size_t i = 0; i < len; i += 16) {
 		struct bytes_key key = bytes_key(text + i, len - i < 16 ? len - i : 16);
-		hash = (hash ^ key.low) * 0x9e3779b97f4a7c15u;
-		hash = (hash ^ hash >> 32 ^ key.high) * 0x9e3779b97f4a7c15u;
+		hash = (hash ^ key.low) * 0x9e3779b97f4a7c15U;
+		hash = (hash ^ hash >> 32 ^ key.high) * 0x9e3779b97f4a7c15U;
 	}
 	return (size_t)(hash >> 40) % SLOTS;
 }

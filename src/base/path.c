@@ -28,9 +28,14 @@ const char *path_rest(const char *path, const char *dir) {
 	return is_root(dir) ? path + is_root(path) : path + strlen(dir);
 }
 
+/* Nothing of "/", if more follows, which begins with a slash. */
+static size_t head_length(const char *to, const char *rest) {
+	return is_root(to) && *rest != '\0' ? 0 : strlen(to);
+}
+
 bool path_rebase(const char *path, const char *dir, const char *to, char *out, size_t cap) {
 	const char *rest = path_rest(path, dir);
-	size_t head = is_root(to) && *rest != '\0' ? 0 : strlen(to), tail = strlen(rest) + 1;
+	size_t head = head_length(to, rest), tail = strlen(rest) + 1;
 
 	if (head + tail > cap) {
 		return false;
