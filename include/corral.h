@@ -217,7 +217,8 @@ struct corral_options {
 			 * a run that did not fail, and out of memory; free() it */
 	int live; /* 1: if err is a terminal, and in is none or `terminal` is set: a line there with
 		   * time, processes, memory and refused calls, while the command is quiet */
-	int ask;  /* enum corral_ask: who decides about refused operations; corral_run only */
+	int ask;  /* enum corral_ask: whether refused operations wait for an answer; corral_run only
+		   */
 	int ask_fd; /* with CORRAL_ASK_FD: a connected stream socket; libcorral(3) has the protocol
 		     */
 	int reserved; /* 0 */

@@ -43,7 +43,7 @@ struct gate_setup {
 	int channel;        /* to the broker */
 	int lifeline;       /* to the supervisor: dns/update.h's messages; EOF ends the gate */
 	int scanner;        /* scan.net: to the supervisor (gate/scan.h); -1: nothing is scanned */
-	int asker;          /* --ask: to the supervisor (gate/ask.h); -1: nothing is asked */
+	int asker;          /* --ask: socket to the supervisor (gate/ask.h); -1: none */
 	struct net_rule *live_rules;   /* with asker: net->allow, and room for GATE_LIVE_RULES */
 	bool scan_holds;               /* a request leaves only after it was scanned */
 	int publish[GATE_PUBLISH_MAX]; /* listeners on the host, one for each of net->publish */

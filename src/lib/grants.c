@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers to the questions of a run (`--ask`) in its result.
  *
- * Should:   list each answer with its object, who gave it, and how long that took.
- * Must not: present an empty list as "nothing was asked" where the run did not ask: it is null
- * then. Fails:    as emit.c: out of memory the whole object fails. */
+ * Should:   list each answer with its object, its source (user, timeout, error) and the waiting
+ * time. Must not: present an empty list as "nothing was asked" where the run did not ask: it is
+ * null then. Fails:    as emit.c: out of memory the whole object fails. */
 #include "lib/internal.h"
 
 #include "base/emit.h"

@@ -325,7 +325,7 @@ static void add_pattern(struct builder *b, struct rule r, const char *pattern) {
 	}
 }
 
-/* Who may change a configuration of git also needs its lock, a name of the set @git. */
+/* An exception for a git configuration includes its lock file, which the set @git protects, too. */
 static void except_lock(struct builder *b, struct rule r, const char *pattern) {
 	const char *slash = strrchr(pattern, '/'), *name = slash == NULL ? pattern : slash + 1;
 	if (r.except && r.effect == EFFECT_PROTECT &&

@@ -214,6 +214,27 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 	put_written(out, "", write ? written : q->path);
 }
 
+static bool names_lock(const char *text) {
+	return text != NULL && strstr(text, "config*.lock") != NULL;
+}
+
+/* The exception for the lock of a git configuration is that of the configuration, which includes
+ * the lock (plan/patterns.c): alone it would not let git rename the lock. */
+static void put_exception(struct buf *out, const struct words *w) {
+	static const char suffix[] = ".lock";
+	char path[PATH_MAX];
+	size_t len = strlen(w->at), cut = sizeof suffix - 1;
+
+	if (len < cut || len >= sizeof path || !streq(w->at + len - cut, suffix) ||
+	    (!names_lock(w->v->rule) && !names_lock(w->v->detail))) {
+		put_written(out, "!", w->at);
+		return;
+	}
+	memcpy(path, w->at, len - cut);
+	path[len - cut] = '\0';
+	put_written(out, "!", path);
+}
+
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
 	const struct refusal_question *q = w->q;
 	char dir[PATH_MAX];
@@ -242,7 +263,7 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("EXCEPT")) {
-		put_written(out, "!", w->at);
+		put_exception(out, w);
 	}
 #undef IS
 }

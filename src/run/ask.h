@@ -57,7 +57,7 @@ struct ask_calls {
 	void (*take_view)(void *arg, int view);
 };
 
-/* Of a run; NULL in its request: nothing is asked. */
+/* The front end and calls of a run with --ask; NULL in the request of any other. */
 struct ask_request {
 	int fd;             /* a stream socket; -1: the terminal */
 	int64_t timeout_ms; /* of each question */

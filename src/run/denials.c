@@ -70,7 +70,7 @@ static bool works_on_host(enum denial_op op, bool second, const char *path) {
 		return has_right(path, W_OK);
 	case NEED_DIRECTORY:
 		/* An existing file is opened for writing instead of created, and an existing
-		 * directory is what `mkdir -p` wants, whoever owns the one above it. */
+		 * directory is enough for `mkdir -p`, whatever the rights of the one above it. */
 		return (op == DENIAL_CREATE || op == DENIAL_MKDIR) && has_right(path, F_OK)
 			       ? has_right(path, W_OK)
 			       : writes_names;

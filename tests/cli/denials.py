@@ -85,6 +85,8 @@ RULES = [
     (("--protect", "conf"), "os.open('conf', os.O_WRONLY)", "open", "write", "{ws}/conf", "--protect"),
     (("--protect", "conf"), "os.unlink('conf')", "unlink", "delete", "{ws}/conf", "--protect"),
     ((), "os.open('.git/config', os.O_WRONLY)", "open", "write", "{ws}/.git/config", "--protect"),
+    ((), "os.close(os.open('.git/config.lock', os.O_WRONLY | os.O_CREAT)); os.rename('.git/config.lock', '.git/config')",
+     "open", "create", "{ws}/.git/config.lock", "--protect"),  # the option lets both calls succeed
     ((), "os.open('.git/hooks/pre-commit', os.O_WRONLY | os.O_CREAT)", "open", "create", "{ws}/.git/hooks/pre-commit", "--protect"),
     ((), "os.open('.vscode/tasks.json', os.O_WRONLY | os.O_CREAT)", "open", "create", "{ws}/.vscode/tasks.json", "--protect"),
     ((), "os.open('.claude/settings.json', os.O_WRONLY | os.O_CREAT)", "open", "create", "{ws}/.claude/settings.json", "--protect"),

@@ -162,9 +162,10 @@ static void protect_named(struct builder *b, const char *path) {
 	protect(b, named);
 }
 
-/* The host's git writes a new configuration to the lock, and renames it: who has opened or linked
- * the lock could change the configuration afterwards.  By its name alone: it exists for a moment.
- * In a ".git" the rows of data/names.c have it. */
+/* Protects the lock file of a configuration: the host's git writes the new configuration to it and
+ * renames it, so a command that has opened or linked the lock could change the configuration
+ * afterwards.  By its name alone: it exists for a moment.  In a ".git" the rows of data/names.c
+ * have it. */
 static void protect_lock(struct builder *b, const char *config) {
 	const char *path = plan_keep_printf(b, "%s.lock", config);
 	struct force force = in_force(b);
