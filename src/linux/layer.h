@@ -13,6 +13,7 @@
 
 #include <linux/filter.h>
 #include <sys/types.h>
+#include <termios.h>
 #include <unistd.h>
 
 struct run_state;
@@ -82,6 +83,7 @@ struct kit {
 	/* terminal */
 	bool want_pty;
 	uint16_t rows, cols;
+	const struct termios *modes; /* NULL: the defaults of a pty */
 
 	/* exec */
 	char *const *argv;

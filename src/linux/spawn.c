@@ -456,6 +456,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.want_pty = r->terminal,
 		.rows = r->rows,
 		.cols = r->cols,
+		.modes = r->modes,
 		.rehearse = r->rehearse,
 		.attended = r->attended,
 		.report_start = r->report_start,

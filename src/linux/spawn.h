@@ -34,6 +34,7 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <termios.h>
 
 /* From pid 1 to the supervisor. */
 enum report_kind {
@@ -88,7 +89,8 @@ struct spawn_request {
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
-	bool asks;         /* the caller answers the questions of child.ask */
+	const struct termios *modes; /* of the pty; NULL: the defaults */
+	bool asks;                   /* the caller answers the questions of child.ask */
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */

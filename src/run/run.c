@@ -130,7 +130,6 @@ static void watch_pty(struct watch *w) {
 	int master = take_fd(&w->reports.pty);
 
 	w->streams.feed.modes = w->terminal.fd < 0 ? NULL : &w->terminal.before;
-	terminal_copy_modes(&w->terminal, master);
 	terminal_resize(&w->terminal, master);
 	if (streams_attach(&w->streams, master, &w->reports.err) != 0) {
 		w->reports.failed = w->reports.over = true;
@@ -341,6 +340,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 	};
 
 	terminal_size(&w->terminal, &request.rows, &request.cols);
+	request.modes = terminal_modes(&w->terminal);
 	if (spawn_start(a, &request, &w->child, e) != 0) {
 		return -1;
 	}

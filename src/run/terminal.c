@@ -48,11 +48,9 @@ bool terminal_background(int fd) {
 	return front > 0 && front != getpgrp();
 }
 
-void terminal_copy_modes(const struct terminal *t, int master) {
+const struct termios *terminal_modes(const struct terminal *t) {
 	/* In the background the modes belong to another job, such as a shell's line editor. */
-	if (t->fd >= 0 && !terminal_background(t->fd)) {
-		(void)tcsetattr(master, TCSANOW, &t->before); /* if it fails, the defaults work */
-	}
+	return t->fd >= 0 && !terminal_background(t->fd) ? &t->before : NULL;
 }
 
 void terminal_resize(const struct terminal *t, int master) {

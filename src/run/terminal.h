@@ -27,8 +27,8 @@ void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_c
 /* True when fd is the controlling terminal and another job is in the foreground. */
 bool terminal_background(int fd);
 
-/* Copies the modes of the caller's terminal to the pty, unless another job set them. */
-void terminal_copy_modes(const struct terminal *t, int master);
+/* The modes for the pty: those of the caller's terminal, or NULL if another job set them. */
+const struct termios *terminal_modes(const struct terminal *t);
 void terminal_resize(const struct terminal *t, int master);
 
 /* Both are idempotent, and do nothing in the background. */

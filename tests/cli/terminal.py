@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """On a terminal: a pty of the command's own, job control, resize, modes put back."""
+import contextlib
 import fcntl
 import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -153,6 +155,22 @@ def register(suite):
     def _(box):
         with terminal(box, "run", "stty", "size", rows=37, cols=111) as t:
             equal(t.finish(), (0, "37 111\n"), "stty size")
+
+    @test("modes that the command sets at once stay, also if the supervisor is late")
+    def _(box):
+        for turn in range(20):
+            with terminal(box, "run", "--", "sh", "-c", f"stty -opost; touch {turn}; sleep 0.1; stty -a | grep -o -- -opost") as screen:
+                pid = screen.process.pid
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as children:
+                    while not children.read() and screen.process.poll() is None:
+                        children.seek(0)
+                    time.sleep(turn * 0.0001)
+                    os.kill(pid, signal.SIGSTOP)
+                    # Stopped too early, the command does not begin.
+                    wait_until(lambda: os.path.exists(f"{box.ws}/{turn}"), 0.2)
+                    os.kill(pid, signal.SIGCONT)
+                status, said = screen.finish(LONG)
+                equal([status, "-opost" in said], [0, True], said)
 
     @test("a resize reaches the command", root=True)
     def _(box):

@@ -110,7 +110,7 @@ ALLOWED = {
         accept4 bind connect epoll_create1 epoll_ctl epoll_wait getrandom getrlimit getsockname getsockopt
         ioctl kill listen lseek mkdir mkdirat mmap open openat pipe2 poll prctl pread prlimit read readlinkat recv
         recvfrom recvmsg renameat rmdir send sendmsg sendto setdomainname sethostname setitimer setpgid setrlimit setsid setsockopt
-        shutdown sigaction signalfd socket splice symlinkat syscall umask umount2 unlinkat waitpid write""",
+        shutdown sigaction signalfd socket splice symlinkat syscall tcsetattr umask umount2 unlinkat waitpid write""",
     "memory and text": "memchr memcmp memcpy memmem memmove memset strcasecmp strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr",
     "data": "in6addr_loopback",
     "sets of signals": "sigaddset sigemptyset sigfillset",

@@ -33,6 +33,10 @@ static int open_pty(struct kit *k, struct err *e) {
 	if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0) {
 		return err_sys(e, "terminal", "cannot make the pty the controlling terminal");
 	}
+	/* Here, not in the supervisor: the command's own stty(1) would race with it. */
+	if (k->modes != NULL) {
+		(void)tcsetattr(slave, TCSANOW, k->modes); /* if it fails, the defaults work */
+	}
 	struct report r = {.kind = REPORT_PTY};
 	if (channel_send(k->channel_fd, &r, master) != 0) {
 		return err_sys(e, "terminal", "cannot send the pty to the supervisor");
