@@ -159,6 +159,10 @@ static void world_begin(void) {
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	self[n < 0 ? 0 : n] = '\0';
 	char to[PATH_MAX + 16];
+	(void)snprintf(to, sizeof to, "%s/kept", workspace);
+	if (mkdir(to, 0755) != 0 || setenv("PATH", "/usr/bin:/bin", 1) != 0) {
+		abort();
+	}
 	(void)snprintf(to, sizeof to, "%s/attack", workspace);
 	pid_t child = fork();
 	if (child == 0) {
@@ -187,6 +191,7 @@ static struct corral_policy *policy_of(const char *level) {
 	(void)corral_policy_set(policy, "level", level, NULL);
 	(void)corral_policy_set(policy, "limits.grace", "200ms", NULL);
 	(void)corral_policy_set(policy, "audit.enabled", "false", NULL);
+	(void)corral_policy_set(policy, "fs.protect", "kept", NULL);
 	return policy;
 }
 
@@ -372,7 +377,8 @@ static void check_request(struct corral_session *s) {
 	o.nfds = 1;
 	o.env = env;
 	o.directory = "/tmp";
-	CHECK_INT(sh_with(s, "cat; echo $ADDED $HOME; pwd; echo third >&3", &o, out, sizeof out), 0);
+	CHECK_INT(sh_with(s, "cat; echo $ADDED $HOME; pwd; echo third >&3", &o, out, sizeof out),
+		  0);
 	CHECK_STR(out, "input\nvalue /other\n/tmp\n");
 	(void)close(more[1]);
 	read_line(more[0], out, sizeof out);
@@ -639,8 +645,9 @@ static void check_signal(struct corral_session *s) {
 	char line[64];
 
 	REQUIRE(pipe2(out, O_CLOEXEC) == 0);
-	struct corral_exec *x = start(s, "trap 'echo got; exit 3' USR1; echo ready; "
-					 "while :; do sleep 0.1; done",
+	struct corral_exec *x = start(s,
+				      "trap 'echo got; exit 3' USR1; echo ready; "
+				      "while :; do sleep 0.1; done",
 				      out[1]);
 	REQUIRE(x != NULL);
 	(void)close(out[1]);
@@ -735,7 +742,8 @@ static void check_close(struct corral_session *s) {
 		int out[2];
 		char line[64];
 		REQUIRE(pipe2(out, O_CLOEXEC) == 0);
-		struct corral_exec *x = own == NULL ? NULL : start(own, HIDDEN " echo ready", out[1]);
+		struct corral_exec *x =
+			own == NULL ? NULL : start(own, HIDDEN " echo ready", out[1]);
 		(void)close(out[1]);
 		if (x != NULL) {
 			read_line(out[0], line, sizeof line);
@@ -807,16 +815,16 @@ TEST(W7_a_session_ends_with_its_owner) {
 
 static void *refused(void *arg) {
 	struct job *j = arg;
-	char script[256], path[64], want[64];
+	char script[PATH_MAX + 128], path[PATH_MAX + 32];
 	const char *argv[] = {"sh", "-c", script, NULL};
 	struct corral_denial d = CORRAL_DENIAL_INIT;
 
-	(void)snprintf(path, sizeof path, "/etc/corral-test-%d", j->number);
-	(void)snprintf(script, sizeof script, "for i in 1 2 3; do mkdir %s; sleep 0.05; done", path);
-	(void)snprintf(want, sizeof want, "%s", path);
+	(void)snprintf(path, sizeof path, "%s/kept/%d", workspace, j->number);
+	(void)snprintf(script, sizeof script, "for i in 1 2 3; do mkdir %s; sleep 0.05; done",
+		       path);
 	struct corral_result *r = run(j->s, argv, NULL);
 	j->right = r != NULL && corral_result_denial(r, 0, &d) == 0 && d.path != NULL &&
-		   strcmp(d.path, want) == 0 && d.count == 3 && corral_result_denial(r, 1, &d) == 1;
+		   strcmp(d.path, path) == 0 && d.count == 3 && corral_result_denial(r, 1, &d) == 1;
 	if (!j->right && r != NULL) {
 		for (size_t i = 0; corral_result_denial(r, i, &d) == 0; i++) {
 			printf("# %d: %s %s %d\n", j->number, d.op, d.path, (int)d.count);

@@ -25,8 +25,7 @@ extern char **environ;
 
 enum { BARE, HANDLE, CAPTURED, KINDS };
 
-static const char *const names[KINDS] = {"bare spawn", "session, descriptors",
-					 "session, captured"};
+static const char *const names[KINDS] = {"bare spawn", "session, descriptors", "session, captured"};
 
 static double now_us(void) {
 	struct timespec t;
@@ -236,8 +235,7 @@ int main(int argc, char **argv) {
 	} else if (n >= 3) {
 		latency(argv[1], n, argc > 3 ? argv[3] : "/bin/true");
 	} else {
-		fprintf(stderr,
-			"usage: warm LEVEL ROUNDS [PROGRAM] | --at-once N | --idle N\n");
+		fprintf(stderr, "usage: warm LEVEL ROUNDS [PROGRAM] | --at-once N | --idle N\n");
 		return 2;
 	}
 	return 0;
