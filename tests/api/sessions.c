@@ -184,6 +184,7 @@ static void world_end(void) {
 
 static struct corral_policy *policy_of(const char *level) {
 	struct corral_policy *policy = corral_policy_new();
+	char kept[PATH_MAX + 16];
 
 	corral_policy_no_config(policy);
 	(void)corral_policy_set(policy, "workspace", workspace, NULL);
@@ -191,7 +192,8 @@ static struct corral_policy *policy_of(const char *level) {
 	(void)corral_policy_set(policy, "level", level, NULL);
 	(void)corral_policy_set(policy, "limits.grace", "200ms", NULL);
 	(void)corral_policy_set(policy, "audit.enabled", "false", NULL);
-	(void)corral_policy_set(policy, "fs.protect", "kept", NULL);
+	(void)snprintf(kept, sizeof kept, "%s/kept", workspace);
+	(void)corral_policy_set(policy, "fs.protect", kept, NULL);
 	return policy;
 }
 
