@@ -122,8 +122,9 @@ static void choose_session(const struct kit *k) {
 	(void)ioctl(0, TIOCSPGRP, &self); /* without it the command runs in the background */
 }
 
-/* A session has a zygote in the place of the command.  This process has the filter, whose listener
- * pid 1 has now; it ends, and with it the shared table of descriptors. */
+/* A session has a zygote in the place of the command.  This process has entered every layer (Z1)
+ * and pid 1 has the listener of its filter; it ends, and with it the shared table of descriptors.
+ */
 static _Noreturn void start_zygote(struct kit *k) {
 	struct err e = {0};
 
@@ -263,7 +264,7 @@ static _Noreturn void report_exit(struct init *in, int status) {
 	_exit(0);
 }
 
-/* The supervisor or the warden is gone.  With pid 1 the kernel kills everything; the guard
+/* The supervisor or the warden is gone (E6, Z7).  With pid 1 the kernel kills everything; the guard
  * kills it here.  The wardens remove the run's directory. */
 static _Noreturn void kill_all_and_exit(struct init *in) {
 	reaper_end(&in->reaper);
@@ -272,7 +273,7 @@ static _Noreturn void kill_all_and_exit(struct init *in) {
 
 /* A child of a session's pid 1.  The commands cannot be served without the zygote, nor told apart
  * without their leaders: when one was killed the session ends, and when one was stopped it goes on
- * (W6). */
+ * (Z6). */
 static void reap_of_session(struct init *in, pid_t pid, int status) {
 	struct warm_state *w = in->kit->warm;
 
