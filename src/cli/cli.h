@@ -42,9 +42,10 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	const char *tools; /* of mcp; NULL: all */
-	char **argv;       /* the whole command line, for hand_over.c */
-	char **words;      /* the arguments that are no options: the command, or files */
+	const char *tools;  /* of mcp; NULL: all */
+	bool policy_stream; /* --policy - or fd:N */
+	char **argv;        /* the whole command line, for hand_over.c */
+	char **words;       /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };

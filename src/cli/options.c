@@ -128,6 +128,7 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 			     const char *value, struct corral_error *err) {
 	(void)row;
 	(void)as;
+	inv->policy_stream = inv->policy_stream || streq(value, "-") || str_starts(value, "fd:");
 	return corral_policy_file(inv->policy, value, err);
 }
 
