@@ -65,6 +65,9 @@ json_t *mcp_schema_object(const char *schema, bool closed);
 
 /* ---- mcp_text.c ---- */
 
+/* The origin of a key that an argument sets. */
+#define MCP_ORIGIN "argument of the tool call"
+
 /* Any bytes as a JSON string; those that are not UTF-8 become U+FFFD. */
 json_t *mcp_text_value(const char *bytes, size_t len);
 
@@ -79,6 +82,8 @@ bool mcp_text_flag(const struct mcp_call *call, const char *name, bool fallback)
 
 /* The reply for an error of the library, with the remedy. */
 void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err);
+/* The reply for a path that corral_files_check() refuses, with its text. */
+void mcp_text_refused(struct mcp_reply *reply, const char *text);
 /* The reply for a wrong use of a tool. */
 void mcp_text_misuse(struct mcp_reply *reply, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

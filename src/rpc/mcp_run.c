@@ -21,9 +21,6 @@
 
 #define DEFAULT_SHELL "/bin/sh"
 
-/* The origins of the keys, in messages. */
-#define FROM_ARGUMENT "argument of the tool call"
-
 /* ---- the policy of a call ---- */
 
 /* Whether the sandbox shows a directory, without a word on a path that it hides.  A path that the
@@ -45,7 +42,7 @@ static int check_path(const struct mcp_call *call, const struct corral_check *ch
 		return -1;
 	}
 	if (allowed == 0) {
-		mcp_text_misuse(reply, "Refused by the sandbox: %s", text);
+		mcp_text_refused(reply, text);
 		return -1;
 	}
 	return 0;
@@ -69,7 +66,7 @@ static int set_directory(const struct mcp_call *call, struct corral_policy *poli
 		   given[0] == '/' ? "" : "/", given);
 	int rc = buf_failed(&path)
 			 ? -1
-			 : corral_policy_set_from(policy, "chdir", path.data, FROM_ARGUMENT, &err);
+			 : corral_policy_set_from(policy, "chdir", path.data, MCP_ORIGIN, &err);
 	if (rc != 0 && !buf_failed(&path)) {
 		mcp_text_error(reply, &err);
 	}
@@ -97,7 +94,7 @@ static int set_timeout(const struct mcp_call *call, struct corral_policy *policy
 		return 0;
 	}
 	(void)snprintf(value, sizeof value, "%lldms", (long long)ms);
-	if (corral_policy_set_from(policy, "limits.timeout", value, FROM_ARGUMENT, &err) != 0) {
+	if (corral_policy_set_from(policy, "limits.timeout", value, MCP_ORIGIN, &err) != 0) {
 		mcp_text_error(reply, &err);
 		return -1;
 	}
@@ -115,9 +112,9 @@ static int set_variable(struct corral_policy *policy, const char *name, const ch
 	}
 	buf_init(&entry);
 	buf_printf(&entry, "%s=%s", name, value);
-	int rc = buf_failed(&entry) ? -1
-				    : corral_policy_set_from(policy, "env.set", entry.data,
-							     FROM_ARGUMENT, &err);
+	int rc = buf_failed(&entry)
+			 ? -1
+			 : corral_policy_set_from(policy, "env.set", entry.data, MCP_ORIGIN, &err);
 	if (rc != 0 && !buf_failed(&entry)) {
 		mcp_text_error(reply, &err);
 	}

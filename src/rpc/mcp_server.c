@@ -117,7 +117,7 @@ static void refuse_line(struct mcp_server *s, int code, const char *text) {
 	mcp_server_send(s, NULL, message_error(NULL, code, text, NULL));
 }
 
-static void take_line(struct mcp_server *s, const char *line, size_t len) {
+void mcp_server_line(struct mcp_server *s, const char *line, size_t len) {
 	struct message_fault fault;
 	json_t *value = message_parse(line, len, &fault);
 
@@ -143,7 +143,7 @@ static bool server_read(struct mcp_server *s) {
 
 	switch (frame_next(&s->in, &line, &len)) {
 	case FRAME_LINE:
-		take_line(s, line, len);
+		mcp_server_line(s, line, len);
 		return true;
 	case FRAME_TOO_LONG:
 		refuse_line(s, MESSAGE_INVALID_REQUEST, "the line is longer than 16 MiB");

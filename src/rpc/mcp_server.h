@@ -78,6 +78,9 @@ void mcp_server_send(struct mcp_server *s, struct mcp_batch *batch, json_t *mess
 /* A request of the batch is answered, or never will be. */
 void mcp_server_close_one(struct mcp_server *s, struct mcp_batch *batch);
 
+/* Takes a line of the client's: a message or a batch. */
+void mcp_server_line(struct mcp_server *s, const char *line, size_t len);
+
 /* A result with the members that the revision demands; steals it. */
 json_t *mcp_server_result(const struct mcp_revision *revision, json_t *result);
 

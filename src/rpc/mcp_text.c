@@ -100,7 +100,7 @@ static bool is_refusal(enum corral_error_kind kind) {
 
 #define FOR_THE_USER                                                                               \
 	" You cannot change this yourself: tell the user, who can start `corral mcp` with other "  \
-	"options."
+	"options.\n"
 
 void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err) {
 	bool refused = is_refusal(err->kind);
@@ -116,6 +116,12 @@ void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err) {
 	if (refused) {
 		buf_puts(&reply->text, FOR_THE_USER);
 	}
+	reply->error = true;
+}
+
+void mcp_text_refused(struct mcp_reply *reply, const char *text) {
+	buf_printf(&reply->text, "The sandbox refuses it. %s", text);
+	buf_puts(&reply->text, FOR_THE_USER);
 	reply->error = true;
 }
 
@@ -147,10 +153,14 @@ static void put_stream(struct buf *out, const json_t *data, const char *name, bo
 	}
 }
 
-static void put_denial(struct buf *out, const json_t *denial) {
+/* false: nothing to tell: the call's own time-out. */
+static bool put_denial(struct buf *out, const json_t *denial) {
 	const char *why = member(denial, "why"), *remedy = member(denial, "remedy");
-	const char *option = member(denial, "allow_with");
+	const char *option = member(denial, "allow_with"), *origin = member(denial, "origin");
 
+	if (origin != NULL && streq(origin, MCP_ORIGIN)) {
+		return false;
+	}
 	buf_printf(out, "[refused by the sandbox] %s: %s", member(denial, "op"),
 		   why == NULL ? "not allowed" : why);
 	if (option != NULL) {
@@ -159,6 +169,7 @@ static void put_denial(struct buf *out, const json_t *denial) {
 		buf_printf(out, "; remedy: %s", remedy);
 	}
 	buf_puts(out, "\n");
+	return true;
 }
 
 /* A model reads the first lines; the others are in the data. */
@@ -168,9 +179,10 @@ static void put_refusals(struct buf *out, const json_t *data) {
 	const json_t *denials = json_object_get(data, "denials");
 	const char *hint = member(json_object_get(data, "hint"), "text");
 	size_t n = json_array_size(denials);
+	bool told = hint != NULL;
 
 	for (size_t i = 0; i < n && i < DENIALS_SHOWN; i++) {
-		put_denial(out, json_array_get(denials, i));
+		told = put_denial(out, json_array_get(denials, i)) || told;
 	}
 	if (n > DENIALS_SHOWN) {
 		buf_printf(out, "[refused by the sandbox] %zu more\n", n - DENIALS_SHOWN);
@@ -178,7 +190,7 @@ static void put_refusals(struct buf *out, const json_t *data) {
 	if (hint != NULL) {
 		buf_printf(out, "[hint] %s\n", hint);
 	}
-	if (n > 0 || hint != NULL) {
+	if (told) {
 		buf_puts(out, "[note] The boundary cannot be changed from inside; do not retry "
 			      "what was refused, tell the user which option is needed.\n");
 	}
