@@ -221,7 +221,14 @@ struct corral_options {
 		   */
 	int ask_fd; /* with CORRAL_ASK_FD: a connected stream socket; libcorral(3) has the protocol
 		     */
-	int reserved; /* 0 */
+	int cancel_fd; /* 0: none; else a descriptor: when it is readable, or its other end is
+			* closed, the run ends as after a time-out, with the reason "cancelled";
+			* corral_run only */
+	void (*output)(void *arg, int stream, const char *bytes,
+		       size_t len); /* or NULL: corral_run calls it for the output that it
+				     * captures, as it comes, without secrets that scan.output
+				     * redacts; stream is 1 or 2 */
+	void *output_arg;
 };
 
 #define CORRAL_ID_SIZE 16
@@ -230,7 +237,7 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0                 \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0, NULL, NULL     \
 	}
 
 struct corral_result;

@@ -59,6 +59,7 @@ def common(build, sanitized, corral):
     yield "conversation", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "mcp", [PYTHON, f"{HERE}/mcp/run.py", "--corral", corral]
     yield "release", [PYTHON, f"{HERE}/packaging/release.py"]
     yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
 
@@ -149,6 +150,7 @@ def proof_suites(build, corral, probe):
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "1000", "--calls"]
+    yield "mcp clients", [PYTHON, f"{HERE}/mcp/clients.py", "--corral", corral, "--place", f"{build}/mcp-clients"]
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
@@ -367,6 +369,7 @@ def main():
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
+        shutil.copy(f"{build}/corrald", place)
         probe = f"{build}/tests/escape/probe"
         chosen = list(SELECTIONS[args.selection](build, corral, probe))
         if args.selection != "quick":

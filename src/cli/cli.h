@@ -42,7 +42,10 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	char **words; /* the arguments that are no options: the command, or files */
+	const char *tools;  /* of mcp; NULL: all */
+	bool policy_stream; /* --policy - or fd:N */
+	char **argv;        /* the whole command line, for hand_over.c */
+	char **words;       /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };
@@ -65,7 +68,7 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_home_clean, verb_completion, verb_help, verb_profile_list, verb_profile_show,
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
-	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export;
+	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_mcp;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

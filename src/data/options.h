@@ -55,6 +55,7 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
+	OPTION_TOOLS, /* --tools */
 	OPTION_ID_COUNT
 };
 
@@ -78,8 +79,8 @@ enum {
 	FOR_EXPLAIN = 4,
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
-	FOR_ALL = 31 | 1 << 19,
-	FOR_ALL_CHECK = 159 | 3 << 18, /* and check, why */
+	FOR_ALL = 31 | 1 << 14 | 1 << 19,
+	FOR_ALL_CHECK = 159 | 1 << 14 | 3 << 18, /* and check, why */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
@@ -89,6 +90,7 @@ enum {
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
+	FOR_MCP = 1 << 14,
 	FOR_WHY = 1 << 18, /* as check: --write selects the question */
 	FOR_LEARN = 1 << 19,
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */

@@ -74,6 +74,14 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 	if (o->ask == CORRAL_ASK_FD && check_fd(o->ask_fd, "ask_fd", e) != 0) {
 		return -1;
 	}
+	if (o->cancel_fd != 0 && check_fd(o->cancel_fd, "cancel_fd", e) != 0) {
+		return -1;
+	}
+	if ((o->cancel_fd != 0 || o->output != NULL) && !capture) {
+		return err_set(
+			e, ERR_USAGE, "library",
+			"corral_spawn does not support cancel_fd and output; use corral_run");
+	}
 	if (o->terminal && !capture) {
 		return err_set(e, ERR_USAGE, "library",
 			       "corral_spawn does not support a terminal; use corral_run");
@@ -154,6 +162,8 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.nmore_fds = o->nfds,
 		.terminal = o->terminal != 0,
 		.forward = o->forward != 0,
+		.cancel = o->cancel_fd,
+		.watch = {o->output, o->output_arg},
 		.last = o->last != 0 && o->ask == CORRAL_ASK_NO,
 		.live = o->live != 0 && isatty(o->err) && (o->terminal != 0 || !isatty(o->in)),
 	};

@@ -51,6 +51,7 @@ struct watch {
 	struct job job;
 	struct asker ask;
 	struct live live; /* the line of a long run with -v */
+	int cancel;       /* descriptor; -1: none, or it was seen */
 	int feed_error;   /* why the caller's stdin could not be read, or 0 */
 };
 
@@ -73,6 +74,14 @@ static void watch_kill(struct watch *w, enum reason why) {
 static void watch_leak(struct watch *w) {
 	if (w->reports.begun && (w->leaks.kill || w->input.kill || w->net.watch.kill)) {
 		watch_kill(w, REASON_LEAK);
+	}
+}
+
+/* The caller wants the end: SIGTERM, then SIGKILL, as after a time-out. */
+static void watch_cancel(struct watch *w, int64_t now) {
+	w->cancel = -1;
+	if (w->end_at < 0 && !w->reports.over) {
+		watch_end(w, REASON_CANCELLED, now);
 	}
 }
 
@@ -232,7 +241,8 @@ enum slot {
 	SLOT_SIGNALS = REPORTS_SLOTS,
 	SLOT_STREAMS,
 	SLOT_ASK = SLOT_STREAMS + STREAM_SLOTS,
-	SLOT_COUNT = SLOT_ASK + ASK_SLOTS
+	SLOT_CANCEL = SLOT_ASK + ASK_SLOTS,
+	SLOT_COUNT
 };
 
 static void watch_turn(struct watch *w, int64_t now) {
@@ -244,6 +254,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	ask_poll(&w->ask, slots + SLOT_ASK);
+	slots[SLOT_CANCEL] = (struct pollfd){.fd = w->cancel, .events = POLLIN};
 	if (reports_wait(&w->reports, slots, SLOT_COUNT, watch_timeout(w, now)) != 0) {
 		return;
 	}
@@ -256,6 +267,9 @@ static void watch_turn(struct watch *w, int64_t now) {
 	watch_reports(w, had_begun, now);
 	ask_step(&w->ask, slots + SLOT_ASK, now);
 	watch_leak(w); /* after the report that the command has begun */
+	if (slots[SLOT_CANCEL].revents != 0) {
+		watch_cancel(w, now);
+	}
 	/* Signals after the end stay pending for the caller. */
 	while (!w->reports.over && (number = terminal_signals_next(&w->signals)) != 0) {
 		watch_signal(w, number, now);
@@ -374,6 +388,7 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
 		.input = w->input.source == NULL ? NULL : &w->input,
 		.live = w->live.fd < 0 ? NULL : &w->live,
+		.watch = r->watch,
 	};
 
 	if (streams_open(&w->streams, &wish, e) != 0) {
@@ -464,6 +479,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 			  .overdue = -1,
 			  .interrupted_at = -1,
 			  .end_at = -1,
+			  .cancel = r->cancel > 0 ? r->cancel : -1,
 			  .job = JOB_NONE};
 	int rc;
 
