@@ -206,7 +206,8 @@ struct corral_options {
 	int forward; /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command
 		      */
 	int last;    /* 1: this process exits next, so corral_run need not wait for the kernel's
-		      * teardown of the empty sandbox; the result then has no usage */
+		      * teardown of the empty sandbox; the result then has no usage, unless output
+		      * is captured */
 	void (*warn)(void *arg,
 		     const char *text); /* called for limits not enforced on this host; or NULL */
 	void *warn_arg;

@@ -413,6 +413,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
+	how.last = 1;
 	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, &how, failure, err);

@@ -462,6 +462,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cols = r->cols,
 		.modes = r->modes,
 		.rehearse = r->rehearse,
+		.count_usage = r->count_usage,
 		.attended = r->attended,
 		.report_start = r->report_start,
 		.leave_below = leave_below(r->plan),

@@ -97,6 +97,7 @@ struct spawn_request {
 	const struct termios *modes; /* of the pty; NULL: the defaults */
 	bool asks;                   /* the caller answers the questions of child.ask */
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
+	bool count_usage;  /* in the run state, for spawn_leave() */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
 	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
@@ -161,9 +162,10 @@ struct usage {
 void spawn_finish(struct child *c, struct usage *ret);
 
 /* Like spawn_finish() without killing and waiting: for a caller that exits next, after
- * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The kernel needs a tenth of a
- * short command's time to tear the namespaces down. */
-void spawn_leave(struct child *c);
+ * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The usage is the one that pid 1
+ * counted, if the request wanted it.  The kernel needs a tenth of a short command's time to tear
+ * the namespaces down. */
+void spawn_leave(struct child *c, struct usage *ret);
 
 /* Frees the memory that supervisor and child shared; for spawn.c and spawn_end.c. */
 void spawn_free_records(struct child *c);

@@ -40,7 +40,12 @@ static int64_t milliseconds(struct timeval t) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
-void spawn_leave(struct child *c) {
+void spawn_leave(struct child *c, struct usage *ret) {
+	ret->run_state = run_state_read(c->run_state);
+	if (ret->run_state.counted) {
+		ret->cpu_ms = ret->run_state.cpu_us / 1000;
+		ret->max_rss_kb = ret->run_state.max_rss_kb;
+	}
 	spawn_free_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->ask);
