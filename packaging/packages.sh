@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|clang|arm64|check|proof|bench|kernels
+#     packages.sh build|clang|arm64|check|proof|bench|kernels|matrix
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -49,6 +49,9 @@ bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux"
 # The emulator and the kernels themselves are fetched and not installed.
 kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross e2fsprogs kmod xz-utils"
 
+# debootstrap: new roots in which the test command runs.
+matrix="$check debootstrap"
+
 case "${1-}" in
 build) wanted=$build ;;
 clang) wanted=$clang ;;
@@ -57,8 +60,9 @@ check) wanted=$check ;;
 proof) wanted=$proof ;;
 bench) wanted=$bench ;;
 kernels) wanted=$kernels ;;
+matrix) wanted=$matrix ;;
 *)
-	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels" >&2
+	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels|matrix" >&2
 	exit 2
 	;;
 esac

@@ -319,6 +319,7 @@ int view_build(struct builder *b, struct err *e);
 bool view_led_astray(struct builder *b, const char *path, const char *full);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
+int hard_links_check(const struct builder *b, struct err *e);
 /* environment.c: adds "NAME=VALUE", or replaces the value of NAME. */
 void plan_set_entry(struct builder *b, const char *entry);
 
