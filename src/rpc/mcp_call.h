@@ -10,8 +10,8 @@
 
 struct mcp_call {
 	const struct mcp_config *config;
-	const json_t *arguments; /* checked against the tool's schema */
-	int cancel;              /* an eventfd: readable after a cancellation */
+	json_t *arguments; /* checked against the tool's schema */
+	int cancel;        /* an eventfd: readable after a cancellation */
 	/* Gets the output of a command as it comes; NULL: the client does not want it. */
 	void (*output)(void *arg, const char *bytes, size_t len);
 	void *output_arg;
@@ -58,7 +58,7 @@ json_t *mcp_tools_list(const char *list, const struct mcp_revision *revision);
 /* ---- mcp_schema.c ---- */
 
 /* Checks arguments by the input schema of a tool: 0, or -1 with the reason for a model. */
-int mcp_schema_check(const struct mcp_tool *tool, const json_t *arguments, struct buf *why);
+int mcp_schema_check(const struct mcp_tool *tool, json_t *arguments, struct buf *why);
 
 /* {"type": "object", …} of such a schema: a new reference. */
 json_t *mcp_schema_object(const char *schema, bool closed);

@@ -141,12 +141,10 @@ static void give_content(const char *bytes, size_t len, const struct corral_rang
 	const char *words = json_string_value(json_object_get(reply->data, "content"));
 	buf_puts(&reply->text, words == NULL ? "" : words);
 	if (cut) {
+		unsigned long long from = range->offset, next = from + shown;
 		buf_printf(&reply->text,
-			   "\n[bytes %llu to %llu of %llu; read on with offset %llu]\n",
-			   (unsigned long long)range->offset,
-			   (unsigned long long)(range->offset + shown),
-			   (unsigned long long)range->size,
-			   (unsigned long long)(range->offset + shown));
+			   "\n[bytes %llu to %llu of %llu; read on with offset %llu]\n", from, next,
+			   (unsigned long long)range->size, next);
 	}
 }
 

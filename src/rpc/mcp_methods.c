@@ -116,7 +116,7 @@ static json_t *misuse(const struct buf *why) {
 static json_t *tools_call(struct exchange *x) {
 	const json_t *params = x->request->message->params;
 	const json_t *name = json_object_get(params, "name");
-	const json_t *arguments = json_object_get(params, "arguments");
+	json_t *arguments = json_object_get(params, "arguments");
 	const char *list = x->s->config->tools;
 	struct buf why;
 

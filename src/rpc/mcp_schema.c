@@ -72,11 +72,10 @@ static int check_number(const char *name, const json_t *value, const json_t *rul
 	return 0;
 }
 
-static int check_value(const char *name, const json_t *value, const json_t *rule, struct buf *why);
+static int check_value(const char *name, json_t *value, const json_t *rule, struct buf *why);
 
 /* The elements of an array, or the members of a map, by one rule. */
-static int check_members(const char *name, const json_t *value, const json_t *rule,
-			 struct buf *why) {
+static int check_members(const char *name, json_t *value, const json_t *rule, struct buf *why) {
 	const json_t *items = json_object_get(rule, "items");
 	const json_t *members = json_object_get(rule, "additionalProperties");
 	const char *key;
@@ -88,20 +87,15 @@ static int check_members(const char *name, const json_t *value, const json_t *ru
 			return -1;
 		}
 	}
-	if (json_is_object(value)) {
-		const json_t *map = value;
-		void *at = json_object_iter((json_t *)(uintptr_t)map);
-		for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)map, at)) {
-			key = json_object_iter_key(at);
-			if (check_value(key, json_object_iter_value(at), members, why) != 0) {
-				return -1;
-			}
+	json_object_foreach(value, key, element) {
+		if (check_value(key, element, members, why) != 0) {
+			return -1;
 		}
 	}
 	return 0;
 }
 
-static int check_value(const char *name, const json_t *value, const json_t *rule, struct buf *why) {
+static int check_value(const char *name, json_t *value, const json_t *rule, struct buf *why) {
 	const char *type = json_string_value(json_object_get(rule, "type"));
 	char wrong[64] = "it must be of type ";
 
@@ -133,11 +127,11 @@ static int check_required(const json_t *schema, const json_t *arguments, struct 
 	return 0;
 }
 
-static int check_all(const json_t *schema, const json_t *arguments, struct buf *why) {
+static int check_all(const json_t *schema, json_t *arguments, struct buf *why) {
 	const json_t *properties = json_object_get(schema, "properties");
-	json_t *all = (json_t *)(uintptr_t)arguments; /* jansson's iterators are not const */
 
-	for (void *at = json_object_iter(all); at != NULL; at = json_object_iter_next(all, at)) {
+	for (void *at = json_object_iter(arguments); at != NULL;
+	     at = json_object_iter_next(arguments, at)) {
 		const char *name = json_object_iter_key(at);
 		const json_t *rule = json_object_get(properties, name);
 		if (rule == NULL) {
@@ -150,7 +144,7 @@ static int check_all(const json_t *schema, const json_t *arguments, struct buf *
 	return check_required(schema, arguments, why);
 }
 
-int mcp_schema_check(const struct mcp_tool *tool, const json_t *arguments, struct buf *why) {
+int mcp_schema_check(const struct mcp_tool *tool, json_t *arguments, struct buf *why) {
 	json_t *schema = mcp_schema_object(tool->input, true);
 	int rc = schema == NULL ? -1 : check_all(schema, arguments, why);
 

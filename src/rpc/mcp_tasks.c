@@ -224,6 +224,7 @@ bool mcp_tasks_has(const struct mcp_server *s, const json_t *id) {
 
 int mcp_tasks_add(struct mcp_server *s, const struct mcp_request *request,
 		  const struct mcp_tool *tool, struct message_fault *fault) {
+	/* M2 */
 	if (s->waiting >= MCP_WAITING_MAX ||
 	    s->waiting_bytes + request->bytes > MCP_WAITING_BYTES) {
 		return refuse(fault, MESSAGE_INTERNAL_ERROR,
@@ -262,7 +263,7 @@ static void start(struct mcp_task *t) {
 	wake(t->server);
 }
 
-/* A running call ends by itself, soon; one that waits ends here. */
+/* A running call ends by itself, soon (M3); one that waits ends here. */
 static void cancel(struct mcp_task *t) {
 	uint64_t one = 1;
 

@@ -107,7 +107,8 @@ void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err) {
 
 	buf_printf(&reply->text, "%s%s", refused ? "Refused by the sandbox: " : "", err->message);
 	if (err->sys_errno != 0) {
-		buf_printf(&reply->text, " (%s)", strerror(err->sys_errno));
+		char text[128];
+		buf_printf(&reply->text, " (%s)", strerror_r(err->sys_errno, text, sizeof text));
 	}
 	buf_puts(&reply->text, ".");
 	if (err->remedy[0] != '\0') {

@@ -62,7 +62,7 @@ static void calls_are_right(const struct mcp_server *s) {
 	for (const struct mcp_task *t = s->tasks; t != NULL; t = t->next) {
 		HOLDS(t->tool->name != NULL && t->id != NULL && t->revision != NULL);
 		if (t->state == MCP_TASK_WAITING) {
-			strings_are_whole((json_t *)(uintptr_t)t->call.arguments);
+			strings_are_whole(t->call.arguments);
 			waiting++;
 		}
 	}
