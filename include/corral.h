@@ -280,9 +280,8 @@ void corral_process_free(struct corral_process *process);
  * those of a run.  All its processes are killed when it is closed and when this process ends.
  *
  * Several threads may use a session at once, and many commands may run at once.  A handle of a
- * command is for one thread, except that any thread may call corral_exec_signal() and
- * corral_exec_kill() while another waits.  Close a session when no other call uses it, and after
- * its commands were waited for or freed. */
+ * command is for one thread; another one kills the command with corral_session_kill().  Close a
+ * session when no other call uses it, and after its commands were waited for or freed. */
 struct corral_session;
 struct corral_exec;
 
@@ -333,6 +332,7 @@ struct corral_exec_options {
 	int64_t output_bytes; /* kept of each stream */
 	int64_t cpu_seconds;  /* of each process of the command */
 	int64_t file_bytes;   /* the largest file that it may write */
+	uint64_t key;         /* a number of the caller's, for corral_session_kill(); 0: none */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
 };
@@ -353,6 +353,10 @@ struct corral_exec_options {
 int corral_session_run(struct corral_session *session, const char *const *argv,
 		       const struct corral_exec_options *options, struct corral_result **result,
 		       struct corral_error *err);
+
+/* Kills the commands with this key, as corral_exec_kill() does, from any thread and at any time;
+ * the number of them. */
+int corral_session_kill(struct corral_session *session, uint64_t key);
 
 /* Starts argv and returns at once; corral_exec_wait() reports a command that could not be started.
  * The command inherits the descriptors themselves, so CORRAL_CAPTURE is not possible, and the
