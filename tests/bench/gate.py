@@ -1,56 +1,50 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the gate costs: one origin, reached without a sandbox, through Corral, through pasta and slirp4netns.
+"""The gate: one origin, reached without a sandbox, through Corral, through pasta and slirp4netns.
 
-    net.py --corral PATH [--user NAME] [--rounds N] [--level LEVEL]
-
-All in the lab of tests/net: the contenders' machine and the origin are two network namespaces with a
-cable between them.  Every round makes each contender's turn once, so that what else the machine does
-hits all alike.  Corral is the only one that judges: by the name and by every request's host.
+All in the lab of tests/net: the contenders' machine and the origin are two network namespaces with a cable between them.
+Corral is the only one that judges: by the name and by every request's host.
 """
-import argparse
 import os
 import pwd
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
+from bench import HERE, PATH, Skip
+from page import Bars, Table
+
 TESTS = os.path.dirname(HERE)
 sys.path[:0] = [f"{TESTS}/net", TESTS]
 
-import ladder  # noqa: E402  the paths have to be set first
-import lab as labs  # noqa: E402
+import lab as labs  # noqa: E402  the paths have to be set first
 
-PORT, NAME, ADDRESS = 8000, "allowed.test", "11.0.0.10"
+NAME, TITLE = "gate", "The gate"
+ABOUT = ("One origin over a virtual cable: one transfer in each direction, new connections with one request each, and requests on "
+         "connections that stay; 8 clients at once. Corral alone checks names and requests; pasta and slirp4netns forward everything.")
+
+PORT, HOST, ADDRESS = 8000, "allowed.test", "11.0.0.10"
 BYTES, SECONDS, MANY = 1 << 30, 2, 1000
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 MEASURES = (("down", "down, GB/s", BYTES, 1e9), ("up", "up, GB/s", BYTES, 1e9), ("connect", "connections/s", SECONDS, 1),
             ("requests", "requests/s", SECONDS, 1))
 
 
-class Bench:
-    """The lab, the load generator, and who runs it."""
+class Stage:
+    """The lab, the load generator, and the account."""
 
-    def __init__(self, options, place):
-        self.options, self.place = options, place
-        self.load = f"{place}/load"
-        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-pthread", "-o", self.load,
-                        f"{HERE}/load.c"], check=True)
-        self.corral = shutil.copy(options.corral, place)
-        self.lab = labs.Lab((), options.user)
-        self.env = {"PATH": PATH, "HOME": f"{place}/home", "LANG": "C.UTF-8"}
+    def __init__(self, bench):
+        self.bench, self.place = bench, bench.make_dir("net")
+        for name in ("home", "work"):
+            bench.make_dir(f"net/{name}")
+        self.load, self.corral = bench.program("load"), bench.corral
+        self.lab = labs.Lab((), bench.user.name)
+        self.env = {"PATH": PATH, "HOME": f"{self.place}/home", "LANG": "C.UTF-8"}
         self.ours = []
         self.drop = []
         if os.geteuid() == 0:
-            entry = pwd.getpwnam(options.user)
+            entry = pwd.getpwnam(bench.user.name)
             self.drop = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", "--"]
-            for name in ("home", "work"):
-                os.chown(f"{place}/{name}", entry.pw_uid, entry.pw_gid)
             # The peers need it, and on some hosts it is root's alone; in the lab's own view it is everybody's.
             subprocess.run([*self.lab.words(), "sh", "-c", "mount -t tmpfs -o mode=755 none /dev/net && "
                             "mknod -m 666 /dev/net/tun c 10 200"], check=True)
@@ -86,19 +80,19 @@ class Bench:
 
 # ---- the ways ----
 
-def corral(bench):
-    return [*bench.here(), bench.corral, "run", "--no-config", *ladder.ASK[bench.options.level], "--net", "filtered",
-            "--allow-host", f"{NAME}:{PORT}", "--read", bench.place, "--"]
+def corral(stage):
+    return [*stage.here(), stage.corral, "run", "--no-config", "--net", "filtered",
+            "--allow-host", f"{HOST}:{PORT}", "--read", os.path.dirname(stage.load), "--"]
 
 
-def pasta(bench):
-    return [*bench.here(), "pasta", "--config-net", "-q", "-f", "--"]
+def pasta(stage):
+    return [*stage.here(), "pasta", "--config-net", "-q", "-f", "--"]
 
 
-def slirp(bench):
+def slirp(stage):
     """A namespace that stays, with slirp4netns beside it."""
-    ready = f"{bench.place}/work/slirp"
-    holder = bench.start([*bench.here(), "unshare", "-r", "-n", "sh", "-c", f"echo $$ >{ready}; exec sleep 1000"])
+    ready = f"{stage.place}/work/slirp"
+    holder = stage.start([*stage.here(), "unshare", "-r", "-n", "sh", "-c", f"echo $$ >{ready}; exec sleep 1000"])
     end = time.monotonic() + 5
     while not os.path.exists(ready) or not os.path.getsize(ready):
         if time.monotonic() > end:
@@ -107,27 +101,27 @@ def slirp(bench):
     # pid namespaces are not changed, so the number is good here as well.
     with open(ready, encoding="ascii") as source:
         pid = source.read().strip()
-    bench.start([*bench.here(), "slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", pid, "tap0"],
+    stage.start([*stage.here(), "slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", pid, "tap0"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1)
     if holder.poll() is not None:
         raise RuntimeError("slirp4netns: the namespace is gone")
-    return [*bench.here(), "nsenter", "-t", pid, "-U", "--preserve-credentials", "-n", "--"]
+    return [*stage.here(), "nsenter", "-t", pid, "-U", "--preserve-credentials", "-n", "--"]
 
 
-def contenders(bench):
+def contenders(stage):
     """name → (words before the command, what to dial)."""
-    found = {"native": (bench.here(), ADDRESS), "corral": (corral(bench), NAME)}
+    found = {"native": (stage.here(), ADDRESS), "corral": (corral(stage), HOST)}
     for name, program, make in (("pasta", "pasta", pasta), ("slirp4netns", "slirp4netns", slirp)):
         if shutil.which(program, path=PATH) is None:
-            print(f"{name}: not installed, left out")
+            stage.bench.note(f"{name}: left out: it is not installed")
             continue
         try:
-            words = make(bench)
-            bench.measure(words, ADDRESS, "requests", 1)
+            words = make(stage)
+            stage.measure(words, ADDRESS, "requests", 1)
             found[name] = (words, ADDRESS)
         except (RuntimeError, subprocess.TimeoutExpired) as problem:
-            print(f"{name}: left out: {problem}")
+            stage.bench.note(f"{name}: left out: {problem}")
     return found
 
 
@@ -150,10 +144,10 @@ def gate_of(pid):
     return None
 
 
-def memory(bench):
+def memory(stage):
     """(resident kB with no connection, with MANY of them)."""
-    words = corral(bench)
-    process = bench.start([*words, "sh", "-c", f"echo began; read x; exec {bench.load} many {NAME} {PORT} {MANY}"],
+    words = corral(stage)
+    process = stage.start([*words, "sh", "-c", f"echo began; read x; exec {stage.load} many {HOST} {PORT} {MANY}"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         process.stdout.readline()
@@ -174,84 +168,59 @@ def memory(bench):
         process.kill()
 
 
-# ---- the table ----
+# ---- the section ----
 
-def table(found, medians):
-    print(f"{'':<14}" + "".join(f"{title:>16} {'to native':>10}" for _, title, _, _ in MEASURES))
-    for name in found:
-        cells = ""
-        for what, _, _, unit in MEASURES:
-            value = medians[name, what]
-            shown = f"{value / unit:.2f}" if unit > 1 else f"{value:.0f}"
-            cells += f"{shown:>16} {value / medians['native', what]:>10.2f}"
-        print(f"{name:<14}{cells}")
-
-
-def told(met):
-    return "met" if met else "MISSED"
-
-
-def targets(found, medians):
-    mine = {what: medians["corral", what] for what, *_ in MEASURES}
-    native = {what: medians["native", what] for what, *_ in MEASURES}
-    for name, factor in (("pasta", 1.5), ("slirp4netns", 2.0)):
-        if name in found:
-            for what in ("down", "up"):
-                if not medians[name, what]:
-                    continue  # it does not finish one
-                ratio = mine[what] / medians[name, what]
-                print(f"  one transfer {what}: {ratio:.2f} times {name}'s; at least {factor}: {told(ratio >= factor)}")
-    share = mine["down"] / native["down"]
-    print(f"  one transfer: {share:.2f} of native; aimed at 0.7")
-    least = min(7000, 0.4 * native["connect"])
-    print(f"  {mine['connect']:.0f} new connections a second; at least {least:.0f}: {told(mine['connect'] >= least)}")
-
-
-def run(bench):
-    found = {name: way for name, way in contenders(bench).items() if name in (bench.options.only or (name,))}
+def rounds_of(stage, found, rounds):
+    """(name, measure) → the values of all rounds; a peer that fails once is not tried again."""
     times = {(name, what): [] for name in found for what, *_ in MEASURES}
-    for _ in range(bench.options.rounds):
+    for _ in range(rounds):
         for what, _, amount, _ in MEASURES:
             for name, (words, target) in found.items():
                 if 0.0 in times[name, what]:
-                    continue  # it does not get there
+                    continue
                 try:
-                    times[name, what].append(bench.measure(words, target, what, amount))
+                    times[name, what].append(stage.measure(words, target, what, amount))
                 except (RuntimeError, subprocess.TimeoutExpired) as problem:
                     if name in ("native", "corral"):
-                        raise
-                    print(f"{name}: {what}: {str(problem)[-120:]}")
+                        raise Skip(f"{name}: {what}: {problem}") from problem
+                    stage.bench.note(f"{name}: {what}: {str(problem)[-120:]}")
                     times[name, what].append(0.0)
-    medians = {key: statistics.median(values) for key, values in times.items()}
-    table(found, medians)
-    targets(found, medians)
-    before, after = memory(bench)
-    print(f"  {MANY} connections at once: the gate has {after} kB resident, {before} kB before")
+    return times
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corral", required=True)
-    parser.add_argument("--user", default="games")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", help="names of contenders")
-    ladder.add_option(parser)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="net-", dir="/srv" if os.access("/srv", os.W_OK) else None) as place:
-        os.chmod(place, 0o755)
-        for name in ("home", "work"):
-            os.mkdir(f"{place}/{name}")
+def measure(bench):
+    try:
+        stage = Stage(bench)
+    except labs.NoLab as problem:
+        raise Skip(f"no lab here: {problem}") from problem
+    try:
+        found = contenders(stage)
+        times = rounds_of(stage, found, 1 if bench.quick else 5)
+        rows = {name: {what: statistics.median(times[name, what]) for what, *_ in MEASURES} for name in found}
         try:
-            bench = Bench(options, place)
-        except labs.NoLab as problem:
-            print(f"network: no lab here: {problem}")
-            return
-        try:
-            print(f"\nthe way to one origin, {options.rounds} rounds; transfers of {BYTES >> 20} MiB")
-            run(bench)
-        finally:
-            bench.close()
+            before, after = memory(stage)
+        except RuntimeError as problem:
+            bench.note(f"the gate's memory: left out: {problem}")
+            before = after = None
+        return {"rows": rows, "memory": {"before_kb": before, "after_kb": after, "connections": MANY}}
+    finally:
+        stage.close()
 
 
-if __name__ == "__main__":
-    main()
+def tables(data):
+    native, rows = data["rows"]["native"], []
+    for name, row in data["rows"].items():
+        cells = []
+        for what, _, _, unit in MEASURES:
+            cells += [f"{row[what] / unit:.2f}" if unit > 1 else f"{row[what]:.0f}", f"{row[what] / native[what]:.2f}"]
+        rows.append((name, *cells))
+    yield Table("the way to one origin", ("way", *(cell for _, title, _, _ in MEASURES for cell in (title, "to native"))), rows)
+    kept = data["memory"]
+    if kept["before_kb"] is not None:
+        yield Table("resident memory of the gate", ("connections", "kB"), [("none", kept["before_kb"]),
+                                                                        (kept["connections"], kept["after_kb"])])
+
+
+def plots(data):
+    for what, title, _, unit in MEASURES[::2]:
+        yield f"gate-{what}", Bars(title, [(name, row[what] / unit) for name, row in data["rows"].items() if row[what] > 0], mark="corral")
