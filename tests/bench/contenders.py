@@ -20,7 +20,7 @@ def version(program, *words):
                               errors="replace", timeout=20, check=False, env={"PATH": PATH, "HOME": "/nonexistent"})
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return next((line.strip() for line in done.stdout.splitlines() if any(c.isdigit() for c in line)), "")[:80]
+    return next((line.strip() for line in done.stdout.splitlines() if any(c.isdigit() for c in line) and "GPL" not in line), "")[:80]
 
 
 def installed(program):

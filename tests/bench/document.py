@@ -52,7 +52,7 @@ def section_lines(section, entry, folder, processors):
 
 def write(path, data, sections):
     folder, done = os.path.dirname(os.path.abspath(path)), data["sections"]
-    lines = ["# Performance\n", HEAD + "\n", *(line + "\n" for line in machine_lines(data))]
+    lines = ["# Performance\n", wrapped(HEAD) + "\n", *(line + "\n" for line in machine_lines(data))]
     for section in sections:
         if section.NAME in done:
             lines += section_lines(section, done[section.NAME], folder, data["machine"]["processors"])

@@ -10,7 +10,7 @@ import math
 STYLE = ("<style>text{font:12px sans-serif;fill:#24292f}.t{font-weight:bold}.g{stroke:#8886;stroke-width:1}.n{fill:#57606a}"
          ".a{fill:#0a7d5a}.b{fill:#8c959f}.l{fill:none;stroke-width:2}"
          "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.n{fill:#9da7b3}.a{fill:#3fb68b}.b{fill:#6e7681}}</style>")
-COLOURS = ("#0a7d5a", "#bc4c00", "#0969da", "#8250df", "#bf3989", "#7d6b00", "#57606a", "#cf222e")
+COLOURS = ("#1a9c74", "#d9730d", "#3b82f6", "#a06bf0", "#d6539c", "#a08a00", "#8b949e", "#e5484d", "#2aa3b0")  # on light and dark
 LEAST = 1e-3
 
 

@@ -55,7 +55,7 @@ def machine():
     """What the figures depend on."""
     programs = {**SEEN, **{program: program for _, program, _ in PEERS}}
     return {"processor": first_line("/proc/cpuinfo", "model name") or platform.machine(), "processors": os.cpu_count(),
-            "memory_gb": round(int(first_line("/proc/meminfo", "MemTotal").split()[0]) / 1e6), "kernel": platform.release(),
+            "memory_gb": round(int(first_line("/proc/meminfo", "MemTotal").split()[0]) / 1e6), "kernel": platform.release().split("-")[0],
             "system": first_line("/etc/os-release", "PRETTY_NAME"),
             "versions": {name: version(program) for program, name in programs.items() if installed(program)}}
 
