@@ -196,6 +196,12 @@ enum corral_ask {
 	CORRAL_ASK_FD,       /* a program, by lines of JSON on ask_fd */
 };
 
+/* One step of a run and its time. */
+struct corral_timing {
+	const char *step;
+	int64_t us;
+};
+
 struct corral_options {
 	size_t size;    /* set by the caller to sizeof */
 	int in;         /* descriptor or CORRAL_NULL */
@@ -230,6 +236,11 @@ struct corral_options {
 				     * captures, as it comes, without secrets that scan.output
 				     * redacts; stream is 1 or 2 */
 	void *output_arg;
+	int timings;                         /* 1: the result has the time of each step */
+	const struct corral_timing *earlier; /* with timings: steps of the caller before the call,
+					      * which the result lists first; valid until the run
+					      * has ended */
+	size_t nearlier;
 };
 
 #define CORRAL_ID_SIZE 16
@@ -238,7 +249,8 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0, NULL, NULL     \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0, NULL, NULL, 0, \
+			NULL, 0                                                                    \
 	}
 
 struct corral_result;
@@ -542,6 +554,11 @@ int corral_result_audited(const struct corral_result *result, const char **why);
  * (changes may be NULL; -1 when they cannot be counted).  NULL without changes, or without
  * fs.cow.  Belongs to the result. */
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
+
+/* With corral_options.timings: the n-th step of the run and its time.  0; 1 after the last; -1 for
+ * a NULL argument.  corral(1), --timings, has the steps. */
+int corral_result_timing(const struct corral_result *result, size_t n, const char **step,
+			 int64_t *us);
 
 /* Files that the command created or changed at the top of its private home, or beside the
  * workspace there, instead of in the caller's home; without caches and settings of programs.  The

@@ -47,7 +47,11 @@ struct invocation {
 	char **argv;        /* the whole command line, for hand_over.c */
 	char **words;       /* the arguments that are no options: the command, or files */
 	size_t nwords;
-	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
+	/* --timings: when the option was read */
+	bool timings;
+	int64_t timings_at;       /* CLOCK_MONOTONIC, ns */
+	int64_t timings_start_us; /* processor time of this process until then */
+	bool reported;            /* the failure is on stdout as JSON, stderr needs no copy */
 };
 
 /* Each returns the exit status, or -1 with *err filled. */
@@ -114,6 +118,14 @@ void banner_begin(const struct invocation *inv, const char *const *argv);
 bool banner_end(const struct invocation *inv, const struct corral_result *result);
 /* Whether there is a live line between them. */
 bool banner_is_live(const struct invocation *inv);
+
+/* timings.c: --timings.  Reads the clocks; passes the steps until now to the library, in `own`;
+ * prints the list of a result on stderr. */
+#define TIMINGS_OWN 2
+void timings_begin(struct invocation *inv);
+void timings_request(const struct invocation *inv, struct corral_timing own[TIMINGS_OWN],
+		     struct corral_options *how);
+void timings_print(const struct corral_result *result);
 
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);

@@ -102,6 +102,7 @@ const struct option_row options[] = {
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL | FOR_MCP, .help = "the shell of -c, of `corral shell`, of mcp: an absolute path"},
 	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
+	{"timings", 0, NULL, .id = OPTION_TIMINGS, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "print the time of each step of the run on stderr, or with --json in its result"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK | FOR_WHY, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
 	{"exec", 0, NULL, .id = OPTION_FOR_EXEC, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "check execution instead of reading"},
 	{"path", 0, NULL, .id = OPTION_AS_PATH, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a path"},

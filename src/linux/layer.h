@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 struct run_state;
+struct timings;
 struct journal;
 struct wire_peers;
 struct secrets;
@@ -34,6 +35,7 @@ struct kit {
 
 	/* wardens */
 	struct run_state *run_state; /* shared with the parent */
+	struct timings *timings;     /* likewise; NULL: not wanted */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */

@@ -91,6 +91,7 @@ struct spawn_request {
 	const int *more_fds; /* become 3, 4, ... of the command */
 	size_t nmore_fds;
 	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
+	struct timings *timings;     /* stamps of the run; NULL: not wanted */
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
@@ -116,6 +117,7 @@ struct child {
 	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
 	struct run_state *run_state;
+	struct timings *timings; /* the caller's; NULL: not wanted */
 	struct cgroup *cgroup;   /* NULL: none */
 	struct scope scope;      /* systemd's scope around the cgroup; SCOPE_NONE: none */
 	struct follow *follow;   /* remounts files that the host replaces; NULL: none */

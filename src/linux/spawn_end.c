@@ -15,6 +15,7 @@
 #include "linux/kernel_api.h"
 #include "linux/run_state.h"
 #include "linux/scratch.h"
+#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +53,7 @@ void spawn_leave(struct child *c, struct usage *ret) {
 	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
 	gate_process_leave(&c->gate);
 	scratch_remove(c->run_dir);
+	timings_stamp(c->timings, STEP_FINISH);
 }
 
 /* poll(2) on one descriptor, continued after EINTR; false: timeout. */
@@ -186,6 +188,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	gate_process_end(&c->gate); /* after every process that can send data */
 	scratch_remove(c->run_dir); /* E7 */
+	timings_stamp(c->timings, STEP_FINISH);
 	*c = (struct child){.pidfd = -1,
 			    .channel = -1,
 			    .scope = SCOPE_NONE,

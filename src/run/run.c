@@ -351,6 +351,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
+		.timings = r->timings,
 		.scanner = {net_tap_serve, &w->net},
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
