@@ -109,8 +109,7 @@ static void append_moved(struct builder *b, struct rule r, const struct mount_re
 		bool implied =
 			i > 0 && (at >> (i - 1) & 1) != 0 && whole.names[i - 1].kind == GLOB_DEPTH;
 		if ((at >> i & 1) != 0 && !implied) {
-			r.glob.names = whole.names + i;
-			r.glob.count = whole.count - i; /* 0: all of the tree */
+			r.glob = glob_from(&whole, i); /* without a name: all of the tree */
 			append_rule(b, r);
 		}
 	}
@@ -521,8 +520,7 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 		add_path(b, r, end);
 		return;
 	}
-	r.glob.names += next;
-	r.glob.count -= next;
+	r.glob = glob_from(&r.glob, next);
 	append_beneath(b, r, end);
 }
 
