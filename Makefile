@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check quick proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
+.PHONY: run check lint quick proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
 	packages-build packages-check packages-proof packages-bench packages-kernels
 
 run: build
@@ -24,6 +24,12 @@ check: packages-check build sanitize
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
+
+# Every lint, with the analysers; check has the others.  CI runs both.
+lint: packages-check build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
+	@$(MAKE) --no-print-directory musl
+	@/usr/bin/python3 tests/lint/lint.py --build $(BUILD)
 
 # Every row of every suite, and the layers one by one; docs/proof.md has the result.
 proof: packages-proof build sanitize

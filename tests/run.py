@@ -88,7 +88,7 @@ def check_suites(build, corral, probe):
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
     yield "storm", [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--quick"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--seed", "1"]
-    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--quick"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
@@ -103,7 +103,7 @@ QUICK = {
     "escape": ["--categories"],
     "escape (standard)": ["--categories"],
     "compat": ["--categories", "--as", "user"],
-    "lint": ["--quick"],
+    "lint": [],
 }
 
 
