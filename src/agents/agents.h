@@ -52,7 +52,7 @@ void quote_word(struct buf *out, const char *text, size_t len);
 /* inside.c: whether this process runs in a sandbox of Corral. */
 bool agents_inside(void);
 
-/* ---- settings.c ---- */
+/* ---- settings.c, installed.c ---- */
 
 /* The places of an agent on this host. */
 struct agent_place {
@@ -62,7 +62,8 @@ struct agent_place {
 	char mcp_file[PATH_MAX];  /* "" when it has no entry for MCP that Corral writes */
 };
 
-int agent_place(const struct agent *agent, struct agent_place *ret, struct err *e);
+int agents_place(const struct agent *agent, struct agent_place *ret, struct err *e);
+int agents_path(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
 /* One file of an agent's settings, before and after. */
 struct change {
@@ -78,7 +79,7 @@ struct changes {
 	size_t n; /* files that differ; 0: nothing to do */
 };
 
-void changes_done(struct changes *c);
+void settings_done(struct changes *c);
 
 /* Computes the files with the hook, or with the MCP entry, and without it.  `program` is the
  * corral to start.  A file that is no valid JSON is an error. */
@@ -88,11 +89,14 @@ int settings_uninstall(const struct agent *agent, struct changes *ret, struct er
 
 /* The command line of the hook that is entered in the settings, for `check`; *ret stays empty when
  * there is none. */
-int settings_hook_command(const struct agent *agent, struct buf *ret, struct err *e);
-bool settings_has_mcp(const struct agent *agent);
+int installed_hook_command(const struct agent *agent, struct buf *ret, struct err *e);
+bool installed_mcp(const struct agent *agent);
+
+/* Whether hooks are switched on, and the matcher of the entry covers the shell tool. */
+bool installed_applies(const struct agent *agent);
 
 /* For Codex: whether its hook is trusted as it is entered now; true for the others. */
-bool settings_hook_trusted(const struct agent *agent);
+bool installed_trusted(const struct agent *agent);
 
 /* change.c: prints the difference, and replaces the file atomically. */
 void change_print(const struct change *c, struct buf *out);
@@ -102,7 +106,7 @@ int change_write(const struct change *c, struct err *e);
 
 /* Runs the hook as the agent would, with made-up events, and appends one line for each test to
  * out; *failed counts those that the hook failed. */
-int hook_check(const struct agent *agent, struct buf *out, size_t *failed, struct err *e);
+int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struct err *e);
 
 /* ---- survey.c ---- */
 
@@ -117,6 +121,6 @@ struct agent_found {
 	bool mcp;
 };
 
-void agent_find(const struct agent *agent, struct agent_found *ret);
+void survey_agent(const struct agent *agent, struct agent_found *ret);
 
 #endif

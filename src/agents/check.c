@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,20 +44,6 @@ struct checking {
 static void answer_done(struct answer *a) {
 	buf_done(&a->out);
 	buf_done(&a->err);
-}
-
-/* In the child: system calls and exec. */
-static _Noreturn void become(const char *line, const char *dir, const int fds[3]) {
-	for (int i = 0; i < 3; i++) {
-		if (dup2(fds[i], i) < 0) {
-			_exit(126);
-		}
-	}
-	if (chdir(dir) != 0) {
-		_exit(126);
-	}
-	(void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-	_exit(127);
 }
 
 static void read_some(struct pollfd *p, struct buf *out) {
@@ -97,7 +84,7 @@ static int input_file(const char *input, size_t len) {
 	int fd = mkostemp(name, O_CLOEXEC);
 
 	if (fd >= 0) {
-		(void)unlink(name);
+		(void)unlink(name); /* on failure an empty file stays in /tmp */
 		if (fd_write_all(fd, input, len) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
 			drop_fd(&fd);
 		}
@@ -105,33 +92,46 @@ static int input_file(const char *input, size_t len) {
 	return fd;
 }
 
+/* Starts a shell with these three descriptors; its pid, or -1. */
+static pid_t spawn(const char *line, const char *dir, const int fds[3]) {
+	char shell[] = "sh", option[] = "-c";
+	auto_free char *copy = strdup(line);
+	char *const argv[] = {shell, option, copy, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
+
+	if (copy == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+		return -1;
+	}
+	bool ready = posix_spawn_file_actions_addchdir_np(&actions, dir) == 0;
+	for (int i = 0; ready && i < 3; i++) {
+		ready = posix_spawn_file_actions_adddup2(&actions, fds[i], i) == 0;
+	}
+	if (ready && posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0) {
+		pid = -1;
+	}
+	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
+	return pid;
+}
+
 static int start(const struct checking *c, const char *line, const char *input, struct answer *ret,
 		 struct err *e) {
 	int out[2] = {-1, -1}, err[2] = {-1, -1};
 	auto_fd in = input_file(input, strlen(input));
+	pid_t pid = -1;
 
 	*ret = (struct answer){.status = -1};
-	if (in < 0 || pipe2(out, O_CLOEXEC) != 0) {
-		return err_sys(e, "agents", "cannot start the hook");
-	}
-	if (pipe2(err, O_CLOEXEC) != 0) {
-		drop_fd(&out[0]);
-		drop_fd(&out[1]);
-		return err_sys(e, "agents", "cannot start the hook");
-	}
-	pid_t pid = fork();
-	if (pid == 0) {
-		become(line, c->dir, (int[]){in, out[1], err[1]});
+	if (in >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
+		pid = spawn(line, c->dir, (const int[]){in, out[1], err[1]});
 	}
 	drop_fd(&out[1]);
 	drop_fd(&err[1]);
-	int rc = pid < 0 ? err_sys(e, "agents", "cannot start the hook") : 0;
-	if (rc == 0) {
+	if (pid >= 0) {
 		collect(pid, out[0], err[0], ret);
 	}
 	drop_fd(&out[0]);
 	drop_fd(&err[0]);
-	return rc;
+	return pid < 0 ? err_sys(e, "agents", "cannot start the hook") : 0;
 }
 
 static void report(const struct checking *c, bool passed, const char *what) {
@@ -257,14 +257,14 @@ static int check_control(const struct checking *c, struct err *e) {
 	return rc;
 }
 
-int hook_check(const struct agent *agent, struct buf *out, size_t *failed, struct err *e) {
+int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struct err *e) {
 	char dir[] = "/tmp/corral-project-XXXXXX";
 	struct buf line;
 	struct checking c = {agent, dir, out, failed};
 
 	*failed = 0;
 	buf_init(&line);
-	if (settings_hook_command(agent, &line, e) != 0) {
+	if (installed_hook_command(agent, &line, e) != 0) {
 		buf_done(&line);
 		return -1;
 	}
@@ -273,7 +273,9 @@ int hook_check(const struct agent *agent, struct buf *out, size_t *failed, struc
 		buf_done(&line);
 		return 0;
 	}
-	report(&c, settings_hook_trusted(agent), "the agent trusts the hook as it is now");
+	report(&c, installed_applies(agent),
+	       "hooks are switched on, and this one covers the shell tool");
+	report(&c, installed_trusted(agent), "the agent trusts the hook as it is now");
 	if (mkdtemp(dir) == NULL) {
 		buf_done(&line);
 		return err_sys(e, "agents", "cannot create a directory in /tmp");

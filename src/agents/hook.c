@@ -156,6 +156,9 @@ int hook_answer(const struct hook_call *call, const char *input, size_t len, str
 		struct err *e) {
 	json_error_t where;
 
+	if (memchr(input, '\0', len) != NULL) {
+		return err_set(e, ERR_USAGE, "hook", "the event has a NUL byte");
+	}
 	auto_json root = json_loadb(input, len, JSON_REJECT_DUPLICATES, &where);
 	if (!json_is_object(root)) {
 		return err_set(e, ERR_USAGE, "hook", "stdin is not a JSON object: %.100s",

@@ -89,6 +89,11 @@ json_t *jsonc_parse(const struct buf *text, struct buf *plain, char why[160]) {
 		(void)snprintf(why, 160, "out of memory");
 		return NULL;
 	}
+	/* jansson takes a NUL after a number for its end. */
+	if (memchr(plain->data, '\0', plain->len) != NULL) {
+		(void)snprintf(why, 160, "it has a NUL byte");
+		return NULL;
+	}
 	blank_comments(plain);
 	blank_commas(plain);
 	json_t *root = json_loadb(plain->data, plain->len, JSON_REJECT_DUPLICATES, &where);

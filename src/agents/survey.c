@@ -104,7 +104,7 @@ static void find_login(const struct provider *row, const char *home, struct agen
 		     access(path, F_OK) == 0;
 }
 
-void agent_find(const struct agent *agent, struct agent_found *ret) {
+void survey_agent(const struct agent *agent, struct agent_found *ret) {
 	const struct provider *row = provider_by_name(agent->provider);
 	struct agent_place place;
 	struct buf command;
@@ -114,7 +114,7 @@ void agent_find(const struct agent *agent, struct agent_found *ret) {
 	find_program(row->command, ret->program);
 	find_version(ret->program, ret->version);
 	find_key(row, ret);
-	if (agent_place(agent, &place, &e) != 0) {
+	if (agents_place(agent, &place, &e) != 0) {
 		return;
 	}
 	if (access(place.dir, F_OK) == 0) {
@@ -122,9 +122,9 @@ void agent_find(const struct agent *agent, struct agent_found *ret) {
 	}
 	find_login(row, place.home, ret);
 	buf_init(&command);
-	ret->hook = agent->hook != HOOK_NONE && settings_hook_command(agent, &command, &e) == 0 &&
+	ret->hook = agent->hook != HOOK_NONE && installed_hook_command(agent, &command, &e) == 0 &&
 		    command.len > 0;
-	ret->trusted = ret->hook && settings_hook_trusted(agent);
+	ret->trusted = ret->hook && installed_trusted(agent);
 	buf_done(&command);
-	ret->mcp = settings_has_mcp(agent);
+	ret->mcp = installed_mcp(agent);
 }

@@ -141,7 +141,7 @@ int verb_agents(struct invocation *inv, struct corral_error *err) {
 		emit_array(&j, "agents");
 	}
 	for (size_t i = 0; i < agents_count; i++) {
-		agent_find(&agents[i], &found);
+		survey_agent(&agents[i], &found);
 		if (inv->json) {
 			emit_agent(&j, &agents[i], &found);
 		} else {
@@ -260,7 +260,7 @@ int verb_agents_install(struct invocation *inv, struct corral_error *err) {
 	if (rc == 0 && c.n > 0 && !inv->dry_run && mcp == 0) {
 		print_note("test it: corral agents check %s", agent->name);
 	}
-	changes_done(&c);
+	settings_done(&c);
 	return rc;
 }
 
@@ -274,7 +274,7 @@ int verb_agents_uninstall(struct invocation *inv, struct corral_error *err) {
 	}
 	int rc = settings_uninstall(agent, &c, &e) != 0 ? give_error(&e, err)
 							: make_changes(inv, &c, err);
-	changes_done(&c);
+	settings_done(&c);
 	return rc;
 }
 
@@ -292,7 +292,7 @@ int verb_agents_check(struct invocation *inv, struct corral_error *err) {
 				   agent->name);
 	}
 	buf_init(&out);
-	if (hook_check(agent, &out, &failed, &e) != 0) {
+	if (check_hook(agent, &out, &failed, &e) != 0) {
 		buf_done(&out);
 		return give_error(&e, err);
 	}

@@ -44,7 +44,8 @@ static int deny(enum hook_protocol protocol, const struct err *e) {
 	buf_init(&out);
 	if (protocol != HOOK_NONE) {
 		hook_deny(protocol, reason, &out);
-		(void)!write(STDOUT_FILENO, out.data == NULL ? "" : out.data, out.len);
+		/* The status and stderr have the same meaning. */
+		(void)fd_write_all(STDOUT_FILENO, out.data == NULL ? "" : out.data, out.len);
 	}
 	buf_done(&out);
 	return HOOK_DENIED;

@@ -22,7 +22,7 @@ enum option_id {
 	OPTION_EVERY, /* --all */
 	OPTION_YES,
 	OPTION_DRY_RUN,
-	OPTION_MCP, /* --mcp */
+	OPTION_MCP,   /* --mcp */
 	OPTION_SHELL, /* --shell PATH */
 	OPTION_REDACT,
 	OPTION_SARIF,
@@ -91,7 +91,7 @@ enum {
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
 	FOR_AGENTS = 1 << 14, /* agents install, uninstall */
-	FOR_WHY = 1 << 18, /* as check: --write selects the question */
+	FOR_WHY = 1 << 18,    /* as check: --write selects the question */
 	FOR_LEARN = 1 << 19,
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
 	FOR_SECRET_LIST = 1 << 21,

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,7 +29,7 @@ import standin  # noqa: E402
 from harness import Skip, check, contains, equal, wait_until  # noqa: E402
 
 SECRET = "the-private-key-of-the-host"
-SECONDS = 240
+SECONDS = 120
 TASK = "Do the steps."
 
 
@@ -268,6 +267,21 @@ def register(suite, place):
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
 
 
+def within_reach(suite, place, copies):
+    """The packages where the account of the tests can read them."""
+    for name in packages.AGENTS:
+        packages.wrapper(place, name)  # the tests report what is missing
+    os.chmod(copies, 0o755)
+    seen = subprocess.run(["ls", place], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          **suite.user.popen_words())
+    if seen.returncode == 0:
+        return place
+    for name in ["node", *packages.AGENTS]:
+        if os.path.isdir(f"{place}/{name}"):
+            shutil.copytree(f"{place}/{name}", f"{copies}/{name}", symlinks=True)
+    return copies
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--corral", required=True)
@@ -276,11 +290,11 @@ def main():
     parser.add_argument("only", nargs="?", help="a regular expression for names of tests")
     args = parser.parse_args()
     suite = harness.Suite(args.corral, args.user)
-    # The account of the tests has to reach it.
-    place = args.place or os.path.join(tempfile.gettempdir(), "corral-agents")
+    place = os.path.abspath(args.place or os.path.join(tempfile.gettempdir(), "corral-agents"))
     os.makedirs(place, exist_ok=True)
-    register(suite, os.path.abspath(place))
-    return suite.run(args.only, 1)
+    with tempfile.TemporaryDirectory(prefix="corral-agents-") as copies:
+        register(suite, within_reach(suite, place, copies))
+        return suite.run(args.only, 1)
 
 
 if __name__ == "__main__":
