@@ -31,6 +31,7 @@ struct invocation {
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
+	bool mcp;
 	bool replay;
 	bool ask;
 	const char *ask_fd; /* --ask-fd, or NULL */
@@ -72,7 +73,8 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_home_clean, verb_completion, verb_help, verb_profile_list, verb_profile_show,
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
-	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_mcp;
+	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
+	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -22,6 +22,7 @@ enum option_id {
 	OPTION_EVERY, /* --all */
 	OPTION_YES,
 	OPTION_DRY_RUN,
+	OPTION_MCP,   /* --mcp */
 	OPTION_SHELL, /* --shell PATH */
 	OPTION_REDACT,
 	OPTION_SARIF,
@@ -105,7 +106,8 @@ enum {
 	FOR_AUDIT_LIST = 1 << 27,
 	FOR_AUDIT_TAIL = 1 << 28,
 	FOR_AUDIT_EXPORT = 1 << 29,
-	FOR_AUDIT = 7 << 27, /* the verbs with filters */
+	FOR_AUDIT = 7 << 27,  /* the verbs with filters */
+	FOR_AGENTS = 1 << 30, /* agents install, uninstall */
 };
 
 struct option_row {

@@ -270,6 +270,10 @@ int command_check(struct prepared *p, const char *const *argv, struct err *e);
 void command_propose(const struct corral_policy *policy, const char *const *argv,
 		     struct prepared *p);
 
+/* agent_flags.c: a copy of argv; in a run with the profile of an agent, whose command argv starts,
+ * with the agent's own flags.  NULL out of memory. */
+char **agent_argv(struct arena *a, const struct policy *policy, const char *const *argv);
+
 /* Removes all pending changes of the self-test's own state directory. */
 void pending_remove_all(const char *state_dir);
 

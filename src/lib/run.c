@@ -128,25 +128,10 @@ static void give_failure(const struct corral_options *o, const struct corral_pol
 	}
 }
 
-/* argv of the caller is const, that of execve() is not: the run gets copies. */
-static char **copy_argv(struct arena *a, const char *const *argv) {
-	size_t n = 0;
-	while (argv[n] != NULL) {
-		n++;
-	}
-	char **copy = arena_array(a, n + 1, sizeof *copy);
-	for (size_t i = 0; copy != NULL && i < n; i++) {
-		copy[i] = arena_strdup(a, argv[i]);
-		if (copy[i] == NULL) {
-			return NULL;
-		}
-	}
-	return copy;
-}
-
 static int request_init(struct prepared *p, const char *const *argv, const struct corral_options *o,
 			struct run_request *ret, struct err *e) {
-	char **words = copy_argv(&p->arena, argv);
+	/* argv of the caller is const, that of execve() is not: the run gets copies. */
+	char **words = agent_argv(&p->arena, &p->policy, argv);
 	if (words == NULL) {
 		return err_memory(e, "library");
 	}
