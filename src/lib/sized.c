@@ -20,7 +20,7 @@
 			       sizeof(struct type),                                                \
 		       #type " ends with padding")
 
-ENDS_WITH(corral_options, reserved);
+ENDS_WITH(corral_options, nearlier);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
