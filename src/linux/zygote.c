@@ -268,7 +268,7 @@ static long map_request(struct place *p) {
 	if (at < 0 && at > -4096) {
 		return at;
 	}
-	p->data = (char *)at;
+	memcpy(&p->data, &at, sizeof at);
 	return 0;
 }
 
