@@ -116,14 +116,18 @@ static pid_t zygote_of_this(void) {
 	return found;
 }
 
-/* Two processes that fork and exit for ever, each child in a session of its own. */
+/* Many processes that fork and exit for ever, each child in a session of its own. */
+#define RELAYS 24
+
 static void relay(void) {
 	(void)signal(SIGCHLD, SIG_IGN);
-	if (fork() == 0) {
-		for (;;) {
-			(void)setsid();
-			if (fork() > 0) {
-				_exit(0);
+	for (int i = 0; i < RELAYS; i++) {
+		if (fork() == 0) {
+			for (;;) {
+				(void)setsid();
+				if (fork() > 0) {
+					_exit(0);
+				}
 			}
 		}
 	}

@@ -121,6 +121,8 @@ def work_list(options):
             continue
         if category(row) in options.without.split(","):
             continue
+        if options.warm and row["cold"]:
+            continue
         if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
             continue
         for name in row.passes():
