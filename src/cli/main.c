@@ -88,12 +88,25 @@ const struct verb verbs[] = {
 	 "print another product's sandbox settings as a policy file", verb_policy_import},
 	{"policy trust", FOR_PLAIN, false, "FILE",
 	 "trust a project file, so that it may widen the policy", verb_policy_trust},
+	{"agents install", FOR_AGENTS, false, "NAME [--mcp] [--yes] [--dry-run]",
+	 "enter the hook, or the MCP server, in the settings of an agent", verb_agents_install},
+	{"agents uninstall", FOR_AGENTS, false, "NAME [--yes] [--dry-run]",
+	 "remove these entries again", verb_agents_uninstall},
+	{"agents check", FOR_PLAIN, false, "NAME",
+	 "start the hook in an agent's settings as the agent does; exit 1 if it fails",
+	 verb_agents_check},
+	{"agents", FOR_LIST, false, "[--json]",
+	 "list the agents that Corral knows, and what this host has of them", verb_agents},
+	{"hook", FOR_PLAIN, false, "claude|codex|cursor|gemini [-- OPTION...]",
+	 "answer an agent's hook: its command, rewritten to run in the sandbox", verb_hook},
 	{"profile list", FOR_LIST, false, "[--json]", "list the built-in profiles",
 	 verb_profile_list},
 	{"profile show", FOR_LIST, false, "NAME [--json]",
 	 "print a profile as a policy file, with a reason for each value", verb_profile_show},
 	{"commands import", FOR_PLAIN, false, "COMMAND",
 	 "print command rules from the output of COMMAND __manifest", verb_commands_import},
+	{"mcp", FOR_MCP, false, "[options] [--tools NAME[,NAME]]",
+	 "serve tools that run in the sandbox to an agent: MCP on stdin and stdout", verb_mcp},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
 	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
@@ -294,7 +307,7 @@ int main(int argc, char **argv) {
 		print_error(&err); /* not visible when stderr is the closed one */
 		return exits[CORRAL_E_SETUP].status;
 	}
-	struct invocation inv = {.policy = corral_policy_new()};
+	struct invocation inv = {.policy = corral_policy_new(), .argv = argv};
 	int status = -1;
 	if (inv.policy == NULL) {
 		(void)memory_error(&err);
