@@ -67,8 +67,9 @@ install: build
 	@meson setup --reconfigure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	meson install -C $(BUILD) --no-rebuild
 
+# Tables, build/bench.json and docs/performance.md; the head of tests/bench/run.py has the variables.
 bench: packages-bench build
-	@tests/bench/run.sh $(BUILD)
+	@/usr/bin/python3 tests/bench/run.py --build $(BUILD)
 
 # Programs with a hole in them, built from a scratch copy and run as an ordinary
 # account: whether the escape rows see what they claim to see.  Minutes and hours;

@@ -43,7 +43,8 @@ proof="$check libclang-rt-14-dev podman crun uidmap
 	spin sudo tcl time tree valgrind vim-tiny wget wget2 xmlstarlet xxd zsh fish zstd bubblewrap"
 
 # bubblewrap: the reference of the latency figure.  passt, slirp4netns: the gate's peers, in the network lab.
-bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux"
+# git, nodejs, npm: the work of the steady state.  Other sandboxes (firejail, crun, runc, podman, ...) take part if they are installed.
+bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux git nodejs npm"
 
 # The aarch64 compiler: one of the machines.  e2fsprogs, kmod: their disks and modules.
 # The emulator and the kernels themselves are fetched and not installed.

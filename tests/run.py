@@ -93,6 +93,7 @@ def check_suites(build, corral, probe):
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     for level, who in (("full", "both"), ("standard", "user")):
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
                                          "--as", who]
@@ -121,6 +122,7 @@ def proof_suites(build, corral, probe):
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
     for level, (of_compat, of_escape) in PROOF.items():
         asked = ["--level", level, "--report"]
@@ -152,6 +154,7 @@ def proof_suites(build, corral, probe):
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "1000", "--calls"]
     yield "mcp clients", [PYTHON, f"{HERE}/mcp/clients.py", "--corral", corral, "--place", f"{build}/mcp-clients"]
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
+    yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

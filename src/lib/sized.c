@@ -20,7 +20,7 @@
 			       sizeof(struct type),                                                \
 		       #type " ends with padding")
 
-ENDS_WITH(corral_options, output_arg);
+ENDS_WITH(corral_options, nearlier);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
@@ -51,7 +51,7 @@ const struct sized sized_scan_calls = SIZED(corral_scan_calls, 32);
 const struct sized sized_secret_options = SIZED(corral_secret_options, 56);
 const struct sized sized_question = SIZED(corral_question, 32);
 const struct sized sized_session_options = SIZED(corral_session_options, 40);
-const struct sized sized_exec_options = SIZED(corral_exec_options, 112);
+const struct sized sized_exec_options = SIZED(corral_exec_options, 120);
 
 static size_t size_of(const void *s) {
 	size_t size;

@@ -105,7 +105,7 @@ static inline struct ruling judge(const struct rules *rules, const char *path, b
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		const struct rule **slot = &last[r->effect][r->group];
-		if (deny_alone && r->effect != EFFECT_DENY) {
+		if ((deny_alone && r->effect != EFFECT_DENY) || !glob_may_match(&r->glob, &names)) {
 			continue;
 		}
 		if (changes(r, *slot) && is_applicable(&ground, r, path, anchor) &&

@@ -380,6 +380,9 @@ static int apply_profile(struct resolver *r, struct err *e) {
 			r->pending[row->key] = row;
 		}
 	}
+	if (provider_expand(&w, &r->policy, e) != 0) {
+		return -1;
+	}
 	net_imply(&r->policy);
 	return 0;
 }

@@ -335,6 +335,11 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	return 0;
 }
 
+/* The caller wants a result, with usage and a complete record of the network. */
+static bool watch_captures(const struct run_request *r) {
+	return r->out == RUN_CAPTURE || r->err == RUN_CAPTURE;
+}
+
 static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 	const struct run_request *r = w->r;
 	struct spawn_request request = {
@@ -346,9 +351,11 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
+		.timings = r->timings,
 		.scanner = {net_tap_serve, &w->net},
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
+		.count_usage = r->last && watch_captures(r),
 		.attended = true,
 		.asks = r->ask != NULL,
 	};
@@ -370,11 +377,14 @@ static bool has_samplers(const struct child *c) {
 
 /* Whether the program may exit without waiting for pid 1, the only process left.  Not with a
  * cgroup to remove or a sampler to reap; not with a CPU limit, whose check needs the usage; and
- * not after a long run, whose CPU time the caller may want from times(2). */
+ * not after a long run, whose CPU time the caller may want from times(2).  A result waits for the
+ * gate, which records the bytes of its connections, and for a usage that pid 1 did not count. */
 static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	bool normal = w->reports.begun && !w->reports.failed && !w->reports.end.forced &&
 		      w->reports.ended;
-	return w->r->last && normal && ms < COUNTED_MS && !w->plan->use_cgroup &&
+	bool complete = !watch_captures(w->r) ||
+			(w->child.gate.pidfd < 0 && run_state_read(w->child.run_state).counted);
+	return w->r->last && normal && complete && ms < COUNTED_MS && !w->plan->use_cgroup &&
 	       !outcome_limited(w->plan, RLIMIT_CPU) && !has_samplers(&w->child);
 }
 
@@ -423,7 +433,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	live_end(&w->live);
 	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
-		spawn_leave(&w->child);
+		spawn_leave(&w->child, &usage);
 	} else {
 		spawn_finish(&w->child, &usage);
 	}

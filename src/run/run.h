@@ -44,6 +44,7 @@ struct run_request {
 	const int *more_fds;
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
+	struct timings *timings;         /* stamps of the run; NULL: not wanted */
 	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
 	const struct ask_request *ask;   /* --ask; NULL: nothing is asked */
 	int cancel;                /* 0: none; a descriptor that becomes readable: end the run */

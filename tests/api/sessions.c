@@ -535,7 +535,9 @@ static void check_background(struct corral_session *s) {
 	REQUIRE(x != NULL);
 	(void)close(other[1]);
 	read_line(other[0], line, sizeof line);
-	CHECK_INT(sh(s, "pkill sleep", NULL, 0), 0);
+	CHECK_INT(sh(s, "for i in $(seq 20); do pkill -f '[s]leep 1000'; sleep 0.05; done; :", NULL,
+		     0),
+		  0);
 	CHECK(all_closed(out[0]));
 	CHECK(all_closed(other[0]));
 	corral_exec_free(x);
@@ -574,6 +576,43 @@ static void check_kill(struct corral_session *s) {
 
 TEST(Z5_a_kill_ends_the_tree_of_one_command_and_no_other) {
 	each_level(check_kill);
+}
+
+/* corral_session_run() in a thread, killed from another. */
+static void *keyed(void *arg) {
+	struct job *j = arg;
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	const char *argv[] = {"sh", "-c", HIDDEN " echo begun; sleep 1000", NULL};
+
+	o.key = (uint64_t)j->number;
+	struct corral_result *r = run(j->s, argv, &o);
+	j->right = r != NULL && strcmp(corral_result_reason(r), "cancelled") == 0;
+	corral_result_free(r);
+	return NULL;
+}
+
+static void check_key(struct corral_session *s) {
+	struct job first = {.s = s, .number = 1}, second = {.s = s, .number = 2};
+	pthread_t threads[2];
+
+	REQUIRE(pthread_create(&threads[0], NULL, keyed, &first) == 0);
+	REQUIRE(pthread_create(&threads[1], NULL, keyed, &second) == 0);
+	CHECK_INT(corral_session_kill(s, 3), 0);
+	while (corral_session_kill(s, 1) == 0) {
+		(void)usleep(1000); /* until it has started */
+	}
+	(void)pthread_join(threads[0], NULL);
+	CHECK(first.right);
+	CHECK_INT(corral_session_kill(s, 1), 0);
+	while (corral_session_kill(s, 2) == 0) {
+		(void)usleep(1000);
+	}
+	(void)pthread_join(threads[1], NULL);
+	CHECK(second.right);
+}
+
+TEST(another_thread_kills_a_command_by_its_key) {
+	each_level(check_key);
 }
 
 static void check_fork_loop(struct corral_session *s) {
