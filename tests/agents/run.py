@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,7 +31,7 @@ import standin  # noqa: E402
 from harness import Skip, check, contains, equal, wait_until  # noqa: E402
 
 SECRET = "the-private-key-of-the-host"
-SECONDS = 120
+SECONDS = 300
 TASK = "Do the steps."
 
 
@@ -151,9 +153,22 @@ def settings_of(box):
             os.path.isfile(path)}
 
 
+def want_own_sandbox(box, name):
+    """The user's settings ask for the agent's own sandbox, which cannot be set up inside: the profile switches it off."""
+    if name == "claude":
+        box.write("home/.claude/settings.json", '{"sandbox": {"enabled": true, "failIfUnavailable": true}}')
+    elif name == "codex":
+        file = "home/.codex/config.toml"
+        box.write(file, box.read(file).replace('"danger-full-access"', '"workspace-write"'))
+    elif name == "gemini":
+        file = "home/.gemini/settings.json"
+        box.write(file, json.dumps({**json.loads(box.read(file)), "tools": {"sandbox": True}}))
+
+
 def whole(box, place, name, level):
     scene = Scene(box, place, name)
     try:
+        want_own_sandbox(box, name)
         scene.controls()
         before = settings_of(box)
         done = box.execute(scene.inside(level), timeout=SECONDS)
@@ -252,6 +267,38 @@ def terminal(box, place, level):
         scene.close()
 
 
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+def login(box, place, level):
+    """The command that `corral agents` prints: the URL is on the terminal, and the browser's callback gets through."""
+    Scene(box, place, "codex").close()
+    row = {row["name"]: row for row in box.corral_("agents", "--json").exited(0).json["agents"]}["codex"]
+    words = row["log_in"].split()
+    port = words[words.index("--publish") + 1]
+    callback = f"http://127.0.0.1:{port}/no-such-page"
+    if answers(callback) is not None:
+        raise Skip(f"port {port} of this host is in use")
+    at = words.index("--")
+    with tempfile.TemporaryFile() as shown:
+        process = box.start([box.corral, *words[1:at], "--level", level, "--read", place, *words[at:]], stdout=shown, stderr=shown)
+        reached = wait_until(lambda: answers(callback), 30)
+        process.terminate()
+        process.wait()
+        shown.seek(0)
+        text = shown.read().decode()
+    check(re.search(rf"redirect_uri=http%3A%2F%2F[a-z0-9.]+%3A{port}%2F", text), f"no URL for the browser: {text}")
+    check(reached, f"the login's server cannot be reached: {text}")
+    equal(answers(callback), None, "the port after the run")
+
+
 def register(suite, place):
     for name in SETTLE:
         for level in ("full", "standard"):
@@ -259,6 +306,9 @@ def register(suite, place):
                 lambda box, name=name, level=level: whole(box, place, name, level))
     for level in ("full", "standard"):
         suite.test(f"codex in a terminal at level {level}")(lambda box, level=level: terminal(box, place, level))
+    for level in ("full", "standard"):
+        suite.test(f"codex logs in at level {level}: the URL is printed, the callback's port is published")(
+            lambda box, level=level: login(box, place, level))
     for name in HOOKED:
         suite.test(f"{name} without a hook reads the key")(lambda box, name=name: bare(box, place, name))
         suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
