@@ -43,9 +43,16 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	char **words; /* the arguments that are no options: the command, or files */
+	const char *tools;  /* of mcp; NULL: all */
+	bool policy_stream; /* --policy - or fd:N */
+	char **argv;        /* the whole command line, for hand_over.c */
+	char **words;       /* the arguments that are no options: the command, or files */
 	size_t nwords;
-	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
+	/* --timings: when the option was read */
+	bool timings;
+	int64_t timings_at;       /* CLOCK_MONOTONIC, ns */
+	int64_t timings_start_us; /* processor time of this process until then */
+	bool reported;            /* the failure is on stdout as JSON, stderr needs no copy */
 };
 
 /* Each returns the exit status, or -1 with *err filled. */
@@ -67,7 +74,7 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
 	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
-	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check;
+	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];
@@ -113,6 +120,14 @@ void banner_begin(const struct invocation *inv, const char *const *argv);
 bool banner_end(const struct invocation *inv, const struct corral_result *result);
 /* Whether there is a live line between them. */
 bool banner_is_live(const struct invocation *inv);
+
+/* timings.c: --timings.  Reads the clocks; passes the steps until now to the library, in `own`;
+ * prints the list of a result on stderr. */
+#define TIMINGS_OWN 2
+void timings_begin(struct invocation *inv);
+void timings_request(const struct invocation *inv, struct corral_timing own[TIMINGS_OWN],
+		     struct corral_options *how);
+void timings_print(const struct corral_result *result);
 
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);

@@ -105,6 +105,8 @@ const struct verb verbs[] = {
 	 "print a profile as a policy file, with a reason for each value", verb_profile_show},
 	{"commands import", FOR_PLAIN, false, "COMMAND",
 	 "print command rules from the output of COMMAND __manifest", verb_commands_import},
+	{"mcp", FOR_MCP, false, "[options] [--tools NAME[,NAME]]",
+	 "serve tools that run in the sandbox to an agent: MCP on stdin and stdout", verb_mcp},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
 	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
@@ -305,7 +307,7 @@ int main(int argc, char **argv) {
 		print_error(&err); /* not visible when stderr is the closed one */
 		return exits[CORRAL_E_SETUP].status;
 	}
-	struct invocation inv = {.policy = corral_policy_new()};
+	struct invocation inv = {.policy = corral_policy_new(), .argv = argv};
 	int status = -1;
 	if (inv.policy == NULL) {
 		(void)memory_error(&err);

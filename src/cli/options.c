@@ -128,6 +128,7 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 			     const char *value, struct corral_error *err) {
 	(void)row;
 	(void)as;
+	inv->policy_stream = inv->policy_stream || streq(value, "-") || str_starts(value, "fd:");
 	return corral_policy_file(inv->policy, value, err);
 }
 
@@ -177,6 +178,7 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AUDIT_FORMAT] = &inv->format,
 		[OPTION_RUN_ID] = &inv->run_id,
 		[OPTION_ASK_FD] = &inv->ask_fd,
+		[OPTION_TOOLS] = &inv->tools,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -192,6 +194,17 @@ static int apply_no_config(struct invocation *inv, const struct option_row *row,
 	(void)value;
 	(void)err;
 	corral_policy_no_config(inv->policy);
+	return 0;
+}
+
+/* Nothing else reads the clock before the library does, so a run without the option does not. */
+static int apply_timings(struct invocation *inv, const struct option_row *row, const char *as,
+			 const char *value, struct corral_error *err) {
+	(void)row;
+	(void)as;
+	(void)value;
+	(void)err;
+	timings_begin(inv);
 	return 0;
 }
 
@@ -245,6 +258,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_LAST_RUN] = apply_flag,
 	[OPTION_REPLAY] = apply_flag,
 	[OPTION_RUN_ID] = apply_text,
+	[OPTION_TOOLS] = apply_text,
+	[OPTION_TIMINGS] = apply_timings,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

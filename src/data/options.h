@@ -48,6 +48,7 @@ enum option_id {
 	OPTION_REPLAY, /* --replay */
 	OPTION_ASK,    /* --ask, --ask-fd N */
 	OPTION_ASK_FD,
+	OPTION_TIMINGS,     /* --timings */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,
@@ -56,6 +57,7 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
+	OPTION_TOOLS, /* --tools */
 	OPTION_ID_COUNT
 };
 
@@ -79,8 +81,8 @@ enum {
 	FOR_EXPLAIN = 4,
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
-	FOR_ALL = 31 | 1 << 19,
-	FOR_ALL_CHECK = 159 | 3 << 18, /* and check, why */
+	FOR_ALL = 31 | 1 << 14 | 1 << 19,
+	FOR_ALL_CHECK = 159 | 1 << 14 | 3 << 18, /* and check, why */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
@@ -90,8 +92,8 @@ enum {
 	FOR_LIST = 2048, /* ps, home list: a report */
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
-	FOR_AGENTS = 1 << 14, /* agents install, uninstall */
-	FOR_WHY = 1 << 18,    /* as check: --write selects the question */
+	FOR_MCP = 1 << 14,
+	FOR_WHY = 1 << 18, /* as check: --write selects the question */
 	FOR_LEARN = 1 << 19,
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
 	FOR_SECRET_LIST = 1 << 21,
@@ -104,7 +106,8 @@ enum {
 	FOR_AUDIT_LIST = 1 << 27,
 	FOR_AUDIT_TAIL = 1 << 28,
 	FOR_AUDIT_EXPORT = 1 << 29,
-	FOR_AUDIT = 7 << 27, /* the verbs with filters */
+	FOR_AUDIT = 7 << 27,  /* the verbs with filters */
+	FOR_AGENTS = 1 << 30, /* agents install, uninstall */
 };
 
 struct option_row {

@@ -17,9 +17,11 @@
 #include <unistd.h>
 
 struct run_state;
+struct timings;
 struct journal;
 struct wire_peers;
 struct secrets;
+struct warm_state;
 
 /* Everything that the parent prepared for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
@@ -33,6 +35,7 @@ struct kit {
 
 	/* wardens */
 	struct run_state *run_state; /* shared with the parent */
+	struct timings *timings;     /* likewise; NULL: not wanted */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
@@ -91,7 +94,10 @@ struct kit {
 	const struct secrets *secrets; /* values in envp and in files; NULL: none */
 	char *const *candidates;       /* absolute paths to try, NULL-terminated */
 	char **shell_argv;          /* sh, slot for the path, arguments: for scripts without "#!" */
+	struct warm_state *warm;    /* a session: a zygote instead of the command; NULL: none */
+	volatile pid_t zygote;      /* set by the process that clones it */
 	bool rehearse;              /* do not execve the command */
+	bool count_usage;           /* pid 1 or the guard records the usage in run_state */
 	bool attended;              /* the supervisor answers REPORT_PEER */
 	bool killable;              /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is set */
 	bool report_start;          /* send REPORT_STARTED at once */

@@ -56,7 +56,9 @@
 #include "linux/layer.h"
 #include "linux/scratch.h"
 #include "linux/secrets.h"
+#include "linux/timings.h"
 #include "linux/warden.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -192,15 +194,23 @@ static void layers_done(struct kit *k) {
 static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
+	timings_stamp(k->timings, STEP_CLONE);
 	init_reset_signals();
-	if (plan_lacks_namespaces(k->plan) && warden_outer(k, &e) != 0) {
-		init_fail(k, &e);
+	timings_stamp(k->timings, STEP_SIGNALS);
+	if (plan_lacks_namespaces(k->plan)) {
+		if (warden_outer(k, &e) != 0) {
+			init_fail(k, &e);
+		}
+		timings_stamp(k->timings, STEP_WARDENS);
 	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (serves(layers[i], k) && layers[i]->enter != NULL &&
-		    layers[i]->enter(k, &e) != 0) {
+		if (!serves(layers[i], k) || layers[i]->enter == NULL) {
+			continue;
+		}
+		if (layers[i]->enter(k, &e) != 0) {
 			init_fail(k, &e); /* E1 */
 		}
+		timings_stamp(k->timings, STEP_ENTER + i);
 	}
 	init_run(k);
 }
@@ -249,6 +259,7 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
 	secrets_inherit(k->secrets, true);
+	timings_stamp(k->timings, STEP_PREPARE);
 	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
@@ -333,11 +344,15 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 			   struct err *e) {
 	if (run_state_new(&ret->run_state, e) != 0 ||
 	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	    (r->session && warm_state_new(&ret->warm, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
+	ret->timings = r->timings;
 	k->run_state = ret->run_state;
+	k->timings = r->timings;
 	k->journal = ret->journal;
+	k->warm = ret->warm;
 	k->follow = ret->follow != NULL || r->asks;
 	return 0;
 }
@@ -348,6 +363,7 @@ void spawn_free_records(struct child *c) {
 	ledger_free(take_ptr(c->ledger));
 	ledger_free(take_ptr(c->refusals));
 	run_state_free(take_ptr(c->run_state));
+	warm_state_free(take_ptr(c->warm));
 }
 
 /* For a failure before the clone: at most the gate runs. */
@@ -458,6 +474,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cols = r->cols,
 		.modes = r->modes,
 		.rehearse = r->rehearse,
+		.count_usage = r->count_usage,
 		.attended = r->attended,
 		.report_start = r->report_start,
 		.leave_below = leave_below(r->plan),
@@ -469,6 +486,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	struct child child = child_of(r->plan);
 	struct disk_growth *growth = NULL;
 
+	timings_stamp(r->timings, STEP_STREAMS);
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
 		return -1;
 	}
@@ -514,7 +532,11 @@ void spawn_give_peer(const struct child *c, int master, int flags) {
 }
 
 int spawn_order(const struct child *c, enum order_kind kind, int value) {
-	struct order o = {.kind = kind, .value = value};
+	return spawn_order_exec(c, kind, 0, value);
+}
+
+int spawn_order_exec(const struct child *c, enum order_kind kind, uint64_t exec, int value) {
+	struct order o = {.kind = kind, .value = value, .exec = exec};
 	return send(c->channel, &o, sizeof o, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof o
 		       ? 0
 		       : -1;

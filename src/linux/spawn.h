@@ -62,11 +62,16 @@ enum order_kind {
 	ORDER_END,        /* SIGTERM to every process, after the grace period SIGKILL */
 	ORDER_PEER,       /* value: 0, with the pty slave in SCM_RIGHTS; or -errno */
 	ORDER_JOIN,       /* the run's cgroup.procs in SCM_RIGHTS; only before set-up */
+	/* Of a session (linux/warm.h): */
+	ORDER_EXEC_SIGNAL, /* value: signal for the process group of command `exec` */
+	ORDER_EXEC_TREE,   /* value: signal for every process of its tree; one attempt */
+	ORDER_EXEC_FREEZE, /* SIGKILL for its tree, with the session stopped meanwhile */
 };
 
 struct order {
 	uint32_t kind;
 	int32_t value;
+	uint64_t exec; /* the number of a command of a session; 0: none */
 };
 
 /* Directories of a copy-on-write run (overlayfs), opened by the caller. */
@@ -86,20 +91,24 @@ struct spawn_request {
 	const int *more_fds; /* become 3, 4, ... of the command */
 	size_t nmore_fds;
 	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
+	struct timings *timings;     /* stamps of the run; NULL: not wanted */
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
 	const struct termios *modes; /* of the pty; NULL: the defaults */
 	bool asks;                   /* the caller answers the questions of child.ask */
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
+	bool count_usage;  /* in the run state, for spawn_leave() */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
+	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
 };
 
 struct cgroup;
 struct follow;
 struct journal;
 struct ledger;
+struct warm_state;
 
 struct child {
 	int pidfd;    /* of the first process: pid 1, or the outer warden */
@@ -108,10 +117,12 @@ struct child {
 	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
 	struct run_state *run_state;
+	struct timings *timings; /* the caller's; NULL: not wanted */
 	struct cgroup *cgroup;   /* NULL: none */
 	struct scope scope;      /* systemd's scope around the cgroup; SCOPE_NONE: none */
 	struct follow *follow;   /* remounts files that the host replaces; NULL: none */
 	struct journal *journal; /* lasting files that the command created; NULL: none */
+	struct warm_state *warm; /* a session's; NULL: none */
 	struct ledger *ledger;   /* the gate's decisions; NULL without a gate */
 	struct ledger *refusals; /* connects that pid 1 or the guard refused because the gate was
 				  * not reachable; NULL without a gate */
@@ -134,6 +145,9 @@ void spawn_give_peer(const struct child *c, int master, int flags);
 /* Async-signal-safe. */
 int spawn_order(const struct child *c, enum order_kind kind, int value);
 
+/* The same for a command of a session. */
+int spawn_order_exec(const struct child *c, enum order_kind kind, uint64_t exec, int value);
+
 /* A figure of -1 is not known. */
 struct usage {
 	int64_t cpu_ms;
@@ -150,9 +164,10 @@ struct usage {
 void spawn_finish(struct child *c, struct usage *ret);
 
 /* Like spawn_finish() without killing and waiting: for a caller that exits next, after
- * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The kernel needs a tenth of a
- * short command's time to tear the namespaces down. */
-void spawn_leave(struct child *c);
+ * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The usage is the one that pid 1
+ * counted, if the request wanted it.  The kernel needs a tenth of a short command's time to tear
+ * the namespaces down. */
+void spawn_leave(struct child *c, struct usage *ret);
 
 /* Frees the memory that supervisor and child shared; for spawn.c and spawn_end.c. */
 void spawn_free_records(struct child *c);

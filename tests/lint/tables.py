@@ -52,7 +52,7 @@ def options_of_manual(tree):
 def options_in_program(tree):
     verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
              ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"),
-             ("agents", "install"))
+             ("agents", "install"), ("mcp",))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)

@@ -18,12 +18,17 @@
 #include "linux/broker/walk.h"
 #include "linux/journal.h"
 #include "linux/kernel_api.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* Bounds for the search of a caller's command in its session. */
+#define GENERATIONS_MAX 256
+#define CLIMBS 3
 
 /* ---- where a call has its paths ---- */
 
@@ -191,19 +196,25 @@ static bool read_path(const struct call *c, const struct shape *s, int i, struct
 	char *named = p->named[i];
 
 	if (s->path[i] == NONE) {
-		return path_of_fd(c, dir, named) && memcpy(p->resolved[i], named, PATH_MAX);
+		return path_of_fd(c, dir, named);
 	}
-	if (caller_copy(c, c->args[s->path[i]], named, PATH_MAX) != 0 ||
-	    !refused_make_absolute(c, dir, named)) {
-		return false;
-	}
-	refused_resolve(c->b, named, p->resolved[i]);
-	return true;
+	return caller_copy(c, c->args[s->path[i]], named, PATH_MAX) == 0 &&
+	       refused_make_absolute(c, dir, named);
 }
 
 static bool read_paths(const struct call *c, const struct shape *s, struct paths *p) {
 	p->named[1][0] = p->resolved[1][0] = p->resolved[0][0] = '\0';
 	return read_path(c, s, 0, p) && (s->dir[1] == NONE || read_path(c, s, 1, p));
+}
+
+static void resolve_paths(const struct call *c, const struct shape *s, struct paths *p) {
+	for (int i = 0; i < 2 && s->dir[i] != NONE; i++) {
+		if (s->path[i] == NONE) {
+			memcpy(p->resolved[i], p->named[i], PATH_MAX);
+		} else {
+			refused_resolve(c->b, p->named[i], p->resolved[i]);
+		}
+	}
 }
 
 /* ---- socket addresses ---- */
@@ -268,6 +279,33 @@ static bool is_datagram(const struct call *c) {
 	return fd >= 0 && socket_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM;
 }
 
+/* ---- the record ---- */
+
+/* The command of the session from which the caller descends.  A parent that ends while we climb
+ * breaks the chain; in the next climb its children are the leader's. */
+static uint64_t exec_of(const struct call *c) {
+	for (int climb = 0; c->b->warm != NULL && climb < CLIMBS; climb++) {
+		long pid = c->tid;
+		for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
+			uint64_t exec = warm_exec_of_leader(c->b->warm, (pid_t)pid);
+			if (exec != 0) {
+				return exec;
+			}
+			pid = caller_status(c, (pid_t)pid, "PPid:", 10);
+		}
+	}
+	return 0;
+}
+
+void refused_add(const struct call *c, const struct journal_refusal *r) {
+	struct journal_refusal one = *r;
+
+	if (c->b->journal != NULL) {
+		one.exec = exec_of(c);
+		journal_refuse(c->b->journal, &one);
+	}
+}
+
 /* ---- errors ---- */
 
 /* An error that a rule may have caused: of a call with paths, or with an address. */
@@ -305,22 +343,26 @@ void refused_record(const struct call *c, int error) {
 	struct paths p;
 
 	p.named[0][0] = '\0';
-	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != b->self) {
+	if (s == NULL || !is_refusal(error, has_address(s))) {
 		return;
 	}
-	if (has_address(s) ? !read_address(c, &p)
-			   : !read_paths(c, s, &p) || is_plain_miss(c, error, &p)) {
+	/* A program looks for many files that are nowhere: first whether that is all. */
+	if (!has_address(s) && (!read_paths(c, s, &p) || is_plain_miss(c, error, &p))) {
 		return;
 	}
+	if (getpid() != b->self || (has_address(s) && !read_address(c, &p))) {
+		return;
+	}
+	resolve_paths(c, s, &p);
 	bool inet = has_address(s) && p.named[0][0] != '/' && p.named[0][0] != '@';
 	bool datagram = inet && s->op == DENIAL_CONNECT && is_datagram(c);
 	if (caller_waits(c)) {
-		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = datagram ? DENIAL_DATAGRAM : op_of(c, s),
-						   .error = error,
-						   .named = {p.named[0], p.named[1]},
-						   .resolved = {p.resolved[0], p.resolved[1]},
-					   });
+		refused_add(c, &(struct journal_refusal){
+				       .op = datagram ? DENIAL_DATAGRAM : op_of(c, s),
+				       .error = error,
+				       .named = {p.named[0], p.named[1]},
+				       .resolved = {p.resolved[0], p.resolved[1]},
+			       });
 	}
 }
 
@@ -344,10 +386,10 @@ void refused_send(const struct call *c, const struct socket_address *a) {
 		char address[PATH_MAX];
 
 		write_inet(a, address);
-		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = DENIAL_SEND,
-						   .error = b->plan->net.gate ? 0 : ENETUNREACH,
-						   .named = {address}});
+		refused_add(c,
+			    &(struct journal_refusal){.op = DENIAL_SEND,
+						      .error = b->plan->net.gate ? 0 : ENETUNREACH,
+						      .named = {address}});
 	}
 }
 
@@ -357,8 +399,7 @@ long refused_call(const struct call *c, int nr) {
 		if (syscall_names[r->id].nr[bpf_native()] != nr || r->verdict != RULE_REFUSE) {
 			continue;
 		}
-		journal_refuse(c->b->journal,
-			       &(struct journal_refusal){.op = DENIAL_SYSCALL,
+		refused_add(c, &(struct journal_refusal){.op = DENIAL_SYSCALL,
 							 .error = r->error,
 							 .named = {syscall_names[r->id].name}});
 		return -r->error;
@@ -378,8 +419,7 @@ void refused_open_files(const struct call *c) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
 		if (plan->rlimits[i].resource == RLIMIT_NOFILE &&
 		    now.rlim_cur >= plan->rlimits[i].value) {
-			journal_refuse(b->journal,
-				       &(struct journal_refusal){.op = DENIAL_LIMIT,
+			refused_add(c, &(struct journal_refusal){.op = DENIAL_LIMIT,
 								 .error = EMFILE,
 								 .named = {"open files"}});
 		}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hands the verbs of the service over to corrald, the second binary, with the same command line.
+ *
+ * Should:   execute the corrald in the directory of this program, which came with it, and pass
+ *           arguments, environment and descriptors unchanged.
+ * Must not: search PATH: the program that is found there may be another user's choice, and it
+ *           would get the policy and the secrets of the caller.
+ * Fails:    closed, with the remedy, if corrald is not there. */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SERVICE "corrald"
+
+static int hand_over(struct invocation *inv, struct corral_error *err) {
+	char path[PATH_MAX + sizeof SERVICE];
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
+
+	if (check_caller(err) != 0) {
+		return -1;
+	}
+	if (len <= 0 || len >= PATH_MAX) {
+		return setup_error(err, "mount /proc", "cannot read /proc/self/exe");
+	}
+	path[len] = '\0';
+	char *name = strrchr(path, '/');
+	if (name == NULL) {
+		return setup_error(err, "mount /proc", "/proc/self/exe is not a path");
+	}
+	memcpy(name + 1, SERVICE, sizeof SERVICE);
+	(void)execve(path, inv->argv, environ);
+	int sys = errno;
+	(void)setup_error(err, "install corrald in the directory of corral: make install",
+			  "this verb needs the program corrald beside corral, which cannot be "
+			  "executed");
+	err->sys_errno = sys;
+	return -1;
+}
+
+int verb_mcp(struct invocation *inv, struct corral_error *err) {
+	return hand_over(inv, err);
+}
