@@ -88,7 +88,8 @@ trust_level = "trusted"
 def settle_gemini(box, provider):
     box.write("home/.gemini/settings.json", json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
     box.env.update({"GOOGLE_GEMINI_BASE_URL": provider.url, "GEMINI_API_KEY": "stand-in"})
-    return ["gemini", "--skip-trust", "--approval-mode", "yolo", "-p", TASK]
+    # A model by name: otherwise a second model is asked for one first.
+    return ["gemini", "--model", "gemini-3.1-pro-preview", "--skip-trust", "--approval-mode", "yolo", "-p", TASK]
 
 
 def settle_opencode(box, provider):
@@ -186,6 +187,33 @@ def hooked(box, place, name):
         box.corral_("agents", "install", name, "--yes").exited(0)
         box.corral_("agents", "check", name).exited(0)
         done = box.execute(scene.argv, timeout=SECONDS)
+        scene.judge(done)
+    finally:
+        scene.close()
+
+
+def both(box, place, level):
+    """The whole agent inside, with the hook in its settings: the hook finds that, and changes nothing."""
+    scene = Scene(box, place, "claude")
+    try:
+        scene.controls()
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        done = box.execute(scene.inside(level, "--read", box.corral), timeout=SECONDS)
+        scene.judge(done)
+    finally:
+        scene.close()
+
+
+def served(box, place, name):
+    """The agent calls the shell of Corral's MCP server, as `agents install --mcp` enters it."""
+    scene = Scene(box, place, name)
+    try:
+        scene.controls()
+        box.corral_("agents", "install", name, "--mcp", "--yes").exited(0)
+        scene.provider.tool = "mcp_+corral_+shell"
+        box.env["ENABLE_TOOL_SEARCH"] = "false"  # Claude Code would list the names of the tools only
+        argv = [*scene.argv[:-1], "mcp__corral__shell"] if name == "claude" else scene.argv
+        done = box.execute(argv, timeout=SECONDS)
         scene.judge(done)
     finally:
         scene.close()
@@ -313,6 +341,11 @@ def register(suite, place):
         suite.test(f"{name} without a hook reads the key")(lambda box, name=name: bare(box, place, name))
         suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
         suite.test(f"{name}: a hook whose program is missing lets no command run")(lambda box, name=name: broken(box, place, name))
+    for level in ("full", "standard"):
+        suite.test(f"claude as a whole with the hook in its settings, at level {level}")(
+            lambda box, level=level: both(box, place, level))
+    for name in ("claude", "gemini"):
+        suite.test(f"{name} with the MCP server: its tool runs inside")(lambda box, name=name: served(box, place, name))
     suite.test("claude: a hook that does not answer lets no command run")(lambda box: stopped(box, place))
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
 
