@@ -60,7 +60,7 @@ typedef int verb_fn(struct invocation *inv, struct corral_error *err);
 
 struct verb {
 	const char *name;     /* one word, or two: "policy show" */
-	unsigned takes;       /* the FOR_ bit of its options */
+	uint64_t takes;       /* the FOR_ bit of its options */
 	bool command;         /* the first argument that is no option begins a command */
 	const char *synopsis; /* after the name */
 	const char *summary;
