@@ -150,8 +150,9 @@ class Scene:
 
 def settings_of(box):
     """The agent's files on the host."""
-    return {path: found for path, found in box.files().items() if path.startswith(box.home) and "/corral/" not in path and "/.npm/" not in path and
-            os.path.isfile(path)}
+    own = ("/corral/", "/.npm/")  # of Corral, and of npm, which is asked for its registry
+    return {path: found for path, found in box.files().items()
+            if path.startswith(box.home) and os.path.isfile(path) and not any(part in path for part in own)}
 
 
 def want_own_sandbox(box, name):
@@ -219,6 +220,22 @@ def served(box, place, name):
         scene.close()
 
 
+def linked(box, place, by_variable):
+    """Codex's directory is a symlink, as dotfile managers make it: the trust is entered under the path that Codex uses."""
+    scene = Scene(box, place, "codex")
+    try:
+        scene.controls()
+        os.rename(f"{box.home}/.codex", f"{box.home}/dotfiles")
+        os.symlink("dotfiles", f"{box.home}/.codex")
+        if by_variable:
+            box.env["CODEX_HOME"] = f"{box.home}/.codex"
+        box.corral_("agents", "install", "codex", "--yes").exited(0)
+        box.corral_("agents", "check", "codex").exited(0)
+        scene.judge(box.execute(scene.argv, timeout=SECONDS))
+    finally:
+        scene.close()
+
+
 def bare(box, place, name):
     """The control of the hooks: without one, the same agent reads the key."""
     scene = Scene(box, place, name, [f"cat {box.home}/.ssh/id_ed25519"])
@@ -264,7 +281,8 @@ def stopped(box, place):
     try:
         box.corral_("agents", "install", "claude", "--yes").exited(0)
         file = f"{box.home}/.claude/settings.json"
-        text = box.read(file).replace("hook claude ||", "hook claude </dev/tty0; sleep 60 ||").replace('"timeout": 60', '"timeout": 2')
+        text = box.read(file).replace("hook claude ||", "hook claude >/dev/null; sleep 60 ||")
+        text = text.replace('"timeout": 60', '"timeout": 2')
         check("sleep 60" in text and '"timeout": 2' in text, text)
         box.write(file, text)
         done = box.execute(scene.argv, timeout=SECONDS)
@@ -316,7 +334,8 @@ def login(box, place, level):
         raise Skip(f"port {port} of this host is in use")
     at = words.index("--")
     with tempfile.TemporaryFile() as shown:
-        process = box.start([box.corral, *words[1:at], "--level", level, "--read", place, *words[at:]], stdout=shown, stderr=shown)
+        process = box.start([box.corral, *words[1:at], "--level", level, "--read", place, *words[at:]], stdout=shown,
+                            stderr=shown)
         reached = wait_until(lambda: answers(callback), 30)
         process.terminate()
         process.wait()
@@ -340,13 +359,17 @@ def register(suite, place):
     for name in HOOKED:
         suite.test(f"{name} without a hook reads the key")(lambda box, name=name: bare(box, place, name))
         suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
-        suite.test(f"{name}: a hook whose program is missing lets no command run")(lambda box, name=name: broken(box, place, name))
+        suite.test(f"{name}: a hook whose program is missing lets no command run")(
+            lambda box, name=name: broken(box, place, name))
     for level in ("full", "standard"):
         suite.test(f"claude as a whole with the hook in its settings, at level {level}")(
             lambda box, level=level: both(box, place, level))
     for name in ("claude", "gemini"):
         suite.test(f"{name} with the MCP server: its tool runs inside")(lambda box, name=name: served(box, place, name))
     suite.test("claude: a hook that does not answer lets no command run")(lambda box: stopped(box, place))
+    for by_variable in (False, True):
+        suite.test(f"codex with the hook, its directory is a symlink{' that CODEX_HOME names' if by_variable else ''}")(
+            lambda box, by_variable=by_variable: linked(box, place, by_variable))
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
 
 
