@@ -124,22 +124,18 @@ static bool is_project(enum source_id id) {
 	return id == SOURCE_PROJECT || id == SOURCE_CAMPAIGN;
 }
 
-/* Reads and parses a file; for the project's file looks the hash of the text up in the trust
- * list. */
-static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
-		       bool regular, struct err *e) {
+/* Parses a file; for the project's file looks the hash of the text up in the trust list. */
+static int source_parse(struct resolver *r, enum source_id id, const struct standing_file *text,
+			struct err *e) {
 	struct source *s = &r->sources[id];
-	auto_buf text = {0};
+	const char *name = text->path;
 	char sha256[65];
-	if (policy_file_read(fd, name, regular, &text, e) != 0) {
-		return -1;
-	}
 	/* The tree may point into the text, so the text lives as long as the tree. */
-	char *kept = arena_strndup(r->a, text.data, text.len);
+	char *kept = arena_strndup(r->a, text->text, text->len);
 	if (kept == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (parse(r, id, name, kept, text.len, e) != 0) {
+	if (parse(r, id, name, kept, text->len, e) != 0) {
 		return -1;
 	}
 	s->name = name;
@@ -147,13 +143,36 @@ static int source_load(struct resolver *r, enum source_id id, int fd, const char
 	if (!is_project(id)) {
 		return 0;
 	}
-	trust_sha256_hex(text.data, text.len, sha256);
+	trust_sha256_hex(text->text, text->len, sha256);
 	return find_trust(r, name, sha256, &s->trusted, e);
+}
+
+static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
+		       bool regular, struct err *e) {
+	auto_buf text = {0};
+	if (policy_file_read(fd, name, regular, &text, e) != 0) {
+		return -1;
+	}
+	return source_parse(r, id, &(struct standing_file){name, text.data, text.len}, e);
+}
+
+/* The version that was read before; NULL: none was. */
+static const struct standing_file *find_standing(const struct resolver *r, const char *path) {
+	for (size_t i = 0; i < r->in->nstanding; i++) {
+		if (streq(r->in->standing[i].path, path)) {
+			return &r->in->standing[i];
+		}
+	}
+	return NULL;
 }
 
 static int read_standing(struct resolver *r, enum source_id id, const char *path, struct err *e) {
 	if (path == NULL) {
 		return 0;
+	}
+	const struct standing_file *before = find_standing(r, path);
+	if (before != NULL) {
+		return before->text == NULL ? 0 : source_parse(r, id, before, e);
 	}
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
@@ -501,12 +520,33 @@ static int read_user(struct resolver *r, struct err *e) {
 		if (files[i] == NULL) {
 			continue;
 		}
-		if (owner_check_dir(files[i], e) != 0 || owner_check(files[i], e) != 0 ||
+		bool before = find_standing(r, files[i]) != NULL;
+		if ((!before &&
+		     (owner_check_dir(files[i], e) != 0 || owner_check(files[i], e) != 0)) ||
 		    read_standing(r, (enum source_id)(SOURCE_USER + i), files[i], e) != 0) {
 			return -1;
 		}
 	}
 	return 0;
+}
+
+int policy_read_standing(struct arena *a, const char *path, struct standing_file *ret,
+			 struct err *e) {
+	auto_buf text = {0};
+	*ret = (struct standing_file){.path = path};
+	if (owner_check_dir(path, e) != 0 || owner_check(path, e) != 0) {
+		return -1;
+	}
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return errno == ENOENT || errno == ENOTDIR ? 0 : policy_file_error(e, path, errno);
+	}
+	if (policy_file_read(fd, path, true, &text, e) != 0) {
+		return -1;
+	}
+	ret->text = arena_strndup(a, text.data == NULL ? "" : text.data, text.len);
+	ret->len = text.len;
+	return ret->text == NULL ? err_memory(e, "policy") : policy_check_text(a, ret, e);
 }
 
 static int read_sources(struct resolver *r, struct err *e) {
